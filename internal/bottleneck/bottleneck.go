@@ -5,11 +5,12 @@
 //  1. A [System] is one configuration: its tiers, and a [Trial] for each number of
 //     users and repetition, with what every host did in each second.
 //  2. Each load is summed up (load.go): throughput, response time, the laws, and
-//     how full each [Resource] was (resource.go). Loads at which the generator
-//     binds are refused (generator.go).
+//     how full each [Resource] was (resource.go, usage.go). Loads at which the
+//     generator binds are refused (generator.go).
 //  3. The knee of the throughput is a broken stick's (knee.go).
-//  4. [Analyze] names what was full beyond the knee (attribute.go), tells
-//     push-back from its cause, and ranks what is left if nothing was (hidden.go).
+//  4. [Analyze] (answer.go) names what was full beyond the knee (attribute.go), tells
+//     push-back from its cause (pushback.go), and ranks what is left if nothing was
+//     (hidden.go). What speaks against it are doubts (doubts.go).
 //  5. Demands, bounds and the exact model stand beside it (laws.go), and
 //     [Prove] compares what a faster suspect should give with what it gave.
 //
@@ -22,61 +23,6 @@ import (
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/stats"
-)
-
-// Signals of a service, by the names under which they are recorded. Counters come
-// as rates here, states as they are.
-const (
-	SignalCPU           = "cpu"                  // cores used
-	SignalQuota         = "quota"                // cores allowed
-	SignalThrottled     = "throttled"            // seconds of waiting a second
-	SignalPeriods       = "periods"              // a second
-	SignalHeld          = "throttled_periods"    // a second
-	SignalRunnable      = "runnable"             // threads
-	SignalRunDelay      = "run_delay"            // threads that wait for a processor, on average
-	SignalSwitches      = "switches_voluntary"   // a second
-	SignalPreempted     = "switches_involuntary" // a second
-	SignalSendQueue     = "send_queue"           // bytes
-	SignalSendQueueMax  = "send_queue_max"       // bytes, of one connection
-	SignalRetransmits   = "retransmits"          // a second
-	SignalRTT           = "rtt"                  // ms
-	SignalAcceptQueue   = "accept_queue"         // connections
-	SignalAcceptLimit   = "accept_limit"
-	SignalOverflows     = "listen_overflows" // a second
-	SignalDrops         = "listen_drops"     // a second
-	SignalSent          = "tx_bytes"         // a second
-	SignalReceived      = "rx_bytes"         // a second
-	SignalLink          = "link"             // bytes a second
-	SignalThreads       = "threads_busy"
-	SignalThreadsMax    = "threads_max"
-	SignalThreadsQueue  = "threads_queue"
-	SignalPool          = "pool_active"
-	SignalPoolMax       = "pool_max"
-	SignalPoolWaiting   = "pool_waiting"
-	SignalConnections   = "connections"
-	SignalResponse      = "response" // seconds of answers a second
-	SignalRequests      = "requests" // a second
-	SignalProbeFailed   = "probe_failed"
-	SignalBusy          = "busy" // of a generator: share of its time
-	SignalLag           = "lag"  // of a generator: ms that sends were late
-	leastLoads          = 4      // loads that a knee takes
-	millisecond         = 1e-3
-	worthMentioning     = .01
-	tooManyErrors       = .1
-	materialLoss        = .1 // of the growth without a knee
-	herdLevel           = .8 // what binds is at least so busy where the knee ends
-	nearlyFull          = .9 // of hardware behind a full pool
-	shortCPU            = .7 // of the first tier, which may then read its requests late
-	smallBend           = .5 // of the slope before it is no knee
-	repeatability       = .01
-	level               = stats.DefaultLevel
-	FewestSeconds       = 5
-	generatorBusy       = .9
-	generatorLate       = .5 // of the response time
-	generatorDifference = .1
-	lawTolerance        = .05
-	lawBroken           = .15
 )
 
 // System is one configuration of an application.
@@ -92,23 +38,6 @@ type System struct {
 	SwitchCost float64
 }
 
-// Thresholds say when a resource is full. The cut-offs are ours.
-type Thresholds struct {
-	// Saturated is the utilisation from which on a second counts as full, of
-	// links Link: what a shaper counts has headers that not every counter has.
-	Saturated float64
-	Link      float64
-	// Full is the share of seconds from which on a resource is full, Mean the
-	// utilisation over all of them that says the same; Partial is the share from
-	// which on it is so at times.
-	Full, Mean, Partial float64
-}
-
-// Defaults are the thresholds of the method (docs/ntier.md).
-func Defaults() Thresholds {
-	return Thresholds{Saturated: .95, Link: .9, Full: .9, Mean: .97, Partial: .1}
-}
-
 // Trial is one repetition with one number of users. What is not known is NaN.
 type Trial struct {
 	Users      int
@@ -121,6 +50,9 @@ type Trial struct {
 	Unfinished int     // operations that had not ended when the trial did
 	Generators []Generator
 	Services   []Service
+	// Cores are the processors of each node, for all that runs on it; none: not
+	// known.
+	Cores map[model.NodeID]float64
 }
 
 // Generator is what offered the load.
@@ -178,10 +110,14 @@ func (s System) at(users int) []Trial {
 }
 
 // depth is the place of a tier from the users, 0 the first; those that are not
-// named come last.
+// named come last. Hosts that several tiers share are as deep as the deepest.
 func (s System) depth(tier string) int {
-	if i := slices.Index(s.Tiers, tier); i >= 0 {
-		return i
+	deepest := -1
+	for _, one := range tiersIn(tier) {
+		deepest = max(deepest, slices.Index(s.Tiers, one))
+	}
+	if deepest >= 0 {
+		return deepest
 	}
 	return len(s.Tiers)
 }

@@ -28,6 +28,9 @@ func (s System) refuse(loads []Load) {
 	}
 }
 
+// moreGenerators is what to do where the generator binds.
+const moreGenerators = "give the users another node, or a faster one"
+
 // busyGenerator is what the generators say of themselves.
 func (l Load) busyGenerator() string {
 	busy, late := 0.0, 0.0
@@ -84,7 +87,7 @@ func (s System) beyondServer(l Load) float64 {
 // by its quota reads its requests late.
 func (s System) firstTierExplains(l Load) bool {
 	for _, u := range l.Usage {
-		if u.Tier == s.Tiers[0] && (u.Full || u.Partial || u.Kind == CPU && u.Mean >= shortCPU) {
+		if u.Of(s.Tiers[0]) && (u.Full || u.Partial || u.Kind == CPU && u.Mean >= shortCPU) {
 			return true
 		}
 	}

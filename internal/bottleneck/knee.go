@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -131,45 +129,41 @@ func Counted(loads []Load) []Load {
 	return ok
 }
 
-// missing are the doubts about tiers of which nothing is known.
-func (s System) missing(loads []Load) (out model.Doubts) {
-	for _, tier := range s.Tiers {
-		known := false
-		for _, l := range loads {
-			for _, u := range l.Usage {
-				known = known || u.Tier == tier && u.Kind == CPU
-			}
-		}
-		if !known {
-			out.Warn("blind", "the processor of %s was not measured: it can be the bottleneck, and would not be seen", tier)
-		}
-		if failed := slices.IndexFunc(loads, func(l Load) bool { return l.meanSignal(tier, SignalProbeFailed) > 0 }); failed >= 0 {
-			out.Warn("probe_failed", "%s did not always tell about itself, first with %s: threads or connections that bind there may not be seen", tier, num.Count(loads[failed].Users, "user"))
+// beyondKnee are the loads above the knee's interval, or, if there are none, above
+// the knee.
+func beyondKnee(k *Knee, loads []Load) []Load {
+	for _, from := range []float64{k.CI.Hi, k.Users} {
+		i := slices.IndexFunc(loads, func(l Load) bool { return float64(l.Users) > from })
+		if i >= 0 {
+			return loads[i:]
 		}
 	}
-	generated := slices.ContainsFunc(loads, func(l Load) bool {
-		return slices.ContainsFunc(l.trials, func(t Trial) bool { return len(t.Generators) > 0 })
-	})
-	if len(s.Tiers) > 0 && generated && !slices.ContainsFunc(loads, func(l Load) bool { return l.meanSignal(s.Tiers[0], SignalRequests) > 0 }) {
-		out.Warn("generator_unchecked", "the response time as %s sees it is not known, so that a generator that reads late is told by its own clock alone: add a probe that tells it (accesslog)", s.Tiers[0])
-	}
-	return out
+	return nil
 }
 
-// colocated are the doubts about tiers on one host: each is held to its own limit, so
-// that where they have none the host may be full with neither of them.
-func (s System) colocated(loads []Load) (out model.Doubts) {
-	on := make(map[model.NodeID]string)
+// atKnee keeps the resources that can have made the knee: they were busy where it
+// ends, and their utilisation bends where the throughput does. A resource that is full
+// only far beyond it is a consequence.
+func (s System) atKnee(a *Answer, loads []Load, first Load, of []Resource) []Resource {
+	return slices.DeleteFunc(of, func(r Resource) bool {
+		return first.usage(r).Mean < herdLevel || !s.bendsAtKnee(a, loads, first, r)
+	})
+}
+
+// bendsAtKnee reports whether the utilisation of a resource bends where the throughput
+// does, as closely as the loads tell, or bent before and has been full since: then the
+// throughput grew on because an operation took less and less of it.
+func (s System) bendsAtKnee(a *Answer, loads []Load, first Load, r Resource) bool {
+	around := a.Knee.CI
 	for _, l := range loads {
-		for _, t := range l.trials {
-			for _, x := range t.Services {
-				if other := on[x.Node]; other != "" && other != x.Tier {
-					out.Warn("colocated", "%s and %s share host %s: unless each has a limit of its own, the host can be full with neither of them full", other, x.Tier, x.Node)
-					return out
-				}
-				on[x.Node] = x.Tier
-			}
+		if users := float64(l.Users); users <= a.Knee.CI.Lo {
+			around.Lo = users
 		}
 	}
-	return out
+	around.Hi = max(around.Hi, float64(first.Users))
+	at, ok := bends(loads, r)
+	if !ok || a.Knee.AtMost || at.P >= 1-level || at.After >= smallBend*at.Before || overlap(at.CI, around) {
+		return true
+	}
+	return at.CI.Hi < around.Lo && first.usage(r).Full
 }

@@ -50,6 +50,8 @@ type Demand struct {
 	// Capacity is how much of it there is a second: cores, bytes.
 	Capacity float64 `json:"capacity"`
 	Hosts    int     `json:"hosts"`
+
+	allows *stats.Interval // of the line, where there is one
 }
 
 // best is the demand below the knee, or else beyond it.
@@ -102,40 +104,30 @@ func (s System) laws(loads []Load, knee *Knee) *Laws {
 	return out
 }
 
-// demandOf is the demand of an operation on a resource of a tier; ok is false where it
-// is not known.
+// demandOf is the demand of an operation on a resource; ok is false where it is not
+// known.
 func demandOf(r Resource, first Load, below, beyond []Load) (Demand, bool) {
 	d := Demand{Resource: r, Unit: "s"}
-	with := kindSignals[r.Kind]
-	if r.Kind == Link {
+	if r.Kind.Link() {
 		d.Unit = "byte"
 	}
-	rates, used := usedIn(r.Tier, with.used, below)
-	if d.Idle, d.Below, d.BelowCI = slopeOf(rates, used); d.Below == nil {
+	d.Capacity, d.Hosts = first.seconds[0][r].capacity, first.seconds[0][r].hosts
+	rates, used := usedIn(r, below)
+	if d.slope(rates, used); d.Below == nil {
 		d.Below, d.BelowCI = demandIn(rates, used)
 	}
-	d.Beyond, d.BeyondCI = demandIn(usedIn(r.Tier, with.used, beyond))
-	for _, x := range first.trials[0].Services {
-		if limit := x.mean(with.limit); x.Tier == r.Tier && limit > 0 {
-			d.Capacity, d.Hosts = d.Capacity+limit, d.Hosts+1
-		}
-	}
+	d.Beyond, d.BeyondCI = demandIn(usedIn(r, beyond))
 	return d, (d.Below != nil || d.Beyond != nil) && d.Capacity > 0 && d.Limit() > 0 && !math.IsInf(d.Limit(), 0)
 }
 
-// usedIn are the throughput of each trial, and what a tier used a second of a
-// resource meanwhile.
-func usedIn(tier, signal string, loads []Load) (rates, used []float64) {
+// usedIn are the throughput of each trial, and what was used a second of a resource
+// meanwhile.
+func usedIn(r Resource, loads []Load) (rates, used []float64) {
 	for _, l := range loads {
-		for _, t := range l.trials {
-			sum := math.NaN()
-			for _, x := range t.Services {
-				if x.Tier == tier {
-					sum = sumKnown(sum, x.mean(signal))
-				}
-			}
-			if v := queueing.Demand(sum, t.Throughput); v > 0 && !math.IsInf(v, 0) {
-				rates, used = append(rates, t.Throughput), append(used, sum)
+		for i, t := range l.trials {
+			amount := l.seconds[i][r].amount
+			if v := queueing.Demand(amount, t.Throughput); v > 0 && !math.IsInf(v, 0) {
+				rates, used = append(rates, t.Throughput), append(used, amount)
 			}
 		}
 	}
@@ -165,19 +157,36 @@ const (
 	leastSpan   = 1.5
 )
 
-// slopeOf is the demand where a part of what is used does not depend on operations:
+// slope is the demand where a part of what is used does not depend on operations:
 // U = idle + D·X (utilisation law regression; J. Rolia and V. Vetland, "Parameter
 // estimation for performance models of distributed application systems", CASCON
-// 1995). There is none where the intercept is not told from 0.
-func slopeOf(rates, used []float64) (idle float64, slope Optional, ci *stats.Interval) {
+// 1995). There is none where the intercept is not told from 0. What the resource
+// allows is where the line meets the capacity.
+func (d *Demand) slope(rates, used []float64) {
 	if len(rates) < leastTrials || slices.Max(rates) < leastSpan*slices.Min(rates) {
-		return 0, nil, nil
+		return
 	}
 	line, err := stats.FitLine(rates, used, level)
 	if err != nil || line.InterceptCI.Lo <= 0 || line.SlopeCI.Lo <= 0 {
-		return 0, nil, nil
+		return
 	}
-	return line.Intercept, some(line.Slope), &line.SlopeCI
+	d.Idle, d.Below, d.BelowCI = line.Intercept, some(line.Slope), &line.SlopeCI
+	if _, ci, err := line.Reaches(d.Capacity); err == nil {
+		d.allows = &ci
+	}
+}
+
+// LimitCI is the interval of Limit; nil: it is not known. Of a line it is Fieller's:
+// where the idle part is taken too high, the slope is taken too low.
+func (d Demand) LimitCI() *stats.Interval {
+	if d.Idle > 0 {
+		return d.allows
+	}
+	_, ci := d.best()
+	if ci == nil || ci.Lo <= 0 {
+		return nil
+	}
+	return &stats.Interval{Lo: d.Capacity / ci.Hi, Hi: d.Capacity / ci.Lo}
 }
 
 // limit finds the resource that allows least.
@@ -187,10 +196,7 @@ func (l *Laws) limit() {
 	}
 	d := slices.MinFunc(l.Demands, func(a, b Demand) int { return cmp.Compare(a.Limit(), b.Limit()) })
 	limit := d.Limit()
-	l.Limit, l.By = &limit, d.Resource
-	if _, ci := d.best(); ci != nil && ci.Lo > 0 {
-		l.LimitCI = &stats.Interval{Lo: (d.Capacity - d.Idle) / ci.Hi, Hi: (d.Capacity - d.Idle) / ci.Lo}
-	}
+	l.Limit, l.LimitCI, l.By = &limit, d.LimitCI(), d.Resource
 }
 
 // network is the closed network with these demands: each host of a tier is a

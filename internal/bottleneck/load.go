@@ -1,12 +1,9 @@
 package bottleneck
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -57,7 +54,7 @@ func (s System) sumUp(users int) Load {
 	for _, t := range trials {
 		l.values = append(l.values, t.Throughput)
 		l.Unfinished += t.Unfinished
-		l.seconds = append(l.seconds, resourcesOf(t, s.Thresholds))
+		l.seconds = append(l.seconds, s.resources(t))
 		work, errs = work+t.Throughput, errs+t.Errors
 		response, think = response+t.Response*t.Throughput, think+t.Think*t.Throughput
 	}
@@ -117,52 +114,4 @@ func together(trials []map[Resource]seconds, of []Resource) (one, all float64) {
 		return 0, 0
 	}
 	return one / float64(known), all / float64(known)
-}
-
-// lawDoubts are about loads at which the law of closed loops does not hold. Where it
-// is far off at the load that decided, or any if none did, that could carry the
-// verdict.
-func (a *Answer) lawDoubts(loads []Load) (out model.Doubts) {
-	for _, l := range loads {
-		if l.Law == nil || math.Abs(*l.Law-1) <= lawTolerance {
-			continue
-		}
-		severity := model.Warning
-		if math.Abs(*l.Law-1) > lawBroken && (a.Load == 0 || a.Load == l.Users) {
-			severity = model.Problem
-		}
-		out.Add(model.Doubt{Code: "closed_loop", Severity: severity, Text: fmt.Sprintf("with %s throughput times response and think time is %s of the users, where the law says 100 %%: the trial was too short for its response times, or users were missing",
-			num.Count(l.Users, "user"), num.Fraction(*l.Law))})
-	}
-	return out
-}
-
-// errorDoubts are about operations that failed: they may have cost more or less than
-// those that end well. Beyond the load that decided they carry nothing.
-func (a *Answer) errorDoubts(loads []Load) (out model.Doubts) {
-	for _, l := range loads {
-		switch e := l.Errors; {
-		case e == nil || *e < worthMentioning:
-		case *e >= tooManyErrors && (a.Load == 0 || l.Users <= a.Load):
-			out.Problem("errors", "with %s %s of the operations failed%s, and what those cost is not known", num.Count(l.Users, "user"), num.Fraction(*e), l.unended())
-		default:
-			out.Warn("errors", "with %s %s of the operations failed%s", num.Count(l.Users, "user"), num.Fraction(*e), l.unended())
-		}
-		var lost []float64
-		for _, t := range l.trials {
-			lost = append(lost, t.NoWay)
-		}
-		if share := meanOf(lost); share >= worthMentioning {
-			out.Warn("no_way", "with %s, %s of the pages had no link to where the user wanted to go, who went home then: the mix is another one than was asked for; look at the pages, or at the rows behind them", num.Count(l.Users, "user"), num.Fraction(share))
-		}
-	}
-	return out
-}
-
-// unended says how many operations had not ended with the trial; empty: none.
-func (l Load) unended() string {
-	if l.Unfinished == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", %d of them because the trial ended before they did (a longer ramp-down waits for them)", l.Unfinished)
 }

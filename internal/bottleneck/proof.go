@@ -32,11 +32,12 @@ type Proof struct {
 // Outcome of a proof.
 type Outcome string
 
-// What a proof may come to.
+// What a proof may come to. NotMade: it could not be, and Why says for what.
 const (
 	Confirmed Outcome = "confirmed"
 	Refuted   Outcome = "refuted"
 	Unclear   Outcome = "unclear"
+	NotMade   Outcome = "not_made"
 )
 
 // took is which part of a raise must have reached the resource.
@@ -56,7 +57,7 @@ func Prove(s System, r Resource, factor float64, before, after []Trial) Proof {
 	}
 	p.Before, p.After = l.Throughput, meanOf(raised)
 	p.Gain, p.Predicted = p.After/p.Before, s.predicted(l, r, factor)
-	if got := (Load{trials: after}).meanSignal(r.Tier, kindSignals[r.Kind].limit) / l.meanSignal(r.Tier, kindSignals[r.Kind].limit); !(got > 1+took*(factor-1)) {
+	if got := s.capacity(r, after) / s.capacity(r, before); !(got > 1+took*(factor-1)) {
 		p.Why = "the limit was not raised by as much: give its node more, or the service a limit of its own"
 	}
 	if _, ci, err := stats.RatioOfIndependentMeans(raised, l.values, level); err == nil {
@@ -71,6 +72,17 @@ func Prove(s System, r Resource, factor float64, before, after []Trial) Proof {
 		}
 	}
 	return p
+}
+
+// capacity is how much there is of a resource, on average over trials.
+func (s System) capacity(r Resource, trials []Trial) float64 {
+	var of []float64
+	for _, t := range trials {
+		if x, ok := s.resources(t)[r]; ok {
+			of = append(of, x.capacity)
+		}
+	}
+	return meanOf(of)
 }
 
 // predicted is how many times the throughput should be: the suspect allows Factor
@@ -94,23 +106,12 @@ func (s System) predicted(l Load, r Resource, factor float64) float64 {
 func (s System) alone(l Load) (seconds float64, ok bool) {
 	for _, u := range l.Usage {
 		if u.Node == "" && !u.Kind.Soft() && !math.IsNaN(u.Mean) {
-			servers := 1.0
-			if u.Kind == CPU {
-				servers = max(1, math.Floor(l.meanSignal(u.Tier, SignalQuota)))
+			servers, of := 1.0, l.seconds[0][u.Resource]
+			if hosts := float64(of.hosts); u.Kind == CPU && hosts > 0 {
+				servers = max(1, math.Floor(of.capacity/hosts))
 			}
-			seconds, ok = seconds+u.Mean/l.Throughput*servers*l.hosts(u.Tier), true
+			seconds, ok = seconds+u.Mean/l.Throughput*servers*float64(of.hosts), true
 		}
 	}
 	return seconds, ok
-}
-
-// hosts is how many a tier has.
-func (l Load) hosts(tier string) float64 {
-	n := 0.0
-	for _, x := range l.trials[0].Services {
-		if x.Tier == tier {
-			n++
-		}
-	}
-	return n
 }

@@ -147,7 +147,7 @@ func TestNtierReal(t *testing.T) {
 		{"application at 0.15 core", []string{"services.db.steps.0.cpu=0.8", "services.app.steps.0.cpu=0.15", "study.users=[50,100,200,400,600,800]"},
 			tiersResource{"app", "cpu"}, 130, 330, 0},
 		{"link of the database at 2 Mbit/s", []string{"services.db.steps.0.cpu=0.8", "fleet.lab.groups.db.link=2Mbit/s", "study.users=[10,20,40,80,160]"},
-			tiersResource{"db", "link"}, 35, 60, 50_000},
+			tiersResource{"db", "link_out"}, 35, 60, 50_000},
 	} {
 		f := w.ntier("ntier-tomcat.yaml", c.set...)
 		logLoads(t, c.name, f)

@@ -134,7 +134,7 @@ func drawn(rng *rand.Rand) []boardCase {
 	db := base("processor of db", tiersResource{"db", "cpu"})
 	db.db, db.cpu[2] = between(8, 14), between(.15, .25)
 	db.most = db.cpu[2] / db.db * 1e3
-	link := base("link of db", tiersResource{"db", "link"})
+	link := base("link of db", tiersResource{"db", "link_out"})
 	rate := between(.7, 1.2) // Mbit/s
 	link.app, link.link, link.most = 6, fmt.Sprintf("%.0fkbit/s", 1000*rate), rate*1e6/8/5.4/1024
 	pool := base("pool of app", tiersResource{"app", "pool"})

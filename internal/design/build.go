@@ -36,6 +36,11 @@ func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Des
 			if f, ok := design.Design.(study.Forecaster); ok {
 				d.expect(f.Outlook())
 			}
+			if o, ok := design.Design.(study.Opener); ok {
+				if _, err := b.steps(design.study, o.Opening(), 0); err != nil {
+					return Design{}, err
+				}
+			}
 			d.Later = append(d.Later, design.study)
 			continue
 		}

@@ -21,6 +21,10 @@ type tier struct {
 	experiment.Service
 	nodes []model.NodeID
 	level model.ServiceLevel
+
+	want  int
+	on    map[string]string // labels of its nodes
+	hosts string            // see study.ServiceLevel
 }
 
 // serviceError is about a key of a service of the file.
@@ -28,8 +32,7 @@ func serviceError(name, key, problem, allowed string) error {
 	return &model.InputError{Path: "services." + name + "." + key, Problem: problem, Allowed: allowed}
 }
 
-// tiers chooses the nodes of the services of a treatment: of those that match,
-// the first. They are in the order of the file.
+// tiers are the services of a treatment on their nodes, in the order of the file.
 func (b *builder) tiers(t study.Treatment) ([]tier, error) {
 	var out []tier
 	known := make(map[string]bool)
@@ -37,11 +40,7 @@ func (b *builder) tiers(t study.Treatment) ([]tier, error) {
 		if known[s.Name] = s.OnNodes(); !s.OnNodes() {
 			continue
 		}
-		one, err := b.tier(s, t.Services[s.Name], t.Without)
-		if err != nil {
-			return nil, err
-		}
-		if len(one.nodes) > 0 {
+		if one := tierOf(s, t.Services[s.Name]); one.want > 0 {
 			out = append(out, one)
 		}
 	}
@@ -50,10 +49,14 @@ func (b *builder) tiers(t study.Treatment) ([]tier, error) {
 			return nil, fmt.Errorf("the treatment sets the service %q, and no service of that name runs on nodes (on)", name)
 		}
 	}
+	nodes := slices.DeleteFunc(slices.Clone(b.setup.Nodes), func(n model.Node) bool { return slices.Contains(t.Without, n.ID) })
+	if err := place(out, nodes); err != nil {
+		return nil, err
+	}
 	return out, checkPorts(out, b.setup.Nodes)
 }
 
-func (b *builder) tier(s experiment.Service, level study.ServiceLevel, without []model.NodeID) (tier, error) {
+func tierOf(s experiment.Service, level study.ServiceLevel) tier {
 	want := s.Instances()
 	if level.Count != 0 {
 		want = max(level.Count, 0)
@@ -66,27 +69,7 @@ func (b *builder) tier(s experiment.Service, level study.ServiceLevel, without [
 	if level.Memory > 0 {
 		s.Settings = s.WithMemory(level.Memory)
 	}
-	out := tier{Service: s}
-	found := 0
-	for _, n := range b.setup.Nodes {
-		if n.Has(on) && !slices.Contains(without, n.ID) {
-			if found++; found <= want {
-				out.nodes = append(out.nodes, n.ID)
-			}
-		}
-	}
-	switch {
-	case found == 0 && want > 0:
-		return out, serviceError(s.Name, "on", "no node has "+labelList(on), labelsOf(b.setup.Nodes))
-	case found < want:
-		key := "count"
-		if s.Count == 0 {
-			key = "on"
-		}
-		return out, serviceError(s.Name, key, fmt.Sprintf("%d instances are asked for, and %d nodes have %s", want, found, labelList(on)), "add nodes, or ask for fewer")
-	}
-	out.level = model.ServiceLevel{Nodes: out.nodes, On: on, CPU: s.CPU(), Memory: s.Memory().Bytes(), Port: s.Port}
-	return out, nil
+	return tier{Service: s, want: want, on: on, hosts: level.Hosts}
 }
 
 // checkPorts refuses instances that would listen at the same address and port.

@@ -50,6 +50,9 @@ func (d Design) Document() *doc.Document {
 		most := time.Duration(o.Trials*o.Steps) * o.Step
 		say(string(o.Phase), "%s, %s: up to %d steps each of about %s, chosen from the results so far; at most %s, plus preparation and repeated steps",
 			o.Workload, num.Count(o.Trials, "trial"), o.Steps, num.Seconds(o.Step.Seconds()), num.Seconds(most.Seconds()))
+		if o.Note != "" {
+			say("note", "%s", o.Note)
+		}
 	}
 	var blocks []doc.Block
 	if len(d.Steps) > 0 {

@@ -184,6 +184,11 @@ type (
 	Forecaster interface {
 		Outlook() []Outlook
 	}
+	// Opener knows its first treatments before anything is measured, so that nodes
+	// which do not suit them are told before the run.
+	Opener interface {
+		Opening() []Treatment
+	}
 	// Bounded knows how much is left.
 	Bounded interface {
 		// AtMost is how many steps are still to come, those that are under way
@@ -219,6 +224,8 @@ type Outlook struct {
 	Steps int `json:"steps"`
 	// Step is how long one takes, in nanoseconds, without preparation.
 	Step time.Duration `json:"step"`
+	// Note says what these nodes will not allow, for people; empty: nothing.
+	Note string `json:"note,omitempty"`
 }
 
 // Treatment is one step of a design: what is active, under which conditions
@@ -263,6 +270,10 @@ type ServiceLevel struct {
 	Count int
 	// On are further labels that its nodes must have.
 	On map[string]string
+	// Hosts names its nodes: services of a treatment with the same name share them, and
+	// those with different names have none in common. Empty: the first that match,
+	// whatever else runs there.
+	Hosts string
 	// CPU and Memory are the limits of each instance. CPU takes the place of what
 	// the file says for the beginning: limits.cpu, or a step at 0s.
 	CPU    float64

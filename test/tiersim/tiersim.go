@@ -5,8 +5,8 @@
 //
 // A request takes a thread of the first tier, works on its processor (processor
 // sharing within a quota), waits for a connection of its host's pool, and goes on
-// to the next tier; on its way back each host sends its answer through its link
-// (first come, first served). Threads and connections are kept until the tiers
+// to the next tier; on its way back each host sends its answer through its link, and
+// the one that asked receives it through its own (first come, first served). Threads and connections are kept until the tiers
 // behind have answered: that is what pushes back.
 package tiersim
 
@@ -28,11 +28,17 @@ type Tier struct {
 	Delay   float64 // mean time that it waits for what is no resource here
 	Threads int     // of each host
 	Pool    int     // connections of each host to the next tier
-	Link    float64 // bytes a second of each host
+	Link    float64 // bytes a second of each host, in each direction
 	Bytes   float64 // mean of an answer, exponential
 	// Herd is by which share the work of a request grows with each other request
 	// that works beside it.
 	Herd float64
+	// Batch is by which share it falls with each other, to half of it at the least:
+	// what comes in bunches finds caches warm.
+	Batch float64
+	// Shares: it runs on the hosts of the tier before it, with their processors (Quota
+	// of that tier) and their link. What it answers to its own host takes no link.
+	Shares bool
 }
 
 // Net is an application with its users.
@@ -61,6 +67,9 @@ func (n Net) Trial(users, number int, seed uint64) bottleneck.Trial {
 		var of []*host
 		for h := range max(1, n.Tiers[i].Hosts) {
 			of = append(of, s.host(i, h))
+			if n.Tiers[i].Shares {
+				of[h].share(s.hosts[i-1][h])
+			}
 		}
 		s.hosts = append(s.hosts, of)
 	}
@@ -156,7 +165,7 @@ func (s *sim) user() {
 			s.thinks = append(s.thinks, think)
 		}
 		ask := func() {
-			s.serve(0, func() {
+			s.serve(0, nil, func() {
 				if s.running() {
 					s.response = append(s.response, s.now-due)
 				}
@@ -173,17 +182,23 @@ func (s *sim) user() {
 
 func (s *sim) running() bool { return s.now >= s.RampUp }
 
-// serve is a request at a tier, dealt out in turns.
-func (s *sim) serve(tier int, done func()) {
-	h := s.hosts[tier][s.next[tier]]
-	s.next[tier] = (s.next[tier] + 1) % len(s.hosts[tier])
+// serve is a request of a host, or a user, at a tier, dealt out in turns.
+func (s *sim) serve(tier int, from *host, done func()) {
+	turn := &s.next[tier]
+	if s.Tiers[tier].Shares { // each asks all in turns, its own host, too
+		turn = &from.turn
+	}
+	h := s.hosts[tier][*turn]
+	*turn = (*turn + 1) % len(s.hosts[tier])
 	came := s.now
 	h.threads.take(func() {
 		work := s.rng.ExpFloat64() * h.tier.Work * s.swing(tier)
-		h.cpu.take(work*(1+h.tier.Herd*float64(len(h.cpu.jobs))), func() {
+		beside := float64(len(h.cpu.jobs))
+		work *= (1 + h.tier.Herd*beside) * max(.5, 1-h.tier.Batch*beside)
+		h.cpu.take(h.number, work, func() {
 			s.after(s.rng.ExpFloat64()*h.tier.Delay, func() {
 				s.behind(tier, h, func() {
-					h.send(s.rng.ExpFloat64()*h.tier.Bytes, func() {
+					h.send(s.rng.ExpFloat64()*h.tier.Bytes, from, func() {
 						h.threads.free()
 						h.answered++
 						h.spent += s.now - came
@@ -202,7 +217,7 @@ func (s *sim) behind(tier int, h *host, done func()) {
 		return
 	}
 	h.pool.take(func() {
-		s.serve(tier+1, func() {
+		s.serve(tier+1, h, func() {
 			h.pool.free()
 			done()
 		})
@@ -223,15 +238,17 @@ func (s *sim) swing(tier int) float64 {
 
 // host is one host of a tier with what it recorded.
 type host struct {
-	s       *sim
-	tier    Tier
-	node    model.NodeID
-	cpu     *processor
-	threads *permits
-	pool    *permits
-	link    *line
-	// queued are bytes that wait to be sent, sent those that were.
-	queued, sent    float64
+	s               *sim
+	tier            Tier
+	number          int // of the tier
+	turn            int // of the host behind it that is asked next
+	node            model.NodeID
+	cpu             *processor
+	threads         *permits
+	pool            *permits
+	link            *line   // what it sends
+	inward          *line   // what it receives
+	queued          float64 // bytes that wait to be sent
 	answered, spent float64
 	last            reading
 	signals         map[string][]float64
@@ -239,27 +256,47 @@ type host struct {
 
 func (s *sim) host(tier, number int) *host {
 	t := s.Tiers[tier]
-	return &host{s: s, tier: t, node: model.NodeID(fmt.Sprintf("%s-%d", t.Name, number+1)), cpu: &processor{s: s, quota: t.Quota},
-		threads: &permits{most: t.Threads}, pool: &permits{most: t.Pool}, link: &line{s: s}, signals: make(map[string][]float64)}
+	return &host{s: s, tier: t, number: tier, node: model.NodeID(fmt.Sprintf("%s-%d", t.Name, number+1)), cpu: &processor{s: s, quota: t.Quota, of: make([]use, len(s.Tiers))},
+		threads: &permits{most: t.Threads}, pool: &permits{most: t.Pool}, link: &line{s: s}, inward: &line{s: s}, signals: make(map[string][]float64)}
 }
 
-// send puts an answer on the link.
-func (h *host) send(bytes float64, done func()) {
-	if h.tier.Link <= 0 {
-		h.sent += bytes
+// share puts a host's services on another host.
+func (h *host) share(other *host) {
+	h.node, h.cpu, h.link, h.inward = other.node, other.cpu, other.link, other.inward
+	h.tier.Quota, h.tier.Link = other.tier.Quota, other.tier.Link
+}
+
+// send puts an answer on the link, and on that of the host which asked.
+func (h *host) send(bytes float64, to *host, done func()) {
+	if to != nil && to.node == h.node {
 		done()
 		return
 	}
 	h.queued += bytes
-	h.link.take(bytes/h.tier.Link, func() {
-		h.queued -= bytes
-		h.sent += bytes
-		done()
+	h.through(h.link, bytes, func() {
+		received := func() {
+			h.queued -= bytes
+			done()
+		}
+		if to == nil {
+			received()
+			return
+		}
+		to.through(to.inward, bytes, received)
 	})
 }
 
+// through takes bytes through one direction of the link.
+func (h *host) through(l *line, bytes float64, done func()) {
+	if h.tier.Link <= 0 {
+		done()
+		return
+	}
+	l.take(bytes/h.tier.Link, done)
+}
+
 // reading are the counters of a host at a time.
-type reading struct{ cpu, sent, answered, spent, busy float64 }
+type reading struct{ cpu, answered, spent, out, in float64 }
 
 // read notes what a watch reads each second.
 func (s *sim) read() {
@@ -271,7 +308,7 @@ func (s *sim) read() {
 	for _, of := range s.hosts {
 		for _, h := range of {
 			h.cpu.advance()
-			now := reading{h.cpu.used, h.sent, h.answered, h.spent, h.link.worked()}
+			now := reading{h.cpu.of[h.number].used, h.answered, h.spent, h.link.worked(), h.inward.worked()}
 			if !first {
 				h.note(now)
 			}
@@ -289,7 +326,8 @@ func (h *host) note(now reading) {
 	add(bottleneck.SignalResponse, now.spent-h.last.spent)
 	add(bottleneck.SignalSendQueue, h.queued)
 	if h.tier.Link > 0 {
-		add(bottleneck.SignalSent, (now.busy-h.last.busy)*h.tier.Link)
+		add(bottleneck.SignalSent, (now.out-h.last.out)*h.tier.Link)
+		add(bottleneck.SignalReceived, (now.in-h.last.in)*h.tier.Link)
 		add(bottleneck.SignalLink, h.tier.Link)
 	}
 	if h.tier.Threads > 0 {
@@ -319,9 +357,11 @@ func (s *sim) trial(users, number int) bottleneck.Trial {
 		g.Busy = (s.generator.worked() - s.busyFrom) / float64(s.Run)
 	}
 	t.Generators = append(t.Generators, g)
+	t.Cores = make(map[model.NodeID]float64)
 	for _, of := range s.hosts {
 		for _, h := range of {
 			t.Services = append(t.Services, bottleneck.Service{Tier: h.tier.Name, Node: h.node, Signals: h.signals})
+			t.Cores[h.node] = h.tier.Quota
 		}
 	}
 	return t
@@ -333,13 +373,17 @@ type processor struct {
 	quota   float64
 	jobs    queue[job]
 	served  float64 // work that a job which was there all the time has had
-	used    float64 // cores · seconds
+	of      []use   // by tier
 	at      float64
 	version int
 }
 
+// use is what a tier has of a processor: jobs on it, and cores · seconds so far.
+type use struct{ jobs, used float64 }
+
 type job struct {
 	until float64 // of served
+	tier  int
 	done  func()
 }
 
@@ -350,17 +394,20 @@ func (p *processor) rate() float64 { return min(1, p.quota/float64(len(p.jobs)))
 
 // advance brings the processor to the present.
 func (p *processor) advance() {
-	if n := len(p.jobs); n > 0 {
+	if len(p.jobs) > 0 {
 		passed := (p.s.now - p.at) * p.rate()
 		p.served += passed
-		p.used += passed * float64(n)
+		for i := range p.of {
+			p.of[i].used += passed * p.of[i].jobs
+		}
 	}
 	p.at = p.s.now
 }
 
-func (p *processor) take(work float64, done func()) {
+func (p *processor) take(tier int, work float64, done func()) {
 	p.advance()
-	p.jobs.push(job{p.served + work, done})
+	p.of[tier].jobs++
+	p.jobs.push(job{p.served + work, tier, done})
 	p.plan()
 }
 
@@ -376,9 +423,10 @@ func (p *processor) plan() {
 			return
 		}
 		p.advance()
-		done := p.jobs.pop().done
+		j := p.jobs.pop()
+		p.of[j.tier].jobs--
 		p.plan()
-		done()
+		j.done()
 	})
 }
 

@@ -95,8 +95,10 @@ func (p *Params) treatments(workload string, setup study.Setup) []study.Treatmen
 func (p *Params) treatment(workload string, c Configuration, users, trial int) study.Treatment {
 	t := study.Treatment{Phase: Phase, Label: label(c, users), Workload: workload, Trial: trial, Block: trial,
 		Levels: map[string]any{"users": users}, Services: make(map[string]study.ServiceLevel)}
-	for i, tier := range p.Tiers {
-		t.Services[tier] = study.ServiceLevel{Count: c.Counts[i], On: p.labels(c)}
+	for _, set := range c.sets() {
+		for _, i := range set {
+			t.Services[p.Tiers[i]] = study.ServiceLevel{Count: c.Counts[i], On: p.labels(c), Hosts: p.Tiers[set[0]]}
+		}
 	}
 	return t
 }

@@ -51,8 +51,8 @@ func TestDesign(t *testing.T) {
 	}
 	last := all[len(all)-1]
 	if diff := cmp.Diff(study.Treatment{Phase: Phase, Label: want[5], Workload: "visitors", Trial: 2, Block: 2, Levels: map[string]any{"users": 400}, Services: map[string]study.ServiceLevel{
-		"web": {Count: 1, On: map[string]string{"site": "virginia", "type": "large"}}, "app": {Count: 1, On: map[string]string{"site": "virginia", "type": "large"}},
-		"db": {Count: 2, On: map[string]string{"site": "virginia", "type": "large"}}}}, last); diff != "" {
+		"web": {Count: 1, On: map[string]string{"site": "virginia", "type": "large"}, Hosts: "web"}, "app": {Count: 1, On: map[string]string{"site": "virginia", "type": "large"}, Hosts: "app"},
+		"db": {Count: 2, On: map[string]string{"site": "virginia", "type": "large"}, Hosts: "db"}}}, last); diff != "" {
 		t.Errorf("a treatment (-want +got):\n%s", diff)
 	}
 	p := params()

@@ -95,11 +95,11 @@ func (f *Finding) heatMap(tiers []string) doc.Block {
 	l := chart.Layer{Mark: chart.Cell, Unit: "%", Shading: chart.Even}
 	var of []bottleneck.Resource
 	for _, tier := range tiers {
-		for _, load := range f.Loads[:min(1, len(f.Loads))] {
+		for _, load := range f.Loads {
 			for _, u := range load.Usage {
-				if u.Tier == tier && u.Node == "" {
+				if u.Of(tier) && u.Node == "" && !slices.Contains(of, u.Resource) {
 					of = append(of, u.Resource)
-					c.Y.Rows = append(c.Y.Rows, chart.Row{Name: u.Tier + " " + string(u.Kind)}) // pages cut longer names
+					c.Y.Rows = append(c.Y.Rows, chart.Row{Name: u.Tier + " " + strings.ReplaceAll(string(u.Kind), "_", " ")}) // pages cut longer names
 				}
 			}
 		}

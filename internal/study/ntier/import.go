@@ -15,17 +15,18 @@ import (
 )
 
 // Columns of a table of the user's own: one line a trial. A column TIER_cpu,
-// TIER_link, TIER_threads or TIER_pool is the utilisation of that resource over the
+// TIER_link_out, TIER_link_in, TIER_threads or TIER_pool is the utilisation of that resource over the
 // whole trial, as a share or in percent.
 var (
 	requiredColumns = []string{"configuration", "users", "throughput"}
 	optionalColumns = []string{"trial", "response", "think", "errors"}
-	columnKinds     = []bottleneck.Kind{bottleneck.CPU, bottleneck.Link, bottleneck.Threads, bottleneck.Pool}
+	columnKinds     = []bottleneck.Kind{bottleneck.CPU, bottleneck.LinkOut, bottleneck.LinkIn, bottleneck.Threads, bottleneck.Pool}
 )
 
 // columnSignals are what stands for the utilisation of a resource.
 var columnSignals = map[bottleneck.Kind][2]string{
-	bottleneck.CPU: {bottleneck.SignalCPU, bottleneck.SignalQuota}, bottleneck.Link: {bottleneck.SignalSent, bottleneck.SignalLink},
+	bottleneck.CPU: {bottleneck.SignalCPU, bottleneck.SignalQuota}, bottleneck.LinkOut: {bottleneck.SignalSent, bottleneck.SignalLink},
+	bottleneck.LinkIn:  {bottleneck.SignalReceived, bottleneck.SignalLink},
 	bottleneck.Threads: {bottleneck.SignalThreads, bottleneck.SignalThreadsMax}, bottleneck.Pool: {bottleneck.SignalPool, bottleneck.SignalPoolMax},
 }
 

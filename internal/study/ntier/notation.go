@@ -11,32 +11,44 @@ import (
 
 // Configuration is how many hosts each tier has, and of which platform and type
 // they are: "1-2-1-2-ec2-large" (the paper, section II-D, "#A-#T-#M-#D-ppp" with
-// the instance type at the end).
+// the instance type at the end). Tiers joined by + share hosts: in "1-2-2+2" the last
+// two are on the same two machines. All others have hosts of their own.
 type Configuration struct {
-	Counts   []int
+	Counts []int
+	// Joined says of each tier whether it is on the hosts of the one before it; nil:
+	// none is.
+	Joined   []bool
 	Platform string // empty: whatever there is
 	Type     string
 }
 
-var notation = regexp.MustCompile(`^(\d{1,5}(?:-\d{1,5})*)(?:-([a-z][a-z0-9_]*))?(?:-([a-z0-9][a-z0-9_.]*))?$`)
+var notation = regexp.MustCompile(`^(\d{1,5}(?:[-+]\d{1,5})*)(?:-([a-z][a-z0-9_]*))?(?:-([a-z0-9][a-z0-9_.]*))?$`)
 
 // ParseConfiguration reads the notation, for so many tiers.
 func ParseConfiguration(text string, tiers []string) (Configuration, error) {
 	bad := func(problem string) error {
 		return &model.InputError{Problem: fmt.Sprintf("%q %s", text, problem),
-			Allowed: fmt.Sprintf("one number for each of %s, then a platform and a type if there are such: %s-ec2-large", strings.Join(tiers, ", "), strings.TrimSuffix(strings.Repeat("1-", len(tiers)), "-"))}
+			Allowed: fmt.Sprintf("one number for each of %s, with + between those that share hosts, then a platform and a type if there are such: %s-ec2-large", strings.Join(tiers, ", "), strings.TrimSuffix(strings.Repeat("1-", len(tiers)), "-"))}
 	}
 	m := notation.FindStringSubmatch(text)
 	if m == nil {
 		return Configuration{}, bad("is no configuration")
 	}
 	c := Configuration{Platform: m[2], Type: m[3]}
-	for number := range strings.SplitSeq(m[1], "-") {
+	for _, number := range strings.FieldsFunc(m[1], func(r rune) bool { return r == '-' || r == '+' }) {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 {
 			return Configuration{}, bad("has a tier without a host")
 		}
 		c.Counts = append(c.Counts, n)
+	}
+	if strings.Contains(m[1], "+") {
+		c.Joined = []bool{false}
+		for _, r := range m[1] {
+			if r == '-' || r == '+' {
+				c.Joined = append(c.Joined, r == '+')
+			}
+		}
 	}
 	if len(c.Counts) != len(tiers) {
 		return Configuration{}, bad(fmt.Sprintf("has %d numbers, and there are %d tiers", len(c.Counts), len(tiers)))
@@ -47,13 +59,34 @@ func ParseConfiguration(text string, tiers []string) (Configuration, error) {
 	return c, nil
 }
 
-// Shape is the counts alone: "1-2-1-2".
+// Shape is the counts alone: "1-2-1-2", "1-2-2+2".
 func (c Configuration) Shape() string {
-	parts := make([]string, len(c.Counts))
+	text := ""
 	for i, n := range c.Counts {
-		parts[i] = strconv.Itoa(n)
+		switch {
+		case c.joined(i):
+			text += "+"
+		case i > 0:
+			text += "-"
+		}
+		text += strconv.Itoa(n)
 	}
-	return strings.Join(parts, "-")
+	return text
+}
+
+// joined reports whether a tier is on the hosts of the one before it.
+func (c Configuration) joined(tier int) bool { return tier < len(c.Joined) && c.Joined[tier] }
+
+// sets are the tiers by the hosts that they have: those of each share them.
+func (c Configuration) sets() [][]int {
+	var out [][]int
+	for i := range c.Counts {
+		if !c.joined(i) {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], i)
+	}
+	return out
 }
 
 // Place is platform and type: "ec2-large"; empty: it has none.
@@ -72,11 +105,16 @@ func (c Configuration) String() string {
 	return c.Shape() + "-" + c.Place()
 }
 
-// Hosts is how many there are in all tiers.
+// Hosts is how many machines there are in all: of tiers that share hosts, as many as
+// the largest has.
 func (c Configuration) Hosts() int {
 	sum := 0
-	for _, n := range c.Counts {
-		sum += n
+	for _, set := range c.sets() {
+		most := 0
+		for _, tier := range set {
+			most = max(most, c.Counts[tier])
+		}
+		sum += most
 	}
 	return sum
 }

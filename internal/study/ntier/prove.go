@@ -37,7 +37,11 @@ var _ interface {
 	study.Design
 	study.Bounded
 	study.Forecaster
+	study.Opener
 } = (*proving)(nil)
+
+// Opening implements study.Opener.
+func (d *proving) Opening() []study.Treatment { return d.first }
 
 // Next implements study.Design. A run that is resumed has seen some or all of it.
 func (d *proving) Next(seen *observe.Run) ([]study.Treatment, error) {
@@ -71,8 +75,8 @@ func (d *proving) proofs() []study.Treatment {
 			continue
 		}
 		tier := a.Bottlenecks[0].Tier
-		quota := m.quota(tier, a.Load)
-		if !(quota > 0) {
+		quota, why := m.raise(a)
+		if why != "" {
 			continue
 		}
 		for trial := 1; trial <= d.setup.Trials; trial++ {
@@ -92,6 +96,42 @@ func (d *proving) proofs() []study.Treatment {
 	return out
 }
 
+// raise is the processor that each host of the bottleneck has, or why it cannot be given
+// a quarter more: no trial of a proof is made then.
+func (m measured) raise(a bottleneck.Answer) (quota float64, why string) {
+	r := a.Bottlenecks[0].Resource
+	quota = m.quota(r.Tier, a.Load)
+	switch {
+	case r.Shared():
+		return 0, "tiers share that host, and it has no limit of a service that could be raised"
+	case !(quota > 0):
+		return 0, "its limit is not known"
+	}
+	for _, t := range m.system.Trials {
+		for _, s := range t.Services {
+			if has := t.Cores[s.Node]; s.Tier == r.Tier && has > 0 && quota*Raise > has*(1+1e-9) {
+				return 0, fmt.Sprintf("node %s has %.4g processors, and %.4g would be needed: give the service a limit (limits.cpu) that leaves a quarter", s.Node, has, quota*Raise)
+			}
+		}
+	}
+	return quota, ""
+}
+
+// notMade is the proof that was asked for and could not be made; nil: it could have
+// been, or there is nothing to prove.
+func (m measured) notMade(a bottleneck.Answer) *bottleneck.Proof {
+	if a.Verdict != bottleneck.Named || len(a.Bottlenecks) != 1 {
+		return nil
+	}
+	out := &bottleneck.Proof{Resource: a.Bottlenecks[0].Resource, Users: a.Load, Factor: Raise, Outcome: bottleneck.NotMade, Why: "only processors can be raised: change the setting, and run again"}
+	if out.Resource.Kind == bottleneck.CPU {
+		if _, out.Why = m.raise(a); out.Why == "" {
+			return nil
+		}
+	}
+	return out
+}
+
 // AtMost implements study.Bounded.
 func (d *proving) AtMost() (steps int, all time.Duration) {
 	if !d.begun {
@@ -105,7 +145,28 @@ func (d *proving) AtMost() (steps int, all time.Duration) {
 
 // Outlook implements study.Forecaster.
 func (d *proving) Outlook() []study.Outlook {
-	return []study.Outlook{{Phase: Phase, Workload: d.first[0].Workload, Trials: d.setup.Trials, Steps: len(d.first)/d.setup.Trials + 2*len(d.Configurations), Step: d.step()}}
+	return []study.Outlook{{Phase: Phase, Workload: d.first[0].Workload, Trials: d.setup.Trials, Steps: len(d.first)/d.setup.Trials + 2*len(d.Configurations), Step: d.step(), Note: strings.Join(d.cannotRaise(), "; ")}}
+}
+
+// cannotRaise says of which tiers no proof can be made, as far as file and nodes tell
+// beforehand: none of their nodes has a quarter more than the limit of the service.
+func (d *proving) cannotRaise() (out []string) {
+	for _, s := range d.setup.Services {
+		most := 0.0
+		for _, n := range d.setup.Nodes {
+			if n.Has(s.On) {
+				most = max(most, coresOf(n))
+			}
+		}
+		switch {
+		case !slices.Contains(d.Tiers, s.Name) || most == 0:
+		case s.CPU == 0:
+			out = append(out, fmt.Sprintf("if the processor of %s binds, no proof can be made: the service has no limit that could be raised (limits.cpu)", s.Name))
+		case s.CPU*Raise > most*(1+1e-9):
+			out = append(out, fmt.Sprintf("if the processor of %s binds, no proof can be made: its nodes have %.4g processors, and %.4g would be needed", s.Name, most, s.CPU*Raise))
+		}
+	}
+	return out
 }
 
 // step is how long a trial takes.

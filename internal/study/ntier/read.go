@@ -16,7 +16,6 @@ import (
 	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // stageRun is the stage that is scored.
@@ -145,9 +144,9 @@ func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]
 	}
 	var users []model.Result
 	var w window
-	for task, x := range run.Measured(s) {
+	for _, x := range run.Measured(s) {
 		users = append(users, x)
-		w.take(task, x)
+		w.take(x)
 	}
 	if len(users) == 0 {
 		return t, nil
@@ -160,8 +159,12 @@ func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]
 	for _, x := range run.Accepted(s.ID) {
 		t.Services = append(t.Services, w.services(x, p.Tiers)...)
 	}
+	t.Cores = make(map[model.NodeID]float64)
 	for _, node := range p.hostsOf(s) {
 		t.types = append(t.types, typeOf(nodes[node]))
+		if cores := coresOf(nodes[node]); cores > 0 {
+			t.Cores[node] = cores
+		}
 	}
 	t.timeline = func() timeline { return timelineOf(p, run, s) }
 	return t, nil
@@ -189,6 +192,15 @@ func typeOf(n model.Node) string {
 		return t
 	}
 	return n.Facts.Cloud.InstanceType
+}
+
+// coresOf are the processors of a node for all that runs on it; 0: not known.
+func coresOf(n model.Node) float64 {
+	cores := float64(n.Facts.Cores)
+	if limit := n.Facts.CPULimit; limit > 0 && (cores == 0 || limit < cores) {
+		return limit
+	}
+	return cores
 }
 
 // usersTrial adds up the generators of a trial: rates and counts are summed, means
@@ -246,35 +258,17 @@ func known(v map[string]float64, key string) float64 {
 // window is the time of a trial that is scored, in server time.
 type window struct{ start, end time.Time }
 
-// take narrows the window to that of one more generator: its stage run, or what
-// its parameters say of it.
-func (w *window) take(task model.Task, x model.Result) {
-	start, end := x.Started.Add(durationIn(task.Spec.Params, "ramp_up", defaultRampUp)), x.Ended
-	if scored := samplesOf(x)[session.MetricScored]; scored > 0 {
-		end = start.Add(time.Duration(scored * 1e9))
+// take narrows the window to the stage run of one more generator.
+func (w *window) take(x model.Result) {
+	i := slices.IndexFunc(x.Stages, func(s model.Stage) bool { return s.Name == stageRun && s.Service == "" && s.Ended > s.Started })
+	if i < 0 {
+		return
 	}
-	for _, s := range x.Stages {
-		if s.Name == stageRun && s.Service == "" && s.Ended > s.Started {
-			start, end = x.Started.Add(time.Duration(s.Started)), x.Started.Add(time.Duration(s.Ended))
-		}
-	}
+	start, end := x.Started.Add(time.Duration(x.Stages[i].Started)), x.Started.Add(time.Duration(x.Stages[i].Ended))
 	if w.start.IsZero() || start.After(w.start) {
 		w.start = start
 	}
 	if w.end.IsZero() || end.Before(w.end) {
 		w.end = end
 	}
-}
-
-// defaultRampUp is that of the workload.
-const defaultRampUp = 8 * time.Minute
-
-// durationIn is a parameter that is a duration.
-func durationIn(params map[string]any, key string, byDefault time.Duration) time.Duration {
-	text, _ := params[key].(string)
-	d, err := unit.ParseDuration(text)
-	if err != nil {
-		return byDefault
-	}
-	return d.Std()
 }

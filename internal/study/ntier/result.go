@@ -52,7 +52,7 @@ func (p *Params) answer(title string, all []measured) (*Result, error) {
 		sla = &parsed
 	}
 	for _, m := range all {
-		f := m.finding()
+		f := m.finding(p.Proof)
 		if sla != nil {
 			f.Kept = keptBy(*sla, f.Loads, m.trials)
 		}
@@ -71,11 +71,15 @@ func (p *Params) answer(title string, all []measured) (*Result, error) {
 }
 
 // finding analyses one configuration.
-func (m measured) finding() Finding {
+func (m measured) finding(proof bool) Finding {
 	c := m.configuration
-	f := Finding{Configuration: c.String(), Shape: c.Shape(), Platform: c.Platform, Type: c.Type, Hosts: c.Hosts(), Answer: bottleneck.Analyze(m.system)}
-	f.Proof = m.proof()
-	f.peaks = m.peaks(f.Loads)
+	f := Finding{Configuration: c.String(), Shape: c.Shape(), Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system)}
+	if f.Proof = m.proof(); f.Proof == nil && proof {
+		f.Proof = m.notMade(f.Answer)
+	}
+	if f.Uncounted == "" {
+		f.peaks = m.peaks(f.Loads)
+	}
 	f.Text = words(f)
 	f.at = f.Load
 	if f.at == 0 && len(f.Loads) > 0 {
@@ -87,6 +91,18 @@ func (m measured) finding() Finding {
 		}
 	}
 	return f
+}
+
+// hosts is how many nodes its tiers had; by the notation where the run does not say.
+func (m measured) hosts() int {
+	most := 0
+	for _, t := range m.trials {
+		most = max(most, len(t.types))
+	}
+	if most == 0 {
+		return m.configuration.Hosts()
+	}
+	return most
 }
 
 // proof holds the trials of a proof against each other; nil: there are none.
@@ -139,6 +155,9 @@ func (r *Result) warnings() []string {
 		}
 		if f.Verdict == bottleneck.Unknown {
 			out = append(out, f.Configuration+": no verdict: "+f.Why)
+		}
+		if f.Uncounted != "" && (len(r.Configurations) > 1 || r.Cost != nil) {
+			out = append(out, f.Configuration+": its throughput takes no part in rankings and cost, for it may be less than the application can do")
 		}
 		for _, l := range f.Loads {
 			if l.Refused != "" && !strings.Contains(f.Why, l.Refused) {

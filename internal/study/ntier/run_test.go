@@ -57,9 +57,14 @@ func (r *recording) add(label string, x bottleneck.Trial, ramp float64, seconds 
 	h := histogram.New(int64(time.Minute))
 	histogram.RecordMany(h, int64(x.Response*1e9), int64(ops))
 	u.Histograms = []model.Histogram{{Metric: session.HistogramResponse, Unit: "ns", Encoded: histogram.Encode(h)}}
+	on := make(map[model.NodeID]int)
 	for _, host := range x.Services {
 		const early = 3
-		y := add(host.Node, model.Spec{Kind: "service", Role: model.RoleServe}, r.at.Add(-early*time.Second))
+		if on[host.Node] == 0 { // services of one node are one task
+			add(host.Node, model.Spec{Kind: "service", Role: model.RoleServe}, r.at.Add(-early*time.Second))
+			on[host.Node] = len(r.data.Results)
+		}
+		y := &r.data.Results[on[host.Node]-1]
 		y.Stages = []model.Stage{{Name: "start", Service: host.Tier, Started: -2e9, Ended: -1e9}}
 		for name, values := range host.Signals {
 			y.Host = append(y.Host, series(host.Tier+":"+name, values, early+ramp))
@@ -198,6 +203,83 @@ func TestReversal(t *testing.T) {
 	}
 	if got := analyze(t, p, same); len(got.Reversals) != 0 {
 		t.Errorf("reversals %+v of systems alike, want none", got.Reversals)
+	}
+}
+
+// TestReversalUncounted: what the generator held back carries no ranking.
+func TestReversalUncounted(t *testing.T) {
+	p := &Params{Tiers: []string{"web", "app", "db"}}
+	r := newRecording()
+	starved := shop
+	starved.Generator = 1. / 60
+	for _, x := range []struct {
+		name string
+		net  tiersim.Net
+	}{{"1-2-1-em", shop}, {"1-2-2-em", starved}, {"1-2-1-ec2", starved}, {"1-2-2-ec2", shop}} {
+		r.loads(p, x.name, x.net, 3, 30, 50, 70, 90, 140)
+	}
+	got := analyze(t, p, r)
+	if len(got.Reversals) != 0 {
+		t.Errorf("reversals %+v, want none of throughputs that the generator ended", got.Reversals)
+	}
+	if text := strings.Join(got.Warnings, "\n"); strings.Count(text, "takes no part in rankings") != 2 {
+		t.Errorf("warnings %s, want that two take no part in rankings", text)
+	}
+}
+
+// TestProofNotMade: a node that has no quarter more is told, and not tried.
+func TestProofNotMade(t *testing.T) {
+	p := params()
+	p.Configurations, p.Users, p.Proof = []string{"1-2-1-em"}, []int{30, 60, 90, 120, 160, 220}, true
+	r := newRecording()
+	r.data.Nodes = []model.Node{{ID: "db-1", Facts: model.Facts{Cores: 8, CPULimit: .5}}}
+	before := setup(2)
+	before.Nodes, before.Services[0].CPU, before.Services[1].CPU, before.Services[2].CPU = r.data.Nodes, .1, .4, .5
+	d, err := p.Design(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.(study.Forecaster).Outlook()[0].Note; strings.Contains(got, ";") || !strings.Contains(got, "processor of db binds, no proof can be made: its nodes have 0.5 processors") {
+		t.Errorf("note before the run %q, want one of db", got)
+	}
+	first, err := d.Next(observe.Of(model.RunData{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range first {
+		r.add(x.Label, shop.Trial(x.Levels["users"].(int), x.Trial, 3), shop.RampUp, shop.Run) //nolint:forcetypeassert // set by the design
+	}
+	if proof, err := d.Next(observe.Of(r.data)); err != nil || len(proof) != 0 {
+		t.Errorf("%d trials of a proof, %v, want none: the node has half a core", len(proof), err)
+	}
+	f := analyze(t, p, r).Configurations[0]
+	if f.Proof == nil || f.Proof.Outcome != bottleneck.NotMade || !strings.Contains(f.Text, "no proof was made: node db-1 has 0.5 processors, and 0.625 would be needed") {
+		t.Errorf("proof %+v, %s", f.Proof, f.Text)
+	}
+}
+
+// TestShared: tiers that share hosts; what they have together is named, and machines
+// count once.
+func TestShared(t *testing.T) {
+	p := &Params{Tiers: []string{"web", "app", "db"}}
+	shared := shop
+	shared.Tiers = slices.Clone(shop.Tiers)
+	shared.Tiers[1].Quota, shared.Tiers[2].Shares, shared.Tiers[2].Hosts = .65, true, 2
+	r := newRecording()
+	for _, id := range []model.NodeID{"app-1", "app-2"} {
+		r.data.Nodes = append(r.data.Nodes, model.Node{ID: id, Facts: model.Facts{Cores: 2, CPULimit: .65}})
+	}
+	r.loads(p, "1-2+2", shared, 2, 30, 60, 90, 120, 160, 220)
+	got := analyze(t, p, r)
+	f := got.Configurations[0]
+	if f.Verdict != bottleneck.Named || len(f.Bottlenecks) != 1 || f.Bottlenecks[0].Resource != (bottleneck.Resource{Tier: "app+db", Kind: bottleneck.CPU}) {
+		t.Fatalf("%s", f.Text)
+	}
+	if limit := *f.Laws.Limit; math.Abs(limit/100-1) > .05 || f.Hosts != 3 {
+		t.Errorf("limit %v of %d hosts, want 100/s of 3: 1.3 cores for 13 ms", limit, f.Hosts)
+	}
+	if !strings.HasPrefix(f.Text, "the processor of the host of app and db binds") {
+		t.Error(f.Text)
 	}
 }
 

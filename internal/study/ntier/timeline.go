@@ -49,8 +49,8 @@ func timelineOf(p *Params, run *observe.Run, s model.Step) timeline {
 	out.end = last.Sub(zero).Seconds()
 	seconds := int(out.end)
 	var w window
-	for task, x := range run.Measured(s) {
-		w.take(task, x)
+	for _, x := range run.Measured(s) {
+		w.take(x)
 		out.add(x, zero, seconds)
 	}
 	out.run = [2]float64{w.start.Sub(zero).Seconds(), w.end.Sub(zero).Seconds()}

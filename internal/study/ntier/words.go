@@ -1,6 +1,7 @@
 package ntier
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,6 +68,9 @@ func evidence(f Finding) string {
 		if i == len(f.Bottlenecks)-1 && at >= 0 {
 			text += fmt.Sprintf(" with %s, %s", num.Count(f.Load, "user"), rate(f.Loads[at].Throughput))
 		}
+		if b.Kind.Link() && b.SendQueue != nil && *b.SendQueue >= 1 {
+			text += fmt.Sprintf(", while %s wait to be sent by %s (Send-Q)", num.Bytes(int64(*b.SendQueue)), cmp.Or(b.Sender, b.Tier))
+		}
 		out = append(out, text)
 	}
 	if f.Pattern == bottleneck.Oscillating || f.Pattern == bottleneck.Concurrent {
@@ -86,6 +90,9 @@ func evidence(f Finding) string {
 }
 
 func proofWords(p bottleneck.Proof) string {
+	if p.Outcome == bottleneck.NotMade {
+		return "no proof was made: " + p.Why
+	}
 	grew := fmt.Sprintf("%s times as much of it gave %.2f times the throughput", strings.TrimRight(fmt.Sprintf("%.2f", p.Factor), "0"), p.Gain)
 	if p.CI != nil {
 		grew += fmt.Sprintf(" [%.2f .. %.2f]", p.CI.Lo, p.CI.Hi)

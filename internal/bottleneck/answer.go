@@ -1,0 +1,167 @@
+package bottleneck
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Verdict is what the trials tell.
+type Verdict string
+
+// Named: the bottleneck, or several. None: none was seen up to the last load.
+// Unknown: they do not tell, and Answer.Why says why.
+const (
+	Named   Verdict = "named"
+	None    Verdict = "none"
+	Unknown Verdict = "unknown"
+)
+
+// Pattern is how several bottlenecks go together (after S. Malkowski, M. Hedwig, C.
+// Pu, "Experimental evaluation of n-tier systems: observation and analysis of
+// multi-bottlenecks", IISWC 2009; the cut-offs are ours).
+type Pattern string
+
+// Single: one resource is full nearly always. Simultaneous: several are, at once.
+// Oscillating: each only at times, but always one of them, in turns. Concurrent:
+// the same without turns.
+const (
+	Single       Pattern = "single"
+	Simultaneous Pattern = "simultaneous"
+	Oscillating  Pattern = "oscillating"
+	Concurrent   Pattern = "concurrent"
+)
+
+// Answer is the attribution of one configuration.
+type Answer struct {
+	Verdict Verdict `json:"verdict"`
+	Pattern Pattern `json:"pattern,omitempty"`
+	// Bottlenecks with what speaks for each; Load is that at which they were full
+	// for the first time beyond the knee.
+	Bottlenecks []Evidence `json:"bottlenecks"`
+	Load        int        `json:"load,omitempty"`
+	// Symptoms were full because of a bottleneck behind them; Later are resources
+	// that became full only far beyond the knee.
+	Symptoms []Symptom `json:"symptoms,omitempty"`
+	Later    []Usage   `json:"later,omitempty"`
+	// Suspects are signals that grew with the load where nothing was full, the
+	// closest first.
+	Suspects []Suspect `json:"suspects,omitempty"`
+	Why      string    `json:"why,omitempty"`
+	// Uncounted is why its throughput must carry no ranking and no cost; empty: it
+	// may.
+	Uncounted string `json:"uncounted,omitempty"`
+	Knee      *Knee  `json:"knee"`
+	Loads     []Load `json:"loads"`
+	Laws      *Laws  `json:"laws"`
+
+	Doubts []model.Doubt `json:"doubts,omitempty"`
+	doubts model.Doubts
+}
+
+// Evidence is a bottleneck with what speaks for it.
+type Evidence struct {
+	Usage
+	// Bend is where its utilisation bends; null: too few loads, or it does not.
+	Bend *stats.Interval `json:"bend"`
+	// Held is in which share of its periods its processor was held back by its
+	// quota; null: not known, or no processor.
+	Held Optional `json:"held"`
+	// SendQueue is the mean of what its tier had sent and was not taken yet, in
+	// bytes; for an incoming link, of the tier beside it that waits most to send.
+	SendQueue Optional `json:"send_queue"`
+	Sender    string   `json:"sender,omitempty"` // that tier
+}
+
+// Symptom is a full resource that is full because of another.
+type Symptom struct {
+	Usage
+	Of Resource `json:"of"`
+}
+
+// Analyze names what binds.
+func Analyze(s System) Answer {
+	if s.Thresholds == (Thresholds{}) {
+		s.Thresholds = Defaults()
+	}
+	a := Answer{Bottlenecks: []Evidence{}}
+	for _, users := range s.loads() {
+		a.Loads = append(a.Loads, s.sumUp(users))
+	}
+	s.refuse(a.Loads)
+	ok, refused := valid(a.Loads)
+	s.judge(&a, ok, refused)
+	for _, d := range slices.Concat(a.lawDoubts(ok), a.errorDoubts(ok), s.missing(a.Loads), s.colocated(a.Loads), s.demandDoubts(&a, ok)) {
+		a.doubts.Add(d)
+	}
+	if len(ok) > 0 {
+		a.Laws = s.laws(ok, a.Knee)
+	}
+	a.Doubts = a.doubts
+	for _, d := range a.Doubts {
+		if d.Severity == model.Problem && a.Verdict != Unknown {
+			// What is withdrawn is not named either.
+			a.Verdict, a.Why, a.Bottlenecks, a.Pattern = Unknown, d.Text, []Evidence{}, ""
+		}
+		if d.Severity == model.Problem {
+			a.Uncounted = d.Text
+		}
+	}
+	return a
+}
+
+// judge fills the verdict from the loads that count.
+func (s System) judge(a *Answer, ok []Load, refused *Load) {
+	a.Verdict = Unknown
+	if refused != nil && len(ok) == 0 {
+		a.Why = fmt.Sprintf("the load generator binds, already with %s: %s; %s", num.Count(refused.Users, "user"), refused.Refused, moreGenerators)
+		a.Uncounted = a.Why
+		return
+	}
+	knee, err := findKnee(ok)
+	switch {
+	case err != nil && tooFew(err):
+		a.Why = fmt.Sprintf("%s tell no knee: it takes %d; measure more numbers of users", num.Count(len(ok), "load"), leastLoads)
+	case err != nil:
+		a.Why = "the throughput has no curve: " + err.Error()
+	case knee == nil && refused == nil:
+		if a.Why = s.unclear(ok); a.Why == "" {
+			a.Verdict = None
+		}
+	}
+	if refused != nil {
+		text := fmt.Sprintf("from %s on the load generator binds: %s; %s", num.Count(refused.Users, "user"), refused.Refused, moreGenerators)
+		if knee == nil { // the application may do more than it was asked for
+			a.Why, a.Uncounted = text, text
+		} else {
+			a.doubts.Warn("generator", "%s. Only the loads below count", text)
+		}
+	}
+	if a.Knee = knee; knee != nil {
+		s.attribute(a, ok)
+	}
+}
+
+// unclear says why there may be a knee although none is told from chance: something was
+// full at the last load, or the throughput there is far behind the users. Empty: it
+// grew.
+func (s System) unclear(loads []Load) string {
+	const remedy = "the trials are too few to tell where the throughput bends: measure more trials, or more loads"
+	first, last := loads[0], loads[len(loads)-1]
+	for _, r := range always(last) {
+		if saved, ok := s.cheaper(loads, r, last); ok {
+			return fmt.Sprintf("the %s is full with %s, and the throughput still grew, for %s: measure with more users", r, num.Count(last.Users, "user"), saved)
+		}
+	}
+	if full := always(last); len(full) > 0 {
+		return fmt.Sprintf("%s is full with %s, and %s", full[0], num.Count(last.Users, "user"), remedy)
+	}
+	lost := 1 - last.Throughput/float64(last.Users)/(first.Throughput/float64(first.Users))
+	if lost >= 2*materialLoss {
+		return fmt.Sprintf("with %s the throughput is %s behind the users, and %s", num.Count(last.Users, "user"), num.Fraction(lost), remedy)
+	}
+	return ""
+}

@@ -1,0 +1,139 @@
+package bottleneck
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// lawDoubts are about loads at which the law of closed loops does not hold. Where it
+// is far off at the load that decided, or any if none did, that could carry the
+// verdict.
+func (a *Answer) lawDoubts(loads []Load) (out model.Doubts) {
+	for _, l := range loads {
+		if l.Law == nil || math.Abs(*l.Law-1) <= lawTolerance {
+			continue
+		}
+		severity := model.Warning
+		if math.Abs(*l.Law-1) > lawBroken && (a.Load == 0 || a.Load == l.Users) {
+			severity = model.Problem
+		}
+		out.Add(model.Doubt{Code: "closed_loop", Severity: severity, Text: fmt.Sprintf("with %s throughput times response and think time is %s of the users, where the law says 100 %%: the trial was too short for its response times, or users were missing",
+			num.Count(l.Users, "user"), num.Fraction(*l.Law))})
+	}
+	return out
+}
+
+// errorDoubts are about operations that failed: they may have cost more or less than
+// those that end well. Beyond the load that decided they carry nothing.
+func (a *Answer) errorDoubts(loads []Load) (out model.Doubts) {
+	for _, l := range loads {
+		switch e := l.Errors; {
+		case e == nil || *e < worthMentioning:
+		case *e >= tooManyErrors && (a.Load == 0 || l.Users <= a.Load):
+			out.Problem("errors", "with %s %s of the operations failed%s, and what those cost is not known", num.Count(l.Users, "user"), num.Fraction(*e), l.unended())
+		default:
+			out.Warn("errors", "with %s %s of the operations failed%s", num.Count(l.Users, "user"), num.Fraction(*e), l.unended())
+		}
+		var lost []float64
+		for _, t := range l.trials {
+			lost = append(lost, t.NoWay)
+		}
+		if share := meanOf(lost); share >= worthMentioning {
+			out.Warn("no_way", "with %s, %s of the pages had no link to where the user wanted to go, who went home then: the mix is another one than was asked for; look at the pages, or at the rows behind them", num.Count(l.Users, "user"), num.Fraction(share))
+		}
+	}
+	return out
+}
+
+// unended says how many operations had not ended with the trial; empty: none.
+func (l Load) unended() string {
+	if l.Unfinished == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them because the trial ended before they did (a longer ramp-down waits for them)", l.Unfinished)
+}
+
+// missing are the doubts about tiers of which nothing is known.
+func (s System) missing(loads []Load) (out model.Doubts) {
+	for _, tier := range s.Tiers {
+		known := false
+		for _, l := range loads {
+			for _, u := range l.Usage {
+				known = known || u.Of(tier) && u.Kind == CPU
+			}
+		}
+		if !known {
+			out.Warn("blind", "the processor of %s was not measured: it can be the bottleneck, and would not be seen", tier)
+		}
+		if failed := slices.IndexFunc(loads, func(l Load) bool { return l.meanSignal(tier, SignalProbeFailed) > 0 }); failed >= 0 {
+			out.Warn("probe_failed", "%s did not always tell about itself, first with %s: threads or connections that bind there may not be seen", tier, num.Count(loads[failed].Users, "user"))
+		}
+	}
+	generated := slices.ContainsFunc(loads, func(l Load) bool {
+		return slices.ContainsFunc(l.trials, func(t Trial) bool { return len(t.Generators) > 0 })
+	})
+	if len(s.Tiers) > 0 && generated && !slices.ContainsFunc(loads, func(l Load) bool { return l.meanSignal(s.Tiers[0], SignalRequests) > 0 }) {
+		out.Warn("generator_unchecked", "the response time as %s sees it is not known, so that a generator that reads late is told by its own clock alone: add a probe that tells it (accesslog)", s.Tiers[0])
+	}
+	return out
+}
+
+// colocated are the doubts about tiers on one host whose processors are not known: each
+// is held to its own limit, so that without such limits the host may be full with
+// neither of them.
+func (s System) colocated(loads []Load) (out model.Doubts) {
+	for _, l := range loads {
+		for _, t := range l.trials {
+			on := make(map[model.NodeID]string)
+			for _, x := range t.Services {
+				if other := on[x.Node]; other != "" && other != x.Tier && !(t.Cores[x.Node] > 0) {
+					out.Warn("colocated", "%s and %s share host %s, and how many processors it has is not known: unless each has a limit of its own, the host can be full with neither of them full", other, x.Tier, x.Node)
+					return out
+				}
+				on[x.Node] = x.Tier
+			}
+		}
+	}
+	return out
+}
+
+// demandDoubts are about what is named and was full long before the throughput ceased to
+// grow: an operation took less and less of it.
+func (s System) demandDoubts(a *Answer, loads []Load) (out model.Doubts) {
+	for _, b := range a.Bottlenecks {
+		if saved, ok := s.cheaper(loads, b.Resource, loads[len(loads)-1]); ok {
+			out.Warn("demand_falls", "the throughput grew on though the %s was full, for %s: what the laws allow by the demand at low load is a lower bound", b.Resource, saved)
+		}
+	}
+	return out
+}
+
+// cheaper says by how much less of hardware an operation took at a load than where it
+// was full first, or at the first load; ok is false unless the throughput grew by it.
+func (s System) cheaper(loads []Load, r Resource, last Load) (text string, ok bool) {
+	if r.Kind.Soft() {
+		return "", false
+	}
+	from, least := loads[0], 2*materialLoss // what is used without operations is spread over more of them, too
+	demand := func(l Load) float64 { v, _ := demandIn(usedIn(r, []Load{l})); return value(v) }
+	if i := slices.IndexFunc(loads, func(l Load) bool { return l.usage(r).Full }); i >= 0 && loads[i].Users < last.Users {
+		from, least = loads[i], materialLoss
+	}
+	saved := 1 - demand(last)/demand(from)
+	if !(saved >= least) || last.Throughput < from.Throughput/(1-saved/2) {
+		return "", false
+	}
+	return fmt.Sprintf("an operation took %s less of it with %s than with %s", num.Fraction(saved), num.Count(last.Users, "user"), num.Count(from.Users, "user")), true
+}
+
+// value is the number, or NaN.
+func value(v Optional) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
+}

@@ -1,0 +1,72 @@
+package bottleneck
+
+import (
+	"cmp"
+	"slices"
+)
+
+// pushBack tells causes from symptoms: soft resources are full, too, where
+// something behind them is (G. Franks et al., "Layered bottlenecks and their
+// mitigation", QEST 2006). Full threads or pools are symptoms of busy hardware in
+// their own tier or any behind it, and of a full soft resource behind them; the
+// deepest one above idle hardware is the cause.
+func (s System) pushBack(l Load) (causes []Resource, symptoms []Symptom) {
+	all := always(l)
+	for _, r := range all {
+		of, pushed := s.behind(l, r, all)
+		if !pushed {
+			causes = append(causes, r)
+			continue
+		}
+		u := l.usage(r)
+		symptoms = append(symptoms, Symptom{u, of})
+		// Hardware that is nearly full holds up what the full pool lets through.
+		if hardware := l.usage(of); !hardware.Full && hardware.Mean >= nearlyFull && !slices.Contains(causes, of) {
+			causes = append(causes, of)
+		}
+	}
+	return causes, symptoms
+}
+
+// behind is what a soft resource waits for: busy hardware from its own tier on, or what
+// the tier in front can receive; hardware of which always some is full; or another soft
+// resource behind it.
+func (s System) behind(l Load, r Resource, all []Resource) (of Resource, pushed bool) {
+	if !r.Kind.Soft() {
+		return Resource{}, false
+	}
+	var busy, atTimes, soft []Resource
+	for _, u := range l.Usage {
+		deeper := s.depth(u.Tier) >= s.depth(r.Tier)
+		if u.Kind == LinkIn { // what is behind sends to it, and waits, too
+			deeper = s.depth(u.Tier) >= s.depth(r.Tier)-1
+		}
+		switch {
+		case u.Node != "" && u.Node != r.Node && !slices.Contains(all, u.Resource):
+		case !u.Kind.Soft() && deeper && (u.Full || u.Mean >= nearlyFull):
+			busy = append(busy, u.Resource)
+		case !u.Kind.Soft() && deeper && u.Partial:
+			atTimes = append(atTimes, u.Resource)
+		case u.Kind.Soft() && slices.Contains(all, u.Resource) && s.place(u.Resource) > s.place(r):
+			soft = append(soft, u.Resource)
+		}
+	}
+	if one, _ := together(l.seconds, atTimes); one < s.Thresholds.Full {
+		atTimes = nil
+	}
+	for _, group := range [][]Resource{busy, atTimes, soft} {
+		if len(group) > 0 {
+			return slices.MaxFunc(group, func(a, b Resource) int { return cmp.Compare(s.place(a), s.place(b)) }), true
+		}
+	}
+	return Resource{}, false
+}
+
+// place is where a request comes to a soft resource: threads at the entry of their
+// tier, pools between it and the next.
+func (s System) place(r Resource) int {
+	if r.Kind == Pool {
+		return 2*s.depth(r.Tier) + 1
+	}
+	return 2 * s.depth(r.Tier)
+}

@@ -1,0 +1,69 @@
+package bottleneck
+
+import "github.com/scalebench/scalebench/internal/stats"
+
+// Thresholds say when a resource is full. The cut-offs are ours.
+type Thresholds struct {
+	// Saturated is the utilisation from which on a second counts as full, of
+	// links Link: what a shaper counts has headers that not every counter has.
+	Saturated float64
+	Link      float64
+	// Full is the share of seconds from which on a resource is full, Mean the
+	// utilisation over all of them that says the same; Partial is the share from
+	// which on it is so at times.
+	Full, Mean, Partial float64
+}
+
+// Defaults are the thresholds of the method (docs/ntier.md).
+func Defaults() Thresholds {
+	return Thresholds{Saturated: .95, Link: .9, Full: .9, Mean: .97, Partial: .1}
+}
+
+// What a curve takes to be called bent.
+const (
+	// level of all intervals and tests.
+	level = stats.DefaultLevel
+	// leastLoads that a knee takes: one more than the stick has parameters.
+	leastLoads = 4
+	// smallBend: a slope that keeps more than half of what it was before is no knee.
+	smallBend = .5
+	// materialLoss is which part of the growth without a knee must be lost: a bend
+	// may be no chance and matter to no one.
+	materialLoss = .1
+	// repeatability is how well a throughput or a utilisation repeats at best.
+	repeatability = .01
+	// FewestSeconds from which a utilisation is known.
+	FewestSeconds = 5
+)
+
+// What a resource takes to be a cause. The cut-offs are ours.
+const (
+	// herdLevel is how busy what binds is at least where the knee ends: what fills
+	// only later is filled by the requests that wait already.
+	herdLevel = .8
+	// nearlyFull is from where on hardware explains a full pool in front of it.
+	nearlyFull = .9
+	// asFull is from which share of the utilisation of a full one on hardware is as
+	// full: more of the one would soon meet the other.
+	asFull = .95
+	// ownQuota: a limit of a service that is less than this share of its node's
+	// processors is one of its own.
+	ownQuota = .99
+)
+
+// From where on a generator says nothing about the application.
+const (
+	generatorBusy       = .9 // of its time
+	generatorLate       = .5 // of the response time
+	generatorDifference = .1 // of the response time, that users wait beyond the first tier
+	// shortCPU of the first tier, which may then read its requests late.
+	shortCPU = .7
+)
+
+// From where on a load is doubted, and from where on it carries no verdict.
+const (
+	lawTolerance    = .05 // |X(R+Z)/N − 1|
+	lawBroken       = .15
+	worthMentioning = .01 // of the operations failed
+	tooManyErrors   = .1
+)
