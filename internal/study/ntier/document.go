@@ -24,6 +24,9 @@ func (r *Result) Document() *doc.Document {
 	if r.Cost != nil {
 		d.Sections = append(d.Sections, r.Cost.section(r.sla))
 	}
+	if len(r.Switching)+len(r.Network) > 0 {
+		d.Sections = append(d.Sections, r.nodesSection())
+	}
 	for i := range r.Configurations {
 		d.Sections = append(d.Sections, r.Configurations[i].section(r.tiers))
 	}
@@ -140,7 +143,7 @@ func (r *Result) overview() doc.Section {
 	}
 	s := doc.Section{ID: "configurations", Title: "Configurations", Blocks: []doc.Block{{Table: t}}}
 	if len(r.Configurations) > 1 {
-		s.Blocks = append(s.Blocks, r.comparison())
+		s.Blocks = slices.DeleteFunc(append(s.Blocks, r.comparison()...), empty)
 	}
 	return s
 }
@@ -174,7 +177,7 @@ func (c *Cost) words(sla string) string {
 		by = "the least money"
 	}
 	if c.Cheapest == "" {
-		return fmt.Sprintf("With %d users no configuration that was measured is known to keep %s.", c.At, sla)
+		return fmt.Sprintf("With %d users no configuration that was measured is known to keep %s.", c.At, sla) + c.openWords()
 	}
 	text := fmt.Sprintf("With %d users %s keeps %s for %s", c.At, c.Cheapest, sla, by)
 	for _, row := range c.Rows {
@@ -182,27 +185,77 @@ func (c *Cost) words(sla string) string {
 			text += fmt.Sprintf(", %.4g %s an hour", *row.Hourly, c.Currency)
 		}
 	}
-	return text + "."
+	return text + "." + c.openWords()
+}
+
+// openWords name what may be cheaper.
+func (c *Cost) openWords() string {
+	if len(c.Open) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Whether %s would, for less, cannot be told: more trials with %d users would tell.", num.List(c.Open), c.At)
 }
 
 func (c *Cost) section(sla string) doc.Section {
-	t := &doc.Table{Columns: []doc.Column{{Key: "configuration", Head: "configuration"}, {Key: "hourly", Head: c.Currency + "\nan hour", Right: true}, {Key: "per_million", Head: "per million\nrequests [95 %]", Right: true, Interval: true}, {Key: "keeps_sla", Head: "keeps the SLA"}}}
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "configuration", Head: "configuration"}, {Key: "hourly", Head: c.Currency + "\nan hour", Right: true},
+		{Key: "peak", Head: "at the\npeak", Right: true}, {Key: "per_million", Head: "a million there\n[95 %]", Right: true, Interval: true},
+		{Key: "sla_users", Head: "keeps the SLA\nup to", Right: true}, {Key: "sla_per_million", Head: "a million there\n[95 %]", Right: true, Interval: true},
+		{Key: "sla_per_request", Head: "a request", Right: true}, {Key: "keeps_sla", Head: fmt.Sprintf("with %d\nusers", c.At)},
+	}}
 	for _, row := range c.Rows {
-		hourly, million := doc.Of(row.Hourly, num.Optional(row.Hourly, short)), doc.Of(row.PerMillion, num.Optional(row.PerMillion, short))
-		if ci := row.PerMillionCI; ci != nil {
-			million = doc.Of(row.PerMillion, fmt.Sprintf("%s [%s .. %s]", short(*row.PerMillion), short(ci.Lo), short(ci.Hi))).Within(ci.Lo, ci.Hi)
+		peak := doc.Of(nil, num.Missing)
+		if row.Peak != nil {
+			peak = doc.Of(row.Peak.Throughput, rate(row.Peak.Throughput))
 		}
-		keeps := doc.Of(nil, num.Missing)
-		if row.Keeps != nil {
-			keeps = doc.Of(*row.Keeps, map[bool]string{true: "yes", false: "no"}[*row.Keeps]).As(map[bool]doc.Tone{true: doc.Good, false: doc.Bad}[*row.Keeps])
+		upTo, request := doc.Of(nil, num.Missing), doc.Of(nil, num.Missing)
+		if row.SLA != nil {
+			upTo = doc.Of(row.SLA.Users, num.Count(row.SLA.Users, "user")+", "+rate(row.SLA.Throughput))
+			request = optional(row.SLA.PerRequest, short)
 		}
-		t.Add(doc.Say(row.Configuration), hourly, million, keeps)
+		t.Add(doc.Say(row.Configuration), optional(row.Hourly, short), peak, row.Peak.cell(), upTo, row.SLA.cell(), request, keptCell(row.Keeps))
 	}
-	s := doc.Section{ID: "cost", Title: "What it costs", Blocks: []doc.Block{{Table: t}}}
+	s := doc.Section{ID: "cost", Title: "What it costs", Blocks: []doc.Block{{Table: c.shown(t)}}}
 	if c.At > 0 {
-		s.Intro = fmt.Sprintf("The SLA is %s, with %d users; a million requests are those of the largest throughput.", sla, c.At)
+		s.Intro = fmt.Sprintf("The SLA is %s. It is kept where the whole interval over the trials is below, and broken where it is above; otherwise it cannot be told.", sla)
 	}
 	return s
+}
+
+// shown leaves out columns about prices, or an SLA, that there are not.
+func (c *Cost) shown(t *doc.Table) *doc.Table {
+	for i := len(t.Columns) - 1; i >= 0; i-- {
+		key := t.Columns[i].Key
+		money := key == "hourly" || strings.Contains(key, "per_")
+		if money && c.Currency == "" || strings.Contains(key, "sla") && c.At == 0 {
+			t.Columns = slices.Delete(t.Columns, i, i+1)
+			for row := range t.Rows {
+				t.Rows[row].Cells = slices.Delete(t.Rows[row].Cells, i, i+1)
+			}
+		}
+	}
+	return t
+}
+
+// cell is the price of a million.
+func (r *Rated) cell() doc.Cell {
+	if r == nil {
+		return doc.Of(nil, num.Missing)
+	}
+	if r.PerMillion == nil || r.PerMillionCI == nil {
+		return optional(r.PerMillion, short)
+	}
+	return ranged(r.PerMillion, r.PerMillionCI, short)
+}
+
+func keptCell(kept *bool) doc.Cell {
+	switch {
+	case kept == nil:
+		return doc.Of(nil, "cannot be told").As(doc.Doubt)
+	case *kept:
+		return doc.Of(true, "kept").As(doc.Good)
+	}
+	return doc.Of(false, "broken").As(doc.Bad)
 }
 
 func short(x float64) string { return fmt.Sprintf("%.3g", x) }
@@ -210,7 +263,11 @@ func short(x float64) string { return fmt.Sprintf("%.3g", x) }
 // section is all about one configuration.
 func (f *Finding) section(tiers []string) doc.Section {
 	s := doc.Section{ID: f.href()[1:], Kind: "Configuration", Title: f.Configuration, Tag: tagOf(*f), Intro: sentence(f.Text)}
-	s.Blocks = append(s.Blocks, f.throughputFigure(), f.responseFigure(), f.heatMap(tiers), doc.Block{Table: f.loadsTable()})
+	s.Blocks = append(s.Blocks, f.throughputFigure(), f.responseFigure(first(tiers)), f.heatMap(tiers), doc.Block{Table: f.loadsTable()})
+	s.Blocks = append(s.Blocks, f.signalFigures(tiers)...)
+	if len(f.Interactions) > 0 {
+		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: fmt.Sprintf("Interactions with %d users", f.At), Blocks: []doc.Block{{Table: f.interactionsTable()}}}})
+	}
 	if f.Laws != nil && len(f.Laws.Demands) > 0 {
 		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: "What the laws say", Intro: f.lawsWords(), Blocks: []doc.Block{{Table: f.demandsTable()}}}})
 	}
@@ -218,9 +275,17 @@ func (f *Finding) section(tiers []string) doc.Section {
 		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: "What grew where nothing was full", Blocks: []doc.Block{{Table: f.suspectsTable()}}}})
 	}
 	if f.timeline != nil {
-		s.Blocks = append(s.Blocks, timelineFigure(f.timeline(), f.at))
+		s.Blocks = append(s.Blocks, timelineFigure(f.timeline(), f.At))
 	}
 	return doc.Section{ID: s.ID, Kind: s.Kind, Title: s.Title, Tag: s.Tag, Intro: s.Intro, Blocks: slices.DeleteFunc(s.Blocks, empty)}
+}
+
+// first is the tier that users reach.
+func first(tiers []string) string {
+	if len(tiers) == 0 {
+		return ""
+	}
+	return tiers[0]
 }
 
 func empty(b doc.Block) bool { return b.Figure == nil && b.Table == nil && b.Part == nil }

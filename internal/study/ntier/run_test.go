@@ -115,7 +115,7 @@ func analyze(t *testing.T, p *Params, r *recording) *Result {
 
 // TestRun reads a run as agents record it, and says what the simulation is.
 func TestRun(t *testing.T) {
-	p := &Params{Tiers: []string{"web", "app", "db"}, SLA: "p95=500ms", Prices: "type,price_per_hour,currency\nlarge,0.5,USD\n"}
+	p := &Params{Tiers: []string{"web", "app", "db"}, SLA: "p95=500ms", PriceTable: "type,price_per_hour,currency\nlarge,0.5,USD\n"}
 	r := newRecording()
 	r.loads(p, "1-2-1-ec2-large", shop, 3, 30, 60, 90, 120, 160, 220)
 	faster := shop
