@@ -9,55 +9,22 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/chart"
 )
 
-// trace is a line of a chart with several.
-type trace struct {
-	name string
-	x, y chart.Values
-}
-
-// add adds a point unless its value is not known.
-func (l *trace) add(x int, y *float64) {
-	if y != nil {
-		l.x, l.y = append(l.x, float64(x)), append(l.y, *y)
-	}
-}
-
 // lineOf is that of a signal; empty: it is not known.
-func lineOf(name string, s *Signal) trace {
-	l := trace{name: name}
+func lineOf(name string, s *Signal) chart.Curve {
+	l := chart.Curve{Name: name}
 	for i := 0; s != nil && i < len(s.Users); i++ {
-		l.add(s.Users[i], s.Values[i])
+		l.Add(float64(s.Users[i]), s.Values[i])
 	}
 	return l
 }
 
-// linesChart draws those that have points, with their points; no layers: there are none.
-func linesChart(title string, y chart.Axis, lines []trace) chart.Chart {
-	c := chart.Chart{Title: title, Height: 220, X: usersAxis, Y: y}
-	for _, l := range lines {
-		role := chart.Series(len(c.Layers) / 2)
-		if len(l.x) > 0 && len(c.Layers) < 2*chart.MostLines {
-			c.Layers = append(c.Layers, chart.Layer{Mark: chart.Line, Role: role, Name: l.name, X: l.x, Y: l.y}, chart.Layer{Mark: chart.Point, Role: role, X: l.x, Y: l.y})
-		}
-	}
-	return c
-}
-
-// plot is one chart of lines, empty where there is nothing to draw.
-func plot(title string, y chart.Axis, lines []trace) doc.Block {
-	c := linesChart(title, y, lines)
+// plot is one chart of lines against users, empty where there is nothing to draw.
+func plot(title string, y chart.Axis, lines []chart.Curve) doc.Block {
+	c := chart.Curves(title, usersAxis, y, lines)
 	if len(c.Layers) == 0 {
 		return doc.Block{}
 	}
-	return doc.Plot("", cut(lines), c).On(doc.Page)
-}
-
-// cut says that not all lines are drawn.
-func cut(lines []trace) string {
-	if len(lines) <= chart.MostLines {
-		return ""
-	}
-	return fmt.Sprintf("the first %d of %d", chart.MostLines, len(lines))
+	return doc.Plot("", chart.Cut(lines), c).On(doc.Page)
 }
 
 var throughputAxis = chart.Axis{Label: "throughput", Unit: "op/s"}
@@ -65,20 +32,20 @@ var throughputAxis = chart.Axis{Label: "throughput", Unit: "op/s"}
 // throughputs is a chart of several configurations; those that name gives "" have no
 // line.
 func (r *Result) throughputs(title string, name func(Finding) string) doc.Panel {
-	var lines []trace
+	var lines []chart.Curve
 	for _, f := range r.Configurations {
 		if name(f) == "" {
 			continue
 		}
-		l := trace{name: name(f)}
+		l := chart.Curve{Name: name(f)}
 		for _, x := range f.Loads {
 			if x.Refused == "" {
-				l.add(x.Users, &x.Throughput)
+				l.Add(float64(x.Users), &x.Throughput)
 			}
 		}
 		lines = append(lines, l)
 	}
-	return doc.Panel{Title: title, Words: cut(lines), Chart: linesChart(title, throughputAxis, lines)}
+	return doc.Panel{Title: title, Words: chart.Cut(lines), Chart: chart.Curves(title, usersAxis, throughputAxis, lines)}
 }
 
 // comparison is the throughput of all configurations of a platform (the paper's fig. 2,
@@ -136,7 +103,7 @@ func (r *Result) lastTier() []doc.Block {
 	}
 	last := r.tiers[len(r.tiers)-1]
 	for _, x := range shownSignals[1:] {
-		var lines []trace
+		var lines []chart.Curve
 		for _, f := range r.Configurations {
 			lines = append(lines, lineOf(f.Configuration, f.signal(last, x.name)))
 		}
@@ -157,46 +124,11 @@ func axisOf(unit string) chart.Axis {
 func (f *Finding) signalFigures(tiers []string) []doc.Block {
 	var out []doc.Block
 	for _, x := range shownSignals[1:] {
-		var lines []trace
+		var lines []chart.Curve
 		for _, tier := range tiers {
 			lines = append(lines, lineOf(tier, f.signal(tier, x.name)))
 		}
 		out = append(out, plot(f.Configuration+": "+x.words, axisOf(x.unit), lines))
 	}
 	return out
-}
-
-// nodesSection is what microbenchmarks told of the nodes of each platform.
-func (r *Result) nodesSection() doc.Section {
-	s := doc.Section{ID: "nodes", Title: "Nodes and network", Intro: "Measured by themselves, before anything else runs on them."}
-	if len(r.Switching) > 0 {
-		s.Blocks = append(s.Blocks, r.switchingFigure(), doc.Block{Table: r.switchingTable()})
-	}
-	if len(r.Network) > 0 {
-		s.Blocks = append(s.Blocks, doc.Block{Table: r.networkTable()})
-	}
-	return s
-}
-
-// switchingFigure is the cost of a switch against threads, a line for each platform, or
-// for each node of the only one (the paper's fig. 5a).
-func (r *Result) switchingFigure() doc.Block {
-	name := func(s Switching) string { return s.Platform }
-	if !slices.ContainsFunc(r.Switching, func(s Switching) bool { return s.Platform != r.Switching[0].Platform }) {
-		name = func(s Switching) string { return string(s.Node) }
-	}
-	var lines []trace
-	for _, s := range r.Switching {
-		if slices.ContainsFunc(lines, func(l trace) bool { return l.name == cmp.Or(name(s), "others") }) {
-			continue
-		}
-		l := trace{name: cmp.Or(name(s), "others")}
-		for _, x := range curveOf(r.Switching, func(x Switching) bool { return name(x) == name(s) }) {
-			l.add(int(x.threads), &x.cost)
-		}
-		lines = append(lines, l)
-	}
-	c := linesChart("What a context switch costs, against the number of threads", chart.Axis{Label: "processor time of a switch", Unit: "s"}, lines)
-	c.X = chart.Axis{Kind: chart.Log, Label: "threads", Whole: true}
-	return doc.Plot("", cut(lines), c).On(doc.Page)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/microbench"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -25,7 +26,7 @@ func (r *Result) Document() *doc.Document {
 		d.Sections = append(d.Sections, r.Cost.section(r.sla))
 	}
 	if len(r.Switching)+len(r.Network) > 0 {
-		d.Sections = append(d.Sections, r.nodesSection())
+		d.Sections = append(d.Sections, microbench.Section(r.Switching, r.Network))
 	}
 	for i := range r.Configurations {
 		d.Sections = append(d.Sections, r.Configurations[i].section(r.tiers))

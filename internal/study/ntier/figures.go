@@ -53,12 +53,12 @@ func (f *Finding) throughputFigure() doc.Block {
 // responseFigure is the response time that users saw, beside that of the first tier
 // (the paper's fig. 4b); nothing where neither is known.
 func (f *Finding) responseFigure(first string) doc.Block {
-	seen := trace{name: "users"}
+	seen := chart.Curve{Name: "users"}
 	for _, x := range f.Loads {
-		seen.add(x.Users, x.Response)
+		seen.Add(float64(x.Users), x.Response)
 	}
 	tier := lineOf(first+" tier", f.signal(first, signalResponse))
-	return plot("Mean response time of "+f.Configuration, chart.Axis{Label: "response time", Unit: "s"}, []trace{seen, tier})
+	return plot("Mean response time of "+f.Configuration, chart.Axis{Label: "response time", Unit: "s"}, []chart.Curve{seen, tier})
 }
 
 // heatMap is how full each resource was at each load.

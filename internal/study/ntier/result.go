@@ -7,6 +7,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/microbench"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -16,9 +17,9 @@ type Result struct {
 	Reversals      []Reversal `json:"reversals"`
 	Cost           *Cost      `json:"cost"` // null: without prices, or an SLA
 	// Switching and Network are what microbenchmarks of the nodes told.
-	Switching []Switching `json:"context_switches,omitempty"`
-	Network   []Network   `json:"network,omitempty"`
-	Warnings  []string    `json:"warnings"`
+	Switching []microbench.Switch  `json:"context_switches,omitempty"`
+	Network   []microbench.Network `json:"network,omitempty"`
+	Warnings  []string             `json:"warnings"`
 
 	title string
 	tiers []string

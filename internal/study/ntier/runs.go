@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/microbench"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
@@ -15,8 +16,8 @@ import (
 type source struct {
 	title     string
 	trials    []trial
-	switching []Switching
-	network   []Network
+	switching []microbench.Switch
+	network   []microbench.Network
 }
 
 // platformName is what the notation takes as a platform.

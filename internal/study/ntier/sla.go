@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Kept is whether one load kept the SLA, by the interval over its trials.
@@ -27,11 +24,11 @@ func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial) []Kept {
 	var out []Kept
 	for _, l := range loads {
 		k := Kept{Users: l.Users}
-		var of []trial
+		var of []load.Outcome
 		known := true
 		for _, t := range trials {
 			if t.Users == l.Users {
-				of, known = append(of, t), known && t.latencies != nil && !math.IsNaN(t.Errors)
+				of, known = append(of, load.Outcome{Latencies: t.latencies, Errors: t.Errors}), known && t.latencies != nil && !math.IsNaN(t.Errors)
 			}
 		}
 		k.Trials = len(of)
@@ -41,103 +38,11 @@ func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial) []Kept {
 		case !known || len(of) == 0:
 			k.Why = "response times or errors are not known"
 		default:
-			k.judge(sla, of)
+			k.Kept, k.TrialsKept, k.Why = sla.OverTrials(of)
 		}
 		out = append(out, k)
 	}
 	return out
-}
-
-// judge holds each term to its limit: the SLA is kept if the whole interval of each
-// is below, and broken if that of one is above.
-func (k *Kept) judge(sla load.SLA, of []trial) {
-	each := make([]bool, len(of)) // trial that missed a term
-	kept := true
-	for _, term := range sla.Terms {
-		var values []float64
-		limit := limitOf(term)
-		for i, t := range of {
-			v := valueOf(term, t.latencies, t.Errors)
-			values, each[i] = append(values, v), each[i] || v > limit
-		}
-		broken, why := heldTo(values, limit, term)
-		if broken {
-			no := false
-			k.Kept, k.Why, kept = &no, why, false
-			break
-		}
-		if why != "" && kept {
-			k.Why, kept = why, false
-		}
-	}
-	for _, missed := range each {
-		if !missed {
-			k.TrialsKept++
-		}
-	}
-	if kept {
-		k.Kept = &kept
-	}
-}
-
-// heldTo is whether values of trials are above a limit, and why, or why that cannot
-// be told; neither: they are below.
-func heldTo(values []float64, limit float64, term load.Term) (broken bool, why string) {
-	name, print := "errors", num.Fraction
-	if !term.OnErrors() {
-		name, print = load.Percentile(term.Quantile), num.Seconds
-	}
-	lo, hi, above := math.Inf(1), math.Inf(-1), 0
-	for _, v := range values {
-		lo, hi = min(lo, v), max(hi, v)
-		if v > limit {
-			above++
-		}
-	}
-	if len(values) < 2 {
-		return false, fmt.Sprintf("%s %s in one trial: more trials would tell", name, amount(lo, print))
-	}
-	if mean, ci, err := stats.MeanInterval(values, stats.DefaultLevel); err == nil && !math.IsInf(mean, 0) {
-		lo, hi = max(0, ci.Lo), ci.Hi
-	}
-	said := fmt.Sprintf("%s %s", name, amount(lo, print))
-	if hi > lo {
-		said = fmt.Sprintf("%s [%s .. %s]", name, amount(lo, print), amount(hi, print))
-	}
-	switch {
-	case lo > limit:
-		return true, fmt.Sprintf("%s, not %s", said, print(limit))
-	case hi > limit:
-		return false, fmt.Sprintf("%s, around %s: missed in %d of %d trials; more trials would tell", said, print(limit), above, len(values))
-	}
-	return false, ""
-}
-
-// amount prints a value that may be beyond all that was measured.
-func amount(v float64, print func(float64) string) string {
-	if math.IsInf(v, 1) {
-		return "never"
-	}
-	return print(v)
-}
-
-// limitOf is that of a term, in seconds or as a share.
-func limitOf(t load.Term) float64 {
-	if t.OnErrors() {
-		return t.Errors
-	}
-	return t.Latency.Seconds()
-}
-
-// valueOf is what a trial came to. An operation that failed is slower than any limit.
-func valueOf(t load.Term, latencies *hdrhistogram.Histogram, errs float64) float64 {
-	switch {
-	case t.OnErrors():
-		return errs
-	case t.Quantile > 1-errs && errs > 0:
-		return math.Inf(1)
-	}
-	return float64(latencies.ValueAtQuantile(100*t.Quantile/(1-errs))) / 1e9
 }
 
 // keeps is the verdict at a load; nil: it was not measured, or cannot be told.

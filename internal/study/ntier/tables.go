@@ -2,7 +2,6 @@ package ntier
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
@@ -98,54 +97,6 @@ func (f *Finding) interactionsTable() *doc.Table {
 	for _, x := range f.Interactions {
 		t.Add(doc.Say(x.Interaction), doc.Of(x.Rate, rate(x.Rate)), doc.Of(x.Share, num.Fraction(x.Share)),
 			optional(x.Mean, num.Seconds), optional(x.P95, num.Seconds), doc.Of(x.Errors, num.Fraction(x.Errors)))
-	}
-	return t
-}
-
-// switchingTable is a row for each node, with a column for each number of threads.
-func (r *Result) switchingTable() *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{{Key: "platform", Head: "platform"}, {Key: "node", Head: "node"}}}
-	var counts []int
-	for _, s := range r.Switching {
-		counts = append(counts, s.Threads)
-	}
-	slices.Sort(counts)
-	counts = slices.Compact(counts)
-	for _, n := range counts {
-		t.Columns = append(t.Columns, doc.Column{Key: fmt.Sprintf("threads_%d", n), Head: num.Count(n, "thread") + "\n[95 %]", Right: true, Interval: true})
-	}
-	seconds := func(ns float64) string { return num.Seconds(ns / 1e9) }
-	for i, s := range r.Switching {
-		if i > 0 && s.Node == r.Switching[i-1].Node && s.run == r.Switching[i-1].run {
-			continue
-		}
-		cells := []doc.Cell{doc.Say(s.Platform), doc.Say(string(s.Node))}
-		for _, n := range counts {
-			cell := doc.Of(nil, num.Missing)
-			for _, x := range r.Switching[i:] {
-				if x.Node == s.Node && x.run == s.run && x.Threads == n {
-					cell = ranged(&x.Cost, x.CI, seconds)
-				}
-			}
-			cells = append(cells, cell)
-		}
-		t.Add(cells...)
-	}
-	return t
-}
-
-// networkTable is a row for each node or pair of nodes.
-func (r *Result) networkTable() *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{
-		{Key: "platform", Head: "platform"}, {Key: "subject", Head: "between"}, {Key: "throughput", Head: "throughput", Right: true},
-		{Key: "rtt_idle", Head: "round trip,\nidle", Right: true}, {Key: "rtt_loaded", Head: "while full,\nmedian", Right: true},
-		{Key: "rtt_loaded_p99", Head: "p99", Right: true}, {Key: "retransmits", Head: "sent again", Right: true, Tip: "segments in a trial"},
-	}}
-	carried := func(v float64) string { return num.For("byte/s", v).Value(v, 0) }
-	count := func(v float64) string { return fmt.Sprintf("%.0f", v) }
-	for _, n := range r.Network {
-		t.Add(doc.Say(n.Platform), doc.Say(string(n.Subject)), optional(n.Throughput, carried), optional(n.Idle, num.Seconds), optional(n.Loaded, num.Seconds),
-			optional(n.Tail, num.Seconds), optional(n.Retransmits, count))
 	}
 	return t
 }
