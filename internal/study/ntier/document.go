@@ -140,7 +140,8 @@ func (r *Result) overview() doc.Section {
 			}
 			binds = strings.Join(names, ", ")
 		}
-		t.Add(doc.Say(f.Configuration).To(f.href()), doc.Int(f.Hosts), doc.Of(peak.Throughput, rate(peak.Throughput)).As(doc.Strong), doc.Int(peak.Users), doc.Of(nil, knee), doc.Say(binds).As(tag.Tone), doc.Of(nil, limit))
+		t.Add(doc.Say(f.Configuration).To(f.href()), doc.Int(f.Hosts), doc.Of(peak.Throughput, rate(peak.Throughput)).As(doc.Strong), doc.Int(peak.Users),
+			doc.Of(nil, knee), doc.Say(binds).As(tag.Tone), doc.Of(nil, limit))
 	}
 	s := doc.Section{ID: "configurations", Title: "Configurations", Blocks: []doc.Block{{Table: t}}}
 	if len(r.Configurations) > 1 {
@@ -161,14 +162,18 @@ func (f Finding) peak() bottleneck.Load {
 }
 
 func (r *Result) turned() doc.Section {
-	t := &doc.Table{Columns: []doc.Column{{Key: "a", Head: "configuration"}, {Key: "b", Head: "against"}, {Key: "first", Head: "on"}, {Key: "ratio_first", Head: "times", Right: true, Interval: true}, {Key: "second", Head: "on"}, {Key: "ratio_second", Head: "times", Right: true, Interval: true}}}
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "a", Head: "configuration"}, {Key: "b", Head: "against"}, {Key: "first", Head: "on"}, {Key: "ratio_first", Head: "times", Right: true, Interval: true},
+		{Key: "second", Head: "on"}, {Key: "ratio_second", Head: "times", Right: true, Interval: true},
+	}}
 	times := func(v float64, ci stats.Interval) doc.Cell {
 		return doc.Of(v, fmt.Sprintf("%.2f [%.2f .. %.2f]", v, ci.Lo, ci.Hi)).Within(ci.Lo, ci.Hi)
 	}
 	for _, x := range r.Reversals {
 		t.Add(doc.Say(x.A), doc.Say(x.B), doc.Say(x.First), times(x.RatioFirst, x.CIFirst), doc.Say(x.Second), times(x.RatioSecond, x.CISecond))
 	}
-	return doc.Section{ID: "reversals", Title: "Rankings that turn over", Intro: "The largest throughput of each trial, as a ratio; only pairs of which the whole interval is on one side on both platforms, corrected for all pairs.", Blocks: []doc.Block{{Table: t}}}
+	const intro = "The largest throughput of each trial, as a ratio; only pairs of which the whole interval is on one side on both platforms, corrected for all pairs."
+	return doc.Section{ID: "reversals", Title: "Rankings that turn over", Intro: intro, Blocks: []doc.Block{{Table: t}}}
 }
 
 // words say which configuration is the cheapest.

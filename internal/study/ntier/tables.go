@@ -13,8 +13,10 @@ import (
 // loadsTable is a row for each number of users.
 func (f *Finding) loadsTable() *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "users", Head: "users", Right: true}, {Key: "trials", Head: "trials", Right: true}, {Key: "throughput", Head: "throughput [95 %]", Right: true, Interval: true},
-		{Key: "response", Head: "response", Right: true}, {Key: "errors", Head: "errors", Right: true}, {Key: "model", Head: "model", Right: true, Tip: "throughput by the exact model of the queues"},
+		{Key: "users", Head: "users", Right: true}, {Key: "trials", Head: "trials", Right: true},
+		{Key: "throughput", Head: "throughput [95 %]", Right: true, Interval: true},
+		{Key: "response", Head: "response", Right: true}, {Key: "errors", Head: "errors", Right: true},
+		{Key: "model", Head: "model", Right: true, Tip: "throughput by the exact model of the queues"},
 		{Key: "law", Head: "X(R+Z)/N", Right: true, Tip: "1 by the law of closed loops"}, {Key: "full", Head: "full", Wrap: 30},
 	}}
 	for _, l := range f.Loads {
@@ -67,8 +69,8 @@ func fullWords(l bottleneck.Load) string {
 // demandsTable is a row for each resource.
 func (f *Finding) demandsTable() *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "resource", Head: "resource"}, {Key: "below", Head: "demand below\nthe knee [95 %]", Right: true, Interval: true}, {Key: "beyond", Head: "beyond it [95 %]", Right: true, Interval: true},
-		{Key: "limit", Head: "allows", Right: true},
+		{Key: "resource", Head: "resource"}, {Key: "below", Head: "demand below\nthe knee [95 %]", Right: true, Interval: true},
+		{Key: "beyond", Head: "beyond it [95 %]", Right: true, Interval: true}, {Key: "limit", Head: "allows", Right: true},
 	}}
 	for _, d := range f.Laws.Demands {
 		print := num.Seconds
@@ -105,10 +107,15 @@ func (f *Finding) interactionsTable() *doc.Table {
 const mostSuspects = 10
 
 func (f *Finding) suspectsTable() *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{{Key: "tier", Head: "tier"}, {Key: "signal", Head: "signal"}, {Key: "rho", Head: "ρ", Right: true}, {Key: "q", Head: "q", Right: true, Tip: "p of Spearman's correlation with what is lost, corrected after Benjamini and Hochberg"}, {Key: "first", Head: "at the first load", Right: true}, {Key: "last", Head: "at the last", Right: true}}}
+	const tip = "p of Spearman's correlation with what is lost, corrected after Benjamini and Hochberg"
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "tier", Head: "tier"}, {Key: "signal", Head: "signal"}, {Key: "rho", Head: "ρ", Right: true}, {Key: "q", Head: "q", Right: true, Tip: tip},
+		{Key: "first", Head: "at the first load", Right: true}, {Key: "last", Head: "at the last", Right: true},
+	}}
 	for _, s := range f.Suspects[:min(mostSuspects, len(f.Suspects))] {
 		scale := func(v float64) string { return num.For(s.Unit, v).Value(v, 0) }
-		t.Add(doc.Say(s.Tier), doc.Say(s.Signal), doc.Of(s.Rho, fmt.Sprintf("%.2f", s.Rho)), doc.Of(s.Q, fmt.Sprintf("%.2g", s.Q)), optional(s.First, scale), optional(s.Last, scale))
+		t.Add(doc.Say(s.Tier), doc.Say(s.Signal), doc.Of(s.Rho, fmt.Sprintf("%.2f", s.Rho)), doc.Of(s.Q, fmt.Sprintf("%.2g", s.Q)),
+			optional(s.First, scale), optional(s.Last, scale))
 	}
 	return t
 }
@@ -136,8 +143,8 @@ func (r *Result) data() *doc.Table {
 			if l.CI != nil {
 				from, to = &l.CI.Lo, &l.CI.Hi
 			}
-			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, (*float64)(l.Response), (*float64)(l.Think), (*float64)(l.Errors), (*float64)(l.Law), f.modelAt(l.Users),
-				l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(names, "; "), knee, lo, hi}
+			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, (*float64)(l.Response), (*float64)(l.Think),
+				(*float64)(l.Errors), (*float64)(l.Law), f.modelAt(l.Users), l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(names, "; "), knee, lo, hi}
 			tail := []any{f.Text, strings.Join(doubts, "; ")}
 			if len(l.Usage) == 0 {
 				t.Add(doc.Values(append(append(head, "", "", "", nil, nil), tail...)...)...)
