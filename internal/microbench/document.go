@@ -42,7 +42,7 @@ func switchesFigure(all []Switch) doc.Block {
 	}
 	const title = "What a context switch costs, against the number of threads"
 	x, y := chart.Axis{Kind: chart.Log, Label: "threads", Whole: true}, chart.Axis{Label: "processor time of a switch", Unit: "s"}
-	return doc.Plot("", chart.Cut(lines), chart.Curves(title, x, y, lines)).On(doc.Page)
+	return doc.Plot(title, chart.Cut(lines), chart.Curves(title, x, y, lines)).On(doc.Page)
 }
 
 // cell is the cost with its interval.

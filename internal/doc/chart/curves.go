@@ -18,7 +18,7 @@ func (c *Curve) Add(x float64, y *float64) {
 // Curves draws the first MostLines of those that have points, with their points; no
 // layers: there are none.
 func Curves(title string, x, y Axis, curves []Curve) Chart {
-	c := Chart{Title: title, Height: 220, X: x, Y: y}
+	c := Chart{Title: title, Height: 200, X: x, Y: y}
 	for _, l := range curves {
 		role := Series(len(c.Layers) / 2)
 		if len(l.X) > 0 && len(c.Layers) < 2*MostLines {

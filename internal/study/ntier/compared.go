@@ -13,7 +13,12 @@ import (
 func lineOf(name string, s *Signal) chart.Curve {
 	l := chart.Curve{Name: name}
 	for i := 0; s != nil && i < len(s.Users); i++ {
-		l.Add(float64(s.Users[i]), s.Values[i])
+		v := s.Values[i]
+		if v != nil && s.Unit == "1" { // axes have shares in percent
+			percent := 100 * *v
+			v = &percent
+		}
+		l.Add(float64(s.Users[i]), v)
 	}
 	return l
 }
@@ -24,7 +29,7 @@ func plot(title string, y chart.Axis, lines []chart.Curve) doc.Block {
 	if len(c.Layers) == 0 {
 		return doc.Block{}
 	}
-	return doc.Plot("", chart.Cut(lines), c).On(doc.Page)
+	return doc.Plot(title, chart.Cut(lines), c).On(doc.Page)
 }
 
 var throughputAxis = chart.Axis{Label: "throughput", Unit: "op/s"}
@@ -112,10 +117,13 @@ func (r *Result) lastTier() []doc.Block {
 	return out
 }
 
-// axisOf has shares in percent.
+// axisOf is that of a signal's values.
 func axisOf(unit string) chart.Axis {
-	if unit == "1" {
-		return chart.Axis{Label: "share"}
+	switch unit {
+	case "1":
+		return chart.Axis{Unit: "%"}
+	case "1/s":
+		return chart.Axis{Label: "a second"}
 	}
 	return chart.Axis{Unit: unit}
 }

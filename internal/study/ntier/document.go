@@ -124,6 +124,10 @@ func (r *Result) overview() doc.Section {
 	}}
 	for _, f := range r.Configurations {
 		peak := f.peak()
+		users, most := doc.Int(peak.Users), doc.Of(peak.Throughput, rate(peak.Throughput)).As(doc.Strong)
+		if peak.Users == 0 { // no load counts
+			users, most = doc.Of(nil, num.Missing), doc.Of(nil, num.Missing)
+		}
 		knee, limit := num.Missing, num.Missing
 		if k := f.Knee; k != nil {
 			knee = fmt.Sprintf("%.0f [%.0f .. %.0f]", k.Users, k.CI.Lo, k.CI.Hi)
@@ -140,7 +144,7 @@ func (r *Result) overview() doc.Section {
 			}
 			binds = strings.Join(names, ", ")
 		}
-		t.Add(doc.Say(f.Configuration).To(f.href()), doc.Int(f.Hosts), doc.Of(peak.Throughput, rate(peak.Throughput)).As(doc.Strong), doc.Int(peak.Users),
+		t.Add(doc.Say(f.Configuration).To(f.href()), doc.Int(f.Hosts), most, users,
 			doc.Of(nil, knee), doc.Say(binds).As(tag.Tone), doc.Of(nil, limit))
 	}
 	s := doc.Section{ID: "configurations", Title: "Configurations", Blocks: []doc.Block{{Table: t}}}
@@ -199,7 +203,11 @@ func (c *Cost) openWords() string {
 	if len(c.Open) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Whether %s would, for less, cannot be told: more trials with %d users would tell.", num.List(c.Open), c.At)
+	less := ""
+	if c.Cheapest != "" {
+		less = ", for less,"
+	}
+	return fmt.Sprintf(" Whether %s would%s cannot be told: more trials with %d users would tell.", num.List(c.Open), less, c.At)
 }
 
 func (c *Cost) section(sla string) doc.Section {
