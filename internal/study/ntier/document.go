@@ -229,19 +229,19 @@ func (c *Cost) section(sla string) doc.Section {
 		}
 		t.Add(doc.Say(row.Configuration), optional(row.Hourly, short), peak, row.Peak.cell(), upTo, row.SLA.cell(), request, keptCell(row.Keeps))
 	}
-	s := doc.Section{ID: "cost", Title: "What it costs", Blocks: []doc.Block{{Table: c.shown(t)}}}
-	if c.At > 0 {
+	s := doc.Section{ID: "cost", Title: "What it costs", Blocks: []doc.Block{{Table: c.shown(t, sla)}}}
+	if sla != "" {
 		s.Intro = fmt.Sprintf("The SLA is %s. It is kept where the whole interval over the trials is below, and broken where it is above; otherwise it cannot be told.", sla)
 	}
 	return s
 }
 
-// shown leaves out columns about prices, or an SLA, that there are not.
-func (c *Cost) shown(t *doc.Table) *doc.Table {
+// shown leaves out columns about prices, an SLA, or a load that there are not.
+func (c *Cost) shown(t *doc.Table, sla string) *doc.Table {
 	for i := len(t.Columns) - 1; i >= 0; i-- {
 		key := t.Columns[i].Key
 		money := key == "hourly" || strings.Contains(key, "per_")
-		if money && c.Currency == "" || strings.Contains(key, "sla") && c.At == 0 {
+		if money && c.Currency == "" || strings.Contains(key, "sla") && sla == "" || key == "keeps_sla" && c.At == 0 {
 			t.Columns = slices.Delete(t.Columns, i, i+1)
 			for row := range t.Rows {
 				t.Rows[row].Cells = slices.Delete(t.Rows[row].Cells, i, i+1)

@@ -163,6 +163,10 @@ func TestRun(t *testing.T) {
 	if row := got.Cost.Rows[0]; row.Hourly == nil || *row.Hourly != 2 || row.Keeps == nil || *row.Keeps {
 		t.Errorf("cost %+v, want 2 USD an hour for four hosts, and that 220 users miss the SLA", row)
 	}
+	at := got.Cost.Rows[0].SLA
+	if at == nil || at.Users < 60 || at.Users > 160 || at.PerMillion == nil || math.Abs(*at.PerMillion*at.Throughput-2./3600*1e6) > 1e-6 {
+		t.Errorf("at the SLA's load %+v, want 2 USD an hour by the throughput below the knee", at)
+	}
 	if _, err := json.Marshal(got); err != nil {
 		t.Error(err)
 	}

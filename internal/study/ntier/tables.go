@@ -19,7 +19,10 @@ func (f *Finding) loadsTable() *doc.Table {
 		{Key: "model", Head: "model", Right: true, Tip: "throughput by the exact model of the queues"},
 		{Key: "law", Head: "X(R+Z)/N", Right: true, Tip: "1 by the law of closed loops"}, {Key: "full", Head: "full", Wrap: 30},
 	}}
-	for _, l := range f.Loads {
+	if len(f.Kept) > 0 {
+		t.Columns = append(t.Columns, doc.Column{Key: "sla", Head: "SLA", Tip: "by the interval over trials"})
+	}
+	for i, l := range f.Loads {
 		scale := num.For("op/s", l.Throughput)
 		x := doc.Of(l.Throughput, scale.Value(l.Throughput, 0)).As(doc.Strong)
 		if l.CI != nil {
@@ -29,8 +32,12 @@ func (f *Finding) loadsTable() *doc.Table {
 		if l.Refused != "" {
 			x, full = x.As(doc.Doubt), "says nothing: "+l.Refused
 		}
-		t.Add(doc.Int(l.Users), doc.Int(l.Trials), x, optional(l.Response, num.Seconds), optional(l.Errors, num.Fraction), optional(f.modelAt(l.Users), rate),
-			optional(l.Law, func(v float64) string { return fmt.Sprintf("%.3f", v) }), doc.Say(full))
+		cells := []doc.Cell{doc.Int(l.Users), doc.Int(l.Trials), x, optional(l.Response, num.Seconds), optional(l.Errors, num.Fraction), optional(f.modelAt(l.Users), rate),
+			optional(l.Law, func(v float64) string { return fmt.Sprintf("%.3f", v) }), doc.Say(full)}
+		if len(f.Kept) > 0 {
+			cells = append(cells, keptCell(f.Kept[i].Kept))
+		}
+		t.Add(cells...)
 	}
 	return t
 }
