@@ -33,6 +33,9 @@ type Question struct {
 	Study string `json:"study"`
 	// Run is an id, a unique beginning of one, or "latest"; empty: none.
 	Run string `json:"run,omitempty"`
+	// More are further runs of a question about several (study.Kind.Several); there
+	// each, the first included, may have a name before it: ec2=RUN.
+	More []string `json:"more,omitempty"`
 	// Table replaces the run as the source; nil: none.
 	Table *Table `json:"table,omitempty"`
 	// Sources are what studies of measurements are asked about (study.Measured),
@@ -134,12 +137,16 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	case q.Run == "":
 		return withoutRun(ctx, kind, q, a.open, "", nil)
 	}
-	run, err := a.open(ctx, q.Run)
+	name, id := nameOf(kind, q.Run)
+	run, err := a.open(ctx, id)
 	if err != nil {
 		return Answer{}, err
 	}
 	named, unread := a.studyOf(run.Run())
 	runs := &reading{open: a.open, main: run, campaign: a.campaign, tolerance: a.tolerance(run.Run(), named)}
+	if err := runs.several(ctx, kind, name, q.More); err != nil {
+		return Answer{}, err
+	}
 	s := a.startingPoint(run.Run(), kind, named)
 	if err := Set(a.Kinds.Studies, s, q.Params); err != nil {
 		return Answer{}, err

@@ -50,7 +50,7 @@ type hottest struct {
 
 func heatKind() study.Kind {
 	return study.Kind{
-		Name: "heat", Summary: "the greatest value", Shown: true, Optional: true,
+		Name: "heat", Summary: "the greatest value", Shown: true, Optional: true, Several: true,
 		Tells: func(run *observe.Run) bool { return len(run.Results()) > 0 },
 		New:   func() study.Study { return &heat{Word: "degrees"} },
 	}
@@ -498,6 +498,9 @@ func TestOtherRuns(t *testing.T) {
 		{"itself", func() (answer.Answer, error) {
 			return a.Answer(t.Context(), answer.Question{Study: "heat", Run: plain, Params: params("beside", `"`+plain+`"`)})
 		}, []string{swapped}},
+		{"several runs", func() (answer.Answer, error) {
+			return a.Answer(t.Context(), answer.Question{Study: "heat", Run: "fast=" + plain, More: []string{"slow=" + asking}})
+		}, []string{swapped, other}},
 		{"without a run", func() (answer.Answer, error) {
 			return a.Answer(t.Context(), answer.Question{Study: "heat", Params: params("beside", `"`+asking+`"`)})
 		}, []string{other}},
@@ -520,6 +523,20 @@ func TestOtherRuns(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want, result.Warnings) + cmp.Diff(c.want, texts); diff != "" {
 			t.Errorf("%s: warnings of the result, of the document (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// TestSeveral: only studies that take several runs get them, and each once.
+func TestSeveral(t *testing.T) {
+	a := asker(t)
+	for want, q := range map[string]answer.Question{
+		"cdi is about one run": {Study: "cdi", Run: plain, More: []string{asking}},
+		"is given twice":       {Study: "heat", Run: plain, More: []string{"b=" + plain}},
+		"unknown run":          {Study: "heat", Run: plain, More: []string{"b=01NOSUCH"}},
+	} {
+		if _, err := a.Answer(t.Context(), q); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Answer() = %v, want %q", err, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -24,6 +25,38 @@ type reading struct {
 	tolerance float64      // of the main one
 	campaign  func(context.Context, string) (study.Source, error)
 	others    []*observe.Run
+	all       []study.NamedRun // of a question about several runs
+}
+
+// nameOf takes the name before a run of a question about several apart.
+func nameOf(kind study.Kind, arg string) (name, run string) {
+	if before, after, ok := strings.Cut(arg, "="); ok && kind.Several {
+		return before, after
+	}
+	return "", arg
+}
+
+// several opens the further runs of a question.
+func (r *reading) several(ctx context.Context, kind study.Kind, name string, more []string) error {
+	if !kind.Several {
+		if len(more) > 0 {
+			return fmt.Errorf("%w: %s is about one run", model.ErrUsage, kind.Name)
+		}
+		return nil
+	}
+	r.all = []study.NamedRun{{Name: name, Run: r.main}}
+	for _, arg := range more {
+		name, id := nameOf(kind, arg)
+		run, err := r.open(ctx, id)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(r.all, func(x study.NamedRun) bool { return x.Run.Run().ID == run.Run().ID }) {
+			return fmt.Errorf("%w: run %s is given twice; give each once", model.ErrUsage, run.Run().ID)
+		}
+		r.all, r.others = append(r.all, study.NamedRun{Name: name, Run: run}), append(r.others, run)
+	}
+	return nil
 }
 
 // another is study.Input.Open.
@@ -36,7 +69,7 @@ func (r *reading) another(ctx context.Context, name string) (*observe.Run, error
 }
 
 func (r *reading) input() study.Input {
-	return study.Input{Run: r.main, Open: r.another, Campaign: r.campaign, Tolerance: r.tolerance}
+	return study.Input{Run: r.main, Runs: r.all, Open: r.another, Campaign: r.campaign, Tolerance: r.tolerance}
 }
 
 // doubts are what disturbed the nodes of all runs while they were measured. The

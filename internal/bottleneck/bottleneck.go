@@ -33,9 +33,10 @@ type System struct {
 	Trials []Trial
 	// Thresholds; zero: those of [Defaults].
 	Thresholds Thresholds
-	// SwitchCost is how many seconds of processor a context switch costs, as
-	// measured on such nodes; 0: not known.
-	SwitchCost float64
+	// SwitchCost is how many seconds of processor a context switch costs on the
+	// hosts of a tier where so many threads are runnable, as measured; nil, NaN: not
+	// known.
+	SwitchCost func(tier string, runnable float64) float64
 }
 
 // Trial is one repetition with one number of users. What is not known is NaN.

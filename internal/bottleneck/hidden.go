@@ -28,12 +28,12 @@ func (x Suspect) Significant() bool { return x.Q < 1-level && x.Rho > 0 }
 // sent, what switching costs, who waits for a processor, how long a round trip
 // takes (the paper, sections IV and V).
 var hiddenSignals = []struct{ name, unit string }{
-	{SignalSendQueue, "byte"}, {signalSwitchShare, "1"}, {SignalSwitches, "1/s"}, {SignalRunnable, "threads"}, {SignalRunDelay, "threads"}, {SignalRTT, "ms"},
+	{SignalSendQueue, "byte"}, {SignalSwitchShare, "1"}, {SignalSwitches, "1/s"}, {SignalRunnable, "threads"}, {SignalRunDelay, "threads"}, {SignalRTT, "ms"},
 	{SignalRetransmits, "1/s"}, {SignalAcceptQueue, "connections"}, {SignalOverflows, "1/s"}, {SignalDrops, "1/s"},
 }
 
-// signalSwitchShare is switches × cost ÷ cores (methods: context-switch share).
-const signalSwitchShare = "switch_share"
+// SignalSwitchShare is switches × cost ÷ cores (methods: context-switch share).
+const SignalSwitchShare = "switch_share"
 
 // suspects ranks signals by how closely they follow what is lost of the throughput
 // against a user's share at the first load, over all trials.
@@ -94,14 +94,20 @@ func (s System) hiddenAt(l Load, tier, signal string) float64 {
 	switch signal {
 	case SignalSwitches:
 		return sumKnown(l.meanSignal(tier, SignalSwitches), l.meanSignal(tier, SignalPreempted))
-	case signalSwitchShare:
-		if s.SwitchCost <= 0 {
+	case SignalSwitchShare:
+		if s.SwitchCost == nil {
 			return math.NaN()
 		}
 		switches := sumKnown(l.meanSignal(tier, SignalSwitches), l.meanSignal(tier, SignalPreempted))
-		return switches * s.SwitchCost / l.meanSignal(tier, SignalQuota)
+		return switches * s.SwitchCost(tier, l.meanSignal(tier, SignalRunnable)) / l.meanSignal(tier, SignalQuota)
 	}
 	return l.meanSignal(tier, signal)
+}
+
+// At is the mean of a signal over the hosts of a tier with so many users; NaN: it is
+// not known.
+func (s System) At(users int, tier, signal string) float64 {
+	return s.hiddenAt(Load{trials: s.at(users)}, tier, signal)
 }
 
 // sumKnown adds what is known of two.

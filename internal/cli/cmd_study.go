@@ -29,10 +29,14 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 	if kind.Optional {
 		use = name + " [RUN]"
 	}
+	args := atMostOneArg("the run")
+	if kind.Several {
+		use, args = name+" [NAME=]RUN…", cobra.ArbitraryArgs
+	}
 	if imports {
 		use += " | " + name + " --csv FILE"
 	}
-	cmd := &cobra.Command{Use: use, Short: kind.Summary, Long: kind.Long, Example: kind.Example, Args: atMostOneArg("the run")}
+	cmd := &cobra.Command{Use: use, Short: kind.Summary, Long: kind.Long, Example: kind.Example, Args: args}
 	flags := addParams(cmd.Flags(), params)
 	if imports {
 		cmd.Flags().StringVar(&file, "csv", "", "analyse this file instead of a run (\"-\": standard input)")
@@ -48,8 +52,8 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 			return fmt.Errorf("%w: give a run or --csv FILE, not both", model.ErrUsage)
 		case file != "" || len(args) == 0 && kind.Optional:
 			return c.printAnswer(out, func() (answer.Answer, error) { return c.answerWithoutRun(cmd.Context(), kind, q, file) })
-		case len(args) == 1:
-			q.Run = args[0]
+		case len(args) > 0:
+			q.Run, q.More = args[0], args[1:]
 		case imports:
 			return fmt.Errorf("%w: %s needs a run or --csv FILE; `scalebench runs` lists the runs", model.ErrUsage, name)
 		default:

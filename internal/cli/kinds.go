@@ -14,6 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/tiers"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/internal/workload/command"
+	"github.com/scalebench/scalebench/internal/workload/contextswitch"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
 	"github.com/scalebench/scalebench/internal/workload/disk"
 	"github.com/scalebench/scalebench/internal/workload/load"
@@ -65,6 +66,7 @@ func watchTier(w tier.Watched) tier.Watch {
 func Workloads() workload.Registry {
 	return workload.NewRegistry(
 		command.Kind(),
+		contextswitch.Kind(),
 		cpu.Kind(),
 		memory.Kind(),
 		disk.Kind(),

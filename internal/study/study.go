@@ -49,6 +49,9 @@ type Study interface {
 type Input struct {
 	// Run is the run in question; nil only where the kind is Optional.
 	Run *observe.Run
+	// Runs are all runs in question, of which Run is the first, where the kind takes
+	// Several and its command was used.
+	Runs []NamedRun
 	// Open returns another run by id, unique prefix or "latest".
 	Open func(ctx context.Context, name string) (*observe.Run, error)
 	// Campaign returns what a campaign has measured so far; nil where nothing is
@@ -60,6 +63,21 @@ type Input struct {
 	// Progress hears how much of a long analysis is done, of several goroutines at
 	// once; nil: it is for none to hear.
 	Progress func(done, of int)
+}
+
+// NamedRun is a run with the name that the user gave it for this question: of
+// ec2=RUN it is ec2. It may be empty.
+type NamedRun struct {
+	Name string
+	Run  *observe.Run
+}
+
+// All are the runs in question, be they one or several.
+func (in Input) All() []NamedRun {
+	if len(in.Runs) == 0 && in.Run != nil {
+		return []NamedRun{{Run: in.Run}}
+	}
+	return in.Runs
 }
 
 // Filed is implemented by studies of which not all parameters that a command takes
@@ -306,6 +324,9 @@ type Kind struct {
 	Long, Example string
 	// Optional says that the command also works without a run.
 	Optional bool
+	// Several says that the question may be about several runs at once, each of which
+	// may be given a name: ec2=RUN.
+	Several bool
 	// Phases are the evaluations that the study designs where a file names no
 	// study: those of `evaluations: [serial, parallel]`. Where a file names this
 	// study they are the default.

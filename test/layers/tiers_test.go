@@ -68,6 +68,7 @@ var places = []place{
 	{pkg: "tiers", tier: 3},
 	{pkg: "study", tier: 3},
 	{pkg: "evaluation", tier: 3},
+	{pkg: "microbench", tier: 3},
 	{pkg: "record", tier: 4},
 	{pkg: "campaign", tier: 3},
 	{pkg: "workload/service", tier: 3},

@@ -2,16 +2,13 @@ package ntier
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/scalebench/scalebench/internal/bottleneck"
-	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/histogram"
-	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/internal/tabular"
 )
@@ -26,6 +23,8 @@ type Cost struct {
 	// Cheapest is the configuration that keeps the SLA there for the least money, or
 	// without prices with the fewest hosts; empty: none does.
 	Cheapest string `json:"cheapest,omitempty"`
+	// Open would cost less, and whether they keep the SLA cannot be told.
+	Open []string `json:"cannot_be_told,omitempty"`
 
 	doubts []string
 }
@@ -34,19 +33,29 @@ type Cost struct {
 type Price struct {
 	Configuration string   `json:"configuration"`
 	Hourly        *float64 `json:"hourly"`
-	// Peak is the mean over trials of the largest throughput; PerMillion what a
-	// million requests cost there, with the interval that comes from it.
-	Peak         *float64        `json:"peak"`
-	PerMillion   *float64        `json:"per_million"`
-	PerMillionCI *stats.Interval `json:"per_million_ci"`
-	Keeps        *bool           `json:"keeps_sla"` // at Cost.At
+	// Peak is what a request costs at the largest throughput: the mean over trials of
+	// the largest of each. SLA is what it costs at the largest load that kept the SLA;
+	// null: none is known to.
+	Peak  *Rated `json:"peak"`
+	SLA   *Rated `json:"sla"`
+	Keeps *bool  `json:"keeps_sla"` // at Cost.At
 }
 
-// Kept is whether one load kept the SLA.
-type Kept struct {
-	Users int    `json:"users"`
-	Kept  *bool  `json:"kept"` // null: not known
-	Why   string `json:"why,omitempty"`
+// Rated is what a request costs at a throughput.
+type Rated struct {
+	Users      int     `json:"users"`
+	Throughput float64 `json:"throughput"`
+	// PerRequest and PerMillion are prices, with the interval that comes from that of
+	// the throughput; null: there is no price, or no interval.
+	PerRequest   *float64        `json:"per_request"`
+	PerMillion   *float64        `json:"per_million"`
+	PerMillionCI *stats.Interval `json:"per_million_ci"`
+}
+
+// HostPrice is what a host costs.
+type HostPrice struct {
+	PerHour  float64 `json:"price_per_hour" jsonschema:"required,minimum=0" jsonschema_description:"What a host of this type costs an hour."`
+	Currency string  `json:"currency" jsonschema:"required,minLength=1" jsonschema_description:"In which currency: the same for all."`
 }
 
 // prices by type, and their currency.
@@ -85,97 +94,84 @@ func readPrices(text string) (prices, error) {
 	return out, t.Err()
 }
 
-// keptBy says of each load whether all its operations together kept the SLA.
-func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial) []Kept {
-	var out []Kept
-	for _, l := range loads {
-		var latencies *hdrhistogram.Histogram
-		known := l.Refused == ""
-		for _, t := range trials {
-			if t.Users != l.Users {
-				continue
-			}
-			if known = known && t.latencies != nil; !known {
-				continue
-			}
-			if latencies == nil { // merging changes it
-				latencies = hdrhistogram.Import(t.latencies.Export())
-				continue
-			}
-			sum, err := histogram.Merge(latencies, t.latencies)
-			latencies, known = sum, err == nil
-		}
-		k := Kept{Users: l.Users}
-		if !known || latencies == nil || l.Errors == nil {
-			k.Why = "response times or errors are not known"
-		} else {
-			k.Why = missed(sla, latencies, *l.Errors)
-			kept := k.Why == ""
-			k.Kept = &kept
-		}
-		out = append(out, k)
+// known are the prices that the user gave: those of the table, or else of the file.
+func (p *Params) known() (prices, error) {
+	if p.PriceTable != "" {
+		return readPrices(p.PriceTable)
 	}
-	return out
-}
-
-// missed says which term was missed; empty: none. An operation that failed is
-// slower than any limit.
-func missed(sla load.SLA, latencies *hdrhistogram.Histogram, errs float64) string {
-	for _, t := range sla.Terms {
-		if t.OnErrors() {
-			if errs > t.Errors {
-				return fmt.Sprintf("errors %s, not %s", num.Fraction(errs), num.Fraction(t.Errors))
-			}
-			continue
+	out := prices{hourly: make(map[string]float64)}
+	for _, name := range slices.Sorted(maps.Keys(p.Prices)) {
+		x := p.Prices[name]
+		if out.currency != "" && x.Currency != out.currency {
+			return out, &model.InputError{Path: "prices." + name + ".currency", Problem: fmt.Sprintf("%s, beside prices in %s", x.Currency, out.currency), Allowed: "give all prices in one currency"}
 		}
-		if t.Quantile > 1-errs && errs > 0 {
-			return fmt.Sprintf("%s was not reached: %s failed", load.Percentile(t.Quantile), num.Fraction(errs))
-		}
-		got := float64(latencies.ValueAtQuantile(100*t.Quantile/(1-errs))) / 1e9
-		if got > t.Latency.Seconds() {
-			return fmt.Sprintf("%s %s, not %s", load.Percentile(t.Quantile), num.Seconds(got), num.Seconds(t.Latency.Seconds()))
-		}
+		out.hourly[name], out.currency = x.PerHour, x.Currency
 	}
-	return ""
+	return out, nil
 }
 
 // cost compares configurations by what they cost.
 func (p *Params) cost(findings []Finding, all []measured) (*Cost, error) {
-	out := &Cost{Rows: []Price{}}
-	var known prices
-	if p.Prices != "" {
-		var err error
-		if known, err = readPrices(p.Prices); err != nil {
-			return nil, err
-		}
-		out.Currency = known.currency
+	known, err := p.known()
+	if err != nil {
+		return nil, err
 	}
+	out := &Cost{Rows: []Price{}, Currency: known.currency}
 	if p.SLA != "" {
 		out.At = p.at(findings)
 	}
 	for i, f := range findings {
-		row := Price{Configuration: f.Configuration}
+		row := Price{Configuration: f.Configuration, Keeps: f.keeps(out.At)}
 		if peak, err := stats.Mean(f.peaks); err == nil {
-			row.Peak = &peak
+			row.Peak = &Rated{Users: f.peak().Users, Throughput: peak}
 		}
-		if p.Prices != "" {
+		users, doubt := f.slaLoad()
+		if doubt != "" {
+			out.doubts = append(out.doubts, f.Configuration+": "+doubt)
+		}
+		at := slices.IndexFunc(f.Loads, func(l bottleneck.Load) bool { return l.Users == users })
+		if at >= 0 {
+			row.SLA = &Rated{Users: users, Throughput: f.Loads[at].Throughput}
+		}
+		if len(known.hourly) > 0 {
 			hourly, missing := known.of(all[i])
 			if missing != "" {
 				out.doubts = append(out.doubts, f.Configuration+": "+missing)
 			} else {
 				row.Hourly = &hourly
-				row.perMillion(hourly, f.peaks)
-			}
-		}
-		for _, k := range f.Kept {
-			if k.Users == out.At {
-				row.Keeps = k.Kept
+				row.Peak.price(hourly, meanInterval(f.peaks))
+				if at >= 0 {
+					row.SLA.price(hourly, f.Loads[at].CI)
+				}
 			}
 		}
 		out.Rows = append(out.Rows, row)
 	}
 	out.cheapest(findings)
 	return out, nil
+}
+
+// meanInterval is Student's; nil: there is none.
+func meanInterval(xs []float64) *stats.Interval {
+	_, ci, err := stats.MeanInterval(xs, stats.DefaultLevel)
+	if err != nil {
+		return nil
+	}
+	return &ci
+}
+
+// price is what requests cost at an hourly price.
+func (r *Rated) price(hourly float64, ci *stats.Interval) {
+	if r == nil || !(r.Throughput > 0) {
+		return
+	}
+	of := func(x float64) float64 { return hourly / 3600 / x }
+	one := of(r.Throughput)
+	million := one * 1e6
+	r.PerRequest, r.PerMillion = &one, &million
+	if ci != nil && ci.Lo > 0 {
+		r.PerMillionCI = &stats.Interval{Lo: 1e6 * of(ci.Hi), Hi: 1e6 * of(ci.Lo)}
+	}
 }
 
 // at is the load for which the cheapest is wanted: what was asked for, or the
@@ -211,43 +207,43 @@ func (p prices) of(m measured) (hourly float64, missing string) {
 		}
 		price, ok := p.hourly[name]
 		if !ok {
-			return 0, fmt.Sprintf("there is no price of the type %q", name)
+			return 0, noPrice(name)
 		}
 		hourly += price
 	}
 	return hourly, ""
 }
 
-// perMillion is what a million requests cost at the peak.
-func (r *Price) perMillion(hourly float64, peaks []float64) {
-	of := func(x float64) float64 { return hourly / 3600 / x * 1e6 }
-	if r.Peak == nil || !(*r.Peak > 0) {
-		return
+// noPrice says what to do.
+func noPrice(name string) string {
+	if name == "" {
+		return "the nodes have no type, so that their price is not known: give them the label type, or name it in the configuration, as in 1-2-1-ec2-large"
 	}
-	v := of(*r.Peak)
-	r.PerMillion = &v
-	if _, ci, err := stats.MeanInterval(peaks, stats.DefaultLevel); err == nil && ci.Lo > 0 {
-		r.PerMillionCI = &stats.Interval{Lo: of(ci.Hi), Hi: of(ci.Lo)}
-	}
+	return fmt.Sprintf("there is no price of the type %q: add it to the prices", name)
 }
 
-// cheapest is among those that keep the SLA; without a price a configuration is no
-// candidate where others have one.
+// cheapest is among those that are known to keep the SLA; without a price a
+// configuration is no candidate where others have one. Open are those that would cost
+// less, and of which it cannot be told.
 func (c *Cost) cheapest(findings []Finding) {
+	price := func(i int) float64 {
+		switch {
+		case c.Currency == "":
+			return float64(findings[i].Hosts)
+		case c.Rows[i].Hourly == nil:
+			return math.Inf(1)
+		}
+		return *c.Rows[i].Hourly
+	}
 	least := math.Inf(1)
 	for i, row := range c.Rows {
-		if row.Keeps == nil || !*row.Keeps {
-			continue
+		if row.Keeps != nil && *row.Keeps && price(i) < least {
+			least, c.Cheapest = price(i), row.Configuration
 		}
-		price := float64(findings[i].Hosts)
-		if c.Currency != "" {
-			if row.Hourly == nil {
-				continue
-			}
-			price = *row.Hourly
-		}
-		if price < least {
-			least, c.Cheapest = price, row.Configuration
+	}
+	for i, row := range c.Rows {
+		if c.At > 0 && row.Keeps == nil && price(i) < least {
+			c.Open = append(c.Open, row.Configuration)
 		}
 	}
 }

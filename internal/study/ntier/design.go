@@ -28,7 +28,7 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 	if err := p.tiersIn(setup); err != nil {
 		return nil, err
 	}
-	all := p.treatments(workload, setup)
+	all := append(p.treatments(workload, setup), beside(setup)...)
 	if !p.Proof {
 		return study.Fixed(all), nil
 	}

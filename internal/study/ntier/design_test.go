@@ -108,11 +108,14 @@ func TestValidate(t *testing.T) {
 		"configurations.1: \"1-1\" has 2 numbers":             func(p *Params) { p.Configurations[1] = "1-1" },
 		"configurations.1: 01-1-1-em is the same as 1-1-1-em": func(p *Params) { p.Configurations[1] = "01-1-1-em" },
 		"sla: ": func(p *Params) { p.SLA = "p95" },
-		"at: a number of users for which nothing is asked":          func(p *Params) { p.At = 100 },
-		"prices:2:7: price_per_hour is \"x\"; use a number of 0":    func(p *Params) { p.Prices = "type,price_per_hour,currency\nlarge,x,USD\n" },
-		"prices:3:9: currency is \"EUR\"; use one currency: USD":    func(p *Params) { p.Prices = "type,price_per_hour,currency\nlarge,1,USD\nsmall,1,EUR\n" },
-		"prices:3:1: type is \"large\"; use each type once":         func(p *Params) { p.Prices = "type,price_per_hour,currency\nlarge,1,USD\nlarge,2,USD\n" },
-		"the first line must name the columns: type,price_per_hour": func(p *Params) { p.Prices = "a,b\n1,2\n" },
+		"at: a number of users for which nothing is asked":       func(p *Params) { p.At = 100 },
+		"prices:2:7: price_per_hour is \"x\"; use a number of 0": func(p *Params) { p.PriceTable = "type,price_per_hour,currency\nlarge,x,USD\n" },
+		"prices:3:9: currency is \"EUR\"; use one currency: USD": func(p *Params) { p.PriceTable = "type,price_per_hour,currency\nlarge,1,USD\nsmall,1,EUR\n" },
+		"prices.small.currency: EUR, beside prices in USD; give": func(p *Params) {
+			p.Prices = map[string]HostPrice{"large": {1, "USD"}, "small": {1, "EUR"}}
+		},
+		"prices:3:1: type is \"large\"; use each type once":         func(p *Params) { p.PriceTable = "type,price_per_hour,currency\nlarge,1,USD\nlarge,2,USD\n" },
+		"the first line must name the columns: type,price_per_hour": func(p *Params) { p.PriceTable = "a,b\n1,2\n" },
 	} {
 		p := params()
 		change(p)

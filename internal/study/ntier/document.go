@@ -8,6 +8,7 @@ import (
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/microbench"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -23,6 +24,9 @@ func (r *Result) Document() *doc.Document {
 	}
 	if r.Cost != nil {
 		d.Sections = append(d.Sections, r.Cost.section(r.sla))
+	}
+	if len(r.Switching)+len(r.Network) > 0 {
+		d.Sections = append(d.Sections, microbench.Section(r.Switching, r.Network))
 	}
 	for i := range r.Configurations {
 		d.Sections = append(d.Sections, r.Configurations[i].section(r.tiers))
@@ -120,6 +124,10 @@ func (r *Result) overview() doc.Section {
 	}}
 	for _, f := range r.Configurations {
 		peak := f.peak()
+		users, most := doc.Int(peak.Users), doc.Of(peak.Throughput, rate(peak.Throughput)).As(doc.Strong)
+		if peak.Users == 0 { // no load counts
+			users, most = doc.Of(nil, num.Missing), doc.Of(nil, num.Missing)
+		}
 		knee, limit := num.Missing, num.Missing
 		if k := f.Knee; k != nil {
 			knee = fmt.Sprintf("%.0f [%.0f .. %.0f]", k.Users, k.CI.Lo, k.CI.Hi)
@@ -136,11 +144,12 @@ func (r *Result) overview() doc.Section {
 			}
 			binds = strings.Join(names, ", ")
 		}
-		t.Add(doc.Say(f.Configuration).To(f.href()), doc.Int(f.Hosts), doc.Of(peak.Throughput, rate(peak.Throughput)).As(doc.Strong), doc.Int(peak.Users), doc.Of(nil, knee), doc.Say(binds).As(tag.Tone), doc.Of(nil, limit))
+		t.Add(doc.Say(f.Configuration).To(f.href()), doc.Int(f.Hosts), most, users,
+			doc.Of(nil, knee), doc.Say(binds).As(tag.Tone), doc.Of(nil, limit))
 	}
 	s := doc.Section{ID: "configurations", Title: "Configurations", Blocks: []doc.Block{{Table: t}}}
 	if len(r.Configurations) > 1 {
-		s.Blocks = append(s.Blocks, r.comparison())
+		s.Blocks = slices.DeleteFunc(append(s.Blocks, r.comparison()...), empty)
 	}
 	return s
 }
@@ -157,14 +166,18 @@ func (f Finding) peak() bottleneck.Load {
 }
 
 func (r *Result) turned() doc.Section {
-	t := &doc.Table{Columns: []doc.Column{{Key: "a", Head: "configuration"}, {Key: "b", Head: "against"}, {Key: "first", Head: "on"}, {Key: "ratio_first", Head: "times", Right: true, Interval: true}, {Key: "second", Head: "on"}, {Key: "ratio_second", Head: "times", Right: true, Interval: true}}}
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "a", Head: "configuration"}, {Key: "b", Head: "against"}, {Key: "first", Head: "on"}, {Key: "ratio_first", Head: "times", Right: true, Interval: true},
+		{Key: "second", Head: "on"}, {Key: "ratio_second", Head: "times", Right: true, Interval: true},
+	}}
 	times := func(v float64, ci stats.Interval) doc.Cell {
 		return doc.Of(v, fmt.Sprintf("%.2f [%.2f .. %.2f]", v, ci.Lo, ci.Hi)).Within(ci.Lo, ci.Hi)
 	}
 	for _, x := range r.Reversals {
 		t.Add(doc.Say(x.A), doc.Say(x.B), doc.Say(x.First), times(x.RatioFirst, x.CIFirst), doc.Say(x.Second), times(x.RatioSecond, x.CISecond))
 	}
-	return doc.Section{ID: "reversals", Title: "Rankings that turn over", Intro: "The largest throughput of each trial, as a ratio; only pairs of which the whole interval is on one side on both platforms, corrected for all pairs.", Blocks: []doc.Block{{Table: t}}}
+	const intro = "The largest throughput of each trial, as a ratio; only pairs of which the whole interval is on one side on both platforms, corrected for all pairs."
+	return doc.Section{ID: "reversals", Title: "Rankings that turn over", Intro: intro, Blocks: []doc.Block{{Table: t}}}
 }
 
 // words say which configuration is the cheapest.
@@ -174,7 +187,7 @@ func (c *Cost) words(sla string) string {
 		by = "the least money"
 	}
 	if c.Cheapest == "" {
-		return fmt.Sprintf("With %d users no configuration that was measured is known to keep %s.", c.At, sla)
+		return fmt.Sprintf("With %d users no configuration that was measured is known to keep %s.", c.At, sla) + c.openWords()
 	}
 	text := fmt.Sprintf("With %d users %s keeps %s for %s", c.At, c.Cheapest, sla, by)
 	for _, row := range c.Rows {
@@ -182,27 +195,81 @@ func (c *Cost) words(sla string) string {
 			text += fmt.Sprintf(", %.4g %s an hour", *row.Hourly, c.Currency)
 		}
 	}
-	return text + "."
+	return text + "." + c.openWords()
+}
+
+// openWords name what may be cheaper.
+func (c *Cost) openWords() string {
+	if len(c.Open) == 0 {
+		return ""
+	}
+	less := ""
+	if c.Cheapest != "" {
+		less = ", for less,"
+	}
+	return fmt.Sprintf(" Whether %s would%s cannot be told: more trials with %d users would tell.", num.List(c.Open), less, c.At)
 }
 
 func (c *Cost) section(sla string) doc.Section {
-	t := &doc.Table{Columns: []doc.Column{{Key: "configuration", Head: "configuration"}, {Key: "hourly", Head: c.Currency + "\nan hour", Right: true}, {Key: "per_million", Head: "per million\nrequests [95 %]", Right: true, Interval: true}, {Key: "keeps_sla", Head: "keeps the SLA"}}}
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "configuration", Head: "configuration"}, {Key: "hourly", Head: c.Currency + "\nan hour", Right: true},
+		{Key: "peak", Head: "at the\npeak", Right: true}, {Key: "per_million", Head: "a million there\n[95 %]", Right: true, Interval: true},
+		{Key: "sla_users", Head: "keeps the SLA\nup to", Right: true}, {Key: "sla_per_million", Head: "a million there\n[95 %]", Right: true, Interval: true},
+		{Key: "sla_per_request", Head: "a request", Right: true}, {Key: "keeps_sla", Head: fmt.Sprintf("with %d\nusers", c.At)},
+	}}
 	for _, row := range c.Rows {
-		hourly, million := doc.Of(row.Hourly, num.Optional(row.Hourly, short)), doc.Of(row.PerMillion, num.Optional(row.PerMillion, short))
-		if ci := row.PerMillionCI; ci != nil {
-			million = doc.Of(row.PerMillion, fmt.Sprintf("%s [%s .. %s]", short(*row.PerMillion), short(ci.Lo), short(ci.Hi))).Within(ci.Lo, ci.Hi)
+		peak := doc.Of(nil, num.Missing)
+		if row.Peak != nil {
+			peak = doc.Of(row.Peak.Throughput, rate(row.Peak.Throughput))
 		}
-		keeps := doc.Of(nil, num.Missing)
-		if row.Keeps != nil {
-			keeps = doc.Of(*row.Keeps, map[bool]string{true: "yes", false: "no"}[*row.Keeps]).As(map[bool]doc.Tone{true: doc.Good, false: doc.Bad}[*row.Keeps])
+		upTo, request := doc.Of(nil, num.Missing), doc.Of(nil, num.Missing)
+		if row.SLA != nil {
+			upTo = doc.Of(row.SLA.Users, num.Count(row.SLA.Users, "user")+", "+rate(row.SLA.Throughput))
+			request = optional(row.SLA.PerRequest, short)
 		}
-		t.Add(doc.Say(row.Configuration), hourly, million, keeps)
+		t.Add(doc.Say(row.Configuration), optional(row.Hourly, short), peak, row.Peak.cell(), upTo, row.SLA.cell(), request, keptCell(row.Keeps))
 	}
-	s := doc.Section{ID: "cost", Title: "What it costs", Blocks: []doc.Block{{Table: t}}}
-	if c.At > 0 {
-		s.Intro = fmt.Sprintf("The SLA is %s, with %d users; a million requests are those of the largest throughput.", sla, c.At)
+	s := doc.Section{ID: "cost", Title: "What it costs", Blocks: []doc.Block{{Table: c.shown(t, sla)}}}
+	if sla != "" {
+		s.Intro = fmt.Sprintf("The SLA is %s. It is kept where the whole interval over the trials is below, and broken where it is above; otherwise it cannot be told.", sla)
 	}
 	return s
+}
+
+// shown leaves out columns about prices, an SLA, or a load that there are not.
+func (c *Cost) shown(t *doc.Table, sla string) *doc.Table {
+	for i := len(t.Columns) - 1; i >= 0; i-- {
+		key := t.Columns[i].Key
+		money := key == "hourly" || strings.Contains(key, "per_")
+		if money && c.Currency == "" || strings.Contains(key, "sla") && sla == "" || key == "keeps_sla" && c.At == 0 {
+			t.Columns = slices.Delete(t.Columns, i, i+1)
+			for row := range t.Rows {
+				t.Rows[row].Cells = slices.Delete(t.Rows[row].Cells, i, i+1)
+			}
+		}
+	}
+	return t
+}
+
+// cell is the price of a million.
+func (r *Rated) cell() doc.Cell {
+	if r == nil {
+		return doc.Of(nil, num.Missing)
+	}
+	if r.PerMillion == nil || r.PerMillionCI == nil {
+		return optional(r.PerMillion, short)
+	}
+	return ranged(r.PerMillion, r.PerMillionCI, short)
+}
+
+func keptCell(kept *bool) doc.Cell {
+	switch {
+	case kept == nil:
+		return doc.Of(nil, "cannot be told").As(doc.Doubt)
+	case *kept:
+		return doc.Of(true, "kept").As(doc.Good)
+	}
+	return doc.Of(false, "broken").As(doc.Bad)
 }
 
 func short(x float64) string { return fmt.Sprintf("%.3g", x) }
@@ -210,7 +277,11 @@ func short(x float64) string { return fmt.Sprintf("%.3g", x) }
 // section is all about one configuration.
 func (f *Finding) section(tiers []string) doc.Section {
 	s := doc.Section{ID: f.href()[1:], Kind: "Configuration", Title: f.Configuration, Tag: tagOf(*f), Intro: sentence(f.Text)}
-	s.Blocks = append(s.Blocks, f.throughputFigure(), f.responseFigure(), f.heatMap(tiers), doc.Block{Table: f.loadsTable()})
+	s.Blocks = append(s.Blocks, f.throughputFigure(), f.responseFigure(first(tiers)), f.heatMap(tiers), doc.Block{Table: f.loadsTable()})
+	s.Blocks = append(s.Blocks, f.signalFigures(tiers)...)
+	if len(f.Interactions) > 0 {
+		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: fmt.Sprintf("Interactions with %d users", f.At), Blocks: []doc.Block{{Table: f.interactionsTable()}}}})
+	}
 	if f.Laws != nil && len(f.Laws.Demands) > 0 {
 		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: "What the laws say", Intro: f.lawsWords(), Blocks: []doc.Block{{Table: f.demandsTable()}}}})
 	}
@@ -218,9 +289,17 @@ func (f *Finding) section(tiers []string) doc.Section {
 		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: "What grew where nothing was full", Blocks: []doc.Block{{Table: f.suspectsTable()}}}})
 	}
 	if f.timeline != nil {
-		s.Blocks = append(s.Blocks, timelineFigure(f.timeline(), f.at))
+		s.Blocks = append(s.Blocks, timelineFigure(f.timeline(), f.At))
 	}
 	return doc.Section{ID: s.ID, Kind: s.Kind, Title: s.Title, Tag: s.Tag, Intro: s.Intro, Blocks: slices.DeleteFunc(s.Blocks, empty)}
+}
+
+// first is the tier that users reach.
+func first(tiers []string) string {
+	if len(tiers) == 0 {
+		return ""
+	}
+	return tiers[0]
 }
 
 func empty(b doc.Block) bool { return b.Figure == nil && b.Table == nil && b.Part == nil }

@@ -14,29 +14,6 @@ import (
 
 var usersAxis = chart.Axis{Label: "users", Whole: true}
 
-// comparison is the throughput of all configurations against users (the paper's
-// Fig. 2 and 4).
-func (r *Result) comparison() doc.Block {
-	c := chart.Chart{Title: "Throughput against users, by configuration", Height: 260, X: usersAxis, Y: chart.Axis{Label: "throughput", Unit: "op/s"}}
-	for i, f := range r.Configurations {
-		if i == chart.MostLines {
-			break
-		}
-		line := chart.Layer{Mark: chart.Line, Role: chart.Series(i), Name: f.Configuration}
-		for _, l := range f.Loads {
-			if l.Refused == "" {
-				line.X, line.Y = append(line.X, float64(l.Users)), append(line.Y, l.Throughput)
-			}
-		}
-		c.Layers = append(c.Layers, line, chart.Layer{Mark: chart.Point, Role: chart.Series(i), X: line.X, Y: line.Y})
-	}
-	words := ""
-	if len(r.Configurations) > chart.MostLines {
-		words = fmt.Sprintf("the first %d of %d", chart.MostLines, len(r.Configurations))
-	}
-	return doc.Plot("", words, c).On(doc.Page)
-}
-
 // throughputFigure is throughput against users with the knee, the bounds and the
 // model.
 func (f *Finding) throughputFigure() doc.Block {
@@ -73,20 +50,15 @@ func (f *Finding) throughputFigure() doc.Block {
 	return doc.Plot("", words, c).On(doc.Page)
 }
 
-// responseFigure is the response time against users; nothing where it is not known.
-func (f *Finding) responseFigure() doc.Block {
-	l := chart.Layer{Mark: chart.Line, Role: chart.Parallel}
+// responseFigure is the response time that users saw, beside that of the first tier
+// (the paper's fig. 4b); nothing where neither is known.
+func (f *Finding) responseFigure(first string) doc.Block {
+	seen := chart.Curve{Name: "users"}
 	for _, x := range f.Loads {
-		if x.Response != nil {
-			l.X, l.Y = append(l.X, float64(x.Users)), append(l.Y, *x.Response)
-		}
+		seen.Add(float64(x.Users), x.Response)
 	}
-	if len(l.X) == 0 {
-		return doc.Block{}
-	}
-	points := l
-	points.Mark = chart.Point
-	return doc.Plot("", "", chart.Chart{Title: "Mean response time of " + f.Configuration, Height: 180, X: usersAxis, Y: chart.Axis{Label: "response time", Unit: "s"}, Layers: []chart.Layer{l, points}}).On(doc.Page)
+	tier := lineOf(first+" tier", f.signal(first, signalResponse))
+	return plot("Mean response time of "+f.Configuration, chart.Axis{Label: "response time", Unit: "s"}, []chart.Curve{seen, tier})
 }
 
 // heatMap is how full each resource was at each load.

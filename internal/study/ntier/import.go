@@ -56,7 +56,7 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 	if err := t.Err(); err != nil {
 		return nil, err
 	}
-	r, err := p.answer(name, p.group(trials))
+	r, err := p.answer(source{title: name, trials: trials})
 	if err != nil {
 		return nil, err
 	}

@@ -50,13 +50,14 @@ and which configuration keeps the SLA at the least cost.`
 const example = `  scalebench ntier latest
   scalebench ntier latest --sla p95=500ms --at 300 --prices prices.csv
   scalebench ntier latest --format json
+  scalebench ntier fast=01J9ZK slow=01JA0M
   scalebench ntier --csv own.csv --tiers web,app,db`
 
 // Kind describes the question.
 func Kind() study.Kind {
 	return study.Kind{
 		Name: "ntier", Summary: "which tier of an application binds, and what a request costs", Long: long, Example: example,
-		Named: true, Phases: []model.Phase{Phase},
+		Named: true, Several: true, Phases: []model.Phase{Phase},
 		Tells: func(run *observe.Run) bool { return run.Has(Phase) },
 		New:   func() study.Study { return &Params{Order: OrderBlocks} },
 	}
@@ -80,10 +81,11 @@ type Params struct {
 	Platforms map[string]map[string]string `json:"platforms,omitempty" jsonschema_description:"Labels of the nodes of each platform. Default: the label platform has its name."`
 	Types     map[string]map[string]string `json:"types,omitempty" jsonschema_description:"Labels of the nodes of each type. Default: the label type has its name."`
 
-	SLA        string         `json:"sla,omitempty" flag:"sla" jsonschema_description:"What users must get: p95=500ms, or several: p99=2s,errors=0.1%."`
-	At         int            `json:"at,omitempty" flag:"at" jsonschema:"minimum=1" jsonschema_description:"With an SLA: the number of users for which the cheapest configuration is wanted. Default: the largest that was measured of all."`
-	Prices     string         `json:"prices,omitempty" flag:"prices" from:"file" jsonschema_description:"What a host costs: a table with the columns type, price_per_hour and currency, in CSV."`
-	SwitchCost *unit.Duration `json:"switch_cost,omitempty" flag:"switch-cost" jsonschema_description:"What a context switch costs on such nodes, as measured: what share of the processors it takes is then among the suspects."`
+	SLA        string               `json:"sla,omitempty" flag:"sla" jsonschema_description:"What users must get: p95=500ms, or several: p99=2s,errors=0.1%."`
+	At         int                  `json:"at,omitempty" flag:"at" jsonschema:"minimum=1" jsonschema_description:"With an SLA: the number of users for which the cheapest configuration is wanted. Default: the largest that was measured of all."`
+	Prices     map[string]HostPrice `json:"prices,omitempty" jsonschema_description:"What a host of each type costs: {large: {price_per_hour: 0.34, currency: USD}}."`
+	PriceTable string               `json:"price_table,omitempty" flag:"prices" from:"file" jsonschema_description:"The same as a table in CSV, which takes precedence: type, price_per_hour and currency."`
+	SwitchCost *unit.Duration       `json:"switch_cost,omitempty" flag:"switch-cost" jsonschema_description:"What a context switch costs on such nodes: what share of the processors it takes is then among the suspects. Default: as a workload of the kind context_switch has measured it, of this run or another that is given."`
 }
 
 var _ interface {
@@ -117,7 +119,7 @@ func (p *Params) Validate() error {
 	if p.At > 0 && p.SLA == "" {
 		errs = append(errs, &model.InputError{Path: "at", Problem: "a number of users for which nothing is asked", Allowed: "add sla: p95=500ms, say"})
 	}
-	if _, err := readPrices(p.Prices); p.Prices != "" && err != nil {
+	if _, err := p.known(); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
@@ -126,14 +128,14 @@ func (p *Params) Validate() error {
 // Analyze implements study.Study.
 func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, error) {
 	p.split()
-	measured, err := p.read(in.Run)
+	from, err := p.readAll(in)
 	if err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("looking at the tiers: %w", err)
 	}
-	return p.answer(in.Run.Title(), measured)
+	return p.answer(from)
 }
 
 // split takes tiers that were given with commas, as --tiers web,app,db, apart.

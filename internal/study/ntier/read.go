@@ -31,6 +31,8 @@ type trial struct {
 	latencies *hdrhistogram.Histogram // ns; nil: not known
 	types     []string                // of the nodes of the tiers
 	timeline  func() timeline         // nil: there is none
+	run       *observe.Run            // nil: of a table
+	of        model.Step
 }
 
 // measured is one configuration with its trials.
@@ -54,7 +56,7 @@ func (m measured) quota(tier string, users int) float64 {
 }
 
 // read takes the trials of a run.
-func (p *Params) read(run *observe.Run) ([]measured, error) {
+func (p *Params) read(run *observe.Run) ([]trial, error) {
 	if len(p.Tiers) == 0 {
 		return nil, &model.InputError{Path: "tiers", Problem: "the run's file does not say which services are tiers", Allowed: "name them in the order in which a request reaches them: --tiers web,app,db"}
 	}
@@ -69,9 +71,9 @@ func (p *Params) read(run *observe.Run) ([]measured, error) {
 		return nil, err
 	}
 	if len(trials) == 0 {
-		return nil, &model.InputError{Problem: fmt.Sprintf("run %s has no trial that counts", run.Run().ID), Allowed: fmt.Sprintf("`scalebench show %s` says why", run.Run().ID)}
+		return nil, noTrial(run)
 	}
-	return p.group(trials), nil
+	return trials, nil
 }
 
 // recorded are the names of what tiers and users recorded.
@@ -92,11 +94,7 @@ func (p *Params) group(trials []trial) []measured {
 		i := slices.IndexFunc(out, func(m measured) bool { return m.configuration.String() == t.configuration.String() })
 		if i < 0 {
 			i = len(out)
-			s := bottleneck.System{Name: t.configuration.String(), Tiers: p.Tiers}
-			if p.SwitchCost != nil {
-				s.SwitchCost = p.SwitchCost.Seconds()
-			}
-			out = append(out, measured{configuration: t.configuration, system: s})
+			out = append(out, measured{configuration: t.configuration, system: bottleneck.System{Name: t.configuration.String(), Tiers: p.Tiers}})
 		}
 		if t.tier != "" {
 			out[i].proofs = append(out[i].proofs, t)
@@ -127,7 +125,7 @@ func (p *Params) trialsOf(run *observe.Run) ([]trial, error) {
 			return nil, err
 		}
 		if t.Users > 0 {
-			t.configuration = c
+			t.configuration, t.run, t.of = c, run, s
 			out = append(out, t)
 		}
 	}

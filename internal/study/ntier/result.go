@@ -7,6 +7,8 @@ import (
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/session"
+	"github.com/scalebench/scalebench/internal/microbench"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -15,7 +17,10 @@ type Result struct {
 	Configurations []Finding  `json:"configurations"`
 	Reversals      []Reversal `json:"reversals"`
 	Cost           *Cost      `json:"cost"` // null: without prices, or an SLA
-	Warnings       []string   `json:"warnings"`
+	// Switching and Network are what microbenchmarks of the nodes told.
+	Switching []microbench.Switch  `json:"context_switches,omitempty"`
+	Network   []microbench.Network `json:"network,omitempty"`
+	Warnings  []string             `json:"warnings"`
 
 	title string
 	tiers []string
@@ -34,15 +39,20 @@ type Finding struct {
 	Text  string            `json:"text"`
 	// Kept says of each load whether the SLA was kept; empty without an SLA.
 	Kept []Kept `json:"sla,omitempty"`
+	// Signals are what grows without anything being full, by tier and load;
+	// Interactions are those of the load At.
+	Signals      []Signal              `json:"signals"`
+	At           int                   `json:"at"`
+	Interactions []session.Interaction `json:"interactions,omitempty"`
 
-	peaks    []float64 // the largest throughput of each trial
-	timeline func() timeline
-	at       int // users of the timeline
+	peaks    []float64       // the largest throughput of each trial
+	timeline func() timeline // with At users
 }
 
 // answer analyses all configurations.
-func (p *Params) answer(title string, all []measured) (*Result, error) {
-	r := &Result{Configurations: []Finding{}, Reversals: []Reversal{}, title: title, tiers: p.Tiers, sla: p.SLA}
+func (p *Params) answer(from source) (*Result, error) {
+	all := p.group(from.trials)
+	r := &Result{Configurations: []Finding{}, Reversals: []Reversal{}, Warnings: []string{}, Switching: from.switching, Network: from.network, title: from.title, tiers: p.Tiers, sla: p.SLA}
 	var sla *load.SLA
 	if p.SLA != "" {
 		parsed, err := load.ParseSLA(p.SLA)
@@ -52,26 +62,30 @@ func (p *Params) answer(title string, all []measured) (*Result, error) {
 		sla = &parsed
 	}
 	for _, m := range all {
-		f := m.finding(p.Proof)
+		r.Warnings = append(r.Warnings, p.costOfSwitches(&m, from.switching)...)
+		f, err := m.finding(p.Proof)
+		if err != nil {
+			return nil, err
+		}
 		if sla != nil {
 			f.Kept = keptBy(*sla, f.Loads, m.trials)
 		}
 		r.Configurations = append(r.Configurations, f)
 	}
 	r.Reversals = reversals(r.Configurations)
-	if p.Prices != "" || sla != nil {
+	if p.PriceTable != "" || len(p.Prices) > 0 || sla != nil {
 		cost, err := p.cost(r.Configurations, all)
 		if err != nil {
 			return nil, err
 		}
 		r.Cost = cost
 	}
-	r.Warnings = r.warnings()
+	r.Warnings = append(r.warnings(), r.Warnings...)
 	return r, nil
 }
 
 // finding analyses one configuration.
-func (m measured) finding(proof bool) Finding {
+func (m measured) finding(proof bool) (Finding, error) {
 	c := m.configuration
 	f := Finding{Configuration: c.String(), Shape: c.Shape(), Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system)}
 	if f.Proof = m.proof(); f.Proof == nil && proof {
@@ -81,16 +95,19 @@ func (m measured) finding(proof bool) Finding {
 		f.peaks = m.peaks(f.Loads)
 	}
 	f.Text = words(f)
-	f.at = f.Load
-	if f.at == 0 && len(f.Loads) > 0 {
-		f.at = f.Loads[len(f.Loads)-1].Users
+	f.Signals = m.signals(f.Loads)
+	f.At = f.Load
+	if f.At == 0 && len(f.Loads) > 0 {
+		f.At = f.Loads[len(f.Loads)-1].Users
 	}
 	for _, t := range m.trials {
-		if t.Users == f.at && t.timeline != nil {
+		if t.Users == f.At && t.timeline != nil {
 			f.timeline = t.timeline
 		}
 	}
-	return f
+	var err error
+	f.Interactions, err = m.interactions(f.At)
+	return f, err
 }
 
 // hosts is how many nodes its tiers had; by the notation where the run does not say.

@@ -29,21 +29,24 @@ type recording struct {
 	at   time.Time
 }
 
-func newRecording() *recording {
-	return &recording{at: time.Unix(1_000_000, 0), data: model.RunData{Run: model.Run{ID: "R", Name: "shop"}}}
+func newRecording() *recording { return recordingOf("R") }
+
+func recordingOf(id model.RunID) *recording {
+	return &recording{at: time.Unix(1_000_000, 0), data: model.RunData{Run: model.Run{ID: id, Name: "shop"}}}
 }
 
 // add adds a step: users from a generator, and a task for each host of a tier,
 // whose clock began 3 s earlier.
 func (r *recording) add(label string, x bottleneck.Trial, ramp float64, seconds int) {
 	number := len(r.data.Steps)
-	s := model.Step{ID: model.NewStepID("R", number), Run: "R", Number: number, Phase: Phase, Workload: "visitors", Trial: x.Trial, State: model.StepComplete, Attempt: 1,
+	run := r.data.Run.ID
+	s := model.Step{ID: model.NewStepID(run, number), Run: run, Number: number, Phase: Phase, Workload: "visitors", Trial: x.Trial, State: model.StepComplete, Attempt: 1,
 		Treatment: model.Treatment{Study: "ntier", Label: label, Levels: map[string]any{"users": float64(x.Users)}}}
 	add := func(node model.NodeID, spec model.Spec, started time.Time) *model.Result {
 		t := model.Task{ID: model.NewTaskID(s.ID, len(s.Tasks)), Node: node, Position: len(s.Tasks), Spec: spec}
 		s.Tasks = append(s.Tasks, t)
 		end := r.at.Add(time.Duration((ramp + float64(seconds) + 5) * 1e9))
-		r.data.Results = append(r.data.Results, model.Result{Run: "R", Step: s.ID, Task: t.ID, Attempt: 1, Node: node, Outcome: model.OutcomeOK, Started: started, Ended: end})
+		r.data.Results = append(r.data.Results, model.Result{Run: run, Step: s.ID, Task: t.ID, Attempt: 1, Node: node, Outcome: model.OutcomeOK, Started: started, Ended: end})
 		return &r.data.Results[len(r.data.Results)-1]
 	}
 	info := func(metric, unit string, v float64) model.Sample {
@@ -54,9 +57,22 @@ func (r *recording) add(label string, x bottleneck.Trial, ramp float64, seconds 
 	u.Samples = []model.Sample{info(session.MetricThroughput, "op/s", x.Throughput), info(session.MetricResponse, "ms", 1000*x.Response), info(session.MetricThink, "s", x.Think),
 		info(session.MetricDue, "1", ops), info(session.MetricOK, "1", ops), info(session.MetricScored, "s", float64(seconds)), info("generator_busy", "1", .1)}
 	u.Stages = []model.Stage{{Name: "ramp_up", Ended: int64(ramp * 1e9)}, {Name: stageRun, Started: int64(ramp * 1e9), Ended: int64((ramp + float64(seconds)) * 1e9)}}
-	h := histogram.New(int64(time.Minute))
-	histogram.RecordMany(h, int64(x.Response*1e9), int64(ops))
-	u.Histograms = []model.Histogram{{Metric: session.HistogramResponse, Unit: "ns", Encoded: histogram.Encode(h)}}
+	u.Samples = append(u.Samples, info(session.MetricUsers, "1", float64(x.Users)))
+	add3 := func(metric string, seconds, n float64) {
+		h := histogram.New(int64(time.Minute))
+		histogram.RecordMany(h, int64(seconds*1e9), int64(n))
+		u.Histograms = append(u.Histograms, model.Histogram{Metric: metric, Unit: "ns", Encoded: histogram.Encode(h)})
+	}
+	add3(session.HistogramResponse, x.Response, ops)
+	for name, of := range interactions {
+		n := math.Round(of.share * ops)
+		for metric, value := range map[string]float64{session.MetricDue: n, session.MetricOK: n - of.failed, session.MetricErrors: of.failed} {
+			s := info(metric, "1", value)
+			s.Labels = map[string]string{session.LabelInteraction: name}
+			u.Samples = append(u.Samples, s)
+		}
+		add3(session.HistogramOf(name), of.slower*x.Response, n-of.failed)
+	}
 	on := make(map[model.NodeID]int)
 	for _, host := range x.Services {
 		const early = 3
@@ -73,6 +89,10 @@ func (r *recording) add(label string, x bottleneck.Trial, ramp float64, seconds 
 	r.data.Steps = append(r.data.Steps, s)
 	r.at = r.at.Add(time.Hour)
 }
+
+// interactions are what users do in a recording: share of the operations, how many of
+// a trial fail, and how much slower they are than the mean.
+var interactions = map[string]struct{ share, failed, slower float64 }{"Home": {.75, 0, .5}, "Search": {.25, 2, 2.5}}
 
 // counters are the signals that are recorded as counters.
 var counters = []string{bottleneck.SignalCPU, bottleneck.SignalSent, bottleneck.SignalRequests, bottleneck.SignalResponse}
@@ -120,7 +140,7 @@ func analyze(t *testing.T, p *Params, r *recording) *Result {
 
 // TestRun reads a run as agents record it, and says what the simulation is.
 func TestRun(t *testing.T) {
-	p := &Params{Tiers: []string{"web", "app", "db"}, SLA: "p95=500ms", Prices: "type,price_per_hour,currency\nlarge,0.5,USD\n"}
+	p := &Params{Tiers: []string{"web", "app", "db"}, SLA: "p95=500ms", PriceTable: "type,price_per_hour,currency\nlarge,0.5,USD\n"}
 	r := newRecording()
 	r.loads(p, "1-2-1-ec2-large", shop, 3, 30, 60, 90, 120, 160, 220)
 	faster := shop
@@ -148,9 +168,14 @@ func TestRun(t *testing.T) {
 	if row := got.Cost.Rows[0]; row.Hourly == nil || *row.Hourly != 2 || row.Keeps == nil || *row.Keeps {
 		t.Errorf("cost %+v, want 2 USD an hour for four hosts, and that 220 users miss the SLA", row)
 	}
+	at := got.Cost.Rows[0].SLA
+	if at == nil || at.Users < 60 || at.Users > 160 || at.PerMillion == nil || math.Abs(*at.PerMillion*at.Throughput-2./3600*1e6) > 1e-6 {
+		t.Errorf("at the SLA's load %+v, want 2 USD an hour by the throughput below the knee", at)
+	}
 	if _, err := json.Marshal(got); err != nil {
 		t.Error(err)
 	}
+	checkInteractions(t, f)
 	if err := got.Gate(); err != nil {
 		t.Error(err)
 	}
@@ -159,6 +184,22 @@ func TestRun(t *testing.T) {
 		t.Errorf("document %+v", d.Answer)
 	}
 	checkFigures(t, d)
+}
+
+// checkInteractions: what each does is that of all trials at the load that decided.
+func checkInteractions(t *testing.T, f Finding) {
+	t.Helper()
+	at := slices.IndexFunc(f.Loads, func(l bottleneck.Load) bool { return l.Users == f.At })
+	if len(f.Interactions) != 2 || at < 0 || f.Interactions[0].Interaction != "Home" {
+		t.Fatalf("interactions %+v with %d users, want Home before Search", f.Interactions, f.At)
+	}
+	home, search := f.Interactions[0], f.Interactions[1]
+	if math.Abs(home.Share-.75) > .001 || math.Abs(home.Rate/f.Loads[at].Throughput-.75) > .001 || home.Errors != 0 {
+		t.Errorf("%+v, want three of four of %v/s and no errors", home, f.Loads[at].Throughput)
+	}
+	if want := 3 * 2 / float64(search.Due); math.Abs(search.Errors-want) > 1e-9 || math.Abs(*search.Mean / *home.Mean - 5) > .2 || *search.P95 < *search.Mean*.9 {
+		t.Errorf("%+v, want %v of errors and five times the response time", search, want)
+	}
 }
 
 // checkFigures: throughput, response time, heat map and timeline are there.

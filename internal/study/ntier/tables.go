@@ -13,11 +13,16 @@ import (
 // loadsTable is a row for each number of users.
 func (f *Finding) loadsTable() *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "users", Head: "users", Right: true}, {Key: "trials", Head: "trials", Right: true}, {Key: "throughput", Head: "throughput [95 %]", Right: true, Interval: true},
-		{Key: "response", Head: "response", Right: true}, {Key: "errors", Head: "errors", Right: true}, {Key: "model", Head: "model", Right: true, Tip: "throughput by the exact model of the queues"},
+		{Key: "users", Head: "users", Right: true}, {Key: "trials", Head: "trials", Right: true},
+		{Key: "throughput", Head: "throughput [95 %]", Right: true, Interval: true},
+		{Key: "response", Head: "response", Right: true}, {Key: "errors", Head: "errors", Right: true},
+		{Key: "model", Head: "model", Right: true, Tip: "throughput by the exact model of the queues"},
 		{Key: "law", Head: "X(R+Z)/N", Right: true, Tip: "1 by the law of closed loops"}, {Key: "full", Head: "full", Wrap: 30},
 	}}
-	for _, l := range f.Loads {
+	if len(f.Kept) > 0 {
+		t.Columns = append(t.Columns, doc.Column{Key: "sla", Head: "SLA", Tip: "by the interval over trials"})
+	}
+	for i, l := range f.Loads {
 		scale := num.For("op/s", l.Throughput)
 		x := doc.Of(l.Throughput, scale.Value(l.Throughput, 0)).As(doc.Strong)
 		if l.CI != nil {
@@ -27,8 +32,12 @@ func (f *Finding) loadsTable() *doc.Table {
 		if l.Refused != "" {
 			x, full = x.As(doc.Doubt), "says nothing: "+l.Refused
 		}
-		t.Add(doc.Int(l.Users), doc.Int(l.Trials), x, optional(l.Response, num.Seconds), optional(l.Errors, num.Fraction), optional(f.modelAt(l.Users), rate),
-			optional(l.Law, func(v float64) string { return fmt.Sprintf("%.3f", v) }), doc.Say(full))
+		cells := []doc.Cell{doc.Int(l.Users), doc.Int(l.Trials), x, optional(l.Response, num.Seconds), optional(l.Errors, num.Fraction), optional(f.modelAt(l.Users), rate),
+			optional(l.Law, func(v float64) string { return fmt.Sprintf("%.3f", v) }), doc.Say(full)}
+		if len(f.Kept) > 0 {
+			cells = append(cells, keptCell(f.Kept[i].Kept))
+		}
+		t.Add(cells...)
 	}
 	return t
 }
@@ -67,8 +76,8 @@ func fullWords(l bottleneck.Load) string {
 // demandsTable is a row for each resource.
 func (f *Finding) demandsTable() *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "resource", Head: "resource"}, {Key: "below", Head: "demand below\nthe knee [95 %]", Right: true, Interval: true}, {Key: "beyond", Head: "beyond it [95 %]", Right: true, Interval: true},
-		{Key: "limit", Head: "allows", Right: true},
+		{Key: "resource", Head: "resource"}, {Key: "below", Head: "demand below\nthe knee [95 %]", Right: true, Interval: true},
+		{Key: "beyond", Head: "beyond it [95 %]", Right: true, Interval: true}, {Key: "limit", Head: "allows", Right: true},
 	}}
 	for _, d := range f.Laws.Demands {
 		print := num.Seconds
@@ -88,14 +97,32 @@ func ranged(v *float64, ci *stats.Interval, print func(float64) string) doc.Cell
 	return doc.Of(*v, fmt.Sprintf("%s [%s .. %s]", print(*v), print(max(0, ci.Lo)), print(ci.Hi))).Within(ci.Lo, ci.Hi)
 }
 
+// interactionsTable is a row for each interaction at the load that decided.
+func (f *Finding) interactionsTable() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "interaction", Head: "interaction"}, {Key: "rate", Head: "rate", Right: true}, {Key: "share", Head: "share", Right: true},
+		{Key: "mean", Head: "mean", Right: true, Tip: "response time"}, {Key: "p95", Head: "p95", Right: true}, {Key: "errors", Head: "errors", Right: true},
+	}}
+	for _, x := range f.Interactions {
+		t.Add(doc.Say(x.Interaction), doc.Of(x.Rate, rate(x.Rate)), doc.Of(x.Share, num.Fraction(x.Share)),
+			optional(x.Mean, num.Seconds), optional(x.P95, num.Seconds), doc.Of(x.Errors, num.Fraction(x.Errors)))
+	}
+	return t
+}
+
 // mostSuspects is how many signals are listed.
 const mostSuspects = 10
 
 func (f *Finding) suspectsTable() *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{{Key: "tier", Head: "tier"}, {Key: "signal", Head: "signal"}, {Key: "rho", Head: "ρ", Right: true}, {Key: "q", Head: "q", Right: true, Tip: "p of Spearman's correlation with what is lost, corrected after Benjamini and Hochberg"}, {Key: "first", Head: "at the first load", Right: true}, {Key: "last", Head: "at the last", Right: true}}}
+	const tip = "p of Spearman's correlation with what is lost, corrected after Benjamini and Hochberg"
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "tier", Head: "tier"}, {Key: "signal", Head: "signal"}, {Key: "rho", Head: "ρ", Right: true}, {Key: "q", Head: "q", Right: true, Tip: tip},
+		{Key: "first", Head: "at the first load", Right: true}, {Key: "last", Head: "at the last", Right: true},
+	}}
 	for _, s := range f.Suspects[:min(mostSuspects, len(f.Suspects))] {
 		scale := func(v float64) string { return num.For(s.Unit, v).Value(v, 0) }
-		t.Add(doc.Say(s.Tier), doc.Say(s.Signal), doc.Of(s.Rho, fmt.Sprintf("%.2f", s.Rho)), doc.Of(s.Q, fmt.Sprintf("%.2g", s.Q)), optional(s.First, scale), optional(s.Last, scale))
+		t.Add(doc.Say(s.Tier), doc.Say(s.Signal), doc.Of(s.Rho, fmt.Sprintf("%.2f", s.Rho)), doc.Of(s.Q, fmt.Sprintf("%.2g", s.Q)),
+			optional(s.First, scale), optional(s.Last, scale))
 	}
 	return t
 }
@@ -123,8 +150,8 @@ func (r *Result) data() *doc.Table {
 			if l.CI != nil {
 				from, to = &l.CI.Lo, &l.CI.Hi
 			}
-			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, (*float64)(l.Response), (*float64)(l.Think), (*float64)(l.Errors), (*float64)(l.Law), f.modelAt(l.Users),
-				l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(names, "; "), knee, lo, hi}
+			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, (*float64)(l.Response), (*float64)(l.Think),
+				(*float64)(l.Errors), (*float64)(l.Law), f.modelAt(l.Users), l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(names, "; "), knee, lo, hi}
 			tail := []any{f.Text, strings.Join(doubts, "; ")}
 			if len(l.Usage) == 0 {
 				t.Add(doc.Values(append(append(head, "", "", "", nil, nil), tail...)...)...)

@@ -1,0 +1,106 @@
+package microbench
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/chart"
+	"github.com/scalebench/scalebench/internal/doc/num"
+)
+
+// Section is the part of a page about nodes and connections.
+func Section(switches []Switch, network []Network) doc.Section {
+	s := doc.Section{ID: "nodes", Title: "Nodes and network", Intro: "Each node, or pair of nodes, by itself, without services."}
+	if len(switches) > 0 {
+		s.Blocks = append(s.Blocks, switchesFigure(switches), doc.Block{Table: switchesTable(switches)})
+	}
+	if len(network) > 0 {
+		s.Blocks = append(s.Blocks, doc.Block{Table: networkTable(network)})
+	}
+	return s
+}
+
+// switchesFigure is the cost of a switch against threads, a line for each platform, or
+// for each node of the only one (fig. 5a of the n-tier paper).
+func switchesFigure(all []Switch) doc.Block {
+	name := func(s Switch) string { return cmp.Or(s.Platform, "others") }
+	if !slices.ContainsFunc(all, func(s Switch) bool { return s.Platform != all[0].Platform }) {
+		name = func(s Switch) string { return string(s.Node) }
+	}
+	var lines []chart.Curve
+	for _, s := range all {
+		if slices.ContainsFunc(lines, func(l chart.Curve) bool { return l.Name == name(s) }) {
+			continue
+		}
+		l := chart.Curve{Name: name(s)}
+		for _, x := range Mean(all, func(x Switch) bool { return name(x) == name(s) }) {
+			l.Add(x.Threads, &x.Cost)
+		}
+		lines = append(lines, l)
+	}
+	const title = "What a context switch costs, against the number of threads"
+	x, y := chart.Axis{Kind: chart.Log, Label: "threads", Whole: true}, chart.Axis{Label: "processor time of a switch", Unit: "s"}
+	return doc.Plot(title, chart.Cut(lines), chart.Curves(title, x, y, lines)).On(doc.Page)
+}
+
+// cell is the cost with its interval.
+func (s Switch) cell() doc.Cell {
+	text := num.Seconds(s.Cost / 1e9)
+	if s.CI == nil {
+		return doc.Of(s.Cost, text)
+	}
+	return doc.Of(s.Cost, fmt.Sprintf("%s [%s .. %s]", text, num.Seconds(max(0, s.CI.Lo)/1e9), num.Seconds(s.CI.Hi/1e9))).Within(s.CI.Lo, s.CI.Hi)
+}
+
+func optional(v *float64, print func(float64) string) doc.Cell {
+	return doc.Of(v, num.Optional(v, print))
+}
+
+// switchesTable is a row for each node, with a column for each number of threads.
+func switchesTable(all []Switch) *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{{Key: "platform", Head: "platform"}, {Key: "node", Head: "node"}}}
+	var counts []int
+	for _, s := range all {
+		counts = append(counts, s.Threads)
+	}
+	slices.Sort(counts)
+	counts = slices.Compact(counts)
+	for _, n := range counts {
+		t.Columns = append(t.Columns, doc.Column{Key: fmt.Sprintf("threads_%d", n), Head: num.Count(n, "thread") + "\n[95 %]", Right: true, Interval: true})
+	}
+	for i, s := range all {
+		if i > 0 && s.Node == all[i-1].Node && s.Run == all[i-1].Run {
+			continue
+		}
+		cells := []doc.Cell{doc.Say(s.Platform), doc.Say(string(s.Node))}
+		for _, n := range counts {
+			cell := doc.Of(nil, num.Missing)
+			for _, x := range all[i:] {
+				if x.Node == s.Node && x.Run == s.Run && x.Threads == n {
+					cell = x.cell()
+				}
+			}
+			cells = append(cells, cell)
+		}
+		t.Add(cells...)
+	}
+	return t
+}
+
+// networkTable is a row for each node or pair of nodes.
+func networkTable(all []Network) *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "platform", Head: "platform"}, {Key: "subject", Head: "between"}, {Key: "throughput", Head: "throughput", Right: true},
+		{Key: "rtt_idle", Head: "round trip,\nidle", Right: true}, {Key: "rtt_loaded", Head: "while full,\nmedian", Right: true},
+		{Key: "rtt_loaded_p99", Head: "p99", Right: true}, {Key: "retransmits", Head: "sent again", Right: true, Tip: "segments in a trial"},
+	}}
+	carried := func(v float64) string { return num.For("byte/s", v).Value(v, 0) }
+	count := func(v float64) string { return fmt.Sprintf("%.0f", v) }
+	for _, n := range all {
+		t.Add(doc.Say(n.Platform), doc.Say(string(n.Subject)), optional(n.Throughput, carried), optional(n.Idle, num.Seconds), optional(n.Loaded, num.Seconds),
+			optional(n.Tail, num.Seconds), optional(n.Retransmits, count))
+	}
+	return t
+}

@@ -1,0 +1,196 @@
+// Package microbench reads what microbenchmarks told of the nodes and connections of a
+// run: what a context switch costs (workload context_switch), and what the network
+// carries (workload network). Any study may stand on it.
+package microbench
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Is reports whether a workload of this kind is one of them.
+func Is(kind string) bool { return kind == "context_switch" || kind == "network" }
+
+// What these workloads report, by name.
+const (
+	switchMetric      = "context_switch_time{threads="
+	receiveMetric     = "network_receive_throughput"
+	sendMetric        = "network_send_throughput"
+	idleMetric        = "rtt_idle_p50"
+	loadedMetric      = "rtt_p50"
+	tailMetric        = "rtt_p99"
+	retransmitsMetric = "network_retransmits"
+)
+
+// Switch is what a context switch costs on a node, with so many threads that take
+// turns. The platform is what the caller says.
+type Switch struct {
+	Platform string       `json:"platform,omitempty"`
+	Node     model.NodeID `json:"node"`
+	Threads  int          `json:"threads"`
+	// Cost is the mean over trials in ns of processor time, CI its interval; null: one
+	// trial.
+	Cost   float64         `json:"cost_ns"`
+	CI     *stats.Interval `json:"ci"`
+	Trials int             `json:"trials"`
+
+	Run model.RunID `json:"-"`
+}
+
+// Network is what the connections of a node, or between a pair of them, carry:
+// means over trials. Null is what was not measured.
+type Network struct {
+	Platform   string       `json:"platform,omitempty"`
+	Subject    model.NodeID `json:"subject"`
+	Throughput *float64     `json:"throughput"` // bytes a second, received and sent
+	// Times of round trips in seconds: the median of the idle network, and while it is
+	// full, with the 99th percentile.
+	Idle        *float64 `json:"rtt_idle"`
+	Loaded      *float64 `json:"rtt_loaded"`
+	Tail        *float64 `json:"rtt_loaded_p99"`
+	Retransmits *float64 `json:"retransmits"` // segments a trial
+	Trials      int      `json:"trials"`
+}
+
+// Read is what a run has, whatever the phase; place tells the platform of a node.
+func Read(run *observe.Run, place func(model.NodeID) string) (switches []Switch, network []Network) {
+	for _, m := range metrics(run) {
+		text, isSwitch := strings.CutPrefix(m.Name, switchMetric)
+		threads, _ := strconv.Atoi(strings.TrimSuffix(text, "}")) // a label that the workload made
+		for subject, values := range alone(m) {
+			mean, ci, err := stats.MeanInterval(values, stats.DefaultLevel)
+			if !isSwitch {
+				network = takeNetwork(network, placeOf(subject, place), subject, m.Name, mean, len(values))
+				continue
+			}
+			s := Switch{Platform: place(subject), Node: subject, Threads: threads, Cost: mean, Trials: len(values), Run: run.Run().ID}
+			if err == nil {
+				s.CI = &ci
+			}
+			switches = append(switches, s)
+		}
+	}
+	slices.SortFunc(switches, func(a, b Switch) int {
+		return cmp.Or(cmp.Compare(a.Platform, b.Platform), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Threads, b.Threads))
+	})
+	slices.SortFunc(network, func(a, b Network) int {
+		return cmp.Or(cmp.Compare(a.Platform, b.Platform), cmp.Compare(a.Subject, b.Subject))
+	})
+	return switches, network
+}
+
+// placeOf is the platform of both ends of a connection; empty: they are on two.
+func placeOf(subject model.NodeID, place func(model.NodeID) string) string {
+	ends := strings.FieldsFunc(string(subject), func(r rune) bool { return r == '>' || r == '+' })
+	first := place(model.NodeID(ends[0]))
+	if slices.ContainsFunc(ends, func(end string) bool { return place(model.NodeID(end)) != first }) {
+		return ""
+	}
+	return first
+}
+
+// metrics are what such workloads reported.
+func metrics(run *observe.Run) []observe.Metric {
+	is := make(map[string]bool)
+	for _, s := range run.Steps() {
+		for _, t := range s.Tasks {
+			is[s.Workload] = is[s.Workload] || Is(t.Spec.Kind)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(run.Metrics()), func(m observe.Metric) bool { return !is[m.Workload] })
+}
+
+// alone are the values of each subject, of those steps in which the fewest worked at
+// once.
+func alone(m observe.Metric) map[model.NodeID][]float64 {
+	out, least := make(map[model.NodeID][]float64), math.MaxInt
+	for _, v := range m.Values {
+		least = min(least, v.Active)
+	}
+	for _, v := range m.Values {
+		if v.Active == least {
+			out[v.Subject] = append(out[v.Subject], v.Value)
+		}
+	}
+	return out
+}
+
+// takeNetwork adds one metric of the network to its row.
+func takeNetwork(all []Network, place string, subject model.NodeID, metric string, mean float64, trials int) []Network {
+	n := Network{Platform: place, Subject: subject, Trials: trials}
+	i := slices.IndexFunc(all, func(x Network) bool { return x.Subject == subject && x.Platform == place })
+	if i >= 0 {
+		n = all[i]
+	}
+	us := mean / 1e6
+	switch metric {
+	case receiveMetric, sendMetric:
+		if n.Throughput != nil {
+			mean += *n.Throughput
+		}
+		n.Throughput = &mean
+	case idleMetric:
+		n.Idle = &us
+	case loadedMetric:
+		n.Loaded = &us
+	case tailMetric:
+		n.Tail = &us
+	case retransmitsMetric:
+		n.Retransmits = &mean
+	default:
+		return all
+	}
+	if i < 0 {
+		return append(all, n)
+	}
+	all[i] = n
+	return all
+}
+
+// Curve is what switching costs against the number of threads, ascending, in seconds.
+type Curve []Point
+
+// Point is the cost of a switch between so many threads.
+type Point struct{ Threads, Cost float64 }
+
+// At interpolates over the logarithm of the number of threads; beyond what was
+// measured it is the nearest. NaN: nothing was measured.
+func (c Curve) At(threads float64) float64 {
+	if len(c) == 0 {
+		return math.NaN()
+	}
+	for i, x := range c {
+		switch {
+		case !(threads > x.Threads) && i == 0: // or it is not known
+			return x.Cost
+		case threads <= x.Threads:
+			before := c[i-1]
+			share := math.Log(threads/before.Threads) / math.Log(x.Threads/before.Threads)
+			return before.Cost + share*(x.Cost-before.Cost)
+		}
+	}
+	return c[len(c)-1].Cost
+}
+
+// Mean is the curve of those nodes that are wanted.
+func Mean(all []Switch, wanted func(Switch) bool) Curve {
+	sum, n := make(map[int]float64), make(map[int]float64)
+	for _, s := range all {
+		if wanted(s) {
+			sum[s.Threads], n[s.Threads] = sum[s.Threads]+s.Cost/1e9, n[s.Threads]+1
+		}
+	}
+	var out Curve
+	for threads := range sum {
+		out = append(out, Point{float64(threads), sum[threads] / n[threads]})
+	}
+	slices.SortFunc(out, func(a, b Point) int { return cmp.Compare(a.Threads, b.Threads) })
+	return out
+}

@@ -1,0 +1,95 @@
+package ntier
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/microbench"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// beside are the steps of microbenchmarks: one node, or pair of nodes, at a time, and
+// no service.
+func beside(setup study.Setup) []study.Treatment {
+	none := make(map[string]study.ServiceLevel)
+	for _, s := range setup.Services {
+		none[s.Name] = study.ServiceLevel{Count: -1}
+	}
+	var out []study.Treatment
+	for trial := 1; trial <= setup.Trials; trial++ {
+		for _, w := range setup.Workloads {
+			for i := 0; microbench.Is(w.Kind) && i < w.Subjects; i++ {
+				out = append(out, study.Treatment{Phase: Phase, Label: w.Name + " alone", Workload: w.Name, Trial: trial, Active: []int{i}, Services: none})
+			}
+		}
+	}
+	return out
+}
+
+// microOf is what a run has of microbenchmarks. The platform of a node is the name of
+// the run, or that of the configurations for which it served, or the node's label.
+func microOf(run *observe.Run, name string, trials []trial) ([]microbench.Switch, []microbench.Network) {
+	known := make(map[model.NodeID]string)
+	for _, n := range run.Nodes() {
+		known[n.ID] = Configuration{Platform: n.Labels["platform"], Type: n.Labels["type"]}.Place()
+	}
+	for _, t := range trials {
+		for _, s := range t.Services {
+			known[s.Node] = t.configuration.Place()
+		}
+	}
+	return microbench.Read(run, func(node model.NodeID) string { return cmp.Or(name, known[node]) })
+}
+
+// switchCosts are the curves of the tiers of a configuration: of their own hosts where
+// these were measured, or else of hosts of the same platform.
+func (m measured) switchCosts(all []microbench.Switch) map[string]microbench.Curve {
+	out := make(map[string]microbench.Curve)
+	for _, tier := range m.system.Tiers {
+		own := microbench.Mean(all, func(s microbench.Switch) bool {
+			return slices.ContainsFunc(m.trials, func(t trial) bool {
+				return t.run != nil && t.run.Run().ID == s.Run && slices.ContainsFunc(t.Services, func(x bottleneck.Service) bool { return x.Tier == tier && x.Node == s.Node })
+			})
+		})
+		if len(own) == 0 {
+			own = microbench.Mean(all, func(s microbench.Switch) bool { return s.Platform == m.configuration.Place() })
+		}
+		if len(own) > 0 {
+			out[tier] = own
+		}
+	}
+	return out
+}
+
+// costOfSwitches sets what a switch costs: what the user says, or what was measured.
+// It returns where there were more threads than that was measured with.
+func (p *Params) costOfSwitches(m *measured, all []microbench.Switch) (doubts []string) {
+	if p.SwitchCost != nil {
+		m.system.SwitchCost = func(string, float64) float64 { return p.SwitchCost.Seconds() }
+		return nil
+	}
+	curves := m.switchCosts(all)
+	if len(curves) == 0 {
+		return nil
+	}
+	m.system.SwitchCost = func(tier string, runnable float64) float64 { return curves[tier].At(runnable) }
+	for _, tier := range m.system.Tiers {
+		c, most := curves[tier], 0.0
+		for _, t := range m.system.Trials {
+			if v := m.system.At(t.Users, tier, bottleneck.SignalRunnable); v > most { // not of NaN
+				most = v
+			}
+		}
+		if len(c) > 0 && most > c[len(c)-1].Threads {
+			doubts = append(doubts, fmt.Sprintf("%s: up to %s were runnable on a host of %s, and what a context switch costs was measured with up to %.0f: with more it may cost more; add the number to threads of the workload context_switch",
+				m.configuration, num.Count(int(math.Ceil(most)), "thread"), tier, c[len(c)-1].Threads))
+		}
+	}
+	return doubts
+}

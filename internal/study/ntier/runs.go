@@ -1,0 +1,92 @@
+package ntier
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/microbench"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// source is what was measured of all runs in question.
+type source struct {
+	title     string
+	trials    []trial
+	switching []microbench.Switch
+	network   []microbench.Network
+}
+
+// platformName is what the notation takes as a platform.
+var platformName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+// readAll reads all runs. The name that a run was given is the platform of its
+// configurations. A run without trials may have measured the nodes alone.
+func (p *Params) readAll(in study.Input) (source, error) {
+	var out source
+	var titles []string
+	var without error
+	for _, r := range in.All() {
+		if r.Name != "" && !platformName.MatchString(r.Name) {
+			return out, &model.InputError{Problem: fmt.Sprintf("%q cannot be the name of a platform", r.Name), Allowed: "use small letters, digits and _, as in ec2=RUN"}
+		}
+		trials, err := p.read(r.Run)
+		switching, network := microOf(r.Run, r.Name, trials)
+		switch {
+		case errors.Is(err, errNoTrial) && len(switching)+len(network) > 0:
+			without = err
+		case err != nil:
+			return out, err
+		}
+		for i := range trials {
+			if r.Name != "" {
+				trials[i].configuration.Platform = r.Name
+			}
+		}
+		out.trials = append(out.trials, trials...)
+		out.switching, out.network = append(out.switching, switching...), append(out.network, network...)
+		titles = append(titles, r.Run.Title())
+	}
+	if len(out.trials) == 0 {
+		return out, without
+	}
+	out.title = strings.Join(titles, ", ")
+	return out, apart(out.trials)
+}
+
+// apart refuses configurations that were measured in two runs, or that have one name
+// for what were two: trials of different fleets are no repetitions of each other.
+func apart(trials []trial) error {
+	type origin struct {
+		run model.RunID
+		of  string // its name in that run
+	}
+	first := make(map[string]origin)
+	for _, t := range trials {
+		name := t.configuration.String()
+		label, _, _ := strings.Cut(t.of.Label, ", ")
+		o := origin{t.run.Run().ID, label}
+		switch had, known := first[name]; {
+		case !known:
+			first[name] = o
+		case had.run != o.run:
+			return &model.InputError{Problem: fmt.Sprintf("%s was measured by the runs %s and %s, and whether on the same platform is not known", name, had.run, o.run),
+				Allowed: fmt.Sprintf("name their platforms: fast=%s slow=%s, say", had.run, o.run)}
+		case had.of != o.of:
+			return &model.InputError{Problem: fmt.Sprintf("run %s has both %s and %s, which would both be %s", o.run, had.of, o.of, name), Allowed: "leave out the name before the run"}
+		}
+	}
+	return nil
+}
+
+// errNoTrial: a run has nothing of this study.
+var errNoTrial = fmt.Errorf("%w: there is no trial that counts", model.ErrUsage)
+
+// noTrial says it of a run.
+func noTrial(run *observe.Run) error {
+	id := run.Run().ID
+	return fmt.Errorf("run %s: %w; `scalebench show %s` says why", id, errNoTrial, id)
+}

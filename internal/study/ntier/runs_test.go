@@ -1,0 +1,124 @@
+package ntier
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// micro adds a step of a microbenchmark of one node.
+func (r *recording) micro(kind string, node model.NodeID, trial int, samples ...model.Sample) {
+	run, number := r.data.Run.ID, len(r.data.Steps)
+	s := model.Step{ID: model.NewStepID(run, number), Run: run, Number: number, Phase: Phase, Workload: kind, Trial: trial, State: model.StepComplete, Attempt: 1, Treatment: model.Treatment{Label: kind + " alone"}}
+	task := model.Task{ID: model.NewTaskID(s.ID, 0), Node: node, Spec: model.Spec{Kind: kind}}
+	s.Tasks = append(s.Tasks, task)
+	r.data.Results = append(r.data.Results, model.Result{Run: run, Step: s.ID, Task: task.ID, Attempt: 1, Node: node, Outcome: model.OutcomeOK, Started: r.at, Ended: r.at.Add(time.Second), Samples: samples})
+	r.data.Steps = append(r.data.Steps, s)
+	r.at = r.at.Add(time.Minute)
+}
+
+// switches adds trials of what a context switch costs on a node, in ns by threads.
+func (r *recording) switches(node model.NodeID, costs map[int][]float64) {
+	for trial := range 2 {
+		var samples []model.Sample
+		for threads, ns := range costs {
+			samples = append(samples, model.Sample{Metric: "context_switch_time", Unit: "ns", Value: ns[trial], Better: model.Lower, Labels: map[string]string{"threads": strconv.Itoa(threads)}})
+		}
+		r.micro("context_switch", node, trial+1, samples...)
+	}
+}
+
+// TestSeveralRuns: runs of two fleets are told apart by their names, and never mixed.
+func TestSeveralRuns(t *testing.T) {
+	p := &Params{Tiers: []string{"web", "app", "db"}}
+	slower := shop
+	slower.Tiers = slices.Clone(shop.Tiers)
+	slower.Tiers[2].Quota *= .5
+	first, second := recordingOf("A"), recordingOf("B")
+	first.loads(p, "1-2-1", shop, 2, 40, 80, 120, 180)
+	second.loads(p, "1-2-1", slower, 2, 40, 80, 120, 180)
+	second.switches(second.node("db"), map[int][]float64{2: {1000, 1200}})
+	second.micro("network", "x>y", 1, model.Sample{Metric: "rtt_idle_p50", Unit: "us", Value: 200, Better: model.Lower, Info: true})
+	runs := func(a, b string) study.Input {
+		return study.Input{Runs: []study.NamedRun{{Name: a, Run: observe.Of(first.data)}, {Name: b, Run: observe.Of(second.data)}}}
+	}
+	for want, in := range map[string]study.Input{
+		"1-2-1 was measured by the runs A and B": runs("", ""),
+		"fast=A slow=B":                          runs("same", "same"),
+		"cannot be the name of a platform":       runs("1-x", "b"),
+	} {
+		if _, err := p.Analyze(t.Context(), in); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("Analyze() = %v, want %q", err, want)
+		}
+	}
+	result, err := p.Analyze(t.Context(), runs("fast", "slow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := result.(*Result) //nolint:forcetypeassert // it is
+	if len(got.Configurations) != 2 || got.Configurations[0].Configuration != "1-2-1-fast" || got.Configurations[1].Platform != "slow" {
+		t.Fatalf("configurations %+v", got.Configurations)
+	}
+	if x, y := got.Configurations[0].peak().Throughput, got.Configurations[1].peak().Throughput; math.Abs(x/y-2) > .2 {
+		t.Errorf("peaks %v and %v, want twice as much on fast", x, y)
+	}
+	if s := got.Switching; len(s) != 1 || s[0].Platform != "slow" || s[0].Cost != 1100 || s[0].CI == nil {
+		t.Errorf("context switches %+v, want 1100 ns on slow", s)
+	}
+	if n := got.Network; len(n) != 1 || n[0].Idle == nil || *n[0].Idle != 200e-6 || n[0].Throughput != nil {
+		t.Errorf("network %+v, want 200 µs when idle", n)
+	}
+	d := got.Document()
+	if !slices.ContainsFunc(d.Sections, func(s doc.Section) bool { return s.ID == "nodes" && len(s.Blocks) == 3 }) {
+		t.Error("no section about the nodes with a figure and two tables")
+	}
+}
+
+// node is a host of a tier.
+func (r *recording) node(tier string) model.NodeID {
+	for _, x := range r.data.Results {
+		for _, h := range x.Host {
+			if strings.HasPrefix(h.Metric, tier+":") {
+				return x.Node
+			}
+		}
+	}
+	return ""
+}
+
+// TestSwitchShare: switches × cost at the threads that were runnable ÷ cores.
+func TestSwitchShare(t *testing.T) {
+	r := recordingOf("A")
+	r.switches("n1", map[int][]float64{10: {900, 1100}, 40: {2900, 3100}})
+	run := observe.Of(r.data)
+	signals := map[string][]float64{bottleneck.SignalRunnable: {20, 20}, bottleneck.SignalSwitches: {800, 800}, bottleneck.SignalPreempted: {200, 200}, bottleneck.SignalQuota: {.5, .5}}
+	x := trial{run: run, Trial: bottleneck.Trial{Users: 10, Trial: 1, Services: []bottleneck.Service{{Tier: "db", Node: "n1", Signals: signals}}}}
+	m := measured{trials: []trial{x}, system: bottleneck.System{Tiers: []string{"db"}, Trials: []bottleneck.Trial{x.Trial}}}
+	switching, _ := microOf(run, "", m.trials)
+	if doubts := (&Params{}).costOfSwitches(&m, switching); len(doubts) != 0 {
+		t.Errorf("doubts %v, want none within what was measured", doubts)
+	}
+	// Halfway between 10 and 40 by their logarithm: 2 µs.
+	if got := m.system.At(10, "db", bottleneck.SignalSwitchShare); math.Abs(got-1000*2e-6/.5) > 1e-12 {
+		t.Errorf("share %v, want 0.4 %%", got)
+	}
+	for threads, want := range map[float64]float64{2: 1e-6, 10: 1e-6, 40: 3e-6, 400: 3e-6, math.NaN(): 1e-6} {
+		if got := m.switchCosts(switching)["db"].At(threads); math.Abs(got-want) > 1e-15 {
+			t.Errorf("cost with %v threads is %v, want %v", threads, got, want)
+		}
+	}
+	signals[bottleneck.SignalRunnable] = []float64{50, 50}
+	if doubts := (&Params{}).costOfSwitches(&m, switching); len(doubts) != 1 || !strings.Contains(doubts[0], "up to 50 threads were runnable") {
+		t.Errorf("doubts %v, want one about 50 threads", doubts)
+	}
+}

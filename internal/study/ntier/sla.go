@@ -1,0 +1,96 @@
+package ntier
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/load"
+)
+
+// Kept is whether one load kept the SLA, by the interval over its trials.
+type Kept struct {
+	Users int   `json:"users"`
+	Kept  *bool `json:"kept"` // null: it cannot be told
+	// TrialsKept is how many of the trials did by themselves.
+	TrialsKept int    `json:"trials_kept"`
+	Trials     int    `json:"trials"`
+	Why        string `json:"why,omitempty"` // what was missed, or why it cannot be told
+}
+
+// keptBy judges each load.
+func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial) []Kept {
+	var out []Kept
+	for _, l := range loads {
+		k := Kept{Users: l.Users}
+		var of []load.Outcome
+		known := true
+		for _, t := range trials {
+			if t.Users == l.Users {
+				of, known = append(of, load.Outcome{Latencies: t.latencies, Errors: t.Errors}), known && t.latencies != nil && !math.IsNaN(t.Errors)
+			}
+		}
+		k.Trials = len(of)
+		switch {
+		case l.Refused != "":
+			k.Why = "the generator was the limit"
+		case !known || len(of) == 0:
+			k.Why = "response times or errors are not known"
+		default:
+			k.Kept, k.TrialsKept, k.Why = sla.OverTrials(of)
+		}
+		out = append(out, k)
+	}
+	return out
+}
+
+// keeps is the verdict at a load; nil: it was not measured, or cannot be told.
+func (f Finding) keeps(users int) *bool {
+	for _, k := range f.Kept {
+		if k.Users == users {
+			return k.Kept
+		}
+	}
+	return nil
+}
+
+// slaLoad is the largest load that kept the SLA, below the first that broke it; 0:
+// none is known to. The doubt is what speaks against it.
+func (f Finding) slaLoad() (users int, doubt string) {
+	var open []int
+	for i, k := range f.Kept {
+		switch {
+		case k.Kept == nil:
+			open = append(open, k.Users)
+			continue
+		case !*k.Kept:
+			for _, later := range f.Kept[i:] {
+				if later.Kept != nil && *later.Kept {
+					return users, fmt.Sprintf("%s kept the SLA, and %d did not: repeat both", num.Count(later.Users, "user"), k.Users)
+				}
+			}
+		default:
+			users = k.Users
+		}
+		if !*k.Kept {
+			break
+		}
+	}
+	if len(open) > 0 {
+		doubt = fmt.Sprintf("whether the SLA was kept cannot be told with %s: more trials would tell", num.List(texts(open, "users")))
+	}
+	return users, doubt
+}
+
+// texts are numbers as words: "80 users".
+func texts(numbers []int, of string) []string {
+	out := make([]string, len(numbers))
+	for i, n := range numbers {
+		out[i] = fmt.Sprintf("%d", n)
+	}
+	if len(out) > 0 {
+		out[len(out)-1] += " " + of
+	}
+	return out
+}

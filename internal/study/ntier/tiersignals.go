@@ -1,0 +1,62 @@
+package ntier
+
+import (
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc/num"
+)
+
+// Signal is a signal of a tier by load, mean over its hosts and the trials. Null is
+// what is not known.
+type Signal struct {
+	Tier   string     `json:"tier"`
+	Signal string     `json:"signal"`
+	Unit   string     `json:"unit"`
+	Users  []int      `json:"users"`
+	Values []*float64 `json:"values"`
+}
+
+// signalResponse is the signal that is the response time of a tier itself.
+const signalResponse = "response"
+
+// shownSignals are those that figures have (the paper's fig. 4b, 5 and 6).
+var shownSignals = []struct{ name, unit, words string }{
+	{signalResponse, "s", "response time of the tier"},
+	{bottleneck.SignalSendQueue, "byte", "Send-Q of a host"},
+	{bottleneck.SignalRTT, "ms", "round-trip time of connections to a host"},
+	{bottleneck.SignalSwitches, "1/s", "context switches of a host"},
+	{bottleneck.SignalSwitchShare, "1", "share of the processors that switching takes"},
+}
+
+// signals are those of all tiers that are known at any load.
+func (m measured) signals(loads []bottleneck.Load) []Signal {
+	out := []Signal{}
+	for _, tier := range m.system.Tiers {
+		for _, x := range shownSignals {
+			s, any := Signal{Tier: tier, Signal: x.name, Unit: x.unit}, false
+			for _, l := range loads {
+				v := m.system.At(l.Users, tier, x.name)
+				if x.name == signalResponse {
+					v /= m.system.At(l.Users, tier, bottleneck.SignalRequests)
+				}
+				s.Users, s.Values = append(s.Users, l.Users), append(s.Values, nil)
+				if num.Finite(v) {
+					s.Values[len(s.Values)-1], any = &v, true
+				}
+			}
+			if any {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// signal is one of a tier; nil: it is not known.
+func (f Finding) signal(tier, name string) *Signal {
+	for i, s := range f.Signals {
+		if s.Tier == tier && s.Signal == name {
+			return &f.Signals[i]
+		}
+	}
+	return nil
+}
