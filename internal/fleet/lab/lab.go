@@ -81,7 +81,7 @@ func nodes(hosts []lab.Host) []model.Node {
 			continue
 		}
 		n := model.Node{ID: h.Name, Labels: h.NodeLabels()}
-		n.Facts.Addresses = []string{h.Address}
+		n.Facts.Addresses, n.Facts.CPULimit = []string{h.Address}, h.CPU
 		out = append(out, n)
 	}
 	return out
