@@ -112,7 +112,7 @@ func (w *world) ntier(file string, set ...string) tiersFinding {
 func (w *world) valid(args ...string) string {
 	w.t.Helper()
 	out, stderr, err := w.try(args...)
-	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !(ok && exit.ExitCode() == 4) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 4) {
 		w.t.Fatalf("%v: %v\n%s", args, err, stderr)
 	}
 	return out
@@ -163,7 +163,7 @@ func newSheet(columns ...any) *sheet {
 func (s *sheet) row(cells ...any) {
 	s.WriteByte('|')
 	for _, c := range cells {
-		fmt.Fprintf(s, " %v |", c)
+		fmt.Fprintf(&s.Builder, " %v |", c)
 	}
 	s.WriteByte('\n')
 }
