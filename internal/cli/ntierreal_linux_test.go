@@ -82,6 +82,7 @@ type tiersLoad struct {
 	Users      int
 	Throughput float64
 	CI         []float64 // null, or its ends
+	Refused    string    // why it says nothing of the application
 	Usage      []tiersUsage
 }
 
@@ -273,8 +274,13 @@ func TestNtierData(t *testing.T) {
 	t.Logf("%s%s\n%s", table, verdict, others)
 }
 
-// carried is the throughput with its interval.
-func (l tiersLoad) carried() string { return fmt.Sprintf("%.1f%s", l.Throughput, interval(l.CI)) }
+// carried is the throughput with its interval, where the generator did not bind.
+func (l tiersLoad) carried() string {
+	if l.Refused != "" {
+		return "refused"
+	}
+	return fmt.Sprintf("%.1f%s", l.Throughput, interval(l.CI))
+}
 
 // notApart is that intervals overlap, or are not known.
 const notApart = "not told apart"
@@ -283,7 +289,7 @@ const notApart = "not told apart"
 func moreOf(replicated, partitioned tiersLoad) string {
 	a, b := replicated.CI, partitioned.CI
 	switch {
-	case len(a) != 2 || len(b) != 2:
+	case len(a) != 2 || len(b) != 2 || replicated.Refused+partitioned.Refused != "":
 		return notApart
 	case a[0] > b[1]:
 		return "replicated"
