@@ -24,7 +24,7 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof doubt-proof load-proof hidden-proof chaos ntier-proof bench-load bench-users bench-analysis clean FORCE
+.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof doubt-proof load-proof hidden-proof chaos ntier-proof ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-real bench-load bench-users bench-analysis clean FORCE
 
 build: $(BIN)
 
@@ -116,16 +116,34 @@ FAULTS ?= 1000
 chaos: deps
 	$(GO) test -count=1 -timeout 120m -v -run 'TestCampaign$$' ./internal/cli -args -chaos $$(($(FAULTS) / 2)) -chaos-seed $(SEED)
 
-# Which tier binds: sessions of users and their laws in long forms, the built-in
-# application over Spider and Galera, 200 simulated systems of each kind, tiers that are
-# limited at random in a lab, and real components; data tiers that are replicated or
-# partitioned, on fast and on slow links. Root, three hours, the machine for itself.
-ntier-proof: deps
-	scripts/ntier-deps.sh
+# Which tier binds, in parts. Root, an hour and a half for all of them, the machine for
+# itself; users and sim take no root.
+ntier-proof: ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-real
+
+# Sessions of users, think times and the laws of closed loops, in long forms: 5 minutes.
+ntier-proof-users:
 	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -run 'TestStationary|TestMixes|TestThink|TestClosedLoop' ./internal/load/session ./internal/workload/users
+
+# The built-in application over Spider and Galera, probes of Tomcat: 2 minutes.
+ntier-proof-board: deps
+	scripts/ntier-deps.sh
 	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -p 1 ./internal/board ./internal/probe
+
+# 200 simulated systems of each kind: 12 minutes.
+ntier-proof-sim:
 	$(GO) test -count=1 -timeout 90m -v -run 'TestTruth|TestProof' ./test/tiersim -systems 200
-	$(GO) test -count=1 -timeout 240m -v -run 'TestNtier' ./internal/cli -args -ntier-proof
+
+# Tiers of the built-in application, limited at random in a lab: 45 minutes. NTIER_ROUNDS:
+# how many systems of each of six kinds.
+NTIER_ROUNDS ?= 5
+ntier-proof-truth: deps
+	$(GO) test -count=1 -timeout 150m -v -run 'TestNtierTruth|TestNtierAddedHost' ./internal/cli -args -ntier-proof -ntier-rounds $(NTIER_ROUNDS)
+
+# HAProxy or Apache, Tomcat and MariaDB; data tiers that are replicated or partitioned,
+# on fast and on slow links: 25 minutes.
+ntier-proof-real: deps
+	scripts/ntier-deps.sh
+	$(GO) test -count=1 -timeout 90m -v -run 'TestNtierReal|TestNtierData' ./internal/cli -args -ntier-proof
 
 # The load engine beside wrk, hey and k6: a table on standard output. Needs two
 # cores for itself and, to record packets, root. ROUNDS and WINDOW: how often,

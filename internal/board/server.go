@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // Role is what a process of the application does.
@@ -76,8 +77,8 @@ func (c Config) check() error {
 	case c.Threads < 0 || c.Backlog < 0 || c.Connections < 0 || c.DBUnit < 0:
 		return fmt.Errorf("%w: threads, backlog, connections and the database's unit are 0 or more", model.ErrUsage)
 	}
-	if len(c.Work) > 0 {
-		return canSpin()
+	if _, known := procself.ThreadTime(); len(c.Work) > 0 && !known {
+		return errors.New("work needs Linux, where a thread's processor time is known exactly")
 	}
 	return nil
 }

@@ -1,33 +1,15 @@
 package board
 
 import (
-	"fmt"
 	"os"
 	"runtime"
 	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/procself"
 )
-
-// threadTime is the processor time that the calling thread has used. The caller
-// must be locked to its thread.
-func threadTime() time.Duration {
-	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
-		panic(fmt.Sprintf("reading the thread's processor time: %v", err)) // canSpin has read it before
-	}
-	return time.Duration(ts.Nano())
-}
-
-// canSpin reports why work cannot be done on this machine.
-func canSpin() error {
-	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
-		return fmt.Errorf("reading a thread's processor time: %w", err)
-	}
-	return nil
-}
 
 // spin computes until its thread has used this much processor time, and returns
 // how much it was. Time in which the thread waits for a processor, or is held
@@ -38,7 +20,7 @@ func spin(d time.Duration) time.Duration {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	start := threadTime()
+	start, _ := procself.ThreadTime() // Config.check has seen that it is known
 	x := uint64(start) | 1
 	for {
 		for range 2000 { // some µs: reading the clock costs a tenth of that
@@ -46,8 +28,8 @@ func spin(d time.Duration) time.Duration {
 			x ^= x >> 7
 			x ^= x << 17
 		}
-		if used := threadTime() - start; used >= d || x == 0 { // x never is 0
-			return used
+		if now, _ := procself.ThreadTime(); now-start >= d || x == 0 { // x never is 0
+			return now - start
 		}
 	}
 }

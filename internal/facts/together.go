@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // A calibration takes a tenth of a second in all.
@@ -79,11 +81,19 @@ func spin(start time.Time, d time.Duration) float64 {
 		switch spent := time.Since(start); {
 		case spent < 0:
 		case began == 0:
-			began = threadTime()
+			began = ownTime()
 		case spent >= d && x != 0: // it is never 0; the compiler does not know
-			return float64(rounds) / (threadTime() - began).Seconds()
+			return float64(rounds) / (ownTime() - began).Seconds()
 		default:
 			rounds++
 		}
 	}
+}
+
+// ownTime is the processor time of this thread, or the time where that is not known.
+func ownTime() time.Duration {
+	if used, ok := procself.ThreadTime(); ok {
+		return used
+	}
+	return time.Since(process)
 }

@@ -1,7 +1,8 @@
 // Package procself reads what Linux tells in /proc: what is mounted, in which
 // control groups a process is, and what identifies it, so that a signal reaches
-// no other one; and how much room a file system has. Mounts and groups are parsed
-// from text; reading those files is left to the caller, who knows from where.
+// no other one; and the processor time of a thread, and how much room a file system
+// has. Mounts and groups are parsed from text; reading those files is left to the
+// caller, who knows from where.
 package procself
 
 import (

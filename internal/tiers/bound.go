@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/kernel"
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // share is what reading the threads, and reading the connections, may take of a
@@ -32,9 +33,10 @@ func (b *bound) do(work func() error) error {
 		b.left++
 		return nil
 	}
-	before := threadTime()
+	before, _ := procself.ThreadTime()
 	err := work()
-	d := threadTime() - before
+	after, _ := procself.ThreadTime()
+	d := after - before
 	b.Spent(d)
 	b.took, b.spent = b.took+1, b.spent+d
 	return err

@@ -5,21 +5,11 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/kernel"
 )
-
-// threadTime is the processor time of the calling thread.
-func threadTime() time.Duration {
-	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
-		return 0 // it is always there
-	}
-	return time.Duration(ts.Nano())
-}
 
 // openHost opens what there is to read. What cannot be opened is a failure.
 func openHost(cfg Config, d *doubts) *host {

@@ -2,13 +2,7 @@
 
 package tiers
 
-import (
-	"errors"
-	"time"
-)
-
-// threadTime: only Linux is read.
-func threadTime() time.Duration { return 0 }
+import "errors"
 
 // openHost: there is nothing to read.
 func openHost(_ Config, d *doubts) *host {

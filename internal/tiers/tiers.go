@@ -32,6 +32,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/probe"
+	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/recording"
 )
 
@@ -204,14 +205,15 @@ func (h *host) add(name string, p part, err error) {
 func (h *host) Read(out func(string, float64)) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	before := threadTime()
+	before, _ := procself.ThreadTime()
 	for i, p := range h.parts {
 		h.doubts.read(h.names[i])
 		if err := p.read(out); err != nil {
 			h.doubts.failed(h.names[i], err)
 		}
 	}
-	h.spent += threadTime() - before
+	after, _ := procself.ThreadTime()
+	h.spent += after - before
 	out("watch", h.spent.Seconds())
 }
 

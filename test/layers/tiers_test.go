@@ -189,7 +189,7 @@ var libraries = []library{
 	{module: "golang.org/x/term", users: []string{"cli"},
 		reason: "only the command line meets a terminal"},
 	{module: "golang.org/x/sys", users: []string{"*", "procself"},
-		reason: "vocabulary and mathematics make no system calls; procself sends signals and asks file systems for their room"},
+		reason: "vocabulary and mathematics make no system calls; procself sends signals, reads the clock of a thread, and asks file systems for their room"},
 	{module: "github.com/google/go-cmp", testOnly: true, reason: "it may panic and is made for tests"},
 	{module: "go.uber.org/goleak", testOnly: true, reason: "it looks for leaked goroutines in tests"},
 	{module: "github.com/rogpeppe/go-internal", testOnly: true, reason: "its testscript drives the command line in tests"},

@@ -206,7 +206,7 @@ func (w *walker) provide(name string) {
 	hello := http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("hello\n")) })
 	value := ""
 	switch name {
-	case "SERVER": // an address for one of scalebench's own
+	case "SERVER", "APP", "ENTRY": // an address for one of scalebench's own
 		value = servertest.FreeAddress(w.t)
 	case "WEB":
 		web := httptest.NewServer(hello)
@@ -221,6 +221,10 @@ func (w *walker) provide(name string) {
 		name, value = "SHOP", strings.TrimPrefix(web.URL, "https://")
 	case "REDIS":
 		value = kvtest.StartRedis(w.t, "").Addr
+	case "BOARD": // an empty database
+		value = "mysql://bench:secret@" + kvtest.StartMariaDB(w.t, 1, "secret").Addr + "/test0"
+	case "FOLDER": // one that other users get to
+		value = servertest.New(w.t, "mysql").Dir
 	case "BUCKET":
 		value = strings.TrimPrefix(s3test.Start(w.t).URL, "http://") + "/" + s3test.Bucket
 	default:
