@@ -136,7 +136,7 @@ func drawn(rng *rand.Rand) []boardCase {
 	app.work[1], app.cpu[1] = between(15, 25), between(.2, .35)
 	db := base("processor of db", "db", "cpu")
 	db.work[2], db.cpu[2] = between(8, 14), between(.15, .25)
-	link := base("link of db", "db", "link")
+	link := base("link of db", "db", "link_out")
 	rate := between(.7, 1.2) // Mbit/s
 	link.work[1], link.link, link.most = 6, fmt.Sprintf("%.0fkbit/s", 1000*rate), rate*1e6/8/5.4/1024
 	pool := base("pool of app", "app", "pool")

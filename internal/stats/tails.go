@@ -80,3 +80,15 @@ func poisson(j, mean float64) float64 {
 	gamma, _ := math.Lgamma(j + 1)
 	return math.Exp(j*math.Log(mean) - mean - gamma)
 }
+
+// Telling is the least number of n events, that many of a kind, which tells that more
+// than a share of all are of it: with exactly that share there would be as many with a
+// probability of at most 1−level (exact binomial tail).
+func Telling(n int, share, level float64) int {
+	for m := 1 + int(share*float64(n)); m <= n; m++ { // as many as are expected tell nothing
+		if mathext.RegIncBeta(float64(m), float64(n-m+1), share) <= 1-level {
+			return m
+		}
+	}
+	return n + 1
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // stageRun is the stage that is scored.
@@ -63,7 +64,7 @@ func (p *Params) read(run *observe.Run) ([]trial, error) {
 	if err := run.Need(observe.Hosts, p.recorded()...); err != nil {
 		return nil, err
 	}
-	if err := run.Need(observe.Histograms, session.HistogramResponse); err != nil {
+	if err := run.Need(observe.Histograms, session.HistogramResponse, load.HistogramLag); err != nil {
 		return nil, err
 	}
 	trials, err := p.trialsOf(run)
@@ -212,22 +213,50 @@ func usersTrial(of []model.Result) (t bottleneck.Trial, latencies *hdrhistogram.
 		think += v[session.MetricThroughput] * v[session.MetricThink]
 		due, ok, lost = due+v[session.MetricDue], ok+v[session.MetricOK], lost+v[session.MetricNoLink]
 		t.Unfinished += int(v[session.MetricUnfinished])
-		t.Generators = append(t.Generators, bottleneck.Generator{Node: x.Node, Busy: known(v, load.MetricBusy), Lag: known(v, session.MetricLag)})
-		for _, h := range x.Histograms {
-			if h.Metric != session.HistogramResponse || h.Second > 0 {
-				continue
-			}
-			one, err := histogram.Decode(h.Encoded)
-			if err != nil {
-				return t, nil, err
-			}
-			if latencies, err = histogram.Merge(latencies, one); err != nil {
-				return t, nil, err
-			}
+		responses, err := histogramOf(x, session.HistogramResponse)
+		if err != nil {
+			return t, nil, err
 		}
+		if latencies, err = histogram.Merge(latencies, responses); err != nil {
+			return t, nil, err
+		}
+		lag, err := histogramOf(x, load.HistogramLag)
+		if err != nil {
+			return t, nil, err
+		}
+		t.Generators = append(t.Generators, bottleneck.Generator{Node: x.Node, Busy: known(v, load.MetricBusy), Lag: lateness(lag)})
 	}
 	t.Response, t.Think, t.Errors, t.NoWay = response/t.Throughput, think/t.Throughput, 1-ok/due, lost/due
 	return t, latencies, nil
+}
+
+// histogramOf adds up the histograms of a metric over the whole task; nil: it has none.
+func histogramOf(x model.Result, metric string) (sum *hdrhistogram.Histogram, err error) {
+	for _, h := range x.Histograms {
+		if h.Metric != metric || h.Second > 0 {
+			continue
+		}
+		one, err := histogram.Decode(h.Encoded)
+		if err != nil {
+			return nil, err
+		}
+		if sum, err = histogram.Merge(sum, one); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
+}
+
+// lateness is by how many seconds more than one in a hundred of the sends were late, as
+// far as so many of them tell: of 60 the two latest may be chance. NaN: not known.
+func lateness(lag *hdrhistogram.Histogram) float64 {
+	const late = .01
+	if lag == nil || lag.TotalCount() == 0 {
+		return math.NaN()
+	}
+	n := int(lag.TotalCount())
+	rank := max(0, n+1-stats.Telling(n, late, stats.DefaultLevel))
+	return float64(lag.ValueAtPercentile(100*float64(rank)/float64(n))) / 1e9
 }
 
 // samplesOf are the samples without labels, times in seconds.

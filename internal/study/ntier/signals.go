@@ -24,7 +24,8 @@ var signalNames = []string{
 // window. A task may have served several.
 func (w window) services(x model.Result, tiers []string) []bottleneck.Service {
 	var out []bottleneck.Service
-	seconds := int(w.end.Sub(w.start) / time.Second)
+	// Clocks that differ a little must not cost the last second.
+	seconds := int((w.end.Sub(w.start) + time.Second/10) / time.Second)
 	for _, tier := range tiers {
 		s := bottleneck.Service{Tier: tier, Node: x.Node, Signals: make(map[string][]float64)}
 		for _, h := range x.Host {
