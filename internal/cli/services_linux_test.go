@@ -187,7 +187,7 @@ func TestServicesAfterKill(t *testing.T) {
 	file := w.write("kill.yaml", `
 fleet: {agents: {count: 2}}
 services:
-  - {name: db, on: {role: db}, port: 7431, limits: {memory: 256MiB}, command: "echo $$ >> `+w.dir+`/pids; exec python3 -u -m http.server --bind ${self} 7431"}
+  - {name: db, on: {role: db}, port: 7431, command: "echo $$ >> `+w.dir+`/pids; exec python3 -u -m http.server --bind ${self} 7431"}
 workloads: [{kind: command, command: "touch `+mark+`; while [ ! -e `+mark+`.go ]; do sleep 0.05; done"}]
 evaluations: [parallel]
 retries: {lost: 3}
@@ -225,6 +225,37 @@ retries: {lost: 3}
 	}
 }
 
+// TestServiceTaskKilled: of a task that was killed, as when memory runs out, the agent
+// removes the folder and the control groups at once.
+func TestServiceTaskKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	owner := filepath.Join(w.dir, "owner")
+	_, stderr, err := w.try("run", w.write("killed.yaml", `
+fleet: {local: {nodes: 2}}
+services: [{name: db, on: {fleet: local}, command: "pwd > `+owner+`; while [ ! -e `+w.dir+`/kill ]; do sleep 0.05; done; kill -9 $PPID; sleep 600"}]
+workloads: [{kind: command, command: "sleep 0.5; touch `+w.dir+`/kill; sleep 60"}]
+evaluations: [parallel]
+`))
+	if err == nil || !strings.Contains(stderr, "ended early") {
+		t.Errorf("run = %v, stderr %q, want that the process of the task ended", err, stderr)
+	}
+	dir, err := os.ReadFile(owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := filepath.Dir(strings.TrimSpace(string(dir)))
+	if _, err := os.Stat(task); err == nil {
+		t.Errorf("folder %s is left", task)
+	}
+	for _, g := range tierGroups(t) {
+		if strings.HasPrefix(filepath.Base(g), "scalebench-"+filepath.Base(task)+"-") {
+			t.Errorf("control group %s is left", g)
+		}
+	}
+	awaitNobody(t, w.dir)
+}
+
 // inUse reports whether the owner of a control group, by its name, lives: it is of
 // another test then.
 func inUse(group string) bool {
@@ -253,9 +284,17 @@ evaluations: [parallel]
 	}
 	killAll(t, id, p)
 	p.kill()
+	left := deadFolders(t)
+	if len(left) == 0 {
+		t.Error("the service has left no folder; the test proves nothing")
+	}
+	run := string(w.data("latest").Run.ID)
+	// The agents of any run remove them, not just those of a run with services.
+	w.run("run", w.write("local.yaml", "fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: echo}]\nevaluations: [serial]\n"))
+	checkGone(t, left)
 	w.write("mark.go", "")
-	w.run("resume", "latest")
-	checkComplete(t, w.data("latest"))
+	w.run("resume", run)
+	checkComplete(t, w.data(run))
 	checkNothing(t, id)
 	awaitNobody(t, w.dir)
 }

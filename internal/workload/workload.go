@@ -117,6 +117,10 @@ type Kind struct {
 	Summary string // one sentence, for people
 	// New returns a pointer to the parameters with their defaults set.
 	New func() Workload
+	// Sweep removes what tasks of it that were killed have left on this node, also
+	// on its volumes, and nothing of tasks that live; nil: nothing outlives their
+	// processes. Agents call it when they start, and after each of these tasks.
+	Sweep func(volumes map[string]string)
 }
 
 // Env is what a workload may use of the node that runs it.
