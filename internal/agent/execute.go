@@ -93,6 +93,7 @@ func (x *execution) start(ctx context.Context) error {
 		ArtifactDir: filepath.Join(a.cfg.StateDir, artifactDir),
 		OnProgress:  x.progress,
 		OnStage:     x.stage,
+		OnLive:      x.live,
 	})
 	if err != nil {
 		return fmt.Errorf("starting the task's process: %w", err)

@@ -44,6 +44,8 @@ type report struct {
 	Recording *model.HostSeries `json:"recording,omitempty"`
 	Stage     *stageReport      `json:"stage,omitempty"`
 	ExitCode  *int              `json:"exit_code,omitempty"`
+	// Live is how things are, for people.
+	Live map[string]float64 `json:"live,omitempty"`
 	Done      *verdict          `json:"done,omitempty"` // Run returned
 }
 

@@ -181,6 +181,10 @@ type Reporter interface {
 	// model.StageBegun, StageDone and StageFailed, reason what there is to say of
 	// it. A stage of a service is named "SERVICE:NAME".
 	Stage(name, state, reason string)
+	// Live tells people who watch how things are now: what is not stored, and may
+	// be lost. Names are those that the package that shows them knows: model.LiveUsers
+	// and the like, or "SERVICE:NAME".
+	Live(values map[string]float64)
 	// ExitCode records how the benchmark's process ended.
 	ExitCode(code int)
 }

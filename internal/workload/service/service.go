@@ -221,6 +221,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 			}
 		})
 	}
+	workers.Go(func() { p.tellUsed(alive, env.Report) })
 	p.each(env, "run", model.StageBegun, "")
 	select {
 	case <-env.Over:
