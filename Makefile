@@ -118,7 +118,8 @@ chaos: deps
 
 # Which tier binds: sessions of users and their laws in long forms, the built-in
 # application over Spider and Galera, 200 simulated systems of each kind, tiers that are
-# limited at random in a lab, and real components; data tiers that are replicated or
+# limited at random in a lab, a whole experiment of 72 trials that is killed and resumed,
+# and real components; data tiers that are replicated or
 # partitioned, on fast and on slow links. Root, three hours, the machine for itself.
 ntier-proof: deps
 	scripts/ntier-deps.sh

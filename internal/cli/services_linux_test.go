@@ -256,6 +256,38 @@ evaluations: [parallel]
 	awaitNobody(t, w.dir)
 }
 
+// TestServiceDiskFull: a tier that finds no room on its volume in mid-run is named with
+// its stage and what it said, and what was measured until then is kept.
+func TestServiceDiskFull(t *testing.T) {
+	t.Parallel()
+	needLab(t)
+	w := newWorld(t)
+	_, stderr, err := w.try("run", w.write("full.yaml", `
+fleet: {lab: {volumes: [{name: small, size: 16MiB}], groups: [{name: users, nodes: 1}, {name: db, nodes: 1}]}}
+services: [{name: db, on: {group: db}, volume: small, command: "while [ ! -e `+w.dir+`/fill ]; do sleep 0.05; done; exec dd if=/dev/zero of=rows bs=1M count=64"}]
+workloads:
+  - kind: command
+    on: {group: users}
+    command: "for i in 1 2 3 4 5; do echo done $i; sleep 0.25; done; touch `+w.dir+`/fill; sleep 60"
+    progress: {unit: op, regex: 'done (\d+)', metric: n}
+    metrics: [{name: n, regex: 'done (\d+)'}]
+evaluations: [parallel]
+`))
+	if err == nil || !strings.Contains(stderr, "service db[0] ended in mid-run: exit status 1") || !strings.Contains(stderr, "No space left on device") {
+		t.Errorf("run = %v, stderr %q, want the tier and its full disk", err, stderr)
+	}
+	d := w.data("latest")
+	db, users := resultOn(t, d, "lab-db-1"), resultOn(t, d, "lab-users-1")
+	if got := strings.Join(stageNames(db, "db"), " "); db.Outcome != model.OutcomeFailed || got != "set_up start healthy run! stop" {
+		t.Errorf("the service's task: %s, stages %s; want run to have failed", db.Outcome, got)
+	}
+	if len(users.Series) != 1 || len(users.Series[0].Values) < 4 {
+		t.Errorf("what was measured: %s, %v; want what was until then", users.Outcome, users.Series)
+	}
+	checkNothing(t, labName(t, stderr))
+	awaitNobody(t, w.dir)
+}
+
 // inUse reports whether the owner of a control group, by its name, lives: it is of
 // another test then.
 func inUse(group string) bool {

@@ -46,7 +46,7 @@ type report struct {
 	ExitCode  *int              `json:"exit_code,omitempty"`
 	// Live is how things are, for people.
 	Live map[string]float64 `json:"live,omitempty"`
-	Done      *verdict          `json:"done,omitempty"` // Run returned
+	Done *verdict           `json:"done,omitempty"` // Run returned
 }
 
 // stageReport is a change of a stage at a time of the wall clock, in nanoseconds
