@@ -24,7 +24,7 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof doubt-proof load-proof hidden-proof chaos ntier-proof ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-real bench-load bench-users bench-analysis clean FORCE
+.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof doubt-proof load-proof hidden-proof chaos ntier-proof ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real bench-load bench-users bench-analysis clean FORCE
 
 build: $(BIN)
 
@@ -118,7 +118,7 @@ chaos: deps
 
 # Which tier binds, in parts. Root, an hour and a half for all of them, the machine for
 # itself; users and sim take no root.
-ntier-proof: ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-real
+ntier-proof: ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real
 
 # Sessions of users, think times and the laws of closed loops, in long forms: 5 minutes.
 ntier-proof-users:
@@ -138,6 +138,10 @@ ntier-proof-sim:
 NTIER_ROUNDS ?= 5
 ntier-proof-truth: deps
 	$(GO) test -count=1 -timeout 150m -v -run 'TestNtierTruth|TestNtierAddedHost' ./internal/cli -args -ntier-proof -ntier-rounds $(NTIER_ROUNDS)
+
+# An experiment of 72 trials that is killed and resumed: 6 minutes.
+ntier-proof-whole: deps
+	$(GO) test -count=1 -timeout 30m -v -run 'TestNtierWhole' ./internal/cli -args -ntier-proof
 
 # HAProxy or Apache, Tomcat and MariaDB; data tiers that are replicated or partitioned,
 # on fast and on slow links: 25 minutes.

@@ -3,8 +3,9 @@
 // Its life:
 //
 //  1. it joins with a token, or comes back with the identity it kept;
-//  2. it kills what an earlier agent that was killed left behind, and turns
-//     that agent's unfinished attempts into results with the outcome "lost";
+//  2. it kills what an earlier agent that was killed left behind, removes what
+//     its tasks left on disk and in control groups, and turns its unfinished
+//     attempts into results with the outcome "lost";
 //  3. it says hello with facts and labels, and from then on is heard at least
 //     once a heartbeat;
 //  4. it takes one task at a time from the queue, runs it in a process group
@@ -123,6 +124,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err := a.endUnfinished(); err != nil {
 		return err
 	}
+	a.sweep(a.cfg.Workloads.Names()...)
 	link, err := queue.DialAgent(ctx, a.cfg.Server, a.cfg.Key, a.cfg.Node.ID, a.cfg.Dial)
 	if err != nil {
 		return fmt.Errorf("connecting to the server: %w", err)
@@ -150,6 +152,15 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer stop()
 	defer leave()
 	return leftOr(ctx, a.serve(ctx))
+}
+
+// sweep removes what tasks of these kinds that were killed have left on this node.
+func (a *Agent) sweep(kinds ...string) {
+	for _, kind := range kinds {
+		if remove := a.cfg.Workloads[kind].Sweep; remove != nil {
+			remove(a.cfg.Volumes)
+		}
+	}
 }
 
 // leftOr hides the error that cancelling ctx itself brought about.

@@ -74,7 +74,9 @@ func (x *execution) run(ctx context.Context) model.Result {
 			x.force(model.OutcomeFailed, "starting the workload: "+model.Plain(err))
 		}
 	}
-	return x.result(x.awaitEnd(ctx))
+	out := x.awaitEnd(ctx)
+	x.agent.sweep(x.as.Spec.Kind)
+	return x.result(out)
 }
 
 // start launches the child process and journals its process group, so that it
@@ -91,6 +93,7 @@ func (x *execution) start(ctx context.Context) error {
 		ArtifactDir: filepath.Join(a.cfg.StateDir, artifactDir),
 		OnProgress:  x.progress,
 		OnStage:     x.stage,
+		OnLive:      x.live,
 	})
 	if err != nil {
 		return fmt.Errorf("starting the task's process: %w", err)

@@ -33,6 +33,14 @@ func (x *execution) stage(s model.StageChange) {
 	}
 }
 
+// live passes on how things are now.
+func (x *execution) live(values map[string]float64) {
+	err := x.agent.link.Progress(wire.Progress{Attempt: x.entry.Attempt, Node: x.as.Node, Run: x.as.Run, Step: x.as.Step, Live: values})
+	if err != nil {
+		x.agent.log.Debug("sending how things are", "err", err)
+	}
+}
+
 func (x *execution) tellStages() {
 	t := &x.stages
 	t.mu.Lock()

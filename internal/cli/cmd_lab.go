@@ -73,7 +73,7 @@ func (c *common) labUp(ctx context.Context, file string, set []string, keep bool
 	if err != nil {
 		return err
 	}
-	if err := lab.Check(); err != nil {
+	if err := errors.Join(lab.Check(), lab.CheckDelay(*exp.Fleet.Lab, exp.HostServices())); err != nil {
 		return err
 	}
 	c.sweepLabs(ctx)

@@ -272,7 +272,7 @@ func (c *common) sayLabProblem(exp *experiment.Experiment) {
 	if exp.Fleet.Lab == nil {
 		return
 	}
-	if err := lab.Check(); err != nil {
+	if err := errors.Join(lab.Check(), lab.CheckDelay(*exp.Fleet.Lab, exp.HostServices())); err != nil {
 		c.say("! this machine cannot run it: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -191,26 +192,31 @@ func TestLabKilled(t *testing.T) {
 // power cut would.
 func killAll(t *testing.T, id string, server *proc) {
 	t.Helper()
-	if err := server.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
 	groups := cgroupsOf(id)
 	if len(groups) == 0 {
 		t.Fatalf("lab %s has no cgroups", id)
 	}
-	killed := 0
+	var all []int // agents, their tasks, and services in groups of their own below
 	for _, g := range groups {
-		files, err := filepath.Glob(g + "/*/cgroup.procs")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range files {
-			pids, _ := os.ReadFile(f) // agents may be gone by themselves, and v1 groups with them
+		_ = filepath.WalkDir(g, func(path string, d fs.DirEntry, err error) error {
+			pids, _ := os.ReadFile(filepath.Join(path, "cgroup.procs")) // agents may be gone by themselves, and v1 groups with them
 			for _, pid := range strings.Fields(string(pids)) {
-				if n, err := strconv.Atoi(pid); err == nil && syscall.Kill(n, syscall.SIGKILL) == nil {
-					killed++
+				if n, err := strconv.Atoi(pid); err == nil {
+					all = append(all, n)
 				}
 			}
+			return nil
+		})
+	}
+	// The last ones first: a task that sees its agent end removes what it has.
+	slices.Sort(all)
+	if err := server.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	killed := 0
+	for _, pid := range slices.Backward(slices.Compact(all)) {
+		if syscall.Kill(pid, syscall.SIGKILL) == nil {
+			killed++
 		}
 	}
 	if killed == 0 {

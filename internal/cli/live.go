@@ -20,7 +20,8 @@ const liveTick = 250 * time.Millisecond
 const plainTick = 30 * time.Second
 
 // liveView shows a run in progress on standard error: one line that is
-// redrawn on a terminal, plain lines elsewhere. Warnings are always lines.
+// redrawn on a terminal, with one for users and each tier below it, and plain lines
+// elsewhere. Warnings are always lines.
 type liveView struct {
 	out    io.Writer
 	raw    io.Writer // for what redraws a line
@@ -35,7 +36,8 @@ type liveView struct {
 	stepText string
 	rates    map[model.TaskID]model.Progress
 	stages   stages
-	drawn    bool
+	now      values
+	drawn    int       // lines of the block
 	said     time.Time // when a line was printed last
 	told     []string  // remarks of this step, in order
 	// left is what the run will still take since this step began; nil: not known.
@@ -77,14 +79,20 @@ func (v *liveView) event(ev model.Event) {
 	case model.EventStage:
 		v.stage(ev)
 		return
+	case model.EventValues:
+		if v.now != nil {
+			v.now[ev.Task] = ev.Values
+		}
+		return
 	case model.EventStepStarted:
-		v.stages = nil
+		v.stages, v.now = nil, make(values)
 		v.stepText, v.rates, v.told = ev.Text, make(map[model.TaskID]model.Progress), nil
 		v.left, v.leftFrom = ev.Left, time.Now()
 	case model.EventWaiting:
-		v.stepText, v.rates, v.left, v.stages = ev.Text, nil, nil, nil
+		v.stepText, v.rates, v.left, v.stages, v.now = ev.Text, nil, nil, nil, nil
 	case model.EventStepEnded:
 		v.done++
+		v.now = nil
 		if ev.Severity == model.Info && !v.redraw && !v.open {
 			v.line(v.steps() + " " + ev.Text + v.nowAndThen(v.leftText(true)))
 		}
@@ -183,15 +191,24 @@ func (v *liveView) line(text string) {
 func (v *liveView) tick() {
 	if !v.redraw {
 		if time.Since(v.said) >= plainTick {
-			v.line(fmt.Sprintf("%s %s%s%s%s", v.steps(), v.stepText, v.stages, v.rateText(), v.leftText(false)))
+			v.line(fmt.Sprintf("%s %s%s%s%s%s", v.steps(), v.stepText, v.stages, v.rateText(), v.now.text(), v.leftText(false)))
 			v.leftSaid = v.said
 		}
 		return
 	}
-	text := fmt.Sprintf("%s  %s%s  %s%s%s", v.bar(), time.Since(v.began).Round(time.Second), v.leftText(false), printable(v.stepText), printable(v.stages.String()), v.rateText())
+	text := fmt.Sprintf("%s  %s%s  %s%s", v.bar(), time.Since(v.began).Round(time.Second), v.leftText(false), printable(v.stepText), v.rateText())
+	v.draw(append([]string{text}, v.now.lines(printable(v.stages.String()))...)...)
+}
+
+// draw draws the block anew: lines that are cut to the terminal's width, or it could
+// not be erased.
+func (v *liveView) draw(lines ...string) {
 	v.erase()
-	_, _ = io.WriteString(v.out, term.Cut(text, v.width-1))
-	v.drawn = true
+	for i := range lines {
+		lines[i] = term.Cut(lines[i], v.width-1)
+	}
+	_, _ = io.WriteString(v.out, strings.Join(lines, "\n"))
+	v.drawn = len(lines)
 }
 
 // leftText says how long the run will still take; nothing where that is not
@@ -258,7 +275,7 @@ func (v *liveView) rateText() string {
 		metric, per = p.Metric, p.Unit
 		sum += p.Value / p.Elapsed.Seconds()
 	}
-	if per == "" {
+	if _, told := v.now.sum(model.LiveRate); per == "" || told {
 		return ""
 	}
 	what := "  "
@@ -269,10 +286,13 @@ func (v *liveView) rateText() string {
 }
 
 func (v *liveView) erase() {
-	if v.drawn {
+	for i := range v.drawn {
+		if i > 0 {
+			_, _ = io.WriteString(v.raw, "\x1b[1A")
+		}
 		_, _ = io.WriteString(v.raw, "\r\x1b[K")
-		v.drawn = false
 	}
+	v.drawn = 0
 }
 
 func (v *liveView) drain(live <-chan model.Event) {

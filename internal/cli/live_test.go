@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -209,4 +211,55 @@ func TestPlainViewSaysWhatIsLeft(t *testing.T) {
 			t.Errorf("%d lines say what is left: %q", got, out.String())
 		}
 	})
+}
+
+// TestLiveTiers: users and tiers are a block below the line of the step, which is
+// redrawn whole, and no line is wider than the terminal.
+func TestLiveTiers(t *testing.T) {
+	var out bytes.Buffer
+	v := newLiveView(Env{Stderr: &out, Live: true, LiveWidth: 60}, model.RunData{})
+	event := func(task model.TaskID, values map[string]float64) {
+		v.event(model.Event{Kind: model.EventValues, Task: task, Severity: model.Info, Values: values})
+	}
+	event("u", map[string]float64{model.LiveUsers: 7}) // of a step that is not known
+	v.event(model.Event{Kind: model.EventStepStarted, Severity: model.Info, Text: "trial 1"})
+	event("u1", map[string]float64{model.LiveUsers: 40, model.LiveRate: 19, model.LiveErrors: 0})
+	event("u2", map[string]float64{model.LiveUsers: 40, model.LiveRate: 18, model.LiveErrors: 1})
+	event("w", map[string]float64{"a very long name of a tier:used": .34})
+	event("a1", map[string]float64{"app:used": .92, "\x1b[2Jx:used": .1})
+	event("a2", map[string]float64{"app:used": 1})
+	v.tick()
+	text := out.String()
+	for _, want := range []string{
+		"\n  80 users, 37 op/s, 1 errors/s\n",
+		"\n  a very long name of…  [#######             ]  34 % of",
+		"\n  app                   [################### ]  96 % of",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the view is\n%s\nwant %q in it", text, want)
+		}
+	}
+	if strings.Contains(text, "\x1b[2J") {
+		t.Errorf("a name steers the terminal: %q", text)
+	}
+	for line := range strings.Lines(text) {
+		if w := term.Width(strings.TrimRight(line, "\n")); w >= 60 {
+			t.Errorf("line %q is %d wide, want less than 60", line, w)
+		}
+	}
+	out.Reset()
+	v.tick()
+	if got, want := strings.Count(out.String(), "\x1b[1A"), strings.Count(text, "\n"); got != want {
+		t.Errorf("the cursor goes up %d lines, want %d", got, want)
+	}
+	for i := range 9 {
+		event(model.TaskID(rune('A'+i)), map[string]float64{fmt.Sprintf("tier%d:used", i): float64(i) / 10})
+	}
+	if lines := v.now.lines(""); len(lines) != 2+maxTiers || !strings.HasPrefix(lines[len(lines)-1], "  and 6 more, at most 80 % of tier8") {
+		t.Errorf("of many tiers it shows %q", lines)
+	}
+	v.event(model.Event{Kind: model.EventStepEnded, Severity: model.Info, Text: "trial 1: complete"})
+	if lines := v.now.lines(""); len(lines) > 0 {
+		t.Errorf("after the step it shows %q", lines)
+	}
 }

@@ -187,7 +187,7 @@ func TestServicesAfterKill(t *testing.T) {
 	file := w.write("kill.yaml", `
 fleet: {agents: {count: 2}}
 services:
-  - {name: db, on: {role: db}, port: 7431, limits: {memory: 256MiB}, command: "echo $$ >> `+w.dir+`/pids; exec python3 -u -m http.server --bind ${self} 7431"}
+  - {name: db, on: {role: db}, port: 7431, command: "echo $$ >> `+w.dir+`/pids; exec python3 -u -m http.server --bind ${self} 7431"}
 workloads: [{kind: command, command: "touch `+mark+`; while [ ! -e `+mark+`.go ]; do sleep 0.05; done"}]
 evaluations: [parallel]
 retries: {lost: 3}
@@ -225,6 +225,69 @@ retries: {lost: 3}
 	}
 }
 
+// TestServiceTaskKilled: of a task that was killed, as when memory runs out, the agent
+// removes the folder and the control groups at once.
+func TestServiceTaskKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	owner := filepath.Join(w.dir, "owner")
+	_, stderr, err := w.try("run", w.write("killed.yaml", `
+fleet: {local: {nodes: 2}}
+services: [{name: db, on: {fleet: local}, command: "pwd > `+owner+`; while [ ! -e `+w.dir+`/kill ]; do sleep 0.05; done; kill -9 $PPID; sleep 600"}]
+workloads: [{kind: command, command: "sleep 0.5; touch `+w.dir+`/kill; sleep 60"}]
+evaluations: [parallel]
+`))
+	if err == nil || !strings.Contains(stderr, "ended early") {
+		t.Errorf("run = %v, stderr %q, want that the process of the task ended", err, stderr)
+	}
+	dir, err := os.ReadFile(owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := filepath.Dir(strings.TrimSpace(string(dir)))
+	if _, err := os.Stat(task); err == nil {
+		t.Errorf("folder %s is left", task)
+	}
+	for _, g := range tierGroups(t) {
+		if strings.HasPrefix(filepath.Base(g), "scalebench-"+filepath.Base(task)+"-") {
+			t.Errorf("control group %s is left", g)
+		}
+	}
+	awaitNobody(t, w.dir)
+}
+
+// TestServiceDiskFull: a tier that finds no room on its volume in mid-run is named with
+// its stage and what it said, and what was measured until then is kept.
+func TestServiceDiskFull(t *testing.T) {
+	t.Parallel()
+	needLab(t)
+	w := newWorld(t)
+	_, stderr, err := w.try("run", w.write("full.yaml", `
+fleet: {lab: {volumes: [{name: small, size: 16MiB}], groups: [{name: users, nodes: 1}, {name: db, nodes: 1}]}}
+services: [{name: db, on: {group: db}, volume: small, command: "while [ ! -e `+w.dir+`/fill ]; do sleep 0.05; done; exec dd if=/dev/zero of=rows bs=1M count=64"}]
+workloads:
+  - kind: command
+    on: {group: users}
+    command: "for i in 1 2 3 4 5; do echo done $i; sleep 0.25; done; touch `+w.dir+`/fill; sleep 60"
+    progress: {unit: op, regex: 'done (\d+)', metric: n}
+    metrics: [{name: n, regex: 'done (\d+)'}]
+evaluations: [parallel]
+`))
+	if err == nil || !strings.Contains(stderr, "service db[0] ended in mid-run: exit status 1") || !strings.Contains(stderr, "No space left on device") {
+		t.Errorf("run = %v, stderr %q, want the tier and its full disk", err, stderr)
+	}
+	d := w.data("latest")
+	db, users := resultOn(t, d, "lab-db-1"), resultOn(t, d, "lab-users-1")
+	if got := strings.Join(stageNames(db, "db"), " "); db.Outcome != model.OutcomeFailed || got != "set_up start healthy run! stop" {
+		t.Errorf("the service's task: %s, stages %s; want run to have failed", db.Outcome, got)
+	}
+	if len(users.Series) != 1 || len(users.Series[0].Values) < 4 {
+		t.Errorf("what was measured: %s, %v; want what was until then", users.Outcome, users.Series)
+	}
+	checkNothing(t, labName(t, stderr))
+	awaitNobody(t, w.dir)
+}
+
 // inUse reports whether the owner of a control group, by its name, lives: it is of
 // another test then.
 func inUse(group string) bool {
@@ -253,9 +316,17 @@ evaluations: [parallel]
 	}
 	killAll(t, id, p)
 	p.kill()
+	left := deadFolders(t)
+	if len(left) == 0 {
+		t.Error("the service has left no folder; the test proves nothing")
+	}
+	run := string(w.data("latest").Run.ID)
+	// The agents of any run remove them, not just those of a run with services.
+	w.run("run", w.write("local.yaml", "fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: echo}]\nevaluations: [serial]\n"))
+	checkGone(t, left)
 	w.write("mark.go", "")
-	w.run("resume", "latest")
-	checkComplete(t, w.data("latest"))
+	w.run("resume", run)
+	checkComplete(t, w.data(run))
 	checkNothing(t, id)
 	awaitNobody(t, w.dir)
 }

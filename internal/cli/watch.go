@@ -3,11 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -72,9 +70,7 @@ func (w *longWatch) tick() {
 	}
 	switch {
 	case v.redraw:
-		v.erase()
-		_, _ = io.WriteString(v.raw, term.Cut(text, v.width-1))
-		v.drawn = true
+		v.draw(text)
 	case time.Since(v.said) >= plainTick:
 		v.said = time.Now()
 		_, _ = fmt.Fprintln(v.out, text)

@@ -122,8 +122,16 @@ func (d Design) stepTable() *doc.Table {
 		{Key: "step", Head: "step", Right: true}, {Key: "trial", Head: "trial", Right: true}, {Key: "phase", Head: "phase"},
 		{Key: "workload", Head: "workload"}, {Key: "kind", Head: "kind"}, {Key: "nodes", Head: "nodes"},
 	}}
+	labelled := slices.ContainsFunc(d.Steps, func(s model.Step) bool { return s.Label != "" })
+	if labelled {
+		t.Columns = append(t.Columns, doc.Column{Key: "label", Head: "what"})
+	}
 	for _, s := range d.Steps {
-		t.Add(doc.Int(s.Number+1), doc.Int(s.Trial), doc.Say(string(s.Phase)), doc.Say(s.Workload), doc.Say(s.Tasks[0].Spec.Kind), doc.Say(d.stepNodes(s)))
+		cells := []doc.Cell{doc.Int(s.Number + 1), doc.Int(s.Trial), doc.Say(string(s.Phase)), doc.Say(s.Workload), doc.Say(s.Tasks[0].Spec.Kind), doc.Say(d.stepNodes(s))}
+		if labelled {
+			cells = append(cells, doc.Say(s.Label))
+		}
+		t.Add(cells...)
 	}
 	return t
 }

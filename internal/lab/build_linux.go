@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -71,7 +72,40 @@ func probeNetwork() error {
 	if err := f.LinkAdd(&netlink.Veth{LinkAttrs: attrs("a"), PeerName: "b"}); err != nil {
 		return fmt.Errorf("making a veth pair: %w", err)
 	}
-	return f.port("a", bridge, unit.Rate{Value: 1e6, Base: unit.Bits})
+	return f.port("a", bridge, unit.Rate{Value: 1e6, Base: unit.Bits}, 0)
+}
+
+// CheckDelay fails if links are to have delay, and this machine's kernel cannot delay:
+// that is tried in a namespace without a name. Without the right to try, it says nothing.
+func CheckDelay(spec Spec, services []Service) error {
+	wants := func(h Host) bool { return h.Delay > 0 }
+	if !slices.ContainsFunc(spec.Hosts(services), wants) {
+		return nil
+	}
+	err := probeDelay()
+	if err == nil || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return fmt.Errorf("%w: this kernel has no netem (module sch_netem), which delays links: leave delay out, or load the module (modprobe sch_netem): %w", model.ErrUnavailable, err)
+}
+
+func probeDelay() error {
+	ns, err := newNamespace()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = ns.Close() }() // and with it everything in it ends
+	h, err := handleIn(ns)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	f := &fabric{Handle: h}
+	bridge, err := f.bridge(coreBridge)
+	if err != nil {
+		return err
+	}
+	return shape(h, bridge, unit.Rate{}, time.Millisecond)
 }
 
 // probeCgroups asks whether groups can be made in each hierarchy.
@@ -130,7 +164,7 @@ func plan(cfg Config) (Manifest, groups, error) {
 	if err := errors.Join(CheckID(cfg.ID), cfg.Spec.Validate(), cfg.Spec.ValidateServices(cfg.Services)); err != nil {
 		return Manifest{}, groups{}, err
 	}
-	if err := Check(); err != nil {
+	if err := errors.Join(Check(), CheckDelay(cfg.Spec, cfg.Services)); err != nil {
 		return Manifest{}, groups{}, err
 	}
 	g, err := findGroups(cfg.ID)
@@ -268,7 +302,7 @@ func (b *builder) cgroups(context.Context) error {
 			return fmt.Errorf("host %s: %w", r.Name, err)
 		}
 	}
-	return nil
+	return b.groups.weigh(b.manifest.Hosts, runtime.NumCPU())
 }
 
 // volumes makes the lab's directory and volumes, sets the limits of their

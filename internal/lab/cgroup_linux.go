@@ -301,6 +301,60 @@ func (g groups) limit(h Host) error {
 	return errors.Join(errs...)
 }
 
+// perCore is what a group has in shares (v1) for each core that it is to use: what the
+// kernel gives each group, whatever is in it.
+const perCore = 1024
+
+// weigh gives the lab's group, among those beside it, the weight of the cores that its
+// hosts may use: or on a busy machine they would get less than their limits together, as
+// a single program does. The group above has the weights of all labs.
+func (g groups) weigh(hosts []HostRecord, processors int) error {
+	shares := 0.0
+	for _, h := range hosts {
+		shares += perCore * cmp.Or(h.CPU, float64(processors))
+	}
+	own := g.dir(cpuV1)
+	if err := g.setShares(own, shares); err != nil {
+		return err
+	}
+	all, err := filepath.Glob(filepath.Join(filepath.Dir(own), "*"))
+	if err != nil {
+		return err
+	}
+	sum := 0.0
+	for _, dir := range all {
+		sum += g.shares(dir)
+	}
+	return g.setShares(filepath.Dir(own), sum)
+}
+
+// The kernel's bounds of cpu.shares (v1), and of cpu.weight (v2), of which 100 is what
+// 1024 shares are.
+const (
+	mostShares = 1 << 18
+	mostWeight = 10_000
+	perShare   = 100.0 / perCore
+)
+
+func (g groups) setShares(dir string, shares float64) error {
+	shares = max(shares, perCore) // a small lab is a program as others are
+	if g.v2 != "" {
+		return writeGroup(dir, "cpu.weight", strconv.Itoa(int(min(shares*perShare, mostWeight))))
+	}
+	return writeGroup(dir, "cpu.shares", strconv.Itoa(int(min(shares, mostShares))))
+}
+
+// shares is what a group has; 0: it is none, or gone.
+func (g groups) shares(dir string) float64 {
+	file, per := "cpu.shares", 1.0
+	if g.v2 != "" {
+		file, per = "cpu.weight", perShare
+	}
+	text, _ := os.ReadFile(filepath.Join(dir, file))
+	n, _ := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+	return n / per
+}
+
 // optional drops the error for a file that a kernel without swap accounting
 // does not have.
 func optional(err error) error {

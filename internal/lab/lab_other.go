@@ -26,6 +26,7 @@ func errPlatform() error {
 type Lab struct{}
 
 func Check() error                                              { return errPlatform() }
+func CheckDelay(Spec, []Service) error                          { return nil }
 func Up(context.Context, Config) (*Lab, error)                  { return nil, errPlatform() }
 func Open(string, string) (*Lab, error)                         { return nil, errPlatform() }
 func List(string, string) ([]Manifest, error)                   { return nil, nil }

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -180,6 +181,13 @@ func limitsOfGroups(t *testing.T, g groups) {
 	})
 	if err := errors.Join(g.make(m.Cgroups), g.limit(h.Host)); err != nil {
 		t.Fatal(err)
+	}
+	if err := g.weigh([]HostRecord{h, {}}, 3); err != nil {
+		t.Fatal(err)
+	}
+	// A host of 0.2 cores, and one of the three that there are.
+	if own, all := g.shares(g.dir(cpuV1)), g.shares(filepath.Dir(g.dir(cpuV1))); math.Abs(own/perCore-3.2) > .01 || all < own {
+		t.Errorf("the lab has %v shares and all labs %v, want 3.2 cores", own, all)
 	}
 	run := func(name string) (string, error) {
 		var out strings.Builder

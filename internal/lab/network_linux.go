@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -87,7 +88,7 @@ func prepare(ns *os.File) error {
 		return err
 	}
 	defer h.Close()
-	return setUp(h, "lo", unit.Rate{}, nil)
+	return setUp(h, "lo", unit.Rate{}, 0, nil)
 }
 
 // controlCongestion gives this thread's namespace the congestion control that
@@ -116,8 +117,8 @@ func handleIn(ns *os.File) (*netlink.Handle, error) {
 }
 
 // setUp connects an interface, if there is something to connect it to, limits
-// what it sends, and takes it up.
-func setUp(h *netlink.Handle, name string, rate unit.Rate, connect func(netlink.Link) error) error {
+// and delays what it sends, and takes it up.
+func setUp(h *netlink.Handle, name string, rate unit.Rate, delay time.Duration, connect func(netlink.Link) error) error {
 	link, err := h.LinkByName(name)
 	if err != nil {
 		return fmt.Errorf("interface %s: %w", name, err)
@@ -127,8 +128,8 @@ func setUp(h *netlink.Handle, name string, rate unit.Rate, connect func(netlink.
 			return fmt.Errorf("connecting interface %s: %w", name, err)
 		}
 	}
-	if err := shape(h, link, rate); err != nil {
-		return fmt.Errorf("shaping interface %s to %s: %w", name, rate, err)
+	if err := shape(h, link, rate, delay); err != nil {
+		return fmt.Errorf("shaping interface %s to %s with a delay of %v: %w", name, rate, delay, err)
 	}
 	if err := h.LinkSetUp(link); err != nil {
 		return fmt.Errorf("taking interface %s up: %w", name, err)
@@ -143,7 +144,7 @@ func (f *fabric) bridge(name string) (netlink.Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making bridge %s: %w", name, err)
 	}
-	if err := setUp(f.Handle, name, unit.Rate{}, nil); err != nil {
+	if err := setUp(f.Handle, name, unit.Rate{}, 0, nil); err != nil {
 		return nil, err
 	}
 	return f.LinkByName(name)
@@ -171,23 +172,23 @@ func (f *fabric) rack(number int, r rack) (netlink.Link, error) {
 		return nil, fmt.Errorf("making uplink %s: %w", up, err)
 	}
 	return bridge, errors.Join(
-		f.port(up, bridge, r.uplink),
-		f.port(down, f.core, r.uplink))
+		f.port(up, bridge, r.uplink, 0),
+		f.port(down, f.core, r.uplink, 0))
 }
 
 // port attaches an interface of the switch to a bridge and takes it up.
-func (f *fabric) port(name string, bridge netlink.Link, rate unit.Rate) error {
-	return setUp(f.Handle, name, rate, func(link netlink.Link) error { return f.LinkSetMaster(link, bridge) })
+func (f *fabric) port(name string, bridge netlink.Link, rate unit.Rate, delay time.Duration) error {
+	return setUp(f.Handle, name, rate, delay, func(link netlink.Link) error { return f.LinkSetMaster(link, bridge) })
 }
 
-// plug makes a host's link. Its own end shapes what it sends, the switch's end
-// what it receives.
+// plug makes a host's link. Its own end shapes and delays what it sends, the switch's
+// end what it receives.
 func (f *fabric) plug(bridge netlink.Link, r HostRecord, ns *os.File) error {
 	veth := &netlink.Veth{LinkAttrs: attrs(r.Port), PeerName: hostLink, PeerNamespace: netlink.NsFd(ns.Fd())}
 	if err := f.LinkAdd(veth); err != nil {
 		return fmt.Errorf("making link %s: %w", r.Port, err)
 	}
-	if err := f.port(r.Port, bridge, r.Link); err != nil {
+	if err := f.port(r.Port, bridge, r.Link, r.Delay.Std()); err != nil {
 		return err
 	}
 	h, err := handleIn(ns)
@@ -196,7 +197,7 @@ func (f *fabric) plug(bridge netlink.Link, r HostRecord, ns *os.File) error {
 	}
 	defer h.Close()
 	addr := &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(r.Address).To4(), Mask: net.CIDRMask(prefixBits, 32)}}
-	return setUp(h, hostLink, r.Link, func(link netlink.Link) error { return h.AddrAdd(link, addr) })
+	return setUp(h, hostLink, r.Link, r.Delay.Std(), func(link netlink.Link) error { return h.AddrAdd(link, addr) })
 }
 
 // Token buckets. The bucket must hold what is due between two looks of the
@@ -210,22 +211,43 @@ const (
 	tickNanos = 64        // the unit of the kernel's packet scheduler (PSCHED_SHIFT)
 )
 
-// shape limits what an interface sends to a rate, in bytes of Ethernet frames.
-// Rate 0 means no limit.
-func shape(h *netlink.Handle, link netlink.Link, rate unit.Rate) error {
+// inFlight is how many packets a delay holds at most: so many that it never drops any,
+// for that is what the bucket's queue is for.
+const inFlight = 1_000_000
+
+// shape delays what an interface sends, and limits it to a rate, in bytes of Ethernet
+// frames. Rate or delay 0 means none.
+func shape(h *netlink.Handle, link netlink.Link, rate unit.Rate, delay time.Duration) error {
+	all, err := qdiscs(link.Attrs().Index, rate, delay)
+	for _, q := range all {
+		if err == nil {
+			err = h.QdiscAdd(q)
+		}
+	}
+	return err
+}
+
+// qdiscs are what shapes an interface, from the outer to the inner one: with both, what
+// has had its delay waits for the bucket (tc-netem(8), "Rate control").
+func qdiscs(index int, rate unit.Rate, delay time.Duration) (out []netlink.Qdisc, err error) {
+	at := netlink.QdiscAttrs{LinkIndex: index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT}
+	if delay > 0 {
+		out = append(out, netlink.NewNetem(at, netlink.NetemQdiscAttrs{Latency: uint32(delay.Microseconds()), Limit: inFlight}))
+		at.Handle, at.Parent = netlink.MakeHandle(2, 0), netlink.MakeHandle(1, 1)
+	}
 	if rate == (unit.Rate{}) {
-		return nil
+		return out, nil
 	}
 	bytes, err := rate.BytesPerSecond()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	burst := max(minBurst, bytes*burstTime)
 	queue := max(minQueue, bytes*queueTime)
-	return h.QdiscAdd(&netlink.Tbf{
-		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: link.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
+	return append(out, &netlink.Tbf{
+		QdiscAttrs: at,
 		Rate:       uint64(bytes),
 		Buffer:     uint32(burst / bytes * 1e9 / tickNanos),
 		Limit:      uint32(burst + queue),
-	})
+	}), nil
 }

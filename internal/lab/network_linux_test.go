@@ -2,12 +2,16 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/vishvananda/netlink"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -143,5 +147,56 @@ func TestRates(t *testing.T) {
 				return measure(t, l, tt.warm, tt.flows...)
 			})
 		})
+	}
+}
+
+// TestQdiscs: what the kernel is told of a link with delay and rate, from tc-netem(8):
+// the delay outside, the bucket within. Whether this kernel can delay does not matter.
+func TestQdiscs(t *testing.T) {
+	all, err := qdiscs(7, bits(8e6), 5*time.Millisecond)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("qdiscs = %v, %v, want a delay and a bucket", all, err)
+	}
+	delay, ok1 := all[0].(*netlink.Netem)
+	bucket, ok2 := all[1].(*netlink.Tbf)
+	if !ok1 || !ok2 {
+		t.Fatalf("qdiscs are %T and %T", all[0], all[1])
+	}
+	// The unit of time is 64 ns (/proc/net/psched).
+	if got := float64(delay.Latency) * tickNanos; got < 4.99e6 || got > 5.01e6 || delay.Jitter != 0 || delay.Loss != 0 || delay.Limit != inFlight {
+		t.Errorf("netem has %+v, want 5 ms and nothing else", delay)
+	}
+	if delay.Parent != netlink.HANDLE_ROOT || bucket.Parent != netlink.MakeHandle(1, 1) || delay.Handle == bucket.Handle || bucket.Rate != 1e6 {
+		t.Errorf("netem is %v, the bucket %v with %d B/s; want it within netem", delay.QdiscAttrs, bucket.QdiscAttrs, bucket.Rate)
+	}
+	if alone, err := qdiscs(7, bits(8e6), 0); err != nil || len(alone) != 1 || alone[0].Attrs().Parent != netlink.HANDLE_ROOT {
+		t.Errorf("without delay: %v, %v, want the bucket alone", alone, err)
+	}
+}
+
+// TestDelay: a link with delay has it, in each direction; where the kernel cannot, that
+// is said before anything is made.
+func TestDelay(t *testing.T) {
+	needLab(t)
+	spec := Spec{Nodes: 2, Limits: Limits{Link: bits(100e6), Delay: unit.Duration(10 * time.Millisecond)}}
+	if err := CheckDelay(spec, nil); err != nil {
+		if !strings.Contains(err.Error(), "no netem (module sch_netem)") || !errors.Is(err, model.ErrUnavailable) {
+			t.Errorf("CheckDelay = %v, want the module named", err)
+		}
+		if _, err := Up(t.Context(), Config{ID: "delay", Spec: spec}); err == nil || !strings.Contains(err.Error(), "sch_netem") {
+			t.Errorf("Up = %v, want the same", err)
+		}
+		t.Skip("this kernel has no netem: that a link has its delay is not measured here")
+	}
+	l := up(t, Config{ID: "delay", Spec: spec})
+	least := time.Hour
+	for range 5 {
+		began := time.Now()
+		from, to := connect(t, l, flow{"lab-1", "lab-2"})
+		least = min(least, time.Since(began))
+		_, _ = from.Close(), to.Close()
+	}
+	if least < 40*time.Millisecond || least > 60*time.Millisecond {
+		t.Errorf("to connect takes %v, want one round trip of 40ms", least)
 	}
 }

@@ -39,9 +39,11 @@ func (s Spec) Size() int {
 
 // Limits are those of one node. Zero values mean no limit.
 type Limits struct {
-	Link   unit.Rate `json:"link,omitzero" jsonschema_description:"Rate of the node's network link in each direction."`
-	CPU    float64   `json:"cpu,omitempty" jsonschema:"minimum=0.01,maximum=1024" jsonschema_description:"Cores that the node may use; a fraction is allowed. A sum above the machine's cores is an over-commit."`
-	Memory unit.Size `json:"memory,omitempty" jsonschema_description:"Memory that the node may use; at least 64MiB."`
+	Link unit.Rate `json:"link,omitzero" jsonschema_description:"Rate of the node's network link in each direction."`
+	// Delay is that of the link in each direction.
+	Delay  unit.Duration `json:"delay,omitempty" jsonschema_description:"Time that each frame takes longer over the node's network link, in each direction: two nodes with 1ms are 4ms of round trip apart. Needs netem in the kernel (module sch_netem)."`
+	CPU    float64       `json:"cpu,omitempty" jsonschema:"minimum=0.01,maximum=1024" jsonschema_description:"Cores that the node may use; a fraction is allowed. A sum above the machine's cores is an over-commit."`
+	Memory unit.Size     `json:"memory,omitempty" jsonschema_description:"Memory that the node may use; at least 64MiB."`
 	// Use lists the names of volumes. Nil: all.
 	Use []string `json:"use,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Names of the volumes that the node has. Default: all."`
 }
@@ -70,6 +72,9 @@ type Busy struct {
 // LabelHour is the label with the hour of the lab's day in which a lab with busy
 // hours was made: "00" to "23".
 const LabelHour = "lab_hour"
+
+// LabelDelay is the label with the delay of a node's link, of those that have one.
+const LabelDelay = "link_delay"
 
 // At is the lab as it is made at a time: with the limits that hold then.
 func (s Spec) At(now time.Time) Spec {
@@ -212,11 +217,15 @@ func (h Host) NodeLabels() map[string]string {
 	if h.Group != "" {
 		own[model.LabelGroup] = h.Group
 	}
+	if h.Delay > 0 {
+		own[LabelDelay] = h.Delay.String()
+	}
 	return merged(h.Labels, own)
 }
 
 func (s Spec) resolve(own Limits) Limits {
 	own.Link = cmp.Or(own.Link, s.Link)
+	own.Delay = cmp.Or(own.Delay, s.Delay)
 	own.CPU = cmp.Or(own.CPU, s.CPU)
 	own.Memory = cmp.Or(own.Memory, s.Memory)
 	if own.Use == nil {

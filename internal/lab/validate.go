@@ -30,8 +30,9 @@ const (
 	maxCores     = 1024
 	minLink      = 8e3    // bytes per second: 64kbit/s
 	maxLink      = 12.5e9 // bytes per second: 100Gbit/s
-	minBandwidth = 4096   // bytes per second: one page
-	maxName      = 40     // characters, so that names of namespaces stay readable
+	maxDelay     = 10 * time.Second
+	minBandwidth = 4096 // bytes per second: one page
+	maxName      = 40   // characters, so that names of namespaces stay readable
 )
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
@@ -135,6 +136,9 @@ func (c *checker) name(field, name string, taken map[string]string, twice string
 // limits checks those of a host; at is the path before the field's name.
 func (c *checker) limits(at string, l Limits) {
 	c.link(at+"link", l.Link)
+	if d := l.Delay.Std(); d < 0 || d > maxDelay || d%time.Microsecond != 0 {
+		c.add(at+"delay", fmt.Sprintf("use 1µs to %v, in whole microseconds", maxDelay), "%s cannot be set", l.Delay)
+	}
 	c.cpu(at+"cpu", l.CPU)
 	if l.Memory != 0 && l.Memory < minMemory {
 		c.add(at+"memory", fmt.Sprintf("use at least %s", minMemory), "%s is too little to run anything", l.Memory)

@@ -156,7 +156,12 @@ func (m *Master) Progress(p wire.Progress) {
 		m.ev.emit(model.Event{Run: p.Run, Step: p.Step, Task: p.Task, Node: p.Node,
 			Kind: model.EventStage, Severity: model.Info, Text: s.Text(), Stage: &s})
 	}
-	if len(p.Stages) > 0 {
+	switch {
+	case len(p.Stages) > 0:
+		return
+	case len(p.Live) > 0:
+		m.ev.emit(model.Event{Run: p.Run, Step: p.Step, Task: p.Task, Node: p.Node,
+			Kind: model.EventValues, Severity: model.Info, Values: p.Live})
 		return
 	}
 	m.ev.emit(model.Event{Run: p.Run, Step: p.Step, Task: p.Task, Node: p.Node,

@@ -25,6 +25,7 @@ const (
 	EventTaskEnded    EventKind = "task_ended"
 	EventProgress     EventKind = "progress" // live only, not stored
 	EventStage        EventKind = "stage"    // live only, not stored
+	EventValues       EventKind = "live"     // live only, not stored
 	EventNodeJoined   EventKind = "node_joined"
 	EventNodeSlow     EventKind = "node_slow"
 	EventServerSlow   EventKind = "server_slow" // it stood still, or was starved
@@ -70,12 +71,26 @@ type Event struct {
 	Progress *Progress `json:"progress,omitempty"`
 	// Stage is set for EventStage only.
 	Stage *StageChange `json:"stage,omitempty"`
+	// Values is set for EventValues only: how things are now.
+	Values map[string]float64 `json:"values,omitempty"`
 	// Left is set for EventStepStarted where it is known; live only.
 	Left *Left `json:"left,omitempty"`
 }
 
 // Live reports whether the event is for who watches only, and not stored.
-func (e Event) Live() bool { return e.Kind == EventProgress || e.Kind == EventStage }
+func (e Event) Live() bool {
+	return e.Kind == EventProgress || e.Kind == EventStage || e.Kind == EventValues
+}
+
+// Names of Event.Values: of users how many there are now, how many requests ended well
+// and badly in the last second; of a service, after its name and a colon, the share of
+// the processor time that it may use.
+const (
+	LiveUsers  = "users"
+	LiveRate   = "rate"
+	LiveErrors = "errors"
+	LiveUsed   = "used"
+)
 
 // Left is how long a run will still take, from the beginning of a step on.
 type Left struct {

@@ -155,6 +155,9 @@ func limitsText(l lab.HostRecord) string {
 	if l.Link != (unit.Rate{}) {
 		out = append(out, "link "+l.Link.String())
 	}
+	if l.Delay > 0 {
+		out = append(out, "delay "+l.Delay.String())
+	}
 	if l.Uplink != (unit.Rate{}) {
 		out = append(out, "shared uplink "+l.Uplink.String())
 	}

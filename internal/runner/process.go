@@ -51,6 +51,8 @@ type Config struct {
 	OnProgress func(model.Progress)
 	// OnStage is the same for stages that begin or end. Optional.
 	OnStage func(model.StageChange)
+	// OnLive is the same for how things are now. Optional.
+	OnLive func(map[string]float64)
 	// PrepareTimeout bounds the time from Start to ready; Spec.Timeout when
 	// zero. CleanupTimeout bounds the time from the end of Run to the end of
 	// the child; a minute when zero. KillGrace is the time between SIGTERM and

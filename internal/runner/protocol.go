@@ -44,7 +44,9 @@ type report struct {
 	Recording *model.HostSeries `json:"recording,omitempty"`
 	Stage     *stageReport      `json:"stage,omitempty"`
 	ExitCode  *int              `json:"exit_code,omitempty"`
-	Done      *verdict          `json:"done,omitempty"` // Run returned
+	// Live is how things are, for people.
+	Live map[string]float64 `json:"live,omitempty"`
+	Done *verdict           `json:"done,omitempty"` // Run returned
 }
 
 // stageReport is a change of a stage at a time of the wall clock, in nanoseconds

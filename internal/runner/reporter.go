@@ -179,6 +179,10 @@ func (r *reporter) Stage(name, state, reason string) {
 	_ = r.out.write(report{Stage: &stageReport{change, at}}) // a closed pipe means that the agent is gone
 }
 
+func (r *reporter) Live(values map[string]float64) {
+	_ = r.out.write(report{Live: values}) // a closed pipe means that the agent is gone
+}
+
 func (r *reporter) ExitCode(code int) {
 	_ = r.out.write(report{ExitCode: &code}) // a closed pipe means that the agent is gone
 }

@@ -89,6 +89,12 @@ func (p *Process) readReports() {
 			}
 			continue
 		}
+		if r.Live != nil {
+			if p.cfg.OnLive != nil {
+				p.cfg.OnLive(r.Live)
+			}
+			continue
+		}
 		p.data.take(r)
 		switch {
 		case r.Stage != nil && p.cfg.OnStage != nil:

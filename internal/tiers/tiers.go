@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -69,7 +70,34 @@ type Watch struct {
 	tracks   []*recording.Recording
 	cancel   context.CancelFunc
 	stopping atomic.Bool
+	used     atomic.Pointer[used]
 }
+
+// used is what a service has used until a moment, in seconds of processor time, and the
+// share of what it may use since the one before.
+type used struct {
+	at    time.Time
+	cpu   float64
+	share float64
+	known bool
+}
+
+// note takes a reading of the kernel: processor time and limit in cores.
+func (w *Watch) note(at time.Time, cpu, cores float64) {
+	last := w.used.Load()
+	now := &used{at: at, cpu: cpu}
+	if last != nil {
+		took := at.Sub(last.at)
+		if took < leastUsed {
+			return
+		}
+		now.share, now.known = (cpu-last.cpu)/took.Seconds()/cores, cores > 0
+	}
+	w.used.Store(now)
+}
+
+// leastUsed is the time over which a share is worth telling.
+const leastUsed = 900 * time.Millisecond
 
 // New prepares to watch a service; it need not run yet. What is wrong with the
 // configuration is told by [Watch.Failures] after Start.
@@ -89,6 +117,7 @@ func (w *Watch) Start(ctx context.Context) {
 	w.doubts.begin(time.Now())
 	ctx, w.cancel = context.WithCancel(ctx)
 	w.host = openHost(w.cfg, &w.doubts)
+	w.host.note = w.note
 	for _, b := range w.host.bounds {
 		b.last = w.stopping.Load
 	}
@@ -146,6 +175,15 @@ func (w *Watch) Stop() {
 	w.doubts.end(time.Now())
 }
 
+// Used is the share of the processor time that the service may use that it did use in
+// the last second or so; false where that is not known. Any goroutine may call it.
+func (w *Watch) Used() (share float64, ok bool) {
+	if u := w.used.Load(); u != nil && u.known {
+		return u.share, true
+	}
+	return 0, false
+}
+
 // Series returns what was read, by name, with offsets from started, which is in
 // this machine's own clock. It is for after Stop.
 func (w *Watch) Series(started time.Time) []model.HostSeries {
@@ -190,6 +228,7 @@ type host struct {
 	bounds []*bound
 	doubts *doubts
 	spent  time.Duration
+	note   func(at time.Time, cpu, cores float64) // nil: it is not told
 }
 
 func (h *host) add(name string, p part, err error) {
@@ -206,11 +245,25 @@ func (h *host) Read(out func(string, float64)) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before, _ := procself.ThreadTime()
+	at := time.Now()
+	cpu, cores := math.NaN(), 0.0
+	take := func(signal string, value float64) {
+		switch signal {
+		case "cpu":
+			cpu = value
+		case "quota":
+			cores = value
+		}
+		out(signal, value)
+	}
 	for i, p := range h.parts {
 		h.doubts.read(h.names[i])
-		if err := p.read(out); err != nil {
+		if err := p.read(take); err != nil {
 			h.doubts.failed(h.names[i], err)
 		}
+	}
+	if h.note != nil && !math.IsNaN(cpu) && cores > 0 {
+		h.note(at, cpu, cores)
 	}
 	after, _ := procself.ThreadTime()
 	h.spent += after - before

@@ -171,10 +171,15 @@ type Progress struct {
 	model.Progress
 	// Stages are set instead where some began or ended, in their order.
 	Stages []model.StageChange `json:"stages,omitempty"`
+	// Live is set instead where it is how things are now.
+	Live map[string]float64 `json:"live,omitempty"`
 }
 
-// MaxStages is how many Progress.Stages there may be.
-const MaxStages = 64
+// MaxStages is how many Progress.Stages there may be, and maxLive of Progress.Live.
+const (
+	MaxStages = 64
+	maxLive   = 256
+)
 
 // FittedStage is a stage with texts that are cut to what a server takes.
 func FittedStage(s model.StageChange) model.StageChange {
@@ -285,8 +290,13 @@ func (r Ready) check() error     { return cmp.Or(r.Attempt.check(), r.Node.Valid
 func (g Goodbye) check() error   { return cmp.Or(g.Node.Validate(), checkNames(g.Session)) }
 
 func (p Progress) check() error {
-	if len(p.Stages) > MaxStages {
-		return fmt.Errorf("%d stages, and there may be %d", len(p.Stages), MaxStages)
+	if len(p.Stages) > MaxStages || len(p.Live) > maxLive {
+		return fmt.Errorf("%d stages and %d values, and there may be %d and %d", len(p.Stages), len(p.Live), MaxStages, maxLive)
+	}
+	for name := range p.Live {
+		if err := checkNames(name); err != nil {
+			return err
+		}
 	}
 	for _, s := range p.Stages {
 		if err := checkNames(s.Name, s.Service, s.State); err != nil || len(s.Reason) > maxText {

@@ -117,6 +117,10 @@ type Kind struct {
 	Summary string // one sentence, for people
 	// New returns a pointer to the parameters with their defaults set.
 	New func() Workload
+	// Sweep removes what tasks of it that were killed have left on this node, also
+	// on its volumes, and nothing of tasks that live; nil: nothing outlives their
+	// processes. Agents call it when they start, and after each of these tasks.
+	Sweep func(volumes map[string]string)
 }
 
 // Env is what a workload may use of the node that runs it.
@@ -177,6 +181,10 @@ type Reporter interface {
 	// model.StageBegun, StageDone and StageFailed, reason what there is to say of
 	// it. A stage of a service is named "SERVICE:NAME".
 	Stage(name, state, reason string)
+	// Live tells people who watch how things are now: what is not stored, and may
+	// be lost. Names are those that the package that shows them knows: model.LiveUsers
+	// and the like, or "SERVICE:NAME".
+	Live(values map[string]float64)
 	// ExitCode records how the benchmark's process ended.
 	ExitCode(code int)
 }

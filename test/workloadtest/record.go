@@ -125,6 +125,9 @@ func (r *Record) ExitCode(code int) {
 	r.ExitCodes = append(r.ExitCodes, code)
 }
 
+// Live implements workload.Reporter: it is for people.
+func (r *Record) Live(map[string]float64) {}
+
 // Stage implements workload.Reporter.
 func (r *Record) Stage(name, state, reason string) {
 	r.mu.Lock()

@@ -129,6 +129,15 @@ func (w *Watcher) Add(s load.Second) {
 	r.Response = append(r.Response, response)
 }
 
+// Now is how things were in the second that was added last, for people; nil before.
+func (w *Watcher) Now() map[string]float64 {
+	r, i := w.report, len(w.report.Rate)-1
+	if i < 0 {
+		return nil
+	}
+	return map[string]float64{model.LiveUsers: r.Present[i], model.LiveRate: r.Rate[i], model.LiveErrors: r.Failed[i]}
+}
+
 // Report is what was seen; the run is over.
 func (w *Watcher) Report(usage load.Usage, crowd []*Users) Report {
 	s := w.scorer.Summary(w.report.Names, usage)

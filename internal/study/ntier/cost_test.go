@@ -28,7 +28,7 @@ func TestPrice(t *testing.T) {
 }
 
 // TestKept: a load that says nothing, or of which a response time is not known, is
-// neither kept nor broken.
+// neither kept nor broken; nor is one that is withdrawn with its configuration.
 func TestKept(t *testing.T) {
 	sla, err := load.ParseSLA("p95=500ms")
 	if err != nil {
@@ -42,7 +42,10 @@ func TestKept(t *testing.T) {
 		trials  []trial
 		kept    bool
 	}{{"", []trial{known, known}, true}, {"late", []trial{known, known}, false}, {"", []trial{known, {Trial: bottleneck.Trial{Users: 9}}}, false}} {
-		k := keptBy(sla, []bottleneck.Load{{Users: 9, Refused: c.refused}}, c.trials)[0]
+		if k := keptBy(sla, []bottleneck.Load{{Users: 9}}, c.trials, "a tenth failed")[0]; k.Kept != nil {
+			t.Errorf("a load that is withdrawn: kept is %v, want not told", *k.Kept)
+		}
+		k := keptBy(sla, []bottleneck.Load{{Users: 9, Refused: c.refused}}, c.trials, "")[0]
 		if (k.Kept != nil) != c.kept || (k.Why == "") != c.kept || k.Trials != 2 {
 			t.Errorf("%q, %d trials: %+v, want it told: %v", c.refused, len(c.trials), k, c.kept)
 		}

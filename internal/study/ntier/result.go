@@ -68,7 +68,7 @@ func (p *Params) answer(from source) (*Result, error) {
 			return nil, err
 		}
 		if sla != nil {
-			f.Kept = keptBy(*sla, f.Loads, m.trials)
+			f.Kept = keptBy(*sla, f.Loads, m.trials, f.withdrawn())
 		}
 		r.Configurations = append(r.Configurations, f)
 	}
@@ -120,6 +120,17 @@ func (m measured) hosts() int {
 		return m.configuration.Hosts()
 	}
 	return most
+}
+
+// withdrawn is the doubt because of which no number of the configuration counts; empty:
+// there is none.
+func (f *Finding) withdrawn() string {
+	for _, d := range f.Doubts {
+		if d.Severity == model.Problem {
+			return d.Text
+		}
+	}
+	return ""
 }
 
 // proof holds the trials of a proof against each other; nil: there are none.

@@ -19,8 +19,8 @@ type Kept struct {
 	Why        string `json:"why,omitempty"` // what was missed, or why it cannot be told
 }
 
-// keptBy judges each load.
-func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial) []Kept {
+// keptBy judges each load, unless all of them are withdrawn.
+func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial, withdrawn string) []Kept {
 	var out []Kept
 	for _, l := range loads {
 		k := Kept{Users: l.Users}
@@ -33,6 +33,8 @@ func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial) []Kept {
 		}
 		k.Trials = len(of)
 		switch {
+		case withdrawn != "":
+			k.Why = withdrawn
 		case l.Refused != "":
 			k.Why = "the generator was the limit"
 		case !known || len(of) == 0:

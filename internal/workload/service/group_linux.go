@@ -125,33 +125,82 @@ func (g *group) file(controller, v1, v2 string) string {
 	return filepath.Join(g.v1[controller], g.name, v1)
 }
 
-// control lets groups below that of the node have limits. With v2 the processes
-// of the node, the agent's among them, must move to one of these for it: what has
-// processes cannot pass controllers on (Linux, cgroup-v2.rst, "No Internal Process
-// Constraint").
+// control lets groups below that of the node have limits.
 func (g *group) control() error {
 	if g.v2 == "" {
 		return nil
 	}
-	const all = "+cpu +memory"
-	err := writeGroup(filepath.Join(g.v2, "cgroup.subtree_control"), all)
-	if !errors.Is(err, unix.EBUSY) {
-		return err
+	return g.passOn("+cpu +memory")
+}
+
+// passOn lets groups below have controllers of version 2. What has processes cannot
+// pass controllers on (Linux, cgroup-v2.rst, "No Internal Process Constraint"), so the
+// agent and its children move to a group below for it. Others are not touched: where
+// some are in the group, it is not the agent's to divide.
+func (h hierarchy) passOn(controllers string) error {
+	subtree := filepath.Join(h.v2, "cgroup.subtree_control")
+	err := writeGroup(subtree, controllers)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: the agent's group %s does not have these controllers; %s", err, h.v2, delegate)
 	}
-	leaf := filepath.Join(g.v2, procself.AgentGroup)
-	if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
+	leaf := filepath.Join(h.v2, procself.AgentGroup)
+	root := ownRoot()
 	for range 100 { // until nothing new was started meanwhile
-		for _, pid := range pids(filepath.Join(g.v2, "cgroup.procs")) {
-			_ = writeGroup(filepath.Join(leaf, "cgroup.procs"), strconv.Itoa(pid)) // it may be gone
-		}
-		if err = writeGroup(filepath.Join(g.v2, "cgroup.subtree_control"), all); !errors.Is(err, unix.EBUSY) {
+		if !errors.Is(err, unix.EBUSY) {
 			return err
 		}
+		in := pids(filepath.Join(h.v2, "cgroup.procs"))
+		if err := onlyBelow(root, in); err != nil {
+			return fmt.Errorf("the agent's group %s %w; %s", h.v2, err, delegate)
+		}
+		if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		for _, pid := range in {
+			_ = writeGroup(filepath.Join(leaf, "cgroup.procs"), strconv.Itoa(pid)) // it may be gone
+		}
+		err = writeGroup(subtree, controllers)
 	}
 	return err
 }
+
+// delegate is what to do about a group that is not the agent's own.
+const delegate = "start the agent in a group of its own: by a systemd unit with Delegate=yes, or by systemd-run --scope -p Delegate=yes scalebench agent"
+
+// ownRoot is the process from which all of this agent descend: the topmost ancestor
+// that executes the same program.
+func ownRoot() int {
+	pid := os.Getpid()
+	own, err := os.Stat("/proc/self/exe")
+	for err == nil {
+		p, err1 := procself.ReadProcess(pid)
+		above, err2 := os.Stat(fmt.Sprintf("/proc/%d/exe", p.Parent))
+		if err1 != nil || err2 != nil || !os.SameFile(own, above) {
+			break
+		}
+		pid = p.Parent
+	}
+	return pid
+}
+
+// onlyBelow fails unless all of these processes are root or descend from it.
+func onlyBelow(root int, all []int) error {
+	var others []string
+	for _, pid := range all {
+		p, err := procself.ReadProcess(pid)
+		for at := p; err == nil && at.PID != root; {
+			if at, err = procself.ReadProcess(at.Parent); err != nil {
+				others = append(others, fmt.Sprintf("%d (%s)", pid, command(pid)))
+			}
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	return fmt.Errorf("has processes of others, too: %s", strings.Join(others[:min(len(others), 3)], ", "))
+}
+
+func command(pid int) string { return readGroup(fmt.Sprintf("/proc/%d/comm", pid)) }
 
 // allows fails where the limits of the node itself do not leave so many cores.
 func (g *group) allows(cores float64) error {

@@ -36,7 +36,7 @@ func newPlace(env *workload.Env) (*place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("identifying this process: %w", err)
 	}
-	sweepGroups()
+	Sweep(env.Volumes)
 	return &place{volumes: env.Volumes, owner: fmt.Sprintf("%d-%d", self.PID, self.Start)}, nil
 }
 
@@ -59,31 +59,56 @@ func ownerLives(name string) bool {
 	return err != nil || p.Start == start && !p.Zombie
 }
 
-// folder makes the folder of a service: on a volume of the node, or below
-// /var/tmp, where programs that run as other users come to it, too.
+// Sweep removes what tasks of this user that were killed have left on this node:
+// control groups with the processes in them, and folders, those on volumes included.
+func Sweep(volumes map[string]string) {
+	sweepGroups()
+	sweepFolders(defaultBase())
+	for _, at := range volumes {
+		sweepFolders(onVolume(at))
+	}
+}
+
+// sweepFolders removes the folders of dead tasks; the next one tries again.
+func sweepFolders(base string) {
+	if checkOwn(base) != nil {
+		return
+	}
+	entries, _ := os.ReadDir(base) // what cannot be read has none of ours
+	for _, e := range entries {
+		if !ownerLives(e.Name()) {
+			_ = os.RemoveAll(filepath.Join(base, e.Name()))
+		}
+	}
+	_ = os.Remove(base) // others may be in it
+}
+
+// defaultBase holds the folders that are on no volume: below /var/tmp programs that
+// run as other users come to them, too.
+func defaultBase() string { return fmt.Sprintf("/var/tmp/scalebench-services-%d", os.Geteuid()) }
+
+func onVolume(path string) string { return filepath.Join(path, "scalebench-services") }
+
+// folder makes the folder of a service.
 func (p *place) folder(service, volume string) (string, error) {
-	base := fmt.Sprintf("/var/tmp/scalebench-services-%d", os.Geteuid())
+	base := defaultBase()
 	if volume != "" {
 		at, ok := p.volumes[volume]
 		if !ok {
 			return "", fmt.Errorf("this node has no volume %q: give its agent --volume %s=PATH, or leave volume out", volume, volume)
 		}
-		base = filepath.Join(at, "scalebench-services")
-	}
-	if err := ownFolder(base); err != nil {
-		return "", err
-	}
-	entries, err := os.ReadDir(base)
-	if err != nil {
-		return "", err
-	}
-	for _, e := range entries {
-		if !ownerLives(e.Name()) {
-			_ = os.RemoveAll(filepath.Join(base, e.Name())) // the next one tries again
-		}
+		base = onVolume(at)
 	}
 	own := filepath.Join(base, p.owner)
-	if err := os.Mkdir(own, 0o711); err != nil && !errors.Is(err, fs.ErrExist) {
+	err := ownFolder(base)
+	for try := 0; err == nil && try < 10; try++ {
+		// Another task takes the common folder away when it is empty, perhaps just now.
+		if err = os.Mkdir(own, 0o711); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		err = ownFolder(base)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
 	p.mu.Lock()
@@ -100,6 +125,11 @@ func ownFolder(dir string) error {
 	if err == nil || !errors.Is(err, fs.ErrExist) {
 		return err
 	}
+	return checkOwn(dir)
+}
+
+// checkOwn fails unless a folder is there that only this user can change.
+func checkOwn(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@
 // Each of these is a stage with its times. Services of other nodes are waited for
 // as they are seen from here. Nothing outlives the task: processes are in control
 // groups where there are any, and what a task that was killed has left is removed
-// by the next one of the same user.
+// by its agent ([Sweep]), or by the next one of the same user that starts.
 package service
 
 import (
@@ -74,6 +74,7 @@ func Kind(watch func(Watched) Watch) workload.Kind {
 		Name:    model.KindService,
 		Summary: "The services of a step on one node.",
 		New:     func() workload.Workload { return &Params{watcher: watch} },
+		Sweep:   Sweep,
 	}
 }
 
@@ -220,6 +221,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 			}
 		})
 	}
+	workers.Go(func() { p.tellUsed(alive, env.Report) })
 	p.each(env, "run", model.StageBegun, "")
 	select {
 	case <-env.Over:

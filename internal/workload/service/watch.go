@@ -6,6 +6,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/probe"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // Watch records what a service does, once a second. Package tiers has one.
@@ -13,6 +14,9 @@ type Watch interface {
 	Start(ctx context.Context)
 	// Stop may be called again.
 	Stop()
+	// Used is the share of the processor time that the service may use that it did use
+	// of late; false where that is not known.
+	Used() (share float64, ok bool)
 	// Series are the recordings, with times since a moment.
 	Series(since time.Time) []model.HostSeries
 	// Failures are what could not be read, Notes what was read less often than
@@ -46,6 +50,31 @@ func (r *running) watched() Watched {
 		w.Probes = append(w.Probes, p.filled(r.fill, r.dir))
 	}
 	return w
+}
+
+// tellUsed tells people each second what the services use, until ctx is done.
+func (p *Params) tellUsed(ctx context.Context, to workload.Reporter) {
+	every := time.NewTicker(time.Second)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+		values := make(map[string]float64)
+		for _, r := range p.running {
+			if r.watch == nil {
+				continue
+			}
+			if share, ok := r.watch.Used(); ok {
+				values[r.Name+":"+model.LiveUsed] = share
+			}
+		}
+		if len(values) > 0 {
+			to.Live(values)
+		}
+	}
 }
 
 // report reports what was recorded of the service.

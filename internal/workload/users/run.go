@@ -125,6 +125,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		Share: share, Start: start, BusyFrom: c.From, BusyTo: c.To,
 		Each: func(s load.Second) {
 			watch.Add(s)
+			env.Report.Live(watch.Now())
 			replies += s.Replies
 			// The last second may be shorter.
 			env.Report.ProgressAt(session.MetricThroughput, "op", min(time.Duration(s.Index+1)*time.Second, time.Since(start)), float64(replies))
