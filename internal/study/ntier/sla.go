@@ -19,6 +19,8 @@ type Kept struct {
 	Why        string `json:"why,omitempty"` // what was missed, or why it cannot be told
 }
 
+const generatorBound = "the generator was the limit"
+
 // keptBy judges each load, unless all of them are withdrawn.
 func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial, withdrawn string) []Kept {
 	var out []Kept
@@ -36,7 +38,7 @@ func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial, withdrawn str
 		case withdrawn != "":
 			k.Why = withdrawn
 		case l.Refused != "":
-			k.Why = "the generator was the limit"
+			k.Why = generatorBound
 		case !known || len(of) == 0:
 			k.Why = "response times or errors are not known"
 		default:
@@ -64,7 +66,9 @@ func (f Finding) slaLoad() (users int, doubt string) {
 	for i, k := range f.Kept {
 		switch {
 		case k.Kept == nil:
-			open = append(open, k.Users)
+			if k.Why != generatorBound { // which is told where loads are
+				open = append(open, k.Users)
+			}
 			continue
 		case !*k.Kept:
 			for _, later := range f.Kept[i:] {
