@@ -56,6 +56,7 @@ var places = []place{
 	{pkg: "frame/files", tier: 2},
 	{pkg: "monitor", tier: 2},
 	{pkg: "probe", tier: 2},
+	{pkg: "prices", tier: 2},
 	{pkg: "runner", tier: 2},
 	{pkg: "queue", tier: 2},
 	{pkg: "store/sqlstore", tier: 2},

@@ -1,16 +1,12 @@
 package ntier
 
 import (
-	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
-	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/prices"
 	"github.com/scalebench/scalebench/internal/stats"
-	"github.com/scalebench/scalebench/internal/tabular"
 )
 
 // Cost is what configurations cost, and which is the cheapest that keeps the SLA.
@@ -52,62 +48,12 @@ type Rated struct {
 	PerMillionCI *stats.Interval `json:"per_million_ci"`
 }
 
-// HostPrice is what a host costs.
-type HostPrice struct {
-	PerHour  float64 `json:"price_per_hour" jsonschema:"required,minimum=0" jsonschema_description:"What a host of this type costs an hour."`
-	Currency string  `json:"currency" jsonschema:"required,minLength=1" jsonschema_description:"In which currency: the same for all."`
-}
-
-// prices by type, and their currency.
-type prices struct {
-	hourly   map[string]float64
-	currency string
-}
-
-// readPrices reads a table of prices.
-func readPrices(text string) (prices, error) {
-	out := prices{hourly: make(map[string]float64)}
-	t, err := tabular.Open("prices", strings.NewReader(text))
-	if err != nil {
-		return out, err
-	}
-	const allowed = "the first line must name the columns: type,price_per_hour,currency"
-	if _, err := t.Use([]tabular.Form{{Required: []string{"type", "price_per_hour", "currency"}}}, allowed); err != nil {
-		return out, err
-	}
-	for t.Next() {
-		at := t.Column("price_per_hour")
-		price, ok := tabular.Number(t.Text(at))
-		if !ok || price < 0 {
-			t.RefuseCell(at, "price_per_hour", "a number of 0 or more")
-		}
-		currency := strings.Clone(t.Text(t.Column("currency")))
-		if out.currency != "" && currency != out.currency {
-			t.RefuseCell(t.Column("currency"), "currency", "one currency: "+out.currency)
-		}
-		name := strings.Clone(t.Text(t.Column("type")))
-		if _, twice := out.hourly[name]; twice {
-			t.RefuseCell(t.Column("type"), "type", "each type once")
-		}
-		out.hourly[name], out.currency = price, currency
-	}
-	return out, t.Err()
-}
-
 // known are the prices that the user gave: those of the table, or else of the file.
-func (p *Params) known() (prices, error) {
+func (p *Params) known() (prices.List, error) {
 	if p.PriceTable != "" {
-		return readPrices(p.PriceTable)
+		return prices.Read(p.PriceTable)
 	}
-	out := prices{hourly: make(map[string]float64)}
-	for _, name := range slices.Sorted(maps.Keys(p.Prices)) {
-		x := p.Prices[name]
-		if out.currency != "" && x.Currency != out.currency {
-			return out, &model.InputError{Path: "prices." + name + ".currency", Problem: fmt.Sprintf("%s, beside prices in %s", x.Currency, out.currency), Allowed: "give all prices in one currency"}
-		}
-		out.hourly[name], out.currency = x.PerHour, x.Currency
-	}
-	return out, nil
+	return prices.Of(p.Prices)
 }
 
 // cost compares configurations by what they cost.
@@ -116,7 +62,7 @@ func (p *Params) cost(findings []Finding, all []measured) (*Cost, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Cost{Rows: []Price{}, Currency: known.currency}
+	out := &Cost{Rows: []Price{}, Currency: known.Currency}
 	if p.SLA != "" {
 		out.At = p.at(findings)
 	}
@@ -126,15 +72,15 @@ func (p *Params) cost(findings []Finding, all []measured) (*Cost, error) {
 			row.Peak = &Rated{Users: f.peak().Users, Throughput: peak}
 		}
 		users, doubt := f.slaLoad()
-		if doubt != "" {
+		if doubt != "" && f.withdrawn() == "" {
 			out.doubts = append(out.doubts, f.Configuration+": "+doubt)
 		}
 		at := slices.IndexFunc(f.Loads, func(l bottleneck.Load) bool { return l.Users == users })
 		if at >= 0 {
 			row.SLA = &Rated{Users: users, Throughput: f.Loads[at].Throughput}
 		}
-		if len(known.hourly) > 0 {
-			hourly, missing := known.of(all[i])
+		if len(known.Hourly) > 0 {
+			hourly, missing := known.Sum(all[i].nodeTypes())
 			if missing != "" {
 				out.doubts = append(out.doubts, f.Configuration+": "+missing)
 			} else {
@@ -192,34 +138,21 @@ func (p *Params) at(findings []Finding) int {
 	return 0
 }
 
-// of is what all nodes of a configuration cost an hour: by their type, or that of
-// the configuration's name. Tiers that share a node pay for it once.
-func (p prices) of(m measured) (hourly float64, missing string) {
+// nodeTypes are those of all nodes of a configuration: of the nodes themselves, or that
+// of the configuration's name. A node that has several tiers is there once.
+func (m measured) nodeTypes() []string {
 	types := make([]string, m.configuration.Hosts())
 	for _, t := range m.trials {
 		if len(t.types) > 0 {
-			types = t.types
+			types = slices.Clone(t.types)
 		}
 	}
-	for _, name := range types {
+	for i, name := range types {
 		if name == "" {
-			name = m.configuration.Type
+			types[i] = m.configuration.Type
 		}
-		price, ok := p.hourly[name]
-		if !ok {
-			return 0, noPrice(name)
-		}
-		hourly += price
 	}
-	return hourly, ""
-}
-
-// noPrice says what to do.
-func noPrice(name string) string {
-	if name == "" {
-		return "the nodes have no type, so that their price is not known: give them the label type, or name it in the configuration, as in 1-2-1-ec2-large"
-	}
-	return fmt.Sprintf("there is no price of the type %q: add it to the prices", name)
+	return types
 }
 
 // cheapest is among those that are known to keep the SLA; without a price a

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/prices"
 	"github.com/scalebench/scalebench/internal/study"
 )
 
@@ -112,7 +113,7 @@ func TestValidate(t *testing.T) {
 		"prices:2:7: price_per_hour is \"x\"; use a number of 0": func(p *Params) { p.PriceTable = "type,price_per_hour,currency\nlarge,x,USD\n" },
 		"prices:3:9: currency is \"EUR\"; use one currency: USD": func(p *Params) { p.PriceTable = "type,price_per_hour,currency\nlarge,1,USD\nsmall,1,EUR\n" },
 		"prices.small.currency: EUR, beside prices in USD; give": func(p *Params) {
-			p.Prices = map[string]HostPrice{"large": {1, "USD"}, "small": {1, "EUR"}}
+			p.Prices = map[string]prices.Host{"large": {PerHour: 1, Currency: "USD"}, "small": {PerHour: 1, Currency: "EUR"}}
 		},
 		"prices:3:1: type is \"large\"; use each type once":         func(p *Params) { p.PriceTable = "type,price_per_hour,currency\nlarge,1,USD\nlarge,2,USD\n" },
 		"the first line must name the columns: type,price_per_hour": func(p *Params) { p.PriceTable = "a,b\n1,2\n" },

@@ -27,6 +27,7 @@ import (
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/prices"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -81,11 +82,11 @@ type Params struct {
 	Platforms map[string]map[string]string `json:"platforms,omitempty" jsonschema_description:"Labels of the nodes of each platform. Default: the label platform has its name."`
 	Types     map[string]map[string]string `json:"types,omitempty" jsonschema_description:"Labels of the nodes of each type. Default: the label type has its name."`
 
-	SLA        string               `json:"sla,omitempty" flag:"sla" jsonschema_description:"What users must get: p95=500ms, or several: p99=2s,errors=0.1%."`
-	At         int                  `json:"at,omitempty" flag:"at" jsonschema:"minimum=1" jsonschema_description:"With an SLA: the number of users for which the cheapest configuration is wanted. Default: the largest that was measured of all."`
-	Prices     map[string]HostPrice `json:"prices,omitempty" jsonschema_description:"What a host of each type costs: {large: {price_per_hour: 0.34, currency: USD}}."`
-	PriceTable string               `json:"price_table,omitempty" flag:"prices" from:"file" jsonschema_description:"The same as a table in CSV, which takes precedence: type, price_per_hour and currency."`
-	SwitchCost *unit.Duration       `json:"switch_cost,omitempty" flag:"switch-cost" jsonschema_description:"What a context switch costs on such nodes: what share of the processors it takes is then among the suspects. Default: as a workload of the kind context_switch has measured it, of this run or another that is given."`
+	SLA        string                 `json:"sla,omitempty" flag:"sla" jsonschema_description:"What users must get: p95=500ms, or several: p99=2s,errors=0.1%."`
+	At         int                    `json:"at,omitempty" flag:"at" jsonschema:"minimum=1" jsonschema_description:"With an SLA: the number of users for which the cheapest configuration is wanted. Default: the largest that was measured of all."`
+	Prices     map[string]prices.Host `json:"prices,omitempty" jsonschema_description:"What a host of each type costs: {large: {price_per_hour: 0.34, currency: USD}}."`
+	PriceTable string                 `json:"price_table,omitempty" flag:"prices" from:"file" jsonschema_description:"The same as a table in CSV, which takes precedence: type, price_per_hour and currency."`
+	SwitchCost *unit.Duration         `json:"switch_cost,omitempty" flag:"switch-cost" jsonschema_description:"What a context switch costs on such nodes: what share of the processors it takes is then among the suspects. Default: as a workload of the kind context_switch has measured it, of this run or another that is given."`
 }
 
 var _ interface {
