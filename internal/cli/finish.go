@@ -15,6 +15,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/control"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -152,9 +153,13 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 	if err != nil {
 		return err
 	}
+	begin := time.Now()
 	answers, err := s.Findings(ctx, string(run.ID), params)
 	if err != nil {
-		return err
+		return fmt.Errorf("analysing run %s (all that it measured is kept): %w", run.ID, err)
+	}
+	if took := time.Since(begin); took > time.Second { // the last stage; mostly too short to see
+		c.say("analysed in %s", num.Seconds(took.Seconds()))
 	}
 	if len(answers) == 0 {
 		return fmt.Errorf("%w: run %s has nothing that a study can report; `scalebench show %s` shows what it did", model.ErrUsage, run.ID, run.ID)
