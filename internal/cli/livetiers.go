@@ -63,8 +63,8 @@ func (v values) lines(stages string) (out []string) {
 	for i, n := range names {
 		if i == maxTiers && len(names) > maxTiers+1 {
 			rest := names[i:]
-			top := slices.MaxFunc(rest, func(a, b string) int { return cmp.Compare(mean(used[a]), mean(used[b])) })
-			return append(out, fmt.Sprintf("  and %d more, at most %s of %s", len(rest), percent(mean(used[top])), printable(top)))
+			top := slices.MaxFunc(rest, func(a, b string) int { return cmp.Compare(average(used[a]), average(used[b])) })
+			return append(out, fmt.Sprintf("  and %d more, at most %s of %s", len(rest), percent(average(used[top])), printable(top)))
 		}
 		name := term.Cut(printable(n), wide)
 		out = append(out, "  "+name+strings.Repeat(" ", wide-term.Width(name))+"  "+tierText(used[n]))
@@ -90,7 +90,7 @@ func (v values) text() string {
 	}
 	used := v.used()
 	for _, n := range slices.Sorted(maps.Keys(used)) {
-		out = append(out, printable(n)+" "+percent(mean(used[n])))
+		out = append(out, printable(n)+" "+percent(average(used[n])))
 	}
 	if len(out) == 0 {
 		return ""
@@ -102,15 +102,15 @@ func (v values) text() string {
 // several the least and the most.
 func tierText(shares []float64) string {
 	const width = 20
-	filled := int(math.Round(width * min(max(mean(shares), 0), 1)))
-	text := fmt.Sprintf("[%s%s] %5s of processor", strings.Repeat("#", filled), strings.Repeat(" ", width-filled), percent(mean(shares)))
+	filled := int(math.Round(width * min(max(average(shares), 0), 1)))
+	text := fmt.Sprintf("[%s%s] %5s of processor", strings.Repeat("#", filled), strings.Repeat(" ", width-filled), percent(average(shares)))
 	if n := len(shares); n > 1 {
 		text += fmt.Sprintf(", %d hosts: %s to %s", n, percent(shares[0]), percent(shares[n-1]))
 	}
 	return text
 }
 
-func mean(all []float64) float64 {
+func average(all []float64) float64 {
 	sum := 0.0
 	for _, x := range all {
 		sum += x
