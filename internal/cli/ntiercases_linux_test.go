@@ -66,10 +66,10 @@ func (c boardCase) sets() []string {
 
 // loads are numbers of users about the knee that the throughput has by the law, with
 // a think time of a second and a tenth of it for a page.
-func (c boardCase) loads(shares ...float64) string {
+func (c boardCase) loads(costs [3]float64, shares ...float64) string {
 	most := c.most
 	if most == 0 {
-		most = c.limit([3]float64{})
+		most = c.limit(costs)
 	}
 	var out []string
 	for _, s := range shares {
@@ -134,8 +134,10 @@ func drawn(rng *rand.Rand) []boardCase {
 	web.work[0], web.cpu[0] = between(8, 12), between(.12, .2)
 	app := base("processor of app", "app", "cpu")
 	app.work[1], app.cpu[1] = between(15, 25), between(.2, .35)
+	// With more connections MariaDB falls back: what an operation costs it grows with
+	// the number that it has at a time.
 	db := base("processor of db", "db", "cpu")
-	db.work[2], db.cpu[2] = between(8, 14), between(.15, .25)
+	db.work[2], db.cpu[2], db.pool = between(8, 14), between(.15, .25), 8
 	link := base("link of db", "db", "link_out")
 	rate := between(.7, 1.2) // Mbit/s
 	link.work[1], link.link, link.most = 6, fmt.Sprintf("%.0fkbit/s", 1000*rate), rate*1e6/8/5.4/1024

@@ -50,7 +50,7 @@ func TestNtierBoard(t *testing.T) {
 	w := newWorld(t)
 	data := needBoard(t, w)
 	c := boardCase{name: "app", work: [3]float64{2, 20, 4}, cpu: [3]float64{.4, .3, .3}, pool: 50, threads: 200, want: "named", names: []tiersResource{{"app", "cpu"}}}
-	f := w.ntier(boardFile, append(c.sets(), data, c.loads(.3, .5, .7, 1.6, 2.3, 3), "trials=1", "workloads.users.run=5s", "workloads.users.ramp_up=1s", "workloads.users.ramp_down=2s")...)
+	f := w.ntier(boardFile, append(c.sets(), data, c.loads([3]float64{}, .3, .5, .7, 1.4, 1.8, 2.2), "trials=1", "workloads.users.run=6s", "workloads.users.ramp_up=2s", "workloads.users.ramp_down=3s")...)
 	logLoads(t, c.name, f)
 	if problem := c.wrong(f); problem != "" {
 		t.Error(problem)
@@ -75,7 +75,7 @@ type truth struct {
 }
 
 // kneeLoads are below and beyond the knee that the law has.
-var kneeLoads = []float64{.35, .5, .7, 1.5, 2, 2.7}
+var kneeLoads = []float64{.35, .5, .7, 1.4, 1.8, 2.2}
 
 // measure measures a system in the shortest form that decides: one trial of six
 // seconds, of which five are analysed at least. Users who think for just a second
@@ -83,8 +83,8 @@ var kneeLoads = []float64{.35, .5, .7, 1.5, 2, 2.7}
 func (p *truth) measure(c boardCase, shares []float64, set ...string) (f tiersFinding, took time.Duration) {
 	p.t.Helper()
 	begin := time.Now()
-	f = p.w.ntier(boardFile, slices.Concat(c.sets(), []string{p.data, c.loads(shares...), "trials=1", "workloads.users.think_distribution=constant",
-		"workloads.users.ramp_up=1s", "workloads.users.run=6s", "workloads.users.ramp_down=1s"}, set)...)
+	f = p.w.ntier(boardFile, slices.Concat(c.sets(), []string{p.data, c.loads(p.costs, shares...), "trials=1", "workloads.users.think_distribution=constant",
+		"workloads.users.ramp_up=2s", "workloads.users.run=6s", "workloads.users.ramp_down=3s"}, set)...)
 	logLoads(p.t, fmt.Sprintf("%s: %+v", c.name, c), f)
 	return f, time.Since(begin)
 }
@@ -125,8 +125,15 @@ func (p *truth) check(c boardCase, shares []float64, set ...string) (right bool)
 	if strings.HasPrefix(c.name, "processor") {
 		limit := c.limit(p.costs)
 		law, off = fmt.Sprintf("%.1f", limit), fmt.Sprintf("%+.1f %%", 100*(peak/limit-1))
-		if math.Abs(peak/limit-1) > .05 {
-			p.t.Errorf("%s: peak %.1f, want %.1f within 5 %%", c.name, peak, limit)
+		// Work of web and application is processor time. That of the database is a
+		// number of steps, which cost more where another processor shares the core: only
+		// that it is not exceeded is known beforehand.
+		most, least := 1.05, .95
+		if c.names[0].Tier == "db" {
+			limit, least = c.limit([3]float64{}), 0
+		}
+		if peak > most*limit || peak < least*limit {
+			p.t.Errorf("%s: peak %.1f, want %.1f within 5 %%, or for the database at most that", c.name, peak, limit)
 		}
 	}
 	p.table.row(c.name, fmt.Sprintf("%.1f", c.work), fmt.Sprintf("%.3f", c.cpu), c.link, f.said(), fmt.Sprintf("%.1f", peak), measured, law, off, took.Round(time.Second))
