@@ -150,9 +150,10 @@ func drawn(rng *rand.Rand) []boardCase {
 	return []boardCase{web, app, db, link, pool, threads}
 }
 
-// alike has two tiers with the same limit, by what pages cost them.
+// alike has two tiers with the same limit, by what pages cost them: those of which the
+// work is time.
 func alike(costs [3]float64) boardCase {
-	return boardCase{name: "app and db alike", work: [3]float64{2, 10, 10 + costs[1] - costs[2]}, cpu: [3]float64{.4, .22, .22}, pool: 100, threads: 300, want: "named", names: []tiersResource{{"app", "cpu"}, {"db", "cpu"}}}
+	return boardCase{name: "web and app alike", work: [3]float64{10 + costs[1] - costs[0], 10, 4}, cpu: [3]float64{.22, .22, .5}, pool: 100, threads: 300, want: "named", names: []tiersResource{{"web", "cpu"}, {"app", "cpu"}}}
 }
 
 // starved has a generator that cannot send what its users ask for.
