@@ -354,7 +354,7 @@ func (g *group) remove() {
 }
 
 // sweepGroups removes the groups that dead tasks have left on this node.
-func sweepGroups() {
+func sweepGroups(self owner) {
 	h, err := ownHierarchy()
 	if err != nil {
 		return
@@ -362,8 +362,8 @@ func sweepGroups() {
 	for _, dir := range h.dirs("") {
 		entries, _ := os.ReadDir(dir) // what cannot be read has none of ours
 		for _, e := range entries {
-			owner, ours := strings.CutPrefix(e.Name(), groupPrefix)
-			if ours && e.IsDir() && e.Name() != procself.AgentGroup && !ownerLives(owner) {
+			name, ours := strings.CutPrefix(e.Name(), groupPrefix)
+			if ours && e.IsDir() && self.left(name) {
 				(&group{h, e.Name()}).remove()
 			}
 		}

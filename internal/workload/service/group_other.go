@@ -30,7 +30,7 @@ func (*group) start(cmd *exec.Cmd) error { return cmd.Start() }
 func (*group) kill()                     {}
 func (*group) remove()                   {}
 
-func sweepGroups() {}
+func sweepGroups(owner) {}
 
 func share(_, _ *os.File) bool { return false }
 

@@ -14,7 +14,6 @@ import (
 	"syscall"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
@@ -23,7 +22,7 @@ import (
 // what a process has left that was killed is found.
 type place struct {
 	volumes map[string]string
-	owner   string // "PID-START" of this process
+	owner   string // this process, as names say it
 
 	mu      sync.Mutex
 	folders []string // of this task, one a volume
@@ -32,51 +31,37 @@ type place struct {
 
 // newPlace removes what dead tasks have left.
 func newPlace(env *workload.Env) (*place, error) {
-	self, err := procself.ReadProcess(os.Getpid())
+	self, err := selfOwner()
 	if err != nil {
-		return nil, fmt.Errorf("identifying this process: %w", err)
+		return nil, err
 	}
 	Sweep(env.Volumes)
-	return &place{volumes: env.Volumes, owner: fmt.Sprintf("%d-%d", self.PID, self.Start)}, nil
-}
-
-// ownerLives reports whether the process that a name begins with lives; true for
-// names of others.
-func ownerLives(name string) bool {
-	f := strings.SplitN(name, "-", 3)
-	if len(f) < 2 {
-		return true
-	}
-	pid, err1 := strconv.Atoi(f[0])
-	start, err2 := strconv.ParseUint(f[1], 10, 64)
-	if err1 != nil || err2 != nil {
-		return true
-	}
-	p, err := procself.ReadProcess(pid)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-		return false
-	}
-	return err != nil || p.Start == start && !p.Zombie
+	return &place{volumes: env.Volumes, owner: self.String()}, nil
 }
 
 // Sweep removes what tasks of this user that were killed have left on this node:
 // control groups with the processes in them, and folders, those on volumes included.
+// What tasks of other machines and PID namespaces have there stays.
 func Sweep(volumes map[string]string) {
-	sweepGroups()
-	sweepFolders(defaultBase())
+	self, err := selfOwner()
+	if err != nil {
+		return
+	}
+	sweepGroups(self)
+	sweepFolders(self, defaultBase())
 	for _, at := range volumes {
-		sweepFolders(onVolume(at))
+		sweepFolders(self, onVolume(at))
 	}
 }
 
 // sweepFolders removes the folders of dead tasks; the next one tries again.
-func sweepFolders(base string) {
+func sweepFolders(self owner, base string) {
 	if checkOwn(base) != nil {
 		return
 	}
 	entries, _ := os.ReadDir(base) // what cannot be read has none of ours
 	for _, e := range entries {
-		if !ownerLives(e.Name()) {
+		if self.left(e.Name()) {
 			_ = os.RemoveAll(filepath.Join(base, e.Name()))
 		}
 	}
@@ -85,9 +70,12 @@ func sweepFolders(base string) {
 
 // defaultBase holds the folders that are on no volume: below /var/tmp programs that
 // run as other users come to them, too.
-func defaultBase() string { return fmt.Sprintf("/var/tmp/scalebench-services-%d", os.Geteuid()) }
+func defaultBase() string { return onVolume("/var/tmp") }
 
-func onVolume(path string) string { return filepath.Join(path, "scalebench-services") }
+// onVolume is the common folder of this user's tasks.
+func onVolume(path string) string {
+	return filepath.Join(path, fmt.Sprintf("scalebench-services-%d", os.Geteuid()))
+}
 
 // folder makes the folder of a service.
 func (p *place) folder(service, volume string) (string, error) {

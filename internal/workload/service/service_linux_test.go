@@ -392,7 +392,12 @@ func TestSweep(t *testing.T) {
 	if err := dead.Run(); err != nil {
 		t.Fatal(err)
 	}
-	owner := fmt.Sprintf("%d-1", dead.Process.Pid)
+	self, err := selfOwner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self.PID, self.Start = dead.Process.Pid, 1
+	owner := self.String()
 	g, err := newGroup(owner + "-db")
 	if err != nil {
 		t.Fatal(err)
