@@ -191,13 +191,18 @@ func (p *Params) render(r *running) (map[string][]byte, error) {
 	return out, nil
 }
 
-// writeFiles puts files into a folder. One that was there keeps its mode.
+// writeFiles puts files into a folder. One that was there keeps its mode. A link that
+// leads out of the folder is not followed.
 func writeFiles(dir string, files map[string][]byte) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // a folder
 	for name, content := range files {
-		to := filepath.Join(dir, name)
-		err := os.MkdirAll(filepath.Dir(to), 0o755)
+		err := root.MkdirAll(filepath.Dir(name), 0o755)
 		if err == nil {
-			err = os.WriteFile(to, content, 0o644)
+			err = root.WriteFile(name, content, 0o644)
 		}
 		if err != nil {
 			return fmt.Errorf("making %s: %w", name, err)
