@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/workloadtest"
@@ -248,6 +249,81 @@ func TestIgnoresTheEnd(t *testing.T) {
 		t.Errorf("stages %s, want that it was killed", got)
 	}
 	x.checkNothing(t, x.running[0].dir)
+}
+
+// slowWatch takes a while to stop.
+type slowWatch struct{ watched Watched }
+
+const watchStop = 300 * time.Millisecond
+
+func (*slowWatch) Start(context.Context) {}
+func (*slowWatch) Stop()                 { <-time.After(watchStop) }
+func (*slowWatch) Used() (float64, bool) { return 0, false }
+func (*slowWatch) Failures() []string    { return nil }
+func (*slowWatch) Notes() []string       { return nil }
+func (w *slowWatch) Series(time.Time) []model.HostSeries {
+	return []model.HostSeries{{Metric: w.watched.Service + ":seen"}}
+}
+
+// TestCalledOff: of a task that is called off, and then has three seconds, each
+// service's recordings and files are there, however many do not end when they are told.
+func TestCalledOff(t *testing.T) {
+	var all []Instance
+	for i := range 6 {
+		all = append(all, Instance{Name: fmt.Sprintf("s%d", i), Command: "trap '' TERM; touch up x.log; while :; do sleep 0.1; done", Settings: Settings{Keep: []string{"*.log"}}})
+	}
+	x := newTask(t, all...)
+	x.watcher = func(w Watched) Watch { return &slowWatch{w} }
+	for i := range x.Services {
+		x.Services[i].Own.Command = "test -e $SCALEBENCH_DIR/up"
+	}
+	x.prepare(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	began := time.Now()
+	if err := x.Run(ctx, x.env); err == nil {
+		t.Error("Run succeeds")
+	}
+	if took := time.Since(began); took > 5*quickStop {
+		t.Errorf("it took %v to end 6 services, want them to end at once", took)
+	}
+	if len(x.Recordings) != len(all) {
+		t.Errorf("%d recordings, want %d", len(x.Recordings), len(all))
+	}
+	if kept, err := os.ReadDir(x.env.Keep); err != nil || len(kept) != len(all) {
+		t.Errorf("kept %v, %v; want %d files", kept, err, len(all))
+	}
+	x.checkNothing(t, x.running[0].dir)
+}
+
+// TestLeaderEnds: what a service that has ended left in its group ends with it, and no
+// signal is sent to the group's number after that.
+func TestLeaderEnds(t *testing.T) {
+	x := newTask(t, Instance{Name: "db", Command: "sleep 300 & touch up; until [ -e go ]; do sleep 0.02; done"})
+	x.Services[0].Own.Command = "test -e $SCALEBENCH_DIR/up"
+	x.prepare(t)
+	r := x.running[0]
+	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-r.dead
+	for _, pid := range inGroup(t, r.cmd.Process.Pid) {
+		if procself.AwaitEnd(pid, killTime); alive(pid) {
+			t.Errorf("%d is left in its group", pid)
+		}
+	}
+	// The number is another group's now.
+	other := exec.CommandContext(t.Context(), "sleep", "300")
+	other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.cmd.Process.Pid = other.Process.Pid
+	r.signal(syscall.SIGKILL)
+	if !alive(other.Process.Pid) {
+		t.Error("another group got the signal")
+	}
+	_, _ = other.Process.Kill(), other.Wait()
 }
 
 // TestDiskFull: a reset that does not fit says so, and leaves nothing.
