@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
@@ -22,7 +24,8 @@ import (
 // what a process has left that was killed is found.
 type place struct {
 	volumes map[string]string
-	owner   string // this process, as names say it
+	owner   string    // this process, as names say it
+	tell    io.Writer // takes what stays though the task ends
 
 	mu      sync.Mutex
 	folders []string // of this task, one a volume
@@ -36,7 +39,7 @@ func newPlace(env *workload.Env) (*place, error) {
 		return nil, err
 	}
 	Sweep(env.Volumes)
-	return &place{volumes: env.Volumes, owner: self.String()}, nil
+	return &place{volumes: env.Volumes, owner: self.String(), tell: env.Stderr}, nil
 }
 
 // Sweep removes what tasks of this user that were killed have left on this node:
@@ -62,10 +65,29 @@ func sweepFolders(self owner, base string) {
 	entries, _ := os.ReadDir(base) // what cannot be read has none of ours
 	for _, e := range entries {
 		if self.left(e.Name()) {
-			_ = os.RemoveAll(filepath.Join(base, e.Name()))
+			_ = removeFolder(filepath.Join(base, e.Name()))
 		}
 	}
 	_ = os.Remove(base) // others may be in it
+}
+
+// removeFolder removes a folder unless something is mounted in it: that is not the
+// task's own, and must not be emptied.
+func removeFolder(dir string) error {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	for m := range procself.Mounts(string(mounts)) {
+		if rel, err := filepath.Rel(real, m.Point); err == nil && filepath.IsLocal(rel) {
+			return fmt.Errorf("the service's folder %s stays, because %s is mounted in it: unmount that; what starts next on this node then removes the folder", dir, m.Point)
+		}
+	}
+	return os.RemoveAll(dir)
 }
 
 // defaultBase holds the folders that are on no volume: below /var/tmp programs that
@@ -149,7 +171,9 @@ func (p *place) remove() {
 		g.remove()
 	}
 	for _, dir := range p.folders {
-		_ = os.RemoveAll(dir) // the next task tries again
+		if err := removeFolder(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			_, _ = fmt.Fprintln(p.tell, err) // the next task tries again
+		}
 		_ = os.Remove(filepath.Dir(dir))
 	}
 	p.groups, p.folders = nil, nil

@@ -2,10 +2,14 @@ package service
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
 // loadedFolder is a folder with the file d/f, and a link.
@@ -75,4 +79,28 @@ func TestWriteFilesInside(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "a", "b", "c")); string(text) != "new" {
 		t.Errorf("a/b/c is %q, %v", text, err)
 	}
+}
+
+// TestMountStays: what a service has mounted in its folder is not emptied with it.
+func TestMountStays(t *testing.T) {
+	x := newTask(t, Instance{Name: "db", Command: "exec sleep 60"})
+	x.prepare(t)
+	outside, at := loadedFolder(t, "", ""), filepath.Join(x.running[0].dir, "m")
+	if err := errors.Join(os.Mkdir(at, 0o755), syscall.Mount(outside, at, "", syscall.MS_BIND, "")); err != nil {
+		workloadtest.Need(t, fmt.Errorf("mounting a folder: %w", err))
+	}
+	x.end(x.env, true)
+	if text, err := os.ReadFile(filepath.Join(outside, "d", "f")); string(text) != "loaded" {
+		t.Errorf("what was mounted is %q, %v", text, err)
+	}
+	if !strings.Contains(x.out.String(), at+" is mounted in it") {
+		t.Errorf("stderr is %q, want the mount", x.out.String())
+	}
+	if err := syscall.Unmount(at, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := removeFolder(filepath.Dir(x.running[0].dir)); err != nil {
+		t.Error(err)
+	}
+	x.checkNothing(t, x.running[0].dir)
 }
