@@ -30,6 +30,15 @@ type place struct {
 	mu      sync.Mutex
 	folders []string // of this task, one a volume
 	groups  []*group
+	kept    int // files, of all services
+}
+
+// mayKeep reports whether the task may keep one file more, and counts it.
+func (p *place) mayKeep() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept++
+	return p.kept <= model.MaxKept
 }
 
 // newPlace removes what dead tasks have left.

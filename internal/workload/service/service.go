@@ -301,7 +301,7 @@ func (p *Params) end(env *workload.Env, quick bool) {
 func (r *running) end(env *workload.Env, patience, killing time.Duration) {
 	_ = r.stage("stop", func() (string, error) { return r.stop(patience, killing), nil })
 	if len(r.Keep) > 0 {
-		_ = r.stage("collect", func() (string, error) { return r.collect(env.Keep) })
+		_ = r.stage("collect", func() (string, error) { return r.collect(env) })
 	}
 }
 

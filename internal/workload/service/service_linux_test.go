@@ -46,7 +46,7 @@ func newTask(t *testing.T, services ...Instance) *task {
 		x.Ports[s.Name] = s.Port
 	}
 	x.env = &workload.Env{
-		Self: model.Host{Address: "127.0.0.1"}, Dir: t.TempDir(), Keep: filepath.Join(t.TempDir(), "keep"), Over: x.over,
+		Self: model.Host{Address: "127.0.0.1"}, Dir: t.TempDir(), Keep: filepath.Join(t.TempDir(), "keep"), KeepLimit: 1 << 10, Over: x.over,
 		Environ: append(os.Environ(), "SCALEBENCH_TASK=test"), Stdout: &x.out, Stderr: &x.out, Report: &x.Record,
 	}
 	t.Cleanup(func() {
@@ -416,6 +416,27 @@ func TestLimits(t *testing.T) {
 	}
 	if !slices.Contains(x.Stages, "spin:limit done: cpu 0.4 cores") {
 		t.Errorf("stages %q, want the change of the limit", x.Stages)
+	}
+}
+
+// TestKeepBounded: no more is copied than is kept with the result, and what is not
+// is named.
+func TestKeepBounded(t *testing.T) {
+	x := newTask(t, Instance{Name: "db", Command: "i=10; while [ $i -lt 80 ]; do : > $i.log; i=$((i+1)); done; head -c 5000 /dev/zero > a.big; mkdir a; : > a-big; : > a/big; touch up; exec sleep 60",
+		Settings: Settings{Keep: []string{"a.big", "a-big", "a/big", "a-*", "*.log"}}})
+	x.Services[0].Own.Command = "test -e $SCALEBENCH_DIR/up"
+	x.prepare(t)
+	x.end(x.env, true)
+	kept, err := os.ReadDir(x.env.Keep)
+	if err != nil || len(kept) != model.MaxKept {
+		t.Errorf("%d files are kept, %v; want %d", len(kept), err, model.MaxKept)
+	}
+	if info, err := os.Stat(filepath.Join(x.env.Keep, "db-0-a.big")); err != nil || info.Size() != x.env.KeepLimit+1 {
+		t.Errorf("a.big is %v, %v; want it cut", info, err)
+	}
+	want := "db:collect done: cut to 1.00 KiB (output.artifact): a.big; left out, because a task keeps at most 64 files, each of another name: a/big, 72.log, 73.log"
+	if got := x.Stages[len(x.Stages)-1]; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
