@@ -121,10 +121,9 @@ func New(cfg Config) (*Agent, error) {
 // after a clean leave.
 func (a *Agent) Run(ctx context.Context) error {
 	defer a.journal.close() //nolint:errcheck // every line was synced
-	if err := a.endUnfinished(); err != nil {
-		return err
+	if err := a.endUnfinished(ctx); err != nil {
+		return leftOr(ctx, err)
 	}
-	a.sweep(a.cfg.Workloads.Names()...)
 	link, err := queue.DialAgent(ctx, a.cfg.Server, a.cfg.Key, a.cfg.Node.ID, a.cfg.Dial)
 	if err != nil {
 		return fmt.Errorf("connecting to the server: %w", err)

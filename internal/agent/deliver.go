@@ -19,6 +19,9 @@ import (
 // errNotStored: the server answered, but could not store the result now.
 var errNotStored = errors.New("the server cannot store the result now")
 
+// errUnreadable: what a task has left cannot be read from the disk.
+var errUnreadable = errors.New("reading what the task has left")
+
 // deliver hands an ended attempt to the server until it is stored or not
 // wanted any more. When ctx ends it makes one last, short try: what is not
 // delivered stays in the journal for the next start.
@@ -52,6 +55,9 @@ func (a *Agent) deliver(ctx context.Context, e entry) error {
 func (a *Agent) deliverOnce(ctx context.Context, e entry, sent map[string]int64) (dropped bool, err error) {
 	for _, name := range slices.Sorted(maps.Keys(e.Artifacts)) {
 		switch err := a.sendArtifact(ctx, e, name, sent); {
+		case errors.Is(err, errUnreadable):
+			a.log.Warn("an artifact is cut", "artifact", name, "attempt", e.Attempt, "kept", sent[name], "err", err)
+			cutArtifact(e.Result, name, sent[name])
 		case errors.Is(err, model.ErrQuota), errors.Is(err, model.ErrStale), errors.Is(err, model.ErrNotFound):
 			cutArtifact(e.Result, name, sent[name]) // whether the result is wanted is for its reply to say
 		case err != nil:
@@ -86,17 +92,16 @@ func cutArtifact(r *model.Result, name string, kept int64) {
 	}
 }
 
-// sendArtifact sends a kept file in chunks. A file that has vanished is not a
-// reason to hold the result back.
+// sendArtifact sends a kept file in chunks. One that cannot be read, or has
+// vanished, is no reason to hold the result back: errUnreadable.
 func (a *Agent) sendArtifact(ctx context.Context, e entry, name string, sent map[string]int64) error {
 	f, err := os.Open(e.Artifacts[name])
 	if err != nil {
-		a.log.Warn("an artifact is missing", "artifact", name, "err", err)
-		return nil
+		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	defer f.Close() //nolint:errcheck // read only
 	if _, err := f.Seek(sent[name], io.SeekStart); err != nil {
-		return fmt.Errorf("reading artifact %s: %w", name, err)
+		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	buf := make([]byte, wire.MaxChunk)
 	for {
@@ -112,7 +117,7 @@ func (a *Agent) sendArtifact(ctx context.Context, e entry, name string, sent map
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("reading artifact %s: %w", name, err)
+			return fmt.Errorf("%w: %w", errUnreadable, err)
 		}
 	}
 }
@@ -137,30 +142,21 @@ func (a *Agent) deliverPending(ctx context.Context) error {
 // endUnfinished turns the attempts that an earlier agent left in the middle
 // into results: they are lost, and whatever of them still runs is killed, for
 // it would disturb what is measured next.
-func (a *Agent) endUnfinished() error {
+func (a *Agent) endUnfinished(ctx context.Context) error {
 	entries, _, err := a.journal.pending()
 	if err != nil {
 		return err
 	}
+	entries = slices.DeleteFunc(entries, func(e entry) bool { return e.Result != nil })
 	for _, e := range entries {
-		if e.Result != nil {
-			continue
-		}
 		if e.Group > 0 {
 			if err := runner.KillLeftover(e.Group, e.Ticks); err != nil {
 				return fmt.Errorf("killing the rest of %s: %w", e.Attempt, err)
 			}
 		}
-		e.Result = &model.Result{
-			Run: e.Run, Step: e.Step, Task: e.Attempt.Task, Attempt: e.Attempt.Attempt, Node: e.Node,
-			Outcome: model.OutcomeLost,
-			Error:   "the agent ended during the task",
-		}
-		if err := a.journal.put(e); err != nil {
-			return err
-		}
 	}
-	// No task is running yet, so that all that is there was left by killed ones.
+	// No task is running yet, so that all that is there was left by killed ones. It
+	// goes before anything is written: it may be what has filled the disk.
 	scratch := filepath.Join(a.cfg.StateDir, scratchDir)
 	left, err := os.ReadDir(scratch)
 	if err != nil {
@@ -169,6 +165,17 @@ func (a *Agent) endUnfinished() error {
 	for _, dir := range left {
 		if err := os.RemoveAll(filepath.Join(scratch, dir.Name())); err != nil {
 			return fmt.Errorf("removing a killed task's scratch directory: %w", err)
+		}
+	}
+	a.sweep(a.cfg.Workloads.Names()...)
+	for _, e := range entries {
+		e.Result = &model.Result{
+			Run: e.Run, Step: e.Step, Task: e.Attempt.Task, Attempt: e.Attempt.Attempt, Node: e.Node,
+			Outcome: model.OutcomeLost,
+			Error:   "the agent ended during the task",
+		}
+		if err := a.whenRoom(ctx, func() error { return a.journal.put(e) }); err != nil {
+			return err
 		}
 	}
 	return nil

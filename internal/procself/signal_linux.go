@@ -47,3 +47,14 @@ func AwaitEnd(pid int, limit time.Duration) {
 	}
 	_, _ = unix.Poll(fds, int(limit.Milliseconds())) // without a descriptor it only waits
 }
+
+// AwaitExit returns when a child has ended. It leaves the zombie, so that its id, and
+// that of its process group, stay taken until Wait.
+func AwaitExit(pid int) error {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}

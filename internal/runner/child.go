@@ -75,7 +75,7 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	c.env = &workload.Env{
 		Node: c.setup.Node, Self: c.setup.Self, Peers: c.setup.Peers, Clients: c.setup.Clients,
 		Role: spec.Role, Part: spec.Part, Parts: max(spec.Parts, 1), Offer: spec.Offer,
-		Volumes: c.setup.Volumes, Dir: c.setup.Dir, Keep: c.setup.Keep, Over: c.over, Environ: append(os.Environ(), c.descendants.cookie),
+		Volumes: c.setup.Volumes, Dir: c.setup.Dir, Keep: c.setup.Keep, KeepLimit: spec.ArtifactLimit, Over: c.over, Environ: append(os.Environ(), c.descendants.cookie),
 		Stdout: stdout, Stderr: stderr, Report: c.reporter,
 	}
 	return c.execute(ctx, reg, begin)

@@ -139,14 +139,7 @@ func KillLeftover(pgid int, startTicks uint64) error {
 
 // awaitExit returns when the child has ended. It leaves the zombie, so that
 // its id stays taken until its descendants are killed.
-func awaitExit(cmd *exec.Cmd) {
-	for {
-		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			return
-		}
-	}
-}
+func awaitExit(cmd *exec.Cmd) { _ = procself.AwaitExit(cmd.Process.Pid) }
 
 // adoptOrphans makes orphans of the workload children of this process, so that
 // the walk down the tree finds them, and this tree the first victim when

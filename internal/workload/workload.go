@@ -145,8 +145,10 @@ type Env struct {
 	// Dir is an empty directory of the task's own, removed after it.
 	Dir string
 	// Keep is a folder that is not there: what the task makes it with, and puts
-	// in, is kept with the result (model.CanKeep).
-	Keep string
+	// in, is kept with the result (model.CanKeep): at most model.MaxKept files, and
+	// KeepLimit bytes of each; 0: none is.
+	Keep      string
+	KeepLimit int64
 	// Over is closed when no task of the step measures any more: those that serve
 	// it may end.
 	Over <-chan struct{}

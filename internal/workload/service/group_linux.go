@@ -310,27 +310,55 @@ func onThread(f func() error) error {
 	return <-done
 }
 
-// kill kills what is in the group until nothing is.
-func (g *group) kill() {
-	deadline := time.Now().Add(killTime)
-	for _, dir := range g.Dirs() {
-		for in := pids(filepath.Join(dir, "cgroup.procs")); len(in) > 0 && time.Now().Before(deadline); in = pids(filepath.Join(dir, "cgroup.procs")) {
-			for _, pid := range in {
-				if pid != os.Getpid() {
-					_ = procself.SignalIf(pid, unix.SIGKILL, func() bool { return slices.Contains(pids(filepath.Join(dir, "cgroup.procs")), pid) })
-				}
+// awaitExit returns when a child has ended; its id stays taken until Wait.
+func awaitExit(pid int) error { return procself.AwaitExit(pid) }
+
+// tree are the folders of the group and of those that the service made below it,
+// children first.
+func (g *group) tree() (all []string) {
+	for _, top := range g.Dirs() {
+		// What cannot be read is not there any more.
+		_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				all = append(all, path)
 			}
-			procself.AwaitEnd(in[0], 20*time.Millisecond)
-			if !slices.ContainsFunc(in, alive) {
-				break // zombies, which their parent has to wait for
-			}
+			return nil
+		})
+	}
+	slices.Reverse(all) // a parent comes before its children
+	return all
+}
+
+// kill kills what is in the group, and in those below it, until nothing is. With
+// version 2 the kernel kills all of it at once (Linux 5.14, cgroup.kill), also what is
+// being started; a service's group never has this process in it.
+func (g *group) kill(until time.Time) {
+	if g != nil && g.v2 != "" {
+		_ = writeGroup(g.file("", "", "cgroup.kill"), "1") // without it, one by one
+	}
+	for _, dir := range g.tree() {
+		killIn(filepath.Join(dir, "cgroup.procs"), until)
+	}
+}
+
+// killIn kills what is in one group. What another PID namespace has put there has
+// the id 0 here.
+func killIn(procs string, until time.Time) {
+	for time.Now().Before(until) {
+		in := slices.DeleteFunc(pids(procs), func(pid int) bool { return pid < 2 || pid == os.Getpid() || !alive(pid) })
+		if len(in) == 0 {
+			return // or only zombies are, which their parent has to wait for
 		}
+		for _, pid := range in {
+			_ = procself.SignalIf(pid, unix.SIGKILL, func() bool { return slices.Contains(pids(procs), pid) })
+		}
+		procself.AwaitEnd(in[0], 20*time.Millisecond)
 	}
 }
 
 func alive(pid int) bool {
 	p, err := procself.ReadProcess(pid)
-	return err == nil && !p.Zombie && pid != os.Getpid()
+	return err == nil && !p.Zombie
 }
 
 // remove removes the group, with the processes in it. A group that was just left
@@ -339,9 +367,9 @@ func (g *group) remove() {
 	if g == nil {
 		return
 	}
-	g.kill()
 	deadline := time.Now().Add(killTime)
-	for _, dir := range g.Dirs() {
+	g.kill(deadline)
+	for _, dir := range g.tree() {
 		for {
 			err := os.Remove(dir)
 			if err == nil || !errors.Is(err, unix.EBUSY) || time.Now().After(deadline) {
@@ -354,7 +382,7 @@ func (g *group) remove() {
 }
 
 // sweepGroups removes the groups that dead tasks have left on this node.
-func sweepGroups() {
+func sweepGroups(self owner) {
 	h, err := ownHierarchy()
 	if err != nil {
 		return
@@ -362,8 +390,8 @@ func sweepGroups() {
 	for _, dir := range h.dirs("") {
 		entries, _ := os.ReadDir(dir) // what cannot be read has none of ours
 		for _, e := range entries {
-			owner, ours := strings.CutPrefix(e.Name(), groupPrefix)
-			if ours && e.IsDir() && e.Name() != procself.AgentGroup && !ownerLives(owner) {
+			name, ours := strings.CutPrefix(e.Name(), groupPrefix)
+			if ours && e.IsDir() && self.left(name) {
 				(&group{h, e.Name()}).remove()
 			}
 		}

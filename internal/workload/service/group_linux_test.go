@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,5 +88,51 @@ func TestPassOnLacking(t *testing.T) {
 	err := hierarchy{v2: dir}.passOn("+nothing")
 	if err == nil || !strings.Contains(err.Error(), "cgroup.subtree_control") {
 		t.Errorf("passOn = %v, want the controller refused", err)
+	}
+}
+
+// TestRemoveTree: groups that a service made below its own go with it, and what is in
+// them.
+func TestRemoveTree(t *testing.T) {
+	needGroups(t)
+	g, err := newGroup("test-tree-" + strconv.Itoa(os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.remove()
+	removeTree(t, g)
+}
+
+// TestRemoveTreeUnified is the same with version 2 where both are mounted.
+func TestRemoveTreeUnified(t *testing.T) {
+	dir, _ := unified(t)
+	g := &group{hierarchy{v2: dir}, groupPrefix + "tree"}
+	if err := os.Mkdir(g.Dirs()[0], 0o755); err != nil {
+		t.Fatal(err)
+	}
+	removeTree(t, g)
+}
+
+func removeTree(t *testing.T, g *group) {
+	t.Helper()
+	deep := exec.CommandContext(t.Context(), "sleep", "300")
+	if err := deep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range g.Dirs() {
+		below := filepath.Join(dir, "a", "b")
+		if err := errors.Join(os.MkdirAll(below, 0o755), writeGroup(filepath.Join(below, "cgroup.procs"), strconv.Itoa(deep.Process.Pid))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	go func() { _ = deep.Wait() }() // it is killed
+	g.remove()
+	for _, dir := range g.Dirs() {
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%s is left", dir)
+		}
+	}
+	if alive(deep.Process.Pid) {
+		t.Errorf("process %d below the group lives", deep.Process.Pid)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"time"
 )
 
 // Only Linux has control groups: elsewhere services have no limits.
@@ -27,10 +28,12 @@ func (*group) setCPU(float64) error      { return nil }
 func (*group) setMemory(int64) error     { return nil }
 func (*group) oomKills() int             { return 0 }
 func (*group) start(cmd *exec.Cmd) error { return cmd.Start() }
-func (*group) kill()                     {}
+func (*group) kill(time.Time)            {}
 func (*group) remove()                   {}
 
-func sweepGroups() {}
+func sweepGroups(owner) {}
+
+func awaitExit(int) error { return errors.ErrUnsupported }
 
 func share(_, _ *os.File) bool { return false }
 

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // lastLines passes on what a service prints, each line with the name of the
@@ -56,14 +58,17 @@ func (l *lastLines) text() string {
 }
 
 // collect copies the files that are to be kept, named after the service and
-// their path. It says what is missing; nothing of it fails the task.
-func (r *running) collect(keep string) (note string, err error) {
-	if err := os.MkdirAll(keep, 0o700); err != nil {
+// their path. It says what is missing, cut or left out; nothing of it fails the task.
+func (r *running) collect(env *workload.Env) (note string, err error) {
+	if env.KeepLimit <= 0 {
+		return "no file is kept: output.artifact is 0", nil
+	}
+	if err := os.MkdirAll(env.Keep, 0o700); err != nil {
 		return "", err
 	}
-	var missing []string
+	var missing, cut, left []string
 	var errs []error
-	names := make(map[string]bool)
+	from := make(map[string]string) // by name
 	for _, pattern := range r.Keep {
 		files, _ := filepath.Glob(filepath.Join(r.dir, r.fill(pattern)))
 		files = slices.DeleteFunc(files, func(f string) bool { info, err := os.Stat(f); return err != nil || !info.Mode().IsRegular() })
@@ -73,16 +78,59 @@ func (r *running) collect(keep string) (note string, err error) {
 		for _, f := range files {
 			rel, _ := filepath.Rel(r.dir, f) // it was found below it
 			name := keptName(fmt.Sprintf("%s-%d", r.Name, r.Index), rel)
-			if !names[name] && len(names) < model.MaxKept {
-				names[name] = true
-				errs = append(errs, copyFile(f, filepath.Join(keep, name)))
+			switch was := from[name]; {
+			case was == f: // two patterns have it
+			case was != "" || !r.place.mayKeep():
+				left = append(left, rel)
+			default:
+				from[name] = f
+				longer, err := copyHead(f, filepath.Join(env.Keep, name), env.KeepLimit)
+				errs = append(errs, err)
+				if longer {
+					cut = append(cut, rel)
+				}
 			}
 		}
 	}
-	if len(missing) > 0 {
-		note = "no file is " + strings.Join(missing, ", ")
+	var notes []string
+	for _, n := range []struct {
+		text  string
+		files []string
+	}{
+		{"no file is ", missing},
+		{fmt.Sprintf("cut to %s (output.artifact): ", num.Bytes(env.KeepLimit)), cut},
+		{fmt.Sprintf("left out, because a task keeps at most %d files, each of another name: ", model.MaxKept), left},
+	} {
+		if len(n.files) > 0 {
+			notes = append(notes, n.text+someOf(n.files))
+		}
 	}
-	return note, errors.Join(errs...)
+	return strings.Join(notes, "; "), errors.Join(errs...)
+}
+
+// someOf names the first of many.
+func someOf(files []string) string {
+	const most = 10
+	if len(files) <= most {
+		return strings.Join(files, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(files[:most], ", "), len(files)-most)
+}
+
+// copyHead copies the beginning of a file, one byte more than the limit where it is
+// longer: by that the runner sees that it was cut.
+func copyHead(from, to string, limit int64) (longer bool, err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return false, err
+	}
+	defer in.Close() //nolint:errcheck // read only
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return false, err
+	}
+	n, err := io.Copy(out, io.LimitReader(in, limit+1))
+	return n > limit, errors.Join(err, out.Close())
 }
 
 // keptName is the name of an artifact.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,71 +24,89 @@ import (
 // what a process has left that was killed is found.
 type place struct {
 	volumes map[string]string
-	owner   string // "PID-START" of this process
+	owner   string    // this process, as names say it
+	tell    io.Writer // takes what stays though the task ends
 
 	mu      sync.Mutex
 	folders []string // of this task, one a volume
 	groups  []*group
+	kept    int // files, of all services
+}
+
+// mayKeep reports whether the task may keep one file more, and counts it.
+func (p *place) mayKeep() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept++
+	return p.kept <= model.MaxKept
 }
 
 // newPlace removes what dead tasks have left.
 func newPlace(env *workload.Env) (*place, error) {
-	self, err := procself.ReadProcess(os.Getpid())
+	self, err := selfOwner()
 	if err != nil {
-		return nil, fmt.Errorf("identifying this process: %w", err)
+		return nil, err
 	}
 	Sweep(env.Volumes)
-	return &place{volumes: env.Volumes, owner: fmt.Sprintf("%d-%d", self.PID, self.Start)}, nil
-}
-
-// ownerLives reports whether the process that a name begins with lives; true for
-// names of others.
-func ownerLives(name string) bool {
-	f := strings.SplitN(name, "-", 3)
-	if len(f) < 2 {
-		return true
-	}
-	pid, err1 := strconv.Atoi(f[0])
-	start, err2 := strconv.ParseUint(f[1], 10, 64)
-	if err1 != nil || err2 != nil {
-		return true
-	}
-	p, err := procself.ReadProcess(pid)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-		return false
-	}
-	return err != nil || p.Start == start && !p.Zombie
+	return &place{volumes: env.Volumes, owner: self.String(), tell: env.Stderr}, nil
 }
 
 // Sweep removes what tasks of this user that were killed have left on this node:
 // control groups with the processes in them, and folders, those on volumes included.
+// What tasks of other machines and PID namespaces have there stays.
 func Sweep(volumes map[string]string) {
-	sweepGroups()
-	sweepFolders(defaultBase())
+	self, err := selfOwner()
+	if err != nil {
+		return
+	}
+	sweepGroups(self)
+	sweepFolders(self, defaultBase())
 	for _, at := range volumes {
-		sweepFolders(onVolume(at))
+		sweepFolders(self, onVolume(at))
 	}
 }
 
 // sweepFolders removes the folders of dead tasks; the next one tries again.
-func sweepFolders(base string) {
+func sweepFolders(self owner, base string) {
 	if checkOwn(base) != nil {
 		return
 	}
 	entries, _ := os.ReadDir(base) // what cannot be read has none of ours
 	for _, e := range entries {
-		if !ownerLives(e.Name()) {
-			_ = os.RemoveAll(filepath.Join(base, e.Name()))
+		if self.left(e.Name()) {
+			_ = removeFolder(filepath.Join(base, e.Name()))
 		}
 	}
 	_ = os.Remove(base) // others may be in it
 }
 
+// removeFolder removes a folder unless something is mounted in it: that is not the
+// task's own, and must not be emptied.
+func removeFolder(dir string) error {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	for m := range procself.Mounts(string(mounts)) {
+		if rel, err := filepath.Rel(real, m.Point); err == nil && filepath.IsLocal(rel) {
+			return fmt.Errorf("the service's folder %s stays, because %s is mounted in it: unmount that; what starts next on this node then removes the folder", dir, m.Point)
+		}
+	}
+	return os.RemoveAll(dir)
+}
+
 // defaultBase holds the folders that are on no volume: below /var/tmp programs that
 // run as other users come to them, too.
-func defaultBase() string { return fmt.Sprintf("/var/tmp/scalebench-services-%d", os.Geteuid()) }
+func defaultBase() string { return onVolume("/var/tmp") }
 
-func onVolume(path string) string { return filepath.Join(path, "scalebench-services") }
+// onVolume is the common folder of this user's tasks.
+func onVolume(path string) string {
+	return filepath.Join(path, fmt.Sprintf("scalebench-services-%d", os.Geteuid()))
+}
 
 // folder makes the folder of a service.
 func (p *place) folder(service, volume string) (string, error) {
@@ -161,7 +180,9 @@ func (p *place) remove() {
 		g.remove()
 	}
 	for _, dir := range p.folders {
-		_ = os.RemoveAll(dir) // the next task tries again
+		if err := removeFolder(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			_, _ = fmt.Fprintln(p.tell, err) // the next task tries again
+		}
 		_ = os.Remove(filepath.Dir(dir))
 	}
 	p.groups, p.folders = nil, nil
@@ -203,13 +224,18 @@ func (p *Params) render(r *running) (map[string][]byte, error) {
 	return out, nil
 }
 
-// writeFiles puts files into a folder. One that was there keeps its mode.
+// writeFiles puts files into a folder. One that was there keeps its mode. A link that
+// leads out of the folder is not followed.
 func writeFiles(dir string, files map[string][]byte) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // a folder
 	for name, content := range files {
-		to := filepath.Join(dir, name)
-		err := os.MkdirAll(filepath.Dir(to), 0o755)
+		err := root.MkdirAll(filepath.Dir(name), 0o755)
 		if err == nil {
-			err = os.WriteFile(to, content, 0o644)
+			err = root.WriteFile(name, content, 0o644)
 		}
 		if err != nil {
 			return fmt.Errorf("making %s: %w", name, err)

@@ -31,7 +31,9 @@ func (r *running) reset(ctx context.Context) error {
 	case !info.IsDir():
 		return fmt.Errorf("reset: %s is not a folder", from)
 	}
-	err = copyTree(ctx, from, to)
+	if from, err = r.original(from); err == nil {
+		err = copyTree(ctx, from, to)
+	}
 	if err == nil {
 		err = syncAll(to)
 	}
@@ -43,14 +45,36 @@ func (r *running) reset(ctx context.Context) error {
 	return err
 }
 
+// original is the loaded folder itself where the path leads through links. The copy
+// must not be in it: it would never end.
+func (r *running) original(from string) (string, error) {
+	from, err1 := filepath.EvalSymlinks(from)
+	dir, err2 := filepath.EvalSymlinks(r.dir)
+	rel, err3 := filepath.Rel(from, dir)
+	if err := errors.Join(err1, err2); err != nil {
+		return "", fmt.Errorf("reset: %w", err)
+	}
+	if err3 == nil && filepath.IsLocal(rel) {
+		return "", fmt.Errorf("reset: %s contains the service's own folder %s: name the folder of the loaded data alone", from, dir)
+	}
+	return from, nil
+}
+
 // copyTree copies a folder with owners, modes, times and symbolic links. Where
-// the file system can share blocks, it does.
+// the file system can share blocks, it does. Links that leave the folder are
+// refused: through the copy the service would write into the original, or into what
+// all steps share.
 func copyTree(ctx context.Context, from, to string) error {
+	inside, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer inside.Close() //nolint:errcheck // only looked at
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
 	var folders []func() error // their times and modes, which what is put in changes
-	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -63,6 +87,9 @@ func copyTree(ctx context.Context, from, to string) error {
 		}
 		info, err := d.Info()
 		if err != nil {
+			return err
+		}
+		if err := staysInside(inside, rel, info); err != nil {
 			return err
 		}
 		target := filepath.Join(to, rel)
@@ -79,6 +106,21 @@ func copyTree(ctx context.Context, from, to string) error {
 		err = errors.Join(err, f())
 	}
 	return err
+}
+
+// staysInside fails for a link that leads out of the folder. One that leads nowhere,
+// or in a circle, leads to nothing that could be changed.
+func staysInside(folder *os.Root, name string, info fs.FileInfo) error {
+	if info.Mode()&fs.ModeSymlink == 0 {
+		return nil
+	}
+	_, err := folder.Stat(name)
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {
+		return nil
+	}
+	target, _ := folder.Readlink(name) // what can be told of it
+	return fmt.Errorf("reset: the link %s leads to %s, out of the folder that is copied (%w): the service would change what is there for all steps; put that into the folder itself, or make the link relative where it is in it",
+		filepath.Join(folder.Name(), name), target, err)
 }
 
 // copyOne copies a file, a link, or a folder without what is in it. Sockets and

@@ -38,6 +38,10 @@ type running struct {
 	// dead is closed when its process has ended, after err was set.
 	dead chan struct{}
 	err  error
+	// While reaping is held its process is not waited for; after that its id, which is
+	// that of its process group, may be that of another.
+	reaping sync.Mutex
+	reaped  bool
 }
 
 // stage reports something that the service goes through; do returns what there
@@ -162,11 +166,29 @@ func (r *running) start(files map[string][]byte) error {
 		r.log.read(out)
 		_ = out.Close() // only read
 	})
-	go func() {
-		r.err = cmd.Wait()
-		close(r.dead)
-	}()
+	go r.reap()
 	return nil
+}
+
+// reap waits for the end of the process, and ends what it leaves in its group.
+func (r *running) reap() {
+	defer close(r.dead)
+	err := awaitExit(r.cmd.Process.Pid)
+	r.reaping.Lock()
+	defer r.reaping.Unlock()
+	if err == nil {
+		_ = unix.Kill(-r.cmd.Process.Pid, unix.SIGKILL) // it may be alone
+	}
+	r.err, r.reaped = r.cmd.Wait(), true
+}
+
+// signal sends a signal to the process and its group, while there are any.
+func (r *running) signal(s unix.Signal) {
+	r.reaping.Lock()
+	defer r.reaping.Unlock()
+	if !r.reaped {
+		_ = unix.Kill(-r.cmd.Process.Pid, s) // it may have ended
+	}
 }
 
 // awaitHealthy waits for the service, or for its death.
@@ -205,7 +227,12 @@ func (r *running) warm(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", r.fill(r.Warm.Command))
 	cmd.Dir, cmd.Env = r.dir, r.environ()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	cmd.Cancel = func() error {
+		if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
+			return err // its id may be that of another group
+		}
+		return unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+	}
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	switch {
@@ -259,21 +286,23 @@ func (r *running) awaitOutput(d time.Duration) {
 }
 
 // stop tells the service to end, and kills it when it has not after a time. It
-// says how it ended.
-func (r *running) stop(patience time.Duration) (how string) {
-	_ = unix.Kill(-r.cmd.Process.Pid, unix.SIGTERM) // it may be gone
+// says how it ended. Where that is more than killing takes, it gives up.
+func (r *running) stop(patience, killing time.Duration) (how string) {
+	r.signal(unix.SIGTERM)
 	select {
 	case <-r.dead:
 	case <-time.After(patience):
 		how = fmt.Sprintf("killed: it had not ended after %v", patience)
 	}
-	_ = unix.Kill(-r.cmd.Process.Pid, unix.SIGKILL) // what it has left behind
-	r.group.kill()
+	deadline := time.Now().Add(killing)
+	r.signal(unix.SIGKILL)
+	r.group.kill(deadline)
 	select {
 	case <-r.dead:
-	case <-time.After(killTime): // it hangs in the kernel
+	case <-time.After(time.Until(deadline)): // it hangs in the kernel
+		return "it cannot be killed"
 	}
-	r.awaitOutput(time.Second)
+	r.awaitOutput(min(time.Second, killing))
 	if exit, ok := errors.AsType[*exec.ExitError](r.err); ok && how == "" && exit.Exited() { // SIGTERM is what was asked for
 		how = exit.Error()
 	}

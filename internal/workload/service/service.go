@@ -112,7 +112,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 	began := time.Now()
 	defer func() {
 		if err != nil {
-			p.end(env, quickStop)
+			p.end(env, true)
 		}
 	}()
 	if p.place, err = newPlace(env); err != nil {
@@ -235,17 +235,26 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	p.each(env, "run", state, reason)
 	stop(nil)
 	workers.Wait()
+	p.stopWatches()
 	for _, r := range p.running {
 		if r.watch != nil {
 			r.report(began)
 		}
 	}
-	patience := time.Duration(0) // each its own
-	if err != nil {
-		patience = quickStop
-	}
-	p.end(env, patience)
+	p.end(env, err != nil)
 	return err
+}
+
+// stopWatches stops all at once: a task that was called off has little time to
+// report what they saw.
+func (p *Params) stopWatches() {
+	var all sync.WaitGroup
+	for _, r := range p.running {
+		if r.watch != nil {
+			all.Go(r.watch.Stop)
+		}
+	}
+	all.Wait()
 }
 
 // each reports a stage of all services at once.
@@ -255,13 +264,18 @@ func (p *Params) each(env *workload.Env, name, state, reason string) {
 	}
 }
 
-// quickStop is how long services may take to end in a task that has failed or
-// was called off: soon it is killed.
-const quickStop = 1500 * time.Millisecond
+// How long the services of a task may take to end that has failed or was called off,
+// all at once: after three seconds the task is killed, and until then it has to
+// report, and to collect what is to be kept.
+const (
+	quickStop = time.Second
+	quickKill = 300 * time.Millisecond
+)
 
-// end stops what runs, the last one first, collects what is to be kept, and
-// removes the rest; once. Where at most is 0, each service has its own time.
-func (p *Params) end(env *workload.Env, atMost time.Duration) {
+// end stops what runs, collects what is to be kept, and removes the rest; once. At
+// the end of a measurement the last service is the first to end, and each has its
+// own time; quick ones end all at once.
+func (p *Params) end(env *workload.Env, quick bool) {
 	p.mu.Lock()
 	was := p.over
 	p.over = true
@@ -269,28 +283,31 @@ func (p *Params) end(env *workload.Env, atMost time.Duration) {
 	if was {
 		return
 	}
-	for _, r := range p.running {
-		if r.watch != nil {
-			r.watch.Stop()
-		}
-	}
+	p.stopWatches()
+	var all sync.WaitGroup
 	for _, r := range slices.Backward(p.running) {
-		patience := StopsWithin(r.Settings)
-		if atMost > 0 {
-			patience = min(patience, atMost)
-		}
-		_ = r.stage("stop", func() (string, error) { return r.stop(patience), nil })
-		if len(r.Keep) > 0 {
-			_ = r.stage("collect", func() (string, error) { return r.collect(env.Keep) })
+		if quick {
+			all.Go(func() { r.end(env, min(StopsWithin(r.Settings), quickStop), quickKill) })
+		} else {
+			r.end(env, StopsWithin(r.Settings), killTime)
 		}
 	}
+	all.Wait()
 	reap()
 	p.Orphaned()
 }
 
+// end stops one service, and collects what is to be kept of it.
+func (r *running) end(env *workload.Env, patience, killing time.Duration) {
+	_ = r.stage("stop", func() (string, error) { return r.stop(patience, killing), nil })
+	if len(r.Keep) > 0 {
+		_ = r.stage("collect", func() (string, error) { return r.collect(env) })
+	}
+}
+
 // Cleanup implements workload.Cleaner.
 func (p *Params) Cleanup(_ context.Context, env *workload.Env) error {
-	p.end(env, quickStop)
+	p.end(env, true)
 	return nil
 }
 

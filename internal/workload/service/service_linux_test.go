@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/workloadtest"
@@ -45,7 +46,7 @@ func newTask(t *testing.T, services ...Instance) *task {
 		x.Ports[s.Name] = s.Port
 	}
 	x.env = &workload.Env{
-		Self: model.Host{Address: "127.0.0.1"}, Dir: t.TempDir(), Keep: filepath.Join(t.TempDir(), "keep"), Over: x.over,
+		Self: model.Host{Address: "127.0.0.1"}, Dir: t.TempDir(), Keep: filepath.Join(t.TempDir(), "keep"), KeepLimit: 1 << 10, Over: x.over,
 		Environ: append(os.Environ(), "SCALEBENCH_TASK=test"), Stdout: &x.out, Stderr: &x.out, Report: &x.Record,
 	}
 	t.Cleanup(func() {
@@ -250,6 +251,81 @@ func TestIgnoresTheEnd(t *testing.T) {
 	x.checkNothing(t, x.running[0].dir)
 }
 
+// slowWatch takes a while to stop.
+type slowWatch struct{ watched Watched }
+
+const watchStop = 300 * time.Millisecond
+
+func (*slowWatch) Start(context.Context) {}
+func (*slowWatch) Stop()                 { <-time.After(watchStop) }
+func (*slowWatch) Used() (float64, bool) { return 0, false }
+func (*slowWatch) Failures() []string    { return nil }
+func (*slowWatch) Notes() []string       { return nil }
+func (w *slowWatch) Series(time.Time) []model.HostSeries {
+	return []model.HostSeries{{Metric: w.watched.Service + ":seen"}}
+}
+
+// TestCalledOff: of a task that is called off, and then has three seconds, each
+// service's recordings and files are there, however many do not end when they are told.
+func TestCalledOff(t *testing.T) {
+	var all []Instance
+	for i := range 6 {
+		all = append(all, Instance{Name: fmt.Sprintf("s%d", i), Command: "trap '' TERM; touch up x.log; while :; do sleep 0.1; done", Settings: Settings{Keep: []string{"*.log"}}})
+	}
+	x := newTask(t, all...)
+	x.watcher = func(w Watched) Watch { return &slowWatch{w} }
+	for i := range x.Services {
+		x.Services[i].Own.Command = "test -e $SCALEBENCH_DIR/up"
+	}
+	x.prepare(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	began := time.Now()
+	if err := x.Run(ctx, x.env); err == nil {
+		t.Error("Run succeeds")
+	}
+	if took := time.Since(began); took > 5*quickStop {
+		t.Errorf("it took %v to end 6 services, want them to end at once", took)
+	}
+	if len(x.Recordings) != len(all) {
+		t.Errorf("%d recordings, want %d", len(x.Recordings), len(all))
+	}
+	if kept, err := os.ReadDir(x.env.Keep); err != nil || len(kept) != len(all) {
+		t.Errorf("kept %v, %v; want %d files", kept, err, len(all))
+	}
+	x.checkNothing(t, x.running[0].dir)
+}
+
+// TestLeaderEnds: what a service that has ended left in its group ends with it, and no
+// signal is sent to the group's number after that.
+func TestLeaderEnds(t *testing.T) {
+	x := newTask(t, Instance{Name: "db", Command: "sleep 300 & touch up; until [ -e go ]; do sleep 0.02; done"})
+	x.Services[0].Own.Command = "test -e $SCALEBENCH_DIR/up"
+	x.prepare(t)
+	r := x.running[0]
+	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-r.dead
+	for _, pid := range inGroup(t, r.cmd.Process.Pid) {
+		if procself.AwaitEnd(pid, killTime); alive(pid) {
+			t.Errorf("%d is left in its group", pid)
+		}
+	}
+	// The number is another group's now.
+	other := exec.CommandContext(t.Context(), "sleep", "300")
+	other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.cmd.Process.Pid = other.Process.Pid
+	r.signal(syscall.SIGKILL)
+	if !alive(other.Process.Pid) {
+		t.Error("another group got the signal")
+	}
+	_, _ = other.Process.Kill(), other.Wait()
+}
+
 // TestDiskFull: a reset that does not fit says so, and leaves nothing.
 func TestDiskFull(t *testing.T) {
 	small := t.TempDir()
@@ -343,6 +419,27 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestKeepBounded: no more is copied than is kept with the result, and what is not
+// is named.
+func TestKeepBounded(t *testing.T) {
+	x := newTask(t, Instance{Name: "db", Command: "i=10; while [ $i -lt 80 ]; do : > $i.log; i=$((i+1)); done; head -c 5000 /dev/zero > a.big; mkdir a; : > a-big; : > a/big; touch up; exec sleep 60",
+		Settings: Settings{Keep: []string{"a.big", "a-big", "a/big", "a-*", "*.log"}}})
+	x.Services[0].Own.Command = "test -e $SCALEBENCH_DIR/up"
+	x.prepare(t)
+	x.end(x.env, true)
+	kept, err := os.ReadDir(x.env.Keep)
+	if err != nil || len(kept) != model.MaxKept {
+		t.Errorf("%d files are kept, %v; want %d", len(kept), err, model.MaxKept)
+	}
+	if info, err := os.Stat(filepath.Join(x.env.Keep, "db-0-a.big")); err != nil || info.Size() != x.env.KeepLimit+1 {
+		t.Errorf("a.big is %v, %v; want it cut", info, err)
+	}
+	want := "db:collect done: cut to 1.00 KiB (output.artifact): a.big; left out, because a task keeps at most 64 files, each of another name: a/big, 72.log, 73.log"
+	if got := x.Stages[len(x.Stages)-1]; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestMoreThanTheNode: a limit above that of the node would not hold.
 func TestMoreThanTheNode(t *testing.T) {
 	needGroups(t)
@@ -392,7 +489,12 @@ func TestSweep(t *testing.T) {
 	if err := dead.Run(); err != nil {
 		t.Fatal(err)
 	}
-	owner := fmt.Sprintf("%d-1", dead.Process.Pid)
+	self, err := selfOwner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self.PID, self.Start = dead.Process.Pid, 1
+	owner := self.String()
 	g, err := newGroup(owner + "-db")
 	if err != nil {
 		t.Fatal(err)

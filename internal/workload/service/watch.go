@@ -77,9 +77,8 @@ func (p *Params) tellUsed(ctx context.Context, to workload.Reporter) {
 	}
 }
 
-// report reports what was recorded of the service.
+// report reports what was recorded of the service; its watch has stopped.
 func (r *running) report(began time.Time) {
-	r.watch.Stop()
 	for _, s := range r.watch.Series(began) {
 		r.env.Report.Recording(s)
 	}

@@ -116,8 +116,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	c := p.visitors
 	share := load.Share{Index: env.Part, Of: env.Parts}
 	watch, start := session.Watch(c, share), time.Now()
-	stop := stages(ctx, env.Report, c)
-	defer stop()
+	end := stages(env.Report, c, start)
 	p.crowd = nil
 	replies := int64(0)
 	usage, err := p.driver.Run(ctx, load.Run{
@@ -131,6 +130,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 			env.Report.ProgressAt(session.MetricThroughput, "op", min(time.Duration(s.Index+1)*time.Second, time.Since(start)), float64(replies))
 		},
 	})
+	end(err)
 	if err != nil {
 		return fmt.Errorf("visiting %s: %w", p.URL, err)
 	}
@@ -143,42 +143,33 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	return report.Publish(env.Report)
 }
 
-// stager is what takes the stages of a task.
-type stager interface {
-	Stage(name, state, reason string)
-}
-
-// stages says when ramps and run begin and end, until the function returned is
-// called.
-func stages(ctx context.Context, report workload.Reporter, c session.Config) (end func()) {
-	to, ok := report.(stager)
-	if !ok {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
+// stages says when ramps and run begin and end, which count from start as the users
+// do, until the function returned is called with how the visits ended: what they
+// were cut short in has failed.
+func stages(to workload.Reporter, c session.Config, start time.Time) (end func(error)) {
+	var cause error
+	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		start := time.Now()
 		for _, s := range []struct {
 			name  string
 			until time.Duration
 		}{{"ramp_up", c.From}, {"run", c.To}, {"ramp_down", math.MaxInt64}} {
-			to.Stage(s.name, "begun", "")
-			timer := time.NewTimer(s.until - time.Since(start))
+			to.Stage(s.name, model.StageBegun, "")
 			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				timer.Stop()
+			case <-time.After(time.Until(start.Add(s.until))):
+			case <-over:
+				if cause != nil {
+					to.Stage(s.name, model.StageFailed, cause.Error())
+					return
+				}
 			}
-			to.Stage(s.name, "done", "")
-			if ctx.Err() != nil {
-				return
-			}
+			to.Stage(s.name, model.StageDone, "")
 		}
 	}()
-	return func() {
-		cancel()
+	return func(err error) {
+		cause = err
+		close(over)
 		<-done
 	}
 }

@@ -213,8 +213,36 @@ func TestStages(t *testing.T) {
 	if got := o.sample(session.MetricScored, nil); got != 1 {
 		t.Errorf("%v s are scored, want 1", got)
 	}
+	if got, want := strings.Join(o.Stages, ", "), "ramp_up begun, ramp_up done, run begun, run done, ramp_down begun, ramp_down done"; got != want {
+		t.Errorf("stages %q, want %q", got, want)
+	}
 	if u := o.Recordings[0].Values; u[0] < 19 || u[0] > 21 || u[1] != 40 {
 		t.Errorf("users by second %v, want 20, then 40", u)
+	}
+}
+
+// TestCutStages: a ramp that was cut short has failed, with the cause, and what would
+// have come after it did not begin.
+func TestCutStages(t *testing.T) {
+	p := params(serve(t, &siteserver.Server{}), 2, .05, 60, 60, 60)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	r := &workloadtest.Record{T: t, Start: time.Now()}
+	env := &workload.Env{Parts: 1, Stdout: io.Discard, Stderr: io.Discard, Report: r}
+	defer func() {
+		if err := p.Cleanup(context.Background(), env); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := p.Prepare(ctx, env); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(50*time.Millisecond, func() { cancel(errors.New("called off")) })
+	if err := p.Run(ctx, env); err == nil {
+		t.Error("Run succeeds though it was called off")
+	}
+	if got, want := strings.Join(r.Stages, ", "), "ramp_up begun, ramp_up failed: called off"; got != want {
+		t.Errorf("stages %q, want %q", got, want)
 	}
 }
 
