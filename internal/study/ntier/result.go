@@ -91,6 +91,7 @@ func (m measured) finding(proof bool) (Finding, error) {
 	if f.Proof = m.proof(); f.Proof == nil && proof {
 		f.Proof = m.notMade(f.Answer)
 	}
+	f.heedProof()
 	if f.Uncounted == "" {
 		f.peaks = m.peaks(f.Loads)
 	}
@@ -149,6 +150,28 @@ func (m measured) proof() *bottleneck.Proof {
 	}
 	x := bottleneck.Prove(m.system, bottleneck.Resource{Tier: tier, Kind: bottleneck.CPU}, factor, before, after)
 	return &x
+}
+
+// heedProof withdraws what a proof refuted: something else binds. The throughput stays
+// what it is, and may be ranked. What a proof did not settle is a doubt.
+func (f *Finding) heedProof() {
+	p := f.Proof
+	if p == nil || f.Verdict != bottleneck.Named {
+		return
+	}
+	doubts, about := model.Doubts(f.Doubts), "the proof about the "+p.Resource.String()
+	switch named := len(f.Bottlenecks) == 1 && f.Bottlenecks[0].Resource == p.Resource; {
+	case !named:
+		doubts.Warn("proof", "%s says nothing about the verdict, which by all trials is another: measure again", about)
+	case p.Outcome == bottleneck.Refuted:
+		f.Verdict, f.Why, f.Bottlenecks, f.Pattern = bottleneck.Unknown, "the "+p.Resource.String()+" was full, and "+gainWords(*p)+": something else binds", []bottleneck.Evidence{}, ""
+		doubts.Warn("proof", "%s refutes that it binds: look for what is not measured, such as locks, disks and services beside the tiers", about)
+	case p.Outcome == bottleneck.Unclear:
+		doubts.Warn("proof", "%s is unclear: what was full need not be what binds", about)
+	case p.Outcome == bottleneck.NotMade:
+		doubts.Warn("proof", "%s was not made: what was full need not be what binds", about)
+	}
+	f.Doubts = doubts
 }
 
 // peaks are the largest throughputs of each trial, over the loads that count.

@@ -2,6 +2,8 @@ package ntier
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -184,6 +186,54 @@ func TestRun(t *testing.T) {
 		t.Errorf("document %+v", d.Answer)
 	}
 	checkFigures(t, d)
+}
+
+// TestRefuted: a processor that is full and of which more brings nothing is not named.
+// Its throughput stays, with what a request costs.
+func TestRefuted(t *testing.T) {
+	p := &Params{Tiers: []string{"web", "app", "db"}, SLA: "p95=2s", PriceTable: "type,price_per_hour,currency\nlarge,0.5,USD\n"}
+	r := newRecording()
+	r.loads(p, "1-2-1-ec2-large", shop, 3, 30, 60, 90, 120, 160, 220)
+	c, _ := ParseConfiguration("1-2-1-ec2-large", p.Tiers)
+	for trial := 1; trial <= 3; trial++ {
+		x := shop.Trial(160, trial, 12)
+		r.add(label(c, 160)+proofOf("db", 1), x, shop.RampUp, shop.Run)
+		// The limit is raised, and what hides behind it does as much as before.
+		x = shop.Trial(160, trial+10, 12)
+		for i := range x.Services {
+			if s := &x.Services[i]; s.Tier == "db" {
+				s.Signals = maps.Clone(s.Signals)
+				s.Signals[bottleneck.SignalQuota] = slices.Repeat([]float64{.5 * Raise}, len(s.Signals[bottleneck.SignalQuota]))
+			}
+		}
+		r.add(label(c, 160)+proofOf("db", Raise), x, shop.RampUp, shop.Run)
+	}
+	got := analyze(t, p, r)
+	f := got.Configurations[0]
+	if f.Proof == nil || f.Proof.Outcome != bottleneck.Refuted {
+		t.Fatalf("proof %+v, want it refuted", f.Proof)
+	}
+	if f.Verdict != bottleneck.Unknown || len(f.Bottlenecks) != 0 || !strings.Contains(f.Why, "something else binds") || f.Uncounted != "" {
+		t.Errorf("verdict %s, %s, uncounted %q; want unknown, and its throughput counts", f.Verdict, f.Text, f.Uncounted)
+	}
+	if err := got.Gate(); !errors.Is(err, model.ErrInvalid) {
+		t.Errorf("Gate() = %v, want model.ErrInvalid, which is an exit code", err)
+	}
+	if text := strings.Join(got.Warnings, "\n"); !strings.Contains(text, "refutes that it binds") || got.Cost.Rows[0].Peak == nil || got.Cost.Rows[0].SLA == nil {
+		t.Errorf("warnings %s, cost %+v", text, got.Cost.Rows[0])
+	}
+	if d := got.Document(); d.Verdict.Word != "unknown" || strings.Contains(d.Answer, "binds,") {
+		t.Errorf("document %s: %s", d.Verdict.Word, d.Answer)
+	}
+	// What was not settled is a doubt, and the verdict stays.
+	for _, outcome := range []bottleneck.Outcome{bottleneck.Unclear, bottleneck.NotMade} {
+		db := bottleneck.Resource{Tier: "db", Kind: bottleneck.CPU}
+		f := Finding{Proof: &bottleneck.Proof{Resource: db, Outcome: outcome}}
+		f.Verdict, f.Bottlenecks = bottleneck.Named, []bottleneck.Evidence{{Usage: bottleneck.Usage{Resource: db}}}
+		if f.heedProof(); f.Verdict != bottleneck.Named || len(f.Doubts) != 1 || f.Doubts[0].Severity != model.Warning {
+			t.Errorf("%s: %s, doubts %+v, want one warning", outcome, f.Verdict, f.Doubts)
+		}
+	}
 }
 
 // checkInteractions: what each does is that of all trials at the load that decided.

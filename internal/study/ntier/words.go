@@ -93,15 +93,20 @@ func proofWords(p bottleneck.Proof) string {
 	if p.Outcome == bottleneck.NotMade {
 		return "no proof was made: " + p.Why
 	}
-	grew := fmt.Sprintf("%s times as much of it gave %.2f times the throughput", strings.TrimRight(fmt.Sprintf("%.2f", p.Factor), "0"), p.Gain)
-	if p.CI != nil {
-		grew += fmt.Sprintf(" [%.2f .. %.2f]", p.CI.Lo, p.CI.Hi)
-	}
-	text := fmt.Sprintf("%s, where the laws say %.2f: %s", grew, p.Predicted, p.Outcome)
+	text := fmt.Sprintf("%s: %s", gainWords(p), p.Outcome)
 	if p.Why != "" {
 		text += ", for " + p.Why
 	}
 	return text
+}
+
+// gainWords say what a raise came to, beside what it should have.
+func gainWords(p bottleneck.Proof) string {
+	grew := fmt.Sprintf("%s times as much of it gave %.2f times the throughput", strings.TrimRight(fmt.Sprintf("%.2f", p.Factor), "0"), p.Gain)
+	if p.CI != nil {
+		grew += fmt.Sprintf(" [%.2f .. %.2f]", p.CI.Lo, p.CI.Hi)
+	}
+	return fmt.Sprintf("%s, where the laws say %.2f", grew, p.Predicted)
 }
 
 // suspectWords names the signal that follows what is lost most closely.
