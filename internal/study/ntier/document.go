@@ -182,32 +182,42 @@ func (r *Result) turned() doc.Section {
 
 // words say which configuration is the cheapest.
 func (c *Cost) words(sla string) string {
-	by := "the fewest hosts"
-	if c.Currency != "" {
-		by = "the least money"
+	with := fmt.Sprintf("With %s ", num.Count(c.At, "user"))
+	verb := func(of []string, one, several string) string {
+		return num.List(of) + map[bool]string{true: one, false: several}[len(of) == 1]
 	}
-	if c.Cheapest == "" {
-		return fmt.Sprintf("With %d users no configuration that was measured is known to keep %s.", c.At, sla) + c.openWords()
+	switch {
+	case len(c.Cheapest)+len(c.Unpriced) == 0:
+		return with + fmt.Sprintf("no configuration that was measured is known to keep %s.", sla) + c.openWords()
+	case len(c.Cheapest) == 0:
+		return with + verb(c.Unpriced, " keeps ", " keep ") + sla + ", and no configuration that does has a price: which is the cheapest is not known." + c.openWords()
 	}
-	text := fmt.Sprintf("With %d users %s keeps %s for %s", c.At, c.Cheapest, sla, by)
+	text := with + verb(c.Cheapest, " keeps ", " keep ") + sla + map[bool]string{true: " for the least money", false: " with the fewest hosts"}[c.priced]
 	for _, row := range c.Rows {
-		if row.Configuration == c.Cheapest && row.Hourly != nil {
+		if row.Configuration == c.Cheapest[0] && row.Hourly != nil {
 			text += fmt.Sprintf(", %.4g %s an hour", *row.Hourly, c.Currency)
 		}
+	}
+	if len(c.Cheapest) > 1 {
+		text += map[bool]string{true: " each", false: ", as many each"}[c.priced]
+	}
+	if len(c.Unpriced) > 0 {
+		text += "; " + verb(c.Unpriced, " keeps it, too, and has no price", " keep it, too, and have no price")
 	}
 	return text + "." + c.openWords()
 }
 
-// openWords name what may be cheaper.
+// openWords name what may be cheaper, and why that cannot be told.
 func (c *Cost) openWords() string {
-	if len(c.Open) == 0 {
-		return ""
-	}
 	less := ""
-	if c.Cheapest != "" {
-		less = ", for less,"
+	if len(c.Cheapest) > 0 {
+		less = map[bool]string{true: ", for less,", false: ", with fewer hosts,"}[c.priced]
 	}
-	return fmt.Sprintf(" Whether %s would%s cannot be told: more trials with %d users would tell.", num.List(c.Open), less, c.At)
+	text := ""
+	for i, name := range c.Open {
+		text += fmt.Sprintf(" Whether %s would%s cannot be told: %s.", name, less, c.openWhy[i])
+	}
+	return text
 }
 
 func (c *Cost) section(sla string) doc.Section {
@@ -241,7 +251,7 @@ func (c *Cost) shown(t *doc.Table, sla string) *doc.Table {
 	for i := len(t.Columns) - 1; i >= 0; i-- {
 		key := t.Columns[i].Key
 		money := key == "hourly" || strings.Contains(key, "per_")
-		if money && c.Currency == "" || strings.Contains(key, "sla") && sla == "" || key == "keeps_sla" && c.At == 0 {
+		if money && !c.priced || strings.Contains(key, "sla") && sla == "" || key == "keeps_sla" && c.At == 0 {
 			t.Columns = slices.Delete(t.Columns, i, i+1)
 			for row := range t.Rows {
 				t.Rows[row].Cells = slices.Delete(t.Rows[row].Cells, i, i+1)
