@@ -34,8 +34,8 @@ type Cost struct {
 type Price struct {
 	Configuration string   `json:"configuration"`
 	Hourly        *float64 `json:"hourly"`
-	// Peak is what a request costs at the largest throughput: the mean over trials of
-	// the largest of each. SLA is what it costs at the largest load that kept the SLA;
+	// Peak is what a request costs at the load with the largest throughput on average
+	// over trials. SLA is what it costs at the largest load that kept the SLA;
 	// null: none is known to.
 	Peak  *Rated `json:"peak"`
 	SLA   *Rated `json:"sla"`
@@ -46,6 +46,9 @@ type Price struct {
 type Rated struct {
 	Users      int     `json:"users"`
 	Throughput float64 `json:"throughput"`
+	// StillGrew: no end of the growth was seen, so that Throughput is the least that the
+	// configuration can do, and the prices are the most that a request costs.
+	StillGrew bool `json:"still_grew,omitempty"`
 	// PerRequest and PerMillion are prices, with the interval that comes from that of
 	// the throughput; null: there is no price, or no interval.
 	PerRequest   *float64        `json:"per_request"`
@@ -74,7 +77,7 @@ func (p *Params) cost(findings []Finding, all []measured) (*Cost, error) {
 	for i, f := range findings {
 		row := Price{Configuration: f.Configuration, Keeps: f.keeps(out.At)}
 		if peak, err := stats.Mean(f.peaks); err == nil {
-			row.Peak = &Rated{Users: f.peak().Users, Throughput: peak}
+			row.Peak = &Rated{Users: f.peak().Users, Throughput: peak, StillGrew: f.stillGrew()}
 		}
 		users, doubt := f.slaLoad()
 		if doubt != "" && f.withdrawn() == "" {

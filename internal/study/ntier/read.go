@@ -104,7 +104,7 @@ func (p *Params) group(trials []trial) []measured {
 		out[i].system.Trials, out[i].trials = append(out[i].system.Trials, t.Trial), append(out[i].trials, t)
 	}
 	slices.SortStableFunc(out, func(a, b measured) int {
-		return cmp.Or(cmp.Compare(a.configuration.Place(), b.configuration.Place()), slices.Compare(a.configuration.Counts, b.configuration.Counts))
+		return cmp.Or(cmp.Compare(a.configuration.Place(), b.configuration.Place()), slices.Compare(a.configuration.Counts, b.configuration.Counts), cmp.Compare(a.configuration.Shape(), b.configuration.Shape()))
 	})
 	return out
 }

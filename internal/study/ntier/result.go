@@ -45,7 +45,7 @@ type Finding struct {
 	At           int                   `json:"at"`
 	Interactions []session.Interaction `json:"interactions,omitempty"`
 
-	peaks    []float64       // the largest throughput of each trial
+	peaks    []float64       // the throughput of each trial at peak(); empty: it does not count
 	timeline func() timeline // with At users
 }
 
@@ -93,7 +93,7 @@ func (m measured) finding(proof bool) (Finding, error) {
 	}
 	f.heedProof()
 	if f.Uncounted == "" {
-		f.peaks = m.peaks(f.Loads)
+		f.peaks = m.atPeak(f.peak())
 	}
 	f.Text = words(f)
 	f.Signals = m.signals(f.Loads)
@@ -174,25 +174,14 @@ func (f *Finding) heedProof() {
 	f.Doubts = doubts
 }
 
-// peaks are the largest throughputs of each trial, over the loads that count.
-func (m measured) peaks(loads []bottleneck.Load) []float64 {
-	loads = bottleneck.Counted(loads)
-	most := make(map[int]float64)
-	var numbers []int
+// atPeak are the throughputs of the trials at the load with the largest mean: the
+// largest of each trial would be larger by the noise of all loads, and smaller for a
+// trial that lacks a load.
+func (m measured) atPeak(peak bottleneck.Load) (out []float64) {
 	for _, t := range m.system.Trials {
-		i := slices.IndexFunc(loads, func(l bottleneck.Load) bool { return l.Users == t.Users })
-		if i < 0 {
-			continue
+		if peak.Users > 0 && t.Users == peak.Users {
+			out = append(out, t.Throughput)
 		}
-		if most[t.Trial] == 0 {
-			numbers = append(numbers, t.Trial)
-		}
-		most[t.Trial] = max(most[t.Trial], t.Throughput)
-	}
-	slices.Sort(numbers)
-	var out []float64
-	for _, n := range numbers {
-		out = append(out, most[n])
 	}
 	return out
 }
@@ -200,6 +189,7 @@ func (m measured) peaks(loads []bottleneck.Load) []float64 {
 // warnings are those of all configurations, each with its name.
 func (r *Result) warnings() []string {
 	out := []string{}
+	places, _ := r.places()
 	for _, f := range r.Configurations {
 		for _, d := range f.Doubts {
 			out = append(out, f.Configuration+": "+d.Text)
@@ -209,6 +199,9 @@ func (r *Result) warnings() []string {
 		}
 		if f.Uncounted != "" && (len(r.Configurations) > 1 || r.Cost != nil) {
 			out = append(out, f.Configuration+": its throughput takes no part in rankings and cost, for it may be less than the application can do")
+		}
+		if f.stillGrew() && len(places) > 1 && f.Uncounted == "" {
+			out = append(out, f.Configuration+": its throughput takes no part in rankings between platforms, for no end of its growth was seen: measure with more users")
 		}
 		for _, l := range f.Loads {
 			if l.Refused != "" && !strings.Contains(f.Why, l.Refused) {

@@ -139,7 +139,8 @@ func (r *Result) data() *doc.Table {
 		}
 		var knee, lo, hi *float64
 		if k := f.Knee; k != nil {
-			knee, lo, hi = &k.Users, &k.CI.Lo, &k.CI.Hi
+			knee = &k.Users
+			lo, hi = kneeEnds(*k)
 		}
 		var doubts []string
 		for _, d := range f.Doubts {

@@ -56,6 +56,35 @@ func kneeWords(k bottleneck.Knee) string {
 	return fmt.Sprintf("from about %.0f users on [%.0f .. %.0f]", k.Users, k.CI.Lo, k.CI.Hi)
 }
 
+// kneeText is a knee with its interval.
+func kneeText(k bottleneck.Knee) string { return fmt.Sprintf("%.0f [%s]", k.Users, kneeRange(k)) }
+
+// kneeRange is its interval. One that begins at the first load, or ends at the last, is
+// open there.
+func kneeRange(k bottleneck.Knee) string {
+	lo, hi := fmt.Sprintf("%.0f", k.CI.Lo), fmt.Sprintf("%.0f", k.CI.Hi)
+	switch {
+	case k.AtMost && k.AtLeast:
+		lo, hi = lo+" or fewer", hi+" or more"
+	case k.AtMost:
+		lo += " or fewer"
+	case k.AtLeast:
+		return "≥ " + lo
+	}
+	return lo + " .. " + hi
+}
+
+// kneeEnds are the ends of the interval; null where it is open.
+func kneeEnds(k bottleneck.Knee) (lo, hi *float64) {
+	if !k.AtMost {
+		lo = &k.CI.Lo
+	}
+	if !k.AtLeast {
+		hi = &k.CI.Hi
+	}
+	return lo, hi
+}
+
 // evidence is how full they were, and what was only full because of them.
 func evidence(f Finding) string {
 	var out []string
