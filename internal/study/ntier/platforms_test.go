@@ -118,3 +118,28 @@ func TestImportUnnumbered(t *testing.T) {
 		t.Errorf("loads %+v, peaks %v", f.Loads, f.peaks)
 	}
 }
+
+// TestTimelineOfTier: what was recorded of a tier has a line, and nothing else.
+func TestTimelineOfTier(t *testing.T) {
+	host := func(queue ...float64) bottleneck.Service {
+		return bottleneck.Service{Tier: "db", Signals: map[string][]float64{
+			bottleneck.SignalSent: {50, 100}, bottleneck.SignalLink: {100, 100}, bottleneck.SignalPool: {3, 6}, bottleneck.SignalPoolMax: {6, 6}, bottleneck.SignalSendQueue: queue}}
+	}
+	var got timeline
+	got.ofTier("db", []bottleneck.Service{host(10, 30), host(20, 50)})
+	text := fmt.Sprint(got.lines)
+	if want := "[{outgoing link of db % [50 100]} {connection pool of db % [50 100]} {Send-Q of a host of db byte [15 40]}]"; text != want {
+		t.Errorf("lines %s, want %s", text, want)
+	}
+}
+
+// TestBind: threads are several.
+func TestBind(t *testing.T) {
+	for kind, want := range map[bottleneck.Kind]string{bottleneck.CPU: "the processor of app binds", bottleneck.Threads: "the threads of app bind", bottleneck.Pool: "the connection pool of app binds"} {
+		f := Finding{}
+		f.Pattern, f.Bottlenecks = bottleneck.Single, []bottleneck.Evidence{{Usage: bottleneck.Usage{Resource: bottleneck.Resource{Tier: "app", Kind: kind}}}}
+		if got := verb(f, "the "+f.Bottlenecks[0].String()); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

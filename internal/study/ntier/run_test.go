@@ -17,6 +17,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/tiersim"
 )
 
@@ -323,14 +324,17 @@ func TestProofNotMade(t *testing.T) {
 	p := params()
 	p.Configurations, p.Users, p.Proof = []string{"1-2-1-em"}, []int{30, 60, 90, 120, 160, 220}, true
 	r := newRecording()
-	r.data.Nodes = []model.Node{{ID: "db-1", Facts: model.Facts{Cores: 8, CPULimit: .5}}}
+	r.data.Nodes = []model.Node{
+		{ID: "db-1", Labels: map[string]string{"platform": "em"}, Facts: model.Facts{Cores: 8, CPULimit: .5}},
+		{ID: "other", Labels: map[string]string{"site": "virginia"}, Facts: model.Facts{Cores: 64}}, // of another platform
+	}
 	before := setup(2)
 	before.Nodes, before.Services[0].CPU, before.Services[1].CPU, before.Services[2].CPU = r.data.Nodes, .1, .4, .5
 	d, err := p.Design(before)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := d.(study.Forecaster).Outlook()[0].Note; strings.Contains(got, ";") || !strings.Contains(got, "processor of db binds, no proof can be made: its nodes have 0.5 processors") {
+	if got := d.(study.Forecaster).Outlook()[0].Note; strings.Contains(got, ";") || !strings.Contains(got, "processor of db binds, no proof can be made: its nodes on em have 0.5 processors") {
 		t.Errorf("note before the run %q, want one of db", got)
 	}
 	first, err := d.Next(observe.Of(model.RunData{}))
@@ -346,6 +350,34 @@ func TestProofNotMade(t *testing.T) {
 	f := analyze(t, p, r).Configurations[0]
 	if f.Proof == nil || f.Proof.Outcome != bottleneck.NotMade || !strings.Contains(f.Text, "no proof was made: node db-1 has 0.5 processors, and 0.625 would be needed") {
 		t.Errorf("proof %+v, %s", f.Proof, f.Text)
+	}
+}
+
+// lasting takes as long as it is.
+type lasting struct {
+	workload.Workload
+	time.Duration
+}
+
+func (l lasting) Estimate() time.Duration { return l.Duration }
+
+// TestProvingTime: microbenchmarks beside the trials take their own time.
+func TestProvingTime(t *testing.T) {
+	p := params()
+	p.Configurations, p.Users, p.Proof = []string{"1-2-1-em"}, []int{30, 60, 90}, true
+	before := setup(2)
+	before.Workloads = []study.Workload{{Name: "visitors", Kind: WorkloadKind, Bench: lasting{nil, time.Hour}}, {Name: "switches", Kind: "context_switch", Subjects: 5, Bench: lasting{nil, time.Second}}}
+	d, err := p.Design(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, all := d.(study.Bounded).AtMost()
+	if want := 2*(3+2)*time.Hour + 2*5*time.Second; steps != 2*(3+2)+2*5 || all != want {
+		t.Errorf("%d steps in %v, want 20 in %v", steps, all, want)
+	}
+	o := d.(study.Forecaster).Outlook()
+	if len(o) != 2 || o[0].Steps != 5 || o[0].Step != time.Hour || o[1].Workload != "switches" || o[1].Steps != 5 || o[1].Step != time.Second {
+		t.Errorf("outlook %+v, want five trials of an hour and five of a second", o)
 	}
 }
 

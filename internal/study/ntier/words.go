@@ -27,7 +27,7 @@ func words(f Finding) string {
 	for _, b := range f.Bottlenecks {
 		names = append(names, "the "+b.String())
 	}
-	text := verb(f.Pattern, strings.Join(names, " and ")) + ", " + kneeWords(*f.Knee)
+	text := verb(f, strings.Join(names, " and ")) + ", " + kneeWords(*f.Knee)
 	if e := evidence(f); e != "" {
 		text += ": " + e
 	}
@@ -38,11 +38,14 @@ func words(f Finding) string {
 }
 
 // verb says how the bottlenecks go together.
-func verb(p bottleneck.Pattern, names string) string {
+func verb(f Finding, names string) string {
+	if f.Pattern == bottleneck.Single && f.Bottlenecks[0].Kind == bottleneck.Threads {
+		return names + " bind"
+	}
 	return names + map[bottleneck.Pattern]string{
 		bottleneck.Single: " binds", bottleneck.Simultaneous: " bind at once",
 		bottleneck.Oscillating: " bind in turns", bottleneck.Concurrent: " bind, now one and now another",
-	}[p]
+	}[f.Pattern]
 }
 
 // kneeWords say from which number of users on.
@@ -150,12 +153,12 @@ func suspectWords(f Finding) string {
 
 // signalWords name a signal for people.
 func signalWords(name string) string {
-	known := map[string]string{
+	texts := map[string]string{
 		bottleneck.SignalSendQueue: "what waits to be sent (Send-Q)", bottleneck.SignalSwitches: "the number of context switches", "switch_share": "the share of the processors that switching takes",
 		bottleneck.SignalRunnable: "the number of threads that run or could", bottleneck.SignalRunDelay: "the number of threads that wait for a processor", bottleneck.SignalRTT: "the round-trip time", bottleneck.SignalRetransmits: "the rate of retransmits",
 		bottleneck.SignalAcceptQueue: "the accept queue", bottleneck.SignalOverflows: "the rate of overflows of the accept queue", bottleneck.SignalDrops: "the rate of dropped connections",
 	}
-	if text, ok := known[name]; ok {
+	if text, ok := texts[name]; ok {
 		return text
 	}
 	return name
