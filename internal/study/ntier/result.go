@@ -7,7 +7,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/microbench"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -41,9 +40,9 @@ type Finding struct {
 	Kept []Kept `json:"sla,omitempty"`
 	// Signals are what grows without anything being full, by tier and load;
 	// Interactions are those of the load At.
-	Signals      []Signal              `json:"signals"`
-	At           int                   `json:"at"`
-	Interactions []session.Interaction `json:"interactions,omitempty"`
+	Signals      []Signal      `json:"signals"`
+	At           int           `json:"at"`
+	Interactions []Interaction `json:"interactions,omitempty"`
 
 	peaks    []float64       // the throughput of each trial at peak(); empty: it does not count
 	timeline func() timeline // with At users

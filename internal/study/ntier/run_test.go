@@ -88,6 +88,11 @@ func (r *recording) add(label string, x bottleneck.Trial, ramp float64, seconds 
 		for name, values := range host.Signals {
 			y.Host = append(y.Host, series(host.Tier+":"+name, values, early+ramp))
 		}
+		if host.Tier == "web" { // tells of Home 5 requests and 0.2 s each second
+			for name, v := range map[string]float64{"response[Home]": .2, "requests[Home]": 5} {
+				y.Host = append(y.Host, series("web:"+name, slices.Repeat([]float64{v}, seconds), early+ramp))
+			}
+		}
 	}
 	r.data.Steps = append(r.data.Steps, s)
 	r.at = r.at.Add(time.Hour)
@@ -104,6 +109,7 @@ var counters = []string{bottleneck.SignalCPU, bottleneck.SignalSent, bottleneck.
 // the run until after it.
 func series(name string, perSecond []float64, from float64) model.HostSeries {
 	_, signal, _ := strings.Cut(name, ":")
+	signal, _, _ = strings.Cut(signal, "[")
 	s := model.HostSeries{Metric: name, Unit: "1", Counter: slices.Contains(counters, signal)}
 	sum := 0.0
 	for i := -2; i <= len(perSecond)+1; i++ {
@@ -247,6 +253,12 @@ func checkInteractions(t *testing.T, f Finding) {
 	home, search := f.Interactions[0], f.Interactions[1]
 	if math.Abs(home.Share-.75) > .001 || math.Abs(home.Rate/f.Loads[at].Throughput-.75) > .001 || home.Errors != 0 {
 		t.Errorf("%+v, want three of four of %v/s and no errors", home, f.Loads[at].Throughput)
+	}
+	if home.Served == nil || math.Abs(*home.Served-.04) > 1e-6 || search.Served != nil {
+		t.Errorf("served %v and %v, want 40 ms of Home, and that web tells nothing of Search", home.Served, search.Served)
+	}
+	if columns := f.interactionsTable().Columns; columns[4].Key != "served" || len(f.interactionsTable().Rows[0].Cells) != len(columns) {
+		t.Errorf("columns %+v, want that of the first tier beside the users'", columns)
 	}
 	if want := 3 * 2 / float64(search.Due); math.Abs(search.Errors-want) > 1e-9 || math.Abs(*search.Mean / *home.Mean - 5) > .2 || *search.P95 < *search.Mean*.9 {
 		t.Errorf("%+v, want %v of errors and five times the response time", search, want)
