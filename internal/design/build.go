@@ -54,7 +54,7 @@ func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Des
 		}
 		d.Steps = append(d.Steps, steps...)
 	}
-	d.Estimate = estimate(d.Steps, b.times)
+	d.Estimate, d.Notes = estimate(d.Steps, b.times), b.notes
 	return d, nil
 }
 
@@ -100,6 +100,7 @@ type builder struct {
 	times     map[model.StepID]time.Duration // of one task; 0 is unknown
 	tasks     int                            // that were built
 	busy      map[model.NodeID]bool          // run the services of the file
+	notes     []string                       // for who reads the design
 }
 
 // prepared is what is the same in all steps of a workload.

@@ -27,6 +27,8 @@ type Design struct {
 	// Searches are those of Outlook that are searches, as earlier versions had
 	// them.
 	Searches []searchOutlook `json:"searches,omitempty"`
+	// Notes say what a reader should know before the run.
+	Notes []string `json:"notes,omitempty"`
 	// Later are the studies that add steps as results come.
 	Later []string `json:"later,omitempty"`
 }

@@ -15,7 +15,7 @@ type hosts struct {
 	tiers []*tier
 	want  int
 	on    map[string]string
-	own   bool // no other services are to be there
+	own   bool // no other services are there, if other nodes can have them
 	nodes []model.NodeID
 }
 
@@ -126,14 +126,31 @@ func assign(all []*hosts, nodes []model.Node) error {
 			}
 		}
 	}
-	for i, n := range nodes {
-		for _, h := range all {
-			if owner[i] == h || !h.own && len(h.nodes) < h.want && n.Has(h.on) {
-				h.nodes = append(h.nodes, n.ID)
+	for _, owned := range []bool{false, true} { // others go where they have no company first
+		for i, n := range nodes {
+			for _, h := range all {
+				if owner[i] == h && owned || !h.own && owned == (owner[i] != nil) && len(h.nodes) < h.want && n.Has(h.on) {
+					h.nodes = append(h.nodes, n.ID)
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// company says which services are on hosts that others have for themselves, for want
+// of other nodes: what they take is missing there.
+func company(tiers []tier) (out []string) {
+	for _, t := range tiers {
+		for _, owner := range tiers {
+			shared := slices.IndexFunc(t.nodes, func(id model.NodeID) bool { return slices.Contains(owner.nodes, id) })
+			if t.hosts == "" && owner.hosts != "" && shared >= 0 {
+				out = append(out, fmt.Sprintf("%s is on %s, a host of %s, for no other node has %s: what it takes there is missing; add a node, or give it other labels", t.Name, t.nodes[shared], owner.Name, labelList(t.on)))
+				break
+			}
+		}
+	}
+	return out
 }
 
 // short says which services together want more nodes of their own than there are for

@@ -13,14 +13,20 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 )
 
-// placed lays out a treatment of the file with tiers, and says where its services are.
-func placed(t *testing.T, levels map[string]study.ServiceLevel, nodes []model.Node) (map[string]string, error) {
+// laidOut is a treatment of the file with tiers.
+func laidOut(t *testing.T, levels map[string]study.ServiceLevel, nodes []model.Node) (Design, error) {
 	t.Helper()
 	src := strings.NewReplacer("on: {tier: front}", "on: {role: server}", "on: {tier: back}", "on: {role: server}", "on: {tier: users}", "on: {role: users}").Replace(tiersFile)
 	e := parse(t, src)
 	treatment := study.Treatment{Phase: "pool", Workload: "nap", Trial: 1, Services: levels}
 	e.Designers = []experiment.Designer{{Designer: &probe{study.Fixed([]study.Treatment{treatment})}, Kind: "a"}}
-	d, err := Build(e, testRun, nodes)
+	return Build(e, testRun, nodes)
+}
+
+// placed says where its services are.
+func placed(t *testing.T, levels map[string]study.ServiceLevel, nodes []model.Node) (map[string]string, error) {
+	t.Helper()
+	d, err := laidOut(t, levels, nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -29,6 +35,25 @@ func placed(t *testing.T, levels map[string]study.ServiceLevel, nodes []model.No
 		out[name] = fmt.Sprint(level.Nodes)
 	}
 	return out, nil
+}
+
+// TestCompany: a service that is no tier goes to a host of its own while there is one,
+// and else the plan says where it is.
+func TestCompany(t *testing.T) {
+	levels := map[string]study.ServiceLevel{"app": {Count: 1, Hosts: "app"}, "db": {Count: 1, Hosts: "db"}}
+	for sizes, want := range map[string]string{"s s s": "[n4]", "s s": "[n2]"} {
+		d, err := laidOut(t, levels, servers(strings.Fields(sizes)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(d.Steps[0].Services["web"].Nodes); got != want {
+			t.Errorf("%s: web is on %s, want %s", sizes, got, want)
+		}
+		note := "web is on n2, a host of app, for no other node has role=server"
+		if text := strings.Join(d.Notes, "; "); strings.Contains(text, note) != (sizes == "s s") || len(d.Notes) > 1 {
+			t.Errorf("%s: notes %q", sizes, d.Notes)
+		}
+	}
 }
 
 // servers are a node with users and some with services, of these sizes.

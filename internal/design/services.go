@@ -53,6 +53,11 @@ func (b *builder) tiers(t study.Treatment) ([]tier, error) {
 	if err := place(out, nodes); err != nil {
 		return nil, err
 	}
+	for _, note := range company(out) {
+		if !slices.Contains(b.notes, note) {
+			b.notes = append(b.notes, note)
+		}
+	}
 	return out, checkPorts(out, b.setup.Nodes)
 }
 

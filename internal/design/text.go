@@ -39,6 +39,9 @@ func (d Design) Document() *doc.Document {
 	for _, text := range d.services() {
 		say("service", "%s", text)
 	}
+	for _, text := range d.Notes {
+		say("note", "%s", text)
+	}
 	if d.Schedule != nil {
 		say("schedule", "%s", d.Schedule.Text)
 		say("next", "%s", d.Schedule.next())

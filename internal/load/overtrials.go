@@ -20,6 +20,11 @@ type Outcome struct {
 // the SLA is kept where all of each interval is within, and broken where all of one is
 // beyond; nil: it cannot be told, as of one trial. each is how many trials kept it by
 // themselves; why is what was missed, or why it cannot be told.
+//
+// Operations of all trials are not pooled: those of one trial depend on each other, so
+// that the trial is the unit of the interval, and its percentile one value. What is held
+// to the limit is the percentile that a trial has on average, not that of all
+// operations together.
 func (s SLA) OverTrials(of []Outcome) (kept *bool, each int, why string) {
 	missed := make([]bool, len(of))
 	yes, no, broken := true, false, false

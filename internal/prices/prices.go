@@ -17,19 +17,22 @@ type Host struct {
 	Currency string  `json:"currency" jsonschema:"required,minLength=1" jsonschema_description:"In which currency: the same for all."`
 }
 
-// List is what hosts cost an hour by their type, all in one currency. It is empty
-// where no price is known.
+// List is what hosts cost an hour by their type, all in one currency, which is named.
+// Hourly is empty where no price is known.
 type List struct {
 	Hourly   map[string]float64
 	Currency string
 }
 
 // Of are the prices of a file, by type. Errors: a [model.InputError] for a second
-// currency.
+// currency, or none.
 func Of(types map[string]Host) (List, error) {
 	out := List{Hourly: make(map[string]float64)}
 	for _, name := range slices.Sorted(maps.Keys(types)) {
 		x := types[name]
+		if strings.TrimSpace(name) == "" || strings.TrimSpace(x.Currency) == "" {
+			return out, &model.InputError{Path: "prices." + name, Problem: "a price without its type or its currency", Allowed: "give both: large: {price_per_hour: 0.34, currency: USD}"}
+		}
 		if out.Currency != "" && x.Currency != out.Currency {
 			return out, &model.InputError{Path: "prices." + name + ".currency", Problem: fmt.Sprintf("%s, beside prices in %s", x.Currency, out.Currency), Allowed: "give all prices in one currency"}
 		}
@@ -57,10 +60,16 @@ func Read(text string) (List, error) {
 			t.RefuseCell(at, "price_per_hour", "a number of 0 or more")
 		}
 		currency := strings.Clone(t.Text(t.Column("currency")))
-		if out.Currency != "" && currency != out.Currency {
+		switch {
+		case currency == "":
+			t.RefuseCell(t.Column("currency"), "currency", "a currency such as USD in each line")
+		case out.Currency != "" && currency != out.Currency:
 			t.RefuseCell(t.Column("currency"), "currency", "one currency: "+out.Currency)
 		}
 		name := strings.Clone(t.Text(t.Column("type")))
+		if name == "" {
+			t.RefuseCell(t.Column("type"), "type", "the type of the hosts, such as large")
+		}
 		if _, twice := out.Hourly[name]; twice {
 			t.RefuseCell(t.Column("type"), "type", "each type once")
 		}

@@ -16,21 +16,26 @@ type Cost struct {
 	// At is the number of users for which the cheapest is wanted; 0: no SLA, or none
 	// was measured of all configurations.
 	At int `json:"at,omitempty"`
-	// Cheapest is the configuration that keeps the SLA there for the least money, or
-	// without prices with the fewest hosts; empty: none does.
-	Cheapest string `json:"cheapest,omitempty"`
+	// Cheapest are the configurations that keep the SLA there for the least money, or
+	// without prices with the fewest hosts: several that cost the same; empty: none
+	// that has a price does.
+	Cheapest []string `json:"cheapest,omitempty"`
+	// Unpriced keep it, too, and what they cost is not known.
+	Unpriced []string `json:"without_price,omitempty"`
 	// Open would cost less, and whether they keep the SLA cannot be told.
 	Open []string `json:"cannot_be_told,omitempty"`
 
-	doubts []string
+	priced  bool     // there are prices
+	openWhy []string // of each of Open
+	doubts  []string
 }
 
 // Price is what one configuration costs. Null is what is not known.
 type Price struct {
 	Configuration string   `json:"configuration"`
 	Hourly        *float64 `json:"hourly"`
-	// Peak is what a request costs at the largest throughput: the mean over trials of
-	// the largest of each. SLA is what it costs at the largest load that kept the SLA;
+	// Peak is what a request costs at the load with the largest throughput on average
+	// over trials. SLA is what it costs at the largest load that kept the SLA;
 	// null: none is known to.
 	Peak  *Rated `json:"peak"`
 	SLA   *Rated `json:"sla"`
@@ -41,6 +46,9 @@ type Price struct {
 type Rated struct {
 	Users      int     `json:"users"`
 	Throughput float64 `json:"throughput"`
+	// StillGrew: no end of the growth was seen, so that Throughput is the least that the
+	// configuration can do, and the prices are the most that a request costs.
+	StillGrew bool `json:"still_grew,omitempty"`
 	// PerRequest and PerMillion are prices, with the interval that comes from that of
 	// the throughput; null: there is no price, or no interval.
 	PerRequest   *float64        `json:"per_request"`
@@ -62,14 +70,14 @@ func (p *Params) cost(findings []Finding, all []measured) (*Cost, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Cost{Rows: []Price{}, Currency: known.Currency}
+	out := &Cost{Rows: []Price{}, Currency: known.Currency, priced: len(known.Hourly) > 0}
 	if p.SLA != "" {
 		out.At = p.at(findings)
 	}
 	for i, f := range findings {
 		row := Price{Configuration: f.Configuration, Keeps: f.keeps(out.At)}
 		if peak, err := stats.Mean(f.peaks); err == nil {
-			row.Peak = &Rated{Users: f.peak().Users, Throughput: peak}
+			row.Peak = &Rated{Users: f.peak().Users, Throughput: peak, StillGrew: f.stillGrew()}
 		}
 		users, doubt := f.slaLoad()
 		if doubt != "" && f.withdrawn() == "" {
@@ -79,7 +87,7 @@ func (p *Params) cost(findings []Finding, all []measured) (*Cost, error) {
 		if at >= 0 {
 			row.SLA = &Rated{Users: users, Throughput: f.Loads[at].Throughput}
 		}
-		if len(known.Hourly) > 0 {
+		if out.priced {
 			hourly, missing := known.Sum(all[i].nodeTypes())
 			if missing != "" {
 				out.doubts = append(out.doubts, f.Configuration+": "+missing)
@@ -161,7 +169,7 @@ func (m measured) nodeTypes() []string {
 func (c *Cost) cheapest(findings []Finding) {
 	price := func(i int) float64 {
 		switch {
-		case c.Currency == "":
+		case !c.priced:
 			return float64(findings[i].Hosts)
 		case c.Rows[i].Hourly == nil:
 			return math.Inf(1)
@@ -170,13 +178,20 @@ func (c *Cost) cheapest(findings []Finding) {
 	}
 	least := math.Inf(1)
 	for i, row := range c.Rows {
-		if row.Keeps != nil && *row.Keeps && price(i) < least {
-			least, c.Cheapest = price(i), row.Configuration
+		if row.Keeps != nil && *row.Keeps {
+			least = min(least, price(i))
 		}
 	}
+	const same = 1 + 1e-9 // sums in another order differ by as much
 	for i, row := range c.Rows {
-		if c.At > 0 && row.Keeps == nil && price(i) < least {
-			c.Open = append(c.Open, row.Configuration)
+		keeps := row.Keeps != nil && *row.Keeps
+		switch p := price(i); {
+		case keeps && math.IsInf(p, 1):
+			c.Unpriced = append(c.Unpriced, row.Configuration)
+		case keeps && p <= least*same:
+			c.Cheapest = append(c.Cheapest, row.Configuration)
+		case c.At > 0 && row.Keeps == nil && (p*same < least || math.IsInf(least, 1)):
+			c.Open, c.openWhy = append(c.Open, row.Configuration), append(c.openWhy, findings[i].openAt(c.At))
 		}
 	}
 }

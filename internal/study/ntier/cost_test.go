@@ -52,6 +52,24 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// TestKeptFailed: where every operation failed there is no response time, and the SLA
+// is broken, also where all else is withdrawn for it.
+func TestKeptFailed(t *testing.T) {
+	sla, err := load.ParseSLA("p95=500ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := trial{Trial: bottleneck.Trial{Users: 9, Errors: 1}}
+	for _, withdrawn := range []string{"", "all of the operations failed"} {
+		if k := keptBy(sla, []bottleneck.Load{{Users: 9}}, []trial{failed, failed}, withdrawn)[0]; k.Kept == nil || *k.Kept || k.TrialsKept != 0 {
+			t.Errorf("withdrawn %q: %+v, want it broken", withdrawn, k)
+		}
+	}
+	if k := keptBy(sla, []bottleneck.Load{{Users: 9}}, []trial{failed, {Trial: bottleneck.Trial{Users: 9, Errors: .5}}}, "")[0]; k.Kept != nil || k.Why == "" {
+		t.Errorf("%+v, want it not told where times of one trial are not known", k)
+	}
+}
+
 func TestSLALoad(t *testing.T) {
 	yes, no := true, false
 	for _, c := range []struct {
@@ -60,7 +78,7 @@ func TestSLALoad(t *testing.T) {
 		doubt string
 	}{
 		{[]*bool{&yes, &yes, &no, &no}, 20, ""},
-		{[]*bool{&yes, nil, &no, &no}, 10, "cannot be told with 20 users"},
+		{[]*bool{&yes, nil, &no, &no}, 10, "cannot be told with 20 users (times are not known)"},
 		{[]*bool{&yes, &no, &yes, &no}, 10, "30 users kept the SLA, and 20 did not"},
 		{[]*bool{nil, &no}, 0, "cannot be told with 10 users"},
 		{[]*bool{&no, nil}, 0, ""},
@@ -68,7 +86,7 @@ func TestSLALoad(t *testing.T) {
 	} {
 		var f Finding
 		for i, k := range c.kept {
-			f.Kept = append(f.Kept, Kept{Users: 10 * (i + 1), Kept: k})
+			f.Kept = append(f.Kept, Kept{Users: 10 * (i + 1), Kept: k, Why: "times are not known"})
 		}
 		users, doubt := f.slaLoad()
 		if users != c.want || !strings.Contains(doubt, c.doubt) || (doubt == "") != (c.doubt == "") {
@@ -77,16 +95,47 @@ func TestSLALoad(t *testing.T) {
 	}
 }
 
-// TestCheapest: what is not known to keep the SLA is never the cheapest.
+// TestCheapest: what is not known to keep the SLA is never the cheapest, and what
+// keeps it without a price is told apart from what does not keep it.
 func TestCheapest(t *testing.T) {
 	yes, no := true, false
-	one, two, three, four := 1., 2., 3., 4.
-	c := Cost{At: 100, Currency: "USD", Rows: []Price{{"a", &one, nil, nil, &no}, {"b", &two, nil, nil, nil}, {"c", &three, nil, nil, &yes}, {"d", &four, nil, nil, &yes}, {"e", nil, nil, nil, nil}}}
-	c.cheapest(make([]Finding, len(c.Rows)))
-	if c.Cheapest != "c" || !slices.Equal(c.Open, []string{"b"}) {
-		t.Errorf("cheapest %s, open %v, want c, and that b cannot be told", c.Cheapest, c.Open)
+	row := func(name string, hourly float64, keeps *bool) Price {
+		out := Price{Configuration: name, Keeps: keeps}
+		if hourly > 0 {
+			out.Hourly = &hourly
+		}
+		return out
 	}
-	if text := c.words("p95=1s"); !strings.Contains(text, "c keeps p95=1s for the least money, 3 USD an hour. Whether b would, for less, cannot be told") {
-		t.Error(text)
+	for name, c := range map[string]struct {
+		rows                     []Price
+		hosts                    []int // in place of prices
+		cheapest, unpriced, open []string
+		words                    string
+	}{
+		"by money": {[]Price{row("a", 1, &no), row("b", 2, nil), row("c", 3, &yes), row("d", 4, &yes), row("e", 0, nil)}, nil, []string{"c"}, nil, []string{"b"},
+			"With 100 users c keeps p95=1s for the least money, 3 USD an hour. Whether b would, for less, cannot be told: it was not measured with 100 users."},
+		"one has no price": {[]Price{row("a", 1, &no), row("b", 2, &yes), row("c", 0, &yes)}, nil, []string{"b"}, []string{"c"}, nil,
+			"With 100 users b keeps p95=1s for the least money, 2 USD an hour; c keeps it, too, and has no price."},
+		"none has a price": {[]Price{row("a", 1, &no), row("b", 0, &yes)}, nil, nil, []string{"b"}, nil,
+			"With 100 users b keeps p95=1s, and no configuration that does has a price: which is the cheapest is not known."},
+		"none keeps": {[]Price{row("a", 1, &no), row("b", 0, nil)}, nil, nil, nil, []string{"b"},
+			"With 100 users no configuration that was measured is known to keep p95=1s. Whether b would cannot be told: it was not measured with 100 users."},
+		"equal prices": {[]Price{row("a", .1+.2+.3, &yes), row("b", .3+.2+.1, &yes), row("c", .6, nil)}, nil, []string{"a", "b"}, nil, nil,
+			"With 100 users a, b keep p95=1s for the least money, 0.6 USD an hour each."},
+		"equal hosts": {[]Price{row("a", 0, &yes), row("b", 0, &yes), row("c", 0, &yes)}, []int{3, 4, 3}, []string{"a", "c"}, nil, nil,
+			"With 100 users a, c keep p95=1s with the fewest hosts, as many each."},
+	} {
+		got := Cost{At: 100, Rows: c.rows, Currency: "USD", priced: c.hosts == nil}
+		findings := make([]Finding, len(c.rows))
+		for i, n := range c.hosts {
+			findings[i].Hosts = n
+		}
+		got.cheapest(findings)
+		if !slices.Equal(got.Cheapest, c.cheapest) || !slices.Equal(got.Unpriced, c.unpriced) || !slices.Equal(got.Open, c.open) {
+			t.Errorf("%s: %v, without a price %v, open %v; want %v, %v, %v", name, got.Cheapest, got.Unpriced, got.Open, c.cheapest, c.unpriced, c.open)
+		}
+		if text := got.words("p95=1s"); text != c.words {
+			t.Errorf("%s: %s", name, text)
+		}
 	}
 }

@@ -118,19 +118,22 @@ func (f Finding) href() string { return "#c-" + f.Configuration }
 // overview is a row for each configuration.
 func (r *Result) overview() doc.Section {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "configuration", Head: "configuration"}, {Key: "hosts", Head: "hosts", Right: true}, {Key: "peak", Head: "peak", Right: true, Tip: "largest throughput"},
+		{Key: "configuration", Head: "configuration"}, {Key: "hosts", Head: "hosts", Right: true}, {Key: "peak", Head: "peak", Right: true, Tip: "largest throughput; ≥: it still grew"},
 		{Key: "users", Head: "users\nthere", Right: true}, {Key: "knee", Head: "knee\nusers [95 %]", Right: true}, {Key: "binds", Head: "what binds", Wrap: 24},
 		{Key: "limit", Head: "limit by\nthe laws", Right: true, Tip: "least capacity ÷ demand over the measured resources"},
 	}}
 	for _, f := range r.Configurations {
 		peak := f.peak()
-		users, most := doc.Int(peak.Users), doc.Of(peak.Throughput, rate(peak.Throughput)).As(doc.Strong)
+		users, most := doc.Int(peak.Users), doc.Of(peak.Throughput, f.least()+rate(peak.Throughput)).As(doc.Strong)
+		if f.Uncounted != "" {
+			most = most.As(doc.Doubt)
+		}
 		if peak.Users == 0 { // no load counts
 			users, most = doc.Of(nil, num.Missing), doc.Of(nil, num.Missing)
 		}
 		knee, limit := num.Missing, num.Missing
 		if k := f.Knee; k != nil {
-			knee = fmt.Sprintf("%.0f [%.0f .. %.0f]", k.Users, k.CI.Lo, k.CI.Hi)
+			knee = kneeText(*k)
 		}
 		if f.Laws != nil && f.Laws.Limit != nil {
 			limit = rate(*f.Laws.Limit)
@@ -154,6 +157,13 @@ func (r *Result) overview() doc.Section {
 	return s
 }
 
+// stillGrew reports whether no end of the growth was seen: what was measured is the
+// least that the configuration can do.
+func (f Finding) stillGrew() bool { return f.Knee == nil }
+
+// least marks a throughput that still grew.
+func (f Finding) least() string { return map[bool]string{true: "≥ "}[f.stillGrew()] }
+
 // peak is the load with the largest throughput that counts.
 func (f Finding) peak() bottleneck.Load {
 	var out bottleneck.Load
@@ -176,38 +186,48 @@ func (r *Result) turned() doc.Section {
 	for _, x := range r.Reversals {
 		t.Add(doc.Say(x.A), doc.Say(x.B), doc.Say(x.First), times(x.RatioFirst, x.CIFirst), doc.Say(x.Second), times(x.RatioSecond, x.CISecond))
 	}
-	const intro = "The largest throughput of each trial, as a ratio; only pairs of which the whole interval is on one side on both platforms, corrected for all pairs."
+	const intro = "The throughput at the load where it is largest, as a ratio; only pairs of which the whole interval is on one side on both platforms, corrected for all pairs."
 	return doc.Section{ID: "reversals", Title: "Rankings that turn over", Intro: intro, Blocks: []doc.Block{{Table: t}}}
 }
 
 // words say which configuration is the cheapest.
 func (c *Cost) words(sla string) string {
-	by := "the fewest hosts"
-	if c.Currency != "" {
-		by = "the least money"
+	with := fmt.Sprintf("With %s ", num.Count(c.At, "user"))
+	verb := func(of []string, one, several string) string {
+		return num.List(of) + map[bool]string{true: one, false: several}[len(of) == 1]
 	}
-	if c.Cheapest == "" {
-		return fmt.Sprintf("With %d users no configuration that was measured is known to keep %s.", c.At, sla) + c.openWords()
+	switch {
+	case len(c.Cheapest)+len(c.Unpriced) == 0:
+		return with + fmt.Sprintf("no configuration that was measured is known to keep %s.", sla) + c.openWords()
+	case len(c.Cheapest) == 0:
+		return with + verb(c.Unpriced, " keeps ", " keep ") + sla + ", and no configuration that does has a price: which is the cheapest is not known." + c.openWords()
 	}
-	text := fmt.Sprintf("With %d users %s keeps %s for %s", c.At, c.Cheapest, sla, by)
+	text := with + verb(c.Cheapest, " keeps ", " keep ") + sla + map[bool]string{true: " for the least money", false: " with the fewest hosts"}[c.priced]
 	for _, row := range c.Rows {
-		if row.Configuration == c.Cheapest && row.Hourly != nil {
+		if row.Configuration == c.Cheapest[0] && row.Hourly != nil {
 			text += fmt.Sprintf(", %.4g %s an hour", *row.Hourly, c.Currency)
 		}
+	}
+	if len(c.Cheapest) > 1 {
+		text += map[bool]string{true: " each", false: ", as many each"}[c.priced]
+	}
+	if len(c.Unpriced) > 0 {
+		text += "; " + verb(c.Unpriced, " keeps it, too, and has no price", " keep it, too, and have no price")
 	}
 	return text + "." + c.openWords()
 }
 
-// openWords name what may be cheaper.
+// openWords name what may be cheaper, and why that cannot be told.
 func (c *Cost) openWords() string {
-	if len(c.Open) == 0 {
-		return ""
-	}
 	less := ""
-	if c.Cheapest != "" {
-		less = ", for less,"
+	if len(c.Cheapest) > 0 {
+		less = map[bool]string{true: ", for less,", false: ", with fewer hosts,"}[c.priced]
 	}
-	return fmt.Sprintf(" Whether %s would%s cannot be told: more trials with %d users would tell.", num.List(c.Open), less, c.At)
+	text := ""
+	for i, name := range c.Open {
+		text += fmt.Sprintf(" Whether %s would%s cannot be told: %s.", name, less, c.openWhy[i])
+	}
+	return text
 }
 
 func (c *Cost) section(sla string) doc.Section {
@@ -220,7 +240,7 @@ func (c *Cost) section(sla string) doc.Section {
 	for _, row := range c.Rows {
 		peak := doc.Of(nil, num.Missing)
 		if row.Peak != nil {
-			peak = doc.Of(row.Peak.Throughput, rate(row.Peak.Throughput))
+			peak = doc.Of(row.Peak.Throughput, map[bool]string{true: "≥ "}[row.Peak.StillGrew]+rate(row.Peak.Throughput))
 		}
 		upTo, request := doc.Of(nil, num.Missing), doc.Of(nil, num.Missing)
 		if row.SLA != nil {
@@ -241,7 +261,7 @@ func (c *Cost) shown(t *doc.Table, sla string) *doc.Table {
 	for i := len(t.Columns) - 1; i >= 0; i-- {
 		key := t.Columns[i].Key
 		money := key == "hourly" || strings.Contains(key, "per_")
-		if money && c.Currency == "" || strings.Contains(key, "sla") && sla == "" || key == "keeps_sla" && c.At == 0 {
+		if money && !c.priced || strings.Contains(key, "sla") && sla == "" || key == "keeps_sla" && c.At == 0 {
 			t.Columns = slices.Delete(t.Columns, i, i+1)
 			for row := range t.Rows {
 				t.Rows[row].Cells = slices.Delete(t.Rows[row].Cells, i, i+1)
@@ -256,10 +276,14 @@ func (r *Rated) cell() doc.Cell {
 	if r == nil {
 		return doc.Of(nil, num.Missing)
 	}
-	if r.PerMillion == nil || r.PerMillionCI == nil {
-		return optional(r.PerMillion, short)
+	if r.PerMillion == nil {
+		return doc.Of(nil, num.Missing)
 	}
-	return ranged(r.PerMillion, r.PerMillionCI, short)
+	cell := ranged(r.PerMillion, r.PerMillionCI, short)
+	if r.StillGrew {
+		cell.Lines = []string{"at most " + cell.Lines[0]}
+	}
+	return cell
 }
 
 func keptCell(kept *bool) doc.Cell {

@@ -51,7 +51,13 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 	}
 	var trials []trial
 	for t.Next() {
-		trials = append(trials, p.row(t))
+		x := p.row(t)
+		for _, before := range trials { // lines without a number are trials in their order
+			if t.Text(t.Column("trial")) == "" && before.Users == x.Users && before.configuration.String() == x.configuration.String() {
+				x.Trial.Trial = max(x.Trial.Trial, before.Trial.Trial+1)
+			}
+		}
+		trials = append(trials, x)
 	}
 	if err := t.Err(); err != nil {
 		return nil, err
@@ -123,7 +129,7 @@ func share(t *tabular.Reader, name string) float64 {
 	return v
 }
 
-// whole reads a number of 1 or more; least replaces what is missing, unless it is 0.
+// whole reads a number of 1 or more; what is missing is replaced, unless that is 0.
 func whole(t *tabular.Reader, name string, missing int) int {
 	at := t.Column(name)
 	if t.Text(at) == "" && missing > 0 {

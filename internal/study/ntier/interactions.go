@@ -1,42 +1,106 @@
 package ntier
 
 import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
 
+// Interaction is what users saw of one, and the first tier.
+type Interaction struct {
+	seen
+	// Served is the mean response time in seconds that the first tier tells; null: it
+	// does not.
+	Served *float64 `json:"served"`
+}
+
+type seen = session.Interaction // its name is that of a field
+
 // interactions are those of all trials with so many users.
-func (m measured) interactions(users int) ([]session.Interaction, error) {
+func (m measured) interactions(users int) ([]Interaction, error) {
 	var of []model.Result
-	trials := 0
+	var trials []trial
 	for _, t := range m.trials {
 		if t.Users != users || t.run == nil {
 			continue
 		}
-		trials++
-		if err := needInteractions(t.run, t.of); err != nil {
+		trials = append(trials, t)
+		if err := needInteractions(t.run, t.of, first(m.system.Tiers)); err != nil {
 			return nil, err
 		}
 		for _, x := range t.run.Measured(t.of) {
 			of = append(of, x)
 		}
 	}
-	return session.Interactions(of, trials)
+	all, err := session.Interactions(of, len(trials))
+	var out []Interaction
+	for _, x := range all {
+		out = append(out, Interaction{x, served(trials, first(m.system.Tiers), x.Interaction)})
+	}
+	return out, err
 }
 
-// needInteractions reads the histograms of all interactions that a step has.
-func needInteractions(run *observe.Run, s model.Step) error {
-	var names []string
+// servedNames are the counters of an interaction that a tier has, seconds and requests.
+// In names of signals a dot is a _.
+func servedNames(tier, interaction string) (seconds, requests string) {
+	name := strings.ReplaceAll(interaction, ".", "_")
+	return fmt.Sprintf("%s:%s[%s]", tier, bottleneck.SignalResponse, name), fmt.Sprintf("%s:%s[%s]", tier, bottleneck.SignalRequests, name)
+}
+
+// served is the mean response time of an interaction by a tier itself while it was
+// scored, of all hosts and trials; nil: it is not known.
+func served(trials []trial, tier, interaction string) *float64 {
+	seconds, requests := servedNames(tier, interaction)
+	sums := make(map[string]float64)
+	for _, t := range trials {
+		var w window
+		for _, x := range t.run.Measured(t.of) {
+			w.take(x)
+		}
+		for _, x := range t.run.Accepted(t.of.ID) {
+			from, to := w.start.Sub(x.Started), w.end.Sub(x.Started)
+			for _, h := range x.Host {
+				if h.Metric == seconds || h.Metric == requests {
+					sums[h.Metric] += grown(h, from, to)
+				}
+			}
+		}
+	}
+	mean := sums[seconds] / sums[requests]
+	if !num.Finite(mean) {
+		return nil
+	}
+	return &mean
+}
+
+// grown is how much a counter grew; NaN: it is not known.
+func grown(h model.HostSeries, from, to time.Duration) float64 {
+	return counterAt(h, to.Nanoseconds()) - counterAt(h, from.Nanoseconds())
+}
+
+// needInteractions reads what users and the first tier recorded of all interactions
+// that a step has.
+func needInteractions(run *observe.Run, s model.Step, tier string) error {
+	var names, series []string
 	for _, x := range run.Measured(s) {
 		for _, sample := range x.Samples {
 			if name := sample.Labels[session.LabelInteraction]; name != "" && sample.Metric == session.MetricOK {
-				names = append(names, session.HistogramOf(name))
+				seconds, requests := servedNames(tier, name)
+				names, series = append(names, session.HistogramOf(name)), append(series, seconds, requests)
 			}
 		}
 	}
 	if len(names) == 0 {
 		return nil
+	}
+	if err := run.Need(observe.Hosts, series...); err != nil {
+		return err
 	}
 	return run.Need(observe.Histograms, names...)
 }

@@ -85,7 +85,7 @@ type Params struct {
 	SLA        string                 `json:"sla,omitempty" flag:"sla" jsonschema_description:"What users must get: p95=500ms, or several: p99=2s,errors=0.1%."`
 	At         int                    `json:"at,omitempty" flag:"at" jsonschema:"minimum=1" jsonschema_description:"With an SLA: the number of users for which the cheapest configuration is wanted. Default: the largest that was measured of all."`
 	Prices     map[string]prices.Host `json:"prices,omitempty" jsonschema_description:"What a host of each type costs: {large: {price_per_hour: 0.34, currency: USD}}."`
-	PriceTable string                 `json:"price_table,omitempty" flag:"prices" from:"file" jsonschema_description:"The same as a table in CSV, which takes precedence: type, price_per_hour and currency."`
+	PriceTable string                 `json:"price_table,omitempty" flag:"prices" from:"file" jsonschema_description:"Prices of hosts, CSV: type, price_per_hour, currency; replaces prices of the file."`
 	SwitchCost *unit.Duration         `json:"switch_cost,omitempty" flag:"switch-cost" jsonschema_description:"What a context switch costs on such nodes: what share of the processors it takes is then among the suspects. Default: as a workload of the kind context_switch has measured it, of this run or another that is given."`
 }
 
@@ -147,8 +147,8 @@ func (p *Params) split() {
 // labels are those of the nodes of a configuration.
 func (p *Params) labels(c Configuration) map[string]string {
 	out := make(map[string]string)
-	add := func(key, name string, known map[string]map[string]string) {
-		if labels, ok := known[name]; ok {
+	add := func(key, name string, of map[string]map[string]string) {
+		if labels, ok := of[name]; ok {
 			maps.Copy(out, labels)
 		} else if name != "" {
 			out[key] = name

@@ -13,7 +13,7 @@ type Reversal struct {
 	// First and Second are platforms, with their types.
 	First  string `json:"first"`
 	Second string `json:"second"`
-	// RatioFirst and RatioSecond are the peak throughput of A over that of B, with
+	// RatioFirst and RatioSecond are the largest throughput of A over that of B, with
 	// intervals at Level: that of the comparison is shared by all that were made
 	// (Bonferroni).
 	RatioFirst  float64        `json:"ratio_first"`
@@ -29,13 +29,13 @@ type pair struct {
 	x, y        []float64
 }
 
-// reversals compares each two shapes that two platforms have in common, by the
-// largest throughput of each trial.
+// reversals compares each two shapes that two platforms have in common, by their
+// throughput at the load where it is largest. What still grew there has no peak.
 func reversals(all []Finding) []Reversal {
 	var pairs []pair
 	for i, a := range all {
 		for _, b := range all[i+1:] {
-			if a.place() == b.place() && a.Shape != b.Shape {
+			if a.place() == b.place() && a.Shape != b.Shape && !a.stillGrew() && !b.stillGrew() {
 				pairs = append(pairs, pair{a.place(), a.Shape, b.Shape, a.peaks, b.peaks})
 			}
 		}

@@ -136,43 +136,82 @@ func (m measured) notMade(a bottleneck.Answer) *bottleneck.Proof {
 func (d *proving) AtMost() (steps int, all time.Duration) {
 	if !d.begun {
 		steps = len(d.first)
+		for _, t := range d.first { // microbenchmarks take less than users
+			all += d.step(t.Workload)
+		}
 	}
 	if !d.planned {
-		steps += 2 * d.setup.Trials * len(d.Configurations)
+		n := 2 * d.setup.Trials * len(d.Configurations)
+		steps, all = steps+n, all+time.Duration(n)*d.step(d.first[0].Workload)
 	}
-	return steps, time.Duration(steps) * d.step()
+	return steps, all
 }
 
-// Outlook implements study.Forecaster.
+// Outlook implements study.Forecaster: the trials with those of proofs, and then what
+// is measured beside them.
 func (d *proving) Outlook() []study.Outlook {
-	return []study.Outlook{{Phase: Phase, Workload: d.first[0].Workload, Trials: d.setup.Trials, Steps: len(d.first)/d.setup.Trials + 2*len(d.Configurations), Step: d.step(), Note: strings.Join(d.cannotRaise(), "; ")}}
+	var out []study.Outlook
+	for _, t := range d.first {
+		i := slices.IndexFunc(out, func(o study.Outlook) bool { return o.Workload == t.Workload })
+		if i < 0 {
+			i, out = len(out), append(out, study.Outlook{Phase: Phase, Workload: t.Workload, Trials: d.setup.Trials, Step: d.step(t.Workload)})
+		}
+		if t.Trial == 1 {
+			out[i].Steps++
+		}
+	}
+	out[0].Steps, out[0].Note = out[0].Steps+2*len(d.Configurations), strings.Join(d.cannotRaise(), "; ")
+	return out
 }
 
 // cannotRaise says of which tiers no proof can be made, as far as file and nodes tell
 // beforehand: none of their nodes has a quarter more than the limit of the service.
 func (d *proving) cannotRaise() (out []string) {
-	for _, s := range d.setup.Services {
-		most := 0.0
-		for _, n := range d.setup.Nodes {
-			if n.Has(s.On) {
-				most = max(most, coresOf(n))
-			}
+	add := func(name, why string) {
+		if text := fmt.Sprintf("if the processor of %s binds, no proof can be made: %s", name, why); !slices.Contains(out, text) {
+			out = append(out, text)
 		}
-		switch {
-		case !slices.Contains(d.Tiers, s.Name) || most == 0:
-		case s.CPU == 0:
-			out = append(out, fmt.Sprintf("if the processor of %s binds, no proof can be made: the service has no limit that could be raised (limits.cpu)", s.Name))
-		case s.CPU*Raise > most*(1+1e-9):
-			out = append(out, fmt.Sprintf("if the processor of %s binds, no proof can be made: its nodes have %.4g processors, and %.4g would be needed", s.Name, most, s.CPU*Raise))
+	}
+	for _, s := range d.setup.Services {
+		for _, text := range d.Configurations {
+			c, _ := ParseConfiguration(text, d.Tiers) // validated
+			most, place := d.largest(s, c), ""
+			if c.Place() != "" {
+				place = " on " + c.Place()
+			}
+			switch {
+			case !slices.Contains(d.Tiers, s.Name) || most == 0:
+			case s.CPU == 0:
+				add(s.Name, "the service has no limit that could be raised (limits.cpu)")
+			case s.CPU*Raise > most*(1+1e-9):
+				add(s.Name, fmt.Sprintf("its nodes%s have %.4g processors, and %.4g would be needed", place, most, s.CPU*Raise))
+			}
 		}
 	}
 	return out
 }
 
-// step is how long a trial takes.
-func (d *proving) step() time.Duration {
+// largest are the processors of the largest node that a service may have in a
+// configuration; 0: not known.
+func (d *proving) largest(s study.Service, c Configuration) (most float64) {
+	on := d.labels(c)
+	for key, label := range s.On {
+		if _, set := on[key]; !set {
+			on[key] = label
+		}
+	}
+	for _, n := range d.setup.Nodes {
+		if n.Has(on) {
+			most = max(most, coresOf(n))
+		}
+	}
+	return most
+}
+
+// step is how long a trial of a workload takes.
+func (d *proving) step(workload string) time.Duration {
 	for _, w := range d.setup.Workloads {
-		if e, ok := w.Bench.(interface{ Estimate() time.Duration }); ok && w.Name == d.first[0].Workload {
+		if e, ok := w.Bench.(interface{ Estimate() time.Duration }); ok && w.Name == workload {
 			return e.Estimate()
 		}
 	}

@@ -27,7 +27,6 @@ type trial struct {
 	configuration Configuration
 	tier          string  // whose processor a proof changes; empty: no proof
 	factor        float64 // of a proof
-	step          int
 	bottleneck.Trial
 	latencies *hdrhistogram.Histogram // ns; nil: not known
 	types     []string                // of the nodes of the tiers
@@ -104,7 +103,7 @@ func (p *Params) group(trials []trial) []measured {
 		out[i].system.Trials, out[i].trials = append(out[i].system.Trials, t.Trial), append(out[i].trials, t)
 	}
 	slices.SortStableFunc(out, func(a, b measured) int {
-		return cmp.Or(cmp.Compare(a.configuration.Place(), b.configuration.Place()), slices.Compare(a.configuration.Counts, b.configuration.Counts))
+		return cmp.Or(cmp.Compare(a.configuration.Place(), b.configuration.Place()), slices.Compare(a.configuration.Counts, b.configuration.Counts), cmp.Compare(a.configuration.Shape(), b.configuration.Shape()))
 	})
 	return out
 }
@@ -135,7 +134,7 @@ func (p *Params) trialsOf(run *observe.Run) ([]trial, error) {
 
 // trialOf reads one step; no users: it has no results.
 func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]model.Node) (trial, error) {
-	t := trial{step: s.Number, factor: 1}
+	t := trial{factor: 1}
 	if _, proof, ok := strings.Cut(s.Label, proofLabel); ok {
 		tier, _, _ := strings.Cut(proof, " ×")
 		_, _ = fmt.Sscanf(strings.TrimPrefix(proof, tier+" ×"), "%g", &t.factor) // of our own making
@@ -224,7 +223,7 @@ func usersTrial(of []model.Result) (t bottleneck.Trial, latencies *hdrhistogram.
 		if err != nil {
 			return t, nil, err
 		}
-		t.Generators = append(t.Generators, bottleneck.Generator{Node: x.Node, Busy: known(v, load.MetricBusy), Lag: lateness(lag)})
+		t.Generators = append(t.Generators, bottleneck.Generator{Node: x.Node, Busy: orNaN(v, load.MetricBusy), Lag: lateness(lag)})
 	}
 	t.Response, t.Think, t.Errors, t.NoWay = response/t.Throughput, think/t.Throughput, 1-ok/due, lost/due
 	return t, latencies, nil
@@ -275,7 +274,7 @@ func samplesOf(x model.Result) map[string]float64 {
 	return out
 }
 
-func known(v map[string]float64, key string) float64 {
+func orNaN(v map[string]float64, key string) float64 {
 	if x, ok := v[key]; ok {
 		return x
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/microbench"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -41,11 +40,11 @@ type Finding struct {
 	Kept []Kept `json:"sla,omitempty"`
 	// Signals are what grows without anything being full, by tier and load;
 	// Interactions are those of the load At.
-	Signals      []Signal              `json:"signals"`
-	At           int                   `json:"at"`
-	Interactions []session.Interaction `json:"interactions,omitempty"`
+	Signals      []Signal      `json:"signals"`
+	At           int           `json:"at"`
+	Interactions []Interaction `json:"interactions,omitempty"`
 
-	peaks    []float64       // the largest throughput of each trial
+	peaks    []float64       // the throughput of each trial at peak(); empty: it does not count
 	timeline func() timeline // with At users
 }
 
@@ -91,8 +90,9 @@ func (m measured) finding(proof bool) (Finding, error) {
 	if f.Proof = m.proof(); f.Proof == nil && proof {
 		f.Proof = m.notMade(f.Answer)
 	}
+	f.heedProof()
 	if f.Uncounted == "" {
-		f.peaks = m.peaks(f.Loads)
+		f.peaks = m.atPeak(f.peak())
 	}
 	f.Text = words(f)
 	f.Signals = m.signals(f.Loads)
@@ -151,25 +151,36 @@ func (m measured) proof() *bottleneck.Proof {
 	return &x
 }
 
-// peaks are the largest throughputs of each trial, over the loads that count.
-func (m measured) peaks(loads []bottleneck.Load) []float64 {
-	loads = bottleneck.Counted(loads)
-	most := make(map[int]float64)
-	var numbers []int
-	for _, t := range m.system.Trials {
-		i := slices.IndexFunc(loads, func(l bottleneck.Load) bool { return l.Users == t.Users })
-		if i < 0 {
-			continue
-		}
-		if most[t.Trial] == 0 {
-			numbers = append(numbers, t.Trial)
-		}
-		most[t.Trial] = max(most[t.Trial], t.Throughput)
+// heedProof withdraws what a proof refuted: something else binds. The throughput stays
+// what it is, and may be ranked. What a proof did not settle is a doubt.
+func (f *Finding) heedProof() {
+	p := f.Proof
+	if p == nil || f.Verdict != bottleneck.Named {
+		return
 	}
-	slices.Sort(numbers)
-	var out []float64
-	for _, n := range numbers {
-		out = append(out, most[n])
+	doubts, about := model.Doubts(f.Doubts), "the proof about the "+p.Resource.String()
+	switch named := len(f.Bottlenecks) == 1 && f.Bottlenecks[0].Resource == p.Resource; {
+	case !named:
+		doubts.Warn("proof", "%s says nothing about the verdict, which by all trials is another: measure again", about)
+	case p.Outcome == bottleneck.Refuted:
+		f.Verdict, f.Why, f.Bottlenecks, f.Pattern = bottleneck.Unknown, "the "+p.Resource.String()+" was full, and "+gainWords(*p)+": something else binds", []bottleneck.Evidence{}, ""
+		doubts.Warn("proof", "%s refutes that it binds: look for what is not measured, such as locks, disks and services beside the tiers", about)
+	case p.Outcome == bottleneck.Unclear:
+		doubts.Warn("proof", "%s is unclear: what was full need not be what binds", about)
+	case p.Outcome == bottleneck.NotMade:
+		doubts.Warn("proof", "%s was not made: what was full need not be what binds", about)
+	}
+	f.Doubts = doubts
+}
+
+// atPeak are the throughputs of the trials at the load with the largest mean: the
+// largest of each trial would be larger by the noise of all loads, and smaller for a
+// trial that lacks a load.
+func (m measured) atPeak(peak bottleneck.Load) (out []float64) {
+	for _, t := range m.system.Trials {
+		if peak.Users > 0 && t.Users == peak.Users {
+			out = append(out, t.Throughput)
+		}
 	}
 	return out
 }
@@ -177,6 +188,7 @@ func (m measured) peaks(loads []bottleneck.Load) []float64 {
 // warnings are those of all configurations, each with its name.
 func (r *Result) warnings() []string {
 	out := []string{}
+	places, _ := r.places()
 	for _, f := range r.Configurations {
 		for _, d := range f.Doubts {
 			out = append(out, f.Configuration+": "+d.Text)
@@ -186,6 +198,9 @@ func (r *Result) warnings() []string {
 		}
 		if f.Uncounted != "" && (len(r.Configurations) > 1 || r.Cost != nil) {
 			out = append(out, f.Configuration+": its throughput takes no part in rankings and cost, for it may be less than the application can do")
+		}
+		if f.stillGrew() && len(places) > 1 && f.Uncounted == "" {
+			out = append(out, f.Configuration+": its throughput takes no part in rankings between platforms, for no end of its growth was seen: measure with more users")
 		}
 		for _, l := range f.Loads {
 			if l.Refused != "" && !strings.Contains(f.Why, l.Refused) {

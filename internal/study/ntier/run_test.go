@@ -2,6 +2,8 @@ package ntier
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/tiersim"
 )
 
@@ -85,6 +88,11 @@ func (r *recording) add(label string, x bottleneck.Trial, ramp float64, seconds 
 		for name, values := range host.Signals {
 			y.Host = append(y.Host, series(host.Tier+":"+name, values, early+ramp))
 		}
+		if host.Tier == "web" { // tells of Home 5 requests and 0.2 s each second
+			for name, v := range map[string]float64{"response[Home]": .2, "requests[Home]": 5} {
+				y.Host = append(y.Host, series("web:"+name, slices.Repeat([]float64{v}, seconds), early+ramp))
+			}
+		}
 	}
 	r.data.Steps = append(r.data.Steps, s)
 	r.at = r.at.Add(time.Hour)
@@ -101,6 +109,7 @@ var counters = []string{bottleneck.SignalCPU, bottleneck.SignalSent, bottleneck.
 // the run until after it.
 func series(name string, perSecond []float64, from float64) model.HostSeries {
 	_, signal, _ := strings.Cut(name, ":")
+	signal, _, _ = strings.Cut(signal, "[")
 	s := model.HostSeries{Metric: name, Unit: "1", Counter: slices.Contains(counters, signal)}
 	sum := 0.0
 	for i := -2; i <= len(perSecond)+1; i++ {
@@ -186,6 +195,54 @@ func TestRun(t *testing.T) {
 	checkFigures(t, d)
 }
 
+// TestRefuted: a processor that is full and of which more brings nothing is not named.
+// Its throughput stays, with what a request costs.
+func TestRefuted(t *testing.T) {
+	p := &Params{Tiers: []string{"web", "app", "db"}, SLA: "p95=2s", PriceTable: "type,price_per_hour,currency\nlarge,0.5,USD\n"}
+	r := newRecording()
+	r.loads(p, "1-2-1-ec2-large", shop, 3, 30, 60, 90, 120, 160, 220)
+	c, _ := ParseConfiguration("1-2-1-ec2-large", p.Tiers)
+	for trial := 1; trial <= 3; trial++ {
+		x := shop.Trial(160, trial, 12)
+		r.add(label(c, 160)+proofOf("db", 1), x, shop.RampUp, shop.Run)
+		// The limit is raised, and what hides behind it does as much as before.
+		x = shop.Trial(160, trial+10, 12)
+		for i := range x.Services {
+			if s := &x.Services[i]; s.Tier == "db" {
+				s.Signals = maps.Clone(s.Signals)
+				s.Signals[bottleneck.SignalQuota] = slices.Repeat([]float64{.5 * Raise}, len(s.Signals[bottleneck.SignalQuota]))
+			}
+		}
+		r.add(label(c, 160)+proofOf("db", Raise), x, shop.RampUp, shop.Run)
+	}
+	got := analyze(t, p, r)
+	f := got.Configurations[0]
+	if f.Proof == nil || f.Proof.Outcome != bottleneck.Refuted {
+		t.Fatalf("proof %+v, want it refuted", f.Proof)
+	}
+	if f.Verdict != bottleneck.Unknown || len(f.Bottlenecks) != 0 || !strings.Contains(f.Why, "something else binds") || f.Uncounted != "" {
+		t.Errorf("verdict %s, %s, uncounted %q; want unknown, and its throughput counts", f.Verdict, f.Text, f.Uncounted)
+	}
+	if err := got.Gate(); !errors.Is(err, model.ErrInvalid) {
+		t.Errorf("Gate() = %v, want model.ErrInvalid, which is an exit code", err)
+	}
+	if text := strings.Join(got.Warnings, "\n"); !strings.Contains(text, "refutes that it binds") || got.Cost.Rows[0].Peak == nil || got.Cost.Rows[0].SLA == nil {
+		t.Errorf("warnings %s, cost %+v", text, got.Cost.Rows[0])
+	}
+	if d := got.Document(); d.Verdict.Word != "unknown" || strings.Contains(d.Answer, "binds,") {
+		t.Errorf("document %s: %s", d.Verdict.Word, d.Answer)
+	}
+	// What was not settled is a doubt, and the verdict stays.
+	for _, outcome := range []bottleneck.Outcome{bottleneck.Unclear, bottleneck.NotMade} {
+		db := bottleneck.Resource{Tier: "db", Kind: bottleneck.CPU}
+		f := Finding{Proof: &bottleneck.Proof{Resource: db, Outcome: outcome}}
+		f.Verdict, f.Bottlenecks = bottleneck.Named, []bottleneck.Evidence{{Usage: bottleneck.Usage{Resource: db}}}
+		if f.heedProof(); f.Verdict != bottleneck.Named || len(f.Doubts) != 1 || f.Doubts[0].Severity != model.Warning {
+			t.Errorf("%s: %s, doubts %+v, want one warning", outcome, f.Verdict, f.Doubts)
+		}
+	}
+}
+
 // checkInteractions: what each does is that of all trials at the load that decided.
 func checkInteractions(t *testing.T, f Finding) {
 	t.Helper()
@@ -196,6 +253,12 @@ func checkInteractions(t *testing.T, f Finding) {
 	home, search := f.Interactions[0], f.Interactions[1]
 	if math.Abs(home.Share-.75) > .001 || math.Abs(home.Rate/f.Loads[at].Throughput-.75) > .001 || home.Errors != 0 {
 		t.Errorf("%+v, want three of four of %v/s and no errors", home, f.Loads[at].Throughput)
+	}
+	if home.Served == nil || math.Abs(*home.Served-.04) > 1e-6 || search.Served != nil {
+		t.Errorf("served %v and %v, want 40 ms of Home, and that web tells nothing of Search", home.Served, search.Served)
+	}
+	if columns := f.interactionsTable().Columns; columns[4].Key != "served" || len(f.interactionsTable().Rows[0].Cells) != len(columns) {
+		t.Errorf("columns %+v, want that of the first tier beside the users'", columns)
 	}
 	if want := 3 * 2 / float64(search.Due); math.Abs(search.Errors-want) > 1e-9 || math.Abs(*search.Mean / *home.Mean - 5) > .2 || *search.P95 < *search.Mean*.9 {
 		t.Errorf("%+v, want %v of errors and five times the response time", search, want)
@@ -273,14 +336,17 @@ func TestProofNotMade(t *testing.T) {
 	p := params()
 	p.Configurations, p.Users, p.Proof = []string{"1-2-1-em"}, []int{30, 60, 90, 120, 160, 220}, true
 	r := newRecording()
-	r.data.Nodes = []model.Node{{ID: "db-1", Facts: model.Facts{Cores: 8, CPULimit: .5}}}
+	r.data.Nodes = []model.Node{
+		{ID: "db-1", Labels: map[string]string{"platform": "em"}, Facts: model.Facts{Cores: 8, CPULimit: .5}},
+		{ID: "other", Labels: map[string]string{"site": "virginia"}, Facts: model.Facts{Cores: 64}}, // of another platform
+	}
 	before := setup(2)
 	before.Nodes, before.Services[0].CPU, before.Services[1].CPU, before.Services[2].CPU = r.data.Nodes, .1, .4, .5
 	d, err := p.Design(before)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := d.(study.Forecaster).Outlook()[0].Note; strings.Contains(got, ";") || !strings.Contains(got, "processor of db binds, no proof can be made: its nodes have 0.5 processors") {
+	if got := d.(study.Forecaster).Outlook()[0].Note; strings.Contains(got, ";") || !strings.Contains(got, "processor of db binds, no proof can be made: its nodes on em have 0.5 processors") {
 		t.Errorf("note before the run %q, want one of db", got)
 	}
 	first, err := d.Next(observe.Of(model.RunData{}))
@@ -296,6 +362,34 @@ func TestProofNotMade(t *testing.T) {
 	f := analyze(t, p, r).Configurations[0]
 	if f.Proof == nil || f.Proof.Outcome != bottleneck.NotMade || !strings.Contains(f.Text, "no proof was made: node db-1 has 0.5 processors, and 0.625 would be needed") {
 		t.Errorf("proof %+v, %s", f.Proof, f.Text)
+	}
+}
+
+// lasting takes as long as it is.
+type lasting struct {
+	workload.Workload
+	time.Duration
+}
+
+func (l lasting) Estimate() time.Duration { return l.Duration }
+
+// TestProvingTime: microbenchmarks beside the trials take their own time.
+func TestProvingTime(t *testing.T) {
+	p := params()
+	p.Configurations, p.Users, p.Proof = []string{"1-2-1-em"}, []int{30, 60, 90}, true
+	before := setup(2)
+	before.Workloads = []study.Workload{{Name: "visitors", Kind: WorkloadKind, Bench: lasting{nil, time.Hour}}, {Name: "switches", Kind: "context_switch", Subjects: 5, Bench: lasting{nil, time.Second}}}
+	d, err := p.Design(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, all := d.(study.Bounded).AtMost()
+	if want := 2*(3+2)*time.Hour + 2*5*time.Second; steps != 2*(3+2)+2*5 || all != want {
+		t.Errorf("%d steps in %v, want 20 in %v", steps, all, want)
+	}
+	o := d.(study.Forecaster).Outlook()
+	if len(o) != 2 || o[0].Steps != 5 || o[0].Step != time.Hour || o[1].Workload != "switches" || o[1].Steps != 5 || o[1].Step != time.Second {
+		t.Errorf("outlook %+v, want five trials of an hour and five of a second", o)
 	}
 }
 

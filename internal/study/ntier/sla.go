@@ -21,25 +21,28 @@ type Kept struct {
 
 const generatorBound = "the generator was the limit"
 
-// keptBy judges each load, unless all of them are withdrawn.
+// keptBy judges each load, unless all of them are withdrawn: then only one at which
+// every operation failed is told.
 func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial, withdrawn string) []Kept {
 	var out []Kept
 	for _, l := range loads {
 		k := Kept{Users: l.Users}
 		var of []load.Outcome
-		known := true
+		told, failed := true, l.Refused == ""
 		for _, t := range trials {
 			if t.Users == l.Users {
-				of, known = append(of, load.Outcome{Latencies: t.latencies, Errors: t.Errors}), known && t.latencies != nil && !math.IsNaN(t.Errors)
+				// Where every operation failed there is no latency, and nothing more to know.
+				of, failed = append(of, load.Outcome{Latencies: t.latencies, Errors: t.Errors}), failed && t.Errors >= 1
+				told = told && (t.Errors >= 1 || t.latencies != nil && !math.IsNaN(t.Errors))
 			}
 		}
 		k.Trials = len(of)
 		switch {
-		case withdrawn != "":
+		case withdrawn != "" && !failed:
 			k.Why = withdrawn
 		case l.Refused != "":
 			k.Why = generatorBound
-		case !known || len(of) == 0:
+		case !told || len(of) == 0:
 			k.Why = "response times or errors are not known"
 		default:
 			k.Kept, k.TrialsKept, k.Why = sla.OverTrials(of)
@@ -59,15 +62,25 @@ func (f Finding) keeps(users int) *bool {
 	return nil
 }
 
+// openAt is why it cannot be told whether a load kept the SLA.
+func (f Finding) openAt(users int) string {
+	for _, k := range f.Kept {
+		if k.Users == users {
+			return k.Why
+		}
+	}
+	return fmt.Sprintf("it was not measured with %s", num.Count(users, "user"))
+}
+
 // slaLoad is the largest load that kept the SLA, below the first that broke it; 0:
 // none is known to. The doubt is what speaks against it.
 func (f Finding) slaLoad() (users int, doubt string) {
-	var open []int
+	var open []string
 	for i, k := range f.Kept {
 		switch {
 		case k.Kept == nil:
 			if k.Why != generatorBound { // which is told where loads are
-				open = append(open, k.Users)
+				open = append(open, fmt.Sprintf("with %s (%s)", num.Count(k.Users, "user"), k.Why))
 			}
 			continue
 		case !*k.Kept:
@@ -84,19 +97,7 @@ func (f Finding) slaLoad() (users int, doubt string) {
 		}
 	}
 	if len(open) > 0 {
-		doubt = fmt.Sprintf("whether the SLA was kept cannot be told with %s: more trials would tell", num.List(texts(open, "users")))
+		doubt = "whether the SLA was kept cannot be told " + num.List(open)
 	}
 	return users, doubt
-}
-
-// texts are numbers as words: "80 users".
-func texts(numbers []int, of string) []string {
-	out := make([]string, len(numbers))
-	for i, n := range numbers {
-		out[i] = fmt.Sprintf("%d", n)
-	}
-	if len(out) > 0 {
-		out[len(out)-1] += " " + of
-	}
-	return out
 }

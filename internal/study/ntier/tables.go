@@ -2,6 +2,7 @@ package ntier
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
@@ -103,9 +104,17 @@ func (f *Finding) interactionsTable() *doc.Table {
 		{Key: "interaction", Head: "interaction"}, {Key: "rate", Head: "rate", Right: true}, {Key: "share", Head: "share", Right: true},
 		{Key: "mean", Head: "mean", Right: true, Tip: "response time"}, {Key: "p95", Head: "p95", Right: true}, {Key: "errors", Head: "errors", Right: true},
 	}}
+	told := slices.ContainsFunc(f.Interactions, func(x Interaction) bool { return x.Served != nil })
+	if told {
+		t.Columns = slices.Insert(t.Columns, 4, doc.Column{Key: "served", Head: "mean of the\nfirst tier", Right: true, Tip: "response time that the first tier tells itself"})
+	}
 	for _, x := range f.Interactions {
-		t.Add(doc.Say(x.Interaction), doc.Of(x.Rate, rate(x.Rate)), doc.Of(x.Share, num.Fraction(x.Share)),
-			optional(x.Mean, num.Seconds), optional(x.P95, num.Seconds), doc.Of(x.Errors, num.Fraction(x.Errors)))
+		cells := []doc.Cell{doc.Say(x.Interaction), doc.Of(x.Rate, rate(x.Rate)), doc.Of(x.Share, num.Fraction(x.Share)),
+			optional(x.Mean, num.Seconds), optional(x.P95, num.Seconds), doc.Of(x.Errors, num.Fraction(x.Errors))}
+		if told {
+			cells = slices.Insert(cells, 4, optional(x.Served, num.Seconds))
+		}
+		t.Add(cells...)
 	}
 	return t
 }
@@ -139,7 +148,8 @@ func (r *Result) data() *doc.Table {
 		}
 		var knee, lo, hi *float64
 		if k := f.Knee; k != nil {
-			knee, lo, hi = &k.Users, &k.CI.Lo, &k.CI.Hi
+			knee = &k.Users
+			lo, hi = kneeEnds(*k)
 		}
 		var doubts []string
 		for _, d := range f.Doubts {

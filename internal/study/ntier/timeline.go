@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -60,12 +61,7 @@ func timelineOf(p *Params, run *observe.Run, s model.Step) timeline {
 		for _, x := range results {
 			of = append(of, whole.services(x, []string{tier})...)
 		}
-		if use := bottleneck.Utilisation(of, bottleneck.CPU); use != nil {
-			for i := range use {
-				use[i] *= 100
-			}
-			out.lines = append(out.lines, line{"processor of " + tier, "%", use})
-		}
+		out.ofTier(tier, of)
 	}
 	for _, x := range results {
 		for _, g := range x.Stages {
@@ -75,6 +71,37 @@ func timelineOf(p *Params, run *observe.Run, s model.Step) timeline {
 	}
 	slices.SortStableFunc(out.stages, func(a, b stage) int { return cmp.Or(cmp.Compare(a.from, b.from), strings.Compare(a.name, b.name)) })
 	return out
+}
+
+// ofTier adds how full the resources of a tier were, and what waited to be sent, of
+// those that were recorded.
+func (t *timeline) ofTier(tier string, of []bottleneck.Service) {
+	add := func(name, unit string, y []float64) {
+		if slices.ContainsFunc(y, num.Finite) {
+			t.lines = append(t.lines, line{name, unit, y})
+		}
+	}
+	for _, kind := range columnKinds {
+		use := bottleneck.Utilisation(of, kind)
+		for i := range use {
+			use[i] *= 100
+		}
+		add(bottleneck.Resource{Tier: tier, Kind: kind}.String(), "%", use)
+	}
+	var queue []float64
+	hosts := 0.0
+	for _, s := range of {
+		if q := s.Signals[bottleneck.SignalSendQueue]; len(q) > 0 {
+			queue, hosts = append(queue, make([]float64, max(0, len(q)-len(queue)))...), hosts+1
+			for i, v := range q {
+				queue[i] += v
+			}
+		}
+	}
+	for i := range queue {
+		queue[i] /= hosts
+	}
+	add("Send-Q of a host of "+tier, "byte", queue)
 }
 
 func earlier(a, b time.Time) time.Time {

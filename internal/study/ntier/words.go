@@ -27,7 +27,7 @@ func words(f Finding) string {
 	for _, b := range f.Bottlenecks {
 		names = append(names, "the "+b.String())
 	}
-	text := verb(f.Pattern, strings.Join(names, " and ")) + ", " + kneeWords(*f.Knee)
+	text := verb(f, strings.Join(names, " and ")) + ", " + kneeWords(*f.Knee)
 	if e := evidence(f); e != "" {
 		text += ": " + e
 	}
@@ -38,11 +38,14 @@ func words(f Finding) string {
 }
 
 // verb says how the bottlenecks go together.
-func verb(p bottleneck.Pattern, names string) string {
+func verb(f Finding, names string) string {
+	if f.Pattern == bottleneck.Single && f.Bottlenecks[0].Kind == bottleneck.Threads {
+		return names + " bind"
+	}
 	return names + map[bottleneck.Pattern]string{
 		bottleneck.Single: " binds", bottleneck.Simultaneous: " bind at once",
 		bottleneck.Oscillating: " bind in turns", bottleneck.Concurrent: " bind, now one and now another",
-	}[p]
+	}[f.Pattern]
 }
 
 // kneeWords say from which number of users on.
@@ -54,6 +57,35 @@ func kneeWords(k bottleneck.Knee) string {
 		return fmt.Sprintf("from about %.0f users on [%.0f or more]", k.Users, k.CI.Lo)
 	}
 	return fmt.Sprintf("from about %.0f users on [%.0f .. %.0f]", k.Users, k.CI.Lo, k.CI.Hi)
+}
+
+// kneeText is a knee with its interval.
+func kneeText(k bottleneck.Knee) string { return fmt.Sprintf("%.0f [%s]", k.Users, kneeRange(k)) }
+
+// kneeRange is its interval. One that begins at the first load, or ends at the last, is
+// open there.
+func kneeRange(k bottleneck.Knee) string {
+	lo, hi := fmt.Sprintf("%.0f", k.CI.Lo), fmt.Sprintf("%.0f", k.CI.Hi)
+	switch {
+	case k.AtMost && k.AtLeast:
+		lo, hi = lo+" or fewer", hi+" or more"
+	case k.AtMost:
+		lo += " or fewer"
+	case k.AtLeast:
+		return "≥ " + lo
+	}
+	return lo + " .. " + hi
+}
+
+// kneeEnds are the ends of the interval; null where it is open.
+func kneeEnds(k bottleneck.Knee) (lo, hi *float64) {
+	if !k.AtMost {
+		lo = &k.CI.Lo
+	}
+	if !k.AtLeast {
+		hi = &k.CI.Hi
+	}
+	return lo, hi
 }
 
 // evidence is how full they were, and what was only full because of them.
@@ -93,15 +125,20 @@ func proofWords(p bottleneck.Proof) string {
 	if p.Outcome == bottleneck.NotMade {
 		return "no proof was made: " + p.Why
 	}
-	grew := fmt.Sprintf("%s times as much of it gave %.2f times the throughput", strings.TrimRight(fmt.Sprintf("%.2f", p.Factor), "0"), p.Gain)
-	if p.CI != nil {
-		grew += fmt.Sprintf(" [%.2f .. %.2f]", p.CI.Lo, p.CI.Hi)
-	}
-	text := fmt.Sprintf("%s, where the laws say %.2f: %s", grew, p.Predicted, p.Outcome)
+	text := fmt.Sprintf("%s: %s", gainWords(p), p.Outcome)
 	if p.Why != "" {
 		text += ", for " + p.Why
 	}
 	return text
+}
+
+// gainWords say what a raise came to, beside what it should have.
+func gainWords(p bottleneck.Proof) string {
+	grew := fmt.Sprintf("%s times as much of it gave %.2f times the throughput", strings.TrimRight(fmt.Sprintf("%.2f", p.Factor), "0"), p.Gain)
+	if p.CI != nil {
+		grew += fmt.Sprintf(" [%.2f .. %.2f]", p.CI.Lo, p.CI.Hi)
+	}
+	return fmt.Sprintf("%s, where the laws say %.2f", grew, p.Predicted)
 }
 
 // suspectWords names the signal that follows what is lost most closely.
@@ -116,12 +153,12 @@ func suspectWords(f Finding) string {
 
 // signalWords name a signal for people.
 func signalWords(name string) string {
-	known := map[string]string{
+	texts := map[string]string{
 		bottleneck.SignalSendQueue: "what waits to be sent (Send-Q)", bottleneck.SignalSwitches: "the number of context switches", "switch_share": "the share of the processors that switching takes",
 		bottleneck.SignalRunnable: "the number of threads that run or could", bottleneck.SignalRunDelay: "the number of threads that wait for a processor", bottleneck.SignalRTT: "the round-trip time", bottleneck.SignalRetransmits: "the rate of retransmits",
 		bottleneck.SignalAcceptQueue: "the accept queue", bottleneck.SignalOverflows: "the rate of overflows of the accept queue", bottleneck.SignalDrops: "the rate of dropped connections",
 	}
-	if text, ok := known[name]; ok {
+	if text, ok := texts[name]; ok {
 		return text
 	}
 	return name

@@ -1,0 +1,149 @@
+package ntier
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+func unknownTimes(users, trial int, throughput float64) bottleneck.Trial {
+	return bottleneck.Trial{Users: users, Trial: trial, Throughput: throughput, Response: math.NaN(), Think: math.NaN(), Errors: math.NaN()}
+}
+
+// TestPeak: the values that are ranked are those of one load, also where a trial lacks
+// it, or is larger by chance at another.
+func TestPeak(t *testing.T) {
+	rows := map[int][]float64{50: {50, 49, 51}, 100: {99, 101, 100}, 150: {103, 100, 97}, 200: {101, 102}, 300: {90, 104}}
+	var trials []trial
+	for users, values := range rows {
+		for i, v := range values {
+			trials = append(trials, trial{configuration: Configuration{Counts: []int{1}}, Trial: unknownTimes(users, i+1, v)})
+		}
+	}
+	p := &Params{Tiers: []string{"web"}, PriceTable: "type,price_per_hour,currency\nlarge,3.6,USD\n"}
+	got, err := p.answer(source{trials: trials})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := got.Configurations[0]
+	if f.peak().Users != 200 || !slices.Equal(f.peaks, []float64{101, 102}) || got.Cost.Rows[0].Peak.Throughput != 101.5 || f.peak().Throughput != 101.5 {
+		t.Errorf("peak %+v of %v, cost %+v; want 101.5 with 200 users in all of them", f.peak(), f.peaks, got.Cost.Rows[0].Peak)
+	}
+}
+
+// TestStillGrew: a throughput of which no end was seen is the least, its price the most,
+// and no ranking is built on it.
+func TestStillGrew(t *testing.T) {
+	var trials []trial
+	for name, slope := range map[string]float64{"1-1-1-em-large": 1, "1-1-2-em-large": .5, "1-1-1-ec2-large": .5, "1-1-2-ec2-large": 1} {
+		c, err := ParseConfiguration(name, []string{"web", "app", "db"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 12 {
+			users := 50 * (1 + i%4)
+			trials = append(trials, trial{configuration: c, Trial: unknownTimes(users, 1+i/4, slope*(float64(users)+.1*float64(i)))})
+		}
+	}
+	p := &Params{Tiers: []string{"web", "app", "db"}, PriceTable: "type,price_per_hour,currency\nlarge,3.6,USD\n"}
+	got, err := p.answer(source{trials: trials})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Reversals) != 0 || strings.Count(strings.Join(got.Warnings, "\n"), "no end of its growth was seen") != 4 {
+		t.Errorf("reversals %+v, warnings %q, want none of them, and four warnings", got.Reversals, got.Warnings)
+	}
+	peak := got.Cost.Rows[0].Peak
+	if cell := strings.Join(peak.cell().Lines, " "); got.Configurations[0].Verdict != bottleneck.None || !peak.StillGrew || !strings.HasPrefix(cell, "at most ") {
+		t.Errorf("verdict %s, peak %+v, %s; want none, and at most", got.Configurations[0].Verdict, peak, cell)
+	}
+	if cells := fmt.Sprint(got.overview().Blocks[0].Table.Rows[0].Cells[2].Lines); !strings.HasPrefix(cells, "[≥ ") {
+		t.Errorf("peak %s, want ≥", cells)
+	}
+}
+
+// TestOrder: configurations with the same counts have one order, whatever came first.
+func TestOrder(t *testing.T) {
+	names := []string{"1-1+1-em", "1-1-1-em", "1+1-1-em"}
+	for range 2 {
+		var trials []trial
+		for _, name := range names {
+			c, err := ParseConfiguration(name, []string{"web", "app", "db"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			trials = append(trials, trial{configuration: c})
+		}
+		var got []string
+		for _, m := range (&Params{}).group(trials) {
+			got = append(got, m.configuration.String())
+		}
+		if want := []string{"1+1-1-em", "1-1+1-em", "1-1-1-em"}; !slices.Equal(got, want) {
+			t.Errorf("order %q, want %q", got, want)
+		}
+		slices.Reverse(names)
+	}
+}
+
+// TestKneeText: an open end is not shown as if it were known.
+func TestKneeText(t *testing.T) {
+	ci := stats.Interval{Lo: 50, Hi: 116}
+	for want, k := range map[string]bottleneck.Knee{
+		"80 [50 .. 116]": {Users: 80, CI: ci}, "80 [50 or fewer .. 116]": {Users: 80, CI: ci, AtMost: true},
+		"80 [≥ 50]": {Users: 80, CI: ci, AtLeast: true}, "80 [50 or fewer .. 116 or more]": {Users: 80, CI: ci, AtMost: true, AtLeast: true},
+	} {
+		lo, hi := kneeEnds(k)
+		if got := kneeText(k); got != want || (lo == nil) != k.AtMost || (hi == nil) != k.AtLeast {
+			t.Errorf("%s with ends %v and %v, want %s", got, lo, hi, want)
+		}
+	}
+}
+
+// TestImportUnnumbered: lines of one load without a trial are trials in their order.
+func TestImportUnnumbered(t *testing.T) {
+	const table = "configuration,users,throughput\n1,50,49\n1,50,50\n1,100,99\n1,50,51\n1,100,98\n"
+	p := &Params{Tiers: []string{"web"}}
+	got, err := p.Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := got.(*Result).Configurations[0] //nolint:forcetypeassert // it is
+	if f.Loads[0].Trials != 3 || f.Loads[1].Trials != 2 || !slices.Equal(f.peaks, []float64{99, 98}) {
+		t.Errorf("loads %+v, peaks %v", f.Loads, f.peaks)
+	}
+}
+
+// TestTimelineOfTier: what was recorded of a tier has a line, and nothing else.
+func TestTimelineOfTier(t *testing.T) {
+	long := func(v float64) []float64 { return slices.Repeat([]float64{v}, bottleneck.FewestSeconds) }
+	host := func(queue float64) bottleneck.Service {
+		return bottleneck.Service{Tier: "db", Signals: map[string][]float64{bottleneck.SignalSent: long(50), bottleneck.SignalLink: long(100),
+			bottleneck.SignalPool: long(3), bottleneck.SignalPoolMax: long(6), bottleneck.SignalSendQueue: long(queue)}}
+	}
+	var got timeline
+	got.ofTier("db", []bottleneck.Service{host(10), host(20)})
+	text := ""
+	for _, l := range got.lines {
+		text += fmt.Sprintf("%s %v %s; ", l.name, l.y[0], l.unit)
+	}
+	if want := "outgoing link of db 50 %; connection pool of db 50 %; Send-Q of a host of db 15 byte; "; text != want {
+		t.Errorf("lines %s, want %s", text, want)
+	}
+}
+
+// TestBind: threads are several.
+func TestBind(t *testing.T) {
+	for kind, want := range map[bottleneck.Kind]string{bottleneck.CPU: "the processor of app binds", bottleneck.Threads: "the threads of app bind", bottleneck.Pool: "the connection pool of app binds"} {
+		f := Finding{}
+		f.Pattern, f.Bottlenecks = bottleneck.Single, []bottleneck.Evidence{{Usage: bottleneck.Usage{Resource: bottleneck.Resource{Tier: "app", Kind: kind}}}}
+		if got := verb(f, "the "+f.Bottlenecks[0].String()); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
