@@ -54,6 +54,9 @@ type Trial struct {
 	// Cores are the processors of each node, for all that runs on it; none: not
 	// known.
 	Cores map[model.NodeID]float64
+	// Shares: what services use are shares of all that their tier has, on so many
+	// hosts, and not amounts; nil: they are amounts.
+	Shares map[string]int
 }
 
 // Generator is what offered the load.

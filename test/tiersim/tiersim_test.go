@@ -346,8 +346,29 @@ func (s *seen) add(t *testing.T, c truth, seed uint64) {
 		s.limits++
 		s.limit += math.Abs(*a.Laws.Limit/x - 1)
 	}
+	if c.why == "" { // where an operation takes less and less, what it took first bounds nothing
+		withinBounds(t, c, seed, a)
+	}
 	if !c.right(a, got) {
 		t.Logf("%s, seed %d: %s %s %v %s; knee %+v, truth %.0f", c.name, seed, a.Verdict, a.Pattern, got, a.Why, a.Knee, knee)
+	}
+}
+
+// withinBounds: no load has more throughput than the bound, by more than chance: limit
+// and measurement have intervals, and scatter by a percent or so where these are narrow.
+func withinBounds(t *testing.T, c truth, seed uint64, a bottleneck.Answer) {
+	t.Helper()
+	if a.Laws == nil {
+		return
+	}
+	for i, p := range a.Laws.Points {
+		bound, l := p.Hi, a.Loads[i]
+		if ci := a.Laws.LimitCI; ci != nil && bound == *a.Laws.Limit {
+			bound = ci.Hi
+		}
+		if p.Throughput > 1.03*bound && (l.CI == nil || l.CI.Lo > bound) {
+			t.Errorf("%s, seed %d: %d users have %.2f/s, above the bound of %.2f", c.name, seed, p.Users, p.Throughput, bound)
+		}
 	}
 }
 
