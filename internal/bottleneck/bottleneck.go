@@ -34,8 +34,8 @@ type System struct {
 	// Thresholds; zero: those of [Defaults].
 	Thresholds Thresholds
 	// SwitchCost is how many seconds of processor a context switch costs on the
-	// hosts of a tier where so many threads are runnable, as measured; nil, NaN: not
-	// known.
+	// hosts of a tier where so many threads are runnable on each processor, as
+	// measured; nil, NaN: not known.
 	SwitchCost func(tier string, runnable float64) float64
 }
 

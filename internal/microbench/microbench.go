@@ -161,14 +161,14 @@ type Curve []Point
 type Point struct{ Threads, Cost float64 }
 
 // At interpolates over the logarithm of the number of threads; beyond what was
-// measured it is the nearest. NaN: nothing was measured.
+// measured it is the nearest. NaN: nothing was measured, or the number is not known.
 func (c Curve) At(threads float64) float64 {
-	if len(c) == 0 {
+	if len(c) == 0 || math.IsNaN(threads) {
 		return math.NaN()
 	}
 	for i, x := range c {
 		switch {
-		case !(threads > x.Threads) && i == 0: // or it is not known
+		case threads <= x.Threads && i == 0:
 			return x.Cost
 		case threads <= x.Threads:
 			before := c[i-1]
