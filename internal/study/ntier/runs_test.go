@@ -75,7 +75,7 @@ func TestSeveralRuns(t *testing.T) {
 	if s := got.Switching; len(s) != 1 || s[0].Platform != "slow" || s[0].Cost != 1100 || s[0].CI == nil {
 		t.Errorf("context switches %+v, want 1100 ns on slow", s)
 	}
-	if n := got.Network; len(n) != 1 || n[0].Idle == nil || *n[0].Idle != 200e-6 || n[0].Throughput != nil {
+	if n := got.Network; len(n) != 1 || n[0].Idle == nil || *n[0].Idle != 200e-6 || n[0].Sent != nil {
 		t.Errorf("network %+v, want 200 µs when idle", n)
 	}
 	d := got.Document()
