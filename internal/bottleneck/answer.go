@@ -98,7 +98,11 @@ func Analyze(s System) Answer {
 		a.doubts.Add(d)
 	}
 	if len(ok) > 0 {
-		a.Laws = s.laws(ok, a.Knee)
+		laws, doubts := s.laws(ok, a.Knee)
+		a.Laws = laws
+		for _, d := range doubts {
+			a.doubts.Add(d)
+		}
 	}
 	a.Doubts = a.doubts
 	for _, d := range a.Doubts {

@@ -34,8 +34,8 @@ type System struct {
 	// Thresholds; zero: those of [Defaults].
 	Thresholds Thresholds
 	// SwitchCost is how many seconds of processor a context switch costs on the
-	// hosts of a tier where so many threads are runnable, as measured; nil, NaN: not
-	// known.
+	// hosts of a tier where so many threads are runnable on each processor, as
+	// measured; nil, NaN: not known.
 	SwitchCost func(tier string, runnable float64) float64
 }
 
@@ -54,6 +54,9 @@ type Trial struct {
 	// Cores are the processors of each node, for all that runs on it; none: not
 	// known.
 	Cores map[model.NodeID]float64
+	// Shares: what services use are shares of all that their tier has, on so many
+	// hosts, and not amounts; nil: they are amounts.
+	Shares map[string]int
 }
 
 // Generator is what offered the load.

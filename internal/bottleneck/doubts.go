@@ -9,6 +9,9 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
+// doubtNoWay is that users did not find where to go.
+const doubtNoWay = "no_way"
+
 // lawDoubts are about loads at which the law of closed loops does not hold. Where it
 // is far off at the load that decided, or any if none did, that could carry the
 // verdict.
@@ -43,7 +46,7 @@ func (a *Answer) errorDoubts(loads []Load) (out model.Doubts) {
 			lost = append(lost, t.NoWay)
 		}
 		if share := meanOf(lost); share >= worthMentioning {
-			out.Warn("no_way", "with %s, %s of the pages had no link to where the user wanted to go, who went home then: the mix is another one than was asked for; look at the pages, or at the rows behind them", num.Count(l.Users, "user"), num.Fraction(share))
+			out.Warn(doubtNoWay, "with %s, %s of the pages had no link to where the user wanted to go, who went home then: the mix is another one than was asked for; look at the pages, or at the rows behind them", num.Count(l.Users, "user"), num.Fraction(share))
 		}
 	}
 	return out
@@ -119,7 +122,8 @@ func (s System) cheaper(loads []Load, r Resource, last Load) (text string, ok bo
 		return "", false
 	}
 	from, least := loads[0], 2*materialLoss // what is used without operations is spread over more of them, too
-	demand := func(l Load) float64 { v, _ := demandIn(usedIn(r, []Load{l})); return value(v) }
+	hosts := hostsOf(r, loads)
+	demand := func(l Load) float64 { v, _ := demandIn(usedIn(r, []Load{l}, hosts)); return value(v) }
 	if i := slices.IndexFunc(loads, func(l Load) bool { return l.usage(r).Full }); i >= 0 && loads[i].Users < last.Users {
 		from, least = loads[i], materialLoss
 	}

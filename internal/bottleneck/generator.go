@@ -13,17 +13,17 @@ import (
 // in the first tier to explain it (the paper's section IV; its clients were the
 // bottleneck above 3,000 users).
 func (s System) refuse(loads []Load) {
-	first := math.NaN()
+	first, from := math.NaN(), 0
 	for i := range loads {
 		l := &loads[i]
 		l.Refused = l.busyGenerator()
 		beyond := s.beyondServer(*l)
 		if math.IsNaN(first) {
-			first = beyond
+			first, from = beyond, l.Users
 		}
 		if l.Refused == "" && l.Response != nil && beyond-first > max(generatorDifference**l.Response, millisecond) && !s.firstTierExplains(*l) {
 			l.Refused = fmt.Sprintf("the users waited %s longer than the %s tier took, %s longer than with %s, and nothing in that tier explains it",
-				num.Seconds(beyond), s.Tiers[0], num.Seconds(beyond-first), num.Count(loads[0].Users, "user"))
+				num.Seconds(beyond), s.Tiers[0], num.Seconds(beyond-first), num.Count(from, "user"))
 		}
 	}
 }

@@ -99,9 +99,32 @@ func (s System) hiddenAt(l Load, tier, signal string) float64 {
 			return math.NaN()
 		}
 		switches := sumKnown(l.meanSignal(tier, SignalSwitches), l.meanSignal(tier, SignalPreempted))
-		return switches * s.SwitchCost(tier, l.meanSignal(tier, SignalRunnable)) / l.meanSignal(tier, SignalQuota)
+		return switches * s.SwitchCost(tier, l.runnableEach(tier)) / l.meanSignal(tier, SignalQuota)
 	}
 	return l.meanSignal(tier, signal)
+}
+
+// runnableEach is how many threads are runnable for each processor of a host of a tier:
+// the cost of a switch is measured with threads that take turns on one.
+func (l Load) runnableEach(tier string) float64 {
+	var each []float64
+	for _, t := range l.trials {
+		for _, x := range t.Services {
+			if x.Tier == tier {
+				cores := x.mean(SignalQuota)
+				if has := t.Cores[x.Node]; has > 0 {
+					cores = has
+				}
+				each = append(each, x.mean(SignalRunnable)/max(1, cores))
+			}
+		}
+	}
+	return meanOf(each)
+}
+
+// RunnableEach is the same with so many users; NaN: it is not known.
+func (s System) RunnableEach(users int, tier string) float64 {
+	return Load{trials: s.at(users)}.runnableEach(tier)
 }
 
 // At is the mean of a signal over the hosts of a tier with so many users; NaN: it is

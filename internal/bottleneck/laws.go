@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/queueing"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -20,8 +21,13 @@ type Laws struct {
 	Limit   *float64        `json:"limit"`
 	LimitCI *stats.Interval `json:"limit_ci"`
 	By      Resource        `json:"limit_by"`
+	// UsersAtKnee is N*, where what so many users can ask for without waiting meets the
+	// limit: with more something must wait; null: not known.
+	UsersAtKnee *float64 `json:"users_at_knee"`
 	// Delay is the part of the response time at the first load that no demand
-	// explains, in seconds: networks, locks, what was not measured.
+	// explains, in seconds: networks, locks, what was not measured. Below 0 requests
+	// ran faster than their limits allow on average: a quota and a shaper let a single
+	// one pass at full speed until what they allow for a period is used.
 	Delay float64 `json:"delay"`
 	// Points compare each load with the laws; the model is null where it was not
 	// solved.
@@ -30,8 +36,15 @@ type Laws struct {
 	Says string `json:"says"`
 }
 
-// Demand is how much of a resource an operation takes: seconds of a core, or bytes
-// of a link.
+// Units of demands: seconds of a core, bytes of a link, or, where only shares were
+// measured, seconds of all that the tier has.
+const (
+	unitSeconds = "s"
+	unitBytes   = "byte"
+	UnitShare   = "share of the tier · s"
+)
+
+// Demand is how much of a resource an operation takes.
 type Demand struct {
 	Resource
 	Unit string `json:"unit"`
@@ -47,11 +60,12 @@ type Demand struct {
 	BelowCI  *stats.Interval `json:"below_ci"`
 	Beyond   Optional        `json:"beyond"`
 	BeyondCI *stats.Interval `json:"beyond_ci"`
-	// Capacity is how much of it there is a second: cores, bytes.
+	// Capacity is how much of it there is a second: cores, bytes; of shares 1.
 	Capacity float64 `json:"capacity"`
 	Hosts    int     `json:"hosts"`
 
 	allows *stats.Interval // of the line, where there is one
+	nodes  []model.NodeID
 }
 
 // best is the demand below the knee, or else beyond it.
@@ -70,17 +84,20 @@ func (d Demand) Limit() float64 {
 
 // Point is one load beside the laws.
 type Point struct {
-	Users      int      `json:"users"`
-	Throughput float64  `json:"throughput"`
-	Lo         float64  `json:"bound_lo"` // asymptotic bounds
-	Hi         float64  `json:"bound_hi"`
-	Model      Optional `json:"model"`
+	Users      int     `json:"users"`
+	Throughput float64 `json:"throughput"`
+	// Lo is the balanced-job bound, or the asymptotic one, with limits as slower
+	// servers. Hi is the limit, or what so many users ask for if nothing waits, at
+	// full speed.
+	Lo    float64  `json:"bound_lo"`
+	Hi    float64  `json:"bound_hi"`
+	Model Optional `json:"model"`
 	// Off is measured ÷ model − 1.
 	Off Optional `json:"off"`
 }
 
 // laws computes demands from loads that count, and solves the model with them.
-func (s System) laws(loads []Load, knee *Knee) *Laws {
+func (s System) laws(loads []Load, knee *Knee) (*Laws, model.Doubts) {
 	below, beyond := loads, []Load(nil)
 	if knee != nil {
 		i := slices.IndexFunc(loads, func(l Load) bool { return float64(l.Users) > knee.Users })
@@ -88,46 +105,93 @@ func (s System) laws(loads []Load, knee *Knee) *Laws {
 			below, beyond = loads[:i], loads[i:]
 		}
 	}
-	out := &Laws{Demands: []Demand{}, Points: []Point{}}
-	for _, u := range loads[0].Usage {
-		if u.Kind.Soft() || u.Node != "" {
-			continue
-		}
-		if d, ok := demandOf(u.Resource, loads[0], below, beyond); ok {
-			out.Demands = append(out.Demands, d)
-		}
-	}
+	out := &Laws{Points: []Point{}}
+	doubts := out.demands(below, beyond)
 	out.limit()
 	if len(out.Demands) > 0 {
 		out.solve(loads)
 	}
-	return out
+	return out, doubts
 }
 
-// demandOf is the demand of an operation on a resource; ok is false where it is not
-// known.
-func demandOf(r Resource, first Load, below, beyond []Load) (Demand, bool) {
-	d := Demand{Resource: r, Unit: "s"}
-	if r.Kind.Link() {
-		d.Unit = "byte"
+// demands are those of all hardware of tiers that any trial tells of, with doubts about
+// what not all of them do.
+func (l *Laws) demands(below, beyond []Load) (doubts model.Doubts) {
+	l.Demands = []Demand{}
+	var trials []map[Resource]seconds
+	for _, x := range slices.Concat(below, beyond) {
+		trials = append(trials, x.seconds...)
 	}
-	d.Capacity, d.Hosts = first.seconds[0][r].capacity, first.seconds[0][r].hosts
-	rates, used := usedIn(r, below)
+	for _, r := range resourcesIn(trials) {
+		if r.Kind.Soft() || r.Node != "" {
+			continue
+		}
+		d, known, ok := demandOf(r, below, beyond)
+		if ok {
+			l.Demands = append(l.Demands, d)
+		}
+		switch used := slices.ContainsFunc(trials, func(t map[Resource]seconds) bool { return t[r].amount > 0 }); {
+		case !ok && used:
+			doubts.Warn("demand_unknown", "how much of the %s an operation takes cannot be told: what the laws allow may be too much", r)
+		case ok && known < len(trials):
+			doubts.Warn("demand_incomplete", "the %s was measured on all hosts in %d of %s only: what an operation takes of it is told from those", r, known, num.Count(len(trials), "trial"))
+		}
+	}
+	return doubts
+}
+
+// demandOf is the demand of an operation on a resource, by so many trials that know it
+// of all its hosts; ok is false where it is not known.
+func demandOf(r Resource, below, beyond []Load) (d Demand, known int, ok bool) {
+	d = Demand{Resource: r, Unit: unitSeconds}
+	if r.Kind.Link() {
+		d.Unit = unitBytes
+	}
+	loads := slices.Concat(below, beyond)
+	d.Hosts = hostsOf(r, loads)
+	var capacities []float64
+	for _, l := range loads {
+		for i, t := range l.trials {
+			if x, ok := l.seconds[i][r]; ok && x.hosts == d.Hosts {
+				capacities, d.nodes = append(capacities, x.capacity), x.nodes
+				if t.Shares != nil {
+					d.Unit = UnitShare
+				}
+			}
+		}
+	}
+	d.Capacity = meanOf(capacities)
+	rates, used := usedIn(r, below, d.Hosts)
 	if d.slope(rates, used); d.Below == nil {
 		d.Below, d.BelowCI = demandIn(rates, used)
 	}
-	d.Beyond, d.BeyondCI = demandIn(usedIn(r, beyond))
-	return d, (d.Below != nil || d.Beyond != nil) && d.Capacity > 0 && d.Limit() > 0 && !math.IsInf(d.Limit(), 0)
+	rates, used = usedIn(r, beyond, d.Hosts)
+	d.Beyond, d.BeyondCI = demandIn(rates, used)
+	if d.Unit == UnitShare {
+		d.Hosts = max(1, loads[0].trials[0].Shares[r.Tier])
+	}
+	ok = (d.Below != nil || d.Beyond != nil) && d.Capacity > 0 && d.Limit() > 0 && !math.IsInf(d.Limit(), 0)
+	return d, len(capacities), ok
+}
+
+// hostsOf is on how many hosts a resource was measured, where on most.
+func hostsOf(r Resource, loads []Load) (most int) {
+	for _, l := range loads {
+		for _, x := range l.seconds {
+			most = max(most, x[r].hosts)
+		}
+	}
+	return most
 }
 
 // usedIn are the throughput of each trial, and what was used a second of a resource
-// meanwhile.
-func usedIn(r Resource, loads []Load) (rates, used []float64) {
+// meanwhile, where that is known of so many hosts: fewer are a part of it.
+func usedIn(r Resource, loads []Load, hosts int) (rates, used []float64) {
 	for _, l := range loads {
 		for i, t := range l.trials {
-			amount := l.seconds[i][r].amount
-			if v := queueing.Demand(amount, t.Throughput); v > 0 && !math.IsInf(v, 0) {
-				rates, used = append(rates, t.Throughput), append(used, amount)
+			of := l.seconds[i][r]
+			if v := queueing.Demand(of.amount, t.Throughput); v > 0 && !math.IsInf(v, 0) && of.hosts == hosts {
+				rates, used = append(rates, t.Throughput), append(used, of.amount)
 			}
 		}
 	}
@@ -197,54 +261,6 @@ func (l *Laws) limit() {
 	d := slices.MinFunc(l.Demands, func(a, b Demand) int { return cmp.Compare(a.Limit(), b.Limit()) })
 	limit := d.Limit()
 	l.Limit, l.LimitCI, l.By = &limit, d.LimitCI(), d.Resource
-}
-
-// network is the closed network with these demands: each host of a tier is a
-// station of its own, for requests are dealt out before they wait. A processor of
-// several cores serves so many at once; parts of a core serve one, more slowly. What
-// no demand explains of the response time at the first load is a delay.
-func (l *Laws) network(loads []Load) queueing.Closed {
-	var c queueing.Closed
-	for _, d := range l.Demands {
-		each := (d.Capacity - d.Idle) / float64(d.Hosts)
-		value, _ := d.best()
-		servers := 1
-		if d.Kind == CPU { // what is used without operations makes servers slower, not fewer
-			servers = max(1, int(d.Capacity/float64(d.Hosts)))
-		}
-		for range d.Hosts {
-			c.Stations = append(c.Stations, queueing.Station{Demand: value / float64(d.Hosts) * float64(servers) / each, Servers: servers})
-		}
-	}
-	c.Think = *loads[0].Think
-	if x, err := c.Solve(loads[0].Users); err == nil {
-		l.Delay = max(0, *loads[0].Response-queueing.Response(float64(loads[0].Users), x[len(x)-1], c.Think))
-	}
-	c.Think += l.Delay
-	return c
-}
-
-// solve compares each load with bounds and model.
-func (l *Laws) solve(loads []Load) {
-	if loads[0].Think == nil || loads[0].Response == nil {
-		l.Says = "without think times or response times the model was not solved"
-		return
-	}
-	c := l.network(loads)
-	model, err := c.Solve(loads[len(loads)-1].Users)
-	if err != nil {
-		l.Says = "the model was not solved: " + err.Error()
-		return
-	}
-	for _, x := range loads {
-		b := c.Asymptotic(float64(x.Users))
-		if closer, ok := c.Balanced(float64(x.Users)); ok {
-			b = closer
-		}
-		predicted := model[x.Users-1]
-		l.Points = append(l.Points, Point{Users: x.Users, Throughput: x.Throughput, Lo: b.Lo, Hi: b.Hi, Model: some(predicted), Off: some(x.Throughput/predicted - 1)})
-	}
-	l.Says = l.fit()
 }
 
 // modelFits is how far the model may be off to be said to fit.

@@ -47,8 +47,10 @@ func (l Load) usage(r Resource) Usage {
 }
 
 // sumUp makes the load of the trials with so many users.
-func (s System) sumUp(users int) Load {
-	trials := s.at(users)
+func (s System) sumUp(users int) Load { return s.sumUpOf(users, s.at(users)) }
+
+// sumUpOf makes a load of trials.
+func (s System) sumUpOf(users int, trials []Trial) Load {
 	l := Load{Users: users, Trials: len(trials), trials: trials}
 	var work, errs, response, think float64
 	for _, t := range trials {

@@ -5,7 +5,6 @@ package bottleneck
 const (
 	SignalCPU          = "cpu"                  // cores used
 	SignalQuota        = "quota"                // cores allowed
-	SignalThrottled    = "throttled"            // seconds of waiting a second
 	SignalPeriods      = "periods"              // a second
 	SignalHeld         = "throttled_periods"    // a second
 	SignalRunnable     = "runnable"             // threads
@@ -13,23 +12,20 @@ const (
 	SignalSwitches     = "switches_voluntary"   // a second
 	SignalPreempted    = "switches_involuntary" // a second
 	SignalSendQueue    = "send_queue"           // bytes
-	SignalSendQueueMax = "send_queue_max"       // bytes, of one connection
 	SignalRetransmits  = "retransmits"          // a second
 	SignalRTT          = "rtt"                  // ms
 	SignalAcceptQueue  = "accept_queue"         // connections
-	SignalAcceptLimit  = "accept_limit"
-	SignalOverflows    = "listen_overflows" // a second
-	SignalDrops        = "listen_drops"     // a second
-	SignalSent         = "tx_bytes"         // a second, of the host
-	SignalReceived     = "rx_bytes"         // a second, of the host
-	SignalLink         = "link"             // bytes a second, in each direction
+	SignalOverflows    = "listen_overflows"     // a second
+	SignalDrops        = "listen_drops"         // a second
+	SignalSent         = "tx_bytes"             // a second, of the host
+	SignalReceived     = "rx_bytes"             // a second, of the host
+	SignalLink         = "link"                 // bytes a second, in each direction
 	SignalThreads      = "threads_busy"
 	SignalThreadsMax   = "threads_max"
 	SignalThreadsQueue = "threads_queue"
 	SignalPool         = "pool_active"
 	SignalPoolMax      = "pool_max"
 	SignalPoolWaiting  = "pool_waiting"
-	SignalConnections  = "connections"
 	SignalResponse     = "response" // seconds of answers a second
 	SignalRequests     = "requests" // a second
 	SignalProbeFailed  = "probe_failed"

@@ -25,6 +25,7 @@ type seconds struct {
 	// hosts together, on average over the seconds that are known.
 	amount, capacity float64
 	hosts            int
+	nodes            []model.NodeID
 }
 
 // known is how many seconds are.
@@ -164,6 +165,9 @@ func secondsOf(kind Kind, of []host, limits Thresholds) (out seconds, ok bool) {
 		threshold = limits.Link
 	}
 	out.hosts = len(of)
+	for _, h := range of {
+		out.nodes = append(out.nodes, h.node)
+	}
 	total := 0
 	for i := range n {
 		var used, limit float64

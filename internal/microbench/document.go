@@ -8,6 +8,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Section is the part of a page about nodes and connections.
@@ -28,6 +29,10 @@ func switchesFigure(all []Switch) doc.Block {
 	name := func(s Switch) string { return cmp.Or(s.Platform, "others") }
 	if !slices.ContainsFunc(all, func(s Switch) bool { return s.Platform != all[0].Platform }) {
 		name = func(s Switch) string { return string(s.Node) }
+	}
+	if slices.ContainsFunc(all, func(s Switch) bool { return s.Workload != all[0].Workload }) {
+		of := name
+		name = func(s Switch) string { return of(s) + ", " + s.Workload }
 	}
 	var lines []chart.Curve
 	for _, s := range all {
@@ -54,13 +59,17 @@ func (s Switch) cell() doc.Cell {
 	return doc.Of(s.Cost, fmt.Sprintf("%s [%s .. %s]", text, num.Seconds(max(0, s.CI.Lo)/1e9), num.Seconds(s.CI.Hi/1e9))).Within(s.CI.Lo, s.CI.Hi)
 }
 
-func optional(v *float64, print func(float64) string) doc.Cell {
-	return doc.Of(v, num.Optional(v, print))
+// ranged is a value with its interval over trials.
+func ranged(v *float64, ci *stats.Interval, print func(float64) string) doc.Cell {
+	if v == nil || ci == nil {
+		return doc.Of(v, num.Optional(v, print))
+	}
+	return doc.Of(*v, fmt.Sprintf("%s [%s .. %s]", print(*v), print(max(0, ci.Lo)), print(ci.Hi))).Within(ci.Lo, ci.Hi)
 }
 
 // switchesTable is a row for each node, with a column for each number of threads.
 func switchesTable(all []Switch) *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{{Key: "platform", Head: "platform"}, {Key: "node", Head: "node"}}}
+	t := &doc.Table{Columns: []doc.Column{{Key: "workload", Head: "workload"}, {Key: "platform", Head: "platform"}, {Key: "node", Head: "node"}}}
 	var counts []int
 	for _, s := range all {
 		counts = append(counts, s.Threads)
@@ -71,14 +80,14 @@ func switchesTable(all []Switch) *doc.Table {
 		t.Columns = append(t.Columns, doc.Column{Key: fmt.Sprintf("threads_%d", n), Head: num.Count(n, "thread") + "\n[95 %]", Right: true, Interval: true})
 	}
 	for i, s := range all {
-		if i > 0 && s.Node == all[i-1].Node && s.Run == all[i-1].Run {
+		if i > 0 && s.Node == all[i-1].Node && s.Run == all[i-1].Run && s.Workload == all[i-1].Workload {
 			continue
 		}
-		cells := []doc.Cell{doc.Say(s.Platform), doc.Say(string(s.Node))}
+		cells := []doc.Cell{doc.Say(s.Workload), doc.Say(s.Platform), doc.Say(string(s.Node))}
 		for _, n := range counts {
 			cell := doc.Of(nil, num.Missing)
 			for _, x := range all[i:] {
-				if x.Node == s.Node && x.Run == s.Run && x.Threads == n {
+				if x.Node == s.Node && x.Run == s.Run && x.Workload == s.Workload && x.Threads == n {
 					cell = x.cell()
 				}
 			}
@@ -89,18 +98,21 @@ func switchesTable(all []Switch) *doc.Table {
 	return t
 }
 
-// networkTable is a row for each node or pair of nodes.
+// networkTable is a row for each workload, and node or pair of nodes.
 func networkTable(all []Network) *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{
-		{Key: "platform", Head: "platform"}, {Key: "subject", Head: "between"}, {Key: "throughput", Head: "throughput", Right: true},
-		{Key: "rtt_idle", Head: "round trip,\nidle", Right: true}, {Key: "rtt_loaded", Head: "while full,\nmedian", Right: true},
-		{Key: "rtt_loaded_p99", Head: "p99", Right: true}, {Key: "retransmits", Head: "sent again", Right: true, Tip: "segments in a trial"},
-	}}
+	t := &doc.Table{Columns: []doc.Column{{Key: "workload", Head: "workload"}, {Key: "platform", Head: "platform"}, {Key: "subject", Head: "between"}}}
+	for _, c := range []doc.Column{
+		{Key: "received", Head: "received\n[95 %]"}, {Key: "sent", Head: "sent\n[95 %]"}, {Key: "rtt_idle", Head: "round trip,\nidle [95 %]"},
+		{Key: "rtt_loaded", Head: "while full,\nmedian [95 %]"}, {Key: "rtt_loaded_p99", Head: "p99 [95 %]"}, {Key: "retransmits", Head: "sent again\n[95 %]", Tip: "segments in a trial"},
+	} {
+		c.Right, c.Interval = true, true
+		t.Columns = append(t.Columns, c)
+	}
 	carried := func(v float64) string { return num.For("byte/s", v).Value(v, 0) }
 	count := func(v float64) string { return fmt.Sprintf("%.0f", v) }
 	for _, n := range all {
-		t.Add(doc.Say(n.Platform), doc.Say(string(n.Subject)), optional(n.Throughput, carried), optional(n.Idle, num.Seconds), optional(n.Loaded, num.Seconds),
-			optional(n.Tail, num.Seconds), optional(n.Retransmits, count))
+		t.Add(doc.Say(n.Workload), doc.Say(n.Platform), doc.Say(string(n.Subject)), ranged(n.Received, n.ReceivedCI, carried), ranged(n.Sent, n.SentCI, carried),
+			ranged(n.Idle, n.IdleCI, num.Seconds), ranged(n.Loaded, n.LoadedCI, num.Seconds), ranged(n.Tail, n.TailCI, num.Seconds), ranged(n.Retransmits, n.RetransmitsCI, count))
 	}
 	return t
 }

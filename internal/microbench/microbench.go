@@ -32,6 +32,7 @@ const (
 // Switch is what a context switch costs on a node, with so many threads that take
 // turns. The platform is what the caller says.
 type Switch struct {
+	Workload string       `json:"workload"`
 	Platform string       `json:"platform,omitempty"`
 	Node     model.NodeID `json:"node"`
 	Threads  int          `json:"threads"`
@@ -47,16 +48,25 @@ type Switch struct {
 // Network is what the connections of a node, or between a pair of them, carry:
 // means over trials. Null is what was not measured.
 type Network struct {
-	Platform   string       `json:"platform,omitempty"`
-	Subject    model.NodeID `json:"subject"`
-	Throughput *float64     `json:"throughput"` // bytes a second, received and sent
+	Workload string       `json:"workload"`
+	Platform string       `json:"platform,omitempty"`
+	Subject  model.NodeID `json:"subject"`
+	// Received and Sent are bytes a second.
+	Received   *float64        `json:"received"`
+	ReceivedCI *stats.Interval `json:"received_ci"`
+	Sent       *float64        `json:"sent"`
+	SentCI     *stats.Interval `json:"sent_ci"`
 	// Times of round trips in seconds: the median of the idle network, and while it is
 	// full, with the 99th percentile.
-	Idle        *float64 `json:"rtt_idle"`
-	Loaded      *float64 `json:"rtt_loaded"`
-	Tail        *float64 `json:"rtt_loaded_p99"`
-	Retransmits *float64 `json:"retransmits"` // segments a trial
-	Trials      int      `json:"trials"`
+	Idle          *float64        `json:"rtt_idle"`
+	IdleCI        *stats.Interval `json:"rtt_idle_ci"`
+	Loaded        *float64        `json:"rtt_loaded"`
+	LoadedCI      *stats.Interval `json:"rtt_loaded_ci"`
+	Tail          *float64        `json:"rtt_loaded_p99"`
+	TailCI        *stats.Interval `json:"rtt_loaded_p99_ci"`
+	Retransmits   *float64        `json:"retransmits"` // segments a trial
+	RetransmitsCI *stats.Interval `json:"retransmits_ci"`
+	Trials        int             `json:"trials"`
 }
 
 // Read is what a run has, whatever the phase; place tells the platform of a node.
@@ -67,21 +77,19 @@ func Read(run *observe.Run, place func(model.NodeID) string) (switches []Switch,
 		for subject, values := range alone(m) {
 			mean, ci, err := stats.MeanInterval(values, stats.DefaultLevel)
 			if !isSwitch {
-				network = takeNetwork(network, placeOf(subject, place), subject, m.Name, mean, len(values))
+				row := Network{Workload: m.Workload, Platform: placeOf(subject, place), Subject: subject, Trials: len(values)}
+				network = takeNetwork(network, row, m.Name, mean, optionalInterval(ci, err))
 				continue
 			}
-			s := Switch{Platform: place(subject), Node: subject, Threads: threads, Cost: mean, Trials: len(values), Run: run.Run().ID}
-			if err == nil {
-				s.CI = &ci
-			}
-			switches = append(switches, s)
+			switches = append(switches, Switch{Workload: m.Workload, Platform: place(subject), Node: subject, Threads: threads, Cost: mean,
+				CI: optionalInterval(ci, err), Trials: len(values), Run: run.Run().ID})
 		}
 	}
 	slices.SortFunc(switches, func(a, b Switch) int {
-		return cmp.Or(cmp.Compare(a.Platform, b.Platform), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Threads, b.Threads))
+		return cmp.Or(cmp.Compare(a.Platform, b.Platform), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Workload, b.Workload), cmp.Compare(a.Threads, b.Threads))
 	})
 	slices.SortFunc(network, func(a, b Network) int {
-		return cmp.Or(cmp.Compare(a.Platform, b.Platform), cmp.Compare(a.Subject, b.Subject))
+		return cmp.Or(cmp.Compare(a.Platform, b.Platform), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Workload, b.Workload))
 	})
 	return switches, network
 }
@@ -122,36 +130,57 @@ func alone(m observe.Metric) map[model.NodeID][]float64 {
 	return out
 }
 
-// takeNetwork adds one metric of the network to its row.
-func takeNetwork(all []Network, place string, subject model.NodeID, metric string, mean float64, trials int) []Network {
-	n := Network{Platform: place, Subject: subject, Trials: trials}
-	i := slices.IndexFunc(all, func(x Network) bool { return x.Subject == subject && x.Platform == place })
-	if i >= 0 {
-		n = all[i]
+// optionalInterval is nil where there is none.
+func optionalInterval(ci stats.Interval, err error) *stats.Interval {
+	if err != nil {
+		return nil
 	}
-	us := mean / 1e6
-	switch metric {
-	case receiveMetric, sendMetric:
-		if n.Throughput != nil {
-			mean += *n.Throughput
-		}
-		n.Throughput = &mean
-	case idleMetric:
-		n.Idle = &us
-	case loadedMetric:
-		n.Loaded = &us
-	case tailMetric:
-		n.Tail = &us
-	case retransmitsMetric:
-		n.Retransmits = &mean
-	default:
+	return &ci
+}
+
+// takeNetwork adds one metric of the network to its row, or to a new one.
+func takeNetwork(all []Network, row Network, metric string, mean float64, ci *stats.Interval) []Network {
+	i := slices.IndexFunc(all, func(x Network) bool {
+		return x.Workload == row.Workload && x.Subject == row.Subject && x.Platform == row.Platform
+	})
+	if i >= 0 {
+		row = all[i]
+	}
+	to, within := row.field(metric)
+	if to == nil {
 		return all
 	}
-	if i < 0 {
-		return append(all, n)
+	if metric != receiveMetric && metric != sendMetric && metric != retransmitsMetric { // microseconds
+		mean /= 1e6
+		if ci != nil {
+			ci = &stats.Interval{Lo: ci.Lo / 1e6, Hi: ci.Hi / 1e6}
+		}
 	}
-	all[i] = n
+	*to, *within = &mean, ci
+	if i < 0 {
+		return append(all, row)
+	}
+	all[i] = row
 	return all
+}
+
+// field is where a metric goes; nil: nowhere.
+func (n *Network) field(metric string) (mean **float64, ci **stats.Interval) {
+	switch metric {
+	case receiveMetric:
+		return &n.Received, &n.ReceivedCI
+	case sendMetric:
+		return &n.Sent, &n.SentCI
+	case idleMetric:
+		return &n.Idle, &n.IdleCI
+	case loadedMetric:
+		return &n.Loaded, &n.LoadedCI
+	case tailMetric:
+		return &n.Tail, &n.TailCI
+	case retransmitsMetric:
+		return &n.Retransmits, &n.RetransmitsCI
+	}
+	return nil, nil
 }
 
 // Curve is what switching costs against the number of threads, ascending, in seconds.
@@ -161,14 +190,14 @@ type Curve []Point
 type Point struct{ Threads, Cost float64 }
 
 // At interpolates over the logarithm of the number of threads; beyond what was
-// measured it is the nearest. NaN: nothing was measured.
+// measured it is the nearest. NaN: nothing was measured, or the number is not known.
 func (c Curve) At(threads float64) float64 {
-	if len(c) == 0 {
+	if len(c) == 0 || math.IsNaN(threads) {
 		return math.NaN()
 	}
 	for i, x := range c {
 		switch {
-		case !(threads > x.Threads) && i == 0: // or it is not known
+		case threads <= x.Threads && i == 0:
 			return x.Cost
 		case threads <= x.Threads:
 			before := c[i-1]
@@ -179,11 +208,16 @@ func (c Curve) At(threads float64) float64 {
 	return c[len(c)-1].Cost
 }
 
-// Mean is the curve of those nodes that are wanted.
+// Mean is the curve of those nodes that are wanted, by one workload, the first that has
+// any: others may switch in other ways.
 func Mean(all []Switch, wanted func(Switch) bool) Curve {
 	sum, n := make(map[int]float64), make(map[int]float64)
+	workload := ""
 	for _, s := range all {
-		if wanted(s) {
+		if len(sum) == 0 {
+			workload = s.Workload
+		}
+		if s.Workload == workload && wanted(s) {
 			sum[s.Threads], n[s.Threads] = sum[s.Threads]+s.Cost/1e9, n[s.Threads]+1
 		}
 	}

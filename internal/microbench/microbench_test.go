@@ -34,6 +34,8 @@ func TestRead(t *testing.T) {
 	m.add("context_switch", 1, "context_switch_time", "8", map[model.NodeID]float64{"a": 9000, "b": 9000})
 	m.add("network", 1, "rtt_idle_p50", "", map[model.NodeID]float64{"a>b": 300})
 	m.add("network", 1, "network_send_throughput", "", map[model.NodeID]float64{"a>b": 1e6})
+	m.add("network", 1, "network_receive_throughput", "", map[model.NodeID]float64{"a>b": 3e6})
+	m.add("network", 2, "network_receive_throughput", "", map[model.NodeID]float64{"a>b": 5e6})
 	m.add("network", 1, "rtt_idle_p50", "", map[model.NodeID]float64{"b+c": 100})
 	m.add("load", 1, "rtt_p50", "", map[model.NodeID]float64{"c": 7})
 	place := map[model.NodeID]string{"a": "em", "b": "em", "c": "ec2"}
@@ -44,10 +46,32 @@ func TestRead(t *testing.T) {
 	if len(network) != 2 || network[0].Platform != "" || network[0].Subject != "b+c" || network[1].Platform != "em" {
 		t.Fatalf("network %+v, want b+c between platforms and a>b on em", network)
 	}
-	if x := network[1]; x.Idle == nil || math.Abs(*x.Idle-300e-6) > 1e-12 || x.Throughput == nil || *x.Throughput != 1e6 || x.Loaded != nil {
+	if x := network[1]; x.Idle == nil || math.Abs(*x.Idle-300e-6) > 1e-12 || x.Sent == nil || *x.Sent != 1e6 || x.Received == nil || *x.Received != 4e6 || x.ReceivedCI == nil || x.SentCI != nil || x.Workload != "network" || x.Loaded != nil {
 		t.Errorf("a>b is %+v, want 300 µs idle and 1 MB/s", x)
 	}
 	if s := Section(switches, network); len(s.Blocks) != 3 || len(s.Blocks[1].Table.Rows) != 1 || len(s.Blocks[2].Table.Rows) != 2 {
 		t.Errorf("section %+v, want a figure, a row of a node and two of connections", s)
+	}
+}
+
+// TestSeveralWorkloads: what two workloads measured of one pair, or of one node, is not
+// added up, nor averaged.
+func TestSeveralWorkloads(t *testing.T) {
+	var m measured
+	for name, factor := range map[string]float64{"one": 1, "two": 3} {
+		m.add("network", 1, "network_send_throughput", "", map[model.NodeID]float64{"a>b": factor * 1e6})
+		m.data.Steps[len(m.data.Steps)-1].Workload = name
+		m.add("context_switch", 1, "context_switch_time", "8", map[model.NodeID]float64{"a": factor * 1000})
+		m.data.Steps[len(m.data.Steps)-1].Workload = name + " switch"
+	}
+	switches, network := Read(observe.Of(m.data), func(model.NodeID) string { return "" })
+	if len(network) != 2 || network[0].Workload != "one" || *network[0].Sent != 1e6 || *network[1].Sent != 3e6 {
+		t.Errorf("network %+v, want 1 MB/s of one and 3 MB/s of two", network)
+	}
+	if c := Mean(switches, func(Switch) bool { return true }); len(switches) != 2 || len(c) != 1 || c[0].Cost != 1e-6 {
+		t.Errorf("switches %+v, curve %v, want that of the first, 1 µs", switches, c)
+	}
+	if s := Section(switches, network); len(s.Blocks) != 3 || len(s.Blocks[1].Table.Rows) != 2 || len(s.Blocks[2].Table.Rows) != 2 {
+		t.Errorf("section %+v, want a row for each workload", s)
 	}
 }

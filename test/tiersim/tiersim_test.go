@@ -346,8 +346,25 @@ func (s *seen) add(t *testing.T, c truth, seed uint64) {
 		s.limits++
 		s.limit += math.Abs(*a.Laws.Limit/x - 1)
 	}
+	if c.why == "" { // where an operation takes less and less, what it took first bounds nothing
+		withinBounds(t, c, seed, a)
+	}
 	if !c.right(a, got) {
 		t.Logf("%s, seed %d: %s %s %v %s; knee %+v, truth %.0f", c.name, seed, a.Verdict, a.Pattern, got, a.Why, a.Knee, knee)
+	}
+}
+
+// withinBounds: no load has more throughput than the bound, by more than chance: in 40
+// seconds throughput and demands scatter by one or two percent each.
+func withinBounds(t *testing.T, c truth, seed uint64, a bottleneck.Answer) {
+	t.Helper()
+	if a.Laws == nil {
+		return
+	}
+	for i, p := range a.Laws.Points {
+		if l := a.Loads[i]; p.Throughput > 1.06*p.Hi && (l.CI == nil || l.CI.Lo > p.Hi) {
+			t.Errorf("%s, seed %d: %d users have %.2f/s, above the bound of %.2f", c.name, seed, p.Users, p.Throughput, p.Hi)
+		}
 	}
 }
 

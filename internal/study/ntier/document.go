@@ -2,6 +2,7 @@ package ntier
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -338,6 +339,9 @@ func (f *Finding) lawsWords() string {
 			text += " " + s.Interval(l.LimitCI.Lo, l.LimitCI.Hi)
 		}
 		text += ". "
+	}
+	if l.UsersAtKnee != nil {
+		text += fmt.Sprintf("What users ask for if nothing waits meets that limit at N* = %s. ", num.Count(int(math.Round(*l.UsersAtKnee)), "user"))
 	}
 	if l.Says != "" {
 		text += sentence(l.Says)

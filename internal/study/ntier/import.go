@@ -83,7 +83,11 @@ func (p *Params) row(t *tabular.Reader) trial {
 	out.Throughput = number(t, "throughput", 0, math.Inf(1))
 	out.Response, out.Think = number(t, "response", 0, math.Inf(1)), number(t, "think", 0, math.Inf(1))
 	out.Errors = share(t, "errors")
-	for _, tier := range p.Tiers {
+	out.Shares = make(map[string]int)
+	for i, tier := range p.Tiers {
+		if i < len(c.Counts) {
+			out.Shares[tier] = c.Counts[i]
+		}
 		s := bottleneck.Service{Tier: tier, Node: model.NodeID(tier), Signals: make(map[string][]float64)}
 		for _, kind := range columnKinds {
 			if u := share(t, strings.ToLower(tier)+"_"+string(kind)); !math.IsNaN(u) {

@@ -48,17 +48,19 @@ func microOf(run *observe.Run, name string, trials []trial) ([]microbench.Switch
 }
 
 // switchCosts are the curves of the tiers of a configuration: of their own hosts where
-// these were measured, or else of hosts of the same platform.
+// these were measured, or else of other nodes of the place that the configuration names.
+// Nodes of anywhere else are no measure of it.
 func (m measured) switchCosts(all []microbench.Switch) map[string]microbench.Curve {
 	out := make(map[string]microbench.Curve)
+	place := m.configuration.Place()
 	for _, tier := range m.system.Tiers {
 		own := microbench.Mean(all, func(s microbench.Switch) bool {
 			return slices.ContainsFunc(m.trials, func(t trial) bool {
 				return t.run != nil && t.run.Run().ID == s.Run && slices.ContainsFunc(t.Services, func(x bottleneck.Service) bool { return x.Tier == tier && x.Node == s.Node })
 			})
 		})
-		if len(own) == 0 {
-			own = microbench.Mean(all, func(s microbench.Switch) bool { return s.Platform == m.configuration.Place() })
+		if len(own) == 0 && place != "" {
+			own = microbench.Mean(all, func(s microbench.Switch) bool { return s.Platform == place })
 		}
 		if len(own) > 0 {
 			out[tier] = own
@@ -74,20 +76,23 @@ func (p *Params) costOfSwitches(m *measured, all []microbench.Switch) (doubts []
 		m.system.SwitchCost = func(string, float64) float64 { return p.SwitchCost.Seconds() }
 		return nil
 	}
-	curves := m.switchCosts(all)
-	if len(curves) == 0 {
+	if len(all) == 0 {
 		return nil
 	}
+	curves := m.switchCosts(all)
 	m.system.SwitchCost = func(tier string, runnable float64) float64 { return curves[tier].At(runnable) }
 	for _, tier := range m.system.Tiers {
 		c, most := curves[tier], 0.0
+		if len(c) == 0 {
+			doubts = append(doubts, fmt.Sprintf("%s: what a context switch costs was measured on other nodes than those of %s: it is not known there, and its share neither; let the workload context_switch run on all nodes (on:)", m.configuration, tier))
+		}
 		for _, t := range m.system.Trials {
-			if v := m.system.At(t.Users, tier, bottleneck.SignalRunnable); v > most { // not of NaN
+			if v := m.system.RunnableEach(t.Users, tier); v > most { // not of NaN
 				most = v
 			}
 		}
 		if len(c) > 0 && most > c[len(c)-1].Threads {
-			doubts = append(doubts, fmt.Sprintf("%s: up to %s were runnable on a host of %s, and what a context switch costs was measured with up to %.0f: with more it may cost more; add the number to threads of the workload context_switch",
+			doubts = append(doubts, fmt.Sprintf("%s: up to %s were runnable on a host of %s, for each of its processors, and what a context switch costs was measured with up to %.0f: with more it may cost more; add the number to threads of the workload context_switch",
 				m.configuration, num.Count(int(math.Ceil(most)), "thread"), tier, c[len(c)-1].Threads))
 		}
 	}

@@ -3,6 +3,7 @@ package ntier
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -469,7 +470,7 @@ func TestProving(t *testing.T) {
 func TestImport(t *testing.T) {
 	table := "configuration,users,trial,throughput,response,think,db_cpu,app_cpu\n"
 	for _, row := range []string{"50,1,49,.02,1,.48,.2", "50,2,49.2,.02,1,.49,.2", "100,1,94,.06,1,.94,.4", "100,2,93,.06,1,.93,.4", "150,1,100,.5,1,.99,.42", "150,2,99,.5,1,1,.42", "200,1,100,1,1,1,.42", "200,2,101,1,1,100%,.42", "300,1,100,2,1,1,.42", "300,2,100.5,2,1,1,.42"} {
-		table += "1-1-1," + row + "\n"
+		table += "1-1-4," + row + "\n"
 	}
 	p := &Params{Tiers: []string{"web", "app", "db"}}
 	got, err := p.Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(table))
@@ -479,6 +480,14 @@ func TestImport(t *testing.T) {
 	f := got.(*Result).Configurations[0] //nolint:forcetypeassert // it is
 	if f.Verdict != bottleneck.Named || f.Bottlenecks[0].Resource != (bottleneck.Resource{Tier: "db", Kind: bottleneck.CPU}) {
 		t.Errorf("%s", f.Text)
+	}
+	// What is a share is none of a core, and the tier has as many hosts as its name says.
+	d := f.Laws.Demands
+	if i := slices.IndexFunc(d, func(d bottleneck.Demand) bool { return d.Tier == "db" }); i < 0 || d[i].Unit != bottleneck.UnitShare || d[i].Hosts != 4 || math.Abs(*d[i].Below*100-1) > .02 {
+		t.Errorf("demands %+v, want 1/100 s of the tier db, of four hosts", d)
+	}
+	if text := fmt.Sprint(f.demandsTable().Rows); !strings.Contains(text, "ms of the tier") {
+		t.Errorf("demands %s, want them of the tier", text)
 	}
 	for want, bad := range map[string]string{
 		`own.csv:2:1: configuration is "1-1"`:            "configuration,users,throughput\n1-1,50,49\n",

@@ -75,7 +75,7 @@ func TestSeveralRuns(t *testing.T) {
 	if s := got.Switching; len(s) != 1 || s[0].Platform != "slow" || s[0].Cost != 1100 || s[0].CI == nil {
 		t.Errorf("context switches %+v, want 1100 ns on slow", s)
 	}
-	if n := got.Network; len(n) != 1 || n[0].Idle == nil || *n[0].Idle != 200e-6 || n[0].Throughput != nil {
+	if n := got.Network; len(n) != 1 || n[0].Idle == nil || *n[0].Idle != 200e-6 || n[0].Sent != nil {
 		t.Errorf("network %+v, want 200 µs when idle", n)
 	}
 	d := got.Document()
@@ -112,10 +112,23 @@ func TestSwitchShare(t *testing.T) {
 	if got := m.system.At(10, "db", bottleneck.SignalSwitchShare); math.Abs(got-1000*2e-6/.5) > 1e-12 {
 		t.Errorf("share %v, want 0.4 %%", got)
 	}
-	for threads, want := range map[float64]float64{2: 1e-6, 10: 1e-6, 40: 3e-6, 400: 3e-6, math.NaN(): 1e-6} {
-		if got := m.switchCosts(switching)["db"].At(threads); math.Abs(got-want) > 1e-15 {
+	for threads, want := range map[float64]float64{2: 1e-6, 10: 1e-6, 40: 3e-6, 400: 3e-6, math.NaN(): math.NaN()} {
+		if got := m.switchCosts(switching)["db"].At(threads); math.IsNaN(got) != math.IsNaN(want) || math.Abs(got-want) > 1e-15 {
 			t.Errorf("cost with %v threads is %v, want %v", threads, got, want)
 		}
+	}
+	m.system.Trials[0].Cores = map[model.NodeID]float64{"n1": 2} // 10 on each
+	if got := m.system.At(10, "db", bottleneck.SignalSwitchShare); math.Abs(got-1000*1e-6/.5) > 1e-12 {
+		t.Errorf("share with two processors %v, want 0.2 %%", got)
+	}
+	m.system.Trials[0].Cores = nil
+	// Nodes of which nothing says that they are alike are no measure, without a platform too.
+	other := slices.Clone(switching)
+	for i := range other {
+		other[i].Node = "n2"
+	}
+	if doubts := (&Params{}).costOfSwitches(&m, other); len(doubts) != 1 || !strings.Contains(doubts[0], "measured on other nodes than those of db") || !math.IsNaN(m.system.At(10, "db", bottleneck.SignalSwitchShare)) {
+		t.Errorf("doubts %v, want that other nodes were measured, and no share", doubts)
 	}
 	signals[bottleneck.SignalRunnable] = []float64{50, 50}
 	if doubts := (&Params{}).costOfSwitches(&m, switching); len(doubts) != 1 || !strings.Contains(doubts[0], "up to 50 threads were runnable") {

@@ -13,11 +13,11 @@ import (
 
 // signalNames are the signals that the analysis reads.
 var signalNames = []string{
-	bottleneck.SignalCPU, bottleneck.SignalQuota, bottleneck.SignalThrottled, bottleneck.SignalPeriods, bottleneck.SignalHeld, bottleneck.SignalRunnable, bottleneck.SignalRunDelay,
-	bottleneck.SignalSwitches, bottleneck.SignalPreempted, bottleneck.SignalSendQueue, bottleneck.SignalSendQueueMax, bottleneck.SignalRetransmits, bottleneck.SignalRTT,
-	bottleneck.SignalAcceptQueue, bottleneck.SignalAcceptLimit, bottleneck.SignalOverflows, bottleneck.SignalDrops, bottleneck.SignalSent, bottleneck.SignalReceived,
+	bottleneck.SignalCPU, bottleneck.SignalQuota, bottleneck.SignalPeriods, bottleneck.SignalHeld, bottleneck.SignalRunnable, bottleneck.SignalRunDelay,
+	bottleneck.SignalSwitches, bottleneck.SignalPreempted, bottleneck.SignalSendQueue, bottleneck.SignalRetransmits, bottleneck.SignalRTT,
+	bottleneck.SignalAcceptQueue, bottleneck.SignalOverflows, bottleneck.SignalDrops, bottleneck.SignalSent, bottleneck.SignalReceived,
 	bottleneck.SignalLink, bottleneck.SignalThreads, bottleneck.SignalThreadsMax, bottleneck.SignalThreadsQueue, bottleneck.SignalPool, bottleneck.SignalPoolMax,
-	bottleneck.SignalPoolWaiting, bottleneck.SignalConnections, bottleneck.SignalResponse, bottleneck.SignalRequests, bottleneck.SignalProbeFailed,
+	bottleneck.SignalPoolWaiting, bottleneck.SignalResponse, bottleneck.SignalRequests, bottleneck.SignalProbeFailed,
 }
 
 // services are what a result recorded of the services of tiers, by second of the

@@ -82,8 +82,11 @@ func (f *Finding) demandsTable() *doc.Table {
 	}}
 	for _, d := range f.Laws.Demands {
 		print := num.Seconds
-		if d.Unit == "byte" {
-			print = func(v float64) string { return num.Bytes(int64(v)) }
+		switch {
+		case d.Unit == bottleneck.UnitShare:
+			print = func(v float64) string { return num.Seconds(v) + " of the tier" }
+		case d.Kind.Link():
+			print = func(v float64) string { return num.For(d.Unit, v).Value(v, 0) }
 		}
 		limit := d.Limit()
 		t.Add(doc.Say(d.String()), ranged(d.Below, d.BelowCI, print), ranged(d.Beyond, d.BeyondCI, print), doc.Of(limit, rate(limit)))
