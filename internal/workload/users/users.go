@@ -89,6 +89,13 @@ const (
 // SharesLoad implements workload.Sharer: the nodes of a step share the users.
 func (p *Params) SharesLoad() bool { return true }
 
+// Notes implements workload.Noter. What is in files is known where this machine
+// has them.
+func (p *Params) Notes() []string {
+	_, _ = p.config(readFile) // the nodes say what is wrong with files
+	return p.notes
+}
+
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	c, err := p.config(noFiles)

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -296,6 +297,14 @@ func TestTables(t *testing.T) {
 	}
 	if want := "transitions: column ViewStory sums to 1.1 instead of 1: each of its probabilities is divided by that"; !strings.Contains(o.stderr, want) {
 		t.Errorf("stderr lacks %q:\n%s", want, o.stderr)
+	}
+	if !slices.ContainsFunc(o.Stages, func(s string) bool {
+		return strings.HasPrefix(s, "tables done: transitions: column ViewStory sums to 1.1 instead of 1")
+	}) {
+		t.Errorf("the result lacks what was done about sums: %q", o.Stages)
+	}
+	if notes := p.Notes(); !strings.Contains(strings.Join(notes, "\n"), "transitions: column ViewStory sums to 1.1 instead of 1") {
+		t.Errorf("Notes = %q, want what is done about sums", notes)
 	}
 	if strings.Contains(o.stderr, "author_transitions: column") {
 		t.Errorf("stderr complains of sums that are 1:\n%s", o.stderr)
