@@ -220,10 +220,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.gone.Add(1)
 		return
 	}
+	s.handle(w, r, i, p)
+	s.counts[i].add(time.Since(started), p.status)
+}
+
+// handle makes and writes the page; its worker thread is free then, even if that
+// panics.
+func (s *Server) handle(w http.ResponseWriter, r *http.Request, i int, p *page) {
+	defer s.end()
 	s.answer(w, r, i, p)
 	p.write(w)
-	s.end()
-	s.counts[i].add(time.Since(started), p.status)
 }
 
 // begin takes a worker thread; false if the user has gone before there was one.

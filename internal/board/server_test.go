@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -215,5 +216,31 @@ func replicas(t *testing.T, server postgres) {
 	checkDifferences(t, other.url, 0)
 	if pools := s.Status().Pools; len(pools) != 3 || pools[0].Name != "db[0]" || pools[2].Name != "read[1]" {
 		t.Errorf("pools: %+v", pools)
+	}
+}
+
+// broken is an answer that cannot be written.
+type broken struct{ http.ResponseWriter }
+
+func (broken) Write([]byte) (int, error) { panic("broken") }
+
+// TestPanicFreesThread: a page that panics does not keep its worker thread.
+func TestPanicFreesThread(t *testing.T) {
+	s, err := board.New(t.Context(), board.Config{Role: board.Web, Upstreams: []string{"127.0.0.1:1"}, Threads: 1, Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // it served nothing
+	for i := range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("request %d found no worker thread", i)
+				}
+			}()
+			s.ServeHTTP(broken{httptest.NewRecorder()}, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil))
+		}()
+		cancel()
 	}
 }

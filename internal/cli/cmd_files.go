@@ -13,6 +13,7 @@ import (
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 func (c *common) validateCommand() *cobra.Command {
@@ -59,11 +60,23 @@ func (c *common) validateExperiment(name string, text []byte, set []string) erro
 		return err
 	}
 	c.sayLabProblem(exp)
+	c.sayNotes(exp)
 	if p.Schedule != nil {
 		c.say("schedule: %s", p.Schedule.Text)
 	}
 	c.sayOverrun(p)
 	return nil
+}
+
+// sayNotes says what workloads do otherwise than the file says.
+func (c *common) sayNotes(exp *experiment.Experiment) {
+	for _, w := range exp.Workloads {
+		if n, ok := w.Bench.(workload.Noter); ok {
+			for _, note := range n.Notes() {
+				c.say("warning: workload %s: %s", w.Name, note)
+			}
+		}
+	}
 }
 
 // checkNodes reports what the nodes of a local fleet or a lab do not suit, as

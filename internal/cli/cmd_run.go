@@ -107,6 +107,7 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 		return err
 	}
 	if opt.dryRun {
+		c.sayNotes(exp)
 		return c.printPlan(exp)
 	}
 	if _, err := checkNodes(exp); err != nil {

@@ -34,6 +34,7 @@ type liveView struct {
 	open     bool
 	done     int
 	stepText string
+	step     model.StepID // that is going on; empty: not known
 	rates    map[model.TaskID]model.Progress
 	stages   stages
 	now      values
@@ -70,6 +71,9 @@ func newLiveView(env Env, data model.RunData) *liveView {
 }
 
 func (v *liveView) event(ev model.Event) {
+	if ev.Live() && v.step != "" && ev.Step != v.step {
+		return // it came late
+	}
 	switch ev.Kind {
 	case model.EventProgress:
 		if ev.Progress != nil && v.rates != nil {
@@ -81,11 +85,13 @@ func (v *liveView) event(ev model.Event) {
 		return
 	case model.EventValues:
 		if v.now != nil {
-			v.now[ev.Task] = ev.Values
+			v.now[ev.Task] = told{time.Now(), ev.Values}
 		}
 		return
+	case model.EventTaskEnded:
+		v.taskEnded(ev)
 	case model.EventStepStarted:
-		v.stages, v.now = nil, make(values)
+		v.step, v.stages, v.now = ev.Step, nil, make(values)
 		v.stepText, v.rates, v.told = ev.Text, make(map[model.TaskID]model.Progress), nil
 		v.left, v.leftFrom = ev.Left, time.Now()
 	case model.EventWaiting:
@@ -103,6 +109,16 @@ func (v *liveView) event(ev model.Event) {
 	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack || ev.Kind == model.EventRoom || ev.Kind == model.EventFleetUp || ev.Kind == model.EventLatest || ev.Kind == model.EventWaiting {
 		v.remark(ev)
 	}
+}
+
+// taskEnded leaves out what the task said of now. Its mean rate stands beside
+// those of tasks that go on, unless it failed.
+func (v *liveView) taskEnded(ev model.Event) {
+	delete(v.now, ev.Task)
+	if ev.Severity != model.Info {
+		delete(v.rates, ev.Task)
+	}
+	v.stages = v.stages.without(ev.Task)
 }
 
 // causeOf is why a node could not prepare a task, of a text that says so.
@@ -189,6 +205,7 @@ func (v *liveView) line(text string) {
 // tick redraws the status line. Where nothing can be redrawn, a plain line
 // says from time to time that the run goes on.
 func (v *liveView) tick() {
+	v.now.forget(time.Now())
 	if !v.redraw {
 		if time.Since(v.said) >= plainTick {
 			v.line(fmt.Sprintf("%s %s%s%s%s%s", v.steps(), v.stepText, v.stages, v.rateText(), v.now.text(), v.leftText(false)))

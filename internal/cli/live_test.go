@@ -42,6 +42,10 @@ func TestLiveStages(t *testing.T) {
 			t.Errorf("after %s:%s %s it shows %q, want %q", c.service, c.name, c.state, v.stages, c.want)
 		}
 	}
+	v.event(model.Event{Kind: model.EventTaskEnded, Task: "u", Severity: model.Info})
+	if v.stages.String() != "; web await" {
+		t.Errorf("after a task has ended it shows %q", v.stages)
+	}
 	if !strings.Contains(out.String(), "db: limit done: cpu 0.4 cores\n") {
 		t.Errorf("printed %q, want a line of the limit", out.String())
 	}
@@ -49,6 +53,38 @@ func TestLiveStages(t *testing.T) {
 	if v.stages.String() != "" {
 		t.Errorf("the next step begins with %q", v.stages)
 	}
+}
+
+// TestLiveValuesEnd: what is told of now counts until its task ends, or for some
+// seconds; what comes late of another step does not.
+func TestLiveValuesEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		v := newLiveView(Env{Stderr: &out, Live: true}, model.RunData{})
+		v.event(model.Event{Kind: model.EventStepStarted, Step: "2", Severity: model.Info, Text: "trial 2"})
+		event := func(step model.StepID, task model.TaskID, users float64) {
+			v.event(model.Event{Kind: model.EventValues, Step: step, Task: task, Values: map[string]float64{model.LiveUsers: users}})
+		}
+		want := func(when string, want float64) {
+			t.Helper()
+			v.tick()
+			if got, _ := v.now.sum(model.LiveUsers); got != want {
+				t.Errorf("%s there are %v users, want %v", when, got, want)
+			}
+		}
+		event("1", "old", 100)
+		event("2", "a", 1)
+		event("2", "b", 2)
+		event("2", "c", 4)
+		want("at first", 7)
+		v.event(model.Event{Kind: model.EventTaskEnded, Step: "2", Task: "a", Severity: model.Info})
+		want("after a task has ended", 6)
+		time.Sleep(4 * time.Second) //nolint:forbidigo // the bubble's own time
+		event("2", "c", 8)
+		want("after 4 s", 10)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // the bubble's own time
+		want("when one has been silent for 6 s", 8)
+	})
 }
 
 // Without a terminal a long step is not silent, and its rate is readable.
@@ -219,10 +255,10 @@ func TestLiveTiers(t *testing.T) {
 	var out bytes.Buffer
 	v := newLiveView(Env{Stderr: &out, Live: true, LiveWidth: 60}, model.RunData{})
 	event := func(task model.TaskID, values map[string]float64) {
-		v.event(model.Event{Kind: model.EventValues, Task: task, Severity: model.Info, Values: values})
+		v.event(model.Event{Kind: model.EventValues, Step: "s", Task: task, Severity: model.Info, Values: values})
 	}
 	event("u", map[string]float64{model.LiveUsers: 7}) // of a step that is not known
-	v.event(model.Event{Kind: model.EventStepStarted, Severity: model.Info, Text: "trial 1"})
+	v.event(model.Event{Kind: model.EventStepStarted, Step: "s", Severity: model.Info, Text: "trial 1"})
 	event("u1", map[string]float64{model.LiveUsers: 40, model.LiveRate: 19, model.LiveErrors: 0})
 	event("u2", map[string]float64{model.LiveUsers: 40, model.LiveRate: 18, model.LiveErrors: 1})
 	event("w", map[string]float64{"a very long name of a tier:used": .34})

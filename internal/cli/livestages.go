@@ -44,6 +44,14 @@ func (v *liveView) stage(ev model.Event) {
 	v.stages[i].reason, v.stages[i].tasks[ev.Task] = s.Reason, true
 }
 
+// without is what is left when a task has ended.
+func (s stages) without(task model.TaskID) stages {
+	return slices.DeleteFunc(s, func(u under) bool {
+		delete(u.tasks, task)
+		return len(u.tasks) == 0
+	})
+}
+
 // String says what goes on: "; db reset, web start". What all services do while it
 // is measured is what the workload does, which has stages of its own.
 func (s stages) String() string {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/term"
@@ -15,7 +16,21 @@ import (
 )
 
 // values is how things are now in the tasks of a step: of users, and of services.
-type values map[model.TaskID]map[string]float64
+type values map[model.TaskID]told
+
+// told is what a task told, and when it came.
+type told struct {
+	at     time.Time
+	values map[string]float64
+}
+
+// staleAfter is for how long a value is how things are now: it is told each second.
+const staleAfter = 5 * time.Second
+
+// forget leaves out what was told too long ago, as by a node that is gone.
+func (v values) forget(now time.Time) {
+	maps.DeleteFunc(v, func(_ model.TaskID, t told) bool { return now.Sub(t.at) > staleAfter })
+}
 
 // most lines that tiers have: the block must not be higher than the terminal.
 const maxTiers = 6
@@ -23,7 +38,7 @@ const maxTiers = 6
 // sum adds up a value of all tasks; ok is false where none tells it.
 func (v values) sum(name string) (sum float64, ok bool) {
 	for _, task := range v {
-		x, told := task[name]
+		x, told := task.values[name]
 		sum, ok = sum+x, ok || told
 	}
 	return sum, ok
@@ -33,7 +48,7 @@ func (v values) sum(name string) (sum float64, ok bool) {
 func (v values) used() map[string][]float64 {
 	out := make(map[string][]float64)
 	for _, task := range v {
-		for name, x := range task {
+		for name, x := range task.values {
 			if service, what, _ := strings.Cut(name, ":"); what == model.LiveUsed {
 				out[service] = append(out[service], x)
 			}

@@ -307,17 +307,35 @@ const perCore = 1024
 
 // weigh gives the lab's group, among those beside it, the weight of the cores that its
 // hosts may use: or on a busy machine they would get less than their limits together, as
-// a single program does. The group above has the weights of all labs.
+// a single program does. In it, each host has the weight of its own.
 func (g groups) weigh(hosts []HostRecord, processors int) error {
-	shares := 0.0
+	sum := 0.0
 	for _, h := range hosts {
-		shares += perCore * cmp.Or(h.CPU, float64(processors))
+		shares := perCore * cmp.Or(h.CPU, float64(processors))
+		if err := g.setShares(g.dir(cpuV1, string(h.Name)), shares); err != nil {
+			return err
+		}
+		sum += shares
 	}
 	own := g.dir(cpuV1)
-	if err := g.setShares(own, shares); err != nil {
+	if err := g.setShares(own, max(sum, perCore)); err != nil { // a small lab is a program as others are
 		return err
 	}
-	all, err := filepath.Glob(filepath.Join(filepath.Dir(own), "*"))
+	return g.balance(filepath.Dir(own))
+}
+
+// balance gives the group of all labs the weights of those that are there. It holds a
+// lock on the group: labs come and go side by side.
+func (g groups) balance(common string) error {
+	lock, err := os.Open(common)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() //nolint:errcheck // nothing was written; the lock goes with it
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return fmt.Errorf("locking %s: %w", common, err)
+	}
+	all, err := filepath.Glob(filepath.Join(common, "*"))
 	if err != nil {
 		return err
 	}
@@ -325,23 +343,22 @@ func (g groups) weigh(hosts []HostRecord, processors int) error {
 	for _, dir := range all {
 		sum += g.shares(dir)
 	}
-	return g.setShares(filepath.Dir(own), sum)
+	return g.setShares(common, max(sum, perCore))
 }
 
 // The kernel's bounds of cpu.shares (v1), and of cpu.weight (v2), of which 100 is what
 // 1024 shares are.
 const (
-	mostShares = 1 << 18
-	mostWeight = 10_000
-	perShare   = 100.0 / perCore
+	leastShares, mostShares = 2, 1 << 18
+	leastWeight, mostWeight = 1, 10_000
+	perShare                = 100.0 / perCore
 )
 
 func (g groups) setShares(dir string, shares float64) error {
-	shares = max(shares, perCore) // a small lab is a program as others are
 	if g.v2 != "" {
-		return writeGroup(dir, "cpu.weight", strconv.Itoa(int(min(shares*perShare, mostWeight))))
+		return writeGroup(dir, "cpu.weight", strconv.Itoa(int(min(max(shares*perShare, leastWeight), mostWeight))))
 	}
-	return writeGroup(dir, "cpu.shares", strconv.Itoa(int(min(shares, mostShares))))
+	return writeGroup(dir, "cpu.shares", strconv.Itoa(int(min(max(shares, leastShares), mostShares))))
 }
 
 // shares is what a group has; 0: it is none, or gone.

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -170,6 +171,60 @@ func TestLimitsOfGroups(t *testing.T) {
 	}
 }
 
+// apart returns groups below one of their own, where no labs of others are.
+func apart(t *testing.T, g groups) groups {
+	below := func(dir string) string {
+		own := filepath.Join(dir, "scalebench-apart")
+		if err := os.Mkdir(own, 0o755); err == nil {
+			t.Cleanup(func() {
+				if err := os.Remove(own); err != nil {
+					t.Error(err)
+				}
+			})
+		} else if !errors.Is(err, fs.ErrExist) { // controllers may share a hierarchy
+			t.Fatal(err)
+		}
+		return own
+	}
+	out := groups{id: g.id, v1: make(map[string]string)}
+	for c, dir := range g.v1 {
+		out.v1[c] = below(dir)
+	}
+	if g.v2 != "" {
+		out.v2 = below(g.v2)
+	}
+	return out
+}
+
+// weightsOfLabs: the group of all labs has the weights of those that are there.
+func weightsOfLabs(t *testing.T, g groups) {
+	g = apart(t, g)
+	common := filepath.Dir(g.dir(cpuV1))
+	up := func(id string, cores float64) Manifest {
+		g := groups{id: id, v1: g.v1, v2: g.v2}
+		h := HostRecord{Host: Host{Name: "h", Limits: Limits{CPU: cores}}, Groups: g.host("h")}
+		m := Manifest{ID: id, Hosts: []HostRecord{h}, Cgroups: g.all([]HostRecord{h}), Unified: g.v2 != ""}
+		if err := errors.Join(g.make(m.Cgroups), g.weigh(m.Hosts, 8)); err != nil {
+			t.Error(err)
+		}
+		return m
+	}
+	want := func(when string, cores float64) {
+		if got := g.shares(common) / perCore; math.Abs(got-cores) > .01 {
+			t.Errorf("%s all labs have the weight of %v cores, want %v", when, got, cores)
+		}
+	}
+	a := up("a", 2)
+	want("with one,", 2)
+	b := up("b", 5)
+	want("with two,", 7)
+	err := a.removeCgroups(t.Context())
+	want("when one is gone,", 5)
+	if err = errors.Join(err, b.removeCgroups(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
+
 // limitsOfGroups measures the limits of a host without anything else of a lab.
 func limitsOfGroups(t *testing.T, g groups) {
 	h := HostRecord{Host: Host{Name: "h", Limits: Limits{CPU: 0.2, Memory: 64 * unit.MiB}}, Groups: g.host("h")}
@@ -189,6 +244,10 @@ func limitsOfGroups(t *testing.T, g groups) {
 	if own, all := g.shares(g.dir(cpuV1)), g.shares(filepath.Dir(g.dir(cpuV1))); math.Abs(own/perCore-3.2) > .01 || all < own {
 		t.Errorf("the lab has %v shares and all labs %v, want 3.2 cores", own, all)
 	}
+	if host := g.shares(g.dir(cpuV1, "h")); math.Abs(host/perCore-.2) > .01 {
+		t.Errorf("the host has %v shares, want 0.2 cores", host)
+	}
+	weightsOfLabs(t, g)
 	run := func(name string) (string, error) {
 		var out strings.Builder
 		p := helper(t, name)

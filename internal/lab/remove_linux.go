@@ -184,10 +184,25 @@ func (m Manifest) removeCgroups(ctx context.Context) error {
 	})
 	for _, dir := range m.Cgroups {
 		if parent := filepath.Dir(dir); filepath.Base(parent) == groupRoot {
-			_ = os.Remove(parent) // other labs may be in it
+			m.leave(parent)
 		}
 	}
 	return err
+}
+
+// leave removes the group of all labs, or takes the lab's weight out of it where
+// others are still in it.
+func (m Manifest) leave(common string) {
+	if os.Remove(common) == nil {
+		return
+	}
+	var g groups
+	if m.Unified {
+		g.v2 = filepath.Dir(common)
+	}
+	if g.shares(common) > 0 { // a hierarchy with processors
+		_ = g.balance(common) // if it fails, labs have some more than their part
+	}
 }
 
 func (m Manifest) removeNamespaces() error {

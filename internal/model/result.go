@@ -93,6 +93,10 @@ const (
 	StageFailed = "failed"
 )
 
+// StageTables is the name of moments that say what users do otherwise than their
+// tables say.
+const StageTables = "tables"
+
 // StageChange is a stage that began or ended, as it happens.
 type StageChange struct {
 	Name    string `json:"name"`

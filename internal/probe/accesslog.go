@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"regexp"
 	"strconv"
+	"syscall"
 )
 
 // accessLog adds up the lines that a server writes to its access log, from the
@@ -136,13 +138,9 @@ func (l *accessLog) follow() error {
 		}
 		return nil
 	}
-	f, err := os.Open(l.path)
+	next, err := openRegular(l.path)
 	if err != nil {
 		return err
-	}
-	next := &logFile{File: f}
-	if next.info, err = f.Stat(); err != nil {
-		return errors.Join(err, f.Close())
 	}
 	if !begun {
 		next.skip()
@@ -152,6 +150,23 @@ func (l *accessLog) follow() error {
 		l.files = l.files[1:]
 	}
 	return nil
+}
+
+// openRegular opens a log. One that is no file, such as a pipe, is refused: what
+// is read from a pipe is missing where it leads, and opening it may wait for ever.
+func openRegular(path string) (*logFile, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file: let the server write its access log to one", path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &logFile{File: f, info: info}, nil
 }
 
 // logFile is a file that is read as it grows.
@@ -216,7 +231,7 @@ func (l *accessLog) take(line []byte) {
 		return
 	}
 	took, err := strconv.ParseFloat(string(m[l.group.time]), 64)
-	if err != nil || !(took >= 0) {
+	if err != nil || !countable(took) {
 		l.unknown++
 		return
 	}
@@ -226,7 +241,7 @@ func (l *accessLog) take(line []byte) {
 			l.sums.add("errors", 1)
 		}
 	}
-	if size, err := strconv.ParseFloat(string(m[l.group.bytes]), 64); l.group.bytes > 0 && err == nil { // "-": none
+	if size, err := strconv.ParseFloat(string(m[l.group.bytes]), 64); l.group.bytes > 0 && err == nil && countable(size) { // "-": none
 		l.sums.add("body_bytes", size)
 	}
 	seconds := took / l.group.perSecond
@@ -237,6 +252,9 @@ func (l *accessLog) take(line []byte) {
 	l.sums.add("requests", 1)
 	l.sums.add("response", seconds)
 }
+
+// countable reports whether a number can be added to a sum for good.
+func countable(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }
 
 // name is that of a path, if there are not too many.
 func (l *accessLog) name(path string) string {

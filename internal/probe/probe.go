@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -215,8 +216,9 @@ type Session struct {
 	isCounter map[string]bool // by pattern
 	counters  map[string]*total
 	restarts  int
-	up        float64   // at the last answer
-	answered  time.Time // when that was
+	up        float64 // at the last answer
+	// asked is when the last answer was asked for, and answered when it came.
+	asked, answered time.Time
 }
 
 // total carries a counter over restarts.
@@ -228,17 +230,21 @@ type total struct {
 // Read asks once and returns what was told, by metric.
 func (s *Session) Read(ctx context.Context) (map[string]float64, error) {
 	a := &answer{values: map[string]float64{}}
+	asked := s.now()
 	if err := s.server.ask(ctx, a); err != nil {
 		return nil, err
 	}
+	if err := a.check(); err != nil {
+		return nil, err
+	}
 	now := s.now()
-	if s.restarted(a, now) {
+	if s.restarted(a, asked, now) {
 		s.restarts++
 		for _, t := range s.counters {
 			t.before, t.last = t.before+t.last, 0
 		}
 	}
-	s.up, s.answered = a.up, now
+	s.up, s.asked, s.answered = a.up, asked, now
 	for name, v := range a.values {
 		if s.isCounter[Pattern(name)] {
 			a.values[name] = s.count(name, v)
@@ -247,17 +253,32 @@ func (s *Session) Read(ctx context.Context) (map[string]float64, error) {
 	return a.values, nil
 }
 
-// slack is what two readings of a server's uptime may be apart from the time
-// between them: they are whole seconds, and an answer may take a while.
+// check refuses numbers that are none: one such value in a counter would stay.
+func (a *answer) check() error {
+	for name, v := range a.values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("the server tells %v as %s, which is no number: the reading is left out", v, name)
+		}
+	}
+	return nil
+}
+
+// slack is by how much uptimes may be off the time between answers: they are
+// whole seconds.
 const slack = 2 * time.Second
 
-// restarted reports whether the server counts anew since the last answer.
-func (s *Session) restarted(a *answer, now time.Time) bool {
+// restarted reports whether the server counts anew since the last answer. asked
+// is when it was asked, and now when it answered: an answer may take seconds, and
+// its uptime is of any moment of them. The uptime of a server that was restarted
+// has grown less than the time from the last answer to this question, and is no
+// longer than the time since the last question. One that is longer is of a server
+// that takes it from a wall clock, which was set back.
+func (s *Session) restarted(a *answer, asked, now time.Time) bool {
 	switch {
 	case s.answered.IsZero():
 		return false
 	case a.up > 0 && s.up > 0:
-		return a.up-s.up < (now.Sub(s.answered) - slack).Seconds()
+		return a.up-s.up < (asked.Sub(s.answered)-slack).Seconds() && a.up <= (now.Sub(s.asked)+slack).Seconds()
 	}
 	for name, t := range s.counters {
 		if v, ok := a.values[name]; ok && v < t.last {

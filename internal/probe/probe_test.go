@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -105,8 +106,9 @@ func (s *scripted) close()                                 {}
 // has run or not; a state is what it is.
 func TestRestarts(t *testing.T) {
 	type step struct {
-		after, // s since the step before
+		after, // s since the answer before
 		up, requests, busy float64
+		took float64 // s until the answer
 	}
 	for _, tt := range []struct {
 		name     string
@@ -114,16 +116,22 @@ func TestRestarts(t *testing.T) {
 		want     []float64
 		restarts int
 	}{
-		{"without its uptime, less", []step{{0, 0, 100, 3}, {1, 0, 110, 4}, {1, 0, 5, 2}, {1, 0, 25, 1}}, []float64{100, 110, 115, 135}, 1},
-		{"by its uptime, more", []step{{0, 100, 100, 3}, {1, 101, 110, 4}, {9, 5, 300, 2}, {1, 6, 310, 0}}, []float64{100, 110, 410, 420}, 1},
-		{"by its uptime, after a gap", []step{{0, 2, 100, 3}, {60, 30, 110, 4}}, []float64{100, 210}, 1},
-		{"whole seconds", []step{{0, 100, 100, 3}, {1, 100, 110, 4}, {1, 102, 120, 4}}, []float64{100, 110, 120}, 0},
-		{"a little back, no restart", []step{{0, 100, 100, 3}, {1, 101, 99, 4}, {1, 102, 101, 4}}, []float64{100, 100, 101}, 0},
-		{"twice", []step{{0, 0, 10, 0}, {1, 0, 1, 0}, {1, 0, 0, 0}}, []float64{10, 11, 11}, 2},
+		{"without its uptime, less", []step{{0, 0, 100, 3, 0}, {1, 0, 110, 4, 0}, {1, 0, 5, 2, 0}, {1, 0, 25, 1, 0}}, []float64{100, 110, 115, 135}, 1},
+		{"by its uptime, more", []step{{0, 100, 100, 3, 0}, {1, 101, 110, 4, 0}, {9, 5, 300, 2, 0}, {1, 6, 310, 0, 0}}, []float64{100, 110, 410, 420}, 1},
+		{"by its uptime, after a gap", []step{{0, 2, 100, 3, 0}, {60, 30, 110, 4, 0}}, []float64{100, 210}, 1},
+		{"whole seconds", []step{{0, 100, 100, 3, 0}, {1, 100, 110, 4, 0}, {1, 102, 120, 4, 0}}, []float64{100, 110, 120}, 0},
+		{"a little back, no restart", []step{{0, 100, 100, 3, 0}, {1, 101, 99, 4, 0}, {1, 102, 101, 4, 0}}, []float64{100, 100, 101}, 0},
+		{"twice", []step{{0, 0, 10, 0, 0}, {1, 0, 1, 0, 0}, {1, 0, 0, 0, 0}}, []float64{10, 11, 11}, 2},
+		{"a slow answer, uptime of its beginning", []step{{0, 100, 100, 3, 0}, {1, 101, 110, 4, 4}, {1, 106, 120, 4, 0}}, []float64{100, 110, 120}, 0},
+		{"a slow answer, uptime of its end", []step{{0, 100, 100, 3, 0}, {1, 105, 110, 4, 4}, {1, 106, 120, 4, 0}}, []float64{100, 110, 120}, 0},
+		{"a slow answer before, of a young server", []step{{0, 4, 100, 3, 4}, {1, 5, 110, 4, 0}, {1, 6, 120, 4, 0}}, []float64{100, 110, 120}, 0},
+		{"a slow answer after a restart", []step{{0, 100, 100, 3, 0}, {1, 4, 10, 4, 4}, {1, 5, 20, 4, 0}}, []float64{100, 110, 120}, 1},
+		{"its wall clock set back", []step{{0, 100, 100, 3, 0}, {1, 41, 110, 4, 0}, {1, 42, 120, 4, 0}}, []float64{100, 110, 120}, 0},
 	} {
 		now := time.Now()
 		var at step
 		s := &Session{server: &scripted{func(a *answer) error {
+			now = now.Add(time.Duration(at.took * 1e9))
 			a.up = at.up
 			a.add("requests", at.requests)
 			a.add("threads_busy", at.busy)
@@ -144,6 +152,27 @@ func TestRestarts(t *testing.T) {
 		if d := cmp.Diff(tt.want, got); d != "" || s.Restarts() != tt.restarts || (len(s.Notes()) > 0) != (tt.restarts > 0) {
 			t.Errorf("%s: %d restarts, want %d; requests (-want +got):\n%s", tt.name, s.Restarts(), tt.restarts, d)
 		}
+	}
+}
+
+// TestNoNumbers: one value that is no number fails the reading it is in, and no
+// later one.
+func TestNoNumbers(t *testing.T) {
+	for _, told := range []string{"Inf", "-Infinity", "NaN"} {
+		accesses := "100"
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("Total Accesses: " + accesses + "\nServerUptimeSeconds: 50\nBusyWorkers: 2\nScoreboard: W_.\n"))
+		}))
+		s := open(t, Probe{Kind: "apache", URL: server.URL + "/server-status?auto"})
+		first, err1 := s.Read(t.Context())
+		accesses = told
+		_, err2 := s.Read(t.Context())
+		accesses = "112" // two are the probe's
+		third, err3 := s.Read(t.Context())
+		if err1 != nil || err2 == nil || !strings.Contains(err2.Error(), "requests, which is no number") || err3 != nil || third["requests"]-first["requests"] != 10 {
+			t.Errorf("%s: %v, %v, %v, and then %v requests, want 10", told, err1, err2, err3, third["requests"]-first["requests"])
+		}
+		server.Close()
 	}
 }
 
@@ -238,11 +267,23 @@ func TestAccessLogLate(t *testing.T) {
 	for i := range maxNames + 20 {
 		text.WriteString("/page" + string(rune('0'+i/10)) + string(rune('0'+i%10)) + " 0.5\n")
 	}
-	l.write(text.String())
+	l.write(text.String() + "/page00 Inf\n/page00 NaN\n")
 	got := read(t, s, p)
 	want(t, "all", got, map[string]float64{"requests": maxNames + 20, "response": (maxNames + 20) / 2, "requests[other]": 20, "response[other]": 10})
 	if _, ok := got["errors"]; ok {
 		t.Error("there are errors, and no status in the lines")
+	}
+}
+
+// TestAccessLogOfPipe: opening a pipe without a writer would wait for ever.
+func TestAccessLogOfPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, Probe{Kind: "accesslog", File: path, Pattern: `^(?P<millis>\S+)`})
+	if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "is no regular file: let the server write") {
+		t.Errorf("Read of a pipe = %v, want that it is refused", err)
 	}
 }
 

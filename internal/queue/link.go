@@ -33,6 +33,7 @@ type Link struct {
 	timed context.Context // the connection that setClock was for; guarded by next
 
 	shown throttle // progress
+	live  throttle // how things are now
 }
 
 // Delivery is one task handed to the agent.
@@ -270,8 +271,13 @@ func (l *Link) Heartbeat(h wire.Heartbeat) error { return l.tell(kindHeartbeat, 
 // watch, so that of the points of one attempt one a second is sent, beginning
 // with the first, and the rest is dropped: no error says so. All points travel
 // in the result. Stages are all sent; the agent puts several into one message.
+// How things are now is sent apart from them.
 func (l *Link) Progress(p wire.Progress) error {
-	if len(p.Stages) == 0 && !l.shown.due(p.Attempt, l.opt.Now()) {
+	now := l.opt.Now()
+	switch {
+	case len(p.Stages) > 0:
+	case len(p.Live) > 0 && !l.live.due(p.Attempt, now, liveEvery),
+		len(p.Live) == 0 && !l.shown.due(p.Attempt, now, showEvery):
 		return nil
 	}
 	return l.tell(kindProgress, p)
@@ -335,7 +341,11 @@ func ask[R wire.Message](ctx context.Context, l *Link, kind string, m wire.Messa
 // point would load the server while it measures.
 const showEvery = time.Second
 
-// throttle lets one message of an attempt pass in showEvery; a node is at one
+// liveEvery is the same for how things are now, which is told each second: one
+// that comes a little early must not be dropped.
+const liveEvery = 800 * time.Millisecond
+
+// throttle lets one message of an attempt pass in a time; a node is at one
 // attempt at a time. The zero value is ready.
 type throttle struct {
 	mu      sync.Mutex
@@ -345,10 +355,10 @@ type throttle struct {
 
 // due reports whether a message may pass now, and notes that it does. A clock
 // that was set back lets it pass.
-func (t *throttle) due(a wire.Attempt, now time.Time) bool {
+func (t *throttle) due(a wire.Attempt, now time.Time, every time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if d := now.Sub(t.at); a == t.attempt && 0 <= d && d < showEvery {
+	if d := now.Sub(t.at); a == t.attempt && 0 <= d && d < every {
 		return false
 	}
 	t.attempt, t.at = a, now

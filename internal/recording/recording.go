@@ -240,7 +240,12 @@ func (t *table) begin(tick int64) {
 
 func (t *table) end(at time.Duration) { t.at[len(t.at)-1] = at }
 
+// put takes a value. One that is no number is as one that is missing: in a
+// counter it would stay.
 func (t *table) put(name string, value float64) {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return
+	}
 	i, ok := t.index[name]
 	if !ok {
 		i = t.add(name, value)

@@ -153,8 +153,19 @@ func (r *reporter) Histogram(h model.Histogram) {
 	r.deliver(err, report{Histogram: &h})
 }
 
+// Recording drops a recording that cannot be used, and says so by a stage: what
+// was measured beside it stands.
 func (r *reporter) Recording(s model.HostSeries) {
-	r.deliver(checkRecording(s), report{Recording: &s})
+	err := checkRecording(s)
+	if err == nil {
+		r.deliver(nil, report{Recording: &s})
+		return
+	}
+	name := "signals"
+	if service, _, ok := strings.Cut(s.Metric, ":"); ok {
+		name = service + ":" + name
+	}
+	r.Stage(name, model.StageFailed, err.Error())
 }
 
 // checkRecording refuses what the store would not take.

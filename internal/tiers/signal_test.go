@@ -1,10 +1,12 @@
 package tiers
 
 import (
+	"math"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/probe"
 )
@@ -46,6 +48,21 @@ func TestDocumented(t *testing.T) {
 	for _, k := range probe.Kinds() {
 		if !strings.Contains(string(text), "| `"+k.Name+"` |") {
 			t.Errorf("docs/ntier.md does not tell of the probe %s", k.Name)
+		}
+	}
+}
+
+// TestUsed: a share is how things are, until readings fail for some seconds.
+func TestUsed(t *testing.T) {
+	for _, tt := range []struct {
+		ago  time.Duration // of the last reading
+		want bool
+	}{{0, true}, {10 * time.Second, false}} {
+		w, now := New(Config{}), time.Now().Add(-tt.ago)
+		w.note(now.Add(-time.Second), 3, 2)
+		w.note(now, 4, 2)
+		if share, ok := w.Used(); ok != tt.want || ok && math.Abs(share-.5) > 1e-6 {
+			t.Errorf("%v after a reading Used = %v, %v, want .5, %v", tt.ago, share, ok, tt.want)
 		}
 	}
 }

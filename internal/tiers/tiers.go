@@ -99,6 +99,9 @@ func (w *Watch) note(at time.Time, cpu, cores float64) {
 // leastUsed is the time over which a share is worth telling.
 const leastUsed = 900 * time.Millisecond
 
+// oldUsed is how old a share may be, and still be how things are.
+const oldUsed = 3 * time.Second
+
 // New prepares to watch a service; it need not run yet. What is wrong with the
 // configuration is told by [Watch.Failures] after Start.
 func New(cfg Config) *Watch {
@@ -178,7 +181,7 @@ func (w *Watch) Stop() {
 // Used is the share of the processor time that the service may use that it did use in
 // the last second or so; false where that is not known. Any goroutine may call it.
 func (w *Watch) Used() (share float64, ok bool) {
-	if u := w.used.Load(); u != nil && u.known {
+	if u := w.used.Load(); u != nil && u.known && time.Since(u.at) < max(oldUsed, 2*w.cfg.Step) {
 		return u.share, true
 	}
 	return 0, false

@@ -210,6 +210,14 @@ func NewRegistry(kinds ...Kind) Registry {
 // Names returns the names of all kinds, sorted.
 func (r Registry) Names() []string { return slices.Sorted(maps.Keys(r)) }
 
+// Noter is implemented by workloads that do not do everything as their parameters
+// say.
+type Noter interface {
+	// Notes are what is done otherwise, as far as that is known on this machine. It
+	// is called on valid parameters.
+	Notes() []string
+}
+
 // Sharer is implemented by workloads with tasks that can offer one load together
 // in a step: each its part.
 type Sharer interface {

@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,7 +39,8 @@ func ParseTable(text string, s site.Site) (c *Chain, notes []string, err error) 
 // table is what was read of one.
 type table struct {
 	site    site.Site
-	columns []int // interactions, as a header names them; nil: none does
+	columns []int  // interactions, as a header names them; nil: none does
+	extra   string // what the header calls a last column of no interaction
 	rows    []tableRow
 }
 
@@ -87,18 +89,39 @@ func numbers(cells []string) (values []float64, ok bool) {
 
 // header takes the names of the columns. Other lines above the table are titles.
 func (t *table) header(first string, cells []string) error {
-	var columns []int
-	for _, cell := range cells {
-		if i := t.site.Index(cell); i >= 0 {
-			columns = append(columns, i)
+	columns := make([]int, len(cells))
+	known := 0
+	for k, cell := range cells {
+		if columns[k] = t.site.Index(cell); columns[k] >= 0 {
+			known++
 		}
 	}
 	switch {
-	case len(t.rows) > 0, t.index(first) >= 0 && len(columns) == 0:
+	case len(t.rows) > 0, t.index(first) >= 0 && known == 0:
 		return fmt.Errorf("a field is no number: a probability is from 0 to 1, with a decimal point")
-	case len(columns) > 1:
-		t.columns = columns
+	case known == 0, known == 1 && len(cells) == 2: // such as "Site", "RUBBoS", "Home"
+		return nil
+	case t.columns != nil:
+		return fmt.Errorf("a line above it names the columns, too: leave one of them out")
 	}
+	return t.name(columns, cells)
+}
+
+// name takes the names if each column has its own. The last may be of no
+// interaction: of the think times.
+func (t *table) name(columns []int, cells []string) error {
+	for k, i := range columns {
+		switch {
+		case i >= 0 && slices.Contains(columns[:k], i):
+			return fmt.Errorf("two columns are named %s: give each the name of the interaction that users come from", t.site[i].Name)
+		case i >= 0:
+		case k < len(columns)-1:
+			return fmt.Errorf("column %d is named %q, which is no interaction of the site; the site has %s", k+1, cells[k], strings.Join(t.site.Names(), ", "))
+		default:
+			columns, t.extra = columns[:k], cells[k]
+		}
+	}
+	t.columns = columns
 	return nil
 }
 
@@ -140,6 +163,10 @@ func (t *table) weights() ([][]float64, error) {
 		if n := len(r.values); n != len(columns) && n != len(columns)+1 {
 			return nil, fmt.Errorf("the line about %s has %d numbers; it needs one for each of %d columns, and may have a think time",
 				(&Chain{site: t.site}).name(r.to), n, len(columns))
+		}
+		if t.extra != "" && len(r.values) == len(columns) {
+			return nil, fmt.Errorf("the line about %s has %d numbers, and %d columns are named: the last, %q, is no interaction of the site; name it as the site does, or leave it out",
+				(&Chain{site: t.site}).name(r.to), len(columns), len(columns)+1, t.extra)
 		}
 		for k, from := range columns {
 			v := r.values[k]

@@ -44,6 +44,34 @@ func TestParseTable(t *testing.T) {
 	}
 }
 
+// TestTableHeader: columns may be in another order than the lines, and the last
+// may have think times; what is no header is a title.
+func TestTableHeader(t *testing.T) {
+	want, _, err := ParseTable(good, pages())
+	if err != nil {
+		t.Fatal(err)
+	}
+	swapped := "From\tView_B\tHome\tViewA\tTransition waiting time\n" +
+		"Home\t.5\t0\t.2\t7000\nViewA\t0\t.6\t.1\t7000\nViewB\t0\t0\t.3\t7000\n" +
+		"Back\t.25\t0\t.2\t0\nEnd of Session\t.25\t.4\t.2\t0\n"
+	for name, text := range map[string]string{
+		"another order": swapped, "titles": "Site\tOurs\tHome\nA\tB\n" + good,
+	} {
+		c, notes, err := ParseTable(text, pages())
+		if err != nil || notes != nil {
+			t.Errorf("%s: %v, %v", name, err, notes)
+			continue
+		}
+		for from := range 3 {
+			for to := range 5 {
+				if got, want := c.Probability(from, to), want.Probability(from, to); got != want {
+					t.Errorf("%s: from %d to %d: %v, want %v", name, from, to, got, want)
+				}
+			}
+		}
+	}
+}
+
 // TestTableSums: what does not sum to 1 is told, with what is done, where a
 // session comes there.
 func TestTableSums(t *testing.T) {
@@ -78,17 +106,24 @@ func TestTableSums(t *testing.T) {
 // TestTableRefused: what cannot be meant is refused, with the place.
 func TestTableRefused(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
-		"a stranger":       {"View a\t", "ViewC\t", `line 4 of the transition table: "ViewC" is no interaction of the site`},
-		"negative":         {"\t.2\t.5\t", "\t-.2\t.5\t", "from ViewA to Home it has -0.2; a probability is from 0 to 1"},
-		"more than 1":      {"\t.2\t.5\t", "\t1.2\t.5\t", "a probability is from 0 to 1"},
-		"not a number":     {"\t.2\t.5\t", "\tNaN\t.5\t", "a probability is from 0 to 1"},
-		"a comma":          {"\t.2\t.5\t", "\t0,2\t.5\t", "line 3 of the transition table: a field is no number"},
-		"a column missing": {"View a\t.6\t", "View a\t", "a probability is from 0 to 1"},
-		"twice":            {"ViewB\t0", "ViewA\t0", "two lines are about ViewA"},
-		"no home":          {"\nHome\t0\t.2\t.5\t7000", "", "it has no line about Home, the home page"},
-		"spaces":           {"\t", "  ", "is it a table with tabs between its fields?"},
-		"nothing":          {good, "", "it has no line about Home"},
-		"a dead end":       {"\t.2\t.25\t0\nEnd of Session\t.4\t.2\t.25\t0", "\t.2\t0\t0\nEnd of Session\t.4\t.2\t0\t0", ""},
+		"a stranger":          {"View a\t", "ViewC\t", `line 4 of the transition table: "ViewC" is no interaction of the site`},
+		"negative":            {"\t.2\t.5\t", "\t-.2\t.5\t", "from ViewA to Home it has -0.2; a probability is from 0 to 1"},
+		"more than 1":         {"\t.2\t.5\t", "\t1.2\t.5\t", "a probability is from 0 to 1"},
+		"not a number":        {"\t.2\t.5\t", "\tNaN\t.5\t", "a probability is from 0 to 1"},
+		"an unknown column":   {"From\tHome\tViewA", "From\tHome\tViewC", `line 2 of the transition table: column 2 is named "ViewC", which is no interaction of the site`},
+		"a nameless column":   {"From\tHome", "From\t\tHome", `column 1 is named ""`},
+		"one known column":    {"From\tHome\tViewA\tViewB", "From\tHome\tC\tD", `column 2 is named "C"`},
+		"a column twice":      {"From\tHome\tViewA\tViewB", "From\tHome\tViewA\tView_A", "two columns are named ViewA: give each"},
+		"columns twice":       {"A table of our own", "From\tViewA\tHome\tViewB", "line 2 of the transition table: a line above it names the columns, too"},
+		"no think times":      {"\tViewB\nHome\t0\t.2\t.5\t7000", "\tViewB\tThink\nHome\t0\t.2\t.5", `the line about Home has 3 numbers, and 4 columns are named: the last, "Think"`},
+		"a wrong last column": {"\tViewB\nHome", "\tViewC\nHome", "it needs one for each of 2 columns"},
+		"a comma":             {"\t.2\t.5\t", "\t0,2\t.5\t", "line 3 of the transition table: a field is no number"},
+		"a column missing":    {"View a\t.6\t", "View a\t", "a probability is from 0 to 1"},
+		"twice":               {"ViewB\t0", "ViewA\t0", "two lines are about ViewA"},
+		"no home":             {"\nHome\t0\t.2\t.5\t7000", "", "it has no line about Home, the home page"},
+		"spaces":              {"\t", "  ", "is it a table with tabs between its fields?"},
+		"nothing":             {good, "", "it has no line about Home"},
+		"a dead end":          {"\t.2\t.25\t0\nEnd of Session\t.4\t.2\t.25\t0", "\t.2\t0\t0\nEnd of Session\t.4\t.2\t0\t0", ""},
 	} {
 		text := strings.ReplaceAll(good, c.old, c.new)
 		if name == "a dead end" {

@@ -31,6 +31,7 @@ type trial struct {
 	latencies *hdrhistogram.Histogram // ns; nil: not known
 	types     []string                // of the nodes of the tiers
 	timeline  func() timeline         // nil: there is none
+	notes     []string                // what users did otherwise than their tables say
 	run       *observe.Run            // nil: of a table
 	of        model.Step
 }
@@ -144,6 +145,7 @@ func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]
 	var w window
 	for _, x := range run.Measured(s) {
 		users = append(users, x)
+		t.notes = append(t.notes, notesOf(x)...)
 		w.take(x)
 	}
 	if len(users) == 0 {
@@ -166,6 +168,31 @@ func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]
 	}
 	t.timeline = func() timeline { return timelineOf(p, run, s) }
 	return t, nil
+}
+
+// notesOf are what users did otherwise than their tables say.
+func notesOf(x model.Result) []string {
+	var out []string
+	for _, s := range x.Stages {
+		if s.Name == model.StageTables && s.Service == "" {
+			out = append(out, s.Note)
+		}
+	}
+	return out
+}
+
+// doubts are those of what users did, each once.
+func (m measured) doubts() []model.Doubt {
+	var out []model.Doubt
+	for _, t := range m.trials {
+		for _, n := range t.notes {
+			d := model.Doubt{Code: model.StageTables, Severity: model.Warning, Text: n}
+			if !slices.ContainsFunc(out, func(x model.Doubt) bool { return x.Text == n }) {
+				out = append(out, d)
+			}
+		}
+	}
+	return out
 }
 
 // hostsOf are the nodes of the tiers of a step, each once: several tiers may share

@@ -87,6 +87,7 @@ func (p *Params) answer(from source) (*Result, error) {
 func (m measured) finding(proof bool) (Finding, error) {
 	c := m.configuration
 	f := Finding{Configuration: c.String(), Shape: c.Shape(), Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system)}
+	f.Doubts = append(f.Doubts, m.doubts()...)
 	if f.Proof = m.proof(); f.Proof == nil && proof {
 		f.Proof = m.notMade(f.Answer)
 	}

@@ -501,3 +501,14 @@ func TestImport(t *testing.T) {
 		}
 	}
 }
+
+// TestNotesOfTables: what users did otherwise than their tables say is a doubt of the
+// configuration, once for all trials.
+func TestNotesOfTables(t *testing.T) {
+	x := model.Result{Stages: []model.Stage{{Name: stageRun, Note: "a"}, {Name: model.StageTables, Note: "sums to 1.1"}, {Name: model.StageTables, Service: "web", Note: "b"}}}
+	m := measured{trials: []trial{{notes: notesOf(x)}, {notes: notesOf(x)}}}
+	got := m.doubts()
+	if len(got) != 1 || got[0].Text != "sums to 1.1" || got[0].Severity != model.Warning || got[0].Code != "tables" {
+		t.Errorf("doubts = %+v, want one of the sum", got)
+	}
+}

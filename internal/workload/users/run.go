@@ -45,6 +45,9 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 	}
 	for _, note := range p.notes {
 		_, _ = fmt.Fprintln(env.Stderr, note) // kept with the task
+		if env.Part == 0 {                    // the others do the same
+			env.Report.Stage(model.StageTables, model.StageDone, note)
+		}
 	}
 	if p.driver, err = p.open(ctx, p.visitors, env); err != nil || env.Part > 0 {
 		return err

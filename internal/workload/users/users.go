@@ -89,6 +89,13 @@ const (
 // SharesLoad implements workload.Sharer: the nodes of a step share the users.
 func (p *Params) SharesLoad() bool { return true }
 
+// Notes implements workload.Noter. What is in files is known where this machine
+// has them.
+func (p *Params) Notes() []string {
+	_, _ = p.config(readFile) // the nodes say what is wrong with files
+	return p.notes
+}
+
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	c, err := p.config(noFiles)
@@ -147,19 +154,21 @@ func (p *Params) config(read reader) (c session.Config, err error) {
 		c.Think.Values = append(c.Think.Values, v.Std())
 	}
 	c.RampUp = duration(p.RampUp, props.RampUp, defaultRampUp)
-	c.From = c.RampUp
-	c.To = c.From + duration(p.Scored, props.Run, defaultRun)
-	c.End = c.To + duration(p.RampDown, props.RampDown, defaultRampDown)
+	run, down := duration(p.Scored, props.Run, defaultRun), duration(p.RampDown, props.RampDown, defaultRampDown)
+	c.From, c.To, c.End = c.RampUp, c.RampUp+run, c.RampUp+run+down
 	return c, errors.Join(
-		wholeSeconds("ramp_up", c.RampUp, 0), wholeSeconds("run", c.To-c.From, time.Second), wholeSeconds("ramp_down", c.End-c.To, 0),
+		wholeSeconds("ramp_up", c.RampUp, 0), wholeSeconds("run", run, time.Second), wholeSeconds("ramp_down", down, 0),
 		c.Think.Check(), p.place(&c), p.chains(&c, props, read),
 		workload.Invalid(p.Timeout <= 0, "request_timeout", "a timeout must be longer than 0s", "use 10s, say"),
 		workload.Invalid(c.Authors > c.Accounts, "authors", fmt.Sprintf("%d authors of %d accounts", c.Authors, c.Accounts), "use no more authors than accounts"))
 }
 
+// longestStage keeps the sum of stages far from what a duration can hold.
+const longestStage = 30 * 24 * time.Hour
+
 func wholeSeconds(key string, d, least time.Duration) error {
-	return workload.Invalid(d%time.Second != 0 || d < least, key, d.String()+" is impossible",
-		fmt.Sprintf("use %v and more, in whole seconds, since users are scored by the second", least))
+	return workload.Invalid(d%time.Second != 0 || d < least || d > longestStage, key, d.String()+" is impossible",
+		fmt.Sprintf("use %v to 30d, in whole seconds, since users are scored by the second", least))
 }
 
 // place is where the site is, and what it has.

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -325,6 +326,14 @@ func TestTables(t *testing.T) {
 	if want := "transitions: column ViewStory sums to 1.1 instead of 1: each of its probabilities is divided by that"; !strings.Contains(o.stderr, want) {
 		t.Errorf("stderr lacks %q:\n%s", want, o.stderr)
 	}
+	if !slices.ContainsFunc(o.Stages, func(s string) bool {
+		return strings.HasPrefix(s, "tables done: transitions: column ViewStory sums to 1.1 instead of 1")
+	}) {
+		t.Errorf("the result lacks what was done about sums: %q", o.Stages)
+	}
+	if notes := p.Notes(); !strings.Contains(strings.Join(notes, "\n"), "transitions: column ViewStory sums to 1.1 instead of 1") {
+		t.Errorf("Notes = %q, want what is done about sums", notes)
+	}
 	if strings.Contains(o.stderr, "author_transitions: column") {
 		t.Errorf("stderr complains of sums that are 1:\n%s", o.stderr)
 	}
@@ -351,6 +360,9 @@ func TestValidate(t *testing.T) {
 		{`{"url": "http://h", "users": 10, "run": "1500ms"}`, "run"},
 		{`{"url": "http://h", "users": 10, "ramp_up": "1500ms"}`, "ramp_up"},
 		{`{"url": "http://h", "users": 10, "ramp_down": "1ms"}`, "ramp_down"},
+		{`{"url": "http://h", "users": 10, "run": "60000d", "ramp_up": "60000d"}`, "ramp_up"},
+		{`{"url": "http://h", "users": 10, "run": "30d", "ramp_up": "31d"}`, "ramp_up"},
+		{`{"url": "http://h", "users": 10, "run": "30d", "ramp_up": "30d", "ramp_down": "30d"}`, ""},
 		{`{"url": "http://h", "users": 10, "think_spread": 0.5}`, "think_spread"},
 		{`{"url": "http://h", "users": 10, "request_timeout": "0s"}`, "request_timeout"},
 		{`{"url": "http://h", "users": 10, "authors": 2000}`, "authors"},
