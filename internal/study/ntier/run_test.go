@@ -486,7 +486,7 @@ func TestImport(t *testing.T) {
 	if i := slices.IndexFunc(d, func(d bottleneck.Demand) bool { return d.Tier == "db" }); i < 0 || d[i].Unit != bottleneck.UnitShare || d[i].Hosts != 4 || math.Abs(*d[i].Below*100-1) > .02 {
 		t.Errorf("demands %+v, want 1/100 s of the tier db, of four hosts", d)
 	}
-	if text := fmt.Sprint(f.demandsTable().Rows); !strings.Contains(text, "ms of the tier") {
+	if text := fmt.Sprint(f.demandsTable().Rows); !strings.Contains(text, "(whole tier)") {
 		t.Errorf("demands %s, want them of the tier", text)
 	}
 	for want, bad := range map[string]string{

@@ -81,15 +81,15 @@ func (f *Finding) demandsTable() *doc.Table {
 		{Key: "beyond", Head: "beyond it [95 %]", Right: true, Interval: true}, {Key: "limit", Head: "allows", Right: true},
 	}}
 	for _, d := range f.Laws.Demands {
-		print := num.Seconds
+		name, print := d.String(), num.Seconds
 		switch {
 		case d.Unit == bottleneck.UnitShare:
-			print = func(v float64) string { return num.Seconds(v) + " of the tier" }
+			name += " (whole tier)"
 		case d.Kind.Link():
 			print = func(v float64) string { return num.For(d.Unit, v).Value(v, 0) }
 		}
 		limit := d.Limit()
-		t.Add(doc.Say(d.String()), ranged(d.Below, d.BelowCI, print), ranged(d.Beyond, d.BeyondCI, print), doc.Of(limit, rate(limit)))
+		t.Add(doc.Say(name), ranged(d.Below, d.BelowCI, print), ranged(d.Beyond, d.BeyondCI, print), doc.Of(limit, rate(limit)))
 	}
 	return t
 }
