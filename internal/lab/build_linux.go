@@ -54,6 +54,16 @@ func Check() error {
 
 // probeNetwork makes a bridge and a shaped link in a namespace without a name.
 func probeNetwork() error {
+	return inProbe(func(f *fabric, bridge netlink.Link) error {
+		if err := f.LinkAdd(&netlink.Veth{LinkAttrs: attrs("a"), PeerName: "b"}); err != nil {
+			return fmt.Errorf("making a veth pair: %w", err)
+		}
+		return f.port("a", bridge, unit.Rate{Value: 1e6, Base: unit.Bits}, 0)
+	})
+}
+
+// inProbe tries something with a bridge in a namespace without a name, which ends with it.
+func inProbe(try func(f *fabric, bridge netlink.Link) error) error {
 	ns, err := newNamespace()
 	if err != nil {
 		return err
@@ -69,10 +79,7 @@ func probeNetwork() error {
 	if err != nil {
 		return err
 	}
-	if err := f.LinkAdd(&netlink.Veth{LinkAttrs: attrs("a"), PeerName: "b"}); err != nil {
-		return fmt.Errorf("making a veth pair: %w", err)
-	}
-	return f.port("a", bridge, unit.Rate{Value: 1e6, Base: unit.Bits}, 0)
+	return try(f, bridge)
 }
 
 // CheckDelay fails if links are to have delay, and this machine's kernel cannot delay:
@@ -90,22 +97,9 @@ func CheckDelay(spec Spec, services []Service) error {
 }
 
 func probeDelay() error {
-	ns, err := newNamespace()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = ns.Close() }() // and with it everything in it ends
-	h, err := handleIn(ns)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	f := &fabric{Handle: h}
-	bridge, err := f.bridge(coreBridge)
-	if err != nil {
-		return err
-	}
-	return shape(h, bridge, unit.Rate{}, time.Millisecond)
+	return inProbe(func(f *fabric, bridge netlink.Link) error {
+		return shape(f.Handle, bridge, unit.Rate{}, time.Millisecond)
+	})
 }
 
 // probeCgroups asks whether groups can be made in each hierarchy.
