@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // traces lists everything on this machine that names a lab: what another lab
@@ -174,7 +176,7 @@ func TestLabKilled(t *testing.T) {
 			w := newWorld(t)
 			p, id := w.startLabRun()
 			if victim == "everything" {
-				killAll(t, id, p)
+				w.killAll(id, p)
 			}
 			p.kill()
 			if out := w.run("lab", "list"); !strings.Contains(lineWith(out, id), "left over") {
@@ -188,13 +190,13 @@ func TestLabKilled(t *testing.T) {
 	}
 }
 
-// killAll kills every process of a lab, and its server first, as fast as a
-// power cut would.
-func killAll(t *testing.T, id string, server *proc) {
-	t.Helper()
+// killAll kills every process of a lab, and its server, at once as a power cut would. It
+// returns the folders of the services that ran.
+func (w *world) killAll(id string, server *proc) []string {
+	w.t.Helper()
 	groups := cgroupsOf(id)
 	if len(groups) == 0 {
-		t.Fatalf("lab %s has no cgroups", id)
+		w.t.Fatalf("lab %s has no cgroups", id)
 	}
 	var all []int // agents, their tasks, and services in groups of their own below
 	for _, g := range groups {
@@ -208,20 +210,27 @@ func killAll(t *testing.T, id string, server *proc) {
 			return nil
 		})
 	}
-	// The last ones first: a task that sees its agent end removes what it has.
 	slices.Sort(all)
-	if err := server.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
+	all = slices.Compact(all)
+	// All stand still before the first one dies: one that sees another end removes what
+	// that one has, and so does an agent when its task ends.
+	signal := func(pid int, s syscall.Signal) { _ = syscall.Kill(pid, s) } // it may be gone by itself
+	signal(server.cmd.Process.Pid, syscall.SIGSTOP)
+	for _, pid := range all {
+		signal(pid, syscall.SIGSTOP)
 	}
-	killed := 0
-	for _, pid := range slices.Backward(slices.Compact(all)) {
-		if syscall.Kill(pid, syscall.SIGKILL) == nil {
-			killed++
-		}
+	left := foldersOf(w.t, all)
+	signal(server.cmd.Process.Pid, syscall.SIGKILL)
+	for _, pid := range all {
+		signal(pid, syscall.SIGKILL)
 	}
-	if killed == 0 {
-		t.Error("no process was killed; the test proves nothing")
+	if len(all) == 0 {
+		w.t.Error("no process was killed; the test proves nothing")
 	}
+	for _, pid := range all {
+		w.poll(fmt.Sprintf("process %d to end", pid), func() bool { p, err := procself.ReadProcess(pid); return err != nil || p.Zombie })
+	}
+	return left
 }
 
 // cgroupsOf lists the cgroups of a lab, one in each hierarchy.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // wholeExperiment is a sweep of configurations, loads and trials that is killed when
@@ -69,9 +68,8 @@ func (e wholeExperiment) run(t *testing.T) {
 	w.poll("the next one's services", func() bool {
 		return slices.ContainsFunc(tierGroups(t), func(dir string) bool { return strings.Contains(dir, "/"+first+"/") })
 	})
-	killAll(t, first, p)
+	left := w.killAll(first, p)
 	<-p.ended
-	left := deadFolders(t)
 	before := w.data("latest")
 	if n := len(completeSteps(before)); n != e.killedAfter {
 		t.Fatalf("%d of %d trials were over when it was killed, want %d", n, e.all(), e.killedAfter)
@@ -110,19 +108,17 @@ func (p *proc) awaitLong(t *testing.T, text string) {
 	}
 }
 
-// deadFolders are the folders of services that are here, and of which the task is dead.
-func deadFolders(t testing.TB) (out []string) {
+// foldersOf are the folders of the services of which these processes are the tasks.
+func foldersOf(t testing.TB, tasks []int) (out []string) {
 	t.Helper()
-	all, err := filepath.Glob(fmt.Sprintf("/var/tmp/scalebench-services-%d/*", os.Geteuid()))
-	if err != nil {
-		t.Fatal(err)
+	for _, pid := range tasks {
+		found, err := filepath.Glob(fmt.Sprintf("/var/tmp/scalebench-services-%d/%d-*", os.Geteuid(), pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, found...)
 	}
-	return slices.DeleteFunc(all, func(dir string) bool {
-		pid, _, _ := strings.Cut(filepath.Base(dir), "-")
-		n, _ := strconv.Atoi(pid)
-		p, err := procself.ReadProcess(n)
-		return err == nil && !p.Zombie
-	})
+	return out
 }
 
 func checkGone(t testing.TB, dirs []string) {
