@@ -139,7 +139,7 @@ NTIER_ROUNDS ?= 5
 ntier-proof-truth: deps
 	$(GO) test -count=1 -timeout 150m -v -run 'TestNtierTruth|TestNtierAddedHost' ./internal/cli -args -ntier-proof -ntier-rounds $(NTIER_ROUNDS)
 
-# An experiment of 72 trials that is killed and resumed: 6 minutes.
+# An experiment of 72 trials that is killed and resumed: 12 minutes.
 ntier-proof-whole: deps
 	$(GO) test -count=1 -timeout 30m -v -run 'TestNtierWhole' ./internal/cli -args -ntier-proof
 
