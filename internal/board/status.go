@@ -89,7 +89,7 @@ func (c *count) add(response time.Duration, status int) {
 func (s *Server) Status() Status {
 	st := Status{
 		Role: s.config.Role, Started: s.started, Now: time.Now(), CPU: processTime().Seconds(), Work: seconds(&s.worked),
-		Threads: ThreadStatus{Busy: s.busy.Load(), Max: s.config.Threads, Queue: s.queue.Load()},
+		Threads: ThreadStatus{Busy: s.threadsBusy(), Max: s.config.Threads, Queue: s.queue.Load()},
 		Connections: ConnectionStatus{Open: s.listener.open.Load(), Max: s.config.Connections,
 			Accepted: s.listener.accepted.Load(), Backlog: s.listener.backlog},
 		Interactions: map[string]InteractionStatus{}, Gone: s.gone.Load(),
@@ -106,6 +106,15 @@ func (s *Server) Status() Status {
 		st.addPools(s.app.databases)
 	}
 	return st
+}
+
+// threadsBusy are the worker threads that requests have. One that is handed on is never
+// free in between, also when the request that has it now was not yet scheduled.
+func (s *Server) threadsBusy() int64 {
+	if s.threads == nil {
+		return s.busy.Load()
+	}
+	return int64(len(s.threads))
 }
 
 func (st *Status) addPools(d *databases) {

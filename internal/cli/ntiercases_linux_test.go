@@ -64,16 +64,23 @@ func (c boardCase) sets() []string {
 	return set
 }
 
-// loads are numbers of users about the knee that the throughput has by the law, with
-// a think time of a second and a tenth of it for a page.
-func (c boardCase) loads(costs [3]float64, shares ...float64) string {
-	most := c.most
-	if most == 0 {
-		most = c.limit(costs)
+// loadPerRate are the users that bring an operation a second: they think for a second,
+// and a page takes a tenth of it.
+const loadPerRate = 1.1
+
+// knee is the number of users up to which the throughput can grow.
+func (c boardCase) knee(costs [3]float64) float64 {
+	if c.most > 0 {
+		return c.most * loadPerRate
 	}
+	return c.limit(costs) * loadPerRate
+}
+
+// loads are numbers of users about the knee.
+func (c boardCase) loads(costs [3]float64, shares ...float64) string {
 	var out []string
 	for _, s := range shares {
-		out = append(out, strconv.Itoa(max(2, int(math.Round(s*most*1.1)))))
+		out = append(out, strconv.Itoa(max(2, int(math.Round(s*c.knee(costs))))))
 	}
 	return "study.users=[" + strings.Join(slices.Compact(out), ",") + "]"
 }

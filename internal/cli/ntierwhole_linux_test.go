@@ -21,7 +21,7 @@ type wholeExperiment struct {
 	users          []int
 	trials         int
 	killedAfter    int
-	think, run     string
+	think, scored  string
 	binds          *tiersResource // what each configuration must name; nil: too short to name anything
 }
 
@@ -36,7 +36,7 @@ func (e wholeExperiment) args(data string) []string {
 		"study.configurations=[" + strings.Join(e.configurations, ",") + "]",
 		"study.users=" + strings.Join(strings.Fields(fmt.Sprint(e.users)), ","),
 		"study.order=random", "trials=" + strconv.Itoa(e.trials),
-		"workloads.users.think=" + e.think, "workloads.users.ramp_up=1s", "workloads.users.run=" + e.run, "workloads.users.ramp_down=1s",
+		"workloads.users.think=" + e.think, "workloads.users.ramp_up=1s", "workloads.users.run=" + e.scored, "workloads.users.ramp_down=1s",
 	} {
 		args = append(args, "--set", set)
 	}
@@ -53,7 +53,7 @@ func TestNtierWhole(t *testing.T) {
 	}
 	wholeExperiment{
 		configurations: []string{"1-1-1", "1-2-1", "2-1-1", "2-2-1"}, users: []int{3, 6, 9, 18, 30, 45}, trials: 3, killedAfter: 35,
-		think: "500ms", run: "6s", binds: &tiersResource{"app", "cpu"},
+		think: "500ms", scored: "6s", binds: &tiersResource{"app", "cpu"},
 	}.run(t)
 }
 
@@ -62,7 +62,7 @@ func TestNtierResumed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
-	wholeExperiment{configurations: []string{"1-1-1", "2-1-1"}, users: []int{2, 4}, trials: 1, killedAfter: 2, think: "200ms", run: "1s"}.run(t)
+	wholeExperiment{configurations: []string{"1-1-1", "2-1-1"}, users: []int{2, 4}, trials: 1, killedAfter: 2, think: "200ms", scored: "1s"}.run(t)
 }
 
 func (e wholeExperiment) run(t *testing.T) {
