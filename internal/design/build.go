@@ -253,7 +253,7 @@ func (b *builder) step(by string, t study.Treatment, number int) (model.Step, er
 	s.Treatment = model.Treatment{Study: by, Label: t.Label, Levels: levels, Block: t.Block,
 		NotBefore: max(t.NotBefore, time.Duration(t.Trial-1)*b.exp.Every.Std())}
 	spec := specOf(w, b.exp.Output)
-	spec.Offer = t.Offer
+	spec.Offer, spec.Trial = t.Offer, t.Trial
 	s.Tasks = tasks(s.ID, active, spec)
 	if sharesLoad(p.Bench) {
 		share(s.Tasks)

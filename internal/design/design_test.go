@@ -122,7 +122,7 @@ output: {limit: 2KiB, artifact: 3MiB}
 evaluations: [parallel]
 seed: 5
 `, "n2", "n1")
-	spec := model.Spec{Workload: "a", Kind: "nap", Params: map[string]any{"duration": "3s"}, Timeout: 7 * time.Second, OutputLimit: 2048, ArtifactLimit: 3 << 20}
+	spec := model.Spec{Workload: "a", Kind: "nap", Params: map[string]any{"duration": "3s"}, Timeout: 7 * time.Second, OutputLimit: 2048, ArtifactLimit: 3 << 20, Trial: 1}
 	step := model.NewStepID(testRun, 0)
 	want := Design{
 		Run: testRun, Name: "test", Kind: model.KindExperiment, Seed: 5, Nodes: []model.NodeID{"n1", "n2"},
@@ -193,7 +193,7 @@ func checkCounts(t *testing.T, p Design, perNode int) {
 		for j, task := range s.Tasks {
 			seen[cell{task.Node, s.Phase, s.Workload, s.Trial}]++
 			total[task.Node]++
-			if ids[task.ID] || task.Position != j || task.Spec.Workload != s.Workload {
+			if ids[task.ID] || task.Position != j || task.Spec.Workload != s.Workload || task.Spec.Trial != s.Trial {
 				t.Fatalf("task %d of step %d is %+v", j, i, task)
 			}
 			ids[task.ID] = true

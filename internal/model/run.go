@@ -209,6 +209,9 @@ type Spec struct {
 	// kept whole beside it.
 	OutputLimit   int64 `json:"output_limit"`
 	ArtifactLimit int64 `json:"artifact_limit"`
+	// Trial is that of the step, from 1: what a workload draws at random differs
+	// between trials. 0, of former versions, is 1.
+	Trial int `json:"trial,omitempty"`
 
 	// Subject is what this task measures as one together with others of the
 	// same step: a node pair. Empty: the node by itself.

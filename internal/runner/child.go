@@ -74,7 +74,7 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	c.reporter = newReporter(c.out)
 	c.env = &workload.Env{
 		Node: c.setup.Node, Self: c.setup.Self, Peers: c.setup.Peers, Clients: c.setup.Clients,
-		Role: spec.Role, Part: spec.Part, Parts: max(spec.Parts, 1), Offer: spec.Offer,
+		Role: spec.Role, Part: spec.Part, Parts: max(spec.Parts, 1), Offer: spec.Offer, Trial: spec.Trial,
 		Volumes: c.setup.Volumes, Dir: c.setup.Dir, Keep: c.setup.Keep, KeepLimit: spec.ArtifactLimit, Over: c.over, Environ: append(os.Environ(), c.descendants.cookie),
 		Stdout: stdout, Stderr: stderr, Report: c.reporter,
 	}

@@ -139,6 +139,8 @@ type Env struct {
 	// Offer is the load that the step sets, of all Parts together; nil: what
 	// the workload's own parameters say.
 	Offer *model.Offer
+	// Trial is that of the step, from 1; 0 is 1. See [Env.Seed].
+	Trial int
 	// Volumes are what the node offers to write to, by name: the path of a
 	// folder, or of a block device.
 	Volumes map[string]string
@@ -159,6 +161,16 @@ type Env struct {
 	// workload may write without limit.
 	Stdout, Stderr io.Writer
 	Report         Reporter
+}
+
+// Seed is what a workload draws at random from in this trial, where the parameters say
+// seed. With the same numbers in each trial their scatter would lack what chance does,
+// and intervals over trials would be too narrow. Trials of one number are alike on all
+// nodes, in all phases and at all loads, so that these are compared with the same
+// numbers.
+func (e *Env) Seed(seed int64) uint64 {
+	const golden = 0x9E3779B97F4A7C15 // 2^64 over the golden ratio: seeds of trials are far apart
+	return uint64(seed) ^ golden*uint64(max(e.Trial, 1)-1)
 }
 
 // Reporter takes what a workload measures. Its methods may be called from any

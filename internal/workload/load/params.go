@@ -53,7 +53,7 @@ type Params struct {
 	Handshakes  unit.Duration `json:"handshakes" jsonschema_description:"Time between two TCP handshakes made beside the load to measure the round-trip time."`
 
 	Recover bool  `json:"recover,omitempty" jsonschema_description:"Offer a light load first, until the server keeps the SLA of a search again. The search sets it after a failed window."`
-	Seed    int64 `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Seed that makes random times and choices repeatable."`
+	Seed    int64 `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Seed that makes random times and choices repeatable; each trial draws others from it."`
 
 	// Agreement is what the target has to keep, where a step of a search says so:
 	// windows are long enough to tell, answers are waited for as long as it

@@ -23,6 +23,9 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 	if err := p.take(env.Offer); err != nil {
 		return err
 	}
+	if env.Offer == nil { // what a step offers has its own
+		p.Seed = int64(env.Seed(p.Seed))
+	}
 	var err error
 	if p.driver, err = p.open(ctx, env); err != nil {
 		return err

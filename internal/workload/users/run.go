@@ -49,6 +49,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 			env.Report.Stage(model.StageTables, model.StageDone, note)
 		}
 	}
+	p.visitors.Seed = env.Seed(p.Seed)
 	if p.driver, err = p.open(ctx, p.visitors, env); err != nil || env.Part > 0 {
 		return err
 	}

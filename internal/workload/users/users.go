@@ -55,7 +55,7 @@ type Params struct {
 	Timeout     unit.Duration `json:"request_timeout" jsonschema_description:"Timeout of a request."`
 	Connections int           `json:"connections,omitempty" jsonschema:"minimum=1,maximum=60000" jsonschema_description:"Connections of one node that its users share. Default: each user has its own, as browsers do, for as long as the server keeps it open."`
 	Loops       int           `json:"loops,omitempty" jsonschema:"minimum=1,maximum=256" jsonschema_description:"Event loops of one node; each can use a processor. Default: one less than the number of processors."`
-	Seed        int64         `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Seed that makes random times and choices repeatable: the same users do the same, whatever the number of nodes."`
+	Seed        int64         `json:"seed,omitempty" jsonschema:"minimum=0,maximum=9007199254740991" jsonschema_description:"Seed that makes random times and choices repeatable: the same users do the same, whatever the number of nodes; each trial draws others from it."`
 
 	visitors session.Config // from Prepare on
 	notes    []string       // what is done with tables that are not as they should be

@@ -404,3 +404,20 @@ func TestCanceled(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTrials: users of another trial draw other times and ways; with the same ones the
+// scatter over trials would say nothing. Nodes of one trial share the draws.
+func TestTrials(t *testing.T) {
+	p := params(serve(t, &siteserver.Server{}), 3, 0, 0, 1, 0)
+	seeds := make(map[int]uint64)
+	for _, trial := range []int{0, 1, 2, 3} {
+		env := &workload.Env{Trial: trial, Part: 1, Parts: 2, Stdout: io.Discard, Stderr: io.Discard, Report: &workloadtest.Record{T: t}}
+		if err := errors.Join(p.Prepare(t.Context(), env), p.Cleanup(t.Context(), env)); err != nil {
+			t.Fatal(err)
+		}
+		seeds[trial] = p.visitors.Seed
+	}
+	if seeds[0] != 7 || seeds[1] != 7 || seeds[2] == 7 || seeds[3] == 7 || seeds[2] == seeds[3] {
+		t.Errorf("seeds of trials are %v, want 7 in the first, and others in each other", seeds)
+	}
+}
