@@ -19,7 +19,7 @@ var usersAxis = chart.Axis{Label: "users", Whole: true}
 func (f *Finding) throughputFigure() doc.Block {
 	c := chart.Chart{Title: "Throughput of " + f.Configuration + " against users", Height: 240, X: usersAxis, Y: chart.Axis{Label: "throughput", Unit: "op/s"}}
 	if k := f.Knee; k != nil {
-		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Window, Name: "knee, 95 %: " + kneeRange(*k), X: chart.Values{k.CI.Lo}, X2: chart.Values{k.CI.Hi}})
+		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Window, Name: "knee, 95 %: " + k.Range(), X: chart.Values{k.CI.Lo}, X2: chart.Values{k.CI.Hi}})
 	}
 	if f.Laws != nil && len(f.Laws.Points) > 0 {
 		bounds, model := chart.Layer{Mark: chart.Band, Role: chart.Interval, Name: "bounds by the demands"}, chart.Layer{Mark: chart.Line, Role: chart.Estimate, Name: "model of the queues"}
