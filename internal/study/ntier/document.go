@@ -1,6 +1,7 @@
 package ntier
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -99,7 +100,8 @@ func (r *Result) tag() doc.Tag {
 func tagOf(f Finding) doc.Tag {
 	switch f.Verdict {
 	case bottleneck.Named:
-		return doc.Tag{Word: string(f.Pattern), Tone: doc.Note}
+		words := map[bottleneck.Pattern]string{bottleneck.Single: "one bottleneck", bottleneck.Simultaneous: "bottlenecks at once", bottleneck.Oscillating: "bottlenecks in turns"}
+		return doc.Tag{Word: cmp.Or(words[f.Pattern], string(f.Pattern)+" bottlenecks"), Tone: doc.Note}
 	case bottleneck.None:
 		return doc.Tag{Word: "none seen", Tone: doc.Good}
 	}
