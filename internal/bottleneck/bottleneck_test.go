@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // closed makes a trial of a closed system whose throughput has a limit, with the
@@ -126,5 +127,19 @@ func TestProofWithoutRaise(t *testing.T) {
 	p := Prove(System{Tiers: []string{"db"}}, Resource{Tier: "db", Kind: CPU}, 1.25, trials, trials)
 	if p.Outcome != Unclear || !strings.Contains(p.Why, "was not raised") {
 		t.Errorf("%+v, want it unclear, for the limit was not raised", p)
+	}
+}
+
+// TestKneeText: an open end is not shown as if it were known.
+func TestKneeText(t *testing.T) {
+	ci := stats.Interval{Lo: 50, Hi: 116}
+	for want, k := range map[string]Knee{
+		"80 [50 .. 116]": {Users: 80, CI: ci}, "80 [50 or fewer .. 116]": {Users: 80, CI: ci, AtMost: true},
+		"80 [≥ 50]": {Users: 80, CI: ci, AtLeast: true}, "80 [50 or fewer .. 116 or more]": {Users: 80, CI: ci, AtMost: true, AtLeast: true},
+	} {
+		lo, hi := k.Ends()
+		if got := k.String(); got != want || (lo == nil) != k.AtMost || (hi == nil) != k.AtLeast {
+			t.Errorf("%s with ends %v and %v, want %s", got, lo, hi, want)
+		}
 	}
 }

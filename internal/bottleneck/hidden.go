@@ -24,6 +24,16 @@ type Suspect struct {
 // Significant reports whether so close a relation is no chance.
 func (x Suspect) Significant() bool { return x.Q < 1-level && x.Rho > 0 }
 
+// String names the signal and its tier for people.
+func (x Suspect) String() string {
+	texts := map[string]string{
+		SignalSendQueue: "what waits to be sent (Send-Q)", SignalSwitches: "the number of context switches", SignalSwitchShare: "the share of the processors that switching takes",
+		SignalRunnable: "the number of threads that run or could", SignalRunDelay: "the number of threads that wait for a processor", SignalRTT: "the round-trip time", SignalRetransmits: "the rate of retransmits",
+		SignalAcceptQueue: "the accept queue", SignalOverflows: "the rate of overflows of the accept queue", SignalDrops: "the rate of dropped connections",
+	}
+	return cmp.Or(texts[x.Signal], x.Signal) + " of " + x.Tier
+}
+
 // hiddenSignals are those that grow without anything being full: what waits to be
 // sent, what switching costs, who waits for a processor, how long a round trip
 // takes (the paper, sections IV and V).
@@ -131,6 +141,24 @@ func (s System) RunnableEach(users int, tier string) float64 {
 // not known.
 func (s System) At(users int, tier, signal string) float64 {
 	return s.hiddenAt(Load{trials: s.at(users)}, tier, signal)
+}
+
+// Total is a signal of all hosts of a tier together with so many users, mean over the
+// trials in which it is known of each of them as an amount; NaN: of none.
+func (s System) Total(users int, tier, signal string) float64 {
+	var sums []float64
+	for _, t := range s.at(users) {
+		sum, hosts := 0.0, 0
+		for _, x := range t.Services {
+			if x.Tier == tier {
+				sum, hosts = sum+x.mean(signal), hosts+1
+			}
+		}
+		if hosts > 0 && t.Shares == nil {
+			sums = append(sums, sum)
+		}
+	}
+	return meanOf(sums)
 }
 
 // sumKnown adds what is known of two.

@@ -2,6 +2,7 @@ package bottleneck
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -166,4 +167,44 @@ func (s System) bendsAtKnee(a *Answer, loads []Load, first Load, r Resource) boo
 		return true
 	}
 	return at.CI.Hi < around.Lo && first.usage(r).Full
+}
+
+// Words say from which number of users on: "from about 105 users on [86 .. 116]".
+func (k Knee) Words() string {
+	switch {
+	case k.AtMost:
+		return fmt.Sprintf("from %.0f users on or fewer", k.CI.Hi)
+	case k.AtLeast:
+		return fmt.Sprintf("from about %.0f users on [%.0f or more]", k.Users, k.CI.Lo)
+	}
+	return fmt.Sprintf("from about %.0f users on [%.0f .. %.0f]", k.Users, k.CI.Lo, k.CI.Hi)
+}
+
+// String is the knee with its interval: "105 [86 .. 116]".
+func (k Knee) String() string { return fmt.Sprintf("%.0f [%s]", k.Users, k.Range()) }
+
+// Range is the interval. One that begins at the first load, or ends at the last, is
+// open there.
+func (k Knee) Range() string {
+	lo, hi := fmt.Sprintf("%.0f", k.CI.Lo), fmt.Sprintf("%.0f", k.CI.Hi)
+	switch {
+	case k.AtMost && k.AtLeast:
+		lo, hi = lo+" or fewer", hi+" or more"
+	case k.AtMost:
+		lo += " or fewer"
+	case k.AtLeast:
+		return "≥ " + lo
+	}
+	return lo + " .. " + hi
+}
+
+// Ends are those of the interval; nil where it is open.
+func (k Knee) Ends() (lo, hi *float64) {
+	if !k.AtMost {
+		lo = &k.CI.Lo
+	}
+	if !k.AtLeast {
+		hi = &k.CI.Hi
+	}
+	return lo, hi
 }

@@ -62,9 +62,7 @@ func (s System) sumUpOf(users int, trials []Trial) Load {
 	}
 	n := float64(len(trials))
 	l.Throughput = work / n
-	if _, ci, err := stats.MeanInterval(l.values, level); err == nil {
-		l.CI = &ci
-	}
+	_, l.CI = stats.MeanWithin(l.values, level)
 	// Means over operations: a trial counts by how many it had.
 	l.Response, l.Think, l.Errors = some(response/work), some(think/work), some(errs/n)
 	l.Law = some(l.Throughput * (response/work + think/work) / float64(users))

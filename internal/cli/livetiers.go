@@ -12,6 +12,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -78,8 +79,8 @@ func (v values) lines(stages string) (out []string) {
 	for i, n := range names {
 		if i == maxTiers && len(names) > maxTiers+1 {
 			rest := names[i:]
-			top := slices.MaxFunc(rest, func(a, b string) int { return cmp.Compare(average(used[a]), average(used[b])) })
-			return append(out, fmt.Sprintf("  and %d more, at most %s of %s", len(rest), percent(average(used[top])), printable(top)))
+			top := slices.MaxFunc(rest, func(a, b string) int { return cmp.Compare(stats.Average(used[a]), stats.Average(used[b])) })
+			return append(out, fmt.Sprintf("  and %d more, at most %s of %s", len(rest), percent(stats.Average(used[top])), printable(top)))
 		}
 		name := term.Cut(printable(n), wide)
 		out = append(out, "  "+name+strings.Repeat(" ", wide-term.Width(name))+"  "+tierText(used[n]))
@@ -105,7 +106,7 @@ func (v values) text() string {
 	}
 	used := v.used()
 	for _, n := range slices.Sorted(maps.Keys(used)) {
-		out = append(out, printable(n)+" "+percent(average(used[n])))
+		out = append(out, printable(n)+" "+percent(stats.Average(used[n])))
 	}
 	if len(out) == 0 {
 		return ""
@@ -117,20 +118,12 @@ func (v values) text() string {
 // several the least and the most.
 func tierText(shares []float64) string {
 	const width = 20
-	filled := int(math.Round(width * min(max(average(shares), 0), 1)))
-	text := fmt.Sprintf("[%s%s] %5s of processor", strings.Repeat("#", filled), strings.Repeat(" ", width-filled), percent(average(shares)))
+	filled := int(math.Round(width * min(max(stats.Average(shares), 0), 1)))
+	text := fmt.Sprintf("[%s%s] %5s of processor", strings.Repeat("#", filled), strings.Repeat(" ", width-filled), percent(stats.Average(shares)))
 	if n := len(shares); n > 1 {
 		text += fmt.Sprintf(", %d hosts: %s to %s", n, percent(shares[0]), percent(shares[n-1]))
 	}
 	return text
-}
-
-func average(all []float64) float64 {
-	sum := 0.0
-	for _, x := range all {
-		sum += x
-	}
-	return sum / float64(len(all))
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }

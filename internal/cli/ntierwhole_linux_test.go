@@ -101,18 +101,7 @@ func (e wholeExperiment) run(t *testing.T) {
 // of a busy machine takes after trial.
 func (p *proc) awaitLong(t *testing.T, text string) {
 	t.Helper()
-	for {
-		select {
-		case l := <-p.lines:
-			if strings.Contains(l, text) {
-				return
-			}
-		case <-p.ended:
-			t.Fatalf("%v ended before %q; log:\n%s", p.cmd.Args, text, p.log())
-		case <-time.After(2 * time.Minute):
-			t.Fatalf("%v: silent before %q; log:\n%s", p.cmd.Args, text, p.log())
-		}
-	}
+	p.awaitWhile(t, text, func() <-chan time.Time { return time.After(2 * time.Minute) })
 }
 
 // foldersOf are the folders of the services of which these processes are the tasks.

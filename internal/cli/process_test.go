@@ -128,6 +128,12 @@ func (w *world) launch(p *proc) {
 func (p *proc) await(t testing.TB, text string) {
 	t.Helper()
 	timeout := time.After(30 * time.Second)
+	p.awaitWhile(t, text, func() <-chan time.Time { return timeout })
+}
+
+// awaitWhile is the same until patience, which is asked for anew after each line, is over.
+func (p *proc) awaitWhile(t testing.TB, text string, patience func() <-chan time.Time) {
+	t.Helper()
 	for {
 		select {
 		case l := <-p.lines:
@@ -136,7 +142,7 @@ func (p *proc) await(t testing.TB, text string) {
 			}
 		case <-p.ended:
 			t.Fatalf("%v ended before %q; log:\n%s", p.cmd.Args, text, p.log())
-		case <-timeout:
+		case <-patience():
 			t.Fatalf("%v: no %q; log:\n%s", p.cmd.Args, text, p.log())
 		}
 	}

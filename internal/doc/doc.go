@@ -197,6 +197,11 @@ func Plot(title, words string, c chart.Chart) Block {
 	return Block{Figure: &Figure{Title: title, Words: words, Panels: []Panel{{Chart: c}}}}
 }
 
+// Empty reports whether a block says nothing.
+func (b Block) Empty() bool {
+	return b.Text == nil && b.List == nil && b.Fields == nil && b.Table == nil && b.Figure == nil && b.Code == nil && b.Fold == nil && b.Part == nil
+}
+
 // On returns the block, shown only there.
 func (b Block) On(where Show) Block {
 	b.Show = where

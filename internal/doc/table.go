@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Table serves people and programs alike: a cell carries what a person reads
@@ -98,6 +99,18 @@ func Say(s string) Cell { return Cell{Lines: []string{s}, Value: s} }
 // pointer, a number that is not finite and a zero time are no value; other
 // times become RFC 3339 in UTC.
 func Of(value any, lines ...string) Cell { return Cell{Lines: lines, Value: plain(value)} }
+
+// Optional makes a cell of a value that may be missing.
+func Optional(v *float64, print func(float64) string) Cell { return Of(v, num.Optional(v, print)) }
+
+// Ranged makes a cell of a value that cannot be below 0, with its interval; either may
+// be missing.
+func Ranged(v *float64, ci *stats.Interval, print func(float64) string) Cell {
+	if v == nil || ci == nil {
+		return Optional(v, print)
+	}
+	return Of(*v, fmt.Sprintf("%s [%s .. %s]", print(*v), print(max(0, ci.Lo)), print(ci.Hi))).Within(ci.Lo, ci.Hi)
+}
 
 // Int makes a cell of a whole number.
 func Int(n int) Cell { return Of(n, num.Grouped(int64(n))) }

@@ -8,7 +8,6 @@ import (
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Section is the part of a page about nodes and connections.
@@ -50,23 +49,6 @@ func switchesFigure(all []Switch) doc.Block {
 	return doc.Plot(title, chart.Cut(lines), chart.Curves(title, x, y, lines)).On(doc.Page)
 }
 
-// cell is the cost with its interval.
-func (s Switch) cell() doc.Cell {
-	text := num.Seconds(s.Cost / 1e9)
-	if s.CI == nil {
-		return doc.Of(s.Cost, text)
-	}
-	return doc.Of(s.Cost, fmt.Sprintf("%s [%s .. %s]", text, num.Seconds(max(0, s.CI.Lo)/1e9), num.Seconds(s.CI.Hi/1e9))).Within(s.CI.Lo, s.CI.Hi)
-}
-
-// ranged is a value with its interval over trials.
-func ranged(v *float64, ci *stats.Interval, print func(float64) string) doc.Cell {
-	if v == nil || ci == nil {
-		return doc.Of(v, num.Optional(v, print))
-	}
-	return doc.Of(*v, fmt.Sprintf("%s [%s .. %s]", print(*v), print(max(0, ci.Lo)), print(ci.Hi))).Within(ci.Lo, ci.Hi)
-}
-
 // switchesTable is a row for each node, with a column for each number of threads.
 func switchesTable(all []Switch) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{{Key: "workload", Head: "workload"}, {Key: "platform", Head: "platform"}, {Key: "node", Head: "node"}}}
@@ -88,7 +70,7 @@ func switchesTable(all []Switch) *doc.Table {
 			cell := doc.Of(nil, num.Missing)
 			for _, x := range all[i:] {
 				if x.Node == s.Node && x.Run == s.Run && x.Workload == s.Workload && x.Threads == n {
-					cell = x.cell()
+					cell = doc.Ranged(&x.Cost, x.CI, func(ns float64) string { return num.Seconds(ns / 1e9) })
 				}
 			}
 			cells = append(cells, cell)
@@ -111,8 +93,8 @@ func networkTable(all []Network) *doc.Table {
 	carried := func(v float64) string { return num.For("byte/s", v).Value(v, 0) }
 	count := func(v float64) string { return fmt.Sprintf("%.0f", v) }
 	for _, n := range all {
-		t.Add(doc.Say(n.Workload), doc.Say(n.Platform), doc.Say(string(n.Subject)), ranged(n.Received, n.ReceivedCI, carried), ranged(n.Sent, n.SentCI, carried),
-			ranged(n.Idle, n.IdleCI, num.Seconds), ranged(n.Loaded, n.LoadedCI, num.Seconds), ranged(n.Tail, n.TailCI, num.Seconds), ranged(n.Retransmits, n.RetransmitsCI, count))
+		t.Add(doc.Say(n.Workload), doc.Say(n.Platform), doc.Say(string(n.Subject)), doc.Ranged(n.Received, n.ReceivedCI, carried), doc.Ranged(n.Sent, n.SentCI, carried),
+			doc.Ranged(n.Idle, n.IdleCI, num.Seconds), doc.Ranged(n.Loaded, n.LoadedCI, num.Seconds), doc.Ranged(n.Tail, n.TailCI, num.Seconds), doc.Ranged(n.Retransmits, n.RetransmitsCI, count))
 	}
 	return t
 }

@@ -13,10 +13,28 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/internal/study"
 )
 
 // Is reports whether a workload of this kind is one of them.
 func Is(kind string) bool { return kind == "context_switch" || kind == "network" }
+
+// Alone are the steps of a design that measure them: one node, or pair of nodes, at a
+// time, and no service.
+func Alone(setup study.Setup, phase model.Phase) (out []study.Treatment) {
+	none := make(map[string]study.ServiceLevel)
+	for _, s := range setup.Services {
+		none[s.Name] = study.ServiceLevel{Count: -1}
+	}
+	for trial := 1; trial <= setup.Trials; trial++ {
+		for _, w := range setup.Workloads {
+			for i := 0; Is(w.Kind) && i < w.Subjects; i++ {
+				out = append(out, study.Treatment{Phase: phase, Label: w.Name + " alone", Workload: w.Name, Trial: trial, Active: []int{i}, Services: none})
+			}
+		}
+	}
+	return out
+}
 
 // What these workloads report, by name.
 const (
@@ -75,14 +93,14 @@ func Read(run *observe.Run, place func(model.NodeID) string) (switches []Switch,
 		text, isSwitch := strings.CutPrefix(m.Name, switchMetric)
 		threads, _ := strconv.Atoi(strings.TrimSuffix(text, "}")) // a label that the workload made
 		for subject, values := range alone(m) {
-			mean, ci, err := stats.MeanInterval(values, stats.DefaultLevel)
+			mean, ci := stats.MeanWithin(values, stats.DefaultLevel)
 			if !isSwitch {
 				row := Network{Workload: m.Workload, Platform: placeOf(subject, place), Subject: subject, Trials: len(values)}
-				network = takeNetwork(network, row, m.Name, mean, optionalInterval(ci, err))
+				network = takeNetwork(network, row, m.Name, mean, ci)
 				continue
 			}
 			switches = append(switches, Switch{Workload: m.Workload, Platform: place(subject), Node: subject, Threads: threads, Cost: mean,
-				CI: optionalInterval(ci, err), Trials: len(values), Run: run.Run().ID})
+				CI: ci, Trials: len(values), Run: run.Run().ID})
 		}
 	}
 	slices.SortFunc(switches, func(a, b Switch) int {
@@ -128,14 +146,6 @@ func alone(m observe.Metric) map[model.NodeID][]float64 {
 		}
 	}
 	return out
-}
-
-// optionalInterval is nil where there is none.
-func optionalInterval(ci stats.Interval, err error) *stats.Interval {
-	if err != nil {
-		return nil
-	}
-	return &ci
 }
 
 // takeNetwork adds one metric of the network to its row, or to a new one.

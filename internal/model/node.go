@@ -69,6 +69,15 @@ type Facts struct {
 	Agent         string     `json:"agent,omitempty"` // version of the agent
 }
 
+// Processors are how many cores all that runs on the node may use; 0: not known.
+func (f Facts) Processors() float64 {
+	cores := float64(f.Cores)
+	if f.CPULimit > 0 && (cores == 0 || f.CPULimit < cores) {
+		return f.CPULimit
+	}
+	return cores
+}
+
 // Disk is one block device of a node.
 type Disk struct {
 	Name       string `json:"name"`

@@ -1,10 +1,13 @@
-// Package prices reads what hosts cost, by their type, and adds it up.
+// Package prices reads what hosts cost, by type and zone, and adds it up ([List]); and
+// says what a request costs ([Rated]), and which of several configurations that keep an
+// SLA costs least ([Cost]).
 package prices
 
 import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -17,80 +20,153 @@ type Host struct {
 	Currency string  `json:"currency" jsonschema:"required,minLength=1" jsonschema_description:"In which currency: the same for all."`
 }
 
-// List is what hosts cost an hour by their type, all in one currency, which is named.
-// Hourly is empty where no price is known.
-type List struct {
-	Hourly   map[string]float64
-	Currency string
+// Row is what a host of a type costs in a zone or region, as price lists have it.
+type Row struct {
+	Type string `json:"type" jsonschema:"required,minLength=1" jsonschema_description:"The type of the hosts."`
+	Zone string `json:"zone,omitempty" jsonschema_description:"Where that holds: a zone (us-east-1a), or a region, whose name its zones begin with (us-east-1). Default: everywhere."`
+	Host
 }
 
-// Of are the prices of a file, by type. Errors: a [model.InputError] for a second
-// currency, or none.
-func Of(types map[string]Host) (List, error) {
-	out := List{Hourly: make(map[string]float64)}
+// Place is what a price depends on. Empty: not known.
+type Place struct{ Type, Zone string }
+
+// List is what hosts cost, all in one currency, which is named. It is empty where no
+// price is known.
+type List struct {
+	Currency string
+	hourly   map[Place]float64
+}
+
+// Empty reports whether no price is known.
+func (l List) Empty() bool { return len(l.hourly) == 0 }
+
+// Of are the prices of a file, by type and in rows. Errors: a [model.InputError] for a
+// second currency, or none, and for a second price.
+func Of(types map[string]Host, rows []Row) (List, error) {
+	var out List
 	for _, name := range slices.Sorted(maps.Keys(types)) {
-		x := types[name]
-		if strings.TrimSpace(name) == "" || strings.TrimSpace(x.Currency) == "" {
-			return out, &model.InputError{Path: "prices." + name, Problem: "a price without its type or its currency", Allowed: "give both: large: {price_per_hour: 0.34, currency: USD}"}
+		r := Row{Type: name, Host: types[name]}
+		if field, allowed := out.add(r); allowed != "" {
+			return out, refusal("prices."+name, field, allowed, r)
 		}
-		if out.Currency != "" && x.Currency != out.Currency {
-			return out, &model.InputError{Path: "prices." + name + ".currency", Problem: fmt.Sprintf("%s, beside prices in %s", x.Currency, out.Currency), Allowed: "give all prices in one currency"}
+	}
+	for i, r := range rows {
+		if field, allowed := out.add(r); allowed != "" {
+			return out, refusal("price_list."+strconv.Itoa(i), field, allowed, r)
 		}
-		out.Hourly[name], out.Currency = x.PerHour, x.Currency
 	}
 	return out, nil
 }
 
-// Read reads a table in CSV with the columns type, price_per_hour and currency. Its
-// errors name line and column.
+// refusal is the error about a price of a file.
+func refusal(path, field, allowed string, r Row) error {
+	value := map[string]string{fieldType: r.Type, fieldCurrency: r.Currency}[field]
+	return &model.InputError{Path: path + "." + field, Problem: fmt.Sprintf("it is %q", value), Allowed: "use " + allowed}
+}
+
+// Fields that can be wrong by themselves.
+const fieldType, fieldCurrency = "type", "currency"
+
+// add takes one price; allowed says what its field must be if it cannot be used.
+func (l *List) add(r Row) (field, allowed string) {
+	at := Place{strings.TrimSpace(r.Type), strings.TrimSpace(r.Zone)}
+	currency := strings.TrimSpace(r.Currency)
+	_, twice := l.hourly[at]
+	switch {
+	case at.Type == "":
+		return fieldType, "the type of the hosts, such as large"
+	case twice:
+		return fieldType, "each type once, or once in each zone"
+	case currency == "":
+		return fieldCurrency, "a currency such as USD"
+	case l.Currency != "" && currency != l.Currency:
+		return fieldCurrency, "one currency: " + l.Currency
+	}
+	if l.hourly == nil {
+		l.hourly = make(map[Place]float64)
+	}
+	l.hourly[at], l.Currency = r.PerHour, currency
+	return "", ""
+}
+
+// Read reads a table in CSV with the columns type, price_per_hour and currency, and
+// perhaps zone or region. Its errors name line and column.
 func Read(text string) (List, error) {
-	out := List{Hourly: make(map[string]float64)}
+	var out List
 	t, err := tabular.Open("prices", strings.NewReader(text))
 	if err != nil {
 		return out, err
 	}
-	const allowed = "the first line must name the columns: type,price_per_hour,currency"
-	if _, err := t.Use([]tabular.Form{{Required: []string{"type", "price_per_hour", "currency"}}}, allowed); err != nil {
+	const allowed = "the first line must name the columns: type,price_per_hour,currency, and if prices differ by it zone or region; rows in YAML belong into the experiment file (price_list)"
+	if _, err := t.Use([]tabular.Form{{Required: []string{"type", "price_per_hour", "currency"}, Optional: []string{"zone", "region"}}}, allowed); err != nil {
 		return out, err
 	}
+	zone := t.Column("zone")
+	if zone == tabular.Absent {
+		zone = t.Column("region")
+	} else if t.Column("region") != tabular.Absent {
+		t.Refuse("the table has both zone and region", "keep the one by which prices differ")
+	}
 	for t.Next() {
-		at := t.Column("price_per_hour")
-		price, ok := tabular.Number(t.Text(at))
-		if !ok || price < 0 {
-			t.RefuseCell(at, "price_per_hour", "a number of 0 or more")
+		price := t.Column("price_per_hour")
+		r := Row{Type: strings.Clone(t.Text(t.Column("type"))), Zone: strings.Clone(t.Text(zone)), Host: Host{Currency: strings.Clone(t.Text(t.Column("currency")))}}
+		var ok bool
+		if r.PerHour, ok = tabular.Number(t.Text(price)); !ok || r.PerHour < 0 {
+			t.RefuseCell(price, "price_per_hour", "a number of 0 or more")
 		}
-		currency := strings.Clone(t.Text(t.Column("currency")))
-		switch {
-		case currency == "":
-			t.RefuseCell(t.Column("currency"), "currency", "a currency such as USD in each line")
-		case out.Currency != "" && currency != out.Currency:
-			t.RefuseCell(t.Column("currency"), "currency", "one currency: "+out.Currency)
+		if field, allowed := out.add(r); allowed != "" {
+			t.RefuseCell(t.Column(field), field, allowed)
 		}
-		name := strings.Clone(t.Text(t.Column("type")))
-		if name == "" {
-			t.RefuseCell(t.Column("type"), "type", "the type of the hosts, such as large")
-		}
-		if _, twice := out.Hourly[name]; twice {
-			t.RefuseCell(t.Column("type"), "type", "each type once")
-		}
-		out.Hourly[name], out.Currency = price, currency
 	}
 	return out, t.Err()
 }
 
-// Sum is what hosts of these types cost an hour together. Missing says which price is
+// Sum is what hosts at these places cost an hour together. Missing says which price is
 // not known, and what to do; empty: all are.
-func (l List) Sum(types []string) (hourly float64, missing string) {
-	for _, name := range types {
-		price, ok := l.Hourly[name]
-		switch {
-		case ok:
-			hourly += price
-		case name == "":
-			return 0, "the nodes have no type, so that their price is not known: give them the label type, or name it in the configuration, as in 1-2-1-ec2-large"
-		default:
-			return 0, fmt.Sprintf("there is no price of the type %q: add it to the prices", name)
+func (l List) Sum(hosts []Place) (hourly float64, missing string) {
+	for _, h := range hosts {
+		price, missing := l.price(h)
+		if missing != "" {
+			return 0, missing
 		}
+		hourly += price
 	}
 	return hourly, ""
+}
+
+// price is that of one host: of its zone, or else of its region, or else of everywhere.
+// Where its zone is not known it has a price only if that is the same in all zones.
+func (l List) price(of Place) (hourly float64, missing string) {
+	if of.Type == "" {
+		return 0, "the nodes have no type, so that their price is not known: give them the label type, or name it in the configuration, as in 1-2-1-ec2-large"
+	}
+	closest, found, same := -1, false, true
+	for at, price := range l.hourly {
+		switch {
+		case at.Type != of.Type:
+			continue
+		case of.Zone == "":
+			same = same && (!found || price == hourly)
+			hourly = price
+		case within(of.Zone, at.Zone) && len(at.Zone) > closest:
+			closest, hourly = len(at.Zone), price
+		}
+		found = true
+	}
+	switch {
+	case !found:
+		return 0, fmt.Sprintf("there is no price of the type %q: add it to the prices", of.Type)
+	case !same:
+		return 0, fmt.Sprintf("the price of the type %q differs by zone, and in which zone its nodes are is not known: give them the label zone", of.Type)
+	case of.Zone != "" && closest < 0:
+		return 0, fmt.Sprintf("there is no price of the type %q in the zone %q: add it to the prices", of.Type, of.Zone)
+	}
+	return hourly, ""
+}
+
+// within reports whether a zone is a place or lies in it: us-east-1a in us-east-1,
+// europe-west1-b in europe-west1. All that is known lies in "", which is everywhere.
+func within(zone, place string) bool {
+	rest, ok := strings.CutPrefix(zone, place)
+	return ok && (place == "" || rest == "" || rest[0] == '-' || len(rest) == 1 && rest[0] >= 'a' && rest[0] <= 'z')
 }

@@ -38,6 +38,16 @@ func Describe(xs []float64) (Summary, error) {
 // Mean returns the arithmetic mean of at least one value.
 func Mean(xs []float64) (float64, error) { return statistic("mean", xs, 1, stat.Mean) }
 
+// Average is the mean of values that are known to be finite, added up in their order;
+// NaN of none. Unlike [Mean] it has no error.
+func Average(xs []float64) float64 {
+	sum := 0.0
+	for _, x := range xs {
+		sum += x
+	}
+	return sum / float64(len(xs))
+}
+
 // PopulationSD returns the standard deviation with divisor n of at least one
 // value: √(Σ(x−x̄)²/n).
 func PopulationSD(xs []float64) (float64, error) {
@@ -122,6 +132,15 @@ func MeanInterval(xs []float64, level float64) (mean float64, ci Interval, err e
 		return mean, none, ErrNoSpread
 	}
 	return mean, Interval{mean - half, mean + half}, nil
+}
+
+// MeanWithin is [MeanInterval] with nil where there is no interval.
+func MeanWithin(xs []float64, level float64) (mean float64, ci *Interval) {
+	mean, within, err := MeanInterval(xs, level)
+	if err != nil {
+		return mean, nil
+	}
+	return mean, &within
 }
 
 // Interpolate returns the value at x of the line through the points (xs[i],

@@ -1,7 +1,7 @@
 // Package stats is the mathematics of scalebench: pure functions of
 // []float64, each with its source, none with a side effect.
 //
-// Two rules hold for every function:
+// Two rules hold for every function but [Average]:
 //
 //   - A result is finite or there is an error. Too few values, a NaN or an
 //     infinity in the input, an overflow on the way, an interval without

@@ -56,7 +56,6 @@ var places = []place{
 	{pkg: "frame/files", tier: 2},
 	{pkg: "monitor", tier: 2},
 	{pkg: "probe", tier: 2},
-	{pkg: "prices", tier: 2},
 	{pkg: "runner", tier: 2},
 	{pkg: "queue", tier: 2},
 	{pkg: "store/sqlstore", tier: 2},
@@ -69,11 +68,12 @@ var places = []place{
 	{pkg: "tiers", tier: 3},
 	{pkg: "study", tier: 3},
 	{pkg: "evaluation", tier: 3},
-	{pkg: "microbench", tier: 3},
+	{pkg: "prices", tier: 3},
 	{pkg: "record", tier: 4},
 	{pkg: "campaign", tier: 3},
 	{pkg: "workload/service", tier: 3},
 
+	{pkg: "microbench", tier: 4},
 	{pkg: "experiment", tier: 4},
 	{pkg: "load/<name>", tier: 4},
 

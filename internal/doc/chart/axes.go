@@ -103,9 +103,13 @@ func (p *plot) yAxis(height float64) (markup string, width float64) {
 	var d canvas
 	width = yAxisWidth
 	ticks, every := p.y.ticks(), 1
-	if p.y.Kind == Rows && !p.cells() {
+	switch {
+	case p.y.Kind != Rows:
+	case !p.cells():
 		width = namesWidth
 		every = thin(len(ticks), int(p.Height/14))
+	case slices.ContainsFunc(ticks, func(t tick) bool { return len([]rune(t.text)) > int(width/7.2) }):
+		width = namesWidth
 	}
 	for i, t := range ticks {
 		y := 1 - t.share

@@ -14,6 +14,14 @@ func Count(n int, noun string) string {
 	return Grouped(int64(n)) + " " + noun + "s"
 }
 
+// Sentence begins with a capital and ends with a full stop.
+func Sentence(text string) string {
+	if text == "" {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
 // Grouped is a whole number with its thousands apart: "14,080".
 func Grouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)

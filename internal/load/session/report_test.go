@@ -9,6 +9,7 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -44,13 +45,15 @@ func recorded(t *testing.T, share load.Share) Report {
 // TestReport: what is published can be read, and what generators report adds up.
 func TestReport(t *testing.T) {
 	var sum Report
+	var results []model.Result
 	for i := range 2 {
 		r := recorded(t, load.Share{Index: i, Of: 2})
 		record := &workloadtest.Record{T: t}
 		if err := r.Publish(record); err != nil {
 			t.Fatal(err)
 		}
-		got, err := Read(record.Result())
+		results = append(results, record.Result())
+		got, err := Read(results[i])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,6 +99,16 @@ func TestReport(t *testing.T) {
 	}
 	if sum.Users != 11 || total.Due != 400 || total.Due != total.Settled() || total.Latency.TotalCount() != total.OK || sum.Think() != 7 {
 		t.Errorf("the sum is %+v of %d users", total.Counts, sum.Users)
+	}
+	came, err := Sum(results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(came.Throughput-sum.Throughput()) > 1e-9 || math.Abs(came.Response*1e9/total.Latency.Mean()-1) > 1e-9 || came.Latencies.TotalCount() != total.OK || math.Abs(came.Think-7) > 1e-9 {
+		t.Errorf("the outcome is %+v, the sum of reports %v/s", came, sum.Throughput())
+	}
+	if failed := 1 - float64(total.OK)/400; math.Abs(came.Errors-failed) > 1e-9 || came.NoLink != 12./400 || came.Unfinished != 8 || len(came.Generators) != 2 || came.Generators[1].Busy != .25 {
+		t.Errorf("the outcome is %+v, want %v of errors, 12 pages of 400 without a link, 8 unfinished, generators a quarter busy", came, failed)
 	}
 	if err := sum.Add(Report{Scored: time.Hour}); err == nil {
 		t.Error("reports of different lengths add up")

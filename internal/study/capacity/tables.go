@@ -92,8 +92,8 @@ func (s Search) windowsTable(reasons bool) *doc.Table {
 	return t
 }
 
-func loadCell(v *float64) doc.Cell   { return doc.Of(v, num.Optional(v, rate)) }
-func millisCell(v *float64) doc.Cell { return doc.Of(v, num.Optional(v, num.Millis)) }
+func loadCell(v *float64) doc.Cell   { return doc.Optional(v, rate) }
+func millisCell(v *float64) doc.Cell { return doc.Optional(v, num.Millis) }
 
 // latencyCell shows a latency; its value is in milliseconds. What fewer
 // operations than that reached is beyond everything.

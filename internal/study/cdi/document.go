@@ -123,7 +123,7 @@ func shownTable(findings []evaluation.Finding) *doc.Table {
 			doc.Of(f.Serial.Mean, spreadLines(f, f.Serial)...), doc.Of(f.Parallel.Mean, spreadLines(f, f.Parallel.Spread)...),
 			doc.Of(f.Parallel.Total, totalText(f, f.Parallel.Total)),
 			doc.Of(f.CDI, cdi...).As(doc.Strong), doc.Say(string(f.Verdict)).As(f.Verdict.Tone()),
-			doc.Of(f.Overlap, num.Optional(f.Overlap, num.Fraction)), doc.Of(f.StartSkewMS, num.Optional(f.StartSkewMS, num.Millis)))
+			doc.Optional(f.Overlap, num.Fraction), doc.Optional(f.StartSkewMS, num.Millis))
 		if wholeDiffers(f) {
 			row := make([]doc.Cell, len(t.Columns))
 			row[1] = doc.Of(nil, "on whole tasks").As(doc.Faint)

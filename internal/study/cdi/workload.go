@@ -12,6 +12,7 @@ import (
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // mostShown is of how many nodes a page shows every value. The JSON has all of
@@ -282,7 +283,7 @@ func endsTable(run *observe.Run, f evaluation.Finding) *doc.Table {
 	}
 	var all []float64
 	for _, e := range ends {
-		all = append(all, mean(values[e][0]), mean(values[e][1]))
+		all = append(all, stats.Average(values[e][0]), stats.Average(values[e][1]))
 	}
 	s := evaluation.ScaleOf(f.Resource, f.Unit, all...)
 	unit := unitLine(s)
@@ -293,7 +294,7 @@ func endsTable(run *observe.Run, f evaluation.Finding) *doc.Table {
 		{Key: "loss_percent", Head: "lost\n%", Right: true},
 	}}
 	for _, e := range ends {
-		serial, parallel := mean(values[e][0]), mean(values[e][1])
+		serial, parallel := stats.Average(values[e][0]), stats.Average(values[e][1])
 		t.Add(doc.Say(string(e.subject)), doc.Say(string(e.node)),
 			doc.Of(serial, s.Number(serial, 0)), doc.Of(parallel, s.Number(parallel, 0)), lossCell(serial, parallel))
 	}
@@ -342,13 +343,4 @@ func endsOf(run *observe.Run, f evaluation.Finding) (ends []end, values map[end]
 	}
 	slices.SortStableFunc(ends, func(a, b end) int { return place[a.subject] - place[b.subject] })
 	return ends, values
-}
-
-// mean is NaN for no values: missing is missing.
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
 }

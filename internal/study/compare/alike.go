@@ -113,9 +113,9 @@ func (l *laying) likeness(fact string, nodes bool) float64 {
 		if len(all) == 0 {
 			return 1
 		}
-		mean := average(all)
+		mean := stats.Average(all)
 		for _, ys := range byLevel {
-			m := average(ys)
+			m := stats.Average(ys)
 			between += float64(len(ys)) * (m - mean) * (m - mean)
 			for _, y := range ys {
 				within += (y - m) * (y - m)

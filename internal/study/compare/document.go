@@ -110,7 +110,7 @@ func (r *Result) table() *doc.Table {
 			p = c.Q
 		}
 		t.Add(append(cells, doc.Of(c.A.Median, c.side(c.A)), doc.Of(c.B.Median, c.side(c.B)),
-			doc.Of(c.Ratio, change).As(doc.Strong), doc.Of(nil, interval), doc.Of(p, num.Optional(p, probability)),
+			doc.Of(c.Ratio, change).As(doc.Strong), doc.Of(nil, interval), doc.Optional(p, probability),
 			doc.Of(nil, c.count()), doc.Say(string(c.Verdict)).As(c.Verdict.Tone()))...)
 	}
 	for _, g := range r.Geomeans {
@@ -297,7 +297,7 @@ func (r *Result) tests() *doc.Table {
 			means = num.Scale{Factor: 1}.Number(*c.MeanRatio, 0) + within(c.MeanRatioCI, num.Scale{Factor: 1})
 		}
 		t.Add(doc.Say(c.key().Name()), doc.Say(cmp.Or(methodWords[c.Method], c.Method)), doc.Of(nil, welch), doc.Of(nil, ranks),
-			doc.Of(c.A12, num.Optional(c.A12, func(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) })), doc.Of(nil, shift), doc.Of(nil, means))
+			doc.Optional(c.A12, func(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }), doc.Of(nil, shift), doc.Of(nil, means))
 	}
 	return t
 }

@@ -203,7 +203,7 @@ func (l *laying) effective(e estimate, level float64) (estimate, error) {
 		total, err = stats.Ratio(parts[1], parts[0])
 		at = 1
 	case !l.typical: // relative to the mean of A, which is as sure as its many values
-		mean := average(e.A)
+		mean := stats.Average(e.A)
 		total.Mean, total.Var, at = 1+total.Mean/mean, total.Var/(mean*mean), 1
 	}
 	if err != nil {
@@ -236,7 +236,7 @@ func (l *laying) means(e estimate, level float64) (estimate, error) {
 		e.method = methodMeans
 		e.ratio, e.ci, err = stats.RatioOfIndependentMeans(e.B, e.A, level)
 	}
-	if err == nil && e.ci.Lo > 0 && average(e.A) > 0 {
+	if err == nil && e.ci.Lo > 0 && stats.Average(e.A) > 0 {
 		e.p, err = l.meansP(e)
 		return e, err
 	}
@@ -478,7 +478,7 @@ func drift(ta, a, tb, b []float64) (by float64, significant bool) {
 	}
 	var tt, ty, yy float64
 	within := func(ts, ys []float64) (mean float64) {
-		mt, my := average(ts), average(ys)
+		mt, my := stats.Average(ts), stats.Average(ys)
 		for i := range ts {
 			tt += (ts[i] - mt) * (ts[i] - mt)
 			ty += (ts[i] - mt) * (ys[i] - my)
@@ -494,12 +494,4 @@ func drift(ta, a, tb, b []float64) (by float64, significant bool) {
 	slope := ty / tt
 	residual := max(0, yy-slope*ty)
 	return slope * (to - from), slope*slope*tt*(n-3) > t*t*residual
-}
-
-func average(xs []float64) float64 {
-	sum := 0.0
-	for _, x := range xs {
-		sum += x
-	}
-	return sum / float64(len(xs))
 }

@@ -270,7 +270,7 @@ func summary(f *frame.Frame, nodes *frame.Fact, run string, rows []int32, level 
 	slices.Sort(names)
 	inverse, k := 0.0, float64(len(names))
 	for _, name := range names {
-		mean := average(of[name])
+		mean := stats.Average(of[name])
 		if out.nodes[name] = mean; len(names) > 1 {
 			values = append(values, mean)
 		}
@@ -284,20 +284,8 @@ func summary(f *frame.Frame, nodes *frame.Fact, run string, rows []int32, level 
 		out.free += float64(len(of[name]) - 1)
 	}
 	out.At, out.N, out.worth = time.Unix(0, first).UTC(), len(values), k*k/inverse
-	mean, ci, err := stats.MeanInterval(values, level)
-	out.Mean = mean
-	if err == nil {
-		out.CI = &ci
-	}
+	out.Mean, out.CI = stats.MeanWithin(values, level)
 	return out
-}
-
-func average(xs []float64) float64 {
-	sum := 0.0
-	for _, x := range xs {
-		sum += x
-	}
-	return sum / float64(len(xs))
 }
 
 // own are facts that tell runs, nodes or rows apart and explain nothing.

@@ -53,8 +53,8 @@ func (r *Result) throughputs(title string, name func(Finding) string) doc.Panel 
 	return doc.Panel{Title: title, Words: chart.Cut(lines), Chart: chart.Curves(title, usersAxis, throughputAxis, lines)}
 }
 
-// comparison is the throughput of all configurations of a platform (the paper's fig. 2,
-// 3 and 7), and of each shape on all platforms and types that have it (fig. 4a).
+// comparison is the throughput of all configurations of a platform (the paper's fig. 2
+// and 7a), and of each shape on all platforms and types that have it (fig. 4a).
 func (r *Result) comparison() []doc.Block {
 	places, shapes := r.places()
 	figure := &doc.Figure{Title: "Throughput against users, by platform", Columns: min(2, len(places))}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/microbench"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 )
@@ -28,7 +29,7 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 	if err := p.tiersIn(setup); err != nil {
 		return nil, err
 	}
-	all := append(p.treatments(workload, setup), beside(setup)...)
+	all := append(p.treatments(workload, setup), microbench.Alone(setup, Phase)...)
 	if !p.Proof {
 		return study.Fixed(all), nil
 	}
@@ -112,14 +113,10 @@ func label(c Configuration, users int) string {
 // configurationOf is what a label says of a step.
 func (p *Params) configurationOf(s model.Step) (Configuration, bool) {
 	name, _, ok := strings.Cut(s.Label, ", ")
-	if !ok || s.Phase != Phase {
+	if !ok || s.Phase != Phase || len(p.Tiers) == 0 {
 		return Configuration{}, false
 	}
-	tiers := p.Tiers
-	if len(tiers) == 0 {
-		return Configuration{}, false
-	}
-	c, err := ParseConfiguration(name, tiers)
+	c, err := ParseConfiguration(name, p.Tiers)
 	return c, err == nil
 }
 

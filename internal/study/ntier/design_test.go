@@ -112,7 +112,7 @@ func TestValidate(t *testing.T) {
 		"at: a number of users for which nothing is asked":       func(p *Params) { p.At = 100 },
 		"prices:2:7: price_per_hour is \"x\"; use a number of 0": func(p *Params) { p.PriceTable = "type,price_per_hour,currency\nlarge,x,USD\n" },
 		"prices:3:9: currency is \"EUR\"; use one currency: USD": func(p *Params) { p.PriceTable = "type,price_per_hour,currency\nlarge,1,USD\nsmall,1,EUR\n" },
-		"prices.small.currency: EUR, beside prices in USD; give": func(p *Params) {
+		"prices.small.currency: it is \"EUR\"; use one": func(p *Params) {
 			p.Prices = map[string]prices.Host{"large": {PerHour: 1, Currency: "USD"}, "small": {PerHour: 1, Currency: "EUR"}}
 		},
 		"prices:3:1: type is \"large\"; use each type once":         func(p *Params) { p.PriceTable = "type,price_per_hour,currency\nlarge,1,USD\nlarge,2,USD\n" },

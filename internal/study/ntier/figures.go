@@ -12,14 +12,14 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 )
 
-var usersAxis = chart.Axis{Label: "users", Whole: true}
+var usersAxis = chart.Axis{Label: "users", Whole: true, TickCount: 7} // with more the last one, the largest load, has no room
 
 // throughputFigure is throughput against users with the knee, the bounds and the
 // model.
 func (f *Finding) throughputFigure() doc.Block {
 	c := chart.Chart{Title: "Throughput of " + f.Configuration + " against users", Height: 240, X: usersAxis, Y: chart.Axis{Label: "throughput", Unit: "op/s"}}
 	if k := f.Knee; k != nil {
-		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Window, Name: "knee, 95 %: " + kneeRange(*k), X: chart.Values{k.CI.Lo}, X2: chart.Values{k.CI.Hi}})
+		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Window, Name: "knee, 95 %: " + k.Range(), X: chart.Values{k.CI.Lo}, X2: chart.Values{k.CI.Hi}})
 	}
 	if f.Laws != nil && len(f.Laws.Points) > 0 {
 		bounds, model := chart.Layer{Mark: chart.Band, Role: chart.Interval, Name: "bounds by the demands"}, chart.Layer{Mark: chart.Line, Role: chart.Estimate, Name: "model of the queues"}
@@ -47,7 +47,7 @@ func (f *Finding) throughputFigure() doc.Block {
 	if slices.Contains(points.Hollow, true) {
 		words = "hollow: the generator was the limit"
 	}
-	return doc.Plot("", words, c).On(doc.Page)
+	return doc.Plot("Throughput of "+f.Configuration, words, c).On(doc.Page)
 }
 
 // responseFigure is the response time that users saw, beside that of the first tier
@@ -71,7 +71,7 @@ func (f *Finding) heatMap(tiers []string) doc.Block {
 			for _, u := range load.Usage {
 				if u.Of(tier) && u.Node == "" && !slices.Contains(of, u.Resource) {
 					of = append(of, u.Resource)
-					c.Y.Rows = append(c.Y.Rows, chart.Row{Name: u.Tier + " " + strings.ReplaceAll(string(u.Kind), "_", " ")}) // pages cut longer names
+					c.Y.Rows = append(c.Y.Rows, chart.Row{Name: u.Tier + " " + strings.ReplaceAll(string(u.Kind), "_", " ")})
 				}
 			}
 		}

@@ -3,7 +3,6 @@ package ntier
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -59,15 +58,11 @@ func served(trials []trial, tier, interaction string) *float64 {
 	seconds, requests := servedNames(tier, interaction)
 	sums := make(map[string]float64)
 	for _, t := range trials {
-		var w window
-		for _, x := range t.run.Measured(t.of) {
-			w.take(x)
-		}
 		for _, x := range t.run.Accepted(t.of.ID) {
-			from, to := w.start.Sub(x.Started), w.end.Sub(x.Started)
+			from, to := t.window.start.Sub(x.Started).Nanoseconds(), t.window.end.Sub(x.Started).Nanoseconds()
 			for _, h := range x.Host {
 				if h.Metric == seconds || h.Metric == requests {
-					sums[h.Metric] += grown(h, from, to)
+					sums[h.Metric] += counterAt(h, to) - counterAt(h, from)
 				}
 			}
 		}
@@ -77,11 +72,6 @@ func served(trials []trial, tier, interaction string) *float64 {
 		return nil
 	}
 	return &mean
-}
-
-// grown is how much a counter grew; NaN: it is not known.
-func grown(h model.HostSeries, from, to time.Duration) float64 {
-	return counterAt(h, to.Nanoseconds()) - counterAt(h, from.Nanoseconds())
 }
 
 // needInteractions reads what users and the first tier recorded of all interactions

@@ -11,26 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/microbench"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
-	"github.com/scalebench/scalebench/internal/study"
 )
-
-// beside are the steps of microbenchmarks: one node, or pair of nodes, at a time, and
-// no service.
-func beside(setup study.Setup) []study.Treatment {
-	none := make(map[string]study.ServiceLevel)
-	for _, s := range setup.Services {
-		none[s.Name] = study.ServiceLevel{Count: -1}
-	}
-	var out []study.Treatment
-	for trial := 1; trial <= setup.Trials; trial++ {
-		for _, w := range setup.Workloads {
-			for i := 0; microbench.Is(w.Kind) && i < w.Subjects; i++ {
-				out = append(out, study.Treatment{Phase: Phase, Label: w.Name + " alone", Workload: w.Name, Trial: trial, Active: []int{i}, Services: none})
-			}
-		}
-	}
-	return out
-}
 
 // microOf is what a run has of microbenchmarks. The platform of a node is the name of
 // the run, or that of the configurations for which it served, or the node's label.

@@ -85,7 +85,8 @@ type Params struct {
 	SLA        string                 `json:"sla,omitempty" flag:"sla" jsonschema_description:"What users must get: p95=500ms, or several: p99=2s,errors=0.1%."`
 	At         int                    `json:"at,omitempty" flag:"at" jsonschema:"minimum=1" jsonschema_description:"With an SLA: the number of users for which the cheapest configuration is wanted. Default: the largest that was measured of all."`
 	Prices     map[string]prices.Host `json:"prices,omitempty" jsonschema_description:"What a host of each type costs: {large: {price_per_hour: 0.34, currency: USD}}."`
-	PriceTable string                 `json:"price_table,omitempty" flag:"prices" from:"file" jsonschema_description:"Prices of hosts, CSV: type, price_per_hour, currency; replaces prices of the file."`
+	PriceList  []prices.Row           `json:"price_list,omitempty" jsonschema:"maxItems=10000" jsonschema_description:"The same in rows, as price lists have it, where prices differ by zone or region: [{type: large, zone: us-east-1, price_per_hour: 0.34, currency: USD}]."`
+	PriceTable string                 `json:"price_table,omitempty" flag:"prices" from:"file" jsonschema_description:"Prices of hosts, CSV: type, price_per_hour, currency, and if prices differ by it zone or region; replaces prices and price_list of the file."`
 	SwitchCost *unit.Duration         `json:"switch_cost,omitempty" flag:"switch-cost" jsonschema_description:"What a context switch costs on such nodes: what share of the processors it takes is then among the suspects. Default: as a workload of the kind context_switch has measured it, of this run or another that is given."`
 }
 
@@ -120,7 +121,7 @@ func (p *Params) Validate() error {
 	if p.At > 0 && p.SLA == "" {
 		errs = append(errs, &model.InputError{Path: "at", Problem: "a number of users for which nothing is asked", Allowed: "add sla: p95=500ms, say"})
 	}
-	if _, err := p.known(); err != nil {
+	if _, err := p.list(); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

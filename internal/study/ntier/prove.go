@@ -202,7 +202,7 @@ func (d *proving) largest(s study.Service, c Configuration) (most float64) {
 	}
 	for _, n := range d.setup.Nodes {
 		if n.Has(on) {
-			most = max(most, coresOf(n))
+			most = max(most, n.Facts.Processors())
 		}
 	}
 	return most

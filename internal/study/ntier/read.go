@@ -11,12 +11,11 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
-	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
-	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/internal/prices"
 )
 
 // stageRun is the stage that is scored.
@@ -29,10 +28,11 @@ type trial struct {
 	factor        float64 // of a proof
 	bottleneck.Trial
 	latencies *hdrhistogram.Histogram // ns; nil: not known
-	types     []string                // of the nodes of the tiers
+	hosts     []prices.Place          // of the nodes of the tiers
 	timeline  func() timeline         // nil: there is none
 	notes     []string                // what users did otherwise than their tables say
 	run       *observe.Run            // nil: of a table
+	window    window                  // that is scored
 	of        model.Step
 }
 
@@ -151,18 +151,22 @@ func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]
 	if len(users) == 0 {
 		return t, nil
 	}
-	var err error
-	if t.Trial, t.latencies, err = usersTrial(users); err != nil {
+	came, err := session.Sum(users)
+	if err != nil {
 		return t, fmt.Errorf("step %d: %w", s.Number+1, err)
 	}
-	t.Users, t.Trial.Trial = usersOf(s), s.Trial
+	t.latencies, t.window = came.Latencies, w
+	t.Trial = bottleneck.Trial{Users: usersOf(s), Trial: s.Trial, Throughput: came.Throughput, Response: came.Response, Think: came.Think, Errors: came.Errors, NoWay: came.NoLink, Unfinished: came.Unfinished}
+	for _, g := range came.Generators {
+		t.Generators = append(t.Generators, bottleneck.Generator(g))
+	}
 	for _, x := range run.Accepted(s.ID) {
 		t.Services = append(t.Services, w.services(x, p.Tiers)...)
 	}
 	t.Cores = make(map[model.NodeID]float64)
 	for _, node := range p.hostsOf(s) {
-		t.types = append(t.types, typeOf(nodes[node]))
-		if cores := coresOf(nodes[node]); cores > 0 {
+		t.hosts = append(t.hosts, placeOf(nodes[node]))
+		if cores := nodes[node].Facts.Processors(); cores > 0 {
 			t.Cores[node] = cores
 		}
 	}
@@ -211,101 +215,13 @@ func (p *Params) hostsOf(s model.Step) []model.NodeID {
 	return slices.Compact(out)
 }
 
-// typeOf is the instance type of a node, by its label or its cloud; empty: unknown.
-func typeOf(n model.Node) string {
-	if t := n.Labels["type"]; t != "" || n.Facts.Cloud == nil {
-		return t
+// placeOf is the instance type of a node, and its zone, by its labels or its cloud.
+func placeOf(n model.Node) prices.Place {
+	var cloud model.CloudInfo
+	if n.Facts.Cloud != nil {
+		cloud = *n.Facts.Cloud
 	}
-	return n.Facts.Cloud.InstanceType
-}
-
-// coresOf are the processors of a node for all that runs on it; 0: not known.
-func coresOf(n model.Node) float64 {
-	cores := float64(n.Facts.Cores)
-	if limit := n.Facts.CPULimit; limit > 0 && (cores == 0 || limit < cores) {
-		return limit
-	}
-	return cores
-}
-
-// usersTrial adds up the generators of a trial: rates and counts are summed, means
-// are those of all operations together.
-func usersTrial(of []model.Result) (t bottleneck.Trial, latencies *hdrhistogram.Histogram, err error) {
-	var response, think, due, ok, lost float64
-	for _, x := range of {
-		v := samplesOf(x)
-		t.Throughput += v[session.MetricThroughput]
-		response += v[session.MetricThroughput] * v[session.MetricResponse]
-		think += v[session.MetricThroughput] * v[session.MetricThink]
-		due, ok, lost = due+v[session.MetricDue], ok+v[session.MetricOK], lost+v[session.MetricNoLink]
-		t.Unfinished += int(v[session.MetricUnfinished])
-		responses, err := histogramOf(x, session.HistogramResponse)
-		if err != nil {
-			return t, nil, err
-		}
-		if latencies, err = histogram.Merge(latencies, responses); err != nil {
-			return t, nil, err
-		}
-		lag, err := histogramOf(x, load.HistogramLag)
-		if err != nil {
-			return t, nil, err
-		}
-		t.Generators = append(t.Generators, bottleneck.Generator{Node: x.Node, Busy: orNaN(v, load.MetricBusy), Lag: lateness(lag)})
-	}
-	t.Response, t.Think, t.Errors, t.NoWay = response/t.Throughput, think/t.Throughput, 1-ok/due, lost/due
-	return t, latencies, nil
-}
-
-// histogramOf adds up the histograms of a metric over the whole task; nil: it has none.
-func histogramOf(x model.Result, metric string) (sum *hdrhistogram.Histogram, err error) {
-	for _, h := range x.Histograms {
-		if h.Metric != metric || h.Second > 0 {
-			continue
-		}
-		one, err := histogram.Decode(h.Encoded)
-		if err != nil {
-			return nil, err
-		}
-		if sum, err = histogram.Merge(sum, one); err != nil {
-			return nil, err
-		}
-	}
-	return sum, nil
-}
-
-// lateness is by how many seconds more than one in a hundred of the sends were late, as
-// far as so many of them tell: of 60 the two latest may be chance. NaN: not known.
-func lateness(lag *hdrhistogram.Histogram) float64 {
-	const late = .01
-	if lag == nil || lag.TotalCount() == 0 {
-		return math.NaN()
-	}
-	n := int(lag.TotalCount())
-	rank := max(0, n+1-stats.Telling(n, late, stats.DefaultLevel))
-	return float64(lag.ValueAtPercentile(100*float64(rank)/float64(n))) / 1e9
-}
-
-// samplesOf are the samples without labels, times in seconds.
-func samplesOf(x model.Result) map[string]float64 {
-	out := make(map[string]float64)
-	for _, s := range x.Samples {
-		if len(s.Labels) > 0 {
-			continue
-		}
-		v := s.Value
-		if per, ok := map[string]float64{"ms": 1e-3, "us": 1e-6, "ns": 1e-9}[s.Unit]; ok {
-			v *= per
-		}
-		out[s.Metric] = v
-	}
-	return out
-}
-
-func orNaN(v map[string]float64, key string) float64 {
-	if x, ok := v[key]; ok {
-		return x
-	}
-	return math.NaN()
+	return prices.Place{Type: cmp.Or(n.Labels["type"], cloud.InstanceType), Zone: cmp.Or(n.Labels["zone"], n.Labels["region"], cloud.Zone)}
 }
 
 // window is the time of a trial that is scored, in server time.

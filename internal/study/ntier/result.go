@@ -9,13 +9,14 @@ import (
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/microbench"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/prices"
 )
 
 // Result is what the trials tell. Its JSON form is a contract.
 type Result struct {
-	Configurations []Finding  `json:"configurations"`
-	Reversals      []Reversal `json:"reversals"`
-	Cost           *Cost      `json:"cost"` // null: without prices, or an SLA
+	Configurations []Finding    `json:"configurations"`
+	Reversals      []Reversal   `json:"reversals"`
+	Cost           *prices.Cost `json:"cost"` // null: without prices, or an SLA
 	// Switching and Network are what microbenchmarks of the nodes told.
 	Switching []microbench.Switch  `json:"context_switches,omitempty"`
 	Network   []microbench.Network `json:"network,omitempty"`
@@ -72,12 +73,12 @@ func (p *Params) answer(from source) (*Result, error) {
 		r.Configurations = append(r.Configurations, f)
 	}
 	r.Reversals = reversals(r.Configurations)
-	if p.PriceTable != "" || len(p.Prices) > 0 || sla != nil {
-		cost, err := p.cost(r.Configurations, all)
+	if p.PriceTable != "" || len(p.Prices)+len(p.PriceList) > 0 || sla != nil {
+		cost, doubts, err := p.cost(r.Configurations, all)
 		if err != nil {
 			return nil, err
 		}
-		r.Cost = cost
+		r.Cost, r.Warnings = cost, append(doubts, r.Warnings...)
 	}
 	r.Warnings = append(r.warnings(), r.Warnings...)
 	return r, nil
@@ -115,7 +116,7 @@ func (m measured) finding(proof bool) (Finding, error) {
 func (m measured) hosts() int {
 	most := 0
 	for _, t := range m.trials {
-		most = max(most, len(t.types))
+		most = max(most, len(t.hosts))
 	}
 	if most == 0 {
 		return m.configuration.Hosts()
@@ -208,9 +209,6 @@ func (r *Result) warnings() []string {
 				out = append(out, fmt.Sprintf("%s: %d users say nothing about the application: %s", f.Configuration, l.Users, l.Refused))
 			}
 		}
-	}
-	if r.Cost != nil {
-		out = append(out, r.Cost.doubts...)
 	}
 	return out
 }

@@ -52,24 +52,14 @@ func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial, withdrawn str
 	return out
 }
 
-// keeps is the verdict at a load; nil: it was not measured, or cannot be told.
-func (f Finding) keeps(users int) *bool {
+// keeps is the verdict at a load; nil: it cannot be told, and why.
+func (f Finding) keeps(users int) (kept *bool, why string) {
 	for _, k := range f.Kept {
 		if k.Users == users {
-			return k.Kept
+			return k.Kept, k.Why
 		}
 	}
-	return nil
-}
-
-// openAt is why it cannot be told whether a load kept the SLA.
-func (f Finding) openAt(users int) string {
-	for _, k := range f.Kept {
-		if k.Users == users {
-			return k.Why
-		}
-	}
-	return fmt.Sprintf("it was not measured with %s", num.Count(users, "user"))
+	return nil, fmt.Sprintf("it was not measured with %s", num.Count(users, "user"))
 }
 
 // slaLoad is the largest load that kept the SLA, below the first that broke it; 0:

@@ -8,7 +8,7 @@ import (
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/internal/prices"
 )
 
 // loadsTable is a row for each number of users.
@@ -33,18 +33,14 @@ func (f *Finding) loadsTable() *doc.Table {
 		if l.Refused != "" {
 			x, full = x.As(doc.Doubt), "says nothing: "+l.Refused
 		}
-		cells := []doc.Cell{doc.Int(l.Users), doc.Int(l.Trials), x, optional(l.Response, num.Seconds), optional(l.Errors, num.Fraction), optional(f.modelAt(l.Users), rate),
-			optional(l.Law, func(v float64) string { return fmt.Sprintf("%.3f", v) }), doc.Say(full)}
+		cells := []doc.Cell{doc.Int(l.Users), doc.Int(l.Trials), x, doc.Optional(l.Response, num.Seconds), doc.Optional(l.Errors, num.Fraction), doc.Optional(f.modelAt(l.Users), rate),
+			doc.Optional(l.Law, func(v float64) string { return fmt.Sprintf("%.3f", v) }), doc.Say(full)}
 		if len(f.Kept) > 0 {
-			cells = append(cells, keptCell(f.Kept[i].Kept))
+			cells = append(cells, prices.Kept(f.Kept[i].Kept))
 		}
 		t.Add(cells...)
 	}
 	return t
-}
-
-func optional(v *float64, print func(float64) string) doc.Cell {
-	return doc.Of(v, num.Optional(v, print))
 }
 
 // modelAt is the model's throughput; nil: it was not solved.
@@ -89,16 +85,9 @@ func (f *Finding) demandsTable() *doc.Table {
 			print = func(v float64) string { return num.For(d.Unit, v).Value(v, 0) }
 		}
 		limit := d.Limit()
-		t.Add(doc.Say(name), ranged(d.Below, d.BelowCI, print), ranged(d.Beyond, d.BeyondCI, print), doc.Of(limit, rate(limit)))
+		t.Add(doc.Say(name), doc.Ranged(d.Below, d.BelowCI, print), doc.Ranged(d.Beyond, d.BeyondCI, print), doc.Of(limit, rate(limit)))
 	}
 	return t
-}
-
-func ranged(v *float64, ci *stats.Interval, print func(float64) string) doc.Cell {
-	if v == nil || ci == nil {
-		return optional(v, print)
-	}
-	return doc.Of(*v, fmt.Sprintf("%s [%s .. %s]", print(*v), print(max(0, ci.Lo)), print(ci.Hi))).Within(ci.Lo, ci.Hi)
 }
 
 // interactionsTable is a row for each interaction at the load that decided.
@@ -113,9 +102,9 @@ func (f *Finding) interactionsTable() *doc.Table {
 	}
 	for _, x := range f.Interactions {
 		cells := []doc.Cell{doc.Say(x.Interaction), doc.Of(x.Rate, rate(x.Rate)), doc.Of(x.Share, num.Fraction(x.Share)),
-			optional(x.Mean, num.Seconds), optional(x.P95, num.Seconds), doc.Of(x.Errors, num.Fraction(x.Errors))}
+			doc.Optional(x.Mean, num.Seconds), doc.Optional(x.P95, num.Seconds), doc.Of(x.Errors, num.Fraction(x.Errors))}
 		if told {
-			cells = slices.Insert(cells, 4, optional(x.Served, num.Seconds))
+			cells = slices.Insert(cells, 4, doc.Optional(x.Served, num.Seconds))
 		}
 		t.Add(cells...)
 	}
@@ -134,7 +123,7 @@ func (f *Finding) suspectsTable() *doc.Table {
 	for _, s := range f.Suspects[:min(mostSuspects, len(f.Suspects))] {
 		scale := func(v float64) string { return num.For(s.Unit, v).Value(v, 0) }
 		t.Add(doc.Say(s.Tier), doc.Say(s.Signal), doc.Of(s.Rho, fmt.Sprintf("%.2f", s.Rho)), doc.Of(s.Q, fmt.Sprintf("%.2g", s.Q)),
-			optional(s.First, scale), optional(s.Last, scale))
+			doc.Optional(s.First, scale), doc.Optional(s.Last, scale))
 	}
 	return t
 }
@@ -145,14 +134,10 @@ func (r *Result) data() *doc.Table {
 		"refused", "verdict", "pattern", "bottlenecks", "knee", "knee_lo", "knee_hi", "tier", "resource", "node", "utilisation", "full_share", "text", "warnings")}
 	for i := range r.Configurations {
 		f := &r.Configurations[i]
-		var names []string
-		for _, b := range f.Bottlenecks {
-			names = append(names, b.String())
-		}
 		var knee, lo, hi *float64
 		if k := f.Knee; k != nil {
 			knee = &k.Users
-			lo, hi = kneeEnds(*k)
+			lo, hi = k.Ends()
 		}
 		var doubts []string
 		for _, d := range f.Doubts {
@@ -164,7 +149,7 @@ func (r *Result) data() *doc.Table {
 				from, to = &l.CI.Lo, &l.CI.Hi
 			}
 			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, (*float64)(l.Response), (*float64)(l.Think),
-				(*float64)(l.Errors), (*float64)(l.Law), f.modelAt(l.Users), l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(names, "; "), knee, lo, hi}
+				(*float64)(l.Errors), (*float64)(l.Law), f.modelAt(l.Users), l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(f.names(""), "; "), knee, lo, hi}
 			tail := []any{f.Text, strings.Join(doubts, "; ")}
 			if len(l.Usage) == 0 {
 				t.Add(doc.Values(append(append(head, "", "", "", nil, nil), tail...)...)...)

@@ -2,10 +2,12 @@ package ntier
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // TestSmallDemands: a part of a byte is no 0.
@@ -14,5 +16,29 @@ func TestSmallDemands(t *testing.T) {
 	f := Finding{Answer: bottleneck.Answer{Laws: &bottleneck.Laws{Demands: []bottleneck.Demand{{Resource: bottleneck.Resource{Tier: "db", Kind: bottleneck.LinkOut}, Unit: "byte", Below: &v, Capacity: 1000, Hosts: 1}}}}}
 	if text := fmt.Sprint(f.demandsTable().Rows); !strings.Contains(text, "0.005") {
 		t.Errorf("a demand of 0.005 bytes is %s", text)
+	}
+}
+
+// TestSent: what a tier sends is that of all its hosts together, in the trials in which
+// it is known of each. Of a table, which has shares of a link, it is not known.
+func TestSent(t *testing.T) {
+	host := func(node string, sent float64) bottleneck.Service {
+		return bottleneck.Service{Tier: "db", Node: model.NodeID(node), Signals: map[string][]float64{bottleneck.SignalSent: {sent, math.NaN(), sent + 2}}}
+	}
+	m := measured{system: bottleneck.System{Tiers: []string{"db"}, Trials: []bottleneck.Trial{
+		{Users: 9, Services: []bottleneck.Service{host("a", 10), host("b", 20)}},
+		{Users: 9, Services: []bottleneck.Service{host("a", 16), host("b", 24)}},
+		{Users: 9, Services: []bottleneck.Service{host("a", 1000), host("b", math.NaN())}},
+	}}}
+	loads := []bottleneck.Load{{Users: 9}, {Users: 18}}
+	got := m.signals(loads)
+	if len(got) != 1 || got[0].Signal != "sent" || got[0].Values[0] == nil || *got[0].Values[0] != (11+21+17+25)/2 || got[0].Values[1] != nil {
+		t.Errorf("signals %+v, want 37 sent with 9 users", got)
+	}
+	for i := range m.system.Trials {
+		m.system.Trials[i].Shares = map[string]int{"db": 2}
+	}
+	if got := m.signals(loads); len(got) != 0 {
+		t.Errorf("signals of shares %+v, want none", got)
 	}
 }

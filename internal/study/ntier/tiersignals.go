@@ -5,8 +5,8 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 )
 
-// Signal is a signal of a tier by load, mean over its hosts and the trials. Null is
-// what is not known.
+// Signal is a signal of a tier by load, mean over its hosts and the trials; of what is
+// sent it is the sum over its hosts. Null is what is not known.
 type Signal struct {
 	Tier   string     `json:"tier"`
 	Signal string     `json:"signal"`
@@ -18,13 +18,17 @@ type Signal struct {
 // signalResponse is the signal that is the response time of a tier itself.
 const signalResponse = "response"
 
-// shownSignals are those that figures have (the paper's fig. 4b, 5 and 6).
+// signalSent is what all hosts of a tier send together.
+const signalSent = "sent"
+
+// shownSignals are those that figures have (the paper's fig. 4b, 5, 6 and 7b).
 var shownSignals = []struct{ name, unit, words string }{
 	{signalResponse, "s", "response time of the tier"},
 	{bottleneck.SignalSendQueue, "byte", "Send-Q of a host"},
 	{bottleneck.SignalRTT, "ms", "round-trip time of connections to a host"},
 	{bottleneck.SignalSwitches, "1/s", "context switches of a host"},
 	{bottleneck.SignalSwitchShare, "1", "share of the processors that switching takes"},
+	{signalSent, "byte/s", "what its hosts send, together"},
 }
 
 // signals are those of all tiers that are known at any load.
@@ -35,8 +39,11 @@ func (m measured) signals(loads []bottleneck.Load) []Signal {
 			s, any := Signal{Tier: tier, Signal: x.name, Unit: x.unit}, false
 			for _, l := range loads {
 				v := m.system.At(l.Users, tier, x.name)
-				if x.name == signalResponse {
+				switch x.name {
+				case signalResponse:
 					v /= m.system.At(l.Users, tier, bottleneck.SignalRequests)
+				case signalSent:
+					v = m.system.Total(l.Users, tier, bottleneck.SignalSent)
 				}
 				s.Users, s.Values = append(s.Users, l.Users), append(s.Values, nil)
 				if num.Finite(v) {

@@ -23,11 +23,7 @@ func words(f Finding) string {
 	case bottleneck.Unknown:
 		return "unknown: " + f.Why + suspectWords(f)
 	}
-	var names []string
-	for _, b := range f.Bottlenecks {
-		names = append(names, "the "+b.String())
-	}
-	text := verb(f, strings.Join(names, " and ")) + ", " + kneeWords(*f.Knee)
+	text := verb(f, strings.Join(f.names("the "), " and ")) + ", " + f.Knee.Words()
 	if e := evidence(f); e != "" {
 		text += ": " + e
 	}
@@ -35,6 +31,14 @@ func words(f Finding) string {
 		text += "; " + proofWords(*f.Proof)
 	}
 	return text
+}
+
+// names are those of the bottlenecks, each after an article.
+func (f *Finding) names(article string) (out []string) {
+	for _, b := range f.Bottlenecks {
+		out = append(out, article+b.String())
+	}
+	return out
 }
 
 // verb says how the bottlenecks go together.
@@ -46,46 +50,6 @@ func verb(f Finding, names string) string {
 		bottleneck.Single: " binds", bottleneck.Simultaneous: " bind at once",
 		bottleneck.Oscillating: " bind in turns", bottleneck.Concurrent: " bind, now one and now another",
 	}[f.Pattern]
-}
-
-// kneeWords say from which number of users on.
-func kneeWords(k bottleneck.Knee) string {
-	switch {
-	case k.AtMost:
-		return fmt.Sprintf("from %.0f users on or fewer", k.CI.Hi)
-	case k.AtLeast:
-		return fmt.Sprintf("from about %.0f users on [%.0f or more]", k.Users, k.CI.Lo)
-	}
-	return fmt.Sprintf("from about %.0f users on [%.0f .. %.0f]", k.Users, k.CI.Lo, k.CI.Hi)
-}
-
-// kneeText is a knee with its interval.
-func kneeText(k bottleneck.Knee) string { return fmt.Sprintf("%.0f [%s]", k.Users, kneeRange(k)) }
-
-// kneeRange is its interval. One that begins at the first load, or ends at the last, is
-// open there.
-func kneeRange(k bottleneck.Knee) string {
-	lo, hi := fmt.Sprintf("%.0f", k.CI.Lo), fmt.Sprintf("%.0f", k.CI.Hi)
-	switch {
-	case k.AtMost && k.AtLeast:
-		lo, hi = lo+" or fewer", hi+" or more"
-	case k.AtMost:
-		lo += " or fewer"
-	case k.AtLeast:
-		return "≥ " + lo
-	}
-	return lo + " .. " + hi
-}
-
-// kneeEnds are the ends of the interval; null where it is open.
-func kneeEnds(k bottleneck.Knee) (lo, hi *float64) {
-	if !k.AtMost {
-		lo = &k.CI.Lo
-	}
-	if !k.AtLeast {
-		hi = &k.CI.Hi
-	}
-	return lo, hi
 }
 
 // evidence is how full they were, and what was only full because of them.
@@ -145,23 +109,10 @@ func gainWords(p bottleneck.Proof) string {
 func suspectWords(f Finding) string {
 	for _, s := range f.Suspects {
 		if s.Significant() {
-			return fmt.Sprintf("; what grew most closely with what is lost is %s of %s (ρ = %.2f, q = %.2g)", signalWords(s.Signal), s.Tier, s.Rho, s.Q)
+			return fmt.Sprintf("; what grew most closely with what is lost is %s (ρ = %.2f, q = %.2g)", s, s.Rho, s.Q)
 		}
 	}
 	return ""
-}
-
-// signalWords name a signal for people.
-func signalWords(name string) string {
-	texts := map[string]string{
-		bottleneck.SignalSendQueue: "what waits to be sent (Send-Q)", bottleneck.SignalSwitches: "the number of context switches", "switch_share": "the share of the processors that switching takes",
-		bottleneck.SignalRunnable: "the number of threads that run or could", bottleneck.SignalRunDelay: "the number of threads that wait for a processor", bottleneck.SignalRTT: "the round-trip time", bottleneck.SignalRetransmits: "the rate of retransmits",
-		bottleneck.SignalAcceptQueue: "the accept queue", bottleneck.SignalOverflows: "the rate of overflows of the accept queue", bottleneck.SignalDrops: "the rate of dropped connections",
-	}
-	if text, ok := texts[name]; ok {
-		return text
-	}
-	return name
 }
 
 func rate(x float64) string { return num.For("op/s", x).Value(x, 0) }

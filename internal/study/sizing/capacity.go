@@ -331,11 +331,7 @@ func coresOf(id model.NodeID, nodes []model.Node) float64 {
 	if i < 0 {
 		return 0
 	}
-	cores := float64(nodes[i].Facts.Cores)
-	if limit := nodes[i].Facts.CPULimit; limit > 0 && (cores == 0 || limit < cores) {
-		cores = limit
-	}
-	return cores
+	return nodes[i].Facts.Processors()
 }
 
 // inCores expresses a capacity of the cpu in cores, for demands are in cores: a

@@ -122,7 +122,7 @@ func (r Resource) row() []doc.Cell {
 	cells := []doc.Cell{
 		doc.Say(r.Resource), doc.Of(r.Unit), doc.Of(r.Demand, within(r.amount, r.Demand, r.DemandCI)...), doc.Of(r.Needed, r.amount(r.Needed)),
 		capacity, measured, cdi, doc.Say(string(r.Answer)).As(tones[r.Answer]),
-		largest, doc.Of(r.LargestRate, num.Optional(r.LargestRate, perSecond)), limit, doc.Of(r.RateLimit, num.Optional(r.RateLimit, perSecond)),
+		largest, doc.Optional(r.LargestRate, perSecond), limit, doc.Optional(r.RateLimit, perSecond),
 	}
 	for _, ci := range []*evaluation.Interval{r.DemandCI, r.CapacityCI, limitCI} {
 		lo, hi := ci.Ends()

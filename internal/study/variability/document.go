@@ -35,7 +35,7 @@ func (r *Result) Document() *doc.Document {
 		d.More = r.Metrics[0].advised()
 	}
 	for _, text := range r.Told {
-		d.More = append(d.More, sentence(text))
+		d.More = append(d.More, num.Sentence(text))
 	}
 	if len(r.Metrics) > 1 {
 		d.Sections = append(d.Sections, r.all(shown))
@@ -129,20 +129,12 @@ func (m *Metric) advised() []string {
 		if more := len(m.Advice) - i; i == mostAdvised && more > 1 {
 			return append(out, fmt.Sprintf("And %s more pieces of advice: --format json has them.", num.Grouped(int64(more))))
 		}
-		out = append(out, sentence(a.Text))
+		out = append(out, num.Sentence(a.Text))
 	}
 	return out
 }
 
 func href(i int) string { return fmt.Sprintf("#v%d", i) }
-
-// sentence begins with a capital and ends with a full stop.
-func sentence(text string) string {
-	if text == "" {
-		return text
-	}
-	return strings.ToUpper(text[:1]) + text[1:] + "."
-}
 
 // answer is the sentence about all metrics.
 func (r *Result) answer() string {
@@ -232,7 +224,7 @@ func (m *Metric) parts(level float64) []doc.Block {
 		return out
 	}
 	part := func(title, intro string, blocks ...doc.Block) {
-		blocks = slices.DeleteFunc(blocks, empty)
+		blocks = slices.DeleteFunc(blocks, doc.Block.Empty)
 		if len(blocks) > 0 {
 			out = append(out, doc.Block{Part: &doc.Section{Title: title, Intro: intro, Blocks: blocks}})
 		}
@@ -248,11 +240,6 @@ func (m *Metric) parts(level float64) []doc.Block {
 	part("Outliers", "", m.outlierWords(), m.outlierTable())
 	part("Clusters", "", m.clusterTable(), m.clusterFigure(), m.mixTable())
 	return out
-}
-
-// empty reports whether a block says nothing.
-func empty(b doc.Block) bool {
-	return b.Text == nil && b.List == nil && b.Fields == nil && b.Table == nil && b.Figure == nil && b.Code == nil && b.Fold == nil && b.Part == nil
 }
 
 // reading says how to read the page.

@@ -236,7 +236,7 @@ func (m *Metric) factTable() doc.Block {
 		case e.Why != "":
 			units = e.Why
 		}
-		t.Add(doc.Say(factName(e)), doc.Int(e.Levels), within(doc.Of(e.Omega2, num.Fraction(e.Omega2)), e.CI).As(doc.Strong), doc.Of(e.Adjusted, num.Optional(e.Adjusted, pText)), doc.Say(units), word)
+		t.Add(doc.Say(factName(e)), doc.Int(e.Levels), within(doc.Of(e.Omega2, num.Fraction(e.Omega2)), e.CI).As(doc.Strong), doc.Optional(e.Adjusted, pText), doc.Say(units), word)
 	}
 	return doc.Block{Table: t}
 }
@@ -353,7 +353,7 @@ func (m *Metric) decompositionTable() doc.Block {
 		if l.Skipped > 0 {
 			groups.Lines = []string{fmt.Sprintf("%d (%d with one value)", l.Groups, l.Skipped)}
 		}
-		t.Add(doc.Say(l.Level), groups, graded(l.Between), graded(l.In), graded(l.BetweenCorrected), graded(l.InCorrected), doc.Of(l.Share, num.Optional(l.Share, num.Fraction)))
+		t.Add(doc.Say(l.Level), groups, graded(l.Between), graded(l.In), graded(l.BetweenCorrected), graded(l.InCorrected), doc.Optional(l.Share, num.Fraction))
 	}
 	return doc.Block{Table: t}
 }
@@ -366,7 +366,7 @@ func (m *Metric) decompositionWords() doc.Block {
 	var out []string
 	for _, l := range m.Decomposition.Levels {
 		if l.Why != "" {
-			out = append(out, sentence("by "+l.Level+" "+l.Why))
+			out = append(out, num.Sentence("by "+l.Level+" "+l.Why))
 		}
 	}
 	if len(out) == 0 {
@@ -480,7 +480,7 @@ func togetherSection(t *explain.Together) doc.Section {
 		if p.Significant {
 			word = doc.Say(map[bool]string{true: "together", false: "opposite"}[p.Rho > 0]).As(doc.Note)
 		}
-		pairs.Add(doc.Say(p.A), doc.Say(p.B), doc.Int(p.N), doc.Of(p.EffectiveN, num.Grouped(int64(p.EffectiveN))), correlation(p), doc.Of(p.Adjusted, num.Optional(p.Adjusted, pText)), word)
+		pairs.Add(doc.Say(p.A), doc.Say(p.B), doc.Int(p.N), doc.Of(p.EffectiveN, num.Grouped(int64(p.EffectiveN))), correlation(p), doc.Optional(p.Adjusted, pText), word)
 	}
 	intro := "Whether one metric is low when another is: the rank correlation (Spearman) of the means of each " + t.Fact + ", with its interval; −1: one is highest where the other is lowest (opposite), +1: both rise and fall together. Where neighbours in time are alike in both, n is worth fewer independent ones. p is corrected over all pairs (Holm)."
 	if t.Omitted > 0 {

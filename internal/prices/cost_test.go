@@ -1,0 +1,65 @@
+package prices
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// TestPrice is arithmetic: three hosts at 0.30 an hour, 100 requests a second.
+func TestPrice(t *testing.T) {
+	r := &Rated{Throughput: 100}
+	r.Price(.9, &stats.Interval{Lo: 90, Hi: 112.5})
+	// .9 / 3600 s / 100 a second = 2.5e-6 a request.
+	if math.Abs(*r.PerRequest-2.5e-6) > 1e-18 || math.Abs(*r.PerMillion-2.5) > 1e-12 || math.Abs(r.PerMillionCI.Lo-20./9) > 1e-12 || math.Abs(r.PerMillionCI.Hi-25./9) > 1e-12 {
+		t.Errorf("%v a request, %v a million %v, want 2.5e-6, 2.5 and [2.222, 2.778]", *r.PerRequest, *r.PerMillion, *r.PerMillionCI)
+	}
+	r = &Rated{Throughput: 100}
+	if r.Price(.9, &stats.Interval{Lo: -1, Hi: 201}); r.PerMillionCI != nil {
+		t.Errorf("%v, want no interval of a throughput that may be 0", *r.PerMillionCI)
+	}
+}
+
+// TestCheapest: what is not known to keep the SLA is never the cheapest, and what
+// keeps it without a price is told apart from what does not keep it.
+func TestCheapest(t *testing.T) {
+	yes, no := true, false
+	row := func(name string, hourly float64, keeps *bool) Offer {
+		out := Offer{Configuration: name, Keeps: keeps}
+		if hourly > 0 {
+			out.Hourly = &hourly
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		rows                     []Offer
+		hosts                    []int // in place of prices
+		cheapest, unpriced, open []string
+		words                    string
+	}{
+		"by money": {[]Offer{row("a", 1, &no), row("b", 2, nil), row("c", 3, &yes), row("d", 4, &yes), row("e", 0, nil)}, nil, []string{"c"}, nil, []string{"b"},
+			"With 100 users c keeps p95=1s for the least money, 3 USD an hour. Whether b would, for less, cannot be told: it was not measured with 100 users."},
+		"one has no price": {[]Offer{row("a", 1, &no), row("b", 2, &yes), row("c", 0, &yes)}, nil, []string{"b"}, []string{"c"}, nil,
+			"With 100 users b keeps p95=1s for the least money, 2 USD an hour; c keeps it, too, and has no price."},
+		"none has a price": {[]Offer{row("a", 1, &no), row("b", 0, &yes)}, nil, nil, []string{"b"}, nil,
+			"With 100 users b keeps p95=1s, and no configuration that does has a price: which is the cheapest is not known."},
+		"none keeps": {[]Offer{row("a", 1, &no), row("b", 0, nil)}, nil, nil, nil, []string{"b"},
+			"With 100 users no configuration that was measured is known to keep p95=1s. Whether b would cannot be told: it was not measured with 100 users."},
+		"equal prices": {[]Offer{row("a", .1+.2+.3, &yes), row("b", .3+.2+.1, &yes), row("c", .6, nil)}, nil, []string{"a", "b"}, nil, nil,
+			"With 100 users a, b keep p95=1s for the least money, 0.6 USD an hour each."},
+		"equal hosts": {[]Offer{row("a", 0, &yes), row("b", 0, &yes), row("c", 0, &yes)}, []int{3, 4, 3}, []string{"a", "c"}, nil, nil,
+			"With 100 users a, c keep p95=1s with the fewest hosts, as many each."},
+	} {
+		got := Cost{At: 100, Rows: c.rows, Currency: "USD", Priced: c.hosts == nil}
+		why := slices.Repeat([]string{"it was not measured with 100 users"}, len(c.rows))
+		got.Choose(c.hosts, why)
+		if !slices.Equal(got.Cheapest, c.cheapest) || !slices.Equal(got.Unpriced, c.unpriced) || !slices.Equal(got.Open, c.open) {
+			t.Errorf("%s: %v, without a price %v, open %v; want %v, %v, %v", name, got.Cheapest, got.Unpriced, got.Open, c.cheapest, c.unpriced, c.open)
+		}
+		if text := got.Words("p95=1s"); text != c.words {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
