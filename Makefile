@@ -137,7 +137,7 @@ ntier-proof-sim:
 # how many systems of each of six kinds.
 NTIER_ROUNDS ?= 5
 ntier-proof-truth: deps
-	$(GO) test -count=1 -timeout 150m -v -run 'TestNtierTruth|TestNtierAddedHost' ./internal/cli -args -ntier-proof -ntier-rounds $(NTIER_ROUNDS)
+	$(GO) test -count=1 -timeout 150m -v -run 'TestNtierTruth|TestNtierProof|TestNtierAddedHost' ./internal/cli -args -ntier-proof -ntier-rounds $(NTIER_ROUNDS)
 
 # An experiment of 72 trials that is killed and resumed: 12 minutes.
 ntier-proof-whole: deps

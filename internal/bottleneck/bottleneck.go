@@ -12,7 +12,8 @@
 //     push-back from its cause (pushback.go), and ranks what is left if nothing was
 //     (hidden.go). What speaks against it are doubts (doubts.go).
 //  5. Demands, bounds and the exact model stand beside it (laws.go), and
-//     [Prove] compares what a faster suspect should give with what it gave.
+//     [Prove] compares what more of the suspects should give with what it gave
+//     (raise.go, proof.go).
 //
 // The method and its sources are in docs/ntier.md.
 package bottleneck

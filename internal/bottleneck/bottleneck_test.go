@@ -124,9 +124,76 @@ func TestMissing(t *testing.T) {
 // TestProofWithoutRaise: a limit that was not raised proves nothing.
 func TestProofWithoutRaise(t *testing.T) {
 	trials := system(busy, nil).Trials[10:]
-	p := Prove(System{Tiers: []string{"db"}}, Resource{Tier: "db", Kind: CPU}, 1.25, trials, trials)
-	if p.Outcome != Unclear || !strings.Contains(p.Why, "was not raised") {
-		t.Errorf("%+v, want it unclear, for the limit was not raised", p)
+	for kind, why := range map[Kind]string{CPU: "the limit was not raised", Pool: "does the service take it from that variable"} {
+		p := Prove(System{Tiers: []string{"db"}}, []Raise{{Resource: Resource{Tier: "db", Kind: kind}, Factor: 1.25}}, trials, trials)
+		if p.Outcome != Unclear || !strings.Contains(p.Why, why) {
+			t.Errorf("%+v, want it unclear, for %s", p, why)
+		}
+	}
+}
+
+// TestHeed: what a proof refutes is not named; what it did not settle is a doubt, and the
+// verdict stays.
+func TestHeed(t *testing.T) {
+	db, app := Resource{Tier: "db", Kind: CPU}, Resource{Tier: "app", Kind: CPU}
+	for _, c := range []struct {
+		outcome Outcome
+		raised  []Resource
+		verdict Verdict
+		doubts  int
+	}{
+		{Confirmed, []Resource{db, app}, Named, 0},
+		{Confirmed, []Resource{db}, Named, 1}, // of another verdict
+		{Unclear, []Resource{db, app}, Named, 1},
+		{NotMade, []Resource{db, app}, Named, 1},
+		{Refuted, []Resource{db, app}, Unknown, 1},
+	} {
+		a := Answer{Verdict: Named, Bottlenecks: []Evidence{{Usage: Usage{Resource: app}}, {Usage: Usage{Resource: db}}}}
+		p := Proof{Outcome: c.outcome}
+		for _, r := range c.raised {
+			p.Raised = append(p.Raised, Raise{Resource: r, Factor: Quarter})
+		}
+		a.Heed(&p)
+		if a.Verdict != c.verdict || len(a.Doubts) != c.doubts || c.doubts > 0 && a.Doubts[0].Severity != model.Warning {
+			t.Errorf("%s of %v: %s, doubts %+v, want %s and %d", c.outcome, c.raised, a.Verdict, a.Doubts, c.verdict, c.doubts)
+		}
+		if want := "the processor of db and the processor of app were full, and 1.25 times as much of the processor of db and 1.25 times"; c.verdict == Unknown && !strings.HasPrefix(a.Why, want) {
+			t.Errorf("%q, want %q", a.Why, want)
+		}
+	}
+}
+
+// TestRaises: how much more there can be of what is named, and why of some there cannot;
+// a label names them again.
+func TestRaises(t *testing.T) {
+	s := system(busy, nil)
+	a := Analyze(s)
+	size := func(Resource) int { return 0 }
+	for why, r := range map[string]Resource{
+		"":                         {Tier: "db", Kind: CPU},
+		"the rate of a link":       {Tier: "db", Kind: LinkOut},
+		"(sizes: {threads: NAME})": {Tier: "db", Kind: Threads},
+		"tiers share that host":    {Tier: "app+db", Kind: CPU},
+		"its limit is not known":   {Tier: "web", Kind: CPU},
+	} {
+		a.Bottlenecks = []Evidence{{Usage: Usage{Resource: r}}}
+		if _, got := s.Raises(a, size); !strings.Contains(got, why) || (got == "") != (why == "") {
+			t.Errorf("%s cannot be raised for %q, want %q", r, got, why)
+		}
+	}
+	a.Bottlenecks = []Evidence{{Usage: Usage{Resource: Resource{Tier: "app", Kind: Pool}}}}
+	for has, want := range map[int]float64{1: 2, 3: 4. / 3, 4: 1.25, 50: 1.26} {
+		got, why := s.Raises(a, func(Resource) int { return has })
+		if why != "" || len(got) != 1 || math.Abs(got[0].Factor-want) > 1e-9 {
+			t.Errorf("a pool of %d is raised by %+v, %q, want %v", has, got, why, want)
+		}
+	}
+	label := RaiseLabel([]Raise{{Resource: Resource{Tier: "db", Kind: CPU}, Factor: 1.25}})
+	if got := a.Raised(label); len(got) != 1 || got[0].Tier != "db" || got[0].Kind != CPU || got[0].Factor != 1.25 {
+		t.Errorf("%q says %+v", label, got)
+	}
+	if got := a.Raised("processor of web ×1.25"); len(got) != 0 {
+		t.Errorf("what was not measured is %+v", got)
 	}
 }
 

@@ -132,7 +132,7 @@ func TestSpoiledProof(t *testing.T) {
 			c.change(&faster)
 			after = append(after, faster)
 		}
-		p := Prove(s, Resource{Tier: "db", Kind: CPU}, c.factor, before, after)
+		p := Prove(s, []Raise{{Resource: Resource{Tier: "db", Kind: CPU}, Factor: c.factor}}, before, after)
 		if p.Outcome != c.outcome || !strings.Contains(p.Why, c.why) || p.Outcome == Unclear && p.Why == "" {
 			t.Errorf("%s: %s, %q; want %s, %q", name, p.Outcome, p.Why, c.outcome, c.why)
 		}
@@ -150,7 +150,29 @@ func TestPredictedWithDelay(t *testing.T) {
 	}
 	s.Trials = []Trial{trial(20, 10)} // a second of waiting, for what is not measured
 	at := s.sumUpOf(160, []Trial{trial(160, 76)})
-	if got, want := s.predicted(at, Resource{Tier: "db", Kind: CPU}, 1.25), 160/2./76; math.Abs(got-want) > 1e-9 {
+	if got, want := s.predicted(at, []Raise{{Resource: Resource{Tier: "db", Kind: CPU}, Factor: 1.25}}), 160/2./76; math.Abs(got-want) > 1e-9 {
 		t.Errorf("predicted %v, want %v", got, want)
+	}
+}
+
+// TestPredictedPool: of a connection that is held for 20 ms, half of it on the database's
+// processor, there are two instead of one. By mean value analysis the second finds the
+// other there half of the time: 2/(10 ms + 15 ms) instead of 1/20 ms. Threads in front of
+// the pool are full because of it, and those behind it are a limit.
+func TestPredictedPool(t *testing.T) {
+	s := System{Tiers: []string{"app", "db"}, Thresholds: Defaults()}
+	s.Trials = []Trial{closed(20, 0, 80, busy)}
+	for _, c := range []struct{ threads, want float64 }{{1, 1.6}, {4, 1.25}} {
+		at := closed(160, 0, 50, func(float64) float64 { return .5 })
+		app, db := Service{Tier: "app", Node: "app-1", Signals: map[string][]float64{}}, at.Services[0]
+		for name, v := range map[string]float64{SignalPool: 1, SignalPoolMax: 1, SignalPoolWaiting: 9, SignalThreads: 10, SignalThreadsMax: 10, SignalThreadsQueue: 9} {
+			app.Signals[name] = slices.Repeat([]float64{v}, 20)
+		}
+		db.Signals[SignalThreads], db.Signals[SignalThreadsMax] = slices.Repeat([]float64{c.threads}, 20), slices.Repeat([]float64{5}, 20)
+		at.Services = append(at.Services, app)
+		got := s.predicted(s.sumUpOf(160, []Trial{at}), []Raise{{Resource: Resource{Tier: "app", Kind: Pool}, Factor: 2}})
+		if math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("with %v of 5 threads behind it busy, predicted %v, want %v", c.threads, got, c.want)
+		}
 	}
 }

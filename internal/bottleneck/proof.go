@@ -2,24 +2,25 @@ package bottleneck
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/queueing"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
-// Proof is what became of making the suspect faster: trials with it as it was and
-// with Factor times as much of it, with the same users, beyond the knee.
+// Proof is what became of making the suspects faster, or larger: trials with them as
+// they were and with as much more of all of them, with the same users, beyond the knee.
 type Proof struct {
-	Resource Resource `json:"resource"`
-	Users    int      `json:"users"`
-	Factor   float64  `json:"factor"`
-	Trials   int      `json:"trials"` // of each kind, at least
-	Before   float64  `json:"before"` // throughput
-	After    float64  `json:"after"`
-	// Predicted is how many times the throughput should be with Factor, by the
-	// demands of the trials as it was: up to the next limit, and to what so many
-	// users can ask for.
+	Raised []Raise `json:"raised"`
+	Users  int     `json:"users"`
+	Trials int     `json:"trials"` // of each kind, at least
+	Before float64 `json:"before"` // throughput
+	After  float64 `json:"after"`
+	// Predicted is how many times the throughput should be, by the demands of the
+	// trials as it was: up to the next limit, and to what so many users can ask for.
 	Predicted float64 `json:"predicted"`
 	// Gain is After ÷ Before; CI is null with fewer than two trials of each.
 	Gain float64         `json:"gain"`
@@ -45,28 +46,38 @@ const (
 // took is which part of a raise must have reached the resource.
 const took = .8
 
-// Prove holds the trials with a faster suspect against those without. The trials of the
-// system are those from which the suspect was named.
-func Prove(s System, r Resource, factor float64, before, after []Trial) Proof {
+// Prove holds the trials with more of the suspects against those without. The trials of
+// the system are those from which the suspects were named.
+func Prove(s System, raised []Raise, before, after []Trial) Proof {
 	if s.Thresholds == (Thresholds{}) {
 		s.Thresholds = Defaults()
 	}
 	users := before[0].Users
 	arms := []Load{s.sumUpOf(users, before), s.sumUpOf(users, after)}
-	as, raised := arms[0], arms[1]
-	p := Proof{Resource: r, Users: users, Factor: factor, Trials: min(len(before), len(after)), Outcome: Unclear,
-		Before: as.Throughput, After: raised.Throughput, Gain: raised.Throughput / as.Throughput, Predicted: s.predicted(as, r, factor)}
-	if _, ci, err := stats.RatioOfIndependentMeans(raised.values, as.values, level); err == nil {
+	as, more := arms[0], arms[1]
+	p := Proof{Raised: raised, Users: users, Trials: min(len(before), len(after)), Outcome: Unclear,
+		Before: as.Throughput, After: more.Throughput, Gain: more.Throughput / as.Throughput, Predicted: s.predicted(as, raised)}
+	if _, ci, err := stats.RatioOfIndependentMeans(more.values, as.values, level); err == nil {
 		p.CI = &ci
 	}
 	p.Why = s.spoiled(arms)
-	if got := s.capacity(r, after) / s.capacity(r, before); p.Why == "" && !(got > 1+took*(factor-1)) {
-		p.Why = "the limit was not raised by as much: give its node more, or the service a limit of its own"
+	for _, r := range raised {
+		if got := s.capacity(r.Resource, after) / s.capacity(r.Resource, before); p.Why == "" && !(got > 1+took*(r.Factor-1)) {
+			p.Why = r.missed()
+		}
 	}
 	if p.Why == "" {
 		p.decide()
 	}
 	return p
+}
+
+// missed is what to do where a raise did not reach its resource.
+func (r Raise) missed() string {
+	if r.Kind.Soft() {
+		return fmt.Sprintf("the size of the %s was not raised by as much: does the service take it from that variable?", r)
+	}
+	return "the limit was not raised by as much: give its node more, or the service a limit of its own"
 }
 
 // decide compares the gain with half of the growth that was predicted.
@@ -119,14 +130,21 @@ func (s System) capacity(r Resource, trials []Trial) float64 {
 	return meanOf(of)
 }
 
-// predicted is how many times the throughput should be: the suspect allows Factor
-// times as much, each other resource what its utilisation leaves, and the users ask
-// for no more than N/(R0+Z), of which R0, their response time alone, is that at the
-// first load, or at least the sum of the demands where no other load is known.
-func (s System) predicted(l Load, r Resource, factor float64) float64 {
-	gain := factor
+// predicted is how many times the throughput should be: the suspects allow Factor times
+// as much, each other resource what its utilisation leaves, and the users ask for no
+// more than N/(R0+Z), of which R0, their response time alone, is that at the first load,
+// or at least the sum of the demands where no other load is known. Soft resources that
+// a suspect fills are its symptoms, and no limits.
+func (s System) predicted(l Load, raised []Raise) float64 {
+	gain := math.Inf(1)
+	for _, r := range raised {
+		gain = min(gain, s.allows(l, r))
+	}
 	for _, u := range l.Usage {
-		if u.Node == "" && !u.Kind.Soft() && u.Resource != r && u.Mean > 0 {
+		symptom := slices.ContainsFunc(raised, func(r Raise) bool {
+			return r.Tier == u.Tier && r.Kind == u.Kind || u.Kind.Soft() && s.fills(r.Resource, u.Resource)
+		})
+		if u.Node == "" && !symptom && u.Mean > 0 {
 			gain = min(gain, 1/u.Mean)
 		}
 	}
@@ -134,6 +152,27 @@ func (s System) predicted(l Load, r Resource, factor float64) float64 {
 		gain = min(gain, float64(l.Users)/(d+*l.Think)/l.Throughput)
 	}
 	return max(1, gain)
+}
+
+// allows is how many times as much a raised resource lets through. Of hardware that is
+// the factor. What a larger pool lets through waits behind it, longer than fewer did: by
+// the model of the queues there, with as many users as the pool has connections, and as
+// delay what no demand explains of the time for which one is held, size ÷ throughput.
+func (s System) allows(l Load, r Raise) float64 {
+	size := s.capacity(Resource{Tier: r.Tier, Kind: r.Kind}, l.trials)
+	more := int(math.Round(size * r.Factor))
+	if !r.Kind.Soft() || !(size >= 1) || more > queueing.MostUsers {
+		return r.Factor
+	}
+	var laws Laws
+	laws.demands([]Load{l}, nil)
+	laws.Demands = slices.DeleteFunc(laws.Demands, func(d Demand) bool { return !s.fills(d.Resource, r.Resource) })
+	users, held, none := int(math.Round(size)), size/l.Throughput, 0.0
+	x, err := laws.network(Load{Users: users, Think: &held, Response: &none}).Solve(more)
+	if err != nil {
+		return r.Factor
+	}
+	return x[more-1] / x[users-1]
 }
 
 // alone is the response time at the first load, or else the sum of the demands in
@@ -147,4 +186,75 @@ func (s System) alone(l Load) (seconds float64, ok bool) {
 	var laws Laws
 	laws.demands([]Load{l}, nil)
 	return queueing.Closed{Stations: laws.stations()}.Total(), len(laws.Demands) > 0
+}
+
+// Heed withdraws what a proof refuted: something else binds. The throughput stays what
+// it is, and may be ranked. What a proof did not settle is a doubt. Without a proof, nil,
+// nothing changes.
+func (a *Answer) Heed(p *Proof) {
+	if p == nil || a.Verdict != Named {
+		return
+	}
+	doubts, about := model.Doubts(a.Doubts), "the proof about "+p.names()
+	switch {
+	case !p.proves(a.Bottlenecks):
+		doubts.Warn("proof", "%s says nothing about the verdict, which by all trials is another: measure again", about)
+	case p.Outcome == Refuted:
+		verb := "was"
+		if len(p.Raised) > 1 || p.Raised[0].Kind == Threads {
+			verb = "were"
+		}
+		a.Verdict, a.Why, a.Bottlenecks, a.Pattern = Unknown, fmt.Sprintf("%s %s full, and %s: something else binds", p.names(), verb, p.gained()), []Evidence{}, ""
+		doubts.Warn("proof", "%s refutes that it binds: look for what is not measured, such as locks, disks and services beside the tiers", about)
+	case p.Outcome == Unclear:
+		doubts.Warn("proof", "%s is unclear: what was full need not be what binds", about)
+	case p.Outcome == NotMade:
+		doubts.Warn("proof", "%s was not made: what was full need not be what binds", about)
+	}
+	a.Doubts = doubts
+}
+
+// proves reports whether it is about these, and no others.
+func (p Proof) proves(all []Evidence) bool {
+	return len(all) == len(p.Raised) && !slices.ContainsFunc(all, func(e Evidence) bool {
+		return !slices.ContainsFunc(p.Raised, func(r Raise) bool { return r.Resource == e.Resource })
+	})
+}
+
+// names are what was raised: "the processor of app and the processor of db".
+func (p Proof) names() string {
+	var out []string
+	for _, r := range p.Raised {
+		out = append(out, "the "+r.String())
+	}
+	return strings.Join(out, " and ")
+}
+
+// Words say what it came to, without a full stop.
+func (p Proof) Words() string {
+	if p.Outcome == NotMade {
+		return "no proof was made: " + p.Why
+	}
+	text := fmt.Sprintf("%s: %s", p.gained(), p.Outcome)
+	if p.Why != "" {
+		text += ", for " + p.Why
+	}
+	return text
+}
+
+// gained says what a raise came to, beside what it should have.
+func (p Proof) gained() string {
+	var parts []string
+	for _, r := range p.Raised {
+		of := "it"
+		if len(p.Raised) > 1 {
+			of = "the " + r.String()
+		}
+		parts = append(parts, fmt.Sprintf("%.3g times as much of %s", r.Factor, of))
+	}
+	grew := fmt.Sprintf("%s gave %.2f times the throughput", strings.Join(parts, " and "), p.Gain)
+	if p.CI != nil {
+		grew += fmt.Sprintf(" [%.2f .. %.2f]", p.CI.Lo, p.CI.Hi)
+	}
+	return fmt.Sprintf("%s, where the laws say %.2f", grew, p.Predicted)
 }

@@ -37,17 +37,14 @@ func (s System) behind(l Load, r Resource, all []Resource) (of Resource, pushed 
 	}
 	var busy, atTimes, soft []Resource
 	for _, u := range l.Usage {
-		deeper := s.depth(u.Tier) >= s.depth(r.Tier)
-		if u.Kind == LinkIn { // what is behind sends to it, and waits, too
-			deeper = s.depth(u.Tier) >= s.depth(r.Tier)-1
-		}
+		fills := s.fills(u.Resource, r)
 		switch {
 		case u.Node != "" && u.Node != r.Node && !slices.Contains(all, u.Resource):
-		case !u.Kind.Soft() && deeper && (u.Full || u.Mean >= nearlyFull):
+		case !u.Kind.Soft() && fills && (u.Full || u.Mean >= nearlyFull):
 			busy = append(busy, u.Resource)
-		case !u.Kind.Soft() && deeper && u.Partial:
+		case !u.Kind.Soft() && fills && u.Partial:
 			atTimes = append(atTimes, u.Resource)
-		case u.Kind.Soft() && slices.Contains(all, u.Resource) && s.place(u.Resource) > s.place(r):
+		case u.Kind.Soft() && fills && slices.Contains(all, u.Resource):
 			soft = append(soft, u.Resource)
 		}
 	}
@@ -60,6 +57,17 @@ func (s System) behind(l Load, r Resource, all []Resource) (of Resource, pushed 
 		}
 	}
 	return Resource{}, false
+}
+
+// fills reports whether a soft resource is full where this one is: it is held meanwhile.
+func (s System) fills(r, soft Resource) bool {
+	switch {
+	case r.Kind.Soft():
+		return s.place(r) > s.place(soft)
+	case r.Kind == LinkIn: // what is behind sends to it, and waits, too
+		return s.depth(r.Tier) >= s.depth(soft.Tier)-1
+	}
+	return s.depth(r.Tier) >= s.depth(soft.Tier)
 }
 
 // place is where a request comes to a soft resource: threads at the entry of their

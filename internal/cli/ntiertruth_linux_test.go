@@ -185,6 +185,29 @@ func TestNtierTruth(t *testing.T) {
 	t.Logf("%s%d of %d named rightly; %d of all were measured twice, for they had no verdict at first", p.table, right, all, p.again)
 }
 
+// proofLoads are so near to the knee that users cannot ask for much more: what a larger
+// pool lets through takes processors of this machine, of which a lab has no more.
+var proofLoads = []float64{.35, .5, .7, 1.2, 1.4, 1.7}
+
+// TestNtierProof: a pool and threads that bind are proved with more of them.
+func TestNtierProof(t *testing.T) {
+	if !*ntierProof {
+		t.Skip("takes ten minutes; `make ntier-proof-truth` runs it")
+	}
+	const seed = 2
+	for _, c := range drawn(rand.New(rand.NewPCG(seed, 0))) {
+		if c.names[0].Kind != "pool" && c.names[0].Kind != "threads" {
+			continue
+		}
+		t.Run(c.names[0].Kind, func(t *testing.T) {
+			p := &truth{t: t, w: newWorld(t), table: newSheet("limited", "work, ms", "cores", "link", "said", "peak", "measured limit", "by cores and work", "off", "took")}
+			p.data, c.proof = needBoard(t, p.w), true
+			p.check(c, proofLoads, "trials=3")
+			t.Log(p.table)
+		})
+	}
+}
+
 // TestNtierAddedHost: with a second host of the tier that binds, knee and throughput
 // double.
 func TestNtierAddedHost(t *testing.T) {

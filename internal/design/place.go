@@ -44,7 +44,7 @@ func place(tiers []tier, nodes []model.Node) error {
 	for _, h := range all {
 		for _, t := range h.tiers {
 			t.nodes = h.nodes[:t.want:t.want]
-			t.level = model.ServiceLevel{Nodes: t.nodes, On: t.on, CPU: t.CPU(), Memory: t.Memory().Bytes(), Port: t.Port}
+			t.level = model.ServiceLevel{Nodes: t.nodes, On: t.on, CPU: t.CPU(), Memory: t.Memory().Bytes(), Sizes: t.SizesNow(), Port: t.Port}
 		}
 	}
 	return nil

@@ -40,7 +40,11 @@ func (b *builder) tiers(t study.Treatment) ([]tier, error) {
 		if known[s.Name] = s.OnNodes(); !s.OnNodes() {
 			continue
 		}
-		if one := tierOf(s, t.Services[s.Name]); one.want > 0 {
+		one, err := tierOf(s, t.Services[s.Name])
+		if err != nil {
+			return nil, err
+		}
+		if one.want > 0 {
 			out = append(out, one)
 		}
 	}
@@ -61,7 +65,7 @@ func (b *builder) tiers(t study.Treatment) ([]tier, error) {
 	return out, checkPorts(out, b.setup.Nodes)
 }
 
-func tierOf(s experiment.Service, level study.ServiceLevel) tier {
+func tierOf(s experiment.Service, level study.ServiceLevel) (out tier, err error) {
 	want := s.Instances()
 	if level.Count != 0 {
 		want = max(level.Count, 0)
@@ -74,7 +78,8 @@ func tierOf(s experiment.Service, level study.ServiceLevel) tier {
 	if level.Memory > 0 {
 		s.Settings = s.WithMemory(level.Memory)
 	}
-	return tier{Service: s, want: want, on: on, hosts: level.Hosts}
+	s.Environ, err = s.WithSizes(level.Sizes)
+	return tier{Service: s, want: want, on: on, hosts: level.Hosts}, err
 }
 
 // checkPorts refuses instances that would listen at the same address and port.

@@ -21,7 +21,7 @@ const tiersFile = `
 timeouts: {ready: 90s}
 services:
   - {name: web, on: {tier: front}, after: [app], port: 80, command: "serve ${service.app[*]}"}
-  - {name: app, on: {tier: front}, after: [db], port: 81, healthy: {http: "http://${self}:81/${index}"}, command: "serve ${service.db}"}
+  - {name: app, on: {tier: front}, after: [db], port: 81, healthy: {http: "http://${self}:81/${index}"}, command: "serve ${service.db}", environ: {THREADS: "8", A: b}, sizes: {threads: THREADS}}
   - {name: db, on: {tier: back}, count: 2, port: 82, command: db, limits: {cpu: 0.2, memory: 64MiB}}
 workloads: [{kind: nap, duration: 2s, on: {tier: users}}]
 evaluations: [parallel]
@@ -71,7 +71,7 @@ func TestServices(t *testing.T) {
 	s := d.Steps[0]
 	want := map[string]model.ServiceLevel{
 		"web": {Nodes: []model.NodeID{"n2"}, On: map[string]string{"tier": "front"}, Port: 80},
-		"app": {Nodes: []model.NodeID{"n2"}, On: map[string]string{"tier": "front"}, Port: 81},
+		"app": {Nodes: []model.NodeID{"n2"}, On: map[string]string{"tier": "front"}, Port: 81, Sizes: map[string]int{"threads": 8}},
 		"db":  {Nodes: []model.NodeID{"n3", "n5"}, On: map[string]string{"tier": "back"}, Port: 82, CPU: 0.2, Memory: 64 << 20},
 	}
 	if diff := cmp.Diff(want, s.Services); diff != "" {
@@ -103,7 +103,7 @@ func TestServices(t *testing.T) {
 func TestServiceLevels(t *testing.T) {
 	e := parse(t, tiersFile)
 	treatment := study.Treatment{Phase: "pool", Workload: "nap", Trial: 1, NoBarrier: true, Services: map[string]study.ServiceLevel{
-		"app": {Count: 2}, "db": {Count: 1, On: map[string]string{"type": "big"}, CPU: 0.25, Memory: 128 * unit.MiB},
+		"app": {Count: 2, Sizes: map[string]int{"threads": 10}}, "db": {Count: 1, On: map[string]string{"type": "big"}, CPU: 0.25, Memory: 128 * unit.MiB},
 	}}
 	e.Designers = []experiment.Designer{{Designer: &probe{study.Fixed([]study.Treatment{treatment})}, Kind: "a"}}
 	nodes := tiered("users", "front", "back", "front", "back", "back")
@@ -126,8 +126,21 @@ func TestServiceLevels(t *testing.T) {
 	if !s.Barrier {
 		t.Error("the step has no barrier: services would not be warm")
 	}
-	if e.Services[2].CPU() != 0.2 {
+	if environ := paramsOn(t, s, "n4").Services[0].Environ; environ["THREADS"] != "10" || environ["A"] != "b" || s.Services["app"].Sizes["threads"] != 10 {
+		t.Errorf("environ of app %v, of the step %+v, want 10 threads", environ, s.Services["app"])
+	}
+	if e.Services[2].CPU() != 0.2 || e.Services[1].Environ["THREADS"] != "8" {
 		t.Error("the file was changed")
+	}
+}
+
+// TestSizeUnnamed: a size without a variable cannot be set.
+func TestSizeUnnamed(t *testing.T) {
+	e := parse(t, tiersFile)
+	treatment := study.Treatment{Phase: "pool", Workload: "nap", Trial: 1, Services: map[string]study.ServiceLevel{"app": {Sizes: map[string]int{"pool": 10}}}}
+	e.Designers = []experiment.Designer{{Designer: &probe{study.Fixed([]study.Treatment{treatment})}, Kind: "a"}}
+	if _, err := Build(e, testRun, tiered("users", "front", "back", "back")); err == nil || !strings.Contains(err.Error(), "services.app.sizes: it names no variable for pool") {
+		t.Errorf("Build = %v, want that no variable is named", err)
 	}
 }
 

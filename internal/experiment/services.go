@@ -19,6 +19,7 @@ type Service struct {
 	lab.Service
 	On    map[string]string `json:"on,omitempty" jsonschema_description:"Labels of the nodes of the fleet on which it runs, for one step at a time: {group: db}. Without it the service has a host of its own, in a lab only."`
 	Count int               `json:"count,omitempty" jsonschema:"minimum=1,maximum=200" jsonschema_description:"On how many of these nodes, the first by their names. Default: 1. A study may set it for each trial."`
+	Sizes Sizes             `json:"sizes,omitzero" jsonschema_description:"Variables of environ from which the command takes how large something is, so that a study can change it: {pool: POOL}."`
 	service.Settings
 }
 
@@ -106,7 +107,7 @@ func (r *reader) checkHostServices(e *Experiment) {
 
 // keys that only one sort of services reads.
 var (
-	nodeKeys = []string{"count", "volume", "files", "reset", "after", "healthy", "warm", "limits", "steps", "keep", "stop_timeout", "probes", "every"}
+	nodeKeys = []string{"count", "sizes", "volume", "files", "reset", "after", "healthy", "warm", "limits", "steps", "keep", "stop_timeout", "probes", "every"}
 	hostKeys = []string{"link", "delay", "cpu", "memory", "use"}
 )
 
@@ -142,6 +143,7 @@ func (r *reader) checkOnNodes(e *Experiment, s Service, path []string) {
 	if h := s.Healthy; h != nil && h.Within > e.Timeouts.Ready {
 		r.report(append(slices.Clone(path), "healthy", "within"), fmt.Sprintf("%s is longer than all of the preparation may take (timeouts.ready: %s)", h.Within, e.Timeouts.Ready), "give timeouts.ready more")
 	}
+	r.checkSizes(s, path)
 	r.checkNodesOf(e, s, path)
 	r.checkRefs(r.root.find(path), path)
 }

@@ -153,6 +153,8 @@ type ServiceLevel struct {
 	// bytes; 0: those of its node.
 	CPU    float64 `json:"cpu,omitempty"`
 	Memory int64   `json:"memory,omitempty"`
+	// Sizes are those of what it has, as far as the file names them: {pool: 50}.
+	Sizes map[string]int `json:"sizes,omitempty"`
 	// Port is where it listens; 0: not known.
 	Port int `json:"port,omitempty"`
 }

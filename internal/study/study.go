@@ -296,6 +296,8 @@ type ServiceLevel struct {
 	// the file says for the beginning: limits.cpu, or a step at 0s.
 	CPU    float64
 	Memory unit.Size
+	// Sizes of what the service has, by their names in the file (services[].sizes).
+	Sizes map[string]int
 }
 
 // Measurer is implemented by the parameters of a study's command that measures

@@ -368,43 +368,102 @@ func withinBounds(t *testing.T, c truth, seed uint64, a bottleneck.Answer) {
 	}
 }
 
-// TestProof: a database that binds, made a quarter faster, gives what the laws say;
-// one that does not, where the limit is not seen, gives nothing.
-func TestProof(t *testing.T) {
-	confirmed, refuted, off := 0, 0, 0.0
-	for seed := range uint64(*systems) {
-		r := rand.New(rand.NewPCG(seed, 0x940f))
-		binding, x := processorOf(2)(r)
-		other, y := hidden(r)
-		for _, c := range []struct {
-			n       Net
-			knee    float64
-			outcome bottleneck.Outcome
-			count   *int
-		}{{binding, x * (1 + .05), bottleneck.Confirmed, &confirmed}, {other, y * (1 + other.Tiers[2].Delay), bottleneck.Refuted, &refuted}} {
-			faster := c.n
-			faster.Tiers = slices.Clone(c.n.Tiers)
-			faster.Tiers[2].Quota *= 1.25
-			var before, after []bottleneck.Trial
-			for trial := 1; trial <= 3; trial++ {
-				before = append(before, c.n.Trial(int(1.6*c.knee), trial, seed))
-				after = append(after, faster.Trial(int(1.6*c.knee), trial, seed+1000))
-			}
-			p := bottleneck.Prove(bottleneck.System{Tiers: []string{"web", "app", "db"}}, named("db", bottleneck.CPU)[0], 1.25, before, after)
-			if p.Outcome == c.outcome {
-				*c.count++
-			} else {
-				t.Logf("seed %d: %+v, want %s", seed, p, c.outcome)
-			}
-			if c.outcome == bottleneck.Confirmed {
-				off += math.Abs(p.Gain/p.Predicted - 1)
-			}
+// behindThreads: a pool of app, or its threads, are full because threads of the database
+// bind of which nothing is known.
+func behindThreads(pool, threads int) func(r *rand.Rand) (Net, float64) {
+	return func(r *rand.Rand) (Net, float64) {
+		n, x := threadsOf(2)(r)
+		each := n.hosts(2) * float64(n.Tiers[2].Threads) / n.hosts(1)
+		n.Tiers[1].Pool, n.Tiers[1].Threads = int(float64(pool)*each), int(float64(threads)*each)
+		return n, x
+	}
+}
+
+// proofs are kinds of systems with what is raised of them, and what must come of it.
+var proofs = []struct {
+	name    string
+	make    func(r *rand.Rand) (Net, float64)
+	raise   []bottleneck.Resource
+	outcome bottleneck.Outcome
+}{
+	{"processor of db", processorOf(2), named("db", bottleneck.CPU), bottleneck.Confirmed},
+	{"where threads bind", hidden, named("db", bottleneck.CPU), bottleneck.Refuted},
+	{"processors of app and db", processorOf(1, 2), append(named("app", bottleneck.CPU), named("db", bottleneck.CPU)...), bottleneck.Confirmed},
+	{"pool of app", poolOfApp, named("app", bottleneck.Pool), bottleneck.Confirmed},
+	{"where threads behind it bind", behindThreads(2, 40), named("app", bottleneck.Pool), bottleneck.Refuted},
+	{"threads of app", threadsOf(1), named("app", bottleneck.Threads), bottleneck.Confirmed},
+	{"where threads behind them bind", behindThreads(40, 2), named("app", bottleneck.Threads), bottleneck.Refuted},
+}
+
+// with is the net with as much of a tier as a raise says.
+func (n Net) with(of ...bottleneck.Raise) Net {
+	n.Tiers = slices.Clone(n.Tiers)
+	for _, r := range of {
+		t := &n.Tiers[slices.IndexFunc(n.Tiers, func(t Tier) bool { return t.Name == r.Tier })]
+		switch size := int(math.Round(r.Has * r.Factor)); r.Kind {
+		case bottleneck.Pool:
+			t.Pool = size
+		case bottleneck.Threads:
+			t.Threads = size
+		default:
+			t.Quota *= r.Factor
 		}
 	}
-	t.Logf("confirmed %d, refuted %d of %d; the gain is off the prediction by %.1f %%", confirmed, refuted, *systems, 100*off/float64(*systems))
-	if least := *systems - *systems/10; confirmed < least || refuted < least {
-		t.Errorf("confirmed %d, refuted %d of %d", confirmed, refuted, *systems)
+	return n
+}
+
+// TestProof: a resource that binds, raised by a quarter, gives what the laws say; one
+// that does not, where what binds is not seen, gives nothing.
+func TestProof(t *testing.T) {
+	for _, c := range proofs {
+		right, off := 0, 0.0
+		for seed := range uint64(*systems) {
+			p := prove(c.make, c.raise, seed)
+			off += math.Abs(p.Gain/p.Predicted - 1)
+			if p.Outcome == c.outcome {
+				right++
+			} else {
+				t.Logf("%s, seed %d: %+v, want %s", c.name, seed, p, c.outcome)
+			}
+		}
+		t.Logf("%-30s %s %d of %d; the gain is off the prediction by %.1f %%", c.name, c.outcome, right, *systems, 100*off/float64(*systems))
+		if right < *systems-*systems/10 {
+			t.Errorf("%s: %s %d of %d", c.name, c.outcome, right, *systems)
+		}
 	}
+}
+
+// prove raises resources of a random system, with 1.6 times the users of its knee.
+func prove(of func(r *rand.Rand) (Net, float64), resources []bottleneck.Resource, seed uint64) bottleneck.Proof {
+	n, x := of(rand.New(rand.NewPCG(seed, 0x940f)))
+	cycle := n.Think
+	for _, tier := range n.Tiers {
+		cycle += tier.alone()
+	}
+	measure := func(n Net, share float64, trial int, seed uint64) bottleneck.Trial {
+		out := n.Trial(int(share*x*cycle), trial, seed)
+		for _, host := range out.Services {
+			if host.Tier == "db" { // what binds where another is raised is not seen
+				delete(host.Signals, bottleneck.SignalThreads)
+			}
+		}
+		return out
+	}
+	s := bottleneck.System{Tiers: []string{"web", "app", "db"}, Trials: []bottleneck.Trial{measure(n, .2, 1, seed)}}
+	var as bottleneck.Answer
+	for _, r := range resources {
+		as.Bottlenecks = append(as.Bottlenecks, bottleneck.Evidence{Usage: bottleneck.Usage{Resource: r}})
+	}
+	raises, _ := s.Raises(as, func(r bottleneck.Resource) int {
+		tier := n.Tiers[slices.Index(s.Tiers, r.Tier)]
+		return map[bottleneck.Kind]int{bottleneck.Pool: tier.Pool, bottleneck.Threads: tier.Threads}[r.Kind]
+	})
+	var before, after []bottleneck.Trial
+	for trial := 1; trial <= 3; trial++ {
+		before = append(before, measure(n, 1.6, trial, seed))
+		after = append(after, measure(n.with(raises...), 1.6, trial, seed+1000))
+	}
+	return bottleneck.Prove(s, raises, before, after)
 }
 
 // TestAddedHost: the knee and the throughput follow another host of the tier that

@@ -2,6 +2,8 @@ package ntier
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -12,16 +14,9 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 )
 
-// Raise is how many times as fast a suspect is made.
-const Raise = 1.25
-
-// Labels of trials of a proof, behind that of the load: "1-2-1, 300 users, proof:
-// db ×1.25" and "…, proof: db ×1".
+// proofLabel stands between the label of a load and what a proof changes: "1-2-1, 300
+// users, proof: processor of db ×1.25".
 const proofLabel = ", proof: "
-
-func proofOf(tier string, factor float64) string {
-	return fmt.Sprintf("%s%s ×%g", proofLabel, tier, factor)
-}
 
 // proving measures all trials, and then those of the proofs.
 type proving struct {
@@ -65,71 +60,61 @@ func (d *proving) Next(seen *observe.Run) ([]study.Treatment, error) {
 	return nil, nil
 }
 
-// proofs are trials of each configuration with one processor as its bottleneck, at
-// the load at which it was full, as it is and a quarter faster in turns.
+// proofs are trials of each configuration with what it is named for, at the load at
+// which that was full, as it is and with more of it in turns.
 func (d *proving) proofs() []study.Treatment {
 	var out []study.Treatment
 	for _, m := range d.group(d.trials) {
 		a := bottleneck.Analyze(m.system)
-		if a.Verdict != bottleneck.Named || len(a.Bottlenecks) != 1 || a.Bottlenecks[0].Kind != bottleneck.CPU {
-			continue
-		}
-		tier := a.Bottlenecks[0].Tier
-		quota, why := m.raise(a)
-		if why != "" {
-			continue
-		}
-		for trial := 1; trial <= d.setup.Trials; trial++ {
-			pair := []float64{1, Raise}
-			if trial%2 == 0 {
-				pair = []float64{Raise, 1}
+		raises, why := m.system.Raises(a, m.size)
+		for turn := 0; why == "" && len(raises) > 0 && turn < 2*d.setup.Trials; turn++ {
+			trial := 1 + turn/2
+			t := d.treatment(d.first[0].Workload, m.configuration, a.Load, trial)
+			of := slices.Clone(raises)
+			for i := range of {
+				if turn%2 != trial%2 { // as it is: first in odd trials
+					of[i].Factor = 1
+				}
+				set(t.Services, of[i])
 			}
-			for _, factor := range pair {
-				t := d.treatment(d.first[0].Workload, m.configuration, a.Load, trial)
-				level := t.Services[tier]
-				level.CPU = quota * factor
-				t.Services[tier], t.Label = level, t.Label+proofOf(tier, factor)
-				out = append(out, t)
-			}
+			t.Label += proofLabel + bottleneck.RaiseLabel(of)
+			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// raise is the processor that each host of the bottleneck has, or why it cannot be given
-// a quarter more: no trial of a proof is made then.
-func (m measured) raise(a bottleneck.Answer) (quota float64, why string) {
-	r := a.Bottlenecks[0].Resource
-	quota = m.quota(r.Tier, a.Load)
-	switch {
-	case r.Shared():
-		return 0, "tiers share that host, and it has no limit of a service that could be raised"
-	case !(quota > 0):
-		return 0, "its limit is not known"
+// set gives the service of a treatment as much as a raise says.
+func set(services map[string]study.ServiceLevel, r bottleneck.Raise) {
+	level := services[r.Tier]
+	if r.Kind.Soft() {
+		sizes := map[string]int{string(r.Kind): int(math.Round(r.Has * r.Factor))}
+		maps.Copy(sizes, level.Sizes)
+		level.Sizes = sizes
+	} else {
+		level.CPU = r.Has * r.Factor
 	}
-	for _, t := range m.system.Trials {
-		for _, s := range t.Services {
-			if has := t.Cores[s.Node]; s.Tier == r.Tier && has > 0 && quota*Raise > has*(1+1e-9) {
-				return 0, fmt.Sprintf("node %s has %.4g processors, and %.4g would be needed: give the service a limit (limits.cpu) that leaves a quarter", s.Node, has, quota*Raise)
-			}
+	services[r.Tier] = level
+}
+
+// size is what the file says of a pool or threads, as far as it can be set; 0: it cannot.
+func (m measured) size(r bottleneck.Resource) int {
+	for _, t := range m.trials {
+		if n := t.of.Services[r.Tier].Sizes[string(r.Kind)]; n > 0 {
+			return n
 		}
 	}
-	return quota, ""
+	return 0
 }
 
 // notMade is the proof that was asked for and could not be made; nil: it could have
 // been, or there is nothing to prove.
 func (m measured) notMade(a bottleneck.Answer) *bottleneck.Proof {
-	if a.Verdict != bottleneck.Named || len(a.Bottlenecks) != 1 {
+	raises, why := m.system.Raises(a, m.size)
+	if why == "" {
 		return nil
 	}
-	out := &bottleneck.Proof{Resource: a.Bottlenecks[0].Resource, Users: a.Load, Factor: Raise, Outcome: bottleneck.NotMade, Why: "only processors can be raised: change the setting, and run again"}
-	if out.Resource.Kind == bottleneck.CPU {
-		if _, out.Why = m.raise(a); out.Why == "" {
-			return nil
-		}
-	}
-	return out
+	return &bottleneck.Proof{Raised: raises, Users: a.Load, Outcome: bottleneck.NotMade, Why: why}
 }
 
 // AtMost implements study.Bounded.
@@ -164,9 +149,11 @@ func (d *proving) Outlook() []study.Outlook {
 	return out
 }
 
-// cannotRaise says of which tiers no proof can be made, as far as file and nodes tell
-// beforehand: none of their nodes has a quarter more than the limit of the service.
+// cannotRaise says of what no proof can be made, as far as file and nodes tell
+// beforehand: of a processor where no node of its tier has a quarter more than the limit
+// of the service.
 func (d *proving) cannotRaise() (out []string) {
+	out = append(out, "if a link binds, or threads or a pool of which no service names the size (sizes), no proof can be made")
 	add := func(name, why string) {
 		if text := fmt.Sprintf("if the processor of %s binds, no proof can be made: %s", name, why); !slices.Contains(out, text) {
 			out = append(out, text)
@@ -183,8 +170,8 @@ func (d *proving) cannotRaise() (out []string) {
 			case !slices.Contains(d.Tiers, s.Name) || most == 0:
 			case s.CPU == 0:
 				add(s.Name, "the service has no limit that could be raised (limits.cpu)")
-			case s.CPU*Raise > most*(1+1e-9):
-				add(s.Name, fmt.Sprintf("its nodes%s have %.4g processors, and %.4g would be needed", place, most, s.CPU*Raise))
+			case s.CPU*bottleneck.Quarter > most*(1+1e-9):
+				add(s.Name, fmt.Sprintf("its nodes%s have %.4g processors, and %.4g would be needed", place, most, s.CPU*bottleneck.Quarter))
 			}
 		}
 	}

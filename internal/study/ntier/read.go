@@ -24,8 +24,7 @@ const stageRun = "run"
 // trial is one step that counts, or a line's of a table.
 type trial struct {
 	configuration Configuration
-	tier          string  // whose processor a proof changes; empty: no proof
-	factor        float64 // of a proof
+	proof         string // what a proof changes, as its label says; empty: it is none
 	bottleneck.Trial
 	latencies *hdrhistogram.Histogram // ns; nil: not known
 	hosts     []prices.Place          // of the nodes of the tiers
@@ -42,18 +41,6 @@ type measured struct {
 	system        bottleneck.System
 	proofs        []trial
 	trials        []trial // of the system
-}
-
-// quota is the processor of a host of a tier at a load, in cores; NaN: not known.
-func (m measured) quota(tier string, users int) float64 {
-	for _, t := range m.system.Trials {
-		for _, s := range t.Services {
-			if q := s.Signals[bottleneck.SignalQuota]; s.Tier == tier && t.Users == users && len(q) > 0 {
-				return q[0]
-			}
-		}
-	}
-	return math.NaN()
 }
 
 // read takes the trials of a run.
@@ -97,7 +84,7 @@ func (p *Params) group(trials []trial) []measured {
 			i = len(out)
 			out = append(out, measured{configuration: t.configuration, system: bottleneck.System{Name: t.configuration.String(), Tiers: p.Tiers}})
 		}
-		if t.tier != "" {
+		if t.proof != "" {
 			out[i].proofs = append(out[i].proofs, t)
 			continue
 		}
@@ -135,12 +122,8 @@ func (p *Params) trialsOf(run *observe.Run) ([]trial, error) {
 
 // trialOf reads one step; no users: it has no results.
 func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]model.Node) (trial, error) {
-	t := trial{factor: 1}
-	if _, proof, ok := strings.Cut(s.Label, proofLabel); ok {
-		tier, _, _ := strings.Cut(proof, " ×")
-		_, _ = fmt.Sscanf(strings.TrimPrefix(proof, tier+" ×"), "%g", &t.factor) // of our own making
-		t.tier = tier
-	}
+	var t trial
+	_, t.proof, _ = strings.Cut(s.Label, proofLabel)
 	var users []model.Result
 	var w window
 	for _, x := range run.Measured(s) {

@@ -89,10 +89,10 @@ func (m measured) finding(proof bool) (Finding, error) {
 	c := m.configuration
 	f := Finding{Configuration: c.String(), Shape: c.Shape(), Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system)}
 	f.Doubts = append(f.Doubts, m.doubts()...)
-	if f.Proof = m.proof(); f.Proof == nil && proof {
+	if f.Proof = m.proof(f.Answer); f.Proof == nil && proof {
 		f.Proof = m.notMade(f.Answer)
 	}
-	f.heedProof()
+	f.Heed(f.Proof)
 	if f.Uncounted == "" {
 		f.peaks = m.atPeak(f.peak())
 	}
@@ -136,43 +136,23 @@ func (f *Finding) withdrawn() string {
 }
 
 // proof holds the trials of a proof against each other; nil: there are none.
-func (m measured) proof() *bottleneck.Proof {
+func (m measured) proof(a bottleneck.Answer) *bottleneck.Proof {
 	var before, after []bottleneck.Trial
-	tier, factor := "", 1.0
+	var raised []bottleneck.Raise
 	for _, t := range m.proofs {
-		if t.factor == 1 {
+		switch of := a.Raised(t.proof); {
+		case len(of) == 0:
+		case of[0].Factor == 1:
 			before = append(before, t.Trial)
-			continue
+		default:
+			after, raised = append(after, t.Trial), of
 		}
-		after, tier, factor = append(after, t.Trial), t.tier, t.factor
 	}
 	if len(before) == 0 || len(after) == 0 {
 		return nil
 	}
-	x := bottleneck.Prove(m.system, bottleneck.Resource{Tier: tier, Kind: bottleneck.CPU}, factor, before, after)
+	x := bottleneck.Prove(m.system, raised, before, after)
 	return &x
-}
-
-// heedProof withdraws what a proof refuted: something else binds. The throughput stays
-// what it is, and may be ranked. What a proof did not settle is a doubt.
-func (f *Finding) heedProof() {
-	p := f.Proof
-	if p == nil || f.Verdict != bottleneck.Named {
-		return
-	}
-	doubts, about := model.Doubts(f.Doubts), "the proof about the "+p.Resource.String()
-	switch named := len(f.Bottlenecks) == 1 && f.Bottlenecks[0].Resource == p.Resource; {
-	case !named:
-		doubts.Warn("proof", "%s says nothing about the verdict, which by all trials is another: measure again", about)
-	case p.Outcome == bottleneck.Refuted:
-		f.Verdict, f.Why, f.Bottlenecks, f.Pattern = bottleneck.Unknown, "the "+p.Resource.String()+" was full, and "+gainWords(*p)+": something else binds", []bottleneck.Evidence{}, ""
-		doubts.Warn("proof", "%s refutes that it binds: look for what is not measured, such as locks, disks and services beside the tiers", about)
-	case p.Outcome == bottleneck.Unclear:
-		doubts.Warn("proof", "%s is unclear: what was full need not be what binds", about)
-	case p.Outcome == bottleneck.NotMade:
-		doubts.Warn("proof", "%s was not made: what was full need not be what binds", about)
-	}
-	f.Doubts = doubts
 }
 
 // atPeak are the throughputs of the trials at the load with the largest mean: the

@@ -28,7 +28,7 @@ func words(f Finding) string {
 		text += ": " + e
 	}
 	if f.Proof != nil {
-		text += "; " + proofWords(*f.Proof)
+		text += "; " + f.Proof.Words()
 	}
 	return text
 }
@@ -83,26 +83,6 @@ func evidence(f Finding) string {
 		out = append(out, fmt.Sprintf("beyond, the throughput falls by %s %s", num.Fraction(fall.Lost), num.PercentInterval(100*fall.CI.Lo, 100*fall.CI.Hi)))
 	}
 	return strings.Join(out, "; ")
-}
-
-func proofWords(p bottleneck.Proof) string {
-	if p.Outcome == bottleneck.NotMade {
-		return "no proof was made: " + p.Why
-	}
-	text := fmt.Sprintf("%s: %s", gainWords(p), p.Outcome)
-	if p.Why != "" {
-		text += ", for " + p.Why
-	}
-	return text
-}
-
-// gainWords say what a raise came to, beside what it should have.
-func gainWords(p bottleneck.Proof) string {
-	grew := fmt.Sprintf("%s times as much of it gave %.2f times the throughput", strings.TrimRight(fmt.Sprintf("%.2f", p.Factor), "0"), p.Gain)
-	if p.CI != nil {
-		grew += fmt.Sprintf(" [%.2f .. %.2f]", p.CI.Lo, p.CI.Hi)
-	}
-	return fmt.Sprintf("%s, where the laws say %.2f", grew, p.Predicted)
 }
 
 // suspectWords names the signal that follows what is lost most closely.
