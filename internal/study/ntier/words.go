@@ -16,6 +16,11 @@ func words(f Finding) string {
 	if len(f.Loads) == 0 {
 		return "nothing was measured"
 	}
+	return verdictWords(f) + shortWords(f)
+}
+
+// verdictWords are those without what was full for parts of a second.
+func verdictWords(f Finding) string {
 	last := f.Loads[len(f.Loads)-1]
 	switch f.Verdict {
 	case bottleneck.None:
@@ -149,6 +154,23 @@ func suspectWords(f Finding) string {
 		}
 	}
 	return ""
+}
+
+// shortWords tell the main one of what was full for parts of a second.
+func shortWords(f Finding) string {
+	x := f.MainShort()
+	if x == nil {
+		return ""
+	}
+	text := fmt.Sprintf(". For parts of a second the %s was full: in %s of the windows of %s with %s, where independent requests fill %s; for up to %s at a time",
+		x.Resource, num.Fraction(x.Share), num.Seconds(x.Window), num.Count(x.Users, "user"), num.Fraction(x.ByChance), num.Seconds(x.Longest))
+	if x.Kind == bottleneck.Threads {
+		text = strings.Replace(text, " was full", " were full", 1)
+	}
+	if e := x.Effect; e != nil {
+		text += fmt.Sprintf(", and in the seconds with most of it the response time was %s, in the others %s", num.Seconds(e.With), num.Seconds(e.Without))
+	}
+	return text
 }
 
 // signalWords name a signal for people.

@@ -1,0 +1,98 @@
+package tiersim
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+)
+
+// steady are three tiers that are 50 to 85 % busy with so many users, and of which one
+// may pause: for lo to hi seconds every 1 to 3 s, a sixth of the time at most.
+func steady(r *rand.Rand, lo, hi float64, taken bool) (n Net, users int, paused string) {
+	n = Net{Think: 1, RampUp: 8, Run: 40, Window: .1}
+	x, response := 40+110*r.Float64(), 0.0
+	which := r.IntN(3)
+	for i, name := range []string{"web", "app", "db"} {
+		t := Tier{Name: name, Hosts: 1 + r.IntN(2), Work: .001 + .009*r.Float64(), Threads: 500, Bytes: 5000}
+		use := .5 + .35*r.Float64()
+		busy := use
+		if hi > 0 && i == which {
+			t.Every, t.Taken = 1+2*r.Float64(), taken
+			t.Pause, paused = min(lo+(hi-lo)*r.Float64(), t.Every/6), name
+			if taken { // the same utilisation, with what takes it
+				busy -= t.Pause / t.Every
+			}
+		}
+		t.Quota = x * t.Work / busy / float64(t.Hosts)
+		response += t.Work / min(1, t.Quota) / (1 - use)
+		n.Tiers = append(n.Tiers, t)
+	}
+	n.Tiers[2].Link = x * 5000 / (.3 + .4*r.Float64()) / n.hosts(2)
+	return n, int(x * (n.Think + response)), paused
+}
+
+// shortTruth is a kind of system, and how many of them are right.
+type shortTruth struct {
+	name   string
+	lo, hi float64 // of the pauses
+	taken  bool
+	least  float64 // which share must be right
+}
+
+var shortTruths = []shortTruth{
+	{name: "no pauses", least: .95},
+	{name: "taken for 60 to 150 ms", lo: .06, hi: .15, taken: true, least: .8},
+	{name: "taken for 150 to 300 ms", lo: .15, hi: .3, taken: true, least: .95},
+	{name: "still for 60 to 150 ms", lo: .06, hi: .15, least: .2},
+	{name: "still for 150 to 300 ms", lo: .15, hi: .3, least: .6},
+}
+
+// TestShort: tiers that pause for parts of a second are told, and chance is not. The
+// table of docs/ntier.md is that of -systems 200.
+func TestShort(t *testing.T) {
+	n := max(*systems, 8)
+	right, others := make([]int, len(shortTruths)), make([]int, len(shortTruths))
+	var wait sync.WaitGroup
+	for i, c := range shortTruths {
+		wait.Go(func() {
+			for seed := range n {
+				r := rand.New(rand.NewPCG(uint64(seed), uint64(0x5407+i)))
+				found, other := shortOf(steady(r, c.lo, c.hi, c.taken))
+				if found {
+					right[i]++
+				}
+				if other {
+					others[i]++
+				}
+			}
+		})
+	}
+	wait.Wait()
+	for i, c := range shortTruths {
+		t.Logf("%-24s right %d of %d, others told in %d", c.name, right[i], n, others[i])
+		if slack := 2; float64(right[i]) < c.least*float64(n)-float64(slack) {
+			t.Errorf("%s: %d of %d right", c.name, right[i], n)
+		}
+	}
+}
+
+// shortOf measures a system at three loads. Found: the tier that pauses is told, or
+// nothing is where none does; other: something else is.
+func shortOf(n Net, users int, paused string) (found, other bool) {
+	s := bottleneck.System{Tiers: []string{"web", "app", "db"}}
+	for _, share := range []float64{.7, .85, 1} {
+		for trial := 1; trial <= 2; trial++ {
+			s.Trials = append(s.Trials, n.Trial(int(share*float64(users)), trial, uint64(users)))
+		}
+	}
+	told := bottleneck.Analyze(s).Short
+	is := func(x bottleneck.Short) bool { return x.Tier == paused && x.Kind == bottleneck.CPU }
+	other = slices.ContainsFunc(told, func(x bottleneck.Short) bool { return !is(x) })
+	if paused == "" {
+		return len(told) == 0, other
+	}
+	return slices.ContainsFunc(told, is), other
+}
