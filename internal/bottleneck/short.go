@@ -163,7 +163,7 @@ func (s System) fineOf(l Load) (out []*fine) {
 			out = append(out, f)
 		}
 	}
-	slices.SortFunc(out, func(a, b *fine) int { return a.Resource.compare(b.Resource) })
+	slices.SortFunc(out, func(a, b *fine) int { return a.compare(b.Resource) })
 	return out
 }
 
@@ -290,7 +290,7 @@ func rareCount(seconds []int) int {
 func (f *fine) chance(rng *rand.Rand, seconds []int) float64 {
 	full, all, block := 0, 0, f.block()
 	for _, run := range f.runs {
-		waiting, second, inSecond, is := 0.0, 0, 0, false
+		waiting, second, inSecond := 0.0, 0, 0
 		for range min(block, len(run.use)) { // it begins in the middle of things
 			_, waiting = f.window(rng, run.blocks[0], waiting)
 		}
@@ -302,7 +302,8 @@ func (f *fine) chance(rng *rand.Rand, seconds []int) float64 {
 			if math.IsNaN(u) {
 				continue
 			}
-			if is, waiting = f.window(rng, run.blocks[i/block], waiting); is {
+			is, left := f.window(rng, run.blocks[i/block], waiting)
+			if waiting = left; is {
 				full, inSecond = full+1, inSecond+1
 			}
 			all++

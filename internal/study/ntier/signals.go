@@ -63,18 +63,18 @@ const longestStep = 500 * time.Millisecond
 // fine are the services of results by windows of a part of a second: as long as the
 // readings are apart, and whole periods of a quota. 0: nothing was recorded so fast.
 func (w window) fine(results []model.Result, tiers []string) (out []bottleneck.Service, width time.Duration) {
-	const period = time.Duration(bottleneck.Period * float64(time.Second))
 	for _, x := range results {
 		for _, h := range x.Host {
 			if tier, name, _ := strings.Cut(h.Metric, ":"); slices.Contains(tiers, tier) && name == bottleneck.SignalCPU && stepOf(h) <= longestStep {
-				width = max(width, (stepOf(h)*9/10+period-1)/period*period) // those of a slow second are late
+				periods := math.Ceil(.9 * stepOf(h).Seconds() / bottleneck.Period) // some readings are late
+				width = max(width, time.Duration(periods*bottleneck.Period*float64(time.Second)))
 			}
 		}
 	}
 	for _, x := range results {
 		if width > 0 {
 			out = append(out, w.inSteps(x, tiers, width, func(name string, h model.HostSeries) bool {
-				return slices.Contains(limitNames, name) || slices.Contains(fineNames, name) && stepOf(h)*9/10 <= width
+				return slices.Contains(limitNames, name) || slices.Contains(fineNames, name) && stepOf(h) <= width*10/9
 			})...)
 		}
 	}
