@@ -100,7 +100,6 @@ func Analyze(s System) Answer {
 	for _, d := range slices.Concat(a.lawDoubts(ok), a.errorDoubts(ok), s.missing(a.Loads), s.colocated(a.Loads), s.demandDoubts(&a, ok)) {
 		a.doubts.Add(d)
 	}
-	a.Short = s.short(ok)
 	if len(ok) > 0 {
 		laws, doubts := s.laws(ok, a.Knee)
 		a.Laws = laws
@@ -108,6 +107,7 @@ func Analyze(s System) Answer {
 			a.doubts.Add(d)
 		}
 	}
+	a.Short = s.short(ok, a.Laws)
 	a.Doubts = a.doubts
 	for _, d := range a.Doubts {
 		if d.Severity == model.Problem && a.Verdict != Unknown {

@@ -90,10 +90,10 @@ type fineRun struct {
 
 // short are the very short bottlenecks of all loads, the largest excess of each load
 // first.
-func (s System) short(loads []Load) []Short {
+func (s System) short(loads []Load, laws *Laws) []Short {
 	var all []*fine
 	for _, l := range loads {
-		all = append(all, s.fineOf(l)...)
+		all = append(all, s.fineOf(l, laws)...)
 	}
 	ps := make([]float64, len(all))
 	for i, f := range all {
@@ -136,7 +136,7 @@ func (a Answer) MainShort() *Short {
 
 // fineOf are the resources of a load whose signals were recorded faster than a second,
 // each host by itself, without those that are full by the second, too.
-func (s System) fineOf(l Load) (out []*fine) {
+func (s System) fineOf(l Load, laws *Laws) (out []*fine) {
 	found := make(map[Resource]*fine)
 	for _, t := range l.trials {
 		if !(t.Window > 0) || t.Window != l.trials[0].Window {
@@ -159,12 +159,23 @@ func (s System) fineOf(l Load) (out []*fine) {
 	for _, f := range found {
 		mean := f.sumUp()
 		if f.Users = l.Users; f.Windows > 0 && l.Throughput > 0 {
-			f.item *= mean / l.Throughput
+			f.item *= min(mean/l.Throughput, laws.most(f.Resource))
 			out = append(out, f)
 		}
 	}
 	slices.SortFunc(out, func(a, b *fine) int { return a.compare(b.Resource) })
 	return out
+}
+
+// most is how much an operation takes of a resource at most, as a share of what it has a
+// second, where it is told from what is used without operations; or infinite.
+func (l *Laws) most(r Resource) float64 {
+	for i := 0; l != nil && i < len(l.Demands); i++ {
+		if d := l.Demands[i]; d.Tier == r.Tier && d.Kind == r.Kind && d.Idle > 0 && d.BelowCI != nil {
+			return d.BelowCI.Hi / d.Capacity
+		}
+	}
+	return math.Inf(1)
 }
 
 // add adds a trial of one of so many hosts to what was found.

@@ -55,14 +55,14 @@ func TestShortQuota(t *testing.T) {
 		for _, taken := range []float64{0, .1 + .1*rng.Float64()} {
 			s := System{Tiers: []string{"db"}, Trials: []Trial{quotaTrial(rng, quota, (use-taken/2)*quota/demand, demand, taken, 60)}, Thresholds: Defaults()}
 			loads := []Load{s.sumUp(10)}
-			told := s.short(loads)
+			told := s.short(loads, nil)
 			if taken == 0 && len(told) > 0 {
 				wrong++
 			}
 			if taken > 0 && len(told) == 1 {
 				found++
 			}
-			if f := s.fineOf(loads[0])[0]; taken == 0 {
+			if f := s.fineOf(loads[0], nil)[0]; taken == 0 {
 				f.test()
 				off += (f.ByChance - f.Share) / systems
 			}
@@ -109,7 +109,7 @@ func TestFullWindows(t *testing.T) {
 		"a link":                         {LinkOut, map[string][]float64{SignalSent: {90, 91, 200, 0, 0, 89}, SignalLink: {100, 100, 100, 100, 100, 100}}, .5, .3},
 	} {
 		s := System{Tiers: []string{"db"}, Thresholds: Defaults(), Trials: []Trial{{Users: 1, Throughput: 1, Window: .1, Fine: []Service{{Tier: "db", Node: "n", Signals: c.signals}}}}}
-		all := s.fineOf(s.sumUp(1))
+		all := s.fineOf(s.sumUp(1), nil)
 		var f *fine
 		for _, x := range all {
 			if x.Kind == c.kind {
@@ -133,6 +133,6 @@ func BenchmarkShort(b *testing.B) {
 	}
 	l := s.sumUp(10)
 	for b.Loop() {
-		s.short([]Load{l})
+		s.short([]Load{l}, nil)
 	}
 }

@@ -167,8 +167,11 @@ func shortWords(f Finding) string {
 	if x.Kind == bottleneck.Threads {
 		text = strings.Replace(text, " was full", " were full", 1)
 	}
-	if e := x.Effect; e != nil {
+	switch e := x.Effect; {
+	case e != nil && e.CI.Lo > 0:
 		text += fmt.Sprintf(", and in the seconds with most of it the response time was %s, in the others %s", num.Seconds(e.With), num.Seconds(e.Without))
+	case e != nil:
+		text += ", and the seconds with most of it are not told from the others by their response times"
 	}
 	return text
 }
