@@ -50,7 +50,10 @@ type Answer struct {
 	// Suspects are signals that grew with the load where nothing was full, the
 	// closest first.
 	Suspects []Suspect `json:"suspects,omitempty"`
-	Why      string    `json:"why,omitempty"`
+	// Short was full for parts of a second, more often than chance explains. It names
+	// nothing by itself.
+	Short []Short `json:"short,omitempty"`
+	Why   string  `json:"why,omitempty"`
 	// Uncounted is why its throughput must carry no ranking and no cost; empty: it
 	// may.
 	Uncounted string `json:"uncounted,omitempty"`
@@ -104,6 +107,7 @@ func Analyze(s System) Answer {
 			a.doubts.Add(d)
 		}
 	}
+	a.Short = s.short(ok, a.Laws)
 	a.Doubts = a.doubts
 	for _, d := range a.Doubts {
 		if d.Severity == model.Problem && a.Verdict != Unknown {

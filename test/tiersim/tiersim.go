@@ -39,6 +39,10 @@ type Tier struct {
 	// Shares: it runs on the hosts of the tier before it, with their processors (Quota
 	// of that tier) and their link. What it answers to its own host takes no link.
 	Shares bool
+	// Pause: each host does nothing for so long, each Every seconds, or half more or less.
+	// Taken: something beside the requests uses its processor meanwhile.
+	Pause, Every float64
+	Taken        bool
 }
 
 // Net is an application with its users.
@@ -55,6 +59,8 @@ type Net struct {
 	Between [2]int
 	RampUp  float64 // seconds
 	Run     int     // seconds that are scored
+	// Window: what a watch reads each so many seconds beside that; 0: nothing.
+	Window float64
 }
 
 // Trial simulates so many users.
@@ -79,7 +85,10 @@ func (n Net) Trial(users, number int, seed uint64) bottleneck.Trial {
 	}
 	end := n.RampUp + float64(n.Run)
 	for at := 0; at <= n.Run; at++ {
-		s.after(n.RampUp+float64(at), s.read)
+		s.after(n.RampUp+float64(at), func() { s.read(0) })
+	}
+	for at := 0; n.Window > 0 && float64(at)*n.Window <= float64(n.Run); at++ {
+		s.after(n.RampUp+float64(at)*n.Window, func() { s.read(1) })
 	}
 	for len(s.events) > 0 && s.events[0].at <= end {
 		e := s.events.pop()
@@ -147,8 +156,8 @@ type sim struct {
 	generator *line
 	busyFrom  float64 // of the generator, when the run began
 	response  []float64
+	dueIn     [][2]float64 // sum and number of the response times of what was due in a second
 	thinks    []float64
-	started   bool
 }
 
 func (s *sim) after(wait float64, do func()) {
@@ -168,6 +177,10 @@ func (s *sim) user() {
 			s.serve(0, nil, func() {
 				if s.running() {
 					s.response = append(s.response, s.now-due)
+					if at := int(due - s.RampUp); due >= s.RampUp {
+						s.dueIn = append(s.dueIn, make([][2]float64, max(0, at+1-len(s.dueIn)))...)
+						s.dueIn[at][0], s.dueIn[at][1] = s.dueIn[at][0]+s.now-due, s.dueIn[at][1]+1
+					}
 				}
 				s.user()
 			})
@@ -250,14 +263,34 @@ type host struct {
 	inward          *line   // what it receives
 	queued          float64 // bytes that wait to be sent
 	answered, spent float64
-	last            reading
-	signals         map[string][]float64
+	logs            [2]log // by second, and by window
+}
+
+// log is what a watch reads of a host each step.
+type log struct {
+	last    reading
+	signals map[string][]float64
 }
 
 func (s *sim) host(tier, number int) *host {
 	t := s.Tiers[tier]
-	return &host{s: s, tier: t, number: tier, node: model.NodeID(fmt.Sprintf("%s-%d", t.Name, number+1)), cpu: &processor{s: s, quota: t.Quota, of: make([]use, len(s.Tiers))},
-		threads: &permits{most: t.Threads}, pool: &permits{most: t.Pool}, link: &line{s: s}, inward: &line{s: s}, signals: make(map[string][]float64)}
+	h := &host{s: s, tier: t, number: tier, node: model.NodeID(fmt.Sprintf("%s-%d", t.Name, number+1)), cpu: &processor{s: s, quota: t.Quota, of: make([]use, len(s.Tiers))},
+		threads: &permits{most: t.Threads}, pool: &permits{most: t.Pool}, link: &line{s: s}, inward: &line{s: s}}
+	for i := range h.logs {
+		h.logs[i].signals = make(map[string][]float64)
+	}
+	if t.Pause > 0 {
+		h.cpu.taken, h.cpu.tier = t.Taken, tier
+		s.after(s.rng.Float64()*t.Every, h.pause)
+	}
+	return h
+}
+
+// pause stops the processor for a while, and again later.
+func (h *host) pause() {
+	h.cpu.stop(true)
+	h.s.after(h.tier.Pause, func() { h.cpu.stop(false) })
+	h.s.after(h.tier.Every*(.5+h.s.rng.Float64()), h.pause)
 }
 
 // share puts a host's services on another host.
@@ -298,10 +331,9 @@ func (h *host) through(l *line, bytes float64, done func()) {
 // reading are the counters of a host at a time.
 type reading struct{ cpu, answered, spent, out, in float64 }
 
-// read notes what a watch reads each second.
-func (s *sim) read() {
-	first := !s.started
-	s.started = true
+// read notes what a watch reads each second (0), or window (1).
+func (s *sim) read(which int) {
+	first := s.now == s.RampUp
 	if first && s.generator != nil {
 		s.busyFrom = s.generator.worked()
 	}
@@ -310,24 +342,26 @@ func (s *sim) read() {
 			h.cpu.advance()
 			now := reading{h.cpu.of[h.number].used, h.answered, h.spent, h.link.worked(), h.inward.worked()}
 			if !first {
-				h.note(now)
+				h.logs[which].note(h, now, map[int]float64{0: 1, 1: s.Window}[which])
 			}
-			h.last = now
+			h.logs[which].last = now
 		}
 	}
 }
 
-func (h *host) note(now reading) {
-	add := func(name string, v float64) { h.signals[name] = append(h.signals[name], v) }
-	add(bottleneck.SignalCPU, now.cpu-h.last.cpu)
+// note adds a reading after so many seconds: rates, and states as they are.
+func (l *log) note(h *host, now reading, step float64) {
+	add := func(name string, v float64) { l.signals[name] = append(l.signals[name], v) }
+	rate := func(name string, grown float64) { add(name, grown/step) }
+	rate(bottleneck.SignalCPU, now.cpu-l.last.cpu)
 	add(bottleneck.SignalQuota, h.tier.Quota)
 	add(bottleneck.SignalRunnable, float64(len(h.cpu.jobs)))
-	add(bottleneck.SignalRequests, now.answered-h.last.answered)
-	add(bottleneck.SignalResponse, now.spent-h.last.spent)
+	rate(bottleneck.SignalRequests, now.answered-l.last.answered)
+	rate(bottleneck.SignalResponse, now.spent-l.last.spent)
 	add(bottleneck.SignalSendQueue, h.queued)
 	if h.tier.Link > 0 {
-		add(bottleneck.SignalSent, (now.out-h.last.out)*h.tier.Link)
-		add(bottleneck.SignalReceived, (now.in-h.last.in)*h.tier.Link)
+		rate(bottleneck.SignalSent, (now.out-l.last.out)*h.tier.Link)
+		rate(bottleneck.SignalReceived, (now.in-l.last.in)*h.tier.Link)
 		add(bottleneck.SignalLink, h.tier.Link)
 	}
 	if h.tier.Threads > 0 {
@@ -357,10 +391,16 @@ func (s *sim) trial(users, number int) bottleneck.Trial {
 		g.Busy = (s.generator.worked() - s.busyFrom) / float64(s.Run)
 	}
 	t.Generators = append(t.Generators, g)
+	for _, of := range s.dueIn {
+		t.Responses = append(t.Responses, of[0]/of[1])
+	}
 	t.Cores = make(map[model.NodeID]float64)
 	for _, of := range s.hosts {
 		for _, h := range of {
-			t.Services = append(t.Services, bottleneck.Service{Tier: h.tier.Name, Node: h.node, Signals: h.signals})
+			t.Services = append(t.Services, bottleneck.Service{Tier: h.tier.Name, Node: h.node, Signals: h.logs[0].signals})
+			if s.Window > 0 {
+				t.Fine, t.Window = append(t.Fine, bottleneck.Service{Tier: h.tier.Name, Node: h.node, Signals: h.logs[1].signals}), s.Window
+			}
 			t.Cores[h.node] = h.tier.Quota
 		}
 	}
@@ -376,6 +416,9 @@ type processor struct {
 	of      []use   // by tier
 	at      float64
 	version int
+	// stopped: it serves no job. taken: a tier's own work beside requests uses it then.
+	stopped, taken bool
+	tier           int
 }
 
 // use is what a tier has of a processor: jobs on it, and cores · seconds so far.
@@ -390,7 +433,19 @@ type job struct {
 func (j job) Before(o job) bool { return j.until < o.until }
 
 // rate is how fast each job is served.
-func (p *processor) rate() float64 { return min(1, p.quota/float64(len(p.jobs))) }
+func (p *processor) rate() float64 {
+	if p.stopped {
+		return 0
+	}
+	return min(1, p.quota/float64(len(p.jobs)))
+}
+
+// stop stops it, or lets it go on.
+func (p *processor) stop(stopped bool) {
+	p.advance()
+	p.stopped = stopped
+	p.plan()
+}
 
 // advance brings the processor to the present.
 func (p *processor) advance() {
@@ -400,6 +455,9 @@ func (p *processor) advance() {
 		for i := range p.of {
 			p.of[i].used += passed * p.of[i].jobs
 		}
+	}
+	if p.stopped && p.taken {
+		p.of[p.tier].used += (p.s.now - p.at) * p.quota
 	}
 	p.at = p.s.now
 }
@@ -414,7 +472,7 @@ func (p *processor) take(tier int, work float64, done func()) {
 // plan makes the event of the next job that is done.
 func (p *processor) plan() {
 	p.version++
-	if len(p.jobs) == 0 {
+	if len(p.jobs) == 0 || p.stopped {
 		return
 	}
 	version := p.version

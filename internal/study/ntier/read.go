@@ -3,7 +3,6 @@ package ntier
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -146,6 +145,8 @@ func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]
 	for _, x := range run.Accepted(s.ID) {
 		t.Services = append(t.Services, w.services(x, p.Tiers)...)
 	}
+	services, step := w.fine(run.Accepted(s.ID), p.Tiers)
+	t.Fine, t.Window, t.Responses = services, step.Seconds(), w.responses(users)
 	t.Cores = make(map[model.NodeID]float64)
 	for _, node := range p.hostsOf(s) {
 		t.hosts = append(t.hosts, placeOf(nodes[node]))

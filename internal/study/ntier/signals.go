@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -23,15 +24,21 @@ var signalNames = []string{
 // services are what a result recorded of the services of tiers, by second of the
 // window. A task may have served several.
 func (w window) services(x model.Result, tiers []string) []bottleneck.Service {
+	return w.inSteps(x, tiers, time.Second, func(name string, _ model.HostSeries) bool { return slices.Contains(signalNames, name) })
+}
+
+// inSteps are what a result recorded of the services of tiers, by step of the window, of
+// the signals that are taken.
+func (w window) inSteps(x model.Result, tiers []string, step time.Duration, takes func(name string, h model.HostSeries) bool) []bottleneck.Service {
 	var out []bottleneck.Service
 	// Clocks that differ a little must not cost the last second.
-	seconds := int((w.end.Sub(w.start) + time.Second/10) / time.Second)
+	n := int((w.end.Sub(w.start) + time.Second/10) / step)
 	for _, tier := range tiers {
 		s := bottleneck.Service{Tier: tier, Node: x.Node, Signals: make(map[string][]float64)}
 		for _, h := range x.Host {
 			name, ok := strings.CutPrefix(h.Metric, tier+":")
-			if ok && slices.Contains(signalNames, name) && len(h.Offsets) == len(h.Values) && len(h.Offsets) > 0 && seconds > 0 {
-				s.Signals[name] = bySecond(h, w.start.Sub(x.Started).Nanoseconds(), seconds)
+			if ok && len(h.Offsets) == len(h.Values) && len(h.Offsets) > 0 && n > 0 && takes(name, h) {
+				s.Signals[name] = bySteps(h, w.start.Sub(x.Started).Nanoseconds(), n, step)
 			}
 		}
 		if len(s.Signals) > 0 {
@@ -39,6 +46,83 @@ func (w window) services(x model.Result, tiers []string) []bottleneck.Service {
 		}
 	}
 	return out
+}
+
+// States that hold until the next, and what is looked at in parts of a second.
+var (
+	limitNames = []string{bottleneck.SignalQuota, bottleneck.SignalLink, bottleneck.SignalThreadsMax, bottleneck.SignalPoolMax}
+	fineNames  = []string{
+		bottleneck.SignalCPU, bottleneck.SignalPeriods, bottleneck.SignalHeld, bottleneck.SignalSent, bottleneck.SignalReceived,
+		bottleneck.SignalThreads, bottleneck.SignalThreadsQueue, bottleneck.SignalPool, bottleneck.SignalPoolWaiting,
+	}
+)
+
+// longestStep between readings that tell of parts of a second.
+const longestStep = 500 * time.Millisecond
+
+// fine are the services of results by windows of a part of a second: as long as the
+// readings are apart, and whole periods of a quota. 0: nothing was recorded so fast.
+func (w window) fine(results []model.Result, tiers []string) (out []bottleneck.Service, width time.Duration) {
+	for _, x := range results {
+		for _, h := range x.Host {
+			if tier, name, _ := strings.Cut(h.Metric, ":"); slices.Contains(tiers, tier) && name == bottleneck.SignalCPU && stepOf(h) <= longestStep {
+				periods := math.Ceil(.9 * stepOf(h).Seconds() / bottleneck.Period) // some readings are late
+				width = max(width, time.Duration(periods*bottleneck.Period*float64(time.Second)))
+			}
+		}
+	}
+	for _, x := range results {
+		if width > 0 {
+			out = append(out, w.inSteps(x, tiers, width, func(name string, h model.HostSeries) bool {
+				return slices.Contains(limitNames, name) || slices.Contains(fineNames, name) && stepOf(h) <= width*10/9
+			})...)
+		}
+	}
+	return out, width
+}
+
+// stepOf is how far readings are apart, on average.
+func stepOf(h model.HostSeries) time.Duration {
+	if n := len(h.Offsets); n > 1 {
+		return time.Duration(h.Offsets[n-1]-h.Offsets[0]) / time.Duration(n-1)
+	}
+	return math.MaxInt64
+}
+
+// responses are the mean response times of each second of the window, in seconds, of
+// what all generators sent.
+func (w window) responses(generators []model.Result) []float64 {
+	var sum, rates []float64
+	seconds := int((w.end.Sub(w.start) + time.Second/10) / time.Second)
+	for _, x := range generators {
+		response, rate := recorded(x, session.RecordingResponse), recorded(x, session.RecordingRate)
+		if response == nil || rate == nil || seconds <= 0 {
+			return nil
+		}
+		if sum == nil {
+			sum, rates = make([]float64, seconds), make([]float64, seconds)
+		}
+		from := w.start.Sub(x.Started).Nanoseconds()
+		r, n := bySecond(*response, from, seconds), bySecond(*rate, from, seconds)
+		for i := range r {
+			if n[i] > 0 && r[i] > 0 { // not where none was due
+				sum[i], rates[i] = sum[i]+r[i]*n[i]*1e-3, rates[i]+n[i]
+			}
+		}
+	}
+	for i := range sum {
+		sum[i] /= rates[i]
+	}
+	return sum
+}
+
+// recorded is what a generator recorded under a name; nil: nothing.
+func recorded(x model.Result, name string) *model.HostSeries {
+	i := slices.IndexFunc(x.Host, func(h model.HostSeries) bool { return h.Metric == name && len(h.Offsets) == len(h.Values) })
+	if i < 0 {
+		return nil
+	}
+	return &x.Host[i]
 }
 
 // longestGap is for how long a reading may be missing until what lies between is
@@ -49,11 +133,16 @@ const longestGap = int64(2500 * time.Millisecond)
 // interpolated between its readings, or the mean of the states in a second, and
 // where none was read in it the state before.
 func bySecond(h model.HostSeries, from int64, seconds int) []float64 {
-	out := make([]float64, seconds)
+	return bySteps(h, from, seconds, time.Second)
+}
+
+// bySteps is the same for steps of any length.
+func bySteps(h model.HostSeries, from int64, n int, step time.Duration) []float64 {
+	out := make([]float64, n)
 	for i := range out {
-		begin, end := from+int64(i)*int64(time.Second), from+int64(i+1)*int64(time.Second)
+		begin, end := from+int64(i)*int64(step), from+int64(i+1)*int64(step)
 		if h.Counter {
-			out[i] = counterAt(h, end) - counterAt(h, begin)
+			out[i] = (counterAt(h, end) - counterAt(h, begin)) / step.Seconds()
 			continue
 		}
 		out[i] = stateIn(h, begin, end)

@@ -114,14 +114,14 @@ func earlier(a, b time.Time) time.Time {
 // add adds what one generator recorded to the lines of all.
 func (t *timeline) add(x model.Result, zero time.Time, seconds int) {
 	for _, name := range []string{session.RecordingUsers, session.RecordingRate, session.RecordingErrors} {
-		i := slices.IndexFunc(x.Host, func(h model.HostSeries) bool { return h.Metric == name && len(h.Offsets) == len(h.Values) })
-		if i < 0 {
+		h := recorded(x, name)
+		if h == nil {
 			continue
 		}
-		y := bySecond(x.Host[i], zero.Sub(x.Started).Nanoseconds(), seconds)
+		y := bySecond(*h, zero.Sub(x.Started).Nanoseconds(), seconds)
 		k := slices.IndexFunc(t.lines, func(l line) bool { return l.name == name })
 		if k < 0 {
-			t.lines = append(t.lines, line{name, strings.TrimPrefix(x.Host[i].Unit, "1"), y})
+			t.lines = append(t.lines, line{name, strings.TrimPrefix(h.Unit, "1"), y})
 			continue
 		}
 		for j := range y {
