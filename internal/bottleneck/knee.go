@@ -144,8 +144,9 @@ func beyondKnee(k *Knee, loads []Load) []Load {
 // atKnee keeps the resources that can have made the knee: they were busy where it
 // ends, and their utilisation bends where the throughput does. A resource that is full
 // only far beyond it is a consequence.
-func (s System) atKnee(a *Answer, loads []Load, first Load, of []Resource) []Resource {
+func (s System) atKnee(a *Answer, loads, beyond []Load, of []Resource) []Resource {
 	return slices.DeleteFunc(of, func(r Resource) bool {
+		first := telling(beyond, r)
 		return first.usage(r).Mean < herdLevel || !s.bendsAtKnee(a, loads, first, r)
 	})
 }

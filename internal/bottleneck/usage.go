@@ -282,10 +282,13 @@ func resourcesIn(trials []map[Resource]seconds) []Resource {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b Resource) int {
-		return cmp.Or(cmp.Compare(a.Tier, b.Tier), cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), cmp.Compare(a.Node, b.Node))
-	})
+	slices.SortFunc(out, Resource.compare)
 	return out
+}
+
+// compare is the fixed order.
+func (r Resource) compare(o Resource) int {
+	return cmp.Or(cmp.Compare(r.Tier, o.Tier), cmp.Compare(slices.Index(kinds, r.Kind), slices.Index(kinds, o.Kind)), cmp.Compare(r.Node, o.Node))
 }
 
 // Utilisation is how much of a resource of their own several hosts of a tier use

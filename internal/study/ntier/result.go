@@ -164,7 +164,7 @@ func (f *Finding) heedProof() {
 	case !named:
 		doubts.Warn("proof", "%s says nothing about the verdict, which by all trials is another: measure again", about)
 	case p.Outcome == bottleneck.Refuted:
-		f.Verdict, f.Why, f.Bottlenecks, f.Pattern = bottleneck.Unknown, "the "+p.Resource.String()+" was full, and "+gainWords(*p)+": something else binds", []bottleneck.Evidence{}, ""
+		f.Withdraw("the " + p.Resource.String() + " was full, and " + gainWords(*p) + ": something else binds")
 		doubts.Warn("proof", "%s refutes that it binds: look for what is not measured, such as locks, disks and services beside the tiers", about)
 	case p.Outcome == bottleneck.Unclear:
 		doubts.Warn("proof", "%s is unclear: what was full need not be what binds", about)
