@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 )
 
@@ -103,5 +104,26 @@ func TestUnevenShown(t *testing.T) {
 	l.Usage[0].Full = true
 	if got := fullWords(l); got != "processor of db" {
 		t.Errorf("full where the whole tier is: %q", got)
+	}
+}
+
+// TestSilentHost: a host that recorded nothing is a part of its tier, of which then not
+// all is known.
+func TestSilentHost(t *testing.T) {
+	for _, silent := range []model.NodeID{"", "app-2"} {
+		p, r := params(), newRecording()
+		r.loads(p, "1-2-1-em", shop, 2, 30, 60, 90, 120, 160)
+		for i := range r.data.Steps {
+			r.data.Steps[i].Services = map[string]model.ServiceLevel{"app": {Nodes: []model.NodeID{"app-1", "app-2"}}}
+		}
+		for i := range r.data.Results {
+			if x := &r.data.Results[i]; x.Node == silent {
+				x.Host = nil
+			}
+		}
+		said := fmt.Sprint(analyze(t, p, r).Warnings)
+		if strings.Contains(said, "the processor of app was not measured on all of its hosts") != (silent != "") {
+			t.Errorf("silent %q: warnings %s", silent, said)
+		}
 	}
 }
