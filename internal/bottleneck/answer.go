@@ -39,6 +39,9 @@ const (
 type Answer struct {
 	Verdict Verdict `json:"verdict"`
 	Pattern Pattern `json:"pattern,omitempty"`
+	// OneFull is the share of seconds in which at least one of several bottlenecks was
+	// full; null: there is one.
+	OneFull Optional `json:"one_full,omitempty"`
 	// Bottlenecks with what speaks for each; Load is that at which they were full
 	// for the first time beyond the knee.
 	Bottlenecks []Evidence `json:"bottlenecks"`
@@ -97,7 +100,7 @@ func Analyze(s System) Answer {
 	s.refuse(a.Loads)
 	ok, refused := valid(a.Loads)
 	s.judge(&a, ok, refused)
-	for _, d := range slices.Concat(a.lawDoubts(ok), a.errorDoubts(ok), s.missing(a.Loads), s.colocated(a.Loads), s.demandDoubts(&a, ok)) {
+	for _, d := range slices.Concat(a.lawDoubts(ok), a.errorDoubts(ok), gaps(ok), s.missing(a.Loads), s.colocated(a.Loads), s.demandDoubts(&a, ok)) {
 		a.doubts.Add(d)
 	}
 	if len(ok) > 0 {
@@ -111,14 +114,19 @@ func Analyze(s System) Answer {
 	a.Doubts = a.doubts
 	for _, d := range a.Doubts {
 		if d.Severity == model.Problem && a.Verdict != Unknown {
-			// What is withdrawn is not named either.
-			a.Verdict, a.Why, a.Bottlenecks, a.Pattern = Unknown, d.Text, []Evidence{}, ""
+			a.withdraw(d.Text)
 		}
 		if d.Severity == model.Problem {
 			a.Uncounted = d.Text
 		}
 	}
 	return a
+}
+
+// withdraw takes back what was named, and all that was told with it.
+func (a *Answer) withdraw(why string) {
+	a.Verdict, a.Why, a.Pattern, a.OneFull, a.Load = Unknown, why, "", nil, 0
+	a.Bottlenecks, a.Symptoms, a.Later = []Evidence{}, nil, nil
 }
 
 // judge fills the verdict from the loads that count.

@@ -1,6 +1,7 @@
 package bottleneck
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -18,37 +19,73 @@ func (s System) attribute(a *Answer, loads []Load) {
 		a.Why = "the knee is at the last load: measure with more users"
 		return
 	}
-	for _, l := range beyond {
+	partly := ""
+	for i, l := range beyond {
 		causes, symptoms := s.pushBack(l)
-		if causes = s.atKnee(a, loads, beyond[0], causes); len(causes) > 0 {
-			causes = s.atKnee(a, loads, beyond[0], l.with(causes, beyond))
-			pattern := Single
-			if len(causes) > 1 {
-				pattern = Simultaneous
-			}
-			s.name(a, loads, l, causes, symptoms, pattern)
-			return
+		if causes = s.atKnee(a, loads, beyond, causes); len(causes) == 0 || s.fullUnseen(l, beyond[i+1:]) {
+			continue
 		}
+		causes = s.atKnee(a, loads, beyond, l.with(causes, beyond))
+		if why := l.partly(causes); why != "" {
+			partly = cmp.Or(partly, why)
+			continue
+		}
+		pattern := Single
+		if len(causes) > 1 {
+			pattern = Simultaneous
+		}
+		s.name(a, loads, l, causes, symptoms, pattern)
+		return
 	}
 	for _, l := range beyond {
-		if causes, pattern := s.inTurns(a, loads, beyond[0], l); pattern != "" {
+		if causes, pattern := s.inTurns(a, loads, beyond, l); pattern != "" {
 			s.name(a, loads, l, causes, nil, pattern)
 			return
 		}
 	}
-	a.Why = "nothing that was measured was full beyond the knee: record more of it (probes of threads and pools, the rate of links)"
-	a.Suspects = s.suspects(loads)
+	a.Why, a.Suspects = cmp.Or(partly, nothingFull(loads)), s.suspects(loads)
 	for _, l := range beyond {
-		if full := slices.DeleteFunc(always(l), func(r Resource) bool { return r.Kind.Soft() }); len(full) > 0 {
-			a.Why, a.Later = s.tooLate(loads, beyond[0], l, full[0]), l.usages(full)
+		full := slices.DeleteFunc(always(l), func(r Resource) bool { return r.Kind.Soft() })
+		if len(full) > 0 && partly == "" {
+			a.Why, a.Later = s.tooLate(loads, beyond, l, full[0]), l.usages(full)
 			return
 		}
 	}
 }
 
+// fullUnseen reports whether a resource that a load does not tell is full at the next
+// that does: then the next decides.
+func (s System) fullUnseen(l Load, later []Load) bool {
+	return slices.ContainsFunc(s.unmeasured(l), func(r Resource) bool {
+		next := slices.IndexFunc(later, func(x Load) bool { return x.knows(r) })
+		return next >= 0 && later[next].usage(r).Full
+	})
+}
+
+// partly says of a host that it is full, and that other hosts of its tier do not tell:
+// they may be as full, or fuller. Empty: there is none.
+func (l Load) partly(causes []Resource) string {
+	for _, r := range causes {
+		if r.Node != "" && !l.knows(r.ofTier()) {
+			return fmt.Sprintf("the %s %s full with %s, and not all hosts of its tier were measured: measure the others, too", r, r.was(), num.Count(l.Users, "user"))
+		}
+	}
+	return ""
+}
+
+// nothingFull says what to do where that is so.
+func nothingFull(loads []Load) string {
+	text := "nothing that was measured was full beyond the knee: record more of it (probes of threads and pools, the rate of links)"
+	if len(loads) < fewestSuspected {
+		text += fmt.Sprintf("; %s are too few to tell what grew with what is lost", num.Count(len(loads), "load"))
+	}
+	return text
+}
+
 // tooLate says of hardware that it was full, and why it is not named: it was not busy
 // where the throughput bends, or bends elsewhere itself.
-func (s System) tooLate(loads []Load, first, l Load, r Resource) string {
+func (s System) tooLate(loads, beyond []Load, l Load, r Resource) string {
+	first := telling(beyond, r)
 	text := fmt.Sprintf("the %s is full with %s, and was %s busy with %s, where the throughput bends already", r, num.Count(l.Users, "user"), num.Fraction(first.usage(r).Mean), num.Count(first.Users, "user"))
 	if saved, ok := s.cheaper(loads, r, loads[len(loads)-1]); ok {
 		text += "; " + saved
@@ -67,12 +104,10 @@ func (l Load) usages(of []Resource) []Usage {
 	return out
 }
 
-// always are the resources that were full nearly all the time. A host alone counts
-// where its tier as a whole does not: then its load is not shared evenly.
+// always are the resources that were full nearly all the time.
 func always(l Load) (out []Resource) {
 	for _, u := range l.Usage {
-		tier := l.usage(Resource{Tier: u.Tier, Kind: u.Kind})
-		if u.Full && (u.Node == "" || !tier.Full) {
+		if u.Full && l.Counts(u) {
 			out = append(out, u.Resource)
 		}
 	}
@@ -103,15 +138,15 @@ func (l Load) with(causes []Resource, later []Load) []Resource {
 // pattern: there are none. Soft ones that were full at times are left out where any
 // hardware was: they are its symptoms. They are held to the knee as single ones are:
 // each bends there, and in each second one of them was busy where it ends, on average.
-func (s System) inTurns(a *Answer, loads []Load, first, l Load) (of []Resource, p Pattern) {
+func (s System) inTurns(a *Answer, loads, beyond []Load, l Load) (of []Resource, p Pattern) {
 	for _, soft := range []bool{false, true} {
 		for _, u := range l.Usage {
-			if u.Partial && u.Node == "" && u.Kind.Soft() == soft && s.bendsAtKnee(a, loads, first, u.Resource) {
+			if u.Partial && u.Node == "" && u.Kind.Soft() == soft && s.bendsAtKnee(a, loads, telling(beyond, u.Resource), u.Resource) {
 				of = append(of, u.Resource)
 			}
 		}
 		one, _ := together(l.seconds, of)
-		if len(of) >= 2 && one >= s.Thresholds.Full && busiest(first.seconds, of) >= herdLevel {
+		if len(of) >= 2 && one >= s.Thresholds.Full && busiest(telling(beyond, of...).seconds, of) >= herdLevel {
 			if alternate(l.seconds, of) {
 				return of, Oscillating
 			}
@@ -186,6 +221,13 @@ func (s System) name(a *Answer, loads []Load, l Load, causes []Resource, symptom
 			e.Held = some(l.held(u.Tier))
 		}
 		a.Bottlenecks = append(a.Bottlenecks, e)
+		if p == Single || p == Simultaneous {
+			a.notQuite(u, symptoms)
+		}
+	}
+	if len(causes) > 1 {
+		one, _ := together(l.seconds, causes)
+		a.OneFull = some(one)
 	}
 	for _, later := range loads {
 		if later.Users <= l.Users {
@@ -197,6 +239,16 @@ func (s System) name(a *Answer, loads []Load, l Load, causes []Resource, symptom
 			if u.Full && u.Node == "" && !known {
 				a.Later = append(a.Later, u)
 			}
+		}
+	}
+}
+
+// notQuite doubts hardware that is nearly full, and named because what waits for it is.
+func (a *Answer) notQuite(u Usage, symptoms []Symptom) {
+	for _, x := range symptoms {
+		if x.Of == u.Resource && !u.Full {
+			a.doubts.Warn("nearly_full", "the %s was %s busy, and not full, where the %s %s: more of the latter may give up to %s more throughput",
+				u.Resource, num.Fraction(u.Mean), x.Resource, x.was(), num.Fraction(1/u.Mean-1))
 		}
 	}
 }

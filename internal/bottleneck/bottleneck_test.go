@@ -3,6 +3,7 @@ package bottleneck
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,11 +85,23 @@ func contains(doubts []model.Doubt, code string) bool {
 	return code == ""
 }
 
-// TestSuspects: where nothing is full, what grows with what is lost comes first.
+// TestSuspects: where nothing is full, what grows with what is lost comes first. Of four
+// loads it may be chance, however often each was measured.
 func TestSuspects(t *testing.T) {
-	a := Analyze(system(idle, nil))
-	if len(a.Suspects) == 0 || a.Suspects[0].Signal != SignalSendQueue || !a.Suspects[0].Significant() {
-		t.Errorf("suspects %+v, want the Send-Q first", a.Suspects)
+	for loads, sure := range map[int]bool{4: false, 7: true} {
+		s := System{Tiers: []string{"db"}}
+		for i := range loads {
+			for trial := 1; trial <= 5; trial++ {
+				s.Trials = append(s.Trials, closed(20*(i+1), trial, 38, idle))
+			}
+		}
+		a := Analyze(s)
+		if len(a.Suspects) == 0 || a.Suspects[0].Signal != SignalSendQueue || a.Suspects[0].Significant() != sure || !(a.Suspects[0].P > 0) {
+			t.Errorf("%d loads: suspects %+v, want the Send-Q first, significant: %v", loads, a.Suspects, sure)
+		}
+		if few := strings.Contains(a.Why, "4 loads are too few to tell"); few == sure {
+			t.Errorf("%d loads: %s", loads, a.Why)
+		}
 	}
 }
 
@@ -103,8 +116,133 @@ func TestUneven(t *testing.T) {
 		s.Trials[i].Services = append(s.Trials[i].Services, other)
 	}
 	a := Analyze(s)
-	if want := (Resource{"db", CPU, "db-1"}); a.Verdict != Named || len(a.Bottlenecks) != 1 || a.Bottlenecks[0].Resource != want {
+	want := Resource{"db", CPU, "db-1"}
+	if a.Verdict != Named || len(a.Bottlenecks) != 1 || a.Bottlenecks[0].Resource != want {
 		t.Errorf("%s %+v, want %s", a.Verdict, a.Bottlenecks, want)
+	}
+	// It allows 80/s, and not what both could do together; a request uses either.
+	if l, last := a.Laws, a.Laws.Points[len(a.Laws.Points)-1]; l.By != want || math.Abs(*l.Limit/80-1) > .01 || math.Abs(*last.Off) > .01 || len(l.stations()) != 2 {
+		t.Errorf("limit %v by %s, model off by %v with %d users; want 80 by %s, and a model that fits", value(l.Limit), l.By, *last.Off, last.Users, want)
+	}
+}
+
+// TestPartlyMeasured: a host that is full is not named where another was not measured.
+func TestPartlyMeasured(t *testing.T) {
+	s := system(busy, func(t *Trial) {
+		t.Services = append(t.Services, Service{Tier: "db", Node: "db-2", Signals: map[string][]float64{SignalSendQueue: slices.Repeat([]float64{1}, 20)}})
+	})
+	a := Analyze(s)
+	if a.Verdict != Unknown || !strings.Contains(a.Why, "the processor of db host db-1 was full with 120 users, and not all hosts of its tier were measured") {
+		t.Errorf("%s %+v: %s", a.Verdict, a.Bottlenecks, a.Why)
+	}
+	if !said(a.Doubts, "the processor of db was not measured on all of its hosts:") {
+		t.Errorf("doubts %+v", a.Doubts)
+	}
+	// So with threads that one host tells of, first with 60 users; the processor binds.
+	s = system(busy, func(t *Trial) {
+		t.Services = append(t.Services, on("app-1", "app", .1, 1, 0), on("app-2", "app", .1, 1, 0))
+		for _, x := range t.Services[1:] {
+			if x.Node == "app-1" || t.Users < 60 {
+				x.Signals[SignalThreads], x.Signals[SignalThreadsMax] = slices.Repeat([]float64{2}, 10), slices.Repeat([]float64{9}, 10)
+			}
+		}
+	})
+	s.Tiers = []string{"app", "db"}
+	if a = Analyze(s); a.Verdict != Named || !said(a.Doubts, "the threads of app were not measured on all of its hosts with 60 users, nor in 3 more of 6 loads") {
+		t.Errorf("%s, doubts %+v", a.Verdict, a.Doubts)
+	}
+}
+
+func said(doubts []model.Doubt, text string) bool {
+	return slices.ContainsFunc(doubts, func(d model.Doubt) bool { return strings.Contains(d.Text, text) })
+}
+
+// TestWithdrawn: what is withdrawn is nowhere told.
+func TestWithdrawn(t *testing.T) {
+	full := func(t *Trial) {
+		one := on("app-1", "app", .1, 1, 0)
+		use := math.Min(1, float64(t.Users)/100)
+		one.Signals[SignalPool], one.Signals[SignalPoolMax] = slices.Repeat([]float64{use}, 10), slices.Repeat([]float64{1}, 10)
+		t.Services = append(t.Services, one)
+	}
+	s := system(busy, full)
+	s.Tiers = []string{"app", "db"}
+	if a := Analyze(s); a.Verdict != Named || len(a.Symptoms) != 1 || a.Load == 0 {
+		t.Fatalf("%s %+v, want the pool a symptom", a.Verdict, a.Symptoms)
+	}
+	for i := range s.Trials {
+		s.Trials[i].Errors = .2
+	}
+	if a := Analyze(s); a.Verdict != Unknown || len(a.Bottlenecks)+len(a.Symptoms)+len(a.Later)+a.Load != 0 || a.Pattern != "" {
+		t.Errorf("%+v, want nothing named", a)
+	}
+}
+
+// TestRefusedAbove: loads above one that the generator bound are refused, too.
+func TestRefusedAbove(t *testing.T) {
+	a := Analyze(system(busy, func(t *Trial) { t.Generators[0].Busy = map[bool]float64{true: .95, false: .1}[t.Users == 80] }))
+	for _, l := range a.Loads {
+		if above := strings.Contains(l.Refused, "the load generator was the limit from 80 users on"); (l.Refused != "") != (l.Users >= 80) || above != (l.Users > 80) {
+			t.Errorf("%d users: %q", l.Users, l.Refused)
+		}
+	}
+}
+
+// TestBeyondServer: the response time of the first tier has what waits for its threads,
+// and hosts that tell requests only tell nothing of it.
+func TestBeyondServer(t *testing.T) {
+	s := system(idle, func(t *Trial) {
+		t.Response = .5
+		tell := func(x Service, name string, v float64) { x.Signals[name] = slices.Repeat([]float64{v}, 10) }
+		for _, node := range []model.NodeID{"web-1", "web-2"} {
+			x := on(node, "web", .1, 1, 0)
+			tell(x, SignalRequests, 10)
+			if node == "web-1" && t.Users != 60 {
+				tell(x, SignalResponse, 2)
+				tell(x, SignalThreadsQueue, 2)
+				tell(x, SignalAcceptQueue, 1)
+			}
+			t.Services = append(t.Services, x)
+		}
+	})
+	s.Tiers = []string{"web", "db"}
+	// 0.5 s of the users less 0.2 s of the tier and 0.1 s before it accepts.
+	if got := s.beyondServer(s.sumUp(20)); math.Abs(got-.2) > 1e-9 {
+		t.Errorf("%v s beyond the first tier, want 0.2", got)
+	}
+	if a := Analyze(s); !said(a.Doubts, "the response time as web sees it is not known, first with 60 users") {
+		t.Errorf("doubts %+v", a.Doubts)
+	}
+}
+
+// TestOneFull: how often one of several was full is told of them alone.
+func TestOneFull(t *testing.T) {
+	s := System{Tiers: []string{"app", "db"}}
+	for _, users := range []int{20, 40, 60, 80, 120, 160} {
+		for trial := 1; trial <= 2; trial++ {
+			one := closed(users, trial, 80, busy)
+			use := func(from, to int) (out []float64) {
+				for i := range 40 {
+					switch {
+					case users <= 80:
+						out = append(out, .75*float64(users)/80)
+					case i >= from && i < to:
+						out = append(out, 1)
+					default:
+						out = append(out, .5)
+					}
+				}
+				return out
+			}
+			ones := slices.Repeat([]float64{1}, 40)
+			app := Service{Tier: "app", Node: "app-1", Signals: map[string][]float64{SignalCPU: use(0, 19), SignalQuota: ones, SignalPool: use(36, 40), SignalPoolMax: ones}}
+			one.Services = []Service{app, {Tier: "db", Node: "db-1", Signals: map[string][]float64{SignalCPU: use(19, 37), SignalQuota: ones}}}
+			s.Trials = append(s.Trials, one)
+		}
+	}
+	a := Analyze(s)
+	if a.Verdict != Named || len(a.Bottlenecks) != 2 || math.Abs(value(a.OneFull)-37./40) > 1e-9 || a.Loads[4].Any != 1 {
+		t.Errorf("%s %s %+v, one full in %v, %s; want app and db, one of them in 92.5 %%", a.Verdict, a.Pattern, a.Bottlenecks, value(a.OneFull), a.Why)
 	}
 }
 

@@ -2,6 +2,7 @@ package bottleneck
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -62,25 +63,98 @@ func (l Load) unended() string {
 
 // missing are the doubts about tiers of which nothing is known.
 func (s System) missing(loads []Load) (out model.Doubts) {
+	out = s.blind(loads)
 	for _, tier := range s.Tiers {
-		known := false
-		for _, l := range loads {
-			for _, u := range l.Usage {
-				known = known || u.Of(tier) && u.Kind == CPU
-			}
-		}
-		if !known {
-			out.Warn("blind", "the processor of %s was not measured: it can be the bottleneck, and would not be seen", tier)
-		}
 		if failed := slices.IndexFunc(loads, func(l Load) bool { return l.meanSignal(tier, SignalProbeFailed) > 0 }); failed >= 0 {
 			out.Warn("probe_failed", "%s did not always tell about itself, first with %s: threads or connections that bind there may not be seen", tier, num.Count(loads[failed].Users, "user"))
 		}
 	}
-	generated := slices.ContainsFunc(loads, func(l Load) bool {
-		return slices.ContainsFunc(l.trials, func(t Trial) bool { return len(t.Generators) > 0 })
+	unchecked := slices.IndexFunc(loads, func(l Load) bool {
+		generated := slices.ContainsFunc(l.trials, func(t Trial) bool { return len(t.Generators) > 0 })
+		return generated && l.Refused == "" && math.IsNaN(s.beyondServer(l))
 	})
-	if len(s.Tiers) > 0 && generated && !slices.ContainsFunc(loads, func(l Load) bool { return l.meanSignal(s.Tiers[0], SignalRequests) > 0 }) {
-		out.Warn("generator_unchecked", "the response time as %s sees it is not known, so that a generator that reads late is told by its own clock alone: add a probe that tells it (accesslog)", s.Tiers[0])
+	if len(s.Tiers) > 0 && unchecked >= 0 {
+		out.Warn("generator_unchecked", "the response time as %s sees it is not known, first with %s, so that a generator that reads late is told by its own clock alone: add a probe that tells it (accesslog)",
+			s.Tiers[0], num.Count(loads[unchecked].Users, "user"))
+	}
+	return out
+}
+
+// blind are the doubts about resources of which a load does not tell, or not of all
+// hosts of their tier: processors, and of the rest what any host told at any load.
+func (s System) blind(loads []Load) (out model.Doubts) {
+	told, partly, missing := make(map[Resource]bool), make(map[Resource]bool), make(map[Resource][]int)
+	for _, l := range loads {
+		for _, u := range l.Usage {
+			told[u.ofTier()] = true
+		}
+	}
+	for _, l := range loads {
+		for _, r := range s.unmeasured(l) {
+			if r.Kind == CPU || told[r] {
+				missing[r] = append(missing[r], l.Users)
+				partly[r] = partly[r] || slices.ContainsFunc(l.Usage, func(u Usage) bool { return u.ofTier() == r })
+			}
+		}
+	}
+	for _, r := range slices.SortedFunc(maps.Keys(missing), Resource.compare) {
+		at, part := missing[r], ""
+		if partly[r] {
+			part = " on all of its hosts"
+		}
+		if len(at) < len(loads) {
+			part += fmt.Sprintf(" with %s", num.Count(at[0], "user"))
+			if len(at) > 1 {
+				part += fmt.Sprintf(", nor in %d more of %s", len(at)-1, num.Count(len(loads), "load"))
+			}
+		}
+		out.Warn("blind", "the %s %s not measured%s: the bottleneck can be there, and would not be seen", r, r.was(), part)
+	}
+	return out
+}
+
+// unmeasured are the resources of tiers that a load does not tell, with the processor of
+// each tier that is not there.
+func (s System) unmeasured(l Load) []Resource {
+	var out []Resource
+	for _, t := range l.trials {
+		for r := range s.parts(t) {
+			if !l.knows(r) {
+				out = append(out, r)
+			}
+		}
+	}
+	for _, tier := range s.Tiers {
+		ofTier := func(r Resource) bool { return r.Of(tier) && r.Kind == CPU && r.Node == "" }
+		if !slices.ContainsFunc(out, ofTier) && !slices.ContainsFunc(l.Usage, func(u Usage) bool { return ofTier(u.Resource) }) {
+			out = append(out, Resource{Tier: tier, Kind: CPU})
+		}
+	}
+	slices.SortFunc(out, Resource.compare)
+	return slices.Compact(out)
+}
+
+// gaps are the doubts about what some trials do not tell of their operations.
+func gaps(loads []Load) (out model.Doubts) {
+	for _, x := range []struct {
+		name string
+		of   func(Trial) float64
+	}{
+		{"share of operations that failed", func(t Trial) float64 { return t.Errors }},
+		{"response time", func(t Trial) float64 { return t.Response }},
+		{"think time", func(t Trial) float64 { return t.Think }},
+	} {
+		var missing, all []int
+		for _, l := range loads {
+			for _, t := range l.trials {
+				if all = append(all, l.Users); math.IsNaN(x.of(t)) {
+					missing = append(missing, l.Users)
+				}
+			}
+		}
+		if len(missing) > 0 && len(missing) < len(all) {
+			out.Warn("incomplete", "the %s is not known of %d of %s, first with %s: what is told is that of the others", x.name, len(missing), num.Count(len(all), "trial"), num.Count(missing[0], "user"))
+		}
 	}
 	return out
 }

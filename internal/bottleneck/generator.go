@@ -25,6 +25,9 @@ func (s System) refuse(loads []Load) {
 			l.Refused = fmt.Sprintf("the users waited %s longer than the %s tier took, %s longer than with %s, and nothing in that tier explains it",
 				num.Seconds(beyond), s.Tiers[0], num.Seconds(beyond-first), num.Count(from, "user"))
 		}
+		if _, below := valid(loads[:i]); l.Refused == "" && below != nil {
+			l.Refused = fmt.Sprintf("the load generator was the limit from %s on", num.Count(below.Users, "user"))
+		}
 	}
 }
 
@@ -54,8 +57,9 @@ func (l Load) busyGenerator() string {
 }
 
 // beyondServer is the mean response time of the users less that of the first tier,
-// and less what waits there before it is accepted or has a thread (Little: number
-// over rate); NaN where it is not known.
+// and less what waits there before it is accepted (Little: number over rate); NaN where
+// it is not known. What waits for a thread is in the response time of servers that
+// tell of such a queue.
 func (s System) beyondServer(l Load) float64 {
 	if len(s.Tiers) == 0 || l.Response == nil {
 		return math.NaN()
@@ -66,13 +70,13 @@ func (s System) beyondServer(l Load) float64 {
 			if x.Tier != s.Tiers[0] {
 				continue
 			}
-			if a, b := x.mean(SignalResponse), x.mean(SignalRequests); b > 0 {
-				spent, answered = spent+a, answered+b
+			a, b := x.mean(SignalResponse), x.mean(SignalRequests)
+			if math.IsNaN(a) || !(b > 0) {
+				continue
 			}
-			for _, queue := range []string{SignalThreadsQueue, SignalAcceptQueue} {
-				if w := x.mean(queue); w > 0 {
-					waiting += w
-				}
+			spent, answered = spent+a, answered+b
+			if w := x.mean(SignalAcceptQueue); w > 0 {
+				waiting += w
 			}
 		}
 	}

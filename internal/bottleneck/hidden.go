@@ -42,11 +42,16 @@ var hiddenSignals = []struct{ name, unit string }{
 	{SignalRetransmits, "1/s"}, {SignalAcceptQueue, "connections"}, {SignalOverflows, "1/s"}, {SignalDrops, "1/s"},
 }
 
+// fewestSuspected is from how many loads on a signal can be told from chance: of four in
+// one order, two of 24 orders are.
+const fewestSuspected = 5
+
 // SignalSwitchShare is switches × cost ÷ cores (methods: context-switch share).
 const SignalSwitchShare = "switch_share"
 
 // suspects ranks signals by how closely they follow what is lost of the throughput
-// against a user's share at the first load, over all trials.
+// against a user's share at the first load. Trials with as many users are no loads of
+// their own: whatever grows with the users would be sure by repeating them.
 func (s System) suspects(loads []Load) []Suspect {
 	var out []Suspect
 	alone := loads[0].Throughput / float64(loads[0].Users)
@@ -54,10 +59,8 @@ func (s System) suspects(loads []Load) []Suspect {
 		for _, signal := range hiddenSignals {
 			var x, y []float64
 			for _, l := range loads {
-				for _, t := range l.trials {
-					if v := s.hidden(t, tier, signal.name); !math.IsNaN(v) {
-						x, y = append(x, v), append(y, 1-t.Throughput/alone/float64(t.Users))
-					}
+				if v := s.hiddenAt(l, tier, signal.name); !math.IsNaN(v) {
+					x, y = append(x, v), append(y, 1-l.Throughput/alone/float64(l.Users))
 				}
 			}
 			if rho, p, err := stats.Spearman(x, y); err == nil {
@@ -94,12 +97,7 @@ func (x Suspect) growth() float64 {
 	return *x.Last / max(*x.First, *x.Last*1e-6)
 }
 
-// hidden is the mean of a signal over the hosts of a tier in one trial.
-func (s System) hidden(t Trial, tier, signal string) float64 {
-	return s.hiddenAt(Load{trials: []Trial{t}}, tier, signal)
-}
-
-// hiddenAt is the same over the trials of a load.
+// hiddenAt is the mean of a signal over the hosts of a tier and the trials of a load.
 func (s System) hiddenAt(l Load, tier, signal string) float64 {
 	switch signal {
 	case SignalSwitches:

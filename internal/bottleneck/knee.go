@@ -145,8 +145,9 @@ func beyondKnee(k *Knee, loads []Load) []Load {
 // atKnee keeps the resources that can have made the knee: they were busy where it
 // ends, and their utilisation bends where the throughput does. A resource that is full
 // only far beyond it is a consequence.
-func (s System) atKnee(a *Answer, loads []Load, first Load, of []Resource) []Resource {
+func (s System) atKnee(a *Answer, loads, beyond []Load, of []Resource) []Resource {
 	return slices.DeleteFunc(of, func(r Resource) bool {
+		first := telling(beyond, r)
 		return first.usage(r).Mean < herdLevel || !s.bendsAtKnee(a, loads, first, r)
 	})
 }
@@ -172,8 +173,10 @@ func (s System) bendsAtKnee(a *Answer, loads []Load, first Load, r Resource) boo
 // Words say from which number of users on: "from about 105 users on [86 .. 116]".
 func (k Knee) Words() string {
 	switch {
+	case k.AtMost && k.AtLeast:
+		return fmt.Sprintf("from about %.0f users on [%s]", k.Users, k.Range())
 	case k.AtMost:
-		return fmt.Sprintf("from %.0f users on or fewer", k.CI.Hi)
+		return fmt.Sprintf("from %.0f users on, or from fewer", k.CI.Hi)
 	case k.AtLeast:
 		return fmt.Sprintf("from about %.0f users on [%.0f or more]", k.Users, k.CI.Lo)
 	}

@@ -114,16 +114,17 @@ func (s System) laws(loads []Load, knee *Knee) (*Laws, model.Doubts) {
 	return out, doubts
 }
 
-// demands are those of all hardware of tiers that any trial tells of, with doubts about
-// what not all of them do.
+// demands are those of all hardware of tiers that any trial tells of, and of hosts that
+// were full alone, with doubts about what not all trials tell.
 func (l *Laws) demands(below, beyond []Load) (doubts model.Doubts) {
 	l.Demands = []Demand{}
 	var trials []map[Resource]seconds
+	var full []Resource
 	for _, x := range slices.Concat(below, beyond) {
-		trials = append(trials, x.seconds...)
+		trials, full = append(trials, x.seconds...), append(full, always(x)...)
 	}
 	for _, r := range resourcesIn(trials) {
-		if r.Kind.Soft() || r.Node != "" {
+		if r.Kind.Soft() || r.Node != "" && !slices.Contains(full, r) {
 			continue
 		}
 		d, known, ok := demandOf(r, below, beyond)

@@ -46,26 +46,59 @@ func (l Load) usage(r Resource) Usage {
 	return Usage{}
 }
 
+// knows reports whether a resource was measured.
+func (l Load) knows(r Resource) bool {
+	return slices.ContainsFunc(l.Usage, func(u Usage) bool { return u.Resource == r })
+}
+
+// Counts reports whether a resource speaks for itself: one of a tier does, and one of a
+// host that is full where its tier as a whole is not. Its load is not shared evenly.
+func (l Load) Counts(u Usage) bool {
+	return u.Node == "" || u.Full && !l.usage(u.ofTier()).Full
+}
+
+// telling is the first of several loads that knows these resources, or else the first.
+func telling(loads []Load, of ...Resource) Load {
+	for _, l := range loads {
+		if !slices.ContainsFunc(of, func(r Resource) bool { return !l.knows(r) }) {
+			return l
+		}
+	}
+	return loads[0]
+}
+
+// average is a weighted mean of what is known.
+type average struct{ sum, weight float64 }
+
+func (a *average) add(v, weight float64) {
+	if !math.IsNaN(v) {
+		a.sum, a.weight = a.sum+v*weight, a.weight+weight
+	}
+}
+
+// mean is null where nothing is known.
+func (a average) mean() Optional { return some(a.sum / a.weight) }
+
 // sumUp makes the load of the trials with so many users.
 func (s System) sumUp(users int) Load { return s.sumUpOf(users, s.at(users)) }
 
 // sumUpOf makes a load of trials.
 func (s System) sumUpOf(users int, trials []Trial) Load {
 	l := Load{Users: users, Trials: len(trials), trials: trials}
-	var work, errs, response, think float64
+	var errs, response, think, law average
 	for _, t := range trials {
 		l.values = append(l.values, t.Throughput)
 		l.Unfinished += t.Unfinished
 		l.seconds = append(l.seconds, s.resources(t))
-		work, errs = work+t.Throughput, errs+t.Errors
-		response, think = response+t.Response*t.Throughput, think+t.Think*t.Throughput
+		errs.add(t.Errors, 1)
+		// Means over operations: a trial counts by how many it had.
+		response.add(t.Response, t.Throughput)
+		think.add(t.Think, t.Throughput)
+		law.add(t.Throughput*(t.Response+t.Think)/float64(users), 1)
 	}
-	n := float64(len(trials))
-	l.Throughput = work / n
+	l.Throughput = meanOf(l.values)
 	_, l.CI = stats.MeanWithin(l.values, level)
-	// Means over operations: a trial counts by how many it had.
-	l.Response, l.Think, l.Errors = some(response/work), some(think/work), some(errs/n)
-	l.Law = some(l.Throughput * (response/work + think/work) / float64(users))
+	l.Response, l.Think, l.Errors, l.Law = response.mean(), think.mean(), errs.mean(), law.mean()
 	l.Usage = usageOf(l.seconds, s.Thresholds)
 	l.Any, l.All = together(l.seconds, l.busy())
 	return l

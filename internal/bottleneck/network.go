@@ -18,6 +18,8 @@ func (l *Laws) once() []float64 {
 		value, _ := own.best()
 		for j, host := range l.Demands {
 			switch part := own.within(host); {
+			case own.hostOf(host):
+				out[j] = max(0, out[j]-value)
 			case part == 0:
 			case part == 1 && own.Limit() >= host.Limit():
 				out[i] = 0
@@ -32,7 +34,7 @@ func (l *Laws) once() []float64 {
 // within is on which part of its hosts the processor of a service is one that the
 // service shares.
 func (d Demand) within(host Demand) float64 {
-	if d.Kind != CPU || host.Kind != CPU || d.Shared() || !host.Shared() || !host.Of(d.Tier) {
+	if d.Node != "" || d.Kind != CPU || host.Kind != CPU || d.Shared() || !host.Shared() || !host.Of(d.Tier) {
 		return 0
 	}
 	n := 0
@@ -43,6 +45,10 @@ func (d Demand) within(host Demand) float64 {
 	}
 	return float64(n) / float64(max(1, len(d.nodes)))
 }
+
+// hostOf reports whether it is that of one host of a tier: its load is not shared evenly,
+// and the others have the rest.
+func (d Demand) hostOf(tier Demand) bool { return d.Node != "" && d.ofTier() == tier.Resource }
 
 // stations are the resources as those of a closed network: each host of a tier is one
 // of its own, for requests are dealt out before they wait. A processor of several cores
@@ -55,8 +61,14 @@ func (l *Laws) stations() (out []queueing.Station) {
 		if d.Kind == CPU { // what is used without operations makes servers slower, not fewer
 			servers = max(1, int(d.Capacity/float64(d.Hosts)))
 		}
-		for range d.Hosts {
-			out = append(out, queueing.Station{Demand: values[i] / float64(d.Hosts) * float64(servers) / each, Servers: servers})
+		hosts := d.Hosts
+		for _, one := range l.Demands {
+			if one.hostOf(d) {
+				hosts--
+			}
+		}
+		for range hosts {
+			out = append(out, queueing.Station{Demand: values[i] / float64(hosts) * float64(servers) / each, Servers: servers})
 		}
 	}
 	return out

@@ -204,7 +204,7 @@ func (a *Answer) Heed(p *Proof) {
 		if len(p.Raised) > 1 || p.Raised[0].Kind == Threads {
 			verb = "were"
 		}
-		a.Verdict, a.Why, a.Bottlenecks, a.Pattern = Unknown, fmt.Sprintf("%s %s full, and %s: something else binds", p.names(), verb, p.gained()), []Evidence{}, ""
+		a.withdraw(fmt.Sprintf("%s %s full, and %s: something else binds", p.names(), verb, p.gained()))
 		doubts.Warn("proof", "%s refutes that it binds: look for what is not measured, such as locks, disks and services beside the tiers", about)
 	case p.Outcome == Unclear:
 		doubts.Warn("proof", "%s is unclear: what was full need not be what binds", about)

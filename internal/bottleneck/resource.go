@@ -58,6 +58,9 @@ func tiersIn(tier string) []string { return strings.Split(tier, sharing) }
 // Shared reports whether it belongs to hosts that several tiers share.
 func (r Resource) Shared() bool { return strings.Contains(r.Tier, sharing) }
 
+// ofTier is the same of all hosts of its tier.
+func (r Resource) ofTier() Resource { return Resource{Tier: r.Tier, Kind: r.Kind} }
+
 // Of reports whether it belongs to a tier, alone or with others.
 func (r Resource) Of(tier string) bool {
 	for _, one := range tiersIn(r.Tier) {
@@ -66,6 +69,14 @@ func (r Resource) Of(tier string) bool {
 		}
 	}
 	return false
+}
+
+// was is the verb for it.
+func (r Resource) was() string {
+	if r.Kind == Threads {
+		return "were"
+	}
+	return "was"
 }
 
 // String names it for people: "processor of db", "incoming link of the host of sql

@@ -190,17 +190,58 @@ func Pearson(x, y []float64, level float64) (r float64, ci Interval, p float64, 
 }
 
 // Spearman returns the correlation of the ranks of at least three pairs, equal
-// values sharing theirs, and its two-sided p by the t approximation (M. G. Kendall
-// and J. D. Gibbons, Rank Correlation Methods, 1990). Errors as [Pearson].
+// values sharing theirs, and its two-sided p: of up to eight pairs the share of all
+// orders that are as close, of more by the t approximation (M. G. Kendall and J. D.
+// Gibbons, Rank Correlation Methods, 1990), and of one order throughout 2/n!, not its 0.
+// Errors as [Pearson].
 func Spearman(x, y []float64) (rho, p float64, err error) {
 	if err := checkPairs(x, y, 3); err != nil {
 		return 0, 0, fmt.Errorf("rank correlation: %w", err)
 	}
-	rho, p, err = correlate(ranks(x), ranks(y), 3)
-	if err != nil {
-		err = fmt.Errorf("rank correlation: %w", err)
+	a, b := ranks(x), ranks(y)
+	switch rho, p, err = correlate(a, b, 3); {
+	case err != nil:
+		return rho, p, fmt.Errorf("rank correlation: %w", err)
+	case len(x) <= mostOrders:
+		p = ordersAsClose(a, b)
+	case math.Abs(rho) == 1:
+		p = 2 / math.Gamma(float64(len(x))+1)
 	}
-	return rho, p, err
+	return rho, p, nil
+}
+
+// mostOrders is up to how many pairs all orders are counted.
+const mostOrders = 8
+
+// ordersAsClose is the share of all orders of the ranks y that go as closely with x, or
+// against it. Ranks are halves, so that sums of their products have no error.
+func ordersAsClose(x, y []float64) float64 {
+	y = slices.Clone(y)
+	centre := float64(len(x)) * mean(x) * mean(y)
+	distance := func() float64 {
+		sum := -centre
+		for i := range x {
+			sum += x[i] * y[i]
+		}
+		return math.Abs(sum)
+	}
+	observed, reached, all := distance(), 0.0, 0.0
+	var order func(from int)
+	order = func(from int) {
+		if from == len(y) {
+			if all++; distance() >= observed {
+				reached++
+			}
+			return
+		}
+		for i := from; i < len(y); i++ {
+			y[from], y[i] = y[i], y[from]
+			order(from + 1)
+			y[from], y[i] = y[i], y[from]
+		}
+	}
+	order(0)
+	return reached / all
 }
 
 // SpearmanOfSeries is [Spearman] of two series in the order of time, at least five

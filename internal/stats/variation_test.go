@@ -291,6 +291,25 @@ func TestEffectsAgreeWithSciPy(t *testing.T) {
 	}
 }
 
+// TestSpearmanOfFew: p of a few pairs by counting orders (R's cor.test, exact), with equal
+// values, too (30 orders of 0, 0, 0, 0, 1, 2).
+func TestSpearmanOfFew(t *testing.T) {
+	for _, c := range []struct {
+		y    []float64
+		want float64
+	}{
+		{[]float64{1, 2, 3, 4}, 2. / 24}, {[]float64{1, 2, 3, 5, 4}, 10. / 120}, {[]float64{1, 2, 3, 4, 6, 5}, 12. / 720},
+		{[]float64{0, 0, 0, 0, 1, 2}, 2. / 30}, {[]float64{9, 8, 7, 6, 5, 4, 3, 2, 1}, 2. / 362880},
+	} {
+		x := make([]float64, len(c.y))
+		for i := range x {
+			x[i] = float64(i)
+		}
+		_, p, err := Spearman(x, c.y)
+		closeTo(t, "p of Spearman", p, err, c.want, 1e-12)
+	}
+}
+
 // TestSpearmanInterval: of a correlation (computed in Python), of one order
 // throughout, and of too few pairs.
 func TestSpearmanInterval(t *testing.T) {

@@ -1,6 +1,7 @@
 package ntier
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -69,9 +70,9 @@ func (f *Finding) heatMap(tiers []string) doc.Block {
 	for _, tier := range tiers {
 		for _, load := range f.Loads {
 			for _, u := range load.Usage {
-				if u.Of(tier) && u.Node == "" && !slices.Contains(of, u.Resource) {
+				if u.Of(tier) && load.Counts(u) && !slices.Contains(of, u.Resource) {
 					of = append(of, u.Resource)
-					c.Y.Rows = append(c.Y.Rows, chart.Row{Name: u.Tier + " " + strings.ReplaceAll(string(u.Kind), "_", " ")})
+					c.Y.Rows = append(c.Y.Rows, chart.Row{Name: cmp.Or(string(u.Node), u.Tier) + " " + strings.ReplaceAll(string(u.Kind), "_", " ")}) // pages cut longer names
 				}
 			}
 		}

@@ -145,6 +145,7 @@ func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]
 	for _, x := range run.Accepted(s.ID) {
 		t.Services = append(t.Services, w.services(x, p.Tiers)...)
 	}
+	t.Services = withSilent(s, p.Tiers, t.Services)
 	services, step := w.fine(run.Accepted(s.ID), p.Tiers)
 	t.Fine, t.Window, t.Responses = services, step.Seconds(), w.responses(users)
 	t.Cores = make(map[model.NodeID]float64)
@@ -156,6 +157,19 @@ func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]
 	}
 	t.timeline = func() timeline { return timelineOf(p, run, s) }
 	return t, nil
+}
+
+// withSilent adds the hosts of tiers that recorded nothing: they are there, and what they
+// did is not known.
+func withSilent(s model.Step, tiers []string, told []bottleneck.Service) []bottleneck.Service {
+	for _, tier := range tiers {
+		for _, node := range s.Services[tier].Nodes {
+			if !slices.ContainsFunc(told, func(x bottleneck.Service) bool { return x.Tier == tier && x.Node == node }) {
+				told = append(told, bottleneck.Service{Tier: tier, Node: node})
+			}
+		}
+	}
+	return told
 }
 
 // notesOf are what users did otherwise than their tables say.

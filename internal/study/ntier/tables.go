@@ -60,7 +60,7 @@ func fullWords(l bottleneck.Load) string {
 	var parts []string
 	for _, u := range l.Usage {
 		switch {
-		case u.Node != "":
+		case !l.Counts(u):
 		case u.Full:
 			parts = append(parts, u.String())
 		case u.Partial:

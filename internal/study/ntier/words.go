@@ -52,7 +52,7 @@ func verb(f Finding, names string) string {
 		return names + " bind"
 	}
 	return names + map[bottleneck.Pattern]string{
-		bottleneck.Single: " binds", bottleneck.Simultaneous: " bind at once",
+		bottleneck.Single: " binds", bottleneck.Simultaneous: " bind together",
 		bottleneck.Oscillating: " bind in turns", bottleneck.Concurrent: " bind, now one and now another",
 	}[f.Pattern]
 }
@@ -61,10 +61,14 @@ func verb(f Finding, names string) string {
 func evidence(f Finding) string {
 	var out []string
 	at := slices.IndexFunc(f.Loads, func(l bottleneck.Load) bool { return l.Users == f.Load })
+	inTurns := f.Pattern == bottleneck.Oscillating || f.Pattern == bottleneck.Concurrent
 	for i, b := range f.Bottlenecks {
 		text := fmt.Sprintf("full in %s of the seconds", num.Fraction(b.Share))
+		if !b.Full && !inTurns {
+			text = num.Fraction(b.Mean) + " busy"
+		}
 		if len(f.Bottlenecks) > 1 {
-			text = b.Tier + " " + text
+			text = "the " + b.String() + " " + text
 		}
 		if i == len(f.Bottlenecks)-1 && at >= 0 {
 			text += fmt.Sprintf(" with %s, %s", num.Count(f.Load, "user"), rate(f.Loads[at].Throughput))
@@ -74,8 +78,8 @@ func evidence(f Finding) string {
 		}
 		out = append(out, text)
 	}
-	if f.Pattern == bottleneck.Oscillating || f.Pattern == bottleneck.Concurrent {
-		out = append(out, fmt.Sprintf("one of them in %s", num.Fraction(f.Loads[at].Any)))
+	if inTurns && f.OneFull != nil {
+		out = append(out, fmt.Sprintf("one of them in %s", num.Fraction(*f.OneFull)))
 	}
 	var full []string
 	for _, s := range f.Symptoms {

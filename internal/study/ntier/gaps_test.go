@@ -1,0 +1,129 @@
+package ntier
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
+)
+
+// plateau is a table of a system that does 100 op/s and no more, with other cells of each
+// load: of both trials, or of each, with a bar between.
+func plateau(columns string, cells ...string) string {
+	text := "configuration,users,trial,throughput,response,think," + columns + "\n"
+	for i, rows := range [][2]string{{"50,1,49,.02,1,", "50,2,49.3,.02,1,"}, {"100,1,94,.06,1,", "100,2,93,.06,1,"}, {"150,1,100,.5,1,", "150,2,99,.5,1,"},
+		{"200,1,100,1,1,", "200,2,101,1,1,"}, {"300,1,100,2,1,", "300,2,100.4,2,1,"}} {
+		first, second, two := strings.Cut(cells[i], "|")
+		if !two {
+			second = first
+		}
+		text += "1-1-1," + rows[0] + first + "\n1-1-1," + rows[1] + second + "\n"
+	}
+	return text
+}
+
+// TestGaps: what a table leaves out is neither 0 nor well, and what is told of a load
+// says what was measured there.
+func TestGaps(t *testing.T) {
+	for name, c := range map[string]struct {
+		table   string
+		verdict bottleneck.Verdict
+		pattern bottleneck.Pattern
+		says    []string // in the text or a doubt
+		not     string
+	}{
+		"one of two at the knee": {plateau("db_cpu,app_cpu", ".48,.48", ".94,.94", ",.99", "1,1", "1,1"), bottleneck.Named, bottleneck.Simultaneous,
+			[]string{"The processor of app and the processor of db bind together", "the processor of db was not measured with 150 users: the bottleneck can be there"}, ""},
+		"the only one there": {plateau("db_cpu,app_cpu", ".48,.2", ".94,.4", ",.42", "1,.42", "1,.42"), bottleneck.Named, bottleneck.Single,
+			[]string{"The processor of db binds", "full in 100.0 % of the seconds with 200 users", "the processor of db was not measured with 150 users"}, " 0.0 %"},
+		"errors of one trial": {plateau("errors,db_cpu", ".4,.48|,.48", ".4,.94|,.94", ".4,.99|,.99", ".4,1|,1", ".4,1|,1"), bottleneck.Unknown, "",
+			[]string{"40.0 % of the operations failed", "the share of operations that failed is not known of 5 of 10 trials, first with 50 users"}, ""},
+		"busy, and never full": {plateau("app_threads,db_cpu", ".3,.46", ".7,.87", "1,.92", "1,.92", "1,.92"), bottleneck.Named, bottleneck.Single,
+			[]string{"The processor of db binds", ": 92.0 % busy with 150 users", "the processor of db was 92.0 % busy, and not full, where the threads of app were: more of the latter may give up to 8.7 % more throughput"}, "full in 0.0 %"},
+	} {
+		p := &Params{Tiers: []string{"web", "app", "db"}}
+		got, err := p.Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(c.table))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := got.(*Result).Configurations[0] //nolint:forcetypeassert // it is
+		said := sentence(f.Text) + fmt.Sprint(f.Doubts)
+		for _, want := range c.says {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s: %s, want %q", name, said, want)
+			}
+		}
+		if f.Verdict != c.verdict || f.Pattern != c.pattern || c.not != "" && strings.Contains(said, c.not) {
+			t.Errorf("%s: %s %s: %s; want %s %s, and no %q", name, f.Verdict, f.Pattern, said, c.verdict, c.pattern, c.not)
+		}
+	}
+}
+
+// TestKneeWords: both ends may be open.
+func TestKneeWords(t *testing.T) {
+	k := bottleneck.Knee{Users: 80, AtMost: true}
+	k.CI.Lo, k.CI.Hi = 50, 116
+	if got := kneeWords(k); got != "from 116 users on, or from fewer" {
+		t.Error(got)
+	}
+	k.AtLeast = true
+	if got := kneeWords(k); got != "from about 80 users on [50 or fewer .. 116 or more]" {
+		t.Error(got)
+	}
+}
+
+// TestEvidence: of several, each is named in full, and in turns it is told how often one
+// of them was full, whatever else was.
+func TestEvidence(t *testing.T) {
+	share := .91
+	f := Finding{Answer: bottleneck.Answer{Pattern: bottleneck.Oscillating, Load: 100, OneFull: &share, Knee: &bottleneck.Knee{}, Loads: []bottleneck.Load{{Users: 100, Throughput: 80, Any: .99}}}}
+	for _, kind := range []bottleneck.Kind{bottleneck.CPU, bottleneck.LinkOut} {
+		f.Bottlenecks = append(f.Bottlenecks, bottleneck.Evidence{Usage: bottleneck.Usage{Resource: bottleneck.Resource{Tier: "db", Kind: kind}, Share: .5}})
+	}
+	if got, want := evidence(f), "the processor of db full in 50.0 % of the seconds; the outgoing link of db full in 50.0 % of the seconds with 100 users, 80.0 op/s; one of them in 91.0 %"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestUnevenShown: a host that is full alone is in the table of loads and the heat map.
+func TestUnevenShown(t *testing.T) {
+	db := bottleneck.Resource{Tier: "db", Kind: bottleneck.CPU}
+	host := db
+	host.Node = "db-1"
+	l := bottleneck.Load{Users: 100, Usage: []bottleneck.Usage{{Resource: db, Mean: .6}, {Resource: host, Mean: 1, Share: 1, Full: true}}}
+	f := &Finding{Answer: bottleneck.Answer{Loads: []bottleneck.Load{l}}}
+	if got := fullWords(l); got != "processor of db host db-1" {
+		t.Errorf("full: %q", got)
+	}
+	if rows := fmt.Sprint(f.heatMap([]string{"db"}).Figure.Panels[0].Chart.Y.Rows); !strings.Contains(rows, "db cpu") || !strings.Contains(rows, "db-1 cpu") {
+		t.Errorf("rows %s, want the tier and its host", rows)
+	}
+	l.Usage[0].Full = true
+	if got := fullWords(l); got != "processor of db" {
+		t.Errorf("full where the whole tier is: %q", got)
+	}
+}
+
+// TestSilentHost: a host that recorded nothing is a part of its tier, of which then not
+// all is known.
+func TestSilentHost(t *testing.T) {
+	for _, silent := range []model.NodeID{"", "app-2"} {
+		p, r := params(), newRecording()
+		r.loads(p, "1-2-1-em", shop, 2, 30, 60, 90, 120, 160)
+		for i := range r.data.Steps {
+			r.data.Steps[i].Services = map[string]model.ServiceLevel{"app": {Nodes: []model.NodeID{"app-1", "app-2"}}}
+		}
+		for i := range r.data.Results {
+			if x := &r.data.Results[i]; x.Node == silent {
+				x.Host = nil
+			}
+		}
+		said := fmt.Sprint(analyze(t, p, r).Warnings)
+		if strings.Contains(said, "the processor of app was not measured on all of its hosts") != (silent != "") {
+			t.Errorf("silent %q: warnings %s", silent, said)
+		}
+	}
+}
