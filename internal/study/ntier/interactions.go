@@ -81,7 +81,8 @@ func served(trials []trial, tier, interaction string) *float64 {
 
 // grown is how much a counter grew; NaN: it is not known.
 func grown(h model.HostSeries, from, to time.Duration) float64 {
-	return counterAt(h, to.Nanoseconds()) - counterAt(h, from.Nanoseconds())
+	in := [2]int64{from.Nanoseconds(), to.Nanoseconds()}
+	return counterAt(h, in[1], in) - counterAt(h, in[0], in)
 }
 
 // needInteractions reads what users and the first tier recorded of all interactions
