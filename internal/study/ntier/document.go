@@ -119,7 +119,7 @@ func (f Finding) href() string { return "#c-" + f.Configuration }
 // overview is a row for each configuration.
 func (r *Result) overview() doc.Section {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "configuration", Head: "configuration"}, {Key: "hosts", Head: "hosts", Right: true}, {Key: "peak", Head: "peak", Right: true, Tip: "largest throughput; ≥: it still grew"},
+		{Key: "configuration", Head: "configuration"}, {Key: "hosts", Head: "hosts", Right: true}, {Key: "peak", Head: "peak", Right: true, Tip: "largest throughput; ≥: no end of its growth was seen"},
 		{Key: "users", Head: "users\nthere", Right: true}, {Key: "knee", Head: "knee\nusers [95 %]", Right: true}, {Key: "binds", Head: "what binds", Wrap: 24},
 		{Key: "limit", Head: "limit by\nthe laws", Right: true, Tip: "least capacity ÷ demand over the measured resources"},
 	}}
@@ -302,6 +302,9 @@ func short(x float64) string { return fmt.Sprintf("%.3g", x) }
 // section is all about one configuration.
 func (f *Finding) section(tiers []string) doc.Section {
 	s := doc.Section{ID: f.href()[1:], Kind: "Configuration", Title: f.Configuration, Tag: tagOf(*f), Intro: sentence(f.Text)}
+	if len(f.Loads) == 0 {
+		return s
+	}
 	s.Blocks = append(s.Blocks, f.throughputFigure(), f.responseFigure(first(tiers)), f.heatMap(tiers), doc.Block{Table: f.loadsTable()})
 	s.Blocks = append(s.Blocks, f.signalFigures(tiers)...)
 	if len(f.Interactions) > 0 {

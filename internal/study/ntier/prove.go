@@ -117,8 +117,8 @@ func (m measured) raise(a bottleneck.Answer) (quota float64, why string) {
 	return quota, ""
 }
 
-// notMade is the proof that was asked for and could not be made; nil: it could have
-// been, or there is nothing to prove.
+// notMade is the proof that was asked for and was not made; nil: there is nothing to
+// prove.
 func (m measured) notMade(a bottleneck.Answer) *bottleneck.Proof {
 	if a.Verdict != bottleneck.Named || len(a.Bottlenecks) != 1 {
 		return nil
@@ -126,7 +126,7 @@ func (m measured) notMade(a bottleneck.Answer) *bottleneck.Proof {
 	out := &bottleneck.Proof{Resource: a.Bottlenecks[0].Resource, Users: a.Load, Factor: Raise, Outcome: bottleneck.NotMade, Why: "only processors can be raised: change the setting, and run again"}
 	if out.Resource.Kind == bottleneck.CPU {
 		if _, out.Why = m.raise(a); out.Why == "" {
-			return nil
+			out.Why = "its trials failed, or were not begun: resume the run"
 		}
 	}
 	return out
