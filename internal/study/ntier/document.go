@@ -160,7 +160,7 @@ func (r *Result) overview() doc.Section {
 
 // stillGrew reports whether no end of the growth was seen: what was measured is the
 // least that the configuration can do.
-func (f Finding) stillGrew() bool { return f.Knee == nil }
+func (f Finding) stillGrew() bool { return f.Knee == nil && len(f.Loads) > 0 }
 
 // least marks a throughput that still grew.
 func (f Finding) least() string { return map[bool]string{true: "≥ "}[f.stillGrew()] }

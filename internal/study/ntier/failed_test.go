@@ -78,7 +78,7 @@ func TestAllFailed(t *testing.T) {
 		t.Errorf("with %d users %v is the cheapest, want 1-2-1-ec2-large with 50", c.At, c.Cheapest)
 	}
 	d := got.Document()
-	if !strings.Contains(strings.Join(d.More, " "), "1-1-1-ec2-large: nothing was measured") {
+	if !strings.Contains(strings.Join(d.More, " "), "1-1-1-ec2-large: no trial ended well") {
 		t.Errorf("document says %q", d.More)
 	}
 	if row := rowsOf(got, "1-1-1-ec2-large"); len(row) != 1 || row[0]["throughput"] != nil || row[0]["trials"] != 0 || row[0]["verdict"] != "unknown" || !strings.Contains(row[0]["warnings"].(string), "the load of 20 users failed") {
