@@ -132,22 +132,18 @@ func peak(f tiersFinding) (most tiersLoad) {
 	return most
 }
 
-// answered says what is wrong with a load of which pages are to be compared, measured for
-// so many seconds; empty: nothing. What had not ended when a trial did is no error.
-func (l tiersLoad) answered(trials int, seconds float64) string {
-	switch {
-	case l.Trials != trials:
-		return fmt.Sprintf("%d of its %d trials count", l.Trials, trials)
-	case !(l.Throughput >= 1):
-		return fmt.Sprintf("%.2f pages a second", l.Throughput)
-	case l.Errors == nil:
-		return "how many pages failed is not known"
+// dataSeconds is how long each trial of a data tier is scored.
+const dataSeconds = 6
+
+// failed is the share of pages that failed in trials of a data tier, of those that ended:
+// what had not ended when a trial did is no error. 1: it is not known.
+func (l tiersLoad) failed() float64 {
+	well := l.Throughput * dataSeconds * float64(l.Trials)
+	if l.Errors == nil || !(well > 0) {
+		return 1
 	}
-	ended := l.Throughput * seconds * float64(trials)
-	if failed := *l.Errors*ended/(1-*l.Errors) - float64(l.Unfinished); failed > .01*ended {
-		return fmt.Sprintf("%.0f pages failed, and %.0f did not", failed, ended)
-	}
-	return ""
+	failed := max(0, *l.Errors*well/(1-*l.Errors)-float64(l.Unfinished))
+	return failed / (well + failed)
 }
 
 // logLoads prints the throughput, with what the laws say beside it.
@@ -268,12 +264,15 @@ func TestNtierData(t *testing.T) {
 		measure := func(data, users string, trials int) tiersFinding {
 			f := w.ntier("ntier-data.yaml", "choose.data="+data, "fleet.lab.groups.sql.link="+link.rate, "fleet.lab.groups.data.link="+link.rate, "study.users=["+users+"]",
 				"study.configurations=["+map[bool]string{true: "1-1-1", false: "1-1-2"}[data == "one"]+"]", fmt.Sprintf("trials=%d", trials),
-				"workloads.users.ramp_up=3s", "workloads.users.run=6s", "workloads.users.ramp_down=2s")
+				"workloads.users.ramp_up=3s", fmt.Sprintf("workloads.users.run=%ds", dataSeconds), "workloads.users.ramp_down=2s")
 			logLoads(t, data+" over "+link.rate, f)
 			for _, l := range f.Loads {
-				if problem := l.answered(trials, 6); problem != "" {
-					t.Errorf("%s over %s, %d users: %s", data, link.rate, l.Users, problem)
+				if l.Trials != trials || !(l.Throughput >= 1) {
+					t.Errorf("%s over %s, %d users: %d of %d trials, %.1f pages a second", data, link.rate, l.Users, l.Trials, trials, l.Throughput)
 				}
+			}
+			if most := peak(f); most.failed() > .01 {
+				t.Errorf("%s over %s: with %d users, where most is carried, %.0f %% of the pages failed", data, link.rate, most.Users, 100*most.failed())
 			}
 			return f
 		}
@@ -305,7 +304,11 @@ func (l tiersLoad) carried() string {
 	if l.Refused != "" {
 		return "refused"
 	}
-	return fmt.Sprintf("%.1f%s", l.Throughput, interval(l.CI))
+	text := fmt.Sprintf("%.1f%s", l.Throughput, interval(l.CI))
+	if share := l.failed(); share > .01 {
+		text += fmt.Sprintf(", %.0f %% failed", 100*share)
+	}
+	return text
 }
 
 // notApart is that intervals overlap, or are not known.
