@@ -55,20 +55,31 @@ func (r *Run) Frames() []frame.Frame {
 	return out
 }
 
-// invalid is the doubt that steps of a workload failed: their results do not count,
-// and what failed may be what was slow.
+// invalid is the doubt that steps of a workload failed.
 func (r *Run) invalid(workload string, phase model.Phase) (d model.Doubt, some bool) {
-	var trials []int
+	var steps []model.Step
 	for _, s := range r.Steps() {
-		if s.Workload == workload && s.Phase == phase && s.State == model.StepInvalid && !slices.Contains(trials, s.Trial) {
-			trials = append(trials, s.Trial)
+		if s.Workload == workload && s.Phase == phase && s.State == model.StepInvalid {
+			steps = append(steps, s)
 		}
+	}
+	d = r.Failed(workload, steps)
+	d.Workload, d.Phase = workload, phase
+	return d, len(steps) > 0
+}
+
+// Failed is the doubt that what was measured failed in some steps: their results do not
+// count, and what failed may be what was slow.
+func (r *Run) Failed(what string, steps []model.Step) model.Doubt {
+	var trials []int
+	for _, s := range steps {
+		trials = append(trials, s.Trial)
 	}
 	slices.Sort(trials)
 	return model.Doubt{
-		Code: "failed", Severity: model.Warning, Workload: workload, Phase: phase,
-		Text: fmt.Sprintf("%s failed in trial %s, and what it measured there is left out; `scalebench show %s` says why", workload, num.Ranges(trials), r.Run().ID),
-	}, len(trials) > 0
+		Code: "failed", Severity: model.Warning,
+		Text: fmt.Sprintf("%s failed in trial %s, and what it measured there is left out; `scalebench show %s` says why", what, num.Ranges(slices.Compact(trials)), r.Run().ID),
+	}
 }
 
 // Startup names workload and metric of how long nodes took to come up.

@@ -14,8 +14,14 @@ type doubts struct {
 	began, ended time.Time
 	sources      []*doubtful    // that failed, in the order of their first failure
 	readings     map[string]int // by source
-	at           []time.Time    // of failures; the later ones are only counted
+	at           []failures     // the later ones are only counted
 	total        int
+}
+
+// failures are how many there were until a second had passed since.
+type failures struct {
+	at    time.Time
+	total int
 }
 
 // doubtful is a source that failed.
@@ -26,7 +32,7 @@ type doubtful struct {
 	at     time.Time
 }
 
-// maxPoints is how many failures have a time.
+// maxPoints is how many seconds of failures have a time.
 const maxPoints = 10_000
 
 func (d *doubts) begin(at time.Time) {
@@ -48,9 +54,7 @@ func (d *doubts) failed(source string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
-	if d.total++; len(d.at) < maxPoints {
-		d.at = append(d.at, now)
-	}
+	d.count(now)
 	for _, s := range d.sources {
 		if s.name == source {
 			s.failed++
@@ -60,20 +64,42 @@ func (d *doubts) failed(source string, err error) {
 	d.sources = append(d.sources, &doubtful{name: source, failed: 1, first: err, at: now})
 }
 
-// series is the number of failures so far, at the beginning, at each failure and
-// at the end.
+// again counts once more what could not be prepared: it fails with each reading.
+func (d *doubts) again() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.sources {
+		if d.readings[s.name] == 0 {
+			d.count(time.Now())
+		}
+	}
+}
+
+// count counts a failure. Those of a second have one time.
+func (d *doubts) count(now time.Time) {
+	d.total++
+	switch n := len(d.at); {
+	case n > 0 && now.Sub(d.at[n-1].at) < time.Second:
+		d.at[n-1].total = d.total
+	case n < maxPoints:
+		d.at = append(d.at, failures{now, d.total})
+	}
+}
+
+// series is the number of failures so far, at the beginning, in each second with
+// failures and at the end.
 func (d *doubts) series(started time.Time) model.HostSeries {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := model.HostSeries{Metric: "probe_failed", Unit: "1", Counter: true}
-	put := func(at time.Time, n int) {
-		s.Offsets, s.Values = append(s.Offsets, at.Sub(started).Nanoseconds()), append(s.Values, float64(n))
+	put := func(at time.Time, n float64) {
+		s.Offsets, s.Values = append(s.Offsets, at.Sub(started).Nanoseconds()), append(s.Values, n)
 	}
 	put(d.began, 0)
-	for i, at := range d.at {
-		put(at, i+1)
+	for _, x := range d.at {
+		put(x.at, float64(x.total))
 	}
-	put(d.ended, d.total)
+	put(d.ended, float64(d.total))
 	return s
 }
 

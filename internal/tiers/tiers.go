@@ -259,6 +259,7 @@ func (h *host) Read(out func(string, float64)) {
 		}
 		out(signal, value)
 	}
+	h.doubts.again()
 	for i, p := range h.parts {
 		h.doubts.read(h.names[i])
 		if err := p.read(take); err != nil {

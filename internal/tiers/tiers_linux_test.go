@@ -52,8 +52,8 @@ func TestFailures(t *testing.T) {
 			t.Errorf("there is a series %s", s.Metric)
 		}
 	}
-	if n := last(t, list, "probe_failed"); n < 3+2*3 {
-		t.Errorf("probe_failed = %v, want one for each source that was not there, and more for those that were asked again", n)
+	if n := last(t, list, "probe_failed"); n < 3+5*3 {
+		t.Errorf("probe_failed = %v, want that each of five sources failed again and again", n)
 	}
 }
 

@@ -49,6 +49,7 @@ type truth struct {
 	want    []bottleneck.Resource
 	upTo    float64 // the largest load, in knees; 0: 2.5
 	why     string  // unknown is right, too, if it says so
+	must    string  // what unknown must say
 }
 
 // right reports whether the answer is.
@@ -56,7 +57,7 @@ func (c truth) right(a bottleneck.Answer, got []bottleneck.Resource) bool {
 	if c.why != "" && a.Verdict == bottleneck.Unknown {
 		return strings.Contains(a.Why, c.why)
 	}
-	return a.Verdict == c.verdict && a.Pattern == c.pattern && slices.Equal(got, c.want)
+	return a.Verdict == c.verdict && strings.Contains(a.Why, c.must) && a.Pattern == c.pattern && slices.Equal(got, c.want)
 }
 
 // roomy are three tiers of which none is short at x requests a second: each could
@@ -252,8 +253,8 @@ var truths = []truth{
 	{name: "app and db in turns", make: swinging, verdict: bottleneck.Named, pattern: bottleneck.Oscillating,
 		want: []bottleneck.Resource{{Tier: "app", Kind: bottleneck.CPU}, {Tier: "db", Kind: bottleneck.CPU}}},
 	{name: "below the knee", make: processorOf(2), verdict: bottleneck.None, upTo: .75},
-	{name: "starved generator", make: starved(false), verdict: bottleneck.Unknown},
-	{name: "starved, and silent", make: starved(true), verdict: bottleneck.Unknown},
+	{name: "starved generator", make: starved(false), verdict: bottleneck.Unknown, must: "the load generator binds"},
+	{name: "starved, and silent", make: starved(true), verdict: bottleneck.Unknown, must: "the load generator binds: the users waited"},
 	{name: "threads, not measured", make: hidden, verdict: bottleneck.Unknown},
 }
 

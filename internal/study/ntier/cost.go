@@ -69,6 +69,7 @@ func (p *Params) at(findings []Finding) int {
 	if p.At > 0 {
 		return p.At
 	}
+	findings = slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return len(f.Loads) == 0 }) // all trials failed
 	for i := len(findings[0].Loads) - 1; i >= 0; i-- {
 		users := findings[0].Loads[i].Users
 		everywhere := !slices.ContainsFunc(findings, func(f Finding) bool {

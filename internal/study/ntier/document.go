@@ -114,7 +114,7 @@ func (f Finding) href() string { return "#c-" + f.Configuration }
 // overview is a row for each configuration.
 func (r *Result) overview() doc.Section {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "configuration", Head: "configuration"}, {Key: "hosts", Head: "hosts", Right: true}, {Key: "peak", Head: "peak", Right: true, Tip: "largest throughput; ≥: it still grew"},
+		{Key: "configuration", Head: "configuration"}, {Key: "hosts", Head: "hosts", Right: true}, {Key: "peak", Head: "peak", Right: true, Tip: "largest throughput; ≥: no end of its growth was seen"},
 		{Key: "users", Head: "users\nthere", Right: true}, {Key: "knee", Head: "knee\nusers [95 %]", Right: true}, {Key: "binds", Head: "what binds", Wrap: 24},
 		{Key: "limit", Head: "limit by\nthe laws", Right: true, Tip: "least capacity ÷ demand over the measured resources"},
 	}}
@@ -151,7 +151,7 @@ func (r *Result) overview() doc.Section {
 
 // stillGrew reports whether no end of the growth was seen: what was measured is the
 // least that the configuration can do.
-func (f Finding) stillGrew() bool { return f.Knee == nil }
+func (f Finding) stillGrew() bool { return f.Knee == nil && len(f.Loads) > 0 }
 
 // least marks a throughput that still grew.
 func (f Finding) least() string { return map[bool]string{true: "≥ "}[f.stillGrew()] }
@@ -185,6 +185,9 @@ func (r *Result) turned() doc.Section {
 // section is all about one configuration.
 func (f *Finding) section(tiers []string) doc.Section {
 	s := doc.Section{ID: f.href()[1:], Kind: "Configuration", Title: f.Configuration, Tag: tagOf(*f), Intro: num.Sentence(f.Text)}
+	if len(f.Loads) == 0 {
+		return s
+	}
 	s.Blocks = append(s.Blocks, f.throughputFigure(), f.responseFigure(first(tiers)), f.heatMap(tiers), doc.Block{Table: f.loadsTable()})
 	s.Blocks = append(s.Blocks, f.signalFigures(tiers)...)
 	if len(f.Interactions) > 0 {

@@ -2,6 +2,7 @@ package ntier
 
 import (
 	"fmt"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"strings"
 	"testing"
 
@@ -50,7 +51,7 @@ func TestGaps(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := got.(*Result).Configurations[0] //nolint:forcetypeassert // it is
-		said := sentence(f.Text) + fmt.Sprint(f.Doubts)
+		said := num.Sentence(f.Text) + fmt.Sprint(f.Doubts)
 		for _, want := range c.says {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s: %s, want %q", name, said, want)
@@ -66,11 +67,11 @@ func TestGaps(t *testing.T) {
 func TestKneeWords(t *testing.T) {
 	k := bottleneck.Knee{Users: 80, AtMost: true}
 	k.CI.Lo, k.CI.Hi = 50, 116
-	if got := kneeWords(k); got != "from 116 users on, or from fewer" {
+	if got := k.Words(); got != "from 116 users on, or from fewer" {
 		t.Error(got)
 	}
 	k.AtLeast = true
-	if got := kneeWords(k); got != "from about 80 users on [50 or fewer .. 116 or more]" {
+	if got := k.Words(); got != "from about 80 users on [50 or fewer .. 116 or more]" {
 		t.Error(got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/tabular"
@@ -53,8 +54,11 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 	for t.Next() {
 		x := p.row(t)
 		for _, before := range trials { // lines without a number are trials in their order
-			if t.Text(t.Column("trial")) == "" && before.Users == x.Users && before.configuration.String() == x.configuration.String() {
+			switch same := before.Users == x.Users && before.configuration.String() == x.configuration.String(); {
+			case same && t.Text(t.Column("trial")) == "":
 				x.Trial.Trial = max(x.Trial.Trial, before.Trial.Trial+1)
+			case same && before.Trial.Trial == x.Trial.Trial:
+				t.RefuseRow(t.Column("trial"), fmt.Sprintf("a second line of %s with %s and trial %d", x.configuration, num.Count(x.Users, "user"), x.Trial.Trial), "give each trial a number of its own")
 			}
 		}
 		trials = append(trials, x)

@@ -62,7 +62,7 @@ func served(trials []trial, tier, interaction string) *float64 {
 			from, to := t.window.start.Sub(x.Started).Nanoseconds(), t.window.end.Sub(x.Started).Nanoseconds()
 			for _, h := range x.Host {
 				if h.Metric == seconds || h.Metric == requests {
-					sums[h.Metric] += counterAt(h, to) - counterAt(h, from)
+					sums[h.Metric] += counterAt(h, to, [2]int64{from, to}) - counterAt(h, from, [2]int64{from, to})
 				}
 			}
 		}

@@ -13,8 +13,8 @@ type Reversal struct {
 	// First and Second are platforms, with their types.
 	First  string `json:"first"`
 	Second string `json:"second"`
-	// RatioFirst and RatioSecond are the largest throughput of A over that of B, with
-	// intervals at Level: that of the comparison is shared by all that were made
+	// RatioFirst and RatioSecond are the throughput of A over that of B, of each at the
+	// load with the largest mean, with intervals at Level: that of the comparison is shared by all that were made
 	// (Bonferroni).
 	RatioFirst  float64        `json:"ratio_first"`
 	CIFirst     stats.Interval `json:"ci_first"`

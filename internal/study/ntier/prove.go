@@ -107,12 +107,15 @@ func (m measured) size(r bottleneck.Resource) int {
 	return 0
 }
 
-// notMade is the proof that was asked for and could not be made; nil: it could have
-// been, or there is nothing to prove.
+// notMade is the proof that was asked for and was not made; nil: there is nothing to
+// prove.
 func (m measured) notMade(a bottleneck.Answer) *bottleneck.Proof {
 	raises, why := m.system.Raises(a, m.size)
 	if why == "" {
 		return nil
+	}
+	if why == "" {
+		why = "its trials failed, or were not begun: resume the run"
 	}
 	return &bottleneck.Proof{Raised: raises, Users: a.Load, Outcome: bottleneck.NotMade, Why: why}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
@@ -20,10 +21,11 @@ import (
 // stageRun is the stage that is scored.
 const stageRun = "run"
 
-// trial is one step that counts, or a line's of a table.
+// trial is one step, or a line's of a table.
 type trial struct {
 	configuration Configuration
 	proof         string // what a proof changes, as its label says; empty: it is none
+	failed        bool   // the step did, and has no results that count
 	bottleneck.Trial
 	latencies *hdrhistogram.Histogram // ns; nil: not known
 	hosts     []prices.Place          // of the nodes of the tiers
@@ -40,6 +42,7 @@ type measured struct {
 	system        bottleneck.System
 	proofs        []trial
 	trials        []trial // of the system
+	failed        []trial // of both, by users
 }
 
 // read takes the trials of a run.
@@ -57,7 +60,7 @@ func (p *Params) read(run *observe.Run) ([]trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(trials) == 0 {
+	if !slices.ContainsFunc(trials, func(t trial) bool { return !t.failed }) {
 		return nil, noTrial(run)
 	}
 	return trials, nil
@@ -83,11 +86,15 @@ func (p *Params) group(trials []trial) []measured {
 			i = len(out)
 			out = append(out, measured{configuration: t.configuration, system: bottleneck.System{Name: t.configuration.String(), Tiers: p.Tiers}})
 		}
-		if t.proof != "" {
+		switch {
+		case t.failed:
+			out[i].failed = append(out[i].failed, t)
+			slices.SortStableFunc(out[i].failed, func(a, b trial) int { return cmp.Compare(a.Users, b.Users) })
+		case t.proof != "":
 			out[i].proofs = append(out[i].proofs, t)
-			continue
+		default:
+			out[i].system.Trials, out[i].trials = append(out[i].system.Trials, t.Trial), append(out[i].trials, t)
 		}
-		out[i].system.Trials, out[i].trials = append(out[i].system.Trials, t.Trial), append(out[i].trials, t)
 	}
 	slices.SortStableFunc(out, func(a, b measured) int {
 		return cmp.Or(cmp.Compare(a.configuration.Place(), b.configuration.Place()), slices.Compare(a.configuration.Counts, b.configuration.Counts), cmp.Compare(a.configuration.Shape(), b.configuration.Shape()))
@@ -95,7 +102,7 @@ func (p *Params) group(trials []trial) []measured {
 	return out
 }
 
-// trialsOf reads the steps of a run that count.
+// trialsOf reads the steps of a run that count, and those that failed.
 func (p *Params) trialsOf(run *observe.Run) ([]trial, error) {
 	nodes := make(map[model.NodeID]model.Node)
 	for _, n := range run.Nodes() {
@@ -104,6 +111,9 @@ func (p *Params) trialsOf(run *observe.Run) ([]trial, error) {
 	var out []trial
 	for _, s := range run.Steps() {
 		c, ok := p.configurationOf(s)
+		if ok && usersOf(s) > 0 && s.State == model.StepInvalid {
+			out = append(out, trial{configuration: c, failed: true, run: run, of: s, Trial: bottleneck.Trial{Users: usersOf(s)}})
+		}
 		if !ok || usersOf(s) == 0 || s.State != model.StepComplete {
 			continue
 		}
@@ -183,18 +193,32 @@ func notesOf(x model.Result) []string {
 	return out
 }
 
-// doubts are those of what users did, each once.
-func (m measured) doubts() []model.Doubt {
-	var out []model.Doubt
+// doubts are those of what users did, and of trials that failed.
+func (m measured) doubts() (out model.Doubts) {
 	for _, t := range m.trials {
 		for _, n := range t.notes {
-			d := model.Doubt{Code: model.StageTables, Severity: model.Warning, Text: n}
-			if !slices.ContainsFunc(out, func(x model.Doubt) bool { return x.Text == n }) {
-				out = append(out, d)
-			}
+			out.Warn(model.StageTables, "%s", n)
 		}
 	}
+	for _, t := range m.failed {
+		var steps []model.Step
+		for _, other := range m.failed {
+			if other.what() == t.what() {
+				steps = append(steps, other.of)
+			}
+		}
+		out.Add(t.run.Failed(t.what(), steps))
+	}
 	return out
+}
+
+// what it measures, but for its number.
+func (t trial) what() string {
+	name := "the load of "
+	if strings.Contains(t.of.Label, proofLabel) {
+		name = "the proof with "
+	}
+	return name + num.Count(t.Users, "user")
 }
 
 // hostsOf are the nodes of the tiers of a step, each once: several tiers may share

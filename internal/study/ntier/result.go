@@ -3,9 +3,9 @@ package ntier
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/microbench"
 	"github.com/scalebench/scalebench/internal/model"
@@ -89,6 +89,7 @@ func (m measured) finding(proof bool) (Finding, error) {
 	c := m.configuration
 	f := Finding{Configuration: c.String(), Shape: c.Shape(), Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system)}
 	f.Doubts = append(f.Doubts, m.doubts()...)
+	f.heedFailed(m.failed)
 	if f.Proof = m.proof(f.Answer); f.Proof == nil && proof {
 		f.Proof = m.notMade(f.Answer)
 	}
@@ -99,8 +100,8 @@ func (m measured) finding(proof bool) (Finding, error) {
 	f.Text = words(f)
 	f.Signals = m.signals(f.Loads)
 	f.At = f.Load
-	if f.At == 0 && len(f.Loads) > 0 {
-		f.At = f.Loads[len(f.Loads)-1].Users
+	if ok := bottleneck.Counted(f.Loads); f.At == 0 && len(ok) > 0 {
+		f.At = ok[len(ok)-1].Users
 	}
 	for _, t := range m.trials {
 		if t.Users == f.At && t.timeline != nil {
@@ -110,6 +111,19 @@ func (m measured) finding(proof bool) (Finding, error) {
 	var err error
 	f.Interactions, err = m.interactions(f.At)
 	return f, err
+}
+
+// heedFailed withdraws that the throughput grew to the end where a larger load has no
+// trial that counts: what ends the growth may be what failed.
+func (f *Finding) heedFailed(failed []trial) {
+	if len(f.Loads) == 0 {
+		f.Why = "no trial ended well"
+	}
+	for _, t := range failed {
+		if last := len(f.Loads) - 1; f.Verdict == bottleneck.None && t.Users > f.Loads[last].Users {
+			f.Verdict, f.Why = bottleneck.Unknown, fmt.Sprintf("the throughput grew up to %s, and no trial with %d ended well: what ends the growth may be what failed there", num.Count(f.Loads[last].Users, "user"), t.Users)
+		}
+	}
 }
 
 // hosts is how many nodes its tiers had; by the notation where the run does not say.
@@ -179,15 +193,10 @@ func (r *Result) warnings() []string {
 			out = append(out, f.Configuration+": no verdict: "+f.Why)
 		}
 		if f.Uncounted != "" && (len(r.Configurations) > 1 || r.Cost != nil) {
-			out = append(out, f.Configuration+": its throughput takes no part in rankings and cost, for it may be less than the application can do")
+			out = append(out, f.Configuration+": its throughput takes no part in rankings and has no cost at its peak, for it may be less than the application can do")
 		}
 		if f.stillGrew() && len(places) > 1 && f.Uncounted == "" {
 			out = append(out, f.Configuration+": its throughput takes no part in rankings between platforms, for no end of its growth was seen: measure with more users")
-		}
-		for _, l := range f.Loads {
-			if l.Refused != "" && !strings.Contains(f.Why, l.Refused) {
-				out = append(out, fmt.Sprintf("%s: %d users say nothing about the application: %s", f.Configuration, l.Users, l.Refused))
-			}
 		}
 	}
 	return out

@@ -570,11 +570,12 @@ func TestImport(t *testing.T) {
 		t.Errorf("demands %s, want them of the tier", text)
 	}
 	for want, bad := range map[string]string{
-		`own.csv:2:1: configuration is "1-1"`:            "configuration,users,throughput\n1-1,50,49\n",
-		`own.csv:2:7: users is "x"`:                      "configuration,users,throughput\n1-1-1,x,49\n",
-		`own.csv:2:10: throughput is empty`:              "configuration,users,throughput\n1-1-1,50,\n",
-		`own.csv:2:13: db_cpu is "95"; use a share such`: "configuration,users,throughput,db_cpu\n1-1-1,50,49,95\n",
-		`unknown column "memory"`:                        "configuration,users,throughput,memory\n1-1-1,50,49,1\n",
+		`own.csv:2:1: configuration is "1-1"`:                                        "configuration,users,throughput\n1-1,50,49\n",
+		`own.csv:2:7: users is "x"`:                                                  "configuration,users,throughput\n1-1-1,x,49\n",
+		`own.csv:2:10: throughput is empty`:                                          "configuration,users,throughput\n1-1-1,50,\n",
+		`own.csv:2:13: db_cpu is "95"; use a share such`:                             "configuration,users,throughput,db_cpu\n1-1-1,50,49,95\n",
+		`a second line of 1-1-1 with 50 users and trial 1; give each trial a number`: "configuration,users,trial,throughput\n1-1-1,50,1,49\n1-1-1,100,1,94\n1-1-1,50,1,49\n",
+		`unknown column "memory"`:                                                    "configuration,users,throughput,memory\n1-1-1,50,49,1\n",
 	} {
 		if _, err := p.Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Import = %v, want %s", err, want)

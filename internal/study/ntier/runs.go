@@ -66,6 +66,9 @@ func apart(trials []trial) error {
 	}
 	first := make(map[string]origin)
 	for _, t := range trials {
+		if t.failed {
+			continue
+		}
 		name := t.configuration.String()
 		label, _, _ := strings.Cut(t.of.Label, ", ")
 		o := origin{t.run.Run().ID, label}

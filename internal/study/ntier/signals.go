@@ -21,6 +21,9 @@ var signalNames = []string{
 	bottleneck.SignalPoolWaiting, bottleneck.SignalResponse, bottleneck.SignalRequests, bottleneck.SignalProbeFailed,
 }
 
+// fullSignals are the counters that tell what was full in a second, which a mean does not.
+var fullSignals = []string{bottleneck.SignalCPU, bottleneck.SignalSent, bottleneck.SignalReceived}
+
 // services are what a result recorded of the services of tiers, by second of the
 // window. A task may have served several.
 func (w window) services(x model.Result, tiers []string) []bottleneck.Service {
@@ -126,7 +129,7 @@ func recorded(x model.Result, name string) *model.HostSeries {
 }
 
 // longestGap is for how long a reading may be missing until what lies between is
-// not known.
+// not known. The mean of a rate is, however far two readings within the run are apart.
 const longestGap = int64(2500 * time.Millisecond)
 
 // bySecond brings a series to the seconds from an offset on: the rate of a counter,
@@ -139,10 +142,11 @@ func bySecond(h model.HostSeries, from int64, seconds int) []float64 {
 // bySteps is the same for steps of any length.
 func bySteps(h model.HostSeries, from int64, n int, step time.Duration) []float64 {
 	out := make([]float64, n)
+	in := [2]int64{from, from + int64(n)*int64(step)}
 	for i := range out {
 		begin, end := from+int64(i)*int64(step), from+int64(i+1)*int64(step)
 		if h.Counter {
-			out[i] = (counterAt(h, end) - counterAt(h, begin)) / step.Seconds()
+			out[i] = (counterAt(h, end, in) - counterAt(h, begin, in)) / step.Seconds()
 			continue
 		}
 		out[i] = stateIn(h, begin, end)
@@ -150,14 +154,19 @@ func bySteps(h model.HostSeries, from int64, n int, step time.Duration) []float6
 	return out
 }
 
-// counterAt interpolates; NaN: outside of the readings, or in a gap of theirs.
-func counterAt(h model.HostSeries, at int64) float64 {
+// counterAt interpolates in a run; NaN: outside of the readings, or in a gap of theirs.
+func counterAt(h model.HostSeries, at int64, run [2]int64) float64 {
+	_, signal, _ := strings.Cut(h.Metric, ":")
 	n := len(h.Offsets)
 	i := sort.Search(n, func(i int) bool { return h.Offsets[i] >= at })
 	switch {
 	case i < n && h.Offsets[i] == at:
 		return h.Values[i]
-	case i == 0 || i == n || h.Offsets[i]-h.Offsets[i-1] > longestGap:
+	case signal == bottleneck.SignalProbeFailed: // read when it grows, and at no other time
+		return h.Values[max(0, i-1)]
+	case i == 0 || i == n:
+		return math.NaN()
+	case h.Offsets[i]-h.Offsets[i-1] > longestGap && (slices.Contains(fullSignals, signal) || h.Offsets[i-1] < run[0] || h.Offsets[i] > run[1]):
 		return math.NaN()
 	}
 	share := float64(at-h.Offsets[i-1]) / float64(h.Offsets[i]-h.Offsets[i-1])

@@ -1,8 +1,12 @@
 package ntier
 
 import (
+	"math"
 	"testing"
+	"time"
 
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/tiers"
 )
 
@@ -16,5 +20,38 @@ func TestSignalNames(t *testing.T) {
 		if !recorded[name] {
 			t.Errorf("%q is read, and no service records it", name)
 		}
+	}
+}
+
+// TestRareReadings: a rate is the mean between two readings of the run, however far apart
+// they are; whether a processor was full in a second they do not tell; and a counter of
+// failures is known at all times.
+func TestRareReadings(t *testing.T) {
+	rare := func(name string) model.HostSeries {
+		h := model.HostSeries{Metric: "db:" + name, Counter: true}
+		for at := 0.0; at <= 40; at += 4 {
+			h.Offsets, h.Values = append(h.Offsets, int64(at*1e9)), append(h.Values, 10*at)
+		}
+		return h
+	}
+	failed := model.HostSeries{Metric: "db:" + bottleneck.SignalProbeFailed, Counter: true, Offsets: []int64{0, 5e9, 15e9, 60e9}, Values: []float64{0, 3, 4, 9}}
+	x := model.Result{Started: time.Unix(0, 0), Host: []model.HostSeries{rare(bottleneck.SignalRequests), rare(bottleneck.SignalCPU), failed}}
+	got := window{time.Unix(10, 0), time.Unix(30, 0)}.services(x, []string{"db"})[0].Signals
+	sum := 0.0
+	for i := range 20 {
+		want := math.NaN() // readings of the run are from 12 s to 28 s
+		if i >= 2 && i < 18 {
+			want = 10
+		}
+		if v := got[bottleneck.SignalRequests][i]; v != want && !(math.IsNaN(v) && math.IsNaN(want)) {
+			t.Errorf("requests in second %d are %v, want %v", i, v, want)
+		}
+		if v := got[bottleneck.SignalCPU][i]; !math.IsNaN(v) {
+			t.Errorf("the processor in second %d is %v, want it not known", i, v)
+		}
+		sum += got[bottleneck.SignalProbeFailed][i]
+	}
+	if sum != 1 {
+		t.Errorf("%v failures, want the one of the run", sum)
 	}
 }

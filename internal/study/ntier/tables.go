@@ -2,6 +2,7 @@ package ntier
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -147,10 +148,24 @@ func (f *Finding) suspectsTable() *doc.Table {
 	return t
 }
 
+// about are the warnings about a configuration, and those about all.
+func (r *Result) about(f *Finding) (out []string) {
+	for _, w := range r.Warnings {
+		name, text, _ := strings.Cut(w, ": ")
+		switch {
+		case name == f.Configuration:
+			out = append(out, text)
+		case !slices.ContainsFunc(r.Configurations, func(other Finding) bool { return other.Configuration == name }):
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
 // data is the table for programs: a row for each configuration, load and resource.
 func (r *Result) data() *doc.Table {
-	t := &doc.Table{Columns: doc.ForPrograms("configuration", "users", "trials", "throughput", "throughput_lo", "throughput_hi", "response", "think", "errors", "law", "model",
-		"refused", "verdict", "pattern", "bottlenecks", "knee", "knee_lo", "knee_hi", "tier", "resource", "node", "utilisation", "full_share", "text", "warnings")}
+	t := &doc.Table{Columns: doc.ForPrograms("configuration", "users", "trials", "throughput", "throughput_lo", "throughput_hi", "response", "think", "errors", "unfinished", "law", "model",
+		"refused", "verdict", "pattern", "bottlenecks", "proof", "uncounted", "knee", "knee_lo", "knee_hi", "tier", "resource", "node", "utilisation", "full_share", "text", "warnings")}
 	for i := range r.Configurations {
 		f := &r.Configurations[i]
 		var knee, lo, hi *float64
@@ -158,18 +173,22 @@ func (r *Result) data() *doc.Table {
 			knee = &k.Users
 			lo, hi = k.Ends()
 		}
-		var doubts []string
-		for _, d := range f.Doubts {
-			doubts = append(doubts, d.Text)
+		proof := ""
+		if f.Proof != nil {
+			proof = string(f.Proof.Outcome)
 		}
-		for _, l := range f.Loads {
+		loads := f.Loads
+		if len(loads) == 0 { // all trials failed, which must be told
+			loads = []bottleneck.Load{{Throughput: math.NaN()}}
+		}
+		for _, l := range loads {
 			var from, to *float64
 			if l.CI != nil {
 				from, to = &l.CI.Lo, &l.CI.Hi
 			}
 			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, (*float64)(l.Response), (*float64)(l.Think),
-				(*float64)(l.Errors), (*float64)(l.Law), f.modelAt(l.Users), l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(f.names(""), "; "), knee, lo, hi}
-			tail := []any{f.Text, strings.Join(doubts, "; ")}
+				(*float64)(l.Errors), l.Unfinished, (*float64)(l.Law), f.modelAt(l.Users), l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(f.names(""), "; "), proof, f.Uncounted, knee, lo, hi}
+			tail := []any{f.Text, strings.Join(r.about(f), "; ")}
 			if len(l.Usage) == 0 {
 				t.Add(doc.Values(append(append(head, "", "", "", nil, nil), tail...)...)...)
 			}

@@ -14,7 +14,7 @@ import (
 // without its full stop.
 func words(f Finding) string {
 	if len(f.Loads) == 0 {
-		return "nothing was measured"
+		return "no trial ended well"
 	}
 	return verdictWords(f) + shortWords(f)
 }

@@ -79,7 +79,7 @@ type Probe struct {
 	URL     string        `json:"url,omitempty" jsonschema_description:"Where it tells."`
 	File    string        `json:"file,omitempty" jsonschema_description:"For accesslog: the file that grows, in the folder of the service."`
 	Pattern string        `json:"pattern,omitempty" jsonschema_description:"For accesslog: a regular expression of its lines, with named groups."`
-	Every   unit.Duration `json:"every,omitempty" jsonschema_description:"Time between questions. Default: 1s."`
+	Every   unit.Duration `json:"every,omitempty" jsonschema_description:"Time between questions, at most 2s. Default: 1s."`
 }
 
 // filled is the probe as it is asked: with the addresses of an instance, and a file
@@ -132,6 +132,7 @@ func (s Settings) Validate() error {
 		if err := p.filled(standIn, "/").Check(); err != nil {
 			errs = append(errs, workload.Invalid(true, fmt.Sprintf("probes[%d]", i), err.Error(), ""))
 		}
+		refuse(p.Every < 0 || p.Every.Std() > longestStep, fmt.Sprintf("probes[%d].every", i), fmt.Sprintf("at most %v", longestStep), "%s is impossible", p.Every)
 	}
 	for i, pattern := range s.Keep {
 		_, err := path.Match(pattern, "")

@@ -1,0 +1,33 @@
+package bottleneck
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestReadsLate: a generator that says nothing of itself and takes answers late is told
+// by what the first tier took, and only if nothing in that tier explains the wait.
+func TestReadsLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		took func(Trial) float64 // response time of the first tier
+		cpu  float64             // of which it uses so much
+		why  string
+	}{
+		"late":             {func(Trial) float64 { return .005 }, .2, "the load generator binds: the users waited"},
+		"the tier is slow": {func(t Trial) float64 { return t.Response }, .2, "nothing that was measured was full"},
+		"the tier is busy": {func(Trial) float64 { return .005 }, .75, "nothing that was measured was full"},
+	} {
+		s := system(idle, func(t *Trial) {
+			t.Generators = []Generator{{Node: "g"}}
+			web := on("web-1", "web", c.cpu, 1, 0)
+			web.Signals[SignalRequests] = slices.Repeat([]float64{t.Throughput}, 10)
+			web.Signals[SignalResponse] = slices.Repeat([]float64{t.Throughput * c.took(*t)}, 10)
+			t.Services = append(t.Services, web)
+		})
+		s.Tiers = []string{"web", "db"}
+		if a := Analyze(s); a.Verdict != Unknown || !strings.Contains(a.Why, c.why) {
+			t.Errorf("%s: %s, %q, want unknown, for %q", name, a.Verdict, a.Why, c.why)
+		}
+	}
+}
