@@ -57,9 +57,9 @@ func (l Load) busyGenerator() string {
 }
 
 // beyondServer is the mean response time of the users less that of the first tier,
-// and less what waits there before it is accepted (Little: number over rate); NaN where
-// it is not known. What waits for a thread is in the response time of servers that
-// tell of such a queue.
+// and less what waits there before it is accepted or read, for want of a processor
+// (Little: number over rate); NaN where it is not known. What waits for a thread is in
+// the response time of servers that tell of such a queue.
 func (s System) beyondServer(l Load) float64 {
 	if len(s.Tiers) == 0 || l.Response == nil {
 		return math.NaN()
@@ -75,8 +75,10 @@ func (s System) beyondServer(l Load) float64 {
 				continue
 			}
 			spent, answered = spent+a, answered+b
-			if w := x.mean(SignalAcceptQueue); w > 0 {
-				waiting += w
+			for _, queue := range []string{SignalAcceptQueue, SignalRunDelay} {
+				if w := x.mean(queue); w > 0 {
+					waiting += w
+				}
 			}
 		}
 	}

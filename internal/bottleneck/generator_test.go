@@ -12,17 +12,20 @@ func TestReadsLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		took func(Trial) float64 // response time of the first tier
 		cpu  float64             // of which it uses so much
+		wait float64             // share of the response time that it waited for one, before it read a request
 		why  string
 	}{
-		"late":             {func(Trial) float64 { return .005 }, .2, "the load generator binds: the users waited"},
-		"the tier is slow": {func(t Trial) float64 { return t.Response }, .2, "nothing that was measured was full"},
-		"the tier is busy": {func(Trial) float64 { return .005 }, .75, "nothing that was measured was full"},
+		"late":             {func(Trial) float64 { return .005 }, .2, 0, "the load generator binds: the users waited"},
+		"the tier is slow": {func(t Trial) float64 { return t.Response }, .2, 0, "nothing that was measured was full"},
+		"the tier is busy": {func(Trial) float64 { return .005 }, .75, 0, "nothing that was measured was full"},
+		"others are":       {func(t Trial) float64 { return t.Response / 2 }, .2, .5, "nothing that was measured was full"},
 	} {
 		s := system(idle, func(t *Trial) {
 			t.Generators = []Generator{{Node: "g"}}
 			web := on("web-1", "web", c.cpu, 1, 0)
 			web.Signals[SignalRequests] = slices.Repeat([]float64{t.Throughput}, 10)
 			web.Signals[SignalResponse] = slices.Repeat([]float64{t.Throughput * c.took(*t)}, 10)
+			web.Signals[SignalRunDelay] = slices.Repeat([]float64{t.Throughput * t.Response * c.wait}, 10)
 			t.Services = append(t.Services, web)
 		})
 		s.Tiers = []string{"web", "db"}

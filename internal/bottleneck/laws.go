@@ -32,6 +32,9 @@ type Laws struct {
 	// Points compare each load with the laws; the model is null where it was not
 	// solved.
 	Points []Point `json:"points"`
+	// ExceededFrom is the number of users from which on the bound is none, for more was
+	// measured; 0: it never was.
+	ExceededFrom int `json:"exceeded_from,omitempty"`
 	// Says where the model does not fit, or that it does.
 	Says string `json:"says"`
 }
@@ -110,8 +113,30 @@ func (s System) laws(loads []Load, knee *Knee) (*Laws, model.Doubts) {
 	out.limit()
 	if len(out.Demands) > 0 {
 		out.solve(loads)
+		doubts = append(doubts, out.exceeded(loads)...)
 	}
 	return out, doubts
+}
+
+// exceeded finds where the upper bound is none: more was measured, by more than chance.
+// An operation took less there than at the loads that the demand comes from.
+func (l *Laws) exceeded(loads []Load) (doubts model.Doubts) {
+	for i, p := range l.Points {
+		least, most := p.Throughput/(1+lawTolerance), p.Hi // of one trial nothing is known
+		if loads[i].CI != nil {
+			least = loads[i].CI.Lo
+		}
+		if l.LimitCI != nil && l.Limit != nil {
+			most *= l.LimitCI.Hi / *l.Limit
+		}
+		if least > most {
+			l.ExceededFrom = p.Users
+			doubts.Warn("bound_exceeded", "with %s %.4g op/s were measured, and the upper bound by the demands at low load is %.4g: an operation took less there, so that from there on limit and bound are none",
+				num.Count(p.Users, "user"), p.Throughput, p.Hi)
+			return doubts
+		}
+	}
+	return nil
 }
 
 // demands are those of all hardware of tiers that any trial tells of, and of hosts that

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // tiersOf makes trials of services that each use so many cores of a quota for an
@@ -174,5 +175,19 @@ func TestPredictedPool(t *testing.T) {
 		if math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("with %v of 5 threads behind it busy, predicted %v, want %v", c.threads, got, c.want)
 		}
+	}
+}
+
+// TestExceeded: where an operation takes less with more users, the bound from its demand
+// at low load is none, and that is said.
+func TestExceeded(t *testing.T) {
+	l := Laws{Limit: some(100), LimitCI: &stats.Interval{Lo: 95, Hi: 106}, Points: []Point{{Users: 50, Throughput: 49, Hi: 50}, {Users: 120, Throughput: 105, Hi: 100}, {Users: 200, Throughput: 140, Hi: 100}}}
+	loads := []Load{{CI: &stats.Interval{Lo: 48, Hi: 50}}, {CI: &stats.Interval{Lo: 104, Hi: 106}}, {CI: &stats.Interval{Lo: 130, Hi: 150}}}
+	if doubts := l.exceeded(loads); len(doubts) != 1 || l.ExceededFrom != 200 {
+		t.Errorf("from %d users, %v, want from 200, for 120 are within the limit's interval", l.ExceededFrom, doubts)
+	}
+	l.ExceededFrom = 0
+	if doubts := l.exceeded(make([]Load, 3)); len(doubts) != 1 || l.ExceededFrom != 200 {
+		t.Errorf("of one trial: from %d users, %v, want from 200", l.ExceededFrom, doubts)
 	}
 }

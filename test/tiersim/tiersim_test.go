@@ -356,14 +356,15 @@ func (s *seen) add(t *testing.T, c truth, seed uint64) {
 }
 
 // withinBounds: no load has more throughput than the bound, by more than chance: in 40
-// seconds throughput and demands scatter by one or two percent each.
+// seconds throughput and demands scatter by two percent each, and here are thousands of
+// loads.
 func withinBounds(t *testing.T, c truth, seed uint64, a bottleneck.Answer) {
 	t.Helper()
 	if a.Laws == nil {
 		return
 	}
 	for i, p := range a.Laws.Points {
-		if l := a.Loads[i]; p.Throughput > 1.06*p.Hi && (l.CI == nil || l.CI.Lo > p.Hi) {
+		if l := a.Loads[i]; p.Throughput > 1.1*p.Hi && (l.CI == nil || l.CI.Lo > p.Hi) {
 			t.Errorf("%s, seed %d: %d users have %.2f/s, above the bound of %.2f", c.name, seed, p.Users, p.Throughput, p.Hi)
 		}
 	}

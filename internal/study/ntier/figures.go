@@ -25,7 +25,9 @@ func (f *Finding) throughputFigure() doc.Block {
 	if f.Laws != nil && len(f.Laws.Points) > 0 {
 		bounds, model := chart.Layer{Mark: chart.Band, Role: chart.Interval, Name: "bounds by the demands"}, chart.Layer{Mark: chart.Line, Role: chart.Estimate, Name: "model of the queues"}
 		for _, p := range f.Laws.Points {
-			bounds.X, bounds.Y, bounds.Y2 = append(bounds.X, float64(p.Users)), append(bounds.Y, p.Lo), append(bounds.Y2, p.Hi)
+			if from := f.Laws.ExceededFrom; from == 0 || p.Users < from {
+				bounds.X, bounds.Y, bounds.Y2 = append(bounds.X, float64(p.Users)), append(bounds.Y, p.Lo), append(bounds.Y2, p.Hi)
+			}
 			if p.Model != nil {
 				model.X, model.Y = append(model.X, float64(p.Users)), append(model.Y, *p.Model)
 			}

@@ -111,7 +111,7 @@ func (m measured) size(r bottleneck.Resource) int {
 // prove.
 func (m measured) notMade(a bottleneck.Answer) *bottleneck.Proof {
 	raises, why := m.system.Raises(a, m.size)
-	if why == "" {
+	if len(raises) == 0 {
 		return nil
 	}
 	if why == "" {
