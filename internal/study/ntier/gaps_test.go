@@ -2,11 +2,11 @@ package ntier
 
 import (
 	"fmt"
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"strings"
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 )
