@@ -133,7 +133,7 @@ func memoryOfMachine() int64 {
 	if err := unix.Sysinfo(&info); err != nil {
 		return math.MaxInt64
 	}
-	return int64(info.Totalram) * int64(info.Unit) //nolint:unconvert // 32 bits elsewhere
+	return int64(info.Totalram) * int64(info.Unit)
 }
 
 // quotaOf is the limit of a group in cores, 0 for none.
