@@ -289,7 +289,7 @@ func (p *prepared) active(t study.Treatment) ([]subject, error) {
 // that they have when the store gives them back.
 func (b *builder) under(p *prepared, levels map[string]any) (experiment.Workload, map[string]any, error) {
 	if len(levels) == 0 {
-		return p.Workload, nil, nil
+		return p.Workload, nil, p.complete()
 	}
 	levels, err := throughJSON(levels)
 	if err != nil {
@@ -304,6 +304,19 @@ func (b *builder) under(p *prepared, levels map[string]any) (experiment.Workload
 	}
 	w.Params, err = throughJSON(w.Params)
 	return w, levels, err
+}
+
+// complete refuses a workload of which a study was to set something and does not.
+func (p *prepared) complete() error {
+	c, ok := p.Bench.(workload.Completer)
+	if !ok {
+		return nil
+	}
+	err := c.Complete()
+	if key, ok := errors.AsType[*model.InputError](err); ok {
+		key.Path = "workloads." + p.Name + "." + key.Path
+	}
+	return err
 }
 
 // checkShared holds an offer to a workload that reads one. Where the tasks of a

@@ -57,12 +57,30 @@ func (b *builder) tiers(t study.Treatment) ([]tier, error) {
 	if err := place(out, nodes); err != nil {
 		return nil, err
 	}
-	for _, note := range company(out) {
-		if !slices.Contains(b.notes, note) {
-			b.notes = append(b.notes, note)
+	b.note(company(out)...)
+	return out, checkPorts(out, b.setup.Nodes)
+}
+
+// note tells whoever reads the design, each thing once.
+func (b *builder) note(notes ...string) {
+	for _, n := range notes {
+		if !slices.Contains(b.notes, n) {
+			b.notes = append(b.notes, n)
 		}
 	}
-	return out, checkPorts(out, b.setup.Nodes)
+}
+
+// neverCome are the limits of services that would change after the end of a workload.
+func neverCome(tiers []tier, w experiment.Workload) (out []string) {
+	lasts := w.Estimate()
+	for _, t := range tiers {
+		for _, step := range t.Steps {
+			if lasts > 0 && step.At.Std() >= lasts {
+				out = append(out, fmt.Sprintf("services.%s.steps: %s is not before the end of %s, which takes about %s: this limit never comes", t.Name, step.At, w.Name, unit.Duration(lasts)))
+			}
+		}
+	}
+	return out
 }
 
 func tierOf(s experiment.Service, level study.ServiceLevel) (out tier, err error) {
@@ -131,6 +149,7 @@ func (b *builder) serve(s *model.Step, t study.Treatment, w experiment.Workload,
 	if err != nil || len(tiers) == 0 {
 		return err
 	}
+	b.note(neverCome(tiers, w)...)
 	s.Services = make(map[string]model.ServiceLevel)
 	counts := make(map[string]int)
 	on := make(map[model.NodeID]bool)

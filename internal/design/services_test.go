@@ -167,6 +167,19 @@ func TestServicesRefused(t *testing.T) {
 	}
 }
 
+// TestNeverCome: a limit that changes after the end of what is measured is told.
+func TestNeverCome(t *testing.T) {
+	src := strings.Replace(tiersFile, "limits: {cpu: 0.2, memory: 64MiB}", "steps: [{at: 0s, cpu: 0.2}, {at: 1s, cpu: 0.3}, {at: 10s, cpu: 0.4}]", 1)
+	d, err := Build(parse(t, src), testRun, tiered("users", "front", "back", "back"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"services.db.steps: 10s is not before the end of nap, which takes about 2s: this limit never comes"}
+	if diff := cmp.Diff(want, d.Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
 // TestNodesLeft: a workload without labels has the nodes that services leave.
 func TestNodesLeft(t *testing.T) {
 	src := strings.Replace(tiersFile, ", on: {tier: users}", "", 1)

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,8 +41,11 @@ func (f *yamlFile) choose() bool {
 	}
 	services.Content = keep
 	for key, val := range chosen.members() {
-		// A file of which the alternatives were left out offers nothing.
-		if values := offered[key.Value]; len(values) > 0 && !slices.Contains(values, val.Value) {
+		switch values := offered[key.Value]; {
+		case len(offered) == 0: // a file of which the alternatives were left out
+		case len(values) == 0:
+			f.probs.add(f.pos((*yaml.Node)(key)), []string{chooseKey, key.Value}, "no service has it in its when", "choose among "+strings.Join(slices.Sorted(maps.Keys(offered)), ", "))
+		case !slices.Contains(values, val.Value):
 			f.probs.add(f.pos((*yaml.Node)(val)), []string{chooseKey, key.Value}, fmt.Sprintf("no service is there for %q", clip(val.Value)), "use "+strings.Join(values, ", "))
 		}
 	}

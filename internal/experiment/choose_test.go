@@ -51,6 +51,8 @@ func TestChooseErrors(t *testing.T) {
 			`f.yaml:2:16: choose.data: no service is there for "four"; use one, two, three`},
 		{"nothing is chosen", strings.Replace(alternatives, "choose: {data: one, ", "choose: {", 1),
 			`f.yaml:4:23: services.0.when.data: nothing is chosen for it; write choose: {data: one} at the top of the file`},
+		{"a key that no service has", strings.Replace(alternatives, "web: quick}\nservices", "web: quick, dta: two}\nservices", 1),
+			`f.yaml:2:33: choose.dta: no service has it in its when; choose among data, web`},
 		{"no group", strings.Replace(alternatives, "when: {data: one}", "when: one", 1),
 			`f.yaml:4:22: services.0.when: must be a group of keys, not "one"; write when: {data: replicated}, and choose: {data: replicated} at the top of the file`},
 	} {

@@ -285,7 +285,13 @@ func (r *reader) checkWorkload(w *Workload, e *Experiment, v *value, path []stri
 		r.report(timeoutAt, "a timeout must be longer than 0s", "")
 		return
 	}
-	if err := w.Bench.Validate(); err != nil {
+	err := w.Bench.Validate()
+	// A study that the file names may set what is missing; then that is seen with each
+	// treatment.
+	if c, ok := w.Bench.(workload.Completer); ok && err == nil && e.Study == nil && r.clean("study") {
+		err = c.Complete()
+	}
+	if err != nil {
 		r.reportErrors(path, err)
 		return
 	}

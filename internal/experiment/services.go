@@ -17,7 +17,7 @@ import (
 // has On, and else on a host of a lab of its own.
 type Service struct {
 	lab.Service
-	On    map[string]string `json:"on,omitempty" jsonschema_description:"Labels of the nodes of the fleet on which it runs, for one step at a time: {group: db}. Without it the service has a host of its own, in a lab only."`
+	On    map[string]string `json:"on,omitempty" jsonschema_description:"Labels of the nodes of the fleet on which it runs, for one step at a time: {group: db}. Without it the service has a host of its own, in a lab only, of which nothing is recorded."`
 	Count int               `json:"count,omitempty" jsonschema:"minimum=1,maximum=200" jsonschema_description:"On how many of these nodes, the first by their names. Default: 1. A study may set it for each trial."`
 	Sizes Sizes             `json:"sizes,omitzero" jsonschema_description:"Variables of environ from which the command takes how large something is, so that a study can change it: {pool: POOL}."`
 	service.Settings
@@ -51,6 +51,16 @@ func (e *Experiment) HostServices() []lab.Service {
 		}
 	}
 	return out
+}
+
+// onNodes are the names of the services that run on nodes, sorted.
+func (e *Experiment) onNodes() (names []string) {
+	for _, s := range e.Services {
+		if s.OnNodes() {
+			names = append(names, s.Name)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
 // checkServices notes impossible services.
@@ -137,7 +147,11 @@ func (r *reader) checkOnNodes(e *Experiment, s Service, path []string) {
 	if problem, allowed := environ.Check(s.PassEnv); problem != "" {
 		r.report(extend(path, "pass_env"), problem, allowed)
 	}
-	if err := s.Validate(); err != nil {
+	err := s.Validate()
+	if err == nil {
+		err = s.CheckTemplates(e.onNodes())
+	}
+	if err != nil {
 		r.reportErrors(path, err)
 	}
 	if h := s.Healthy; h != nil && h.Within > e.Timeouts.Ready {
@@ -159,6 +173,10 @@ func (r *reader) checkNodesOf(e *Experiment, s Service, path []string) {
 		}
 		if most := s.MostCPU(); h.CPU > 0 && most > h.CPU {
 			r.report(extend(path, "limits"), fmt.Sprintf("it is to have %v cores, and its node %s has %v", most, h.Name, h.CPU), "give the node more, or the service less")
+			return
+		}
+		if need := s.Memory(); h.Memory > 0 && need > h.Memory {
+			r.report(extend(path, "limits"), fmt.Sprintf("it is to have %s of memory, and its node %s has %s", need, h.Name, h.Memory), "give the node more, or the service less")
 			return
 		}
 		if s.Volume != "" && !slices.Contains(h.Use, s.Volume) {

@@ -2,10 +2,31 @@ package master
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
+
+// TestAddressesFirst: an address that a step needs and that is unknown ends the run
+// before anything of it is executed.
+func TestAddressesFirst(t *testing.T) {
+	h := newHouse(t, testStore(t))
+	id, _ := h.submit("addresses", "pair: ab", `services: [{name: db, on: {node: a}, port: 1, command: "true"}]`)
+	h.end(id)
+	data, err := h.store.Data(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := data.Run.Reason; !strings.Contains(r, "node a, which runs the service db, has no address") || !strings.Contains(r, "--label address=ADDRESS") {
+		t.Errorf("the run is %s: %q, want the node without an address, and what to do", data.Run.State, r)
+	}
+	for _, s := range data.Steps {
+		if s.Attempt != 0 {
+			t.Errorf("step %d was begun %d times", s.Number, s.Attempt)
+		}
+	}
+}
 
 // TestAddressesAreNoCommands: what a node calls its address stands in commands of other
 // nodes, so that nothing but an address may be one.

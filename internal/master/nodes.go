@@ -278,6 +278,21 @@ func (b addressBook) hosts(ids []model.NodeID) []model.Host {
 // come from the nodes, and stand in commands of other nodes, which the server signs.
 var addressForm = regexp.MustCompile(`^[A-Za-z0-9:]([A-Za-z0-9.:_-]{0,252}(%[A-Za-z0-9._-]{1,64})?)?$`)
 
+// checkAddresses fails where one of the steps to come needs an address that is unknown:
+// before anything is measured, and not hours later.
+func (x *execution) checkAddresses() error {
+	book := x.addresses()
+	for _, s := range x.steps {
+		if s.State == model.StepComplete {
+			continue
+		}
+		if err := book.check(s, s.Tasks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // check refuses tasks that need an address which is unknown, or none.
 func (b addressBook) check(step model.Step, tasks []model.Task) error {
 	for _, id := range slices.Sorted(maps.Keys(b)) {

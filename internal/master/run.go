@@ -181,6 +181,9 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	if err == nil {
 		err = x.checkNeeds(ctx)
 	}
+	if err == nil {
+		err = x.checkAddresses()
+	}
 	if err != nil {
 		return stateAfter(ctx, err)
 	}

@@ -110,8 +110,10 @@ func (l *accessLog) ask(_ context.Context, a *answer) error {
 			return err
 		}
 	}
-	for _, total := range []string{"requests", "response"} {
-		l.sums.add(total, 0)
+	for total, told := range map[string]bool{"requests": true, "response": true, "errors": l.group.status > 0, "body_bytes": l.group.bytes > 0} {
+		if told {
+			l.sums.add(total, 0)
+		}
 	}
 	for name, v := range l.sums.values {
 		a.values[name] = v

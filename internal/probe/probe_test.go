@@ -228,7 +228,7 @@ func TestAccessLog(t *testing.T) {
 	l.write("/old 1000 200 9\n/half 10")
 	p := Probe{Kind: "accesslog", File: l.path, Pattern: `^(?P<path>\S+) (?P<micros>\d+) (?P<status>\d+) (?P<bytes>\d+|-)$`}
 	s := open(t, p)
-	want(t, "what was there", read(t, s, p), map[string]float64{"requests": 0, "response": 0})
+	want(t, "what was there", read(t, s, p), map[string]float64{"requests": 0, "response": 0, "errors": 0, "body_bytes": 0})
 	l.write("00 200 1\n/ViewStory?story=3 2000 200 100\n/index.html 1000 404 -\n/ViewStory?story=4 3")
 	want(t, "whole lines", read(t, s, p), map[string]float64{"requests": 2, "response": 0.003, "errors": 1, "body_bytes": 100,
 		"requests[ViewStory]": 1, "response[ViewStory]": 0.002, "requests[index_html]": 1})

@@ -29,8 +29,11 @@ type Metric struct {
 	// Counter: the values grow from 0 at the first reading. Otherwise they are
 	// the state at the moment of the reading.
 	Counter bool
-	Source  string // the kernel's file, or what else tells it
-	Text    string // what it is, for people
+	// Late: a counter that is first told when it is no longer 0. It was 0 at the
+	// reading before.
+	Late   bool
+	Source string // the kernel's file, or what else tells it
+	Text   string // what it is, for people
 }
 
 // Counter describes a counter.
@@ -262,9 +265,22 @@ func (t *table) put(name string, value float64) {
 func (t *table) add(name string, value float64) int {
 	c := column{name: name, metric: t.metric(name), base: value}
 	c.values = slices.Repeat([]float64{math.NaN()}, len(t.at))
+	if before := t.told(len(t.at) - 1); c.metric.Late && before >= 0 {
+		c.base, c.values[before] = 0, 0
+	}
 	t.columns = append(t.columns, c)
 	t.index[name] = len(t.columns) - 1
 	return t.index[name]
+}
+
+// told is the last row before this one with any value; -1: none has.
+func (t *table) told(row int) int {
+	for row--; row >= 0; row-- {
+		if slices.ContainsFunc(t.columns, func(c column) bool { return !math.IsNaN(c.values[row]) }) {
+			return row
+		}
+	}
+	return -1
 }
 
 func (t *table) remove(row int) {

@@ -92,6 +92,42 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
+// growing tells of a second counter from its third reading on, and of a third one then.
+type growing struct{ n int }
+
+func (g *growing) Read(out func(string, float64)) {
+	out("all", float64(100+10*g.n))
+	if g.n >= 2 {
+		out("late", float64(4*g.n))
+		out("other", float64(4*g.n))
+	}
+	g.n++
+}
+
+func (*growing) Close() {}
+
+// TestLate: a counter that is told when it is no longer 0 was 0 at the reading before;
+// another one begins where it is.
+func TestLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := Start(t.Context(), Config{Step: time.Second, Sources: []Source{&growing{}}, Metric: func(name string) Metric {
+			return Metric{Name: name, Counter: true, Late: name == "late"}
+		}})
+		started := time.Now()
+		<-time.After(2500 * time.Millisecond)
+		r.Stop()
+		wantPoints(t, r, started, "late", []int64{1000, 2000, 2500}, []float64{0, 8, 12})
+		wantPoints(t, r, started, "other", []int64{2000, 2500}, []float64{0, 4})
+		at := Start(t.Context(), Config{Step: time.Second, Sources: []Source{&growing{n: 2}}, Metric: func(name string) Metric {
+			return Metric{Name: name, Counter: true, Late: true}
+		}})
+		started = time.Now()
+		<-time.After(500 * time.Millisecond)
+		at.Stop()
+		wantPoints(t, at, started, "late", []int64{0, 500}, []float64{0, 4})
+	})
+}
+
 // TestLastReplaces: the end comes 100 ms after a reading, which it replaces.
 func TestLastReplaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -61,6 +61,9 @@ type throttling struct {
 	seconds            float64
 }
 
+// errTop: what is at the top of a hierarchy has no limit.
+var errTop = errors.New("are no control groups below the root")
+
 // openGroup opens the files of a group, which the directories are of.
 func openGroup(dirs []string, l limit) (*group, error) {
 	g := &group{buf: kernel.NewBuffer(), limit: l}
@@ -84,7 +87,7 @@ func openGroup(dirs []string, l limit) (*group, error) {
 	}
 	if len(g.levels) == 0 {
 		g.close()
-		return nil, fmt.Errorf("%q are no control groups below the root of their hierarchy", dirs)
+		return nil, fmt.Errorf("%q %w of their hierarchy", dirs, errTop)
 	}
 	return g, nil
 }
@@ -145,26 +148,45 @@ func (l *level) close() {
 	}
 }
 
-// read emits the service's processor time, and what the tightest limit of the
-// moment did. A limit may be that of a group above, and may change; what is gained
-// adds up over whichever it was.
+// read emits the service's processor time, and what limits it.
 func (g *group) read(out func(string, float64)) error {
-	var own float64
-	var did throttling
-	for i, l := range g.levels {
+	own, did, err := g.tightest()
+	if err == nil {
+		err = g.emitUsed(g.levels[0].last.used, out)
+	}
+	if err == nil {
+		g.emitLimit(own, did, out)
+	}
+	return err
+}
+
+// readLimit emits what limits the processes of the group, and nothing of what they use.
+func (g *group) readLimit(out func(string, float64)) error {
+	own, did, err := g.tightest()
+	if err == nil {
+		g.emitLimit(own, did, out)
+	}
+	return err
+}
+
+// tightest is the tightest limit of the moment in cores, 0 for none, and what it did
+// since the last reading.
+func (g *group) tightest() (own float64, did throttling, err error) {
+	for _, l := range g.levels {
 		cores, gained, err := l.read()
 		if err != nil {
-			return err
+			return 0, throttling{}, err
 		}
 		if cores > 0 && (own == 0 || cores < own) {
 			own, did = cores, gained
 		}
-		if i == 0 {
-			if err := g.emitUsed(l.last.used, out); err != nil {
-				return err
-			}
-		}
 	}
+	return own, did, nil
+}
+
+// emitLimit emits the tightest limit and what it did. It may be that of a group above,
+// and may change; what is gained adds up over whichever it was.
+func (g *group) emitLimit(own float64, did throttling, out func(string, float64)) {
 	out("quota", g.limit.cores(own))
 	if g.any = g.any || own > 0; g.any {
 		g.gained.add(did)
@@ -172,7 +194,6 @@ func (g *group) read(out func(string, float64)) error {
 		out("periods", g.gained.periods)
 		out("throttled_periods", g.gained.throttled)
 	}
-	return nil
 }
 
 // emitUsed emits the service's processor time; own is what cpu.stat has.

@@ -1,6 +1,7 @@
 package tiers
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -34,6 +35,13 @@ func (h *host) openProcesses(cfg Config) {
 		t.list = m.list
 	case cfg.PID > 0:
 		tree := &tree{root: cfg.PID, limit: l}
+		if len(cfg.Above) > 0 {
+			g, err := openGroup(cfg.Above, l)
+			if tree.above = g; err != nil && !errors.Is(err, errTop) {
+				tree.unknown = true
+				h.doubts.failed("limits of the node", err)
+			}
+		}
 		h.add("processes", tree, nil)
 		t.list = tree.list
 	default:

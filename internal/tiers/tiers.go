@@ -48,6 +48,9 @@ type Config struct {
 	// the process PID with all its descendants and what is in its process group.
 	Group []string
 	PID   int
+	// Above are the same of the node's group, in which a service is that has none of
+	// its own: what limits that limits the service.
+	Above []string
 	// Ports are the TCP ports on which it listens: connections to them are its
 	// connections. They are looked for in this process's network namespace.
 	Ports []int

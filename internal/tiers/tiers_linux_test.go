@@ -2,6 +2,7 @@ package tiers
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/kernel"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/test/servertest"
 )
@@ -116,13 +118,17 @@ func TestGoneInMidRun(t *testing.T) {
 	g := makeGroup(t)
 	w := New(Config{Service: "svc", Group: g.dirs, Step: 20 * time.Millisecond})
 	w.Start(t.Context())
-	<-time.After(100 * time.Millisecond)
-	for _, d := range g.dirs {
-		_ = os.Remove(d) // with version 2 and where cpu and cpuacct are one there is only one
+	if err := until("three readings are taken", func() bool { return w.tracks[0].Rows() >= 3 }); err != nil {
+		t.Fatal(err)
 	}
-	<-time.After(100 * time.Millisecond)
-	w.Stop()
+	for _, d := range g.dirs {
+		if err := os.Remove(d); err != nil && !errors.Is(err, os.ErrNotExist) { // cpu and cpuacct may be one
+			t.Fatal(err)
+		}
+	}
+	w.Stop() // which takes a reading
 	list := w.Series(time.Now())
+	// Of the readings before one may have given way to the last.
 	if n := len(of(t, list, "cpu").Values); n < 2 {
 		t.Errorf("%d readings of cpu, want those before", n)
 	}
@@ -213,6 +219,45 @@ func TestGroupVersion2(t *testing.T) {
 	write("host/service", "cpu.max", "400000 100000\n")
 	if q := read()["quota"]; q != 2 {
 		t.Errorf("quota = %v with a limit of 4 cores and 2 processors, want 2", q)
+	}
+}
+
+// TestLimitAbove: a service without a group of its own may use what the group of its
+// node may, and where that cannot be read nobody knows.
+func TestLimitAbove(t *testing.T) {
+	t.Parallel()
+	limited, top, odd := t.TempDir(), t.TempDir(), t.TempDir()
+	for file, text := range map[string]string{
+		limited + "/cgroup.events": "populated 1\n", limited + "/cpu.max": "50000 100000\n",
+		limited + "/cpu.stat": "usage_usec 9\nnr_periods 7\nnr_throttled 3\nthrottled_usec 5\n",
+		top + "/cpu.stat":     "usage_usec 9\n",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watch := func(above string) (list []model.HostSeries, failures string) {
+		w := New(Config{Service: "svc", PID: os.Getpid(), Above: []string{above}})
+		w.Start(t.Context())
+		w.Stop()
+		list = w.Series(time.Now())
+		sound(t, list)
+		return list, strings.Join(w.Failures(), "\n")
+	}
+	list, failures := watch(limited)
+	if q := last(t, list, "quota"); q != 0.5 || failures != "" {
+		t.Errorf("in a node of 0.5 cores quota = %v, failures %q", q, failures)
+	}
+	if p := last(t, list, "throttled_periods"); p != 0 || last(t, list, "cpu") < 0 {
+		t.Errorf("throttled_periods = %v before anything happened", p)
+	}
+	list, failures = watch(top)
+	if q := last(t, list, "quota"); q != processors(os.Getpid()) || failures != "" {
+		t.Errorf("at the top quota = %v, failures %q; want all processors", q, failures)
+	}
+	list, failures = watch(odd)
+	if slices.ContainsFunc(list, func(s model.HostSeries) bool { return s.Metric == "svc:quota" }) || !strings.Contains(failures, "limits of the node: no cpu.stat") {
+		t.Errorf("where nothing can be read there is a quota, or no failure: %q", failures)
 	}
 }
 

@@ -14,10 +14,14 @@ import (
 // tree is a process with all its descendants, and what is in its process group:
 // a service that has no control group of its own.
 type tree struct {
-	root   int
-	limit  limit
-	pids   []int
-	looked time.Time // for processes that are new
+	root  int
+	limit limit
+	// above is the group of the node, in which it is; nil: it has no limit. unknown:
+	// whether it has one cannot be read.
+	above   *group
+	unknown bool
+	pids    []int
+	looked  time.Time // for processes that are new
 }
 
 // read emits the processor time. Of processes that ended it has that of those
@@ -33,11 +37,20 @@ func (t *tree) read(out func(string, float64)) error {
 		}
 	}
 	out("cpu", used.Seconds())
-	out("quota", t.limit.cores(0))
+	switch {
+	case t.above != nil:
+		return t.above.readLimit(out)
+	case !t.unknown:
+		out("quota", t.limit.cores(0))
+	}
 	return nil
 }
 
-func (t *tree) close() {}
+func (t *tree) close() {
+	if t.above != nil {
+		t.above.close()
+	}
+}
 
 // look finds the processes anew when it is time.
 func (t *tree) look() error {

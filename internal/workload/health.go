@@ -83,7 +83,11 @@ func lookHTTP(ctx context.Context, url string) error {
 	}
 	// A connection of its own: one that is kept would be one more in what is
 	// measured.
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true},
+		// A redirect is an answer. Where it leads to may not be reached from here.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	answer, err := client.Do(req)
 	if err != nil {
 		return err // it names the address

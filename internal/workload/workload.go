@@ -230,6 +230,14 @@ type Noter interface {
 	Notes() []string
 }
 
+// Completer is implemented by workloads of which a study may set what the file leaves
+// out.
+type Completer interface {
+	// Complete says what is missing to execute it, with an error as those of Validate.
+	// It is called on valid parameters.
+	Complete() error
+}
+
 // Sharer is implemented by workloads with tasks that can offer one load together
 // in a step: each its part.
 type Sharer interface {

@@ -245,11 +245,12 @@ func (p Properties) SaysAuthors() bool { return p.saysAuthors }
 // is model.ErrUsage.
 func ParseProperties(text string) (p Properties, notes []string, err error) {
 	for number, line := range strings.Split(text, "\n") {
-		key, value, found := strings.Cut(strings.TrimSpace(line), "=")
-		if key = strings.TrimSpace(key); !found || strings.HasPrefix(key, "#") || strings.HasPrefix(key, "!") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == '!' {
 			continue
 		}
-		note, err := p.take(key, strings.TrimSpace(value))
+		key, value := property(line)
+		note, err := p.take(key, value)
 		if err != nil {
 			return Properties{}, nil, fmt.Errorf("%w: line %d of the properties: %s: %w", model.ErrUsage, number+1, key, err)
 		}
@@ -258,6 +259,21 @@ func ParseProperties(text string) (p Properties, notes []string, err error) {
 		}
 	}
 	return p, notes, nil
+}
+
+// property takes a line apart as Java does (java.util.Properties): the key ends at the
+// first equals sign, colon or blank.
+func property(line string) (key, value string) {
+	const blanks = " \t\f"
+	end := strings.IndexAny(line, "=:"+blanks)
+	if end < 0 {
+		return line, ""
+	}
+	value = strings.TrimLeft(line[end:], blanks)
+	if value != "" && (value[0] == '=' || value[0] == ':') {
+		value = value[1:]
+	}
+	return line[:end], strings.TrimSpace(value)
 }
 
 // mostOfProperty bounds numbers: of users, of accounts, of milliseconds.

@@ -155,7 +155,12 @@ func TestParseProperties(t *testing.T) {
 	if len(notes) != 2 || !strings.Contains(notes[0], "workload_use_tpcw_think_time") || !strings.Contains(notes[1], "slowdown") {
 		t.Errorf("notes %q, want one about think times, one about slowdown", notes)
 	}
-	for _, text := range []string{"workload_number_of_clients_per_node = many", "workload_percentage_of_author = 101", "workload_up_ramp_time_in_ms = -1"} {
+	for _, text := range []string{"workload_number_of_clients_per_node: 7", "workload_number_of_clients_per_node 7", "workload_number_of_clients_per_node\t=7", "a\n! =8\nworkload_number_of_clients_per_node:7"} {
+		if p, _, err := ParseProperties(text); err != nil || p.Users != 7 {
+			t.Errorf("%q: %d users, %v; want 7, as Java reads it", text, p.Users, err)
+		}
+	}
+	for _, text := range []string{"workload_number_of_clients_per_node", "workload_number_of_clients_per_node = many", "workload_percentage_of_author = 101", "workload_up_ramp_time_in_ms = -1"} {
 		if _, _, err := ParseProperties(text); !errors.Is(err, model.ErrUsage) {
 			t.Errorf("%s: %v", text, err)
 		}

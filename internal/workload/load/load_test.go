@@ -86,6 +86,25 @@ func TestOffer(t *testing.T) {
 	}
 }
 
+// TestPrepareAgain: a trial draws from its own seed, however often it is prepared.
+func TestPrepareAgain(t *testing.T) {
+	server := loadserver.Start(t, loadserver.Behaviour{})
+	p := params(server.URL(), 10)
+	p.Seed = 7
+	env := &workload.Env{Part: 1, Parts: 2, Trial: 3}
+	for range 2 {
+		if err := p.Prepare(t.Context(), env); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Cleanup(context.Background(), env); err != nil {
+			t.Error(err)
+		}
+		if got, want := p.plan().Seed, env.Seed(7); got != want || p.Seed != 7 {
+			t.Errorf("the plan's seed is %d, that of the file %d; want %d and 7", got, p.Seed, want)
+		}
+	}
+}
+
 // TestRun: what is reported is what the server did in the seconds that are
 // scored; two nodes offer the load together.
 func TestRun(t *testing.T) {

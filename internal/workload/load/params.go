@@ -60,7 +60,8 @@ type Params struct {
 	// allows, and a recovery ends when it is kept.
 	Agreement engine.SLA `json:"-"`
 
-	driver engine.Driver       // from Prepare on
+	drawn  uint64              // what the task draws from, from Prepare on
+	driver engine.Driver       // the same
 	bucket *objectstore.Target // the same, where the target is one
 }
 

@@ -36,7 +36,7 @@ func (p *Params) answers(ctx context.Context) error {
 	if len(p.Agreement.Terms) == 0 || p.Recover || !p.overHTTP() {
 		return nil
 	}
-	few := engine.Plan{Arrivals: engine.Constant, Seed: uint64(p.Seed), Stages: []engine.Stage{
+	few := engine.Plan{Arrivals: engine.Constant, Seed: p.drawn, Stages: []engine.Stage{
 		engine.Hold(firstRate, firstRequests*time.Second/firstRate),
 	}}
 	within := p.firstWithin()

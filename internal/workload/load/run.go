@@ -23,8 +23,8 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 	if err := p.take(env.Offer); err != nil {
 		return err
 	}
-	if env.Offer == nil { // what a step offers has its own
-		p.Seed = int64(env.Seed(p.Seed))
+	if p.drawn = uint64(p.Seed); env.Offer == nil { // what a step offers has its own
+		p.drawn = env.Seed(p.Seed)
 	}
 	var err error
 	if p.driver, err = p.open(ctx, env); err != nil {
@@ -86,7 +86,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 // plan is the load of all nodes together.
 func (p *Params) plan() engine.Plan {
 	whole := p.WarmUp.Std() + p.Scored()
-	plan := engine.Plan{Arrivals: engine.Arrivals(p.Arrivals), Seed: uint64(p.Seed)}
+	plan := engine.Plan{Arrivals: engine.Arrivals(p.Arrivals), Seed: p.drawn}
 	if p.Users > 0 {
 		plan.Closed = &engine.Closed{Users: p.Users, Think: p.Think.Std(), Duration: whole}
 		return plan

@@ -92,7 +92,7 @@ func (p *Params) openStore(ctx context.Context, env *workload.Env) (engine.Drive
 		return nil, err
 	}
 	target, err := kv.NewTarget(store, kv.Config{
-		Dataset: data.dataset(), Workload: w, Seed: uint64(p.Seed), Share: engine.Share{Index: env.Part, Of: env.Parts},
+		Dataset: data.dataset(), Workload: w, Seed: p.drawn, Share: engine.Share{Index: env.Part, Of: env.Parts},
 	})
 	if err != nil {
 		return nil, err

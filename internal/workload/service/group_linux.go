@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"math"
 	"os"
 	"os/exec"
@@ -17,7 +18,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/procself"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // What a quota can be.
@@ -34,6 +37,15 @@ const groupPrefix = "scalebench-"
 type group struct {
 	hierarchy
 	name string
+}
+
+// nodeGroup are the folders of the group in which this process is; nil: it has none.
+func nodeGroup() []string {
+	h, err := ownHierarchy()
+	if err != nil {
+		return nil
+	}
+	return h.dirs("")
 }
 
 func newGroup(name string) (*group, error) {
@@ -68,26 +80,60 @@ func (g *group) file(controller, v1, v2 string) string {
 	return filepath.Join(g.v1[controller], g.name, v1)
 }
 
-// control lets groups below that of the node have limits.
-func (g *group) control() error {
+// control lets groups below that of the node have limits: of memory, too, which some
+// kernels do not have, where that is needed.
+func (g *group) control(memory bool) error {
 	if g.v2 == "" {
 		return nil
 	}
-	return g.passOn("+cpu +memory")
+	err := g.passOn("+cpu +memory")
+	if err != nil && !memory {
+		err = g.passOn("+cpu")
+	}
+	return err
 }
 
-// allows fails where the limits of the node itself do not leave so many cores.
-func (g *group) allows(cores float64) error {
-	root := g.v2
-	if root == "" {
-		root = g.v1["cpu"]
-	}
-	for dir := root; len(dir) > len("/sys/fs/cgroup"); dir = filepath.Dir(dir) {
-		if has := quotaOf(dir); has > 0 && cores > has+1e-9 {
-			return fmt.Errorf("it is to have %v cores, and its node has %v: give the node more (cpu of its group in a lab), or the service less", cores, has)
+// allows fails where the node does not have so many cores, or so much memory in bytes:
+// by its own limits, by those above them, or because the machine has less.
+func (g *group) allows(cores float64, memory int64) error {
+	has, room := float64(runtime.NumCPU()), memoryOfMachine()
+	for dir := range upwards(cmp.Or(g.v2, g.v1["cpu"])) {
+		if quota := quotaOf(dir); quota > 0 {
+			has = min(has, quota)
 		}
 	}
+	for dir := range upwards(cmp.Or(g.v2, g.v1["memory"])) {
+		for _, file := range []string{"memory.max", "memory.limit_in_bytes"} {
+			if limit, err := strconv.ParseInt(readGroup(filepath.Join(dir, file)), 10, 64); err == nil && limit > 0 {
+				room = min(room, limit)
+			}
+		}
+	}
+	switch {
+	case cores > has+1e-9:
+		return fmt.Errorf("it is to have %v cores, and its node has %v: give the node more (cpu of its group in a lab), or the service less", cores, has)
+	case memory > room:
+		return fmt.Errorf("it is to have %s of memory, and its node has %s: give the node more (memory of its group in a lab), or the service less", unit.Size(memory), num.Bytes(room))
+	}
 	return nil
+}
+
+// upwards are a folder and those above it. What is above the control groups has no
+// limits: in a container they begin where they are mounted.
+func upwards(dir string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for ; dir != "" && yield(dir) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		}
+	}
+}
+
+// memoryOfMachine is in bytes.
+func memoryOfMachine() int64 {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return math.MaxInt64
+	}
+	return int64(info.Totalram) * int64(info.Unit)
 }
 
 // quotaOf is the limit of a group in cores, 0 for none.

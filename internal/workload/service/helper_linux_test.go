@@ -58,6 +58,51 @@ func inGroup(t *testing.T, group int) (out []int) {
 	return out
 }
 
+// usage is what a service has used, in seconds of processor time, read between two times,
+// and in how many periods it was held back by then.
+type usage struct {
+	from, to time.Time
+	used     float64
+	held     int
+}
+
+func (g *group) usage(t *testing.T, pid int) usage {
+	t.Helper()
+	u := usage{from: time.Now()}
+	u.used, u.held = procCPU(t, pid).Seconds(), throttled(t, g)
+	u.to = time.Now()
+	return u
+}
+
+// follow reads what a service uses until its limit is another one, or a time has passed,
+// and returns the last reading before.
+func (g *group) follow(t *testing.T, pid int, last usage, cores float64, most time.Duration) usage {
+	t.Helper()
+	for end := time.Now().Add(most); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
+		u := g.usage(t, pid)
+		if g.quota() != cores {
+			break
+		}
+		last = u
+	}
+	return last
+}
+
+// quota is the limit that the kernel has now.
+func (g *group) quota() float64 {
+	return quotaOf(filepath.Dir(g.file("cpu", "cpu.cfs_quota_us", "cpu.max")))
+}
+
+// bounded fails if more was used up to a later reading than a limit allows: what it
+// allows for all periods that may lie in that time, and two ticks of the clock.
+func (u usage) bounded(t *testing.T, later usage, cores float64) {
+	t.Helper()
+	seconds := later.to.Sub(u.from).Seconds()
+	if got, most := later.used-u.used, cores*(seconds+0.2)+0.02; got > most {
+		t.Errorf("it used %.3f s in %.3f s with a limit of %v cores, which allows %.3f", got, seconds, cores, most)
+	}
+}
+
 // throttled is in how many periods the limit of a group has held it back.
 func throttled(t *testing.T, g *group) int {
 	t.Helper()

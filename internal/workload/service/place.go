@@ -196,16 +196,19 @@ type Host struct {
 	Port    int
 }
 
+// view is what a template has.
+type view struct {
+	Self    Host
+	Service map[string][]Host
+	Dir     string
+}
+
 // render fills in the templates of a service: the content of files, by path.
 func (p *Params) render(r *running) (map[string][]byte, error) {
-	view := struct {
-		Self    Host
-		Service map[string][]Host
-		Dir     string
-	}{Host{r.Name, r.Index, r.env.Self.Address, r.Port}, make(map[string][]Host), r.dir}
+	v := view{Host{r.Name, r.Index, r.env.Self.Address, r.Port}, make(map[string][]Host), r.dir}
 	for name, addresses := range p.Hosts {
 		for i, a := range addresses {
-			view.Service[name] = append(view.Service[name], Host{name, i, a, p.Ports[name]})
+			v.Service[name] = append(v.Service[name], Host{name, i, a, p.Ports[name]})
 		}
 	}
 	out := make(map[string][]byte, len(r.Files))
@@ -214,7 +217,7 @@ func (p *Params) render(r *running) (map[string][]byte, error) {
 		t, err := parseTemplate(f)
 		var b bytes.Buffer
 		if err == nil {
-			err = t.Execute(&b, view)
+			err = t.Execute(&b, v)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("making %s: %w", f.Path, err)

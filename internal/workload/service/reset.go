@@ -93,7 +93,7 @@ func copyTree(ctx context.Context, from, to string) error {
 			return err
 		}
 		target := filepath.Join(to, rel)
-		if err := copyOne(path, target, info); err != nil {
+		if err := copyOne(ctx, path, target, info); err != nil {
 			return fmt.Errorf("copying %s: %w", path, err)
 		}
 		if d.IsDir() {
@@ -125,7 +125,7 @@ func staysInside(folder *os.Root, name string, info fs.FileInfo) error {
 
 // copyOne copies a file, a link, or a folder without what is in it. Sockets and
 // pipes, which a server has left that did not end well, are left out.
-func copyOne(from, to string, info fs.FileInfo) error {
+func copyOne(ctx context.Context, from, to string, info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
 		if err := os.Mkdir(to, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -141,10 +141,14 @@ func copyOne(from, to string, info fs.FileInfo) error {
 	case !info.Mode().IsRegular():
 		return nil
 	}
-	return copyFile(from, to)
+	return copyFile(ctx, from, to)
 }
 
-func copyFile(from, to string) error {
+// copyAtOnce is how much of a file is copied before it is looked whether there is time
+// for more.
+const copyAtOnce = 64 << 20
+
+func copyFile(ctx context.Context, from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
@@ -155,7 +159,14 @@ func copyFile(from, to string) error {
 		return err
 	}
 	if !share(in, out) {
-		_, err = io.Copy(out, in)
+		for err == nil {
+			if _, err = io.CopyN(out, in, copyAtOnce); err == nil {
+				err = ctx.Err()
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
 	}
 	return errors.Join(err, out.Close())
 }

@@ -82,11 +82,11 @@ func (r *running) limit() (err error) {
 		}
 		return fmt.Errorf("its limits need a control group of its own: %w; the agent must run as root, or its unit must have Delegate=yes", err)
 	}
-	if err := r.group.allows(most); err != nil {
+	if err := r.group.allows(most, memory.Bytes()); err != nil {
 		return err
 	}
 	if most > 0 || memory > 0 {
-		if err := r.group.control(); err != nil {
+		if err := r.group.control(memory > 0); err != nil {
 			return fmt.Errorf("its limits need a control group of its own: %w", err)
 		}
 	}
@@ -236,6 +236,8 @@ func (r *running) warm(ctx context.Context) error {
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	switch {
+	case errors.Is(context.Cause(ctx), errNoTime):
+		return errNoTime
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("warming it took longer than %v: give warm.timeout more, or let it do less", limit)
 	case err != nil:
@@ -267,8 +269,11 @@ func (r *running) death() error {
 	if r.err != nil {
 		how = r.err.Error()
 	}
-	if n := r.group.oomKills(); n > 0 {
+	switch n := r.group.oomKills(); {
+	case n > 0 && r.Memory() > 0:
 		how += fmt.Sprintf("; the kernel has killed %d of its processes, because its memory is limited to %s", n, r.Memory())
+	case n > 0:
+		how += fmt.Sprintf("; the kernel has killed %d of its processes, because its node has no memory left: give the node more, or the service less to do", n)
 	}
 	r.awaitOutput(time.Second)
 	return fmt.Errorf("%s%s", how, r.log.text())

@@ -145,23 +145,20 @@ func (p *Params) startWatches(ctx context.Context) {
 // prepare brings one service up.
 func (p *Params) prepare(ctx context.Context, r *running, began time.Time) error {
 	ready := cmp.Or(p.Ready.Std(), time.Minute)
-	own := time.Until(began.Add(ready - margin(ready)))
-	if h := r.Healthy; h != nil && h.Within > 0 {
-		own = min(own, h.Within.Std())
-	}
+	end := began.Add(ready - margin(ready))
 	stages := []struct {
 		name string
 		want bool
 		do   func(context.Context) error
 	}{
 		{"set_up", true, r.setUp},
-		{"reset", r.Reset != nil, r.reset},
+		{"reset", r.Reset != nil, func(ctx context.Context) error { return inTime(ctx, end, ready, "reset", r.reset) }},
 		{"await", len(r.Await) > 0, func(ctx context.Context) error {
 			return workload.AwaitHealthy(ctx, within(r.Await, time.Until(began.Add(ready))), r.env.Environ)
 		}},
 		{"start", true, func(ctx context.Context) error { return p.start(ctx, r) }},
-		{"healthy", true, func(ctx context.Context) error { return r.awaitHealthy(ctx, own) }},
-		{"warm", r.Warm != nil, r.warm},
+		{"healthy", true, func(ctx context.Context) error { return r.awaitHealthy(ctx, r.patience(end)) }},
+		{"warm", r.Warm != nil, func(ctx context.Context) error { return inTime(ctx, end, ready, "warming it", r.warm) }},
 	}
 	for _, s := range stages {
 		if !s.want {
@@ -172,6 +169,30 @@ func (p *Params) prepare(ctx context.Context, r *running, began time.Time) error
 		}
 	}
 	return nil
+}
+
+// patience is how long the service may take from now on until it is healthy, if all has
+// to be over by a time.
+func (r *running) patience(end time.Time) time.Duration {
+	left := time.Until(end)
+	if h := r.Healthy; h != nil && h.Within > 0 {
+		left = min(left, h.Within.Std())
+	}
+	return left
+}
+
+var errNoTime = errors.New("timeouts.ready has passed")
+
+// inTime does a part of the preparation until then at most. Whoever waits for it knows
+// only that it waited; this says for what.
+func inTime(ctx context.Context, end time.Time, ready time.Duration, what string, do func(context.Context) error) error {
+	ctx, cancel := context.WithDeadlineCause(ctx, end, errNoTime)
+	defer cancel()
+	err := do(ctx)
+	if errors.Is(err, errNoTime) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s was not over in time: all of the preparation may take %v; give timeouts.ready more", what, ready)
+	}
+	return err
 }
 
 // within are checks with this bound.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -199,6 +200,39 @@ func TestNeverHealthy(t *testing.T) {
 	}
 }
 
+// TestHealthyAfterOthers: what a service waited for others is no longer there for its
+// own health, and the message comes before whoever waits for it gives up.
+func TestHealthyAfterOthers(t *testing.T) {
+	x := newTask(t, Instance{Name: "app", Port: freePort(t), Command: "exec sleep 60", Await: []model.Check{{Service: "db", Address: "127.0.0.1", Command: "sleep 1"}}})
+	x.Ready = unit.Duration(2500 * time.Millisecond) // of which 2 s are for all of this
+	err := x.Prepare(t.Context(), x.env)
+	if err == nil {
+		t.Fatal("it is healthy")
+	}
+	_, after, _ := strings.Cut(err.Error(), "service app[0] at 127.0.0.1 is not healthy after ")
+	text, _, _ := strings.Cut(after, ":")
+	if within, bad := time.ParseDuration(text); bad != nil || within > time.Second {
+		t.Errorf("Prepare = %v, want that it had the rest of 2 s after 1 s", err)
+	}
+}
+
+// TestNoTime: what takes longer than all of the preparation may is named, with what to do.
+func TestNoTime(t *testing.T) {
+	for want, settings := range map[string]Settings{
+		"reset was not over in time: all of the preparation may take 1ns; give timeouts.ready more":        {Reset: &Reset{From: t.TempDir()}},
+		"warming it was not over in time: all of the preparation may take 500ms; give timeouts.ready more": {Warm: &Warm{Command: "exec sleep 60"}},
+	} {
+		x := newTask(t, Instance{Name: "db", Command: "exec sleep 60", Settings: settings})
+		x.Ready = unit.Duration(500 * time.Millisecond)
+		if settings.Reset != nil {
+			x.Ready = 1
+		}
+		if err := x.Prepare(t.Context(), x.env); err == nil || !strings.Contains(err.Error(), "service db[0]: "+want) {
+			t.Errorf("Prepare = %v, want %q", err, want)
+		}
+	}
+}
+
 // TestDiesEarly: a service that ends while its health is awaited is not waited
 // for.
 func TestDiesEarly(t *testing.T) {
@@ -361,7 +395,7 @@ func needGroups(t *testing.T) {
 		g, err = newGroup("test-" + strconv.Itoa(os.Getpid()))
 	}
 	if err == nil {
-		err = g.control()
+		err = g.control(true)
 		g.remove()
 	}
 	workloadtest.Need(t, err)
@@ -387,28 +421,20 @@ func TestLimits(t *testing.T) {
 		Bounds: &Bounds{CPU: 0.2, Memory: 64 * unit.MiB}, Steps: []Step{{At: unit.Duration(1500 * time.Millisecond), CPU: 0.4}},
 	}})
 	x.prepare(t)
+	g, pid := x.running[0].group, x.running[0].cmd.Process.Pid
+	before := g.usage(t, pid)
 	ended := x.run(t)
-	used := func() float64 {
-		p := procCPU(t, x.running[0].cmd.Process.Pid)
-		return p.Seconds()
+	before.bounded(t, g.follow(t, pid, before, 0.2, 30*time.Second), 0.2)
+	after := g.usage(t, pid)
+	last := g.follow(t, pid, after, 0.4, 1500*time.Millisecond)
+	after.bounded(t, last, 0.4)
+	// Where others take the machine it gets less, but not because of its limit: in each
+	// period in which that held it back it had all of 0.04 s.
+	if held := float64(last.held - after.held); last.used-after.used < 0.75*0.04*(held-1) {
+		t.Errorf("it used %.3f s with 0.4 cores and was held back in %v periods", last.used-after.used, held)
 	}
-	rate := func(d time.Duration) float64 {
-		from, at := used(), time.Now()
-		<-time.After(d)
-		return (used() - from) / time.Since(at).Seconds()
-	}
-	before := rate(1200 * time.Millisecond)
-	<-time.After(500 * time.Millisecond)
-	g := x.running[0].group
-	held := throttled(t, g)
-	after := rate(1500 * time.Millisecond)
-	held = throttled(t, g) - held
-	if quota := quotaOf(filepath.Dir(g.file("cpu", "cpu.cfs_quota_us", "cpu.max"))); quota != 0.4 {
-		t.Errorf("after the step the kernel's limit is %v cores, want 0.4", quota)
-	}
-	// Where others take the machine it gets less, but not because of its limit.
-	if before > 0.23 || after > 0.45 || held > 5 && after < 0.33 {
-		t.Errorf("it gets %.3f cores with 0.2, and %.3f with 0.4, held back in %d periods", before, after, held)
+	if has := g.quota(); has != 0.4 {
+		t.Errorf("after the step the kernel's limit is %v cores, want 0.4", has)
 	}
 	close(x.over)
 	if err := <-ended; err != nil {
@@ -448,7 +474,7 @@ func TestMoreThanTheNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.remove()
-	if err := errors.Join(g.control(), g.setCPU(0.3)); err != nil {
+	if err := errors.Join(g.control(true), g.setCPU(0.3)); err != nil {
 		t.Fatal(err)
 	}
 	below := group{hierarchy{v2: g.v2, v1: make(map[string]string)}, "x"}
@@ -458,11 +484,51 @@ func TestMoreThanTheNode(t *testing.T) {
 	if g.v2 != "" {
 		below.v2 = g.Dirs()[0]
 	}
-	if err := below.allows(0.3); err != nil {
+	if err := g.setMemory(64 << 20); err != nil {
+		t.Fatal(err)
+	}
+	if err := below.allows(0.3, 64<<20); err != nil {
 		t.Errorf("as much as the node has: %v", err)
 	}
-	if err := below.allows(0.31); err == nil || !strings.Contains(err.Error(), "its node has 0.3") {
+	if err := below.allows(0.31, 0); err == nil || !strings.Contains(err.Error(), "its node has 0.3") {
 		t.Errorf("more than the node has: %v", err)
+	}
+	if err := below.allows(0, 65<<20); err == nil || !strings.Contains(err.Error(), "65MiB of memory, and its node has 64.0 MiB") {
+		t.Errorf("more memory than the node has: %v", err)
+	}
+	if err := g.allows(float64(runtime.NumCPU())+0.5, 0); err == nil || !strings.Contains(err.Error(), "its node has") {
+		t.Errorf("more than the machine has: %v", err)
+	}
+}
+
+// TestMoreThanTheContainer: in a container the control groups begin where they are
+// mounted, with the limits of the container.
+func TestMoreThanTheContainer(t *testing.T) {
+	mount := fmt.Sprintf("/tmp/%d", os.Getpid()) // as short as /sys/fs/cgroup
+	if err := os.Mkdir(mount, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(mount) //nolint:errcheck // below /tmp
+	if err := os.WriteFile(mount+"/cpu.max", []byte("50000 100000\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&group{hierarchy{v2: mount}, "x"}).allows(1, 0); err == nil || !strings.Contains(err.Error(), "its node has 0.5") {
+		t.Errorf("1 core in a container of 0.5: %v", err)
+	}
+}
+
+// TestLimitsOfTheNode: where a service has no group of its own, that of its node says
+// what it may use.
+func TestLimitsOfTheNode(t *testing.T) {
+	x := newTask(t, Instance{Name: "db", Command: "exec sleep 60"})
+	x.prepare(t)
+	r := x.running[0]
+	if w := r.watched(); len(w.Group) > 0 && len(w.Above) > 0 {
+		t.Errorf("with a group of its own %v it is watched with that of the node %v", w.Group, w.Above)
+	}
+	alone := &running{Instance: r.Instance, env: r.env, cmd: r.cmd}
+	if w := alone.watched(); len(w.Group) > 0 || !slices.Equal(w.Above, nodeGroup()) || len(w.Above) == 0 && r.group != nil {
+		t.Errorf("without a group of its own it is watched with %v and %v, want that of the node, %v", w.Group, w.Above, nodeGroup())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"path/filepath"
 	"slices"
@@ -76,7 +77,7 @@ type Step struct {
 // Probe asks the service about itself.
 type Probe struct {
 	Kind    string        `json:"kind" jsonschema:"required,minLength=1" jsonschema_description:"What the service is."`
-	URL     string        `json:"url,omitempty" jsonschema_description:"Where it tells."`
+	URL     string        `json:"url,omitempty" jsonschema_description:"Where it tells. It is kept with the run, and a password in it, too."`
 	File    string        `json:"file,omitempty" jsonschema_description:"For accesslog: the file that grows, in the folder of the service."`
 	Pattern string        `json:"pattern,omitempty" jsonschema_description:"For accesslog: a regular expression of its lines, with named groups."`
 	Every   unit.Duration `json:"every,omitempty" jsonschema_description:"Time between questions, at most 2s. Default: 1s."`
@@ -94,9 +95,11 @@ func (p Probe) filled(fill func(string) string, dir string) probe.Probe {
 
 // standIn takes the place of addresses in checks, which are known later only.
 func standIn(text string) string {
-	text = strings.NewReplacer(model.SelfPlaceholder, "10.213.0.1", model.IndexPlaceholder, "0").Replace(text)
-	return model.FillRefs(text, func(model.ServiceRef) string { return "10.213.0.1" })
+	text = strings.NewReplacer(model.SelfPlaceholder, standInAddress, model.IndexPlaceholder, "0").Replace(text)
+	return model.FillRefs(text, func(model.ServiceRef) string { return standInAddress })
 }
+
+const standInAddress = "10.213.0.1" // as a lab gives
 
 // Defaults of what the file leaves out.
 const (
@@ -247,6 +250,29 @@ func (s Settings) MostCPU() float64 {
 		most = max(most, step.CPU)
 	}
 	return most
+}
+
+// CheckTemplates fills in templates where there are services of these names, with paths
+// that begin at the service. How many instances a step has is not known: an index
+// beyond them is left to it.
+func (s Settings) CheckTemplates(services []string) error {
+	v := view{Self: Host{Address: standInAddress}, Service: make(map[string][]Host), Dir: "/"}
+	for _, name := range services {
+		v.Service[name] = []Host{{Name: name, Address: standInAddress}, {Name: name, Index: 1, Address: standInAddress}}
+	}
+	var errs []error
+	for i, f := range s.Files {
+		f.Template = standIn(f.Template)
+		t, err := parseTemplate(f)
+		if err == nil {
+			err = t.Execute(io.Discard, v)
+		}
+		if err != nil && !strings.Contains(err.Error(), "index out of range") {
+			errs = append(errs, workload.Invalid(true, fmt.Sprintf("files[%d].template", i), fmt.Sprintf("it cannot be filled in: %v", err),
+				"use .Self, .Dir, and of .Service "+strings.Join(services, ", ")+"; hosts have Name, Index, Address and Port"))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // parseTemplate reads the template of a file. A service or field that is not

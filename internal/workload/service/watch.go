@@ -30,8 +30,10 @@ type Watched struct {
 	Service string
 	// Group are the folders of its control group; without any, it is the process
 	// PID with its descendants.
-	Group  []string
-	PID    int
+	Group []string
+	PID   int
+	// Above are the folders of the node's own group, where the service has none.
+	Above  []string
 	Ports  []int
 	Probes []probe.Probe
 	// Link is the rate of its node's link in bytes a second, Step the time between
@@ -43,6 +45,9 @@ type Watched struct {
 // watched describes a service that runs.
 func (r *running) watched() Watched {
 	w := Watched{Service: r.Name, Group: r.group.Dirs(), PID: r.cmd.Process.Pid, Link: r.Link, Step: r.Every.Std()}
+	if r.group == nil {
+		w.Above = nodeGroup()
+	}
 	if r.Port != 0 {
 		w.Ports = []int{r.Port}
 	}

@@ -98,9 +98,15 @@ func (p *Params) Notes() []string {
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
+	_, err := p.config(noFiles)
+	return err
+}
+
+// Complete implements workload.Completer: a study may set how many users there are.
+func (p *Params) Complete() error {
 	c, err := p.config(noFiles)
 	if err == nil {
-		err = workload.Invalid(c.Users == 0 && !p.inFile(), "users", "there are no users", "set their number, of all nodes together")
+		err = workload.Invalid(c.Users == 0 && !p.inFile(), "users", "there are no users", "set their number, of all nodes together, or use a study that does, as ntier")
 	}
 	return err
 }

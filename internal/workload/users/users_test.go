@@ -352,7 +352,7 @@ func TestValidate(t *testing.T) {
 		{`{"url": "https://h", "users": 10}`, "url"},
 		{`{"url": "h:80", "users": 10}`, "url"},
 		{`{"url": "http://u:p@h", "users": 10}`, "url"},
-		{`{"url": "http://h"}`, "users"},
+		{`{"url": "http://h"}`, ""},
 		{`{"url": "http://h", "properties": "/etc/rubbos.properties"}`, ""},
 		{`{"url": "http://h", "properties": "` + js("workload_number_of_clients_per_node = 5\n#\n") + `"}`, ""},
 		{`{"url": "http://h", "properties": "` + js("workload_number_of_clients_per_node = x\n#\n") + `"}`, "properties"},
@@ -383,6 +383,21 @@ func TestValidate(t *testing.T) {
 	p := workloadtest.Parse(t, Kind(), `{"url": "http://h", "users": 10}`)
 	if got := p.Estimate(); got != 8*time.Minute+12*time.Minute+30*time.Second {
 		t.Errorf("Estimate = %v", got)
+	}
+}
+
+// TestComplete: where no study sets them, the parameters say how many users there are.
+func TestComplete(t *testing.T) {
+	for params, want := range map[string]string{
+		`{"url": "http://h"}`:                                                               "there are no users",
+		`{"url": "http://h", "users": 10}`:                                                  "",
+		`{"url": "http://h", "properties": "/etc/rubbos.properties"}`:                       "",
+		`{"url": "http://h", "properties": "workload_number_of_clients_per_node = 5\n#\n"}`: "",
+	} {
+		p := workloadtest.Parse(t, Kind(), params).(*Params)
+		if err := p.Complete(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: Complete = %v, want %q", params, err, want)
+		}
 	}
 }
 
