@@ -291,9 +291,10 @@ func TestColdFirst(t *testing.T) {
 func TestFallToNothing(t *testing.T) {
 	for at, lost := range map[int]float64{160: 1, 120: .5} {
 		s := system(busy, func(t *Trial) {
-			if t.Users == at {
+			switch t.Users {
+			case at:
 				t.Throughput, t.Response = 0, math.NaN()
-			} else if t.Users == 160 {
+			case 160:
 				t.Throughput *= .5
 			}
 		})

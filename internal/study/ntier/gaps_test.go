@@ -73,7 +73,7 @@ func TestColocatedTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := fmt.Sprint(got.(*Result).Warnings); !strings.Contains(said, "1-1+1: app, db share hosts, and a table has no column") || !strings.Contains(said, "does not tell whether the load generator was the limit") { //nolint:forcetypeassert // it is
+	if said := fmt.Sprint(got.(*Result).Warnings); !strings.Contains(said, "1-1+1: app and db share hosts, and a table has no column") || !strings.Contains(said, "does not tell whether the load generator was the limit") { //nolint:forcetypeassert // it is
 		t.Errorf("warnings %s", said)
 	}
 }

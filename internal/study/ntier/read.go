@@ -199,7 +199,7 @@ func (m measured) doubts() (out model.Doubts) {
 	for _, set := range m.configuration.sets() {
 		if len(set) > 1 && m.table() {
 			on := m.system.Tiers[set[0] : set[len(set)-1]+1]
-			out.Warn("colocated", "%s share hosts, and a table has no column for what these have together: a host can be full with none of them full", num.List(on))
+			out.Warn("colocated", "%s share hosts, and a table has no column for what these have together: a host can be full with none of them full", strings.Join(on, " and "))
 		}
 	}
 	for _, t := range m.trials {
