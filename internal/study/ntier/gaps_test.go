@@ -8,6 +8,7 @@ import (
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/internal/study"
 )
 
@@ -101,6 +102,18 @@ func TestEvidence(t *testing.T) {
 	}
 	if got, want := evidence(f), "the processor of db full in 50.0 % of the seconds; the outgoing link of db full in 50.0 % of the seconds with 100 users, 80.0 op/s; one of them in 91.0 %"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestFallWords: a fall that is no chance is told, whatever binds.
+func TestFallWords(t *testing.T) {
+	k := &bottleneck.Knee{Fall: &bottleneck.Fall{Peak: 100, Last: 300, Lost: .25, CI: &stats.Interval{Lo: .2, Hi: .3}, Sure: true}}
+	f := Finding{Answer: bottleneck.Answer{Verdict: bottleneck.Unknown, Why: "nothing was full", Knee: k, Loads: make([]bottleneck.Load, 1)}}
+	if got := words(f); got != "unknown: nothing was full; from 100 users to 300 the throughput falls by 25.0 % [20.0, 30.0]" {
+		t.Error(got)
+	}
+	if k.Fall.Sure = false; strings.Contains(words(f), "falls") {
+		t.Error("a fall that may be chance is told")
 	}
 }
 
