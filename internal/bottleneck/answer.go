@@ -93,7 +93,7 @@ func Analyze(s System) Answer {
 	if s.Thresholds == (Thresholds{}) {
 		s.Thresholds = Defaults()
 	}
-	a := Answer{Bottlenecks: []Evidence{}}
+	a := Answer{Bottlenecks: []Evidence{}, Loads: []Load{}}
 	for _, users := range s.loads() {
 		a.Loads = append(a.Loads, s.sumUp(users))
 	}
@@ -166,16 +166,20 @@ func (s System) judge(a *Answer, ok []Load, refused *Load) {
 // grew.
 func (s System) unclear(loads []Load) string {
 	const remedy = "the trials are too few to tell where the throughput bends: measure more trials, or more loads"
-	first, last := loads[0], loads[len(loads)-1]
+	last := loads[len(loads)-1]
 	for _, r := range always(last) {
 		if saved, ok := s.cheaper(loads, r, last); ok {
 			return fmt.Sprintf("the %s is full with %s, and the throughput still grew, for %s: measure with more users", r, num.Count(last.Users, "user"), saved)
 		}
 	}
 	if full := always(last); len(full) > 0 {
-		return fmt.Sprintf("%s is full with %s, and %s", full[0], num.Count(last.Users, "user"), remedy)
+		return fmt.Sprintf("the %s %s full with %s, and %s", full[0], map[bool]string{true: "are", false: "is"}[full[0].Kind == Threads], num.Count(last.Users, "user"), remedy)
 	}
-	lost := 1 - last.Throughput/float64(last.Users)/(first.Throughput/float64(first.Users))
+	most := 0.0 // that a user brings; not always at the first load, which may have been cold
+	for _, l := range loads {
+		most = max(most, l.Throughput/float64(l.Users))
+	}
+	lost := 1 - last.Throughput/float64(last.Users)/most
 	if lost >= 2*materialLoss {
 		return fmt.Sprintf("with %s the throughput is %s behind the users, and %s", num.Count(last.Users, "user"), num.Fraction(lost), remedy)
 	}

@@ -138,7 +138,11 @@ func (l Load) with(causes []Resource, later []Load) []Resource {
 // pattern: there are none. Soft ones that were full at times are left out where any
 // hardware was: they are its symptoms. They are held to the knee as single ones are:
 // each bends there, and in each second one of them was busy where it ends, on average.
+// Where a trial has one value for all of its seconds, these tell of no turns.
 func (s System) inTurns(a *Answer, loads, beyond []Load, l Load) (of []Resource, p Pattern) {
+	if slices.ContainsFunc(l.trials, func(t Trial) bool { return t.Shares != nil }) {
+		return nil, ""
+	}
 	for _, soft := range []bool{false, true} {
 		for _, u := range l.Usage {
 			if u.Partial && u.Node == "" && u.Kind.Soft() == soft && s.bendsAtKnee(a, loads, telling(beyond, u.Resource), u.Resource) {

@@ -196,7 +196,7 @@ func TestBeyondServer(t *testing.T) {
 		tell := func(x Service, name string, v float64) { x.Signals[name] = slices.Repeat([]float64{v}, 10) }
 		for _, node := range []model.NodeID{"web-1", "web-2"} {
 			x := on(node, "web", .1, 1, 0)
-			tell(x, SignalRequests, 10)
+			tell(x, SignalRequests, map[model.NodeID]float64{"web-1": 10, "web-2": 30}[node])
 			if node == "web-1" && t.Users != 60 {
 				tell(x, SignalResponse, 2)
 				tell(x, SignalThreadsQueue, 2)
@@ -209,6 +209,9 @@ func TestBeyondServer(t *testing.T) {
 	// 0.5 s of the users less 0.2 s of the tier and 0.1 s before it accepts.
 	if got := s.beyondServer(s.sumUp(20)); math.Abs(got-.2) > 1e-9 {
 		t.Errorf("%v s beyond the first tier, want 0.2", got)
+	}
+	if got := s.Response(20, "web"); math.Abs(got-.2) > 1e-9 || !math.IsNaN(s.Response(60, "web")) {
+		t.Errorf("%v s in the first tier, and %v with 60 users; want 0.2, and that it is not known", got, s.Response(60, "web"))
 	}
 	if a := Analyze(s); !said(a.Doubts, "the response time as web sees it is not known, first with 60 users") {
 		t.Errorf("doubts %+v", a.Doubts)
@@ -243,6 +246,77 @@ func TestOneFull(t *testing.T) {
 	a := Analyze(s)
 	if a.Verdict != Named || len(a.Bottlenecks) != 2 || math.Abs(value(a.OneFull)-37./40) > 1e-9 || a.Loads[4].Any != 1 {
 		t.Errorf("%s %s %+v, one full in %v, %s; want app and db, one of them in 92.5 %%", a.Verdict, a.Pattern, a.Bottlenecks, value(a.OneFull), a.Why)
+	}
+}
+
+// TestDoubtsOfLoads: what speaks against several loads is one doubt, which names them.
+func TestDoubtsOfLoads(t *testing.T) {
+	a := Analyze(system(busy, func(t *Trial) {
+		t.NoWay = .02
+		if t.Users >= 120 {
+			t.Errors, t.Unfinished = float64(t.Users)/800, 3
+		}
+	}))
+	for _, want := range []string{
+		"15.0 % of the operations failed with 120 users (6 of them because the trial ended before they did: a longer ramp-down waits for them), and what those cost is not known",
+		"20.0 % of the operations failed with 160 users (6 of them",
+		"2.0 % of the pages had no link to where the user wanted to go with 20 users, 2.0 % with 40, 2.0 % with 60, 2.0 % with 80, 2.0 % with 120, 2.0 % with 160: those users",
+	} {
+		if !said(a.Doubts, want) {
+			t.Errorf("doubts %+v, want %q", a.Doubts, want)
+		}
+	}
+	if a.Verdict != Unknown || len(a.Doubts) != 4 || value(a.Loads[0].NoWay) != .02 {
+		t.Errorf("%s, %d doubts, want unknown and four with that about the generator", a.Verdict, len(a.Doubts))
+	}
+}
+
+// TestColdFirst: a first load that was slow makes no growth of what bends above it.
+func TestColdFirst(t *testing.T) {
+	for first, verdict := range map[float64]Verdict{30: Unknown, 49: Unknown} {
+		s := System{Tiers: []string{"db"}}
+		for users, x := range map[int]float64{50: first, 100: 98, 150: 140, 200: 150} {
+			one := closed(users, 0, 300, busy)
+			one.Throughput, one.Response = x, float64(users)/x-1
+			s.Trials = append(s.Trials, one)
+		}
+		if a := Analyze(s); a.Knee != nil || a.Verdict != verdict || !strings.Contains(a.Why, "with 200 users the throughput is 23.5 % behind the users") {
+			t.Errorf("%v op/s first: %s, knee %+v, %s; want %s", first, a.Verdict, a.Knee, a.Why, verdict)
+		}
+	}
+}
+
+// TestFallToNothing: an application that does nothing any more has fallen; one that did
+// nothing at another load leaves the interval of a fall as it is.
+func TestFallToNothing(t *testing.T) {
+	for at, lost := range map[int]float64{160: 1, 120: .5} {
+		s := system(busy, func(t *Trial) {
+			switch t.Users {
+			case at:
+				t.Throughput, t.Response = 0, math.NaN()
+			case 160:
+				t.Throughput *= .5
+			}
+		})
+		var loads []Load
+		for _, users := range s.loads() {
+			loads = append(loads, s.sumUp(users))
+		}
+		if f := findFall(loads); f == nil || math.Abs(f.Lost-lost) > .01 || !f.Sure || (f.CI == nil) != (lost == 1) {
+			t.Errorf("nothing with %d users: %+v, want a fall by %v", at, f, lost)
+		}
+	}
+}
+
+// TestNothingUsed: what used nothing in a trial counts there as nothing.
+func TestNothingUsed(t *testing.T) {
+	s := system(func(float64) float64 { return .2 }, func(t *Trial) {
+		if t.Trial == 1 {
+			t.Services[0].Signals[SignalCPU] = make([]float64, 20)
+		}
+	})
+	if rates, used := usedIn(Resource{Tier: "db", Kind: CPU}, []Load{s.sumUp(40)}, 1); len(rates) != 2 || math.Abs(used[0]+used[1]-.2) > 1e-9 {
+		t.Errorf("used %v at %v, want 0 and 0.2", used, rates)
 	}
 }
 
@@ -325,6 +399,11 @@ func TestRaises(t *testing.T) {
 		if why != "" || len(got) != 1 || math.Abs(got[0].Factor-want) > 1e-9 {
 			t.Errorf("a pool of %d is raised by %+v, %q, want %v", has, got, why, want)
 		}
+	}
+	s.Trials[8].Services[0].Signals[SignalQuota][0] = math.NaN() // of the first second
+	a.Bottlenecks = []Evidence{{Usage: Usage{Resource: Resource{Tier: "db", Kind: CPU}}}}
+	if got, why := s.Raises(a, size); why != "" || got[0].Has != 1 {
+		t.Errorf("%+v, %q, want one core", got, why)
 	}
 	label := RaiseLabel([]Raise{{Resource: Resource{Tier: "db", Kind: CPU}, Factor: 1.25}})
 	if got := a.Raised(label); len(got) != 1 || got[0].Tier != "db" || got[0].Kind != CPU || got[0].Factor != 1.25 {

@@ -64,17 +64,21 @@ func (s System) beyondServer(l Load) float64 {
 	if len(s.Tiers) == 0 || l.Response == nil {
 		return math.NaN()
 	}
-	var spent, answered, waiting float64
+	response, waiting := l.served(s.Tiers[0])
+	return *l.Response - response - waiting
+}
+
+// served is the mean response time as a tier tells it, of the hosts that tell of both time
+// and requests, and what waits there before; NaN where none does.
+func (l Load) served(tier string) (response, waiting float64) {
+	answered := 0.0
 	for _, t := range l.trials {
 		for _, x := range t.Services {
-			if x.Tier != s.Tiers[0] {
-				continue
-			}
 			a, b := x.mean(SignalResponse), x.mean(SignalRequests)
-			if math.IsNaN(a) || !(b > 0) {
+			if x.Tier != tier || math.IsNaN(a) || !(b > 0) {
 				continue
 			}
-			spent, answered = spent+a, answered+b
+			response, answered = response+a, answered+b
 			for _, queue := range []string{SignalAcceptQueue, SignalRunDelay} {
 				if w := x.mean(queue); w > 0 {
 					waiting += w
@@ -82,10 +86,7 @@ func (s System) beyondServer(l Load) float64 {
 			}
 		}
 	}
-	if !(answered > 0) {
-		return math.NaN()
-	}
-	return *l.Response - spent/answered - waiting/answered
+	return response / answered, waiting / answered
 }
 
 // firstTierExplains reports whether something of the first tier was short, so that

@@ -141,6 +141,13 @@ func (s System) At(users int, tier, signal string) float64 {
 	return s.hiddenAt(Load{trials: s.at(users)}, tier, signal)
 }
 
+// Response is the mean response time with so many users as a tier tells it; NaN: it is
+// not known.
+func (s System) Response(users int, tier string) float64 {
+	response, _ := Load{trials: s.at(users)}.served(tier)
+	return response
+}
+
 // Total is a signal of all hosts of a tier together with so many users, mean over the
 // trials in which it is known of each of them as an amount; NaN: of none.
 func (s System) Total(users int, tier, signal string) float64 {

@@ -24,7 +24,8 @@ type Knee struct {
 }
 
 // Fall is how far the throughput is below its peak at the last load. CI is null
-// where no load has several trials: then it is not known whether it is chance.
+// where no load has several trials: then it is not known whether it is chance. Nor has
+// one to nothing an interval, which is none.
 type Fall struct {
 	Peak int             `json:"peak"` // users
 	Last int             `json:"last"`
@@ -72,16 +73,23 @@ func findFall(loads []Load) *Fall {
 		if l.Throughput > loads[peak].Throughput {
 			peak = i
 		}
+		if !(l.Throughput > 0) { // which tells nothing of the scatter of others
+			continue
+		}
 		for _, v := range l.values {
 			d := v/l.Throughput - 1
 			squares += d * d
 		}
 		free += float64(len(l.values) - 1)
 	}
-	if peak == last || !(loads[last].Throughput > 0) {
+	if peak == last {
 		return nil
 	}
 	f := &Fall{Peak: loads[peak].Users, Last: loads[last].Users, Lost: 1 - loads[last].Throughput/loads[peak].Throughput}
+	if f.Lost == 1 { // of nothing there is no scatter
+		f.Sure = true
+		return f
+	}
 	t, err := stats.TQuantile(1-(1-level)/2/float64(last), free)
 	if free < 1 || err != nil || !(squares > 0) {
 		return f

@@ -131,8 +131,8 @@ func (l *Laws) exceeded(loads []Load) (doubts model.Doubts) {
 		}
 		if least > most {
 			l.ExceededFrom = p.Users
-			doubts.Warn("bound_exceeded", "with %s %.4g op/s were measured, and the upper bound by the demands at low load is %.4g: an operation took less there, so that from there on limit and bound are none",
-				num.Count(p.Users, "user"), p.Throughput, p.Hi)
+			doubts.Warn("bound_exceeded", "with %s %s were measured, and the upper bound by the demands at low load is %s: an operation took less there, so that from there on limit and bound are none",
+				num.Count(p.Users, "user"), num.For("op/s", p.Throughput).Value(p.Throughput, 0), num.For("op/s", p.Hi).Value(p.Hi, 0))
 			return doubts
 		}
 	}
@@ -216,7 +216,7 @@ func usedIn(r Resource, loads []Load, hosts int) (rates, used []float64) {
 	for _, l := range loads {
 		for i, t := range l.trials {
 			of := l.seconds[i][r]
-			if v := queueing.Demand(of.amount, t.Throughput); v > 0 && !math.IsInf(v, 0) && of.hosts == hosts {
+			if v := queueing.Demand(of.amount, t.Throughput); v >= 0 && !math.IsInf(v, 0) && of.hosts == hosts {
 				rates, used = append(rates, t.Throughput), append(used, of.amount)
 			}
 		}

@@ -18,7 +18,9 @@ type Load struct {
 	Response   Optional        `json:"response"` // seconds, mean over operations
 	Think      Optional        `json:"think"`    // seconds
 	Errors     Optional        `json:"errors"`   // share
-	Unfinished int             `json:"unfinished"`
+	// NoWay is the share after which a user found no link to where he wanted to go.
+	NoWay      Optional `json:"no_link"`
+	Unfinished int      `json:"unfinished"`
 	// Law is X·(R+Z)/N, which the interactive response time law says is 1.
 	Law Optional `json:"law"`
 	// Any is the share of seconds in which at least one resource of the tiers was
@@ -85,12 +87,13 @@ func (s System) sumUp(users int) Load { return s.sumUpOf(users, s.at(users)) }
 // sumUpOf makes a load of trials.
 func (s System) sumUpOf(users int, trials []Trial) Load {
 	l := Load{Users: users, Trials: len(trials), trials: trials}
-	var errs, response, think, law average
+	var errs, lost, response, think, law average
 	for _, t := range trials {
 		l.values = append(l.values, t.Throughput)
 		l.Unfinished += t.Unfinished
 		l.seconds = append(l.seconds, s.resources(t))
 		errs.add(t.Errors, 1)
+		lost.add(t.NoWay, 1)
 		// Means over operations: a trial counts by how many it had.
 		response.add(t.Response, t.Throughput)
 		think.add(t.Think, t.Throughput)
@@ -98,11 +101,14 @@ func (s System) sumUpOf(users int, trials []Trial) Load {
 	}
 	l.Throughput = meanOf(l.values)
 	_, l.CI = stats.MeanWithin(l.values, level)
-	l.Response, l.Think, l.Errors, l.Law = response.mean(), think.mean(), errs.mean(), law.mean()
+	l.Response, l.Think, l.Errors, l.NoWay, l.Law = response.mean(), think.mean(), errs.mean(), lost.mean(), law.mean()
 	l.Usage = usageOf(l.seconds, s.Thresholds)
 	l.Any, l.All = together(l.seconds, l.busy())
 	return l
 }
+
+// Throughputs are those of the trials.
+func (l Load) Throughputs() []float64 { return l.values }
 
 // busy are the resources of tiers that were full at least at times.
 func (l Load) busy() []Resource {

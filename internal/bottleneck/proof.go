@@ -111,9 +111,11 @@ func (s System) spoiled(arms []Load) string {
 		}
 	}
 	a := Answer{Load: arms[0].Users}
-	for _, d := range slices.Concat(a.lawDoubts(arms), a.errorDoubts(arms)) {
-		if d.Code != doubtNoWay {
-			return d.Text
+	for i := range arms { // both have as many users
+		for _, d := range slices.Concat(a.lawDoubts(arms[i:i+1]), a.errorDoubts(arms[i:i+1])) {
+			if d.Code != doubtNoWay {
+				return d.Text
+			}
 		}
 	}
 	return ""

@@ -43,8 +43,8 @@ func (s System) Raises(a Answer, size func(Resource) int) (out []Raise, why stri
 func (s System) quota(tier string, users int) float64 {
 	for _, t := range s.at(users) {
 		for _, x := range t.Services {
-			if q := x.Signals[SignalQuota]; x.Tier == tier && len(q) > 0 {
-				return q[0]
+			if q := x.mean(SignalQuota); x.Tier == tier && q > 0 {
+				return q
 			}
 		}
 	}

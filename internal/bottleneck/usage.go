@@ -215,7 +215,7 @@ type Usage struct {
 
 // usageOf sums up the trials of a load.
 func usageOf(trials []map[Resource]seconds, limits Thresholds) []Usage {
-	var out []Usage
+	out := []Usage{}
 	for _, r := range resourcesIn(trials) {
 		var sum, full float64
 		known := 0

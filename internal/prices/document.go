@@ -113,6 +113,12 @@ func Kept(kept *bool) doc.Cell {
 	return doc.Of(false, "broken").As(doc.Bad)
 }
 
-func money(x float64) string { return fmt.Sprintf("%.3g", x) }
+// money has three digits or more, and no powers of ten.
+func money(x float64) string {
+	if x >= 999.5 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.3g", x)
+}
 
 func rate(x float64) string { return num.For("op/s", x).Value(x, 0) }

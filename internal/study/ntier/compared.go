@@ -1,10 +1,10 @@
 package ntier
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
 )
@@ -34,53 +34,42 @@ func plot(title string, y chart.Axis, lines []chart.Curve) doc.Block {
 
 var throughputAxis = chart.Axis{Label: "throughput", Unit: "op/s"}
 
-// throughputs is a chart of several configurations; those that name gives "" have no
-// line.
-func (r *Result) throughputs(title string, name func(Finding) string) doc.Panel {
-	var lines []chart.Curve
-	for _, f := range r.Configurations {
-		if name(f) == "" {
-			continue
-		}
-		l := chart.Curve{Name: name(f)}
-		for _, x := range f.Loads {
-			if x.Refused == "" {
+// throughputs is a figure with a chart for each name: the lines are the configurations
+// that have it, by what else tells them apart.
+func (r *Result) throughputs(title string, names []string, of, other func(Finding) string) doc.Block {
+	figure := &doc.Figure{Title: title, Columns: min(2, len(names))}
+	for _, name := range names {
+		var lines []chart.Curve
+		for _, f := range r.Configurations {
+			if of(f) != name {
+				continue
+			}
+			l := chart.Curve{Name: other(f)}
+			for _, x := range bottleneck.Counted(f.Loads) {
 				l.Add(float64(x.Users), &x.Throughput)
 			}
+			lines = append(lines, l)
 		}
-		lines = append(lines, l)
+		figure.Panels = append(figure.Panels, doc.Panel{Title: name, Words: chart.Cut(lines), Chart: chart.Curves(name, usersAxis, throughputAxis, lines)})
 	}
-	return doc.Panel{Title: title, Words: chart.Cut(lines), Chart: chart.Curves(title, usersAxis, throughputAxis, lines)}
+	return doc.Block{Figure: figure}.On(doc.Page)
 }
 
 // comparison is the throughput of all configurations of a platform (the paper's fig. 2
 // and 7a), and of each shape on all platforms and types that have it (fig. 4a).
 func (r *Result) comparison() []doc.Block {
+	shape := func(f Finding) string { return f.Shape }
+	place := func(f Finding) string { return placeWords(f.place()) }
 	places, shapes := r.places()
-	figure := &doc.Figure{Title: "Throughput against users, by platform", Columns: min(2, len(places))}
-	for _, place := range places {
-		figure.Panels = append(figure.Panels, r.throughputs(place, func(f Finding) string {
-			if f.place() != place {
-				return ""
-			}
-			return f.Shape
-		}))
+	for i, name := range places {
+		places[i] = placeWords(name)
 	}
+	out := []doc.Block{r.throughputs("Throughput against users, by platform", places, place, shape)}
 	if len(places) == 1 {
-		figure.Title, figure.Panels[0].Title = "Throughput against users, by configuration", ""
+		out[0].Figure.Title, out[0].Figure.Panels[0].Title = "Throughput against users, by configuration", ""
 	}
-	out := []doc.Block{doc.Block{Figure: figure}.On(doc.Page)}
-	figure = &doc.Figure{Title: "The same configuration on several platforms"}
-	for _, shape := range shapes {
-		figure.Panels = append(figure.Panels, r.throughputs(shape, func(f Finding) string {
-			if f.Shape != shape {
-				return ""
-			}
-			return cmp.Or(f.place(), "no platform")
-		}))
-	}
-	if figure.Columns = min(2, len(figure.Panels)); len(shapes) > 0 {
-		out = append(out, doc.Block{Figure: figure}.On(doc.Page))
+	if len(shapes) > 0 {
+		out = append(out, r.throughputs("The same configuration on several platforms", shapes, shape, place))
 	}
 	return append(out, r.lastTier()...)
 }

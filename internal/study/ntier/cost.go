@@ -18,22 +18,26 @@ func (p *Params) list() (prices.List, error) {
 	return prices.Of(p.Prices, p.PriceList)
 }
 
-// cost compares configurations by what they cost, and returns what speaks against it.
-func (p *Params) cost(findings []Finding, all []measured) (out *prices.Cost, doubts []string, err error) {
+// cost compares configurations by what they cost, and returns what speaks against it. The
+// cheapest is among those where as many users are alike.
+func (p *Params) cost(findings []Finding, all []measured, alike bool) (out *prices.Cost, doubts []string, err error) {
 	list, err := p.list()
 	if err != nil {
 		return nil, nil, err
 	}
 	out = &prices.Cost{Rows: []prices.Offer{}, Currency: list.Currency, Priced: !list.Empty()}
-	if p.SLA != "" {
-		out.At = p.at(findings)
+	if p.SLA != "" && alike {
+		if out.At = p.at(findings); out.At == 0 {
+			doubts = append(doubts, "no number of users was measured with all configurations: which keeps the SLA at the least cost is not told; measure them with the same, or name one (--at)")
+		}
 	}
 	hosts, why := make([]int, len(findings)), make([]string, len(findings))
 	for i, f := range findings {
 		row := prices.Offer{Configuration: f.Configuration}
 		hosts[i] = f.Hosts
 		row.Keeps, why[i] = f.keeps(out.At)
-		peak, ci := stats.MeanWithin(f.peaks, stats.DefaultLevel)
+		// Corrected for the loads among which the peak was chosen (Bonferroni).
+		peak, ci := stats.MeanWithin(f.peaks, 1-(1-stats.DefaultLevel)/float64(max(1, len(bottleneck.Counted(f.Loads)))))
 		if !math.IsNaN(peak) {
 			row.Peak = &prices.Rated{Users: f.peak().Users, Throughput: peak, StillGrew: f.stillGrew()}
 		}

@@ -1,6 +1,7 @@
 package ntier
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,42 @@ func TestKeptFailed(t *testing.T) {
 	}
 	if k := keptBy(sla, []bottleneck.Load{{Users: 9}}, []trial{failed, {Trial: bottleneck.Trial{Users: 9, Errors: .5}}}, "")[0]; k.Kept != nil || k.Why == "" {
 		t.Errorf("%+v, want it not told where times of one trial are not known", k)
+	}
+}
+
+// TestPeakPrice: the interval of a price at the peak has the truth in it as often as it
+// says, though the peak is the load that came out best.
+func TestPeakPrice(t *testing.T) {
+	const loads, trials, rounds = 6, 5, 600
+	c, err := ParseConfiguration("1-em-large", []string{"web"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Params{PriceTable: "type,price_per_hour,currency\nlarge,0.36,USD\n"}
+	rng, inside := rand.New(rand.NewPCG(1, 2)), 0
+	for range rounds {
+		f := Finding{Answer: bottleneck.Answer{Loads: make([]bottleneck.Load, loads)}}
+		for i := range f.Loads {
+			values, sum := make([]float64, trials), 0.0
+			for k := range values {
+				values[k] = 100 + rng.NormFloat64()
+				sum += values[k]
+			}
+			f.Loads[i] = bottleneck.Load{Users: i + 1, Throughput: sum / trials}
+			if f.peak().Users == i+1 {
+				f.peaks = values
+			}
+		}
+		cost, _, err := p.cost([]Finding{f}, []measured{{configuration: c}}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ci := cost.Rows[0].Peak.PerMillionCI; ci.Lo <= 1 && 1 <= ci.Hi {
+			inside++
+		}
+	}
+	if share := float64(inside) / rounds; share < .94 {
+		t.Errorf("the price is within %.1f %% of the intervals, want 95 %% or more", 100*share)
 	}
 }
 

@@ -52,6 +52,10 @@ func (r *Result) said() []string {
 	for _, x := range r.Reversals {
 		out = append(out, reversalWords(x)+".")
 	}
+	if k := r.Rankings; k.Pairs > 0 {
+		out = append(out, fmt.Sprintf("Of %s of two configurations on two platforms, turned over: %d; the same on both: %d; not told from chance: %d.",
+			num.Count(k.Pairs, "ranking"), len(r.Reversals), k.Same, k.Pairs-k.Same-len(r.Reversals)))
+	}
 	if c := r.Cost; c != nil && c.At > 0 {
 		out = append(out, c.Words(r.sla))
 	}
@@ -156,11 +160,12 @@ func (f Finding) stillGrew() bool { return f.Knee == nil && len(f.Loads) > 0 }
 // least marks a throughput that still grew.
 func (f Finding) least() string { return map[bool]string{true: "≥ "}[f.stillGrew()] }
 
-// peak is the load with the largest throughput that counts.
+// peak is the load with the largest throughput, of those that count, and at which not too
+// much failed.
 func (f Finding) peak() bottleneck.Load {
 	var out bottleneck.Load
 	for _, l := range bottleneck.Counted(f.Loads) {
-		if l.Throughput > out.Throughput {
+		if l.Throughput > out.Throughput && !l.Spoiled() {
 			out = l
 		}
 	}
@@ -176,7 +181,7 @@ func (r *Result) turned() doc.Section {
 		return doc.Of(v, fmt.Sprintf("%.2f [%.2f .. %.2f]", v, ci.Lo, ci.Hi)).Within(ci.Lo, ci.Hi)
 	}
 	for _, x := range r.Reversals {
-		t.Add(doc.Say(x.A), doc.Say(x.B), doc.Say(x.First), times(x.RatioFirst, x.CIFirst), doc.Say(x.Second), times(x.RatioSecond, x.CISecond))
+		t.Add(doc.Say(x.A), doc.Say(x.B), doc.Say(placeWords(x.First)), times(x.RatioFirst, x.CIFirst), doc.Say(placeWords(x.Second)), times(x.RatioSecond, x.CISecond))
 	}
 	const intro = "The throughput at the load where it is largest, as a ratio; only pairs of which the whole interval is on one side on both platforms, corrected for all pairs."
 	return doc.Section{ID: "reversals", Title: "Rankings that turn over", Intro: intro, Blocks: []doc.Block{{Table: t}}}

@@ -31,9 +31,9 @@ func TestFailedTrials(t *testing.T) {
 	}{
 		"none":             {func(int, int) bool { return false }, bottleneck.None, "", ""},
 		"the largest":      {func(users, _ int) bool { return users == 60 }, bottleneck.Unknown, "grew up to 50 users, and no trial with 60 ended well", "the load of 60 users failed in trial 1 to 3, and what"},
-		"the two largest":  {func(users, _ int) bool { return users >= 50 }, bottleneck.Unknown, "grew up to 40 users, and no trial with 50 ended well", "the load of 50 users failed in trial 1 to 3|the load of 60 users failed"},
+		"the two largest":  {func(users, _ int) bool { return users >= 50 }, bottleneck.Unknown, "grew up to 40 users, and no trial with 50 ended well", "the load of 50 users failed in trial 1 to 3, that of 60 users in trial 1 to 3, and what"},
 		"one between":      {func(users, _ int) bool { return users == 30 }, bottleneck.None, "", "the load of 30 users failed in trial 1 to 3"},
-		"one of its three": {func(users, trial int) bool { return users == 60 && trial == 2 }, bottleneck.None, "", "the load of 60 users failed in trial 2, and what it measured there is left out; `scalebench show R` says why"},
+		"one of its three": {func(users, trial int) bool { return users == 60 && trial == 2 }, bottleneck.None, "", "the load of 60 users failed in trial 2, and what was measured there is left out; `scalebench show R` says why"},
 	} {
 		r := newRecording()
 		r.loads(p, "1-2-1", shop, 3, 10, 20, 30, 40, 50, 60)
@@ -56,6 +56,28 @@ func TestFailedTrials(t *testing.T) {
 	}
 }
 
+// TestNotMeasured: what a run that was interrupted has not measured is told, and ends no
+// growth.
+func TestNotMeasured(t *testing.T) {
+	p := &Params{Tiers: []string{"web", "app", "db"}}
+	for _, state := range []model.StepState{model.StepPending, model.StepRunning} {
+		r := newRecording()
+		r.loads(p, "1-2-1", shop, 3, 10, 20, 30, 40, 50, 60)
+		for i := range r.data.Steps {
+			if s := &r.data.Steps[i]; usersOf(*s) == 60 || usersOf(*s) == 20 && s.Trial == 3 {
+				s.State = state
+			}
+		}
+		f := analyze(t, p, r).Configurations[0]
+		if f.Verdict != bottleneck.Unknown || f.Why != "the throughput grew up to 50 users, and 60 were not measured: resume the run" {
+			t.Errorf("%s: %s, %q", state, f.Verdict, f.Why)
+		}
+		if text := model.Texts(f.Doubts); !slices.Contains(text, "the load of 20 users was not measured in trial 3, that of 60 users in trial 1 to 3: the run is not at its end; `scalebench resume R` goes on") {
+			t.Errorf("%s: doubts %q", state, text)
+		}
+	}
+}
+
 // TestAllFailed: a configuration of which every trial failed is there, as unknown, and
 // leaves what is said of others as it is.
 func TestAllFailed(t *testing.T) {
@@ -71,7 +93,7 @@ func TestAllFailed(t *testing.T) {
 	if len(got.Configurations) != 2 {
 		t.Fatalf("configurations %+v, want both", got.Configurations)
 	}
-	if f := got.Configurations[0]; f.Verdict != bottleneck.Unknown || len(f.Loads) != 0 || strings.Count(strings.Join(model.Texts(f.Doubts), "\n"), " failed in trial 1, 2,") != 4 || f.Why != "no trial ended well" {
+	if f := got.Configurations[0]; f.Verdict != bottleneck.Unknown || len(f.Loads) != 0 || strings.Count(strings.Join(model.Texts(f.Doubts), "\n"), " in trial 1, 2,") != 4 || f.Why != "no trial ended well" {
 		t.Errorf("%s %+v, doubts %+v, want unknown, and a doubt for each load", f.Verdict, f.Loads, f.Doubts)
 	}
 	if c := got.Cost; c.At != 50 || !slices.Equal(c.Cheapest, []string{"1-2-1-ec2-large"}) {

@@ -8,6 +8,7 @@ import (
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/internal/study"
 )
 
@@ -39,7 +40,9 @@ func TestGaps(t *testing.T) {
 		"one of two at the knee": {plateau("db_cpu,app_cpu", ".48,.48", ".94,.94", ",.99", "1,1", "1,1"), bottleneck.Named, bottleneck.Simultaneous,
 			[]string{"The processor of app and the processor of db bind together", "the processor of db was not measured with 150 users: the bottleneck can be there"}, ""},
 		"the only one there": {plateau("db_cpu,app_cpu", ".48,.2", ".94,.4", ",.42", "1,.42", "1,.42"), bottleneck.Named, bottleneck.Single,
-			[]string{"The processor of db binds", "full in 100.0 % of the seconds with 200 users", "the processor of db was not measured with 150 users"}, " 0.0 %"},
+			[]string{"The processor of db binds", "100.0 % busy with 200 users", "the processor of db was not measured with 150 users"}, "of the seconds"},
+		"in turns, by trial": {plateau("db_cpu,app_cpu", ".48,.48", ".93,.93", ".96,.94|.94,.96", ".96,.94|.94,.96", ".96,.94|.94,.96"), bottleneck.Unknown, "",
+			[]string{"nothing that was measured was full"}, "binds"},
 		"errors of one trial": {plateau("errors,db_cpu", ".4,.48|,.48", ".4,.94|,.94", ".4,.99|,.99", ".4,1|,1", ".4,1|,1"), bottleneck.Unknown, "",
 			[]string{"40.0 % of the operations failed", "the share of operations that failed is not known of 5 of 10 trials, first with 50 users"}, ""},
 		"busy, and never full": {plateau("app_threads,db_cpu", ".3,.46", ".7,.87", "1,.92", "1,.92", "1,.92"), bottleneck.Named, bottleneck.Single,
@@ -60,6 +63,19 @@ func TestGaps(t *testing.T) {
 		if f.Verdict != c.verdict || f.Pattern != c.pattern || c.not != "" && strings.Contains(said, c.not) {
 			t.Errorf("%s: %s %s: %s; want %s %s, and no %q", name, f.Verdict, f.Pattern, said, c.verdict, c.pattern, c.not)
 		}
+	}
+}
+
+// TestColocatedTable: of tiers that share hosts a table has no utilisation of both.
+func TestColocatedTable(t *testing.T) {
+	p := &Params{Tiers: []string{"web", "app", "db"}}
+	table := strings.ReplaceAll(plateau("db_cpu,app_cpu", ".3,.2", ".5,.4", ".5,.5", ".5,.5", ".5,.5"), "1-1-1,", "1-1+1,")
+	got, err := p.Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := fmt.Sprint(got.(*Result).Warnings); !strings.Contains(said, "1-1+1: app and db share hosts, and a table has no column") || !strings.Contains(said, "does not tell whether the load generator was the limit") { //nolint:forcetypeassert // it is
+		t.Errorf("warnings %s", said)
 	}
 }
 
@@ -86,6 +102,18 @@ func TestEvidence(t *testing.T) {
 	}
 	if got, want := evidence(f), "the processor of db full in 50.0 % of the seconds; the outgoing link of db full in 50.0 % of the seconds with 100 users, 80.0 op/s; one of them in 91.0 %"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestFallWords: a fall that is no chance is told, whatever binds.
+func TestFallWords(t *testing.T) {
+	k := &bottleneck.Knee{Fall: &bottleneck.Fall{Peak: 100, Last: 300, Lost: .25, CI: &stats.Interval{Lo: .2, Hi: .3}, Sure: true}}
+	f := Finding{Answer: bottleneck.Answer{Verdict: bottleneck.Unknown, Why: "nothing was full", Knee: k, Loads: make([]bottleneck.Load, 1)}}
+	if got := words(f); got != "unknown: nothing was full; from 100 users to 300 the throughput falls by 25.0 % [20.0, 30.0]" {
+		t.Error(got)
+	}
+	if k.Fall.Sure = false; strings.Contains(words(f), "falls") {
+		t.Error("a fall that may be chance is told")
 	}
 }
 

@@ -40,6 +40,9 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 	if err != nil {
 		return nil, err
 	}
+	if p.SLA != "" {
+		return nil, &model.InputError{Path: "sla", Problem: "a table has no percentiles of response times, by which an SLA is judged", Allowed: "leave it out, or measure with scalebench run"}
+	}
 	optional := optionalColumns
 	for _, tier := range p.Tiers {
 		for _, kind := range columnKinds {
@@ -70,7 +73,8 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 	if err != nil {
 		return nil, err
 	}
-	r.Warnings = append(r.Warnings, "a table has one utilisation for each trial: what was full only at times, in turns, is not seen")
+	r.Warnings = append(r.Warnings, "a table has one utilisation for each trial: what was full only at times, in turns, is not seen",
+		"a table does not tell whether the load generator was the limit: see that it was neither busy nor late")
 	return r, nil
 }
 
@@ -85,8 +89,8 @@ func (p *Params) row(t *tabular.Reader) trial {
 	out.Users = whole(t, "users", 0)
 	out.Trial.Trial = whole(t, "trial", 1)
 	out.Throughput = number(t, "throughput")
-	out.Response, out.Think = number(t, "response"), number(t, "think")
-	out.Errors = share(t, "errors")
+	out.Response, out.Think, out.NoWay = number(t, "response"), number(t, "think"), math.NaN()
+	out.Errors = share(t, "errors", 1)
 	out.Shares = make(map[string]int)
 	for i, tier := range p.Tiers {
 		if i < len(c.Counts) {
@@ -94,7 +98,7 @@ func (p *Params) row(t *tabular.Reader) trial {
 		}
 		s := bottleneck.Service{Tier: tier, Node: model.NodeID(tier), Signals: make(map[string][]float64)}
 		for _, kind := range columnKinds {
-			if u := share(t, strings.ToLower(tier)+"_"+string(kind)); !math.IsNaN(u) {
+			if u := share(t, strings.ToLower(tier)+"_"+string(kind), mostUsed); !math.IsNaN(u) {
 				with := columnSignals[kind]
 				for range bottleneck.FewestSeconds {
 					s.Signals[with[0]], s.Signals[with[1]] = append(s.Signals[with[0]], u), append(s.Signals[with[1]], 1)
@@ -119,8 +123,11 @@ func number(t *tabular.Reader, name string) float64 {
 	return v
 }
 
+// mostUsed: utilisations are measured, and may be a little above all there is.
+const mostUsed = 1.5
+
 // share reads a share, or one in percent.
-func share(t *tabular.Reader, name string) float64 {
+func share(t *tabular.Reader, name string, most float64) float64 {
 	at := t.Column(name)
 	text, percent := strings.CutSuffix(t.Text(at), "%")
 	if text == "" {
@@ -130,8 +137,7 @@ func share(t *tabular.Reader, name string) float64 {
 	if percent {
 		v /= 100
 	}
-	// Utilisations are measured, and may be a little above all there is.
-	if !ok || v < 0 || v > 1.5 {
+	if !ok || v < 0 || v > most {
 		t.RefuseCell(at, name, "a share such as 0.85 or 85%")
 	}
 	return v

@@ -99,18 +99,23 @@ var _ interface {
 func (p *Params) Validate() error {
 	p.split()
 	var errs []error
+	for i, tier := range p.Tiers {
+		twice := slices.ContainsFunc(p.Tiers[:i], func(other string) bool { return strings.EqualFold(other, tier) }) // columns of tables are in small letters
+		if twice || strings.Contains(tier, "+") {
+			errs = append(errs, &model.InputError{Path: "tiers", Problem: fmt.Sprintf("%q is there twice, or has a +", tier), Allowed: "each tier once, by its name: web,app,db"})
+		}
+	}
+	first := make(map[string]string) // as it was written
 	for i, text := range p.Configurations {
+		path := "configurations." + strconv.Itoa(i)
 		c, err := ParseConfiguration(text, p.Tiers)
 		if bad, ok := errors.AsType[*model.InputError](err); ok {
-			bad.Path = "configurations." + strconv.Itoa(i)
+			bad.Path = path
 			errs = append(errs, bad)
-			continue
-		}
-		if twice := slices.IndexFunc(p.Configurations[:i], func(other string) bool {
-			x, err := ParseConfiguration(other, p.Tiers)
-			return err == nil && x.String() == c.String()
-		}); twice >= 0 {
-			errs = append(errs, &model.InputError{Path: "configurations." + strconv.Itoa(i), Problem: fmt.Sprintf("%s is the same as %s", text, p.Configurations[twice]), Allowed: "leave one of them out"})
+		} else if twice, ok := first[c.String()]; ok {
+			errs = append(errs, &model.InputError{Path: path, Problem: fmt.Sprintf("%s is the same as %s", text, twice), Allowed: "leave one of them out"})
+		} else {
+			first[c.String()] = text
 		}
 	}
 	if p.SLA != "" {

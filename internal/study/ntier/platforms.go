@@ -1,6 +1,14 @@
 package ntier
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/load/session"
+	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -25,59 +33,126 @@ type Reversal struct {
 
 // pair is two configurations on one platform.
 type pair struct {
-	place, a, b string
-	x, y        []float64
+	place, a, b, asked string
+	x, y               []float64
+}
+
+// Rankings are how many pairs of configurations that two platforms have in common were
+// compared, and of how many the same is ahead on both, by whole intervals.
+type Rankings struct {
+	Pairs int `json:"pairs"`
+	Same  int `json:"same"`
 }
 
 // reversals compares each two shapes that two platforms have in common, by their
-// throughput at the load where it is largest. What still grew there has no peak.
-func reversals(all []Finding) []Reversal {
+// throughput at the load where it is largest. What still grew there has no peak, and
+// operations of users who do something else are no others' measure.
+func reversals(all []Finding) (out []Reversal, of Rankings) {
 	var pairs []pair
 	for i, a := range all {
 		for _, b := range all[i+1:] {
-			if a.place() == b.place() && a.Shape != b.Shape && !a.stillGrew() && !b.stillGrew() {
-				pairs = append(pairs, pair{a.place(), a.Shape, b.Shape, a.peaks, b.peaks})
+			if a.place() == b.place() && a.Shape != b.Shape && a.asked == b.asked && !a.stillGrew() && !b.stillGrew() {
+				pairs = append(pairs, pair{a.place(), a.Shape, b.Shape, a.asked, a.peaks, b.peaks})
 			}
 		}
 	}
-	compared := 0
+	var both [][2]pair
 	for i, p := range pairs {
 		for _, q := range pairs[i+1:] {
-			if p.a == q.a && p.b == q.b && p.place != q.place {
-				compared++
+			if p.a == q.a && p.b == q.b && p.asked == q.asked && p.place != q.place {
+				both = append(both, [2]pair{p, q})
 			}
 		}
 	}
-	out := []Reversal{}
-	for i, p := range pairs {
-		for _, q := range pairs[i+1:] {
-			if p.a == q.a && p.b == q.b && p.place != q.place {
-				if r, ok := turned(p, q, compared); ok {
-					out = append(out, r)
-				}
-			}
+	out, of.Pairs = []Reversal{}, len(both)
+	for _, x := range both {
+		switch r, sides := compared(x[0], x[1], len(both)); sides {
+		case 1:
+			of.Same++
+		case -1:
+			out = append(out, r)
+		}
+	}
+	return out, of
+}
+
+func (f Finding) place() string { return Configuration{Platform: f.Platform, Type: f.Type}.Place() }
+
+// placeWords are those for a platform with its type, also where none is named.
+func placeWords(place string) string { return cmp.Or(place, "no platform") }
+
+// compared compares on both platforms, as one of so many; sides is 1 where the same is
+// ahead on both, -1 where the ranking turns over, and else 0.
+func compared(p, q pair, of int) (r Reversal, sides int) {
+	r = Reversal{A: p.a, B: p.b, First: p.place, Second: q.place, Level: 1 - (1-stats.DefaultLevel)/float64(2*of)}
+	var errP, errQ error
+	r.RatioFirst, r.CIFirst, errP = stats.RatioOfIndependentMeans(p.x, p.y, r.Level)
+	r.RatioSecond, r.CISecond, errQ = stats.RatioOfIndependentMeans(q.x, q.y, r.Level)
+	if errP != nil || errQ != nil {
+		return r, 0
+	}
+	first, second := side(r.CIFirst), side(r.CISecond)
+	if first < 0 && second > 0 {
+		return compared(q, p, of)
+	}
+	return r, first * second
+}
+
+// side is on which side of 1 an interval lies; 0: on both.
+func side(ci stats.Interval) int {
+	switch {
+	case ci.Lo > 1:
+		return 1
+	case ci.Hi < 1:
+		return -1
+	}
+	return 0
+}
+
+// otherThink is how many times as long users think who are not alike; the means of few
+// operations differ by chance.
+const otherThink = 1.25
+
+// unlike says of which configurations the users are not like those of the first: then as
+// many are another load, or do something else. Where trials do not tell, they are alike.
+func unlike(all []Finding) (out []string) {
+	i := max(0, slices.IndexFunc(all, func(f Finding) bool { return len(f.Loads) > 0 }))
+	for _, f := range all {
+		switch x, y := all[i].think(), f.think(); {
+		case f.asked != all[i].asked && f.asked != "":
+			out = append(out, fmt.Sprintf("%s: its users do something else than those of %s (mix, tables or site): an operation is another there, so that no numbers of the two compare, and which is the cheapest is not told", f.Configuration, all[i].Configuration))
+		case x > otherThink*y || y > otherThink*x: // not of NaN
+			out = append(out, fmt.Sprintf("%s: its users think for %s, those of %s for %s: as many are another load, so that knees and response times do not compare, nor which is the cheapest for so many; peaks do",
+				f.Configuration, num.Seconds(y), all[i].Configuration, num.Seconds(x)))
 		}
 	}
 	return out
 }
 
-func (f Finding) place() string { return Configuration{Platform: f.Platform, Type: f.Type}.Place() }
-
-// turned compares on both platforms; ok is false unless the ranking turns over.
-func turned(p, q pair, compared int) (r Reversal, ok bool) {
-	r = Reversal{A: p.a, B: p.b, First: p.place, Second: q.place, Level: 1 - (1-stats.DefaultLevel)/float64(2*compared)}
-	var errP, errQ error
-	r.RatioFirst, r.CIFirst, errP = stats.RatioOfIndependentMeans(p.x, p.y, r.Level)
-	r.RatioSecond, r.CISecond, errQ = stats.RatioOfIndependentMeans(q.x, q.y, r.Level)
-	switch {
-	case errP != nil || errQ != nil:
-		return r, false
-	case r.CIFirst.Lo > 1 && r.CISecond.Hi < 1:
-		return r, true
-	case r.CIFirst.Hi < 1 && r.CISecond.Lo > 1:
-		r.First, r.Second = r.Second, r.First
-		r.RatioFirst, r.RatioSecond, r.CIFirst, r.CISecond = r.RatioSecond, r.RatioFirst, r.CISecond, r.CIFirst
-		return r, true
+// think is for how long users thought on average; NaN: not known.
+func (f Finding) think() float64 {
+	sum, n := 0.0, 0.0
+	for _, l := range f.Loads {
+		if l.Think != nil {
+			sum, n = sum+*l.Think, n+1
+		}
 	}
-	return r, false
+	return sum / n
+}
+
+// asked is what the users of a configuration do, by their parameters; empty: not known.
+func (m measured) asked() string {
+	if len(m.trials) == 0 || len(observe.Measuring(m.trials[0].of)) == 0 {
+		return ""
+	}
+	var of []any
+	params := observe.Measuring(m.trials[0].of)[0].Spec.Params // all generators do the same
+	for _, key := range []string{"mix", "site", "transitions", "author_transitions", "author_share", "properties"} {
+		of = append(of, params[key])
+	}
+	if of[0] == nil {
+		of[0] = session.BrowseOnly
+	}
+	text, _ := json.Marshal(of) // of what came from JSON
+	return string(text)
 }

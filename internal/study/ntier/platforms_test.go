@@ -36,6 +36,56 @@ func TestPeak(t *testing.T) {
 	}
 }
 
+// TestPeakSpoiled: what much failed of is no peak.
+func TestPeakSpoiled(t *testing.T) {
+	much := .4
+	f := Finding{Answer: bottleneck.Answer{Loads: []bottleneck.Load{{Users: 100, Throughput: 90}, {Users: 150, Throughput: 100}, {Users: 200, Throughput: 120, Errors: &much}}}}
+	if got := f.peak().Users; got != 150 {
+		t.Errorf("peak with %d users, want 150", got)
+	}
+}
+
+// TestUnlike: as many users who think for longer are another load, for which no cheapest
+// is told.
+func TestUnlike(t *testing.T) {
+	for think, alike := range map[float64]bool{1.1: true, 2: false} {
+		p, r, other := &Params{Tiers: []string{"web", "app", "db"}, SLA: "p95=5s"}, newRecording(), shop
+		other.Think = think
+		r.loads(p, "1-2-1-em", shop, 2, 20, 30, 40, 50)
+		r.loads(p, "1-2-1-oc", other, 2, 20, 30, 40, 50)
+		got := analyze(t, p, r)
+		if said := strings.Contains(strings.Join(got.Warnings, "\n"), "1-2-1-oc: its users think for "); said == alike || (got.Cost.At == 50) != alike {
+			t.Errorf("think time %v: warnings %q, cheapest %v with %d users", think, got.Warnings, got.Cost.Cheapest, got.Cost.At)
+		}
+	}
+}
+
+// TestNoneInCommon: that no load is the same of all is said, for no cheapest is named.
+func TestNoneInCommon(t *testing.T) {
+	p, r := &Params{Tiers: []string{"web", "app", "db"}, SLA: "p95=5s"}, newRecording()
+	r.loads(p, "1-2-1-em", shop, 1, 20, 30)
+	r.loads(p, "1-2-1-oc", shop, 1, 25, 35)
+	if got := analyze(t, p, r); got.Cost.At != 0 || !strings.Contains(strings.Join(got.Warnings, "\n"), "no number of users was measured with all configurations") {
+		t.Errorf("with %d users, warnings %q", got.Cost.At, got.Warnings)
+	}
+}
+
+// TestNoPlatform: a platform without a name is one all the same.
+func TestNoPlatform(t *testing.T) {
+	if got := reversalWords(Reversal{A: "1-2-1", B: "1-2-2", Second: "ec2"}); !strings.HasPrefix(got, "On no platform 1-2-1 has ") {
+		t.Error(got)
+	}
+}
+
+// TestTiersTwice: a tier that is there twice would be two that are full at once.
+func TestTiersTwice(t *testing.T) {
+	for tiers, good := range map[string]bool{"web,app,db": true, "web,app,app": false, "web,App,app": false, "web,app+db": false} {
+		if err := (&Params{Order: OrderBlocks, Tiers: []string{tiers}}).Validate(); (err == nil) != good {
+			t.Errorf("%s: %v", tiers, err)
+		}
+	}
+}
+
 // TestStillGrew: a throughput of which no end was seen is the least, its price the most,
 // and no ranking is built on it.
 func TestStillGrew(t *testing.T) {

@@ -3,6 +3,7 @@ package ntier
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ const stageRun = "run"
 type trial struct {
 	configuration Configuration
 	proof         string // what a proof changes, as its label says; empty: it is none
-	failed        bool   // the step did, and has no results that count
+	failed        bool   // the step did, or was not measured yet: it has no results that count
 	bottleneck.Trial
 	latencies *hdrhistogram.Histogram // ns; nil: not known
 	hosts     []prices.Place          // of the nodes of the tiers
@@ -102,7 +103,8 @@ func (p *Params) group(trials []trial) []measured {
 	return out
 }
 
-// trialsOf reads the steps of a run that count, and those that failed.
+// trialsOf reads the steps of a run that count, and those that failed, or were not
+// measured.
 func (p *Params) trialsOf(run *observe.Run) ([]trial, error) {
 	nodes := make(map[model.NodeID]model.Node)
 	for _, n := range run.Nodes() {
@@ -111,27 +113,22 @@ func (p *Params) trialsOf(run *observe.Run) ([]trial, error) {
 	var out []trial
 	for _, s := range run.Steps() {
 		c, ok := p.configurationOf(s)
-		if ok && usersOf(s) > 0 && s.State == model.StepInvalid {
-			out = append(out, trial{configuration: c, failed: true, run: run, of: s, Trial: bottleneck.Trial{Users: usersOf(s)}})
-		}
-		if !ok || usersOf(s) == 0 || s.State != model.StepComplete {
+		if !ok || usersOf(s) == 0 {
 			continue
 		}
 		t, err := p.trialOf(run, s, nodes)
 		if err != nil {
 			return nil, err
 		}
-		if t.Users > 0 {
-			t.configuration, t.run, t.of = c, run, s
-			out = append(out, t)
-		}
+		t.configuration, t.run, t.of = c, run, s
+		out = append(out, t)
 	}
 	return out, nil
 }
 
-// trialOf reads one step; no users: it has no results.
+// trialOf reads one step.
 func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]model.Node) (trial, error) {
-	var t trial
+	t := trial{Trial: bottleneck.Trial{Users: usersOf(s)}}
 	_, t.proof, _ = strings.Cut(s.Label, proofLabel)
 	var users []model.Result
 	var w window
@@ -140,7 +137,7 @@ func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]
 		t.notes = append(t.notes, notesOf(x)...)
 		w.take(x)
 	}
-	if len(users) == 0 {
+	if t.failed = len(users) == 0 || s.State != model.StepComplete; t.failed {
 		return t, nil
 	}
 	came, err := session.Sum(users)
@@ -193,32 +190,58 @@ func notesOf(x model.Result) []string {
 	return out
 }
 
-// doubts are those of what users did, and of trials that failed.
+// table reports whether the trials are those of a table of the user's own.
+func (m measured) table() bool { return len(m.trials) > 0 && m.trials[0].run == nil }
+
+// doubts are those of what users did, of what a table does not tell, and of trials that
+// failed or were not measured.
 func (m measured) doubts() (out model.Doubts) {
+	for _, set := range m.configuration.sets() {
+		if len(set) > 1 && m.table() {
+			on := m.system.Tiers[set[0] : set[len(set)-1]+1]
+			out.Warn("colocated", "%s share hosts, and a table has no column for what these have together: a host can be full with none of them full", strings.Join(on, " and "))
+		}
+	}
 	for _, t := range m.trials {
 		for _, n := range t.notes {
 			out.Warn(model.StageTables, "%s", n)
 		}
 	}
-	for _, t := range m.failed {
-		var steps []model.Step
-		for _, other := range m.failed {
-			if other.what() == t.what() {
-				steps = append(steps, other.of)
+	for _, what := range []string{"load of", "proof with"} {
+		var failed, open []trial
+		for _, t := range m.failed {
+			switch proof := t.proof != ""; {
+			case proof != (what == "proof with"):
+			case t.of.State == model.StepInvalid:
+				failed = append(failed, t)
+			default:
+				open = append(open, t)
 			}
 		}
-		out.Add(t.run.Failed(t.what(), steps))
+		if len(failed) > 0 {
+			out.Warn("failed", "the %s %s, and what was measured there is left out; `scalebench show %s` says why", what, inTrials(" failed", failed), failed[0].run.Run().ID)
+		}
+		if len(open) > 0 {
+			out.Warn("not_measured", "the %s %s: the run is not at its end; `scalebench resume %s` goes on", what, inTrials(" was not measured", open), open[0].run.Run().ID)
+		}
 	}
 	return out
 }
 
-// what it measures, but for its number.
-func (t trial) what() string {
-	name := "the load of "
-	if strings.Contains(t.of.Label, proofLabel) {
-		name = "the proof with "
+// inTrials says of trials, by users, what became of them: "50 users failed in trial 1 to
+// 3, that of 60 users in trial 2".
+func inTrials(verb string, of []trial) string {
+	numbers := make(map[int][]int)
+	for _, t := range of {
+		numbers[t.Users] = append(numbers[t.Users], t.of.Trial)
 	}
-	return name + num.Count(t.Users, "user")
+	var parts []string
+	for _, users := range slices.Sorted(maps.Keys(numbers)) {
+		slices.Sort(numbers[users])
+		parts = append(parts, fmt.Sprintf("%s%s in trial %s", num.Count(users, "user"), verb, num.Ranges(slices.Compact(numbers[users]))))
+		verb = ""
+	}
+	return strings.Join(parts, ", that of ")
 }
 
 // hostsOf are the nodes of the tiers of a step, each once: several tiers may share

@@ -16,6 +16,7 @@ import (
 type Result struct {
 	Configurations []Finding    `json:"configurations"`
 	Reversals      []Reversal   `json:"reversals"`
+	Rankings       Rankings     `json:"rankings"`
 	Cost           *prices.Cost `json:"cost"` // null: without prices, or an SLA
 	// Switching and Network are what microbenchmarks of the nodes told.
 	Switching []microbench.Switch  `json:"context_switches,omitempty"`
@@ -46,6 +47,8 @@ type Finding struct {
 	Interactions []Interaction `json:"interactions,omitempty"`
 
 	peaks    []float64       // the throughput of each trial at peak(); empty: it does not count
+	table    bool            // of the user's own, which has one utilisation for each trial
+	asked    string          // what its users do, by their parameters
 	timeline func() timeline // with At users
 }
 
@@ -72,9 +75,11 @@ func (p *Params) answer(from source) (*Result, error) {
 		}
 		r.Configurations = append(r.Configurations, f)
 	}
-	r.Reversals = reversals(r.Configurations)
+	others := unlike(r.Configurations)
+	r.Reversals, r.Rankings = reversals(r.Configurations)
+	r.Warnings = append(r.Warnings, others...)
 	if p.PriceTable != "" || len(p.Prices)+len(p.PriceList) > 0 || sla != nil {
-		cost, doubts, err := p.cost(r.Configurations, all)
+		cost, doubts, err := p.cost(r.Configurations, all, len(others) == 0)
 		if err != nil {
 			return nil, err
 		}
@@ -87,15 +92,16 @@ func (p *Params) answer(from source) (*Result, error) {
 // finding analyses one configuration.
 func (m measured) finding(proof bool) (Finding, error) {
 	c := m.configuration
-	f := Finding{Configuration: c.String(), Shape: c.Shape(), Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system)}
+	f := Finding{Configuration: c.String(), Shape: c.Shape(), Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system),
+		table: m.table(), asked: m.asked()}
 	f.Doubts = append(f.Doubts, m.doubts()...)
 	f.heedFailed(m.failed)
 	if f.Proof = m.proof(f.Answer); f.Proof == nil && proof {
 		f.Proof = m.notMade(f.Answer)
 	}
 	f.Heed(f.Proof)
-	if f.Uncounted == "" {
-		f.peaks = m.atPeak(f.peak())
+	if f.Uncounted == "" { // of one load: the largest of each trial is larger by the noise of all
+		f.peaks = f.peak().Throughputs()
 	}
 	f.Text = words(f)
 	f.Signals = m.signals(f.Loads)
@@ -114,7 +120,7 @@ func (m measured) finding(proof bool) (Finding, error) {
 }
 
 // heedFailed withdraws that the throughput grew to the end where a larger load has no
-// trial that counts: what ends the growth may be what failed.
+// trial that counts: what ends the growth may be what failed, or was not measured.
 func (f *Finding) heedFailed(failed []trial) {
 	if len(f.Loads) == 0 {
 		f.Why = "no trial ended well"
@@ -122,6 +128,9 @@ func (f *Finding) heedFailed(failed []trial) {
 	for _, t := range failed {
 		if last := len(f.Loads) - 1; f.Verdict == bottleneck.None && t.Users > f.Loads[last].Users {
 			f.Verdict, f.Why = bottleneck.Unknown, fmt.Sprintf("the throughput grew up to %s, and no trial with %d ended well: what ends the growth may be what failed there", num.Count(f.Loads[last].Users, "user"), t.Users)
+			if t.of.State != model.StepInvalid {
+				f.Why = fmt.Sprintf("the throughput grew up to %s, and %d were not measured: resume the run", num.Count(f.Loads[last].Users, "user"), t.Users)
+			}
 		}
 	}
 }
@@ -167,18 +176,6 @@ func (m measured) proof(a bottleneck.Answer) *bottleneck.Proof {
 	}
 	x := bottleneck.Prove(m.system, raised, before, after)
 	return &x
-}
-
-// atPeak are the throughputs of the trials at the load with the largest mean: the
-// largest of each trial would be larger by the noise of all loads, and smaller for a
-// trial that lacks a load.
-func (m measured) atPeak(peak bottleneck.Load) (out []float64) {
-	for _, t := range m.system.Trials {
-		if peak.Users > 0 && t.Users == peak.Users {
-			out = append(out, t.Throughput)
-		}
-	}
-	return out
 }
 
 // warnings are those of all configurations, each with its name.

@@ -328,16 +328,25 @@ func TestReversal(t *testing.T) {
 		r.loads(p, x.name, x.net, 4, 40, 80, 120, 180)
 	}
 	got := analyze(t, p, r)
-	if len(got.Reversals) != 1 || got.Reversals[0].A != "1-2-1" || got.Reversals[0].First != "em" || got.Reversals[0].Second != "ec2" {
-		t.Fatalf("reversals %+v, want 1-2-1 ahead on em, 1-2-2 on ec2", got.Reversals)
+	if len(got.Reversals) != 1 || got.Reversals[0].A != "1-2-1" || got.Reversals[0].First != "em" || got.Reversals[0].Second != "ec2" || got.Rankings != (Rankings{Pairs: 1}) {
+		t.Fatalf("reversals %+v of %+v, want 1-2-1 ahead on em, 1-2-2 on ec2", got.Reversals, got.Rankings)
+	}
+	// Where users do something else on one of them there is no ranking.
+	for i := range r.data.Steps {
+		if s := &r.data.Steps[i]; strings.Contains(s.Label, "ec2") {
+			s.Tasks[0].Spec.Params = map[string]any{"mix": "read_write"}
+		}
+	}
+	if got := analyze(t, p, r); len(got.Reversals) != 0 || got.Rankings.Pairs != 0 || strings.Count(strings.Join(got.Warnings, "\n"), "its users do something else than those of 1-2-1-ec2") != 2 {
+		t.Errorf("reversals %+v, warnings %q, want none of other operations", got.Reversals, got.Warnings)
 	}
 	// Where both platforms rank alike there is none, however the values scatter.
 	same := newRecording()
 	for _, name := range []string{"1-2-1-em", "1-2-2-em", "1-2-1-ec2", "1-2-2-ec2"} {
 		same.loads(p, name, shop, 4, 40, 80, 120, 180)
 	}
-	if got := analyze(t, p, same); len(got.Reversals) != 0 {
-		t.Errorf("reversals %+v of systems alike, want none", got.Reversals)
+	if got := analyze(t, p, same); len(got.Reversals) != 0 || !strings.Contains(strings.Join(got.Document().More, " "), "Of 1 ranking of two configurations on two platforms, turned over: 0; the same on both: 0; not told from chance: 1.") {
+		t.Errorf("reversals %+v of systems alike, want none; %q", got.Reversals, got.Document().More)
 	}
 }
 
@@ -575,6 +584,7 @@ func TestImport(t *testing.T) {
 		`own.csv:2:10: throughput is empty`:                                          "configuration,users,throughput\n1-1-1,50,\n",
 		`own.csv:2:13: db_cpu is "95"; use a share such`:                             "configuration,users,throughput,db_cpu\n1-1-1,50,49,95\n",
 		`a second line of 1-1-1 with 50 users and trial 1; give each trial a number`: "configuration,users,trial,throughput\n1-1-1,50,1,49\n1-1-1,100,1,94\n1-1-1,50,1,49\n",
+		`own.csv:2:13: errors is "1.2"; use a share such`:                            "configuration,users,throughput,errors\n1-1-1,50,49,1.2\n",
 		`unknown column "memory"`:                                                    "configuration,users,throughput,memory\n1-1-1,50,49,1\n",
 	} {
 		if _, err := p.Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), want) {

@@ -106,7 +106,7 @@ func (w window) responses(generators []model.Result) []float64 {
 			sum, rates = make([]float64, seconds), make([]float64, seconds)
 		}
 		from := w.start.Sub(x.Started).Nanoseconds()
-		r, n := bySecond(*response, from, seconds), bySecond(*rate, from, seconds)
+		r, n := bySteps(*response, from, seconds, time.Second), bySteps(*rate, from, seconds, time.Second)
 		for i := range r {
 			if n[i] > 0 && r[i] > 0 { // not where none was due
 				sum[i], rates[i] = sum[i]+r[i]*n[i]*1e-3, rates[i]+n[i]
@@ -132,24 +132,21 @@ func recorded(x model.Result, name string) *model.HostSeries {
 // not known. The mean of a rate is, however far two readings within the run are apart.
 const longestGap = int64(2500 * time.Millisecond)
 
-// bySecond brings a series to the seconds from an offset on: the rate of a counter,
-// interpolated between its readings, or the mean of the states in a second, and
-// where none was read in it the state before.
-func bySecond(h model.HostSeries, from int64, seconds int) []float64 {
-	return bySteps(h, from, seconds, time.Second)
-}
-
-// bySteps is the same for steps of any length.
+// bySteps brings a series to steps from an offset on, seconds or parts of them: the rate
+// of a counter, interpolated between its readings, or the mean of the states in a step,
+// and where none was read in it the state before.
 func bySteps(h model.HostSeries, from int64, n int, step time.Duration) []float64 {
 	out := make([]float64, n)
 	in := [2]int64{from, from + int64(n)*int64(step)}
+	before := counterAt(h, from, in)
 	for i := range out {
-		begin, end := from+int64(i)*int64(step), from+int64(i+1)*int64(step)
-		if h.Counter {
-			out[i] = (counterAt(h, end, in) - counterAt(h, begin, in)) / step.Seconds()
+		at := from + int64(i+1)*int64(step)
+		if !h.Counter {
+			out[i] = stateIn(h, at-int64(step), at)
 			continue
 		}
-		out[i] = stateIn(h, begin, end)
+		now := counterAt(h, at, in)
+		out[i], before = (now-before)/step.Seconds(), now
 	}
 	return out
 }

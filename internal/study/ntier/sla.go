@@ -3,6 +3,7 @@ package ntier
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -66,24 +67,17 @@ func (f Finding) keeps(users int) (kept *bool, why string) {
 // none is known to. The doubt is what speaks against it.
 func (f Finding) slaLoad() (users int, doubt string) {
 	var open []string
+	kept := func(k Kept) bool { return k.Kept != nil && *k.Kept }
 	for i, k := range f.Kept {
-		switch {
-		case k.Kept == nil:
-			if k.Why != generatorBound { // which is told where loads are
-				open = append(open, fmt.Sprintf("with %s (%s)", num.Count(k.Users, "user"), k.Why))
-			}
-			continue
-		case !*k.Kept:
-			for _, later := range f.Kept[i:] {
-				if later.Kept != nil && *later.Kept {
-					return users, fmt.Sprintf("%s kept the SLA, and %d did not: repeat both", num.Count(later.Users, "user"), k.Users)
-				}
-			}
-		default:
+		if kept(k) {
 			users = k.Users
-		}
-		if !*k.Kept {
+		} else if k.Kept != nil { // broken
+			if later := slices.IndexFunc(f.Kept[i:], kept); later > 0 {
+				return users, fmt.Sprintf("%s kept the SLA, and %d did not: repeat both", num.Count(f.Kept[i+later].Users, "user"), k.Users)
+			}
 			break
+		} else if k.Why != generatorBound { // which is told where loads are
+			open = append(open, fmt.Sprintf("with %s (%s)", num.Count(k.Users, "user"), k.Why))
 		}
 	}
 	if len(open) > 0 {

@@ -19,6 +19,17 @@ func TestSmallDemands(t *testing.T) {
 	}
 }
 
+// TestTierResponse: the response time of a tier is that of the hosts that tell it.
+func TestTierResponse(t *testing.T) {
+	host := func(node string, response, requests float64) bottleneck.Service {
+		return bottleneck.Service{Tier: "web", Node: model.NodeID(node), Signals: map[string][]float64{bottleneck.SignalResponse: {response}, bottleneck.SignalRequests: {requests}}}
+	}
+	m := measured{system: bottleneck.System{Tiers: []string{"web"}, Trials: []bottleneck.Trial{{Users: 9, Services: []bottleneck.Service{host("a", 2, 10), host("b", math.NaN(), 30)}}}}}
+	if got := m.signals([]bottleneck.Load{{Users: 9}}); len(got) != 1 || *got[0].Values[0] != .2 {
+		t.Errorf("signals %+v, want a response time of 0.2 s", got)
+	}
+}
+
 // TestSent: what a tier sends is that of all its hosts together, in the trials in which
 // it is known of each. Of a table, which has shares of a link, it is not known.
 func TestSent(t *testing.T) {

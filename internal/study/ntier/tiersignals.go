@@ -41,7 +41,7 @@ func (m measured) signals(loads []bottleneck.Load) []Signal {
 				v := m.system.At(l.Users, tier, x.name)
 				switch x.name {
 				case signalResponse:
-					v /= m.system.At(l.Users, tier, bottleneck.SignalRequests)
+					v = m.system.Response(l.Users, tier)
 				case signalSent:
 					v = m.system.Total(l.Users, tier, bottleneck.SignalSent)
 				}

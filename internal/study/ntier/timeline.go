@@ -118,7 +118,7 @@ func (t *timeline) add(x model.Result, zero time.Time, seconds int) {
 		if h == nil {
 			continue
 		}
-		y := bySecond(*h, zero.Sub(x.Started).Nanoseconds(), seconds)
+		y := bySteps(*h, zero.Sub(x.Started).Nanoseconds(), seconds, time.Second)
 		k := slices.IndexFunc(t.lines, func(l line) bool { return l.name == name })
 		if k < 0 {
 			t.lines = append(t.lines, line{name, strings.TrimPrefix(h.Unit, "1"), y})

@@ -26,7 +26,7 @@ func verdictWords(f Finding) string {
 	case bottleneck.None:
 		return fmt.Sprintf("no bottleneck was seen up to %s and %s", num.Count(last.Users, "user"), rate(last.Throughput))
 	case bottleneck.Unknown:
-		return "unknown: " + f.Why + suspectWords(f)
+		return "unknown: " + f.Why + suspectWords(f) + fallWords(f)
 	}
 	text := verb(f, strings.Join(f.names("the "), " and ")) + ", " + f.Knee.Words()
 	if e := evidence(f); e != "" {
@@ -64,7 +64,7 @@ func evidence(f Finding) string {
 	inTurns := f.Pattern == bottleneck.Oscillating || f.Pattern == bottleneck.Concurrent
 	for i, b := range f.Bottlenecks {
 		text := fmt.Sprintf("full in %s of the seconds", num.Fraction(b.Share))
-		if !b.Full && !inTurns {
+		if f.table || !b.Full && !inTurns {
 			text = num.Fraction(b.Mean) + " busy"
 		}
 		if len(f.Bottlenecks) > 1 {
@@ -88,10 +88,19 @@ func evidence(f Finding) string {
 	if len(full) > 0 {
 		out = append(out, num.List(full)+" full only because of it")
 	}
-	if fall := f.Knee.Fall; fall != nil && fall.Sure {
-		out = append(out, fmt.Sprintf("beyond, the throughput falls by %s %s", num.Fraction(fall.Lost), num.PercentInterval(100*fall.CI.Lo, 100*fall.CI.Hi)))
+	return strings.Join(out, "; ") + fallWords(f)
+}
+
+// fallWords say how far the throughput falls from its peak; empty: that may be chance.
+func fallWords(f Finding) string {
+	if f.Knee == nil || f.Knee.Fall == nil || !f.Knee.Fall.Sure {
+		return ""
 	}
-	return strings.Join(out, "; ")
+	fall, interval := f.Knee.Fall, ""
+	if fall.CI != nil {
+		interval = " " + num.PercentInterval(100*fall.CI.Lo, 100*fall.CI.Hi)
+	}
+	return fmt.Sprintf("; from %s to %d the throughput falls by %s%s", num.Count(fall.Peak, "user"), fall.Last, num.Fraction(fall.Lost), interval)
 }
 
 // suspectWords names the signal that follows what is lost most closely.
@@ -129,5 +138,5 @@ func rate(x float64) string { return num.For("op/s", x).Value(x, 0) }
 // reversalWords say a reversal.
 func reversalWords(r Reversal) string {
 	return fmt.Sprintf("On %s %s has %.2f times the throughput of %s [%.2f .. %.2f], on %s %.2f times [%.2f .. %.2f]: the ranking turns over",
-		r.First, r.A, r.RatioFirst, r.B, r.CIFirst.Lo, r.CIFirst.Hi, r.Second, r.RatioSecond, r.CISecond.Lo, r.CISecond.Hi)
+		placeWords(r.First), r.A, r.RatioFirst, r.B, r.CIFirst.Lo, r.CIFirst.Hi, placeWords(r.Second), r.RatioSecond, r.CISecond.Lo, r.CISecond.Hi)
 }
