@@ -336,7 +336,7 @@ func TestMissing(t *testing.T) {
 // TestProofWithoutRaise: a limit that was not raised proves nothing.
 func TestProofWithoutRaise(t *testing.T) {
 	trials := system(busy, nil).Trials[10:]
-	for kind, why := range map[Kind]string{CPU: "the limit was not raised", Pool: "does the service take it from that variable"} {
+	for kind, why := range map[Kind]string{CPU: "the limit was not raised", LinkIn: "the rate of the incoming link of db was not raised", Pool: "does the service take it from that variable"} {
 		p := Prove(System{Tiers: []string{"db"}}, []Raise{{Resource: Resource{Tier: "db", Kind: kind}, Factor: 1.25}}, trials, trials)
 		if p.Outcome != Unclear || !strings.Contains(p.Why, why) {
 			t.Errorf("%+v, want it unclear, for %s", p, why)
@@ -405,6 +405,12 @@ func TestRaises(t *testing.T) {
 	if got, why := s.Raises(a, size); why != "" || got[0].Has != 1 {
 		t.Errorf("%+v, %q, want one core", got, why)
 	}
+	for _, r := range []Resource{{Tier: "db", Kind: LinkOut}, {Tier: "app+db", Kind: LinkIn}} {
+		a.Bottlenecks = []Evidence{{Usage: Usage{Resource: r}}}
+		if got, why := s.Raises(a, func(Resource) int { return 125_000 }); why != "" || len(got) != 1 || got[0].Factor != Quarter {
+			t.Errorf("%s of 125 kB/s is raised by %+v, %q, want 1.25", r, got, why)
+		}
+	}
 	label := RaiseLabel([]Raise{{Resource: Resource{Tier: "db", Kind: CPU}, Factor: 1.25}})
 	if got := a.Raised(label); len(got) != 1 || got[0].Tier != "db" || got[0].Kind != CPU || got[0].Factor != 1.25 {
 		t.Errorf("%q says %+v", label, got)
@@ -424,6 +430,40 @@ func TestKneeText(t *testing.T) {
 		lo, hi := k.Ends()
 		if got := k.String(); got != want || (lo == nil) != k.AtMost || (hi == nil) != k.AtLeast {
 			t.Errorf("%s with ends %v and %v, want %s", got, lo, hi, want)
+		}
+	}
+}
+
+// TestCrowded: a processor that was raised and brought nothing, while threads waited that
+// its limit let run, is no refutation: its machine had none free. Where few wait, or those
+// that the limit holds back, it is.
+func TestCrowded(t *testing.T) {
+	s := system(busy, nil)
+	arm := func(quota, used, waits, cut float64) (out []Trial) {
+		for trial := 1; trial <= 3; trial++ {
+			x := closed(120, trial, 80, busy)
+			for name, v := range map[string]float64{SignalQuota: quota, SignalCPU: used, SignalRunDelay: waits, SignalPeriods: 10, SignalHeld: 10 * cut} {
+				x.Services[0].Signals[name] = slices.Repeat([]float64{v}, 20)
+			}
+			out = append(out, x)
+		}
+		return out
+	}
+	raised := []Raise{{Resource: Resource{Tier: "db", Kind: CPU}, Factor: Quarter}}
+	for name, c := range map[string]struct {
+		waits, cut float64
+		outcome    Outcome
+		why        string
+	}{
+		"the machine is full":             {8, .1, Unclear, "its machine had no processor free: on average 7.2 threads of db waited for one although its limit let them run, and 0.25 cores of the limit were not used"},
+		"few wait":                        {.3, .1, Refuted, ""},
+		"the limit holds them back":       {8, .9, Refuted, ""},
+		"it is not known who waits":       {math.NaN(), .1, Refuted, ""},
+		"it is not known what holds them": {8, math.NaN(), Refuted, ""},
+	} {
+		p := Prove(s, raised, arm(1, 1, 8, 1), arm(1.25, 1, c.waits, c.cut))
+		if p.Outcome != c.outcome || !strings.HasPrefix(p.Why, c.why) {
+			t.Errorf("%s: %s, %q (%s), want %s, %q", name, p.Outcome, p.Why, p.Words(), c.outcome, c.why)
 		}
 	}
 }

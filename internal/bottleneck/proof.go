@@ -68,14 +68,53 @@ func Prove(s System, raised []Raise, before, after []Trial) Proof {
 	}
 	if p.Why == "" {
 		p.decide()
+		if why := crowded(raised, as, more); why != "" && p.Outcome != Confirmed {
+			p.Outcome, p.Why = Unclear, why
+		}
 	}
 	return p
+}
+
+// crowded says of a processor that was raised that its machine had no more to give;
+// empty: it had, or that is not known. What a limit explains of the threads that wait is
+// at most the share of the periods that it cut short. Where others wait, as many as what
+// is left of the limit would run, and half as many as waited before, something else has
+// the processors: what binds elsewhere leaves no such queue here.
+func crowded(raised []Raise, as, more Load) string {
+	for _, r := range raised {
+		if r.Kind != CPU {
+			continue
+		}
+		left := more.meanIn(r.Resource, SignalQuota) - more.meanIn(r.Resource, SignalCPU)
+		cut := more.meanIn(r.Resource, SignalHeld) / more.meanIn(r.Resource, SignalPeriods)
+		waits := more.meanIn(r.Resource, SignalRunDelay) * (1 - cut)
+		if before := as.meanIn(r.Resource, SignalRunDelay); left > 0 && waits >= max(left, before/2) { // not of NaN
+			return fmt.Sprintf("its machine had no processor free: on average %.2g threads of %s waited for one although its limit let them run, and %.2g cores of the limit were not used: let less run there, or give it more processors, and prove again", waits, r.Tier, left)
+		}
+	}
+	return ""
+}
+
+// meanIn is the mean of a signal over the hosts of a resource; NaN: not known.
+func (l Load) meanIn(r Resource, signal string) float64 {
+	var values []float64
+	for _, t := range l.trials {
+		for _, x := range t.Services {
+			if x.Tier == r.Tier && (r.Node == "" || r.Node == x.Node) {
+				values = append(values, x.mean(signal))
+			}
+		}
+	}
+	return meanOf(values)
 }
 
 // missed is what to do where a raise did not reach its resource.
 func (r Raise) missed() string {
 	if r.Kind.Soft() {
 		return fmt.Sprintf("the size of the %s was not raised by as much: does the service take it from that variable?", r)
+	}
+	if r.Kind.Link() {
+		return fmt.Sprintf("the rate of the %s was not raised by as much", r)
 	}
 	return "the limit was not raised by as much: give its node more, or the service a limit of its own"
 }

@@ -16,13 +16,13 @@ const Quarter = 1.25
 type Raise struct {
 	Resource
 	Factor float64 `json:"factor"`
-	// Has is what each host of its tier has without: cores, or a size.
+	// Has is what each host of its tier has without: cores, a size, or bytes a second.
 	Has float64 `json:"-"`
 }
 
 // Raises are a quarter more of all that is named; why says what of it there cannot be
-// more of, empty: there can. size is that of threads or a pool of each host, where it
-// can be set, and else 0.
+// more of, empty: there can. size is that of threads or a pool of each host, or the
+// rate of its link, where it can be set, and else 0.
 func (s System) Raises(a Answer, size func(Resource) int) (out []Raise, why string) {
 	for _, b := range a.Bottlenecks {
 		r := Raise{Resource: b.Resource, Factor: Quarter, Has: float64(size(b.Resource))}
@@ -54,8 +54,10 @@ func (s System) quota(tier string, users int) float64 {
 // fixed says why there cannot be more of a resource; empty: there can.
 func (s System) fixed(r Raise) string {
 	switch {
+	case r.Kind.Link() && r.Has == 0:
+		return "the rate of a link is changed where a lab sets it for the host alone (no uplink, no busy hours, no limits.link of a service): change it yourself, run again, and set both runs beside each other"
 	case r.Kind.Link():
-		return "the rate of a link is not changed: change it yourself, run again, and set both runs beside each other"
+		return ""
 	case r.Kind.Soft() && r.Has == 0:
 		return fmt.Sprintf("its service does not say which variable of its environ holds the size of the %s (sizes: {%s: NAME})", r, r.Kind)
 	case r.Kind.Soft():

@@ -36,7 +36,7 @@ var kindWords = map[Kind]string{CPU: "processor", LinkOut: "outgoing link", Link
 type signals struct{ used, limit, waiting string }
 
 var kindSignals = map[Kind]signals{
-	CPU: {SignalCPU, SignalQuota, ""}, LinkOut: {SignalSent, SignalLink, ""}, LinkIn: {SignalReceived, SignalLink, ""},
+	CPU: {SignalCPU, SignalQuota, ""}, LinkOut: {SignalSent, SignalLink, ""}, LinkIn: {SignalReceived, SignalLinkIn, ""},
 	Threads: {SignalThreads, SignalThreadsMax, SignalThreadsQueue}, Pool: {SignalPool, SignalPoolMax, SignalPoolWaiting},
 }
 
@@ -60,6 +60,9 @@ func (r Resource) Shared() bool { return strings.Contains(r.Tier, sharing) }
 
 // ofTier is the same of all hosts of its tier.
 func (r Resource) ofTier() Resource { return Resource{Tier: r.Tier, Kind: r.Kind} }
+
+// Tiers are those that it belongs to.
+func (r Resource) Tiers() []string { return tiersIn(r.Tier) }
 
 // Of reports whether it belongs to a tier, alone or with others.
 func (r Resource) Of(tier string) bool {

@@ -187,3 +187,18 @@ func TestTooLate(t *testing.T) {
 		t.Errorf("%s %s, later %+v", a.Verdict, a.Why, a.Later)
 	}
 }
+
+// TestLinkDirections: what is received is held to a rate of its own where one is known.
+func TestLinkDirections(t *testing.T) {
+	s := System{Tiers: []string{"db"}, Thresholds: Defaults()}
+	x := on("n1", "db", 1, 2, 500)
+	for in, want := range map[float64]float64{0: 1000, 1250: 1250} {
+		if in > 0 {
+			x.Signals[SignalLinkIn] = slices.Repeat([]float64{in}, 10)
+		}
+		got := s.resources(Trial{Services: []Service{x}})
+		if is, out := got[Resource{"db", LinkIn, ""}], got[Resource{"db", LinkOut, ""}]; is.capacity != want || out.capacity != 1000 {
+			t.Errorf("link_in of %v: it can receive %v and send %v, want %v and 1000", in, is.capacity, out.capacity, want)
+		}
+	}
+}

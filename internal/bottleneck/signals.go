@@ -20,6 +20,7 @@ const (
 	SignalSent         = "tx_bytes"             // a second, of the host
 	SignalReceived     = "rx_bytes"             // a second, of the host
 	SignalLink         = "link"                 // bytes a second, in each direction
+	SignalLinkIn       = "link_in"              // of what is received, where it is another
 	SignalThreads      = "threads_busy"
 	SignalThreadsMax   = "threads_max"
 	SignalThreadsQueue = "threads_queue"

@@ -119,7 +119,11 @@ func sharesProcessor(of []Service, cores float64) bool {
 // part is what a service has for itself.
 func (s Service) part(kind Kind) host {
 	with := kindSignals[kind]
-	return host{s.Node, s.Signals[with.used], s.Signals[with.limit], s.Signals[with.waiting]}
+	limit := s.Signals[with.limit]
+	if kind == LinkIn && len(limit) == 0 {
+		limit = s.Signals[SignalLink]
+	}
+	return host{s.Node, s.Signals[with.used], limit, s.Signals[with.waiting]}
 }
 
 // processorOf is the processor of a node: what its services use, of so many cores.

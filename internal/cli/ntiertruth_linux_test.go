@@ -219,6 +219,48 @@ func TestNtierProof(t *testing.T) {
 	}
 }
 
+// TestNtierProofLink: a link that binds is proved with a quarter more of what the host
+// sends, and of nothing else; each trial records the rates that it had.
+func TestNtierProofLink(t *testing.T) {
+	if !*ntierProof {
+		t.Skip("takes eight minutes; `make ntier-proof-truth` runs it")
+	}
+	p := &truth{t: t, w: newWorld(t), table: newSheet("limited", "work, ms", "cores", "link", "said", "beyond the knee", "measured limit", "by cores and work", "off", "took")}
+	p.data = needBoard(t, p.w)
+	const seed = 3
+	of := drawn(rand.New(rand.NewPCG(seed, 0)))
+	c := of[slices.IndexFunc(of, func(c boardCase) bool { return c.link != "" })]
+	// Pages differ in size: a gain of a quarter takes more of them than so slow a link
+	// carries in trials of seconds.
+	const kilobits = 2500
+	c.work, c.link, c.most, c.proof = [3]float64{1, 2, 1}, fmt.Sprintf("%dkbit/s", kilobits), kilobits*1e3/8/5.4/1024, true
+	// With a quarter more, so many users are still half as many again as it can serve.
+	p.check(c, []float64{.35, .7, 1.8, 2.2}, "trials=4", "workloads.users.run=15s")
+	t.Log(p.table)
+	d := p.w.data("latest")
+	made, raised := d.Steps[0].Links["lab-db-1"], 0
+	for _, s := range d.Steps {
+		want := made
+		if strings.HasSuffix(s.Label, "outgoing link of db ×1.25") {
+			want.Out, raised = 1.25*made.Out, raised+1
+		}
+		if s.Links["lab-db-1"] != want {
+			t.Errorf("%s: the link was to have %+v, want %+v", s.Label, s.Links["lab-db-1"], want)
+		}
+		for _, r := range d.Results {
+			for _, h := range r.Host {
+				is := map[string]float64{"db:link": want.Out, "db:link_in": want.In}[h.Metric]
+				if r.Step == s.ID && is > 0 && (math.Abs(slices.Min(h.Values)-is) > 1 || math.Abs(slices.Max(h.Values)-is) > 1) { // whole bytes
+					t.Errorf("%s: %s was %v to %v, want %v", s.Label, h.Metric, slices.Min(h.Values), slices.Max(h.Values), is)
+				}
+			}
+		}
+	}
+	if made.Out == 0 || raised != 4 {
+		t.Errorf("%d trials had a faster link than %+v, want 4", raised, made)
+	}
+}
+
 // TestNtierAddedHost: with a second host of the tier that binds, knee and throughput
 // double.
 func TestNtierAddedHost(t *testing.T) {

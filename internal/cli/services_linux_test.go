@@ -64,7 +64,7 @@ func TestServices(t *testing.T) {
 	}
 	w.write("loaded/row", "42\n")
 	_, stderr, err := w.try("run", w.write("tiers.yaml", `
-fleet: {lab: {groups: [{name: users, nodes: 1}, {name: web, nodes: 2}, {name: db, nodes: 1, cpu: 1}]}}
+fleet: {lab: {groups: [{name: users, nodes: 1}, {name: web, nodes: 2}, {name: db, nodes: 1, cpu: 1, link: 100Mbit/s}]}}
 services:
   - name: web
     on: {group: web}
@@ -111,6 +111,15 @@ trials: 2
 	}
 	if got := resultOn(t, d, "lab-users-1").Stdout.Text; got != "10.213.3.1:7000 0 of 2\n10.213.3.1:7000 1 of 2\n" {
 		t.Errorf("what the tiers know of each other: %q", got)
+	}
+	if diff := cmp.Diff(map[model.NodeID]model.Link{"lab-db-1": {Out: 12.5e6, In: 12.5e6}}, d.Steps[0].Links); diff != "" {
+		t.Errorf("links of the step (-want +got):\n%s", diff)
+	}
+	for _, signal := range []string{"db:link", "db:link_in"} { // as the kernel has them
+		i := slices.IndexFunc(resultOn(t, d, "lab-db-1").Host, func(h model.HostSeries) bool { return h.Metric == signal })
+		if i < 0 || slices.Max(resultOn(t, d, "lab-db-1").Host[i].Values) != 12.5e6 {
+			t.Errorf("%s is not 12.5 MB/s", signal)
+		}
 	}
 	web := resultOn(t, d, "lab-web-1")
 	if got := strings.Join(stageNames(web, "web"), " "); got != "set_up await start healthy warm run stop collect" {

@@ -152,7 +152,7 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 	b := &builder{exp: exp, run: run, workloads: map[string]*prepared{}, times: map[model.StepID]time.Duration{}}
 	b.setup = study.Setup{
 		Nodes:  slices.SortedFunc(slices.Values(nodes), func(a, b model.Node) int { return strings.Compare(string(a.ID), string(b.ID)) }),
-		Trials: exp.Trials, Seed: Seed(exp, run), Phases: exp.Evaluations, Services: servicesOf(exp),
+		Trials: exp.Trials, Seed: Seed(exp, run), Phases: exp.Evaluations, Services: servicesOf(exp), Links: linksOf(exp),
 	}
 	var errs []error
 	var err error

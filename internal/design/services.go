@@ -25,6 +25,8 @@ type tier struct {
 	want  int
 	on    map[string]string // labels of its nodes
 	hosts string            // see study.ServiceLevel
+	// raised is how many times as much their links have; 0: as much.
+	raised model.Link
 }
 
 // serviceError is about a key of a service of the file.
@@ -97,7 +99,7 @@ func tierOf(s experiment.Service, level study.ServiceLevel) (out tier, err error
 		s.Settings = s.WithMemory(level.Memory)
 	}
 	s.Environ, err = s.WithSizes(level.Sizes)
-	return tier{Service: s, want: want, on: on, hosts: level.Hosts}, err
+	return tier{Service: s, want: want, on: on, hosts: level.Hosts, raised: model.Link{Out: level.LinkOut, In: level.LinkIn}}, err
 }
 
 // checkPorts refuses instances that would listen at the same address and port.
@@ -161,6 +163,9 @@ func (b *builder) serve(s *model.Step, t study.Treatment, w experiment.Workload,
 		}
 	}
 	if err := b.checkRefs(tiers, counts, w, at); err != nil {
+		return err
+	}
+	if s.Links, err = b.links(tiers); err != nil {
 		return err
 	}
 	checks := checksOf(tiers, b.exp.Timeouts.Ready)

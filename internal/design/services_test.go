@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -190,5 +191,42 @@ func TestNodesLeft(t *testing.T) {
 	_, err = Build(parse(t, src), testRun, tiered("front", "back", "back"))
 	if err == nil || !strings.Contains(err.Error(), "services run on all nodes") {
 		t.Errorf("Build = %v, want that no node is left", err)
+	}
+}
+
+// TestLinks: a step says which rates the links of its services have, where a lab sets
+// them for a host alone; a treatment raises one direction of those, and of no others.
+func TestLinks(t *testing.T) {
+	exp := parse(t, tiersFile)
+	rate := func(bits float64) lab.Limits { return lab.Limits{Link: unit.Rate{Value: bits, Base: unit.Bits}} }
+	exp.Fleet = experiment.Fleet{Lab: &lab.Spec{Groups: []lab.Group{
+		{Name: "users", Nodes: 1, Labels: map[string]string{"tier": "users"}},
+		{Name: "front", Nodes: 1, Limits: rate(80), Uplink: unit.Rate{Value: 160, Base: unit.Bits}, Labels: map[string]string{"tier": "front"}},
+		{Name: "back", Nodes: 2, Limits: rate(80), Labels: map[string]string{"tier": "back"}},
+	}}}
+	var nodes []model.Node
+	for _, h := range exp.Fleet.Lab.Hosts(nil) {
+		nodes = append(nodes, model.Node{ID: h.Name, Labels: h.NodeLabels(), Facts: model.Facts{Addresses: []string{h.Address}}})
+	}
+	step := func(services map[string]study.ServiceLevel) (model.Step, error) {
+		b, err := newBuilder(exp, testRun, nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.step("x", study.Treatment{Phase: "trial", Workload: "nap", Trial: 1, Services: services}, 0)
+	}
+	for name, c := range map[string]struct{ out, in float64 }{"as made": {}, "faster out": {out: 1.25}, "faster in": {in: 1.25}} {
+		s, err := step(map[string]study.ServiceLevel{"db": {LinkOut: c.out, LinkIn: c.in}})
+		is := model.Link{Out: 10 * max(1, c.out), In: 10 * max(1, c.in)}
+		if diff := cmp.Diff(map[model.NodeID]model.Link{"lab-back-1": is, "lab-back-2": is}, s.Links); err != nil || diff != "" {
+			t.Errorf("%s: %v, links (-want +got):\n%s", name, err, diff)
+		}
+	}
+	if _, err := step(map[string]study.ServiceLevel{"web": {LinkOut: 1.25}}); err == nil || !strings.Contains(err.Error(), "raises the link of node lab-front-1, which the fleet does not set") {
+		t.Errorf("behind an uplink: %v, want it refused", err)
+	}
+	exp.Services[2].Bounds.Link = unit.Rate{Value: 80, Base: unit.Bits} // what the file tells is not the lab's
+	if s, err := step(nil); err != nil || len(s.Links) != 0 {
+		t.Errorf("links %v, %v, want none", s.Links, err)
 	}
 }

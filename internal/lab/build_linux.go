@@ -206,7 +206,7 @@ func (c Config) manifest(g groups) (Manifest, error) {
 	m.Switch.Name = m.netns("")
 	for i, h := range c.Spec.Hosts(c.Services) {
 		m.Hosts = append(m.Hosts, HostRecord{
-			Host: h, Uplink: c.Spec.uplinkOf(h), Namespace: Namespace{Name: m.netns(string(h.Name))},
+			Host: h, Uplink: c.Spec.UplinkOf(h), Namespace: Namespace{Name: m.netns(string(h.Name))},
 			Port: fmt.Sprintf("port%d", i), Groups: g.host(h.Name),
 		})
 	}

@@ -242,12 +242,17 @@ func qdiscs(index int, rate unit.Rate, delay time.Duration) (out []netlink.Qdisc
 	if err != nil {
 		return nil, err
 	}
+	return append(out, bucket(at, bytes)), nil
+}
+
+// bucket lets so many bytes a second pass.
+func bucket(at netlink.QdiscAttrs, bytes float64) *netlink.Tbf {
 	burst := max(minBurst, bytes*burstTime)
 	queue := max(minQueue, bytes*queueTime)
-	return append(out, &netlink.Tbf{
+	return &netlink.Tbf{
 		QdiscAttrs: at,
 		Rate:       uint64(bytes),
 		Buffer:     uint32(burst / bytes * 1e9 / tickNanos),
 		Limit:      uint32(burst + queue),
-	}), nil
+	}
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/vishvananda/netlink"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -198,5 +200,53 @@ func TestDelay(t *testing.T) {
 	}
 	if least < 40*time.Millisecond || least > 60*time.Millisecond {
 		t.Errorf("to connect takes %v, want one round trip of 40ms", least)
+	}
+}
+
+// TestShape: the rate of one direction of one link changes in a lab that is up, and
+// nothing else does; with nothing to change all are as they were made. The kernel tells
+// what is, also where something else has changed it.
+func TestShape(t *testing.T) {
+	t.Parallel() // it mostly waits
+	l := up(t, Config{ID: "shape", Spec: Spec{Groups: []Group{
+		{Name: "a", Nodes: 1, Limits: Limits{Link: bits(100e6)}}, {Name: "b", Nodes: 1, Limits: Limits{Link: bits(1e9)}}, {Name: "c", Nodes: 1},
+	}}})
+	const made = 100e6 / 8
+	out, in := flow{"lab-a-1", "lab-b-1"}, flow{"lab-b-1", "lab-a-1"}
+	for _, c := range []struct {
+		name string
+		want map[model.NodeID]model.Link
+		is   model.Link
+	}{
+		{"what it sends", map[model.NodeID]model.Link{"lab-a-1": {Out: 1.25 * made, In: made}}, model.Link{Out: 1.25 * made, In: made}},
+		{"what it receives", map[model.NodeID]model.Link{"lab-a-1": {Out: made, In: 1.25 * made}}, model.Link{Out: made, In: 1.25 * made}},
+		{"neither", nil, model.Link{Out: made, In: made}},
+	} {
+		all, err := l.Shape(c.want)
+		if diff := cmp.Diff(map[model.NodeID]model.Link{"lab-a-1": c.is, "lab-b-1": {Out: 125e6, In: 125e6}}, all); err != nil || diff != "" {
+			t.Fatalf("%s: %v, links (-want +got):\n%s", c.name, err, diff)
+		}
+		if testing.Short() {
+			continue // what follows measures
+		}
+		for f, rate := range map[flow]float64{out: 8 * c.is.Out, in: 8 * c.is.In} {
+			attempts(t, fmt.Sprintf("%s raised: bit/s from %s to %s", c.name, f.from, f.to), rate, .01, .05, func() float64 { return measure(t, l, 700*time.Millisecond, f) })
+		}
+	}
+	for want, bad := range map[string]map[model.NodeID]model.Link{"has no rate in this lab": {"lab-c-1": {Out: 1e6, In: 1e6}}, "no host lab-d-1": {"lab-d-1": {}}} {
+		if _, err := l.Shape(bad); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Shape = %v, want %q", err, want)
+		}
+	}
+	hub, err := l.manifest.Switch.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hub.Close() //nolint:errcheck // only looked at
+	if _, err := rateOf(hub, l.manifest.Hosts[0].Port, 1e6); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := l.Links(); err != nil || all["lab-a-1"] != (model.Link{Out: made, In: 1e6}) {
+		t.Errorf("Links = %v, %v, want that of lab-a-1 slower", all, err)
 	}
 }

@@ -274,8 +274,8 @@ func (s Spec) rackUplink(i int) unit.Rate {
 	return s.Uplink
 }
 
-// uplinkOf is the rate that a host shares; zero for services, which share none.
-func (s Spec) uplinkOf(h Host) unit.Rate {
+// UplinkOf is the rate that a host shares; zero for services, which share none.
+func (s Spec) UplinkOf(h Host) unit.Rate {
 	if i := s.rackOf(h); i >= 0 {
 		return s.rackUplink(i)
 	}

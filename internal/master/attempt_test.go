@@ -132,6 +132,11 @@ func TestAdopt(t *testing.T) {
 			t.Errorf("%s: state = %s, want %s", c.name, got, c.want)
 		}
 	}
+	step.State = model.StepInvalid // it ended well, with links that something had changed
+	x := &execution{steps: []model.Step{step}, settled: make(map[model.TaskID]bool)}
+	if x.adopt(model.RunData{Results: []model.Result{ok1, ok2}}); x.steps[0].State != model.StepInvalid {
+		t.Errorf("an invalid step is %s", x.steps[0].State)
+	}
 }
 
 // TestFirstBad: of several tasks that did not end well the first of the step is

@@ -234,13 +234,14 @@ type addressBook map[model.NodeID]model.Host
 
 // addresses looks every node of the run up, as it is now: an agent that came
 // back may have another address. Nodes that share an address get slots, in the
-// order of their ids, so that all tasks of a run agree on them.
-func (x *execution) addresses() addressBook {
+// order of their ids, so that all tasks of a run agree on them. links are those that
+// the fleet sets.
+func (x *execution) addresses(links map[model.NodeID]model.Link) addressBook {
 	book := make(addressBook, len(x.nodes))
 	used := make(map[string]int)
 	for _, id := range slices.Sorted(slices.Values(x.nodes)) {
 		n, _ := x.m.reg.get(id)
-		h := model.Host{Node: id, Address: addressOf(n.node)}
+		h := model.Host{Node: id, Address: addressOf(n.node), Link: links[id]}
 		h.Slot = used[h.Address]
 		used[h.Address]++
 		book[id] = h
@@ -281,7 +282,7 @@ var addressForm = regexp.MustCompile(`^[A-Za-z0-9:]([A-Za-z0-9.:_-]{0,252}(%[A-Z
 // checkAddresses fails where one of the steps to come needs an address that is unknown:
 // before anything is measured, and not hours later.
 func (x *execution) checkAddresses() error {
-	book := x.addresses()
+	book := x.addresses(nil)
 	for _, s := range x.steps {
 		if s.State == model.StepComplete {
 			continue

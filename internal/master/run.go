@@ -109,7 +109,9 @@ func (x *execution) adopt(data model.RunData) {
 		}
 	}
 	for i, s := range x.steps {
-		if s.State != model.StepComplete && len(s.Tasks) > 0 && good[s.ID] == len(s.Tasks) {
+		// What is invalid although all tasks ended well was measured with other links.
+		moved := s.State == model.StepInvalid && s.Phase != model.Batch
+		if s.State != model.StepComplete && !moved && len(s.Tasks) > 0 && good[s.ID] == len(s.Tasks) {
 			x.steps[i].State = model.StepComplete
 			x.steps[i].Reason = "adopted"
 		}

@@ -45,6 +45,9 @@ func (x *execution) runStep(ctx context.Context, step model.Step) (model.StepSta
 		if err != nil {
 			return model.StepPending, err
 		}
+		if a.moved != "" {
+			return model.StepInvalid, x.endStep(ctx, step, model.StepInvalid, a.moved)
+		}
 		t := a.tally()
 		if t.bad() == 0 {
 			x.forecast.Took(step, time.Since(began))
@@ -105,8 +108,12 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 	if err := x.awaitIdle(ctx); err != nil {
 		return nil, err
 	}
+	links, err := x.shape(step)
+	if err != nil {
+		return nil, err
+	}
 	var number int
-	err := m.persist(ctx, "beginning "+describe(step), func(ctx context.Context) (err error) {
+	err = m.persist(ctx, "beginning "+describe(step), func(ctx context.Context) (err error) {
 		number, err = m.cfg.Store.BeginAttempt(ctx, step.ID)
 		return err
 	})
@@ -114,6 +121,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 		return nil, err
 	}
 	a := newAttempt(x.run.ID, step, number, tasks)
+	a.links = links
 	x.setCurrent(a)
 	defer x.setCurrent(nil)
 	m.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventStepStarted, Severity: model.Info,
@@ -132,6 +140,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 		x.callOff(ctx, a, cause.Error())
 		return nil, cause
 	}
+	a.moved = x.moved(links)
 	return a, nil
 }
 

@@ -141,6 +141,16 @@ type Treatment struct {
 	// Services are the tiers of the step: the services that ran for it alone on
 	// nodes of the fleet, by name.
 	Services map[string]ServiceLevel `json:"services,omitempty"`
+	// Links are the rates that the links of nodes with services have in the step, as far
+	// as its fleet sets them; see [Link].
+	Links map[NodeID]Link `json:"links,omitempty"`
+}
+
+// Link is the rate of a node's link in bytes a second: of what the node sends, and of
+// what it receives. 0: not known.
+type Link struct {
+	Out float64 `json:"out"`
+	In  float64 `json:"in"`
 }
 
 // ServiceLevel is how a service took part in a step.
@@ -293,4 +303,6 @@ type Host struct {
 	// Slot tells apart nodes that share an address: 0 for the first. A
 	// workload that listens adds it to its port.
 	Slot int `json:"slot,omitempty"`
+	// Link is what the fleet has found its link to have when the step began.
+	Link Link `json:"link,omitzero"`
 }

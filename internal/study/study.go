@@ -137,6 +137,9 @@ type Setup struct {
 	Seed int64
 	// Services are those of the file that run on nodes of the fleet, in its order.
 	Services []Service
+	// Links are the rates of nodes' links in bytes a second, in each direction, of
+	// those that the fleet sets and a treatment may raise.
+	Links map[model.NodeID]float64
 }
 
 // Service is one entry of the file's services.
@@ -298,6 +301,9 @@ type ServiceLevel struct {
 	Memory unit.Size
 	// Sizes of what the service has, by their names in the file (services[].sizes).
 	Sizes map[string]int
+	// LinkOut and LinkIn are how many times as much as in the file the links of its
+	// nodes have, of what they send and what they receive. See Setup.Links.
+	LinkOut, LinkIn float64
 }
 
 // Measurer is implemented by the parameters of a study's command that measures

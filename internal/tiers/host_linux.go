@@ -76,7 +76,7 @@ func (h *host) openNetwork(cfg Config) {
 	n, err := kernel.Open("/proc/self/net/netstat", buf, nil)
 	h.add("listeners", &text{n, parseListeners}, err)
 	i, err := kernel.Open("/proc/self/net/dev", buf, nil)
-	h.add("interfaces", &text{i, newInterfaces(cfg.Link)}, err)
+	h.add("interfaces", &text{i, newInterfaces(cfg.Link, cfg.LinkIn)}, err)
 }
 
 // sameNamespace says what is wrong if a process is in another network namespace:
@@ -127,7 +127,7 @@ func parseListeners(b []byte, out kernel.Emit) {
 	})
 }
 
-func newInterfaces(link float64) func([]byte, kernel.Emit) {
+func newInterfaces(link, in float64) func([]byte, kernel.Emit) {
 	network := kernel.NewNetwork(kernel.Links)
 	return func(b []byte, out kernel.Emit) {
 		network.Parse(b, func(metric string, v float64) {
@@ -140,6 +140,9 @@ func newInterfaces(link float64) func([]byte, kernel.Emit) {
 		})
 		if link > 0 {
 			out("link", link)
+		}
+		if in > 0 {
+			out("link_in", in)
 		}
 	}
 }

@@ -33,7 +33,8 @@ func Signals() []recording.Metric {
 		recording.Counter("listen_drops", "1", "/proc/net/netstat", "connections that listeners dropped for any reason, of the whole network namespace"),
 		recording.Counter("tx_bytes", "byte", "/proc/net/dev", "sent by the host (network namespace), with headers"),
 		recording.Counter("rx_bytes", "byte", "/proc/net/dev", "received by it"),
-		recording.State("link", "byte/s", "configuration", "rate of its link, where it is known"),
+		recording.State("link", "byte/s", "configuration, the kernel of a lab", "rate of its link, where it is known"),
+		recording.State("link_in", "byte/s", "the kernel of a lab", "that of what it receives, where that is known by itself; else `link`, too"),
 		recording.Counter("watch", "s", "CLOCK_THREAD_CPUTIME_ID", "processor time of reading all the above: no part of the service's"),
 		recording.Counter("probe_failed", "1", "scalebench", "readings, of the kernel or of a probe, that failed; the result says which, and why"),
 	}

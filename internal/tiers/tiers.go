@@ -54,8 +54,9 @@ type Config struct {
 	// Ports are the TCP ports on which it listens: connections to them are its
 	// connections. They are looked for in this process's network namespace.
 	Ports []int
-	// Link is the rate of its host's link in bytes a second; 0: not known.
-	Link float64
+	// Link is the rate of its host's link in bytes a second, LinkIn that of what it
+	// receives, where it is known by itself; 0: not known.
+	Link, LinkIn float64
 	// Quota is a limit in cores that the control groups do not show, 0 for none;
 	// nil: there is no such limit.
 	Quota  func() float64

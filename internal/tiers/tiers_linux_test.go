@@ -381,7 +381,7 @@ func FuzzStatus(f *testing.F) {
 		parseStatus([]byte(status))
 		parseThrottling([]byte(stat))
 		parseListeners([]byte(stat), func(string, float64) {})
-		newInterfaces(1)([]byte(stat), func(string, float64) {})
+		newInterfaces(1, 0)([]byte(stat), func(string, float64) {})
 		kernel.Pairs([]byte(status), func([]byte, uint64) {})
 	})
 }

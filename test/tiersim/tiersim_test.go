@@ -391,6 +391,10 @@ var proofs = []struct {
 	{"processor of db", processorOf(2), named("db", bottleneck.CPU), bottleneck.Confirmed},
 	{"where threads bind", hidden, named("db", bottleneck.CPU), bottleneck.Refuted},
 	{"processors of app and db", processorOf(1, 2), append(named("app", bottleneck.CPU), named("db", bottleneck.CPU)...), bottleneck.Confirmed},
+	{"outgoing link of db", linkOfDB, named("db", bottleneck.LinkOut), bottleneck.Confirmed},
+	{"incoming link of app", linkIntoApp, named("app", bottleneck.LinkIn), bottleneck.Confirmed},
+	{"link of a shared host", sharedLink, named("app+db", bottleneck.LinkOut), bottleneck.Confirmed},
+	{"where threads bind, a link", hidden, named("db", bottleneck.LinkOut), bottleneck.Refuted},
 	{"pool of app", poolOfApp, named("app", bottleneck.Pool), bottleneck.Confirmed},
 	{"where threads behind it bind", behindThreads(2, 40), named("app", bottleneck.Pool), bottleneck.Refuted},
 	{"threads of app", threadsOf(1), named("app", bottleneck.Threads), bottleneck.Confirmed},
@@ -401,12 +405,14 @@ var proofs = []struct {
 func (n Net) with(of ...bottleneck.Raise) Net {
 	n.Tiers = slices.Clone(n.Tiers)
 	for _, r := range of {
-		t := &n.Tiers[slices.IndexFunc(n.Tiers, func(t Tier) bool { return t.Name == r.Tier })]
+		t := &n.Tiers[slices.IndexFunc(n.Tiers, func(t Tier) bool { return t.Name == r.Tiers()[0] })] // of a host that tiers share it is that of the first
 		switch size := int(math.Round(r.Has * r.Factor)); r.Kind {
 		case bottleneck.Pool:
 			t.Pool = size
 		case bottleneck.Threads:
 			t.Threads = size
+		case bottleneck.LinkOut, bottleneck.LinkIn:
+			t.Link *= r.Factor
 		default:
 			t.Quota *= r.Factor
 		}
@@ -457,8 +463,9 @@ func prove(of func(r *rand.Rand) (Net, float64), resources []bottleneck.Resource
 		as.Bottlenecks = append(as.Bottlenecks, bottleneck.Evidence{Usage: bottleneck.Usage{Resource: r}})
 	}
 	raises, _ := s.Raises(as, func(r bottleneck.Resource) int {
-		tier := n.Tiers[slices.Index(s.Tiers, r.Tier)]
-		return map[bottleneck.Kind]int{bottleneck.Pool: tier.Pool, bottleneck.Threads: tier.Threads}[r.Kind]
+		tier := n.Tiers[slices.Index(s.Tiers, r.Tiers()[0])]
+		link := int(tier.Link)
+		return map[bottleneck.Kind]int{bottleneck.Pool: tier.Pool, bottleneck.Threads: tier.Threads, bottleneck.LinkOut: link, bottleneck.LinkIn: link}[r.Kind]
 	})
 	var before, after []bottleneck.Trial
 	for trial := 1; trial <= 3; trial++ {

@@ -106,6 +106,15 @@ func (f *Fleet) Beside() time.Duration {
 	return f.lab.ServicesTook()
 }
 
+// Shape sets the links of nodes, all others as they were made, and returns what all have
+// then: see lab.Lab.
+func (f *Fleet) Shape(want map[model.NodeID]model.Link) (map[model.NodeID]model.Link, error) {
+	return f.lab.Shape(want)
+}
+
+// Links are the rates that the links of the nodes have.
+func (f *Fleet) Links() (map[model.NodeID]model.Link, error) { return f.lab.Links() }
+
 // Up makes the hosts, starts the services and then the agents. ended is called
 // whenever an agent stopped unexpectedly; it is started again, unless it ends
 // over and over. What an Up that fails has made is removed by Down.

@@ -77,7 +77,7 @@ type Params struct {
 	Tiers          []string `json:"tiers,omitempty" flag:"tiers" jsonschema:"maxItems=20,uniqueItems=true" jsonschema_description:"The services that are tiers, in the order in which a request reaches them: [web, app, db]."`
 	Users          []int    `json:"users,omitempty" jsonschema:"maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"Numbers of users, each of which is measured with each configuration; a knee takes 4 or more."`
 	Order          string   `json:"order" jsonschema:"enum=random,enum=blocks,enum=ascending" jsonschema_description:"Order of the trials: random; blocks: each trial of all before the next, in random order; ascending: as the paper, by configuration and users, in which drift and load cannot be told apart."`
-	Proof          bool     `json:"proof,omitempty" jsonschema_description:"Whether there is then a quarter more of what is named, beyond the knee, in turns with trials as before, to see whether the throughput follows: of processors, and of threads and pools whose sizes services name."`
+	Proof          bool     `json:"proof,omitempty" jsonschema_description:"Whether there is then a quarter more of what is named, beyond the knee, in turns with trials as before, to see whether the throughput follows: of processors, of threads and pools whose sizes services name, and of links that a lab sets."`
 
 	Platforms map[string]map[string]string `json:"platforms,omitempty" jsonschema_description:"Labels of the nodes of each platform. Default: the label platform has its name."`
 	Types     map[string]map[string]string `json:"types,omitempty" jsonschema_description:"Labels of the nodes of each type. Default: the label type has its name."`

@@ -84,27 +84,55 @@ func (d *proving) proofs() []study.Treatment {
 	return out
 }
 
-// set gives the service of a treatment as much as a raise says.
+// set gives the services of a treatment as much as a raise says: those of several tiers
+// where these share a link.
 func set(services map[string]study.ServiceLevel, r bottleneck.Raise) {
-	level := services[r.Tier]
-	if r.Kind.Soft() {
-		sizes := map[string]int{string(r.Kind): int(math.Round(r.Has * r.Factor))}
-		maps.Copy(sizes, level.Sizes)
-		level.Sizes = sizes
-	} else {
-		level.CPU = r.Has * r.Factor
+	for _, tier := range r.Tiers() {
+		level := services[tier]
+		switch {
+		case r.Kind.Soft():
+			sizes := map[string]int{string(r.Kind): int(math.Round(r.Has * r.Factor))}
+			maps.Copy(sizes, level.Sizes)
+			level.Sizes = sizes
+		case r.Kind == bottleneck.LinkOut:
+			level.LinkOut = r.Factor
+		case r.Kind == bottleneck.LinkIn:
+			level.LinkIn = r.Factor
+		default:
+			level.CPU = r.Has * r.Factor
+		}
+		services[tier] = level
 	}
-	services[r.Tier] = level
 }
 
-// size is what the file says of a pool or threads, as far as it can be set; 0: it cannot.
+// size is what the file says of a pool or threads, or the rate of the links, as far as it
+// can be set; 0: it cannot.
 func (m measured) size(r bottleneck.Resource) int {
 	for _, t := range m.trials {
-		if n := t.of.Services[r.Tier].Sizes[string(r.Kind)]; n > 0 {
+		n := t.of.Services[r.Tier].Sizes[string(r.Kind)]
+		if r.Kind.Link() {
+			n = slowest(t.of, r.Tiers())
+		}
+		if n > 0 {
 			return n
 		}
 	}
 	return 0
+}
+
+// slowest is the least rate of the links of tiers in bytes a second, as far as the fleet
+// sets them; 0: not all of them.
+func slowest(s model.Step, tiers []string) int {
+	least := math.Inf(1)
+	for _, tier := range tiers {
+		for _, node := range s.Services[tier].Nodes {
+			least = min(least, s.Links[node].Out)
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	return int(least)
 }
 
 // notMade is the proof that was asked for and was not made; nil: there is nothing to
@@ -153,10 +181,19 @@ func (d *proving) Outlook() []study.Outlook {
 }
 
 // cannotRaise says of what no proof can be made, as far as file and nodes tell
-// beforehand: of a processor where no node of its tier has a quarter more than the limit
-// of the service.
+// beforehand: of a link where it is not set by the fleet, and of a processor where no
+// node of its tier has a quarter more than the limit of the service.
 func (d *proving) cannotRaise() (out []string) {
-	out = append(out, "if a link binds, or threads or a pool of which no service names the size (sizes), no proof can be made")
+	what := "threads or a pool of which no service names the size (sizes)"
+	switch fixed := d.fixedLinks(); len(fixed) {
+	case 0:
+		what += " bind"
+	case len(d.Tiers):
+		what = "a link binds, or " + what
+	default:
+		what = "a link of " + strings.Join(fixed, " or ") + " binds, or " + what
+	}
+	out = append(out, "if "+what+", no proof can be made")
 	add := func(name, why string) {
 		if text := fmt.Sprintf("if the processor of %s binds, no proof can be made: %s", name, why); !slices.Contains(out, text) {
 			out = append(out, text)
@@ -181,21 +218,38 @@ func (d *proving) cannotRaise() (out []string) {
 	return out
 }
 
-// largest are the processors of the largest node that a service may have in a
-// configuration; 0: not known.
-func (d *proving) largest(s study.Service, c Configuration) (most float64) {
+// nodes are those that a service may have in a configuration.
+func (d *proving) nodes(s study.Service, c Configuration) []model.Node {
 	on := d.labels(c)
 	for key, label := range s.On {
 		if _, set := on[key]; !set {
 			on[key] = label
 		}
 	}
-	for _, n := range d.setup.Nodes {
-		if n.Has(on) {
-			most = max(most, n.Facts.Processors())
-		}
+	return slices.DeleteFunc(slices.Clone(d.setup.Nodes), func(n model.Node) bool { return !n.Has(on) })
+}
+
+// largest are the processors of the largest of them; 0: not known.
+func (d *proving) largest(s study.Service, c Configuration) (most float64) {
+	for _, n := range d.nodes(s, c) {
+		most = max(most, n.Facts.Processors())
 	}
 	return most
+}
+
+// fixedLinks are the tiers that may have nodes with a link that cannot be raised.
+func (d *proving) fixedLinks() (out []string) {
+	for _, s := range d.setup.Services {
+		fixed := len(d.setup.Links) == 0
+		for _, text := range d.Configurations {
+			c, _ := ParseConfiguration(text, d.Tiers) // validated
+			fixed = fixed || slices.ContainsFunc(d.nodes(s, c), func(n model.Node) bool { return d.setup.Links[n.ID] == 0 })
+		}
+		if fixed && slices.Contains(d.Tiers, s.Name) {
+			out = append(out, s.Name)
+		}
+	}
+	return out
 }
 
 // step is how long a trial of a workload takes.

@@ -32,6 +32,7 @@ type recording struct {
 	data     model.RunData
 	at       time.Time
 	services map[string]model.ServiceLevel // of each step
+	links    map[model.NodeID]model.Link
 }
 
 func newRecording() *recording { return recordingOf("R") }
@@ -46,7 +47,7 @@ func (r *recording) add(label string, x bottleneck.Trial, ramp float64, seconds 
 	number := len(r.data.Steps)
 	run := r.data.Run.ID
 	s := model.Step{ID: model.NewStepID(run, number), Run: run, Number: number, Phase: Phase, Workload: "visitors", Trial: x.Trial, State: model.StepComplete, Attempt: 1,
-		Treatment: model.Treatment{Study: "ntier", Label: label, Levels: map[string]any{"users": float64(x.Users)}, Services: r.services}}
+		Treatment: model.Treatment{Study: "ntier", Label: label, Levels: map[string]any{"users": float64(x.Users)}, Services: r.services, Links: r.links}}
 	add := func(node model.NodeID, spec model.Spec, started time.Time) *model.Result {
 		t := model.Task{ID: model.NewTaskID(s.ID, len(s.Tasks)), Node: node, Position: len(s.Tasks), Spec: spec}
 		s.Tasks = append(s.Tasks, t)
@@ -551,6 +552,63 @@ func TestProvingSize(t *testing.T) {
 	}
 	f = analyze(t, p, &recording{data: measured}).Configurations[0]
 	if f.Proof == nil || f.Proof.Outcome != bottleneck.NotMade || !strings.Contains(f.Text, "sizes: {pool: NAME}") {
+		t.Errorf("proof %+v, want that it could not be made; %s", f.Proof, f.Text)
+	}
+}
+
+// TestProvingLink: of a link that binds there is a quarter more, in that direction, where
+// the fleet sets its rate.
+func TestProvingLink(t *testing.T) {
+	narrow := shop
+	narrow.Tiers = slices.Clone(shop.Tiers)
+	narrow.Tiers[2].Quota, narrow.Tiers[2].Bytes, narrow.Tiers[2].Link = 2, 5000, 100*5000
+	p := params()
+	p.Configurations, p.Users, p.Proof = []string{"1-2-1-em"}, []int{30, 60, 90, 120, 160, 220}, true
+	before := setup(3)
+	before.Links, before.Nodes = map[model.NodeID]float64{"db-1": 5e5}, []model.Node{{ID: "web-1", Labels: map[string]string{"tier": "web", "platform": "em"}}, {ID: "db-1", Labels: map[string]string{"tier": "db", "platform": "em"}}}
+	before.Services[0].On, before.Services[1].On, before.Services[2].On = map[string]string{"tier": "web"}, map[string]string{"tier": "app"}, map[string]string{"tier": "db"}
+	d, err := p.Design(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.(study.Forecaster).Outlook()[0].Note; !strings.HasPrefix(got, "if a link of web binds, or threads or a pool") {
+		t.Errorf("note before the run %q, want that the link of web cannot be raised", got)
+	}
+	r := newRecording()
+	r.services = map[string]model.ServiceLevel{"db": {Nodes: []model.NodeID{"db-1"}}}
+	r.links = map[model.NodeID]model.Link{"db-1": {Out: 5e5, In: 5e5}}
+	var raised []float64
+	measure := func() {
+		all, err := d.Next(observe.Of(r.data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range all {
+			n := narrow
+			if by := x.Services["db"].LinkOut; by > 0 {
+				n.Tiers = slices.Clone(narrow.Tiers)
+				n.Tiers[2].Link *= by
+				raised = append(raised, by, x.Services["db"].LinkIn)
+			}
+			r.add(x.Label, n.Trial(x.Levels["users"].(int), x.Trial, 3), n.RampUp, n.Run) //nolint:forcetypeassert // set by the design
+		}
+	}
+	measure()
+	measured := r.data
+	r.data.Steps = slices.Clone(r.data.Steps)
+	measure()
+	if !slices.Equal(raised, []float64{1, 0, 1.25, 0, 1.25, 0, 1, 0, 1, 0, 1.25, 0}) {
+		t.Errorf("links raised by %v, want 1 and 1.25 in turns, of what is sent", raised)
+	}
+	f := analyze(t, p, r).Configurations[0]
+	if f.Proof == nil || f.Proof.Outcome != bottleneck.Confirmed || !strings.Contains(f.Text, "1.25 times as much of it gave 1.") {
+		t.Errorf("proof %+v, want it confirmed; %s", f.Proof, f.Text)
+	}
+	for i := range measured.Steps { // a fleet that does not set it
+		measured.Steps[i].Links = nil
+	}
+	f = analyze(t, p, &recording{data: measured}).Configurations[0]
+	if f.Proof == nil || f.Proof.Outcome != bottleneck.NotMade || !strings.Contains(f.Text, "the rate of a link is changed where a lab sets it") {
 		t.Errorf("proof %+v, want that it could not be made; %s", f.Proof, f.Text)
 	}
 }

@@ -17,7 +17,7 @@ var signalNames = []string{
 	bottleneck.SignalCPU, bottleneck.SignalQuota, bottleneck.SignalPeriods, bottleneck.SignalHeld, bottleneck.SignalRunnable, bottleneck.SignalRunDelay,
 	bottleneck.SignalSwitches, bottleneck.SignalPreempted, bottleneck.SignalSendQueue, bottleneck.SignalRetransmits, bottleneck.SignalRTT,
 	bottleneck.SignalAcceptQueue, bottleneck.SignalOverflows, bottleneck.SignalDrops, bottleneck.SignalSent, bottleneck.SignalReceived,
-	bottleneck.SignalLink, bottleneck.SignalThreads, bottleneck.SignalThreadsMax, bottleneck.SignalThreadsQueue, bottleneck.SignalPool, bottleneck.SignalPoolMax,
+	bottleneck.SignalLink, bottleneck.SignalLinkIn, bottleneck.SignalThreads, bottleneck.SignalThreadsMax, bottleneck.SignalThreadsQueue, bottleneck.SignalPool, bottleneck.SignalPoolMax,
 	bottleneck.SignalPoolWaiting, bottleneck.SignalResponse, bottleneck.SignalRequests, bottleneck.SignalProbeFailed,
 }
 
@@ -53,7 +53,7 @@ func (w window) inSteps(x model.Result, tiers []string, step time.Duration, take
 
 // States that hold until the next, and what is looked at in parts of a second.
 var (
-	limitNames = []string{bottleneck.SignalQuota, bottleneck.SignalLink, bottleneck.SignalThreadsMax, bottleneck.SignalPoolMax}
+	limitNames = []string{bottleneck.SignalQuota, bottleneck.SignalLink, bottleneck.SignalLinkIn, bottleneck.SignalThreadsMax, bottleneck.SignalPoolMax}
 	fineNames  = []string{
 		bottleneck.SignalCPU, bottleneck.SignalPeriods, bottleneck.SignalHeld, bottleneck.SignalSent, bottleneck.SignalReceived,
 		bottleneck.SignalThreads, bottleneck.SignalThreadsQueue, bottleneck.SignalPool, bottleneck.SignalPoolWaiting,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/probe"
+	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
@@ -36,10 +37,11 @@ type Watched struct {
 	Above  []string
 	Ports  []int
 	Probes []probe.Probe
-	// Link is the rate of its node's link in bytes a second, Step the time between
-	// readings; 0: not known, and the default.
-	Link float64
-	Step time.Duration
+	// Link is the rate of its node's link in bytes a second, LinkIn that of what it
+	// receives where it is known by itself, Step the time between readings; 0: not
+	// known, the same, and the default.
+	Link, LinkIn float64
+	Step         time.Duration
 }
 
 // watched describes a service that runs.
@@ -47,6 +49,9 @@ func (r *running) watched() Watched {
 	w := Watched{Service: r.Name, Group: r.group.Dirs(), PID: r.cmd.Process.Pid, Link: r.Link, Step: r.Every.Std()}
 	if r.group == nil {
 		w.Above = nodeGroup()
+	}
+	if is := r.env.Self.Link; is.Out > 0 && r.bounds().Link == (unit.Rate{}) { // what is, and not what the file has
+		w.Link, w.LinkIn = is.Out, is.In
 	}
 	if r.Port != 0 {
 		w.Ports = []int{r.Port}

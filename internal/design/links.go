@@ -1,0 +1,50 @@
+package design
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// linksOf are the rates of the links that a treatment may raise: those that a lab gives
+// its nodes, whatever the hour. What is behind an uplink shares that, too, and more of
+// the link alone need not be more; and what a service says of its link is not the lab's.
+func linksOf(exp *experiment.Experiment) map[model.NodeID]float64 {
+	out := make(map[model.NodeID]float64)
+	l := exp.Fleet.Lab
+	if l == nil || l.Busy != nil {
+		return out
+	}
+	for _, h := range l.Hosts(nil) {
+		n := model.Node{ID: h.Name, Labels: h.NodeLabels()}
+		told := slices.ContainsFunc(exp.Services, func(s experiment.Service) bool {
+			return s.Bounds != nil && s.Bounds.Link != (unit.Rate{}) && n.Has(s.On)
+		})
+		rate, err := h.Link.BytesPerSecond()
+		if err == nil && rate > 0 && !told && l.UplinkOf(h) == (unit.Rate{}) {
+			out[h.Name] = rate
+		}
+	}
+	return out
+}
+
+// links are the rates of the links of a step's services.
+func (b *builder) links(tiers []tier) (map[model.NodeID]model.Link, error) {
+	out := make(map[model.NodeID]model.Link)
+	for _, t := range tiers {
+		for _, id := range t.nodes {
+			rate, is := b.setup.Links[id], out[id]
+			is.Out, is.In = max(is.Out, rate*cmp.Or(t.raised.Out, 1)), max(is.In, rate*cmp.Or(t.raised.In, 1))
+			if rate > 0 {
+				out[id] = is
+			} else if t.raised != (model.Link{}) {
+				return nil, fmt.Errorf("the treatment raises the link of node %s, which the fleet does not set", id)
+			}
+		}
+	}
+	return out, nil
+}

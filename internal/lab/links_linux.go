@@ -1,0 +1,126 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Shape gives the links of hosts these rates, in whole bytes a second, and those of all
+// others the rates with which they were made. It returns what the kernel has then of
+// all links with a rate, and fails where that is another one. Hosts without a rate
+// cannot get one. Frames that wait on a link that changes are lost.
+func (l *Lab) Shape(want map[model.NodeID]model.Link) (map[model.NodeID]model.Link, error) {
+	for name := range want {
+		r, err := l.host(name)
+		if err != nil {
+			return nil, err
+		}
+		if _, limited := r.made(); !limited {
+			return nil, &model.InputError{Problem: fmt.Sprintf("the link of host %s has no rate in this lab", name), Allowed: "give its group a link"}
+		}
+	}
+	return l.links(func(r HostRecord) model.Link {
+		if rates, ok := want[r.Name]; ok {
+			return rates
+		}
+		rates, _ := r.made()
+		return rates
+	})
+}
+
+// Links are the rates of all links that have one, as the kernel has them.
+func (l *Lab) Links() (map[model.NodeID]model.Link, error) {
+	return l.links(func(HostRecord) model.Link { return model.Link{} })
+}
+
+// made is the rate of a host's link as the lab made it; false: it has none.
+func (r HostRecord) made() (model.Link, bool) {
+	bytes, err := r.Link.BytesPerSecond()
+	return model.Link{Out: bytes, In: bytes}, err == nil && bytes > 0
+}
+
+// links sets links to the rates that want returns, of 0 to what they have, and returns
+// what they have then.
+func (l *Lab) links(want func(HostRecord) model.Link) (map[model.NodeID]model.Link, error) {
+	hub, err := l.manifest.Switch.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = hub.Close() }() // only looked at
+	out := make(map[model.NodeID]model.Link)
+	for _, r := range l.manifest.Hosts {
+		if _, limited := r.made(); !limited {
+			continue
+		}
+		has, err := r.rated(hub, want(r))
+		if err != nil {
+			return nil, fmt.Errorf("the link of host %s: %w", r.Name, err)
+		}
+		out[r.Name] = has
+	}
+	return out, nil
+}
+
+// rated sets both ends of a host's link: its own limits what it sends, the switch's what
+// it receives.
+func (r HostRecord) rated(hub *os.File, want model.Link) (has model.Link, err error) {
+	own, err := r.Namespace.open()
+	if err != nil {
+		return has, err
+	}
+	defer func() { _ = own.Close() }() // only looked at
+	var err2 error
+	has.Out, err = rateOf(own, hostLink, want.Out)
+	has.In, err2 = rateOf(hub, r.Port, want.In)
+	return has, errors.Join(err, err2)
+}
+
+// rateOf is the rate of the bucket of an interface in bytes a second, after it was set
+// to another one; 0: it stays as it is.
+func rateOf(ns *os.File, name string, want float64) (float64, error) {
+	h, err := handleIn(ns)
+	if err != nil {
+		return 0, err
+	}
+	defer h.Close()
+	link, err := h.LinkByName(name)
+	if err != nil {
+		return 0, fmt.Errorf("interface %s: %w", name, err)
+	}
+	is, err := bucketOf(h, link)
+	if err != nil || want == 0 || is.Rate == uint64(want) {
+		return float64(is.Rate), err
+	}
+	// A bucket that is changed with frames in its queue was seen to let nothing through
+	// from then on (Linux 6.18): a new one takes its place.
+	err = h.QdiscDel(&is)
+	if err == nil {
+		err = h.QdiscAdd(bucket(is.QdiscAttrs, want))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("changing the rate of interface %s: %w", name, err)
+	}
+	if is, err = bucketOf(h, link); err == nil && is.Rate != uint64(want) {
+		err = fmt.Errorf("interface %s has %d bytes a second, and not %.0f, to which it was set", name, is.Rate, want)
+	}
+	return float64(is.Rate), err
+}
+
+// bucketOf is what limits an interface, as the kernel has it.
+func bucketOf(h *netlink.Handle, link netlink.Link) (netlink.Tbf, error) {
+	all, err := h.QdiscList(link)
+	for _, q := range all {
+		if b, ok := q.(*netlink.Tbf); ok {
+			return *b, nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("interface %s is not limited any more", link.Attrs().Name)
+	}
+	return netlink.Tbf{}, err
+}
