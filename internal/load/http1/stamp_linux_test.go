@@ -120,6 +120,9 @@ func TestWallClockIsSet(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour, time.Second} {
 		s := serve(t, always(okAnswer))
 		d := open(t, Config{Requests: get(s.url), Loops: 1, Connections: 1})
+		for stamped := int64(0); stamped == 0; { // the kernel begins to stamp a while after it was asked to
+			stamped = run(t.Context(), t, d, load.Run{Plan: load.Plan{Closed: &load.Closed{Users: 1, Duration: 20 * time.Millisecond}}, Drain: time.Second}).read.TotalCount()
+		}
 		readings := 0
 		d.(*driver).loops[0].wall = func() time.Time {
 			if readings++; readings > 200 && readings <= 300 {
