@@ -54,7 +54,7 @@ type tiersFinding struct {
 		SendQueue *float64 `json:"send_queue"`
 	}
 	Loads []tiersLoad
-	Proof *struct{ Outcome, Why string }
+	Proof *tiersProof
 	Laws  *struct {
 		Limit  *float64
 		Points []struct {
@@ -62,6 +62,11 @@ type tiersFinding struct {
 			Model *float64
 		}
 	}
+}
+
+type tiersProof struct {
+	Outcome, Why string
+	CI           [2]float64 // zeros: none
 }
 
 type tiersResource struct{ Tier, Kind string }
