@@ -21,8 +21,8 @@ const (
 	Pool    Kind = "pool"
 )
 
-// Kinds in the order in which they are told.
-var kinds = []Kind{CPU, LinkOut, LinkIn, Threads, Pool}
+// Kinds are all of them, in the order in which they are told.
+func Kinds() []Kind { return []Kind{CPU, LinkOut, LinkIn, Threads, Pool} }
 
 // Soft reports whether the limit is a setting.
 func (k Kind) Soft() bool { return k == Threads || k == Pool }

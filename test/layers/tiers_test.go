@@ -83,6 +83,7 @@ var places = []place{
 	{pkg: "workload/objectstore", tier: 5},
 	{pkg: "workload/users", tier: 5},
 	{pkg: "board", tier: 5},
+	{pkg: "timeline", tier: 5},
 
 	{pkg: "control", tier: 6},
 	{pkg: "fleet/<name>", tier: 6},

@@ -11,6 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/timeline"
 )
 
 var usersAxis = chart.Axis{Label: "users", Whole: true, TickCount: 7} // with more the last one, the largest load, has no room
@@ -101,19 +102,19 @@ func (f *Finding) heatMap(tiers []string) doc.Block {
 }
 
 // timelineFigure is one trial through its stages, with users and all tiers aligned.
-func timelineFigure(t timeline, users int) doc.Block {
+func timelineFigure(t timeline.Timeline, users int) doc.Block {
 	figure := &doc.Figure{Title: "One trial through its stages", Words: fmt.Sprintf("%d users; the strip is what is scored", users)}
-	end := t.end
+	end := t.End
 	x := chart.Axis{Label: "seconds", Hi: &end}
 	if stages := stagesPanel(t, x); len(stages.Chart.Y.Rows) > 0 {
 		figure.Panels = append(figure.Panels, stages)
 	}
-	for _, l := range t.lines {
+	for _, l := range t.Lines {
 		line := chart.Layer{Mark: chart.Line, Role: chart.Parallel}
-		for i, v := range l.y {
+		for i, v := range l.Y {
 			line.X, line.Y = append(line.X, float64(i)+.5), append(line.Y, v)
 		}
-		figure.Panels = append(figure.Panels, doc.Panel{Title: l.name, Chart: chart.Chart{Title: l.name, Height: 70, X: x, Y: chart.Axis{Unit: l.unit}, Layers: []chart.Layer{scored(t), line}}})
+		figure.Panels = append(figure.Panels, doc.Panel{Title: l.Name, Chart: chart.Chart{Title: l.Name, Height: 70, X: x, Y: chart.Axis{Unit: l.Unit}, Layers: []chart.Layer{scored(t), line}}})
 	}
 	if len(figure.Panels) == 0 {
 		return doc.Block{}
@@ -121,17 +122,17 @@ func timelineFigure(t timeline, users int) doc.Block {
 	return doc.Block{Figure: figure}.On(doc.Page)
 }
 
-func scored(t timeline) chart.Layer {
-	return chart.Layer{Mark: chart.Band, Role: chart.Window, X: chart.Values{t.run[0]}, X2: chart.Values{t.run[1]}}
+func scored(t timeline.Timeline) chart.Layer {
+	return chart.Layer{Mark: chart.Band, Role: chart.Window, X: chart.Values{t.Run[0]}, X2: chart.Values{t.Run[1]}}
 }
 
 // stagesPanel is a row for each service with its stages.
-func stagesPanel(t timeline, x chart.Axis) doc.Panel {
+func stagesPanel(t timeline.Timeline, x chart.Axis) doc.Panel {
 	c := chart.Chart{Title: "Stages", X: x, Y: chart.Axis{Kind: chart.Rows, Dense: true, Down: true}}
 	rows := make(map[string]float64)
 	bars := chart.Layer{Mark: chart.Bar}
-	for _, s := range t.stages {
-		name := s.service
+	for _, s := range t.Stages {
+		name := s.Service
 		if name == "" {
 			name = "users"
 		}
@@ -141,9 +142,9 @@ func stagesPanel(t timeline, x chart.Axis) doc.Panel {
 			rows[name] = row
 			c.Y.Rows = append(c.Y.Rows, chart.Row{Name: name})
 		}
-		bars.X, bars.X2, bars.Y = append(bars.X, s.from), append(bars.X2, s.to), append(bars.Y, row)
-		bars.Roles = append(bars.Roles, chart.Series(stageColour(s.name)))
-		bars.Tips = append(bars.Tips, fmt.Sprintf("%s: %s, %s", name, strings.ReplaceAll(s.name, "_", " "), num.Seconds(s.to-s.from)))
+		bars.X, bars.X2, bars.Y = append(bars.X, s.From), append(bars.X2, s.To), append(bars.Y, row)
+		bars.Roles = append(bars.Roles, chart.Series(stageColour(s.Name)))
+		bars.Tips = append(bars.Tips, fmt.Sprintf("%s: %s, %s", name, strings.ReplaceAll(s.Name, "_", " "), num.Seconds(s.To-s.From)))
 	}
 	c.Layers = []chart.Layer{bars}
 	return doc.Panel{Title: "Stages", Chart: c}
@@ -151,7 +152,7 @@ func stagesPanel(t timeline, x chart.Axis) doc.Panel {
 
 // stageColour gives each stage the same colour in all rows.
 func stageColour(name string) int {
-	for i, known := range []string{"set_up", "reset", "start", "healthy", "warm", "ramp_up", stageRun, "ramp_down"} {
+	for i, known := range []string{"set_up", "reset", "start", "healthy", "warm", "ramp_up", timeline.StageRun, "ramp_down"} {
 		if name == known {
 			return i
 		}

@@ -21,7 +21,6 @@ import (
 var (
 	requiredColumns = []string{"configuration", "users", "throughput"}
 	optionalColumns = []string{"trial", "response", "think", "errors"}
-	columnKinds     = []bottleneck.Kind{bottleneck.CPU, bottleneck.LinkOut, bottleneck.LinkIn, bottleneck.Threads, bottleneck.Pool}
 )
 
 // columnSignals are what stands for the utilisation of a resource.
@@ -45,7 +44,7 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 	}
 	optional := optionalColumns
 	for _, tier := range p.Tiers {
-		for _, kind := range columnKinds {
+		for _, kind := range bottleneck.Kinds() {
 			optional = append(optional, strings.ToLower(tier)+"_"+string(kind))
 		}
 	}
@@ -97,7 +96,7 @@ func (p *Params) row(t *tabular.Reader) trial {
 			out.Shares[tier] = c.Counts[i]
 		}
 		s := bottleneck.Service{Tier: tier, Node: model.NodeID(tier), Signals: make(map[string][]float64)}
-		for _, kind := range columnKinds {
+		for _, kind := range bottleneck.Kinds() {
 			if u := share(t, strings.ToLower(tier)+"_"+string(kind), mostUsed); !math.IsNaN(u) {
 				with := columnSignals[kind]
 				for range bottleneck.FewestSeconds {

@@ -9,6 +9,7 @@ import (
 	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/timeline"
 )
 
 // Interaction is what users saw of one, and the first tier.
@@ -59,10 +60,10 @@ func served(trials []trial, tier, interaction string) *float64 {
 	sums := make(map[string]float64)
 	for _, t := range trials {
 		for _, x := range t.run.Accepted(t.of.ID) {
-			from, to := t.window.start.Sub(x.Started).Nanoseconds(), t.window.end.Sub(x.Started).Nanoseconds()
+			from, to := t.window.Start.Sub(x.Started).Nanoseconds(), t.window.End.Sub(x.Started).Nanoseconds()
 			for _, h := range x.Host {
 				if h.Metric == seconds || h.Metric == requests {
-					sums[h.Metric] += counterAt(h, to, [2]int64{from, to}) - counterAt(h, from, [2]int64{from, to})
+					sums[h.Metric] += timeline.CounterAt(h, to, [2]int64{from, to}) - timeline.CounterAt(h, from, [2]int64{from, to})
 				}
 			}
 		}

@@ -154,24 +154,6 @@ func TestImportUnnumbered(t *testing.T) {
 	}
 }
 
-// TestTimelineOfTier: what was recorded of a tier has a line, and nothing else.
-func TestTimelineOfTier(t *testing.T) {
-	long := func(v float64) []float64 { return slices.Repeat([]float64{v}, bottleneck.FewestSeconds) }
-	host := func(queue float64) bottleneck.Service {
-		return bottleneck.Service{Tier: "db", Signals: map[string][]float64{bottleneck.SignalSent: long(50), bottleneck.SignalLink: long(100),
-			bottleneck.SignalPool: long(3), bottleneck.SignalPoolMax: long(6), bottleneck.SignalSendQueue: long(queue)}}
-	}
-	var got timeline
-	got.ofTier("db", []bottleneck.Service{host(10), host(20)})
-	text := ""
-	for _, l := range got.lines {
-		text += fmt.Sprintf("%s %v %s; ", l.name, l.y[0], l.unit)
-	}
-	if want := "outgoing link of db 50 %; connection pool of db 50 %; Send-Q of a host of db 15 byte; "; text != want {
-		t.Errorf("lines %s, want %s", text, want)
-	}
-}
-
 // TestBind: threads are several.
 func TestBind(t *testing.T) {
 	for kind, want := range map[bottleneck.Kind]string{bottleneck.CPU: "the processor of app binds", bottleneck.Threads: "the threads of app bind", bottleneck.Pool: "the connection pool of app binds"} {

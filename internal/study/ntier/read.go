@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -17,10 +16,8 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/prices"
+	"github.com/scalebench/scalebench/internal/timeline"
 )
-
-// stageRun is the stage that is scored.
-const stageRun = "run"
 
 // trial is one step, or a line's of a table.
 type trial struct {
@@ -28,12 +25,12 @@ type trial struct {
 	proof         string // what a proof changes, as its label says; empty: it is none
 	failed        bool   // the step did, or was not measured yet: it has no results that count
 	bottleneck.Trial
-	latencies *hdrhistogram.Histogram // ns; nil: not known
-	hosts     []prices.Place          // of the nodes of the tiers
-	timeline  func() timeline         // nil: there is none
-	notes     []string                // what users did otherwise than their tables say
-	run       *observe.Run            // nil: of a table
-	window    window                  // that is scored
+	latencies *hdrhistogram.Histogram  // ns; nil: not known
+	hosts     []prices.Place           // of the nodes of the tiers
+	timeline  func() timeline.Timeline // nil: there is none
+	notes     []string                 // what users did otherwise than their tables say
+	run       *observe.Run             // nil: of a table
+	window    timeline.Window          // that is scored
 	of        model.Step
 }
 
@@ -51,7 +48,7 @@ func (p *Params) read(run *observe.Run) ([]trial, error) {
 	if len(p.Tiers) == 0 {
 		return nil, &model.InputError{Path: "tiers", Problem: "the run's file does not say which services are tiers", Allowed: "name them in the order in which a request reaches them: --tiers web,app,db"}
 	}
-	if err := run.Need(observe.Hosts, p.recorded()...); err != nil {
+	if err := run.Need(observe.Hosts, timeline.Recordings(p.Tiers)...); err != nil {
 		return nil, err
 	}
 	if err := run.Need(observe.Histograms, session.HistogramResponse, load.HistogramLag); err != nil {
@@ -65,17 +62,6 @@ func (p *Params) read(run *observe.Run) ([]trial, error) {
 		return nil, noTrial(run)
 	}
 	return trials, nil
-}
-
-// recorded are the names of what tiers and users recorded.
-func (p *Params) recorded() []string {
-	out := []string{session.RecordingUsers, session.RecordingRate, session.RecordingErrors, session.RecordingResponse}
-	for _, tier := range p.Tiers {
-		for _, signal := range signalNames {
-			out = append(out, tier+":"+signal)
-		}
-	}
-	return out
 }
 
 // group puts trials together by configuration, in the order of their first.
@@ -131,11 +117,11 @@ func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]
 	t := trial{Trial: bottleneck.Trial{Users: usersOf(s)}}
 	_, t.proof, _ = strings.Cut(s.Label, proofLabel)
 	var users []model.Result
-	var w window
+	var w timeline.Window
 	for _, x := range run.Measured(s) {
 		users = append(users, x)
 		t.notes = append(t.notes, notesOf(x)...)
-		w.take(x)
+		w.Take(x)
 	}
 	if t.failed = len(users) == 0 || s.State != model.StepComplete; t.failed {
 		return t, nil
@@ -150,11 +136,11 @@ func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]
 		t.Generators = append(t.Generators, bottleneck.Generator(g))
 	}
 	for _, x := range run.Accepted(s.ID) {
-		t.Services = append(t.Services, w.services(x, p.Tiers)...)
+		t.Services = append(t.Services, w.Services(x, p.Tiers)...)
 	}
-	t.Services = withSilent(s, p.Tiers, t.Services)
-	services, step := w.fine(run.Accepted(s.ID), p.Tiers)
-	t.Fine, t.Window, t.Responses = services, step.Seconds(), w.responses(users)
+	t.Services = timeline.Silent(s, p.Tiers, t.Services)
+	services, step := w.Fine(run.Accepted(s.ID), p.Tiers)
+	t.Fine, t.Window, t.Responses = services, step.Seconds(), w.Responses(users)
 	t.Cores = make(map[model.NodeID]float64)
 	for _, node := range p.hostsOf(s) {
 		t.hosts = append(t.hosts, placeOf(nodes[node]))
@@ -162,21 +148,8 @@ func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]
 			t.Cores[node] = cores
 		}
 	}
-	t.timeline = func() timeline { return timelineOf(p, run, s) }
+	t.timeline = func() timeline.Timeline { return timeline.Of(run, s, p.Tiers) }
 	return t, nil
-}
-
-// withSilent adds the hosts of tiers that recorded nothing: they are there, and what they
-// did is not known.
-func withSilent(s model.Step, tiers []string, told []bottleneck.Service) []bottleneck.Service {
-	for _, tier := range tiers {
-		for _, node := range s.Services[tier].Nodes {
-			if !slices.ContainsFunc(told, func(x bottleneck.Service) bool { return x.Tier == tier && x.Node == node }) {
-				told = append(told, bottleneck.Service{Tier: tier, Node: node})
-			}
-		}
-	}
-	return told
 }
 
 // notesOf are what users did otherwise than their tables say.
@@ -267,22 +240,4 @@ func placeOf(n model.Node) prices.Place {
 		cloud = *n.Facts.Cloud
 	}
 	return prices.Place{Type: cmp.Or(n.Labels["type"], cloud.InstanceType), Zone: cmp.Or(n.Labels["zone"], n.Labels["region"], cloud.Zone)}
-}
-
-// window is the time of a trial that is scored, in server time.
-type window struct{ start, end time.Time }
-
-// take narrows the window to the stage run of one more generator.
-func (w *window) take(x model.Result) {
-	i := slices.IndexFunc(x.Stages, func(s model.Stage) bool { return s.Name == stageRun && s.Service == "" && s.Ended > s.Started })
-	if i < 0 {
-		return
-	}
-	start, end := x.Started.Add(time.Duration(x.Stages[i].Started)), x.Started.Add(time.Duration(x.Stages[i].Ended))
-	if w.start.IsZero() || start.After(w.start) {
-		w.start = start
-	}
-	if w.end.IsZero() || end.Before(w.end) {
-		w.end = end
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/microbench"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/prices"
+	"github.com/scalebench/scalebench/internal/timeline"
 )
 
 // Result is what the trials tell. Its JSON form is a contract.
@@ -46,10 +47,10 @@ type Finding struct {
 	At           int           `json:"at"`
 	Interactions []Interaction `json:"interactions,omitempty"`
 
-	peaks    []float64       // the throughput of each trial at peak(); empty: it does not count
-	table    bool            // of the user's own, which has one utilisation for each trial
-	asked    string          // what its users do, by their parameters
-	timeline func() timeline // with At users
+	peaks    []float64                // the throughput of each trial at peak(); empty: it does not count
+	table    bool                     // of the user's own, which has one utilisation for each trial
+	asked    string                   // what its users do, by their parameters
+	timeline func() timeline.Timeline // with At users
 }
 
 // answer analyses all configurations.

@@ -18,6 +18,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/timeline"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/tiersim"
 )
@@ -62,7 +63,7 @@ func (r *recording) add(label string, x bottleneck.Trial, ramp float64, seconds 
 	ops := x.Throughput * float64(seconds)
 	u.Samples = []model.Sample{info(session.MetricThroughput, "op/s", x.Throughput), info(session.MetricResponse, "ms", 1000*x.Response), info(session.MetricThink, "s", x.Think),
 		info(session.MetricDue, "1", ops), info(session.MetricOK, "1", ops), info(session.MetricScored, "s", float64(seconds)), info("generator_busy", "1", .1)}
-	u.Stages = []model.Stage{{Name: "ramp_up", Ended: int64(ramp * 1e9)}, {Name: stageRun, Started: int64(ramp * 1e9), Ended: int64((ramp + float64(seconds)) * 1e9)}}
+	u.Stages = []model.Stage{{Name: "ramp_up", Ended: int64(ramp * 1e9)}, {Name: timeline.StageRun, Started: int64(ramp * 1e9), Ended: int64((ramp + float64(seconds)) * 1e9)}}
 	u.Samples = append(u.Samples, info(session.MetricUsers, "1", float64(x.Users)))
 	add3 := func(metric string, seconds, n float64) {
 		h := histogram.New(int64(time.Minute))
@@ -654,7 +655,7 @@ func TestImport(t *testing.T) {
 // TestNotesOfTables: what users did otherwise than their tables say is a doubt of the
 // configuration, once for all trials.
 func TestNotesOfTables(t *testing.T) {
-	x := model.Result{Stages: []model.Stage{{Name: stageRun, Note: "a"}, {Name: model.StageTables, Note: "sums to 1.1"}, {Name: model.StageTables, Service: "web", Note: "b"}}}
+	x := model.Result{Stages: []model.Stage{{Name: timeline.StageRun, Note: "a"}, {Name: model.StageTables, Note: "sums to 1.1"}, {Name: model.StageTables, Service: "web", Note: "b"}}}
 	m := measured{trials: []trial{{notes: notesOf(x)}, {notes: notesOf(x)}}}
 	got := m.doubts()
 	if len(got) != 1 || got[0].Text != "sums to 1.1" || got[0].Severity != model.Warning || got[0].Code != "tables" {

@@ -1,7 +1,9 @@
-package ntier
+package timeline
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,7 +38,7 @@ func TestRareReadings(t *testing.T) {
 	}
 	failed := model.HostSeries{Metric: "db:" + bottleneck.SignalProbeFailed, Counter: true, Offsets: []int64{0, 5e9, 15e9, 60e9}, Values: []float64{0, 3, 4, 9}}
 	x := model.Result{Started: time.Unix(0, 0), Host: []model.HostSeries{rare(bottleneck.SignalRequests), rare(bottleneck.SignalCPU), failed}}
-	got := window{time.Unix(10, 0), time.Unix(30, 0)}.services(x, []string{"db"})[0].Signals
+	got := Window{time.Unix(10, 0), time.Unix(30, 0)}.Services(x, []string{"db"})[0].Signals
 	sum := 0.0
 	for i := range 20 {
 		want := math.NaN() // readings of the run are from 12 s to 28 s
@@ -53,5 +55,23 @@ func TestRareReadings(t *testing.T) {
 	}
 	if sum != 1 {
 		t.Errorf("%v failures, want the one of the run", sum)
+	}
+}
+
+// TestTimelineOfTier: what was recorded of a tier has a line, and nothing else.
+func TestTimelineOfTier(t *testing.T) {
+	long := func(v float64) []float64 { return slices.Repeat([]float64{v}, bottleneck.FewestSeconds) }
+	host := func(queue float64) bottleneck.Service {
+		return bottleneck.Service{Tier: "db", Signals: map[string][]float64{bottleneck.SignalSent: long(50), bottleneck.SignalLink: long(100),
+			bottleneck.SignalPool: long(3), bottleneck.SignalPoolMax: long(6), bottleneck.SignalSendQueue: long(queue)}}
+	}
+	var got Timeline
+	got.ofTier("db", []bottleneck.Service{host(10), host(20)})
+	text := ""
+	for _, l := range got.Lines {
+		text += fmt.Sprintf("%s %v %s; ", l.Name, l.Y[0], l.Unit)
+	}
+	if want := "outgoing link of db 50 %; connection pool of db 50 %; Send-Q of a host of db 15 byte; "; text != want {
+		t.Errorf("lines %s, want %s", text, want)
 	}
 }

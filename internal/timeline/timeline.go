@@ -1,0 +1,166 @@
+// Package timeline puts what users and tiers recorded of a trial on one axis of time.
+//
+//  1. A [Window] is the time that is scored: that of the stage run of all generators.
+//  2. Readings are brought to steps of it, seconds or parts of them ([Steps]): the rates
+//     of counters, and states.
+//  3. [Window.Services] is what package bottleneck needs of each second, [Window.Fine] of
+//     parts of one.
+//  4. [Of] aligns a whole trial, from its first stage on, for figures.
+//
+// What was not read is NaN, and never 0.
+package timeline
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/load/session"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+)
+
+// StageRun is the stage that is scored.
+const StageRun = "run"
+
+// signalNames are the signals of tiers that are read.
+var signalNames = []string{
+	bottleneck.SignalCPU, bottleneck.SignalQuota, bottleneck.SignalPeriods, bottleneck.SignalHeld, bottleneck.SignalRunnable, bottleneck.SignalRunDelay,
+	bottleneck.SignalSwitches, bottleneck.SignalPreempted, bottleneck.SignalSendQueue, bottleneck.SignalRetransmits, bottleneck.SignalRTT,
+	bottleneck.SignalAcceptQueue, bottleneck.SignalOverflows, bottleneck.SignalDrops, bottleneck.SignalSent, bottleneck.SignalReceived,
+	bottleneck.SignalLink, bottleneck.SignalLinkIn, bottleneck.SignalThreads, bottleneck.SignalThreadsMax, bottleneck.SignalThreadsQueue, bottleneck.SignalPool, bottleneck.SignalPoolMax,
+	bottleneck.SignalPoolWaiting, bottleneck.SignalResponse, bottleneck.SignalRequests, bottleneck.SignalProbeFailed,
+}
+
+// Recordings are the names of what users and tiers record of each second.
+func Recordings(tiers []string) []string {
+	out := []string{session.RecordingUsers, session.RecordingRate, session.RecordingErrors, session.RecordingResponse}
+	for _, tier := range tiers {
+		for _, signal := range signalNames {
+			out = append(out, tier+":"+signal)
+		}
+	}
+	return out
+}
+
+// Timeline is one trial through its stages, in seconds since its first began.
+type Timeline struct {
+	Stages []Stage
+	Lines  []Line
+	Run    [2]float64 // what is scored
+	End    float64
+}
+
+// Stage is one of a service, or without one of the users.
+type Stage struct {
+	Name, Service string
+	From, To      float64
+}
+
+// Line is one signal, by second from 0 on.
+type Line struct {
+	Name, Unit string
+	Y          []float64
+}
+
+// Of aligns what users and tiers recorded of a step. The run must have read its
+// [Recordings].
+func Of(run *observe.Run, s model.Step, tiers []string) Timeline {
+	var out Timeline
+	results := run.Accepted(s.ID)
+	var zero, last time.Time
+	for _, x := range results {
+		begin := x.Started
+		for _, g := range x.Stages {
+			begin = earlier(begin, x.Started.Add(time.Duration(g.Started)))
+		}
+		zero = earlier(zero, begin)
+		if x.Ended.After(last) {
+			last = x.Ended
+		}
+	}
+	out.End = last.Sub(zero).Seconds()
+	seconds := int(out.End)
+	var w Window
+	for _, x := range run.Measured(s) {
+		w.Take(x)
+		out.add(x, zero, seconds)
+	}
+	out.Run = [2]float64{w.Start.Sub(zero).Seconds(), w.End.Sub(zero).Seconds()}
+	whole := Window{zero, zero.Add(time.Duration(seconds) * time.Second)}
+	for _, tier := range tiers {
+		var of []bottleneck.Service
+		for _, x := range results {
+			of = append(of, whole.Services(x, []string{tier})...)
+		}
+		out.ofTier(tier, of)
+	}
+	for _, x := range results {
+		for _, g := range x.Stages {
+			at := x.Started.Sub(zero).Seconds()
+			out.Stages = append(out.Stages, Stage{g.Name, g.Service, at + float64(g.Started)/1e9, at + float64(g.Ended)/1e9})
+		}
+	}
+	slices.SortStableFunc(out.Stages, func(a, b Stage) int { return cmp.Or(cmp.Compare(a.From, b.From), strings.Compare(a.Name, b.Name)) })
+	return out
+}
+
+// ofTier adds how full the resources of a tier were, and what waited to be sent, of
+// those that were recorded.
+func (t *Timeline) ofTier(tier string, of []bottleneck.Service) {
+	add := func(name, unit string, y []float64) {
+		if slices.ContainsFunc(y, num.Finite) {
+			t.Lines = append(t.Lines, Line{name, unit, y})
+		}
+	}
+	for _, kind := range bottleneck.Kinds() {
+		use := bottleneck.Utilisation(of, kind)
+		for i := range use {
+			use[i] *= 100
+		}
+		add(bottleneck.Resource{Tier: tier, Kind: kind}.String(), "%", use)
+	}
+	var queue []float64
+	hosts := 0.0
+	for _, s := range of {
+		if q := s.Signals[bottleneck.SignalSendQueue]; len(q) > 0 {
+			queue, hosts = append(queue, make([]float64, max(0, len(q)-len(queue)))...), hosts+1
+			for i, v := range q {
+				queue[i] += v
+			}
+		}
+	}
+	for i := range queue {
+		queue[i] /= hosts
+	}
+	add("Send-Q of a host of "+tier, "byte", queue)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// add adds what one generator recorded to the lines of all.
+func (t *Timeline) add(x model.Result, zero time.Time, seconds int) {
+	for _, name := range []string{session.RecordingUsers, session.RecordingRate, session.RecordingErrors} {
+		h := Recorded(x, name)
+		if h == nil {
+			continue
+		}
+		y := Steps(*h, zero.Sub(x.Started).Nanoseconds(), seconds, time.Second)
+		k := slices.IndexFunc(t.Lines, func(l Line) bool { return l.Name == name })
+		if k < 0 {
+			t.Lines = append(t.Lines, Line{name, strings.TrimPrefix(h.Unit, "1"), y})
+			continue
+		}
+		for j := range y {
+			t.Lines[k].Y[j] += y[j]
+		}
+	}
+}
