@@ -353,15 +353,17 @@ func TestHeed(t *testing.T) {
 		raised  []Resource
 		verdict Verdict
 		doubts  int
+		gain    stats.Interval
 	}{
-		{Confirmed, []Resource{db, app}, Named, 0},
-		{Confirmed, []Resource{db}, Named, 1}, // of another verdict
-		{Unclear, []Resource{db, app}, Named, 1},
-		{NotMade, []Resource{db, app}, Named, 1},
-		{Refuted, []Resource{db, app}, Unknown, 1},
+		{Confirmed, []Resource{db, app}, Named, 0, stats.Interval{Lo: 1.2, Hi: 1.3}},
+		{Confirmed, []Resource{db, app}, Named, 1, stats.Interval{Lo: 1.6, Hi: 1.9}},
+		{Confirmed, []Resource{db}, Named, 1, stats.Interval{Lo: 1.2, Hi: 1.3}}, // of another verdict
+		{Unclear, []Resource{db, app}, Named, 1, stats.Interval{Lo: 1.1, Hi: 1.2}},
+		{NotMade, []Resource{db, app}, Named, 1, stats.Interval{}},
+		{Refuted, []Resource{db, app}, Unknown, 1, stats.Interval{Lo: 1, Hi: 1.1}},
 	} {
 		a := Answer{Verdict: Named, Bottlenecks: []Evidence{{Usage: Usage{Resource: app}}, {Usage: Usage{Resource: db}}}}
-		p := Proof{Outcome: c.outcome}
+		p := Proof{Outcome: c.outcome, CI: &c.gain}
 		for _, r := range c.raised {
 			p.Raised = append(p.Raised, Raise{Resource: r, Factor: Quarter})
 		}

@@ -251,8 +251,19 @@ func (a *Answer) Heed(p *Proof) {
 		doubts.Warn("proof", "%s is unclear: what was full need not be what binds", about)
 	case p.Outcome == NotMade:
 		doubts.Warn("proof", "%s was not made: what was full need not be what binds", about)
+	case p.tooMuch():
+		doubts.Warn("proof_exceeded", "%s: that is more than was added, so that it says what binds and not how much more there would be: the throughput falls back under so many users, or something else changed, too", p.gained())
 	}
 	a.Doubts = doubts
+}
+
+// tooMuch reports whether the throughput grew by more than what was raised.
+func (p Proof) tooMuch() bool {
+	most := 1.0
+	for _, r := range p.Raised {
+		most = max(most, r.Factor)
+	}
+	return p.CI != nil && p.CI.Lo > most*(1+repeatability)
 }
 
 // proves reports whether it is about these, and no others.
