@@ -18,8 +18,8 @@ func (s System) refuse(loads []Load) {
 		l := &loads[i]
 		l.Refused = l.busyGenerator()
 		beyond := s.beyondServer(*l)
-		if math.IsNaN(first) {
-			first, from = beyond, l.Users
+		if math.IsNaN(first) { // nobody waits less than a server takes: where a cold one began to answer before the run, both have other requests
+			first, from = max(0, beyond), l.Users
 		}
 		if l.Refused == "" && l.Response != nil && beyond-first > max(generatorDifference**l.Response, millisecond) && !s.firstTierExplains(*l) {
 			l.Refused = fmt.Sprintf("the users waited %s longer than the %s tier took, %s longer than with %s, and nothing in that tier explains it",

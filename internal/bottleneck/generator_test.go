@@ -18,7 +18,13 @@ func TestReadsLate(t *testing.T) {
 		"late":             {func(Trial) float64 { return .005 }, .2, 0, "the load generator binds: the users waited"},
 		"the tier is slow": {func(t Trial) float64 { return t.Response }, .2, 0, "nothing that was measured was full"},
 		"the tier is busy": {func(Trial) float64 { return .005 }, .75, 0, "nothing that was measured was full"},
-		"others are":       {func(t Trial) float64 { return t.Response / 2 }, .2, .5, "nothing that was measured was full"},
+		"the first load found it cold": {func(t Trial) float64 {
+			if t.Users == 20 { // requests of before the run, which took longer, are in its mean
+				return t.Response + .1
+			}
+			return t.Response
+		}, .2, 0, "nothing that was measured was full"},
+		"others are": {func(t Trial) float64 { return t.Response / 2 }, .2, .5, "nothing that was measured was full"},
 	} {
 		s := system(idle, func(t *Trial) {
 			t.Generators = []Generator{{Node: "g"}}
