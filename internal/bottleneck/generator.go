@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // refuse says of each load whether the generator binds there, in which case it says
@@ -21,7 +22,7 @@ func (s System) refuse(loads []Load) {
 		if math.IsNaN(first) { // nobody waits less than a server takes: where a cold one began to answer before the run, both have other requests
 			first, from = max(0, beyond), l.Users
 		}
-		if l.Refused == "" && l.Response != nil && beyond-first > max(generatorDifference**l.Response, millisecond) && !s.firstTierExplains(*l) {
+		if l.Refused == "" && l.Response != nil && beyond-first-l.unsure(s.Tiers[0]) > max(generatorDifference**l.Response, millisecond) && !s.firstTierExplains(*l) {
 			l.Refused = fmt.Sprintf("the users waited %s longer than the %s tier took, %s longer than with %s, and nothing in that tier explains it",
 				num.Seconds(beyond), s.Tiers[0], num.Seconds(beyond-first), num.Count(from, "user"))
 		}
@@ -87,6 +88,31 @@ func (l Load) served(tier string) (response, waiting float64) {
 		}
 	}
 	return response / answered, waiting / answered
+}
+
+// unsure is how much of what users waited beyond a tier may be chance: half of Student's
+// interval over the seconds of all trials; 0: these do not tell. Users count what was due
+// in a second, and a tier what it answered: what is held up at its ends is in one of both.
+func (l Load) unsure(tier string) float64 {
+	var apart []float64
+	for _, t := range l.trials {
+		for i, response := range t.Responses {
+			took, answered := 0.0, 0.0
+			for _, x := range t.Services {
+				if a, b := x.Signals[SignalResponse], x.Signals[SignalRequests]; x.Tier == tier && i < min(len(a), len(b)) {
+					took, answered = took+a[i], answered+b[i]
+				}
+			}
+			if d := response - took/answered; !math.IsNaN(d) && answered > 0 {
+				apart = append(apart, d)
+			}
+		}
+	}
+	mean, ci := stats.MeanWithin(apart, level)
+	if ci == nil {
+		return 0
+	}
+	return mean - ci.Lo
 }
 
 // firstTierExplains reports whether something of the first tier was short, so that

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/tiers"
+	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
 // TestSignalNames: what is read is what services record under that name.
@@ -73,5 +75,27 @@ func TestTimelineOfTier(t *testing.T) {
 	}
 	if want := "outgoing link of db 50 %; connection pool of db 50 %; Send-Q of a host of db 15 byte; "; text != want {
 		t.Errorf("lines %s, want %s", text, want)
+	}
+}
+
+// TestLateStage: a stage begins some ms after the seconds of the users; what these
+// recorded of a second is in that one, and in no neighbour.
+func TestLateStage(t *testing.T) {
+	record := &workloadtest.Record{T: t}
+	rates := []float64{1, 2, 3, 4, 5, 6}
+	if err := (session.Report{Scored: 3 * time.Second, Present: rates, Rate: rates, Failed: rates, Response: rates, Tally: session.Tally{Thinks: 1}}).Publish(record); err != nil {
+		t.Fatal(err)
+	}
+	x := record.Result()
+	x.Started, x.Host = time.Unix(100, 0), record.Recordings
+	x.Stages = []model.Stage{{Name: StageRun, Started: 2_007_000_000, Ended: 5_012_000_000}}
+	var w Window
+	w.Take(x)
+	got := w.Responses([]model.Result{x})
+	for i := range got {
+		got[i] = math.Round(got[i] * 1e6)
+	}
+	if !slices.Equal(got, []float64{3000, 4000, 5000}) {
+		t.Errorf("response times of the run are %v, want those of its seconds, 3000, 4000 and 5000 µs", got)
 	}
 }
