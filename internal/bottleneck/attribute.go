@@ -115,18 +115,28 @@ func always(l Load) (out []Resource) {
 }
 
 // with adds to what is full the hardware that is nearly full, if it is as full as the
-// other, or becomes full at a later load.
-func (l Load) with(causes []Resource, later []Load) []Resource {
+// other, or becomes full at a later load. As full is held to all loads beyond the knee up
+// to this one: where an earlier one did not decide, it tells as much of both.
+func (l Load) with(causes []Resource, beyond []Load) []Resource {
+	mean := func(r Resource) float64 {
+		var of []float64
+		for _, x := range beyond {
+			if x.Users <= l.Users && x.knows(r) {
+				of = append(of, x.usage(r).Mean)
+			}
+		}
+		return meanOf(of)
+	}
 	least := math.Inf(1)
-	for _, u := range l.usages(causes) {
-		if !u.Kind.Soft() && u.Node == "" {
-			least = min(least, asFull*u.Mean)
+	for _, r := range causes {
+		if !r.Kind.Soft() && r.Node == "" {
+			least = min(least, asFull*mean(r))
 		}
 	}
 	var out []Resource
 	for _, u := range l.Usage {
 		nearly := !u.Kind.Soft() && u.Node == "" && u.Mean >= nearlyFull && !math.IsInf(least, 1)
-		meets := nearly && (u.Mean >= least || slices.ContainsFunc(later, func(x Load) bool { return x.Users > l.Users && x.usage(u.Resource).Full }))
+		meets := nearly && (mean(u.Resource) >= least || slices.ContainsFunc(beyond, func(x Load) bool { return x.Users > l.Users && x.usage(u.Resource).Full }))
 		if meets || slices.Contains(causes, u.Resource) {
 			out = append(out, u.Resource)
 		}

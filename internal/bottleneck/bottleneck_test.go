@@ -469,3 +469,29 @@ func TestCrowded(t *testing.T) {
 		}
 	}
 }
+
+// TestAsFull: two alike are told by all loads beyond the knee up to the one that decides,
+// and what was not measured at one of them is not idle there.
+func TestAsFull(t *testing.T) {
+	web, app := Resource{Tier: "web", Kind: CPU}, Resource{Tier: "app", Kind: CPU}
+	at := func(users int, w, a float64) Load {
+		l := Load{Users: users, Usage: []Usage{{Resource: web, Mean: w}, {Resource: app, Mean: a}}}
+		l.Usage = slices.DeleteFunc(l.Usage, func(u Usage) bool { return u.Mean == 0 })
+		return l
+	}
+	for name, c := range map[string]struct {
+		beyond []Load
+		want   int
+	}{
+		"alike before":           {[]Load{at(31, .96, .96), at(40, .96, .93), at(49, .98, .91)}, 2},
+		"alike after":            {[]Load{at(49, .98, .91), at(60, .98, .98)}, 1},
+		"less at all":            {[]Load{at(31, .96, .91), at(40, .96, .91), at(49, .98, .91)}, 1},
+		"not measured at first":  {[]Load{at(31, .96, 0), at(49, .98, .95)}, 2},
+		"far less where decided": {[]Load{at(31, .96, .96), at(40, .96, .99), at(49, .98, .85)}, 1},
+	} {
+		l := c.beyond[slices.IndexFunc(c.beyond, func(l Load) bool { return l.Users == 49 })]
+		if got := l.with([]Resource{web}, c.beyond); len(got) != c.want {
+			t.Errorf("%s: %v, want %d", name, got, c.want)
+		}
+	}
+}
