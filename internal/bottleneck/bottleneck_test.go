@@ -495,3 +495,17 @@ func TestAsFull(t *testing.T) {
 		}
 	}
 }
+
+// TestPoolInTurns: where probes tell now of one pool and now of another, a size is that of
+// one of them, of most seconds; and one that is full is full, whichever it is.
+func TestPoolInTurns(t *testing.T) {
+	x := on("app-1", "app", .1, 1, 0)
+	x.Signals[SignalPoolMax] = slices.Repeat([]float64{5, 5, 5, 5, 30}, 2)
+	x.Signals[SignalPool], x.Signals[SignalPoolWaiting] = x.Signals[SignalPoolMax], slices.Repeat([]float64{2}, 10)
+	s := System{Tiers: []string{"app"}, Thresholds: Defaults()}
+	pool := Resource{Tier: "app", Kind: Pool}
+	l := s.sumUpOf(1, []Trial{{Services: []Service{x}}})
+	if got := s.capacity(pool, l.trials); got != 5 || !l.usage(pool).Full {
+		t.Errorf("a pool of %v, %+v; want one of 5, full", got, l.usage(pool))
+	}
+}
