@@ -176,13 +176,13 @@ func colons(body []byte) map[string]string {
 type boardStatus struct {
 	Started, Now time.Time
 	Threads      *struct{ Busy, Max, Queue float64 }
-	Pool         *struct{}
 	Pools        []struct{ Active, Max, Waiting, Wait float64 }
 	Connections  struct{ Open, Max float64 }
 	Interactions map[string]struct{ Count, Errors, Response float64 }
 }
 
-// pools tells of the fullest pool, and for how long requests waited for any of them.
+// pools tells of the fullest pool, and for how long requests waited for any of them. Roles
+// that only forward have none.
 func (s boardStatus) pools(a *answer) {
 	var all []limited
 	for _, p := range s.Pools {
@@ -197,8 +197,8 @@ func readBoard(body []byte, _ int, a *answer) error {
 	if err := json.Unmarshal(body, &s); err != nil {
 		return fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
-	if s.Threads == nil || s.Pool == nil {
-		return fmt.Errorf("%w: it lacks threads or pool; its url must end in /_board/status", errNoAnswer)
+	if s.Threads == nil {
+		return fmt.Errorf("%w: it lacks threads; its url must end in /_board/status", errNoAnswer)
 	}
 	a.up = s.Now.Sub(s.Started).Seconds()
 	for name, v := range map[string]float64{

@@ -202,6 +202,10 @@ func TestBoard(t *testing.T) {
 		body = `{"threads":{"busy":9,"max":9},"pool":{"active":10,"max":15,"waiting":7,"wait":2},"pools":[` + pools + `]}`
 		want(t, pools, read(t, open(t, p), p), fullest)
 	}
+	body = `{"role":"web","threads":{"busy":3,"max":9,"queue":4},"connections":{"open":7,"max":0},"upstreams":[{"address":"10.0.0.4:8080"}]}`
+	if d := cmp.Diff(map[string]float64{"threads_busy": 3, "threads_max": 9, "threads_queue": 4, "sessions": 7, "requests": 0, "response": 0, "errors": 0}, read(t, open(t, p), p)); d != "" {
+		t.Errorf("of a board that forwards (-want +got):\n%s", d)
+	}
 	for _, other := range []string{"<html>", `{"hello": 1}`} {
 		body = other
 		if _, err := s.Read(t.Context()); !errors.Is(err, errNoAnswer) {
