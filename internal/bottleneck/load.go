@@ -33,6 +33,7 @@ type Load struct {
 	// it does.
 	Refused string `json:"refused,omitempty"`
 
+	beyond  string    // what users waited in front of the first tier, without an explanation there; empty: nothing
 	values  []float64 // throughput of each trial
 	seconds []map[Resource]seconds
 	trials  []Trial
