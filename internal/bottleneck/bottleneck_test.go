@@ -496,6 +496,34 @@ func TestAsFull(t *testing.T) {
 	}
 }
 
+// TestWorstTrial: one trial that spoils a load is not hidden by others that are well, nor
+// by one that is off to the other side.
+func TestWorstTrial(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil   func(x *Trial, value float64)
+		values  [2]float64 // of the two trials with 120 users, at which the processor is full first
+		verdict Verdict
+		says    string
+	}{
+		"well":                 {func(x *Trial, v float64) { x.Think += (v - 1) * float64(x.Users) / x.Throughput }, [2]float64{.97, 1.03}, Named, ""},
+		"one has fewer users":  {func(x *Trial, v float64) { x.Think += (v - 1) * float64(x.Users) / x.Throughput }, [2]float64{1, .92}, Named, "92.0 % of the users is what throughput times response and think time come to in trial 2 with 120 users (96.0 % on average), where"},
+		"off to both sides":    {func(x *Trial, v float64) { x.Think += (v - 1) * float64(x.Users) / x.Throughput }, [2]float64{1.16, .83}, Unknown, "83.0 % of the users is what throughput times response and think time come to in trial 2 with 120 users (99.5 % on average), where"},
+		"errors of one":        {func(x *Trial, v float64) { x.Errors = v }, [2]float64{.18, 0}, Unknown, "18.0 % of the operations failed in trial 1 with 120 users (9.0 % on average), and what those cost is not known"},
+		"errors, worth a word": {func(x *Trial, v float64) { x.Errors = v }, [2]float64{0, .015}, Named, "1.5 % of the operations failed in trial 2 with 120 users (0.8 % on average)"},
+		"all alike":            {func(x *Trial, v float64) { x.Errors = v }, [2]float64{.02, .02}, Named, "2.0 % of the operations failed with 120 users"},
+	} {
+		a := Analyze(system(busy, func(x *Trial) {
+			if x.Users == 120 {
+				c.spoil(x, c.values[x.Trial-1])
+			}
+		}))
+		l := a.Loads[4]
+		if a.Verdict != c.verdict || l.Spoiled() != (c.verdict == Unknown) || !said(a.Doubts, c.says) || c.says == "" && len(a.Doubts) != 1 { // that about the generator
+			t.Errorf("%s: %s, spoiled %v, %+v; want %s, %q", name, a.Verdict, l.Spoiled(), a.Doubts, c.verdict, c.says)
+		}
+	}
+}
+
 // TestPoolInTurns: where probes tell now of one pool and now of another, a size is that of
 // one of them, of most seconds; and one that is full is full, whichever it is.
 func TestPoolInTurns(t *testing.T) {

@@ -14,23 +14,43 @@ import (
 // doubtNoWay is that users did not find where to go.
 const doubtNoWay = "no_way"
 
+// share is that of a load's worst trial, and the mean of all.
+type share struct {
+	worst *OfTrial
+	mean  Optional
+}
+
+// words say it, and of which trial it is unless all are alike: "28.0 % of the operations
+// failed in trial 3 with 80 users (9.3 % on average)". noun is empty after the first load.
+func (x share) words(noun string, l Load) string {
+	text, mean, with := num.Fraction(x.worst.value()), num.Fraction(value(x.mean)), fmt.Sprint(l.Users)
+	alike := text == mean
+	if noun != "" {
+		text, with = text+" "+noun, num.Count(l.Users, "user")
+	}
+	if alike {
+		return text + " with " + with
+	}
+	return fmt.Sprintf("%s in trial %d with %s (%s on average)", text, x.worst.Trial, with, mean)
+}
+
 // perLoad adds one doubt of each severity about all loads of which judge says that their
 // share of something speaks against the answer: "3.0 % of the operations failed with 50
 // users, 4.0 % with 80". rest says what follows from it.
-func perLoad(out *model.Doubts, code, noun string, loads []Load, judge func(Load) (share float64, s model.Severity), rest func(s model.Severity, at []Load) string) {
+func perLoad(out *model.Doubts, code, noun string, loads []Load, judge func(Load) (share, model.Severity), rest func(s model.Severity, at []Load) string) {
 	for _, severity := range []model.Severity{model.Problem, model.Warning} {
 		var shares []string
 		var at []Load
 		for _, l := range loads {
-			share, s := judge(l)
+			x, s := judge(l)
 			if s != severity {
 				continue
 			}
-			text := fmt.Sprintf("%s with %d", num.Fraction(share), l.Users)
-			if len(at) == 0 {
-				text = fmt.Sprintf("%s %s with %s", num.Fraction(share), noun, num.Count(l.Users, "user"))
+			said := noun
+			if len(at) > 0 {
+				said = ""
 			}
-			at, shares = append(at, l), append(shares, text)
+			at, shares = append(at, l), append(shares, x.words(said, l))
 		}
 		if len(at) > 0 {
 			out.Add(model.Doubt{Code: code, Severity: severity, Text: strings.Join(shares, ", ") + rest(severity, at)})
@@ -38,43 +58,43 @@ func perLoad(out *model.Doubts, code, noun string, loads []Load, judge func(Load
 	}
 }
 
-// lawDoubts are about loads at which the law of closed loops does not hold. Where it
-// is far off at the load that decided, or any if none did, that could carry the
-// verdict.
+// lawDoubts are about loads with a trial in which the law of closed loops does not hold:
+// two that are off to both sides are right on average. Where it is far off at the load
+// that decided, or any if none did, that could carry the verdict.
 func (a *Answer) lawDoubts(loads []Load) (out model.Doubts) {
-	perLoad(&out, "closed_loop", "of the users is what throughput times response and think time come to", loads, func(l Load) (float64, model.Severity) {
-		switch off := math.Abs(value(l.Law) - 1); {
+	perLoad(&out, "closed_loop", "of the users is what throughput times response and think time come to", loads, func(l Load) (share, model.Severity) {
+		switch off := math.Abs(l.WorstLaw.value() - 1); {
 		case off > lawBroken && (a.Load == 0 || a.Load == l.Users):
-			return *l.Law, model.Problem
+			return share{l.WorstLaw, l.Law}, model.Problem
 		case off > lawTolerance: // not of NaN
-			return *l.Law, model.Warning
+			return share{l.WorstLaw, l.Law}, model.Warning
 		}
-		return 0, ""
+		return share{}, ""
 	}, func(model.Severity, []Load) string {
 		return ", where the law says 100 %: trials were too short for their response times, users were missing, or operations failed"
 	})
 	return out
 }
 
-// errorDoubts are about operations that failed: they may have cost more or less than
-// those that end well. Beyond the load that decided they carry nothing.
+// errorDoubts are about operations that failed in a trial: they may have cost more or less
+// than those that end well. Beyond the load that decided they carry nothing.
 func (a *Answer) errorDoubts(loads []Load) (out model.Doubts) {
-	perLoad(&out, "errors", "of the operations failed", loads, func(l Load) (float64, model.Severity) {
-		switch e := value(l.Errors); {
+	perLoad(&out, "errors", "of the operations failed", loads, func(l Load) (share, model.Severity) {
+		switch e := l.WorstErrors.value(); {
 		case e >= tooManyErrors && (a.Load == 0 || l.Users <= a.Load):
-			return e, model.Problem
+			return share{l.WorstErrors, l.Errors}, model.Problem
 		case e >= worthMentioning: // not of NaN
-			return e, model.Warning
+			return share{l.WorstErrors, l.Errors}, model.Warning
 		}
-		return 0, ""
+		return share{}, ""
 	}, func(s model.Severity, at []Load) string {
 		return unended(at) + map[model.Severity]string{model.Problem: ", and what those cost is not known"}[s]
 	})
-	perLoad(&out, doubtNoWay, "of the pages had no link to where the user wanted to go", loads, func(l Load) (float64, model.Severity) {
-		if share := value(l.NoWay); share >= worthMentioning {
-			return share, model.Warning
+	perLoad(&out, doubtNoWay, "of the pages had no link to where the user wanted to go", loads, func(l Load) (share, model.Severity) {
+		if lost := value(l.NoWay); lost >= worthMentioning {
+			return share{&OfTrial{Value: lost}, l.NoWay}, model.Warning
 		}
-		return 0, ""
+		return share{}, ""
 	}, func(model.Severity, []Load) string {
 		return ": those users went home, and the mix is another one than was asked for; look at the pages, or at the rows behind them"
 	})
@@ -93,10 +113,10 @@ func unended(loads []Load) string {
 	return fmt.Sprintf(" (%d of them because the trial ended before they did: a longer ramp-down waits for them)", sum)
 }
 
-// Spoiled reports whether so much failed at a load, or its trials tell so little of its
-// users, that its throughput is none to compare.
+// Spoiled reports whether so much failed in a trial of a load, or one tells so little of
+// its users, that its throughput is none to compare.
 func (l Load) Spoiled() bool {
-	return value(l.Errors) >= tooManyErrors || math.Abs(value(l.Law)-1) > lawBroken // neither of NaN
+	return l.WorstErrors.value() >= tooManyErrors || math.Abs(l.WorstLaw.value()-1) > lawBroken // neither of NaN
 }
 
 // missing are the doubts about tiers of which nothing is known.
