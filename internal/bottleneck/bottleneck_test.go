@@ -524,6 +524,31 @@ func TestWorstTrial(t *testing.T) {
 	}
 }
 
+// TestLimitChanged: a limit that changes within the seconds of a trial is a doubt, for what
+// is told of it is of both.
+func TestLimitChanged(t *testing.T) {
+	for name, c := range map[string]struct {
+		signal string
+		values []float64 // in turns over the seconds of one trial
+		says   string
+	}{
+		"a step":           {SignalQuota, []float64{1, 1, 1, 1.5}, "the limit of the processor of db changed within the run, from 1.00 cores to 1.50 cores in trial 2 with 80 users, and so in 1 of 12 trials: what is told of it"},
+		"as it is read":    {SignalQuota, []float64{1, 1.009}, ""},
+		"not always read":  {SignalQuota, []float64{math.NaN(), 1}, ""},
+		"a link":           {SignalLink, []float64{1e6, 1e6, 5e5}, "the rate of the link of db changed within the run, from 1.00 MB/s to 0.500 MB/s in trial 2"},
+		"what is received": {SignalLinkIn, []float64{1e6, 2e6}, "the rate of the incoming link of db changed within the run, from 1.00 MB/s to 2.00 MB/s"},
+	} {
+		a := Analyze(system(busy, func(x *Trial) {
+			if x.Users == 80 && x.Trial == 2 {
+				x.Services[0].Signals[c.signal] = slices.Repeat(c.values, 20/len(c.values)+1)[:20]
+			}
+		}))
+		if contains(a.Doubts, "limit_changed") != (c.says != "") || !said(a.Doubts, c.says) {
+			t.Errorf("%s: %+v, want %q", name, a.Doubts, c.says)
+		}
+	}
+}
+
 // TestPoolInTurns: where probes tell now of one pool and now of another, a size is that of
 // one of them, of most seconds; and one that is full is full, whichever it is.
 func TestPoolInTurns(t *testing.T) {

@@ -119,6 +119,62 @@ func (l Load) Spoiled() bool {
 	return l.WorstErrors.value() >= tooManyErrors || math.Abs(l.WorstLaw.value()-1) > lawBroken // neither of NaN
 }
 
+// stepped are the doubts about limits that changed within the seconds that are scored:
+// what was used then is held against a mean of both, which was the limit at no time.
+func (s System) stepped(loads []Load) (out model.Doubts) {
+	for _, x := range []struct{ signal, words, unit string }{
+		{SignalQuota, "limit of the processor of", "cores"}, {SignalLink, "rate of the link of", "byte/s"}, {SignalLinkIn, "rate of the incoming link of", "byte/s"},
+	} {
+		for _, tier := range s.Tiers {
+			var changes []string
+			trials := 0
+			for _, l := range loads {
+				trials += l.Trials
+				changes = append(changes, l.steps(tier, x.signal, x.unit)...)
+			}
+			if len(changes) > 0 {
+				out.Warn("limit_changed", "the %s %s changed within the run, %s, and so in %d of %s: what is told of it, and of the knee, is of both limits together; let it stay as it is from ramp-up to the end, and measure each limit by itself",
+					x.words, tier, changes[0], len(changes), num.Count(trials, "trial"))
+			}
+		}
+	}
+	return out
+}
+
+// steps say of each trial in which a limit of a tier changed from what to what it did.
+func (l Load) steps(tier, signal, unit string) (out []string) {
+	for _, t := range l.trials {
+		if from, to, ok := t.step(tier, signal); ok {
+			scale := num.For(unit, from, to)
+			out = append(out, fmt.Sprintf("from %s to %s in trial %d with %s", scale.Value(from, 0), scale.Value(to, 0), t.Trial, num.Count(l.Users, "user")))
+		}
+	}
+	return out
+}
+
+// step is how a limit of a host of a tier changed in a trial, the first of them that did:
+// from what it was at first to what is farthest from that.
+func (t Trial) step(tier, signal string) (from, to float64, ok bool) {
+	for _, x := range t.Services {
+		if x.Tier != tier {
+			continue
+		}
+		from, to = math.NaN(), math.NaN()
+		for _, v := range x.Signals[signal] {
+			if math.IsNaN(from) {
+				from, to = v, v
+			}
+			if math.Abs(v-from) > math.Abs(to-from) { // not of NaN
+				to = v
+			}
+		}
+		if math.Abs(to-from) > sameLimit*from {
+			return from, to, true
+		}
+	}
+	return 0, 0, false
+}
+
 // missing are the doubts about tiers of which nothing is known.
 func (s System) missing(loads []Load) (out model.Doubts) {
 	out = s.blind(loads)
