@@ -38,8 +38,7 @@ func TestPeak(t *testing.T) {
 
 // TestPeakSpoiled: what much failed of is no peak.
 func TestPeakSpoiled(t *testing.T) {
-	much := .4
-	f := Finding{Answer: bottleneck.Answer{Loads: []bottleneck.Load{{Users: 100, Throughput: 90}, {Users: 150, Throughput: 100}, {Users: 200, Throughput: 120, Errors: &much}}}}
+	f := Finding{Answer: bottleneck.Answer{Loads: []bottleneck.Load{{Users: 100, Throughput: 90}, {Users: 150, Throughput: 100}, {Users: 200, Throughput: 120, WorstErrors: &bottleneck.OfTrial{Value: .4}}}}}
 	if got := f.peak().Users; got != 150 {
 		t.Errorf("peak with %d users, want 150", got)
 	}
