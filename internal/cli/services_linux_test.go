@@ -141,8 +141,8 @@ trials: 2
 	} else if text, _ := os.ReadFile(kept[0]); string(text) != "42\n" {
 		t.Errorf("%s holds %q, want what came from db", kept[0], text)
 	}
-	if out := w.run("show", "latest"); !strings.Contains(out, "Stages") || !strings.Contains(out, "set up") {
-		t.Errorf("show has no stages:\n%s", out)
+	if out := w.run("show", "latest"); !strings.Contains(out, "Stages") || !strings.Contains(out, "set up") || !strings.Contains(out, "analyse") {
+		t.Errorf("show has no stages, or not all:\n%s", out)
 	}
 	checkNothing(t, labName(t, stderr))
 	awaitNobody(t, w.dir)
