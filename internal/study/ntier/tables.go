@@ -24,6 +24,11 @@ func (f *Finding) loadsTable() *doc.Table {
 	if len(f.Kept) > 0 {
 		t.Columns = append(t.Columns, doc.Column{Key: "sla", Head: "SLA", Tip: "by the interval over trials"})
 	}
+	const beside = 5 // the errors
+	unfinished := slices.ContainsFunc(f.Loads, func(l bottleneck.Load) bool { return l.Unfinished > 0 })
+	if unfinished {
+		t.Columns = slices.Insert(t.Columns, beside, doc.Column{Key: "unfinished", Head: "unfinished", Right: true, Tip: "operations without an end when the users left, of all trials; they are among the errors"})
+	}
 	for i, l := range f.Loads {
 		scale := num.For("op/s", l.Throughput)
 		x := doc.Of(l.Throughput, scale.Value(l.Throughput, 0)).As(doc.Strong)
@@ -36,6 +41,9 @@ func (f *Finding) loadsTable() *doc.Table {
 		}
 		cells := []doc.Cell{doc.Int(l.Users), doc.Int(l.Trials), x, doc.Optional(l.Response, num.Seconds), doc.Optional(l.Errors, num.Fraction), doc.Optional(f.modelAt(l.Users), rate),
 			doc.Optional(l.Law, func(v float64) string { return fmt.Sprintf("%.3f", v) }), doc.Say(full)}
+		if unfinished {
+			cells = slices.Insert(cells, beside, doc.Int(l.Unfinished))
+		}
 		if len(f.Kept) > 0 {
 			cells = append(cells, prices.Kept(f.Kept[i].Kept))
 		}
