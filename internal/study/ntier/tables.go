@@ -174,6 +174,7 @@ func (r *Result) about(f *Finding) (out []string) {
 func (r *Result) data() *doc.Table {
 	t := &doc.Table{Columns: doc.ForPrograms("configuration", "users", "trials", "throughput", "throughput_lo", "throughput_hi", "response", "think", "errors", "unfinished", "law", "model",
 		"refused", "verdict", "pattern", "bottlenecks", "proof", "uncounted", "knee", "knee_lo", "knee_hi", "tier", "resource", "node", "utilisation", "full_share", "text", "warnings")}
+	t.Columns = append(t.Columns, doc.ForPrograms(prices.Columns()...)...)
 	for i := range r.Configurations {
 		f := &r.Configurations[i]
 		var knee, lo, hi *float64
@@ -196,7 +197,7 @@ func (r *Result) data() *doc.Table {
 			}
 			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, (*float64)(l.Response), (*float64)(l.Think),
 				(*float64)(l.Errors), l.Unfinished, (*float64)(l.Law), f.modelAt(l.Users), l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(f.names(""), "; "), proof, f.Uncounted, knee, lo, hi}
-			tail := []any{f.Text, strings.Join(r.about(f), "; ")}
+			tail := append([]any{f.Text, strings.Join(r.about(f), "; ")}, r.Cost.Values(f.Configuration)...)
 			if len(l.Usage) == 0 {
 				t.Add(doc.Values(append(append(head, "", "", "", nil, nil), tail...)...)...)
 			}
