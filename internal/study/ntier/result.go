@@ -194,7 +194,7 @@ func (r *Result) warnings() []string {
 			out = append(out, f.Configuration+": its throughput takes no part in rankings and has no cost at its peak, for it may be less than the application can do")
 		}
 		if f.stillGrew() && len(places) > 1 && f.Uncounted == "" {
-			out = append(out, f.Configuration+": its throughput takes no part in rankings between platforms, for no end of its growth was seen: measure with more users")
+			out = append(out, f.Configuration+": in rankings between platforms it may be ahead and never behind, for no end of its growth was seen: measure with more users")
 		}
 	}
 	return out
