@@ -52,6 +52,7 @@ const example = `  scalebench ntier latest
   scalebench ntier latest --sla p95=500ms --at 300 --prices prices.csv
   scalebench ntier latest --format json
   scalebench ntier fast=01J9ZK slow=01JA0M
+  scalebench ntier fast/galera=01J9ZK fast/partitioned=01JA0M slow/galera=01JA2C slow/partitioned=01JA3D
   scalebench ntier --csv own.csv --tiers web,app,db`
 
 // Kind describes the question.
@@ -112,6 +113,8 @@ func (p *Params) Validate() error {
 		if bad, ok := errors.AsType[*model.InputError](err); ok {
 			bad.Path = path
 			errs = append(errs, bad)
+		} else if c.Variant != "" {
+			errs = append(errs, &model.InputError{Path: path, Problem: fmt.Sprintf("%q names a variant, and the file says nothing of what differs", text), Allowed: "run the file once for each (choose), and name the runs: fast/galera=RUN"})
 		} else if twice, ok := first[c.String()]; ok {
 			errs = append(errs, &model.InputError{Path: path, Problem: fmt.Sprintf("%s is the same as %s", text, twice), Allowed: "leave one of them out"})
 		} else {

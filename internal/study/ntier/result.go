@@ -35,6 +35,7 @@ type Finding struct {
 	Shape         string `json:"shape"`
 	Platform      string `json:"platform,omitempty"`
 	Type          string `json:"type,omitempty"`
+	Variant       string `json:"variant,omitempty"`
 	Hosts         int    `json:"hosts"`
 	bottleneck.Answer
 	Proof *bottleneck.Proof `json:"proof"` // null: there is none
@@ -93,7 +94,7 @@ func (p *Params) answer(from source) (*Result, error) {
 // finding analyses one configuration.
 func (m measured) finding(proof bool) (Finding, error) {
 	c := m.configuration
-	f := Finding{Configuration: c.String(), Shape: c.Shape(), Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system),
+	f := Finding{Configuration: c.String(), Shape: c.Shape(), Variant: c.Variant, Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system),
 		table: m.table(), asked: m.asked()}
 	f.Doubts = append(f.Doubts, m.doubts()...)
 	f.heedFailed(m.failed)
