@@ -63,6 +63,9 @@ func (r *Result) said() []string {
 	if c := r.Cost; c != nil && c.At > 0 {
 		out = append(out, c.Words(r.sla))
 	}
+	for _, note := range r.Notes {
+		out = append(out, num.Sentence(note))
+	}
 	return out
 }
 

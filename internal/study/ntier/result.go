@@ -23,6 +23,8 @@ type Result struct {
 	Switching []microbench.Switch  `json:"context_switches,omitempty"`
 	Network   []microbench.Network `json:"network,omitempty"`
 	Warnings  []string             `json:"warnings"`
+	// Notes say what else is to know, and speak against nothing.
+	Notes []string `json:"notes,omitempty"`
 
 	title string
 	tiers []string
@@ -33,9 +35,9 @@ type Result struct {
 type Finding struct {
 	Configuration string `json:"configuration"`
 	Shape         string `json:"shape"`
+	Variant       string `json:"variant,omitempty"`
 	Platform      string `json:"platform,omitempty"`
 	Type          string `json:"type,omitempty"`
-	Variant       string `json:"variant,omitempty"`
 	Hosts         int    `json:"hosts"`
 	bottleneck.Answer
 	Proof *bottleneck.Proof `json:"proof"` // null: there is none
@@ -88,6 +90,9 @@ func (p *Params) answer(from source) (*Result, error) {
 		r.Cost, r.Warnings = cost, append(doubts, r.Warnings...)
 	}
 	r.Warnings = append(r.warnings(), r.Warnings...)
+	if slices.ContainsFunc(r.Configurations, Finding.unproved) {
+		r.Notes = append(r.Notes, "not proved: `proof: true` in the file (or `--set study.proof=true`) raises what is named by a quarter, and measures again")
+	}
 	return r, nil
 }
 
@@ -119,6 +124,12 @@ func (m measured) finding(proof bool) (Finding, error) {
 	var err error
 	f.Interactions, err = m.interactions(f.At)
 	return f, err
+}
+
+// unproved reports whether something is named for which no proof was asked for, though
+// one could be. Of a table of the user's own none can.
+func (f Finding) unproved() bool {
+	return f.Verdict == bottleneck.Named && f.Proof == nil && !f.table
 }
 
 // heedFailed withdraws that the throughput grew to the end where a larger load has no
