@@ -46,13 +46,15 @@ measured was full. Verdicts: named; none seen up to the last load; unknown and w
 Beside it stand what the operational laws say (demands, bounds, an exact model of
 the queues) and where they do not fit; across platforms, rankings of configurations
 that turn over, where intervals carry it; and with --prices the cost of a request,
-and which configuration keeps the SLA at the least cost.`
+and which configuration keeps the SLA at the least cost. Of several runs each has the
+name of its platform before it, and after a slash what else differs: its variant.`
 
 const example = `  scalebench ntier latest
   scalebench ntier latest --sla p95=500ms --at 300 --prices prices.csv
   scalebench ntier latest --format json
   scalebench ntier fast=01J9ZK slow=01JA0M
-  scalebench ntier fast/galera=01J9ZK fast/partitioned=01JA0M slow/galera=01JA2C slow/partitioned=01JA3D
+  scalebench ntier fast/galera=01J9ZK fast/spider=01JA0M \
+    slow/galera=01JA2C slow/spider=01JA3D
   scalebench ntier --csv own.csv --tiers web,app,db`
 
 // Kind describes the question.
