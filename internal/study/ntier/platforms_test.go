@@ -163,3 +163,26 @@ func TestBind(t *testing.T) {
 		}
 	}
 }
+
+// TestRankingOpen: what is behind and still grew may be ahead with more users.
+func TestRankingOpen(t *testing.T) {
+	finding := func(shape, platform string, grew bool, peaks ...float64) Finding {
+		f := Finding{Shape: shape, Platform: platform, peaks: peaks, Answer: bottleneck.Answer{Loads: []bottleneck.Load{{}}}}
+		if !grew {
+			f.Knee = &bottleneck.Knee{}
+		}
+		return f
+	}
+	for _, c := range []struct {
+		ahead, behind bool // still grew on the second platform
+		want          Rankings
+	}{{false, false, Rankings{1, 1, 0}}, {true, false, Rankings{1, 1, 0}}, {false, true, Rankings{1, 0, 1}}, {true, true, Rankings{}}} {
+		out, of := reversals([]Finding{
+			finding("1-1", "a", false, 100, 101, 102), finding("1-2", "a", false, 50, 51, 52),
+			finding("1-1", "b", c.ahead, 100, 101, 102), finding("1-2", "b", c.behind, 50, 51, 52),
+		})
+		if len(out) != 0 || of != c.want {
+			t.Errorf("%+v: reversals %+v of %+v, want %+v", c, out, of, c.want)
+		}
+	}
+}
