@@ -21,7 +21,7 @@ func (s System) attribute(a *Answer, loads []Load) {
 	}
 	partly := ""
 	for i, l := range beyond {
-		causes, symptoms := s.pushBack(l)
+		causes, symptoms := s.pushBack(s.worked(a, loads, l))
 		if causes = s.atKnee(a, loads, beyond, causes); len(causes) == 0 || s.fullUnseen(l, beyond[i+1:]) {
 			continue
 		}
@@ -43,7 +43,7 @@ func (s System) attribute(a *Answer, loads []Load) {
 			return
 		}
 	}
-	a.Why, a.Suspects = cmp.Or(partly, nothingFull(loads)), s.suspects(loads)
+	a.Why, a.Suspects = cmp.Or(partly, a.nothingFull(loads)), s.suspects(loads)
 	for _, l := range beyond {
 		full := slices.DeleteFunc(always(l), func(r Resource) bool { return r.Kind.Soft() })
 		if len(full) > 0 && partly == "" {
@@ -73,9 +73,13 @@ func (l Load) partly(causes []Resource) string {
 	return ""
 }
 
-// nothingFull says what to do where that is so.
-func nothingFull(loads []Load) string {
-	text := "nothing that was measured was full beyond the knee: record more of it (probes of threads and pools, the rate of links)"
+// nothingFull says what to do where that is so, but for what was full too early.
+func (a *Answer) nothingFull(loads []Load) string {
+	text, nothing := "", "nothing"
+	for _, e := range a.early {
+		text, nothing = text+e.String()+"; ", "nothing else"
+	}
+	text += nothing + " that was measured was full beyond the knee: record more of it (probes of threads and pools, the rate of links)"
 	if len(loads) < fewestSuspected {
 		text += fmt.Sprintf("; %s are too few to tell what grew with what is lost", num.Count(len(loads), "load"))
 	}
@@ -154,7 +158,7 @@ func (s System) inTurns(a *Answer, loads, beyond []Load, l Load) (of []Resource,
 		return nil, ""
 	}
 	for _, soft := range []bool{false, true} {
-		for _, u := range l.Usage {
+		for _, u := range s.worked(a, loads, l).Usage {
 			if u.Partial && u.Node == "" && u.Kind.Soft() == soft && s.bendsAtKnee(a, loads, telling(beyond, u.Resource), u.Resource) {
 				of = append(of, u.Resource)
 			}
@@ -250,7 +254,7 @@ func (s System) name(a *Answer, loads []Load, l Load, causes []Resource, symptom
 		for _, u := range later.Usage {
 			known := slices.Contains(causes, u.Resource) || slices.ContainsFunc(symptoms, func(x Symptom) bool { return x.Resource == u.Resource }) ||
 				slices.ContainsFunc(a.Later, func(x Usage) bool { return x.Resource == u.Resource })
-			if u.Full && u.Node == "" && !known {
+			if u.Full && u.Node == "" && !known && !a.wasEarly(u.Resource) {
 				a.Later = append(a.Later, u)
 			}
 		}

@@ -235,7 +235,7 @@ func (s System) cheaper(loads []Load, r Resource, last Load) (text string, ok bo
 	}
 	from, least := loads[0], 2*materialLoss // what is used without operations is spread over more of them, too
 	hosts := hostsOf(r, loads)
-	demand := func(l Load) float64 { v, _ := demandIn(usedIn(r, []Load{l}, hosts)); return value(v) }
+	demand := func(l Load) float64 { return demandAt(r, l, hosts) }
 	if i := slices.IndexFunc(loads, func(l Load) bool { return l.usage(r).Full }); i >= 0 && loads[i].Users < last.Users {
 		from, least = loads[i], materialLoss
 	}
