@@ -101,7 +101,7 @@ func Analyze(s System) Answer {
 	s.refuse(a.Loads)
 	ok, refused := valid(a.Loads)
 	s.judge(&a, ok, refused)
-	for _, d := range slices.Concat(a.lawDoubts(ok), a.errorDoubts(ok), gaps(ok), s.missing(a.Loads), s.colocated(a.Loads), s.demandDoubts(&a, ok), s.earlyDoubts(&a, ok)) {
+	for _, d := range slices.Concat(a.lawDoubts(ok), a.errorDoubts(ok), gaps(ok), s.missing(a.Loads, a.Bottlenecks), a.seldom(ok), s.colocated(a.Loads), s.demandDoubts(&a, ok), s.earlyDoubts(&a, ok)) {
 		a.doubts.Add(d)
 	}
 	if len(ok) > 0 {

@@ -100,8 +100,8 @@ func (l Load) Spoiled() bool {
 }
 
 // missing are the doubts about tiers of which nothing is known.
-func (s System) missing(loads []Load) (out model.Doubts) {
-	out = s.blind(loads)
+func (s System) missing(loads []Load, named []Evidence) (out model.Doubts) {
+	out = s.blind(loads, named)
 	for _, tier := range s.Tiers {
 		if failed := slices.IndexFunc(loads, func(l Load) bool { return l.meanSignal(tier, SignalProbeFailed) > 0 }); failed >= 0 {
 			out.Warn("probe_failed", "%s did not always tell about itself, first with %s: threads or connections that bind there may not be seen", tier, num.Count(loads[failed].Users, "user"))
@@ -119,8 +119,9 @@ func (s System) missing(loads []Load) (out model.Doubts) {
 }
 
 // blind are the doubts about resources of which a load does not tell, or not of all
-// hosts of their tier: processors, and of the rest what any host told at any load.
-func (s System) blind(loads []Load) (out model.Doubts) {
+// hosts of their tier: processors, and of the rest what any host told at any load. What
+// is named was seen where it was full, and not whether it was so before.
+func (s System) blind(loads []Load, named []Evidence) (out model.Doubts) {
 	told, partly, missing := make(map[Resource]bool), make(map[Resource]bool), make(map[Resource][]int)
 	for _, l := range loads {
 		for _, u := range l.Usage {
@@ -146,7 +147,11 @@ func (s System) blind(loads []Load) (out model.Doubts) {
 				part += fmt.Sprintf(", nor in %d more of %s", len(at)-1, num.Count(len(loads), "load"))
 			}
 		}
-		out.Warn("blind", "the %s %s not measured%s: the bottleneck can be there, and would not be seen", r, r.was(), part)
+		why := "the bottleneck can be there, and would not be seen"
+		if slices.ContainsFunc(named, func(b Evidence) bool { return b.ofTier() == r }) {
+			why = fmt.Sprintf("%s full at other loads, and whether %s there is not known", r.it(), r.it())
+		}
+		out.Warn("blind", "the %s %s not measured%s: %s", r, r.was(), part, why)
 	}
 	return out
 }
@@ -170,6 +175,24 @@ func (s System) unmeasured(l Load) []Resource {
 	}
 	slices.SortFunc(out, Resource.compare)
 	return slices.Compact(out)
+}
+
+// seldom are the doubts about what is named and not all trials of the load that decided
+// tell of, or not of all its hosts.
+func (a *Answer) seldom(loads []Load) (out model.Doubts) {
+	for _, b := range a.Bottlenecks {
+		known, hosts := 0, hostsOf(b.Resource, loads)
+		l := loads[slices.IndexFunc(loads, func(l Load) bool { return l.Users == a.Load })]
+		for _, t := range l.seconds {
+			if x, ok := t[b.Resource]; ok && x.hosts == hosts {
+				known++
+			}
+		}
+		if known < l.Trials {
+			out.Warn("incomplete", "the %s %s measured in %d of %s with %s only: how full %s is told from those", b.Resource, b.was(), known, num.Count(l.Trials, "trial"), num.Count(l.Users, "user"), b.it())
+		}
+	}
+	return out
 }
 
 // gaps are the doubts about what some trials do not tell of their operations.

@@ -135,3 +135,31 @@ func TestFullEarlyBelow(t *testing.T) {
 		t.Errorf("%s, %q, doubts %+v; want none, and that the threads were full", a.Verdict, a.Why, a.Doubts)
 	}
 }
+
+// TestSeldomMeasured: what is named and not every trial tells of is told by the others,
+// with a doubt; that it was not seen below does not say that it would not be seen.
+func TestSeldomMeasured(t *testing.T) {
+	for name, c := range map[string]struct {
+		known func(t Trial) bool
+		want  []string
+	}{
+		"all":            {func(Trial) bool { return true }, nil},
+		"one of two":     {func(t Trial) bool { return t.Trial == 1 }, []string{"the connection pool of app was measured in 1 of 2 trials with 150 users only: how full it was is told from those"}},
+		"last load only": {func(t Trial) bool { return t.Users == 300 && t.Trial == 1 }, []string{"the connection pool of app was measured in 1 of 2 trials with 300 users only", "was not measured with 25 users, nor in 4 more of 6 loads: it was full at other loads, and whether it was there is not known"}},
+	} {
+		a := Analyze(grown(func(t Trial) map[Resource]float64 {
+			if !c.known(t) {
+				return nil
+			}
+			return map[Resource]float64{appPool: math.Min(1, t.Throughput/99)}
+		}))
+		if a.Verdict != Named || a.Bottlenecks[0].Resource != appPool || len(a.Doubts) != len(c.want) {
+			t.Fatalf("%s: %s %+v, doubts %+v; want the pool, and %q", name, a.Verdict, a.Bottlenecks, a.Doubts, c.want)
+		}
+		for _, want := range c.want {
+			if !said(a.Doubts, want) {
+				t.Errorf("%s: doubts %+v, want %q", name, a.Doubts, want)
+			}
+		}
+	}
+}
