@@ -50,10 +50,13 @@ func (a *Answer) lawDoubts(loads []Load) (out model.Doubts) {
 			return *l.Law, model.Warning
 		}
 		return 0, ""
-	}, func(model.Severity, []Load) string {
+	}, func(_ model.Severity, at []Load) string {
+		if slices.ContainsFunc(at, func(l Load) bool { return *l.Law > otherUnits }) {
+			return ", where the law says 100 %" + unitsText
+		}
 		return ", where the law says 100 %: trials were too short for their response times, users were missing, or operations failed"
 	})
-	return out
+	return append(out, a.partDoubts(loads)...)
 }
 
 // errorDoubts are about operations that failed: they may have cost more or less than
@@ -69,6 +72,17 @@ func (a *Answer) errorDoubts(loads []Load) (out model.Doubts) {
 		return 0, ""
 	}, func(s model.Severity, at []Load) string {
 		return unended(at) + map[model.Severity]string{model.Problem: ", and what those cost is not known"}[s]
+	})
+	perLoad(&out, "nothing_ended", "of the trials had no operation that ended well", loads, func(l Load) (float64, model.Severity) {
+		switch share := l.nothingEnded(); {
+		case share > 0 && (a.Load == 0 || l.Users <= a.Load):
+			return share, model.Problem
+		case share > 0:
+			return share, model.Warning
+		}
+		return 0, ""
+	}, func(s model.Severity, at []Load) string {
+		return unended(at) + map[model.Severity]string{model.Problem: ": what was full there served no one, and the throughput tells of no limit"}[s]
 	})
 	perLoad(&out, doubtNoWay, "of the pages had no link to where the user wanted to go", loads, func(l Load) (float64, model.Severity) {
 		if share := value(l.NoWay); share >= worthMentioning {
@@ -96,7 +110,7 @@ func unended(loads []Load) string {
 // Spoiled reports whether so much failed at a load, or its trials tell so little of its
 // users, that its throughput is none to compare.
 func (l Load) Spoiled() bool {
-	return value(l.Errors) >= tooManyErrors || math.Abs(value(l.Law)-1) > lawBroken // neither of NaN
+	return value(l.Errors) >= tooManyErrors || math.Abs(value(l.Law)-1) > lawBroken || l.lawAtLeast() > 1+lawBroken || l.nothingEnded() > 0 // none of NaN
 }
 
 // missing are the doubts about tiers of which nothing is known.
