@@ -43,6 +43,7 @@ func (s System) attribute(a *Answer, loads []Load) {
 			return
 		}
 	}
+	partly = cmp.Or(partly, s.unlike(a, beyond))
 	a.Why, a.Suspects = cmp.Or(partly, a.nothingFull(loads)), s.suspects(loads)
 	for _, l := range beyond {
 		full := slices.DeleteFunc(always(l), func(r Resource) bool { return r.Kind.Soft() })
@@ -71,6 +72,43 @@ func (l Load) partly(causes []Resource) string {
 		}
 	}
 	return ""
+}
+
+// unlike says of a resource that it was full in some trials of a load, and not nearly so
+// in others, hardware first. Empty: there is none.
+func (s System) unlike(a *Answer, beyond []Load) string {
+	for _, soft := range []bool{false, true} {
+		for _, l := range beyond {
+			for _, u := range l.Usage {
+				if !u.Partial || u.Node != "" || u.Kind.Soft() != soft || a.wasEarly(u.Resource) {
+					continue
+				}
+				if full, less, known := s.byTrial(l, u.Resource); full > 0 && less > 0 {
+					return fmt.Sprintf("the %s %s full in %d of %s with %s, and in %d less than %s busy: find out in what these differ, and measure more of them",
+						u.Resource, u.was(), full, num.Count(known, "trial"), num.Count(l.Users, "user"), less, num.Fraction(nearlyFull))
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// byTrial is in how many trials of a load a resource was full, in how many of the others
+// not even nearly so, and how many tell of it.
+func (s System) byTrial(l Load, r Resource) (full, less, known int) {
+	for i := range l.seconds {
+		one := Load{Usage: usageOf(l.seconds[i:i+1], s.Thresholds)}
+		switch u := one.usage(r); {
+		case !one.knows(r):
+			continue
+		case u.Full:
+			full++
+		case u.Mean < nearlyFull:
+			less++
+		}
+		known++
+	}
+	return full, less, known
 }
 
 // nothingFull says what to do where that is so, but for what was full too early.
