@@ -562,3 +562,21 @@ func TestPoolInTurns(t *testing.T) {
 		t.Errorf("a pool of %v, %+v; want one of 5, full", got, l.usage(pool))
 	}
 }
+
+// TestUnlikeTrials: what is full in one trial and idle in the other was measured, and says
+// that the trials differ; where the other was nearly full it is chance.
+func TestUnlikeTrials(t *testing.T) {
+	for other, want := range map[float64]string{
+		.5:  "the processor of db was full in 1 of 2 trials with 120 users, and in 1 less than 90.0 % busy: find out",
+		.93: "nothing that was measured was full beyond the knee",
+	} {
+		s := system(busy, func(t *Trial) {
+			if t.Users >= 120 && t.Trial == 2 {
+				t.Services[0].Signals[SignalCPU] = slices.Repeat([]float64{other}, 20)
+			}
+		})
+		if a := Analyze(s); a.Verdict != Unknown || !strings.HasPrefix(a.Why, want) {
+			t.Errorf("%v: %s %+v, %q, want %q", other, a.Verdict, a.Bottlenecks, a.Why, want)
+		}
+	}
+}

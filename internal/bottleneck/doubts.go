@@ -20,6 +20,9 @@ type share struct {
 	mean  Optional
 }
 
+// ofAll is a share of a load as a whole.
+func ofAll(v float64) share { return share{&OfTrial{Value: v}, some(v)} }
+
 // words say it, and of which trial it is unless all are alike: "28.0 % of the operations
 // failed in trial 3 with 80 users (9.3 % on average)". noun is empty after the first load.
 func (x share) words(noun string, l Load) string {
@@ -70,10 +73,13 @@ func (a *Answer) lawDoubts(loads []Load) (out model.Doubts) {
 			return share{l.WorstLaw, l.Law}, model.Warning
 		}
 		return share{}, ""
-	}, func(model.Severity, []Load) string {
+	}, func(_ model.Severity, at []Load) string {
+		if slices.ContainsFunc(at, func(l Load) bool { return l.WorstLaw.value() > otherUnits }) {
+			return ", where the law says 100 %" + unitsText
+		}
 		return ", where the law says 100 %: trials were too short for their response times, users were missing, or operations failed"
 	})
-	return out
+	return append(out, a.partDoubts(loads)...)
 }
 
 // errorDoubts are about operations that failed in a trial: they may have cost more or less
@@ -90,9 +96,20 @@ func (a *Answer) errorDoubts(loads []Load) (out model.Doubts) {
 	}, func(s model.Severity, at []Load) string {
 		return unended(at) + map[model.Severity]string{model.Problem: ", and what those cost is not known"}[s]
 	})
+	perLoad(&out, "nothing_ended", "of the trials had no operation that ended well", loads, func(l Load) (share, model.Severity) {
+		switch of := l.nothingEnded(); {
+		case of > 0 && (a.Load == 0 || l.Users <= a.Load):
+			return ofAll(of), model.Problem
+		case of > 0:
+			return ofAll(of), model.Warning
+		}
+		return share{}, ""
+	}, func(s model.Severity, at []Load) string {
+		return unended(at) + map[model.Severity]string{model.Problem: ": what was full there served no one, and the throughput tells of no limit"}[s]
+	})
 	perLoad(&out, doubtNoWay, "of the pages had no link to where the user wanted to go", loads, func(l Load) (share, model.Severity) {
 		if lost := value(l.NoWay); lost >= worthMentioning {
-			return share{&OfTrial{Value: lost}, l.NoWay}, model.Warning
+			return ofAll(lost), model.Warning
 		}
 		return share{}, ""
 	}, func(model.Severity, []Load) string {
@@ -116,7 +133,7 @@ func unended(loads []Load) string {
 // Spoiled reports whether so much failed in a trial of a load, or one tells so little of
 // its users, that its throughput is none to compare.
 func (l Load) Spoiled() bool {
-	return l.WorstErrors.value() >= tooManyErrors || math.Abs(l.WorstLaw.value()-1) > lawBroken // neither of NaN
+	return l.WorstErrors.value() >= tooManyErrors || math.Abs(l.WorstLaw.value()-1) > lawBroken || l.lawAtLeast() > 1+lawBroken || l.nothingEnded() > 0 // none of NaN
 }
 
 // stepped are the doubts about limits that changed within the seconds that are scored:
@@ -176,8 +193,8 @@ func (t Trial) step(tier, signal string) (from, to float64, ok bool) {
 }
 
 // missing are the doubts about tiers of which nothing is known.
-func (s System) missing(loads []Load) (out model.Doubts) {
-	out = s.blind(loads)
+func (s System) missing(loads []Load, named []Evidence) (out model.Doubts) {
+	out = s.blind(loads, named)
 	for _, tier := range s.Tiers {
 		if failed := slices.IndexFunc(loads, func(l Load) bool { return l.meanSignal(tier, SignalProbeFailed) > 0 }); failed >= 0 {
 			out.Warn("probe_failed", "%s did not always tell about itself, first with %s: threads or connections that bind there may not be seen", tier, num.Count(loads[failed].Users, "user"))
@@ -195,8 +212,9 @@ func (s System) missing(loads []Load) (out model.Doubts) {
 }
 
 // blind are the doubts about resources of which a load does not tell, or not of all
-// hosts of their tier: processors, and of the rest what any host told at any load.
-func (s System) blind(loads []Load) (out model.Doubts) {
+// hosts of their tier: processors, and of the rest what any host told at any load. What
+// is named was seen where it was full, and not whether it was so before.
+func (s System) blind(loads []Load, named []Evidence) (out model.Doubts) {
 	told, partly, missing := make(map[Resource]bool), make(map[Resource]bool), make(map[Resource][]int)
 	for _, l := range loads {
 		for _, u := range l.Usage {
@@ -222,7 +240,11 @@ func (s System) blind(loads []Load) (out model.Doubts) {
 				part += fmt.Sprintf(", nor in %d more of %s", len(at)-1, num.Count(len(loads), "load"))
 			}
 		}
-		out.Warn("blind", "the %s %s not measured%s: the bottleneck can be there, and would not be seen", r, r.was(), part)
+		why := "the bottleneck can be there, and would not be seen"
+		if slices.ContainsFunc(named, func(b Evidence) bool { return b.ofTier() == r }) {
+			why = fmt.Sprintf("%s full at other loads, and whether %s there is not known", r.it(), r.it())
+		}
+		out.Warn("blind", "the %s %s not measured%s: %s", r, r.was(), part, why)
 	}
 	return out
 }
@@ -246,6 +268,24 @@ func (s System) unmeasured(l Load) []Resource {
 	}
 	slices.SortFunc(out, Resource.compare)
 	return slices.Compact(out)
+}
+
+// seldom are the doubts about what is named and not all trials of the load that decided
+// tell of, or not of all its hosts.
+func (a *Answer) seldom(loads []Load) (out model.Doubts) {
+	for _, b := range a.Bottlenecks {
+		known, hosts := 0, hostsOf(b.Resource, loads)
+		l := loads[slices.IndexFunc(loads, func(l Load) bool { return l.Users == a.Load })]
+		for _, t := range l.seconds {
+			if x, ok := t[b.Resource]; ok && x.hosts == hosts {
+				known++
+			}
+		}
+		if known < l.Trials {
+			out.Warn("incomplete", "the %s %s measured in %d of %s with %s only: how full %s is told from those", b.Resource, b.was(), known, num.Count(l.Trials, "trial"), num.Count(l.Users, "user"), b.it())
+		}
+	}
+	return out
 }
 
 // gaps are the doubts about what some trials do not tell of their operations.
@@ -311,7 +351,7 @@ func (s System) cheaper(loads []Load, r Resource, last Load) (text string, ok bo
 	}
 	from, least := loads[0], 2*materialLoss // what is used without operations is spread over more of them, too
 	hosts := hostsOf(r, loads)
-	demand := func(l Load) float64 { v, _ := demandIn(usedIn(r, []Load{l}, hosts)); return value(v) }
+	demand := func(l Load) float64 { return demandAt(r, l, hosts) }
 	if i := slices.IndexFunc(loads, func(l Load) bool { return l.usage(r).Full }); i >= 0 && loads[i].Users < last.Users {
 		from, least = loads[i], materialLoss
 	}

@@ -66,6 +66,7 @@ const (
 const (
 	lawTolerance    = .05 // |X(R+Z)/N − 1|
 	lawBroken       = .15
+	otherUnits      = 3   // X(R+Z)/N: no trial is so far off by itself
 	worthMentioning = .01 // of the operations failed
 	tooManyErrors   = .1
 )

@@ -40,7 +40,7 @@ func TestGaps(t *testing.T) {
 		not     string
 	}{
 		"one of two at the knee": {plateau("db_cpu,app_cpu", ".48,.48", ".94,.94", ",.99", "1,1", "1,1"), bottleneck.Named, bottleneck.Simultaneous,
-			[]string{"The processor of app and the processor of db bind together", "the processor of db was not measured with 150 users: the bottleneck can be there"}, ""},
+			[]string{"The processor of app and the processor of db bind together", "the processor of db was not measured with 150 users: it was full at other loads"}, ""},
 		"the only one there": {plateau("db_cpu,app_cpu", ".48,.2", ".94,.4", ",.42", "1,.42", "1,.42"), bottleneck.Named, bottleneck.Single,
 			[]string{"The processor of db binds", "100.0 % busy with 200 users", "the processor of db was not measured with 150 users"}, "of the seconds"},
 		"in turns, by trial": {plateau("db_cpu,app_cpu", ".48,.48", ".93,.93", ".96,.94|.94,.96", ".96,.94|.94,.96", ".96,.94|.94,.96"), bottleneck.Unknown, "",
