@@ -61,6 +61,9 @@ func (c *common) validateExperiment(name string, text []byte, set []string) erro
 	}
 	c.sayLabProblem(exp)
 	c.sayNotes(exp)
+	for _, note := range p.Notes {
+		c.say("warning: %s", note)
+	}
 	if p.Schedule != nil {
 		c.say("schedule: %s", p.Schedule.Text)
 	}

@@ -17,9 +17,12 @@ import (
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
-// maxTasks bounds a design: more is a slip of the pen, and would not fit the
-// memory of the server.
-const maxTasks = 1_000_000
+// Bounds of a design: more is a slip of the pen, and would not fit the memory of the
+// server.
+const (
+	maxTasks = 1_000_000
+	maxSteps = 100_000
+)
 
 // Build lays out an experiment on these nodes. It fails with model.ErrUsage
 // when the nodes cannot make a fleet, a study designs what they cannot do, or
@@ -99,6 +102,8 @@ type builder struct {
 	workloads map[string]*prepared
 	times     map[model.StepID]time.Duration // of one task; 0 is unknown
 	tasks     int                            // that were built
+	treated   map[string]*treated            // by workload and levels
+	services  map[string]*served             // by what of a treatment they depend on
 	busy      map[model.NodeID]bool          // run the services of the file
 	notes     []string                       // for who reads the design
 }
@@ -149,14 +154,15 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 	if n := len(nodes) * exp.Trials * len(exp.Workloads); n > maxTasks { // before anything so large is laid out
 		return nil, refused("%d nodes x %d trials x %d workloads make %d tasks, and the limit is %d", len(nodes), exp.Trials, len(exp.Workloads), n, maxTasks)
 	}
-	b := &builder{exp: exp, run: run, workloads: map[string]*prepared{}, times: map[model.StepID]time.Duration{}}
+	b := &builder{exp: exp, run: run, workloads: map[string]*prepared{}, times: map[model.StepID]time.Duration{},
+		treated: map[string]*treated{}, services: map[string]*served{}}
 	b.setup = study.Setup{
 		Nodes:  slices.SortedFunc(slices.Values(nodes), func(a, b model.Node) int { return strings.Compare(string(a.ID), string(b.ID)) }),
 		Trials: exp.Trials, Seed: Seed(exp, run), Phases: exp.Evaluations, Services: servicesOf(exp), Links: linksOf(exp),
 	}
 	var errs []error
 	var err error
-	if b.busy, err = b.serving(); err != nil {
+	if b.busy, err = b.used(); err != nil {
 		errs = append(errs, err)
 	}
 	for i, w := range exp.Workloads {
@@ -210,6 +216,9 @@ func (b *builder) steps(by string, treatments []study.Treatment, first int) ([]m
 	if n > maxTasks {
 		return nil, refused("the steps make %d tasks or more, and the limit is %d", n, maxTasks)
 	}
+	if n := first + len(treatments); n > maxSteps {
+		return nil, refused("the study %s asks for %d steps, and the limit is %d: ask for fewer trials, or for less in each", by, n, maxSteps)
+	}
 	var out []model.Step
 	for i, t := range treatments {
 		s, err := b.step(by, t, first+len(out))
@@ -238,7 +247,7 @@ func (b *builder) step(by string, t study.Treatment, number int) (model.Step, er
 	if err != nil {
 		return model.Step{}, err
 	}
-	w, levels, err := b.under(p, t.Levels)
+	w, err := b.under(by, p, t.Levels)
 	if err != nil {
 		return model.Step{}, err
 	}
@@ -250,20 +259,20 @@ func (b *builder) step(by string, t study.Treatment, number int) (model.Step, er
 	})
 	s := newStep(b.run, number, t.Phase, t.Workload, t.Trial)
 	s.Barrier = !t.NoBarrier
-	s.Treatment = model.Treatment{Study: by, Label: t.Label, Levels: levels, Block: t.Block,
+	s.Treatment = model.Treatment{Study: by, Label: t.Label, Levels: w.levels, Block: t.Block,
 		NotBefore: max(t.NotBefore, time.Duration(t.Trial-1)*b.exp.Every.Std())}
-	spec := specOf(w, b.exp.Output)
+	spec := specOf(w.Workload, b.exp.Output)
 	spec.Offer, spec.Trial = t.Offer, t.Trial
 	s.Tasks = tasks(s.ID, active, spec)
 	if sharesLoad(p.Bench) {
 		share(s.Tasks)
 	}
 	if len(s.Tasks) > 0 {
-		if err := b.serve(&s, t, w, "workloads."+p.Name); err != nil {
+		if err := b.serve(&s, t, w.Workload, "workloads."+p.Name); err != nil {
 			return model.Step{}, err
 		}
 	}
-	b.times[s.ID] = w.Estimate()
+	b.times[s.ID] = w.lasts
 	return s, nil
 }
 
@@ -285,12 +294,40 @@ func (p *prepared) active(t study.Treatment) ([]subject, error) {
 	return out, nil
 }
 
-// under returns a workload as a treatment sets it, and the levels in the form
-// that they have when the store gives them back.
-func (b *builder) under(p *prepared, levels map[string]any) (experiment.Workload, map[string]any, error) {
-	if len(levels) == 0 {
-		return p.Workload, nil, p.complete()
+// treated is a workload as treatments set it that have the same levels, in the form that
+// these have when the store gives them back. It is shared, and read only.
+type treated struct {
+	experiment.Workload
+	levels map[string]any
+	lasts  time.Duration // of one task; 0 is unknown
+}
+
+// under returns a workload as a treatment of a study sets it: made and checked once for
+// all trials.
+func (b *builder) under(by string, p *prepared, levels map[string]any) (*treated, error) {
+	key, err := json.Marshal([]any{by, p.Name, levels})
+	if err != nil {
+		return nil, fmt.Errorf("encoding levels: %w", err)
 	}
+	if t, ok := b.treated[string(key)]; ok {
+		return t, nil
+	}
+	t := &treated{Workload: p.Workload}
+	if len(levels) == 0 {
+		err = p.complete()
+	} else if t.Workload, t.levels, err = b.set(p, levels); err != nil {
+		err = b.blame(by, p, levels, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.lasts = t.Estimate()
+	b.treated[string(key)] = t
+	return t, nil
+}
+
+// set sets levels in a workload.
+func (b *builder) set(p *prepared, levels map[string]any) (experiment.Workload, map[string]any, error) {
 	levels, err := throughJSON(levels)
 	if err != nil {
 		return p.Workload, nil, err
@@ -304,6 +341,30 @@ func (b *builder) under(p *prepared, levels map[string]any) (experiment.Workload
 	}
 	w.Params, err = throughJSON(w.Params)
 	return w, levels, err
+}
+
+// blame says of what is wrong with levels that a study sets them: they do not stand at
+// the workload. Where a key of the study has them, it is there.
+func (b *builder) blame(by string, p *prepared, levels map[string]any, err error) error {
+	all := model.Single(err)
+	at := slices.IndexFunc(b.exp.Designers, func(d experiment.Designer) bool { return d.Kind == by })
+	for i, one := range all {
+		bad, ok := errors.AsType[*model.InputError](one)
+		if !ok || at < 0 {
+			continue
+		}
+		key, _, _ := strings.Cut(strings.TrimPrefix(bad.Path, "workloads."+p.Name+"."), ".")
+		if _, set := levels[key]; !set {
+			continue
+		}
+		problem := fmt.Sprintf("the study %s sets %s of the workload %s: %s", by, key, p.Name, bad.Problem)
+		if path := b.exp.Designers[at].In(key); path != key {
+			all[i] = b.exp.Refusal(strings.Split(path, "."), problem, bad.Allowed)
+		} else {
+			bad.Problem = problem
+		}
+	}
+	return errors.Join(all...)
 }
 
 // complete refuses a workload of which a study was to set something and does not.

@@ -1,6 +1,7 @@
 package design
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -132,8 +133,8 @@ func checkPorts(tiers []tier, nodes []model.Node) error {
 	return nil
 }
 
-// serving are the nodes that the services of the file use.
-func (b *builder) serving() (map[model.NodeID]bool, error) {
+// used are the nodes that the services of the file use.
+func (b *builder) used() (map[model.NodeID]bool, error) {
 	tiers, err := b.tiers(study.Treatment{})
 	out := make(map[model.NodeID]bool)
 	for _, t := range tiers {
@@ -144,48 +145,84 @@ func (b *builder) serving() (map[model.NodeID]bool, error) {
 	return out, err
 }
 
+// served are the services of all steps that have the same of them, as trials have: all
+// of it is shared, and read only.
+type served struct {
+	services map[string]model.ServiceLevel
+	links    map[model.NodeID]model.Link
+	await    []model.Check // of what measures
+	nodes    []model.NodeID
+	specs    map[model.NodeID]model.Spec // of these nodes
+}
+
 // serve adds to a step the services of its treatment: to the tasks that measure,
 // that they wait for all of them; and a task for each node that runs some.
 func (b *builder) serve(s *model.Step, t study.Treatment, w experiment.Workload, at string) error {
-	tiers, err := b.tiers(t)
-	if err != nil || len(tiers) == 0 {
+	x, err := b.served(t, w, at)
+	if err != nil || len(x.nodes) == 0 {
 		return err
 	}
-	b.note(neverCome(tiers, w)...)
-	s.Services = make(map[string]model.ServiceLevel)
-	counts := make(map[string]int)
-	on := make(map[model.NodeID]bool)
-	for _, one := range tiers {
-		s.Services[one.Name] = one.level
-		counts[one.Name] = len(one.nodes)
-		for _, id := range one.nodes {
-			on[id] = true
-		}
-	}
-	if err := b.checkRefs(tiers, counts, w, at); err != nil {
-		return err
-	}
-	if s.Links, err = b.links(tiers); err != nil {
-		return err
-	}
-	checks := checksOf(tiers, b.exp.Timeouts.Ready)
+	s.Services, s.Links = x.services, x.links
 	for i := range s.Tasks {
-		if node := s.Tasks[i].Node; on[node] {
+		if node := s.Tasks[i].Node; slices.Contains(x.nodes, node) {
 			return &model.InputError{Path: at + ".on", Problem: fmt.Sprintf("node %s runs a service in the same step, and does one thing at a time", node), Allowed: "let it run on other nodes: on: {group: NAME}"}
 		}
-		for _, name := range slices.Sorted(maps.Keys(checks)) {
-			s.Tasks[i].Spec.Await = append(s.Tasks[i].Spec.Await, checks[name]...)
-		}
+		s.Tasks[i].Spec.Await = x.await
 	}
 	s.Barrier = true // what is served begins when all is warm
-	for _, id := range slices.Sorted(maps.Keys(on)) {
-		spec, err := b.serviceSpec(id, tiers, checks, w)
-		if err != nil {
-			return err
-		}
-		s.Tasks = append(s.Tasks, newTask(s.ID, len(s.Tasks), id, spec))
+	for _, id := range x.nodes {
+		s.Tasks = append(s.Tasks, newTask(s.ID, len(s.Tasks), id, x.specs[id]))
 	}
 	return nil
+}
+
+// served are the services of a treatment, made and checked once for all trials.
+func (b *builder) served(t study.Treatment, w experiment.Workload, at string) (*served, error) {
+	key, err := json.Marshal([]any{t.Workload, t.Levels, t.Services, t.Without})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the treatment: %w", err)
+	}
+	if x, ok := b.services[string(key)]; ok {
+		return x, nil
+	}
+	x, err := b.serving(t, w, at)
+	if err == nil {
+		b.services[string(key)] = x
+	}
+	return x, err
+}
+
+func (b *builder) serving(t study.Treatment, w experiment.Workload, at string) (*served, error) {
+	x := &served{services: make(map[string]model.ServiceLevel), specs: make(map[model.NodeID]model.Spec)}
+	tiers, err := b.tiers(t)
+	if err != nil || len(tiers) == 0 {
+		return x, err
+	}
+	b.note(neverCome(tiers, w)...)
+	counts := make(map[string]int)
+	for _, one := range tiers {
+		x.services[one.Name] = one.level
+		counts[one.Name] = len(one.nodes)
+		x.nodes = append(x.nodes, one.nodes...)
+	}
+	slices.Sort(x.nodes)
+	x.nodes = slices.Compact(x.nodes)
+	if err := b.checkRefs(tiers, counts, w, at); err != nil {
+		return x, err
+	}
+	if x.links, err = b.links(tiers); err != nil {
+		return x, err
+	}
+	checks := checksOf(tiers, b.exp.Timeouts.Ready)
+	for _, name := range slices.Sorted(maps.Keys(checks)) {
+		x.await = append(x.await, checks[name]...)
+	}
+	for _, id := range x.nodes {
+		if x.specs[id], err = b.serviceSpec(id, tiers, checks, w); err != nil {
+			return x, err
+		}
+	}
+	return x, nil
 }
 
 // checksOf says how the health of each instance is seen from elsewhere.
@@ -314,6 +351,12 @@ func (b *builder) checkRefs(tiers []tier, counts map[string]int, w experiment.Wo
 	for _, t := range tiers {
 		params, err := throughJSON(map[string]any{"command": t.Command, "environ": t.Environ, "files": t.Files, "healthy": t.Healthy, "warm": t.Warm, "probes": t.Probes, "reset": t.Reset})
 		errs = append(errs, err, checkValue(params, "services."+t.Name, counts, b.hosted()))
+		for _, one := range model.Single(t.CheckInstances(t.Name, counts)) {
+			if bad, ok := errors.AsType[*model.InputError](one); ok {
+				one = serviceError(t.Name, strings.NewReplacer("[", ".", "]", "").Replace(bad.Path), bad.Problem, bad.Allowed)
+			}
+			errs = append(errs, one)
+		}
 		for _, name := range t.After {
 			if counts[name] == 0 {
 				errs = append(errs, serviceError(t.Name, "after", name+" takes no part in this step", "give it a count"))

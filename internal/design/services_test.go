@@ -159,6 +159,8 @@ func TestServicesRefused(t *testing.T) {
 		{"index", change("${service.db}", "${service.db[2]}"), all, "services.app.command: ${service.db[2]}: the service has 2 of these, counted from 0"},
 		{"index in a workload", change("on: {tier: users}}", `on: {tier: users}, target: "${service.app[1]}"}`), all, "workloads.nap.target: ${service.app[1]}: the service has 1 of these"},
 		{"serves and measures", change("on: {tier: users}", "on: {tier: back}"), all, "workloads.nap.on: node n3 runs a service in the same step"},
+		{"index in a template", change("limits:", `files: [{path: a, template: "{{(index .Service.db 2).Address}}"}], limits:`), all, "services.db.files.0.template: it cannot be filled in"},
+		{"no such service in the step", change("limits:", `files: [{path: a, template: "{{if eq .Self.Index 1}}{{(index .Service.app 1).Address}}{{end}}"}], limits:`), all, "this step has of each service: app 1, db 2, web 1"},
 		{"same port", change("port: 81", "port: 80"), all, "services.app.port: on n2 it would listen at the same address and port as web on n2"},
 	} {
 		_, err := Build(parse(t, c.src), testRun, c.nodes)

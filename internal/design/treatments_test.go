@@ -74,12 +74,12 @@ func TestTreatmentErrors(t *testing.T) {
 	for want, bad := range map[string]study.Treatment{
 		`treatment 2 of the study a, x of workload "npa": there is no such workload; the workloads are flood, nap`: {Workload: "npa"},
 		"active [4] must be different indices of 4 subjects":                                                       {Workload: "nap", Active: []int{4}},
-		"active [-1] must be":                   {Workload: "nap", Active: []int{-1}},
-		"active [1 1] must be":                  {Workload: "nap", Active: []int{1, 1}},
-		"active has no subjects":                {Workload: "nap", Active: []int{}},
-		"nap reads no offered load":             {Workload: "nap", Offer: &model.Offer{Rate: 1}},
-		`workloads.nap.durration: unknown key`:  {Workload: "nap", Levels: map[string]any{"durration": "1s"}},
-		"workloads.nap.duration: 1 has no unit": {Workload: "nap", Levels: map[string]any{"duration": 1}},
+		"active [-1] must be":       {Workload: "nap", Active: []int{-1}},
+		"active [1 1] must be":      {Workload: "nap", Active: []int{1, 1}},
+		"active has no subjects":    {Workload: "nap", Active: []int{}},
+		"nap reads no offered load": {Workload: "nap", Offer: &model.Offer{Rate: 1}},
+		`workloads.nap.durration: the study a sets durration of the workload nap: unknown key`:                           {Workload: "nap", Levels: map[string]any{"durration": "1s"}},
+		"workloads.nap.duration: the study a sets duration of the workload nap: 1 has no unit":                           {Workload: "nap", Levels: map[string]any{"duration": 1}},
 		"test.yaml:2:47: workloads.flood.kind: the nodes of a flood workload share one load, so they cannot be compared": {Workload: "flood", Active: []int{0, 1}},
 	} {
 		bad.Phase, bad.Trial = "x", 1
@@ -87,6 +87,69 @@ func TestTreatmentErrors(t *testing.T) {
 		if _, err := Build(e, testRun, nodes); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("Build: %v, want %s", err, want)
 		}
+	}
+}
+
+// keyed is a study with a key of its own, below study in a file.
+type keyed struct {
+	probe
+	Duration []int `json:"duration,omitempty"`
+}
+
+func (k *keyed) Design(study.Setup) (study.Design, error) {
+	return study.Fixed([]study.Treatment{{Phase: model.Parallel, Workload: "nap", Trial: 1, Levels: map[string]any{"duration": k.Duration[0]}}}), nil
+}
+
+// TestLevelsOfStudy: what is wrong with a value that stands in the study is told there,
+// and not at the workload, which does not have it.
+func TestLevelsOfStudy(t *testing.T) {
+	reg := workload.NewRegistry(workload.Kind{Name: "nap", Summary: "Waits.", New: func() workload.Workload { return &nap{} }})
+	kind := study.Kind{Name: "keyed", Summary: "Sets something.", Named: true, Phases: []model.Phase{model.Parallel}, New: func() study.Study { return &keyed{} }}
+	e, err := experiment.Parse("test.yaml", []byte("fleet: {agents: {}}\nworkloads: [{kind: nap}]\nstudy:\n  kind: keyed\n  duration: [7]\n"),
+		experiment.Kinds{Workloads: reg, Studies: study.Registry{kind}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "test.yaml:5:13: study.duration: the study keyed sets duration of the workload nap: 7 has no unit"
+	if _, err := Build(e, testRun, named("a")); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), want) {
+		t.Errorf("Build = %v, want %q", err, want)
+	}
+}
+
+// TestManyTrials: what trials share is made and checked once, however many there are; and
+// no more steps are laid out than anything could measure.
+func TestManyTrials(t *testing.T) {
+	e := parse(t, tiersFile)
+	treatments := func(n int) (out []study.Treatment) {
+		for trial := range n {
+			out = append(out, study.Treatment{Phase: "pool", Workload: "nap", Trial: trial + 1, Levels: map[string]any{"duration": "3s"},
+				Services: map[string]study.ServiceLevel{"db": {Count: 1 + trial%2}}})
+		}
+		return out
+	}
+	b, err := newBuilder(e, testRun, tiered("users", "front", "back", "back"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := b.steps("a", treatments(200), 0)
+	if err != nil || len(steps) != 200 || len(b.treated) != 1 || len(b.services) != 2 {
+		t.Fatalf("%d steps of %d workloads and %d sets of services, %v; want 200 of 1 and 2", len(steps), len(b.treated), len(b.services), err)
+	}
+	for i, s := range steps {
+		again, err := newBuilder(e, testRun, tiered("users", "front", "back", "back"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone, err := again.step("a", treatments(i + 1)[i], i)
+		if diff := cmp.Diff(alone, s); err != nil || diff != "" {
+			t.Fatalf("step %d differs from what it is alone: %v (-alone +shared):\n%s", i, err, diff)
+		}
+		if i > 3 {
+			break
+		}
+	}
+	if _, err := b.steps("a", treatments(maxSteps), 1); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "the study a asks for 100001 steps, and the limit is 100000") {
+		t.Errorf("steps = %v, want the limit", err)
 	}
 }
 

@@ -24,16 +24,22 @@ func (f *yamlFile) choose() bool {
 	before := len(f.probs.list)
 	root := (*value)(f.root)
 	services, chosen := root.get("services"), root.get(chooseKey)
-	if services == nil || !services.isArray() {
+	if services != nil && !services.isArray() {
 		return true
+	}
+	if services == nil {
+		services = &value{Kind: yaml.SequenceNode}
 	}
 	if chosen == nil {
 		chosen = &value{Kind: yaml.MappingNode}
 	}
-	offered := make(map[string][]string)
+	offered, alternatives := make(map[string][]string), 0
 	keep := services.Content[:0:0]
 	for i, s := range services.items() {
 		when := s.get(whenKey)
+		if when != nil {
+			alternatives++
+		}
 		if when == nil || f.chosen(when, chosen, []string{"services", fmt.Sprint(i), whenKey}, offered) {
 			f.assignKey((*yaml.Node)(s), whenKey, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}, pos{})
 			keep = append(keep, services.Content[i])
@@ -42,7 +48,9 @@ func (f *yamlFile) choose() bool {
 	services.Content = keep
 	for key, val := range chosen.members() {
 		switch values := offered[key.Value]; {
-		case len(offered) == 0: // a file of which the alternatives were left out
+		case alternatives == 0:
+			f.probs.add(f.pos((*yaml.Node)(key)), []string{chooseKey, key.Value}, "no service has a when, so there is nothing to choose", "give the alternatives when: {"+key.Value+": …}, or remove choose")
+		case len(offered) == 0: // what is wrong with their when was told
 		case len(values) == 0:
 			f.probs.add(f.pos((*yaml.Node)(key)), []string{chooseKey, key.Value}, "no service has it in its when", "choose among "+strings.Join(slices.Sorted(maps.Keys(offered)), ", "))
 		case !slices.Contains(values, val.Value):
@@ -52,21 +60,45 @@ func (f *yamlFile) choose() bool {
 	return len(f.probs.list) == before
 }
 
+// withoutChoice is the root of a file in which choose says what was taken of alternatives
+// that the file no longer has: as a comment, for there is nothing left to choose.
+func (f *yamlFile) withoutChoice() *yaml.Node {
+	at := keyIndex((*value)(f.root), chooseKey)
+	if at < 0 {
+		return f.root
+	}
+	var taken []string
+	for key, val := range (*value)(f.root.Content[at+1]).members() {
+		taken = append(taken, strings.Join(strings.Fields(key.Value+": "+val.Value), " ")) // in one line, as comments are
+	}
+	root := *f.root
+	root.Content = slices.Delete(slices.Clone(root.Content), at, at+2)
+	if i := keyIndex((*value)(&root), "services"); i >= 0 && len(taken) > 0 {
+		key := *root.Content[i]
+		key.HeadComment = strings.TrimPrefix(key.HeadComment+"\n# chosen were "+strings.Join(taken, ", "), "\n")
+		root.Content[i] = &key
+	}
+	return &root
+}
+
 // chosen reports whether a service stays: all that its when names has one of the
 // values that it gives. offered collects these.
 func (f *yamlFile) chosen(when, choice *value, path []string, offered map[string][]string) bool {
-	if !when.isObject() || len(when.Content) == 0 {
-		f.probs.add(f.pos((*yaml.Node)(when)), path, "must be a group of keys, not "+when.String(), "write when: {data: replicated}, and choose: {data: replicated} at the top of the file")
+	const allowed = "write when: {data: replicated}, and choose: {data: replicated} at the top of the file"
+	switch {
+	case !when.isObject():
+		f.probs.add(f.pos((*yaml.Node)(when)), path, "must be a group of keys, not "+when.String(), allowed)
+		return true
+	case len(when.Content) == 0:
+		f.probs.add(f.pos((*yaml.Node)(when)), path, "is empty", allowed)
 		return true
 	}
 	stays := true
 	for key, val := range when.members() {
-		values := []string{val.Value}
-		if val.isArray() {
-			values = nil
-			for _, item := range val.items() {
-				values = append(values, item.Value)
-			}
+		values := alternativesOf(val)
+		if len(values) == 0 {
+			f.probs.add(f.pos((*yaml.Node)(val)), extend(path, key.Value), "must be text, or a list of texts with one at least, not "+val.String(), fmt.Sprintf("write when: {%s: replicated}", key.Value))
+			continue
 		}
 		for _, v := range values {
 			if !slices.Contains(offered[key.Value], v) {
@@ -75,12 +107,27 @@ func (f *yamlFile) chosen(when, choice *value, path []string, offered map[string
 		}
 		has := choice.get(key.Value)
 		if has == nil {
-			f.probs.add(f.pos((*yaml.Node)(key)), append(path, key.Value), "nothing is chosen for it", fmt.Sprintf("write choose: {%s: %s} at the top of the file", key.Value, values[0]))
+			f.probs.add(f.pos((*yaml.Node)(key)), extend(path, key.Value), "nothing is chosen for it", fmt.Sprintf("write choose: {%s: %s} at the top of the file", key.Value, values[0]))
 			continue
 		}
 		stays = stays && slices.Contains(values, has.Value)
 	}
 	return stays
+}
+
+// alternativesOf are the values that a key of a when gives: one, or those of a list;
+// none where it gives something else.
+func alternativesOf(v *value) (values []string) {
+	if v.isScalar() {
+		return []string{v.Value}
+	}
+	for _, item := range v.items() {
+		if !item.isScalar() {
+			return nil
+		}
+		values = append(values, item.Value)
+	}
+	return values
 }
 
 // choices are the overrides that change what is chosen: they come before others,

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -141,5 +142,21 @@ func TestSizesOfUnknownFleet(t *testing.T) {
 	got := parse(t, "fleet: {agents: {}}\nworkloads: [{kind: shell, command: x}]\nsizes: [1, 400]\n")
 	if diff := cmp.Diff([]int{1, 400}, sizes(t, got)); diff != "" {
 		t.Errorf("sizes (-want +got):\n%s", diff)
+	}
+}
+
+// TestEnvironNames: what no variable can be called is told, of services in labs and on
+// nodes alike.
+func TestEnvironNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"A=B": `services.web.environ: "A=B" cannot name a variable`, `""`: `services.web.environ: "" cannot name a variable`,
+		"discovery.type": "", "a-b": "",
+	} {
+		for _, on := range []string{"", ", on: {group: a}, port: 80"} {
+			src := "fleet: {lab: {groups: [{name: a, nodes: 1}, {name: b, nodes: 1}]}}\nservices: [{name: web, command: serve, environ: {" + name + ": x}" + on + "}]\nworkloads: [{kind: shell, command: x}]\n"
+			if _, err := Parse("f.yaml", []byte(src), testKinds(), nil); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s%s: %v, want %q", name, on, err, want)
+			}
+		}
 	}
 }

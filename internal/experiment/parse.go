@@ -123,7 +123,7 @@ func (f *yamlFile) effective(src []byte, set []string) (string, error) {
 	if len(set) == 0 {
 		return string(src), nil
 	}
-	b, err := yaml.Dump(f.root, yaml.WithLineWidth(-1))
+	b, err := yaml.Dump(f.withoutChoice(), yaml.WithLineWidth(-1))
 	if err != nil {
 		return "", fmt.Errorf("writing the experiment with its overrides: %w", err)
 	}

@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,6 +77,7 @@ func (r *reader) checkServices(e *Experiment) {
 			r.report(extend(path, "name"), fmt.Sprintf("%q is already used: another service has that name", s.Name), "use another name")
 		}
 		first[s.Name] = i
+		r.checkEnviron(s, path)
 		if s.OnNodes() {
 			r.checkOnNodes(e, s, path)
 		} else {
@@ -83,6 +85,16 @@ func (r *reader) checkServices(e *Experiment) {
 		}
 	}
 	r.checkOrder(e)
+}
+
+// checkEnviron notes what no variable can be called: what is behind an equals sign
+// would be a part of the value.
+func (r *reader) checkEnviron(s Service, path []string) {
+	for _, name := range slices.Sorted(maps.Keys(s.Environ)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			r.report(extend(path, "environ"), fmt.Sprintf("%q cannot name a variable", clip(name)), "use letters, digits and _, as in environ: {PORT: \"80\"}")
+		}
+	}
 }
 
 // checkHostServices notes those without a lab, and what a lab cannot do.

@@ -32,7 +32,7 @@ type Designer struct {
 // In is the path in the file of what the study calls path: a key of its own, or
 // one of the file.
 func (d Designer) In(path string) string {
-	own := keysOf(fieldsOf(reflect.TypeOf(d.Designer).Elem()))
+	own := append(keysOf(fieldsOf(reflect.TypeOf(d.Designer).Elem())), "kind")
 	if first, _, _ := strings.Cut(path, "."); !slices.Contains(own, first) {
 		return path
 	}

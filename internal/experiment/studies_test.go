@@ -51,6 +51,15 @@ func TestPlace(t *testing.T) {
 	}
 }
 
+// TestIn: the kind of a study stands below it, too.
+func TestIn(t *testing.T) {
+	for path, want := range map[string]string{"kind": "study.kind", "workloads.a": "workloads.a"} {
+		if got := (Designer{&sweep{}, "sweep", []string{"study"}}).In(path); got != want {
+			t.Errorf("In(%s) = %s, want %s", path, got, want)
+		}
+	}
+}
+
 // TestWithLevels: levels go over the parameters of the file, and are checked
 // like those.
 func TestWithLevels(t *testing.T) {

@@ -2,6 +2,9 @@ package session
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/site"
@@ -31,6 +34,9 @@ func Mix(name string, s site.Site) (*Chain, error) {
 	default:
 		return nil, fmt.Errorf("%w: there is no mix %q; the mixes are %v", model.ErrUsage, name, Mixes())
 	}
+	if lacks := lacking(rows, s); len(lacks) > 0 {
+		return nil, fmt.Errorf("%w: the mix %s visits what the site does not have: %s; give a site with interactions of these names, or transitions of your own", model.ErrUsage, name, strings.Join(lacks, ", "))
+	}
 	weights := make([][]float64, len(s))
 	for i := range weights {
 		// What the mix does not come to ends the session.
@@ -40,7 +46,6 @@ func Mix(name string, s site.Site) (*Chain, error) {
 		}
 	}
 	for from, row := range rows {
-		i := s.Index(from)
 		for to, w := range row {
 			k := s.Index(to)
 			switch to {
@@ -49,13 +54,16 @@ func Mix(name string, s site.Site) (*Chain, error) {
 			case end:
 				k = len(s) + 1
 			}
-			if i < 0 || k < 0 {
-				return nil, fmt.Errorf("%w: the mix %s goes from %s to %s, and the site has not both; give a site of these names, or transitions of your own", model.ErrUsage, name, from, to)
-			}
-			weights[i][k] = float64(w)
+			weights[s.Index(from)][k] = float64(w)
 		}
 	}
 	return newChain(s, weights)
+}
+
+// lacking are the interactions of a mix that the site does not have, sorted. All that a
+// mix comes to is a row of its own.
+func lacking(rows map[string]ways, s site.Site) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(rows)), func(name string) bool { return s.Index(name) >= 0 })
 }
 
 // ways are where users go from an interaction, of a thousand.

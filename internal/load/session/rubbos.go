@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/site"
@@ -16,7 +17,8 @@ import (
 // tabs, a line for each interaction to which users go, then one for Back and one
 // for End of Session; a column for each from which they come, in the order of
 // the lines, unless a line above them names them; maybe one more with think
-// times.
+// times. A line without tabs is a title, unless it was meant to be one of these: that
+// is refused.
 //
 // Probabilities of one column should sum to 1. RUBBoS lets a user stay on the
 // page for what is missing, and never does what is beyond. Here each is divided
@@ -58,6 +60,9 @@ func (t *table) line(line string) error {
 		cells[i] = strings.TrimSpace(cells[i])
 	}
 	if len(cells) < 2 {
+		if t.isRow(cells[0]) {
+			return fmt.Errorf("no tabs between its fields: %.60q; write one before each of them", cells[0])
+		}
 		return nil // a title, or nothing
 	}
 	if len(cells) > mostCells {
@@ -73,6 +78,36 @@ func (t *table) line(line string) error {
 	}
 	t.rows = append(t.rows, tableRow{to, values})
 	return nil
+}
+
+// mostNamed is how many words the name of an interaction has at most, as it is looked
+// for in a line without tabs.
+const mostNamed = 8
+
+// isRow tells a line without tabs that was meant to be a part of the table from a
+// title, such as "Browse only, 10 % authors". To pass over one would move all columns
+// behind it.
+func (t *table) isRow(line string) bool {
+	words := strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;|", r) })
+	numbers, last, names := 0, 0, 0 // last: so many numbers stand at the end
+	for _, w := range words {
+		if _, err := strconv.ParseFloat(w, 64); err == nil {
+			numbers, last = numbers+1, last+1
+			continue
+		}
+		if last = 0; t.site.Index(w) >= 0 {
+			names++
+		}
+	}
+	named := 0 // so many words at the beginning are a name
+	for k := range words[:min(len(words), mostNamed)] {
+		if name := strings.Join(words[:k+1], " "); t.site.Index(name) >= 0 || strings.EqualFold(name, NameBack) || strings.EqualFold(name, NameEnd) {
+			named = k + 1
+		}
+	}
+	inside := len(t.rows) > 0
+	return last > 1 || numbers > 0 && (inside || named > 0) || named > 0 && (inside || named == len(words)) ||
+		names > 1 && 2*names >= len(words) // names of columns
 }
 
 // numbers are the values of a line; ok is false where some are none.
@@ -329,7 +364,7 @@ func unused(key, value string) string {
 			return key + ": the think times of the table are not used; think, think_distribution and think_spread say how long users think"
 		}
 	case "workload_up_ramp_slowdown_factor", "workload_down_ramp_slowdown_factor":
-		if strings.TrimRight(value, ".0") != "1" {
+		if factor, err := strconv.ParseFloat(value, 64); err != nil || factor != 1 {
 			return key + ": users think as long in ramps as in the run"
 		}
 	}

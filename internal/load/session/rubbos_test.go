@@ -56,6 +56,7 @@ func TestTableHeader(t *testing.T) {
 		"Back\t.25\t0\t.2\t0\nEnd of Session\t.25\t.4\t.2\t0\n"
 	for name, text := range map[string]string{
 		"another order": swapped, "titles": "Site\tOurs\tHome\nA\tB\n" + good,
+		"titles with numbers": "Users of the home page, version 2\n10 % authors\n\n" + good + "\n \n",
 	} {
 		c, notes, err := ParseTable(text, pages())
 		if err != nil || notes != nil {
@@ -121,7 +122,15 @@ func TestTableRefused(t *testing.T) {
 		"a column missing":    {"View a\t.6\t", "View a\t", "a probability is from 0 to 1"},
 		"twice":               {"ViewB\t0", "ViewA\t0", "two lines are about ViewA"},
 		"no home":             {"\nHome\t0\t.2\t.5\t7000", "", "it has no line about Home, the home page"},
-		"spaces":              {"\t", "  ", "is it a table with tabs between its fields?"},
+		"spaces":              {"\t", "  ", "line 2 of the transition table: no tabs between its fields"},
+		"a row of spaces":     {"View a\t.6\t0.1\t0\t7000", "View a .6 0.1 0 7000", `line 4 of the transition table: no tabs between its fields: "View a .6 0.1 0 7000"`},
+		"a row of commas":     {"View a\t.6\t0.1\t0\t7000", "View a,.6,0.1,0,7000", "line 4 of the transition table: no tabs between its fields"},
+		"a stranger's row":    {"View a\t.6\t0.1\t0\t7000", "Vew .6 0.1 0 7000", "line 4 of the transition table: no tabs between its fields"},
+		"a row without all":   {"View a\t.6\t0.1\t0\t7000", "View a", "line 4 of the transition table: no tabs between its fields"},
+		"the first row":       {"Home\t0\t.2\t.5\t7000", "Home 0 .2 .5 -", "line 3 of the transition table: no tabs between its fields"},
+		"back with spaces":    {"Back probability\t0\t.2\t.25\t0", "Back 0 .2 .25 0", "line 6 of the transition table: no tabs between its fields"},
+		"the end with spaces": {"End of Session\t.4\t.2\t.25\t0", "End of Session .4 .2 .25 0", "line 7 of the transition table: no tabs between its fields"},
+		"columns of spaces":   {"From\tHome\tViewA\tViewB", "From ViewB Home ViewA", "line 2 of the transition table: no tabs between its fields"},
 		"nothing":             {good, "", "it has no line about Home"},
 		"a dead end":          {"\t.2\t.25\t0\nEnd of Session\t.4\t.2\t.25\t0", "\t.2\t0\t0\nEnd of Session\t.4\t.2\t0\t0", ""},
 	} {
@@ -160,9 +169,37 @@ func TestParseProperties(t *testing.T) {
 			t.Errorf("%q: %d users, %v; want 7, as Java reads it", text, p.Users, err)
 		}
 	}
+	for value, told := range map[string]int{"1": 0, "1.0": 0, "10": 1, "100": 1, "1.05": 1, "0.1": 1, "": 1, "x": 1} {
+		for _, key := range []string{"workload_up_ramp_slowdown_factor", "workload_down_ramp_slowdown_factor"} {
+			if _, notes, err := ParseProperties(key + " = " + value); err != nil || len(notes) != told {
+				t.Errorf("%s = %s: notes %q, %v; want %d", key, value, notes, err, told)
+			}
+		}
+	}
 	for _, text := range []string{"workload_number_of_clients_per_node", "workload_number_of_clients_per_node = many", "workload_percentage_of_author = 101", "workload_up_ramp_time_in_ms = -1"} {
 		if _, _, err := ParseProperties(text); !errors.Is(err, model.ErrUsage) {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestMixNames: all that a site lacks is told, always in the same order; and all that a
+// mix comes to is among what it is held to.
+func TestMixNames(t *testing.T) {
+	for range 20 {
+		_, err := Mix(BrowseOnly, site.Site{{Name: "StoriesOfTheDay"}, {Name: "Browse"}, {Name: "ViewStory"}, {Name: "ViewComment"}, {Name: "OlderStories"}, {Name: "Search"}})
+		want := "the mix browse_only visits what the site does not have: BrowseCategories, BrowseStoriesInCategory, SearchInComments, SearchInStories, SearchInUsers; give"
+		if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), want) {
+			t.Fatalf("Mix = %v, want %q", err, want)
+		}
+	}
+	for name, rows := range map[string]map[string]ways{BrowseOnly: browsing(), ReadWrite: writing(), Author: authoring()} {
+		for from, row := range rows {
+			for to := range row {
+				if rows[to] == nil && to != back && to != end {
+					t.Errorf("the mix %s goes from %s to %s, after which it says nothing", name, from, to)
+				}
+			}
 		}
 	}
 }
@@ -171,6 +208,7 @@ func FuzzParseTable(f *testing.F) {
 	f.Add(good)
 	f.Add(strings.ReplaceAll(good, "\t0.1\t", "\t1\t"))
 	f.Add("Home\t1\nEnd\t1\n")
+	f.Add(strings.Replace(good, "View a\t.6\t0.1", "View a .6 0.1", 1))
 	f.Fuzz(func(t *testing.T, text string) {
 		c, _, err := ParseTable(text, pages())
 		if err != nil {

@@ -18,10 +18,7 @@ import (
 // is written back later would be written while others measure.
 func (r *running) reset(ctx context.Context) error {
 	from := r.fill(r.Reset.From)
-	to := filepath.Join(r.dir, r.Reset.To)
-	if r.Reset.To == "" {
-		to = filepath.Join(r.dir, "data")
-	}
+	to := filepath.Join(r.dir, r.Reset.to())
 	info, err := os.Stat(from)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -87,7 +88,7 @@ type Probe struct {
 // of its folder.
 func (p Probe) filled(fill func(string) string, dir string) probe.Probe {
 	out := probe.Probe{Kind: p.Kind, URL: fill(p.URL), File: fill(p.File), Pattern: p.Pattern, Every: p.Every.Std()}
-	if out.File != "" && !filepath.IsAbs(out.File) {
+	if out.File != "" {
 		out.File = filepath.Join(dir, out.File)
 	}
 	return out
@@ -120,6 +121,7 @@ func (s Settings) Validate() error {
 	refuse := func(bad bool, key, allowed, problem string, args ...any) {
 		errs = append(errs, workload.Refuse(bad, key, allowed, problem, args...))
 	}
+	errs = append(errs, s.validatePlaces())
 	for i, f := range s.Files {
 		at := fmt.Sprintf("files[%d].", i)
 		refuse(!filepath.IsLocal(f.Path) || path.Clean(f.Path) == ".", at+"path", "a path in the folder of the service: conf/my.cnf", "%q leaves it", f.Path)
@@ -128,6 +130,7 @@ func (s Settings) Validate() error {
 	}
 	if r := s.Reset; r != nil {
 		refuse(!filepath.IsAbs(r.From), "reset.from", "an absolute path on the node", "%q is not one", r.From)
+		refuse(filepath.IsAbs(r.From) && !isData(r.From), "reset.from", "the folder of loaded data alone, such as /var/lib/mysql", "%q is no folder of data that could be copied", r.From)
 		refuse(r.To != "" && !filepath.IsLocal(r.To), "reset.to", "a path in the folder of the service", "%q leaves it", r.To)
 	}
 	errs = append(errs, s.validateTimes(), s.validateLimits())
@@ -135,6 +138,7 @@ func (s Settings) Validate() error {
 		if err := p.filled(standIn, "/").Check(); err != nil {
 			errs = append(errs, workload.Invalid(true, fmt.Sprintf("probes[%d]", i), err.Error(), ""))
 		}
+		refuse(p.File != "" && !filepath.IsLocal(standIn(p.File)), fmt.Sprintf("probes[%d].file", i), "a file in the folder of the service: log/access.log", "%q leaves it", p.File)
 		refuse(p.Every < 0 || p.Every.Std() > longestStep, fmt.Sprintf("probes[%d].every", i), fmt.Sprintf("at most %v", longestStep), "%s is impossible", p.Every)
 	}
 	for i, pattern := range s.Keep {
@@ -142,6 +146,53 @@ func (s Settings) Validate() error {
 		refuse(err != nil || !filepath.IsLocal(pattern), fmt.Sprintf("keep[%d]", i), "a pattern in the folder of the service: log/*.log", "%q is none", pattern)
 	}
 	return errors.Join(errs...)
+}
+
+// validatePlaces refuses files where something else is: another file, a folder with
+// another file in it, or what is reset.
+func (s Settings) validatePlaces() error {
+	var errs []error
+	taken := make(map[string]string) // what is there, or in there
+	take := func(at, what string) {
+		for ; at != "."; at = path.Dir(at) {
+			if _, ok := taken[at]; !ok {
+				taken[at] = what
+			}
+		}
+	}
+	if s.Reset != nil && filepath.IsLocal(s.Reset.to()) {
+		take(path.Clean(s.Reset.to()), "what is reset")
+	}
+	made := make(map[string]bool)
+	for i, f := range s.Files {
+		at := path.Clean(f.Path)
+		if !filepath.IsLocal(at) {
+			continue // told
+		}
+		other := taken[at]
+		for up := path.Dir(at); other == "" && up != "."; up = path.Dir(up) {
+			if made[up] {
+				other = "the file " + up
+			}
+		}
+		errs = append(errs, workload.Refuse(other != "", fmt.Sprintf("files[%d].path", i), "a path of its own for each file", "%q is in the way of %s", f.Path, other))
+		take(at, "the file "+at)
+		made[at] = true
+	}
+	return errors.Join(errs...)
+}
+
+// to is where the copy is, in the folder of the service.
+func (r Reset) to() string { return cmp.Or(r.To, "data") }
+
+// isData tells folders that may have been loaded from those of the kernel, which have no
+// end, and from all of the disk, in which the copy would be, too. In /dev/shm is what
+// users put there.
+func isData(folder string) bool {
+	folder = path.Clean(folder)
+	return strings.HasPrefix(folder, "/dev/shm/") || folder != "/" && !slices.ContainsFunc([]string{"/proc", "/sys", "/dev"}, func(kernel string) bool {
+		return folder == kernel || strings.HasPrefix(folder, kernel+"/")
+	})
 }
 
 func (s Settings) validateTimes() error {
@@ -255,12 +306,44 @@ func (s Settings) MostCPU() float64 {
 
 // CheckTemplates fills in templates where there are services of these names, with paths
 // that begin at the service. How many instances a step has is not known: an index
-// beyond them is left to it.
+// beyond them is left to [Settings.CheckInstances].
 func (s Settings) CheckTemplates(services []string) error {
 	v := view{Self: Host{Address: standInAddress}, Service: make(map[string][]Host), Dir: "/"}
 	for _, name := range services {
-		v.Service[name] = []Host{{Name: name, Address: standInAddress}, {Name: name, Index: 1, Address: standInAddress}}
+		v.Service[name] = hostsOf(name, 2)
 	}
+	return s.fillAll(v, "use .Self, .Dir, and of .Service "+strings.Join(services, ", ")+"; hosts have Name, Index, Address and Port", func(err error) bool {
+		return !strings.Contains(err.Error(), "index out of range")
+	})
+}
+
+// CheckInstances fills in the templates of every instance of the service of this name in
+// a step that has so many of each service, with paths that begin at the service.
+func (s Settings) CheckInstances(name string, counts map[string]int) error {
+	v := view{Service: make(map[string][]Host), Dir: "/"}
+	var all []string
+	for _, other := range slices.Sorted(maps.Keys(counts)) {
+		v.Service[other] = hostsOf(other, counts[other])
+		all = append(all, fmt.Sprintf("%s %d", other, counts[other]))
+	}
+	for _, self := range v.Service[name] {
+		v.Self = self
+		if err := s.fillAll(v, "this step has of each service: "+strings.Join(all, ", "), func(error) bool { return true }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hostsOf(name string, count int) (out []Host) {
+	for i := range count {
+		out = append(out, Host{Name: name, Index: i, Address: standInAddress})
+	}
+	return out
+}
+
+// fillAll fills in all templates; counts says which of the errors do.
+func (s Settings) fillAll(v view, allowed string, counts func(error) bool) error {
 	var errs []error
 	for i, f := range s.Files {
 		f.Template = standIn(f.Template)
@@ -268,9 +351,8 @@ func (s Settings) CheckTemplates(services []string) error {
 		if err == nil {
 			err = t.Execute(io.Discard, v)
 		}
-		if err != nil && !strings.Contains(err.Error(), "index out of range") {
-			errs = append(errs, workload.Invalid(true, fmt.Sprintf("files[%d].template", i), fmt.Sprintf("it cannot be filled in: %v", err),
-				"use .Self, .Dir, and of .Service "+strings.Join(services, ", ")+"; hosts have Name, Index, Address and Port"))
+		if err != nil && counts(err) {
+			errs = append(errs, workload.Invalid(true, fmt.Sprintf("files[%d].template", i), fmt.Sprintf("it cannot be filled in: %v", err), allowed))
 		}
 	}
 	return errors.Join(errs...)

@@ -37,7 +37,7 @@ type Params struct {
 	Transitions       string   `json:"transitions,omitempty" jsonschema_description:"Transition table in the format of RUBBoS: its text, or the absolute path of a file on the nodes."`
 	AuthorTransitions string   `json:"author_transitions,omitempty" jsonschema_description:"The same for authors."`
 	Properties        string   `json:"properties,omitempty" jsonschema_description:"Properties of RUBBoS: their text, or the absolute path of a file on the nodes. Keys of this workload take precedence."`
-	AuthorShare       *float64 `json:"author_share,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of the users who are authors. Default: 0.1 with read_write or author_transitions, otherwise 0."`
+	AuthorShare       *float64 `json:"author_share,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of the users who are authors. Default with read_write or author_transitions: that of properties, else 0.1; otherwise 0."`
 	Accounts          int      `json:"accounts,omitempty" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"Accounts that the site has: user1 with password1, and so on. Default: 1000."`
 	Authors           int      `json:"authors,omitempty" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"How many of them, the first, are authors'. Default: 50."`
 
@@ -250,22 +250,33 @@ func (p *Params) chains(c *session.Config, props session.Properties, read reader
 	if c.Chain, err = p.chain("transitions", users, mix, c.Site, read); err != nil {
 		return err
 	}
-	switch {
-	case p.AuthorShare != nil:
-		c.AuthorShare = *p.AuthorShare
-	case props.SaysAuthors() && authors != "":
-		c.AuthorShare = props.AuthorShare
-	case authors != "" || mix == session.ReadWrite:
-		c.AuthorShare = defaultShare
-	}
-	if c.AuthorShare == 0 {
+	if c.AuthorShare = p.authorShare(props, authors != "" || mix == session.ReadWrite); c.AuthorShare == 0 {
 		return nil
 	}
 	if authors == "" && mix == "" {
 		return &model.InputError{Path: "author_share", Problem: "there are authors, and no table says what they do", Allowed: "give author_transitions, or author_share: 0"}
 	}
 	c.AuthorChain, err = p.chain("author_transitions", authors, session.Author, c.Site, read)
+	if bad, ok := errors.AsType[*model.InputError](err); ok && authors == "" {
+		bad.Problem, bad.Allowed = fmt.Sprintf("%.3g %% of the users are authors: %s", 100*c.AuthorShare, strings.TrimPrefix(bad.Problem, model.ErrUsage.Error()+": ")), "or say that there are no authors: author_share: 0"
+	}
 	return err
+}
+
+// authorShare is the share of the users who are authors. A share of the properties
+// holds where something says what authors do, and else is told.
+func (p *Params) authorShare(props session.Properties, authors bool) float64 {
+	switch {
+	case p.AuthorShare != nil:
+		return *p.AuthorShare
+	case authors && props.SaysAuthors():
+		return props.AuthorShare
+	case authors:
+		return defaultShare
+	case props.AuthorShare > 0:
+		p.notes = append(p.notes, fmt.Sprintf("workload_percentage_of_author: nothing says what the %.3g %% do, so there are no authors; give author_transitions, or author_share", 100*props.AuthorShare))
+	}
+	return 0
 }
 
 // besides is the path of a file that a file of properties names.
@@ -281,7 +292,8 @@ func (p *Params) chain(key, table, mix string, s site.Site, read reader) (*sessi
 	if table == "" {
 		c, err := session.Mix(mix, s)
 		if err != nil {
-			return nil, &model.InputError{Path: key, Problem: err.Error()}
+			// Of the built-in board none is missing, so the file has a site.
+			return nil, &model.InputError{Path: "site", Problem: err.Error()}
 		}
 		return c, nil
 	}

@@ -368,7 +368,7 @@ func TestValidate(t *testing.T) {
 		{`{"url": "http://h", "users": 10, "authors": 2000}`, "authors"},
 		{`{"url": "http://h", "users": 10, "headers": {"Connection": "close"}}`, "headers.Connection"},
 		{`{"url": "http://h", "users": 10, "site": [{"name": "a"}, {"name": "A"}]}`, "site"},
-		{`{"url": "http://h", "users": 10, "site": [{"name": "a"}]}`, "transitions"},
+		{`{"url": "http://h", "users": 10, "site": [{"name": "a"}]}`, "site"},
 		{`{"url": "http://h", "users": 10, "site": [{"name": "a"}], "transitions": "a\t0\nEnd\t1\n"}`, ""},
 		{`{"url": "http://h", "users": 10, "transitions": "table.txt"}`, "transitions"},
 		{`{"url": "http://h", "users": 10, "transitions": "/table.txt"}`, ""},
@@ -383,6 +383,51 @@ func TestValidate(t *testing.T) {
 	p := workloadtest.Parse(t, Kind(), `{"url": "http://h", "users": 10}`)
 	if got := p.Estimate(); got != 8*time.Minute+12*time.Minute+30*time.Second {
 		t.Errorf("Estimate = %v", got)
+	}
+}
+
+// TestAuthorShare: a share of the properties holds for mixes with authors, too, and is
+// told where nothing says what authors do.
+func TestAuthorShare(t *testing.T) {
+	some, none, own := "workload_percentage_of_author = 30\n", "workload_percentage_of_author = 0\n", .2
+	for name, c := range map[string]struct {
+		p    Params
+		want float64
+		told bool
+	}{
+		"a mix with authors":          {Params{Mix: session.ReadWrite, Properties: some}, .3, false},
+		"a mix without its authors":   {Params{Mix: session.ReadWrite, Properties: none}, 0, false},
+		"a mix, nothing is said":      {Params{Mix: session.ReadWrite}, .1, false},
+		"a mix without authors":       {Params{Mix: session.BrowseOnly, Properties: some}, 0, true},
+		"a table, no table of theirs": {Params{Transitions: table, Properties: some}, 0, true},
+		"a table, none are wanted":    {Params{Transitions: table, Properties: none}, 0, false},
+		"both tables":                 {Params{Transitions: table, AuthorTransitions: table, Properties: some}, .3, false},
+		"a key comes first":           {Params{Mix: session.BrowseOnly, Properties: some, AuthorShare: &own}, .2, false},
+	} {
+		p := params("http://h", 10, 1, 0, 1, 0)
+		p.Mix, p.Transitions, p.AuthorTransitions, p.Properties, p.AuthorShare = c.p.Mix, c.p.Transitions, c.p.AuthorTransitions, c.p.Properties, c.p.AuthorShare
+		got, err := p.config(noFiles)
+		if err != nil || got.AuthorShare != c.want || (got.AuthorChain != nil) != (c.want > 0) {
+			t.Errorf("%s: share %v, authors %t, %v; want %v", name, got.AuthorShare, got.AuthorChain != nil, err, c.want)
+		}
+		if told := strings.Contains(strings.Join(p.Notes(), "\n"), "workload_percentage_of_author: nothing says what the 30 % do"); told != c.told {
+			t.Errorf("%s: notes %q, want it told: %t", name, p.Notes(), c.told)
+		}
+	}
+}
+
+// TestSiteWithoutAuthors: who are authors, and which page they miss, is told at the site.
+func TestSiteWithoutAuthors(t *testing.T) {
+	p := params("http://h", 10, 1, 0, 1, 0)
+	p.Mix = session.ReadWrite
+	p.Site = slices.DeleteFunc(site.Board(), func(i site.Interaction) bool { return strings.HasPrefix(i.Name, "Author") })
+	want := "site: 10 % of the users are authors: the mix author visits what the site does not have: AuthorLogin, AuthorTasks; give"
+	if err := p.Validate(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "author_share: 0") {
+		t.Errorf("Validate = %v, want %q", err, want)
+	}
+	p.Properties = "workload_percentage_of_author = 0\n"
+	if err := p.Validate(); err != nil {
+		t.Errorf("Validate = %v, though there are no authors", err)
 	}
 }
 
