@@ -116,8 +116,8 @@ FAULTS ?= 1000
 chaos: deps
 	$(GO) test -count=1 -timeout 120m -v -run 'TestCampaign$$' ./internal/cli -args -chaos $$(($(FAULTS) / 2)) -chaos-seed $(SEED)
 
-# Which tier binds, in parts. Root, an hour and a half for all of them, the machine for
-# itself; users and sim take no root.
+# Which tier binds, in parts. Root, three hours for all of them, the machine for itself;
+# users and sim take no root.
 ntier-proof: ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real
 
 # Sessions of users, think times and the laws of closed loops, in long forms: 5 minutes.
@@ -133,8 +133,8 @@ ntier-proof-board: deps
 ntier-proof-sim:
 	$(GO) test -count=1 -timeout 90m -v -run 'TestTruth|TestProof|TestShort' ./test/tiersim -systems 200
 
-# Tiers of the built-in application, limited at random in a lab: 45 minutes. NTIER_ROUNDS:
-# how many systems of each of six kinds.
+# Tiers of the built-in application, limited at random in a lab: 1 h 50 min.
+# NTIER_ROUNDS: how many systems of each of six kinds.
 NTIER_ROUNDS ?= 5
 ntier-proof-truth: deps
 	$(GO) test -count=1 -timeout 150m -v -run 'TestNtierTruth|TestNtierProof|TestNtierAddedHost' ./internal/cli -args -ntier-proof -ntier-rounds $(NTIER_ROUNDS)
