@@ -38,6 +38,7 @@ func FuzzMessages(f *testing.F) {
 		done, err := s.each(b, func(s *Socket) {
 			sockets++
 			s.Info()
+			s.Remote()
 		})
 		if err != nil && !done {
 			t.Error("an error that is not the end")

@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/binary"
 	"errors"
+	"net/netip"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,8 +28,9 @@ const (
 const (
 	netlinkHeader = 16
 	diagMessage   = 72 // struct inet_diag_msg
-	diagState     = 1  // idiag_state in it
+	diagState     = 1  // idiag_state in it, after idiag_family
 	diagPort      = 4  // idiag_sport
+	diagRemote    = 24 // idiag_dst
 	diagCookie    = 44 // idiag_cookie
 	diagReceive   = 56 // idiag_rqueue
 	diagSend      = 60 // idiag_wqueue
@@ -60,7 +62,21 @@ type Socket struct {
 	// connections: not yet accepted, and how many may be.
 	Receive, Send uint32
 
-	info []byte
+	remote []byte // idiag_dst
+	family byte
+	info   []byte
+}
+
+// Remote is the address of the other end; the zero Addr if it has none. One of IPv4
+// is the same over a socket of IPv6.
+func (s *Socket) Remote() netip.Addr {
+	switch s.family {
+	case unix.AF_INET:
+		return netip.AddrFrom4([4]byte(s.remote))
+	case unix.AF_INET6:
+		return netip.AddrFrom16([16]byte(s.remote)).Unmap()
+	}
+	return netip.Addr{}
 }
 
 // Info is what struct tcp_info tells of a connection.
@@ -179,7 +195,8 @@ func (s *Socket) each(b []byte, fn func(*Socket)) (done bool, err error) {
 
 // set takes a struct inet_diag_msg apart, and the attributes behind it.
 func (s *Socket) set(b []byte) {
-	s.State = b[diagState]
+	s.family, s.State = b[0], b[diagState]
+	s.remote = b[diagRemote : diagRemote+16]
 	s.Cookie = binary.NativeEndian.Uint64(b[diagCookie:])
 	s.Receive = binary.NativeEndian.Uint32(b[diagReceive:])
 	s.Send = binary.NativeEndian.Uint32(b[diagSend:])

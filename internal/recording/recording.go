@@ -16,6 +16,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,7 +31,8 @@ type Metric struct {
 	// the state at the moment of the reading.
 	Counter bool
 	// Late: a counter that is first told when it is no longer 0. It was 0 at the
-	// reading before.
+	// reading before; where it is one of several, "requests[Home]", at the one before
+	// that told the sum of all, "requests".
 	Late   bool
 	Source string // the kernel's file, or what else tells it
 	Text   string // what it is, for people
@@ -265,7 +267,7 @@ func (t *table) put(name string, value float64) {
 func (t *table) add(name string, value float64) int {
 	c := column{name: name, metric: t.metric(name), base: value}
 	c.values = slices.Repeat([]float64{math.NaN()}, len(t.at))
-	if before := t.told(len(t.at) - 1); c.metric.Late && before >= 0 {
+	if before := t.before(name); c.metric.Late && before >= 0 {
 		c.base, c.values[before] = 0, 0
 	}
 	t.columns = append(t.columns, c)
@@ -273,10 +275,22 @@ func (t *table) add(name string, value float64) int {
 	return t.index[name]
 }
 
-// told is the last row before this one with any value; -1: none has.
-func (t *table) told(row int) int {
-	for row--; row >= 0; row-- {
-		if slices.ContainsFunc(t.columns, func(c column) bool { return !math.IsNaN(c.values[row]) }) {
+// before is the last row before this one in which a metric would have been told: that
+// with the sum of which it is a part, or else with any value; -1: there is none.
+func (t *table) before(name string) int {
+	sum, _, _ := strings.Cut(name, "[")
+	if i, ok := t.index[sum]; ok {
+		if row := t.told(t.columns[i : i+1]); row >= 0 {
+			return row
+		}
+	}
+	return t.told(t.columns)
+}
+
+// told is the last row before this one in which a column has a value; -1: none has.
+func (t *table) told(columns []column) int {
+	for row := len(t.at) - 2; row >= 0; row-- {
+		if slices.ContainsFunc(columns, func(c column) bool { return !math.IsNaN(c.values[row]) }) {
 			return row
 		}
 	}

@@ -92,7 +92,8 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
-// growing tells of a second counter from its third reading on, and of a third one then.
+// growing tells of a second counter from its third reading on, and of a third one then;
+// at every other reading of a sum, and from the third on of a part of it.
 type growing struct{ n int }
 
 func (g *growing) Read(out func(string, float64)) {
@@ -101,23 +102,30 @@ func (g *growing) Read(out func(string, float64)) {
 		out("late", float64(4*g.n))
 		out("other", float64(4*g.n))
 	}
+	if g.n%2 == 0 {
+		out("sum", float64(g.n))
+		if g.n >= 2 {
+			out("sum[part]", float64(g.n))
+		}
+	}
 	g.n++
 }
 
 func (*growing) Close() {}
 
 // TestLate: a counter that is told when it is no longer 0 was 0 at the reading before;
-// another one begins where it is.
+// another one begins where it is. A part was 0 when the sum of all was told before.
 func TestLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := Start(t.Context(), Config{Step: time.Second, Sources: []Source{&growing{}}, Metric: func(name string) Metric {
-			return Metric{Name: name, Counter: true, Late: name == "late"}
+			return Metric{Name: name, Counter: true, Late: name == "late" || name == "sum[part]"}
 		}})
 		started := time.Now()
 		<-time.After(2500 * time.Millisecond)
 		r.Stop()
 		wantPoints(t, r, started, "late", []int64{1000, 2000, 2500}, []float64{0, 8, 12})
 		wantPoints(t, r, started, "other", []int64{2000, 2500}, []float64{0, 4})
+		wantPoints(t, r, started, "sum[part]", []int64{0, 2000}, []float64{0, 2})
 		at := Start(t.Context(), Config{Step: time.Second, Sources: []Source{&growing{n: 2}}, Metric: func(name string) Metric {
 			return Metric{Name: name, Counter: true, Late: true}
 		}})

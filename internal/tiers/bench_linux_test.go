@@ -61,14 +61,14 @@ func benchHost(b *testing.B, connections, n int) *host {
 	if line, err := out.ReadString('\n'); line != "ready\n" {
 		b.Fatalf("it said %q, %v", line, err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", ":0") // of all addresses, so that no other end has this port
 	if err != nil {
 		b.Fatal(err)
 	}
 	s := &service{Listener: l, port: l.Addr().(*net.TCPAddr).Port}
 	b.Cleanup(func() { _ = l.Close() }) // nothing can be done about it
-	for range connections {
-		here, there, err := s.connect()
+	for i := range connections {
+		here, there, err := s.connectFrom(fmt.Sprintf("127.0.1.%d", 1+i%20)) // more than have signals of their own
 		if err != nil {
 			b.Fatal(err)
 		}

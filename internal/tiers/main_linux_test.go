@@ -43,7 +43,7 @@ type seen struct {
 }
 
 func help(role string) error {
-	roles := map[string]func() (seen, error){"queues": fillQueues, "accept": fillAccept, "lost": sendToDeaf}
+	roles := map[string]func() (seen, error){"queues": fillQueues, "accept": fillAccept, "lost": sendToDeaf, "peers": sendToPeers, "crowd": sendToCrowd}
 	s, err := roles[role]()
 	if err != nil {
 		return err

@@ -2,8 +2,10 @@ package tiers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/probe"
 	"github.com/scalebench/scalebench/internal/recording"
 )
@@ -25,7 +27,9 @@ func Signals() []recording.Metric {
 		recording.State("connections", "1", "sock_diag(7)", "established on its ports, those that wait to be accepted included"),
 		recording.State("send_queue", "byte", "sock_diag(7)", "handed to the kernel by the service and not acknowledged by the other end (Send-Q), of its connections together"),
 		recording.State("send_queue_max", "byte", "sock_diag(7)", "of the connection with the most"),
+		recording.State(queueOf+"*]", "byte", "sock_diag(7)", "Send-Q of the connections from one address"),
 		recording.Counter("retransmits", "1", "sock_diag(7)", "segments that its connections sent again"),
+		late(recording.Counter(againOf+"*]", "1", "sock_diag(7)", "those that its connections from one address sent again")),
 		recording.State("rtt", "ms", "sock_diag(7)", "round-trip time (smoothed by the kernel), mean of the connections that sent something in the last second"),
 		recording.State("accept_queue", "1", "sock_diag(7)", "connections that wait to be accepted"),
 		recording.State("accept_limit", "1", "sock_diag(7)", "how many may wait (backlog)"),
@@ -39,6 +43,35 @@ func Signals() []recording.Metric {
 		recording.Counter("probe_failed", "1", "scalebench", "readings, of the kernel or of a probe, that failed; the result says which, and why"),
 	}
 	return append(kernel, probe.Metrics()...)
+}
+
+// The signals that are told of each address from which there are connections begin so.
+const (
+	queueOf = "send_queue["
+	againOf = "retransmits["
+)
+
+// late is a counter of what is told from when it is there.
+func late(m recording.Metric) recording.Metric {
+	m.Late = true
+	return m
+}
+
+// withoutOnly leaves out what is told by address where there was one alone: it is the
+// same as that of all connections.
+func withoutOnly(list []model.HostSeries) []model.HostSeries {
+	addresses := 0
+	for _, s := range list {
+		if strings.HasPrefix(s.Metric, queueOf) {
+			addresses++
+		}
+	}
+	if addresses > 1 {
+		return list
+	}
+	return slices.DeleteFunc(list, func(s model.HostSeries) bool {
+		return strings.HasPrefix(s.Metric, queueOf) || strings.HasPrefix(s.Metric, againOf)
+	})
 }
 
 // signal describes one by its name.

@@ -2,6 +2,8 @@ package tiers
 
 import (
 	"fmt"
+	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/kernel"
@@ -19,9 +21,40 @@ type sockets struct {
 	// sent are the connections that sent something again, by cookie.
 	sent map[uint64]resent
 	sum  uint64 // of segments sent again since the first reading
+	// peers are where connections came from, by address; those beyond mostPeers are
+	// one, at the zero address.
+	peers  map[netip.Addr]*peer
+	untold bool      // there is a new one
+	told   time.Time // when they were told last
 
 	now sums
 }
+
+// mostPeers is how many addresses have signals of their own; the others have theirs
+// together.
+const mostPeers = 16
+
+// peersEvery is how often peers are told, where readings are more frequent; a new one,
+// and the end, are told at once.
+const peersEvery = 900 * time.Millisecond
+
+// peer is what is told of the connections from one address.
+type peer struct {
+	queue, again string // names of its signals
+	send         uint64 // bytes, at this reading
+	sum          uint64 // of segments sent again since the first reading
+}
+
+func newPeer(addr netip.Addr) *peer {
+	name := "other"
+	if addr.IsValid() {
+		name = inNames.Replace(addr.String())
+	}
+	return &peer{queue: queueOf + name + "]", again: againOf + name + "]"}
+}
+
+// inNames replaces what means something in names of signals.
+var inNames = strings.NewReplacer(".", "_", ":", "_")
 
 type resent struct {
 	segments uint32
@@ -38,7 +71,7 @@ type sums struct {
 }
 
 func newSockets(cfg Config) *sockets {
-	s := &sockets{bound: newBound("connections", cfg.Step), fresh: max(cfg.Step, time.Second), sent: map[uint64]resent{}}
+	s := &sockets{bound: newBound("connections", cfg.Step), fresh: max(cfg.Step, time.Second), sent: map[uint64]resent{}, peers: map[netip.Addr]*peer{}}
 	for _, p := range cfg.Ports {
 		s.ports = append(s.ports, uint16(p))
 	}
@@ -69,6 +102,9 @@ func (s *sockets) all(out func(string, float64)) error {
 		}
 	}
 	s.now = sums{}
+	for _, p := range s.peers {
+		p.send = 0
+	}
 	s.turn++
 	silent := 0
 	for _, port := range s.ports {
@@ -107,6 +143,32 @@ func (s *sockets) emit(out func(string, float64)) {
 		out("accept_queue", float64(s.now.queue))
 		out("accept_limit", float64(s.now.limit))
 	}
+	s.emitPeers(out, time.Now())
+}
+
+func (s *sockets) emitPeers(out func(string, float64), now time.Time) {
+	if !s.untold && now.Sub(s.told) < peersEvery && (s.last == nil || !s.last()) {
+		return
+	}
+	s.untold, s.told = false, now
+	for _, p := range s.peers {
+		out(p.queue, float64(p.send))
+		out(p.again, float64(p.sum))
+	}
+}
+
+// at is the peer at an address.
+func (s *sockets) at(addr netip.Addr) *peer {
+	p, ok := s.peers[addr]
+	if !ok && len(s.peers) >= mostPeers {
+		addr = netip.Addr{}
+		p, ok = s.peers[addr]
+	}
+	if !ok {
+		p = newPeer(addr)
+		s.peers[addr], s.untold = p, true
+	}
+	return p
 }
 
 // take adds a socket.
@@ -122,6 +184,8 @@ func (s *sockets) take(x *kernel.Socket) {
 	}
 	s.now.send += uint64(x.Send)
 	s.now.largest = max(s.now.largest, uint64(x.Send))
+	p := s.at(x.Remote())
+	p.send += uint64(x.Send)
 	info, ok := x.Info()
 	if !ok {
 		return
@@ -132,7 +196,9 @@ func (s *sockets) take(x *kernel.Socket) {
 	}
 	if info.Retransmits > 0 {
 		if s.begun {
-			s.sum += uint64(info.Retransmits - s.sent[x.Cookie].segments)
+			more := uint64(info.Retransmits - s.sent[x.Cookie].segments)
+			s.sum += more
+			p.sum += more
 		}
 		s.sent[x.Cookie] = resent{info.Retransmits, s.turn}
 	}

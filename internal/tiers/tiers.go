@@ -198,6 +198,7 @@ func (w *Watch) Series(started time.Time) []model.HostSeries {
 	for _, t := range w.tracks {
 		list = append(list, t.Series(started)...)
 	}
+	list = withoutOnly(list)
 	for i := range list {
 		list[i].Metric = w.cfg.Service + ":" + list[i].Metric
 	}

@@ -230,6 +230,11 @@ func TestTruthQueues(t *testing.T) {
 	if len(s.Failures) > 0 {
 		t.Errorf("Failures = %q, want none", s.Failures)
 	}
+	for _, x := range s.Series {
+		if strings.Contains(x.Metric, "[") {
+			t.Errorf("there is a series %s of the only address", x.Metric)
+		}
+	}
 }
 
 // service listens. It keeps its connections, for one that is forgotten is closed.
@@ -239,11 +244,13 @@ type service struct {
 	kept []net.Conn
 }
 
-func listen() (*service, error) {
+func listen() (*service, error) { return listenAt("127.0.0.1:0") }
+
+func listenAt(address string) (*service, error) {
 	if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("ip: %w: %s", err, out)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
@@ -251,8 +258,12 @@ func listen() (*service, error) {
 }
 
 // connect returns both ends of a connection.
-func (s *service) connect() (here, there net.Conn, err error) {
-	if there, err = net.Dial("tcp", s.Addr().String()); err == nil {
+func (s *service) connect() (here, there net.Conn, err error) { return s.connectFrom("127.0.0.1") }
+
+// connectFrom is connect from an address.
+func (s *service) connectFrom(address string) (here, there net.Conn, err error) {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	if there, err = d.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.port)); err == nil {
 		here, err = s.Accept()
 	}
 	s.kept = append(s.kept, here, there)
@@ -392,6 +403,148 @@ func sendToDeaf() (s seen, err error) {
 	w.Stop()
 	s.Series, s.Failures, s.Truth = w.Series(time.Now()), w.Failures(), map[string]float64{"written": float64(n)}
 	return s, watched.Close()
+}
+
+// TestTruthPeers: of two addresses, one that gets nothing: its bytes wait, and its
+// segments are sent again, those of a connection that has ended included.
+func TestTruthPeers(t *testing.T) {
+	t.Parallel()
+	s := inNamespace(t, "peers")
+	sound(t, s.Series)
+	near(t, "send_queue of one that gets nothing", last(t, s.Series, "send_queue[127_0_0_3]"), s.Truth["written"], 1e-9)
+	near(t, "send_queue of the other", last(t, s.Series, "send_queue[127_0_0_2]"), 0, 0)
+	all, _ := gained(t, s.Series, "retransmits")
+	again, _ := gained(t, s.Series, "retransmits[127_0_0_3]")
+	near(t, "retransmits to it", again, all, 1e-9)
+	if want := s.Truth["again"]; again < want || again > want+2 { // on a busy machine there is time for another
+		t.Errorf("retransmits = %v, want %v of both connections", again, want)
+	}
+	again, _ = gained(t, s.Series, "retransmits[127_0_0_2]")
+	near(t, "retransmits of the other", again, 0, 0)
+	if len(s.Failures) > 0 {
+		t.Errorf("Failures = %q, want none", s.Failures)
+	}
+}
+
+// resentFrom is how many segments connections with this local port sent again.
+func resentFrom(port int) (n float64) {
+	k, err := kernel.OpenSockets(kernel.Connections, true)
+	if err != nil {
+		return math.NaN()
+	}
+	defer k.Close()
+	err = k.Each(uint16(port), func(s *kernel.Socket) {
+		info, _ := s.Info()
+		n += float64(info.Retransmits)
+	})
+	if err != nil {
+		return math.NaN()
+	}
+	return n
+}
+
+// deafFrom is a connection from an address at which nothing arrives any more, with so
+// many bytes on their way there.
+func (s *service) deafFrom(address string, bytes int) (here net.Conn, err error) {
+	here, there, err := s.connectFrom(address)
+	if err == nil {
+		err = deafen(there.(*net.TCPConn))
+	}
+	if err == nil {
+		_, err = here.Write(make([]byte, bytes))
+	}
+	return here, err
+}
+
+// sendToPeers sends to an address that gets nothing, over a connection that ends and
+// then over another one, beside one that is silent. The service listens to both IP
+// versions, where there are.
+func sendToPeers() (s seen, err error) {
+	watched, err := listenAt(":0")
+	if err != nil {
+		return s, err
+	}
+	if _, _, err := watched.connectFrom("127.0.0.2"); err != nil {
+		return s, err
+	}
+	w := New(Config{Service: "svc", PID: os.Getpid(), Ports: []int{watched.port}, Step: 50 * time.Millisecond})
+	w.Start(contextOf())
+	var before, again float64
+	allSeen := func() bool {
+		again = resentFrom(watched.port)
+		return again > 0 && lastOf(w, "retransmits") == before+again
+	}
+	first, err := watched.deafFrom("127.0.0.3", 5000)
+	if err == nil {
+		err = until("a segment was sent again", allSeen)
+	}
+	if err != nil {
+		return s, err
+	}
+	before = again
+	// It ends at once, whatever waits.
+	if err := errors.Join(first.(*net.TCPConn).SetLinger(0), first.Close()); err != nil {
+		return s, err
+	}
+	_, err = watched.deafFrom("127.0.0.3", 300)
+	if err == nil {
+		err = until("another segment was sent again", allSeen)
+	}
+	if err != nil {
+		return s, err
+	}
+	w.Stop()
+	s.Series, s.Failures = w.Series(time.Now()), w.Failures()
+	s.Truth = map[string]float64{"written": 300, "again": before + again}
+	return s, watched.Close()
+}
+
+// TestTruthCrowd: of more addresses than have signals of their own, the first have,
+// and the others theirs together.
+func TestTruthCrowd(t *testing.T) {
+	t.Parallel()
+	s := inNamespace(t, "crowd")
+	sound(t, s.Series)
+	var sum, again float64
+	for name, want := range s.Truth {
+		near(t, name, last(t, s.Series, name), want, 1e-9)
+		sum += want
+		more, _ := gained(t, s.Series, strings.Replace(name, queueOf, againOf, 1))
+		again += more
+	}
+	near(t, "send_queue", last(t, s.Series, "send_queue"), sum, 1e-9)
+	all, _ := gained(t, s.Series, "retransmits")
+	near(t, "retransmits", again, all, 1e-9)
+	if got := len(of(t, s.Series, "send_queue[127_0_1_1]").Values); got > 4 {
+		t.Errorf("peers are told at %d of %d readings 50 ms apart, want one a second", got, len(of(t, s.Series, "send_queue").Values))
+	}
+}
+
+// sendToCrowd sends to more addresses than have signals of their own; nothing arrives.
+func sendToCrowd() (s seen, err error) {
+	watched, err := listenAt(":0") // of all addresses, so that no other end has this port
+	if err != nil {
+		return s, err
+	}
+	s.Truth = map[string]float64{}
+	send := func(i int, name string) {
+		bytes := 100 * i
+		_, failed := watched.deafFrom(fmt.Sprintf("127.0.1.%d", i), bytes)
+		err = errors.Join(err, failed)
+		s.Truth[queueOf+name+"]"] += float64(bytes)
+	}
+	for i := range mostPeers {
+		send(1+i, fmt.Sprintf("127_0_1_%d", 1+i))
+	}
+	w := New(Config{Service: "svc", PID: os.Getpid(), Ports: []int{watched.port}, Step: 50 * time.Millisecond})
+	w.Start(contextOf())
+	for i := range 4 {
+		send(1+mostPeers+i, "other")
+	}
+	<-time.After(500 * time.Millisecond) // the kernel sends again after 0.2 s at the latest
+	w.Stop()
+	s.Series, s.Failures = w.Series(time.Now()), w.Failures()
+	return s, errors.Join(err, watched.Close())
 }
 
 // TestTruthAccept: connections that are not accepted wait, as many as may; the
