@@ -120,9 +120,10 @@ chaos: deps
 # users and sim take no root.
 ntier-proof: ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real
 
-# Sessions of users, think times and the laws of closed loops, in long forms: 5 minutes.
+# Sessions of users, think times and the laws of closed loops, in long forms, and 10,000
+# users from one processor: 7 minutes.
 ntier-proof-users:
-	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -run 'TestStationary|TestMixes|TestThink|TestClosedLoop' ./internal/load/session ./internal/workload/users
+	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -p 1 -run 'TestStationary|TestMixes|TestThink|TestClosedLoop|TestManyUsers' ./internal/load/session ./internal/workload/users
 
 # The built-in application over Spider and Galera, probes of Tomcat: 2 minutes.
 ntier-proof-board: deps

@@ -32,8 +32,8 @@ func BenchmarkUsers(b *testing.B) {
 		b.Fatal(err)
 	}
 	if cpus := runtime.NumCPU(); cpus > 1 {
-		pin(b, n.PID(), 0)
-		pin(b, os.Getpid(), cpus-1)
+		pin(b, n.PID(), only(0))
+		pin(b, os.Getpid(), only(cpus-1))
 	}
 	for _, users := range []int{1000, 10_000} {
 		b.Run(strconv.Itoa(users), func(b *testing.B) {
@@ -59,7 +59,7 @@ func BenchmarkUsers(b *testing.B) {
 }
 
 // resident is the most memory that this process had, in MB.
-func resident(b *testing.B) float64 {
+func resident(b testing.TB) float64 {
 	b.Helper()
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -73,21 +73,26 @@ func resident(b *testing.B) float64 {
 	return kilobytes / 1e3
 }
 
-// pin lets all threads of a process use one processor only.
-func pin(b *testing.B, pid, cpu int) {
+// only is a single processor.
+func only(cpu int) *unix.CPUSet {
+	var set unix.CPUSet
+	set.Set(cpu)
+	return &set
+}
+
+// pin lets all threads of a process use these processors only.
+func pin(b testing.TB, pid int, set *unix.CPUSet) {
 	b.Helper()
 	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		b.Fatal(err)
 	}
-	var set unix.CPUSet
-	set.Set(cpu)
 	for _, t := range threads {
 		id, err := strconv.Atoi(t.Name())
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := unix.SchedSetaffinity(id, &set); err != nil {
+		if err := unix.SchedSetaffinity(id, set); err != nil {
 			b.Fatal(err)
 		}
 	}
