@@ -53,8 +53,12 @@ func (r *Result) said() []string {
 		out = append(out, reversalWords(x)+".")
 	}
 	if k := r.Rankings; k.Pairs > 0 {
-		out = append(out, fmt.Sprintf("Of %s of two configurations on two platforms, turned over: %d; the same on both: %d; not told from chance: %d.",
-			num.Count(k.Pairs, "ranking"), len(r.Reversals), k.Same, k.Pairs-k.Same-len(r.Reversals)))
+		text := fmt.Sprintf("Of %s of two configurations on two platforms, turned over: %d; the same on both: %d; not told from chance or %g %%: %d",
+			num.Count(k.Pairs, "ranking"), len(r.Reversals), k.Same, 100*repeats, k.Pairs-k.Same-len(r.Reversals)-k.WithoutInterval)
+		if k.WithoutInterval > 0 {
+			text += fmt.Sprintf("; without an interval: %d (%s)", k.WithoutInterval, k.Why)
+		}
+		out = append(out, text+".")
 	}
 	if c := r.Cost; c != nil && c.At > 0 {
 		out = append(out, c.Words(r.sla))
@@ -183,7 +187,7 @@ func (r *Result) turned() doc.Section {
 	for _, x := range r.Reversals {
 		t.Add(doc.Say(x.A), doc.Say(x.B), doc.Say(placeWords(x.First)), times(x.RatioFirst, x.CIFirst), doc.Say(placeWords(x.Second)), times(x.RatioSecond, x.CISecond))
 	}
-	const intro = "The throughput at the load where it is largest, as a ratio; only pairs of which the whole interval is on one side on both platforms, corrected for all pairs."
+	const intro = "The throughput at the load where it is largest, as a ratio; only pairs of which the whole interval is on one side on both platforms, by more than 1 %, corrected for all pairs."
 	return doc.Section{ID: "reversals", Title: "Rankings that turn over", Intro: intro, Blocks: []doc.Block{{Table: t}}}
 }
 

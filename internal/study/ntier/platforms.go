@@ -3,8 +3,10 @@ package ntier
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load/session"
@@ -42,7 +44,14 @@ type pair struct {
 type Rankings struct {
 	Pairs int `json:"pairs"`
 	Same  int `json:"same"`
+	// WithoutInterval are those of which chance is not known, and Why that is so.
+	WithoutInterval int    `json:"without_interval"`
+	Why             string `json:"why,omitempty"`
 }
+
+// repeats is how well a throughput repeats at best: what differs by less is alike (as
+// in package bottleneck).
+const repeats = .01
 
 // reversals compares each two shapes that two platforms have in common, by their
 // throughput at the load where it is largest. What still grew there has no peak, and
@@ -51,7 +60,7 @@ func reversals(all []Finding) (out []Reversal, of Rankings) {
 	var pairs []pair
 	for i, a := range all {
 		for _, b := range all[i+1:] {
-			if a.place() == b.place() && a.Shape != b.Shape && a.asked == b.asked && !a.stillGrew() && !b.stillGrew() {
+			if a.place() == b.place() && a.Shape != b.Shape && a.asked == b.asked && a.ranked() && b.ranked() {
 				pairs = append(pairs, pair{a.place(), a.Shape, b.Shape, a.asked, a.peaks, b.peaks})
 			}
 		}
@@ -66,15 +75,22 @@ func reversals(all []Finding) (out []Reversal, of Rankings) {
 	}
 	out, of.Pairs = []Reversal{}, len(both)
 	for _, x := range both {
-		switch r, sides := compared(x[0], x[1], len(both)); sides {
-		case 1:
+		switch r, sides, why := compared(x[0], x[1], len(both)); {
+		case why != "":
+			if of.WithoutInterval++; !strings.Contains(of.Why, why) {
+				of.Why = strings.TrimPrefix(of.Why+"; "+why, "; ")
+			}
+		case sides > 0:
 			of.Same++
-		case -1:
+		case sides < 0:
 			out = append(out, r)
 		}
 	}
 	return out, of
 }
+
+// ranked reports whether a throughput takes part in rankings.
+func (f Finding) ranked() bool { return len(f.peaks) > 0 && !f.stillGrew() }
 
 func (f Finding) place() string { return Configuration{Platform: f.Platform, Type: f.Type}.Place() }
 
@@ -82,28 +98,35 @@ func (f Finding) place() string { return Configuration{Platform: f.Platform, Typ
 func placeWords(place string) string { return cmp.Or(place, "no platform") }
 
 // compared compares on both platforms, as one of so many; sides is 1 where the same is
-// ahead on both, -1 where the ranking turns over, and else 0.
-func compared(p, q pair, of int) (r Reversal, sides int) {
+// ahead on both, -1 where the ranking turns over, and else 0; why says why chance is not
+// known, so that there is no interval.
+func compared(p, q pair, of int) (r Reversal, sides int, why string) {
 	r = Reversal{A: p.a, B: p.b, First: p.place, Second: q.place, Level: 1 - (1-stats.DefaultLevel)/float64(2*of)}
 	var errP, errQ error
 	r.RatioFirst, r.CIFirst, errP = stats.RatioOfIndependentMeans(p.x, p.y, r.Level)
 	r.RatioSecond, r.CISecond, errQ = stats.RatioOfIndependentMeans(q.x, q.y, r.Level)
-	if errP != nil || errQ != nil {
-		return r, 0
+	switch err := errors.Join(errP, errQ); {
+	case errors.Is(err, stats.ErrTooFew):
+		return r, 0, "a single trial at a peak: it takes two"
+	case errors.Is(err, stats.ErrNoSpread):
+		return r, 0, "the trials at peaks are all alike: what chance does is not seen"
+	case err != nil: // not told from 0
+		return r, 0, ""
 	}
 	first, second := side(r.CIFirst), side(r.CISecond)
 	if first < 0 && second > 0 {
 		return compared(q, p, of)
 	}
-	return r, first * second
+	return r, first * second, ""
 }
 
-// side is on which side of 1 an interval lies; 0: on both.
+// side is on which side of 1 all of an interval lies, by more than chance and by more
+// than what is alike; 0: on none.
 func side(ci stats.Interval) int {
 	switch {
-	case ci.Lo > 1:
+	case ci.Lo > 1+repeats:
 		return 1
-	case ci.Hi < 1:
+	case ci.Hi < 1/(1+repeats):
 		return -1
 	}
 	return 0

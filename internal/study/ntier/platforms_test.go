@@ -60,6 +60,53 @@ func TestUnlike(t *testing.T) {
 	}
 }
 
+// TestRankings: an order counts where all of its interval is beyond what a throughput
+// repeats within; where chance is not known, that is told, and not that it was chance.
+func TestRankings(t *testing.T) {
+	tiers := []string{"web", "app"}
+	for name, c := range map[string]struct {
+		peaks  [4]float64 // of 1-1-em, 1-2-em, 1-1-oc, 1-2-oc
+		noise  float64    // relative
+		trials int
+		turned int
+		want   Rankings
+	}{
+		"turns over":      {[4]float64{100, 200, 200, 100}, .002, 3, 1, Rankings{Pairs: 1}},
+		"the same":        {[4]float64{100, 200, 100, 200}, .002, 3, 0, Rankings{Pairs: 1, Same: 1}},
+		"less than 1 %":   {[4]float64{100, 100.3, 100.3, 100}, 2e-5, 3, 0, Rankings{Pairs: 1}},
+		"on one less":     {[4]float64{100, 200, 100.3, 100}, 2e-5, 3, 0, Rankings{Pairs: 1}},
+		"more than 1 %":   {[4]float64{100, 101.3, 101.3, 100}, 2e-5, 3, 1, Rankings{Pairs: 1}},
+		"no scatter":      {[4]float64{100, 200, 200, 100}, 0, 3, 0, Rankings{Pairs: 1, WithoutInterval: 1, Why: "the trials at peaks are all alike: what chance does is not seen"}},
+		"a single trial":  {[4]float64{100, 200, 200, 100}, .002, 1, 0, Rankings{Pairs: 1, WithoutInterval: 1, Why: "a single trial at a peak: it takes two"}},
+		"what is nothing": {[4]float64{}, 0, 3, 0, Rankings{}},
+	} {
+		var trials []trial
+		for i, peak := range c.peaks {
+			configuration, err := ParseConfiguration([]string{"1-1-em", "1-2-em", "1-1-oc", "1-2-oc"}[i], tiers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, users := range []int{25, 50, 100, 150, 200, 300, 400} {
+				for k := range c.trials {
+					x := min(float64(users), peak) * (1 + c.noise*float64([]int{0, 1, -1}[(k+i+users/25)%3]))
+					trials = append(trials, trial{configuration: configuration, Trial: unknownTimes(users, k+1, x)})
+				}
+			}
+		}
+		got, err := (&Params{Tiers: tiers}).answer(source{trials: trials})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Reversals) != c.turned || got.Rankings != c.want {
+			t.Errorf("%s: %+v, %+v, want %d reversals, %+v", name, got.Reversals, got.Rankings, c.turned, c.want)
+		}
+		said := strings.Join(got.Document().More, " ")
+		if c.want.WithoutInterval > 0 && !strings.Contains(said, "; not told from chance or 1 %: 0; without an interval: 1 ("+c.want.Why+").") {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}
+
 // TestNoneInCommon: that no load is the same of all is said, for no cheapest is named.
 func TestNoneInCommon(t *testing.T) {
 	p, r := &Params{Tiers: []string{"web", "app", "db"}, SLA: "p95=5s"}, newRecording()
