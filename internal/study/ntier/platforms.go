@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -136,18 +137,23 @@ func side(ci stats.Interval) int {
 // operations differ by chance.
 const otherThink = 1.25
 
-// unlike says of which configurations the users are not like those of the first: then as
-// many are another load, or do something else. Where trials do not tell, they are alike.
+// unlike says of which configurations the users are not like those of others: then as many
+// are another load, or do something else. Where no trials tell, they are alike.
 func unlike(all []Finding) (out []string) {
-	i := max(0, slices.IndexFunc(all, func(f Finding) bool { return len(f.Loads) > 0 }))
+	i := max(0, slices.IndexFunc(all, func(f Finding) bool { return f.asked != "" }))
+	known := slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return math.IsNaN(f.think()) })
 	for _, f := range all {
-		switch x, y := all[i].think(), f.think(); {
-		case f.asked != all[i].asked && f.asked != "":
+		if f.asked != all[i].asked && f.asked != "" {
 			out = append(out, fmt.Sprintf("%s: its users do something else than those of %s (mix, tables or site): an operation is another there, so that no numbers of the two compare, and which is the cheapest is not told", f.Configuration, all[i].Configuration))
-		case x > otherThink*y || y > otherThink*x: // not of NaN
-			out = append(out, fmt.Sprintf("%s: its users think for %s, those of %s for %s: as many are another load, so that knees and response times do not compare, nor which is the cheapest for so many; peaks do",
-				f.Configuration, num.Seconds(y), all[i].Configuration, num.Seconds(x)))
 		}
+		if len(known) > 0 && len(f.Loads) > 0 && math.IsNaN(f.think()) {
+			out = append(out, f.Configuration+": for how long its users think is not known: whether as many are another load than with others, so that knees and response times do not compare, cannot be told; peaks do")
+		}
+	}
+	slices.SortStableFunc(known, func(a, b Finding) int { return cmp.Compare(a.think(), b.think()) })
+	if last := len(known) - 1; last > 0 && known[last].think() > otherThink*known[0].think() {
+		out = append(out, fmt.Sprintf("users think for %s with %s, and for %s with %s: as many are another load, so that knees and response times do not compare, nor which is the cheapest for so many; peaks do",
+			num.Seconds(known[last].think()), known[last].Configuration, num.Seconds(known[0].think()), known[0].Configuration))
 	}
 	return out
 }

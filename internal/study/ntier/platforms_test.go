@@ -54,9 +54,43 @@ func TestUnlike(t *testing.T) {
 		r.loads(p, "1-2-1-em", shop, 2, 20, 30, 40, 50)
 		r.loads(p, "1-2-1-oc", other, 2, 20, 30, 40, 50)
 		got := analyze(t, p, r)
-		if said := strings.Contains(strings.Join(got.Warnings, "\n"), "1-2-1-oc: its users think for "); said == alike || (got.Cost.At == 50) != alike {
+		if said := strings.Contains(strings.Join(got.Warnings, "\n"), "users think for "); said == alike || (got.Cost.At == 50) != alike {
 			t.Errorf("think time %v: warnings %q, cheapest %v with %d users", think, got.Warnings, got.Cost.Cheapest, got.Cost.At)
 		}
+	}
+}
+
+// TestUnlikeAny: think times are held against each other, and not only against those of
+// the first; of which they are not known is told.
+func TestUnlikeAny(t *testing.T) {
+	const unknown = -1
+	for _, c := range []struct {
+		thinks []float64
+		want   []string
+	}{
+		{[]float64{1, .82, 1.22}, []string{"users think for 1.22 s with 1-3, and for 820 ms with 1-2: "}},
+		{[]float64{1, .9, 1.1}, nil},
+		{[]float64{unknown, 1, 7}, []string{"1-1: for how long its users think is not known: ", "users think for 7.00 s with 1-3, and for 1.00 s with 1-2: "}},
+		{[]float64{unknown, 1, 1}, []string{"1-1: for how long its users think is not known: "}},
+		{[]float64{unknown, unknown}, nil}, // a table without think times
+		{nil, nil},
+	} {
+		all := []Finding{{Configuration: "1-9"}} // of which all trials failed
+		for i, think := range c.thinks {
+			l := bottleneck.Load{Users: 10}
+			if think != unknown {
+				l.Think = &think
+			}
+			all = append(all, Finding{Configuration: fmt.Sprintf("1-%d", i+1), Answer: bottleneck.Answer{Loads: []bottleneck.Load{l}}})
+		}
+		got := unlike(all)
+		if !slices.EqualFunc(got, c.want, strings.HasPrefix) {
+			t.Errorf("think times %v: %q, want %q", c.thinks, got, c.want)
+		}
+	}
+	all := []Finding{{Configuration: "1-1"}, {Configuration: "1-2", asked: "a"}, {Configuration: "1-3", asked: "a"}, {Configuration: "1-4", asked: "b"}}
+	if got := unlike(all); !slices.EqualFunc(got, []string{"1-4: its users do something else than those of 1-2 "}, strings.HasPrefix) {
+		t.Errorf("unlike = %q, want 1-4 alone, against the first that is known", got)
 	}
 }
 
