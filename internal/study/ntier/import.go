@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/tabular"
@@ -53,16 +52,18 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 		return nil, err
 	}
 	var trials []trial
+	last, there := make(map[string]int), make(map[string]bool) // largest trial of each load; all trials
 	for t.Next() {
 		x := p.row(t)
-		for _, before := range trials { // lines without a number are trials in their order
-			switch same := before.Users == x.Users && before.configuration.String() == x.configuration.String(); {
-			case same && t.Text(t.Column("trial")) == "":
-				x.Trial.Trial = max(x.Trial.Trial, before.Trial.Trial+1)
-			case same && before.Trial.Trial == x.Trial.Trial:
-				t.RefuseRow(t.Column("trial"), fmt.Sprintf("a second line of %s with %s and trial %d", x.configuration, num.Count(x.Users, "user"), x.Trial.Trial), "give each trial a number of its own")
-			}
+		load := label(x.configuration, x.Users)
+		if t.Text(t.Column("trial")) == "" { // lines without a number are trials in their order
+			x.Trial.Trial = last[load] + 1
 		}
+		one := fmt.Sprintf("%s, trial %d", load, x.Trial.Trial)
+		if there[one] {
+			t.RefuseRow(t.Column("trial"), "a second line of "+one, "give each trial a number of its own")
+		}
+		last[load], there[one] = max(last[load], x.Trial.Trial), true
 		trials = append(trials, x)
 	}
 	if err := t.Err(); err != nil {

@@ -67,10 +67,11 @@ func (p *Params) read(run *observe.Run) ([]trial, error) {
 // group puts trials together by configuration, in the order of their first.
 func (p *Params) group(trials []trial) []measured {
 	var out []measured
+	at := make(map[string]int)
 	for _, t := range trials {
-		i := slices.IndexFunc(out, func(m measured) bool { return m.configuration.String() == t.configuration.String() })
-		if i < 0 {
-			i = len(out)
+		i, ok := at[t.configuration.String()]
+		if !ok {
+			i, at[t.configuration.String()] = len(out), len(out)
 			out = append(out, measured{configuration: t.configuration, system: bottleneck.System{Name: t.configuration.String(), Tiers: p.Tiers}})
 		}
 		switch {

@@ -644,17 +644,35 @@ func TestImport(t *testing.T) {
 		t.Errorf("demands %s, want them of the tier", text)
 	}
 	for want, bad := range map[string]string{
-		`own.csv:2:1: configuration is "1-1"`:                                        "configuration,users,throughput\n1-1,50,49\n",
-		`own.csv:2:7: users is "x"`:                                                  "configuration,users,throughput\n1-1-1,x,49\n",
-		`own.csv:2:10: throughput is empty`:                                          "configuration,users,throughput\n1-1-1,50,\n",
-		`own.csv:2:13: db_cpu is "95"; use a share such`:                             "configuration,users,throughput,db_cpu\n1-1-1,50,49,95\n",
-		`a second line of 1-1-1 with 50 users and trial 1; give each trial a number`: "configuration,users,trial,throughput\n1-1-1,50,1,49\n1-1-1,100,1,94\n1-1-1,50,1,49\n",
-		`own.csv:2:13: errors is "1.2"; use a share such`:                            "configuration,users,throughput,errors\n1-1-1,50,49,1.2\n",
-		`unknown column "memory"`:                                                    "configuration,users,throughput,memory\n1-1-1,50,49,1\n",
+		`own.csv:2:1: configuration is "1-1"`:                                 "configuration,users,throughput\n1-1,50,49\n",
+		`own.csv:2:7: users is "x"`:                                           "configuration,users,throughput\n1-1-1,x,49\n",
+		`own.csv:2:10: throughput is empty`:                                   "configuration,users,throughput\n1-1-1,50,\n",
+		`own.csv:2:13: db_cpu is "95"; use a share such`:                      "configuration,users,throughput,db_cpu\n1-1-1,50,49,95\n",
+		`a second line of 1-1-1, 50 users, trial 1; give each trial a number`: "configuration,users,trial,throughput\n1-1-1,50,1,49\n1-1-1,100,1,94\n1-1-1,50,1,49\n",
+		`own.csv:2:13: errors is "1.2"; use a share such`:                     "configuration,users,throughput,errors\n1-1-1,50,49,1.2\n",
+		`unknown column "memory"`:                                             "configuration,users,throughput,memory\n1-1-1,50,49,1\n",
 	} {
 		if _, err := p.Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Import = %v, want %s", err, want)
 		}
+	}
+}
+
+// TestLongTable: what a line of a table costs does not grow with the lines before it.
+func TestLongTable(t *testing.T) {
+	cost := func(rows int) float64 {
+		table := "configuration,users,trial,throughput\n"
+		for i := range rows {
+			table += fmt.Sprintf("1-1,%d,%d,%d\n", 50*(1+i%4), 1+i/4, 50*(1+i%4))
+		}
+		return testing.AllocsPerRun(1, func() {
+			if _, err := (&Params{Tiers: []string{"web", "db"}}).Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(table)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if short, long := cost(500), cost(2000); long > 6*short {
+		t.Errorf("2,000 lines take %.0f allocations, and 500 %.0f: more than four times as many", long, short)
 	}
 }
 
