@@ -2,6 +2,7 @@ package ntier
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -82,8 +83,8 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 func (p *Params) row(t *tabular.Reader) trial {
 	var out trial
 	c, err := ParseConfiguration(t.Text(t.Column("configuration")), p.Tiers)
-	if err != nil {
-		t.RefuseCell(t.Column("configuration"), "configuration", fmt.Sprintf("one number for each of %s, such as %s", strings.Join(p.Tiers, ", "), strings.TrimSuffix(strings.Repeat("1-", len(p.Tiers)), "-")))
+	if bad, ok := errors.AsType[*model.InputError](err); ok {
+		t.RefuseRow(t.Column("configuration"), bad.Problem, bad.Allowed)
 	}
 	out.configuration = c
 	out.Users = whole(t, "users", 0)
