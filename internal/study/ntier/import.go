@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
@@ -87,11 +86,11 @@ func (p *Params) row(t *tabular.Reader) trial {
 		t.RefuseRow(t.Column("configuration"), bad.Problem, bad.Allowed)
 	}
 	out.configuration = c
-	out.Users = whole(t, "users", 0)
-	out.Trial.Trial = whole(t, "trial", 1)
-	out.Throughput = number(t, "throughput")
-	out.Response, out.Think, out.NoWay = number(t, "response"), number(t, "think"), math.NaN()
-	out.Errors = share(t, "errors", 1)
+	out.Users = t.Whole("users", 0)
+	out.Trial.Trial = t.Whole("trial", 1)
+	out.Throughput = t.Amount("throughput", true)
+	out.Response, out.Think, out.NoWay = t.Amount("response", false), t.Amount("think", false), math.NaN()
+	out.Errors = t.Share("errors", 1, "")
 	out.Shares = make(map[string]int)
 	for i, tier := range p.Tiers {
 		if i < len(c.Counts) {
@@ -99,8 +98,12 @@ func (p *Params) row(t *tabular.Reader) trial {
 		}
 		s := bottleneck.Service{Tier: tier, Node: model.NodeID(tier), Signals: make(map[string][]float64)}
 		for _, kind := range bottleneck.Kinds() {
-			if u := share(t, strings.ToLower(tier)+"_"+string(kind), mostUsed); !math.IsNaN(u) {
+			name := strings.ToLower(tier) + "_" + string(kind)
+			if u := t.Share(name, mostUsed, ", of all that the tier has on all its hosts"); !math.IsNaN(u) {
 				with := columnSignals[kind]
+				if u > allUsed {
+					out.above = append(out.above, name)
+				}
 				for range bottleneck.FewestSeconds {
 					s.Signals[with[0]], s.Signals[with[1]] = append(s.Signals[with[0]], u), append(s.Signals[with[1]], 1)
 				}
@@ -111,48 +114,6 @@ func (p *Params) row(t *tabular.Reader) trial {
 	return out
 }
 
-// number reads a cell; NaN: it is empty, or there is no such column.
-func number(t *tabular.Reader, name string) float64 {
-	at := t.Column(name)
-	if t.Text(at) == "" && name != "throughput" {
-		return math.NaN()
-	}
-	v, ok := tabular.Number(t.Text(at))
-	if !ok || v < 0 {
-		t.RefuseCell(at, name, "a number of 0 or more")
-	}
-	return v
-}
-
-// mostUsed: utilisations are measured, and may be a little above all there is.
-const mostUsed = 1.5
-
-// share reads a share, or one in percent.
-func share(t *tabular.Reader, name string, most float64) float64 {
-	at := t.Column(name)
-	text, percent := strings.CutSuffix(t.Text(at), "%")
-	if text == "" {
-		return math.NaN()
-	}
-	v, ok := tabular.Number(strings.TrimSpace(text))
-	if percent {
-		v /= 100
-	}
-	if !ok || v < 0 || v > most {
-		t.RefuseCell(at, name, "a share such as 0.85 or 85%")
-	}
-	return v
-}
-
-// whole reads a number of 1 or more; what is missing is replaced, unless that is 0.
-func whole(t *tabular.Reader, name string, missing int) int {
-	at := t.Column(name)
-	if t.Text(at) == "" && missing > 0 {
-		return missing
-	}
-	n, err := strconv.Atoi(t.Text(at))
-	if err != nil || n < 1 {
-		t.RefuseCell(at, name, "a whole number of 1 or more")
-	}
-	return n
-}
+// Utilisations are measured, and may be a little above all there is: beyond allUsed that
+// is told, and beyond mostUsed they are shares of something else.
+const allUsed, mostUsed = 1.02, 1.1

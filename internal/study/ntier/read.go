@@ -29,6 +29,7 @@ type trial struct {
 	hosts     []prices.Place           // of the nodes of the tiers
 	timeline  func() timeline.Timeline // nil: there is none
 	notes     []string                 // what users did otherwise than their tables say
+	above     []string                 // columns of a table with more than all that there is
 	run       *observe.Run             // nil: of a table
 	window    timeline.Window          // that is scored
 	of        model.Step
@@ -179,6 +180,9 @@ func (m measured) doubts() (out model.Doubts) {
 	for _, t := range m.trials {
 		for _, n := range t.notes {
 			out.Warn(model.StageTables, "%s", n)
+		}
+		for _, column := range t.above {
+			out.Warn("above_all", "%s is above %g %%: it is measured badly, or no share of all that the tier has", column, 100*allUsed)
 		}
 	}
 	for _, what := range []string{"load of", "proof with"} {

@@ -644,18 +644,35 @@ func TestImport(t *testing.T) {
 		t.Errorf("demands %s, want them of the tier", text)
 	}
 	for want, bad := range map[string]string{
-		`own.csv:2:1: "1-1" has 2 numbers, and there are 3 tiers; one number for`: "configuration,users,throughput\n1-1,50,49\n",
-		`own.csv:2:1: "0-1-1" has a tier without a host; one`:                     "configuration,users,throughput\n0-1-1,50,49\n",
-		`own.csv:2:1: "1-1-1-EC2" is no configuration; one number`:                "configuration,users,throughput\n1-1-1-EC2,50,49\n",
-		`own.csv:2:7: users is "x"`:                                               "configuration,users,throughput\n1-1-1,x,49\n",
-		`own.csv:2:10: throughput is empty`:                                       "configuration,users,throughput\n1-1-1,50,\n",
-		`own.csv:2:13: db_cpu is "95"; use a share such`:                          "configuration,users,throughput,db_cpu\n1-1-1,50,49,95\n",
-		`a second line of 1-1-1, 50 users, trial 1; give each trial a number`:     "configuration,users,trial,throughput\n1-1-1,50,1,49\n1-1-1,100,1,94\n1-1-1,50,1,49\n",
-		`own.csv:2:13: errors is "1.2"; use a share such`:                         "configuration,users,throughput,errors\n1-1-1,50,49,1.2\n",
-		`unknown column "memory"`:                                                 "configuration,users,throughput,memory\n1-1-1,50,49,1\n",
+		`own.csv:2:1: "1-1" has 2 numbers, and there are 3 tiers; one number for`:     "configuration,users,throughput\n1-1,50,49\n",
+		`own.csv:2:1: "0-1-1" has a tier without a host; one`:                         "configuration,users,throughput\n0-1-1,50,49\n",
+		`own.csv:2:1: "1-1-1-EC2" is no configuration; one number`:                    "configuration,users,throughput\n1-1-1-EC2,50,49\n",
+		`own.csv:2:10: throughput is "1e308"; use 0, or a number from 1e-15 to 1e15`:  "configuration,users,throughput\n1-1-1,50,1e308\n",
+		`own.csv:2:10: throughput is "49,1"; use a number of 0 or more, with a dec`:   "configuration;users;throughput\n1-1-1;50;49,1\n",
+		`db_cpu is "145%"; use a share such as 0.85 or 85%, of all that the tier has`: "configuration,users,throughput,db_cpu\n1-1-1,50,49,145%\n",
+		`own.csv:2:7: users is "x"`:                                           "configuration,users,throughput\n1-1-1,x,49\n",
+		`own.csv:2:10: throughput is empty`:                                   "configuration,users,throughput\n1-1-1,50,\n",
+		`own.csv:2:13: db_cpu is "95"; use a share such`:                      "configuration,users,throughput,db_cpu\n1-1-1,50,49,95\n",
+		`a second line of 1-1-1, 50 users, trial 1; give each trial a number`: "configuration,users,trial,throughput\n1-1-1,50,1,49\n1-1-1,100,1,94\n1-1-1,50,1,49\n",
+		`own.csv:2:13: errors is "1.2"; use a share such`:                     "configuration,users,throughput,errors\n1-1-1,50,49,1.2\n",
+		`unknown column "memory"`:                                             "configuration,users,throughput,memory\n1-1-1,50,49,1\n",
 	} {
 		if _, err := p.Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Import = %v, want %s", err, want)
+		}
+	}
+}
+
+// TestAboveAll: a utilisation that is a little above all there is is told.
+func TestAboveAll(t *testing.T) {
+	for cell, want := range map[string]int{"1.02": 0, "103%": 1} {
+		table := "configuration,users,throughput,db_cpu\n1,50,49,.48\n1,100,95," + cell + "\n1,150,95," + cell + "\n"
+		got, err := (&Params{Tiers: []string{"db"}}).Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(table))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Join(got.(*Result).Warnings, "\n"); strings.Count(said, "1: db_cpu is above 102 %: ") != want { //nolint:forcetypeassert // it is
+			t.Errorf("%s: %s, want it told %d times", cell, said, want)
 		}
 	}
 }
