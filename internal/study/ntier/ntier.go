@@ -145,9 +145,10 @@ func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, err
 	return p.answer(from)
 }
 
-// split takes tiers that were given with commas, as --tiers web,app,db, apart.
+// split takes tiers that were given with commas, as --tiers web,app,db, apart; or as a
+// file has them, [web, app, db].
 func (p *Params) split() {
-	p.Tiers = strings.FieldsFunc(strings.Join(p.Tiers, ","), func(r rune) bool { return r == ',' || r == ' ' })
+	p.Tiers = strings.FieldsFunc(strings.Join(p.Tiers, ","), func(r rune) bool { return strings.ContainsRune("[, ]", r) })
 }
 
 // labels are those of the nodes of a configuration.

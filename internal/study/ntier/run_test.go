@@ -626,7 +626,7 @@ func TestImport(t *testing.T) {
 	for _, row := range []string{"50,1,49,.02,1,.48,.2", "50,2,49.2,.02,1,.49,.2", "100,1,94,.06,1,.94,.4", "100,2,93,.06,1,.93,.4", "150,1,100,.5,1,.99,.42", "150,2,99,.5,1,1,.42", "200,1,100,1,1,1,.42", "200,2,101,1,1,100%,.42", "300,1,100,2,1,1,.42", "300,2,100.5,2,1,1,.42"} {
 		table += "1-1-4," + row + "\n"
 	}
-	p := &Params{Tiers: []string{"web", "app", "db"}}
+	p := &Params{Tiers: []string{"[web, app, db]"}} // as a file has them
 	got, err := p.Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(table))
 	if err != nil {
 		t.Fatal(err)
