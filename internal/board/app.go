@@ -17,6 +17,7 @@ type app struct {
 	databases *databases
 	ids       ids
 	dbWork    []time.Duration // of the database, for each interaction
+	dbWait    time.Duration   // for which each interaction keeps its connection beside that
 }
 
 // visit is one request to the application on its way.
@@ -61,7 +62,7 @@ func formFault(err error) *fault {
 // connection.
 func (a *app) visit(ctx context.Context, v *visit, i int, interaction Interaction) error {
 	work := a.dbWork[i]
-	if !interaction.queries && work == 0 {
+	if !interaction.queries && work == 0 && a.dbWait == 0 {
 		return interaction.page(v)
 	}
 	from := a.databases.read
@@ -77,7 +78,7 @@ func (a *app) visit(ctx context.Context, v *visit, i int, interaction Interactio
 	if err := interaction.page(v); err != nil {
 		return err
 	}
-	return v.db.work(work) //nolint:contextcheck // queries are not ended: see background
+	return errors.Join(v.db.work(work), v.db.wait(a.dbWait)) //nolint:contextcheck // queries are not ended: see background
 }
 
 // text is a field of the form, of 1 to so many characters.

@@ -2,16 +2,11 @@ package board
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/load/sqlkv"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -24,24 +19,18 @@ var workQuery = query{
 
 const workText = "a unit of work for the database, which is long enough to cost some hundred nanoseconds"
 
-// work has the database work for so much of its processor time.
-func (s *session) work(d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	units := int64((d + s.pool.unit/2) / s.pool.unit)
-	return s.each(workQuery, func(scan func(...any) error) error {
-		var n int64
-		return scan(&n)
-	}, units)
-}
-
-// calibrated finds out what a unit costs in each database, if any has work.
-func (d *databases) calibrated(ctx context.Context, work []time.Duration, unit time.Duration) error {
+// calibrated finds out what a unit costs in each database, if any has work, and with
+// metered whether its threads are on this machine.
+func (d *databases) calibrated(ctx context.Context, work []time.Duration, unit time.Duration, metered bool) error {
 	if slices.Max(work) == 0 {
 		return nil
 	}
 	for _, p := range d.all() {
+		if p.metered = metered; metered {
+			if err := p.meterable(ctx); err != nil {
+				return err
+			}
+		}
 		if p.unit = unit; unit > 0 {
 			continue
 		}
@@ -133,119 +122,4 @@ func (n *node) calibrate(ctx context.Context) (Calibration, error) {
 	at := func(q int) int { return calibrationRounds * q / 4 }
 	return Calibration{Database: n.store.Address().String(), Unit: each[at(2)], Low: each[at(1)], High: each[at(3)],
 		Statement: fixed[at(2)], Rounds: calibrationRounds, Process: m.process}, nil
-}
-
-// meter measures statements of one connection.
-type meter struct {
-	conn    *sql.Conn
-	store   *sqlkv.Store
-	thread  int    // the thread that serves the connection; 0: it is not here
-	process string // its process
-}
-
-// prepare finds the thread, and how many units take about roundTime. The thread
-// is believed to be here if it works while the database does.
-func (m *meter) prepare(ctx context.Context) (units int64, err error) {
-	m.thread = m.find(ctx)
-	for units = 1000; ; units *= 2 {
-		before := m.used()
-		started := time.Now()
-		if err := m.run(ctx, units); err != nil {
-			return 0, err
-		}
-		elapsed := time.Since(started)
-		if elapsed < roundTime {
-			continue
-		}
-		if used := m.used() - before; used < elapsed/100 || used > elapsed*11/10 {
-			m.thread, m.process = 0, ""
-		}
-		return units, nil
-	}
-}
-
-func (m *meter) run(ctx context.Context, units int64) error {
-	var n int64
-	return m.conn.QueryRowContext(ctx, workQuery.in(m.store), units).Scan(&n)
-}
-
-// cost is the processor time of a statement, or how long it took.
-func (m *meter) cost(ctx context.Context, units int64) (time.Duration, error) {
-	before, started := m.used(), time.Now()
-	if err := m.run(ctx, units); err != nil {
-		return 0, err
-	}
-	if m.thread == 0 {
-		return time.Since(started), nil
-	}
-	return m.used() - before, nil
-}
-
-// find asks the database which thread, or process, serves the connection. MariaDB
-// and MySQL tell in different ways; who tells nothing is not known.
-func (m *meter) find(ctx context.Context) int {
-	ask := []string{"SELECT tid FROM information_schema.processlist WHERE id = CONNECTION_ID()",
-		"SELECT thread_os_id FROM performance_schema.threads WHERE processlist_id = CONNECTION_ID()"}
-	if m.store.Postgres() {
-		ask = []string{"SELECT pg_backend_pid()"}
-	}
-	for _, q := range ask {
-		var thread int
-		if err := m.conn.QueryRowContext(ctx, q).Scan(&thread); err != nil {
-			continue
-		}
-		if name := processOf(thread); strings.HasPrefix(name, "mariadb") || strings.HasPrefix(name, "mysql") || strings.HasPrefix(name, "postgres") {
-			m.process = name
-			return thread
-		}
-	}
-	return 0
-}
-
-// processOf names the process of a thread of this machine, with its number; "" if
-// there is none.
-func processOf(thread int) string {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread))
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(status)) {
-		pid, found := strings.CutPrefix(line, "Tgid:")
-		if !found {
-			continue
-		}
-		pid = strings.TrimSpace(pid)
-		name, err := os.ReadFile("/proc/" + pid + "/comm")
-		if err == nil {
-			return strings.TrimSpace(string(name)) + " " + pid
-		}
-	}
-	return ""
-}
-
-// used is the processor time of the thread so far; 0 if it cannot be read.
-func (m *meter) used() time.Duration {
-	if m.thread == 0 {
-		return 0
-	}
-	ns, err := threadUsed(m.thread)
-	if err != nil {
-		return 0
-	}
-	return ns
-}
-
-// threadUsed reads the processor time of a thread, to the nanosecond
-// (Documentation/scheduler/sched-stats.rst of Linux).
-func threadUsed(thread int) (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/schedstat", thread, thread))
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(text))
-	if len(fields) == 0 {
-		return 0, errors.New("schedstat is empty")
-	}
-	ns, err := strconv.ParseInt(fields[0], 10, 64)
-	return time.Duration(ns), err
 }

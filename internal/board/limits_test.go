@@ -1,9 +1,11 @@
 package board_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,6 +99,64 @@ func (b base) demand(t *testing.T, u *user, path string) time.Duration {
 		u.page("GET", path, nil)
 	}
 	return (b.cpu(t) - before) / requests
+}
+
+// meteredDemand: with --meter-db the database's processor time for a request is its
+// work, and that of a request without work, whatever shares its core: here the statements
+// of other requests.
+func meteredDemand(t *testing.T, b base) {
+	const want, path = 10 * time.Millisecond, "/ViewStory?story=150"
+	config := board.Config{Role: board.All, DB: []string{b.url}, Pool: 10, DBUnit: time.Microsecond, MeterDB: true}
+	page := b.demand(t, newUser(t, start(t, config).Address()), path)
+	config.Work = board.Work{"db": want}
+	u := newUser(t, start(t, config).Address())
+	const users, each = 4, 25
+	u.page("GET", path, nil)
+	before := b.cpu(t)
+	atOnce(users, func(int) {
+		for range each {
+			u.page("GET", path, nil)
+		}
+	})
+	got := (b.cpu(t) - before) / (users * each)
+	t.Logf("%v a request, without work %v", got, page)
+	if miss := float64(got-page-want) / float64(want); math.Abs(miss) > .05 {
+		t.Errorf("the work is %v of processor time, want %v", got-page, want)
+	}
+}
+
+// waits: a connection is kept for as long as is said, without work of the database.
+func waits(t *testing.T, b base) {
+	const wait, requests = 20 * time.Millisecond, 10
+	u := newUser(t, start(t, board.Config{Role: board.All, DB: []string{b.url}, DBWait: wait}).Address())
+	u.page("GET", "/Browse", nil) // which has no queries
+	began, before := time.Now(), b.cpu(t)
+	for range requests {
+		u.page("GET", "/Browse", nil)
+	}
+	if took, used := time.Since(began), b.cpu(t)-before; took < requests*wait || used > requests*wait/4 {
+		t.Errorf("%d requests took %v and %v of the database's processor, want %v and next to nothing", requests, took, used, requests*wait)
+	}
+}
+
+// meteredElsewhere: a database of which the threads are not seen, as in a container of
+// its own, is refused.
+func meteredElsewhere(t *testing.T, b base) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, for a PID namespace")
+	}
+	text, err := json.Marshal(board.Config{Role: board.All, Listen: "127.0.0.1:0", DB: []string{b.url}, Pool: 1, Work: board.Work{"db": time.Millisecond}, MeterDB: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("unshare", "--pid", "--fork", "--mount-proc", os.Args[0])
+	cmd.Env = append(os.Environ(), childVariable+"="+string(text))
+	if _, err := cmd.StdinPipe(); err != nil { // at the end of which it would end
+		t.Fatal(err)
+	}
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "leave out --meter-db") {
+		t.Errorf("the application says %v, %s; want that the threads are not seen", err, out)
+	}
 }
 
 // cpu is the processor time of the server, and of all that it has started.

@@ -225,6 +225,9 @@ func TestMariaDB(t *testing.T) {
 	b := mariaDB(t)
 	t.Run("pages", func(t *testing.T) { pages(t, b) })
 	t.Run("demand", func(t *testing.T) { databaseDemand(t, b) })
+	t.Run("metered demand", func(t *testing.T) { meteredDemand(t, b) })
+	t.Run("waits", func(t *testing.T) { waits(t, b) })
+	t.Run("metered elsewhere", func(t *testing.T) { meteredElsewhere(t, b) })
 }
 
 // TestPostgreSQL is all that needs a database, of either kind.
@@ -238,6 +241,8 @@ func TestPostgreSQL(t *testing.T) {
 		{"refusals of load", loadRefuses},
 		{"pages", func(t *testing.T, p postgres) { pages(t, p.base) }},
 		{"demand of the database", func(t *testing.T, p postgres) { databaseDemand(t, p.base) }},
+		{"metered demand", func(t *testing.T, p postgres) { meteredDemand(t, p.base) }},
+		{"waits", func(t *testing.T, p postgres) { waits(t, p.base) }},
 		{"demand", demandOfWork},
 		{"threads", threads},
 		{"pool", pool},

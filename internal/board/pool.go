@@ -26,6 +26,8 @@ type pool struct {
 	db    *sql.DB
 	slots chan struct{} // as many as there may be connections
 	unit  time.Duration // what a unit of work costs, if there is any
+	// metered: work ends by the processor time of the database's own thread.
+	metered bool
 
 	mu   sync.Mutex
 	free []*session
@@ -58,7 +60,16 @@ func (p *pool) take(ctx context.Context) (*session, error) {
 		<-p.slots
 		return nil, &fault{503, fmt.Sprintf("connecting to %s: %v", p.store.Address(), p.store.Explain(err))}
 	}
-	return &session{pool: p, conn: conn}, nil
+	s := &session{pool: p, conn: conn}
+	if p.metered {
+		s.meter = &meter{conn: conn, store: p.store}
+		if s.meter.thread = s.meter.find(ctx); s.meter.thread == 0 {
+			s.close()
+			<-p.slots
+			return nil, &fault{503, fmt.Sprintf("the thread of %s that serves this connection is not known", p.store.Address())}
+		}
+	}
+	return s, nil
 }
 
 // wait takes a slot.
@@ -224,6 +235,9 @@ type session struct {
 	conn   *sql.Conn
 	tx     *sql.Tx
 	broken bool
+
+	meter *meter        // nil: work is counted in units
+	owed  time.Duration // work that is left, or below 0 was too much, of the requests so far
 }
 
 // close ends the connection; database/sql would keep it.

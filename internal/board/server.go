@@ -52,6 +52,12 @@ type Config struct {
 	// DBUnit is what a unit of the database's work costs in processor time, as
 	// Calibrate says; 0: what is stored in the database.
 	DBUnit time.Duration
+	// MeterDB ends the database's work by the processor time of its thread, not after so
+	// many units. Its threads must be on this machine.
+	MeterDB bool
+	// DBWait is for how long each interaction has the database sleep over its
+	// connection, as locks and disks have it wait: without processor time.
+	DBWait time.Duration
 
 	Threads     int // requests at a time, 0: no limit
 	Pool        int // connections to each database
@@ -74,8 +80,8 @@ func (c Config) check() error {
 		return fmt.Errorf("%w: role %s has no database; that is of roles app and all", model.ErrUsage, c.Role)
 	case app && c.Pool < 1:
 		return fmt.Errorf("%w: the pool needs at least one connection", model.ErrUsage)
-	case c.Threads < 0 || c.Backlog < 0 || c.Connections < 0 || c.DBUnit < 0:
-		return fmt.Errorf("%w: threads, backlog, connections and the database's unit are 0 or more", model.ErrUsage)
+	case c.Threads < 0 || c.Backlog < 0 || c.Connections < 0 || c.DBUnit < 0 || c.DBWait < 0:
+		return fmt.Errorf("%w: threads, backlog, connections, and the database's unit and wait are 0 or more", model.ErrUsage)
 	}
 	if _, known := procself.ThreadTime(); len(c.Work) > 0 && !known {
 		return errors.New("work needs Linux, where a thread's processor time is known exactly")
@@ -154,8 +160,8 @@ func (s *Server) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.app = &app{databases: databases, dbWork: s.config.Work.of(s.interactions, tierDB)}
-	if err := databases.calibrated(ctx, s.app.dbWork, s.config.DBUnit); err != nil {
+	s.app = &app{databases: databases, dbWork: s.config.Work.of(s.interactions, tierDB), dbWait: s.config.DBWait}
+	if err := databases.calibrated(ctx, s.app.dbWork, s.config.DBUnit, s.config.MeterDB); err != nil {
 		return errors.Join(err, databases.close())
 	}
 	return nil

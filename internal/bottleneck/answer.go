@@ -66,6 +66,7 @@ type Answer struct {
 
 	Doubts []model.Doubt `json:"doubts,omitempty"`
 	doubts model.Doubts
+	early  []early
 }
 
 // Evidence is a bottleneck with what speaks for it.
@@ -100,7 +101,7 @@ func Analyze(s System) Answer {
 	s.refuse(a.Loads)
 	ok, refused := valid(a.Loads)
 	s.judge(&a, ok, refused)
-	for _, d := range slices.Concat(a.lawDoubts(ok), a.errorDoubts(ok), gaps(ok), s.missing(a.Loads), s.colocated(a.Loads), s.demandDoubts(&a, ok)) {
+	for _, d := range slices.Concat(a.lawDoubts(ok), a.errorDoubts(ok), gaps(ok), s.missing(a.Loads, a.Bottlenecks), a.seldom(ok), s.colocated(a.Loads), s.front(ok), s.stepped(ok), s.demandDoubts(&a, ok), s.earlyDoubts(&a, ok)) {
 		a.doubts.Add(d)
 	}
 	if len(ok) > 0 {
@@ -144,7 +145,7 @@ func (s System) judge(a *Answer, ok []Load, refused *Load) {
 	case err != nil:
 		a.Why = "the throughput has no curve: " + err.Error()
 	case knee == nil && refused == nil:
-		if a.Why = s.unclear(ok); a.Why == "" {
+		if a.Why = s.unclear(a, ok); a.Why == "" {
 			a.Verdict = None
 		}
 	}
@@ -164,7 +165,7 @@ func (s System) judge(a *Answer, ok []Load, refused *Load) {
 // unclear says why there may be a knee although none is told from chance: something was
 // full at the last load, or the throughput there is far behind the users. Empty: it
 // grew.
-func (s System) unclear(loads []Load) string {
+func (s System) unclear(a *Answer, loads []Load) string {
 	const remedy = "the trials are too few to tell where the throughput bends: measure more trials, or more loads"
 	last := loads[len(loads)-1]
 	for _, r := range always(last) {
@@ -172,7 +173,7 @@ func (s System) unclear(loads []Load) string {
 			return fmt.Sprintf("the %s is full with %s, and the throughput still grew, for %s: measure with more users", r, num.Count(last.Users, "user"), saved)
 		}
 	}
-	if full := always(last); len(full) > 0 {
+	if full := always(s.worked(a, loads, last)); len(full) > 0 {
 		return fmt.Sprintf("the %s %s full with %s, and %s", full[0], map[bool]string{true: "are", false: "is"}[full[0].Kind == Threads], num.Count(last.Users, "user"), remedy)
 	}
 	most := 0.0 // that a user brings; not always at the first load, which may have been cold

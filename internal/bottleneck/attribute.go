@@ -21,7 +21,7 @@ func (s System) attribute(a *Answer, loads []Load) {
 	}
 	partly := ""
 	for i, l := range beyond {
-		causes, symptoms := s.pushBack(l)
+		causes, symptoms := s.pushBack(s.worked(a, loads, l))
 		if causes = s.atKnee(a, loads, beyond, causes); len(causes) == 0 || s.fullUnseen(l, beyond[i+1:]) {
 			continue
 		}
@@ -43,7 +43,8 @@ func (s System) attribute(a *Answer, loads []Load) {
 			return
 		}
 	}
-	a.Why, a.Suspects = cmp.Or(partly, nothingFull(loads)), s.suspects(loads)
+	partly = cmp.Or(partly, s.unlike(a, beyond))
+	a.Why, a.Suspects = cmp.Or(partly, a.nothingFull(loads)), s.suspects(loads)
 	for _, l := range beyond {
 		full := slices.DeleteFunc(always(l), func(r Resource) bool { return r.Kind.Soft() })
 		if len(full) > 0 && partly == "" {
@@ -73,9 +74,50 @@ func (l Load) partly(causes []Resource) string {
 	return ""
 }
 
-// nothingFull says what to do where that is so.
-func nothingFull(loads []Load) string {
-	text := "nothing that was measured was full beyond the knee: record more of it (probes of threads and pools, the rate of links)"
+// unlike says of a resource that it was full in some trials of a load, and not nearly so
+// in others, hardware first. Empty: there is none.
+func (s System) unlike(a *Answer, beyond []Load) string {
+	for _, soft := range []bool{false, true} {
+		for _, l := range beyond {
+			for _, u := range l.Usage {
+				if !u.Partial || u.Node != "" || u.Kind.Soft() != soft || a.wasEarly(u.Resource) {
+					continue
+				}
+				if full, less, known := s.byTrial(l, u.Resource); full > 0 && less > 0 {
+					return fmt.Sprintf("the %s %s full in %d of %s with %s, and in %d less than %s busy: find out in what these differ, and measure more of them",
+						u.Resource, u.was(), full, num.Count(known, "trial"), num.Count(l.Users, "user"), less, num.Fraction(nearlyFull))
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// byTrial is in how many trials of a load a resource was full, in how many of the others
+// not even nearly so, and how many tell of it.
+func (s System) byTrial(l Load, r Resource) (full, less, known int) {
+	for i := range l.seconds {
+		one := Load{Usage: usageOf(l.seconds[i:i+1], s.Thresholds)}
+		switch u := one.usage(r); {
+		case !one.knows(r):
+			continue
+		case u.Full:
+			full++
+		case u.Mean < nearlyFull:
+			less++
+		}
+		known++
+	}
+	return full, less, known
+}
+
+// nothingFull says what to do where that is so, but for what was full too early.
+func (a *Answer) nothingFull(loads []Load) string {
+	text, nothing := "", "nothing"
+	for _, e := range a.early {
+		text, nothing = text+e.String()+"; ", "nothing else"
+	}
+	text += nothing + " that was measured was full beyond the knee: record more of it (probes of threads and pools, the rate of links)"
 	if len(loads) < fewestSuspected {
 		text += fmt.Sprintf("; %s are too few to tell what grew with what is lost", num.Count(len(loads), "load"))
 	}
@@ -154,7 +196,7 @@ func (s System) inTurns(a *Answer, loads, beyond []Load, l Load) (of []Resource,
 		return nil, ""
 	}
 	for _, soft := range []bool{false, true} {
-		for _, u := range l.Usage {
+		for _, u := range s.worked(a, loads, l).Usage {
 			if u.Partial && u.Node == "" && u.Kind.Soft() == soft && s.bendsAtKnee(a, loads, telling(beyond, u.Resource), u.Resource) {
 				of = append(of, u.Resource)
 			}
@@ -250,7 +292,7 @@ func (s System) name(a *Answer, loads []Load, l Load, causes []Resource, symptom
 		for _, u := range later.Usage {
 			known := slices.Contains(causes, u.Resource) || slices.ContainsFunc(symptoms, func(x Symptom) bool { return x.Resource == u.Resource }) ||
 				slices.ContainsFunc(a.Later, func(x Usage) bool { return x.Resource == u.Resource })
-			if u.Full && u.Node == "" && !known {
+			if u.Full && u.Node == "" && !known && !a.wasEarly(u.Resource) {
 				a.Later = append(a.Later, u)
 			}
 		}

@@ -31,7 +31,10 @@ import (
 type System struct {
 	Name string
 	// Tiers are the services in the order in which a request reaches them.
-	Tiers  []string
+	Tiers []string
+	// Front is the service that users reach first, where that is not the first tier;
+	// empty: it is, or is not known.
+	Front  string
 	Trials []Trial
 	// Thresholds; zero: those of [Defaults].
 	Thresholds Thresholds

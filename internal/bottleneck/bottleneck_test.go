@@ -495,3 +495,88 @@ func TestAsFull(t *testing.T) {
 		}
 	}
 }
+
+// TestWorstTrial: one trial that spoils a load is not hidden by others that are well, nor
+// by one that is off to the other side.
+func TestWorstTrial(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil   func(x *Trial, value float64)
+		values  [2]float64 // of the two trials with 120 users, at which the processor is full first
+		verdict Verdict
+		says    string
+	}{
+		"well":                 {func(x *Trial, v float64) { x.Think += (v - 1) * float64(x.Users) / x.Throughput }, [2]float64{.97, 1.03}, Named, ""},
+		"one has fewer users":  {func(x *Trial, v float64) { x.Think += (v - 1) * float64(x.Users) / x.Throughput }, [2]float64{1, .92}, Named, "92.0 % of the users is what throughput times response and think time come to in trial 2 with 120 users (96.0 % on average), where"},
+		"off to both sides":    {func(x *Trial, v float64) { x.Think += (v - 1) * float64(x.Users) / x.Throughput }, [2]float64{1.16, .83}, Unknown, "83.0 % of the users is what throughput times response and think time come to in trial 2 with 120 users (99.5 % on average), where"},
+		"errors of one":        {func(x *Trial, v float64) { x.Errors = v }, [2]float64{.18, 0}, Unknown, "18.0 % of the operations failed in trial 1 with 120 users (9.0 % on average), and what those cost is not known"},
+		"errors, worth a word": {func(x *Trial, v float64) { x.Errors = v }, [2]float64{0, .015}, Named, "1.5 % of the operations failed in trial 2 with 120 users (0.8 % on average)"},
+		"all alike":            {func(x *Trial, v float64) { x.Errors = v }, [2]float64{.02, .02}, Named, "2.0 % of the operations failed with 120 users"},
+	} {
+		a := Analyze(system(busy, func(x *Trial) {
+			if x.Users == 120 {
+				c.spoil(x, c.values[x.Trial-1])
+			}
+		}))
+		l := a.Loads[4]
+		if a.Verdict != c.verdict || l.Spoiled() != (c.verdict == Unknown) || !said(a.Doubts, c.says) || c.says == "" && len(a.Doubts) != 1 { // that about the generator
+			t.Errorf("%s: %s, spoiled %v, %+v; want %s, %q", name, a.Verdict, l.Spoiled(), a.Doubts, c.verdict, c.says)
+		}
+	}
+}
+
+// TestLimitChanged: a limit that changes within the seconds of a trial is a doubt, for what
+// is told of it is of both.
+func TestLimitChanged(t *testing.T) {
+	for name, c := range map[string]struct {
+		signal string
+		values []float64 // in turns over the seconds of one trial
+		says   string
+	}{
+		"a step":           {SignalQuota, []float64{1, 1, 1, 1.5}, "the limit of the processor of db changed within the run, from 1.00 cores to 1.50 cores in trial 2 with 80 users, and so in 1 of 12 trials: what is told of it"},
+		"as it is read":    {SignalQuota, []float64{1, 1.009}, ""},
+		"not always read":  {SignalQuota, []float64{math.NaN(), 1}, ""},
+		"a link":           {SignalLink, []float64{1e6, 1e6, 5e5}, "the rate of the link of db changed within the run, from 1.00 MB/s to 0.500 MB/s in trial 2"},
+		"what is received": {SignalLinkIn, []float64{1e6, 2e6}, "the rate of the incoming link of db changed within the run, from 1.00 MB/s to 2.00 MB/s"},
+	} {
+		a := Analyze(system(busy, func(x *Trial) {
+			if x.Users == 80 && x.Trial == 2 {
+				x.Services[0].Signals[c.signal] = slices.Repeat(c.values, 20/len(c.values)+1)[:20]
+			}
+		}))
+		if contains(a.Doubts, "limit_changed") != (c.says != "") || !said(a.Doubts, c.says) {
+			t.Errorf("%s: %+v, want %q", name, a.Doubts, c.says)
+		}
+	}
+}
+
+// TestPoolInTurns: where probes tell now of one pool and now of another, a size is that of
+// one of them, of most seconds; and one that is full is full, whichever it is.
+func TestPoolInTurns(t *testing.T) {
+	x := on("app-1", "app", .1, 1, 0)
+	x.Signals[SignalPoolMax] = slices.Repeat([]float64{5, 5, 5, 5, 30}, 2)
+	x.Signals[SignalPool], x.Signals[SignalPoolWaiting] = x.Signals[SignalPoolMax], slices.Repeat([]float64{2}, 10)
+	s := System{Tiers: []string{"app"}, Thresholds: Defaults()}
+	pool := Resource{Tier: "app", Kind: Pool}
+	l := s.sumUpOf(1, []Trial{{Services: []Service{x}}})
+	if got := s.capacity(pool, l.trials); got != 5 || !l.usage(pool).Full {
+		t.Errorf("a pool of %v, %+v; want one of 5, full", got, l.usage(pool))
+	}
+}
+
+// TestUnlikeTrials: what is full in one trial and idle in the other was measured, and says
+// that the trials differ; where the other was nearly full it is chance.
+func TestUnlikeTrials(t *testing.T) {
+	for other, want := range map[float64]string{
+		.5:  "the processor of db was full in 1 of 2 trials with 120 users, and in 1 less than 90.0 % busy: find out",
+		.93: "nothing that was measured was full beyond the knee",
+	} {
+		s := system(busy, func(t *Trial) {
+			if t.Users >= 120 && t.Trial == 2 {
+				t.Services[0].Signals[SignalCPU] = slices.Repeat([]float64{other}, 20)
+			}
+		})
+		if a := Analyze(s); a.Verdict != Unknown || !strings.HasPrefix(a.Why, want) {
+			t.Errorf("%v: %s %+v, %q, want %q", other, a.Verdict, a.Bottlenecks, a.Why, want)
+		}
+	}
+}

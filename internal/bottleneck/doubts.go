@@ -14,23 +14,46 @@ import (
 // doubtNoWay is that users did not find where to go.
 const doubtNoWay = "no_way"
 
+// share is that of a load's worst trial, and the mean of all.
+type share struct {
+	worst *OfTrial
+	mean  Optional
+}
+
+// ofAll is a share of a load as a whole.
+func ofAll(v float64) share { return share{&OfTrial{Value: v}, some(v)} }
+
+// words say it, and of which trial it is unless all are alike: "28.0 % of the operations
+// failed in trial 3 with 80 users (9.3 % on average)". noun is empty after the first load.
+func (x share) words(noun string, l Load) string {
+	text, mean, with := num.Fraction(x.worst.value()), num.Fraction(value(x.mean)), fmt.Sprint(l.Users)
+	alike := text == mean
+	if noun != "" {
+		text, with = text+" "+noun, num.Count(l.Users, "user")
+	}
+	if alike {
+		return text + " with " + with
+	}
+	return fmt.Sprintf("%s in trial %d with %s (%s on average)", text, x.worst.Trial, with, mean)
+}
+
 // perLoad adds one doubt of each severity about all loads of which judge says that their
 // share of something speaks against the answer: "3.0 % of the operations failed with 50
 // users, 4.0 % with 80". rest says what follows from it.
-func perLoad(out *model.Doubts, code, noun string, loads []Load, judge func(Load) (share float64, s model.Severity), rest func(s model.Severity, at []Load) string) {
+func perLoad(out *model.Doubts, code, noun string, loads []Load, judge func(Load) (share, model.Severity), rest func(s model.Severity, at []Load) string) {
 	for _, severity := range []model.Severity{model.Problem, model.Warning} {
 		var shares []string
 		var at []Load
 		for _, l := range loads {
-			share, s := judge(l)
+			x, s := judge(l)
 			if s != severity {
 				continue
 			}
-			text := fmt.Sprintf("%s with %d", num.Fraction(share), l.Users)
-			if len(at) == 0 {
-				text = fmt.Sprintf("%s %s with %s", num.Fraction(share), noun, num.Count(l.Users, "user"))
+			said := noun
+			if len(at) > 0 {
+				said = ""
 			}
-			at, shares = append(at, l), append(shares, text)
+			at, shares = append(at, l), append(shares, x.words(said, l))
 		}
 		if len(at) > 0 {
 			out.Add(model.Doubt{Code: code, Severity: severity, Text: strings.Join(shares, ", ") + rest(severity, at)})
@@ -38,43 +61,57 @@ func perLoad(out *model.Doubts, code, noun string, loads []Load, judge func(Load
 	}
 }
 
-// lawDoubts are about loads at which the law of closed loops does not hold. Where it
-// is far off at the load that decided, or any if none did, that could carry the
-// verdict.
+// lawDoubts are about loads with a trial in which the law of closed loops does not hold:
+// two that are off to both sides are right on average. Where it is far off at the load
+// that decided, or any if none did, that could carry the verdict.
 func (a *Answer) lawDoubts(loads []Load) (out model.Doubts) {
-	perLoad(&out, "closed_loop", "of the users is what throughput times response and think time come to", loads, func(l Load) (float64, model.Severity) {
-		switch off := math.Abs(value(l.Law) - 1); {
+	perLoad(&out, "closed_loop", "of the users is what throughput times response and think time come to", loads, func(l Load) (share, model.Severity) {
+		switch off := math.Abs(l.WorstLaw.value() - 1); {
 		case off > lawBroken && (a.Load == 0 || a.Load == l.Users):
-			return *l.Law, model.Problem
+			return share{l.WorstLaw, l.Law}, model.Problem
 		case off > lawTolerance: // not of NaN
-			return *l.Law, model.Warning
+			return share{l.WorstLaw, l.Law}, model.Warning
 		}
-		return 0, ""
-	}, func(model.Severity, []Load) string {
+		return share{}, ""
+	}, func(_ model.Severity, at []Load) string {
+		if slices.ContainsFunc(at, func(l Load) bool { return l.WorstLaw.value() > otherUnits }) {
+			return ", where the law says 100 %" + unitsText
+		}
 		return ", where the law says 100 %: trials were too short for their response times, users were missing, or operations failed"
 	})
-	return out
+	return append(out, a.partDoubts(loads)...)
 }
 
-// errorDoubts are about operations that failed: they may have cost more or less than
-// those that end well. Beyond the load that decided they carry nothing.
+// errorDoubts are about operations that failed in a trial: they may have cost more or less
+// than those that end well. Beyond the load that decided they carry nothing.
 func (a *Answer) errorDoubts(loads []Load) (out model.Doubts) {
-	perLoad(&out, "errors", "of the operations failed", loads, func(l Load) (float64, model.Severity) {
-		switch e := value(l.Errors); {
+	perLoad(&out, "errors", "of the operations failed", loads, func(l Load) (share, model.Severity) {
+		switch e := l.WorstErrors.value(); {
 		case e >= tooManyErrors && (a.Load == 0 || l.Users <= a.Load):
-			return e, model.Problem
+			return share{l.WorstErrors, l.Errors}, model.Problem
 		case e >= worthMentioning: // not of NaN
-			return e, model.Warning
+			return share{l.WorstErrors, l.Errors}, model.Warning
 		}
-		return 0, ""
+		return share{}, ""
 	}, func(s model.Severity, at []Load) string {
 		return unended(at) + map[model.Severity]string{model.Problem: ", and what those cost is not known"}[s]
 	})
-	perLoad(&out, doubtNoWay, "of the pages had no link to where the user wanted to go", loads, func(l Load) (float64, model.Severity) {
-		if share := value(l.NoWay); share >= worthMentioning {
-			return share, model.Warning
+	perLoad(&out, "nothing_ended", "of the trials had no operation that ended well", loads, func(l Load) (share, model.Severity) {
+		switch of := l.nothingEnded(); {
+		case of > 0 && (a.Load == 0 || l.Users <= a.Load):
+			return ofAll(of), model.Problem
+		case of > 0:
+			return ofAll(of), model.Warning
 		}
-		return 0, ""
+		return share{}, ""
+	}, func(s model.Severity, at []Load) string {
+		return unended(at) + map[model.Severity]string{model.Problem: ": what was full there served no one, and the throughput tells of no limit"}[s]
+	})
+	perLoad(&out, doubtNoWay, "of the pages had no link to where the user wanted to go", loads, func(l Load) (share, model.Severity) {
+		if lost := value(l.NoWay); lost >= worthMentioning {
+			return ofAll(lost), model.Warning
+		}
+		return share{}, ""
 	}, func(model.Severity, []Load) string {
 		return ": those users went home, and the mix is another one than was asked for; look at the pages, or at the rows behind them"
 	})
@@ -93,15 +130,71 @@ func unended(loads []Load) string {
 	return fmt.Sprintf(" (%d of them because the trial ended before they did: a longer ramp-down waits for them)", sum)
 }
 
-// Spoiled reports whether so much failed at a load, or its trials tell so little of its
-// users, that its throughput is none to compare.
+// Spoiled reports whether so much failed in a trial of a load, or one tells so little of
+// its users, that its throughput is none to compare.
 func (l Load) Spoiled() bool {
-	return value(l.Errors) >= tooManyErrors || math.Abs(value(l.Law)-1) > lawBroken // neither of NaN
+	return l.WorstErrors.value() >= tooManyErrors || math.Abs(l.WorstLaw.value()-1) > lawBroken || l.lawAtLeast() > 1+lawBroken || l.nothingEnded() > 0 // none of NaN
+}
+
+// stepped are the doubts about limits that changed within the seconds that are scored:
+// what was used then is held against a mean of both, which was the limit at no time.
+func (s System) stepped(loads []Load) (out model.Doubts) {
+	for _, x := range []struct{ signal, words, unit string }{
+		{SignalQuota, "limit of the processor of", "cores"}, {SignalLink, "rate of the link of", "byte/s"}, {SignalLinkIn, "rate of the incoming link of", "byte/s"},
+	} {
+		for _, tier := range s.Tiers {
+			var changes []string
+			trials := 0
+			for _, l := range loads {
+				trials += l.Trials
+				changes = append(changes, l.steps(tier, x.signal, x.unit)...)
+			}
+			if len(changes) > 0 {
+				out.Warn("limit_changed", "the %s %s changed within the run, %s, and so in %d of %s: what is told of it, and of the knee, is of both limits together; let it stay as it is from ramp-up to the end, and measure each limit by itself",
+					x.words, tier, changes[0], len(changes), num.Count(trials, "trial"))
+			}
+		}
+	}
+	return out
+}
+
+// steps say of each trial in which a limit of a tier changed from what to what it did.
+func (l Load) steps(tier, signal, unit string) (out []string) {
+	for _, t := range l.trials {
+		if from, to, ok := t.step(tier, signal); ok {
+			scale := num.For(unit, from, to)
+			out = append(out, fmt.Sprintf("from %s to %s in trial %d with %s", scale.Value(from, 0), scale.Value(to, 0), t.Trial, num.Count(l.Users, "user")))
+		}
+	}
+	return out
+}
+
+// step is how a limit of a host of a tier changed in a trial, the first of them that did:
+// from what it was at first to what is farthest from that.
+func (t Trial) step(tier, signal string) (from, to float64, ok bool) {
+	for _, x := range t.Services {
+		if x.Tier != tier {
+			continue
+		}
+		from, to = math.NaN(), math.NaN()
+		for _, v := range x.Signals[signal] {
+			if math.IsNaN(from) {
+				from, to = v, v
+			}
+			if math.Abs(v-from) > math.Abs(to-from) { // not of NaN
+				to = v
+			}
+		}
+		if math.Abs(to-from) > sameLimit*from {
+			return from, to, true
+		}
+	}
+	return 0, 0, false
 }
 
 // missing are the doubts about tiers of which nothing is known.
-func (s System) missing(loads []Load) (out model.Doubts) {
-	out = s.blind(loads)
+func (s System) missing(loads []Load, named []Evidence) (out model.Doubts) {
+	out = s.blind(loads, named)
 	for _, tier := range s.Tiers {
 		if failed := slices.IndexFunc(loads, func(l Load) bool { return l.meanSignal(tier, SignalProbeFailed) > 0 }); failed >= 0 {
 			out.Warn("probe_failed", "%s did not always tell about itself, first with %s: threads or connections that bind there may not be seen", tier, num.Count(loads[failed].Users, "user"))
@@ -119,8 +212,9 @@ func (s System) missing(loads []Load) (out model.Doubts) {
 }
 
 // blind are the doubts about resources of which a load does not tell, or not of all
-// hosts of their tier: processors, and of the rest what any host told at any load.
-func (s System) blind(loads []Load) (out model.Doubts) {
+// hosts of their tier: processors, and of the rest what any host told at any load. What
+// is named was seen where it was full, and not whether it was so before.
+func (s System) blind(loads []Load, named []Evidence) (out model.Doubts) {
 	told, partly, missing := make(map[Resource]bool), make(map[Resource]bool), make(map[Resource][]int)
 	for _, l := range loads {
 		for _, u := range l.Usage {
@@ -146,7 +240,11 @@ func (s System) blind(loads []Load) (out model.Doubts) {
 				part += fmt.Sprintf(", nor in %d more of %s", len(at)-1, num.Count(len(loads), "load"))
 			}
 		}
-		out.Warn("blind", "the %s %s not measured%s: the bottleneck can be there, and would not be seen", r, r.was(), part)
+		why := "the bottleneck can be there, and would not be seen"
+		if slices.ContainsFunc(named, func(b Evidence) bool { return b.ofTier() == r }) {
+			why = fmt.Sprintf("%s full at other loads, and whether %s there is not known", r.it(), r.it())
+		}
+		out.Warn("blind", "the %s %s not measured%s: %s", r, r.was(), part, why)
 	}
 	return out
 }
@@ -170,6 +268,24 @@ func (s System) unmeasured(l Load) []Resource {
 	}
 	slices.SortFunc(out, Resource.compare)
 	return slices.Compact(out)
+}
+
+// seldom are the doubts about what is named and not all trials of the load that decided
+// tell of, or not of all its hosts.
+func (a *Answer) seldom(loads []Load) (out model.Doubts) {
+	for _, b := range a.Bottlenecks {
+		known, hosts := 0, hostsOf(b.Resource, loads)
+		l := loads[slices.IndexFunc(loads, func(l Load) bool { return l.Users == a.Load })]
+		for _, t := range l.seconds {
+			if x, ok := t[b.Resource]; ok && x.hosts == hosts {
+				known++
+			}
+		}
+		if known < l.Trials {
+			out.Warn("incomplete", "the %s %s measured in %d of %s with %s only: how full %s is told from those", b.Resource, b.was(), known, num.Count(l.Trials, "trial"), num.Count(l.Users, "user"), b.it())
+		}
+	}
+	return out
 }
 
 // gaps are the doubts about what some trials do not tell of their operations.
@@ -235,7 +351,7 @@ func (s System) cheaper(loads []Load, r Resource, last Load) (text string, ok bo
 	}
 	from, least := loads[0], 2*materialLoss // what is used without operations is spread over more of them, too
 	hosts := hostsOf(r, loads)
-	demand := func(l Load) float64 { v, _ := demandIn(usedIn(r, []Load{l}, hosts)); return value(v) }
+	demand := func(l Load) float64 { return demandAt(r, l, hosts) }
 	if i := slices.IndexFunc(loads, func(l Load) bool { return l.usage(r).Full }); i >= 0 && loads[i].Users < last.Users {
 		from, least = loads[i], materialLoss
 	}

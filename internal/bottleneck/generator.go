@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -12,7 +13,8 @@ import (
 // nothing about the application: its loop is busy, its sends are late, or what the
 // client waits beyond what the first tier takes grows with the users, with nothing
 // in the first tier to explain it (the paper's section IV; its clients were the
-// bottleneck above 3,000 users).
+// bottleneck above 3,000 users). Where users reach another service before that tier, the
+// wait may be there, and refuses nothing.
 func (s System) refuse(loads []Load) {
 	first, from := math.NaN(), 0
 	for i := range loads {
@@ -23,13 +25,37 @@ func (s System) refuse(loads []Load) {
 			first, from = max(0, beyond), l.Users
 		}
 		if l.Refused == "" && l.Response != nil && beyond-first-l.unsure(s.Tiers[0]) > max(generatorDifference**l.Response, millisecond) && !s.firstTierExplains(*l) {
-			l.Refused = fmt.Sprintf("the users waited %s longer than the %s tier took, %s longer than with %s, and nothing in that tier explains it",
+			l.beyond = fmt.Sprintf("the users waited %s longer than the %s tier took, %s longer than with %s, and nothing in that tier explains it",
 				num.Seconds(beyond), s.Tiers[0], num.Seconds(beyond-first), num.Count(from, "user"))
+			if s.Front == "" {
+				l.Refused = l.beyond
+			}
 		}
 		if _, below := valid(loads[:i]); l.Refused == "" && below != nil {
 			l.Refused = fmt.Sprintf("the load generator was the limit from %s on", num.Count(below.Users, "user"))
 		}
 	}
+}
+
+// front is the doubt about what users wait in front of the first tier, where they reach
+// another service before it.
+func (s System) front(loads []Load) (out model.Doubts) {
+	var at []Load
+	for _, l := range loads {
+		if l.beyond != "" && s.Front != "" {
+			at = append(at, l)
+		}
+	}
+	if len(at) == 0 {
+		return nil
+	}
+	more := ""
+	if len(at) > 1 {
+		more = fmt.Sprintf(" and at %d of the larger loads", len(at)-1)
+	}
+	out.Warn("front", "something between users and %s takes time: %s, first with %s%s; they reach %s before it, and that, or the load generator, may be what binds: name it as the first tier (tiers: [%s, …])",
+		s.Tiers[0], at[0].beyond, num.Count(at[0].Users, "user"), more, s.Front, s.Front)
+	return out
 }
 
 // moreGenerators is what to do where the generator binds.

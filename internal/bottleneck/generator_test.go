@@ -45,3 +45,23 @@ func TestReadsLate(t *testing.T) {
 		}
 	}
 }
+
+// TestFront: where users reach a service before the first tier, what they wait beyond that
+// tier may be there, and is a doubt; the loads count.
+func TestFront(t *testing.T) {
+	for front, verdict := range map[string]Verdict{"": Unknown, "web": Named} {
+		s := system(busy, func(t *Trial) {
+			t.Generators = []Generator{{Node: "g"}}
+			app := on("app-1", "app", .2, 1, 0)
+			app.Signals[SignalRequests] = slices.Repeat([]float64{t.Throughput}, 10)
+			app.Signals[SignalResponse] = slices.Repeat([]float64{t.Throughput * .005}, 10)
+			t.Services = append(t.Services, app)
+		})
+		s.Tiers, s.Front = []string{"app", "db"}, front
+		a := Analyze(s)
+		doubt := said(a.Doubts, "something between users and app takes time: the users waited 491 ms longer than the app tier took, 489 ms longer than with 20 users, and nothing in that tier explains it, first with 120 users and at 1 of the larger loads; they reach web before it")
+		if a.Verdict != verdict || doubt != (front != "") || (Counted(a.Loads)[len(Counted(a.Loads))-1].Users == 160) != (front != "") {
+			t.Errorf("front %q: %s, %s, %+v; want %s", front, a.Verdict, a.Why, a.Doubts, verdict)
+		}
+	}
+}

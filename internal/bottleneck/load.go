@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -21,8 +22,14 @@ type Load struct {
 	// NoWay is the share after which a user found no link to where he wanted to go.
 	NoWay      Optional `json:"no_link"`
 	Unfinished int      `json:"unfinished"`
-	// Law is X·(R+Z)/N, which the interactive response time law says is 1.
+	// Law is X·(R+Z)/N, which the interactive response time law says is 1, mean over
+	// trials.
 	Law Optional `json:"law"`
+	// WorstLaw is that of the trial in which it is farthest from 1, WorstErrors the share
+	// of the one in which most failed: what they are judged by, for a mean hides them;
+	// null: no trial tells.
+	WorstLaw    *OfTrial `json:"worst_law"`
+	WorstErrors *OfTrial `json:"worst_errors"`
 	// Any is the share of seconds in which at least one resource of the tiers was
 	// full, All that in which all of those were that were full at times.
 	Any float64 `json:"any_full"`
@@ -33,9 +40,32 @@ type Load struct {
 	// it does.
 	Refused string `json:"refused,omitempty"`
 
+	beyond  string    // what users waited in front of the first tier, without an explanation there; empty: nothing
 	values  []float64 // throughput of each trial
 	seconds []map[Resource]seconds
 	trials  []Trial
+}
+
+// OfTrial is what one trial of a load came to.
+type OfTrial struct {
+	Trial int     `json:"trial"`
+	Value float64 `json:"value"`
+}
+
+// worse is the one that is farther from what it should be; of NaN nothing is known.
+func (w *OfTrial) worse(trial int, v, ideal float64) *OfTrial {
+	if !num.Finite(v) || w != nil && math.Abs(v-ideal) <= math.Abs(w.Value-ideal) {
+		return w
+	}
+	return &OfTrial{trial, v}
+}
+
+// value is the number, or NaN.
+func (w *OfTrial) value() float64 {
+	if w == nil {
+		return math.NaN()
+	}
+	return w.Value
 }
 
 // usage of a resource; nothing of it where it is not known.
@@ -97,7 +127,9 @@ func (s System) sumUpOf(users int, trials []Trial) Load {
 		// Means over operations: a trial counts by how many it had.
 		response.add(t.Response, t.Throughput)
 		think.add(t.Think, t.Throughput)
-		law.add(t.Throughput*(t.Response+t.Think)/float64(users), 1)
+		one := t.Throughput * (t.Response + t.Think) / float64(users)
+		law.add(one, 1)
+		l.WorstLaw, l.WorstErrors = l.WorstLaw.worse(t.Trial, one, 1), l.WorstErrors.worse(t.Trial, t.Errors, 0)
 	}
 	l.Throughput = meanOf(l.values)
 	_, l.CI = stats.MeanWithin(l.values, level)

@@ -52,7 +52,8 @@ func (d Demand) hostOf(tier Demand) bool { return d.Node != "" && d.ofTier() == 
 
 // stations are the resources as those of a closed network: each host of a tier is one
 // of its own, for requests are dealt out before they wait. A processor of several cores
-// serves so many at once; parts of a core serve one, more slowly.
+// serves so many at once; parts of a core serve one, more slowly. Equal ones are
+// neighbours, which are solved as one.
 func (l *Laws) stations() (out []queueing.Station) {
 	values := l.once()
 	for i, d := range l.Demands {
@@ -99,7 +100,11 @@ func (l *Laws) network(first Load) queueing.Closed {
 		if err != nil {
 			break
 		}
-		c.Think = max(0, cycle-queueing.Response(float64(users), x[users-1], c.Think))
+		think := max(0, cycle-queueing.Response(float64(users), x[users-1], c.Think))
+		if think == c.Think {
+			break
+		}
+		c.Think = think
 	}
 	l.Delay = c.Think - *first.Think
 	return c

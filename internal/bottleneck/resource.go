@@ -82,6 +82,14 @@ func (r Resource) was() string {
 	return "was"
 }
 
+// it is what stands for it before a verb, with that: "it was".
+func (r Resource) it() string {
+	if r.Kind == Threads {
+		return "they were"
+	}
+	return "it was"
+}
+
 // String names it for people: "processor of db", "incoming link of the host of sql
 // and data".
 func (r Resource) String() string {

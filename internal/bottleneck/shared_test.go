@@ -191,8 +191,8 @@ func TestTooLate(t *testing.T) {
 // TestLinkDirections: what is received is held to a rate of its own where one is known.
 func TestLinkDirections(t *testing.T) {
 	s := System{Tiers: []string{"db"}, Thresholds: Defaults()}
-	x := on("n1", "db", 1, 2, 500)
 	for in, want := range map[float64]float64{0: 1000, 1250: 1250} {
+		x := on("n1", "db", 1, 2, 500)
 		if in > 0 {
 			x.Signals[SignalLinkIn] = slices.Repeat([]float64{in}, 10)
 		}

@@ -49,6 +49,8 @@ const (
 	// ownQuota: a limit of a service that is less than this share of its node's
 	// processors is one of its own.
 	ownQuota = .99
+	// sameLimit is by which share a limit may be read otherwise without having changed.
+	sameLimit = .01
 )
 
 // From where on a generator says nothing about the application.
@@ -64,6 +66,7 @@ const (
 const (
 	lawTolerance    = .05 // |X(R+Z)/N − 1|
 	lawBroken       = .15
+	otherUnits      = 3   // X(R+Z)/N: no trial is so far off by itself
 	worthMentioning = .01 // of the operations failed
 	tooManyErrors   = .1
 )

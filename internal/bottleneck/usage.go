@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // host is the part of one host in a resource, by second: what is used, how much
@@ -22,7 +23,8 @@ type seconds struct {
 	full  []bool    // of a tier: at least half of its hosts were
 	share float64   // of the seconds of its hosts in which these were full
 	// amount is how much was used a second, capacity how much there is, of so many
-	// hosts together, on average over the seconds that are known.
+	// hosts together, on average over the seconds that are known; of threads and pools
+	// capacity is the median.
 	amount, capacity float64
 	hosts            int
 	nodes            []model.NodeID
@@ -173,6 +175,7 @@ func secondsOf(kind Kind, of []host, limits Thresholds) (out seconds, ok bool) {
 		out.nodes = append(out.nodes, h.node)
 	}
 	total := 0
+	var totals []float64
 	for i := range n {
 		var used, limit float64
 		full := 0
@@ -190,13 +193,16 @@ func secondsOf(kind Kind, of []host, limits Thresholds) (out seconds, ok bool) {
 		if math.IsNaN(u) { // a host without a reading: nothing is said of this second
 			full = 0
 		} else {
-			out.amount, out.capacity = out.amount+used, out.capacity+limit
+			out.amount, out.capacity, totals = out.amount+used, out.capacity+limit, append(totals, limit)
 		}
 		total += full
 		out.use, out.full = append(out.use, u), append(out.full, 2*full >= len(of))
 	}
 	known := float64(max(1, out.known()))
 	out.amount, out.capacity = out.amount/known, out.capacity/known
+	if size, err := stats.Quantile(totals, .5); err == nil && kind.Soft() {
+		out.capacity = size // probes tell of the fullest of several pools, and a mean of two is the size of none
+	}
 	out.share = float64(total) / float64(len(of)) / known
 	return out, out.known() >= FewestSeconds
 }

@@ -38,7 +38,8 @@ in one process.
 its page costs: TIER=TIME or TIER:INTERACTION=TIME, of the tiers web, app, router and
 db. A process does what is its role's part, so that all can be told the same. The
 thread's own processor time is counted: waiting and quotas do not shorten the work.
-The database works as "board calibrate" has measured.
+The database computes so many units, by what "board calibrate" has measured of them;
+with --meter-db, where it runs on this machine, its threads' own time counts, too.
 
 It serves HTTP without encryption and has no protection against misuse: use it on
 networks of your own. ` + board.StatusPath + ` tells counters as JSON, ` + board.HealthPath + ` whether
@@ -64,6 +65,8 @@ it is well. SIGTERM ends it after the requests that have begun.`,
 	f.StringVar(&opt.balance, "balance", "", "among upstreams: least (fewest requests; default of router) or turns (default of web)")
 	f.StringArrayVar(&opt.work, "work", nil, "processor time of interactions: app=5ms,app:ViewStory=8ms,… (may be repeated)")
 	f.DurationVar(&opt.DBUnit, "db-unit", 0, `what a unit of the database's work costs (default: what "board calibrate --save" stored)`)
+	f.BoolVar(&opt.MeterDB, "meter-db", false, "the database works until its own thread has used the time; it must run on this machine")
+	f.DurationVar(&opt.DBWait, "db-wait", 0, "how long each interaction keeps its connection beside its work, without processor time")
 	f.IntVar(&opt.Threads, "threads", 200, "worker threads, 0: no limit (default of router); more requests wait for one")
 	f.IntVar(&opt.Pool, "pool", 50, "connections to each database; requests wait for one")
 	f.IntVar(&opt.Backlog, "accept", 0, "connections that may wait to be accepted (default: what the system allows)")

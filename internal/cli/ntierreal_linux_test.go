@@ -53,9 +53,10 @@ type tiersFinding struct {
 		tiersResource
 		SendQueue *float64 `json:"send_queue"`
 	}
-	Loads []tiersLoad
-	Proof *tiersProof
-	Laws  *struct {
+	Loads  []tiersLoad
+	Proof  *tiersProof
+	Doubts []struct{ Code string }
+	Laws   *struct {
 		Limit  *float64
 		Points []struct {
 			Hi    float64 `json:"bound_hi"`
@@ -244,6 +245,10 @@ func TestNtierReal(t *testing.T) {
 		}
 		if x < c.lo || x > c.hi {
 			t.Errorf("%s: at most %.1f pages per second, want %g to %g", c.name, x, c.lo, c.hi)
+		}
+		// A prediction from low loads that real servers exceed says so itself.
+		if l := f.Laws.Limit; l != nil && x > 1.1**l && !slices.ContainsFunc(f.Doubts, func(d struct{ Code string }) bool { return d.Code == "bound_exceeded" || d.Code == "demand_falls" }) {
+			t.Errorf("%s: %.1f pages per second, where the laws allow %.1f, and no doubt says so: %v", c.name, x, *l, f.Doubts)
 		}
 		if q := f.Bottlenecks[0].SendQueue; c.queue > 0 && (q == nil || *q < c.queue) {
 			t.Errorf("%s: its Send-Q is %s, want %g bytes and more", c.name, optional(q), c.queue)

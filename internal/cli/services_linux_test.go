@@ -122,10 +122,10 @@ trials: 2
 		}
 	}
 	web := resultOn(t, d, "lab-web-1")
-	if got := strings.Join(stageNames(web, "web"), " "); got != "set_up await start healthy warm run stop collect" {
+	if got := strings.Join(stageNames(web, "web"), " "); got != "set_up await start healthy warm run collect stop collect" {
 		t.Errorf("stages of web: %s", got)
 	}
-	if got := strings.Join(stageNames(web, "side"), " "); got != "set_up start healthy run stop" {
+	if got := strings.Join(stageNames(web, "side"), " "); got != "set_up start healthy run collect stop" {
 		t.Errorf("stages of side: %s", got)
 	}
 	for _, s := range web.Stages {
@@ -141,8 +141,8 @@ trials: 2
 	} else if text, _ := os.ReadFile(kept[0]); string(text) != "42\n" {
 		t.Errorf("%s holds %q, want what came from db", kept[0], text)
 	}
-	if out := w.run("show", "latest"); !strings.Contains(out, "Stages") || !strings.Contains(out, "set up") {
-		t.Errorf("show has no stages:\n%s", out)
+	if out := w.run("show", "latest"); !strings.Contains(out, "Stages") || !strings.Contains(out, "set up") || !strings.Contains(out, "analyse") {
+		t.Errorf("show has no stages, or not all:\n%s", out)
 	}
 	checkNothing(t, labName(t, stderr))
 	awaitNobody(t, w.dir)
@@ -172,7 +172,7 @@ evaluations: [parallel]
 		t.Errorf("run is %s: %s", d.Run.State, d.Run.Reason)
 	}
 	db, users := resultOn(t, d, "local-1"), resultOn(t, d, "local-2")
-	if got := strings.Join(stageNames(db, "db"), " "); db.Outcome != model.OutcomeFailed || got != "set_up start healthy run! stop" {
+	if got := strings.Join(stageNames(db, "db"), " "); db.Outcome != model.OutcomeFailed || got != "set_up start healthy run! collect stop" {
 		t.Errorf("the service's task: %s, stages %s; want run to have failed", db.Outcome, got)
 	}
 	if users.Outcome != model.OutcomeCancelled || len(users.Series) != 1 || len(users.Series[0].Values) < 5 {
@@ -287,7 +287,7 @@ evaluations: [parallel]
 	}
 	d := w.data("latest")
 	db, users := resultOn(t, d, "lab-db-1"), resultOn(t, d, "lab-users-1")
-	if got := strings.Join(stageNames(db, "db"), " "); db.Outcome != model.OutcomeFailed || got != "set_up start healthy run! stop" {
+	if got := strings.Join(stageNames(db, "db"), " "); db.Outcome != model.OutcomeFailed || got != "set_up start healthy run! collect stop" {
 		t.Errorf("the service's task: %s, stages %s; want run to have failed", db.Outcome, got)
 	}
 	if len(users.Series) != 1 || len(users.Series[0].Values) < 4 {

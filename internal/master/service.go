@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -311,6 +312,35 @@ func (m *Master) Delete(ctx context.Context, id model.RunID) error {
 func (m *Master) Watch(_ context.Context, id model.RunID) (live <-chan model.Event, stop func(), err error) {
 	live, stop = m.ev.watch(id)
 	return live, stop, nil
+}
+
+// Findings are what each study has to say of a run. Of a run that is over this is its
+// last stage, and goes on record with its times and how it ended; the run itself is
+// stored already, however that was.
+func (m *Master) Findings(ctx context.Context, name string, params answer.Params) ([]answer.Answer, error) {
+	run, err := m.Run(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if !run.State.Final() || run.State == model.RunInterrupted {
+		return m.Asker.Findings(ctx, name, params)
+	}
+	started := model.Event{Run: run.ID, Kind: model.EventAnalysisStarted, Severity: model.Info, Text: "analysis began", Time: time.Now().UTC()}
+	answers, err := m.Asker.Findings(ctx, string(run.ID), params)
+	ended := model.Event{Run: run.ID, Kind: model.EventAnalysisEnded, Severity: model.Info, Text: "no study has anything to say"}
+	var said []string
+	for _, a := range answers {
+		said = append(said, a.Study)
+	}
+	switch {
+	case err != nil:
+		ended.Severity, ended.Text = model.Warning, "the analysis failed: "+model.Plain(err)
+	case len(said) > 0:
+		ended.Text = "analysed by " + num.List(said)
+	}
+	m.ev.emit(started)
+	m.ev.emit(ended)
+	return answers, err
 }
 
 // Nodes lists the known nodes with how they are doing.

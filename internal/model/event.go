@@ -53,6 +53,12 @@ const (
 	EventLatest EventKind = "window" // as of earlier versions
 	// EventFleetUp: hosts are being made.
 	EventFleetUp EventKind = "fleet_up"
+	// EventAnalysisStarted and EventAnalysisEnded are stored one after the other when
+	// what a run has measured was analysed at its end: their times are those of the last
+	// of its stages. The text of the second says which studies answered; where it is a
+	// warning, why none did.
+	EventAnalysisStarted EventKind = "analysis_started"
+	EventAnalysisEnded   EventKind = "analysis_ended"
 	// EventServiceEnded: a service that workloads use is gone; the run ends.
 	EventServiceEnded EventKind = "service_ended"
 )

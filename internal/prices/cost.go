@@ -58,11 +58,14 @@ type Rated struct {
 	// StillGrew: no end of the growth was seen, so that Throughput is the least that the
 	// configuration can do, and the prices are the most that a request costs.
 	StillGrew bool `json:"still_grew,omitempty"`
-	// PerRequest and PerMillion are prices, with the interval that comes from that of
-	// the throughput; null: there is no price, or no interval.
+	// PerRequest and PerMillion are prices, and PerRate what one request a second costs
+	// an hour, with the intervals that come from that of the throughput; null: there is
+	// no price, or no interval.
 	PerRequest   *float64        `json:"per_request"`
 	PerMillion   *float64        `json:"per_million"`
 	PerMillionCI *stats.Interval `json:"per_million_ci"`
+	PerRate      *float64        `json:"per_rate"`
+	PerRateCI    *stats.Interval `json:"per_rate_ci"`
 }
 
 // Price is what requests cost at an hourly price.
@@ -71,12 +74,49 @@ func (r *Rated) Price(hourly float64, ci *stats.Interval) {
 		return
 	}
 	of := func(x float64) float64 { return hourly / 3600 / x }
-	one := of(r.Throughput)
+	one, each := of(r.Throughput), hourly/r.Throughput
 	million := one * 1e6
-	r.PerRequest, r.PerMillion = &one, &million
+	r.PerRequest, r.PerMillion, r.PerRate = &one, &million, &each
 	if ci != nil && ci.Lo > 0 {
 		r.PerMillionCI = &stats.Interval{Lo: 1e6 * of(ci.Hi), Hi: 1e6 * of(ci.Lo)}
+		r.PerRateCI = &stats.Interval{Lo: hourly / ci.Hi, Hi: hourly / ci.Lo}
 	}
+}
+
+// Columns are those of a table for programs with what a configuration costs; per_rate is
+// at most so much where at_most is true.
+func Columns() []string {
+	return []string{"hourly", "currency", "per_rate", "per_rate_lo", "per_rate_hi", "at_most", "sla_users", "sla_per_rate", "sla_per_rate_lo", "sla_per_rate_hi"}
+}
+
+// Values are those of the columns for a configuration; nil where something is not known.
+// The receiver may be nil.
+func (c *Cost) Values(configuration string) []any {
+	out := make([]any, len(Columns()))
+	if c == nil {
+		return out
+	}
+	ends := func(r *Rated) []any {
+		if r.PerRate == nil || r.PerRateCI == nil {
+			return []any{r.PerRate, nil, nil}
+		}
+		return []any{*r.PerRate, r.PerRateCI.Lo, r.PerRateCI.Hi}
+	}
+	for _, o := range c.Rows {
+		if o.Configuration != configuration {
+			continue
+		}
+		if o.Hourly != nil {
+			out[0], out[1] = *o.Hourly, c.Currency
+		}
+		if o.Peak != nil && o.Peak.PerRate != nil {
+			copy(out[2:], append(ends(o.Peak), o.Peak.StillGrew))
+		}
+		if o.SLA != nil {
+			copy(out[6:], append([]any{o.SLA.Users}, ends(o.SLA)...))
+		}
+	}
+	return out
 }
 
 // Candidate is what may be bought.

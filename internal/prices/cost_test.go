@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -16,9 +18,43 @@ func TestPrice(t *testing.T) {
 	if math.Abs(*r.PerRequest-2.5e-6) > 1e-18 || math.Abs(*r.PerMillion-2.5) > 1e-12 || math.Abs(r.PerMillionCI.Lo-20./9) > 1e-12 || math.Abs(r.PerMillionCI.Hi-25./9) > 1e-12 {
 		t.Errorf("%v a request, %v a million %v, want 2.5e-6, 2.5 and [2.222, 2.778]", *r.PerRequest, *r.PerMillion, *r.PerMillionCI)
 	}
+	// And .9 an hour for 100 a second is .009 an hour for one.
+	if math.Abs(*r.PerRate-.009) > 1e-15 || math.Abs(r.PerRateCI.Lo-.008) > 1e-15 || math.Abs(r.PerRateCI.Hi-.01) > 1e-15 || math.Abs(*r.PerRate-3600**r.PerRequest) > 1e-15 {
+		t.Errorf("%v an hour for one a second %v, want 0.009 and [0.008, 0.01]", *r.PerRate, *r.PerRateCI)
+	}
 	r = &Rated{Throughput: 100}
-	if r.Price(.9, &stats.Interval{Lo: -1, Hi: 201}); r.PerMillionCI != nil {
-		t.Errorf("%v, want no interval of a throughput that may be 0", *r.PerMillionCI)
+	if r.Price(.9, &stats.Interval{Lo: -1, Hi: 201}); r.PerMillionCI != nil || r.PerRateCI != nil {
+		t.Errorf("%v, %v, want no interval of a throughput that may be 0", r.PerMillionCI, r.PerRateCI)
+	}
+}
+
+// TestPriceShown: what one request a second costs is in the table for people, and in the
+// columns for programs, at most so much where the throughput still grew.
+func TestPriceShown(t *testing.T) {
+	hourly := .9
+	peak, kept := &Rated{Users: 300, Throughput: 100, StillGrew: true}, &Rated{Users: 200, Throughput: 90}
+	peak.Price(hourly, &stats.Interval{Lo: 90, Hi: 112.5})
+	kept.Price(hourly, nil)
+	c := &Cost{Currency: "USD", Priced: true, Rows: []Offer{{Configuration: "a", Hourly: &hourly, Peak: peak, SLA: kept}, {Configuration: "b"}}}
+	table := c.Section("p95=1s").Blocks[0].Table
+	for key, want := range map[string]string{"per_rate": "at most 0.009 [0.008 .. 0.01]", "sla_per_rate": "0.01"} {
+		i := slices.IndexFunc(table.Columns, func(x doc.Column) bool { return x.Key == key })
+		if i < 0 || table.Rows[0].Cells[i].Lines[0] != want || table.Rows[1].Cells[i].Lines[0] != num.Missing {
+			t.Errorf("column %s has %v, want %s", key, table.Rows, want)
+		}
+	}
+	want := []any{.9, "USD", .009, .008, .01, true, 200, .01, nil, nil}
+	for i, v := range c.Values("a") {
+		if x, ok := v.(*float64); ok {
+			v = *x
+		}
+		x, number := v.(float64)
+		if y, ok := want[i].(float64); v != want[i] && !(number && ok && math.Abs(x-y) < 1e-12) {
+			t.Errorf("%s is %v, want %v", Columns()[i], v, want[i])
+		}
+	}
+	if got := append(c.Values("b"), (*Cost)(nil).Values("a")...); slices.ContainsFunc(got, func(v any) bool { return v != nil }) {
+		t.Errorf("%v, want nothing of what is not known", got)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Words say which configuration is the cheapest that keeps an SLA.
@@ -54,7 +55,9 @@ func (c *Cost) Section(sla string) doc.Section {
 	t := &doc.Table{Columns: []doc.Column{
 		{Key: "configuration", Head: "configuration"}, {Key: "hourly", Head: c.Currency + "\nan hour", Right: true},
 		{Key: "peak", Head: "at the\npeak", Right: true}, {Key: "per_million", Head: "a million there\n[95 %]", Right: true, Interval: true},
+		{Key: "per_rate", Head: "1 op/s there,\nan hour [95 %]", Right: true, Interval: true, Tip: "price of an hour over the throughput"},
 		{Key: "sla_users", Head: "keeps the SLA\nup to", Right: true}, {Key: "sla_per_million", Head: "a million there\n[95 %]", Right: true, Interval: true},
+		{Key: "sla_per_rate", Head: "1 op/s there,\nan hour [95 %]", Right: true, Interval: true, Tip: "price of an hour over the throughput"},
 		{Key: "sla_per_request", Head: "a request", Right: true}, {Key: "keeps_sla", Head: fmt.Sprintf("with %d\nusers", c.At)},
 	}}
 	for _, o := range c.Rows {
@@ -66,7 +69,7 @@ func (c *Cost) Section(sla string) doc.Section {
 			upTo = doc.Of(o.SLA.Users, num.Count(o.SLA.Users, "user")+", "+rate(o.SLA.Throughput))
 			request = doc.Optional(o.SLA.PerRequest, money)
 		}
-		t.Add(doc.Say(o.Configuration), doc.Optional(o.Hourly, money), peak, o.Peak.cell(), upTo, o.SLA.cell(), request, Kept(o.Keeps))
+		t.Add(doc.Say(o.Configuration), doc.Optional(o.Hourly, money), peak, o.Peak.million(), o.Peak.rate(), upTo, o.SLA.million(), o.SLA.rate(), request, Kept(o.Keeps))
 	}
 	s := doc.Section{ID: "cost", Title: "What it costs", Blocks: []doc.Block{{Table: c.shown(t, sla)}}}
 	if sla != "" {
@@ -90,12 +93,28 @@ func (c *Cost) shown(t *doc.Table, sla string) *doc.Table {
 	return t
 }
 
-// cell is the price of a million.
-func (r *Rated) cell() doc.Cell {
-	if r == nil || r.PerMillion == nil {
+// million is the price of a million requests.
+func (r *Rated) million() doc.Cell {
+	if r == nil {
 		return doc.Of(nil, num.Missing)
 	}
-	cell := doc.Ranged(r.PerMillion, r.PerMillionCI, money)
+	return r.priced(r.PerMillion, r.PerMillionCI)
+}
+
+// rate is what one request a second costs an hour.
+func (r *Rated) rate() doc.Cell {
+	if r == nil {
+		return doc.Of(nil, num.Missing)
+	}
+	return r.priced(r.PerRate, r.PerRateCI)
+}
+
+// priced is a price, which is the most where the throughput is the least.
+func (r *Rated) priced(price *float64, ci *stats.Interval) doc.Cell {
+	if price == nil {
+		return doc.Of(nil, num.Missing)
+	}
+	cell := doc.Ranged(price, ci, money)
 	if r.StillGrew {
 		cell.Lines = []string{"at most " + cell.Lines[0]}
 	}

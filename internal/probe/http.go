@@ -76,12 +76,14 @@ func readHAProxy(body []byte, _ int, a *answer) error {
 	if err != nil {
 		return err
 	}
-	serving, statistics := map[string]bool{}, map[string]bool{}
+	serving, statistics, queued := map[string]bool{}, map[string]bool{}, map[string]float64{}
 	for _, r := range rows {
 		serving[r["pxname"]] = serving[r["pxname"]] || r["type"] == "2"
-		statistics[r["pxname"]] = statistics[r["pxname"]] || r["type"] == "1"
+		if r["type"] == "1" {
+			statistics[r["pxname"]], queued[r["pxname"]] = true, numberOf(r["qcur"])
+		}
 	}
-	unlimited := false
+	var servers []limited
 	for _, r := range rows {
 		switch name := r["pxname"]; {
 		case r["type"] == "0" && (serving[name] || !statistics[name]):
@@ -91,17 +93,11 @@ func readHAProxy(body []byte, _ int, a *answer) error {
 			a.addText("requests", firstOf(r["req_tot"], r["stot"]))
 			a.addText("errors", r["hrsp_4xx"])
 			a.addText("errors", r["hrsp_5xx"])
-			a.addText("pool_waiting", r["qcur"])
-		case r["type"] == "2":
-			a.addText("pool_active", r["scur"])
-			a.addText("pool_waiting", r["qcur"])
-			a.addText("pool_max", r["slim"])
-			unlimited = unlimited || r["slim"] == ""
+		case r["type"] == "2": // what waits for any server of a backend waits for this one, too
+			servers = append(servers, limited{numberOf(r["scur"]), numberOf(r["slim"]), numberOf(r["qcur"]) + queued[name]})
 		}
 	}
-	if unlimited {
-		delete(a.values, "pool_max")
-	}
+	a.addPool(servers)
 	return nil
 }
 
@@ -180,9 +176,20 @@ func colons(body []byte) map[string]string {
 type boardStatus struct {
 	Started, Now time.Time
 	Threads      *struct{ Busy, Max, Queue float64 }
-	Pool         *struct{ Active, Max, Waiting, Wait float64 }
+	Pools        []struct{ Active, Max, Waiting, Wait float64 }
 	Connections  struct{ Open, Max float64 }
 	Interactions map[string]struct{ Count, Errors, Response float64 }
+}
+
+// pools tells of the fullest pool, and for how long requests waited for any of them. Roles
+// that only forward have none.
+func (s boardStatus) pools(a *answer) {
+	var all []limited
+	for _, p := range s.Pools {
+		all = append(all, limited{p.Active, p.Max, p.Waiting})
+		a.add("pool_wait", p.Wait)
+	}
+	a.addPool(all)
 }
 
 func readBoard(body []byte, _ int, a *answer) error {
@@ -190,17 +197,17 @@ func readBoard(body []byte, _ int, a *answer) error {
 	if err := json.Unmarshal(body, &s); err != nil {
 		return fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
-	if s.Threads == nil || s.Pool == nil {
-		return fmt.Errorf("%w: it lacks threads or pool; its url must end in /_board/status", errNoAnswer)
+	if s.Threads == nil {
+		return fmt.Errorf("%w: it lacks threads; its url must end in /_board/status", errNoAnswer)
 	}
 	a.up = s.Now.Sub(s.Started).Seconds()
 	for name, v := range map[string]float64{
 		"threads_busy": s.Threads.Busy, "threads_queue": s.Threads.Queue, "sessions": s.Connections.Open,
-		"pool_active": s.Pool.Active, "pool_waiting": s.Pool.Waiting, "pool_wait": s.Pool.Wait,
 	} {
 		a.add(name, v)
 	}
-	for name, v := range map[string]float64{"threads_max": s.Threads.Max, "pool_max": s.Pool.Max, "sessions_max": s.Connections.Max} {
+	s.pools(a)
+	for name, v := range map[string]float64{"threads_max": s.Threads.Max, "sessions_max": s.Connections.Max} {
 		if v > 0 {
 			a.add(name, v)
 		}

@@ -85,10 +85,10 @@ func late(m recording.Metric) recording.Metric {
 // Metrics lists what servers tell. What a kind does not tell, [Kinds] leaves out.
 func Metrics() []recording.Metric {
 	return []recording.Metric{
-		recording.State("threads_busy", "1", "probe", "threads (of databases: sessions) that are at work on a request"),
+		recording.State("threads_busy", "1", "probe", "threads (of databases: sessions) that are at work on a request; of tomcat: of its fullest connector"),
 		recording.State("threads_max", "1", "probe", "how many may be"),
 		recording.State("threads_queue", "1", "probe", "requests that wait for a thread"),
-		recording.State("pool_active", "1", "probe", "connections to what is behind it that are in use; of haproxy: requests that its servers are at work on"),
+		recording.State("pool_active", "1", "probe", "connections to what is behind it that are in use, of the fullest pool; of haproxy: requests that its fullest server is at work on"),
 		recording.State("pool_max", "1", "probe", "how many may be"),
 		recording.State("pool_waiting", "1", "probe", "requests that wait for one"),
 		recording.Counter("pool_wait", "s", "probe", "time of all such waits together; its rate is the mean number of requests that wait"),

@@ -179,7 +179,7 @@ func TestNoNumbers(t *testing.T) {
 // TestBoard reads the page of the built-in application as it promises it.
 func TestBoard(t *testing.T) {
 	body := `{"role":"app","started":"2026-11-23T13:00:00Z","now":"2026-11-23T13:01:00Z","cpu":12.3,"threads":{"busy":3,"max":200,"queue":1},
-"pool":{"active":2,"max":0,"waiting":4,"waits":12,"wait":0.5},"pools":[{"name":"db[0]","active":2}],"connections":{"open":10,"max":0,"accepted":100,"backlog":128},
+"pool":{"active":2,"max":0,"waiting":4,"waits":12,"wait":0.5},"pools":[{"name":"db[0]","active":2,"max":0,"waiting":4,"waits":12,"wait":0.5}],"connections":{"open":10,"max":0,"accepted":100,"backlog":128},
 "interactions":{"ViewStory":{"count":10,"errors":1,"response":0.5},"StoreComment":{"count":2,"errors":0,"response":0.25}}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }))
 	defer server.Close()
@@ -194,10 +194,45 @@ func TestBoard(t *testing.T) {
 	if d := cmp.Diff(all, got); d != "" {
 		t.Errorf("of the board (-want +got):\n%s", d)
 	}
+	for pools, fullest := range map[string]map[string]float64{
+		`{"name":"db[0]","active":5,"max":5,"waiting":0,"wait":0.5},{"name":"read[0]","active":5,"max":5,"waiting":7,"wait":1},{"name":"read[1]","active":0,"max":5}`: {"pool_active": 5, "pool_max": 5, "pool_waiting": 7, "pool_wait": 1.5},
+		`{"name":"db[0]","active":9,"max":50,"waiting":0},{"name":"read[0]","active":5,"max":5,"waiting":0}`:                                                          {"pool_active": 5, "pool_max": 5, "pool_waiting": 0, "pool_wait": 0},
+		`{"name":"db[0]","active":0,"max":0,"waiting":0},{"name":"read[0]","active":3,"max":0,"waiting":0}`:                                                           {"pool_active": 3, "pool_waiting": 0, "pool_wait": 0},
+	} {
+		body = `{"threads":{"busy":9,"max":9},"pool":{"active":10,"max":15,"waiting":7,"wait":2},"pools":[` + pools + `]}`
+		want(t, pools, read(t, open(t, p), p), fullest)
+	}
+	body = `{"role":"web","threads":{"busy":3,"max":9,"queue":4},"connections":{"open":7,"max":0},"upstreams":[{"address":"10.0.0.4:8080"}]}`
+	if d := cmp.Diff(map[string]float64{"threads_busy": 3, "threads_max": 9, "threads_queue": 4, "sessions": 7, "requests": 0, "response": 0, "errors": 0}, read(t, open(t, p), p)); d != "" {
+		t.Errorf("of a board that forwards (-want +got):\n%s", d)
+	}
 	for _, other := range []string{"<html>", `{"hello": 1}`} {
 		body = other
 		if _, err := s.Read(t.Context()); !errors.Is(err, errNoAnswer) {
 			t.Errorf("Read of %q = %v, want that it is no answer", other, err)
+		}
+	}
+}
+
+// TestHAProxyServers: of servers the fullest is told, with what waits for its backend; one
+// without a limit has room for what may go there, and is no limit of another backend.
+func TestHAProxyServers(t *testing.T) {
+	for name, c := range map[string]struct {
+		rows string
+		want map[string]float64
+	}{
+		"one full, one idle":          {"app,s1,0,2,2,2\napp,s2,0,0,2,2\napp,BACKEND,3,2,9,1\n", map[string]float64{"pool_active": 2, "pool_max": 2, "pool_waiting": 3}},
+		"evenly":                      {"app,s1,0,2,4,2\napp,s2,0,2,4,2\napp,BACKEND,0,4,9,1\n", map[string]float64{"pool_active": 2, "pool_max": 4, "pool_waiting": 0}},
+		"one that requests stay with": {"app,s1,5,2,2,2\napp,s2,0,4,4,2\napp,BACKEND,0,6,9,1\n", map[string]float64{"pool_active": 2, "pool_max": 2, "pool_waiting": 5}},
+		"another without a limit":     {"app,s1,0,2,2,2\napp,BACKEND,3,2,9,1\nimages,s1,0,40,,2\nimages,BACKEND,0,40,9,1\n", map[string]float64{"pool_active": 2, "pool_max": 2, "pool_waiting": 3}},
+		"no limits":                   {"app,s1,0,2,,2\napp,s2,0,3,,2\napp,BACKEND,0,5,9,1\n", map[string]float64{"pool_active": 3, "pool_waiting": 0}},
+	} {
+		a := &answer{values: map[string]float64{}}
+		if err := readHAProxy([]byte("# pxname,svname,qcur,scur,slim,type\n"+c.rows), 0, a); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, a.values); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}
 }
@@ -302,7 +337,7 @@ func TestInteraction(t *testing.T) {
 func FuzzAnswers(f *testing.F) {
 	f.Add("# pxname,svname,qcur,scur,slim,stot,type\nb,BACKEND,0,1,2,3,1\nb,s1,0,1,,3,2\n")
 	f.Add("BusyWorkers: 1\nScoreboard: _W..\nTotal Accesses: 4\n")
-	f.Add(`{"threads":{},"pool":{}}`)
+	f.Add(`{"threads":{},"pools":[{}]}`)
 	f.Add("/x 5 200\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for name, parse := range map[string]func([]byte, int, *answer) error{"haproxy": readHAProxy, "apache": readApache, "board": readBoard} {

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -92,8 +93,8 @@ func (t *tomcat) ask(ctx context.Context, a *answer) error {
 	return t.pools(ctx, a)
 }
 
-// threads tells of all connectors but the one that is there for probes alone:
-// own. Where it is the only one, it is counted, without the thread that is at
+// threads tells of the fullest of all connectors but the one that is there for probes
+// alone: own. Where it is the only one, it is counted, without the thread that is at
 // work on the probe.
 func (t *tomcat) threads(beans []bean, a *answer) (own string, counted bool, err error) {
 	connectors := map[string]bean{}
@@ -111,46 +112,45 @@ func (t *tomcat) threads(beans []bean, a *answer) (own string, counted bool, err
 		return "", false, fmt.Errorf("%w: it has no bean of type ThreadPool", errNoAnswer)
 	}
 	counted = own != "" && len(connectors) == 1
+	var all []limited
 	for name, b := range connectors {
 		if name == own && !counted {
 			continue
 		}
-		a.addText("threads_busy", b["currentThreadsBusy"])
+		// -1 of maxThreads is a pool that connectors share.
+		all = append(all, limited{numberOf(b["currentThreadsBusy"]), numberOf(b["maxThreads"]), math.NaN()})
 		a.addText("sessions", b["connectionCount"])
 		a.addText("sessions_max", b["maxConnections"])
 		if b["connectionCount"] != b["maxConnections"] {
 			a.add("sessions", -1) // Tomcat counts the one that it waits to accept
 		}
-		if !strings.HasPrefix(b["maxThreads"], "-") { // -1: a pool that connectors share
-			a.addText("threads_max", b["maxThreads"])
-		}
 	}
 	if counted {
-		a.add("threads_busy", -1)
+		all[0].used--
 		a.add("sessions", -1)
 	}
+	a.addLimited(all, "threads_busy", "threads_max", "threads_queue")
 	return own, counted, nil
 }
 
-// pools tells of pools of database connections: Tomcat's own, or Commons DBCP's,
-// which does not tell how many wait.
+// pools tells of the fullest pool of database connections: of Tomcat's own, or of Commons
+// DBCP's, which does not tell how many wait.
 func (t *tomcat) pools(ctx context.Context, a *answer) error {
 	own, err := t.query(ctx, "ConnectionPool")
 	if err != nil {
 		return err
 	}
+	var pools []limited
 	for _, b := range own {
-		a.addText("pool_active", b["Active"])
-		a.addText("pool_max", b["MaxActive"])
-		a.addText("pool_waiting", b["WaitCount"])
+		pools = append(pools, limited{numberOf(b["Active"]), numberOf(b["MaxActive"]), numberOf(b["WaitCount"])})
 	}
-	if len(own) > 0 {
-		return nil
+	if len(own) == 0 {
+		var dbcp []bean
+		dbcp, err = t.query(ctx, "DataSource")
+		for _, b := range dbcp {
+			pools = append(pools, limited{numberOf(b["numActive"]), numberOf(b["maxTotal"]), math.NaN()})
+		}
 	}
-	dbcp, err := t.query(ctx, "DataSource")
-	for _, b := range dbcp {
-		a.addText("pool_active", b["numActive"])
-		a.addText("pool_max", b["maxTotal"])
-	}
+	a.addPool(pools)
 	return err
 }

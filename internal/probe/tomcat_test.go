@@ -2,9 +2,12 @@ package probe
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,5 +113,37 @@ func TestBeans(t *testing.T) {
 	}
 	if _, _, err := (&tomcat{}).threads(nil, a); err == nil {
 		t.Error("no connectors, and no error")
+	}
+}
+
+// TestFullestConnector: of two connectors the fullest is told, and not their sum; so of
+// pools, with those for which requests wait before others.
+func TestFullestConnector(t *testing.T) {
+	a := &answer{values: map[string]float64{}}
+	if _, _, err := (&tomcat{port: "8081"}).threads([]bean{
+		{"Name": `Catalina:type=ThreadPool,name="http-nio-8080"`, "currentThreadsBusy": "9", "maxThreads": "9", "connectionCount": "12", "maxConnections": "70"},
+		{"Name": `Catalina:type=ThreadPool,name="ajp-nio-8009"`, "currentThreadsBusy": "0", "maxThreads": "9", "connectionCount": "1", "maxConnections": "70"},
+	}, a); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[string]float64{"threads_busy": 9, "threads_max": 9, "sessions": 11, "sessions_max": 140}, a.values); d != "" {
+		t.Errorf("of two connectors (-want +got):\n%s", d)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text := "OK - Number of results: 2\r\n\r\n"
+		if strings.Contains(r.URL.Query().Get("qry"), "ConnectionPool") {
+			text += "Name: tomcat.jdbc:name=\"jdbc/write\"\r\nActive: 8\r\nMaxActive: 8\r\nWaitCount: 0\r\n\r\nName: tomcat.jdbc:name=\"jdbc/read\"\r\nActive: 30\r\nMaxActive: 31\r\nWaitCount: 4\r\n\r\n"
+		}
+		_, _ = w.Write([]byte(text))
+	}))
+	defer server.Close()
+	a = &answer{values: map[string]float64{}}
+	asked := &tomcat{page: newPage(server.URL, nil)}
+	defer asked.close()
+	if err := asked.pools(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[string]float64{"pool_active": 30, "pool_max": 31, "pool_waiting": 4}, a.values); d != "" {
+		t.Errorf("of two pools (-want +got):\n%s", d)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -107,6 +108,39 @@ func TestSolve(t *testing.T) {
 	}
 }
 
+// TestSolveOfEqual: equal stations are solved as one with a multiplicity, which comes to
+// what convolution of each of them does, beside others and those of several servers.
+func TestSolveOfEqual(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 50 {
+		c := Closed{Think: 10 * rng.Float64()}
+		for range 1 + rng.IntN(4) {
+			s := Station{rng.ExpFloat64(), 1 + rng.IntN(3)}
+			for range 1 + rng.IntN(30) {
+				c.Stations = append(c.Stations, s)
+			}
+		}
+		got, err := c.Solve(80)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := recursion(nil, c.Think, 80)
+		for _, s := range c.Stations {
+			g = s.convolve(g)
+		}
+		for n, x := range got {
+			if want := math.Exp(g[n] - g[n+1]); !near(x, want, 1e-9) {
+				t.Fatalf("%+v: X(%d) = %v, want %v", c, n+1, x, want)
+			}
+		}
+	}
+	// With as many hosts as that no request meets another, X = N/(D+Z), D in all of them.
+	c := Closed{Stations: slices.Repeat([]Station{{1e-9, 1}}, 1_000_000), Think: 1}
+	if got, err := c.Solve(100_000); err != nil || !near(got[len(got)-1], 100_000/1.001, 1e-3) {
+		t.Errorf("a million hosts: %v", err)
+	}
+}
+
 // TestSolveOfMany: ten thousand users, stations of many servers at their limit.
 func TestSolveOfMany(t *testing.T) {
 	c := Closed{[]Station{{.004, 1}, {.1, 64}, {.01, 4}}, 7}
@@ -136,6 +170,7 @@ func TestSolveRefuses(t *testing.T) {
 		"no server":       {Closed{[]Station{{1, 0}}, 1}, 1},
 		"NaN":             {Closed{single(math.NaN()), 1}, 1},
 		"no time at all":  {Closed{single(0), 0}, 2},
+		"too many steps":  {Closed{slices.Repeat([]Station{{1, 64}}, 10_000), 1}, 1000},
 	} {
 		if got, err := c.of.Solve(c.users); !errors.Is(err, ErrArgument) {
 			t.Errorf("%s: %v, %v, want %v", name, got, err, ErrArgument)

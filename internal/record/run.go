@@ -29,7 +29,7 @@ type Overview struct {
 	Startup map[model.NodeID]float64 `json:"startup_s,omitempty"`
 	Steps   []stepView               `json:"steps"`
 	// Stages are what services and workloads went through, of the attempts that
-	// count.
+	// count, and at the end how the run was analysed.
 	Stages []stageView   `json:"stages,omitempty"`
 	Failed []failure     `json:"failed"` // of every attempt, in order
 	Events []model.Event `json:"events"` // warnings and problems
@@ -84,14 +84,15 @@ const (
 	longestLine = 400
 )
 
-// stageView is a stage of a task.
+// stageView is a stage of a task, or of the run as a whole.
 type stageView struct {
-	Step    int          `json:"step"`
+	Step    *int         `json:"step"` // null: of the run
 	Node    model.NodeID `json:"node"`
 	Service string       `json:"service,omitempty"`
 	Name    string       `json:"stage"`
 	// At is when it began, in seconds since the agreed start of the step, or since
-	// the task's first stage where the step did not start.
+	// the task's first stage where the step did not start; of the run's, since the run
+	// began.
 	At      float64 `json:"at"`
 	Seconds float64 `json:"seconds"`
 	Note    string  `json:"note,omitempty"`
@@ -109,11 +110,33 @@ func stagesOf(s model.Step, results []model.Result) []stageView {
 			late = r.Started.Sub(s.StartAt).Seconds()
 		}
 		for _, x := range r.Stages {
-			out = append(out, stageView{Step: s.Number, Node: r.Node, Service: x.Service, Name: x.Name, Note: x.Note, Error: x.Error,
+			out = append(out, stageView{Step: &s.Number, Node: r.Node, Service: x.Service, Name: x.Name, Note: x.Note, Error: x.Error,
 				At: late + float64(x.Started)/1e9, Seconds: float64(x.Ended-x.Started) / 1e9})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b stageView) int { return cmp.Compare(a.At, b.At) })
+	return out
+}
+
+// stageAnalyse is the stage of a run in which studies were asked about it.
+const stageAnalyse = "analyse"
+
+// analyses are the stages in which the run was analysed at its end: more than one where
+// it was resumed since.
+func analyses(run *observe.Run) (out []stageView) {
+	var began time.Time
+	for _, e := range run.Events() {
+		switch e.Kind {
+		case model.EventAnalysisStarted:
+			began = e.Time
+		case model.EventAnalysisEnded:
+			s := stageView{Name: stageAnalyse, At: began.Sub(run.Run().Started).Seconds(), Seconds: e.Time.Sub(began).Seconds(), Note: e.Text}
+			if e.Severity != model.Info {
+				s.Note, s.Error = "", e.Text
+			}
+			out = append(out, s)
+		}
+	}
 	return out
 }
 
@@ -127,7 +150,11 @@ func stagesTable(stages []stageView) *doc.Table {
 		if s.Error != "" {
 			note = doc.Say(s.Error).As(doc.Bad)
 		}
-		t.Add(doc.Of(s.Step+1), doc.Of(s.At, fmt.Sprintf("%+.1f s", s.At)), doc.Say(s.Service), doc.Say(string(s.Node)),
+		step := doc.Say("run")
+		if s.Step != nil {
+			step = doc.Of(*s.Step + 1)
+		}
+		t.Add(step, doc.Of(s.At, fmt.Sprintf("%+.1f s", s.At)), doc.Say(s.Service), doc.Say(string(s.Node)),
 			doc.Say(strings.ReplaceAll(s.Name, "_", " ")), doc.Of(s.Seconds, num.Seconds(s.Seconds)), note)
 	}
 	return t
@@ -164,6 +191,7 @@ func NewOverview(run *observe.Run) Overview {
 			v.Events = append(v.Events, e)
 		}
 	}
+	v.Stages = append(v.Stages, analyses(run)...)
 	v.Doubts = run.Doubts()
 	v.Warnings = model.Texts(v.Doubts)
 	return v

@@ -106,8 +106,9 @@ func TestDesignRefuses(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for want, change := range map[string]func(*Params){
-		"configurations.1: \"1-1\" has 2 numbers":             func(p *Params) { p.Configurations[1] = "1-1" },
-		"configurations.1: 01-1-1-em is the same as 1-1-1-em": func(p *Params) { p.Configurations[1] = "01-1-1-em" },
+		"configurations.1: \"1-1\" has 2 numbers":                func(p *Params) { p.Configurations[1] = "1-1" },
+		"configurations.1: 01-1-1-em is the same as 1-1-1-em":    func(p *Params) { p.Configurations[1] = "01-1-1-em" },
+		"configurations.0: \"1-1-1(galera)-em\" names a variant": func(p *Params) { p.Configurations[0] = "1-1-1(galera)-em" },
 		"sla: ": func(p *Params) { p.SLA = "p95" },
 		"at: a number of users for which nothing is asked":       func(p *Params) { p.At = 100 },
 		"prices:2:7: price_per_hour is \"x\"; use a number of 0": func(p *Params) { p.PriceTable = "type,price_per_hour,currency\nlarge,x,USD\n" },

@@ -54,14 +54,20 @@ func (r *Result) said() []string {
 	}
 	if k := r.Rankings; k.Pairs > 0 {
 		text := fmt.Sprintf("Of %s of two configurations on two platforms, turned over: %d; the same on both: %d; not told from chance or %g %%: %d",
-			num.Count(k.Pairs, "ranking"), len(r.Reversals), k.Same, 100*repeats, k.Pairs-k.Same-len(r.Reversals)-k.WithoutInterval)
+			num.Count(k.Pairs, "ranking"), len(r.Reversals), k.Same, 100*repeats, k.Pairs-k.Same-len(r.Reversals)-k.StillGrew-k.WithoutInterval)
 		if k.WithoutInterval > 0 {
 			text += fmt.Sprintf("; without an interval: %d (%s)", k.WithoutInterval, k.Why)
+		}
+		if k.StillGrew > 0 {
+			text += fmt.Sprintf("; open because what is behind still grew: %d", k.StillGrew)
 		}
 		out = append(out, text+".")
 	}
 	if c := r.Cost; c != nil && c.At > 0 {
 		out = append(out, c.Words(r.sla))
+	}
+	for _, note := range r.Notes {
+		out = append(out, num.Sentence(note))
 	}
 	return out
 }
@@ -181,11 +187,12 @@ func (r *Result) turned() doc.Section {
 		{Key: "a", Head: "configuration"}, {Key: "b", Head: "against"}, {Key: "first", Head: "on"}, {Key: "ratio_first", Head: "times", Right: true, Interval: true},
 		{Key: "second", Head: "on"}, {Key: "ratio_second", Head: "times", Right: true, Interval: true},
 	}}
-	times := func(v float64, ci stats.Interval) doc.Cell {
-		return doc.Of(v, fmt.Sprintf("%.2f [%.2f .. %.2f]", v, ci.Lo, ci.Hi)).Within(ci.Lo, ci.Hi)
+	times := func(v float64, ci stats.Interval, grew string) doc.Cell {
+		return doc.Of(v, fmt.Sprintf("%s%.2f [%.2f .. %.2f]", grew, v, ci.Lo, ci.Hi)).Within(ci.Lo, ci.Hi)
 	}
 	for _, x := range r.Reversals {
-		t.Add(doc.Say(x.A), doc.Say(x.B), doc.Say(placeWords(x.First)), times(x.RatioFirst, x.CIFirst), doc.Say(placeWords(x.Second)), times(x.RatioSecond, x.CISecond))
+		t.Add(doc.Say(x.A), doc.Say(x.B), doc.Say(placeWords(x.First)), times(x.RatioFirst, x.CIFirst, map[bool]string{true: "≥ "}[x.GrewFirst]),
+			doc.Say(placeWords(x.Second)), times(x.RatioSecond, x.CISecond, map[bool]string{true: "≤ "}[x.GrewSecond]))
 	}
 	const intro = "The throughput at the load where it is largest, as a ratio; only pairs of which the whole interval is on one side on both platforms, by more than 1 %, corrected for all pairs."
 	return doc.Section{ID: "reversals", Title: "Rankings that turn over", Intro: intro, Blocks: []doc.Block{{Table: t}}}

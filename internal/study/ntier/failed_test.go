@@ -224,3 +224,22 @@ func TestProbeFailed(t *testing.T) {
 		}
 	}
 }
+
+// TestUnproved: a verdict without a proof says how one is made, once; a proof of any
+// outcome, and a table, need no such note.
+func TestUnproved(t *testing.T) {
+	p, r := &Params{Tiers: []string{"web", "app", "db"}}, newRecording()
+	r.loads(p, "1-2-1-em", shop, 2, 40, 80, 120, 180)
+	r.loads(p, "1-2-1-oc", shop, 2, 40, 80, 120, 180)
+	got := analyze(t, p, r)
+	if text := strings.Join(got.Document().More, " "); len(got.Notes) != 1 || strings.Count(text, "study.proof=true") != 1 || got.Gate() != nil || strings.Contains(strings.Join(got.Warnings, " "), "proof") {
+		t.Errorf("notes %q, warnings %q, %s", got.Notes, got.Warnings, text)
+	}
+	p.Proof = true
+	if got := analyze(t, p, r); len(got.Notes) != 0 || got.Configurations[0].Proof == nil {
+		t.Errorf("notes %q of a proof that was not made", got.Notes)
+	}
+	if (Finding{Answer: bottleneck.Answer{Verdict: bottleneck.Named}, table: true}).unproved() || (Finding{Answer: bottleneck.Answer{Verdict: bottleneck.None}}).unproved() {
+		t.Error("a table, or where nothing binds, has a note")
+	}
+}

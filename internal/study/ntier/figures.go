@@ -11,6 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/timeline"
 )
 
@@ -150,12 +151,11 @@ func stagesPanel(t timeline.Timeline, x chart.Axis) doc.Panel {
 	return doc.Panel{Title: "Stages", Chart: c}
 }
 
-// stageColour gives each stage the same colour in all rows.
+// stageColour gives each stage the same colour in all rows. There are eight: stages that
+// follow each other, or lie in each other, have different ones.
 func stageColour(name string) int {
-	for i, known := range []string{"set_up", "reset", "start", "healthy", "warm", "ramp_up", timeline.StageRun, "ramp_down"} {
-		if name == known {
-			return i
-		}
-	}
-	return 0
+	return map[string]int{
+		"set_up": 0, "reset": 1, "await": 7, "start": 2, "healthy": 3, "warm": 4, model.StageTables: 2, "ramp_up": 5, timeline.StageRun: 6,
+		"limit": 3, "ramp_down": 7, "collect": 1, "signals": 4, "stop": 5,
+	}[name]
 }

@@ -2,12 +2,14 @@ package ntier
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/internal/study"
 )
@@ -38,7 +40,7 @@ func TestGaps(t *testing.T) {
 		not     string
 	}{
 		"one of two at the knee": {plateau("db_cpu,app_cpu", ".48,.48", ".94,.94", ",.99", "1,1", "1,1"), bottleneck.Named, bottleneck.Simultaneous,
-			[]string{"The processor of app and the processor of db bind together", "the processor of db was not measured with 150 users: the bottleneck can be there"}, ""},
+			[]string{"The processor of app and the processor of db bind together", "the processor of db was not measured with 150 users: it was full at other loads"}, ""},
 		"the only one there": {plateau("db_cpu,app_cpu", ".48,.2", ".94,.4", ",.42", "1,.42", "1,.42"), bottleneck.Named, bottleneck.Single,
 			[]string{"The processor of db binds", "100.0 % busy with 200 users", "the processor of db was not measured with 150 users"}, "of the seconds"},
 		"in turns, by trial": {plateau("db_cpu,app_cpu", ".48,.48", ".93,.93", ".96,.94|.94,.96", ".96,.94|.94,.96", ".96,.94|.94,.96"), bottleneck.Unknown, "",
@@ -153,6 +155,34 @@ func TestSilentHost(t *testing.T) {
 		said := fmt.Sprint(analyze(t, p, r).Warnings)
 		if strings.Contains(said, "the processor of app was not measured on all of its hosts") != (silent != "") {
 			t.Errorf("silent %q: warnings %s", silent, said)
+		}
+	}
+}
+
+// TestFrontService: the address of the users says what they reach first, where it names a
+// service.
+func TestFrontService(t *testing.T) {
+	for url, front := range map[string]string{
+		"http://${service.router}:8080": "router", "http://${service.router[0]}/shop": "router",
+		"http://${service.app}:8080": "", "http://10.0.0.3:8080": "", "": "",
+	} {
+		p, r := &Params{Tiers: []string{"app", "db"}}, newRecording()
+		n := shop
+		n.Tiers = slices.Clone(shop.Tiers[1:])
+		r.loads(p, "2-1", n, 2, 30, 60, 90, 120, 160)
+		for i := range r.data.Steps {
+			for j, task := range r.data.Steps[i].Tasks {
+				if task.Spec.Kind == WorkloadKind {
+					r.data.Steps[i].Tasks[j].Spec.Params = map[string]any{"url": url}
+				}
+			}
+		}
+		trials, err := p.read(observe.Of(r.data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.group(trials)[0].system.Front; got != front {
+			t.Errorf("%q: users reach %q first, want %q", url, got, front)
 		}
 	}
 }

@@ -12,17 +12,20 @@ import (
 // Configuration is how many hosts each tier has, and of which platform and type
 // they are: "1-2-1-2-ec2-large" (the paper, section II-D, "#A-#T-#M-#D-ppp" with
 // the instance type at the end). Tiers joined by + share hosts: in "1-2-2+2" the last
-// two are on the same two machines. All others have hosts of their own.
+// two are on the same two machines. All others have hosts of their own. What else tells
+// configurations apart that have the same hosts stands in parentheses, as in
+// "1-1-2(galera)-ec2".
 type Configuration struct {
 	Counts []int
 	// Joined says of each tier whether it is on the hosts of the one before it; nil:
 	// none is.
 	Joined   []bool
+	Variant  string // empty: there is none
 	Platform string // empty: whatever there is
 	Type     string
 }
 
-var notation = regexp.MustCompile(`^(\d+(?:[-+]\d+)*)(?:-([a-z][a-z0-9_]*))?(?:-([a-z0-9][a-z0-9_.]*))?$`)
+var notation = regexp.MustCompile(`^(\d+(?:[-+]\d+)*)(?:\(([a-z][a-z0-9_]*)\))?(?:-([a-z][a-z0-9_]*))?(?:-([a-z0-9][a-z0-9_.]*))?$`)
 
 // ParseConfiguration reads the notation, for so many tiers.
 func ParseConfiguration(text string, tiers []string) (Configuration, error) {
@@ -34,7 +37,7 @@ func ParseConfiguration(text string, tiers []string) (Configuration, error) {
 	if m == nil {
 		return Configuration{}, bad("is no configuration")
 	}
-	c := Configuration{Platform: m[2], Type: m[3]}
+	c := Configuration{Variant: m[2], Platform: m[3], Type: m[4]}
 	const mostHosts = 10_000 // of a tier: what is asked about each of them ends
 	for _, number := range strings.FieldsFunc(m[1], func(r rune) bool { return r == '-' || r == '+' }) {
 		n, err := strconv.Atoi(number)
@@ -63,7 +66,8 @@ func ParseConfiguration(text string, tiers []string) (Configuration, error) {
 	return c, nil
 }
 
-// Shape is the counts alone: "1-2-1-2", "1-2-2+2".
+// Shape is what platforms have in common: the counts, "1-2-1-2", "1-2-2+2", and the
+// variant, "1-1-2(galera)".
 func (c Configuration) Shape() string {
 	text := ""
 	for i, n := range c.Counts {
@@ -74,6 +78,9 @@ func (c Configuration) Shape() string {
 			text += "-"
 		}
 		text += strconv.Itoa(n)
+	}
+	if c.Variant != "" {
+		text += "(" + c.Variant + ")"
 	}
 	return text
 }

@@ -21,6 +21,8 @@ func TestNotation(t *testing.T) {
 		"1+1-2+3":              {Counts: []int{1, 1, 2, 3}, Joined: []bool{false, true, false, true}},
 		"1-1-1-1":              {Counts: []int{1, 1, 1, 1}},
 		"1-1-1-10000":          {Counts: []int{1, 1, 1, 10000}},
+		"1-1-1-2(galera)":      {Counts: []int{1, 1, 1, 2}, Variant: "galera"},
+		"1-1-2+2(x)-ec2-large": {Counts: []int{1, 1, 2, 2}, Joined: []bool{false, false, false, true}, Variant: "x", Platform: "ec2", Type: "large"},
 		"1-2-1-2-aws-m5.large": {Counts: []int{1, 2, 1, 2}, Platform: "aws", Type: "m5.large"},
 	} {
 		got, err := ParseConfiguration(text, fourTiers)
@@ -33,7 +35,7 @@ func TestNotation(t *testing.T) {
 			t.Errorf("%q: %+v, %v, want %q", text, c, err, want)
 		}
 	}
-	for _, text := range []string{"", "1-2-2", "1-2-2-4-4-em", "1-2-0-4", "1-2-2-4-", "1-2-2-4-em-", "web", "1-2-2-4-em-large-x", "1-2-2-99999999999", "1-2-2+-2", "+1-2-2-2", "1-2-2-2+"} {
+	for _, text := range []string{"", "1-2-2", "1-2-2-4-4-em", "1-2-0-4", "1-2-2-4-", "1-2-2-4-em-", "web", "1-2-2-4-em-large-x", "1-2-2-99999999999", "1-2-2+-2", "+1-2-2-2", "1-1-1-1()", "1-1-1-1-em(x)", "1-1-1-1(X)", "1-1-1-1 (x)", "1-2-2-2+"} {
 		if c, err := ParseConfiguration(text, fourTiers); !errors.Is(err, model.ErrUsage) {
 			t.Errorf("%q: %+v, %v, want an error of usage", text, c, err)
 		}
@@ -54,6 +56,7 @@ func FuzzNotation(f *testing.F) {
 	f.Add("1-2-2-4-em")
 	f.Add("1-02+2+4")
 	f.Add("01-2-2-4-ec2-large")
+	f.Add("1-2-2-4(galera)-ec2-large")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := ParseConfiguration(text, fourTiers)
 		if err != nil {

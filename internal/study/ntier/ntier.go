@@ -47,12 +47,15 @@ measured was full. Verdicts: named; none seen up to the last load; unknown and w
 Beside it stand what the operational laws say (demands, bounds, an exact model of
 the queues) and where they do not fit; across platforms, rankings of configurations
 that turn over, where intervals carry it; and with --prices the cost of a request,
-and which configuration keeps the SLA at the least cost.`
+and which configuration keeps the SLA at the least cost. Of several runs each has the
+name of its platform before it, and after a slash what else differs: its variant.`
 
 const example = `  scalebench ntier latest
   scalebench ntier latest --sla p95=500ms --at 300 --prices prices.csv
   scalebench ntier latest --format json
   scalebench ntier fast=01J9ZK slow=01JA0M
+  scalebench ntier fast/galera=01J9ZK fast/spider=01JA0M \
+    slow/galera=01JA2C slow/spider=01JA3D
   scalebench ntier --csv own.csv --tiers web,app,db`
 
 // Kind describes the question.
@@ -114,6 +117,8 @@ func (p *Params) Validate() error {
 		if bad, ok := errors.AsType[*model.InputError](err); ok {
 			bad.Path = path
 			errs = append(errs, bad)
+		} else if c.Variant != "" {
+			errs = append(errs, &model.InputError{Path: path, Problem: fmt.Sprintf("%q names a variant, and the file says nothing of what differs", text), Allowed: "run the file once for each (choose), and name the runs: fast/galera=RUN"})
 		} else if twice, ok := first[c.String()]; ok {
 			errs = append(errs, &model.InputError{Path: path, Problem: fmt.Sprintf("%s is the same as %s", text, twice), Allowed: "leave one of them out"})
 		} else {

@@ -32,19 +32,26 @@ type Reversal struct {
 	RatioSecond float64        `json:"ratio_second"`
 	CISecond    stats.Interval `json:"ci_second"`
 	Level       float64        `json:"level"`
+	// GrewFirst: the throughput of A still grew on First, so that the ratio is the least;
+	// GrewSecond: that of B did on Second, so that it is the most.
+	GrewFirst  bool `json:"still_grew_first,omitempty"`
+	GrewSecond bool `json:"still_grew_second,omitempty"`
 }
 
 // pair is two configurations on one platform.
 type pair struct {
 	place, a, b, asked string
 	x, y               []float64
+	grewA, grewB       bool // what was measured is the least that it can do
 }
 
 // Rankings are how many pairs of configurations that two platforms have in common were
-// compared, and of how many the same is ahead on both, by whole intervals.
+// compared, of how many the same is ahead on both, by whole intervals, and how many are
+// open because what is behind still grew.
 type Rankings struct {
-	Pairs int `json:"pairs"`
-	Same  int `json:"same"`
+	Pairs     int `json:"pairs"`
+	Same      int `json:"same"`
+	StillGrew int `json:"still_grew"`
 	// WithoutInterval are those of which chance is not known, and Why that is so.
 	WithoutInterval int    `json:"without_interval"`
 	Why             string `json:"why,omitempty"`
@@ -55,14 +62,15 @@ type Rankings struct {
 const repeats = .01
 
 // reversals compares each two shapes that two platforms have in common, by their
-// throughput at the load where it is largest. What still grew there has no peak, and
-// operations of users who do something else are no others' measure.
+// throughput at the load where it is largest. What still grew there can do at least that,
+// so that it may be ahead and never behind; of two that grew nothing is known.
+// Operations of users who do something else are no others' measure.
 func reversals(all []Finding) (out []Reversal, of Rankings) {
 	var pairs []pair
 	for i, a := range all {
 		for _, b := range all[i+1:] {
-			if a.place() == b.place() && a.Shape != b.Shape && a.asked == b.asked && a.ranked() && b.ranked() {
-				pairs = append(pairs, pair{a.place(), a.Shape, b.Shape, a.asked, a.peaks, b.peaks})
+			if a.place() == b.place() && a.Shape != b.Shape && a.asked == b.asked && len(a.peaks)*len(b.peaks) > 0 && (!a.stillGrew() || !b.stillGrew()) {
+				pairs = append(pairs, pair{a.place(), a.Shape, b.Shape, a.asked, a.peaks, b.peaks, a.stillGrew(), b.stillGrew()})
 			}
 		}
 	}
@@ -85,13 +93,12 @@ func reversals(all []Finding) (out []Reversal, of Rankings) {
 			of.Same++
 		case sides < 0:
 			out = append(out, r)
+		case side(r.CIFirst)*side(r.CISecond) != 0:
+			of.StillGrew++
 		}
 	}
 	return out, of
 }
-
-// ranked reports whether a throughput takes part in rankings.
-func (f Finding) ranked() bool { return len(f.peaks) > 0 && !f.stillGrew() }
 
 func (f Finding) place() string { return Configuration{Platform: f.Platform, Type: f.Type}.Place() }
 
@@ -111,13 +118,15 @@ func compared(p, q pair, of int) (r Reversal, sides int, why string) {
 		return r, 0, "a single trial at a peak: it takes two"
 	case errors.Is(err, stats.ErrNoSpread):
 		return r, 0, "the trials at peaks are all alike: what chance does is not seen"
-	case err != nil: // not told from 0
+	case err != nil: // not told from 0, so that the ratio may be any
+		r.CIFirst = stats.Interval{Hi: math.Inf(1)}
 		return r, 0, ""
 	}
-	first, second := side(r.CIFirst), side(r.CISecond)
+	first, second := p.side(r.CIFirst), q.side(r.CISecond)
 	if first < 0 && second > 0 {
 		return compared(q, p, of)
 	}
+	r.GrewFirst, r.GrewSecond = p.grewA, q.grewB
 	return r, first * second, ""
 }
 
@@ -131,6 +140,16 @@ func side(ci stats.Interval) int {
 		return -1
 	}
 	return 0
+}
+
+// side is which is ahead by the interval of the ratio; 0: that is chance, or what is
+// behind still grew.
+func (p pair) side(ci stats.Interval) int {
+	s := side(ci)
+	if s > 0 && p.grewB || s < 0 && p.grewA {
+		return 0
+	}
+	return s
 }
 
 // otherThink is how many times as long users think who are not alike; the means of few

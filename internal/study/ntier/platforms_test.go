@@ -38,8 +38,7 @@ func TestPeak(t *testing.T) {
 
 // TestPeakSpoiled: what much failed of is no peak.
 func TestPeakSpoiled(t *testing.T) {
-	much := .4
-	f := Finding{Answer: bottleneck.Answer{Loads: []bottleneck.Load{{Users: 100, Throughput: 90}, {Users: 150, Throughput: 100}, {Users: 200, Throughput: 120, Errors: &much}}}}
+	f := Finding{Answer: bottleneck.Answer{Loads: []bottleneck.Load{{Users: 100, Throughput: 90}, {Users: 150, Throughput: 100}, {Users: 200, Throughput: 120, WorstErrors: &bottleneck.OfTrial{Value: .4}}}}}
 	if got := f.peak().Users; got != 150 {
 		t.Errorf("peak with %d users, want 150", got)
 	}
@@ -243,5 +242,35 @@ func TestBind(t *testing.T) {
 		if got := verb(f, "the "+f.Bottlenecks[0].String()); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+	}
+}
+
+// TestRankingOpen: what is behind and still grew may be ahead with more users.
+func TestRankingOpen(t *testing.T) {
+	finding := func(shape, platform string, grew bool, peaks ...float64) Finding {
+		f := Finding{Shape: shape, Platform: platform, peaks: peaks, Answer: bottleneck.Answer{Loads: []bottleneck.Load{{}}}}
+		if !grew {
+			f.Knee = &bottleneck.Knee{}
+		}
+		return f
+	}
+	for _, c := range []struct {
+		ahead, behind bool // still grew on the second platform
+		want          Rankings
+	}{{false, false, Rankings{Pairs: 1, Same: 1}}, {true, false, Rankings{Pairs: 1, Same: 1}}, {false, true, Rankings{Pairs: 1, StillGrew: 1}}, {true, true, Rankings{}}} {
+		out, of := reversals([]Finding{
+			finding("1-1", "a", false, 100, 101, 102), finding("1-2", "a", false, 50, 51, 52),
+			finding("1-1", "b", c.ahead, 100, 101, 102), finding("1-2", "b", c.behind, 50, 51, 52),
+		})
+		if len(out) != 0 || of != c.want {
+			t.Errorf("%+v: reversals %+v of %+v, want %+v", c, out, of, c.want)
+		}
+	}
+	out, of := reversals([]Finding{ // a ratio that may be any is not told from chance
+		finding("1-1", "a", false, 100, 101, 102), finding("1-2", "a", false, 0, 0, .3),
+		finding("1-1", "b", false, 100, 101, 102), finding("1-2", "b", false, 0, 0, .3),
+	})
+	if want := (Rankings{Pairs: 1}); len(out) != 0 || of != want {
+		t.Errorf("reversals %+v of %+v, want %+v", out, of, want)
 	}
 }

@@ -73,7 +73,7 @@ func (p *Params) group(trials []trial) []measured {
 		i, ok := at[t.configuration.String()]
 		if !ok {
 			i, at[t.configuration.String()] = len(out), len(out)
-			out = append(out, measured{configuration: t.configuration, system: bottleneck.System{Name: t.configuration.String(), Tiers: p.Tiers}})
+			out = append(out, measured{configuration: t.configuration, system: bottleneck.System{Name: t.configuration.String(), Tiers: p.Tiers, Front: p.front(t.of)}})
 		}
 		switch {
 		case t.failed:
@@ -220,6 +220,21 @@ func inTrials(verb string, of []trial) string {
 		verb = ""
 	}
 	return strings.Join(parts, ", that of ")
+}
+
+// front is the service that the address of the users of a step names, where that is not
+// the first tier; empty: it is, or is no service of the file.
+func (p *Params) front(s model.Step) string {
+	for _, t := range observe.Measuring(s) { // all generators do the same
+		url, _ := t.Spec.Params["url"].(string)
+		for ref := range model.ServiceRefs(url) {
+			if ref.Name == first(p.Tiers) {
+				return ""
+			}
+			return ref.Name
+		}
+	}
+	return ""
 }
 
 // hostsOf are the nodes of the tiers of a step, each once: several tiers may share

@@ -23,6 +23,8 @@ type Result struct {
 	Switching []microbench.Switch  `json:"context_switches,omitempty"`
 	Network   []microbench.Network `json:"network,omitempty"`
 	Warnings  []string             `json:"warnings"`
+	// Notes say what else is to know, and speak against nothing.
+	Notes []string `json:"notes,omitempty"`
 
 	title string
 	tiers []string
@@ -33,6 +35,7 @@ type Result struct {
 type Finding struct {
 	Configuration string `json:"configuration"`
 	Shape         string `json:"shape"`
+	Variant       string `json:"variant,omitempty"`
 	Platform      string `json:"platform,omitempty"`
 	Type          string `json:"type,omitempty"`
 	Hosts         int    `json:"hosts"`
@@ -87,13 +90,16 @@ func (p *Params) answer(from source) (*Result, error) {
 		r.Cost, r.Warnings = cost, append(doubts, r.Warnings...)
 	}
 	r.Warnings = append(r.warnings(), r.Warnings...)
+	if slices.ContainsFunc(r.Configurations, Finding.unproved) {
+		r.Notes = append(r.Notes, "not proved: `proof: true` in the file (or `--set study.proof=true`) raises what is named by a quarter, and measures again")
+	}
 	return r, nil
 }
 
 // finding analyses one configuration.
 func (m measured) finding(proof bool) (Finding, error) {
 	c := m.configuration
-	f := Finding{Configuration: c.String(), Shape: c.Shape(), Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system),
+	f := Finding{Configuration: c.String(), Shape: c.Shape(), Variant: c.Variant, Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system),
 		table: m.table(), asked: m.asked()}
 	f.Doubts = append(f.Doubts, m.doubts()...)
 	f.heedFailed(m.failed)
@@ -118,6 +124,12 @@ func (m measured) finding(proof bool) (Finding, error) {
 	var err error
 	f.Interactions, err = m.interactions(f.At)
 	return f, err
+}
+
+// unproved reports whether something is named for which no proof was asked for, though
+// one could be. Of a table of the user's own none can.
+func (f Finding) unproved() bool {
+	return f.Verdict == bottleneck.Named && f.Proof == nil && !f.table
 }
 
 // heedFailed withdraws that the throughput grew to the end where a larger load has no
@@ -194,7 +206,7 @@ func (r *Result) warnings() []string {
 			out = append(out, f.Configuration+": its throughput takes no part in rankings and has no cost at its peak, for it may be less than the application can do")
 		}
 		if f.stillGrew() && len(places) > 1 && f.Uncounted == "" {
-			out = append(out, f.Configuration+": its throughput takes no part in rankings between platforms, for no end of its growth was seen: measure with more users")
+			out = append(out, f.Configuration+": in rankings between platforms it may be ahead and never behind, for no end of its growth was seen: measure with more users")
 		}
 	}
 	return out

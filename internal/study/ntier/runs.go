@@ -20,21 +20,23 @@ type source struct {
 	network   []microbench.Network
 }
 
-// platformName is what the notation takes as a platform.
-var platformName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+// runName is what the notation takes as a platform, and after it as a variant.
+var runName = regexp.MustCompile(`^([a-z][a-z0-9_]*)(?:/([a-z][a-z0-9_]*))?$`)
 
 // readAll reads all runs. The name that a run was given is the platform of its
-// configurations. A run without trials may have measured the nodes alone.
+// configurations, and after a slash their variant. A run without trials may have measured the nodes alone.
 func (p *Params) readAll(in study.Input) (source, error) {
 	var out source
 	var titles []string
 	var without error
 	for _, r := range in.All() {
-		if r.Name != "" && !platformName.MatchString(r.Name) {
-			return out, &model.InputError{Problem: fmt.Sprintf("%q cannot be the name of a platform", r.Name), Allowed: "use small letters, digits and _, as in ec2=RUN"}
+		name := runName.FindStringSubmatch(r.Name)
+		if r.Name != "" && name == nil {
+			return out, &model.InputError{Problem: fmt.Sprintf("%q cannot be the name of a platform, nor of one and a variant", r.Name), Allowed: "use small letters, digits and _, as in ec2=RUN, or ec2/galera=RUN where variants of one configuration were measured"}
 		}
 		trials, err := p.read(r.Run)
-		switching, network := microOf(r.Run, r.Name, trials)
+		platform, _, _ := strings.Cut(r.Name, "/")
+		switching, network := microOf(r.Run, platform, trials)
 		switch {
 		case errors.Is(err, errNoTrial) && len(switching)+len(network) > 0:
 			without = err
@@ -42,8 +44,8 @@ func (p *Params) readAll(in study.Input) (source, error) {
 			return out, err
 		}
 		for i := range trials {
-			if r.Name != "" {
-				trials[i].configuration.Platform = r.Name
+			if name != nil {
+				trials[i].configuration.Platform, trials[i].configuration.Variant = name[1], name[2]
 			}
 		}
 		out.trials = append(out.trials, trials...)
@@ -77,7 +79,7 @@ func apart(trials []trial) error {
 			first[name] = o
 		case had.run != o.run:
 			return &model.InputError{Problem: fmt.Sprintf("%s was measured by the runs %s and %s, and whether on the same platform is not known", name, had.run, o.run),
-				Allowed: fmt.Sprintf("name their platforms: fast=%s slow=%s, say", had.run, o.run)}
+				Allowed: fmt.Sprintf("name their platforms: fast=%s slow=%s, say, or what differs on one platform: fast/galera=%s fast/partitioned=%s", had.run, o.run, had.run, o.run)}
 		case had.of != o.of:
 			return &model.InputError{Problem: fmt.Sprintf("run %s has both %s and %s, which would both be %s", o.run, had.of, o.of, name), Allowed: "leave out the name before the run"}
 		}

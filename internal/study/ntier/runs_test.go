@@ -14,6 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/test/tiersim"
 )
 
 // micro adds a step of a microbenchmark of one node.
@@ -56,6 +57,9 @@ func TestSeveralRuns(t *testing.T) {
 		"1-2-1 was measured by the runs A and B": runs("", ""),
 		"fast=A slow=B":                          runs("same", "same"),
 		"cannot be the name of a platform":       runs("1-x", "b"),
+		"fast/galera=A fast/partitioned=B":       runs("fast/x", "fast/x"),
+		"nor of one and a variant":               runs("fast/a/b", "fast/Galera"),
+		`"/galera" cannot be`:                    runs("/galera", "b"),
 	} {
 		if _, err := p.Analyze(t.Context(), in); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("Analyze() = %v, want %q", err, want)
@@ -133,5 +137,51 @@ func TestSwitchShare(t *testing.T) {
 	signals[bottleneck.SignalRunnable] = []float64{50, 50}
 	if doubts := (&Params{}).costOfSwitches(&m, switching); len(doubts) != 1 || !strings.Contains(doubts[0], "up to 50 threads were runnable") {
 		t.Errorf("doubts %v, want one about 50 threads", doubts)
+	}
+}
+
+// TestVariants: two data tiers with the same hosts are told apart by their names, on two
+// platforms, where their ranking turns over; on the one, one of them still grew at the
+// last load and is ahead all the same.
+func TestVariants(t *testing.T) {
+	p := &Params{Tiers: []string{"web", "app", "db"}}
+	slower := shop
+	slower.Tiers = slices.Clone(shop.Tiers)
+	slower.Tiers[2].Quota *= .5
+	few := []int{20, 30, 40, 55, 70, 85} // of which the faster one has no knee
+	var runs []study.NamedRun
+	for _, x := range []struct {
+		name  string
+		net   tiersim.Net
+		loads []int
+	}{{"fast/galera", shop, few}, {"fast/spider", slower, few}, {"slow/galera", slower, []int{40, 80, 120, 180}}, {"slow/spider", shop, []int{40, 80, 120, 180}}} {
+		r := recordingOf(model.RunID(x.name))
+		r.loads(p, "1-2-1", x.net, 4, x.loads...)
+		runs = append(runs, study.NamedRun{Name: x.name, Run: observe.Of(r.data)})
+	}
+	result, err := p.Analyze(t.Context(), study.Input{Runs: runs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := result.(*Result) //nolint:forcetypeassert // it is
+	var names []string
+	for _, f := range got.Configurations {
+		names = append(names, f.Configuration+" "+f.Shape+" "+f.Platform+" "+f.Variant)
+	}
+	if want := "1-2-1(galera)-fast 1-2-1(galera) fast galera, 1-2-1(spider)-fast 1-2-1(spider) fast spider"; !strings.HasPrefix(strings.Join(names, ", "), want) {
+		t.Errorf("configurations %q, want %s", names, want)
+	}
+	if !got.Configurations[0].stillGrew() || got.Configurations[1].stillGrew() {
+		t.Fatalf("knees %v, %v, want none of the first", got.Configurations[0].Knee, got.Configurations[1].Knee)
+	}
+	if x := got.Reversals; len(x) != 1 || x[0].A != "1-2-1(galera)" || x[0].First != "fast" || !x[0].GrewFirst || x[0].GrewSecond || got.Rankings != (Rankings{Pairs: 1}) {
+		t.Fatalf("reversals %+v of %+v, want galera ahead on fast", x, got.Rankings)
+	}
+	if text := strings.Join(got.Document().More, " "); !strings.Contains(text, "On fast 1-2-1(galera) has at least 1.") || !strings.Contains(text, "on slow 0.") {
+		t.Errorf("it says %q", text)
+	}
+	figures := got.comparison()
+	if len(figures) < 2 || len(figures[1].Figure.Panels) != 2 || figures[1].Figure.Panels[0].Title != "1-2-1(galera)" {
+		t.Errorf("figures %+v, want one of each variant on both platforms", figures)
 	}
 }

@@ -24,6 +24,11 @@ func (f *Finding) loadsTable() *doc.Table {
 	if len(f.Kept) > 0 {
 		t.Columns = append(t.Columns, doc.Column{Key: "sla", Head: "SLA", Tip: "by the interval over trials"})
 	}
+	const beside = 5 // the errors
+	unfinished := slices.ContainsFunc(f.Loads, func(l bottleneck.Load) bool { return l.Unfinished > 0 })
+	if unfinished {
+		t.Columns = slices.Insert(t.Columns, beside, doc.Column{Key: "unfinished", Head: "unfinished", Right: true, Tip: "operations without an end when the users left, of all trials; they are among the errors"})
+	}
 	for i, l := range f.Loads {
 		scale := num.For("op/s", l.Throughput)
 		x := doc.Of(l.Throughput, scale.Value(l.Throughput, 0)).As(doc.Strong)
@@ -36,6 +41,9 @@ func (f *Finding) loadsTable() *doc.Table {
 		}
 		cells := []doc.Cell{doc.Int(l.Users), doc.Int(l.Trials), x, doc.Optional(l.Response, num.Seconds), doc.Optional(l.Errors, num.Fraction), doc.Optional(f.modelAt(l.Users), rate),
 			doc.Optional(l.Law, func(v float64) string { return fmt.Sprintf("%.3f", v) }), doc.Say(full)}
+		if unfinished {
+			cells = slices.Insert(cells, beside, doc.Int(l.Unfinished))
+		}
 		if len(f.Kept) > 0 {
 			cells = append(cells, prices.Kept(f.Kept[i].Kept))
 		}
@@ -162,10 +170,19 @@ func (r *Result) about(f *Finding) (out []string) {
 	return out
 }
 
+// ofTrial is the value of the worst trial; nil: it is not known.
+func ofTrial(x *bottleneck.OfTrial) *float64 {
+	if x == nil {
+		return nil
+	}
+	return &x.Value
+}
+
 // data is the table for programs: a row for each configuration, load and resource.
 func (r *Result) data() *doc.Table {
-	t := &doc.Table{Columns: doc.ForPrograms("configuration", "users", "trials", "throughput", "throughput_lo", "throughput_hi", "response", "think", "errors", "unfinished", "law", "model",
+	t := &doc.Table{Columns: doc.ForPrograms("configuration", "users", "trials", "throughput", "throughput_lo", "throughput_hi", "response", "think", "errors", "worst_errors", "unfinished", "law", "worst_law", "model",
 		"refused", "verdict", "pattern", "bottlenecks", "proof", "uncounted", "knee", "knee_lo", "knee_hi", "tier", "resource", "node", "utilisation", "full_share", "text", "warnings")}
+	t.Columns = append(t.Columns, doc.ForPrograms(prices.Columns()...)...)
 	for i := range r.Configurations {
 		f := &r.Configurations[i]
 		var knee, lo, hi *float64
@@ -187,8 +204,8 @@ func (r *Result) data() *doc.Table {
 				from, to = &l.CI.Lo, &l.CI.Hi
 			}
 			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, (*float64)(l.Response), (*float64)(l.Think),
-				(*float64)(l.Errors), l.Unfinished, (*float64)(l.Law), f.modelAt(l.Users), l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(f.names(""), "; "), proof, f.Uncounted, knee, lo, hi}
-			tail := []any{f.Text, strings.Join(r.about(f), "; ")}
+				(*float64)(l.Errors), ofTrial(l.WorstErrors), l.Unfinished, (*float64)(l.Law), ofTrial(l.WorstLaw), f.modelAt(l.Users), l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(f.names(""), "; "), proof, f.Uncounted, knee, lo, hi}
+			tail := append([]any{f.Text, strings.Join(r.about(f), "; ")}, r.Cost.Values(f.Configuration)...)
 			if len(l.Usage) == 0 {
 				t.Add(doc.Values(append(append(head, "", "", "", nil, nil), tail...)...)...)
 			}

@@ -3,10 +3,12 @@ package ntier
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -51,5 +53,22 @@ func TestSent(t *testing.T) {
 	}
 	if got := m.signals(loads); len(got) != 0 {
 		t.Errorf("signals of shares %+v, want none", got)
+	}
+}
+
+// TestUnfinishedShown: what had not ended is in the table of loads, where there is any.
+func TestUnfinishedShown(t *testing.T) {
+	f := Finding{Answer: bottleneck.Answer{Loads: []bottleneck.Load{{Users: 10}, {Users: 20, Unfinished: 12}}}}
+	at := func() (*doc.Table, int) {
+		table := f.loadsTable()
+		return table, slices.IndexFunc(table.Columns, func(c doc.Column) bool { return c.Key == "unfinished" })
+	}
+	table, i := at()
+	if i < 0 || table.Rows[0].Cells[i].Lines[0] != "0" || table.Rows[1].Cells[i].Lines[0] != "12" || len(table.Rows[1].Cells) != len(table.Columns) {
+		t.Fatalf("column %d of %+v, want 0 and 12 unfinished", i, table)
+	}
+	f.Loads[1].Unfinished = 0
+	if table, i := at(); i >= 0 || len(table.Rows[1].Cells) != len(table.Columns) {
+		t.Errorf("a column of what is nowhere: %+v", table)
 	}
 }

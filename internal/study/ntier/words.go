@@ -137,6 +137,7 @@ func rate(x float64) string { return num.For("op/s", x).Value(x, 0) }
 
 // reversalWords say a reversal.
 func reversalWords(r Reversal) string {
-	return fmt.Sprintf("On %s %s has %.2f times the throughput of %s [%.2f .. %.2f], on %s %.2f times [%.2f .. %.2f]: the ranking turns over",
-		placeWords(r.First), r.A, r.RatioFirst, r.B, r.CIFirst.Lo, r.CIFirst.Hi, placeWords(r.Second), r.RatioSecond, r.CISecond.Lo, r.CISecond.Hi)
+	return fmt.Sprintf("On %s %s has %s%.2f times the throughput of %s [%.2f .. %.2f], on %s %s%.2f times [%.2f .. %.2f]: the ranking turns over",
+		placeWords(r.First), r.A, map[bool]string{true: "at least "}[r.GrewFirst], r.RatioFirst, r.B, r.CIFirst.Lo, r.CIFirst.Hi,
+		placeWords(r.Second), map[bool]string{true: "at most "}[r.GrewSecond], r.RatioSecond, r.CISecond.Lo, r.CISecond.Hi)
 }

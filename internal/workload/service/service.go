@@ -10,8 +10,8 @@
 //  2. Run, from the common start until no task of the step measures any more:
 //     limits change when it is their time; a service that ends meanwhile fails
 //     the task, and so calls the step off.
-//  3. At the end they stop in the reverse order, and files that are to be kept
-//     are collected.
+//  3. At the end what was recorded of them is collected, they stop in the reverse
+//     order, and files that are to be kept are collected, too.
 //
 // Each of these is a stage with its times. Services of other nodes are waited for
 // as they are seen from here. Nothing outlives the task: processes are in control
@@ -243,7 +243,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		})
 	}
 	workers.Go(func() { p.tellUsed(alive, env.Report) })
-	p.each(env, "run", model.StageBegun, "")
+	each(env, p.running, "run", model.StageBegun, "")
 	select {
 	case <-env.Over:
 	case <-alive.Done():
@@ -253,17 +253,24 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	if err != nil {
 		state, reason = model.StageFailed, err.Error()
 	}
-	p.each(env, "run", state, reason)
+	each(env, p.running, "run", state, reason)
 	stop(nil)
 	workers.Wait()
-	p.stopWatches()
-	for _, r := range p.running {
-		if r.watch != nil {
-			r.report(began)
-		}
-	}
+	p.collectSignals(env, began)
 	p.end(env, err != nil)
 	return err
+}
+
+// collectSignals reports what was recorded of the services, while they still run: a task
+// that is called off may have no time for it once they have stopped.
+func (p *Params) collectSignals(env *workload.Env, began time.Time) {
+	watched := slices.DeleteFunc(slices.Clone(p.running), func(r *running) bool { return r.watch == nil })
+	each(env, watched, "collect", model.StageBegun, "")
+	p.stopWatches()
+	for _, r := range watched {
+		r.report(began)
+	}
+	each(env, watched, "collect", model.StageDone, "signals")
 }
 
 // stopWatches stops all at once: a task that was called off has little time to
@@ -278,9 +285,9 @@ func (p *Params) stopWatches() {
 	all.Wait()
 }
 
-// each reports a stage of all services at once.
-func (p *Params) each(env *workload.Env, name, state, reason string) {
-	for _, r := range p.running {
+// each reports a stage of services at once.
+func each(env *workload.Env, of []*running, name, state, reason string) {
+	for _, r := range of {
 		env.Report.Stage(r.Name+":"+name, state, reason)
 	}
 }

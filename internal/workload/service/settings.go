@@ -195,15 +195,16 @@ func (s Settings) validateLimits() error {
 	return errors.Join(errs...)
 }
 
-// WithCPU are the settings with another limit of the processor at the
-// beginning, and WithMemory with another one of memory. What they share with the
-// file stays as it is.
+// WithCPU are the settings with another limit of the processor at the beginning of the
+// measurement, and WithMemory with another one of memory. What they share with the
+// file stays as it is. So does the limit of the preparation where there is another: a
+// service that starts slower is prepared otherwise; only what is larger raises it, too.
 func (s Settings) WithCPU(cores float64) Settings {
 	s.Steps = slices.Clone(s.Steps)
 	if len(s.Steps) > 0 && s.Steps[0].At == 0 {
 		s.Steps[0].CPU = cores
-		if s.Bounds == nil || s.Bounds.CPU == 0 {
-			return s // it is limited when it is warm
+		if before := s.bounds().CPU; before == 0 || before >= cores {
+			return s
 		}
 	}
 	b := s.bounds()
