@@ -12,6 +12,7 @@ import (
 	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -71,12 +72,20 @@ func (c *common) validateExperiment(name string, text []byte, set []string) erro
 	return nil
 }
 
-// sayNotes says what workloads do otherwise than the file says.
+// sayNotes says what workloads do otherwise than the file says, and what studies will not
+// be able to tell.
 func (c *common) sayNotes(exp *experiment.Experiment) {
 	for _, w := range exp.Workloads {
 		if n, ok := w.Bench.(workload.Noter); ok {
 			for _, note := range n.Notes() {
 				c.say("warning: workload %s: %s", w.Name, note)
+			}
+		}
+	}
+	for _, d := range exp.Designers {
+		if n, ok := d.Designer.(study.Noter); ok {
+			for _, note := range n.Notes() {
+				c.say("warning: study %s: %s", d.Kind, note)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -51,7 +52,7 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 		case file != "" && len(args) > 0:
 			return fmt.Errorf("%w: give a run or --csv FILE, not both", model.ErrUsage)
 		case file != "" || len(args) == 0 && kind.Optional:
-			return c.printAnswer(out, func() (answer.Answer, error) { return c.answerWithoutRun(cmd.Context(), kind, q, file) })
+			return flags.place(c.printAnswer(out, func() (answer.Answer, error) { return c.answerWithoutRun(cmd.Context(), kind, q, file) }))
 		case len(args) > 0:
 			q.Run, q.More = args[0], args[1:]
 		case imports:
@@ -59,9 +60,9 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 		default:
 			return fmt.Errorf("%w: %s needs a run; `scalebench runs` lists them", model.ErrUsage, name)
 		}
-		return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+		return flags.place(c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
 			return c.printAnswer(out, func() (answer.Answer, error) { return s.Answer(ctx, q) })
-		})
+		}))
 	}
 	return cmd
 }
@@ -96,6 +97,9 @@ func (c *common) answerWithoutRun(ctx context.Context, kind study.Kind, q answer
 			return a, unreadable("--csv", file, err)
 		}
 		defer f.Close() //nolint:errcheck // read only
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return a, unreadable("--csv", file, syscall.EISDIR)
+		}
 		table = f
 	}
 	if kind.Optional && table != nil { // its parameters may name runs

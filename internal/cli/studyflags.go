@@ -89,6 +89,20 @@ func (p *paramFlags) given() (map[string]json.RawMessage, error) {
 	return out, nil
 }
 
+// place gives errors about what stands in the file of a flag the name of that file: the
+// study knows the text alone, and names it as the flag.
+func (p *paramFlags) place(err error) error {
+	for _, one := range model.Single(err) {
+		bad, ok := errors.AsType[*model.InputError](one)
+		for _, f := range p.flags {
+			if ok && f.path != "" && bad.File == f.name {
+				bad.File = f.path
+			}
+		}
+	}
+	return err
+}
+
 // allowedIn are the values that a jsonschema tag lists.
 func allowedIn(tag string) string {
 	var all []string
@@ -106,6 +120,7 @@ type paramFlag struct {
 	allowed        string // values, where there are only these: a|b
 	value, initial reflect.Value
 	changed        bool
+	path           string // of the file whose text is the value; empty: there is none
 }
 
 // String implements pflag.Value; the default stands in the usage.
@@ -178,6 +193,9 @@ func (p *paramFlag) Set(text string) error {
 		}
 		if text == "" && p.from == fromFile {
 			return fmt.Errorf("%s is empty", path)
+		}
+		if path != "-" {
+			p.path = path
 		}
 	}
 	return p.set(p.value, text)

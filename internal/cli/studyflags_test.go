@@ -144,6 +144,23 @@ func TestParamFlagFiles(t *testing.T) {
 	}
 }
 
+// TestParamFlagPlace: what is wrong within a file is told by the name of that file.
+func TestParamFlagPlace(t *testing.T) {
+	f := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	p := addParams(f, newFlagParams())
+	file := writeFile(t, "x")
+	if err := f.Parse([]string{"--file", file, "--text", "y"}); err != nil {
+		t.Fatal(err)
+	}
+	err := p.place(model.InputErrors{{File: "file", Line: 2, Col: 7, Problem: "bad"}, {File: "text", Line: 3, Col: 1, Problem: "bad"}})
+	if want := file + ":2:7: bad\ntext:3:1: bad"; err.Error() != want || !errors.Is(err, model.ErrUsage) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if err := p.place(nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestParamFlagErrors: what is wrong with a value is said by its flag, with what
 // is allowed.
 func TestParamFlagErrors(t *testing.T) {

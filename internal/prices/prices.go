@@ -16,7 +16,7 @@ import (
 
 // Host is what a host of a type costs, as experiment files say it.
 type Host struct {
-	PerHour  float64 `json:"price_per_hour" jsonschema:"required,minimum=0" jsonschema_description:"What a host of this type costs an hour."`
+	PerHour  float64 `json:"price_per_hour" jsonschema:"required,minimum=0,maximum=1000000000000000" jsonschema_description:"What a host of this type costs an hour."`
 	Currency string  `json:"currency" jsonschema:"required,minLength=1" jsonschema_description:"In which currency: the same for all."`
 }
 
@@ -108,12 +108,7 @@ func Read(text string) (List, error) {
 		t.Refuse("the table has both zone and region", "keep the one by which prices differ")
 	}
 	for t.Next() {
-		price := t.Column("price_per_hour")
-		r := Row{Type: strings.Clone(t.Text(t.Column("type"))), Zone: strings.Clone(t.Text(zone)), Host: Host{Currency: strings.Clone(t.Text(t.Column("currency")))}}
-		var ok bool
-		if r.PerHour, ok = tabular.Number(t.Text(price)); !ok || r.PerHour < 0 {
-			t.RefuseCell(price, "price_per_hour", "a number of 0 or more")
-		}
+		r := Row{Type: strings.Clone(t.Text(t.Column("type"))), Zone: strings.Clone(t.Text(zone)), Host: Host{t.Amount("price_per_hour", true), strings.Clone(t.Text(t.Column("currency")))}}
 		if field, allowed := out.add(r); allowed != "" {
 			t.RefuseCell(t.Column(field), field, allowed)
 		}

@@ -15,16 +15,17 @@ func TestRead(t *testing.T) {
 		t.Fatalf("Read = %+v, %v", got, err)
 	}
 	for want, table := range map[string]string{
-		"the table has both zone and region":       "type,zone,region,price_per_hour,currency\na,b,c,1,USD\n",
-		"prices:3:1: type is \"a\"; use each type": "type,region,price_per_hour,currency\na,b,1,USD\na,b,2,USD\n",
-		"prices:2:12: currency is empty":           "type,price_per_hour,currency\nlarge,0.34,\nsmall,1,USD\n",
-		`prices:3:9: currency is "EUR"; use one`:   "type,price_per_hour,currency\nlarge,0.34,USD\nsmall,1,EUR\n",
-		"prices:3:9: currency is empty":            "type,price_per_hour,currency\nlarge,0.34,USD\nsmall,1,\n",
-		"prices:2:1: type is empty":                "type,price_per_hour,currency\n,0.34,USD\n",
-		`prices:3:1: type is "large"; use each`:    "type,price_per_hour,currency\nlarge,1,USD\nlarge,2,USD\n",
-		`prices:2:7: price_per_hour is "-1"; use`:  "type,price_per_hour,currency\nlarge,-1,USD\n",
-		`prices:2:7: price_per_hour is "inf"; use`: "type,price_per_hour,currency\nlarge,inf,USD\n",
-		`the column "currency" is missing`:         "type,price_per_hour\nlarge,1\n",
+		"the table has both zone and region":                                           "type,zone,region,price_per_hour,currency\na,b,c,1,USD\n",
+		"prices:3:1: type is \"a\"; use each type":                                     "type,region,price_per_hour,currency\na,b,1,USD\na,b,2,USD\n",
+		"prices:2:12: currency is empty":                                               "type,price_per_hour,currency\nlarge,0.34,\nsmall,1,USD\n",
+		`prices:3:9: currency is "EUR"; use one`:                                       "type,price_per_hour,currency\nlarge,0.34,USD\nsmall,1,EUR\n",
+		"prices:3:9: currency is empty":                                                "type,price_per_hour,currency\nlarge,0.34,USD\nsmall,1,\n",
+		"prices:2:1: type is empty":                                                    "type,price_per_hour,currency\n,0.34,USD\n",
+		`prices:3:1: type is "large"; use each`:                                        "type,price_per_hour,currency\nlarge,1,USD\nlarge,2,USD\n",
+		`prices:2:7: price_per_hour is "-1"; use`:                                      "type,price_per_hour,currency\nlarge,-1,USD\n",
+		`prices:2:7: price_per_hour is "inf"; use`:                                     "type,price_per_hour,currency\nlarge,inf,USD\n",
+		`prices:2:7: price_per_hour is "1e308"; use 0, or a number from 1e-15 to 1e15`: "type,price_per_hour,currency\nlarge,1e308,USD\n",
+		`the column "currency" is missing`:                                             "type,price_per_hour\nlarge,1\n",
 	} {
 		if _, err := Read(table); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("Read = %v, want %q", err, want)

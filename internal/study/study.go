@@ -229,6 +229,13 @@ type (
 	}
 )
 
+// Noter is implemented by designers that know of some parameters, which are valid, that
+// an answer will lack something.
+type Noter interface {
+	// Notes say what, and what to do.
+	Notes() []string
+}
+
 // Sized is implemented by designers that need several subjects: a design can be
 // shown before the nodes are known.
 type Sized interface {

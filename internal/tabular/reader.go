@@ -23,7 +23,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -240,33 +239,6 @@ func (t *Reader) Text(c Column) string {
 func (t *Reader) Line() int {
 	line, _ := t.csv.FieldPos(0)
 	return line
-}
-
-// Number reads a number as people and spreadsheets write it, unlike what
-// strconv takes: no hexadecimal, no underscores, no infinity.
-func Number(text string) (v float64, ok bool) {
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':
-		default:
-			return 0, false
-		}
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	return v, err == nil
-}
-
-// RefuseCell reports a value of the current row that is not allowed. Of a column
-// that is absent, name says what it would be.
-func (t *Reader) RefuseCell(c Column, name, allowed string) {
-	switch {
-	case c == Absent:
-		t.refuseAt(0, name+" is missing", "use "+allowed)
-	case t.cells[c] == "":
-		t.refuseAt(int(c), name+" is empty", "use "+allowed)
-	default:
-		t.refuseAt(int(c), fmt.Sprintf("%s is %q", name, t.cells[c]), "use "+allowed)
-	}
 }
 
 // RefuseRow reports what is wrong with the current row, at a column or, if that

@@ -129,3 +129,24 @@ func TestValidate(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNotes: what a file is valid with, and cannot tell.
+func TestNotes(t *testing.T) {
+	for _, c := range []struct {
+		users []int
+		at    int
+		want  []string
+	}{
+		{[]int{10, 20, 30, 40}, 0, nil},
+		{[]int{10, 20, 30, 40}, 30, nil},
+		{[]int{10, 20, 30, 40}, 77, []string{"at: 77 users are not measured"}},
+		{[]int{10}, 10, []string{"users: a knee takes 4 numbers of users, and there are 1"}},
+		{nil, 77, nil}, // of a command, about a run
+	} {
+		p := params()
+		p.Users, p.At = c.users, c.at
+		if got := p.Notes(); !slices.EqualFunc(got, c.want, strings.HasPrefix) {
+			t.Errorf("users %v, at %d: %q, want %q", c.users, c.at, got, c.want)
+		}
+	}
+}

@@ -53,8 +53,11 @@ func (r *Result) said() []string {
 		out = append(out, reversalWords(x)+".")
 	}
 	if k := r.Rankings; k.Pairs > 0 {
-		text := fmt.Sprintf("Of %s of two configurations on two platforms, turned over: %d; the same on both: %d; not told from chance: %d",
-			num.Count(k.Pairs, "ranking"), len(r.Reversals), k.Same, k.Pairs-k.Same-k.StillGrew-len(r.Reversals))
+		text := fmt.Sprintf("Of %s of two configurations on two platforms, turned over: %d; the same on both: %d; not told from chance or %g %%: %d",
+			num.Count(k.Pairs, "ranking"), len(r.Reversals), k.Same, 100*repeats, k.Pairs-k.Same-len(r.Reversals)-k.StillGrew-k.WithoutInterval)
+		if k.WithoutInterval > 0 {
+			text += fmt.Sprintf("; without an interval: %d (%s)", k.WithoutInterval, k.Why)
+		}
 		if k.StillGrew > 0 {
 			text += fmt.Sprintf("; open because what is behind still grew: %d", k.StillGrew)
 		}
@@ -191,7 +194,7 @@ func (r *Result) turned() doc.Section {
 		t.Add(doc.Say(x.A), doc.Say(x.B), doc.Say(placeWords(x.First)), times(x.RatioFirst, x.CIFirst, map[bool]string{true: "≥ "}[x.GrewFirst]),
 			doc.Say(placeWords(x.Second)), times(x.RatioSecond, x.CISecond, map[bool]string{true: "≤ "}[x.GrewSecond]))
 	}
-	const intro = "The throughput at the load where it is largest, as a ratio; only pairs of which the whole interval is on one side on both platforms, corrected for all pairs."
+	const intro = "The throughput at the load where it is largest, as a ratio; only pairs of which the whole interval is on one side on both platforms, by more than 1 %, corrected for all pairs."
 	return doc.Section{ID: "reversals", Title: "Rankings that turn over", Intro: intro, Blocks: []doc.Block{{Table: t}}}
 }
 

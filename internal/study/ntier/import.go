@@ -2,14 +2,13 @@ package ntier
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/tabular"
@@ -53,16 +52,18 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 		return nil, err
 	}
 	var trials []trial
+	last, there := make(map[string]int), make(map[string]bool) // largest trial of each load; all trials
 	for t.Next() {
 		x := p.row(t)
-		for _, before := range trials { // lines without a number are trials in their order
-			switch same := before.Users == x.Users && before.configuration.String() == x.configuration.String(); {
-			case same && t.Text(t.Column("trial")) == "":
-				x.Trial.Trial = max(x.Trial.Trial, before.Trial.Trial+1)
-			case same && before.Trial.Trial == x.Trial.Trial:
-				t.RefuseRow(t.Column("trial"), fmt.Sprintf("a second line of %s with %s and trial %d", x.configuration, num.Count(x.Users, "user"), x.Trial.Trial), "give each trial a number of its own")
-			}
+		load := label(x.configuration, x.Users)
+		if t.Text(t.Column("trial")) == "" { // lines without a number are trials in their order
+			x.Trial.Trial = last[load] + 1
 		}
+		one := fmt.Sprintf("%s, trial %d", load, x.Trial.Trial)
+		if there[one] {
+			t.RefuseRow(t.Column("trial"), "a second line of "+one, "give each trial a number of its own")
+		}
+		last[load], there[one] = max(last[load], x.Trial.Trial), true
 		trials = append(trials, x)
 	}
 	if err := t.Err(); err != nil {
@@ -81,15 +82,15 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 func (p *Params) row(t *tabular.Reader) trial {
 	var out trial
 	c, err := ParseConfiguration(t.Text(t.Column("configuration")), p.Tiers)
-	if err != nil {
-		t.RefuseCell(t.Column("configuration"), "configuration", fmt.Sprintf("one number for each of %s, such as %s", strings.Join(p.Tiers, ", "), strings.TrimSuffix(strings.Repeat("1-", len(p.Tiers)), "-")))
+	if bad, ok := errors.AsType[*model.InputError](err); ok {
+		t.RefuseRow(t.Column("configuration"), bad.Problem, bad.Allowed)
 	}
 	out.configuration = c
-	out.Users = whole(t, "users", 0)
-	out.Trial.Trial = whole(t, "trial", 1)
-	out.Throughput = number(t, "throughput")
-	out.Response, out.Think, out.NoWay = number(t, "response"), number(t, "think"), math.NaN()
-	out.Errors = share(t, "errors", 1)
+	out.Users = t.Whole("users", 0)
+	out.Trial.Trial = t.Whole("trial", 1)
+	out.Throughput = t.Amount("throughput", true)
+	out.Response, out.Think, out.NoWay = t.Amount("response", false), t.Amount("think", false), math.NaN()
+	out.Errors = t.Share("errors", 1, "")
 	out.Shares = make(map[string]int)
 	for i, tier := range p.Tiers {
 		if i < len(c.Counts) {
@@ -97,8 +98,12 @@ func (p *Params) row(t *tabular.Reader) trial {
 		}
 		s := bottleneck.Service{Tier: tier, Node: model.NodeID(tier), Signals: make(map[string][]float64)}
 		for _, kind := range bottleneck.Kinds() {
-			if u := share(t, strings.ToLower(tier)+"_"+string(kind), mostUsed); !math.IsNaN(u) {
+			name := strings.ToLower(tier) + "_" + string(kind)
+			if u := t.Share(name, mostUsed, ", of all that the tier has on all its hosts"); !math.IsNaN(u) {
 				with := columnSignals[kind]
+				if u > allUsed {
+					out.above = append(out.above, name)
+				}
 				for range bottleneck.FewestSeconds {
 					s.Signals[with[0]], s.Signals[with[1]] = append(s.Signals[with[0]], u), append(s.Signals[with[1]], 1)
 				}
@@ -109,48 +114,6 @@ func (p *Params) row(t *tabular.Reader) trial {
 	return out
 }
 
-// number reads a cell; NaN: it is empty, or there is no such column.
-func number(t *tabular.Reader, name string) float64 {
-	at := t.Column(name)
-	if t.Text(at) == "" && name != "throughput" {
-		return math.NaN()
-	}
-	v, ok := tabular.Number(t.Text(at))
-	if !ok || v < 0 {
-		t.RefuseCell(at, name, "a number of 0 or more")
-	}
-	return v
-}
-
-// mostUsed: utilisations are measured, and may be a little above all there is.
-const mostUsed = 1.5
-
-// share reads a share, or one in percent.
-func share(t *tabular.Reader, name string, most float64) float64 {
-	at := t.Column(name)
-	text, percent := strings.CutSuffix(t.Text(at), "%")
-	if text == "" {
-		return math.NaN()
-	}
-	v, ok := tabular.Number(strings.TrimSpace(text))
-	if percent {
-		v /= 100
-	}
-	if !ok || v < 0 || v > most {
-		t.RefuseCell(at, name, "a share such as 0.85 or 85%")
-	}
-	return v
-}
-
-// whole reads a number of 1 or more; what is missing is replaced, unless that is 0.
-func whole(t *tabular.Reader, name string, missing int) int {
-	at := t.Column(name)
-	if t.Text(at) == "" && missing > 0 {
-		return missing
-	}
-	n, err := strconv.Atoi(t.Text(at))
-	if err != nil || n < 1 {
-		t.RefuseCell(at, name, "a whole number of 1 or more")
-	}
-	return n
-}
+// Utilisations are measured, and may be a little above all there is: beyond allUsed that
+// is told, and beyond mostUsed they are shares of something else.
+const allUsed, mostUsed = 1.02, 1.1

@@ -25,22 +25,26 @@ type Configuration struct {
 	Type     string
 }
 
-var notation = regexp.MustCompile(`^(\d{1,5}(?:[-+]\d{1,5})*)(?:\(([a-z][a-z0-9_]*)\))?(?:-([a-z][a-z0-9_]*))?(?:-([a-z0-9][a-z0-9_.]*))?$`)
+var notation = regexp.MustCompile(`^(\d+(?:[-+]\d+)*)(?:\(([a-z][a-z0-9_]*)\))?(?:-([a-z][a-z0-9_]*))?(?:-([a-z0-9][a-z0-9_.]*))?$`)
 
 // ParseConfiguration reads the notation, for so many tiers.
 func ParseConfiguration(text string, tiers []string) (Configuration, error) {
 	bad := func(problem string) error {
 		return &model.InputError{Problem: fmt.Sprintf("%q %s", text, problem),
-			Allowed: fmt.Sprintf("one number for each of %s, with + between those that share hosts, then a platform and a type if there are such: %s-ec2-large", strings.Join(tiers, ", "), strings.TrimSuffix(strings.Repeat("1-", len(tiers)), "-"))}
+			Allowed: fmt.Sprintf("one number for each of %s, with + between those that share hosts, then a platform and a type, in small letters, if there are such: %s-ec2-large", strings.Join(tiers, ", "), strings.TrimSuffix(strings.Repeat("1-", len(tiers)), "-"))}
 	}
 	m := notation.FindStringSubmatch(text)
 	if m == nil {
 		return Configuration{}, bad("is no configuration")
 	}
 	c := Configuration{Variant: m[2], Platform: m[3], Type: m[4]}
+	const mostHosts = 10_000 // of a tier: what is asked about each of them ends
 	for _, number := range strings.FieldsFunc(m[1], func(r rune) bool { return r == '-' || r == '+' }) {
 		n, err := strconv.Atoi(number)
-		if err != nil || n < 1 {
+		if err != nil || n > mostHosts {
+			return Configuration{}, bad("has a tier of more than 10,000 hosts")
+		}
+		if n < 1 {
 			return Configuration{}, bad("has a tier without a host")
 		}
 		c.Counts = append(c.Counts, n)

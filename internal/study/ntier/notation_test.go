@@ -2,6 +2,7 @@ package ntier
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,6 +20,7 @@ func TestNotation(t *testing.T) {
 		"1-2-2+2-cluster":      {Counts: []int{1, 2, 2, 2}, Joined: []bool{false, false, false, true}, Platform: "cluster"},
 		"1+1-2+3":              {Counts: []int{1, 1, 2, 3}, Joined: []bool{false, true, false, true}},
 		"1-1-1-1":              {Counts: []int{1, 1, 1, 1}},
+		"1-1-1-10000":          {Counts: []int{1, 1, 1, 10000}},
 		"1-1-1-2(galera)":      {Counts: []int{1, 1, 1, 2}, Variant: "galera"},
 		"1-1-2+2(x)-ec2-large": {Counts: []int{1, 1, 2, 2}, Joined: []bool{false, false, false, true}, Variant: "x", Platform: "ec2", Type: "large"},
 		"1-2-1-2-aws-m5.large": {Counts: []int{1, 2, 1, 2}, Platform: "aws", Type: "m5.large"},
@@ -26,6 +28,11 @@ func TestNotation(t *testing.T) {
 		got, err := ParseConfiguration(text, fourTiers)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" || got.String() != text {
 			t.Errorf("%s: %v, printed %s (-want +got):\n%s", text, err, got, diff)
+		}
+	}
+	for text, want := range map[string]string{"1-1-1-10001": "a tier of more than 10,000 hosts; ", "1-1-1-123456": "a tier of more than 10,000 hosts; ", "1-1-1-99999999999999999999": "a tier of more than 10,000 hosts; ", "1-1-1-1-EC2": "in small letters"} {
+		if c, err := ParseConfiguration(text, fourTiers); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %+v, %v, want %q", text, c, err, want)
 		}
 	}
 	for _, text := range []string{"", "1-2-2", "1-2-2-4-4-em", "1-2-0-4", "1-2-2-4-", "1-2-2-4-em-", "web", "1-2-2-4-em-large-x", "1-2-2-99999999999", "1-2-2+-2", "+1-2-2-2", "1-1-1-1()", "1-1-1-1-em(x)", "1-1-1-1(X)", "1-1-1-1 (x)", "1-2-2-2+"} {

@@ -24,6 +24,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -96,6 +97,7 @@ type Params struct {
 var _ interface {
 	study.Designer
 	study.Importer
+	study.Noter
 } = (*Params)(nil)
 
 // Validate implements study.Study.
@@ -137,6 +139,18 @@ func (p *Params) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Notes implements study.Noter.
+func (p *Params) Notes() (out []string) {
+	const kneeLoads = 4 // that it takes by package bottleneck
+	if n := len(p.Users); n > 0 && n < kneeLoads {
+		out = append(out, fmt.Sprintf("users: a knee takes %d numbers of users, and there are %d: what binds will be unknown", kneeLoads, n))
+	}
+	if p.At > 0 && len(p.Users) > 0 && !slices.Contains(p.Users, p.At) {
+		out = append(out, fmt.Sprintf("at: %s are not measured, so that no configuration is known to keep the SLA with as many: add them to users", num.Count(p.At, "user")))
+	}
+	return out
+}
+
 // Analyze implements study.Study.
 func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, error) {
 	p.split()
@@ -150,9 +164,10 @@ func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, err
 	return p.answer(from)
 }
 
-// split takes tiers that were given with commas, as --tiers web,app,db, apart.
+// split takes tiers that were given with commas, as --tiers web,app,db, apart; or as a
+// file has them, [web, app, db].
 func (p *Params) split() {
-	p.Tiers = strings.FieldsFunc(strings.Join(p.Tiers, ","), func(r rune) bool { return r == ',' || r == ' ' })
+	p.Tiers = strings.FieldsFunc(strings.Join(p.Tiers, ","), func(r rune) bool { return strings.ContainsRune("[, ]", r) })
 }
 
 // labels are those of the nodes of a configuration.

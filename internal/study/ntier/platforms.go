@@ -3,8 +3,11 @@ package ntier
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load/session"
@@ -49,7 +52,14 @@ type Rankings struct {
 	Pairs     int `json:"pairs"`
 	Same      int `json:"same"`
 	StillGrew int `json:"still_grew"`
+	// WithoutInterval are those of which chance is not known, and Why that is so.
+	WithoutInterval int    `json:"without_interval"`
+	Why             string `json:"why,omitempty"`
 }
+
+// repeats is how well a throughput repeats at best: what differs by less is alike (as
+// in package bottleneck).
+const repeats = .01
 
 // reversals compares each two shapes that two platforms have in common, by their
 // throughput at the load where it is largest. What still grew there can do at least that,
@@ -59,7 +69,7 @@ func reversals(all []Finding) (out []Reversal, of Rankings) {
 	var pairs []pair
 	for i, a := range all {
 		for _, b := range all[i+1:] {
-			if a.place() == b.place() && a.Shape != b.Shape && a.asked == b.asked && (!a.stillGrew() || !b.stillGrew()) {
+			if a.place() == b.place() && a.Shape != b.Shape && a.asked == b.asked && len(a.peaks)*len(b.peaks) > 0 && (!a.stillGrew() || !b.stillGrew()) {
 				pairs = append(pairs, pair{a.place(), a.Shape, b.Shape, a.asked, a.peaks, b.peaks, a.stillGrew(), b.stillGrew()})
 			}
 		}
@@ -74,7 +84,11 @@ func reversals(all []Finding) (out []Reversal, of Rankings) {
 	}
 	out, of.Pairs = []Reversal{}, len(both)
 	for _, x := range both {
-		switch r, sides := compared(x[0], x[1], len(both)); {
+		switch r, sides, why := compared(x[0], x[1], len(both)); {
+		case why != "":
+			if of.WithoutInterval++; !strings.Contains(of.Why, why) {
+				of.Why = strings.TrimPrefix(of.Why+"; "+why, "; ")
+			}
 		case sides > 0:
 			of.Same++
 		case sides < 0:
@@ -92,29 +106,37 @@ func (f Finding) place() string { return Configuration{Platform: f.Platform, Typ
 func placeWords(place string) string { return cmp.Or(place, "no platform") }
 
 // compared compares on both platforms, as one of so many; sides is 1 where the same is
-// ahead on both, -1 where the ranking turns over, and else 0.
-func compared(p, q pair, of int) (r Reversal, sides int) {
+// ahead on both, -1 where the ranking turns over, and else 0; why says why chance is not
+// known, so that there is no interval.
+func compared(p, q pair, of int) (r Reversal, sides int, why string) {
 	r = Reversal{A: p.a, B: p.b, First: p.place, Second: q.place, Level: 1 - (1-stats.DefaultLevel)/float64(2*of)}
 	var errP, errQ error
 	r.RatioFirst, r.CIFirst, errP = stats.RatioOfIndependentMeans(p.x, p.y, r.Level)
 	r.RatioSecond, r.CISecond, errQ = stats.RatioOfIndependentMeans(q.x, q.y, r.Level)
-	if errP != nil || errQ != nil {
-		return r, 0
+	switch err := errors.Join(errP, errQ); {
+	case errors.Is(err, stats.ErrTooFew):
+		return r, 0, "a single trial at a peak: it takes two"
+	case errors.Is(err, stats.ErrNoSpread):
+		return r, 0, "the trials at peaks are all alike: what chance does is not seen"
+	case err != nil: // not told from 0, so that the ratio may be any
+		r.CIFirst = stats.Interval{Hi: math.Inf(1)}
+		return r, 0, ""
 	}
 	first, second := p.side(r.CIFirst), q.side(r.CISecond)
 	if first < 0 && second > 0 {
 		return compared(q, p, of)
 	}
 	r.GrewFirst, r.GrewSecond = p.grewA, q.grewB
-	return r, first * second
+	return r, first * second, ""
 }
 
-// side is on which side of 1 an interval lies; 0: on both.
+// side is on which side of 1 all of an interval lies, by more than chance and by more
+// than what is alike; 0: on none.
 func side(ci stats.Interval) int {
 	switch {
-	case ci.Lo > 1:
+	case ci.Lo > 1+repeats:
 		return 1
-	case ci.Hi < 1:
+	case ci.Hi < 1/(1+repeats):
 		return -1
 	}
 	return 0
@@ -134,18 +156,23 @@ func (p pair) side(ci stats.Interval) int {
 // operations differ by chance.
 const otherThink = 1.25
 
-// unlike says of which configurations the users are not like those of the first: then as
-// many are another load, or do something else. Where trials do not tell, they are alike.
+// unlike says of which configurations the users are not like those of others: then as many
+// are another load, or do something else. Where no trials tell, they are alike.
 func unlike(all []Finding) (out []string) {
-	i := max(0, slices.IndexFunc(all, func(f Finding) bool { return len(f.Loads) > 0 }))
+	i := max(0, slices.IndexFunc(all, func(f Finding) bool { return f.asked != "" }))
+	known := slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return math.IsNaN(f.think()) })
 	for _, f := range all {
-		switch x, y := all[i].think(), f.think(); {
-		case f.asked != all[i].asked && f.asked != "":
+		if f.asked != all[i].asked && f.asked != "" {
 			out = append(out, fmt.Sprintf("%s: its users do something else than those of %s (mix, tables or site): an operation is another there, so that no numbers of the two compare, and which is the cheapest is not told", f.Configuration, all[i].Configuration))
-		case x > otherThink*y || y > otherThink*x: // not of NaN
-			out = append(out, fmt.Sprintf("%s: its users think for %s, those of %s for %s: as many are another load, so that knees and response times do not compare, nor which is the cheapest for so many; peaks do",
-				f.Configuration, num.Seconds(y), all[i].Configuration, num.Seconds(x)))
 		}
+		if len(known) > 0 && len(f.Loads) > 0 && math.IsNaN(f.think()) {
+			out = append(out, f.Configuration+": for how long its users think is not known: whether as many are another load than with others, so that knees and response times do not compare, cannot be told; peaks do")
+		}
+	}
+	slices.SortStableFunc(known, func(a, b Finding) int { return cmp.Compare(a.think(), b.think()) })
+	if last := len(known) - 1; last > 0 && known[last].think() > otherThink*known[0].think() {
+		out = append(out, fmt.Sprintf("users think for %s with %s, and for %s with %s: as many are another load, so that knees and response times do not compare, nor which is the cheapest for so many; peaks do",
+			num.Seconds(known[last].think()), known[last].Configuration, num.Seconds(known[0].think()), known[0].Configuration))
 	}
 	return out
 }

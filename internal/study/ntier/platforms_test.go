@@ -53,8 +53,89 @@ func TestUnlike(t *testing.T) {
 		r.loads(p, "1-2-1-em", shop, 2, 20, 30, 40, 50)
 		r.loads(p, "1-2-1-oc", other, 2, 20, 30, 40, 50)
 		got := analyze(t, p, r)
-		if said := strings.Contains(strings.Join(got.Warnings, "\n"), "1-2-1-oc: its users think for "); said == alike || (got.Cost.At == 50) != alike {
+		if said := strings.Contains(strings.Join(got.Warnings, "\n"), "users think for "); said == alike || (got.Cost.At == 50) != alike {
 			t.Errorf("think time %v: warnings %q, cheapest %v with %d users", think, got.Warnings, got.Cost.Cheapest, got.Cost.At)
+		}
+	}
+}
+
+// TestUnlikeAny: think times are held against each other, and not only against those of
+// the first; of which they are not known is told.
+func TestUnlikeAny(t *testing.T) {
+	const unknown = -1
+	for _, c := range []struct {
+		thinks []float64
+		want   []string
+	}{
+		{[]float64{1, .82, 1.22}, []string{"users think for 1.22 s with 1-3, and for 820 ms with 1-2: "}},
+		{[]float64{1, .9, 1.1}, nil},
+		{[]float64{unknown, 1, 7}, []string{"1-1: for how long its users think is not known: ", "users think for 7.00 s with 1-3, and for 1.00 s with 1-2: "}},
+		{[]float64{unknown, 1, 1}, []string{"1-1: for how long its users think is not known: "}},
+		{[]float64{unknown, unknown}, nil}, // a table without think times
+		{nil, nil},
+	} {
+		all := []Finding{{Configuration: "1-9"}} // of which all trials failed
+		for i, think := range c.thinks {
+			l := bottleneck.Load{Users: 10}
+			if think != unknown {
+				l.Think = &think
+			}
+			all = append(all, Finding{Configuration: fmt.Sprintf("1-%d", i+1), Answer: bottleneck.Answer{Loads: []bottleneck.Load{l}}})
+		}
+		got := unlike(all)
+		if !slices.EqualFunc(got, c.want, strings.HasPrefix) {
+			t.Errorf("think times %v: %q, want %q", c.thinks, got, c.want)
+		}
+	}
+	all := []Finding{{Configuration: "1-1"}, {Configuration: "1-2", asked: "a"}, {Configuration: "1-3", asked: "a"}, {Configuration: "1-4", asked: "b"}}
+	if got := unlike(all); !slices.EqualFunc(got, []string{"1-4: its users do something else than those of 1-2 "}, strings.HasPrefix) {
+		t.Errorf("unlike = %q, want 1-4 alone, against the first that is known", got)
+	}
+}
+
+// TestRankings: an order counts where all of its interval is beyond what a throughput
+// repeats within; where chance is not known, that is told, and not that it was chance.
+func TestRankings(t *testing.T) {
+	tiers := []string{"web", "app"}
+	for name, c := range map[string]struct {
+		peaks  [4]float64 // of 1-1-em, 1-2-em, 1-1-oc, 1-2-oc
+		noise  float64    // relative
+		trials int
+		turned int
+		want   Rankings
+	}{
+		"turns over":      {[4]float64{100, 200, 200, 100}, .002, 3, 1, Rankings{Pairs: 1}},
+		"the same":        {[4]float64{100, 200, 100, 200}, .002, 3, 0, Rankings{Pairs: 1, Same: 1}},
+		"less than 1 %":   {[4]float64{100, 100.3, 100.3, 100}, 2e-5, 3, 0, Rankings{Pairs: 1}},
+		"on one less":     {[4]float64{100, 200, 100.3, 100}, 2e-5, 3, 0, Rankings{Pairs: 1}},
+		"more than 1 %":   {[4]float64{100, 101.3, 101.3, 100}, 2e-5, 3, 1, Rankings{Pairs: 1}},
+		"no scatter":      {[4]float64{100, 200, 200, 100}, 0, 3, 0, Rankings{Pairs: 1, WithoutInterval: 1, Why: "the trials at peaks are all alike: what chance does is not seen"}},
+		"a single trial":  {[4]float64{100, 200, 200, 100}, .002, 1, 0, Rankings{Pairs: 1, WithoutInterval: 1, Why: "a single trial at a peak: it takes two"}},
+		"what is nothing": {[4]float64{}, 0, 3, 0, Rankings{}},
+	} {
+		var trials []trial
+		for i, peak := range c.peaks {
+			configuration, err := ParseConfiguration([]string{"1-1-em", "1-2-em", "1-1-oc", "1-2-oc"}[i], tiers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, users := range []int{25, 50, 100, 150, 200, 300, 400} {
+				for k := range c.trials {
+					x := min(float64(users), peak) * (1 + c.noise*float64([]int{0, 1, -1}[(k+i+users/25)%3]))
+					trials = append(trials, trial{configuration: configuration, Trial: unknownTimes(users, k+1, x)})
+				}
+			}
+		}
+		got, err := (&Params{Tiers: tiers}).answer(source{trials: trials})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Reversals) != c.turned || got.Rankings != c.want {
+			t.Errorf("%s: %+v, %+v, want %d reversals, %+v", name, got.Reversals, got.Rankings, c.turned, c.want)
+		}
+		said := strings.Join(got.Document().More, " ")
+		if c.want.WithoutInterval > 0 && !strings.Contains(said, "; not told from chance or 1 %: 0; without an interval: 1 ("+c.want.Why+").") {
+			t.Errorf("%s: %s", name, said)
 		}
 	}
 }
@@ -176,7 +257,7 @@ func TestRankingOpen(t *testing.T) {
 	for _, c := range []struct {
 		ahead, behind bool // still grew on the second platform
 		want          Rankings
-	}{{false, false, Rankings{1, 1, 0}}, {true, false, Rankings{1, 1, 0}}, {false, true, Rankings{1, 0, 1}}, {true, true, Rankings{}}} {
+	}{{false, false, Rankings{Pairs: 1, Same: 1}}, {true, false, Rankings{Pairs: 1, Same: 1}}, {false, true, Rankings{Pairs: 1, StillGrew: 1}}, {true, true, Rankings{}}} {
 		out, of := reversals([]Finding{
 			finding("1-1", "a", false, 100, 101, 102), finding("1-2", "a", false, 50, 51, 52),
 			finding("1-1", "b", c.ahead, 100, 101, 102), finding("1-2", "b", c.behind, 50, 51, 52),
@@ -184,5 +265,12 @@ func TestRankingOpen(t *testing.T) {
 		if len(out) != 0 || of != c.want {
 			t.Errorf("%+v: reversals %+v of %+v, want %+v", c, out, of, c.want)
 		}
+	}
+	out, of := reversals([]Finding{ // a ratio that may be any is not told from chance
+		finding("1-1", "a", false, 100, 101, 102), finding("1-2", "a", false, 0, 0, .3),
+		finding("1-1", "b", false, 100, 101, 102), finding("1-2", "b", false, 0, 0, .3),
+	})
+	if want := (Rankings{Pairs: 1}); len(out) != 0 || of != want {
+		t.Errorf("reversals %+v of %+v, want %+v", out, of, want)
 	}
 }

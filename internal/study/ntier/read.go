@@ -29,6 +29,7 @@ type trial struct {
 	hosts     []prices.Place           // of the nodes of the tiers
 	timeline  func() timeline.Timeline // nil: there is none
 	notes     []string                 // what users did otherwise than their tables say
+	above     []string                 // columns of a table with more than all that there is
 	run       *observe.Run             // nil: of a table
 	window    timeline.Window          // that is scored
 	of        model.Step
@@ -67,10 +68,11 @@ func (p *Params) read(run *observe.Run) ([]trial, error) {
 // group puts trials together by configuration, in the order of their first.
 func (p *Params) group(trials []trial) []measured {
 	var out []measured
+	at := make(map[string]int)
 	for _, t := range trials {
-		i := slices.IndexFunc(out, func(m measured) bool { return m.configuration.String() == t.configuration.String() })
-		if i < 0 {
-			i = len(out)
+		i, ok := at[t.configuration.String()]
+		if !ok {
+			i, at[t.configuration.String()] = len(out), len(out)
 			out = append(out, measured{configuration: t.configuration, system: bottleneck.System{Name: t.configuration.String(), Tiers: p.Tiers, Front: p.front(t.of)}})
 		}
 		switch {
@@ -178,6 +180,9 @@ func (m measured) doubts() (out model.Doubts) {
 	for _, t := range m.trials {
 		for _, n := range t.notes {
 			out.Warn(model.StageTables, "%s", n)
+		}
+		for _, column := range t.above {
+			out.Warn("above_all", "%s is above %g %%: it is measured badly, or no share of all that the tier has", column, 100*allUsed)
 		}
 	}
 	for _, what := range []string{"load of", "proof with"} {

@@ -347,7 +347,7 @@ func TestReversal(t *testing.T) {
 	for _, name := range []string{"1-2-1-em", "1-2-2-em", "1-2-1-ec2", "1-2-2-ec2"} {
 		same.loads(p, name, shop, 4, 40, 80, 120, 180)
 	}
-	if got := analyze(t, p, same); len(got.Reversals) != 0 || !strings.Contains(strings.Join(got.Document().More, " "), "Of 1 ranking of two configurations on two platforms, turned over: 0; the same on both: 0; not told from chance: 1.") {
+	if got := analyze(t, p, same); len(got.Reversals) != 0 || !strings.Contains(strings.Join(got.Document().More, " "), "Of 1 ranking of two configurations on two platforms, turned over: 0; the same on both: 0; not told from chance or 1 %: 1.") {
 		t.Errorf("reversals %+v of systems alike, want none; %q", got.Reversals, got.Document().More)
 	}
 }
@@ -367,6 +367,12 @@ func TestReversalUncounted(t *testing.T) {
 	got := analyze(t, p, r)
 	if len(got.Reversals) != 0 {
 		t.Errorf("reversals %+v, want none of throughputs that the generator ended", got.Reversals)
+	}
+	for i := range got.Configurations { // also where no end of the growth is in doubt
+		got.Configurations[i].Knee = &bottleneck.Knee{}
+	}
+	if _, of := reversals(got.Configurations); of != (Rankings{}) {
+		t.Errorf("rankings %+v, want none", of)
 	}
 	if text := strings.Join(got.Warnings, "\n"); strings.Count(text, "takes no part in rankings") != 2 {
 		t.Errorf("warnings %s, want that two take no part in rankings", text)
@@ -620,7 +626,7 @@ func TestImport(t *testing.T) {
 	for _, row := range []string{"50,1,49,.02,1,.48,.2", "50,2,49.2,.02,1,.49,.2", "100,1,94,.06,1,.94,.4", "100,2,93,.06,1,.93,.4", "150,1,100,.5,1,.99,.42", "150,2,99,.5,1,1,.42", "200,1,100,1,1,1,.42", "200,2,101,1,1,100%,.42", "300,1,100,2,1,1,.42", "300,2,100.5,2,1,1,.42"} {
 		table += "1-1-4," + row + "\n"
 	}
-	p := &Params{Tiers: []string{"web", "app", "db"}}
+	p := &Params{Tiers: []string{"[web, app, db]"}} // as a file has them
 	got, err := p.Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(table))
 	if err != nil {
 		t.Fatal(err)
@@ -638,17 +644,54 @@ func TestImport(t *testing.T) {
 		t.Errorf("demands %s, want them of the tier", text)
 	}
 	for want, bad := range map[string]string{
-		`own.csv:2:1: configuration is "1-1"`:                                        "configuration,users,throughput\n1-1,50,49\n",
-		`own.csv:2:7: users is "x"`:                                                  "configuration,users,throughput\n1-1-1,x,49\n",
-		`own.csv:2:10: throughput is empty`:                                          "configuration,users,throughput\n1-1-1,50,\n",
-		`own.csv:2:13: db_cpu is "95"; use a share such`:                             "configuration,users,throughput,db_cpu\n1-1-1,50,49,95\n",
-		`a second line of 1-1-1 with 50 users and trial 1; give each trial a number`: "configuration,users,trial,throughput\n1-1-1,50,1,49\n1-1-1,100,1,94\n1-1-1,50,1,49\n",
-		`own.csv:2:13: errors is "1.2"; use a share such`:                            "configuration,users,throughput,errors\n1-1-1,50,49,1.2\n",
-		`unknown column "memory"`:                                                    "configuration,users,throughput,memory\n1-1-1,50,49,1\n",
+		`own.csv:2:1: "1-1" has 2 numbers, and there are 3 tiers; one number for`:     "configuration,users,throughput\n1-1,50,49\n",
+		`own.csv:2:1: "0-1-1" has a tier without a host; one`:                         "configuration,users,throughput\n0-1-1,50,49\n",
+		`own.csv:2:1: "1-1-1-EC2" is no configuration; one number`:                    "configuration,users,throughput\n1-1-1-EC2,50,49\n",
+		`own.csv:2:10: throughput is "1e308"; use 0, or a number from 1e-15 to 1e15`:  "configuration,users,throughput\n1-1-1,50,1e308\n",
+		`own.csv:2:10: throughput is "49,1"; use a number of 0 or more, with a dec`:   "configuration;users;throughput\n1-1-1;50;49,1\n",
+		`db_cpu is "145%"; use a share such as 0.85 or 85%, of all that the tier has`: "configuration,users,throughput,db_cpu\n1-1-1,50,49,145%\n",
+		`own.csv:2:7: users is "x"`:                                           "configuration,users,throughput\n1-1-1,x,49\n",
+		`own.csv:2:10: throughput is empty`:                                   "configuration,users,throughput\n1-1-1,50,\n",
+		`own.csv:2:13: db_cpu is "95"; use a share such`:                      "configuration,users,throughput,db_cpu\n1-1-1,50,49,95\n",
+		`a second line of 1-1-1, 50 users, trial 1; give each trial a number`: "configuration,users,trial,throughput\n1-1-1,50,1,49\n1-1-1,100,1,94\n1-1-1,50,1,49\n",
+		`own.csv:2:13: errors is "1.2"; use a share such`:                     "configuration,users,throughput,errors\n1-1-1,50,49,1.2\n",
+		`unknown column "memory"`:                                             "configuration,users,throughput,memory\n1-1-1,50,49,1\n",
 	} {
 		if _, err := p.Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Import = %v, want %s", err, want)
 		}
+	}
+}
+
+// TestAboveAll: a utilisation that is a little above all there is is told.
+func TestAboveAll(t *testing.T) {
+	for cell, want := range map[string]int{"1.02": 0, "103%": 1} {
+		table := "configuration,users,throughput,db_cpu\n1,50,49,.48\n1,100,95," + cell + "\n1,150,95," + cell + "\n"
+		got, err := (&Params{Tiers: []string{"db"}}).Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(table))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Join(got.(*Result).Warnings, "\n"); strings.Count(said, "1: db_cpu is above 102 %: ") != want { //nolint:forcetypeassert // it is
+			t.Errorf("%s: %s, want it told %d times", cell, said, want)
+		}
+	}
+}
+
+// TestLongTable: what a line of a table costs does not grow with the lines before it.
+func TestLongTable(t *testing.T) {
+	cost := func(rows int) float64 {
+		table := "configuration,users,trial,throughput\n"
+		for i := range rows {
+			table += fmt.Sprintf("1-1,%d,%d,%d\n", 50*(1+i%4), 1+i/4, 50*(1+i%4))
+		}
+		return testing.AllocsPerRun(1, func() {
+			if _, err := (&Params{Tiers: []string{"web", "db"}}).Import(t.Context(), study.Input{}, "own.csv", strings.NewReader(table)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if short, long := cost(500), cost(2000); long > 6*short {
+		t.Errorf("2,000 lines take %.0f allocations, and 500 %.0f: more than four times as many", long, short)
 	}
 }
 
