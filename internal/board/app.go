@@ -78,7 +78,10 @@ func (a *app) visit(ctx context.Context, v *visit, i int, interaction Interactio
 	if err := interaction.page(v); err != nil {
 		return err
 	}
-	return errors.Join(v.db.work(work), v.db.wait(a.dbWait)) //nolint:contextcheck // queries are not ended: see background
+	if err := v.db.work(work); err != nil { //nolint:contextcheck // queries are not ended: see background
+		return err
+	}
+	return v.db.wait(a.dbWait) //nolint:contextcheck // likewise
 }
 
 // text is a field of the form, of 1 to so many characters.

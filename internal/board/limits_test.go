@@ -223,8 +223,9 @@ func pool(t *testing.T, b postgres) {
 		}
 	})
 	elapsed := time.Since(started)
-	if waiting, busy := most(); waiting != users-1 || busy != users {
-		t.Errorf("at most %d requests waited for the pool and %d were worked on, want %d and %d", waiting, busy, users-1, users)
+	// One that has a connection already may not have been woken yet, and counts as waiting.
+	if waiting, busy := most(); waiting < users-1 || waiting > users || busy != users {
+		t.Errorf("at most %d requests waited for the pool and %d were worked on, want %d or one more, and %d", waiting, busy, users-1, users)
 	}
 	// The work is a number of steps, counted when it was calibrated: where another
 	// processor shared the core then, and does not now, they take half as long.

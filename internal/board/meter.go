@@ -58,22 +58,28 @@ const stillParts = 5
 // long. What the last part did too much or too little is owed to the next request, so
 // that the mean is exact; a request is off by a twentieth.
 func (s *session) workMetered(d time.Duration) error {
-	begin, owed := s.meter.used(), s.owed+d
+	begin, err := threadUsed(s.meter.thread)
+	owed := s.owed + d
 	var units int64
 	unit := 2 * max(s.pool.unit, 1)
-	for still := 0; owed > d/20; {
+	for still := 0; err == nil && owed > d/20; {
 		n := max(1, int64(owed/unit))
 		if err := s.compute(n); err != nil {
 			return err
 		}
 		units += n
-		left := s.owed + d - (s.meter.used() - begin)
+		var used time.Duration
+		used, err = threadUsed(s.meter.thread)
+		left := s.owed + d - (used - begin)
 		if still++; left < owed {
 			still, unit = 0, max((s.owed+d-left)/time.Duration(units), 1)
 		}
 		if owed = left; still == stillParts {
 			return s.failed(fmt.Errorf("thread %d of %s does not work while it answers", s.meter.thread, s.pool.store.Address()))
 		}
+	}
+	if err != nil { // then the next request has nothing to make up for
+		return s.failed(fmt.Errorf("reading the processor time of thread %d of %s: %w", s.meter.thread, s.pool.store.Address(), err))
 	}
 	s.owed = owed
 	return nil

@@ -113,6 +113,9 @@ func Analyze(s System) Answer {
 	}
 	a.Short = s.short(ok, a.Laws)
 	a.Doubts = a.doubts
+	if s.ended(a.Knee, ok) && a.Uncounted == "" {
+		a.Uncounted = s.front(ok)[0].Text
+	}
 	for _, d := range a.Doubts {
 		if d.Severity == model.Problem && a.Verdict != Unknown {
 			a.withdraw(d.Text)
@@ -141,7 +144,7 @@ func (s System) judge(a *Answer, ok []Load, refused *Load) {
 	knee, err := findKnee(ok)
 	switch {
 	case err != nil && tooFew(err):
-		a.Why = fmt.Sprintf("%s tell no knee: it takes %d; measure more numbers of users", num.Count(len(ok), "load"), leastLoads)
+		a.Why = fmt.Sprintf("%s tell no knee: it takes %d; measure more numbers of users", num.Count(len(ok), "load"), LeastLoads)
 	case err != nil:
 		a.Why = "the throughput has no curve: " + err.Error()
 	case knee == nil && refused == nil:

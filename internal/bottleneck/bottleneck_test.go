@@ -510,6 +510,7 @@ func TestWorstTrial(t *testing.T) {
 		"off to both sides":    {func(x *Trial, v float64) { x.Think += (v - 1) * float64(x.Users) / x.Throughput }, [2]float64{1.16, .83}, Unknown, "83.0 % of the users is what throughput times response and think time come to in trial 2 with 120 users (99.5 % on average), where"},
 		"errors of one":        {func(x *Trial, v float64) { x.Errors = v }, [2]float64{.18, 0}, Unknown, "18.0 % of the operations failed in trial 1 with 120 users (9.0 % on average), and what those cost is not known"},
 		"errors, worth a word": {func(x *Trial, v float64) { x.Errors = v }, [2]float64{0, .015}, Named, "1.5 % of the operations failed in trial 2 with 120 users (0.8 % on average)"},
+		"no link, of one":      {func(x *Trial, v float64) { x.NoWay = v }, [2]float64{0, .018}, Named, "1.8 % of the pages had no link to where the user wanted to go in trial 2 with 120 users (0.9 % on average)"},
 		"all alike":            {func(x *Trial, v float64) { x.Errors = v }, [2]float64{.02, .02}, Named, "2.0 % of the operations failed with 120 users"},
 	} {
 		a := Analyze(system(busy, func(x *Trial) {

@@ -108,8 +108,8 @@ func (a *Answer) errorDoubts(loads []Load) (out model.Doubts) {
 		return unended(at) + map[model.Severity]string{model.Problem: ": what was full there served no one, and the throughput tells of no limit"}[s]
 	})
 	perLoad(&out, doubtNoWay, "of the pages had no link to where the user wanted to go", loads, func(l Load) (share, model.Severity) {
-		if lost := value(l.NoWay); lost >= worthMentioning {
-			return ofAll(lost), model.Warning
+		if l.WorstNoWay.value() >= worthMentioning { // not of NaN
+			return share{l.WorstNoWay, l.NoWay}, model.Warning
 		}
 		return share{}, ""
 	}, func(model.Severity, []Load) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
@@ -97,8 +98,8 @@ func (e early) String() string {
 // earlyDoubts are about what is not named because it was full too early, and about what
 // is named and was busy early: each was held for less and less time.
 func (s System) earlyDoubts(a *Answer, loads []Load) (out model.Doubts) {
-	if a.Verdict != Unknown { // else it is the reason
-		for _, e := range a.early {
+	for _, e := range a.early {
+		if !strings.Contains(a.Why, e.String()) { // else it is the reason
 			out.Warn("full_early", "%s", e)
 		}
 	}

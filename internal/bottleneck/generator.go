@@ -3,6 +3,7 @@ package bottleneck
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
@@ -24,7 +25,7 @@ func (s System) refuse(loads []Load) {
 		if math.IsNaN(first) { // nobody waits less than a server takes: where a cold one began to answer before the run, both have other requests
 			first, from = max(0, beyond), l.Users
 		}
-		if l.Refused == "" && l.Response != nil && beyond-first-l.unsure(s.Tiers[0]) > max(generatorDifference**l.Response, millisecond) && !s.firstTierExplains(*l) {
+		if l.Refused == "" && l.Response != nil && beyond-first-l.unsure(s.Tiers[0]) > max(generatorDifference**l.Response, millisecond) && !s.firstTierExplains(loads, *l) {
 			l.beyond = fmt.Sprintf("the users waited %s longer than the %s tier took, %s longer than with %s, and nothing in that tier explains it",
 				num.Seconds(beyond), s.Tiers[0], num.Seconds(beyond-first), num.Count(from, "user"))
 			if s.Front == "" {
@@ -56,6 +57,11 @@ func (s System) front(loads []Load) (out model.Doubts) {
 	out.Warn("front", "something between users and %s takes time: %s, first with %s%s; they reach %s before it, and that, or the load generator, may be what binds: name it as the first tier (tiers: [%s, …])",
 		s.Tiers[0], at[0].beyond, num.Count(at[0].Users, "user"), more, s.Front, s.Front)
 	return out
+}
+
+// ended reports whether the growth may have ended in front of the first tier.
+func (s System) ended(knee *Knee, loads []Load) bool {
+	return s.Front != "" && slices.ContainsFunc(loads, func(l Load) bool { return l.beyond != "" && (knee == nil || float64(l.Users) >= knee.CI.Lo) })
 }
 
 // moreGenerators is what to do where the generator binds.
@@ -144,8 +150,11 @@ func (l Load) unsure(tier string) float64 {
 // firstTierExplains reports whether something of the first tier was short, so that
 // what its own clock does not see may have waited for it: a process that is held back
 // by its quota reads its requests late.
-func (s System) firstTierExplains(l Load) bool {
+func (s System) firstTierExplains(loads []Load, l Load) bool {
 	for _, u := range l.Usage {
+		if _, idle := s.unworked(nil, loads, l, u.Resource); idle {
+			continue
+		}
 		if u.Of(s.Tiers[0]) && (u.Full || u.Partial || u.Kind == CPU && u.Mean >= shortCPU) {
 			return true
 		}

@@ -60,8 +60,33 @@ func TestFront(t *testing.T) {
 		s.Tiers, s.Front = []string{"app", "db"}, front
 		a := Analyze(s)
 		doubt := said(a.Doubts, "something between users and app takes time: the users waited 491 ms longer than the app tier took, 489 ms longer than with 20 users, and nothing in that tier explains it, first with 120 users and at 1 of the larger loads; they reach web before it")
+		if counted := front == "" || a.Uncounted != ""; !counted {
+			t.Error("its throughput may be ranked, though it may have ended before the first tier")
+		}
+		arms := s.at(160)
+		s.Thresholds = Defaults()
+		if why := s.spoiled([]Load{s.sumUpOf(160, arms), s.sumUpOf(160, arms)}); !strings.Contains(why, "may bind") && !strings.Contains(why, "generator binds") {
+			t.Errorf("front %q: a proof there is not spoiled: %q", front, why)
+		}
 		if a.Verdict != verdict || doubt != (front != "") || (Counted(a.Loads)[len(Counted(a.Loads))-1].Users == 160) != (front != "") {
 			t.Errorf("front %q: %s, %s, %+v; want %s", front, a.Verdict, a.Why, a.Doubts, verdict)
 		}
+	}
+}
+
+// TestIdleThreadsExplainNothing: threads of the first tier that are full from the first
+// users on, and stop nothing, are no reason why users wait longer than it takes.
+func TestIdleThreadsExplainNothing(t *testing.T) {
+	s := system(busy, func(t *Trial) {
+		t.Generators = []Generator{{Node: "g"}}
+		app := on("app-1", "app", .2, 1, 0)
+		app.Signals[SignalRequests] = slices.Repeat([]float64{t.Throughput}, 10)
+		app.Signals[SignalResponse] = slices.Repeat([]float64{t.Throughput * .005}, 10)
+		app.Signals[SignalThreads], app.Signals[SignalThreadsMax] = slices.Repeat([]float64{50}, 10), slices.Repeat([]float64{50}, 10)
+		t.Services = append(t.Services, app)
+	})
+	s.Tiers = []string{"app", "db"}
+	if a := Analyze(s); a.Verdict != Unknown || !strings.Contains(a.Why, "generator binds") {
+		t.Errorf("%s, %q; want that the generator binds", a.Verdict, a.Why)
 	}
 }

@@ -2,6 +2,7 @@ package bottleneck
 
 import (
 	"math"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -20,13 +21,34 @@ func (l Load) nothingEnded() float64 {
 	return n / float64(max(1, len(l.values)))
 }
 
-// lawAtLeast is the least that X·(R+Z)/N can be in the trial that tells only one of
-// response and think time, and most of it: what is not known is not below 0. It is 0 where
-// there is none.
+// lawParts are X·R/N and X·Z/N of the trials that tell only one of response and think
+// time, which is then the least that X·(R+Z)/N can be.
+var lawParts = []struct {
+	name   string
+	of, no func(Trial) float64
+}{
+	{"response time", func(t Trial) float64 { return t.Response }, func(t Trial) float64 { return t.Think }},
+	{"think time", func(t Trial) float64 { return t.Think }, func(t Trial) float64 { return t.Response }},
+}
+
+// partOfLaw is such a part of the trial with the most of it, and the mean.
+func (l Load) partOfLaw(of, no func(Trial) float64) (x share) {
+	var mean average
+	for _, t := range l.trials {
+		if v := t.Throughput * of(t) / float64(t.Users); math.IsNaN(no(t)) && !math.IsNaN(v) {
+			x.worst = x.worst.worse(t.Trial, v, 0)
+			mean.add(v, 1)
+		}
+	}
+	x.mean = mean.mean()
+	return x
+}
+
+// lawAtLeast is the most that such a part comes to in a trial; 0: there is none.
 func (l Load) lawAtLeast() float64 {
 	most := 0.0
-	for _, t := range l.trials {
-		if v := t.Throughput * sumKnown(t.Response, t.Think) / float64(t.Users); math.IsNaN(t.Response) != math.IsNaN(t.Think) && v > most {
+	for _, part := range lawParts {
+		if v := l.partOfLaw(part.of, part.no).worst.value(); v > most { // not of NaN
 			most = v
 		}
 	}
@@ -36,22 +58,23 @@ func (l Load) lawAtLeast() float64 {
 // partDoubts are about loads at which what is known of the cycle of a user, response or
 // think time, leaves no time for as many operations.
 func (a *Answer) partDoubts(loads []Load) (out model.Doubts) {
-	known := "think time"
-	for _, l := range loads {
-		if l.Think == nil {
-			known = "response time"
-		}
+	for _, part := range lawParts {
+		perLoad(&out, "closed_loop", "of the users is what throughput times "+part.name+" alone comes to", loads, func(l Load) (share, model.Severity) {
+			x := l.partOfLaw(part.of, part.no)
+			switch v := x.worst.value(); {
+			case v > 1+lawBroken && (a.Load == 0 || a.Load == l.Users):
+				return x, model.Problem
+			case v > 1+lawTolerance:
+				return x, model.Warning
+			}
+			return share{}, ""
+		}, func(_ model.Severity, at []Load) string {
+			text := ", and more than 100 % cannot be"
+			if slices.ContainsFunc(at, func(l Load) bool { return l.lawAtLeast() > otherUnits }) {
+				text += unitsText
+			}
+			return text
+		})
 	}
-	perLoad(&out, "closed_loop", "of the users is what throughput times "+known+" alone comes to", loads, func(l Load) (share, model.Severity) {
-		switch v := l.lawAtLeast(); {
-		case v > 1+lawBroken && (a.Load == 0 || a.Load == l.Users):
-			return ofAll(v), model.Problem
-		case v > 1+lawTolerance:
-			return ofAll(v), model.Warning
-		}
-		return share{}, ""
-	}, func(model.Severity, []Load) string {
-		return ", and more than 100 % cannot be" + unitsText
-	})
 	return out
 }

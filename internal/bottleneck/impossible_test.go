@@ -19,14 +19,18 @@ func TestImpossible(t *testing.T) {
 		"milliseconds":         {func(t *Trial) { t.Response *= 1000 }, Unknown, "where the law says 100 %" + units, "closed_loop"},
 		"a minute":             {func(t *Trial) { t.Throughput *= 60 }, Unknown, "where the law says 100 %" + units, "closed_loop"},
 		"twice the users":      {func(t *Trial) { t.Users /= 2 }, Unknown, "users were missing, or operations failed", "closed_loop"},
-		"longer than they had": {func(t *Trial) { t.Response, t.Think = math.NaN(), 10 }, Unknown, "is what throughput times think time alone comes to with 120 users, and more than 100 % cannot be" + units, "closed_loop"},
-		"response alone":       {func(t *Trial) { t.Response, t.Think = 1000*t.Response, math.NaN() }, Unknown, "throughput times response time alone comes to with 120 users, and more than 100 % cannot be" + units, "closed_loop"},
+		"longer than they had": {func(t *Trial) { t.Response, t.Think = math.NaN(), 10 }, Unknown, "is what throughput times think time alone comes to in trial 2 with 120 users (668.7 % on average), and more than 100 % cannot be" + units, "closed_loop"},
+		"response alone":       {func(t *Trial) { t.Response, t.Think = 1000*t.Response, math.NaN() }, Unknown, "throughput times response time alone comes to in trial 1 with 120 users (33133.3 % on average), and more than 100 % cannot be" + units, "closed_loop"},
+		"a little longer":      {func(t *Trial) { t.Response, t.Think = math.NaN(), 1.2*float64(t.Users)/t.Throughput }, Unknown, "120.0 % of the users is what throughput times think time alone comes to with 120 users, and more than 100 % cannot be", "closed_loop"},
 		"no response":          {func(t *Trial) { t.Response = math.NaN() }, Named, "", ""},
 		"neither":              {func(t *Trial) { t.Response, t.Think = math.NaN(), math.NaN() }, Named, "", ""},
 	} {
 		a := Analyze(system(busy, c.change))
 		if a.Verdict != c.verdict || !strings.Contains(a.Why, c.why) || contains(a.Doubts, "closed_loop") != (c.doubt != "") {
 			t.Errorf("%s: %s, %q, doubts %+v; want %s, %q", name, a.Verdict, a.Why, a.Doubts, c.verdict, c.why)
+		}
+		if name == "a little longer" && strings.Contains(a.Why, units) {
+			t.Errorf("%s: %q, want no word of units", name, a.Why)
 		}
 		for _, l := range a.Loads {
 			if l.Users > 40 && l.Spoiled() != (c.verdict == Unknown) {

@@ -47,7 +47,7 @@ func findKnee(loads []Load) (*Knee, error) {
 			top = max(top, v)
 		}
 	}
-	s, err := stats.FitStick(x, y, level, repeatability*top)
+	s, err := stats.FitStick(x, y, level, Repeatability*top)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func bends(loads []Load, r Resource) (at stats.Stick, ok bool) {
 			}
 		}
 	}
-	s, err := stats.FitStick(x, y, level, repeatability)
+	s, err := stats.FitStick(x, y, level, Repeatability)
 	return s, err == nil
 }
 

@@ -30,6 +30,7 @@ type Load struct {
 	// null: no trial tells.
 	WorstLaw    *OfTrial `json:"worst_law"`
 	WorstErrors *OfTrial `json:"worst_errors"`
+	WorstNoWay  *OfTrial `json:"worst_no_link"`
 	// Any is the share of seconds in which at least one resource of the tiers was
 	// full, All that in which all of those were that were full at times.
 	Any float64 `json:"any_full"`
@@ -67,6 +68,9 @@ func (w *OfTrial) value() float64 {
 	}
 	return w.Value
 }
+
+// Optional is the number, or nothing.
+func (w *OfTrial) Optional() Optional { return some(w.value()) }
 
 // usage of a resource; nothing of it where it is not known.
 func (l Load) usage(r Resource) Usage {
@@ -129,7 +133,7 @@ func (s System) sumUpOf(users int, trials []Trial) Load {
 		think.add(t.Think, t.Throughput)
 		one := t.Throughput * (t.Response + t.Think) / float64(users)
 		law.add(one, 1)
-		l.WorstLaw, l.WorstErrors = l.WorstLaw.worse(t.Trial, one, 1), l.WorstErrors.worse(t.Trial, t.Errors, 0)
+		l.WorstLaw, l.WorstErrors, l.WorstNoWay = l.WorstLaw.worse(t.Trial, one, 1), l.WorstErrors.worse(t.Trial, t.Errors, 0), l.WorstNoWay.worse(t.Trial, t.NoWay, 0)
 	}
 	l.Throughput = meanOf(l.values)
 	_, l.CI = stats.MeanWithin(l.values, level)

@@ -122,7 +122,7 @@ func (r Raise) missed() string {
 // decide compares the gain with half of the growth that was predicted.
 func (p *Proof) decide() {
 	switch half := 1 + (p.Predicted-1)/2; {
-	case p.Predicted < 1+2*repeatability:
+	case p.Predicted < 1+2*Repeatability:
 		p.Why = "no growth was to be expected: so many users cannot ask for more, or another resource is as full"
 	case p.CI == nil:
 		p.Why = "an interval takes two trials of each kind, with throughputs that differ"
@@ -147,6 +147,9 @@ func (s System) spoiled(arms []Load) string {
 	for _, l := range arms {
 		if l.Refused != "" {
 			return "the load generator binds: " + l.Refused
+		}
+		if l.beyond != "" {
+			return fmt.Sprintf("%s, or the load generator, may bind: %s", s.Front, l.beyond)
 		}
 	}
 	a := Answer{Load: arms[0].Users}
@@ -210,8 +213,8 @@ func (s System) allows(l Load, r Raise) float64 {
 	laws.Demands = slices.DeleteFunc(laws.Demands, func(d Demand) bool { return !s.fills(d.Resource, r.Resource) })
 	users, held, none := int(math.Round(size)), size/l.Throughput, 0.0
 	x, err := laws.network(Load{Users: users, Think: &held, Response: &none}).Solve(more)
-	if err != nil {
-		return r.Factor
+	if err != nil { // nothing is to be said of the gain, so that none is expected
+		return 1
 	}
 	return x[more-1] / x[users-1]
 }
@@ -263,7 +266,7 @@ func (p Proof) tooMuch() bool {
 	for _, r := range p.Raised {
 		most = max(most, r.Factor)
 	}
-	return p.CI != nil && p.CI.Lo > most*(1+repeatability)
+	return p.CI != nil && p.CI.Lo > most*(1+Repeatability)
 }
 
 // proves reports whether it is about these, and no others.

@@ -23,15 +23,15 @@ func Defaults() Thresholds {
 const (
 	// level of all intervals and tests.
 	level = stats.DefaultLevel
-	// leastLoads that a knee takes: one more than the stick has parameters.
-	leastLoads = 4
+	// LeastLoads that a knee takes: one more than the stick has parameters.
+	LeastLoads = 4
 	// smallBend: a slope that keeps more than half of what it was before is no knee.
 	smallBend = .5
 	// materialLoss is which part of the growth without a knee must be lost: a bend
 	// may be no chance and matter to no one.
 	materialLoss = .1
-	// repeatability is how well a throughput or a utilisation repeats at best.
-	repeatability = .01
+	// Repeatability is how well a throughput or a utilisation repeats at best.
+	Repeatability = .01
 	// FewestSeconds from which a utilisation is known.
 	FewestSeconds = 5
 )

@@ -8,8 +8,8 @@ import (
 )
 
 // limited is what requests take one of for a time, and wait for: a pool of connections,
-// the threads of a connector, a server behind a proxy. NaN: not known; a max of 0 or less
-// is none, too.
+// the threads of a connector, a server behind a proxy. NaN: not known. A max of 0 or less is
+// no limit.
 type limited struct{ used, max, waiting float64 }
 
 // addPool tells of the fullest of several pools.

@@ -76,12 +76,6 @@ func Kinds() []Kind {
 	}
 }
 
-// late is a counter of what a server begins to tell with the first request.
-func late(m recording.Metric) recording.Metric {
-	m.Late = true
-	return m
-}
-
 // Metrics lists what servers tell. What a kind does not tell, [Kinds] leaves out.
 func Metrics() []recording.Metric {
 	return []recording.Metric{
@@ -99,8 +93,8 @@ func Metrics() []recording.Metric {
 		recording.Counter("response", "s", "probe", "time that answering took the server, of all requests together; its rate over that of requests is the mean response time there"),
 		recording.Counter("errors", "1", "probe", "answers with a status of 400 or more"),
 		recording.Counter("body_bytes", "byte", "probe", "of answers, as the access log counts them"),
-		late(recording.Counter("requests[*]", "1", "probe", "requests of one interaction")),
-		late(recording.Counter("response[*]", "s", "probe", "response of one interaction")),
+		recording.BeginningLate(recording.Counter("requests[*]", "1", "probe", "requests of one interaction")),
+		recording.BeginningLate(recording.Counter("response[*]", "s", "probe", "response of one interaction")),
 	}
 }
 

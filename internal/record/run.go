@@ -130,11 +130,14 @@ func analyses(run *observe.Run) (out []stageView) {
 		case model.EventAnalysisStarted:
 			began = e.Time
 		case model.EventAnalysisEnded:
+			if began.IsZero() { // so many events were there that the first was left out
+				continue
+			}
 			s := stageView{Name: stageAnalyse, At: began.Sub(run.Run().Started).Seconds(), Seconds: e.Time.Sub(began).Seconds(), Note: e.Text}
 			if e.Severity != model.Info {
 				s.Note, s.Error = "", e.Text
 			}
-			out = append(out, s)
+			out, began = append(out, s), time.Time{}
 		}
 	}
 	return out

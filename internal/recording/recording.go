@@ -48,6 +48,12 @@ func State(name, unit, source, text string) Metric {
 	return Metric{Name: name, Unit: unit, Source: source, Text: text}
 }
 
+// BeginningLate makes of a counter one that is told from when there is something to count.
+func BeginningLate(m Metric) Metric {
+	m.Late = true
+	return m
+}
+
 // Source is something to read metrics from.
 type Source interface {
 	// Read takes a value of each metric. Counters are as they are counted; the

@@ -29,7 +29,7 @@ func Signals() []recording.Metric {
 		recording.State("send_queue_max", "byte", "sock_diag(7)", "of the connection with the most"),
 		recording.State(queueOf+"*]", "byte", "sock_diag(7)", "Send-Q of the connections from one address"),
 		recording.Counter("retransmits", "1", "sock_diag(7)", "segments that its connections sent again"),
-		late(recording.Counter(againOf+"*]", "1", "sock_diag(7)", "those that its connections from one address sent again")),
+		recording.BeginningLate(recording.Counter(againOf+"*]", "1", "sock_diag(7)", "those that its connections from one address sent again")),
 		recording.State("rtt", "ms", "sock_diag(7)", "round-trip time (smoothed by the kernel), mean of the connections that sent something in the last second"),
 		recording.State("accept_queue", "1", "sock_diag(7)", "connections that wait to be accepted"),
 		recording.State("accept_limit", "1", "sock_diag(7)", "how many may wait (backlog)"),
@@ -50,12 +50,6 @@ const (
 	queueOf = "send_queue["
 	againOf = "retransmits["
 )
-
-// late is a counter of what is told from when it is there.
-func late(m recording.Metric) recording.Metric {
-	m.Late = true
-	return m
-}
 
 // withoutOnly leaves out what is told by address where there was one alone: it is the
 // same as that of all connections.

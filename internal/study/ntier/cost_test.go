@@ -36,6 +36,22 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// TestKeptSpoiled: a load of which users were missing in a trial is not known to keep the
+// SLA; nor is it known to break it by less.
+func TestKeptSpoiled(t *testing.T) {
+	sla, err := load.ParseSLA("p95=500ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := histogram.New(int64(time.Minute))
+	histogram.RecordMany(h, int64(1e8), 1000)
+	known := trial{latencies: h, Trial: bottleneck.Trial{Users: 9}}
+	k := keptBy(sla, []bottleneck.Load{{Users: 9, WorstLaw: &bottleneck.OfTrial{Trial: 1, Value: .6}}}, []trial{known, known}, "")[0]
+	if k.Kept != nil || !strings.Contains(k.Why, "X·(R+Z)/N") {
+		t.Errorf("%+v, want it not told", k)
+	}
+}
+
 // TestKeptFailed: where every operation failed there is no response time, and the SLA
 // is broken, also where all else is withdrawn for it.
 func TestKeptFailed(t *testing.T) {

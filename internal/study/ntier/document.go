@@ -54,7 +54,7 @@ func (r *Result) said() []string {
 	}
 	if k := r.Rankings; k.Pairs > 0 {
 		text := fmt.Sprintf("Of %s of two configurations on two platforms, turned over: %d; the same on both: %d; not told from chance or %g %%: %d",
-			num.Count(k.Pairs, "ranking"), len(r.Reversals), k.Same, 100*repeats, k.Pairs-k.Same-len(r.Reversals)-k.StillGrew-k.WithoutInterval)
+			num.Count(k.Pairs, "ranking"), len(r.Reversals), k.Same, 100*bottleneck.Repeatability, k.Pairs-k.Same-len(r.Reversals)-k.StillGrew-k.WithoutInterval)
 		if k.WithoutInterval > 0 {
 			text += fmt.Sprintf("; without an interval: %d (%s)", k.WithoutInterval, k.Why)
 		}

@@ -24,6 +24,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
@@ -141,9 +142,8 @@ func (p *Params) Validate() error {
 
 // Notes implements study.Noter.
 func (p *Params) Notes() (out []string) {
-	const kneeLoads = 4 // that it takes by package bottleneck
-	if n := len(p.Users); n > 0 && n < kneeLoads {
-		out = append(out, fmt.Sprintf("users: a knee takes %d numbers of users, and there are %d: what binds will be unknown", kneeLoads, n))
+	if n := len(p.Users); n > 0 && n < bottleneck.LeastLoads {
+		out = append(out, fmt.Sprintf("users: a knee takes %d numbers of users, and there are %d: what binds will be unknown", bottleneck.LeastLoads, n))
 	}
 	if p.At > 0 && len(p.Users) > 0 && !slices.Contains(p.Users, p.At) {
 		out = append(out, fmt.Sprintf("at: %s are not measured, so that no configuration is known to keep the SLA with as many: add them to users", num.Count(p.At, "user")))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -56,10 +57,6 @@ type Rankings struct {
 	WithoutInterval int    `json:"without_interval"`
 	Why             string `json:"why,omitempty"`
 }
-
-// repeats is how well a throughput repeats at best: what differs by less is alike (as
-// in package bottleneck).
-const repeats = .01
 
 // reversals compares each two shapes that two platforms have in common, by their
 // throughput at the load where it is largest. What still grew there can do at least that,
@@ -134,9 +131,9 @@ func compared(p, q pair, of int) (r Reversal, sides int, why string) {
 // than what is alike; 0: on none.
 func side(ci stats.Interval) int {
 	switch {
-	case ci.Lo > 1+repeats:
+	case ci.Lo > 1+bottleneck.Repeatability:
 		return 1
-	case ci.Hi < 1/(1+repeats):
+	case ci.Hi < 1/(1+bottleneck.Repeatability):
 		return -1
 	}
 	return 0
@@ -157,7 +154,8 @@ func (p pair) side(ci stats.Interval) int {
 const otherThink = 1.25
 
 // unlike says of which configurations the users are not like those of others: then as many
-// are another load, or do something else. Where no trials tell, they are alike.
+// are another load, or do something else. Think times that are not known beside others that
+// are may be so, too.
 func unlike(all []Finding) (out []string) {
 	i := max(0, slices.IndexFunc(all, func(f Finding) bool { return f.asked != "" }))
 	known := slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return math.IsNaN(f.think()) })

@@ -222,13 +222,13 @@ func inTrials(verb string, of []trial) string {
 	return strings.Join(parts, ", that of ")
 }
 
-// front is the service that the address of the users of a step names, where that is not
-// the first tier; empty: it is, or is no service of the file.
+// front is the service that the address of the users of a step names, where that is no
+// tier; empty: it is one, or is no service of the file.
 func (p *Params) front(s model.Step) string {
 	for _, t := range observe.Measuring(s) { // all generators do the same
 		url, _ := t.Spec.Params["url"].(string)
 		for ref := range model.ServiceRefs(url) {
-			if ref.Name == first(p.Tiers) {
+			if slices.Contains(p.Tiers, ref.Name) {
 				return ""
 			}
 			return ref.Name

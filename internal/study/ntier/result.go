@@ -53,6 +53,7 @@ type Finding struct {
 	peaks    []float64                // the throughput of each trial at peak(); empty: it does not count
 	table    bool                     // of the user's own, which has one utilisation for each trial
 	asked    string                   // what its users do, by their parameters
+	unproved bool                     // something is named that a proof may raise, and none was asked for
 	timeline func() timeline.Timeline // with At users
 }
 
@@ -90,7 +91,7 @@ func (p *Params) answer(from source) (*Result, error) {
 		r.Cost, r.Warnings = cost, append(doubts, r.Warnings...)
 	}
 	r.Warnings = append(r.warnings(), r.Warnings...)
-	if slices.ContainsFunc(r.Configurations, Finding.unproved) {
+	if slices.ContainsFunc(r.Configurations, func(f Finding) bool { return f.unproved }) {
 		r.Notes = append(r.Notes, "not proved: `proof: true` in the file (or `--set study.proof=true`) raises what is named by a quarter, and measures again")
 	}
 	return r, nil
@@ -106,6 +107,8 @@ func (m measured) finding(proof bool) (Finding, error) {
 	if f.Proof = m.proof(f.Answer); f.Proof == nil && proof {
 		f.Proof = m.notMade(f.Answer)
 	}
+	_, fixed := m.system.Raises(f.Answer, m.size)
+	f.unproved = f.Verdict == bottleneck.Named && f.Proof == nil && fixed == "" && !f.table
 	f.Heed(f.Proof)
 	if f.Uncounted == "" { // of one load: the largest of each trial is larger by the noise of all
 		f.peaks = f.peak().Throughputs()
@@ -124,12 +127,6 @@ func (m measured) finding(proof bool) (Finding, error) {
 	var err error
 	f.Interactions, err = m.interactions(f.At)
 	return f, err
-}
-
-// unproved reports whether something is named for which no proof was asked for, though
-// one could be. Of a table of the user's own none can.
-func (f Finding) unproved() bool {
-	return f.Verdict == bottleneck.Named && f.Proof == nil && !f.table
 }
 
 // heedFailed withdraws that the throughput grew to the end where a larger load has no

@@ -24,7 +24,8 @@ type source struct {
 var runName = regexp.MustCompile(`^([a-z][a-z0-9_]*)(?:/([a-z][a-z0-9_]*))?$`)
 
 // readAll reads all runs. The name that a run was given is the platform of its
-// configurations, and after a slash their variant. A run without trials may have measured the nodes alone.
+// configurations, and after a slash their variant. A run without trials may have measured
+// the nodes alone.
 func (p *Params) readAll(in study.Input) (source, error) {
 	var out source
 	var titles []string

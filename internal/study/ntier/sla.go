@@ -47,6 +47,9 @@ func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial, withdrawn str
 			k.Why = "response times or errors are not known"
 		default:
 			k.Kept, k.TrialsKept, k.Why = sla.OverTrials(of)
+			if k.Kept != nil && *k.Kept && l.Spoiled() { // users were missing, or waited for longer than is told
+				k.Kept, k.Why = nil, "X·(R+Z)/N of a trial is off, or too much failed there"
+			}
 		}
 		out = append(out, k)
 	}

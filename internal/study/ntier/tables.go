@@ -170,14 +170,6 @@ func (r *Result) about(f *Finding) (out []string) {
 	return out
 }
 
-// ofTrial is the value of the worst trial; nil: it is not known.
-func ofTrial(x *bottleneck.OfTrial) *float64 {
-	if x == nil {
-		return nil
-	}
-	return &x.Value
-}
-
 // data is the table for programs: a row for each configuration, load and resource.
 func (r *Result) data() *doc.Table {
 	t := &doc.Table{Columns: doc.ForPrograms("configuration", "users", "trials", "throughput", "throughput_lo", "throughput_hi", "response", "think", "errors", "worst_errors", "unfinished", "law", "worst_law", "model",
@@ -204,7 +196,7 @@ func (r *Result) data() *doc.Table {
 				from, to = &l.CI.Lo, &l.CI.Hi
 			}
 			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, (*float64)(l.Response), (*float64)(l.Think),
-				(*float64)(l.Errors), ofTrial(l.WorstErrors), l.Unfinished, (*float64)(l.Law), ofTrial(l.WorstLaw), f.modelAt(l.Users), l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(f.names(""), "; "), proof, f.Uncounted, knee, lo, hi}
+				(*float64)(l.Errors), (*float64)(l.WorstErrors.Optional()), l.Unfinished, (*float64)(l.Law), (*float64)(l.WorstLaw.Optional()), f.modelAt(l.Users), l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(f.names(""), "; "), proof, f.Uncounted, knee, lo, hi}
 			tail := append([]any{f.Text, strings.Join(r.about(f), "; ")}, r.Cost.Values(f.Configuration)...)
 			if len(l.Usage) == 0 {
 				t.Add(doc.Values(append(append(head, "", "", "", nil, nil), tail...)...)...)

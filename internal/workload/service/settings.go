@@ -326,8 +326,12 @@ func (s Settings) CheckInstances(name string, counts map[string]int) error {
 		v.Service[other] = hostsOf(other, counts[other])
 		all = append(all, fmt.Sprintf("%s %d", other, counts[other]))
 	}
-	for _, self := range v.Service[name] {
-		v.Self = self
+	hosts := v.Service[name]
+	for _, i := range slices.Compact([]int{0, max(0, len(hosts)-1)}) { // of which the others differ by nothing that a template may need
+		if len(hosts) == 0 {
+			break
+		}
+		v.Self = hosts[i]
 		if err := s.fillAll(v, "this step has of each service: "+strings.Join(all, ", "), func(error) bool { return true }); err != nil {
 			return err
 		}
