@@ -17,6 +17,7 @@
 #   SCALEBENCH  the program; bin/scalebench without it
 #   SIZES       flags of scalebench board load: "--users 100000 --stories 20000"
 #   DATA_NODES  how many data nodes there are; 2 without it
+#   PORT        the first of the ports on loopback that it takes; 13306 without it
 #
 # The databases have a user "board" with the password "board", who may do everything:
 # they are for networks of your own. Needs root, for servers run as users of their own,
@@ -29,7 +30,7 @@ scalebench=${SCALEBENCH:-bin/scalebench}
 read -ra sizes <<<"${SIZES:-}"
 nodes=${DATA_NODES:-2}
 tomcat_home=/usr/share/tomcat10
-port=13306 # and those after it, on loopback
+port=${PORT:-13306}
 
 fail() {
   echo "prepare.sh: $*" >&2

@@ -269,13 +269,16 @@ func TestNtierData(t *testing.T) {
 	needReal(t, w, "mariadb", "partitioned", "postgres")
 	table := newSheet("links", "users", "replicated", "partitioned", "more is carried by")
 	others := newSheet("data tier", "links", "users", "pages/s")
-	var more []string // on each link
+	var more, runs []string // on each link; PLATFORM/VARIANT=RUN
 	for _, link := range dataLinks {
 		measure := func(data, users string, trials int) tiersFinding {
 			f := w.ntier("ntier-data.yaml", "choose.data="+data, "fleet.lab.groups.sql.link="+link.rate, "fleet.lab.groups.data.link="+link.rate, "study.users=["+users+"]",
-				"study.configurations=["+map[bool]string{true: "1-1-1", false: "1-1-2"}[data == "one"]+"]", fmt.Sprintf("trials=%d", trials),
+				fmt.Sprintf("trials=%d", trials),
 				"workloads.users.ramp_up=3s", fmt.Sprintf("workloads.users.run=%ds", dataSeconds), "workloads.users.ramp_down=2s")
 			logLoads(t, data+" over "+link.rate, f)
+			if trials > 1 {
+				runs = append(runs, fmt.Sprintf("%s/%s=%s", map[string]string{dataLinks[0].rate: "fast", dataLinks[1].rate: "slow"}[link.rate], data, w.data("latest").Run.ID))
+			}
 			for _, l := range f.Loads {
 				if l.Trials != trials || !(l.Throughput >= 1) {
 					t.Errorf("%s over %s, %d users: %d of %d trials, %.1f pages a second", data, link.rate, l.Users, l.Trials, trials, l.Throughput)
@@ -306,7 +309,11 @@ func TestNtierData(t *testing.T) {
 	case more[0] != more[1]:
 		verdict = "the ranking turns over"
 	}
-	t.Logf("%s%s\n%s", table, verdict, others)
+	said := w.valid(append([]string{"ntier"}, runs...)...)
+	t.Logf("%s%s\n%s\n%s", table, verdict, others, said)
+	if !strings.Contains(said, "Of 1 ranking of two configurations on two platforms") {
+		t.Errorf("ntier %v does not tell how the ranking came out", runs)
+	}
 }
 
 // carried is the throughput with its interval, where the generator did not bind.

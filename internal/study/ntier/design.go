@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -18,9 +19,9 @@ const WorkloadKind = "users"
 // Design implements study.Designer: each configuration with each number of users,
 // as often as there are trials.
 func (p *Params) Design(setup study.Setup) (study.Design, error) {
-	if len(p.Configurations) == 0 || len(p.Users) == 0 {
-		return nil, &model.InputError{Path: map[bool]string{true: "configurations", false: "users"}[len(p.Configurations) == 0], Problem: "there is none: nothing would be measured",
-			Allowed: "configurations: [1-2-1, 1-4-1] and users: [100, 200, 400, 800]"}
+	if len(p.Users) == 0 || len(p.Tiers) == 0 {
+		return nil, &model.InputError{Path: map[bool]string{true: "users", false: "tiers"}[len(p.Users) == 0], Problem: "there is none: nothing would be measured",
+			Allowed: "tiers: [web, app, db] and users: [100, 200, 400, 800]"}
 	}
 	workload, err := workloadOf(setup)
 	if err != nil {
@@ -28,6 +29,9 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 	}
 	if err := p.tiersIn(setup); err != nil {
 		return nil, err
+	}
+	if len(p.Configurations) == 0 {
+		p.Configurations = []string{p.asCounted(setup)}
 	}
 	all := append(p.treatments(workload, setup), microbench.Alone(setup, Phase)...)
 	if !p.Proof {
@@ -64,6 +68,16 @@ func (p *Params) tiersIn(setup study.Setup) error {
 		}
 	}
 	return nil
+}
+
+// asCounted is the configuration with as many hosts of each tier as the file counts.
+func (p *Params) asCounted(setup study.Setup) string {
+	var counts []string
+	for _, tier := range p.Tiers {
+		i := slices.IndexFunc(setup.Services, func(s study.Service) bool { return s.Name == tier })
+		counts = append(counts, strconv.Itoa(max(1, setup.Services[i].Count)))
+	}
+	return strings.Join(counts, "-")
 }
 
 // treatments are all trials in their order.

@@ -44,6 +44,21 @@ func labels(all []study.Treatment) (out []string) {
 	return out
 }
 
+// TestDesignAsCounted: without configurations there is one, of what the file counts.
+func TestDesignAsCounted(t *testing.T) {
+	p, s := params(), setup(1)
+	p.Configurations, p.Users = nil, []int{9}
+	s.Services[1].Count = 3
+	d, err := p.Design(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := d.Next(observe.Of(model.RunData{}))
+	if got := labels(all); err != nil || !slices.Equal(got, []string{"1-3-1, 9 users"}) {
+		t.Errorf("%q, %v; want 1-3-1 alone", got, err)
+	}
+}
+
 func TestDesign(t *testing.T) {
 	all := treatments(t, params(), 2)
 	want := []string{"1-1-1-em, 100 users", "1-1-1-em, 200 users", "1-1-1-em, 400 users", "1-1-2-ec2-large, 100 users", "1-1-2-ec2-large, 200 users", "1-1-2-ec2-large, 400 users"}
@@ -91,10 +106,10 @@ func TestLabel(t *testing.T) {
 
 func TestDesignRefuses(t *testing.T) {
 	for name, change := range map[string]func(*Params, *study.Setup){
-		"no configuration": func(p *Params, _ *study.Setup) { p.Configurations = nil },
-		"no users":         func(p *Params, _ *study.Setup) { p.Users = nil },
-		"no such service":  func(p *Params, s *study.Setup) { s.Services = s.Services[1:] },
-		"two workloads":    func(p *Params, s *study.Setup) { s.Workloads[1].Kind = WorkloadKind },
+		"no tiers":        func(p *Params, _ *study.Setup) { p.Configurations, p.Tiers = nil, nil },
+		"no users":        func(p *Params, _ *study.Setup) { p.Users = nil },
+		"no such service": func(p *Params, s *study.Setup) { s.Services = s.Services[1:] },
+		"two workloads":   func(p *Params, s *study.Setup) { s.Workloads[1].Kind = WorkloadKind },
 	} {
 		p, s := params(), setup(1)
 		change(p, &s)

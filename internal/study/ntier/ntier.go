@@ -78,7 +78,7 @@ const (
 
 // Params are the parameters of the study.
 type Params struct {
-	Configurations []string `json:"configurations,omitempty" jsonschema:"maxItems=200,uniqueItems=true" jsonschema_description:"What is measured: how many hosts each tier has, in the order of tiers, then platform and type: 1-2-1-2-ec2-large. Tiers joined by + share hosts: 1-2-2+2."`
+	Configurations []string `json:"configurations,omitempty" jsonschema:"maxItems=200,uniqueItems=true" jsonschema_description:"What is measured: how many hosts each tier has, in the order of tiers, then platform and type: 1-2-1-2-ec2-large. Tiers joined by + share hosts: 1-2-2+2. Default: one, with as many hosts as count of each service says."`
 	Tiers          []string `json:"tiers,omitempty" flag:"tiers" jsonschema:"maxItems=20,uniqueItems=true" jsonschema_description:"The services that are tiers, in the order in which a request reaches them: [web, app, db]."`
 	Users          []int    `json:"users,omitempty" jsonschema:"maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"Numbers of users, each of which is measured with each configuration; a knee takes 4 or more."`
 	Order          string   `json:"order" jsonschema:"enum=random,enum=blocks,enum=ascending" jsonschema_description:"Order of the trials: random; blocks: each trial of all before the next, in random order; ascending: as the paper, by configuration and users, in which drift and load cannot be told apart."`
