@@ -144,7 +144,7 @@ func (s System) judge(a *Answer, ok []Load, refused *Load) {
 	knee, err := findKnee(ok)
 	switch {
 	case err != nil && tooFew(err):
-		a.Why = fmt.Sprintf("%s tell no knee: it takes %d; measure more numbers of users", num.Count(len(ok), "load"), LeastLoads)
+		a.Why = fmt.Sprintf("a knee takes %d loads, and %s %s here: measure more numbers of users", LeastLoads, num.Count(len(ok), "load"), map[bool]string{true: "is", false: "are"}[len(ok) == 1])
 	case err != nil:
 		a.Why = "the throughput has no curve: " + err.Error()
 	case knee == nil && refused == nil:

@@ -52,7 +52,7 @@ func TestAnalyze(t *testing.T) {
 		why     string
 		doubt   string
 	}{
-		"nothing":           {System{Tiers: []string{"db"}}, Unknown, "0 loads tell no knee", ""},
+		"nothing":           {System{Tiers: []string{"db"}}, Unknown, "a knee takes 4 loads, and 0 loads are here", ""},
 		"a database":        {system(busy, nil), Named, "", ""},
 		"a hidden limit":    {system(idle, nil), Unknown, "nothing that was measured was full beyond the knee", ""},
 		"a busy generator":  {system(busy, func(t *Trial) { t.Generators[0].Busy = float64(t.Users) / 60 }), Unknown, "from 60 users on the load generator binds: a generator was busy for 100.0 % of the time", ""},
@@ -61,7 +61,7 @@ func TestAnalyze(t *testing.T) {
 		"errors far beyond": {system(busy, func(t *Trial) { t.Errors = map[bool]float64{true: .3, false: 0}[t.Users == 160] }), Named, "", "errors"},
 		"users missing":     {system(busy, func(t *Trial) { t.Think *= .5 }), Unknown, "where the law says 100 %", "closed_loop"},
 		"a blind tier":      {func() System { s := system(busy, nil); s.Tiers = []string{"web", "db"}; return s }(), Named, "", "blind"},
-		"below the knee":    {func() System { s := system(busy, nil); s.Trials = s.Trials[:6]; return s }(), Unknown, "3 loads tell no knee: it takes 4", ""},
+		"below the knee":    {func() System { s := system(busy, nil); s.Trials = s.Trials[:6]; return s }(), Unknown, "a knee takes 4 loads, and 3 loads are here", ""},
 	} {
 		a := Analyze(c.s)
 		if a.Verdict != c.verdict || !strings.Contains(a.Why, c.why) {

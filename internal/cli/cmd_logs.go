@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -162,13 +163,13 @@ func checkLogNode(d model.RunData, node model.NodeID) error {
 		model.ErrUsage, node, d.Run.ID, strings.Join(nodes, ", "))
 }
 
-// taskHeads names the tasks of a run for people: by workload, trial and phase,
-// or by the number of the job, from 1, and its command.
+// taskHeads names the tasks of a run for people: by step, workload, trial and what is
+// special about it, or by the number of the job, from 1, and its command.
 func taskHeads(d model.RunData) map[model.TaskID]string {
 	heads := make(map[model.TaskID]string)
 	for _, s := range d.Steps {
 		for _, t := range s.Tasks {
-			heads[t.ID] = fmt.Sprintf("%s, trial %d, %s", s.Workload, s.Trial, s.Phase)
+			heads[t.ID] = fmt.Sprintf("step %d, %s, trial %d, %s", s.Number+1, s.Workload, s.Trial, cmp.Or(s.Label, string(s.Phase)))
 			if s.Phase == model.Batch {
 				command := term.Cut(printable(fmt.Sprint(t.Spec.Params["command"])), 61)
 				heads[t.ID] = fmt.Sprintf("%s, job %d (%s)", s.Workload, t.Position+1, command)

@@ -89,14 +89,22 @@ func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.R
 		case <-tick.C:
 			watch.tick()
 		case err := <-away:
-			watch.line(fmt.Sprintf("! the server does not answer: %v; retrying for up to %s (`scalebench resume %s` continues the run later)",
-				err, control.AwaitPatience, id))
+			watch.line(fmt.Sprintf("! the server does not answer: %v; retrying for up to %s (`%s` continues the run later)",
+				err, control.AwaitPatience, c.resume(id)))
 		case e := <-ended:
 			watch.drain(live)
 			watch.close()
 			return e.run, e.err
 		}
 	}
+}
+
+// resume is the command that continues a run, where its data are.
+func (c *common) resume(id model.RunID) string {
+	if c.dataFlag == "" {
+		return "scalebench resume " + string(id)
+	}
+	return fmt.Sprintf("scalebench resume %s --%s %s", id, dataDirFlag, c.dataFlag)
 }
 
 // interrupted ends what this command began, in order. A run on a server of
@@ -114,7 +122,7 @@ func (c *common) interrupted(ctx context.Context, s service, id model.RunID, opt
 		if flag := opt.gates.flag(); flag != "" {
 			again = "; give it " + flag + " again, which is not stored"
 		}
-		c.say("what was measured is kept; `scalebench resume %s` continues the run%s", id, again)
+		c.say("what was measured is kept; `%s` continues the run%s", c.resume(id), again)
 		return context.Canceled // the run is not over
 	case !reaches(rest, s, id):
 		c.say("the server does not answer; use `scalebench show %s` later to see the run's state", id)

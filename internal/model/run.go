@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -90,6 +91,18 @@ const (
 	Search   Phase = "search"
 	Batch    Phase = "batch"
 )
+
+// phaseOfTrials is the phase of studies that measure trials and know no other.
+const phaseOfTrials Phase = "trial"
+
+// OfTrial names a trial of a phase: "serial trial 2", or "trial 2" where the phase says no
+// more.
+func (p Phase) OfTrial(n int) string {
+	if p == phaseOfTrials {
+		return fmt.Sprintf("trial %d", n)
+	}
+	return fmt.Sprintf("%s trial %d", p, n)
+}
 
 // StepState is where a step stands.
 type StepState string

@@ -278,7 +278,7 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 func (t *worstOf) disturbance() Disturbance {
 	n := t.worst
 	n.Tasks, n.Watched, n.Nodes, n.Where, n.Steps, n.Lost, n.Silent = t.tasks, t.watched, len(t.nodes), t.where, t.steps, t.lost, t.tasks == 0
-	n.Seen = fmt.Sprintf("%s on %s in %s trial %d", t.check.words(n.Value), n.Node, n.Phase, n.Trial)
+	n.Seen = fmt.Sprintf("%s on %s in %s", t.check.words(n.Value), n.Node, n.Phase.OfTrial(n.Trial))
 	if n.Phase != model.Serial && n.Phase != model.Parallel { // it has many steps a trial
 		n.Seen += ", " + n.place()
 	}

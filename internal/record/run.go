@@ -155,7 +155,7 @@ func stagesTable(stages []stageView) *doc.Table {
 		}
 		step := doc.Say("run")
 		if s.Step != nil {
-			step = doc.Of(*s.Step + 1)
+			step = doc.Int(*s.Step + 1)
 		}
 		t.Add(step, doc.Of(s.At, fmt.Sprintf("%+.1f s", s.At)), doc.Say(s.Service), doc.Say(string(s.Node)),
 			doc.Say(strings.ReplaceAll(s.Name, "_", " ")), doc.Of(s.Seconds, num.Seconds(s.Seconds)), note)
@@ -384,7 +384,7 @@ func (v Overview) trouble() []doc.Section {
 	if len(v.Failed) > 0 {
 		s := doc.Section{ID: "failures", Title: "Tasks that did not end as intended"}
 		for _, f := range v.Failed {
-			which := fmt.Sprintf("step %d: %s %s trial %d on %s, attempt %d: ", f.Step+1, f.Workload, f.Phase, f.Trial, f.Node, f.Attempt) // steps count from 1 for people
+			which := fmt.Sprintf("step %d: %s %s on %s, attempt %d: ", f.Step+1, f.Workload, f.Phase.OfTrial(f.Trial), f.Node, f.Attempt) // steps count from 1 for people
 			s.Blocks = append(s.Blocks, doc.Para(which+f.what()))
 			if len(f.Stderr) > 0 {
 				s.Blocks = append(s.Blocks, doc.Block{Code: &doc.Code{Text: strings.Join(f.Stderr, "\n")}})

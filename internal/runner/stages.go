@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func stages(reports []stageReport, started, now time.Time) []model.Stage {
 		case model.StageFailed:
 			out[i].Error = r.Reason
 		default:
-			out[i].Note = r.Reason
+			out[i].Note = cmp.Or(r.Reason, out[i].Note)
 		}
 		out[i].Ended = r.At - zero
 		delete(open, key)

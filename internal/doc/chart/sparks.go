@@ -117,6 +117,13 @@ func (t *text) sparks() (lines []string, indent int) {
 			label = max(label, term.Width(term.Clean(l.Name)))
 		}
 	}
+	// What was measured is beside what it is held against, where it is points.
+	for _, l := range t.Layers {
+		if len(chosen) > 0 && l.Name != "" && l.Mark == Point && len(l.X) >= fewest && ascending(l.X) {
+			chosen = append(chosen, l)
+			label = max(label, term.Width(term.Clean(l.Name)))
+		}
+	}
 	label = min(label, longestName)
 	if label > 0 {
 		label += 2
@@ -137,6 +144,16 @@ func (t *text) sparks() (lines []string, indent int) {
 		lines = append(lines, line+"  "+term.Clean(span(t.Y.Unit, lo, hi)))
 	}
 	return lines, label
+}
+
+// ascending reports whether each value is above the one before it.
+func ascending(xs Values) bool {
+	for i := 1; i < len(xs); i++ {
+		if !(xs[i] > xs[i-1]) {
+			return false
+		}
+	}
+	return true
 }
 
 // span prints the ends of a range, and a unit that both have once.

@@ -104,7 +104,7 @@ func (f *Finding) heatMap(tiers []string) doc.Block {
 
 // timelineFigure is one trial through its stages, with users and all tiers aligned.
 func timelineFigure(t timeline.Timeline, users int) doc.Block {
-	figure := &doc.Figure{Title: "One trial through its stages", Words: fmt.Sprintf("%d users; the strip is what is scored", users)}
+	figure := &doc.Figure{Title: "One trial through its stages", Words: fmt.Sprintf("%d users; the strip is what is scored; what had not ended when the users left counts as an error behind it", users)}
 	end := t.End
 	x := chart.Axis{Label: "seconds", Hi: &end}
 	if stages := stagesPanel(t, x); len(stages.Chart.Y.Rows) > 0 {

@@ -138,6 +138,17 @@ func TestUnevenShown(t *testing.T) {
 	}
 }
 
+// TestNoSuchTier: a tier that is no service of the run is refused.
+func TestNoSuchTier(t *testing.T) {
+	p, r := params(), newRecording()
+	r.services = map[string]model.ServiceLevel{"web": {}, "app": {}, "db": {}}
+	r.loads(p, "1-2-1-em", shop, 2, 30, 60, 90, 120, 160)
+	p.Tiers = []string{"web", "app", "database"}
+	if _, err := p.Analyze(t.Context(), study.Input{Run: observe.Of(r.data)}); err == nil || !strings.Contains(err.Error(), `the run has no service "database"`) {
+		t.Errorf("Analyze: %v, want that there is no such service", err)
+	}
+}
+
 // TestSilentHost: a host that recorded nothing is a part of its tier, of which then not
 // all is known.
 func TestSilentHost(t *testing.T) {
@@ -145,7 +156,7 @@ func TestSilentHost(t *testing.T) {
 		p, r := params(), newRecording()
 		r.loads(p, "1-2-1-em", shop, 2, 30, 60, 90, 120, 160)
 		for i := range r.data.Steps {
-			r.data.Steps[i].Services = map[string]model.ServiceLevel{"app": {Nodes: []model.NodeID{"app-1", "app-2"}}}
+			r.data.Steps[i].Services = map[string]model.ServiceLevel{"web": {}, "app": {Nodes: []model.NodeID{"app-1", "app-2"}}, "db": {}}
 		}
 		for i := range r.data.Results {
 			if x := &r.data.Results[i]; x.Node == silent {

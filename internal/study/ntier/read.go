@@ -104,6 +104,9 @@ func (p *Params) trialsOf(run *observe.Run) ([]trial, error) {
 		if !ok || usersOf(s) == 0 {
 			continue
 		}
+		if err := p.tiersOf(s); err != nil {
+			return nil, err
+		}
 		t, err := p.trialOf(run, s, nodes)
 		if err != nil {
 			return nil, err
@@ -112,6 +115,17 @@ func (p *Params) trialsOf(run *observe.Run) ([]trial, error) {
 		out = append(out, t)
 	}
 	return out, nil
+}
+
+// tiersOf refuses tiers that are no services of a step: what binds there would never be
+// seen.
+func (p *Params) tiersOf(s model.Step) error {
+	for _, tier := range p.Tiers {
+		if _, ok := s.Services[tier]; !ok && len(s.Services) > 0 {
+			return &model.InputError{Path: "tiers", Problem: fmt.Sprintf("the run has no service %q", tier), Allowed: "its services are " + strings.Join(slices.Sorted(maps.Keys(s.Services)), ", ")}
+		}
+	}
+	return nil
 }
 
 // trialOf reads one step.

@@ -91,8 +91,13 @@ func (p *Params) answer(from source) (*Result, error) {
 		r.Cost, r.Warnings = cost, append(doubts, r.Warnings...)
 	}
 	r.Warnings = append(r.warnings(), r.Warnings...)
+	if slices.ContainsFunc(r.Configurations, func(f Finding) bool {
+		return slices.ContainsFunc(f.Loads, func(l bottleneck.Load) bool { return l.Trials == 1 })
+	}) {
+		r.Notes = append(r.Notes, "a throughput of one trial has no interval, and nothing is told of how trials differ: trials: 3")
+	}
 	if slices.ContainsFunc(r.Configurations, func(f Finding) bool { return f.unproved }) {
-		r.Notes = append(r.Notes, "not proved: `proof: true` in the file (or `--set study.proof=true`) raises what is named by a quarter, and measures again")
+		r.Notes = append(r.Notes, "not proved: proof: true in the file (or --set study.proof=true) raises what is named by a quarter, and measures again")
 	}
 	return r, nil
 }
@@ -134,6 +139,15 @@ func (m measured) finding(proof bool) (Finding, error) {
 func (f *Finding) heedFailed(failed []trial) {
 	if len(f.Loads) == 0 {
 		f.Why = "no trial ended well"
+	}
+	missing := 0
+	for _, t := range failed {
+		if t.of.State != model.StepInvalid {
+			missing++
+		}
+	}
+	if f.Knee == nil && f.Verdict == bottleneck.Unknown && missing > 0 {
+		f.Why = fmt.Sprintf("%s not measured: resume the run (of those that were, %s)", map[bool]string{true: "1 trial was", false: num.Count(missing, "trial") + " were"}[missing == 1], f.Why)
 	}
 	for _, t := range failed {
 		if last := len(f.Loads) - 1; f.Verdict == bottleneck.None && t.Users > f.Loads[last].Users {

@@ -527,7 +527,7 @@ func TestProvingSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRecording()
-	r.services = map[string]model.ServiceLevel{"app": {Sizes: map[string]int{"pool": 5}}}
+	r.services = map[string]model.ServiceLevel{"web": {}, "app": {Sizes: map[string]int{"pool": 5}}, "db": {}}
 	measure := func() (sizes []int) {
 		all, err := d.Next(observe.Of(r.data))
 		if err != nil {
@@ -582,7 +582,7 @@ func TestProvingLink(t *testing.T) {
 		t.Errorf("note before the run %q, want that the link of web cannot be raised", got)
 	}
 	r := newRecording()
-	r.services = map[string]model.ServiceLevel{"db": {Nodes: []model.NodeID{"db-1"}}}
+	r.services = map[string]model.ServiceLevel{"web": {}, "app": {}, "db": {Nodes: []model.NodeID{"db-1"}}}
 	r.links = map[model.NodeID]model.Link{"db-1": {Out: 5e5, In: 5e5}}
 	var raised []float64
 	measure := func() {

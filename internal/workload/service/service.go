@@ -265,12 +265,12 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 // that is called off may have no time for it once they have stopped.
 func (p *Params) collectSignals(env *workload.Env, began time.Time) {
 	watched := slices.DeleteFunc(slices.Clone(p.running), func(r *running) bool { return r.watch == nil })
-	each(env, watched, "collect", model.StageBegun, "")
+	each(env, watched, "collect", model.StageBegun, "signals")
 	p.stopWatches()
 	for _, r := range watched {
 		r.report(began)
 	}
-	each(env, watched, "collect", model.StageDone, "signals")
+	each(env, watched, "collect", model.StageDone, "")
 }
 
 // stopWatches stops all at once: a task that was called off has little time to

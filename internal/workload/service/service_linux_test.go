@@ -327,7 +327,7 @@ func TestCalledOff(t *testing.T) {
 	if kept, err := os.ReadDir(x.env.Keep); err != nil || len(kept) != len(all) {
 		t.Errorf("kept %v, %v; want %d files", kept, err, len(all))
 	}
-	if got, want := fmt.Sprint(x.stagesOf("s0")), "[set_up done start done healthy done run failed collect done stop done collect done]"; got != want {
+	if got, want := fmt.Sprint(x.stagesOf("s0")), "[set_up done start done healthy done run failed collect begun collect done stop done collect done]"; got != want {
 		t.Errorf("stages of s0 %s, want %s: signals while it runs, and files afterwards", got, want)
 	}
 	x.checkNothing(t, x.running[0].dir)
