@@ -22,13 +22,26 @@ var cellRooms = []int{4, 8, 12, 16, 20, 24, 32, 44, 60}
 // cellRoom is the width in pixels that a column needs in a file.
 const cellRoom = 39
 
-// drawCells draws rows against rows, and the same with its axes swapped.
+// beside reports whether the names of rows have room beside each other on a narrow screen.
+func beside(rows []Row) bool {
+	widest := 0.0
+	for _, r := range rows {
+		widest = max(widest, room(r.Name))
+	}
+	return widest*float64(len(rows)) <= 1
+}
+
+// drawCells draws rows against rows, and the same with its axes swapped for narrow
+// screens, unless only the names of the rows as they are have room there.
 func (p *plot) drawCells() Drawing {
 	tall := prepare(p.swapped())
 	tall.y = newScale(tall.Y, nil, 0, false)
 	out, narrow := p.drawGrid(), tall.drawGrid()
 	// The axis of colours belongs to both.
-	out.Tall, out.Scale = &narrow, p.shades().drawing()
+	out.Scale = p.shades().drawing()
+	if beside(p.Y.Rows) || !beside(p.X.Rows) {
+		out.Tall = &narrow
+	}
 	narrow.Unit, narrow.XLabel = p.X.Unit, p.Y.Label
 	i := slices.IndexFunc(cellRooms, func(n int) bool { return n >= len(p.X.Rows) })
 	if i < 0 {

@@ -338,6 +338,19 @@ func TestCells(t *testing.T) {
 	}
 }
 
+// TestCellsStay: the axes of cells stay as they are on narrow screens where names of rows
+// would lie over each other, beside each other.
+func TestCellsStay(t *testing.T) {
+	c := Chart{X: Axis{Kind: Rows, Rows: []Row{{Name: "5"}, {Name: "10"}}}, Y: Axis{Kind: Rows},
+		Layers: []Layer{{Mark: Cell, X: Values{0, 1}, Y: Values{0, 1}, Value: Values{1, 2}}}}
+	for range 12 {
+		c.Y.Rows = append(c.Y.Rows, Row{Name: "threads of app"})
+	}
+	if d := Draw(c)[0]; d.Tall != nil {
+		t.Error("the axes are swapped, and the names have no room")
+	}
+}
+
 // Around a middle two colours grow evenly to both sides; in proportion, one. Rows
 // that are read from the top stand from left to right where they are swapped.
 func TestShadings(t *testing.T) {

@@ -94,7 +94,7 @@ func (p *Params) answer(from source) (*Result, error) {
 	if slices.ContainsFunc(r.Configurations, func(f Finding) bool {
 		return slices.ContainsFunc(f.Loads, func(l bottleneck.Load) bool { return l.Trials == 1 })
 	}) {
-		r.Notes = append(r.Notes, "a throughput of one trial has no interval, and nothing is told of how trials differ: trials: 3")
+		r.Notes = append(r.Notes, "a throughput of one trial has no interval: measure more of each (trials: 3 in the file)")
 	}
 	if slices.ContainsFunc(r.Configurations, func(f Finding) bool { return f.unproved }) {
 		r.Notes = append(r.Notes, "not proved: proof: true in the file (or --set study.proof=true) raises what is named by a quarter, and measures again")
