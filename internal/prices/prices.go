@@ -152,7 +152,7 @@ func (l List) price(of Place) (hourly float64, missing string) {
 	case !found:
 		return 0, fmt.Sprintf("there is no price of the type %q: add it to the prices", of.Type)
 	case !same:
-		return 0, fmt.Sprintf("the price of the type %q differs by zone, and in which zone its nodes are is not known: give them the label zone", of.Type)
+		return 0, fmt.Sprintf("the price of the type %q differs by zone, and in which zone its nodes are is not known: give them the label zone, or prices of their zone alone", of.Type)
 	case of.Zone != "" && closest < 0:
 		return 0, fmt.Sprintf("there is no price of the type %q in the zone %q: add it to the prices", of.Type, of.Zone)
 	}
