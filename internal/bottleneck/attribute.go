@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/stats"
@@ -43,7 +44,7 @@ func (s System) attribute(a *Answer, loads []Load) {
 			return
 		}
 	}
-	partly = cmp.Or(partly, s.unlike(a, beyond))
+	partly = cmp.Or(partly, s.unlike(a, beyond), nearly(loads[len(loads)-1]))
 	a.Why, a.Suspects = cmp.Or(partly, a.nothingFull(loads)), s.suspects(loads)
 	for _, l := range beyond {
 		full := slices.DeleteFunc(always(l), func(r Resource) bool { return r.Kind.Soft() })
@@ -91,6 +92,21 @@ func (s System) unlike(a *Answer, beyond []Load) string {
 		}
 	}
 	return ""
+}
+
+// nearly says of hardware that it is nearly full at the last load: several that are alike
+// come to be full with many users only. Empty: there is none.
+func nearly(last Load) string {
+	var of []string
+	for _, u := range last.Usage {
+		if !u.Kind.Soft() && u.Node == "" && u.Mean >= nearlyFull && !u.Full {
+			of = append(of, fmt.Sprintf("the %s was %s busy", u.Resource, num.Fraction(u.Mean)))
+		}
+	}
+	if len(of) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s with %s, and not full: measure with more users", strings.Join(of, " and "), num.Count(last.Users, "user"))
 }
 
 // byTrial is in how many trials of a load a resource was full, in how many of the others

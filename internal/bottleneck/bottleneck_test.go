@@ -525,6 +525,26 @@ func TestWorstTrial(t *testing.T) {
 	}
 }
 
+// TestLawOfFewUsers: chance at the smallest load does not say that what grew to the last
+// load did not; at the last it does.
+func TestLawOfFewUsers(t *testing.T) {
+	for users, verdict := range map[int]Verdict{20: None, 80: Unknown} {
+		s := System{Name: "1", Tiers: []string{"db"}}
+		for _, n := range []int{20, 40, 60, 80} {
+			for trial := 1; trial <= 2; trial++ {
+				x := closed(n, trial, 400, idle)
+				if n == users && trial == 1 {
+					x.Think *= .8
+				}
+				s.Trials = append(s.Trials, x)
+			}
+		}
+		if a := Analyze(s); a.Verdict != verdict || !contains(a.Doubts, "closed_loop") {
+			t.Errorf("users missing of %d: %s, %q, %+v; want %s", users, a.Verdict, a.Why, a.Doubts, verdict)
+		}
+	}
+}
+
 // TestLimitChanged: a limit that changes within the seconds of a trial is a doubt, for what
 // is told of it is of both.
 func TestLimitChanged(t *testing.T) {
@@ -569,7 +589,7 @@ func TestPoolInTurns(t *testing.T) {
 func TestUnlikeTrials(t *testing.T) {
 	for other, want := range map[float64]string{
 		.5:  "the processor of db was full in 1 of 2 trials with 120 users, and in 1 less than 90.0 % busy: find out",
-		.93: "nothing that was measured was full beyond the knee",
+		.93: "the processor of db was 96.5 % busy with 160 users, and not full: measure with more users",
 	} {
 		s := system(busy, func(t *Trial) {
 			if t.Users >= 120 && t.Trial == 2 {

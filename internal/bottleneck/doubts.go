@@ -61,13 +61,19 @@ func perLoad(out *model.Doubts, code, noun string, loads []Load, judge func(Load
 	}
 }
 
+// carries reports whether what is wrong with a load could carry the verdict: it is the one
+// that decided, or, where none did, the last, up to which the throughput grew.
+func (a *Answer) carries(l Load, loads []Load) bool {
+	return l.Users == a.Load || a.Load == 0 && l.Users == loads[len(loads)-1].Users
+}
+
 // lawDoubts are about loads with a trial in which the law of closed loops does not hold:
 // two that are off to both sides are right on average. Where it is far off at the load
-// that decided, or any if none did, that could carry the verdict.
+// that carries the verdict there is none. At the smallest loads chance alone does it.
 func (a *Answer) lawDoubts(loads []Load) (out model.Doubts) {
 	perLoad(&out, "closed_loop", "of the users is what throughput times response and think time come to", loads, func(l Load) (share, model.Severity) {
 		switch off := math.Abs(l.WorstLaw.value() - 1); {
-		case off > lawBroken && (a.Load == 0 || a.Load == l.Users):
+		case off > lawBroken && a.carries(l, loads):
 			return share{l.WorstLaw, l.Law}, model.Problem
 		case off > lawTolerance: // not of NaN
 			return share{l.WorstLaw, l.Law}, model.Warning

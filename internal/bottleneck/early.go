@@ -8,6 +8,8 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queueing"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // early is a soft resource that was full at a load, and at all between it and a lower
@@ -26,7 +28,8 @@ func (s System) fullEarly(loads []Load, l Load, r Resource, filled func(Usage) b
 		return early{}, false
 	}
 	e = early{Resource: r, since: l}
-	hosts, least, most := hostsOf(r, loads), math.Inf(1), 0.0
+	hosts, most := hostsOf(r, loads), 0.0
+	var now, after []float64 // how long one is held in the trials of the load, and of all after it
 	for _, x := range slices.Backward(loads) {
 		if x.Users > l.Users || !x.knows(r) {
 			continue
@@ -34,12 +37,36 @@ func (s System) fullEarly(loads []Load, l Load, r Resource, filled func(Usage) b
 		if !filled(x.usage(r)) {
 			break
 		}
-		if held := demandAt(r, x, hosts); held > 0 { // not of NaN
-			e.since, e.grew, e.freed = x, most/x.Throughput, 1-least/held
-			least, most = min(least, held), max(most, x.Throughput)
+		if held := heldIn(r, x, hosts); meanOf(held) > 0 { // not of NaN
+			after = append(after, now...)
+			e.since, e.grew, e.freed = x, most/x.Throughput, 1-meanOf(after)/meanOf(held)
+			now, most = held, max(most, x.Throughput)
 		}
 	}
-	return e, e.since.Users < l.Users && e.freed > 0
+	return e, e.since.Users < l.Users && e.freed > 0 && (e.freed >= smallBend || longer(now, after))
+}
+
+// heldIn is for how long each operation has one of a soft resource, in each trial of a load.
+func heldIn(r Resource, l Load, hosts int) (out []float64) {
+	rates, used := usedIn(r, []Load{l}, hosts)
+	for i, x := range rates {
+		if held := queueing.Demand(used[i], x); held > 0 {
+			out = append(out, held)
+		}
+	}
+	return out
+}
+
+// longer reports whether values are above others by more than chance: their mean above
+// Student's prediction interval of the others, with the larger scatter of both. Of one
+// other value nothing is known.
+func longer(xs, others []float64) bool {
+	sd, err := stats.SampleSD(others)
+	if own, none := stats.SampleSD(xs); none == nil {
+		sd = max(sd, own)
+	}
+	t, errT := stats.TQuantile(1-(1-level)/2, float64(len(others)-1))
+	return err == nil && errT == nil && meanOf(xs) > meanOf(others)+t*sd*math.Sqrt(1/float64(len(xs))+1/float64(len(others)))
 }
 
 // demandAt is how much of a resource an operation takes at a load, or of a soft one for

@@ -63,12 +63,12 @@ func TestFullEarly(t *testing.T) {
 		"a pool":      {func(Trial) map[Resource]float64 { return map[Resource]float64{appPool: 1} }, nil, "the connection pool of app was full from 25 users on", ""},
 		"beside a processor that is busy": {func(t Trial) map[Resource]float64 {
 			return map[Resource]float64{appThreads: 1, dbCPU: .92 * work(t)}
-		}, nil, "; nothing else that was measured was full beyond the knee", ""},
+		}, nil, "the processor of db was 92.0 % busy with 300 users, and not full", "the threads " + early},
 		"in front of one that is full": {func(t Trial) map[Resource]float64 { return map[Resource]float64{appThreads: 1, dbCPU: work(t)} }, []Resource{dbCPU}, "", "the threads " + early},
 		"behind what binds":            {func(t Trial) map[Resource]float64 { return map[Resource]float64{appThreads: 1, webThreads: work(t)} }, []Resource{webThreads}, "", "the threads " + early},
 		"from below the knee on":       {func(t Trial) map[Resource]float64 { return map[Resource]float64{appThreads: from(t, 50, .5)} }, nil, "full from 50 users on", ""},
 		"busy always, and full": {func(t Trial) map[Resource]float64 { return map[Resource]float64{appThreads: from(t, 150, .93)} }, []Resource{appThreads}, "",
-			"the throughput grew on though the threads of app were 93.0 % busy with 25 users, for each was held for 73.7 % less time with more"},
+			"the throughput grew on though the threads of app were 93.0 % busy with 25 users, for each was held for 65.5 % less time with more"},
 		"cold at first": {func(t Trial) map[Resource]float64 {
 			if t.Users == 25 {
 				return map[Resource]float64{appThreads: 1}
@@ -119,6 +119,28 @@ func TestFullEarlyWaiting(t *testing.T) {
 		a := Analyze(s)
 		if a.Verdict != c.verdict || contains(a.Doubts, "demand_falls") != (name == "a fifth") {
 			t.Errorf("%s: %s, knee %v, %q, doubts %+v; want %s", name, a.Verdict, a.Knee, a.Why, a.Doubts, c.verdict)
+		}
+	}
+}
+
+// TestBusyByChance: a trial at low load that had few operations says nothing of threads
+// that bind, by a tenth or more of the time for which each is held.
+func TestBusyByChance(t *testing.T) {
+	for low, told := range map[[2]float64]bool{{1, 1}: false, {.7, 1}: false, {.8, .8}: true, {.45, .45}: true} {
+		s := grown(func(t Trial) map[Resource]float64 {
+			return map[Resource]float64{appThreads: math.Min(1, .9+t.Throughput/990)}
+		})
+		for i := range s.Trials {
+			one := &s.Trials[i]
+			if one.Throughput = 99 * (1 + .06*float64(one.Trial%2)); one.Users == 25 {
+				one.Throughput *= low[one.Trial-1]
+			}
+			one.Response = float64(one.Users)/one.Throughput - one.Think
+		}
+		loads := Analyze(s).Loads
+		e, ok := s.fullEarly(loads, loads[len(loads)-1], appThreads, func(u Usage) bool { return u.Mean >= herdLevel })
+		if (ok && e.freed >= materialLoss) != told {
+			t.Errorf("with %v of the operations at the first load it is told: %v, freed %v; want %v", low, ok, e.freed, told)
 		}
 	}
 }

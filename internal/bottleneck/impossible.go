@@ -62,7 +62,7 @@ func (a *Answer) partDoubts(loads []Load) (out model.Doubts) {
 		perLoad(&out, "closed_loop", "of the users is what throughput times "+part.name+" alone comes to", loads, func(l Load) (share, model.Severity) {
 			x := l.partOfLaw(part.of, part.no)
 			switch v := x.worst.value(); {
-			case v > 1+lawBroken && (a.Load == 0 || a.Load == l.Users):
+			case v > 1+lawBroken && a.carries(l, loads):
 				return x, model.Problem
 			case v > 1+lawTolerance:
 				return x, model.Warning

@@ -79,7 +79,7 @@ func neverCome(tiers []tier, w experiment.Workload) (out []string) {
 	for _, t := range tiers {
 		for _, step := range t.Steps {
 			if lasts > 0 && step.At.Std() >= lasts {
-				out = append(out, fmt.Sprintf("services.%s.steps: %s is not before the end of %s, which takes about %s: this limit never comes", t.Name, step.At, w.Name, unit.Duration(lasts)))
+				out = append(out, fmt.Sprintf("services.%s.steps: %s is not before the end of %s, which takes about %s: in steps of %s this limit never comes", t.Name, step.At, w.Name, unit.Duration(lasts), w.Name))
 			}
 		}
 	}

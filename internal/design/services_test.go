@@ -177,7 +177,7 @@ func TestNeverCome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"services.db.steps: 10s is not before the end of nap, which takes about 2s: this limit never comes"}
+	want := []string{"services.db.steps: 10s is not before the end of nap, which takes about 2s: in steps of nap this limit never comes"}
 	if diff := cmp.Diff(want, d.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}

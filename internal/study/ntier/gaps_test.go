@@ -44,7 +44,7 @@ func TestGaps(t *testing.T) {
 		"the only one there": {plateau("db_cpu,app_cpu", ".48,.2", ".94,.4", ",.42", "1,.42", "1,.42"), bottleneck.Named, bottleneck.Single,
 			[]string{"The processor of db binds", "100.0 % busy with 200 users", "the processor of db was not measured with 150 users"}, "of the seconds"},
 		"in turns, by trial": {plateau("db_cpu,app_cpu", ".48,.48", ".93,.93", ".96,.94|.94,.96", ".96,.94|.94,.96", ".96,.94|.94,.96"), bottleneck.Unknown, "",
-			[]string{"nothing that was measured was full"}, "binds"},
+			[]string{"the processor of app was 95.0 % busy and the processor of db was 95.0 % busy with 300 users, and not full: measure with more users"}, "binds"},
 		"errors of one trial": {plateau("errors,db_cpu", ".4,.48|,.48", ".4,.94|,.94", ".4,.99|,.99", ".4,1|,1", ".4,1|,1"), bottleneck.Unknown, "",
 			[]string{"40.0 % of the operations failed", "the share of operations that failed is not known of 5 of 10 trials, first with 50 users"}, ""},
 		"busy, and never full": {plateau("app_threads,db_cpu", ".3,.46", ".7,.87", "1,.92", "1,.92", "1,.92"), bottleneck.Named, bottleneck.Single,
