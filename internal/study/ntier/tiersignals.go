@@ -24,8 +24,8 @@ const signalSent = "sent"
 // shownSignals are those that figures have (the paper's fig. 4b, 5, 6 and 7b).
 var shownSignals = []struct{ name, unit, words string }{
 	{signalResponse, "s", "response time of the tier"},
-	{bottleneck.SignalSendQueue, "byte", "Send-Q of a host"},
-	{bottleneck.SignalRTT, "ms", "round-trip time of connections to a host"},
+	{bottleneck.SignalSendQueue, "byte", "Send-Q of a host: sent, and not acknowledged yet"},
+	{bottleneck.SignalRTT, "ms", "round-trip time of connections to a host, acknowledgements that are delayed (40 ms at most) in it"},
 	{bottleneck.SignalSwitches, "1/s", "context switches of a host"},
 	{bottleneck.SignalSwitchShare, "1", "share of the processors that switching takes"},
 	{signalSent, "byte/s", "what its hosts send, together"},
