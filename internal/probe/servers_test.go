@@ -279,7 +279,7 @@ func TestPostgres(t *testing.T) {
 	p := Probe{Kind: "postgres", URL: s.URL()}
 	ses := open(t, p)
 	read(t, ses, p)
-	want(t, "idle", read(t, ses, p), map[string]float64{"threads_busy": 0, "sessions": 0, "lock_waiting": 0, "sessions_max": 100, "threads_max": 100})
+	want(t, "idle", eventually(t, ses, p, "sessions", 0), map[string]float64{"threads_busy": 0, "sessions": 0, "lock_waiting": 0, "sessions_max": 100, "threads_max": 100})
 	s.Exec(s.URL(), "CREATE TABLE t (k INT PRIMARY KEY)")
 	s.Exec(s.URL(), "CREATE ROLE plain LOGIN")
 	before := eventually(t, ses, p, "sessions", 0) // these end a little after they were told to
