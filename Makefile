@@ -121,7 +121,7 @@ chaos: deps
 ntier-proof: ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real
 
 # Sessions of users, think times and the laws of closed loops, in long forms, and 10,000
-# users from one processor: 7 minutes.
+# users from one processor: 3 minutes.
 ntier-proof-users:
 	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -p 1 -run 'TestStationary|TestMixes|TestThink|TestClosedLoop|TestManyUsers' ./internal/load/session ./internal/workload/users
 
@@ -130,7 +130,7 @@ ntier-proof-board: deps
 	scripts/ntier-deps.sh
 	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -p 1 ./internal/board ./internal/probe
 
-# 200 simulated systems of each kind: 25 minutes.
+# 200 simulated systems of each kind: 20 minutes.
 ntier-proof-sim:
 	$(GO) test -count=1 -timeout 90m -v -run 'TestTruth|TestProof|TestShort' ./test/tiersim -systems 200
 
