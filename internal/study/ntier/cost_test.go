@@ -11,16 +11,22 @@ import (
 	"github.com/scalebench/scalebench/internal/load"
 )
 
-// TestKept: a load that says nothing, or of which a response time is not known, is
-// neither kept nor broken; nor is one that is withdrawn with its configuration.
-func TestKept(t *testing.T) {
+// keeping is an SLA, and a trial with 9 users that keeps it.
+func keeping(t *testing.T) (load.SLA, trial) {
+	t.Helper()
 	sla, err := load.ParseSLA("p95=500ms")
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := histogram.New(int64(time.Minute))
 	histogram.RecordMany(h, int64(1e8), 1000)
-	known := trial{latencies: h, Trial: bottleneck.Trial{Users: 9}}
+	return sla, trial{latencies: h, Trial: bottleneck.Trial{Users: 9}}
+}
+
+// TestKept: a load that says nothing, or of which a response time is not known, is
+// neither kept nor broken; nor is one that is withdrawn with its configuration.
+func TestKept(t *testing.T) {
+	sla, known := keeping(t)
 	for _, c := range []struct {
 		refused string
 		trials  []trial
@@ -39,13 +45,7 @@ func TestKept(t *testing.T) {
 // TestKeptSpoiled: a load of which users were missing in a trial is not known to keep the
 // SLA; nor is it known to break it by less.
 func TestKeptSpoiled(t *testing.T) {
-	sla, err := load.ParseSLA("p95=500ms")
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := histogram.New(int64(time.Minute))
-	histogram.RecordMany(h, int64(1e8), 1000)
-	known := trial{latencies: h, Trial: bottleneck.Trial{Users: 9}}
+	sla, known := keeping(t)
 	k := keptBy(sla, []bottleneck.Load{{Users: 9, WorstLaw: &bottleneck.OfTrial{Trial: 1, Value: .6}}}, []trial{known, known}, "")[0]
 	if k.Kept != nil || !strings.Contains(k.Why, "X·(R+Z)/N") {
 		t.Errorf("%+v, want it not told", k)
