@@ -152,10 +152,10 @@ func (l Load) unsure(tier string) float64 {
 // by its quota reads its requests late.
 func (s System) firstTierExplains(loads []Load, l Load) bool {
 	for _, u := range l.Usage {
-		if _, idle := s.unworked(nil, loads, l, u.Resource); idle {
+		if !u.Of(s.Tiers[0]) || !(u.Full || u.Partial || u.Kind == CPU && u.Mean >= shortCPU) {
 			continue
 		}
-		if u.Of(s.Tiers[0]) && (u.Full || u.Partial || u.Kind == CPU && u.Mean >= shortCPU) {
+		if _, idle := s.unworked(nil, loads, l, u.Resource); !idle {
 			return true
 		}
 	}

@@ -34,15 +34,16 @@ func beside(rows []Row) bool {
 // drawCells draws rows against rows, and the same with its axes swapped for narrow
 // screens, unless only the names of the rows as they are have room there.
 func (p *plot) drawCells() Drawing {
-	tall := prepare(p.swapped())
-	tall.y = newScale(tall.Y, nil, 0, false)
-	out, narrow := p.drawGrid(), tall.drawGrid()
+	out := p.drawGrid()
 	// The axis of colours belongs to both.
 	out.Scale = p.shades().drawing()
 	if beside(p.Y.Rows) || !beside(p.X.Rows) {
+		tall := prepare(p.swapped())
+		tall.y = newScale(tall.Y, nil, 0, false)
+		narrow := tall.drawGrid()
+		narrow.Unit, narrow.XLabel = p.X.Unit, p.Y.Label
 		out.Tall = &narrow
 	}
-	narrow.Unit, narrow.XLabel = p.X.Unit, p.Y.Label
 	i := slices.IndexFunc(cellRooms, func(n int) bool { return n >= len(p.X.Rows) })
 	if i < 0 {
 		i = len(cellRooms) - 1
