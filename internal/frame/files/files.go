@@ -86,7 +86,7 @@ func Read(ctx context.Context, name string, r io.Reader, choice frame.Choice, li
 
 // read reads a file in its form.
 func (f *file) read(ctx context.Context) ([]frame.Frame, []string, error) {
-	if magic, _ := f.in.Peek(len(parquetMagic)); string(magic) == parquetMagic {
+	if magic, _ := f.in.Peek(len(parquetMagic)); string(magic) == parquetMagic || string(magic) == encryptedMagic {
 		return f.parquet(ctx)
 	}
 	if mark, _ := f.in.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {

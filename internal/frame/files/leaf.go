@@ -2,10 +2,13 @@ package files
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -13,6 +16,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/scalebench/scalebench/internal/frame"
 )
 
 // leaf is a column of a Parquet file.
@@ -20,32 +25,39 @@ type leaf struct {
 	name   string
 	chunk  int // which one of a group of rows
 	column *parquet.Column
-	kind   kind          // what its type says
-	odd    string        // why it cannot be read; empty: it can
-	unit   time.Duration // of a number that is a time; 0: it is none
-	local  bool          // the time is what a clock shows, in no zone
-	scale  float64       // a number is divided by that
-	binary bool          // a number is the bytes of a whole one, the highest first
+	kind   kind                   // what its type says
+	odd    string                 // why it cannot be read; empty: it can
+	unit   time.Duration          // of a number that is a time; 0: it is none
+	local  bool                   // the time is what a clock shows, in no zone
+	scale  float64                // a number is divided by that
+	number func(b []byte) float64 // reads a number that is bytes; nil: it is none
 }
 
 // leavesOf are the columns of a file.
-func leavesOf(root *parquet.Column) []leaf {
+func leavesOf(in *parquet.File) []leaf {
+	var stored []format.SchemaElement // of leaves, in their order
+	for _, e := range in.Metadata().Schema {
+		if !e.NumChildren.Valid || e.NumChildren.V == 0 {
+			stored = append(stored, e)
+		}
+	}
 	var out []leaf
-	for _, c := range root.Columns() {
+	for _, c := range in.Root().Columns() {
 		l := leaf{name: c.Name(), column: c, scale: 1}
 		if !c.Leaf() || c.Repeated() {
 			l.odd = "is nested"
 		} else {
 			l.chunk = c.Index()
-			l.understand()
+			l.understand(stored[l.chunk].LogicalType)
 		}
 		out = append(out, l)
 	}
 	return out
 }
 
-// understand says what the type of the column means.
-func (l *leaf) understand() {
+// understand says what the type of the column means. stored is the logical type as the
+// file has it, for the library knows nothing of some.
+func (l *leaf) understand(stored format.LogicalType) {
 	kind := l.column.Type().Kind()
 	l.kind = kindText
 	switch kind {
@@ -54,9 +66,11 @@ func (l *leaf) understand() {
 	case parquet.Int96: // what Spark and Impala wrote: a time
 		l.kind, l.unit = kindTime, 1
 	}
-	logical := l.column.Type().LogicalType()
-	if logical == nil {
-		return
+	logical := &stored
+	if stored.Value == nil { // a file of an old version
+		if logical = l.column.Type().LogicalType(); logical == nil {
+			return
+		}
 	}
 	switch of := logical.Value.(type) {
 	case *format.TimestampType:
@@ -65,8 +79,14 @@ func (l *leaf) understand() {
 		l.kind, l.unit, l.local = kindTime, 24*time.Hour, true
 	case *format.DecimalType:
 		l.scale, l.kind = math.Pow10(int(of.Scale)), kindNumber
-		l.binary = kind != parquet.Int32 && kind != parquet.Int64
-	case *format.TimeType, *format.Float16Type, *format.BsonType, *format.VariantType, *format.GeometryType, *format.GeographyType:
+		if kind != parquet.Int32 && kind != parquet.Int64 {
+			l.number = l.decimal
+		}
+	case *format.Float16Type:
+		l.kind, l.number = kindNumber, half
+	case *format.NullType:
+		l.odd = "has no values"
+	case *format.TimeType, *format.BsonType, *format.VariantType, *format.GeometryType, *format.GeographyType:
 		l.odd = "has values of type " + logical.String()
 	}
 }
@@ -74,7 +94,7 @@ func (l *leaf) understand() {
 // text reports whether the column has texts.
 func (l leaf) text() bool {
 	k := l.column.Type().Kind()
-	return !l.binary && (k == parquet.ByteArray || k == parquet.FixedLenByteArray)
+	return l.number == nil && (k == parquet.ByteArray || k == parquet.FixedLenByteArray)
 }
 
 // refine is what a column holds, given what its first values seem to be: text
@@ -86,22 +106,45 @@ func (l leaf) refine(seen kind) kind {
 	return seen
 }
 
-// first are the first values, as text.
-func (l leaf) first(in *parquet.File) (texts []string) {
-	pages := in.RowGroups()[0].ColumnChunks()[l.chunk].Pages()
-	defer func() { _ = pages.Close() }()
-	page, err := pages.ReadPage()
-	if err != nil {
-		return nil // comes again when the column is read
+// enoughCells is how many cells say what a column of numbers holds that is not named as
+// times are.
+const enoughCells = 100
+
+// errClear: what a column holds is clear.
+var errClear = errors.New("the kind of the column is clear")
+
+// look shows the cells to a column that is to be judged: those of all groups of rows,
+// until no later one can make or unmake it a column of times. What is in a dictionary
+// is shown once.
+func (l leaf) look(ctx context.Context, in *parquet.File, c *column, by *clock) error {
+	named := slices.Contains(timeNames, frame.Plain(c.name))
+	clear := func() bool {
+		if named {
+			return false
+		}
+		return l.text() && c.seen[kindText]+c.seen[kindNumber]+c.seen[kindUnix] > 0 ||
+			!l.text() && c.seen[kindNumber]+c.seen[kindUnix] >= enoughCells
 	}
-	values := make([]parquet.Value, 100)
-	n, _ := page.Values().ReadValues(values) // likewise
-	for _, v := range values[:n] {
-		if !v.IsNull() {
-			texts = append(texts, v.String())
+	decode := func(v encoding.Values, n int, out []struct{}) ([]struct{}, error) {
+		err := l.texts(v, n, func(text []byte) {
+			if !clear() {
+				c.look(trim(text), by)
+			}
+		})
+		if err == nil && clear() {
+			err = errClear
+		}
+		return append(out, make([]struct{}, n)...), err
+	}
+	for _, g := range in.RowGroups() {
+		_, err := readColumn(ctx, l, g.ColumnChunks()[l.chunk], int(g.NumRows()), decode, struct{}{})
+		if errors.Is(err, errClear) {
+			return nil
+		} else if err != nil {
+			return err
 		}
 	}
-	return texts
+	return nil
 }
 
 // readColumn reads a column of a group of rows; none stands for what is missing.
@@ -176,7 +219,7 @@ func (l leaf) unexpected(v encoding.Values) error {
 func (l leaf) floats(v encoding.Values, _ int, out []float64) ([]float64, error) {
 	switch v.Kind() {
 	case encoding.ByteArray, encoding.FixedLenByteArray:
-		eachBytes(v, func(b []byte) { out = append(out, l.decimal(b)) })
+		eachBytes(v, func(b []byte) { out = append(out, l.number(b)) })
 	case encoding.Double:
 		return append(out, v.Double()...), nil
 	case encoding.Float:
@@ -228,26 +271,43 @@ func (l leaf) unsigned() bool {
 
 func (l leaf) unsigned64() bool { return l.unsigned() && l.column.Type().Kind() == parquet.Int64 }
 
-// ticks decodes times that the file says are times: nanoseconds since 1970.
+// ticks decodes times that the file says are times: nanoseconds since 1970, or farMoment.
 func (l leaf) ticks(v encoding.Values, _ int, out []int64) ([]int64, error) {
 	if v.Kind() == encoding.Int96 {
 		const julian1970 = 2440588
 		for _, x := range v.Int96() {
-			day := int64(x[2]) - julian1970
-			out = append(out, day*int64(24*time.Hour)+int64(uint64(x[1])<<32|uint64(x[0])))
+			day, ofDay := int64(x[2])-julian1970, int64(uint64(x[1])<<32|uint64(x[0]))
+			ns := inYears(day, 24*time.Hour)
+			if ns != farMoment && ofDay >= 0 && ofDay <= int64(24*time.Hour) {
+				ns += ofDay
+			} else {
+				ns = farMoment
+			}
+			out = append(out, ns)
 		}
 		return out, nil
 	}
 	from := len(out)
 	out, err := l.integers(v, 0, out)
-	most := math.MaxInt64 / int64(l.unit)
 	for i, x := range out[from:] {
-		if x > most || x < -most {
-			return nil, fmt.Errorf("a time is before the year %d or after %d", firstYear, lastYear)
-		}
-		out[from+i] = x * int64(l.unit)
+		out[from+i] = inYears(x, l.unit)
 	}
 	return out, err
+}
+
+// The first and the last moment of the years that are read, in nanoseconds since 1970.
+var (
+	firstMoment = time.Date(firstYear, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+	lastMoment  = time.Date(lastYear+1, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano() - 1
+)
+
+// inYears is a time of so many units since 1970 in nanoseconds; farMoment where it is
+// outside the years that are read.
+func inYears(x int64, unit time.Duration) int64 {
+	if x > lastMoment/int64(unit) || x < firstMoment/int64(unit) {
+		return farMoment
+	}
+	return x * int64(unit)
 }
 
 // moment is a time that was read from a text or number.
@@ -287,8 +347,8 @@ func (l leaf) codes(known *levels) func(v encoding.Values, n int, out []uint16) 
 // texts hands over values as text.
 func (l leaf) texts(v encoding.Values, n int, each func(text []byte)) error {
 	var text []byte
-	if l.binary {
-		eachBytes(v, func(b []byte) { each(strconv.AppendFloat(text[:0], l.decimal(b), 'f', -1, 64)) })
+	if l.number != nil {
+		eachBytes(v, func(b []byte) { each(strconv.AppendFloat(text[:0], l.number(b), 'f', -1, 64)) })
 		return nil
 	}
 	switch v.Kind() {
@@ -338,11 +398,35 @@ func (l leaf) decimal(b []byte) float64 {
 	return v / l.scale
 }
 
+// half is a number of 16 bits: IEEE 754 binary16, the lowest byte first.
+func half(b []byte) float64 {
+	bits := binary.LittleEndian.Uint16(b)
+	fraction, exponent := float64(bits&0x3ff), int(bits>>10&0x1f)
+	v := math.Ldexp(1024+fraction, exponent-25)
+	switch {
+	case exponent == 0:
+		v = math.Ldexp(fraction, -24)
+	case exponent == 0x1f && fraction != 0:
+		return math.NaN()
+	case exponent == 0x1f:
+		v = math.Inf(1)
+	}
+	if bits>>15 == 1 {
+		return -v
+	}
+	return v
+}
+
 func (l leaf) integerTexts(v encoding.Values, each func(text []byte)) error {
 	decode, print := l.integers, func(x int64) string { return strconv.FormatInt(x, 10) }
 	switch {
 	case l.unit > 0:
-		decode, print = l.ticks, func(x int64) string { return time.Unix(0, x).UTC().Format(time.RFC3339Nano) }
+		decode, print = l.ticks, func(x int64) string {
+			if x == farMoment {
+				return fmt.Sprintf("before %d or after %d", firstYear, lastYear)
+			}
+			return time.Unix(0, x).UTC().Format(time.RFC3339Nano)
+		}
 	case l.scale != 1:
 		print = func(x int64) string { return strconv.FormatFloat(float64(x)/l.scale, 'f', -1, 64) }
 	case l.unsigned64():

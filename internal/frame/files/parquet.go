@@ -8,8 +8,10 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -17,8 +19,9 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// parquetMagic is how Parquet files begin, and end.
-const parquetMagic = "PAR1"
+// Parquet files begin and end with parquetMagic; those of which the footer is encrypted
+// with encryptedMagic.
+const parquetMagic, encryptedMagic = "PAR1", "PARE"
 
 // parquet reads a Parquet file: one group of rows after another, all columns of
 // one at once.
@@ -37,12 +40,20 @@ func (f *file) parquet(ctx context.Context) (frames []frame.Frame, told []string
 
 // columnar reads a Parquet file that is there whole.
 func (f *file) columnar(ctx context.Context, at io.ReaderAt, size int64) ([]frame.Frame, []string, error) {
-	in, err := parquet.OpenFile(at, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(1<<20))
-	if err != nil {
+	in, err := parquet.OpenFile(at, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(1<<20), parquet.WithDecryption(noKeys{}))
+	if errors.Is(err, errEncrypted) {
+		return nil, nil, &model.InputError{File: f.name, Problem: "the Parquet file is encrypted", Allowed: "write it again without encryption"}
+	} else if err != nil {
 		return nil, nil, f.notParquet(err)
 	}
-	p := &parquetFile{file: f, leaves: leavesOf(in.Root())}
-	columns := p.columns(in)
+	if err := f.decodable(in.Metadata()); err != nil {
+		return nil, nil, err
+	}
+	p := &parquetFile{file: f, leaves: leavesOf(in)}
+	columns, err := p.columns(ctx, in)
+	if err != nil {
+		return nil, nil, err
+	}
 	if len(columns) == 0 || in.NumRows() == 0 {
 		return nil, nil, &model.InputError{File: f.name, Problem: "the file has no values", Allowed: "give one that has columns and rows"}
 	}
@@ -59,6 +70,38 @@ func (f *file) columnar(ctx context.Context, at io.ReaderAt, size int64) ([]fram
 		return nil, nil, err
 	}
 	return t.frames()
+}
+
+// errEncrypted: keys would be needed.
+var errEncrypted = errors.New("no keys")
+
+// noKeys is asked for keys where a file is encrypted.
+type noKeys struct{}
+
+// FooterKey implements [parquet.KeyRetriever].
+func (noKeys) FooterKey([]byte) ([]byte, error) { return nil, errEncrypted }
+
+// ColumnKey implements [parquet.KeyRetriever].
+func (noKeys) ColumnKey([]string, []byte) ([]byte, error) { return nil, errEncrypted }
+
+// decodable refuses files that are compressed in a way that cannot be read, or not rightly:
+// of pages of LZ4_RAW that grow beyond the library's buffer it returns what was in the
+// buffer before (https://github.com/parquet-go/parquet-go/issues/608).
+func (f *file) decodable(of *format.FileMetaData) error {
+	for _, g := range of.RowGroups {
+		for _, c := range g.Columns {
+			switch codec := c.MetaData.Codec; codec {
+			case format.Uncompressed, format.Snappy, format.Gzip, format.Brotli, format.Zstd:
+			default:
+				return &model.InputError{
+					File:    f.name,
+					Problem: fmt.Sprintf("the column %q is compressed with %s, which cannot be read", strings.Join(c.MetaData.PathInSchema, "."), codec),
+					Allowed: "write the file with Zstandard, Snappy or gzip",
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // notParquet is why a Parquet file cannot be read.
@@ -129,20 +172,20 @@ func (p *parquetFile) prepare(plan *plan) {
 }
 
 // columns are the columns, and what they hold.
-func (p *parquetFile) columns(in *parquet.File) []column {
+func (p *parquetFile) columns(ctx context.Context, in *parquet.File) ([]column, error) {
 	var out []column
 	for i, l := range p.leaves {
 		c := newColumn(i+1, l.name)
-		if c.odd, c.kind = l.odd, l.kind; c.odd == "" && (c.kind == kindText && l.text() || c.kind == kindNumber && !l.binary) {
-			for _, text := range l.first(in) {
-				c.look([]byte(text), newClock(p.file.zone))
+		if c.odd, c.kind = l.odd, l.kind; c.odd == "" && (c.kind == kindText && l.text() || c.kind == kindNumber && l.number == nil) {
+			if err := l.look(ctx, in, &c, newClock(p.file.zone)); err != nil {
+				return nil, p.file.notParquet(fmt.Errorf("column %s: %w", l.name, err))
 			}
 			c.judge()
 			c.kind = l.refine(c.kind)
 		}
 		out = append(out, c)
 	}
-	return out
+	return out, nil
 }
 
 // read reads all groups of rows.
@@ -165,8 +208,12 @@ func (p *parquetFile) read(ctx context.Context, in *parquet.File, t *table) erro
 	return nil
 }
 
-// noMoment stands for a time that is missing while rows are read.
-const noMoment = math.MinInt64
+// While rows are read, noMoment stands for a time that is missing, and farMoment for
+// one that nanoseconds since 1970 cannot hold.
+const (
+	noMoment  = math.MinInt64
+	farMoment = noMoment + 1
+)
 
 // group reads a group of rows, behind so many others.
 func (p *parquetFile) group(ctx context.Context, g parquet.RowGroup, before int) (*batch, error) {
@@ -267,7 +314,7 @@ func (r *rowGroup) judgeTimes(rows int) {
 	l := r.leaves[r.plan.time]
 	if r.moments != nil {
 		r.b.times = make([]int64, rows)
-	} else if !l.local && !slices.Contains(r.b.times, noMoment) {
+	} else if !l.local && slices.Min(append([]int64{0}, r.b.times...)) > farMoment {
 		r.b.forms[formZoned].count += rows
 		r.b.forms[formZoned].lines = append(r.b.forms[formZoned].lines, 1)
 		return
@@ -276,7 +323,7 @@ func (r *rowGroup) judgeTimes(rows int) {
 		m := moment{ns: r.b.times[i], form: formZoned}
 		if r.moments != nil {
 			m = r.moments[i]
-		} else if l.local && m.ns != noMoment {
+		} else if l.local && m.ns > farMoment {
 			m.form = formLocal
 			m.ns, m.odd = r.worker.clock.local((m.ns - mod(m.ns, second)) / second)
 			m.ns += mod(r.b.times[i], second)
@@ -285,6 +332,8 @@ func (r *rowGroup) judgeTimes(rows int) {
 		switch {
 		case m.bad:
 			r.refuse(i, r.plan.time, "is no time", timeAllowed)
+		case m.ns == farMoment:
+			r.refuse(i, r.plan.time, fmt.Sprintf("has a time before the year %d or after %d", firstYear, lastYear), "leave the cell empty where the time is not known")
 		case m.ns == noMoment:
 			r.note(noTime, i, true)
 		case m.odd != steady:

@@ -20,7 +20,8 @@ import (
 var utc = time.UTC
 
 // parquetFiles are made by testdata/parquet.py.
-var parquetFiles = []string{"pandas", "polars", "types", "local", "long", "int96", "infinite", "empty", "texts", "decimals"}
+var parquetFiles = []string{"pandas", "polars", "types", "local", "long", "int96", "infinite", "empty", "texts", "decimals",
+	"lz4raw", "lzo", "encrypted", "signed", "null", "half", "far", "far96"}
 
 // TestParquet: files as users' programs write them; the same from a pipe.
 func TestParquet(t *testing.T) {
@@ -99,6 +100,20 @@ func TestParquetDamaged(t *testing.T) {
 		}
 		for _, f := range frames {
 			sound(t, &f)
+		}
+	}
+}
+
+// TestParquetLateTimes: a column has times, wherever the first of them stands.
+func TestParquetLateTimes(t *testing.T) {
+	for name, want := range map[string]int{"late": 150, "lateunix": 150, "emptygroup": 300} {
+		data, err := os.ReadFile("testdata/" + name + ".parquet")
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames, told, err := Read(t.Context(), name, bytes.NewReader(data), frame.Choice{}, Limits{})
+		if err != nil || len(frames) != 1 || len(frames[0].Times) != want {
+			t.Errorf("%s: %d frames, told %q, error %v; want one with %d times", name, len(frames), told, err, want)
 		}
 	}
 }
