@@ -25,8 +25,13 @@ var benchLine = regexp.MustCompile(`(?m)^Benchmark[^\s,;]*[ \t]+[0-9]+[ \t]+[-+0
 // factProcs is the fact that a benchmark's name ends with: "-8" is GOMAXPROCS.
 const factProcs = "gomaxprocs"
 
+// factPkg is the line of configuration that names the package of what follows.
+const factPkg = "pkg"
+
 // bench reads what `go test -bench` prints: a frame a benchmark and unit, without
-// times. Lines of configuration and parts of names such as /size=1k are facts.
+// times. A benchmark is called by its package, its name and GOMAXPROCS, whatever else is
+// in the file: "example.com/x.Encode-8". Lines of configuration and parts of names such
+// as /size=1k are facts.
 func (f *file) bench(ctx context.Context) ([]frame.Frame, []string, error) {
 	in := benchfmt.NewReader(f.in, f.name)
 	b := &benchmarks{file: f, series: make(map[benchKey]*series)}
@@ -51,7 +56,7 @@ func (f *file) bench(ctx context.Context) ([]frame.Frame, []string, error) {
 }
 
 // benchKey tells results apart that are not measurements of the same.
-type benchKey struct{ name, procs, pkg, unit string }
+type benchKey struct{ name, unit string }
 
 // series are the results of one benchmark in one unit.
 type series struct {
@@ -73,8 +78,8 @@ type benchmarks struct {
 
 // add adds the values of one line.
 func (b *benchmarks) add(r *benchfmt.Result) {
-	name, parts := r.Name.Parts()
-	key := benchKey{name: string(name), pkg: r.GetConfig("pkg")}
+	_, parts := r.Name.Parts()
+	key := benchKey{name: inPackage(r.GetConfig(factPkg)) + string(r.Name.Full())}
 	var facts [][2]string
 	for _, c := range r.Config {
 		if c.File {
@@ -83,12 +88,8 @@ func (b *benchmarks) add(r *benchfmt.Result) {
 	}
 	for _, part := range parts {
 		if part[0] == '-' {
-			key.procs = string(part[1:])
-			facts = append(facts, [2]string{factProcs, key.procs})
-			continue
-		}
-		key.name += string(part)
-		if k, v, ok := strings.Cut(string(part[1:]), "="); ok {
+			facts = append(facts, [2]string{factProcs, string(part[1:])})
+		} else if k, v, ok := strings.Cut(string(part[1:]), "="); ok {
 			facts = append(facts, [2]string{frame.Plain(k), v})
 		}
 	}
@@ -150,18 +151,19 @@ func (s *series) align() {
 	}
 }
 
-// frames makes a frame of each benchmark and unit. A name that is there in
-// several packages, or with several GOMAXPROCS, is several benchmarks.
+// inPackage is what the name of a benchmark of that package begins with.
+func inPackage(pkg string) string {
+	if pkg == "" {
+		return ""
+	}
+	return pkg + "."
+}
+
+// frames makes a frame of each benchmark and unit.
 func (b *benchmarks) frames(units benchfmt.UnitMetadataMap) (out []frame.Frame, told []string, err error) {
 	for _, key := range b.keys {
 		s := b.series[key]
 		f := frame.Frame{Key: frame.Key{Workload: key.name, Metric: key.unit}, Unit: key.unit, Values: s.values}
-		if b.several(key, func(o benchKey) bool { return o.procs != key.procs }) && key.procs != "" {
-			f.Workload += "-" + key.procs
-		}
-		if b.several(key, func(o benchKey) bool { return o.pkg != key.pkg }) && key.pkg != "" {
-			f.Workload = key.pkg + "." + f.Workload
-		}
 		f.Better = map[int]model.Better{1: model.Higher, -1: model.Lower}[units.GetBetter(key.unit)]
 		for _, c := range s.facts {
 			if c.Full() {
@@ -187,16 +189,10 @@ func (b *benchmarks) frames(units benchfmt.UnitMetadataMap) (out []frame.Frame, 
 	return out, told, nil
 }
 
-// several reports whether there is a benchmark of the same name and unit that is
-// another one.
-func (b *benchmarks) several(key benchKey, other func(benchKey) bool) bool {
-	return slices.ContainsFunc(b.keys, func(o benchKey) bool { return o.name == key.name && o.unit == key.unit && other(o) })
-}
-
 // WriteBench writes frames as `go test -bench` prints results, for benchstat and
 // its relatives: a benchmark a workload, metric and phase. Facts that all rows
-// share are lines of configuration; others are left out, as benchstat makes a
-// table of every configuration. Times have no place in the format.
+// share are lines of configuration, as is the package of each benchmark; others are left
+// out, as benchstat makes a table of every configuration. Times have no place in the format.
 func WriteBench(w io.Writer, frames []frame.Frame) error {
 	out := benchfmt.NewWriter(w)
 	if err := writeUnits(out, frames); err != nil {
@@ -205,7 +201,7 @@ func WriteBench(w io.Writer, frames []frame.Frame) error {
 	config := shared(frames)
 	for i := range frames {
 		f := &frames[i]
-		r := benchfmt.Result{Config: config, Name: benchfmt.Name(benchName(f)), Iters: 1, Values: make([]benchfmt.Value, 1)}
+		r := benchfmt.Result{Config: withPackage(config, f), Name: benchfmt.Name(benchName(f)), Iters: 1, Values: make([]benchfmt.Value, 1)}
 		for _, v := range f.Values {
 			r.Values[0] = benchfmt.Value{Value: v, Unit: benchUnit(f)}
 			if err := out.Write(&r); err != nil {
@@ -251,11 +247,20 @@ func shared(frames []frame.Frame) (config []benchfmt.Config) {
 		level := single(&x)
 		differs := func(f frame.Frame) bool { o := f.Fact(x.Name); return o == nil || single(o) != level }
 		key := configKey(x.Name)
-		if level != "" && key != "" && x.Name != factProcs && !slices.ContainsFunc(frames, differs) {
+		if level != "" && key != "" && x.Name != factProcs && x.Name != factPkg && !slices.ContainsFunc(frames, differs) {
 			config = append(config, benchfmt.Config{Key: key, Value: []byte(strings.Join(strings.Fields(level), " ")), File: true})
 		}
 	}
 	return config
+}
+
+// withPackage is the configuration of a frame's results: the shared one, and the package.
+func withPackage(shared []benchfmt.Config, f *frame.Frame) []benchfmt.Config {
+	x := f.Fact(factPkg)
+	if x == nil || single(x) == "" {
+		return shared
+	}
+	return append(slices.Clone(shared), benchfmt.Config{Key: factPkg, Value: []byte(single(x)), File: true})
 }
 
 // single is the level that all rows have; empty where there are several.
@@ -284,6 +289,9 @@ func configKey(name string) string {
 // benchName is the name of a benchmark without "Benchmark".
 func benchName(f *frame.Frame) string {
 	name := f.Workload
+	if x := f.Fact(factPkg); x != nil {
+		name = strings.TrimPrefix(name, inPackage(single(x)))
+	}
 	if name == "" {
 		name = f.Metric
 	} else if f.Metric != benchUnit(f) {

@@ -32,21 +32,21 @@ BenchmarkWait-4   	     5	    9 p99-ms
 BenchmarkSum   	     5	    0 ns/op
 `
 
-const goBenchWant = `Encode/size=1k/gob|ns/op| [ns/op] lower [100.5 101]
+const goBenchWant = `example.com/codec.Encode/size=1k/gob-8|ns/op| [ns/op] lower [100.5 101]
   goos ["linux"] [1 1]
   goarch ["amd64"] [1 1]
   pkg ["example.com/codec"] [1 1]
   cpu ["AMD EPYC 7B13"] [1 1]
   size ["1k"] [1 1]
   gomaxprocs ["8"] [1 1]
-Encode/size=1k/gob|MB/s| [MB/s] higher [118.3 119]
+example.com/codec.Encode/size=1k/gob-8|MB/s| [MB/s] higher [118.3 119]
   goos ["linux"] [1 1]
   goarch ["amd64"] [1 1]
   pkg ["example.com/codec"] [1 1]
   cpu ["AMD EPYC 7B13"] [1 1]
   size ["1k"] [1 1]
   gomaxprocs ["8"] [1 1]
-Encode/size=1k/gob|B/op| [B/op] lower [16 16]
+example.com/codec.Encode/size=1k/gob-8|B/op| [B/op] lower [16 16]
   goos ["linux"] [1 1]
   goarch ["amd64"] [1 1]
   pkg ["example.com/codec"] [1 1]
@@ -65,12 +65,12 @@ example.com/other.Wait-4|p99-ms| [p99-ms] lower [9]
   pkg ["example.com/other"] [1]
   cpu ["AMD EPYC 7B13"] [1]
   gomaxprocs ["4"] [1]
-Sum|ns/op| [ns/op] lower [0]
+example.com/other.Sum|ns/op| [ns/op] lower [0]
   goos ["linux"] [1]
   goarch ["amd64"] [1]
   pkg ["example.com/other"] [1]
   cpu ["AMD EPYC 7B13"] [1]
-- Wait ns/op is left out: no line has a value
+- example.com/codec.Wait-8 ns/op is left out: no line has a value
 - 10 values of Go benchmarks
 `
 

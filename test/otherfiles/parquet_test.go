@@ -1,4 +1,4 @@
-package parquetfiles
+package otherfiles
 
 import (
 	"bufio"
@@ -14,11 +14,10 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/frame/files"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 var (
@@ -90,11 +89,20 @@ func (d drawn) hold(t *testing.T, dir string) error {
 	if len(frames) != 1 || frames[0].Len() != d.N || d.Lz4 {
 		return fmt.Errorf("%d frames of %d values, want one of %d; lz4 %t", len(frames), frames[0].Len(), d.N, d.Lz4)
 	}
-	mean, sd := stat.MeanStdDev(frames[0].Values, nil)
+	s, err := stats.Describe(frames[0].Values)
+	if err != nil {
+		return err
+	}
+	sd := 0.0
+	if d.N > 1 {
+		if sd, err = stats.SampleSD(frames[0].Values); err != nil {
+			return err
+		}
+	}
 	times := frames[0].Times
 	switch {
-	case d.Mean != nil && !near(mean, *d.Mean), d.Cov != nil && !near(sd/mean, *d.Cov):
-		return fmt.Errorf("mean %v and COV %v, want %v and %v", mean, sd/mean, *d.Mean, d.Cov)
+	case d.Mean != nil && !near(s.Mean, *d.Mean), d.Cov != nil && !near(sd/s.Mean, *d.Cov):
+		return fmt.Errorf("mean %v and COV %v, want %v and %v", s.Mean, sd/s.Mean, *d.Mean, d.Cov)
 	case d.First != nil && (len(times) != d.N || times[0] != *d.First || times[d.N-1] != *d.Last):
 		return fmt.Errorf("%d times, want %d from %d to %d", len(times), d.N, *d.First, *d.Last)
 	}
