@@ -60,6 +60,9 @@ type Frame struct {
 	Better model.Better `json:"better,omitempty"`
 	// Info: the metric describes what was measured and is not a capacity.
 	Info bool `json:"info,omitempty"`
+	// Exact: workload and metric are the whole name of what was measured, so that what is
+	// called otherwise elsewhere is something else.
+	Exact bool `json:"exact,omitempty"`
 	// Values are finite. Rows are in the order of Times; without times in that
 	// in which they were measured.
 	Values []float64 `json:"values"`

@@ -163,7 +163,7 @@ func inPackage(pkg string) string {
 func (b *benchmarks) frames(units benchfmt.UnitMetadataMap) (out []frame.Frame, told []string, err error) {
 	for _, key := range b.keys {
 		s := b.series[key]
-		f := frame.Frame{Key: frame.Key{Workload: key.name, Metric: key.unit}, Unit: key.unit, Values: s.values}
+		f := frame.Frame{Key: frame.Key{Workload: key.name, Metric: key.unit}, Unit: key.unit, Exact: true, Values: s.values}
 		f.Better = map[int]model.Better{1: model.Higher, -1: model.Lower}[units.GetBetter(key.unit)]
 		for _, c := range s.facts {
 			if c.Full() {

@@ -405,3 +405,36 @@ func TestSymmetry(t *testing.T) {
 		}
 	}
 }
+
+// TestExactNames: what is called otherwise is something else where names are exact, and
+// other machines are a doubt.
+func TestExactNames(t *testing.T) {
+	some := rows(100, 101, 99, 100, 102, 98, 100)
+	exact := func(name, cpu string) study.Source {
+		f := table("ns/op", some)
+		f.Workload, f.Exact = name, true
+		f.Facts = append(f.Facts, frame.Fact{Name: "cpu", Levels: []string{"", cpu}, Codes: []uint16{1, 1, 1, 1, 1, 1, 1}})
+		return study.Source{Name: name + " " + cpu, Frames: []frame.Frame{f}}
+	}
+	for name, c := range map[string]struct {
+		a, b    study.Source
+		refused bool
+		doubt   bool
+	}{
+		"the same":         {exact("json.Encode-4", "x"), exact("json.Encode-4", "x"), false, false},
+		"other processors": {exact("json.Encode-4", "x"), exact("json.Encode-4", "y"), false, true},
+		"other package":    {exact("json.Encode-4", "x"), exact("xml.Encode-4", "x"), true, false},
+		"other GOMAXPROCS": {exact("json.Encode-4", "x"), exact("json.Encode", "x"), true, false},
+		"a table":          {exact("json.Encode-4", "x"), study.Source{Name: "t", Frames: []frame.Frame{table("ns/op", some)}}, true, false},
+	} {
+		res, err := New().Ask(t.Context(), study.Input{}, []study.Source{c.a, c.b})
+		if (err != nil) != c.refused || err != nil && !errors.Is(err, model.ErrUsage) {
+			t.Errorf("%s: error %v, want refused %t", name, err, c.refused)
+		}
+		if err == nil {
+			if got := has(res.(*Result).Comparisons[0].Doubts, "other_configuration"); got != c.doubt {
+				t.Errorf("%s: doubt of the configuration %t, want %t", name, got, c.doubt)
+			}
+		}
+	}
+}

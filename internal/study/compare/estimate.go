@@ -291,6 +291,7 @@ func (p *Params) compare(m matched) Comparison {
 	l.others(&c)
 	l.periods(&c)
 	l.mixes(&c)
+	l.otherConfiguration(&c)
 	c.calm = p.calmly(m, &c)
 	return c
 }

@@ -181,19 +181,19 @@ func part(s study.Source, fact, level string) side {
 }
 
 // match finds the metrics that both sides have: of the same workload, metric and
-// phase; or of the same metric and phase, where that is one on both sides; or the
-// only one of each.
+// phase; or, where names are not exact, of the same metric and phase, if that is one on
+// both sides; or the only one of each.
 func (p *Params) match(a, b side) (out []matched, told []string, err error) {
 	as, bs := p.wanted(a.Frames), p.wanted(b.Frames)
 	used := make([]bool, len(bs))
 	for _, fa := range as {
 		i := slices.IndexFunc(bs, func(fb *frame.Frame) bool { return fb.Key == fa.Key })
-		if i < 0 && alone(as, fa) {
+		if i < 0 && !fa.Exact && alone(as, fa) {
 			i = slices.IndexFunc(bs, func(fb *frame.Frame) bool {
-				return fb.Metric == fa.Metric && fb.Phase == fa.Phase && alone(bs, fb)
+				return fb.Metric == fa.Metric && fb.Phase == fa.Phase && !fb.Exact && alone(bs, fb)
 			})
 		}
-		if i < 0 && len(as) == 1 && len(bs) == 1 {
+		if i < 0 && len(as) == 1 && len(bs) == 1 && !fa.Exact && !bs[0].Exact {
 			i = 0
 			told = append(told, fmt.Sprintf("%s of %s is compared with %s of %s: neither has anything else.", fa.Name(), a.Name, bs[0].Name(), b.Name))
 		}
