@@ -55,8 +55,8 @@ var _ kv.Store = (*Store)(nil)
 //	cassandra://user:password@host1,host2:9042/keyspace?consistency=one
 //
 // or cassandras:// for TLS. All hosts have the same port. A keyspace with a
-// name that begins with "scalebench_" is made and removed with the data set;
-// another must be there. Without a name it is "scalebench_kv". Parameters are
+// name that begins with "scalebench_" is made with the data set if it is not there, and
+// then removed with it; another must be there. Without a name it is "scalebench_kv". Parameters are
 //
 //   - consistency of reads and writes: quorum (the default), one, local_one,
 //     local_quorum, …
@@ -184,7 +184,7 @@ func (o *options) parameters(values url.Values) error {
 	return nil
 }
 
-// ours: the keyspace is made and removed with the data set.
+// ours: the keyspace is made with the data set, if there is none.
 func (o options) ours() bool { return strings.HasPrefix(o.keyspace, "scalebench_") }
 
 // cluster configures a session of the library: it waits for nothing before it
@@ -261,40 +261,69 @@ func (a *admin) Count(ctx context.Context) (n int64, err error) {
 	return n, adminError(rows.Close())
 }
 
-// made reports whether there are tables that Create has made. A table of
-// records that another program has made is an error, model.ErrUsage.
-func (a *admin) made(ctx context.Context) (bool, error) {
-	tables := map[string]bool{}
-	rows := a.Query("SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?", a.options.keyspace).IterContext(ctx)
-	var name string
-	for rows.Scan(&name) {
-		tables[name] = true
-	}
-	if err := rows.Close(); err != nil {
-		return false, adminError(err)
-	}
-	if tables[recordTable] && !tables[stateTable] {
-		return false, kv.Foreign(a.options.table(recordTable), "keyspace")
-	}
-	return tables[recordTable] && tables[stateTable], nil
+// withKeyspace follows kv.Mark in the comment of the state's table where Create has made
+// the keyspace, too.
+const withKeyspace = ", with its keyspace"
+
+// found is what there is in the keyspace.
+type found struct {
+	ours         []string // tables that Create has made
+	others       bool     // anything else
+	withKeyspace bool     // Create has made the keyspace
 }
 
-// Create makes the tables, and the keyspace if it is ours. The table of records
-// is made last: without the other it is not ours.
+// find looks at the keyspace. A table of one of our names that another program has made is
+// an error, model.ErrUsage.
+func (a *admin) find(ctx context.Context) (f found, err error) {
+	rows := a.Query("SELECT table_name, comment FROM system_schema.tables WHERE keyspace_name = ?", a.options.keyspace).IterContext(ctx)
+	var name, comment string
+	for rows.Scan(&name, &comment) {
+		switch {
+		case name != recordTable && name != stateTable:
+			f.others = true
+		case !strings.HasPrefix(comment, kv.Mark):
+			err = cmp.Or(err, kv.Foreign("the table "+a.options.table(name), "keyspace"))
+		default:
+			f.ours = append(f.ours, name)
+			f.withKeyspace = f.withKeyspace || comment == kv.Mark+withKeyspace
+		}
+	}
+	for _, kind := range []string{"types", "views", "functions", "aggregates"} {
+		more := a.Query("SELECT keyspace_name FROM system_schema."+kind+" WHERE keyspace_name = ?", a.options.keyspace).IterContext(ctx)
+		f.others = f.others || more.NumRows() > 0
+		err = cmp.Or(err, adminError(more.Close()))
+	}
+	return f, cmp.Or(adminError(rows.Close()), err)
+}
+
+// made reports whether there are both tables that Create makes.
+func (a *admin) made(ctx context.Context) (bool, error) {
+	f, err := a.find(ctx)
+	return len(f.ours) == 2, err
+}
+
+// Create makes the tables, and the keyspace if its name says that it may and there is none.
 func (a *admin) Create(ctx context.Context, shape kv.Shape) error {
 	if err := a.Drop(ctx); err != nil {
 		return err
 	}
+	var keyspaces int
+	err := a.Query("SELECT count(*) FROM system_schema.keyspaces WHERE keyspace_name = ?", a.options.keyspace).ScanContext(ctx, &keyspaces)
+	if err != nil {
+		return adminError(err)
+	}
 	var statements []string
-	if a.options.ours() {
+	mark := kv.Mark
+	if a.options.ours() && keyspaces == 0 {
+		mark += withKeyspace
 		statements = append(statements, fmt.Sprintf(
 			"CREATE KEYSPACE %s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}",
 			a.options.keyspace, a.options.replication))
 	}
 	columns := strings.Join(shape.Names(), " text, ") + " text"
 	statements = append(statements,
-		"CREATE TABLE IF NOT EXISTS "+a.options.table(stateTable)+" (id int PRIMARY KEY, description text)",
-		"CREATE TABLE "+a.options.table(recordTable)+" (k text PRIMARY KEY, "+columns+")")
+		"CREATE TABLE "+a.options.table(stateTable)+" (id int PRIMARY KEY, description text) WITH comment = '"+mark+"'",
+		"CREATE TABLE "+a.options.table(recordTable)+" (k text PRIMARY KEY, "+columns+") WITH comment = '"+kv.Mark+"'")
 	return a.execute(ctx, statements...)
 }
 
@@ -329,15 +358,21 @@ func (a *admin) Finish(ctx context.Context, description string) error {
 	return adminError(err)
 }
 
-// Drop removes the tables, and the keyspace if it is ours.
+// Drop removes the tables, and the keyspace if Create has made it and nobody else has put
+// anything into it. A schema has no transactions: who makes a table of our name between the
+// look and the removal loses it.
 func (a *admin) Drop(ctx context.Context) error {
-	if _, err := a.made(ctx); err != nil {
+	f, err := a.find(ctx)
+	if err != nil {
 		return err
 	}
-	if a.options.ours() {
-		return a.execute(ctx, "DROP KEYSPACE IF EXISTS "+a.options.keyspace)
+	if f.withKeyspace && !f.others {
+		return a.execute(ctx, "DROP KEYSPACE "+a.options.keyspace)
 	}
-	return a.execute(ctx,
-		"DROP TABLE IF EXISTS "+a.options.table(recordTable),
-		"DROP TABLE IF EXISTS "+a.options.table(stateTable))
+	for _, table := range f.ours {
+		if err := a.execute(ctx, "DROP TABLE "+a.options.table(table)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

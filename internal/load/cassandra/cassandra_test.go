@@ -91,7 +91,11 @@ func testOthers(t *testing.T, server *cassandratest.Server) {
 	if err := kvtest.Drop(t.Context(), store); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("Drop = %v, want ErrUsage", err)
 	}
-	query(t, server, "DROP TABLE others.scalebench_kv", "CREATE TABLE others.more (precious int PRIMARY KEY)")
+	query(t, server, "DROP TABLE others.scalebench_kv", "CREATE TABLE others.scalebench_kv_state (precious int PRIMARY KEY)")
+	if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), 0); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("a state of theirs: Load = %v, want ErrUsage", err)
+	}
+	query(t, server, "DROP TABLE others.scalebench_kv_state", "CREATE TABLE others.more (precious int PRIMARY KEY)")
 	if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), 0); err != nil {
 		t.Errorf("Load into the user's own keyspace: %v", err)
 	}
@@ -99,10 +103,31 @@ func testOthers(t *testing.T, server *cassandratest.Server) {
 		t.Errorf("Drop: %v", err)
 	}
 	query(t, server, "DROP TABLE others.more") // it is there
+	query(t, server,
+		"CREATE KEYSPACE scalebench_theirs WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+		"CREATE TABLE scalebench_theirs.more (precious int PRIMARY KEY)")
+	testKeyspace(t, server, "scalebench_theirs", "DROP TABLE scalebench_theirs.more")
+	testKeyspace(t, server, "scalebench_both", "CREATE TABLE scalebench_both.more (precious int PRIMARY KEY)", "DROP TABLE scalebench_both.more")
 	missing := open(t, url(server)+"/nobody_made_it")
 	if _, err := kv.Load(t.Context(), missing, kv.DefaultDataset(), 0); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("Load into a keyspace that is not there = %v, want ErrUsage", err)
 	}
+}
+
+// testKeyspace: a keyspace whose name begins as ours do stays while anything of others is
+// in it. then must work after records were loaded; all but the last of it is done before they
+// are dropped.
+func testKeyspace(t *testing.T, server *cassandratest.Server, keyspace string, then ...string) {
+	t.Helper()
+	store := open(t, url(server)+"/"+keyspace)
+	if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), 0); err != nil {
+		t.Errorf("%s: Load: %v", keyspace, err)
+	}
+	query(t, server, then[:len(then)-1]...)
+	if err := kvtest.Drop(t.Context(), store); err != nil {
+		t.Errorf("%s: Drop: %v", keyspace, err)
+	}
+	query(t, server, then[len(then)-1])
 }
 
 func testNotLoaded(t *testing.T, server *cassandratest.Server) {

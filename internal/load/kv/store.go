@@ -101,10 +101,15 @@ func (r Row) Values() []any {
 	return args
 }
 
-// Foreign is the error of kind model.ErrUsage for a table of records that is
-// there and was made by another program; instead says what else can be named.
-func Foreign(table, instead string) error {
-	return fmt.Errorf("%w: the table %s exists but does not belong to scalebench; rename it, or use another %s", model.ErrUsage, table, instead)
+// Mark is what a store writes to whatever it makes: the comment of a table, the beginning
+// of a description. What does not carry it is not removed or written over.
+const Mark = "made by scalebench, which may drop it"
+
+// Foreign is the error of kind model.ErrUsage for what has the name of something that
+// scalebench makes and does not carry its mark; instead says what else can be named.
+func Foreign(what, instead string) error {
+	return fmt.Errorf("%w: %s exists and is not marked as made by scalebench, so that it is left alone; "+
+		"rename it, remove it if nobody needs it, or use another %s", model.ErrUsage, what, instead)
 }
 
 // Session does one operation at a time, over a connection of its own, without
@@ -131,7 +136,8 @@ type Admin interface {
 	Find(ctx context.Context) (description string, err error)
 	// Count counts the stored records; 0 without a data set.
 	Count(ctx context.Context) (int64, error)
-	// Create makes an empty data set and drops an existing one.
+	// Create makes an empty data set and drops an existing one. What is in the way and
+	// does not carry the [Mark] is left as it is: [Foreign].
 	Create(ctx context.Context, shape Shape) error
 	// Load writes rows that are not there yet. It does not keep them.
 	Load(ctx context.Context, shape Shape, rows []Row) error

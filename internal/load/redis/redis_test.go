@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load/kv"
 	"github.com/scalebench/scalebench/internal/load/redis"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/kvtest"
 )
 
@@ -47,21 +49,49 @@ func TestOthersKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = client.Close() }()
-	for _, key := range []string{"user1", "scalebench", "scalebenchmark:user2", "x:scalebench:user3"} {
-		if _, err := redigo.DoContext(client, t.Context(), "SET", key, "precious"); err != nil {
+	do := func(command string, args ...any) any {
+		t.Helper()
+		answer, err := redigo.DoContext(client, t.Context(), command, args...)
+		if err != nil {
 			t.Fatal(err)
 		}
+		return answer
 	}
 	store := open(t, "redis://"+server.Addr)
 	set := kv.Dataset{Records: 100, Shape: kv.Shape{Fields: 1, FieldSize: 16}}
+	others := []string{"user1", "scalebench", "scalebenchmark:user2", "x:scalebench:user3", "scalebench:config",
+		"scalebench:userdata", "scalebench:user", "scalebench:user007", "scalebench:user-1", "scalebench:state:more"}
+	for _, key := range others {
+		do("SET", key, "precious")
+	}
 	if _, err := kv.Load(t.Context(), store, set, 0); err != nil {
 		t.Fatal(err)
+	}
+	do("SET", "scalebench:user12", "precious") // a string, where records are hashes
+	if _, err := kv.Load(t.Context(), store, kv.Dataset{Records: 50, Shape: set.Shape}, 0); err == nil {
+		t.Error("records were loaded where another program's key counts as one")
 	}
 	if err := kvtest.Drop(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := redigo.Int(redigo.DoContext(client, t.Context(), "DBSIZE")); n != 4 || err != nil {
-		t.Errorf("%d keys are left, %v, want the 4 of others", n, err)
+	if n := do("DBSIZE"); n != int64(len(others)+1) {
+		t.Errorf("%d keys are left, want the %d of others", n, len(others)+1)
+	}
+	do("FLUSHDB")
+	for name, set := range map[string][]any{
+		"a record of theirs":      {"HSET", "scalebench:user12", "field0", "precious"},
+		"a state of theirs":       {"SET", "scalebench:state", "precious"},
+		"a state of another type": {"HSET", "scalebench:state", "a", "precious"},
+	} {
+		do(set[0].(string), set[1:]...)
+		if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), 0); !errors.Is(err, model.ErrUsage) {
+			t.Errorf("%s: Load = %v, want ErrUsage", name, err)
+		}
+		_ = kvtest.Drop(t.Context(), store) // refuses, or has nothing to drop
+		if n := do("DBSIZE"); n != int64(1) {
+			t.Errorf("%s: %d keys, want 1", name, n)
+		}
+		do("FLUSHDB")
 	}
 }
 

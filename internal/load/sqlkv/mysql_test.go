@@ -52,7 +52,7 @@ func TestMySQLStore(t *testing.T) {
 	})
 }
 
-// testMySQLOthersTable: a table that happens to have our name is left alone.
+// testMySQLOthersTable: what happens to have one of our names is left alone.
 func testMySQLOthersTable(t *testing.T, database string) {
 	config := driver.NewConfig()
 	config.User, config.Passwd, config.Net = "bench", password, "tcp"
@@ -63,19 +63,13 @@ func testMySQLOthersTable(t *testing.T, database string) {
 	}
 	db := sql.OpenDB(connector)
 	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(t.Context(), "CREATE TABLE scalebench_kv (precious INT)"); err != nil {
-		t.Fatal(err)
-	}
 	store := openMySQL(t, "mysql://bench:"+password+"@"+database)
-	if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), 0); !errors.Is(err, model.ErrUsage) {
-		t.Errorf("Load = %v, want ErrUsage", err)
-	}
-	if err := kvtest.Drop(t.Context(), store); !errors.Is(err, model.ErrUsage) {
-		t.Errorf("Drop = %v, want ErrUsage", err)
-	}
-	if _, err := db.ExecContext(t.Context(), "SELECT precious FROM scalebench_kv"); err != nil {
-		t.Errorf("the table is gone: %v", err)
-	}
+	testOthers(t, store, func(statement string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	})
 }
 
 // testMySQLNotLoaded: the reason is named.

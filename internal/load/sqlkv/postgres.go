@@ -57,7 +57,13 @@ func (s *postgresServer) dialect() dialect {
 	return dialect{
 		param: func(n int) string { return "$" + strconv.Itoa(n) },
 		key:   `text COLLATE "C"`, value: "text", text: "text",
-		exists:  "SELECT to_regclass($1) IS NOT NULL",
+		comment: "SELECT coalesce(obj_description(to_regclass($1), 'pg_class'), '') WHERE to_regclass($1) IS NOT NULL",
+		marked: func(table, create string) []string {
+			return []string{create, "COMMENT ON TABLE " + table + " IS '" + kv.Mark + "'"}
+		},
+		lock: func(tables []string) string {
+			return "LOCK TABLE " + strings.Join(tables, ", ") + " IN ACCESS EXCLUSIVE MODE"
+		},
 		settle:  "VACUUM (ANALYZE)",
 		foreign: "schema with ?search_path=",
 		// https://www.postgresql.org/docs/current/errcodes-appendix.html

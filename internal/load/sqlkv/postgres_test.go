@@ -62,19 +62,14 @@ func lock(t *testing.T, url string) (release func()) {
 	}
 }
 
-// testPostgresOthersTable: a table that happens to have our name is left alone.
+// testPostgresOthersTable: what happens to have one of our names is left alone.
 func testPostgresOthersTable(t *testing.T, server *pgtest.Server) {
 	url := server.Database()
-	server.Exec(url, "CREATE TABLE scalebench_kv (precious text)")
-	store := openPostgres(t, url)
-	_, err := kv.Load(t.Context(), store, kv.DefaultDataset(), 0)
-	if !errors.Is(err, model.ErrUsage) {
-		t.Errorf("Load = %v, want ErrUsage", err)
+	testOthers(t, openPostgres(t, url), func(statement string) { server.Exec(url, statement) })
+	server.Exec(url, "CREATE SEQUENCE scalebench_kv")
+	if _, err := kv.Load(t.Context(), openPostgres(t, url), kv.DefaultDataset(), 0); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("a sequence of that name: Load = %v, want ErrUsage", err)
 	}
-	if err := kvtest.Drop(t.Context(), store); !errors.Is(err, model.ErrUsage) {
-		t.Errorf("Drop = %v, want ErrUsage", err)
-	}
-	server.Exec(url, "SELECT precious FROM scalebench_kv")
 }
 
 // testPostgresNotLoaded: the reason is named.

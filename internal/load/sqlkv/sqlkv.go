@@ -9,6 +9,7 @@
 package sqlkv
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -51,13 +52,16 @@ type database interface {
 
 // dialect is how a product's SQL differs.
 type dialect struct {
-	param   func(n int) string // the placeholder of the n-th argument, from 1
-	key     string             // type of the column of keys
-	value   string             // type of the other columns
-	text    string             // type of the description
-	exists  string             // a query whether the table of its argument exists
-	settle  string             // before the table's name: what the server would do by itself later
-	foreign string             // what to name instead where another program's table is in the way
+	param   func(n int) string                  // the placeholder of the n-th argument, from 1
+	key     string                              // type of the column of keys
+	value   string                              // type of the other columns
+	text    string                              // type of the description
+	comment string                              // a query for the comment of the table of its argument, if there is one
+	marked  func(table, create string) []string // makes a table with kv.Mark as its comment
+	lock    func(tables []string) string        // keeps others from tables until they are dropped
+	unlock  string                              // after that; "": the end of the transaction does it
+	settle  string                              // before the table's name: what the server would do by itself later
+	foreign string                              // what to name instead where another program's table is in the way
 
 	missing, duplicate string // codes of errors: no such table, the key exists
 	advice             []advice
@@ -213,8 +217,7 @@ func (x *session) fault(ctx context.Context, err error) error {
 	return kv.Fault(ctx, err, x.store.kindOf)
 }
 
-// The tables. That of the state is made first and removed last, for MySQL
-// cannot do both at once; so a table of records without it is not ours.
+// The tables. Each carries kv.Mark as its comment from the moment when it is made.
 const (
 	recordTable = "scalebench_kv"
 	stateTable  = "scalebench_kv_state"
@@ -259,19 +262,29 @@ func (a *admin) ifMade(ctx context.Context, query string, into any) error {
 	return a.QueryRowContext(ctx, query).Scan(into)
 }
 
-// made reports whether there are tables that Create has made. A table of
-// records that another program has made is an error, model.ErrUsage.
+// made reports whether there are both tables that Create makes.
 func (a *admin) made(ctx context.Context, q querier) (bool, error) {
-	var records, state bool
-	err := q.QueryRowContext(ctx, a.exists, recordTable).Scan(&records)
-	if err != nil || !records {
-		return false, err
+	ours, err := a.ours(ctx, q)
+	return len(ours) == 2, err
+}
+
+// ours are the tables that Create has made. One of these names that another program has
+// made is an error, model.ErrUsage.
+func (a *admin) ours(ctx context.Context, q querier) (tables []string, err error) {
+	for _, table := range []string{recordTable, stateTable} {
+		var comment string
+		err := q.QueryRowContext(ctx, a.comment, table).Scan(&comment)
+		switch {
+		case errors.Is(err, sql.ErrNoRows): // there is none
+		case err != nil:
+			return nil, err
+		case comment != kv.Mark:
+			return nil, kv.Foreign("the table "+table, a.foreign)
+		default:
+			tables = append(tables, table)
+		}
 	}
-	err = q.QueryRowContext(ctx, a.exists, stateTable).Scan(&state)
-	if err == nil && !state {
-		return false, kv.Foreign(recordTable, a.foreign)
-	}
-	return state, err
+	return tables, nil
 }
 
 // Create makes the tables. Keys and values are bytes, or compare as such,
@@ -279,27 +292,44 @@ func (a *admin) made(ctx context.Context, q querier) (bool, error) {
 // same work everywhere.
 func (a *admin) Create(ctx context.Context, shape kv.Shape) error {
 	fields := strings.Join(shape.Names(), " "+a.value+" NOT NULL, ") + " " + a.value + " NOT NULL"
-	return a.replace(ctx,
-		"CREATE TABLE "+stateTable+" (description "+a.text+" NOT NULL)",
-		"CREATE TABLE "+recordTable+" (k "+a.key+" NOT NULL PRIMARY KEY, "+fields+")")
+	return a.replace(ctx, append(
+		a.marked(stateTable, "CREATE TABLE "+stateTable+" (description "+a.text+" NOT NULL)"),
+		a.marked(recordTable, "CREATE TABLE "+recordTable+" (k "+a.key+" NOT NULL PRIMARY KEY, "+fields+")")...)...)
 }
 
 // Drop removes the tables.
 func (a *admin) Drop(ctx context.Context) error { return a.replace(ctx) }
 
 // replace removes the tables and executes statements, in one transaction where
-// the server's transactions extend to tables.
+// the server's transactions extend to tables. Whether they are ours is asked again once
+// nobody else can replace them.
 func (a *admin) replace(ctx context.Context, statements ...string) error {
 	tx, err := a.BeginTx(ctx, nil)
 	if err != nil {
 		return a.store.adminError(err)
 	}
-	_, err = a.made(ctx, tx)
-	for _, s := range append([]string{"DROP TABLE IF EXISTS " + recordTable, "DROP TABLE IF EXISTS " + stateTable}, statements...) {
-		if err == nil {
-			_, err = tx.ExecContext(ctx, s)
+	ours, err := a.ours(ctx, tx)
+	execute := func(statements ...string) {
+		for _, s := range statements {
+			if err == nil && s != "" {
+				_, err = tx.ExecContext(ctx, s)
+			}
 		}
 	}
+	if len(ours) > 0 {
+		execute(a.lock(ours))
+		if err == nil {
+			_, err = a.ours(ctx, tx)
+		}
+		for _, table := range ours {
+			execute("DROP TABLE " + table)
+		}
+		if a.unlock != "" {
+			_, unlockErr := tx.ExecContext(ctx, a.unlock) // after an error, too: the connection lives on
+			err = cmp.Or(err, unlockErr)
+		}
+	}
+	execute(statements...)
 	if err != nil {
 		_ = tx.Rollback() // the first error counts
 		return a.store.adminError(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/load/kv"
@@ -48,9 +49,13 @@ func (s *Store) Code(err error) string { return s.codeOf(err) }
 func (s *Store) Explain(err error) error { return s.address.Hide(s.adminError(err)) }
 
 // Exists reports whether there is a table.
-func (s *Store) Exists(ctx context.Context, db *sql.DB, table string) (exists bool, err error) {
-	err = db.QueryRowContext(ctx, s.dialect().exists, table).Scan(&exists)
-	return exists, s.Explain(err)
+func (s *Store) Exists(ctx context.Context, db *sql.DB, table string) (bool, error) {
+	var comment string
+	err := db.QueryRowContext(ctx, s.dialect().comment, table).Scan(&comment)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, s.Explain(err)
 }
 
 // Settle has the server do now what it would do by itself after so many rows.
