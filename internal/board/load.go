@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/load/kv"
 	"github.com/scalebench/scalebench/internal/load/sqlkv"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -116,15 +117,17 @@ func (n *node) exec(ctx context.Context, statements ...string) error {
 // clear removes a board, if there is one and that is wanted; tables of another
 // program it leaves alone.
 func (n *node) clear(ctx context.Context, replace bool) error {
-	ours, err := n.store.Exists(ctx, n.db, dataTable)
-	if err != nil {
+	there, ours, err := n.store.Exists(ctx, n.db, dataTable)
+	switch {
+	case err != nil:
 		return fmt.Errorf("%s: %w", n.store.Address(), err)
-	}
-	if ours && !replace {
+	case there && !ours:
+		return fmt.Errorf("%s: %w", n.store.Address(), kv.Foreign("the table "+dataTable, "database"))
+	case ours && !replace:
 		return fmt.Errorf("%w: %s holds a board already; --replace drops it", model.ErrUsage, n.store.Address())
 	}
 	for _, t := range tables() {
-		there, err := n.store.Exists(ctx, n.db, t.name)
+		there, _, err := n.store.Exists(ctx, n.db, t.name)
 		switch {
 		case err != nil:
 			return err
@@ -137,14 +140,17 @@ func (n *node) clear(ctx context.Context, replace bool) error {
 			return err
 		}
 	}
-	return n.exec(ctx, "DROP TABLE IF EXISTS "+dataTable)
+	if !ours {
+		return nil
+	}
+	return n.exec(ctx, "DROP TABLE "+dataTable)
 }
 
 // create makes the tables. The one that describes them comes first, so that a
 // board that was not filled is known as one.
 func (n *node) create(ctx context.Context) error {
 	postgres := n.store.Postgres()
-	err := n.exec(ctx, createData(postgres))
+	err := n.exec(ctx, n.store.Marked(dataTable, createData(postgres))...)
 	for _, t := range tables() {
 		if err == nil {
 			err = n.exec(ctx, t.create(postgres)...)
@@ -254,7 +260,7 @@ func get(ctx context.Context, store *sqlkv.Store, db *sql.DB, name string) (stri
 // model.ErrUsage if there is no board, or one that was not filled to its end.
 func readDescription(ctx context.Context, store *sqlkv.Store, db *sql.DB) (Sizes, error) {
 	var s Sizes
-	there, err := store.Exists(ctx, db, dataTable)
+	there, _, err := store.Exists(ctx, db, dataTable)
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", store.Address(), err)
 	}

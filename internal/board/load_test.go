@@ -62,6 +62,8 @@ func check(t *testing.T, p postgres) {
 func loadRefuses(t *testing.T, server postgres) {
 	foreign := server.Database()
 	execute(t, foreign, "CREATE TABLE users (id int)")
+	data := server.Database()
+	execute(t, data, "CREATE TABLE board_data (precious int)")
 	cut := server.Database()
 	ctx, cancel := context.WithCancel(t.Context())
 	l := board.Loading{DB: []string{cut}, Sizes: small(), Progress: func(table string, _, _ int) {
@@ -83,6 +85,7 @@ func loadRefuses(t *testing.T, server postgres) {
 	}{
 		"a board":        {load(server.url, small()), "holds a board already"},
 		"other tables":   {load(foreign, small()), "has a table users that is not the board's"},
+		"board_data":     {board.Load(t.Context(), board.Loading{DB: []string{data}, Sizes: small(), Replace: true}), "the table board_data exists and is not marked"},
 		"sizes":          {load(foreign, many), "authors are users"},
 		"no board":       {calibrate(t, foreign), "holds no board"},
 		"half a board":   {calibrate(t, cut), "was not loaded to its end"},

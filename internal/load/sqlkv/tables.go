@@ -48,15 +48,18 @@ func (s *Store) Code(err error) string { return s.codeOf(err) }
 // secrets.
 func (s *Store) Explain(err error) error { return s.address.Hide(s.adminError(err)) }
 
-// Exists reports whether there is a table.
-func (s *Store) Exists(ctx context.Context, db *sql.DB, table string) (bool, error) {
+// Exists reports whether there is a table, and whether it was made by [Store.Marked].
+func (s *Store) Exists(ctx context.Context, db *sql.DB, table string) (exists, marked bool, err error) {
 	var comment string
-	err := db.QueryRowContext(ctx, s.dialect().comment, table).Scan(&comment)
+	err = db.QueryRowContext(ctx, s.dialect().comment, table).Scan(&comment)
 	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
+		return false, false, nil
 	}
-	return err == nil, s.Explain(err)
+	return err == nil, comment == kv.Mark, s.Explain(err)
 }
+
+// Marked are the statements for a table that carries [kv.Mark], given the one that makes it.
+func (s *Store) Marked(table, create string) []string { return s.dialect().marked(table, create) }
 
 // Settle has the server do now what it would do by itself after so many rows.
 func (s *Store) Settle(ctx context.Context, db *sql.DB, table string) error {
