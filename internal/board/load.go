@@ -342,7 +342,7 @@ func (n *node) spread(ctx context.Context, data nodes) error {
 			return err
 		}
 	}
-	if err := n.exec(ctx, createData(false)); err != nil {
+	if err := n.exec(ctx, n.store.Marked(dataTable, createData(false))...); err != nil {
 		return err
 	}
 	for _, t := range tables() {
