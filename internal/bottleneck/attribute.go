@@ -315,11 +315,14 @@ func (s System) name(a *Answer, loads []Load, l Load, causes []Resource, symptom
 	}
 }
 
+// doubtNearlyFull is that more of a symptom may give more throughput.
+const doubtNearlyFull = "nearly_full"
+
 // notQuite doubts hardware that is nearly full, and named because what waits for it is.
 func (a *Answer) notQuite(u Usage, symptoms []Symptom) {
 	for _, x := range symptoms {
 		if x.Of == u.Resource && !u.Full {
-			a.doubts.Warn("nearly_full", "the %s was %s busy, and not full, where the %s %s: more of the latter may give up to %s more throughput",
+			a.doubts.Warn(doubtNearlyFull, "the %s was %s busy, and not full, where the %s %s: more of the latter may give up to %s more throughput",
 				u.Resource, num.Fraction(u.Mean), x.Resource, x.was(), num.Fraction(1/u.Mean-1))
 		}
 	}

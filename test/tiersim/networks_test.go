@@ -158,3 +158,48 @@ func TestKneeOfNetworks(t *testing.T) {
 		t.Errorf("the interval holds N* in %d of %d, want 93 to 97 %%", held["all"], *networks)
 	}
 }
+
+// withLock adds a station that nothing tells of, with which the busiest of the others is at
+// most so busy.
+func (n *network) withLock(busiest float64) {
+	_, most := n.Limit()
+	n.hidden, n.names = len(n.Stations), append(n.names, "lock")
+	n.Stations = append(n.Stations, queueing.Station{Demand: n.Stations[most].Least() / busiest, Servers: 1})
+	n.knee = n.Knee()
+}
+
+// TestHiddenLock: what is named beside a limit that nobody sees is said to explain the peak
+// only within so much, and what is the limit itself is not.
+func TestHiddenLock(t *testing.T) {
+	for _, c := range []struct{ busiest, least float64 }{{1, 0}, {.98, .01}, {.962, .02}} { // 1: there is no lock
+		r := rand.New(rand.NewPCG(12, uint64(1000*c.busiest)))
+		all, named, doubted := 0, 0, 0
+		for all < *networks/15 {
+			n := randomNetwork(r)
+			if c.busiest < 1 {
+				n.withLock(c.busiest)
+			}
+			if n.knee > 500 || !n.measuredAt(r, 5+r.IntN(10)) {
+				continue
+			}
+			s, err := n.measure(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := bottleneck.Analyze(s)
+			if all++; a.Verdict != bottleneck.Named {
+				continue
+			}
+			if named++; a.Unexplained != nil {
+				doubted++
+			}
+			if a.Unexplained != nil && *a.Unexplained < c.least {
+				t.Errorf("busiest %v: explained within %v, want %v or more", c.busiest, *a.Unexplained, c.least)
+			}
+		}
+		t.Logf("busiest %.3f: named %d of %d, doubted %d", c.busiest, named, all, doubted)
+		if wrong := map[bool]int{true: doubted, false: named - doubted}[c.busiest == 1]; wrong > named/20 {
+			t.Errorf("busiest %v: %d of %d are doubted", c.busiest, doubted, named)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package bottleneck
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// TestUnexplained: how much of the peak what is named leaves open.
+func TestUnexplained(t *testing.T) {
+	part := func(most float64) func(float64) float64 { return func(share float64) float64 { return most * share } }
+	held := func(share float64) func(*Trial) {
+		return func(t *Trial) {
+			t.Services[0].Signals[SignalPeriods] = slices.Repeat([]float64{10}, 20)
+			t.Services[0].Signals[SignalHeld] = slices.Repeat([]float64{10 * share}, 20)
+		}
+	}
+	link := func(most float64) func(*Trial) {
+		return func(t *Trial) {
+			share := t.Services[0].Signals[SignalCPU][0] / .3
+			t.Services[0].Signals[SignalSent], t.Services[0].Signals[SignalLink] = slices.Repeat([]float64{most * share * 1e6}, 20), slices.Repeat([]float64{1e6}, 20)
+		}
+	}
+	pool := func(most, waiting float64) func(*Trial) {
+		return func(t *Trial) {
+			share := t.Services[0].Signals[SignalCPU][0] / .3
+			t.Services[0].Signals[SignalPool], t.Services[0].Signals[SignalPoolMax] = slices.Repeat([]float64{most * share}, 20), slices.Repeat([]float64{1}, 20)
+			if !math.IsNaN(waiting) {
+				t.Services[0].Signals[SignalPoolWaiting] = slices.Repeat([]float64{waiting}, 20)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		s    System
+		want float64 // 0: the peak is explained
+	}{
+		"full":                          {system(busy, nil), 0},
+		"within what repeats":           {system(part(.992), nil), 0},
+		"98 % busy":                     {system(part(.98), nil), .0204},
+		"95.5 % busy":                   {system(part(.955), nil), .0471},
+		"98 % busy, held back":          {system(part(.98), held(1)), 0},
+		"97 % busy, held back at times": {system(part(.97), held(.5)), .0309},
+		"a full link":                   {system(idle, link(.999)), 0},
+		"a link used to 93 %":           {system(idle, link(.93)), .0753},
+		"a pool used to 96 %":           {system(idle, pool(.96, math.NaN())), .0417},
+		"a pool used to 96 %, with some who wait": {system(idle, pool(.96, 3)), 0},
+	} {
+		a := Analyze(c.s)
+		got := value(a.Unexplained)
+		if a.Verdict != Named || contains(a.Doubts, doubtUnexplained) != (c.want > 0) || c.want > 0 && !(math.Abs(got-c.want) < .002) || c.want == 0 && a.Unexplained != nil {
+			t.Errorf("%s: %s %v, left %v, doubts %+v; want %v", name, a.Verdict, a.Bottlenecks, got, a.Doubts, c.want)
+		}
+		for _, d := range a.Doubts {
+			if d.Code == doubtUnexplained && (d.Explains == nil || math.Abs(*d.Explains/(80.32*c.want)-1) > .1) {
+				t.Errorf("%s: it explains %v op/s, want %v of 80", name, value(d.Explains), c.want)
+			}
+		}
+	}
+}
