@@ -17,7 +17,7 @@ import (
 func (s System) attribute(a *Answer, loads []Load) {
 	beyond := beyondKnee(a.Knee, loads)
 	if len(beyond) == 0 {
-		a.Why = "the knee is at the last load: measure with more users"
+		a.Why = "the knee is at the last load: " + loads[len(loads)-1].moreUsers()
 		return
 	}
 	partly := ""
@@ -106,7 +106,7 @@ func nearly(last Load) string {
 	if len(of) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s with %s, and not full: measure with more users", strings.Join(of, " and "), num.Count(last.Users, "user"))
+	return fmt.Sprintf("%s with %s, and not full: %s", strings.Join(of, " and "), num.Count(last.Users, "user"), last.moreUsers())
 }
 
 // byTrial is in how many trials of a load a resource was full, in how many of the others

@@ -33,11 +33,11 @@ func (a *Answer) unexplained(loads []Load) (out model.Doubts) {
 	a.Unexplained = some(left)
 	hidden := "a lock or another limit that was not measured"
 	if named.Kind.Link() {
-		hidden = "headers that its counter leaves out, or " + hidden + ","
+		hidden = "headers that its counter leaves out, or " + hidden
 	}
 	out.Add(model.Doubt{Code: doubtUnexplained, Severity: model.Warning, Explains: &gain, Text: fmt.Sprintf(
-		"the %s %s not quite full beyond the knee: what was measured explains the peak only within %s (%s); %s may hold the rest, so prove it (proof: true) or measure more",
-		named.Resource, named.was(), num.Fraction(left), num.For("op/s", gain).Value(gain, 0), hidden)})
+		"the %s %s at most %s busy beyond the knee, which explains the peak only within %s (%s): %s may hold the rest; raise what is named (proof: true), or measure more of the application",
+		named.Resource, named.was(), num.Fraction(1/(1+left)), num.Fraction(left), num.For("op/s", gain).Value(gain, 0), hidden)})
 	return out
 }
 
