@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // TestUnexplained: how much of the peak what is named leaves open.
@@ -54,6 +56,17 @@ func TestUnexplained(t *testing.T) {
 			if d.Code == doubtUnexplained && (d.Explains == nil || math.Abs(*d.Explains/(80.32*c.want)-1) > .1) {
 				t.Errorf("%s: it explains %v op/s, want %v of 80", name, value(d.Explains), c.want)
 			}
+		}
+	}
+}
+
+// TestProofSettlesUnexplained: what a proof confirms or refutes leaves nothing open.
+func TestProofSettlesUnexplained(t *testing.T) {
+	for outcome, want := range map[Outcome]bool{Confirmed: false, Refuted: false, Unclear: true, NotMade: true} {
+		a := Analyze(system(func(share float64) float64 { return .98 * share }, nil))
+		a.Heed(&Proof{Outcome: outcome, Raised: []Raise{{Resource: Resource{Tier: "db", Kind: CPU}, Factor: 1.25}}, CI: &stats.Interval{Lo: 1.2, Hi: 1.3}})
+		if got := contains(a.Doubts, doubtUnexplained); got != want || (a.Unexplained != nil) != want {
+			t.Errorf("%s: doubts %+v, left %v; want it doubted: %v", outcome, a.Doubts, value(a.Unexplained), want)
 		}
 	}
 }
