@@ -1,7 +1,6 @@
 package bottleneck
 
 import (
-	"math"
 	"strings"
 	"testing"
 )
@@ -15,7 +14,7 @@ func TestAdviceWhereOperationsFail(t *testing.T) {
 		want   string
 	}{
 		"nearly full":              {0, nearlyBusy, "and not full: measure with more users"},
-		"nearly full, and failing": {.64, nearlyBusy, "and not full: find out first why 64.0 % of the operations failed there"},
+		"nearly full, and failing": {.64, nearlyBusy, "and not full: find out first why 64.0 % of the operations failed"},
 		"few fail":                 {.02, nearlyBusy, "and not full: measure with more users"},
 	} {
 		s := system(c.use, func(t *Trial) {
@@ -36,23 +35,28 @@ func TestAdviceWhereOperationsFail(t *testing.T) {
 // TestUsersThatAreRates: users who never think, and hardly wait, are rates as a rule; there
 // is no model of them, and no number of users at the knee.
 func TestUsersThatAreRates(t *testing.T) {
+	const failing, units = "or operations failed", "see that response and think times are in seconds"
+	const rates = "a think time of 0 lets users wait for answers all the time: see that it is not missing"
+	times := func(think, response, errors float64) func(*Trial) {
+		return func(t *Trial) { t.Think, t.Response, t.Errors = think, response, errors }
+	}
 	for name, c := range map[string]struct {
 		change func(*Trial)
-		doubt  string
-		model  bool
+		doubt  string // empty: the law holds, and there is a model
 	}{
-		"rates":          {func(t *Trial) { t.Think, t.Response = 0, .013 }, "a think time of 0 lets users wait for answers all the time: see that it is not missing", false},
-		"rates, failing": {func(t *Trial) { t.Think, t.Response, t.Errors = 0, .013, .2 }, "or operations failed", false},
-		"milliseconds":   {func(t *Trial) { t.Think, t.Response = 1000*t.Think, 1000*t.Response }, "see that response and think times are in seconds", false},
-		"no think time":  {func(t *Trial) { t.Think, t.Response = 0, float64(t.Users)/t.Throughput }, "", true},
-		"closed":         {nil, "", true},
+		"rates":          {times(0, .013, 0), rates},
+		"rates, failing": {times(0, .013, .2), failing},
+		"milliseconds":   {times(1000, 13, 0), units},
+		"no think time":  {func(t *Trial) { t.Think, t.Response = 0, float64(t.Users)/t.Throughput }, ""},
+		"closed":         {nil, ""},
 	} {
 		a := Analyze(system(busy, c.change))
 		if c.doubt != "" && !said(a.Doubts, c.doubt) || c.doubt == "" && contains(a.Doubts, "closed_loop") {
 			t.Errorf("%s: doubts %+v, want %q", name, a.Doubts, c.doubt)
 		}
-		if at := a.Laws.UsersAtKnee; (at != nil) != c.model || len(a.Laws.Points) > 0 != c.model || math.IsNaN(value(a.Laws.Limit)) {
-			t.Errorf("%s: %v users at the knee, %d points; want a model: %v", name, value(at), len(a.Laws.Points), c.model)
+		laws, model := a.Laws, c.doubt == ""
+		if (laws.UsersAtKnee != nil) != model || len(laws.Points) > 0 != model || laws.Limit == nil {
+			t.Errorf("%s: %v users at the knee, %d points; want: %v", name, value(laws.UsersAtKnee), len(laws.Points), model)
 		}
 	}
 }

@@ -180,7 +180,8 @@ func (s System) unclear(a *Answer, loads []Load) string {
 	last := loads[len(loads)-1]
 	for _, r := range always(last) {
 		if saved, ok := s.cheaper(loads, r, last); ok {
-			return fmt.Sprintf("the %s is full with %s, and the throughput still grew, for %s: %s", r, num.Count(last.Users, "user"), saved, last.moreUsers())
+			return fmt.Sprintf("the %s is full with %s, and the throughput still grew, for %s: %s",
+				r, num.Count(last.Users, "user"), saved, last.moreUsers())
 		}
 	}
 	if full := always(s.worked(a, loads, last)); len(full) > 0 {

@@ -106,7 +106,8 @@ func nearly(last Load) string {
 	if len(of) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s with %s, and not full: %s", strings.Join(of, " and "), num.Count(last.Users, "user"), last.moreUsers())
+	return fmt.Sprintf("%s with %s, and not full: %s",
+		strings.Join(of, " and "), num.Count(last.Users, "user"), last.moreUsers())
 }
 
 // byTrial is in how many trials of a load a resource was full, in how many of the others
@@ -322,7 +323,8 @@ const doubtNearlyFull = "nearly_full"
 func (a *Answer) notQuite(u Usage, symptoms []Symptom) {
 	for _, x := range symptoms {
 		if x.Of == u.Resource && !u.Full {
-			a.doubts.Warn(doubtNearlyFull, "the %s was %s busy, and not full, where the %s %s: more of the latter may give up to %s more throughput",
+			a.doubts.Warn(doubtNearlyFull,
+				"the %s was %s busy, and not full, where the %s %s: more of the latter may give up to %s more throughput",
 				u.Resource, num.Fraction(u.Mean), x.Resource, x.was(), num.Fraction(1/u.Mean-1))
 		}
 	}

@@ -240,7 +240,7 @@ func (a *Answer) Heed(p *Proof) {
 		return
 	}
 	doubts, about := model.Doubts(a.Doubts), "the proof about "+p.names()
-	if p.proves(a.Bottlenecks) && (p.Outcome == Confirmed || p.Outcome == Refuted) { // then it is known what holds the rest
+	if settled := p.Outcome == Confirmed || p.Outcome == Refuted; settled && p.proves(a.Bottlenecks) {
 		a.Unexplained = nil
 		doubts = slices.DeleteFunc(doubts, func(d model.Doubt) bool { return d.Code == doubtUnexplained })
 	}

@@ -20,9 +20,12 @@ func (a *Answer) unexplained(loads []Load) (out model.Doubts) {
 	if a.Pattern != Single && a.Pattern != Simultaneous {
 		return nil
 	}
-	named := slices.MinFunc(a.Bottlenecks, func(x, y Evidence) int { return cmp.Compare(a.left(loads, x.Resource), a.left(loads, y.Resource)) })
+	named := slices.MinFunc(a.Bottlenecks, func(x, y Evidence) int {
+		return cmp.Compare(a.left(loads, x.Resource), a.left(loads, y.Resource))
+	})
+	said := func(d model.Doubt) bool { return d.Code == doubtNearlyFull }
 	left := a.left(loads, named.Resource)
-	if left <= Repeatability || slices.ContainsFunc(a.doubts, func(d model.Doubt) bool { return d.Code == doubtNearlyFull }) {
+	if left <= Repeatability || slices.ContainsFunc(a.doubts, said) {
 		return nil
 	}
 	peak := 0.0
@@ -35,9 +38,11 @@ func (a *Answer) unexplained(loads []Load) (out model.Doubts) {
 	if named.Kind.Link() {
 		hidden = "headers that its counter leaves out, or " + hidden
 	}
-	out.Add(model.Doubt{Code: doubtUnexplained, Severity: model.Warning, Explains: &gain, Text: fmt.Sprintf(
-		"the %s %s at most %s busy beyond the knee, which explains the peak only within %s (%s): %s may hold the rest; raise what is named (proof: true), or measure more of the application",
-		named.Resource, named.was(), num.Fraction(1/(1+left)), num.Fraction(left), num.For("op/s", gain).Value(gain, 0), hidden)})
+	text := fmt.Sprintf("the %s %s at most %s busy beyond the knee, which explains the peak only within %s (%s): "+
+		"%s may hold the rest; raise what is named (proof: true), or measure more of the application",
+		named.Resource, named.was(), num.Fraction(1/(1+left)), num.Fraction(left),
+		num.For("op/s", gain).Value(gain, 0), hidden)
+	out.Add(model.Doubt{Code: doubtUnexplained, Severity: model.Warning, Explains: &gain, Text: text})
 	return out
 }
 

@@ -91,9 +91,9 @@ type heaps struct {
 func groupByX(x, y []float64) (h heaps) {
 	xs, ys := bySize(x, y)
 	h.n = float64(len(xs))
-	for first, last := 0, 0; first < len(xs); first = last {
-		sum := 0.0
-		for last = first; last < len(xs) && xs[last] == xs[first]; last++ {
+	for first := 0; first < len(xs); {
+		last, sum := first, 0.0
+		for ; last < len(xs) && xs[last] == xs[first]; last++ {
 			sum += ys[last]
 		}
 		count := float64(last - first)
@@ -101,6 +101,7 @@ func groupByX(x, y []float64) (h heaps) {
 		for _, v := range ys[first:last] {
 			h.within += (v - sum/count) * (v - sum/count)
 		}
+		first = last
 	}
 	return h
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // networks is how many random networks are solved: 4000 for the table of docs/ntier.md.
-var networks = flag.Int("networks", 300, "random networks whose knee is looked for")
+var networks = flag.Int("networks", 150, "random networks whose knee is looked for")
 
 // network is a closed network that is solved exactly, with the loads at which it is
 // measured.
@@ -110,10 +110,50 @@ func (n *network) kinds() []string {
 		"all",
 		map[bool]string{true: "single servers", false: "up to 16 servers"}[n.single],
 		map[bool]string{true: "a load at .93 to 1.05 N*", false: "none there"}[near],
-		map[bool]string{true: "another station 90 % busy at N*", false: "the others less busy"}[n.second >= .9],
+		map[bool]string{true: "another station 90 % busy", false: "the others less busy"}[n.second >= .9],
 		map[bool]string{true: "5 to 7 loads", false: "8 to 14 loads"}[len(n.users) <= 7],
 		map[bool]string{true: "noise up to 3 %", false: "noise of 3 to 5 %"}[n.noise < .03],
 		map[bool]string{true: "N* up to 30", false: "N* above 30"}[n.knee < 30],
+	}
+}
+
+// kneeFound is the knee by the throughput alone; none holds nothing.
+func (n *network) kneeFound(t *testing.T, r *rand.Rand) bottleneck.Knee {
+	t.Helper()
+	s, err := n.measure(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.Trials {
+		s.Trials[i].Services = nil
+	}
+	if knee := bottleneck.Analyze(s).Knee; knee != nil {
+		return *knee
+	}
+	return bottleneck.Knee{}
+}
+
+// TestKneeNearALoad: eight even loads, one just below N*, and single servers are where a
+// sharp corner is wrong most often.
+func TestKneeNearALoad(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 8))
+	all, held := 0, 0
+	for all < *networks/2 {
+		n := randomNetwork(r)
+		for i := range 8 {
+			n.users = append(n.users, int(math.Round(n.knee*(.3+2.3*float64(i)/7))))
+		}
+		if !n.single || n.knee > 500 || n.users[0] < 1 || len(slices.Compact(slices.Clone(n.users))) < 8 {
+			continue
+		}
+		n.noise, n.trials = .01, 3
+		knee := n.kneeFound(t, r)
+		if all++; knee.CI.Lo <= n.knee && n.knee <= knee.CI.Hi {
+			held++
+		}
+	}
+	if t.Logf("the interval holds N* in %d of %d", held, all); held < all*9/10 {
+		t.Errorf("the interval holds N* in %d of %d, want 93 %% or more", held, all)
 	}
 }
 
@@ -127,17 +167,7 @@ func TestKneeOfNetworks(t *testing.T) {
 		if !n.measuredAt(r, 5+r.IntN(10)) {
 			continue
 		}
-		s, err := n.measure(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range s.Trials { // the throughput tells, and nothing else
-			s.Trials[i].Services = nil
-		}
-		knee := bottleneck.Analyze(s).Knee
-		if knee == nil {
-			knee = &bottleneck.Knee{}
-		}
+		knee := n.kneeFound(t, r)
 		inside := knee.CI.Lo <= n.knee && n.knee <= knee.CI.Hi
 		if widths = append(widths, (knee.CI.Hi-knee.CI.Lo)/n.knee); knee.CI.Hi < n.knee {
 			low++
