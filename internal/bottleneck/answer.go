@@ -46,6 +46,10 @@ type Answer struct {
 	// for the first time beyond the knee.
 	Bottlenecks []Evidence `json:"bottlenecks"`
 	Load        int        `json:"load,omitempty"`
+	// Unexplained is by which share the throughput could grow until what is named is full,
+	// where that is more than chance: something that was not measured may hold it; null:
+	// what is named explains the peak.
+	Unexplained Optional `json:"unexplained,omitempty"`
 	// Symptoms were full because of a bottleneck behind them; Later are resources
 	// that became full only far beyond the knee.
 	Symptoms []Symptom `json:"symptoms,omitempty"`
@@ -110,6 +114,9 @@ func Analyze(s System) Answer {
 		for _, d := range doubts {
 			a.doubts.Add(d)
 		}
+		for _, d := range a.unexplained(ok) {
+			a.doubts.Add(d)
+		}
 	}
 	a.Short = s.short(ok, a.Laws)
 	a.Doubts = a.doubts
@@ -130,7 +137,7 @@ func Analyze(s System) Answer {
 // withdraw takes back what was named, and all that was told with it.
 func (a *Answer) withdraw(why string) {
 	a.Verdict, a.Why, a.Pattern, a.OneFull, a.Load = Unknown, why, "", nil, 0
-	a.Bottlenecks, a.Symptoms, a.Later = []Evidence{}, nil, nil
+	a.Bottlenecks, a.Symptoms, a.Later, a.Unexplained = []Evidence{}, nil, nil, nil
 }
 
 // judge fills the verdict from the loads that count.
@@ -173,7 +180,8 @@ func (s System) unclear(a *Answer, loads []Load) string {
 	last := loads[len(loads)-1]
 	for _, r := range always(last) {
 		if saved, ok := s.cheaper(loads, r, last); ok {
-			return fmt.Sprintf("the %s is full with %s, and the throughput still grew, for %s: measure with more users", r, num.Count(last.Users, "user"), saved)
+			return fmt.Sprintf("the %s is full with %s, and the throughput still grew, for %s: %s",
+				r, num.Count(last.Users, "user"), saved, last.moreUsers())
 		}
 	}
 	if full := always(s.worked(a, loads, last)); len(full) > 0 {

@@ -17,7 +17,7 @@ import (
 func (s System) attribute(a *Answer, loads []Load) {
 	beyond := beyondKnee(a.Knee, loads)
 	if len(beyond) == 0 {
-		a.Why = "the knee is at the last load: measure with more users"
+		a.Why = "the knee is at the last load: " + loads[len(loads)-1].moreUsers()
 		return
 	}
 	partly := ""
@@ -106,7 +106,8 @@ func nearly(last Load) string {
 	if len(of) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s with %s, and not full: measure with more users", strings.Join(of, " and "), num.Count(last.Users, "user"))
+	return fmt.Sprintf("%s with %s, and not full: %s",
+		strings.Join(of, " and "), num.Count(last.Users, "user"), last.moreUsers())
 }
 
 // byTrial is in how many trials of a load a resource was full, in how many of the others
@@ -315,11 +316,15 @@ func (s System) name(a *Answer, loads []Load, l Load, causes []Resource, symptom
 	}
 }
 
+// doubtNearlyFull is that more of a symptom may give more throughput.
+const doubtNearlyFull = "nearly_full"
+
 // notQuite doubts hardware that is nearly full, and named because what waits for it is.
 func (a *Answer) notQuite(u Usage, symptoms []Symptom) {
 	for _, x := range symptoms {
 		if x.Of == u.Resource && !u.Full {
-			a.doubts.Warn("nearly_full", "the %s was %s busy, and not full, where the %s %s: more of the latter may give up to %s more throughput",
+			a.doubts.Warn(doubtNearlyFull,
+				"the %s was %s busy, and not full, where the %s %s: more of the latter may give up to %s more throughput",
 				u.Resource, num.Fraction(u.Mean), x.Resource, x.was(), num.Fraction(1/u.Mean-1))
 		}
 	}

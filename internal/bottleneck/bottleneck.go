@@ -7,10 +7,11 @@
 //  2. Each load is summed up (load.go): throughput, response time, the laws, and
 //     how full each [Resource] was (resource.go, usage.go). Loads at which the
 //     generator binds are refused (generator.go).
-//  3. The knee of the throughput is a broken stick's (knee.go).
+//  3. The knee of the throughput is where its asymptotes meet (knee.go).
 //  4. [Analyze] (answer.go) names what was full beyond the knee (attribute.go), tells
 //     push-back from its cause (pushback.go), and ranks what is left if nothing was
-//     (hidden.go). What speaks against it are doubts (doubts.go).
+//     (hidden.go). What speaks against it are doubts (doubts.go), and what it leaves
+//     of the peak (unexplained.go).
 //     What was full for parts of a second only is told beside it (short.go).
 //  5. Demands, bounds and the exact model stand beside it (laws.go), and
 //     [Prove] compares what more of the suspects should give with what it gave

@@ -83,9 +83,29 @@ func (a *Answer) lawDoubts(loads []Load) (out model.Doubts) {
 		if slices.ContainsFunc(at, func(l Load) bool { return l.WorstLaw.value() > otherUnits }) {
 			return ", where the law says 100 %" + unitsText
 		}
+		if !slices.ContainsFunc(at, func(l Load) bool { return !l.alwaysWaiting() }) {
+			return ", where the law says 100 %, for a think time of 0 lets users wait for answers all the time: " +
+				"see that it is not missing, and that the users are no rates of requests"
+		}
 		return ", where the law says 100 %: trials were too short for their response times, users were missing, or operations failed"
 	})
 	return append(out, a.partDoubts(loads)...)
+}
+
+// alwaysWaiting reports whether users are said never to think, and waited for an answer for
+// a part of the time only, though operations did not fail.
+func (l Load) alwaysWaiting() bool {
+	failing := l.WorstErrors.value() >= tooManyErrors // not of NaN
+	return l.Think != nil && *l.Think == 0 && l.WorstLaw.value() < 1-lawBroken && !failing
+}
+
+// moreUsers is what to do where the last load does not show what comes beyond it: more
+// users show nothing where many operations fail already.
+func (l Load) moreUsers() string {
+	if e := l.WorstErrors.value(); e >= tooManyErrors { // not of NaN
+		return fmt.Sprintf("find out first why %s of the operations failed there", num.Fraction(e))
+	}
+	return "measure with more users"
 }
 
 // errorDoubts are about operations that failed in a trial: they may have cost more or less

@@ -1,6 +1,7 @@
 package bottleneck
 
 import (
+	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/queueing"
@@ -114,6 +115,10 @@ func (l *Laws) network(first Load) queueing.Closed {
 func (l *Laws) solve(loads []Load) {
 	if loads[0].Think == nil || loads[0].Response == nil {
 		l.Says = "without think times or response times the model was not solved"
+		return
+	}
+	if !slices.ContainsFunc(loads, func(x Load) bool { return !(math.Abs(value(x.Law)-1) > lawBroken) }) {
+		l.Says = "the law of closed loops holds at no load, so that the model was not solved"
 		return
 	}
 	c := l.network(loads[0])

@@ -240,6 +240,10 @@ func (a *Answer) Heed(p *Proof) {
 		return
 	}
 	doubts, about := model.Doubts(a.Doubts), "the proof about "+p.names()
+	if settled := p.Outcome == Confirmed || p.Outcome == Refuted; settled && p.proves(a.Bottlenecks) {
+		a.Unexplained = nil
+		doubts = slices.DeleteFunc(doubts, func(d model.Doubt) bool { return d.Code == doubtUnexplained })
+	}
 	switch {
 	case !p.proves(a.Bottlenecks):
 		doubts.Warn("proof", "%s says nothing about the verdict, which by all trials is another: measure again", about)

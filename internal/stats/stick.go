@@ -1,14 +1,17 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 )
 
-// Stick is a line through the origin that bends once: Before·x up to the knee, and
-// from there on with the slope After (segmented regression; D. V. Hinkley,
-// "Inference in two-phase regression", J. Am. Stat. Assoc. 66(336), 1971).
+// Stick is a line through the origin that bends once, at the knee, from the slope Before
+// to the slope After (segmented regression; D. V. Hinkley, "Inference in two-phase
+// regression", J. Am. Stat. Assoc. 66(336), 1971). Its corner may be round, as that of a
+// closed network is: then the two lines are what it comes from and what it goes to, and
+// the knee is where they meet.
 type Stick struct {
 	Before, After, Knee float64
 	// CI is where the knee may lie. Its ends are never beyond the values of x: an
@@ -18,125 +21,168 @@ type Stick struct {
 	// line alone.
 	P   float64
 	SSE float64 // sum of squared errors
+
+	corner corner
 }
 
 // At is the height of the stick at x.
 func (s Stick) At(x float64) float64 {
-	return s.Before*min(x, s.Knee) + s.After*max(0, x-s.Knee)
+	u := s.corner.served(x, s.Knee)
+	return s.Before*u + s.After*(x-u)
 }
 
-// leastStick is at how many x a stick needs observations: its three parameters
-// leave one to tell whether it fits.
+// leastStick is at how many x a stick needs observations: with less, any corner fits.
 const leastStick = 4
 
 // stickSteps is how finely a knee is looked for between two neighbouring x.
-const stickSteps = 64
+const stickSteps = 16
+
+// stickParameters are two slopes, the knee, and how round its corner is.
+const stickParameters = 4
 
 // FitStick fits a stick by least squares to observations at four x or more, all
 // above zero, which may repeat. noise is the standard error that an observation
 // has at least, in the unit of y: a closer fit is chance.
 //
 // The interval holds every knee with which the stick fits no worse than chance
-// allows, SSE(k) ≤ SSE + F(1, ν)·s² (the likelihood-ratio interval; P. M. Lerman,
-// "Fitting segmented regression models by grid search", Applied Statistics 29(1),
-// 1980). The variance s² is the larger of that of all observations about the stick,
-// ν = n−3, and that of the means at each x about it, ν = one for each x less 3: where
-// a curve bends gently, more observations at the same x do not make its knee known
-// more closely.
+// allows, whatever its corner, SSE(k) ≤ SSE + F(1, ν)·s² (the profile-likelihood interval;
+// P. M. Lerman, "Fitting segmented regression models by grid search", Applied Statistics
+// 29(1), 1980). A sharp corner alone would put the knee of a round one at the wrong place,
+// and the more surely so the more observations there are. The variance s² is the largest of
+// that of all observations about the stick, ν = n−4, of that within each x, and of that of
+// the means at each x about it where these are too far off for chance (F test, 5 %): then
+// no stick fits, and more observations at the same x do not make its knee known more
+// closely.
 //
 // Errors: ErrTooFew, ErrArgument, ErrNotFinite, ErrLength.
 func FitStick(x, y []float64, level, noise float64) (Stick, error) {
 	if err := checkGrowth(x, y, leastStick); err != nil {
 		return Stick{}, fmt.Errorf("broken stick: %w", err)
 	}
-	xs, ys := bySize(x, y)
-	at := slices.Compact(slices.Clone(xs))
-	if len(at) < leastStick {
-		return Stick{}, fmt.Errorf("broken stick of %d different x, want %d: %w", len(at), leastStick, ErrTooFew)
+	groups := groupByX(x, y)
+	if len(groups.x) < leastStick {
+		return Stick{}, fmt.Errorf("broken stick of %d different x, want %d: %w", len(groups.x), leastStick, ErrTooFew)
 	}
 	if !(level > 0 && level < 1) || !(noise >= 0) {
 		return Stick{}, fmt.Errorf("broken stick at level %v with noise %v: %w", level, noise, ErrArgument)
 	}
-	var sticks []Stick
-	best := 0
-	for _, k := range kneesBetween(at) {
-		s := stickWith(k, xs, ys)
-		sticks = append(sticks, s)
-		if s.SSE < sticks[best].SSE {
-			best = len(sticks) - 1
-		}
-	}
-	out := sticks[best]
-	variance, free := stickVariance(out, at, xs, ys, noise)
+	sticks := groups.profile()
+	out := slices.MinFunc(sticks, func(a, b Stick) int { return cmp.Compare(a.SSE, b.SSE) })
+	variance, free := groups.variance(out.SSE, noise)
 	f, err := FQuantile(level, 1, free)
 	if err != nil {
 		return Stick{}, fmt.Errorf("broken stick: %w", err)
 	}
-	out.CI = Interval{out.Knee, out.Knee}
-	for _, s := range sticks {
-		if s.SSE <= out.SSE+f*variance {
-			out.CI.Lo, out.CI.Hi = min(out.CI.Lo, s.Knee), max(out.CI.Hi, s.Knee)
-		}
-	}
-	line := linearGrowth(slopeOf(xs, ys), xs, ys)
-	out.P = FTail((line.SSE-out.SSE)/2/variance, 2, free)
+	out.CI = kneesWithin(sticks, out.SSE+f*variance)
+	line := linearGrowth(slopeOf(x, y), x, y)
+	const more = 2
+	out.P = FTail((line.SSE-out.SSE)/more/variance, more, free)
 	_, err = finite(out.Before + out.After + out.SSE + out.P)
 	return out, err
 }
 
-// kneesBetween are the candidates: from the least to the greatest x but one, where
-// a last part has observations of its own.
-func kneesBetween(at []float64) []float64 {
-	var out []float64
-	for i := range len(at) - 1 {
+// heaps are observations by their x, ascending, with the mean of each.
+type heaps struct {
+	x, mean, count []float64
+	within         float64 // sum of squares about the means
+	n              float64 // observations
+}
+
+func groupByX(x, y []float64) (h heaps) {
+	xs, ys := bySize(x, y)
+	h.n = float64(len(xs))
+	for first := 0; first < len(xs); {
+		last, sum := first, 0.0
+		for ; last < len(xs) && xs[last] == xs[first]; last++ {
+			sum += ys[last]
+		}
+		count := float64(last - first)
+		h.x, h.mean, h.count = append(h.x, xs[first]), append(h.mean, sum/count), append(h.count, count)
+		for _, v := range ys[first:last] {
+			h.within += (v - sum/count) * (v - sum/count)
+		}
+		first = last
+	}
+	return h
+}
+
+// profile are the best sticks with their knees at so many places from the least to the
+// greatest x, ascending.
+func (h heaps) profile() (out []Stick) {
+	for i := range len(h.x) - 1 {
 		for k := range stickSteps {
-			out = append(out, at[i]+(at[i+1]-at[i])*float64(k)/stickSteps)
+			knee := h.x[i] + (h.x[i+1]-h.x[i])*float64(k)/stickSteps
+			best := Stick{SSE: math.Inf(1)}
+			for _, c := range cornerShapes {
+				if s := h.stickWith(knee, c); s.SSE < best.SSE {
+					best = s
+				}
+			}
+			out = append(out, best)
 		}
 	}
 	return out
 }
 
-// stickWith is the best stick with its knee there: two slopes by least squares.
-func stickWith(knee float64, xs, ys []float64) Stick {
+// stickWith is the best stick with its knee there and such a corner: two slopes by least
+// squares.
+func (h heaps) stickWith(knee float64, c corner) Stick {
+	s := Stick{Knee: knee, corner: c}
 	var uu, uv, vv, uy, vy float64
-	for i, x := range xs {
-		u, v := min(x, knee), max(0, x-knee)
-		uu, uv, vv = uu+u*u, uv+u*v, vv+v*v
-		uy, vy = uy+u*ys[i], vy+v*ys[i]
+	us := make([]float64, len(h.x))
+	for i, x := range h.x {
+		us[i] = c.served(x, knee)
+		u, v, n := us[i], x-us[i], h.count[i]
+		uu, uv, vv = uu+n*u*u, uv+n*u*v, vv+n*v*v
+		uy, vy = uy+n*u*h.mean[i], vy+n*v*h.mean[i]
 	}
-	s := Stick{Knee: knee}
 	if det := uu*vv - uv*uv; det > noSpread*uu*vv {
 		s.Before, s.After = (vv*uy-uv*vy)/det, (uu*vy-uv*uy)/det
 	} else {
 		s.Before = uy / uu
 	}
-	for i, x := range xs {
-		d := ys[i] - s.At(x)
-		s.SSE += d * d
+	s.SSE = h.within
+	for i, x := range h.x {
+		d := h.mean[i] - s.Before*us[i] - s.After*(x-us[i])
+		s.SSE += h.count[i] * d * d
 	}
 	return s
 }
 
-// stickVariance is the variance of an observation with its degrees of freedom.
-func stickVariance(s Stick, at, xs, ys []float64, noise float64) (variance, free float64) {
-	free = float64(len(xs) - 3)
-	variance = s.SSE / free
-	var between float64
-	for i, x := range at {
-		first, _ := slices.BinarySearch(xs, x)
-		last := len(xs)
-		if i+1 < len(at) {
-			last, _ = slices.BinarySearch(xs, at[i+1])
+// variance is that of an observation about a stick with so many squared errors, with its
+// degrees of freedom.
+func (h heaps) variance(sse, noise float64) (variance, free float64) {
+	places := float64(len(h.x))
+	free = max(1, h.n-stickParameters)
+	variance = sse / free
+	if alone := h.n - places; alone > 0 {
+		if pure := h.within / alone; pure > variance {
+			variance, free = pure, alone
 		}
-		sum := 0.0
-		for _, v := range ys[first:last] {
-			sum += v
+		few := max(1, places-stickParameters)
+		off := (sse - h.within) / few
+		if off > variance && FTail(off/max(h.within/alone, noise*noise), few, alone) < 1-DefaultLevel {
+			variance, free = off, few
 		}
-		n := float64(last - first)
-		between += n * math.Pow(sum/n-s.At(x), 2)
-	}
-	if few := float64(len(at) - 3); between/few > variance {
-		variance, free = between/few, few
 	}
 	return max(variance, noise*noise, math.SmallestNonzeroFloat64), free
+}
+
+// kneesWithin are the knees from the first to the last of a profile that are no worse
+// than so much, up to where it crosses that between two of them.
+func kneesWithin(profile []Stick, sse float64) Interval {
+	out := Interval{math.Inf(1), math.Inf(-1)}
+	crossing := func(in, beyond int) float64 {
+		if beyond < 0 || beyond == len(profile) || profile[beyond].SSE <= sse {
+			return profile[in].Knee
+		}
+		a, b := profile[in], profile[beyond]
+		return a.Knee + (b.Knee-a.Knee)*(sse-a.SSE)/(b.SSE-a.SSE)
+	}
+	for i, s := range profile {
+		if s.SSE <= sse {
+			out.Lo, out.Hi = min(out.Lo, crossing(i, i-1)), max(out.Hi, crossing(i, i+1))
+		}
+	}
+	return out
 }
