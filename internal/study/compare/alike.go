@@ -155,30 +155,71 @@ func rounds(f *frame.Frame, fact string) (out []group) {
 	return out
 }
 
+// inOrder takes the first row of each level of a fact for one round, the second ones
+// for the next: rows without times are in the order of measurement, of all nodes or
+// of each.
+func inOrder(f *frame.Frame, fact string) (out []group) {
+	x := f.Fact(fact)
+	seen := make(map[uint16]int)
+	for row, code := range x.Codes {
+		k := seen[code]
+		seen[code]++
+		if k == len(out) {
+			out = append(out, group{})
+		}
+		out[k].rows = append(out[k].rows, row)
+	}
+	return out
+}
+
 // inRounds takes together what all nodes measured about once, where the times say so
-// and nothing else does: what changes with the hour or day is the same for all of
-// them. It is not ok where most rows are in rounds that lack some node.
+// or else the order, and nothing else does: what changes with the hour or day is the
+// same for all of them. It is not ok where most rows are in rounds that lack some node.
 func (l *laying) inRounds(sameNodes bool) (layout, bool) {
-	out := layout{Of: "round", Nodes: sameNodes}
+	out := layout{Of: "round", Nodes: sameNodes, Trials: true}
 	for _, side := range []struct {
 		f      *frame.Frame
 		xs, ts *[]float64
-	}{{l.a, &out.A, &out.TimesA}, {l.b, &out.B, &out.TimesB}} {
-		if side.f.Times == nil {
-			return out, false
-		}
+		groups *[]group
+	}{{l.a, &out.A, &out.TimesA, &out.groups[0]}, {l.b, &out.B, &out.TimesB, &out.groups[1]}} {
 		nodes := len(groupsOf(side.f, l.subject))
 		all := rounds(side.f, l.subject)
+		if side.f.Times == nil {
+			all = inOrder(side.f, l.subject)
+		}
 		full, left := l.full(side.f, all, nodes)
-		if nodes < 2 || len(full) < fewest || 2*left > side.f.Len() {
+		if nodes < 2 || len(full) < 2 || 2*left > side.f.Len() {
 			return out, false
 		}
 		if left > 0 {
 			l.incomplete(left)
 		}
 		*side.xs, *side.ts = l.values(side.f, full)
+		*side.groups = full
+	}
+	if l.a.Times == nil || l.b.Times == nil {
+		out.TimesA, out.TimesB = nil, nil
 	}
 	return out, true
+}
+
+// twice are the layouts by what was repeated only twice on a side, where rows of one
+// repetition are alike: the coarsest of repetition, run, block and trial.
+func (l *laying) twice() []layout {
+	for _, fact := range []string{frame.FactRepetition, frame.FactRun, frame.FactBlock, frame.FactTrial} {
+		a, b := groupsOf(l.a, fact), groupsOf(l.b, fact)
+		switch fewer := min(len(a), len(b)); {
+		case l.together || !whole(l.a, a) || !whole(l.b, b) || max(len(a), len(b)) < 2:
+			continue
+		case fewer != 2 || 2*len(a) >= l.a.Len() || 2*len(b) >= l.b.Len() || l.likeness(fact, false) > likeError:
+			return nil
+		}
+		out := layout{Of: fact, Trials: true}
+		out.A, _ = l.values(l.a, a)
+		out.B, _ = l.values(l.b, b)
+		return []layout{out}
+	}
+	return nil
 }
 
 // passes are what was measured from one trial 1 to the next, where the numbers of

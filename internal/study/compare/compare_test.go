@@ -129,6 +129,9 @@ func TestLayout(t *testing.T) {
 		"one campaign, in it both":             {grid(x, one, names("a", 9), nil), grid(x, one, names("a", 9), nil), nil, want{"run", true, 9}},
 		"a fact that the user names":           {grid(x, one, one, nil), grid(y, one, []string{"2"}, nil), func(p *Params) { p.Cluster = "node" }, want{"node", false, 4}},
 		"pairs that the user names":            {grid(x, names("", 3), one, nil), grid(x, names("", 3), []string{"2"}, nil), func(p *Params) { p.Pair = "node,trial" }, want{"node and trial", true, 12}},
+		"same nodes, two trials":               {bare(grid(x, names("", 2), one, nil)), bare(grid(x, names("", 2), one, nil)), nil, want{"trial", false, 2}},
+		"a fact that no row has":               {rows(some...), rows(other...), func(p *Params) { p.Cluster = "row" }, want{"row", false, 0}},
+		"pairs by a fact that no row has":      {rows(some...), rows(other...), func(p *Params) { p.Pair = "row" }, want{"row", true, 0}},
 		"trial numbers of two runs are apart":  {grid(x[:1], names("", 2), names("a", 2), nil), grid(x[:1], names("", 2), names("b", 2), nil), nil, want{"trial", false, 4}},
 	} {
 		p := New()
@@ -246,7 +249,7 @@ func TestNoScatter(t *testing.T) {
 		"many times":                {"s", "", same(16, 30), same(17, 30), Unknown, model.ErrInvalid, "measure longer, or in a finer unit"},
 		"equal times":               {"s", "", same(16, 30), same(16, 30), Unknown, model.ErrInvalid, "the values show no scatter"},
 		"pairs of one ratio":        {"s", "i", same(16, 8), same(17, 8), Unknown, model.ErrInvalid, "the values show no scatter"},
-		"ticks of a clock":          {"s", "", ticks, same(30, 10), Unknown, model.ErrInvalid, "the values show no scatter, or next to none"},
+		"ticks of a clock":          {"s", "", ticks, same(30, 10), Worse, model.ErrThreshold, "more time than A"},
 		"a side that does scatter":  {"s", "", rows(some...), same(120, 8), Worse, model.ErrThreshold, "more time than A"},
 		"ticks that are far enough": {"s", "", rows(20, 21, 20, 22, 21, 20, 21, 22), rows(30, 31, 30, 31, 32, 31, 30, 31), Worse, model.ErrThreshold, "more time than A"},
 	} {
@@ -327,24 +330,27 @@ func TestSides(t *testing.T) {
 	source := func(name string, frames ...frame.Frame) study.Source { return study.Source{Name: name, Frames: frames} }
 	seconds := table("x", rows(some...))
 	seconds.Unit = "s"
+	less := table("x", rows(some...))
+	less.Better = model.Lower
 	for name, c := range map[string]struct {
 		set     func(*Params)
 		sources []study.Source
 		want    string // names, or the error
 	}{
-		"split in two":         {func(p *Params) { p.By = "zone" }, []study.Source{source("all", table("x", two))}, "c d"},
-		"split, base chosen":   {func(p *Params) { p.By = "zone=e,c" }, []study.Source{source("all", table("x", three))}, "e c"},
-		"split in three":       {func(p *Params) { p.By = "zone" }, []study.Source{source("all", table("x", three))}, "all has 3 levels of zone: c, d, e; choose two, the base first: --by zone=c,d"},
-		"no such fact":         {func(p *Params) { p.By = "rack" }, []study.Source{source("all", table("x", two))}, `all has no fact "rack"; it has zone`},
-		"no such level":        {func(p *Params) { p.By = "zone=c,f" }, []study.Source{source("all", table("x", two))}, `all has no zone "f"; it has c, d, e`[:23]},
-		"three sources":        {nil, []study.Source{source("1", table("x", rows(some...))), source("2", table("x", rows(other...))), source("3", table("x", rows(other...)))}, "1 2 3"},
-		"same name":            {nil, []study.Source{source("r", table("x", rows(some...))), source("r", table("x", rows(other...)))}, "r (1) r (2)"},
-		"only metric of each":  {nil, []study.Source{source("1", table("x", rows(some...))), source("2", table("y", rows(other...)))}, "1 2"},
-		"nothing in common":    {nil, []study.Source{source("1", table("x", rows(some...)), table("z", rows(some...))), source("2", table("y", rows(other...)))}, "the sides have no metric in common; 1 has x, z; 2 has y"},
-		"other units":          {nil, []study.Source{source("1", table("x", rows(some...))), source("2", seconds)}, `x is measured in "op/s" in 1 and in "s" in 2; give both in one unit`},
-		"no such metric":       {func(p *Params) { p.Metric = "q" }, []study.Source{source("1", table("x", rows(some...))), source("2", table("x", rows(some...)))}, `not both have "q"; 1 has x; 2 has x`},
-		"workload not there":   {func(p *Params) { p.A, p.B = "new", "old" }, []study.Source{source("1", table("x", rows(some...)))}, `1 has no measurements of a workload "new"`},
-		"a metric of one only": {nil, []study.Source{source("1", table("x", rows(some...)), table("z", rows(some...))), source("2", table("x", rows(other...)))}, "1 2"},
+		"split in two":            {func(p *Params) { p.By = "zone" }, []study.Source{source("all", table("x", two))}, "c d"},
+		"split, base chosen":      {func(p *Params) { p.By = "zone=e,c" }, []study.Source{source("all", table("x", three))}, "e c"},
+		"split in three":          {func(p *Params) { p.By = "zone" }, []study.Source{source("all", table("x", three))}, "all has 3 levels of zone: c, d, e; choose two, the base first: --by zone=c,d"},
+		"no such fact":            {func(p *Params) { p.By = "rack" }, []study.Source{source("all", table("x", two))}, `all has no fact "rack"; it has zone`},
+		"no such level":           {func(p *Params) { p.By = "zone=c,f" }, []study.Source{source("all", table("x", two))}, `all has no zone "f"; it has c, d, e`[:23]},
+		"three sources":           {nil, []study.Source{source("1", table("x", rows(some...))), source("2", table("x", rows(other...))), source("3", table("x", rows(other...)))}, "1 2 3"},
+		"same name":               {nil, []study.Source{source("r", table("x", rows(some...))), source("r", table("x", rows(other...)))}, "r (1) r (2)"},
+		"only metric of each":     {nil, []study.Source{source("1", table("x", rows(some...))), source("2", table("y", rows(other...)))}, "1 2"},
+		"nothing in common":       {nil, []study.Source{source("1", table("x", rows(some...)), table("z", rows(some...))), source("2", table("y", rows(other...)))}, "the sides have no metric in common; 1 has x, z; 2 has y"},
+		"other units":             {nil, []study.Source{source("1", table("x", rows(some...))), source("2", seconds)}, `x is measured in "op/s" in 1 and in "s" in 2; give both in one unit`},
+		"no such metric":          {func(p *Params) { p.Metric = "q" }, []study.Source{source("1", table("x", rows(some...))), source("2", table("x", rows(some...)))}, `not both have "q"; 1 has x; 2 has x`},
+		"workload not there":      {func(p *Params) { p.A, p.B = "new", "old" }, []study.Source{source("1", table("x", rows(some...)))}, `1 has no measurements of a workload "new"`},
+		"more is better, less is": {nil, []study.Source{source("1", table("x", rows(some...))), source("2", less)}, "of x more is better by 1 and less by 2: both must say the same"},
+		"a metric of one only":    {nil, []study.Source{source("1", table("x", rows(some...)), table("z", rows(some...))), source("2", table("x", rows(other...)))}, "1 2"},
 	} {
 		p := New()
 		if c.set != nil {

@@ -306,6 +306,7 @@ func (r *Result) tests() *doc.Table {
 var methodWords = map[string]string{
 	methodShift: "Hodges and Lehmann", methodSignedShift: "Hodges and Lehmann, pairs", methodT: "Welch", methodPairedT: "Student, pairs",
 	methodMeans: "Fieller", methodPairedMeans: "Fieller, pairs", methodEffective: "Student, fewer values", methodEqual: "exact",
+	methodRanges: "ranges",
 }
 
 func deref(x *float64) float64 {

@@ -25,6 +25,7 @@ const (
 	methodEffective   = "effective size"
 	methodEqual       = "no scatter" // each side has one value
 	methodDifference  = "difference of means"
+	methodRanges      = "ranges" // of series whose ranges lie far apart
 )
 
 // fewValues is how many values of each side, or pairs, are enough for an interval
@@ -73,7 +74,10 @@ func (e estimate) width() float64 {
 func (l *laying) estimate(x layout, level float64) (estimate, error) {
 	e := estimate{layout: x, p: 1}
 	n, m := len(x.A), len(x.B)
-	if min(n, m) < fewest {
+	switch {
+	case x.Once:
+		return e, errOnce
+	case min(n, m) < 2, min(n, m) < fewest && !x.Trials:
 		return e, fmt.Errorf("%d and %d values: %w", n, m, stats.ErrTooFew)
 	}
 	switch equal := constant(x.A) && constant(x.B); {
@@ -85,7 +89,7 @@ func (l *laying) estimate(x layout, level float64) (estimate, error) {
 	var err error
 	switch few := orders(n, m, x.Paired) < fewOrders; {
 	case x.Correlation > 0:
-		e, err = l.effective(e, level)
+		e, err = l.dependent(e, level)
 	case l.typical && few:
 		e, err = l.normal(e, level)
 	case l.typical && x.Paired:
@@ -98,10 +102,18 @@ func (l *laying) estimate(x layout, level float64) (estimate, error) {
 	if err == nil && (e.width() < 1e-12 || e.ci.Lo == e.ci.Hi) && !slices.Contains(counts, l.a.Unit) {
 		err = stats.ErrNoSpread
 	}
+	if err == nil && !e.difference && !x.Paired {
+		by := math.Exp(stats.RoundingBias(x.A, x.B))
+		e.ci.Lo, e.ci.Hi = e.ci.Lo/by, e.ci.Hi*by
+		e = e.wider(x.Crossing)
+	}
 	return e, err
 }
 
-func constant(xs []float64) bool { return slices.Min(xs) == slices.Max(xs) }
+// errOnce is the error where all of a side was measured in one trial.
+var errOnce = errors.New("all of a side was measured in one trial")
+
+func constant(xs []float64) bool { return len(xs) == 0 || slices.Min(xs) == slices.Max(xs) }
 
 // counts are units of what is counted and not timed: equal values are exact.
 var counts = []string{"allocs/op", "B/op"}
@@ -138,7 +150,8 @@ func (l *laying) fromZero(e estimate) (estimate, error) {
 }
 
 func (l *laying) shift(e estimate, level float64) (estimate, error) {
-	ratio, ci, err := stats.LogShift(e.B, e.A, level)
+	a, b := stats.Unrounded(e.A, e.B)
+	ratio, ci, err := stats.LogShift(b, a, level)
 	if err != nil {
 		return l.orNormal(e, level, err)
 	}
@@ -178,9 +191,21 @@ func (l *laying) normal(e estimate, level float64) (estimate, error) {
 	return e, err
 }
 
-// effective is the ratio of means, for typical values of geometric ones, of series
-// with neighbours that depend on each other: n values count for n·(1−r)/(1+r)
-// ([stats.BatchMeans]).
+// dependent is the estimate of series with neighbours that depend on each other. What
+// lies further apart than dependence takes series is told, however few independent
+// values they are worth.
+func (l *laying) dependent(e estimate, level float64) (estimate, error) {
+	out, err := l.effective(e, level)
+	if err != nil || out.difference || out.ci.Contains(1) {
+		if far, ok := farApart(e, level); ok {
+			return far, nil
+		}
+	}
+	return out, err
+}
+
+// effective is the ratio of means, for typical values of geometric ones, where n
+// values count for n·(1−r)/(1+r) ([stats.BatchMeans]).
 func (l *laying) effective(e estimate, level float64) (estimate, error) {
 	e.method = methodEffective
 	var parts []stats.Estimate
@@ -288,7 +313,9 @@ func (p *Params) compare(m matched) Comparison {
 	c.A, c.B = describe(m.nameA, m.a), describe(m.nameB, m.b)
 	c.rowsA, c.rowsB = m.a.Values, m.b.Values
 	l.decide(&c)
-	l.others(&c)
+	l.tests(&c)
+	c.besides = l.summaries
+	c.besides(&c, l.Level)
 	l.periods(&c)
 	l.mixes(&c)
 	l.otherConfiguration(&c)
@@ -317,17 +344,21 @@ func describe(name string, f *frame.Frame) Side {
 	return s
 }
 
-// decide takes the layout with the widest interval. One that has no interval
-// counts most of all: it heeds a dependence that leaves too little.
-func (l *laying) decide(c *Comparison) {
-	var best estimate
-	var failed error
+// widest is the estimate of the layout with the widest interval. One that has no
+// interval counts most of all: its dependence leaves too little.
+func (l *laying) widest(level float64) (best estimate, failed error) {
 	for _, x := range l.layouts() {
-		e, err := l.estimate(l.independent(x), l.Level)
+		e, err := l.estimate(l.independent(x), level)
 		if failed == nil && (err != nil || best.method == "" || e.width() > best.width()) {
 			best, failed = e, err
 		}
 	}
+	return best, failed
+}
+
+// decide takes the estimate that decides over.
+func (l *laying) decide(c *Comparison) {
+	best, failed := l.widest(l.Level)
 	c.layout, c.A.N, c.B.N = best.layout, len(best.A), len(best.B)
 	c.Of, c.Paired, c.Successive = best.Of, best.Paired, best.Successive
 	c.By = best.describe()
@@ -346,6 +377,8 @@ func (l *laying) decide(c *Comparison) {
 func (l *laying) cannot(c *Comparison, err error) {
 	few := min(c.A.N, c.B.N)
 	switch {
+	case errors.Is(err, errOnce):
+		c.doubts.Problem("few_trials", "all of a side was measured in one trial: what changes from trial to trial for all nodes at once is not known; measure %d trials or more of each, or give --%s %s if nothing changes between trials", fewest, map[bool]string{true: "pair", false: "cluster"}[c.Paired], c.Of)
 	case errors.Is(err, stats.ErrTooFew) && c.layout.Correlation > 0:
 		c.doubts.Problem("too_few", "%s of a side depend so much on their neighbours (correlation %.2f) that they count for fewer than %d; measure longer", num.Count(few, "value"), c.layout.Correlation, fewest-1)
 	case errors.Is(err, stats.ErrTooFew) && c.Paired:
@@ -367,12 +400,8 @@ func (c *Comparison) set(e estimate) {
 		c.difference = &e.ci
 		return
 	}
-	possible := e.ci
-	c.CI, c.Ratio = &e.ci, &e.ratio
-	if c.drift != 0 {
-		possible = stats.Interval{Lo: min(e.ci.Lo, e.ci.Lo/c.drift), Hi: max(e.ci.Hi, e.ci.Hi/c.drift)}
-	}
-	c.Possible = &possible
+	possible := c.drifting(e.ci)
+	c.CI, c.Ratio, c.Possible = &e.ci, &e.ratio, &possible
 }
 
 // widen asks again at another level.
@@ -385,114 +414,5 @@ func (c *Comparison) widen(level float64) {
 	}
 	c.Level = level
 	c.set(e)
-}
-
-// others are the usual tests beside the one that decides; each is left out where
-// it cannot be computed.
-func (l *laying) others(c *Comparison) {
-	a, b := c.layout.A, c.layout.B
-	if min(len(a), len(b)) < 2 {
-		return
-	}
-	if c.Paired {
-		if t, err := stats.PairedT(b, a, l.Level); err == nil {
-			c.T = &TTest{T: t.T, Degrees: t.Degrees, P: t.P, Difference: t.Difference}
-		}
-		if r, err := stats.WilcoxonSignedRank(b, a); err == nil {
-			c.Ranks = &RankTest{Statistic: r.W, P: r.P}
-		}
-		if shift, ci, err := stats.PairedShift(b, a, l.Level); err == nil {
-			c.Shift, c.ShiftCI = &shift, &ci
-		}
-		if r, err := stats.RatioOfMeans(b, a); err == nil {
-			c.MeanRatio = &r
-			if ci, err := stats.Fieller(b, a, l.Level); err == nil {
-				c.MeanRatioCI = &ci
-			}
-		}
-		favour := shareAbove(a, b)
-		c.A12 = &favour
-		return
-	}
-	if w, err := stats.WelchT(b, a, l.Level); err == nil {
-		c.T = &TTest{T: w.T, Degrees: w.Degrees, P: w.P, Difference: w.Difference}
-	}
-	if r, err := stats.MannWhitney(b, a); err == nil {
-		c.Ranks = &RankTest{Statistic: r.U, P: r.P}
-		c.A12 = &r.A12
-	}
-	if _, ci, err := stats.A12Interval(b, a, l.Level); err == nil {
-		c.A12CI = &ci
-	}
-	if shift, ci, err := stats.HodgesLehmann(b, a, l.Level); err == nil {
-		c.Shift, c.ShiftCI = &shift, &ci
-	}
-	if r, ci, err := stats.RatioOfIndependentMeans(b, a, l.Level); err == nil {
-		c.MeanRatio, c.MeanRatioCI = &r, &ci
-	}
-}
-
-// shareAbove is the share of pairs in which b is above a, equal ones counting half.
-func shareAbove(a, b []float64) float64 {
-	n := 0.0
-	for i := range a {
-		switch {
-		case b[i] > a[i]:
-			n++
-		case b[i] == a[i]:
-			n += .5
-		}
-	}
-	return n / float64(len(a))
-}
-
-// periods heeds when both sides were measured: one after the other, what changes
-// with time is taken for a difference. Where values drift within the sides, the
-// interval is extended by what the drift comes to from one to the other.
-func (l *laying) periods(c *Comparison) {
-	ta, tb := seconds(l.a.Times), seconds(l.b.Times)
-	if len(ta) == 0 || len(tb) == 0 || slices.Max(ta) >= slices.Min(tb) && slices.Max(tb) >= slices.Min(ta) {
-		return
-	}
-	c.doubts.Warn("periods", "%s was measured before %s: what else changed in between is in the difference; measured in turns (study compare with a and b) it is not", map[bool]string{true: c.A.Name, false: c.B.Name}[ta[0] < tb[0]], map[bool]string{true: c.B.Name, false: c.A.Name}[ta[0] < tb[0]])
-	x := c.layout
-	if c.CI == nil || x.TimesA == nil || x.Paired || !l.typical {
-		return
-	}
-	if by, ok := drift(x.TimesA, l.scaled(x.A), x.TimesB, l.scaled(x.B)); ok {
-		c.drift = math.Exp(by)
-		possible := stats.Interval{Lo: min(c.CI.Lo, c.CI.Lo/c.drift), Hi: max(c.CI.Hi, c.CI.Hi/c.drift)}
-		c.Possible = &possible
-	}
-}
-
-// driftLeast is from how many values on a drift can be seen.
-const driftLeast = 8
-
-// drift is by how much values change from the middle of A to that of B, if they go
-// on as they do within both: the common slope over time, where it is significant
-// at level .01.
-func drift(ta, a, tb, b []float64) (by float64, significant bool) {
-	n := float64(len(a) + len(b))
-	if n < driftLeast {
-		return 0, false
-	}
-	var tt, ty, yy float64
-	within := func(ts, ys []float64) (mean float64) {
-		mt, my := stats.Average(ts), stats.Average(ys)
-		for i := range ts {
-			tt += (ts[i] - mt) * (ts[i] - mt)
-			ty += (ts[i] - mt) * (ys[i] - my)
-			yy += (ys[i] - my) * (ys[i] - my)
-		}
-		return mt
-	}
-	from, to := within(ta, a), within(tb, b)
-	t, err := stats.TQuantile(.995, n-3)
-	if err != nil || !(tt > 0) {
-		return 0, false
-	}
-	slope := ty / tt
-	residual := max(0, yy-slope*ty)
-	return slope * (to - from), slope*slope*tt*(n-3) > t*t*residual
+	c.besides(c, level)
 }

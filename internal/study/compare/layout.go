@@ -21,6 +21,11 @@ type layout struct {
 	Of string
 	// Paired: A[i] belongs to B[i].
 	Paired bool
+	// Rows: each row is a value, in the order of measurement.
+	Rows bool
+	// Trials: a value is what was measured at about one time, so that two of them
+	// show what changes with time. Once: all of a side was measured in one trial.
+	Trials, Once bool
 	// Nodes: values of one node are only compared with others of the same node.
 	Nodes bool
 	A, B  []float64 // in the unit of the metric
@@ -32,6 +37,10 @@ type layout struct {
 	// that, Correlation is that of neighbours, and n values count for n·(1−r)/(1+r).
 	Successive  int
 	Correlation float64
+	// Crossing is by what factor the interval must be wider, for it has the scatter of
+	// nodes or that of trials, and there are both; 0: it need not.
+	Crossing float64
+	groups   [2][]group // the rows of each value of A and B in time
 }
 
 // fewest is how many values of each side, or pairs, an interval is made of at
@@ -114,7 +123,7 @@ func (l *laying) layouts() []layout {
 		return []layout{l.unpaired(l.Cluster, []string{l.Cluster})}
 	}
 	sameNodes, nodes := l.nodes()
-	out := l.byNodes(sameNodes, nodes)
+	out := append(l.byNodes(sameNodes, nodes), l.twice()...)
 	if !sameNodes {
 		out = append(out, l.alike(nodes > 0)...)
 	}
@@ -123,17 +132,23 @@ func (l *laying) layouts() []layout {
 
 // byNodes are the layouts by what is known of nodes and of time.
 func (l *laying) byNodes(sameNodes bool, nodes int) []layout {
-	inTime, ok := l.inTime(sameNodes)
-	if !ok && nodes > 1 {
+	inTime, ok := l.inTime(sameNodes, fewest)
+	numbered := l.numbered()
+	switch {
+	case ok || nodes < 2:
+	case numbered:
+		inTime, ok = l.inTime(sameNodes, 2)
+	default:
 		inTime, ok = l.inRounds(sameNodes)
 	}
+	once := !ok && (numbered || l.once())
 	switch {
 	case sameNodes && ok: // these nodes, if they were measured again
 		return []layout{inTime}
 	case sameNodes:
-		l.oneTrial()
+		l.oneTrial(once)
 		pairs := l.paired(l.subject)
-		pairs.Nodes, pairs.TimesA, pairs.TimesB = true, nil, nil // nodes are not one after the other
+		pairs.Nodes, pairs.Once, pairs.TimesA, pairs.TimesB = true, once, nil, nil // nodes are not one after the other
 		return []layout{pairs}
 	case nodes == 0 && ok && !inTime.Paired && slices.Contains([]string{frame.FactBlock, frame.FactTrial}, inTime.Of):
 		return append([]layout{inTime}, l.passes(inTime.Of)...)
@@ -141,21 +156,42 @@ func (l *laying) byNodes(sameNodes bool, nodes int) []layout {
 		return []layout{inTime}
 	case nodes == 0:
 		return []layout{l.unpaired("row", nil)}
-	case nodes >= fewest && ok:
-		return []layout{l.unpaired(l.subject, []string{l.subject}), inTime}
-	case nodes >= fewest:
-		l.oneTrial()
-		return []layout{l.unpaired(l.subject, []string{l.subject})}
-	case ok:
+	case nodes < fewest && ok:
 		l.notes.Warn("these_nodes", "one side has %s: this is about these nodes, and tells nothing of others of their kind", num.Count(nodes, "node"))
 		return []layout{inTime}
 	}
-	return []layout{l.unpaired(l.subject, []string{l.subject})}
+	byNode := l.unpaired(l.subject, []string{l.subject})
+	if ok {
+		byNode.Crossing = l.crossing(inTime)
+		inTime.Crossing = byNode.Crossing
+		return []layout{byNode, inTime}
+	}
+	if nodes >= fewest {
+		l.oneTrial(once)
+		byNode.Once = once
+	}
+	return []layout{byNode}
 }
 
-// oneTrial says that trials are too few to see what all nodes share.
-func (l *laying) oneTrial() {
-	l.notes.Warn("few_trials", "fewer than %d trials of each side: what changes from trial to trial for all nodes is not in the interval", fewest)
+// numbered reports whether it is known of all rows in which trial or block they were
+// measured.
+func (l *laying) numbered() bool {
+	return slices.ContainsFunc([]string{frame.FactBlock, frame.FactTrial}, func(fact string) bool {
+		return whole(l.a, groupsOf(l.a, fact)) && whole(l.b, groupsOf(l.b, fact))
+	})
+}
+
+// once reports whether each node of a side was measured once.
+func (l *laying) once() bool {
+	return len(groupsOf(l.a, l.subject)) == l.a.Len() || len(groupsOf(l.b, l.subject)) == l.b.Len()
+}
+
+// oneTrial says that trials are not known, and so not what all nodes share; that all
+// was measured once is said as what leaves no answer.
+func (l *laying) oneTrial(once bool) {
+	if !once {
+		l.notes.Warn("few_trials", "it is not known which rows were measured at about the same time: what changes from trial to trial for all nodes is not in the interval")
+	}
 }
 
 // nodes reports whether both sides have the same nodes, at least two; and how many
@@ -200,16 +236,16 @@ func (l *laying) oneMachine(rowsA, rowsB []int) bool {
 }
 
 // inTime takes together what was measured at once: the coarsest of repetition,
-// run, block and trial of which both sides have enough. Where both sides have the
+// run, block and trial of which both sides have so many. Where both sides have the
 // same ones, and not only the same numbers, values are paired.
-func (l *laying) inTime(sameNodes bool) (layout, bool) {
+func (l *laying) inTime(sameNodes bool, least int) (layout, bool) {
 	for _, facts := range [][]string{{frame.FactRepetition}, {frame.FactRun}, {frame.FactRun, frame.FactBlock}, {frame.FactBlock}, {frame.FactRun, frame.FactTrial}, {frame.FactTrial}} {
 		a, b := groupsOf(l.a, facts...), groupsOf(l.b, facts...)
 		if !whole(l.a, a) || !whole(l.b, b) {
 			continue
 		}
 		of := facts[len(facts)-1]
-		if fewer, more := min(len(a), len(b)), max(len(a), len(b)); fewer < fewest {
+		if fewer, more := min(len(a), len(b)), max(len(a), len(b)); fewer < least {
 			if more >= fewest && (of == frame.FactRepetition || of == frame.FactRun) {
 				l.notes.Problem("one_"+of, "one side is of %s and the other of %d: how much %ss differ is not known of both", num.Count(fewer, of), more, of)
 			}
@@ -222,23 +258,23 @@ func (l *laying) inTime(sameNodes bool) (layout, bool) {
 			}
 		}
 		same := l.together || facts[0] == frame.FactRun // elsewhere trial 1 is another trial
-		if l.Pair != "none" && same && common >= fewest && 2*common > max(len(a), len(b)) {
+		if l.Pair != "none" && same && common >= least && 2*common > max(len(a), len(b)) {
 			var out layout
 			if sameNodes {
 				out = l.within(facts, a, b)
 			} else {
 				out = l.paired(facts...)
 			}
-			out.Of, out.Nodes = of, sameNodes
+			out.Of, out.Nodes, out.Trials = of, sameNodes, true
 			return out, true
 		}
 		if sameNodes {
 			a, b = l.complete(a, b)
-			if min(len(a), len(b)) < fewest {
+			if min(len(a), len(b)) < least {
 				continue
 			}
 		}
-		out := layout{Of: of, Nodes: sameNodes}
+		out := layout{Of: of, Nodes: sameNodes, Trials: true, groups: [2][]group{a, b}}
 		out.A, out.TimesA = l.values(l.a, a)
 		out.B, out.TimesB = l.values(l.b, b)
 		return out, true
@@ -283,6 +319,7 @@ func (l *laying) incomplete(left int) {
 func (l *laying) unpaired(of string, facts []string) layout {
 	out := layout{Of: of}
 	if facts == nil {
+		out.Rows = true
 		out.A, out.TimesA = l.a.Values, seconds(l.a.Times)
 		out.B, out.TimesB = l.b.Values, seconds(l.b.Times)
 		return out
@@ -401,7 +438,7 @@ func seconds(times []int64) []float64 {
 
 // ordered reports whether values follow each other in time, so that neighbours may
 // depend on each other. Rows without times are in the order of measurement.
-func (x *layout) ordered() bool { return x.Of == "row" || x.TimesA != nil }
+func (x *layout) ordered() bool { return x.Rows || x.TimesA != nil }
 
 // independent heeds that neighbours in time depend on each other. Successive values
 // are averaged until they do not; where that would leave too few, they stay as they
@@ -527,7 +564,7 @@ func (x *layout) describe() string {
 		text = "Values of the same " + of + " are compared: each " + of + " is a pair of values"
 	case x.Nodes:
 		text = "Both sides have the same nodes: the mean over them is a value, one a " + of
-	case x.Of != "row":
+	case !x.Rows:
 		text = "Rows of one " + of + " depend on each other: their mean is a value"
 	}
 	if x.Successive > 1 {

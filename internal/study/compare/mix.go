@@ -96,7 +96,7 @@ func (l *laying) squares(f *frame.Frame, rows []int, mean float64) (sum float64)
 // interval is that of B/A within the levels, given that over all values: of other
 // values than rows as wide as that.
 func (m mixed) interval(c *Comparison) stats.Interval {
-	if c.Of == "row" {
+	if c.layout.Rows {
 		return exp(stats.Interval{Lo: m.within - mixZ*m.error, Hi: m.within + mixZ*m.error})
 	}
 	by := math.Exp(m.within - m.over)

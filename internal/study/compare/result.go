@@ -65,6 +65,11 @@ type Comparison struct {
 	// Needed is how many independent values of each side, or pairs, would settle
 	// an unclear verdict with a probability of 80 %.
 	Needed *int `json:"needed,omitempty"`
+	// Summaries are by what other numbers that users may mean can differ: the mean,
+	// and percentiles where the sides scatter differently.
+	Summaries []Summary `json:"summaries,omitempty"`
+	// T and what follows are of the independent values that N counts, and null where
+	// those depend on each other and count for less. MeanRatio is that of --means.
 	// T is Welch's test, of pairs the paired one; Ranks Mann and Whitney's U of B,
 	// of pairs Wilcoxon's signed ranks. A12 is the share of pairs of values, one of
 	// each side, in which B is higher.
@@ -82,12 +87,21 @@ type Comparison struct {
 	doubts     model.Doubts
 	layout     layout
 	again      func(level float64) (estimate, error)
+	besides    func(c *Comparison, level float64)
 	drift      float64         // as a ratio, from A to B; 0: none
 	mixed      []mixed         // facts that the sides have other shares of
 	difference *stats.Interval // of means, where there is no ratio
 	rowsA      []float64
 	rowsB      []float64
-	calm       *calm // what nothing disturbed; nil: all, or nothing
+	outsider   *Summary // that makes an equivalent comparison unclear
+	calm       *calm    // what nothing disturbed; nil: all, or nothing
+}
+
+// Summary is one number of both sides beside the typical value: by what factor it
+// may differ in B. Null: it may be any.
+type Summary struct {
+	Name string          `json:"name"` // "mean", "p99"
+	CI   *stats.Interval `json:"ci"`
 }
 
 // TTest is a test of means: of B−A.

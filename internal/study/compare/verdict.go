@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -18,8 +19,8 @@ type Verdict string
 
 // The verdict words. Better and Worse, or Higher and Lower where it is not known
 // which direction is good: the interval of B/A does not hold 1. Equivalent: it
-// lies within the margin. Unclear: neither; more repetitions would tell. Unknown:
-// the measurement allows no answer.
+// lies within the margin, and those of all summaries do. Unclear: neither; more
+// repetitions would tell. Unknown: the measurement allows no answer.
 const (
 	Better     Verdict = "better"
 	Worse      Verdict = "worse"
@@ -149,7 +150,10 @@ func (p *Params) conclude(c *Comparison) {
 	if word != "" && !slices.ContainsFunc(c.doubts, func(d model.Doubt) bool { return d.Severity == model.Problem }) {
 		c.Verdict = word
 	}
-	if c.Verdict == Unclear && c.CI != nil {
+	if s := c.outside(1 + float64(p.Margin)/100); c.Verdict == Equivalent && s != nil {
+		c.Verdict, c.outsider = Unclear, s
+		c.doubts.Warn(codeSummary, "typical values are equivalent, but %s may differ by %s; more values tell whether it does", s.words(), s.most())
+	} else if c.Verdict == Unclear && c.CI != nil {
 		p.settle(c)
 	}
 	c.Doubts = c.doubts
@@ -173,6 +177,54 @@ func (p *Params) heedMeans(c *Comparison, word Verdict) {
 	}
 }
 
+// codeSummary is that of a doubt about summaries other than the typical value.
+const codeSummary = "summary"
+
+// outside is the summary that may differ most, if its interval is not within the
+// margin; nil if there is none.
+func (c *Comparison) outside(margin float64) *Summary {
+	var out *Summary
+	for i := range c.Summaries {
+		s := &c.Summaries[i]
+		switch {
+		case s.CI != nil && s.CI.Lo >= 1/margin && s.CI.Hi <= margin:
+		case out == nil, s.CI == nil, out.CI != nil && math.Abs(math.Log(farther(*s.CI))) > math.Abs(math.Log(farther(*out.CI))):
+			out = s
+		}
+	}
+	return out
+}
+
+// words name a summary for people.
+func (s *Summary) words() string {
+	if percentile, ok := strings.CutPrefix(s.Name, "p"); ok {
+		return "the " + percentile + "th percentile"
+	}
+	return "the " + s.Name
+}
+
+// most is by how much a summary may differ.
+func (s *Summary) most() string {
+	if s.CI == nil {
+		return "any amount"
+	}
+	return "up to " + percentOf(farther(*s.CI))
+}
+
+// hull is the interval that holds all that a user may mean: the possible one of the
+// typical value and those of the other summaries, each as far as drift may take it.
+func (c *Comparison) hull() stats.Interval {
+	out := *c.Possible
+	for _, s := range c.Summaries {
+		ci := stats.Interval{Lo: 0, Hi: math.Inf(1)}
+		if s.CI != nil {
+			ci = c.drifting(*s.CI)
+		}
+		out = stats.Interval{Lo: min(out.Lo, ci.Lo), Hi: max(out.Hi, ci.Hi)}
+	}
+	return out
+}
+
 // beyond reports whether an interval of ratios lies outside the margin whole.
 func beyond(ci stats.Interval, margin float64) bool { return ci.Lo > margin || ci.Hi < 1/margin }
 
@@ -181,15 +233,21 @@ const codeUnclear = "unclear"
 // settle says how many repetitions would make an unclear comparison clear with a
 // probability of 80 %, if its ratio is right: an interval without 1, or one within
 // the margin, whichever is nearer. The half width shrinks with the root of their
-// number; 0.84 is the normal's quantile of 80 %.
+// number, and that of few values for their degrees of freedom, too; 0.84 is the
+// normal's quantile of 80 %.
 func (p *Params) settle(c *Comparison) {
 	z, err := stats.NormalQuantile((1 + c.Level) / 2)
+	free := c.A.N + c.B.N - 2
+	if c.Paired {
+		free = c.A.N - 1
+	}
+	t, errT := stats.TQuantile((1+c.Level)/2, float64(max(1, free)))
 	lo, hi, at := math.Log(c.CI.Lo), math.Log(c.CI.Hi), math.Log(*c.Ratio)
 	wanted := max(math.Abs(at), math.Log1p(float64(p.Margin)/100)-math.Abs(at))
-	if err != nil || !num.Finite(lo) || !num.Finite(hi) || !(wanted > 0) {
+	if err != nil || errT != nil || !num.Finite(lo) || !num.Finite(hi) || !(wanted > 0) {
 		return
 	}
-	factor := (hi - lo) / 2 / wanted * (1 + .8416/z)
+	factor := (hi - lo) / 2 * z / t / wanted * (1 + .8416/z)
 	factor *= factor
 	if n := math.Ceil(factor * float64(min(c.A.N, c.B.N))); n < 1e7 {
 		needed := max(int(n), min(c.A.N, c.B.N)+1)
@@ -217,6 +275,15 @@ func farther(ci stats.Interval) float64 {
 // percentOf is by how much a ratio differs from 1, without sign.
 func percentOf(ratio float64) string { return num.Percent(math.Abs(percent(ratio))) }
 
+// held holds what B is worse by to a limit: it is missed by the interval of the typical
+// value, and kept by that of every summary, up to most.
+func held(limit study.Limit, name string, lo, hi, most float64) error {
+	if lo <= limit.Most {
+		hi = most
+	}
+	return limit.Check(name+": what B is worse by", lo, hi)
+}
+
 // Gate implements study.Result: every metric is held to the threshold by its
 // interval, with what drift can explain.
 func (r *Result) Gate() error {
@@ -235,12 +302,12 @@ func (r *Result) Gate() error {
 			errs = append(errs, fmt.Errorf("%w: %s: it was 0, and is more", model.ErrThreshold, name))
 		case c.Verdict == Unknown || c.Possible == nil:
 			errs = append(errs, limit.Unknown(name+": it is unknown by how much B differs"))
-		case c.Verdict == Unclear && !c.Possible.Contains(1):
+		case c.Verdict == Unclear && c.outsider == nil && !c.Possible.Contains(1):
 			errs = append(errs, limit.Unknown(name+": so few values differ as much by chance"))
 		case c.Better == model.Higher:
-			errs = append(errs, limit.Check(name+": what B is worse by", -percent(c.Possible.Hi), -percent(c.Possible.Lo)))
+			errs = append(errs, held(limit, name, -percent(c.Possible.Hi), -percent(c.Possible.Lo), -percent(c.hull().Lo)))
 		case c.Better == model.Lower:
-			errs = append(errs, limit.Check(name+": what B is worse by", percent(c.Possible.Lo), percent(c.Possible.Hi)))
+			errs = append(errs, held(limit, name, percent(c.Possible.Lo), percent(c.Possible.Hi), percent(c.hull().Hi)))
 		default:
 			errs = append(errs, limit.Unknown(fmt.Sprintf("%s: it is not known which direction is better (--better says it)", name)))
 		}

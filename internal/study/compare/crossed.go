@@ -1,0 +1,96 @@
+package compare
+
+import (
+	"math"
+
+	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// crossing is by what factor an interval must be wider where other nodes and other
+// trials are on each side, for it has the scatter of one of them: in an analysis of
+// variance of nodes by trials the variance of the mean is that of the means of nodes,
+// and that of the means of trials, less what noise has in both (S. R. Searle, G. Casella
+// and C. E. McCulloch, Variance Components, 1992, section 4.3).
+func (l *laying) crossing(inTime layout) float64 {
+	var byNode, byTrial, noise float64
+	for _, side := range []struct {
+		f      *frame.Frame
+		trials []group
+	}{{l.a, inTime.groups[0]}, {l.b, inTime.groups[1]}} {
+		nodes := groupsOf(side.f, l.subject)
+		means, _ := l.values(side.f, nodes)
+		trials, _ := l.values(side.f, side.trials)
+		byNode += varianceOfMean(l.scaled(means))
+		byTrial += varianceOfMean(l.scaled(trials))
+		noise += l.noise(side.f, nodes, side.trials)
+	}
+	if most := max(byNode, byTrial); most > 0 {
+		return math.Sqrt(max(1, (byNode+byTrial-noise)/most))
+	}
+	return 1
+}
+
+// varianceOfMean is that of independent values; 0 of fewer than two.
+func varianceOfMean(xs []float64) float64 {
+	sd, err := stats.SampleSD(xs)
+	if err != nil {
+		return 0
+	}
+	return sd * sd / float64(len(xs))
+}
+
+// noise is what remains beside nodes and trials, as the variance of the mean of all;
+// 0 where some node lacks in some trial, or there is one of either.
+func (l *laying) noise(f *frame.Frame, nodes, trials []group) float64 {
+	n, t := len(nodes), len(trials)
+	if n < 2 || t < 2 {
+		return 0
+	}
+	node := make([]int, f.Len())
+	for i, g := range nodes {
+		for _, row := range g.rows {
+			node[row] = i
+		}
+	}
+	cells := make([]float64, n*t)
+	byNode, byTrial, mean := make([]float64, n), make([]float64, t), 0.0
+	for k, g := range trials {
+		sum, count := make([]float64, n), make([]float64, n)
+		for _, row := range g.rows {
+			sum[node[row]] += l.scale(f.Values[row])
+			count[node[row]]++
+		}
+		for i := range n {
+			if count[i] == 0 {
+				return 0
+			}
+			x := sum[i] / count[i]
+			cells[k*n+i] = x
+			byNode[i] += x / float64(t)
+			byTrial[k] += x / float64(n)
+			mean += x / float64(n*t)
+		}
+	}
+	squares := 0.0
+	for k := range t {
+		for i := range n {
+			d := cells[k*n+i] - byNode[i] - byTrial[k] + mean
+			squares += d * d
+		}
+	}
+	return squares / float64((n-1)*(t-1)) / float64(n*t)
+}
+
+// wider is an estimate with an interval wider by a factor, on the scale of logarithms.
+func (e estimate) wider(by float64) estimate {
+	if !(by > 1) || e.difference || !(e.ci.Lo > 0) {
+		return e
+	}
+	at := math.Log(e.ratio)
+	e.ci = exp(stats.Interval{Lo: at - by*(at-math.Log(e.ci.Lo)), Hi: at + by*(math.Log(e.ci.Hi)-at)})
+	if z, err := stats.NormalQuantile(1 - e.p/2); err == nil {
+		e.p = math.Erfc(z / by / math.Sqrt2)
+	}
+	return e
+}
