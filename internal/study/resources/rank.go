@@ -25,7 +25,9 @@ type RankedResource struct {
 	Finding evaluation.Finding `json:"finding"`
 	// Limits are the shared limits that were inferred for it.
 	Limits []evaluation.SharedLimit `json:"limits,omitempty"`
-	Text   string                   `json:"text"`
+	// Peak is the size from which on its total falls; nil where it does not.
+	Peak *evaluation.Peak `json:"peak,omitempty"`
+	Text string           `json:"text"`
 }
 
 // categories are what can be bought, and so what a run should measure before
@@ -81,7 +83,7 @@ func ranked(findings []evaluation.Finding, scalings []evaluation.Scaling) []Rank
 		if i > 0 && f.CI[1] < findings[leader].CI[0] {
 			leader = i
 		}
-		r := RankedResource{Rank: leader + 1, Resource: f.About(), Finding: f, Limits: limitsOf(f, scalings)}
+		r := RankedResource{Rank: leader + 1, Resource: f.About(), Finding: f, Limits: limitsOf(f, scalings), Peak: peakOf(f, scalings)}
 		r.Text = rankText(r)
 		out = append(out, r)
 	}
@@ -122,6 +124,16 @@ func limitsOf(f evaluation.Finding, scalings []evaluation.Scaling) []evaluation.
 	return out
 }
 
+// peakOf is the size from which on the total of a resource falls.
+func peakOf(f evaluation.Finding, scalings []evaluation.Scaling) *evaluation.Peak {
+	for _, s := range scalings {
+		if s.Workload == f.Workload && s.Metric == f.Metric {
+			return s.Peak
+		}
+	}
+	return nil
+}
+
 // rankText is the finding in one sentence.
 func rankText(r RankedResource) string {
 	f := r.Finding
@@ -141,6 +153,9 @@ func rankText(r RankedResource) string {
 	}
 	for _, l := range r.Limits {
 		text += "; " + l.Text
+	}
+	if r.Peak != nil {
+		text += "; " + r.Peak.Text
 	}
 	return text
 }
