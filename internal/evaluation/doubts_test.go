@@ -63,7 +63,7 @@ func TestDoubtsAndWarnings(t *testing.T) {
 			for i := 6; i < 9; i++ {
 				b.Data.Results[i].Samples[0].Value /= 4
 			}
-		}, Degraded, "fall in two groups"},
+		}, Degraded, "3 nodes (n00, n01, n02) keep 12.5 % of their capacity, the other 3 nodes 50.0 %"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

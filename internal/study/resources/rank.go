@@ -151,6 +151,9 @@ func rankText(r RankedResource) string {
 	default: // none, unclear
 		text = fmt.Sprintf("%s: no loss seen with %s; one of up to %.1f %% is not excluded", r.Resource, fleet, f.MostLost())
 	}
+	if parts := f.PartsText(); parts != "" {
+		text += "; " + parts
+	}
 	for _, l := range r.Limits {
 		text += "; " + l.Text
 	}
