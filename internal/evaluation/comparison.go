@@ -152,6 +152,11 @@ func scoredValues(r replicate) []float64 { return r.values }
 // known reports whether a subject has a mean.
 func known(v float64) bool { return !math.IsNaN(v) }
 
+// measured are the means that are known.
+func measured(means []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(means), func(v float64) bool { return !known(v) })
+}
+
 // comparison is what a finding is made of, wherever the numbers come from.
 type comparison struct {
 	workload, metric string
@@ -191,6 +196,9 @@ func (c comparison) finding(opt Options) Finding {
 		c.intervals(&f, serial, parallel, opt)
 		c.repetitions(&f)
 		c.groups(&f, serial, parallel)
+	}
+	if len(f.Pairs) == 0 { // of one phase only
+		f.Nodes = max(len(measured(serial)), len(measured(parallel)))
 	}
 	c.doubtLosses(&f)
 	f.Verdict = c.verdict(&f)
@@ -257,8 +265,7 @@ func Columns(pairs []NodePair) (serial, parallel []float64) {
 // describe fills in the spreads: over the pairs, or, when only one phase was
 // measured, over what there is of it.
 func (c *comparison) describe(f *Finding, serial, parallel []float64) {
-	unknown := func(v float64) bool { return !known(v) }
-	serial, parallel = slices.DeleteFunc(slices.Clone(serial), unknown), slices.DeleteFunc(slices.Clone(parallel), unknown)
+	serial, parallel = measured(serial), measured(parallel)
 	f.Serial = c.spread(serial)
 	f.Parallel.Spread = c.spread(parallel)
 	if f.Parallel.Mean != nil {

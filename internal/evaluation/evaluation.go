@@ -130,6 +130,7 @@ func (p part) findings(opt Options) []Finding {
 	for _, like := range metrics {
 		c := p.compare(like)
 		p.noteRun(&c.notes)
+		p.noteErrors(&c.notes)
 		p.noteFacts(c, &c.notes)
 		out = append(out, c.finding(opt))
 	}

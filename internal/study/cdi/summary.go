@@ -107,7 +107,7 @@ func atOnce(f evaluation.Finding) string {
 func noneSentence(none []evaluation.Finding, of int) string {
 	switch {
 	case of == 1:
-		return fmt.Sprintf("No loss of capacity was found %s; one of more than %s is excluded (upper end of the %s).", atOnce(none[0]), num.Percent(none[0].MostLost()), intervalWords(none[0]))
+		return fmt.Sprintf("No loss of capacity was found %s; one of more than %s is excluded (upper end of the 95 %% interval).", atOnce(none[0]), none[0].MostLostText())
 	case len(none) == of:
 		return fmt.Sprintf("No loss of capacity was found in any of %d metrics.", of)
 	}
@@ -124,16 +124,12 @@ func unclearSentence(unclear []evaluation.Finding, of int) string {
 	if len(unclear) > 1 {
 		which = " of " + worst.Name()
 	}
-	return fmt.Sprintf("It is unclear whether capacity is lost%s: a loss%s of up to %s is not excluded (upper end of the %s); the warnings say what would settle it.",
-		about, which, num.Percent(worst.MostLost()), intervalWords(worst))
-}
-
-// intervalWords name the interval that the largest loss is from.
-func intervalWords(f evaluation.Finding) string {
-	if f.MostLost() > max(f.CI[1], 0) {
-		return "95 % interval, with what disturbed the nodes"
+	whether := "It is unclear whether capacity is lost"
+	if of == 1 && len(worst.Parts) > 0 {
+		whether = "It is unclear what such " + string(worst.Of) + "s lose on average"
 	}
-	return "95 % interval"
+	return fmt.Sprintf("%s%s: a loss%s of up to %s is not excluded (upper end of the 95 %% interval); the warnings say what would settle it.",
+		whether, about, which, worst.MostLostText())
 }
 
 func unknownSentence(unknown []evaluation.Finding, of int) string {

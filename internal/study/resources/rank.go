@@ -149,7 +149,7 @@ func rankText(r RankedResource) string {
 	case evaluation.Gain:
 		text = fmt.Sprintf("%s: %s %s %.1f %%%s [%.1f, %.1f]", r.Resource, fleet, gain, -*f.CDI, together, -f.CI[1], -f.CI[0])
 	default: // none, unclear
-		text = fmt.Sprintf("%s: no loss seen with %s; one of up to %.1f %% is not excluded", r.Resource, fleet, f.MostLost())
+		text = fmt.Sprintf("%s: no loss seen with %s; one of up to %s is not excluded", r.Resource, fleet, f.MostLostText())
 	}
 	if parts := f.PartsText(); parts != "" {
 		text += "; " + parts
@@ -226,7 +226,12 @@ func onlyUpTo(resources []RankedResource) []string {
 // in front of it: nothing reaches an object store but through the network.
 func behindNetwork(resources []RankedResource, findings []evaluation.Finding) []string {
 	var out []string
-	measured := slices.ContainsFunc(findings, func(f evaluation.Finding) bool { return evaluation.Category(f.Resource) == "network" && f.Answered() })
+	var measured, answered bool
+	for _, f := range findings {
+		if evaluation.Category(f.Resource) == "network" {
+			measured, answered = true, answered || f.Answered()
+		}
+	}
 	for _, store := range resources {
 		if evaluation.Category(store.Resource) != "objectstore" || store.Finding.Verdict != evaluation.Degraded {
 			continue
@@ -235,11 +240,20 @@ func behindNetwork(resources []RankedResource, findings []evaluation.Finding) []
 			out = append(out, fmt.Sprintf("%s is reached through the network, which was not measured: object storage may not be the cause", store.Resource))
 			continue
 		}
+		if !answered {
+			out = append(out, fmt.Sprintf("%s is reached through the network, which has no verdict: object storage may not be the cause", store.Resource))
+			continue
+		}
+		same := false
 		for _, net := range resources {
 			if evaluation.Category(net.Resource) == "network" && sameLimit(store, net) {
+				same = true
 				out = append(out, fmt.Sprintf("%s: %s shows the same limit (%s and %s); object storage may not be the cause",
 					store.Resource, net.Resource, totalText(store.Finding), totalText(net.Finding)))
 			}
+		}
+		if !same {
+			out = append(out, fmt.Sprintf("%s: the network was measured between nodes, and not on the way to the store: the store's own link may be the limit", store.Resource))
 		}
 	}
 	return out
