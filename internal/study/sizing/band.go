@@ -94,9 +94,8 @@ func (f fleet) measured(nodes int) (rate float64, known bool) {
 // known where a fleet of that size, or a larger one, was measured.
 func (s station) evenly(nodes int) (alone, stay float64, known bool) {
 	for _, x := range s.shares {
-		stay = max(stay, x.stay)
 		if x.nodes >= nodes && s.alone > 0 {
-			return s.alone, stay, true
+			return s.alone, x.stay, true
 		}
 	}
 	return s.service, float64(nodes) * s.service, false

@@ -115,6 +115,9 @@ func TestPlanKeepsToWhatWasMeasured(t *testing.T) {
 	}{
 		{"collapse, one trial", func(a []int, s float64) float64 { return s * collapse[len(a)] }, 1, 3.85, .97, 194, Fits, 4},
 		{"collapse, three trials", func(a []int, s float64) float64 { return s * collapse[len(a)] }, 3, 3.85, .97, 194, Fits, 4},
+		{"more noise", func(a []int, s float64) float64 {
+			return s * (collapse[len(a)] - .06*float64(len(a)%2)*float64(len(a)-1))
+		}, 1, 3.85, .97, 194, Fits, 4},
 		{"beyond the peak", func(a []int, s float64) float64 { return s * collapse[len(a)] }, 3, 4.4, .97, 194, Fails, 0},
 		{"more nodes than the peak", func(a []int, s float64) float64 { return s * collapse[len(a)] }, 3, 3.8, .5, 100, Untested, 0},
 		{"a limit of 3.4 nodes", simulated.Cap(3.4 * solo), 2, 3.3, 1, 200, Fits, 4},

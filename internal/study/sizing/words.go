@@ -76,7 +76,10 @@ func (r *Result) rateWords() string {
 	if where, _ := r.fleet().bottleneck(); where == "" || r.Rate == nil || r.Answer == Unknown {
 		return ""
 	}
-	words := fmt.Sprintf("%s do %s jobs/s: the less, the more they wait for each other", num.Count(r.Rate.Nodes, "node"), span(r.Rate.Lower, r.Rate.Upper))
+	words := fmt.Sprintf("%s do %s jobs/s", num.Count(r.Rate.Nodes, "node"), span(r.Rate.Lower, r.Rate.Upper))
+	if digits(r.Rate.Lower) != digits(r.Rate.Upper) {
+		words += ": the less, the more they wait for each other"
+	}
 	if r.RateCI != nil {
 		words += fmt.Sprintf("; %s by the 95 %% intervals of what was measured", span(r.RateCI[0], r.RateCI[1]))
 	}
