@@ -90,7 +90,8 @@ func (q question) refuse(r *Result, c contradiction, n *model.Doubts) {
 		x.Answer, x.Text = Unknown, ""
 		x.RateLimit, x.NodeLimit, x.Largest, x.LargestCI, x.LargestRate = nil, nil, nil, nil, nil
 	}
-	r.Answer, r.Binding, r.Largest, r.LargestRate, r.NodesSafe, r.RateCI = Unknown, "", nil, nil, nil, nil
+	r.Answer, r.Binding, r.Largest, r.LargestRate = Unknown, "", nil, nil
+	r.NodesSafe, r.RateSafe, r.RateCI = nil, nil, nil
 	if m := q.did(); m != nil && m.Nodes != c.Nodes {
 		r.beside = fmt.Sprintf(" In that run %s did %s.", num.Count(m.Nodes, "node"), jobs(m.Rate))
 	}

@@ -49,12 +49,13 @@ type share struct {
 }
 
 // fleetOf is the network of nodes with this rate. Resources without a known
-// limit are no stations: each node brings its own of them. of says which demand
+// limit are no stations: each node brings its own of them, unless larger fleets were
+// seen to have less. of says which demand
 // and capacity count.
 func fleetOf(rate float64, resources []Resource, of func(Resource) (demand, capacity float64)) fleet {
 	f := fleet{rate: rate}
 	for _, x := range resources {
-		if x.NodeLimit != nil && x.Capacity != nil {
+		if x.Capacity != nil && (x.NodeLimit != nil || x.falls) {
 			d, c := of(x)
 			s := station{resource: x.Resource, service: d / (rate * c), falls: x.falls}
 			if x.alone != nil {
@@ -304,6 +305,10 @@ func (r *Result) bound() {
 	f := r.fleet()
 	at := f.at(r.Nodes)
 	r.Rate, r.NodesSafe = &at, f.safe(r.Target, r.Nodes)
+	if r.NodesSafe != nil {
+		safe := f.at(*r.NodesSafe)
+		r.RateSafe = &safe
+	}
 }
 
 // noteWaiting warns of a fleet that suffices by its upper bound alone.

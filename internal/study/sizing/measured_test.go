@@ -143,3 +143,23 @@ func TestPlanKeepsToWhatWasMeasured(t *testing.T) {
 		}
 	}
 }
+
+// TestFallWithoutVerdict: a total that falls limits a plan also where its verdict is
+// unknown: more nodes than were measured are sure of nothing.
+func TestFallWithoutVerdict(t *testing.T) {
+	alone := 10.
+	c := capacity{resource: "x", unit: "u", total: 40, nodes: 4, alone: &alone, falls: true, doubt: "disturbed",
+		sizes: []sizeTotal{{1, 10}, {2, 20}, {4, 40}, {7, 12}}}
+	for _, k := range []struct {
+		rate float64
+		want Answer
+	}{{9.8, Fits}, {4, Untested}, {6, Untested}} {
+		r, err := answerOf(question{target: 38, nodeRate: k.rate, demands: []demand{{resource: "x", amount: k.rate, unit: "u"}}, capacities: []capacity{c}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Answer != k.want {
+			t.Errorf("at %v a node: %s, %q, want %s", k.rate, r.Answer, r.lead(), k.want)
+		}
+	}
+}

@@ -237,6 +237,7 @@ type Result struct {
 	// nodes, from Nodes on, that reach the target by the lower end of Rate, to within
 	// 1 %; nil when none does, or the answer is unknown.
 	Rate      *Band       `json:"rate"`
+	RateSafe  *Band       `json:"rate_safe"` // of NodesSafe nodes
 	RateCI    *[2]float64 `json:"rate_ci"`
 	NodesSafe *int        `json:"nodes_safe"`
 	// Measured is what several nodes did at once in the run of the demand,

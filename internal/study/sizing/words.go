@@ -36,6 +36,9 @@ func (r *Result) closeCall() string {
 // lead is the answer in a sentence or two.
 func (r *Result) lead() string {
 	head := fmt.Sprintf("%s take %s", jobs(r.Target), num.Count(r.Nodes, "node"))
+	if r.Answer == Fits && r.NodesSafe != nil && *r.NodesSafe > r.Nodes {
+		head += fmt.Sprintf(" (%d if they wait for each other)", *r.NodesSafe)
+	}
 	useful := func() string { return fmt.Sprintf("%s (%s)", num.Count(*r.Largest, "node"), jobs(*r.LargestRate)) }
 	switch {
 	case r.Answer == Unknown:
