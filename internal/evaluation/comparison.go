@@ -152,6 +152,11 @@ func scoredValues(r replicate) []float64 { return r.values }
 // known reports whether a subject has a mean.
 func known(v float64) bool { return !math.IsNaN(v) }
 
+// measured are the means that are known.
+func measured(means []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(means), func(v float64) bool { return !known(v) })
+}
+
 // comparison is what a finding is made of, wherever the numbers come from.
 type comparison struct {
 	workload, metric string
@@ -165,6 +170,7 @@ type comparison struct {
 	common     common
 	course     *course // nil: not known
 	losses     []loss
+	fromFile   bool          // the numbers are a user's own
 	tolerance  float64       // points of the index
 	trialTime  time.Duration // how long a trial takes; 0: not known
 	notes      notes
@@ -190,6 +196,9 @@ func (c comparison) finding(opt Options) Finding {
 		c.intervals(&f, serial, parallel, opt)
 		c.repetitions(&f)
 		c.groups(&f, serial, parallel)
+	}
+	if len(f.Pairs) == 0 { // of one phase only
+		f.Nodes = max(len(measured(serial)), len(measured(parallel)))
 	}
 	c.doubtLosses(&f)
 	f.Verdict = c.verdict(&f)
@@ -256,8 +265,7 @@ func Columns(pairs []NodePair) (serial, parallel []float64) {
 // describe fills in the spreads: over the pairs, or, when only one phase was
 // measured, over what there is of it.
 func (c *comparison) describe(f *Finding, serial, parallel []float64) {
-	unknown := func(v float64) bool { return !known(v) }
-	serial, parallel = slices.DeleteFunc(slices.Clone(serial), unknown), slices.DeleteFunc(slices.Clone(parallel), unknown)
+	serial, parallel = measured(serial), measured(parallel)
 	f.Serial = c.spread(serial)
 	f.Parallel.Spread = c.spread(parallel)
 	if f.Parallel.Mean != nil {
@@ -325,13 +333,33 @@ func (c *comparison) intervals(f *Finding, serial, parallel []float64, opt Optio
 		return
 	}
 	iv, err := stats.Fieller(parallel, serial, level)
-	f.CINodes = c.widened(cdiInterval(iv, err), *f.CDI)
-	iv, errBCa := stats.BCa(parallel, serial, level, opt.Resamples, opt.Seed)
-	f.BCa = c.widened(cdiInterval(iv, errBCa), *f.CDI)
+	if errors.Is(err, stats.ErrNoSpread) && !c.copied(f.Pairs) {
+		f.CINodes, err = c.resolved(*f.CDI), nil
+	} else {
+		f.CINodes = c.widened(cdiInterval(iv, err), *f.CDI)
+		iv, errBCa := stats.BCa(parallel, serial, level, opt.Resamples, opt.Seed)
+		f.BCa = c.widened(cdiInterval(iv, errBCa), *f.CDI)
+	}
 	if f.CI = f.CIFleet; f.CI == nil {
 		f.CI = f.CINodes
 		c.noteInterval(err)
 	}
+}
+
+// resolved is the interval of an index without any scatter: what the instrument
+// resolves. A volume at its provisioned rate gives every node the same.
+func (c *comparison) resolved(cdi float64) *Interval {
+	c.notes.warn("no_scatter", "nothing scatters from %s to %s or from trial to trial: the interval is how well the values themselves are known", c.of, c.of)
+	iv, _ := c.resolution.floor(Interval{cdi, cdi}, cdi)
+	return &iv
+}
+
+// copied reports rows of a file that say a loss and nothing else: all of them are
+// the same, as a mean is that was written into every row.
+func (c *comparison) copied(pairs []NodePair) bool {
+	return c.fromFile && pairs[0].Serial != pairs[0].Parallel && !slices.ContainsFunc(pairs, func(p NodePair) bool {
+		return p.Serial != pairs[0].Serial || p.Parallel != pairs[0].Parallel
+	})
 }
 
 // widened adds to an interval over subjects what their scatter cannot show: what
@@ -352,7 +380,7 @@ func (c *comparison) noteInterval(err error) {
 	case errors.Is(err, stats.ErrUnbounded):
 		c.notes.doubt("no_interval", "the serial capacities differ so much that the interval has no bounds; measure more %ss, or equal ones", c.of)
 	case errors.Is(err, stats.ErrNoSpread):
-		c.notes.doubt("no_scatter", "every %s has exactly the same ratio, as copied or coarsely rounded values have; there is no scatter to compute an interval from", c.of)
+		c.notes.doubt("no_scatter", "every %s has exactly the same two values, as a mean has that was copied into all rows; there is no scatter to compute an interval from", c.of)
 	default:
 		c.notes.doubt("no_interval", "no interval: %v", err)
 	}

@@ -17,11 +17,12 @@
 //  4. comparison: capacities are added up by subject (node or node pair),
 //     paired over the phases and become a [Finding], with an interval no
 //     narrower than the instrument resolves.
-//  5. verdict: what makes the answer "unknown", and what is only a warning.
+//  5. parts: who is unlike the others, so that the mean describes nobody.
+//  6. verdict: what makes the answer "unknown", and what is only a warning.
 //
 // A [Table] enters at step 4 with the user's own numbers. [Scalings] takes all
-// fleet sizes through steps 1 to 3 and fits the growth of the total, from which
-// shared limits are inferred.
+// fleet sizes through steps 1 to 3 and looks how the total grows: a peak from which
+// it falls, or a curve, from which shared limits are inferred.
 //
 // docs/methods.md explains the formulas.
 package evaluation
@@ -130,6 +131,7 @@ func (p part) findings(opt Options) []Finding {
 	for _, like := range metrics {
 		c := p.compare(like)
 		p.noteRun(&c.notes)
+		p.noteErrors(&c.notes)
 		p.noteFacts(c, &c.notes)
 		out = append(out, c.finding(opt))
 	}

@@ -129,6 +129,11 @@ type Finding struct {
 	Doubts   []model.Doubt `json:"doubts"`
 	Warnings []string      `json:"warnings"`
 	Pairs    []NodePair    `json:"pairs"`
+	// Parts are the subjects by the share that they keep, where the mean describes
+	// nobody: those that stand out first, the rest last. SerialParts are those of
+	// what they do alone.
+	Parts       []Part `json:"parts,omitempty"`
+	SerialParts []Part `json:"serial_parts,omitempty"`
 }
 
 // Name is how sentences call the finding: by workload and metric, unless the

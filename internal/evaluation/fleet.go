@@ -151,6 +151,14 @@ func (c *comparison) surelyRival() bool {
 	return err == nil && c.course.rivalry < least
 }
 
+// rivalTrials reports whether trials agree so much better than their subjects do
+// that what one subject gains another must lose: by an F test at 1 %. Without
+// progress counters nothing else tells rivals.
+func rivalTrials(between, own stats.Estimate) bool {
+	least, err := stats.FQuantile(0.01, between.Degrees, own.Degrees)
+	return err == nil && between.Var < least*own.Var
+}
+
 // manyForOne is how many batches the course of a single trial needs to say
 // something of rivalry, and of the mean.
 const manyForOne = 15
@@ -182,9 +190,15 @@ func (c *comparison) thisFleet(pairs []NodePair) *Interval {
 	case len(serial) == 1 && len(pairs) >= 2 && c.surelyRival():
 		e = c.oneTrial(pairs)
 	}
+	if e.Mean > 0 && !(e.Var > rounding*e.Mean*e.Mean) {
+		if c.fromFile {
+			return nil // rows that were copied look like that
+		}
+		return c.resolved(degradation(e.Mean))
+	}
 	iv, err := e.Interval(level)
-	if err != nil || !(e.Var > rounding*e.Mean*e.Mean) {
-		return nil // no scatter at all, as copied values have
+	if err != nil {
+		return nil
 	}
 	out, _ := c.resolution.floor(Interval{degradation(iv.Hi), degradation(iv.Lo)}, degradation(e.Mean))
 	return &out
@@ -241,12 +255,15 @@ func (c *comparison) overTrials(pairs []NodePair, serial, parallel [][]float64) 
 	square := mean(s) * mean(s)
 	out, poolLevel := c.withinTrials(pairs), trialsLevelCourse
 	out.Mean = ratio
-	if n > 1 && c.independent() {
-		own := (interaction(parallel) + ratio*ratio*interaction(serial)) / (n * trials) / square
-		out, _ = stats.Pool(out, stats.Estimate{Mean: ratio, Var: own, Degrees: (n - 1) * (trials - 1)}, ownLevel)
+	between := stats.Estimate{Mean: ratio, Var: variance(residuals) / trials / square, Degrees: trials - 1}
+	own := stats.Estimate{
+		Mean: ratio, Var: (interaction(parallel) + ratio*ratio*interaction(serial)) / (n * trials) / square,
+		Degrees: (n - 1) * (trials - 1),
+	}
+	if n > 1 && c.independent() && !rivalTrials(between, own) {
+		out, _ = stats.Pool(out, own, ownLevel)
 		poolLevel = trialsLevelTasks
 	}
-	between := stats.Estimate{Mean: ratio, Var: variance(residuals) / trials / square, Degrees: trials - 1}
 	if _, differ := stats.Pool(out, between, trialsLevel); differ && out.Degrees > 0 {
 		c.warnTrialsDiffer(pairs)
 	}

@@ -19,6 +19,7 @@ type world struct {
 	bursts        float64 // relative SD of the rate in a batch, with an autocorrelation of 0.5
 	drift         float64 // relative SD of what both phases of a trial have in common
 	trial         float64 // relative SD of what a trial's parallel phase has for itself
+	blind         bool    // no progress is published
 }
 
 const (
@@ -73,6 +74,9 @@ func (w world) measure(rng *rand.Rand) *comparison {
 		c.serial, c.parallel = append(c.serial, serial), append(c.parallel, parallel)
 	}
 	c.course.rivalry = total / parts
+	if w.blind {
+		c.course = nil
+	}
 	return c
 }
 
@@ -130,6 +134,10 @@ func TestThisFleetHoldsTruth(t *testing.T) {
 		{"trials of their own", world{nodes: 4, trials: 3, trial: .03, task: .01, bursts: .02}, .90},
 		{"trials of their own", world{nodes: 4, trials: 5, trial: .03, task: .01, bursts: .02}, .90},
 		{"trials of their own", world{nodes: 8, trials: 2, trial: .03, task: .01, bursts: .02}, .85},
+		{"no progress, independent", world{nodes: 6, trials: 3, task: .02, blind: true}, .93},
+		{"no progress, independent", world{nodes: 20, trials: 5, task: .02, blind: true}, .93},
+		{"no progress, rivals", world{nodes: 6, trials: 4, limit: 300, unfair: .7, task: .01, blind: true}, .93},
+		{"no progress, rivals", world{nodes: 5, trials: 3, limit: 200, unfair: .5, task: .005, blind: true}, .93},
 		{"trials of their own, shared", world{nodes: 4, trials: 5, limit: 150, unfair: .3, trial: .03, bursts: .02}, .90},
 	} {
 		rng := rand.New(rand.NewPCG(7, 11))

@@ -23,7 +23,10 @@ type Scaling struct {
 	// Points are the sizes that were measured, ascending, all in the same trials.
 	// The first is 1: the mean of the serial phase, where it was measured.
 	Points []ScalingPoint `json:"points"`
-	// Fit is the curve through the points; nil with fewer than three sizes.
+	// Peak is the size from which on the total falls; nil where it does not.
+	Peak *Peak `json:"peak,omitempty"`
+	// Fit is the curve through the points; nil with fewer than three sizes, past a
+	// peak, and where no curve describes them (the doubt [NoCurve]).
 	Fit *ScalingFit `json:"fit"`
 	// Limit is the shared limit that the points show; nil when none does.
 	Limit *SharedLimit `json:"limit"`
@@ -43,6 +46,29 @@ type ScalingPoint struct {
 	Total  float64   `json:"total"`
 	Totals []float64 `json:"totals"`
 	CI     *Interval `json:"ci"` // of Total, over trials; nil with one trial
+}
+
+// Peak is the largest total of a fleet that does less with more subjects.
+type Peak struct {
+	Nodes int       `json:"nodes"` // the size that has it
+	Total float64   `json:"total"`
+	CI    *Interval `json:"ci"`
+	// Last is the total of the largest size.
+	Last float64 `json:"last"`
+	// Text says it: "the sum is largest with 4 nodes, 40 op/s, and falls to
+	// 12 op/s with 7".
+	Text string `json:"text"`
+}
+
+// NoCurve is the code of the doubt that no curve describes the totals.
+const NoCurve = "no_curve"
+
+// Grows reports whether the largest size has the largest total by far.
+func (s Scaling) Grows() bool {
+	last := len(s.Points) - 1
+	return last >= 1 && !slices.ContainsFunc(s.Points[:last], func(p ScalingPoint) bool {
+		return s.Points[last].Total < p.Total*(1+growthShare)
+	})
 }
 
 // ScalingFit is the curve min(a·n, cap) or a·n, whichever explains the points
@@ -76,6 +102,13 @@ type SharedLimit struct {
 const (
 	leastSizes = 3    // sizes for a curve
 	levelShare = 0.02 // of the limit: a smaller change of the sum does not count
+	// growthShare is by how much a larger fleet must do more to be said to grow.
+	growthShare = 0.05
+	// leastNoise is what totals of one trial scatter at least, relative to
+	// themselves: what happens to all nodes of a step shows in no other.
+	leastNoise = 0.02
+	// fewDegrees of freedom that trials must have to tell the noise of totals.
+	fewDegrees = 3
 )
 
 // scaling computes one metric.
@@ -148,13 +181,22 @@ func missingSizes(knee float64, points []ScalingPoint) []int {
 // grow fits the curve and names the limits that it shows.
 func (s *sweep) grow(out *Scaling, opt Options) {
 	sizes, totals := s.fleet()
+	bySize, noise, err := s.scatter(sizes, totals)
+	if err == nil && s.peak(out, bySize, noise) {
+		return
+	}
 	g, err := stats.ChooseGrowth(sizes, totals, s.noise(totals))
 	if errors.Is(err, stats.ErrTooFew) {
 		s.notes.warn("few_sizes", "%d totals of %d sizes are too few to choose a curve, 5 are needed: add sizes or trials", len(totals), len(out.Points))
 		return
 	}
 	if err != nil {
-		s.notes.warn("no_curve", "no curve: %v", err)
+		s.notes.warn(NoCurve, "no curve: %v", err)
+		return
+	}
+	if worst, off := g.Misses(bySize, noise); off {
+		s.notes.warn(NoCurve, "no curve describes the totals: the best has %s with %s, where %s were measured; look at the sizes one by one",
+			s.amount(g.At(worst.Size)), num.Count(int(worst.Size), string(s.of)), s.amount(worst.Mean))
 		return
 	}
 	fleet := curveOfGrowth{g, sizes, totals}
@@ -165,6 +207,40 @@ func (s *sweep) grow(out *Scaling, opt Options) {
 	}
 	out.Limit = s.limit(fleet, ci, out.Points)
 	s.groupLimits(out, fleet, opt)
+}
+
+// scatter is what the totals of each size scatter from trial to trial, no less
+// than the instrument resolves. With too few trials it is what subjects scatter
+// alone, or, where that was not measured, together: each serial step is one draw of
+// what a step adds.
+func (s *sweep) scatter(sizes, totals []float64) ([]stats.SizeTotals, stats.Noise, error) {
+	bySize, noise, err := stats.BySize(sizes, totals)
+	if err != nil {
+		return nil, stats.Noise{}, err
+	}
+	if noise.Degrees < fewDegrees {
+		noise = s.alike
+		noise.SD = max(noise.SD, leastNoise)
+	}
+	noise.SD = max(noise.SD, s.resolution.parallel)
+	return bySize, noise, nil
+}
+
+// peak names the size from which on the totals surely fall.
+func (s *sweep) peak(out *Scaling, bySize []stats.SizeTotals, noise stats.Noise) bool {
+	top, falls := stats.Peak(bySize, noise)
+	if !falls {
+		return false
+	}
+	last := out.Points[len(out.Points)-1]
+	p := Peak{Nodes: int(top.Size), Total: top.Mean, Last: last.Total}
+	i := slices.IndexFunc(out.Points, func(x ScalingPoint) bool { return x.Nodes == p.Nodes })
+	p.CI = out.Points[i].CI
+	p.Text = fmt.Sprintf("the sum is largest with %s, %s, and falls to %s with %d",
+		num.Count(p.Nodes, string(s.of)), s.amount(p.Total), s.amount(p.Last), last.Nodes)
+	out.Peak = &p
+	s.notes.warn("falls", "%s: that is contention or a collapse, not a constant limit; use no more than %s, or find what they wait for", p.Text, num.Count(p.Nodes, string(s.of)))
+	return true
 }
 
 // noise is the least error of a total that the instrument allows to believe.

@@ -1,8 +1,10 @@
 package evaluation
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,6 +95,44 @@ func (p part) noteFailures(n *notes) {
 	}
 	if failed := p.failed(); len(failed) > 0 {
 		n.warn("tasks_failed", "%s did not end well before the attempt that counts: %s", num.Count(len(failed), "task"), num.List(failed))
+	}
+}
+
+// errorsSuffix ends the names of metrics in which workloads count attempts that
+// failed, by kind in a label.
+const errorsSuffix = "_errors"
+
+// noteErrors says how many attempts failed within tasks that ended well: what a
+// store refuses costs a retry each, and may be the limit itself.
+func (p part) noteErrors(n *notes) {
+	type count struct{ all, tasks float64 }
+	counts := make(map[string]map[model.Phase]count)
+	for _, s := range p.steps {
+		for _, r := range p.run.Accepted(s.ID) {
+			for _, x := range r.Samples {
+				if !x.Info || !strings.HasSuffix(x.Metric, errorsSuffix) || !(x.Value >= 0) || math.IsInf(x.Value, 0) {
+					continue
+				}
+				kind := cmp.Or(x.Labels["kind"], "error")
+				if counts[kind] == nil {
+					counts[kind] = make(map[model.Phase]count)
+				}
+				c := counts[kind][s.Phase]
+				counts[kind][s.Phase] = count{c.all + x.Value, c.tasks + 1}
+			}
+		}
+	}
+	each := func(c count) string { return number(c.all / max(c.tasks, 1)) }
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		alone, together := counts[kind][model.Serial], counts[kind][model.Parallel]
+		if alone.all+together.all == 0 {
+			continue
+		}
+		n.add(model.Doubt{
+			Code: "errors", Severity: model.Warning, Workload: p.workload,
+			Text: fmt.Sprintf("%s answered with errors: %s a task of kind %s when all work, %s alone; each costs an attempt, and a limit of requests shows in that way",
+				p.workload, each(together), kind, each(alone)),
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package evaluation
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -198,9 +199,28 @@ func (r reading) againstCounter(scored, capacity, usual float64) float64 {
 // simultaneity is how parallel the parallel steps were, the worst of each.
 type simultaneity struct{ overlap, skewMS, spreadMS *float64 }
 
+// tasksAlike is how many times as long as the shortest task of a step the longest
+// may take and still have been given the same time.
+const tasksAlike = 1.25
+
+// advice says what makes nodes work together: tasks of unequal length need the same
+// running time, and those of equal length a longer one.
+func (s stepReadings) advice() string {
+	var lengths []float64
+	for _, r := range s.readings {
+		lengths = append(lengths, r.ended.Sub(r.started).Seconds())
+	}
+	tasks, _ := timesOf(s.readings, false)
+	if slices.Max(lengths) <= tasksAlike*slices.Min(lengths) {
+		return fmt.Sprintf("the tasks take %s and start up to %s apart: let them take longer", num.Seconds(slices.Max(lengths)), num.Seconds(tasks.Skew().Seconds()))
+	}
+	return "give every node the same running time instead of the same amount of work"
+}
+
 // simultaneityOf looks at every parallel step and notes what is poor.
 func simultaneityOf(steps []stepReadings, window string, n *notes) simultaneity {
 	var s simultaneity
+	var advice string
 	for _, sr := range steps {
 		if sr.step.Phase != model.Parallel || len(sr.readings) == 0 {
 			continue
@@ -210,20 +230,23 @@ func simultaneityOf(steps []stepReadings, window string, n *notes) simultaneity 
 			n.doubt("no_times", "parallel, trial %d: tasks without start and end times; it is unknown whether they ran together", sr.step.Trial)
 			return simultaneity{}
 		}
+		if s.overlap == nil || active.Overlap() < *s.overlap {
+			advice = sr.advice()
+		}
 		s.overlap = extreme(s.overlap, active.Overlap(), math.Min)
 		s.skewMS = extreme(s.skewMS, milliseconds(tasks.Skew()), math.Max)
 		s.spreadMS = extreme(s.spreadMS, milliseconds(tasks.Spread()), math.Max)
 	}
-	noteOverlap(s.overlap, window, n)
+	noteOverlap(s.overlap, window, advice, n)
 	return s
 }
 
-// noteOverlap judges the least overlap.
-func noteOverlap(overlap *float64, window string, n *notes) {
+// noteOverlap judges the least overlap; advice is what to do about it.
+func noteOverlap(overlap *float64, window, advice string, n *notes) {
 	switch {
 	case overlap == nil:
 	case *overlap < minOverlap:
-		n.doubt("overlap", "all nodes were active together for only %.0f %% of the time from the first start to the last end (at least %.0f %% required): give every node the same running time instead of the same amount of work", 100**overlap, 100*minOverlap)
+		n.doubt("overlap", "all nodes were active together for only %.0f %% of the time from the first start to the last end (at least %.0f %% required): %s", 100**overlap, 100*minOverlap, advice)
 	case *overlap < goodOverlap && window == WindowCommon:
 		n.warn("overlap", "poor overlap: all nodes were active together for %.0f %% of the time; only that time is scored", 100**overlap)
 	}

@@ -3,6 +3,7 @@ package evaluation
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -19,6 +20,7 @@ type sweep struct {
 	groups       map[model.NodeID]string // of each subject; none where its nodes differ
 	observations []observation
 	resolution   resolution
+	alike        stats.Noise // between subjects, within a step or a serial phase
 	notes        notes
 }
 
@@ -43,6 +45,9 @@ func (p part) sweepOf(like metric) *sweep {
 	steps := s.scored(p.measuredSizes(), p.read(like, &s.notes))
 	s.resolution = resolutionOf(steps)
 	subjects, serial, parallel := arrange(steps)
+	if s.alike = alikeness(serial); s.alike.Degrees == 0 {
+		s.alike = alikeness(parallel)
+	}
 	s.alone(serial, subjects)
 	for _, r := range parallel {
 		s.observe(r, subjects)
@@ -139,6 +144,24 @@ func (o *observation) perSubject() {
 	for group, part := range o.groups {
 		o.groups[group] = share{1, part.total / float64(part.size)}
 	}
+}
+
+// alikeness is what subjects of one repetition scatter, relative to their mean.
+func alikeness(reps []replicate) stats.Noise {
+	var out stats.Noise
+	var squares float64
+	for _, r := range reps {
+		if m := mean(r.values); m > 0 {
+			for _, v := range r.values {
+				squares += (v/m - 1) * (v/m - 1)
+			}
+			out.Degrees += float64(len(r.values) - 1)
+		}
+	}
+	if out.Degrees > 0 {
+		out.SD = math.Sqrt(squares / out.Degrees)
+	}
+	return out
 }
 
 // groups maps every subject to its group (label "group"), if all its nodes are

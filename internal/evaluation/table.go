@@ -133,7 +133,7 @@ func (t *tableTrial) set(node int32, place uint32) {
 // afterwards.
 func (t *Table) Finding(opt Options) Finding {
 	c := comparison{
-		workload: t.Workload, metric: t.Metric, of: OfNodes,
+		workload: t.Workload, metric: t.Metric, of: OfNodes, fromFile: true,
 		scoring: scoring{window: WindowWhole, unit: t.Unit, reciprocal: t.Better == model.Lower},
 	}
 	if c.reciprocal {

@@ -111,7 +111,7 @@ func TestTableTrials(t *testing.T) {
 			"verdict unknown: the parallel trials ran on different nodes (a, b, c, d, e and 1 more and a, c, d, e, f)"},
 		{"a node that was alone only", without(t, "f,200,159,2>f,200,,2\n", "f,99,79,1>f,99,,1\n"), 100 * (1 - (402.+806)/(498.5+1006)), 5, Degraded, "node f: serial value only; left out"},
 		{"one phase only", without(t, append(noParallel, "a,100,80,1>a,100,,1\n", "b,101,81,1>b,101,,1\n", "c,99,80,1>c,99,,1\n", "d,99,81,1>d,99,,1\n", "e,99.5,80,1>e,99.5,,1\n", "f,99,79,1>f,99,,1\n")...),
-			math.NaN(), 0, Unknown, "verdict unknown: there are no parallel values"},
+			math.NaN(), 6, Unknown, "verdict unknown: there are no parallel values"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fs, err := imported(strings.NewReader(c.table), "x.csv")

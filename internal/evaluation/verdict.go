@@ -25,7 +25,7 @@ func (c *comparison) verdict(f *Finding) Verdict {
 		c.notes.doubt("too_wide", "the interval contains every degradation up to a total loss: %s", c.tooWide(f))
 		return Unknown
 	}
-	c.notes.warn("unclear", "unclear: a loss of up to %.0f %% cannot be excluded, nor that there is none; %s", math.Ceil(f.CI[1]), c.settles(f))
+	c.notes.warn("unclear", "unclear: a loss of up to %s cannot be excluded, nor that there is none; %s", num.Percent(f.CI[1]), c.settles(f))
 	return word
 }
 
@@ -118,30 +118,4 @@ func (c *comparison) cdiTrials(pairs []NodePair) []float64 {
 		}
 	}
 	return out
-}
-
-// groups warns of few nodes and of nodes that fall in two groups.
-func (c *comparison) groups(f *Finding, serial, parallel []float64) {
-	if f.Nodes > 1 && f.Nodes < fewNodes {
-		c.notes.warn("few_nodes", "only %d %ss: they say little about others of their kind; %d or more are better", f.Nodes, c.of, fewNodes)
-	}
-	if split, ok := twoGroups(serial); ok {
-		c.notes.warn("two_kinds", "the %ss are of two kinds when alone: %d near %s and %d near %s %s", c.of, split.Low, number(split.LowMean), split.High, number(split.HighMean), f.Unit)
-	}
-	kept := make([]float64, len(serial))
-	for i := range kept {
-		kept[i] = parallel[i] / serial[i]
-	}
-	if split, ok := twoGroups(kept); ok {
-		c.notes.warn("two_groups", "the %ss fall in two groups: %d keep %.0f %% of their capacity and %d keep %.0f %%; the mean describes neither", c.of, split.Low, 100*split.LowMean, split.High, 100*split.HighMean)
-	}
-}
-
-// twoGroups reports two groups that are distinct and far enough apart to matter.
-func twoGroups(xs []float64) (stats.Split, bool) {
-	split, err := stats.TwoGroups(xs)
-	if err != nil {
-		return stats.Split{}, false // too few nodes, or no difference at all
-	}
-	return split, split.Distinct && split.HighMean-split.LowMean > groupGap*split.HighMean
 }

@@ -57,6 +57,20 @@ func (f Finding) MostLost() float64 {
 	return min(max(most, 0), 100)
 }
 
+// MostLostText says which loss is not excluded: the upper end of the interval, and
+// what is possible with what disturbed the nodes, if that is more.
+func (f Finding) MostLostText() string {
+	if f.CI == nil {
+		return num.Percent(100)
+	}
+	upper := max(f.CI[1], 0)
+	text := num.Percent(upper)
+	if most := f.MostLost(); num.Percent(most) != text && most > upper {
+		text += fmt.Sprintf(" (%s with what disturbed the nodes)", num.Percent(most))
+	}
+	return text
+}
+
 // CDIText prints the index: "62.4 %".
 func (f Finding) CDIText() string { return num.Optional(f.CDI, num.Percent) }
 

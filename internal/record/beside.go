@@ -66,8 +66,9 @@ func besidePart(run *observe.Run, workload string) *doc.Section {
 	return s
 }
 
-// infoKey is one metric beside the capacity.
-type infoKey struct{ metric, unit string }
+// infoKey is one metric beside the capacity; name has its labels, such as the kind
+// of an error.
+type infoKey struct{ metric, name, unit string }
 
 // infoValues are all its values, one a task and trial, in each phase.
 type infoValues struct{ serial, parallel []float64 }
@@ -81,7 +82,7 @@ func infoOf(run *observe.Run, workload string) (keys []infoKey, values map[infoK
 			if !sample.Info || !num.Finite(sample.Value) || sample.Metric == model.MetricOtherCPU {
 				continue // what others did to the machine is among the monitor's notes
 			}
-			k := infoKey{sample.Metric, sample.Unit}
+			k := infoKey{sample.Metric, sample.Key(), sample.Unit}
 			if values[k] == nil {
 				values[k] = &infoValues{}
 				keys = append(keys, k)
@@ -129,7 +130,7 @@ func infoTable(run *observe.Run, workload string) *doc.Table {
 	for _, k := range keys {
 		v := values[k]
 		s := fineScale(k.unit, append(slices.Clone(v.serial), v.parallel...)...)
-		t.Add(doc.Say(k.metric), infoCell(k.metric, s, v.serial), infoCell(k.metric, s, v.parallel))
+		t.Add(doc.Say(k.name), infoCell(k.metric, s, v.serial), infoCell(k.metric, s, v.parallel))
 	}
 	return t
 }

@@ -132,6 +132,18 @@ func TestInfoIsBesideTheCapacity(t *testing.T) {
 			t.Errorf("cell %d = %q, want %q", i, g, want)
 		}
 	}
+	kinds := infoRun(func(phase model.Phase, _ int, r *model.Result) {
+		for i, kind := range []string{"timeout", "slow_down", "server"} {
+			v := map[bool]float64{true: 19}[i == 1 && phase == model.Parallel]
+			r.Samples = append(r.Samples, model.Sample{Metric: "objectstore_errors", Unit: "1", Value: v, Labels: map[string]string{"kind": kind}, Info: true})
+		}
+	})
+	for _, row := range infoTable(kinds, "w").Rows {
+		want := map[bool]string{true: "19", false: "0"}[row.Cells[0].Lines[0] == "objectstore_errors{kind=slow_down}"]
+		if got := row.Cells[2].Lines[0]; got != want {
+			t.Errorf("%s: %s errors, want %s: kinds are not one metric", row.Cells[0].Lines[0], got, want)
+		}
+	}
 	if infoTable(run, "other") != nil {
 		t.Error("a workload without information has a table of it")
 	}

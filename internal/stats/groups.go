@@ -13,8 +13,7 @@ type Split struct {
 	Low, High         int     // how many values are in each, at least two
 	LowMean, HighMean float64 // in the unit of the values
 	// Distinct says that values of one normal distribution would seldom be
-	// divided this cleanly: in fewer than 3 cases in 100 (4 to 6 values), 1 in
-	// 100 (10 or more), by simulation.
+	// divided this cleanly: in fewer than 1 case in 100, by simulation.
 	Distinct bool
 }
 
@@ -47,14 +46,14 @@ func TwoGroups(xs []float64) (Split, error) {
 }
 
 // clean reports whether the division is cleaner than one normal distribution
-// gives. The approximation has too light a tail for few values: z = 3 rather
-// than 2.33 keeps false alarms near one in a hundred. No scatter within the
-// groups is as clean as can be.
+// gives. The approximation has too light a tail for few values: z = 2.7 + 9/n
+// keeps false alarms near one in two hundred. No scatter within the groups is as
+// clean as can be.
 func clean(total, within float64, n int) bool {
 	if within <= total*noSpread {
 		return true
 	}
-	const z = 3
+	z := 2.7 + 9/float64(n)
 	mean := -math.Log(1-2/math.Pi) + 2.4/float64(n-2)
 	return math.Log(total/within) > mean+z/math.Sqrt(float64(n-2))
 }

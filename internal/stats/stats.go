@@ -16,10 +16,10 @@
 //  2. [RatioOfMeans] is the efficiency E.
 //  3. [Fieller] gives the interval of that ratio, [BCa] a second one that does
 //     not suppose normal values.
-//  4. [TwoGroups] says whether the nodes fall in two groups, in which case
-//     one mean describes neither.
+//  4. [Apart] names the few nodes that are unlike the others, [TwoGroups] says
+//     whether they fall in two groups: then one mean describes nobody.
 //
-// And in the growth of a fleet's total: [ChooseGrowth] fits a·n and min(a·n,
+// And in the growth of a fleet's total: [Peak] says from where it falls, [ChooseGrowth] fits a·n and min(a·n,
 // cap), [CapInterval] says how well the cap is known, [LevelOff] whether the
 // totals past the knee stay where they are.
 //

@@ -134,6 +134,12 @@ func TestSummary(t *testing.T) {
 	lost, gain := f("disk", 75, 74, 76, evaluation.Degraded), f("net", -8, -9, -7, evaluation.Gain)
 	sharp, coarse := f("cpu", .1, -1, 1, evaluation.None), f("memory", 2, -30, 38.2, evaluation.Unclear)
 	unknown := evaluation.Finding{Workload: "raid", Metric: "write", Of: evaluation.OfNodes, Verdict: evaluation.Unknown, Warnings: []string{"verdict unknown: no values."}}
+	parts := []evaluation.Part{{Nodes: []model.NodeID{"n4"}, Kept: .2, Serial: 100}, {Nodes: []model.NodeID{"n1", "n2", "n3"}, Kept: .99, Serial: 100}}
+	uneven, someLose, scattered, disturbed := lost, coarse, lost, coarse
+	uneven.Parts, someLose.Parts, uneven.Unit = parts, parts, "op/s"
+	uneven.SerialParts = []evaluation.Part{{Nodes: []model.NodeID{"n1"}, Serial: 36}, {Nodes: []model.NodeID{"n2", "n3", "n4"}, Serial: 100}}
+	scattered.Pairs = []evaluation.NodePair{{Node: "n1", Serial: 100, Parallel: 10}, {Node: "n2", Serial: 100, Parallel: 40}}
+	disturbed.Possible = &evaluation.Interval{-30, 81.3}
 	for _, c := range []struct {
 		findings []evaluation.Finding
 		want     []string
@@ -154,6 +160,20 @@ func TestSummary(t *testing.T) {
 		{[]evaluation.Finding{lost, f("raid", 90.4, 89, 92, evaluation.Degraded)}, []string{
 			"2 of 2 metrics degrade when nodes work at once. The worst is raid rate: with 4 nodes, each node loses 90.4 % of its capacity (95 % interval 89.0 to 92.0 %).",
 			"Together the 4 nodes do the work of 0.4 nodes.",
+		}},
+		{[]evaluation.Finding{uneven}, []string{
+			"disk rate: when all 4 nodes work at once, node n4 keeps 20.0 % of its capacity, the other 3 nodes 99.0 %; together they lose 75.0 % (95 % interval 74.0 to 76.0 %).",
+			"Together the 4 nodes do the work of 1.0 node.", "disk rate: alone node n1 does 36 op/s, the other 3 nodes 100 op/s.",
+		}},
+		{[]evaluation.Finding{someLose}, []string{
+			"memory rate: node n4 keeps 20.0 % of its capacity, the other 3 nodes 99.0 %.",
+			"It is unclear what such nodes lose on average when all 4 nodes work at once: a loss of up to 38.2 % is not excluded (upper end of the 95 % interval); the warnings say what would settle it.",
+		}},
+		{[]evaluation.Finding{scattered}, []string{
+			"disk rate: when all 4 nodes work at once, a node loses 75.0 % of its capacity on average (95 % interval 74.0 to 76.0 %).", "Together the 4 nodes do the work of 1.0 node.",
+		}},
+		{[]evaluation.Finding{disturbed}, []string{
+			"It is unclear whether capacity is lost when all 4 nodes work at once: a loss of up to 38.2 % (81.3 % with what disturbed the nodes) is not excluded (upper end of the 95 % interval); the warnings say what would settle it.",
 		}},
 		{nil, []string{"This run has no complete pair of a serial and a parallel evaluation: no degradation can be computed."}},
 	} {

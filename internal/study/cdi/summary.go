@@ -23,10 +23,11 @@ func summary(run *observe.Run, findings []evaluation.Finding) []string {
 	for _, f := range findings {
 		by[f.Verdict] = append(by[f.Verdict], f)
 	}
-	var out []string
+	var out, told []string
 	if lost := by[evaluation.Degraded]; len(lost) > 0 {
 		worst := slices.MaxFunc(lost, func(a, b evaluation.Finding) int { return cmp.Compare(*a.CDI, *b.CDI) })
 		out = append(out, lossSentence(worst, lost, len(findings)))
+		told = append(told, worst.Name())
 		if worst.Nodes > 1 {
 			out = append(out, fmt.Sprintf("Together the %s.", worst.Work()))
 		}
@@ -43,12 +44,41 @@ func summary(run *observe.Run, findings []evaluation.Finding) []string {
 	if unknown := by[evaluation.Unknown]; len(unknown) > 0 {
 		out = append(out, unknownSentence(unknown, len(findings)))
 	}
+	parts := partsSentences(findings, told)
+	if len(findings) == 1 && findings[0].Verdict != evaluation.Degraded && len(findings[0].Parts) > 0 {
+		return append(parts, out...) // who loses comes before whether such nodes do
+	}
+	return append(out, parts...)
+}
+
+// partsSentences name the nodes that are unlike the others, but for the losses that
+// were told already.
+func partsSentences(findings []evaluation.Finding, told []string) []string {
+	var out []string
+	for _, f := range findings {
+		if text := f.PartsText(); text != "" && !slices.Contains(told, f.Name()) {
+			out = append(out, fmt.Sprintf("%s: %s.", f.Name(), text))
+		}
+	}
+	for _, f := range findings {
+		if text := f.SerialPartsText(); text != "" {
+			out = append(out, fmt.Sprintf("%s: %s.", f.Name(), text))
+		}
+	}
 	return out
 }
 
 // lossSentence names the worst of the degraded findings.
 func lossSentence(worst evaluation.Finding, lost []evaluation.Finding, of int) string {
-	fact := fmt.Sprintf("each %s loses %s of its capacity", worst.Of, num.Percent(*worst.CDI))
+	var fact string
+	switch parts := worst.PartsText(); {
+	case parts != "":
+		fact = fmt.Sprintf("%s; together they lose %s", parts, num.Percent(*worst.CDI))
+	case worst.Alike():
+		fact = fmt.Sprintf("each %s loses %s of its capacity", worst.Of, num.Percent(*worst.CDI))
+	default:
+		fact = fmt.Sprintf("a %s loses %s of its capacity on average", worst.Of, num.Percent(*worst.CDI))
+	}
 	if shown := worst.CI; shown != nil {
 		lo, _ := strings.CutSuffix(num.Percent(shown[0]), " %")
 		fact += fmt.Sprintf(" (95 %% interval %s to %s)", lo, num.Percent(shown[1]))
@@ -77,7 +107,7 @@ func atOnce(f evaluation.Finding) string {
 func noneSentence(none []evaluation.Finding, of int) string {
 	switch {
 	case of == 1:
-		return fmt.Sprintf("No loss of capacity was found %s; one of more than %s is excluded (upper end of the %s).", atOnce(none[0]), num.Percent(none[0].MostLost()), intervalWords(none[0]))
+		return fmt.Sprintf("No loss of capacity was found %s; one of more than %s is excluded (upper end of the 95 %% interval).", atOnce(none[0]), none[0].MostLostText())
 	case len(none) == of:
 		return fmt.Sprintf("No loss of capacity was found in any of %d metrics.", of)
 	}
@@ -94,16 +124,12 @@ func unclearSentence(unclear []evaluation.Finding, of int) string {
 	if len(unclear) > 1 {
 		which = " of " + worst.Name()
 	}
-	return fmt.Sprintf("It is unclear whether capacity is lost%s: a loss%s of up to %s is not excluded (upper end of the %s); the warnings say what would settle it.",
-		about, which, num.Percent(worst.MostLost()), intervalWords(worst))
-}
-
-// intervalWords name the interval that the largest loss is from.
-func intervalWords(f evaluation.Finding) string {
-	if f.MostLost() > max(f.CI[1], 0) {
-		return "95 % interval, with what disturbed the nodes"
+	whether := "It is unclear whether capacity is lost"
+	if of == 1 && len(worst.Parts) > 0 {
+		whether = "It is unclear what such " + string(worst.Of) + "s lose on average"
 	}
-	return "95 % interval"
+	return fmt.Sprintf("%s%s: a loss%s of up to %s is not excluded (upper end of the 95 %% interval); the warnings say what would settle it.",
+		whether, about, which, worst.MostLostText())
 }
 
 func unknownSentence(unknown []evaluation.Finding, of int) string {

@@ -252,6 +252,10 @@ func growthWords(s evaluation.Scaling) []string {
 func fitWords(s evaluation.Scaling) string {
 	scale := scaleOf(s)
 	switch {
+	case s.Peak != nil:
+		return "The total does not stay: " + s.Peak.Text + "."
+	case s.Fit == nil && len(s.Points) >= curveSizes && s.Grows():
+		return fmt.Sprintf("No end of growth was seen up to %s.", num.Count(s.Points[len(s.Points)-1].Nodes, string(s.Of)))
 	case s.Fit == nil:
 		return ""
 	case s.Fit.Cap == nil:
@@ -298,13 +302,17 @@ func growthChart(s evaluation.Scaling) (c chart.Chart, ok bool) {
 	if known {
 		top = max(top, min(serial*last, idealRoom*top))
 	}
+	if p := s.Peak; p != nil {
+		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Rule, Role: chart.Limit, X: chart.Values{float64(p.Nodes)}, Text: []string{"the most: " + scale.Value(p.Total, 0)}})
+	}
 	top *= 1.05
 	if !(top > 0) || !num.Finite(top) {
 		return c, false
 	}
 	end := last * 1.06
 	c = chart.Chart{
-		Title: s.Name() + ": total against the number of " + string(s.Of) + "s at work", Height: 240,
+		Layers: c.Layers,
+		Title:  s.Name() + ": total against the number of " + string(s.Of) + "s at work", Height: 240,
 		X: chart.Axis{Label: string(s.Of) + "s at work", Whole: true, Hi: &end, Tight: true},
 		Y: chart.Axis{Unit: unit, Hi: &top, Max: &top},
 	}
@@ -372,7 +380,7 @@ func warningsOf(s evaluation.Scaling, findings []evaluation.Finding) []string {
 // end.
 var scalingColumns = []string{
 	"workload", "metric", "unit", "resource", "of", "nodes", "trials", "total", "ci_lo", "ci_hi",
-	"fit", "slope", "cap", "cap_lo", "cap_hi", "knee", "limit", "warnings",
+	"fit", "slope", "cap", "cap_lo", "cap_hi", "knee", "limit", "warnings", "peak_nodes", "peak_total",
 }
 
 // scalingFlat is the table for programs: one row a size, with the warnings of the
@@ -385,15 +393,18 @@ func scalingFlat(scalings []evaluation.Scaling, findings []evaluation.Finding) *
 			lo, hi := s.Fit.CapCI.Ends()
 			fit = []any{s.Fit.Model, s.Fit.Slope, s.Fit.Cap, lo, hi, s.Fit.Knee}
 		}
-		var limit any
+		var limit, peakNodes, peakTotal any
 		if s.Limit != nil {
 			limit = limitText(*s.Limit)
+		}
+		if s.Peak != nil {
+			peakNodes, peakTotal = s.Peak.Nodes, s.Peak.Total
 		}
 		text := strings.Join(warningsOf(s, findings), "; ")
 		for _, p := range s.Points {
 			lo, hi := p.CI.Ends()
 			values := append([]any{s.Workload, s.Metric, s.Unit, s.Resource, s.Of, p.Nodes, len(p.Totals), p.Total, lo, hi}, fit...)
-			t.Add(doc.Values(append(values, limit, text)...)...)
+			t.Add(doc.Values(append(values, limit, text, peakNodes, peakTotal)...)...)
 		}
 	}
 	return t

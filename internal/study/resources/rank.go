@@ -25,7 +25,9 @@ type RankedResource struct {
 	Finding evaluation.Finding `json:"finding"`
 	// Limits are the shared limits that were inferred for it.
 	Limits []evaluation.SharedLimit `json:"limits,omitempty"`
-	Text   string                   `json:"text"`
+	// Peak is the size from which on its total falls; nil where it does not.
+	Peak *evaluation.Peak `json:"peak,omitempty"`
+	Text string           `json:"text"`
 }
 
 // categories are what can be bought, and so what a run should measure before
@@ -81,7 +83,7 @@ func ranked(findings []evaluation.Finding, scalings []evaluation.Scaling) []Rank
 		if i > 0 && f.CI[1] < findings[leader].CI[0] {
 			leader = i
 		}
-		r := RankedResource{Rank: leader + 1, Resource: f.About(), Finding: f, Limits: limitsOf(f, scalings)}
+		r := RankedResource{Rank: leader + 1, Resource: f.About(), Finding: f, Limits: limitsOf(f, scalings), Peak: peakOf(f, scalings)}
 		r.Text = rankText(r)
 		out = append(out, r)
 	}
@@ -122,6 +124,16 @@ func limitsOf(f evaluation.Finding, scalings []evaluation.Scaling) []evaluation.
 	return out
 }
 
+// peakOf is the size from which on the total of a resource falls.
+func peakOf(f evaluation.Finding, scalings []evaluation.Scaling) *evaluation.Peak {
+	for _, s := range scalings {
+		if s.Workload == f.Workload && s.Metric == f.Metric {
+			return s.Peak
+		}
+	}
+	return nil
+}
+
 // rankText is the finding in one sentence.
 func rankText(r RankedResource) string {
 	f := r.Finding
@@ -137,10 +149,16 @@ func rankText(r RankedResource) string {
 	case evaluation.Gain:
 		text = fmt.Sprintf("%s: %s %s %.1f %%%s [%.1f, %.1f]", r.Resource, fleet, gain, -*f.CDI, together, -f.CI[1], -f.CI[0])
 	default: // none, unclear
-		text = fmt.Sprintf("%s: no loss seen with %s; one of up to %.1f %% is not excluded", r.Resource, fleet, f.MostLost())
+		text = fmt.Sprintf("%s: no loss seen with %s; one of up to %s is not excluded", r.Resource, fleet, f.MostLostText())
+	}
+	if parts := f.PartsText(); parts != "" {
+		text += "; " + parts
 	}
 	for _, l := range r.Limits {
 		text += "; " + l.Text
+	}
+	if r.Peak != nil {
+		text += "; " + r.Peak.Text
 	}
 	return text
 }
@@ -208,7 +226,12 @@ func onlyUpTo(resources []RankedResource) []string {
 // in front of it: nothing reaches an object store but through the network.
 func behindNetwork(resources []RankedResource, findings []evaluation.Finding) []string {
 	var out []string
-	measured := slices.ContainsFunc(findings, func(f evaluation.Finding) bool { return evaluation.Category(f.Resource) == "network" && f.Answered() })
+	var measured, answered bool
+	for _, f := range findings {
+		if evaluation.Category(f.Resource) == "network" {
+			measured, answered = true, answered || f.Answered()
+		}
+	}
 	for _, store := range resources {
 		if evaluation.Category(store.Resource) != "objectstore" || store.Finding.Verdict != evaluation.Degraded {
 			continue
@@ -217,11 +240,20 @@ func behindNetwork(resources []RankedResource, findings []evaluation.Finding) []
 			out = append(out, fmt.Sprintf("%s is reached through the network, which was not measured: object storage may not be the cause", store.Resource))
 			continue
 		}
+		if !answered {
+			out = append(out, fmt.Sprintf("%s is reached through the network, which has no verdict: object storage may not be the cause", store.Resource))
+			continue
+		}
+		same := false
 		for _, net := range resources {
 			if evaluation.Category(net.Resource) == "network" && sameLimit(store, net) {
+				same = true
 				out = append(out, fmt.Sprintf("%s: %s shows the same limit (%s and %s); object storage may not be the cause",
 					store.Resource, net.Resource, totalText(store.Finding), totalText(net.Finding)))
 			}
+		}
+		if !same {
+			out = append(out, fmt.Sprintf("%s: the network was measured between nodes, and not on the way to the store: the store's own link may be the limit", store.Resource))
 		}
 	}
 	return out

@@ -68,6 +68,15 @@ func TestRankWithoutNetwork(t *testing.T) {
 	if text := strings.Join(other.Unknown, "\n"); strings.Contains(text, "may not be the cause") {
 		t.Errorf("a network with twice the limit: unknown %q, want no doubt about the cause", other.Unknown)
 	}
+	if text := strings.Join(other.Unknown, "\n"); !strings.Contains(text, "not on the way to the store") {
+		t.Errorf("a network with twice the limit: unknown %q, want that the way to the store was not measured", other.Unknown)
+	}
+	noVerdict := found(model.ResourceNetworkSend, 5, -40, 50, 1e6)
+	noVerdict.Verdict = evaluation.Unknown
+	disturbed := rank([]evaluation.Finding{found(model.ResourceObjectGet, 50, 48, 52, 1e6), noVerdict}, nil)
+	if text := strings.Join(disturbed.Unknown, "\n"); strings.Contains(text, "not measured: object") || !strings.Contains(text, "which has no verdict") {
+		t.Errorf("a network without a verdict: unknown %q, want that it has none", disturbed.Unknown)
+	}
 	none := rank(nil, nil)
 	if len(none.Resources) != 0 || len(none.Unknown) != 1 {
 		t.Errorf("ranking of nothing: %+v, want only what was not measured", none)
@@ -104,11 +113,20 @@ func list(findings ...evaluation.Finding) []evaluation.Finding { return findings
 func TestRankTextOfOne(t *testing.T) {
 	lost, gained := found("network.send", 40, 38, 42, 1), found("network.send", -5, -6, -4, 1)
 	gained.Verdict = evaluation.Gain
+	parts := lost
+	parts.Nodes = 6
+	parts.Parts = []evaluation.Part{{Nodes: []model.NodeID{"n4"}, Kept: .2}, {Nodes: []model.NodeID{"n1", "n2", "n3", "n5", "n6"}, Kept: .68}}
+	disturbed := found("cpu", 1, -1, 3, 1)
+	disturbed.Possible = &evaluation.Interval{-1, 8}
 	for want, f := range map[string]evaluation.Finding{
 		"network.send: 1 pair loses 40.0 % of its capacity [38.0, 42.0]": lost,
 		"network.send: 1 pair gains 5.0 % [4.0, 6.0]":                    gained,
+		"network.send: 6 nodes lose 40.0 % of their capacity together [38.0, 42.0]; node n4 keeps 20.0 % of its capacity, the other 5 nodes 68.0 %": parts,
+		"cpu: no loss seen with 1 pair; one of up to 3.0 % (8.0 % with what disturbed the nodes) is not excluded":                                   disturbed,
 	} {
-		f.Nodes, f.Of = 1, evaluation.OfPairs
+		if len(f.Parts) == 0 {
+			f.Nodes, f.Of = 1, evaluation.OfPairs
+		}
 		if got := rankText(RankedResource{Resource: f.Resource, Finding: f}); got != want {
 			t.Errorf("rankText = %q, want %q", got, want)
 		}

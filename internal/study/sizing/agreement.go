@@ -39,7 +39,7 @@ func (q question) agree(r *Result, n *model.Doubts) {
 		b := f.at(m.Nodes)
 		m.Lower, m.Upper = b.Lower, b.Upper
 		r.Measured = append(r.Measured, m)
-		c := contradiction{Measured: m, lower: slowest.at(m.Nodes).Lower, upper: fastest.upper(m.Nodes)}
+		c := contradiction{Measured: m, lower: min(slowest.least(m.Nodes), slowest.upper(m.Nodes)), upper: fastest.upper(m.Nodes)}
 		if c.off() > 1 && (against == nil || c.off() > against.off()) {
 			against = &c
 		}
@@ -90,7 +90,11 @@ func (q question) refuse(r *Result, c contradiction, n *model.Doubts) {
 		x.Answer, x.Text = Unknown, ""
 		x.RateLimit, x.NodeLimit, x.Largest, x.LargestCI, x.LargestRate = nil, nil, nil, nil, nil
 	}
-	r.Answer, r.Binding, r.Largest, r.LargestRate, r.NodesSafe, r.RateCI = Unknown, "", nil, nil, nil, nil
+	r.Answer, r.Binding, r.Largest, r.LargestRate = Unknown, "", nil, nil
+	r.NodesSafe, r.RateSafe, r.RateCI = nil, nil, nil
+	if m := q.did(); m != nil && m.Nodes != c.Nodes {
+		r.beside = fmt.Sprintf(" In that run %s did %s.", num.Count(m.Nodes, "node"), jobs(m.Rate))
+	}
 	r.against = fmt.Sprintf("%s did %s in run %s, the plan says %s", num.Count(c.Nodes, "node"), jobs(c.Rate), q.together.run, span(c.Lower, c.Upper))
 	*n = append(model.Doubts{{
 		Code: "contradicts_run", Severity: model.Problem, Workload: q.together.workload, Phase: model.Parallel,

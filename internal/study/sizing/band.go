@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
@@ -34,20 +35,71 @@ type fleet struct {
 type station struct {
 	resource string
 	service  float64 // D, seconds that a job takes with all of it for itself: d/(r·C)
+	// alone is how long a job of a single node takes there, d/(r·C_1); 0: not known.
+	// shares are how long it takes where so many nodes that were measured are there.
+	alone  float64
+	shares []share
+	falls  bool // larger fleets than these have less of it
+}
+
+// share is the time of a job where so many nodes share a station evenly.
+type share struct {
+	nodes int
+	stay  float64 // seconds: n·d/(r·C_n)
 }
 
 // fleetOf is the network of nodes with this rate. Resources without a known
-// limit are no stations: each node brings its own of them. of says which demand
+// limit are no stations: each node brings its own of them, unless larger fleets were
+// seen to have less. of says which demand
 // and capacity count.
 func fleetOf(rate float64, resources []Resource, of func(Resource) (demand, capacity float64)) fleet {
 	f := fleet{rate: rate}
 	for _, x := range resources {
-		if x.NodeLimit != nil && x.Capacity != nil {
+		if x.Capacity != nil && (x.NodeLimit != nil || x.falls) {
 			d, c := of(x)
-			f.stations = append(f.stations, station{x.Resource, d / (rate * c)})
+			s := station{resource: x.Resource, service: d / (rate * c), falls: x.falls}
+			if x.alone != nil {
+				s.alone = d / (rate * *x.alone)
+			}
+			for _, at := range x.sizes {
+				total := at.total * c / *x.Capacity // known as well as the capacity is
+				s.shares = append(s.shares, share{at.nodes, float64(at.nodes) * d / (rate * total)})
+			}
+			f.stations = append(f.stations, s)
 		}
 	}
 	return f
+}
+
+// measured is a lower bound of what so many nodes do, by what as many were seen to
+// share: of each station a job has no less than an even share, also where all
+// nodes are there at once. That is n / (Z + Σ_k R_k) with R_k = n·d_k/(r·C_n), and Z
+// what a job takes elsewhere. A station of which no such size was measured is
+// shared evenly as well (the pessimistic bound of Denning and Buzen). known is
+// false where no station was measured with so many.
+func (f fleet) measured(nodes int) (rate float64, known bool) {
+	think, cycle := 1/f.rate, 0.0
+	for _, s := range f.stations {
+		alone, stay, ok := s.evenly(nodes)
+		if s.falls && !ok {
+			return 0, false
+		}
+		known = known || ok
+		think -= alone
+		cycle += max(alone, stay)
+	}
+	return float64(nodes) / (max(0, think) + cycle), known
+}
+
+// evenly is how long a job takes at a station alone, and with so many nodes there;
+// known where a fleet of that size, or a larger one, was measured.
+func (s station) evenly(nodes int) (alone, stay float64, known bool) {
+	for _, x := range s.shares {
+		if x.nodes >= nodes && s.alone > 0 {
+			return s.alone, x.stay, true
+		}
+	}
+	return s.service, float64(nodes) * s.service, false
 }
 
 // What of a resource's figures counts: the figures themselves, or the ends of
@@ -152,15 +204,43 @@ func (f fleet) at(nodes int) Band {
 	b := Band{Nodes: nodes, Upper: f.upper(nodes)}
 	switch {
 	case f.waits():
-		b.Lower = min(f.least(nodes), b.Upper) // up to rounding it is
+		b.Lower = min(max(f.least(nodes), f.proven(nodes)), b.Upper) // up to rounding it is
 	case len(f.stations) == 0:
 		b.Lower = b.Upper
 	}
 	return b
 }
 
-// least is X(n).
+// proven is the lower bound by what was measured, 0 where nothing was.
+func (f fleet) proven(nodes int) float64 {
+	if rate, known := f.measured(nodes); known {
+		return rate
+	}
+	return 0
+}
+
+// falls reports a station of which larger fleets have less: mean value analysis
+// knows none of that kind.
+func (f fleet) falls() bool {
+	return slices.ContainsFunc(f.stations, func(s station) bool { return s.falls })
+}
+
+// largest is the largest fleet with which a station was measured.
+func (f fleet) largest() int {
+	most := 0
+	for _, s := range f.stations {
+		for _, x := range s.shares {
+			most = max(most, x.nodes)
+		}
+	}
+	return most
+}
+
+// least is X(n), 0 where some station is none of mean value analysis.
 func (f fleet) least(nodes int) float64 {
+	if f.falls() {
+		return 0
+	}
 	_, roof := f.bottleneck()
 	var rate float64
 	for n, x := range f.lower(step(nodes)) {
@@ -187,12 +267,31 @@ func (f fleet) safe(target float64, nodes int) *int {
 	if _, roof := f.bottleneck(); !f.waits() || target > roof*(1+rounding) {
 		return nil
 	}
+	enough := target * (1 - shortfall)
+	proven := nodes
+	for proven <= f.largest() && f.proven(proven) < enough {
+		proven++
+	}
+	if proven <= f.largest() && proven == nodes || f.falls() {
+		return found(proven, f.largest())
+	}
 	for n, x := range f.lower(step(nodes)) {
-		if n >= nodes && x >= target*(1-shortfall) {
+		if n >= proven && proven <= f.largest() {
+			return &proven
+		}
+		if n >= nodes && x >= enough {
 			return &n
 		}
 	}
-	return nil
+	return found(proven, f.largest())
+}
+
+// found is n, nil beyond most.
+func found(n, most int) *int {
+	if n > most {
+		return nil
+	}
+	return &n
 }
 
 // bound adds what the wanted fleet does, and how large it must be to do that by
@@ -206,6 +305,10 @@ func (r *Result) bound() {
 	f := r.fleet()
 	at := f.at(r.Nodes)
 	r.Rate, r.NodesSafe = &at, f.safe(r.Target, r.Nodes)
+	if r.NodesSafe != nil {
+		safe := f.at(*r.NodesSafe)
+		r.RateSafe = &safe
+	}
 }
 
 // noteWaiting warns of a fleet that suffices by its upper bound alone.

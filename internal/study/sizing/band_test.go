@@ -13,7 +13,7 @@ import (
 func network(think float64, services ...float64) fleet {
 	f, cycle := fleet{}, think
 	for _, d := range services {
-		f.stations = append(f.stations, station{"x", d})
+		f.stations = append(f.stations, station{resource: "x", service: d})
 		cycle += d
 	}
 	f.rate = 1 / cycle
@@ -84,7 +84,7 @@ func TestLowerIsExact(t *testing.T) {
 func someFleet(rng *rand.Rand) fleet {
 	f := fleet{rate: 0.01 + 10*rng.Float64()}
 	for range rng.IntN(5) {
-		f.stations = append(f.stations, station{"x", rng.ExpFloat64() / (20 * f.rate)})
+		f.stations = append(f.stations, station{resource: "x", service: rng.ExpFloat64() / (20 * f.rate)})
 	}
 	return f
 }

@@ -33,15 +33,26 @@ type capacity struct {
 	// limited: it is known not to grow any more, by a CDI with an interval
 	// above 0, or because the user says so.
 	limited bool
+	// sizes are the totals of the sizes that were measured together, ascending.
+	// falls: they fall past the size at which total was measured.
+	sizes []sizeTotal
+	falls bool
 	// open says why it is not a limit, beyond the CDI; advice how to find out;
 	// both may be empty. partial: it left some of what the nodes have unused.
 	open, advice string
+	proof        string // who did the target without more of it; empty: nobody
 	partial      bool
 	caution      string // what the limit leaves open; empty when nothing
 	doubt        string // why the figure has no verdict; empty when it has one
 	noCores      string // why a capacity of the cpu is not known in cores
 	source       string
 	warnings     []model.Doubt // of the finding, without the doubt
+}
+
+// sizeTotal is what so many nodes had together.
+type sizeTotal struct {
+	nodes int
+	total float64
 }
 
 // is reports whether a name means this capacity: its resource, WORKLOAD/METRIC,
@@ -96,6 +107,13 @@ func capacityOf(f evaluation.Finding, scalings []evaluation.Scaling, run *observ
 		source:  fmt.Sprintf("%s/%s, %s", f.Workload, f.Metric, f.Count()),
 	}
 	c.measuredBy(f, factor, endsOf(f, run))
+	s, _ := scalingOf(f, scalings)
+	for _, p := range s.Points {
+		c.sizes = append(c.sizes, sizeTotal{p.Nodes * c.perSubject, factor * p.Total})
+	}
+	if len(c.sizes) == 0 {
+		c.sizes = []sizeTotal{{c.nodes, c.total}}
+	}
 	if c.doubt, c.warnings = doubtOf(f); c.doubt != "" {
 		c.open = "the run does not show whether this is a limit (" + c.doubt + ")"
 		c.advice = "give the limit with --capacity if you know it"
@@ -103,10 +121,22 @@ func capacityOf(f evaluation.Finding, scalings []evaluation.Scaling, run *observ
 	if ci := totalInterval(f, scalings); ci != nil {
 		c.ci = &evaluation.Interval{factor * ci[0], factor * ci[1]}
 	}
+	if s.Peak != nil {
+		c.peak(*s.Peak, factor)
+	}
 	if c.limited {
 		c.checkGrowth(f, scalings)
 	}
 	return c
+}
+
+// peak makes the largest total the capacity, where larger fleets have less.
+func (c *capacity) peak(p evaluation.Peak, factor float64) {
+	c.falls, c.total, c.nodes, c.ci = true, factor*p.Total, p.Nodes*c.perSubject, nil
+	if p.CI != nil {
+		c.ci = &evaluation.Interval{factor * max(0, p.CI[0]), factor * p.CI[1]}
+	}
+	c.source += fmt.Sprintf(", of which %d had the most", c.nodes)
 }
 
 // doubtOf is why a finding has no verdict, and the rest of its doubts: that it has
@@ -192,6 +222,10 @@ func scalingOf(f evaluation.Finding, scalings []evaluation.Scaling) (evaluation.
 func (c *capacity) checkGrowth(f evaluation.Finding, scalings []evaluation.Scaling) {
 	s, known := scalingOf(f, scalings)
 	switch {
+	case s.Peak != nil:
+		c.caution = fmt.Sprintf("%s: %s; more nodes than these do less", c.name(), s.Peak.Text)
+	case s.Fit == nil && slices.ContainsFunc(s.Doubts, func(d model.Doubt) bool { return d.Code == evaluation.NoCurve }):
+		c.limited, c.open = false, "no curve describes how the sum grew with n, so that this may not be a limit"
 	case !known || s.Fit == nil: // fewer than three sizes, or too few totals
 		c.caution = fmt.Sprintf("one size cannot show whether %s is a limit that all nodes share or a loss of each node; measure more sizes", c.name())
 	case len(s.Groups) > 0:
@@ -342,6 +376,10 @@ func (c capacity) inCores(p processor) capacity {
 	factor, alone := p.used / *c.alone, max(p.used, p.own) // it has all its cores, also the busy system's
 	c.aloneCI = nil
 	c.total, c.unit, c.alone = factor*c.total, evaluation.Core, &alone
+	c.sizes = slices.Clone(c.sizes)
+	for i := range c.sizes {
+		c.sizes[i].total *= factor
+	}
 	if c.ci != nil {
 		c.ci = &evaluation.Interval{factor * c.ci[0], factor * c.ci[1]}
 	}

@@ -139,7 +139,7 @@ func TestPlanAfterGrowth(t *testing.T) {
 	}{
 		{"linear", sizes, third, Untested, "the sum was still growing with n: measure with", ""},
 		{"slower growth", sizes, slower, Untested, "the sum was still growing with n, more slowly: measure with", ""},
-		{"falling", sizes, falling, Fails, "used up at", ""},
+		{"falling", sizes, falling, Fails, "4 together had 800", "the sum is largest with 4 nodes"},
 		{"a limit", sizes, simulated.Cap(3 * solo), Fails, "used up at", ""},
 		{"one size", nil, simulated.Cap(3 * solo), Fails, "used up at", "one size cannot show whether"},
 		{"one size, small loss", nil, func(a []int, s float64) float64 { return .9 * s * float64(len(a)) }, Fails, "used up at", "one size cannot show whether"},

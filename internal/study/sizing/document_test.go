@@ -140,6 +140,7 @@ func TestLead(t *testing.T) {
 	near := section53()
 	near.Answer, near.Target, near.Nodes, near.few, near.many = Fits, 480, 100, 100, 100
 	near.Resources[0].Answer, near.Resources[0].CapacityCI = Fits, &evaluation.Interval{1, 2 * *near.Resources[0].Capacity}
+	near.Resources[0].most = near.Resources[0].Needed
 	for _, c := range []struct {
 		r    *Result
 		want string

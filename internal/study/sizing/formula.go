@@ -38,11 +38,13 @@ type doubt struct {
 // larger than the one measured). With m the target, r a node's rate, C_n the
 // capacity that n nodes had together:
 //
-//	t = ceil(m/r) nodes
-//	t·d ≤ C_n                                 fits
-//	t·d > C_n and C_n was seen to be a limit  fails; t* = floor(C_n/d), rate t*·r
-//	t·d > C_n otherwise                       untested: C_n is a lower bound
-//	d > C_1, and d was not measured           fails; t* = 0
+//	t = ceil(m/r) nodes, which take m/r·d for the target
+//	m/r·d ≤ C_n                                 fits, if some fleet is sure to do it
+//	m/r·d > C_n and C_n was seen to be a limit  fails; t* = floor(C_n/d), rate t*·r
+//	m/r·d > C_n otherwise                       untested: C_n is a lower bound
+//	d > C_1, and d was not measured             fails; t* = 0
+//
+// It fails only beyond the intervals, and beyond every size that was measured.
 //
 // A question that has no answer (no demand, a rate of 0, a demand in another
 // unit than the capacity) is a model.ErrUsage. Beside the answer stands the band
@@ -65,10 +67,12 @@ func (q question) answer() (*Result, error) {
 			out.unjudged = append(out.unjudged, d.resource)
 		}
 		r := q.resource(d, c, known, nodes, &n)
-		if r.Answer == Untested && out.many == 1 && d.measured && !q.rateGiven {
-			// One node alone did its rate with this demand, which is all that is asked for.
-			r.Answer = Fits
-			r.Text = r.words(capacity{open: oneNodeDid}, 1, q.nodeRate)
+		if r.Answer == Untested && d.measured && !q.rateGiven {
+			// Nodes did the target with this demand, which is all that is asked for.
+			if did := q.didTarget(out.many); did != "" {
+				r.Answer = Fits
+				r.Text = r.words(capacity{proof: did}, int(nodes), q.nodeRate)
+			}
 		}
 		out.Resources = append(out.Resources, r)
 		out.Answer = worse(out.Answer, r.Answer)
@@ -78,6 +82,9 @@ func (q question) answer() (*Result, error) {
 		out.Binding, out.Largest, out.LargestRate = first.Resource, first.Largest, first.LargestRate
 	}
 	out.bound()
+	if out.Answer == Fits && out.Rate != nil && out.NodesSafe == nil {
+		out.Answer = Untested // no fleet is sure to do it
+	}
 	q.widen(out)
 	q.agree(out, &n)
 	out.noteWaiting(&n)
@@ -90,6 +97,28 @@ func (q question) answer() (*Result, error) {
 
 // oneNodeDid is what is known of a capacity that a single node did not reach.
 const oneNodeDid = "one node alone did this rate while the demand was measured"
+
+// didTarget says who did the target while the demand was measured; empty: nobody.
+func (q question) didTarget(many float64) string {
+	if many == 1 {
+		return oneNodeDid
+	}
+	if m := q.did(); m != nil {
+		return fmt.Sprintf("%s did %s while the demand was measured", num.Count(m.Nodes, "node"), jobs(m.Rate))
+	}
+	return ""
+}
+
+// did is the smallest fleet that surely did the target in the demand's run; nil:
+// none.
+func (q question) did() *Measured {
+	for _, m := range q.together.points {
+		if lo, _ := ends(m.Rate, m.CI); lo >= q.target*(1-rounding) {
+			return &m
+		}
+	}
+	return nil
+}
 
 // maxFleet bounds a plan: more nodes are a slip of the pen.
 const maxFleet = 1e9
@@ -158,15 +187,18 @@ func (q question) resource(d demand, c capacity, known bool, nodes float64, n *m
 	}
 	r := Resource{
 		Resource: d.resource, Unit: d.unit, Demand: d.amount, DemandCI: d.ci, DemandSource: d.source,
-		AtTarget: q.target / q.nodeRate * d.amount, Needed: nodes * d.amount, Answer: Untested,
+		AtTarget: q.target / q.nodeRate * d.amount, Answer: Untested,
 	}
+	r.Needed = r.AtTarget
+	r.least, r.most = q.takes(d)
 	if known {
 		r.Capacity, r.CapacityCI, r.CapacitySource, r.MeasuredAt = &c.total, c.ci, c.source, c.nodes
 		r.CDI, r.CDICI = c.cdi, c.cdiCI
+		r.sizes, r.alone, r.falls = c.sizes, c.alone, c.falls
 		switch {
 		case r.Needed <= c.total*(1+rounding):
 			r.Answer = Fits
-		case c.limited:
+		case c.limited && r.least > r.mostSeen()*(1+rounding):
 			r.Answer = Fails
 		}
 		noteCapacity(d, c, r, n)
@@ -175,10 +207,33 @@ func (q question) resource(d demand, c capacity, known bool, nodes float64, n *m
 	case d.beyondOne(c):
 		r.Answer, r.Largest, r.LargestRate = Fails, new(int), new(float64)
 	case known && c.limited:
-		r.limit(q.nodeRate)
+		r.limit(q.nodeRate, int(nodes))
 	}
 	r.Text = r.words(c, int(nodes), q.nodeRate)
 	return r
+}
+
+// takes are the least and the most of a resource that the target takes, by the
+// intervals. The interval of the node rate matters to a demand that was given for
+// a second: a measured one goes with the rate, and one per job is that of the
+// target.
+func (q question) takes(d demand) (least, most float64) {
+	least, most = ends(d.amount, d.ci)
+	slow, fast := q.nodeRate, q.nodeRate
+	if d.source == sourceGiven {
+		slow, fast = ends(q.nodeRate, q.nodeRateCI)
+	}
+	return q.target / fast * least, q.target / slow * most
+}
+
+// mostSeen is the most that there may be: the upper end of the capacity's
+// interval, or what some size of fleet was seen to have.
+func (r Resource) mostSeen() float64 {
+	_, most := ends(*r.Capacity, r.CapacityCI)
+	for _, s := range r.sizes {
+		most = max(most, s.total)
+	}
+	return most
 }
 
 // beyondOne reports a demand that not even a node alone can serve, by the
@@ -192,14 +247,19 @@ func (d demand) beyondOne(c capacity) bool {
 	return d.amount > max(*c.alone, most)*(1+rounding)
 }
 
-// limit says where growth ends.
-func (r *Resource) limit(nodeRate float64) {
+// limit says where growth ends. A target that fits may take one node more than
+// floor(C_n/d), of which a part is used.
+func (r *Resource) limit(nodeRate float64, nodes int) {
 	at, lo, hi, bounded := r.crossing()
 	rate, largest := at*nodeRate, int(min(whole(at, math.Floor), maxFleet))
-	largestRate := float64(largest) * nodeRate
+	if r.Answer == Fits {
+		largest = max(largest, nodes)
+	}
+	largestRate := min(float64(largest)*nodeRate, rate)
 	r.NodeLimit, r.RateLimit, r.Largest, r.LargestRate = &at, &rate, &largest, &largestRate
 	if bounded {
-		r.LargestCI = &[2]int{int(min(whole(lo, math.Floor), maxFleet)), int(min(whole(hi, math.Floor), maxFleet))}
+		most := max(largest, int(min(whole(hi, math.Floor), maxFleet)))
+		r.LargestCI = &[2]int{int(min(whole(lo, math.Floor), maxFleet)), most}
 	}
 }
 

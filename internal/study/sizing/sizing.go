@@ -35,14 +35,16 @@ const long = `Says for each resource whether the fleet that a target rate takes 
 was measured (section 5.4 of the ScaleBench paper).
 
 With target m, rate r of one node, demand d of one node at that rate and the
-capacity C_n that n nodes had together: the fleet is t = ceil(m/r) nodes.
+capacity C_n that n nodes had together: the fleet is t = ceil(m/r) nodes, and the
+target takes m/r*d.
 
-  fits      t*d is at most C_n
-  fails     t*d is more than C_n, and C_n was seen to be a limit (the interval
-            of the CDI lies above 0): more than floor(C_n/d) nodes are of no use;
-            or d is more than a node alone had: not even one node works
-  untested  t*d is more than C_n, but no limit was seen, C_n was still growing
-            with n, or whether there is a limit could not be judged
+  fits      m/r*d is at most C_n, and some fleet is sure to reach the target
+  fails     m/r*d is more than C_n, beyond all intervals, and C_n was seen to be a
+            limit (the interval of the CDI lies above 0): no fleet does it; or d is
+            more than a node alone had: not even one node works
+  untested  m/r*d is more than C_n, but no limit was seen, C_n was still growing
+            with n, whether there is a limit could not be judged, or it is too
+            close to call
   unknown   what several nodes did at once in the run of --demand-run lies
             outside of what the plan says of as many: it answers nothing
 
@@ -235,6 +237,7 @@ type Result struct {
 	// nodes, from Nodes on, that reach the target by the lower end of Rate, to within
 	// 1 %; nil when none does, or the answer is unknown.
 	Rate      *Band       `json:"rate"`
+	RateSafe  *Band       `json:"rate_safe"` // of NodesSafe nodes
 	RateCI    *[2]float64 `json:"rate_ci"`
 	NodesSafe *int        `json:"nodes_safe"`
 	// Measured is what several nodes did at once in the run of the demand,
@@ -249,6 +252,7 @@ type Result struct {
 	unjudged  []string // resources with a capacity without a verdict
 	held      bool     // against --fail-unless-fits
 	against   string   // what the plan contradicts, where the answer is unknown
+	beside    string   // what did the target in that run
 }
 
 // Resource is one resource of a plan. Amounts are in Unit, demand and capacity
@@ -270,13 +274,14 @@ type Resource struct {
 	CDI            *float64             `json:"cdi"`
 	CDICI          *evaluation.Interval `json:"cdi_ci"`
 	Answer         Answer               `json:"answer"`
-	// AtTarget is what the target rate itself takes, m/r·d; Needed what the
-	// whole nodes do, t·d. RateLimit is C_n/d·r, the rate at which the resource
-	// is used up, and NodeLimit C_n/d, the fleet that takes all of it, both
+	// AtTarget is what the target rate takes, m/r·d; Needed is the same, and what
+	// the capacity is compared with. RateLimit is C_n/d·r, the rate at which the
+	// resource is used up, and NodeLimit C_n/d, the fleet that takes all of it, both
 	// without rounding to whole nodes; nil when no limit was seen. Largest is
-	// t* = floor(C_n/d) where Answer may be fails, with its rate t*·r, and 0,
-	// without a NodeLimit, where not even one node can work at its rate.
-	// LargestCI comes from the intervals of capacity and demand.
+	// t* = floor(C_n/d), or t where the target fits and takes one node more, with
+	// the rate of that fleet; it is 0, without a NodeLimit, where not even one node
+	// can work at its rate. LargestCI comes from the intervals of capacity and
+	// demand.
 	AtTarget    float64  `json:"at_target"`
 	Needed      float64  `json:"needed"`
 	RateLimit   *float64 `json:"rate_limit"`
@@ -285,6 +290,11 @@ type Resource struct {
 	LargestCI   *[2]int  `json:"largest_ci"`
 	LargestRate *float64 `json:"largest_rate"`
 	Text        string   `json:"text"`
+
+	least, most float64     // of what the target takes, by the intervals
+	sizes       []sizeTotal // of the capacity, as its alone and falls
+	alone       *float64
+	falls       bool
 }
 
 // Gate is --fail-unless-fits, by intervals as every threshold: a
@@ -305,13 +315,16 @@ func (r *Result) Gate() error {
 		switch {
 		case slices.Contains(r.unjudged, x.Resource):
 			open = append(open, x.Resource+" (its verdict is unknown)")
+		case x.close():
+			open = append(open, x.Resource+" (too close to call)")
 		case x.Answer == Untested:
 			open = append(open, x.Resource+" (untested)")
-		case x.close(r.fleetSizes(x)):
-			open = append(open, x.Resource+" (too close to call)")
 		case x.Answer == Fails:
 			bad = append(bad, x.Resource)
 		}
+	}
+	if where, _ := r.fleet().bottleneck(); r.Answer == Untested && len(open) == 0 {
+		open = append(open, where+" (no fleet is sure to reach the target)")
 	}
 	switch {
 	case len(bad) > 0:
@@ -323,27 +336,15 @@ func (r *Result) Gate() error {
 	return nil
 }
 
-// fleetSizes are the least and the most nodes that the target takes, as far as
-// they matter to a resource: where the rate of a node was measured and its demand
-// was not, it is not known how much all of them take. A measured demand goes with
-// the rate, and one per job is that of the target.
-func (r *Result) fleetSizes(x Resource) (few, many float64) {
-	if x.DemandSource == sourceGiven {
-		return r.few, r.many
-	}
-	return float64(r.Nodes), float64(r.Nodes)
-}
-
-// close reports whether the intervals of what the fleet takes and of what there
-// is overlap.
-func (x Resource) close(few, many float64) bool {
-	if x.Capacity == nil || x.Largest != nil && *x.Largest == 0 {
+// close reports whether the intervals leave open if there is what the target
+// takes, of a resource that was not simply too little measured.
+func (x Resource) close() bool {
+	if x.Capacity == nil || x.Answer == Fails || x.Answer == Unknown {
 		return false
 	}
-	least, most := ends(x.Demand, x.DemandCI)
-	lo, hi := ends(*x.Capacity, x.CapacityCI)
+	lo, _ := ends(*x.Capacity, x.CapacityCI)
 	if x.Answer == Fits {
-		return many*most > lo*(1+rounding)
+		return x.most > lo*(1+rounding)
 	}
-	return few*least <= hi*(1+rounding)
+	return x.NodeLimit != nil
 }

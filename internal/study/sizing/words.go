@@ -26,7 +26,7 @@ func passOn(n *model.Doubts, about string, d model.Doubt) {
 // closeCall follows "fits" where an interval says that it may not.
 func (r *Result) closeCall() string {
 	for _, x := range r.Resources {
-		if x.Answer == Fits && x.close(r.fleetSizes(x)) {
+		if x.Answer == Fits && x.close() {
 			return " by the means, but is too close to call: " + x.Resource + " may not suffice"
 		}
 	}
@@ -36,11 +36,14 @@ func (r *Result) closeCall() string {
 // lead is the answer in a sentence or two.
 func (r *Result) lead() string {
 	head := fmt.Sprintf("%s take %s", jobs(r.Target), num.Count(r.Nodes, "node"))
+	if r.Answer == Fits && r.NodesSafe != nil && *r.NodesSafe > r.Nodes {
+		head += fmt.Sprintf(" (%d if they wait for each other)", *r.NodesSafe)
+	}
 	useful := func() string { return fmt.Sprintf("%s (%s)", num.Count(*r.Largest, "node"), jobs(*r.LargestRate)) }
 	switch {
 	case r.Answer == Unknown:
-		return fmt.Sprintf("The plan contradicts its own run, so it is unknown how many nodes %s take: %s.", jobs(r.Target), r.against)
-	case r.Largest != nil && *r.Largest == 0:
+		return fmt.Sprintf("The plan contradicts its own run, so it is unknown how many nodes %s take: %s.%s", jobs(r.Target), r.against, r.beside)
+	case r.Answer == Fails && r.Largest != nil && *r.Largest == 0:
 		return fmt.Sprintf("%s, but not even one node fits: it takes more of %s than there is.", head, r.Binding)
 	case r.Answer == Fails && r.Largest != nil:
 		return fmt.Sprintf("%s, but the largest useful fleet is %s: %s is used up.", head, useful(), r.Binding)
@@ -51,7 +54,23 @@ func (r *Result) lead() string {
 	case r.Answer == Fails:
 		return head + ", which is more than there is."
 	}
-	return head + ", which is more than was measured, or not measured at all: it is unknown whether that works."
+	return head + r.openWords()
+}
+
+// openWords follow the number of nodes where it is not known whether they do.
+func (r *Result) openWords() string {
+	fit := true
+	for _, x := range r.Resources {
+		if x.Answer == Untested && x.close() {
+			return ", which is too close to call: " + x.Resource + " may suffice by the intervals, or not."
+		}
+		fit = fit && x.Answer == Fits
+	}
+	if fit {
+		where, _ := r.fleet().bottleneck()
+		return ", but no fleet is sure to reach that: it is unknown what so many have of " + where + "."
+	}
+	return ", which is more than was measured, or not measured at all: it is unknown whether that works."
 }
 
 // rateWords say what the wanted fleet does; empty where no limit is known, or
@@ -60,7 +79,10 @@ func (r *Result) rateWords() string {
 	if where, _ := r.fleet().bottleneck(); where == "" || r.Rate == nil || r.Answer == Unknown {
 		return ""
 	}
-	words := fmt.Sprintf("%s do %s jobs/s: the less, the more they wait for each other", num.Count(r.Rate.Nodes, "node"), span(r.Rate.Lower, r.Rate.Upper))
+	words := fmt.Sprintf("%s do %s jobs/s", num.Count(r.Rate.Nodes, "node"), span(r.Rate.Lower, r.Rate.Upper))
+	if digits(r.Rate.Lower) != digits(r.Rate.Upper) {
+		words += ": the less, the more they wait for each other"
+	}
 	if r.RateCI != nil {
 		words += fmt.Sprintf("; %s by the 95 %% intervals of what was measured", span(r.RateCI[0], r.RateCI[1]))
 	}
@@ -75,11 +97,17 @@ func (r Resource) words(c capacity, nodes int, rate float64) string {
 		verb = "takes"
 	}
 	head := fmt.Sprintf("%s: %s: %s at %s %s %s", r.Resource, r.Answer, num.Count(nodes, "node"), perSecond(rate), verb, r.amount(r.Needed))
+	if target := r.Needed / r.Demand * rate; target < float64(nodes)*rate*(1-rounding) {
+		head = fmt.Sprintf("%s: %s: %s %s %s for %s", r.Resource, r.Answer, num.Count(nodes, "node"), verb, r.amount(r.Needed), perSecond(target))
+	}
 	open := c.open
 	if open == "" {
 		open = "no limit was seen"
 	}
-	if r.Capacity == nil && r.Answer == Fits || open == oneNodeDid {
+	if c.proof != "" {
+		return head + "; " + c.proof
+	}
+	if r.Capacity == nil && r.Answer == Fits {
 		return head + "; " + open
 	}
 	if r.Capacity == nil {
@@ -206,12 +234,8 @@ func noteCapacity(d demand, c capacity, r Resource, n *model.Doubts) {
 		n.Warn("limit_unclear", "%s", c.caution)
 	}
 	noteAlone(d, c, r, n)
-	if c.ci != nil || d.ci != nil {
-		lo, hi := ends(c.total, c.ci)
-		dLo, dHi := ends(d.amount, d.ci)
-		if t := r.Needed / d.amount; t*dLo <= hi && lo < t*dHi {
-			n.Warn("too_close", "%s is too close to call: the fleet takes %s and there is %s, both within their intervals", d.resource, r.amount(r.Needed), r.amount(c.total))
-		}
+	if lo, _ := ends(c.total, c.ci); r.Answer != Fails && lo < r.most*(1-rounding) && r.least <= r.mostSeen()*(1+rounding) {
+		n.Warn("too_close", "%s is too close to call: the target takes %s and there is %s, both within their intervals", d.resource, r.amount(r.Needed), r.amount(c.total))
 	}
 	for _, w := range c.warnings {
 		passOn(n, d.resource, w)

@@ -1,0 +1,95 @@
+package stats
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Noise is the relative standard deviation of one observation, with the degrees
+// of freedom of its estimate.
+type Noise struct{ SD, Degrees float64 }
+
+// SizeTotals are the observations of one size.
+type SizeTotals struct {
+	Size, Mean, Count float64
+}
+
+// BySize joins the observations of each size, ascending. noise is what they
+// scatter within the sizes, relative to the mean of each; its degrees of freedom
+// are 0 where every size has one observation.
+func BySize(n, y []float64) (sizes []SizeTotals, noise Noise, err error) {
+	if err := checkGrowth(n, y, 1); err != nil {
+		return nil, Noise{}, fmt.Errorf("totals by size: %w", err)
+	}
+	ns, ys := bySize(n, y)
+	var squares float64
+	for from := 0; from < len(ns); {
+		to := from
+		for to < len(ns) && ns[to] == ns[from] {
+			to++
+		}
+		mean := Average(ys[from:to])
+		for _, v := range ys[from:to] {
+			squares += (v/mean - 1) * (v/mean - 1)
+		}
+		noise.Degrees += float64(to - from - 1)
+		sizes = append(sizes, SizeTotals{ns[from], mean, float64(to - from)})
+		from = to
+	}
+	if noise.Degrees > 0 {
+		noise.SD = math.Sqrt(squares / noise.Degrees)
+	}
+	return sizes, noise, nil
+}
+
+// Tests of a growth curve: the chance of a false alarm, and what matters.
+const (
+	peakLevel = 0.01  // that a fall is claimed of totals that do not fall
+	fitLevel  = 0.005 // that a curve is refused that holds
+	leastFall = 0.05  // of the peak: a smaller fall does not count
+	leastMiss = 0.1   // of the largest total: a smaller deviation of the curve does not count
+)
+
+// Peak returns the size with the largest mean, where it is surely larger than
+// that of the largest size: beyond 5 %, and by a t test at 1 % with the Bonferroni
+// correction for the sizes that the peak was chosen from. ok is false where totals
+// do not surely fall.
+func Peak(sizes []SizeTotals, noise Noise) (peak SizeTotals, ok bool) {
+	if len(sizes) < 3 {
+		return SizeTotals{}, false
+	}
+	last := sizes[len(sizes)-1]
+	peak = slices.MaxFunc(sizes, func(a, b SizeTotals) int { return cmp.Compare(a.Mean, b.Mean) })
+	t, err := TQuantile(1-peakLevel/float64(len(sizes)-1), noise.Degrees)
+	if err != nil || !(last.Mean < peak.Mean*(1-leastFall)) {
+		return SizeTotals{}, false
+	}
+	// In logarithms errors are alike.
+	fall := math.Log(peak.Mean / last.Mean)
+	return peak, fall > t*noise.SD*math.Sqrt(1/peak.Count+1/last.Count)
+}
+
+// Misses returns the size at which the totals lie farthest from a curve, where
+// that is more than noise and matters: more than a tenth of the largest total, and
+// significant at 0.5 % with the Bonferroni correction for the sizes. ok is false
+// where the curve holds.
+func (g Growth) Misses(sizes []SizeTotals, noise Noise) (worst SizeTotals, ok bool) {
+	t, err := TQuantile(1-fitLevel/2/float64(len(sizes)), noise.Degrees)
+	if err != nil {
+		return SizeTotals{}, false
+	}
+	top, far := 0.0, 0.0
+	for _, s := range sizes {
+		top = max(top, s.Mean)
+	}
+	for _, s := range sizes {
+		fitted := g.At(s.Size)
+		off := math.Abs(s.Mean - fitted)
+		if off > far && off > leastMiss*top && off > t*noise.SD*max(fitted, s.Mean)/math.Sqrt(s.Count) {
+			worst, far, ok = s, off, true
+		}
+	}
+	return worst, ok
+}
