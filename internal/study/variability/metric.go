@@ -59,6 +59,7 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 		return
 	}
 	x.positive(m)
+	x.totals(p)
 	x.reliable(m)
 	m.Facts = x.Effects()
 	if x.Ended() != nil {
@@ -76,6 +77,25 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 	m.Baseline = x.baseline(p, m, base)
 	m.Clusters = x.Clusters(p.Cluster, m.Facts)
 	x.unbalanced(m)
+}
+
+// doubtTotal: the values are running totals, whose mean and COV mean nothing.
+const doubtTotal = "running_total"
+
+// totals finds values that only rise, as counters do, and refuses a verdict.
+func (x *examined) totals(p *Params) {
+	t, ok := x.Frame.Total()
+	if !ok || p.Rate {
+		return
+	}
+	of, resets := "", ""
+	if t.Series > 1 {
+		of = fmt.Sprintf(" within each %s", num.List(t.By))
+	}
+	if t.Resets > 0 {
+		resets = fmt.Sprintf(" but for %s", countOf(t.Resets, "reset"))
+	}
+	x.Doubts.Problem(doubtTotal, "no value is below the one before%s%s: they look like a running total (a counter), whose mean and COV mean nothing; take its rate with --rate", of, resets)
 }
 
 // cutoffs divide the values where the user says.

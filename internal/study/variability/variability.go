@@ -88,6 +88,7 @@ type Params struct {
 	Time  string   `json:"time,omitempty" flag:"time" jsonschema_description:"Column of a table that has the times. Default: guessed, and said."`
 	By    []string `json:"by,omitempty" flag:"by" jsonschema_description:"Fact by which the values are grouped, such as zone; repeatable, or with commas. Default: those that explain most."`
 	Zone  string   `json:"zone,omitempty" flag:"zone" jsonschema_description:"Time zone of hours and weekdays, and of times that do not say theirs, such as Europe/Berlin. Default: UTC."`
+	Rate  bool     `json:"rate,omitempty" flag:"rate" jsonschema_description:"The values are running totals (counters): take their differences by the second, or without times by row. Where a total began anew there is none."`
 	// Cutoffs are in the unit of the values.
 	Cutoffs []float64 `json:"cutoffs,omitempty" flag:"cutoff" jsonschema_description:"Value that divides the values into two bands, such as 320000; repeatable, or with commas."`
 	Level   float64   `json:"level" flag:"level" jsonschema:"exclusiveMinimum=0.5,exclusiveMaximum=1" jsonschema_description:"Confidence level of intervals; what it leaves is the error rate of alarms."`
@@ -209,6 +210,14 @@ func (p *Params) Ask(ctx context.Context, in study.Input, sources []study.Source
 	if frames, err = p.wanted(frames); err != nil {
 		return nil, err
 	}
+	if p.Rate {
+		if frames, err = rates(frames); err != nil {
+			return nil, err
+		}
+		if base, err = rates(base); err != nil {
+			return nil, err
+		}
+	}
 	zone, err := time.LoadLocation(p.Zone)
 	if err != nil {
 		return nil, fmt.Errorf("%w: zone: %w", model.ErrUsage, err)
@@ -316,6 +325,19 @@ func (p *Params) wanted(frames []frame.Frame) ([]frame.Frame, error) {
 		return nil, fmt.Errorf("%w: all that was measured are descriptions (%s); name one with --metric", model.ErrUsage, strings.Join(names, ", "))
 	}
 	return nil, fmt.Errorf("%w: the sources hold no measurement", model.ErrUsage)
+}
+
+// rates are the frames of the rates of totals.
+func rates(totals []frame.Frame) ([]frame.Frame, error) {
+	out := make([]frame.Frame, len(totals))
+	for i := range totals {
+		rate, err := totals[i].Rates()
+		if err != nil {
+			return nil, err //nolint:wrapcheck // it names the metric
+		}
+		out[i] = *rate
+	}
+	return out, nil
 }
 
 // findBase is the frame of the baseline that a metric is compared with: that of
