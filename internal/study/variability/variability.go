@@ -50,9 +50,10 @@ autocorrelation; and how many repetitions are missing for an interval of ±1, 2,
 and 10 % around mean and median.
 
 Verdicts: steady (the whole interval of the COV is at or below 5 %), varies (it is
-not), bands (the values fall into bands), changes (the level changed or drifts: one
-mean does not describe all of it), unknown (the measurement does not tell, or rows
-that something disturbed say something else than the others).
+above), unclear (it lies on both sides), bands (the values fall into bands), changes
+(the level changed or drifts: one mean does not describe all of it), unknown (the
+measurement does not tell, the values are running totals, or rows that something
+disturbed say something else than the others).
 
 Pure noise raises a false alarm (bands, an explaining fact, a change, a drift: any
 of them) in at most 5 % of cases, or what --level leaves.
@@ -60,7 +61,7 @@ of them) in at most 5 % of cases, or what --level leaves.
 With --fail-above the exit code is 0 if the whole interval of every COV is at or
 below this percentage, 3 if any is above it, and otherwise 4: the measurement does
 not tell. --fail-on gives 3 where one of these is found, whatever else is, and 4
-where the verdict is unknown; --fail-unless-within gives 3 unless every median is
+where the verdict is unknown, or unclear what varies; --fail-unless-within gives 3 unless every median is
 known within this percentage, and 4 where measuring on does not help: that takes
 more nodes.`
 
