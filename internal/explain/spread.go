@@ -63,7 +63,7 @@ const leastCOV = 1e-12
 // last digit, and no further scatter is seen. There are none where the digits are so
 // few that they might be those of other values.
 func (x *Rows) byResolution(out *Spread, s stats.Spread) {
-	half := math.Max(lastDigit(s.Min)/2, s.COV*s.Mean)
+	half := max(min(lastDigit(s.Min), lastDigit(s.Max))/2, s.COV*s.Mean)
 	if !(s.Mean > 0) || half > coarsest*s.Mean {
 		return
 	}

@@ -120,8 +120,8 @@ func TestTicks(t *testing.T) {
 	r := openRates(t, "ticks")
 	for _, c := range tickCases() {
 		for n, few := range map[int]int{30: 12, 100: 12, 500: 3} {
-			r.compare(fmt.Sprintf("one mode, %s/%d", c.name, n), few, 400, func(runs int) float64 { return tickedBands(t, c, n, runs, 0) })
-			r.compare(fmt.Sprintf("two modes, %s/%d", c.name, n), few/3, 200, func(runs int) float64 { return tickedBands(t, c, n, runs, 3) })
+			r.compare(fmt.Sprintf("one mode, %s/%d", c.name, n), few, 100, func(runs int) float64 { return tickedBands(t, c, n, runs, 0) })
+			r.compare(fmt.Sprintf("two modes, %s/%d", c.name, n), few/3, 40, func(runs int) float64 { return tickedBands(t, c, n, runs, 3) })
 		}
 	}
 }

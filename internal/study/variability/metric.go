@@ -61,9 +61,6 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 	}
 	x.positive(m)
 	x.totals(p)
-	if m.COV != nil && m.COVCI == nil {
-		x.Doubts.Warn("no_interval", "the COV has no interval: %s", m.noInterval())
-	}
 	x.reliable(m)
 	m.Facts = x.Effects()
 	if x.Ended() != nil {
@@ -200,6 +197,9 @@ const fewInTime = 30
 
 // reliable doubts intervals that the values do not carry.
 func (x *examined) reliable(m *Metric) {
+	if m.COV != nil && m.COVCI == nil {
+		x.Doubts.Warn("no_interval", "the COV has no interval: %s", m.noInterval())
+	}
 	if skewness, kurtosis, long := stats.LongTail(x.Sorted); long && m.COVCI != nil {
 		x.Doubts.Warn(doubtTail, "the values have a long tail (skewness %.1f, kurtosis %.1f), so that the interval of the COV may be too narrow: rare values far out make the COV, and too few of them may be among these", skewness, kurtosis)
 	}
