@@ -144,8 +144,8 @@ func (f *Frame) walk(by []Fact, backward, all bool) walk {
 		}
 		last[id] = v
 	}
-	w.longest = slices.Max(append(rises, 0))
 	if n > 0 {
+		w.longest = slices.Max(rises)
 		least, most := slices.Min(f.Values), slices.Max(f.Values)
 		w.slight = most-least < slightRise*most
 	}

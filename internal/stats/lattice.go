@@ -41,8 +41,8 @@ const (
 	// widestHeap is how far values lie from their place, as a share of the step.
 	widestHeap = .2
 	// coarsestDigit is the unit of the last digit, as a share of the step, up to which
-	// heaps of one or two digits tell their places.
-	coarsestDigit = .1
+	// heaps of one or two digits tell their places; of rates, at least three of them.
+	coarsestDigit, coarsestOfRates = .1, .25
 )
 
 // latticeOf is the lattice of ascending values, if its step is at least this share of
@@ -50,7 +50,7 @@ const (
 // reciprocals where these leave fewer places empty.
 func latticeOf(sorted []float64, finest float64) lattice {
 	digit := stepOf(sorted, 0)
-	best, found := ticksOf(sorted, func(float64) float64 { return digit }, finest)
+	best, found := ticksOf(sorted, digits{unit: digit}, finest)
 	if !found {
 		best.step = stepOf(sorted, finest)
 	}
@@ -62,11 +62,31 @@ func latticeOf(sorted []float64, finest float64) lattice {
 		of[len(of)-1-i] = 1 / x
 	}
 	digit = decimalStep(sorted, 0)
-	ticks, found := ticksOf(of, func(y float64) float64 { return digit * y * y }, finest)
+	ticks, found := ticksOf(of, digits{unit: digit, reciprocal: true}, finest)
 	if ticks.reciprocal = true; found && (best.step <= 0 || ticks.span(of) < best.span(sorted)) {
 		return ticks
 	}
 	return best
+}
+
+// digits are those in which values were recorded: the unit of the last one, of the
+// reciprocals' values where these are asked; 0: finer than matters.
+type digits struct {
+	unit       float64
+	reciprocal bool
+}
+
+// at is by how much the last digit moves a value, or reciprocal.
+func (d digits) at(y float64) float64 {
+	if d.reciprocal {
+		return d.unit * y * y
+	}
+	return d.unit
+}
+
+// tell reports whether so many heaps tell their places though digits are as coarse.
+func (d digits) tell(coarse, step float64, heaps int) bool {
+	return coarse > 0 && (coarse <= coarsestDigit*step || d.reciprocal && heaps > 2 && coarse <= coarsestOfRates*step)
 }
 
 // span is how many steps lie between the first place and the last.
@@ -85,8 +105,8 @@ func multiples(sorted []float64, step, from float64) bool {
 }
 
 // ticksOf is the likeliest lattice of which the heaps of ascending values are the
-// places; digit is the unit of a value's last digit.
-func ticksOf(sorted []float64, digit func(float64) float64, finest float64) (best lattice, found bool) {
+// places.
+func ticksOf(sorted []float64, digit digits, finest float64) (best lattice, found bool) {
 	chance := latticeChance
 	_, sd := stat.PopMeanStdDev(sorted, nil)
 	cuts := heapCuts(sorted, finest)
@@ -138,7 +158,7 @@ func heapsOf(sorted []float64, cut float64) (heaps []heap) {
 
 // fitLattice moves heaps to the places of a lattice. chance is that of so many heaps
 // so near to one without a cause; 0 where they are no wider than their digits explain.
-func fitLattice(sorted []float64, heaps []heap, digit func(float64) float64) (step, chance float64) {
+func fitLattice(sorted []float64, heaps []heap, digit digits) (step, chance float64) {
 	at, step := counts(heaps)
 	offset, step := latticeLine(heaps, at, step)
 	if !(step > 0) {
@@ -222,7 +242,7 @@ func (f latticeFit) throughZero() latticeFit {
 // measure computes the chance of the fit. A lattice with any offset goes through two
 // heaps, one through 0 through a single heap: each further one is a trial. Where heaps
 // are far from 0, a small error of the step moves the place that is nearest to it.
-func (f *latticeFit) measure(digit func(float64) float64) {
+func (f *latticeFit) measure(digit digits) {
 	f.chance = 1
 	if len(f.heaps) < 2 || f.zero && f.at[0] < 0 || !(f.step > 0) || math.IsInf(f.step, 0) {
 		return
@@ -230,7 +250,7 @@ func (f *latticeFit) measure(digit func(float64) float64) {
 	far, beyond, coarse := 0.0, 0.0, 0.0 // from the places; more than digits explain; of digits
 	for i, h := range f.heaps {
 		place := f.offset + f.step*f.at[i]
-		d, unit := max(place-f.sorted[h.lo], f.sorted[h.hi-1]-place), digit(place)
+		d, unit := max(place-f.sorted[h.lo], f.sorted[h.hi-1]-place), digit.at(place)
 		if !f.zero {
 			unit *= .6 // a rounded value; that of two truncated ones is off by one digit
 		}
@@ -243,7 +263,7 @@ func (f *latticeFit) measure(digit func(float64) float64) {
 	}
 	switch {
 	case trials < 1 || far > widestHeap*f.step:
-	case beyond <= 0 && coarse > 0 && coarse <= coarsestDigit*f.step:
+	case beyond <= 0 && digit.tell(coarse, f.step, len(f.heaps)):
 		f.chance = 0
 	default:
 		each := math.Sqrt(float64(len(f.sorted)) / float64(len(f.heaps)))

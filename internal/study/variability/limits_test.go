@@ -53,8 +53,9 @@ func wandering(n int, seed uint64) []float64 {
 	return out
 }
 
-func totals(n int) []float64 {
-	out := make([]float64, n)
+// totals are those of a counter, at 19 times.
+func totals() []float64 {
+	out := make([]float64, 19)
 	for i := range out {
 		out[i] = 1e9 + float64(3000*i+i*i%17)
 	}
@@ -75,8 +76,8 @@ func TestSidesOfTheLimit(t *testing.T) {
 		{"far above", columnOf("score", true, 0, normal(30, 20, 1)...), Varies, model.ErrThreshold, ""},
 		{"at the limit", columnOf("score", true, 0, normal(30, 5, 1)...), Unclear, model.ErrInvalid, ""},
 		{"few above", columnOf("score", true, 0, normal(7, 6, 1)...), Unclear, model.ErrInvalid, "few_effective"},
-		{"a total", columnOf("requests", true, 0, totals(19)...), Unknown, model.ErrInvalid, doubtTotal},
-		{"a total without times", columnOf("requests", false, 0, totals(19)...), Unknown, model.ErrInvalid, doubtTotal},
+		{"a total", columnOf("requests", true, 0, totals()...), Unknown, model.ErrInvalid, doubtTotal},
+		{"a total without times", columnOf("requests", false, 0, totals()...), Unknown, model.ErrInvalid, doubtTotal},
 	} {
 		p := New()
 		p.FailOn = []Verdict{Varies}
@@ -100,11 +101,11 @@ func TestTotalsGate(t *testing.T) {
 	ten := study.Percent(10)
 	p := New()
 	p.FailAbove = &ten
-	if err := ask(t, p, columnOf("requests", true, 0, totals(19)...)).Gate(); !errors.Is(err, model.ErrInvalid) {
+	if err := ask(t, p, columnOf("requests", true, 0, totals()...)).Gate(); !errors.Is(err, model.ErrInvalid) {
 		t.Errorf("gate = %v, want that nothing is known", err)
 	}
 	p.Rate = true
-	r := ask(t, p, columnOf("requests", true, 0, totals(19)...))
+	r := ask(t, p, columnOf("requests", true, 0, totals()...))
 	if m := r.Metrics[0]; r.Gate() != nil || m.Metric != "rate(requests)" || m.N != 18 || math.Abs(m.Mean-50) > .1 {
 		t.Errorf("rate %s: %d values about %v, %v; want 18 about 50 in a second", m.Metric, m.N, m.Mean, r.Gate())
 	}
