@@ -99,7 +99,7 @@ type Params struct {
 	Cluster  string `json:"cluster,omitempty" flag:"cluster" jsonschema_description:"Fact that says which rows are one cluster at one time. Default: repetition, or else trial, where several nodes took part."`
 	// FailAbove, FailOn and FailUnlessWithin are gates; see [Result.Gate].
 	FailAbove        *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema:"minimum=0" jsonschema_description:"Exit code 3 if the whole interval of a COV is above this percentage, 4 if that cannot be told."`
-	FailOn           []Verdict      `json:"fail_on,omitempty" flag:"fail-on" jsonschema:"enum=varies,enum=bands,enum=changes" jsonschema_description:"Exit code 3 if this is found of a metric, 4 if its verdict is unknown; repeatable."`
+	FailOn           []Verdict      `json:"fail_on,omitempty" flag:"fail-on" jsonschema:"enum=varies,enum=bands,enum=changes" jsonschema_description:"Exit code 3 if this is found of a metric, 4 if its verdict is unknown, or unclear what varies; repeatable."`
 	FailUnlessWithin *study.Percent `json:"fail_unless_within,omitempty" flag:"fail-unless-within" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Exit code 3 unless the interval of every median is within this percentage of it: measure on until it is; 4 if that takes more nodes."`
 
 	base string // the baseline's name
