@@ -16,6 +16,11 @@ type BandSearch struct {
 	P     *float64 `json:"p"`             // of dip test and gap; null where they were not made
 	Why   string   `json:"why,omitempty"` // none were found, or looked for
 	Bands []Band   `json:"bands,omitempty"`
+	// Step is that in which the values were recorded, or where StepOfReciprocal is
+	// set 1 over the values, as those of rates from durations in clock ticks; null:
+	// finer than matters. No band is seen within a step.
+	Step             *float64 `json:"step"`
+	StepOfReciprocal bool     `json:"step_of_reciprocal,omitempty"`
 	// By is the fact that explains best in which band a value is; null: none does.
 	By *Explains `json:"explained_by"`
 }
@@ -79,7 +84,10 @@ func (x *Rows) Bands(d Dependence, course *Course) BandSearch {
 	if err != nil {
 		return BandSearch{Why: err.Error()}
 	}
-	out := BandSearch{P: finite(found.P), Why: found.Why}
+	out := BandSearch{P: finite(found.P), Why: found.Why, StepOfReciprocal: found.OfReciprocal}
+	if found.Step > 0 {
+		out.Step = finite(found.Step)
+	}
 	switch {
 	case !found.Accepted:
 		return out

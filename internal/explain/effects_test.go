@@ -149,3 +149,43 @@ func TestSortedValues(t *testing.T) {
 		t.Errorf("sorted values: %+v, want an effect over 60 rows", e)
 	}
 }
+
+// TestDaysOfWalks: the days of a level that wanders differ by chance. Days that differ
+// themselves, of rows that are worth enough, are found.
+func TestDaysOfWalks(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		every       int64 // minutes
+		phi, days   float64
+		least, most int
+	}{
+		{"random walk", 20, 1, 0, 0, 1},
+		{"random walk, few rows a day", 360, 1, 0, 0, 1},
+		{"AR .95, few rows a day", 480, .95, 0, 0, 1},
+		{"days that differ", 60, 0, 9, 18, 20},
+		{"days that differ, few rows", 360, 0, 9, 18, 20},
+	} {
+		found := 0
+		for s := range uint64(20) {
+			rng, past, day, tab := rand.New(rand.NewPCG(s, 11)), 0.0, 0.0, simulated.NewTable()
+			for i := range 300 {
+				if int64(i)*tt.every%1440 == 0 {
+					day = rng.NormFloat64()
+				}
+				past = tt.phi*past + 3*rng.NormFloat64()
+				tab.Add(300 + past + tt.days*day)
+			}
+			f := tab.Frame()
+			for i := range f.Times {
+				f.Times[i] = f.Times[0] + int64(i)*tt.every*60e9
+			}
+			all := rowsOf(f).Effects()
+			if i := slices.IndexFunc(all, func(e Effect) bool { return e.Fact == FactDay }); i >= 0 && all[i].Significant {
+				found++
+			}
+		}
+		if found < tt.least || found > tt.most {
+			t.Errorf("%s: the day stands out in %d of 20 tables, want %d to %d", tt.name, found, tt.least, tt.most)
+		}
+	}
+}

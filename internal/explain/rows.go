@@ -137,6 +137,16 @@ func (x *Rows) addFact(fact frame.Fact, derived bool) {
 	}
 }
 
+// Distinct reports whether something tells rows apart, so that equal ones are not
+// copies of one: different times, or a recorded fact.
+func (x *Rows) Distinct() bool {
+	if ts := x.Frame.Times; len(ts) > 1 && ts[0] != ts[len(ts)-1] {
+		return true
+	}
+	recorded := func(f Fact) bool { return !f.Derived }
+	return len(x.Alike) > 0 || slices.ContainsFunc(x.facts, recorded)
+}
+
 // Fact finds a fact by its name; nil where it can explain nothing.
 func (x *Rows) Fact(name string) *Fact {
 	if i := slices.IndexFunc(x.facts, func(f Fact) bool { return f.Name == name }); i >= 0 {

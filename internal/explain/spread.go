@@ -3,6 +3,8 @@ package explain
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -42,10 +44,57 @@ func (x *Rows) Spread(d Dependence) Spread {
 	if err == nil {
 		out.COV = &s.COV
 	}
-	if s.SD > 0 {
+	switch {
+	case err == nil && s.COV <= leastCOV:
+		x.byResolution(&out, s)
+	case s.SD > 0:
 		x.intervals(&out, s, d)
+		if out.COV != nil {
+			out.COVCI = bounded(out.COVCI, *out.COV)
+		}
 	}
 	return out
+}
+
+// leastCOV is the COV up to which values are equal but for the rounding of sums.
+const leastCOV = 1e-12
+
+// byResolution are the intervals of equal values: each is known to half a unit of its
+// last digit, and no further scatter is seen. There are none where the digits are so
+// few that they might be those of other values.
+func (x *Rows) byResolution(out *Spread, s stats.Spread) {
+	half := max(min(lastDigit(s.Min), lastDigit(s.Max))/2, s.COV*s.Mean)
+	if !(s.Mean > 0) || half > coarsest*s.Mean {
+		return
+	}
+	out.Intervals = "the resolution of the values"
+	out.MeanCI = &Interval{s.Mean - half, s.Mean + half}
+	out.MedianCI = &Interval{s.Median - half, s.Median + half}
+	out.COVCI = &Interval{0, half / s.Mean}
+}
+
+// coarsest is what share of a value half a unit of its last digit may be: a table does
+// not tell 1 from 1.000.
+const coarsest = .05
+
+// lastDigit is the unit of the last digit of a number as it is written in short.
+func lastDigit(v float64) float64 {
+	text := strconv.FormatFloat(math.Abs(v), 'e', -1, 64)
+	digits, exponent, _ := strings.Cut(text, "e")
+	e, _ := strconv.Atoi(exponent)
+	return math.Pow10(e - max(0, len(digits)-2))
+}
+
+// mostAbove is how many times as large as the COV the upper end of its interval is at
+// most. What reaches further is no bound: the rows are worth too few.
+const mostAbove = 100
+
+// bounded is nil for an interval without bound.
+func bounded(ci *Interval, middle float64) *Interval {
+	if ci == nil || !(ci[1] <= mostAbove*middle) {
+		return nil
+	}
+	return ci
 }
 
 // intervals fills those of mean, median and COV.
@@ -66,7 +115,7 @@ func (x *Rows) intervals(out *Spread, s stats.Spread, d Dependence) {
 		return
 	}
 	t, err := stats.TQuantile((1+x.Level)/2, d.EffectiveN-1)
-	if err == nil {
+	if err == nil && d.EffectiveN >= 2 { // of fewer, t grows beyond all bounds
 		half := t * s.SD / math.Sqrt(d.EffectiveN)
 		out.MeanCI = &Interval{s.Mean - half, s.Mean + half}
 	}
@@ -142,10 +191,10 @@ func widen(ci *Interval, middle, factor float64) *Interval {
 		return ci
 	}
 	out := Interval{middle * math.Pow(ci[0]/middle, factor), middle * math.Pow(ci[1]/middle, factor)}
-	if !(out[0] >= 0) || math.IsInf(out[1], 0) || math.IsNaN(out[1]) {
+	if !(out[0] >= 0) {
 		return nil
 	}
-	return &out
+	return bounded(&out, middle)
 }
 
 // covOf is the COV of ascending values; nil where it is not defined.

@@ -40,6 +40,10 @@ type Bands struct {
 	BIC []float64
 	// Ashman is D of each two neighbours: above 2 they are apart.
 	Ashman []float64
+	// Step is that in which the values were recorded, or where OfReciprocal their
+	// reciprocals; 0: finer than matters. Within a step no band is seen.
+	Step         float64
+	OfReciprocal bool
 	// Accepted says that there is more than one band; otherwise Why says in plain
 	// words what speaks against it.
 	Accepted bool
@@ -77,8 +81,8 @@ const (
 //   - neighbours are apart by Ashman's D = √2·|μ1−μ2|/√(σ1²+σ2²) > 2 (K. M. Ashman,
 //     C. M. Bird and S. E. Zepf, Astron. J. 108, 1994).
 //
-// Rounded values are spread over the step in which they were recorded, since each
-// step would be a mode of its own. The shares have intervals at this level. Values
+// Values that a clock with ticks, or rounding, put on a lattice ([latticeOf]) are
+// spread over its steps, since each step would be a mode of its own. The shares have intervals at this level. Values
 // tell as much as worth independent ones, at most their number: of a series in which
 // neighbours are alike, chance makes heaps. Errors: ErrTooFew, ErrNotFinite,
 // ErrArgument.
@@ -104,13 +108,12 @@ func FindBands(sorted []float64, worth, level float64, seed uint64) (Bands, erro
 		out.Why = "all values are equal"
 		return finish()
 	}
+	out.Step, out.OfReciprocal = s.recorded.step, s.recorded.reciprocal
 	out.DipP, out.GapP = s.dipP(0, len(sorted)), s.gapP(0, len(sorted))
 	out.P = bothP(out.DipP, out.GapP)
 	groups := s.groups(&out)
 	if len(groups) == 1 {
-		if s.step > 0 {
-			out.Why += fmt.Sprintf("; the values are recorded in steps of %.3g, and within a step nothing is seen", s.step)
-		}
+		out.Why += s.recorded.words()
 		return finish()
 	}
 	out.Why = ""
@@ -128,15 +131,15 @@ type seeker struct {
 	values   []float64
 	log      bool
 	mean, sd float64
-	step     float64 // in which the values were recorded, 0 if finer than matters
+	recorded lattice // on which the values were recorded
 	worth    float64 // of all values
 	seed     uint64
 }
 
 // newSeeker reports false if there is nothing to tell apart.
 func newSeeker(sorted []float64, worth float64, seed uint64) (*seeker, bool) {
-	s := &seeker{log: sorted[0] > 0, worth: worth, seed: seed, step: stepOf(sorted, finestStep)}
-	s.values = spread(sorted, s.step)
+	s := &seeker{log: sorted[0] > 0, worth: worth, seed: seed, recorded: latticeOf(sorted, finestStep)}
+	s.values = s.recorded.spread(sorted)
 	if s.log {
 		for i, x := range s.values {
 			s.values[i] = math.Log(x)
@@ -370,60 +373,6 @@ func quantilePoints(sorted []float64, most int) []float64 {
 	out := make([]float64, most)
 	for i := range out {
 		out[i] = sorted[int((float64(i)+.5)*float64(len(sorted))/float64(most))]
-	}
-	return out
-}
-
-// finestStep is the step, as a share of the deviation, that does no harm to a test.
-const finestStep = .02
-
-// stepOf returns the step in which ascending values were recorded: the least
-// distance of neighbours if all distances are multiples of it, which is so of two
-// different values, or the largest power of ten of which all values are
-// multiples. 0 if there is none, or it is less than this share of the deviation.
-func stepOf(sorted []float64, finest float64) float64 {
-	_, sd := stat.PopMeanStdDev(sorted, nil)
-	isStep := func(step, from float64) bool {
-		for _, x := range sorted {
-			if k := (x - from) / step; math.Abs(k-math.Round(k)) > 1e-6 {
-				return false
-			}
-		}
-		return true
-	}
-	least := math.Inf(1)
-	for i := 1; i < len(sorted); i++ {
-		if d := sorted[i] - sorted[i-1]; d > 0 {
-			least = min(least, d)
-		}
-	}
-	if math.IsInf(least, 1) {
-		return 0
-	}
-	if least > finest*sd && isStep(least, sorted[0]) {
-		return least
-	}
-	for step := math.Pow(10, math.Floor(math.Log10(least*(1+1e-9)))); step > finest*sd; step /= 10 {
-		if isStep(step, 0) {
-			return step
-		}
-	}
-	return 0
-}
-
-// spread returns the values with equal ones side by side over the step, as many
-// to either side.
-func spread(sorted []float64, step float64) []float64 {
-	out := slices.Clone(sorted)
-	for i := 0; i < len(out) && step > 0; {
-		j := i + 1
-		for j < len(sorted) && sorted[j]-sorted[i] < step/2 {
-			j++
-		}
-		for k := i; k < j; k++ {
-			out[k] += step * ((float64(k-i)+.5)/float64(j-i) - .5)
-		}
-		i = j
 	}
 	return out
 }

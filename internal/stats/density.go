@@ -115,10 +115,7 @@ func Density(sorted []float64, points int) (x, y []float64, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("density: %w", err)
 	}
-	values := sorted
-	if step := stepOf(sorted, 1e-6); step > 0 {
-		values = spread(sorted, step)
-	}
+	values := lattice{step: stepOf(sorted, 1e-6)}.spread(sorted)
 	lo, hi := values[0], values[len(values)-1]
 	pad := hi/10 - lo/10
 	from, size := lo-pad, 1.2*(hi-lo)

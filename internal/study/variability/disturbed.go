@@ -56,7 +56,7 @@ func (x *examined) disturbed(p *Params, m *Metric) {
 	without.N, without.x = rest.Len(), y
 	y.measure(&q, nil, &without)
 	without.judge(y)
-	weaker := m.Verdict == Steady && without.Verdict == Varies && *without.COV <= steadyCOV // fewer values tell less
+	weaker := without.Verdict == Unclear && (m.Verdict == Steady || m.Verdict == Varies) // fewer values tell less
 	held := without.COV != nil && (without.COVCI == nil || without.COVCI[0] <= *m.COV && *m.COV <= without.COVCI[1])
 	if held && (without.Verdict == m.Verdict || weaker) {
 		return

@@ -151,7 +151,7 @@ func (r *Result) answer() string {
 		}
 	}
 	var parts []string
-	for _, v := range []Verdict{Changes, Bands, Varies, Steady, Unknown} {
+	for _, v := range []Verdict{Changes, Bands, Varies, Unclear, Steady, Unknown} {
 		if n := count[v]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, plural(v, n)))
 		}
@@ -173,6 +173,8 @@ func plural(v Verdict, n int) string {
 		return map[bool]string{true: "falls into bands", false: "fall into bands"}[one]
 	case Varies:
 		return map[bool]string{true: "varies", false: "vary"}[one]
+	case Unclear:
+		return map[bool]string{true: "is unclear", false: "are unclear"}[one]
 	case Steady:
 		return map[bool]string{true: "is steady", false: "are steady"}[one]
 	}
@@ -181,7 +183,7 @@ func plural(v Verdict, n int) string {
 
 // worst is the verdict of all metrics.
 func (r *Result) worst() Verdict {
-	for _, v := range []Verdict{Unknown, Changes, Bands, Varies} {
+	for _, v := range []Verdict{Unknown, Changes, Bands, Varies, Unclear} {
 		if slices.ContainsFunc(r.Metrics, func(m Metric) bool { return m.Verdict == v }) {
 			return v
 		}
@@ -190,7 +192,7 @@ func (r *Result) worst() Verdict {
 }
 
 func (v Verdict) tag() doc.Tag {
-	tone := map[Verdict]doc.Tone{Steady: doc.Good, Varies: doc.Note, Bands: doc.Bad, Changes: doc.Bad, Unknown: doc.Doubt}
+	tone := map[Verdict]doc.Tone{Steady: doc.Good, Varies: doc.Note, Bands: doc.Bad, Changes: doc.Bad, Unclear: doc.Doubt, Unknown: doc.Doubt}
 	return doc.Tag{Word: string(v), Tone: tone[v]}
 }
 

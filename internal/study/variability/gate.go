@@ -46,8 +46,13 @@ func (p *Params) verdictGate(m *Metric) error {
 	if len(p.FailOn) > 0 && m.Verdict == Unknown {
 		return fmt.Errorf("%w: %s: the verdict is unknown, so that --fail-on (fail_on in a file) cannot be checked", model.ErrInvalid, m.Name())
 	}
+	var unknown error
 	for _, v := range p.FailOn {
-		if m.finds(v) {
+		found, known := m.finds(v)
+		if !known {
+			unknown = fmt.Errorf("%w: %s: whether it varies by more than %v %% is unclear, so that --fail-on (fail_on in a file) cannot be checked", model.ErrInvalid, m.Name(), 100*steadyCOV)
+		}
+		if found {
 			also := ""
 			if v != m.Verdict {
 				also = ", and it also " + plural(v, 1)
@@ -55,21 +60,25 @@ func (p *Params) verdictGate(m *Metric) error {
 			return fmt.Errorf("%w: %s: the verdict is %s%s: %s", model.ErrThreshold, m.Name(), m.Verdict, also, m.Text)
 		}
 	}
-	return nil
+	return unknown
 }
 
 // finds reports whether a metric has what a verdict says, also where its own, one
-// word for all, says what matters more.
-func (m *Metric) finds(v Verdict) bool {
-	switch v {
-	case Changes:
-		return m.Course.Changed()
-	case Bands:
-		return m.Bands.Found
-	case Varies:
-		return m.Verdict == Varies || m.Verdict != Steady && (m.COVCI == nil || m.COVCI[1] > steadyCOV)
+// word for all, says what matters more; known is false where the interval of the COV
+// does not tell.
+func (m *Metric) finds(v Verdict) (found, known bool) {
+	switch {
+	case v == Changes:
+		return m.Course.Changed(), true
+	case v == Bands:
+		return m.Bands.Found, true
+	case v != Varies || m.COV != nil && *m.COV == 0:
+		return m.Verdict == v, true
+	case m.COVCI == nil:
+		return false, false
 	}
-	return m.Verdict == v
+	found = m.COVCI[0] > steadyCOV
+	return found, found || m.COVCI[1] <= steadyCOV
 }
 
 func (p *Params) medianGate(m *Metric) error {

@@ -2,6 +2,7 @@ package variability
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -52,13 +53,14 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 		m.Repetitions = x.repetitions(p, m)
 		return
 	case m.Range == 0:
-		x.Doubts.Warn("constant", "all values are %v: either nothing varies, or the benchmark does not see it", m.Min)
+		x.constant(m)
 		m.Bands.Why = "all values are equal"
 		x.positive(m)
 		m.Repetitions = x.repetitions(p, m)
 		return
 	}
 	x.positive(m)
+	x.totals(p)
 	x.reliable(m)
 	m.Facts = x.Effects()
 	if x.Ended() != nil {
@@ -76,6 +78,36 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 	m.Baseline = x.baseline(p, m, base)
 	m.Clusters = x.Clusters(p.Cluster, m.Facts)
 	x.unbalanced(m)
+}
+
+// constant doubts equal values where nothing says that they were measured more than
+// once, or where their digits are few.
+func (x *examined) constant(m *Metric) {
+	switch {
+	case !x.Distinct():
+		x.Doubts.Warn("constant", "all values are %v, and no time or other column tells the rows apart: either nothing varies, or the benchmark does not see it, or the rows are copies of one", m.Min)
+	case m.COVCI == nil:
+		x.Doubts.Warn("constant", "all values are %v: either nothing varies, or it is less than these digits show", m.Min)
+	}
+}
+
+// doubtTotal: the values are running totals, whose mean and COV mean nothing.
+const doubtTotal = "running_total"
+
+// totals finds values that only rise, as counters do, and refuses a verdict.
+func (x *examined) totals(p *Params) {
+	t, ok := x.Frame.Total()
+	if !ok || p.Rate {
+		return
+	}
+	of, resets := "", ""
+	if t.Series > 1 {
+		of = fmt.Sprintf(" within each %s", num.List(t.By))
+	}
+	if t.Resets > 0 {
+		resets = fmt.Sprintf(" but for %s", countOf(t.Resets, "reset"))
+	}
+	x.Doubts.Problem(doubtTotal, "no value is below the one before%s%s: they look like a running total (a counter), whose mean and COV mean nothing; take its rate with --rate", of, resets)
 }
 
 // cutoffs divide the values where the user says.
@@ -165,6 +197,9 @@ const fewInTime = 30
 
 // reliable doubts intervals that the values do not carry.
 func (x *examined) reliable(m *Metric) {
+	if m.COV != nil && m.COVCI == nil {
+		x.Doubts.Warn("no_interval", "the COV has no interval: %s", m.noInterval())
+	}
 	if skewness, kurtosis, long := stats.LongTail(x.Sorted); long && m.COVCI != nil {
 		x.Doubts.Warn(doubtTail, "the values have a long tail (skewness %.1f, kurtosis %.1f), so that the interval of the COV may be too narrow: rare values far out make the COV, and too few of them may be among these", skewness, kurtosis)
 	}
@@ -239,14 +274,59 @@ func (m *Metric) judge(x *examined) {
 		m.Verdict = Steady
 	case m.COVCI == nil:
 		m.Verdict = Unknown
-	case m.COVCI[1] > steadyCOV:
+	case m.COVCI[0] > steadyCOV:
 		m.Verdict = Varies
+	case m.COVCI[1] > steadyCOV:
+		m.Verdict = Unclear
+		m.SettledBy = settledBy(*m.COV, *m.COVCI)
 	default:
 		m.Verdict = Steady
 		if most, known := m.mostCOV(); !known || most > steadyCOV {
 			m.Verdict = Unknown
 		}
 	}
+}
+
+// mostTimes is how many times as many values are advised at most.
+const mostTimes = 100
+
+// settledBy is about how many times as many values would put the interval of the COV on
+// one side of the limit, if the COV stays: its ends come nearer, on the scale of
+// logarithms, with the root of their number.
+func settledBy(cov float64, ci explain.Interval) *float64 {
+	end := ci[0]
+	if cov <= steadyCOV {
+		end = ci[1]
+	}
+	root := math.Log(end/cov) / math.Log(steadyCOV/cov)
+	if times := root * root; times > 1 && times <= mostTimes {
+		return &times
+	}
+	return nil
+}
+
+// unclearWords say what would settle an unclear verdict.
+func (m *Metric) unclearWords() string {
+	limit := num.Fraction(steadyCOV)
+	if m.SettledBy == nil {
+		return fmt.Sprintf("; the interval reaches from below %s to above: the COV is so near that more values hardly tell on which side it is", limit)
+	}
+	what := "values"
+	if m.Dependence.Clustered != nil {
+		what = m.Dependence.Units()
+	}
+	return fmt.Sprintf("; whether that is above %s is unclear, and about %.2g times as many %s would tell", limit, *m.SettledBy, what)
+}
+
+// noInterval is why the COV has no interval.
+func (m *Metric) noInterval() string {
+	switch {
+	case m.Min < 0:
+		return "some values are below 0, and the mean might be 0"
+	case m.Dependence.EffectiveN < fewInTime:
+		return fmt.Sprintf("%s are worth only %.1f independent ones, which give it no upper end", countOf(m.N, "value"), m.Dependence.EffectiveN)
+	}
+	return "these values give it no upper end"
 }
 
 // sentence is the answer about a metric.
@@ -260,12 +340,21 @@ func (m *Metric) sentence() string {
 		if m.COVCI != nil {
 			return fmt.Sprintf("It is not known how much %s varies: it seems to be %s%s, but %s.", m.Name(), num.Fraction(*m.COV), percentInterval(m.COVCI), m.doubted(doubtAlike, doubtTail))
 		}
-		return "It is not known how much " + m.Name() + " varies: the COV has no interval."
+		return "It is not known how much " + m.Name() + " varies: the COV has no interval, for " + m.noInterval() + "."
 	}
-	text := fmt.Sprintf("%s varies by %s (COV%s) over %s%s", m.Name(), num.Fraction(*m.COV), percentInterval(m.COVCI), countOf(m.N, "value"), m.period())
+	ci := percentInterval(m.COVCI)
+	if m.COVCI == nil {
+		ci = ", without an interval: " + m.noInterval()
+	}
+	text := fmt.Sprintf("%s varies by %s (COV%s) over %s%s", m.Name(), num.Fraction(*m.COV), ci, countOf(m.N, "value"), m.period())
 	switch {
 	case *m.COV == 0:
 		text = fmt.Sprintf("%s is the same in all of %s%s", m.Name(), countOf(m.N, "value"), m.period())
+		if m.COVCI != nil {
+			text += fmt.Sprintf(" (by its digits the COV is at most %s)", num.Fraction(m.COVCI[1]))
+		}
+	case m.Verdict == Unclear:
+		text += m.unclearWords()
 	case m.Course.Changed():
 		text += "; " + changeWords(m.Course)
 	case m.Bands.Found:

@@ -29,6 +29,10 @@ func (x *examined) repetitions(p *Params, m *Metric) []Needed {
 	}
 	m.Repeated = x.Repeated()
 	switch {
+	case m.doubted(doubtTotal) != "":
+		for i := range out {
+			out[i].Why = "the values are running totals"
+		}
 	case m.COV == nil || m.N < 3:
 		for i := range out {
 			out[i].Why = "there is no COV"

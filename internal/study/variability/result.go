@@ -11,11 +11,13 @@ import (
 // Verdict says in a word how a metric varies.
 type Verdict string
 
-// The verdicts. Changes comes before Bands, for a level that changed makes bands;
+// The verdicts. Unclear: the interval of the COV lies on both sides of the limit of
+// [Steady]. Changes comes before Bands, for a level that changed makes bands;
 // Unknown before all.
 const (
 	Steady  Verdict = "steady"
 	Varies  Verdict = "varies"
+	Unclear Verdict = "unclear"
 	Bands   Verdict = "bands"
 	Changes Verdict = "changes"
 	Unknown Verdict = "unknown"
@@ -55,6 +57,10 @@ type Metric struct {
 	To   *time.Time `json:"to"`
 	Zone string     `json:"zone"` // of hours and weekdays
 	explain.Spread
+	// SettledBy is, of an unclear verdict, about how many times as many values would tell
+	// on which side of the limit the COV is; null: no number that can be measured, or
+	// the verdict is another.
+	SettledBy     *float64               `json:"settled_by"`
 	Dependence    explain.Dependence     `json:"dependence"`
 	Subjects      *explain.Subjects      `json:"subjects,omitempty"`
 	Bands         explain.BandSearch     `json:"bands"`

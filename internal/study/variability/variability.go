@@ -50,9 +50,10 @@ autocorrelation; and how many repetitions are missing for an interval of ±1, 2,
 and 10 % around mean and median.
 
 Verdicts: steady (the whole interval of the COV is at or below 5 %), varies (it is
-not), bands (the values fall into bands), changes (the level changed or drifts: one
-mean does not describe all of it), unknown (the measurement does not tell, or rows
-that something disturbed say something else than the others).
+above), unclear (it lies on both sides), bands (the values fall into bands), changes
+(the level changed or drifts: one mean does not describe all of it), unknown (the
+measurement does not tell, the values are running totals, or rows that something
+disturbed say something else than the others).
 
 Pure noise raises a false alarm (bands, an explaining fact, a change, a drift: any
 of them) in at most 5 % of cases, or what --level leaves.
@@ -60,7 +61,7 @@ of them) in at most 5 % of cases, or what --level leaves.
 With --fail-above the exit code is 0 if the whole interval of every COV is at or
 below this percentage, 3 if any is above it, and otherwise 4: the measurement does
 not tell. --fail-on gives 3 where one of these is found, whatever else is, and 4
-where the verdict is unknown; --fail-unless-within gives 3 unless every median is
+where the verdict is unknown, or unclear what varies; --fail-unless-within gives 3 unless every median is
 known within this percentage, and 4 where measuring on does not help: that takes
 more nodes.`
 
@@ -88,6 +89,7 @@ type Params struct {
 	Time  string   `json:"time,omitempty" flag:"time" jsonschema_description:"Column of a table that has the times. Default: guessed, and said."`
 	By    []string `json:"by,omitempty" flag:"by" jsonschema_description:"Fact by which the values are grouped, such as zone; repeatable, or with commas. Default: those that explain most."`
 	Zone  string   `json:"zone,omitempty" flag:"zone" jsonschema_description:"Time zone of hours and weekdays, and of times that do not say theirs, such as Europe/Berlin. Default: UTC."`
+	Rate  bool     `json:"rate,omitempty" flag:"rate" jsonschema_description:"The values are running totals (counters): take their differences by the second, or without times by row. Where a total began anew there is none."`
 	// Cutoffs are in the unit of the values.
 	Cutoffs []float64 `json:"cutoffs,omitempty" flag:"cutoff" jsonschema_description:"Value that divides the values into two bands, such as 320000; repeatable, or with commas."`
 	Level   float64   `json:"level" flag:"level" jsonschema:"exclusiveMinimum=0.5,exclusiveMaximum=1" jsonschema_description:"Confidence level of intervals; what it leaves is the error rate of alarms."`
@@ -97,7 +99,7 @@ type Params struct {
 	Cluster  string `json:"cluster,omitempty" flag:"cluster" jsonschema_description:"Fact that says which rows are one cluster at one time. Default: repetition, or else trial, where several nodes took part."`
 	// FailAbove, FailOn and FailUnlessWithin are gates; see [Result.Gate].
 	FailAbove        *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema:"minimum=0" jsonschema_description:"Exit code 3 if the whole interval of a COV is above this percentage, 4 if that cannot be told."`
-	FailOn           []Verdict      `json:"fail_on,omitempty" flag:"fail-on" jsonschema:"enum=varies,enum=bands,enum=changes" jsonschema_description:"Exit code 3 if this is found of a metric, 4 if its verdict is unknown; repeatable."`
+	FailOn           []Verdict      `json:"fail_on,omitempty" flag:"fail-on" jsonschema:"enum=varies,enum=bands,enum=changes" jsonschema_description:"Exit code 3 if this is found of a metric, 4 if its verdict is unknown, or unclear what varies; repeatable."`
 	FailUnlessWithin *study.Percent `json:"fail_unless_within,omitempty" flag:"fail-unless-within" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Exit code 3 unless the interval of every median is within this percentage of it: measure on until it is; 4 if that takes more nodes."`
 
 	base string // the baseline's name
@@ -209,6 +211,14 @@ func (p *Params) Ask(ctx context.Context, in study.Input, sources []study.Source
 	if frames, err = p.wanted(frames); err != nil {
 		return nil, err
 	}
+	if p.Rate {
+		if frames, err = rates(frames); err != nil {
+			return nil, err
+		}
+		if base, err = rates(base); err != nil {
+			return nil, err
+		}
+	}
 	zone, err := time.LoadLocation(p.Zone)
 	if err != nil {
 		return nil, fmt.Errorf("%w: zone: %w", model.ErrUsage, err)
@@ -316,6 +326,19 @@ func (p *Params) wanted(frames []frame.Frame) ([]frame.Frame, error) {
 		return nil, fmt.Errorf("%w: all that was measured are descriptions (%s); name one with --metric", model.ErrUsage, strings.Join(names, ", "))
 	}
 	return nil, fmt.Errorf("%w: the sources hold no measurement", model.ErrUsage)
+}
+
+// rates are the frames of the rates of totals.
+func rates(totals []frame.Frame) ([]frame.Frame, error) {
+	out := make([]frame.Frame, len(totals))
+	for i := range totals {
+		rate, err := totals[i].Rates()
+		if err != nil {
+			return nil, err //nolint:wrapcheck // it names the metric
+		}
+		out[i] = *rate
+	}
+	return out, nil
 }
 
 // findBase is the frame of the baseline that a metric is compared with: that of
