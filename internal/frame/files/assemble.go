@@ -23,7 +23,7 @@ func (t *table) frames() (out []frame.Frame, told []string, err error) {
 		t.shorten()
 		return nil, nil, &t.problems
 	}
-	told = slices.Concat(t.plan.told, t.toldForms(), told, t.toldFacts(of))
+	told = slices.Concat(t.plan.told, t.toldHashes(), t.toldForms(), told, t.toldFacts(of))
 	t.fill(of, out)
 	t.doubt(of, out)
 	told = append(told, order(out)...)
