@@ -89,6 +89,9 @@ func (f *file) text(ctx context.Context) ([]frame.Frame, []string, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, f.unreadable(err, 0)
 	}
+	if bytes.IndexByte(first, '\n') < 0 && bytes.IndexByte(bytes.TrimRight(first, "\r"), '\r') >= 0 {
+		return nil, nil, &model.InputError{File: f.name, Problem: "its lines end with a carriage return alone", Allowed: `end them with a line feed: tr '\r' '\n'`}
+	}
 	comma, from := tabular.Separator(first)
 	r := &rows{comma: comma, comments: true}
 	r.begin(first)

@@ -93,7 +93,7 @@ func (f *file) json() error {
 }
 
 func (j *jsonRows) wrong(problem, allowed string) error {
-	return &model.InputError{File: j.file, Line: j.rows, Problem: problem, Allowed: allowed}
+	return &model.InputError{File: j.file, Line: j.rows, Col: min(j.rows, 1), Problem: problem, Allowed: allowed}
 }
 
 // Read implements io.Reader: the table as text.
