@@ -25,9 +25,9 @@ func UTF8(r *bufio.Reader) *bufio.Reader {
 // MostColumns is how many a table may have: as many as a spreadsheet has.
 const MostColumns = 16_384
 
-// separators are what may stand between cells; of two that fit equally, the first one
-// is taken.
-var separators = []byte{',', ';', '\t', '|'}
+// separators are what may stand between cells. Of two that fit equally the first one is
+// taken: commas are in decimal numbers and in texts, too.
+var separators = []byte{'\t', ';', '|', ','}
 
 var separatorLine = regexp.MustCompile(`(?i)^"?sep=([^\w\s".+#-]|\t|\\t)"?\r?\n`)
 
@@ -41,37 +41,43 @@ func Separator(data []byte) (comma byte, from int) {
 		}
 		return comma, len(line[0])
 	}
-	comment, first, second := firstLines(data)
-	best, most := separators[0], -1
+	names, values := firstLines(data)
+	best, most, like := byte(','), 0, 0
 	for _, c := range separators {
-		// Equally often in the names and in the values below them: text inside a cell
-		// hardly does that.
-		n := cells(first, c)
-		if n > 0 && (n == cells(second, c) || n == cells(comment, c)) {
-			n += len(data)
+		n, alike := cells(names, c), 0
+		for _, line := range values {
+			if n > 0 && cells(line, c) == n {
+				alike++
+			}
 		}
-		if n > most {
-			best, most = c, n
+		if alike > like || alike == like && n > most {
+			best, most, like = c, n, alike
 		}
 	}
 	return best, 0
 }
 
-// firstLines are the first two lines that are neither empty nor a comment before the
-// table, and the comment just before them.
-func firstLines(data []byte) (comment, first, second []byte) {
+// mostCompared: lines below the header that are looked at. What separates cells stands in
+// each of them as often as in the header; text inside a cell hardly does that.
+const mostCompared = 20
+
+// firstLines are the header and some lines below it, without those that are empty or,
+// before the header, comments.
+func firstLines(data []byte) (names []byte, values [][]byte) {
 	for line := range bytes.Lines(data) {
-		switch line = bytes.TrimRight(line, "\r\n"); {
-		case len(bytes.TrimSpace(line)) == 0:
-		case first != nil:
-			return comment, first, line
-		case line[0] == '#':
-			comment = line
+		line = bytes.TrimRight(line, "\r\n")
+		switch {
+		case len(bytes.TrimSpace(line)) == 0 || names == nil && line[0] == '#':
+		case names == nil:
+			names = line
 		default:
-			first = line
+			values = append(values, line)
+		}
+		if len(values) == mostCompared {
+			break
 		}
 	}
-	return comment, first, nil
+	return names, values
 }
 
 // cells is how many separators a line has outside quotation marks.

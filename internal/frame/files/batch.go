@@ -208,6 +208,19 @@ func (w *worker) noNumber(value []byte) bool {
 	return true
 }
 
+// inDay is a date with its time of day; nothing where that is missing.
+func (w *worker) inDay(date, clock []byte) []byte {
+	if missing(clock) {
+		return nil
+	}
+	w.key = append(append(w.key[:0], date...), ' ')
+	if len(clock) > 1 && clock[1] == ':' {
+		w.key = append(w.key, '0')
+	}
+	w.key = append(w.key, clock...)
+	return w.key
+}
+
 // numberAllowed is what to write instead of a cell that is no number.
 func (w *worker) numberAllowed(value []byte) string {
 	parts := quantity.FindSubmatch(value)
@@ -230,6 +243,9 @@ func (w *worker) numberAllowed(value []byte) string {
 // those with a time.
 func (w *worker) time(at *int64) bool {
 	text := trim(w.rows.cell(w.plan.time))
+	if w.plan.ofDay >= 0 && !missing(text) {
+		text = w.inDay(text, trim(w.rows.cell(w.plan.ofDay)))
+	}
 	ns, f, odd, ok := w.clock.read(text)
 	switch {
 	case ok:

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -57,6 +58,9 @@ type column struct {
 	slashed, dayFirst, monthFirst int
 	slashes                       string
 	order                         dateOrder
+	// dates and clocks are how many of the first cells are dates alone, and times of a
+	// day alone.
+	dates, clocks int
 	// text is the first cell that is neither a number nor a time, and where.
 	text     string
 	textLine int
@@ -97,6 +101,10 @@ func (c *column) look(cell []byte, by *clock) (first bool) {
 	switch {
 	case k == kindNumber || k == kindUnix:
 		c.marks.plain(cell)
+	case k == kindTime && !bytes.ContainsRune(cell, ':'):
+		c.dates++
+	case k == kindText && clockTime.Match(cell):
+		c.clocks++
 	case k == kindText && c.lookSlashes(cell):
 	case k == kindText:
 		k = c.marks.look(cell)
@@ -117,6 +125,9 @@ func (c *column) lookSlashes(cell []byte) bool {
 	}
 	if c.slashed++; c.slashes == "" {
 		c.slashes = string(cell)
+	}
+	if !bytes.ContainsRune(cell, ':') {
+		c.dates++
 	}
 	a, _ := integer(parts[1])
 	b, _ := integer(parts[2])

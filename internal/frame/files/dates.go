@@ -31,6 +31,9 @@ var (
 	timeInDay  = regexp.MustCompile(`^(?:[ :T]|, *)(\d{1,2}):(\d\d)((?::\d\d)?(?:[.,]\d+)?) ?(?:([AaPp])\.?[Mm]\.?)?(| ?[-+Z].*| (?:UTC|GMT))$`)
 )
 
+// clockTime is a time of day alone.
+var clockTime = regexp.MustCompile(`^\d{1,2}:\d\d(:\d\d([.,]\d+)?)?$`)
+
 var months = []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
 
 // monthNamed is the number of a month; 0: it is none.

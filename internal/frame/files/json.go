@@ -15,11 +15,12 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/tabular"
 )
 
 // jsonBegins is how a file of JSON begins that may have rows: objects one after the
 // other, or a list of some.
-var jsonBegins = regexp.MustCompile(`^\s*(\{\s*["}]|\[\s*\{)`)
+var jsonBegins = regexp.MustCompile(`^\s*(\{\s*["}]|\[\s*[\[{"\d-])`)
 
 const jsonAllowed = "give objects of numbers and texts, one a line or in a list, or what hyperfine --export-json writes"
 
@@ -31,6 +32,7 @@ type jsonRows struct {
 	list   bool // the objects are in a list
 	queue  []record
 	keys   []string // of the columns
+	at     map[string]int
 	rows   int
 	nested []string // keys that have lists or objects, and are no columns
 	text   bytes.Buffer
@@ -65,7 +67,7 @@ func (l *limited) Read(p []byte) (int, error) {
 // objects.
 func (f *file) json() error {
 	source := &limited{Reader: f.in, left: longestRow}
-	j := &jsonRows{file: f.name, source: source, in: json.NewDecoder(source)}
+	j := &jsonRows{file: f.name, source: source, in: json.NewDecoder(source), at: make(map[string]int)}
 	j.out = csv.NewWriter(&j.text)
 	err := error(nil)
 	for err == nil && len(j.queue) < mostLooked {
@@ -76,12 +78,15 @@ func (f *file) json() error {
 	}
 	for _, r := range j.queue {
 		for _, k := range r.keys {
-			if !slices.Contains(j.keys, k) {
-				j.keys = append(j.keys, k)
+			if _, known := j.at[k]; !known {
+				j.at[k], j.keys = len(j.keys), append(j.keys, k)
 			}
 		}
 	}
-	if len(j.keys) == 0 {
+	switch {
+	case len(j.keys) > tabular.MostColumns:
+		return j.wrong("there are "+num.Count(len(j.keys), "key"), fmt.Sprintf("give at most %s", num.Grouped(tabular.MostColumns)))
+	case len(j.keys) == 0:
 		return j.wrong("no object has a number or a text", jsonAllowed)
 	}
 	if len(j.nested) > 0 {
@@ -117,8 +122,8 @@ func (j *jsonRows) Read(p []byte) (int, error) {
 func (j *jsonRows) write(r record) error {
 	cells := make([]string, len(j.keys))
 	for i, k := range r.keys {
-		at := slices.Index(j.keys, k)
-		if at < 0 {
+		at, known := j.at[k]
+		if !known {
 			return j.wrong(fmt.Sprintf("the key %q is none of the first %d objects", k, mostLooked), "give it in the first one, perhaps as null")
 		}
 		cells[at] = r.values[i]
@@ -186,6 +191,9 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 			return j.broken(err)
 		}
 		name, _ := key.(string)
+		if len(r.keys) > tabular.MostColumns {
+			return j.wrong("an object has too many keys", fmt.Sprintf("give at most %s", num.Grouped(tabular.MostColumns)))
+		}
 		switch text, scalar := scalarOf(value); {
 		case scalar:
 			r.add(name, text)
@@ -193,7 +201,7 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 		case name == "times" && json.Unmarshal(value, &times) == nil:
 		case name == "parameters":
 			r.parameters(value)
-		case !slices.Contains(j.nested, name):
+		case len(j.nested) < mostLines && !slices.Contains(j.nested, name):
 			j.nested = append(j.nested, name)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 type marks struct {
 	point, comma proof
 	spaced       int      // numbers with spaces or apostrophes before thousands
+	short, long  int      // numbers without any mark, below 1000 and from there on
 	units        []string // in the cells, in the order of their appearance
 	example      string   // the first of those that are least clear
 	line, col    int      // where that is, from 1 on; 0: not in a text
@@ -41,12 +42,31 @@ const mostUnits = 16
 // plain notes a number that strconv would read.
 func (m *marks) plain(cell []byte) {
 	switch digits := bytes.TrimLeft(cell, "-+"); {
+	case bytes.ContainsAny(digits, "eE"):
+	case bytes.IndexByte(cell, '.') < 0 && len(digits) < 4:
+		m.short++
 	case bytes.IndexByte(cell, '.') < 0:
+		m.long++
 	case groupedBy['.'].Match(digits):
-		m.point.either++
+		if m.point.either++; m.example == "" {
+			m.example = string(cell)
+		}
 	default:
 		m.point.decimal++
 	}
+}
+
+// fewest: so many numbers such as 1.050, and none such as 1.05, beside such as 950 are
+// hardly decimal ones.
+const fewest = 3
+
+// asThousands reports whether the points may all stand before thousands: 950, 1.050. In
+// a table with semicolons that is common; all says that each number has one.
+func (m *marks) asThousands(semicolons bool) (may, all bool) {
+	if m.point.either == 0 || m.point.decimal > 0 || m.comma.any() || m.long > 0 {
+		return false, false
+	}
+	return semicolons || m.short == 0 || m.point.either >= fewest, m.short == 0
 }
 
 // look looks at a cell that is no number with a decimal point; it says whether it may
@@ -75,7 +95,7 @@ func unitName(text []byte) string { return strings.Replace(string(text), "μ", "
 // lookDigits notes what marks a number has.
 func (m *marks) lookDigits(digits []byte, exponent bool, cell []byte) bool {
 	digits = bytes.TrimSpace(digits)
-	whole, spaced, ok := m.whole(digits)
+	spaced, ok := grouping(digits)
 	if !ok {
 		return false
 	}
@@ -97,7 +117,7 @@ func (m *marks) lookDigits(digits []byte, exponent bool, cell []byte) bool {
 			return false
 		}
 		m.mark(digits[last]).thousands++
-	case exponent || spaced || !groupedBy[digits[last]].Match(whole):
+	case exponent || spaced || !groupedBy[digits[last]].Match(digits):
 		m.mark(digits[last]).decimal++
 	default:
 		m.mark(digits[last]).either++
@@ -111,19 +131,20 @@ func (m *marks) lookDigits(digits []byte, exponent bool, cell []byte) bool {
 	return true
 }
 
-// whole is digits of which spaces and apostrophes before thousands are right.
-func (m *marks) whole(digits []byte) (whole []byte, spaced, ok bool) {
+// grouping reports whether there are spaces or apostrophes before thousands, and whether
+// they are right.
+func grouping(digits []byte) (spaced, ok bool) {
 	if !bytes.ContainsAny(digits, "'’\u00a0\u202f ") {
-		return digits, false, true
+		return false, true
 	}
 	before := digits
 	if i := bytes.LastIndexAny(digits, ".,"); i >= 0 {
 		before = digits[:i]
 		if bytes.ContainsAny(digits[i:], "'’\u00a0\u202f ") {
-			return nil, true, false
+			return true, false
 		}
 	}
-	return digits, true, groupSpace.Match(before)
+	return true, groupSpace.Match(before)
 }
 
 func (m *marks) mark(c byte) *proof {

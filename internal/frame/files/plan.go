@@ -1,10 +1,10 @@
 package files
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
@@ -53,10 +53,12 @@ var (
 type plan struct {
 	columns     []column
 	value, time int
+	ofDay       int // times of day beside a column of dates
 	keys        [keys]int
 	facts       []int
 	chosen      bool // the facts are those that the user named
 	style       style
+	semicolons  bool // are between cells
 	told        []string
 }
 
@@ -64,8 +66,8 @@ type plan struct {
 func (p *plan) keyed() bool { return slices.Max(p.keys[:]) >= 0 }
 
 // newPlan finds out which columns are meant.
-func newPlan(name string, columns []column, choice frame.Choice) (*plan, error) {
-	p := &plan{columns: columns, value: -1, time: -1}
+func newPlan(name string, columns []column, choice frame.Choice, semicolons bool) (*plan, error) {
+	p := &plan{semicolons: semicolons, columns: columns, value: -1, time: -1, ofDay: -1}
 	var wrong model.InputErrors
 	there := make(map[string]bool, len(columns))
 	for _, c := range columns {
@@ -101,11 +103,15 @@ func newPlan(name string, columns []column, choice frame.Choice) (*plan, error) 
 			p.facts = append(p.facts, i)
 		}
 	}
-	p.findKeys()
+	p.findKeys(choice.Facts)
 	if len(wrong) > 0 {
 		return nil, wrong
 	}
-	if err := cmp.Or(p.guessTime(name), p.guessValue(name)); err != nil {
+	if err := p.guessTime(name); err != nil {
+		return nil, err
+	}
+	p.findOfDay()
+	if err := p.guessValue(name); err != nil {
 		return nil, err
 	}
 	if err := p.checkMarks(name); err != nil {
@@ -118,7 +124,7 @@ func newPlan(name string, columns []column, choice frame.Choice) (*plan, error) 
 
 // findKeys finds the columns that say what a row is about. Some have that meaning
 // only in our own tables.
-func (p *plan) findKeys() {
+func (p *plan) findKeys(facts []string) {
 	ours := p.find(keyNames[keyMetric]) >= 0
 	for k, key := range keyNames {
 		i := p.find(key)
@@ -127,16 +133,16 @@ func (p *plan) findKeys() {
 		}
 		p.keys[k] = i
 	}
-	p.findNames(metricNames, keyMetric)
-	p.findNames(rowNames, keyWorkload, keyMetric)
+	p.findNames(facts, metricNames, keyMetric)
+	p.findNames(facts, rowNames, keyWorkload, keyMetric)
 }
 
 // findNames finds columns that have other names for what keys are about, and tells.
-func (p *plan) findNames(names []string, keys ...int) {
+func (p *plan) findNames(facts, names []string, keys ...int) {
 	for _, name := range names {
 		free := slices.IndexFunc(keys, func(k int) bool { return p.keys[k] < 0 })
 		i := p.find(name)
-		if free < 0 || i < 0 || !p.free(i) || slices.Contains(p.facts, i) {
+		if free < 0 || i < 0 || !p.free(i) || slices.Contains(p.facts, i) || slices.ContainsFunc(facts, func(f string) bool { return p.find(f) == i }) {
 			continue
 		}
 		c := &p.columns[i]
@@ -181,7 +187,7 @@ func (p *plan) unknown(file, flag, wanted string) *model.InputError {
 
 // free reports whether a column may be guessed to be something.
 func (p *plan) free(i int) bool {
-	return i != p.value && i != p.time && !slices.Contains(p.keys[:], i) && (!p.chosen || !slices.Contains(p.facts, i)) && p.columns[i].odd == ""
+	return i != p.value && i != p.time && i != p.ofDay && !slices.Contains(p.keys[:], i) && (!p.chosen || !slices.Contains(p.facts, i)) && p.columns[i].odd == ""
 }
 
 // guessTime looks for the column of times, unless it is chosen.
@@ -218,6 +224,18 @@ func (p *plan) guessTime(file string) error {
 		}
 	}
 	return nil
+}
+
+// findOfDay finds the column of times of day, where that of the times has dates.
+func (p *plan) findOfDay() {
+	if p.time < 0 || p.columns[p.time].dates < p.columns[p.time].cells() {
+		return
+	}
+	all := p.names(func(i int) bool { c := &p.columns[i]; return p.free(i) && c.clocks > 0 && c.clocks == c.cells() })
+	if len(all) == 1 {
+		p.ofDay = p.find(all[0])
+		p.told = append(p.told, fmt.Sprintf("the times of day are in column %s", all[0]))
+	}
 }
 
 // guessValue looks for the column of measured values, unless it is chosen: by
@@ -287,8 +305,15 @@ var spaces = regexp.MustCompile(`\S\s+\S`)
 // checkMarks refuses values of which it is not clear what their marks or units mean.
 func (p *plan) checkMarks(file string) error {
 	c := &p.columns[p.value]
-	if c.marks.unclear() {
+	may, all := c.marks.asThousands(p.semicolons)
+	if may && all {
+		p.told = append(p.told, fmt.Sprintf("the points in column %s are taken as decimal marks: %s is a little more than %s", c.name, c.marks.example, strings.Split(c.marks.example, ".")[0]))
+	}
+	if c.marks.unclear() || may && !all {
 		problem, allowed := c.marks.problem(c.name)
+		if may {
+			allowed += "; 1.0500 is clear where 1.050 is not"
+		}
 		return &model.InputError{File: file, Line: c.marks.line, Col: c.marks.col, Problem: problem, Allowed: allowed}
 	}
 	s, told := c.style()
@@ -317,23 +342,31 @@ func (p *plan) tellSlashes() {
 	}
 }
 
+// mostFacts are taken unless they are named: each pair of them is looked at.
+const mostFacts = 1000
+
 // guessFacts takes all other columns as facts, unless some are chosen. Those with
 // too many different values show themselves only when all is read.
 func (p *plan) guessFacts() {
 	if p.chosen {
 		return
 	}
-	ours := p.keys[keyMetric] >= 0
+	ours, left := p.keys[keyMetric] >= 0, 0
 	for i, c := range p.columns {
 		switch {
-		case i == p.value || i == p.time || slices.Contains(p.keys[:], i) || ours && slices.Contains(noFacts, c.plain):
+		case i == p.value || i == p.time || i == p.ofDay || slices.Contains(p.keys[:], i) || ours && slices.Contains(noFacts, c.plain):
 		case c.odd != "":
 			p.told = append(p.told, fmt.Sprintf("column %s is left out: it %s", c.name, c.odd))
 		case p.time < 0 && c.ofSlashes():
 		case c.kind == kindTime:
 			p.told = append(p.told, fmt.Sprintf("column %s is left out: it has times, which are no fact; --by %s takes it nevertheless", c.name, c.name))
+		case len(p.facts) == mostFacts:
+			left++
 		default:
 			p.facts = append(p.facts, i)
 		}
+	}
+	if left > 0 {
+		p.told = append(p.told, fmt.Sprintf("left out: %s after the first %d that may be facts; --by takes those that it names", num.Count(left, "column"), mostFacts))
 	}
 }

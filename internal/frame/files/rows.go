@@ -18,9 +18,9 @@ type rows struct {
 	quotes bool // there are quotation marks in data
 	at     int  // where the next row begins
 	// comments: lines that begin with # are none of the table, as before its header;
-	// comment is the last one, without its #.
+	// skipped is where the last ones are.
 	comments bool
-	comment  []byte
+	skipped  []int
 
 	start int // where the current row begins
 	// ends are where the cells of a row without quotation marks end, after where
@@ -35,6 +35,9 @@ type rows struct {
 	err error
 	bad int
 }
+
+// mostSkipped comments before the header may have its names.
+const mostSkipped = 100
 
 // begin turns to another piece.
 func (r *rows) begin(data []byte) {
@@ -54,7 +57,7 @@ func (r *rows) next() bool {
 			continue
 		}
 		if r.comments && line[0] == '#' {
-			r.comment = line[1:]
+			r.skipped = append(r.skipped[max(0, len(r.skipped)-mostSkipped):], r.start)
 			continue
 		}
 		if r.quotes && bytes.IndexByte(line, '"') >= 0 {
