@@ -55,6 +55,8 @@ type Reader struct {
 	start   int64    // where the current row begins in the text
 	rows    int
 	width   int
+	// commented: the file begins with a comment.
+	commented bool
 	// separated: the first line says what separates cells.
 	separated bool
 	problems  Problems
@@ -82,6 +84,7 @@ func Open(name string, r io.Reader) (*Reader, error) {
 	t := &Reader{name: name, text: &text{source: source}}
 	t.csv = csv.NewReader(bufio.NewReaderSize(t.text, bufferSize))
 	comma, from := Separator(beginning)
+	t.commented = len(beginning) > 0 && beginning[0] == comment
 	t.csv.Comma, t.csv.Comment, t.separated = rune(comma), comment, from > 0
 	t.csv.FieldsPerRecord = -1 // judged by Next, with all other problems
 	// A tab is a space, too: trimmed, it would take the empty cells with it.
@@ -126,6 +129,9 @@ func (t *Reader) Use(forms []Form, allowed string) (form int, err error) {
 		return slices.ContainsFunc(f.Required[1:], func(name string) bool { return slices.Contains(t.names, name) })
 	})
 	if form < 0 {
+		if line, _ := t.csv.FieldPos(0); line > 1 && t.commented {
+			allowed += "; if the names are behind #, delete it"
+		}
 		t.refuseAt(0, "unknown columns "+num.List(t.names), allowed)
 		return 0, t.Err()
 	}
