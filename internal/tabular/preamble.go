@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"regexp"
+	"slices"
 
 	"golang.org/x/text/encoding/unicode"
 )
@@ -45,6 +46,9 @@ func Separator(data []byte) (comma byte, from int) {
 	best, most, like := byte(','), 0, 0
 	for _, c := range separators {
 		n, alike := cells(names, c), 0
+		if n == 0 && most == 0 && slices.IndexFunc(values, func(line []byte) bool { return cells(line, c) > 0 }) < 0 {
+			best = c // of one column, what is not in its numbers
+		}
 		for _, line := range values {
 			if n > 0 && cells(line, c) == n {
 				alike++

@@ -212,6 +212,8 @@ class Table:
             out += ["ERR", "timeout", "12:30", "x1"]
         if self.decimal == "," or self.thousands:
             out.append("which mark")
+        if self.comment == "behind" and self.decimal == "," and len(self.header()) == 1:
+            out.append("names of columns are expected")
         if self.missing == "-" and self.unit == "":
             out.append("which mark")
         return out

@@ -105,6 +105,9 @@ func (c *column) look(cell []byte, by *clock) (first bool) {
 		c.dates++
 	case k == kindText && clockTime.Match(cell):
 		c.clocks++
+		if first = c.text == ""; first {
+			c.text = string(cell)
+		}
 	case k == kindText && c.lookSlashes(cell):
 	case k == kindText:
 		k = c.marks.look(cell)

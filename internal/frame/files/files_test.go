@@ -100,6 +100,8 @@ var tables = []struct {
 	{"names and rows behind #", "#label,latency\n#2 checkout,5.5 ms\n#3,6 ms\nhome,7 ms\n", frame.Choice{}},
 	{"names that are shares", "label,50%,99%\na,5,6\nb,7,8\n", frame.Choice{Value: "99%"}},
 	{"refused: no names, and units", "home,5.5 ms\nhome,7 ms\n", frame.Choice{}},
+	{"one column with decimal commas", "Dauer\n3,5\n4,25\n", frame.Choice{}},
+	{"refused: a time of day among few values", "id,Dauer2\nx,1.5\ny,12:30\nz,2\n", frame.Choice{}},
 	{"a comment that is none", "# made by hand\ntime,value\n2026-04-03 12:00,5\n", frame.Choice{}},
 	{"refused: names below the first line", "db1;-1;2026-04-03 00:00:12 UTC\n# hostname;interval;%user\ndb1;600;19.68\n", frame.Choice{}},
 	{"refused: one bad cell", "id,Dauer2\n" + strings.Repeat("x,1.5\n", 298) + "y,ERR\n", frame.Choice{}},
