@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -69,12 +70,14 @@ func (c *common) answerSources(ctx context.Context, kind study.Kind, q answer.Qu
 	if c.env.Getenv("GOGC") == "" { // a user who sets it decides
 		defer debug.SetGCPercent(debug.SetGCPercent(tableGC))
 	}
-	for i, arg := range slices.Concat(args, takes.Also) {
+	all := slices.Concat(args, takes.Also)
+	names := sourceNames(all)
+	for i, arg := range all {
 		if i == len(args) {
 			choice.Beside = true
 		}
 		if !takes.Named && c.isFile(arg) {
-			x, err := c.readSource(ctx, arg, choice)
+			x, err := c.readSource(ctx, arg, names[i], choice)
 			if err != nil {
 				return answer.Answer{}, err
 			}
@@ -107,10 +110,60 @@ func (c *common) isFile(arg string) bool {
 	return study.FileLike(arg)
 }
 
-// readSource reads a file ("-": standard input).
-func (c *common) readSource(ctx context.Context, file string, choice frame.Choice) (x study.Source, err error) {
+// standardInput is what the source "-" is called.
+const standardInput = "stdin"
+
+// sourceNames are what sources are called: a file by its name without folders, unless
+// another source is called so. Then each has as many of its folders as tell them apart,
+// or all, where the same file is given twice.
+func sourceNames(args []string) []string {
+	paths := make([]string, len(args))
+	for i, arg := range args {
+		if paths[i] = standardInput; arg == "-" {
+			continue
+		}
+		if paths[i] = arg; study.FileLike(arg) {
+			paths[i] = filepath.Clean(arg)
+		}
+		for k := range i {
+			if sameFile(args[k], arg) {
+				paths[i] = paths[k]
+			}
+		}
+	}
+	names := make([]string, len(args))
+	for i, path := range paths {
+		names[i] = filepath.Base(path)
+		for depth := 2; names[i] != path && slices.ContainsFunc(paths, func(o string) bool { return o != path && lastParts(o, depth-1) == names[i] }); depth++ {
+			names[i] = lastParts(path, depth)
+		}
+		if args[i] != "-" && names[i] == standardInput && slices.Contains(args, "-") {
+			names[i] = standardInput + " (file)"
+		}
+	}
+	return names
+}
+
+// lastParts is the end of a path: so many names of it.
+func lastParts(path string, n int) string {
+	at := len(path)
+	for ; n > 0 && at > 0; n-- {
+		at = strings.LastIndexByte(path[:at], filepath.Separator)
+	}
+	return path[max(at, -1)+1:]
+}
+
+// sameFile reports whether two arguments name one file.
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
+}
+
+// readSource reads a file ("-": standard input), which is called name.
+func (c *common) readSource(ctx context.Context, file, name string, choice frame.Choice) (x study.Source, err error) {
+	x.Name = name
 	if file == "-" {
-		x.Name = "stdin"
 		x.Frames, x.Told, err = files.Read(ctx, x.Name, c.env.Stdin, choice, files.Limits{})
 		return x, err
 	}
@@ -119,7 +172,6 @@ func (c *common) readSource(ctx context.Context, file string, choice frame.Choic
 		return x, fmt.Errorf("%w, or a run (`scalebench runs` lists them)", unreadable("source", file, err))
 	}
 	defer f.Close() //nolint:errcheck // read only
-	x.Name = filepath.Base(file)
 	x.Frames, x.Told, err = files.Read(ctx, x.Name, f, choice, files.Limits{})
 	return x, err
 }

@@ -447,6 +447,9 @@ type Choice struct {
 	Value, Time string
 	// By are the columns that are facts; none: all with few enough values.
 	By []string
+	// Facts are further columns that a study asks for as facts, whatever else their
+	// names may mean.
+	Facts []string
 	// Beside: the file is only compared with, such as a baseline. What is chosen
 	// beside the values it need not have.
 	Beside bool

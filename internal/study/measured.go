@@ -61,7 +61,7 @@ func FileLike(name string) bool {
 	return name == "-" || strings.ContainsRune(name, filepath.Separator) || slices.Contains(fileEndings, strings.ToLower(filepath.Ext(name)))
 }
 
-var fileEndings = []string{".csv", ".tsv", ".txt", ".parquet", ".gz", ".zst"}
+var fileEndings = []string{".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".gz", ".zst"}
 
 // OfRun is a run as a source: for Analyze at the end of a run whose file names
 // the study.

@@ -44,6 +44,9 @@ func (t *Reader) Amount(name string, needed bool) float64 {
 	return v
 }
 
+// leastPercent: a share from here on seems to be in percent, and its mark missing.
+const leastPercent = 2
+
 // Share reads a cell of the current row that holds a share, or one in percent, of at most
 // so much; of says of what, for messages. NaN: it is empty, or there is no such column.
 func (t *Reader) Share(name string, most float64, of string) float64 {
@@ -56,7 +59,10 @@ func (t *Reader) Share(name string, most float64, of string) float64 {
 	if percent {
 		v /= 100
 	}
-	if !ok || !isAmount(v) || v > most {
+	switch {
+	case ok && !percent && v >= leastPercent && v <= 100 && v > most:
+		t.RefuseCell(at, name, fmt.Sprintf("%s%% if it is in percent, or %s as a share", text, strconv.FormatFloat(v/100, 'g', 6, 64))+of)
+	case !ok || !isAmount(v) || v > most:
 		t.refuseNumber(at, name, "a share such as 0.85 or 85%"+of)
 	}
 	return v

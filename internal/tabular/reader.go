@@ -46,18 +46,25 @@ const Absent Column = -1
 
 // Reader reads one table.
 type Reader struct {
-	name     string
-	text     *text
-	csv      *csv.Reader
-	columns  map[string]Column
-	names    []string // of the columns, as they are known to forms
-	cells    []string // of the current row
-	start    int64    // where the current row begins in the text
-	rows     int
-	width    int
-	problems Problems
-	err      error // reading failed
+	name    string
+	text    *text
+	csv     *csv.Reader
+	columns map[string]Column
+	names   []string // of the columns, as they are known to forms
+	cells   []string // of the current row
+	start   int64    // where the current row begins in the text
+	rows    int
+	width   int
+	// commented: the file begins with a comment.
+	commented bool
+	// separated: the first line says what separates cells.
+	separated bool
+	problems  Problems
+	err       error // reading failed
 }
+
+// comment begins a line that is none of the table, before the header.
+const comment = '#'
 
 // bufferSize is how much is read ahead.
 const bufferSize = 64 << 10
@@ -72,13 +79,13 @@ func Open(name string, r io.Reader) (*Reader, error) {
 		}
 		source = bufio.NewReaderSize(unpacked, bufferSize)
 	}
-	if mark, _ := source.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {
-		_, _ = source.Discard(len(mark)) // they are in the buffer
-	}
+	source = UTF8(source)
 	beginning, _ := source.Peek(bufferSize) // an error comes again when rows are read
 	t := &Reader{name: name, text: &text{source: source}}
 	t.csv = csv.NewReader(bufio.NewReaderSize(t.text, bufferSize))
-	t.csv.Comma, t.csv.Comment = Delimiter(beginning), '#'
+	comma, from := Separator(beginning)
+	t.commented = len(beginning) > 0 && beginning[0] == comment
+	t.csv.Comma, t.csv.Comment, t.separated = rune(comma), comment, from > 0
 	t.csv.FieldsPerRecord = -1 // judged by Next, with all other problems
 	// A tab is a space, too: trimmed, it would take the empty cells with it.
 	t.csv.TrimLeadingSpace, t.csv.ReuseRecord = t.csv.Comma != '\t', true
@@ -97,33 +104,22 @@ func unreadable(name string, err error) error {
 	return fmt.Errorf("reading %s: %w", name, err)
 }
 
-// Delimiter is what separates the cells of the header, a comma, semicolon or tab:
-// the header is the first line that is neither empty nor a comment.
-func Delimiter(data []byte) rune {
-	var header []byte
-	for line := range bytes.Lines(data) {
-		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
-			header = line
-			break
-		}
-	}
-	best, most := ',', bytes.Count(header, []byte(","))
-	for _, d := range []rune{';', '\t'} {
-		if n := bytes.Count(header, []byte(string(d))); n > most {
-			best, most = d, n
-		}
-	}
-	return best
-}
-
 // Use reads the header and returns which of the forms it has. allowed says in
 // words which there are. The error is of model.InputErrors, or that of the reader:
 // without the header nothing more can be said.
 func (t *Reader) Use(forms []Form, allowed string) (form int, err error) {
+	if t.separated {
+		t.read()
+	}
 	if !t.read() {
 		if len(t.problems.InputErrors) == 0 && t.err == nil {
 			t.Refuse("the file is empty", allowed)
 		}
+		return 0, t.Err()
+	}
+	t.csv.Comment = 0 // what begins with # after the header is a value
+	if len(t.cells) > MostColumns {
+		t.refuseAt(0, "there are "+num.Count(len(t.cells), "column"), fmt.Sprintf("give at most %s", num.Grouped(MostColumns)))
 		return 0, t.Err()
 	}
 	for _, c := range t.cells {
@@ -133,6 +129,9 @@ func (t *Reader) Use(forms []Form, allowed string) (form int, err error) {
 		return slices.ContainsFunc(f.Required[1:], func(name string) bool { return slices.Contains(t.names, name) })
 	})
 	if form < 0 {
+		if line, _ := t.csv.FieldPos(0); line > 1 && t.commented {
+			allowed += "; if the names are behind #, delete it"
+		}
 		t.refuseAt(0, "unknown columns "+num.List(t.names), allowed)
 		return 0, t.Err()
 	}
@@ -178,7 +177,11 @@ func (t *Reader) Next() bool {
 		if len(t.cells) == t.width {
 			return true
 		}
-		t.refuseAt(0, fmt.Sprintf("the line has %s", num.Count(len(t.cells), "value")), fmt.Sprintf("the header has %s", num.Count(t.width, "column")))
+		allowed := "the header has " + num.Count(t.width, "column")
+		if strings.HasPrefix(t.cells[0], string(comment)) {
+			allowed += HashAllowed
+		}
+		t.refuseAt(0, "the line has "+num.Count(len(t.cells), "value"), allowed)
 	}
 	if t.rows == 0 && len(t.problems.InputErrors) == 0 && t.err == nil {
 		t.Refuse("the file has a header and no values", "add at least one line of values")
@@ -213,9 +216,11 @@ func (t *Reader) fail(err error) {
 	var parse *csv.ParseError
 	switch {
 	case errors.Is(err, io.EOF):
+	case errors.Is(err, errLongRow):
+		t.problems.Add(&model.InputError{File: t.name, Problem: "a row is longer than " + num.Bytes(longestRow), Allowed: "is a quotation mark not closed?"})
 	case errors.Is(err, errNotText):
 		t.problems = Problems{} // they would only be consequences
-		t.Refuse("the file is not UTF-8 text", "save it as CSV in UTF-8")
+		t.Refuse("the file is not UTF-8 text", NotTextAllowed)
 	case errors.As(err, &parse):
 		t.problems.Add(&model.InputError{
 			File: t.name, Line: parse.Line, Col: t.characters(parse.StartLine, parse.Line, parse.Column),
@@ -225,6 +230,12 @@ func (t *Reader) fail(err error) {
 		t.err = unreadable(t.name, err)
 	}
 }
+
+// NotTextAllowed is what to do with a file that is no text.
+const NotTextAllowed = "save it as CSV in UTF-8"
+
+// HashAllowed is what to do with a line below the header that seems to be a comment.
+const HashAllowed = "; comments stand before it, and not below: delete this line if it is one"
 
 // Text returns a cell of the current row without spaces around it. It is valid
 // until the next row; [strings.Clone] keeps it.
@@ -267,7 +278,7 @@ func (t *Reader) refuseAt(cell int, problem, allowed string) {
 func (t *Reader) characters(first, line, col int) int {
 	at, skipped := first, true
 	for l := range bytes.Lines(t.text.since(t.start)) {
-		if content := bytes.TrimRight(l, "\r\n"); skipped && (len(content) == 0 || content[0] == '#') {
+		if content := bytes.TrimRight(l, "\r\n"); skipped && (len(content) == 0 || t.csv.Comment != 0 && content[0] == comment) {
 			continue // before the row
 		}
 		skipped = false

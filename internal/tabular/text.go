@@ -10,6 +10,12 @@ import (
 // errNotText is the error of a file that is something else than text.
 var errNotText = errors.New("not UTF-8 text")
 
+// longestRow is how long a row may be, in bytes; errLongRow is the error of one that is
+// longer.
+const longestRow = 1 << 20
+
+var errLongRow = errors.New("a row is too long")
+
 // text passes a file on, refuses what is not text, and keeps what is not yet
 // forgotten, so that columns can be counted in characters.
 type text struct {
@@ -27,7 +33,9 @@ func (t *text) Read(p []byte) (int, error) {
 		t.kept = t.kept[:copy(t.kept, t.kept[drop:])]
 		t.begin += drop
 	}
-	t.kept = append(t.kept, p[:n]...)
+	if t.kept = append(t.kept, p[:n]...); len(t.kept) > longestRow {
+		return 0, errLongRow
+	}
 	fresh := t.kept[len(t.kept)-n-t.cut:]
 	t.cut = unfinished(fresh)
 	if bytes.IndexByte(p[:n], 0) >= 0 || !utf8.Valid(fresh[:len(fresh)-t.cut]) || errors.Is(err, io.EOF) && t.cut > 0 {

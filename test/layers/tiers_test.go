@@ -188,6 +188,8 @@ var libraries = []library{
 		reason: "files of measurements are read in one place, so that all are refused in the same words"},
 	{module: "golang.org/x/time", users: []string{"queue"},
 		reason: "rates are limited where messages come in"},
+	{module: "golang.org/x/text", users: []string{"tabular"},
+		reason: "what a file is written in is found out in one place"},
 	{module: "golang.org/x/term", users: []string{"cli"},
 		reason: "only the command line meets a terminal"},
 	{module: "golang.org/x/sys", users: []string{"*", "procself"},

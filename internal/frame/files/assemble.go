@@ -23,7 +23,7 @@ func (t *table) frames() (out []frame.Frame, told []string, err error) {
 		t.shorten()
 		return nil, nil, &t.problems
 	}
-	told = slices.Concat(t.plan.told, t.toldForms(), told, t.toldFacts(of))
+	told = slices.Concat(t.plan.told, t.toldHashes(), t.toldForms(), told, t.toldFacts(of))
 	t.fill(of, out)
 	t.doubt(of, out)
 	told = append(told, order(out)...)
@@ -230,6 +230,7 @@ func order(frames []frame.Frame) (told []string) {
 			f.Doubts = append(f.Doubts, model.Doubt{Code: "copied", Severity: model.Warning, Workload: f.Workload, Text: text})
 		}
 		f.Doubts = append(f.Doubts, early(f.Times)...)
+		f.Doubts = append(f.Doubts, sentinel(f)...)
 	}
 	if unsorted > 0 {
 		told = append(told, "the rows are not in the order of their times; they were sorted")
@@ -253,6 +254,28 @@ func sameTime(f *frame.Frame) (twice, copies int) {
 		}
 	}
 	return twice, copies
+}
+
+// sentinels are what programs write where nothing was measured.
+var sentinels = []float64{-1, -99, -999, -9999, -99999}
+
+// sentinel doubts values that may stand for none, where all others are above 0.
+func sentinel(f *frame.Frame) []model.Doubt {
+	below, n := 0.0, 0
+	for _, v := range f.Values {
+		switch {
+		case v > 0:
+		case n > 0 && v != below || !slices.Contains(sentinels, v):
+			return nil
+		default:
+			below, n = v, n+1
+		}
+	}
+	if n == 0 || n == f.Len() {
+		return nil
+	}
+	text := fmt.Sprintf("%g stands in %s of %s, and all others are above 0: if it says that nothing was measured, leave these cells empty", below, num.Grouped(int64(n)), num.Count(f.Len(), "row"))
+	return []model.Doubt{{Code: "sentinel", Severity: model.Warning, Workload: f.Workload, Text: text}}
 }
 
 // early doubts times before 1973, of ascending ones.

@@ -27,6 +27,9 @@ type batch struct {
 	lines int // that the batch takes in the file; other lines count from its beginning
 	forms [forms]noted
 	notes map[note]noted
+	// hashes are rows that begin as comments do; comments are lines that do, and have
+	// not as many cells as the header.
+	hashes, comments noted
 
 	problems tabular.Problems
 	over     bool // what follows would be guesswork
@@ -73,6 +76,7 @@ func (n *noted) join(o noted, before int) {
 // worker makes batches of pieces of a table.
 type worker struct {
 	plan  *plan
+	style style
 	rows  rows
 	clock *clock
 	group *levels
@@ -83,10 +87,13 @@ type worker struct {
 }
 
 func newWorker(p *plan, comma byte, zone *time.Location) *worker {
-	w := &worker{plan: p, rows: rows{comma: comma}, clock: newClock(zone), group: newLevels()}
+	w := &worker{plan: p, style: p.style.own(), rows: rows{comma: comma}, clock: newClock(zone), group: newLevels()}
+	if p.time >= 0 {
+		w.clock.order = p.columns[p.time].order
+	}
 	w.group.handed = 1 // "" is there from the beginning
 	for range p.facts {
-		l := newLevels()
+		l := newLevelsAmong(len(p.facts))
 		l.handed = 1
 		w.facts = append(w.facts, l)
 	}
@@ -146,12 +153,20 @@ func (w *worker) read(data []byte, from int) *batch {
 // row reads the current row.
 func (w *worker) row() {
 	r, b := &w.rows, w.b
-	if r.width() != len(w.plan.columns) {
-		if !r.blank() {
+	if hash := r.hash(); r.width() != len(w.plan.columns) {
+		if hash {
+			w.count(&b.comments)
+		} else if !r.blank() {
 			b.rows++
 			w.refuse(0, "the line has "+num.Count(r.width(), "value"), "the header has "+num.Count(len(w.plan.columns), "column"))
 		}
 		return
+	} else if hash {
+		if r.width() == 1 {
+			w.count(&b.comments)
+			return
+		}
+		w.count(&b.hashes)
 	}
 	value := trim(r.cell(w.plan.value))
 	v, ok := w.number(value)
@@ -188,24 +203,49 @@ func (w *worker) noNumber(value []byte) bool {
 	case infinite(value):
 		w.refuse(w.plan.value, fmt.Sprintf("%s is %q", name, value), "a measured value is finite; leave the cell empty where nothing was measured")
 	default:
-		allowed := "use a number"
-		switch comma := strings.Count(string(value), ",") == 1; {
-		case w.plan.columns[w.plan.value].marks.commas > 0:
-			allowed = `use a number with a decimal comma, as others of the column have it: "1,5"`
-		case comma && thousands.Match(value):
-			allowed = "write it without a mark for thousands (1234), or with a decimal point (1.234)"
-		case comma:
-			allowed = `use a number with a decimal point: "1.5"`
-		}
-		w.refuse(w.plan.value, fmt.Sprintf("%s is %q", name, value), allowed)
+		w.refuse(w.plan.value, fmt.Sprintf("%s is %q", name, value), w.numberAllowed(value))
 	}
 	return true
+}
+
+// inDay is a date with its time of day; nothing where that is missing.
+func (w *worker) inDay(date, clock []byte) []byte {
+	if missing(clock) {
+		return nil
+	}
+	w.key = append(append(w.key[:0], date...), ' ')
+	if len(clock) > 1 && clock[1] == ':' {
+		w.key = append(w.key, '0')
+	}
+	w.key = append(w.key, clock...)
+	return w.key
+}
+
+// numberAllowed is what to write instead of a cell that is no number.
+func (w *worker) numberAllowed(value []byte) string {
+	parts := quantity.FindSubmatch(value)
+	switch comma := bytes.Count(value, []byte{','}) == 1; {
+	case w.style.units:
+		return "use a number with its unit, as others of the column have it, such as 1.5 " + w.style.to
+	case w.style.decimal == ',':
+		return `use a number with a decimal comma, as others of the column have it: "1,5"`
+	case parts != nil && len(parts[4]) > 0:
+		return fmt.Sprintf("use a number without a unit, as others of the column are; the name of the column may have it, as in \"%s (ms)\"", w.plan.columns[w.plan.value].name)
+	case comma && groupedBy[','].Match(value):
+		return "write it without a mark for thousands (1234), or with a decimal point (1.234)"
+	case comma:
+		return `use a number with a decimal point: "1.5"`
+	}
+	return "use a number"
 }
 
 // time reads when the row was measured; it reports whether the row is one of
 // those with a time.
 func (w *worker) time(at *int64) bool {
 	text := trim(w.rows.cell(w.plan.time))
+	if w.plan.ofDay >= 0 && !missing(text) {
+		text = w.inDay(text, trim(w.rows.cell(w.plan.ofDay)))
+	}
 	ns, f, odd, ok := w.clock.read(text)
 	switch {
 	case ok:
@@ -213,7 +253,11 @@ func (w *worker) time(at *int64) bool {
 		w.note(noTime)
 		return false
 	default:
-		w.refuse(w.plan.time, fmt.Sprintf("%s is %q", w.plan.columns[w.plan.time].name, text), timeAllowed)
+		allowed := timeAllowed
+		if w.clock.order != orderUnknown {
+			allowed += "; in others of the column, the " + strings.TrimSuffix(w.clock.order.String(), " first") + " is first"
+		}
+		w.refuse(w.plan.time, fmt.Sprintf("%s is %q", w.plan.columns[w.plan.time].name, text), allowed)
 		return false
 	}
 	if *at = ns; odd != steady {

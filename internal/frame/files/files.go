@@ -1,7 +1,8 @@
 // Package files makes frames of measurements out of files:
 //
-//  1. [Read] finds out what a file is by its content: a table as text, a Parquet
-//     file, or what `go test -bench` prints; packed with gzip or Zstandard, or not.
+//  1. [Read] finds out what a file is by its content: a table as text, objects in
+//     JSON, which become one (json), a Parquet file, or what `go test -bench` prints;
+//     packed with gzip or Zstandard, or not.
 //  2. The columns get their roles (plan): the user names them, or they are guessed,
 //     and the guess is told.
 //  3. Pieces of the file become batches of columns, several at once (worker);
@@ -28,6 +29,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/tabular"
 )
 
 // Limits bound what a file may take; where a field is zero, the default holds.
@@ -52,6 +54,8 @@ type file struct {
 	size   int // of pieces
 	in     *bufio.Reader
 	packed packing
+	row    string // what rows are called; the first line of a text has names
+	told   []string
 }
 
 // peekSize is how much of a file says what it is.
@@ -66,7 +70,7 @@ func Read(ctx context.Context, name string, r io.Reader, choice frame.Choice, li
 	if err != nil || choice.Zone == "Local" {
 		return nil, nil, &model.InputError{File: name, Problem: fmt.Sprintf("there is no time zone %q", choice.Zone), Allowed: `use a name such as "UTC" or "Europe/Berlin"`}
 	}
-	f := &file{name: name, choice: choice, limits: limits.orDefault(), zone: zone, size: pieceSize}
+	f := &file{name: name, choice: choice, limits: limits.orDefault(), zone: zone, size: pieceSize, row: "line"}
 	if err := f.open(ctx, r); err != nil {
 		return nil, nil, err
 	}
@@ -74,6 +78,7 @@ func Read(ctx context.Context, name string, r io.Reader, choice frame.Choice, li
 	if frames, told, err = f.read(ctx); err != nil {
 		return nil, nil, err
 	}
+	told = append(f.told, told...)
 	for i := range frames {
 		var problem *model.InputError
 		if errors.As(frames[i].Check(), &problem) {
@@ -89,11 +94,14 @@ func (f *file) read(ctx context.Context) ([]frame.Frame, []string, error) {
 	if magic, _ := f.in.Peek(len(parquetMagic)); string(magic) == parquetMagic || string(magic) == encryptedMagic {
 		return f.parquet(ctx)
 	}
-	if mark, _ := f.in.Peek(3); bytes.Equal(mark, []byte("\ufeff")) {
-		_, _ = f.in.Discard(len(mark)) // they are in the buffer
-	}
+	f.in = tabular.UTF8(f.in)
 	if beginning, _ := f.in.Peek(peekSize); isBench(beginning) { // an error comes again
 		return f.bench(ctx)
+	}
+	if beginning, _ := f.in.Peek(peekSize); jsonBegins.Match(beginning) {
+		if err := f.json(); err != nil {
+			return nil, nil, err
+		}
 	}
 	return f.text(ctx)
 }

@@ -10,7 +10,8 @@ import (
 // they appear. Most rows have a text that was there shortly before: those are
 // found without making a string or asking a map.
 type levels struct {
-	recent [256]recent
+	recent []recent // a power of two; made with the first text
+	room   int      // of recent
 	code   map[string]uint16
 	all    []string // by their number; all[0] is ""
 	handed int      // as many were handed over
@@ -22,8 +23,21 @@ type recent struct {
 	code uint16
 }
 
+// Recent texts of a column that are found at once; of tables with more than manyFacts
+// facts they share that room.
+const mostRecent, manyFacts = 256, 64
+
 func newLevels() *levels {
-	return &levels{code: map[string]uint16{"": 0}, all: []string{""}}
+	return &levels{room: mostRecent, code: map[string]uint16{"": 0}, all: []string{""}}
+}
+
+// newLevelsAmong is newLevels for one of so many facts.
+func newLevelsAmong(facts int) *levels {
+	l := newLevels()
+	for ; l.room > 1 && facts > manyFacts; facts /= 2 {
+		l.room /= 2
+	}
+	return l
 }
 
 // of is the number of a text; fresh: it was not there before.
@@ -31,7 +45,10 @@ func (l *levels) of(text []byte) (code uint16, fresh bool) {
 	if len(text) == 0 {
 		return 0, false
 	}
-	slot := &l.recent[place(text)]
+	if l.recent == nil {
+		l.recent = make([]recent, l.room)
+	}
+	slot := &l.recent[int(place(text))&(len(l.recent)-1)]
 	if slot.text == string(text) {
 		return slot.code, false
 	}

@@ -57,7 +57,7 @@ func (f *file) columnar(ctx context.Context, at io.ReaderAt, size int64) ([]fram
 	if len(columns) == 0 || in.NumRows() == 0 {
 		return nil, nil, &model.InputError{File: f.name, Problem: "the file has no values", Allowed: "give one that has columns and rows"}
 	}
-	plan, err := newPlan(f.name, columns, f.choice)
+	plan, err := newPlan(f.name, columns, f.choice, false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,8 +1,6 @@
 package files
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -12,87 +10,6 @@ import (
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 )
-
-// kind is what a column holds, as far as its first rows tell.
-type kind uint8
-
-const (
-	kindEmpty  kind = iota
-	kindNumber      // numbers, perhaps Unix times
-	kindUnix        // numbers that would be times after 1973
-	kindTime        // dates and times
-	kindText
-	kinds int = iota
-)
-
-// kindOf is what a cell holds.
-func kindOf(cell []byte, c *clock) kind {
-	if missing(cell) {
-		return kindEmpty
-	} else if v, ok := number(cell); ok {
-		if v >= 1e8 && v < 9.2e18 {
-			return kindUnix
-		}
-		return kindNumber
-	} else if _, _, _, ok := c.read(cell); ok {
-		return kindTime
-	} else if infinite(cell) {
-		return kindNumber
-	}
-	return kindText
-}
-
-// look looks at a cell of the column.
-func (c *column) look(cell []byte, by *clock) {
-	k := kindOf(cell, by)
-	switch {
-	case k == kindNumber && bytes.IndexByte(cell, '.') >= 0:
-		c.marks.points++
-	case k == kindText && slashed.Match(cell):
-		if c.slashed++; c.slashes == "" {
-			c.slashes = string(cell)
-		}
-	case k == kindText && c.commas && c.marks.look(cell):
-		k = kindNumber
-	}
-	c.seen[k]++
-}
-
-// slashed is how dates with slashes begin that may have the day or the month
-// first.
-var slashed = regexp.MustCompile(`^\d{1,2}/\d{1,2}/\d{2,4}\b`)
-
-// judge says what the column holds. In one that is named as values or times are,
-// few cells of another kind are mistakes, to be refused where they are.
-func (c *column) judge() {
-	numbers, times := c.seen[kindNumber]+c.seen[kindUnix], c.seen[kindUnix]+c.seen[kindTime]
-	all := numbers + c.seen[kindTime] + c.seen[kindText]
-	enough := func(names []string) int {
-		if slices.Contains(names, frame.Plain(c.name)) {
-			return (all + 1) / 2
-		}
-		return all
-	}
-	switch {
-	case all == 0:
-		c.kind = kindEmpty
-	case c.seen[kindTime] > 0 && times >= enough(timeNames):
-		c.kind = kindTime
-	case c.seen[kindUnix] >= enough(timeNames):
-		c.kind = kindUnix
-	case numbers >= enough(valueNames):
-		c.kind = kindNumber
-	default:
-		c.kind = kindText
-	}
-}
-
-// ofSlashes reports whether the column has nothing but dates with slashes.
-func (c *column) ofSlashes() bool {
-	return c.kind == kindText && c.slashed > 0 && c.slashed == c.seen[kindText]
-}
-
-func (k kind) numeric() bool { return k == kindNumber || k == kindUnix }
 
 // Columns with these names say what a row is about: rows that differ in one of
 // them are measurements of different things. A table of scalebench has them.
@@ -110,12 +27,20 @@ const (
 
 var keyNames = [keys]string{"workload", "metric", "labels", "phase", "unit", "better", "info", "counted"}
 
+// Tables of others in long form have other names for the metric of a row, such as
+// Prometheus, InfluxDB and pandas' melt; and for what was done, in columns that may as
+// well name the rows (rowNames): those count only where they repeat.
+var (
+	metricNames = []string{"metric_name", "__name__", "_field", "variable", "measure", "counter"}
+	rowNames    = []string{"benchmark", "_measurement", "test", "name"}
+)
+
 // valueNames and timeNames are how columns of measured values and of their times
 // are mostly called; the first one is ours.
 var (
-	valueNames = []string{"value", "score", "result", "measurement", "time", "duration", "latency", "throughput", "bandwidth",
+	valueNames = []string{"value", "_value", "score", "result", "measurement", "time", "duration", "latency", "throughput", "bandwidth",
 		"runtime", "elapsed", "elapsed_time", "response_time", "rate", "iops", "seconds", "milliseconds", "real", "mean"}
-	timeNames = []string{"time", "timestamp", "datetime", "date_time", "started", "start", "start_time", "begin", "at", "when", "date", "ts", "epoch", "unix_time", "unixtime", "measured_at", "created_at", "ended", "end"}
+	timeNames = []string{"time", "_time", "timestamp", "datetime", "date_time", "started", "start", "start_time", "begin", "at", "when", "date", "ts", "epoch", "unix_time", "unixtime", "measured_at", "created_at", "ended", "end"}
 	// noFacts are columns of our own tables that name one attempt or say what is
 	// known without them.
 	noFacts = []string{"task", "attempt", "outcome", "ended", "resource", "info", "counted"}
@@ -123,44 +48,17 @@ var (
 	noValues = []string{frame.FactTrial, frame.FactBlock, frame.FactRepetition, frame.FactRun, frame.FactSubject, "id", "index", "iteration", "seed", "hour", "weekday", "day", "year", "month"}
 )
 
-// column is a column of a table.
-type column struct {
-	name string // as the file has it, without its unit
-	unit string // as in "latency (ms)"
-	kind kind
-	seen [kinds]int // how many cells of each kind are in the first rows
-	// odd says why it cannot be read; empty: it can.
-	odd string
-	// commas: numbers may have decimal commas, for no comma separates cells.
-	commas  bool
-	marks   marks
-	slashed int // how many of the first cells are dates with slashes, such as slashes
-	slashes string
-}
-
-// newColumn takes a name apart.
-func newColumn(number int, header string) column {
-	c := column{name: strings.TrimSpace(header)}
-	for _, brackets := range []string{"()", "[]"} {
-		begin := strings.IndexByte(c.name, brackets[0])
-		if begin > 0 && strings.HasSuffix(c.name, brackets[1:]) {
-			c.name, c.unit = strings.TrimSpace(c.name[:begin]), strings.TrimSpace(c.name[begin+1:len(c.name)-1])
-		}
-	}
-	if c.name == "" {
-		c.name = fmt.Sprintf("column %d", number)
-	}
-	return c
-}
-
 // plan is which columns of a table are read, and as what: indices of columns; -1
 // where there is none.
 type plan struct {
 	columns     []column
 	value, time int
+	ofDay       int // times of day beside a column of dates
 	keys        [keys]int
 	facts       []int
 	chosen      bool // the facts are those that the user named
+	style       style
+	semicolons  bool // are between cells
 	told        []string
 }
 
@@ -168,13 +66,16 @@ type plan struct {
 func (p *plan) keyed() bool { return slices.Max(p.keys[:]) >= 0 }
 
 // newPlan finds out which columns are meant.
-func newPlan(name string, columns []column, choice frame.Choice) (*plan, error) {
-	p := &plan{columns: columns, value: -1, time: -1}
+func newPlan(name string, columns []column, choice frame.Choice, semicolons bool) (*plan, error) {
+	p := &plan{semicolons: semicolons, columns: columns, value: -1, time: -1, ofDay: -1}
 	var wrong model.InputErrors
-	for i, c := range columns {
-		if slices.ContainsFunc(columns[:i], func(o column) bool { return frame.Plain(o.name) == frame.Plain(c.name) }) {
+	there := make(map[string]bool, len(columns))
+	for _, c := range columns {
+		plain := c.plain
+		if there[plain] {
 			wrong = append(wrong, &model.InputError{File: name, Problem: fmt.Sprintf("the column %q appears twice", c.name), Allowed: "rename one of them"})
 		}
+		there[plain] = true
 	}
 	find := func(flag, wanted string) int {
 		i := p.find(wanted)
@@ -194,7 +95,7 @@ func newPlan(name string, columns []column, choice frame.Choice) (*plan, error) 
 	}
 	p.value, p.time = find("--value", choice.Value), find("--time", choice.Time)
 	if p.time >= 0 && columns[p.time].ofSlashes() {
-		wrong = append(wrong, &model.InputError{File: name, Problem: fmt.Sprintf("--time cannot read %s in column %s, as it is not clear whether the day or the month is first", columns[p.time].slashes, columns[p.time].name), Allowed: "write 2026-04-03"})
+		wrong = append(wrong, &model.InputError{File: name, Problem: fmt.Sprintf("--time cannot read %s in column %s, as it is not clear whether the day or the month is first", columns[p.time].slashes, columns[p.time].name), Allowed: slashesAllowed})
 	}
 	p.chosen = len(choice.By) > 0
 	for _, by := range choice.By {
@@ -202,11 +103,15 @@ func newPlan(name string, columns []column, choice frame.Choice) (*plan, error) 
 			p.facts = append(p.facts, i)
 		}
 	}
-	p.findKeys()
+	p.findKeys(choice.Facts)
 	if len(wrong) > 0 {
 		return nil, wrong
 	}
-	if err := cmp.Or(p.guessTime(name), p.guessValue(name)); err != nil {
+	if err := p.guessTime(name); err != nil {
+		return nil, err
+	}
+	p.findOfDay()
+	if err := p.guessValue(name); err != nil {
 		return nil, err
 	}
 	if err := p.checkMarks(name); err != nil {
@@ -219,7 +124,7 @@ func newPlan(name string, columns []column, choice frame.Choice) (*plan, error) 
 
 // findKeys finds the columns that say what a row is about. Some have that meaning
 // only in our own tables.
-func (p *plan) findKeys() {
+func (p *plan) findKeys(facts []string) {
 	ours := p.find(keyNames[keyMetric]) >= 0
 	for k, key := range keyNames {
 		i := p.find(key)
@@ -228,13 +133,32 @@ func (p *plan) findKeys() {
 		}
 		p.keys[k] = i
 	}
+	p.findNames(facts, metricNames, keyMetric)
+	p.findNames(facts, rowNames, keyWorkload, keyMetric)
+}
+
+// findNames finds columns that have other names for what keys are about, and tells.
+func (p *plan) findNames(facts, names []string, keys ...int) {
+	for _, name := range names {
+		free := slices.IndexFunc(keys, func(k int) bool { return p.keys[k] < 0 })
+		i := p.find(name)
+		if free < 0 || i < 0 || !p.free(i) || slices.Contains(p.facts, i) || slices.ContainsFunc(facts, func(f string) bool { return p.find(f) == i }) {
+			continue
+		}
+		c := &p.columns[i]
+		if c.kind != kindText || c.levels != nil && !c.repeats() {
+			continue
+		}
+		p.keys[keys[free]] = i
+		p.told = append(p.told, fmt.Sprintf("rows that differ in column %s are different metrics; --by %s makes it a fact", c.name, c.name))
+	}
 }
 
 // find is the column of that name; -1 where there is none.
 func (p *plan) find(name string) int {
 	for _, same := range []func(c column) bool{
 		func(c column) bool { return c.name == name },
-		func(c column) bool { return frame.Plain(c.name) == frame.Plain(name) },
+		func(c column) bool { return c.plain == frame.Plain(name) },
 	} {
 		if i := slices.IndexFunc(p.columns, same); i >= 0 {
 			return i
@@ -263,7 +187,7 @@ func (p *plan) unknown(file, flag, wanted string) *model.InputError {
 
 // free reports whether a column may be guessed to be something.
 func (p *plan) free(i int) bool {
-	return i != p.value && i != p.time && !slices.Contains(p.keys[:], i) && (!p.chosen || !slices.Contains(p.facts, i)) && p.columns[i].odd == ""
+	return i != p.value && i != p.time && i != p.ofDay && !slices.Contains(p.keys[:], i) && (!p.chosen || !slices.Contains(p.facts, i)) && p.columns[i].odd == ""
 }
 
 // guessTime looks for the column of times, unless it is chosen.
@@ -273,7 +197,7 @@ func (p *plan) guessTime(file string) error {
 	}
 	isTime := func(i int) bool {
 		c := p.columns[i]
-		return p.free(i) && (c.kind == kindTime || c.kind == kindUnix && slices.Contains(timeNames, frame.Plain(c.name)))
+		return p.free(i) && (c.kind == kindTime || c.kind == kindUnix && slices.Contains(timeNames, c.plain))
 	}
 	for _, name := range timeNames {
 		if i := p.find(name); i >= 0 && isTime(i) {
@@ -287,15 +211,31 @@ func (p *plan) guessTime(file string) error {
 		p.time = p.find(all[0])
 	}
 	if p.time >= 0 {
-		p.told = append(p.told, fmt.Sprintf("the times are in column %s; --time chooses another", p.columns[p.time].name))
+		c := &p.columns[p.time]
+		p.told = append(p.told, fmt.Sprintf("the times are in column %s; --time chooses another", c.name))
+		if c.slashed > 0 {
+			p.told = append(p.told, fmt.Sprintf("dates in column %s have the %s", c.name, c.order))
+		}
 		return nil
 	}
 	for i, c := range p.columns {
-		if p.free(i) && c.kind == kindText && !c.ofSlashes() && slices.Contains(timeNames, frame.Plain(c.name)) {
+		if p.free(i) && c.kind == kindText && !c.ofSlashes() && slices.Contains(timeNames, c.plain) {
 			p.told = append(p.told, fmt.Sprintf("column %s has texts that are not read as times, and the order of the rows counts; write them as 2026-01-31T12:00:00Z or 2026-01-31 12:00", c.name))
 		}
 	}
 	return nil
+}
+
+// findOfDay finds the column of times of day, where that of the times has dates.
+func (p *plan) findOfDay() {
+	if p.time < 0 || p.columns[p.time].dates < p.columns[p.time].cells() {
+		return
+	}
+	all := p.names(func(i int) bool { c := &p.columns[i]; return p.free(i) && c.clocks > 0 && c.clocks == c.cells() })
+	if len(all) == 1 {
+		p.ofDay = p.find(all[0])
+		p.told = append(p.told, fmt.Sprintf("the times of day are in column %s", all[0]))
+	}
 }
 
 // guessValue looks for the column of measured values, unless it is chosen: by
@@ -304,13 +244,22 @@ func (p *plan) guessValue(file string) error {
 	if p.value >= 0 {
 		return nil
 	}
-	numeric := func(i int) bool { return p.free(i) && p.columns[i].kind.numeric() }
-	named := p.names(func(i int) bool { return numeric(i) && slices.Contains(valueNames, frame.Plain(p.columns[i].name)) })
+	// Cells with units are measured values if nothing else is: sizes and speeds of
+	// machines are written like that, too.
+	var named []string
+	for _, is := range []func(c *column) bool{
+		func(c *column) bool {
+			return (c.kind.numeric() || c.kind == kindQuantity) && slices.Contains(valueNames, c.plain)
+		},
+		func(c *column) bool { return c.kind.numeric() && !slices.Contains(noValues, c.plain) },
+		func(c *column) bool { return c.kind == kindQuantity && !slices.Contains(noValues, c.plain) },
+	} {
+		if len(named) == 0 {
+			named = p.names(func(i int) bool { return p.free(i) && is(&p.columns[i]) })
+		}
+	}
 	if i := p.find(valueNames[0]); i >= 0 && p.free(i) {
 		named = []string{p.columns[i].name} // whatever it holds: cells that are no numbers are refused
-	}
-	if len(named) == 0 {
-		named = p.names(func(i int) bool { return numeric(i) && !slices.Contains(noValues, frame.Plain(p.columns[i].name)) })
 	}
 	switch len(named) {
 	case 1:
@@ -318,7 +267,7 @@ func (p *plan) guessValue(file string) error {
 		p.told = append(p.told, fmt.Sprintf("the values are in column %s; --value chooses another", named[0]))
 		return nil
 	case 0:
-		return &model.InputError{File: file, Problem: "no column has the measured values: none has numbers in its first rows", Allowed: "the columns are " + num.List(p.names(func(int) bool { return true })) + "; choose one with --value"}
+		return p.noValues(file)
 	}
 	allowed := "choose one with --value"
 	for _, name := range named {
@@ -330,16 +279,57 @@ func (p *plan) guessValue(file string) error {
 	return &model.InputError{File: file, Problem: "it is not clear which column has the measured values: " + num.List(named), Allowed: allowed}
 }
 
-// checkMarks refuses values of which it is not clear what their marks mean, and
-// tells of decimal commas.
-func (p *plan) checkMarks(file string) error {
-	switch c := &p.columns[p.value]; {
-	case c.marks.unclear():
-		problem, allowed := c.marks.problem(c.name)
-		return &model.InputError{File: file, Line: c.marks.line, Col: c.marks.col, Problem: problem, Allowed: allowed}
-	case c.marks.commas > 0:
-		p.told = append(p.told, fmt.Sprintf("numbers in column %s have decimal commas", c.name))
+// noValues is why no column has the measured values: the cell that is no number in the
+// column that has the most of them, or that there are none.
+func (p *plan) noValues(file string) error {
+	out := &model.InputError{File: file, Problem: "no column has the measured values: none has numbers in its first rows", Allowed: "the columns are " + num.List(p.names(func(int) bool { return true })) + "; choose one with --value"}
+	most := 0
+	for i := range p.columns {
+		c := &p.columns[i]
+		if n := c.seen[kindNumber] + c.seen[kindUnix] + c.seen[kindQuantity]; n > most && c.text != "" && p.free(i) {
+			most = n
+			out.Line, out.Col = c.textLine, c.textCol
+			out.Problem = fmt.Sprintf("no column has nothing but numbers: in column %s %s in the first rows, and %q is none", c.name, num.Count(n, "number"), c.text)
+			out.Allowed = "mend such cells, or leave them empty where nothing was measured; --value chooses a column"
+		}
 	}
+	if c := &p.columns[0]; most == 0 && len(p.columns) == 1 && spaces.MatchString(c.name) && spaces.MatchString(c.text) {
+		out.Problem, out.Allowed = "there is one column, and its cells seem to be separated by spaces", "separate them by commas, semicolons or tabs"
+	}
+	return out
+}
+
+// spaces are words with spaces between them.
+var spaces = regexp.MustCompile(`\S\s+\S`)
+
+// checkMarks refuses values of which it is not clear what their marks or units mean.
+func (p *plan) checkMarks(file string) error {
+	c := &p.columns[p.value]
+	may, all := c.marks.asThousands(p.semicolons)
+	if may && all {
+		p.told = append(p.told, fmt.Sprintf("the points in column %s are taken as decimal marks: %s is a little more than %s", c.name, c.marks.example, strings.Split(c.marks.example, ".")[0]))
+	}
+	if c.marks.unclear() || may && !all {
+		problem, allowed := c.marks.problem(c.name)
+		if may {
+			allowed += "; 1.0500 is clear where 1.050 is not"
+		}
+		return &model.InputError{File: file, Line: c.marks.line, Col: c.marks.col, Problem: problem, Allowed: allowed}
+	}
+	s, told := c.style()
+	p.style, p.told = s, append(p.told, told...)
+	if !s.units {
+		return nil
+	}
+	if p.keys[keyUnit] >= 0 {
+		return &model.InputError{File: file, Problem: fmt.Sprintf("there are units in the cells of column %s and in column %s", c.name, p.columns[p.keys[keyUnit]].name), Allowed: "leave one of them out"}
+	}
+	for _, u := range c.marks.units {
+		if _, ok := convert(u, s.to); !ok {
+			return &model.InputError{File: file, Problem: fmt.Sprintf("column %s has values in %q and in %q", c.name, s.to, u), Allowed: "give all in one unit, or in units that convert, such as ms and s"}
+		}
+	}
+	c.unit = s.to
 	return nil
 }
 
@@ -352,23 +342,31 @@ func (p *plan) tellSlashes() {
 	}
 }
 
+// mostFacts are taken unless they are named: each pair of them is looked at.
+const mostFacts = 1000
+
 // guessFacts takes all other columns as facts, unless some are chosen. Those with
 // too many different values show themselves only when all is read.
 func (p *plan) guessFacts() {
 	if p.chosen {
 		return
 	}
-	ours := p.keys[keyMetric] >= 0
+	ours, left := p.keys[keyMetric] >= 0, 0
 	for i, c := range p.columns {
 		switch {
-		case i == p.value || i == p.time || slices.Contains(p.keys[:], i) || ours && slices.Contains(noFacts, frame.Plain(c.name)):
+		case i == p.value || i == p.time || i == p.ofDay || slices.Contains(p.keys[:], i) || ours && slices.Contains(noFacts, c.plain):
 		case c.odd != "":
 			p.told = append(p.told, fmt.Sprintf("column %s is left out: it %s", c.name, c.odd))
 		case p.time < 0 && c.ofSlashes():
 		case c.kind == kindTime:
 			p.told = append(p.told, fmt.Sprintf("column %s is left out: it has times, which are no fact; --by %s takes it nevertheless", c.name, c.name))
+		case len(p.facts) == mostFacts:
+			left++
 		default:
 			p.facts = append(p.facts, i)
 		}
+	}
+	if left > 0 {
+		p.told = append(p.told, fmt.Sprintf("left out: %s after the first %d that may be facts; --by takes those that it names", num.Count(left, "column"), mostFacts))
 	}
 }

@@ -66,6 +66,17 @@ func noNumber(level string) bool {
 	return !ok && !missing([]byte(level))
 }
 
+// toldHashes tells of lines that begin as comments do.
+func (t *table) toldHashes() (told []string) {
+	if n := t.comments; n.count > 0 {
+		told = append(told, fmt.Sprintf("%s with # at the beginning and not as many values as the header, left out as comments: %s", num.Count(n.count, "line"), t.where(n)))
+	}
+	if n := t.hashes; n.count > 0 && t.row == "line" {
+		told = append(told, fmt.Sprintf("%s with # at the beginning, taken as values, as comments stand before the header: %s", num.Count(n.count, "row"), t.where(n)))
+	}
+	return told
+}
+
 // toldForms tells how the times are written, unless there is one way that says
 // all.
 func (t *table) toldForms() (told []string) {

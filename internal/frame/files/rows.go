@@ -17,6 +17,10 @@ type rows struct {
 	data   []byte
 	quotes bool // there are quotation marks in data
 	at     int  // where the next row begins
+	// comments: lines that begin with # are none of the table, as before its header;
+	// skipped is where the last ones are.
+	comments bool
+	skipped  []int
 
 	start int // where the current row begins
 	// ends are where the cells of a row without quotation marks end, after where
@@ -32,20 +36,28 @@ type rows struct {
 	bad int
 }
 
+// mostSkipped comments before the header may have its names.
+const mostSkipped = 100
+
 // begin turns to another piece.
 func (r *rows) begin(data []byte) {
 	r.data, r.at, r.err = data, 0, nil
 	r.quotes = bytes.IndexByte(data, '"') >= 0
 }
 
-// next goes to the next row that is neither an empty line nor a comment.
+// next goes to the next row that is neither an empty line nor, before the header, a
+// comment.
 func (r *rows) next() bool {
 	for r.at < len(r.data) && r.err == nil {
 		r.start = r.at
 		end, next := r.line(r.at)
 		line := r.data[r.start:end]
 		r.at = next
-		if len(line) == 0 || line[0] == '#' {
+		if len(line) == 0 {
+			continue
+		}
+		if r.comments && line[0] == '#' {
+			r.skipped = append(r.skipped[max(0, len(r.skipped)-mostSkipped):], r.start)
 			continue
 		}
 		if r.quotes && bytes.IndexByte(line, '"') >= 0 {
@@ -200,6 +212,9 @@ func (r *rows) indent(cell []byte) int {
 	return i
 }
 
+// hash reports whether the current row begins as comments do.
+func (r *rows) hash() bool { return r.data[r.start] == '#' }
+
 // blank reports whether all cells are empty, as spreadsheets leave rows behind.
 func (r *rows) blank() bool {
 	for i := range r.width() {
@@ -238,19 +253,22 @@ func trim(text []byte) []byte {
 func plainEnd(c byte) bool { return c > ' ' && c < utf8.RuneSelf }
 
 // rowsEnd is where the last whole row of a piece ends; 0 where none does. Where
-// a row is not well formed it may be later than that, never earlier.
-func rowsEnd(data []byte) int {
-	if bytes.IndexByte(data, '"') < 0 {
-		return bytes.LastIndexByte(data, '\n') + 1
+// a row is not well formed it may be later than that, never earlier. before: the
+// piece may begin with comments before the header; it reports whether the next one
+// may, too.
+func rowsEnd(data []byte, before bool) (end int, stillBefore bool) {
+	if !before && bytes.IndexByte(data, '"') < 0 {
+		return bytes.LastIndexByte(data, '\n') + 1, false
 	}
-	end, quoted := 0, false
+	quoted := false
 	for at := 0; ; {
 		i := bytes.IndexByte(data[at:], '\n')
 		if i < 0 {
-			return end
+			return end, before
 		}
 		line := data[at : at+i+1]
-		if (quoted || line[0] != '#') && bytes.Count(line, []byte{'"'})%2 == 1 {
+		before = before && (line[0] == '#' || len(bytes.TrimRight(line, "\r\n")) == 0)
+		if !before && bytes.Count(line, []byte{'"'})%2 == 1 {
 			quoted = !quoted
 		}
 		at += len(line)

@@ -41,7 +41,7 @@ func oracle(text string) (rows []string, err error) {
 // ours reads a table as the package does, in pieces of about that size.
 func ours(text string, size int) (out []string, err error) {
 	p := &pieces{source: strings.NewReader(text), size: size, longest: longestRow}
-	r := &rows{}
+	r := &rows{comments: true}
 	var problems tabular.Problems
 	lines, width, all := 0, 0, 0
 	refuse := func(at int, problem, allowed string) {
@@ -53,17 +53,21 @@ func ours(text string, size int) (out []string, err error) {
 			return nil, err
 		}
 		if r.comma == 0 {
-			r.comma = byte(tabular.Delimiter([]byte(text)))
+			r.comma, _ = tabular.Separator([]byte(text))
 		}
 		for r.begin(piece); r.next(); {
 			switch {
 			case r.blank():
 			case width == 0:
-				width = r.width()
+				width, r.comments = r.width(), false
 			case r.width() != width:
 				all++
 				line, col := r.cellAt(0)
-				problems.Add(&model.InputError{File: "t", Line: lines + line, Col: col, Problem: "the line has " + num.Count(r.width(), "value"), Allowed: "the header has " + num.Count(width, "column")})
+				allowed := "the header has " + num.Count(width, "column")
+				if bytes.HasPrefix(trim(r.cell(0)), []byte("#")) {
+					allowed += tabular.HashAllowed
+				}
+				problems.Add(&model.InputError{File: "t", Line: lines + line, Col: col, Problem: "the line has " + num.Count(r.width(), "value"), Allowed: allowed})
 			default:
 				all++
 				var texts []string

@@ -33,6 +33,8 @@ type table struct {
 	memory   int64 // of the batches and levels
 	forms    [forms]noted
 	notes    map[note]noted
+	hashes   noted
+	comments noted
 	problems tabular.Problems
 }
 
@@ -83,6 +85,8 @@ func (t *table) add(b *batch, worker int) bool {
 		all.join(b.notes[n], t.lines)
 		t.notes[note{n.what, t.handed[worker].groups[n.group]}] = all
 	}
+	t.hashes.join(b.hashes, t.lines)
+	t.comments.join(b.comments, t.lines)
 	t.rows += b.rows
 	t.lines += b.lines
 	t.batches = append(t.batches, b)

@@ -36,10 +36,11 @@ const (
 // clock reads times. It remembers the last date, and for local times the last
 // hour, as rows that follow each other mostly share them.
 type clock struct {
-	zone *time.Location
-	head uint64 // the date: its first eight characters
-	tail uint16 // and the last two
-	day  int64  // in seconds since 1970
+	zone  *time.Location
+	order dateOrder // of dates with slashes
+	head  uint64    // the date: its first eight characters
+	tail  uint16    // and the last two
+	day   int64     // in seconds since 1970
 	// hour is the last local hour in which the offset from UTC does not change,
 	// in seconds since 1970 as a clock there shows it.
 	hour   int64
@@ -59,10 +60,15 @@ const (
 // read reads a time: nanoseconds since 1970, UTC.
 func (c *clock) read(text []byte) (ns int64, f form, odd shift, ok bool) {
 	if len(text) < 10 || text[4] != '-' || text[7] != '-' {
-		if text, ok = c.dotted(text); !ok {
+		iso, ok := c.dotted(text)
+		if !ok {
+			iso, ok = c.spelled(text)
+		}
+		if !ok {
 			ns, f, ok = unix(text)
 			return ns, f, steady, ok
 		}
+		text = iso
 	}
 	if !c.date(text) {
 		return 0, 0, steady, false

@@ -109,11 +109,17 @@ func (p *Params) Validate() error {
 
 // Takes implements study.Measured.
 func (p *Params) Takes() study.Takes {
-	t := study.Takes{Least: 2, Choice: frame.Choice{Value: p.Value, Time: p.Time, Zone: p.Zone}}
+	t := study.Takes{Least: 2, Choice: frame.Choice{Value: p.Value, Time: p.Time, Facts: p.facts(), Zone: p.Zone}}
 	if p.By != "" || p.A != "" {
 		t.Least, t.Most = 1, 1
 	}
 	return t
+}
+
+// facts are those that the parameters name.
+func (p *Params) facts() []string {
+	by, _, _ := strings.Cut(p.By, "=")
+	return append(strings.Split(p.Pair, ","), by, p.Cluster)
 }
 
 // Analyze implements study.Study: the workloads of a run that its file names.

@@ -1,0 +1,204 @@
+package files
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/frame"
+)
+
+// kind is what a column holds, as far as its first rows tell.
+type kind uint8
+
+const (
+	kindEmpty    kind = iota
+	kindNumber        // numbers, perhaps Unix times
+	kindUnix          // numbers that would be times after 1973
+	kindQuantity      // numbers with their unit in the cell: 982 ms
+	kindTime          // dates and times
+	kindText
+	kinds int = iota
+)
+
+// kindOf is what a cell holds.
+func kindOf(cell []byte, c *clock) kind {
+	if missing(cell) {
+		return kindEmpty
+	} else if v, ok := number(cell); ok {
+		if v >= 1e8 && v < 9.2e18 {
+			return kindUnix
+		}
+		return kindNumber
+	} else if _, _, _, ok := c.read(cell); ok {
+		return kindTime
+	} else if infinite(cell) {
+		return kindNumber
+	}
+	return kindText
+}
+
+func (k kind) numeric() bool { return k == kindNumber || k == kindUnix }
+
+// column is a column of a table.
+type column struct {
+	name  string // as the file has it, without its unit
+	plain string // the name as names are compared
+	unit  string // as in "latency (ms)"
+	kind  kind
+	seen  [kinds]int // how many cells of each kind are in the first rows
+	// odd says why it cannot be read; empty: it can.
+	odd   string
+	marks marks
+	// slashed is how many of the first cells are dates with slashes of which the order
+	// is not the year's first; slashes is the first of them. dayFirst and monthFirst are
+	// how many can have one order only.
+	slashed, dayFirst, monthFirst int
+	slashes                       string
+	order                         dateOrder
+	// dates and clocks are how many of the first cells are dates alone, and times of a
+	// day alone.
+	dates, clocks int
+	// text is the first cell that is neither a number nor a time, and where.
+	text     string
+	textLine int
+	textCol  int
+	levels   map[string]struct{} // of a column that may name metrics, in the first rows
+}
+
+// newColumn takes a name apart.
+func newColumn(number int, header string) column {
+	c := column{name: strings.TrimSpace(header)}
+	for _, brackets := range []string{"()", "[]"} {
+		begin := strings.IndexByte(c.name, brackets[0])
+		if begin > 0 && strings.HasSuffix(c.name, brackets[1:]) {
+			c.name, c.unit = strings.TrimSpace(c.name[:begin]), strings.TrimSpace(c.name[begin+1:len(c.name)-1])
+		}
+	}
+	if c.name == "" {
+		c.name = fmt.Sprintf("column %d", number)
+	}
+	c.plain = frame.Plain(c.name)
+	if slices.Contains(rowNames, c.plain) {
+		c.levels = make(map[string]struct{})
+	}
+	return c
+}
+
+// slashed is how dates with slashes begin that may have the day or the month
+// first.
+var slashed = regexp.MustCompile(`^(\d{1,2})/(\d{1,2})/\d{4}\b`)
+
+// look looks at a cell of the column; it reports whether the cell is the first one
+// of which its refusal would speak.
+func (c *column) look(cell []byte, by *clock) (first bool) {
+	k := kindOf(cell, by)
+	if c.levels != nil && k != kindEmpty {
+		c.levels[string(cell)] = struct{}{}
+	}
+	switch {
+	case k == kindNumber || k == kindUnix:
+		c.marks.plain(cell)
+	case k == kindTime && !bytes.ContainsRune(cell, ':'):
+		c.dates++
+	case k == kindText && clockTime.Match(cell):
+		c.clocks++
+		if first = c.text == ""; first {
+			c.text = string(cell)
+		}
+	case k == kindText && c.lookSlashes(cell):
+	case k == kindText:
+		k = c.marks.look(cell)
+		first = k == kindText && c.text == ""
+		if first {
+			c.text = string(cell)
+		}
+	}
+	c.seen[k]++
+	return first
+}
+
+// lookSlashes looks at a date such as 03/04/2026.
+func (c *column) lookSlashes(cell []byte) bool {
+	parts := slashed.FindSubmatch(cell)
+	if parts == nil {
+		return false
+	}
+	if c.slashed++; c.slashes == "" {
+		c.slashes = string(cell)
+	}
+	if !bytes.ContainsRune(cell, ':') {
+		c.dates++
+	}
+	a, _ := integer(parts[1])
+	b, _ := integer(parts[2])
+	switch {
+	case a > 12 && b <= 12:
+		c.dayFirst++
+	case b > 12 && a <= 12:
+		c.monthFirst++
+	}
+	return true
+}
+
+// mostOdd: of so many cells, one may be of another kind than the column: a mistake,
+// which is refused where it is.
+const mostOdd = 10
+
+// judge says what the column holds. In one that is named as values or times are,
+// half of the cells may be mistakes; in others one in mostOdd.
+func (c *column) judge() {
+	if c.dayFirst > 0 && c.monthFirst == 0 {
+		c.order = dayFirst
+	} else if c.monthFirst > 0 && c.dayFirst == 0 {
+		c.order = monthFirst
+	}
+	dates := c.seen[kindTime]
+	if c.order != orderUnknown {
+		dates += c.slashed
+	}
+	numbers := c.seen[kindNumber] + c.seen[kindUnix]
+	all := numbers + c.seen[kindQuantity] + c.seen[kindTime] + c.seen[kindText]
+	enough := func(names []string) int {
+		if slices.Contains(names, c.plain) {
+			return (all + 1) / 2
+		}
+		return all - all/mostOdd
+	}
+	switch {
+	case all == 0:
+		c.kind = kindEmpty
+	case dates > 0 && dates+c.seen[kindUnix] >= enough(timeNames):
+		c.kind = kindTime
+	case c.seen[kindUnix] >= enough(timeNames):
+		c.kind = kindUnix
+	case c.seen[kindQuantity] > numbers && numbers+c.seen[kindQuantity] >= enough(valueNames):
+		c.kind = kindQuantity
+	case numbers >= enough(valueNames):
+		c.kind = kindNumber
+	default:
+		c.kind = kindText
+	}
+}
+
+// ofSlashes reports whether the column has nothing but dates with slashes of which
+// the order is not clear.
+func (c *column) ofSlashes() bool {
+	return c.kind == kindText && c.slashed > 0 && c.slashed == c.seen[kindText] && c.order == orderUnknown
+}
+
+// repeats reports whether the cells of the first rows are few different ones: names of
+// what rows are about, not of the rows.
+func (c *column) repeats() bool {
+	return 2*len(c.levels) <= c.cells()
+}
+
+// cells is how many of the first cells are not empty.
+func (c *column) cells() (n int) {
+	for _, seen := range c.seen[kindEmpty+1:] {
+		n += seen
+	}
+	return n
+}
