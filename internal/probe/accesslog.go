@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strconv"
 	"syscall"
+
+	"github.com/scalebench/scalebench/internal/expression"
 )
 
 // accessLog adds up the lines that a server writes to its access log, from the
@@ -46,7 +48,7 @@ func openLog(p Probe) (server, error) {
 	if p.File == "" || p.Pattern == "" {
 		return nil, errors.New("it needs file and pattern, a regular expression for a line of the file")
 	}
-	line, err := regexp.Compile(p.Pattern)
+	line, err := expression.Regexp(p.Pattern)
 	if err != nil {
 		return nil, fmt.Errorf("its pattern: %w", err)
 	}

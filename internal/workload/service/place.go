@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/scalebench/scalebench/internal/expression"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -214,7 +215,7 @@ func (p *Params) render(r *running) (map[string][]byte, error) {
 	out := make(map[string][]byte, len(r.Files))
 	for _, f := range r.Files {
 		f.Template = r.fill(f.Template)
-		t, err := parseTemplate(f)
+		t, err := expression.NewTemplate(f.Path, f.Template)
 		var b bytes.Buffer
 		if err == nil {
 			err = t.Execute(&b, v)
