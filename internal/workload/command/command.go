@@ -28,8 +28,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/expression"
 	"github.com/scalebench/scalebench/internal/environ"
+	"github.com/scalebench/scalebench/internal/expression"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"

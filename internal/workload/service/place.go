@@ -239,7 +239,7 @@ func writeFiles(dir string, files map[string][]byte) error {
 	for name, content := range files {
 		err := root.MkdirAll(filepath.Dir(name), 0o755)
 		if err == nil {
-			err = root.WriteFile(name, content, 0o644)
+			err = root.WriteFile(name, content, 0o600) // there may be passwords in it
 		}
 		if err != nil {
 			return fmt.Errorf("making %s: %w", name, err)
