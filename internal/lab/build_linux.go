@@ -144,7 +144,13 @@ func Up(ctx context.Context, cfg Config) (*Lab, error) {
 		return nil, fmt.Errorf("building lab %s: %w", cfg.ID, err)
 	}
 	b := &builder{Lab: newLab(m, cfg), groups: g, cfg: cfg}
-	if err := b.build(ctx); err != nil {
+	err = b.build(ctx)
+	if err == nil && cfg.Keep {
+		// Only now: half a lab, whose builder was killed, is kept by nobody.
+		b.manifest.Keep = true
+		err = errors.Join(keepCopy(b.manifest), save(b.manifest))
+	}
+	if err != nil {
 		// Also when ctx is over: that is when it matters.
 		err = errors.Join(err, b.Down(context.WithoutCancel(ctx)))
 		return nil, fmt.Errorf("building lab %s: %w", cfg.ID, err)
@@ -199,7 +205,7 @@ func (c Config) manifest(g groups) (Manifest, error) {
 		return Manifest{}, fmt.Errorf("directory for volumes: %w", err)
 	}
 	m := Manifest{
-		Version: manifestVersion, ID: c.ID, Created: time.Now().UTC(), Owner: owner, Keep: c.Keep,
+		Version: manifestVersion, ID: c.ID, Created: time.Now().UTC(), Owner: owner,
 		Path: manifestPath(stateDir, c.ID),
 		Dir:  filepath.Join(volumeDir, c.ID),
 	}

@@ -1,6 +1,8 @@
 package master
 
 import (
+	"math"
+
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +51,38 @@ func TestReady(t *testing.T) {
 	a.cancel()
 	if reply, _ := a.setReady(ready("r/0000/0001", 2, "b")); !reply.Cancel {
 		t.Errorf("ready after a cancel: %+v, want cancel", reply)
+	}
+}
+
+// TestReadyClock: a node that claims an impossible error of its clock is left out, and moves
+// nobody's start.
+func TestReadyClock(t *testing.T) {
+	for _, claim := range []time.Duration{-1, maxClockError + 1, 25 * time.Hour, 1<<62 - 9e11, math.MaxInt64 / 4, math.MaxInt64, math.MinInt64} {
+		a, _ := twoTasks()
+		msg := ready("r/0000/0000", 2, "a")
+		msg.ClockError = claim
+		reply, first := a.setReady(msg)
+		if got := a.tally(); !reply.Cancel || first || got.worst != 0 || got.ready != 0 {
+			t.Errorf("%v: setReady = %+v, %v; tally %+v", claim, reply, first, got)
+		}
+		if lost := a.takeLost(); !strings.Contains(lost["a"], "its clock may be wrong by") {
+			t.Errorf("%v: lost %q", claim, lost)
+		}
+	}
+}
+
+// TestHas: a live point counts only of a task that its node has.
+func TestHas(t *testing.T) {
+	a, step := twoTasks()
+	own := wire.Progress{Node: "a", Step: step.ID, Attempt: wire.Attempt{Task: "r/0000/0000", Attempt: 2}}
+	other := own
+	other.Node = "b"
+	late := own
+	late.Attempt.Attempt = 1
+	unknown := own
+	unknown.Task = "r/0009/0000"
+	if !a.has(own) || a.has(other) || a.has(late) || a.has(unknown) {
+		t.Errorf("has(own) %t, of another node %t, of a former attempt %t, of an unknown task %t", a.has(own), a.has(other), a.has(late), a.has(unknown))
 	}
 }
 

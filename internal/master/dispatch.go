@@ -210,6 +210,14 @@ func (a *attempt) noteHeld(node model.NodeID, at wire.Attempt) {
 	}
 }
 
+// has reports whether a live point is of a task of the attempt, on that node.
+func (a *attempt) has(p wire.Progress) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t, ok := a.tasks[p.Task]
+	return ok && t.Node == p.Node && p.Step == a.step.ID && p.Attempt.Attempt == a.number
+}
+
 // sendAgain notes that a node's connection or agent is a new one, which may not
 // have what was sent before.
 func (a *attempt) sendAgain(node model.NodeID) {
@@ -223,8 +231,19 @@ func (a *attempt) sendAgain(node model.NodeID) {
 	notify(a.unsent)
 }
 
-// setReady notes that a task is prepared, and answers its agent.
+// maxClockError is the largest error of a clock that a common start can allow for. It is half
+// of the shortest of several round trips: a node that is further away than that cannot start
+// with others.
+const maxClockError = 5 * time.Second
+
+// setReady notes that a task is prepared, and answers its agent. A node that does not know
+// the time well enough is left out, so that it moves nobody else's start.
 func (a *attempt) setReady(r wire.Ready) (reply wire.ReadyReply, first bool) {
+	if r.ClockError < 0 || r.ClockError > maxClockError {
+		a.lose(r.Node, fmt.Sprintf("its clock may be wrong by %v against the server's, and a common start allows for %v: "+
+			"is its connection very slow, or its machine starved?", r.ClockError, maxClockError))
+		return wire.ReadyReply{Cancel: true}, false
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t, ok := a.tasks[r.Task]

@@ -13,6 +13,9 @@ import (
 
 // Hello admits a node that has started, or that has found this server again.
 func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, error) {
+	if err := checkAddress(h.Node.ID, h.Node.Labels[model.LabelAddress]); err != nil {
+		return wire.HelloReply{}, err
+	}
 	now := time.Now()
 	h.Node.Registered, h.Node.Left = now.UTC(), time.Time{}
 	err := m.cfg.Store.PutNode(ctx, h.Node)
@@ -150,8 +153,11 @@ func endedEvent(r model.Result) model.Event {
 	return ev
 }
 
-// Progress passes a live point on to watchers.
+// Progress passes a live point on to watchers. A node may tell only of a task that it has.
 func (m *Master) Progress(p wire.Progress) {
+	if a := m.attemptOf(p.Run); a == nil || !a.has(p) {
+		return
+	}
 	for _, s := range p.Stages {
 		m.ev.emit(model.Event{Run: p.Run, Step: p.Step, Task: p.Task, Node: p.Node,
 			Kind: model.EventStage, Severity: model.Info, Text: s.Text(), Stage: &s})

@@ -294,12 +294,20 @@ func (x *execution) checkAddresses() error {
 	return nil
 }
 
+// checkAddress refuses an address that others cannot be told; empty: there is none.
+func checkAddress(node model.NodeID, address string) error {
+	if address == "" || addressForm.MatchString(address) {
+		return nil
+	}
+	return fmt.Errorf("%w: node %s says that its address is %.80q, which is neither an IP address nor the name of a host; start its agent with --label %s=ADDRESS",
+		model.ErrUnavailable, node, address, model.LabelAddress)
+}
+
 // check refuses tasks that need an address which is unknown, or none.
 func (b addressBook) check(step model.Step, tasks []model.Task) error {
 	for _, id := range slices.Sorted(maps.Keys(b)) {
-		if a := b[id].Address; a != "" && !addressForm.MatchString(a) {
-			return fmt.Errorf("%w: node %s says that its address is %.80q, which is neither an IP address nor the name of a host; start its agent with --label %s=ADDRESS",
-				model.ErrUnavailable, id, a, model.LabelAddress)
+		if err := checkAddress(id, b[id].Address); err != nil {
+			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(step.Services)) {

@@ -31,6 +31,9 @@ func (m *Master) Submit(ctx context.Context, src control.Source) (model.RunID, e
 	if err := src.ID.Validate(); err != nil {
 		return "", fmt.Errorf("%w: %w", model.ErrUsage, err)
 	}
+	if !src.Kind.Valid() {
+		return "", fmt.Errorf("%w: %.40q is no kind of run", model.ErrUsage, src.Kind)
+	}
 	if !m.reserve(src.ID) {
 		return src.ID, nil // submitted before; the answer was lost
 	}

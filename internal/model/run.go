@@ -53,6 +53,9 @@ const (
 	KindBatch      RunKind = "batch"
 )
 
+// Valid reports whether it is one of them.
+func (k RunKind) Valid() bool { return k == KindExperiment || k == KindBatch }
+
 // Run is one execution of an experiment file.
 type Run struct {
 	ID         RunID    `json:"id"`

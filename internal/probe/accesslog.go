@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,17 +10,22 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"syscall"
+
+	"github.com/scalebench/scalebench/internal/expression"
 )
 
 // accessLog adds up the lines that a server writes to its access log, from the
 // first reading on.
 type accessLog struct {
-	path  string
-	line  *regexp.Regexp
-	group groups
+	// path is in the folder; the service, which may have fewer rights than its agent,
+	// decides what is there.
+	folder, path string
+	line         *regexp.Regexp
+	group        groups
 	// files are the log and, after it was rotated, the one before: a server may
 	// still write to that for a while.
 	files   []*logFile
@@ -46,11 +52,15 @@ func openLog(p Probe) (server, error) {
 	if p.File == "" || p.Pattern == "" {
 		return nil, errors.New("it needs file and pattern, a regular expression for a line of the file")
 	}
-	line, err := regexp.Compile(p.Pattern)
+	line, err := expression.Regexp(p.Pattern)
 	if err != nil {
 		return nil, fmt.Errorf("its pattern: %w", err)
 	}
-	l := &accessLog{path: p.File, line: line, buf: make([]byte, 64<<10), names: map[string]bool{}}
+	folder, path := p.Folder, p.File
+	if folder == "" {
+		folder, path = filepath.Split(path)
+	}
+	l := &accessLog{folder: cmp.Or(folder, "."), path: path, line: line, buf: make([]byte, 64<<10), names: map[string]bool{}}
 	l.sums.values = map[string]float64{}
 	for i, name := range line.SubexpNames() {
 		if err := l.group.set(i, name); err != nil {
@@ -126,7 +136,12 @@ func (l *accessLog) ask(_ context.Context, a *answer) error {
 func (l *accessLog) follow() error {
 	begun := l.begun
 	l.begun = true
-	info, err := os.Stat(l.path)
+	root, err := os.OpenRoot(l.folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // a folder
+	info, err := root.Stat(l.path)
 	if errors.Is(err, fs.ErrNotExist) && len(l.files) > 0 {
 		return nil // it was moved away, and the next one is not there yet
 	}
@@ -140,7 +155,7 @@ func (l *accessLog) follow() error {
 		}
 		return nil
 	}
-	next, err := openRegular(l.path)
+	next, err := openRegular(root, l.path)
 	if err != nil {
 		return err
 	}
@@ -156,8 +171,8 @@ func (l *accessLog) follow() error {
 
 // openRegular opens a log. One that is no file, such as a pipe, is refused: what
 // is read from a pipe is missing where it leads, and opening it may wait for ever.
-func openRegular(path string) (*logFile, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func openRegular(root *os.Root, path string) (*logFile, error) {
+	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,9 @@ type Probe struct {
 	URL string `json:"url,omitempty" yaml:"url,omitempty"`
 	// File and Pattern are for accesslog: a file that grows, and a regular
 	// expression for its lines with some of the named groups micros, millis or
-	// seconds, path, bytes, status.
+	// seconds, path, bytes, status. It lies in Folder, if there is one, and links do not
+	// lead out of that; otherwise, not out of its own folder.
+	Folder  string `json:"-" yaml:"-"`
 	File    string `json:"file,omitempty" yaml:"file,omitempty"`
 	Pattern string `json:"pattern,omitempty" yaml:"pattern,omitempty"`
 	// Every is the time between readings; a second if zero.

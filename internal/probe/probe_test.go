@@ -373,3 +373,22 @@ func BenchmarkAccessLog(b *testing.B) {
 		l.(*accessLog).take(line)
 	}
 }
+
+// TestLogOutside: a log that is a link out of its folder is not read.
+func TestLogOutside(t *testing.T) {
+	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
+	if err := errors.Join(os.WriteFile(secret, []byte("1\n2\n"), 0o600), os.Symlink(secret, filepath.Join(dir, "access.log")),
+		os.Symlink(filepath.Dir(secret), filepath.Join(dir, "logs"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"access.log", "logs/secret"} {
+		l, err := openLog(Probe{Folder: dir, File: name, Pattern: `^(?P<micros>\d+)`})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.ask(t.Context(), &answer{values: map[string]float64{}}); err == nil {
+			t.Errorf("%s was read, out of its folder", name)
+		}
+		l.close()
+	}
+}

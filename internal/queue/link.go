@@ -195,6 +195,11 @@ func (l *Link) Ready(ctx context.Context, r wire.Ready) (wire.ReadyReply, error)
 // host becomes coarser until it fits. One that cannot travel all the same, or
 // that holds values that are no numbers, arrives as a failed one that says so.
 func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, error) {
+	r = wire.FittedResult(r)
+	err := wire.Check(wire.Result{Result: r})
+	if err != nil {
+		return ask[wire.ResultReply](ctx, l, kindResult, unusable(r, err))
+	}
 	body, err := json.Marshal(r)
 	if err == nil {
 		err = travels(body)
@@ -244,7 +249,7 @@ func travels(body []byte) error {
 
 // unusable takes the place of a result that cannot be used.
 func unusable(r model.Result, why error) wire.Result {
-	return wire.Result{Result: wire.Failed(r, fmt.Sprintf("its result cannot be used: %v", why))}
+	return wire.Result{Result: wire.FittedResult(wire.Failed(r, fmt.Sprintf("its result cannot be used: %v", why)))}
 }
 
 // Goodbye says that the agent leaves, and returns when the server knows.

@@ -21,6 +21,12 @@ const (
 	maxLabels = 64
 	maxListed = 256 // disks, addresses
 	maxHeld   = 256 // attempts that an agent still holds
+	// Of a result: its metrics of each kind, histograms, which are one a second of each
+	// metric, stages, and bytes of why it failed, which may quote what was printed.
+	maxMetrics    = 20_000
+	maxHistograms = 200_000
+	maxPassed     = 1000
+	maxReason     = 16 << 10
 )
 
 // What things in JSON become in memory, about, in bytes.
@@ -85,6 +91,59 @@ func cut(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit-len("…")], "") + "…"
 }
 
+// FittedResult returns the result with texts for people that are cut to what a server
+// keeps. Names are as they are: cut, one metric would become another.
+func FittedResult(r model.Result) model.Result {
+	r.Error = cut(r.Error, maxReason)
+	r.Stages = slices.Clone(r.Stages)
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		s.Note, s.Error = cut(s.Note, maxReason), cut(s.Error, maxReason)
+	}
+	return r
+}
+
+// checkTexts refuses results with names and texts that are longer than any real one.
+func (r Result) checkTexts() error {
+	for what, n := range map[string][2]int{
+		"samples": {len(r.Samples), maxMetrics}, "series": {len(r.Series), maxMetrics}, "series of the host": {len(r.Host), maxMetrics},
+		"histograms": {len(r.Histograms), maxHistograms}, "stages": {len(r.Stages), maxPassed},
+	} {
+		if n[0] > n[1] {
+			return fmt.Errorf("%d %s, and there may be %d", n[0], what, n[1])
+		}
+	}
+	names := []string{string(r.Run), string(r.Step), string(r.Outcome), r.Stdout.Artifact, r.Stderr.Artifact}
+	for _, s := range r.Samples {
+		if len(s.Labels) > maxLabels {
+			return fmt.Errorf("metric %.40q has %d labels, and may have %d", s.Metric, len(s.Labels), maxLabels)
+		}
+		names = append(names, s.Metric, s.Unit, string(s.Better), s.Resource)
+		for key, value := range s.Labels {
+			names = append(names, key, value)
+		}
+	}
+	for _, s := range r.Series {
+		names = append(names, s.Metric, s.Unit)
+	}
+	for _, s := range r.Host {
+		names = append(names, s.Metric, s.Unit)
+	}
+	for _, h := range r.Histograms {
+		names = append(names, h.Metric, h.Unit)
+	}
+	reasons := []string{r.Error}
+	for _, s := range r.Stages {
+		names, reasons = append(names, s.Name, s.Service), append(reasons, s.Note, s.Error)
+	}
+	for _, text := range reasons {
+		if len(text) > maxReason {
+			return fmt.Errorf("%.40q… has %d bytes, and may have %d", text, len(text), maxReason)
+		}
+	}
+	return checkNames(names...)
+}
+
 // Fitted returns the report with a text that is cut to what a server takes.
 func (r Report) Fitted() Report {
 	r.Event.Text = cut(r.Event.Text, maxText)
@@ -116,6 +175,11 @@ func checkNode(n model.Node) error {
 		if err := checkNames(key, value); err != nil {
 			return fmt.Errorf("label: %w", err)
 		}
+	}
+	f := n.Facts
+	if f.Cores < 0 || !(f.CPULimit >= 0) || !(f.CoresTogether >= 0) || f.Memory < 0 || f.MemLimit < 0 ||
+		slices.ContainsFunc(f.Disks, func(d model.Disk) bool { return d.Size < 0 }) {
+		return fmt.Errorf("node %s has less than nothing of cores, memory or disk", n.ID)
 	}
 	for _, text := range textsOf(&n.Facts) {
 		if err := checkNames(*text); err != nil {

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -79,6 +81,52 @@ func TestMessagesHoldNoMoreThanIsKept(t *testing.T) {
 	}
 	if err := Check(Report{Node: "n", Event: model.Event{Text: strings.Repeat("ü", maxText)}}.Fitted()); err != nil {
 		t.Errorf("a report that was fitted: %v", err)
+	}
+}
+
+// TestResultTexts: every text of a result has a limit, and an agent cuts those for people.
+func TestResultTexts(t *testing.T) {
+	long, longest := strings.Repeat("m", maxName+1), strings.Repeat("ü", maxReason)
+	good := func() model.Result {
+		return model.Result{Run: "r", Step: "r/0000", Task: "r/0000/0000", Attempt: 1, Node: "n", Outcome: model.OutcomeOK}
+	}
+	for name, change := range map[string]func(*model.Result){
+		"metric":      func(r *model.Result) { r.Samples = []model.Sample{{Metric: long}} },
+		"unit":        func(r *model.Result) { r.Samples = []model.Sample{{Unit: long}} },
+		"resource":    func(r *model.Result) { r.Samples = []model.Sample{{Resource: long}} },
+		"label":       func(r *model.Result) { r.Samples = []model.Sample{{Labels: map[string]string{"a": long}}} },
+		"series":      func(r *model.Result) { r.Series = []model.Series{{Metric: long}} },
+		"host":        func(r *model.Result) { r.Host = []model.HostSeries{{Unit: long}} },
+		"histogram":   func(r *model.Result) { r.Histograms = []model.Histogram{{Metric: long}} },
+		"stage":       func(r *model.Result) { r.Stages = []model.Stage{{Name: long}} },
+		"note":        func(r *model.Result) { r.Stages = []model.Stage{{Note: longest}} },
+		"error":       func(r *model.Result) { r.Error = longest },
+		"samples":     func(r *model.Result) { r.Samples = make([]model.Sample, maxMetrics+1) },
+		"artifact":    func(r *model.Result) { r.Stdout.Artifact = long },
+		"many stages": func(r *model.Result) { r.Stages = make([]model.Stage, maxPassed+1) },
+		"many of labels": func(r *model.Result) {
+			labels := make(map[string]string)
+			for i := range maxLabels + 1 {
+				labels[strconv.Itoa(i)] = ""
+			}
+			r.Samples = []model.Sample{{Labels: labels}}
+		},
+	} {
+		r := good()
+		change(&r)
+		if err := Check(Result{Result: r}); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	r := good()
+	r.Error, r.Stages = longest, []model.Stage{{Note: longest, Error: longest}}
+	if err := Check(Result{Result: FittedResult(r)}); err != nil || r.Stages[0].Note != longest {
+		t.Errorf("a result that was fitted: %v", err)
+	}
+	for name, facts := range map[string]model.Facts{"cores": {Cores: -1 << 40}, "memory": {Memory: -1}, "limit": {CPULimit: math.NaN()}, "disk": {Disks: []model.Disk{{Size: -1}}}} {
+		if err := Check(Hello{Node: model.Node{ID: "n", Facts: facts}, Session: "s"}); err == nil {
+			t.Errorf("less than nothing of %s: accepted", name)
+		}
 	}
 }
 

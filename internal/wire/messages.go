@@ -377,7 +377,7 @@ func (c Chunk) check() error {
 	if err := c.Attempt.check(); err != nil {
 		return err
 	}
-	if c.Name == "" || c.Offset < 0 || len(c.Data) > MaxChunk {
+	if c.Name == "" || len(c.Name) > maxName || c.Offset < 0 || len(c.Data) > MaxChunk {
 		return errors.New("bad artifact name, offset or size")
 	}
 	return c.Node.Validate()
@@ -455,7 +455,7 @@ func (r Result) check() error {
 			return fmt.Errorf("host metric %s: %d offsets, %d values", s.Metric, len(s.Offsets), len(s.Values))
 		}
 	}
-	return cmp.Or(r.Node.Validate(), checkKept(r.Kept))
+	return cmp.Or(r.Node.Validate(), checkKept(r.Kept), r.checkTexts())
 }
 
 func checkKept(files []model.KeptFile) error {

@@ -140,6 +140,10 @@ func (w *world) attackers(artifact []byte) []attacker {
 	labels := squeezed([]byte(`{"session":"s","node":{"id":"small","labels":{"a":"` + strings.Repeat("x", 60<<10) + `"}}}`))
 	disks := squeezed([]byte(`{"session":"s","node":{"id":"small","facts":{"disks":[` + strings.Repeat("{},", 20<<10) + `{}]}}}`))
 	name := strings.Repeat("m", 60<<10)
+	liar := agent("liar")
+	texts := resultOf("liar", 1000, true)
+	texts = bytes.Replace(texts, []byte(`"outcome"`), []byte(`"samples":[{"metric":"`+strings.Repeat("m", mib)+`","unit":"op/s"}],"outcome"`), 1)
+	add("results with long names", func(int) { tell(liar, "result", squeezed(texts)) })
 	progress := body(must[[]byte](w.t)(json.Marshal(wire.Progress{Attempt: wire.Attempt{Task: "t", Attempt: 1}, Node: "small", Progress: model.Progress{Metric: name}})))
 	report := body(must[[]byte](w.t)(json.Marshal(wire.Report{Node: "small", Event: model.Event{Kind: model.EventTaskRefused, Text: name}})))
 	add("small messages", func(n int) {
@@ -177,6 +181,16 @@ func (w *world) attackers(artifact []byte) []attacker {
 		largest := squeezed(call("submit", map[string]any{"id": "01J0000000000000000000TEST", "kind": "experiment", "text": strings.Repeat("- ", (size-1024)/2)}))
 		add("the largest call", func(int) { tell(caller, "call", largest) })
 	}
+	templates := client("templates")
+	bombers := make([][]byte, len(templateBombs))
+	for i, text := range templateBombs {
+		bombers[i] = body(call("submit", map[string]any{"id": fmt.Sprintf("01J000000000000000000TEM%02d", i), "kind": "experiment", "text": withTemplate(text)}))
+	}
+	add("files whose templates have no end", func(n int) { tell(templates, "call", bombers[n%len(bombers)]) })
+	kinds := client("kinds")
+	add("runs of no kind", func(int) {
+		tell(kinds, "call", body(call("submit", map[string]any{"id": "01J0000000000000000000KIND", "kind": "zzz\x1b[31m", "text": "a"})))
+	})
 	unread := client("unread")
 	add("answers of hundreds of calls", func(int) { tell(unread, "call", body(call("page", "latest"))) })
 	clock := agent("clock")
@@ -192,6 +206,25 @@ func (w *world) attackers(artifact []byte) []attacker {
 	begun := agent("begun")
 	add("messages begun and never ended", func(int) { begun.beginMessage() })
 	return out
+}
+
+// templateBombs are templates of 30 to 70 bytes that would take the server's memory, or a
+// core for ever.
+var templateBombs = []string{
+	`{{$x := "aaaa"}}{{range 29}}{{$x = printf "%s%s" $x $x}}{{end}}`,
+	`{{range 9000000000000000000}}{{end}}`,
+	`{{define "a"}}{{template "a" .}}{{template "a" .}}{{end}}{{template "a" .}}`,
+	`{{range 1000000}}{{printf "%999999d" 1}}{{end}}`,
+}
+
+// withTemplate is an experiment with a service that has a file made from a template.
+func withTemplate(text string) string {
+	return fmt.Sprintf(`
+name: template
+fleet: {agents: {count: 1}}
+services: [{name: web, on: {count: 1}, command: "true", files: [{path: a, template: %q}]}]
+workloads: [{kind: cpu, duration: 1s}]
+`, text)
 }
 
 // beginMessage says on a new connection that a message of 8 MB comes, and sends

@@ -42,6 +42,7 @@ var places = []place{
 	{pkg: "identity", tier: 1},
 	{pkg: "store", tier: 1},
 	{pkg: "schedule", tier: 1},
+	{pkg: "expression", tier: 1},
 	{pkg: "facts", tier: 1},
 	{pkg: "kernel", tier: 1},
 	{pkg: "recording", tier: 1},

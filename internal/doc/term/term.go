@@ -102,8 +102,7 @@ func Wrap(text string, limit int) []string {
 		if line != "" {
 			lines = append(lines, line)
 		}
-		for Width(word) > limit {
-			head := cut(word, limit)
+		for head := cut(word, limit); len(head) < len(word); head = cut(word, limit) {
 			lines = append(lines, head)
 			word = word[len(head):]
 		}

@@ -102,3 +102,11 @@ func TestPaint(t *testing.T) {
 		t.Errorf("without style or text, Paint = %q, want no escape sequences", got)
 	}
 }
+
+// TestWrapLong: a word without an end is cut in one pass; in many, it would take hours.
+func TestWrapLong(t *testing.T) {
+	lines := Wrap("see "+strings.Repeat("m", 64<<20), 80)
+	if n := len(lines); n != 2+64<<20/80 || lines[0] != "see" {
+		t.Errorf("%d lines, the first %q", n, lines[0])
+	}
+}

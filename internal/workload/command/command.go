@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/environ"
+	"github.com/scalebench/scalebench/internal/expression"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -237,7 +238,7 @@ func validateSource(field, json, regex string) error {
 		}
 	}
 	if regex != "" {
-		re, err := regexp.Compile(regex)
+		re, err := expression.Regexp(regex)
 		if err != nil {
 			return invalid(field+".regex", err.Error(), "use a regular expression in RE2's syntax")
 		}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/itchyny/gojq"
 
+	"github.com/scalebench/scalebench/internal/expression"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
@@ -237,8 +238,8 @@ func parseNumber(s string) (float64, error) {
 
 // readRegex returns the group of the last match: the summary of most tools
 // comes last.
-func readRegex(_ context.Context, expression string, text []byte) (float64, error) {
-	re, err := regexp.Compile(expression)
+func readRegex(_ context.Context, pattern string, text []byte) (float64, error) {
+	re, err := expression.Regexp(pattern)
 	if err != nil {
 		return 0, err
 	}
@@ -251,7 +252,7 @@ func readRegex(_ context.Context, expression string, text []byte) (float64, erro
 
 // readJSON evaluates a jq expression on the text, or on its last line if the
 // whole text is not a JSON document (tools that log before they report).
-func readJSON(ctx context.Context, expression string, text []byte) (float64, error) {
+func readJSON(ctx context.Context, jq string, text []byte) (float64, error) {
 	var doc any
 	if err := json.Unmarshal(text, &doc); err != nil {
 		lines := bytes.TrimRight(text, "\r\n \t")
@@ -259,15 +260,15 @@ func readJSON(ctx context.Context, expression string, text []byte) (float64, err
 			return 0, fmt.Errorf("neither the output nor its last line is a JSON document: %w", err)
 		}
 	}
-	return evaluate(ctx, expression, doc)
+	return evaluate(ctx, jq, doc)
 }
 
 // evaluationTime bounds an expression that does not end (`range(infinite)`).
 const evaluationTime = 10 * time.Second
 
 // evaluate returns the one number that the expression gives.
-func evaluate(ctx context.Context, expression string, doc any) (float64, error) {
-	code, err := compileJSON(expression)
+func evaluate(ctx context.Context, jq string, doc any) (float64, error) {
+	code, err := compileJSON(jq)
 	if err != nil {
 		return 0, err
 	}
@@ -308,8 +309,11 @@ func number(v any) (float64, error) {
 	return 0, fmt.Errorf("the expression gives %s and not a number", gojq.TypeOf(v))
 }
 
-func compileJSON(expression string) (*gojq.Code, error) {
-	q, err := gojq.Parse(expression)
+func compileJSON(text string) (*gojq.Code, error) {
+	if err := expression.CheckLength(text); err != nil {
+		return nil, err
+	}
+	q, err := gojq.Parse(text)
 	if err != nil {
 		return nil, err
 	}

@@ -39,4 +39,12 @@ func awaitExit(int) error { return errors.ErrUnsupported }
 
 func share(_, _ *os.File) bool { return false }
 
+func nextData(f *os.File, from int64) (begin, end int64, more bool, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, 0, false, err
+	}
+	return from, info.Size(), from < info.Size(), nil
+}
+
 func syncAll(string) error { return nil }

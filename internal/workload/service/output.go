@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
@@ -66,28 +69,33 @@ func (r *running) collect(env *workload.Env) (note string, err error) {
 	if err := os.MkdirAll(env.Keep, 0o700); err != nil {
 		return "", err
 	}
+	// The service may have fewer rights than its agent, and decides what is in its folder.
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close() //nolint:errcheck // a folder
 	var missing, cut, left []string
 	var errs []error
 	from := make(map[string]string) // by name
 	for _, pattern := range r.Keep {
-		files, _ := filepath.Glob(filepath.Join(r.dir, r.fill(pattern)))
-		files = slices.DeleteFunc(files, func(f string) bool { info, err := os.Stat(f); return err != nil || !info.Mode().IsRegular() })
+		files, _ := fs.Glob(root.FS(), path.Clean(r.fill(pattern)))
+		files = slices.DeleteFunc(files, func(f string) bool { info, err := root.Lstat(f); return err != nil || !info.Mode().IsRegular() })
 		if len(files) == 0 {
 			missing = append(missing, pattern)
 		}
 		for _, f := range files {
-			rel, _ := filepath.Rel(r.dir, f) // it was found below it
-			name := keptName(fmt.Sprintf("%s-%d", r.Name, r.Index), rel)
+			name := keptName(fmt.Sprintf("%s-%d", r.Name, r.Index), f)
 			switch was := from[name]; {
 			case was == f: // two patterns have it
 			case was != "" || !r.place.mayKeep():
-				left = append(left, rel)
+				left = append(left, f)
 			default:
 				from[name] = f
-				longer, err := copyHead(f, filepath.Join(env.Keep, name), env.KeepLimit)
+				longer, err := copyHead(root, f, filepath.Join(env.Keep, name), env.KeepLimit)
 				errs = append(errs, err)
 				if longer {
-					cut = append(cut, rel)
+					cut = append(cut, f)
 				}
 			}
 		}
@@ -119,8 +127,8 @@ func someOf(files []string) string {
 
 // copyHead copies the beginning of a file, one byte more than the limit where it is
 // longer: by that the runner sees that it was cut.
-func copyHead(from, to string, limit int64) (longer bool, err error) {
-	in, err := os.Open(from)
+func copyHead(root *os.Root, from, to string, limit int64) (longer bool, err error) {
+	in, err := openFile(root, from)
 	if err != nil {
 		return false, err
 	}
@@ -131,6 +139,26 @@ func copyHead(from, to string, limit int64) (longer bool, err error) {
 	}
 	n, err := io.Copy(out, io.LimitReader(in, limit+1))
 	return n > limit, errors.Join(err, out.Close())
+}
+
+// openFile opens a regular file of a folder for reading. A link is none, nor is what takes
+// the place of the file while it is looked at.
+func openFile(root *os.Root, name string) (*os.File, error) {
+	was, err := root.Lstat(name)
+	if err == nil && !was.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if is, err := f.Stat(); err != nil || !os.SameFile(was, is) {
+		return nil, errors.Join(fmt.Errorf("%s has become another file", name), err, f.Close())
+	}
+	return f, nil
 }
 
 // keptName is the name of an artifact.

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/scalebench/scalebench/internal/expression"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -214,7 +215,7 @@ func (p *Params) render(r *running) (map[string][]byte, error) {
 	out := make(map[string][]byte, len(r.Files))
 	for _, f := range r.Files {
 		f.Template = r.fill(f.Template)
-		t, err := parseTemplate(f)
+		t, err := expression.NewTemplate(f.Path, f.Template)
 		var b bytes.Buffer
 		if err == nil {
 			err = t.Execute(&b, v)
@@ -238,7 +239,7 @@ func writeFiles(dir string, files map[string][]byte) error {
 	for name, content := range files {
 		err := root.MkdirAll(filepath.Dir(name), 0o755)
 		if err == nil {
-			err = root.WriteFile(name, content, 0o644)
+			err = root.WriteFile(name, content, 0o600) // there may be passwords in it
 		}
 		if err != nil {
 			return fmt.Errorf("making %s: %w", name, err)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +91,7 @@ func copyTree(ctx context.Context, from, to string) error {
 			return err
 		}
 		target := filepath.Join(to, rel)
-		if err := copyOne(ctx, path, target, info); err != nil {
+		if err := copyOne(ctx, inside, rel, target, info); err != nil {
 			return fmt.Errorf("copying %s: %w", path, err)
 		}
 		if d.IsDir() {
@@ -122,7 +123,7 @@ func staysInside(folder *os.Root, name string, info fs.FileInfo) error {
 
 // copyOne copies a file, a link, or a folder without what is in it. Sockets and
 // pipes, which a server has left that did not end well, are left out.
-func copyOne(ctx context.Context, from, to string, info fs.FileInfo) error {
+func copyOne(ctx context.Context, folder *os.Root, from, to string, info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
 		if err := os.Mkdir(to, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -130,7 +131,7 @@ func copyOne(ctx context.Context, from, to string, info fs.FileInfo) error {
 		}
 		return nil
 	case info.Mode()&fs.ModeSymlink != 0:
-		target, err := os.Readlink(from)
+		target, err := folder.Readlink(from)
 		if err != nil {
 			return err
 		}
@@ -138,15 +139,16 @@ func copyOne(ctx context.Context, from, to string, info fs.FileInfo) error {
 	case !info.Mode().IsRegular():
 		return nil
 	}
-	return copyFile(ctx, from, to)
+	return copyFile(ctx, folder, from, to)
 }
 
 // copyAtOnce is how much of a file is copied before it is looked whether there is time
 // for more.
 const copyAtOnce = 64 << 20
 
-func copyFile(ctx context.Context, from, to string) error {
-	in, err := os.Open(from)
+// copyFile copies a file; what was never written to stays a hole.
+func copyFile(ctx context.Context, folder *os.Root, from, to string) error {
+	in, err := openFile(folder, from)
 	if err != nil {
 		return err
 	}
@@ -156,16 +158,34 @@ func copyFile(ctx context.Context, from, to string) error {
 		return err
 	}
 	if !share(in, out) {
-		for err == nil {
-			if _, err = io.CopyN(out, in, copyAtOnce); err == nil {
-				err = ctx.Err()
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
+		err = copyData(ctx, in, out)
 	}
 	return errors.Join(err, out.Close())
+}
+
+// copyData copies one written part of a file after the other.
+func copyData(ctx context.Context, in, out *os.File) error {
+	info, err := in.Stat()
+	if err == nil {
+		err = out.Truncate(info.Size())
+	}
+	for at := int64(0); err == nil; {
+		begin, end, more, seekErr := nextData(in, at)
+		if err = seekErr; err != nil || !more {
+			break
+		}
+		if _, err = in.Seek(begin, io.SeekStart); err == nil {
+			_, err = out.Seek(begin, io.SeekStart)
+		}
+		for at = begin; err == nil && at < end; err = cmp.Or(err, ctx.Err()) {
+			var n int64
+			n, err = io.CopyN(out, in, min(end-at, copyAtOnce))
+			if at += n; errors.Is(err, io.EOF) {
+				return nil // it was cut meanwhile
+			}
+		}
+	}
+	return err
 }
 
 // imitate gives a copy owner, mode and times of the original. Only root can give

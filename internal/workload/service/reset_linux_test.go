@@ -104,3 +104,32 @@ func TestMountStays(t *testing.T) {
 	}
 	x.checkNothing(t, x.running[0].dir)
 }
+
+// TestCopySparse: what was never written is not written by a copy either.
+func TestCopySparse(t *testing.T) {
+	from, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")
+	f, err := os.Create(filepath.Join(from, "big"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt([]byte("middle"), 20<<30)
+	if err := errors.Join(err, f.Truncate(50<<30), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := copyTree(t.Context(), from, to); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Join(to, "big"))
+	if err != nil || info.Size() != 50<<30 || info.Sys().(*syscall.Stat_t).Blocks > 1<<12 {
+		t.Fatalf("the copy is %+v, %v; want 50 GiB with next to no blocks", info, err)
+	}
+	copied, err := os.Open(filepath.Join(to, "big"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = copied.Close() }()
+	text := make([]byte, 6)
+	if _, err := copied.ReadAt(text, 20<<30); err != nil || string(text) != "middle" {
+		t.Errorf("in the middle there is %q, %v", text, err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -467,6 +469,68 @@ func TestKeepBounded(t *testing.T) {
 	if got := x.Stages[len(x.Stages)-1]; !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+// TestKeepLinks: what a service links to outside of its folder is not kept, whichever part
+// of the path is the link; what is no file is not waited for.
+func TestKeepLinks(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret.log")
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := fmt.Sprintf("mkdir log real; ln -s %[1]s log/a.log; ln -s %[2]s out; ln -s ../../../../../../../..%[1]s log/b.log; mkfifo log/p.log; "+
+		"echo mine > real/c.log; ln -s ../real/c.log log/d.log; ln -s /dev/zero log/z.log; touch up; exec sleep 60", secret, filepath.Dir(secret))
+	x := newTask(t, Instance{Name: "db", Command: command, Settings: Settings{Keep: []string{"log/*.log", "out/*.log", "real/*.log"}}})
+	x.Services[0].Own.Command = "test -e $SCALEBENCH_DIR/up"
+	x.prepare(t)
+	x.end(x.env, true)
+	kept, err := os.ReadDir(x.env.Keep)
+	if err != nil || len(kept) != 1 || kept[0].Name() != "db-0-real-c.log" {
+		t.Errorf("kept %v, %v; want the service's own file alone", kept, err)
+	}
+}
+
+// TestOpenFileSwapped: a file that becomes a link while it is looked at is not opened.
+func TestOpenFileSwapped(t *testing.T) {
+	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
+	name := filepath.Join(dir, "a")
+	root, err := os.OpenRoot(dir)
+	if err := errors.Join(err, os.WriteFile(secret, []byte("secret"), 0o600), os.WriteFile(filepath.Join(dir, "b"), []byte("other"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	stop := make(chan struct{})
+	var swapping sync.WaitGroup
+	swapping.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_ = os.Remove(name) // whichever it is
+			switch i % 3 {
+			case 0:
+				_ = os.WriteFile(name, []byte("mine"), 0o600)
+			case 1:
+				_ = os.Symlink(secret, name)
+			case 2:
+				_ = os.Symlink("b", name)
+			}
+		}
+	})
+	for range 2000 {
+		f, err := openFile(root, "a")
+		if err != nil {
+			continue
+		}
+		if text, _ := io.ReadAll(f); len(text) > 0 && string(text) != "mine" {
+			t.Errorf("read %q", text)
+		}
+		_ = f.Close()
+	}
+	close(stop)
+	swapping.Wait()
 }
 
 // TestMoreThanTheNode: a limit above that of the node would not hold.

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/template"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/expression"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/probe"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -87,11 +87,7 @@ type Probe struct {
 // filled is the probe as it is asked: with the addresses of an instance, and a file
 // of its folder.
 func (p Probe) filled(fill func(string) string, dir string) probe.Probe {
-	out := probe.Probe{Kind: p.Kind, URL: fill(p.URL), File: fill(p.File), Pattern: p.Pattern, Every: p.Every.Std()}
-	if out.File != "" {
-		out.File = filepath.Join(dir, out.File)
-	}
-	return out
+	return probe.Probe{Kind: p.Kind, URL: fill(p.URL), Folder: dir, File: fill(p.File), Pattern: p.Pattern, Every: p.Every.Std()}
 }
 
 // standIn takes the place of addresses in checks, which are known later only.
@@ -125,7 +121,7 @@ func (s Settings) Validate() error {
 	for i, f := range s.Files {
 		at := fmt.Sprintf("files[%d].", i)
 		refuse(!filepath.IsLocal(f.Path) || path.Clean(f.Path) == ".", at+"path", "a path in the folder of the service: conf/my.cnf", "%q leaves it", f.Path)
-		_, err := parseTemplate(f)
+		_, err := expression.NewTemplate(f.Path, f.Template)
 		errs = append(errs, workload.Invalid(err != nil, at+"template", fmt.Sprintf("it cannot be read: %v", err), "use {{.Self.Address}}, {{range .Service.NAME}}{{.Address}} {{end}}"))
 	}
 	if r := s.Reset; r != nil {
@@ -351,7 +347,7 @@ func (s Settings) fillAll(v view, allowed string, counts func(error) bool) error
 	var errs []error
 	for i, f := range s.Files {
 		f.Template = standIn(f.Template)
-		t, err := parseTemplate(f)
+		t, err := expression.NewTemplate(f.Path, f.Template)
 		if err == nil {
 			err = t.Execute(io.Discard, v)
 		}
@@ -360,10 +356,4 @@ func (s Settings) fillAll(v view, allowed string, counts func(error) bool) error
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// parseTemplate reads the template of a file. A service or field that is not
-// there is an error when it is filled in.
-func parseTemplate(f File) (*template.Template, error) {
-	return template.New(f.Path).Option("missingkey=error").Parse(f.Template)
 }
