@@ -32,7 +32,7 @@ type Effect struct {
 	Significant bool `json:"significant"`
 	// Carries: it seems to explain something because its levels follow each other in
 	// time, as months do, and the level changed meanwhile; between the changes it does
-	// not. P is that between them.
+	// not. All figures are those between them.
 	Carries bool `json:"carries,omitempty"`
 	// Derived facts follow from the time of a row.
 	Derived bool `json:"derived,omitempty"`
@@ -64,8 +64,9 @@ func (x *Rows) Effects() []Effect {
 	return out
 }
 
-// carried tests facts that may carry the changes of the level between these: whatever
-// follows each other in time has other means where the level changed.
+// carried asks of facts that may carry the changes of the level what they explain
+// between these: whatever follows each other in time has other means where the level
+// changed.
 func (x *Rows) carried(effects []Effect) {
 	if x.course == nil || len(x.course.Changes) == 0 {
 		return
@@ -77,14 +78,19 @@ func (x *Rows) carried(effects []Effect) {
 	}
 	y.Frame, y.divisions, y.course = &frame.Frame{Values: rests, Times: x.Frame.Times, Facts: x.Frame.Facts}, nil, nil
 	y.Sorted = slices.Sorted(slices.Values(rests))
-	for i := range effects {
-		e := &effects[i]
-		if fact := x.Fact(e.Fact); e.P != nil && *e.P <= x.Alpha && x.mayCarry(fact) {
-			between := *e
-			if y.test(&between, fact); between.P == nil || *between.P > x.Alpha {
-				e.P, e.Units, e.Carries = between.P, between.Units, true
-				e.Why = "it has other means because the level changed, and explains nothing between the changes"
-			}
+	for i, e := range effects {
+		fact := x.Fact(e.Fact)
+		if !x.mayCarry(fact) {
+			continue
+		}
+		between := y.effect(fact)
+		if between == nil {
+			continue
+		}
+		effects[i] = *between
+		if e.P != nil && *e.P <= x.Alpha && (between.P == nil || *between.P > x.Alpha) {
+			effects[i].Carries = true
+			effects[i].Why = "it has other means because the level changed, and explains nothing between the changes"
 		}
 	}
 }

