@@ -70,7 +70,7 @@ func restsOf(xs []float64, cuts []int) []float64 {
 }
 
 // farOut is how many SDs of the noise a value lies at most from the level about it.
-const farOut = 4
+const farOut = 3
 
 // fenced are values in units of their noise, drawn in to [farOut] about the running
 // median of so many that the shortest level is most of them: one outlier would

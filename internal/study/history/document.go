@@ -237,10 +237,14 @@ func (r *Result) runsTable(m *Metric) []doc.Block {
 		if x.CI != nil {
 			interval = scale.Interval(x.CI.Lo, x.CI.Hi)
 		}
+		mean := scale.Value(x.Mean, 0)
+		if x.AtLeast {
+			mean = "≥ " + mean
+		}
 		if begins[i] {
 			level = "changes here"
 		}
-		t.Add(doc.Of(x.At, r.clock(x.At)), doc.Say(string(x.Run)), doc.Of(x.Mean, scale.Value(x.Mean, 0)).As(doc.Strong), doc.Of(nil, interval), doc.Int(x.N), doc.Say(level).As(doc.Note))
+		t.Add(doc.Of(x.At, r.clock(x.At)), doc.Say(string(x.Run)), doc.Of(x.Mean, mean).As(doc.Strong), doc.Of(nil, interval), doc.Int(x.N), doc.Say(level).As(doc.Note))
 	}
 	out := []doc.Block{{Table: t}}
 	if first > 0 {
@@ -292,7 +296,7 @@ func (r *Result) figure(m *Metric) doc.Block {
 func seconds(at time.Time) float64 { return float64(at.UnixNano()) / 1e9 }
 
 // dataColumns are the columns of the CSV form: a contract.
-var dataColumns = []string{"workload", "metric", "phase", "unit", "better", "run", "at", "mean", "mean_lo", "mean_hi", "n", "change", "latest_ratio", "latest_lo", "latest_hi", "verdict", "warnings", "branch"}
+var dataColumns = []string{"workload", "metric", "phase", "unit", "better", "run", "at", "mean", "mean_lo", "mean_hi", "n", "change", "latest_ratio", "latest_lo", "latest_hi", "verdict", "warnings", "branch", "at_least"}
 
 // data is a row a run; what is about the latest stands in its row.
 func (r *Result) data() *doc.Table {
@@ -315,7 +319,7 @@ func (r *Result) data() *doc.Table {
 					ratio, from, to, word = &l.Ratio, &l.CI.Lo, &l.CI.Hi, string(l.Verdict)
 				}
 			}
-			t.Add(doc.Values(m.Workload, m.Metric, string(m.Phase), m.Unit, string(m.Better), string(x.Run), x.At, x.Mean, lo, hi, x.N, begins[k], ratio, from, to, word, warnings, m.Branch)...)
+			t.Add(doc.Values(m.Workload, m.Metric, string(m.Phase), m.Unit, string(m.Better), string(x.Run), x.At, x.Mean, lo, hi, x.N, begins[k], ratio, from, to, word, warnings, m.Branch, x.AtLeast)...)
 		}
 	}
 	return t

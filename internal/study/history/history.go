@@ -155,9 +155,12 @@ type Run struct {
 	At  time.Time   `json:"at,omitzero"` // of its first value; zero: the table has no times
 	// Mean is that over subjects of the mean of each, N how many there are; of one
 	// subject that over its values. CI is Student's over these; null: it has none.
-	Mean float64         `json:"mean"`
-	CI   *stats.Interval `json:"ci"`
-	N    int             `json:"n"`
+	Mean float64 `json:"mean"`
+	// AtLeast: the run found only that it is no less, as a search that ended before it
+	// had a capacity does.
+	AtLeast bool            `json:"at_least,omitempty"`
+	CI      *stats.Interval `json:"ci"`
+	N       int             `json:"n"`
 
 	nodes map[string]float64 // the mean of each, where nodes are known
 	// worth is how many values of one node's scatter the mean is worth; squares and
@@ -251,7 +254,9 @@ func (p *Params) metric(s series) Metric {
 	}
 	m.Runs, m.facts = runsBy, factsBy
 	for _, d := range slices.Concat(f.Doubts, s.doubts) {
-		m.doubts.Add(d)
+		if d.Code != frame.FactCensored { // told by the runs that it is about
+			m.doubts.Add(d)
+		}
 	}
 	return m
 }
@@ -309,11 +314,17 @@ func summary(f *frame.Frame, nodes *frame.Fact, run string, rows []int32, level 
 		out.At = time.Unix(0, first).UTC()
 	}
 	out.Mean, out.CI = stats.MeanWithin(values, level)
+	if ends := f.Ends; ends != nil && len(rows) == 1 && ends[rows[0]] != [2]float64{} {
+		out.CI = &stats.Interval{Lo: ends[rows[0]][0], Hi: ends[rows[0]][1]}
+	}
+	if censored := f.Fact(frame.FactCensored); censored != nil {
+		out.AtLeast = slices.ContainsFunc(rows, func(row int32) bool { return censored.Level(int(row)) == frame.Censored })
+	}
 	return out
 }
 
 // own are facts that tell runs, nodes or rows apart and explain nothing.
-var own = []string{frame.FactRun, frame.FactRepetition, frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactDisturbed, "host", "instance"}
+var own = []string{frame.FactRun, frame.FactRepetition, frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactDisturbed, frame.FactCensored, "host", "instance"}
 
 // factsOf is what is known of a run: each fact with all its levels there.
 func factsOf(f *frame.Frame, rows []int32) map[string]string {
@@ -368,7 +379,7 @@ func (p *Params) changes(m *Metric, metrics int) {
 	if err != nil {
 		return
 	}
-	for _, c := range found {
+	for _, c := range m.definite(found) {
 		one := Change{Index: c.Index, Run: m.Runs[c.Index].Run, At: m.Runs[c.Index].At, Before: c.Before, After: c.After, P: c.P}
 		for _, i := range []int{c.Index, c.Index - 1, c.Index + 1} {
 			one.Facts = append(one.Facts, m.changed(i)...)
@@ -409,6 +420,7 @@ func (p *Params) judge(metrics []Metric) error {
 		x.Verdict = verdict(x.CI, m.Better)
 		m.undisturbed()
 		m.sameNodes()
+		m.censored()
 		if slices.ContainsFunc(m.doubts, func(d model.Doubt) bool { return d.Severity == model.Problem }) {
 			x.Verdict = Unknown
 		}
