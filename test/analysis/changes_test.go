@@ -189,7 +189,7 @@ func realSeries(t *testing.T, dir string) {
 		t.Fatalf("archives %v, %v; want one", archives, err)
 	}
 	var real map[string][]float64
-	python(t, dir, nil, &real, "real", archives[0])
+	askOtava(t, dir, nil, &real, "real", archives[0])
 	names := slices.Sorted(maps.Keys(real))
 	var series [][]float64
 	for _, name := range names {
@@ -208,7 +208,7 @@ func foundBy(t *testing.T, dir string, series [][]float64) []map[string][]int {
 		t.Fatal(err)
 	}
 	var out []map[string][]int
-	python(t, dir, input, &out)
+	askOtava(t, dir, input, &out)
 	for i, values := range series {
 		changes, err := stats.ChangePoints(values, .05, 1)
 		if err != nil {
@@ -221,15 +221,15 @@ func foundBy(t *testing.T, dir string, series [][]float64) []map[string][]int {
 	return out
 }
 
-// python asks otava.py.
-func python(t *testing.T, dir string, input []byte, into any, args ...string) {
+// askOtava asks beside.py.
+func askOtava(t *testing.T, dir string, input []byte, into any, args ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "bin", "python"), append([]string{"otava.py"}, args...)...) //nolint:gosec // of the user's environment
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "bin", "python"), append([]string{"beside.py"}, args...)...) //nolint:gosec // of the user's environment
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), &stderr
 	data, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("otava.py: %v: %s", err, stderr.String())
+		t.Fatalf("beside.py: %v: %s", err, stderr.String())
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		t.Fatal(err)
