@@ -5,7 +5,7 @@
 #
 #   scripts/otava.sh
 #
-# Then: OTAVA=$PWD/.cache/otava go test ./test/analysis -run '^TestChangesBeside$' -v -timeout 1h
+# Then: nice env OTAVA=$PWD/.cache/otava go test ./test/analysis -run '^TestChangesBeside$' -v -timeout 1h
 #
 # Exit status: 0 it is there; otherwise that of python3 or pip.
 set -euo pipefail

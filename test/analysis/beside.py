@@ -8,8 +8,10 @@ from otava.analysis import compute_change_points, compute_change_points_orig
 
 def found(series):
     hunter, _ = compute_change_points(list(series))
+    strict, _ = compute_change_points(list(series), max_pvalue=1e-6)
     divisive, _ = compute_change_points_orig(list(series), max_pvalue=0.05, seed=1)
-    return {"otava": [c.index for c in hunter], "e_divisive": [c.index for c in divisive]}
+    all = {"otava": hunter, "otava_strict": strict, "e_divisive": divisive}
+    return {name: [int(c.index) for c in changes] for name, changes in all.items()}
 
 
 def numbers(node):

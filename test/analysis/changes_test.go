@@ -130,7 +130,7 @@ func (t *tally) recall() float64    { return float64(t.hits) / float64(max(1, t.
 func (t *tally) precision() float64 { return float64(t.right) / float64(max(1, t.found)) }
 
 // programs are those that are compared, ours first.
-var programs = []string{"scalebench", "otava", "e_divisive"}
+var programs = []string{"scalebench", "otava", "otava_strict", "e_divisive"}
 
 // TestChangesBeside: on 200 series with known changes, recall is no less than that of
 // Otava and of E-divisive where false alarms are no more. The real series that Otava's
