@@ -198,14 +198,17 @@ func (a Asker) find(ctx context.Context, x *Source, takes study.Takes) error {
 	}
 	if c := of.campaign; c != nil {
 		x.Name, x.id = c.Name, string(c.ID)
-		x.Frames, err = campaign.Frames(ctx, a.Store, c.ID)
+		x.Frames, err = a.framesOf(ctx, c.ID)
 		return err
 	}
 	run, err := observe.Open(ctx, a.Store, of.run.ID)
 	if err != nil {
 		return err
 	}
-	x.Source, x.id = study.OfRun(run), string(of.run.ID)
+	x.Name, x.id = run.Title(), string(of.run.ID)
+	if x.Frames, err = a.Kinds.Studies.Frames(run); err != nil {
+		return err
+	}
 	return run.Err()
 }
 
@@ -218,8 +221,44 @@ func (a Asker) campaign(ctx context.Context, name string) (study.Source, error) 
 	if err != nil {
 		return study.Source{}, err
 	}
-	frames, err := campaign.Frames(ctx, a.Store, c.ID)
+	frames, err := a.framesOf(ctx, c.ID)
 	return study.Source{Name: c.Name, Frames: frames}, err
+}
+
+// framesOf is what a campaign has measured so far. What was stored of each repetition
+// are its steps; what a search in them found comes from the runs.
+func (a Asker) framesOf(ctx context.Context, id model.CampaignID) ([]frame.Frame, error) {
+	frames, err := campaign.Frames(ctx, a.Store, id)
+	if err != nil || !slices.ContainsFunc(frames, func(f frame.Frame) bool { return f.Phase == model.Search && !f.Info }) {
+		return frames, err
+	}
+	for i := range frames {
+		frames[i].Info = frames[i].Info || frames[i].Phase == model.Search
+	}
+	reps, err := a.Store.Repetitions(ctx, id, 1, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, rep := range reps {
+		if rep.State != model.RepetitionRun {
+			continue
+		}
+		run, err := observe.Open(ctx, a.Store, rep.Run)
+		if err != nil {
+			return nil, err
+		}
+		measured, err := a.Kinds.Studies.Frames(run)
+		if err := errors.Join(err, run.Err()); err != nil {
+			return nil, err
+		}
+		for _, f := range measured {
+			if f.Phase == model.Search && !f.Info {
+				f.Facts = append(slices.Clip(f.Facts), frame.Fact{Name: frame.FactRepetition, Levels: []string{"", strconv.Itoa(rep.Number)}, Codes: slices.Repeat([]uint16{1}, f.Len())})
+				frames = append(frames, f)
+			}
+		}
+	}
+	return frame.Join(frames...)
 }
 
 // tellApart adds to names that several stored sources have what tells their ids
@@ -304,7 +343,11 @@ func (a Asker) ofRuns(ctx context.Context, name string, all []model.Run) (frames
 		if err != nil {
 			return nil, 0, nil, err
 		}
-		for _, f := range run.Frames() {
+		measured, err := a.Kinds.Studies.Frames(run)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		for _, f := range measured {
 			if doubts[f.Key] == nil {
 				doubts[f.Key] = new(frame.Tally)
 			}
@@ -330,7 +373,7 @@ func (a Asker) ofCampaign(ctx context.Context, id model.CampaignID) ([]frame.Fra
 	for _, rep := range reps {
 		runs[strconv.Itoa(rep.Number)] = string(rep.Run)
 	}
-	frames, err := campaign.Frames(ctx, a.Store, id)
+	frames, err := a.framesOf(ctx, id)
 	for i, f := range frames {
 		frames[i] = f.WithRuns(func(number string) string { return cmp.Or(runs[number], string(id)+"/"+number) })
 	}

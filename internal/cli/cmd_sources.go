@@ -49,7 +49,7 @@ func (c *common) sourcesCommand(kind study.Kind) *cobra.Command {
 func usageOfSources(t study.Takes) string {
 	switch {
 	case t.Named:
-		return " NAME"
+		return " NAME|FILE"
 	case t.Least > 1:
 		return " A B… (RUN|CAMPAIGN|FILE)"
 	}
@@ -76,7 +76,7 @@ func (c *common) answerSources(ctx context.Context, kind study.Kind, q answer.Qu
 		if i == len(args) {
 			choice.Beside = true
 		}
-		if !takes.Named && c.isFile(arg) {
+		if c.isFile(arg) && (!takes.Named || study.FileLike(arg)) { // a name may be that of a folder's file
 			x, err := c.readSource(ctx, arg, names[i], choice)
 			if err != nil {
 				return answer.Answer{}, err

@@ -46,6 +46,9 @@ type Part struct {
 	At   *time.Time `json:"at"`
 	Mean float64    `json:"mean"`
 	COV  *float64   `json:"cov"`
+	// EffectiveN is how many independent rows these are worth in time; null where
+	// rows of one node, or the like, are alike.
+	EffectiveN *float64 `json:"effective_n"`
 }
 
 // Drift is a trend from begin to end.
@@ -55,6 +58,16 @@ type Drift struct {
 	P           float64   `json:"p"`
 	Significant bool      `json:"significant"`
 	Besides     string    `json:"besides,omitempty"` // as of a change
+}
+
+// without are values at times in seconds without the drift.
+func (d *Drift) without(values, times []float64) []float64 {
+	mean, _ := stats.Mean(values)
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = v - d.Relative*math.Abs(mean)*times[i]/times[len(times)-1]
+	}
+	return out
 }
 
 // Changed reports whether one mean does not describe all of it.
@@ -82,7 +95,8 @@ func (c *Course) parts(rows int) frame.Fact {
 // weekday is taken out before, where it explains anything; and where another fact
 // does, changes are looked for once besides that fact, for a step of 3 % is lost
 // among processors that differ by half, and once as measured, each with half of
-// the error rate.
+// the error rate. A fact of which no level comes again, such as a month, would take
+// the changes out with it.
 func (x *Rows) Course(effects []Effect) *Course {
 	c := &Course{Changes: []Change{}}
 	if x.inTime.values == nil { // Dependence was not asked
@@ -100,7 +114,7 @@ func (x *Rows) Course(effects []Effect) *Course {
 	if x.Frame.Times == nil {
 		x.Doubts.Warn("no_times", "the rows have no times: their order is taken for that in which they were measured")
 	}
-	fact, alpha := x.Fact(BestOf(effects, func(e Effect) bool { return !e.Derived })), x.Alpha
+	fact, alpha := x.Fact(BestOf(effects, func(e Effect) bool { return !e.Derived && !x.Fact(e.Fact).once() })), x.Alpha
 	if fact != nil {
 		alpha /= 2
 		c.search(x, x.without(fact), alpha, fact.Name)

@@ -200,11 +200,7 @@ func (c *Course) driftTold(x *Rows, values []float64) bool {
 			return false
 		}
 	}
-	rest, times := make([]float64, len(values)), x.seconds(len(values))
-	mean, _ := stats.Mean(values)
-	for i, v := range values {
-		rest[i] = v - c.Drift.Relative*math.Abs(mean)*times[i]/times[len(times)-1]
-	}
+	rest := c.Drift.without(values, x.seconds(len(values)))
 	if size, _, err := stats.EffectiveSize(rest); err == nil && size < leastWorth {
 		c.doubt("the level seems to drift by %s, but it wanders also beside that: %s are worth only %.0f independent ones, and a level that wanders by chance has such trends; measure for longer", num.Signed(c.Drift.Relative), num.Grouped(int64(x.Frame.Len()))+" values", size)
 		return false

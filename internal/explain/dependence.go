@@ -16,7 +16,8 @@ type Dependence struct {
 	Dependent bool     `json:"dependent"`
 	// EffectiveN is how many independent rows the rows are worth for the mean, by
 	// autocorrelation and by rows of one node being alike; Block the length of
-	// blocks, in rows, that are about independent.
+	// blocks, in rows, that are about independent. Where the level changed, that is
+	// between the changes: see [Rows.WithinLevels].
 	EffectiveN float64 `json:"effective_n"`
 	Block      int     `json:"block,omitempty"`
 	// InTime is EffectiveN by autocorrelation alone.
@@ -105,7 +106,7 @@ func (x *Rows) Dependence() Dependence {
 	d := Dependence{EffectiveN: n}
 	worth := 1.0
 	if x.inTime = x.asSeries(); len(x.inTime.values) >= 10 {
-		m, times := remembers(x.inTime.values), float64(len(x.inTime.values))
+		m, times := remembers(x.restsInTime()...), float64(len(x.inTime.values))
 		if d.Lag1, d.Dependent = m.lag1, m.dependent; m.dependent {
 			worth, d.Block = m.size/times, m.block*int(math.Round(n/times))
 		}
@@ -141,13 +142,22 @@ type memory struct {
 	block     int
 }
 
-// remembers says how much a series does. Its size is the lesser of what its
-// autocorrelations and what those of an AR(1) process show: estimated from the values
-// themselves, the first are too small where neighbours are much alike.
-func remembers(values []float64) memory {
-	n := float64(len(values))
+// remembers says how much a series does, which falls into parts, each about its own
+// mean: that parts have other levels makes neighbours no more alike. Its size is the
+// lesser of what its autocorrelations and what those of an AR(1) process show:
+// estimated from the values themselves, the first are too small where neighbours are
+// much alike.
+func remembers(parts ...[]float64) memory {
+	var rests []float64
+	for _, part := range parts {
+		mean, _ := stats.Mean(part)
+		for _, v := range part {
+			rests = append(rests, v-mean)
+		}
+	}
+	n := float64(len(rests))
 	m := memory{size: n, block: 1}
-	r, err := stats.ACF(values, min(10, len(values)/4))
+	r, err := stats.ACF(rests, min(10, len(rests)/4))
 	if err != nil || len(r) < 2 {
 		return m
 	}
@@ -159,11 +169,46 @@ func remembers(values []float64) memory {
 	if m.dependent = r[1] > 1.96/math.Sqrt(n) || sum > 1.96*math.Sqrt(float64(len(r)-1)/n); !m.dependent {
 		return m
 	}
-	if size, block, err := stats.EffectiveSize(values); err == nil {
-		phi := stats.Autocorrelation(values)
+	if size, block, err := stats.EffectiveSize(rests); err == nil {
+		phi := stats.Autocorrelation(parts...)
 		m.size, m.block = min(size, n*(1-phi)/(1+phi)), block
 	}
 	return m
+}
+
+// restsInTime are the values in time, divided where their level changed, and less
+// their drift.
+func (x *Rows) restsInTime() [][]float64 {
+	values := x.inTime.values
+	if x.course == nil {
+		return [][]float64{values}
+	}
+	if d := x.course.Drift; d != nil && d.Significant {
+		return [][]float64{d.without(values, x.seconds(len(values)))}
+	}
+	var out [][]float64
+	from := 0
+	for _, c := range x.course.Changes {
+		to := x.inTime.index(c.Row - 1)
+		out, from = append(out, values[from:to]), to
+	}
+	return append(out, values[from:])
+}
+
+// WithinLevels is the dependence of rows between the changes of the level, or besides
+// its drift: these make neighbours alike without making them worth less. What is asked
+// of the rows from then on heeds the course as well, which gets what each part is worth.
+func (x *Rows) WithinLevels(c *Course) Dependence {
+	x.course = c
+	d := x.Dependence()
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		if d.Clustered == nil {
+			worth := max(1, float64(p.N)*d.InTime/float64(x.Frame.Len()))
+			p.EffectiveN = &worth
+		}
+	}
+	return d
 }
 
 // Units are the levels of the fact that limits, for people.

@@ -30,6 +30,10 @@ type Effect struct {
 	Why      string   `json:"why,omitempty"`
 	// Significant: the fact explains something, with the error rate of alarms.
 	Significant bool `json:"significant"`
+	// Carries: it seems to explain something because its levels follow each other in
+	// time, as months do, and the level changed meanwhile; between the changes it does
+	// not. All figures are those between them.
+	Carries bool `json:"carries,omitempty"`
 	// Derived facts follow from the time of a row.
 	Derived bool `json:"derived,omitempty"`
 
@@ -49,6 +53,7 @@ func (x *Rows) Effects() []Effect {
 			out = append(out, *e)
 		}
 	}
+	x.carried(out)
 	x.correct(out)
 	slices.SortStableFunc(out, func(a, b Effect) int {
 		if a.Significant != b.Significant {
@@ -57,6 +62,72 @@ func (x *Rows) Effects() []Effect {
 		return cmp.Or(cmp.Compare(b.Omega2, a.Omega2), cmp.Compare(a.Levels, b.Levels))
 	})
 	return out
+}
+
+// carried asks of facts that may carry the changes of the level what they explain
+// between these: whatever follows each other in time has other means where the level
+// changed.
+func (x *Rows) carried(effects []Effect) {
+	if x.course == nil || len(x.course.Changes) == 0 {
+		return
+	}
+	y, part := *x, x.partOf()
+	rests := slices.Clone(x.Frame.Values)
+	for i := range rests {
+		rests[i] -= x.course.Parts[part(i)].Mean
+	}
+	y.Frame, y.divisions, y.course = &frame.Frame{Values: rests, Times: x.Frame.Times, Facts: x.Frame.Facts}, nil, nil
+	y.Sorted = slices.Sorted(slices.Values(rests))
+	for i, e := range effects {
+		fact := x.Fact(e.Fact)
+		if !x.mayCarry(fact) {
+			continue
+		}
+		between := y.effect(fact)
+		if between == nil {
+			continue
+		}
+		effects[i] = *between
+		if e.P != nil && *e.P <= x.Alpha && (between.P == nil || *between.P > x.Alpha) {
+			effects[i].Carries = true
+			effects[i].Why = "it has other means because the level changed, and explains nothing between the changes"
+		}
+	}
+}
+
+// ofCalendar are names of recorded facts that follow from the time alone.
+var ofCalendar = []string{"month", "quarter", "year", "date", "time"}
+
+// mayCarry reports whether a fact cannot be behind the changes of the level: no level
+// of it comes again, and it is of the calendar, or the level changed within its levels.
+func (x *Rows) mayCarry(fact *Fact) bool {
+	if !fact.once() {
+		return false
+	}
+	if fact.Derived || Passing(fact.Name) || slices.Contains(ofCalendar, frame.Plain(fact.Name)) {
+		return true
+	}
+	const near = 2 // values, as far as the place of a change is known
+	return slices.ContainsFunc(x.course.Changes, func(c Change) bool {
+		at := x.inTime.index(c.Row - 1)
+		from, to := x.inTime.first(max(0, at-near-1)), x.inTime.first(min(len(x.inTime.values)-1, at+near))
+		return fact.Codes[from] == fact.Codes[to]
+	})
+}
+
+// once reports whether no level of a fact comes again: its rows follow each other.
+func (f *Fact) once() bool {
+	ended, last := make([]bool, len(f.Levels)), uint16(0)
+	for _, c := range f.Codes {
+		if c == 0 || c == last {
+			continue
+		}
+		if ended[c] {
+			return false
+		}
+		ended[last], last = true, c
+	}
+	return true
 }
 
 // correct adjusts the p-values of all facts.
@@ -195,7 +266,7 @@ const LeastExplained = 0.05
 // tooFew says so where no p of these units can be below alpha, and how many would
 // do.
 func (e *Effect) tooFew(alpha float64) {
-	if e.Significant || e.Why != "" || e.Omega2 < LeastExplained || len(e.sizes) == 0 || leastP(e.sizes) <= alpha {
+	if e.Significant || e.Carries || e.Why != "" || e.Omega2 < LeastExplained || len(e.sizes) == 0 || leastP(e.sizes) <= alpha {
 		return
 	}
 	even, levels := slices.Clone(e.sizes), len(e.sizes)
@@ -212,7 +283,7 @@ func (e *Effect) tooFew(alpha float64) {
 }
 
 // GoesWith reports whether a fact seems to explain much, which cannot be tested.
-func (e Effect) GoesWith() bool { return e.Why != "" && e.Omega2 >= 0.2 && !e.Derived }
+func (e Effect) GoesWith() bool { return e.Why != "" && e.Omega2 >= 0.2 && !e.Derived && !e.Carries }
 
 // passing are facts of which a level does not come again.
 var passing = []string{FactDay, FactWeek, frame.FactRun, frame.FactRepetition, frame.FactTrial, frame.FactBlock}

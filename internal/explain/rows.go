@@ -64,6 +64,7 @@ type Rows struct {
 	// nodeOfRun are the rows of one node in one run; nil: see [nodesOfRuns].
 	nodeOfRun *frame.Fact
 	inTime    series     // see asSeries
+	course    *Course    // see WithinLevels; nil: the level stays
 	unordered bool       // there are no times, and the values are sorted
 	divisions []division // see divide
 }

@@ -191,21 +191,32 @@ func (x *Rows) stretches(fact *Fact, s sums) unitSums {
 }
 
 // worthBesides is what share of the rows is independent, besides what the fact
-// explains: where each level is measured in one stretch, neighbours are alike, and
+// explains and the changes of the level that are known: where each level is measured in one stretch, neighbours are alike, and
 // there are no others to compare with. It is the lesser of what the series of
 // rests shows and of an AR(1) process with the autocorrelation within levels,
 // which heeds that their means were taken out. dependent says that it is more than
 // chance.
 func (x *Rows) worthBesides(fact *Fact) (worth float64, dependent bool) {
-	s := x.sumsOf(fact.Codes, len(fact.Levels))
-	middle := quantile(x.Sorted, 0.5)
-	var rests []float64
-	levels := make([][]float64, len(fact.Levels))
-	for i, c := range fact.Codes[:min(len(fact.Codes), mostRemembered)] {
+	part, parts := x.partOf(), 1
+	if x.course != nil {
+		parts += len(x.course.Changes)
+	}
+	levels := make([][]float64, len(fact.Levels)*parts)
+	at := make([]int, 0, min(len(fact.Codes), mostRemembered)) // the level of each row
+	for i, c := range fact.Codes[:cap(at)] {
 		if c != 0 {
-			rests = append(rests, x.Frame.Values[i]-middle-s.sum[c]/s.n[c])
-			levels[c] = append(levels[c], x.Frame.Values[i])
+			k := int(c)*parts + part(i)
+			levels[k], at = append(levels[k], x.Frame.Values[i]), append(at, k)
 		}
+	}
+	rests, next := make([]float64, len(at)), make([]int, len(levels))
+	means := make([]float64, len(levels))
+	for k, level := range levels {
+		means[k], _ = stats.Mean(level)
+	}
+	for i, k := range at {
+		rests[i] = levels[k][next[k]] - means[k]
+		next[k]++
 	}
 	levels = slices.DeleteFunc(levels, func(one []float64) bool { return len(one) < 3 })
 	phi := stats.Autocorrelation(levels...)
@@ -214,6 +225,17 @@ func (x *Rows) worthBesides(fact *Fact) (worth float64, dependent bool) {
 		worth = min(worth, size/float64(len(rests)))
 	}
 	return worth, remembers(rests).dependent
+}
+
+// partOf is the number of the part of the time of a row, of rows asked in their order.
+func (x *Rows) partOf() func(row int) int {
+	part := 0
+	return func(row int) int {
+		for x.course != nil && part < len(x.course.Changes) && row >= x.course.Changes[part].Row-1 {
+			part++
+		}
+		return part
+	}
 }
 
 // mostRemembered is of how many rows, from the first on, it is asked how much

@@ -70,6 +70,9 @@ type Frame struct {
 	// known.
 	Times []int64 `json:"times,omitempty"`
 	Facts []Fact  `json:"facts,omitempty"`
+	// Ends are the interval of each value that has one of its own, as what a search
+	// found has; the zero value: none. nil: no value has one.
+	Ends [][2]float64 `json:"ends,omitempty"`
 	// Doubts are what speaks against the rows: what was left out, and why; what
 	// disturbed them.
 	Doubts []model.Doubt `json:"doubts,omitempty"`
@@ -94,7 +97,11 @@ const (
 	FactDisturbed  = "disturbed"  // "no", or by what
 	FactVersion    = "version"    // of the scalebench that made the run
 	FactFile       = "file"       // a checksum of the experiment file
+	FactCensored   = "censored"   // Censored where a value is only a lower bound, or "no"
 )
+
+// Censored is the level of [FactCensored] of a value that is only a lower bound.
+const Censored = "at least"
 
 // MostLevels is how many values a fact may have. A column with more tells rows
 // apart and explains none.
@@ -224,6 +231,7 @@ func (f *Frame) take(rows []int32) *Frame {
 	out := *f
 	out.Values = pick(f.Values, rows)
 	out.Times = pick(f.Times, rows)
+	out.Ends = pick(f.Ends, rows)
 	out.Facts = slices.Clone(f.Facts)
 	for i, x := range f.Facts {
 		out.Facts[i].Codes = pick(x.Codes, rows)
@@ -329,7 +337,7 @@ func (j *Joiner) Add(f *Frame) error {
 	to := j.joined[f.Key]
 	if to == nil {
 		to = &joined{Frame: *f, columns: make(map[string]*Column)}
-		to.Values, to.Times, to.Facts, to.Doubts = nil, nil, nil, nil
+		to.Values, to.Times, to.Ends, to.Facts, to.Doubts = nil, nil, nil, nil, nil
 		if j.joined == nil {
 			j.joined = make(map[Key]*joined)
 		}
@@ -349,6 +357,10 @@ func (to *joined) add(f *Frame) {
 			column.add(nil, to.Len())
 			to.columns[x.Name], to.names = column, append(to.names, x.Name)
 		}
+	}
+	if f.Ends != nil || to.Ends != nil {
+		to.Ends = append(to.Ends, make([][2]float64, to.Len()-len(to.Ends))...)
+		to.Ends = append(append(to.Ends, f.Ends...), make([][2]float64, f.Len()-len(f.Ends))...)
 	}
 	to.untimed = to.untimed || f.Times == nil && f.Len() > 0
 	to.Values, to.Times = append(to.Values, f.Values...), append(to.Times, f.Times...)

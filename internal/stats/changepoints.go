@@ -33,18 +33,21 @@ const (
 // ChangePoints returns where the level of a series changes, by index. level is the
 // probability of any false alarm in a series without changes, such as .05:
 //
-//  1. Values become their ranks, so that an outlier counts no more than any other
-//     large value; more than 2000 are put together as means of neighbours' ranks.
-//  2. How much values depend on their neighbours is estimated from differences, to
-//     which a step adds next to nothing ([dependenceOf]).
-//  3. Is there any change at all? The part of the series that differs most from the
-//     rest (A. B. Olshen, E. S. Venkatraman, R. Lucito and M. Wigler, "Circular
-//     binary segmentation", Biostatistics 5(4), 2004) is compared with those of the
-//     series with its blocks permuted. This test alone keeps the rate of false
-//     alarms.
-//  4. [edPELT] proposes changes. The least significant is struck out, until each
-//     that is left is significant between its neighbours: its rank sum against the
-//     largest of any division of that part, its blocks permuted.
+//  1. Values far out are drawn in ([fenced]), so that an outlier counts no more than
+//     any other large value; more than 2000 become means of neighbours.
+//  2. [edPELT] proposes changes for several amounts of dependence. Those that, with
+//     dependence of the rest, describe the series better than dependence alone
+//     ([bestParts]) are the parts within which dependence is estimated, from
+//     differences ([dependenceOf]).
+//  3. Is there any change at all? Either that description is better by far, or the
+//     part of the series that differs most from the rest (A. B. Olshen, E. S.
+//     Venkatraman, R. Lucito and M. Wigler, "Circular binary segmentation",
+//     Biostatistics 5(4), 2004) does so more than those of the series with its blocks
+//     permuted. This keeps the rate of false alarms.
+//  4. The least significant of the proposed changes is struck out, until each that is
+//     left is significant between its neighbours: its difference against the largest
+//     of any division of that part, its blocks permuted. Dependence is estimated
+//     between those left, and they are proposed again, until they stay.
 //  5. Of a series that was put together, the index is refined on its own values.
 //
 // Only changes of level count, not of spread alone. Slow drift ([Drift]) and what
@@ -64,29 +67,57 @@ func ChangePoints(xs []float64, level float64, seed uint64) ([]Change, error) {
 		return nil, nil
 	}
 	rng := rand.New(rand.NewPCG(seed, changeStream))
-	scores := rankScores(xs, rng)
+	scores := fenced(xs)
 	bins, size := binned(scores, mostBins)
-	proposed := func(d dependence) []int {
-		return edPELT(bins, 3*math.Log(float64(len(bins)))*d.tau, shortestLevel)
-	}
-	// Steps that are clear even if all is dependence are not to count as such.
-	p := permutation{rng: rng, level: level, dependence: dependenceOf(bins, nil)}
-	clear := proposed(p.dependence)
-	p.dependence = dependenceOf(bins, clear)
-	arcs, arcSize := binned(bins, mostArcs)
-	from, to, ok := p.anyChange(arcs, arcSize, clear)
-	if !ok {
-		return nil, nil
-	}
-	candidates := proposed(p.dependence)
-	if len(candidates) == 0 {
-		candidates = slices.DeleteFunc([]int{from, to}, func(c int) bool { return c < shortestLevel || c > len(bins)-shortestLevel })
-	}
-	indices, ps := p.confirmed(bins, candidates)
+	p := permutation{rng: rng, level: level}
+	indices, ps := p.search(bins)
 	if size > 1 {
 		refine(scores, indices, size)
 	}
 	return describeChanges(xs, indices, ps), nil
+}
+
+// mostSearches is how often changes are looked for again with the dependence between
+// those found.
+const mostSearches = 5
+
+// search finds the changes of values. Changes make neighbours alike, and dependence
+// hides changes: both are estimated together, again until they stay.
+func (p permutation) search(scores []float64) (indices []int, ps []float64) {
+	proposed := func(tau float64) []int {
+		return edPELT(scores, 3*math.Log(float64(len(scores)))*tau, shortestLevel)
+	}
+	var proposals [][]int
+	for tau := dependenceOf(scores, nil).tau; ; tau = max(1, tau/2) {
+		proposals = append(proposals, proposed(tau))
+		if tau <= 1 {
+			break
+		}
+	}
+	arcs, size := binned(scores, mostArcs)
+	_, from, length := widestArc(runningSums(centered(arcs)), max(1, shortestLevel/size))
+	arc := slices.DeleteFunc([]int{from * size, (from + length) * size}, func(c int) bool {
+		return c < shortestLevel || c > len(scores)-shortestLevel
+	})
+	proposals = append(proposals, arc)
+	cuts, gain := bestParts(scores, proposals)
+	p.dependence = dependenceOf(scores, cuts)
+	if gain <= clearGain(p.level, len(scores)) && (gain <= 0 && float64(len(scores)) < leastWorth*p.tau || !p.anyChange(arcs, size, cuts)) {
+		return nil, nil
+	}
+	for range mostSearches {
+		candidates, _ := bestParts(scores, [][]int{proposed(p.tau), cuts})
+		if len(candidates) == 0 {
+			candidates = arc
+		}
+		before := indices
+		indices, ps = p.confirmed(scores, candidates)
+		if slices.Equal(indices, before) {
+			break
+		}
+		cuts, p.dependence = indices, dependenceOf(scores, indices)
+	}
+	return indices, ps
 }
 
 // describeChanges adds the medians.
@@ -101,82 +132,6 @@ func describeChanges(xs []float64, indices []int, ps []float64) []Change {
 		changes[i] = Change{Index: at, Before: medians[i], After: medians[i+1], P: ps[i]}
 	}
 	return changes
-}
-
-// rankScores are the ranks of values, less their mean, as shares of their number.
-// Those of many values are relative to 4096 of them, drawn at random.
-func rankScores(xs []float64, rng *rand.Rand) []float64 {
-	const many, drawn = 50_000, 4096
-	if len(xs) <= many {
-		out := ranks(xs)
-		for i := range out {
-			out[i] = (out[i]-.5)/float64(len(xs)) - .5
-		}
-		return out
-	}
-	sample := make([]float64, drawn)
-	for i := range sample {
-		sample[i] = xs[rng.IntN(len(xs))]
-	}
-	slices.Sort(sample)
-	equal := make([]int, drawn+1) // how many from there on are the same
-	for i := drawn - 1; i >= 0; i-- {
-		equal[i] = 1
-		if i+1 < drawn && sample[i] == sample[i+1] {
-			equal[i] += equal[i+1]
-		}
-	}
-	places := newPlaces(sample)
-	out := make([]float64, len(xs))
-	for i, x := range xs {
-		below, found := places.find(x)
-		twice := 2 * below
-		if found {
-			twice += equal[below]
-		}
-		out[i] = float64(twice)/(2*drawn) - .5
-	}
-	return out
-}
-
-// places finds values among ascending ones as slices.BinarySearch does. Millions of
-// searches are several times as fast, for each begins in a cell of equal width.
-type places struct {
-	sorted    []float64
-	first     []int // of each cell, and the end
-	lo, scale float64
-}
-
-func newPlaces(sorted []float64) places {
-	p := places{sorted: sorted, first: make([]int, 4*len(sorted)+1), lo: sorted[0]}
-	if scale := float64(len(p.first)-1) / (sorted[len(sorted)-1] - p.lo); !math.IsInf(scale, 1) {
-		p.scale = scale // otherwise all are in one cell
-	}
-	for _, x := range sorted {
-		p.first[p.cell(x)+1]++
-	}
-	for i := range p.first[1:] {
-		p.first[i+1] += p.first[i]
-	}
-	return p
-}
-
-// cell does not fall as x rises, whatever is rounded.
-func (p places) cell(x float64) int {
-	return int(min(max(0, (x-p.lo)*p.scale), float64(len(p.first)-2)))
-}
-
-func (p places) find(x float64) (at int, found bool) {
-	c := p.cell(x)
-	at, end := p.first[c], p.first[c+1]
-	if end-at > 8 {
-		at, found = slices.BinarySearch(p.sorted[at:end], x)
-		return p.first[c] + at, found
-	}
-	for at < end && p.sorted[at] < x {
-		at++
-	}
-	return at, at < end && p.sorted[at] == x
 }
 
 // binned are means of size neighbours each, at most this many; those left over at

@@ -287,9 +287,9 @@ func SpearmanOfSeries(x, y []float64) (rho, p, effective float64, err error) {
 	return rho, p, effective, nil
 }
 
-// leastWorth is how many independent pairs a rank correlation with an interval is
+// leastPairs is how many independent pairs a rank correlation with an interval is
 // worth.
-const leastWorth = 5
+const leastPairs = 5
 
 // SpearmanInterval returns the interval at this level for a rank correlation of n
 // pairs that are worth so many independent ones, by Fisher's z with the variance
@@ -304,7 +304,7 @@ func SpearmanInterval(rho float64, n int, effective, level float64) (Interval, e
 	switch {
 	case err != nil || !(level > 0) || !(math.Abs(rho) <= 1) || !(effective <= float64(n)):
 		return Interval{}, fmt.Errorf("interval of the rank correlation %v of %v pairs at level %v: %w", rho, effective, level, ErrArgument)
-	case effective < leastWorth:
+	case effective < leastPairs:
 		return Interval{}, fmt.Errorf("interval of a rank correlation of %v pairs: %w", effective, ErrTooFew)
 	}
 	most := 1 - 6/(float64(n)*(float64(n)*float64(n)-1))

@@ -140,26 +140,23 @@ func (p permutation) permutedSums(sums, xs []float64, order []int, block int) {
 	}
 }
 
-// anyChange reports whether any part of the series differs from the rest, and which
-// does most, in indices of the values that these are means of.
-func (p permutation) anyChange(xs []float64, size int, cuts []int) (from, to int, ok bool) {
+// anyChange reports whether any part of the series differs from the rest; xs are means
+// of size values each, and the cuts are of these values.
+func (p permutation) anyChange(xs []float64, size int, cuts []int) bool {
 	xs = centered(xs)
 	shortest := max(1, shortestLevel/size)
-	most, from, length := widestArc(runningSums(xs), shortest)
-	block := (p.block + size - 1) / size
+	most, _, _ := widestArc(runningSums(xs), shortest)
 	if size > 1 {
 		rough := make([]int, len(cuts))
 		for i, c := range cuts {
 			rough[i] = c / size
 		}
 		p.dependence = dependenceOf(xs, rough)
-		block = p.block
 	}
-	got := p.p(xs, block, most, func(sums []float64) float64 {
+	return p.p(xs, p.block, most, func(sums []float64) float64 {
 		m, _, _ := widestArc(sums, shortest)
 		return m
-	})
-	return from * size, (from + length) * size, got <= p.level
+	}) <= p.level
 }
 
 // widestArc is the part of a series with sum 0 that differs most from the rest.
@@ -222,7 +219,7 @@ func remove[T any](xs []T, i int) []T { return append(xs[:i], xs[i+1:]...) }
 
 // divides is p of a division of xs before index at.
 func (p permutation) divides(xs []float64, at int) float64 {
-	xs = centered(ranks(xs))
+	xs = centered(xs)
 	sums := runningSums(xs)
 	block := max(1, min(p.block, len(xs)/10))
 	return p.p(xs, block, divided(sums[at], at, len(xs)), func(sums []float64) float64 {

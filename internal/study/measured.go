@@ -34,7 +34,7 @@ type Takes struct {
 	// Choice is which columns of files are meant.
 	Choice frame.Choice
 	// Named: the arguments are names of experiments, and a source is all runs of
-	// one.
+	// one, or files in which rows say the run.
 	Named bool
 }
 
@@ -42,7 +42,7 @@ type Takes struct {
 func (t Takes) Check(n int) error {
 	what := "run, campaign or file"
 	if t.Named {
-		what = "name of an experiment"
+		what = "name of an experiment, or a file"
 	}
 	switch {
 	case n < t.Least && n == 0:

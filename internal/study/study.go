@@ -22,10 +22,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -358,6 +361,10 @@ type Kind struct {
 	// this one; nil: it has none. The page of a run that names a study is its
 	// own.
 	Tells func(*observe.Run) bool
+	// Found is what a run came to, for questions about several runs: it stands for the
+	// values of the single steps in these Phases, which are measured to find it. nil:
+	// these are what counts.
+	Found func(*observe.Run) ([]frame.Frame, error)
 	// New returns a pointer to the parameters with their defaults set.
 	New func() Study
 	// Measure returns the parameters of a command that measures, with their
@@ -370,6 +377,26 @@ func (k Kind) CommandName() string { return cmp.Or(k.Command, k.Name) }
 
 // Registry holds the questions that this binary knows, in the order of help.
 type Registry []Kind
+
+// Frames is what a run measured, for questions about several: where a study searched
+// in it, what that found, and the single steps of the search only describe it.
+func (r Registry) Frames(run *observe.Run) ([]frame.Frame, error) {
+	out := run.Frames()
+	for _, k := range r {
+		if k.Found == nil || !k.Tells(run) {
+			continue
+		}
+		for i := range out {
+			out[i].Info = out[i].Info || slices.Contains(k.Phases, out[i].Phase)
+		}
+		found, err := k.Found(run)
+		if err != nil {
+			return nil, fmt.Errorf("run %s: %w", run.Run().ID, err)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
 
 // Find returns the kind of that name.
 func (r Registry) Find(name string) (Kind, bool) {

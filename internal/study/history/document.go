@@ -36,7 +36,11 @@ const mostSaid = 5
 func (r *Result) changeSaid(m *Metric) string {
 	c := m.Changes[len(m.Changes)-1]
 	scale := num.For(m.Unit, c.Before, c.After)
-	text := fmt.Sprintf("%s: the level changed from %s to %s at %s", m.name(), scale.Value(c.Before, 0), scale.Value(c.After, 0), r.clock(c.At))
+	when := "at " + r.clock(c.At)
+	if c.At.IsZero() {
+		when = "with run " + string(c.Run)
+	}
+	text := fmt.Sprintf("%s: the level changed from %s to %s %s", m.name(), scale.Value(c.Before, 0), scale.Value(c.After, 0), when)
 	if len(c.Facts) > 0 {
 		text += "; what else changed then: " + factList(c.Facts, c.Index)
 	}
@@ -205,6 +209,9 @@ func (r *Result) changesTable(m *Metric) *doc.Table {
 
 // clock is a time in the zone of the question.
 func (r *Result) clock(at time.Time) string {
+	if at.IsZero() {
+		return num.Missing
+	}
 	zone, err := time.LoadLocation(r.zone)
 	if err != nil {
 		zone = time.UTC
@@ -230,10 +237,14 @@ func (r *Result) runsTable(m *Metric) []doc.Block {
 		if x.CI != nil {
 			interval = scale.Interval(x.CI.Lo, x.CI.Hi)
 		}
+		mean := scale.Value(x.Mean, 0)
+		if x.AtLeast {
+			mean = "≥ " + mean
+		}
 		if begins[i] {
 			level = "changes here"
 		}
-		t.Add(doc.Of(x.At, r.clock(x.At)), doc.Say(string(x.Run)), doc.Of(x.Mean, scale.Value(x.Mean, 0)).As(doc.Strong), doc.Of(nil, interval), doc.Int(x.N), doc.Say(level).As(doc.Note))
+		t.Add(doc.Of(x.At, r.clock(x.At)), doc.Say(string(x.Run)), doc.Of(x.Mean, mean).As(doc.Strong), doc.Of(nil, interval), doc.Int(x.N), doc.Say(level).As(doc.Note))
 	}
 	out := []doc.Block{{Table: t}}
 	if first > 0 {
@@ -247,14 +258,18 @@ const mostIntervals = 200
 
 // figure is the runs over time, with the level between changes.
 func (r *Result) figure(m *Metric) doc.Block {
-	x, y := chart.Axis{Kind: chart.Time, Zone: r.zone}, chart.Axis{Label: m.Metric, Unit: m.Unit, Tight: true}
+	x, place := chart.Axis{Kind: chart.Time, Zone: r.zone}, func(i int) float64 { return seconds(m.Runs[i].At) }
+	if m.Runs[0].At.IsZero() {
+		x, place = chart.Axis{Label: "run"}, func(i int) float64 { return float64(i + 1) }
+	}
+	y := chart.Axis{Label: m.Metric, Unit: m.Unit, Tight: true}
 	var at, lo, hi chart.Values
 	words := "a dot is the mean of a run, the line through it the interval over its nodes"
 	if len(m.Runs) > mostIntervals {
 		words = "a dot is the mean of a run"
 	}
-	for _, run := range m.Runs {
-		at = append(at, seconds(run.At))
+	for i, run := range m.Runs {
+		at = append(at, place(i))
 		if run.CI != nil && len(m.Runs) <= mostIntervals {
 			lo, hi = append(lo, run.CI.Lo), append(hi, run.CI.Hi)
 		} else {
@@ -267,8 +282,8 @@ func (r *Result) figure(m *Metric) doc.Block {
 		var from, to, level, when chart.Values
 		last := at[0]
 		for _, c := range m.Changes {
-			when = append(when, seconds(c.At))
-			from, to, level, last = append(from, last), append(to, seconds(c.At)), append(level, c.Before), seconds(c.At)
+			when = append(when, place(c.Index))
+			from, to, level, last = append(from, last), append(to, place(c.Index)), append(level, c.Before), place(c.Index)
 		}
 		from, to, level = append(from, last), append(to, at[len(at)-1]), append(level, m.Changes[len(m.Changes)-1].After)
 		layers = append(layers,
@@ -281,7 +296,7 @@ func (r *Result) figure(m *Metric) doc.Block {
 func seconds(at time.Time) float64 { return float64(at.UnixNano()) / 1e9 }
 
 // dataColumns are the columns of the CSV form: a contract.
-var dataColumns = []string{"workload", "metric", "phase", "unit", "better", "run", "at", "mean", "mean_lo", "mean_hi", "n", "change", "latest_ratio", "latest_lo", "latest_hi", "verdict", "warnings"}
+var dataColumns = []string{"workload", "metric", "phase", "unit", "better", "run", "at", "mean", "mean_lo", "mean_hi", "n", "change", "latest_ratio", "latest_lo", "latest_hi", "verdict", "warnings", "branch", "at_least"}
 
 // data is a row a run; what is about the latest stands in its row.
 func (r *Result) data() *doc.Table {
@@ -304,7 +319,7 @@ func (r *Result) data() *doc.Table {
 					ratio, from, to, word = &l.Ratio, &l.CI.Lo, &l.CI.Hi, string(l.Verdict)
 				}
 			}
-			t.Add(doc.Values(m.Workload, m.Metric, string(m.Phase), m.Unit, string(m.Better), string(x.Run), x.At, x.Mean, lo, hi, x.N, begins[k], ratio, from, to, word, warnings)...)
+			t.Add(doc.Values(m.Workload, m.Metric, string(m.Phase), m.Unit, string(m.Better), string(x.Run), x.At, x.Mean, lo, hi, x.N, begins[k], ratio, from, to, word, warnings, m.Branch, x.AtLeast)...)
 		}
 	}
 	return t

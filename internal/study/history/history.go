@@ -3,7 +3,8 @@
 // ones before.
 //
 //  1. [Params.Ask] makes one value of each run: the mean over nodes of the means
-//     over trials, with its interval ([Run]).
+//     over trials, with its interval ([Run]). In a table, rows of one run, one time or
+//     one commit are a run, and each branch is a series of its own (table.go).
 //  2. Changes of level come from stats.ChangePoints, with the facts that are others
 //     from then on ([Change]).
 //  3. The latest run is held against those before it, back to the last change
@@ -35,6 +36,11 @@ campaign among them: the mean of each run with its interval, when the level chan
 which facts of nodes and program changed then, and whether the latest run is as the
 ones before it, back to the last change (at most 50).
 
+A table (CSV, Parquet, Go benchmarks; - is standard input) is answered as well: a row or
+several rows a run. Rows of one run are those of one level of the column run, or else
+of one time. Commit, version and other columns are facts. Each branch is a series of
+its own; --branch takes one, and --branch all puts them together.
+
 A change needs 10 runs or more to be seen; to judge the latest run it takes 3 before
 it. With several metrics both are corrected for their number.
 
@@ -46,17 +52,21 @@ worse by the whole interval of any, and otherwise 4: the runs do not tell.`
 func Kind() study.Kind {
 	return study.Kind{
 		Name: "history", Summary: "one experiment's results over its runs, with change points", Long: long,
-		Example: "  scalebench history nightly\n  scalebench history nightly --metric rate --fail-worse 5%",
+		Example: "  scalebench history nightly\n  scalebench history nightly.csv --value latency --better lower\n  scalebench history nightly --metric rate --fail-worse 5%",
 		New:     func() study.Study { return &Params{Level: stats.DefaultLevel} },
 	}
 }
 
 // Params are the parameters of the study.
 type Params struct {
-	Metric    string         `json:"metric,omitempty" flag:"metric" jsonschema_description:"The metric. Default: each that is a capacity."`
-	Better    string         `json:"better,omitempty" flag:"better" jsonschema:"enum=higher,enum=lower" jsonschema_description:"Which direction is better, of metrics that do not say it."`
-	Level     float64        `json:"level" flag:"level" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1" jsonschema_description:"Confidence level of the intervals."`
-	Zone      string         `json:"zone,omitempty" flag:"zone" jsonschema_description:"Time zone in which times are shown, such as Europe/Berlin; UTC otherwise."`
+	Metric string  `json:"metric,omitempty" flag:"metric" jsonschema_description:"The metric. Default: each that is a capacity."`
+	Better string  `json:"better,omitempty" flag:"better" jsonschema:"enum=higher,enum=lower" jsonschema_description:"Which direction is better, of metrics that do not say it."`
+	Level  float64 `json:"level" flag:"level" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1" jsonschema_description:"Confidence level of the intervals."`
+	Zone   string  `json:"zone,omitempty" flag:"zone" jsonschema_description:"Time zone in which times are shown, and of times in a table that do not say theirs, such as Europe/Berlin; UTC otherwise."`
+	// Value, Time and Branch are about tables.
+	Value     string         `json:"value,omitempty" flag:"value" jsonschema_description:"Column of a table that has the values. Default: guessed, and said."`
+	Time      string         `json:"time,omitempty" flag:"time" jsonschema_description:"Column of a table that has the times. Default: guessed, and said."`
+	Branch    string         `json:"branch,omitempty" flag:"branch" jsonschema_description:"Only this branch; all: every branch in one series. Default: each is a series of its own."`
 	FailWorse *study.Percent `json:"fail_worse,omitempty" flag:"fail-worse" jsonschema:"minimum=0" jsonschema_description:"Exit code 3 if the latest run is more than so many percent worse than those before by its whole interval, 4 if that cannot be told."`
 }
 
@@ -69,11 +79,13 @@ func (p *Params) Validate() error {
 }
 
 // Takes implements study.Measured.
-func (p *Params) Takes() study.Takes { return study.Takes{Least: 1, Most: 1, Named: true} }
+func (p *Params) Takes() study.Takes {
+	return study.Takes{Least: 1, Most: 1, Named: true, Choice: frame.Choice{Value: p.Value, Time: p.Time, Zone: p.Zone}}
+}
 
 // Analyze implements study.Study: of one run there is no history.
 func (p *Params) Analyze(context.Context, study.Input) (study.Result, error) {
-	return nil, &model.InputError{Problem: "history is about all runs of a name", Allowed: "`scalebench history NAME`"}
+	return nil, &model.InputError{Problem: "history is about all runs of a name", Allowed: "`scalebench history NAME`, or a table: `scalebench history FILE.csv`"}
 }
 
 // Ask implements study.Measured.
@@ -87,13 +99,16 @@ func (p *Params) Ask(ctx context.Context, _ study.Input, sources []study.Source)
 		if p.Metric == "" && (f.Info || f.Workload == observe.Startup) || p.Metric != "" && !f.Matches(p.Metric) {
 			continue
 		}
-		if f.Fact(frame.FactRun) == nil || f.Times == nil {
-			return nil, &model.InputError{Problem: fmt.Sprintf("it is not known from which runs the values of %s are, and when they were measured", f.Name()), Allowed: "name an experiment that has been run"}
-		}
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("looking at the runs: %w", err)
 		}
-		r.Metrics = append(r.Metrics, p.metric(f))
+		branches, err := p.branches(f)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range branches {
+			r.Metrics = append(r.Metrics, p.metric(one))
+		}
 	}
 	if len(r.Metrics) == 0 {
 		return nil, &model.InputError{Path: "metric", Problem: "no run of this name has such a metric", Allowed: "they have " + num.List(names)}
@@ -120,6 +135,7 @@ type Metric struct {
 	Workload string        `json:"workload,omitempty"`
 	Metric   string        `json:"metric"`
 	Phase    model.Phase   `json:"phase,omitempty"`
+	Branch   string        `json:"branch,omitempty"`
 	Unit     string        `json:"unit,omitempty"`
 	Better   model.Better  `json:"better,omitempty"`
 	Runs     []Run         `json:"runs"` // by time
@@ -136,12 +152,15 @@ type Metric struct {
 // Run is what one run came to.
 type Run struct {
 	Run model.RunID `json:"run"`
-	At  time.Time   `json:"at"` // of its first value
+	At  time.Time   `json:"at,omitzero"` // of its first value; zero: the table has no times
 	// Mean is that over subjects of the mean of each, N how many there are; of one
 	// subject that over its values. CI is Student's over these; null: it has none.
-	Mean float64         `json:"mean"`
-	CI   *stats.Interval `json:"ci"`
-	N    int             `json:"n"`
+	Mean float64 `json:"mean"`
+	// AtLeast: the run found only that it is no less, as a search that ended before it
+	// had a capacity does.
+	AtLeast bool            `json:"at_least,omitempty"`
+	CI      *stats.Interval `json:"ci"`
+	N       int             `json:"n"`
 
 	nodes map[string]float64 // the mean of each, where nodes are known
 	// worth is how many values of one node's scatter the mean is worth; squares and
@@ -154,7 +173,7 @@ type Run struct {
 type Change struct {
 	Index int         `json:"index"` // of the first run at the new level
 	Run   model.RunID `json:"run"`
-	At    time.Time   `json:"at"`
+	At    time.Time   `json:"at,omitzero"`
 	// Before and After are medians of the runs on either side, up to the next
 	// changes; P is that of so clear a change by chance.
 	Before float64 `json:"before"`
@@ -205,12 +224,17 @@ type Latest struct {
 }
 
 func (m *Metric) name() string {
-	return frame.Key{Workload: m.Workload, Metric: m.Metric, Phase: m.Phase}.Name()
+	name := frame.Key{Workload: m.Workload, Metric: m.Metric, Phase: m.Phase}.Name()
+	if m.Branch != "" {
+		name += " on " + m.Branch
+	}
+	return name
 }
 
 // metric makes one value of each run.
-func (p *Params) metric(f *frame.Frame) Metric {
-	m := Metric{Workload: f.Workload, Metric: f.Metric, Phase: f.Phase, Unit: f.Unit, Better: cmp.Or(f.Better, model.Better(p.Better)), Changes: []Change{}}
+func (p *Params) metric(s series) Metric {
+	f := s.frame
+	m := Metric{Branch: s.branch, Workload: f.Workload, Metric: f.Metric, Phase: f.Phase, Unit: f.Unit, Better: cmp.Or(f.Better, model.Better(p.Better)), Changes: []Change{}}
 	m.Runs, m.facts = p.runs(f)
 	if disturbed, any := observe.Disturbed(f); any {
 		calm, _ := p.runs(f.Where(func(row int) bool { return !disturbed(row) }))
@@ -229,8 +253,10 @@ func (p *Params) metric(f *frame.Frame) Metric {
 		runsBy[to], factsBy[to] = m.Runs[from], m.facts[from]
 	}
 	m.Runs, m.facts = runsBy, factsBy
-	for _, d := range f.Doubts {
-		m.doubts.Add(d)
+	for _, d := range slices.Concat(f.Doubts, s.doubts) {
+		if d.Code != frame.FactCensored { // told by the runs that it is about
+			m.doubts.Add(d)
+		}
 	}
 	return m
 }
@@ -250,7 +276,7 @@ func (p *Params) runs(f *frame.Frame) (out []Run, facts []map[string]string) {
 func summary(f *frame.Frame, nodes *frame.Fact, run string, rows []int32, level float64) Run {
 	out := Run{Run: model.RunID(run), nodes: make(map[string]float64)}
 	of := make(map[string][]float64)
-	first := f.Times[rows[0]]
+	first := timeOf(f, rows[0])
 	var names []string
 	for _, row := range rows {
 		name := ""
@@ -261,7 +287,7 @@ func summary(f *frame.Frame, nodes *frame.Fact, run string, rows []int32, level 
 			names = append(names, name)
 		}
 		of[name] = append(of[name], f.Values[row])
-		first = min(first, f.Times[row])
+		first = min(first, timeOf(f, row))
 	}
 	values := of[names[0]]
 	if len(names) > 1 {
@@ -283,13 +309,22 @@ func summary(f *frame.Frame, nodes *frame.Fact, run string, rows []int32, level 
 		}
 		out.free += float64(len(of[name]) - 1)
 	}
-	out.At, out.N, out.worth = time.Unix(0, first).UTC(), len(values), k*k/inverse
+	out.N, out.worth = len(values), k*k/inverse
+	if f.Times != nil {
+		out.At = time.Unix(0, first).UTC()
+	}
 	out.Mean, out.CI = stats.MeanWithin(values, level)
+	if ends := f.Ends; ends != nil && len(rows) == 1 && ends[rows[0]] != [2]float64{} {
+		out.CI = &stats.Interval{Lo: ends[rows[0]][0], Hi: ends[rows[0]][1]}
+	}
+	if censored := f.Fact(frame.FactCensored); censored != nil {
+		out.AtLeast = slices.ContainsFunc(rows, func(row int32) bool { return censored.Level(int(row)) == frame.Censored })
+	}
 	return out
 }
 
 // own are facts that tell runs, nodes or rows apart and explain nothing.
-var own = []string{frame.FactRun, frame.FactRepetition, frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactDisturbed, "host", "instance"}
+var own = []string{frame.FactRun, frame.FactRepetition, frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactDisturbed, frame.FactCensored, "host", "instance"}
 
 // factsOf is what is known of a run: each fact with all its levels there.
 func factsOf(f *frame.Frame, rows []int32) map[string]string {
@@ -344,7 +379,7 @@ func (p *Params) changes(m *Metric, metrics int) {
 	if err != nil {
 		return
 	}
-	for _, c := range found {
+	for _, c := range m.definite(found) {
 		one := Change{Index: c.Index, Run: m.Runs[c.Index].Run, At: m.Runs[c.Index].At, Before: c.Before, After: c.After, P: c.P}
 		for _, i := range []int{c.Index, c.Index - 1, c.Index + 1} {
 			one.Facts = append(one.Facts, m.changed(i)...)
@@ -385,6 +420,7 @@ func (p *Params) judge(metrics []Metric) error {
 		x.Verdict = verdict(x.CI, m.Better)
 		m.undisturbed()
 		m.sameNodes()
+		m.censored()
 		if slices.ContainsFunc(m.doubts, func(d model.Doubt) bool { return d.Severity == model.Problem }) {
 			x.Verdict = Unknown
 		}

@@ -287,9 +287,6 @@ func TestRefuses(t *testing.T) {
 	if _, err := p.Ask(t.Context(), study.Input{}, []study.Source{{Name: "nightly", Frames: []frame.Frame{runs(1, 4, steady, nothing)}}}); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "they have rate") {
 		t.Errorf("another metric: %v", err)
 	}
-	if _, err := params().Ask(t.Context(), study.Input{}, []study.Source{{Name: "nightly", Frames: []frame.Frame{{Key: frame.Key{Metric: "x"}, Values: []float64{1}}}}}); !errors.Is(err, model.ErrUsage) {
-		t.Errorf("without runs: %v", err)
-	}
 	p = params()
 	p.Zone = "Mars/Olympus"
 	if err := p.Validate(); !errors.Is(err, model.ErrUsage) {

@@ -59,14 +59,14 @@ func (m *Metric) changesTable() doc.Block {
 	if m.Course == nil || len(m.Course.Changes) == 0 {
 		return doc.Block{}
 	}
-	t := &doc.Table{Columns: []doc.Column{{Key: "from", Head: "from"}, {Key: "n", Head: "n", Right: true}, {Key: "mean", Head: "mean", Right: true}, {Key: "cov", Head: "COV", Right: true}, {Key: "change", Head: "change", Right: true}}}
+	t := &doc.Table{Columns: []doc.Column{{Key: "from", Head: "from"}, {Key: "n", Head: "n", Right: true}, {Key: "worth", Head: "worth", Right: true, Tip: "how many independent values these are worth"}, {Key: "mean", Head: "mean", Right: true}, {Key: "cov", Head: "COV", Right: true}, {Key: "change", Head: "change", Right: true}}}
 	facts, adjusted := m.adjusted()
 	if adjusted {
 		head := "level, rows of\none time as one"
 		if len(facts) > 0 {
 			head = "level without what\n" + num.List(facts) + " explains"
 		}
-		t.Columns = slices.Insert(t.Columns, 4, doc.Column{Key: "level", Head: head, Right: true})
+		t.Columns = slices.Insert(t.Columns, 5, doc.Column{Key: "level", Head: head, Right: true})
 	}
 	s := m.scale()
 	for i, p := range m.Course.Parts {
@@ -80,7 +80,11 @@ func (m *Metric) changesTable() doc.Block {
 			rel := m.Course.Changes[i-1].Relative
 			change = doc.Of(rel, num.Signed(rel)).As(doc.Strong)
 		}
-		row := []doc.Cell{from, doc.Int(p.N), doc.Of(p.Mean, s.Value(p.Mean, 0)), cov(p.COV)}
+		worth := doc.Of(nil, num.Missing)
+		if p.EffectiveN != nil {
+			worth = doc.Of(*p.EffectiveN, fmt.Sprintf("%.0f", *p.EffectiveN))
+		}
+		row := []doc.Cell{from, doc.Int(p.N), worth, doc.Of(p.Mean, s.Value(p.Mean, 0)), cov(p.COV)}
 		if adjusted {
 			row = append(row, doc.Of(level, s.Value(level, 0)))
 		}

@@ -61,13 +61,16 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 	}
 	x.positive(m)
 	x.totals(p)
-	x.reliable(m)
 	m.Facts = x.Effects()
+	if m.Course = x.Course(m.Facts); m.Course.Changed() { // which makes neighbours alike
+		m.Dependence = x.WithinLevels(m.Course)
+		m.Spread, m.Facts = x.Spread(m.Dependence), x.Effects()
+	}
 	if x.Ended() != nil {
 		return
 	}
+	x.reliable(m)
 	x.unheeded(m)
-	m.Course = x.Course(m.Facts)
 	m.Confounded = x.Confounded(m.Facts)
 	m.Bands = x.Bands(m.Dependence, m.Course)
 	m.Cutoffs = x.cutoffs(p.Cutoffs, m.Dependence.EffectiveN)

@@ -1,0 +1,122 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/frame"
+)
+
+// daily is a value a day of levels about 100, one after the other, each of so many
+// days; noise has an SD of 1.
+func daily(rng *rand.Rand, days []int, levels []float64) *frame.Frame {
+	f := &frame.Frame{Key: frame.Key{Metric: "rate"}}
+	month, version := frame.NewFact("month"), frame.NewFact("version")
+	at := time.Date(2026, 1, 1, 6, 0, 0, 0, time.UTC)
+	for k, n := range days {
+		for range n {
+			f.Values, f.Times = append(f.Values, 100+levels[k]+rng.NormFloat64()), append(f.Times, at.UnixNano())
+			month.Append(at.Format("2006-01"))
+			version.Append(fmt.Sprint(k))
+			at = at.AddDate(0, 0, 1)
+		}
+	}
+	f.Facts = []frame.Fact{month.Fact(), version.Fact()}
+	return f
+}
+
+// TestLevels: changes are found at their places, what lies between is worth as much as
+// it is, and months and weeks explain nothing of what they only carry. A version that
+// changes with the level does.
+func TestLevels(t *testing.T) {
+	falsely := 0
+	for name, c := range map[string]struct {
+		days   []int
+		levels []float64
+		least  int // of 6 in which all changes are found, and no other
+	}{
+		"ten days, five SDs":   {[]int{30, 10, 30, 10, 30}, []float64{0, -5, 0, -5, 0}, 5},
+		"two steps in a year":  {[]int{121, 98, 146}, []float64{0, -4, 3}, 5},
+		"stairs of ten":        {[]int{10, 10, 10, 10, 10, 10}, []float64{0, 5, 10, 15, 10, 5}, 4},
+		"the last five of 65":  {[]int{60, 5}, []float64{0, -4}, 4},
+		"to and fro":           {[]int{23, 17, 12, 31}, []float64{0, 6, 0, 6}, 4},
+		"a dip of seven of 90": {[]int{40, 7, 43}, []float64{0, -5, 0}, 4},
+	} {
+		found := 0
+		for seed := range uint64(6) {
+			rng := rand.New(rand.NewPCG(seed, 7))
+			x := New(daily(rng, c.days, c.levels), Question{Zone: time.UTC, Level: .95, Alpha: .0125})
+			x.Dependence()
+			course := x.Course(x.Effects())
+			if !placesAre(course.Changes, c.days) {
+				continue
+			}
+			found++
+			d := x.WithinLevels(course)
+			if n := float64(x.Frame.Len()); d.EffectiveN < n/3 {
+				t.Errorf("%s, seed %d: %v independent values are worth %.1f", name, seed, n, d.EffectiveN)
+			}
+			for _, p := range course.Parts {
+				if *p.EffectiveN < float64(p.N)/3 {
+					t.Errorf("%s, seed %d: a part of %d is worth %.1f", name, seed, p.N, *p.EffectiveN)
+				}
+			}
+			falsely += explained(x.Effects())
+		}
+		if found < c.least {
+			t.Errorf("%s: exactly the changes are found in %d of 6, want %d", name, found, c.least)
+		}
+	}
+	if falsely > 2 { // of 36 tables, 1.25 % each
+		t.Errorf("the calendar explains something in %d of 36 tables, want at most 2", falsely)
+	}
+}
+
+// placesAre reports whether changes lie within two days of where they are.
+func placesAre(changes []Change, days []int) bool {
+	at := 0
+	if len(changes) != len(days)-1 {
+		return false
+	}
+	for i, c := range changes {
+		if at += days[i]; math.Abs(float64(c.Row-1-at)) > 2 {
+			return false
+		}
+	}
+	return true
+}
+
+// explained is how many facts of the calendar explain something.
+func explained(effects []Effect) (n int) {
+	for _, e := range effects {
+		if e.Fact != "version" && (e.Significant || e.GoesWith()) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestDrifting: a drift makes neighbours alike, too, and values about it are worth as
+// much as they are.
+func TestDrifting(t *testing.T) {
+	for seed := range uint64(4) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		f := daily(rng, []int{200}, []float64{0})
+		for i := range f.Values {
+			f.Values[i] += float64(i) / 20
+		}
+		x := New(f, Question{Zone: time.UTC, Level: .95, Alpha: .0125})
+		before := x.Dependence().EffectiveN
+		course := x.Course(x.Effects())
+		if course.Drift == nil || !course.Drift.Significant {
+			t.Errorf("seed %d: a drift of ten SDs is not seen: %+v", seed, course.Changes)
+			continue
+		}
+		if d := x.WithinLevels(course); d.EffectiveN < 60 || before > 30 {
+			t.Errorf("seed %d: 200 values about a line are worth %.0f, want 60 or more; with it %.0f", seed, d.EffectiveN, before)
+		}
+	}
+}
