@@ -41,12 +41,10 @@
 package http1
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -57,13 +55,8 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/httpwire"
 	"github.com/scalebench/scalebench/internal/model"
-)
-
-// The defaults of a [Config].
-const (
-	DefaultMaxHeader = 64 << 10
-	DefaultMaxBody   = 64 << 20
 )
 
 // What is kept of bodies for users who read them.
@@ -94,10 +87,10 @@ type Config struct {
 	// load.DefaultTimeout.
 	Timeout time.Duration
 	// MaxHeader is how many bytes an answer may have before its body, and in
-	// a line between chunks, and in all trailers. 0: DefaultMaxHeader.
+	// a line between chunks, and in all trailers. 0: httpwire.DefaultMaxHeader.
 	MaxHeader int
 	// MaxBody is how many bytes the body of an answer may have. Bodies are
-	// read and thrown away. 0: DefaultMaxBody.
+	// read and thrown away. 0: httpwire.DefaultMaxBody.
 	MaxBody int64
 	// Resolver looks up names of hosts, once; nil: as the machine does it.
 	Resolver Resolver
@@ -122,8 +115,8 @@ func (c Config) withDefaults() Config {
 	c.Connections = cmp.Or(c.Connections, 256)
 	c.Loops = min(cmp.Or(c.Loops, max(1, load.Cores()-1)), max(1, c.Connections))
 	c.Timeout = cmp.Or(c.Timeout, load.DefaultTimeout)
-	c.MaxHeader = cmp.Or(c.MaxHeader, DefaultMaxHeader)
-	c.MaxBody = cmp.Or(c.MaxBody, DefaultMaxBody)
+	c.MaxHeader = cmp.Or(c.MaxHeader, httpwire.DefaultMaxHeader)
+	c.MaxBody = cmp.Or(c.MaxBody, httpwire.DefaultMaxBody)
 	if c.Resolver == nil {
 		c.Resolver = net.DefaultResolver
 	}
@@ -175,7 +168,7 @@ func prepare(ctx context.Context, requests []load.Request, r Resolver) (targets 
 			}
 			index, sites = len(sites), append(sites, s)
 		}
-		targets = append(targets, target{wire: wire(q, u), head: q.Method == http.MethodHead, expect: q.Expect, site: index})
+		targets = append(targets, target{wire: httpwire.Request(q, u), head: q.Method == http.MethodHead, expect: q.Expect, site: index})
 	}
 	return targets, sites, nil
 }
@@ -205,45 +198,4 @@ func newSite(ctx context.Context, name, host, service string, r Resolver) (site,
 		s.addresses = append(s.addresses, netip.AddrPortFrom(a.Unmap(), uint16(port)))
 	}
 	return s, nil
-}
-
-// wire writes a request as RFC 9112 has it: with Host first, as RFC 9110,
-// section 7.2, asks for, and the other fields by name.
-func wire(q load.Request, u *url.URL) []byte {
-	// What every request has, unless it says it itself.
-	header := http.Header{"Host": {hostField(u)}, "User-Agent": {"scalebench"}}
-	for name := range q.Header {
-		delete(header, http.CanonicalHeaderKey(name))
-	}
-	maps.Copy(header, q.Header)
-	var b bytes.Buffer
-	method := cmp.Or(q.Method, http.MethodGet)
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", method, strings.ReplaceAll(u.RequestURI(), " ", "%20"))
-	for _, host := range []bool{true, false} {
-		for _, name := range slices.Sorted(maps.Keys(header)) {
-			for _, value := range header[name] {
-				if (http.CanonicalHeaderKey(name) == "Host") == host {
-					fmt.Fprintf(&b, "%s: %s\r\n", name, value)
-				}
-			}
-		}
-	}
-	// Servers may ask for the length of a body that is empty (RFC 9110, section 8.6).
-	if len(q.Body) > 0 || slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, method) {
-		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(q.Body))
-	}
-	b.WriteString("\r\n")
-	b.Write(q.Body)
-	return b.Bytes()
-}
-
-// hostField is the host of a URL without what means something on this machine
-// only, the zone of an IPv6 address.
-func hostField(u *url.URL) string {
-	host := strings.TrimSuffix(u.Host, ":")
-	if before, after, ok := strings.Cut(host, "%"); ok && strings.HasPrefix(host, "[") {
-		_, port, _ := strings.Cut(after, "]")
-		return before + "]" + port
-	}
-	return host
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/load/httpwire"
 )
 
 // origin is a site as one loop sees it: with the connections that the loop has
@@ -167,7 +169,7 @@ type conn struct {
 	// outOfOrder is how many segments have come out of order, when that was
 	// asked last.
 	outOfOrder uint32
-	reply      reply
+	reply      httpwire.Reply
 
 	prev, next *conn // in the list that it is in, if any
 }

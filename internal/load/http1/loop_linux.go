@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/httpwire"
 )
 
 const (
@@ -64,8 +65,8 @@ type loop struct {
 	owned   bool    // whether each user has its own
 	spare   []*conn // those of them that are closed
 	parting list
-	leaving int   // how many are parting
-	limits  reply // an answer's limits
+	leaving int            // how many are parting
+	limits  httpwire.Reply // an answer's limits
 
 	receiver *receiver
 	// wall is a clock that may be set; see anchor.
@@ -100,11 +101,11 @@ func newLoop(targets []target, origins []*origin, c Config) (*loop, error) {
 	}
 	l := &loop{
 		targets: targets, origins: origins, timeout: c.Timeout, poller: p, owned: c.Own,
-		limits:   reply{maxHeader: c.MaxHeader, maxBody: c.MaxBody},
+		limits:   httpwire.Reply{MaxHeader: c.MaxHeader, MaxBody: c.MaxBody},
 		receiver: newReceiver(), wall: time.Now,
 	}
 	if c.Sessions != nil {
-		l.limits.pages = &pages{most: mostOfPage, left: mostPages}
+		l.limits.Pages = &httpwire.Pages{Most: mostOfPage, Left: mostPages}
 	}
 	return l, nil
 }

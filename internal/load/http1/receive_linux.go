@@ -156,15 +156,15 @@ func (l *loop) leave(c *conn, toEnd bool) {
 
 // feed reads an answer, as far as it is here; the last of it has a stamp, or 0.
 func (l *loop) feed(c *conn, b []byte, stamp int64) {
-	n, err := c.reply.feed(b)
+	n, err := c.reply.Feed(b)
 	switch {
 	case err != nil:
 		l.tick()
 		l.fail(c, load.ErrProtocol, err)
-	case c.reply.whole() && n < len(b):
+	case c.reply.Whole() && n < len(b):
 		l.tick()
 		l.fail(c, load.ErrProtocol, errUnasked)
-	case c.reply.whole():
+	case c.reply.Whole():
 		l.tick()
 		l.answered(c, stamp)
 	}
@@ -173,7 +173,7 @@ func (l *loop) feed(c *conn, b []byte, stamp int64) {
 // ends is called when the server has closed the connection; or has reset it,
 // where writing has noticed that first: then what came is not all.
 func (l *loop) ends(c *conn) {
-	if c.cut || !c.reply.end() {
+	if c.cut || !c.reply.End() {
 		l.fail(c, load.ErrClosed, errEnd)
 		return
 	}
@@ -194,10 +194,11 @@ func (l *loop) answered(c *conn, stamp int64) {
 	switch {
 	case at-c.sent > l.timeout:
 		l.failed(c, load.ErrTimeout, errLate)
-	case !l.targets[x.kind].expect.Match(c.reply.status):
+	case !l.targets[x.kind].expect.Match(c.reply.Status()):
 		l.failed(c, load.ErrStatus, nil)
 	default:
-		a = load.Answer{OK: true, Page: c.reply.page, Incomplete: c.reply.shortened}
+		page, shortened := c.reply.Page()
+		a = load.Answer{OK: true, Page: page, Incomplete: shortened}
 	}
 	wrong := l.tell(x, a)
 	switch {
@@ -206,9 +207,9 @@ func (l *loop) answered(c *conn, stamp int64) {
 	case a.OK:
 		l.shard.OK(x.kind, x.due, c.sent, at)
 	}
-	c.reply.letGo()
+	c.reply.LetGo()
 	c.origin.outstanding.remove(c)
-	if c.reply.last || c.cut || len(c.rest) > 0 {
+	if c.reply.Last() || c.cut || len(c.rest) > 0 {
 		l.part(c, free)
 		return
 	}
@@ -232,7 +233,7 @@ func (l *loop) fail(c *conn, kind load.Kind, why error) {
 func (l *loop) failed(c *conn, kind load.Kind, why error) {
 	status := 0
 	if kind == load.ErrStatus {
-		status = c.reply.status
+		status = c.reply.Status()
 		l.shard.Refuse(c.op.kind, c.op.due, status)
 	} else {
 		l.shard.Fail(c.op.kind, c.op.due, kind)
@@ -293,7 +294,7 @@ func (l *loop) close(c *conn) {
 	if l.owned && l.own[c.op.user] == c {
 		l.own[c.op.user] = nil
 	}
-	c.reply.forget()
+	c.reply.Forget()
 	l.spare = append(l.spare, c)
 }
 

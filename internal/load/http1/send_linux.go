@@ -138,7 +138,7 @@ func (l *loop) occupy(c *conn, x operation, s state) {
 		l.own[x.user] = c
 	}
 	c.origin.outstanding.push(c)
-	c.reply.begin(l.targets[x.kind].head)
+	c.reply.Begin(l.targets[x.kind].head)
 	l.shard.Sent(x.kind, x.due, c.origin.freeSince, l.now)
 }
 
