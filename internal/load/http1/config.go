@@ -32,8 +32,15 @@
 //   - An operation without a connection in time ends as load.ErrConnect, one
 //     without a whole answer in time as load.ErrTimeout.
 //   - The server may close a connection while the next request is on its way.
-//     That operation ends as load.ErrClosed; it is not repeated, because the
-//     server may have done it.
+//     Where a request has no second effect, the connection was in use before, and
+//     no byte of an answer came, it is sent again, once, over a new connection
+//     (RFC 9112, section 9.3.1); its latency still counts from when it was due.
+//     Other operations end as load.ErrClosed, because the server may have done
+//     them.
+//   - A host may have several addresses. They are used in turn. One that does not
+//     take a connection within load.HeadStart is overtaken by the next, and left
+//     out until an attempt that nobody waits for has shown that it works
+//     (RFC 8305); see race.
 //
 // The engine does not run out of ports, whatever the server does: if the server
 // announces that it will close a connection, the engine lets it close first, and
@@ -43,14 +50,12 @@ package http1
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -92,8 +97,11 @@ type Config struct {
 	// MaxBody is how many bytes the body of an answer may have. Bodies are
 	// read and thrown away. 0: httpwire.DefaultMaxBody.
 	MaxBody int64
+	// Chosen: somebody asked for so many connections. Otherwise there are fewer
+	// where the process may open fewer files, and a run that needs more ends.
+	Chosen bool
 	// Resolver looks up names of hosts, once; nil: as the machine does it.
-	Resolver Resolver
+	Resolver load.Resolver
 	// Sessions, if there are any, make the requests, in place of a plan's mix:
 	// it returns the users of a share. Requests, all to one origin, then say
 	// what kinds there are, and what is expected of them; of a plan only the
@@ -103,11 +111,6 @@ type Config struct {
 	// open while the server lets it, as that of a browser does. Connections
 	// then is the number of users.
 	Own bool
-}
-
-// Resolver looks up the addresses of a host; *net.Resolver is one.
-type Resolver interface {
-	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
 // withDefaults fills in what was left open.
@@ -151,7 +154,7 @@ type site struct {
 
 // prepare makes targets of requests that passed load.CheckRequests, in their
 // order, and lists the sites that they go to.
-func prepare(ctx context.Context, requests []load.Request, r Resolver) (targets []target, sites []site, err error) {
+func prepare(ctx context.Context, requests []load.Request, r load.Resolver) (targets []target, sites []site, err error) {
 	for _, q := range requests {
 		u, err := url.Parse(q.URL)
 		if err != nil || u.Scheme != "http" {
@@ -162,40 +165,13 @@ func prepare(ctx context.Context, requests []load.Request, r Resolver) (targets 
 		name := net.JoinHostPort(host, port)
 		index := slices.IndexFunc(sites, func(s site) bool { return s.name == name })
 		if index < 0 {
-			s, err := newSite(ctx, name, host, port, r)
+			addresses, err := load.Lookup(ctx, r, host, port)
 			if err != nil {
 				return nil, nil, err
 			}
-			index, sites = len(sites), append(sites, s)
+			index, sites = len(sites), append(sites, site{name: name, addresses: addresses})
 		}
 		targets = append(targets, target{wire: httpwire.Request(q, u), head: q.Method == http.MethodHead, expect: q.Expect, site: index})
 	}
 	return targets, sites, nil
-}
-
-// newSite looks up the host of an origin.
-func newSite(ctx context.Context, name, host, service string, r Resolver) (site, error) {
-	port, err := strconv.ParseUint(service, 10, 16)
-	if err != nil {
-		return site{}, fmt.Errorf("%w: port %q of %s: %w", model.ErrUsage, service, name, err)
-	}
-	s := site{name: name}
-	if a, err := netip.ParseAddr(host); err == nil {
-		s.addresses = []netip.AddrPort{netip.AddrPortFrom(a.Unmap(), uint16(port))}
-		return s, nil
-	}
-	addresses, err := r.LookupNetIP(ctx, "ip", host)
-	var dns *net.DNSError
-	switch {
-	case errors.As(err, &dns) && dns.IsNotFound:
-		return s, fmt.Errorf("%w: unknown host %q; check the URL", model.ErrUsage, host)
-	case err != nil:
-		return s, fmt.Errorf("%w: looking up the host %q: %w", model.ErrUnavailable, host, err)
-	case len(addresses) == 0:
-		return s, fmt.Errorf("%w: the host %q has no address; check the URL", model.ErrUsage, host)
-	}
-	for _, a := range addresses {
-		s.addresses = append(s.addresses, netip.AddrPortFrom(a.Unmap(), uint16(port)))
-	}
-	return s, nil
 }

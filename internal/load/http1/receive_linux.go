@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/httpwire"
 )
 
 // What epoll reports where there is something to read, or an end.
@@ -52,6 +53,8 @@ func (l *loop) handle(e *unix.EpollEvent) {
 		l.established(c, e.Events)
 	case busy:
 		l.proceed(c, e.Events)
+	case racing:
+		l.raced(c)
 	case idle, parting:
 		// Data that were not asked for, or the end.
 		if e.Events&readable != 0 {
@@ -69,12 +72,11 @@ func (l *loop) established(c *conn, events uint32) {
 	// What came after the handshake: who refuses that causes ECONNREFUSED.
 	lost := errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE)
 	if err != nil && !lost {
-		c.endpoint.bad = true
-		l.hangUp(c)
-		l.connect(c, err)
+		l.refused(c, c.endpoint.with(err))
 		return
 	}
-	c.endpoint.worked = true
+	l.besides(c, func(*conn) {})
+	c.endpoint.Opened()
 	l.opened++
 	c.state = busy
 	switch {
@@ -85,6 +87,24 @@ func (l *loop) established(c *conn, events uint32) {
 	default:
 		l.write(c)
 	}
+}
+
+// refused deals with an address that takes no connection.
+func (l *loop) refused(c *conn, err error) {
+	c.endpoint.Failed(time.Now(), err)
+	c.causes = append(c.causes, err)
+	l.hangUp(c)
+	for b := l.race.beside.first; c.raced && b != nil; b = b.next {
+		if b.lead == c { // one that is under way takes its place
+			c.fd, b.fd = b.fd, -1
+			c.endpoint, c.began = b.endpoint, b.began
+			l.endRacer(b)
+			l.fatal(l.poller.watchFor(unix.EPOLL_CTL_MOD, c))
+			l.await(c)
+			return
+		}
+	}
+	l.connect(c)
 }
 
 // early is called where something came before the request was sent: an answer
@@ -193,7 +213,7 @@ func (l *loop) answered(c *conn, stamp int64) {
 	a := load.Answer{}
 	switch {
 	case at-c.sent > l.timeout:
-		l.failed(c, load.ErrTimeout, errLate)
+		l.failed(c, load.ErrTimeout, c.endpoint.with(errLate))
 	case !l.targets[x.kind].expect.Match(c.reply.Status()):
 		l.failed(c, load.ErrStatus, nil)
 	default:
@@ -218,6 +238,10 @@ func (l *loop) answered(c *conn, stamp int64) {
 
 // fail ends an operation, and its connection.
 func (l *loop) fail(c *conn, kind load.Kind, why error) {
+	if kind == load.ErrClosed && c.reused && !c.reply.Begun() && httpwire.Idempotent(c.op.wire) {
+		l.repeat(c)
+		return
+	}
 	l.failed(c, kind, why)
 	c.origin.outstanding.remove(c)
 	_ = l.tell(c.op, load.Answer{}) // it failed in any case
@@ -244,7 +268,10 @@ func (l *loop) failed(c *conn, kind load.Kind, why error) {
 	if kind == load.ErrStatus {
 		why = fmt.Errorf("unexpected status %d", status)
 	}
-	l.examples[kind] = &load.Error{Kind: kind, Status: status, Err: fmt.Errorf("%s: %w", c.endpoint.address, why)}
+	if kind != load.ErrConnect && kind != load.ErrTimeout { // these say where themselves
+		why = c.endpoint.with(why)
+	}
+	l.examples[kind] = &load.Error{Kind: kind, Status: status, Err: why}
 }
 
 // free makes a connection ready for the next operation, which it has been since
@@ -260,7 +287,7 @@ func (l *loop) free(c *conn, since time.Duration) {
 // part lets the server close the connection. Who closes first has the port
 // occupied for a minute, and a generator would run out of ports.
 func (l *loop) part(c *conn, since time.Duration) {
-	if l.leaving == maxParting {
+	if l.leaving >= l.partings {
 		l.abandon(l.parting.first)
 	}
 	l.release(c, since)
@@ -289,6 +316,7 @@ func (l *loop) close(c *conn) {
 	default:
 		l.release(c, l.seen)
 	}
+	l.besides(c, func(*conn) {})
 	l.hangUp(c)
 	c.state = closed
 	if l.owned && l.own[c.op.user] == c {
@@ -333,10 +361,9 @@ func (l *loop) expire() {
 	for _, o := range l.origins {
 		for c := o.outstanding.first; c != nil && c.sent+l.timeout <= l.now; c = o.outstanding.first {
 			if c.state == connecting {
-				c.endpoint.bad = true
-				l.fail(c, load.ErrConnect, errLate)
+				l.unconnected(c)
 			} else {
-				l.fail(c, load.ErrTimeout, errLate)
+				l.fail(c, load.ErrTimeout, c.awaits(l.now))
 			}
 		}
 		for o.waiting.n > 0 && o.waiting.first().due+l.timeout <= l.now {
@@ -346,4 +373,16 @@ func (l *loop) expire() {
 	for c := l.parting.first; c != nil && c.sent+partingTime <= l.now; c = l.parting.first {
 		l.abandon(c)
 	}
+}
+
+// unconnected ends an operation that has found no connection in time.
+func (l *loop) unconnected(c *conn) {
+	silent := func(b *conn) {
+		err := b.unanswered(l.now)
+		b.endpoint.Failed(time.Now(), err)
+		c.causes = append(c.causes, err)
+	}
+	silent(c)
+	l.besides(c, silent)
+	l.fail(c, load.ErrConnect, load.Unconnected(c.causes))
 }

@@ -59,3 +59,14 @@ func hostField(u *url.URL) string {
 	}
 	return host
 }
+
+// Idempotent reports whether a request, as Request has written it, may be sent
+// again without a second effect (RFC 9110, section 9.2.2).
+func Idempotent(wire []byte) bool {
+	method, _, _ := bytes.Cut(wire, []byte{' '})
+	switch string(method) {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		return true
+	}
+	return false
+}
