@@ -113,8 +113,8 @@ type Counts struct {
 	Waited int64
 	// Repeated counts operations that were sent again over a new connection: the
 	// server had closed the one that they were sent over, which was in use before,
-	// without a byte of an answer (RFC 9112, section 9.3.1). They have an end as
-	// all others.
+	// without a byte of an answer, and so soon that it need not have had them
+	// (RFC 9112, section 9.3.1; see [Crossed]). They have an end as all others.
 	Repeated int64
 }
 

@@ -112,9 +112,9 @@ func Illegal() []Answer {
 		{Name: "chunk that is too long (7.1)", Text: ok + many + "1\r\nok\r\n0\r\n\r\n", Wrong: "malformed chunk"},
 		{Name: "another protocol", Text: "ICY 200 OK\r\n" + two, Wrong: "does not begin with HTTP/1"},
 		{Name: "an upgrade nobody asked for (15.2.2 of RFC 9110)", Text: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", Wrong: "not asked for"},
-		{Name: "header without an end", Text: ok + "X-A: " + strings.Repeat("y", 300_000), Wrong: "the header of the answer is larger than the 262144 bytes allowed"},
-		{Name: "body beyond the limit", Text: ok + "Content-Length: 1000001\r\n\r\n", Wrong: "the body of the answer is larger than the 1000000 bytes allowed"},
-		{Name: "chunk beyond the limit", Text: ok + many + "F4241\r\n", Wrong: "the body of the answer is larger than the 1000000 bytes allowed"},
+		{Name: "header without an end", Text: ok + "X-A: " + strings.Repeat("y", 300_000), Wrong: "the header of the answer is larger than the 256KiB allowed"},
+		{Name: "body beyond the limit", Text: ok + "Content-Length: 1000001\r\n\r\n", Wrong: "the body of the answer is larger than the 1MB allowed"},
+		{Name: "chunk beyond the limit", Text: ok + many + "F4241\r\n", Wrong: "the body of the answer is larger than the 1MB allowed"},
 	}
 }
 

@@ -32,8 +32,9 @@
 //   - An operation without a connection in time ends as load.ErrConnect, one
 //     without a whole answer in time as load.ErrTimeout.
 //   - The server may close a connection while the next request is on its way.
-//     Where a request has no second effect, the connection was in use before, and
-//     no byte of an answer came, it is sent again, once, over a new connection
+//     Where a request has no second effect, the connection was in use before, no
+//     byte of an answer came, and the end came so soon that it must have crossed
+//     the request (load.Crossed), that is sent again, once, over a new connection
 //     (RFC 9112, section 9.3.1); its latency still counts from when it was due.
 //     Other operations end as load.ErrClosed, because the server may have done
 //     them.

@@ -74,6 +74,7 @@ type loop struct {
 	partings, racing int
 	short            bool
 	loops            int
+	crossing         time.Duration  // load.Crossing
 	limits           httpwire.Reply // an answer's limits
 
 	receiver *receiver
@@ -111,7 +112,7 @@ func newLoop(targets []target, origins []*origin, c Config) (*loop, error) {
 	l := &loop{
 		targets: targets, origins: origins, timeout: c.Timeout, poller: p, owned: c.Own,
 		limits:   httpwire.Reply{MaxHeader: c.MaxHeader, MaxBody: c.MaxBody},
-		receiver: newReceiver(), wall: time.Now,
+		receiver: newReceiver(), wall: time.Now, crossing: load.Crossing,
 	}
 	if c.Sessions != nil {
 		l.limits.Pages = &httpwire.Pages{Most: mostOfPage, Left: mostPages}

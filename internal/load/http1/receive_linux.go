@@ -238,7 +238,7 @@ func (l *loop) answered(c *conn, stamp int64) {
 
 // fail ends an operation, and its connection.
 func (l *loop) fail(c *conn, kind load.Kind, why error) {
-	if kind == load.ErrClosed && c.reused && !c.reply.Begun() && httpwire.Idempotent(c.op.wire) {
+	if kind == load.ErrClosed && l.repeatable(c) {
 		l.repeat(c)
 		return
 	}
@@ -250,6 +250,13 @@ func (l *loop) fail(c *conn, kind load.Kind, why error) {
 		return
 	}
 	l.abandon(c)
+}
+
+// repeatable reports whether a server that has closed a connection need not have
+// had the request, so that it may be sent again.
+func (l *loop) repeatable(c *conn) bool {
+	return c.reused && !c.reply.Begun() && httpwire.Idempotent(c.op.wire) &&
+		load.Crossed(l.now-c.sent, load.RoundTrip(c.fd), l.crossing)
 }
 
 // failed counts an operation that failed, and keeps the first of each kind as an

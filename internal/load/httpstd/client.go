@@ -18,7 +18,7 @@ import (
 type connection interface {
 	// roundTrip sends a request, and reads the answer to its end. repeatable says
 	// that the server has closed a connection that was in use before, and sent no
-	// byte of an answer.
+	// byte of an answer, so soon that it need not have had the request.
 	roundTrip(ctx context.Context, p prepared) (status int, repeatable bool, err error)
 	// alive reports whether another request can be sent.
 	alive() bool

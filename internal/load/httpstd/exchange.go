@@ -19,6 +19,8 @@ type exchange struct {
 	reply httpwire.Reply
 	used  bool // a request was answered
 	spent bool // it is not used again
+	// crossing is load.Crossing.
+	crossing time.Duration
 }
 
 // buffers are for what comes: as large as what TLS hands over at a time.
@@ -27,7 +29,7 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 16<<10); return &b }
 var errUnasked = errors.New("the server sent data beyond its answer")
 
 func newExchange(conn net.Conn, limits httpwire.Reply) *exchange {
-	return &exchange{conn: conn, reply: limits}
+	return &exchange{conn: conn, reply: limits, crossing: load.Crossing}
 }
 
 func (x *exchange) close() error {
@@ -78,7 +80,7 @@ func (x *exchange) roundTrip(ctx context.Context, p prepared) (status int, repea
 		}
 		err = wait
 	case x.used && !x.reply.Begun() && load.Ended(err):
-		repeatable = true
+		repeatable = load.Crossed(time.Since(began), roundTrip(x.conn), x.crossing)
 	}
 	return 0, repeatable, err
 }

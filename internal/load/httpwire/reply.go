@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // The limits of an answer where nobody says otherwise. Browsers take headers of
@@ -42,7 +44,7 @@ const (
 )
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("the %s of the answer is larger than the %d bytes allowed", e.Part, e.Limit)
+	return fmt.Sprintf("the %s of the answer is larger than the %s allowed", e.Part, unit.Size(e.Limit))
 }
 
 // Is reports whether another error is of the same part.
