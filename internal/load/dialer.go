@@ -74,7 +74,9 @@ func (d *Dialer) race(ctx context.Context, all *Addresses, first *Address) (net.
 			}
 			causes = append(causes, a.err)
 			d.mu.Lock()
-			a.address.Failed(time.Now(), a.err)
+			if Lack(a.err, a.address.HasWorked()) == nil {
+				a.address.Failed(time.Now(), a.err)
+			}
 			d.mu.Unlock()
 		case <-next.C:
 		}

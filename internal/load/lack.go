@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -12,7 +13,13 @@ import (
 // be opened, as model.ErrUnavailable with what to do; nil where the other side is
 // why. worked says that connections to it were made before: then that no local
 // address is available means that all local ports are taken.
+//
+// Where several addresses were tried, the machine lacks something if that is why
+// with each of them.
 func Lack(err error, worked bool) error {
+	if several, ok := errors.AsType[*unconnected](err); ok && slices.ContainsFunc(several.causes, func(c error) bool { return Lack(c, worked) == nil }) {
+		return nil
+	}
 	var advice string
 	switch {
 	case errors.Is(err, syscall.EMFILE):
