@@ -41,6 +41,9 @@ func cause(failure error) (what, todo string) {
 		return "status " + strconv.Itoa(e.Status), statusAdvice(e.Status)
 	}
 	what, todo = failure.Error(), "check that it is running and that the URL is right"
+	if e != nil && e.Err != nil {
+		what = e.Err.Error() // the kind says no more
+	}
 	if code, ok := alertOf(failure); ok {
 		return alert(code)
 	}
@@ -64,8 +67,6 @@ func cause(failure error) (what, todo string) {
 		return httpstd.ErrNotHTTP2.Error(), "leave --http2 (http2: true) out"
 	case errors.As(failure, &e) && e.Kind == engine.ErrClosed:
 		todo = "check that it is running and that the URL is right (does it need https://?)"
-	case errors.As(failure, &e) && (e.Kind == engine.ErrConnect || e.Kind == engine.ErrTimeout) && e.Err != nil:
-		what = e.Err.Error()
 	}
 	return strings.TrimPrefix(what, "dial tcp "), todo
 }
