@@ -29,7 +29,7 @@ func Lack(err error, worked bool) error {
 	case errors.Is(err, syscall.ENOBUFS), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.ENOSPC):
 		advice = "the kernel has no memory for it; allow fewer connections (--connections)"
 	case errors.Is(err, syscall.EADDRNOTAVAIL) && worked:
-		advice = "all local ports are taken, since the server closes connections after few requests; " +
+		advice = "all local ports are taken, by connections that are open or were closed within a minute; " +
 			"widen net.ipv4.ip_local_port_range, let the server keep connections open, or lower the rate"
 	default:
 		return nil
