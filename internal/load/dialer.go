@@ -95,6 +95,8 @@ func (d *Dialer) race(ctx context.Context, all *Addresses, first *Address) (net.
 }
 
 // begin begins to connect.
+//
+//nolint:contextcheck // an attempt may go on when the operation that began it is over
 func (d *Dialer) begin(ctx context.Context, address *Address, results chan<- *attempt) *attempt {
 	a := &attempt{address: address, began: time.Now()}
 	own, cancel := context.WithCancel(d.ctx)

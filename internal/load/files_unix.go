@@ -11,5 +11,5 @@ func OpenFiles() int {
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
 		return manyFiles
 	}
-	return int(min(uint64(l.Cur), manyFiles))
+	return int(min(uint64(l.Cur), manyFiles)) //nolint:unconvert // it is signed on some systems
 }

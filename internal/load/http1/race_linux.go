@@ -220,7 +220,7 @@ func (l *loop) endRacer(c *conn) {
 
 // unanswered says that the handshake got no answer so far.
 func (c *conn) unanswered(now time.Duration) error {
-	return &load.UnansweredError{Address: c.endpoint.AddrPort.String(), For: load.AwaitTCP, Waited: now - c.began}
+	return &load.UnansweredError{Address: c.endpoint.String(), For: load.AwaitTCP, Waited: now - c.began}
 }
 
 // awaits says what the operation of a connection waits for.
@@ -228,7 +228,7 @@ func (c *conn) awaits(now time.Duration) error {
 	if c.state == connecting {
 		return c.unanswered(now)
 	}
-	e := &load.UnansweredError{Address: c.endpoint.AddrPort.String(), For: load.AwaitAnswer, Waited: now - c.sent}
+	e := &load.UnansweredError{Address: c.endpoint.String(), For: load.AwaitAnswer, Waited: now - c.sent}
 	if c.reply.Begun() {
 		e.For = load.AwaitRest
 	}

@@ -17,7 +17,7 @@ func quiet(conn net.Conn) bool {
 	ofSocket(conn, func(fd int) {
 		var one [1]byte
 		_, _, err := syscall.Recvfrom(fd, one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		nothing = err == syscall.EAGAIN //nolint:errorlint // it is the system call's own
+		nothing = err == syscall.EAGAIN
 	})
 	return nothing
 }
