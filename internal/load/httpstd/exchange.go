@@ -107,7 +107,7 @@ func (x *exchange) exchange(wire []byte) error {
 	default:
 		x.spent = true
 		_ = x.conn.SetWriteDeadline(time.Unix(1, 0)) // ends it
-		_ = <-written                                // the answer says more
+		<-written                                    //nolint:errcheck // the answer says more
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package httpstd
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -107,7 +108,7 @@ func TestEarlyAnswer(t *testing.T) {
 	client := open(t, load.Request{Name: "it", Method: http.MethodPost, URL: url, Body: make([]byte, 16<<20), Weight: 1})
 	begin := time.Now()
 	err := client.Do(ctx, 0)
-	e, ok := err.(*load.Error)
+	e, ok := errors.AsType[*load.Error](err)
 	if !ok || e.Status != http.StatusRequestEntityTooLarge || client.Alive() || time.Since(begin) > 10*time.Second {
 		t.Errorf("after %v: Do() = %v, alive %v", time.Since(begin), err, client.Alive())
 	}
