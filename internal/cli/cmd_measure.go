@@ -48,9 +48,20 @@ func (c *common) measureCommand(kind study.Kind) *cobra.Command {
 		if err != nil {
 			return inFlags(err, params, flags)
 		}
+		if r, ok := params.(hostChecker); ok && !agents.given && c.serverAddr == "" {
+			if err := r.CheckHost(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+		}
 		return c.measure(cmd.Context(), kind.CommandName()+".yaml", text, opt, func(err error) error { return inFlags(err, params, flags) })
 	}
 	return cmd
+}
+
+// hostChecker is a measurer whose argument names a host, which this machine must
+// know if it measures itself.
+type hostChecker interface {
+	CheckHost(ctx context.Context, argument string) error
 }
 
 // measure runs an experiment that a command stands for; explain says what is

@@ -96,6 +96,9 @@ func (s *Shard) Refuse(op int, due time.Duration, status int) {
 	c.Statuses.Add(status, 1)
 }
 
+// Repeat records that an operation is sent again.
+func (s *Shard) Repeat(op int, due time.Duration) { s.second(due).Ops[op].Repeated++ }
+
 // Drop ends an operation that was never sent.
 func (s *Shard) Drop(op int, due time.Duration) { s.second(due).Ops[op].Dropped++ }
 

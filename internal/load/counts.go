@@ -111,6 +111,11 @@ type Counts struct {
 	// and sent later for that: all that are allowed were busy, or one had to
 	// be opened first.
 	Waited int64
+	// Repeated counts operations that were sent again over a new connection: the
+	// server had closed the one that they were sent over, which was in use before,
+	// without a byte of an answer, and so soon that it need not have had them
+	// (RFC 9112, section 9.3.1; see [Crossed]). They have an end as all others.
+	Repeated int64
 }
 
 // Failed is how many operations failed, of every kind.
@@ -141,6 +146,7 @@ func (c *Counts) Add(o Counts) {
 	c.Unfinished += o.Unfinished
 	c.Late += o.Late
 	c.Waited += o.Waited
+	c.Repeated += o.Repeated
 }
 
 // Op is what is known of one kind of operation over some time. Histograms are

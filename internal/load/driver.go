@@ -118,6 +118,11 @@ type Usage struct {
 	// Examples are the first failures of the run by [Kind], nil where there
 	// was none: the counts say how often, these say what was wrong.
 	Examples [Kinds]error
+	// Pending says what an operation was waiting for that was sent, or for which a
+	// connection was opened, and had no end; nil where all ended.
+	Pending error
+	// Addresses are those of the target where a host has several.
+	Addresses []AddressUse
 }
 
 // Target is a server as a [Pool] of clients sees it.
@@ -129,6 +134,13 @@ type Target interface {
 	Open(ctx context.Context, i int) (Client, error)
 }
 
+// Filed is a [Target] whose clients open several files each.
+type Filed interface{ Files() int }
+
+// Located is a [Target] that knows what became of the addresses of its hosts,
+// since it was asked last.
+type Located interface{ Uses() []AddressUse }
+
 // Client does one operation at a time, over a connection of its own.
 type Client interface {
 	// Do does an operation of kind op. Its errors carry an [Error]; those of
@@ -137,6 +149,10 @@ type Client interface {
 	Do(ctx context.Context, op int) error
 	Close() error
 }
+
+// Repeater is a [Client] that may send an operation again; Repeated says whether
+// it did that with the last one. See [Counts.Repeated].
+type Repeater interface{ Repeated() bool }
 
 // Perishable is a [Client] whose connection may end without an error: a server
 // closes it after a whole answer, or while it is idle. The pool calls Alive

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -36,6 +37,9 @@ type PoolConfig struct {
 	// run are exact; but memory does not grow with the age of the oldest
 	// operation, which may be minutes where one moves a large object.
 	Live bool
+	// Chosen: somebody asked for so many clients. Otherwise there are fewer where
+	// the process may open fewer files, and a run that needs more ends.
+	Chosen bool
 }
 
 // Pool is the [Driver] for a [Target]: clients that do one operation at a
@@ -63,12 +67,15 @@ type Pool struct {
 
 	running sync.Mutex // held during a run
 
-	mu    sync.Mutex // guards all below, and everything of a run
-	slots slots
-	kept  []*worker // those with a client, between runs
+	mu     sync.Mutex // guards all below, and everything of a run
+	slots  slots
+	kept   []*worker // those with a client, between runs
+	worked bool      // a client was opened
+	short  bool      // slots are as many as there may be files, and fewer than asked for
 }
 
-// NewPool makes a pool without clients. The error is model.ErrUsage.
+// NewPool makes a pool without clients. The error is model.ErrUsage, or
+// model.ErrUnavailable where the process may not open as many files.
 func NewPool(target Target, c PoolConfig) (*Pool, error) {
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	if c.Clients < 1 || c.Timeout < 0 {
@@ -78,7 +85,15 @@ func NewPool(target Target, c PoolConfig) (*Pool, error) {
 	if _, err := NewMix(target.Mix(), 0, All); err != nil {
 		return nil, err
 	}
-	return &Pool{target: target, config: c, newAlarm: newAlarm, slots: slots{limit: c.Clients}}, nil
+	each := 1
+	if f, ok := target.(Filed); ok {
+		each = f.Files()
+	}
+	allowed, short, err := Connections(c.Clients, each, 0, c.Chosen)
+	if err != nil {
+		return nil, err
+	}
+	return &Pool{target: target, config: c, newAlarm: newAlarm, slots: slots{limit: allowed}, short: short}, nil
 }
 
 // Ops names the kinds of operations.
@@ -107,13 +122,17 @@ func (p *Pool) Run(ctx context.Context, r Run) (Usage, error) {
 	}
 	over := x.follow(ctx)
 	usage := x.stop()
-	if !over {
+	switch {
+	case x.lack != nil:
+		return usage, x.lack
+	case !over:
 		return usage, context.Cause(ctx)
 	}
 	return usage, nil
 }
 
-// Close closes all clients, once the last run has ended.
+// Close closes all clients, and the target if it can be, once the last run has
+// ended.
 func (p *Pool) Close() error {
 	p.running.Lock()
 	defer p.running.Unlock()
@@ -125,6 +144,9 @@ func (p *Pool) Close() error {
 		p.slots.put(w.index)
 	}
 	p.kept = nil
+	if c, ok := p.target.(io.Closer); ok {
+		errs = append(errs, c.Close())
+	}
 	return errors.Join(errs...)
 }
 
@@ -181,11 +203,11 @@ func (p *Pool) Open(ctx context.Context, n int) error {
 			cancel()
 			p.mu.Lock()
 			if err != nil {
-				failed = errors.Join(failed, err)
+				failed = errors.Join(failed, cmp.Or(Lack(err, p.worked), err))
 				p.slots.put(w.index)
 				return nil
 			}
-			p.kept = append(p.kept, w)
+			p.kept, p.worked = append(p.kept, w), true
 			return nil
 		})
 	}

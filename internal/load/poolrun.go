@@ -25,6 +25,7 @@ type poolRun struct {
 	shard  *Shard
 	usage  Usage
 	pause  pause
+	lack   error     // what this machine lacks: the run ends
 	idle   []*worker // the one used last is the last
 	busy   []*worker // each knows its place
 	active int       // goroutines of workers
@@ -121,7 +122,7 @@ func (x *poolRun) step() (until time.Duration, over bool) {
 		x.endPlan()
 	}
 	x.dispatch(now)
-	if x.over(now) {
+	if x.lack != nil || x.over(now) {
 		return now, true
 	}
 	if now >= x.tick {
@@ -173,6 +174,9 @@ func (x *poolRun) useNew(due, now time.Duration) bool {
 		return x.refuse(due, now)
 	}
 	if !x.mayOpen(now) {
+		if x.pool.short && !x.pool.slots.free() {
+			x.lack = ErrFiles(x.pool.slots.limit)
+		}
 		return false
 	}
 	w := &worker{index: x.pool.slots.take()}
@@ -314,6 +318,8 @@ func (x *poolRun) stop() Usage {
 	case <-x.gone:
 	case <-late.C:
 	}
+	x.pool.mu.Lock()
+	defer x.pool.mu.Unlock()
 	return x.usage
 }
 
@@ -345,6 +351,9 @@ func (x *poolRun) settle() {
 	}
 	x.shard.Close()
 	x.endPlan() // it may have been cut short
+	if l, ok := x.pool.target.(Located); ok {
+		x.usage.AddAddresses(l.Uses())
+	}
 	x.usage.Wall = max(now, 0)
 	x.usage.Loaded = min(x.usage.Wall, x.duration)
 	if loaded := x.usage.Loaded; loaded > 0 {

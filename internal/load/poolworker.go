@@ -49,7 +49,9 @@ func (w *worker) deadline(timeout time.Duration) time.Duration {
 type outcome struct {
 	err  error
 	kind Kind // of err
-	done time.Duration
+	// repeated: it was sent twice.
+	repeated bool
+	done     time.Duration
 }
 
 // ends reports whether the client cannot be used again.
@@ -101,6 +103,9 @@ func (w *worker) do(ctx context.Context, x *poolRun) outcome {
 	}
 	err := w.client.Do(ctx, w.op)
 	o := outcome{err: err, done: x.now()}
+	if r, ok := w.client.(Repeater); ok {
+		o.repeated = r.Repeated()
+	}
 	if err != nil {
 		o.kind = KindOf(err)
 	}
@@ -149,6 +154,7 @@ func (x *poolRun) opened(w *worker, begin time.Duration) {
 	}
 	now := x.now()
 	x.usage.Opened++
+	x.pool.worked = true
 	w.free = max(w.due, w.free) + now - begin
 	if !x.pause.over(now) {
 		x.alarm.wake() // others can be opened, too
@@ -170,7 +176,13 @@ func (x *poolRun) finish(w *worker, o outcome) afterwards {
 	x.pool.mu.Lock()
 	defer x.pool.mu.Unlock()
 	if w.abandoned {
+		if x.stopped && x.usage.Pending == nil {
+			x.usage.Pending = o.err
+		}
 		return endHere
+	}
+	if o.kind == ErrConnect && x.lack == nil && o.err != nil {
+		x.lack = Lack(o.err, x.pool.worked)
 	}
 	x.retire(w)
 	x.record(w, o)
@@ -223,6 +235,9 @@ func (x *poolRun) record(w *worker, o outcome) {
 		x.pause.extend(o.done)
 	} else {
 		x.shard.Sent(w.op, w.due, w.free, sent)
+	}
+	if o.repeated {
+		x.shard.Repeat(w.op, w.due)
 	}
 	if o.err == nil && o.kind != ErrTimeout {
 		x.shard.OK(w.op, w.due, sent, o.done)

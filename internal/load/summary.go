@@ -118,6 +118,7 @@ const (
 	MetricMachine    = "generator_machine" // cores of its machine
 	MetricOpened     = "generator_connections_opened"
 	MetricRejected   = "generator_stamps_rejected" // of the kernel, for receiving
+	MetricAddress    = "generator_address"         // of several that the target has: connections made
 	MetricSent       = "load_sent"
 	MetricReceived   = "load_received"
 	MetricSegments   = "generator_segments_received"
@@ -146,6 +147,7 @@ var counters = []struct {
 	{"load_unfinished", func(c *Counts) *int64 { return &c.Unfinished }},
 	{"load_late", func(c *Counts) *int64 { return &c.Late }},
 	{"load_waited", func(c *Counts) *int64 { return &c.Waited }},
+	{"load_repeated", func(c *Counts) *int64 { return &c.Repeated }},
 }
 
 // Report publishes a summary, all of it.
@@ -178,9 +180,15 @@ func (s Summary) Report(to Sink) {
 	info(MetricReceived, "byte", float64(s.Received), nil)
 	info(MetricSegments, "1", float64(s.Segments.In), nil)
 	info(MetricOutOfOrder, "1", float64(s.Segments.OutOfOrder), nil)
+	for _, a := range s.Usage.Addresses {
+		info(MetricAddress, "1", float64(a.Opened), map[string]string{labelAddress: a.Address, labelState: string(a.State)})
+	}
 	s.record(to)
 	s.histograms(to)
 }
+
+// Labels of MetricAddress.
+const labelAddress, labelState = "address", "state"
 
 // A task may last for days, and its result must travel: it has the latencies of
 // so many seconds, and so many handshakes, evenly chosen.
@@ -287,6 +295,9 @@ func (s *Summary) take(x model.Sample) {
 		s.Usage.Opened = int64(x.Value)
 	case MetricRejected:
 		s.Usage.Rejected = int64(x.Value)
+	case MetricAddress:
+		s.Usage.Addresses = append(s.Usage.Addresses, AddressUse{
+			Address: x.Labels[labelAddress], State: AddressState(x.Labels[labelState]), Opened: int64(x.Value)})
 	case metricErrors:
 		if k := slices.Index(kindNames[:], x.Labels["kind"]); k >= 0 {
 			s.op(x.Labels["op"]).Errors[k] = int64(x.Value)

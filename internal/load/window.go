@@ -50,6 +50,8 @@ type Window struct {
 	// Busy is the largest share of time in which a generator's loop was not
 	// idle.
 	Busy float64
+	// Addresses are those of the target where a host has several.
+	Addresses []AddressUse
 	// Generators are what each of them did, in the order of their names.
 	Generators []Generator
 }
@@ -154,6 +156,7 @@ func (w *Window) add(r model.Result, s Summary) error {
 	w.Busy, w.Processor = max(w.Busy, g.Busy), max(w.Processor, g.Processor)
 	w.Sent, w.Received = w.Sent+s.Sent, w.Received+s.Received
 	w.Segments.Add(s.Segments)
+	w.Addresses = addUses(w.Addresses, s.Usage.Addresses)
 	trips := RoundTrips(s.RTT)
 	w.RTT, w.Lost = append(w.RTT, trips...), w.Lost+len(s.RTT)-len(trips)
 	for _, m := range []struct {

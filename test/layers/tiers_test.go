@@ -61,6 +61,7 @@ var places = []place{
 	{pkg: "queue", tier: 2},
 	{pkg: "store/sqlstore", tier: 2},
 	{pkg: "load/kv", tier: 2},
+	{pkg: "load/httpwire", tier: 2},
 	{pkg: "fleet/agentproc", tier: 2},
 
 	{pkg: "store/sqlite", tier: 3},

@@ -25,6 +25,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
@@ -133,6 +134,7 @@ type options struct {
 	replication int
 	user        *url.Userinfo // nil without one
 	tls         bool
+	roots       *x509.CertPool // nil: the system's
 }
 
 // keyspaceName is what can be written in CQL without quotes.
@@ -206,7 +208,7 @@ func (o options) cluster() *gocql.ClusterConfig {
 	password, _ := o.user.Password()
 	c.Authenticator = gocql.PasswordAuthenticator{Username: o.user.Username(), Password: password}
 	if o.tls {
-		c.SslOpts = &gocql.SslOptions{Config: &tls.Config{MinVersion: tls.VersionTLS12}, EnableHostVerification: true}
+		c.SslOpts = &gocql.SslOptions{Config: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.roots}, EnableHostVerification: true}
 	}
 	if len(o.hosts) == 1 { // all operations go there
 		c.DisableInitialHostLookup = true

@@ -32,8 +32,16 @@
 //   - An operation without a connection in time ends as load.ErrConnect, one
 //     without a whole answer in time as load.ErrTimeout.
 //   - The server may close a connection while the next request is on its way.
-//     That operation ends as load.ErrClosed; it is not repeated, because the
-//     server may have done it.
+//     Where a request has no second effect, the connection was in use before, no
+//     byte of an answer came, and the end came so soon that it must have crossed
+//     the request (load.Crossed), that is sent again, once, over a new connection
+//     (RFC 9112, section 9.3.1); its latency still counts from when it was due.
+//     Other operations end as load.ErrClosed, because the server may have done
+//     them.
+//   - A host may have several addresses. They are used in turn. One that does not
+//     take a connection within load.HeadStart is overtaken by the next, and left
+//     out until an attempt that nobody waits for has shown that it works
+//     (RFC 8305); see race.
 //
 // The engine does not run out of ports, whatever the server does: if the server
 // announces that it will close a connection, the engine lets it close first, and
@@ -41,29 +49,20 @@
 package http1
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/httpwire"
 	"github.com/scalebench/scalebench/internal/model"
-)
-
-// The defaults of a [Config].
-const (
-	DefaultMaxHeader = 64 << 10
-	DefaultMaxBody   = 64 << 20
 )
 
 // What is kept of bodies for users who read them.
@@ -94,13 +93,16 @@ type Config struct {
 	// load.DefaultTimeout.
 	Timeout time.Duration
 	// MaxHeader is how many bytes an answer may have before its body, and in
-	// a line between chunks, and in all trailers. 0: DefaultMaxHeader.
+	// a line between chunks, and in all trailers. 0: httpwire.DefaultMaxHeader.
 	MaxHeader int
 	// MaxBody is how many bytes the body of an answer may have. Bodies are
-	// read and thrown away. 0: DefaultMaxBody.
+	// read and thrown away. 0: httpwire.DefaultMaxBody.
 	MaxBody int64
+	// Chosen: somebody asked for so many connections. Otherwise there are fewer
+	// where the process may open fewer files, and a run that needs more ends.
+	Chosen bool
 	// Resolver looks up names of hosts, once; nil: as the machine does it.
-	Resolver Resolver
+	Resolver load.Resolver
 	// Sessions, if there are any, make the requests, in place of a plan's mix:
 	// it returns the users of a share. Requests, all to one origin, then say
 	// what kinds there are, and what is expected of them; of a plan only the
@@ -112,18 +114,13 @@ type Config struct {
 	Own bool
 }
 
-// Resolver looks up the addresses of a host; *net.Resolver is one.
-type Resolver interface {
-	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
-}
-
 // withDefaults fills in what was left open.
 func (c Config) withDefaults() Config {
 	c.Connections = cmp.Or(c.Connections, 256)
 	c.Loops = min(cmp.Or(c.Loops, max(1, load.Cores()-1)), max(1, c.Connections))
 	c.Timeout = cmp.Or(c.Timeout, load.DefaultTimeout)
-	c.MaxHeader = cmp.Or(c.MaxHeader, DefaultMaxHeader)
-	c.MaxBody = cmp.Or(c.MaxBody, DefaultMaxBody)
+	c.MaxHeader = cmp.Or(c.MaxHeader, httpwire.DefaultMaxHeader)
+	c.MaxBody = cmp.Or(c.MaxBody, httpwire.DefaultMaxBody)
 	if c.Resolver == nil {
 		c.Resolver = net.DefaultResolver
 	}
@@ -158,7 +155,7 @@ type site struct {
 
 // prepare makes targets of requests that passed load.CheckRequests, in their
 // order, and lists the sites that they go to.
-func prepare(ctx context.Context, requests []load.Request, r Resolver) (targets []target, sites []site, err error) {
+func prepare(ctx context.Context, requests []load.Request, r load.Resolver) (targets []target, sites []site, err error) {
 	for _, q := range requests {
 		u, err := url.Parse(q.URL)
 		if err != nil || u.Scheme != "http" {
@@ -169,81 +166,13 @@ func prepare(ctx context.Context, requests []load.Request, r Resolver) (targets 
 		name := net.JoinHostPort(host, port)
 		index := slices.IndexFunc(sites, func(s site) bool { return s.name == name })
 		if index < 0 {
-			s, err := newSite(ctx, name, host, port, r)
+			addresses, err := load.Lookup(ctx, r, host, port)
 			if err != nil {
 				return nil, nil, err
 			}
-			index, sites = len(sites), append(sites, s)
+			index, sites = len(sites), append(sites, site{name: name, addresses: addresses})
 		}
-		targets = append(targets, target{wire: wire(q, u), head: q.Method == http.MethodHead, expect: q.Expect, site: index})
+		targets = append(targets, target{wire: httpwire.Request(q, u), head: q.Method == http.MethodHead, expect: q.Expect, site: index})
 	}
 	return targets, sites, nil
-}
-
-// newSite looks up the host of an origin.
-func newSite(ctx context.Context, name, host, service string, r Resolver) (site, error) {
-	port, err := strconv.ParseUint(service, 10, 16)
-	if err != nil {
-		return site{}, fmt.Errorf("%w: port %q of %s: %w", model.ErrUsage, service, name, err)
-	}
-	s := site{name: name}
-	if a, err := netip.ParseAddr(host); err == nil {
-		s.addresses = []netip.AddrPort{netip.AddrPortFrom(a.Unmap(), uint16(port))}
-		return s, nil
-	}
-	addresses, err := r.LookupNetIP(ctx, "ip", host)
-	var dns *net.DNSError
-	switch {
-	case errors.As(err, &dns) && dns.IsNotFound:
-		return s, fmt.Errorf("%w: unknown host %q; check the URL", model.ErrUsage, host)
-	case err != nil:
-		return s, fmt.Errorf("%w: looking up the host %q: %w", model.ErrUnavailable, host, err)
-	case len(addresses) == 0:
-		return s, fmt.Errorf("%w: the host %q has no address; check the URL", model.ErrUsage, host)
-	}
-	for _, a := range addresses {
-		s.addresses = append(s.addresses, netip.AddrPortFrom(a.Unmap(), uint16(port)))
-	}
-	return s, nil
-}
-
-// wire writes a request as RFC 9112 has it: with Host first, as RFC 9110,
-// section 7.2, asks for, and the other fields by name.
-func wire(q load.Request, u *url.URL) []byte {
-	// What every request has, unless it says it itself.
-	header := http.Header{"Host": {hostField(u)}, "User-Agent": {"scalebench"}}
-	for name := range q.Header {
-		delete(header, http.CanonicalHeaderKey(name))
-	}
-	maps.Copy(header, q.Header)
-	var b bytes.Buffer
-	method := cmp.Or(q.Method, http.MethodGet)
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", method, strings.ReplaceAll(u.RequestURI(), " ", "%20"))
-	for _, host := range []bool{true, false} {
-		for _, name := range slices.Sorted(maps.Keys(header)) {
-			for _, value := range header[name] {
-				if (http.CanonicalHeaderKey(name) == "Host") == host {
-					fmt.Fprintf(&b, "%s: %s\r\n", name, value)
-				}
-			}
-		}
-	}
-	// Servers may ask for the length of a body that is empty (RFC 9110, section 8.6).
-	if len(q.Body) > 0 || slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, method) {
-		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(q.Body))
-	}
-	b.WriteString("\r\n")
-	b.Write(q.Body)
-	return b.Bytes()
-}
-
-// hostField is the host of a URL without what means something on this machine
-// only, the zone of an IPv6 address.
-func hostField(u *url.URL) string {
-	host := strings.TrimSuffix(u.Host, ":")
-	if before, after, ok := strings.Cut(host, "%"); ok && strings.HasPrefix(host, "[") {
-		_, port, _ := strings.Cut(after, "]")
-		return before + "]" + port
-	}
-	return host
 }

@@ -3,17 +3,21 @@ package http1
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/httpwire"
 )
 
 // origin is a site as one loop sees it: with the connections that the loop has
 // to it.
 type origin struct {
 	endpoints []endpoint
-	turn      int // counts what pick has returned
+	addresses *load.Addresses // the same
 
 	limit int // how many connections may be open
 	open  int
@@ -29,11 +33,11 @@ type origin struct {
 
 // endpoint is an address of an origin.
 type endpoint struct {
-	address netip.AddrPort
-	family  int
-	socket  unix.Sockaddr
-	worked  bool // a connection was made
-	bad     bool // the last attempt failed; others are preferred
+	netip.AddrPort
+	*load.Address
+
+	family int
+	socket unix.Sockaddr
 }
 
 // newOrigins are the sites as a loop sees them that may have so many connections
@@ -47,9 +51,9 @@ func newOrigins(sites []site, limit int) []*origin {
 	}
 	origins := make([]*origin, len(sites))
 	for i, s := range sites {
-		o := &origin{limit: limit, waiting: queue{room: make([]operation, room)}}
+		o := &origin{limit: limit, addresses: load.NewAddresses(s.addresses), waiting: queue{room: make([]operation, room)}}
 		for _, a := range s.addresses {
-			e := endpoint{address: a, family: unix.AF_INET6, socket: &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16(), ZoneId: zone(a.Addr().Zone())}}
+			e := endpoint{AddrPort: a, family: unix.AF_INET6, socket: &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16(), ZoneId: zone(a.Addr().Zone())}}
 			if a.Addr().Is4() {
 				e.family, e.socket = unix.AF_INET, &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
 			}
@@ -76,29 +80,11 @@ func zone(name string) uint32 {
 // full reports whether all connections allowed are in use.
 func (o *origin) full() bool { return o.idle.first == nil && o.open >= o.limit }
 
-// pick returns the addresses in turn, without those that failed, unless all
-// did.
-func (o *origin) pick() *endpoint {
-	for range o.endpoints {
-		if e := o.next(); !e.bad {
-			return e
-		}
-	}
-	o.forgive()
-	return o.next()
-}
-
-func (o *origin) next() *endpoint {
-	e := &o.endpoints[o.turn%len(o.endpoints)]
-	o.turn++
-	return e
-}
-
-// forgive lets all addresses be tried again.
-func (o *origin) forgive() {
-	for i := range o.endpoints {
-		o.endpoints[i].bad = false
-	}
+// endpoint is what is needed to connect to one of the addresses.
+func (o *origin) endpoint(a *load.Address) *endpoint {
+	i := slices.IndexFunc(o.endpoints, func(e endpoint) bool { return e.AddrPort == a.AddrPort })
+	o.endpoints[i].Address = a
+	return &o.endpoints[i]
 }
 
 // oldest is when the operation was due that was due first among those without
@@ -145,6 +131,7 @@ const (
 	busy             // an operation has been sent, wholly or in part
 	idle             // free
 	parting          // the server will close it; nothing is sent any more
+	racing           // the handshake is under way beside another, or for nobody
 )
 
 // conn is a connection, or the place of one: it is used again for another
@@ -159,15 +146,25 @@ type conn struct {
 	origin    *origin
 	endpoint  *endpoint
 
-	op    operation
-	sent  time.Duration // when op was sent, or the connection began to part
-	tries int           // addresses that were tried for op
-	rest  []byte        // of the request, that is not written yet
-	cut   bool          // nothing can be written any more
+	op     operation
+	sent   time.Duration // when op was sent, or the connection began to part
+	rest   []byte        // of the request, that is not written yet
+	cut    bool          // nothing can be written any more
+	reused bool          // another operation was before op
+
+	// While the handshake is under way: when that began, the addresses that were
+	// tried for op and what was wrong with them, and whether others are under way
+	// beside it. lead is whose handshake this one is beside; nil: for nobody.
+	began  time.Duration
+	tried  []*load.Address
+	causes []error
+	raced  bool
+	lead   *conn
+
 	// outOfOrder is how many segments have come out of order, when that was
 	// asked last.
 	outOfOrder uint32
-	reply      reply
+	reply      httpwire.Reply
 
 	prev, next *conn // in the list that it is in, if any
 }

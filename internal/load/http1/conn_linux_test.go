@@ -62,33 +62,6 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestPick: addresses are used in turn; those that failed are not, until all
-// have.
-func TestPick(t *testing.T) {
-	o := &origin{endpoints: make([]endpoint, 3)}
-	index := func(e *endpoint) int {
-		for i := range o.endpoints {
-			if e == &o.endpoints[i] {
-				return i
-			}
-		}
-		return -1
-	}
-	var got []int
-	for i := range 9 {
-		switch i {
-		case 3:
-			o.endpoints[1].bad = true
-		case 7:
-			o.endpoints[0].bad, o.endpoints[2].bad = true, true
-		}
-		got = append(got, index(o.pick()))
-	}
-	if want := []int{0, 1, 2, 0, 2, 0, 2, 0, 1}; !slices.Equal(got, want) {
-		t.Errorf("addresses were used in the order %v, want %v", got, want)
-	}
-}
-
 // TestOldest: the oldest operation without an end, and the next that takes too
 // long, may be sent or waiting.
 func TestOldest(t *testing.T) {

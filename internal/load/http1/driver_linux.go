@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -45,9 +43,13 @@ func New(ctx context.Context, c Config) (load.Driver, error) {
 	if c.Sessions != nil && len(sites) > 1 {
 		return nil, fmt.Errorf("%w: sessions visit one origin, and these requests go to %d", model.ErrUsage, len(sites))
 	}
-	if err := enoughFiles(c, len(sites)); err != nil {
+	partings, racing := min(maxParting, load.OpenFiles()/16), min(maxRacing, load.OpenFiles()/16)
+	// Each loop has epoll, eventfd and receiver.keeper.
+	allowed, short, err := load.Connections(c.Connections, len(sites), c.Loops*(3+partings+racing), c.Chosen)
+	if err != nil {
 		return nil, err
 	}
+	c.Connections, c.Loops = allowed, min(c.Loops, allowed)
 	if places := c.Loops + 1; runtime.GOMAXPROCS(0) < places {
 		runtime.GOMAXPROCS(places)
 	}
@@ -58,28 +60,10 @@ func New(ctx context.Context, c Config) (load.Driver, error) {
 		if err != nil {
 			return nil, fmt.Errorf("making event loop %d of %d: %w", i+1, c.Loops, errors.Join(err, d.Close()))
 		}
+		l.partings, l.racing, l.short, l.loops = partings, racing, short, c.Loops
 		d.loops = append(d.loops, l)
 	}
 	return d, nil
-}
-
-// enoughFiles refuses more connections than the process may have files: the run
-// would end where load gets interesting.
-func enoughFiles(c Config, sites int) error {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return fmt.Errorf("%w: asking for the limit of open files: %w", model.ErrUnavailable, err)
-	}
-	const (
-		ofLoop     = 3 + maxParting // epoll, eventfd, receiver.keeper
-		otherFiles = 64             // of the rest of the process
-	)
-	need := uint64(c.Connections)*uint64(sites) + uint64(c.Loops)*ofLoop + otherFiles
-	if need > limit.Cur {
-		return fmt.Errorf("%w: %d connections to each of %d origins need up to %d open files, but this process may open only %d; "+
-			"raise the limit (ulimit -n), or allow fewer connections", model.ErrUnavailable, c.Connections, sites, need, limit.Cur)
-	}
-	return nil
 }
 
 // Ops are the names of the requests.
@@ -211,6 +195,12 @@ func (d *driver) usage(cpu *processorTime) load.Usage {
 		u.Loaded = max(u.Loaded, loaded)
 		if scored := min(l.now, l.busyTo) - l.busyFrom; scored > 0 {
 			u.Busy = max(u.Busy, 1-min(l.rested.Seconds()/scored.Seconds(), 1))
+		}
+		if u.Pending == nil {
+			u.Pending = l.pending
+		}
+		for _, o := range l.origins {
+			u.AddAddresses(o.addresses.Uses())
 		}
 		for kind, err := range l.examples {
 			if u.Examples[kind] == nil {

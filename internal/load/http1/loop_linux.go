@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/httpwire"
 )
 
 const (
@@ -27,9 +28,10 @@ const (
 	// comparisons are how often a loop compares clocks before it begins: one of
 	// them will not be interrupted.
 	comparisons = 8
-	// maxParting is how many connections may be about to be closed by the
-	// server, for each loop.
-	maxParting = 256
+	// maxParting is how many connections may be about to be closed by the server,
+	// for each loop, and maxRacing how many handshakes may be under way beside those
+	// of operations; fewer where the process may open few files.
+	maxParting, maxRacing = 256, 64
 )
 
 // job is a loop's part of a run.
@@ -64,8 +66,16 @@ type loop struct {
 	owned   bool    // whether each user has its own
 	spare   []*conn // those of them that are closed
 	parting list
-	leaving int   // how many are parting
-	limits  reply // an answer's limits
+	leaving int // how many are parting
+	race    race
+	// partings and racing are how many of these there may be; short says that there
+	// may be fewer connections than might be needed, and loops is how many loops
+	// share them.
+	partings, racing int
+	short            bool
+	loops            int
+	crossing         time.Duration  // load.Crossing
+	limits           httpwire.Reply // an answer's limits
 
 	receiver *receiver
 	// wall is a clock that may be set; see anchor.
@@ -87,6 +97,7 @@ type loop struct {
 	// rejected counts stamps of the kernel that were not believed.
 	rejected int64
 	err      error // what the machine lacks
+	pending  error // what an operation without an end waits for
 	// examples are the first failures of each kind.
 	examples [load.Kinds]error
 	// interrupted: it was stopped with something left to do.
@@ -100,11 +111,11 @@ func newLoop(targets []target, origins []*origin, c Config) (*loop, error) {
 	}
 	l := &loop{
 		targets: targets, origins: origins, timeout: c.Timeout, poller: p, owned: c.Own,
-		limits:   reply{maxHeader: c.MaxHeader, maxBody: c.MaxBody},
-		receiver: newReceiver(), wall: time.Now,
+		limits:   httpwire.Reply{MaxHeader: c.MaxHeader, MaxBody: c.MaxBody},
+		receiver: newReceiver(), wall: time.Now, crossing: load.Crossing,
 	}
 	if c.Sessions != nil {
-		l.limits.pages = &pages{most: mostOfPage, left: mostPages}
+		l.limits.Pages = &httpwire.Pages{Most: mostOfPage, Left: mostPages}
 	}
 	return l, nil
 }
@@ -149,9 +160,9 @@ func (l *loop) prepare(j job) {
 	for range comparisons {
 		l.reanchor()
 	}
-	l.examples = [load.Kinds]error{}
+	l.examples, l.pending = [load.Kinds]error{}, nil
 	for _, o := range l.origins {
-		o.forgive()
+		o.addresses.Begin()
 		o.freeSince = 0
 	}
 	l.tick()
@@ -199,6 +210,7 @@ func (l *loop) turn() {
 		l.lookAgain()
 	}
 	l.expire()
+	l.tryBeside()
 	l.dispatch()
 	l.account()
 }
@@ -288,6 +300,12 @@ func (l *loop) next() time.Duration {
 	if l.parting.first != nil {
 		at = min(at, l.parting.first.sent+partingTime)
 	}
+	if len(l.race.starts) > 0 {
+		at = min(at, l.race.starts[0].at)
+	}
+	if l.race.judged.first != nil {
+		at = min(at, l.race.judged.first.sent+load.JudgeAfter)
+	}
 	return at
 }
 
@@ -299,6 +317,7 @@ func (l *loop) account() {
 	}
 	if l.now >= l.flushAt {
 		l.flushAt = l.now + flushEvery
+		l.retry()
 		l.shard.Flush(l.oldest())
 	}
 }
@@ -334,6 +353,9 @@ func (l *loop) finish() {
 		for c := o.outstanding.first; c != nil; c = o.outstanding.first {
 			o.outstanding.remove(c)
 			l.shard.Unfinish(c.op.kind, c.op.due)
+			if l.pending == nil {
+				l.pending = c.awaits(l.now)
+			}
 			l.abandon(c)
 		}
 		for o.waiting.n > 0 {
@@ -344,6 +366,10 @@ func (l *loop) finish() {
 	for l.parting.first != nil {
 		l.abandon(l.parting.first)
 	}
+	for l.race.judged.first != nil {
+		l.endRacer(l.race.judged.first)
+	}
+	l.race.starts = nil
 	for l.holding || l.draw() { // what was due and not sent
 		l.shard.Drop(l.held.kind, l.held.due)
 		l.holding = false

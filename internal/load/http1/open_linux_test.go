@@ -91,7 +91,7 @@ func TestNewRefuses(t *testing.T) {
 		"https":                {Config{Requests: get("https://127.0.0.1:1")}, model.ErrUsage},
 		"negative timeout":     {Config{Requests: ok, Timeout: -1}, model.ErrUsage},
 		"negative connections": {Config{Requests: ok, Connections: -1}, model.ErrUsage},
-		"too many connections": {Config{Requests: ok, Connections: 1 << 40}, model.ErrUnavailable},
+		"too many connections": {Config{Requests: ok, Connections: 1 << 40, Chosen: true}, model.ErrUnavailable},
 		"an unknown host":      {Config{Requests: get("http://unknown.test"), Resolver: addresses(nil)}, model.ErrUsage},
 	} {
 		if d, err := New(t.Context(), c.config); !errors.Is(err, c.want) || d != nil {

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/httpwire"
 )
 
 // What epoll reports where there is something to read, or an end.
@@ -52,6 +53,8 @@ func (l *loop) handle(e *unix.EpollEvent) {
 		l.established(c, e.Events)
 	case busy:
 		l.proceed(c, e.Events)
+	case racing:
+		l.raced(c)
 	case idle, parting:
 		// Data that were not asked for, or the end.
 		if e.Events&readable != 0 {
@@ -69,12 +72,11 @@ func (l *loop) established(c *conn, events uint32) {
 	// What came after the handshake: who refuses that causes ECONNREFUSED.
 	lost := errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE)
 	if err != nil && !lost {
-		c.endpoint.bad = true
-		l.hangUp(c)
-		l.connect(c, err)
+		l.refused(c, c.endpoint.with(err))
 		return
 	}
-	c.endpoint.worked = true
+	l.besides(c, func(*conn) {})
+	c.endpoint.Opened()
 	l.opened++
 	c.state = busy
 	switch {
@@ -85,6 +87,24 @@ func (l *loop) established(c *conn, events uint32) {
 	default:
 		l.write(c)
 	}
+}
+
+// refused deals with an address that takes no connection.
+func (l *loop) refused(c *conn, err error) {
+	c.endpoint.Failed(time.Now(), err)
+	c.causes = append(c.causes, err)
+	l.hangUp(c)
+	for b := l.race.beside.first; c.raced && b != nil; b = b.next {
+		if b.lead == c { // one that is under way takes its place
+			c.fd, b.fd = b.fd, -1
+			c.endpoint, c.began = b.endpoint, b.began
+			l.endRacer(b)
+			l.fatal(l.poller.watchFor(unix.EPOLL_CTL_MOD, c))
+			l.await(c)
+			return
+		}
+	}
+	l.connect(c)
 }
 
 // early is called where something came before the request was sent: an answer
@@ -156,15 +176,15 @@ func (l *loop) leave(c *conn, toEnd bool) {
 
 // feed reads an answer, as far as it is here; the last of it has a stamp, or 0.
 func (l *loop) feed(c *conn, b []byte, stamp int64) {
-	n, err := c.reply.feed(b)
+	n, err := c.reply.Feed(b)
 	switch {
 	case err != nil:
 		l.tick()
 		l.fail(c, load.ErrProtocol, err)
-	case c.reply.whole() && n < len(b):
+	case c.reply.Whole() && n < len(b):
 		l.tick()
 		l.fail(c, load.ErrProtocol, errUnasked)
-	case c.reply.whole():
+	case c.reply.Whole():
 		l.tick()
 		l.answered(c, stamp)
 	}
@@ -173,7 +193,7 @@ func (l *loop) feed(c *conn, b []byte, stamp int64) {
 // ends is called when the server has closed the connection; or has reset it,
 // where writing has noticed that first: then what came is not all.
 func (l *loop) ends(c *conn) {
-	if c.cut || !c.reply.end() {
+	if c.cut || !c.reply.End() {
 		l.fail(c, load.ErrClosed, errEnd)
 		return
 	}
@@ -193,11 +213,12 @@ func (l *loop) answered(c *conn, stamp int64) {
 	a := load.Answer{}
 	switch {
 	case at-c.sent > l.timeout:
-		l.failed(c, load.ErrTimeout, errLate)
-	case !l.targets[x.kind].expect.Match(c.reply.status):
+		l.failed(c, load.ErrTimeout, c.endpoint.with(errLate))
+	case !l.targets[x.kind].expect.Match(c.reply.Status()):
 		l.failed(c, load.ErrStatus, nil)
 	default:
-		a = load.Answer{OK: true, Page: c.reply.page, Incomplete: c.reply.shortened}
+		page, shortened := c.reply.Page()
+		a = load.Answer{OK: true, Page: page, Incomplete: shortened}
 	}
 	wrong := l.tell(x, a)
 	switch {
@@ -206,9 +227,9 @@ func (l *loop) answered(c *conn, stamp int64) {
 	case a.OK:
 		l.shard.OK(x.kind, x.due, c.sent, at)
 	}
-	c.reply.letGo()
+	c.reply.LetGo()
 	c.origin.outstanding.remove(c)
-	if c.reply.last || c.cut || len(c.rest) > 0 {
+	if c.reply.Last() || c.cut || len(c.rest) > 0 {
 		l.part(c, free)
 		return
 	}
@@ -217,6 +238,10 @@ func (l *loop) answered(c *conn, stamp int64) {
 
 // fail ends an operation, and its connection.
 func (l *loop) fail(c *conn, kind load.Kind, why error) {
+	if kind == load.ErrClosed && l.repeatable(c) {
+		l.repeat(c)
+		return
+	}
 	l.failed(c, kind, why)
 	c.origin.outstanding.remove(c)
 	_ = l.tell(c.op, load.Answer{}) // it failed in any case
@@ -227,12 +252,19 @@ func (l *loop) fail(c *conn, kind load.Kind, why error) {
 	l.abandon(c)
 }
 
+// repeatable reports whether a server that has closed a connection need not have
+// had the request, so that it may be sent again.
+func (l *loop) repeatable(c *conn) bool {
+	return c.reused && !c.reply.Begun() && httpwire.Idempotent(c.op.wire) &&
+		load.Crossed(l.now-c.sent, load.RoundTrip(c.fd), l.crossing)
+}
+
 // failed counts an operation that failed, and keeps the first of each kind as an
 // example.
 func (l *loop) failed(c *conn, kind load.Kind, why error) {
 	status := 0
 	if kind == load.ErrStatus {
-		status = c.reply.status
+		status = c.reply.Status()
 		l.shard.Refuse(c.op.kind, c.op.due, status)
 	} else {
 		l.shard.Fail(c.op.kind, c.op.due, kind)
@@ -243,7 +275,10 @@ func (l *loop) failed(c *conn, kind load.Kind, why error) {
 	if kind == load.ErrStatus {
 		why = fmt.Errorf("unexpected status %d", status)
 	}
-	l.examples[kind] = &load.Error{Kind: kind, Status: status, Err: fmt.Errorf("%s: %w", c.endpoint.address, why)}
+	if kind != load.ErrConnect && kind != load.ErrTimeout { // these say where themselves
+		why = c.endpoint.with(why)
+	}
+	l.examples[kind] = &load.Error{Kind: kind, Status: status, Err: why}
 }
 
 // free makes a connection ready for the next operation, which it has been since
@@ -259,7 +294,7 @@ func (l *loop) free(c *conn, since time.Duration) {
 // part lets the server close the connection. Who closes first has the port
 // occupied for a minute, and a generator would run out of ports.
 func (l *loop) part(c *conn, since time.Duration) {
-	if l.leaving == maxParting {
+	if l.leaving >= l.partings {
 		l.abandon(l.parting.first)
 	}
 	l.release(c, since)
@@ -288,12 +323,13 @@ func (l *loop) close(c *conn) {
 	default:
 		l.release(c, l.seen)
 	}
+	l.besides(c, func(*conn) {})
 	l.hangUp(c)
 	c.state = closed
 	if l.owned && l.own[c.op.user] == c {
 		l.own[c.op.user] = nil
 	}
-	c.reply.forget()
+	c.reply.Forget()
 	l.spare = append(l.spare, c)
 }
 
@@ -332,10 +368,9 @@ func (l *loop) expire() {
 	for _, o := range l.origins {
 		for c := o.outstanding.first; c != nil && c.sent+l.timeout <= l.now; c = o.outstanding.first {
 			if c.state == connecting {
-				c.endpoint.bad = true
-				l.fail(c, load.ErrConnect, errLate)
+				l.unconnected(c)
 			} else {
-				l.fail(c, load.ErrTimeout, errLate)
+				l.fail(c, load.ErrTimeout, c.awaits(l.now))
 			}
 		}
 		for o.waiting.n > 0 && o.waiting.first().due+l.timeout <= l.now {
@@ -345,4 +380,16 @@ func (l *loop) expire() {
 	for c := l.parting.first; c != nil && c.sent+partingTime <= l.now; c = l.parting.first {
 		l.abandon(c)
 	}
+}
+
+// unconnected ends an operation that has found no connection in time.
+func (l *loop) unconnected(c *conn) {
+	silent := func(b *conn) {
+		err := b.unanswered(l.now)
+		b.endpoint.Failed(time.Now(), err)
+		c.causes = append(c.causes, err)
+	}
+	silent(c)
+	l.besides(c, silent)
+	l.fail(c, load.ErrConnect, load.Unconnected(c.causes))
 }

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // dispatch sends what is due, as far as there are connections: first what waited
@@ -98,6 +97,9 @@ func (l *loop) send(o *origin, x operation) bool {
 		}
 	}
 	if o.full() {
+		if l.short {
+			l.fatal(load.ErrFiles(o.limit * l.loops))
+		}
 		return false
 	}
 	l.open(o, x)
@@ -125,7 +127,7 @@ func (l *loop) begin(c *conn, x operation) bool {
 		return false
 	}
 	c.origin.idle.remove(c)
-	c.rest = x.wire[n:]
+	c.rest, c.reused = x.wire[n:], true
 	l.sent += n
 	l.occupy(c, x, busy)
 	return true
@@ -138,46 +140,54 @@ func (l *loop) occupy(c *conn, x operation, s state) {
 		l.own[x.user] = c
 	}
 	c.origin.outstanding.push(c)
-	c.reply.begin(l.targets[x.kind].head)
+	c.reply.Begin(l.targets[x.kind].head)
 	l.shard.Sent(x.kind, x.due, c.origin.freeSince, l.now)
 }
 
 // open makes a connection for an operation.
 func (l *loop) open(o *origin, x operation) {
 	l.tick()
-	var c *conn
-	if n := len(l.spare); n > 0 {
-		c, l.spare = l.spare[n-1], l.spare[:n-1]
-	} else {
-		c = &conn{slot: int32(len(l.conns)), fd: -1, reply: l.limits}
-		l.conns = append(l.conns, c)
-	}
-	c.origin, c.tries, c.rest = o, 0, x.wire
-	o.open++
+	c := l.place(o, x)
 	l.occupy(c, x, connecting)
-	l.connect(c, nil)
+	l.connect(c)
 }
 
-// connect tries one address after another until one does not refuse at once; why
-// is what was wrong with the one before.
-func (l *loop) connect(c *conn, why error) {
-	for ; c.tries < len(c.origin.endpoints); c.tries++ {
-		c.endpoint = c.origin.pick()
-		fd, err := dial(c.endpoint)
-		if err == nil {
-			c.fd, c.outOfOrder = fd, 0
-			c.tries++
-			l.fatal(l.poller.watchFor(unix.EPOLL_CTL_ADD, c))
-			return
-		}
-		if errors.Is(err, model.ErrUnavailable) {
-			l.fatal(err)
-			return // the operation ends with the run
-		}
-		c.endpoint.bad = true
-		why = err
+// place is room for a connection to an origin.
+func (l *loop) place(o *origin, x operation) *conn {
+	c := l.slot()
+	c.origin, c.rest, c.reused, c.raced = o, x.wire, false, false
+	c.tried, c.causes = c.tried[:0], c.causes[:0]
+	o.open++
+	return c
+}
+
+// slot is a connection that is closed.
+func (l *loop) slot() *conn {
+	if n := len(l.spare); n > 0 {
+		c := l.spare[n-1]
+		l.spare = l.spare[:n-1]
+		return c
 	}
-	l.fail(c, load.ErrConnect, why)
+	c := &conn{slot: int32(len(l.conns)), fd: -1, reply: l.limits}
+	l.conns = append(l.conns, c)
+	return c
+}
+
+// repeat sends an operation again, over a new connection. To the server it is the
+// same, and to the record, too.
+func (l *loop) repeat(c *conn) {
+	x, sent, o := c.op, c.sent, c.origin
+	o.outstanding.remove(c)
+	l.close(c)
+	l.shard.Repeat(x.kind, x.due)
+	c = l.place(o, x)
+	c.op, c.sent, c.state, c.cut = x, sent, connecting, false
+	if l.owned {
+		l.own[x.user] = c
+	}
+	o.outstanding.push(c)
+	c.reply.Begin(l.targets[x.kind].head)
+	l.connect(c)
 }
 
 // write goes on writing a request.
@@ -210,7 +220,7 @@ func send(fd int, b []byte) (n int, errno unix.Errno) {
 func dial(e *endpoint) (int, error) {
 	fd, err := unix.Socket(e.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
 	if err != nil {
-		return -1, lack(e, err)
+		return -1, e.wrong(err)
 	}
 	askForStamps(fd)
 	// A request is written at once; nothing would come that it could wait for.
@@ -220,7 +230,7 @@ func dial(e *endpoint) (int, error) {
 	}
 	if err != nil && !errors.Is(err, unix.EINPROGRESS) && !errors.Is(err, unix.EINTR) {
 		_ = unix.Close(fd) // err says more
-		return -1, lack(e, err)
+		return -1, e.wrong(err)
 	}
 	return fd, nil
 }
@@ -237,21 +247,13 @@ func connected(fd int) error {
 	return nil
 }
 
-// lack tells what this machine lacks from what is wrong with an address. That
-// no local address is available means, where connections were made before, that
-// all local ports are taken.
-func lack(e *endpoint, err error) error {
-	var advice string
-	switch {
-	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
-		advice = "raise the limit of open files (ulimit -n), or allow fewer connections"
-	case errors.Is(err, unix.ENOBUFS), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.ENOSPC):
-		advice = "the kernel has no memory for it; allow fewer connections"
-	case errors.Is(err, unix.EADDRNOTAVAIL) && e.worked:
-		advice = "all local ports are taken, since the server closes connections after few requests; " +
-			"widen net.ipv4.ip_local_port_range, let the server keep connections open, or lower the rate"
-	default:
-		return err
+// wrong tells what this machine lacks from what is wrong with an address.
+func (e *endpoint) wrong(err error) error {
+	if lack := load.Lack(err, e.HasWorked()); lack != nil {
+		return lack
 	}
-	return fmt.Errorf("%w: opening a connection to %s: %w; %s", model.ErrUnavailable, e.address, err, advice)
+	return e.with(err)
 }
+
+// with adds the address to an error.
+func (e *endpoint) with(err error) error { return fmt.Errorf("%s: %w", e.AddrPort, err) }

@@ -216,23 +216,6 @@ func TestSessionsBounded(t *testing.T) {
 	}
 }
 
-// TestPages: the memory for pages is bounded, and comes back.
-func TestPages(t *testing.T) {
-	p := &pages{most: 10, left: 25}
-	a := p.add(nil, []byte("0123456789ab"))
-	b := p.add(p.add(nil, []byte("0123")), []byte("45"))
-	c := p.add(nil, []byte("0123456789"))
-	if len(a) != 10 || string(b) != "012345" || len(c) != 9 || p.left != 0 {
-		t.Errorf("%q, %q, %q, %d left", a, b, c, p.left)
-	}
-	p.give(a)
-	p.give(b)
-	p.give(c)
-	if p.left != 25 || len(p.free) != 3 {
-		t.Errorf("%d left, %d free", p.left, len(p.free))
-	}
-}
-
 // TestSessionsTimeout: who gets no answer in time goes on, over another
 // connection.
 func TestSessionsTimeout(t *testing.T) {

@@ -375,3 +375,7 @@ func TestBusy(t *testing.T) {
 		return nil
 	})
 }
+
+// nginxAnswer is what nginx says about a small page.
+const nginxAnswer = "HTTP/1.1 200 OK\r\nServer: nginx/1.26.0\r\nDate: Sat, 21 Nov 2026 10:00:00 GMT\r\nContent-Type: text/html\r\n" +
+	"Content-Length: 615\r\nLast-Modified: Tue, 23 Apr 2024 14:04:32 GMT\r\nConnection: keep-alive\r\nETag: \"6627bff0-267\"\r\nAccept-Ranges: bytes\r\n\r\n"

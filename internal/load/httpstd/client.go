@@ -11,25 +11,40 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/httpwire"
 )
+
+// connection is one to an origin.
+type connection interface {
+	// roundTrip sends a request, and reads the answer to its end. repeatable says
+	// that the server has closed a connection that was in use before, and sent no
+	// byte of an answer, so soon that it need not have had the request.
+	roundTrip(ctx context.Context, p prepared) (status int, repeatable bool, err error)
+	// alive reports whether another request can be sent.
+	alive() bool
+	close() error
+}
 
 // client is one of a load.Pool.
 type client struct {
 	target      *Target
-	connections []*http.ClientConn // in the order of the origins
-	spent       bool               // the server closes a connection after the last answer
+	connections []connection // in the order of the origins
+	repeated    bool         // the last operation was sent twice
 }
 
 // Alive reports whether another request can be sent.
 func (c *client) Alive() bool {
-	return !c.spent && !slices.ContainsFunc(c.connections, func(conn *http.ClientConn) bool { return conn.Err() != nil })
+	return !slices.ContainsFunc(c.connections, func(conn connection) bool { return !conn.alive() })
 }
+
+// Repeated implements load.Repeater.
+func (c *client) Repeated() bool { return c.repeated }
 
 // Close closes the connections.
 func (c *client) Close() error {
 	var errs []error
 	for _, conn := range c.connections {
-		errs = append(errs, conn.Close())
+		errs = append(errs, conn.close())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("closing a connection: %w", err)
@@ -40,45 +55,72 @@ func (c *client) Close() error {
 // Do sends a request and reads the answer.
 func (c *client) Do(ctx context.Context, op int) error {
 	p := c.target.requests[op]
-	answer, err := c.connections[p.origin].RoundTrip(p.request(ctx))
+	status, repeatable, err := c.connections[p.origin].roundTrip(ctx, p)
+	if c.repeated = repeatable && p.idempotent; c.repeated {
+		status, err = c.again(ctx, p)
+	}
 	if err != nil {
 		return failure(ctx, err)
 	}
-	if err := c.read(ctx, answer); err != nil {
-		return err
-	}
-	if !p.expect.Match(answer.StatusCode) {
-		return &load.Error{Kind: load.ErrStatus, Status: answer.StatusCode, Err: fmt.Errorf("the server answered %q", answer.Status)}
+	if !p.expect.Match(status) {
+		return &load.Error{Kind: load.ErrStatus, Status: status, Err: fmt.Errorf("the server answered %d %s", status, http.StatusText(status))}
 	}
 	return nil
 }
 
-// read reads an answer to its end.
-func (c *client) read(ctx context.Context, answer *http.Response) error {
-	if answer.Close {
-		c.spent = true
+// again sends a request over a new connection (RFC 9112, section 9.3.1).
+func (c *client) again(ctx context.Context, p prepared) (int, error) {
+	conn, err := c.target.connect(ctx, c.target.origins[p.origin])
+	if err != nil {
+		return 0, &load.Error{Kind: load.ErrConnect, Err: err}
 	}
-	limit := c.target.config.MaxBody
+	_ = c.connections[p.origin].close() // the server has closed it
+	c.connections[p.origin] = conn
+	status, _, err := conn.roundTrip(ctx, p)
+	return status, err
+}
+
+// stream is a connection in HTTP/2, one request at a time.
+type stream struct {
+	conn   *http.ClientConn
+	config Config
+	spent  bool // it is not used again
+}
+
+func (s *stream) alive() bool  { return !s.spent && s.conn.Err() == nil }
+func (s *stream) close() error { return s.conn.Close() }
+
+func (s *stream) roundTrip(ctx context.Context, p prepared) (int, bool, error) {
+	answer, err := s.conn.RoundTrip(p.request(ctx))
+	if err != nil {
+		return 0, false, err
+	}
+	return answer.StatusCode, false, s.read(answer)
+}
+
+// read reads an answer to its end.
+func (s *stream) read(answer *http.Response) error {
+	if answer.Close {
+		s.spent = true
+	}
+	limit := s.config.MaxBody
 	n, err := io.Copy(io.Discard, io.LimitReader(answer.Body, limit+1))
 	if n > limit {
-		c.spent = true // the rest is still to come
+		s.spent = true // the rest is still to come
 		_ = answer.Body.Close()
-		return &load.Error{Kind: load.ErrProtocol, Err: fmt.Errorf("the body has more than the %d bytes allowed", limit)}
+		return &httpwire.LimitError{Part: httpwire.Body, Limit: limit}
 	}
 	if closing := answer.Body.Close(); err == nil {
 		err = closing
 	}
-	if err != nil {
-		return failure(ctx, err)
-	}
-	if c.target.config.HTTP2 && answer.ProtoMajor != 2 {
-		return &load.Error{Kind: load.ErrProtocol, Err: fmt.Errorf("the server answered in %s instead of HTTP/2", answer.Proto)}
-	}
-	return nil
+	return err
 }
 
-// failure gives an error of a request its kind.
+// failure gives an error of a request its kind, if it has none.
 func failure(ctx context.Context, err error) error {
+	if _, known := errors.AsType[*load.Error](err); known {
+		return err
+	}
 	kind := load.ErrProtocol
 	var timeout net.Error
 	switch {

@@ -1,6 +1,7 @@
-// Package httpstd sends requests with the standard library's HTTP client: over
-// TLS, in HTTP/1.1 and HTTP/2. Plain HTTP/1.1 is faster in package load/http1;
-// where that does not run, this one does it, too.
+// Package httpstd sends requests over TLS: in HTTP/1.1 over a connection of its
+// own, read by package httpwire, and in HTTP/2 with the standard library's client.
+// Plain HTTP/1.1 is faster in package load/http1; where that does not run, this
+// one does it, too.
 //
 // The way of a request:
 //
@@ -8,8 +9,9 @@
 //  2. A load.Pool opens a client: a connection to each origin of the requests,
 //     TLS and all, so that what is slow or wrong about connecting shows there.
 //  3. The client sends a request over its own connection, and nowhere else:
-//     there are no redirects, retries, cookies, caches or proxies, which would
-//     make another load of the one that was asked for.
+//     there are no redirects, cookies, caches or proxies, which would make another
+//     load of the one that was asked for. A request without a second effect is
+//     sent again, once, where the server has closed the connection meanwhile.
 //  4. The answer is read to its end and thrown away; what is wrong with it
 //     becomes one of the kinds of package load.
 package httpstd
@@ -24,9 +26,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/httpwire"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -41,62 +46,49 @@ type Config struct {
 	Trust load.Trust
 	// Insecure accepts any certificate.
 	Insecure bool
-	// MaxHeader and MaxBody are limits of an answer, in bytes; 0: 64 KiB and
-	// 64 MiB. A body is not kept, however long.
+	// MaxHeader and MaxBody are limits of an answer, in bytes; 0: those of package
+	// httpwire. A body is not kept, however long.
 	MaxHeader, MaxBody int64
+	// Resolver looks up names of hosts, once; nil: as the machine does it.
+	Resolver load.Resolver
 }
 
-// transport makes connections as the configuration says.
-func (c Config) transport() (*http.Transport, error) {
-	roots, err := c.Trust.Roots()
-	if err != nil {
-		return nil, err
-	}
-	var protocols http.Protocols
-	protocols.SetHTTP1(!c.HTTP2)
-	protocols.SetHTTP2(true)
-	protocols.SetUnencryptedHTTP2(c.HTTP2)
-	return &http.Transport{
-		Protocols:              &protocols,
-		DisableCompression:     true, // what is not asked for is not sent, nor unpacked
-		MaxResponseHeaderBytes: c.MaxHeader,
-		TLSClientConfig: &tls.Config{
-			RootCAs:            roots,
-			InsecureSkipVerify: c.Insecure, //nolint:gosec // only if the user wants it
-		},
-	}, nil
-}
+// ErrNotHTTP2 is that a server does not speak the HTTP/2 that is demanded.
+var ErrNotHTTP2 = errors.New("the server does not speak HTTP/2")
 
 // Target is the load.Target for servers that speak HTTP.
 type Target struct {
 	config    Config
+	dialer    load.Dialer
 	transport *http.Transport
 	requests  []prepared
 	origins   []origin
 }
 
 // origin is where a connection goes.
-type origin struct{ scheme, address string }
+type origin struct {
+	scheme, address string
+	tls             *tls.Config // nil: plain
+}
 
 // prepared is a request with all that is the same every time.
 type prepared struct {
-	template *http.Request
-	body     []byte
-	expect   load.Statuses
-	origin   int // among the target's
+	template   *http.Request
+	body       []byte
+	wire       []byte // as HTTP/1.1 has it
+	idempotent bool
+	expect     load.Statuses
+	origin     int // among the target's
 }
 
 // New makes a target; it connects to nothing yet. The error is model.ErrUsage.
 func New(c Config) (*Target, error) {
-	c.MaxHeader, c.MaxBody = cmp.Or(c.MaxHeader, 64<<10), cmp.Or(c.MaxBody, 64<<20)
+	c.MaxHeader, c.MaxBody = cmp.Or(c.MaxHeader, httpwire.DefaultMaxHeader), cmp.Or(c.MaxBody, httpwire.DefaultMaxBody)
 	if err := load.CheckRequests(c.Requests); err != nil {
 		return nil, err
 	}
-	transport, err := c.transport()
-	if err != nil {
-		return nil, err
-	}
-	t := &Target{config: c, transport: transport}
+	t := &Target{config: c, dialer: load.Dialer{Resolver: c.Resolver}}
+	t.transport = t.newTransport()
 	for _, r := range c.Requests {
 		if err := t.prepare(r); err != nil {
 			return nil, err
@@ -105,24 +97,106 @@ func New(c Config) (*Target, error) {
 	return t, nil
 }
 
+// newTransport makes HTTP/2 of connections that are there already: they come with
+// the context.
+func (t *Target) newTransport() *http.Transport {
+	var protocols http.Protocols
+	protocols.SetHTTP1(!t.config.HTTP2)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(t.config.HTTP2)
+	given := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		conn, ok := ctx.Value(givenConn{}).(net.Conn)
+		if !ok {
+			return nil, errors.New("no connection is given")
+		}
+		return conn, nil
+	}
+	return &http.Transport{
+		Protocols:              &protocols,
+		DisableCompression:     true, // what is not asked for is not sent, nor unpacked
+		MaxResponseHeaderBytes: t.config.MaxHeader,
+		DialContext:            given,
+		DialTLSContext:         given,
+	}
+}
+
+// givenConn is the key of a connection in a context.
+type givenConn struct{}
+
 // Mix names the requests, with their weights.
 func (t *Target) Mix() []load.Weight { return load.MixOf(t.config.Requests) }
+
+// Files is how many connections a client has.
+func (t *Target) Files() int { return len(t.origins) }
+
+// Uses implements load.Located.
+func (t *Target) Uses() []load.AddressUse { return t.dialer.Uses() }
+
+// Close ends what is under way for no client.
+func (t *Target) Close() error { return t.dialer.Close() }
 
 // Open connects a client to every origin. Errors are of the kind
 // load.ErrConnect.
 func (t *Target) Open(ctx context.Context, _ int) (load.Client, error) {
 	c := &client{target: t}
 	for _, o := range t.origins {
-		conn, err := t.transport.NewClientConn(ctx, o.scheme, o.address)
+		conn, err := t.connect(ctx, o)
 		if err != nil {
-			return nil, &load.Error{Kind: load.ErrConnect, Err: errors.Join(err, c.Close())}
+			kind := load.ErrConnect
+			if errors.Is(err, ErrNotHTTP2) {
+				kind = load.ErrProtocol
+			}
+			return nil, &load.Error{Kind: kind, Err: errors.Join(err, c.Close())}
 		}
 		c.connections = append(c.connections, conn)
 	}
 	return c, nil
 }
 
-// prepare makes the template of a request that passed its Check.
+// connect opens a connection to an origin, which speaks one protocol or the other.
+func (t *Target) connect(ctx context.Context, o origin) (connection, error) {
+	conn, err := t.dialer.Dial(ctx, o.address)
+	if err != nil {
+		return nil, err
+	}
+	two := t.config.HTTP2
+	if o.tls != nil {
+		secure, err := handshake(ctx, conn, o.tls)
+		if err != nil {
+			return nil, err
+		}
+		conn = secure
+		spoken := secure.ConnectionState().NegotiatedProtocol
+		if two = spoken == "h2"; t.config.HTTP2 && !two {
+			return nil, errors.Join(ErrNotHTTP2, conn.Close())
+		}
+	}
+	if !two {
+		return newExchange(conn, httpwire.Reply{MaxHeader: int(t.config.MaxHeader), MaxBody: t.config.MaxBody}), nil
+	}
+	c, err := t.transport.NewClientConn(context.WithValue(ctx, givenConn{}, conn), o.scheme, o.address)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return &stream{conn: c, config: t.config}, nil
+}
+
+// handshake is that of TLS.
+func handshake(ctx context.Context, conn net.Conn, config *tls.Config) (*tls.Conn, error) {
+	began := time.Now()
+	secure := tls.Client(conn, config)
+	err := secure.HandshakeContext(ctx)
+	if err == nil {
+		return secure, nil
+	}
+	_ = conn.Close() // err says more
+	if ctx.Err() != nil {
+		return nil, &load.UnansweredError{Address: conn.RemoteAddr().String(), For: load.AwaitTLS, Waited: time.Since(began)}
+	}
+	return nil, fmt.Errorf("TLS with %s: %w", conn.RemoteAddr(), err)
+}
+
+// prepare makes what is the same every time of a request that passed its Check.
 func (t *Target) prepare(r load.Request) error {
 	template, err := http.NewRequestWithContext(context.Background(), r.Method, r.URL, nil)
 	if err != nil {
@@ -139,13 +213,55 @@ func (t *Target) prepare(r load.Request) error {
 		template.Header.Set("User-Agent", "scalebench")
 	}
 	u := template.URL
-	o := origin{u.Scheme, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"https": "443"}[u.Scheme], "80"))}
-	index := slices.Index(t.origins, o)
+	o := origin{scheme: u.Scheme, address: net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"https": "443"}[u.Scheme], "80"))}
+	if o.scheme == "https" {
+		if o.tls, err = t.security(u.Hostname(), template.Host); err != nil {
+			return err
+		}
+	}
+	index := slices.IndexFunc(t.origins, func(other origin) bool {
+		return other.scheme == o.scheme && other.address == o.address && (o.tls == nil || other.tls.ServerName == o.tls.ServerName)
+	})
 	if index < 0 {
 		index, t.origins = len(t.origins), append(t.origins, o)
 	}
-	t.requests = append(t.requests, prepared{template: template, body: bytes.Clone(r.Body), expect: r.Expect, origin: index})
+	wire := httpwire.Request(r, u)
+	t.requests = append(t.requests, prepared{template: template, body: bytes.Clone(r.Body), wire: wire,
+		idempotent: httpwire.Idempotent(wire), expect: r.Expect, origin: index})
 	return nil
+}
+
+// security is how TLS is spoken with a host. The name that the server is asked for
+// is that of the URL. An address is none: then it is the header Host, and a
+// certificate for either will do.
+func (t *Target) security(host, header string) (*tls.Config, error) {
+	roots, err := t.config.Trust.Roots()
+	if err != nil {
+		return nil, err
+	}
+	c := &tls.Config{
+		RootCAs: roots, ServerName: host, NextProtos: []string{"h2", "http/1.1"},
+		InsecureSkipVerify: t.config.Insecure, //nolint:gosec // only if the user wants it
+	}
+	if t.config.HTTP2 {
+		c.NextProtos = c.NextProtos[:1]
+	}
+	name := header
+	if h, _, err := net.SplitHostPort(header); err == nil {
+		name = h
+	}
+	if _, err := netip.ParseAddr(name); err == nil || name == "" {
+		return c, nil
+	}
+	if _, err := netip.ParseAddr(host); err != nil || t.config.Insecure {
+		if err == nil {
+			c.ServerName = name
+		}
+		return c, nil
+	}
+	c.ServerName, c.InsecureSkipVerify = name, true //nolint:gosec // VerifyConnection checks it
+	c.VerifyConnection = func(s tls.ConnectionState) error { return load.VerifyCertificate(s, roots, name, host) }
+	return c, nil
 }
 
 // request is the prepared one to be sent now.
@@ -170,9 +286,14 @@ type Redirect struct {
 func (t *Target) Redirect(ctx context.Context) *Redirect {
 	defer t.transport.CloseIdleConnections()
 	for _, p := range t.requests {
-		answer, err := t.transport.RoundTrip(p.request(ctx))
+		conn, err := t.raw(ctx, t.origins[p.origin])
 		if err != nil {
 			continue // only an answer can redirect
+		}
+		answer, err := t.transport.RoundTrip(p.request(context.WithValue(ctx, givenConn{}, conn)))
+		if err != nil {
+			_ = conn.Close() // only an answer can redirect
+			continue
 		}
 		_ = answer.Body.Close() // it is not read
 		to := answer.Header.Get("Location")
@@ -181,4 +302,13 @@ func (t *Target) Redirect(ctx context.Context) *Redirect {
 		}
 	}
 	return nil
+}
+
+// raw is a connection to an origin, over which nothing was sent.
+func (t *Target) raw(ctx context.Context, o origin) (net.Conn, error) {
+	conn, err := t.dialer.Dial(ctx, o.address)
+	if err != nil || o.tls == nil {
+		return conn, err
+	}
+	return handshake(ctx, conn, o.tls)
 }

@@ -26,6 +26,7 @@ const mysqlExample = "mysql://user:password@host:3306/database, optionally with 
 // mysqlServer is MySQL, MariaDB and what speaks their protocol. When an
 // operation's time is over the connection is closed.
 type mysqlServer struct {
+	config   *mysql.Config
 	sessions driver.Connector
 	others   driver.Connector
 }
@@ -40,15 +41,8 @@ func NewMySQL(rawURL string) (*Store, error) {
 		return nil, err
 	}
 	s := &mysqlServer{}
-	config, err := mysqlConfig(address)
-	if err == nil {
-		s.sessions, err = mysql.NewConnector(config)
-	}
-	if err == nil {
-		// Batches are written as one statement that is made here, and so is
-		// what is executed once.
-		config.InterpolateParams = true
-		s.others, err = mysql.NewConnector(config)
+	if s.config, err = mysqlConfig(address); err == nil {
+		err = s.connectors()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w; use %s", model.ErrUsage, address, address.Hide(err), mysqlExample)

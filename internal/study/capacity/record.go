@@ -66,6 +66,11 @@ type WindowRecord struct {
 	Unfinished int64            `json:"unfinished"`
 	Late       int64            `json:"late"`
 	Waited     int64            `json:"waited"`
+	// Repeated is how many were sent again over a new connection, because the
+	// server had closed the one before without an answer.
+	Repeated int64 `json:"repeated,omitempty"`
+	// Addresses are those of the target where a host has several.
+	Addresses []AddressRecord `json:"addresses,omitempty"`
 	// Latency is by percentile, of all that was due; null where fewer ended
 	// well.
 	Latency map[string]*float64 `json:"latency_ms"`
@@ -146,6 +151,7 @@ func (j Assessment) Record() WindowRecord {
 			out.Latency[load.Percentile(q)] = milliseconds(d)
 		}
 	}
+	out.Repeated, out.Addresses = j.Counts.Repeated, addressRecords(j.Addresses)
 	out.LagP99, out.ReceiveLagP99 = p99(j.Lags), p99(j.ReceiveLags)
 	if j.ReceiveLags != nil {
 		out.Stamped = j.ReceiveLags.TotalCount()

@@ -386,6 +386,7 @@ func (r *replay) doubt(out *Answer) {
 		d.Problem("drift", "the target changed while it was measured: it took %s and later did not; look for a leak, a cache that fills, or credits that run out, and search again when it is steady", rate(out.Drift.Then))
 	}
 	r.unusable(out.Counted, d)
+	connectionDoubts(r.judged, d)
 	if r.cfg.Algorithm != search.Paper {
 		out.contradictions()
 	}

@@ -16,6 +16,29 @@ import (
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
+// TestUnknownHost: that is a mistake in the URL, whoever looks it up.
+func TestUnknownHost(t *testing.T) {
+	for _, target := range []string{"http://nowhere.invalid/", "https://nowhere.invalid/a"} {
+		p := params(target, 100)
+		p.Agreement = sla("p90=100ms")
+		err := p.Prepare(t.Context(), &workload.Env{Parts: 1, Stderr: io.Discard})
+		if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), `unknown host "nowhere.invalid"; check the URL`) {
+			t.Errorf("%s: Prepare = %v", target, err)
+		}
+		if err := p.Cleanup(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	}
+	for target, unknown := range map[string]bool{
+		"http://nowhere.invalid:81/": true, "rediss://nowhere.invalid": true, "cassandra://127.0.0.1,nowhere.invalid/": true,
+		"s3://nowhere.invalid/bucket": true, "http://127.0.0.1:1/": false, "https://[::1]/": false, "mysql:///db": false,
+	} {
+		if err := (*Params)(nil).CheckHost(t.Context(), target); errors.Is(err, model.ErrUsage) != unknown {
+			t.Errorf("CheckHost(%s) = %v", target, err)
+		}
+	}
+}
+
 // TestAnswers: a search does not begin where nobody answers, and says why. One
 // good answer is enough; and a window after one that was missed is measured
 // whatever the target says.
@@ -46,7 +69,6 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"nobody there", "http://127.0.0.1:1/", func(*Params) {}, "connection refused"},
 		{"nobody there, for TLS", "https://127.0.0.1:1/", func(*Params) {}, "127.0.0.1:1: connect: connection refused: the target https://127.0.0.1:1/ answered none of 5 requests; check that it is running"},
-		{"unknown host", "https://nowhere.invalid/", func(*Params) {}, `unknown host "nowhere.invalid": the target`},
 		{"unknown authority", secure.URL, func(*Params) {}, "the authority of the server's certificate is unknown"},
 		{"unknown authority, what to do", secure.URL, func(*Params) {}, "give its certificate with --cacert FILE (ca_pem: in a file), or check no certificate with --insecure"},
 		{"known authority", secure.URL, func(p *Params) { p.CAPEM = ca }, ""},

@@ -7,16 +7,22 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 
 	engine "github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/httpstd"
+	"github.com/scalebench/scalebench/internal/load/httpwire"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
 // unanswered is the error of a target that answered none of a few requests, as
 // its first failure shows: what is wrong, then what to do.
 func (p *Params) unanswered(requests int64, failure error) error {
+	if unknown, ok := errors.AsType[*engine.UnknownHostError](failure); ok {
+		return fmt.Errorf("%w: %w", model.ErrUsage, unknown)
+	}
 	what, todo := cause(failure)
 	return fmt.Errorf("%w: %s: the target %s answered none of %d requests; %s", model.ErrUnavailable, what, p.Target, requests, todo)
 }
@@ -30,30 +36,37 @@ func cause(failure error) (what, todo string) {
 		host      x509.HostnameError
 		verify    *tls.CertificateVerificationError
 		plain     tls.RecordHeaderError
-		dns       *net.DNSError
 	)
 	if errors.As(failure, &e) && e.Status > 0 {
 		return "status " + strconv.Itoa(e.Status), statusAdvice(e.Status)
 	}
 	what, todo = failure.Error(), "check that it is running and that the URL is right"
+	if e != nil && e.Err != nil {
+		what = e.Err.Error() // the kind says no more
+	}
+	if code, ok := alertOf(failure); ok {
+		return alert(code)
+	}
+	if large, ok := errors.AsType[*httpwire.LimitError](failure); ok && large.Part == httpwire.Body {
+		return large.Error(), "allow more with --max-body SIZE (max_body: in a file), or ask for less"
+	}
+	if silent, ok := errors.AsType[*engine.UnansweredError](failure); ok && silent.For == engine.AwaitTLS {
+		todo = "check that it speaks TLS there, or begin the URL with http://"
+	}
 	switch {
 	case errors.As(failure, &authority):
 		return "the authority of the server's certificate is unknown" + issuer(authority.Cert),
 			"give its certificate with --cacert FILE (ca_pem: in a file), or " + certificate
 	case errors.As(failure, &host):
-		return "the server's certificate is for another name (" + host.Error() + ")", "use a name in the URL that it is for, or " + certificate
+		return "the server's certificate is for another name (" + host.Error() + ")", "use a name in the URL that it is for (https://ADDRESS/ with -H 'Host: NAME' asks a server by its address), or " + certificate
 	case errors.As(failure, &verify):
 		return "the server's certificate is not valid (" + verify.Err.Error() + ")", "renew it, or " + certificate
 	case errors.As(failure, &plain):
 		return "the server does not speak TLS", "begin the URL with http://, or use the port for TLS"
-	case errors.As(failure, &dns) && dns.IsNotFound:
-		return fmt.Sprintf("unknown host %q", dns.Name), "check the URL"
-	case errors.As(failure, &e) && e.Kind == engine.ErrProtocol && strings.Contains(what, "instead of HTTP/2"):
-		todo = "leave --http2 (http2: true) out"
+	case errors.Is(failure, httpstd.ErrNotHTTP2):
+		return httpstd.ErrNotHTTP2.Error(), "leave --http2 (http2: true) out"
 	case errors.As(failure, &e) && e.Kind == engine.ErrClosed:
 		todo = "check that it is running and that the URL is right (does it need https://?)"
-	case errors.As(failure, &e) && e.Kind == engine.ErrConnect && e.Err != nil:
-		what = e.Err.Error()
 	}
 	return strings.TrimPrefix(what, "dial tcp "), todo
 }
@@ -79,4 +92,57 @@ func statusAdvice(status int) string {
 		return "choose another method with --method, or " + accept
 	}
 	return "check the URL, or " + accept
+}
+
+// Alerts of TLS (RFC 8446, section 6.2, and RFC 6066) that say what a server
+// wants.
+const (
+	alertHandshakeFailure = 40
+	alertProtocolVersion  = 70
+	alertUnrecognizedName = 112
+	alertCertificate      = 116
+)
+
+// alertOf is the alert with which a server has ended a handshake. Package
+// crypto/tls has a name for such errors with QUIC only; otherwise it is a number
+// in one of package net.
+func alertOf(failure error) (tls.AlertError, bool) {
+	remote, ok := errors.AsType[*net.OpError](failure)
+	if !ok || remote.Op != "remote error" || remote.Err == nil {
+		return 0, false
+	}
+	code := reflect.ValueOf(remote.Err)
+	if code.Kind() != reflect.Uint8 {
+		return 0, false
+	}
+	return tls.AlertError(code.Uint()), true
+}
+
+// alert says what a server wants that has ended a handshake.
+func alert(code tls.AlertError) (what, todo string) {
+	switch code {
+	case alertUnrecognizedName, alertHandshakeFailure:
+		return "the server refuses TLS for this name (" + code.Error() + ")",
+			"use a name in the URL that it knows, or give the name with -H 'Host: NAME' and the address in the URL"
+	case alertProtocolVersion:
+		return "the server speaks another version of TLS (" + code.Error() + ")", "allow TLS 1.2 or 1.3 there"
+	case alertCertificate:
+		return "the server wants a certificate of the client, which scalebench cannot show", "measure a listener that asks for none"
+	}
+	return "the server has ended the TLS handshake (" + code.Error() + ")", "look into the server's log"
+}
+
+// withAdvice adds to an error of a store what to do about its certificate.
+func withAdvice(err error) error {
+	var (
+		authority x509.UnknownAuthorityError
+		host      x509.HostnameError
+	)
+	switch {
+	case errors.As(err, &authority):
+		return fmt.Errorf("%w; give the certificate of its authority with --cacert FILE (ca_pem: in a file)", err)
+	case errors.As(err, &host):
+		return fmt.Errorf("%w; use a name in the URL that the certificate is for", err)
+	}
+	return err
 }

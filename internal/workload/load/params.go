@@ -49,6 +49,7 @@ type Params struct {
 	Connections int           `json:"connections,omitempty" flag:"connections" jsonschema:"minimum=1,maximum=60000" jsonschema_description:"Largest number of connections of one node, opened as needed (default 1024; 64 to a data store or a bucket at a rate)."`
 	Loops       int           `json:"loops,omitempty" jsonschema:"minimum=1,maximum=256" jsonschema_description:"Event loops of one node; each can use a processor. Default: one less than the number of processors."`
 	Spin        bool          `json:"spin,omitempty" flag:"spin" jsonschema_description:"Event loops poll without sleeping (http:// only): exact to some µs, but each uses a whole processor."`
+	MaxBody     unit.Size     `json:"max_body,omitempty" flag:"max-body" jsonschema_description:"Largest body of an answer; a larger one is an error (http:// and https:// only; default 64MiB)."`
 	Timeout     unit.Duration `json:"request_timeout" flag:"timeout" jsonschema_description:"Timeout of a request; in a search longer than the SLA allows."`
 	Handshakes  unit.Duration `json:"handshakes" jsonschema_description:"Time between two TCP handshakes made beside the load to measure the round-trip time."`
 
@@ -78,6 +79,10 @@ func (p *Params) connections() int {
 	}
 	return 64
 }
+
+// chosen reports whether somebody asked for so many connections; otherwise fewer
+// do, as far as the load allows.
+func (p *Params) chosen() bool { return p.Connections > 0 || p.Users > 0 }
 
 // Request is one kind of request.
 type Request struct {
@@ -203,6 +208,7 @@ func (p *Params) validateHTTP() error {
 	stored := !p.overHTTP() && !IsBucket(p.Target)
 	return errors.Join(
 		workload.Invalid(p.HTTP2 && p.plain(), "http2", "HTTP/2 needs TLS, and the target begins with http://", "leave it out, or use https://"),
+		workload.Invalid(p.MaxBody > 0 && !p.overHTTP(), "max_body", "only applies to targets that begin with http:// or https://", "leave it out"),
 		workload.Invalid(p.Spin && !p.plain(), "spin", "only applies to targets that begin with http://", "leave it out"),
 		p.validateCA(),
 		workload.Invalid(p.Insecure && p.plain(), "insecure", "only applies to targets that begin with https:// or s3s://", "leave it out"),
@@ -219,7 +225,7 @@ func (p *Params) validateCA() error {
 	case p.CAPEM == "":
 		return nil
 	case p.plain():
-		return bad("ca_pem", "only applies to targets that begin with https:// or s3s://", "leave it out")
+		return bad("ca_pem", "only applies to targets over TLS, such as those that begin with https:// or rediss://", "leave it out")
 	case strings.Contains(p.CAPEM, "PRIVATE KEY-----"):
 		return bad("ca_pem", "it holds a private key, which would be stored with the run", "give the certificates alone")
 	case !roots.AppendCertsFromPEM([]byte(p.CAPEM)):
@@ -238,10 +244,13 @@ func (p *Params) checkTarget() error {
 		return err
 	}
 	secure := strings.HasPrefix(p.Target, "s3s://")
-	if len(p.Requests) > 0 || len(p.Headers) > 0 || p.HTTP2 || (p.CA != "" || p.CAPEM != "" || p.Insecure) && !secure {
-		return fmt.Errorf("%w: requests, headers and http2 only apply to http:// and https:// targets, ca, ca_pem and insecure to https:// and s3s://; leave them out", model.ErrUsage)
+	if len(p.Requests) > 0 || len(p.Headers) > 0 || p.HTTP2 || p.Insecure && !secure {
+		return fmt.Errorf("%w: requests, headers and http2 only apply to http:// and https:// targets, insecure to https:// and s3s://; leave them out", model.ErrUsage)
 	}
 	if IsBucket(p.Target) {
+		if (p.CA != "" || p.CAPEM != "") && !secure {
+			return fmt.Errorf("%w: certificates to trust (--cacert, ca_pem:) only apply over TLS: use s3s://", model.ErrUsage)
+		}
 		_, err := p.bucketConfig()
 		return err
 	}
@@ -250,7 +259,7 @@ func (p *Params) checkTarget() error {
 			return fmt.Errorf("%w: the URL holds a password, which would be stored with the run; remove it, put it into an environment variable, and name that variable with password_env", model.ErrUsage)
 		}
 	}
-	_, err := newStore(p.Target)
+	_, err := newStore(p.Target, engine.Trust{PEM: p.CAPEM}) // a file is the nodes'
 	return err
 }
 

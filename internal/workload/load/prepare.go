@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func (p *Params) answers(ctx context.Context) error {
 			return err
 		}
 	}
-	example := errors.New("no answer came in time")
+	example := cmp.Or(usage.Pending, errors.New("no answer came in time"))
 	if i := slices.IndexFunc(usage.Examples[:], func(err error) bool { return err != nil }); i >= 0 {
 		example = usage.Examples[i]
 	}

@@ -79,6 +79,11 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 			_, _ = fmt.Fprintln(env.Stderr, example) // kept with the task; the counts do not depend on it
 		}
 	}
+	for _, a := range usage.Addresses {
+		if a.State != engine.AddressUsed {
+			_, _ = fmt.Fprintf(env.Stderr, "address %s of the target was not used: %v\n", a.Address, a.Cause)
+		}
+	}
 	summary.Report(env.Report)
 	return nil
 }
@@ -100,7 +105,11 @@ func (p *Params) plan() engine.Plan {
 func (p *Params) probe(ctx context.Context, start time.Time) (end func() []engine.Handshake) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan []engine.Handshake, 1)
-	go func() { done <- prober{address: p.address(), every: p.Handshakes.Std()}.run(ctx, start) }()
+	go func() {
+		prober := prober{address: p.address(), every: p.Handshakes.Std()}
+		prober.settle(ctx)
+		done <- prober.run(ctx, start)
+	}()
 	return func() []engine.Handshake {
 		cancel()
 		return <-done
@@ -168,6 +177,19 @@ func segmentsAt(ctx context.Context, at time.Time) (s engine.Segments, ok bool) 
 type prober struct {
 	address string // host:port
 	every   time.Duration
+}
+
+// settle chooses the first address of several that takes a connection, for all
+// handshakes.
+func (p *prober) settle(ctx context.Context) {
+	within, cancel := context.WithTimeout(ctx, handshakeWithin)
+	defer cancel()
+	var d engine.Dialer
+	if conn, err := d.Dial(within, p.address); err == nil {
+		p.address = conn.RemoteAddr().String()
+		_ = conn.Close() // nothing was sent
+	}
+	_ = d.Close() // it has nothing to say
 }
 
 // handshakeWithin bounds a handshake. A lost SYN is sent again after 1 s, and

@@ -78,14 +78,14 @@ func (p *Params) openStore(ctx context.Context, env *workload.Env) (engine.Drive
 	if err != nil {
 		return nil, err
 	}
-	store, err := newStore(address)
+	store, err := newStore(address, p.trust())
 	if err != nil {
 		return nil, err
 	}
 	data := p.data()
 	there, err := p.load(ctx, env, store)
 	if err != nil {
-		return nil, err
+		return nil, withAdvice(err)
 	}
 	w, err := data.workload()
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *Params) openStore(ctx context.Context, env *workload.Env) (engine.Drive
 	if err != nil {
 		return nil, err
 	}
-	pool, err := engine.NewPool(target, engine.PoolConfig{Clients: p.connections(), Timeout: p.Timeout.Std()})
+	pool, err := engine.NewPool(target, p.pool())
 	if err != nil {
 		return nil, err
 	}
@@ -138,19 +138,31 @@ func (p *Params) data() Data {
 }
 
 // newStore opens the store that the scheme names.
-func newStore(address string) (kv.Store, error) {
+func newStore(address string, trust engine.Trust) (kv.Store, error) {
 	scheme, _, _ := strings.Cut(address, ":")
+	var store kv.Store
+	var secure string // how a URL asks for TLS
+	var err error
 	switch scheme {
 	case "redis", "rediss":
-		return redis.New(address)
+		secure = "rediss://"
+		store, err = redis.New(address)
 	case "postgres", "postgresql":
-		return sqlkv.NewPostgres(address)
+		secure = "?sslmode=verify-full"
+		store, err = sqlkv.NewPostgres(address)
 	case "mysql", "mariadb":
-		return sqlkv.NewMySQL(address)
+		secure = "?tls=true"
+		store, err = sqlkv.NewMySQL(address)
 	case "cassandra", "cassandras":
-		return cassandra.New(address)
+		secure = "cassandras://"
+		store, err = cassandra.New(address)
+	default:
+		err = errTarget()
 	}
-	return nil, errTarget()
+	if err != nil {
+		return nil, err
+	}
+	return store, kv.Trusting(store, trust, secure)
 }
 
 func errTarget() error {

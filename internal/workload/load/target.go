@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/http1"
@@ -38,19 +39,26 @@ func (p *Params) open(ctx context.Context, env *workload.Env) (engine.Driver, er
 	}
 	if p.plain() {
 		return http1.New(ctx, http1.Config{
-			Requests: requests, Connections: p.connections(), Loops: p.Loops, Spin: p.Spin, Timeout: p.Timeout.Std(),
+			Requests: requests, Connections: p.connections(), Chosen: p.chosen(), Loops: p.Loops, Spin: p.Spin, Timeout: p.Timeout.Std(), MaxBody: p.MaxBody.Bytes(),
 		})
 	}
 	target, err := p.standard(requests) //nolint:contextcheck // it connects to nothing yet
 	if err != nil {
 		return nil, err
 	}
-	return engine.NewPool(target, engine.PoolConfig{Clients: p.connections(), Timeout: p.Timeout.Std()})
+	return engine.NewPool(target, p.pool())
+}
+
+// pool is how clients are pooled.
+func (p *Params) pool() engine.PoolConfig {
+	return engine.PoolConfig{Clients: p.connections(), Chosen: p.chosen(), Timeout: p.Timeout.Std()}
 }
 
 // standard is the target as the standard library's client sees it.
 func (p *Params) standard(requests []engine.Request) (*httpstd.Target, error) {
-	target, err := httpstd.New(httpstd.Config{Requests: requests, HTTP2: p.HTTP2, Trust: p.trust(), Insecure: p.Insecure})
+	target, err := httpstd.New(httpstd.Config{
+		Requests: requests, HTTP2: p.HTTP2, Trust: p.trust(), Insecure: p.Insecure, MaxBody: p.MaxBody.Bytes(),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", p.address(), err)
 	}
@@ -127,6 +135,25 @@ func (p *Params) address() string {
 	}
 	host, _, _ := strings.Cut(u.Hostname(), ",") // the first of several
 	return net.JoinHostPort(host, cmp.Or(u.Port(), defaultPorts[u.Scheme]))
+}
+
+// CheckHost refuses, with model.ErrUsage, a target on a host that this machine,
+// from which it is to be reached, does not know. What else may be wrong with it
+// shows when it is asked.
+func (*Params) CheckHost(ctx context.Context, target string) error {
+	u, err := url.Parse(target)
+	if err != nil || u.Hostname() == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for host := range strings.SplitSeq(u.Hostname(), ",") {
+		_, err := engine.Lookup(ctx, net.DefaultResolver, host, "0")
+		if errors.Is(err, model.ErrUsage) {
+			return err
+		}
+	}
+	return nil
 }
 
 // defaultPorts of what can be a target, by scheme.
@@ -214,7 +241,7 @@ func (p *Params) openBucket(ctx context.Context, env *workload.Env) (engine.Driv
 	if err := p.bucket.Prepare(ctx); err != nil {
 		return nil, fmt.Errorf("%w: target %s: %w", model.ErrUnavailable, p.Target, err)
 	}
-	return engine.NewPool(p.bucket, engine.PoolConfig{Clients: p.connections(), Timeout: p.Timeout.Std()})
+	return engine.NewPool(p.bucket, p.pool())
 }
 
 // Cleanup implements workload.Cleaner.

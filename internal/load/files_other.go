@@ -1,0 +1,6 @@
+//go:build !unix
+
+package load
+
+// OpenFiles is how many files the process may open.
+func OpenFiles() int { return manyFiles }
