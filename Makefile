@@ -24,7 +24,7 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof doubt-proof load-proof hidden-proof chaos ntier-proof ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real bench-load bench-users bench-analysis clean FORCE
+.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof tables-proof changes-proof doubt-proof load-proof hidden-proof chaos ntier-proof ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real bench-load bench-users bench-analysis clean FORCE
 
 build: $(BIN)
 
@@ -81,6 +81,21 @@ test: deps
 variability-proof:
 	$(GO) test -count=1 -timeout 60m -v ./test/synthetic -seeds 200
 
+# Tables as people have them: dialects of CSV drawn at random beside pandas, and Parquet
+# files that pyarrow, polars, DuckDB and pandas write beside pyarrow. TABLES: how many
+# of each. Some minutes.
+TABLES ?= 1000
+tables-proof: build
+	scripts/analysts.sh
+	.cache/analysts/bin/python test/otherfiles/dialects.py $(CURDIR)/$(BIN) --tables $(TABLES)
+	$(GO) test -count=1 -timeout 60m -v -run 'TestFilesOfOthers' ./test/otherfiles -args -parquet-files $(TABLES) -parquet-seed $(SEED) -python $(CURDIR)/.cache/analysts/bin/python
+
+# Changes of level in 200 drawn series and in real ones, beside E-divisive and Otava: an
+# hour, as Otava is slow.
+changes-proof:
+	scripts/otava.sh
+	OTAVA=$(CURDIR)/.cache/otava $(GO) test -count=1 -timeout 90m -v -run '^TestChangesBeside$$' ./test/analysis
+
 # The whole proof that labs measure what their limits say, in tables; needs
 # root, the machine for itself, and an hour and a half. A part of it is in
 # `make test`.
@@ -132,7 +147,7 @@ ntier-proof-board: deps
 
 # 200 simulated systems of each kind: 20 minutes.
 ntier-proof-sim:
-	$(GO) test -count=1 -timeout 90m -v -run 'TestTruth|TestProof|TestShort' ./test/tiersim -systems 200
+	$(GO) test -count=1 -timeout 90m -v -run 'TestTruth|TestProof|TestShort|Knee|HiddenLock' ./test/tiersim -systems 200 -networks 4000
 
 # Tiers of the built-in application, limited at random in a lab: 1 h 50 min.
 # NTIER_ROUNDS: how many systems of each of six kinds.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what `make bench-analysis` sets the reading and analysis of tables beside, pandas,
-# polars and SciPy, pinned, into .cache/analysts. What is there already is not touched, and
+# Installs what `make bench-analysis` and `make tables-proof` set the reading and analysis of
+# tables beside, pandas, polars, SciPy, pyarrow and DuckDB, pinned, into .cache/analysts. What is there already is not touched, and
 # then nothing is printed.
 #
 #   scripts/analysts.sh
@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(numpy==2.4.6 pandas==3.1.1 polars==2.1.0 pyarrow==26.0.1 scipy==1.17.1)
+packages=(duckdb==2.0.1 numpy==2.4.6 pandas==3.1.1 polars==2.1.0 pyarrow==26.0.1 scipy==1.17.1)
 venv=.cache/analysts
 stamp="$venv/installed"
 [ "$(cat "$stamp" 2>/dev/null)" != "${packages[*]}" ] || exit 0

@@ -42,7 +42,7 @@ func TestFilesOfOthers(t *testing.T) {
 		t.Skip("make tables-proof draws files")
 	}
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), *python, "draw.py", dir, strconv.Itoa(*number), strconv.Itoa(*seed))
+	cmd := exec.CommandContext(t.Context(), *python, "parquet.py", dir, strconv.Itoa(*number), strconv.Itoa(*seed))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

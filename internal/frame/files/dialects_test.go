@@ -13,7 +13,7 @@ import (
 	"github.com/scalebench/scalebench/internal/frame"
 )
 
-// dialect is how a table is written. test/tables draws more, and holds them to pandas.
+// dialect is how a table is written. test/otherfiles draws more, and holds them to pandas.
 type dialect struct {
 	comma, decimal, thousands, end, before, encoding, unit, time string
 	quoted, hash                                                 bool

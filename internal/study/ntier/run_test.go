@@ -652,7 +652,7 @@ func TestImport(t *testing.T) {
 		`db_cpu is "145%"; use a share such as 0.85 or 85%, of all that the tier has`: "configuration,users,throughput,db_cpu\n1-1-1,50,49,145%\n",
 		`own.csv:2:7: users is "x"`:                                           "configuration,users,throughput\n1-1-1,x,49\n",
 		`own.csv:2:10: throughput is empty`:                                   "configuration,users,throughput\n1-1-1,50,\n",
-		`own.csv:2:13: db_cpu is "95"; use a share such`:                      "configuration,users,throughput,db_cpu\n1-1-1,50,49,95\n",
+		`own.csv:2:13: db_cpu is "95"; use 95% if it is in percent`:           "configuration,users,throughput,db_cpu\n1-1-1,50,49,95\n",
 		`a second line of 1-1-1, 50 users, trial 1; give each trial a number`: "configuration,users,trial,throughput\n1-1-1,50,1,49\n1-1-1,100,1,94\n1-1-1,50,1,49\n",
 		`own.csv:2:13: errors is "1.2"; use a share such`:                     "configuration,users,throughput,errors\n1-1-1,50,49,1.2\n",
 		`unknown column "memory"`:                                             "configuration,users,throughput,memory\n1-1-1,50,49,1\n",

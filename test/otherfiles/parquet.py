@@ -1,5 +1,5 @@
 # Draws Parquet files at random and prints what a second reader finds in each, as lines of JSON:
-#   python draw.py FOLDER NUMBER SEED
+#   python parquet.py FOLDER NUMBER SEED
 import json, math, sys
 import duckdb, numpy as np, pandas as pd, polars as pl, pyarrow as pa, pyarrow.compute as pc, pyarrow.parquet as pq
 
