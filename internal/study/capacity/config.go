@@ -25,6 +25,8 @@ type Config struct {
 	WarmUp, Scored time.Duration
 	// Given says that the user chose Scored: windows are not made longer.
 	Given bool
+	// Connections is how many one generator may have at a time; 0: not known.
+	Connections int
 	// Fraction is for the paper's algorithm: a second of its ramp passes if the
 	// median latency exceeds the round-trip time by no more than Fraction of it.
 	Fraction float64
@@ -57,6 +59,7 @@ func (s *Study) configFor(entry map[string]any, kind string) (c Config, p *work.
 	}
 	p.Agreement = c.SLA
 	c.WarmUp, c.Scored, c.Given = p.WarmUp.Std(), p.Scored(), p.Duration > 0
+	c.Connections = p.ConnectionLimit()
 	return c, p, nil
 }
 

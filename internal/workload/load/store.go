@@ -97,7 +97,7 @@ func (p *Params) openStore(ctx context.Context, env *workload.Env) (engine.Drive
 	if err != nil {
 		return nil, err
 	}
-	pool, err := engine.NewPool(target, engine.PoolConfig{Clients: p.connections(), Timeout: p.Timeout.Std()})
+	pool, err := engine.NewPool(target, engine.PoolConfig{Clients: p.ConnectionLimit(), Timeout: p.Timeout.Std()})
 	if err != nil {
 		return nil, err
 	}

@@ -38,14 +38,14 @@ func (p *Params) open(ctx context.Context, env *workload.Env) (engine.Driver, er
 	}
 	if p.plain() {
 		return http1.New(ctx, http1.Config{
-			Requests: requests, Connections: p.connections(), Loops: p.Loops, Spin: p.Spin, Timeout: p.Timeout.Std(),
+			Requests: requests, Connections: p.ConnectionLimit(), Loops: p.Loops, Spin: p.Spin, Timeout: p.Timeout.Std(),
 		})
 	}
 	target, err := p.standard(requests) //nolint:contextcheck // it connects to nothing yet
 	if err != nil {
 		return nil, err
 	}
-	return engine.NewPool(target, engine.PoolConfig{Clients: p.connections(), Timeout: p.Timeout.Std()})
+	return engine.NewPool(target, engine.PoolConfig{Clients: p.ConnectionLimit(), Timeout: p.Timeout.Std()})
 }
 
 // standard is the target as the standard library's client sees it.
@@ -173,7 +173,7 @@ func (p *Params) bucketConfig() (objectstore.Config, error) {
 	c := objectstore.Config{
 		PathStyle: objectstore.StyleAuto, Trust: p.trust(), InsecureTLS: p.Insecure,
 		Operation: o.Operation, GetShare: o.GetShare, Size: o.Size.Bytes(), Objects: o.Count, Keys: o.Keys, Prefix: o.Prefix, Verify: true, Insistent: true,
-		Clients: p.connections(), Timeout: p.Timeout.Std(), Lease: objectstore.DefaultLease,
+		Clients: p.ConnectionLimit(), Timeout: p.Timeout.Std(), Lease: objectstore.DefaultLease,
 	}
 	u, err := url.Parse(p.Target)
 	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -214,7 +214,7 @@ func (p *Params) openBucket(ctx context.Context, env *workload.Env) (engine.Driv
 	if err := p.bucket.Prepare(ctx); err != nil {
 		return nil, fmt.Errorf("%w: target %s: %w", model.ErrUnavailable, p.Target, err)
 	}
-	return engine.NewPool(p.bucket, engine.PoolConfig{Clients: p.connections(), Timeout: p.Timeout.Std()})
+	return engine.NewPool(p.bucket, engine.PoolConfig{Clients: p.ConnectionLimit(), Timeout: p.Timeout.Std()})
 }
 
 // Cleanup implements workload.Cleaner.
