@@ -472,7 +472,7 @@ func (r *replay) doubt(out *Answer) {
 	if r.cfg.Algorithm != search.Paper {
 		out.contradictions()
 	}
-	if r.long.from > 0 {
+	if r.long.from > 0 && out.Passed != nil && *out.Passed <= (1-r.cfg.Resolution)*r.long.passed {
 		d.Warn("reserve", "the target takes more for a while, from what it has in reserve: loads that passed in short windows did not pass in windows of %v, which the result is of", r.long.scored)
 	}
 	if out.open != nil {

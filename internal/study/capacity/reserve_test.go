@@ -265,7 +265,7 @@ func TestReserve(t *testing.T) {
 				&queue{free: make([]float64, 1), service: 1 / rate, quick: .4 / rate, rate: .5 * rate, most: burst, credits: burst}, 1.3 * rate, 0},
 			{fmt.Sprintf("M/D/1, %v/s", rate), workers(1, 1/rate, nil), rate, 14},
 			{fmt.Sprintf("refuses what does not fit, %v/s", rate), full, rate, 14},
-			{fmt.Sprintf("%v/s, less when it is full", rate), costly, rate, 14},
+			{fmt.Sprintf("%v/s, less when it is full", rate), costly, rate, 24},
 		} {
 			s := simulated{server: c.server, connections: 200}
 			a := s.search(t, timed(t, 2*time.Second, 0))
