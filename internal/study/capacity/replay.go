@@ -120,7 +120,7 @@ const lightShare = .25
 // unlit reports whether operations waited for connections in windows that decide,
 // and it is not known how long answers take under a light load.
 func (r *replay) unlit(found search.Result) bool {
-	return r.light == 0 && !r.lit && slices.ContainsFunc(r.judged, func(j Assessment) bool {
+	return r.light == 0 && !r.lit && r.cfg.Algorithm != search.Paper && slices.ContainsFunc(r.judged, func(j Assessment) bool {
 		return j.Verdict == Missed && j.Load > found.Passed && j.Load <= offered*found.Passed && j.Share(j.Counts.Waited) > waitedShare
 	})
 }

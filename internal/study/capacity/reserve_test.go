@@ -63,7 +63,6 @@ func (b *bucket) take(now float64) (float64, bool) {
 type queue struct {
 	free            []float64 // when each worker is
 	service, quick  float64
-	random          *rand.Rand // service is exponential; nil: it is always the same
 	room            int
 	rate, most      float64 // of credits
 	credits, at     float64
@@ -88,9 +87,6 @@ func (q *queue) take(now float64) (float64, bool) {
 		}
 	}
 	took := q.service
-	if q.random != nil {
-		took *= q.random.ExpFloat64()
-	}
 	if q.quick > 0 && q.credits >= 1 {
 		q.credits--
 		took = q.quick
@@ -233,8 +229,8 @@ func timed(t *testing.T, warmUp, window time.Duration) Config {
 	return cfg
 }
 
-func workers(n int, service float64, random *rand.Rand) *queue {
-	return &queue{free: make([]float64, n), service: service, random: random}
+func workers(n int, service float64) *queue {
+	return &queue{free: make([]float64, n), service: service}
 }
 
 // TestReserve: a rate that a target gives for a while is none that it takes. What is
@@ -256,14 +252,14 @@ func TestReserve(t *testing.T) {
 		bursty := func() bucket { return bucket{rate: rate, burst: burst, tokens: burst} }
 		refuses, delays := bursty(), bursty()
 		delays.delays = true
-		full, costly := workers(2, 2/rate, nil), workers(1, 1/rate, nil)
+		full, costly := workers(2, 2/rate), workers(1, 1/rate)
 		full.room, costly.costly = int(rate*.1)+2, within(.05, .5)
 		for _, c := range []trial{
 			{fmt.Sprintf("refuses beyond %v/s, bursts of %v", rate, burst), &refuses, rate, 0},
 			{fmt.Sprintf("delays beyond %v/s, bursts of %v", rate, burst), &delays, rate, 0},
 			{fmt.Sprintf("half of %v/s a second quicker, and %v at once", rate, burst),
 				&queue{free: make([]float64, 1), service: 1 / rate, quick: .4 / rate, rate: .5 * rate, most: burst, credits: burst}, 1.3 * rate, 0},
-			{fmt.Sprintf("M/D/1, %v/s", rate), workers(1, 1/rate, nil), rate, 14},
+			{fmt.Sprintf("M/D/1, %v/s", rate), workers(1, 1/rate), rate, 14},
 			{fmt.Sprintf("refuses what does not fit, %v/s", rate), full, rate, 14},
 			{fmt.Sprintf("%v/s, less when it is full", rate), costly, rate, 24},
 		} {
@@ -340,7 +336,7 @@ func TestSaturatedOverFewConnections(t *testing.T) {
 		all = append(all, c, trial{c.wait, c.capacity, int(enough*.7) + 1, LimitGenerator})
 	}
 	for _, c := range all {
-		s := simulated{server: &parallel{c.wait, *workers(1, 1/c.capacity, nil)}, connections: c.connections}
+		s := simulated{server: &parallel{c.wait, *workers(1, 1/c.capacity)}, connections: c.connections}
 		cfg := timed(t, time.Second, 5*time.Second)
 		cfg.SLA, cfg.Connections = sla("p90=500ms"), c.connections
 		a := s.search(t, cfg)
@@ -358,7 +354,7 @@ func TestSaturatedOverFewConnections(t *testing.T) {
 // that is not for want of connections. The window counts, and says for how long.
 func TestStallIsTheTargets(t *testing.T) {
 	for _, connections := range []int{4, 64} {
-		s := simulated{server: workers(2, 2e-3, nil), connections: connections, stall: func(k int) float64 {
+		s := simulated{server: workers(2, 2e-3), connections: connections, stall: func(k int) float64 {
 			if k == 2 {
 				return 5
 			}
@@ -379,7 +375,7 @@ func TestStallIsTheTargets(t *testing.T) {
 // takes, two windows tell.
 func TestMinAboveCapacity(t *testing.T) {
 	for name, target := range map[string]server{
-		"a queue": workers(1, .01, nil), "a rate limit": &bucket{rate: 100, burst: 10, tokens: 10}, "nothing works": &bucket{burst: .5},
+		"a queue": workers(1, .01), "a rate limit": &bucket{rate: 100, burst: 10, tokens: 10}, "nothing works": &bucket{burst: .5},
 		"a bucket that is full at first": &bucket{rate: 100, burst: 200, tokens: 200},
 	} {
 		s := simulated{server: target, connections: 64}

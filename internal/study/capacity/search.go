@@ -98,7 +98,7 @@ func (m *measured) add(s model.Step, seen *observe.Run) error {
 // until there is another, and without its length.
 func (m *measured) specOf(s model.Step) {
 	spec := s.Tasks[0].Spec
-	if _, longer := s.Treatment.Levels["duration"]; longer {
+	if _, longer := s.Levels["duration"]; longer {
 		if m.spec.Kind != "" {
 			return
 		}
