@@ -109,6 +109,14 @@ func (r Answer) generatorsWords() string {
 	return named(r.Generators) + " were at their limit"
 }
 
+// machine names the machines that were full.
+func (r Answer) machine() string {
+	if len(r.Generators) == 0 {
+		return "the machine that offers the load"
+	}
+	return "the machine of " + named(r.Generators)
+}
+
 // Warnings are the texts of the doubts.
 func (r Answer) Warnings() []string { return model.Texts(r.Doubts) }
 

@@ -319,10 +319,12 @@ const alone = .25
 // would be, too: operations fail, or take too long although hardly any other is
 // under way (as many as the load times how long one takes, by Little's law).
 func (r *replay) floorWords(floor float64) string {
-	var failed load.Counts
+	var failed, above load.Counts
 	var took time.Duration
 	for _, j := range r.judged {
 		switch d := service(j.Window); {
+		case j.Load > floor:
+			above.Add(j.Counts)
 		case j.Load != floor || j.Verdict != Missed:
 		case slices.ContainsFunc(j.Misses, func(m reason) bool { return m.errors }):
 			failed.Add(j.Counts)
@@ -331,12 +333,19 @@ func (r *replay) floorWords(floor float64) string {
 		}
 	}
 	switch {
-	case failed.Due > 0:
+	case failed.Due > 0 && asOften(failed, above):
 		return fmt.Sprintf("operations fail even at %s, the smallest load allowed (%s): look at what fails; a smaller load would hardly help", rate(floor), failed.Failures())
 	case took > 0 && floor*took.Seconds() <= alone:
 		return fmt.Sprintf("an operation takes %v (median) even at %s, the smallest load allowed, where hardly any other is under way: a smaller load would hardly help; allow longer latencies, or look at what the target does", unit.Brief(took), rate(floor))
 	}
 	return ""
+}
+
+// asOften reports whether operations fail whatever the load is: nothing is answered
+// well, and not for want of time, or no larger share of them failed at larger loads.
+func asOften(floor, above load.Counts) bool {
+	share := func(c load.Counts) float64 { return float64(c.Failed()) / float64(c.Due) }
+	return floor.OK == 0 && floor.Failed() == floor.Due && floor.Errors[load.ErrTimeout] == 0 || above.Due > 0 && share(above) <= offered*share(floor)
 }
 
 // missedLoad is the load that the algorithm holds for failed, or the next one up
@@ -462,7 +471,7 @@ func (r *replay) doubt(out *Answer) {
 		}
 		d.Problem("generator", "%s could not offer more load in time, so the target's capacity is unknown%s; use more or larger generators", named(out.Generators), passed)
 	case LimitMachine:
-		d.Problem("machine", "the machine of %s was full at the load that failed, so this search cannot tell whether the server or that machine was at its limit; stop what else runs there, or offer the load from another machine than the server's", named(out.Generators))
+		d.Problem("machine", "%s was full at the load that failed, so this search cannot tell whether the server or that machine was at its limit; stop what else runs there, or offer the load from another machine than the server's", out.machine())
 	case LimitPath:
 		d.Problem("path", "%s", out.pathDoubt())
 	case LimitDrift:

@@ -102,8 +102,7 @@ func (q *queue) take(now float64) (float64, bool) {
 // recovery, and in windows.
 type simulated struct {
 	server      server
-	rng         *rand.Rand // arrivals are random; nil: evenly spaced
-	connections int        // 0: any number
+	connections int // 0: any number
 	now         float64
 	seconds     float64           // of load, in all
 	latencies   [][]float64       // of the seconds of the latest window
@@ -127,9 +126,7 @@ func (s *simulated) offer(rate, warmUp, scored, drain, still float64) load.Windo
 	end := warmUp + scored
 	for due, i := 0., 0; due < end; i++ {
 		s.one(&w, due, warmUp, end+drain, still, free)
-		if due = float64(i+1) / rate; s.rng != nil {
-			due += s.rng.ExpFloat64()/rate - 1/rate*s.rng.Float64()
-		}
+		due = float64(i+1) / rate
 	}
 	for i, all := range s.latencies {
 		w.Seconds.P50[i] = median(all)
@@ -384,6 +381,9 @@ func TestMinAboveCapacity(t *testing.T) {
 		a := s.search(t, cfg)
 		if a.Limit != LimitFloor || *a.Failed != 200 || len(a.Windows) != 2 {
 			t.Errorf("%s: limit %s, failed %v, after %d windows; want the floor after 2", name, a.Limit, number(a.Failed), len(a.Windows))
+		}
+		if helps := strings.Contains(strings.Join(a.Warnings(), " "), "allow a smaller load"); helps != (name != "nothing works") {
+			t.Errorf("%s: a smaller load helps: %v; %q", name, helps, a.Warnings())
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (a Answer) sentence() string {
 	case a.Limit == LimitGenerator:
 		return notFound + a.generatorsWords() + ", not the server" + a.atLeast()
 	case a.Limit == LimitMachine:
-		return notFound + "the machine of " + named(a.Generators) + " was full, so that this search cannot tell whether the server was at its limit" + a.atLeast()
+		return notFound + a.machine() + " was full, so that this search cannot tell whether the server was at its limit" + a.atLeast()
 	case a.Limit == LimitCap:
 		return fmt.Sprintf("The server takes %s or more: no larger load was allowed.", loadText(a.Passed))
 	case a.Limit == LimitFloor:
