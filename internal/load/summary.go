@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -187,14 +188,14 @@ var reportedLatencies = []float64{.5, .9, .95, .99, .999}
 
 // ReportLatencies publishes within which latencies operations of all kinds were
 // answered, from when they were due: what tells loads at a fixed rate apart. A
-// percentile that fewer operations reached is missing.
+// percentile that fewer operations reached is missing, and one of too few.
 func (s Summary) ReportLatencies(to Sink) error {
 	total, err := s.Total()
 	if err != nil {
 		return err
 	}
 	for _, q := range reportedLatencies {
-		if d, known := quantileOfDue(total.Latency, total.Due, q); known {
+		if d, known := quantileOfDue(total.Latency, total.Due, q); known && math.Round(1e6*(1-q))*float64(total.Due) >= 1e6 {
 			to.Sample(model.Sample{Metric: model.MetricLoadLatency, Unit: "s", Value: d.Seconds(), Better: model.Lower, Info: true,
 				Labels: map[string]string{"percentile": Percentile(q)}})
 		}

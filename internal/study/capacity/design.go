@@ -69,6 +69,7 @@ func (s *Study) Design(setup study.Setup) (study.Design, error) {
 			if err != nil {
 				return nil, atWorkload(w, err)
 			}
+			c.bound(w.Timeout, params.Estimate())
 			d.searches = append(d.searches, &planned{Config: c, params: params, workload: w, trial: trial, seed: cmp.Or(params.Seed, setup.Seed)})
 		}
 	}

@@ -200,6 +200,13 @@ func TestLasts(t *testing.T) {
 			t.Errorf("%v/s, given %v: a window of %v, want %v", c.load, c.given, got, c.want)
 		}
 	}
+	cfg.Given = false
+	for timeout, want := range map[time.Duration]time.Duration{0: time.Minute, time.Hour: time.Minute, 30 * time.Second: 26 * time.Second, 13 * time.Second: 10 * time.Second} {
+		cfg.Most = 0
+		if cfg.bound(timeout, 13*time.Second); cfg.lasts(1) != want {
+			t.Errorf("a timeout of %v: a window of %v, want %v", timeout, cfg.lasts(1), want)
+		}
+	}
 	few := Assessment{Window: answered(20, 20, time.Millisecond), Phase: search.Ramp, Verdict: Passed}
 	var d model.Doubts
 	cfg.tooFew([]Assessment{few, few}, &d)

@@ -114,7 +114,7 @@ func (r *replay) prove(found search.Result) (wanted bool) {
 
 // within is a length of windows in whole seconds, of those that are allowed.
 func (r *replay) within(seconds float64) time.Duration {
-	most := max(longest, r.cfg.Scored)
+	most := r.cfg.most()
 	return min(time.Duration(math.Ceil(min(seconds, most.Seconds())))*time.Second, most)
 }
 

@@ -160,6 +160,7 @@ func (s *Study) searchOf(m *measured, ended, underWay bool) (Search, error) {
 	if err != nil {
 		return Search{}, err
 	}
+	c.bound(m.spec.Timeout, p.Estimate())
 	out := Search{Workload: m.workload, Target: p.Target, Trial: m.trial, Config: c}
 	if out.Answer, err = c.Review(m.windows, ended); err != nil {
 		return out, err
