@@ -62,7 +62,7 @@ func (c Config) health(w load.Window, light time.Duration) (problems []reason) {
 	}
 	if few := c.connectionsNeeded(w, light); few > 0 {
 		waited := w.Share(w.Counts.Waited + w.Counts.Dropped)
-		problems = append(problems, blame(w, nil, "%[2]s of the operations waited for a connection of %[1]s: while answers take %[3]s, this load needs %[4]s at a time, and %[5]s are allowed; allow more connections",
+		problems = append(problems, blame(w, nil, "%[2]s of the operations waited for a connection of %[1]s: while answers take %[3]s, this load needs up to %[4]s at a time, and %[5]s are allowed; allow more connections",
 			share(waited), took(light), count(few), count(c.connections(w))))
 	}
 	return problems
@@ -105,8 +105,9 @@ func (c Config) connections(w load.Window) int { return c.Connections * max(len(
 // many exponential servers", Operations Research 29, 1981).
 func (c Config) connectionsNeeded(w load.Window, light time.Duration) int {
 	waited := w.Share(w.Counts.Waited + w.Counts.Dropped)
-	needed, there := w.Load*light.Seconds(), float64(c.connections(w))
-	if !(waited > waitedShare) || needed+2*math.Sqrt(needed) <= there || 2*w.Achieved()*light.Seconds() < there {
+	load, there := w.Load*light.Seconds(), float64(c.connections(w))
+	needed := load + 2*math.Sqrt(load)
+	if !(waited > waitedShare) || needed <= there || 2*w.Achieved()*light.Seconds() < there {
 		return 0
 	}
 	for t := range c.SLA.Latencies() {
