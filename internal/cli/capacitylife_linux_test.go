@@ -148,7 +148,7 @@ func (w *world) checkResumed(partial capacity.Record) error {
 	if jsonErr := json.Unmarshal([]byte(out), &r); jsonErr != nil {
 		w.t.Fatalf("resume: %v, %v\n%s", err, jsonErr, stderr)
 	}
-	refused := r.Limit == capacity.LimitGenerator || r.Limit == capacity.LimitPath
+	refused := slices.Contains([]capacity.Limit{capacity.LimitGenerator, capacity.LimitMachine, capacity.LimitPath}, r.Limit)
 	if (err != nil) != refused {
 		w.t.Errorf("resume: %v; limit %s\n%s", err, r.Limit, stderr)
 	}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -189,6 +190,26 @@ func (s Summary) Report(to Sink) {
 
 // Labels of MetricAddress.
 const labelAddress, labelState = "address", "state"
+
+// reportedLatencies are the percentiles that ReportLatencies publishes.
+var reportedLatencies = []float64{.5, .9, .95, .99, .999}
+
+// ReportLatencies publishes within which latencies operations of all kinds were
+// answered, from when they were due: what tells loads at a fixed rate apart. A
+// percentile that fewer operations reached is missing, and one of too few.
+func (s Summary) ReportLatencies(to Sink) error {
+	total, err := s.Total()
+	if err != nil {
+		return err
+	}
+	for _, q := range reportedLatencies {
+		if d, known := quantileOfDue(total.Latency, total.Due, q); known && math.Round(1e6*(1-q))*float64(total.Due) >= 1e6 {
+			to.Sample(model.Sample{Metric: model.MetricLoadLatency, Unit: "s", Value: d.Seconds(), Better: model.Lower, Info: true,
+				Labels: map[string]string{"percentile": Percentile(q)}})
+		}
+	}
+	return nil
+}
 
 // A task may last for days, and its result must travel: it has the latencies of
 // so many seconds, and so many handshakes, evenly chosen.

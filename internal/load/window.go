@@ -68,8 +68,10 @@ type Generator struct {
 	// Lag is how late 1 in 100 of its operations was sent, ReceiveLag how late 1
 	// in 100 of its answers was read; 0 where none was stamped by the kernel.
 	Lag, ReceiveLag time.Duration
-	// Busy and Processor are those of [Window], of this generator.
-	Busy, Processor float64
+	// Busy and Processor are those of [Window], of this generator; Own is the
+	// part of Processor that is its own doing: the share of the processors that
+	// it may use which it used itself.
+	Busy, Processor, Own float64
 	// Handshakes are those in the scored seconds.
 	Handshakes []Handshake
 }
@@ -144,9 +146,10 @@ func (w *Window) add(r model.Result, s Summary) error {
 	if err != nil {
 		return err
 	}
+	own, processor := processorShares(r.Samples)
 	g := Generator{
 		Node: r.Node, Counts: total.Counts, Answered: total.Latency.TotalCount(), Replies: s.Replies,
-		Busy: s.Usage.Busy, Processor: processorShare(r.Samples), Handshakes: s.RTT,
+		Busy: s.Usage.Busy, Processor: processor, Own: own, Handshakes: s.RTT,
 		Lag: p99(s.Lag), ReceiveLag: p99(s.ReceiveLag),
 	}
 	w.Generators = append(w.Generators, g)
@@ -178,24 +181,25 @@ func p99(h *hdr.Histogram) time.Duration {
 	return time.Duration(h.ValueAtPercentile(99))
 }
 
-// processorShare is how much of the processors that a generator could use was
-// in use: by itself, or, with the whole machine, by everything. The kernel counts
-// in ticks, so that it can be a little more than all, which it is not.
-func processorShare(samples []model.Sample) float64 {
+// processorShares are how much of the processors that a generator could use was in
+// use: by itself, and by itself or, with the whole machine, by everything. The
+// kernel counts in ticks, so that it can be a little more than all, which it is not.
+func processorShares(samples []model.Sample) (own, all float64) {
 	value := make(map[string]float64)
 	for _, s := range samples {
 		value[s.Metric] = s.Value
 	}
 	// Watching is not work, but leaves the others fewer processors.
 	spun := value[MetricSpun]
-	worked, share := max(value[MetricCPU]-spun, 0), 0.0
+	worked := max(value[MetricCPU]-spun, 0)
 	if cores := value[MetricCores]; cores > 0 {
-		share = worked / cores
+		own = min(worked/cores, 1)
 	}
+	all = own
 	if left := value[MetricMachine] - spun; left > 0 {
-		share = max(share, (worked+value[model.MetricOtherCPU])/left)
+		all = max(all, (worked+value[model.MetricOtherCPU])/left)
 	}
-	return min(share, 1)
+	return own, min(all, 1)
 }
 
 // RoundTrips are the times of the handshakes that are round trips, in seconds.

@@ -27,7 +27,7 @@ func TestProcessorShare(t *testing.T) {
 			{Metric: MetricCPU, Value: c.cpu}, {Metric: MetricSpun, Value: c.spun},
 			{Metric: MetricCores, Value: c.cores}, {Metric: MetricMachine, Value: c.machine}, {Metric: model.MetricOtherCPU, Value: c.others},
 		}
-		if got := processorShare(samples); math.Abs(got-c.want) > 1e-9 {
+		if _, got := processorShares(samples); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

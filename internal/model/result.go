@@ -173,6 +173,10 @@ func (s Sample) Key() string {
 // shared its machine is another one.
 const MetricOtherCPU = "host_other_cpu"
 
+// MetricLoadLatency is the sample, by percentile, of how long operations of a load
+// at a fixed rate took from when they were due: what such a load is compared by.
+const MetricLoadLatency = "load_latency"
+
 // The resources by name, as `scalebench plan --demand` takes them: what the
 // first word names can be bought, the second tells the direction.
 const (

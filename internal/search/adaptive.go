@@ -68,6 +68,15 @@ func (s *adaptive) Observe(passed bool) {
 	s.next = s.decide()
 }
 
+// ObserveSurely is Observe for a window that failed so plainly that hardly any
+// disturbance explains it.
+func (s *adaptive) ObserveSurely() {
+	usual := s.belief.noise
+	s.belief.noise = usual.plain()
+	s.Observe(false)
+	s.belief.noise = usual
+}
+
 // bracket is two loads of the grid, one on each side of the boundary as
 // believed, with no load tried between them. -1 and the number of loads stand
 // for sides on which nothing was tried.

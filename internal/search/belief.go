@@ -237,6 +237,15 @@ func newNoise(rate float64) noise {
 	}
 }
 
+// plainly is how rarely a window below the boundary fails plainly.
+const plainly = 1e-3
+
+// plain is the noise of a window that failed plainly.
+func (n noise) plain() noise {
+	n.unlucky, n.through = plainly, 1-plainly
+	return n
+}
+
 // likelihood is how probable the outcome of a window is in each state; below is
 // the probability that a window without error passes.
 func (n noise) likelihood(below float64, passed bool) state {

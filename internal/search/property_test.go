@@ -170,3 +170,34 @@ func replay(t *testing.T, s search.Search, trials []search.Trial) {
 		s.Observe(trial.Passed)
 	}
 }
+
+// Where the smallest load allowed fails plainly, two windows tell; otherwise it
+// takes as many as there may be disturbances in a row.
+func TestFailsPlainly(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 25)) //nolint:gosec // repeatable on purpose
+	for range 200 {
+		o, _ := randomOptions(rng)
+		o.Min = o.Start
+		for _, plainly := range []bool{true, false} {
+			s, err := search.New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sure, ok := s.(search.Sure)
+			if !ok {
+				t.Fatalf("%T does not know windows that fail plainly", s)
+			}
+			for _, _, more := s.Next(); more; _, _, more = s.Next() {
+				if plainly {
+					sure.ObserveSurely()
+				} else {
+					s.Observe(false)
+				}
+			}
+			r := s.Result()
+			if !r.Floored || !r.Confirmed || r.Failed != o.Start || plainly != (len(r.Trials) == 2) || len(r.Trials) > 10 {
+				t.Fatalf("%+v, plainly %v: floored %v, confirmed %v, failed %v, %d windows", o, plainly, r.Floored, r.Confirmed, r.Failed, len(r.Trials))
+			}
+		}
+	}
+}

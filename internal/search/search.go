@@ -59,6 +59,13 @@ type Search interface {
 	Result() Result
 }
 
+// Sure is implemented by algorithms that believe some windows more than others.
+type Sure interface {
+	// ObserveSurely is Observe for a window that failed so plainly that hardly
+	// any disturbance explains it.
+	ObserveSurely()
+}
+
 // Result is what a search has found. Passed and Failed are among the loads
 // tried; NaN if there is none.
 type Result struct {

@@ -20,6 +20,9 @@ const (
 	// LimitGenerator: the machines that offer the load. The target takes at
 	// least the load passed; how much more is not known.
 	LimitGenerator Limit = "generator"
+	// LimitMachine: the machine that offers the load was full; whether the target
+	// could not do more, or that machine, cannot be told.
+	LimitMachine Limit = "machine"
 	// LimitDrift: none that stays: the target took a load early in the search and
 	// does not take it any more.
 	LimitDrift Limit = "drift"
@@ -54,6 +57,9 @@ type Answer struct {
 	Generators []model.NodeID
 	// Path is what showed that the path was at its limit; nil if it was not.
 	Path *Path
+	// Reserve is what the target had beyond what it sustains, where that decided;
+	// nil where it did not.
+	Reserve *Reserve
 	// Drift says what the target took then and takes now, where it changed.
 	Drift   *Drift
 	Windows []Assessment
@@ -101,6 +107,14 @@ func (r Answer) generatorsWords() string {
 		return named(r.Generators) + " was at its limit"
 	}
 	return named(r.Generators) + " were at their limit"
+}
+
+// machine names the machines that were full.
+func (r Answer) machine() string {
+	if len(r.Generators) == 0 {
+		return "the machine that offers the load"
+	}
+	return "the machine of " + named(r.Generators)
 }
 
 // Warnings are the texts of the doubts.

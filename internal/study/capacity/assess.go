@@ -33,6 +33,11 @@ type Assessment struct {
 	// PathChange says in what the path was not that of the baseline; nil: in
 	// nothing that is more than chance.
 	PathChange *reason
+	// Stall is for how long nothing was answered in a window that was missed.
+	Stall time.Duration
+	// OnReserve: it passed at a load that a longer window missed, because the
+	// target had something in reserve.
+	OnReserve bool
 	// Nearest is the term on latencies that the window came nearest to
 	// breaking, or broke by most; zero for an SLA without one.
 	Nearest load.Term
@@ -52,6 +57,9 @@ func (j Assessment) String() string {
 		text += "; " + j.briefReason()
 	case len(j.Misses) > 0:
 		text += "; " + j.worstMiss().String()
+		if last := j.Misses[len(j.Misses)-1]; j.Stall > 0 {
+			text += "; " + last.String()
+		}
 	}
 	return text
 }
@@ -73,17 +81,38 @@ func (r *replay) judge(w load.Window) Assessment {
 	j.PathChange = r.cfg.pathOf(r.baseline, w)
 	if len(j.Misses) == 0 {
 		j.Verdict = Passed
-		if d := service(w); d > 0 && (r.light == 0 || d < r.light) {
-			r.light = d
-		}
+		r.unhurried(w)
 		return j
 	}
-	j.Problems = r.cfg.health(w, r.cfg.SLA.Drain(), r.light)
+	if j.Stall = w.Stall(); j.Stall > 0 {
+		j.Misses = append(j.Misses, *because("no answer came for %s", exactly(j.Stall)))
+	}
+	j.Problems = r.cfg.health(w, r.light)
 	j.Verdict = Missed
 	if len(j.Problems) > 0 || j.PathChange != nil && !r.knownPath(w) {
 		j.Verdict = Unusable
 	}
 	return j
+}
+
+// unhurried takes how long answers took in a window that was passed, if that was the
+// shortest so far. Windows that were missed before anything passed are judged anew:
+// it was not known whether their connections were too few.
+func (r *replay) unhurried(w load.Window) {
+	d := unhurried(w)
+	if d == 0 || r.light > 0 && d >= r.light {
+		return
+	}
+	first := r.light == 0
+	r.light = d
+	for i := range r.judged {
+		if j := &r.judged[i]; first && j.Verdict == Missed {
+			if j.Problems = r.cfg.health(j.Window, d); len(j.Problems) > 0 {
+				j.Verdict = Unusable
+				r.valid = slices.DeleteFunc(r.valid, func(t search.Trial) bool { return t.Load == j.Load })
+			}
+		}
+	}
 }
 
 // misses says by which measure a window was missed: the SLA, or, in the ramp of

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -25,6 +26,10 @@ type Config struct {
 	WarmUp, Scored time.Duration
 	// Given says that the user chose Scored: windows are not made longer.
 	Given bool
+	// Most is how long the search may make a window; 0: longest.
+	Most time.Duration
+	// Connections is how many one generator may have at a time; 0: not known.
+	Connections int
 	// Fraction is for the paper's algorithm: a second of its ramp passes if the
 	// median latency exceeds the round-trip time by no more than Fraction of it.
 	Fraction float64
@@ -57,6 +62,7 @@ func (s *Study) configFor(entry map[string]any, kind string) (c Config, p *work.
 	}
 	p.Agreement = c.SLA
 	c.WarmUp, c.Scored, c.Given = p.WarmUp.Std(), p.Scored(), p.Duration > 0
+	c.Connections = p.ConnectionLimit()
 	return c, p, nil
 }
 
@@ -142,6 +148,17 @@ func (c Config) unnoticed() float64 {
 // for its SLA.
 const longest = time.Minute
 
+// bound keeps windows that the search makes longer within the timeout of their
+// tasks, of which a window of the usual length takes so much.
+func (c *Config) bound(timeout, usual time.Duration) {
+	if timeout > 0 {
+		c.Most = min(longest, max(timeout-usual+c.Scored-time.Second, time.Second).Truncate(time.Second))
+	}
+}
+
+// most is how long a window may be.
+func (c Config) most() time.Duration { return max(cmp.Or(c.Most, longest), c.Scored) }
+
 // lasts is how long the window of a load is scored: a light load needs longer to
 // show what the SLA allows.
 func (c Config) lasts(rate float64) time.Duration {
@@ -149,7 +166,7 @@ func (c Config) lasts(rate float64) time.Duration {
 		return c.Scored
 	}
 	seconds := math.Ceil(float64(c.SLA.Enough()) / rate)
-	return min(max(c.Scored, time.Duration(min(seconds, longest.Seconds()))*time.Second), max(longest, c.Scored))
+	return min(max(c.Scored, time.Duration(min(seconds, longest.Seconds()))*time.Second), c.most())
 }
 
 // tooFew counts the windows that passed with so few operations that this may

@@ -69,6 +69,7 @@ func (s *Study) Design(setup study.Setup) (study.Design, error) {
 			if err != nil {
 				return nil, atWorkload(w, err)
 			}
+			c.bound(w.Timeout, params.Estimate())
 			d.searches = append(d.searches, &planned{Config: c, params: params, workload: w, trial: trial, seed: cmp.Or(params.Seed, setup.Seed)})
 		}
 	}
@@ -120,7 +121,7 @@ func (d *design) Next(seen *observe.Run) ([]study.Treatment, error) {
 func (d *design) treatment(p *planned) study.Treatment {
 	rng := rand.New(rand.NewPCG(uint64(p.seed), uint64(d.steps))) //nolint:gosec // repeatable on purpose
 	var levels map[string]any
-	if lasts := p.lasts(p.state.next.Load); lasts != p.Scored {
+	if lasts := p.state.next.Scored; lasts != p.Scored {
 		levels = map[string]any{"duration": unit.Duration(lasts).String()}
 	}
 	return study.Treatment{
@@ -246,7 +247,11 @@ func (d *design) AtMost() (steps int, all time.Duration) {
 			}
 		}
 		steps += left
-		all += time.Duration(left) * (p.params.Estimate() - p.Scored + p.lasts(lightest))
+		lasts := p.lasts(lightest)
+		if p.state != nil {
+			lasts = max(lasts, p.state.next.Scored)
+		}
+		all += time.Duration(left) * (p.params.Estimate() - p.Scored + lasts)
 	}
 	return steps, all
 }

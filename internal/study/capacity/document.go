@@ -86,8 +86,8 @@ func reading() doc.Section {
 		{Label: "Capacity", Text: "The largest load, in operations per second, at which the target keeps the SLA. The search offers load from outside in windows: more and more, and then closer and closer to where the SLA breaks."},
 		{Label: "Passed, failed", Text: "Two loads that were offered, and what most of their windows said: the largest that kept the SLA and the smallest above it that did not. The estimate lies at the boundary; the interval contains it with a probability of 95 % if windows err as often as the search assumes."},
 		{Label: "Latency", Text: "From when an operation was due until its answer was whole, whether the generator could send it then or not. An answer is whole when the generator's kernel has all of it, where that says when; otherwise when the generator reads it. Percentiles are of all operations that were due: those that failed, were dropped or did not end count as slower than everything."},
-		{Label: "At its limit", Text: "What ended the search: the target; the path to it, when round trips that the target's kernel answers became longer with the load; the generators, when they sent late, and then no capacity is reported; or the largest or smallest load allowed."},
-		{Label: "Unusable window", Text: "One that missed the SLA while the generators were late or the path was another than before. It says nothing about the target and is repeated once."},
+		{Label: "At its limit", Text: "What ended the search: the target; the path to it, when round trips that the target's kernel answers became longer with the load; the generators, when they sent late, or their machine, when it was full, and then no capacity is reported; or the largest or smallest load allowed."},
+		{Label: "Unusable window", Text: "One that missed the SLA while the generators were late or the path was another than before. It says nothing about the target and is repeated once; after several repetitions in vain, it is not."},
 	}}}}
 }
 

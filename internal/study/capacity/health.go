@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -22,80 +23,124 @@ const (
 	// requests are late: they are late themselves, and what was held back
 	// comes to the target at once and waits there for as long.
 	lagWeight = 2
+	// noTimeWeight is lagWeight of a generator that has no time left: what waits
+	// in it grows as a queue does, and its late sends and reads show a part only.
+	noTimeWeight = 10
 	// waitedShare is the largest share of operations that may have waited for
 	// one of the generators' connections.
 	waitedShare = .01
-	// unloadedTimes is how many times as long as under a light load answers
-	// may take, from when requests were sent, for a server to count as not
-	// loaded.
-	unloadedTimes = 2
-	// processorLimit is the share of the generator's processors from which on
-	// it may be kept waiting for one.
+	// processorLimit is the share of its processors from which on a generator may
+	// be kept waiting for one, busyLimit the share of its time from which on a
+	// loop has none left.
 	processorLimit = .85
-	// busyLimit is the share of its time from which on a loop that sends or
-	// reads late has no time left: what waits in it grows as a queue does. That
-	// is far more than what it sends late.
-	busyLimit = .85
+	busyLimit      = .85
 )
 
-// health says what the generators did wrong in a window that was missed, if
-// that can be why: then it says nothing about the target. A window that kept
-// its SLA is never refused, for latencies count from when operations were due:
-// what the generators do wrong can only make them longer.
+// health says what other than the target can be why a window was missed: then it
+// says nothing about the target. A window that kept its SLA is never refused, for
+// latencies count from when operations were due: what the generators do wrong can
+// only make them longer.
 //
-// light is how long the median answer took from when it was sent, in a window
-// that was passed; 0 if there is none. Where all connections are busy and
-// answers take no longer than that, it is the connections that there are too
-// few of. Where they take longer the server is at work on what it has, and more
-// connections would only let it have more.
+// light is how long an answer took on average, from when it was sent, in a window
+// that was passed; 0 if there is none.
 //
 // The generators that did it are named, where it was not all of them.
-func (c Config) health(w load.Window, drain, light time.Duration) (problems []reason) {
+func (c Config) health(w load.Window, light time.Duration) (problems []reason) {
 	if c.refused(w) {
 		return nil
 	}
-	full := c.overloaded(w)
-	if len(full) > 0 {
-		problems = append(problems, c.noTime(w, full))
-	} else if lag, allowed := lag(w), c.tolerated(); lag > allowed && c.keptWithout(w, lagWeight*lag, drain) {
-		late := those(w, func(p load.Generator) bool { return p.Lag > allowed })
-		problems = append(problems, blame(w, late, "%s sent late: 1 in 100 operations by %s or more, where at most %s is tolerated; busy for %s of the time",
-			took(lag), exactly(allowed), share(busiest(w, late))))
+	full := c.relevant(w, func(p load.Generator) bool { return p.Processor > processorLimit && p.Own <= processorLimit })
+	starved := len(full) > 0 || len(w.Generators) == 0 && w.Processor > processorLimit
+	if starved && w.Stall() <= noTimeWeight*lag(w) { // who else waits for a processor does not wait for longer
+		r := blame(w, full, "the machine of %s was full, with its processors busy for %s of the time, so that this window does not tell who was at the limit: stop what else runs there, or use another machine than the server's",
+			share(w.Processor))
+		r.machine = true
+		return []reason{r}
 	}
-	answer := service(w)
-	unloaded := light > 0 && answer > 0 && answer <= unloadedTimes*light // answers came about as fast as under a light load
-	if waited := w.Share(w.Counts.Waited + w.Counts.Dropped); waited > waitedShare && unloaded && len(full) == 0 {
-		few := those(w, func(p load.Generator) bool {
-			return float64(p.Counts.Waited+p.Counts.Dropped) > waitedShare*float64(p.Counts.Due)
-		})
-		problems = append(problems, blame(w, few, "%[2]s of the operations waited for a connection of %[1]s, while answers took no longer than under a light load; allow more connections",
-			share(waited)))
+	if late := c.late(w); late != nil {
+		problems = append(problems, *late)
 	}
-	if w.Processor > processorLimit {
-		full = those(w, func(p load.Generator) bool { return p.Processor > processorLimit })
-		problems = append(problems, blame(w, full, "the processors of %s were busy for %s of the time, so latencies may include waiting for a processor: use more or larger generators, and not the server's machine",
-			share(w.Processor)))
+	if few := c.connectionsNeeded(w, light); few > 0 {
+		waited := w.Share(w.Counts.Waited + w.Counts.Dropped)
+		problems = append(problems, blame(w, nil, "%[2]s of the operations waited for a connection of %[1]s: while answers take %[3]s, this load needs up to %[4]s at a time, and %[5]s are allowed; allow more connections",
+			share(waited), took(light), count(few), count(c.connections(w))))
 	}
 	return problems
 }
 
-// refused reports whether the target's own answers broke the SLA: more errors
-// than it allows, without as many as were sent late. What a generator has held
-// back comes to the target at once, and one that bounds its rate or its queue
-// refuses what it cannot take of that: no more than came late.
-func (c Config) refused(w load.Window) bool {
-	e := w.Counts.Errors
-	own := w.Share(e[load.ErrStatus] + e[load.ErrProtocol] + e[load.ErrWrong] + e[load.ErrClosed] - w.Counts.Late)
-	return slices.ContainsFunc(c.SLA.Terms, func(t load.Term) bool { return t.OnErrors() && own > t.Errors })
+// late says which generators sent or read late, if that can be why the SLA was
+// missed. A target that is slow makes no generator late. Who reads late is told
+// by that alone: latencies that end with the kernel's stamp do not show it, but
+// the answers stay in the kernel's buffers, which hold up what is still to come.
+func (c Config) late(w load.Window) *reason {
+	allowed := c.tolerated()
+	sent := func(p load.Generator) time.Duration { return p.Lag }
+	either := func(p load.Generator) time.Duration { return max(p.Lag, p.ReceiveLag) }
+	busy := c.relevant(w, func(p load.Generator) bool {
+		return either(p) > allowed && (p.Busy > busyLimit || p.Own > processorLimit)
+	})
+	if len(busy) > 0 && c.keptWithout(w, noTimeWeight*lagOf(w, busy, either)) {
+		r := c.noTime(w, busy)
+		return &r
+	}
+	if lag := lag(w); lag > allowed && c.keptWithout(w, lagWeight*lag) {
+		late := those(w, func(p load.Generator) bool { return sent(p) > allowed })
+		r := blame(w, late, "%s sent late: 1 in 100 operations by %s or more, where at most %s is tolerated; busy for %s of the time",
+			took(lag), exactly(allowed), share(busiest(w, late)))
+		return &r
+	}
+	return nil
 }
 
-// overloaded names the generators that had no time left, if they offered enough
-// of the load to be why the SLA was missed. A target that is slow makes no
-// generator late. Who reads late is told by that alone: latencies that end with
-// the kernel's stamp do not show it, but the answers stay in the kernel's
-// buffers, which hold up what is still to come.
-func (c Config) overloaded(w load.Window) []model.NodeID {
-	names := those(w, func(p load.Generator) bool { return max(p.Lag, p.ReceiveLag) > c.tolerated() && p.Busy > busyLimit })
+// connections are those that the generators of a window may have at a time; 0 if
+// that is not known.
+func (c Config) connections(w load.Window) int { return c.Connections * max(len(w.Generators), 1) }
+
+// connectionsNeeded is how many connections a load needs at a time, by Little's
+// law, if operations had to wait because there are fewer; 0 if that is not why.
+// Connections that carry the load while answers take as long as under a light load
+// are enough: if they do not, answers take longer, and that is the target's. So
+// are those that the target keeps busy for twice as long. Twice the root is what
+// chance needs besides (Halfin and Whitt, "Heavy-traffic limits for queues with
+// many exponential servers", Operations Research 29, 1981).
+func (c Config) connectionsNeeded(w load.Window, light time.Duration) int {
+	waited := w.Share(w.Counts.Waited + w.Counts.Dropped)
+	load, there := w.Load*light.Seconds(), float64(c.connections(w))
+	needed := load + 2*math.Sqrt(load)
+	if !(waited > waitedShare) || needed <= there || 2*w.Achieved()*light.Seconds() < there {
+		return 0
+	}
+	for t := range c.SLA.Latencies() {
+		if percentile(w.Services, 100*t.Quantile) > t.Latency { // whatever waited for them
+			return 0
+		}
+	}
+	return int(math.Ceil(needed))
+}
+
+// refused reports whether the target's own answers broke the SLA: more errors
+// than it allows, without as many as came together. What a generator has held
+// back comes to the target at once, and one that bounds its rate or its queue
+// refuses what it cannot take of that: no more than was late by the time between
+// two operations.
+func (c Config) refused(w load.Window) bool {
+	e := w.Counts.Errors
+	own := e[load.ErrStatus] + e[load.ErrProtocol] + e[load.ErrWrong] + e[load.ErrClosed] + e[load.ErrConnect]
+	apart := max(seconds(float64(max(len(w.Generators), 1))/w.Load), load.LateAfter)
+	if w.Lags != nil && w.Lags.Max() >= int64(apart) {
+		for _, bar := range w.Lags.Distribution() {
+			if bar.From >= int64(apart) {
+				own -= bar.Count
+			}
+		}
+	}
+	return slices.ContainsFunc(c.SLA.Terms, func(t load.Term) bool { return t.OnErrors() && w.Share(own) > t.Errors })
+}
+
+// relevant names the generators that have a property, if they offered enough of
+// the load to be why the SLA was missed.
+func (c Config) relevant(w load.Window, has func(load.Generator) bool) []model.NodeID {
+	names := those(w, has)
 	if shareOf(w, names) <= 1-c.strictest() {
 		return nil
 	}
@@ -134,6 +179,23 @@ func blame(w load.Window, names []model.NodeID, words string, figures ...figure)
 func lag(w load.Window) time.Duration     { return percentile(w.Lags, 99) }
 func service(w load.Window) time.Duration { return percentile(w.Services, 50) }
 
+// unhurried is how long answers took on average, from when they were sent, in the
+// quickest second: a window may be passed in which they took longer and longer. 0
+// if there is none, or all connections were in use, as in an overload.
+func unhurried(w load.Window) time.Duration {
+	if w.Services == nil || w.Services.TotalCount() == 0 || w.Share(w.Counts.Waited) > waitedShare {
+		return 0
+	}
+	whole := percentile(w.Latencies, 50).Seconds()
+	quickest := whole
+	for _, p50 := range w.Seconds.P50 {
+		if p50 < quickest {
+			quickest = p50
+		}
+	}
+	return time.Duration(w.Services.Mean() * quickest / whole)
+}
+
 func percentile(h *hdr.Histogram, p float64) time.Duration {
 	if h == nil || h.TotalCount() == 0 {
 		return 0
@@ -157,14 +219,10 @@ func busiest(w load.Window, names []model.NodeID) float64 {
 }
 
 // keptWithout reports whether the latency terms might have been kept if answers
-// had come so much earlier. What was not answered at all took at least drain.
-func (c Config) keptWithout(w load.Window, less, drain time.Duration) bool {
+// had come so much earlier. What did not end counts with its age.
+func (c Config) keptWithout(w load.Window, less time.Duration) bool {
 	for t := range c.SLA.Latencies() {
-		got, known := w.Latency(t.Quantile)
-		if !known {
-			got = drain
-		}
-		if got-less > t.Latency {
+		if w.AtLeast(t.Quantile, c.SLA.Drain())-less > t.Latency {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/search"
 	"github.com/scalebench/scalebench/internal/stats"
@@ -17,8 +18,13 @@ type open struct{ code, why, advice string }
 // have been missed whatever the load was, or the target may have changed.
 func (r *replay) openAt(a Answer) *open {
 	switch {
-	case a.Limit == LimitNone || a.Limit == LimitDrift || a.Limit == LimitGenerator || a.Limit == LimitPath:
+	case slices.Contains([]Limit{LimitNone, LimitDrift, LimitGenerator, LimitMachine, LimitPath}, a.Limit):
 		return nil
+	case r.useless():
+		return &open{"useless", fmt.Sprintf("%d of %d windows said nothing about the target, and the search ended there", r.unusable(), len(r.judged)), "search again when nothing else runs, from a machine of its own"}
+	case a.Reserve != nil:
+		return &open{"reserve", fmt.Sprintf("the target took %s for %s only: when a larger load had used up what it has in reserve (some %.0f operations), it answered %s",
+			rate(*a.Passed), num.Seconds(a.Reserve.Held), a.Reserve.Operations, rate(a.Reserve.Sustained)), "leave out --window (duration in a file), or use windows in which the reserve makes little difference"}
 	case r.back != nil && (r.back.unusable || r.back.gone()):
 		return &open{"not_returned", fmt.Sprintf("the target took %s early in the search, and what was measured at its end does not tell whether it still does", rate(r.back.load)), "search again when nothing else runs"}
 	case a.Limit == LimitTarget && a.Passed != nil && r.lucky(*a.Passed):
@@ -120,7 +126,7 @@ func (r *replay) withoutUnusable(found search.Result, missed *float64) search.Re
 	if r.cfg.Algorithm == search.Paper || len(r.valid) == len(found.Trials) {
 		return found
 	}
-	estimate, low, high, err := search.Fit(r.cfg.Options, r.valid)
+	estimate, low, high, err := search.Fit(r.options, r.valid)
 	if err != nil || missed == nil || estimate > *missed || estimate < found.Passed {
 		estimate, low, high = math.NaN(), math.NaN(), math.NaN()
 	}

@@ -340,7 +340,7 @@ func TestOverloadedGenerator(t *testing.T) {
 			{Node: "well", Busy: .07, Lag: time.Millisecond, Counts: load.Counts{Due: c.other}},
 		}
 		var got []model.NodeID
-		for _, p := range cfg.health(w, cfg.SLA.Drain(), 100*time.Microsecond) {
+		for _, p := range cfg.health(w, 100*time.Microsecond) {
 			got = append(got, p.nodes...)
 			if !strings.Contains(p.String(), c.words) {
 				t.Errorf("%s: %q, want %q", c.name, p, c.words)

@@ -132,16 +132,16 @@ func (r *replay) longer(passed, failed []Assessment) bool {
 func (r *replay) slow(windows []Assessment) (out []Assessment) {
 	for _, j := range windows {
 		nearRTT := r.cfg.Algorithm == search.Paper && j.Phase == search.Ramp // went by latencies alone
-		if nearRTT || j.Behind() != "" || len(r.cfg.late(j.Window)) > 0 {
+		if nearRTT || j.Behind() != "" || len(r.cfg.tooLate(j.Window)) > 0 {
 			out = append(out, j)
 		}
 	}
 	return out
 }
 
-// late are the terms on latencies that a window broke, but for those that it
+// tooLate are the terms on latencies that a window broke, but for those that it
 // would have kept if the answers that were errors had been none.
-func (c Config) late(w load.Window) (out []load.Term) {
+func (c Config) tooLate(w load.Window) (out []load.Term) {
 	bad := w.Counts.Errors[load.ErrStatus] + w.Counts.Errors[load.ErrWrong] + w.Counts.Errors[load.ErrProtocol]
 	for t := range c.SLA.Latencies() {
 		_, known := w.Latency(t.Quantile)
@@ -159,7 +159,7 @@ func (r *replay) pathAlone(failed []Assessment) *Path {
 	for t := range r.cfg.SLA.Latencies() {
 		broken := 0
 		for _, j := range failed {
-			if len(j.RTT) >= fewestRTT && slices.Contains(r.cfg.late(j.Window), t) && seconds(quantile(j.RTT, t.Quantile)) > t.Latency {
+			if len(j.RTT) >= fewestRTT && slices.Contains(r.cfg.tooLate(j.Window), t) && seconds(quantile(j.RTT, t.Quantile)) > t.Latency {
 				broken++
 			}
 		}
@@ -335,7 +335,7 @@ func segmentsIn(windows []Assessment) (all load.Segments) {
 // explains that. late is false where none came too late.
 func (c Config) excused(windows []Assessment) (share float64, late bool) {
 	for _, w := range windows {
-		for _, t := range c.late(w.Window) {
+		for _, t := range c.tooLate(w.Window) {
 			share, late = max(share, 1-t.Quantile), true
 		}
 		if w.Behind() != "" {

@@ -22,8 +22,9 @@ type reason struct {
 	figures    []figure
 	// nodes are the generators that are to blame; none where it was all of them.
 	nodes []model.NodeID
-	// errors: it is about the share of errors.
-	errors bool
+	// errors: it is about the share of errors; machine: about a generator's
+	// machine, which the target may share.
+	errors, machine bool
 	// short is what of the SLA was not kept, as a figure has room for it; empty
 	// for other reasons.
 	short string

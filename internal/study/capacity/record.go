@@ -31,6 +31,8 @@ type Record struct {
 	// Generators names those that were at their limit, where that ended the
 	// search and it was not all of them.
 	Generators []model.NodeID `json:"generators,omitempty"`
+	// Reserve is what the target had beyond what it sustains.
+	Reserve *Reserve `json:"reserve,omitempty"`
 	// Drift says what the target took then and takes now, where it changed.
 	Drift *Drift `json:"drift,omitempty"`
 	// Path is what showed that the path was at its limit.
@@ -53,9 +55,13 @@ type WindowRecord struct {
 	Generators []string     `json:"generators,omitempty"`
 	Start      time.Time    `json:"start,omitzero"`
 	Scored     float64      `json:"scored_s"`
-	Achieved   float64      `json:"achieved"`
-	Due        int64        `json:"due"`
-	OK         int64        `json:"ok"`
+	// Stall is for how long nothing was answered; OnReserve: a longer window
+	// missed this load.
+	Stall     float64 `json:"stall_s,omitempty"`
+	OnReserve bool    `json:"on_reserve,omitempty"`
+	Achieved  float64 `json:"achieved"`
+	Due       int64   `json:"due"`
+	OK        int64   `json:"ok"`
 	// Answered is how many latencies the histogram of all generators holds.
 	Answered int64            `json:"answered"`
 	Errors   map[string]int64 `json:"errors,omitempty"`
@@ -104,7 +110,7 @@ func (s Search) Record() Record {
 	out := Record{
 		Workload: s.Workload, Target: s.Target, Trial: s.Trial, SLA: s.Config.SLA.String(), Algorithm: s.Config.Algorithm,
 		Passed: r.Passed, Failed: r.Failed, Estimate: r.Estimate, CI: r.CI, Limit: r.Limit, Confirmed: r.Confirmed,
-		Generators: r.Generators, Path: r.Path.record(), Drift: r.Drift,
+		Generators: r.Generators, Path: r.Path.record(), Drift: r.Drift, Reserve: r.Reserve,
 		Windows: make([]WindowRecord, 0, len(r.Windows)), Doubts: append([]model.Doubt{}, r.Doubts...), Warnings: r.Warnings(),
 	}
 	for _, w := range r.Windows {
@@ -131,7 +137,7 @@ func statuses(c load.Counts) map[string]int64 {
 func (j Assessment) Record() WindowRecord {
 	out := WindowRecord{
 		Load: j.Load, Phase: j.Phase, Verdict: j.Verdict, Misses: texts(j.Misses), Generators: texts(j.Problems), Start: j.Start,
-		Scored: j.Scored.Seconds(), Achieved: j.Achieved(), Due: j.Counts.Due, OK: j.Counts.OK,
+		Scored: j.Scored.Seconds(), Stall: j.Stall.Seconds(), OnReserve: j.OnReserve, Achieved: j.Achieved(), Due: j.Counts.Due, OK: j.Counts.OK,
 		Dropped: j.Counts.Dropped, Unfinished: j.Counts.Unfinished, Late: j.Counts.Late, Waited: j.Counts.Waited,
 		Latency: make(map[string]*float64), RTT: known(1000 * median(j.RTT)), Lost: j.Lost, OutOfOrder: outOfOrder(j.Segments),
 		PathChanged: j.PathChange != nil, Busy: j.Busy, StartSkew: *milliseconds(j.StartSkew()),

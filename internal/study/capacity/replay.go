@@ -17,6 +17,13 @@ import (
 // before that itself is what it says.
 const maxRedo = 1
 
+// A search in which other windows told nothing when they were repeated does not
+// repeat any more; and it ends once so many windows, and most of all, tell nothing.
+const (
+	mostFutile  = 3
+	mostUseless = 18
+)
+
 // Next is the window to measure next.
 type Next struct {
 	Load  float64 // operations per second
@@ -24,6 +31,8 @@ type Next struct {
 	// Recover says that the last window was missed: the target may still be
 	// working off what it was given, and has to be let go of it first.
 	Recover bool
+	// Scored is for how long the load is offered after the warm-up.
+	Scored time.Duration
 }
 
 // unasked is the error of a window that another search has asked for.
@@ -38,7 +47,7 @@ func (c Config) begin() (*replay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
 	}
-	r := &replay{cfg: c, algorithm: algorithm}
+	r := &replay{cfg: c, algorithm: algorithm, options: c.Options}
 	r.ask()
 	return r, nil
 }
@@ -59,14 +68,20 @@ func (r *replay) takeAll(windows []load.Window) int {
 type replay struct {
 	cfg       Config
 	algorithm search.Search
+	options   search.Options // of the algorithm
 	next      Next
 	over      bool
 	redone    int           // how often the next window was repeated
+	futile    int           // how many windows were repeated and told nothing again
+	long      lengthened    // windows that tell what the target sustains
+	held      bool          // it sustains the load passed
 	baseline  load.Window   // windows' round-trip times are compared with its
 	rebased   bool          // the baseline was passed
 	settled   []int         // those of judged by which the path had changed for good
 	congested *load.Window  // the path as it was in a window missed for its sake, twice
-	light     time.Duration // the shortest median answer, from when it was sent
+	light     time.Duration // the shortest that answers took on average, from when they were sent
+	lighting  bool          // the next window is to show that
+	lit       bool          // there was one
 	back      *back         // the return to an earlier load; nil: none
 	judged    []Assessment
 	valid     []search.Trial // what the algorithm was told of windows that say something of the target
@@ -76,6 +91,16 @@ type replay struct {
 // ask takes the next window from the algorithm.
 func (r *replay) ask() {
 	rate, phase, ok := r.algorithm.Next()
+	useless := r.useless()
+	if ok = ok && !useless; !ok && !useless {
+		switch found := r.algorithm.Result(); {
+		case r.unlit(found):
+			r.lighting, r.lit = true, true
+			rate, phase, ok = max(lightShare*found.Passed, r.cfg.Min), search.Confirm, true
+		case r.prove(found):
+			rate, phase, ok = found.Passed, search.Confirm, true
+		}
+	}
 	if !ok && r.back == nil {
 		r.back = r.earlier()
 	}
@@ -83,7 +108,38 @@ func (r *replay) ask() {
 		rate, phase, ok = r.back.load, search.Confirm, true
 	}
 	r.over, r.redone = !ok, 0
-	r.next = Next{Load: rate, Phase: phase}
+	r.next = Next{Load: rate, Phase: phase, Scored: r.cfg.lasts(rate)}
+	if r.long.proving || r.long.from > 0 {
+		r.next.Scored = max(r.next.Scored, r.long.scored)
+	}
+}
+
+// lightShare of the load passed is a light load.
+const lightShare = .25
+
+// unlit reports whether operations waited for connections in windows that decide,
+// and it is not known how long answers take under a light load.
+func (r *replay) unlit(found search.Result) bool {
+	return r.light == 0 && !r.lit && r.cfg.Algorithm != search.Paper && slices.ContainsFunc(r.judged, func(j Assessment) bool {
+		return j.Verdict == Missed && j.Load > found.Passed && j.Load <= offered*found.Passed && j.Share(j.Counts.Waited) > waitedShare
+	})
+}
+
+// useless reports whether the search gets nowhere: most windows say nothing about
+// the target.
+func (r *replay) useless() bool {
+	n := r.unusable()
+	return n >= mostUseless && 2*n > len(r.judged)
+}
+
+// unusable is how many windows say nothing about the target.
+func (r *replay) unusable() (n int) {
+	for _, j := range r.judged {
+		if j.Verdict == Unusable {
+			n++
+		}
+	}
+	return n
 }
 
 // take judges a window and acts on it.
@@ -94,12 +150,13 @@ func (r *replay) take(w load.Window) {
 	case j.Verdict == Passed:
 		r.rebase(w)
 	case j.Verdict == Missed:
-	case r.redone < maxRedo:
+	case r.redone < maxRedo && r.futile < mostFutile:
 		r.redone++
 		r.judged = append(r.judged, j)
 		r.next.Recover = true
 		return
 	case len(j.Problems) > 0:
+		r.futile++
 		// More load than this cannot be offered. The search goes on below,
 		// where the target may have its limit; if not, its result says so.
 	default:
@@ -109,9 +166,14 @@ func (r *replay) take(w load.Window) {
 		j.Verdict = Missed
 	}
 	r.judged = append(r.judged, j)
-	if r.back.open() {
+	switch {
+	case r.lighting:
+		r.lighting, r.long.counted = false, r.long.counted+1
+	case r.long.proving:
+		r.proved(j)
+	case r.back.open():
 		r.back.take(j.Verdict)
-	} else {
+	default:
 		r.observe(j)
 	}
 	r.ask()
@@ -135,6 +197,10 @@ func (r *replay) observe(j Assessment) {
 	}
 	if both, ok := r.algorithm.(search.RampRule); ok {
 		both.ObserveRamp(passed, len(r.cfg.SLA.Judge(j.Window)) == 0)
+		return
+	}
+	if sure, ok := r.algorithm.(search.Sure); ok && j.Verdict == Missed && j.Load == r.options.Min && j.Hopeless() {
+		sure.ObserveSurely()
 		return
 	}
 	r.algorithm.Observe(passed)
@@ -190,7 +256,7 @@ func (r *replay) result() Answer {
 	found := r.algorithm.Result()
 	out := Answer{
 		Passed: known(found.Passed), Failed: r.missedLoad(found.Failed), Confirmed: found.Confirmed,
-		Windows: r.judged, Counted: len(found.Trials), Doubts: slices.Clone(r.doubted),
+		Windows: r.judged, Counted: r.long.counted + len(found.Trials), Doubts: slices.Clone(r.doubted),
 	}
 	out.Limit, out.Generators, out.Path = r.limitOf(found)
 	for _, w := range found.Warnings {
@@ -202,12 +268,18 @@ func (r *replay) result() Answer {
 		out.Drift = &Drift{Then: r.back.load, Now: r.takesNow(out.Passed)}
 		out.Passed, out.Failed = nil, nil
 	}
+	if r.over && (out.Limit == LimitTarget || out.Limit == LimitMachine || out.Limit == LimitGenerator) {
+		out.Reserve = r.reserve(found)
+	}
 	if out.Limit == LimitTarget {
 		found = r.withoutUnusable(found, out.Failed)
 		out.Confirmed = found.Confirmed
 		out.Estimate = known(found.Estimate)
 		if lo, hi := known(found.Low), known(found.High); lo != nil && hi != nil {
 			out.CI = &[2]float64{*lo / (1 + r.cfg.unnoticed()), *hi}
+			if rate, _ := sustained(r.exhausted(found.Passed)); !r.held && rate > 0 {
+				out.CI[0] = min(out.CI[0], rate)
+			}
 		} else if out.Estimate != nil && r.cfg.Algorithm != search.Paper {
 			out.Estimate = nil
 			out.Doubts.Warn("unbounded", "the windows that say something of the target do not say how much it takes at most, so no capacity is estimated; allow more windows, or search again when nothing else runs")
@@ -229,7 +301,7 @@ func (r *replay) words(w search.Warning, limit Limit) string {
 	switch {
 	case len(r.judged) == 0: // the caller knows why
 		return ""
-	case w.About != search.AboutWindows && slices.Contains([]Limit{LimitGenerator, LimitPath, LimitDrift}, limit):
+	case w.About != search.AboutWindows && slices.Contains([]Limit{LimitGenerator, LimitMachine, LimitPath, LimitDrift}, limit):
 		return ""
 	case w.About == search.AboutFloor && len(w.Loads) > 0:
 		if text := r.floorWords(w.Loads[0]); text != "" {
@@ -247,10 +319,12 @@ const alone = .25
 // would be, too: operations fail, or take too long although hardly any other is
 // under way (as many as the load times how long one takes, by Little's law).
 func (r *replay) floorWords(floor float64) string {
-	var failed load.Counts
+	var failed, above load.Counts
 	var took time.Duration
 	for _, j := range r.judged {
 		switch d := service(j.Window); {
+		case j.Load > floor:
+			above.Add(j.Counts)
 		case j.Load != floor || j.Verdict != Missed:
 		case slices.ContainsFunc(j.Misses, func(m reason) bool { return m.errors }):
 			failed.Add(j.Counts)
@@ -259,12 +333,19 @@ func (r *replay) floorWords(floor float64) string {
 		}
 	}
 	switch {
-	case failed.Due > 0:
+	case failed.Due > 0 && asOften(failed, above):
 		return fmt.Sprintf("operations fail even at %s, the smallest load allowed (%s): look at what fails; a smaller load would hardly help", rate(floor), failed.Failures())
 	case took > 0 && floor*took.Seconds() <= alone:
 		return fmt.Sprintf("an operation takes %v (median) even at %s, the smallest load allowed, where hardly any other is under way: a smaller load would hardly help; allow longer latencies, or look at what the target does", unit.Brief(took), rate(floor))
 	}
 	return ""
+}
+
+// asOften reports whether operations fail whatever the load is: nothing is answered
+// well, and not for want of time, or no larger share of them failed at larger loads.
+func asOften(floor, above load.Counts) bool {
+	share := func(c load.Counts) float64 { return float64(c.Failed()) / float64(c.Due) }
+	return floor.OK == 0 && floor.Failed() == floor.Due && floor.Errors[load.ErrTimeout] == 0 || above.Due > 0 && share(above) <= offered*share(floor)
 }
 
 // missedLoad is the load that the algorithm holds for failed, or the next one up
@@ -300,7 +381,7 @@ func (r *replay) onlyUnusable(at float64) bool {
 func (r *replay) windowsMissed(at float64) (n int) {
 	for _, j := range r.judged {
 		switch {
-		case j.Load != at:
+		case j.Load != at || j.OnReserve:
 		case j.Verdict == Missed:
 			n++
 		case j.Verdict == Passed:
@@ -318,8 +399,8 @@ func (r *replay) limitOf(found search.Result) (Limit, []model.NodeID, *Path) {
 	if r.drifted() {
 		return LimitDrift, nil, nil
 	}
-	if names, limit := r.generatorsLimit(found); limit {
-		return LimitGenerator, names, nil
+	if names, limit := r.generatorsLimit(found); limit != "" {
+		return limit, names, nil
 	}
 	if found.Capped {
 		return LimitCap, nil, nil
@@ -337,19 +418,19 @@ func (r *replay) limitOf(found search.Result) (Limit, []model.NodeID, *Path) {
 // for the target's sake says where that has its limit.
 const offered = 2
 
-// generatorsLimit reports whether the load failed was failed for the
-// generators' sake, in most of its windows; and for whose, where it was not
-// that of all. Where a larger load was missed for the target's sake, generators
-// could offer it, or the target refused it: the boundary is below, whatever
-// generators did in between, and the interval says how far. Beyond twice the
-// load passed it would say next to nothing.
-func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, limit bool) {
+// generatorsLimit says whether the load failed was failed for the sake of the
+// generators, or of their machines, in most of its windows; and for whose, where
+// it was not that of all. Empty if not. Where a larger load was missed for the
+// target's sake, generators could offer it, or the target refused it: the boundary
+// is below, whatever generators did in between, and the interval says how far.
+// Beyond twice the load passed it would say next to nothing.
+func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, limit Limit) {
 	for _, j := range r.judged {
 		if j.Load > found.Passed && j.Load < offered*found.Passed && r.windowsMissed(j.Load) > 0 {
-			return nil, false
+			return nil, ""
 		}
 	}
-	late, missed, all := 0, 0, 0
+	late, full, missed, all := 0, 0, 0, 0
 	for _, j := range r.judged {
 		switch {
 		case j.Load != found.Failed:
@@ -357,6 +438,9 @@ func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, lim
 			late++
 			for _, p := range j.Problems {
 				names = append(names, p.nodes...)
+				if p.machine {
+					full++
+				}
 			}
 			all = len(j.Generators)
 		case j.Verdict == Missed:
@@ -367,7 +451,13 @@ func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, lim
 	if names = slices.Compact(names); len(names) == all {
 		names = nil
 	}
-	return names, late > missed
+	switch {
+	case late <= missed:
+		return nil, ""
+	case 2*full >= late:
+		return names, LimitMachine
+	}
+	return names, LimitGenerator
 }
 
 // doubt adds what speaks against the result.
@@ -380,15 +470,20 @@ func (r *replay) doubt(out *Answer) {
 			passed = "; it takes at least the load that passed"
 		}
 		d.Problem("generator", "%s could not offer more load in time, so the target's capacity is unknown%s; use more or larger generators", named(out.Generators), passed)
+	case LimitMachine:
+		d.Problem("machine", "%s was full at the load that failed, so this search cannot tell whether the server or that machine was at its limit; stop what else runs there, or offer the load from another machine than the server's", out.machine())
 	case LimitPath:
 		d.Problem("path", "%s", out.pathDoubt())
 	case LimitDrift:
 		d.Problem("drift", "the target changed while it was measured: it took %s and later did not; look for a leak, a cache that fills, or credits that run out, and search again when it is steady", rate(out.Drift.Then))
 	}
-	r.unusable(out.Counted, d)
+	r.doubtUnusable(out.Counted, d)
 	connectionDoubts(r.judged, d)
 	if r.cfg.Algorithm != search.Paper {
 		out.contradictions()
+	}
+	if r.long.from > 0 && out.Passed != nil && *out.Passed <= (1-r.cfg.Resolution)*r.long.passed {
+		d.Warn("reserve", "the target takes more for a while, from what it has in reserve: loads that passed in short windows did not pass in windows of %v, which the result is of", r.long.scored)
 	}
 	if out.open != nil {
 		d.Problem(out.open.code, "%s, so no capacity is estimated; %s", out.open.why, out.open.advice)
@@ -402,15 +497,10 @@ func (r *replay) doubt(out *Answer) {
 	}
 }
 
-// unusable counts the windows that said nothing about the target. One more
+// doubtUnusable tells how many windows said nothing about the target. One more
 // window than those that count was measured for each that was repeated.
-func (r *replay) unusable(counted int, d *model.Doubts) {
-	n := 0
-	for _, j := range r.judged {
-		if j.Verdict == Unusable {
-			n++
-		}
-	}
+func (r *replay) doubtUnusable(counted int, d *model.Doubts) {
+	n := r.unusable()
 	if n == 0 {
 		return
 	}
@@ -423,16 +513,22 @@ func (r *replay) unusable(counted int, d *model.Doubts) {
 
 // contradictions counts the windows that say something else than the result.
 func (a *Answer) contradictions() {
-	below, above := 0, 0
+	below, above, stalls, longest := 0, 0, 0, time.Duration(0)
 	for _, j := range a.Windows {
-		if a.Passed != nil && j.Verdict == Missed && j.Load <= *a.Passed {
+		switch {
+		case j.Verdict == Missed && j.Stall > 0 && (a.Failed == nil || j.Load <= *a.Failed):
+			stalls, longest = stalls+1, max(longest, j.Stall)
+		case a.Passed != nil && j.Verdict == Missed && j.Load <= *a.Passed && a.Reserve == nil:
 			below++
 		}
-		if a.Failed != nil && j.Verdict == Passed && j.Load >= *a.Failed {
+		if a.Failed != nil && j.Verdict == Passed && j.Load >= *a.Failed && !j.OnReserve {
 			above++
 		}
 	}
 	all := num.Count(len(a.Windows), "window")
+	if stalls > 0 {
+		a.Doubts.Warn("stall", "the target stood still in %d of %s, for up to %v without any answer, and not because the load was too large; these windows count as missed: look for a lock, a restart or a pause of the target", stalls, all, longest)
+	}
 	if below > 0 {
 		a.Doubts.Warn("windows_disagree", "%d of %s missed the SLA at loads up to %s, which is reported as passed: something else disturbed them; if that is common, use longer windows or a quieter machine", below, all, loadText(a.Passed))
 	}

@@ -185,42 +185,6 @@ func TestPaper(t *testing.T) {
 	}
 }
 
-// TestConnections: requests that wait for connections are the generator's doing
-// only where the server is not loaded.
-func TestConnections(t *testing.T) {
-	cfg := config(t)
-	for _, c := range []struct {
-		name    string
-		service time.Duration
-		problem bool
-	}{
-		{"a fast server, few connections", 1500 * time.Microsecond, true},
-		{"a server that is at work", 90 * time.Millisecond, false},
-	} {
-		w := answered(1000, 1000, time.Second)
-		w.Counts.Waited = 900
-		w.Services.Reset()
-		histogram.RecordMany(w.Services, int64(c.service), 1000)
-		problems := cfg.health(w, cfg.SLA.Drain(), time.Millisecond)
-		if (len(problems) > 0) != c.problem {
-			t.Errorf("%s: %q, want a problem: %v", c.name, problems, c.problem)
-		}
-	}
-}
-
-// TestProcessors: a window that was missed while the generator's machine had no
-// processor to spare says nothing about the target.
-func TestProcessors(t *testing.T) {
-	cfg := config(t)
-	for share, problem := range map[float64]bool{0: false, .8: false, .97: true} {
-		w := answered(1000, 1000, time.Second)
-		w.Processor = share
-		if got := cfg.health(w, cfg.SLA.Drain(), time.Millisecond); (len(got) > 0) != problem {
-			t.Errorf("with %v of the processors in use: %q, want a problem: %v", share, got, problem)
-		}
-	}
-}
-
 // TestReview: what is stored of a search that has tried other loads than this
 // version would is shown, and nothing is concluded from it.
 func TestReview(t *testing.T) {

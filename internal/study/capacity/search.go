@@ -3,6 +3,7 @@ package capacity
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ type Search struct {
 type measured struct {
 	workload string
 	trial    int
-	spec     model.Spec // of its latest window
+	spec     model.Spec // of a window that was as long as the file says
 	// windows are those that are complete, in order.
 	windows []load.Window
 	// broken: its latest window is invalid for good. Either the search goes on
@@ -82,7 +83,8 @@ func (m *measured) add(s model.Step, seen *observe.Run) error {
 	if len(gone) > 0 {
 		m.dropouts = append(m.dropouts, dropout{gone, len(m.windows), len(now)})
 	}
-	m.offering, m.spec = now, s.Tasks[0].Spec
+	m.offering = now
+	m.specOf(s)
 	m.broken, m.failure = s.State == model.StepInvalid, failure(s, seen.Results())
 	if s.State != model.StepComplete {
 		return nil
@@ -90,6 +92,20 @@ func (m *measured) add(s model.Step, seen *observe.Run) error {
 	w, err := load.ReadWindow(s, seen.Accepted(s.ID))
 	m.windows = append(m.windows, w)
 	return err
+}
+
+// specOf takes the task of a window: of one that the search has made longer, only
+// until there is another, and without its length.
+func (m *measured) specOf(s model.Step) {
+	spec := s.Tasks[0].Spec
+	if _, longer := s.Levels["duration"]; longer {
+		if m.spec.Kind != "" {
+			return
+		}
+		spec.Params = maps.Clone(spec.Params)
+		delete(spec.Params, "duration")
+	}
+	m.spec = spec
 }
 
 // failure is why a window is invalid, "" if it is not. A task that could not
@@ -144,6 +160,7 @@ func (s *Study) searchOf(m *measured, ended, underWay bool) (Search, error) {
 	if err != nil {
 		return Search{}, err
 	}
+	c.bound(m.spec.Timeout, p.Estimate())
 	out := Search{Workload: m.workload, Target: p.Target, Trial: m.trial, Config: c}
 	if out.Answer, err = c.Review(m.windows, ended); err != nil {
 		return out, err

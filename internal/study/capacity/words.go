@@ -17,6 +17,8 @@ import (
 func (a Answer) sentence() string {
 	const notFound = "Capacity not found: "
 	switch {
+	case a.Limit == LimitTarget && a.Reserve != nil:
+		return fmt.Sprintf("%sthe server took %s for %s only; it sustains about %s.", notFound, loadText(a.Passed), num.Seconds(a.Reserve.Held), rate(a.Reserve.Sustained))
 	case a.Limit == LimitTarget:
 		return "The server takes " + a.boundary()
 	case a.Limit == LimitPath && a.Path != nil && a.Path.Breaks != nil:
@@ -28,6 +30,8 @@ func (a Answer) sentence() string {
 		return notFound + "the path to the server was at its limit, not the server" + a.atLeast()
 	case a.Limit == LimitGenerator:
 		return notFound + a.generatorsWords() + ", not the server" + a.atLeast()
+	case a.Limit == LimitMachine:
+		return notFound + a.machine() + " was full, so that this search cannot tell whether the server was at its limit" + a.atLeast()
 	case a.Limit == LimitCap:
 		return fmt.Sprintf("The server takes %s or more: no larger load was allowed.", loadText(a.Passed))
 	case a.Limit == LimitFloor:
@@ -119,6 +123,8 @@ func (a Answer) brief() string {
 		return "less than " + loadText(a.Failed)
 	case a.Limit == LimitGenerator:
 		return "not found: " + a.generatorsWords()
+	case a.Limit == LimitMachine:
+		return "not found: the machine was full"
 	case a.Limit == LimitPath && a.Path != nil && a.Path.Breaks != nil:
 		return "not found: round trips alone break the SLA"
 	case a.Limit == LimitPath:

@@ -444,3 +444,46 @@ func TestExactNames(t *testing.T) {
 		}
 	}
 }
+
+// A load at a fixed rate is compared by each percentile of its latency, and what else
+// there is gets named.
+func TestLoadAtFixedRate(t *testing.T) {
+	side := func(name string, slower float64) study.Source {
+		out := study.Source{Name: name}
+		add := func(metric string, info bool, better model.Better, values []float64) {
+			f := frame.Frame{Key: frame.Key{Workload: "w", Metric: metric, Phase: model.Parallel}, Better: better, Info: info}
+			f.Values = slices.Clone(values)
+			for i := range f.Values {
+				f.Values[i] *= slower
+			}
+			out.Frames = append(out.Frames, f)
+		}
+		add("load_throughput", false, model.Higher, some)
+		add("load_late{op=get1}", true, model.Lower, some)
+		add("load_late{op=post2}", true, model.Lower, some)
+		for _, p := range []string{"p50", "p99"} {
+			add(model.MetricLoadLatency+"{percentile="+p+"}", true, model.Lower, some)
+		}
+		return out
+	}
+	for metric, want := range map[string]int{"": 3, "load_throughput": 1, "load_latency{percentile=p99}": 1} {
+		p := New()
+		p.Metric = metric
+		got, err := p.Ask(t.Context(), study.Input{}, []study.Source{side("a", 1), side("b", 1.3)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := got.(*Result)
+		if len(r.Comparisons) != want {
+			t.Errorf("--metric %q: %d comparisons, want %d", metric, len(r.Comparisons), want)
+		}
+		for _, c := range r.Comparisons {
+			if strings.HasPrefix(c.Metric, "load_latency{") && c.Verdict != Worse {
+				t.Errorf("%s is %s, want worse", c.Metric, c.Verdict)
+			}
+		}
+		if says := strings.Contains(strings.Join(r.Told, " "), "There are also load_late: name one with --metric"); says != (metric == "") {
+			t.Errorf("--metric %q: told %q", metric, r.Told)
+		}
+	}
+}

@@ -185,6 +185,9 @@ func part(s study.Source, fact, level string) side {
 // both sides; or the only one of each.
 func (p *Params) match(a, b side) (out []matched, told []string, err error) {
 	as, bs := p.wanted(a.Frames), p.wanted(b.Frames)
+	if text := p.others(a, as); text != "" {
+		told = append(told, text)
+	}
 	used := make([]bool, len(bs))
 	for _, fa := range as {
 		i := slices.IndexFunc(bs, func(fb *frame.Frame) bool { return fb.Key == fa.Key })
@@ -231,9 +234,10 @@ func inUnit(unit string) string {
 }
 
 // wanted are the frames that are asked for: those of the metric, or those that are
-// capacities; where none is, all. How long nodes took to come up is asked by name.
+// capacities, or latencies of a load at a fixed rate; where none is, all. How long
+// nodes took to come up is asked by name.
 func (p *Params) wanted(frames []frame.Frame) (out []*frame.Frame) {
-	aside := func(f frame.Frame) bool { return f.Info || f.Workload == observe.Startup }
+	aside := func(f frame.Frame) bool { return f.Info && !isLatency(f) || f.Workload == observe.Startup }
 	capacity := slices.ContainsFunc(frames, func(f frame.Frame) bool { return !aside(f) })
 	for i := range frames {
 		f := &frames[i]
@@ -246,6 +250,29 @@ func (p *Params) wanted(frames []frame.Frame) (out []*frame.Frame) {
 		}
 	}
 	return out
+}
+
+// isLatency reports whether a metric is the latency of a load at a fixed rate.
+func isLatency(f frame.Frame) bool { return strings.HasPrefix(f.Metric, model.MetricLoadLatency+"{") }
+
+// others says which metrics of a load at a fixed rate are not compared unless they
+// are asked for; empty without such a load.
+func (p *Params) others(side side, compared []*frame.Frame) string {
+	if p.Metric != "" || !slices.ContainsFunc(compared, func(f *frame.Frame) bool { return isLatency(*f) }) {
+		return ""
+	}
+	var names []string
+	for i := range side.Frames {
+		f := &side.Frames[i]
+		name, _, _ := strings.Cut(f.Metric, "{")
+		if !slices.Contains(compared, f) && f.Len() > 0 && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "Load at a fixed rate is compared by its latencies, from when operations were due. There are also " + num.List(names) + ": name one with --metric."
 }
 
 // alone reports whether a frame is the only one of its metric and phase.

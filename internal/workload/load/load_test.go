@@ -355,3 +355,36 @@ func TestStore(t *testing.T) {
 		t.Errorf("%v are %.3f, want about .05", s.Names[1], share)
 	}
 }
+
+// TestLatencies: a load at a fixed rate reports within which latency each share of
+// what was due was answered; in a search, or of users, that says nothing.
+func TestLatencies(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	for name, c := range map[string]struct {
+		change func(*Params)
+		want   int
+	}{
+		"a rate":   {func(*Params) {}, len([]string{"p50", "p90", "p95", "p99"})},
+		"a search": {func(p *Params) { p.Agreement = sla("p90=1s") }, 0},
+		"users":    {func(p *Params) { p.Rate, p.Users = nil, 2 }, 0},
+	} {
+		p := params(server.URL, 100)
+		p.Duration, p.WarmUp = unit.Duration(time.Second), 0
+		c.change(p)
+		_, record := run(t, p, 1)
+		var last float64
+		n := 0
+		for _, s := range record.Result().Samples {
+			if s.Metric == model.MetricLoadLatency {
+				if n++; s.Value < last || s.Better != model.Lower || !s.Info || s.Labels["percentile"] == "" {
+					t.Errorf("%s: %+v after %v", name, s, last)
+				}
+				last = s.Value
+			}
+		}
+		if n != c.want {
+			t.Errorf("%s: %d percentiles, want %d", name, n, c.want)
+		}
+	}
+}

@@ -66,11 +66,11 @@ type Params struct {
 	bucket *objectstore.Target // the same, where the target is one
 }
 
-// connections is the most of one node. A server reached over HTTP has thousands.
+// ConnectionLimit is how many connections one node may have. A server reached over HTTP has thousands.
 // A data store has tens, of its application's pools: PostgreSQL allows 100 as it
 // is delivered, and in an overload opening more would be most of its work.
 // Operations that wait for one are as late as if they waited in the store.
-func (p *Params) connections() int {
+func (p *Params) ConnectionLimit() int {
 	switch {
 	case p.Connections > 0:
 		return p.Connections

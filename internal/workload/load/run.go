@@ -85,7 +85,10 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		}
 	}
 	summary.Report(env.Report)
-	return nil
+	if p.Users > 0 || len(p.Agreement.Terms) > 0 { // its rate is not fixed, or a search's
+		return nil
+	}
+	return summary.ReportLatencies(env.Report)
 }
 
 // plan is the load of all nodes together.

@@ -39,7 +39,7 @@ func (p *Params) open(ctx context.Context, env *workload.Env) (engine.Driver, er
 	}
 	if p.plain() {
 		return http1.New(ctx, http1.Config{
-			Requests: requests, Connections: p.connections(), Chosen: p.chosen(), Loops: p.Loops, Spin: p.Spin, Timeout: p.Timeout.Std(), MaxBody: p.MaxBody.Bytes(),
+			Requests: requests, Connections: p.ConnectionLimit(), Chosen: p.chosen(), Loops: p.Loops, Spin: p.Spin, Timeout: p.Timeout.Std(), MaxBody: p.MaxBody.Bytes(),
 		})
 	}
 	target, err := p.standard(requests) //nolint:contextcheck // it connects to nothing yet
@@ -51,7 +51,7 @@ func (p *Params) open(ctx context.Context, env *workload.Env) (engine.Driver, er
 
 // pool is how clients are pooled.
 func (p *Params) pool() engine.PoolConfig {
-	return engine.PoolConfig{Clients: p.connections(), Chosen: p.chosen(), Timeout: p.Timeout.Std()}
+	return engine.PoolConfig{Clients: p.ConnectionLimit(), Chosen: p.chosen(), Timeout: p.Timeout.Std()}
 }
 
 // standard is the target as the standard library's client sees it.
@@ -200,7 +200,7 @@ func (p *Params) bucketConfig() (objectstore.Config, error) {
 	c := objectstore.Config{
 		PathStyle: objectstore.StyleAuto, Trust: p.trust(), InsecureTLS: p.Insecure,
 		Operation: o.Operation, GetShare: o.GetShare, Size: o.Size.Bytes(), Objects: o.Count, Keys: o.Keys, Prefix: o.Prefix, Verify: true, Insistent: true,
-		Clients: p.connections(), Timeout: p.Timeout.Std(), Lease: objectstore.DefaultLease,
+		Clients: p.ConnectionLimit(), Timeout: p.Timeout.Std(), Lease: objectstore.DefaultLease,
 	}
 	u, err := url.Parse(p.Target)
 	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
