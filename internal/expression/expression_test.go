@@ -59,6 +59,8 @@ var bombs = []string{
 	`{{$x := "<<<<<<<<"}}{{range 30}}{{$x = html $x $x}}{{end}}`,
 	`{{$x := "%%%%%%%%"}}{{range 30}}{{$x = urlquery $x $x}}{{end}}`,
 	`{{$x := "a"}}{{range 30}}{{$x = print $x $x}}{{end}}`,
+	`{{$x := "a"}}{{range 40}}{{$x = printf "" $x $x}}{{end}}`,
+	`{{$x := "a"}}{{range 40}}{{$x = printf "%d%d" $x $x}}{{end}}`,
 	`{{$x := "a"}}{{range 30}}{{$x = js $x $x}}{{end}}`,
 	`{{range 100000}}` + strings.Repeat("a", 1000) + `{{end}}`,
 	strings.Repeat("{{if true}}", 30000),

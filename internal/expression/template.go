@@ -137,8 +137,9 @@ func (b *budget) functions() template.FuncMap {
 			if err := checkFormat(format); err != nil {
 				return "", err
 			}
-			// Each verb may print the longest of the arguments, quoted.
-			if err := b.take(len(format) + strings.Count(format, "%")*(maxWidth+4*printed(args))); err != nil {
+			// Each verb may print the longest of the arguments, quoted; what no verb asks for is
+			// printed at the end, with its type.
+			if err := b.take(len(format) + (1+strings.Count(format, "%"))*(maxWidth+4*printed(args))); err != nil {
 				return "", err
 			}
 			return fmt.Sprintf(format, args...), nil
