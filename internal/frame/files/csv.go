@@ -90,7 +90,8 @@ func (f *file) text(ctx context.Context) ([]frame.Frame, []string, error) {
 		return nil, nil, f.unreadable(err, 0)
 	}
 	if bytes.IndexByte(first, '\n') < 0 && bytes.IndexByte(bytes.TrimRight(first, "\r"), '\r') >= 0 {
-		return nil, nil, &model.InputError{File: f.name, Problem: "its lines end with a carriage return alone", Allowed: `end them with a line feed: tr '\r' '\n'`}
+		return nil, nil, &model.InputError{File: f.name, Problem: "its lines end with a carriage return alone",
+			Allowed: `end them with a line feed: tr '\r' '\n'`}
 	}
 	comma, from := tabular.Separator(first)
 	r := &rows{comma: comma, comments: true}
@@ -134,7 +135,9 @@ func (f *file) header(r *rows) ([]column, error) {
 		}
 		if r.width() > tabular.MostColumns {
 			line, col := r.cellAt(0)
-			return nil, &model.InputError{File: f.name, Line: line, Col: col, Problem: "there are " + num.Count(r.width(), "column"), Allowed: fmt.Sprintf("give at most %s", num.Grouped(tabular.MostColumns))}
+			return nil, &model.InputError{File: f.name, Line: line, Col: col,
+				Problem: "there are " + num.Count(r.width(), "column"),
+				Allowed: fmt.Sprintf("give at most %s", num.Grouped(tabular.MostColumns))}
 		}
 		names := rowOf(r)
 		if behind, at := f.behind(r, names); behind != nil {
@@ -230,7 +233,9 @@ func (f *file) valueAt(r *rows, first []string) int {
 
 // noNames refuses a first line that has values; the names may be in a comment below it.
 func (f *file) noNames(r *rows, name string, line, col int) error {
-	out := &model.InputError{File: f.name, Line: line, Col: col, Problem: fmt.Sprintf("the first line has %q where names of columns are expected", name), Allowed: `add a line before it, such as "time,node,value"`}
+	out := &model.InputError{File: f.name, Line: line, Col: col,
+		Problem: fmt.Sprintf("the first line has %q where names of columns are expected", name),
+		Allowed: `add a line before it, such as "time,node,value"`}
 	for at := r.at; at < len(r.data) && r.data[at] == '#'; {
 		end, _ := r.line(at)
 		if line, _ := r.lineOf(at); bytes.IndexByte(r.data[at:end], r.comma) > 0 {
@@ -279,7 +284,8 @@ func (f *file) look(columns []column, r *rows, p *pieces) ([]byte, error) {
 		if errors.Is(err, io.EOF) && looked > 0 {
 			break
 		} else if errors.Is(err, io.EOF) {
-			return nil, &model.InputError{File: f.name, Problem: "the file has a header and no values", Allowed: "add at least one line of values"}
+			return nil, &model.InputError{File: f.name, Problem: "the file has a header and no values",
+				Allowed: "add at least one line of values"}
 		} else if err != nil {
 			return nil, f.unreadable(err, bytes.Count(read, []byte("\n")))
 		}

@@ -40,9 +40,11 @@ func (f *file) parquet(ctx context.Context) (frames []frame.Frame, told []string
 
 // columnar reads a Parquet file that is there whole.
 func (f *file) columnar(ctx context.Context, at io.ReaderAt, size int64) ([]frame.Frame, []string, error) {
-	in, err := parquet.OpenFile(at, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(1<<20), parquet.WithDecryption(noKeys{}))
+	in, err := parquet.OpenFile(at, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true),
+		parquet.ReadBufferSize(1<<20), parquet.WithDecryption(noKeys{}))
 	if errors.Is(err, errEncrypted) {
-		return nil, nil, &model.InputError{File: f.name, Problem: "the Parquet file is encrypted", Allowed: "write it again without encryption"}
+		return nil, nil, &model.InputError{File: f.name, Problem: "the Parquet file is encrypted",
+			Allowed: "write it again without encryption"}
 	} else if err != nil {
 		return nil, nil, f.notParquet(err)
 	}
@@ -94,8 +96,9 @@ func (f *file) decodable(of *format.FileMetaData) error {
 			case format.Uncompressed, format.Snappy, format.Gzip, format.Brotli, format.Zstd:
 			default:
 				return &model.InputError{
-					File:    f.name,
-					Problem: fmt.Sprintf("the column %q is compressed with %s, which cannot be read", strings.Join(c.MetaData.PathInSchema, "."), codec),
+					File: f.name,
+					Problem: fmt.Sprintf("the column %q is compressed with %s, which cannot be read",
+						strings.Join(c.MetaData.PathInSchema, "."), codec),
 					Allowed: "write the file with Zstandard, Snappy or gzip",
 				}
 			}
@@ -176,7 +179,8 @@ func (p *parquetFile) columns(ctx context.Context, in *parquet.File) ([]column, 
 	var out []column
 	for i, l := range p.leaves {
 		c := newColumn(i+1, l.name)
-		if c.odd, c.kind = l.odd, l.kind; c.odd == "" && (c.kind == kindText && l.text() || c.kind == kindNumber && l.number == nil) {
+		if c.odd, c.kind = l.odd, l.kind; c.odd == "" &&
+			(c.kind == kindText && l.text() || c.kind == kindNumber && l.number == nil) {
 			if err := l.look(ctx, in, &c, newClock(p.file.zone)); err != nil {
 				return nil, p.file.notParquet(fmt.Errorf("column %s: %w", l.name, err))
 			}
@@ -333,7 +337,8 @@ func (r *rowGroup) judgeTimes(rows int) {
 		case m.bad:
 			r.refuse(i, r.plan.time, "is no time", timeAllowed)
 		case m.ns == farMoment:
-			r.refuse(i, r.plan.time, fmt.Sprintf("has a time before the year %d or after %d", firstYear, lastYear), "leave the cell empty where the time is not known")
+			r.refuse(i, r.plan.time, fmt.Sprintf("has a time before the year %d or after %d", firstYear, lastYear),
+				"leave the cell empty where the time is not known")
 		case m.ns == noMoment:
 			r.note(noTime, i, true)
 		case m.odd != steady:
