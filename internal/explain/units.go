@@ -191,11 +191,11 @@ func (x *Rows) stretches(fact *Fact, s sums) unitSums {
 }
 
 // worthBesides is what share of the rows is independent, besides what the fact
-// explains and the changes of the level that are known: where each level is measured in one stretch, neighbours are alike, and
-// there are no others to compare with. It is the lesser of what the series of
-// rests shows and of an AR(1) process with the autocorrelation within levels,
-// which heeds that their means were taken out. dependent says that it is more than
-// chance.
+// explains and the changes of the level that are known: where each level is measured
+// in one stretch, neighbours are alike, and there are no others to compare with. It is
+// the lesser of what the series of rests shows and of an AR(1) process with the
+// autocorrelation within levels, which heeds that their means were taken out.
+// dependent says that it is more than chance.
 func (x *Rows) worthBesides(fact *Fact) (worth float64, dependent bool) {
 	part, parts := x.partOf(), 1
 	if x.course != nil {

@@ -15,7 +15,10 @@ func (l *laying) periods(c *Comparison) {
 	if len(ta) == 0 || len(tb) == 0 || slices.Max(ta) >= slices.Min(tb) && slices.Max(tb) >= slices.Min(ta) {
 		return
 	}
-	c.doubts.Warn("periods", "%s was measured before %s: what else changed in between is in the difference; measured in turns (study compare with a and b) it is not", map[bool]string{true: c.A.Name, false: c.B.Name}[ta[0] < tb[0]], map[bool]string{true: c.B.Name, false: c.A.Name}[ta[0] < tb[0]])
+	c.doubts.Warn("periods", "%s was measured before %s: what else changed in between is in the difference; measured "+
+		"in turns (study compare with a and b) it is not",
+		map[bool]string{true: c.A.Name, false: c.B.Name}[ta[0] < tb[0]],
+		map[bool]string{true: c.B.Name, false: c.A.Name}[ta[0] < tb[0]])
 	x := c.layout
 	if c.CI == nil || x.TimesA == nil || x.Paired || !l.typical {
 		return

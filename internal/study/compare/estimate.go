@@ -378,7 +378,9 @@ func (l *laying) cannot(c *Comparison, err error) {
 	few := min(c.A.N, c.B.N)
 	switch {
 	case errors.Is(err, errOnce):
-		c.doubts.Problem("few_trials", "all of a side was measured in one trial: what changes from trial to trial for all nodes at once is not known; measure %d trials or more of each, or give --%s %s if nothing changes between trials", fewest, map[bool]string{true: "pair", false: "cluster"}[c.Paired], c.Of)
+		c.doubts.Problem("few_trials", "all of a side was measured in one trial: what changes from trial to trial "+
+			"for all nodes at once is not known; measure %d trials or more of each, or give --%s %s if nothing "+
+			"changes between trials", fewest, map[bool]string{true: "pair", false: "cluster"}[c.Paired], c.Of)
 	case errors.Is(err, stats.ErrTooFew) && c.layout.Correlation > 0:
 		c.doubts.Problem("too_few", "%s of a side depend so much on their neighbours (correlation %.2f) that they count for fewer than %d; measure longer", num.Count(few, "value"), c.layout.Correlation, fewest-1)
 	case errors.Is(err, stats.ErrTooFew) && c.Paired:

@@ -190,7 +190,8 @@ func (l *laying) once() bool {
 // was measured once is said as what leaves no answer.
 func (l *laying) oneTrial(once bool) {
 	if !once {
-		l.notes.Warn("few_trials", "it is not known which rows were measured at about the same time: what changes from trial to trial for all nodes is not in the interval")
+		l.notes.Warn("few_trials", "it is not known which rows were measured at about the same time: what changes "+
+			"from trial to trial for all nodes is not in the interval")
 	}
 }
 

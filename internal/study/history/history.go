@@ -52,8 +52,9 @@ worse by the whole interval of any, and otherwise 4: the runs do not tell.`
 func Kind() study.Kind {
 	return study.Kind{
 		Name: "history", Summary: "one experiment's results over its runs, with change points", Long: long,
-		Example: "  scalebench history nightly\n  scalebench history nightly.csv --value latency --better lower\n  scalebench history nightly --metric rate --fail-worse 5%",
-		New:     func() study.Study { return &Params{Level: stats.DefaultLevel} },
+		Example: "  scalebench history nightly\n  scalebench history nightly.csv --value latency --better lower\n  " +
+			"scalebench history nightly --metric rate --fail-worse 5%",
+		New: func() study.Study { return &Params{Level: stats.DefaultLevel} },
 	}
 }
 
@@ -85,7 +86,8 @@ func (p *Params) Takes() study.Takes {
 
 // Analyze implements study.Study: of one run there is no history.
 func (p *Params) Analyze(context.Context, study.Input) (study.Result, error) {
-	return nil, &model.InputError{Problem: "history is about all runs of a name", Allowed: "`scalebench history NAME`, or a table: `scalebench history FILE.csv`"}
+	return nil, &model.InputError{Problem: "history is about all runs of a name",
+		Allowed: "`scalebench history NAME`, or a table: `scalebench history FILE.csv`"}
 }
 
 // Ask implements study.Measured.
@@ -234,7 +236,8 @@ func (m *Metric) name() string {
 // metric makes one value of each run.
 func (p *Params) metric(s series) Metric {
 	f := s.frame
-	m := Metric{Branch: s.branch, Workload: f.Workload, Metric: f.Metric, Phase: f.Phase, Unit: f.Unit, Better: cmp.Or(f.Better, model.Better(p.Better)), Changes: []Change{}}
+	m := Metric{Branch: s.branch, Workload: f.Workload, Metric: f.Metric, Phase: f.Phase, Unit: f.Unit,
+		Better: cmp.Or(f.Better, model.Better(p.Better)), Changes: []Change{}}
 	m.Runs, m.facts = p.runs(f)
 	if disturbed, any := observe.Disturbed(f); any {
 		calm, _ := p.runs(f.Where(func(row int) bool { return !disturbed(row) }))
@@ -318,13 +321,16 @@ func summary(f *frame.Frame, nodes *frame.Fact, run string, rows []int32, level 
 		out.CI = &stats.Interval{Lo: ends[rows[0]][0], Hi: ends[rows[0]][1]}
 	}
 	if censored := f.Fact(frame.FactCensored); censored != nil {
-		out.AtLeast = slices.ContainsFunc(rows, func(row int32) bool { return censored.Level(int(row)) == frame.Censored })
+		out.AtLeast = slices.ContainsFunc(rows, func(row int32) bool {
+			return censored.Level(int(row)) == frame.Censored
+		})
 	}
 	return out
 }
 
 // own are facts that tell runs, nodes or rows apart and explain nothing.
-var own = []string{frame.FactRun, frame.FactRepetition, frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactDisturbed, frame.FactCensored, "host", "instance"}
+var own = []string{frame.FactRun, frame.FactRepetition, frame.FactSubject, frame.FactTrial, frame.FactBlock,
+	frame.FactDisturbed, frame.FactCensored, "host", "instance"}
 
 // factsOf is what is known of a run: each fact with all its levels there.
 func factsOf(f *frame.Frame, rows []int32) map[string]string {

@@ -255,7 +255,8 @@ func fitWords(s evaluation.Scaling) string {
 	case s.Peak != nil:
 		return "The total does not stay: " + s.Peak.Text + "."
 	case s.Fit == nil && len(s.Points) >= curveSizes && s.Grows():
-		return fmt.Sprintf("No end of growth was seen up to %s.", num.Count(s.Points[len(s.Points)-1].Nodes, string(s.Of)))
+		return fmt.Sprintf("No end of growth was seen up to %s.",
+			num.Count(s.Points[len(s.Points)-1].Nodes, string(s.Of)))
 	case s.Fit == nil:
 		return ""
 	case s.Fit.Cap == nil:
@@ -303,7 +304,8 @@ func growthChart(s evaluation.Scaling) (c chart.Chart, ok bool) {
 		top = max(top, min(serial*last, idealRoom*top))
 	}
 	if p := s.Peak; p != nil {
-		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Rule, Role: chart.Limit, X: chart.Values{float64(p.Nodes)}, Text: []string{"the most: " + scale.Value(p.Total, 0)}})
+		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Rule, Role: chart.Limit, X: chart.Values{float64(p.Nodes)},
+			Text: []string{"the most: " + scale.Value(p.Total, 0)}})
 	}
 	top *= 1.05
 	if !(top > 0) || !num.Finite(top) {

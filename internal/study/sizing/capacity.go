@@ -224,7 +224,9 @@ func (c *capacity) checkGrowth(f evaluation.Finding, scalings []evaluation.Scali
 	switch {
 	case s.Peak != nil:
 		c.caution = fmt.Sprintf("%s: %s; more nodes than these do less", c.name(), s.Peak.Text)
-	case s.Fit == nil && slices.ContainsFunc(s.Doubts, func(d model.Doubt) bool { return d.Code == evaluation.NoCurve }):
+	case s.Fit == nil && slices.ContainsFunc(s.Doubts, func(d model.Doubt) bool {
+		return d.Code == evaluation.NoCurve
+	}):
 		c.limited, c.open = false, "no curve describes how the sum grew with n, so that this may not be a limit"
 	case !known || s.Fit == nil: // fewer than three sizes, or too few totals
 		c.caution = fmt.Sprintf("one size cannot show whether %s is a limit that all nodes share or a loss of each node; measure more sizes", c.name())

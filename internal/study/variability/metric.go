@@ -88,9 +88,11 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 func (x *examined) constant(m *Metric) {
 	switch {
 	case !x.Distinct():
-		x.Doubts.Warn("constant", "all values are %v, and no time or other column tells the rows apart: either nothing varies, or the benchmark does not see it, or the rows are copies of one", m.Min)
+		x.Doubts.Warn("constant", "all values are %v, and no time or other column tells the rows apart: either "+
+			"nothing varies, or the benchmark does not see it, or the rows are copies of one", m.Min)
 	case m.COVCI == nil:
-		x.Doubts.Warn("constant", "all values are %v: either nothing varies, or it is less than these digits show", m.Min)
+		x.Doubts.Warn("constant", "all values are %v: either nothing varies, or it is less than these digits show",
+			m.Min)
 	}
 }
 
@@ -110,7 +112,8 @@ func (x *examined) totals(p *Params) {
 	if t.Resets > 0 {
 		resets = fmt.Sprintf(" but for %s", countOf(t.Resets, "reset"))
 	}
-	x.Doubts.Problem(doubtTotal, "no value is below the one before%s%s: they look like a running total (a counter), whose mean and COV mean nothing; take its rate with --rate", of, resets)
+	x.Doubts.Problem(doubtTotal, "no value is below the one before%s%s: they look like a running total (a counter), "+
+		"whose mean and COV mean nothing; take its rate with --rate", of, resets)
 }
 
 // cutoffs divide the values where the user says.
@@ -312,13 +315,15 @@ func settledBy(cov float64, ci explain.Interval) *float64 {
 func (m *Metric) unclearWords() string {
 	limit := num.Fraction(steadyCOV)
 	if m.SettledBy == nil {
-		return fmt.Sprintf("; the interval reaches from below %s to above: the COV is so near that more values hardly tell on which side it is", limit)
+		return fmt.Sprintf("; the interval reaches from below %s to above: the COV is so near that more values "+
+			"hardly tell on which side it is", limit)
 	}
 	what := "values"
 	if m.Dependence.Clustered != nil {
 		what = m.Dependence.Units()
 	}
-	return fmt.Sprintf("; whether that is above %s is unclear, and about %.2g times as many %s would tell", limit, *m.SettledBy, what)
+	return fmt.Sprintf("; whether that is above %s is unclear, and about %.2g times as many %s would tell", limit,
+		*m.SettledBy, what)
 }
 
 // noInterval is why the COV has no interval.
@@ -327,7 +332,8 @@ func (m *Metric) noInterval() string {
 	case m.Min < 0:
 		return "some values are below 0, and the mean might be 0"
 	case m.Dependence.EffectiveN < fewInTime:
-		return fmt.Sprintf("%s are worth only %.1f independent ones, which give it no upper end", countOf(m.N, "value"), m.Dependence.EffectiveN)
+		return fmt.Sprintf("%s are worth only %.1f independent ones, which give it no upper end", countOf(m.N, "value"),
+			m.Dependence.EffectiveN)
 	}
 	return "these values give it no upper end"
 }
@@ -349,7 +355,8 @@ func (m *Metric) sentence() string {
 	if m.COVCI == nil {
 		ci = ", without an interval: " + m.noInterval()
 	}
-	text := fmt.Sprintf("%s varies by %s (COV%s) over %s%s", m.Name(), num.Fraction(*m.COV), ci, countOf(m.N, "value"), m.period())
+	text := fmt.Sprintf("%s varies by %s (COV%s) over %s%s", m.Name(), num.Fraction(*m.COV), ci, countOf(m.N, "value"),
+		m.period())
 	switch {
 	case *m.COV == 0:
 		text = fmt.Sprintf("%s is the same in all of %s%s", m.Name(), countOf(m.N, "value"), m.period())
