@@ -382,7 +382,8 @@ func (a *admin) Load(ctx context.Context, shape kv.Shape, rows []kv.Row) error {
 func (a *admin) Finish(ctx context.Context, description string) error {
 	_, ours, err := a.state(ctx)
 	if err == nil && !ours {
-		return fmt.Errorf("%w: the key %s is gone; another program has removed it while records were loaded", model.ErrInvalid, stateKey)
+		return fmt.Errorf("%w: the key %s is gone; another program has removed it while records were loaded",
+			model.ErrInvalid, stateKey)
 	}
 	if err == nil {
 		_, err = a.do(ctx, "SET", stateKey, kv.Mark+stateSep+description, "XX")
@@ -459,7 +460,8 @@ func (a *admin) whileOurs(ctx context.Context, command string, args ...any) erro
 		answer, err = a.do(ctx, "EXEC")
 	}
 	if err == nil && answer == nil {
-		return fmt.Errorf("%w: another program has changed the key %s meanwhile; is another scalebench loading into the same database?", model.ErrInvalid, stateKey)
+		return fmt.Errorf("%w: another program has changed the key %s meanwhile; is another scalebench loading into "+
+			"the same database?", model.ErrInvalid, stateKey)
 	}
 	return adminError(err)
 }
