@@ -37,7 +37,7 @@ type layout struct {
 	// Crossing is by what factor the interval must be wider, for it has the scatter of
 	// nodes or that of trials, and there are both; 0: it need not.
 	Crossing float64
-	groups   [2][]group // the rows of each value of A and B in time
+	groups   [2][]frame.RowGroup // the rows of each value of A and B in time
 }
 
 // fewest is how many values of each side, or pairs, an interval is made of at
@@ -117,13 +117,13 @@ func (l *laying) byNodes(sameNodes bool, nodes int) []layout {
 // measured.
 func (l *laying) numbered() bool {
 	return slices.ContainsFunc([]string{frame.FactBlock, frame.FactTrial}, func(fact string) bool {
-		return whole(l.a, groupsOf(l.a, fact)) && whole(l.b, groupsOf(l.b, fact))
+		return l.a.InGroups(l.a.GroupBy(fact)) && l.b.InGroups(l.b.GroupBy(fact))
 	})
 }
 
 // once reports whether each node of a side was measured once.
 func (l *laying) once() bool {
-	return len(groupsOf(l.a, l.subject)) == l.a.Len() || len(groupsOf(l.b, l.subject)) == l.b.Len()
+	return len(l.a.GroupBy(l.subject)) == l.a.Len() || len(l.b.GroupBy(l.subject)) == l.b.Len()
 }
 
 // oneTrial says that trials are not known, and so not what all nodes share; that all
@@ -138,11 +138,11 @@ func (l *laying) oneTrial(once bool) {
 // nodes reports whether both sides have the same nodes, at least two; and how many
 // the side with fewer has, 0 where they are not known.
 func (l *laying) nodes() (same bool, fewer int) {
-	a, b := groupsOf(l.a, l.subject), groupsOf(l.b, l.subject)
+	a, b := l.a.GroupBy(l.subject), l.b.GroupBy(l.subject)
 	if len(a) == 0 || len(b) == 0 {
 		return false, 0
 	}
-	if !whole(l.a, a) || !whole(l.b, b) {
+	if !l.a.InGroups(a) || !l.b.InGroups(b) {
 		l.notes.Problem("unknown_nodes", "the node is not known of all rows, so it is not known which depend on each other")
 		return false, 0
 	}
@@ -150,9 +150,9 @@ func (l *laying) nodes() (same bool, fewer int) {
 	if l.Pair == "none" {
 		return false, fewer
 	}
-	common, index := 0, byKey(b)
+	common, index := 0, frame.GroupsByKey(b)
 	for _, g := range a {
-		if o, has := index[g.key]; has && l.oneMachine(g.rows, o.rows) {
+		if o, has := index[g.Key]; has && l.oneMachine(g.Rows, o.Rows) {
 			common++
 		}
 	}
@@ -181,8 +181,8 @@ func (l *laying) oneMachine(rowsA, rowsB []int) bool {
 // same ones, and not only the same numbers, values are paired.
 func (l *laying) inTime(sameNodes bool, least int) (layout, bool) {
 	for _, facts := range [][]string{{frame.FactRepetition}, {frame.FactRun}, {frame.FactRun, frame.FactBlock}, {frame.FactBlock}, {frame.FactRun, frame.FactTrial}, {frame.FactTrial}} {
-		a, b := groupsOf(l.a, facts...), groupsOf(l.b, facts...)
-		if !whole(l.a, a) || !whole(l.b, b) {
+		a, b := l.a.GroupBy(facts...), l.b.GroupBy(facts...)
+		if !l.a.InGroups(a) || !l.b.InGroups(b) {
 			continue
 		}
 		of := facts[len(facts)-1]
@@ -192,9 +192,9 @@ func (l *laying) inTime(sameNodes bool, least int) (layout, bool) {
 			}
 			continue
 		}
-		common, index := 0, byKey(b)
+		common, index := 0, frame.GroupsByKey(b)
 		for _, g := range a {
-			if _, has := index[g.key]; has {
+			if _, has := index[g.Key]; has {
 				common++
 			}
 		}
@@ -215,7 +215,7 @@ func (l *laying) inTime(sameNodes bool, least int) (layout, bool) {
 				continue
 			}
 		}
-		out := layout{Of: of, Nodes: sameNodes, Trials: true, groups: [2][]group{a, b}}
+		out := layout{Of: of, Nodes: sameNodes, Trials: true, groups: [2][]frame.RowGroup{a, b}}
 		out.A, out.TimesA = l.values(l.a, a)
 		out.B, out.TimesB = l.values(l.b, b)
 		return out, true
@@ -225,8 +225,8 @@ func (l *laying) inTime(sameNodes bool, least int) (layout, bool) {
 
 // complete are the groups that have all nodes: without one the others' mean is of
 // other nodes.
-func (l *laying) complete(a, b []group) (_, _ []group) {
-	nodes := len(groupsOf(l.a, l.subject))
+func (l *laying) complete(a, b []frame.RowGroup) (_, _ []frame.RowGroup) {
+	nodes := len(l.a.GroupBy(l.subject))
 	a, leftA := l.full(l.a, a, nodes)
 	b, leftB := l.full(l.b, b, nodes)
 	if leftA+leftB > 0 {
@@ -236,15 +236,15 @@ func (l *laying) complete(a, b []group) (_, _ []group) {
 }
 
 // full are the groups that have so many nodes; left is how many rows the others have.
-func (l *laying) full(f *frame.Frame, groups []group, nodes int) (full []group, left int) {
+func (l *laying) full(f *frame.Frame, groups []frame.RowGroup, nodes int) (full []frame.RowGroup, left int) {
 	x := f.Fact(l.subject)
 	for _, g := range groups {
 		seen := make(map[uint16]bool)
-		for _, row := range g.rows {
+		for _, row := range g.Rows {
 			seen[x.Codes[row]] = true
 		}
 		if len(seen) < nodes {
-			left += len(g.rows)
+			left += len(g.Rows)
 			continue
 		}
 		full = append(full, g)

@@ -17,8 +17,8 @@ func (l *laying) unpaired(of string, facts []string) layout {
 		out.B, out.TimesB = l.b.Values, seconds(l.b.Times)
 		return out
 	}
-	a, b := groupsOf(l.a, facts...), groupsOf(l.b, facts...)
-	if !whole(l.a, a) || !whole(l.b, b) {
+	a, b := l.a.GroupBy(facts...), l.b.GroupBy(facts...)
+	if !l.a.InGroups(a) || !l.b.InGroups(b) {
 		l.notes.Problem("unknown_levels", "%s is not known of all rows: those without are left out", of)
 	}
 	out.A, _ = l.values(l.a, a)
@@ -29,7 +29,7 @@ func (l *laying) unpaired(of string, facts []string) layout {
 // paired averages the rows of each level of these facts together, and pairs those
 // that both sides have.
 func (l *laying) paired(facts ...string) layout {
-	a, b := groupsOf(l.a, facts...), groupsOf(l.b, facts...)
+	a, b := l.a.GroupBy(facts...), l.b.GroupBy(facts...)
 	out := layout{Of: strings.Join(facts, " and "), Paired: true}
 	both := l.common(a, b, out.Of)
 	va, ta := l.values(l.a, both[0])
@@ -40,26 +40,26 @@ func (l *laying) paired(facts ...string) layout {
 
 // within pairs by time and node: of each time the mean over the nodes that both
 // sides have then.
-func (l *laying) within(facts []string, a, b []group) layout {
+func (l *laying) within(facts []string, a, b []frame.RowGroup) layout {
 	out := layout{Paired: true, TimesA: []float64{}, TimesB: []float64{}}
 	both := l.common(a, b, facts[len(facts)-1])
 	nodesA, nodesB := l.a.Fact(l.subject), l.b.Fact(l.subject)
 	for i := range both[0] {
 		ga, gb := both[0][i], both[1][i]
 		inA, inB := make(map[string]bool), make(map[string]bool)
-		for _, row := range ga.rows {
+		for _, row := range ga.Rows {
 			inA[nodesA.Level(row)] = true
 		}
-		for _, row := range gb.rows {
+		for _, row := range gb.Rows {
 			inB[nodesB.Level(row)] = true
 		}
-		ga.rows = slices.DeleteFunc(slices.Clone(ga.rows), func(row int) bool { return !inB[nodesA.Level(row)] })
-		gb.rows = slices.DeleteFunc(slices.Clone(gb.rows), func(row int) bool { return !inA[nodesB.Level(row)] })
-		if len(ga.rows) == 0 {
+		ga.Rows = slices.DeleteFunc(slices.Clone(ga.Rows), func(row int) bool { return !inB[nodesA.Level(row)] })
+		gb.Rows = slices.DeleteFunc(slices.Clone(gb.Rows), func(row int) bool { return !inA[nodesB.Level(row)] })
+		if len(ga.Rows) == 0 {
 			continue
 		}
-		va, ta := l.values(l.a, []group{ga})
-		vb, tb := l.values(l.b, []group{gb})
+		va, ta := l.values(l.a, []frame.RowGroup{ga})
+		vb, tb := l.values(l.b, []frame.RowGroup{gb})
 		out.A, out.B = append(out.A, va...), append(out.B, vb...)
 		out.TimesA, out.TimesB = append(out.TimesA, ta...), append(out.TimesB, tb...)
 	}
@@ -70,10 +70,10 @@ func (l *laying) within(facts []string, a, b []group) layout {
 }
 
 // common are the groups that both sides have, those of one key at one place.
-func (l *laying) common(a, b []group, of string) (both [2][]group) {
-	index := byKey(b)
+func (l *laying) common(a, b []frame.RowGroup, of string) (both [2][]frame.RowGroup) {
+	index := frame.GroupsByKey(b)
 	for _, g := range a {
-		if o, has := index[g.key]; has {
+		if o, has := index[g.Key]; has {
 			both[0], both[1] = append(both[0], g), append(both[1], o)
 		}
 	}
@@ -84,19 +84,19 @@ func (l *laying) common(a, b []group, of string) (both [2][]group) {
 }
 
 // values are the means of groups, and the means of their times; nil of none.
-func (l *laying) values(f *frame.Frame, groups []group) (means, times []float64) {
+func (l *laying) values(f *frame.Frame, groups []frame.RowGroup) (means, times []float64) {
 	for _, g := range groups {
 		sum := 0.0
-		for _, row := range g.rows {
+		for _, row := range g.Rows {
 			sum += l.scale(f.Values[row])
 		}
-		means = append(means, l.back(sum/float64(len(g.rows))))
+		means = append(means, l.back(sum/float64(len(g.Rows))))
 		if f.Times != nil {
 			at := 0.0
-			for _, row := range g.rows {
+			for _, row := range g.Rows {
 				at += float64(f.Times[row]-f.Times[0]) / 1e9
 			}
-			times = append(times, at/float64(len(g.rows))+float64(f.Times[0])/1e9)
+			times = append(times, at/float64(len(g.Rows))+float64(f.Times[0])/1e9)
 		}
 	}
 	return means, times
