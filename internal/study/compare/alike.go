@@ -83,7 +83,7 @@ func (l *laying) sampled(x, y *frame.Fact) bool {
 // side: one-way analysis of variance. Where nodes are known their means stand for
 // their rows; a fact that differs within nodes is none of theirs.
 func (l *laying) likeness(fact string, nodes bool) float64 {
-	var between, within, groups, values float64
+	var anova stats.OneWay
 	for _, f := range []*frame.Frame{l.a, l.b} {
 		facts := []string{fact}
 		byLevel, free := make(map[string][]float64), 0
@@ -96,7 +96,6 @@ func (l *laying) likeness(fact string, nodes bool) float64 {
 			return 1
 		}
 		x := f.Fact(fact)
-		var all []float64
 		for _, u := range units {
 			ys, _ := l.values(f, []frame.RowGroup{u})
 			if !nodes {
@@ -108,28 +107,13 @@ func (l *laying) likeness(fact string, nodes bool) float64 {
 			ys = l.scaled(ys)
 			level := x.Level(u.Rows[0])
 			byLevel[level] = append(byLevel[level], ys...)
-			all = append(all, ys...)
 		}
-		if len(all) == 0 {
+		if len(byLevel) == 0 {
 			return 1
 		}
-		mean := stats.Average(all)
-		for _, ys := range byLevel {
-			m := stats.Average(ys)
-			between += float64(len(ys)) * (m - mean) * (m - mean)
-			for _, y := range ys {
-				within += (y - m) * (y - m)
-			}
-		}
-		groups, values = groups+float64(len(byLevel))-1, values+float64(len(all)-len(byLevel))
+		anova.Add(byLevel)
 	}
-	if groups < 1 || values < 1 || !(between > 0) {
-		return 1
-	}
-	if !(within > 0) {
-		return 0
-	}
-	return stats.FTail(between/groups/(within/values), groups, values)
+	return anova.P()
 }
 
 // inRounds takes together what all nodes measured about once, where the times say so

@@ -54,7 +54,6 @@ func (l *laying) noise(f *frame.Frame, nodes, trials []frame.RowGroup) float64 {
 		}
 	}
 	cells := make([]float64, n*t)
-	byNode, byTrial, mean := make([]float64, n), make([]float64, t), 0.0
 	for k, g := range trials {
 		sum, count := make([]float64, n), make([]float64, n)
 		for _, row := range g.Rows {
@@ -65,21 +64,10 @@ func (l *laying) noise(f *frame.Frame, nodes, trials []frame.RowGroup) float64 {
 			if count[i] == 0 {
 				return 0
 			}
-			x := sum[i] / count[i]
-			cells[k*n+i] = x
-			byNode[i] += x / float64(t)
-			byTrial[k] += x / float64(n)
-			mean += x / float64(n*t)
+			cells[k*n+i] = sum[i] / count[i]
 		}
 	}
-	squares := 0.0
-	for k := range t {
-		for i := range n {
-			d := cells[k*n+i] - byNode[i] - byTrial[k] + mean
-			squares += d * d
-		}
-	}
-	return squares / float64((n-1)*(t-1)) / float64(n*t)
+	return stats.InteractionVariance(cells, n)
 }
 
 // wider is an estimate with an interval wider by a factor, on the scale of logarithms.

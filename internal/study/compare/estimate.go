@@ -199,6 +199,36 @@ func (l *laying) dependent(e estimate, level float64) (estimate, error) {
 	return out, err
 }
 
+// farApart is the interval of series whose ranges lie far apart, however much their
+// neighbours depend on each other: of ratios, or of differences where values are not above
+// 0; not ok where they do not lie so far apart.
+func farApart(e estimate, level float64) (estimate, bool) {
+	a, b := slices.Clone(e.A), slices.Clone(e.B)
+	positive := min(slices.Min(a), slices.Min(b)) > 0
+	if positive {
+		for _, xs := range [][]float64{a, b} {
+			for i, x := range xs {
+				xs[i] = math.Log(x)
+			}
+		}
+	}
+	if e.Paired {
+		for i := range b {
+			b[i] -= a[i]
+		}
+		clear(a)
+	}
+	ci, p, ok := stats.RangesApart(a, b, level)
+	if !ok {
+		return e, false
+	}
+	e.method, e.p, e.ci, e.difference = methodRanges, p, ci, !positive
+	if positive {
+		e.ratio, e.ci = math.Exp(stats.Average(b)-stats.Average(a)), exp(e.ci)
+	}
+	return e, true
+}
+
 // effective is the ratio of means, for typical values of geometric ones, where n
 // values count for n·(1−r)/(1+r) ([stats.BatchMeans]).
 func (l *laying) effective(e estimate, level float64) (estimate, error) {
@@ -256,31 +286,22 @@ func (l *laying) means(e estimate, level float64) (estimate, error) {
 		e.method = methodMeans
 		e.ratio, e.ci, err = stats.RatioOfIndependentMeans(e.B, e.A, level)
 	}
-	if err == nil && e.ci.Lo > 0 && stats.Average(e.A) > 0 {
-		e.p, err = l.meansP(e)
-		return e, err
-	}
 	if err != nil && !errors.Is(err, stats.ErrUnbounded) && !errors.Is(err, stats.ErrZeroMean) {
 		return e, err
 	}
-	e.method, e.difference = methodDifference, true
-	if e.Paired {
-		t, err := stats.PairedT(e.B, e.A, level)
-		e.ci, e.p = t.Difference, t.P
-		return e, err
+	ratio := err == nil && e.ci.Lo > 0 && stats.Average(e.A) > 0
+	var difference stats.Interval
+	if e.Paired { // the t test has the probability that belongs to Fieller's interval at the ratio 1
+		var t stats.Paired
+		t, err = stats.PairedT(e.B, e.A, level)
+		e.p, difference = t.P, t.Difference
+	} else {
+		var w stats.Welch
+		w, err = stats.WelchT(e.B, e.A, level)
+		e.p, difference = w.P, w.Difference
 	}
-	w, err := stats.WelchT(e.B, e.A, level)
-	e.ci, e.p = w.Difference, w.P
+	if !ratio {
+		e.method, e.difference, e.ci = methodDifference, true, difference
+	}
 	return e, err
-}
-
-// meansP is the probability that belongs to Fieller's interval at the ratio 1:
-// that of the t test.
-func (l *laying) meansP(e estimate) (float64, error) {
-	if e.Paired {
-		t, err := stats.PairedT(e.B, e.A, l.Level)
-		return t.P, err
-	}
-	w, err := stats.WelchT(e.B, e.A, l.Level)
-	return w.P, err
 }

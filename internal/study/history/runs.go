@@ -18,8 +18,8 @@ func (p *Params) metric(s series) Metric {
 	m := Metric{Branch: s.branch, Workload: f.Workload, Metric: f.Metric, Phase: f.Phase, Unit: f.Unit,
 		Better: cmp.Or(f.Better, model.Better(p.Better)), Changes: []Change{}}
 	m.Runs, m.facts = p.runs(f)
-	if disturbed, any := observe.Disturbed(f); any {
-		calm, _ := p.runs(f.Where(func(row int) bool { return !disturbed(row) }))
+	if rows, others := observe.Undisturbed(f); others > 0 {
+		calm, _ := p.runs(rows)
 		m.calm = make(map[model.RunID]Run)
 		for _, r := range calm {
 			m.calm[r.Run] = r
