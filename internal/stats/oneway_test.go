@@ -15,7 +15,7 @@ func TestCompareParts(t *testing.T) {
 	if got := InteractionVariance([]float64{1, 2, 3, 6}, 2); math.Abs(got-.25) > 1e-12 { // 4·0.5² / 1 / 4
 		t.Errorf("InteractionVariance = %v, want 0.25", got)
 	}
-	if ci, _, ok := RangesApart([]float64{1, 2}, []float64{100, 101}, .95); !ok || ci.Lo != 62 || ci.Hi != 136 {
+	if ci, _, ok := RangesApart([]float64{1, 2}, []float64{100, 101}, .95); !ok || math.Abs(ci.Lo-62) > 1e-9 || math.Abs(ci.Hi-136) > 1e-9 {
 		t.Errorf("RangesApart = %v, %v, want [62, 136]", ci, ok)
 	}
 	if _, _, ok := RangesApart([]float64{1, 2}, []float64{30, 31}, .95); ok {
