@@ -229,7 +229,9 @@ func (a Asker) campaign(ctx context.Context, name string) (study.Source, error) 
 // are its steps; what a search in them found comes from the runs.
 func (a Asker) framesOf(ctx context.Context, id model.CampaignID) ([]frame.Frame, error) {
 	frames, err := campaign.Frames(ctx, a.Store, id)
-	if err != nil || !slices.ContainsFunc(frames, func(f frame.Frame) bool { return f.Phase == model.Search && !f.Info }) {
+	if err != nil || !slices.ContainsFunc(frames, func(f frame.Frame) bool {
+		return f.Phase == model.Search && !f.Info
+	}) {
 		return frames, err
 	}
 	for i := range frames {
@@ -253,7 +255,9 @@ func (a Asker) framesOf(ctx context.Context, id model.CampaignID) ([]frame.Frame
 		}
 		for _, f := range measured {
 			if f.Phase == model.Search && !f.Info {
-				f.Facts = append(slices.Clip(f.Facts), frame.Fact{Name: frame.FactRepetition, Levels: []string{"", strconv.Itoa(rep.Number)}, Codes: slices.Repeat([]uint16{1}, f.Len())})
+				f.Facts = append(slices.Clip(f.Facts),
+					frame.Fact{Name: frame.FactRepetition, Levels: []string{"", strconv.Itoa(rep.Number)},
+						Codes: slices.Repeat([]uint16{1}, f.Len())})
 				frames = append(frames, f)
 			}
 		}

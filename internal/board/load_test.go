@@ -83,9 +83,10 @@ func loadRefuses(t *testing.T, server postgres) {
 		err  error
 		says string
 	}{
-		"a board":        {load(server.url, small()), "holds a board already"},
-		"other tables":   {load(foreign, small()), "has a table users that is not the board's"},
-		"board_data":     {board.Load(t.Context(), board.Loading{DB: []string{data}, Sizes: small(), Replace: true}), "the table board_data exists and is not marked"},
+		"a board":      {load(server.url, small()), "holds a board already"},
+		"other tables": {load(foreign, small()), "has a table users that is not the board's"},
+		"board_data": {board.Load(t.Context(), board.Loading{DB: []string{data}, Sizes: small(), Replace: true}),
+			"the table board_data exists and is not marked"},
 		"sizes":          {load(foreign, many), "authors are users"},
 		"no board":       {calibrate(t, foreign), "holds no board"},
 		"half a board":   {calibrate(t, cut), "was not loaded to its end"},

@@ -13,9 +13,10 @@ func TestAdviceWhereOperationsFail(t *testing.T) {
 		use    func(float64) float64
 		want   string
 	}{
-		"nearly full":              {0, nearlyBusy, "and not full: measure with more users"},
-		"nearly full, and failing": {.64, nearlyBusy, "and not full: find out first why 64.0 % of the operations failed"},
-		"few fail":                 {.02, nearlyBusy, "and not full: measure with more users"},
+		"nearly full": {0, nearlyBusy, "and not full: measure with more users"},
+		"nearly full, and failing": {.64, nearlyBusy,
+			"and not full: find out first why 64.0 % of the operations failed"},
+		"few fail": {.02, nearlyBusy, "and not full: measure with more users"},
 	} {
 		s := system(c.use, func(t *Trial) {
 			if t.Users >= 120 {
@@ -56,7 +57,8 @@ func TestUsersThatAreRates(t *testing.T) {
 		}
 		laws, model := a.Laws, c.doubt == ""
 		if (laws.UsersAtKnee != nil) != model || len(laws.Points) > 0 != model || laws.Limit == nil {
-			t.Errorf("%s: %v users at the knee, %d points; want: %v", name, value(laws.UsersAtKnee), len(laws.Points), model)
+			t.Errorf("%s: %v users at the knee, %d points; want: %v", name, value(laws.UsersAtKnee), len(laws.Points),
+				model)
 		}
 	}
 }

@@ -324,7 +324,8 @@ func (a *Answer) notQuite(u Usage, symptoms []Symptom) {
 	for _, x := range symptoms {
 		if x.Of == u.Resource && !u.Full {
 			a.doubts.Warn(doubtNearlyFull,
-				"the %s was %s busy, and not full, where the %s %s: more of the latter may give up to %s more throughput",
+				"the %s was %s busy, and not full, where the %s %s: more of the latter may give up to %s "+
+					"more throughput",
 				u.Resource, num.Fraction(u.Mean), x.Resource, x.was(), num.Fraction(1/u.Mean-1))
 		}
 	}

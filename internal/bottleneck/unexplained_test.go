@@ -22,7 +22,8 @@ func TestUnexplained(t *testing.T) {
 		return func(t *Trial) {
 			signals := t.Services[0].Signals
 			share := signals[SignalCPU][0] / .3
-			signals[signal], signals[limit] = slices.Repeat([]float64{most * share * 1e6}, 20), slices.Repeat([]float64{1e6}, 20)
+			signals[signal], signals[limit] = slices.Repeat([]float64{most * share * 1e6}, 20),
+				slices.Repeat([]float64{1e6}, 20)
 			for name, v := range more {
 				signals[name] = slices.Repeat([]float64{v}, 20)
 			}
@@ -45,7 +46,8 @@ func TestUnexplained(t *testing.T) {
 		"a full link":                   {system(idle, link(.999)), 0},
 		"a link used to 93 %":           {system(idle, link(.93)), .0753},
 		"a pool used to 96 %":           {system(idle, pool(.96, nil)), .0417},
-		"a pool used to 96 %, with some who wait": {system(idle, pool(.96, map[string]float64{SignalPoolWaiting: 3})), 0},
+		"a pool used to 96 %, with some who wait": {system(idle, pool(.96, map[string]float64{SignalPoolWaiting: 3})),
+			0},
 	} {
 		a := Analyze(c.s)
 		got := value(a.Unexplained)

@@ -134,7 +134,9 @@ func sourceNames(args []string) []string {
 	names := make([]string, len(args))
 	for i, path := range paths {
 		names[i] = filepath.Base(path)
-		for depth := 2; names[i] != path && slices.ContainsFunc(paths, func(o string) bool { return o != path && lastParts(o, depth-1) == names[i] }); depth++ {
+		for depth := 2; names[i] != path && slices.ContainsFunc(paths, func(other string) bool {
+			return other != path && lastParts(other, depth-1) == names[i]
+		}); depth++ {
 			names[i] = lastParts(path, depth)
 		}
 		if args[i] != "-" && names[i] == standardInput && slices.Contains(args, "-") {

@@ -12,7 +12,8 @@ import (
 // however it is named.
 func TestSourceNames(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, path := range []string{"monday/results.csv", "tuesday/results.csv", "a/x/r.csv", "b/x/r.csv", "r.csv", "stdin", "old.csv"} {
+	for _, path := range []string{"monday/results.csv", "tuesday/results.csv", "a/x/r.csv", "b/x/r.csv", "r.csv",
+		"stdin", "old.csv"} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}

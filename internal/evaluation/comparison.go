@@ -349,7 +349,8 @@ func (c *comparison) intervals(f *Finding, serial, parallel []float64, opt Optio
 // resolved is the interval of an index without any scatter: what the instrument
 // resolves. A volume at its provisioned rate gives every node the same.
 func (c *comparison) resolved(cdi float64) *Interval {
-	c.notes.warn("no_scatter", "nothing scatters from %s to %s or from trial to trial: the interval is how well the values themselves are known", c.of, c.of)
+	c.notes.warn("no_scatter", "nothing scatters from %s to %s or from trial to trial: the interval is how well the "+
+		"values themselves are known", c.of, c.of)
 	iv, _ := c.resolution.floor(Interval{cdi, cdi}, cdi)
 	return &iv
 }
@@ -380,7 +381,8 @@ func (c *comparison) noteInterval(err error) {
 	case errors.Is(err, stats.ErrUnbounded):
 		c.notes.doubt("no_interval", "the serial capacities differ so much that the interval has no bounds; measure more %ss, or equal ones", c.of)
 	case errors.Is(err, stats.ErrNoSpread):
-		c.notes.doubt("no_scatter", "every %s has exactly the same two values, as a mean has that was copied into all rows; there is no scatter to compute an interval from", c.of)
+		c.notes.doubt("no_scatter", "every %s has exactly the same two values, as a mean has that was copied into "+
+			"all rows; there is no scatter to compute an interval from", c.of)
 	default:
 		c.notes.doubt("no_interval", "no interval: %v", err)
 	}

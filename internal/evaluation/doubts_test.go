@@ -38,7 +38,8 @@ func TestDoubtsAndWarnings(t *testing.T) {
 		}, Unknown, "serial on n02, trial 1: invalid, timed out"},
 		{"parallel step invalid", func(b *builder) { b.Data.Steps[6].State = model.StepInvalid }, Unknown, "there are no parallel values"},
 		{"no times", func(b *builder) { last(b).Started = time.Time{} }, Unknown, "without start and end times"},
-		{"low overlap", func(b *builder) { last(b).Ended = b.Data.Results[6].Started.Add(4 * time.Second) }, Unknown, "only 40 % of the time from the first start to the last end (at least 50 % required): give every node the same running time"},
+		{"low overlap", func(b *builder) { last(b).Ended = b.Data.Results[6].Started.Add(4 * time.Second) }, Unknown,
+			"only 40 % of the time from the first start to the last end (at least 50 % required): give every node the same running time"},
 		{"short tasks", func(b *builder) {
 			for i := range b.Data.Results {
 				r := &b.Data.Results[i]
@@ -47,7 +48,9 @@ func TestDoubtsAndWarnings(t *testing.T) {
 			}
 		}, Unknown, "the tasks take 200 ms and start up to 150 ms apart: let them take longer"},
 		{"errors", func(b *builder) {
-			last(b).Samples = append(last(b).Samples, model.Sample{Metric: "objectstore_errors", Value: 12, Info: true, Labels: map[string]string{"kind": "slow_down"}})
+			last(b).Samples = append(last(b).Samples,
+				model.Sample{Metric: "objectstore_errors", Value: 12, Info: true,
+					Labels: map[string]string{"kind": "slow_down"}})
 		}, Degraded, "work answered with errors: 12 a task of kind slow_down when all work, 0 alone"},
 		{"no overlap", func(b *builder) {
 			last(b).Started = b.Data.Results[6].Started.Add(time.Minute)
@@ -140,7 +143,8 @@ func TestWide(t *testing.T) {
 	if f.Verdict != Unclear {
 		t.Errorf("verdict %s, want unclear", f.Verdict)
 	}
-	wantWarning(t, f, "unclear: a loss of up to 19.7 % cannot be excluded, nor that there is none; 3 or more trials would tell for these nodes")
+	wantWarning(t, f,
+		"unclear: a loss of up to 19.7 % cannot be excluded, nor that there is none; 3 or more trials would tell for these nodes")
 	wantWarning(t, f, "only 2 nodes")
 	wide := quick
 	wide.Tolerance = 30
@@ -270,7 +274,8 @@ func TestNothingScatters(t *testing.T) {
 		f := one(t, c.data, quick)
 		wantWarning(t, f, "nothing scatters")
 		if f.Verdict != c.verdict || f.CI == nil || f.CI[0] > c.cdi || f.CI[1] < c.cdi || f.CI[1]-f.CI[0] > 2 {
-			t.Errorf("%s: %s, interval %v, %q, want %s with %v in 2 points at most", c.name, f.Verdict, f.CI, f.Warnings, c.verdict, c.cdi)
+			t.Errorf("%s: %s, interval %v, %q, want %s with %v in 2 points at most", c.name, f.Verdict, f.CI,
+				f.Warnings, c.verdict, c.cdi)
 		}
 	}
 	for _, c := range []struct {

@@ -195,7 +195,8 @@ func (s *sweep) grow(out *Scaling, opt Options) {
 		return
 	}
 	if worst, off := g.Misses(bySize, noise); off {
-		s.notes.warn(NoCurve, "no curve describes the totals: the best has %s with %s, where %s were measured; look at the sizes one by one",
+		s.notes.warn(NoCurve, "no curve describes the totals: the best has %s with %s, where %s were measured; look "+
+			"at the sizes one by one",
 			s.amount(g.At(worst.Size)), num.Count(int(worst.Size), string(s.of)), s.amount(worst.Mean))
 		return
 	}
@@ -239,7 +240,8 @@ func (s *sweep) peak(out *Scaling, bySize []stats.SizeTotals, noise stats.Noise)
 	p.Text = fmt.Sprintf("the sum is largest with %s, %s, and falls to %s with %d",
 		num.Count(p.Nodes, string(s.of)), s.amount(p.Total), s.amount(p.Last), last.Nodes)
 	out.Peak = &p
-	s.notes.warn("falls", "%s: that is contention or a collapse, not a constant limit; use no more than %s, or find what they wait for", p.Text, num.Count(p.Nodes, string(s.of)))
+	s.notes.warn("falls", "%s: that is contention or a collapse, not a constant limit; use no more than %s, or find "+
+		"what they wait for", p.Text, num.Count(p.Nodes, string(s.of)))
 	return true
 }
 

@@ -130,7 +130,8 @@ func (p part) noteErrors(n *notes) {
 		}
 		n.add(model.Doubt{
 			Code: "errors", Severity: model.Warning, Workload: p.workload,
-			Text: fmt.Sprintf("%s answered with errors: %s a task of kind %s when all work, %s alone; each costs an attempt, and a limit of requests shows in that way",
+			Text: fmt.Sprintf("%s answered with errors: %s a task of kind %s when all work, %s alone; each costs an "+
+				"attempt, and a limit of requests shows in that way",
 				p.workload, each(together), kind, each(alone)),
 		})
 	}

@@ -31,7 +31,8 @@ const (
 // groups warns of few nodes, and of those that are unlike the others.
 func (c *comparison) groups(f *Finding, serial, parallel []float64) {
 	if f.Nodes > 1 && f.Nodes < fewNodes {
-		c.notes.warn("few_nodes", "only %d %ss: they say little about others of their kind; %d or more are better", f.Nodes, c.of, fewNodes)
+		c.notes.warn("few_nodes", "only %d %ss: they say little about others of their kind; %d or more are better",
+			f.Nodes, c.of, fewNodes)
 	}
 	kept := make([]float64, len(serial))
 	for i := range kept {
@@ -54,7 +55,8 @@ func (c *comparison) noteParts(f *Finding) {
 		c.notes.add(unlike("unlike_alone", model.Serial, f.SerialParts, text+": look for what these have alone"))
 	}
 	if text := f.PartsText(); text != "" {
-		c.notes.add(unlike("unlike_loss", model.Parallel, f.Parts, text+": the mean describes none of them; look for what they have in common"))
+		c.notes.add(unlike("unlike_loss", model.Parallel, f.Parts,
+			text+": the mean describes none of them; look for what they have in common"))
 	}
 }
 
@@ -168,7 +170,9 @@ func (f Finding) PartsText() string {
 // SerialPartsText says what the parts do alone: "alone node n04 does 36 Mbit/s,
 // the other 5 nodes 100 Mbit/s".
 func (f Finding) SerialPartsText() string {
-	text := f.partsText(f.SerialParts, "does", "do", "", func(p Part) string { return AmountText(p.Serial, f.Unit, f.Resource) })
+	text := f.partsText(f.SerialParts, "does", "do", "", func(p Part) string {
+		return AmountText(p.Serial, f.Unit, f.Resource)
+	})
 	if text == "" {
 		return ""
 	}

@@ -46,14 +46,22 @@ func TestUnlikeNodesAreNamed(t *testing.T) {
 		serial      [][]model.NodeID
 		text        string
 	}{
-		{"one of six loses 80 %", fill(6, 100, nil), fill(6, 1, map[int]float64{3: .2}), 3, [][]model.NodeID{{"n03"}}, nil, "node n03 keeps "},
-		{"and with one trial", fill(6, 100, nil), fill(6, .9, map[int]float64{3: .2}), 1, [][]model.NodeID{{"n03"}}, nil, "the other 5 nodes "},
-		{"one of three", fill(3, 100, nil), fill(3, 1, map[int]float64{2: .3}), 3, [][]model.NodeID{{"n02"}}, nil, "the other 2 nodes "},
-		{"three of twelve lose half", fill(12, 100, nil), fill(12, 1, map[int]float64{2: .5, 6: .5, 9: .5}), 1, [][]model.NodeID{{"n02", "n06", "n09"}}, nil, "3 nodes (n02, n06, n09) keep "},
-		{"half of eight", fill(8, 100, nil), fill(8, .9, map[int]float64{0: .4, 2: .4, 4: .4, 6: .4}), 2, [][]model.NodeID{{"n00", "n02", "n04", "n06"}}, nil, "the other 4 nodes "},
-		{"two that differ", fill(10, 100, nil), fill(10, 1, map[int]float64{1: .2, 5: .7}), 2, [][]model.NodeID{{"n01"}, {"n05"}}, nil, "node n05 "},
-		{"one is slow alone", fill(6, 100, map[int]float64{1: 36}), fill(6, 1, nil), 1, nil, [][]model.NodeID{{"n01"}}, "alone node n01 does "},
-		{"one gains", fill(8, 100, nil), fill(8, .6, map[int]float64{7: 1}), 2, [][]model.NodeID{{"n07"}}, nil, "node n07 keeps "},
+		{"one of six loses 80 %", fill(6, 100, nil), fill(6, 1, map[int]float64{3: .2}), 3, [][]model.NodeID{{"n03"}},
+			nil, "node n03 keeps "},
+		{"and with one trial", fill(6, 100, nil), fill(6, .9, map[int]float64{3: .2}), 1, [][]model.NodeID{{"n03"}},
+			nil, "the other 5 nodes "},
+		{"one of three", fill(3, 100, nil), fill(3, 1, map[int]float64{2: .3}), 3, [][]model.NodeID{{"n02"}}, nil,
+			"the other 2 nodes "},
+		{"three of twelve lose half", fill(12, 100, nil), fill(12, 1, map[int]float64{2: .5, 6: .5, 9: .5}), 1,
+			[][]model.NodeID{{"n02", "n06", "n09"}}, nil, "3 nodes (n02, n06, n09) keep "},
+		{"half of eight", fill(8, 100, nil), fill(8, .9, map[int]float64{0: .4, 2: .4, 4: .4, 6: .4}), 2,
+			[][]model.NodeID{{"n00", "n02", "n04", "n06"}}, nil, "the other 4 nodes "},
+		{"two that differ", fill(10, 100, nil), fill(10, 1, map[int]float64{1: .2, 5: .7}), 2,
+			[][]model.NodeID{{"n01"}, {"n05"}}, nil, "node n05 "},
+		{"one is slow alone", fill(6, 100, map[int]float64{1: 36}), fill(6, 1, nil), 1, nil, [][]model.NodeID{{"n01"}},
+			"alone node n01 does "},
+		{"one gains", fill(8, 100, nil), fill(8, .6, map[int]float64{7: 1}), 2, [][]model.NodeID{{"n07"}}, nil,
+			"node n07 keeps "},
 		{"all lose the same", fill(8, 100, nil), fill(8, .5, nil), 2, nil, nil, ""},
 	} {
 		f := one(t, unequal(rand.New(rand.NewPCG(9, 27)), c.trials, .01, c.alone, c.kept), quick)
@@ -77,7 +85,8 @@ func TestUnlikeNodesAreNamed(t *testing.T) {
 			t.Errorf("%s: alike = %v", c.name, f.Alike())
 		}
 		codes := strings.Join(doubtCodes(f), " ")
-		if strings.Contains(codes, "unlike_loss") != (c.parts != nil) || strings.Contains(codes, "unlike_alone") != (c.serial != nil) {
+		if strings.Contains(codes, "unlike_loss") != (c.parts != nil) ||
+			strings.Contains(codes, "unlike_alone") != (c.serial != nil) {
 			t.Errorf("%s: doubts %s", c.name, codes)
 		}
 	}
@@ -114,6 +123,7 @@ func TestEqualNodesAreAlike(t *testing.T) {
 		t.Logf("%d trials: nodes are named in %d of %d runs", trials, named, 2**rates)
 	}
 	if all > 4+runs/50 {
-		t.Errorf("of equal nodes some are named in %d of %d runs (%d of fewer than 10 nodes), want at most 2 %%", all, runs, few)
+		t.Errorf("of equal nodes some are named in %d of %d runs (%d of fewer than 10 nodes), want at most 2 %%", all,
+			runs, few)
 	}
 }

@@ -65,9 +65,10 @@ func drawn(rng *rand.Rand, shape shapeOf, trials int) (s sweepCase, truth func(n
 	}
 	slices.Sort(sizes)
 	noise := math.Exp(math.Log(.005) + rng.Float64()*math.Log(20))
-	return sweepCase{Fleet: fleet, Trials: trials, Sizes: sizes, Noise: noise, Total: func(active []int, solo float64) float64 {
-		return solo * truth(float64(len(active)))
-	}}, truth
+	return sweepCase{Fleet: fleet, Trials: trials, Sizes: sizes, Noise: noise,
+		Total: func(active []int, solo float64) float64 {
+			return solo * truth(float64(len(active)))
+		}}, truth
 }
 
 // TestPeakRates: a peak is seldom claimed where totals do not fall, and found where
@@ -83,7 +84,9 @@ func TestPeakRates(t *testing.T) {
 				if s.Peak != nil {
 					alarms++
 				}
-				if slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.HasPrefix(w, "no curve describes") }) {
+				if slices.ContainsFunc(s.Warnings, func(w string) bool {
+					return strings.HasPrefix(w, "no curve describes")
+				}) {
 					refused++
 				}
 			}
@@ -146,9 +149,10 @@ func TestTotalsThatCollapse(t *testing.T) {
 		{"steps, one trial", steps, 1, 0, "no curve describes the totals"},
 		{"steps, three trials", steps, 3, 0, "no curve describes the totals"},
 	} {
-		s := scaled(t, sweepCase{Fleet: 7, Trials: c.trials, Sizes: []int{2, 3, 4, 5}, Noise: .01, Total: func(active []int, solo float64) float64 {
-			return solo * c.totals[len(active)]
-		}}.Run(rand.New(rand.NewPCG(6, 1))).Data)
+		s := scaled(t, sweepCase{Fleet: 7, Trials: c.trials, Sizes: []int{2, 3, 4, 5}, Noise: .01,
+			Total: func(active []int, solo float64) float64 {
+				return solo * c.totals[len(active)]
+			}}.Run(rand.New(rand.NewPCG(6, 1))).Data)
 		peak := 0
 		if s.Peak != nil {
 			peak = s.Peak.Nodes

@@ -212,7 +212,8 @@ func (s stepReadings) advice() string {
 	}
 	tasks, _ := timesOf(s.readings, false)
 	if slices.Max(lengths) <= tasksAlike*slices.Min(lengths) {
-		return fmt.Sprintf("the tasks take %s and start up to %s apart: let them take longer", num.Seconds(slices.Max(lengths)), num.Seconds(tasks.Skew().Seconds()))
+		return fmt.Sprintf("the tasks take %s and start up to %s apart: let them take longer",
+			num.Seconds(slices.Max(lengths)), num.Seconds(tasks.Skew().Seconds()))
 	}
 	return "give every node the same running time instead of the same amount of work"
 }
@@ -246,7 +247,8 @@ func noteOverlap(overlap *float64, window, advice string, n *notes) {
 	switch {
 	case overlap == nil:
 	case *overlap < minOverlap:
-		n.doubt("overlap", "all nodes were active together for only %.0f %% of the time from the first start to the last end (at least %.0f %% required): %s", 100**overlap, 100*minOverlap, advice)
+		n.doubt("overlap", "all nodes were active together for only %.0f %% of the time from the first start to the "+
+			"last end (at least %.0f %% required): %s", 100**overlap, 100*minOverlap, advice)
 	case *overlap < goodOverlap && window == WindowCommon:
 		n.warn("overlap", "poor overlap: all nodes were active together for %.0f %% of the time; only that time is scored", 100**overlap)
 	}

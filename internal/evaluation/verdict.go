@@ -25,7 +25,8 @@ func (c *comparison) verdict(f *Finding) Verdict {
 		c.notes.doubt("too_wide", "the interval contains every degradation up to a total loss: %s", c.tooWide(f))
 		return Unknown
 	}
-	c.notes.warn("unclear", "unclear: a loss of up to %s cannot be excluded, nor that there is none; %s", num.Percent(f.CI[1]), c.settles(f))
+	c.notes.warn("unclear", "unclear: a loss of up to %s cannot be excluded, nor that there is none; %s",
+		num.Percent(f.CI[1]), c.settles(f))
 	return word
 }
 

@@ -266,7 +266,8 @@ const LeastExplained = 0.05
 // tooFew says so where no p of these units can be below alpha, and how many would
 // do.
 func (e *Effect) tooFew(alpha float64) {
-	if e.Significant || e.Carries || e.Why != "" || e.Omega2 < LeastExplained || len(e.sizes) == 0 || leastP(e.sizes) <= alpha {
+	if e.Significant || e.Carries || e.Why != "" || e.Omega2 < LeastExplained || len(e.sizes) == 0 ||
+		leastP(e.sizes) <= alpha {
 		return
 	}
 	even, levels := slices.Clone(e.sizes), len(e.sizes)

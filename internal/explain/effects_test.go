@@ -180,7 +180,8 @@ func TestDaysOfWalks(t *testing.T) {
 				f.Times[i] = f.Times[0] + int64(i)*tt.every*60e9
 			}
 			all := rowsOf(f).Effects()
-			if i := slices.IndexFunc(all, func(e Effect) bool { return e.Fact == FactDay }); i >= 0 && all[i].Significant {
+			if i := slices.IndexFunc(all, func(e Effect) bool { return e.Fact == FactDay }); i >= 0 &&
+				all[i].Significant {
 				found++
 			}
 		}

@@ -116,7 +116,8 @@ func TestDrifting(t *testing.T) {
 			continue
 		}
 		if d := x.WithinLevels(course); d.EffectiveN < 60 || before > 30 {
-			t.Errorf("seed %d: 200 values about a line are worth %.0f, want 60 or more; with it %.0f", seed, d.EffectiveN, before)
+			t.Errorf("seed %d: 200 values about a line are worth %.0f, want 60 or more; with it %.0f", seed,
+				d.EffectiveN, before)
 		}
 	}
 }

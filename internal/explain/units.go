@@ -191,11 +191,11 @@ func (x *Rows) stretches(fact *Fact, s sums) unitSums {
 }
 
 // worthBesides is what share of the rows is independent, besides what the fact
-// explains and the changes of the level that are known: where each level is measured in one stretch, neighbours are alike, and
-// there are no others to compare with. It is the lesser of what the series of
-// rests shows and of an AR(1) process with the autocorrelation within levels,
-// which heeds that their means were taken out. dependent says that it is more than
-// chance.
+// explains and the changes of the level that are known: where each level is measured
+// in one stretch, neighbours are alike, and there are no others to compare with. It is
+// the lesser of what the series of rests shows and of an AR(1) process with the
+// autocorrelation within levels, which heeds that their means were taken out.
+// dependent says that it is more than chance.
 func (x *Rows) worthBesides(fact *Fact) (worth float64, dependent bool) {
 	part, parts := x.partOf(), 1
 	if x.course != nil {
@@ -336,65 +336,4 @@ func (u unitSums) alike() bool {
 // same reports whether two divisions of the rows are one.
 func (u unitSums) same(v unitSums) bool {
 	return u.n == v.n && math.Abs(u.among-v.among) <= 1e-9*math.Abs(u.among)
-}
-
-// sums are what a one-way analysis of variance needs to know of the levels.
-type sums struct {
-	n, sum []float64 // by code; sum of the values less the median
-	rows   float64
-	levels float64
-	mean   float64 // of the rows, less the median
-	// squares are those of the values less the median, summed.
-	squares float64
-}
-
-// sumsOf takes the values less their median, for squares of large numbers lose
-// their difference.
-func (x *Rows) sumsOf(codes []uint16, levels int) sums {
-	all := stats.SumLevels(x.Frame.Values, codes, levels, quantile(x.Sorted, 0.5))
-	s := sums{n: all.N, sum: all.Sum, squares: all.Squares}
-	sum := 0.0
-	for c, n := range s.n {
-		s.rows += n
-		sum += s.sum[c]
-	}
-	for _, n := range s.n {
-		if n > 0 {
-			s.levels++
-		}
-	}
-	s.mean = sum / s.rows
-	return s
-}
-
-// between is the sum of squares of the levels' means.
-func (s sums) between() float64 {
-	out := 0.0
-	for c, n := range s.n {
-		if n > 0 {
-			d := s.sum[c]/n - s.mean
-			out += n * d * d
-		}
-	}
-	return out
-}
-
-// within is the sum of squares of the rows about their levels' means.
-func (s sums) within() float64 { return max(0, s.squares-s.rows*s.mean*s.mean-s.between()) }
-
-// of are the sums of coarser levels, of which each level here has one.
-func (s sums) of(level []uint16, levels int) sums {
-	out := sums{n: make([]float64, levels), sum: make([]float64, levels), rows: s.rows, mean: s.mean, squares: s.squares}
-	for c, n := range s.n {
-		if n > 0 {
-			out.n[level[c]] += n
-			out.sum[level[c]] += s.sum[c]
-		}
-	}
-	for _, n := range out.n {
-		if n > 0 {
-			out.levels++
-		}
-	}
-	return out
 }

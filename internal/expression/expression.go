@@ -40,7 +40,8 @@ func Regexp(text string) (*regexp.Regexp, error) {
 		return nil, err
 	}
 	if n := instructions(tree); n > maxInstructions {
-		return nil, fmt.Errorf("%w: its repetitions make %d instructions of it, and it may have %d", model.ErrUsage, n, maxInstructions)
+		return nil, fmt.Errorf("%w: its repetitions make %d instructions of it, and it may have %d", model.ErrUsage, n,
+			maxInstructions)
 	}
 	return regexp.Compile(text)
 }

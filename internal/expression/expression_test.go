@@ -19,7 +19,8 @@ type host struct {
 	Port    int
 }
 
-var data = map[string]any{"Self": host{"db", 0, "10.0.0.1", 3306}, "Dir": "/srv", "Hosts": []host{{"a", 0, "10.0.0.1", 1}, {"b", 1, "10.0.0.2", 2}}}
+var data = map[string]any{"Self": host{"db", 0, "10.0.0.1", 3306}, "Dir": "/srv",
+	"Hosts": []host{{"a", 0, "10.0.0.1", 1}, {"b", 1, "10.0.0.2", 2}}}
 
 // TestTemplate: ordinary templates are filled in as text/template does it.
 func TestTemplate(t *testing.T) {

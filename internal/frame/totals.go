@@ -190,7 +190,8 @@ func totalName(metric string) bool {
 		return false
 	}
 	last := words[len(words)-1]
-	return slices.Contains([]string{"total", "count", "sum", "bucket", "counter"}, last) || slices.Contains(words, "cumulative")
+	return slices.Contains([]string{"total", "count", "sum", "bucket", "counter"}, last) ||
+		slices.Contains(words, "cumulative")
 }
 
 // total is what a walk found.
@@ -211,7 +212,8 @@ func (f *Frame) Rates() (*Frame, error) {
 	t, ok := f.Total()
 	if !ok {
 		if t, ok = f.likeliestTotal(); !ok {
-			return nil, &model.InputError{Path: "rate", Problem: f.Name() + " falls too often for a running total", Allowed: "name the metric that is a total with --metric, or leave out --rate"}
+			return nil, &model.InputError{Path: "rate", Problem: f.Name() + " falls too often for a running total",
+				Allowed: "name the metric that is a total with --metric, or leave out --rate"}
 		}
 	}
 	last := make([]int32, t.Series)
@@ -272,8 +274,10 @@ func (f *Frame) rated(rates []float64, gaps int) *Frame {
 		out.Unit = "1" + per
 	}
 	if gaps > 0 {
-		out.Doubts = append(slices.Clip(f.Doubts), model.Doubt{Code: "rate_gaps", Severity: model.Warning, Workload: f.Workload,
-			Text: fmt.Sprintf("%s left out, where the total began anew or two rows have one time", num.Count(gaps, "difference"))})
+		out.Doubts = append(slices.Clip(f.Doubts),
+			model.Doubt{Code: "rate_gaps", Severity: model.Warning, Workload: f.Workload,
+				Text: fmt.Sprintf("%s left out, where the total began anew or two rows have one time",
+					num.Count(gaps, "difference"))})
 	}
 	return &out
 }

@@ -44,7 +44,8 @@ func inTurns(columns ...[]float64) (values []float64, node Fact) {
 
 func TestTotal(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	turns, nodes := inTurns(counting(r, 12, 5e6, 100, .1), counting(r, 12, 10, 3000, .1, 7), counting(r, 12, 8e8, 20, .1))
+	turns, nodes := inTurns(counting(r, 12, 5e6, 100, .1), counting(r, 12, 10, 3000, .1, 7),
+		counting(r, 12, 8e8, 20, .1))
 	backward := counting(r, 30, 1000, 50, .1, 12)
 	slices.Reverse(backward)
 	for name, c := range map[string]struct {
@@ -52,20 +53,31 @@ func TestTotal(t *testing.T) {
 		series int // 0: no total
 		resets int
 	}{
-		"as it was exported":     {Frame{Key: Key{Metric: "requests_total"}, Values: counting(r, 19, 1e9, 3000, .01), Times: minutes(19, 1)}, 1, 0},
-		"with a reset":           {Frame{Values: counting(r, 240, 8e5, 3000, .02, 151), Times: minutes(240, 1)}, 1, 1},
-		"without times":          {Frame{Values: counting(r, 40, 8e5, 3000, .1, 21)}, 1, 1},
-		"the newest first":       {Frame{Values: backward}, 1, 1},
-		"bursts":                 {Frame{Values: counting(r, 40, 0, 3000, 1.5, 20, 30), Times: minutes(40, 1)}, 1, 2},
-		"idle now and then":      {Frame{Values: []float64{1, 3, 3, 4, 7, 7, 9, 12, 12, 13, 15, 18, 19, 22, 22, 25}, Times: minutes(16, 1)}, 1, 0},
-		"of several nodes":       {Frame{Values: turns, Times: minutes(36, 3), Facts: []Fact{nodes}}, 3, 1},
-		"few, by name":           {Frame{Key: Key{Metric: "node_cpu_seconds_total{cpu=0}"}, Values: []float64{1000.1, 1000.4, 1000.6, 1001.1, 1001.2, 1001.6, 1001.8, 1002.4}, Times: minutes(8, 1)}, 1, 0},
-		"few, short drift":       {Frame{Values: []float64{100, 100.2, 100.4, 100.6, 100.8, 101, 101.2, 101.4, 101.6, 101.8}, Times: minutes(10, 1)}, 0, 0},
-		"a slight drift":         {Frame{Values: []float64{100, 100.1, 100.2, 100.3, 100.4, 100.5, 100.6, 100.7, 100.8, 100.9, 101, 101.1, 101.2, 101.3, 101.4, 101.5, 101.6}, Times: minutes(17, 1)}, 0, 0},
-		"heap and its collector": {Frame{Values: []float64{50, 60, 70, 80, 90, 100, 45, 55, 65, 75, 85, 95, 47, 57, 67, 77, 87, 97, 44, 54, 64, 74}, Times: minutes(22, 1)}, 0, 0},
-		"constant":               {Frame{Values: slices.Repeat([]float64{7}, 30), Times: minutes(30, 1)}, 0, 0},
-		"two levels":             {Frame{Values: append(slices.Repeat([]float64{7}, 15), slices.Repeat([]float64{9}, 15)...), Times: minutes(30, 1)}, 0, 0},
-		"none":                   {Frame{}, 0, 0},
+		"as it was exported": {Frame{Key: Key{Metric: "requests_total"}, Values: counting(r, 19, 1e9, 3000, .01),
+			Times: minutes(19, 1)}, 1, 0},
+		"with a reset":     {Frame{Values: counting(r, 240, 8e5, 3000, .02, 151), Times: minutes(240, 1)}, 1, 1},
+		"without times":    {Frame{Values: counting(r, 40, 8e5, 3000, .1, 21)}, 1, 1},
+		"the newest first": {Frame{Values: backward}, 1, 1},
+		"bursts":           {Frame{Values: counting(r, 40, 0, 3000, 1.5, 20, 30), Times: minutes(40, 1)}, 1, 2},
+		"idle now and then": {Frame{Values: []float64{1, 3, 3, 4, 7, 7, 9, 12, 12, 13, 15, 18, 19, 22, 22, 25},
+			Times: minutes(16, 1)}, 1, 0},
+		"of several nodes": {Frame{Values: turns, Times: minutes(36, 3), Facts: []Fact{nodes}}, 3, 1},
+		"few, by name": {Frame{Key: Key{Metric: "node_cpu_seconds_total{cpu=0}"},
+			Values: []float64{1000.1, 1000.4, 1000.6, 1001.1, 1001.2, 1001.6, 1001.8, 1002.4}, Times: minutes(8, 1)}, 1,
+			0},
+		"few, short drift": {Frame{
+			Values: []float64{100, 100.2, 100.4, 100.6, 100.8, 101, 101.2, 101.4, 101.6, 101.8}, Times: minutes(10, 1)},
+			0, 0},
+		"a slight drift": {Frame{
+			Values: []float64{100, 100.1, 100.2, 100.3, 100.4, 100.5, 100.6, 100.7, 100.8, 100.9, 101, 101.1, 101.2,
+				101.3, 101.4, 101.5, 101.6}, Times: minutes(17, 1)}, 0, 0},
+		"heap and its collector": {Frame{
+			Values: []float64{50, 60, 70, 80, 90, 100, 45, 55, 65, 75, 85, 95, 47, 57, 67, 77, 87, 97, 44, 54, 64, 74},
+			Times:  minutes(22, 1)}, 0, 0},
+		"constant": {Frame{Values: slices.Repeat([]float64{7}, 30), Times: minutes(30, 1)}, 0, 0},
+		"two levels": {Frame{Values: append(slices.Repeat([]float64{7}, 15), slices.Repeat([]float64{9}, 15)...),
+			Times: minutes(30, 1)}, 0, 0},
+		"none": {Frame{}, 0, 0},
 	} {
 		got, ok := c.f.Total()
 		if ok != (c.series > 0) || got.Series != c.series || got.Resets != c.resets {
@@ -100,7 +112,8 @@ func TestNoTotal(t *testing.T) {
 		draw  func(r *rand.Rand, n int) []float64
 		times bool
 	}{
-		"noise": {auto(0), true}, "AR .7": {auto(.7), true}, "AR .95": {auto(.95), true}, "random walk": {auto(1), true},
+		"noise": {auto(0), true}, "AR .7": {auto(.7), true}, "AR .95": {auto(.95), true},
+		"random walk":        {auto(1), true},
 		"walk without times": {auto(1), false},
 		"drift of 2 %": {func(r *rand.Rand, n int) []float64 {
 			out := auto(0)(r, n)
@@ -109,11 +122,16 @@ func TestNoTotal(t *testing.T) {
 			}
 			return out
 		}, true},
-		"exponential":        {func(r *rand.Rand, n int) []float64 { return counting(r, n, 0, 100, 1, allRows(n)...) }, true},
-		"sorted, uniform":    {sorted((*rand.Rand).Float64), false},
-		"sorted, normal":     {sorted(func(r *rand.Rand) float64 { return 100 + r.NormFloat64() }), false},
-		"sorted, whole":      {sorted(func(r *rand.Rand) float64 { return math.Round(1000 + 100*r.NormFloat64()) }), false},
-		"sorted, two levels": {sorted(func(r *rand.Rand) float64 { return 50 + 50*float64(r.IntN(2)) + r.NormFloat64() }), false},
+		"exponential": {func(r *rand.Rand, n int) []float64 {
+			return counting(r, n, 0, 100, 1, allRows(n)...)
+		}, true},
+		"sorted, uniform": {sorted((*rand.Rand).Float64), false},
+		"sorted, normal":  {sorted(func(r *rand.Rand) float64 { return 100 + r.NormFloat64() }), false},
+		"sorted, whole": {sorted(func(r *rand.Rand) float64 { return math.Round(1000 + 100*r.NormFloat64()) }),
+			false},
+		"sorted, two levels": {sorted(func(r *rand.Rand) float64 {
+			return 50 + 50*float64(r.IntN(2)) + r.NormFloat64()
+		}), false},
 	} {
 		const runs = 2000
 		found := 0
@@ -164,7 +182,8 @@ func TestRates(t *testing.T) {
 	}
 	// node a: 60/60, 120/60, no time, a reset, 30/60; b: 610/61, 600/60, 1180/59, 0, a reset
 	want := []float64{1, 10, 2, 10, 20, 0, .5}
-	if !slices.Equal(got.Values, want) || got.Unit != "requests/s" || got.Metric != "rate(requests)" || len(got.Doubts) != 1 {
+	if !slices.Equal(got.Values, want) || got.Unit != "requests/s" || got.Metric != "rate(requests)" ||
+		len(got.Doubts) != 1 {
 		t.Errorf("rates %v in %s of %s, %v; want %v", got.Values, got.Unit, got.Metric, got.Doubts, want)
 	}
 	if level := got.Facts[0].Level(1); level != "b" || got.Times[1] != 61e9 {
@@ -175,7 +194,8 @@ func TestRates(t *testing.T) {
 		t.Errorf("of values that fall: %v, want an error", got.Values)
 	}
 	f.Values = []float64{10, 30, 50, 60, 70}
-	if got, err := f.Rates(); err != nil || !slices.Equal(got.Values, []float64{20, 20, 10, 10}) || got.Unit != "1/row" {
+	if got, err := f.Rates(); err != nil || !slices.Equal(got.Values, []float64{20, 20, 10, 10}) ||
+		got.Unit != "1/row" {
 		t.Errorf("without times: %+v, %v", got, err)
 	}
 }

@@ -242,7 +242,8 @@ func addressState(err error) AddressState {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return AddressRefused
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EADDRNOTAVAIL):
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH),
+		errors.Is(err, syscall.EADDRNOTAVAIL):
 		return AddressUnreachable
 	}
 	if isUnanswered(err) {
@@ -270,7 +271,8 @@ type UnansweredError struct {
 }
 
 func (e *UnansweredError) Error() string {
-	text := [...]string{"no answer to the TCP handshake", "connected, no answer to TLS", "connected, no answer to the request",
+	text := [...]string{"no answer to the TCP handshake", "connected, no answer to TLS",
+		"connected, no answer to the request",
 		"the answer began and did not end"}[e.For]
 	return fmt.Sprintf("%s: %s within %v", e.Address, text, rounded(e.Waited))
 }

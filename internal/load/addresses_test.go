@@ -128,7 +128,8 @@ func TestLack(t *testing.T) {
 	}{
 		{Unconnected([]error{syscall.EADDRNOTAVAIL, syscall.ECONNREFUSED}), true, false},
 		{Unconnected([]error{syscall.EMFILE, syscall.EMFILE}), false, true},
-		{syscall.EMFILE, false, true}, {syscall.ENFILE, true, true}, {syscall.ENOBUFS, false, true}, {syscall.ENOMEM, true, true},
+		{syscall.EMFILE, false, true}, {syscall.ENFILE, true, true}, {syscall.ENOBUFS, false, true},
+		{syscall.ENOMEM, true, true},
 		{syscall.EADDRNOTAVAIL, true, true}, {syscall.EADDRNOTAVAIL, false, false},
 		{syscall.ECONNREFUSED, true, false}, {syscall.EHOSTUNREACH, true, false}, {errLate, true, false},
 	} {

@@ -81,7 +81,8 @@ func TestDialer(t *testing.T) {
 			}
 			for _, u := range uses {
 				good := strings.HasPrefix(u.Address, "127.0.0.1:")
-				if good && (u.State != load.AddressUsed || u.Opened != 6) || !good && (u.State == load.AddressUsed || u.Opened != 0) {
+				if good && (u.State != load.AddressUsed || u.Opened != 6) ||
+					!good && (u.State == load.AddressUsed || u.Opened != 0) {
 					t.Errorf("%+v", u)
 				}
 				if strings.HasPrefix(u.Address, c.host[0].String()) && c.host[0].Is4() && !good && u.State != c.state {
@@ -100,9 +101,11 @@ func TestDialerFails(t *testing.T) {
 		host host
 		want []string
 	}{
-		"one that is silent": {hostOf("127.0.0.9"), []string{"127.0.0.9:" + port + ": no answer to the TCP handshake within "}},
-		"all": {hostOf("127.0.0.9", "127.0.0.8", "::1"), []string{"127.0.0.9:" + port + ": no answer to the TCP handshake within ",
-			"127.0.0.8:" + port + ": connect: connection refused", "[::1]:" + port + ": connect: c"}},
+		"one that is silent": {hostOf("127.0.0.9"),
+			[]string{"127.0.0.9:" + port + ": no answer to the TCP handshake within "}},
+		"all": {hostOf("127.0.0.9", "127.0.0.8", "::1"),
+			[]string{"127.0.0.9:" + port + ": no answer to the TCP handshake within ",
+				"127.0.0.8:" + port + ": connect: connection refused", "[::1]:" + port + ": connect: c"}},
 	} {
 		d := &load.Dialer{Resolver: c.host}
 		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)

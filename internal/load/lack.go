@@ -17,13 +17,15 @@ import (
 // Where several addresses were tried, the machine lacks something if that is why
 // with each of them.
 func Lack(err error, worked bool) error {
-	if several, ok := errors.AsType[*unconnected](err); ok && slices.ContainsFunc(several.causes, func(c error) bool { return Lack(c, worked) == nil }) {
+	if several, ok := errors.AsType[*unconnected](err); ok &&
+		slices.ContainsFunc(several.causes, func(c error) bool { return Lack(c, worked) == nil }) {
 		return nil
 	}
 	var advice string
 	switch {
 	case errors.Is(err, syscall.EMFILE):
-		advice = "this process may open too few files; raise the hard limit (ulimit -Hn), or allow fewer connections (--connections)"
+		advice = "this process may open too few files; raise the hard limit (ulimit -Hn), or allow fewer connections " +
+			"(--connections)"
 	case errors.Is(err, syscall.ENFILE):
 		advice = "this machine may open too few files; raise fs.file-max, or allow fewer connections (--connections)"
 	case errors.Is(err, syscall.ENOBUFS), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.ENOSPC):
@@ -64,7 +66,8 @@ func Connections(asked, origins, overhead int, chosen bool) (allowed int, short 
 	if room >= 1 {
 		advice += fmt.Sprintf(", or allow at most %d connections (--connections %d)", room, room)
 	}
-	return 0, false, fmt.Errorf("%w: %d connections to each of %d origins need up to %d open files, but this process may open only %d; %s",
+	return 0, false, fmt.Errorf("%w: %d connections to each of %d origins need up to %d open files, "+
+		"but this process may open only %d; %s",
 		model.ErrUnavailable, asked, origins, int64(asked)*int64(origins)+otherFiles+int64(overhead), limit, advice)
 }
 
@@ -73,5 +76,6 @@ func Connections(asked, origins, overhead int, chosen bool) (allowed int, short 
 func ErrFiles(allowed int) error {
 	limit := OpenFiles()
 	return fmt.Errorf("%w: the generator needs more than %d connections, and this process may open only %d files; "+
-		"raise the hard limit (ulimit -Hn), or let operations wait for %d connections (--connections %d)", model.ErrUnavailable, allowed, limit, allowed, allowed)
+		"raise the hard limit (ulimit -Hn), or let operations wait for %d connections (--connections %d)",
+		model.ErrUnavailable, allowed, limit, allowed, allowed)
 }

@@ -22,7 +22,8 @@ func TestPoolLacks(t *testing.T) {
 		errno syscall.Errno
 		lack  bool
 	}{
-		{syscall.EMFILE, true}, {syscall.ENFILE, true}, {syscall.ENOBUFS, true}, {syscall.ENOMEM, true}, {syscall.EADDRNOTAVAIL, true},
+		{syscall.EMFILE, true}, {syscall.ENFILE, true}, {syscall.ENOBUFS, true}, {syscall.ENOMEM, true},
+		{syscall.EADDRNOTAVAIL, true},
 		{syscall.ECONNREFUSED, false}, {syscall.ENETUNREACH, false}, {syscall.ECONNRESET, false},
 	} {
 		t.Run(c.errno.Error(), func(t *testing.T) {
@@ -36,9 +37,11 @@ func TestPoolLacks(t *testing.T) {
 				}}
 				p := fakePool(t, f, PoolConfig{Clients: 100, Timeout: 2 * time.Hour})
 				var counts Counts
-				_, err := p.Run(t.Context(), Run{Plan: Plan{Arrivals: Constant, Stages: []Stage{Hold(10, 10*time.Second)}},
+				_, err := p.Run(t.Context(), Run{
+					Plan:  Plan{Arrivals: Constant, Stages: []Stage{Hold(10, 10*time.Second)}},
 					Share: All, Each: func(s Second) { counts.Add(s.Total()) }})
-				if errors.Is(err, model.ErrUnavailable) != c.lack || !c.lack && err != nil || (counts.Errors[ErrConnect] > 2) == c.lack {
+				if errors.Is(err, model.ErrUnavailable) != c.lack || !c.lack && err != nil ||
+					(counts.Errors[ErrConnect] > 2) == c.lack {
 					t.Errorf("Run = %v, %+v", err, counts)
 				}
 			})
@@ -62,7 +65,8 @@ func TestPoolShort(t *testing.T) {
 			t.Errorf("with enough files: %v, %+v", err, counts)
 		}
 		counts, err := offer(50)
-		if !errors.Is(err, model.ErrUnavailable) || !strings.Contains(err.Error(), "needs more than 4 connections") || counts.Failed() > 0 {
+		if !errors.Is(err, model.ErrUnavailable) || !strings.Contains(err.Error(), "needs more than 4 connections") ||
+			counts.Failed() > 0 {
 			t.Errorf("with too few: %v, %+v", err, counts)
 		}
 	})
@@ -85,7 +89,8 @@ func TestConnections(t *testing.T) {
 	} {
 		got, short, err := Connections(c.asked, c.origins, c.overhead, c.chosen)
 		if got != c.want || short != c.short || errors.Is(err, model.ErrUnavailable) != c.fails {
-			t.Errorf("Connections(%d, %d, %d, %v) = %d, %v, %v", c.asked, c.origins, c.overhead, c.chosen, got, short, err)
+			t.Errorf("Connections(%d, %d, %d, %v) = %d, %v, %v", c.asked, c.origins, c.overhead, c.chosen, got, short,
+				err)
 		}
 	}
 	_, _, err := Connections(1<<40, 2, 10, true)
@@ -107,9 +112,11 @@ func TestPoolPending(t *testing.T) {
 			return &Error{Kind: ErrConnect, Err: silent}
 		}}
 		p := fakePool(t, f, PoolConfig{Clients: 2, Timeout: time.Hour})
-		usage, err := p.Run(t.Context(), Run{Plan: Plan{Arrivals: Constant, Stages: []Stage{Hold(1, 2*time.Second)}}, Share: All,
-			Drain: 10 * time.Second, Each: func(Second) {}})
-		if err != nil || !errors.Is(usage.Pending, silent) || !strings.Contains(silent.Error(), "connected, no answer to TLS within 10s") {
+		usage, err := p.Run(t.Context(),
+			Run{Plan: Plan{Arrivals: Constant, Stages: []Stage{Hold(1, 2*time.Second)}}, Share: All,
+				Drain: 10 * time.Second, Each: func(Second) {}})
+		if err != nil || !errors.Is(usage.Pending, silent) ||
+			!strings.Contains(silent.Error(), "connected, no answer to TLS within 10s") {
 			t.Errorf("Run = %v, pending %v", err, usage.Pending)
 		}
 	})

@@ -182,7 +182,8 @@ func (s Summary) Report(to Sink) {
 	info(MetricSegments, "1", float64(s.Segments.In), nil)
 	info(MetricOutOfOrder, "1", float64(s.Segments.OutOfOrder), nil)
 	for _, a := range s.Usage.Addresses {
-		info(MetricAddress, "1", float64(a.Opened), map[string]string{labelAddress: a.Address, labelState: string(a.State)})
+		info(MetricAddress, "1", float64(a.Opened),
+			map[string]string{labelAddress: a.Address, labelState: string(a.State)})
 	}
 	s.record(to)
 	s.histograms(to)

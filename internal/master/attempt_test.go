@@ -57,7 +57,8 @@ func TestReady(t *testing.T) {
 // TestReadyClock: a node that claims an impossible error of its clock is left out, and moves
 // nobody's start.
 func TestReadyClock(t *testing.T) {
-	for _, claim := range []time.Duration{-1, maxClockError + 1, 25 * time.Hour, 1<<62 - 9e11, math.MaxInt64 / 4, math.MaxInt64, math.MinInt64} {
+	for _, claim := range []time.Duration{-1, maxClockError + 1, 25 * time.Hour, 1<<62 - 9e11, math.MaxInt64 / 4,
+		math.MaxInt64, math.MinInt64} {
 		a, _ := twoTasks()
 		msg := ready("r/0000/0000", 2, "a")
 		msg.ClockError = claim
@@ -82,7 +83,8 @@ func TestHas(t *testing.T) {
 	unknown := own
 	unknown.Task = "r/0009/0000"
 	if !a.has(own) || a.has(other) || a.has(late) || a.has(unknown) {
-		t.Errorf("has(own) %t, of another node %t, of a former attempt %t, of an unknown task %t", a.has(own), a.has(other), a.has(late), a.has(unknown))
+		t.Errorf("has(own) %t, of another node %t, of a former attempt %t, of an unknown task %t", a.has(own),
+			a.has(other), a.has(late), a.has(unknown))
 	}
 }
 

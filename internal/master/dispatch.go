@@ -240,8 +240,8 @@ const maxClockError = 5 * time.Second
 // the time well enough is left out, so that it moves nobody else's start.
 func (a *attempt) setReady(r wire.Ready) (reply wire.ReadyReply, first bool) {
 	if r.ClockError < 0 || r.ClockError > maxClockError {
-		a.lose(r.Node, fmt.Sprintf("its clock may be wrong by %v against the server's, and a common start allows for %v: "+
-			"is its connection very slow, or its machine starved?", r.ClockError, maxClockError))
+		a.lose(r.Node, fmt.Sprintf("its clock may be wrong by %v against the server's, and a common start "+
+			"allows for %v: is its connection very slow, or its machine starved?", r.ClockError, maxClockError))
 		return wire.ReadyReply{Cancel: true}, false
 	}
 	a.mu.Lock()

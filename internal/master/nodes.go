@@ -299,7 +299,8 @@ func checkAddress(node model.NodeID, address string) error {
 	if address == "" || addressForm.MatchString(address) {
 		return nil
 	}
-	return fmt.Errorf("%w: node %s says that its address is %.80q, which is neither an IP address nor the name of a host; start its agent with --label %s=ADDRESS",
+	return fmt.Errorf("%w: node %s says that its address is %.80q, which is neither an IP address nor the name of a "+
+		"host; start its agent with --label %s=ADDRESS",
 		model.ErrUnavailable, node, address, model.LabelAddress)
 }
 

@@ -157,14 +157,13 @@ func (r *Run) disturbedSteps() map[int]string {
 	return out
 }
 
-// Disturbed tells in which rows of a frame something disturbed what was measured.
-// That a node's own CPU limit held it back does not count: the limit is part of what
-// is measured. any reports whether there are such rows; of a frame in which it is
-// not known there are none.
-func Disturbed(f *frame.Frame) (disturbed func(row int) bool, any bool) {
+// Undisturbed are the rows of a frame in which nothing disturbed what was measured, and
+// how many others there are. That a node's own CPU limit held it back does not count:
+// the limit is part of what is measured. Where it is not known, nothing disturbed.
+func Undisturbed(f *frame.Frame) (rows *frame.Frame, others int) {
 	x := f.Fact(frame.FactDisturbed)
 	if x == nil {
-		return func(int) bool { return false }, false
+		return f, 0
 	}
 	counts := make([]bool, len(x.Levels))
 	for code, level := range x.Levels {
@@ -172,7 +171,11 @@ func Disturbed(f *frame.Frame) (disturbed func(row int) bool, any bool) {
 			counts[code] = counts[code] || kind != "" && kind != "no" && kind != KindThrottled
 		}
 	}
-	return func(row int) bool { return counts[x.Codes[row]] }, slices.ContainsFunc(x.Codes, func(code uint16) bool { return counts[code] })
+	if !slices.ContainsFunc(x.Codes, func(code uint16) bool { return counts[code] }) {
+		return f, 0
+	}
+	rows = f.Where(func(row int) bool { return !counts[x.Codes[row]] })
+	return rows, f.Len() - rows.Len()
 }
 
 // factsOf is what is known of one value.

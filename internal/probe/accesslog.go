@@ -60,7 +60,8 @@ func openLog(p Probe) (server, error) {
 	if folder == "" {
 		folder, path = filepath.Split(path)
 	}
-	l := &accessLog{folder: cmp.Or(folder, "."), path: path, line: line, buf: make([]byte, 64<<10), names: map[string]bool{}}
+	l := &accessLog{folder: cmp.Or(folder, "."), path: path, line: line, buf: make([]byte, 64<<10),
+		names: map[string]bool{}}
 	l.sums.values = map[string]float64{}
 	for i, name := range line.SubexpNames() {
 		if err := l.group.set(i, name); err != nil {

@@ -377,7 +377,8 @@ func BenchmarkAccessLog(b *testing.B) {
 // TestLogOutside: a log that is a link out of its folder is not read.
 func TestLogOutside(t *testing.T) {
 	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
-	if err := errors.Join(os.WriteFile(secret, []byte("1\n2\n"), 0o600), os.Symlink(secret, filepath.Join(dir, "access.log")),
+	if err := errors.Join(os.WriteFile(secret, []byte("1\n2\n"), 0o600),
+		os.Symlink(secret, filepath.Join(dir, "access.log")),
 		os.Symlink(filepath.Dir(secret), filepath.Join(dir, "logs"))); err != nil {
 		t.Fatal(err)
 	}

@@ -135,7 +135,8 @@ func TestInfoIsBesideTheCapacity(t *testing.T) {
 	kinds := infoRun(func(phase model.Phase, _ int, r *model.Result) {
 		for i, kind := range []string{"timeout", "slow_down", "server"} {
 			v := map[bool]float64{true: 19}[i == 1 && phase == model.Parallel]
-			r.Samples = append(r.Samples, model.Sample{Metric: "objectstore_errors", Unit: "1", Value: v, Labels: map[string]string{"kind": kind}, Info: true})
+			r.Samples = append(r.Samples, model.Sample{Metric: "objectstore_errors", Unit: "1", Value: v,
+				Labels: map[string]string{"kind": kind}, Info: true})
 		}
 	})
 	for _, row := range infoTable(kinds, "w").Rows {

@@ -81,7 +81,8 @@ func (r *rangeOf) farthest(noise Noise, floor float64) (at int, far, p float64) 
 		}
 		at, far, p = i, d, 1
 		between := max(0, r.squares-v*v-n*mean*mean) / (n - 1)
-		e, _ := Pool(Estimate{Var: noise.SD * noise.SD, Degrees: noise.Degrees}, Estimate{Var: between, Degrees: n - 1}, apartPool)
+		e, _ := Pool(Estimate{Var: noise.SD * noise.SD, Degrees: noise.Degrees}, Estimate{Var: between, Degrees: n - 1},
+			apartPool)
 		e.Mean, e.Var = v, max(e.Var, floor*floor, leastApart*leastApart)*(1+1/n)
 		if d > near*math.Sqrt(e.Var) {
 			p = e.P(mean)

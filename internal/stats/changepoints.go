@@ -102,7 +102,8 @@ func (p permutation) search(scores []float64) (indices []int, ps []float64) {
 	proposals = append(proposals, arc)
 	cuts, gain := bestParts(scores, proposals)
 	p.dependence = dependenceOf(scores, cuts)
-	if gain <= clearGain(p.level, len(scores)) && (gain <= 0 && float64(len(scores)) < leastWorth*p.tau || !p.anyChange(arcs, size, cuts)) {
+	if gain <= clearGain(p.level, len(scores)) &&
+		(gain <= 0 && float64(len(scores)) < leastWorth*p.tau || !p.anyChange(arcs, size, cuts)) {
 		return nil, nil
 	}
 	for range mostSearches {

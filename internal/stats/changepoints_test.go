@@ -131,7 +131,8 @@ func TestChangesOfMany(t *testing.T) {
 	}
 	for i, want := range []Change{{Index: 31_234, Before: 100, After: 105}, {70_000, 105, 85, 0}, {72_000, 85, 105, 0}, {100_000, 105, 112, 0}} {
 		c := changes[i]
-		if math.Abs(float64(c.Index-want.Index)) > 150 || math.Abs(c.Before-want.Before) > 2 || math.Abs(c.After-want.After) > 2 || c.P > .01 {
+		if math.Abs(float64(c.Index-want.Index)) > 150 || math.Abs(c.Before-want.Before) > 2 ||
+			math.Abs(c.After-want.After) > 2 || c.P > .01 {
 			t.Errorf("change %+v, want %+v", c, want)
 		}
 	}

@@ -8,7 +8,8 @@ import (
 // TestErlangLoss: whole numbers of lines agree with Erlang's recursion, where it
 // does not say that digits are lost.
 func TestErlangLoss(t *testing.T) {
-	for offered, tolerance := range map[float64]float64{.01: 1e-9, 1: 1e-9, 9.5: 1e-9, 100: 1e-9, 600: 1e-9, 5000: 1e-8} {
+	for offered, tolerance := range map[float64]float64{.01: 1e-9, 1: 1e-9, 9.5: 1e-9, 100: 1e-9, 600: 1e-9,
+		5000: 1e-8} {
 		want := 1.0
 		for lines := range int(3*offered) + 20 {
 			if lines > 0 {

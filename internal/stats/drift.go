@@ -153,3 +153,34 @@ func hamedRao(ranks []float64) float64 {
 	}
 	return 1 + 2*sum/(n*(n-1)*(n-2))
 }
+
+// leastDrift is from how many values on a common drift can be seen.
+const leastDrift = 8
+
+// CommonDrift is by how much values change from the middle of series a to that of b, if
+// they go on as they do within both: the common slope over their times, by analysis of
+// covariance. It is significant at level .01; times and values have the same length.
+func CommonDrift(ta, a, tb, b []float64) (by float64, significant bool) {
+	n := float64(len(a) + len(b))
+	if n < leastDrift {
+		return 0, false
+	}
+	var tt, ty, yy float64
+	within := func(ts, ys []float64) (mean float64) {
+		mt, my := Average(ts), Average(ys)
+		for i := range ts {
+			tt += (ts[i] - mt) * (ts[i] - mt)
+			ty += (ts[i] - mt) * (ys[i] - my)
+			yy += (ys[i] - my) * (ys[i] - my)
+		}
+		return mt
+	}
+	from, to := within(ta, a), within(tb, b)
+	t, err := TQuantile(.995, n-3)
+	if err != nil || !(tt > 0) {
+		return 0, false
+	}
+	slope := ty / tt
+	residual := max(0, yy-slope*ty)
+	return slope * (to - from), slope*slope*tt*(n-3) > t*t*residual
+}

@@ -368,7 +368,8 @@ func (l lattice) words() string {
 	case l.step <= 0:
 		return ""
 	case l.reciprocal:
-		return fmt.Sprintf("; the values are recorded as 1 over steps of %.3g, and within a step nothing is seen", l.step)
+		return fmt.Sprintf("; the values are recorded as 1 over steps of %.3g, and within a step nothing is seen",
+			l.step)
 	}
 	return fmt.Sprintf("; the values are recorded in steps of %.3g, and within a step nothing is seen", l.step)
 }

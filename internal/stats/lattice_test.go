@@ -155,17 +155,19 @@ func TestLattice(t *testing.T) {
 		step       float64 // 0: none
 		reciprocal bool
 	}{
-		"60 Hz":                       {repeated(16.7, 36, 33.3, 52, 50, 2), 1, 16.65, false},
-		"60 Hz in whole ms":           {repeated(16, 14, 17, 24, 33, 33, 34, 17, 50, 2), 1, 16.7, false},
-		"60 Hz, two heaps":            {repeated(16, 14, 17, 24, 33, 33, 34, 17), 1, 16.7, false},
-		"64 Hz, cut":                  {repeated(15, 11, 16, 18, 31, 44, 32, 14, 47, 3), 1, 15.6, false},
-		"4 ms and a µs":               {repeated(16000, 32, 16001, 8, 20000, 96, 20001, 25, 24000, 175, 28001, 30), 1, 4000, false},
-		"jitter":                      {jittered(.002, repeated(8, 10, 12, 20, 16, 30, 20, 11)), 1, 4, false},
-		"rates":                       {repeated(1000./12, 10, 1000./16, 30, 1000./20, 20, 1000./24, 7), 1, .004, true},
-		"rates in digits":             {repeated(83.33, 10, 62.5, 30, 50, 20, 41.67, 7), 1, .004, true},
-		"rates of 1, 2 and 3 ticks":   {repeated(1000, 10, 500, 30, 333.3, 20), 1, .001, true},
-		"steps of 10":                 {repeated(10, 10, 20, 30, 30, 20), 1, 10, false},
-		"two bands on a lattice":      {jittered(.002, repeated(8, 10, 12, 20, 16, 10, 80, 10, 84, 20, 88, 8)), 2, 4, false},
+		"60 Hz":             {repeated(16.7, 36, 33.3, 52, 50, 2), 1, 16.65, false},
+		"60 Hz in whole ms": {repeated(16, 14, 17, 24, 33, 33, 34, 17, 50, 2), 1, 16.7, false},
+		"60 Hz, two heaps":  {repeated(16, 14, 17, 24, 33, 33, 34, 17), 1, 16.7, false},
+		"64 Hz, cut":        {repeated(15, 11, 16, 18, 31, 44, 32, 14, 47, 3), 1, 15.6, false},
+		"4 ms and a µs": {repeated(16000, 32, 16001, 8, 20000, 96, 20001, 25, 24000, 175, 28001, 30), 1,
+			4000, false},
+		"jitter":                    {jittered(.002, repeated(8, 10, 12, 20, 16, 30, 20, 11)), 1, 4, false},
+		"rates":                     {repeated(1000./12, 10, 1000./16, 30, 1000./20, 20, 1000./24, 7), 1, .004, true},
+		"rates in digits":           {repeated(83.33, 10, 62.5, 30, 50, 20, 41.67, 7), 1, .004, true},
+		"rates of 1, 2 and 3 ticks": {repeated(1000, 10, 500, 30, 333.3, 20), 1, .001, true},
+		"steps of 10":               {repeated(10, 10, 20, 30, 30, 20), 1, 10, false},
+		"two bands on a lattice": {jittered(.002, repeated(8, 10, 12, 20, 16, 10, 80, 10, 84, 20, 88, 8)), 2, 4,
+			false},
 		"100 Mbit/s and 1 Gbit/s":     {jittered(.05, repeated(94.1, 20, 941.2, 20)), 2, 0, false},
 		"narrow in whole ms":          {repeated(103, 12, 104, 10, 161, 10, 162, 9), 2, 1, false},
 		"three, no lattice":           {jittered(.4, repeated(100, 20, 117, 20, 130, 20)), 3, 0, false},
@@ -173,8 +175,10 @@ func TestLattice(t *testing.T) {
 	} {
 		b, err := bandsOf(c.xs, 1)
 		l := latticeOf(c.xs, finestStep)
-		if err != nil || len(b.Bands) != c.bands || math.Abs(l.step-c.step) > .01*c.step || l.reciprocal != c.reciprocal {
-			t.Errorf("%s: %d bands, step %v, reciprocal %v, %v; want %d, %v, %v", name, len(b.Bands), l.step, l.reciprocal, err, c.bands, c.step, c.reciprocal)
+		if err != nil || len(b.Bands) != c.bands || math.Abs(l.step-c.step) > .01*c.step ||
+			l.reciprocal != c.reciprocal {
+			t.Errorf("%s: %d bands, step %v, reciprocal %v, %v; want %d, %v, %v", name, len(b.Bands), l.step,
+				l.reciprocal, err, c.bands, c.step, c.reciprocal)
 		}
 	}
 }

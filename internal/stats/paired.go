@@ -223,3 +223,17 @@ func (a averages) count(v float64) (n, floor, ceil float64) {
 	}
 	return n, floor, ceil
 }
+
+// PairedA12 is the share of pairs in which x is above y, equal ones counting half.
+func PairedA12(x, y []float64) float64 {
+	n := 0.0
+	for i := range x {
+		switch {
+		case x[i] > y[i]:
+			n++
+		case x[i] == y[i]:
+			n += .5
+		}
+	}
+	return n / float64(len(x))
+}

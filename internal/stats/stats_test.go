@@ -180,7 +180,8 @@ func TestTwoGroupsFalseAlarms(t *testing.T) {
 		}
 		t.Logf("%d nodes: %.2f %% false alarms", nodes, 100*float64(alarms)/runs)
 		if share := float64(alarms) / runs; share > .01 {
-			t.Errorf("%d nodes of one normal population are called two groups in %.3f of the cases, want at most 0.01", nodes, share)
+			t.Errorf("%d nodes of one normal population are called two groups in %.3f of the cases, want at most 0.01",
+				nodes, share)
 		}
 	}
 }

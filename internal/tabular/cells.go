@@ -61,7 +61,8 @@ func (t *Reader) Share(name string, most float64, of string) float64 {
 	}
 	switch {
 	case ok && !percent && v >= leastPercent && v <= 100 && v > most:
-		t.RefuseCell(at, name, fmt.Sprintf("%s%% if it is in percent, or %s as a share", text, strconv.FormatFloat(v/100, 'g', 6, 64))+of)
+		t.RefuseCell(at, name, fmt.Sprintf("%s%% if it is in percent, or %s as a share", text,
+			strconv.FormatFloat(v/100, 'g', 6, 64))+of)
 	case !ok || !isAmount(v) || v > most:
 		t.refuseNumber(at, name, "a share such as 0.85 or 85%"+of)
 	}

@@ -119,7 +119,8 @@ func (t *Reader) Use(forms []Form, allowed string) (form int, err error) {
 	}
 	t.csv.Comment = 0 // what begins with # after the header is a value
 	if len(t.cells) > MostColumns {
-		t.refuseAt(0, "there are "+num.Count(len(t.cells), "column"), fmt.Sprintf("give at most %s", num.Grouped(MostColumns)))
+		t.refuseAt(0, "there are "+num.Count(len(t.cells), "column"),
+			fmt.Sprintf("give at most %s", num.Grouped(MostColumns)))
 		return 0, t.Err()
 	}
 	for _, c := range t.cells {
@@ -217,7 +218,8 @@ func (t *Reader) fail(err error) {
 	switch {
 	case errors.Is(err, io.EOF):
 	case errors.Is(err, errLongRow):
-		t.problems.Add(&model.InputError{File: t.name, Problem: "a row is longer than " + num.Bytes(longestRow), Allowed: "is a quotation mark not closed?"})
+		t.problems.Add(&model.InputError{File: t.name, Problem: "a row is longer than " + num.Bytes(longestRow),
+			Allowed: "is a quotation mark not closed?"})
 	case errors.Is(err, errNotText):
 		t.problems = Problems{} // they would only be consequences
 		t.Refuse("the file is not UTF-8 text", NotTextAllowed)
@@ -278,7 +280,8 @@ func (t *Reader) refuseAt(cell int, problem, allowed string) {
 func (t *Reader) characters(first, line, col int) int {
 	at, skipped := first, true
 	for l := range bytes.Lines(t.text.since(t.start)) {
-		if content := bytes.TrimRight(l, "\r\n"); skipped && (len(content) == 0 || t.csv.Comment != 0 && content[0] == comment) {
+		if content := bytes.TrimRight(l, "\r\n"); skipped &&
+			(len(content) == 0 || t.csv.Comment != 0 && content[0] == comment) {
 			continue // before the row
 		}
 		skipped = false

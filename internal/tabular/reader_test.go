@@ -45,17 +45,21 @@ func TestDialects(t *testing.T) {
 		text string
 		want []string
 	}{
-		"plain":                      {"node,value\na,1\nb,2\n", []string{"2: a=1", "3: b=2"}},
-		"no line end at the end":     {"node,value\na,1", []string{"2: a=1"}},
-		"byte order mark, CRLF":      {"\ufeffnode,value\r\na,1\r\n\r\nb,2\r\n", []string{"2: a=1", "4: b=2"}},
-		"semicolons, spaces":         {" Value ; NODE \n 1 ; a \n;\n2;b\n", []string{"2: a=1", "4: b=2"}},
-		"tabs, comments":             {"# mine, \"\n\n# more\nnode\tvalue\na\t1\n", []string{"5: a=1"}},
-		"cells that begin with #":    {"# mine\nnode,value\n#1,1\na,2\n#2,3\n", []string{"3: #1=1", "4: a=2", "5: #2=3"}},
+		"plain":                  {"node,value\na,1\nb,2\n", []string{"2: a=1", "3: b=2"}},
+		"no line end at the end": {"node,value\na,1", []string{"2: a=1"}},
+		"byte order mark, CRLF":  {"\ufeffnode,value\r\na,1\r\n\r\nb,2\r\n", []string{"2: a=1", "4: b=2"}},
+		"semicolons, spaces":     {" Value ; NODE \n 1 ; a \n;\n2;b\n", []string{"2: a=1", "4: b=2"}},
+		"tabs, comments":         {"# mine, \"\n\n# more\nnode\tvalue\na\t1\n", []string{"5: a=1"}},
+		"cells that begin with #": {"# mine\nnode,value\n#1,1\na,2\n#2,3\n",
+			[]string{"3: #1=1", "4: a=2", "5: #2=3"}},
 		"sep= and another separator": {"sep=|\r\nnode|value\r\n#1|2\r\n", []string{"3: #1=2"}},
 		"sep= in quotes, a mark":     {"\ufeff\"sep=;\"\nnode;value\na;2\n", []string{"3: a=2"}},
 		"vertical bars":              {"node | value\na | 2\n", []string{"2: a=2"}},
-		"UTF-16":                     {"\xff\xfen\x00o\x00d\x00e\x00,\x00v\x00a\x00l\x00u\x00e\x00\n\x00\xe4\x00,\x001\x00\n\x00", []string{"2: ä=1"}},
-		"UTF-16, the other way":      {"\xfe\xff\x00n\x00o\x00d\x00e\x00,\x00v\x00a\x00l\x00u\x00e\x00\n\x00a\x00,\x001", []string{"2: a=1"}},
+		"UTF-16": {
+			"\xff\xfen\x00o\x00d\x00e\x00,\x00v\x00a\x00l\x00u\x00e\x00\n\x00\xe4\x00,\x001\x00\n\x00",
+			[]string{"2: ä=1"}},
+		"UTF-16, the other way": {
+			"\xfe\xff\x00n\x00o\x00d\x00e\x00,\x00v\x00a\x00l\x00u\x00e\x00\n\x00a\x00,\x001", []string{"2: a=1"}},
 		"tabs, an empty cell":        {"unit\tnode\tvalue\n\ta\t1\n", []string{"2: a=1"}},
 		"quoted, over several lines": {"node,value\n\"a\nx\",1\n\"say \"\"b\"\"\",2\n", []string{"2: a\nx=1", "4: say \"b\"=2"}},
 	} {
@@ -82,14 +86,16 @@ func TestDialects(t *testing.T) {
 func TestPositions(t *testing.T) {
 	filler := strings.Repeat("größe,1\n", 40_000) // several buffers
 	for name, c := range map[string]struct{ text, want string }{
-		"at once":              {"node,value\nä,x\n", `t.csv:2:3: value is "x"; use a number`},
-		"far":                  {"node,value\n" + filler + "ä,x\n", `t.csv:40002:3: value is "x"; use a number`},
-		"behind comments":      {strings.Repeat("# ü, \"\n\n", 20_001) + "node,value\nää,x\n", `t.csv:40004:4: value is "x"; use a number`},
-		"in a quoted row":      {"node,value\n\"a\nüü\",x\n", `t.csv:3:5: value is "x"; use a number`},
-		"empty":                {"node,value\nö,\n", `t.csv:2:3: value is empty; use a number`},
-		"a comment below":      {"node,value\na,1\n# ü\n", `t.csv:3:1: the line has 1 value; the header has 2 columns; comments stand before it, and not below: delete this line if it is one`},
-		"no end of a row":      {"node,value\n\"" + strings.Repeat("a\n", 1<<20), "t.csv: a row is longer than 1.00 MiB; is a quotation mark not closed?"},
-		"too many columns":     {"node" + strings.Repeat(",", 100_000) + "\n1\n", "t.csv:1:1: there are 100,001 columns; give at most 16,384"},
+		"at once":         {"node,value\nä,x\n", `t.csv:2:3: value is "x"; use a number`},
+		"far":             {"node,value\n" + filler + "ä,x\n", `t.csv:40002:3: value is "x"; use a number`},
+		"behind comments": {strings.Repeat("# ü, \"\n\n", 20_001) + "node,value\nää,x\n", `t.csv:40004:4: value is "x"; use a number`},
+		"in a quoted row": {"node,value\n\"a\nüü\",x\n", `t.csv:3:5: value is "x"; use a number`},
+		"empty":           {"node,value\nö,\n", `t.csv:2:3: value is empty; use a number`},
+		"a comment below": {"node,value\na,1\n# ü\n", `t.csv:3:1: the line has 1 value; the header has 2 columns; comments stand before it, and not below: delete this line if it is one`},
+		"no end of a row": {"node,value\n\"" + strings.Repeat("a\n", 1<<20),
+			"t.csv: a row is longer than 1.00 MiB; is a quotation mark not closed?"},
+		"too many columns": {"node" + strings.Repeat(",", 100_000) + "\n1\n",
+			"t.csv:1:1: there are 100,001 columns; give at most 16,384"},
 		"too few":              {"node,value\n" + filler + "ö\n", `t.csv:40002:1: the line has 1 value; the header has 2 columns`},
 		"a mark far in":        {"node,value\n" + filler + "öö\",1\n", "t.csv:40002:3: bare \" in non-quoted-field; double each quotation mark inside a value: \"like \"\"this\"\"\""},
 		"no text far in":       {"node,value\na,x\n" + filler + "\xff,1\n", "t.csv: the file is not UTF-8 text; save it as CSV in UTF-8"},

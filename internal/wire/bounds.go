@@ -106,8 +106,9 @@ func FittedResult(r model.Result) model.Result {
 // checkTexts refuses results with names and texts that are longer than any real one.
 func (r Result) checkTexts() error {
 	for what, n := range map[string][2]int{
-		"samples": {len(r.Samples), maxMetrics}, "series": {len(r.Series), maxMetrics}, "series of the host": {len(r.Host), maxMetrics},
-		"histograms": {len(r.Histograms), maxHistograms}, "stages": {len(r.Stages), maxPassed},
+		"samples": {len(r.Samples), maxMetrics}, "series": {len(r.Series), maxMetrics},
+		"series of the host": {len(r.Host), maxMetrics},
+		"histograms":         {len(r.Histograms), maxHistograms}, "stages": {len(r.Stages), maxPassed},
 	} {
 		if n[0] > n[1] {
 			return fmt.Errorf("%d %s, and there may be %d", n[0], what, n[1])

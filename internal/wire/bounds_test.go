@@ -88,7 +88,8 @@ func TestMessagesHoldNoMoreThanIsKept(t *testing.T) {
 func TestResultTexts(t *testing.T) {
 	long, longest := strings.Repeat("m", maxName+1), strings.Repeat("ü", maxReason)
 	good := func() model.Result {
-		return model.Result{Run: "r", Step: "r/0000", Task: "r/0000/0000", Attempt: 1, Node: "n", Outcome: model.OutcomeOK}
+		return model.Result{Run: "r", Step: "r/0000", Task: "r/0000/0000", Attempt: 1, Node: "n",
+			Outcome: model.OutcomeOK}
 	}
 	for name, change := range map[string]func(*model.Result){
 		"metric":      func(r *model.Result) { r.Samples = []model.Sample{{Metric: long}} },
@@ -123,7 +124,8 @@ func TestResultTexts(t *testing.T) {
 	if err := Check(Result{Result: FittedResult(r)}); err != nil || r.Stages[0].Note != longest {
 		t.Errorf("a result that was fitted: %v", err)
 	}
-	for name, facts := range map[string]model.Facts{"cores": {Cores: -1 << 40}, "memory": {Memory: -1}, "limit": {CPULimit: math.NaN()}, "disk": {Disks: []model.Disk{{Size: -1}}}} {
+	for name, facts := range map[string]model.Facts{"cores": {Cores: -1 << 40}, "memory": {Memory: -1},
+		"limit": {CPULimit: math.NaN()}, "disk": {Disks: []model.Disk{{Size: -1}}}} {
 		if err := Check(Hello{Node: model.Node{ID: "n", Facts: facts}, Session: "s"}); err == nil {
 			t.Errorf("less than nothing of %s: accepted", name)
 		}

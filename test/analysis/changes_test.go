@@ -168,14 +168,17 @@ func TestChangesBeside(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(tallies)) {
 		for _, p := range programs {
 			x := tallies[kind][p]
-			t.Logf("| %s | %s | %.0f (%d/%d) | %.0f (%d/%d) | %d of %d | %.2f |", kind, p, 100*x.recall(), x.hits, x.truths, 100*x.precision(), x.right, x.found, x.alarms, x.clean, float64(x.off)/float64(max(1, x.hits)))
+			t.Logf("| %s | %s | %.0f (%d/%d) | %.0f (%d/%d) | %d of %d | %.2f |", kind, p, 100*x.recall(), x.hits,
+				x.truths, 100*x.precision(), x.right, x.found, x.alarms, x.clean,
+				float64(x.off)/float64(max(1, x.hits)))
 		}
 	}
 	ours := tallies["all"]["scalebench"]
 	for _, p := range programs[1:] {
 		other := tallies["all"][p]
 		if ours.alarms > other.alarms || ours.recall() < other.recall() && ours.precision() <= other.precision() {
-			t.Errorf("recall %.2f, precision %.2f, %d alarms; %s has %.2f, %.2f, %d", ours.recall(), ours.precision(), ours.alarms, p, other.recall(), other.precision(), other.alarms)
+			t.Errorf("recall %.2f, precision %.2f, %d alarms; %s has %.2f, %.2f, %d", ours.recall(), ours.precision(),
+				ours.alarms, p, other.recall(), other.precision(), other.alarms)
 		}
 	}
 	realSeries(t, dir)

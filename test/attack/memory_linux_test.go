@@ -184,12 +184,15 @@ func (w *world) attackers(artifact []byte) []attacker {
 	templates := client("templates")
 	bombers := make([][]byte, len(templateBombs))
 	for i, text := range templateBombs {
-		bombers[i] = body(call("submit", map[string]any{"id": fmt.Sprintf("01J000000000000000000TEM%02d", i), "kind": "experiment", "text": withTemplate(text)}))
+		bombers[i] = body(call("submit",
+			map[string]any{"id": fmt.Sprintf("01J000000000000000000TEM%02d", i), "kind": "experiment",
+				"text": withTemplate(text)}))
 	}
 	add("files whose templates have no end", func(n int) { tell(templates, "call", bombers[n%len(bombers)]) })
 	kinds := client("kinds")
 	add("runs of no kind", func(int) {
-		tell(kinds, "call", body(call("submit", map[string]any{"id": "01J0000000000000000000KIND", "kind": "zzz\x1b[31m", "text": "a"})))
+		tell(kinds, "call", body(call("submit",
+			map[string]any{"id": "01J0000000000000000000KIND", "kind": "zzz\x1b[31m", "text": "a"})))
 	})
 	unread := client("unread")
 	add("answers of hundreds of calls", func(int) { tell(unread, "call", body(call("page", "latest"))) })

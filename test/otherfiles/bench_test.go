@@ -27,7 +27,8 @@ func TestGoBenchmarksOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var found []string
-	for _, pattern := range []string{"cmd/benchstat/testdata/*.txt", "benchproc/testdata/*.bench", "benchfmt/testdata/bent/*.stdout"} {
+	for _, pattern := range []string{"cmd/benchstat/testdata/*.txt", "benchproc/testdata/*.bench",
+		"benchfmt/testdata/bent/*.stdout"} {
 		some, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(module)), pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +39,8 @@ func TestGoBenchmarksOfOthers(t *testing.T) {
 		t.Fatalf("golang.org/x/perf has only %d files of results: %q", len(found), found)
 	}
 	benchstat := filepath.Join(t.TempDir(), "benchstat")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", benchstat, "golang.org/x/perf/cmd/benchstat").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", benchstat,
+		"golang.org/x/perf/cmd/benchstat").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	medians := 0
@@ -70,7 +72,8 @@ func TestGoBenchmarksOfOthers(t *testing.T) {
 // ofBenchstat is the median of each benchmark and unit, of packages apart.
 func ofBenchstat(t *testing.T, benchstat, file string) map[measured]float64 {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), benchstat, "-format", "csv", "-table", "pkg", "-row", ".fullname", file).Output()
+	out, err := exec.CommandContext(t.Context(), benchstat, "-format", "csv", "-table", "pkg", "-row", ".fullname",
+		file).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +144,8 @@ func tidy(unit string) (float64, string) {
 func exact(text []byte) map[string]bool {
 	of := make(map[string]bool)
 	for line := range strings.Lines(string(text)) {
-		if words := strings.Fields(line); len(words) > 2 && words[0] == "Unit" && slices.Contains(words[2:], "assume=exact") {
+		if words := strings.Fields(line); len(words) > 2 && words[0] == "Unit" &&
+			slices.Contains(words[2:], "assume=exact") {
 			of[words[1]] = true
 		}
 	}

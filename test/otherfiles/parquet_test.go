@@ -58,7 +58,8 @@ func TestFilesOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch err := d.hold(t, dir); {
-		case errors.Is(err, model.ErrUsage) && (d.N == 0 || d.Lz4 && strings.Contains(err.Error(), "compressed with LZ4")):
+		case errors.Is(err, model.ErrUsage) &&
+			(d.N == 0 || d.Lz4 && strings.Contains(err.Error(), "compressed with LZ4")):
 			refused++
 		case err != nil:
 			t.Errorf("%s (%s): %v", d.File, d.What, err)

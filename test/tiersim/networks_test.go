@@ -64,7 +64,8 @@ func (n *network) measuredAt(r *rand.Rand, loads int) (ok bool) {
 	}
 	slices.Sort(n.users)
 	n.users = slices.Compact(n.users)
-	return len(n.users) == loads && float64(n.users[0]) < .7*n.knee && float64(n.users[loads-1]) > 1.3*n.knee && n.knee < 5000
+	return len(n.users) == loads && float64(n.users[0]) < .7*n.knee && float64(n.users[loads-1]) > 1.3*n.knee &&
+		n.knee < 5000
 }
 
 // measure makes trials of the network, with what its stations use.
@@ -79,7 +80,8 @@ func (n *network) measure(r *rand.Rand) (bottleneck.System, error) {
 	for _, users := range n.users {
 		for trial := 1; trial <= n.trials && err == nil; trial++ {
 			x := exact[users-1] * math.Exp(n.noise*r.NormFloat64())
-			one := bottleneck.Trial{Users: users, Trial: trial, Throughput: x, Response: float64(users)/x - n.Think, Think: n.Think}
+			one := bottleneck.Trial{Users: users, Trial: trial, Throughput: x, Response: float64(users)/x - n.Think,
+				Think: n.Think}
 			for i, station := range n.Stations {
 				if i != n.hidden {
 					one.Services = append(one.Services, n.watch(r, n.names[i], station, exact[users-1]))
@@ -182,7 +184,8 @@ func TestKneeOfNetworks(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(all)) {
 		t.Logf("%-32s %4d of %4d, %.1f %%", kind, held[kind], all[kind], 100*float64(held[kind])/float64(all[kind]))
 	}
-	t.Logf("width ÷ N*: quartiles %.3f, %.3f, %.3f; below N* in %d", widths[len(widths)/4], widths[len(widths)/2], widths[3*len(widths)/4], low)
+	t.Logf("width ÷ N*: quartiles %.3f, %.3f, %.3f; below N* in %d", widths[len(widths)/4], widths[len(widths)/2],
+		widths[3*len(widths)/4], low)
 	// 93 % less what so many networks differ by chance.
 	if least := .93 - 2*math.Sqrt(.93*.07/float64(*networks)); float64(held["all"]) < least*float64(*networks) {
 		t.Errorf("the interval holds N* in %d of %d, want 93 to 97 %%", held["all"], *networks)

@@ -269,7 +269,8 @@ type seen struct {
 
 // TestTruth simulates random systems and asks what binds.
 func TestTruth(t *testing.T) {
-	t.Logf("%-24s %6s %6s %6s %8s %8s   %s", "truth", "right", "wrong", "none", "unknown", "doubted", "knee in its interval")
+	t.Logf("%-24s %6s %6s %6s %8s %8s   %s", "truth", "right", "wrong", "none", "unknown", "doubted",
+		"knee in its interval")
 	results := make([]seen, len(truths))
 	var wait sync.WaitGroup
 	for i := range truths {
@@ -284,7 +285,8 @@ func TestTruth(t *testing.T) {
 	wait.Wait()
 	for i, c := range truths {
 		s := results[i]
-		t.Logf("%-24s %6d %6d %6d %8d %8d   %d of %d; limit off by %.1f %%", c.name, s.right, s.wrong, s.none, s.unknown, s.doubted, s.held, s.knees, 100*s.limit/math.Max(1, float64(s.limits)))
+		t.Logf("%-24s %6d %6d %6d %8d %8d   %d of %d; limit off by %.1f %%", c.name, s.right, s.wrong, s.none,
+			s.unknown, s.doubted, s.held, s.knees, 100*s.limit/math.Max(1, float64(s.limits)))
 		// One in a hundred is luck; a wrong name is worse than none.
 		if s.right < *systems-*systems/50 || s.wrong > *systems/100 {
 			t.Errorf("%s: %d of %d right, %d wrong", c.name, s.right, *systems, s.wrong)

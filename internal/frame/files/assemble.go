@@ -274,7 +274,8 @@ func sentinel(f *frame.Frame) []model.Doubt {
 	if n == 0 || n == f.Len() {
 		return nil
 	}
-	text := fmt.Sprintf("%g stands in %s of %s, and all others are above 0: if it says that nothing was measured, leave these cells empty", below, num.Grouped(int64(n)), num.Count(f.Len(), "row"))
+	text := fmt.Sprintf("%g stands in %s of %s, and all others are above 0: if it says that nothing was measured, "+
+		"leave these cells empty", below, num.Grouped(int64(n)), num.Count(f.Len(), "row"))
 	return []model.Doubt{{Code: "sentinel", Severity: model.Warning, Workload: f.Workload, Text: text}}
 }
 

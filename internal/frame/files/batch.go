@@ -230,7 +230,8 @@ func (w *worker) numberAllowed(value []byte) string {
 	case w.style.decimal == ',':
 		return `use a number with a decimal comma, as others of the column have it: "1,5"`
 	case parts != nil && len(parts[4]) > 0:
-		return fmt.Sprintf("use a number without a unit, as others of the column are; the name of the column may have it, as in \"%s (ms)\"", w.plan.columns[w.plan.value].name)
+		return fmt.Sprintf("use a number without a unit, as others of the column are; the name of the column may "+
+			"have it, as in \"%s (ms)\"", w.plan.columns[w.plan.value].name)
 	case comma && groupedBy[','].Match(value):
 		return "write it without a mark for thousands (1234), or with a decimal point (1.234)"
 	case comma:
@@ -255,7 +256,8 @@ func (w *worker) time(at *int64) bool {
 	default:
 		allowed := timeAllowed
 		if w.clock.order != orderUnknown {
-			allowed += "; in others of the column, the " + strings.TrimSuffix(w.clock.order.String(), " first") + " is first"
+			allowed += "; in others of the column, the " + strings.TrimSuffix(w.clock.order.String(), " first") +
+				" is first"
 		}
 		w.refuse(w.plan.time, fmt.Sprintf("%s is %q", w.plan.columns[w.plan.time].name, text), allowed)
 		return false

@@ -163,7 +163,8 @@ func inPackage(pkg string) string {
 func (b *benchmarks) frames(units benchfmt.UnitMetadataMap) (out []frame.Frame, told []string, err error) {
 	for _, key := range b.keys {
 		s := b.series[key]
-		f := frame.Frame{Key: frame.Key{Workload: key.name, Metric: key.unit}, Unit: key.unit, Exact: true, Values: s.values}
+		f := frame.Frame{Key: frame.Key{Workload: key.name, Metric: key.unit}, Unit: key.unit, Exact: true,
+			Values: s.values}
 		f.Better = map[int]model.Better{1: model.Higher, -1: model.Lower}[units.GetBetter(key.unit)]
 		for _, c := range s.facts {
 			if c.Full() {
@@ -201,7 +202,8 @@ func WriteBench(w io.Writer, frames []frame.Frame) error {
 	config := shared(frames)
 	for i := range frames {
 		f := &frames[i]
-		r := benchfmt.Result{Config: withPackage(config, f), Name: benchfmt.Name(benchName(f)), Iters: 1, Values: make([]benchfmt.Value, 1)}
+		r := benchfmt.Result{Config: withPackage(config, f), Name: benchfmt.Name(benchName(f)), Iters: 1,
+			Values: make([]benchfmt.Value, 1)}
 		for _, v := range f.Values {
 			r.Values[0] = benchfmt.Value{Value: v, Unit: benchUnit(f)}
 			if err := out.Write(&r); err != nil {
@@ -247,7 +249,8 @@ func shared(frames []frame.Frame) (config []benchfmt.Config) {
 		level := single(&x)
 		differs := func(f frame.Frame) bool { o := f.Fact(x.Name); return o == nil || single(o) != level }
 		key := configKey(x.Name)
-		if level != "" && key != "" && x.Name != factProcs && x.Name != factPkg && !slices.ContainsFunc(frames, differs) {
+		if level != "" && key != "" && x.Name != factProcs && x.Name != factPkg &&
+			!slices.ContainsFunc(frames, differs) {
 			config = append(config, benchfmt.Config{Key: key, Value: []byte(strings.Join(strings.Fields(level), " ")), File: true})
 		}
 	}

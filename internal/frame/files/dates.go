@@ -28,18 +28,22 @@ var (
 	dayMonth   = regexp.MustCompile(`^(?:[A-Z][a-z]+,? +)?(\d{1,2})[-/ ]([A-Z][a-z]{2,8})[-/ ](\d{4})\b(.*)$`)
 	monthDay   = regexp.MustCompile(`^(?:[A-Z][a-z]+,? +)?([A-Z][a-z]{2,8}) +(\d{1,2}),? +(\d{4})\b(.*)$`)
 	ofC        = regexp.MustCompile(`^[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d)( UTC| GMT)? (\d{4})$`)
-	timeInDay  = regexp.MustCompile(`^(?:[ :T]|, *)(\d{1,2}):(\d\d)((?::\d\d)?(?:[.,]\d+)?) ?(?:([AaPp])\.?[Mm]\.?)?(| ?[-+Z].*| (?:UTC|GMT))$`)
+	timeInDay  = regexp.MustCompile(`^(?:[ :T]|, *)(\d{1,2}):(\d\d)((?::\d\d)?(?:[.,]\d+)?) ?` +
+		`(?:([AaPp])\.?[Mm]\.?)?(| ?[-+Z].*| (?:UTC|GMT))$`)
 )
 
 // clockTime is a time of day alone.
 var clockTime = regexp.MustCompile(`^\d{1,2}:\d\d(:\d\d([.,]\d+)?)?$`)
 
-var months = []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
+var months = []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+	"november", "december"}
 
 // monthNamed is the number of a month; 0: it is none.
 func monthNamed(name string) int {
 	name = strings.ToLower(name)
-	return 1 + slices.IndexFunc(months, func(m string) bool { return name == m || name == m[:3] || name == "sept" && m == "september" })
+	return 1 + slices.IndexFunc(months, func(m string) bool {
+		return name == m || name == m[:3] || name == "sept" && m == "september"
+	})
 }
 
 // spelled turns a date that is written in another way, with or without a time of day,
@@ -57,7 +61,8 @@ func (c *clock) spelled(text []byte) (iso []byte, ok bool) {
 			day, month = month, day
 		}
 	} else if p := compactISO.FindSubmatch(text); p != nil {
-		year, month, day, rest = string(p[1]), string(p[2]), string(p[3]), fmt.Sprintf(" %s:%s:%s%s", p[4], p[5], p[6], p[7])
+		year, month, day, rest = string(p[1]), string(p[2]), string(p[3]),
+			fmt.Sprintf(" %s:%s:%s%s", p[4], p[5], p[6], p[7])
 	} else if year, month, day, rest, ok = withMonth(text); !ok {
 		return nil, false
 	}

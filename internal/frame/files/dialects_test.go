@@ -21,16 +21,20 @@ type dialect struct {
 
 // times are layouts that a table of several days makes clear.
 var timeLayouts = []string{
-	"2006-01-02 15:04:05", time.RFC3339, "02.01.2006 15:04:05", "2006/01/02 15:04:05", "02/01/2006 15:04:05", "01/02/2006 03:04:05 PM",
-	time.RFC1123, time.ANSIC, "02/Jan/2006:15:04:05 +0000", "Jan 2, 2006 15:04:05", "20060102T150405Z", "2 January 2006 15:04:05",
+	"2006-01-02 15:04:05", time.RFC3339, "02.01.2006 15:04:05", "2006/01/02 15:04:05", "02/01/2006 15:04:05",
+	"01/02/2006 03:04:05 PM",
+	time.RFC1123, time.ANSIC, "02/Jan/2006:15:04:05 +0000", "Jan 2, 2006 15:04:05", "20060102T150405Z",
+	"2 January 2006 15:04:05",
 }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
 func drawDialect(r *rand.Rand) dialect {
 	d := dialect{
-		comma: pick(r, ",", ",", ";", "\t", "|"), decimal: pick(r, ".", ","), end: pick(r, "\n", "\r\n"), encoding: pick(r, "", "", "mark", "16", "16be"),
-		before: pick(r, "", "", "# made, by \"hand;\n\n", "sep", "#"), unit: pick(r, "", "", " ms", "%"), time: pick(r, timeLayouts...), quoted: r.IntN(3) == 0, hash: r.IntN(3) == 0,
+		comma: pick(r, ",", ",", ";", "\t", "|"), decimal: pick(r, ".", ","), end: pick(r, "\n", "\r\n"),
+		encoding: pick(r, "", "", "mark", "16", "16be"),
+		before:   pick(r, "", "", "# made, by \"hand;\n\n", "sep", "#"), unit: pick(r, "", "", " ms", "%"),
+		time: pick(r, timeLayouts...), quoted: r.IntN(3) == 0, hash: r.IntN(3) == 0,
 	}
 	if d.thousands = pick(r, "", "", ",", ".", " ", "\u00a0", "'"); d.thousands == d.decimal {
 		d.thousands = ""
@@ -102,7 +106,8 @@ func TestDialects(t *testing.T) {
 		var times []time.Time
 		var want []float64
 		var wantTimes []string
-		start := time.Date(2026, time.Month(1+r.IntN(12)), 1+r.IntN(12), r.IntN(24), r.IntN(60), r.IntN(60), 0, time.UTC)
+		start := time.Date(2026, time.Month(1+r.IntN(12)), 1+r.IntN(12), r.IntN(24), r.IntN(60), r.IntN(60), 0,
+			time.UTC)
 		scale := pick(r, 300, 40_000, 900_000, 200_000_000)
 		for i := range 40 {
 			v := 1 + r.IntN(scale)

@@ -83,10 +83,12 @@ var tables = []struct {
 	{"points that may be either", "Dauer;Zeit\n1.050;2026-04-03\n2.150;2026-04-04\n", frame.Choice{}},
 	{"refused: points that hardly are decimal", "Dauer;Zeit\n1.050;2026-04-03\n950;2026-04-04\n", frame.Choice{}},
 	{"decimal commas in quotes", "time,latency\n2026-04-03 00:00,\"5,1\"\n2026-04-03 00:30,\"5,3\"\n", frame.Choice{}},
-	{"decimal commas and exponents", "Zeit;Dauer\n2026-04-03 00:00;3,07E-03\n2026-04-03 01:00;0,00136\n", frame.Choice{}},
+	{"decimal commas and exponents", "Zeit;Dauer\n2026-04-03 00:00;3,07E-03\n2026-04-03 01:00;0,00136\n",
+		frame.Choice{}},
 	{"a comma in the name, decimal commas", "Zeit;Dauer, roh\n2026-04-03;1,5\n2026-04-04;2,5\n", frame.Choice{}},
 	{"sep=", "\ufeffsep=;\r\ntime;latency\r\n2026-04-03 00:00;5,1\r\n2026-04-03 00:30;5,3\r\n", frame.Choice{}},
-	{"units in cells", "time,latency\n2026-04-03 00:00,982 ms\n2026-04-03 00:30,1.03 s\n2026-04-03 01:00,\n", frame.Choice{}},
+	{"units in cells", "time,latency\n2026-04-03 00:00,982 ms\n2026-04-03 00:30,1.03 s\n2026-04-03 01:00,\n",
+		frame.Choice{}},
 	{"units in cells and in the name", "latency (s)\n982ms\n1.03 s\n", frame.Choice{}},
 	{"a unit that is not known", "fps\n60 frames\n58.5 frames\n", frame.Choice{}},
 	{"percent", "busy;host\n22,5 %;a\n23%;b\n", frame.Choice{}},
@@ -94,7 +96,8 @@ var tables = []struct {
 	{"refused: units that do not convert", "latency\n982 ms\n5 MB\n", frame.Choice{}},
 	{"refused: a cell without its unit", "latency\n982 ms\n980 ms\n990\n1 s\n", frame.Choice{}},
 	{"refused: units twice", "latency,unit\n982 ms,ms\n980 ms,ms\n", frame.Choice{}},
-	{"cells that begin with #", "label,latency\n#2 checkout,218.7\nhome,96.7\n\"#2 checkout\",203.2\nhome,100.7\n# the end\n", frame.Choice{}},
+	{"cells that begin with #",
+		"label,latency\n#2 checkout,218.7\nhome,96.7\n\"#2 checkout\",203.2\nhome,100.7\n# the end\n", frame.Choice{}},
 	{"a comment with quotes, one column", "# it's 5\" wide\nlatency\n5\n# warm\n6\n", frame.Choice{}},
 	{"names in a comment", "# db1\n#time;value\n2026-04-03 12:00;5,5\n2026-04-03 12:01;6\n", frame.Choice{}},
 	{"names and rows behind #", "#label,latency\n#2 checkout,5.5 ms\n#3,6 ms\nhome,7 ms\n", frame.Choice{}},
@@ -103,28 +106,39 @@ var tables = []struct {
 	{"one column with decimal commas", "Dauer\n3,5\n4,25\n", frame.Choice{}},
 	{"refused: a time of day among few values", "id,Dauer2\nx,1.5\ny,12:30\nz,2\n", frame.Choice{}},
 	{"a comment that is none", "# made by hand\ntime,value\n2026-04-03 12:00,5\n", frame.Choice{}},
-	{"refused: names below the first line", "db1;-1;2026-04-03 00:00:12 UTC\n# hostname;interval;%user\ndb1;600;19.68\n", frame.Choice{}},
+	{"refused: names below the first line",
+		"db1;-1;2026-04-03 00:00:12 UTC\n# hostname;interval;%user\ndb1;600;19.68\n", frame.Choice{}},
 	{"refused: one bad cell", "id,Dauer2\n" + strings.Repeat("x,1.5\n", 298) + "y,ERR\n", frame.Choice{}},
 	{"refused: one bad cell of few", "id,Dauer2\nx,1.5\ny,ERR\nz,2\n", frame.Choice{}},
-	{"refused: one bad time", "when2,value\n" + strings.Repeat("2026-04-03 12:00,1.5\n", 20) + "noon,2\n", frame.Choice{}},
-	{"refused: a bad cell beside another column", "ms2,cores\n" + strings.Repeat("1.5,4\n", 20) + "ERR,4\n", frame.Choice{}},
+	{"refused: one bad time", "when2,value\n" + strings.Repeat("2026-04-03 12:00,1.5\n", 20) + "noon,2\n",
+		frame.Choice{}},
+	{"refused: a bad cell beside another column", "ms2,cores\n" + strings.Repeat("1.5,4\n", 20) + "ERR,4\n",
+		frame.Choice{}},
 	{"refused: spaces between cells", "time value\n1 5\n2 6\n", frame.Choice{}},
 	{"refused: carriage returns", "value\r1\r2\r", frame.Choice{}},
 	{"month first", "when,value\n04/03/2026 1:00 PM,1\n04/13/2026 12:30 AM,2\n", frame.Choice{}},
 	{"years first, with slashes", "time,value\n2026/4/3 12:00,1\n2026/04/03 12:01:02.5,2\n", frame.Choice{}},
-	{"days and times of day", "date,time,value\n2026-04-03,9:00:00,1\n2026-04-03,10:00:00,2\n2026-04-04,,3\n", frame.Choice{}},
+	{"days and times of day", "date,time,value\n2026-04-03,9:00:00,1\n2026-04-03,10:00:00,2\n2026-04-04,,3\n",
+		frame.Choice{}},
 	{"a sentinel", "value\n5\n-999\n6\n", frame.Choice{}},
-	{"refused: a date against the order", "when,value\n13/04/2026,1\n" + strings.Repeat("12/04/2026,1\n", 1200) + "04/13/2026,2\n", frame.Choice{}},
+	{"refused: a date against the order",
+		"when,value\n13/04/2026,1\n" + strings.Repeat("12/04/2026,1\n", 1200) + "04/13/2026,2\n", frame.Choice{}},
 	{"long, of pandas", "zone,variable,value\na,latency,5\nb,latency,6\na,rate,7\nb,rate,8\n", frame.Choice{}},
-	{"long, of InfluxDB", "#group,false\n#datatype,string\n,_time,_value,_field,_measurement\n,2026-04-03T00:00:00Z,5,used,mem\n,2026-04-03T00:00:00Z,6,free,mem\n,2026-04-03T00:01:00Z,7,used,mem\n,2026-04-03T00:01:00Z,8,free,mem\n", frame.Choice{}},
+	{"long, of InfluxDB",
+		"#group,false\n#datatype,string\n,_time,_value,_field,_measurement\n,2026-04-03T00:00:00Z,5,used,mem\n,2026-04-03T00:00:00Z,6,free,mem\n,2026-04-03T00:01:00Z,7,used,mem\n,2026-04-03T00:01:00Z,8,free,mem\n", frame.Choice{}},
 	{"long, benchmarks and tests", "benchmark,test,value\na,x,5\na,y,6\na,x,7\na,y,8\n", frame.Choice{}},
 	{"a metric as fact", "metric_name,value\na,5\nb,6\na,7\nb,8\n", frame.Choice{Facts: []string{"Metric_Name"}}},
 	{"names of rows are no metrics", "name,value\na,5\nb,6\nc,7\n", frame.Choice{}},
 	{"numbers of tests are no metrics", "test,value\n1,5\n2,6\n1,7\n2,8\n", frame.Choice{}},
-	{"JSON lines", "{\"node\":\"#1\",\"value\":5.25,\"ok\":true}\n{\"value\":6e-3,\"node\":\"b, \\\"c\\\"\",\"x\":[1]}\n{\"node\":null,\"value\":null}\n", frame.Choice{}},
-	{"JSON in a list", "[{\"time\":\"2026-04-03T00:00:00Z\",\"latency\":\"5 ms\"},\n{\"time\":\"2026-04-03T00:01:00Z\",\"latency\":\"1 s\"}]\n", frame.Choice{}},
-	{"hyperfine", "{\"results\":[{\"command\":\"sort a\",\"mean\":0.15,\"times\":[0.1,0.2],\"exit_codes\":[0,0],\"parameters\":{\"n\":\"3\"}},{\"command\":\"sort b\",\"times\":[1.5]}]}", frame.Choice{}},
-	{"Google Benchmark", "{\"context\":{\"cpus\":4},\"benchmarks\":[{\"name\":\"A\",\"real_time\":5},{\"name\":\"A\",\"real_time\":6}]}", frame.Choice{}},
+	{"JSON lines",
+		"{\"node\":\"#1\",\"value\":5.25,\"ok\":true}\n{\"value\":6e-3,\"node\":\"b, \\\"c\\\"\",\"x\":[1]}\n{\"node\":null,\"value\":null}\n", frame.Choice{}},
+	{"JSON in a list",
+		"[{\"time\":\"2026-04-03T00:00:00Z\",\"latency\":\"5 ms\"},\n{\"time\":\"2026-04-03T00:01:00Z\",\"latency\":\"1 s\"}]\n", frame.Choice{}},
+	{"hyperfine",
+		"{\"results\":[{\"command\":\"sort a\",\"mean\":0.15,\"times\":[0.1,0.2],\"exit_codes\":[0,0],\"parameters\":{\"n\":\"3\"}},{\"command\":\"sort b\",\"times\":[1.5]}]}", frame.Choice{}},
+	{"Google Benchmark",
+		"{\"context\":{\"cpus\":4},\"benchmarks\":[{\"name\":\"A\",\"real_time\":5},{\"name\":\"A\",\"real_time\":6}]}",
+		frame.Choice{}},
 	{"refused: JSON of lists", "[[1,2],[3,4]]", frame.Choice{}},
 	{"refused: a late key", strings.Repeat("{\"value\":1}\n", 1001) + "{\"value\":1,\"other\":2}\n", frame.Choice{}},
 	{"refused: a value of JSON", "{\"value\":1}\n{\"value\":\"x\"}\n", frame.Choice{}},
@@ -251,8 +265,10 @@ func TestFirstTimesFar(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := frames[0]; len(f.Times) != 2 || stamp(f.Times[0]) != "2026-04-03T12:00:00Z" || f.Doubts[0].Code != "missing_times" {
-			t.Errorf("after %d rows without: times %v, doubts %v, want two times and missing_times", rows, f.Times, f.Doubts)
+		if f := frames[0]; len(f.Times) != 2 || stamp(f.Times[0]) != "2026-04-03T12:00:00Z" ||
+			f.Doubts[0].Code != "missing_times" {
+			t.Errorf("after %d rows without: times %v, doubts %v, want two times and missing_times", rows, f.Times,
+				f.Doubts)
 		}
 	}
 }
@@ -269,7 +285,8 @@ func TestMonthsFar(t *testing.T) {
 // TestManyColumns: a table has as many as a spreadsheet; more are refused before they
 // take memory. Only so many are facts.
 func TestManyColumns(t *testing.T) {
-	for columns, want := range map[int]string{3_000_001: "t.csv:1:1: there are 3,000,001 columns; give at most 16,384", 3000: ""} {
+	for columns, want := range map[int]string{3_000_001: "t.csv:1:1: there are 3,000,001 columns; give at most 16,384",
+		3000: ""} {
 		text := "value" + strings.Repeat(",", columns-1) + "\n"
 		if columns == 3000 {
 			text = "value"

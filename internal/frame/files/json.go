@@ -85,7 +85,8 @@ func (f *file) json() error {
 	}
 	switch {
 	case len(j.keys) > tabular.MostColumns:
-		return j.wrong("there are "+num.Count(len(j.keys), "key"), fmt.Sprintf("give at most %s", num.Grouped(tabular.MostColumns)))
+		return j.wrong("there are "+num.Count(len(j.keys), "key"),
+			fmt.Sprintf("give at most %s", num.Grouped(tabular.MostColumns)))
 	case len(j.keys) == 0:
 		return j.wrong("no object has a number or a text", jsonAllowed)
 	}
@@ -124,7 +125,8 @@ func (j *jsonRows) write(r record) error {
 	for i, k := range r.keys {
 		at, known := j.at[k]
 		if !known {
-			return j.wrong(fmt.Sprintf("the key %q is none of the first %d objects", k, mostLooked), "give it in the first one, perhaps as null")
+			return j.wrong(fmt.Sprintf("the key %q is none of the first %d objects", k, mostLooked),
+				"give it in the first one, perhaps as null")
 		}
 		cells[at] = r.values[i]
 	}
@@ -192,7 +194,8 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 		}
 		name, _ := key.(string)
 		if len(r.keys) > tabular.MostColumns {
-			return j.wrong("an object has too many keys", fmt.Sprintf("give at most %s", num.Grouped(tabular.MostColumns)))
+			return j.wrong("an object has too many keys",
+				fmt.Sprintf("give at most %s", num.Grouped(tabular.MostColumns)))
 		}
 		switch text, scalar := scalarOf(value); {
 		case scalar:
@@ -248,7 +251,8 @@ func (r *record) parameters(value json.RawMessage) {
 // hyperfine adds the times of a command, in seconds, as a row each.
 func (j *jsonRows) hyperfine(of record, command string, times []json.Number) {
 	for _, t := range times {
-		r := record{[]string{"workload", "metric", "unit", "better", "value"}, []string{command, "time", "s", string(model.Lower), t.String()}}
+		r := record{[]string{"workload", "metric", "unit", "better", "value"},
+			[]string{command, "time", "s", string(model.Lower), t.String()}}
 		for i, k := range of.keys {
 			if strings.HasPrefix(k, "parameter_") {
 				r.add(k, of.values[i])

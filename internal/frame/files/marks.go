@@ -29,10 +29,14 @@ func (p proof) any() bool { return p != proof{} }
 
 // quantity is a number as people write it, perhaps with a unit: sign and digits with
 // marks, exponent, unit.
-var quantity = regexp.MustCompile(`^([-+]?)(\d[\d.,'’\x{a0}\x{202f} ]*|[.,]\d+)([eE][-+]?\d+)?\s*(%|[\pL°][\pL%/°²³·]*)?$`)
+var quantity = regexp.MustCompile(`^([-+]?)(\d[\d.,'’\x{a0}\x{202f} ]*|[.,]\d+)([eE][-+]?\d+)?\s*` +
+	`(%|[\pL°][\pL%/°²³·]*)?$`)
 
 var (
-	groupedBy  = map[byte]*regexp.Regexp{'.': regexp.MustCompile(`^[1-9]\d{0,2}(\.\d{3})+$`), ',': regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+$`)}
+	groupedBy = map[byte]*regexp.Regexp{
+		'.': regexp.MustCompile(`^[1-9]\d{0,2}(\.\d{3})+$`),
+		',': regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+$`),
+	}
 	groupSpace = regexp.MustCompile(`^[1-9]\d{0,2}(([ \x{a0}\x{202f}]\d{3})+|(['’]\d{3})+)$`)
 )
 
@@ -77,7 +81,8 @@ func (m *marks) look(cell []byte) kind {
 		return kindText
 	}
 	unit := unitName(parts[4])
-	if unit != "" && !slices.Contains(m.units, unit) && len(m.units) == mostUnits || !m.lookDigits(parts[2], len(parts[3]) > 0, cell) {
+	if unit != "" && !slices.Contains(m.units, unit) && len(m.units) == mostUnits ||
+		!m.lookDigits(parts[2], len(parts[3]) > 0, cell) {
 		return kindText
 	}
 	switch {
@@ -181,7 +186,8 @@ func (m *marks) meaning() (decimal, group byte, ok bool) {
 func (m *marks) problem(column string) (problem, allowed string) {
 	problem = fmt.Sprintf("%s is %q, and it is not clear which mark is the decimal one", column, m.example)
 	if n := m.point.decimal + m.point.either; n > 0 {
-		problem += fmt.Sprintf("; %s of the column with a decimal point", map[bool]string{true: "there is 1 number", false: fmt.Sprintf("there are %d numbers", n)}[n == 1])
+		problem += fmt.Sprintf("; %s of the column with a decimal point",
+			map[bool]string{true: "there is 1 number", false: fmt.Sprintf("there are %d numbers", n)}[n == 1])
 	}
 	return problem, "write all as 1234.5, or all as 1234,5, without a mark for thousands"
 }
@@ -216,7 +222,8 @@ func (c *column) style() (s style, told []string) {
 	if len(c.marks.units) == 1 && c.marks.units[0] == s.to {
 		return s, append(told, fmt.Sprintf("the cells of column %s have the unit %s", c.name, s.to))
 	}
-	return s, append(told, fmt.Sprintf("the cells of column %s have units (%s); all are converted to %s", c.name, num.List(c.marks.units), s.to))
+	return s, append(told, fmt.Sprintf("the cells of column %s have units (%s); all are converted to %s", c.name,
+		num.List(c.marks.units), s.to))
 }
 
 // own is the style for one worker, which adds units to it.

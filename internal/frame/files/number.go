@@ -54,7 +54,8 @@ func number(text []byte) (v float64, ok bool) {
 
 // missing reports whether a cell says that nothing was measured; \N is MySQL's word.
 func missing(text []byte) bool {
-	return len(text) == 0 || slices.Contains([]string{"nan", "-nan", "+nan", "na", "n/a", "<na>", "#n/a", "null", "none", "nil", "-", "--", `\n`}, strings.ToLower(string(text)))
+	return len(text) == 0 || slices.Contains([]string{"nan", "-nan", "+nan", "na", "n/a", "<na>", "#n/a",
+		"null", "none", "nil", "-", "--", `\n`}, strings.ToLower(string(text)))
 }
 
 // infinite reports whether a cell is a number beyond all that float64 holds.

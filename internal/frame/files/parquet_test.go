@@ -20,7 +20,8 @@ import (
 var utc = time.UTC
 
 // parquetFiles are made by testdata/parquet.py.
-var parquetFiles = []string{"pandas", "polars", "types", "local", "long", "int96", "infinite", "empty", "texts", "decimals",
+var parquetFiles = []string{"pandas", "polars", "types", "local", "long", "int96", "infinite", "empty", "texts",
+	"decimals",
 	"lz4raw", "lzo", "encrypted", "signed", "null", "half", "far", "far96"}
 
 // TestParquet: files as users' programs write them; the same from a pipe.

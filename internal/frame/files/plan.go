@@ -38,9 +38,12 @@ var (
 // valueNames and timeNames are how columns of measured values and of their times
 // are mostly called; the first one is ours.
 var (
-	valueNames = []string{"value", "_value", "score", "result", "measurement", "time", "duration", "latency", "throughput", "bandwidth",
-		"runtime", "elapsed", "elapsed_time", "response_time", "rate", "iops", "seconds", "milliseconds", "real", "mean"}
-	timeNames = []string{"time", "_time", "timestamp", "datetime", "date_time", "started", "start", "start_time", "begin", "at", "when", "date", "ts", "epoch", "unix_time", "unixtime", "measured_at", "created_at", "ended", "end"}
+	valueNames = []string{"value", "_value", "score", "result", "measurement", "time", "duration", "latency",
+		"throughput", "bandwidth", "runtime", "elapsed", "elapsed_time", "response_time", "rate", "iops", "seconds",
+		"milliseconds", "real", "mean"}
+	timeNames = []string{"time", "_time", "timestamp", "datetime", "date_time", "started", "start", "start_time",
+		"begin", "at", "when", "date", "ts", "epoch", "unix_time", "unixtime", "measured_at", "created_at", "ended",
+		"end"}
 	// noFacts are columns of our own tables that name one attempt or say what is
 	// known without them.
 	noFacts = []string{"task", "attempt", "outcome", "ended", "resource", "info", "counted"}
@@ -95,7 +98,10 @@ func newPlan(name string, columns []column, choice frame.Choice, semicolons bool
 	}
 	p.value, p.time = find("--value", choice.Value), find("--time", choice.Time)
 	if p.time >= 0 && columns[p.time].ofSlashes() {
-		wrong = append(wrong, &model.InputError{File: name, Problem: fmt.Sprintf("--time cannot read %s in column %s, as it is not clear whether the day or the month is first", columns[p.time].slashes, columns[p.time].name), Allowed: slashesAllowed})
+		wrong = append(wrong, &model.InputError{File: name,
+			Problem: fmt.Sprintf("--time cannot read %s in column %s, as it is not clear whether the day or the "+
+				"month is first", columns[p.time].slashes, columns[p.time].name),
+			Allowed: slashesAllowed})
 	}
 	p.chosen = len(choice.By) > 0
 	for _, by := range choice.By {
@@ -142,7 +148,8 @@ func (p *plan) findNames(facts, names []string, keys ...int) {
 	for _, name := range names {
 		free := slices.IndexFunc(keys, func(k int) bool { return p.keys[k] < 0 })
 		i := p.find(name)
-		if free < 0 || i < 0 || !p.free(i) || slices.Contains(p.facts, i) || slices.ContainsFunc(facts, func(f string) bool { return p.find(f) == i }) {
+		if free < 0 || i < 0 || !p.free(i) || slices.Contains(p.facts, i) ||
+			slices.ContainsFunc(facts, func(f string) bool { return p.find(f) == i }) {
 			continue
 		}
 		c := &p.columns[i]
@@ -150,7 +157,8 @@ func (p *plan) findNames(facts, names []string, keys ...int) {
 			continue
 		}
 		p.keys[keys[free]] = i
-		p.told = append(p.told, fmt.Sprintf("rows that differ in column %s are different metrics; --by %s makes it a fact", c.name, c.name))
+		p.told = append(p.told, fmt.Sprintf("rows that differ in column %s are different metrics; --by %s "+
+			"makes it a fact", c.name, c.name))
 	}
 }
 
@@ -187,7 +195,8 @@ func (p *plan) unknown(file, flag, wanted string) *model.InputError {
 
 // free reports whether a column may be guessed to be something.
 func (p *plan) free(i int) bool {
-	return i != p.value && i != p.time && i != p.ofDay && !slices.Contains(p.keys[:], i) && (!p.chosen || !slices.Contains(p.facts, i)) && p.columns[i].odd == ""
+	return i != p.value && i != p.time && i != p.ofDay && !slices.Contains(p.keys[:], i) &&
+		(!p.chosen || !slices.Contains(p.facts, i)) && p.columns[i].odd == ""
 }
 
 // guessTime looks for the column of times, unless it is chosen.
@@ -282,19 +291,25 @@ func (p *plan) guessValue(file string) error {
 // noValues is why no column has the measured values: the cell that is no number in the
 // column that has the most of them, or that there are none.
 func (p *plan) noValues(file string) error {
-	out := &model.InputError{File: file, Problem: "no column has the measured values: none has numbers in its first rows", Allowed: "the columns are " + num.List(p.names(func(int) bool { return true })) + "; choose one with --value"}
+	all := num.List(p.names(func(int) bool { return true }))
+	out := &model.InputError{File: file,
+		Problem: "no column has the measured values: none has numbers in its first rows",
+		Allowed: "the columns are " + all + "; choose one with --value"}
 	most := 0
 	for i := range p.columns {
 		c := &p.columns[i]
 		if n := c.seen[kindNumber] + c.seen[kindUnix] + c.seen[kindQuantity]; n > most && c.text != "" && p.free(i) {
 			most = n
 			out.Line, out.Col = c.textLine, c.textCol
-			out.Problem = fmt.Sprintf("no column has nothing but numbers: in column %s %s in the first rows, and %q is none", c.name, num.Count(n, "number"), c.text)
+			out.Problem = fmt.Sprintf("no column has nothing but numbers: in column %s %s in the first rows, "+
+				"and %q is none", c.name, num.Count(n, "number"), c.text)
 			out.Allowed = "mend such cells, or leave them empty where nothing was measured; --value chooses a column"
 		}
 	}
-	if c := &p.columns[0]; most == 0 && len(p.columns) == 1 && spaces.MatchString(c.name) && spaces.MatchString(c.text) {
-		out.Problem, out.Allowed = "there is one column, and its cells seem to be separated by spaces", "separate them by commas, semicolons or tabs"
+	if c := &p.columns[0]; most == 0 && len(p.columns) == 1 && spaces.MatchString(c.name) &&
+		spaces.MatchString(c.text) {
+		out.Problem, out.Allowed = "there is one column, and its cells seem to be separated by spaces",
+			"separate them by commas, semicolons or tabs"
 	}
 	return out
 }
@@ -307,7 +322,8 @@ func (p *plan) checkMarks(file string) error {
 	c := &p.columns[p.value]
 	may, all := c.marks.asThousands(p.semicolons)
 	if may && all {
-		p.told = append(p.told, fmt.Sprintf("the points in column %s are taken as decimal marks: %s is a little more than %s", c.name, c.marks.example, strings.Split(c.marks.example, ".")[0]))
+		p.told = append(p.told, fmt.Sprintf("the points in column %s are taken as decimal marks: %s is a little "+
+			"more than %s", c.name, c.marks.example, strings.Split(c.marks.example, ".")[0]))
 	}
 	if c.marks.unclear() || may && !all {
 		problem, allowed := c.marks.problem(c.name)
@@ -322,11 +338,16 @@ func (p *plan) checkMarks(file string) error {
 		return nil
 	}
 	if p.keys[keyUnit] >= 0 {
-		return &model.InputError{File: file, Problem: fmt.Sprintf("there are units in the cells of column %s and in column %s", c.name, p.columns[p.keys[keyUnit]].name), Allowed: "leave one of them out"}
+		return &model.InputError{File: file,
+			Problem: fmt.Sprintf("there are units in the cells of column %s and in column %s", c.name,
+				p.columns[p.keys[keyUnit]].name),
+			Allowed: "leave one of them out"}
 	}
 	for _, u := range c.marks.units {
 		if _, ok := convert(u, s.to); !ok {
-			return &model.InputError{File: file, Problem: fmt.Sprintf("column %s has values in %q and in %q", c.name, s.to, u), Allowed: "give all in one unit, or in units that convert, such as ms and s"}
+			return &model.InputError{File: file,
+				Problem: fmt.Sprintf("column %s has values in %q and in %q", c.name, s.to, u),
+				Allowed: "give all in one unit, or in units that convert, such as ms and s"}
 		}
 	}
 	c.unit = s.to
@@ -354,7 +375,8 @@ func (p *plan) guessFacts() {
 	ours, left := p.keys[keyMetric] >= 0, 0
 	for i, c := range p.columns {
 		switch {
-		case i == p.value || i == p.time || i == p.ofDay || slices.Contains(p.keys[:], i) || ours && slices.Contains(noFacts, c.plain):
+		case i == p.value || i == p.time || i == p.ofDay || slices.Contains(p.keys[:], i) ||
+			ours && slices.Contains(noFacts, c.plain):
 		case c.odd != "":
 			p.told = append(p.told, fmt.Sprintf("column %s is left out: it %s", c.name, c.odd))
 		case p.time < 0 && c.ofSlashes():
@@ -367,6 +389,7 @@ func (p *plan) guessFacts() {
 		}
 	}
 	if left > 0 {
-		p.told = append(p.told, fmt.Sprintf("left out: %s after the first %d that may be facts; --by takes those that it names", num.Count(left, "column"), mostFacts))
+		p.told = append(p.told, fmt.Sprintf("left out: %s after the first %d that may be facts; --by takes those "+
+			"that it names", num.Count(left, "column"), mostFacts))
 	}
 }

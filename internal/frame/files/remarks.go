@@ -69,10 +69,12 @@ func noNumber(level string) bool {
 // toldHashes tells of lines that begin as comments do.
 func (t *table) toldHashes() (told []string) {
 	if n := t.comments; n.count > 0 {
-		told = append(told, fmt.Sprintf("%s with # at the beginning and not as many values as the header, left out as comments: %s", num.Count(n.count, "line"), t.where(n)))
+		told = append(told, fmt.Sprintf("%s with # at the beginning and not as many values as the header, left out "+
+			"as comments: %s", num.Count(n.count, "line"), t.where(n)))
 	}
 	if n := t.hashes; n.count > 0 && t.row == "line" {
-		told = append(told, fmt.Sprintf("%s with # at the beginning, taken as values, as comments stand before the header: %s", num.Count(n.count, "row"), t.where(n)))
+		told = append(told, fmt.Sprintf("%s with # at the beginning, taken as values, as comments stand before "+
+			"the header: %s", num.Count(n.count, "row"), t.where(n)))
 	}
 	return told
 }

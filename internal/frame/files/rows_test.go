@@ -67,7 +67,8 @@ func ours(text string, size int) (out []string, err error) {
 				if bytes.HasPrefix(trim(r.cell(0)), []byte("#")) {
 					allowed += tabular.HashAllowed
 				}
-				problems.Add(&model.InputError{File: "t", Line: lines + line, Col: col, Problem: "the line has " + num.Count(r.width(), "value"), Allowed: allowed})
+				problems.Add(&model.InputError{File: "t", Line: lines + line, Col: col,
+					Problem: "the line has " + num.Count(r.width(), "value"), Allowed: allowed})
 			default:
 				all++
 				var texts []string

@@ -208,7 +208,8 @@ func (o options) cluster() *gocql.ClusterConfig {
 	password, _ := o.user.Password()
 	c.Authenticator = gocql.PasswordAuthenticator{Username: o.user.Username(), Password: password}
 	if o.tls {
-		c.SslOpts = &gocql.SslOptions{Config: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.roots}, EnableHostVerification: true}
+		c.SslOpts = &gocql.SslOptions{Config: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.roots},
+			EnableHostVerification: true}
 	}
 	if len(o.hosts) == 1 { // all operations go there
 		c.DisableInitialHostLookup = true
@@ -277,7 +278,8 @@ type found struct {
 // find looks at the keyspace. A table of one of our names that another program has made is
 // an error, model.ErrUsage.
 func (a *admin) find(ctx context.Context) (f found, err error) {
-	rows := a.Query("SELECT table_name, comment FROM system_schema.tables WHERE keyspace_name = ?", a.options.keyspace).IterContext(ctx)
+	rows := a.Query("SELECT table_name, comment FROM system_schema.tables WHERE keyspace_name = ?",
+		a.options.keyspace).IterContext(ctx)
 	var name, comment string
 	for rows.Scan(&name, &comment) {
 		switch {
@@ -291,7 +293,8 @@ func (a *admin) find(ctx context.Context) (f found, err error) {
 		}
 	}
 	for _, kind := range []string{"types", "views", "functions", "aggregates"} {
-		more := a.Query("SELECT keyspace_name FROM system_schema."+kind+" WHERE keyspace_name = ?", a.options.keyspace).IterContext(ctx)
+		more := a.Query("SELECT keyspace_name FROM system_schema."+kind+" WHERE keyspace_name = ?",
+			a.options.keyspace).IterContext(ctx)
 		f.others = f.others || more.NumRows() > 0
 		err = cmp.Or(err, adminError(more.Close()))
 	}
@@ -310,7 +313,8 @@ func (a *admin) Create(ctx context.Context, shape kv.Shape) error {
 		return err
 	}
 	var keyspaces int
-	err := a.Query("SELECT count(*) FROM system_schema.keyspaces WHERE keyspace_name = ?", a.options.keyspace).ScanContext(ctx, &keyspaces)
+	err := a.Query("SELECT count(*) FROM system_schema.keyspaces WHERE keyspace_name = ?",
+		a.options.keyspace).ScanContext(ctx, &keyspaces)
 	if err != nil {
 		return adminError(err)
 	}

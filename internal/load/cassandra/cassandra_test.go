@@ -91,7 +91,8 @@ func testOthers(t *testing.T, server *cassandratest.Server) {
 	if err := kvtest.Drop(t.Context(), store); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("Drop = %v, want ErrUsage", err)
 	}
-	query(t, server, "DROP TABLE others.scalebench_kv", "CREATE TABLE others.scalebench_kv_state (precious int PRIMARY KEY)")
+	query(t, server, "DROP TABLE others.scalebench_kv",
+		"CREATE TABLE others.scalebench_kv_state (precious int PRIMARY KEY)")
 	if _, err := kv.Load(t.Context(), store, kv.DefaultDataset(), 0); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("a state of theirs: Load = %v, want ErrUsage", err)
 	}
@@ -107,7 +108,8 @@ func testOthers(t *testing.T, server *cassandratest.Server) {
 		"CREATE KEYSPACE scalebench_theirs WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
 		"CREATE TABLE scalebench_theirs.more (precious int PRIMARY KEY)")
 	testKeyspace(t, server, "scalebench_theirs", "DROP TABLE scalebench_theirs.more")
-	testKeyspace(t, server, "scalebench_both", "CREATE TABLE scalebench_both.more (precious int PRIMARY KEY)", "DROP TABLE scalebench_both.more")
+	testKeyspace(t, server, "scalebench_both", "CREATE TABLE scalebench_both.more (precious int PRIMARY KEY)",
+		"DROP TABLE scalebench_both.more")
 	missing := open(t, url(server)+"/nobody_made_it")
 	if _, err := kv.Load(t.Context(), missing, kv.DefaultDataset(), 0); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("Load into a keyspace that is not there = %v, want ErrUsage", err)

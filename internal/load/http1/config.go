@@ -155,7 +155,9 @@ type site struct {
 
 // prepare makes targets of requests that passed load.CheckRequests, in their
 // order, and lists the sites that they go to.
-func prepare(ctx context.Context, requests []load.Request, r load.Resolver) (targets []target, sites []site, err error) {
+func prepare(ctx context.Context, requests []load.Request, r load.Resolver) (
+	targets []target, sites []site, err error,
+) {
 	for _, q := range requests {
 		u, err := url.Parse(q.URL)
 		if err != nil || u.Scheme != "http" {
@@ -172,7 +174,8 @@ func prepare(ctx context.Context, requests []load.Request, r load.Resolver) (tar
 			}
 			index, sites = len(sites), append(sites, site{name: name, addresses: addresses})
 		}
-		targets = append(targets, target{wire: httpwire.Request(q, u), head: q.Method == http.MethodHead, expect: q.Expect, site: index})
+		targets = append(targets, target{wire: httpwire.Request(q, u), head: q.Method == http.MethodHead,
+			expect: q.Expect, site: index})
 	}
 	return targets, sites, nil
 }

@@ -51,9 +51,11 @@ func newOrigins(sites []site, limit int) []*origin {
 	}
 	origins := make([]*origin, len(sites))
 	for i, s := range sites {
-		o := &origin{limit: limit, addresses: load.NewAddresses(s.addresses), waiting: queue{room: make([]operation, room)}}
+		o := &origin{limit: limit, addresses: load.NewAddresses(s.addresses),
+			waiting: queue{room: make([]operation, room)}}
 		for _, a := range s.addresses {
-			e := endpoint{AddrPort: a, family: unix.AF_INET6, socket: &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16(), ZoneId: zone(a.Addr().Zone())}}
+			e := endpoint{AddrPort: a, family: unix.AF_INET6,
+				socket: &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16(), ZoneId: zone(a.Addr().Zone())}}
 			if a.Addr().Is4() {
 				e.family, e.socket = unix.AF_INET, &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
 			}

@@ -40,8 +40,9 @@ func TestSilentAddress(t *testing.T) {
 		hosts  addresses
 		silent []string
 	}{
-		"one of two":              {addresses{"127.0.0.9", "127.0.0.1"}, []string{"127.0.0.9"}},
-		"two of three":            {addresses{"127.0.0.9", "127.0.0.10", "127.0.0.1"}, []string{"127.0.0.9", "127.0.0.10"}},
+		"one of two": {addresses{"127.0.0.9", "127.0.0.1"}, []string{"127.0.0.9"}},
+		"two of three": {addresses{"127.0.0.9", "127.0.0.10", "127.0.0.1"},
+			[]string{"127.0.0.9", "127.0.0.10"}},
 		"beside one that refuses": {addresses{"127.0.0.8", "127.0.0.9", "127.0.0.1"}, []string{"127.0.0.9"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +55,8 @@ func TestSilentAddress(t *testing.T) {
 			for window := range 2 {
 				got := run(t.Context(), t, d, load.Run{Plan: hold(20, 500*time.Millisecond), Drain: time.Minute})
 				if got.OK != 10 || got.usage.Opened != 10 {
-					t.Errorf("window %d: %d connections: %+v, for example %v", window, got.usage.Opened, got.Counts, got.usage.Examples)
+					t.Errorf("window %d: %d connections: %+v, for example %v", window, got.usage.Opened, got.Counts,
+						got.usage.Examples)
 				}
 				if p50 := time.Duration(got.latency.ValueAtPercentile(50)); window > 0 && p50 >= load.HeadStart {
 					t.Errorf("in the second window half of the operations take %v", p50)
@@ -66,7 +68,8 @@ func TestSilentAddress(t *testing.T) {
 					}
 				}
 				if len(dead) != len(c.silent) {
-					t.Errorf("window %d: told as silent are %v, want %v: %+v", window, dead, c.silent, got.usage.Addresses)
+					t.Errorf("window %d: told as silent are %v, want %v: %+v", window, dead, c.silent,
+						got.usage.Addresses)
 				}
 			}
 		})
@@ -79,7 +82,8 @@ func TestSilentAddressIsJudged(t *testing.T) {
 	t.Parallel()
 	port := closing(t)
 	silentAt(t, "127.0.0.9", port)
-	d := open(t, Config{Requests: get("http://service.test:" + port), Loops: 1, Resolver: addresses{"127.0.0.9", "127.0.0.1"}})
+	d := open(t, Config{Requests: get("http://service.test:" + port), Loops: 1,
+		Resolver: addresses{"127.0.0.9", "127.0.0.1"}})
 	run(t.Context(), t, d, load.Run{Plan: hold(20, 500*time.Millisecond), Drain: time.Minute})
 	l := d.(*driver).loops[0]
 	a := l.origins[0].addresses
@@ -103,7 +107,8 @@ func TestAllAddressesDead(t *testing.T) {
 		Resolver: addresses{"127.0.0.9", "127.0.0.8"}})
 	got := run(t.Context(), t, d, load.Run{Plan: hold(20, 200*time.Millisecond), Drain: time.Minute})
 	said := fmt.Sprint(got.usage.Examples[load.ErrConnect])
-	if got.Errors[load.ErrConnect] != got.Due || !strings.Contains(said, "127.0.0.9:"+port+": no answer to the TCP handshake within ") ||
+	if got.Errors[load.ErrConnect] != got.Due ||
+		!strings.Contains(said, "127.0.0.9:"+port+": no answer to the TCP handshake within ") ||
 		!strings.Contains(said, "127.0.0.8:"+port+": connection refused") {
 		t.Errorf("%+v, for example %s", got.Counts, said)
 	}

@@ -11,7 +11,9 @@ import (
 
 // BenchmarkDo is one request after the other over TLS, in HTTP/1.1.
 func BenchmarkDo(b *testing.B) {
-	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "ok")
+	}))
 	defer s.Close()
 	target, err := httpstd.New(httpstd.Config{Requests: get(s.URL), Insecure: true})
 	if err != nil {

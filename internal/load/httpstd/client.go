@@ -63,7 +63,8 @@ func (c *client) Do(ctx context.Context, op int) error {
 		return failure(ctx, err)
 	}
 	if !p.expect.Match(status) {
-		return &load.Error{Kind: load.ErrStatus, Status: status, Err: fmt.Errorf("the server answered %d %s", status, http.StatusText(status))}
+		return &load.Error{Kind: load.ErrStatus, Status: status,
+			Err: fmt.Errorf("the server answered %d %s", status, http.StatusText(status))}
 	}
 	return nil
 }

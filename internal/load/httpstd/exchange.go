@@ -74,7 +74,8 @@ func (x *exchange) roundTrip(ctx context.Context, p prepared) (status int, repea
 	x.spent = true
 	switch {
 	case timedOut(err):
-		wait := &load.UnansweredError{Address: x.conn.RemoteAddr().String(), For: load.AwaitAnswer, Waited: time.Since(began)}
+		wait := &load.UnansweredError{Address: x.conn.RemoteAddr().String(), For: load.AwaitAnswer,
+			Waited: time.Since(began)}
 		if x.reply.Begun() {
 			wait.For = load.AwaitRest
 		}

@@ -87,7 +87,8 @@ func TestRepeat(t *testing.T) {
 			}
 			client.connections[0].(*exchange).crossing = c.crossing
 			err := client.Do(t.Context(), 0)
-			if client.Repeated() != c.repeated || c.repeated && err != nil || !c.repeated && load.KindOf(err) != load.ErrClosed {
+			if client.Repeated() != c.repeated || c.repeated && err != nil ||
+				!c.repeated && load.KindOf(err) != load.ErrClosed {
 				t.Errorf("Do() = %v, repeated %v", err, client.Repeated())
 			}
 		})
@@ -105,7 +106,8 @@ func TestEarlyAnswer(t *testing.T) {
 			<-ctx.Done()
 		}
 	})
-	client := open(t, load.Request{Name: "it", Method: http.MethodPost, URL: url, Body: make([]byte, 16<<20), Weight: 1})
+	client := open(t, load.Request{Name: "it", Method: http.MethodPost, URL: url, Body: make([]byte, 16<<20),
+		Weight: 1})
 	begin := time.Now()
 	err := client.Do(ctx, 0)
 	e, ok := errors.AsType[*load.Error](err)

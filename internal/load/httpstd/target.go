@@ -191,7 +191,8 @@ func handshake(ctx context.Context, conn net.Conn, config *tls.Config) (*tls.Con
 	}
 	_ = conn.Close() // err says more
 	if ctx.Err() != nil {
-		return nil, &load.UnansweredError{Address: conn.RemoteAddr().String(), For: load.AwaitTLS, Waited: time.Since(began)}
+		return nil, &load.UnansweredError{Address: conn.RemoteAddr().String(), For: load.AwaitTLS,
+			Waited: time.Since(began)}
 	}
 	return nil, fmt.Errorf("TLS with %s: %w", conn.RemoteAddr(), err)
 }
@@ -213,14 +214,16 @@ func (t *Target) prepare(r load.Request) error {
 		template.Header.Set("User-Agent", "scalebench")
 	}
 	u := template.URL
-	o := origin{scheme: u.Scheme, address: net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"https": "443"}[u.Scheme], "80"))}
+	o := origin{scheme: u.Scheme, address: net.JoinHostPort(u.Hostname(),
+		cmp.Or(u.Port(), map[string]string{"https": "443"}[u.Scheme], "80"))}
 	if o.scheme == "https" {
 		if o.tls, err = t.security(u.Hostname(), template.Host); err != nil {
 			return err
 		}
 	}
 	index := slices.IndexFunc(t.origins, func(other origin) bool {
-		return other.scheme == o.scheme && other.address == o.address && (o.tls == nil || other.tls.ServerName == o.tls.ServerName)
+		return other.scheme == o.scheme && other.address == o.address &&
+			(o.tls == nil || other.tls.ServerName == o.tls.ServerName)
 	})
 	if index < 0 {
 		index, t.origins = len(t.origins), append(t.origins, o)

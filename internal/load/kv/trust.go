@@ -22,7 +22,8 @@ func Trusting(s Store, t load.Trust, secure string) error {
 		return err
 	}
 	if x, ok := s.(Truster); !ok || !x.Trust(roots) {
-		return fmt.Errorf("%w: certificates to trust (--cacert, ca_pem:) only apply over TLS: use %s", model.ErrUsage, secure)
+		return fmt.Errorf("%w: certificates to trust (--cacert, ca_pem:) only apply over TLS: use %s", model.ErrUsage,
+			secure)
 	}
 	return nil
 }

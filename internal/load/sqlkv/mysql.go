@@ -81,7 +81,8 @@ func (s *mysqlServer) dialect() dialect {
 	return dialect{
 		param: func(int) string { return "?" },
 		key:   "VARBINARY(32)", value: "MEDIUMBLOB", text: "VARCHAR(255)",
-		comment: "SELECT table_comment FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?",
+		comment: "SELECT table_comment FROM information_schema.tables WHERE table_schema = DATABASE() AND " +
+			"table_name = ?",
 		marked:  func(_, create string) []string { return []string{create + " COMMENT = '" + kv.Mark + "'"} },
 		lock:    func(tables []string) string { return "LOCK TABLES " + strings.Join(tables, " WRITE, ") + " WRITE" },
 		unlock:  "UNLOCK TABLES",

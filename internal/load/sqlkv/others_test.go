@@ -27,12 +27,14 @@ func testOthers(t *testing.T, store kv.Store, execute func(statement string)) {
 			[]string{"DROP TABLE scalebench_kv_state"},
 		},
 		"both, the state as ours and empty": {
-			[]string{"CREATE TABLE scalebench_kv (precious INT)", "CREATE TABLE scalebench_kv_state (description VARCHAR(255))"},
+			[]string{"CREATE TABLE scalebench_kv (precious INT)",
+				"CREATE TABLE scalebench_kv_state (description VARCHAR(255))"},
 			[]string{"SELECT precious FROM scalebench_kv", "SELECT description FROM scalebench_kv_state"},
 			[]string{"DROP TABLE scalebench_kv", "DROP TABLE scalebench_kv_state"},
 		},
 		"both, with a description as ours": {
-			[]string{"CREATE TABLE scalebench_kv (k INT)", "CREATE TABLE scalebench_kv_state (description VARCHAR(255))",
+			[]string{"CREATE TABLE scalebench_kv (k INT)",
+				"CREATE TABLE scalebench_kv_state (description VARCHAR(255))",
 				"INSERT INTO scalebench_kv_state VALUES ('" + set.String() + "')"},
 			[]string{"SELECT k FROM scalebench_kv", "SELECT description FROM scalebench_kv_state"},
 			[]string{"DROP TABLE scalebench_kv", "DROP TABLE scalebench_kv_state"},

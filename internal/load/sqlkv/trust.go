@@ -36,7 +36,9 @@ func (s *postgresServer) trust(roots *x509.CertPool) bool {
 		}
 	}
 	check(s.config.TLSConfig)
-	s.config.Fallbacks = slices.DeleteFunc(s.config.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil })
+	s.config.Fallbacks = slices.DeleteFunc(s.config.Fallbacks, func(f *pgconn.FallbackConfig) bool {
+		return f.TLSConfig == nil
+	})
 	for _, f := range s.config.Fallbacks {
 		check(f.TLSConfig)
 	}

@@ -64,8 +64,9 @@ func Kind() study.Kind {
 		Name:    "capacity",
 		Summary: "find the load that a server takes while it keeps an SLA",
 		Long:    long, Example: example,
-		Phases: []model.Phase{model.Search}, Shown: true, Tells: func(run *observe.Run) bool { return run.Has(model.Search) }, Found: found,
-		New: func() study.Study { return newStudy() }, Measure: func() study.Measurer { return newFlags() },
+		Phases: []model.Phase{model.Search}, Shown: true, Found: found,
+		Tells: func(run *observe.Run) bool { return run.Has(model.Search) },
+		New:   func() study.Study { return newStudy() }, Measure: func() study.Measurer { return newFlags() },
 	}
 }
 

@@ -58,13 +58,16 @@ func connectionDoubts(windows []Assessment, d *model.Doubts) {
 		{load.AddressUnreachable, "could not be reached"}, {load.AddressFailed, "took no connections"},
 	} {
 		if dead := distinct(states[s.state]); len(dead) > 0 {
-			d.Warn("dead_address", "%d of the target's %d addresses %s (%s): the load went to the others (%s), and the result is theirs; repair it, or name one address in the URL",
+			d.Warn("dead_address", "%d of the target's %d addresses %s (%s): the load went to the others (%s), and "+
+				"the result is theirs; repair it, or name one address in the URL",
 				len(dead), n, s.words, num.List(dead), num.List(distinct(used)))
 		}
 	}
 	if due > 0 && float64(repeated) > repeatedShare*float64(due) {
-		d.Warn("repeated", "%s of the requests were sent twice, because the server had closed their connection without announcing it; "+
-			"their latency counts from the first time: let the server keep idle connections open for longer", share(float64(repeated)/float64(due)).text)
+		d.Warn("repeated", "%s of the requests were sent twice, because the server had closed their connection "+
+			"without announcing it; their latency counts from the first time: let the server keep idle "+
+			"connections open for longer",
+			share(float64(repeated)/float64(due)).text)
 	}
 }
 

@@ -21,12 +21,19 @@ func TestConnectionDoubts(t *testing.T) {
 		windows []Assessment
 		want    []string // of each doubt, its code and a part of its text
 	}{
-		"nothing":           {nil, nil},
-		"one address":       {[]Assessment{window(100, 0)}, nil},
-		"both are used":     {[]Assessment{window(100, 1, use("a", load.AddressUsed), use("b", load.AddressUsed))}, nil},
-		"one is silent":     {[]Assessment{window(100, 0, use("a", load.AddressUnanswered), use("b", load.AddressUsed))}, []string{"dead_address 1 of the target's 2 addresses did not answer (a): the load went to the others (b)"}},
-		"in several ways":   {[]Assessment{window(9, 0, use("a", load.AddressUnanswered), use("b", load.AddressUsed), use("c", load.AddressRefused))}, []string{"dead_address 1 of the target's 3 addresses did not answer (a)", "dead_address 1 of the target's 3 addresses refused connections (c)"}},
-		"requests repeated": {[]Assessment{window(100, 0), window(100, 3)}, []string{"repeated 1.5 % of the requests were sent twice"}},
+		"nothing":     {nil, nil},
+		"one address": {[]Assessment{window(100, 0)}, nil},
+		"both are used": {[]Assessment{window(100, 1, use("a", load.AddressUsed), use("b", load.AddressUsed))},
+			nil},
+		"one is silent": {[]Assessment{window(100, 0, use("a", load.AddressUnanswered),
+			use("b", load.AddressUsed))}, []string{
+			"dead_address 1 of the target's 2 addresses did not answer (a): the load went to the others (b)"}},
+		"in several ways": {[]Assessment{window(9, 0, use("a", load.AddressUnanswered), use("b", load.AddressUsed),
+			use("c", load.AddressRefused))},
+			[]string{"dead_address 1 of the target's 3 addresses did not answer (a)",
+				"dead_address 1 of the target's 3 addresses refused connections (c)"}},
+		"requests repeated": {[]Assessment{window(100, 0), window(100, 3)},
+			[]string{"repeated 1.5 % of the requests were sent twice"}},
 	} {
 		var d model.Doubts
 		connectionDoubts(c.windows, &d)

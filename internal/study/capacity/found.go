@@ -24,7 +24,9 @@ func found(run *observe.Run) ([]frame.Frame, error) {
 	steps := run.Frames()
 	var parts []frame.Frame
 	for _, s := range searches {
-		i := slices.IndexFunc(steps, func(f frame.Frame) bool { return f.Workload == s.Workload && f.Phase == model.Search && !f.Info })
+		i := slices.IndexFunc(steps, func(f frame.Frame) bool {
+			return f.Workload == s.Workload && f.Phase == model.Search && !f.Info
+		})
 		if i < 0 {
 			continue // it has measured nothing
 		}
@@ -62,7 +64,9 @@ func (s Search) row(steps *frame.Frame) (out frame.Frame, ok bool) {
 	} else {
 		kept.Values = []float64{*a.Passed}
 		censored.Append(frame.Censored)
-		kept.Doubts = append(slices.Clip(kept.Doubts), model.Doubt{Code: frame.FactCensored, Severity: model.Problem, Workload: s.Workload, Text: fmt.Sprintf("a search found no capacity, only that the target takes at least %s: that is no value to compare; search again with room above it", unit.Human(*a.Passed, "op/s"))})
+		kept.Doubts = append(slices.Clip(kept.Doubts), model.Doubt{Code: frame.FactCensored, Severity: model.Problem,
+			Workload: s.Workload, Text: fmt.Sprintf("a search found no capacity, only that the target takes at least "+
+				"%s: that is no value to compare; search again with room above it", unit.Human(*a.Passed, "op/s"))})
 	}
 	kept.Facts = append(kept.Facts, censored.Fact())
 	return *kept, true

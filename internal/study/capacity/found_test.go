@@ -30,13 +30,15 @@ func TestFound(t *testing.T) {
 				counts = append(counts, f)
 			}
 		}
-		if len(counts) != 1 || counts[0].Metric != "capacity" || counts[0].Len() != 1 || counts[0].Better != model.Higher || counts[0].Fact(frame.FactSubject) != nil {
+		if len(counts) != 1 || counts[0].Metric != "capacity" || counts[0].Len() != 1 ||
+			counts[0].Better != model.Higher || counts[0].Fact(frame.FactSubject) != nil {
 			t.Fatalf("%s: frames that count: %+v, want the capacity alone", name, counts)
 		}
 		f, a := counts[0], searches[0].Answer
 		censored := f.Fact(frame.FactCensored).Level(0)
 		switch {
-		case a.Estimate == nil && (f.Values[0] != *a.Passed || censored != frame.Censored || f.Ends != nil || len(f.Doubts) == 0):
+		case a.Estimate == nil && (f.Values[0] != *a.Passed || censored != frame.Censored || f.Ends != nil ||
+			len(f.Doubts) == 0):
 			t.Errorf("%s: %v %s %v, want at least %v", name, f.Values, censored, f.Ends, *a.Passed)
 		case a.Estimate != nil && (f.Values[0] != *a.Estimate || censored != "no" || f.Ends[0] != *a.CI):
 			t.Errorf("%s: %v %s %v, want %v %v", name, f.Values, censored, f.Ends, *a.Estimate, *a.CI)

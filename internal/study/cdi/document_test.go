@@ -134,11 +134,14 @@ func TestSummary(t *testing.T) {
 	lost, gain := f("disk", 75, 74, 76, evaluation.Degraded), f("net", -8, -9, -7, evaluation.Gain)
 	sharp, coarse := f("cpu", .1, -1, 1, evaluation.None), f("memory", 2, -30, 38.2, evaluation.Unclear)
 	unknown := evaluation.Finding{Workload: "raid", Metric: "write", Of: evaluation.OfNodes, Verdict: evaluation.Unknown, Warnings: []string{"verdict unknown: no values."}}
-	parts := []evaluation.Part{{Nodes: []model.NodeID{"n4"}, Kept: .2, Serial: 100}, {Nodes: []model.NodeID{"n1", "n2", "n3"}, Kept: .99, Serial: 100}}
+	parts := []evaluation.Part{{Nodes: []model.NodeID{"n4"}, Kept: .2, Serial: 100},
+		{Nodes: []model.NodeID{"n1", "n2", "n3"}, Kept: .99, Serial: 100}}
 	uneven, someLose, scattered, disturbed := lost, coarse, lost, coarse
 	uneven.Parts, someLose.Parts, uneven.Unit = parts, parts, "op/s"
-	uneven.SerialParts = []evaluation.Part{{Nodes: []model.NodeID{"n1"}, Serial: 36}, {Nodes: []model.NodeID{"n2", "n3", "n4"}, Serial: 100}}
-	scattered.Pairs = []evaluation.NodePair{{Node: "n1", Serial: 100, Parallel: 10}, {Node: "n2", Serial: 100, Parallel: 40}}
+	uneven.SerialParts = []evaluation.Part{{Nodes: []model.NodeID{"n1"}, Serial: 36},
+		{Nodes: []model.NodeID{"n2", "n3", "n4"}, Serial: 100}}
+	scattered.Pairs = []evaluation.NodePair{{Node: "n1", Serial: 100, Parallel: 10},
+		{Node: "n2", Serial: 100, Parallel: 40}}
 	disturbed.Possible = &evaluation.Interval{-30, 81.3}
 	for _, c := range []struct {
 		findings []evaluation.Finding
@@ -163,7 +166,8 @@ func TestSummary(t *testing.T) {
 		}},
 		{[]evaluation.Finding{uneven}, []string{
 			"disk rate: when all 4 nodes work at once, node n4 keeps 20.0 % of its capacity, the other 3 nodes 99.0 %; together they lose 75.0 % (95 % interval 74.0 to 76.0 %).",
-			"Together the 4 nodes do the work of 1.0 node.", "disk rate: alone node n1 does 36 op/s, the other 3 nodes 100 op/s.",
+			"Together the 4 nodes do the work of 1.0 node.",
+			"disk rate: alone node n1 does 36 op/s, the other 3 nodes 100 op/s.",
 		}},
 		{[]evaluation.Finding{someLose}, []string{
 			"memory rate: node n4 keeps 20.0 % of its capacity, the other 3 nodes 99.0 %.",

@@ -107,7 +107,8 @@ func atOnce(f evaluation.Finding) string {
 func noneSentence(none []evaluation.Finding, of int) string {
 	switch {
 	case of == 1:
-		return fmt.Sprintf("No loss of capacity was found %s; one of more than %s is excluded (upper end of the 95 %% interval).", atOnce(none[0]), none[0].MostLostText())
+		return fmt.Sprintf("No loss of capacity was found %s; one of more than %s is excluded (upper end of the 95 "+
+			"%% interval).", atOnce(none[0]), none[0].MostLostText())
 	case len(none) == of:
 		return fmt.Sprintf("No loss of capacity was found in any of %d metrics.", of)
 	}
@@ -128,7 +129,8 @@ func unclearSentence(unclear []evaluation.Finding, of int) string {
 	if of == 1 && len(worst.Parts) > 0 {
 		whether = "It is unclear what such " + string(worst.Of) + "s lose on average"
 	}
-	return fmt.Sprintf("%s%s: a loss%s of up to %s is not excluded (upper end of the 95 %% interval); the warnings say what would settle it.",
+	return fmt.Sprintf("%s%s: a loss%s of up to %s is not excluded (upper end of the 95 %% interval); the warnings "+
+		"say what would settle it.",
 		whether, about, which, worst.MostLostText())
 }
 

@@ -83,93 +83,37 @@ func (l *laying) sampled(x, y *frame.Fact) bool {
 // side: one-way analysis of variance. Where nodes are known their means stand for
 // their rows; a fact that differs within nodes is none of theirs.
 func (l *laying) likeness(fact string, nodes bool) float64 {
-	var between, within, groups, values float64
+	var anova stats.OneWay
 	for _, f := range []*frame.Frame{l.a, l.b} {
 		facts := []string{fact}
 		byLevel, free := make(map[string][]float64), 0
 		if nodes {
 			facts = append(facts, l.subject)
-			free = len(groupsOf(f, l.subject))
+			free = len(f.GroupBy(l.subject))
 		}
-		units := groupsOf(f, facts...)
+		units := f.GroupBy(facts...)
 		if nodes && len(units) != free {
 			return 1
 		}
 		x := f.Fact(fact)
-		var all []float64
 		for _, u := range units {
-			ys, _ := l.values(f, []group{u})
+			ys, _ := l.values(f, []frame.RowGroup{u})
 			if !nodes {
 				ys = ys[:0]
-				for _, row := range u.rows {
+				for _, row := range u.Rows {
 					ys = append(ys, f.Values[row])
 				}
 			}
 			ys = l.scaled(ys)
-			level := x.Level(u.rows[0])
+			level := x.Level(u.Rows[0])
 			byLevel[level] = append(byLevel[level], ys...)
-			all = append(all, ys...)
 		}
-		if len(all) == 0 {
+		if len(byLevel) == 0 {
 			return 1
 		}
-		mean := stats.Average(all)
-		for _, ys := range byLevel {
-			m := stats.Average(ys)
-			between += float64(len(ys)) * (m - mean) * (m - mean)
-			for _, y := range ys {
-				within += (y - m) * (y - m)
-			}
-		}
-		groups, values = groups+float64(len(byLevel))-1, values+float64(len(all)-len(byLevel))
+		anova.Add(byLevel)
 	}
-	if groups < 1 || values < 1 || !(between > 0) {
-		return 1
-	}
-	if !(within > 0) {
-		return 0
-	}
-	return stats.FTail(between/groups/(within/values), groups, values)
-}
-
-// rounds takes rows that follow each other for one round, which ends where a level
-// of the fact comes again; at one time it may come several times.
-func rounds(f *frame.Frame, fact string) (out []group) {
-	x := f.Fact(fact)
-	if x == nil {
-		return nil
-	}
-	seen, began := make(map[uint16]bool), 0
-	for row, code := range x.Codes {
-		if len(out) == 0 || seen[code] && (f.Times == nil || f.Times[row] != f.Times[began]) {
-			if f.Times == nil && row > 0 && code == x.Codes[row-1] {
-				out[len(out)-1].rows = append(out[len(out)-1].rows, row) // several rows of one
-				continue
-			}
-			out, began = append(out, group{}), row
-			clear(seen)
-		}
-		seen[code] = true
-		out[len(out)-1].rows = append(out[len(out)-1].rows, row)
-	}
-	return out
-}
-
-// inOrder takes the first row of each level of a fact for one round, the second ones
-// for the next: rows without times are in the order of measurement, of all nodes or
-// of each.
-func inOrder(f *frame.Frame, fact string) (out []group) {
-	x := f.Fact(fact)
-	seen := make(map[uint16]int)
-	for row, code := range x.Codes {
-		k := seen[code]
-		seen[code]++
-		if k == len(out) {
-			out = append(out, group{})
-		}
-		out[k].rows = append(out[k].rows, row)
-	}
-	return out
+	return anova.P()
 }
 
 // inRounds takes together what all nodes measured about once, where the times say so
@@ -180,12 +124,12 @@ func (l *laying) inRounds(sameNodes bool) (layout, bool) {
 	for _, side := range []struct {
 		f      *frame.Frame
 		xs, ts *[]float64
-		groups *[]group
+		groups *[]frame.RowGroup
 	}{{l.a, &out.A, &out.TimesA, &out.groups[0]}, {l.b, &out.B, &out.TimesB, &out.groups[1]}} {
-		nodes := len(groupsOf(side.f, l.subject))
-		all := rounds(side.f, l.subject)
+		nodes := len(side.f.GroupBy(l.subject))
+		all := side.f.Rounds(l.subject)
 		if side.f.Times == nil {
-			all = inOrder(side.f, l.subject)
+			all = side.f.RoundsByOrder(l.subject)
 		}
 		full, left := l.full(side.f, all, nodes)
 		if nodes < 2 || len(full) < 2 || 2*left > side.f.Len() {
@@ -207,9 +151,9 @@ func (l *laying) inRounds(sameNodes bool) (layout, bool) {
 // repetition are alike: the coarsest of repetition, run, block and trial.
 func (l *laying) twice() []layout {
 	for _, fact := range []string{frame.FactRepetition, frame.FactRun, frame.FactBlock, frame.FactTrial} {
-		a, b := groupsOf(l.a, fact), groupsOf(l.b, fact)
+		a, b := l.a.GroupBy(fact), l.b.GroupBy(fact)
 		switch fewer := min(len(a), len(b)); {
-		case l.together || !whole(l.a, a) || !whole(l.b, b) || max(len(a), len(b)) < 2:
+		case l.together || !l.a.InGroups(a) || !l.b.InGroups(b) || max(len(a), len(b)) < 2:
 			continue
 		case fewer != 2 || 2*len(a) >= l.a.Len() || 2*len(b) >= l.b.Len() || l.likeness(fact, false) > likeError:
 			return nil
@@ -225,7 +169,7 @@ func (l *laying) twice() []layout {
 // passes are what was measured from one trial 1 to the next, where the numbers of
 // trials come again and nothing says of which run each is; none where they do not.
 func (l *laying) passes(of string) []layout {
-	a, b := rounds(l.a, of), rounds(l.b, of)
+	a, b := l.a.Rounds(of), l.b.Rounds(of)
 	if len(a) < 2 && len(b) < 2 {
 		return nil
 	}

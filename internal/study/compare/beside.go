@@ -19,7 +19,7 @@ func (l *laying) tests(c *Comparison) {
 	}
 	independent := c.layout.Correlation == 0
 	if c.Paired {
-		favour := shareAbove(a, b)
+		favour := stats.PairedA12(b, a)
 		c.A12 = &favour
 		if independent {
 			l.testPairs(c, a, b)
@@ -58,20 +58,6 @@ func (l *laying) testPairs(c *Comparison, a, b []float64) {
 	if shift, ci, err := stats.PairedShift(b, a, l.Level); err == nil {
 		c.Shift, c.ShiftCI = &shift, &ci
 	}
-}
-
-// shareAbove is the share of pairs in which b is above a, equal ones counting half.
-func shareAbove(a, b []float64) float64 {
-	n := 0.0
-	for i := range a {
-		switch {
-		case b[i] > a[i]:
-			n++
-		case b[i] == a[i]:
-			n += .5
-		}
-	}
-	return n / float64(len(a))
 }
 
 // summaries are by what factor the mean and the percentiles of B may differ from those

@@ -38,14 +38,15 @@ the same nodes, or were measured in turns, values are paired.
 
 Verdicts: better, worse (of a metric without direction: higher, lower) if the
 interval of the ratio B/A does not hold 1; equivalent if it lies within --margin,
-and those of the mean and of percentiles do; unclear if it tells neither; unknown if the measurement allows no answer. The
-interval is that of Hodges and Lehmann on logarithms, by how much a typical value
-differs; with --means that of the ratio of means. With several metrics the
-intervals are corrected after Benjamini and Hochberg.
+and those of the mean and of percentiles do; unclear if it tells neither; unknown
+if the measurement allows no answer. The interval is that of Hodges and Lehmann on
+logarithms, by how much a typical value differs; with --means that of the ratio of
+means. With several metrics the intervals are corrected after Benjamini and Hochberg.
 
 With --fail-worse the exit code is 0 if the whole interval of every metric, and
-those of its mean and percentiles, are at most so much worse, 3 if the whole interval of any is more than that worse, and
-otherwise 4: the measurement does not tell.`
+those of its mean and percentiles, are at most so much worse, 3 if the whole
+interval of any is more than that worse, and otherwise 4: the measurement does not
+tell.`
 
 const example = `  scalebench compare before.csv after.csv --better lower
   scalebench compare 01JD2M 01JD5X --fail-worse 5%

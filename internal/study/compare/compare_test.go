@@ -129,10 +129,16 @@ func TestLayout(t *testing.T) {
 		"one campaign, in it both":             {grid(x, one, names("a", 9), nil), grid(x, one, names("a", 9), nil), nil, want{"run", true, 9}},
 		"a fact that the user names":           {grid(x, one, one, nil), grid(y, one, []string{"2"}, nil), func(p *Params) { p.Cluster = "node" }, want{"node", false, 4}},
 		"pairs that the user names":            {grid(x, names("", 3), one, nil), grid(x, names("", 3), []string{"2"}, nil), func(p *Params) { p.Pair = "node,trial" }, want{"node and trial", true, 12}},
-		"same nodes, two trials":               {bare(grid(x, names("", 2), one, nil)), bare(grid(x, names("", 2), one, nil)), nil, want{"trial", false, 2}},
-		"a fact that no row has":               {rows(some...), rows(other...), func(p *Params) { p.Cluster = "row" }, want{"row", false, 0}},
-		"pairs by a fact that no row has":      {rows(some...), rows(other...), func(p *Params) { p.Pair = "row" }, want{"row", true, 0}},
-		"trial numbers of two runs are apart":  {grid(x[:1], names("", 2), names("a", 2), nil), grid(x[:1], names("", 2), names("b", 2), nil), nil, want{"trial", false, 4}},
+		"same nodes, two trials": {bare(grid(x, names("", 2), one, nil)),
+			bare(grid(x, names("", 2), one, nil)), nil, want{"trial", false, 2}},
+		"a fact that no row has": {rows(some...), rows(other...), func(p *Params) {
+			p.Cluster = "row"
+		}, want{"row", false, 0}},
+		"pairs by a fact that no row has": {rows(some...), rows(other...), func(p *Params) {
+			p.Pair = "row"
+		}, want{"row", true, 0}},
+		"trial numbers of two runs are apart": {grid(x[:1], names("", 2), names("a", 2), nil),
+			grid(x[:1], names("", 2), names("b", 2), nil), nil, want{"trial", false, 4}},
 	} {
 		p := New()
 		if c.set != nil {
@@ -337,20 +343,36 @@ func TestSides(t *testing.T) {
 		sources []study.Source
 		want    string // names, or the error
 	}{
-		"split in two":            {func(p *Params) { p.By = "zone" }, []study.Source{source("all", table("x", two))}, "c d"},
-		"split, base chosen":      {func(p *Params) { p.By = "zone=e,c" }, []study.Source{source("all", table("x", three))}, "e c"},
-		"split in three":          {func(p *Params) { p.By = "zone" }, []study.Source{source("all", table("x", three))}, "all has 3 levels of zone: c, d, e; choose two, the base first: --by zone=c,d"},
-		"no such fact":            {func(p *Params) { p.By = "rack" }, []study.Source{source("all", table("x", two))}, `all has no fact "rack"; it has zone`},
-		"no such level":           {func(p *Params) { p.By = "zone=c,f" }, []study.Source{source("all", table("x", two))}, `all has no zone "f"; it has c, d, e`[:23]},
-		"three sources":           {nil, []study.Source{source("1", table("x", rows(some...))), source("2", table("x", rows(other...))), source("3", table("x", rows(other...)))}, "1 2 3"},
-		"same name":               {nil, []study.Source{source("r", table("x", rows(some...))), source("r", table("x", rows(other...)))}, "r (1) r (2)"},
-		"only metric of each":     {nil, []study.Source{source("1", table("x", rows(some...))), source("2", table("y", rows(other...)))}, "1 2"},
-		"nothing in common":       {nil, []study.Source{source("1", table("x", rows(some...)), table("z", rows(some...))), source("2", table("y", rows(other...)))}, "the sides have no metric in common; 1 has x, z; 2 has y"},
-		"other units":             {nil, []study.Source{source("1", table("x", rows(some...))), source("2", seconds)}, `x is measured in "op/s" in 1 and in "s" in 2; give both in one unit`},
-		"no such metric":          {func(p *Params) { p.Metric = "q" }, []study.Source{source("1", table("x", rows(some...))), source("2", table("x", rows(some...)))}, `not both have "q"; 1 has x; 2 has x`},
-		"workload not there":      {func(p *Params) { p.A, p.B = "new", "old" }, []study.Source{source("1", table("x", rows(some...)))}, `1 has no measurements of a workload "new"`},
-		"more is better, less is": {nil, []study.Source{source("1", table("x", rows(some...))), source("2", less)}, "of x more is better by 1 and less by 2: both must say the same"},
-		"a metric of one only":    {nil, []study.Source{source("1", table("x", rows(some...)), table("z", rows(some...))), source("2", table("x", rows(other...)))}, "1 2"},
+		"split in two": {func(p *Params) {
+			p.By = "zone"
+		}, []study.Source{source("all", table("x", two))}, "c d"},
+		"split, base chosen": {func(p *Params) {
+			p.By = "zone=e,c"
+		}, []study.Source{source("all", table("x", three))}, "e c"},
+		"split in three": {func(p *Params) {
+			p.By = "zone"
+		}, []study.Source{source("all", table("x", three))},
+			"all has 3 levels of zone: c, d, e; choose two, the base first: --by zone=c,d"},
+		"no such fact":  {func(p *Params) { p.By = "rack" }, []study.Source{source("all", table("x", two))}, `all has no fact "rack"; it has zone`},
+		"no such level": {func(p *Params) { p.By = "zone=c,f" }, []study.Source{source("all", table("x", two))}, `all has no zone "f"; it has c, d, e`[:23]},
+		"three sources": {nil,
+			[]study.Source{source("1", table("x", rows(some...))), source("2", table("x", rows(other...))),
+				source("3", table("x", rows(other...)))}, "1 2 3"},
+		"same name": {nil,
+			[]study.Source{source("r", table("x", rows(some...))), source("r", table("x", rows(other...)))},
+			"r (1) r (2)"},
+		"only metric of each": {nil,
+			[]study.Source{source("1", table("x", rows(some...))), source("2", table("y", rows(other...)))}, "1 2"},
+		"nothing in common": {nil, []study.Source{source("1", table("x", rows(some...)),
+			table("z", rows(some...))), source("2", table("y", rows(other...)))},
+			"the sides have no metric in common; 1 has x, z; 2 has y"},
+		"other units":        {nil, []study.Source{source("1", table("x", rows(some...))), source("2", seconds)}, `x is measured in "op/s" in 1 and in "s" in 2; give both in one unit`},
+		"no such metric":     {func(p *Params) { p.Metric = "q" }, []study.Source{source("1", table("x", rows(some...))), source("2", table("x", rows(some...)))}, `not both have "q"; 1 has x; 2 has x`},
+		"workload not there": {func(p *Params) { p.A, p.B = "new", "old" }, []study.Source{source("1", table("x", rows(some...)))}, `1 has no measurements of a workload "new"`},
+		"more is better, less is": {nil, []study.Source{source("1", table("x", rows(some...))), source("2", less)},
+			"of x more is better by 1 and less by 2: both must say the same"},
+		"a metric of one only": {nil, []study.Source{source("1", table("x", rows(some...)), table("z", rows(some...))),
+			source("2", table("x", rows(other...)))}, "1 2"},
 	} {
 		p := New()
 		if c.set != nil {
@@ -419,7 +441,8 @@ func TestExactNames(t *testing.T) {
 	exact := func(name, cpu string) study.Source {
 		f := table("ns/op", some)
 		f.Workload, f.Exact = name, true
-		f.Facts = append(f.Facts, frame.Fact{Name: "cpu", Levels: []string{"", cpu}, Codes: []uint16{1, 1, 1, 1, 1, 1, 1}})
+		f.Facts = append(f.Facts, frame.Fact{Name: "cpu", Levels: []string{"", cpu},
+			Codes: []uint16{1, 1, 1, 1, 1, 1, 1}})
 		return study.Source{Name: name + " " + cpu, Frames: []frame.Frame{f}}
 	}
 	for name, c := range map[string]struct {
@@ -431,7 +454,8 @@ func TestExactNames(t *testing.T) {
 		"other processors": {exact("json.Encode-4", "x"), exact("json.Encode-4", "y"), false, true},
 		"other package":    {exact("json.Encode-4", "x"), exact("xml.Encode-4", "x"), true, false},
 		"other GOMAXPROCS": {exact("json.Encode-4", "x"), exact("json.Encode", "x"), true, false},
-		"a table":          {exact("json.Encode-4", "x"), study.Source{Name: "t", Frames: []frame.Frame{table("ns/op", some)}}, true, false},
+		"a table": {exact("json.Encode-4", "x"),
+			study.Source{Name: "t", Frames: []frame.Frame{table("ns/op", some)}}, true, false},
 	} {
 		res, err := New().Ask(t.Context(), study.Input{}, []study.Source{c.a, c.b})
 		if (err != nil) != c.refused || err != nil && !errors.Is(err, model.ErrUsage) {

@@ -12,7 +12,8 @@ func (l *laying) otherConfiguration(c *Comparison) {
 	for _, name := range configuration {
 		a, b := onlyLevel(l.a, name), onlyLevel(l.b, name)
 		if a != "" && b != "" && a != b {
-			c.doubts.Warn("other_configuration", "%s was measured with %s %q, %s with %q: the change may come from that", c.A.Name, name, a, c.B.Name, b)
+			c.doubts.Warn("other_configuration",
+				"%s was measured with %s %q, %s with %q: the change may come from that", c.A.Name, name, a, c.B.Name, b)
 		}
 	}
 }

@@ -16,9 +16,9 @@ func (l *laying) crossing(inTime layout) float64 {
 	var byNode, byTrial, noise float64
 	for _, side := range []struct {
 		f      *frame.Frame
-		trials []group
+		trials []frame.RowGroup
 	}{{l.a, inTime.groups[0]}, {l.b, inTime.groups[1]}} {
-		nodes := groupsOf(side.f, l.subject)
+		nodes := side.f.GroupBy(l.subject)
 		means, _ := l.values(side.f, nodes)
 		trials, _ := l.values(side.f, side.trials)
 		byNode += varianceOfMean(l.scaled(means))
@@ -42,22 +42,21 @@ func varianceOfMean(xs []float64) float64 {
 
 // noise is what remains beside nodes and trials, as the variance of the mean of all;
 // 0 where some node lacks in some trial, or there is one of either.
-func (l *laying) noise(f *frame.Frame, nodes, trials []group) float64 {
+func (l *laying) noise(f *frame.Frame, nodes, trials []frame.RowGroup) float64 {
 	n, t := len(nodes), len(trials)
 	if n < 2 || t < 2 {
 		return 0
 	}
 	node := make([]int, f.Len())
 	for i, g := range nodes {
-		for _, row := range g.rows {
+		for _, row := range g.Rows {
 			node[row] = i
 		}
 	}
 	cells := make([]float64, n*t)
-	byNode, byTrial, mean := make([]float64, n), make([]float64, t), 0.0
 	for k, g := range trials {
 		sum, count := make([]float64, n), make([]float64, n)
-		for _, row := range g.rows {
+		for _, row := range g.Rows {
 			sum[node[row]] += l.scale(f.Values[row])
 			count[node[row]]++
 		}
@@ -65,21 +64,10 @@ func (l *laying) noise(f *frame.Frame, nodes, trials []group) float64 {
 			if count[i] == 0 {
 				return 0
 			}
-			x := sum[i] / count[i]
-			cells[k*n+i] = x
-			byNode[i] += x / float64(t)
-			byTrial[k] += x / float64(n)
-			mean += x / float64(n*t)
+			cells[k*n+i] = sum[i] / count[i]
 		}
 	}
-	squares := 0.0
-	for k := range t {
-		for i := range n {
-			d := cells[k*n+i] - byNode[i] - byTrial[k] + mean
-			squares += d * d
-		}
-	}
-	return squares / float64((n-1)*(t-1)) / float64(n*t)
+	return stats.InteractionVariance(cells, n)
 }
 
 // wider is an estimate with an interval wider by a factor, on the scale of logarithms.

@@ -3,7 +3,6 @@ package compare
 import (
 	"math"
 
-	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/observe"
 )
 
@@ -19,8 +18,8 @@ type calm struct {
 // are none. That all of one side were, and at most half of the other, is a problem;
 // what disturbed both met them alike.
 func (p *Params) calmly(m matched, c *Comparison) *calm {
-	a, left := undisturbed(m.a)
-	b, right := undisturbed(m.b)
+	a, left := observe.Undisturbed(m.a)
+	b, right := observe.Undisturbed(m.b)
 	shares := float64(left)/float64(m.a.Len()) - float64(right)/float64(m.b.Len())
 	uneven := math.Abs(shares) >= .5
 	switch {
@@ -38,17 +37,6 @@ func (p *Params) calmly(m matched, c *Comparison) *calm {
 }
 
 const oneSided = "something disturbed all that was measured of %s, and at most half of that of %s; measure again, or in turns (study compare with a and b)"
-
-// undisturbed are the rows of a frame that nothing disturbed, and how many others
-// there are.
-func undisturbed(f *frame.Frame) (rows *frame.Frame, others int) {
-	disturbed, any := observe.Disturbed(f)
-	if !any {
-		return f, 0
-	}
-	rows = f.Where(func(row int) bool { return !disturbed(row) })
-	return rows, f.Len() - rows.Len()
-}
 
 // heed doubts a verdict that is another without the disturbed rows. Where too few
 // are left to tell, it stands if both sides were disturbed about alike.

@@ -15,12 +15,15 @@ func (l *laying) periods(c *Comparison) {
 	if len(ta) == 0 || len(tb) == 0 || slices.Max(ta) >= slices.Min(tb) && slices.Max(tb) >= slices.Min(ta) {
 		return
 	}
-	c.doubts.Warn("periods", "%s was measured before %s: what else changed in between is in the difference; measured in turns (study compare with a and b) it is not", map[bool]string{true: c.A.Name, false: c.B.Name}[ta[0] < tb[0]], map[bool]string{true: c.B.Name, false: c.A.Name}[ta[0] < tb[0]])
+	c.doubts.Warn("periods", "%s was measured before %s: what else changed in between is in the difference; measured "+
+		"in turns (study compare with a and b) it is not",
+		map[bool]string{true: c.A.Name, false: c.B.Name}[ta[0] < tb[0]],
+		map[bool]string{true: c.B.Name, false: c.A.Name}[ta[0] < tb[0]])
 	x := c.layout
 	if c.CI == nil || x.TimesA == nil || x.Paired || !l.typical {
 		return
 	}
-	if by, ok := drift(x.TimesA, l.scaled(x.A), x.TimesB, l.scaled(x.B)); ok {
+	if by, ok := stats.CommonDrift(x.TimesA, l.scaled(x.A), x.TimesB, l.scaled(x.B)); ok {
 		c.drift = math.Exp(by)
 		possible := c.drifting(*c.CI)
 		c.Possible = &possible
@@ -33,35 +36,4 @@ func (c *Comparison) drifting(ci stats.Interval) stats.Interval {
 		return ci
 	}
 	return stats.Interval{Lo: min(ci.Lo, ci.Lo/c.drift), Hi: max(ci.Hi, ci.Hi/c.drift)}
-}
-
-// driftLeast is from how many values on a drift can be seen.
-const driftLeast = 8
-
-// drift is by how much values change from the middle of A to that of B, if they go
-// on as they do within both: the common slope over time, where it is significant
-// at level .01.
-func drift(ta, a, tb, b []float64) (by float64, significant bool) {
-	n := float64(len(a) + len(b))
-	if n < driftLeast {
-		return 0, false
-	}
-	var tt, ty, yy float64
-	within := func(ts, ys []float64) (mean float64) {
-		mt, my := stats.Average(ts), stats.Average(ys)
-		for i := range ts {
-			tt += (ts[i] - mt) * (ts[i] - mt)
-			ty += (ts[i] - mt) * (ys[i] - my)
-			yy += (ys[i] - my) * (ys[i] - my)
-		}
-		return mt
-	}
-	from, to := within(ta, a), within(tb, b)
-	t, err := stats.TQuantile(.995, n-3)
-	if err != nil || !(tt > 0) {
-		return 0, false
-	}
-	slope := ty / tt
-	residual := max(0, yy-slope*ty)
-	return slope * (to - from), slope*slope*tt*(n-3) > t*t*residual
 }

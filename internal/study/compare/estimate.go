@@ -1,16 +1,11 @@
 package compare
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/frame"
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -204,6 +199,36 @@ func (l *laying) dependent(e estimate, level float64) (estimate, error) {
 	return out, err
 }
 
+// farApart is the interval of series whose ranges lie far apart, however much their
+// neighbours depend on each other: of ratios, or of differences where values are not above
+// 0; not ok where they do not lie so far apart.
+func farApart(e estimate, level float64) (estimate, bool) {
+	a, b := slices.Clone(e.A), slices.Clone(e.B)
+	positive := min(slices.Min(a), slices.Min(b)) > 0
+	if positive {
+		for _, xs := range [][]float64{a, b} {
+			for i, x := range xs {
+				xs[i] = math.Log(x)
+			}
+		}
+	}
+	if e.Paired {
+		for i := range b {
+			b[i] -= a[i]
+		}
+		clear(a)
+	}
+	ci, p, ok := stats.RangesApart(a, b, level)
+	if !ok {
+		return e, false
+	}
+	e.method, e.p, e.ci, e.difference = methodRanges, p, ci, !positive
+	if positive {
+		e.ratio, e.ci = math.Exp(stats.Average(b)-stats.Average(a)), exp(e.ci)
+	}
+	return e, true
+}
+
 // effective is the ratio of means, for typical values of geometric ones, where n
 // values count for n·(1−r)/(1+r) ([stats.BatchMeans]).
 func (l *laying) effective(e estimate, level float64) (estimate, error) {
@@ -261,158 +286,22 @@ func (l *laying) means(e estimate, level float64) (estimate, error) {
 		e.method = methodMeans
 		e.ratio, e.ci, err = stats.RatioOfIndependentMeans(e.B, e.A, level)
 	}
-	if err == nil && e.ci.Lo > 0 && stats.Average(e.A) > 0 {
-		e.p, err = l.meansP(e)
-		return e, err
-	}
 	if err != nil && !errors.Is(err, stats.ErrUnbounded) && !errors.Is(err, stats.ErrZeroMean) {
 		return e, err
 	}
-	e.method, e.difference = methodDifference, true
-	if e.Paired {
-		t, err := stats.PairedT(e.B, e.A, level)
-		e.ci, e.p = t.Difference, t.P
-		return e, err
+	ratio := err == nil && e.ci.Lo > 0 && stats.Average(e.A) > 0
+	var difference stats.Interval
+	if e.Paired { // the t test has the probability that belongs to Fieller's interval at the ratio 1
+		var t stats.Paired
+		t, err = stats.PairedT(e.B, e.A, level)
+		e.p, difference = t.P, t.Difference
+	} else {
+		var w stats.Welch
+		w, err = stats.WelchT(e.B, e.A, level)
+		e.p, difference = w.P, w.Difference
 	}
-	w, err := stats.WelchT(e.B, e.A, level)
-	e.ci, e.p = w.Difference, w.P
+	if !ratio {
+		e.method, e.difference, e.ci = methodDifference, true, difference
+	}
 	return e, err
-}
-
-// meansP is the probability that belongs to Fieller's interval at the ratio 1:
-// that of the t test.
-func (l *laying) meansP(e estimate) (float64, error) {
-	if e.Paired {
-		t, err := stats.PairedT(e.B, e.A, l.Level)
-		return t.P, err
-	}
-	w, err := stats.WelchT(e.B, e.A, l.Level)
-	return w.P, err
-}
-
-// compare is one metric of both sides, without its verdict.
-func (p *Params) compare(m matched) Comparison {
-	c := Comparison{Workload: m.key.Workload, Metric: m.key.Metric, Phase: m.key.Phase, Unit: m.a.Unit, Better: p.direction(m), Level: p.Level}
-	l := &laying{Params: p, matched: m, typical: !p.Means, subject: subjectOf(m.a, m.b), notes: &c.doubts}
-	for _, of := range []struct {
-		name     string
-		f, other *frame.Frame
-	}{{m.nameA, m.a, m.b}, {m.nameB, m.b, m.a}} {
-		for _, d := range of.f.Doubts {
-			both := m.together && slices.ContainsFunc(of.other.Doubts, func(o model.Doubt) bool { return o.Text == d.Text })
-			if !both && !strings.HasPrefix(d.Text, of.name+": ") {
-				d.Text = of.name + ": " + d.Text
-			}
-			c.doubts.Add(d)
-		}
-	}
-	if l.typical && min(slices.Min(m.a.Values), slices.Min(m.b.Values)) <= 0 {
-		l.typical = false
-		c.doubts.Warn("not_positive", "some values are not above 0, so that they have no logarithm: means are compared")
-	}
-	c.A, c.B = describe(m.nameA, m.a), describe(m.nameB, m.b)
-	c.rowsA, c.rowsB = m.a.Values, m.b.Values
-	l.decide(&c)
-	l.tests(&c)
-	c.besides = l.summaries
-	c.besides(&c, l.Level)
-	l.periods(&c)
-	l.mixes(&c)
-	l.otherConfiguration(&c)
-	c.calm = p.calmly(m, &c)
-	return c
-}
-
-// direction is which is better by the measurements, or else by the user.
-func (p *Params) direction(m matched) model.Better {
-	return cmp.Or(m.a.Better, m.b.Better, model.Better(p.Better))
-}
-
-// describe is what there is of one side.
-func describe(name string, f *frame.Frame) Side {
-	s := Side{Name: name, Rows: f.Len()}
-	if x, err := stats.Mean(f.Values); err == nil {
-		s.Mean = &x
-		if sd, err := stats.SampleSD(f.Values); err == nil && x > 0 {
-			cov := sd / x
-			s.COV = &cov
-		}
-	}
-	if x, err := stats.Quantile(f.Values, .5); err == nil {
-		s.Median = &x
-	}
-	return s
-}
-
-// widest is the estimate of the layout with the widest interval. One that has no
-// interval counts most of all: its dependence leaves too little.
-func (l *laying) widest(level float64) (best estimate, failed error) {
-	for _, x := range l.layouts() {
-		e, err := l.estimate(l.independent(x), level)
-		if failed == nil && (err != nil || best.method == "" || e.width() > best.width()) {
-			best, failed = e, err
-		}
-	}
-	return best, failed
-}
-
-// decide takes the estimate that decides over.
-func (l *laying) decide(c *Comparison) {
-	best, failed := l.widest(l.Level)
-	c.layout, c.A.N, c.B.N = best.layout, len(best.A), len(best.B)
-	c.Of, c.Paired, c.Successive = best.Of, best.Paired, best.Successive
-	c.By = best.describe()
-	if failed != nil {
-		l.cannot(c, failed)
-		return
-	}
-	c.again = func(level float64) (estimate, error) { return l.estimate(best.layout, level) }
-	c.set(best)
-	if few := min(c.A.N, c.B.N); best.method == methodT || best.method == methodPairedT {
-		c.doubts.Warn("few_values", "only %s: the interval rests on their scatter being about normal; 6 or more do not need that", num.Count(few, map[bool]string{true: "pair", false: "value"}[best.Paired]))
-	}
-}
-
-// cannot says why there is no interval.
-func (l *laying) cannot(c *Comparison, err error) {
-	few := min(c.A.N, c.B.N)
-	switch {
-	case errors.Is(err, errOnce):
-		c.doubts.Problem("few_trials", "all of a side was measured in one trial: what changes from trial to trial for all nodes at once is not known; measure %d trials or more of each, or give --%s %s if nothing changes between trials", fewest, map[bool]string{true: "pair", false: "cluster"}[c.Paired], c.Of)
-	case errors.Is(err, stats.ErrTooFew) && c.layout.Correlation > 0:
-		c.doubts.Problem("too_few", "%s of a side depend so much on their neighbours (correlation %.2f) that they count for fewer than %d; measure longer", num.Count(few, "value"), c.layout.Correlation, fewest-1)
-	case errors.Is(err, stats.ErrTooFew) && c.Paired:
-		c.doubts.Problem("too_few", "%s of values (of the same %s): too few for a conclusion; measure %d or more", num.Count(few, "pair"), frame.InWords(c.Of), fewValues)
-	case errors.Is(err, stats.ErrTooFew):
-		c.doubts.Problem("too_few", "%s of a side (by %s): too few for a conclusion; measure %d or more of each", num.Count(few, "independent value"), frame.InWords(c.Of), fewValues)
-	case errors.Is(err, stats.ErrNoSpread):
-		c.doubts.Problem("no_spread", "the values show no scatter, or next to none, so that it is not known what lies between two ticks of the clock that measured them; measure longer, or in a finer unit")
-	default:
-		c.doubts.Problem("no_interval", "there is no interval: %v", err)
-	}
-}
-
-// set takes the deciding estimate over.
-func (c *Comparison) set(e estimate) {
-	c.Method, c.P = e.method, &e.p
-	c.CI, c.Possible, c.Ratio = nil, nil, nil
-	if e.difference {
-		c.difference = &e.ci
-		return
-	}
-	possible := c.drifting(e.ci)
-	c.CI, c.Ratio, c.Possible = &e.ci, &e.ratio, &possible
-}
-
-// widen asks again at another level.
-func (c *Comparison) widen(level float64) {
-	e, err := c.again(level)
-	if err != nil {
-		c.doubts.Problem("no_interval", "there is no interval at the level that so many comparisons need: %v", err)
-		c.CI, c.Possible = nil, nil
-		return
-	}
-	c.Level = level
-	c.set(e)
-	c.besides(c, level)
 }

@@ -1,16 +1,13 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // layout is independent values of both sides: what the rows come to when those
@@ -40,69 +37,12 @@ type layout struct {
 	// Crossing is by what factor the interval must be wider, for it has the scatter of
 	// nodes or that of trials, and there are both; 0: it need not.
 	Crossing float64
-	groups   [2][]group // the rows of each value of A and B in time
+	groups   [2][]frame.RowGroup // the rows of each value of A and B in time
 }
 
 // fewest is how many values of each side, or pairs, an interval is made of at
 // least: two tell of their scatter next to nothing.
 const fewest = 3
-
-// group is rows of one level.
-type group struct {
-	key  string
-	rows []int
-}
-
-// groupsOf takes the rows of a frame apart by the levels of facts together, in
-// the order of first appearance. Rows that lack one are in none.
-func groupsOf(f *frame.Frame, facts ...string) []group {
-	columns := make([]*frame.Fact, len(facts))
-	for i, name := range facts {
-		if columns[i] = f.Fact(name); columns[i] == nil {
-			return nil
-		}
-	}
-	var out []group
-	index := make(map[string]int)
-	var key strings.Builder
-	for row := range f.Len() {
-		key.Reset()
-		known := true
-		for _, x := range columns {
-			known = known && x.Codes[row] != 0
-			key.WriteString(x.Level(row))
-			key.WriteByte(0)
-		}
-		if !known {
-			continue
-		}
-		i, seen := index[key.String()]
-		if !seen {
-			i = len(out)
-			index[key.String()] = i
-			out = append(out, group{key: key.String()})
-		}
-		out[i].rows = append(out[i].rows, row)
-	}
-	return out
-}
-
-func byKey(groups []group) map[string]group {
-	out := make(map[string]group, len(groups))
-	for _, g := range groups {
-		out[g.key] = g
-	}
-	return out
-}
-
-// whole reports whether every row is in one of the groups.
-func whole(f *frame.Frame, groups []group) bool {
-	n := 0
-	for _, g := range groups {
-		n += len(g.rows)
-	}
-	return n == f.Len()
-}
 
 // laying is the way from rows to layouts.
 type laying struct {
@@ -177,31 +117,32 @@ func (l *laying) byNodes(sameNodes bool, nodes int) []layout {
 // measured.
 func (l *laying) numbered() bool {
 	return slices.ContainsFunc([]string{frame.FactBlock, frame.FactTrial}, func(fact string) bool {
-		return whole(l.a, groupsOf(l.a, fact)) && whole(l.b, groupsOf(l.b, fact))
+		return l.a.InGroups(l.a.GroupBy(fact)) && l.b.InGroups(l.b.GroupBy(fact))
 	})
 }
 
 // once reports whether each node of a side was measured once.
 func (l *laying) once() bool {
-	return len(groupsOf(l.a, l.subject)) == l.a.Len() || len(groupsOf(l.b, l.subject)) == l.b.Len()
+	return len(l.a.GroupBy(l.subject)) == l.a.Len() || len(l.b.GroupBy(l.subject)) == l.b.Len()
 }
 
 // oneTrial says that trials are not known, and so not what all nodes share; that all
 // was measured once is said as what leaves no answer.
 func (l *laying) oneTrial(once bool) {
 	if !once {
-		l.notes.Warn("few_trials", "it is not known which rows were measured at about the same time: what changes from trial to trial for all nodes is not in the interval")
+		l.notes.Warn("few_trials", "it is not known which rows were measured at about the same time: what changes "+
+			"from trial to trial for all nodes is not in the interval")
 	}
 }
 
 // nodes reports whether both sides have the same nodes, at least two; and how many
 // the side with fewer has, 0 where they are not known.
 func (l *laying) nodes() (same bool, fewer int) {
-	a, b := groupsOf(l.a, l.subject), groupsOf(l.b, l.subject)
+	a, b := l.a.GroupBy(l.subject), l.b.GroupBy(l.subject)
 	if len(a) == 0 || len(b) == 0 {
 		return false, 0
 	}
-	if !whole(l.a, a) || !whole(l.b, b) {
+	if !l.a.InGroups(a) || !l.b.InGroups(b) {
 		l.notes.Problem("unknown_nodes", "the node is not known of all rows, so it is not known which depend on each other")
 		return false, 0
 	}
@@ -209,9 +150,9 @@ func (l *laying) nodes() (same bool, fewer int) {
 	if l.Pair == "none" {
 		return false, fewer
 	}
-	common, index := 0, byKey(b)
+	common, index := 0, frame.GroupsByKey(b)
 	for _, g := range a {
-		if o, has := index[g.key]; has && l.oneMachine(g.rows, o.rows) {
+		if o, has := index[g.Key]; has && l.oneMachine(g.Rows, o.Rows) {
 			common++
 		}
 	}
@@ -240,8 +181,8 @@ func (l *laying) oneMachine(rowsA, rowsB []int) bool {
 // same ones, and not only the same numbers, values are paired.
 func (l *laying) inTime(sameNodes bool, least int) (layout, bool) {
 	for _, facts := range [][]string{{frame.FactRepetition}, {frame.FactRun}, {frame.FactRun, frame.FactBlock}, {frame.FactBlock}, {frame.FactRun, frame.FactTrial}, {frame.FactTrial}} {
-		a, b := groupsOf(l.a, facts...), groupsOf(l.b, facts...)
-		if !whole(l.a, a) || !whole(l.b, b) {
+		a, b := l.a.GroupBy(facts...), l.b.GroupBy(facts...)
+		if !l.a.InGroups(a) || !l.b.InGroups(b) {
 			continue
 		}
 		of := facts[len(facts)-1]
@@ -251,9 +192,9 @@ func (l *laying) inTime(sameNodes bool, least int) (layout, bool) {
 			}
 			continue
 		}
-		common, index := 0, byKey(b)
+		common, index := 0, frame.GroupsByKey(b)
 		for _, g := range a {
-			if _, has := index[g.key]; has {
+			if _, has := index[g.Key]; has {
 				common++
 			}
 		}
@@ -274,7 +215,7 @@ func (l *laying) inTime(sameNodes bool, least int) (layout, bool) {
 				continue
 			}
 		}
-		out := layout{Of: of, Nodes: sameNodes, Trials: true, groups: [2][]group{a, b}}
+		out := layout{Of: of, Nodes: sameNodes, Trials: true, groups: [2][]frame.RowGroup{a, b}}
 		out.A, out.TimesA = l.values(l.a, a)
 		out.B, out.TimesB = l.values(l.b, b)
 		return out, true
@@ -284,8 +225,8 @@ func (l *laying) inTime(sameNodes bool, least int) (layout, bool) {
 
 // complete are the groups that have all nodes: without one the others' mean is of
 // other nodes.
-func (l *laying) complete(a, b []group) (_, _ []group) {
-	nodes := len(groupsOf(l.a, l.subject))
+func (l *laying) complete(a, b []frame.RowGroup) (_, _ []frame.RowGroup) {
+	nodes := len(l.a.GroupBy(l.subject))
 	a, leftA := l.full(l.a, a, nodes)
 	b, leftB := l.full(l.b, b, nodes)
 	if leftA+leftB > 0 {
@@ -295,15 +236,15 @@ func (l *laying) complete(a, b []group) (_, _ []group) {
 }
 
 // full are the groups that have so many nodes; left is how many rows the others have.
-func (l *laying) full(f *frame.Frame, groups []group, nodes int) (full []group, left int) {
+func (l *laying) full(f *frame.Frame, groups []frame.RowGroup, nodes int) (full []frame.RowGroup, left int) {
 	x := f.Fact(l.subject)
 	for _, g := range groups {
 		seen := make(map[uint16]bool)
-		for _, row := range g.rows {
+		for _, row := range g.Rows {
 			seen[x.Codes[row]] = true
 		}
 		if len(seen) < nodes {
-			left += len(g.rows)
+			left += len(g.Rows)
 			continue
 		}
 		full = append(full, g)
@@ -313,242 +254,6 @@ func (l *laying) full(f *frame.Frame, groups []group, nodes int) (full []group, 
 
 func (l *laying) incomplete(left int) {
 	l.notes.Warn("incomplete", "%s left out: not all nodes were measured in their trial or round", num.Count(left, "row"))
-}
-
-// unpaired averages the rows of each level; without facts each row is a value.
-func (l *laying) unpaired(of string, facts []string) layout {
-	out := layout{Of: of}
-	if facts == nil {
-		out.Rows = true
-		out.A, out.TimesA = l.a.Values, seconds(l.a.Times)
-		out.B, out.TimesB = l.b.Values, seconds(l.b.Times)
-		return out
-	}
-	a, b := groupsOf(l.a, facts...), groupsOf(l.b, facts...)
-	if !whole(l.a, a) || !whole(l.b, b) {
-		l.notes.Problem("unknown_levels", "%s is not known of all rows: those without are left out", of)
-	}
-	out.A, _ = l.values(l.a, a)
-	out.B, _ = l.values(l.b, b)
-	return out // no order: levels of a fact such as nodes are not one after the other
-}
-
-// paired averages the rows of each level of these facts together, and pairs those
-// that both sides have.
-func (l *laying) paired(facts ...string) layout {
-	a, b := groupsOf(l.a, facts...), groupsOf(l.b, facts...)
-	out := layout{Of: strings.Join(facts, " and "), Paired: true}
-	both := l.common(a, b, out.Of)
-	va, ta := l.values(l.a, both[0])
-	vb, tb := l.values(l.b, both[1])
-	out.A, out.B, out.TimesA, out.TimesB = va, vb, ta, tb
-	return out
-}
-
-// within pairs by time and node: of each time the mean over the nodes that both
-// sides have then.
-func (l *laying) within(facts []string, a, b []group) layout {
-	out := layout{Paired: true, TimesA: []float64{}, TimesB: []float64{}}
-	both := l.common(a, b, facts[len(facts)-1])
-	nodesA, nodesB := l.a.Fact(l.subject), l.b.Fact(l.subject)
-	for i := range both[0] {
-		ga, gb := both[0][i], both[1][i]
-		inA, inB := make(map[string]bool), make(map[string]bool)
-		for _, row := range ga.rows {
-			inA[nodesA.Level(row)] = true
-		}
-		for _, row := range gb.rows {
-			inB[nodesB.Level(row)] = true
-		}
-		ga.rows = slices.DeleteFunc(slices.Clone(ga.rows), func(row int) bool { return !inB[nodesA.Level(row)] })
-		gb.rows = slices.DeleteFunc(slices.Clone(gb.rows), func(row int) bool { return !inA[nodesB.Level(row)] })
-		if len(ga.rows) == 0 {
-			continue
-		}
-		va, ta := l.values(l.a, []group{ga})
-		vb, tb := l.values(l.b, []group{gb})
-		out.A, out.B = append(out.A, va...), append(out.B, vb...)
-		out.TimesA, out.TimesB = append(out.TimesA, ta...), append(out.TimesB, tb...)
-	}
-	if l.a.Times == nil || l.b.Times == nil {
-		out.TimesA, out.TimesB = nil, nil
-	}
-	return out
-}
-
-// common are the groups that both sides have, those of one key at one place.
-func (l *laying) common(a, b []group, of string) (both [2][]group) {
-	index := byKey(b)
-	for _, g := range a {
-		if o, has := index[g.key]; has {
-			both[0], both[1] = append(both[0], g), append(both[1], o)
-		}
-	}
-	if n := len(both[0]); n < len(a) || n < len(b) {
-		l.notes.Warn("unpaired", "only %d of %d and %d have a counterpart with the same %s; the others are left out", n, len(a), len(b), of)
-	}
-	return both
-}
-
-// values are the means of groups, and the means of their times; nil of none.
-func (l *laying) values(f *frame.Frame, groups []group) (means, times []float64) {
-	for _, g := range groups {
-		sum := 0.0
-		for _, row := range g.rows {
-			sum += l.scale(f.Values[row])
-		}
-		means = append(means, l.back(sum/float64(len(g.rows))))
-		if f.Times != nil {
-			at := 0.0
-			for _, row := range g.rows {
-				at += float64(f.Times[row]-f.Times[0]) / 1e9
-			}
-			times = append(times, at/float64(len(g.rows))+float64(f.Times[0])/1e9)
-		}
-	}
-	return means, times
-}
-
-// scale is where values are averaged: that of logarithms where typical values are
-// compared.
-func (l *laying) scale(x float64) float64 {
-	if l.typical {
-		return math.Log(x)
-	}
-	return x
-}
-
-func (l *laying) back(x float64) float64 {
-	if l.typical {
-		return math.Exp(x)
-	}
-	return x
-}
-
-func seconds(times []int64) []float64 {
-	if times == nil {
-		return nil
-	}
-	out := make([]float64, len(times))
-	for i, t := range times {
-		out[i] = float64(t) / 1e9
-	}
-	return out
-}
-
-// ordered reports whether values follow each other in time, so that neighbours may
-// depend on each other. Rows without times are in the order of measurement.
-func (x *layout) ordered() bool { return x.Rows || x.TimesA != nil }
-
-// independent heeds that neighbours in time depend on each other. Successive values
-// are averaged until they do not; where that would leave too few, they stay as they
-// are then, and count for less (Correlation).
-func (l *laying) independent(x layout) layout {
-	if !x.ordered() || constant(x.A) && constant(x.B) {
-		return x
-	}
-	if x.TimesA != nil {
-		x.sort()
-	}
-	x.Successive = 1
-	for beyond := 1.28; ; beyond = 2.33 { // of level .1; averages are few, and only long memory is left
-		r := correlation(beyond, l.series(x)...)
-		n := int(math.Ceil(4 * (1 + r) / (1 - r)))
-		if r == 0 || min(len(x.A), len(x.B)) < n*fewValues {
-			x.Correlation = r
-			return x
-		}
-		x.Successive *= n
-		x.A, x.B = l.every(x.A, n), l.every(x.B, n)
-		if x.TimesA != nil {
-			times := laying{}
-			x.TimesA, x.TimesB = times.every(x.TimesA, n), times.every(x.TimesB, n)
-		}
-	}
-}
-
-// series are what may be correlated with itself: the differences of pairs, or
-// the values of each side, on the scale on which they are averaged.
-func (l *laying) series(x layout) [][]float64 {
-	if !x.Paired {
-		return [][]float64{l.scaled(x.A), l.scaled(x.B)}
-	}
-	a, b := l.scaled(x.A), l.scaled(x.B)
-	for i := range a {
-		b[i] -= a[i]
-	}
-	return [][]float64{b}
-}
-
-func (l *laying) scaled(xs []float64) []float64 {
-	out := make([]float64, len(xs))
-	for i, x := range xs {
-		out[i] = l.scale(x)
-	}
-	return out
-}
-
-// every averages each n values that follow each other. What is left at the end
-// is in the last one where it is at most half of one.
-func (l *laying) every(xs []float64, n int) []float64 {
-	var out []float64
-	for len(xs) > 0 {
-		k := n
-		if rest := len(xs) - n; rest <= n/2 {
-			k = len(xs)
-		}
-		sum := 0.0
-		for _, x := range xs[:k] {
-			sum += l.scale(x)
-		}
-		out = append(out, l.back(sum/float64(k)))
-		xs = xs[k:]
-	}
-	return out
-}
-
-// sort puts values into the order of their times; pairs by those of A.
-func (x *layout) sort() {
-	order := func(times []float64) []int {
-		out := make([]int, len(times))
-		for i := range out {
-			out[i] = i
-		}
-		slices.SortStableFunc(out, func(i, j int) int { return cmp.Compare(times[i], times[j]) })
-		return out
-	}
-	a := order(x.TimesA)
-	b := a
-	if !x.Paired {
-		b = order(x.TimesB)
-	}
-	x.A, x.TimesA, x.B, x.TimesB = at(x.A, a), at(x.TimesA, a), at(x.B, b), at(x.TimesB, b)
-}
-
-func at(xs []float64, order []int) []float64 {
-	out := make([]float64, len(xs))
-	for i, k := range order {
-		out[i] = xs[k]
-	}
-	return out
-}
-
-// correlation is that of neighbours, where it is so many standard errors above 0,
-// and half of one more, for it is not known better; 0 else. Series are taken
-// together.
-func correlation(beyond float64, series ...[]float64) float64 {
-	n, shortest := 0, math.MaxInt
-	for _, s := range series {
-		n, shortest = n+len(s), min(shortest, len(s))
-	}
-	if n < 20 || shortest < 8 { // so few show some correlation too often by chance
-		beyond = 2.33
-	}
-	r, one := stats.Autocorrelation(series...), 1/math.Sqrt(float64(n))
-	if n < 8 || r < beyond*one {
-		return 0
-	}
-	return min(.95, r+one/2)
 }
 
 // describe is what counts as an independent value, for people.

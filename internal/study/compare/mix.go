@@ -44,26 +44,26 @@ func (l *laying) mixes(c *Comparison) {
 // least squares give it.
 func (l *laying) mix(x *frame.Fact) (m mixed, ok bool) {
 	m.fact = x.Name
-	as, bs := groupsOf(l.a, x.Name), groupsOf(l.b, x.Name)
-	index := byKey(bs)
+	as, bs := l.a.GroupBy(x.Name), l.b.GroupBy(x.Name)
+	index := frame.GroupsByKey(bs)
 	var sides, of []uint16
 	var weight, difference, sumA, sumB, nA, nB, squares, free float64
 	for code, ga := range as {
-		gb, has := index[ga.key]
+		gb, has := index[ga.Key]
 		if !has {
 			continue
 		}
-		a, b := l.sum(l.a, ga.rows), l.sum(l.b, gb.rows)
-		n, k := float64(len(ga.rows)), float64(len(gb.rows))
+		a, b := l.sum(l.a, ga.Rows), l.sum(l.b, gb.Rows)
+		n, k := float64(len(ga.Rows)), float64(len(gb.Rows))
 		w := n * k / (n + k)
 		weight, difference = weight+w, difference+w*(b/k-a/n)
 		sumA, sumB, nA, nB = sumA+a, sumB+b, nA+n, nB+k
-		squares += l.squares(l.a, ga.rows, a/n) + l.squares(l.b, gb.rows, b/k)
+		squares += l.squares(l.a, ga.Rows, a/n) + l.squares(l.b, gb.Rows, b/k)
 		free += n + k - 2
-		for range ga.rows {
+		for range ga.Rows {
 			sides, of = append(sides, 1), append(of, uint16(code+1)) //nolint:gosec // frame.MostLevels
 		}
-		for range gb.rows {
+		for range gb.Rows {
 			sides, of = append(sides, 2), append(of, uint16(code+1)) //nolint:gosec // frame.MostLevels
 		}
 	}

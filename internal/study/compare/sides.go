@@ -209,8 +209,10 @@ func (p *Params) match(a, b side) (out []matched, told []string, err error) {
 			return nil, nil, fmt.Errorf("%w: %s is measured %s in %s and %s in %s; give both in one unit", model.ErrUsage, fa.Name(), inUnit(fa.Unit), a.Name, inUnit(bs[i].Unit), b.Name)
 		}
 		if fa.Better != "" && bs[i].Better != "" && fa.Better != bs[i].Better {
-			return nil, nil, fmt.Errorf("%w: of %s more is better by %s and less by %s: both must say the same", model.ErrUsage, fa.Name(),
-				map[bool]string{true: a.Name, false: b.Name}[fa.Better == model.Higher], map[bool]string{true: b.Name, false: a.Name}[fa.Better == model.Higher])
+			return nil, nil, fmt.Errorf("%w: of %s more is better by %s and less by %s: both must say the same",
+				model.ErrUsage, fa.Name(),
+				map[bool]string{true: a.Name, false: b.Name}[fa.Better == model.Higher],
+				map[bool]string{true: b.Name, false: a.Name}[fa.Better == model.Higher])
 		}
 		out = append(out, matched{key: fa.Key, nameA: a.Name, nameB: b.Name, a: fa, b: bs[i], together: p.A != "" || p.By != ""})
 	}

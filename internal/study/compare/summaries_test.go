@@ -20,7 +20,8 @@ type shape func(rng *rand.Rand) float64
 func sides(n int, a, b shape) world {
 	return func(rng *rand.Rand, factor float64) (as, bs []row) {
 		for i := range n {
-			facts := map[string]string{"i": strconv.Itoa(i), "node": "n" + strconv.Itoa(i%4), "trial": strconv.Itoa(i / 4)}
+			facts := map[string]string{"i": strconv.Itoa(i), "node": "n" + strconv.Itoa(i%4),
+				"trial": strconv.Itoa(i / 4)}
 			as = append(as, row{at: math.NaN(), value: a(rng), facts: facts})
 			bs = append(bs, row{at: math.NaN(), value: factor * b(rng), facts: facts})
 		}
@@ -77,7 +78,9 @@ func judged(t *testing.T, n int, draw world, factor, limit float64, set func(*Pa
 		if set != nil {
 			set(p)
 		}
-		res, err := p.Ask(t.Context(), study.Input{}, []study.Source{{Name: "A", Frames: []frame.Frame{table("x", a)}}, {Name: "B", Frames: []frame.Frame{table("x", b)}}})
+		res, err := p.Ask(t.Context(), study.Input{},
+			[]study.Source{{Name: "A", Frames: []frame.Frame{table("x", a)}},
+				{Name: "B", Frames: []frame.Frame{table("x", b)}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +103,9 @@ func judged(t *testing.T, n int, draw world, factor, limit float64, set func(*Pa
 		}
 	}
 	if *rates > 1000 {
-		fmt.Printf("%s: differ %d, equivalent %d, unknown %d of %d; exit 0 %d, 3 %d; ci %d/%d, means %d/%d\n", t.Name(), out.differ(), out.verdicts[Equivalent], out.verdicts[Unknown], n, out.passed, out.missed, out.held, out.all, out.means, out.allMean)
+		fmt.Printf("%s: differ %d, equivalent %d, unknown %d of %d; exit 0 %d, 3 %d; ci %d/%d, means %d/%d\n", t.Name(),
+			out.differ(), out.verdicts[Equivalent], out.verdicts[Unknown], n, out.passed, out.missed, out.held, out.all,
+			out.means, out.allMean)
 	}
 	return out
 }
@@ -168,7 +173,8 @@ func TestTrialIsAUnit(t *testing.T) {
 	for range 8 {
 		nodes, trials, same := 3+rng.IntN(15), 1+rng.IntN(3), rng.IntN(2) == 0
 		node, trial, known := .03*rng.Float64(), []float64{0, .01, .03}[rng.IntN(3)], trials == 1 || rng.IntN(3) > 0
-		draws[fmt.Sprintf("%d nodes (%.3f) x %d trials (%.2f), same %v, numbered %v", nodes, node, trials, trial, same, known)] =
+		draws[fmt.Sprintf("%d nodes (%.3f) x %d trials (%.2f), same %v, numbered %v", nodes, node, trials, trial, same,
+			known)] =
 			untold(fleet(nodes, trials, same, node, trial, .01), known)
 	}
 	draws["5 same nodes x 2 trials"] = untold(fleet(5, 2, true, 0, .03, .01), true)
@@ -179,8 +185,10 @@ func TestTrialIsAUnit(t *testing.T) {
 	for name, draw := range draws {
 		t.Run(name, func(t *testing.T) {
 			got := judged(t, n, draw, 1, 1, nil)
-			if limit := .05*float64(n) + 3.3*math.Sqrt(.05*.95*float64(n)); float64(got.differ()) > limit || float64(got.missed) > limit/2 {
-				t.Errorf("%d of %d equal sides are called different, and %d miss a gate of 1 %%", got.differ(), n, got.missed)
+			if limit := .05*float64(n) + 3.3*math.Sqrt(.05*.95*float64(n)); float64(got.differ()) > limit ||
+				float64(got.missed) > limit/2 {
+				t.Errorf("%d of %d equal sides are called different, and %d miss a gate of 1 %%", got.differ(), n,
+					got.missed)
 			}
 			if got.all > n/2 && float64(got.held) < .9*float64(got.all) {
 				t.Errorf("%d of %d intervals hold the truth", got.held, got.all)
@@ -211,12 +219,14 @@ func bareNodes(draw world) world {
 func TestOtherTestsHeedDependence(t *testing.T) {
 	n := *rates
 	for name, draw := range map[string]world{
-		"AR(1) .5, 20": bare(series(20, .5)), "AR(1) .5, 50": bare(series(50, .5)), "AR(1) .8, 200": bare(series(200, .8)),
-		"8 + 8 racks": units("rack", 8),
+		"AR(1) .5, 20": bare(series(20, .5)), "AR(1) .5, 50": bare(series(50, .5)),
+		"AR(1) .8, 200": bare(series(200, .8)),
+		"8 + 8 racks":   units("rack", 8),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := judged(t, n, draw, 1, 1, nil)
-			if least := .94*float64(got.allMean) - 3.3*math.Sqrt(.94*.06*float64(got.allMean)); float64(got.means) < least || got.allMean < n*9/10 {
+			if least := .94*float64(got.allMean) - 3.3*math.Sqrt(.94*.06*float64(got.allMean)); float64(
+				got.means) < least || got.allMean < n*9/10 {
 				t.Errorf("%d of %d intervals of the ratio of means hold the truth", got.means, got.allMean)
 			}
 		})
@@ -224,7 +234,8 @@ func TestOtherTestsHeedDependence(t *testing.T) {
 	a, b := bare(series(20, .9))(newRNG(1), 1)
 	c := asked(t, New(), a, b)
 	if c.layout.Correlation == 0 || c.T != nil || c.Ranks != nil || c.A12CI != nil || c.ShiftCI != nil {
-		t.Errorf("values with the correlation %v have the tests %v %v %v %v", c.layout.Correlation, c.T, c.Ranks, c.A12CI, c.ShiftCI)
+		t.Errorf("values with the correlation %v have the tests %v %v %v %v", c.layout.Correlation, c.T, c.Ranks,
+			c.A12CI, c.ShiftCI)
 	}
 }
 
@@ -237,7 +248,8 @@ func TestFarApart(t *testing.T) {
 		return func(rng *rand.Rand, factor float64) (a, b []row) {
 			for i := range n {
 				at := func(f float64) row {
-					return row{at: math.NaN(), value: 100 * f * (1 + drift*float64(i)/float64(n)) * (1 + .01*rng.NormFloat64())}
+					return row{at: math.NaN(), value: 100 * f * (1 + drift*float64(i)/float64(n)) * (1 +
+						.01*rng.NormFloat64())}
 				}
 				a, b = append(a, at(1)), append(b, at(factor))
 			}
@@ -277,7 +289,8 @@ func TestFarApart(t *testing.T) {
 			}
 		})
 	}
-	if c := asked(t, New(), rows(10, 10.2, 10.4, 10.6, 10.8, 11, 11.2, 11.4, 11.6, 11.8), rows(make([]float64, 10)...)); c.Verdict != Worse {
+	if c := asked(t, New(), rows(10, 10.2, 10.4, 10.6, 10.8, 11, 11.2, 11.4, 11.6, 11.8),
+		rows(make([]float64, 10)...)); c.Verdict != Worse {
 		t.Errorf("what becomes 0 is %s: %v", c.Verdict, c.Warnings)
 	}
 }

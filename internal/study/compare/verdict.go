@@ -152,7 +152,8 @@ func (p *Params) conclude(c *Comparison) {
 	}
 	if s := c.outside(1 + float64(p.Margin)/100); c.Verdict == Equivalent && s != nil {
 		c.Verdict, c.outsider = Unclear, s
-		c.doubts.Warn(codeSummary, "typical values are equivalent, but %s may differ by %s; more values tell whether it does", s.words(), s.most())
+		c.doubts.Warn(codeSummary, "typical values are equivalent, but %s may differ by %s; more values tell "+
+			"whether it does", s.words(), s.most())
 	} else if c.Verdict == Unclear && c.CI != nil {
 		p.settle(c)
 	}
@@ -188,7 +189,8 @@ func (c *Comparison) outside(margin float64) *Summary {
 		s := &c.Summaries[i]
 		switch {
 		case s.CI != nil && s.CI.Lo >= 1/margin && s.CI.Hi <= margin:
-		case out == nil, s.CI == nil, out.CI != nil && math.Abs(math.Log(farther(*s.CI))) > math.Abs(math.Log(farther(*out.CI))):
+		case out == nil, s.CI == nil, out.CI != nil &&
+			math.Abs(math.Log(farther(*s.CI))) > math.Abs(math.Log(farther(*out.CI))):
 			out = s
 		}
 	}
@@ -305,7 +307,8 @@ func (r *Result) Gate() error {
 		case c.Verdict == Unclear && c.outsider == nil && !c.Possible.Contains(1):
 			errs = append(errs, limit.Unknown(name+": so few values differ as much by chance"))
 		case c.Better == model.Higher:
-			errs = append(errs, held(limit, name, -percent(c.Possible.Hi), -percent(c.Possible.Lo), -percent(c.hull().Lo)))
+			errs = append(errs, held(limit, name, -percent(c.Possible.Hi), -percent(c.Possible.Lo),
+				-percent(c.hull().Lo)))
 		case c.Better == model.Lower:
 			errs = append(errs, held(limit, name, percent(c.Possible.Lo), percent(c.Possible.Hi), percent(c.hull().Hi)))
 		default:

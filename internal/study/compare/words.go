@@ -64,7 +64,8 @@ func (c *Comparison) sentence() string {
 		return said + ": the difference is within the margin, they are equivalent."
 	case Unclear:
 		if c.outsider != nil {
-			return fmt.Sprintf("It is unclear whether %s differs from %s: typical values are within the margin (%s), but %s may differ by %s.", c.B.Name, c.A.Name, interval, c.outsider.words(), c.outsider.most())
+			return fmt.Sprintf("It is unclear whether %s differs from %s: typical values are within the margin (%s), "+
+				"but %s may differ by %s.", c.B.Name, c.A.Name, interval, c.outsider.words(), c.outsider.most())
 		}
 		return fmt.Sprintf("It is unclear whether %s differs from %s: %s.", c.B.Name, c.A.Name, said)
 	}
@@ -159,9 +160,11 @@ func (r *Result) how() []string {
 			methodMeans:       "The ratio is that of means, with Fieller's interval for independent samples.",
 			methodPairedMeans: "The ratio is that of means, with Fieller's interval for pairs.",
 			methodEffective:   "Neighbours depend on each other: the ratio is that of means (of typical values: of geometric ones), with Student's interval for as many values as they count for.",
-			methodRanges:      "Neighbours depend on each other, and the ranges of both sides are further apart than that takes them: the interval is that of the ranges, wider by what dependence explains.",
-			methodEqual:       "All values of a side are equal: the ratio is exact.",
-			methodDifference:  "The mean of the base is not clearly above 0: the difference of means decides, and there is no ratio.",
+			methodRanges: "Neighbours depend on each other, and the ranges of both sides are further apart than " +
+				"that takes them: the interval is that of the ranges, wider by what dependence explains.",
+			methodEqual: "All values of a side are equal: the ratio is exact.",
+			methodDifference: "The mean of the base is not clearly above 0: the difference of means decides, and " +
+				"there is no ratio.",
 		}[c.Method])
 	}
 	if n := r.tested(); n > 1 {

@@ -35,7 +35,9 @@ func (m *Metric) definite(found []stats.Change) []stats.Change {
 			lower = m.Runs[c.Index:to]
 		}
 		if n := atLeast(lower); n > 0 && 2*n >= len(lower) {
-			m.doubts.Warn("censored", "from run %s on the level seems another, but %d of %d runs of the lower one found only a lower bound: that is no change of level; search again with room above it", m.Runs[c.Index].Run, n, len(lower))
+			m.doubts.Warn("censored", "from run %s on the level seems another, but %d of %d runs of the lower one "+
+				"found only a lower bound: that is no change of level; search again with room above it",
+				m.Runs[c.Index].Run, n, len(lower))
 			continue
 		}
 		out = append(out, c)
@@ -59,5 +61,6 @@ func (m *Metric) censored() {
 	if n > 0 {
 		who = append(who, fmt.Sprintf("%d of the %s before", n, num.Count(len(before), "run")))
 	}
-	m.doubts.Problem("censored", "%s found only a lower bound, so that it is not known how they compare; search again with room above it", num.List(slices.Clip(who)))
+	m.doubts.Problem("censored", "%s found only a lower bound, so that it is not known how they compare; search "+
+		"again with room above it", num.List(slices.Clip(who)))
 }

@@ -25,7 +25,8 @@ func searches(days int, value func(day int) float64, bound func(day int) bool) f
 		if bound(day) {
 			censored.Append(frame.Censored)
 			f.Ends = append(f.Ends, [2]float64{})
-			f.Doubts = append(f.Doubts, model.Doubt{Code: frame.FactCensored, Severity: model.Problem, Text: "at least"})
+			f.Doubts = append(f.Doubts, model.Doubt{Code: frame.FactCensored, Severity: model.Problem,
+				Text: "at least"})
 		} else {
 			censored.Append("no")
 			f.Ends = append(f.Ends, [2]float64{.9 * v, 1.2 * v})
@@ -69,7 +70,8 @@ func TestCensored(t *testing.T) {
 		r := ask(t, p, searches(days, c.value, c.bound))
 		m := r.Metrics[0]
 		if m.Latest.Verdict != c.want || len(m.Changes) != c.changes {
-			t.Errorf("%s: %s with %d changes, want %s with %d (%v)", name, m.Latest.Verdict, len(m.Changes), c.want, c.changes, m.Warnings)
+			t.Errorf("%s: %s with %d changes, want %s with %d (%v)", name, m.Latest.Verdict, len(m.Changes), c.want,
+				c.changes, m.Warnings)
 		}
 		if c.want == Unknown && !errors.Is(r.Gate(), model.ErrInvalid) {
 			t.Errorf("%s: gate %v", name, r.Gate())
@@ -80,7 +82,8 @@ func TestCensored(t *testing.T) {
 			}
 		}
 		rows := r.Document().Sections[0].Blocks
-		if text := fmt.Sprint(rows[len(rows)-1].Table.Rows[days-1].Cells[2]); strings.Contains(text, "≥ ") != c.bound(days-1) {
+		if text := fmt.Sprint(rows[len(rows)-1].Table.Rows[days-1].Cells[2]); strings.Contains(text,
+			"≥ ") != c.bound(days-1) {
 			t.Errorf("%s: the latest is shown as %q", name, text)
 		}
 	}

@@ -40,7 +40,8 @@ func (r *Result) changeSaid(m *Metric) string {
 	if c.At.IsZero() {
 		when = "with run " + string(c.Run)
 	}
-	text := fmt.Sprintf("%s: the level changed from %s to %s %s", m.name(), scale.Value(c.Before, 0), scale.Value(c.After, 0), when)
+	text := fmt.Sprintf("%s: the level changed from %s to %s %s", m.name(), scale.Value(c.Before, 0),
+		scale.Value(c.After, 0), when)
 	if len(c.Facts) > 0 {
 		text += "; what else changed then: " + factList(c.Facts, c.Index)
 	}
@@ -244,7 +245,8 @@ func (r *Result) runsTable(m *Metric) []doc.Block {
 		if begins[i] {
 			level = "changes here"
 		}
-		t.Add(doc.Of(x.At, r.clock(x.At)), doc.Say(string(x.Run)), doc.Of(x.Mean, mean).As(doc.Strong), doc.Of(nil, interval), doc.Int(x.N), doc.Say(level).As(doc.Note))
+		t.Add(doc.Of(x.At, r.clock(x.At)), doc.Say(string(x.Run)), doc.Of(x.Mean, mean).As(doc.Strong),
+			doc.Of(nil, interval), doc.Int(x.N), doc.Say(level).As(doc.Note))
 	}
 	out := []doc.Block{{Table: t}}
 	if first > 0 {
@@ -283,7 +285,8 @@ func (r *Result) figure(m *Metric) doc.Block {
 		last := at[0]
 		for _, c := range m.Changes {
 			when = append(when, place(c.Index))
-			from, to, level, last = append(from, last), append(to, place(c.Index)), append(level, c.Before), place(c.Index)
+			from, to, level, last = append(from, last), append(to, place(c.Index)), append(level, c.Before),
+				place(c.Index)
 		}
 		from, to, level = append(from, last), append(to, at[len(at)-1]), append(level, m.Changes[len(m.Changes)-1].After)
 		layers = append(layers,
@@ -296,7 +299,8 @@ func (r *Result) figure(m *Metric) doc.Block {
 func seconds(at time.Time) float64 { return float64(at.UnixNano()) / 1e9 }
 
 // dataColumns are the columns of the CSV form: a contract.
-var dataColumns = []string{"workload", "metric", "phase", "unit", "better", "run", "at", "mean", "mean_lo", "mean_hi", "n", "change", "latest_ratio", "latest_lo", "latest_hi", "verdict", "warnings", "branch", "at_least"}
+var dataColumns = []string{"workload", "metric", "phase", "unit", "better", "run", "at", "mean", "mean_lo", "mean_hi",
+	"n", "change", "latest_ratio", "latest_lo", "latest_hi", "verdict", "warnings", "branch", "at_least"}
 
 // data is a row a run; what is about the latest stands in its row.
 func (r *Result) data() *doc.Table {
@@ -319,7 +323,8 @@ func (r *Result) data() *doc.Table {
 					ratio, from, to, word = &l.Ratio, &l.CI.Lo, &l.CI.Hi, string(l.Verdict)
 				}
 			}
-			t.Add(doc.Values(m.Workload, m.Metric, string(m.Phase), m.Unit, string(m.Better), string(x.Run), x.At, x.Mean, lo, hi, x.N, begins[k], ratio, from, to, word, warnings, m.Branch, x.AtLeast)...)
+			t.Add(doc.Values(m.Workload, m.Metric, string(m.Phase), m.Unit, string(m.Better), string(x.Run), x.At,
+				x.Mean, lo, hi, x.N, begins[k], ratio, from, to, word, warnings, m.Branch, x.AtLeast)...)
 		}
 	}
 	return t

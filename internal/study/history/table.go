@@ -34,7 +34,8 @@ func (p *Params) branches(f *frame.Frame) ([]series, error) {
 	of := f.Fact(factBranch)
 	if of == nil || p.Branch == allBranches {
 		if p.Branch != "" && p.Branch != allBranches {
-			return nil, &model.InputError{Path: "branch", Problem: "no branch is recorded of " + f.Name(), Allowed: "leave it out, or call the column branch"}
+			return nil, &model.InputError{Path: "branch", Problem: "no branch is recorded of " + f.Name(),
+				Allowed: "leave it out, or call the column branch"}
 		}
 		return []series{withRuns(f)}, nil
 	}
@@ -42,7 +43,9 @@ func (p *Params) branches(f *frame.Frame) ([]series, error) {
 	unknown := slices.Contains(of.Codes, 0)
 	slices.Sort(names)
 	if p.Branch != "" && !slices.Contains(names, p.Branch) {
-		return nil, &model.InputError{Path: "branch", Problem: fmt.Sprintf("nothing was measured of %s on branch %q", f.Name(), p.Branch), Allowed: "there is " + num.List(names)}
+		return nil, &model.InputError{Path: "branch",
+			Problem: fmt.Sprintf("nothing was measured of %s on branch %q", f.Name(), p.Branch),
+			Allowed: "there is " + num.List(names)}
 	}
 	var out []series
 	for _, name := range names {
@@ -89,7 +92,8 @@ func withRuns(f *frame.Frame) series {
 		run.Codes[i] = uint16(len(run.Levels) - 1) //nolint:gosec // at most MostLevels
 	}
 	if len(run.Levels) > frame.MostLevels { // the first is none
-		s.doubts.Warn("too_many_runs", "there are more than %d runs: the last ones are put together; give a part of the time", frame.MostLevels)
+		s.doubts.Warn("too_many_runs",
+			"there are more than %d runs: the last ones are put together; give a part of the time", frame.MostLevels)
 	}
 	of := *f
 	of.Facts = append(slices.Clip(of.Facts), run)

@@ -20,7 +20,8 @@ import (
 // askTable is the history of a table.
 func askTable(t *testing.T, p *Params, table string) (*Result, error) {
 	t.Helper()
-	frames, told, err := files.Read(t.Context(), "nightly.csv", strings.NewReader(table), p.Takes().Choice, files.Limits{})
+	frames, told, err := files.Read(t.Context(), "nightly.csv", strings.NewReader(table), p.Takes().Choice,
+		files.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,8 @@ func nightly(seed uint64, rows int) string {
 			level += rng.NormFloat64()
 			for row := range rows {
 				at := begin.AddDate(0, 0, night).Add(time.Duration(30*k+row) * time.Minute)
-				fmt.Fprintf(&b, "%s,%s%d,%s,%s,%.3f\n", at.Format(time.DateTime), branch[:1], night, branch, version, level+.2*rng.NormFloat64())
+				fmt.Fprintf(&b, "%s,%s%d,%s,%s,%.3f\n", at.Format(time.DateTime), branch[:1], night, branch, version,
+					level+.2*rng.NormFloat64())
 			}
 		}
 	}
@@ -64,8 +66,10 @@ func TestTable(t *testing.T) {
 				t.Fatalf("%d metrics, %v; want one a branch", len(r.Metrics), err)
 			}
 			m := r.Metrics[0]
-			if m.Branch != "main" || len(m.Runs) != 65 || m.Runs[3].N != rows || m.Runs[3].Run == m.Runs[4].Run || !m.Runs[3].At.Equal(begin.AddDate(0, 0, 3)) {
-				t.Fatalf("branch %q, %d runs, run %+v; want main, 65 of %d rows", m.Branch, len(m.Runs), m.Runs[3], rows)
+			if m.Branch != "main" || len(m.Runs) != 65 || m.Runs[3].N != rows || m.Runs[3].Run == m.Runs[4].Run ||
+				!m.Runs[3].At.Equal(begin.AddDate(0, 0, 3)) {
+				t.Fatalf("branch %q, %d runs, run %+v; want main, 65 of %d rows", m.Branch, len(m.Runs), m.Runs[3],
+					rows)
 			}
 			if len(m.Changes) != 1 || math.Abs(float64(m.Changes[0].Index-60)) > 1 {
 				continue
@@ -97,10 +101,12 @@ func TestRunsOfTable(t *testing.T) {
 		want  []int // rows of each run
 		says  string
 	}{
-		"a column run":          {"run,value\na,1\na,2\nb,3\nb,4\n", []int{2, 2}, "no times"},
-		"rows of one time":      {"time,value\n2026-01-01,1\n2026-01-01,2\n2026-01-02,3\n", []int{2, 1}, ""},
-		"rows of one commit":    {"time,commit,value\n2026-01-01 01:00,a,1\n2026-01-01 01:01,a,2\n2026-01-01 02:00,b,3\n2026-01-01 02:01,b,3\n", []int{2, 2}, ""},
-		"a commit of two days":  {"time,commit,value\n2026-01-01,a,1\n2026-01-02,a,2\n2026-01-03,b,3\n", []int{1, 1, 1}, ""},
+		"a column run":     {"run,value\na,1\na,2\nb,3\nb,4\n", []int{2, 2}, "no times"},
+		"rows of one time": {"time,value\n2026-01-01,1\n2026-01-01,2\n2026-01-02,3\n", []int{2, 1}, ""},
+		"rows of one commit": {
+			"time,commit,value\n2026-01-01 01:00,a,1\n2026-01-01 01:01,a,2\n2026-01-01 02:00,b,3\n2026-01-01 02:01,b,3\n", []int{2, 2}, ""},
+		"a commit of two days": {"time,commit,value\n2026-01-01,a,1\n2026-01-02,a,2\n2026-01-03,b,3\n", []int{1, 1, 1},
+			""},
 		"neither times nor run": {"value\n1\n2\n4\n", []int{1, 1, 1}, "no times"},
 	} {
 		r, err := askTable(t, params(), c.table)
@@ -112,7 +118,8 @@ func TestRunsOfTable(t *testing.T) {
 		for _, run := range r.Metrics[0].Runs {
 			got = append(got, run.N)
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" || !strings.Contains(strings.Join(r.Metrics[0].Warnings, "; "), c.says) {
+		if diff := cmp.Diff(c.want, got); diff != "" ||
+			!strings.Contains(strings.Join(r.Metrics[0].Warnings, "; "), c.says) {
 			t.Errorf("%s: rows of runs (-want +got):\n%s%v", name, diff, r.Metrics[0].Warnings)
 		}
 		if page := r.Document(); len(page.Sections) != 1 {
@@ -126,16 +133,19 @@ func TestBranch(t *testing.T) {
 	for branch, want := range map[string]int{"main": 65, "try": 65, "all": 130} {
 		p := params()
 		p.Branch = branch
-		if r, err := askTable(t, p, nightly(1, 1)); err != nil || len(r.Metrics) != 1 || len(r.Metrics[0].Runs) != want {
+		if r, err := askTable(t, p, nightly(1, 1)); err != nil || len(r.Metrics) != 1 ||
+			len(r.Metrics[0].Runs) != want {
 			t.Errorf("--branch %s: %v, want one history of %d runs", branch, err, want)
 		}
 	}
 	p := params()
 	p.Branch = "main "
-	if _, err := askTable(t, p, nightly(1, 1)); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "there is main, try") {
+	if _, err := askTable(t, p, nightly(1, 1)); !errors.Is(err, model.ErrUsage) ||
+		!strings.Contains(err.Error(), "there is main, try") {
 		t.Errorf("another branch: %v", err)
 	}
-	if _, err := p.branches(&frame.Frame{Key: frame.Key{Metric: "x"}, Values: []float64{1}}); !errors.Is(err, model.ErrUsage) {
+	if _, err := p.branches(&frame.Frame{Key: frame.Key{Metric: "x"}, Values: []float64{1}}); !errors.Is(err,
+		model.ErrUsage) {
 		t.Errorf("a branch of none: %v", err)
 	}
 }

@@ -83,7 +83,8 @@ func ranked(findings []evaluation.Finding, scalings []evaluation.Scaling) []Rank
 		if i > 0 && f.CI[1] < findings[leader].CI[0] {
 			leader = i
 		}
-		r := RankedResource{Rank: leader + 1, Resource: f.About(), Finding: f, Limits: limitsOf(f, scalings), Peak: peakOf(f, scalings)}
+		r := RankedResource{Rank: leader + 1, Resource: f.About(), Finding: f, Limits: limitsOf(f, scalings),
+			Peak: peakOf(f, scalings)}
 		r.Text = rankText(r)
 		out = append(out, r)
 	}
@@ -149,7 +150,8 @@ func rankText(r RankedResource) string {
 	case evaluation.Gain:
 		text = fmt.Sprintf("%s: %s %s %.1f %%%s [%.1f, %.1f]", r.Resource, fleet, gain, -*f.CDI, together, -f.CI[1], -f.CI[0])
 	default: // none, unclear
-		text = fmt.Sprintf("%s: no loss seen with %s; one of up to %s is not excluded", r.Resource, fleet, f.MostLostText())
+		text = fmt.Sprintf("%s: no loss seen with %s; one of up to %s is not excluded", r.Resource, fleet,
+			f.MostLostText())
 	}
 	if parts := f.PartsText(); parts != "" {
 		text += "; " + parts
@@ -241,7 +243,8 @@ func behindNetwork(resources []RankedResource, findings []evaluation.Finding) []
 			continue
 		}
 		if !answered {
-			out = append(out, fmt.Sprintf("%s is reached through the network, which has no verdict: object storage may not be the cause", store.Resource))
+			out = append(out, fmt.Sprintf("%s is reached through the network, which has no verdict: object storage "+
+				"may not be the cause", store.Resource))
 			continue
 		}
 		same := false
@@ -253,7 +256,8 @@ func behindNetwork(resources []RankedResource, findings []evaluation.Finding) []
 			}
 		}
 		if !same {
-			out = append(out, fmt.Sprintf("%s: the network was measured between nodes, and not on the way to the store: the store's own link may be the limit", store.Resource))
+			out = append(out, fmt.Sprintf("%s: the network was measured between nodes, and not on the way to the "+
+				"store: the store's own link may be the limit", store.Resource))
 		}
 	}
 	return out

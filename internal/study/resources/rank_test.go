@@ -69,12 +69,14 @@ func TestRankWithoutNetwork(t *testing.T) {
 		t.Errorf("a network with twice the limit: unknown %q, want no doubt about the cause", other.Unknown)
 	}
 	if text := strings.Join(other.Unknown, "\n"); !strings.Contains(text, "not on the way to the store") {
-		t.Errorf("a network with twice the limit: unknown %q, want that the way to the store was not measured", other.Unknown)
+		t.Errorf("a network with twice the limit: unknown %q, want that the way to the store was not measured",
+			other.Unknown)
 	}
 	noVerdict := found(model.ResourceNetworkSend, 5, -40, 50, 1e6)
 	noVerdict.Verdict = evaluation.Unknown
 	disturbed := rank([]evaluation.Finding{found(model.ResourceObjectGet, 50, 48, 52, 1e6), noVerdict}, nil)
-	if text := strings.Join(disturbed.Unknown, "\n"); strings.Contains(text, "not measured: object") || !strings.Contains(text, "which has no verdict") {
+	if text := strings.Join(disturbed.Unknown, "\n"); strings.Contains(text, "not measured: object") ||
+		!strings.Contains(text, "which has no verdict") {
 		t.Errorf("a network without a verdict: unknown %q, want that it has none", disturbed.Unknown)
 	}
 	none := rank(nil, nil)
@@ -115,7 +117,8 @@ func TestRankTextOfOne(t *testing.T) {
 	gained.Verdict = evaluation.Gain
 	parts := lost
 	parts.Nodes = 6
-	parts.Parts = []evaluation.Part{{Nodes: []model.NodeID{"n4"}, Kept: .2}, {Nodes: []model.NodeID{"n1", "n2", "n3", "n5", "n6"}, Kept: .68}}
+	parts.Parts = []evaluation.Part{{Nodes: []model.NodeID{"n4"}, Kept: .2},
+		{Nodes: []model.NodeID{"n1", "n2", "n3", "n5", "n6"}, Kept: .68}}
 	disturbed := found("cpu", 1, -1, 3, 1)
 	disturbed.Possible = &evaluation.Interval{-1, 8}
 	for want, f := range map[string]evaluation.Finding{

@@ -39,7 +39,8 @@ func (q question) agree(r *Result, n *model.Doubts) {
 		b := f.at(m.Nodes)
 		m.Lower, m.Upper = b.Lower, b.Upper
 		r.Measured = append(r.Measured, m)
-		c := contradiction{Measured: m, lower: min(slowest.least(m.Nodes), slowest.upper(m.Nodes)), upper: fastest.upper(m.Nodes)}
+		c := contradiction{Measured: m, lower: min(slowest.least(m.Nodes), slowest.upper(m.Nodes)),
+			upper: fastest.upper(m.Nodes)}
 		if c.off() > 1 && (against == nil || c.off() > against.off()) {
 			against = &c
 		}

@@ -46,10 +46,16 @@ func (r *Result) Document() *doc.Document {
 	}
 	d.Sections = append(d.Sections, doc.Section{ID: "reading", Title: "How to read this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
 		{Label: "Fits", Text: "What the target takes stays within the capacity that was measured or given."},
-		{Label: "Fails", Text: "It exceeds, beyond all intervals, a capacity that was seen not to grow any more: the interval of its CDI lies above 0, or it was given as a limit. Or one node takes more than a node alone has."},
-		{Label: "Untested", Text: "It exceeds what was measured, but that was not shown to be a limit: the capacity is only a lower bound. Or the capacity is not known, or the intervals leave it open."},
+		{Label: "Fails", Text: "It exceeds, beyond all intervals, a capacity that was seen not to grow any more: the " +
+			"interval of its CDI lies above 0, or it was given as a limit. Or one node takes more than a " +
+			"node alone has."},
+		{Label: "Untested", Text: "It exceeds what was measured, but that was not shown to be a limit: the capacity " +
+			"is only a lower bound. Or the capacity is not known, or the intervals leave it open."},
 		{Label: "Unknown", Text: "What several nodes did at once in the run that the demand comes from lies outside of what the plan says of as many, beyond all intervals and 10 %. A figure that the plan rests on is wrong, so it answers nothing."},
-		{Label: "Largest useful fleet", Text: "The whole number of nodes whose demand the capacity covers: floor(capacity / demand of a node); or one more, where the target fits and uses a part of that node. More nodes add nothing to what the fleet can do at most; where nodes wait for each other, a few more fill the gaps."},
+		{Label: "Largest useful fleet", Text: "The whole number of nodes whose demand the capacity covers: " +
+			"floor(capacity / demand of a node); or one more, where the target fits and uses a part of that node. " +
+			"More nodes add nothing to what the fleet can do at most; where nodes wait for each other, a few more " +
+			"fill the gaps."},
 	}}}})
 	return d
 }

@@ -223,7 +223,8 @@ func TestPlanProperties(t *testing.T) {
 		if n := float64(r.Nodes); n*in.nodeRate < in.target*(1-1e-8) || (n-1)*in.nodeRate >= in.target*(1+1e-8) {
 			t.Errorf("t = %v for %v at %v", n, in.target, in.nodeRate)
 		}
-		if n := float64(*r.Largest); (n-1)*d > c*(1+1e-8) || (n+1)*d <= c*(1-1e-8) || n*d > c*(1+1e-8) && *r.Largest != r.Nodes {
+		if n := float64(*r.Largest); (n-1)*d > c*(1+1e-8) || (n+1)*d <= c*(1-1e-8) ||
+			n*d > c*(1+1e-8) && *r.Largest != r.Nodes {
 			t.Errorf("t* = %v for %v of %v", n, d, c)
 		}
 		if (r.Answer == Fits) != (r.Nodes <= *r.Largest) {

@@ -26,10 +26,12 @@ func somePlan(rng *rand.Rand) question {
 		q.nodeRateCI = around(q.nodeRate)
 	}
 	for _, name := range []string{"x", "y", "z"}[:1+rng.IntN(3)] {
-		d := demand{resource: name, amount: .1 + 5*rng.Float64(), unit: "u", source: sourceGiven, measured: rng.IntN(4) == 0}
+		d := demand{resource: name, amount: .1 + 5*rng.Float64(), unit: "u", source: sourceGiven,
+			measured: rng.IntN(4) == 0}
 		d.ci = around(d.amount)
 		q.demands = append(q.demands, d)
-		c := capacity{resource: name, unit: "u", limited: rng.IntN(4) > 0, total: d.amount * q.target / q.nodeRate * (.5 + rng.Float64())}
+		c := capacity{resource: name, unit: "u", limited: rng.IntN(4) > 0,
+			total: d.amount * q.target / q.nodeRate * (.5 + rng.Float64())}
 		c.ci = around(c.total)
 		if rng.IntN(2) == 0 {
 			alone := d.amount * (1 + rng.Float64())
@@ -79,7 +81,8 @@ func TestAnswerWithinItsBand(t *testing.T) {
 		if r.RateCI != nil {
 			upper = r.RateCI[1]
 		}
-		fits := r.NodesSafe != nil && (len(r.fleet().stations) == 0 || r.fleet().at(*r.NodesSafe).Lower >= r.Target*(1-shortfall)*(1-1e-9))
+		fits := r.NodesSafe != nil && (len(r.fleet().stations) == 0 ||
+			r.fleet().at(*r.NodesSafe).Lower >= r.Target*(1-shortfall)*(1-1e-9))
 		switch {
 		case r.Answer == Fails && (upper >= r.Target || r.NodesSafe != nil):
 			t.Fatalf("fails %v/s, but %+v, %v, safe %v", r.Target, *r.Rate, r.RateCI, r.NodesSafe)
@@ -113,20 +116,31 @@ func TestPlanKeepsToWhatWasMeasured(t *testing.T) {
 		want                 Answer
 		nodes                int // that are safe; 0: none
 	}{
-		{"collapse, one trial", func(a []int, s float64) float64 { return s * collapse[len(a)] }, 1, 3.85, .97, 194, Fits, 4},
-		{"collapse, three trials", func(a []int, s float64) float64 { return s * collapse[len(a)] }, 3, 3.85, .97, 194, Fits, 4},
+		{"collapse, one trial", func(a []int, s float64) float64 {
+			return s * collapse[len(a)]
+		}, 1, 3.85, .97, 194, Fits, 4},
+		{"collapse, three trials", func(a []int, s float64) float64 {
+			return s * collapse[len(a)]
+		}, 3, 3.85, .97, 194, Fits, 4},
 		{"more noise", func(a []int, s float64) float64 {
 			return s * (collapse[len(a)] - .06*float64(len(a)%2)*float64(len(a)-1))
 		}, 1, 3.85, .97, 194, Fits, 4},
-		{"beyond the peak", func(a []int, s float64) float64 { return s * collapse[len(a)] }, 3, 4.4, .97, 194, Fails, 0},
-		{"more nodes than the peak", func(a []int, s float64) float64 { return s * collapse[len(a)] }, 3, 3.8, .5, 100, Untested, 0},
+		{"beyond the peak", func(a []int, s float64) float64 {
+			return s * collapse[len(a)]
+		}, 3, 4.4, .97, 194, Fails, 0},
+		{"more nodes than the peak", func(a []int, s float64) float64 {
+			return s * collapse[len(a)]
+		}, 3, 3.8, .5, 100, Untested, 0},
 		{"a limit of 3.4 nodes", simulated.Cap(3.4 * solo), 2, 3.3, 1, 200, Fits, 4},
 		{"more than that", simulated.Cap(3.4 * solo), 2, 3.6, 1, 200, Fails, 0},
 	} {
-		data := simulated.Sweep{Fleet: 7, Trials: c.trials, Sizes: []int{2, 3, 4, 5}, Noise: .003, Total: c.total}.Run(rand.New(rand.NewPCG(5, 4))).Data
+		data := simulated.Sweep{Fleet: 7, Trials: c.trials, Sizes: []int{2, 3, 4, 5}, Noise: .003,
+			Total: c.total}.Run(rand.New(rand.NewPCG(5, 4))).Data
 		r, err := answerOf(question{
-			target: c.target, nodeRate: c.rate, demands: []demand{{resource: "work/rate", amount: c.amount, unit: "op/s", source: sourceGiven}},
-			capacities: capacitiesOf([]evaluation.Finding{one(t, data, quick)}, []evaluation.Scaling{scaled(t, data)}, observe.Of(data)),
+			target: c.target, nodeRate: c.rate,
+			demands: []demand{{resource: "work/rate", amount: c.amount, unit: "op/s", source: sourceGiven}},
+			capacities: capacitiesOf([]evaluation.Finding{one(t, data, quick)}, []evaluation.Scaling{scaled(t, data)},
+				observe.Of(data)),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +152,8 @@ func TestPlanKeepsToWhatWasMeasured(t *testing.T) {
 		if r.Answer != c.want || safe != c.nodes {
 			t.Errorf("%s: %s, %d nodes are safe, %q, want %s, %d", c.name, r.Answer, safe, r.lead(), c.want, c.nodes)
 		}
-		if said := strings.Join(r.Warnings, "\n"); strings.Contains(c.name, "collapse") && !strings.Contains(said, "the sum is largest with 4 nodes") {
+		if said := strings.Join(r.Warnings, "\n"); strings.Contains(c.name, "collapse") &&
+			!strings.Contains(said, "the sum is largest with 4 nodes") {
 			t.Errorf("%s: warnings %q, want the peak among them", c.name, said)
 		}
 	}
@@ -154,7 +169,8 @@ func TestFallWithoutVerdict(t *testing.T) {
 		rate float64
 		want Answer
 	}{{9.8, Fits}, {4, Untested}, {6, Untested}} {
-		r, err := answerOf(question{target: 38, nodeRate: k.rate, demands: []demand{{resource: "x", amount: k.rate, unit: "u"}}, capacities: []capacity{c}})
+		r, err := answerOf(question{target: 38, nodeRate: k.rate,
+			demands: []demand{{resource: "x", amount: k.rate, unit: "u"}}, capacities: []capacity{c}})
 		if err != nil {
 			t.Fatal(err)
 		}

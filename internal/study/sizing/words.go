@@ -42,7 +42,8 @@ func (r *Result) lead() string {
 	useful := func() string { return fmt.Sprintf("%s (%s)", num.Count(*r.Largest, "node"), jobs(*r.LargestRate)) }
 	switch {
 	case r.Answer == Unknown:
-		return fmt.Sprintf("The plan contradicts its own run, so it is unknown how many nodes %s take: %s.%s", jobs(r.Target), r.against, r.beside)
+		return fmt.Sprintf("The plan contradicts its own run, so it is unknown how many nodes %s take: %s.%s",
+			jobs(r.Target), r.against, r.beside)
 	case r.Answer == Fails && r.Largest != nil && *r.Largest == 0:
 		return fmt.Sprintf("%s, but not even one node fits: it takes more of %s than there is.", head, r.Binding)
 	case r.Answer == Fails && r.Largest != nil:
@@ -98,7 +99,8 @@ func (r Resource) words(c capacity, nodes int, rate float64) string {
 	}
 	head := fmt.Sprintf("%s: %s: %s at %s %s %s", r.Resource, r.Answer, num.Count(nodes, "node"), perSecond(rate), verb, r.amount(r.Needed))
 	if target := r.Needed / r.Demand * rate; target < float64(nodes)*rate*(1-rounding) {
-		head = fmt.Sprintf("%s: %s: %s %s %s for %s", r.Resource, r.Answer, num.Count(nodes, "node"), verb, r.amount(r.Needed), perSecond(target))
+		head = fmt.Sprintf("%s: %s: %s %s %s for %s", r.Resource, r.Answer, num.Count(nodes, "node"), verb,
+			r.amount(r.Needed), perSecond(target))
 	}
 	open := c.open
 	if open == "" {
@@ -234,8 +236,10 @@ func noteCapacity(d demand, c capacity, r Resource, n *model.Doubts) {
 		n.Warn("limit_unclear", "%s", c.caution)
 	}
 	noteAlone(d, c, r, n)
-	if lo, _ := ends(c.total, c.ci); r.Answer != Fails && lo < r.most*(1-rounding) && r.least <= r.mostSeen()*(1+rounding) {
-		n.Warn("too_close", "%s is too close to call: the target takes %s and there is %s, both within their intervals", d.resource, r.amount(r.Needed), r.amount(c.total))
+	if lo, _ := ends(c.total, c.ci); r.Answer != Fails && lo < r.most*(1-rounding) &&
+		r.least <= r.mostSeen()*(1+rounding) {
+		n.Warn("too_close", "%s is too close to call: the target takes %s and there is %s, both within their intervals",
+			d.resource, r.amount(r.Needed), r.amount(c.total))
 	}
 	for _, w := range c.warnings {
 		passOn(n, d.resource, w)

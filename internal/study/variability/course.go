@@ -59,7 +59,10 @@ func (m *Metric) changesTable() doc.Block {
 	if m.Course == nil || len(m.Course.Changes) == 0 {
 		return doc.Block{}
 	}
-	t := &doc.Table{Columns: []doc.Column{{Key: "from", Head: "from"}, {Key: "n", Head: "n", Right: true}, {Key: "worth", Head: "worth", Right: true, Tip: "how many independent values these are worth"}, {Key: "mean", Head: "mean", Right: true}, {Key: "cov", Head: "COV", Right: true}, {Key: "change", Head: "change", Right: true}}}
+	t := &doc.Table{Columns: []doc.Column{{Key: "from", Head: "from"}, {Key: "n", Head: "n", Right: true},
+		{Key: "worth", Head: "worth", Right: true, Tip: "how many independent values these are worth"},
+		{Key: "mean", Head: "mean", Right: true}, {Key: "cov", Head: "COV", Right: true},
+		{Key: "change", Head: "change", Right: true}}}
 	facts, adjusted := m.adjusted()
 	if adjusted {
 		head := "level, rows of\none time as one"

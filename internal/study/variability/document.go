@@ -192,7 +192,8 @@ func (r *Result) worst() Verdict {
 }
 
 func (v Verdict) tag() doc.Tag {
-	tone := map[Verdict]doc.Tone{Steady: doc.Good, Varies: doc.Note, Bands: doc.Bad, Changes: doc.Bad, Unclear: doc.Doubt, Unknown: doc.Doubt}
+	tone := map[Verdict]doc.Tone{Steady: doc.Good, Varies: doc.Note, Bands: doc.Bad, Changes: doc.Bad,
+		Unclear: doc.Doubt, Unknown: doc.Doubt}
 	return doc.Tag{Word: string(v), Tone: tone[v]}
 }
 

@@ -50,7 +50,8 @@ func (p *Params) verdictGate(m *Metric) error {
 	for _, v := range p.FailOn {
 		found, known := m.finds(v)
 		if !known {
-			unknown = fmt.Errorf("%w: %s: whether it varies by more than %v %% is unclear, so that --fail-on (fail_on in a file) cannot be checked", model.ErrInvalid, m.Name(), 100*steadyCOV)
+			unknown = fmt.Errorf("%w: %s: whether it varies by more than %v %% is unclear, so that --fail-on "+
+				"(fail_on in a file) cannot be checked", model.ErrInvalid, m.Name(), 100*steadyCOV)
 		}
 		if found {
 			also := ""

@@ -89,7 +89,8 @@ func TestSidesOfTheLimit(t *testing.T) {
 		if c.code != "" && !slices.Contains(codes(m.Doubts), c.code) {
 			t.Errorf("%s: doubts %v, want %s", c.name, codes(m.Doubts), c.code)
 		}
-		if (m.Verdict == Unclear) != (strings.Contains(m.Text, "above 5.0 % is unclear") || strings.Contains(m.Text, "on which side")) {
+		if (m.Verdict == Unclear) != (strings.Contains(m.Text, "above 5.0 % is unclear") ||
+			strings.Contains(m.Text, "on which side")) {
 			t.Errorf("%s: %q", c.name, m.Text)
 		}
 		everywhere(t, r)
@@ -110,7 +111,9 @@ func TestTotalsGate(t *testing.T) {
 		t.Errorf("rate %s: %d values about %v, %v; want 18 about 50 in a second", m.Metric, m.N, m.Mean, r.Gate())
 	}
 	p.Rate = true
-	if _, err := p.Ask(t.Context(), study.Input{}, []study.Source{{Name: "here", Frames: []frame.Frame{columnOf("score", true, 0, normal(30, 1, 1)...)}}}); err == nil {
+	if _, err := p.Ask(t.Context(), study.Input{},
+		[]study.Source{{Name: "here", Frames: []frame.Frame{
+			columnOf("score", true, 0, normal(30, 1, 1)...)}}}); err == nil {
 		t.Error("the rate of what is no total: no error")
 	}
 }
@@ -187,7 +190,9 @@ func TestEqualValues(t *testing.T) {
 		if m.Verdict != Steady || slices.Contains(codes(m.Doubts), "constant") != c.doubts {
 			t.Errorf("%s: %s, %q, %v; want steady", c.name, m.Verdict, m.Text, codes(m.Doubts))
 		}
-		if (m.COVCI != nil) != (c.most > 0) || m.COVCI != nil && (m.COVCI[0] != 0 || m.COVCI[1] > c.most*(1+1e-9) || c.most > 1e-9 && m.COVCI[1] < c.most*(1-1e-9)) {
+		if (m.COVCI != nil) != (c.most > 0) ||
+			m.COVCI != nil && (m.COVCI[0] != 0 || m.COVCI[1] > c.most*(1+1e-9) ||
+				c.most > 1e-9 && m.COVCI[1] < c.most*(1-1e-9)) {
 			t.Errorf("%s: the COV is within %v, want up to %v", c.name, m.COVCI, c.most)
 		}
 		everywhere(t, r)

@@ -30,8 +30,10 @@ func TestUnknownHost(t *testing.T) {
 		}
 	}
 	for target, unknown := range map[string]bool{
-		"http://nowhere.invalid:81/": true, "rediss://nowhere.invalid": true, "cassandra://127.0.0.1,nowhere.invalid/": true,
-		"s3://nowhere.invalid/bucket": true, "http://127.0.0.1:1/": false, "https://[::1]/": false, "mysql:///db": false,
+		"http://nowhere.invalid:81/": true, "rediss://nowhere.invalid": true,
+		"cassandra://127.0.0.1,nowhere.invalid/": true,
+		"s3://nowhere.invalid/bucket":            true, "http://127.0.0.1:1/": false, "https://[::1]/": false,
+		"mysql:///db": false,
 	} {
 		if err := (*Params)(nil).CheckHost(t.Context(), target); errors.Is(err, model.ErrUsage) != unknown {
 			t.Errorf("CheckHost(%s) = %v", target, err)

@@ -58,7 +58,9 @@ func cause(failure error) (what, todo string) {
 		return "the authority of the server's certificate is unknown" + issuer(authority.Cert),
 			"give its certificate with --cacert FILE (ca_pem: in a file), or " + certificate
 	case errors.As(failure, &host):
-		return "the server's certificate is for another name (" + host.Error() + ")", "use a name in the URL that it is for (https://ADDRESS/ with -H 'Host: NAME' asks a server by its address), or " + certificate
+		return "the server's certificate is for another name (" + host.Error() + ")",
+			"use a name in the URL that it is for (https://ADDRESS/ with -H 'Host: NAME' asks a server by its " +
+				"address), or " + certificate
 	case errors.As(failure, &verify):
 		return "the server's certificate is not valid (" + verify.Err.Error() + ")", "renew it, or " + certificate
 	case errors.As(failure, &plain):
@@ -127,7 +129,8 @@ func alert(code tls.AlertError) (what, todo string) {
 	case alertProtocolVersion:
 		return "the server speaks another version of TLS (" + code.Error() + ")", "allow TLS 1.2 or 1.3 there"
 	case alertCertificate:
-		return "the server wants a certificate of the client, which scalebench cannot show", "measure a listener that asks for none"
+		return "the server wants a certificate of the client, which scalebench cannot show",
+			"measure a listener that asks for none"
 	}
 	return "the server has ended the TLS handshake (" + code.Error() + ")", "look into the server's log"
 }

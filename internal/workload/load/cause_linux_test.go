@@ -31,9 +31,11 @@ func TestSilentTargets(t *testing.T) {
 	accepts := l.Addr().String()
 	half := oddanswers.Serve(t, oddanswers.Answer{Text: "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"}, nil)
 	for target, want := range map[string]string{
-		"http://" + dropped: "no answer to the TCP handshake within", "https://" + dropped: "no answer to the TCP handshake within",
-		"http://" + accepts: "connected, no answer to the request within", "https://" + accepts: "connected, no answer to TLS within",
-		"http://" + half: "the answer began and did not end within",
+		"http://" + dropped:  "no answer to the TCP handshake within",
+		"https://" + dropped: "no answer to the TCP handshake within",
+		"http://" + accepts:  "connected, no answer to the request within",
+		"https://" + accepts: "connected, no answer to TLS within",
+		"http://" + half:     "the answer began and did not end within",
 	} {
 		t.Run(target, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +56,9 @@ func TestSilentTargets(t *testing.T) {
 // an address, and its certificate may be for either.
 func TestNamesOfTLS(t *testing.T) {
 	var asked atomic.Value
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked.Store(r.TLS.ServerName) }))
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked.Store(r.TLS.ServerName)
+	}))
 	s.StartTLS()
 	defer s.Close()
 	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
@@ -74,7 +78,8 @@ func TestNamesOfTLS(t *testing.T) {
 			p.Headers = Headers{"Host": c.host}
 		}
 		err := p.Prepare(t.Context(), &workload.Env{Parts: 1, Stderr: io.Discard})
-		if c.want == "" && (err != nil || asked.Load() != c.asked) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && (err != nil || asked.Load() != c.asked) ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: Prepare = %v, want %q; asked for %q, want %q", c.name, err, c.want, asked.Load(), c.asked)
 		}
 		if err := p.Cleanup(t.Context(), nil); err != nil {
@@ -124,7 +129,9 @@ func TestMaxBody(t *testing.T) {
 			p := params(target, 100)
 			p.Agreement, p.MaxBody, p.Insecure = sla("p90=5s"), limit, target == secure.URL
 			err := p.Prepare(t.Context(), &workload.Env{Parts: 1, Stderr: io.Discard})
-			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--max-body")) {
+			if want == "" && err != nil ||
+				want != "" && (err == nil || !strings.Contains(err.Error(), want) ||
+					!strings.Contains(err.Error(), "--max-body")) {
 				t.Errorf("%s, at most %v: Prepare = %v, want %q", target, limit, err, want)
 			}
 			if err := p.Cleanup(t.Context(), nil); err != nil {

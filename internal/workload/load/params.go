@@ -208,7 +208,8 @@ func (p *Params) validateHTTP() error {
 	stored := !p.overHTTP() && !IsBucket(p.Target)
 	return errors.Join(
 		workload.Invalid(p.HTTP2 && p.plain(), "http2", "HTTP/2 needs TLS, and the target begins with http://", "leave it out, or use https://"),
-		workload.Invalid(p.MaxBody > 0 && !p.overHTTP(), "max_body", "only applies to targets that begin with http:// or https://", "leave it out"),
+		workload.Invalid(p.MaxBody > 0 && !p.overHTTP(), "max_body",
+			"only applies to targets that begin with http:// or https://", "leave it out"),
 		workload.Invalid(p.Spin && !p.plain(), "spin", "only applies to targets that begin with http://", "leave it out"),
 		p.validateCA(),
 		workload.Invalid(p.Insecure && p.plain(), "insecure", "only applies to targets that begin with https:// or s3s://", "leave it out"),
@@ -225,7 +226,8 @@ func (p *Params) validateCA() error {
 	case p.CAPEM == "":
 		return nil
 	case p.plain():
-		return bad("ca_pem", "only applies to targets over TLS, such as those that begin with https:// or rediss://", "leave it out")
+		return bad("ca_pem", "only applies to targets over TLS, such as those that begin with https:// or rediss://",
+			"leave it out")
 	case strings.Contains(p.CAPEM, "PRIVATE KEY-----"):
 		return bad("ca_pem", "it holds a private key, which would be stored with the run", "give the certificates alone")
 	case !roots.AppendCertsFromPEM([]byte(p.CAPEM)):
@@ -245,11 +247,13 @@ func (p *Params) checkTarget() error {
 	}
 	secure := strings.HasPrefix(p.Target, "s3s://")
 	if len(p.Requests) > 0 || len(p.Headers) > 0 || p.HTTP2 || p.Insecure && !secure {
-		return fmt.Errorf("%w: requests, headers and http2 only apply to http:// and https:// targets, insecure to https:// and s3s://; leave them out", model.ErrUsage)
+		return fmt.Errorf("%w: requests, headers and http2 only apply to http:// and https:// targets, insecure to "+
+			"https:// and s3s://; leave them out", model.ErrUsage)
 	}
 	if IsBucket(p.Target) {
 		if (p.CA != "" || p.CAPEM != "") && !secure {
-			return fmt.Errorf("%w: certificates to trust (--cacert, ca_pem:) only apply over TLS: use s3s://", model.ErrUsage)
+			return fmt.Errorf("%w: certificates to trust (--cacert, ca_pem:) only apply over TLS: use s3s://",
+				model.ErrUsage)
 		}
 		_, err := p.bucketConfig()
 		return err

@@ -39,7 +39,8 @@ func (p *Params) open(ctx context.Context, env *workload.Env) (engine.Driver, er
 	}
 	if p.plain() {
 		return http1.New(ctx, http1.Config{
-			Requests: requests, Connections: p.ConnectionLimit(), Chosen: p.chosen(), Loops: p.Loops, Spin: p.Spin, Timeout: p.Timeout.Std(), MaxBody: p.MaxBody.Bytes(),
+			Requests: requests, Connections: p.ConnectionLimit(), Chosen: p.chosen(), Loops: p.Loops, Spin: p.Spin,
+			Timeout: p.Timeout.Std(), MaxBody: p.MaxBody.Bytes(),
 		})
 	}
 	target, err := p.standard(requests) //nolint:contextcheck // it connects to nothing yet

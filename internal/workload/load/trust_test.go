@@ -50,7 +50,8 @@ func secured(t *testing.T, server string) (address, authority string) {
 			left.Go(func() { join(back, front) })
 		}
 	})
-	return l.Addr().String(), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate().Raw}))
+	return l.Addr().String(), string(
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate().Raw}))
 }
 
 // TestStoreAuthority: a store with an authority of its own is reached with --cacert,
@@ -83,9 +84,11 @@ func TestAuthorityWithoutTLS(t *testing.T) {
 	_, authority := secured(t, "127.0.0.1:1")
 	for target, wrong := range map[string]string{
 		"rediss://host/": "", "redis://host/": "use rediss://",
-		"postgres://me@host/db?sslmode=require": "", "postgres://me@host/db?sslmode=verify-full": "", "postgres://me@host/db": "",
+		"postgres://me@host/db?sslmode=require": "", "postgres://me@host/db?sslmode=verify-full": "",
+		"postgres://me@host/db":                 "",
 		"postgres://me@host/db?sslmode=disable": "use ?sslmode=verify-full",
-		"mysql://me@host/db?tls=true":           "", "mysql://me@host/db?tls=skip-verify": "", "mysql://me@host/db": "use ?tls=true",
+		"mysql://me@host/db?tls=true":           "", "mysql://me@host/db?tls=skip-verify": "",
+		"mysql://me@host/db": "use ?tls=true",
 		"cassandras://host/": "", "cassandra://host/": "use cassandras://",
 		"s3s://host/bucket": "", "s3://host/bucket": "use s3s://", "https://host/": "", "http://host/": "over TLS",
 	} {

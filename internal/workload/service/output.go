@@ -80,7 +80,10 @@ func (r *running) collect(env *workload.Env) (note string, err error) {
 	from := make(map[string]string) // by name
 	for _, pattern := range r.Keep {
 		files, _ := fs.Glob(root.FS(), path.Clean(r.fill(pattern)))
-		files = slices.DeleteFunc(files, func(f string) bool { info, err := root.Lstat(f); return err != nil || !info.Mode().IsRegular() })
+		files = slices.DeleteFunc(files, func(f string) bool {
+			info, err := root.Lstat(f)
+			return err != nil || !info.Mode().IsRegular()
+		})
 		if len(files) == 0 {
 			missing = append(missing, pattern)
 		}

@@ -478,9 +478,12 @@ func TestKeepLinks(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command := fmt.Sprintf("mkdir log real; ln -s %[1]s log/a.log; ln -s %[2]s out; ln -s ../../../../../../../..%[1]s log/b.log; mkfifo log/p.log; "+
-		"echo mine > real/c.log; ln -s ../real/c.log log/d.log; ln -s /dev/zero log/z.log; touch up; exec sleep 60", secret, filepath.Dir(secret))
-	x := newTask(t, Instance{Name: "db", Command: command, Settings: Settings{Keep: []string{"log/*.log", "out/*.log", "real/*.log"}}})
+	command := fmt.Sprintf(
+		"mkdir log real; ln -s %[1]s log/a.log; ln -s %[2]s out; ln -s ../../../../../../../..%[1]s log/b.log; mkfifo log/p.log; "+
+			"echo mine > real/c.log; ln -s ../real/c.log log/d.log; ln -s /dev/zero log/z.log; touch up; exec sleep 60",
+		secret, filepath.Dir(secret))
+	x := newTask(t, Instance{Name: "db", Command: command,
+		Settings: Settings{Keep: []string{"log/*.log", "out/*.log", "real/*.log"}}})
 	x.Services[0].Own.Command = "test -e $SCALEBENCH_DIR/up"
 	x.prepare(t)
 	x.end(x.env, true)
@@ -495,7 +498,8 @@ func TestOpenFileSwapped(t *testing.T) {
 	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	name := filepath.Join(dir, "a")
 	root, err := os.OpenRoot(dir)
-	if err := errors.Join(err, os.WriteFile(secret, []byte("secret"), 0o600), os.WriteFile(filepath.Join(dir, "b"), []byte("other"), 0o600)); err != nil {
+	if err := errors.Join(err, os.WriteFile(secret, []byte("secret"), 0o600),
+		os.WriteFile(filepath.Join(dir, "b"), []byte("other"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = root.Close() }()

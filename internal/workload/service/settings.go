@@ -87,7 +87,8 @@ type Probe struct {
 // filled is the probe as it is asked: with the addresses of an instance, and a file
 // of its folder.
 func (p Probe) filled(fill func(string) string, dir string) probe.Probe {
-	return probe.Probe{Kind: p.Kind, URL: fill(p.URL), Folder: dir, File: fill(p.File), Pattern: p.Pattern, Every: p.Every.Std()}
+	return probe.Probe{Kind: p.Kind, URL: fill(p.URL), Folder: dir, File: fill(p.File), Pattern: p.Pattern,
+		Every: p.Every.Std()}
 }
 
 // standIn takes the place of addresses in checks, which are known later only.

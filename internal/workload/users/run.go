@@ -60,7 +60,8 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 func (p *Params) open(ctx context.Context, c session.Config, env *workload.Env) (load.Driver, error) {
 	var mu sync.Mutex
 	config := http1.Config{
-		Requests: p.kinds(c), Connections: p.Connections, Chosen: true, Own: p.Connections == 0, Loops: p.Loops, Timeout: p.Timeout.Std(),
+		Requests: p.kinds(c), Connections: p.Connections, Chosen: true, Own: p.Connections == 0, Loops: p.Loops,
+		Timeout: p.Timeout.Std(),
 		Sessions: func(share load.Share) load.Sessions {
 			mu.Lock()
 			defer mu.Unlock()

@@ -1,0 +1,130 @@
+package files
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/tabular"
+)
+
+// header reads the names of the columns.
+func (f *file) header(r *rows) ([]column, error) {
+	for r.next() {
+		if r.blank() {
+			continue
+		}
+		if r.width() > tabular.MostColumns {
+			line, col := r.cellAt(0)
+			return nil, &model.InputError{File: f.name, Line: line, Col: col,
+				Problem: "there are " + num.Count(r.width(), "column"),
+				Allowed: fmt.Sprintf("give at most %s", num.Grouped(tabular.MostColumns))}
+		}
+		names := rowOf(r)
+		if behind, at := f.behind(r, names); behind != nil {
+			names, r.at = behind, at
+		} else if i := f.valueAt(r, names); i >= 0 {
+			line, col := r.cellAt(i)
+			return nil, f.noNames(r, names[i], line, col)
+		}
+		r.comments = false
+		var out []column
+		for i, name := range names {
+			out = append(out, newColumn(i+1, name))
+		}
+		return out, nil
+	}
+	if r.err != nil {
+		return nil, f.badQuote(r)
+	}
+	return nil, &model.InputError{File: f.name, Problem: "the file is empty", Allowed: "give a table with a line of names, such as time,node,value, and lines of values"}
+}
+
+// rowOf is the cells of the current row.
+func rowOf(r *rows) (cells []string) {
+	for i := range r.width() {
+		cells = append(cells, string(trim(r.cell(i))))
+	}
+	return cells
+}
+
+// behind are the names of columns in a comment before the first row, if that has values
+// and the comment as many words, and where the line after it begins; nil if it has not.
+// Comments below it that have values are rows.
+func (f *file) behind(r *rows, first []string) (names []string, at int) {
+	c := newClock(f.zone)
+	value := func(cell string) bool { return isValue(kindOfCell(cell, c)) }
+	if !slices.ContainsFunc(first, value) {
+		return nil, 0
+	}
+	for _, start := range slices.Backward(r.skipped) {
+		end, next := r.line(start)
+		comment := &rows{comma: r.comma}
+		if comment.begin(r.data[start+1 : end]); !comment.next() || comment.width() != len(first) {
+			return nil, 0
+		}
+		switch names := rowOf(comment); {
+		case slices.Contains(names, ""):
+			return nil, 0
+		case !slices.ContainsFunc(names, value):
+			f.told = append(f.told, "the names of the columns are those in the comment before the first row")
+			return names, next
+		}
+	}
+	return nil, 0
+}
+
+// kindOfCell is what a cell seems to hold, whatever marks its numbers have.
+func kindOfCell(cell string, c *clock) kind {
+	k := kindOf([]byte(cell), c)
+	if k == kindText {
+		k = new(marks).look([]byte(cell))
+	}
+	if k == kindText && slashed.MatchString(cell) {
+		k = kindTime
+	}
+	return k
+}
+
+func isValue(k kind) bool { return k != kindEmpty && k != kindText }
+
+// valueAt is where the first row, in which names of columns are expected, has a value; -1
+// where it has none. A number is none of a column's name; 99 % and 2026-04-03 may be,
+// unless the row below has the same in all columns.
+func (f *file) valueAt(r *rows, first []string) int {
+	c := newClock(f.zone)
+	at := -1
+	next := &rows{comma: r.comma, data: r.data, quotes: r.quotes, at: r.at}
+	alike := next.next() && next.width() == len(first)
+	for i, name := range first {
+		if _, ok := number([]byte(name)); ok {
+			return i
+		}
+		k := kindOfCell(name, c)
+		if at < 0 && isValue(k) {
+			at = i
+		}
+		alike = alike && k == kindOfCell(string(trim(next.cell(i))), c)
+	}
+	if alike {
+		return at
+	}
+	return -1
+}
+
+// noNames refuses a first line that has values; the names may be in a comment below it.
+func (f *file) noNames(r *rows, name string, line, col int) error {
+	out := &model.InputError{File: f.name, Line: line, Col: col,
+		Problem: fmt.Sprintf("the first line has %q where names of columns are expected", name),
+		Allowed: `add a line before it, such as "time,node,value"`}
+	for at := r.at; at < len(r.data) && r.data[at] == '#'; {
+		end, _ := r.line(at)
+		if line, _ := r.lineOf(at); bytes.IndexByte(r.data[at:end], r.comma) > 0 {
+			out.Allowed = fmt.Sprintf("if the names are those in line %d, delete the lines before it and its #", line)
+		}
+		break
+	}
+	return out
+}

@@ -1,0 +1,259 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/scalebench/scalebench/internal/load/kv"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Admin opens a connection.
+func (s *Store) Admin(ctx context.Context) (kv.Admin, error) {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &admin{c}, nil
+}
+
+// adminError gives an error of what is not measured a kind of package model.
+func adminError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if answer, ok := errors.AsType[redis.Error](err); ok {
+		denied := func(code string) bool { return strings.HasPrefix(string(answer), code) }
+		if slices.ContainsFunc([]string{"NOAUTH", "WRONGPASS", "NOPERM", "ERR invalid password"}, denied) {
+			return fmt.Errorf("%w: %w; check user and password", model.ErrDenied, err)
+		}
+	}
+	return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
+}
+
+// stateKey holds kv.Mark and, of a data set that is complete, its description after
+// [stateSep]. As long as it does, the hashes under the keys of records are ours.
+const (
+	stateKey = prefix + "state"
+	stateSep = ": "
+)
+
+type admin struct{ *conn }
+
+var _ kv.Remover = (*admin)(nil)
+
+// Find reads the description.
+func (a *admin) Find(ctx context.Context) (string, error) {
+	description, _, err := a.state(ctx)
+	return description, err
+}
+
+// state is what the key of the state holds, and whether there is any. One that another
+// program has written is model.ErrUsage.
+func (a *admin) state(ctx context.Context) (description string, ours bool, err error) {
+	kind, err := redis.String(a.do(ctx, "TYPE", stateKey))
+	if err != nil || kind == "none" {
+		return "", false, adminError(err)
+	}
+	var text string
+	if kind == "string" {
+		if text, err = redis.String(a.do(ctx, "GET", stateKey)); err != nil {
+			return "", false, adminError(err)
+		}
+	}
+	rest, ours := strings.CutPrefix(text, kv.Mark)
+	if !ours {
+		return "", false, kv.Foreign("the key "+stateKey, "database")
+	}
+	return strings.TrimPrefix(rest, stateSep), true, nil
+}
+
+// Count looks at all keys of the database: the server keeps no number of those
+// with a prefix. A scan may return a key twice; so the numbers in the keys, by
+// which keys differ, are kept until the end: 8 bytes a record.
+func (a *admin) Count(ctx context.Context) (int64, error) {
+	var numbers []uint64
+	err := a.scan(ctx, func(keys []string) error {
+		for _, key := range keys {
+			n, _ := number(key)
+			numbers = append(numbers, n)
+		}
+		return nil
+	})
+	slices.Sort(numbers)
+	return int64(len(slices.Compact(numbers))), err
+}
+
+// number is the number in the key of a record, as a data set writes it.
+func number(key string) (n uint64, ok bool) {
+	text, ok := strings.CutPrefix(key, prefix+"user")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	return n, err == nil && strconv.FormatUint(n, 10) == text
+}
+
+// scan hands on the keys of records; the server looks at 1000 keys in a step.
+func (a *admin) scan(ctx context.Context, each func(keys []string) error) error {
+	cursor := "0"
+	for {
+		answer, err := redis.Values(a.do(ctx, "SCAN", cursor, "MATCH", prefix+"user*", "COUNT", 1000))
+		var keys []string
+		if err == nil {
+			_, err = redis.Scan(answer, &cursor, &keys)
+		}
+		if err != nil {
+			return adminError(err)
+		}
+		keys = slices.DeleteFunc(keys, func(key string) bool { _, ours := number(key); return !ours })
+		if err := each(keys); err != nil || cursor == "0" {
+			return err
+		}
+	}
+}
+
+// Create removes what there is; a hash needs no schema. Keys of records that are there
+// without a state are not ours.
+func (a *admin) Create(ctx context.Context, _ kv.Shape) error {
+	if err := a.Drop(ctx); err != nil {
+		return err
+	}
+	if err := a.scan(ctx, func(keys []string) error {
+		if len(keys) > 0 {
+			return kv.Foreign("the key "+keys[0], "database")
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	written, err := a.do(ctx, "SET", stateKey, kv.Mark, "NX")
+	if err == nil && written == nil {
+		return kv.Foreign("the key "+stateKey, "database")
+	}
+	return adminError(err)
+}
+
+// Load writes rows in a pipeline.
+func (a *admin) Load(ctx context.Context, shape kv.Shape, rows []kv.Row) error {
+	defer context.AfterFunc(ctx, func() { _ = a.socket.Close() })() // sending may wait, too
+	var err error
+	names := shape.Names()
+	for _, row := range rows[:len(rows)-1] {
+		if err == nil {
+			err = a.library.Send("HSET", hash(row.Key, names, row.Fields)...)
+		}
+	}
+	if last := rows[len(rows)-1]; err == nil {
+		_, err = a.do(ctx, "HSET", hash(last.Key, names, last.Fields)...)
+	}
+	return adminError(err)
+}
+
+// Finish writes the description.
+func (a *admin) Finish(ctx context.Context, description string) error {
+	_, ours, err := a.state(ctx)
+	if err == nil && !ours {
+		return fmt.Errorf("%w: the key %s is gone; another program has removed it while records were loaded",
+			model.ErrInvalid, stateKey)
+	}
+	if err == nil {
+		_, err = a.do(ctx, "SET", stateKey, kv.Mark+stateSep+description, "XX")
+		err = adminError(err)
+	}
+	return err
+}
+
+// Drop removes the records and the state, if there is one that is ours. First goes the
+// description: then no data set counts as complete that has lost records.
+func (a *admin) Drop(ctx context.Context) error {
+	_, ours, err := a.state(ctx)
+	if err != nil || !ours {
+		return err
+	}
+	if err := a.whileOurs(ctx, "SET", stateKey, kv.Mark); err != nil {
+		return err
+	}
+	err = a.scan(ctx, func(keys []string) error {
+		hashes, err := a.hashes(ctx, keys)
+		if err != nil || len(hashes) == 0 {
+			return err
+		}
+		return a.whileOurs(ctx, "UNLINK", redis.Args{}.AddFlat(hashes)...)
+	})
+	if err != nil {
+		return err
+	}
+	return a.whileOurs(ctx, "UNLINK", stateKey)
+}
+
+// hashes are those of the keys that hold hashes, as records do.
+func (a *admin) hashes(ctx context.Context, keys []string) (hashes []string, err error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	defer context.AfterFunc(ctx, func() { _ = a.socket.Close() })()
+	for _, key := range keys {
+		if err == nil {
+			err = a.library.Send("TYPE", key)
+		}
+	}
+	if err == nil {
+		err = a.library.Flush()
+	}
+	for _, key := range keys {
+		if err != nil {
+			break
+		}
+		var kind string
+		if kind, err = redis.String(a.library.Receive()); kind == "hash" {
+			hashes = append(hashes, key)
+		}
+	}
+	return hashes, adminError(err)
+}
+
+// whileOurs executes a command only if the state is ours at that moment.
+func (a *admin) whileOurs(ctx context.Context, command string, args ...any) error {
+	if _, err := a.do(ctx, "WATCH", stateKey); err != nil {
+		return adminError(err)
+	}
+	_, ours, err := a.state(ctx)
+	if err != nil || !ours {
+		_, unwatched := a.do(ctx, "UNWATCH")
+		return cmp.Or(err, adminError(unwatched))
+	}
+	err = a.library.Send("MULTI")
+	if err == nil {
+		err = a.library.Send(command, args...)
+	}
+	var answer any
+	if err == nil {
+		answer, err = a.do(ctx, "EXEC")
+	}
+	if err == nil && answer == nil {
+		return fmt.Errorf("%w: another program has changed the key %s meanwhile; is another scalebench loading into "+
+			"the same database?", model.ErrInvalid, stateKey)
+	}
+	return adminError(err)
+}
+
+// Remove implements kv.Remover. The memory is free when it returns.
+func (a *admin) Remove(ctx context.Context, keys []string) (int64, error) {
+	args := make([]any, len(keys))
+	for i, k := range keys {
+		args[i] = prefix + k
+	}
+	n, err := redis.Int64(a.do(ctx, "DEL", args...))
+	return n, adminError(err)
+}
+
+// Settle implements kv.Remover: there is nothing left to do.
+func (a *admin) Settle(context.Context) error { return nil }
