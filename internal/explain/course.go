@@ -146,20 +146,25 @@ func (x *Rows) between(values []float64, changes []Change) []Change {
 // differ.
 const leastDays = 10
 
-// besidesDays keeps of several changes those that the means of days show, too, where
-// days may differ from each other anyway: then each day has a level of its own.
-// One change in ten days is none of that, unless days differ besides it.
-func (x *Rows) besidesDays(changes []Change, alpha float64) []Change {
-	day := x.Fact(FactDay)
-	if len(changes) == 0 || day == nil || day.Used < leastDays || len(changes) <= max(1, day.Used/leastDays) && !x.daysDiffer(changes, day) {
+// besidesUnits keeps of several changes those that the means of days show, too, where days
+// may differ from each other anyway: then each day has a level of its own. One change
+// in ten days is none of that, unless days differ besides it. Of less than two days
+// it is so of hours, with one change in five.
+func (x *Rows) besidesUnits(changes []Change, alpha float64) []Change {
+	fact, each := x.Fact(FactDay), leastDays
+	if x.span() < leastCycles {
+		fact, each = x.Fact(FactHour), leastDays/2
+	}
+	if len(changes) == 0 || fact == nil || fact.Used < leastDays || len(changes) <= max(1, fact.Used/each) && !x.differ(changes, fact) {
 		return changes
 	}
-	s := x.sumsOf(day.Codes, len(day.Levels))
-	means, first := []float64{}, []int{}
-	for i, c := range day.Codes {
-		if c != 0 && (i == 0 || c != day.Codes[i-1]) {
-			means, first = append(means, s.sum[c]/s.n[c]), append(first, i)
+	means, first, n := []float64{}, []int{}, 0.0
+	for i, c := range fact.Codes {
+		if i == 0 || c != fact.Codes[i-1] {
+			means, first, n = append(means, 0), append(first, i), 0
 		}
+		n++
+		means[len(means)-1] += (x.Frame.Values[i] - means[len(means)-1]) / n
 	}
 	found, err := stats.ChangePoints(means, alpha, seed)
 	if err != nil {
@@ -176,8 +181,8 @@ func (x *Rows) besidesDays(changes []Change, alpha float64) []Change {
 	})
 }
 
-// daysDiffer reports whether days differ besides the changes.
-func (x *Rows) daysDiffer(changes []Change, day *Fact) bool {
+// differ reports whether levels of a fact do besides the changes.
+func (x *Rows) differ(changes []Change, fact *Fact) bool {
 	rest := slices.Clone(x.Frame.Values)
 	for _, p := range (&Course{Changes: changes}).divided(x) {
 		for i := p.From; i < p.From+p.N; i++ {
@@ -187,7 +192,7 @@ func (x *Rows) daysDiffer(changes []Change, day *Fact) bool {
 	y := *x
 	y.Frame, y.divisions = &frame.Frame{Values: rest, Times: x.Frame.Times, Facts: x.Frame.Facts}, nil
 	var e Effect
-	y.test(&e, day)
+	y.test(&e, fact)
 	return e.P != nil && *e.P <= x.Alpha
 }
 
@@ -207,7 +212,11 @@ func (c *Course) search(x *Rows, rows []float64, alpha float64, besides string) 
 	c.calendar = x.calendarOf(rows)
 	values := s.without(c.calendar)
 	c.untold, c.cycle = nil, false
-	c.Changes = c.besidesCycle(x, values, x.besidesDays(x.changes(values, alpha), alpha))
+	changes := x.changes(values, alpha)
+	c.Changes = c.besidesCycle(x, values, x.besidesUnits(changes, alpha))
+	if len(c.Changes) < len(changes) && x.Frame.Times != nil && x.span() < leastCycles {
+		c.doubt("the level seems to change, as a daily cycle may make it: these are only %s; measure for two days or longer", num.Span(x.span()))
+	}
 	if c.Drift = x.drift(values, alpha); c.Drift != nil && c.Drift.Significant {
 		c.Drift.Significant = x.driftsByDays(values) && c.driftTold(x, values)
 	}

@@ -50,7 +50,6 @@ func (c *Course) besidesCycle(x *Rows, values []float64, changes []Change) []Cha
 	if len(kept) == len(changes) {
 		return changes
 	}
-	c.doubt("the level seems to change, as a daily cycle may make it: these are only %s; measure for two days or longer", num.Span(x.span()))
 	c.cycle = len(kept) > 0
 	return x.between(fit.without, kept)
 }

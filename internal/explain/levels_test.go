@@ -121,3 +121,40 @@ func TestDrifting(t *testing.T) {
 		}
 	}
 }
+
+// TestHoursAreNoLevels: where the hours of half a day have levels of their own, these
+// are no changes; a pulse that does not heed hours is.
+func TestHoursAreNoLevels(t *testing.T) {
+	falsely, found := 0, 0
+	for seed := range uint64(12) {
+		rng := rand.New(rand.NewPCG(seed, 19))
+		own, at := 1+7*rng.Float64(), 20+rng.IntN(60)
+		byHour, pulse := &frame.Frame{}, &frame.Frame{}
+		level := 0.0
+		for i := range 144 {
+			now := time.Date(2026, 1, 1, 6, 5*i, 0, 0, time.UTC).UnixNano()
+			if i%12 == 0 {
+				level = own * rng.NormFloat64()
+			}
+			far := 0.0
+			if i >= at && i < at+30 {
+				far = 8
+			}
+			byHour.Values, byHour.Times = append(byHour.Values, 100+level+2*rng.NormFloat64()), append(byHour.Times, now)
+			pulse.Values, pulse.Times = append(pulse.Values, 100+far+2*rng.NormFloat64()), append(pulse.Times, now)
+		}
+		course := func(f *frame.Frame) *Course {
+			x := New(f, Question{Zone: time.UTC, Level: .95, Alpha: .0125})
+			return x.Course(x.Effects())
+		}
+		if course(byHour).Changed() {
+			falsely++
+		}
+		if len(course(pulse).Changes) == 2 {
+			found++
+		}
+	}
+	if falsely > 2 || found < 9 {
+		t.Errorf("of 12 half days each: %d whose hours differ change, want at most 2; %d pulses are found, want at least 9", falsely, found)
+	}
+}

@@ -266,10 +266,9 @@ func (f *latticeFit) measure(digit digits) {
 	case beyond <= 0 && digit.tell(coarse, f.step, len(f.heaps)):
 		f.chance = 0
 	default:
-		each := math.Sqrt(float64(len(f.sorted)) / float64(len(f.heaps)))
 		f.chance = math.Pow(4*max(far, coarse)/f.step, float64(len(f.heaps)-2))
 		if f.zero && f.at[0] >= 1 {
-			f.chance *= min(1, 4*max(far/each, coarse)/f.step*(2*f.at[0]+1))
+			f.chance *= min(1, 4*max(far, coarse)/f.step*(2*f.at[0]+1))
 		}
 	}
 }

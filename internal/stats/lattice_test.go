@@ -148,6 +148,16 @@ func jittered(by float64, xs []float64) []float64 {
 	return xs
 }
 
+// scattered moves values by normal noise of this SD.
+func scattered(sd float64, xs []float64) []float64 {
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range xs {
+		xs[i] += sd * r.NormFloat64()
+	}
+	slices.Sort(xs)
+	return xs
+}
+
 func TestLattice(t *testing.T) {
 	for name, c := range map[string]struct {
 		xs         []float64
@@ -172,6 +182,9 @@ func TestLattice(t *testing.T) {
 		"narrow in whole ms":          {repeated(103, 12, 104, 10, 161, 10, 162, 9), 2, 1, false},
 		"three, no lattice":           {jittered(.4, repeated(100, 20, 117, 20, 130, 20)), 3, 0, false},
 		"half, as two processors are": {jittered(1, repeated(50, 20, 100, 20)), 2, 0, false},
+		"half, of many":               {scattered(1, repeated(50, 317, 100, 1123)), 2, 0, false},
+		"half, narrow":                {scattered(.5, repeated(50, 90, 100, 110)), 2, 0, false},
+		"two thirds, of many":         {scattered(.4, repeated(80, 200, 120, 300)), 2, 0, false},
 	} {
 		b, err := bandsOf(c.xs, 1)
 		l := latticeOf(c.xs, finestStep)
