@@ -428,13 +428,21 @@ func DecodeChunk(b []byte) (Chunk, error) {
 // Result is a model.Result on the wire.
 type Result struct{ model.Result }
 
+// storable is a time as it is, or none where nanoseconds since 1970 cannot hold it.
+func storable(t time.Time) time.Time {
+	if !time.Unix(0, t.UnixNano()).Equal(t) {
+		return time.Time{}
+	}
+	return t
+}
+
 // Failed takes the place of a result that cannot be used: an attempt that ended
-// must not look as if it went on.
+// must not look as if it went on. Nothing in it can keep it from being stored.
 func Failed(r model.Result, why string) model.Result {
 	return model.Result{
 		Run: r.Run, Step: r.Step, Task: r.Task, Attempt: r.Attempt, Node: r.Node,
 		Outcome: model.OutcomeFailed, Error: why,
-		Started: r.Started, Ended: r.Ended, ClockOffset: r.ClockOffset, ClockError: r.ClockError,
+		Started: storable(r.Started), Ended: storable(r.Ended), ClockOffset: r.ClockOffset, ClockError: r.ClockError,
 	}
 }
 

@@ -240,3 +240,17 @@ func FuzzDecodeChunk(f *testing.F) {
 		}
 	})
 }
+
+// TestFailedStorable: nothing of a result that cannot be used is kept that could keep its
+// substitute from being stored.
+func TestFailedStorable(t *testing.T) {
+	r := model.Result{Run: "r", Step: "r/0000", Task: "r/0000/0000", Attempt: 1, Node: "n",
+		Started: time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), Ended: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}
+	if f := Failed(r, "why"); !f.Started.IsZero() || !f.Ended.IsZero() || f.Outcome != model.OutcomeFailed {
+		t.Errorf("Failed = %+v, want a failed result without times", f)
+	}
+	r.Started = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if f := Failed(r, "why"); !f.Started.Equal(r.Started) {
+		t.Errorf("Failed has the start %v, want %v", f.Started, r.Started)
+	}
+}

@@ -182,11 +182,11 @@ func (a *admin) Drop(ctx context.Context) error {
 		return err
 	}
 	err = a.scan(ctx, func(keys []string) error {
-		hashes, err := a.hashes(ctx, keys)
-		if err != nil || len(hashes) == 0 {
+		records, err := a.records(ctx, keys)
+		if err != nil || len(records) == 0 {
 			return err
 		}
-		return a.whileOurs(ctx, "UNLINK", redis.Args{}.AddFlat(hashes)...)
+		return a.whileOurs(ctx, "UNLINK", redis.Args{}.AddFlat(records)...)
 	})
 	if err != nil {
 		return err
@@ -194,15 +194,15 @@ func (a *admin) Drop(ctx context.Context) error {
 	return a.whileOurs(ctx, "UNLINK", stateKey)
 }
 
-// hashes are those of the keys that hold hashes, as records do.
-func (a *admin) hashes(ctx context.Context, keys []string) (hashes []string, err error) {
+// records are those of the keys that hold hashes with the fields of records, and no others.
+func (a *admin) records(ctx context.Context, keys []string) (records []string, err error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
 	defer context.AfterFunc(ctx, func() { _ = a.socket.Close() })()
 	for _, key := range keys {
 		if err == nil {
-			err = a.library.Send("TYPE", key)
+			err = a.library.Send("HKEYS", key)
 		}
 	}
 	if err == nil {
@@ -212,12 +212,22 @@ func (a *admin) hashes(ctx context.Context, keys []string) (hashes []string, err
 		if err != nil {
 			break
 		}
-		var kind string
-		if kind, err = redis.String(a.library.Receive()); kind == "hash" {
-			hashes = append(hashes, key)
+		names, answer := redis.Strings(a.library.Receive())
+		if _, refused := errors.AsType[redis.Error](answer); refused {
+			continue // no hash
+		}
+		if err = answer; err == nil && len(names) > 0 && !slices.ContainsFunc(names, foreignField) {
+			records = append(records, key)
 		}
 	}
-	return hashes, adminError(err)
+	return records, adminError(err)
+}
+
+// foreignField reports whether records have no field of this name.
+func foreignField(name string) bool {
+	digits, ok := strings.CutPrefix(name, "field")
+	n, err := strconv.Atoi(digits)
+	return !ok || err != nil || strconv.Itoa(n) != digits || n < 0
 }
 
 // whileOurs executes a command only if the state is ours at that moment.
