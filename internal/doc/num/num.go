@@ -31,8 +31,26 @@ var (
 	small  = []step{{1, ""}, {1e-3, "m"}, {1e-6, "µ"}, {1e-9, "n"}}
 )
 
-// durations are other units of time in seconds.
-var durations = map[string]float64{"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+// durations are units of time in seconds, as programs call them.
+var durations = map[string]float64{
+	"sec": 1, "seconds": 1, "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "usec": 1e-6, "ns": 1e-9, "nsec": 1e-9,
+}
+
+// prefixed are amounts that a program counts with a prefix: in what it counts, and
+// by which prefixes that goes on.
+var prefixed = map[string]struct {
+	factor float64
+	steps  []step
+	unit   string
+}{
+	"kB": {1e3, si, "B"}, "MB": {1e6, si, "B"}, "GB": {1e9, si, "B"},
+	"KiB": {1 << 10, binary, "B"}, "MiB": {1 << 20, binary, "B"}, "GiB": {1 << 30, binary, "B"},
+	"kbit": {1e3, si, "bit"}, "Mbit": {1e6, si, "bit"}, "kop": {1e3, si, "op"}, "Mop": {1e6, si, "op"},
+}
+
+// Bounds from which on a value is told in the next unit: of time, where the next
+// is 1,000 times as long, and of anything else, beyond the digits that are measured.
+const nextTime, nextPrefix = 1e3, 1e5
 
 // Scale is the unit in which the values of one metric are printed.
 type Scale struct {
@@ -43,8 +61,9 @@ type Scale struct {
 // For chooses the scale for values in this unit from the largest of them.
 // Operations, bits and rates of bytes take SI prefixes, as disks and links are
 // sold and as sentences of package evaluation have them; sizes in bytes binary
-// ones; seconds become ms, µs or ns, and from 100,000 on these the next. Any other unit is kept as it is; from 100,000 on a separate prefix
-// stands before it ("1.2 M events/s"), as digits beyond that are not measured.
+// ones; seconds become ms, µs or ns, and 1,000 of these the next ("501 µs/op").
+// Any other unit is kept as it is; from 100,000 on a separate prefix stands
+// before it ("1.2 M events/s"), as digits beyond that are not measured.
 func For(unit string, values ...float64) Scale {
 	top := 0.0
 	for _, v := range values {
@@ -52,28 +71,35 @@ func For(unit string, values ...float64) Scale {
 			top = max(top, math.Abs(v))
 		}
 	}
-	base, rate := strings.CutSuffix(unit, "/s")
+	base, per := unit, ""
+	if i := strings.Index(unit, "/"); i > 0 {
+		base, per = unit[:i], unit[i:]
+	}
 	switch base {
 	case "op", "ops", "flop", "FLOP", "bit", "Hz", "IO", "io":
 		return pick(si, top, unit)
 	case "B", "byte", "bytes":
-		if rate {
+		if per == "/s" {
 			return pick(si, top, "B/s")
 		}
-		return pick(binary, top, "B")
+		return pick(binary, top, "B"+per)
 	case "s":
-		if !rate {
-			return pick(small, top, "s")
+		if per != "/s" {
+			return pick(small, top, "s"+per)
 		}
 	}
-	if factor, known := durations[base]; known && !rate && top >= 1e5 {
-		scale := pick(small, top*factor, "s")
+	if factor, known := durations[base]; known && per != "/s" && (top >= nextTime || 0 < top && top < 0.1) {
+		scale := pick(small, top*factor, "s"+per)
 		return Scale{scale.Factor / factor, scale.Unit}
+	}
+	if p, known := prefixed[base]; known && top >= nextPrefix {
+		scale := pick(p.steps, top*p.factor, p.unit+per)
+		return Scale{scale.Factor / p.factor, scale.Unit}
 	}
 	if unit == "1/s" { // of a duration: work per second
 		return pick(si, top, "/s")
 	}
-	if top >= 1e5 {
+	if top >= nextPrefix {
 		return pick(si, top, strings.TrimRight(" "+unit, " "))
 	}
 	return Scale{1, unit}

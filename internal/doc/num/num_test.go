@@ -119,7 +119,10 @@ func TestForDurations(t *testing.T) {
 		unit  string
 		value float64
 		want  string
-	}{{"us", 103_000, "103 ms"}, {"ns", 2.5e9, "2.50 s"}, {"ms", 99_000, "99000 ms"}, {"ms", 250_000, "250 s"}} {
+	}{{"us", 103_000, "103 ms"}, {"ns", 2.5e9, "2.50 s"}, {"ms", 99_000, "99.0 s"}, {"ms", 250_000, "250 s"},
+		{"ns/op", 501_234, "501 µs/op"}, {"us", 46_823, "46.8 ms"}, {"usec", 999, "999 usec"}, {"sec/op", 0.00123, "1.23 ms/op"}, {"ms/req", 0.004, "4.00 µs/req"},
+		{"B/op", 513_000, "501 KiB/op"}, {"allocs/op", 1_200_000, "1.20 M allocs/op"}, {"MB/s", 120_000, "120 GB/s"}, {"MiB", 409_600, "400 GiB"},
+		{"ns/s", 200_000, "200 k ns/s"}, {"s/s", 0.5, "0.500 s/s"}, {"/s", 200_000, "200 k /s"}} {
 		if got := For(c.unit, c.value).Value(c.value, 0); got != c.want {
 			t.Errorf("For(%q, %v) prints %q, want %q", c.unit, c.value, got, c.want)
 		}
