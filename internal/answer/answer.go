@@ -31,7 +31,7 @@ import (
 // Question is what a command asks.
 type Question struct {
 	Study string `json:"study"`
-	// Run is an id, a unique beginning of one, or "latest"; empty: none.
+	// Run is what [store.Reader.Run] takes; empty: none.
 	Run string `json:"run,omitempty"`
 	// More are further runs of a question about several (study.Kind.Several); there
 	// each, the first included, may have a name before it: ec2=RUN.

@@ -14,7 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 )
 
-// opener opens a run by id, unique prefix or "latest".
+// opener opens a run as [store.Reader.Run] finds it.
 type opener func(ctx context.Context, name string) (*observe.Run, error)
 
 // reading is the runs that a study reads: the one in question, and those that

@@ -139,6 +139,8 @@ func (a Asker) lookUp(ctx context.Context, name string) (stored, error) {
 	switch {
 	case runErr == nil && found && name == "latest" && c.Created.After(run.Created):
 		return stored{campaign: &c}, nil
+	case runErr == nil && run.Name == name && !strings.HasPrefix(string(run.ID), strings.ToUpper(name)):
+		return a.named(ctx, run)
 	case runErr == nil:
 		return stored{run: &run}, nil
 	case !short && !errors.Is(runErr, model.ErrNotFound):
@@ -148,25 +150,31 @@ func (a Asker) lookUp(ctx context.Context, name string) (stored, error) {
 	case errors.Is(err, model.ErrUsage): // the beginning of several ids
 		return stored{}, err
 	}
-	return stored{}, a.notStored(ctx, name)
+	return stored{}, notStored(name)
 }
 
 // notStored says what to give instead of a name that is of no source.
-func (a Asker) notStored(ctx context.Context, name string) error {
-	list, err := a.Store.Runs(ctx, store.Filter{Name: name, WithoutRepetitions: true})
+func notStored(name string) error {
+	return fmt.Errorf("%w: %q is no file here, and no run or campaign that is stored; `scalebench runs` and `scalebench campaign list` list those", model.ErrUsage, name)
+}
+
+// named is the run of a name, which must be its alone: which of several is measured
+// against others must not depend on which is the newest.
+func (a Asker) named(ctx context.Context, run model.Run) (stored, error) {
+	list, err := a.Store.Runs(ctx, store.Filter{Name: run.Name, WithoutRepetitions: true})
 	if err != nil {
-		return err
+		return stored{}, err
 	}
 	n := 0
 	for _, r := range list.Runs {
-		if r.Name == name { // the filter lets parts of names through
+		if r.Name == run.Name { // the filter lets parts of names through
 			n++
 		}
 	}
-	if n > 0 {
-		return fmt.Errorf("%w: %q is the name of %s, and runs go by their id (`scalebench runs --name %s` lists them) or as latest, campaigns also by name; `scalebench history %s` is about all runs of the name", model.ErrUsage, name, num.Count(n, "run"), name, name)
+	if n > 1 {
+		return stored{}, fmt.Errorf("%w: %q is the name of %s; give the id of one (`scalebench runs --name %s` lists them); `scalebench history %s` is about all runs of the name", model.ErrUsage, run.Name, num.Count(n, "run"), run.Name, run.Name)
 	}
-	return fmt.Errorf("%w: %q is no file here, and no run or campaign that is stored; `scalebench runs` and `scalebench campaign list` list those", model.ErrUsage, name)
+	return stored{run: &run}, nil
 }
 
 // also are the sources of a question about one run, with those that only the
@@ -216,7 +224,7 @@ func (a Asker) find(ctx context.Context, x *Source, takes study.Takes) error {
 func (a Asker) campaign(ctx context.Context, name string) (study.Source, error) {
 	c, err := a.Store.Campaign(ctx, name)
 	if errors.Is(err, model.ErrNotFound) {
-		return study.Source{}, a.notStored(ctx, name)
+		return study.Source{}, notStored(name)
 	}
 	if err != nil {
 		return study.Source{}, err

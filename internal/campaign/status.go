@@ -21,6 +21,8 @@ type Status struct {
 	Planned int `json:"planned,omitempty"`
 	// Next is when the next repetition is due; zero: none is.
 	Next time.Time `json:"next,omitzero"`
+	// Left: no server minds it, which has ended or was never there.
+	Left bool `json:"left,omitempty"`
 	// Latest is the latest repetition with a run; nil: none yet.
 	Latest *model.Repetition `json:"latest,omitempty"`
 	// Repetitions are those that were asked for.

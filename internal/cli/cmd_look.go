@@ -14,10 +14,10 @@ import (
 	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
 )
 
-// withRun calls f with the run that a user names by id, by a unique beginning of
-// it, or as "latest".
+// withRun calls f with the run that a user names: see [store.Reader.Run].
 func (c *common) withRun(ctx context.Context, need need, name string, f func(context.Context, service, model.Run) error) error {
 	return c.withService(ctx, need, func(ctx context.Context, s service) error {
 		run, err := s.Run(ctx, name)
@@ -32,11 +32,12 @@ func (c *common) showCommand() *cobra.Command {
 	var held gates
 	cmd := &cobra.Command{
 		Use: "show RUN", Short: "show a run: state, steps, failures, events",
-		Long: `Shows one run. RUN is an id, the unique beginning of an id, or "latest". For a run
-that searches for a capacity it also shows the result, or what is known so far,
-and checks it against --fail-below as "scalebench capacity" does. A threshold in
-the run's file is not checked here. Steps are counted from 1; their "number" in
-JSON and CSV counts from 0.`,
+		Long: `Shows one run. RUN is an id, the unique beginning of an id, a name (the newest run
+of that name), "latest" (the newest run that is over) or "running" (the newest that
+is under way). All commands take runs so. For a run that searches for a capacity it
+also shows the result, or what is known so far, and checks it against --fail-below as
+"scalebench capacity" does. A threshold in the run's file is not checked here. Steps
+are counted from 1; their "number" in JSON and CSV counts from 0.`,
 		Example: `  scalebench show latest
   scalebench show latest --fail-below 2000`,
 		Args: oneArg("the run"),
@@ -46,6 +47,9 @@ JSON and CSV counts from 0.`,
 				return err
 			}
 			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+				if run, err := s.Run(ctx, store.Running); args[0] == store.Latest && err == nil {
+					c.say("run %s (%s) is under way: `scalebench show %s` shows it", run.ID, run.Name, store.Running)
+				}
 				return c.printAnswer("", func() (answer.Answer, error) { return s.Show(ctx, args[0], params) })
 			})
 		},
@@ -132,10 +136,16 @@ func (c *common) confirm(question string) bool {
 func (c *common) cancelCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "cancel RUN", Short: "cancel a run; what was measured is kept",
-		Example: "  scalebench cancel latest",
+		Long: `Cancels a run; what was measured is kept. "latest" is here the newest run that is
+under way, as "running" is everywhere.`,
+		Example: "  scalebench cancel running",
 		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
+			name := args[0]
+			if name == store.Latest { // of those that are over none can be meant
+				name = store.Running
+			}
+			return c.withRun(cmd.Context(), toRead, name, func(ctx context.Context, s service, run model.Run) error {
 				if err := s.Cancel(ctx, run.ID); err != nil {
 					return err
 				}

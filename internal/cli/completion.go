@@ -163,8 +163,12 @@ func (c *common) storedRuns(cmd *cobra.Command, args []string, _ string) (out []
 	out = c.ask(cmd, func(ctx context.Context, s service) (out []cobra.Completion) {
 		list, _ := s.Runs(ctx, filter)
 		for i, r := range list.Runs {
-			if i == 0 && len(filter.States) == 0 {
-				out = append(out, cobra.CompletionWithDesc("latest", "the newest run"))
+			switch {
+			case i > 0 || len(filter.States) > 0:
+			case r.State.Final():
+				out = append(out, cobra.CompletionWithDesc(store.Latest, "the newest run that is over"))
+			default:
+				out = append(out, cobra.CompletionWithDesc(store.Running, "the newest run that is under way"))
 			}
 			what := fmt.Sprintf("%s, %s, %s", printable(r.Name), r.State, r.Created.UTC().Format("2006-01-02 15:04"))
 			out = append(out, cobra.CompletionWithDesc(string(r.ID), what))
@@ -214,6 +218,9 @@ func (c *common) ask(cmd *cobra.Command, f func(context.Context, service) []cobr
 // peek connects to what is there: the server that is named, if this user has
 // joined it, or the one on the data directory, or the store.
 func (c *common) peek(ctx context.Context) (service, bool) {
+	if c.noPaths != nil {
+		return service{}, false
+	}
 	if c.serverAddr != "" {
 		dir := c.paths.remote(hostPort(c.serverAddr))
 		info, err := queue.ReadServerInfo(filepath.Join(dir, "server.json"))

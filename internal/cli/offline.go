@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/campaign"
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -52,6 +53,17 @@ func (l left) Runs(ctx context.Context, f store.Filter) (store.RunList, error) {
 }
 
 func (l left) Run(ctx context.Context, id string) (model.Run, error) {
+	if f, none := store.Word(id); none != nil { // what is under way is told by the server, which has ended
+		f.Limit = 1
+		list, err := l.Runs(ctx, f)
+		if err != nil {
+			return model.Run{}, err
+		}
+		if len(list.Runs) == 0 {
+			return model.Run{}, none
+		}
+		id = string(list.Runs[0].ID)
+	}
 	r, err := l.Store.Run(ctx, id)
 	return l.seen(r), err
 }
@@ -101,6 +113,27 @@ func (o offline) StartCampaign(context.Context, control.Source) (model.CampaignI
 // ChangeCampaign changes what is stored: the next server heeds it.
 func (o offline) ChangeCampaign(ctx context.Context, c control.CampaignChange) (model.Campaign, error) {
 	return control.ChangeStored(ctx, o.Store, c, "", time.Now().UTC())
+}
+
+// CampaignStatus says that nobody minds a campaign that is not over. Another server
+// may where several share a store.
+func (o offline) CampaignStatus(ctx context.Context, id string, from int) (campaign.Status, error) {
+	s, err := o.Asker.CampaignStatus(ctx, id, from)
+	s.Left = o.leaves(s)
+	return s, err
+}
+
+// CampaignStatuses is CampaignStatus of all.
+func (o offline) CampaignStatuses(ctx context.Context) ([]campaign.Status, error) {
+	list, err := o.Asker.CampaignStatuses(ctx)
+	for i, s := range list {
+		list[i].Left = o.leaves(s)
+	}
+	return list, err
+}
+
+func (o offline) leaves(s campaign.Status) bool {
+	return !s.State.Final() && (s.Server == "" || s.Server == o.server)
 }
 
 // Watch has nothing to deliver: nothing happens without a server.

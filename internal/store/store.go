@@ -13,6 +13,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"time"
 
@@ -25,9 +26,9 @@ type Reader interface {
 	// Runs lists the runs that a filter lets through, newest first, without
 	// their files (Source).
 	Runs(ctx context.Context, f Filter) (RunList, error)
-	// Run returns one run. The id may be a unique prefix of at least four
-	// characters, or "latest": the newest that is no repetition of a campaign, of
-	// which one may begin at any moment.
+	// Run returns one run. The id may be a word (see [Word]), a name, which is that
+	// of the newest run of this name that is over, or the newest if none is, or a
+	// unique prefix of at least four characters.
 	Run(ctx context.Context, id string) (model.Run, error)
 	// Data returns all that is stored of a run, artifact contents apart. It is
 	// to be read only: series of one result share offsets.
@@ -61,6 +62,31 @@ type Filter struct {
 	WithoutRepetitions bool `json:"without_repetitions,omitempty"`
 	// Limit is how many runs are listed at most; 0: all.
 	Limit int `json:"limit,omitempty"`
+}
+
+// Words that stand for a run.
+const (
+	Latest  = "latest"  // the newest that is over
+	Running = "running" // the newest that is under way
+)
+
+// Word is the filter of which a word means the newest run, and the error where there
+// is none; nil if it is no such word. No word means a repetition of a campaign, of
+// which one may begin at any moment.
+func Word(word string) (f Filter, none error) {
+	f.WithoutRepetitions = true
+	for _, s := range model.RunStates() {
+		if s.Final() == (word == Latest) {
+			f.States = append(f.States, s)
+		}
+	}
+	switch word {
+	case Latest:
+		return f, fmt.Errorf("%w: no run is over yet; `scalebench show %s` shows one that is under way", model.ErrNotFound, Running)
+	case Running:
+		return f, fmt.Errorf("%w: no run is under way; `scalebench show %s` shows the newest that is over", model.ErrNotFound, Latest)
+	}
+	return Filter{}, nil
 }
 
 // RunList are runs, and how many there were without the limit.

@@ -51,7 +51,7 @@ type Input struct {
 	// Runs are all runs in question, of which Run is the first, where the kind takes
 	// Several and its command was used.
 	Runs []NamedRun
-	// Open returns another run by id, unique prefix or "latest".
+	// Open returns another run by id, unique prefix, name or "latest".
 	Open func(ctx context.Context, name string) (*observe.Run, error)
 	// Campaign returns what a campaign has measured so far; nil where nothing is
 	// stored.

@@ -450,6 +450,7 @@ func testRunsOfCampaigns(t *testing.T, e env) {
 	must(t, e.s.PutCampaign(e.ctx, c))
 	own := New(1, 1, 1)
 	must(t, e.s.CreateRun(e.ctx, own.Run, own.Nodes, own.Steps))
+	must(t, e.s.SetRunState(e.ctx, own.Run.ID, model.RunDone, "", epoch))
 	for number := range 3 {
 		e.repeat(t, c, number+1)
 	}

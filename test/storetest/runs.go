@@ -149,8 +149,16 @@ func testRunLookup(t *testing.T, e env) {
 	for i, id := range ids {
 		r := newRun(i)
 		r.ID = id
+		r.Name = []string{"one", "two", "two"}[i]
 		must(t, e.s.CreateRun(e.ctx, r, nil, nil))
 	}
+	for _, word := range []string{"latest", "running"} {
+		if _, err := e.s.Run(e.ctx, word); (err == nil) != (word == "running") {
+			t.Errorf("of runs that have not begun, %q is: %v", word, err)
+		}
+	}
+	must(t, e.s.SetRunState(e.ctx, ids[0], model.RunInterrupted, "", epoch))
+	must(t, e.s.SetRunState(e.ctx, ids[1], model.RunDone, "", epoch))
 	tests := []struct {
 		id   string
 		want model.RunID
@@ -159,7 +167,11 @@ func testRunLookup(t *testing.T, e env) {
 		{string(ids[0]), ids[0], nil},
 		{"01ABX", ids[2], nil},
 		{"01abx", ids[2], nil},
-		{"latest", ids[2], nil},
+		{"latest", ids[1], nil},
+		{"running", ids[2], nil},
+		{"one", ids[0], nil},
+		{"two", ids[1], nil}, // which is over
+		{"tw", "", model.ErrUsage},
 		{"01ABC", "", model.ErrUsage}, // two
 		{"01AB", "", model.ErrUsage},  // three
 		{"01A", "", model.ErrUsage},   // too short

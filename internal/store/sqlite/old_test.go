@@ -195,7 +195,7 @@ func TestOpenAsIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run, err := s.Run(t.Context(), "latest"); run.ID != f.Run.ID || err != nil {
+	if run, err := s.Run(t.Context(), "running"); run.ID != f.Run.ID || err != nil {
 		t.Errorf("the store has %v, %v", run.ID, err)
 	}
 	if err := s.Close(); err != nil {

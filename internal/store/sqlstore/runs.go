@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
 )
 
 const runColumns = `id, name, kind, state, reason, source_name, source, seed, version, server, created, started, finished, campaign, repetition`
@@ -102,19 +103,23 @@ func (s *Store) Run(ctx context.Context, id string) (model.Run, error) {
 const minPrefix = 4
 
 func (s *Store) findRun(ctx context.Context, tx *sql.Tx, id string) (model.Run, error) {
-	if id == "latest" {
-		run, err := s.oneRun(ctx, tx, ` WHERE campaign = ''`+newestFirst+` LIMIT 1`)
+	if f, none := store.Word(id); none != nil {
+		where, args := conditions(f)
+		run, err := s.oneRun(ctx, tx, where+newestFirst+` LIMIT 1`, args...)
 		if errors.Is(err, errNoRun) {
-			err = fmt.Errorf("%w: no runs yet", model.ErrNotFound)
+			err = none
 		}
 		return run, err
 	}
 	run, err := s.runByID(ctx, tx, id)
+	if errors.Is(err, errNoRun) {
+		run, err = s.runByName(ctx, tx, id)
+	}
 	if !errors.Is(err, errNoRun) {
 		return run, err
 	}
 	if len(id) < minPrefix {
-		return model.Run{}, fmt.Errorf("%w: give at least %d characters of the id, or `latest`; `scalebench runs` lists the runs",
+		return model.Run{}, fmt.Errorf("%w: no run has this name; give the name, at least %d characters of the id, or `latest`; `scalebench runs` lists the runs",
 			model.ErrUsage, minPrefix)
 	}
 	// substr rather than LIKE: nothing in the prefix has a special meaning.
@@ -126,6 +131,15 @@ var errNoRun = fmt.Errorf("%w: unknown run; `scalebench runs` lists the runs", m
 
 func (s *Store) runByID(ctx context.Context, tx *sql.Tx, id string) (model.Run, error) {
 	return s.oneRun(ctx, tx, ` WHERE id = ?`, text(id))
+}
+
+// runByName is the newest run of a name that is over, or the newest if none is.
+func (s *Store) runByName(ctx context.Context, tx *sql.Tx, name string) (model.Run, error) {
+	if name == "" {
+		return model.Run{}, errNoRun
+	}
+	overFirst := strings.Replace(newestFirst, "ORDER BY", "ORDER BY CASE WHEN state IN (?, ?) THEN 1 ELSE 0 END,", 1)
+	return s.oneRun(ctx, tx, ` WHERE name = ?`+overFirst+` LIMIT 1`, text(name), text(model.RunPending), text(model.RunRunning))
 }
 
 // oneRun returns the run that a condition is true of; several are
