@@ -64,7 +64,12 @@ func (e *Experiment) Place(err error) error {
 			all[i] = e.Refusal(strings.Split(key.Path, "."), key.Problem, key.Allowed)
 		}
 	}
-	return errors.Join(all...)
+	said := make(map[string]bool) // steps and instances have the same problem of one key
+	return errors.Join(slices.DeleteFunc(all, func(one error) bool {
+		twice := said[one.Error()]
+		said[one.Error()] = true
+		return twice
+	})...)
 }
 
 // Bounds are those of the schedule, which there must be, of a campaign that is

@@ -26,3 +26,26 @@ func TestPlain(t *testing.T) {
 		}
 	}
 }
+
+// TestAlikeInputErrors: what is wrong in the same way in many places is told once.
+func TestAlikeInputErrors(t *testing.T) {
+	many := func(n int, path string) (out model.InputErrors) {
+		for i := range n {
+			out = append(out, &model.InputError{File: "f.yaml", Line: 2 + i, Col: 3, Path: fmt.Sprintf(path, i), Problem: "is wrong", Allowed: "mend it"})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name string
+		errs model.InputErrors
+		want string
+	}{
+		{"two", many(2, "jobs.%d.node"), "f.yaml:2:3: jobs.0.node: is wrong; mend it\nf.yaml:3:3: jobs.1.node: is wrong; mend it"},
+		{"36", many(36, "jobs.%d.node"), "f.yaml:2:3: jobs.0.node: is wrong; mend it (the same 35 times more, first in line 3, 4, 5, 6, 7)"},
+		{"other keys", many(4, "jobs.key%d"), "f.yaml:2:3: jobs.key0: is wrong; mend it\nf.yaml:3:3: jobs.key1: is wrong; mend it\nf.yaml:4:3: jobs.key2: is wrong; mend it\nf.yaml:5:3: jobs.key3: is wrong; mend it"},
+	} {
+		if got := tt.errs.Error(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -3,6 +3,8 @@ package model
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -56,15 +58,53 @@ type InputErrors []*InputError
 
 // Error gives one line for each problem.
 func (ps InputErrors) Error() string {
-	lines := make([]string, 0, min(len(ps), MaxInputErrors+1))
-	for i, p := range ps {
+	kinds := ps.kinds()
+	lines := make([]string, 0, min(len(kinds), MaxInputErrors+1))
+	for i, alike := range kinds {
 		if i == MaxInputErrors {
-			lines = append(lines, fmt.Sprintf("%s: and %d more", p.File, len(ps)-i))
+			lines = append(lines, fmt.Sprintf("%s: and %d more", alike[0].File, len(kinds)-i))
 			break
 		}
-		lines = append(lines, p.Error())
+		lines = append(lines, alike.text())
 	}
 	return strings.Join(lines, "\n")
+}
+
+// kinds are the problems in their order, those together that say the same of a key
+// of the same name.
+func (ps InputErrors) kinds() (out []InputErrors) {
+	at := make(map[InputError]int)
+	for _, p := range ps {
+		kind := InputError{File: p.File, Flag: p.Flag, Path: p.Path[strings.LastIndex(p.Path, ".")+1:], Problem: p.Problem, Allowed: p.Allowed}
+		i, known := at[kind]
+		if !known {
+			i, at[kind] = len(out), len(out)
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], p)
+	}
+	return out
+}
+
+// text says a few problems that are alike each by itself, where an editor finds
+// them, and many once.
+func (ps InputErrors) text() string {
+	const few, shown = 3, 5
+	var lines, others []string
+	for i, p := range ps {
+		lines = append(lines, p.Error())
+		if i > 0 && p.Line > 0 && len(others) < shown && !slices.Contains(others, strconv.Itoa(p.Line)) {
+			others = append(others, strconv.Itoa(p.Line))
+		}
+	}
+	if len(ps) <= few {
+		return strings.Join(lines, "\n")
+	}
+	text := fmt.Sprintf("%s (the same %d times more", lines[0], len(ps)-1)
+	if len(others) > 0 {
+		text += ", first in line " + strings.Join(others, ", ")
+	}
+	return text + ")"
 }
 
 // Unwrap returns the single problems.
