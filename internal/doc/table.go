@@ -24,6 +24,9 @@ type Table struct {
 	// Stack lists groups of column keys that may be put into one column, below
 	// each other, where the table is too wide otherwise; the first group first.
 	Stack [][]string `json:"stack,omitempty"`
+	// OneLine: on a terminal each row stays on one line. Where that is too narrow,
+	// spare columns are left out and texts that may be broken are cut.
+	OneLine bool `json:"one_line,omitempty"`
 }
 
 // Column describes one column.
@@ -39,6 +42,9 @@ type Column struct {
 	// Wrap lets long texts be broken where a line is too long otherwise, at so
 	// many columns or, where there is more room, later; 0: never.
 	Wrap int `json:"wrap,omitempty"`
+	// Spare columns of a table of one line a row are left out where there is no room,
+	// 1 first; 0: never.
+	Spare int `json:"spare,omitempty"`
 }
 
 // ForPrograms are columns with these keys that people do not see.

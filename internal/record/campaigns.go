@@ -16,11 +16,11 @@ import (
 // Campaigns lists campaigns in the order given.
 func Campaigns(list []campaign.Status) *doc.Document {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "id", Head: "campaign"}, {Key: "name", Head: "name"}, {Key: "state", Head: "state"}, {Key: "reason", For: doc.Programs},
+		{Key: "id", Head: "campaign"}, {Key: "name", Head: "name", Wrap: leastName}, {Key: "state", Head: "state"}, {Key: "reason", For: doc.Programs},
 		{Key: "ran", Head: "ran", Right: true, Tip: "repetitions with a run that is over"}, {Key: "planned", Head: "of", Right: true},
-		{Key: "gaps", Head: "gaps", Right: true, Tip: "times of the schedule without a run"},
-		{Key: "next", Head: "next"}, {Key: "end", For: doc.Programs}, {Key: "schedule", Head: "schedule", Wrap: 30},
-	}}
+		{Key: "gaps", Head: "gaps", Right: true, Tip: "times of the schedule without a run", Spare: 2},
+		{Key: "next", Head: "next", Spare: 3}, {Key: "end", For: doc.Programs}, {Key: "schedule", Head: "schedule", Wrap: 30, Spare: 1},
+	}, OneLine: true}
 	for _, s := range list {
 		planned := doc.Of(nil, "no end")
 		switch {
@@ -29,7 +29,11 @@ func Campaigns(list []campaign.Status) *doc.Document {
 		case !s.End.IsZero():
 			planned = doc.Of(nil, "not known") // too many, or in a file that cannot be read
 		}
-		t.Add(doc.Say(string(s.ID)), doc.Say(s.Name), doc.Say(string(s.State)).As(campaignTone(s.State)), doc.Of(s.Reason),
+		state := string(s.State)
+		if s.Left {
+			state += ", no server"
+		}
+		t.Add(doc.Say(string(s.ID)), doc.Say(s.Name), doc.Of(string(s.State), state).As(campaignTone(s.State)), doc.Of(s.Reason),
 			doc.Int(ran(s)), planned, doc.Int(gaps(s)),
 			timeCell(s.Next), timeCell(s.End), doc.Say(scheduleText(s)))
 	}
@@ -102,7 +106,7 @@ const LatestRepetitions = 10
 
 var gapWords = map[model.RepetitionState]string{
 	model.RepetitionSkipped: "the repetition before had not ended",
-	model.RepetitionMissed:  "no server was there, it stood still or was busy, or its clock was set forward",
+	model.RepetitionMissed:  "no scalebench server was there, it stood still or was busy, or its clock was set forward",
 	model.RepetitionPaused:  "the campaign was paused",
 	model.RepetitionFailed:  "no run could be made",
 	model.RepetitionDeleted: "the run was deleted",
@@ -134,6 +138,8 @@ func campaignAnswer(s campaign.Status, now time.Time) string {
 	case s.State == model.CampaignActive && !under && (s.Next.IsZero() || !s.End.IsZero() && now.After(s.End)):
 		parts = append(parts, "its schedule is over, and no server has ended it: `scalebench campaign resume` does, or `scalebench server`")
 	case s.Next.IsZero():
+	case s.Left:
+		parts = append(parts, fmt.Sprintf("its server has ended, so that nothing begins at %s: `scalebench campaign resume %s` goes on, and so does `scalebench server`", clock(s.Next), s.ID))
 	case wait > 0:
 		parts = append(parts, "the next begins in "+unit.Brief(wait))
 	default:

@@ -24,6 +24,8 @@ func TestCampaignText(t *testing.T) {
 		"stopped":   {campaign.Status{Campaign: model.Campaign{State: model.CampaignStopped, End: hour(9), Finished: hour(-1)}}, []string{ended}, []string{ends, "the next", over}},
 		"last run":  {campaign.Status{Campaign: model.Campaign{State: model.CampaignActive, End: hour(-1)}, Latest: running}, []string{"repetition 3 is running"}, []string{over}},
 		"none left": {campaign.Status{Campaign: model.Campaign{State: model.CampaignActive}}, []string{over}, []string{"the next"}},
+		"left":      {campaign.Status{Campaign: model.Campaign{ID: "01C", State: model.CampaignActive, End: hour(9)}, Next: hour(1), Left: true}, []string{"its server has ended, so that nothing begins at", "`scalebench campaign resume 01C` goes on"}, []string{"the next begins"}},
+		"left late": {campaign.Status{Campaign: model.Campaign{ID: "01C", State: model.CampaignActive, End: hour(9)}, Next: hour(-1), Left: true}, []string{"its server has ended", "campaign resume 01C"}, []string{"no server minds"}},
 		"too late":  {campaign.Status{Campaign: model.Campaign{State: model.CampaignActive, End: hour(-1)}, Next: hour(-2)}, []string{over}, []string{"the next"}},
 	} {
 		var b strings.Builder

@@ -61,8 +61,8 @@ func TestNodesGolden(t *testing.T) {
 		{Node: model.Node{ID: "bare"}, Status: model.NodeSlow}, // knows nothing about itself
 	}
 	nodes[0].Facts.CPULimit, nodes[0].Facts.MemLimit = 2.5, 4<<30
-	goldens(t, "nodes", Nodes(nodes), nodes, render.PlainWidth, text, js, csv)
-	goldens(t, "nodes-none", Nodes(nil), []model.NodeInfo{}, render.PlainWidth, text, js, csv)
+	goldens(t, "nodes", Nodes(nodes, true), nodes, render.PlainWidth, text, js, csv)
+	goldens(t, "nodes-none", Nodes(nil, false), []model.NodeInfo{}, render.PlainWidth, text, js, csv)
 }
 
 // someLabs are one of each state. The first has hosts of every kind.

@@ -19,23 +19,26 @@ import (
 // columns; `scalebench show` has all of it.
 const mostReason = 80
 
+// leastName is from how many columns on a name is cut where a row is to be one line.
+const leastName = 20
+
 // Runs lists runs in the order given, without their experiment files, which
 // `scalebench export` has. They are the first of all that match; filtered says
 // that not every run does.
 func Runs(runs []model.Run, matching int, filtered bool) *doc.Document {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "id", Head: "run"}, {Key: "name", Head: "name"}, {Key: "kind", For: doc.Programs}, {Key: "state", Head: "state"},
+		{Key: "id", Head: "run"}, {Key: "name", Head: "name", Wrap: leastName}, {Key: "kind", For: doc.Programs}, {Key: "state", Head: "state"},
 		{Key: "reason", For: doc.Programs}, {Key: "source_name", For: doc.Programs}, {Key: "seed", For: doc.Programs}, {Key: "version", For: doc.Programs},
-		{Key: "created", Head: "created"}, {Key: "started", For: doc.Programs}, {Key: "finished", For: doc.Programs},
-		{Key: "seconds", Head: "took", Right: true}, {Key: "file", Head: "file", For: doc.People}, {Key: "why", Head: "reason", For: doc.People, Wrap: 40},
-	}}
+		{Key: "created", Head: "created", Spare: 4}, {Key: "started", For: doc.Programs}, {Key: "finished", For: doc.Programs},
+		{Key: "seconds", Head: "took", Right: true, Spare: 2}, {Key: "file", Head: "file", For: doc.People, Spare: 1}, {Key: "why", Head: "reason", For: doc.People, Wrap: 40, Spare: 3},
+	}, OneLine: true}
 	for _, r := range runs {
 		seconds := doc.Cell{}
 		if d, ok := took(r); ok {
 			seconds = doc.Of(d.Seconds(), tookText(r))
 		}
 		t.Add(doc.Say(string(r.ID)), doc.Say(r.Name), doc.Of(string(r.Kind)), doc.Say(string(r.State)).As(stateTag(r.State).Tone),
-			doc.Of(r.Reason), doc.Of(r.SourceName), doc.Of(r.Seed), doc.Of(r.Version), timeCell(r.Created), timeCell(r.Started), timeCell(r.Finished),
+			doc.Of(r.Reason), doc.Of(r.SourceName), doc.Of(r.Seed), doc.Of(r.Version), doc.Of(r.Created, minute(r.Created)), timeCell(r.Started), timeCell(r.Finished),
 			seconds, doc.Of(nil, r.SourceName), doc.Of(nil, term.Cut(r.Reason, mostReason)))
 	}
 	none := "No runs yet, other than repetitions of campaigns. `scalebench demo` makes one in about a minute."
@@ -107,8 +110,8 @@ func Masked(labs []Lab) []Lab {
 func Labs(labs []Lab) *doc.Document {
 	t := &doc.Table{Columns: []doc.Column{
 		{Key: "id", Head: "lab"}, {Key: "state", Head: "state"}, {Key: "created", Head: "created"},
-		{Key: "owner", Head: "process", Right: true}, {Key: "hosts", Head: "hosts"}, {Key: "dir", Head: "folder"},
-	}}
+		{Key: "owner", Head: "process", Right: true, Spare: 2}, {Key: "hosts", Head: "hosts", Wrap: 30}, {Key: "dir", Head: "folder", Spare: 1},
+	}, OneLine: true}
 	for _, l := range labs {
 		tone := map[LabState]doc.Tone{LabRunning: doc.Good, LabLeftOver: doc.Bad}[l.State]
 		names := make([]string, len(l.Hosts))

@@ -12,15 +12,16 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// Nodes lists the nodes of a fleet and how they are doing, in the order given.
-func Nodes(nodes []model.NodeInfo) *doc.Document {
+// Nodes lists the nodes of a fleet and how they are doing, in the order given;
+// served says that a server tells of them, and not the store that it has left.
+func Nodes(nodes []model.NodeInfo, served bool) *doc.Document {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "node", Head: "node", For: doc.People}, {Key: "doing", Head: "status", For: doc.People}, {Key: "address", Head: "address", For: doc.People},
-		{Key: "cpu", Head: "CPU", For: doc.People}, {Key: "cores_of", Head: "cores", Right: true, For: doc.People},
-		{Key: "memory_of", Head: "memory", Right: true, For: doc.People}, {Key: "kernel_of", Head: "kernel", For: doc.People},
-		{Key: "type", Head: "type", For: doc.People}, {Key: "zone_of", Head: "zone", For: doc.People},
-		{Key: "label", Head: "labels", For: doc.People}, {Key: "agent_of", Head: "agent", For: doc.People},
-	}}
+		{Key: "node", Head: "node", For: doc.People, Wrap: leastName}, {Key: "doing", Head: "status", For: doc.People}, {Key: "address", Head: "address", For: doc.People, Spare: 6},
+		{Key: "cpu", Head: "CPU", For: doc.People, Wrap: leastName, Spare: 5}, {Key: "cores_of", Head: "cores", Right: true, For: doc.People, Spare: 8},
+		{Key: "memory_of", Head: "memory", Right: true, For: doc.People, Spare: 7}, {Key: "kernel_of", Head: "kernel", For: doc.People, Spare: 2},
+		{Key: "type", Head: "type", For: doc.People, Spare: 4}, {Key: "zone_of", Head: "zone", For: doc.People, Spare: 3},
+		{Key: "label", Head: "labels", For: doc.People, Wrap: leastName, Spare: 9}, {Key: "agent_of", Head: "agent", For: doc.People, Spare: 1},
+	}, OneLine: true}
 	t.Columns = slices.Concat(t.Columns, factColumns(), doc.ForPrograms("status", "heard", "task"))
 	for _, n := range nodes {
 		people := func(s string) doc.Cell { return doc.Of(nil, s) }
@@ -32,7 +33,11 @@ func Nodes(nodes []model.NodeInfo) *doc.Document {
 		row = append(row, factCells(n.Node)...)
 		t.Add(append(row, doc.Of(string(n.Status)), timeCell(n.Heard), doc.Of(string(n.Task)))...)
 	}
-	return listing(t, "No nodes have joined. `scalebench token` makes a token with which `scalebench agent` joins.")
+	d := listing(t, "No nodes have joined. `scalebench token` makes a token with which `scalebench agent` joins.")
+	if !served && len(nodes) > 0 {
+		d.Answer = "No server is running here: these nodes were known to the one that has ended. `scalebench server` begins one, which agents join again."
+	}
+	return d
 }
 
 // statusCell says what a node is doing when it is doing something.

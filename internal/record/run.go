@@ -498,6 +498,9 @@ func clock(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 MST")
 }
 
+// minute is when something began, where lines must be short.
+func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
+
 func timeCell(t time.Time) doc.Cell {
 	if t.IsZero() {
 		return doc.Cell{}

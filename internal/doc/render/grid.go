@@ -21,6 +21,7 @@ type gridColumn struct {
 	tip   string
 	right bool
 	wrap  int
+	spare int
 }
 
 type gridRow struct {
@@ -53,7 +54,7 @@ func newGrid(t *doc.Table) grid {
 		}
 		shown = append(shown, i)
 		g.cols = append(g.cols, gridColumn{
-			keys: []string{c.Key}, head: term.CleanLines(c.Head), tip: c.Tip, right: c.Right, wrap: c.Wrap,
+			keys: []string{c.Key}, head: term.CleanLines(c.Head), tip: c.Tip, right: c.Right, wrap: c.Wrap, spare: c.Spare,
 		})
 	}
 	for _, r := range t.Rows {
@@ -146,6 +147,63 @@ func (g grid) stackedBy(groups [][]string, width int) grid {
 		g = g.stacked(group)
 	}
 	return g
+}
+
+// leastCut is how narrow a text is cut at least before a column is left out for
+// it, and leastText after that.
+const leastCut, leastText = 20, 8
+
+// oneLine has each row on one line of the width, without the columns that it names.
+func (g grid) oneLine(width int) (out grid, left []string) {
+	g = g.joined()
+	if g.fits(width) {
+		return g, nil
+	}
+	g = g.keep(func(i int) bool { return !g.empty(i) })
+	for {
+		if out = g.cut(width, leastCut); out.fits(width) {
+			return out, left
+		}
+		next := -1
+		for i, c := range g.cols {
+			if c.spare > 0 && (next < 0 || c.spare < g.cols[next].spare) {
+				next = i
+			}
+		}
+		if next < 0 {
+			return g.cut(width, leastText), left
+		}
+		left = append(left, strings.Join(g.cols[next].head, " "))
+		g = g.keep(func(i int) bool { return i != next })
+	}
+}
+
+// cut shortens texts that may be broken, the longest first and none below a least
+// width, until the table fits.
+func (g grid) cut(width, least int) grid {
+	limits, over := g.widths(), g.width()-width
+	for ; over > 0; over-- {
+		widest := -1
+		for i, c := range g.cols {
+			if c.wrap > 0 && limits[i] > least && (widest < 0 || limits[i] > limits[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		limits[widest]--
+	}
+	out := grid{cols: slices.Clone(g.cols), rows: slices.Clone(g.rows)}
+	for y, row := range g.rows {
+		out.rows[y].cells = slices.Clone(row.cells)
+		for i, c := range row.cells {
+			if term.Width(c.text()) > limits[i] {
+				out.rows[y].cells[i].lines = []gridLine{{term.Cut(c.text(), limits[i]), c.lines[0].tone}}
+			}
+		}
+	}
+	return out
 }
 
 func (g grid) empty(i int) bool {

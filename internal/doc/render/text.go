@@ -316,7 +316,14 @@ func (t *textWriter) table(table *doc.Table) {
 	if len(table.Rows) == 0 {
 		return
 	}
-	g, alike, ok := fit(table, t.o.Width)
+	var g grid
+	var alike, left []string
+	ok := table.OneLine
+	if ok {
+		g, left = newGrid(table).oneLine(t.o.Width)
+	} else {
+		g, alike, ok = fit(table, t.o.Width)
+	}
 	if !ok {
 		t.records(g)
 		return
@@ -344,6 +351,9 @@ func (t *textWriter) table(table *doc.Table) {
 	}
 	if alike != nil {
 		t.wrap("", "alike in every row: "+strings.Join(alike, ", "), doc.Faint)
+	}
+	if left != nil {
+		t.wrap("", "left out for lack of room: "+strings.Join(left, ", ")+"; --wide shows all", doc.Faint)
 	}
 }
 
