@@ -56,6 +56,9 @@ func (s Search) windowsTable(reasons bool) *doc.Table {
 		{Key: "window", Head: "#", Right: true}, {Key: "phase", Head: "phase"},
 		{Key: "load", Head: "load", Right: true}, {Key: "achieved", Head: "achieved", Right: true},
 	}}
+	if reasons { // which are long: the figures make room for them
+		t.Stack = [][]string{{"lag", "receive_lag"}, {"load", "achieved"}}
+	}
 	quantiles := shownQuantiles(s.Config.SLA)
 	for _, q := range quantiles {
 		t.Columns = append(t.Columns, doc.Column{Key: load.Percentile(q), Head: load.Percentile(q), Right: true, Tip: "of all operations due; — where fewer than that ended well"})

@@ -69,7 +69,7 @@ func (c *Comparison) sentence() string {
 		}
 		return fmt.Sprintf("It is unclear whether %s differs from %s: %s.", c.B.Name, c.A.Name, said)
 	}
-	return said + c.favour() + "; which is better is not known."
+	return said + c.favour() + "; which is better is not known: give --better higher or --better lower."
 }
 
 // why is the first thing that leaves no answer.
