@@ -499,7 +499,7 @@ func decide(c model.Campaign, so state, since since, now time.Time, times Times)
 }
 
 // stoodStill is why times passed unseen while the server was there.
-const stoodStill = "the server stood still or was busy, or its clock was set forward"
+const stoodStill = "the scalebench server stood still or was busy, or its clock was set forward"
 
 // mostAtOnce is how many times are recorded in one transaction.
 const mostAtOnce = 1000

@@ -346,7 +346,7 @@ func (m *Master) watchNodes(ctx context.Context) {
 			// This process was paused or starved: heartbeats may wait unread.
 			m.reg.pardon(now)
 			m.tell(model.Event{Kind: model.EventServerSlow, Severity: model.Warning,
-				Text: "the server stood still or was starved for " + unit.Brief(now.Sub(last))})
+				Text: "the scalebench server stood still or was starved for " + unit.Brief(now.Sub(last))})
 		}
 		last = now
 		for _, c := range m.reg.expire(now) {

@@ -359,10 +359,10 @@ func wantPause(t *testing.T, name string, d model.RunData, want float64) {
 func TestDisturbancesOfEvents(t *testing.T) {
 	d := oneTask(nil)
 	slow := model.Event{Kind: model.EventNodeSlow, Node: "n1", Severity: model.Info, Text: "node n1 is heard late; it may be busy"}
-	d.Events = []model.Event{slow, {Kind: model.EventNodeBack, Text: "node n1 is heard again"}, slow, {Kind: model.EventServerSlow, Text: "the server stood still or was starved for 7s"}}
+	d.Events = []model.Event{slow, {Kind: model.EventNodeBack, Text: "node n1 is heard again"}, slow, {Kind: model.EventServerSlow, Text: "the scalebench server stood still or was starved for 7s"}}
 	want := []model.Doubt{
 		{Code: "node_slow", Severity: model.Warning, Node: "n1", Text: slow.Text},
-		{Code: "server_slow", Severity: model.Warning, Text: "the server stood still or was starved for 7s"},
+		{Code: "server_slow", Severity: model.Warning, Text: "the scalebench server stood still or was starved for 7s"},
 	}
 	if diff := cmp.Diff(want, Of(d).Doubts()); diff != "" {
 		t.Errorf("Doubts (-want +got):\n%s", diff)
