@@ -134,7 +134,7 @@ func (c *campaign) execute() {
 			return
 		}
 	}
-	c.awaitRun("latest", "over", func(d model.RunData) bool { return c.over(d) })
+	c.awaitRun("newest", "over", func(d model.RunData) bool { return c.over(d) })
 	for _, name := range c.names {
 		c.t.Logf("%4d times %s", count[name], name)
 	}
@@ -148,7 +148,7 @@ func (c *campaign) goOn(after string) {
 	deadline := time.Now().Add(30 * time.Second)
 	var first *int
 	for {
-		d, ok := c.tryData("latest")
+		d, ok := c.tryData("newest")
 		if !ok || c.over(d) {
 			out, stderr, err := c.try("run", filepath.Join(c.dir, "campaign.yaml"), "--detach")
 			if err == nil {

@@ -79,7 +79,7 @@ workloads:
   - {kind: load, target: %q, sla: p90=15ms, duration: 1s, warm_up: 0s, start: 600op/s, max: 2000op/s}
 `, url))
 	p := w.startCapturing("run", file, "--format", "json")
-	w.awaitRun("latest", "in its third window", func(d model.RunData) bool {
+	w.awaitRun("newest", "in its third window", func(d model.RunData) bool {
 		return isOver(d) || len(d.Steps) >= 3 && !d.Steps[2].StartAt.IsZero()
 	})
 	w.agents[victim].kill()

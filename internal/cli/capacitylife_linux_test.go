@@ -130,7 +130,7 @@ func checkOtherVersion(t *testing.T, d model.RunData) {
 func (w *world) killInMidWindow() {
 	w.t.Helper()
 	p := w.start("resume", "latest")
-	w.awaitRunOf(p, "latest", "in mid-window", func(d model.RunData) bool {
+	w.awaitRunOf(p, "newest", "in mid-window", func(d model.RunData) bool {
 		return slices.ContainsFunc(d.Steps, func(s model.Step) bool { return s.State == model.StepRunning && !s.StartAt.IsZero() })
 	})
 	p.kill()

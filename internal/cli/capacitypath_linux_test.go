@@ -276,7 +276,7 @@ func searchInLab(t *testing.T, text string, number int) (capturing, model.Step, 
 	t.Helper()
 	w := labWorld(t)
 	p := w.startCapturing("run", w.write("search.yaml", text), "--format", "json")
-	d := w.awaitRunOf(p.proc, "latest", fmt.Sprintf("in window %d", number), func(d model.RunData) bool {
+	d := w.awaitRunOf(p.proc, "newest", fmt.Sprintf("in window %d", number), func(d model.RunData) bool {
 		return isOver(d) || len(d.Steps) == number && !d.Steps[number-1].StartAt.IsZero()
 	})
 	if isOver(d) {

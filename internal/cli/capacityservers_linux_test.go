@@ -191,7 +191,7 @@ func (b testbed) keeps(c targetCase, rate float64) (bool, error) {
 
 // total is what became of the operations of the latest run.
 func (b testbed) total() (load.Op, error) {
-	d, ok := b.tryData("latest")
+	d, ok := b.tryData("newest")
 	results := d.Accepted()
 	if !ok || len(results) != 1 {
 		return load.Op{}, fmt.Errorf("the run at one rate has %d results, want 1", len(results))

@@ -158,7 +158,7 @@ func (w *world) awaitRunning(p *proc) model.RunData {
 	w.t.Helper()
 	w.server = p
 	defer func() { w.server = nil }()
-	return w.awaitRun("latest", "running", func(d model.RunData) bool { return len(d.Results) > 0 })
+	return w.awaitRun("newest", "running", func(d model.RunData) bool { return len(d.Results) > 0 })
 }
 
 // awaitNobody waits until no process names dir in its command line or

@@ -75,6 +75,9 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 		go func() { _, _ = io.Copy(io.Discard, c.env.Stdin); cancel() }()
 	}
 	if opt.state == "" {
+		if err := c.needData(); err != nil {
+			return err
+		}
 		opt.state = filepath.Join(c.paths.root, "agent")
 	}
 	if opt.workDir == "" {

@@ -64,7 +64,7 @@ func (c *common) campaignList() *cobra.Command {
 			})
 		},
 	}
-	c.addFormat(cmd)
+	c.addList(cmd)
 	return cmd
 }
 
@@ -383,7 +383,7 @@ func (c *common) followCampaign(ctx context.Context, s service, id model.Campaig
 			if from == 0 {
 				c.say("campaign %s: %s", id, status.Schedule)
 			}
-			from = c.tellRepetitions(status, max(from, 1), told)
+			from = c.tellRepetitions(ctx, s, status, max(from, 1), told)
 			if wait := time.Until(status.Next); status.Next != next && wait > 2*time.Second {
 				c.say("the next repetition begins at %s, in %s", status.Next.UTC().Format("2006-01-02 15:04:05 MST"), unit.Brief(wait))
 				next = status.Next
@@ -403,7 +403,7 @@ func (c *common) followCampaign(ctx context.Context, s service, id model.Campaig
 // tellRepetitions tells what is new of the repetitions from a number on, and
 // returns from which there may be more. A status without repetitions is one that
 // tells where to begin.
-func (c *common) tellRepetitions(status campaign.Status, from int, told map[int]string) int {
+func (c *common) tellRepetitions(ctx context.Context, s service, status campaign.Status, from int, told map[int]string) int {
 	if status.Repetitions == nil && status.Progress.Last >= from {
 		if l := status.Latest; l != nil && !l.RunState.Final() {
 			return l.Number
@@ -412,7 +412,13 @@ func (c *common) tellRepetitions(status campaign.Status, from int, told map[int]
 	}
 	open := false
 	for _, r := range status.Repetitions {
-		if text := repetitionText(r); told[r.Number] != text {
+		text := repetitionText(r)
+		if r.RunState == model.RunPending {
+			if run, err := s.Run(ctx, string(r.Run)); err == nil && run.Reason != "" {
+				text += ": " + run.Reason
+			}
+		}
+		if told[r.Number] != text {
 			c.say("%s", text)
 			told[r.Number] = text
 		}

@@ -161,11 +161,11 @@ func (c *common) nodesCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.print(record.Nodes(nodes), append([]model.NodeInfo{}, nodes...))
+				return c.print(record.Nodes(nodes, !s.left), append([]model.NodeInfo{}, nodes...))
 			})
 		},
 	}
 	cmd.Flags().StringVar(&remove, "remove", "", "remove this node and revoke its agent's key")
-	c.addFormat(cmd)
+	c.addList(cmd)
 	return cmd
 }

@@ -161,7 +161,7 @@ makes a lab removes.`,
 			return errors.Join(c.print(record.Labs(all), record.Masked(all)), err)
 		},
 	}
-	c.addFormat(cmd)
+	c.addList(cmd)
 	return cmd
 }
 

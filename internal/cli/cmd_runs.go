@@ -73,7 +73,7 @@ go on.`,
 	f.StringVar(&opt.campaign, "campaign", "", "only the repetitions of this campaign: an id, a name or \"latest\"")
 	f.BoolVar(&opt.repetitions, "repetitions", false, "list the repetitions of campaigns, too")
 	f.IntVar(&opt.limit, "limit", opt.limit, "list at most this many runs; 0 means all")
-	c.addFormat(cmd)
+	c.addList(cmd)
 	return cmd
 }
 

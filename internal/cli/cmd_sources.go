@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -174,6 +175,9 @@ func (c *common) readSource(ctx context.Context, file, name string, choice frame
 		return x, fmt.Errorf("%w, or a run (`scalebench runs` lists them)", unreadable("source", file, err))
 	}
 	defer f.Close() //nolint:errcheck // read only
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return x, unreadable("source", file, syscall.EISDIR)
+	}
 	x.Frames, x.Told, err = files.Read(ctx, x.Name, f, choice, files.Limits{})
 	return x, err
 }

@@ -142,8 +142,8 @@ func (c *common) printAnswer(out string, ask func() (answer.Answer, error)) erro
 	}
 	if out == "" || out == "-" {
 		err = c.print(a.Document, a.Result)
-	} else {
-		err = saveAnswer(out, a)
+	} else if err = saveAnswer(out, a); err == nil {
+		c.say("wrote %s", out)
 	}
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (c *common) print(d *doc.Document, result any) error {
 	}
 	to := c.env.Stdout
 	if f == render.FormatText {
-		to = term.NewPaintedWriter(c.env.rawOut)
+		to = term.NewPaintedWriter(c.env.rawOut).InASCII(c.env.ASCII)
 	}
 	return render.Write(to, d, result, f, c.textOptions())
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,13 +24,14 @@ type common struct {
 	serverAddr, token           string
 	natsCreds, natsNKey, natsCA string
 	formatFlag, colorFlag       string
-	verbose                     bool
+	verbose, wide               bool
 
 	settings  settings
 	keptToken string // with which the user's settings join a server; no agent's
 
-	paths paths
-	log   *slog.Logger
+	paths   paths
+	noPaths error // why there is no data directory, if there is none
+	log     *slog.Logger
 }
 
 // dataDirFlag is --data for commands that have a flag of that name themselves.
@@ -55,20 +55,21 @@ func (c *common) addFormat(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.formatFlag, "format", "text", "output: text, json or csv")
 }
 
+// addList adds the flags of commands that list in one line a row.
+func (c *common) addList(cmd *cobra.Command) {
+	c.addFormat(cmd)
+	cmd.Flags().BoolVar(&c.wide, "wide", false, "show all columns in full, however long the lines become")
+}
+
 var colors = []string{"auto", "always", "never"}
 
-// resolve prepares what commands use. It runs before every command.
+// resolve prepares what commands use. It runs before every command, and creates
+// nothing.
 func (c *common) resolve(cmd *cobra.Command) error {
 	if cmd.Name() == cobra.ShellCompRequestCmd || cmd.HasParent() && cmd.Parent().Name() == "completion" {
-		return nil // what shells ask creates nothing
+		return nil
 	}
-	if err := c.settle(cmd); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(c.paths.root, 0o700); err != nil {
-		return fmt.Errorf("creating the data directory: %w (set --data)", err)
-	}
-	return nil
+	return c.settle(cmd)
 }
 
 // settle turns flags, environment and the user's settings into what commands use.
@@ -90,8 +91,8 @@ func (c *common) settle(cmd *cobra.Command) error {
 	// may hold a password.
 	c.storeURL = cmp.Or(c.storeURL, c.env.Getenv("SCALEBENCH_STORE"))
 	c.serverAddr = cmp.Or(c.serverAddr, c.env.Getenv("SCALEBENCH_SERVER"))
-	c.paths, err = c.env.dataDir(c.dataFlag)
-	return err
+	c.paths, c.noPaths = c.env.dataDir(c.dataFlag)
+	return nil
 }
 
 // logFrom logs what is of this level, or with --verbose all.
@@ -103,14 +104,18 @@ func (c *common) logFrom(level slog.Level) {
 }
 
 func (c *common) textOptions() render.TextOptions {
-	color := c.env.Terminal && c.env.Getenv("NO_COLOR") == ""
+	color := c.env.Terminal && !c.env.Dumb && c.env.Getenv("NO_COLOR") == ""
 	switch c.colorFlag {
 	case "always":
 		color = true
 	case "never":
 		color = false
 	}
-	return render.TextOptions{Width: c.env.Width, Color: color}
+	width := c.env.Width
+	if c.wide {
+		width = 0
+	}
+	return render.TextOptions{Width: width, Color: color, ASCII: c.env.ASCII}
 }
 
 // say prints a line for people to standard error, where it cannot disturb

@@ -35,6 +35,8 @@ type service struct {
 	own bool
 	// server is the key of an own server, which its runs bear.
 	server string
+	// left says that no server is running: this is what the last one has left.
+	left bool
 	// Halt ends what an own server executes, in order; nil otherwise. What is
 	// stored can still be read.
 	Halt func() error
@@ -45,6 +47,9 @@ type service struct {
 // otherwise this process itself, as a server when something is to be
 // executed, or as a reader of the store.
 func (c *common) connect(ctx context.Context, need need) (service, error) {
+	if err := c.needData(); err != nil {
+		return service{}, err
+	}
 	// A token in the environment alone does not mean a server elsewhere: on a
 	// node it may be the agent's.
 	if c.serverAddr != "" || c.token != "" {
@@ -64,7 +69,7 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 		if err != nil {
 			return service{}, err
 		}
-		return service{Service: newOffline(st, c.ownServer()), Close: st.Close}, nil
+		return service{Service: newOffline(st, c.ownServer()), Close: st.Close, left: true}, nil
 	case toJoin:
 		return service{}, errNoServerToJoin
 	case toLeave:

@@ -35,7 +35,7 @@ trials: 2
 		}
 		return nil
 	}
-	w.awaitRun("latest", "in the middle of its first parallel trial", func(d model.RunData) bool {
+	w.awaitRun("newest", "in the middle of its first parallel trial", func(d model.RunData) bool {
 		s := together(d, 1)
 		return s != nil && !s.StartAt.IsZero() && time.Since(s.StartAt) > time.Second
 	})
@@ -47,7 +47,7 @@ trials: 2
 		t.Fatal(err)
 	}
 	// The link returns before the next step can miss it.
-	w.awaitRun("latest", "told of the failure", func(d model.RunData) bool {
+	w.awaitRun("newest", "told of the failure", func(d model.RunData) bool {
 		return slices.ContainsFunc(d.Results, func(r model.Result) bool {
 			return r.Step == together(d, 1).ID && r.Outcome == model.OutcomeFailed
 		})
@@ -55,7 +55,7 @@ trials: 2
 	if err := setLink(standing, "up"); err != nil {
 		t.Fatal(err)
 	}
-	d := w.awaitRun("latest", "over", isOver)
+	d := w.awaitRun("newest", "over", isOver)
 	<-p.ended
 	if d.Run.State != model.RunIncomplete || p.cmd.ProcessState.ExitCode() != 4 {
 		t.Errorf("the run is %s and the exit code %d, want incomplete and 4", d.Run.State, p.cmd.ProcessState.ExitCode())

@@ -9,11 +9,14 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
+	"golang.org/x/sys/unix"
 	tty "golang.org/x/term"
 
 	"github.com/scalebench/scalebench/internal/doc/render"
@@ -36,6 +39,11 @@ type Env struct {
 	// LiveWidth columns; 0 if it does not tell.
 	Live      bool
 	LiveWidth int
+	// Dumb says that the terminal takes no escape sequences, and ASCII that it
+	// shows no other characters.
+	Dumb, ASCII bool
+	// Nowhere says that Stdout was closed, or leads nowhere as a pipe would not.
+	Nowhere bool
 
 	// rawOut and rawErr are the streams as they came, for what other programs
 	// print and for what redraws a line; see guarded.
@@ -57,6 +65,11 @@ func OSEnv() (Env, error) {
 func (e *Env) connect(in, out, errs *os.File) {
 	e.Stdin, e.Stdout, e.Stderr = in, out, errs
 	e.Terminal, e.Live = tty.IsTerminal(int(out.Fd())), tty.IsTerminal(int(errs.Fd()))
+	e.Nowhere = nowhere(out)
+	kind := e.Getenv("TERM")
+	e.Dumb = kind == "" || kind == "dumb"
+	e.Live = e.Live && !e.Dumb
+	e.ASCII = e.asciiOnly()
 	e.Width, e.LiveWidth = columns(out), columns(errs)
 	if e.Width == 0 {
 		e.Width = render.PlainWidth
@@ -64,6 +77,41 @@ func (e *Env) connect(in, out, errs *os.File) {
 			e.Width = n
 		}
 	}
+}
+
+// nowhere reports whether a stream was closed when the program began: Go's runtime
+// then opens the null device in its place, to read and write. So do some programs
+// that do not want to see what others print; a shell opens it to write.
+func nowhere(f *os.File) bool {
+	own, err := f.Stat()
+	null, nullErr := os.Stat(os.DevNull)
+	if err != nil || nullErr != nil || !os.SameFile(own, null) {
+		return false
+	}
+	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
+	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR
+}
+
+// lost takes what is printed to nowhere, and says so once.
+type lost struct {
+	errs io.Writer
+	once sync.Once
+}
+
+func (l *lost) Write(p []byte) (int, error) {
+	l.once.Do(func() {
+		_, _ = io.WriteString(l.errs, "! standard output is closed or the null device: what is printed there is lost\n") // no other place to report
+	})
+	return len(p), nil
+}
+
+// asciiOnly reports whether the user's locale names a character set other than
+// UTF-8. Where it names none, as in containers, terminals mostly know UTF-8.
+func (e Env) asciiOnly() bool {
+	locale := strings.ToLower(cmp.Or(e.Getenv("LC_ALL"), e.Getenv("LC_CTYPE"), e.Getenv("LANG")))
+	_, charset, named := strings.Cut(locale, ".")
+	charset, _, _ = strings.Cut(charset, "@")
+	return locale == "c" || locale == "posix" || named && charset != "utf-8" && charset != "utf8"
 }
 
 // columns is how wide a terminal is; 0 if f is none, or does not tell.
@@ -79,7 +127,10 @@ func columns(f *os.File) int {
 // nothing from outside steers a terminal, whatever command prints it. What
 // flush has to say comes last.
 func (e Env) guarded() (guarded Env, flush func()) {
-	out, errs := term.NewWriter(e.Stdout), term.NewWriter(e.Stderr)
+	if e.Nowhere {
+		e.Stdout = &lost{errs: e.Stderr}
+	}
+	out, errs := term.NewWriter(e.Stdout), term.NewWriter(e.Stderr).InASCII(e.ASCII)
 	e.rawOut, e.rawErr = e.Stdout, e.Stderr
 	e.Stdout, e.Stderr = out, errs
 	return e, func() { _, _ = out.Flush(), errs.Flush() } // no other place to report

@@ -25,6 +25,7 @@ import (
 func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runOptions) error {
 	if opt.detach {
 		c.say("the server goes on with run %s; `scalebench show %s` shows how far it is", id, id)
+		c.sayWaits(ctx, s, id)
 		return write(c.env.Stdout, string(id)+"\n")
 	}
 	run, err := c.follow(ctx, s, id)
@@ -51,6 +52,28 @@ func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runO
 		}
 	}
 	return err
+}
+
+// sayWaits says what a run that was just submitted waits for, if it does not begin
+// within a moment.
+func (c *common) sayWaits(ctx context.Context, s service, id model.RunID) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for {
+		run, err := s.Run(ctx, string(id))
+		if err != nil || run.State != model.RunPending {
+			return
+		}
+		if run.Reason != "" {
+			c.say("%s", run.Reason)
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // follow shows a run's progress until it is over.

@@ -64,6 +64,9 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 			_ = in.Close() // the error that is returned matters more
 		}
 	}()
+	if err := c.needData(); err != nil {
+		return nil, err
+	}
 	unlock, err := lockFile(c.paths.lock())
 	if err != nil {
 		return nil, err

@@ -26,6 +26,7 @@ type liveView struct {
 	out    io.Writer
 	raw    io.Writer // for what redraws a line
 	redraw bool
+	ascii  bool
 	width  int
 	began  time.Time
 	total  int // steps of the run
@@ -52,7 +53,7 @@ type liveView struct {
 }
 
 func newLiveView(env Env, data model.RunData) *liveView {
-	v := &liveView{out: env.Stderr, raw: cmp.Or(env.rawErr, env.Stderr), redraw: env.Live, width: env.LiveWidth, began: time.Now(), said: time.Now(), total: len(data.Steps)}
+	v := &liveView{out: env.Stderr, raw: cmp.Or(env.rawErr, env.Stderr), redraw: env.Live, ascii: env.ASCII, width: env.LiveWidth, began: time.Now(), said: time.Now(), total: len(data.Steps)}
 	if v.width <= 0 {
 		v.width = 80
 	}
@@ -222,6 +223,9 @@ func (v *liveView) tick() {
 func (v *liveView) draw(lines ...string) {
 	v.erase()
 	for i := range lines {
+		if v.ascii {
+			lines[i] = term.ASCII(lines[i])
+		}
 		lines[i] = term.Cut(lines[i], v.width-1)
 	}
 	_, _ = io.WriteString(v.out, strings.Join(lines, "\n"))

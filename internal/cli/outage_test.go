@@ -20,7 +20,7 @@ func TestPostgresOutage(t *testing.T) {
 	}
 	file := w.write("chaos.yaml", chaosExperiment)
 	follower := w.start("run", file)
-	w.awaitRun("latest", "begun", func(d model.RunData) bool { return len(d.Results) >= 2 })
+	w.awaitRun("newest", "begun", func(d model.RunData) bool { return len(d.Results) >= 2 })
 	pg.Kill()
 	follower.await(t, "the store fails")
 	pg.Restart()
@@ -49,7 +49,7 @@ func TestStopDuringOutage(t *testing.T) {
 		w.startAgent(n)
 	}
 	follower := w.start("run", w.write("chaos.yaml", chaosExperiment))
-	d := w.awaitRun("latest", "begun", func(d model.RunData) bool { return len(d.Results) >= 2 })
+	d := w.awaitRun("newest", "begun", func(d model.RunData) bool { return len(d.Results) >= 2 })
 	pg.Kill()
 	follower.await(t, "the store fails")
 	w.server.leave(t)

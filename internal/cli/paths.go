@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,6 +35,9 @@ func (p paths) remote(address string) string {
 	return filepath.Join(p.root, "remotes", safe)
 }
 
+// otherData is what a user without a usable data directory can do.
+const otherData = "give a directory that you can write with --" + dataDirFlag + " DIR or $SCALEBENCH_DATA"
+
 // dataDir returns the data directory, which need not be there: --data, or
 // $SCALEBENCH_DATA, or the user's data directory.
 func (e Env) dataDir(flag string) (paths, error) {
@@ -41,9 +45,9 @@ func (e Env) dataDir(flag string) (paths, error) {
 	if dir == "" {
 		base := e.Getenv("XDG_DATA_HOME")
 		if base == "" {
-			home, err := os.UserHomeDir()
-			if err != nil {
-				return paths{}, fmt.Errorf("finding the data directory: %w (set --data)", err)
+			home := e.Getenv("HOME")
+			if home == "" {
+				return paths{}, errors.New("this command needs a data directory, and $HOME, in which it is, is not set; " + otherData)
 			}
 			base = filepath.Join(home, ".local", "share")
 		}
@@ -54,4 +58,16 @@ func (e Env) dataDir(flag string) (paths, error) {
 		return paths{}, fmt.Errorf("finding the data directory: %w", err)
 	}
 	return paths{dir}, nil
+}
+
+// needData makes the data directory for a command that keeps or reads something
+// there. Commands that only read files need none.
+func (c *common) needData() error {
+	if c.noPaths != nil {
+		return c.noPaths
+	}
+	if err := os.MkdirAll(c.paths.root, 0o700); err != nil {
+		return fmt.Errorf("creating the data directory: %w; %s", err, otherData)
+	}
+	return nil
 }

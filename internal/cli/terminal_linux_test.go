@@ -69,7 +69,7 @@ func newHostileHome(t *testing.T) hostileHome {
 		t.Fatal(err)
 	}
 	h := hostileHome{t: t, dir: t.TempDir(), self: self}
-	h.environ = append(os.Environ(), "SCALEBENCH_DATA="+h.path("data"), "SCALEBENCH_TOKEN=", "HOME="+h.dir)
+	h.environ = append(os.Environ(), "SCALEBENCH_DATA="+h.path("data"), "SCALEBENCH_TOKEN=", "TERM=xterm", "HOME="+h.dir)
 	if err := os.Mkdir(h.path("data"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestNothingSteersATerminal(t *testing.T) {
 func (h hostileHome) stored() {
 	const cdi, resources = "01KJ2Q8Z7V3N5XW9T4B6C8D0EF", "02KJ2Q8Z7V3N5XW9T4B6C8D0EF"
 	for _, args := range [][]string{
-		{"runs"}, {"nodes"}, {"show", cdi}, {"show", resources}, {"cdi", cdi}, {"cdi", resources}, {"resources", resources},
+		{"runs", "--wide"}, {"nodes", "--wide"}, {"show", cdi}, {"show", resources}, {"cdi", cdi}, {"cdi", resources}, {"resources", resources},
 		{"plan", resources, "--target", "100/s", "--node-rate", "1/s", "--demand", "cpu" + evil + "/rate" + evil + "=1"},
 	} {
 		for _, format := range []string{"text", "json", "csv"} {
@@ -411,6 +411,26 @@ func (h hostileHome) running() {
 		}
 		if !strings.HasSuffix(stdout, "<==\n"+want) {
 			h.t.Errorf("logs %v on a terminal %v: %q, want %q", c.args, c.terminal, stdout, want)
+		}
+	}
+}
+
+// TestDumbTerminal: a terminal that takes no escape sequences gets none, neither
+// colours nor lines that are redrawn.
+func TestDumbTerminal(t *testing.T) {
+	t.Parallel()
+	h := newHostileHome(t)
+	run := h.write("e.yaml", "fleet: {local: {nodes: 1}}\nevaluations: [serial]\nworkloads: [{kind: command, command: sleep 1}]\n")
+	for _, kind := range []string{"TERM=dumb", "TERM="} {
+		out, readOut := pty(t)
+		e := Env{Args: []string{"run", run}, Environ: append(h.environ, kind), Self: h.self}
+		e.connect(out, out, out)
+		if !e.Terminal || e.Live {
+			t.Fatalf("%s: terminal %v, redrawn %v; want one that is not redrawn", kind, e.Terminal, e.Live)
+		}
+		Main(e)
+		if text := readOut(); strings.Contains(text, "\x1b") || !strings.Contains(text, "[1/1]") {
+			t.Errorf("%s: %q", kind, text)
 		}
 	}
 }

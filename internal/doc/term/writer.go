@@ -15,6 +15,7 @@ import (
 type Writer struct {
 	to      io.Writer
 	painted bool
+	ascii   bool
 	mu      sync.Mutex
 	rest    []byte // the beginning of a character that the next Write completes
 }
@@ -25,6 +26,12 @@ func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 // NewPaintedWriter returns a writer that passes the sequences of Paint, and no
 // others. A sequence must be written at once.
 func NewPaintedWriter(to io.Writer) *Writer { return &Writer{to: to, painted: true} }
+
+// InASCII makes the writer write as [ASCII] does, if so, and returns it.
+func (w *Writer) InASCII(so bool) *Writer {
+	w.ascii = so
+	return w
+}
 
 // Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
@@ -65,6 +72,9 @@ func partial(text []byte) int {
 }
 
 func (w *Writer) cleaned(text []byte) []byte {
+	if w.ascii {
+		text = []byte(ASCII(string(text)))
+	}
 	if !bytes.ContainsFunc(text, func(r rune) bool { return Unsafe(r) && r != '\n' && r != '\t' }) {
 		return text
 	}
@@ -88,7 +98,7 @@ func (w *Writer) cleaned(text []byte) []byte {
 // sequences are what Paint writes.
 var sequences = func() [][]byte {
 	out := [][]byte{[]byte(reset)}
-	for _, s := range []Style{Strong, Faint, Good, Bad, Note} {
+	for _, s := range []Style{Strong, Faint, Good, Bad, Note, High} {
 		out = append(out, []byte(s.sequence()))
 	}
 	return out
