@@ -121,7 +121,7 @@ trials: 1
 	p := w.start("run", file)
 	w.poll("the task", func() bool { _, err := os.Stat(begun); return err == nil })
 	var d model.RunData
-	check(w.t, json.Unmarshal([]byte(w.run("export", "latest")), &d))
+	check(w.t, json.Unmarshal([]byte(w.run("export", "running")), &d))
 	return p, d.Steps[0].Tasks[0].ID
 }
 
