@@ -15,6 +15,9 @@ type loss struct {
 	model.Doubt
 	// serial and parallel are shares of the capacity of each phase, 0 to 1.
 	serial, parallel float64
+	// bounded: by what the metric did while the loss changed, it is smaller than
+	// by what was taken.
+	bounded bool
 	// silent: it is told of only where it could carry the verdict.
 	silent bool
 	// alone is the share of the parallel phase in which not all worked.
@@ -43,6 +46,11 @@ func (p part) losses(steps []stepReadings) []loss {
 			// A node with a limit is what it is: only what the limit took in one
 			// phase and not in the other is no part of the comparison.
 			l.serial, l.parallel = max(0, l.serial-l.parallel), max(0, l.parallel-l.serial)
+		}
+		if len(d.Courses) > 0 {
+			alone, together := followed(steps, model.Serial, d, p.run.SharedMachine()), followed(steps, model.Parallel, d, p.run.SharedMachine())
+			l.bounded = alone*l.serial+together*l.parallel < mostlyBounded*(l.serial+l.parallel)
+			l.serial, l.parallel = alone*l.serial, together*l.parallel
 		}
 		l.Text = d.Seen // the finding is about the workload
 		out = append(out, l)
@@ -93,8 +101,8 @@ func (c *curve) stood() float64 {
 }
 
 // withoutLosses is the interval that the index can have had without the losses: what
-// the parallel phase lost made the index larger, what the serial phase lost made
-// it smaller. In the part a of the parallel phase in which not all worked, nodes
+// the parallel phase lost made the index larger, though not larger than 0, what
+// the serial phase lost made it smaller. In the part a of the parallel phase in which not all worked, nodes
 // may have had their whole capacity: of an efficiency E = a + (1−a)·E', that of
 // all at once is E'.
 func withoutLosses(i Interval, losses []loss) Interval {
@@ -106,7 +114,10 @@ func withoutLosses(i Interval, losses []loss) Interval {
 	}
 	least := (1 - i[1]/100) * before
 	least = min(least, max(0, (least-alone)/(1-alone)))
-	return Interval{degradation((1 - i[0]/100) / kept), degradation(least)}
+	// A loss explains a degradation. That it hides a gain is no reason to doubt that
+	// nothing was lost.
+	low := max(degradation((1-i[0]/100)/kept), min(i[0], 0))
+	return Interval{low, degradation(least)}
 }
 
 // explains is how many points of the index a loss can explain.
@@ -115,14 +126,9 @@ func (l loss) explains(cdi float64) float64 {
 	return max(cdi-i[0], i[1]-cdi)
 }
 
-// upTo is a number of points for people: beyond all that an index can lose it says
-// nothing more.
-func upTo(points float64) string {
-	if points > 100 {
-		return "more than 100 points"
-	}
-	return fmt.Sprintf("up to %.1f points", points)
-}
+// mostlyBounded is the share of what was taken below which the metric is said not
+// to have followed it.
+const mostlyBounded = 0.5
 
 // littleExplained is how many points of the index are no word's worth.
 const littleExplained = 0.1
@@ -159,8 +165,13 @@ func (c *comparison) doubtLosses(f *Finding) {
 		if l.silent && l.Severity != model.Problem {
 			continue
 		}
+		if l.bounded && l.Severity != model.Problem {
+			l.Text += fmt.Sprintf("; but the metric hardly moved when that changed, so that it explains up to %.1f points of the CDI", points)
+			c.notes.add(l.Doubt)
+			continue
+		}
 		if l.Severity == model.Problem || points >= worthAWord {
-			l.Text += fmt.Sprintf("; that can explain %s of the CDI of %.1f %%", upTo(points), *f.CDI)
+			l.Text += fmt.Sprintf("; that can explain up to %.1f points of the CDI of %.1f %%", points, *f.CDI)
 		}
 		c.notes.add(l.Doubt)
 	}
