@@ -38,7 +38,7 @@ func (p part) losses(steps []stepReadings) []loss {
 		if d.Workload != p.workload {
 			continue
 		}
-		l := loss{Doubt: d.Doubt(), silent: d.Silent, serial: lostIn(steps, model.Serial, d), parallel: lostIn(steps, model.Parallel, d)}
+		l := loss{Doubt: d.Doubt(), silent: d.Silent, serial: lostIn(steps, model.Serial, d, 1), parallel: lostIn(steps, model.Parallel, d, 1)}
 		if d.Phase != model.Serial && d.Phase != model.Parallel && l.serial+l.parallel == 0 {
 			continue
 		}
@@ -48,9 +48,10 @@ func (p part) losses(steps []stepReadings) []loss {
 			l.serial, l.parallel = max(0, l.serial-l.parallel), max(0, l.parallel-l.serial)
 		}
 		if len(d.Courses) > 0 {
-			alone, together := followed(steps, model.Serial, d, p.run.SharedMachine()), followed(steps, model.Parallel, d, p.run.SharedMachine())
-			l.bounded = alone*l.serial+together*l.parallel < mostlyBounded*(l.serial+l.parallel)
-			l.serial, l.parallel = alone*l.serial, together*l.parallel
+			taken := l.serial + l.parallel
+			l.serial = lostIn(steps, model.Serial, d, followed(steps, model.Serial, d, p.run.SharedMachine()))
+			l.parallel = lostIn(steps, model.Parallel, d, followed(steps, model.Parallel, d, p.run.SharedMachine()))
+			l.bounded = l.serial+l.parallel < mostlyBounded*taken
 		}
 		l.Text = d.Seen // the finding is about the workload
 		out = append(out, l)
@@ -60,8 +61,8 @@ func (p part) losses(steps []stepReadings) []loss {
 
 // lostIn is the share of its capacity that a phase lost to a disturbance, on
 // average over the subjects of its steps. What one end of a pair loses, the pair
-// does.
-func lostIn(steps []stepReadings, phase model.Phase, d observe.Disturbance) float64 {
+// does. Of what is followed in the course of a task, the metric lost this share.
+func lostIn(steps []stepReadings, phase model.Phase, d observe.Disturbance, share float64) float64 {
 	if len(d.Lost) == 0 {
 		return 0
 	}
@@ -73,21 +74,25 @@ func lostIn(steps []stepReadings, phase model.Phase, d observe.Disturbance) floa
 		lost := make(map[model.NodeID]float64)
 		for _, t := range s.step.Tasks {
 			subject := observe.SubjectOf(t)
-			lost[subject] = max(lost[subject], d.Lost[t.ID])
+			own := d.Lost[t.ID]
+			if _, known := d.Courses[t.ID]; known {
+				own *= share
+			}
+			lost[subject] = max(lost[subject], own)
 		}
 		for _, r := range s.readings {
-			share := lost[r.subject]
-			if d.Kind == observe.KindPause && share > 0 && r.curve != nil {
-				share = r.curve.stood()
+			own := lost[r.subject]
+			if d.Kind == observe.KindPause && own > 0 && r.curve != nil {
+				own = r.curve.stood()
 			}
-			shares = append(shares, share)
+			shares = append(shares, own)
 		}
 	}
-	share, err := stats.Mean(shares)
+	mean, err := stats.Mean(shares)
 	if err != nil {
 		return 0 // no step of the phase
 	}
-	return share
+	return mean
 }
 
 // stood is the share of its own activity in which the counter stood still: a
@@ -114,8 +119,8 @@ func withoutLosses(i Interval, losses []loss) Interval {
 	}
 	least := (1 - i[1]/100) * before
 	least = min(least, max(0, (least-alone)/(1-alone)))
-	// A loss explains a degradation. That it hides a gain is no reason to doubt that
-	// nothing was lost.
+	// A loss explains a degradation. That it may hide a gain is no reason to doubt
+	// that nothing was lost.
 	low := max(degradation((1-i[0]/100)/kept), min(i[0], 0))
 	return Interval{low, degradation(least)}
 }

@@ -49,13 +49,13 @@ const (
 // phase that the metric lost at most, at 97.5 %. It is 1 where the data do not
 // tell.
 func followed(steps []stepReadings, phase model.Phase, d observe.Disturbance, shared bool) float64 {
-	slices := slicesOf(steps, phase, d, shared)
+	parts := slicesOf(steps, phase, d, shared)
 	type task struct {
 		subject model.NodeID
 		step    int
 	}
-	withinTasks := regress(slices, func(s slice) task { return task{s.subject, s.step} }, func(s slice) [2]int { return [2]int{s.step, s.block} })
-	overTasks := regress(slices, func(s slice) model.NodeID { return s.subject }, func(s slice) int { return s.step })
+	withinTasks := regress(parts, func(s slice) task { return task{s.subject, s.step} }, func(s slice) [2]int { return [2]int{s.step, s.block} })
+	overTasks := regress(parts, func(s slice) model.NodeID { return s.subject }, func(s slice) int { return s.step })
 	if overTasks.se < withinTasks.se {
 		return overTasks.most()
 	}
@@ -164,19 +164,19 @@ type regression struct {
 // each other: their variance is that of the jackknife over clusters. A slope is
 // too small by what ticks add to the variance of the share (Fuller, Measurement
 // Error Models, 1.1), and is divided by the rest.
-func regress[U, C comparable](slices []slice, unit func(slice) U, cluster func(slice) C) regression {
+func regress[U, C comparable](parts []slice, unit func(slice) U, cluster func(slice) C) regression {
 	type sums struct{ rate, lost, n float64 }
 	units := make(map[U]sums)
 	out := regression{se: math.Inf(1)}
-	for _, s := range slices {
+	for _, s := range parts {
 		u := units[unit(s)]
 		units[unit(s)] = sums{u.rate + s.rate, u.lost + s.lost, u.n + 1}
-		out.lost += s.lost / float64(len(slices))
+		out.lost += s.lost / float64(len(parts))
 	}
 	place := make(map[C]int)
 	var clusters [][2]float64 // squares and products, in order of the slices
 	var xx, xy, ticks float64
-	for _, s := range slices {
+	for _, s := range parts {
 		u := units[unit(s)]
 		if !(u.rate > 0) || u.n < 2 {
 			continue

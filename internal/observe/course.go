@@ -73,9 +73,10 @@ func (c Course) Lost(m Moment, pace float64) float64 { return c.lost(m, c.own*pa
 // the course of a task: counters of processor time are coarser than that.
 const leastFollowed = 0.01
 
-// course of a node that lost this share, as far as a check tells it by moments.
+// course of a node that lost this share, as far as a check tells it by moments: not
+// where the node's own limit tells it better.
 func (c check) course(n Host, share float64) Course {
-	if c.lostIn == nil || share <= leastFollowed {
+	if c.lostIn == nil || share <= leastFollowed || share >= n.belowLimit() {
 		return Course{}
 	}
 	out := Course{Moments: n.moments(), lost: c.lostIn}

@@ -99,7 +99,7 @@ var checks = []check{
 	{kind: "steal", metrics: []string{MetricSteal}, of: CPUKinds, least: 1, above: 0.01, lost: lostToSteal, lostIn: Moment.lostToSteal, words: func(v float64) string {
 		return num.Fraction(v) + " of the CPU time was stolen: the host of the virtual machine gave it to others"
 	}},
-	{kind: "others", metrics: []string{MetricCores}, value: hostOthers, above: 0.05, lost: lostToOthers, lostAbove: 0.02, lostIn: Moment.lostToOthers, words: func(v float64) string {
+	{kind: "others", metrics: []string{MetricCores, MetricCgroupCPU}, value: hostOthers, above: 0.05, lost: lostToOthers, lostAbove: 0.02, lostIn: Moment.lostToOthers, words: func(v float64) string {
 		return "something other than the task used " + num.Fraction(v) + " of the machine’s CPU"
 	}},
 	{kind: "swap", metrics: []string{MetricSwapIn, MetricSwapOut}, above: 0, words: func(v float64) string {
@@ -192,6 +192,10 @@ func (r *Run) disturbedTasks() []Disturbance {
 // followed from one to the next.
 func (r *Run) hostsOf() func(model.Step) []Host {
 	machines, limited, clocks := r.machines(), r.limited(), make(clocks)
+	limits := make(map[model.NodeID]float64)
+	for _, x := range r.Nodes() {
+		limits[x.ID] = x.Facts.CPULimit
+	}
 	return func(s model.Step) []Host {
 		skew := math.NaN()
 		if times := r.Times(s); times.N > 1 {
@@ -202,7 +206,7 @@ func (r *Run) hostsOf() func(model.Step) []Host {
 		for i, x := range results {
 			hosts[i] = NewHost(x, x.Started)
 			hosts[i].skew, hosts[i].pause, hosts[i].step = skew, pauseOf(x, kinds[x.Task]), clocks.step(x)
-			hosts[i].limited = limited[x.Node]
+			hosts[i].limited, hosts[i].limit = limited[x.Node], limits[x.Node]
 		}
 		strangers(hosts, machines)
 		return hosts

@@ -167,7 +167,19 @@ func lostToOthers(n Host) float64 {
 	if len(cores.Values) == 0 {
 		return 0
 	}
-	return Moment{Busy: busy, Cores: cores.Values[0], Short: n.short()}.lostToOthers(busy - n.Others)
+	lost := Moment{Busy: busy, Cores: cores.Values[0], Short: n.short()}.lostToOthers(busy - n.Others)
+	return min(lost, n.belowLimit())
+}
+
+// belowLimit is the share of what the node's own limit allows that it did not use.
+// Without others it would have used no more than all of it. 1 where there is no
+// limit, or it is not known what was used.
+func (n Host) belowLimit() float64 {
+	used, ok := n.growth(MetricCgroupCPU)
+	if allowed := n.limit * (n.End - n.Begin); ok && allowed > 0 {
+		return max(0, 1-used/allowed)
+	}
+	return 1
 }
 
 // lostToSteal is the share that was stolen of what would else have run. Only a
