@@ -172,7 +172,7 @@ func TestPublisherOnABusyMachine(t *testing.T) {
 	}
 	// Those of the report: three are late alike, the last two come together.
 	run(t, 3, func(i int) time.Duration {
-		return []time.Duration{414, 412, 416, 414, 500, 14}[i-1] * time.Millisecond
+		return time.Duration([]int{414, 412, 416, 414, 500, 14}[i-1]) * time.Millisecond
 	})
 	rng := rand.New(rand.NewPCG(3, 33))
 	for range 200 {
