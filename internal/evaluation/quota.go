@@ -50,7 +50,7 @@ func (p part) awake(steps []stepReadings, n *notes) {
 		}
 	}
 	if more > 1+worthAWord/100 {
-		n.warn("woken_cores", "each second of a core did %s more work when all worked, which nothing that they share can cause: cores that sleep between the periods of a quota are slow when they wake; serial values are raised by it",
+		n.warn("woken_cores", "each second of a core did %s more work when all worked, which nothing that they share can cause, but cores that sleep between the periods of a quota can; serial values are raised by it",
 			num.Fraction(more-1))
 	}
 }
