@@ -87,6 +87,7 @@ func (p part) metrics() []metric {
 // reading is what one task says about one metric.
 type reading struct {
 	node           model.NodeID
+	task           model.TaskID
 	subject        model.NodeID // what is measured: the node, or its pair
 	started, ended time.Time
 	clockError     time.Duration
@@ -119,6 +120,7 @@ func (p part) read(like metric, n *notes) []stepReadings {
 				n.warn("missing_values", "%s, trial %d: node %s, task %s: %v; left out", step.Phase, step.Trial, r.Node, r.Task, err)
 				continue
 			}
+			rd.task = task.ID
 			rd.subject, given[task.ID] = observe.SubjectOf(task), true
 			sr.readings = append(sr.readings, rd)
 		}

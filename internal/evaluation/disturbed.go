@@ -15,6 +15,9 @@ type loss struct {
 	model.Doubt
 	// serial and parallel are shares of the capacity of each phase, 0 to 1.
 	serial, parallel float64
+	// bounded: by what the metric did while the loss changed, it is smaller than
+	// by what was taken.
+	bounded bool
 	// silent: it is told of only where it could carry the verdict.
 	silent bool
 	// alone is the share of the parallel phase in which not all worked.
@@ -35,7 +38,7 @@ func (p part) losses(steps []stepReadings) []loss {
 		if d.Workload != p.workload {
 			continue
 		}
-		l := loss{Doubt: d.Doubt(), silent: d.Silent, serial: lostIn(steps, model.Serial, d), parallel: lostIn(steps, model.Parallel, d)}
+		l := loss{Doubt: d.Doubt(), silent: d.Silent, serial: lostIn(steps, model.Serial, d, 1), parallel: lostIn(steps, model.Parallel, d, 1)}
 		if d.Phase != model.Serial && d.Phase != model.Parallel && l.serial+l.parallel == 0 {
 			continue
 		}
@@ -43,6 +46,12 @@ func (p part) losses(steps []stepReadings) []loss {
 			// A node with a limit is what it is: only what the limit took in one
 			// phase and not in the other is no part of the comparison.
 			l.serial, l.parallel = max(0, l.serial-l.parallel), max(0, l.parallel-l.serial)
+		}
+		if len(d.Courses) > 0 {
+			taken := l.serial + l.parallel
+			l.serial = lostIn(steps, model.Serial, d, followed(steps, model.Serial, d, p.run.SharedMachine()))
+			l.parallel = lostIn(steps, model.Parallel, d, followed(steps, model.Parallel, d, p.run.SharedMachine()))
+			l.bounded = l.serial+l.parallel < mostlyBounded*taken
 		}
 		l.Text = d.Seen // the finding is about the workload
 		out = append(out, l)
@@ -52,8 +61,8 @@ func (p part) losses(steps []stepReadings) []loss {
 
 // lostIn is the share of its capacity that a phase lost to a disturbance, on
 // average over the subjects of its steps. What one end of a pair loses, the pair
-// does.
-func lostIn(steps []stepReadings, phase model.Phase, d observe.Disturbance) float64 {
+// does. Of what is followed in the course of a task, the metric lost this share.
+func lostIn(steps []stepReadings, phase model.Phase, d observe.Disturbance, share float64) float64 {
 	if len(d.Lost) == 0 {
 		return 0
 	}
@@ -65,21 +74,25 @@ func lostIn(steps []stepReadings, phase model.Phase, d observe.Disturbance) floa
 		lost := make(map[model.NodeID]float64)
 		for _, t := range s.step.Tasks {
 			subject := observe.SubjectOf(t)
-			lost[subject] = max(lost[subject], d.Lost[t.ID])
+			own := d.Lost[t.ID]
+			if _, known := d.Courses[t.ID]; known {
+				own *= share
+			}
+			lost[subject] = max(lost[subject], own)
 		}
 		for _, r := range s.readings {
-			share := lost[r.subject]
-			if d.Kind == observe.KindPause && share > 0 && r.curve != nil {
-				share = r.curve.stood()
+			own := lost[r.subject]
+			if d.Kind == observe.KindPause && own > 0 && r.curve != nil {
+				own = r.curve.stood()
 			}
-			shares = append(shares, share)
+			shares = append(shares, own)
 		}
 	}
-	share, err := stats.Mean(shares)
+	mean, err := stats.Mean(shares)
 	if err != nil {
 		return 0 // no step of the phase
 	}
-	return share
+	return mean
 }
 
 // stood is the share of its own activity in which the counter stood still: a
@@ -93,8 +106,8 @@ func (c *curve) stood() float64 {
 }
 
 // withoutLosses is the interval that the index can have had without the losses: what
-// the parallel phase lost made the index larger, what the serial phase lost made
-// it smaller. In the part a of the parallel phase in which not all worked, nodes
+// the parallel phase lost made the index larger, though not larger than 0, what
+// the serial phase lost made it smaller. In the part a of the parallel phase in which not all worked, nodes
 // may have had their whole capacity: of an efficiency E = a + (1−a)·E', that of
 // all at once is E'.
 func withoutLosses(i Interval, losses []loss) Interval {
@@ -106,7 +119,10 @@ func withoutLosses(i Interval, losses []loss) Interval {
 	}
 	least := (1 - i[1]/100) * before
 	least = min(least, max(0, (least-alone)/(1-alone)))
-	return Interval{degradation((1 - i[0]/100) / kept), degradation(least)}
+	// A loss explains a degradation. That it may hide a gain is no reason to doubt
+	// that nothing was lost.
+	low := max(degradation((1-i[0]/100)/kept), min(i[0], 0))
+	return Interval{low, degradation(least)}
 }
 
 // explains is how many points of the index a loss can explain.
@@ -115,14 +131,9 @@ func (l loss) explains(cdi float64) float64 {
 	return max(cdi-i[0], i[1]-cdi)
 }
 
-// upTo is a number of points for people: beyond all that an index can lose it says
-// nothing more.
-func upTo(points float64) string {
-	if points > 100 {
-		return "more than 100 points"
-	}
-	return fmt.Sprintf("up to %.1f points", points)
-}
+// mostlyBounded is the share of what was taken below which the metric is said not
+// to have followed it.
+const mostlyBounded = 0.5
 
 // littleExplained is how many points of the index are no word's worth.
 const littleExplained = 0.1
@@ -159,8 +170,13 @@ func (c *comparison) doubtLosses(f *Finding) {
 		if l.silent && l.Severity != model.Problem {
 			continue
 		}
+		if l.bounded && l.Severity != model.Problem {
+			l.Text += fmt.Sprintf("; but the metric hardly moved when that changed, so that it explains up to %.1f points of the CDI", points)
+			c.notes.add(l.Doubt)
+			continue
+		}
 		if l.Severity == model.Problem || points >= worthAWord {
-			l.Text += fmt.Sprintf("; that can explain %s of the CDI of %.1f %%", upTo(points), *f.CDI)
+			l.Text += fmt.Sprintf("; that can explain up to %.1f points of the CDI of %.1f %%", points, *f.CDI)
 		}
 		c.notes.add(l.Doubt)
 	}

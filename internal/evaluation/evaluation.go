@@ -148,6 +148,7 @@ func (p part) compare(like metric) comparison {
 	steps := p.balanced(p.read(like, n), like.key, n)
 	noteMissing(steps, like.key, c.of, n)
 	c.scoring = score(steps, like.Sample, n)
+	p.awake(steps, n)
 	c.resolution = resolutionOf(steps)
 	c.common, c.course = commonOf(steps), courseOf(steps)
 	c.simultaneity = simultaneityOf(steps, c.window, n)

@@ -36,3 +36,30 @@ func (r *Run) CoreSpeed(workload string, phase model.Phase) (speed float64, ok b
 	speed, err := stats.Mean(speeds)
 	return speed, err == nil
 }
+
+// Quota is what a node whose CPU the experiment limits used while it was watched.
+type Quota struct {
+	Seconds float64 // of a core
+	Share   float64 // of what the limit allows
+}
+
+// Quotas are those of the results of a step that count, by task, as far as they are
+// known.
+func (r *Run) Quotas(s model.Step) map[model.TaskID]Quota {
+	if r.Need(Hosts, MetricCgroupCPU) != nil { // Err tells
+		return nil
+	}
+	limits := make(map[model.NodeID]float64)
+	for _, n := range r.Nodes() {
+		limits[n.ID] = n.Facts.CPULimit
+	}
+	limited, out := r.limited(), make(map[model.TaskID]Quota)
+	for _, x := range r.Accepted(s.ID) {
+		used := NewHost(x, x.Started).Readings(MetricCgroupCPU)
+		if last := len(used.Times) - 1; last > 0 && limited[x.Node] {
+			seconds := used.Values[last] - used.Values[0]
+			out[x.Task] = Quota{Seconds: seconds, Share: seconds / (used.Times[last] - used.Times[0]) / limits[x.Node]}
+		}
+	}
+	return out
+}

@@ -30,6 +30,8 @@ type Disturbance struct {
 	// Lost is the share of its capacity that a task can have lost to it, 0 to 1;
 	// tasks that lost nothing, or not known how much, are not in it.
 	Lost map[model.TaskID]float64
+	// Courses are of those tasks, over their time, where that is known.
+	Courses map[model.TaskID]Course
 	// Where are the tasks in which it was beyond the threshold, Steps the numbers
 	// of their steps.
 	Where []model.TaskID
@@ -64,6 +66,9 @@ type check struct {
 	// not known. It is reported from lostAbove on, too, if that is set.
 	lost      func(Host) float64
 	lostAbove float64
+	// lostIn is lost in a moment in which the run's tasks used so many processors;
+	// nil: not known by moments.
+	lostIn func(m Moment, own float64) float64
 	// words say what was seen on a node, from the value.
 	words func(v float64) string
 }
@@ -91,10 +96,10 @@ const (
 // its own limit holds back measures the limit. Pauses: see pauseOf. Clock: starts are agreed to the
 // millisecond.
 var checks = []check{
-	{kind: "steal", metrics: []string{MetricSteal}, of: CPUKinds, least: 1, above: 0.01, lost: lostToSteal, words: func(v float64) string {
+	{kind: "steal", metrics: []string{MetricSteal}, of: CPUKinds, least: 1, above: 0.01, lost: lostToSteal, lostIn: Moment.lostToSteal, words: func(v float64) string {
 		return num.Fraction(v) + " of the CPU time was stolen: the host of the virtual machine gave it to others"
 	}},
-	{kind: "others", metrics: []string{MetricCores}, value: hostOthers, above: 0.05, lost: lostToOthers, lostAbove: 0.02, words: func(v float64) string {
+	{kind: "others", metrics: []string{MetricCores, MetricCgroupCPU}, value: hostOthers, above: 0.05, lost: lostToOthers, lostAbove: 0.02, lostIn: Moment.lostToOthers, words: func(v float64) string {
 		return "something other than the task used " + num.Fraction(v) + " of the machine’s CPU"
 	}},
 	{kind: "swap", metrics: []string{MetricSwapIn, MetricSwapOut}, above: 0, words: func(v float64) string {
@@ -187,6 +192,10 @@ func (r *Run) disturbedTasks() []Disturbance {
 // followed from one to the next.
 func (r *Run) hostsOf() func(model.Step) []Host {
 	machines, limited, clocks := r.machines(), r.limited(), make(clocks)
+	limits := make(map[model.NodeID]float64)
+	for _, x := range r.Nodes() {
+		limits[x.ID] = x.Facts.CPULimit
+	}
 	return func(s model.Step) []Host {
 		skew := math.NaN()
 		if times := r.Times(s); times.N > 1 {
@@ -197,7 +206,7 @@ func (r *Run) hostsOf() func(model.Step) []Host {
 		for i, x := range results {
 			hosts[i] = NewHost(x, x.Started)
 			hosts[i].skew, hosts[i].pause, hosts[i].step = skew, pauseOf(x, kinds[x.Task]), clocks.step(x)
-			hosts[i].limited = limited[x.Node]
+			hosts[i].limited, hosts[i].limit = limited[x.Node], limits[x.Node]
 		}
 		strangers(hosts, machines)
 		return hosts
@@ -245,6 +254,7 @@ type worstOf struct {
 	steps   []int
 	nodes   map[model.NodeID]bool
 	lost    map[model.TaskID]float64
+	courses map[model.TaskID]Course
 }
 
 func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
@@ -258,6 +268,12 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 		// The counters' clocks differ by ticks: nothing takes more than all.
 		if share = min(t.check.lost(n), 1); share > 0 {
 			t.lost[r.Task] = share
+		}
+		if course := t.check.course(n, share); len(course.Moments) > 1 {
+			if t.courses == nil {
+				t.courses = make(map[model.TaskID]Course)
+			}
+			t.courses[r.Task] = course
 		}
 	}
 	told := v > t.check.above || t.check.lostAbove > 0 && share > t.check.lostAbove
@@ -277,7 +293,8 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 
 func (t *worstOf) disturbance() Disturbance {
 	n := t.worst
-	n.Tasks, n.Watched, n.Nodes, n.Where, n.Steps, n.Lost, n.Silent = t.tasks, t.watched, len(t.nodes), t.where, t.steps, t.lost, t.tasks == 0
+	n.Tasks, n.Watched, n.Nodes, n.Where, n.Steps, n.Silent = t.tasks, t.watched, len(t.nodes), t.where, t.steps, t.tasks == 0
+	n.Lost, n.Courses = t.lost, t.courses
 	n.Seen = fmt.Sprintf("%s on %s in %s", t.check.words(n.Value), n.Node, n.Phase.OfTrial(n.Trial))
 	if n.Phase != model.Serial && n.Phase != model.Parallel { // it has many steps a trial
 		n.Seen += ", " + n.place()

@@ -77,7 +77,8 @@ type Host struct {
 	// known; in seconds.
 	clock, step, skew float64
 	pause             pause
-	limited           bool // the experiment limits its CPU
+	limited           bool    // the experiment limits its CPU
+	limit             float64 // of its CPU, in cores; 0: none
 }
 
 // NewHost returns what was seen during the task of a result; zero is the

@@ -117,22 +117,12 @@ const (
 // short, from one reading of the monitor to the next: a stranger may work in
 // bursts.
 func (n Host) short() float64 {
-	times := n.Readings(MetricIdle).Times
-	if len(times) < 2 || n.End <= n.Begin {
+	if n.End <= n.Begin {
 		return 0
 	}
-	idle, kinds := n.walk(MetricIdle, MetricIOWait), n.walk(CPUKinds...)
-	short, from := 0.0, n.Begin
-	for _, to := range append(times, n.End) {
-		to = min(to, n.End)
-		if to <= from {
-			continue
-		}
-		left, all := idle.to(to), kinds.to(to)
-		if all > 0 {
-			short += (to - from) * min(max((plenty-left/all)/(plenty-scarce), 0), 1)
-		}
-		from = to
+	short := 0.0
+	for _, m := range n.moments() {
+		short += (m.To - m.From) * m.Short
 	}
 	return short / (n.End - n.Begin)
 }
@@ -174,10 +164,22 @@ func (w walk) to(moment float64) float64 {
 // run's tasks, at most in all of the time in which processors were short.
 func lostToOthers(n Host) float64 {
 	busy, cores := n.busy(), n.Readings(MetricCores)
-	if !(n.Others > 0) || !(busy > 0) || len(cores.Values) == 0 {
+	if len(cores.Values) == 0 {
 		return 0
 	}
-	return min(n.Others, n.short()*cores.Values[0], busy) / busy
+	lost := Moment{Busy: busy, Cores: cores.Values[0], Short: n.short()}.lostToOthers(busy - n.Others)
+	return min(lost, n.belowLimit())
+}
+
+// belowLimit is the share of what the node's own limit allows that it did not use.
+// Without others it would have used no more than all of it. 1 where there is no
+// limit, or it is not known what was used.
+func (n Host) belowLimit() float64 {
+	used, ok := n.growth(MetricCgroupCPU)
+	if allowed := n.limit * (n.End - n.Begin); ok && allowed > 0 {
+		return max(0, 1-used/allowed)
+	}
+	return 1
 }
 
 // lostToSteal is the share that was stolen of what would else have run. Only a

@@ -77,6 +77,33 @@ func TestLostToOthers(t *testing.T) {
 	}
 }
 
+// TestLostWithinALimit: a node that used all that its own limit allows lost nothing
+// to others, however much these took; one that used less lost no more than the rest.
+func TestLostWithinALimit(t *testing.T) {
+	const seconds, cores, others = 4, 2, 1.6
+	for _, c := range []struct{ used, limit, want float64 }{
+		{used: .32, limit: .32, want: 0},
+		{used: .33, limit: .32, want: 0}, // a quota is kept to a tick
+		{used: .24, limit: .32, want: .25},
+		{used: .1, limit: .8, want: others / cores}, // what others took is less
+		{used: .3, limit: 0, want: others / cores},  // no limit
+		{used: 0, limit: .32, want: others / cores}, // not known what was used
+	} {
+		host := Host{Node: "n", End: seconds, Others: others, limit: c.limit, Series: make(map[string]model.HostSeries)}
+		counters := map[string]float64{MetricUser: cores, MetricIdle: 0, MetricCgroupCPU: c.used}
+		if c.used == 0 {
+			delete(counters, MetricCgroupCPU)
+		}
+		for metric, rate := range counters {
+			host.Series[metric] = model.HostSeries{Metric: metric, Offsets: []int64{0, seconds * 1e9}, Values: []float64{0, rate * seconds}}
+		}
+		host.Series[MetricCores] = model.HostSeries{Metric: MetricCores, Offsets: []int64{0}, Values: []float64{cores}}
+		if got := lostToOthers(host); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%v of %v used: lostToOthers = %.4f, want %.4f", c.used, c.limit, got, c.want)
+		}
+	}
+}
+
 // TestStrangersOfUnequalTasks: a stranger is found beside tasks that do not take
 // equally long.
 func TestStrangersOfUnequalTasks(t *testing.T) {

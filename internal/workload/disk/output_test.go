@@ -3,13 +3,16 @@ package disk
 import (
 	"bytes"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -135,6 +138,46 @@ func TestPublisher(t *testing.T) {
 		if diff := cmp.Diff(tt.want, points(r, tt.metric)); diff != "" {
 			t.Errorf("%s: progress of %s (-want +got):\n%s", tt.name, tt.metric, diff)
 		}
+	}
+}
+
+// TestPublisherOnABusyMachine: documents are printed late, by whatever a machine
+// without a free processor makes of it. No point lies ahead of the task's clock,
+// and the distance of all of them is what fio's clock says.
+func TestPublisherOnABusyMachine(t *testing.T) {
+	run := func(t *testing.T, seconds int, late func(document int) time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			const ramp = 900 // ms
+			began := time.Now()
+			r := &workloadtest.Record{T: t, Start: began} // it holds what is published to the clock
+			m := &publisher{plan: params(t, `{"ramp": "500ms"}`).settings(), report: r, began: began, now: time.Now}
+			var last job
+			for i := 1; i <= 2*seconds; i++ {
+				runtime := int64(500 * i)
+				last = job{Write: direction{Bytes: 1000 * runtime, Runtime: runtime, Total: 1, Latency: latency{N: 1}}}
+				due := began.Add(time.Duration(ramp+runtime)*time.Millisecond + late(i))
+				if err := workload.Pause(t.Context(), max(0, time.Until(due))); err != nil { // they come in order
+					t.Fatal(err)
+				}
+				m.take(&document{printed: time.Now().UnixMilli(), job: last}, time.Now())
+			}
+			if _, err := m.finish(t.Context(), last); err != nil {
+				t.Fatal(err)
+			}
+			all := points(r, "disk_write_throughput")
+			if n := len(all); n != 2*seconds+1 || all[n-1].Value != float64(last.Write.Bytes) || all[n-1].After-all[0].After != time.Duration(seconds)*time.Second {
+				t.Errorf("progress %v; want %d points over %d s", all, 2*seconds+1, seconds)
+			}
+		})
+	}
+	// Those of the report: three are late alike, the last two come together.
+	run(t, 3, func(i int) time.Duration {
+		return time.Duration([]int{414, 412, 416, 414, 500, 14}[i-1]) * time.Millisecond
+	})
+	rng := rand.New(rand.NewPCG(3, 33))
+	for range 200 {
+		most := time.Duration(rng.Int64N(int64(900 * time.Millisecond)))
+		run(t, 2+rng.IntN(5), func(int) time.Duration { return time.Duration(rng.Float64() * float64(most)).Round(time.Millisecond) })
 	}
 }
 

@@ -17,7 +17,8 @@ type publisher struct {
 	// zero is when the measurement began (the end of the ramp), since Run's
 	// call, as well as is known.
 	zero   time.Duration
-	seen   int           // documents of the measurement
+	alike  int           // documents since one told zero better
+	known  bool          // a document told zero
 	begun  bool          // zero is settled, and points are published
 	held   []reading     // not published yet
 	at     time.Duration // of the last point, since Run's call
@@ -57,22 +58,23 @@ func (m *publisher) finish(ctx context.Context, final job) (reading, error) {
 		m.held, m.scored = append(m.held, end), end
 	}
 	m.begin()
-	// zero is late by a few milliseconds if all documents were, so that the
-	// last point would lie ahead.
-	if ahead := m.zero + m.scored.runtime - m.now().Sub(m.began); ahead > 0 {
+	// zero is late if all documents were, so that the last point would lie ahead.
+	if ahead := m.ahead(m.scored); ahead > 0 {
 		if err := workload.Pause(ctx, min(ahead, maxDelay)); err != nil {
 			return reading{}, err
 		}
 	}
 	for _, r := range m.held {
-		m.point(r)
+		if m.ahead(r) <= 0 { // no task tells of what is to come
+			m.point(r)
+		}
 	}
 	m.held = nil
 	return m.scored, nil
 }
 
-// settle is how many readings it takes to know zero: some may be late, hardly
-// all.
+// settle is how many readings in a row must tell zero no better, by more than
+// margin: some may be late, hardly all. On a busy machine the first ones are.
 const settle = 3
 
 // take is given a document and the time at which it came.
@@ -81,28 +83,42 @@ const settle = 3
 // runtime together, but may print them later, when a thread did not answer for
 // a while. So the document that took the shortest way tells zero best. Once
 // points are published zero stays, so that their distance is what fio's clock
-// says; each is published when the next one is known, and thus in the past.
+// says. If all documents before were late, zero is, too: then a reading may lie
+// ahead of the clock, and is held until it does not. So is the last one, which
+// finish may leave out.
 func (m *publisher) take(d *document, now time.Time) {
 	r := readingOf(d.job)
 	if m.ramping(d.job) || r.runtime == 0 {
 		return
 	}
-	if zero := max(0, m.printed(d, now)-r.runtime); !m.begun && (m.seen == 0 || zero < m.zero) {
-		m.zero = zero
-	}
-	m.seen++
+	m.place(max(0, m.printed(d, now)-r.runtime))
 	if m.drained(r) {
 		return
 	}
 	m.held, m.scored = append(m.held, r), r
-	if m.seen < settle {
+	if m.alike < settle {
 		return
 	}
 	m.begin()
-	for _, r := range m.held[:len(m.held)-1] {
-		m.point(r)
+	for len(m.held) > 1 && m.ahead(m.held[0]) <= 0 {
+		m.point(m.held[0])
+		m.held = m.held[1:]
 	}
-	m.held = append(m.held[:0], r)
+}
+
+// ahead is how long it takes until a reading is of the past.
+func (m *publisher) ahead(r reading) time.Duration { return m.zero + r.runtime - m.now().Sub(m.began) }
+
+// place learns from a document when the measurement began at the latest.
+func (m *publisher) place(zero time.Duration) {
+	m.alike++
+	if m.begun || m.known && zero >= m.zero {
+		return
+	}
+	if !m.known || zero < m.zero-margin {
+		m.alike = 1
+	}
+	m.known, m.zero = true, zero
 }
 
 // begin publishes where the counters start.
