@@ -29,11 +29,13 @@ const (
 	ErrStatus
 	// ErrWrong: the answer is well-formed and not the one expected.
 	ErrWrong
+	// ErrMissing: what was written before is not there any more.
+	ErrMissing
 	// Kinds is how many there are.
 	Kinds = iota
 )
 
-var kindNames = [Kinds]string{"connect", "timeout", "closed", "protocol", "status", "wrong"}
+var kindNames = [Kinds]string{"connect", "timeout", "closed", "protocol", "status", "wrong", "missing"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
@@ -48,6 +50,9 @@ type Error struct {
 	Err  error
 	// Status is that of an answer over HTTP, where that is why; 0 otherwise.
 	Status int
+	// Full is, of kind ErrConnect, the server's answer that it allows no more
+	// connections; empty otherwise.
+	Full string
 }
 
 func (e *Error) Error() string {

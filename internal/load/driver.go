@@ -123,6 +123,8 @@ type Usage struct {
 	Pending error
 	// Addresses are those of the target where a host has several.
 	Addresses []AddressUse
+	// Connections are those of a pool.
+	Connections ConnectionUse
 }
 
 // Target is a server as a [Pool] of clients sees it.

@@ -41,7 +41,7 @@ func (s StatusCounts) Counted() []StatusCount {
 }
 
 // kindWords say to people in what way operations failed.
-var kindWords = [Kinds]string{"no connection", "no answer in time", "connection closed", "answer not understood", "refused", "wrong answer"}
+var kindWords = [Kinds]string{"no connection", "no answer in time", "connection closed", "answer not understood", "refused", "wrong answer", "no such record"}
 
 // Failures says in what ways operations did not end well, and how many in each
 // of all that were due, the most frequent first: "status 429: 312 of 3,000, no

@@ -51,7 +51,8 @@ type PoolConfig struct {
 // by then. What waited for longer than the timeout is dropped.
 //
 // When a client cannot be opened, the next try comes after a pause, which
-// grows to a tenth of a second while tries fail. As long as the pool has no
+// grows to a tenth of a second while tries fail, and to a second where the target
+// allows no more clients than there are. As long as the pool has no
 // other client, operations of an open loop that are due in the pause fail as
 // ErrConnect at once, as they would have without the pause. Users of a closed
 // loop wait for the next try; otherwise they would fail in a tight loop.
@@ -71,7 +72,11 @@ type Pool struct {
 	slots  slots
 	kept   []*worker // those with a client, between runs
 	worked bool      // a client was opened
-	short  bool      // slots are as many as there may be files, and fewer than asked for
+	// open is how many clients there are; refused has those that could not be opened
+	// before all runs.
+	open    int
+	refused ConnectionUse
+	short   bool // slots are as many as there may be files, and fewer than asked for
 }
 
 // NewPool makes a pool without clients. The error is model.ErrUsage, or
@@ -143,6 +148,7 @@ func (p *Pool) Close() error {
 		errs = append(errs, w.client.Close())
 		p.slots.put(w.index)
 	}
+	p.open -= len(p.kept)
 	p.kept = nil
 	if c, ok := p.target.(io.Closer); ok {
 		errs = append(errs, c.Close())
@@ -198,16 +204,17 @@ func (p *Pool) Open(ctx context.Context, n int) error {
 			w := &worker{index: p.slots.take()}
 			p.mu.Unlock()
 			var err error
-			within, cancel := context.WithTimeout(ctx, p.config.Timeout)
-			w.client, err = p.target.Open(within, w.index)
-			cancel()
+			w.client, err = p.openBefore(ctx, w.index)
 			p.mu.Lock()
 			if err != nil {
+				p.refused.refuse(err)
 				failed = errors.Join(failed, cmp.Or(Lack(err, p.worked), err))
 				p.slots.put(w.index)
 				return nil
 			}
+			w.opened = true
 			p.kept, p.worked = append(p.kept, w), true
+			p.open++
 			return nil
 		})
 	}
@@ -218,23 +225,53 @@ func (p *Pool) Open(ctx context.Context, n int) error {
 	return context.Cause(ctx)
 }
 
+// fullTries is how often a client is opened that the target refuses because it allows
+// no more, longestPause apart: servers need a moment to notice that others are closed.
+const fullTries = 20
+
+// openBefore opens a client before a run.
+func (p *Pool) openBefore(ctx context.Context, index int) (c Client, err error) {
+	for range fullTries {
+		within, cancel := context.WithTimeout(ctx, p.config.Timeout)
+		c, err = p.target.Open(within, index)
+		cancel()
+		if e, ok := errors.AsType[*Error](err); !ok || e.Full == "" {
+			break
+		}
+		select {
+		case <-time.After(longestPause):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+	return c, err
+}
+
 // pause limits how often a pool tries to open clients while the tries fail.
 // The zero value: no pause.
 type pause struct {
 	until, length time.Duration
+	full          bool // the target allows no more clients: one at a time is tried
 }
 
 func (p pause) over(now time.Duration) bool { return now >= p.until }
 
-// longestPause is the longest after a client could not be opened.
-const longestPause = 100 * time.Millisecond
+// longestPause is the longest after a client could not be opened; fullPause after
+// the target refused one because it allows no more, while there are others.
+const (
+	longestPause = 100 * time.Millisecond
+	fullPause    = time.Second
+)
 
 // extend begins the next pause, twice as long, from 5 ms to longestPause, unless
-// one began while this try was under way.
-func (p *pause) extend(now time.Duration) {
+// one began while this try was under way; full: it is fullPause.
+func (p *pause) extend(now time.Duration, full bool) {
 	if now < p.until {
 		return
 	}
 	p.length = min(max(2*p.length, 5*time.Millisecond), longestPause)
+	if p.full = full; full {
+		p.length = fullPause
+	}
 	p.until = now + p.length
 }

@@ -69,6 +69,8 @@ func (p *Pool) prepare(ctx context.Context, r Run) (*poolRun, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	x.idle, p.kept = p.kept, nil
+	x.usage.Connections = p.refused
+	x.usage.Connections.Open = p.open
 	for _, w := range x.idle {
 		w.free = 0
 	}
@@ -178,6 +180,9 @@ func (x *poolRun) useNew(due, now time.Duration) bool {
 			x.lack = ErrFiles(x.pool.slots.limit)
 		}
 		return false
+	}
+	if x.pause.full {
+		x.pause.until = now + fullPause
 	}
 	w := &worker{index: x.pool.slots.take()}
 	x.assign(w, due, due, now)

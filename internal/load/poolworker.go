@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -27,6 +28,7 @@ type worker struct {
 	at        int           // its place among those that are busy
 	abandoned bool          // its operation is not waited for
 	lost      bool          // nor for its goroutine
+	opened    bool          // it counts as a client of the pool
 
 	// sent is when the operation was sent, in ns.
 	sent atomic.Int64
@@ -49,6 +51,7 @@ func (w *worker) deadline(timeout time.Duration) time.Duration {
 type outcome struct {
 	err  error
 	kind Kind // of err
+	full bool // the target allows no more clients
 	// repeated: it was sent twice.
 	repeated bool
 	done     time.Duration
@@ -155,6 +158,11 @@ func (x *poolRun) opened(w *worker, begin time.Duration) {
 	now := x.now()
 	x.usage.Opened++
 	x.pool.worked = true
+	if !w.opened { // it may replace one that was closed
+		w.opened = true
+		x.pool.open++
+		x.usage.Connections.Open = max(x.usage.Connections.Open, x.pool.open)
+	}
 	w.free = max(w.due, w.free) + now - begin
 	if !x.pause.over(now) {
 		x.alarm.wake() // others can be opened, too
@@ -181,8 +189,9 @@ func (x *poolRun) finish(w *worker, o outcome) afterwards {
 		}
 		return endHere
 	}
-	if o.kind == ErrConnect && x.lack == nil && o.err != nil {
-		x.lack = Lack(o.err, x.pool.worked)
+	if o.kind == ErrConnect && o.err != nil {
+		o.full = x.usage.Connections.refuse(o.err)
+		x.lack = cmp.Or(x.lack, Lack(o.err, x.pool.worked))
 	}
 	x.retire(w)
 	x.record(w, o)
@@ -232,7 +241,7 @@ func (x *poolRun) freeSince(due, now time.Duration) time.Duration {
 func (x *poolRun) record(w *worker, o outcome) {
 	sent := w.sentAt()
 	if sent == unsent {
-		x.pause.extend(o.done)
+		x.pause.extend(o.done, o.full && len(x.busy)+len(x.idle) > 0)
 	} else {
 		x.shard.Sent(w.op, w.due, w.free, sent)
 	}
@@ -266,6 +275,10 @@ func (x *poolRun) release(w *worker) {
 	x.pool.mu.Lock()
 	defer x.pool.mu.Unlock()
 	x.pool.slots.put(w.index)
+	if w.opened {
+		w.opened = false
+		x.pool.open--
+	}
 	if !x.stopped {
 		x.alarm.wake() // for what waits for a client to be allowed
 	}

@@ -49,7 +49,7 @@ func ParseSLA(text string) (SLA, error) {
 		s.Terms = append(s.Terms, t)
 	}
 	if s.Slowest() == 0 {
-		return SLA{}, fmt.Errorf("%w: SLA %q has no latency limit; write percentile=latency, such as p90=150ms", model.ErrUsage, text)
+		return SLA{}, fmt.Errorf("%w: SLA %q has no latency limit, without which a queue may grow without end; write percentile=latency, however long, such as p90=150ms or p90=5s,errors=1%%", model.ErrUsage, text)
 	}
 	if !bounded {
 		s.Terms = append(s.Terms, Term{Errors: defaultErrors})

@@ -35,6 +35,9 @@ type Summary struct {
 	// Replies is how many operations ended OK in the scored seconds, whenever
 	// they were due: what a server does that falls behind.
 	Replies int64
+	// RecordsLoaded is how many records of a data store were not there before the
+	// window, and were loaded.
+	RecordsLoaded int64
 }
 
 // Handshake is the time from SYN to SYN-ACK, which the target's kernel answers
@@ -124,6 +127,7 @@ const (
 	MetricReceived   = "load_received"
 	MetricSegments   = "generator_segments_received"
 	MetricOutOfOrder = "generator_segments_out_of_order"
+	MetricRecords    = "load_records_loaded" // before the window, because they were not there
 	HistogramLag     = "load_lag"
 	HistogramReceive = "load_receive_lag"
 	RecordingRTT     = "load_rtt"
@@ -181,6 +185,10 @@ func (s Summary) Report(to Sink) {
 	info(MetricReceived, "byte", float64(s.Received), nil)
 	info(MetricSegments, "1", float64(s.Segments.In), nil)
 	info(MetricOutOfOrder, "1", float64(s.Segments.OutOfOrder), nil)
+	if s.RecordsLoaded > 0 {
+		info(MetricRecords, "1", float64(s.RecordsLoaded), nil)
+	}
+	s.Usage.Connections.report(to)
 	for _, a := range s.Usage.Addresses {
 		info(MetricAddress, "1", float64(a.Opened),
 			map[string]string{labelAddress: a.Address, labelState: string(a.State)})
@@ -313,6 +321,10 @@ func (s *Summary) take(x model.Sample) {
 		s.Segments.In = int64(x.Value)
 	case MetricOutOfOrder:
 		s.Segments.OutOfOrder = int64(x.Value)
+	case MetricConnections:
+		s.Usage.Connections.take(x)
+	case MetricRecords:
+		s.RecordsLoaded = int64(x.Value)
 	case MetricOpened:
 		s.Usage.Opened = int64(x.Value)
 	case MetricRejected:

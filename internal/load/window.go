@@ -52,6 +52,9 @@ type Window struct {
 	Busy float64
 	// Addresses are those of the target where a host has several.
 	Addresses []AddressUse
+	// RecordsLoaded is how many records of a data store were not there before it,
+	// and were loaded.
+	RecordsLoaded int64
 	// Generators are what each of them did, in the order of their names.
 	Generators []Generator
 }
@@ -74,6 +77,8 @@ type Generator struct {
 	Busy, Processor, Own float64
 	// Handshakes are those in the scored seconds.
 	Handshakes []Handshake
+	// Connections are its own to the target, where they are counted.
+	Connections ConnectionUse
 }
 
 // ReadWindow adds up what the generators of a complete step reported. The error
@@ -150,7 +155,7 @@ func (w *Window) add(r model.Result, s Summary) error {
 	g := Generator{
 		Node: r.Node, Counts: total.Counts, Answered: total.Latency.TotalCount(), Replies: s.Replies,
 		Busy: s.Usage.Busy, Processor: processor, Own: own, Handshakes: s.RTT,
-		Lag: p99(s.Lag), ReceiveLag: p99(s.ReceiveLag),
+		Lag: p99(s.Lag), ReceiveLag: p99(s.ReceiveLag), Connections: s.Usage.Connections,
 	}
 	w.Generators = append(w.Generators, g)
 	w.Scored = s.Scored
@@ -159,6 +164,7 @@ func (w *Window) add(r model.Result, s Summary) error {
 	w.Busy, w.Processor = max(w.Busy, g.Busy), max(w.Processor, g.Processor)
 	w.Sent, w.Received = w.Sent+s.Sent, w.Received+s.Received
 	w.Segments.Add(s.Segments)
+	w.RecordsLoaded += s.RecordsLoaded
 	w.Addresses = addUses(w.Addresses, s.Usage.Addresses)
 	trips := RoundTrips(s.RTT)
 	w.RTT, w.Lost = append(w.RTT, trips...), w.Lost+len(s.RTT)-len(trips)

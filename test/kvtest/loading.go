@@ -13,8 +13,8 @@ import (
 func testLoads(t *testing.T, s Subject) {
 	store := s.Open(t)
 	checkLoaded(t, store, set, false)
-	if fresh, err := kv.Load(t.Context(), store, set, 0); err != nil || !fresh {
-		t.Fatalf("Load = %v, %v, want true", fresh, err)
+	if l, err := kv.Load(t.Context(), store, set, 0); err != nil || !l.Fresh || l.Missing != set.Records {
+		t.Fatalf("Load = %+v, %v, want it fresh, with all records missing before", l, err)
 	}
 	if n := count(t, store); n != set.Records {
 		t.Errorf("Count = %d, want %d", n, set.Records)
@@ -143,6 +143,34 @@ func testInserted(t *testing.T, s Subject) {
 		}
 	}
 	insert()
+}
+
+// testLost: what a store has lost is counted, whether a run has inserted others or not,
+// and loaded again.
+func testLost(t *testing.T, s Subject) {
+	store := s.Open(t)
+	remover, ok := admin(t, store).(kv.Remover)
+	if !ok {
+		t.Skip("records cannot be removed one by one")
+	}
+	for _, inserted := range []int64{0, 40} {
+		prepare(t, store, set)
+		var gone []string
+		for i := range int64(7) {
+			gone = append(gone, set.Key(300*i))
+		}
+		if n, err := remover.Remove(t.Context(), gone); err != nil || n != 7 {
+			t.Fatalf("Remove = %d, %v, want 7", n, err)
+		}
+		session := connect(t, store, set)
+		for i := range inserted {
+			noError(t, session.Insert(t.Context(), set.Key(set.Records+i), set.Record(set.Records+i)))
+		}
+		if l, err := kv.Load(t.Context(), store, set, 0); err != nil || !l.Fresh || l.Missing != 7 {
+			t.Errorf("after 7 were lost and %d inserted: Load = %+v, %v", inserted, l, err)
+		}
+		readAll(t, store, set)
+	}
 }
 
 // cutOff is a store that breaks off a load after the first batch.

@@ -27,6 +27,8 @@ func testMissing(t *testing.T, s Subject) {
 		}
 	} else if !errors.Is(err, kv.ErrMissing) {
 		t.Errorf("Update of no record = %v, want ErrMissing", err)
+	} else if n := count(t, store); n != 1 {
+		t.Errorf("%d records after an update of one that is not there, want 1", n)
 	}
 	// The session goes on.
 	if _, err := read(t.Context(), session, tiny, 0); err != nil {

@@ -49,6 +49,7 @@ func Run(t *testing.T, s Subject) {
 		{"replaces another data set", testReplaces},
 		{"replaces a data set that was added to", testAddedTo},
 		{"removes what was inserted", testInserted},
+		{"counts what is gone", testLost},
 		{"begins again after a load that was cut off", testCutOff},
 		{"drops what it made", testDrops},
 		{"names no record that is not there", testMissing},
@@ -68,11 +69,11 @@ func Run(t *testing.T, s Subject) {
 // prepare loads a set into a store and fails the test where that fails.
 func prepare(t testing.TB, store kv.Store, set kv.Dataset) (fresh bool) {
 	t.Helper()
-	fresh, err := kv.Load(t.Context(), store, set, 0)
+	l, err := kv.Load(t.Context(), store, set, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fresh
+	return l.Fresh
 }
 
 // Drop removes from a store everything that Load has written.

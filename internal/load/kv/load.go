@@ -25,30 +25,37 @@ const (
 // Load makes sure that a store holds the data set, and nothing but it: one that
 // is there already, complete and with no record more or less, is kept (updates
 // change no more than versions); anything else that scalebench left there is
-// replaced. fresh says that it was written now. within is how long the store may
-// take to accept a connection and to say what it holds, 0: any time; loading
-// itself takes as long as it takes.
+// replaced. within is how long the store may take to accept a connection and to say
+// what it holds, 0: any time; loading itself takes as long as it takes.
 //
 // Only one generator loads; two at once would remove each other's records,
 // and notice. Errors are model.ErrUsage for a data set that cannot be,
 // model.ErrInvalid where fewer records are there than were written, else the
 // store's.
-func Load(ctx context.Context, store Store, set Dataset, within time.Duration) (fresh bool, err error) {
+func Load(ctx context.Context, store Store, set Dataset, within time.Duration) (l Loading, err error) {
 	if err := set.Check(); err != nil {
-		return false, err
+		return l, err
 	}
 	err = withAdmin(ctx, store, within, func(admin Admin, description string) error {
-		there, err := find(ctx, admin, description, set)
-		if err != nil || there {
+		l, err = find(ctx, admin, description, set)
+		if err != nil || !l.Fresh {
 			return err
 		}
-		fresh = true
 		return write(ctx, store, admin, set)
 	})
 	if err != nil {
-		return fresh, fmt.Errorf("loading records into %s: %w", store.Name(), err)
+		return l, fmt.Errorf("loading records into %s: %w", store.Name(), err)
 	}
-	return fresh, nil
+	return l, nil
+}
+
+// Loading is what Load has done.
+type Loading struct {
+	// Fresh: the data set was written now.
+	Fresh bool
+	// Missing is how many of its records were not there before: all, where there
+	// was no data set, or another one.
+	Missing int64
 }
 
 // Loaded reports whether a store holds exactly the data set; nothing is changed.
@@ -79,21 +86,18 @@ func withAdmin(ctx context.Context, store Store, within time.Duration, do func(a
 	return errors.Join(err, admin.Close())
 }
 
-// find reports whether exactly this data set is there, now that what was
-// inserted is removed. description is of what is there.
-func find(ctx context.Context, admin Admin, description string, set Dataset) (bool, error) {
+// find says what has to be loaded so that exactly this data set is there, now that
+// what was inserted is removed. description is of what is there.
+func find(ctx context.Context, admin Admin, description string, set Dataset) (l Loading, err error) {
 	if description != set.String() {
-		return false, nil
+		return Loading{Fresh: true, Missing: set.Records}, nil
 	}
 	n, err := admin.Count(ctx)
-	if err != nil || n <= set.Records {
-		return n == set.Records, err
+	more := n - set.Records
+	if remover, ok := admin.(Remover); ok && err == nil && more > 0 {
+		more, err = removeInserted(ctx, remover, set, more)
 	}
-	remover, ok := admin.(Remover)
-	if !ok {
-		return false, nil
-	}
-	return removeInserted(ctx, remover, set, n-set.Records)
+	return Loading{Fresh: more != 0, Missing: max(-more, 0)}, err
 }
 
 // write replaces whatever there is by the data set.
@@ -101,7 +105,7 @@ func write(ctx context.Context, store Store, admin Admin, set Dataset) error {
 	if err := admin.Create(ctx, set.Shape); err != nil {
 		return err
 	}
-	if err := writeRecords(ctx, store, set); err != nil {
+	if err := writeRecords(ctx, store, set, loadersFor(ctx, admin)); err != nil {
 		return err
 	}
 	n, err := admin.Count(ctx)
@@ -115,8 +119,17 @@ func write(ctx context.Context, store Store, admin Admin, set Dataset) error {
 	return admin.Finish(ctx, set.String())
 }
 
-// writeRecords writes all records over several connections.
-func writeRecords(ctx context.Context, store Store, set Dataset) error {
+// loadersFor is how many connections may write beside that of admin.
+func loadersFor(ctx context.Context, admin Admin) int {
+	r, err := roomOf(ctx, admin)
+	if err != nil || r.Limit == 0 {
+		return loaders
+	}
+	return min(loaders, max(r.Free(1)-1, 1))
+}
+
+// writeRecords writes all records over so many connections.
+func writeRecords(ctx context.Context, store Store, set Dataset, loaders int) error {
 	batch := min(max(batchSize/set.recordSize(), 1), maxBatch)
 	var next atomic.Int64 // the first record that no connection writes yet
 	group, ctx := errgroup.WithContext(ctx)
@@ -185,13 +198,14 @@ type Remover interface {
 }
 
 // removeInserted removes the records that were inserted into a data set, which
-// has so many more than were loaded. It reports whether these were all;
-// otherwise another program has added something.
+// has so many more than were loaded. It returns how many more there are then: 0 if
+// these were all, others if another program has added some, fewer than none if the
+// store has lost some.
 //
 // Inserted records are numbered on from those loaded, by as many generators as
 // there were, each with gaps of its own (see inserts). So twice as many numbers
 // are looked for as there are records to remove, and 10,000.
-func removeInserted(ctx context.Context, r Remover, set Dataset, more int64) (all bool, err error) {
+func removeInserted(ctx context.Context, r Remover, set Dataset, more int64) (left int64, err error) {
 	keys := make([]string, 0, maxBatch)
 	end := set.Records + 2*more + 10_000
 	for record := set.Records; more > 0 && record < end; {
@@ -201,12 +215,12 @@ func removeInserted(ctx context.Context, r Remover, set Dataset, more int64) (al
 		}
 		removed, err := r.Remove(ctx, keys)
 		if err != nil {
-			return false, err
+			return more, err
 		}
 		more -= removed
 	}
 	if more != 0 {
-		return false, nil
+		return more, nil
 	}
-	return true, r.Settle(ctx)
+	return 0, r.Settle(ctx)
 }

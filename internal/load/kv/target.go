@@ -165,13 +165,13 @@ func (c *client) insert(ctx context.Context) error {
 func (c *client) Close() error { return c.session.Close() }
 
 // failure says what was done to which record, and gives what a session says of
-// a record its kind: a record that is not there is a wrong answer, and one
-// that is there already is a refusal.
+// a record its kind: one that is not there is missing, and one that is there already
+// is a refusal.
 func failure(doing, key string, err error) error {
 	err = fmt.Errorf("%s %s: %w", doing, key, err)
 	switch {
 	case errors.Is(err, ErrMissing):
-		return &load.Error{Kind: load.ErrWrong, Err: err}
+		return &load.Error{Kind: load.ErrMissing, Err: err}
 	case errors.Is(err, ErrExists):
 		return &load.Error{Kind: load.ErrStatus, Err: err}
 	}

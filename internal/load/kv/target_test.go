@@ -236,7 +236,8 @@ func TestRecordIsThere(t *testing.T) {
 	}
 }
 
-// TestRecordIsMissing: a record that was loaded and is gone is a wrong answer.
+// TestRecordIsMissing: a record that was loaded and is gone is missing, and no wrong
+// answer.
 func TestRecordIsMissing(t *testing.T) {
 	s := loaded(t, small)
 	if err := kvtest.Drop(t.Context(), s); err != nil {
@@ -247,8 +248,8 @@ func TestRecordIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for op := range 2 {
-		if err := client.Do(t.Context(), op); !errors.Is(err, kv.ErrMissing) || load.KindOf(err) != load.ErrWrong {
-			t.Errorf("Do(%d) = %v, want ErrMissing of kind wrong", op, err)
+		if err := client.Do(t.Context(), op); !errors.Is(err, kv.ErrMissing) || load.KindOf(err) != load.ErrMissing {
+			t.Errorf("Do(%d) = %v, want ErrMissing of kind missing", op, err)
 		}
 	}
 }
@@ -277,7 +278,7 @@ func TestLoadCounts(t *testing.T) {
 		t.Errorf("Load = %v, want ErrInvalid", err)
 	}
 	s.load = nil
-	if fresh, err := kv.Load(t.Context(), s, small, 0); err != nil || !fresh {
-		t.Errorf("Load after that = %v, %v, want a fresh data set", fresh, err)
+	if l, err := kv.Load(t.Context(), s, small, 0); err != nil || !l.Fresh {
+		t.Errorf("Load after that = %+v, %v, want a fresh data set", l, err)
 	}
 }

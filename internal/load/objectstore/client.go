@@ -214,6 +214,15 @@ var Failures = []Failure{failTimeout, failSlowDown, failServer, failClient, fail
 // ofEngine is the kind that the engine counts it as.
 var ofEngine = map[Failure]load.Kind{failTimeout: load.ErrTimeout, failConnection: load.ErrClosed, failCorrupt: load.ErrWrong, failSlowDown: load.ErrStatus, failServer: load.ErrStatus, failClient: load.ErrStatus}
 
+// engineKind is the kind of an error. An object that is gone was put before: only
+// what was put is asked for.
+func engineKind(err error) load.Kind {
+	if answer, ok := errors.AsType[minio.ErrorResponse](err); ok && answer.Code == "NoSuchKey" {
+		return load.ErrMissing
+	}
+	return ofEngine[kindOf(err)]
+}
+
 // slowDown are the codes with which servers throttle.
 var slowDown = []string{"SlowDown", "Throttl", "TooManyRequests", "RequestLimitExceeded", "BandwidthLimitExceeded", "QpsLimitExceeded"}
 

@@ -285,7 +285,7 @@ func (t *Target) attempts(ctx context.Context, kind string, attempt func(*transf
 	}, func(err error, again bool) { r.attemptFailed(kindOf(err), t.scrub(err).Error(), again) })
 	end(last, err == nil)
 	if err != nil {
-		return &load.Error{Kind: ofEngine[kindOf(err)], Err: t.scrub(err), Status: statusOf(err)}
+		return &load.Error{Kind: engineKind(err), Err: t.scrub(err), Status: statusOf(err)}
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func (a *admin) Create(ctx context.Context, _ kv.Shape) error {
 	}
 	if err := a.scan(ctx, func(keys []string) error {
 		if len(keys) > 0 {
-			return kv.Foreign("the key "+keys[0], "database")
+			return kv.Foreign("the key "+keys[0]+" (without "+stateKey+", which the server may have evicted)", "database")
 		}
 		return nil
 	}); err != nil {

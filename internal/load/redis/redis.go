@@ -98,7 +98,7 @@ func (s *Store) Name() string { return s.address.String() }
 func (s *Store) Connect(ctx context.Context, shape kv.Shape) (kv.Session, error) {
 	c, err := s.connect(ctx)
 	if err != nil {
-		return nil, &load.Error{Kind: load.ErrConnect, Err: err}
+		return nil, &load.Error{Kind: load.ErrConnect, Err: err, Full: full(err)}
 	}
 	x := &session{conn: c, names: shape.Names(), fields: map[string]int{}}
 	for i, name := range x.names {
@@ -199,17 +199,20 @@ func (s *session) Read(ctx context.Context, key string, into kv.Record) error {
 	return nil
 }
 
-// Update sets one field. A field that was not there tells that the record was
-// not; then it is there now, and incomplete.
+// Update sets one field. A field that was not there tells that the record was not;
+// then it is removed again, so that nothing is left of a record that is gone.
 func (s *session) Update(ctx context.Context, key string, field int, value []byte) error {
 	added, err := redis.Int(s.do(ctx, "HSET", prefix+key, s.names[field], value))
 	if err != nil {
 		return fault(ctx, err)
 	}
-	if added != 0 {
-		return kv.ErrMissing
+	if added == 0 {
+		return nil
 	}
-	return nil
+	if _, err := s.do(ctx, "HDEL", prefix+key, s.names[field]); err != nil {
+		return fault(ctx, err)
+	}
+	return kv.ErrMissing
 }
 
 // Insert sets all fields, whether the record was there or not.

@@ -96,6 +96,20 @@ func TestOthersKeys(t *testing.T) {
 	}
 }
 
+// TestFull: a server that allows few connections says how many.
+func TestFull(t *testing.T) {
+	server := kvtest.StartRedis(t, "")
+	client, err := redigo.Dial("tcp", server.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	if _, err := client.Do("CONFIG", "SET", "maxclients", 12); err != nil {
+		t.Fatal(err)
+	}
+	kvtest.CheckFull(t, open(t, "redis://"+server.Addr), 12, 1)
+}
+
 // TestDenied: a wrong password is named as the reason, and not shown.
 func TestDenied(t *testing.T) {
 	server := kvtest.StartRedis(t, "s3cret/word")

@@ -89,11 +89,13 @@ func (s *mysqlServer) dialect() dialect {
 		settle:  "ANALYZE TABLE",
 		foreign: "database",
 		// https://mariadb.com/kb/en/mariadb-error-code-reference/, the same in MySQL.
-		missing: "1146", duplicate: "1062",
+		missing: "1146", duplicate: "1062", full: []string{"1040", "1203", "1226"},
 		advice: []advice{
 			{"1044", model.ErrDenied, "check user and password, and the user's rights to the database"},
 			{"1045", model.ErrDenied, "check user and password, and the user's rights to the database"},
 			{"1142", model.ErrDenied, "the user needs the rights to create, drop and use tables in the database"},
+			{"1040", model.ErrUnavailable, "close some of the server's connections, or let it allow more (max_connections)"},
+			{"1203", model.ErrUnavailable, "close some of this user's connections, or let the server allow it more (max_user_connections)"},
 			{"1049", model.ErrUsage, "create the database or use another one"},
 		},
 	}
@@ -189,6 +191,13 @@ func (s *mysqlStatement) exec(ctx context.Context, args [][]byte) (int64, error)
 func (s *mysqlServer) codeOf(err error) string {
 	if answer, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return strconv.Itoa(int(answer.Number))
+	}
+	return ""
+}
+
+func (s *mysqlServer) answerOf(err error) string {
+	if answer, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return answer.Error()
 	}
 	return ""
 }

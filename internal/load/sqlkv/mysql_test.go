@@ -32,8 +32,8 @@ func openMySQL(t *testing.T, rawURL string) *sqlkv.Store {
 
 // TestMySQLStore is all that needs a server, for starting one takes a while.
 func TestMySQLStore(t *testing.T) {
-	const databases = 32
-	server := kvtest.StartMariaDB(t, databases, password)
+	const databases, connections = 32, 24
+	server := kvtest.StartMariaDB(t, databases, password, fmt.Sprintf("--max-connections=%d", connections))
 	next := 0
 	database := func() string {
 		if next++; next > databases {
@@ -43,6 +43,9 @@ func TestMySQLStore(t *testing.T) {
 	}
 	t.Run("other's table", func(t *testing.T) { testMySQLOthersTable(t, database()) })
 	t.Run("not loaded", func(t *testing.T) { testMySQLNotLoaded(t, database()) })
+	t.Run("full", func(t *testing.T) {
+		kvtest.CheckFull(t, openMySQL(t, "mysql://bench:"+password+"@"+database()), connections, 0)
+	})
 	t.Run("denied", func(t *testing.T) { testMySQLDenied(t, database()) })
 	t.Run("unknown database", func(t *testing.T) { testMySQLUnknownDatabase(t, server.Addr) })
 	kvtest.Run(t, kvtest.Subject{
@@ -64,12 +67,14 @@ func testMySQLOthersTable(t *testing.T, database string) {
 	db := sql.OpenDB(connector)
 	defer func() { _ = db.Close() }()
 	store := openMySQL(t, "mysql://bench:"+password+"@"+database)
-	testOthers(t, store, func(statement string) {
+	execute := func(statement string) {
 		t.Helper()
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
-	})
+	}
+	testOthers(t, store, execute)
+	testTableGone(t, store, execute)
 }
 
 // testMySQLNotLoaded: the reason is named.

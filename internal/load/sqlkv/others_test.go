@@ -9,6 +9,33 @@ import (
 	"github.com/scalebench/scalebench/test/kvtest"
 )
 
+// testTableGone: records of a table that is gone are missing, whatever is done to them.
+func testTableGone(t *testing.T, store kv.Store, execute func(statement string)) {
+	t.Helper()
+	set := kv.Dataset{Records: 10, Shape: kv.Shape{Fields: 1, FieldSize: 16}}
+	if _, err := kv.Load(t.Context(), store, set, 0); err != nil {
+		t.Fatal(err)
+	}
+	session, err := store.Connect(t.Context(), set.Shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = session.Close() }()
+	execute("DROP TABLE scalebench_kv")
+	for name, err := range map[string]error{
+		"read":   session.Read(t.Context(), set.Key(0), set.Record(0)),
+		"update": session.Update(t.Context(), set.Key(0), 0, set.Record(0)[0]),
+		"insert": session.Insert(t.Context(), set.Key(10), set.Record(10)),
+	} {
+		if !errors.Is(err, kv.ErrMissing) {
+			t.Errorf("%s of a table that is gone = %v, want ErrMissing", name, err)
+		}
+	}
+	if l, err := kv.Load(t.Context(), store, set, 0); err != nil || l.Missing != set.Records {
+		t.Errorf("Load after that = %+v, %v", l, err)
+	}
+}
+
 // testOthers: tables and views of our names that others have made are neither dropped nor
 // written to, whichever of the two names they have, and though they look like ours. execute
 // fails the test where a statement fails.

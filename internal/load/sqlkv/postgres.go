@@ -67,10 +67,11 @@ func (s *postgresServer) dialect() dialect {
 		settle:  "VACUUM (ANALYZE)",
 		foreign: "schema with ?search_path=",
 		// https://www.postgresql.org/docs/current/errcodes-appendix.html
-		missing: "42P01", duplicate: "23505",
+		missing: "42P01", duplicate: "23505", full: []string{"53300"},
 		advice: []advice{
 			{"28", model.ErrDenied, "check user and password, and the server's pg_hba.conf"},
 			{"42501", model.ErrDenied, "the user needs the right to create tables, or name a schema of its own with ?search_path="},
+			{"53300", model.ErrUnavailable, "close some of the server's connections, or let it allow more (max_connections)"},
 			{"3D000", model.ErrUsage, "create the database or use another one"},
 		},
 	}
@@ -154,6 +155,13 @@ func (s *postgresStatement) exec(ctx context.Context, args [][]byte) (int64, err
 func (s *postgresServer) codeOf(err error) string {
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return answer.Code
+	}
+	return ""
+}
+
+func (s *postgresServer) answerOf(err error) string {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return answer.Severity + ": " + answer.Message
 	}
 	return ""
 }

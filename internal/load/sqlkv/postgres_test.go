@@ -3,6 +3,7 @@ package sqlkv_test
 import (
 	"context"
 	"errors"
+	neturl "net/url"
 	"strings"
 	"testing"
 
@@ -30,6 +31,11 @@ func TestPostgresStore(t *testing.T) {
 	server := pgtest.Start(t)
 	t.Run("other's table", func(t *testing.T) { testPostgresOthersTable(t, server) })
 	t.Run("not loaded", func(t *testing.T) { testPostgresNotLoaded(t, server) })
+	t.Run("table gone", func(t *testing.T) {
+		url := server.Database()
+		testTableGone(t, openPostgres(t, url), func(statement string) { server.Exec(url, statement) })
+	})
+	t.Run("full", func(t *testing.T) { testPostgresFull(t, server) })
 	urls := map[kv.Store]string{}
 	kvtest.Run(t, kvtest.Subject{
 		Open: func(t *testing.T) kv.Store {
@@ -69,6 +75,33 @@ func testPostgresOthersTable(t *testing.T, server *pgtest.Server) {
 	server.Exec(url, "CREATE SEQUENCE scalebench_kv")
 	if _, err := kv.Load(t.Context(), openPostgres(t, url), kv.DefaultDataset(), 0); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("a sequence of that name: Load = %v, want ErrUsage", err)
+	}
+}
+
+// testPostgresFull: limits of a user and of a database are known, and connections of
+// others, whoever they are; what is refused is told in the server's words.
+func testPostgresFull(t *testing.T, server *pgtest.Server) {
+	for name, limit := range map[string]string{"user": "ALTER ROLE of_user CONNECTION LIMIT 5", "database": "ALTER DATABASE %s CONNECTION LIMIT 5"} {
+		t.Run(name, func(t *testing.T) {
+			url := server.Database()
+			u, err := neturl.Parse(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			database := strings.Trim(u.Path, "/")
+			for _, statement := range []string{"CREATE ROLE of_" + name + " LOGIN", "ALTER DATABASE " + database + " OWNER TO of_" + name, strings.ReplaceAll(limit, "%s", database)} {
+				server.Exec(url, statement)
+			}
+			url = strings.Replace(url, "postgres@", "of_"+name+"@", 1)
+			for range 2 {
+				other, err := pgx.Connect(t.Context(), url)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = other.Close(context.Background()) })
+			}
+			kvtest.CheckFull(t, openPostgres(t, url), 5, 2)
+		})
 	}
 }
 

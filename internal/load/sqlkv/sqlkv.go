@@ -15,6 +15,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,10 @@ type database interface {
 	// codeOf is the code of an error that the server has answered with, "" of
 	// another error.
 	codeOf(err error) string
+	// answerOf is that answer.
+	answerOf(err error) string
+	// room says how many connections there may be, as far as this user may know.
+	room(ctx context.Context, db *sql.DB) (load.Room, error)
 }
 
 // dialect is how a product's SQL differs.
@@ -63,7 +68,8 @@ type dialect struct {
 	settle  string                              // before the table's name: what the server would do by itself later
 	foreign string                              // what to name instead where another program's table is in the way
 
-	missing, duplicate string // codes of errors: no such table, the key exists
+	missing, duplicate string   // codes of errors: no such table, the key exists
+	full               []string // and: no more connections are allowed
 	advice             []advice
 }
 
@@ -95,7 +101,7 @@ func (s *Store) Name() string { return s.address.String() }
 func (s *Store) Connect(ctx context.Context, shape kv.Shape) (kv.Session, error) {
 	c, err := s.connect(ctx)
 	if err != nil {
-		return nil, &load.Error{Kind: load.ErrConnect, Err: s.connectError(err)}
+		return nil, &load.Error{Kind: load.ErrConnect, Err: s.connectError(err), Full: s.full(err)}
 	}
 	x := &session{store: s, duplicate: s.dialect().duplicate, conn: c, args: make([][]byte, 0, shape.Fields+1)}
 	if err := x.prepare(ctx, shape); err != nil {
@@ -112,6 +118,15 @@ func (s *Store) Admin(ctx context.Context) (kv.Admin, error) {
 		return nil, errors.Join(s.connectError(err), db.Close())
 	}
 	return &admin{store: s, dialect: s.dialect(), DB: db}, nil
+}
+
+// full is the server's answer that it allows no more connections; empty for another
+// error.
+func (s *Store) full(err error) string {
+	if !slices.Contains(s.dialect().full, s.codeOf(err)) {
+		return ""
+	}
+	return s.answerOf(err)
 }
 
 func (s *Store) connectError(err error) error {
@@ -212,8 +227,12 @@ func (x *session) Insert(ctx context.Context, key string, record kv.Record) erro
 	return x.fault(ctx, err)
 }
 
-// fault gives the error of an operation its kind.
+// fault gives the error of an operation its kind. A table that is gone has taken its
+// records with it.
 func (x *session) fault(ctx context.Context, err error) error {
+	if err != nil && x.store.codeOf(err) == x.store.dialect().missing {
+		return errors.Join(kv.ErrMissing, err)
+	}
 	return kv.Fault(ctx, err, x.store.kindOf)
 }
 

@@ -23,6 +23,8 @@ const (
 	// LimitMachine: the machine that offers the load was full; whether the target
 	// could not do more, or that machine, cannot be told.
 	LimitMachine Limit = "machine"
+	// LimitRecords: none; the target lost records that were loaded, again and again.
+	LimitRecords Limit = "records"
 	// LimitDrift: none that stays: the target took a load early in the search and
 	// does not take it any more.
 	LimitDrift Limit = "drift"
@@ -83,6 +85,9 @@ func (r Answer) Latest() string {
 		return ""
 	}
 	text := r.Windows[len(r.Windows)-1].String()
+	if u := connectionUse(r.Windows[0].Window); len(r.Windows) == 1 && u.short() {
+		text += "; " + u.String()
+	}
 	if r.Passed != nil && r.Failed != nil {
 		text += fmt.Sprintf("; the limit is between %s and %s", unit.Human(*r.Passed, "op/s"), unit.Human(*r.Failed, "op/s"))
 	}

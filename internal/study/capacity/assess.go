@@ -33,6 +33,8 @@ type Assessment struct {
 	// PathChange says in what the path was not that of the baseline; nil: in
 	// nothing that is more than chance.
 	PathChange *reason
+	// RecordsLost: it was missed because records were gone that had been loaded.
+	RecordsLost *reason
 	// Stall is for how long nothing was answered in a window that was missed.
 	Stall time.Duration
 	// OnReserve: it passed at a load that a longer window missed, because the
@@ -82,6 +84,10 @@ func (r *replay) judge(w load.Window) Assessment {
 	if len(j.Misses) == 0 {
 		j.Verdict = Passed
 		r.unhurried(w)
+		return j
+	}
+	if j.RecordsLost = recordsLost(w, j.Misses); j.RecordsLost != nil {
+		j.Verdict = Unusable
 		return j
 	}
 	if j.Stall = w.Stall(); j.Stall > 0 {

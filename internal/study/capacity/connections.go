@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -24,13 +25,97 @@ func addressRecords(uses []load.AddressUse) (out []AddressRecord) {
 	return out
 }
 
+// ConnectionRecord is how many connections the generators of a window could have.
+type ConnectionRecord struct {
+	Asked   int `json:"asked"`
+	Allowed int `json:"allowed"`
+	// Most is how many were open at most.
+	Most int `json:"most"`
+	// Server is how many the server allows, Others how many others hold; 0 where it
+	// does not tell.
+	Server int `json:"server,omitempty"`
+	Others int `json:"others,omitempty"`
+	// Refused counts attempts to open one that the server refused with Answer, because
+	// it allows no more.
+	Refused int64  `json:"refused,omitempty"`
+	Answer  string `json:"answer,omitempty"`
+}
+
+// use is the connections of all generators of a window.
+type use struct{ load.ConnectionUse }
+
+// connectionUse adds up what generators could have; zero where they do not count.
+func connectionUse(w load.Window) (u use) {
+	for _, g := range w.Generators {
+		c := g.Connections
+		u.Asked, u.Allowed, u.Open, u.Refused = u.Asked+c.Asked, u.Allowed+c.Allowed, u.Open+c.Open, u.Refused+c.Refused
+		if u.Answer == "" {
+			u.Answer = c.Answer
+		}
+		u.Room = u.Tighter(c.Room)
+	}
+	return u
+}
+
+// short reports whether the server allowed fewer connections than the generators
+// would have opened.
+func (u use) short() bool { return u.Capped() || u.Refused > 0 }
+
+func (u use) record() *ConnectionRecord {
+	if u.Asked == 0 {
+		return nil
+	}
+	return &ConnectionRecord{u.Asked, u.Allowed, u.Open, u.Limit, u.Others, u.Refused, u.Answer}
+}
+
+// String says why there were fewer connections than were asked for.
+func (u use) String() string {
+	switch {
+	case u.Refused > 0:
+		return fmt.Sprintf("the server refused %s (%s), and at most %d of the %d asked for were open", num.Count(int(u.Refused), "connection"), u.Answer, u.Open, u.Asked)
+	case u.Capped():
+		return fmt.Sprintf("the server allows %d connections (%s) and others hold %d, so that the search opens at most %d of the %d asked for and leaves some to others",
+			u.Limit, u.Setting, u.Others, u.Allowed, u.Asked)
+	}
+	return ""
+}
+
+// shortOfConnections finds the windows that say how much the target takes at most,
+// and whose operations waited for connections that the server did not allow, or
+// failed for want of one. failed: that alone broke the SLA in one of them.
+func (r *replay) shortOfConnections(passed float64) (worst use, failed bool) {
+	for _, j := range r.judged {
+		u := connectionUse(j.Window)
+		none := j.Share(j.Counts.Errors[load.ErrConnect])
+		waited := j.Share(j.Counts.Waited+j.Counts.Dropped) + none
+		if j.Verdict != Missed || j.Load <= passed || j.Load > offered*passed || !u.short() || !(waited > waitedShare) {
+			continue
+		}
+		if u.Refused > worst.Refused || worst.Asked == 0 {
+			worst = u
+		}
+		broke := func(t load.Term) bool { return t.OnErrors() && none > t.Errors }
+		failed = failed || u.Refused > 0 && slices.ContainsFunc(r.cfg.SLA.Terms, broke)
+	}
+	return worst, failed
+}
+
+// refusedConnections says that the windows above the load passed were missed because
+// the server refused connections; empty if that is not why.
+func (r *replay) refusedConnections(passed float64) string {
+	if u, failed := r.shortOfConnections(passed); failed {
+		return u.String()
+	}
+	return ""
+}
+
 // repeatedShare is the share of operations from which on it is told that they were
 // sent twice.
 const repeatedShare = .01
 
-// connectionDoubts say what the windows' connections mean for the result: which of
-// the target's addresses took none, and whether it closes connections that are in
-// use.
+// connectionDoubts say what the windows' connections mean for the result: whether the
+// target allows as many as were asked for, which of its addresses took none, and
+// whether it closes connections that are in use.
 func connectionDoubts(windows []Assessment, d *model.Doubts) {
 	var due, repeated int64
 	states := make(map[load.AddressState][]string)
@@ -48,6 +133,15 @@ func connectionDoubts(windows []Assessment, d *model.Doubts) {
 				states[a.State] = append(states[a.State], a.Address)
 			}
 		}
+	}
+	var worst use
+	for _, w := range windows {
+		if u := connectionUse(w.Window); u.short() && (u.Refused > worst.Refused || worst.Asked == 0) {
+			worst = u
+		}
+	}
+	if worst.Asked > 0 {
+		d.Warn("few_connections", "%v; the result is of that many connections: let the server allow more, or ask for as many as it has (--connections)", worst)
 	}
 	n := len(distinct(all))
 	for _, s := range []struct {

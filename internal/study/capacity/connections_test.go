@@ -3,7 +3,9 @@ package capacity
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -45,6 +47,61 @@ func TestConnectionDoubts(t *testing.T) {
 			if got := d[i].Code + " " + d[i].Text; !strings.HasPrefix(got, want) || d[i].Severity != model.Warning {
 				t.Errorf("%s: %v, want %q", name, got, want)
 			}
+		}
+	}
+}
+
+// TestFewConnections: a search of a server that allows fewer connections than were
+// asked for is of those that there are, says so and is not confirmed, as far as
+// operations waited for one; one that was missed for want of connections has no
+// capacity. Neither is the generators' limit.
+func TestFewConnections(t *testing.T) {
+	const target = 730
+	room := load.Room{Limit: 3, Others: 1, Setting: "max_connections"}
+	all := load.ConnectionUse{Asked: 64, Allowed: 64, Open: 64}
+	capped := load.ConnectionUse{Room: room, Asked: 64, Allowed: 1, Open: 1}
+	refused := load.ConnectionUse{Asked: 64, Allowed: 64, Open: 8, Refused: 9, Answer: "FATAL: sorry"}
+	for name, c := range map[string]struct {
+		use       load.ConnectionUse
+		waits     bool    // operations wait for connections beyond the target
+		fail      float64 // share of those that fail for want of one
+		confirmed bool
+		doubts    []string // a code and the beginning of its text
+		limit     Limit
+		estimate  bool
+	}{
+		"as many as asked for":               {all, false, 0, true, nil, LimitTarget, true},
+		"fewer, which does not matter":       {capped, false, 0, true, []string{"few_connections the server allows 3 connections (max_connections) and others hold 1, so that the search opens at most 1 of the 64"}, LimitTarget, true},
+		"fewer":                              {capped, true, 0, false, []string{"few_connections the server allows 3", "unconfirmed the boundary was not confirmed: above it operations waited for connections that the server does not allow"}, LimitTarget, true},
+		"refused":                            {refused, true, .005, false, []string{"few_connections the server refused 9 connections (FATAL: sorry), and at most 8 of the 64 asked for were open", "unconfirmed"}, LimitTarget, true},
+		"refused, and operations fail":       {refused, true, .2, false, []string{"few_connections", "connections_refused the server refused 9 connections (FATAL: sorry)"}, LimitTarget, false},
+		"asked for few, and operations wait": {load.ConnectionUse{Asked: 1, Allowed: 1, Open: 1}, true, 0, false, []string{"generator"}, LimitGenerator, false},
+	} {
+		cfg, w := config(t), newWorld(target)
+		cfg.Connections = c.use.Asked
+		w.change = func(_ int, w *load.Window) {
+			w.Generators = []load.Generator{{Node: "a", Counts: w.Counts, Connections: c.use}}
+			if w.Load <= target || !c.waits {
+				return
+			}
+			w.Counts.Waited = w.Counts.Due / 2
+			w.Services.Reset()
+			histogram.RecordMany(w.Services, int64(10*time.Millisecond), w.Counts.OK) // they waited for the rest
+			w.Replies = int64(target * w.Scored.Seconds())
+			lose(w, c.fail, load.ErrConnect)
+		}
+		a := w.search(t, cfg, 100).Answer
+		if a.Limit != c.limit || a.Confirmed != c.confirmed || (a.Estimate != nil) != c.estimate {
+			t.Errorf("%s: %v, confirmed %t, estimate %v; want %v, %t, %t", name, a.Limit, a.Confirmed, a.Estimate, c.limit, c.confirmed, c.estimate)
+		}
+		for _, want := range c.doubts {
+			code, text, _ := strings.Cut(want, " ")
+			if d := doubtOf(a, code); d == nil || !strings.HasPrefix(d.Text, text) {
+				t.Errorf("%s: %v, want %q", name, a.Doubts, want)
+			}
+		}
+		if d := doubtOf(a, "few_connections"); d != nil && len(c.doubts) == 0 {
+			t.Errorf("%s: %v", name, d)
 		}
 	}
 }

@@ -49,6 +49,8 @@ func (s Search) gate(least float64) error {
 		return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, s.Workload, a.generatorsWords())
 	case a.Limit == LimitMachine:
 		return fmt.Errorf("%w: %s: the machine that offers the load was full, so no capacity can be reported", model.ErrInvalid, s.Workload)
+	case a.Limit == LimitRecords:
+		return fmt.Errorf("%w: %s: the target lost records while it was measured, so no capacity can be reported", model.ErrInvalid, s.Workload)
 	case a.Limit == LimitPath:
 		return fmt.Errorf("%w: %s: the path to the target was at its limit, so no capacity of the target can be reported", model.ErrInvalid, s.Workload)
 	case least > 0 && s.takesLess(least):

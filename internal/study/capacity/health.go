@@ -94,7 +94,12 @@ func (c Config) late(w load.Window) *reason {
 
 // connections are those that the generators of a window may have at a time; 0 if
 // that is not known.
-func (c Config) connections(w load.Window) int { return c.Connections * max(len(w.Generators), 1) }
+func (c Config) connections(w load.Window) int {
+	if u := connectionUse(w); u.Allowed > 0 {
+		return u.Allowed
+	}
+	return c.Connections * max(len(w.Generators), 1)
+}
 
 // connectionsNeeded is how many connections a load needs at a time, by Little's
 // law, if operations had to wait because there are fewer; 0 if that is not why.
@@ -102,12 +107,13 @@ func (c Config) connections(w load.Window) int { return c.Connections * max(len(
 // are enough: if they do not, answers take longer, and that is the target's. So
 // are those that the target keeps busy for twice as long. Twice the root is what
 // chance needs besides (Halfin and Whitt, "Heavy-traffic limits for queues with
-// many exponential servers", Operations Research 29, 1981).
+// many exponential servers", Operations Research 29, 1981). If the server allows no
+// more, that is its own limit.
 func (c Config) connectionsNeeded(w load.Window, light time.Duration) int {
 	waited := w.Share(w.Counts.Waited + w.Counts.Dropped)
 	load, there := w.Load*light.Seconds(), float64(c.connections(w))
 	needed := load + 2*math.Sqrt(load)
-	if !(waited > waitedShare) || needed <= there || 2*w.Achieved()*light.Seconds() < there {
+	if !(waited > waitedShare) || connectionUse(w).short() || needed <= there || 2*w.Achieved()*light.Seconds() < there {
 		return 0
 	}
 	for t := range c.SLA.Latencies() {

@@ -18,13 +18,15 @@ type open struct{ code, why, advice string }
 // have been missed whatever the load was, or the target may have changed.
 func (r *replay) openAt(a Answer) *open {
 	switch {
-	case slices.Contains([]Limit{LimitNone, LimitDrift, LimitGenerator, LimitMachine, LimitPath}, a.Limit):
+	case slices.Contains([]Limit{LimitNone, LimitDrift, LimitGenerator, LimitMachine, LimitPath, LimitRecords}, a.Limit):
 		return nil
 	case r.useless():
 		return &open{"useless", fmt.Sprintf("%d of %d windows said nothing about the target, and the search ended there", r.unusable(), len(r.judged)), "search again when nothing else runs, from a machine of its own"}
 	case a.Reserve != nil:
 		return &open{"reserve", fmt.Sprintf("the target took %s for %s only: when a larger load had used up what it has in reserve (some %.0f operations), it answered %s",
 			rate(*a.Passed), num.Seconds(a.Reserve.Held), a.Reserve.Operations, rate(a.Reserve.Sustained)), "leave out --window (duration in a file), or use windows in which the reserve makes little difference"}
+	case a.Limit == LimitTarget && a.Passed != nil && r.refusedConnections(*a.Passed) != "":
+		return &open{"connections_refused", r.refusedConnections(*a.Passed) + ", so that operations failed for want of one", "let the server allow more connections, close those of others, or ask for fewer (--connections)"}
 	case r.back != nil && (r.back.unusable || r.back.gone()):
 		return &open{"not_returned", fmt.Sprintf("the target took %s early in the search, and what was measured at its end does not tell whether it still does", rate(r.back.load)), "search again when nothing else runs"}
 	case a.Limit == LimitTarget && a.Passed != nil && r.lucky(*a.Passed):

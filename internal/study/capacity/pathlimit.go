@@ -142,7 +142,7 @@ func (r *replay) slow(windows []Assessment) (out []Assessment) {
 // tooLate are the terms on latencies that a window broke, but for those that it
 // would have kept if the answers that were errors had been none.
 func (c Config) tooLate(w load.Window) (out []load.Term) {
-	bad := w.Counts.Errors[load.ErrStatus] + w.Counts.Errors[load.ErrWrong] + w.Counts.Errors[load.ErrProtocol]
+	bad := w.Counts.Errors[load.ErrStatus] + w.Counts.Errors[load.ErrWrong] + w.Counts.Errors[load.ErrMissing] + w.Counts.Errors[load.ErrProtocol]
 	for t := range c.SLA.Latencies() {
 		_, known := w.Latency(t.Quantile)
 		answered := float64(w.Counts.OK+bad) >= t.Quantile*float64(w.Counts.Due)

@@ -126,6 +126,8 @@ func texts(all []reason) (out []string) {
 // reasons are why a window was not passed, the one that decided it.
 func (j Assessment) reasons() []reason {
 	switch {
+	case j.RecordsLost != nil:
+		return []reason{*j.RecordsLost}
 	case len(j.Problems) > 0:
 		return j.Problems[:1]
 	case j.PathChange != nil && j.Verdict == Unusable:
@@ -139,8 +141,8 @@ func (j Assessment) reason() string { return strings.Join(texts(j.reasons()), ";
 
 // briefReason is reason without what a problem means and what to do about it.
 func (j Assessment) briefReason() string {
-	if len(j.Problems) > 0 {
-		return j.Problems[0].brief()
+	if len(j.Problems) > 0 || j.RecordsLost != nil {
+		return j.reasons()[0].brief()
 	}
 	return j.reason()
 }

@@ -55,6 +55,10 @@ type WindowRecord struct {
 	Generators []string     `json:"generators,omitempty"`
 	Start      time.Time    `json:"start,omitzero"`
 	Scored     float64      `json:"scored_s"`
+	// RecordsLost: it was missed because records were gone. RecordsLoaded is how many
+	// were not there before the window, and were loaded.
+	RecordsLost   bool  `json:"records_lost,omitempty"`
+	RecordsLoaded int64 `json:"records_loaded,omitempty"`
 	// Stall is for how long nothing was answered; OnReserve: a longer window
 	// missed this load.
 	Stall     float64 `json:"stall_s,omitempty"`
@@ -77,6 +81,8 @@ type WindowRecord struct {
 	Repeated int64 `json:"repeated,omitempty"`
 	// Addresses are those of the target where a host has several.
 	Addresses []AddressRecord `json:"addresses,omitempty"`
+	// Connections are those to a data store.
+	Connections *ConnectionRecord `json:"connections,omitempty"`
 	// Latency is by percentile, of all that was due; null where fewer ended
 	// well.
 	Latency map[string]*float64 `json:"latency_ms"`
@@ -137,7 +143,7 @@ func statuses(c load.Counts) map[string]int64 {
 func (j Assessment) Record() WindowRecord {
 	out := WindowRecord{
 		Load: j.Load, Phase: j.Phase, Verdict: j.Verdict, Misses: texts(j.Misses), Generators: texts(j.Problems), Start: j.Start,
-		Scored: j.Scored.Seconds(), Stall: j.Stall.Seconds(), OnReserve: j.OnReserve, Achieved: j.Achieved(), Due: j.Counts.Due, OK: j.Counts.OK,
+		Scored: j.Scored.Seconds(), RecordsLost: j.RecordsLost != nil, RecordsLoaded: j.RecordsLoaded, Stall: j.Stall.Seconds(), OnReserve: j.OnReserve, Achieved: j.Achieved(), Due: j.Counts.Due, OK: j.Counts.OK,
 		Dropped: j.Counts.Dropped, Unfinished: j.Counts.Unfinished, Late: j.Counts.Late, Waited: j.Counts.Waited,
 		Latency: make(map[string]*float64), RTT: known(1000 * median(j.RTT)), Lost: j.Lost, OutOfOrder: outOfOrder(j.Segments),
 		PathChanged: j.PathChange != nil, Busy: j.Busy, StartSkew: *milliseconds(j.StartSkew()),
@@ -158,6 +164,7 @@ func (j Assessment) Record() WindowRecord {
 		}
 	}
 	out.Repeated, out.Addresses = j.Counts.Repeated, addressRecords(j.Addresses)
+	out.Connections = connectionUse(j.Window).record()
 	out.LagP99, out.ReceiveLagP99 = p99(j.Lags), p99(j.ReceiveLags)
 	if j.ReceiveLags != nil {
 		out.Stamped = j.ReceiveLags.TotalCount()

@@ -72,6 +72,7 @@ type replay struct {
 	next      Next
 	over      bool
 	redone    int           // how often the next window was repeated
+	losses    int           // in how many windows records were lost
 	futile    int           // how many windows were repeated and told nothing again
 	long      lengthened    // windows that tell what the target sustains
 	held      bool          // it sustains the load passed
@@ -150,6 +151,11 @@ func (r *replay) take(w load.Window) {
 	case j.Verdict == Passed:
 		r.rebase(w)
 	case j.Verdict == Missed:
+	case j.RecordsLost != nil: // what is gone is loaded again, and the window repeated
+		r.losses++
+		r.judged = append(r.judged, j)
+		r.over, r.next.Recover = r.losses > maxLosses, true
+		return
 	case r.redone < maxRedo && r.futile < mostFutile:
 		r.redone++
 		r.judged = append(r.judged, j)
@@ -290,6 +296,10 @@ func (r *replay) result() Answer {
 		out.Estimate, out.CI = nil, nil
 	}
 	out.Confirmed = out.Confirmed && out.Estimate != nil
+	if out.Confirmed && out.Passed != nil {
+		u, _ := r.shortOfConnections(*out.Passed)
+		out.Confirmed = !u.short()
+	}
 	r.doubt(&out)
 	return out
 }
@@ -301,7 +311,7 @@ func (r *replay) words(w search.Warning, limit Limit) string {
 	switch {
 	case len(r.judged) == 0: // the caller knows why
 		return ""
-	case w.About != search.AboutWindows && slices.Contains([]Limit{LimitGenerator, LimitMachine, LimitPath, LimitDrift}, limit):
+	case w.About != search.AboutWindows && slices.Contains([]Limit{LimitGenerator, LimitMachine, LimitPath, LimitDrift, LimitRecords}, limit):
 		return ""
 	case w.About == search.AboutFloor && len(w.Loads) > 0:
 		if text := r.floorWords(w.Loads[0]); text != "" {
@@ -396,6 +406,9 @@ func (r *replay) limitOf(found search.Result) (Limit, []model.NodeID, *Path) {
 	if !r.over {
 		return LimitNone, nil, nil
 	}
+	if r.losses > maxLosses {
+		return LimitRecords, nil, nil
+	}
 	if r.drifted() {
 		return LimitDrift, nil, nil
 	}
@@ -479,6 +492,7 @@ func (r *replay) doubt(out *Answer) {
 	}
 	r.doubtUnusable(out.Counted, d)
 	connectionDoubts(r.judged, d)
+	recordDoubts(r.judged, out.Limit == LimitRecords, d)
 	if r.cfg.Algorithm != search.Paper {
 		out.contradictions()
 	}
@@ -493,7 +507,13 @@ func (r *replay) doubt(out *Answer) {
 		r.cfg.tooFew(r.judged, d)
 	}
 	if r.over && !out.Confirmed && out.Limit == LimitTarget {
-		d.Warn("unconfirmed", "the boundary was not confirmed: repeated windows disagreed, or there were too few")
+		why := "repeated windows disagreed, or there were too few"
+		if out.Passed != nil {
+			if u, _ := r.shortOfConnections(*out.Passed); u.short() {
+				why = "above it operations waited for connections that the server does not allow"
+			}
+		}
+		d.Warn("unconfirmed", "the boundary was not confirmed: %s", why)
 	}
 }
 

@@ -21,6 +21,7 @@ type world struct {
 	generator float64 // load up to which the generators send in time
 	path      float64 // load from which round trips take 200 ms more
 	rtt       func(window int) time.Duration
+	change    func(window int, w *load.Window) // what else happens; nil: nothing
 	rng       *rand.Rand
 	windows   int
 }
@@ -57,6 +58,9 @@ func (w *world) offer(o Next) load.Window {
 		x := &out.Seconds
 		x.Index, x.Due, x.OK = append(x.Index, i), append(x.Due, due/10), append(x.OK, due/10)
 		x.P50, x.P90 = append(x.P50, latency.Seconds()), append(x.P90, latency.Seconds())
+	}
+	if w.change != nil {
+		w.change(w.windows-1, &out)
 	}
 	return out
 }

@@ -192,7 +192,7 @@ func trialsTable(all []group) *doc.Table {
 // target.
 func (a Answer) limitCell() doc.Cell {
 	text := map[Limit]string{
-		LimitTarget: "target", LimitPath: "path", LimitGenerator: "generators", LimitMachine: "machine full", LimitCap: "largest load allowed",
+		LimitTarget: "target", LimitPath: "path", LimitGenerator: "generators", LimitMachine: "machine full", LimitRecords: "records lost", LimitCap: "largest load allowed",
 		LimitFloor: "smallest load allowed", LimitDrift: "server changed", LimitNone: "not over", LimitUnknown: "unknown",
 	}[a.Limit]
 	switch c := doc.Of(string(a.Limit), text); {

@@ -32,6 +32,8 @@ func (a Answer) sentence() string {
 		return notFound + a.generatorsWords() + ", not the server" + a.atLeast()
 	case a.Limit == LimitMachine:
 		return notFound + a.machine() + " was full, so that this search cannot tell whether the server was at its limit" + a.atLeast()
+	case a.Limit == LimitRecords:
+		return notFound + "the server lost records while it was measured" + a.atLeast()
 	case a.Limit == LimitCap:
 		return fmt.Sprintf("The server takes %s or more: no larger load was allowed.", loadText(a.Passed))
 	case a.Limit == LimitFloor:
@@ -125,6 +127,8 @@ func (a Answer) brief() string {
 		return "not found: " + a.generatorsWords()
 	case a.Limit == LimitMachine:
 		return "not found: the machine was full"
+	case a.Limit == LimitRecords:
+		return "not found: the server lost records"
 	case a.Limit == LimitPath && a.Path != nil && a.Path.Breaks != nil:
 		return "not found: round trips alone break the SLA"
 	case a.Limit == LimitPath:

@@ -18,6 +18,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/histogram"
 	engine "github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/kv"
 	"github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -353,6 +354,29 @@ func TestStore(t *testing.T) {
 	}
 	if share := float64(s.Ops[1].Due) / 1000; share < .02 || share > .09 {
 		t.Errorf("%v are %.3f, want about .05", s.Names[1], share)
+	}
+}
+
+// TestStoreOfFewConnections: a server that allows few connections keeps some for
+// others; how many there were and what was loaded is with the result.
+func TestStoreOfFewConnections(t *testing.T) {
+	server := kvtest.StartRedis(t, "")
+	if err := server.Says("CONFIG SET maxclients 12\r\n", "+OK"); err != nil {
+		t.Fatal(err)
+	}
+	for _, loaded := range []int64{1000, 1} {
+		p := params("redis://"+server.Addr, 200)
+		p.WarmUp, p.Duration = 0, unit.Duration(time.Second)
+		s, _ := run(t, p, 1)
+		// The server may not have noticed yet that the test's own connection is closed.
+		c := s.Usage.Connections
+		want := engine.ConnectionUse{Room: engine.Room{Limit: 12, Others: c.Others, Setting: "maxclients"}, Asked: 64, Allowed: 11 - c.Others, Open: 11 - c.Others}
+		if c != want || c.Others > 2 || s.RecordsLoaded != loaded {
+			t.Errorf("%+v and %d records loaded, want %+v and %d", c, s.RecordsLoaded, want, loaded)
+		}
+		if err := server.Says("DEL scalebench:"+kv.DefaultDataset().Key(7)+"\r\n", ":1"); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -64,6 +64,10 @@ type Params struct {
 	drawn  uint64              // what the task draws from, from Prepare on
 	driver engine.Driver       // the same
 	bucket *objectstore.Target // the same, where the target is one
+	// uses has how many connections to a data store there may be.
+	uses engine.ConnectionUse
+	// recordsLoaded is how many records of a data store were not there before.
+	recordsLoaded int64
 }
 
 // ConnectionLimit is how many connections one node may have. A server reached over HTTP has thousands.

@@ -72,8 +72,9 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	if err != nil {
 		return fmt.Errorf("offering load to %s: %w", p.address(), err)
 	}
+	usage.Connections.Room, usage.Connections.Asked, usage.Connections.Allowed = p.uses.Room, p.uses.Asked, p.uses.Allowed
 	summary := scorer.Summary(p.driver.Ops(), usage)
-	summary.RTT, summary.Segments = p.meanwhile(handshakes), arrived
+	summary.RTT, summary.Segments, summary.RecordsLoaded = p.meanwhile(handshakes), arrived, p.recordsLoaded
 	for _, example := range usage.Examples {
 		if example != nil {
 			_, _ = fmt.Fprintln(env.Stderr, example) // kept with the task; the counts do not depend on it

@@ -84,6 +84,9 @@ func (p *Params) openStore(ctx context.Context, env *workload.Env) (engine.Drive
 	}
 	data := p.data()
 	there, err := p.load(ctx, env, store)
+	if err == nil {
+		err = p.findRoom(ctx, env, store)
+	}
 	if err != nil {
 		return nil, withAdvice(err)
 	}
@@ -97,7 +100,9 @@ func (p *Params) openStore(ctx context.Context, env *workload.Env) (engine.Drive
 	if err != nil {
 		return nil, err
 	}
-	pool, err := engine.NewPool(target, p.pool())
+	config := p.pool()
+	config.Clients = p.uses.Allowed
+	pool, err := engine.NewPool(target, config)
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +113,31 @@ func (p *Params) openStore(ctx context.Context, env *workload.Env) (engine.Drive
 		return nil, errors.Join(err, pool.Close())
 	}
 	return pool, nil
+}
+
+// findRoom finds out how many connections the store has for this generator. It says
+// so where they are fewer than were asked for.
+func (p *Params) findRoom(ctx context.Context, env *workload.Env, store kv.Store) error {
+	r, err := kv.RoomIn(ctx, store, p.firstWithin())
+	if err != nil {
+		return err
+	}
+	asked := p.ConnectionLimit()
+	if p.Users > 0 { // none has two
+		asked = min(asked, (p.Users+env.Parts-1)/env.Parts)
+	}
+	p.uses = engine.ConnectionUse{Room: r, Asked: asked, Allowed: asked}
+	if r.Limit == 0 || r.Free(env.Parts) >= asked {
+		return nil
+	}
+	if r.Others >= r.Limit {
+		return fmt.Errorf("%w: %s allows %d connections (%s), and others hold %d; close some, or let it allow more",
+			model.ErrUnavailable, store.Name(), r.Limit, r.Setting, r.Others)
+	}
+	p.uses.Allowed = max(r.Free(env.Parts), 1)
+	_, _ = fmt.Fprintf(env.Stderr, "the server allows %d connections (%s), and others hold %d: this generator uses at most %d of the %d it may have, to leave some to others\n",
+		r.Limit, r.Setting, r.Others, p.uses.Allowed, asked)
+	return nil
 }
 
 // connectBefore is how many connections to a store are opened before the start;
@@ -126,7 +156,8 @@ func (p *Params) load(ctx context.Context, env *workload.Env, store kv.Store) (t
 	if env.Part > 0 {
 		return kv.Loaded(ctx, store, set, within)
 	}
-	_, err = kv.Load(ctx, store, set, within)
+	l, err := kv.Load(ctx, store, set, within)
+	p.recordsLoaded = l.Missing
 	return err == nil, err // an error says what, and where
 }
 

@@ -1,0 +1,123 @@
+package load
+
+import (
+	"errors"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Room is how many connections a server has for its clients. The zero value: it does
+// not say.
+type Room struct {
+	// Limit is how many it allows, those of others and what it keeps for itself
+	// included; Others is how many others hold.
+	Limit, Others int
+	// Setting is where the limit is set.
+	Setting string
+}
+
+// roomShare is the share of a server's connections that is left to others.
+const roomShare = .05
+
+// Free is how many connections one of so many generators may open: what others hold,
+// and some for those that come, stays theirs.
+func (r Room) Free(generators int) int {
+	left := max(int(roomShare*float64(r.Limit)), 1)
+	return (r.Limit - r.Others - left) / max(generators, 1)
+}
+
+// Tighter is the one of two that leaves less.
+func (r Room) Tighter(o Room) Room {
+	if r.Limit == 0 || o.Limit > 0 && o.Free(1) < r.Free(1) {
+		return o
+	}
+	return r
+}
+
+// ConnectionUse is the connections of one generator to its target. The zero value:
+// they are not counted.
+type ConnectionUse struct {
+	Room
+	// Asked is how many it was to open at most, Allowed how many it may: fewer where
+	// the server has no room for more.
+	Asked, Allowed int
+	// Open is how many were open at most.
+	Open int
+	// Refused counts attempts to open one that the server refused because it allows
+	// no more; Answer is the first of its answers to them.
+	Refused int64
+	Answer  string
+}
+
+// Capped reports whether the server had no room for as many as were asked for.
+func (c ConnectionUse) Capped() bool { return c.Allowed < c.Asked }
+
+// longestAnswer bounds the text of a server, in bytes.
+const longestAnswer = 300
+
+// refuse counts a connection that could not be opened, if that was because the server
+// allows no more.
+func (c *ConnectionUse) refuse(err error) (full bool) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Full == "" {
+		return false
+	}
+	if c.Refused++; c.Answer == "" {
+		c.Answer = e.Full[:min(len(e.Full), longestAnswer)]
+	}
+	return true
+}
+
+// Names of what connections are made of in a result: MetricConnections has the label
+// "of", and of those refused "answer", of those that the server allows "setting".
+const (
+	MetricConnections                                         = "generator_connections"
+	labelOf, labelAnswer, labelSetting                        = "of", "answer", "setting"
+	ofAsked, ofAllowed, ofServer, ofOthers, ofMost, ofRefused = "asked", "allowed", "server", "others", "most", "refused"
+)
+
+// report publishes them, where they are counted.
+func (c ConnectionUse) report(to Sink) {
+	if c.Asked == 0 {
+		return
+	}
+	for _, x := range []struct {
+		of          string
+		n           int64
+		label, text string
+		always      bool
+	}{
+		{ofAsked, int64(c.Asked), "", "", true}, {ofAllowed, int64(c.Allowed), "", "", true},
+		{ofMost, int64(c.Open), "", "", true},
+		{ofServer, int64(c.Limit), labelSetting, c.Setting, c.Limit > 0}, {ofOthers, int64(c.Others), "", "", c.Limit > 0},
+		{ofRefused, c.Refused, labelAnswer, c.Answer, c.Refused > 0},
+	} {
+		if !x.always {
+			continue
+		}
+		labels := map[string]string{labelOf: x.of}
+		if x.text != "" {
+			labels[x.label] = x.text
+		}
+		to.Sample(model.Sample{Metric: MetricConnections, Unit: "1", Value: float64(x.n), Better: model.Lower, Labels: labels, Info: true})
+	}
+}
+
+// take reads what report has published.
+func (c *ConnectionUse) take(x model.Sample) {
+	n := int(x.Value)
+	switch x.Labels[labelOf] {
+	case ofAsked:
+		c.Asked = n
+	case ofAllowed:
+		c.Allowed = n
+	case ofMost:
+		c.Open = n
+	case ofServer:
+		c.Limit, c.Setting = n, x.Labels[labelSetting]
+	case ofOthers:
+		c.Others = n
+	case ofRefused:
+		c.Refused, c.Answer = int64(n), x.Labels[labelAnswer]
+	}
+}

@@ -1,0 +1,69 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/kv"
+)
+
+var _ kv.Bounded = (*admin)(nil)
+
+// fullAnswer begins the answer of a server that allows no more connections.
+const fullAnswer = "ERR max number of clients reached"
+
+// full is that answer; empty for another error.
+func full(err error) string {
+	if answer, ok := errors.AsType[redis.Error](err); ok && strings.HasPrefix(string(answer), fullAnswer) {
+		return string(answer)
+	}
+	return ""
+}
+
+// Room implements kv.Bounded. All connections but this one are those of others: a
+// server that has seen ours end does not count them any more. Where the limit may not
+// be asked for, as with most services, it is not known.
+func (a *admin) Room(ctx context.Context) (load.Room, error) {
+	info, err := redis.String(a.do(ctx, "INFO", "clients"))
+	if err != nil {
+		return unknown(err)
+	}
+	r := load.Room{Setting: "maxclients", Others: max(field(info, "connected_clients")-1, 0), Limit: field(info, "maxclients")}
+	if r.Limit == 0 {
+		limit, err := redis.Strings(a.do(ctx, "CONFIG", "GET", "maxclients"))
+		if err != nil {
+			return unknown(err)
+		}
+		if len(limit) == 2 {
+			r.Limit, _ = strconv.Atoi(limit[1]) // 0, of what is no number: it is not known
+		}
+	}
+	if r.Limit == 0 {
+		return load.Room{}, nil
+	}
+	return r, nil
+}
+
+// unknown is the room of a server that refuses to tell it.
+func unknown(err error) (load.Room, error) {
+	if _, answered := errors.AsType[redis.Error](err); answered {
+		return load.Room{}, nil
+	}
+	return load.Room{}, adminError(err)
+}
+
+// field is a number in the answer to INFO; 0 where it is not there.
+func field(info, name string) int {
+	for line := range strings.Lines(info) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			n, _ := strconv.Atoi(strings.TrimSpace(value))
+			return n
+		}
+	}
+	return 0
+}
