@@ -356,9 +356,10 @@ func (c *comparison) resolved(cdi float64) *Interval {
 }
 
 // copied reports rows of a file that say a loss and nothing else: all of them are
-// the same, as a mean is that was written into every row.
+// the same, as a mean is that was written into the row of every node. Rows of several
+// trials are measurements of their own.
 func (c *comparison) copied(pairs []NodePair) bool {
-	return c.fromFile && pairs[0].Serial != pairs[0].Parallel && !slices.ContainsFunc(pairs, func(p NodePair) bool {
+	return c.fromFile && c.trials() < 2 && pairs[0].Serial != pairs[0].Parallel && !slices.ContainsFunc(pairs, func(p NodePair) bool {
 		return p.Serial != pairs[0].Serial || p.Parallel != pairs[0].Parallel
 	})
 }

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -293,6 +294,38 @@ func TestNothingScatters(t *testing.T) {
 		}
 		if fs[0].Verdict != c.verdict {
 			t.Errorf("%s: %s, %v, %q, want %s", c.name, fs[0].Verdict, fs[0].CI, fs[0].Warnings, c.verdict)
+		}
+	}
+}
+
+// TestConstantTrials: equal rows of several trials are no copies. What their digits
+// resolve gives the interval.
+func TestConstantTrials(t *testing.T) {
+	for _, c := range []struct {
+		nodes, trials    int
+		serial, parallel string
+		lo, hi           float64
+	}{
+		{5, 3, "88.5", "44.2", 49.5, 50.6},
+		{2, 2, "12", "9", 19, 31},
+		{1, 3, "88.5", "44.2", 49.5, 50.6},
+		{12, 5, "1000.25", "800.125", 19.5, 20.5},
+	} {
+		rows := "node,phase,value,trial\n"
+		for node := range c.nodes {
+			for trial := range c.trials {
+				rows += fmt.Sprintf("n%d,serial,%s,%d\nn%d,parallel,%s,%d\n", node, c.serial, trial+1, node, c.parallel, trial+1)
+			}
+		}
+		fs, err := Import(t.Context(), "t.csv", strings.NewReader(rows), quick)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := fs[0]
+		wantWarning(t, f, "nothing scatters")
+		if f.Verdict != Degraded || f.CI == nil || f.CI[0] < c.lo || f.CI[1] > c.hi || f.CI[0] == f.CI[1] {
+			t.Errorf("%d nodes, %d trials of %s and %s: %s, %v, %q", c.nodes, c.trials, c.serial, c.parallel,
+				f.Verdict, f.CI, f.Warnings)
 		}
 	}
 }

@@ -25,6 +25,7 @@ type Part struct {
 // tested, each in two ways, so that of equal subjects any is named in at most 2 %.
 const (
 	apartLevel = 0.002
+	levelGap   = 2.  // gaps between groups are at least so many times as wide as a group
 	alikeKept  = 10. // points of the index within which each subject loses what the mean says
 )
 
@@ -86,8 +87,8 @@ func (c *comparison) ownNoise(rows [][]float64) stats.Noise {
 }
 
 // parts divides the subjects by a value of each: the few that stand out, those
-// below before those above, and then the rest; or two groups. Nil: they are alike,
-// or differ without an order.
+// below before those above, and then the rest; or groups. Nil: they are alike, or
+// differ without an order.
 func (f *Finding) parts(values []float64, noise stats.Noise, floor float64) []Part {
 	logs := make([]float64, len(values))
 	for i, v := range values {
@@ -103,6 +104,9 @@ func (f *Finding) parts(values []float64, noise stats.Noise, floor float64) []Pa
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
 	if len(apart) == 0 {
+		if out := f.levels(order, logs, noise, floor); out != nil {
+			return out
+		}
 		split, ok := twoGroups(values)
 		if !ok {
 			return nil
@@ -124,6 +128,44 @@ func (f *Finding) parts(values []float64, noise stats.Noise, floor float64) []Pa
 		out = append(out, f.runs(nodes, values)...)
 	}
 	return append(out, f.part(rest))
+}
+
+// levels divides ascending subjects at all gaps that are larger than the noise of
+// their trials, that of each pair corrected for all pairs, and than what lies within
+// a group. The largest group comes last. Nil: there are none, or one is a single
+// subject: then they differ without an order.
+func (f *Finding) levels(order []int, logs []float64, noise stats.Noise, floor float64) []Part {
+	n := float64(len(order))
+	t, err := stats.TQuantile(1-apartLevel/(n*(n-1)), noise.Degrees)
+	if err != nil {
+		return nil // one trial
+	}
+	limit := max(math.Log1p(groupGap), t*math.Sqrt2*max(noise.SD, floor))
+	var groups [][]int
+	least, widest := math.Inf(1), 0.
+	for from, to := 0, 1; to <= len(order); to++ {
+		gap := math.Inf(1)
+		if to < len(order) {
+			gap = logs[order[to]] - logs[order[to-1]]
+		}
+		if gap <= limit {
+			continue
+		}
+		if to-from < 2 {
+			return nil
+		}
+		least, widest = min(least, gap), max(widest, logs[order[to-1]]-logs[order[from]])
+		groups, from = append(groups, order[from:to]), to
+	}
+	if len(groups) < 2 || least < levelGap*widest {
+		return nil
+	}
+	slices.SortStableFunc(groups, func(a, b []int) int { return cmp.Compare(len(a), len(b)) })
+	out := make([]Part, 0, len(groups))
+	for _, nodes := range groups {
+		out = append(out, f.part(nodes))
+	}
+	return out
 }
 
 // runs joins ascending outliers that lie no farther apart than what is worth a

@@ -62,6 +62,14 @@ func TestUnlikeNodesAreNamed(t *testing.T) {
 			"alone node n01 does "},
 		{"one gains", fill(8, 100, nil), fill(8, .6, map[int]float64{7: 1}), 2, [][]model.NodeID{{"n07"}}, nil,
 			"node n07 keeps "},
+		{"three groups of four", fill(12, 100, nil), []float64{.5, .5, .5, .5, .75, .75, .75, .75, 1, 1, 1, 1}, 3,
+			[][]model.NodeID{{"n00", "n01", "n02", "n03"}, {"n04", "n05", "n06", "n07"}}, nil, "the other 4 nodes "},
+		{"three groups in turn", fill(9, 100, nil), []float64{.5, .8, 1, .5, .8, 1, .5, .8, 1}, 2,
+			[][]model.NodeID{{"n00", "n03", "n06"}, {"n01", "n04", "n07"}}, nil, "3 nodes (n01, n04, n07) "},
+		{"four pairs", fill(8, 100, nil), []float64{.3, .3, .6, .6, .8, .8, 1, 1}, 3,
+			[][]model.NodeID{{"n00", "n01"}, {"n02", "n03"}, {"n04", "n05"}}, nil, "the other 2 nodes "},
+		{"three kinds alone", []float64{50, 50, 50, 80, 80, 80, 80, 120, 120, 120}, fill(10, .9, nil), 3, nil,
+			[][]model.NodeID{{"n00", "n01", "n02"}, {"n07", "n08", "n09"}}, "the other 4 nodes "},
 		{"all lose the same", fill(8, 100, nil), fill(8, .5, nil), 2, nil, nil, ""},
 	} {
 		f := one(t, unequal(rand.New(rand.NewPCG(9, 27)), c.trials, .01, c.alone, c.kept), quick)

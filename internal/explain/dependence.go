@@ -312,7 +312,7 @@ func (d Dependence) OfNodes() bool {
 func (x *Rows) Unheeded(d Dependence, effects []Effect, except []string) (limit Effect, worth float64, ok bool) {
 	worth = d.EffectiveN / 2
 	for _, e := range effects {
-		if !e.Significant || e.Derived || e.Levels < leastSampled || slices.Contains(except, e.Fact) {
+		if !e.Significant || e.Levels < leastSampled || slices.Contains(except, e.Fact) || x.Fact(e.Fact).ofCalendar() {
 			continue
 		}
 		if _, w, alike := x.alikeWithin(&x.Fact(e.Fact).Fact); alike && w < worth {

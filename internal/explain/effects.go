@@ -95,16 +95,27 @@ func (x *Rows) carried(effects []Effect) {
 	}
 }
 
-// ofCalendar are names of recorded facts that follow from the time alone.
-var ofCalendar = []string{"month", "quarter", "year", "date", "time"}
+// calendarNames are those of recorded facts that follow from the time alone, and stay
+// the same for a day or longer. An hour, or a weekday, comes again soon.
+var calendarNames = []string{
+	"time", "date", "day_of_year", "dayofyear", "doy", FactWeek, "week_number", "weeknumber", "weeknum", "week_no",
+	"week_of_year", "weekofyear", "iso_week", "isoweek", "calendar_week", "kw", "month", "month_name", "monthname",
+	"month_number", "monthnumber", "mon", "season", "quarter", "year",
+}
 
-// mayCarry reports whether a fact cannot be behind the changes of the level: no level
-// of it comes again, and it is of the calendar, or the level changed within its levels.
+// ofCalendar reports whether a fact follows from the time alone.
+func (f *Fact) ofCalendar() bool {
+	return f.Derived || slices.Contains(calendarNames, frame.Plain(f.Name))
+}
+
+// mayCarry reports whether a fact cannot be behind the changes of the level: hardly a
+// level of it comes again, and it is of the calendar, or the level changed within its
+// levels.
 func (x *Rows) mayCarry(fact *Fact) bool {
 	if !fact.once() {
 		return false
 	}
-	if fact.Derived || Passing(fact.Name) || slices.Contains(ofCalendar, frame.Plain(fact.Name)) {
+	if fact.ofCalendar() || Passing(fact.Name) {
 		return true
 	}
 	const near = 2 // values, as far as the place of a change is known
@@ -115,19 +126,27 @@ func (x *Rows) mayCarry(fact *Fact) bool {
 	})
 }
 
-// once reports whether no level of a fact comes again: its rows follow each other.
+// once reports whether most rows are of levels that do not come again: the rows of
+// such a level follow each other. The first week of a year is that of the next, too.
 func (f *Fact) once() bool {
-	ended, last := make([]bool, len(f.Levels)), uint16(0)
+	runs, rows, last := make([]int, len(f.Levels)), make([]int, len(f.Levels)), uint16(0)
 	for _, c := range f.Codes {
-		if c == 0 || c == last {
+		if c == 0 {
 			continue
 		}
-		if ended[c] {
-			return false
+		if c != last {
+			runs[c]++
 		}
-		ended[last], last = true, c
+		rows[c]++
+		last = c
 	}
-	return true
+	single := 0
+	for c, n := range runs {
+		if n == 1 {
+			single += rows[c]
+		}
+	}
+	return 2*single > f.Known
 }
 
 // correct adjusts the p-values of all facts.

@@ -99,6 +99,79 @@ func explained(effects []Effect) (n int) {
 	return n
 }
 
+// calendarOnly are values of one a day with facts of the calendar as people write them,
+// and one whose name says nothing.
+func calendarOnly(rng *rand.Rand, days int, level func(day int, at time.Time) float64) *frame.Frame {
+	f := &frame.Frame{Key: frame.Key{Metric: "rate"}}
+	names := []string{"week number", "month", "month name", "era"}
+	columns := make([]*frame.Column, len(names))
+	for i, name := range names {
+		columns[i] = frame.NewFact(name)
+	}
+	at := time.Date(2025, 1, 3, 2, 0, 0, 0, time.UTC)
+	for day := range days {
+		f.Values, f.Times = append(f.Values, 100+level(day, at)+rng.NormFloat64()), append(f.Times, at.UnixNano())
+		_, week := at.ISOWeek()
+		for i, text := range []string{fmt.Sprint(week), fmt.Sprint(int(at.Month())), at.Month().String(),
+			fmt.Sprint((at.YearDay() + 3) % 365 / 20)} {
+			columns[i].Append(text)
+		}
+		at = at.AddDate(0, 0, 1)
+	}
+	for _, c := range columns {
+		f.Facts = append(f.Facts, c.Fact())
+	}
+	return f
+}
+
+// TestCalendarComesAgain: the numbers of weeks and months come again after a year, and
+// carry a change of the level all the same. A season of three years is found.
+func TestCalendarComesAgain(t *testing.T) {
+	ask := func(f *frame.Frame) (*Rows, []Effect) {
+		x := New(f, Question{Zone: time.UTC, Level: .95, Alpha: .0125})
+		x.Dependence()
+		x.WithinLevels(x.Course(x.Effects()))
+		return x, x.Effects()
+	}
+	falsely := 0
+	for seed := range uint64(7) {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		days := []int{366, 380, 420, 460, 600, 700, 900}[seed%7]
+		step := (40+rng.IntN(days-80))/20*20 + 4 // within an era
+		x, effects := ask(calendarOnly(rng, days, func(day int, _ time.Time) float64 {
+			if day < step {
+				return 0
+			}
+			return 8
+		}))
+		if n := explained(effects); n > 0 {
+			falsely++
+			t.Logf("%d days, step at %d: %d facts, %+v", days, step, n, effects[0])
+		}
+		if e, _, ok := x.Unheeded(x.WithinLevels(x.course), effects, nil); ok {
+			t.Errorf("%d days, step at %d: rows of one %s are called alike", days, step, e.Fact)
+		}
+	}
+	if falsely > 1 {
+		t.Errorf("the calendar explains something in %d of 7 tables, want at most 1", falsely)
+	}
+	found := 0
+	for seed := range uint64(3) {
+		rng := rand.New(rand.NewPCG(seed, 12))
+		_, effects := ask(calendarOnly(rng, 1096, func(_ int, at time.Time) float64 {
+			return 2 * math.Sin(2*math.Pi*float64(at.Month())/12)
+		}))
+		for _, e := range effects {
+			if e.Fact == "month" && e.Significant {
+				found++
+			}
+		}
+	}
+	if found < 3 {
+		t.Errorf("a season of three years is found in %d of 3 tables", found)
+	}
+}
+
 // TestDrifting: a drift makes neighbours alike, too, and values about it are worth as
 // much as they are.
 func TestDrifting(t *testing.T) {

@@ -27,6 +27,10 @@ type unitSums struct {
 	wanders bool
 }
 
+// fewStretches are too few beyond one of each level to say how much stretches of one
+// level differ.
+const fewStretches = 10
+
 // units are the kinds of units within which the fact is the same.
 func (x *Rows) units(fact *Fact) []unitSums {
 	sums := x.sumsOf(fact.Codes, len(fact.Levels))
@@ -51,13 +55,16 @@ func (x *Rows) units(fact *Fact) []unitSums {
 	if x.unordered {
 		return out
 	}
-	switch u := x.stretches(fact, sums); {
-	case fact.Name == FactDay || fact.Name == FactWeek || !fact.Derived && u.n < 3*float64(fact.Used):
-		x.besides(fact, &out[0], len(out) > 1)
-	default:
-		out = append(out, u)
+	u := x.stretches(fact, sums)
+	few := !fact.Derived && u.n < 3*float64(fact.Used) && u.n < float64(fact.Used)+fewStretches
+	if fact.ofCalendar() && (!fact.Derived || fact.Name == FactDay || fact.Name == FactWeek) {
+		few = fact.once() // of months that come again each is a unit, as a level that changed is in some of them
 	}
-	return out
+	if few {
+		x.besides(fact, &out[0], len(out) > 1)
+		return out
+	}
+	return append(out, u)
 }
 
 // besides takes no more of the rows than are independent besides what the fact
