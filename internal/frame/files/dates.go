@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,6 +32,34 @@ var (
 	timeInDay  = regexp.MustCompile(`^(?:[ :T]|, *)(\d{1,2}):(\d\d)((?::\d\d)?(?:[.,]\d+)?) ?` +
 		`(?:([AaPp])\.?[Mm]\.?)?(| ?[-+Z].*| (?:UTC|GMT))$`)
 )
+
+// spans are durations as stopwatches and Go write them: 1m22.3s, 1h 2 min, 00:01:22.3.
+var (
+	spans = regexp.MustCompile(`^(?:(\d+) ?d(?:ays?)?)? ?(?:(\d+) ?h)? ?(?:(\d+) ?m(?:in)?)? ?(?:(\d+(?:\.\d+)?) ?s)?$`)
+	lap   = regexp.MustCompile(`^()(?:(\d+):)?(\d+):(\d\d(?:[.,]\d+)?)$`)
+)
+
+// duration reports whether a cell is a duration of several units, or may be one, and says
+// what to write instead.
+func duration(text string) (long bool, allowed string) {
+	parts := lap.FindStringSubmatch(text)
+	if parts == nil {
+		parts = spans.FindStringSubmatch(text)
+	}
+	if parts == nil {
+		return false, ""
+	}
+	seconds, units := 0.0, 0
+	for i, size := range []float64{86400, 3600, 60, 1} {
+		if n, ok := number([]byte(strings.Replace(parts[i+1], ",", ".", 1))); ok {
+			seconds, units = seconds+n*size, units+1
+		}
+	}
+	if units < 2 {
+		return false, ""
+	}
+	return true, "write the seconds as a number: " + strconv.FormatFloat(math.Round(seconds*1e9)/1e9, 'f', -1, 64)
+}
 
 // clockTime is a time of day alone.
 var clockTime = regexp.MustCompile(`^\d{1,2}:\d\d(:\d\d([.,]\d+)?)?$`)

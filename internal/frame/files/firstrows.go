@@ -69,6 +69,10 @@ func lookAt(columns []column, only []int, r *rows, by *clock) {
 		if c.marks.example != example {
 			c.marks.line, c.marks.col = r.cellAt(i)
 		}
+		if len(c.marks.units) > len(c.marks.unitAt) {
+			line, col := r.cellAt(i)
+			c.marks.unitAt = append(c.marks.unitAt, [2]int{line, col})
+		}
 	}
 	if only == nil {
 		for i := range min(r.width(), len(columns)) {
@@ -95,7 +99,7 @@ func unseen(columns []column) (open []int) {
 		seen := false
 		for i := range columns {
 			c := &columns[i]
-			if !slices.Contains(of.names, c.plain) {
+			if !c.named(of.names) {
 				continue
 			}
 			seen = seen || slices.ContainsFunc(of.kinds, func(k kind) bool { return c.seen[k] > 0 })
