@@ -13,6 +13,7 @@ func TestNumbered(t *testing.T) {
 		"#,node,serial\n0,a,1\n":               "0",
 		"#;node;serial\n0;a;1\n":               "0",
 		"# made, by, hand\nnode,serial\na,1\n": "a",
+		"#,,\nnode,serial,#\na,1,2\n":          "a",
 		"#,\nnode,serial,#\na,1,2\n":           "a",
 	} {
 		r, err := Open("t", strings.NewReader(text))

@@ -89,7 +89,10 @@ func firstLines(data []byte) (names []byte, values [][]byte) {
 func numbered(data []byte, comma byte) bool {
 	first, _, _ := bytes.Cut(data, []byte{'\n'})
 	names, _ := firstLines(data)
-	return len(first) > 1 && first[0] == comment && first[1] == comma && cells(first, comma) == cells(names, comma)
+	return len(first) > 1 && first[0] == comment && first[1] == comma && cells(first, comma) == cells(names, comma) &&
+		!slices.ContainsFunc(bytes.Split(first, []byte{comma}), func(name []byte) bool {
+			return len(bytes.TrimSpace(name)) == 0
+		})
 }
 
 // cells is how many separators a line has outside quotation marks.

@@ -35,6 +35,8 @@ func TestNameOfCause(t *testing.T) {
 		"with spaces": {text: "took\n1 h 2 min\n1 h\n", want: `write the seconds as a number: 3720`},
 		"laps": {text: "n,took\na,00:01:21.57\nb,00:01:20.5\n", want: `x:2:3: column took has durations or times ` +
 			`of day such as "00:01:21.57" where numbers are expected; write the seconds as a number: 81.57`},
+		"ISO 8601": {text: "took\nPT1M22.5S\nPT80S\n", want: `write the seconds as a number: 82.5`},
+		"in JSON":  {text: `{"took": "1m22s"}` + "\n" + `{"took": "1m21s"}`, want: `x:1:1: column took has durations`},
 		"durations beside numbers of rows": {text: lines("op,took", 6, func(i int) string {
 			return fmt.Sprintf("%d,1m0%ds", i, i)
 		}), want: `x:2:3: column took has durations such as "1m00s"`},
@@ -81,6 +83,7 @@ func TestOtherSpellings(t *testing.T) {
 		"lakhs":           {"v\n\"12,34,567\"\n\"98,765\"\n\"-1,02,345.5\"\n", "v[1.234567e+06 98765 -102345.5] "},
 		"quantities":      {lines("op,v", 6, func(i int) string { return fmt.Sprintf("%d,%d ms", i, 7+i) }), "v[7 8 9 10 11 12] "},
 		"sizes":           {lines("points,ram", 6, func(i int) string { return fmt.Sprintf("%d,%d GB", 5+i, 8+i%2) }), "points[5 6 7 8 9 10] "},
+		"times of day":    {lines("clock,op", 6, func(i int) string { return fmt.Sprintf("12:30:0%d,%d", i, i) }), "op[0 1 2 3 4 5] "},
 		"only counts":     {lines("v", 6, func(i int) string { return fmt.Sprint(i) }), "v[0 1 2 3 4 5] "},
 	} {
 		frames, told, err := Read(t.Context(), "x", strings.NewReader(c.text), frame.Choice{}, Limits{})

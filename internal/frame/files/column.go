@@ -211,6 +211,15 @@ func (c *column) judge() {
 	}
 }
 
+// up moves what was noted up by a line: the names of the columns are in no row.
+func (c *column) up() {
+	c.textLine--
+	c.marks.line--
+	for i := range c.marks.unitAt {
+		c.marks.unitAt[i][0]--
+	}
+}
+
 // ofSlashes reports whether the column has nothing but dates with slashes of which
 // the order is not clear.
 func (c *column) ofSlashes() bool {

@@ -33,18 +33,22 @@ var (
 		`(?:([AaPp])\.?[Mm]\.?)?(| ?[-+Z].*| (?:UTC|GMT))$`)
 )
 
-// spans are durations as stopwatches and Go write them: 1m22.3s, 1h 2 min, 00:01:22.3.
+// spans, laps and periods are durations as Go, stopwatches and ISO 8601 write them:
+// 1m22.3s or 1 h 2 min, 00:01:22.3, PT1M22S.
 var (
-	spans = regexp.MustCompile(`^(?:(\d+) ?d(?:ays?)?)? ?(?:(\d+) ?h)? ?(?:(\d+) ?m(?:in)?)? ?(?:(\d+(?:\.\d+)?) ?s)?$`)
-	lap   = regexp.MustCompile(`^()(?:(\d+):)?(\d+):(\d\d(?:[.,]\d+)?)$`)
+	spans   = regexp.MustCompile(`^(?:(\d+) ?d(?:ays?)?)? ?(?:(\d+) ?h)? ?(?:(\d+) ?m(?:in)?)? ?(?:(\d+(?:\.\d+)?) ?s)?$`)
+	laps    = regexp.MustCompile(`^()(?:(\d+):)?(\d+):(\d\d(?:[.,]\d+)?)$`)
+	periods = regexp.MustCompile(`^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?)?$`)
 )
 
 // duration reports whether a cell is a duration of several units, or may be one, and says
 // what to write instead.
 func duration(text string) (long bool, allowed string) {
-	parts := lap.FindStringSubmatch(text)
-	if parts == nil {
-		parts = spans.FindStringSubmatch(text)
+	parts, least := periods.FindStringSubmatch(text), 1
+	for _, form := range []*regexp.Regexp{laps, spans} {
+		if parts == nil {
+			parts, least = form.FindStringSubmatch(text), 2
+		}
 	}
 	if parts == nil {
 		return false, ""
@@ -55,7 +59,7 @@ func duration(text string) (long bool, allowed string) {
 			seconds, units = seconds+n*size, units+1
 		}
 	}
-	if units < 2 {
+	if units < least {
 		return false, ""
 	}
 	return true, "write the seconds as a number: " + strconv.FormatFloat(math.Round(seconds*1e9)/1e9, 'f', -1, 64)

@@ -52,7 +52,9 @@ func (f *file) look(columns []column, r *rows, p *pieces) ([]byte, error) {
 		r.at = at
 	}
 	for i := range columns {
-		columns[i].judge()
+		if columns[i].judge(); f.row != "line" {
+			columns[i].up()
+		}
 	}
 	return read, nil
 }

@@ -297,7 +297,7 @@ func (p *plan) guessValue(file string) error {
 			}
 		}
 	}
-	if p.count(named) && p.durations() >= 0 {
+	if p.count(named) && p.durations(false) >= 0 {
 		return p.noValues(file)
 	}
 	if i := p.find(valueNames[0]); i >= 0 && p.free(i) {
@@ -329,12 +329,13 @@ func (p *plan) count(named []string) bool {
 	})
 }
 
-// durations is the first column that has durations instead of numbers; -1: none has.
-func (p *plan) durations() int {
+// durations is the first column that has durations instead of numbers, or, with clocks, may
+// have: 12:30:01 is rather a time of day, and 00:01:22 is not. -1: none has.
+func (p *plan) durations(clocks bool) int {
 	return slices.IndexFunc(p.columns, func(c column) bool {
 		long, _ := duration(c.text)
 		return long && c.kind == kindText && c.seen[kindNumber] == 0 && p.free(p.find(c.name)) &&
-			(c.clocks == 0 || !c.named(timeNames) || c.named(valueNames))
+			(clocks || c.clocks == 0 || strings.HasPrefix(c.text, "00:"))
 	})
 }
 
@@ -345,7 +346,7 @@ func (p *plan) noValues(file string) error {
 	out := &model.InputError{File: file,
 		Problem: "no column has the measured values: none has numbers in its first rows",
 		Allowed: "the columns are " + all + "; choose one with --value"}
-	if i := p.durations(); i >= 0 {
+	if i := p.durations(true); i >= 0 {
 		c := &p.columns[i]
 		out.Line, out.Col = c.textLine, c.textCol
 		what := "durations"
