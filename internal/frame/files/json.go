@@ -130,13 +130,19 @@ var (
 
 // add notes a key; within is what the objects are in.
 func (n *nesting) add(key string, value []byte, within string) {
-	if len(n.keys) < mostLines && !slices.Contains(n.keys, key) {
-		n.keys = append(n.keys, key)
-	}
+	n.keys = noteKey(n.keys, key)
 	if numbers := len(member.FindAll(value, -1)); value[0] == '{' && numbers > n.numbers {
 		n.numbers = numbers
 		n.filter = fmt.Sprintf("%s. + %[2]s | del(%[2]s)", within, jqKey(key))
 	}
+}
+
+// noteKey adds a key to those that messages name.
+func noteKey(keys []string, key string) []string {
+	if len(keys) == mostLines || slices.Contains(keys, key) {
+		return keys
+	}
+	return append(keys, key)
 }
 
 // jqKey is how jq names a key.
@@ -233,11 +239,13 @@ func (j *jsonRows) peek() (begins bool, err error) {
 // object adds the rows of an object to the queue. One that lists objects, as a report
 // does, stands for those.
 func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
-	var r record
-	var listed []json.RawMessage
-	var nested [][2]string
-	var list string
-	var times []json.Number
+	var (
+		r      record
+		list   string // the key of listed
+		listed []json.RawMessage
+		nested [][2]string // keys and values
+		times  []json.Number
+	)
 	in := json.NewDecoder(bytes.NewReader(raw))
 	if begin, err := in.Token(); err != nil || begin != json.Delim('{') {
 		return j.wrong("there is something else than an object", jsonAllowed)
@@ -266,9 +274,7 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 			r.parameters(value)
 		default:
 			nested = append(nested, [2]string{name, string(value)})
-			if len(j.nested) < mostLines && !slices.Contains(j.nested, name) {
-				j.nested = append(j.nested, name)
-			}
+			j.nested = noteKey(j.nested, name)
 		}
 	}
 	if len(listed) > 0 && listed[0][0] == '{' {
