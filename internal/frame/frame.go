@@ -16,6 +16,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -130,6 +131,23 @@ func (f *Frame) Fact(name string) *Fact {
 // model" is cpu_model.
 func Plain(name string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), " ", "_")
+}
+
+// Words is Plain of a name that may have its words in camelCase: "elapsedTime" is elapsed_time.
+// Names that tables are known to have are compared with it, too.
+func Words(name string) string {
+	runes := []rune(strings.TrimSpace(name))
+	var b strings.Builder
+	for i, r := range runes {
+		if i > 0 && unicode.IsUpper(r) {
+			before, next := runes[i-1], runes[min(i+1, len(runes)-1)]
+			if unicode.IsLower(before) || unicode.IsDigit(before) || unicode.IsUpper(before) && unicode.IsLower(next) {
+				b.WriteByte('_')
+			}
+		}
+		b.WriteRune(r)
+	}
+	return Plain(b.String())
 }
 
 // Machines are names that tables have for what was measured, besides node. From

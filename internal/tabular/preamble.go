@@ -84,6 +84,17 @@ func firstLines(data []byte) (names []byte, values [][]byte) {
 	return names, values
 }
 
+// numbered reports whether a table begins with names of which the first is #, as in
+// #,zone,value: those of the line below are as many.
+func numbered(data []byte, comma byte) bool {
+	first, _, _ := bytes.Cut(data, []byte{'\n'})
+	names, _ := firstLines(data)
+	return len(first) > 1 && first[0] == comment && first[1] == comma && cells(first, comma) == cells(names, comma) &&
+		!slices.ContainsFunc(bytes.Split(first, []byte{comma}), func(name []byte) bool {
+			return len(bytes.TrimSpace(name)) == 0
+		})
+}
+
 // cells is how many separators a line has outside quotation marks.
 func cells(line []byte, separator byte) (n int) {
 	quoted := false

@@ -84,8 +84,10 @@ func Open(name string, r io.Reader) (*Reader, error) {
 	t := &Reader{name: name, text: &text{source: source}}
 	t.csv = csv.NewReader(bufio.NewReaderSize(t.text, bufferSize))
 	comma, from := Separator(beginning)
-	t.commented = len(beginning) > 0 && beginning[0] == comment
-	t.csv.Comma, t.csv.Comment, t.separated = rune(comma), comment, from > 0
+	t.csv.Comma, t.separated = rune(comma), from > 0
+	if !numbered(beginning[from:], comma) {
+		t.csv.Comment, t.commented = comment, len(beginning) > 0 && beginning[0] == comment
+	}
 	t.csv.FieldsPerRecord = -1 // judged by Next, with all other problems
 	// A tab is a space, too: trimmed, it would take the empty cells with it.
 	t.csv.TrimLeadingSpace, t.csv.ReuseRecord = t.csv.Comma != '\t', true

@@ -224,7 +224,10 @@ func (w *worker) inDay(date, clock []byte) []byte {
 // numberAllowed is what to write instead of a cell that is no number.
 func (w *worker) numberAllowed(value []byte) string {
 	parts := quantity.FindSubmatch(value)
+	_, seconds := duration(string(value))
 	switch comma := bytes.Count(value, []byte{','}) == 1; {
+	case seconds != "":
+		return seconds
 	case w.style.units:
 		return "use a number with its unit, as others of the column have it, such as 1.5 " + w.style.to
 	case w.style.decimal == ',':

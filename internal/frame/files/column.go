@@ -46,6 +46,7 @@ func (k kind) numeric() bool { return k == kindNumber || k == kindUnix }
 type column struct {
 	name  string // as the file has it, without its unit
 	plain string // the name as names are compared
+	words string // as plain, with words in camelCase apart
 	unit  string // as in "latency (ms)"
 	kind  kind
 	seen  [kinds]int // how many cells of each kind are in the first rows
@@ -66,6 +67,8 @@ type column struct {
 	textLine int
 	textCol  int
 	levels   map[string]struct{} // of a column that may name metrics, in the first rows
+	last     float64             // number
+	steps    int                 // numbers that are one more than the one before
 }
 
 // newColumn takes a name apart.
@@ -80,11 +83,16 @@ func newColumn(number int, header string) column {
 	if c.name == "" {
 		c.name = fmt.Sprintf("column %d", number)
 	}
-	c.plain = frame.Plain(c.name)
-	if slices.Contains(rowNames, c.plain) {
+	c.plain, c.words = frame.Plain(c.name), frame.Words(c.name)
+	if c.named(rowNames) || c.named(kpiNames) {
 		c.levels = make(map[string]struct{})
 	}
 	return c
+}
+
+// named reports whether the column has one of these names.
+func (c *column) named(names []string) bool {
+	return slices.Contains(names, c.plain) || slices.Contains(names, c.words)
 }
 
 // slashed is how dates with slashes begin that may have the day or the month
@@ -101,6 +109,7 @@ func (c *column) look(cell []byte, by *clock) (first bool) {
 	switch {
 	case k == kindNumber || k == kindUnix:
 		c.marks.plain(cell)
+		c.step(cell)
 	case k == kindTime && !bytes.ContainsRune(cell, ':'):
 		c.dates++
 	case k == kindText && clockTime.Match(cell):
@@ -118,6 +127,25 @@ func (c *column) look(cell []byte, by *clock) (first bool) {
 	}
 	c.seen[k]++
 	return first
+}
+
+// step notes whether a number is one more than the one before.
+func (c *column) step(cell []byte) {
+	v, _ := number(cell)
+	if v == c.last+1 {
+		c.steps++
+	}
+	c.last = v
+}
+
+// leastCounted: fewer numbers one after the other do not show that they count rows.
+const leastCounted = 5
+
+// counts reports whether the numbers of the first rows count them, from 0 or 1 on.
+func (c *column) counts() bool {
+	n := c.seen[kindNumber] + c.seen[kindUnix]
+	begins := c.last - float64(n-1)
+	return n >= leastCounted && n == c.cells() && c.steps >= n-1 && (begins == 0 || begins == 1)
 }
 
 // lookSlashes looks at a date such as 03/04/2026.
@@ -162,7 +190,7 @@ func (c *column) judge() {
 	numbers := c.seen[kindNumber] + c.seen[kindUnix]
 	all := numbers + c.seen[kindQuantity] + c.seen[kindTime] + c.seen[kindText]
 	enough := func(names []string) int {
-		if slices.Contains(names, c.plain) {
+		if c.named(names) {
 			return (all + 1) / 2
 		}
 		return all - all/mostOdd
@@ -180,6 +208,15 @@ func (c *column) judge() {
 		c.kind = kindNumber
 	default:
 		c.kind = kindText
+	}
+}
+
+// up moves what was noted up by a line: the names of the columns are in no row.
+func (c *column) up() {
+	c.textLine--
+	c.marks.line--
+	for i := range c.marks.unitAt {
+		c.marks.unitAt[i][0]--
 	}
 }
 

@@ -104,7 +104,7 @@ func (f *file) text(ctx context.Context) ([]frame.Frame, []string, error) {
 	if first, err = f.look(columns, r, p); err != nil {
 		return nil, nil, err
 	}
-	plan, err := newPlan(f.name, columns, f.choice, r.comma == ';')
+	plan, err := newPlan(f, columns, r.comma == ';')
 	if err != nil {
 		return nil, nil, err
 	}

@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,6 +32,38 @@ var (
 	timeInDay  = regexp.MustCompile(`^(?:[ :T]|, *)(\d{1,2}):(\d\d)((?::\d\d)?(?:[.,]\d+)?) ?` +
 		`(?:([AaPp])\.?[Mm]\.?)?(| ?[-+Z].*| (?:UTC|GMT))$`)
 )
+
+// spans, laps and periods are durations as Go, stopwatches and ISO 8601 write them:
+// 1m22.3s or 1 h 2 min, 00:01:22.3, PT1M22S.
+var (
+	spans   = regexp.MustCompile(`^(?:(\d+) ?d(?:ays?)?)? ?(?:(\d+) ?h)? ?(?:(\d+) ?m(?:in)?)? ?(?:(\d+(?:\.\d+)?) ?s)?$`)
+	laps    = regexp.MustCompile(`^()(?:(\d+):)?(\d+):(\d\d(?:[.,]\d+)?)$`)
+	periods = regexp.MustCompile(`^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?)?$`)
+)
+
+// duration reports whether a cell is a duration of several units, or may be one, and says
+// what to write instead.
+func duration(text string) (long bool, allowed string) {
+	parts, least := periods.FindStringSubmatch(text), 1
+	for _, form := range []*regexp.Regexp{laps, spans} {
+		if parts == nil {
+			parts, least = form.FindStringSubmatch(text), 2
+		}
+	}
+	if parts == nil {
+		return false, ""
+	}
+	seconds, units := 0.0, 0
+	for i, size := range []float64{86400, 3600, 60, 1} {
+		if n, ok := number([]byte(strings.Replace(parts[i+1], ",", ".", 1))); ok {
+			seconds, units = seconds+n*size, units+1
+		}
+	}
+	if units < least {
+		return false, ""
+	}
+	return true, "write the seconds as a number: " + strconv.FormatFloat(math.Round(seconds*1e9)/1e9, 'f', -1, 64)
+}
 
 // clockTime is a time of day alone.
 var clockTime = regexp.MustCompile(`^\d{1,2}:\d\d(:\d\d([.,]\d+)?)?$`)

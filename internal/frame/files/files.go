@@ -56,6 +56,7 @@ type file struct {
 	packed packing
 	row    string // what rows are called; the first line of a text has names
 	told   []string
+	nested nesting
 }
 
 // peekSize is how much of a file says what it is.

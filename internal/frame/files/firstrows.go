@@ -52,7 +52,9 @@ func (f *file) look(columns []column, r *rows, p *pieces) ([]byte, error) {
 		r.at = at
 	}
 	for i := range columns {
-		columns[i].judge()
+		if columns[i].judge(); f.row != "line" {
+			columns[i].up()
+		}
 	}
 	return read, nil
 }
@@ -68,6 +70,10 @@ func lookAt(columns []column, only []int, r *rows, by *clock) {
 		}
 		if c.marks.example != example {
 			c.marks.line, c.marks.col = r.cellAt(i)
+		}
+		if len(c.marks.units) > len(c.marks.unitAt) {
+			line, col := r.cellAt(i)
+			c.marks.unitAt = append(c.marks.unitAt, [2]int{line, col})
 		}
 	}
 	if only == nil {
@@ -95,7 +101,7 @@ func unseen(columns []column) (open []int) {
 		seen := false
 		for i := range columns {
 			c := &columns[i]
-			if !slices.Contains(of.names, c.plain) {
+			if !c.named(of.names) {
 				continue
 			}
 			seen = seen || slices.ContainsFunc(of.kinds, func(k kind) bool { return c.seen[k] > 0 })

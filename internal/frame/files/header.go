@@ -18,9 +18,9 @@ func (f *file) header(r *rows) ([]column, error) {
 		}
 		if r.width() > tabular.MostColumns {
 			line, col := r.cellAt(0)
-			return nil, &model.InputError{File: f.name, Line: line, Col: col,
-				Problem: "there are " + num.Count(r.width(), "column"),
-				Allowed: fmt.Sprintf("give at most %s", num.Grouped(tabular.MostColumns))}
+			wide := f.tooWide(r.width())
+			wide.Line, wide.Col = line, col
+			return nil, wide
 		}
 		names := rowOf(r)
 		if behind, at := f.behind(r, names); behind != nil {
@@ -42,6 +42,12 @@ func (f *file) header(r *rows) ([]column, error) {
 	return nil, &model.InputError{File: f.name, Problem: "the file is empty", Allowed: "give a table with a line of names, such as time,node,value, and lines of values"}
 }
 
+// tooWide refuses a table that has so many columns.
+func (f *file) tooWide(columns int) *model.InputError {
+	return &model.InputError{File: f.name, Problem: "there are " + num.Count(columns, "column"),
+		Allowed: "give at most " + num.Grouped(tabular.MostColumns)}
+}
+
 // rowOf is the cells of the current row.
 func rowOf(r *rows) (cells []string) {
 	for i := range r.width() {
@@ -52,6 +58,7 @@ func rowOf(r *rows) (cells []string) {
 
 // behind are the names of columns in a comment before the first row, if that has values
 // and the comment as many words, and where the line after it begins; nil if it has not.
+// In #,zone,value the # is the name of the column that numbers the rows.
 // Comments below it that have values are rows.
 func (f *file) behind(r *rows, first []string) (names []string, at int) {
 	c := newClock(f.zone)
@@ -65,11 +72,18 @@ func (f *file) behind(r *rows, first []string) (names []string, at int) {
 		if comment.begin(r.data[start+1 : end]); !comment.next() || comment.width() != len(first) {
 			return nil, 0
 		}
-		switch names := rowOf(comment); {
+		names := rowOf(comment)
+		numbered := len(names) > 1 && names[0] == ""
+		if numbered {
+			names[0] = "#"
+		}
+		switch {
 		case slices.Contains(names, ""):
 			return nil, 0
 		case !slices.ContainsFunc(names, value):
-			f.told = append(f.told, "the names of the columns are those in the comment before the first row")
+			if !numbered {
+				f.told = append(f.told, "the names of the columns are those in the comment before the first row")
+			}
 			return names, next
 		}
 	}

@@ -35,6 +35,8 @@ type jsonRows struct {
 	at     map[string]int
 	rows   int
 	nested []string // keys that have lists or objects, and are no columns
+	inRows nesting  // those of objects that are rows
+	within string   // what the objects are in, for jq
 	text   bytes.Buffer
 	out    *csv.Writer
 	err    error
@@ -90,12 +92,73 @@ func (f *file) json() error {
 	case len(j.keys) == 0:
 		return j.wrong("no object has a number or a text", jsonAllowed)
 	}
+	f.nested = j.inRows
+	if j.goTest() {
+		return &model.InputError{File: f.name, Problem: "go test -json wrote it, with the results inside of texts",
+			Allowed: "take these: jq -rj 'select(.Action == \"output\").Output' " + f.name + " > bench.txt"}
+	}
 	if len(j.nested) > 0 {
 		f.told = append(f.told, "left out, as they hold lists or objects: "+num.List(j.nested))
 	}
 	j.err = j.out.Write(j.keys)
 	f.in, f.row = bufio.NewReaderSize(j, peekSize), "row"
 	return nil
+}
+
+// goTest reports whether the objects are events of go test -json.
+func (j *jsonRows) goTest() bool {
+	return !slices.ContainsFunc([]string{"Action", "Package", "Output"}, func(key string) bool {
+		_, there := j.at[key]
+		return !there
+	})
+}
+
+// nesting is which keys of rows hold lists or objects, and a filter for jq that puts the
+// one with the most numbers into the rows; "" where none has any.
+type nesting struct {
+	keys    []string
+	filter  string
+	numbers int
+}
+
+// member is a number within an object, and plainKey a key that jq needs no quotation
+// marks for.
+var (
+	member   = regexp.MustCompile(`:\s*-?\d`)
+	plainKey = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+)
+
+// add notes a key; within is what the objects are in.
+func (n *nesting) add(key string, value []byte, within string) {
+	n.keys = noteKey(n.keys, key)
+	if numbers := len(member.FindAll(value, -1)); value[0] == '{' && numbers > n.numbers {
+		n.numbers = numbers
+		n.filter = fmt.Sprintf("%s. + %[2]s | del(%[2]s)", within, jqKey(key))
+	}
+}
+
+// noteKey adds a key to those that messages name.
+func noteKey(keys []string, key string) []string {
+	if len(keys) == mostLines || slices.Contains(keys, key) {
+		return keys
+	}
+	return append(keys, key)
+}
+
+// jqKey is how jq names a key.
+func jqKey(key string) string {
+	if plainKey.MatchString(key) {
+		return "." + key
+	}
+	return fmt.Sprintf(".%q", key)
+}
+
+// allowed is what to do with a file of such objects.
+func (n *nesting) allowed(file string) string {
+	if n.filter == "" {
+		return "give objects of numbers and texts; jq can flatten these"
+	}
+	return fmt.Sprintf("flatten them, such as with jq -c '%s' %s > flat.jsonl", n.filter, file)
 }
 
 func (j *jsonRows) wrong(problem, allowed string) error {
@@ -176,9 +239,13 @@ func (j *jsonRows) peek() (begins bool, err error) {
 // object adds the rows of an object to the queue. One that lists objects, as a report
 // does, stands for those.
 func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
-	var r record
-	var listed []json.RawMessage
-	var times []json.Number
+	var (
+		r      record
+		list   string // the key of listed
+		listed []json.RawMessage
+		nested [][2]string // keys and values
+		times  []json.Number
+	)
 	in := json.NewDecoder(bytes.NewReader(raw))
 	if begin, err := in.Token(); err != nil || begin != json.Delim('{') {
 		return j.wrong("there is something else than an object", jsonAllowed)
@@ -201,14 +268,17 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 		case scalar:
 			r.add(name, text)
 		case whole && listed == nil && json.Unmarshal(value, &listed) == nil && len(listed) > 0 && listed[0][0] == '{':
+			list = name
 		case name == "times" && json.Unmarshal(value, &times) == nil:
 		case name == "parameters":
 			r.parameters(value)
-		case len(j.nested) < mostLines && !slices.Contains(j.nested, name):
-			j.nested = append(j.nested, name)
+		default:
+			nested = append(nested, [2]string{name, string(value)})
+			j.nested = noteKey(j.nested, name)
 		}
 	}
 	if len(listed) > 0 && listed[0][0] == '{' {
+		j.within = jqKey(list) + "[] | "
 		for _, one := range listed {
 			if err := j.object(one, false); err != nil {
 				return err
@@ -220,8 +290,20 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 		j.hyperfine(r, r.values[command], times)
 		return nil
 	}
+	j.nest(nested)
 	j.queue = append(j.queue, r)
 	return nil
+}
+
+// nest notes the keys of a row that hold lists or objects, and what these are.
+func (j *jsonRows) nest(nested [][2]string) {
+	within := j.within
+	if j.list {
+		within = ".[] | "
+	}
+	for _, of := range nested {
+		j.inRows.add(of[0], []byte(of[1]), within)
+	}
 }
 
 // scalarOf is a value as a cell; scalar: it is neither a list nor an object.

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"io"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding"
 	"github.com/parquet-go/parquet-go/format"
-
-	"github.com/scalebench/scalebench/internal/frame"
 )
 
 // leaf is a column of a Parquet file.
@@ -112,7 +109,7 @@ var errClear = errors.New("the kind of the column is clear")
 // until no later one can make or unmake it a column of times. What is in a dictionary
 // is shown once.
 func (l leaf) look(ctx context.Context, in *parquet.File, c *column, by *clock) error {
-	named := slices.Contains(timeNames, frame.Plain(c.name))
+	named := c.named(timeNames)
 	clear := func() bool {
 		if named {
 			return false

@@ -17,6 +17,7 @@ type marks struct {
 	spaced       int      // numbers with spaces or apostrophes before thousands
 	short, long  int      // numbers without any mark, below 1000 and from there on
 	units        []string // in the cells, in the order of their appearance
+	unitAt       [][2]int // the line and column of the first cell with each; of a text only
 	example      string   // the first of those that are least clear
 	line, col    int      // where that is, from 1 on; 0: not in a text
 }
@@ -35,7 +36,8 @@ var quantity = regexp.MustCompile(`^([-+]?)(\d[\d.,'’\x{a0}\x{202f} ]*|[.,]\d+
 var (
 	groupedBy = map[byte]*regexp.Regexp{
 		'.': regexp.MustCompile(`^[1-9]\d{0,2}(\.\d{3})+$`),
-		',': regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+$`),
+		// As lakhs and crores, too: 12,34,567.
+		',': regexp.MustCompile(`^([1-9]\d{0,2}(,\d{3})+|[1-9]\d?(,\d{2})+,\d{3})$`),
 	}
 	groupSpace = regexp.MustCompile(`^[1-9]\d{0,2}(([ \x{a0}\x{202f}]\d{3})+|(['’]\d{3})+)$`)
 )

@@ -16,6 +16,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/tabular"
 )
 
 // Parquet files begin and end with parquetMagic; those of which the footer is encrypted
@@ -51,6 +52,9 @@ func (f *file) columnar(ctx context.Context, at io.ReaderAt, size int64) ([]fram
 		return nil, nil, err
 	}
 	p := &parquetFile{file: f, leaves: leavesOf(in)}
+	if n := len(p.leaves); n > tabular.MostColumns {
+		return nil, nil, f.tooWide(n)
+	}
 	columns, err := p.columns(ctx, in)
 	if err != nil {
 		return nil, nil, err
@@ -58,7 +62,7 @@ func (f *file) columnar(ctx context.Context, at io.ReaderAt, size int64) ([]fram
 	if len(columns) == 0 || in.NumRows() == 0 {
 		return nil, nil, &model.InputError{File: f.name, Problem: "the file has no values", Allowed: "give one that has columns and rows"}
 	}
-	plan, err := newPlan(f.name, columns, f.choice, false)
+	plan, err := newPlan(f, columns, false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -33,6 +33,8 @@ var keyNames = [keys]string{"workload", "metric", "labels", "phase", "unit", "be
 var (
 	metricNames = []string{"metric_name", "__name__", "_field", "variable", "measure", "counter"}
 	rowNames    = []string{"benchmark", "_measurement", "test", "name"}
+	// kpiNames are those of the metric alone, where they repeat.
+	kpiNames = []string{"kpi", "kpi_name"}
 )
 
 // valueNames and timeNames are how columns of measured values and of their times
@@ -48,13 +50,15 @@ var (
 	// known without them.
 	noFacts = []string{"task", "attempt", "outcome", "ended", "resource", "info", "counted"}
 	// noValues are numbers that tell rows apart.
-	noValues = []string{frame.FactTrial, frame.FactBlock, frame.FactRepetition, frame.FactRun, frame.FactSubject, "id", "index", "iteration", "seed", "hour", "weekday", "day", "year", "month"}
+	noValues = []string{"#", frame.FactTrial, frame.FactBlock, frame.FactRepetition, frame.FactRun, frame.FactSubject, "id", "index", "iteration", "seed", "hour", "weekday", "day", "year", "month"}
 )
 
 // plan is which columns of a table are read, and as what: indices of columns; -1
 // where there is none.
 type plan struct {
 	columns     []column
+	byName      [3]map[string]int // the first of each name, plain name, and words
+	nested      nesting
 	value, time int
 	ofDay       int // times of day beside a column of dates
 	keys        [keys]int
@@ -69,17 +73,10 @@ type plan struct {
 func (p *plan) keyed() bool { return slices.Max(p.keys[:]) >= 0 }
 
 // newPlan finds out which columns are meant.
-func newPlan(name string, columns []column, choice frame.Choice, semicolons bool) (*plan, error) {
-	p := &plan{semicolons: semicolons, columns: columns, value: -1, time: -1, ofDay: -1}
-	var wrong model.InputErrors
-	there := make(map[string]bool, len(columns))
-	for _, c := range columns {
-		plain := c.plain
-		if there[plain] {
-			wrong = append(wrong, &model.InputError{File: name, Problem: fmt.Sprintf("the column %q appears twice", c.name), Allowed: "rename one of them"})
-		}
-		there[plain] = true
-	}
+func newPlan(f *file, columns []column, semicolons bool) (*plan, error) {
+	name, choice := f.name, f.choice
+	p := &plan{semicolons: semicolons, columns: columns, nested: f.nested, value: -1, time: -1, ofDay: -1}
+	wrong := p.index(name)
 	find := func(flag, wanted string) int {
 		i := p.find(wanted)
 		switch {
@@ -128,6 +125,26 @@ func newPlan(name string, columns []column, choice frame.Choice, semicolons bool
 	return p, nil
 }
 
+// index notes the columns by their names, and refuses those that appear twice.
+func (p *plan) index(file string) (wrong model.InputErrors) {
+	for k := range p.byName {
+		p.byName[k] = make(map[string]int, len(p.columns))
+	}
+	for i := range p.columns {
+		c := &p.columns[i]
+		if _, twice := p.byName[1][c.plain]; twice {
+			wrong = append(wrong, &model.InputError{File: file,
+				Problem: fmt.Sprintf("the column %q appears twice", c.name), Allowed: "rename one of them"})
+		}
+		for k, name := range []string{c.name, c.plain, c.words} {
+			if _, there := p.byName[k][name]; !there {
+				p.byName[k][name] = i
+			}
+		}
+	}
+	return wrong
+}
+
 // findKeys finds the columns that say what a row is about. Some have that meaning
 // only in our own tables.
 func (p *plan) findKeys(facts []string) {
@@ -140,6 +157,7 @@ func (p *plan) findKeys(facts []string) {
 		p.keys[k] = i
 	}
 	p.findNames(facts, metricNames, keyMetric)
+	p.findNames(facts, kpiNames, keyMetric)
 	p.findNames(facts, rowNames, keyWorkload, keyMetric)
 }
 
@@ -147,7 +165,7 @@ func (p *plan) findKeys(facts []string) {
 func (p *plan) findNames(facts, names []string, keys ...int) {
 	for _, name := range names {
 		free := slices.IndexFunc(keys, func(k int) bool { return p.keys[k] < 0 })
-		i := p.find(name)
+		i := p.known(name)
 		if free < 0 || i < 0 || !p.free(i) || slices.Contains(p.facts, i) ||
 			slices.ContainsFunc(facts, func(f string) bool { return p.find(f) == i }) {
 			continue
@@ -164,21 +182,30 @@ func (p *plan) findNames(facts, names []string, keys ...int) {
 
 // find is the column of that name; -1 where there is none.
 func (p *plan) find(name string) int {
-	for _, same := range []func(c column) bool{
-		func(c column) bool { return c.name == name },
-		func(c column) bool { return c.plain == frame.Plain(name) },
-	} {
-		if i := slices.IndexFunc(p.columns, same); i >= 0 {
-			return i
-		}
+	if i, there := p.byName[0][name]; there {
+		return i
+	}
+	if i, there := p.byName[1][frame.Plain(name)]; there {
+		return i
+	}
+	return -1
+}
+
+// known is the column of a name that tables are known to have, perhaps in camelCase.
+func (p *plan) known(name string) int {
+	if i := p.find(name); i >= 0 {
+		return i
+	}
+	if i, there := p.byName[2][name]; there {
+		return i
 	}
 	return -1
 }
 
 func (p *plan) names(these func(i int) bool) (names []string) {
-	for i, c := range p.columns {
+	for i := range p.columns {
 		if these(i) {
-			names = append(names, c.name)
+			names = append(names, p.columns[i].name)
 		}
 	}
 	return names
@@ -205,11 +232,11 @@ func (p *plan) guessTime(file string) error {
 		return nil
 	}
 	isTime := func(i int) bool {
-		c := p.columns[i]
-		return p.free(i) && (c.kind == kindTime || c.kind == kindUnix && slices.Contains(timeNames, c.plain))
+		c := &p.columns[i]
+		return p.free(i) && (c.kind == kindTime || c.kind == kindUnix && c.named(timeNames))
 	}
 	for _, name := range timeNames {
-		if i := p.find(name); i >= 0 && isTime(i) {
+		if i := p.known(name); i >= 0 && isTime(i) {
 			p.time = i
 			break
 		}
@@ -227,8 +254,9 @@ func (p *plan) guessTime(file string) error {
 		}
 		return nil
 	}
-	for i, c := range p.columns {
-		if p.free(i) && c.kind == kindText && !c.ofSlashes() && slices.Contains(timeNames, c.plain) {
+	for i := range p.columns {
+		c := &p.columns[i]
+		if p.free(i) && c.kind == kindText && !c.ofSlashes() && c.named(timeNames) {
 			p.told = append(p.told, fmt.Sprintf("column %s has texts that are not read as times, and the order of the rows counts; write them as 2026-01-31T12:00:00Z or 2026-01-31 12:00", c.name))
 		}
 	}
@@ -258,14 +286,19 @@ func (p *plan) guessValue(file string) error {
 	var named []string
 	for _, is := range []func(c *column) bool{
 		func(c *column) bool {
-			return (c.kind.numeric() || c.kind == kindQuantity) && slices.Contains(valueNames, c.plain)
+			return (c.kind.numeric() || c.kind == kindQuantity) && c.named(valueNames)
 		},
 		func(c *column) bool { return c.kind.numeric() && !slices.Contains(noValues, c.plain) },
 		func(c *column) bool { return c.kind == kindQuantity && !slices.Contains(noValues, c.plain) },
 	} {
-		if len(named) == 0 {
-			named = p.names(func(i int) bool { return p.free(i) && is(&p.columns[i]) })
+		if len(named) == 0 || p.count(named) {
+			if better := p.names(func(i int) bool { return p.free(i) && is(&p.columns[i]) }); len(better) > 0 {
+				named = better
+			}
 		}
+	}
+	if p.count(named) && p.durations(false) >= 0 {
+		return p.noValues(file)
 	}
 	if i := p.find(valueNames[0]); i >= 0 && p.free(i) {
 		named = []string{p.columns[i].name} // whatever it holds: cells that are no numbers are refused
@@ -288,6 +321,24 @@ func (p *plan) guessValue(file string) error {
 	return &model.InputError{File: file, Problem: "it is not clear which column has the measured values: " + num.List(named), Allowed: allowed}
 }
 
+// count reports whether columns do nothing but count the rows.
+func (p *plan) count(named []string) bool {
+	return len(named) > 0 && !slices.ContainsFunc(named, func(name string) bool {
+		c := &p.columns[p.find(name)]
+		return !c.counts() || c.named(valueNames)
+	})
+}
+
+// durations is the first column that has durations instead of numbers, or, with clocks, may
+// have: 12:30:01 is rather a time of day, and 00:01:22 is not. -1: none has.
+func (p *plan) durations(clocks bool) int {
+	return slices.IndexFunc(p.columns, func(c column) bool {
+		long, _ := duration(c.text)
+		return long && c.kind == kindText && c.seen[kindNumber] == 0 && p.free(p.find(c.name)) &&
+			(clocks || c.clocks == 0 || strings.HasPrefix(c.text, "00:"))
+	})
+}
+
 // noValues is why no column has the measured values: the cell that is no number in the
 // column that has the most of them, or that there are none.
 func (p *plan) noValues(file string) error {
@@ -295,6 +346,23 @@ func (p *plan) noValues(file string) error {
 	out := &model.InputError{File: file,
 		Problem: "no column has the measured values: none has numbers in its first rows",
 		Allowed: "the columns are " + all + "; choose one with --value"}
+	if i := p.durations(true); i >= 0 {
+		c := &p.columns[i]
+		out.Line, out.Col = c.textLine, c.textCol
+		what := "durations"
+		if c.clocks > 0 {
+			what += " or times of day"
+		}
+		out.Problem = fmt.Sprintf("column %s has %s such as %q where numbers are expected", c.name, what, c.text)
+		_, out.Allowed = duration(c.text)
+		return out
+	}
+	if len(p.nested.keys) > 0 {
+		out.Problem = "no column has the measured values: lists and objects are not read, which these keys hold: " +
+			num.List(p.nested.keys)
+		out.Allowed = p.nested.allowed(file)
+		return out
+	}
 	most := 0
 	for i := range p.columns {
 		c := &p.columns[i]
@@ -343,9 +411,13 @@ func (p *plan) checkMarks(file string) error {
 				p.columns[p.keys[keyUnit]].name),
 			Allowed: "leave one of them out"}
 	}
-	for _, u := range c.marks.units {
+	for i, u := range c.marks.units {
 		if _, ok := convert(u, s.to); !ok {
-			return &model.InputError{File: file,
+			var at [2]int
+			if i < len(c.marks.unitAt) {
+				at = c.marks.unitAt[i]
+			}
+			return &model.InputError{File: file, Line: at[0], Col: at[1],
 				Problem: fmt.Sprintf("column %s has values in %q and in %q", c.name, s.to, u),
 				Allowed: "give all in one unit, or in units that convert, such as ms and s"}
 		}

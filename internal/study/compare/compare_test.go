@@ -338,6 +338,9 @@ func TestSides(t *testing.T) {
 	seconds.Unit = "s"
 	less := table("x", rows(some...))
 	less.Better = model.Lower
+	bare := func(workload string) frame.Frame {
+		return frame.Frame{Key: frame.Key{Workload: workload, Metric: "time"}, Values: []float64{1, 2}}
+	}
 	for name, c := range map[string]struct {
 		set     func(*Params)
 		sources []study.Source
@@ -353,7 +356,10 @@ func TestSides(t *testing.T) {
 			p.By = "zone"
 		}, []study.Source{source("all", table("x", three))},
 			"all has 3 levels of zone: c, d, e; choose two, the base first: --by zone=c,d"},
-		"no such fact":  {func(p *Params) { p.By = "rack" }, []study.Source{source("all", table("x", two))}, `all has no fact "rack"; it has zone`},
+		"no such fact": {func(p *Params) { p.By = "rack" }, []study.Source{source("all", table("x", two))}, `all has no fact "rack"; it has zone`},
+		"no fact at all": {func(p *Params) { p.By = "command" }, []study.Source{source("all", bare("sleep 1"), bare("sleep 2"))},
+			`all has no fact "command"; it has no facts; give a second source; --a and --b compare two of its ` +
+				`workloads: sleep 1, sleep 2`},
 		"no such level": {func(p *Params) { p.By = "zone=c,f" }, []study.Source{source("all", table("x", two))}, `all has no zone "f"; it has c, d, e`[:23]},
 		"three sources": {nil,
 			[]study.Source{source("1", table("x", rows(some...))), source("2", table("x", rows(other...))),

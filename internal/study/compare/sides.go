@@ -158,9 +158,28 @@ func levelsOf(s study.Source, fact string) ([]string, error) {
 	slices.Sort(facts)
 	slices.Sort(levels)
 	if len(levels) == 0 {
-		return nil, &model.InputError{Path: "by", Problem: fmt.Sprintf("%s has no fact %q", s.Name, fact), Allowed: "it has " + num.List(slices.Compact(facts))}
+		return nil, &model.InputError{Path: "by", Problem: fmt.Sprintf("%s has no fact %q", s.Name, fact),
+			Allowed: inPlace(s, slices.Compact(facts))}
 	}
 	return slices.Compact(levels), nil
+}
+
+// inPlace is what a source has that can be compared instead of a fact that it has not.
+func inPlace(s study.Source, facts []string) string {
+	allowed := "it has no facts; give a second source"
+	if len(facts) > 0 {
+		allowed = "it has " + num.List(facts)
+	}
+	var workloads []string
+	for _, f := range s.Frames {
+		if f.Workload != "" && !slices.Contains(workloads, f.Workload) {
+			workloads = append(workloads, f.Workload)
+		}
+	}
+	if len(workloads) > 1 {
+		allowed += "; --a and --b compare two of its workloads: " + num.List(workloads)
+	}
+	return allowed
 }
 
 // part is the rows of a source with this level of a fact.
