@@ -110,11 +110,16 @@ var tails = []struct {
 // percentiles are by what factor percentiles may differ, where both sides scatter
 // differently: by what typical values do, and by what the mean deviations do as often
 // as the percentile is one from the median. Where they scatter alike, percentiles
-// differ as typical values do. scatter has the deviations as values.
+// differ as typical values do. Where deviations that depend on each other leave that
+// open, they may differ by what the interval leaves, or by any amount where there is
+// none. scatter has the deviations as values.
 func (l *laying) percentiles(typical stats.Interval, scatter *laying, level float64) []Summary {
 	e, err := scatter.widest(level)
-	if err != nil || e.p > scatterError {
+	if (err != nil || e.p > scatterError) && !scatter.unlike(e, err, level) {
 		return nil
+	}
+	if err != nil {
+		return openTails()
 	}
 	a, b := stats.Average(scatter.a.Values), stats.Average(scatter.b.Values)
 	more := e.ci // by how much the mean deviation of B exceeds that of A
@@ -138,6 +143,34 @@ func (l *laying) percentiles(typical stats.Interval, scatter *laying, level floa
 		}
 		ci := exp(stats.Interval{Lo: math.Log(typical.Lo) + lo, Hi: math.Log(typical.Hi) + hi})
 		out = append(out, Summary{Name: t.name, CI: &ci})
+	}
+	return out
+}
+
+// unlike reports whether mean deviations differ that heeding dependence leaves open: what
+// is left may be too few values to tell even much of a difference. Taken as independent,
+// deviations look different too often, so that what does not look so then is alike.
+func (l *laying) unlike(e estimate, err error, level float64) bool {
+	if err == nil && e.Correlation == 0 && e.Successive <= 1 {
+		return false
+	}
+	x := *l
+	x.alone = true
+	if e, err = x.widest(level); err == nil {
+		return e.p <= scatterError
+	}
+	if w, err := stats.WelchT(l.b.Values, l.a.Values, level); err == nil {
+		return w.P <= scatterError
+	}
+	a, b := stats.Average(l.a.Values), stats.Average(l.b.Values)
+	return math.Abs(a-b) > 1e-9*max(a, b)
+}
+
+// openTails are percentiles that may differ by any amount.
+func openTails() []Summary {
+	var out []Summary
+	for _, t := range tails {
+		out = append(out, Summary{Name: t.name})
 	}
 	return out
 }
