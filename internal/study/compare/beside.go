@@ -115,8 +115,11 @@ var tails = []struct {
 // none. scatter has the deviations as values.
 func (l *laying) percentiles(typical stats.Interval, scatter *laying, level float64) []Summary {
 	e, err := scatter.widest(level)
-	if (err != nil || e.p > scatterError) && !scatter.unlike(e, err, level) {
-		return nil
+	if err != nil || e.p > scatterError {
+		differ := false
+		if e, differ, err = scatter.leftOpen(e, err, level); !differ {
+			return nil
+		}
 	}
 	if err != nil {
 		return openTails()
@@ -147,23 +150,34 @@ func (l *laying) percentiles(typical stats.Interval, scatter *laying, level floa
 	return out
 }
 
-// unlike reports whether mean deviations differ that heeding dependence leaves open: what
-// is left may be too few values to tell even much of a difference. Taken as independent,
-// deviations look different too often, so that what does not look so then is alike.
-func (l *laying) unlike(e estimate, err error, level float64) bool {
-	if err == nil && e.Correlation == 0 && e.Successive <= 1 {
-		return false
+// mostDependence is by what factor an interval of independent values is too narrow at
+// most: neighbours have the correlation .95, the most that is assumed ([correlation]),
+// and Student's quantile is that of two degrees of freedom.
+const mostDependence = 13.7
+
+// leftOpen reports whether mean deviations differ that heeding dependence leaves open:
+// what is left may be too few values to tell even much of a difference. Taken as
+// independent, deviations look different too often, so that what does not look so then
+// is alike. An estimate that dependence leaves too few values for is as wide as the most
+// of it makes it.
+func (l *laying) leftOpen(e estimate, failed error, level float64) (out estimate, differ bool, err error) {
+	if failed == nil && e.Correlation == 0 && e.Successive <= 1 {
+		return e, false, nil
 	}
 	x := *l
 	x.alone = true
-	if e, err = x.widest(level); err == nil {
-		return e.p <= scatterError
+	one, err := x.widest(level)
+	switch {
+	case err == nil && failed != nil && !one.difference:
+		return one.wider(mostDependence), one.p <= scatterError, nil
+	case err == nil:
+		return e, one.p <= scatterError, failed
 	}
 	if w, err := stats.WelchT(l.b.Values, l.a.Values, level); err == nil {
-		return w.P <= scatterError
+		return e, w.P <= scatterError, failed
 	}
 	a, b := stats.Average(l.a.Values), stats.Average(l.b.Values)
-	return math.Abs(a-b) > 1e-9*max(a, b)
+	return e, math.Abs(a-b) > 1e-9*max(a, b), failed
 }
 
 // openTails are percentiles that may differ by any amount.
