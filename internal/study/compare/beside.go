@@ -116,7 +116,7 @@ var tails = []struct {
 func (l *laying) percentiles(typical stats.Interval, scatter *laying, level float64) []Summary {
 	e, err := scatter.widest(level)
 	if err != nil || e.p > scatterError {
-		differ := false
+		var differ bool
 		if e, differ, err = scatter.leftOpen(e, err, level); !differ {
 			return nil
 		}
