@@ -214,7 +214,7 @@ func (a Asker) find(ctx context.Context, x *Source, takes study.Takes) error {
 		return err
 	}
 	x.Name, x.id = run.Title(), string(of.run.ID)
-	if x.Frames, err = a.Kinds.Studies.Frames(run); err != nil {
+	if x.Frames, err = a.measuredIn(run); err != nil {
 		return err
 	}
 	return run.Err()
@@ -231,6 +231,14 @@ func (a Asker) campaign(ctx context.Context, name string) (study.Source, error) 
 	}
 	frames, err := a.framesOf(ctx, c.ID)
 	return study.Source{Name: c.Name, Frames: frames}, err
+}
+
+// measuredIn is what a run measured, with what the study of its file found in it.
+func (a Asker) measuredIn(run *observe.Run) ([]frame.Frame, error) {
+	named, _ := a.studyOf(run.Run())
+	return a.Kinds.Studies.Frames(run, func(kind study.Kind) study.Study {
+		return a.startingPoint(run.Run(), kind, named)
+	})
 }
 
 // framesOf is what a campaign has measured so far. What was stored of each repetition
@@ -257,7 +265,7 @@ func (a Asker) framesOf(ctx context.Context, id model.CampaignID) ([]frame.Frame
 		if err != nil {
 			return nil, err
 		}
-		measured, err := a.Kinds.Studies.Frames(run)
+		measured, err := a.measuredIn(run)
 		if err := errors.Join(err, run.Err()); err != nil {
 			return nil, err
 		}
@@ -355,7 +363,7 @@ func (a Asker) ofRuns(ctx context.Context, name string, all []model.Run) (frames
 		if err != nil {
 			return nil, 0, nil, err
 		}
-		measured, err := a.Kinds.Studies.Frames(run)
+		measured, err := a.measuredIn(run)
 		if err != nil {
 			return nil, 0, nil, err
 		}

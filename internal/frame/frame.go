@@ -301,6 +301,18 @@ func (f *Frame) ByTime() *Frame {
 	return f.take(rows)
 }
 
+// Distinct reports whether times, nodes, trials or runs tell rows apart, so that equal
+// values are not copies of one.
+func (f *Frame) Distinct() bool {
+	if f.Times != nil && slices.Min(f.Times) != slices.Max(f.Times) {
+		return true
+	}
+	return slices.ContainsFunc(f.Facts, func(x Fact) bool {
+		return slices.Contains([]string{FactSubject, FactTrial, FactBlock, FactRun, FactRepetition}, x.Name) &&
+			slices.Min(x.Codes) != slices.Max(x.Codes)
+	})
+}
+
 // Choice is which columns of a file a user means.
 type Choice struct {
 	// Value is the column of the measured values, Time that of the times; empty:
@@ -308,6 +320,8 @@ type Choice struct {
 	Value, Time string
 	// By are the columns that are facts; none: all with few enough values.
 	By []string
+	// NoBy: the command has no --by, so that nothing advises it.
+	NoBy bool
 	// Facts are further columns that a study asks for as facts, whatever else their
 	// names may mean.
 	Facts []string

@@ -57,6 +57,28 @@ func (f *Frame) Total() (Total, bool) {
 	return Total{}, false
 }
 
+// CodeTotal is that of a doubt about values that look like a running total.
+const CodeTotal = "running_total"
+
+// TotalDoubt is the problem that the values look like a running total, with what to do
+// about it; ok is false where they do not.
+func (f *Frame) TotalDoubt(advice string) (d model.Doubt, ok bool) {
+	t, ok := f.Total()
+	if !ok {
+		return d, false
+	}
+	of, resets := "", ""
+	if t.Series > 1 {
+		of = " within each " + num.List(t.By)
+	}
+	if t.Resets > 0 {
+		resets = " but for " + num.Count(t.Resets, "reset")
+	}
+	return model.Doubt{Code: CodeTotal, Severity: model.Problem, Workload: f.Workload,
+		Text: fmt.Sprintf("no value is below the one before%s%s: they look like a running total (a counter), "+
+			"whose mean and COV mean nothing; %s", of, resets, advice)}, true
+}
+
 // divisions are the ways in which rows may be of several series: in none, by one fact,
 // by all of them.
 func (f *Frame) divisions() [][]Fact {

@@ -113,3 +113,15 @@ func (q quantization) bias(xs []float64) float64 {
 	v := sd * sd / (h * h)
 	return h * max(math.Sqrt(max(0, .25-v)), min(.5, math.Exp(-2*math.Pi*math.Pi*(v-1./12))/2)) / mean
 }
+
+// HalfDigit is half a unit of the last decimal digit that any of these values has, and
+// of whole numbers a half: by so much each may be off because it was rounded.
+func HalfDigit(xs ...float64) float64 {
+	unit := 1.0
+	for _, x := range xs {
+		for unit > 1e-12 && math.Abs(x/unit-math.Round(x/unit)) > sameValue*math.Abs(x/unit) {
+			unit /= 10
+		}
+	}
+	return unit / 2
+}

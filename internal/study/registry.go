@@ -40,9 +40,9 @@ type Kind struct {
 	// own.
 	Tells func(*observe.Run) bool
 	// Found is what a run came to, for questions about several runs: it stands for the
-	// values of the single steps in these Phases, which are measured to find it. nil:
-	// these are what counts.
-	Found func(*observe.Run) ([]frame.Frame, error)
+	// values of the single steps in these Phases, which are measured to find it. asked has
+	// the parameters with which it was measured. nil: these are what counts.
+	Found func(run *observe.Run, asked Study) ([]frame.Frame, error)
 	// New returns a pointer to the parameters with their defaults set.
 	New func() Study
 	// Measure returns the parameters of a command that measures, with their
@@ -57,8 +57,9 @@ func (k Kind) CommandName() string { return cmp.Or(k.Command, k.Name) }
 type Registry []Kind
 
 // Frames is what a run measured, for questions about several: where a study searched
-// in it, what that found, and the single steps of the search only describe it.
-func (r Registry) Frames(run *observe.Run) ([]frame.Frame, error) {
+// in it, what that found, and the single steps of the search only describe it. asked is
+// a study with the parameters of the run's file.
+func (r Registry) Frames(run *observe.Run, asked func(Kind) Study) ([]frame.Frame, error) {
 	out := run.Frames()
 	for _, k := range r {
 		if k.Found == nil || !k.Tells(run) {
@@ -67,7 +68,7 @@ func (r Registry) Frames(run *observe.Run) ([]frame.Frame, error) {
 		for i := range out {
 			out[i].Info = out[i].Info || slices.Contains(k.Phases, out[i].Phase)
 		}
-		found, err := k.Found(run)
+		found, err := k.Found(run, asked(k))
 		if err != nil {
 			return nil, fmt.Errorf("run %s: %w", run.Run().ID, err)
 		}

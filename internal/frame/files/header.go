@@ -133,12 +133,11 @@ func (f *file) noNames(r *rows, name string, line, col int) error {
 	out := &model.InputError{File: f.name, Line: line, Col: col,
 		Problem: fmt.Sprintf("the first line has %q where names of columns are expected", name),
 		Allowed: `add a line before it, such as "time,node,value"`}
-	for at := r.at; at < len(r.data) && r.data[at] == '#'; {
+	if at := r.at; at < len(r.data) && r.data[at] == '#' {
 		end, _ := r.line(at)
 		if line, _ := r.lineOf(at); bytes.IndexByte(r.data[at:end], r.comma) > 0 {
 			out.Allowed = fmt.Sprintf("if the names are those in line %d, delete the lines before it and its #", line)
 		}
-		break
 	}
 	return out
 }

@@ -113,7 +113,7 @@ func (m *marks) lookDigits(digits []byte, exponent bool, cell []byte) bool {
 	case last == len(digits)-1:
 		return false
 	case points > 0 && commas > 0: // the last mark is the decimal one
-		decimal, group := digits[last], byte('.'+','-digits[last])
+		decimal, group := digits[last], '.'+','-digits[last]
 		if bytes.Count(digits, []byte{decimal}) > 1 || !groupedBy[group].Match(digits[:last]) || spaced {
 			return false
 		}

@@ -64,6 +64,7 @@ type plan struct {
 	keys        [keys]int
 	facts       []int
 	chosen      bool // the facts are those that the user named
+	noBy        bool // no facts can be named
 	style       style
 	semicolons  bool // are between cells
 	told        []string
@@ -75,7 +76,7 @@ func (p *plan) keyed() bool { return slices.Max(p.keys[:]) >= 0 }
 // newPlan finds out which columns are meant.
 func newPlan(f *file, columns []column, semicolons bool) (*plan, error) {
 	name, choice := f.name, f.choice
-	p := &plan{semicolons: semicolons, columns: columns, nested: f.nested, value: -1, time: -1, ofDay: -1}
+	p := &plan{semicolons: semicolons, noBy: choice.NoBy, columns: columns, nested: f.nested, value: -1, time: -1, ofDay: -1}
 	wrong := p.index(name)
 	find := func(flag, wanted string) int {
 		i := p.find(wanted)
@@ -175,9 +176,17 @@ func (p *plan) findNames(facts, names []string, keys ...int) {
 			continue
 		}
 		p.keys[keys[free]] = i
-		p.told = append(p.told, fmt.Sprintf("rows that differ in column %s are different metrics; --by %s "+
-			"makes it a fact", c.name, c.name))
+		p.told = append(p.told, fmt.Sprintf("rows that differ in column %s are different metrics", c.name)+
+			p.advice("; --by %s makes it a fact", c.name))
 	}
+}
+
+// advice is what the user may do with --by; empty where the command has none.
+func (p *plan) advice(format string, args ...any) string {
+	if p.noBy {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
 }
 
 // find is the column of that name; -1 where there is none.
@@ -453,7 +462,8 @@ func (p *plan) guessFacts() {
 			p.told = append(p.told, fmt.Sprintf("column %s is left out: it %s", c.name, c.odd))
 		case p.time < 0 && c.ofSlashes():
 		case c.kind == kindTime:
-			p.told = append(p.told, fmt.Sprintf("column %s is left out: it has times, which are no fact; --by %s takes it nevertheless", c.name, c.name))
+			p.told = append(p.told, fmt.Sprintf("column %s is left out: it has times, which are no fact", c.name)+
+				p.advice("; --by %s takes it nevertheless", c.name))
 		case len(p.facts) == mostFacts:
 			left++
 		default:
@@ -461,7 +471,7 @@ func (p *plan) guessFacts() {
 		}
 	}
 	if left > 0 {
-		p.told = append(p.told, fmt.Sprintf("left out: %s after the first %d that may be facts; --by takes those "+
-			"that it names", num.Count(left, "column"), mostFacts))
+		p.told = append(p.told, fmt.Sprintf("left out: %s after the first %d that may be facts",
+			num.Count(left, "column"), mostFacts)+p.advice("; --by takes those that it names"))
 	}
 }

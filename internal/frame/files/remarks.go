@@ -54,7 +54,8 @@ func (t *table) toldFacts(of []target) (told []string) {
 			if t.plan.time < 0 && t.plan.columns[c].kind == kindUnix {
 				maybeTimes = fmt.Sprintf(", and --time %s if they are times", name)
 			}
-			told = append(told, fmt.Sprintf("column %s is left out: it has %s different numbers, too many for a fact; --by %s takes it nevertheless", name, num.Grouped(int64(len(levels))), name)+maybeTimes)
+			told = append(told, fmt.Sprintf("column %s is left out: it has %s different numbers, too many for a fact", name,
+				num.Grouped(int64(len(levels))))+t.plan.advice("; --by %s takes it nevertheless", name)+maybeTimes)
 			t.facts[i] = nil
 		}
 	}

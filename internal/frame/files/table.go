@@ -167,7 +167,8 @@ func (t *table) within() bool {
 	case t.rows > t.limits.Rows:
 		t.refuse(fmt.Sprintf("there are more than %s rows", num.Grouped(int64(t.limits.Rows))), "give a part of it, such as every tenth row")
 	case t.memory > t.limits.Memory:
-		t.refuse(fmt.Sprintf("after %s rows it takes more than %s of memory", num.Grouped(int64(t.rows)), num.Bytes(t.limits.Memory)), "choose fewer columns with --by, or give a part of it")
+		t.refuse(fmt.Sprintf("after %s rows it takes more than %s of memory", num.Grouped(int64(t.rows)), num.Bytes(t.limits.Memory)), t.plan.advice("choose fewer columns with --by, or ")+
+			"give a part of it")
 	default:
 		return true
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -15,9 +16,14 @@ import (
 const metricFound = "capacity"
 
 // found is what the searches of a run came to, a row each: the capacity with its
-// interval, or the largest load that passed, which the target takes at least.
-func found(run *observe.Run) ([]frame.Frame, error) {
-	searches, err := newStudy().searchesOf(run)
+// interval, or the largest load that passed, which the target takes at least. Windows
+// are those of the search that was asked for: with other bounds there were others.
+func found(run *observe.Run, asked study.Study) ([]frame.Frame, error) {
+	s, ok := asked.(*Study)
+	if !ok {
+		s = newStudy()
+	}
+	searches, err := s.searchesOf(run)
 	if err != nil {
 		return nil, err
 	}

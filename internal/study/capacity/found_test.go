@@ -7,20 +7,39 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // TestFound: what counts of a run that searched is what the search found, and not the
 // mean over the windows of all loads; what ended early is a lower bound.
 func TestFound(t *testing.T) {
-	for name, windows := range map[string]int{"a capacity": 40, "cut short": 2} {
+	rate := func(v float64) *unit.Rate { return &unit.Rate{Value: v, Base: unit.Operations} }
+	bounds := func(s *Study) { s.Start, s.Max, s.SLA = rate(20), rate(60), "p95=200ms" }
+	for name, c := range map[string]struct {
+		windows int
+		set     func(*Study)
+		bound   float64 // what the target takes at least; 0: its capacity is known
+	}{
+		"a capacity":             {40, func(*Study) {}, 0},
+		"cut short":              {2, func(*Study) {}, 100},
+		"as much as was allowed": {40, bounds, 60},
+		"another resolution":     {40, func(s *Study) { s.Resolution, s.Start = .2, rate(333) }, 0},
+	} {
+		windows, s := c.windows, asked()
+		c.set(s)
 		x := begin(t, setup(1, "web"))
-		x.run(t, capacityServer{730}, windows)
-		run := observe.Of(x.data)
-		searches, err := newStudy().searchesOf(run)
+		d, err := s.Design(x.setup)
 		if err != nil {
 			t.Fatal(err)
 		}
-		frames, err := study.Registry{Kind()}.Frames(run)
+		x.design = d
+		x.run(t, capacityServer{730}, windows)
+		run := observe.Of(x.data)
+		searches, err := s.searchesOf(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames, err := study.Registry{Kind()}.Frames(run, func(study.Kind) study.Study { return s })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,8 +62,8 @@ func TestFound(t *testing.T) {
 		case a.Estimate != nil && (f.Values[0] != *a.Estimate || censored != "no" || f.Ends[0] != *a.CI):
 			t.Errorf("%s: %v %s %v, want %v %v", name, f.Values, censored, f.Ends, *a.Estimate, *a.CI)
 		}
-		if (a.Estimate == nil) != (windows == 2) {
-			t.Errorf("%s: the estimate is %v", name, a.Estimate)
+		if (a.Estimate == nil) != (c.bound > 0) || c.bound > 0 && f.Values[0] != c.bound {
+			t.Errorf("%s: the estimate is %v, at least %v", name, a.Estimate, f.Values)
 		}
 	}
 }

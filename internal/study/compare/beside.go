@@ -110,11 +110,19 @@ var tails = []struct {
 // percentiles are by what factor percentiles may differ, where both sides scatter
 // differently: by what typical values do, and by what the mean deviations do as often
 // as the percentile is one from the median. Where they scatter alike, percentiles
-// differ as typical values do. scatter has the deviations as values.
+// differ as typical values do. Where deviations that depend on each other leave that
+// open, they may differ by what the interval leaves, or by any amount where there is
+// none. scatter has the deviations as values.
 func (l *laying) percentiles(typical stats.Interval, scatter *laying, level float64) []Summary {
 	e, err := scatter.widest(level)
 	if err != nil || e.p > scatterError {
-		return nil
+		var differ bool
+		if e, differ, err = scatter.leftOpen(e, err, level); !differ {
+			return nil
+		}
+	}
+	if err != nil {
+		return openTails()
 	}
 	a, b := stats.Average(scatter.a.Values), stats.Average(scatter.b.Values)
 	more := e.ci // by how much the mean deviation of B exceeds that of A
@@ -138,6 +146,45 @@ func (l *laying) percentiles(typical stats.Interval, scatter *laying, level floa
 		}
 		ci := exp(stats.Interval{Lo: math.Log(typical.Lo) + lo, Hi: math.Log(typical.Hi) + hi})
 		out = append(out, Summary{Name: t.name, CI: &ci})
+	}
+	return out
+}
+
+// mostDependence is by what factor an interval of independent values is too narrow at
+// most: neighbours have the correlation .95, the most that is assumed ([correlation]),
+// and Student's quantile is that of two degrees of freedom.
+const mostDependence = 13.7
+
+// leftOpen reports whether mean deviations differ that heeding dependence leaves open:
+// what is left may be too few values to tell even much of a difference. Taken as
+// independent, deviations look different too often, so that what does not look so then
+// is alike. An estimate that dependence leaves too few values for is as wide as the most
+// of it makes it.
+func (l *laying) leftOpen(e estimate, failed error, level float64) (out estimate, differ bool, err error) {
+	if failed == nil && e.Correlation == 0 && e.Successive <= 1 {
+		return e, false, nil
+	}
+	x := *l
+	x.alone = true
+	one, err := x.widest(level)
+	switch {
+	case err == nil && failed != nil && !one.difference:
+		return one.wider(mostDependence), one.p <= scatterError, nil
+	case err == nil:
+		return e, one.p <= scatterError, failed
+	}
+	if w, err := stats.WelchT(l.b.Values, l.a.Values, level); err == nil {
+		return e, w.P <= scatterError, failed
+	}
+	a, b := stats.Average(l.a.Values), stats.Average(l.b.Values)
+	return e, math.Abs(a-b) > 1e-9*max(a, b), failed
+}
+
+// openTails are percentiles that may differ by any amount.
+func openTails() []Summary {
+	var out []Summary
+	for _, t := range tails {
+		out = append(out, Summary{Name: t.name})
 	}
 	return out
 }

@@ -226,6 +226,83 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestConstants: values that are all equal are as exact as their last digit, where
+// something tells their rows apart.
+func TestConstants(t *testing.T) {
+	timed := func(f map[string]string, k int) row { return row{at: float64(3600 * k), value: 0, facts: f} }
+	rowsOf := map[string]func(k, n int) row{
+		"times": func(k, n int) row { return timed(nil, n+k) },
+		"trials of nodes": func(k, n int) row {
+			return timed(map[string]string{"node": strconv.Itoa(k % 2), "trial": strconv.Itoa(k / 2)}, n+k)
+		},
+		"nodes of a trial each": func(k, n int) row {
+			return timed(map[string]string{"node": strconv.Itoa(n + k), "trial": strconv.Itoa(k)}, n+k)
+		},
+		"copies": func(int, int) row { return row{at: math.NaN()} },
+	}
+	for name, draw := range rowsOf {
+		for _, c := range []struct {
+			from, to float64
+			n        int
+			want     Verdict
+			gate     error
+		}{
+			{117, 117, 10, Equivalent, nil}, {117, 88.5, 10, Worse, model.ErrThreshold},
+			{117, 130, 12, Better, nil}, {117, 116, 10, Equivalent, nil}, {8, 7, 10, Unclear, model.ErrInvalid},
+			{.117, .0885, 14, Worse, model.ErrThreshold}, {117, 88.5, 3, Unclear, model.ErrInvalid},
+		} {
+			if c.n == 3 && name != "times" { // two nodes need four rows of a trial
+				continue
+			}
+			sides := [2][]row{}
+			for i, level := range []float64{c.from, c.to} {
+				for k := range c.n {
+					r := draw(k, i*c.n)
+					r.value = level
+					sides[i] = append(sides[i], r)
+				}
+			}
+			a, b := table("x", sides[0]), table("x", sides[1])
+			a.Better, b.Better = model.Higher, model.Higher
+			p, five := New(), study.Percent(5)
+			p.FailWorse = &five
+			res, err := p.Ask(t.Context(), study.Input{}, []study.Source{
+				{Name: "A", Frames: []frame.Frame{a}}, {Name: "B", Frames: []frame.Frame{b}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, gate := c.want, c.gate
+			if name == "copies" {
+				want, gate = Unknown, model.ErrInvalid
+			}
+			got := res.(*Result)
+			one := got.Comparisons[0]
+			if err := got.Gate(); one.Verdict != want || !errors.Is(err, gate) || (err == nil) != (gate == nil) {
+				t.Errorf("%s, %v to %v: %s %v, gate %v, want %s %v", name, c.from, c.to, one.Verdict, one.CI, err, want, gate)
+			}
+			if one.CI != nil && !one.CI.Contains(c.to/c.from) {
+				t.Errorf("%s, %v to %v: interval %v", name, c.from, c.to, one.CI)
+			}
+		}
+	}
+}
+
+// TestRunningTotals: a counter is no metric whose level could differ.
+func TestRunningTotals(t *testing.T) {
+	rng := newRNG(5)
+	sum, sides := 0.0, [2][]row{}
+	for k := range 60 {
+		sum += math.Round(500 + 20*rng.NormFloat64())
+		sides[k/30] = append(sides[k/30], row{at: float64(60 * k), value: sum})
+	}
+	got := asked(t, New(), sides[0], sides[1])
+	if got.Verdict != Unknown || !slices.ContainsFunc(got.Doubts, func(d model.Doubt) bool {
+		return d.Code == frame.CodeTotal && d.Severity == model.Problem
+	}) {
+		t.Errorf("verdict %s, doubts %v; want unknown, for a running total", got.Verdict, got.Doubts)
+	}
+}
+
 // TestNoScatter: what a coarse clock makes of values allows no verdict, however many
 // they are; of what is counted equal values are exact, and so few that chance orders
 // them tell nothing.

@@ -27,6 +27,10 @@ func (p *Params) compare(m matched) Comparison {
 			}
 			c.doubts.Add(d)
 		}
+		if d, ok := of.f.TotalDoubt("compare its rate: give the differences of its values by the seconds between them"); ok {
+			d.Text = of.name + ": " + d.Text
+			c.doubts.Add(d)
+		}
 	}
 	if l.typical && min(slices.Min(m.a.Values), slices.Min(m.b.Values)) <= 0 {
 		l.typical = false

@@ -16,7 +16,7 @@ func (x *layout) ordered() bool { return x.Rows || x.TimesA != nil }
 // are averaged until they do not; where that would leave too few, they stay as they
 // are then, and count for less (Correlation).
 func (l *laying) independent(x layout) layout {
-	if !x.ordered() || constant(x.A) && constant(x.B) {
+	if l.alone || !x.ordered() || constant(x.A) && constant(x.B) {
 		return x
 	}
 	if x.TimesA != nil {

@@ -20,7 +20,8 @@ const (
 	methodEffective   = "effective size"
 	methodEqual       = "no scatter" // each side has one value
 	methodDifference  = "difference of means"
-	methodRanges      = "ranges" // of series whose ranges lie far apart
+	methodRanges      = "ranges"     // of series whose ranges lie far apart
+	methodDigits      = "resolution" // each side has one value, of so many digits
 )
 
 // fewValues is how many values of each side, or pairs, are enough for an interval
@@ -115,13 +116,18 @@ var counts = []string{"allocs/op", "B/op"}
 
 // without is the estimate where neither side scatters, as counts do, or no ratio of
 // a pair: it is exact, and the number of orders alone says how sure it is that there
-// is one. Of what is timed it is not known what so coarse a clock hides.
+// is one. What is measured is as exact as its last digit, where rows are not copies.
 func (l *laying) without(e estimate) (estimate, error) {
-	if !slices.Contains(counts, l.a.Unit) {
-		return e, stats.ErrNoSpread
-	}
 	e.method, e.ratio = methodEqual, e.B[0]/e.A[0]
 	e.ci = stats.Interval{Lo: e.ratio, Hi: e.ratio}
+	if !slices.Contains(counts, l.a.Unit) {
+		half := stats.HalfDigit(e.A[0], e.B[0])
+		if !l.constants() || !(e.A[0] > half) || e.B[0] < 0 {
+			return e, stats.ErrNoSpread
+		}
+		e.method = methodDigits
+		e.ci = stats.Interval{Lo: max(0, e.B[0]-half) / (e.A[0] + half), Hi: (e.B[0] + half) / (e.A[0] - half)}
+	}
 	switch n, m := len(e.A), len(e.B); {
 	case e.ratio == 1:
 	case e.Paired:
@@ -130,6 +136,12 @@ func (l *laying) without(e estimate) (estimate, error) {
 		e.p = 2 / orders(n, m, false) // all of one side above the other
 	}
 	return e, nil
+}
+
+// constants reports whether each side was measured again and again with one value, and
+// does not hold copies of one row.
+func (l *laying) constants() bool {
+	return constant(l.a.Values) && constant(l.b.Values) && l.a.Distinct() && l.b.Distinct()
 }
 
 // fromZero is the estimate where every value of A is 0 and those of B are equal, as

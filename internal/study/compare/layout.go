@@ -49,6 +49,7 @@ type laying struct {
 	*Params
 	matched
 	typical bool   // values are averaged on the scale of logarithms
+	alone   bool   // neighbours in time are taken as independent
 	subject string // the fact that says which node it was
 	notes   *model.Doubts
 }

@@ -147,6 +147,43 @@ func TestEquivalentByEverySummary(t *testing.T) {
 	}
 }
 
+// TestScatterThatIsNotTold: sides that scatter differently, of which dependence leaves
+// too few values to tell that, are not equivalent.
+func TestScatterThatIsNotTold(t *testing.T) {
+	for name, scatter := range map[string]func(k int) float64{
+		"a noisy end":     func(k int) float64 { return map[bool]float64{true: .08, false: .003}[k >= 42] },
+		"noisy all along": func(int) float64 { return .04 },
+		"a noisy middle":  func(k int) float64 { return map[bool]float64{true: .1, false: .003}[k/15 == 1] },
+	} {
+		equivalent, passed := 0, 0
+		for seed := range 80 {
+			rng := newRNG(seed)
+			var sides [2][]float64
+			for k := range 60 {
+				sides[0] = append(sides[0], 100*(1+.003*rng.NormFloat64()))
+				sides[1] = append(sides[1], 100*(1+scatter(k)*rng.NormFloat64()))
+			}
+			p, five := New(), study.Percent(5)
+			p.FailWorse, p.Better = &five, "lower"
+			res, err := p.Ask(t.Context(), study.Input{}, []study.Source{
+				{Name: "A", Frames: []frame.Frame{table("x", rows(sides[0]...))}},
+				{Name: "B", Frames: []frame.Frame{table("x", rows(sides[1]...))}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.(*Result).Comparisons[0].Verdict == Equivalent {
+				equivalent++
+			}
+			if res.(*Result).Gate() == nil {
+				passed++
+			}
+		}
+		if equivalent > 0 || passed > 0 {
+			t.Errorf("%s: %d of 80 are equivalent, %d pass the gate, want none", name, equivalent, passed)
+		}
+	}
+}
+
 // untold is a fleet of a table: no runs, and no times.
 func untold(draw world, trials bool) world {
 	return func(rng *rand.Rand, factor float64) (a, b []row) {

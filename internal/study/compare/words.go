@@ -163,6 +163,8 @@ func (r *Result) how() []string {
 			methodRanges: "Neighbours depend on each other, and the ranges of both sides are further apart than " +
 				"that takes them: the interval is that of the ranges, wider by what dependence explains.",
 			methodEqual: "All values of a side are equal: the ratio is exact.",
+			methodDigits: "All values of a side are equal: the interval is half a unit of their last digit on " +
+				"either side; a clock or meter with coarser steps may hide more.",
 			methodDifference: "The mean of the base is not clearly above 0: the difference of means decides, and " +
 				"there is no ratio.",
 		}[c.Method])

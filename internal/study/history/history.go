@@ -75,7 +75,7 @@ func (p *Params) Validate() error {
 
 // Takes implements study.Measured.
 func (p *Params) Takes() study.Takes {
-	return study.Takes{Least: 1, Most: 1, Named: true, Choice: frame.Choice{Value: p.Value, Time: p.Time, Zone: p.Zone}}
+	return study.Takes{Least: 1, Most: 1, Named: true, Choice: frame.Choice{Value: p.Value, Time: p.Time, Zone: p.Zone, NoBy: true}}
 }
 
 // Analyze implements study.Study: of one run there is no history.

@@ -112,7 +112,7 @@ func (m *Metric) latest() *Latest {
 			return nil
 		}
 	}
-	e, err := against(m.Runs[from:last], m.Runs[last])
+	e, err := m.against(m.Runs[from:last], m.Runs[last])
 	if err != nil {
 		m.doubts.Warn("no_scatter", "the %d runs before the latest are all equal: they do not tell how much runs differ", n)
 		return nil
@@ -120,9 +120,11 @@ func (m *Metric) latest() *Latest {
 	return &Latest{Before: n, Ratio: math.Exp(e.Mean), P: e.P(0), Facts: m.changed(last), estimate: e}
 }
 
-// against is the logarithm of a run over the geometric mean of those before. Errors:
-// stats.ErrNoSpread.
-func against(before []Run, run Run) (stats.Estimate, error) {
+// against is the logarithm of a run over the geometric mean of those before. Where these
+// are equal, they are taken to scatter by half a unit of their last digit: the interval
+// then holds all that rounding explains. Errors: stats.ErrNoSpread, where they may be
+// copies of one.
+func (m *Metric) against(before []Run, run Run) (stats.Estimate, error) {
 	logs, n := make([]float64, len(before)), float64(len(before))
 	for i, r := range before {
 		logs[i] = math.Log(r.Mean)
@@ -133,7 +135,10 @@ func against(before []Run, run Run) (stats.Estimate, error) {
 	}
 	sd, err := stats.SampleSD(logs)
 	if err == nil && !(sd > 1e-12) {
-		err = stats.ErrNoSpread
+		x := before[0].Mean
+		if sd = stats.HalfDigit(x, run.Mean) / x; m.copies {
+			err = stats.ErrNoSpread
+		}
 	}
 	if err != nil {
 		return stats.Estimate{}, fmt.Errorf("comparing a run: %w", err)
@@ -187,7 +192,7 @@ func (m *Metric) sameNodes() {
 // again doubts the verdict, where it is another by these means of runs.
 func (m *Metric) again(code string, before []Run, latest Run, why, without string) {
 	x := m.Latest
-	e, err := against(before, latest)
+	e, err := m.against(before, latest)
 	if err != nil || math.IsNaN(e.Mean) {
 		return
 	}

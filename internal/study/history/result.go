@@ -59,6 +59,7 @@ type Metric struct {
 	Doubts   []model.Doubt `json:"doubts,omitempty"`
 	facts    []map[string]string
 	doubts   model.Doubts
+	copies   bool // equal runs may be copies of one
 	// calm are the runs by what was measured undisturbed; nil: all was.
 	calm map[model.RunID]Run
 }

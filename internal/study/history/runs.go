@@ -16,7 +16,7 @@ import (
 func (p *Params) metric(s series) Metric {
 	f := s.frame
 	m := Metric{Branch: s.branch, Workload: f.Workload, Metric: f.Metric, Phase: f.Phase, Unit: f.Unit,
-		Better: cmp.Or(f.Better, model.Better(p.Better)), Changes: []Change{}}
+		Better: cmp.Or(f.Better, model.Better(p.Better)), Changes: []Change{}, copies: s.copies}
 	m.Runs, m.facts = p.runs(f)
 	if rows, others := observe.Undisturbed(f); others > 0 {
 		calm, _ := p.runs(rows)
@@ -35,6 +35,9 @@ func (p *Params) metric(s series) Metric {
 		runsBy[to], factsBy[to] = m.Runs[from], m.facts[from]
 	}
 	m.Runs, m.facts = runsBy, factsBy
+	if d, ok := f.TotalDoubt("give its rate, as the differences of its values by the seconds between them"); ok {
+		m.doubts.Add(d)
+	}
 	for _, d := range slices.Concat(f.Doubts, s.doubts) {
 		if d.Code != frame.FactCensored { // told by the runs that it is about
 			m.doubts.Add(d)

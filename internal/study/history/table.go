@@ -16,6 +16,7 @@ import (
 type series struct {
 	frame  *frame.Frame
 	branch string // "": there is one, or none is known
+	copies bool   // nothing tells runs apart but the order of rows
 	doubts model.Doubts
 }
 
@@ -80,6 +81,7 @@ func withRuns(f *frame.Frame) series {
 		s.frame = &of
 		return s
 	}
+	s.copies = f.Times == nil && f.Fact(factCommit) == nil
 	run := frame.Fact{Name: frame.FactRun, Levels: []string{""}, Codes: make([]uint16, f.Len())}
 	commit := f.Fact(factCommit)
 	if commit != nil && !together(f, commit) {

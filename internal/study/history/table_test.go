@@ -149,3 +149,71 @@ func TestBranch(t *testing.T) {
 		t.Errorf("a branch of none: %v", err)
 	}
 }
+
+// TestConstantRuns: equal runs are as exact as their last digit, where something tells
+// them apart.
+func TestConstantRuns(t *testing.T) {
+	for name, c := range map[string]struct {
+		before  int
+		from    string
+		latest  string
+		times   bool
+		want    Verdict
+		unclear bool
+	}{
+		"a fall":             {11, "117.0", "88.5", true, Worse, false},
+		"a rise":             {5, "0.117", "0.210", true, Better, false},
+		"equal":              {11, "117.0", "117.0", true, As, false},
+		"within a last step": {20, "117", "116", true, As, false},
+		"three before":       {3, "117", "116", true, As, false},
+		"copies":             {11, "117.0", "88.5", false, "", true},
+	} {
+		var b strings.Builder
+		b.WriteString(map[bool]string{true: "time,", false: ""}[c.times] + "rate\n")
+		for day := range c.before + 1 {
+			if c.times {
+				b.WriteString(begin.AddDate(0, 0, day).Format(time.DateOnly) + ",")
+			}
+			b.WriteString(map[bool]string{true: c.latest, false: c.from}[day == c.before] + "\n")
+		}
+		p, five := params(), study.Percent(5)
+		p.Better, p.FailWorse = "higher", &five
+		r, err := askTable(t, p, b.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		latest := r.Metrics[0].Latest
+		if c.unclear != (latest == nil) || latest != nil && latest.Verdict != c.want {
+			t.Errorf("%s: %+v, want %s", name, latest, c.want)
+		}
+		if c.want == Worse && !errors.Is(r.Gate(), model.ErrThreshold) {
+			t.Errorf("%s: gate %v", name, r.Gate())
+		}
+	}
+}
+
+// TestCounters: a history of a running total has no verdict, and no advice names a flag
+// that there is not.
+func TestCounters(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("time,other,when,bytes_total\n")
+	rng, sum := rand.New(rand.NewPCG(3, 3)), 0.0
+	for day := range 70 {
+		sum += math.Round(500 + 20*rng.NormFloat64())
+		at := begin.AddDate(0, 0, day)
+		fmt.Fprintf(&b, "%s,%d,%s,%.1f\n", at.Format(time.DateOnly), 1000+7*day, at.Format(time.DateTime), sum)
+	}
+	p := params()
+	p.Value, p.Time = "bytes_total", "time"
+	r, err := askTable(t, p, b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := r.Metrics[0]
+	if m.Latest == nil || m.Latest.Verdict != Unknown || len(m.Doubts) == 0 || m.Doubts[0].Code != frame.CodeTotal {
+		t.Errorf("%+v, doubts %v; want unknown, for a running total", m.Latest, m.Doubts)
+	}
+	if told := strings.Join(r.Told, "; "); !strings.Contains(told, "left out") || strings.Contains(told, "--by") {
+		t.Errorf("told %q", told)
+	}
+}

@@ -76,8 +76,8 @@ func TestSidesOfTheLimit(t *testing.T) {
 		{"far above", columnOf("score", true, 0, normal(30, 20, 1)...), Varies, model.ErrThreshold, ""},
 		{"at the limit", columnOf("score", true, 0, normal(30, 5, 1)...), Unclear, model.ErrInvalid, ""},
 		{"few above", columnOf("score", true, 0, normal(7, 6, 1)...), Unclear, model.ErrInvalid, "few_effective"},
-		{"a total", columnOf("requests", true, 0, totals()...), Unknown, model.ErrInvalid, doubtTotal},
-		{"a total without times", columnOf("requests", false, 0, totals()...), Unknown, model.ErrInvalid, doubtTotal},
+		{"a total", columnOf("requests", true, 0, totals()...), Unknown, model.ErrInvalid, frame.CodeTotal},
+		{"a total without times", columnOf("requests", false, 0, totals()...), Unknown, model.ErrInvalid, frame.CodeTotal},
 	} {
 		p := New()
 		p.FailOn = []Verdict{Varies}

@@ -1,7 +1,6 @@
 package variability
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -95,24 +94,15 @@ func (x *examined) constant(m *Metric) {
 	}
 }
 
-// doubtTotal: the values are running totals, whose mean and COV mean nothing.
-const doubtTotal = "running_total"
-
 // totals finds values that only rise, as counters do, and refuses a verdict.
 func (x *examined) totals(p *Params) {
-	t, ok := x.Frame.Total()
-	if !ok || p.Rate {
+	if p.Rate {
 		return
 	}
-	of, resets := "", ""
-	if t.Series > 1 {
-		of = fmt.Sprintf(" within each %s", num.List(t.By))
+	if d, ok := x.Frame.TotalDoubt("take its rate with --rate"); ok {
+		d.Workload = ""
+		x.Doubts.Add(d)
 	}
-	if t.Resets > 0 {
-		resets = fmt.Sprintf(" but for %s", countOf(t.Resets, "reset"))
-	}
-	x.Doubts.Problem(doubtTotal, "no value is below the one before%s%s: they look like a running total (a counter), "+
-		"whose mean and COV mean nothing; take its rate with --rate", of, resets)
 }
 
 // cutoffs divide the values where the user says.

@@ -29,7 +29,7 @@ func (x *examined) repetitions(p *Params, m *Metric) []Needed {
 	}
 	m.Repeated = x.Repeated()
 	switch {
-	case m.doubted(doubtTotal) != "":
+	case m.doubted(frame.CodeTotal) != "":
 		for i := range out {
 			out[i].Why = "the values are running totals"
 		}
