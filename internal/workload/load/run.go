@@ -80,7 +80,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		}
 	}
 	for _, a := range usage.Addresses {
-		if a.State != engine.AddressUsed {
+		if a.Cause != nil {
 			_, _ = fmt.Fprintf(env.Stderr, "address %s of the target was not used: %v\n", a.Address, a.Cause)
 		}
 	}
