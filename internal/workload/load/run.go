@@ -34,7 +34,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 		return nil
 	}
 	if p.Recover {
-		p.recover(ctx, env, recoverWithin)
+		p.unrecovered = !p.recover(ctx, env, max(p.recoverFor, recoverWithin))
 	}
 	return p.answers(ctx)
 }
@@ -43,6 +43,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 func (p *Params) take(o *model.Offer) (err error) {
 	if o != nil {
 		p.Rate, p.Recover, p.Seed = &unit.Rate{Value: o.Rate, Base: unit.Operations}, o.Recover, o.Seed
+		p.recoverFor = o.RecoverWithin
 	}
 	if o != nil && o.SLA != "" {
 		p.Agreement, err = engine.ParseSLA(o.SLA)
@@ -73,7 +74,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		return fmt.Errorf("offering load to %s: %w", p.address(), err)
 	}
 	summary := scorer.Summary(p.driver.Ops(), usage)
-	summary.RTT, summary.Segments = p.meanwhile(handshakes), arrived
+	summary.RTT, summary.Segments, summary.Unrecovered = p.meanwhile(handshakes), arrived, p.unrecovered
 	for _, example := range usage.Examples {
 		if example != nil {
 			_, _ = fmt.Fprintln(env.Stderr, example) // kept with the task; the counts do not depend on it
