@@ -86,6 +86,7 @@ type Address struct {
 
 	opened  int64 // connections
 	worked  bool  // one was made, ever
+	carried bool  // and operations went over it, ever
 	away    bool  // it is not used, until an attempt shows that it can be
 	trying  bool  // such an attempt is under way
 	retryAt time.Time
@@ -165,6 +166,7 @@ func (a *Address) Worked() {
 // Opened notes a connection that is used.
 func (a *Address) Opened() {
 	a.Worked()
+	a.carried = true
 	a.opened++
 }
 
@@ -209,8 +211,11 @@ func (a *Addresses) Uses() (out []AddressUse) {
 	}
 	for _, one := range a.all {
 		use := AddressUse{Address: one.String(), State: AddressUsed, Opened: one.opened}
-		if one.away && (one.pause > 0 || !one.worked) {
+		switch {
+		case one.away && (one.pause > 0 || !one.worked):
 			use.State, use.Cause = addressState(one.cause), one.cause
+		case !one.carried:
+			use.State = AddressSpare
 		}
 		out = append(out, use)
 	}
@@ -223,15 +228,16 @@ type AddressUse struct {
 	State   AddressState
 	// Opened is how many connections were made to it.
 	Opened int64
-	Cause  error // of a state that is not AddressUsed
+	Cause  error // of a state that is neither AddressUsed nor AddressSpare
 }
 
-// AddressState says whether an address took connections.
+// AddressState says whether operations went to an address, or why not.
 type AddressState string
 
 // The states of addresses.
 const (
 	AddressUsed        AddressState = "used"
+	AddressSpare       AddressState = "spare" // no operation went to it, and nothing is wrong with it that is known
 	AddressRefused     AddressState = "refused"
 	AddressUnreachable AddressState = "unreachable"
 	AddressUnanswered  AddressState = "unanswered"
@@ -317,7 +323,7 @@ func (e *unconnected) Error() string {
 }
 
 // addUses adds up what several generators, or loops of one, saw of addresses: one
-// is used if it is for any of them.
+// is used if it is for any of them, and spare only if nobody knows more.
 func addUses(sum, more []AddressUse) []AddressUse {
 	for _, u := range more {
 		i := slices.IndexFunc(sum, func(o AddressUse) bool { return o.Address == u.Address })
@@ -326,8 +332,8 @@ func addUses(sum, more []AddressUse) []AddressUse {
 			continue
 		}
 		sum[i].Opened += u.Opened
-		if u.State == AddressUsed {
-			sum[i].State, sum[i].Cause = AddressUsed, nil
+		if u.State == AddressUsed || sum[i].State == AddressSpare {
+			sum[i].State, sum[i].Cause = u.State, u.Cause
 		}
 	}
 	slices.SortStableFunc(sum, func(a, b AddressUse) int { return cmp.Compare(a.Address, b.Address) })

@@ -73,7 +73,7 @@ func TestRetry(t *testing.T) {
 	if a.Retry(now) == nil {
 		t.Error("it is not tried again after an attempt without a result")
 	}
-	a.all[0].Worked()
+	a.all[0].Opened()
 	if got := a.Uses(); got[0].State != AddressUsed || a.Retry(now.Add(time.Hour)) != nil {
 		t.Errorf("after it has worked: %+v", got)
 	}
@@ -109,12 +109,32 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
+// TestSpare: an address that nobody has tried is not used, nor is one that took a
+// connection that carried nothing; one with connections from before is.
+func TestSpare(t *testing.T) {
+	a := some(4)
+	a.all[1].Opened()
+	a.all[2].Worked()
+	a.all[3].Failed(time.Now(), syscall.ECONNREFUSED)
+	a.Begin()
+	var states []AddressState
+	for _, u := range a.Uses() {
+		states = append(states, u.State)
+	}
+	if want := []AddressState{AddressSpare, AddressUsed, AddressSpare, AddressRefused}; !slices.Equal(states, want) {
+		t.Errorf("the states are %v, want %v", states, want)
+	}
+}
+
 // TestAddUses: an address is used if any loop or generator uses it.
 func TestAddUses(t *testing.T) {
 	var u Usage
 	u.AddAddresses([]AddressUse{{"b", AddressRefused, 0, syscall.ECONNREFUSED}, {"a", AddressUsed, 3, nil}})
 	u.AddAddresses([]AddressUse{{"b", AddressUsed, 2, nil}, {"a", AddressUnanswered, 0, errLate}})
-	want := []AddressUse{{"a", AddressUsed, 3, nil}, {"b", AddressUsed, 2, nil}}
+	u.AddAddresses([]AddressUse{{"c", AddressSpare, 0, nil}, {"d", AddressRefused, 0, errLate}, {"b", AddressSpare, 0, nil}})
+	u.AddAddresses([]AddressUse{{"c", AddressUnanswered, 0, errLate}, {"d", AddressSpare, 0, nil}})
+	want := []AddressUse{{"a", AddressUsed, 3, nil}, {"b", AddressUsed, 2, nil},
+		{"c", AddressUnanswered, 0, errLate}, {"d", AddressRefused, 0, errLate}}
 	if !slices.Equal(u.Addresses, want) {
 		t.Errorf("%v, want %v", u.Addresses, want)
 	}

@@ -38,6 +38,9 @@ type Summary struct {
 	// RecordsLoaded is how many records of a data store were not there before the
 	// window, and were loaded.
 	RecordsLoaded int64
+	// Unrecovered: the target did not keep the SLA under a light load before, and
+	// may still have been working off an earlier one.
+	Unrecovered bool
 }
 
 // Handshake is the time from SYN to SYN-ACK, which the target's kernel answers
@@ -113,32 +116,33 @@ type Sink interface {
 // kind of operation, samples have the label "op", and histograms the name of
 // the operation before theirs.
 const (
-	MetricScored     = "load_scored"
-	MetricThroughput = "load_throughput"
-	MetricBusy       = "generator_busy"
-	MetricCPU        = "generator_cpu"
-	MetricSpun       = "generator_spun"    // cores that were in use for nothing but watching
-	MetricCores      = "generator_cores"   // that the process may use
-	MetricMachine    = "generator_machine" // cores of its machine
-	MetricOpened     = "generator_connections_opened"
-	MetricRejected   = "generator_stamps_rejected" // of the kernel, for receiving
-	MetricAddress    = "generator_address"         // of several that the target has: connections made
-	MetricSent       = "load_sent"
-	MetricReceived   = "load_received"
-	MetricSegments   = "generator_segments_received"
-	MetricOutOfOrder = "generator_segments_out_of_order"
-	MetricRecords    = "load_records_loaded" // before the window, because they were not there
-	HistogramLag     = "load_lag"
-	HistogramReceive = "load_receive_lag"
-	RecordingRTT     = "load_rtt"
-	RecordingLost    = "load_rtt_lost" // handshakes that are no round trip
-	metricErrors     = "load_errors"
-	metricStatus     = "load_status" // answers that were not expected, by their status
-	suffixLatency    = "_latency"
-	suffixService    = "_service"
-	recordingDue     = "load_due_second"
-	recordingOK      = "load_ok_second"
-	recordingReplies = "load_replies_second"
+	MetricScored      = "load_scored"
+	MetricThroughput  = "load_throughput"
+	MetricBusy        = "generator_busy"
+	MetricCPU         = "generator_cpu"
+	MetricSpun        = "generator_spun"    // cores that were in use for nothing but watching
+	MetricCores       = "generator_cores"   // that the process may use
+	MetricMachine     = "generator_machine" // cores of its machine
+	MetricOpened      = "generator_connections_opened"
+	MetricRejected    = "generator_stamps_rejected" // of the kernel, for receiving
+	MetricAddress     = "generator_address"         // of several that the target has: connections made
+	MetricSent        = "load_sent"
+	MetricReceived    = "load_received"
+	MetricSegments    = "generator_segments_received"
+	MetricOutOfOrder  = "generator_segments_out_of_order"
+	MetricUnrecovered = "load_unrecovered" // the target had not got over the load before
+	HistogramLag      = "load_lag"
+	HistogramReceive  = "load_receive_lag"
+	RecordingRTT      = "load_rtt"
+	RecordingLost     = "load_rtt_lost" // handshakes that are no round trip
+	metricErrors      = "load_errors"
+	metricStatus      = "load_status" // answers that were not expected, by their status
+	suffixLatency     = "_latency"
+	suffixService     = "_service"
+	recordingDue      = "load_due_second"
+	recordingOK       = "load_ok_second"
+	recordingReplies  = "load_replies_second"
+	MetricRecords     = "load_records_loaded" // before the window, because they were not there
 )
 
 // counters are the counts of a result by name, errors apart.
@@ -187,6 +191,9 @@ func (s Summary) Report(to Sink) {
 	info(MetricOutOfOrder, "1", float64(s.Segments.OutOfOrder), nil)
 	if s.RecordsLoaded > 0 {
 		info(MetricRecords, "1", float64(s.RecordsLoaded), nil)
+	}
+	if s.Unrecovered {
+		info(MetricUnrecovered, "1", 1, nil)
 	}
 	s.Usage.Connections.report(to)
 	for _, a := range s.Usage.Addresses {
@@ -327,6 +334,8 @@ func (s *Summary) take(x model.Sample) {
 		s.RecordsLoaded = int64(x.Value)
 	case MetricOpened:
 		s.Usage.Opened = int64(x.Value)
+	case MetricUnrecovered:
+		s.Unrecovered = x.Value > 0
 	case MetricRejected:
 		s.Usage.Rejected = int64(x.Value)
 	case MetricAddress:

@@ -42,7 +42,7 @@ func TestSummaryIsReadAsReported(t *testing.T) {
 	for _, status := range []int{429, 429, 503} {
 		want.Ops[0].Statuses.Add(status, 2)
 	}
-	want.Segments = load.Segments{In: 1000, OutOfOrder: 12}
+	want.Segments, want.Unrecovered = load.Segments{In: 1000, OutOfOrder: 12}, true
 	record := &workloadtest.Record{T: t}
 	want.Report(record)
 	got, err := load.ReadSummary(record.Result())
@@ -52,7 +52,7 @@ func TestSummaryIsReadAsReported(t *testing.T) {
 	if diff := cmp.Diff(want.Seconds, got.Seconds); diff != "" || got.Scored != 3*time.Second {
 		t.Errorf("seconds of %v scored (-want +got):\n%s", got.Scored, diff)
 	}
-	if diff := cmp.Diff(want.RTT, got.RTT); diff != "" || got.Usage.Busy != .25 || got.Usage.Opened != 7 || got.Usage.Rejected != 3 || got.Segments != want.Segments {
+	if diff := cmp.Diff(want.RTT, got.RTT); diff != "" || got.Usage.Busy != .25 || got.Usage.Opened != 7 || got.Usage.Rejected != 3 || got.Segments != want.Segments || !got.Unrecovered {
 		t.Errorf("usage %+v, segments %+v, handshakes (-want +got):\n%s", got.Usage, got.Segments, diff)
 	}
 	if h := got.ReceiveLag; h == nil || h.TotalCount() != 1500 || h.Max() != want.ReceiveLag.Max() {

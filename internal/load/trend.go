@@ -10,20 +10,43 @@ import (
 // answer for a second by chance, and errors that come at once are answers: a
 // target that refuses does not stand still.
 func (w Window) Stall() time.Duration {
+	_, longest := w.stall()
+	return time.Duration(longest) * time.Second
+}
+
+// StalledIdle reports whether the longest stall began while nothing was queued: the
+// target had kept up, and less was under way than is due in a second. In one that
+// begins within two scored seconds this cannot be seen.
+func (w Window) StalledIdle() bool {
+	s := w.Seconds
+	first, length := w.stall()
+	if length == 0 || first < 2 {
+		return false
+	}
+	var due, replies int64
+	for i := range first - 1 { // the target may have stopped within the next
+		due, replies = due+s.Due[i], replies+s.Replies[i]
+	}
+	partly := s.Due[first-1]
+	return float64(replies) >= AchievedAtLeast*float64(due) && due+partly-replies-s.Replies[first-1] <= partly
+}
+
+// stall is the longest stretch of Stall: its first second, by column, and how many.
+func (w Window) stall() (first, longest int) {
 	s := w.Seconds
 	refused := w.Counts.Failed() - w.Counts.Errors[ErrTimeout]
-	length, longest, due := 0, 0, int64(0)
+	length, due := 0, int64(0)
 	for i, replies := range s.Replies {
 		if replies > 0 || s.Due[i] == 0 || i > 0 && s.Index[i] != s.Index[i-1]+1 {
 			length, due = 0, 0
 			continue
 		}
 		length, due = length+1, due+s.Due[i]
-		if due > few && 2*refused < due {
-			longest = max(longest, length)
+		if due > few && 2*refused < due && length > longest {
+			first, longest = i+1-length, length
 		}
 	}
-	return time.Duration(longest) * time.Second
+	return first, longest
 }
 
 // AtLeast is how long a share q of the operations due took at least: the latency

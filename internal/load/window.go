@@ -27,6 +27,9 @@ type Window struct {
 	// Replies is how many operations ended well in the time scored, whenever
 	// they were due.
 	Replies int64
+	// Unrecovered: the target may still have been working off an earlier load when
+	// this one began.
+	Unrecovered bool
 	// Latencies are of the operations that ended well, from when they were
 	// due; Services from when they were sent; Lags are the generators' own
 	// delays in sending, and ReceiveLags in reading answers that the kernel has
@@ -158,7 +161,7 @@ func (w *Window) add(r model.Result, s Summary) error {
 		Lag: p99(s.Lag), ReceiveLag: p99(s.ReceiveLag), Connections: s.Usage.Connections,
 	}
 	w.Generators = append(w.Generators, g)
-	w.Scored = s.Scored
+	w.Scored, w.Unrecovered = s.Scored, w.Unrecovered || s.Unrecovered
 	w.Counts.Add(total.Counts)
 	w.Replies += s.Replies
 	w.Busy, w.Processor = max(w.Busy, g.Busy), max(w.Processor, g.Processor)

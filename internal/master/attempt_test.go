@@ -142,6 +142,10 @@ func TestPatience(t *testing.T) {
 	if got, want := x.patience(newAttempt("r", step, 1, step.Tasks)), 135*time.Second; got != want {
 		t.Errorf("patience = %s, want %s", got, want)
 	}
+	step.Tasks[2].Spec.Offer = &model.Offer{Recover: true, RecoverWithin: 3 * time.Minute}
+	if got, want := x.ready(step), 185*time.Second; got != want {
+		t.Errorf("with a long recovery, nodes may prepare for %s, want %s", got, want)
+	}
 }
 
 // TestAdopt: what former executions stored is not measured again.

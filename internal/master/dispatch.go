@@ -114,7 +114,7 @@ func (x *execution) assignment(a *attempt, t model.Task, book addressBook) wire.
 	return wire.Assignment{
 		Run: x.run.ID, Step: a.step.ID, Task: t.ID, Attempt: a.number,
 		Node: t.Node, NodeKey: n.node.PublicKey,
-		Barrier: a.step.Barrier, Spec: x.inPlace(t.Spec, a.step, book), ReadyTimeout: x.timeouts.ready,
+		Barrier: a.step.Barrier, Spec: x.inPlace(t.Spec, a.step, book), ReadyTimeout: x.ready(a.step),
 		Self: book[t.Node], Peers: book.hosts(t.Spec.Peers), Clients: book.hosts(t.Spec.Clients),
 		Issued: now, Expires: now.Add(assignmentLife),
 	}

@@ -147,7 +147,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 // agree waits until all nodes are ready and names the start. It returns false
 // when some task has ended before it could begin.
 func (x *execution) agree(ctx context.Context, a *attempt) bool {
-	deadline := time.Now().Add(x.timeouts.ready + x.m.cfg.Lease)
+	deadline := time.Now().Add(x.ready(a.step) + x.m.cfg.Lease)
 	for {
 		t := a.tally()
 		if t.open < t.total {
@@ -231,7 +231,18 @@ func (x *execution) patience(a *attempt) time.Duration {
 		chain[t.Node] += t.Spec.Timeout
 		longest = max(longest, chain[t.Node])
 	}
-	return longest + x.timeouts.ready + x.m.cfg.Lease
+	return longest + x.ready(a.step) + x.m.cfg.Lease
+}
+
+// ready is how long nodes may take to prepare a step.
+func (x *execution) ready(s model.Step) time.Duration {
+	var recovers time.Duration
+	for _, t := range s.Tasks {
+		if o := t.Spec.Offer; o != nil {
+			recovers = max(recovers, o.RecoverWithin)
+		}
+	}
+	return x.timeouts.ready + recovers
 }
 
 // await waits for a change of the attempt, and gives up what was to come from

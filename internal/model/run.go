@@ -288,6 +288,9 @@ type Offer struct {
 	// Recover says that the load before has overloaded the target, which is
 	// to be seen well before this one begins.
 	Recover bool `json:"recover,omitempty"`
+	// RecoverWithin is how long that may take at most; 0: as long as usual. Nodes
+	// have as much more time to prepare the step.
+	RecoverWithin time.Duration `json:"recover_within,omitempty"`
 	// Seed is that of what is drawn at random, at most 53 bits.
 	Seed int64 `json:"seed,omitempty"`
 	// SLA is what the target has to keep; empty: nothing.

@@ -35,6 +35,8 @@ type Assessment struct {
 	PathChange *reason
 	// RecordsLost: it was missed because records were gone that had been loaded.
 	RecordsLost *reason
+	// Backlog: the target may still have been working off an earlier load.
+	Backlog *reason
 	// Stall is for how long nothing was answered in a window that was missed.
 	Stall time.Duration
 	// OnReserve: it passed at a load that a longer window missed, because the
@@ -95,7 +97,10 @@ func (r *replay) judge(w load.Window) Assessment {
 	}
 	j.Problems = r.cfg.health(w, r.light)
 	j.Verdict = Missed
-	if len(j.Problems) > 0 || j.PathChange != nil && !r.knownPath(w) {
+	if len(j.Problems) == 0 && r.backlog.in(w) {
+		j.Backlog = because("the target was still working off an earlier load when this one began; let it drop what its clients have given up, or begin with a smaller load (--start)")
+	}
+	if len(j.Problems) > 0 || j.Backlog != nil || j.PathChange != nil && !r.knownPath(w) {
 		j.Verdict = Unusable
 	}
 	return j

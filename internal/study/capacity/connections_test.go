@@ -30,6 +30,9 @@ func TestConnectionDoubts(t *testing.T) {
 		"one is silent": {[]Assessment{window(100, 0, use("a", load.AddressUnanswered),
 			use("b", load.AddressUsed))}, []string{
 			"dead_address 1 of the target's 2 addresses did not answer (a): the load went to the others (b)"}},
+		"not tried in every window": {[]Assessment{window(100, 0, use("a", load.AddressUnreachable), use("b", load.AddressUsed)),
+			window(100, 0, use("a", load.AddressSpare), use("b", load.AddressUsed))}, []string{
+			"dead_address 1 of the target's 2 addresses could not be reached (a): the load went to the others (b)"}},
 		"in several ways": {[]Assessment{window(9, 0, use("a", load.AddressUnanswered), use("b", load.AddressUsed),
 			use("c", load.AddressRefused))},
 			[]string{"dead_address 1 of the target's 3 addresses did not answer (a)",

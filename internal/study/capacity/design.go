@@ -127,7 +127,7 @@ func (d *design) treatment(p *planned) study.Treatment {
 	return study.Treatment{
 		Levels: levels,
 		Phase:  model.Search, Label: "window at " + unit.Human(p.state.next.Load, "op/s"), Workload: p.workload.Name, Trial: p.trial, Without: d.lost,
-		Offer: &model.Offer{Rate: p.state.next.Load, Recover: p.state.next.Recover, SLA: p.SLA.String(),
+		Offer: &model.Offer{Rate: p.state.next.Load, Recover: p.state.next.Recover, RecoverWithin: p.state.next.RecoverWithin, SLA: p.SLA.String(),
 			Seed: int64(rng.Uint64() >> 11)}, // what JSON keeps whole
 	}
 }

@@ -22,6 +22,8 @@ func (r *replay) openAt(a Answer) *open {
 		return nil
 	case r.useless():
 		return &open{"useless", fmt.Sprintf("%d of %d windows said nothing about the target, and the search ended there", r.unusable(), len(r.judged)), "search again when nothing else runs, from a machine of its own"}
+	case a.Limit == LimitFloor && r.onlyUnusable(r.cfg.Min):
+		return &open{"backlog", fmt.Sprintf("the target was still working off larger loads when %s, the smallest load allowed, began", rate(r.cfg.Min)), "search again with a smaller load to begin with (--start), when the target is idle"}
 	case a.Reserve != nil:
 		return &open{"reserve", fmt.Sprintf("the target took %s for %s only: when a larger load had used up what it has in reserve (some %.0f operations), it answered %s",
 			rate(*a.Passed), num.Seconds(a.Reserve.Held), a.Reserve.Operations, rate(a.Reserve.Sustained)), "leave out --window (duration in a file), or use windows in which the reserve makes little difference"}

@@ -130,6 +130,8 @@ func (j Assessment) reasons() []reason {
 		return []reason{*j.RecordsLost}
 	case len(j.Problems) > 0:
 		return j.Problems[:1]
+	case j.Backlog != nil:
+		return []reason{*j.Backlog}
 	case j.PathChange != nil && j.Verdict == Unusable:
 		return []reason{*j.PathChange}
 	}
@@ -141,7 +143,7 @@ func (j Assessment) reason() string { return strings.Join(texts(j.reasons()), ";
 
 // briefReason is reason without what a problem means and what to do about it.
 func (j Assessment) briefReason() string {
-	if len(j.Problems) > 0 || j.RecordsLost != nil {
+	if len(j.Problems) > 0 || j.RecordsLost != nil || j.Backlog != nil {
 		return j.reasons()[0].brief()
 	}
 	return j.reason()

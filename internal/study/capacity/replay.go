@@ -19,7 +19,9 @@ const maxRedo = 1
 
 // A search in which other windows told nothing when they were repeated does not
 // repeat any more; and it ends once so many windows, and most of all, tell nothing.
+// At the smallest load, with nothing below it to go on with, fewer are enough.
 const (
+	maxAtMin    = 2
 	mostFutile  = 3
 	mostUseless = 18
 )
@@ -31,6 +33,8 @@ type Next struct {
 	// Recover says that the last window was missed: the target may still be
 	// working off what it was given, and has to be let go of it first.
 	Recover bool
+	// RecoverWithin is how long that may take; 0: as long as usual.
+	RecoverWithin time.Duration
 	// Scored is for how long the load is offered after the warm-up.
 	Scored time.Duration
 }
@@ -83,6 +87,7 @@ type replay struct {
 	light     time.Duration // the shortest that answers took on average, from when they were sent
 	lighting  bool          // the next window is to show that
 	lit       bool          // there was one
+	backlog   backlog       // what the target may have left of missed windows
 	back      *back         // the return to an earlier load; nil: none
 	judged    []Assessment
 	valid     []search.Trial // what the algorithm was told of windows that say something of the target
@@ -147,6 +152,7 @@ func (r *replay) unusable() (n int) {
 func (r *replay) take(w load.Window) {
 	r.compare(w)
 	j := r.judge(w)
+	defer func() { r.next.RecoverWithin = r.backlog.take(j, r.cfg.WarmUp) }()
 	switch {
 	case j.Verdict == Passed:
 		r.rebase(w)
@@ -156,12 +162,12 @@ func (r *replay) take(w load.Window) {
 		r.judged = append(r.judged, j)
 		r.over, r.next.Recover = r.losses > maxLosses, true
 		return
-	case r.redone < maxRedo && r.futile < mostFutile:
+	case r.redone < maxRedo && r.futile < mostFutile && (j.Load > r.options.Min || len(r.windowsAt(j.Load, Unusable)) < maxAtMin):
 		r.redone++
 		r.judged = append(r.judged, j)
 		r.next.Recover = true
 		return
-	case len(j.Problems) > 0:
+	case len(j.Problems) > 0 || j.Backlog != nil:
 		r.futile++
 		// More load than this cannot be offered. The search goes on below,
 		// where the target may have its limit; if not, its result says so.
@@ -205,11 +211,21 @@ func (r *replay) observe(j Assessment) {
 		both.ObserveRamp(passed, len(r.cfg.SLA.Judge(j.Window)) == 0)
 		return
 	}
-	if sure, ok := r.algorithm.(search.Sure); ok && j.Verdict == Missed && j.Load == r.options.Min && j.Hopeless() {
+	if sure, ok := r.algorithm.(search.Sure); ok && j.Load == r.options.Min && r.sureAtMin(j) {
 		sure.ObserveSurely()
 		return
 	}
 	r.algorithm.Observe(passed)
+}
+
+// sureAtMin reports whether a window that was not passed at the smallest load allowed
+// leaves no doubt. There is no smaller load to go on with, so where none passed
+// there, more windows that tell nothing would tell no more.
+func (r *replay) sureAtMin(j Assessment) bool {
+	if j.Verdict == Unusable {
+		return len(r.windowsAt(j.Load, Passed)) == 0
+	}
+	return j.Verdict == Missed && j.Hopeless()
 }
 
 // Review computes what a search has found, from its windows in order; ended says
@@ -312,6 +328,8 @@ func (r *replay) words(w search.Warning, limit Limit) string {
 	case len(r.judged) == 0: // the caller knows why
 		return ""
 	case w.About != search.AboutWindows && slices.Contains([]Limit{LimitGenerator, LimitMachine, LimitPath, LimitDrift, LimitRecords}, limit):
+		return ""
+	case w.About == search.AboutFloor && r.onlyUnusable(r.cfg.Min):
 		return ""
 	case w.About == search.AboutFloor && len(w.Loads) > 0:
 		if text := r.floorWords(w.Loads[0]); text != "" {
@@ -536,7 +554,7 @@ func (a *Answer) contradictions() {
 	below, above, stalls, longest := 0, 0, 0, time.Duration(0)
 	for _, j := range a.Windows {
 		switch {
-		case j.Verdict == Missed && j.Stall > 0 && (a.Failed == nil || j.Load <= *a.Failed):
+		case j.Verdict == Missed && j.Stall > 0 && a.stoodStill(j):
 			stalls, longest = stalls+1, max(longest, j.Stall)
 		case a.Passed != nil && j.Verdict == Missed && j.Load <= *a.Passed && a.Reserve == nil:
 			below++
@@ -555,6 +573,12 @@ func (a *Answer) contradictions() {
 	if above > 0 {
 		a.Doubts.Warn("windows_disagree", "%d of %s kept the SLA at loads from %s up, which is reported as failed", above, all, loadText(a.Failed))
 	}
+}
+
+// stoodStill reports whether a stall cannot be the load's doing: as much or more
+// passed, or nothing was queued when it began.
+func (a *Answer) stoodStill(j Assessment) bool {
+	return a.Passed != nil && j.Load <= *a.Passed || (a.Failed == nil || j.Load <= *a.Failed) && j.StalledIdle()
 }
 
 // unfinished says that a search is not over: under way, or stopped.

@@ -36,6 +36,8 @@ func (a Answer) sentence() string {
 		return notFound + "the server lost records while it was measured" + a.atLeast()
 	case a.Limit == LimitCap:
 		return fmt.Sprintf("The server takes %s or more: no larger load was allowed.", loadText(a.Passed))
+	case a.Limit == LimitFloor && a.open != nil:
+		return notFound + a.open.why + "."
 	case a.Limit == LimitFloor:
 		return fmt.Sprintf("The server takes less than %s, the smallest load allowed.", loadText(a.Failed))
 	case a.Limit == LimitDrift:
@@ -121,6 +123,8 @@ func (a Answer) brief() string {
 		return a.estimate()
 	case a.Limit == LimitCap:
 		return loadText(a.Passed) + " or more"
+	case a.Limit == LimitFloor && a.open != nil:
+		return "not found: no window told anything of the server"
 	case a.Limit == LimitFloor:
 		return "less than " + loadText(a.Failed)
 	case a.Limit == LimitGenerator:

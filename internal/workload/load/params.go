@@ -61,6 +61,11 @@ type Params struct {
 	// allows, and a recovery ends when it is kept.
 	Agreement engine.SLA `json:"-"`
 
+	// recoverFor is how long a recovery may take, where a step says so; unrecovered:
+	// the target was not back by then.
+	recoverFor  time.Duration
+	unrecovered bool
+
 	drawn  uint64              // what the task draws from, from Prepare on
 	driver engine.Driver       // the same
 	bucket *objectstore.Target // the same, where the target is one

@@ -86,8 +86,8 @@ func (p *Params) redirected(ctx context.Context, within time.Duration) error {
 
 // Times of a recovery.
 const (
-	// recoverWithin bounds it; a server that is not back by then is measured
-	// as it is.
+	// recoverWithin bounds it, unless the step allows more. A server that is not
+	// back by then is measured as it is, and the window says so.
 	recoverWithin = 20 * time.Second
 	// recoverShare of the load to come is offered meanwhile, at most
 	// recoverMost in operations per second.
@@ -99,10 +99,11 @@ const (
 )
 
 // recover offers a light load until the server keeps the SLA. It says when the
-// server did not do so within a time, or did not get any quicker.
-func (p *Params) recover(ctx context.Context, env *workload.Env, within time.Duration) {
+// server did not do so within a time, or did not get any quicker; and reports
+// whether nothing can be left of the load before.
+func (p *Params) recover(ctx context.Context, env *workload.Env, within time.Duration) bool {
 	if len(p.Agreement.Terms) == 0 || p.Rate == nil {
-		return
+		return true
 	}
 	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -110,17 +111,21 @@ func (p *Params) recover(ctx context.Context, env *workload.Env, within time.Dur
 	for begin := time.Now(); bounded.Err() == nil; {
 		w, err := p.lightSecond(bounded)
 		if err == nil && len(p.Agreement.Judge(w)) == 0 || err != nil && bounded.Err() == nil {
-			return // another error shows again, and is reported, with the load itself
+			if took := time.Since(begin).Round(time.Second); took > recoverWithin {
+				_, _ = fmt.Fprintf(env.Stderr, "the server worked off the load before for %v\n", took)
+			}
+			return true // another error shows again, and is reported, with the load itself
 		}
 		if err == nil && pace.settled(w) {
 			within = time.Since(begin).Round(100 * time.Millisecond)
 			_, _ = fmt.Fprintf(env.Stderr, "the server did not keep the SLA under a light load within %v, and got no quicker: it has nothing left to work off\n", within)
-			return
+			return true
 		}
 	}
 	if ctx.Err() == nil {
 		_, _ = fmt.Fprintf(env.Stderr, "the server did not keep the SLA under a light load within %v\n", within)
 	}
+	return false
 }
 
 // lightSecond offers a light load for a second.

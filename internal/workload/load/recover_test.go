@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/histogram"
 	engine "github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/loadserver"
 )
@@ -29,12 +30,37 @@ func TestRecoverSettles(t *testing.T) {
 		}
 	}()
 	begin := time.Now()
-	p.recover(t.Context(), env, recoverWithin)
+	if !p.recover(t.Context(), env, recoverWithin) {
+		t.Error("it has something left to work off")
+	}
 	if took := time.Since(begin); took > recoverWithin/2 {
 		t.Errorf("it took %v; nothing changes after the first second", took)
 	}
 	if !strings.Contains(said.String(), "got no quicker") {
 		t.Errorf("it said %q", said.String())
+	}
+}
+
+// TestRecoverInVain: what is not back in time may have something left, which the
+// result says.
+func TestRecoverInVain(t *testing.T) {
+	server := loadserver.Start(t, loadserver.Behaviour{Service: 300 * time.Millisecond})
+	p := params(server.URL(), 100)
+	var said strings.Builder
+	env := &workload.Env{Parts: 1, Stderr: &said}
+	if err := p.Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	p.Agreement = sla("p90=100ms")
+	if p.recover(t.Context(), env, 200*time.Millisecond) || !strings.Contains(said.String(), "did not keep the SLA") {
+		t.Errorf("it is back; it said %q", said.String())
+	}
+	if err := p.Cleanup(context.Background(), env); err != nil {
+		t.Error(err)
+	}
+	offer := model.Offer{Rate: 10, Recover: true, RecoverWithin: time.Minute}
+	if err := p.take(&offer); err != nil || p.recoverFor != time.Minute {
+		t.Errorf("it is given %v, %v", p.recoverFor, err)
 	}
 }
 

@@ -34,7 +34,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 		return nil
 	}
 	if p.Recover {
-		p.recover(ctx, env, recoverWithin)
+		p.unrecovered = !p.recover(ctx, env, max(p.recoverFor, recoverWithin))
 	}
 	return p.answers(ctx)
 }
@@ -43,6 +43,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 func (p *Params) take(o *model.Offer) (err error) {
 	if o != nil {
 		p.Rate, p.Recover, p.Seed = &unit.Rate{Value: o.Rate, Base: unit.Operations}, o.Recover, o.Seed
+		p.recoverFor = o.RecoverWithin
 	}
 	if o != nil && o.SLA != "" {
 		p.Agreement, err = engine.ParseSLA(o.SLA)
@@ -74,14 +75,15 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	}
 	usage.Connections.Room, usage.Connections.Asked, usage.Connections.Allowed = p.uses.Room, p.uses.Asked, p.uses.Allowed
 	summary := scorer.Summary(p.driver.Ops(), usage)
-	summary.RTT, summary.Segments, summary.RecordsLoaded = p.meanwhile(handshakes), arrived, p.recordsLoaded
+	summary.RTT, summary.Segments = p.meanwhile(handshakes), arrived
+	summary.RecordsLoaded, summary.Unrecovered = p.recordsLoaded, p.unrecovered
 	for _, example := range usage.Examples {
 		if example != nil {
 			_, _ = fmt.Fprintln(env.Stderr, example) // kept with the task; the counts do not depend on it
 		}
 	}
 	for _, a := range usage.Addresses {
-		if a.State != engine.AddressUsed {
+		if a.Cause != nil {
 			_, _ = fmt.Fprintf(env.Stderr, "address %s of the target was not used: %v\n", a.Address, a.Cause)
 		}
 	}
