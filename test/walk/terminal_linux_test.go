@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,13 +57,21 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// everywhere executes a command without a terminal and on narrow ones: no line is wider than allowed, and whatever word the widest
-// form has, others have, too.
+// lists are commands whose rows have one line each, with as many columns as there is room for.
+var lists = regexp.MustCompile(`^(runs|nodes|campaign list|lab list)( --[a-z]+( \S+)?)*$`)
+
+// everywhere executes a command without a terminal and on narrow ones: no line is wider than
+// allowed, and whatever word the widest form has, others have, too; lists with --wide.
 func (w *walker) everywhere(args ...string) {
 	w.t.Helper()
 	name := strings.Join(args, " ")
 	plain, code := w.plain(args...)
 	w.tooWide(name+" without a terminal", plain, plainWidth)
+	wide := args
+	if lists.MatchString(name) { // has room for some columns only, and says how to see the others
+		wide = append(slices.Clone(args), "--wide")
+		plain, _ = w.plain(wide...)
+	}
 	for _, columns := range narrow {
 		where := fmt.Sprintf("%s on %d columns", name, columns)
 		got, on := w.onTerminal(columns, args...)
@@ -70,6 +79,9 @@ func (w *walker) everywhere(args ...string) {
 			w.t.Errorf("%s ends with exit code %d, without a terminal with %d", where, on, code)
 		}
 		w.tooWide(where, got, columns)
+		if len(wide) > len(args) {
+			got, _ = w.onTerminal(columns, wide...)
+		}
 		has := make(map[string]bool)
 		for _, word := range word.FindAllString(got, -1) {
 			has[strings.ToLower(word)] = true
