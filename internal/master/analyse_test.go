@@ -47,7 +47,7 @@ func (s *searches) analysis(state model.RunState, want error) string {
 	if want != nil {
 		params = answer.Params{"unheard": {"of": nil}} // no study has such a threshold
 	}
-	if _, err := m.Findings(ctx, "newest", params); !errors.Is(err, want) {
+	if _, err := m.Findings(ctx, string(s.x.run.ID), params); !errors.Is(err, want) {
 		s.tb.Fatalf("Findings: %v, want %v", err, want)
 	}
 	told := m.ev.unstored
