@@ -222,6 +222,9 @@ const (
 	farMoment = noMoment + 1
 )
 
+// unusual reports whether a time stands for one that is missing or too far.
+func unusual(ns int64) bool { return ns <= farMoment }
+
 // group reads a group of rows, behind so many others.
 func (p *parquetFile) group(ctx context.Context, g parquet.RowGroup, before int) (*batch, error) {
 	b := p.worker.begin()

@@ -52,7 +52,7 @@ func (r *rowGroup) judgeTimes(rows int) {
 	l := r.leaves[r.plan.time]
 	if r.moments != nil {
 		r.b.times = make([]int64, rows)
-	} else if !l.local && slices.Min(append([]int64{0}, r.b.times...)) > farMoment {
+	} else if !l.local && !slices.ContainsFunc(r.b.times, unusual) {
 		r.b.forms[formZoned].count += rows
 		r.b.forms[formZoned].lines = append(r.b.forms[formZoned].lines, 1)
 		return

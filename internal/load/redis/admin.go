@@ -39,7 +39,7 @@ func adminError(err error) error {
 }
 
 // stateKey holds kv.Mark and, of a data set that is complete, its description after
-// [stateSep]. As long as it does, the hashes under the keys of records are ours.
+// [stateSep]. As long as it does, hashes under the keys of records that have their fields are ours.
 const (
 	stateKey = prefix + "state"
 	stateSep = ": "
