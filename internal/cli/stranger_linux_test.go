@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,12 +15,13 @@ import (
 	"github.com/scalebench/scalebench/internal/evaluation"
 )
 
-// doubtProof makes the proof of doubts complete, as `make doubt-proof` does: 30
-// labs with a stranger on the machine, and 30 without.
-var doubtProof = flag.Bool("doubt-proof", false, "run every lab with and without a stranger")
-
-// withStrangers false leaves out the half of the proof with a stranger.
-var withStrangers = flag.Bool("strangers", true, "with -doubt-proof: measure with a stranger, too")
+// The proof of doubts measures labs of each kind, as `make doubt-proof` does. Labs that
+// -doubt-keep holds were measured before: they are judged anew, and not measured again.
+var (
+	doubtProof = flag.Bool("doubt-proof", false, "measure 30 labs of each kind")
+	doubtKinds = flag.String("doubt-kinds", "stranger,quiet,quota", "with -doubt-proof: the kinds of labs")
+	doubtKeep  = flag.String("doubt-keep", "", "with -doubt-proof: keep what the labs measured in this `folder`")
+)
 
 // strangerLab is a lab whose only workload has a known index.
 type strangerLab struct {
@@ -77,9 +80,36 @@ func (s stranger) live() {
 	}
 }
 
-// measure runs the lab; the stranger, if any, works in the parallel phases only.
-func (l strangerLab) measure(t *testing.T, s *stranger) evaluation.Finding {
+// newQuotaLab draws a lab of hosts with small quotas, for which the machine has
+// enough: nothing is shared.
+func newQuotaLab(rng *rand.Rand, trials int) strangerLab {
+	n := 2 + rng.IntN(5)
+	quota := (.2 + .6*rng.Float64()) * float64(runtime.NumCPU()) / float64(n)
+	const file = "fleet: {lab: {groups: [{name: rack, nodes: %d, cpu: %.3f}]}}\nworkloads: [{name: w, kind: cpu, threads: %d, duration: 2s}]\ntrials: %d\nexpect: {w: 0}\n"
+	return strangerLab{file: fmt.Sprintf(file, n, quota, int(math.Ceil(quota)), trials), nodes: n}
+}
+
+// judge measures the lab, or takes what was measured of it before.
+func (l strangerLab) judge(t *testing.T, name string, s *stranger) evaluation.Finding {
 	w := labWorld(t)
+	if *doubtKeep == "" {
+		l.measure(t, w, s)
+		return w.findings("latest")[0]
+	}
+	w.dir = filepath.Join(*doubtKeep, name)
+	if done, err := os.ReadFile(filepath.Join(w.dir, "done")); err != nil || string(done) != l.file {
+		_ = os.RemoveAll(w.dir)
+		if err := os.MkdirAll(w.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		l.measure(t, w, s)
+		w.write("done", l.file)
+	}
+	return w.findings("latest")[0]
+}
+
+// measure runs the lab; the stranger, if any, works in the parallel phases only.
+func (l strangerLab) measure(t *testing.T, w *world, s *stranger) {
 	p := w.start("run", w.write("lab.yaml", l.file))
 	alone := 0
 	for done := false; !done; {
@@ -104,55 +134,58 @@ func (l strangerLab) measure(t *testing.T, s *stranger) evaluation.Finding {
 	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
 		t.Fatalf("run ended with %d:\n%s", code, p.log())
 	}
-	return w.findings("latest")[0]
 }
 
 // TestStranger: half a processor that something else takes while all nodes work
-// looks like a loss of capacity. The verdict is never wrong for it; and without
-// it there is one.
+// looks like a loss of capacity. The verdict is never wrong for it, and nearly
+// always there is one; so it is without a stranger, and with small quotas.
 func TestStranger(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
 	}
-	labs, trials, cases := 1, 3, []bool{true}
+	labs, trials, kinds := 1, 3, []string{"stranger"}
 	if *doubtProof { // a processor's speed moves by some percent from one trial to the next
-		labs, trials, cases = 30, 5, []bool{true, false}
+		labs, trials, kinds = 30, 5, strings.Split(*doubtKinds, ",")
 	}
-	if !*withStrangers {
-		cases = []bool{false}
-	}
-	rows := []string{"| truth | stranger | measured | interval | possible | verdict |", "|---|---|---|---|---|---|"}
-	silent, apart := 0, 0
 	there := newStranger()
 	defer close(there.works)
-	for _, disturbed := range cases {
+	for _, kind := range kinds {
+		rows := []string{"| lab | truth | measured | interval | possible | verdict |", "|---|---|---|---|---|---|"}
+		silent, apart, outside := 0, 0, 0
 		rng := rand.New(rand.NewPCG(10, 1))
-		var s *stranger
-		if disturbed {
-			s = &there
-		}
-		for range labs {
-			l := newStrangerLab(rng, trials)
-			f := l.measure(t, s)
+		for i := range labs {
+			l, s := newStrangerLab(rng, trials), (*stranger)(nil)
+			switch kind {
+			case "stranger":
+				s = &there
+			case "quota":
+				l = newQuotaLab(rng, trials)
+			}
+			f := l.judge(t, fmt.Sprintf("%s-%02d", kind, i+1), s)
 			truth := l.truth
 			if f.ExpectedHere != nil {
 				truth = *f.ExpectedHere
 			}
-			rows = append(rows, fmt.Sprintf("| %.1f | %v | %s | %s | [%.1f, %.1f] | %s |", truth, disturbed, f.CDIText(), f.IntervalText(), f.Possible[0], f.Possible[1], f.Verdict))
+			rows = append(rows, fmt.Sprintf("| %s %d | %.1f | %s | %s | [%.1f, %.1f] | %s |", kind, i+1, truth, f.CDIText(), f.IntervalText(), f.Possible[0], f.Possible[1], f.Verdict))
 			t.Logf("%s %q", rows[len(rows)-1], f.Warnings)
 			if problem := contradicts(f, truth); problem != "" {
 				t.Errorf("%s: %s", rows[len(rows)-1], problem)
 			}
-			if !disturbed && (f.Verdict == evaluation.Unclear || f.Verdict == evaluation.Unknown) {
+			if f.Verdict == evaluation.Unclear || f.Verdict == evaluation.Unknown {
 				silent++
-			} else if !disturbed && math.Abs(*f.CDI-truth) > 3 {
+			}
+			if math.Abs(*f.CDI-truth) > 3 {
 				apart++
 			}
+			if !f.CI.Contains(truth) {
+				outside++
+			}
 		}
-	}
-	t.Log("\n" + strings.Join(rows, "\n"))
-	if *doubtProof && (silent > labs/10 || apart > labs/10) {
-		t.Errorf("of %d quiet labs %d have no verdict and %d are more than 3 points from the truth, want at most %d of each", labs, silent, apart, labs/10)
+		t.Log("\n" + strings.Join(rows, "\n"))
+		t.Logf("%s: of %d labs %d have no verdict, %d are more than 3 points from the truth, the interval misses it in %d", kind, labs, silent, apart, outside)
+		if *doubtProof && (silent > labs/10 || kind != "stranger" && apart > labs/10) {
+			t.Errorf("%s: of %d labs %d have no verdict and %d are more than 3 points from the truth, want at most %d", kind, labs, silent, apart, labs/10)
+		}
 	}
 }
 

@@ -43,6 +43,7 @@ type share struct {
 func (p part) sweepOf(like metric) *sweep {
 	s := &sweep{like: like, of: p.steps[0].Of(), groups: p.groups()}
 	steps := s.scored(p.measuredSizes(), p.read(like, &s.notes))
+	p.giveBack(steps, like.Resource, &s.notes)
 	s.resolution = resolutionOf(steps)
 	subjects, serial, parallel := arrange(steps)
 	if s.alike = alikeness(serial); s.alike.Degrees == 0 {

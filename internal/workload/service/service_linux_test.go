@@ -503,6 +503,12 @@ func TestOpenFileSwapped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = root.Close() }()
+	if err := os.Link(secret, filepath.Join(dir, "hard")); err == nil { // of one file system
+		if f, err := openFile(root, "hard"); err == nil {
+			t.Error("a hard link to another's file is opened")
+			_ = f.Close()
+		}
+	}
 	stop := make(chan struct{})
 	var swapping sync.WaitGroup
 	swapping.Go(func() {
