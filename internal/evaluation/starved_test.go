@@ -1,12 +1,16 @@
 package evaluation
 
 import (
+	"flag"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
+
+// starvedRuns is how many runs TestStarved draws.
+var starvedRuns = flag.Int("starved-runs", 200, "how many labs with a stranger to draw")
 
 // starvedLab is hosts with a quota of one machine's processors, which want all of it.
 // While all work, something else wants processors, too.
@@ -109,7 +113,7 @@ func (l starvedLab) measure(rng *rand.Rand) model.RunData {
 // processors that were short. Nearly always there is a verdict without that, and it
 // is right.
 func TestStarved(t *testing.T) {
-	const runs = 200
+	runs := *starvedRuns
 	rng := rand.New(rand.NewPCG(25, 3))
 	words, wrong, held := make(map[Verdict]int), 0, 0
 	for range runs {
