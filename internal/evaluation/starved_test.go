@@ -12,11 +12,12 @@ import (
 // starvedRuns is how many runs TestStarved draws.
 var starvedRuns = flag.Int("starved-runs", 200, "how many labs with a stranger to draw")
 
-// starvedLab is hosts with a quota of one machine's processors, which want all of it.
-// While all work, something else wants processors, too.
+// starvedLab is hosts with quotas of one machine's processors. Most want all of it;
+// some have fewer threads. While all work, something else wants processors, too.
 type starvedLab struct {
-	nodes, trials int
-	cores, quota  float64
+	trials        int
+	cores         float64
+	quotas, wants []float64 // of each host
 	stranger      float64 // processors that it wants
 	weight        float64 // that it has beside those of a host's task, where processors are short
 	idle          float64 // share of the machine that is idle although processors are short
@@ -25,48 +26,76 @@ type starvedLab struct {
 }
 
 func drawStarved(rng *rand.Rand) starvedLab {
-	l := starvedLab{nodes: 2 + rng.IntN(6), trials: 3 + rng.IntN(4), cores: float64(int(2) << rng.IntN(4)), idle: .03 * rng.Float64(), noise: .01 * rng.Float64()}
+	l := starvedLab{trials: 3 + rng.IntN(4), cores: float64(int(2) << rng.IntN(4)), idle: .03 * rng.Float64(), noise: .01 * rng.Float64()}
 	wanted := .5 + .4*rng.Float64() // of all cores
 	if rng.IntN(2) == 0 {
 		wanted = 1 / (.3 + .5*rng.Float64())
 	}
-	l.quota = wanted * l.cores / float64(l.nodes)
+	nodes := 2 + rng.IntN(6)
+	for range nodes {
+		quota := wanted * l.cores / float64(nodes)
+		want := quota
+		if rng.IntN(3) == 0 {
+			quota *= .5 + rng.Float64()
+			want = quota * (.3 + .7*rng.Float64())
+		}
+		l.quotas, l.wants = append(l.quotas, quota), append(l.wants, want)
+	}
 	l.stranger, l.weight, l.always = l.cores*(.1+.5*rng.Float64()), .3+rng.Float64(), rng.IntN(4) == 0
 	return l
 }
 
-// divide is what each of some hosts uses, and the stranger, of the processors.
-func (l starvedLab) divide(hosts int, stranger float64) (each, others float64) {
-	all := l.cores * (1 - l.idle)
-	wanted := float64(hosts) * l.quota
+// divide is what share of what it wants each of some hosts gets of the processors, and
+// what the stranger gets.
+func (l starvedLab) divide(hosts []int, stranger float64) (share, others float64) {
+	all, wanted := l.cores*(1-l.idle), 0.0
+	for _, i := range hosts {
+		wanted += l.wants[i]
+	}
 	if wanted+stranger <= all {
-		return l.quota, stranger
+		return 1, stranger
 	}
 	// Each has a share by its weight; what one does not want, the other has.
 	others = min(stranger, max(all-wanted, all*l.weight*stranger/(l.weight*stranger+wanted)))
-	return min(l.quota, (all-others)/float64(hosts)), others
+	return min(1, (all-others)/wanted), others
 }
 
 // truth is the index without the stranger.
 func (l starvedLab) truth() float64 {
-	alone, _ := l.divide(1, 0)
-	together, _ := l.divide(l.nodes, 0)
+	alone, together := 0.0, 0.0
+	share, _ := l.divide(l.all(), 0)
+	for _, i := range l.all() {
+		own, _ := l.divide([]int{i}, 0)
+		alone, together = alone+own*l.wants[i], together+share*l.wants[i]
+	}
 	return 100 * (1 - together/alone)
+}
+
+func (l starvedLab) all() []int {
+	out := make([]int, len(l.wants))
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }
 
 func (l starvedLab) measure(rng *rand.Rand) model.RunData {
 	const seconds, perCore = 3, 1e4
-	b := newBuilder(l.nodes)
+	b := newBuilder(len(l.wants))
 	for i := range b.Data.Nodes {
-		b.Data.Nodes[i].Facts.CPULimit, b.Data.Nodes[i].Facts.BootID = l.quota, "m"
+		b.Data.Nodes[i].Facts.CPULimit, b.Data.Nodes[i].Facts.BootID = l.quotas[i], "m"
 		b.Data.Nodes[i].Labels = map[string]string{model.LabelFleet: model.FleetLab}
 		b.Data.Nodes[i].Facts.Cores = int(l.cores)
 	}
 	step := func(trial int, phase model.Phase, hosts []int, stranger float64) {
-		each, others := l.divide(len(hosts), stranger)
-		each *= 1 - .005*rng.Float64() // the ends of a task cut through a period of the quota
+		share, others := l.divide(hosts, stranger)
+		busy := others
+		for _, i := range hosts {
+			busy += share * l.wants[i]
+		}
 		var rs []model.Result
 		for _, i := range hosts {
+			each := share * l.wants[i] * (1 - .005*rng.Float64()) // the ends of a task cut through a period of the quota
 			work := perCore * each * (1 + l.noise*rng.NormFloat64())
 			p := polyline{[]float64{0}, []float64{0}}
 			for k := range 10 * seconds {
@@ -74,7 +103,6 @@ func (l starvedLab) measure(rng *rand.Rand) model.RunData {
 				p.work = append(p.work, p.work[k]+work*(1+.03*rng.NormFloat64())/10)
 			}
 			r := result(b, i, p, .2, .1)
-			busy := float64(len(hosts))*each + others
 			for j := range r.Samples {
 				r.Samples[j].Resource = model.ResourceCPU
 			}
@@ -92,19 +120,15 @@ func (l starvedLab) measure(rng *rand.Rand) model.RunData {
 		}
 		b.Step(phase, trial, rs...)
 	}
-	all := make([]int, l.nodes)
-	for i := range all {
-		all[i] = i
-	}
 	for trial := 1; trial <= l.trials; trial++ {
 		alone := 0.0
 		if l.always {
 			alone = l.stranger
 		}
-		for i := range l.nodes {
+		for i := range l.wants {
 			step(trial, model.Serial, []int{i}, alone)
 		}
-		step(trial, model.Parallel, all, l.stranger)
+		step(trial, model.Parallel, l.all(), l.stranger)
 	}
 	return b.Data
 }
