@@ -18,11 +18,11 @@ type starvedLab struct {
 	trials        int
 	cores         float64
 	quotas, wants []float64 // of each host
-	stranger      float64 // processors that it wants
-	weight        float64 // that it has beside those of a host's task, where processors are short
-	idle          float64 // share of the machine that is idle although processors are short
-	noise         float64 // of the work in a second of a core
-	always        bool    // it works while hosts work alone, too
+	stranger      float64   // processors that it wants
+	weight        float64   // that it has beside those of a host's task, where processors are short
+	idle          float64   // share of the machine that is idle although processors are short
+	noise         float64   // of the work in a second of a core
+	always        bool      // it works while hosts work alone, too
 }
 
 func drawStarved(rng *rand.Rand) starvedLab {
