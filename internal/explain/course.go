@@ -268,6 +268,28 @@ func (x *Rows) calendarOf(rows []float64) []*Fact {
 	return out
 }
 
+// restsOf are the values of the rows less the course of their level: less the mean of their
+// part, or less the drift. What is left of values that do not vary within a part is 0, and
+// not the rounding of their mean.
+func (x *Rows) restsOf(c *Course) []float64 {
+	if !c.Changed() {
+		return nil
+	}
+	if len(c.Changes) == 0 {
+		return c.Drift.without(x.Frame.Values, x.seconds(series{}, x.Frame.Len()))
+	}
+	out := slices.Clone(x.Frame.Values)
+	for _, p := range c.Parts {
+		part := out[p.From : p.From+p.N]
+		for i, v := range part {
+			if part[i] = v - p.Mean; math.Abs(part[i]) <= leastCOV*math.Abs(p.Mean) {
+				part[i] = 0
+			}
+		}
+	}
+	return out
+}
+
 // divided describes the parts between the changes; none without any.
 func (c *Course) divided(x *Rows) []Part {
 	var out []Part
