@@ -264,11 +264,18 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 			return j.wrong("an object has too many keys",
 				fmt.Sprintf("give at most %s", num.Grouped(tabular.MostColumns)))
 		}
+		var rows []json.RawMessage
+		if whole {
+			rows = objects(value)
+		}
 		switch text, scalar := scalarOf(value); {
 		case scalar:
 			r.add(name, text)
-		case whole && listed == nil && json.Unmarshal(value, &listed) == nil && len(listed) > 0 && listed[0][0] == '{':
-			list = name
+		case len(rows) > len(listed): // the longest list
+			if listed != nil {
+				j.nested = noteKey(j.nested, list)
+			}
+			list, listed = name, rows
 		case name == "times" && json.Unmarshal(value, &times) == nil:
 		case name == "parameters":
 			r.parameters(value)
@@ -277,7 +284,7 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 			j.nested = noteKey(j.nested, name)
 		}
 	}
-	if len(listed) > 0 && listed[0][0] == '{' {
+	if listed != nil {
 		j.within = jqKey(list) + "[] | "
 		for _, one := range listed {
 			if err := j.object(one, false); err != nil {
@@ -293,6 +300,14 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 	j.nest(nested)
 	j.queue = append(j.queue, r)
 	return nil
+}
+
+// objects are those that a list holds; none where it does not begin with one.
+func objects(value json.RawMessage) (list []json.RawMessage) {
+	if value[0] != '[' || json.Unmarshal(value, &list) != nil || len(list) == 0 || list[0][0] != '{' {
+		return nil
+	}
+	return list
 }
 
 // nest notes the keys of a row that hold lists or objects, and what these are.
