@@ -366,6 +366,33 @@ func TestFewRuns(t *testing.T) {
 	}
 }
 
+// TestTwoRuns: of two values on a side the wider interval and the larger p of Welch's and
+// Student's test count. Numbers are SciPy's, of logarithms:
+//
+//	r = scipy.stats.ttest_ind(log(b), log(a), equal_var=…); exp(r.confidence_interval())
+func TestTwoRuns(t *testing.T) {
+	for _, c := range []struct {
+		a, b      []float64
+		lo, hi, p float64
+	}{
+		{[]float64{102.1, 98.4}, []float64{112.5, 109.3, 107.7, 115.1, 110.8, 113.9, 108.6},
+			.9866938048462625, 1.245125277231195, .060212455616880975},
+		{[]float64{100, 100.6}, []float64{112.5, 99.3, 107.7, 119.1, 110.8, 123.9, 108.6},
+			.9796379483270983, 1.2604565640368515, .0883614767821693},
+	} {
+		var sides [2][]row
+		for i, values := range [][]float64{c.a, c.b} {
+			for k, v := range values {
+				sides[i] = append(sides[i], row{at: math.NaN(), value: v, facts: map[string]string{"run": string(rune('a'+i)) + strconv.Itoa(k)}})
+			}
+		}
+		got := asked(t, New(), sides[0], sides[1])
+		if got.Method != methodT || got.Of != "run" || !near(got.CI.Lo, c.lo) || !near(got.CI.Hi, c.hi) || !near(*got.P, c.p) {
+			t.Errorf("%v and %v: %s of %ss, %v, p %v; want [%v %v], %v", c.a, c.b, got.Method, got.Of, got.CI, *got.P, c.lo, c.hi, c.p)
+		}
+	}
+}
+
 // TestOrdinals: percentiles are named as people name them.
 func TestOrdinals(t *testing.T) {
 	for name, want := range map[string]string{"p1": "the 1st percentile", "p5": "the 5th percentile",
