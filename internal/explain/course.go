@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -113,6 +114,10 @@ func (x *Rows) Course(effects []Effect) *Course {
 // changes are those of a series, by rows.
 func (x *Rows) changes(values []float64, alpha float64) []Change {
 	found, err := stats.ChangePoints(values, alpha, seed)
+	if errors.Is(err, stats.ErrArgument) {
+		x.Doubts.Warn("small_level", "changes of level are not looked for: the error rate %.2g is too small to be "+
+			"tested; give a lower --level", 1-x.Level)
+	}
 	if err != nil {
 		return []Change{}
 	}

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/simulated"
 )
 
@@ -274,6 +276,20 @@ func TestNoScatterBetweenChanges(t *testing.T) {
 			if (e.Fact == "month" || e.Fact == FactWeek) && (e.Omega2 > 0 || e.Significant || !e.Carries && e.Why == "") {
 				t.Errorf("%v: %+v, want that %s explains nothing", levels, e, e.Fact)
 			}
+		}
+	}
+}
+
+// TestSmallLevel: where the error rate is too small for changes to be looked for, that is said.
+func TestSmallLevel(t *testing.T) {
+	for alpha, looked := range map[float64]bool{.0125: true, 3e-5: true, 3e-6: false} {
+		f := daily(rand.New(rand.NewPCG(1, 1)), []int{40, 40}, []float64{0, 9})
+		x := New(f, Question{Zone: time.UTC, Level: .95, Alpha: alpha})
+		x.Dependence()
+		course := x.Course(x.Effects())
+		said := slices.ContainsFunc(x.Doubts, func(d model.Doubt) bool { return d.Code == "small_level" })
+		if said == looked || course.Changed() != looked {
+			t.Errorf("at %v: changes %+v, doubts %v; want that they are looked for: %t", alpha, course.Changes, x.Doubts, looked)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (p *Params) changes(m *Metric, metrics int) {
 	case errors.Is(err, stats.ErrTooFew):
 		m.doubts.Warn("few_runs", "%s: changes of level are looked for from 10 runs on", num.Count(len(m.Runs), "run"))
 	case errors.Is(err, stats.ErrArgument):
-		m.doubts.Warn("many_metrics", "changes of level are not looked for: of %s, each has too small a share of "+
+		m.doubts.Warn("small_level", "changes of level are not looked for: of %s, each has too small a share of "+
 			"the error rate %.2g; name fewer with --metric, or give a lower --level", num.Count(metrics, "metric"),
 			1-p.Level)
 	case err != nil:

@@ -296,7 +296,7 @@ func TestManyMetrics(t *testing.T) {
 		}
 		m := p.metric(s[0])
 		p.changes(&m, metrics)
-		said := slices.ContainsFunc(m.doubts, func(d model.Doubt) bool { return d.Code == "many_metrics" })
+		said := slices.ContainsFunc(m.doubts, func(d model.Doubt) bool { return d.Code == "small_level" })
 		if said == looked || len(m.Changes) > 0 != looked {
 			t.Errorf("%d metrics: changes %+v, doubts %v; want that they are looked for: %t", metrics, m.Changes, m.doubts, looked)
 		}

@@ -30,6 +30,8 @@ func (p *Params) covGate(m *Metric) error {
 	switch {
 	case m.Verdict == Unknown:
 		return limit.Unknown(m.Name() + ": the verdict is unknown")
+	case m.COVCI == nil && m.Equal():
+		return limit.Check(m.Name()+": the COV, by the digits of equal values,", 0, 100*m.Resolution())
 	case m.COVCI == nil:
 		return limit.Unknown(m.Name() + ": the COV has no interval")
 	}
