@@ -241,8 +241,7 @@ func (j *jsonRows) peek() (begins bool, err error) {
 func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 	var (
 		r      record
-		list   string // the key of listed
-		listed []json.RawMessage
+		list   list
 		nested [][2]string // keys and values
 		times  []json.Number
 	)
@@ -264,18 +263,10 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 			return j.wrong("an object has too many keys",
 				fmt.Sprintf("give at most %s", num.Grouped(tabular.MostColumns)))
 		}
-		var rows []json.RawMessage
-		if whole {
-			rows = objects(value)
-		}
 		switch text, scalar := scalarOf(value); {
 		case scalar:
 			r.add(name, text)
-		case len(rows) > len(listed): // the longest list
-			if listed != nil {
-				j.nested = noteKey(j.nested, list)
-			}
-			list, listed = name, rows
+		case whole && j.longer(&list, name, value):
 		case name == "times" && json.Unmarshal(value, &times) == nil:
 		case name == "parameters":
 			r.parameters(value)
@@ -284,9 +275,9 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 			j.nested = noteKey(j.nested, name)
 		}
 	}
-	if listed != nil {
-		j.within = jqKey(list) + "[] | "
-		for _, one := range listed {
+	if list.objects != nil {
+		j.within = jqKey(list.key) + "[] | "
+		for _, one := range list.objects {
 			if err := j.object(one, false); err != nil {
 				return err
 			}
@@ -302,12 +293,23 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 	return nil
 }
 
-// objects are those that a list holds; none where it does not begin with one.
-func objects(value json.RawMessage) (list []json.RawMessage) {
-	if value[0] != '[' || json.Unmarshal(value, &list) != nil || len(list) == 0 || list[0][0] != '{' {
-		return nil
+// list is objects that stand in a list within another one.
+type list struct {
+	key     string
+	objects []json.RawMessage
+}
+
+// longer takes a list of objects that is longer than the one so far.
+func (j *jsonRows) longer(of *list, key string, value json.RawMessage) bool {
+	var objects []json.RawMessage
+	if value[0] != '[' || json.Unmarshal(value, &objects) != nil || len(objects) <= len(of.objects) || objects[0][0] != '{' {
+		return false
 	}
-	return list
+	if of.objects != nil {
+		j.nested = noteKey(j.nested, of.key)
+	}
+	*of = list{key, objects}
+	return true
 }
 
 // nest notes the keys of a row that hold lists or objects, and what these are.

@@ -114,7 +114,7 @@ func (s *series) withoutRun(run *frame.Fact) {
 		}
 	}
 	if n > 0 {
-		s.doubts.Warn("no_run", "%d of %s name no run and are left out; fill in the column %s", n,
+		s.doubts.Warn("no_run", "%d of %s left out, for want of a run; fill in the column %s", n,
 			num.Count(len(run.Codes), "row"), run.Name)
 	}
 }

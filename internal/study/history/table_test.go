@@ -279,7 +279,7 @@ func TestNoRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := r.Metrics[0]; !strings.Contains(strings.Join(m.Warnings, "; "), "3 of 30 rows name no run and are left out") {
+	if m := r.Metrics[0]; !strings.Contains(strings.Join(m.Warnings, "; "), "3 of 30 rows left out, for want of a run") {
 		t.Errorf("warnings %q, want that three rows are left out", m.Warnings)
 	}
 }
