@@ -152,7 +152,7 @@ func alikeness(reps []replicate) stats.Noise {
 	var out stats.Noise
 	var squares float64
 	for _, r := range reps {
-		if m := mean(r.values); m > 0 {
+		if m := stats.Average(r.values); m > 0 {
 			for _, v := range r.values {
 				squares += (v/m - 1) * (v/m - 1)
 			}
