@@ -289,7 +289,7 @@ func (c *comparison) spread(xs []float64) Spread {
 	return Spread{Mean: &s.Mean, Min: &s.Min, Max: &s.Max, SD: &s.PopulationSD}
 }
 
-// index sets the CDI, 100·(1 − stats.Average(p)/stats.Average(s)): ScaleBench, equation 6.
+// index sets the CDI, 100·(1 − mean(p)/mean(s)): ScaleBench, equation 6.
 func (c *comparison) index(f *Finding, serial, parallel []float64) {
 	f.CDI = c.cdi(parallel, serial)
 	if f.CDI != nil && c.corrected != 0 && c.corrected != 1 {
