@@ -33,7 +33,8 @@ func openMySQL(t *testing.T, rawURL string) *sqlkv.Store {
 // TestMySQLStore is all that needs a server, for starting one takes a while.
 func TestMySQLStore(t *testing.T) {
 	const databases, connections = 32, 24
-	server := kvtest.StartMariaDB(t, databases, password, fmt.Sprintf("--max-connections=%d", connections))
+	server := kvtest.StartMariaDB(t, databases, password, fmt.Sprintf("--max-connections=%d", connections),
+		"--performance-schema=ON")
 	next := 0
 	database := func() string {
 		if next++; next > databases {
@@ -46,6 +47,7 @@ func TestMySQLStore(t *testing.T) {
 	t.Run("full", func(t *testing.T) {
 		kvtest.CheckFull(t, openMySQL(t, "mysql://bench:"+password+"@"+database()), connections, 0)
 	})
+	t.Run("same user", func(t *testing.T) { testMySQLSameUser(t, database()) })
 	t.Run("denied", func(t *testing.T) { testMySQLDenied(t, database()) })
 	t.Run("unknown database", func(t *testing.T) { testMySQLUnknownDatabase(t, server.Addr) })
 	kvtest.Run(t, kvtest.Subject{
@@ -55,8 +57,9 @@ func TestMySQLStore(t *testing.T) {
 	})
 }
 
-// testMySQLOthersTable: what happens to have one of our names is left alone.
-func testMySQLOthersTable(t *testing.T, database string) {
+// otherProgram is one that uses a database as the same user.
+func otherProgram(t *testing.T, database string) *sql.DB {
+	t.Helper()
 	config := driver.NewConfig()
 	config.User, config.Passwd, config.Net = "bench", password, "tcp"
 	config.Addr, config.DBName, _ = strings.Cut(database, "/")
@@ -65,7 +68,40 @@ func testMySQLOthersTable(t *testing.T, database string) {
 		t.Fatal(err)
 	}
 	db := sql.OpenDB(connector)
-	defer func() { _ = db.Close() }()
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// testMySQLSameUser: the connections of another program count as those of others,
+// whoever they belong to, and those of other generators do not.
+func testMySQLSameUser(t *testing.T, database string) {
+	store, db := openMySQL(t, "mysql://bench:"+password+"@"+database), otherProgram(t, database)
+	set := kv.Dataset{Records: 1, Shape: kv.Shape{Fields: 1, FieldSize: 16}}
+	if _, err := kv.Load(t.Context(), store, set, 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		c, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+	}
+	for range 2 {
+		c, err := store.Connect(t.Context(), set.Shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+	}
+	if r, err := kv.RoomIn(t.Context(), store, 0); err != nil || r.Others != 5 || r.SameUser != 0 {
+		t.Errorf("beside five connections of another program and two of ours: %+v, %v", r, err)
+	}
+}
+
+// testMySQLOthersTable: what happens to have one of our names is left alone.
+func testMySQLOthersTable(t *testing.T, database string) {
+	db := otherProgram(t, database)
 	store := openMySQL(t, "mysql://bench:"+password+"@"+database)
 	execute := func(statement string) {
 		t.Helper()
