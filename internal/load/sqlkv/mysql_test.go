@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -49,6 +50,7 @@ func TestMySQLStore(t *testing.T) {
 	})
 	t.Run("same user", func(t *testing.T) { testMySQLSameUser(t, database()) })
 	t.Run("denied", func(t *testing.T) { testMySQLDenied(t, database()) })
+	t.Run("no right to lock", func(t *testing.T) { testMySQLNoLock(t, database(), filepath.Join(server.Dir, "socket")) })
 	t.Run("unknown database", func(t *testing.T) { testMySQLUnknownDatabase(t, server.Addr) })
 	kvtest.Run(t, kvtest.Subject{
 		Open:  func(t *testing.T) kv.Store { return openMySQL(t, "mysql://bench:"+password+"@"+database()) },
@@ -125,6 +127,39 @@ func testMySQLNotLoaded(t *testing.T, database string) {
 // testMySQLDenied: a wrong password is named as the reason, and not shown.
 func testMySQLDenied(t *testing.T, database string) {
 	kvtest.CheckDenied(t, openMySQL(t, "mysql://bench:wr0ng%2Fword@"+database), "wr0ng")
+}
+
+// testMySQLNoLock: the right that replacing records needs is named, and the records stay.
+func testMySQLNoLock(t *testing.T, database, socket string) {
+	config := driver.NewConfig()
+	config.User, config.Net, config.Addr = "root", "unix", socket
+	connector, err := driver.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := sql.OpenDB(connector)
+	defer func() { _ = root.Close() }()
+	_, name, _ := strings.Cut(database, "/")
+	for _, statement := range []string{
+		"CREATE USER few@'%' IDENTIFIED BY 'few'",
+		"GRANT CREATE, DROP, SELECT, INSERT, UPDATE, DELETE ON " + name + ".* TO few@'%'",
+	} {
+		if _, err := root.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	store := openMySQL(t, "mysql://few:few@"+database)
+	set := kv.Dataset{Records: 10, Shape: kv.Shape{Fields: 1, FieldSize: 16}}
+	if _, err := kv.Load(t.Context(), store, set, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err = kv.Load(t.Context(), store, kv.Dataset{Records: 20, Shape: set.Shape}, 0)
+	if !errors.Is(err, model.ErrDenied) || !strings.Contains(err.Error(), "by LOCK TABLES scalebench_kv WRITE") {
+		t.Errorf("other records: Load = %v, want ErrDenied and the statement", err)
+	}
+	if there, err := kv.Loaded(t.Context(), store, set, 0); err != nil || !there {
+		t.Errorf("the records are gone: %v", err)
+	}
 }
 
 func testMySQLUnknownDatabase(t *testing.T, addr string) {

@@ -400,7 +400,7 @@ func TestNoMoreThanAllowed(t *testing.T) {
 				s.server = &bucket{rate: rate, burst: burst, tokens: burst}
 			}
 			cfg := timed(t, 2*time.Second, c.window)
-			cfg.Max, cfg.Most = most, c.most
+			cfg.Start, cfg.Max, cfg.Most = min(cfg.Start, most), most, c.most
 			if c.late {
 				cfg.Max = 3000
 				s.spoil = func(_ *replay, w *load.Window) {
