@@ -87,14 +87,14 @@ func testMySQLSameUser(t *testing.T, database string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = c.Close() }()
+		t.Cleanup(func() { _ = c.Close() })
 	}
 	for range 2 {
 		c, err := store.Connect(t.Context(), set.Shape)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = c.Close() }()
+		t.Cleanup(func() { _ = c.Close() })
 	}
 	if r, err := kv.RoomIn(t.Context(), store, 0); err != nil || r.Others != 5 || r.SameUser != 0 {
 		t.Errorf("beside five connections of another program and two of ours: %+v, %v", r, err)
