@@ -28,8 +28,6 @@ const (
 	// reserveMargin is how many times as long as the reserve is known to last a
 	// load is offered to show that there is none.
 	reserveMargin = 1.5
-	// rampOfLong is by how much a step of the ramp raises the load of such windows.
-	rampOfLong = 1.5
 )
 
 // exhausted are the windows at the end of which a reserve is used up: those that
@@ -162,12 +160,13 @@ func (r *replay) within(seconds float64) time.Duration {
 // proved takes the window that was to show whether the load is sustained. If the
 // reserve ran out in it, the search begins anew below that load, with windows in
 // which the reserve that was seen makes little difference; unless the user chose
-// their length. If it was missed for another reason, it is repeated once.
+// their length. If it was missed and the answers do not tell why, it is repeated once.
 func (r *replay) proved(j Assessment) {
 	found := r.algorithm.Result()
 	s := r.reserve(found)
 	rate, _ := sustained(j)
-	ranOut := j.Verdict == Missed && j.Stall == 0 && s != nil && (1+reserveLeast)*rate < found.Passed
+	ranOut := j.Verdict == Missed && j.Stall == 0 && s != nil &&
+		((1+reserveLeast)*rate < found.Passed || r.long.repeated && !r.cfg.Given)
 	r.long.counted++
 	if j.Verdict == Missed && !ranOut && !r.long.repeated {
 		r.long.repeated = true
@@ -180,12 +179,13 @@ func (r *replay) proved(j Assessment) {
 	}
 }
 
-// anew searches again from below what is sustained. Windows are long, so that it
-// does not go far beyond what passes.
+// anew searches again between what is sustained and what short windows missed.
 func (r *replay) anew(found search.Result, s Reserve) {
 	o := r.options
 	o.Start = min(max((1-2*r.cfg.Resolution)*s.Sustained, o.Min), o.Max)
-	o.Factor = rampOfLong
+	if found.Failed > 0 {
+		o.Max = found.Failed
+	}
 	o.MaxWindows = max(o.MaxWindows-len(found.Trials), 1)
 	algorithm, err := search.New(o)
 	if err != nil {

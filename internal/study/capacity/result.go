@@ -81,6 +81,8 @@ func (r *replay) words(w search.Warning, limit Limit) string {
 		return ""
 	case w.About == search.AboutFloor && r.onlyUnusable(r.cfg.Min):
 		return ""
+	case w.About == search.AboutBoundary && r.options.Max < r.cfg.Max && r.algorithm.Result().Capped:
+		return "" // it is not the largest load that was allowed
 	case w.About == search.AboutFloor && len(w.Loads) > 0:
 		if text := r.floorWords(w.Loads[0]); text != "" {
 			return text
@@ -183,7 +185,7 @@ func (r *replay) limitOf(found search.Result) (Limit, []model.NodeID, *Path) {
 	if names, limit := r.generatorsLimit(found); limit != "" {
 		return limit, names, nil
 	}
-	if found.Capped {
+	if found.Capped && r.options.Max == r.cfg.Max {
 		return LimitCap, nil, nil
 	}
 	if path := r.pathLimits(found); path != nil {
