@@ -165,6 +165,13 @@ func TestLack(t *testing.T) {
 // TestJudgeEndsEach: an attempt that is overtaken ends after JudgeAfter, also where the
 // result of another came before.
 func TestJudgeEndsEach(t *testing.T) {
+	for silent := range 2 { // whoever waits for results first
+		testJudge(t, silent, 1-silent)
+	}
+}
+
+func testJudge(t *testing.T, silent, refused int) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		d := &Dialer{}
 		d.ctx, d.cancel = context.WithCancel(t.Context())
@@ -179,15 +186,14 @@ func TestJudgeEndsEach(t *testing.T) {
 			attempts, ended = append(attempts, a), append(ended, ctx)
 			d.judge(a, results)
 		}
-		silent, refused := attempts[0], attempts[1]
-		refused.err = syscall.ECONNREFUSED
-		results <- refused
+		attempts[refused].err = syscall.ECONNREFUSED
+		results <- attempts[refused]
 		<-time.After(JudgeAfter + time.Millisecond)
-		if ended[0].Err() == nil {
+		if ended[silent].Err() == nil {
 			t.Errorf("an attempt goes on after %v", JudgeAfter)
 		}
-		silent.err = &UnansweredError{Waited: JudgeAfter}
-		results <- silent
+		attempts[silent].err = &UnansweredError{Waited: JudgeAfter}
+		results <- attempts[silent]
 		d.under.Wait()
 		for _, a := range attempts {
 			if !a.address.away || a.address.trying {
