@@ -31,16 +31,17 @@ const (
 )
 
 // exhausted are the windows at the end of which a reserve is used up: those that
-// missed the SLA at loads up to twice the one passed, or, where no larger load could
-// be offered, at that one.
+// missed the SLA at loads up to twice the one passed, or, where those do not tell or
+// none could be offered, at that one.
 func (r *replay) exhausted(passed float64) (out []Assessment) {
 	for _, least := range []float64{math.Nextafter(passed, math.Inf(1)), passed} {
+		out = nil
 		for _, j := range r.judged[r.long.from:] {
 			if j.Verdict == Missed && j.Stall == 0 && j.PathChange == nil && j.Load >= least && j.Load <= offered*passed {
 				out = append(out, j)
 			}
 		}
-		if out != nil {
+		if rate, _ := sustained(out...); !math.IsNaN(rate) {
 			break
 		}
 	}
