@@ -47,7 +47,7 @@ func TestCapacityOfBucket(t *testing.T) {
 	args := []string{"--sla", "p90=100ms", "--mix", "get", "--object-size", "10kB", "--records", "8", "--connections", "16",
 		"--window", "1s", "--warm-up", "1s", "--start", "50op/s"}
 	calmly(t, func() error {
-		r, err := w.capacity(0, target, append(args, "--max", "50op/s", "--fail-below", "40")...)
+		r, err := w.capacity(0, target, append(args, "--max", "50op/s")...)
 		if err == nil && r.Limit != capacity.LimitCap {
 			err = fmt.Errorf("limit %s, want cap; %q", r.Limit, r.Warnings)
 		}
