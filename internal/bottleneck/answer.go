@@ -57,10 +57,7 @@ type Answer struct {
 	// Suspects are signals that grew with the load where nothing was full, the
 	// closest first.
 	Suspects []Suspect `json:"suspects,omitempty"`
-	// Short was full for parts of a second, more often than chance explains. It names
-	// nothing by itself.
-	Short []Short `json:"short,omitempty"`
-	Why   string  `json:"why,omitempty"`
+	Why      string    `json:"why,omitempty"`
 	// Uncounted is why its throughput must carry no ranking and no cost; empty: it
 	// may.
 	Uncounted string `json:"uncounted,omitempty"`
@@ -118,7 +115,6 @@ func Analyze(s System) Answer {
 			a.doubts.Add(d)
 		}
 	}
-	a.Short = s.short(ok, a.Laws)
 	a.Doubts = a.doubts
 	if s.ended(a.Knee, ok) && a.Uncounted == "" {
 		a.Uncounted = s.front(ok)[0].Text

@@ -215,9 +215,6 @@ func (f *Finding) section(tiers []string) doc.Section {
 	if len(f.Suspects) > 0 {
 		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: "What grew where nothing was full", Blocks: []doc.Block{{Table: f.suspectsTable()}}}})
 	}
-	if len(f.Short) > 0 {
-		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: "Full for parts of a second", Blocks: []doc.Block{{Table: f.shortTable()}}}})
-	}
 	if f.timeline != nil {
 		s.Blocks = append(s.Blocks, timelineFigure(f.timeline(), f.At))
 	}

@@ -113,9 +113,14 @@ func timelineFigure(t timeline.Timeline, users int) doc.Block {
 	for _, l := range t.Lines {
 		line := chart.Layer{Mark: chart.Line, Role: chart.Parallel}
 		for i, v := range l.Y {
-			line.X, line.Y = append(line.X, float64(i)+.5), append(line.Y, v)
+			line.X, line.Y = append(line.X, (float64(i)+.5)*l.Step), append(line.Y, v)
 		}
-		figure.Panels = append(figure.Panels, doc.Panel{Title: l.Name, Chart: chart.Chart{Title: l.Name, Height: 70, X: x, Y: chart.Axis{Unit: l.Unit}, Layers: []chart.Layer{scored(t), line}}})
+		title := l.Name
+		if l.Step < 1 {
+			title += ", each " + num.Seconds(l.Step)
+		}
+		c := chart.Chart{Title: title, Height: 70, X: x, Y: chart.Axis{Unit: l.Unit}, Layers: []chart.Layer{scored(t), line}}
+		figure.Panels = append(figure.Panels, doc.Panel{Title: title, Chart: c})
 	}
 	if len(figure.Panels) == 0 {
 		return doc.Block{}
