@@ -119,7 +119,7 @@ func (x *Rows) Group(fact *Fact) Grouping {
 		s, err := stats.NewSpread(values)
 		g := Group{
 			Level: fact.Levels[c], N: n, Share: float64(n) / float64(x.Frame.Len()), Mean: s.Mean, Median: s.Median,
-			Min: s.Min, P01: quantile(values, 0.01), P25: quantile(values, 0.25), P75: quantile(values, 0.75), P99: quantile(values, 0.99), Max: s.Max,
+			Min: s.Min, P01: stats.QuantileSorted(values, 0.01), P25: stats.QuantileSorted(values, 0.25), P75: stats.QuantileSorted(values, 0.75), P99: stats.QuantileSorted(values, 0.99), Max: s.Max,
 		}
 		if err == nil {
 			g.COV = &s.COV

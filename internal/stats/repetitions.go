@@ -87,7 +87,7 @@ func ConfirmMedian(xs, rs []float64, level float64, _ uint64) ([]Confirm, error)
 		sorted = slices.Clone(xs)
 		slices.Sort(sorted)
 	}
-	median := quantileSorted(sorted, .5)
+	median := QuantileSorted(sorted, .5)
 	if !(median > 0) {
 		return nil, fmt.Errorf("repetitions for a share of the median %v, which is not positive: %w", median, ErrZeroMean)
 	}
