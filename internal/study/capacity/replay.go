@@ -192,14 +192,6 @@ func (r *replay) take(w load.Window) {
 	r.next.Recover = j.Verdict != Passed
 }
 
-// known turns the absence of a number into nil.
-func known(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
-}
-
 // observe tells the algorithm what came of a window. Where its ramp accepts
 // windows by another rule than the SLA, it is told of the SLA, too.
 func (r *replay) observe(j Assessment) {
@@ -277,7 +269,7 @@ func (c Config) ofOther(windows []load.Window, how string) Answer {
 func (r *replay) result() Answer {
 	found := r.algorithm.Result()
 	out := Answer{
-		Passed: known(found.Passed), Failed: r.missedLoad(found.Failed), Confirmed: found.Confirmed,
+		Passed: num.IfFinite(found.Passed), Failed: r.missedLoad(found.Failed), Confirmed: found.Confirmed,
 		Windows: r.judged, Counted: r.long.counted + len(found.Trials), Doubts: slices.Clone(r.doubted),
 	}
 	out.Limit, out.Generators, out.Path = r.limitOf(found)
@@ -296,8 +288,8 @@ func (r *replay) result() Answer {
 	if out.Limit == LimitTarget {
 		found = r.withoutUnusable(found, out.Failed)
 		out.Confirmed = found.Confirmed
-		out.Estimate = known(found.Estimate)
-		if lo, hi := known(found.Low), known(found.High); lo != nil && hi != nil {
+		out.Estimate = num.IfFinite(found.Estimate)
+		if lo, hi := num.IfFinite(found.Low), num.IfFinite(found.High); lo != nil && hi != nil {
 			out.CI = &[2]float64{*lo / (1 + r.cfg.unnoticed()), *hi}
 			if rate, _ := sustained(r.exhausted(found.Passed)); !r.held && rate > 0 {
 				out.CI[0] = min(out.CI[0], rate)
@@ -381,7 +373,7 @@ func asOften(floor, above load.Counts) bool {
 // were unusable does not mean that the target has failed there.
 func (r *replay) missedLoad(failed float64) *float64 {
 	if math.IsNaN(failed) || !r.onlyUnusable(failed) {
-		return known(failed)
+		return num.IfFinite(failed)
 	}
 	next := math.Inf(1)
 	for _, j := range r.judged {
@@ -389,7 +381,7 @@ func (r *replay) missedLoad(failed float64) *float64 {
 			next = j.Load
 		}
 	}
-	return known(next)
+	return num.IfFinite(next)
 }
 
 // onlyUnusable reports whether no window at a load says anything of the target.
