@@ -36,8 +36,6 @@ type System struct {
 	// empty: it is, or is not known.
 	Front  string
 	Trials []Trial
-	// Thresholds; zero: those of [Defaults].
-	Thresholds Thresholds
 	// SwitchCost is how many seconds of processor a context switch costs on the
 	// hosts of a tier where so many threads are runnable on each processor, as
 	// measured; nil, NaN: not known.
@@ -131,15 +129,4 @@ func (s System) depth(tier string) int {
 		return deepest
 	}
 	return len(s.Tiers)
-}
-
-// Optional is a number that may be missing: null in JSON.
-type Optional *float64
-
-// some is x, or nothing where it is not finite.
-func some(x float64) Optional {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
 }

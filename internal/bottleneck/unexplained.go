@@ -33,7 +33,7 @@ func (a *Answer) unexplained(loads []Load) (out model.Doubts) {
 		peak = max(peak, l.Throughput)
 	}
 	gain := left * peak
-	a.Unexplained = some(left)
+	a.Unexplained = num.IfFinite(left)
 	hidden := "a lock or another limit that was not measured"
 	if named.Kind.Link() {
 		hidden = "headers that its counter leaves out, or " + hidden

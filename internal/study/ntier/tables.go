@@ -176,8 +176,8 @@ func (r *Result) data() *doc.Table {
 			if l.CI != nil {
 				from, to = &l.CI.Lo, &l.CI.Hi
 			}
-			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, (*float64)(l.Response), (*float64)(l.Think),
-				(*float64)(l.Errors), (*float64)(l.WorstErrors.Optional()), l.Unfinished, (*float64)(l.Law), (*float64)(l.WorstLaw.Optional()), f.modelAt(l.Users), l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(f.names(""), "; "), proof, f.Uncounted, knee, lo, hi}
+			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, l.Response, l.Think,
+				l.Errors, l.WorstErrors.Optional(), l.Unfinished, l.Law, l.WorstLaw.Optional(), f.modelAt(l.Users), l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(f.names(""), "; "), proof, f.Uncounted, knee, lo, hi}
 			tail := append([]any{f.Text, strings.Join(r.about(f), "; ")}, r.Cost.Values(f.Configuration)...)
 			if len(l.Usage) == 0 {
 				t.Add(doc.Values(append(append(head, "", "", "", nil, nil), tail...)...)...)

@@ -59,7 +59,7 @@ func evidence(f Finding) string {
 	inTurns := f.Pattern == bottleneck.Oscillating || f.Pattern == bottleneck.Concurrent
 	for i, b := range f.Bottlenecks {
 		text := fmt.Sprintf("full in %s of the seconds", num.Fraction(b.Share))
-		if f.table || !inTurns && (!b.Full || b.Share < bottleneck.Defaults().Full) { // full by its mean, or nearly full
+		if f.table || !inTurns && (!b.Full || b.Share < bottleneck.FullShare) { // full by its mean, or nearly full
 			text = num.Fraction(b.Mean) + " busy"
 		}
 		if len(f.Bottlenecks) > 1 {
