@@ -218,7 +218,8 @@ func (s System) inTurns(a *Answer, loads, beyond []Load, l Load) (of []Resource,
 	}
 	for _, soft := range []bool{false, true} {
 		for _, u := range s.worked(a, loads, l).Usage {
-			if u.Partial && u.Node == "" && u.Kind.Soft() == soft && a.bendsAtKnee(loads, telling(beyond, u.Resource), u.Resource) {
+			if u.Partial && u.Node == "" && u.Kind.Soft() == soft &&
+				a.bendsAtKnee(loads, telling(beyond, u.Resource), u.Resource) {
 				of = append(of, u.Resource)
 			}
 		}

@@ -182,7 +182,8 @@ func TestPredictedPool(t *testing.T) {
 // TestExceeded: where an operation takes less with more users, the bound from its demand
 // at low load is none, and that is said.
 func TestExceeded(t *testing.T) {
-	l := Laws{Limit: num.IfFinite(100), LimitCI: &stats.Interval{Lo: 95, Hi: 106}, Points: []Point{{Users: 50, Throughput: 49, Hi: 50}, {Users: 120, Throughput: 105, Hi: 100}, {Users: 200, Throughput: 140, Hi: 100}}}
+	l := Laws{Limit: num.IfFinite(100), LimitCI: &stats.Interval{Lo: 95, Hi: 106},
+		Points: []Point{{Users: 50, Throughput: 49, Hi: 50}, {Users: 120, Throughput: 105, Hi: 100}, {Users: 200, Throughput: 140, Hi: 100}}}
 	loads := []Load{{CI: &stats.Interval{Lo: 48, Hi: 50}}, {CI: &stats.Interval{Lo: 104, Hi: 106}}, {CI: &stats.Interval{Lo: 130, Hi: 150}}}
 	if doubts := l.exceeded(loads); len(doubts) != 1 || l.ExceededFrom != 200 {
 		t.Errorf("from %d users, %v, want from 200, for 120 are within the limit's interval", l.ExceededFrom, doubts)

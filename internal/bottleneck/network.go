@@ -132,7 +132,8 @@ func (l *Laws) solve(loads []Load) {
 	for _, x := range loads {
 		lo, hi := l.bounds(c, x)
 		predicted := model[x.Users-1]
-		l.Points = append(l.Points, Point{Users: x.Users, Throughput: x.Throughput, Lo: lo, Hi: hi, Model: num.IfFinite(predicted), Off: num.IfFinite(x.Throughput/predicted - 1)})
+		l.Points = append(l.Points, Point{Users: x.Users, Throughput: x.Throughput, Lo: lo, Hi: hi,
+			Model: num.IfFinite(predicted), Off: num.IfFinite(x.Throughput/predicted - 1)})
 	}
 	l.Says = l.fit()
 }

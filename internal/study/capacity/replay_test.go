@@ -375,7 +375,7 @@ func TestNoEstimateAboveUnusable(t *testing.T) {
 	}
 	r.valid = []search.Trial{{Load: 100, Passed: true}, {Load: 1000, Passed: true}}
 	told := search.Result{Passed: 1000, Failed: 10000, Estimate: 3000, Low: 1000, High: 10000, Trials: make([]search.Trial, 3)}
-	if got := r.withoutUnusable(told, nil); !math.IsNaN(got.Estimate) || num.IfFinite(got.Low) != nil || num.IfFinite(got.High) != nil {
+	if got := r.withoutUnusable(told, nil); !math.IsNaN(got.Estimate) || num.Finite(got.Low) || num.Finite(got.High) {
 		t.Errorf("estimate %v in [%v, %v], want none", got.Estimate, got.Low, got.High)
 	}
 }

@@ -61,7 +61,8 @@ func (p *Params) read(run *observe.Run) ([]trial, error) {
 		return nil, err
 	}
 	if !slices.ContainsFunc(trials, func(t trial) bool { return !t.failed }) {
-		return nil, noTrial(run)
+		id := run.Run().ID
+		return nil, fmt.Errorf("run %s: %w; `scalebench show %s` says why", id, errNoTrial, id)
 	}
 	return trials, nil
 }

@@ -106,7 +106,8 @@ func TestSwitchShare(t *testing.T) {
 	r.switches("n1", map[int][]float64{10: {900, 1100}, 40: {2900, 3100}})
 	run := observe.Of(r.data)
 	signals := map[string][]float64{bottleneck.SignalRunnable: {20, 20}, bottleneck.SignalSwitches: {800, 800}, bottleneck.SignalPreempted: {200, 200}, bottleneck.SignalQuota: {.5, .5}}
-	x := trial{run: run, Trial: bottleneck.Trial{Users: 10, Trial: 1, Throughput: 10, Services: []bottleneck.Service{{Tier: "db", Node: "n1", Signals: signals}}}}
+	services := []bottleneck.Service{{Tier: "db", Node: "n1", Signals: signals}}
+	x := trial{run: run, Trial: bottleneck.Trial{Users: 10, Trial: 1, Throughput: 10, Services: services}}
 	m := measured{trials: []trial{x}, system: bottleneck.System{Tiers: []string{"db"}, Trials: []bottleneck.Trial{x.Trial}}}
 	switching, _ := microOf(run, "", m.trials)
 	if doubts := (&Params{}).costOfSwitches(&m, switching); len(doubts) != 0 {
@@ -134,7 +135,8 @@ func TestSwitchShare(t *testing.T) {
 	for i := range other {
 		other[i].Node = "n2"
 	}
-	if doubts := (&Params{}).costOfSwitches(&m, other); len(doubts) != 1 || !strings.Contains(doubts[0], "measured on other nodes than those of db") || !math.IsNaN(share()) {
+	if doubts := (&Params{}).costOfSwitches(&m, other); len(doubts) != 1 ||
+		!strings.Contains(doubts[0], "measured on other nodes than those of db") || !math.IsNaN(share()) {
 		t.Errorf("doubts %v, want that other nodes were measured, and no share", doubts)
 	}
 	signals[bottleneck.SignalRunnable] = []float64{50, 50}
