@@ -131,8 +131,8 @@ func stepOf(results []model.Result, tier string, trial time.Duration) time.Durat
 		}
 	}
 	apart -= apart / 10 // some readings are late
-	periods := (max(apart, trial/mostSteps) + quotaPeriod - 1) / quotaPeriod
-	if step := periods * quotaPeriod; apart > 0 && step <= longestStep {
+	step := (max(apart, trial/mostSteps) + quotaPeriod - 1).Truncate(quotaPeriod)
+	if apart > 0 && step <= longestStep {
 		return step
 	}
 	return time.Second
