@@ -174,14 +174,12 @@ func (a *Answer) bendsAtKnee(loads []Load, first Load, r Resource) bool {
 // Words say from which number of users on: "from about 105 users on [86 .. 116]".
 func (k Knee) Words() string {
 	switch {
-	case k.AtMost && k.AtLeast:
-		return fmt.Sprintf("from about %.0f users on [%s]", k.Users, k.Range())
-	case k.AtMost:
+	case k.AtMost && !k.AtLeast:
 		return fmt.Sprintf("from %.0f users on, or from fewer", k.CI.Hi)
-	case k.AtLeast:
+	case k.AtLeast && !k.AtMost:
 		return fmt.Sprintf("from about %.0f users on [%.0f or more]", k.Users, k.CI.Lo)
 	}
-	return fmt.Sprintf("from about %.0f users on [%.0f .. %.0f]", k.Users, k.CI.Lo, k.CI.Hi)
+	return fmt.Sprintf("from about %.0f users on [%s]", k.Users, k.Range())
 }
 
 // String is the knee with its interval: "105 [86 .. 116]".
