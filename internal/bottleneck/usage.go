@@ -227,18 +227,13 @@ type Usage struct {
 func usageOf(trials []map[Resource]seconds) []Usage {
 	out := []Usage{}
 	for _, r := range resourcesIn(trials) {
-		var sum, full float64
-		known := 0
+		var use []float64
+		full, known := 0.0, 0
 		for _, t := range trials {
-			s := t[r]
-			for _, u := range s.use {
-				if !math.IsNaN(u) {
-					sum, known = sum+u, known+1
-				}
-			}
-			full += s.share * float64(s.known())
+			s, n := t[r], t[r].known()
+			use, full, known = append(use, s.use...), full+s.share*float64(n), known+n
 		}
-		u := Usage{Resource: r, Mean: sum / float64(known), Share: full / float64(known)}
+		u := Usage{Resource: r, Mean: meanOf(use), Share: full / float64(known)}
 		mean := fullMean
 		if r.Kind.Link() {
 			mean -= saturated - saturatedLink
