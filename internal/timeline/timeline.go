@@ -93,12 +93,16 @@ func Of(run *observe.Run, s model.Step, tiers []string) Timeline {
 	out.Run = [2]float64{w.Start.Sub(zero).Seconds(), w.End.Sub(zero).Seconds()}
 	whole := Window{zero, zero.Add(time.Duration(seconds) * time.Second)}
 	for _, tier := range tiers {
-		step := stepOf(results, tier, whole.End.Sub(zero))
-		var of []bottleneck.Service
-		for _, x := range results {
-			of = append(of, whole.Services(x, []string{tier}, step)...)
-		}
-		out.ofTier(tier, of, step)
+		read := make(map[time.Duration][]bottleneck.Service)
+		out.ofTier(tier, func(signal string) ([]bottleneck.Service, time.Duration) {
+			step := stepOf(results, tier+":"+signal, whole.End.Sub(zero))
+			if _, known := read[step]; !known {
+				for _, x := range results {
+					read[step] = append(read[step], whole.Services(x, []string{tier}, step)...)
+				}
+			}
+			return read[step], step
+		})
 	}
 	for _, x := range results {
 		for _, g := range x.Stages {
@@ -116,16 +120,16 @@ const (
 	quotaPeriod = 100 * time.Millisecond
 	// longestStep between readings that show parts of a second.
 	longestStep = 500 * time.Millisecond
-	// mostSteps is how many values of a tier a page can show beside each other.
+	// mostSteps is how many values of a signal a page can show beside each other.
 	mostSteps = 3000
 )
 
-// stepOf is the time between the values of a tier in so long a trial: that between the
+// stepOf is the time between the values of a signal in so long a trial: that between the
 // readings of its slowest host, in whole periods, or else a second.
-func stepOf(results []model.Result, tier string, trial time.Duration) time.Duration {
+func stepOf(results []model.Result, signal string, trial time.Duration) time.Duration {
 	apart := time.Duration(0)
 	for _, x := range results {
-		if h := Recorded(x, tier+":"+bottleneck.SignalCPU); h != nil && len(h.Offsets) > 1 {
+		if h := Recorded(x, signal); h != nil && len(h.Offsets) > 1 {
 			n := len(h.Offsets) - 1
 			apart = max(apart, time.Duration(h.Offsets[n]-h.Offsets[0])/time.Duration(n))
 		}
@@ -139,22 +143,24 @@ func stepOf(results []model.Result, tier string, trial time.Duration) time.Durat
 }
 
 // ofTier adds how full the resources of a tier were, and what waited to be sent, of
-// those that were recorded.
-func (t *Timeline) ofTier(tier string, of []bottleneck.Service, step time.Duration) {
-	add := func(name, unit string, y []float64) {
+// those that were recorded. What was read tells the services in the steps of a signal.
+func (t *Timeline) ofTier(tier string, read func(signal string) ([]bottleneck.Service, time.Duration)) {
+	add := func(name, unit string, step time.Duration, y []float64) {
 		if slices.ContainsFunc(y, num.Finite) {
 			t.Lines = append(t.Lines, Line{name, unit, step.Seconds(), y})
 		}
 	}
 	for _, kind := range bottleneck.Kinds() {
+		of, step := read(kind.Signal())
 		use := bottleneck.Utilisation(of, kind)
 		for i := range use {
 			use[i] *= 100
 		}
-		add(bottleneck.Resource{Tier: tier, Kind: kind}.String(), "%", use)
+		add(bottleneck.Resource{Tier: tier, Kind: kind}.String(), "%", step, use)
 	}
 	var queue []float64
 	hosts := 0.0
+	of, step := read(bottleneck.SignalSendQueue)
 	for _, s := range of {
 		if q := s.Signals[bottleneck.SignalSendQueue]; len(q) > 0 {
 			queue, hosts = append(queue, make([]float64, max(0, len(q)-len(queue)))...), hosts+1
@@ -166,7 +172,7 @@ func (t *Timeline) ofTier(tier string, of []bottleneck.Service, step time.Durati
 	for i := range queue {
 		queue[i] /= hosts
 	}
-	add("Send-Q of a host of "+tier, "byte", queue)
+	add("Send-Q of a host of "+tier, "byte", step, queue)
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -69,7 +69,9 @@ func TestTimelineOfTier(t *testing.T) {
 			bottleneck.SignalPool: long(3), bottleneck.SignalPoolMax: long(6), bottleneck.SignalSendQueue: long(queue)}}
 	}
 	var got Timeline
-	got.ofTier("db", []bottleneck.Service{host(10), host(20)}, time.Second)
+	got.ofTier("db", func(string) ([]bottleneck.Service, time.Duration) {
+		return []bottleneck.Service{host(10), host(20)}, time.Second
+	})
 	text := ""
 	for _, l := range got.Lines {
 		text += fmt.Sprintf("%s %v %s; ", l.Name, l.Y[0], l.Unit)
@@ -94,8 +96,8 @@ func TestFastReadings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run, step := paused(c.every, c.trial)
 			lines := Of(run, step, []string{"db"}).Lines
-			if len(lines) != 1 || lines[0].Name != "processor of db" {
-				t.Fatalf("lines %+v, want that of the processor", lines)
+			if len(lines) != 2 || lines[0].Name != "processor of db" || lines[1].Name != "threads of db" || lines[1].Step != 1 {
+				t.Fatalf("lines %+v, want that of the processor, and that of the threads by second", lines)
 			}
 			got := lines[0]
 			if n := int(c.trial / c.step); got.Step != c.step || len(got.Y) != n {
@@ -110,7 +112,8 @@ func TestFastReadings(t *testing.T) {
 }
 
 // paused is a step of a database that is busy for 250 ms every 2 s, and else for a fifth of
-// the time, with a reading of its processor each so many seconds.
+// the time, with a reading of its processor each so many seconds, and of its threads each
+// second.
 func paused(every, trial float64) (*observe.Run, model.Step) {
 	start := time.Unix(1000, 0)
 	cpu := model.HostSeries{Metric: "db:" + bottleneck.SignalCPU, Counter: true}
@@ -122,10 +125,18 @@ func paused(every, trial float64) (*observe.Run, model.Step) {
 		cpu.Offsets, cpu.Values = append(cpu.Offsets, int64(at*1e9)), append(cpu.Values, used)
 		quota.Offsets, quota.Values = append(quota.Offsets, int64(at*1e9)), append(quota.Values, 1)
 	}
+	host := []model.HostSeries{cpu, quota}
+	for name, v := range map[string]float64{bottleneck.SignalThreads: 3, bottleneck.SignalThreadsMax: 9} {
+		h := model.HostSeries{Metric: "db:" + name}
+		for at := range int(trial) {
+			h.Offsets, h.Values = append(h.Offsets, int64(at)*1e9), append(h.Values, v)
+		}
+		host = append(host, h)
+	}
 	step := model.Step{ID: "S", Run: "R", State: model.StepComplete, Attempt: 1,
 		Tasks: []model.Task{{ID: "T", Spec: model.Spec{Kind: "service", Role: model.RoleServe}}}}
 	result := model.Result{Run: "R", Step: "S", Task: "T", Attempt: 1, Outcome: model.OutcomeOK, Started: start,
-		Ended: start.Add(time.Duration(trial * 1e9)), Host: []model.HostSeries{cpu, quota}}
+		Ended: start.Add(time.Duration(trial * 1e9)), Host: host}
 	data := model.RunData{Run: model.Run{ID: "R"}, Steps: []model.Step{step}, Results: []model.Result{result}}
 	return observe.Of(data), step
 }
