@@ -1,6 +1,7 @@
 package bottleneck
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -41,7 +42,7 @@ type Answer struct {
 	Pattern Pattern `json:"pattern,omitempty"`
 	// OneFull is the share of seconds in which at least one of several bottlenecks was
 	// full; null: there is one.
-	OneFull Optional `json:"one_full,omitempty"`
+	OneFull *float64 `json:"one_full,omitempty"`
 	// Bottlenecks with what speaks for each; Load is that at which they were full
 	// for the first time beyond the knee.
 	Bottlenecks []Evidence `json:"bottlenecks"`
@@ -49,7 +50,7 @@ type Answer struct {
 	// Unexplained is by which share the throughput could grow until what is named is full,
 	// where that is more than chance: something that was not measured may hold it; null:
 	// what is named explains the peak.
-	Unexplained Optional `json:"unexplained,omitempty"`
+	Unexplained *float64 `json:"unexplained,omitempty"`
 	// Symptoms were full because of a bottleneck behind them; Later are resources
 	// that became full only far beyond the knee.
 	Symptoms []Symptom `json:"symptoms,omitempty"`
@@ -57,10 +58,7 @@ type Answer struct {
 	// Suspects are signals that grew with the load where nothing was full, the
 	// closest first.
 	Suspects []Suspect `json:"suspects,omitempty"`
-	// Short was full for parts of a second, more often than chance explains. It names
-	// nothing by itself.
-	Short []Short `json:"short,omitempty"`
-	Why   string  `json:"why,omitempty"`
+	Why      string    `json:"why,omitempty"`
 	// Uncounted is why its throughput must carry no ranking and no cost; empty: it
 	// may.
 	Uncounted string `json:"uncounted,omitempty"`
@@ -80,10 +78,10 @@ type Evidence struct {
 	Bend *stats.Interval `json:"bend"`
 	// Held is in which share of its periods its processor was held back by its
 	// quota; null: not known, or no processor.
-	Held Optional `json:"held"`
+	Held *float64 `json:"held"`
 	// SendQueue is the mean of what its tier had sent and was not taken yet, in
 	// bytes; for an incoming link, of the tier beside it that waits most to send.
-	SendQueue Optional `json:"send_queue"`
+	SendQueue *float64 `json:"send_queue"`
 	Sender    string   `json:"sender,omitempty"` // that tier
 }
 
@@ -95,9 +93,6 @@ type Symptom struct {
 
 // Analyze names what binds.
 func Analyze(s System) Answer {
-	if s.Thresholds == (Thresholds{}) {
-		s.Thresholds = Defaults()
-	}
 	a := Answer{Bottlenecks: []Evidence{}, Loads: []Load{}}
 	for _, users := range s.loads() {
 		a.Loads = append(a.Loads, s.sumUp(users))
@@ -105,20 +100,16 @@ func Analyze(s System) Answer {
 	s.refuse(a.Loads)
 	ok, refused := valid(a.Loads)
 	s.judge(&a, ok, refused)
-	for _, d := range slices.Concat(a.lawDoubts(ok), a.errorDoubts(ok), gaps(ok), s.missing(a.Loads, a.Bottlenecks), a.seldom(ok), s.colocated(a.Loads), s.front(ok), s.stepped(ok), s.demandDoubts(&a, ok), s.earlyDoubts(&a, ok)) {
+	doubts := slices.Concat(a.lawDoubts(ok), a.errorDoubts(ok), gaps(ok), s.missing(a.Loads, a.Bottlenecks), a.seldom(ok),
+		s.colocated(a.Loads), s.front(ok), s.stepped(ok), s.demandDoubts(&a, ok), s.earlyDoubts(&a, ok))
+	if len(ok) > 0 {
+		laws, more := s.laws(ok, a.Knee)
+		a.Laws = laws
+		doubts = slices.Concat(doubts, more, a.unexplained(ok))
+	}
+	for _, d := range doubts {
 		a.doubts.Add(d)
 	}
-	if len(ok) > 0 {
-		laws, doubts := s.laws(ok, a.Knee)
-		a.Laws = laws
-		for _, d := range doubts {
-			a.doubts.Add(d)
-		}
-		for _, d := range a.unexplained(ok) {
-			a.doubts.Add(d)
-		}
-	}
-	a.Short = s.short(ok, a.Laws)
 	a.Doubts = a.doubts
 	if s.ended(a.Knee, ok) && a.Uncounted == "" {
 		a.Uncounted = s.front(ok)[0].Text
@@ -150,7 +141,7 @@ func (s System) judge(a *Answer, ok []Load, refused *Load) {
 	}
 	knee, err := findKnee(ok)
 	switch {
-	case err != nil && tooFew(err):
+	case errors.Is(err, stats.ErrTooFew):
 		a.Why = fmt.Sprintf("a knee takes %d loads, and %s %s here: measure more numbers of users", LeastLoads, num.Count(len(ok), "load"), map[bool]string{true: "is", false: "are"}[len(ok) == 1])
 	case err != nil:
 		a.Why = "the throughput has no curve: " + err.Error()

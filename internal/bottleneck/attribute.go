@@ -23,10 +23,10 @@ func (s System) attribute(a *Answer, loads []Load) {
 	partly := ""
 	for i, l := range beyond {
 		causes, symptoms := s.pushBack(s.worked(a, loads, l))
-		if causes = s.atKnee(a, loads, beyond, causes); len(causes) == 0 || s.fullUnseen(l, beyond[i+1:]) {
+		if causes = a.atKnee(loads, beyond, causes); len(causes) == 0 || s.fullUnseen(l, beyond[i+1:]) {
 			continue
 		}
-		causes = s.atKnee(a, loads, beyond, l.with(causes, beyond))
+		causes = a.atKnee(loads, beyond, l.with(causes, beyond))
 		if why := l.partly(causes); why != "" {
 			partly = cmp.Or(partly, why)
 			continue
@@ -44,14 +44,9 @@ func (s System) attribute(a *Answer, loads []Load) {
 			return
 		}
 	}
-	partly = cmp.Or(partly, s.unlike(a, beyond), nearly(loads[len(loads)-1]))
-	a.Why, a.Suspects = cmp.Or(partly, a.nothingFull(loads)), s.suspects(loads)
-	for _, l := range beyond {
-		full := slices.DeleteFunc(always(l), func(r Resource) bool { return r.Kind.Soft() })
-		if len(full) > 0 && partly == "" {
-			a.Why, a.Later = s.tooLate(loads, beyond, l, full[0]), l.usages(full)
-			return
-		}
+	a.Suspects = s.suspects(loads)
+	if a.Why = cmp.Or(partly, a.unlike(beyond), nearly(loads[len(loads)-1])); a.Why == "" {
+		a.Why = cmp.Or(s.tooLate(a, loads, beyond), a.nothingFull(loads))
 	}
 }
 
@@ -77,14 +72,14 @@ func (l Load) partly(causes []Resource) string {
 
 // unlike says of a resource that it was full in some trials of a load, and not nearly so
 // in others, hardware first. Empty: there is none.
-func (s System) unlike(a *Answer, beyond []Load) string {
+func (a *Answer) unlike(beyond []Load) string {
 	for _, soft := range []bool{false, true} {
 		for _, l := range beyond {
 			for _, u := range l.Usage {
 				if !u.Partial || u.Node != "" || u.Kind.Soft() != soft || a.wasEarly(u.Resource) {
 					continue
 				}
-				if full, less, known := s.byTrial(l, u.Resource); full > 0 && less > 0 {
+				if full, less, known := l.byTrial(u.Resource); full > 0 && less > 0 {
 					return fmt.Sprintf("the %s %s full in %d of %s with %s, and in %d less than %s busy: find out in what these differ, and measure more of them",
 						u.Resource, u.was(), full, num.Count(known, "trial"), num.Count(l.Users, "user"), less, num.Fraction(nearlyFull))
 				}
@@ -112,9 +107,9 @@ func nearly(last Load) string {
 
 // byTrial is in how many trials of a load a resource was full, in how many of the others
 // not even nearly so, and how many tell of it.
-func (s System) byTrial(l Load, r Resource) (full, less, known int) {
+func (l Load) byTrial(r Resource) (full, less, known int) {
 	for i := range l.seconds {
-		one := Load{Usage: usageOf(l.seconds[i:i+1], s.Thresholds)}
+		one := Load{Usage: usageOf(l.seconds[i : i+1])}
 		switch u := one.usage(r); {
 		case !one.knows(r):
 			continue
@@ -142,14 +137,23 @@ func (a *Answer) nothingFull(loads []Load) string {
 }
 
 // tooLate says of hardware that it was full, and why it is not named: it was not busy
-// where the throughput bends, or bends elsewhere itself.
-func (s System) tooLate(loads, beyond []Load, l Load, r Resource) string {
-	first := telling(beyond, r)
-	text := fmt.Sprintf("the %s is full with %s, and was %s busy with %s, where the throughput bends already", r, num.Count(l.Users, "user"), num.Fraction(first.usage(r).Mean), num.Count(first.Users, "user"))
-	if saved, ok := s.cheaper(loads, r, loads[len(loads)-1]); ok {
-		text += "; " + saved
+// where the throughput bends, or bends elsewhere itself. Empty: there is none.
+func (s System) tooLate(a *Answer, loads, beyond []Load) string {
+	for _, l := range beyond {
+		full := slices.DeleteFunc(always(l), func(r Resource) bool { return r.Kind.Soft() })
+		if len(full) == 0 {
+			continue
+		}
+		a.Later = l.usages(full)
+		r, first := full[0], telling(beyond, full[0])
+		text := fmt.Sprintf("the %s is full with %s, and was %s busy with %s, where the throughput bends already",
+			r, num.Count(l.Users, "user"), num.Fraction(first.usage(r).Mean), num.Count(first.Users, "user"))
+		if saved, ok := s.cheaper(loads, r, loads[len(loads)-1]); ok {
+			text += "; " + saved
+		}
+		return text + ": measure more loads between, and beyond"
 	}
-	return text + ": measure more loads between, and beyond"
+	return ""
 }
 
 // usages are those of some resources.
@@ -214,12 +218,13 @@ func (s System) inTurns(a *Answer, loads, beyond []Load, l Load) (of []Resource,
 	}
 	for _, soft := range []bool{false, true} {
 		for _, u := range s.worked(a, loads, l).Usage {
-			if u.Partial && u.Node == "" && u.Kind.Soft() == soft && s.bendsAtKnee(a, loads, telling(beyond, u.Resource), u.Resource) {
+			if u.Partial && u.Node == "" && u.Kind.Soft() == soft &&
+				a.bendsAtKnee(loads, telling(beyond, u.Resource), u.Resource) {
 				of = append(of, u.Resource)
 			}
 		}
 		one, _ := together(l.seconds, of)
-		if len(of) >= 2 && one >= s.Thresholds.Full && busiest(telling(beyond, of...).seconds, of) >= herdLevel {
+		if len(of) >= 2 && one >= FullShare && busiest(telling(beyond, of...).seconds, of) >= herdLevel {
 			if alternate(l.seconds, of) {
 				return of, Oscillating
 			}
@@ -291,7 +296,7 @@ func (s System) name(a *Answer, loads []Load, l Load, causes []Resource, symptom
 			e.Bend = &at.CI
 		}
 		if u.Kind == CPU {
-			e.Held = some(l.held(u.Tier))
+			e.Held = num.IfFinite(l.held(u.Tier))
 		}
 		a.Bottlenecks = append(a.Bottlenecks, e)
 		if p == Single || p == Simultaneous {
@@ -300,17 +305,16 @@ func (s System) name(a *Answer, loads []Load, l Load, causes []Resource, symptom
 	}
 	if len(causes) > 1 {
 		one, _ := together(l.seconds, causes)
-		a.OneFull = some(one)
+		a.OneFull = num.IfFinite(one)
+	}
+	told := slices.Clone(causes)
+	for _, x := range symptoms {
+		told = append(told, x.Resource)
 	}
 	for _, later := range loads {
-		if later.Users <= l.Users {
-			continue
-		}
 		for _, u := range later.Usage {
-			known := slices.Contains(causes, u.Resource) || slices.ContainsFunc(symptoms, func(x Symptom) bool { return x.Resource == u.Resource }) ||
-				slices.ContainsFunc(a.Later, func(x Usage) bool { return x.Resource == u.Resource })
-			if u.Full && u.Node == "" && !known && !a.wasEarly(u.Resource) {
-				a.Later = append(a.Later, u)
+			if later.Users > l.Users && u.Full && u.Node == "" && !slices.Contains(told, u.Resource) && !a.wasEarly(u.Resource) {
+				a.Later, told = append(a.Later, u), append(told, u.Resource)
 			}
 		}
 	}
@@ -333,9 +337,9 @@ func (a *Answer) notQuite(u Usage, symptoms []Symptom) {
 
 // sendQueue is what waits to be sent through a link: on its own hosts, or for what
 // they receive on those of the tier beside them where most does.
-func (s System) sendQueue(l Load, r Resource) (queue Optional, sender string) {
+func (s System) sendQueue(l Load, r Resource) (queue *float64, sender string) {
 	if r.Kind != LinkIn {
-		return some(l.meanSignal(r.Tier, SignalSendQueue)), ""
+		return num.IfFinite(l.meanSignal(r.Tier, SignalSendQueue)), ""
 	}
 	most := math.NaN()
 	for _, tier := range s.Tiers {
@@ -344,16 +348,19 @@ func (s System) sendQueue(l Load, r Resource) (queue Optional, sender string) {
 			most, sender = v, tier
 		}
 	}
-	return some(most), sender
+	return num.IfFinite(most), sender
 }
 
 // meanSignal is the mean over the hosts of a tier, or of several that share hosts, and
 // the trials of a load; NaN: not known.
-func (l Load) meanSignal(tier, signal string) float64 {
+func (l Load) meanSignal(tier, signal string) float64 { return l.meanIn(Resource{Tier: tier}, signal) }
+
+// meanIn is the same of the hosts of a resource.
+func (l Load) meanIn(r Resource, signal string) float64 {
 	var values []float64
 	for _, t := range l.trials {
 		for _, x := range t.Services {
-			if slices.Contains(tiersIn(tier), x.Tier) {
+			if r.Of(x.Tier) && (r.Node == "" || r.Node == x.Node) {
 				values = append(values, x.mean(signal))
 			}
 		}

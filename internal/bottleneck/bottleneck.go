@@ -12,7 +12,6 @@
 //     push-back from its cause (pushback.go), and ranks what is left if nothing was
 //     (hidden.go). What speaks against it are doubts (doubts.go), and what it leaves
 //     of the peak (unexplained.go).
-//     What was full for parts of a second only is told beside it (short.go).
 //  5. Demands, bounds and the exact model stand beside it (laws.go), and
 //     [Prove] compares what more of the suspects should give with what it gave
 //     (raise.go, proof.go).
@@ -37,8 +36,6 @@ type System struct {
 	// empty: it is, or is not known.
 	Front  string
 	Trials []Trial
-	// Thresholds; zero: those of [Defaults].
-	Thresholds Thresholds
 	// SwitchCost is how many seconds of processor a context switch costs on the
 	// hosts of a tier where so many threads are runnable on each processor, as
 	// measured; nil, NaN: not known.
@@ -57,11 +54,7 @@ type Trial struct {
 	Unfinished int     // operations that had not ended when the trial did
 	Generators []Generator
 	Services   []Service
-	// Fine are the services by windows of Window seconds, of those whose signals were
-	// recorded so fast; Responses is the mean response time of each second. None: not
-	// known.
-	Fine      []Service
-	Window    float64
+	// Responses is the mean response time of each second; none: not known.
 	Responses []float64
 	// Cores are the processors of each node, for all that runs on it; none: not
 	// known.
@@ -136,15 +129,4 @@ func (s System) depth(tier string) int {
 		return deepest
 	}
 	return len(s.Tiers)
-}
-
-// Optional is a number that may be missing: null in JSON.
-type Optional *float64
-
-// some is x, or nothing where it is not finite.
-func some(x float64) Optional {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
 }

@@ -210,8 +210,10 @@ func TestBeyondServer(t *testing.T) {
 	if got := s.beyondServer(s.sumUp(20)); math.Abs(got-.2) > 1e-9 {
 		t.Errorf("%v s beyond the first tier, want 0.2", got)
 	}
-	if got := s.Response(20, "web"); math.Abs(got-.2) > 1e-9 || !math.IsNaN(s.Response(60, "web")) {
-		t.Errorf("%v s in the first tier, and %v with 60 users; want 0.2, and that it is not known", got, s.Response(60, "web"))
+	got, _ := s.sumUp(20).Served("web")
+	unknown, _ := s.sumUp(60).Served("web")
+	if math.Abs(got-.2) > 1e-9 || !math.IsNaN(unknown) {
+		t.Errorf("%v s in the first tier, and %v with 60 users; want 0.2, and that it is not known", got, unknown)
 	}
 	if a := Analyze(s); !said(a.Doubts, "the response time as web sees it is not known, first with 60 users") {
 		t.Errorf("doubts %+v", a.Doubts)
@@ -576,7 +578,7 @@ func TestPoolInTurns(t *testing.T) {
 	x := on("app-1", "app", .1, 1, 0)
 	x.Signals[SignalPoolMax] = slices.Repeat([]float64{5, 5, 5, 5, 30}, 2)
 	x.Signals[SignalPool], x.Signals[SignalPoolWaiting] = x.Signals[SignalPoolMax], slices.Repeat([]float64{2}, 10)
-	s := System{Tiers: []string{"app"}, Thresholds: Defaults()}
+	s := System{Tiers: []string{"app"}}
 	pool := Resource{Tier: "app", Kind: Pool}
 	l := s.sumUpOf(1, []Trial{{Services: []Service{x}}})
 	if got := s.capacity(pool, l.trials); got != 5 || !l.usage(pool).Full {

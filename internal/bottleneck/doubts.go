@@ -17,11 +17,11 @@ const doubtNoWay = "no_way"
 // share is that of a load's worst trial, and the mean of all.
 type share struct {
 	worst *OfTrial
-	mean  Optional
+	mean  *float64
 }
 
 // ofAll is a share of a load as a whole.
-func ofAll(v float64) share { return share{&OfTrial{Value: v}, some(v)} }
+func ofAll(v float64) share { return share{&OfTrial{Value: v}, num.IfFinite(v)} }
 
 // words say it, and of which trial it is unless all are alike: "28.0 % of the operations
 // failed in trial 3 with 80 users (9.3 % on average)". noun is empty after the first load.
@@ -173,23 +173,18 @@ func (s System) stepped(loads []Load) (out model.Doubts) {
 			trials := 0
 			for _, l := range loads {
 				trials += l.Trials
-				changes = append(changes, l.steps(tier, x.signal, x.unit)...)
+				for _, t := range l.trials {
+					if from, to, ok := t.step(tier, x.signal); ok {
+						scale := num.For(x.unit, from, to)
+						changes = append(changes, fmt.Sprintf("from %s to %s in trial %d with %s",
+							scale.Value(from, 0), scale.Value(to, 0), t.Trial, num.Count(l.Users, "user")))
+					}
+				}
 			}
 			if len(changes) > 0 {
 				out.Warn("limit_changed", "the %s %s changed within the run, %s, and so in %d of %s: what is told of it, and of the knee, is of both limits together; let it stay as it is from ramp-up to the end, and measure each limit by itself",
 					x.words, tier, changes[0], len(changes), num.Count(trials, "trial"))
 			}
-		}
-	}
-	return out
-}
-
-// steps say of each trial in which a limit of a tier changed from what to what it did.
-func (l Load) steps(tier, signal, unit string) (out []string) {
-	for _, t := range l.trials {
-		if from, to, ok := t.step(tier, signal); ok {
-			scale := num.For(unit, from, to)
-			out = append(out, fmt.Sprintf("from %s to %s in trial %d with %s", scale.Value(from, 0), scale.Value(to, 0), t.Trial, num.Count(l.Users, "user")))
 		}
 	}
 	return out
@@ -377,7 +372,7 @@ func (s System) cheaper(loads []Load, r Resource, last Load) (text string, ok bo
 	}
 	from, least := loads[0], 2*materialLoss // what is used without operations is spread over more of them, too
 	hosts := hostsOf(r, loads)
-	demand := func(l Load) float64 { return demandAt(r, l, hosts) }
+	demand := func(l Load) float64 { return meanOf(perOperation(r, []Load{l}, hosts)) }
 	if i := slices.IndexFunc(loads, func(l Load) bool { return l.usage(r).Full }); i >= 0 && loads[i].Users < last.Users {
 		from, least = loads[i], materialLoss
 	}
@@ -389,7 +384,7 @@ func (s System) cheaper(loads []Load, r Resource, last Load) (text string, ok bo
 }
 
 // value is the number, or NaN.
-func value(v Optional) float64 {
+func value(v *float64) float64 {
 	if v == nil {
 		return math.NaN()
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/queueing"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -37,24 +36,14 @@ func (s System) fullEarly(loads []Load, l Load, r Resource, filled func(Usage) b
 		if !filled(x.usage(r)) {
 			break
 		}
-		if held := heldIn(r, x, hosts); meanOf(held) > 0 { // not of NaN
+		held := slices.DeleteFunc(perOperation(r, []Load{x}, hosts), func(v float64) bool { return v == 0 })
+		if meanOf(held) > 0 { // not of NaN
 			after = append(after, now...)
 			e.since, e.grew, e.freed = x, most/x.Throughput, 1-meanOf(after)/meanOf(held)
 			now, most = held, max(most, x.Throughput)
 		}
 	}
 	return e, e.since.Users < l.Users && e.freed > 0 && (e.freed >= smallBend || longer(now, after))
-}
-
-// heldIn is for how long each operation has one of a soft resource, in each trial of a load.
-func heldIn(r Resource, l Load, hosts int) (out []float64) {
-	rates, used := usedIn(r, []Load{l}, hosts)
-	for i, x := range rates {
-		if held := queueing.Demand(used[i], x); held > 0 {
-			out = append(out, held)
-		}
-	}
-	return out
 }
 
 // longer reports whether values are above others by more than chance: their mean above
@@ -67,13 +56,6 @@ func longer(xs, others []float64) bool {
 	}
 	t, errT := stats.TQuantile(1-(1-level)/2, float64(len(others)-1))
 	return err == nil && errT == nil && meanOf(xs) > meanOf(others)+t*sd*math.Sqrt(1/float64(len(xs))+1/float64(len(others)))
-}
-
-// demandAt is how much of a resource an operation takes at a load, or of a soft one for
-// how long it holds one; NaN: not known.
-func demandAt(r Resource, l Load, hosts int) float64 {
-	v, _ := demandIn(usedIn(r, []Load{l}, hosts))
-	return value(v)
 }
 
 // unworked reports whether what filled a soft resource was no work, so that its limit as

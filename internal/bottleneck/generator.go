@@ -97,13 +97,13 @@ func (s System) beyondServer(l Load) float64 {
 	if len(s.Tiers) == 0 || l.Response == nil {
 		return math.NaN()
 	}
-	response, waiting := l.served(s.Tiers[0])
+	response, waiting := l.Served(s.Tiers[0])
 	return *l.Response - response - waiting
 }
 
-// served is the mean response time as a tier tells it, of the hosts that tell of both time
+// Served is the mean response time as a tier tells it, of the hosts that tell of both time
 // and requests, and what waits there before; NaN where none does.
-func (l Load) served(tier string) (response, waiting float64) {
+func (l Load) Served(tier string) (response, waiting float64) {
 	answered := 0.0
 	for _, t := range l.trials {
 		for _, x := range t.Services {
@@ -159,7 +159,7 @@ func (s System) firstTierExplains(loads []Load, l Load) bool {
 			return true
 		}
 	}
-	return l.held(s.Tiers[0]) >= Defaults().Partial
+	return l.held(s.Tiers[0]) >= partialShare
 }
 
 // held is in which share of their periods the processors of a tier were held back;

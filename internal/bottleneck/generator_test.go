@@ -64,7 +64,6 @@ func TestFront(t *testing.T) {
 			t.Error("its throughput may be ranked, though it may have ended before the first tier")
 		}
 		arms := s.at(160)
-		s.Thresholds = Defaults()
 		if why := s.spoiled([]Load{s.sumUpOf(160, arms), s.sumUpOf(160, arms)}); !strings.Contains(why, "may bind") && !strings.Contains(why, "generator binds") {
 			t.Errorf("front %q: a proof there is not spoiled: %q", front, why)
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -17,8 +18,8 @@ type Suspect struct {
 	P      float64 `json:"p"`
 	Q      float64 `json:"q"` // corrected after Benjamini and Hochberg
 	// First and Last are its means at the first and the last load.
-	First Optional `json:"first"`
-	Last  Optional `json:"last"`
+	First *float64 `json:"first"`
+	Last  *float64 `json:"last"`
 }
 
 // Significant reports whether so close a relation is no chance.
@@ -50,34 +51,27 @@ const fewestSuspected = 5
 const SignalSwitchShare = "switch_share"
 
 // suspects ranks signals by how closely they follow what is lost of the throughput
-// against a user's share at the first load. Trials with as many users are no loads of
-// their own: whatever grows with the users would be sure by repeating them.
+// against a user's share at the first load, the closest first; of equally close ones
+// that which grew by more. Trials with as many users are no loads of their own: whatever
+// grows with the users would be sure by repeating them.
 func (s System) suspects(loads []Load) []Suspect {
 	var out []Suspect
+	var ps []float64
 	alone := loads[0].Throughput / float64(loads[0].Users)
 	for _, tier := range s.Tiers {
 		for _, signal := range hiddenSignals {
 			var x, y []float64
 			for _, l := range loads {
-				if v := s.hiddenAt(l, tier, signal.name); !math.IsNaN(v) {
+				if v := s.At(l, tier, signal.name); !math.IsNaN(v) {
 					x, y = append(x, v), append(y, 1-l.Throughput/alone/float64(l.Users))
 				}
 			}
 			if rho, p, err := stats.Spearman(x, y); err == nil {
-				out = append(out, Suspect{Tier: tier, Signal: signal.name, Unit: signal.unit, Rho: rho, P: p,
-					First: some(s.hiddenAt(loads[0], tier, signal.name)), Last: some(s.hiddenAt(loads[len(loads)-1], tier, signal.name))})
+				first, last := s.At(loads[0], tier, signal.name), s.At(loads[len(loads)-1], tier, signal.name)
+				out, ps = append(out, Suspect{Tier: tier, Signal: signal.name, Unit: signal.unit, Rho: rho, P: p,
+					First: num.IfFinite(first), Last: num.IfFinite(last)}), append(ps, p)
 			}
 		}
-	}
-	return corrected(out)
-}
-
-// corrected adds the corrected p and sorts, the closest first; of equally close
-// ones that which grew by more.
-func corrected(out []Suspect) []Suspect {
-	ps := make([]float64, len(out))
-	for i, x := range out {
-		ps[i] = x.P
 	}
 	qs, err := stats.BenjaminiHochberg(ps)
 	if err != nil {
@@ -97,19 +91,25 @@ func (x Suspect) growth() float64 {
 	return *x.Last / max(*x.First, *x.Last*1e-6)
 }
 
-// hiddenAt is the mean of a signal over the hosts of a tier and the trials of a load.
-func (s System) hiddenAt(l Load, tier, signal string) float64 {
-	switch signal {
-	case SignalSwitches:
-		return sumKnown(l.meanSignal(tier, SignalSwitches), l.meanSignal(tier, SignalPreempted))
-	case SignalSwitchShare:
-		if s.SwitchCost == nil {
-			return math.NaN()
-		}
-		switches := sumKnown(l.meanSignal(tier, SignalSwitches), l.meanSignal(tier, SignalPreempted))
-		return switches * s.SwitchCost(tier, l.runnableEach(tier)) / l.meanSignal(tier, SignalQuota)
+// At is the mean of a signal over the hosts of a tier and the trials of a load; NaN: it
+// is not known.
+func (s System) At(l Load, tier, signal string) float64 {
+	if signal != SignalSwitches && signal != SignalSwitchShare {
+		return l.meanSignal(tier, signal)
 	}
-	return l.meanSignal(tier, signal)
+	switches := l.meanSignal(tier, SignalSwitches)
+	if preempted := l.meanSignal(tier, SignalPreempted); math.IsNaN(switches) {
+		switches = preempted
+	} else if !math.IsNaN(preempted) {
+		switches += preempted
+	}
+	switch {
+	case signal == SignalSwitches:
+		return switches
+	case s.SwitchCost == nil:
+		return math.NaN()
+	}
+	return switches * s.SwitchCost(tier, l.runnableEach(tier)) / l.meanSignal(tier, SignalQuota)
 }
 
 // runnableEach is how many threads are runnable for each processor of a host of a tier:
@@ -135,24 +135,11 @@ func (s System) RunnableEach(users int, tier string) float64 {
 	return Load{trials: s.at(users)}.runnableEach(tier)
 }
 
-// At is the mean of a signal over the hosts of a tier with so many users; NaN: it is
-// not known.
-func (s System) At(users int, tier, signal string) float64 {
-	return s.hiddenAt(Load{trials: s.at(users)}, tier, signal)
-}
-
-// Response is the mean response time with so many users as a tier tells it; NaN: it is
-// not known.
-func (s System) Response(users int, tier string) float64 {
-	response, _ := Load{trials: s.at(users)}.served(tier)
-	return response
-}
-
-// Total is a signal of all hosts of a tier together with so many users, mean over the
-// trials in which it is known of each of them as an amount; NaN: of none.
-func (s System) Total(users int, tier, signal string) float64 {
+// Total is a signal of all hosts of a tier together, mean over the trials of a load in
+// which it is known of each of them as an amount; NaN: of none.
+func (l Load) Total(tier, signal string) float64 {
 	var sums []float64
-	for _, t := range s.at(users) {
+	for _, t := range l.trials {
 		sum, hosts := 0.0, 0
 		for _, x := range t.Services {
 			if x.Tier == tier {
@@ -164,15 +151,4 @@ func (s System) Total(users int, tier, signal string) float64 {
 		}
 	}
 	return meanOf(sums)
-}
-
-// sumKnown adds what is known of two.
-func sumKnown(a, b float64) float64 {
-	switch {
-	case math.IsNaN(a):
-		return b
-	case math.IsNaN(b):
-		return a
-	}
-	return a + b
 }

@@ -13,12 +13,12 @@ const unitsText = ": see that response and think times are in seconds, and the t
 // nothingEnded is in which share of the trials no operation ended well.
 func (l Load) nothingEnded() float64 {
 	n := 0.0
-	for _, x := range l.values {
+	for _, x := range l.Throughputs {
 		if x == 0 {
 			n++
 		}
 	}
-	return n / float64(max(1, len(l.values)))
+	return n / float64(max(1, len(l.Throughputs)))
 }
 
 // lawParts are X·R/N and X·Z/N of the trials that tell only one of response and think

@@ -1,7 +1,6 @@
 package bottleneck
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -42,7 +41,7 @@ func findKnee(loads []Load) (*Knee, error) {
 	var x, y []float64
 	top := 0.0
 	for _, l := range loads {
-		for _, v := range l.values {
+		for _, v := range l.Throughputs {
 			x, y = append(x, float64(l.Users)), append(y, v)
 			top = max(top, v)
 		}
@@ -76,11 +75,11 @@ func findFall(loads []Load) *Fall {
 		if !(l.Throughput > 0) { // which tells nothing of the scatter of others
 			continue
 		}
-		for _, v := range l.values {
+		for _, v := range l.Throughputs {
 			d := v/l.Throughput - 1
 			squares += d * d
 		}
-		free += float64(len(l.values) - 1)
+		free += float64(len(l.Throughputs) - 1)
 	}
 	if peak == last {
 		return nil
@@ -94,7 +93,7 @@ func findFall(loads []Load) *Fall {
 	if free < 1 || err != nil || !(squares > 0) {
 		return f
 	}
-	half := t * math.Sqrt(squares/free*(1/float64(len(loads[peak].values))+1/float64(len(loads[last].values))))
+	half := t * math.Sqrt(squares/free*(1/float64(len(loads[peak].Throughputs))+1/float64(len(loads[last].Throughputs))))
 	lo, hi := 1-math.Exp(math.Log(1-f.Lost)+half), 1-math.Exp(math.Log(1-f.Lost)-half)
 	f.CI, f.Sure = &stats.Interval{Lo: lo, Hi: hi}, lo > 0
 	return f
@@ -114,12 +113,6 @@ func bends(loads []Load, r Resource) (at stats.Stick, ok bool) {
 	s, err := stats.FitStick(x, y, level, Repeatability)
 	return s, err == nil
 }
-
-// tooFew reports whether it is a matter of more loads.
-func tooFew(err error) bool { return errors.Is(err, stats.ErrTooFew) }
-
-// overlap reports whether two intervals have a point in common.
-func overlap(a, b stats.Interval) bool { return a.Lo <= b.Hi && b.Lo <= a.Hi }
 
 // valid are the loads that count: those that were not refused, up to the first that
 // was. What comes after one that the generator bound is bound, too.
@@ -153,17 +146,17 @@ func beyondKnee(k *Knee, loads []Load) []Load {
 // atKnee keeps the resources that can have made the knee: they were busy where it
 // ends, and their utilisation bends where the throughput does. A resource that is full
 // only far beyond it is a consequence.
-func (s System) atKnee(a *Answer, loads, beyond []Load, of []Resource) []Resource {
+func (a *Answer) atKnee(loads, beyond []Load, of []Resource) []Resource {
 	return slices.DeleteFunc(of, func(r Resource) bool {
 		first := telling(beyond, r)
-		return first.usage(r).Mean < herdLevel || !s.bendsAtKnee(a, loads, first, r)
+		return first.usage(r).Mean < herdLevel || !a.bendsAtKnee(loads, first, r)
 	})
 }
 
 // bendsAtKnee reports whether the utilisation of a resource bends where the throughput
 // does, as closely as the loads tell, or bent before and has been full since: then the
 // throughput grew on because an operation took less and less of it.
-func (s System) bendsAtKnee(a *Answer, loads []Load, first Load, r Resource) bool {
+func (a *Answer) bendsAtKnee(loads []Load, first Load, r Resource) bool {
 	around := a.Knee.CI
 	for _, l := range loads {
 		if users := float64(l.Users); users <= a.Knee.CI.Lo {
@@ -172,23 +165,21 @@ func (s System) bendsAtKnee(a *Answer, loads []Load, first Load, r Resource) boo
 	}
 	around.Hi = max(around.Hi, float64(first.Users))
 	at, ok := bends(loads, r)
-	if !ok || a.Knee.AtMost || at.P >= 1-level || at.After >= smallBend*at.Before || overlap(at.CI, around) {
+	if !ok || a.Knee.AtMost || at.P >= 1-level || at.After >= smallBend*at.Before {
 		return true
 	}
-	return at.CI.Hi < around.Lo && first.usage(r).Full
+	return at.CI.Lo <= around.Hi && (around.Lo <= at.CI.Hi || first.usage(r).Full)
 }
 
 // Words say from which number of users on: "from about 105 users on [86 .. 116]".
 func (k Knee) Words() string {
 	switch {
-	case k.AtMost && k.AtLeast:
-		return fmt.Sprintf("from about %.0f users on [%s]", k.Users, k.Range())
-	case k.AtMost:
+	case k.AtMost && !k.AtLeast:
 		return fmt.Sprintf("from %.0f users on, or from fewer", k.CI.Hi)
-	case k.AtLeast:
+	case k.AtLeast && !k.AtMost:
 		return fmt.Sprintf("from about %.0f users on [%.0f or more]", k.Users, k.CI.Lo)
 	}
-	return fmt.Sprintf("from about %.0f users on [%.0f .. %.0f]", k.Users, k.CI.Lo, k.CI.Hi)
+	return fmt.Sprintf("from about %.0f users on [%s]", k.Users, k.Range())
 }
 
 // String is the knee with its interval: "105 [86 .. 116]".

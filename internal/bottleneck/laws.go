@@ -59,9 +59,9 @@ type Demand struct {
 	// knee, or D = U/X where these are too few or too much alike for a line; Beyond
 	// is U/X of those beyond it. Both with Student's interval over trials; null: not
 	// known.
-	Below    Optional        `json:"below"`
+	Below    *float64        `json:"below"`
 	BelowCI  *stats.Interval `json:"below_ci"`
-	Beyond   Optional        `json:"beyond"`
+	Beyond   *float64        `json:"beyond"`
 	BeyondCI *stats.Interval `json:"beyond_ci"`
 	// Capacity is how much of it there is a second: cores, bytes; of shares 1.
 	Capacity float64 `json:"capacity"`
@@ -94,9 +94,9 @@ type Point struct {
 	// full speed.
 	Lo    float64  `json:"bound_lo"`
 	Hi    float64  `json:"bound_hi"`
-	Model Optional `json:"model"`
+	Model *float64 `json:"model"`
 	// Off is measured ÷ model − 1.
-	Off Optional `json:"off"`
+	Off *float64 `json:"off"`
 }
 
 // laws computes demands from loads that count, and solves the model with them.
@@ -110,8 +110,10 @@ func (s System) laws(loads []Load, knee *Knee) (*Laws, model.Doubts) {
 	}
 	out := &Laws{Points: []Point{}}
 	doubts := out.demands(below, beyond)
-	out.limit()
 	if len(out.Demands) > 0 {
+		least := slices.MinFunc(out.Demands, func(a, b Demand) int { return cmp.Compare(a.Limit(), b.Limit()) })
+		limit := least.Limit()
+		out.Limit, out.LimitCI, out.By = &limit, least.LimitCI(), least.Resource
 		out.solve(loads)
 		doubts = append(doubts, out.exceeded(loads)...)
 	}
@@ -187,12 +189,10 @@ func demandOf(r Resource, below, beyond []Load) (d Demand, known int, ok bool) {
 		}
 	}
 	d.Capacity = meanOf(capacities)
-	rates, used := usedIn(r, below, d.Hosts)
-	if d.slope(rates, used); d.Below == nil {
-		d.Below, d.BelowCI = demandIn(rates, used)
+	if d.slope(usedIn(r, below, d.Hosts)); d.Below == nil {
+		d.Below, d.BelowCI = demandIn(r, below, d.Hosts)
 	}
-	rates, used = usedIn(r, beyond, d.Hosts)
-	d.Beyond, d.BeyondCI = demandIn(rates, used)
+	d.Beyond, d.BeyondCI = demandIn(r, beyond, d.Hosts)
 	if d.Unit == UnitShare {
 		d.Hosts = max(1, loads[0].trials[0].Shares[r.Tier])
 	}
@@ -224,20 +224,24 @@ func usedIn(r Resource, loads []Load, hosts int) (rates, used []float64) {
 	return rates, used
 }
 
-// demandIn is D = U/X of each trial, averaged.
-func demandIn(rates, used []float64) (Optional, *stats.Interval) {
-	if len(rates) == 0 {
-		return nil, nil
-	}
-	values := make([]float64, len(rates))
+// perOperation is D = U/X of each trial: how much of a resource an operation takes, or of
+// a soft one for how long it holds one.
+func perOperation(r Resource, loads []Load, hosts int) []float64 {
+	rates, used := usedIn(r, loads, hosts)
 	for i, x := range rates {
-		values[i] = queueing.Demand(used[i], x)
+		used[i] = queueing.Demand(used[i], x)
 	}
+	return used
+}
+
+// demandIn is that on average, with its interval over trials; null: not known.
+func demandIn(r Resource, loads []Load, hosts int) (*float64, *stats.Interval) {
+	values := perOperation(r, loads, hosts)
 	mean, ci, err := stats.MeanInterval(values, level)
 	if err != nil {
-		return some(meanOf(values)), nil
+		return num.IfFinite(meanOf(values)), nil
 	}
-	return some(mean), &ci
+	return num.IfFinite(mean), &ci
 }
 
 // What a line takes to tell demand from what is used without operations: so many
@@ -260,7 +264,7 @@ func (d *Demand) slope(rates, used []float64) {
 	if err != nil || line.InterceptCI.Lo <= 0 || line.SlopeCI.Lo <= 0 {
 		return
 	}
-	d.Idle, d.Below, d.BelowCI = line.Intercept, some(line.Slope), &line.SlopeCI
+	d.Idle, d.Below, d.BelowCI = line.Intercept, num.IfFinite(line.Slope), &line.SlopeCI
 	if _, ci, err := line.Reaches(d.Capacity); err == nil {
 		d.allows = &ci
 	}
@@ -277,16 +281,6 @@ func (d Demand) LimitCI() *stats.Interval {
 		return nil
 	}
 	return &stats.Interval{Lo: d.Capacity / ci.Hi, Hi: d.Capacity / ci.Lo}
-}
-
-// limit finds the resource that allows least.
-func (l *Laws) limit() {
-	if len(l.Demands) == 0 {
-		return
-	}
-	d := slices.MinFunc(l.Demands, func(a, b Demand) int { return cmp.Compare(a.Limit(), b.Limit()) })
-	limit := d.Limit()
-	l.Limit, l.LimitCI, l.By = &limit, d.LimitCI(), d.Resource
 }
 
 // modelFits is how far the model may be off to be said to fit.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -14,7 +15,7 @@ import (
 // operation, with users who think for a second and wait for nothing but that at full
 // speed, up to a limit.
 func tiersOf(users []int, limit float64, tiers []string, work, quota []float64) System {
-	s := System{Name: "1", Tiers: tiers, Thresholds: Defaults()}
+	s := System{Name: "1", Tiers: tiers}
 	alone := 0.0
 	for _, w := range work {
 		alone += w
@@ -143,7 +144,7 @@ func TestSpoiledProof(t *testing.T) {
 // TestPredictedWithDelay: what users wait for that no resource explains limits what they
 // can ask for, and so what a faster processor can give.
 func TestPredictedWithDelay(t *testing.T) {
-	s := System{Tiers: []string{"db"}, Thresholds: Defaults()}
+	s := System{Tiers: []string{"db"}}
 	trial := func(users int, x float64) Trial {
 		one := closed(users, 0, x, busy)
 		one.Throughput, one.Response = x, float64(users)/x-1
@@ -161,7 +162,7 @@ func TestPredictedWithDelay(t *testing.T) {
 // other there half of the time: 2/(10 ms + 15 ms) instead of 1/20 ms. Threads in front of
 // the pool are full because of it, and those behind it are a limit.
 func TestPredictedPool(t *testing.T) {
-	s := System{Tiers: []string{"app", "db"}, Thresholds: Defaults()}
+	s := System{Tiers: []string{"app", "db"}}
 	s.Trials = []Trial{closed(20, 0, 80, busy)}
 	for _, c := range []struct{ threads, want float64 }{{1, 1.6}, {4, 1.25}} {
 		at := closed(160, 0, 50, func(float64) float64 { return .5 })
@@ -181,7 +182,8 @@ func TestPredictedPool(t *testing.T) {
 // TestExceeded: where an operation takes less with more users, the bound from its demand
 // at low load is none, and that is said.
 func TestExceeded(t *testing.T) {
-	l := Laws{Limit: some(100), LimitCI: &stats.Interval{Lo: 95, Hi: 106}, Points: []Point{{Users: 50, Throughput: 49, Hi: 50}, {Users: 120, Throughput: 105, Hi: 100}, {Users: 200, Throughput: 140, Hi: 100}}}
+	l := Laws{Limit: num.IfFinite(100), LimitCI: &stats.Interval{Lo: 95, Hi: 106},
+		Points: []Point{{Users: 50, Throughput: 49, Hi: 50}, {Users: 120, Throughput: 105, Hi: 100}, {Users: 200, Throughput: 140, Hi: 100}}}
 	loads := []Load{{CI: &stats.Interval{Lo: 48, Hi: 50}}, {CI: &stats.Interval{Lo: 104, Hi: 106}}, {CI: &stats.Interval{Lo: 130, Hi: 150}}}
 	if doubts := l.exceeded(loads); len(doubts) != 1 || l.ExceededFrom != 200 {
 		t.Errorf("from %d users, %v, want from 200, for 120 are within the limit's interval", l.ExceededFrom, doubts)

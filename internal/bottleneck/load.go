@@ -13,18 +13,19 @@ type Load struct {
 	Users  int `json:"users"`
 	Trials int `json:"trials"`
 	// Throughput is the mean over trials, CI its interval after Student; null: one
-	// trial, or no scatter.
-	Throughput float64         `json:"throughput"`
-	CI         *stats.Interval `json:"ci"`
-	Response   Optional        `json:"response"` // seconds, mean over operations
-	Think      Optional        `json:"think"`    // seconds
-	Errors     Optional        `json:"errors"`   // share
+	// trial, or no scatter. Throughputs are those of the trials.
+	Throughput  float64         `json:"throughput"`
+	Throughputs []float64       `json:"-"`
+	CI          *stats.Interval `json:"ci"`
+	Response    *float64        `json:"response"` // seconds, mean over operations
+	Think       *float64        `json:"think"`    // seconds
+	Errors      *float64        `json:"errors"`   // share
 	// NoWay is the share after which a user found no link to where he wanted to go.
-	NoWay      Optional `json:"no_link"`
+	NoWay      *float64 `json:"no_link"`
 	Unfinished int      `json:"unfinished"`
 	// Law is X·(R+Z)/N, which the interactive response time law says is 1, mean over
 	// trials.
-	Law Optional `json:"law"`
+	Law *float64 `json:"law"`
 	// WorstLaw is that of the trial in which it is farthest from 1, WorstErrors the share
 	// of the one in which most failed: what they are judged by, for a mean hides them;
 	// null: no trial tells.
@@ -41,8 +42,7 @@ type Load struct {
 	// it does.
 	Refused string `json:"refused,omitempty"`
 
-	beyond  string    // what users waited in front of the first tier, without an explanation there; empty: nothing
-	values  []float64 // throughput of each trial
+	beyond  string // what users waited in front of the first tier, without an explanation there; empty: nothing
 	seconds []map[Resource]seconds
 	trials  []Trial
 }
@@ -70,7 +70,7 @@ func (w *OfTrial) value() float64 {
 }
 
 // Optional is the number, or nothing.
-func (w *OfTrial) Optional() Optional { return some(w.value()) }
+func (w *OfTrial) Optional() *float64 { return num.IfFinite(w.value()) }
 
 // usage of a resource; nothing of it where it is not known.
 func (l Load) usage(r Resource) Usage {
@@ -113,7 +113,7 @@ func (a *average) add(v, weight float64) {
 }
 
 // mean is null where nothing is known.
-func (a average) mean() Optional { return some(a.sum / a.weight) }
+func (a average) mean() *float64 { return num.IfFinite(a.sum / a.weight) }
 
 // sumUp makes the load of the trials with so many users.
 func (s System) sumUp(users int) Load { return s.sumUpOf(users, s.at(users)) }
@@ -123,7 +123,7 @@ func (s System) sumUpOf(users int, trials []Trial) Load {
 	l := Load{Users: users, Trials: len(trials), trials: trials}
 	var errs, lost, response, think, law average
 	for _, t := range trials {
-		l.values = append(l.values, t.Throughput)
+		l.Throughputs = append(l.Throughputs, t.Throughput)
 		l.Unfinished += t.Unfinished
 		l.seconds = append(l.seconds, s.resources(t))
 		errs.add(t.Errors, 1)
@@ -135,26 +135,18 @@ func (s System) sumUpOf(users int, trials []Trial) Load {
 		law.add(one, 1)
 		l.WorstLaw, l.WorstErrors, l.WorstNoWay = l.WorstLaw.worse(t.Trial, one, 1), l.WorstErrors.worse(t.Trial, t.Errors, 0), l.WorstNoWay.worse(t.Trial, t.NoWay, 0)
 	}
-	l.Throughput = meanOf(l.values)
-	_, l.CI = stats.MeanWithin(l.values, level)
+	l.Throughput = meanOf(l.Throughputs)
+	_, l.CI = stats.MeanWithin(l.Throughputs, level)
 	l.Response, l.Think, l.Errors, l.NoWay, l.Law = response.mean(), think.mean(), errs.mean(), lost.mean(), law.mean()
-	l.Usage = usageOf(l.seconds, s.Thresholds)
-	l.Any, l.All = together(l.seconds, l.busy())
-	return l
-}
-
-// Throughputs are those of the trials.
-func (l Load) Throughputs() []float64 { return l.values }
-
-// busy are the resources of tiers that were full at least at times.
-func (l Load) busy() []Resource {
-	var out []Resource
+	l.Usage = usageOf(l.seconds)
+	var busy []Resource // of tiers, at least at times
 	for _, u := range l.Usage {
 		if u.Node == "" && (u.Full || u.Partial) {
-			out = append(out, u.Resource)
+			busy = append(busy, u.Resource)
 		}
 	}
-	return out
+	l.Any, l.All = together(l.seconds, busy)
+	return l
 }
 
 // together is in which share of seconds any of several resources was full, and in

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/queueing"
 )
 
@@ -127,11 +128,12 @@ func (l *Laws) solve(loads []Load) {
 		l.Says = "the model was not solved: " + err.Error()
 		return
 	}
-	l.UsersAtKnee = some(max(c.Knee(), *l.Limit*(*loads[0].Think+l.fullSpeed())))
+	l.UsersAtKnee = num.IfFinite(max(c.Knee(), *l.Limit*(*loads[0].Think+l.fullSpeed())))
 	for _, x := range loads {
 		lo, hi := l.bounds(c, x)
 		predicted := model[x.Users-1]
-		l.Points = append(l.Points, Point{Users: x.Users, Throughput: x.Throughput, Lo: lo, Hi: hi, Model: some(predicted), Off: some(x.Throughput/predicted - 1)})
+		l.Points = append(l.Points, Point{Users: x.Users, Throughput: x.Throughput, Lo: lo, Hi: hi,
+			Model: num.IfFinite(predicted), Off: num.IfFinite(x.Throughput/predicted - 1)})
 	}
 	l.Says = l.fit()
 }

@@ -49,15 +49,12 @@ const took = .8
 // Prove holds the trials with more of the suspects against those without. The trials of
 // the system are those from which the suspects were named.
 func Prove(s System, raised []Raise, before, after []Trial) Proof {
-	if s.Thresholds == (Thresholds{}) {
-		s.Thresholds = Defaults()
-	}
 	users := before[0].Users
 	arms := []Load{s.sumUpOf(users, before), s.sumUpOf(users, after)}
 	as, more := arms[0], arms[1]
 	p := Proof{Raised: raised, Users: users, Trials: min(len(before), len(after)), Outcome: Unclear,
 		Before: as.Throughput, After: more.Throughput, Gain: more.Throughput / as.Throughput, Predicted: s.predicted(as, raised)}
-	if _, ci, err := stats.RatioOfIndependentMeans(more.values, as.values, level); err == nil {
+	if _, ci, err := stats.RatioOfIndependentMeans(more.Throughputs, as.Throughputs, level); err == nil {
 		p.CI = &ci
 	}
 	p.Why = s.spoiled(arms)
@@ -93,19 +90,6 @@ func crowded(raised []Raise, as, more Load) string {
 		}
 	}
 	return ""
-}
-
-// meanIn is the mean of a signal over the hosts of a resource; NaN: not known.
-func (l Load) meanIn(r Resource, signal string) float64 {
-	var values []float64
-	for _, t := range l.trials {
-		for _, x := range t.Services {
-			if x.Tier == r.Tier && (r.Node == "" || r.Node == x.Node) {
-				values = append(values, x.mean(signal))
-			}
-		}
-	}
-	return meanOf(values)
 }
 
 // missed is what to do where a raise did not reach its resource.

@@ -48,7 +48,7 @@ func (s System) behind(l Load, r Resource, all []Resource) (of Resource, pushed 
 			soft = append(soft, u.Resource)
 		}
 	}
-	if one, _ := together(l.seconds, atTimes); one < s.Thresholds.Full {
+	if one, _ := together(l.seconds, atTimes); one < FullShare {
 		atTimes = nil
 	}
 	for _, group := range [][]Resource{busy, atTimes, soft} {

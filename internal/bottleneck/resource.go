@@ -40,6 +40,9 @@ var kindSignals = map[Kind]signals{
 	Threads: {SignalThreads, SignalThreadsMax, SignalThreadsQueue}, Pool: {SignalPool, SignalPoolMax, SignalPoolWaiting},
 }
 
+// Signal is the one that tells how much of it is used.
+func (k Kind) Signal() string { return kindSignals[k].used }
+
 // Resource is what may be full: something of a tier, or of one of its hosts. What
 // hosts have that several tiers share is no tier's own: its Tier is all of them,
 // "sql+data".

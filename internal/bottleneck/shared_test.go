@@ -24,7 +24,7 @@ func on(node model.NodeID, tier string, used, quota, sent float64) Service {
 // TestSharedHosts: what a node has is one resource of all that runs on it, and no byte
 // counts twice; limits of their own, which together fit the node, divide its processor.
 func TestSharedHosts(t *testing.T) {
-	s := System{Tiers: []string{"web", "app", "db"}, Thresholds: Defaults()}
+	s := System{Tiers: []string{"web", "app", "db"}}
 	amount := func(services []Service, cores map[model.NodeID]float64) map[Resource]float64 {
 		out := make(map[Resource]float64)
 		for r, x := range s.resources(Trial{Services: services, Cores: cores}) {
@@ -78,7 +78,7 @@ func TestNames(t *testing.T) {
 // TestPushBack: threads and pools wait for what is behind them, for what the hosts of
 // their tier share with others, and for what the tier in front can receive.
 func TestPushBack(t *testing.T) {
-	s := System{Tiers: []string{"web", "app", "db"}, Thresholds: Defaults()}
+	s := System{Tiers: []string{"web", "app", "db"}}
 	for name, c := range map[string]struct {
 		full   []Resource
 		causes []Resource
@@ -190,7 +190,7 @@ func TestTooLate(t *testing.T) {
 
 // TestLinkDirections: what is received is held to a rate of its own where one is known.
 func TestLinkDirections(t *testing.T) {
-	s := System{Tiers: []string{"db"}, Thresholds: Defaults()}
+	s := System{Tiers: []string{"db"}}
 	for in, want := range map[float64]float64{0: 1000, 1250: 1250} {
 		x := on("n1", "db", 1, 2, 500)
 		if in > 0 {

@@ -2,22 +2,19 @@ package bottleneck
 
 import "github.com/scalebench/scalebench/internal/stats"
 
-// Thresholds say when a resource is full. The cut-offs are ours.
-type Thresholds struct {
-	// Saturated is the utilisation from which on a second counts as full, of
-	// links Link: what a shaper counts has headers that not every counter has.
-	Saturated float64
-	Link      float64
-	// Full is the share of seconds from which on a resource is full, Mean the
-	// utilisation over all of them that says the same; Partial is the share from
-	// which on it is so at times.
-	Full, Mean, Partial float64
-}
-
-// Defaults are the thresholds of the method (docs/ntier.md).
-func Defaults() Thresholds {
-	return Thresholds{Saturated: .95, Link: .9, Full: .9, Mean: .97, Partial: .1}
-}
+// When a resource is full (docs/ntier.md). The cut-offs are ours.
+const (
+	// saturated is the utilisation from which on a second counts as full, saturatedLink
+	// that of links: what a shaper counts has headers that not every counter has.
+	saturated     = .95
+	saturatedLink = .9
+	// FullShare is the share of seconds from which on a resource is full, fullMean the
+	// utilisation over all of them that says the same of hardware.
+	FullShare = .9
+	fullMean  = .97
+	// partialShare is the share of seconds from which on a resource is full at times.
+	partialShare = .1
+)
 
 // What a curve takes to be called bent.
 const (

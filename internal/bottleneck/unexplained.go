@@ -36,7 +36,7 @@ func (a *Answer) unexplained(loads []Load) (out model.Doubts) {
 		}
 	}
 	gain := left * peak
-	a.Unexplained = some(left)
+	a.Unexplained = num.IfFinite(left)
 	hidden := "a lock or another limit that was not measured"
 	if named.Kind.Link() {
 		hidden = "headers that its counter leaves out, or " + hidden

@@ -46,11 +46,11 @@ func (s seconds) known() int {
 func (s System) resources(t Trial) map[Resource]seconds {
 	out := make(map[Resource]seconds)
 	for r, of := range s.parts(t) {
-		if all, ok := secondsOf(r.Kind, of, s.Thresholds); ok {
+		if all, ok := secondsOf(r.Kind, of); ok {
 			out[r] = all
 		}
 		for _, h := range of {
-			if one, ok := secondsOf(r.Kind, []host{h}, s.Thresholds); ok && len(of) > 1 {
+			if one, ok := secondsOf(r.Kind, []host{h}); ok && len(of) > 1 {
 				out[Resource{r.Tier, r.Kind, h.node}] = one
 			}
 		}
@@ -158,7 +158,7 @@ func linkOf(of []Service, kind Kind) host {
 
 // secondsOf adds up hosts: what all of them use of what all of them have. ok is
 // false where hardly a second is known.
-func secondsOf(kind Kind, of []host, limits Thresholds) (out seconds, ok bool) {
+func secondsOf(kind Kind, of []host) (out seconds, ok bool) {
 	n := math.MaxInt
 	for _, h := range of {
 		n = min(n, len(h.used), len(h.limit))
@@ -166,9 +166,9 @@ func secondsOf(kind Kind, of []host, limits Thresholds) (out seconds, ok bool) {
 	if n < FewestSeconds || len(of) == 0 {
 		return seconds{}, false
 	}
-	threshold := limits.Saturated
+	threshold := saturated
 	if kind.Link() {
-		threshold = limits.Link
+		threshold = saturatedLink
 	}
 	out.hosts = len(of)
 	for _, h := range of {
@@ -224,31 +224,26 @@ type Usage struct {
 }
 
 // usageOf sums up the trials of a load.
-func usageOf(trials []map[Resource]seconds, limits Thresholds) []Usage {
+func usageOf(trials []map[Resource]seconds) []Usage {
 	out := []Usage{}
 	for _, r := range resourcesIn(trials) {
-		var sum, full float64
-		known := 0
+		var use []float64
+		full, known := 0.0, 0
 		for _, t := range trials {
-			s := t[r]
-			for _, u := range s.use {
-				if !math.IsNaN(u) {
-					sum, known = sum+u, known+1
-				}
-			}
-			full += s.share * float64(s.known())
+			s, n := t[r], t[r].known()
+			use, full, known = append(use, s.use...), full+s.share*float64(n), known+n
 		}
-		u := Usage{Resource: r, Mean: sum / float64(known), Share: full / float64(known)}
-		mean := limits.Mean
+		u := Usage{Resource: r, Mean: meanOf(use), Share: full / float64(known)}
+		mean := fullMean
 		if r.Kind.Link() {
-			mean -= limits.Saturated - limits.Link
+			mean -= saturated - saturatedLink
 		}
-		u.Full = u.Share >= limits.Full || u.Mean >= mean && !r.Kind.Soft()
+		u.Full = u.Share >= FullShare || u.Mean >= mean && !r.Kind.Soft()
 		out = append(out, u)
 	}
 	shareOut(out)
 	for i := range out {
-		out[i].Partial = !out[i].Full && out[i].Share >= limits.Partial
+		out[i].Partial = !out[i].Full && out[i].Share >= partialShare
 	}
 	return out
 }
@@ -308,6 +303,6 @@ func Utilisation(of []Service, kind Kind) []float64 {
 	for _, x := range of {
 		hosts = append(hosts, x.part(kind))
 	}
-	s, _ := secondsOf(kind, hosts, Defaults())
+	s, _ := secondsOf(kind, hosts)
 	return s.use
 }

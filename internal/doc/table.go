@@ -152,7 +152,7 @@ func plain(value any) any {
 }
 
 func finite(x float64) any {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
+	if !num.Finite(x) {
 		return nil
 	}
 	return x

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -84,9 +85,9 @@ func (x *Rows) Bands(d Dependence, course *Course) BandSearch {
 	if err != nil {
 		return BandSearch{Why: err.Error()}
 	}
-	out := BandSearch{P: finite(found.P), Why: found.Why, StepOfReciprocal: found.OfReciprocal}
+	out := BandSearch{P: num.IfFinite(found.P), Why: found.Why, StepOfReciprocal: found.OfReciprocal}
 	if found.Step > 0 {
-		out.Step = finite(found.Step)
+		out.Step = num.IfFinite(found.Step)
 	}
 	switch {
 	case !found.Accepted:

@@ -65,17 +65,16 @@ type cycleFit struct{ without, ps []float64 }
 // waves are the columns of a cycle: sine and cosine of a day, and of half a day.
 const waves = 4
 
-// fitCycle fits by least squares, with amplitudes that are normal about 0 (ridge
-// regression: A. E. Hoerl, R. W. Kennard, Technometrics 12(1), 1970), so that of an
-// hour no curve is made of any form.
+// fitCycle fits with amplitudes that are normal about 0, so that of an hour no curve is
+// made of any form.
 func (x *Rows) fitCycle(values []float64, changes []Change) cycleFit {
 	columns, ridge := x.cycleColumns(len(values), changes), make([]float64, waves+len(changes))
 	mean, _ := stats.Mean(values)
 	for k := range waves {
 		ridge[k] = noiseOf(values) / (usualCycle * usualCycle * mean * mean)
 	}
-	coefficients, spread := leastSquares(columns, values, ridge)
-	if coefficients == nil {
+	coefficients, spread, err := stats.Ridge(columns, values, ridge)
+	if err != nil {
 		return cycleFit{values, slices.Repeat([]float64{1}, len(changes))}
 	}
 	out := cycleFit{without: less(values, columns[:waves], coefficients)}
@@ -146,43 +145,6 @@ func (x *Rows) cycleColumns(n int, changes []Change) [][]float64 {
 		}
 	}
 	return columns
-}
-
-// leastSquares are the coefficients of columns, each about 0, and their variances
-// where that of a value is 1; nil where they cannot be told apart.
-func leastSquares(columns [][]float64, values, ridge []float64) (coefficients, spread []float64) {
-	k := len(columns)
-	rows := make([][]float64, k) // the normal equations, their right side, and 1
-	for i, a := range columns {
-		rows[i] = make([]float64, 2*k+1)
-		rows[i][i], rows[i][k+1+i] = ridge[i], 1
-		for at, v := range a {
-			for j, b := range columns {
-				rows[i][j] += v * b[at]
-			}
-			rows[i][k] += v * values[at]
-		}
-	}
-	for i := range rows { // elimination by Gauss and Jordan: the matrix is positive
-		pivot := rows[i][i]
-		if !(pivot > 0) || math.IsInf(pivot, 1) {
-			return nil, nil
-		}
-		for j := range rows[i] {
-			rows[i][j] /= pivot
-		}
-		for r := range rows {
-			if f := rows[r][i]; r != i {
-				for j := range rows[r] {
-					rows[r][j] -= f * rows[i][j]
-				}
-			}
-		}
-	}
-	for i := range rows {
-		coefficients, spread = append(coefficients, rows[i][k]), append(spread, rows[i][k+1+i])
-	}
-	return coefficients, spread
 }
 
 // leastWorth is how many independent values it takes to tell a drift from a level

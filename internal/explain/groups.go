@@ -117,9 +117,10 @@ func (x *Rows) Group(fact *Fact) Grouping {
 		}
 		n := len(values)
 		s, err := stats.NewSpread(values)
+		at := func(p float64) float64 { return stats.QuantileSorted(values, p) }
 		g := Group{
 			Level: fact.Levels[c], N: n, Share: float64(n) / float64(x.Frame.Len()), Mean: s.Mean, Median: s.Median,
-			Min: s.Min, P01: quantile(values, 0.01), P25: quantile(values, 0.25), P75: quantile(values, 0.75), P99: quantile(values, 0.99), Max: s.Max,
+			Min: s.Min, P01: at(0.01), P25: at(0.25), P75: at(0.75), P99: at(0.99), Max: s.Max,
 		}
 		if err == nil {
 			g.COV = &s.COV

@@ -47,7 +47,7 @@ func (x *Rows) Outliers(bands []Band) Outliers {
 			}
 		}
 		part := x.Sorted[from:to]
-		q1, q3 := quantile(part, 0.25), quantile(part, 0.75)
+		q1, q3 := stats.QuantileSorted(part, 0.25), stats.QuantileSorted(part, 0.75)
 		from = to
 		if q1 == q3 {
 			continue // most values are the same, so that there is no measure of far

@@ -174,17 +174,6 @@ func (x *Rows) At(row int) *time.Time {
 	return &t
 }
 
-// quantile is the p-quantile of ascending values by definition 7 of Hyndman and
-// Fan (stats.Quantile, which sorts).
-func quantile(sorted []float64, p float64) float64 {
-	at := p * float64(len(sorted)-1)
-	i := int(at)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
-}
-
 // FactNames names the facts that may explain something: "node, zone"; "none".
 func (x *Rows) FactNames() string {
 	var out []string
@@ -206,7 +195,7 @@ func (x *Rows) Independent(effective float64) []float64 {
 	}
 	out := make([]float64, n)
 	for i := range out {
-		out[i] = quantile(x.Sorted, (float64(i)+0.5)/float64(n))
+		out[i] = stats.QuantileSorted(x.Sorted, (float64(i)+0.5)/float64(n))
 	}
 	return out
 }

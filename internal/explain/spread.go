@@ -206,14 +206,6 @@ func covOf(sorted []float64) *float64 {
 	return &s.COV
 }
 
-// finite is a pointer to a number, nil unless it is finite.
-func finite(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
-}
-
 // interval is the pointer form of an interval that may have failed.
 func interval(ci stats.Interval, err error) *Interval {
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/test/simulated"
 	"github.com/scalebench/scalebench/test/skip"
 )
@@ -47,7 +48,7 @@ func TestKeptNodes(t *testing.T) {
 				t.Errorf("%d nodes, %v between them: the interval of the %s holds in %d of %d", c.nodes, c.share, name, held, seeds)
 			}
 		}
-		if got := quantile(ratios, 0.5); got > c.most {
+		if got := stats.QuantileSorted(ratios, 0.5); got > c.most {
 			t.Errorf("%d nodes, %v between them: the interval of the COV is of a factor %.1f, want at most %v", c.nodes, c.share, got, c.most)
 		}
 	}

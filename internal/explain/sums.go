@@ -17,7 +17,7 @@ type sums struct {
 // sumsOf takes the values less their median, for squares of large numbers lose
 // their difference.
 func (x *Rows) sumsOf(codes []uint16, levels int) sums {
-	all := stats.SumLevels(x.Frame.Values, codes, levels, quantile(x.Sorted, 0.5))
+	all := stats.SumLevels(x.Frame.Values, codes, levels, stats.QuantileSorted(x.Sorted, 0.5))
 	s := sums{n: all.N, sum: all.Sum, squares: all.Squares}
 	sum := 0.0
 	for c, n := range s.n {

@@ -107,7 +107,7 @@ func (x *Rows) rowUnits(fact *Fact, s sums) unitSums {
 	if fact.Known > mostPermuted {
 		return u
 	}
-	middle := quantile(x.Sorted, 0.5)
+	middle := stats.QuantileSorted(x.Sorted, 0.5)
 	for i, c := range fact.Codes {
 		if c != 0 {
 			u.each = append(u.each, unit{1, x.Frame.Values[i] - middle, c})
@@ -162,7 +162,7 @@ func (x *Rows) stretches(fact *Fact, s sums) unitSums {
 	}
 	u.k, u.between = s.levels, s.between()
 	u.among = -s.rows*s.mean*s.mean - u.between
-	middle := quantile(x.Sorted, 0.5)
+	middle := stats.QuantileSorted(x.Sorted, 0.5)
 	var rests stats.Neighbours
 	var now uint16
 	var n, sum float64

@@ -300,8 +300,8 @@ func BlockInterval(xs []float64, stat func(xs []float64) float64, block int, lev
 		return Interval{}, err
 	}
 	scale := t / z * math.Sqrt(blocks/(blocks-1)) * math.Sqrt(float64(min(len(xs), mostDrawn))/float64(len(xs)))
-	lo := estimate + scale*(quantileSorted(boot, (1-level)/2)-estimate)
-	hi := estimate + scale*(quantileSorted(boot, (1+level)/2)-estimate)
+	lo := estimate + scale*(QuantileSorted(boot, (1-level)/2)-estimate)
+	hi := estimate + scale*(QuantileSorted(boot, (1+level)/2)-estimate)
 	return Interval{lo, hi}.times(1)
 }
 

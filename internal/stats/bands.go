@@ -410,7 +410,8 @@ func CutBands(sorted []float64, cuts []float64) []Band {
 
 // bandOf describes the values of one band.
 func bandOf(sorted []float64) Band {
-	b := Band{N: len(sorted), Median: quantileSorted(sorted, .5), COV: math.NaN(), ShareInterval: Interval{math.NaN(), math.NaN()}}
+	b := Band{N: len(sorted), Median: QuantileSorted(sorted, .5), COV: math.NaN(),
+		ShareInterval: Interval{math.NaN(), math.NaN()}}
 	b.Mean, b.SD = stat.MeanStdDev(sorted, nil)
 	if b.Mean > 0 {
 		b.COV = b.SD / b.Mean

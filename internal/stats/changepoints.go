@@ -126,7 +126,7 @@ func describeChanges(xs []float64, indices []int, ps []float64) []Change {
 	ends := append(slices.Clone(indices), len(xs))
 	medians, from := make([]float64, len(ends)), 0
 	for i, to := range ends {
-		medians[i], from = medianOf(xs[from:to]), to
+		medians[i], from = Median(xs[from:to]), to
 	}
 	changes := make([]Change, len(indices))
 	for i, at := range indices {

@@ -166,7 +166,7 @@ func TestDriftAgrees(t *testing.T) {
 		variance := kendallVariance(c.X)
 		slopes, s := pairSlopes(c.T, c.X)
 		slices.Sort(slopes)
-		median := quantileSorted(slopes, .5)
+		median := QuantileSorted(slopes, .5)
 		closeTo(t, "slope", median, nil, c.Slope, 1e-12)
 		relative(t, "p for independent values", math.Erfc((math.Abs(s)-1)/math.Sqrt(2*variance)), c.Independent, .01) // the oracle takes it as 1 − CDF
 		rest := slices.Clone(c.X)

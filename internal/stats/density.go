@@ -23,7 +23,7 @@ func Histogram(sorted []float64, most int) (edges []float64, counts []int) {
 		return nil, nil
 	}
 	lo, hi := sorted[0], sorted[n-1]
-	width := 2 * (quantileSorted(sorted, .75) - quantileSorted(sorted, .25)) / math.Cbrt(float64(n))
+	width := 2 * (QuantileSorted(sorted, .75) - QuantileSorted(sorted, .25)) / math.Cbrt(float64(n))
 	if !(width > 0) { // half of the values are equal
 		width = (hi - lo) / 2 / (1 + math.Log2(float64(n))) // H. A. Sturges, half of his width
 	}

@@ -91,8 +91,8 @@ func Quantile(xs []float64, p float64) (float64, error) {
 	return out[0], nil
 }
 
-// quantileSorted is Quantile of checked, ascending values.
-func quantileSorted(sorted []float64, p float64) float64 {
+// QuantileSorted is Quantile of at least one ascending, finite value.
+func QuantileSorted(sorted []float64, p float64) float64 {
 	h := p * float64(len(sorted)-1)
 	below := int(math.Floor(h))
 	if below+1 >= len(sorted) {

@@ -48,7 +48,7 @@ func Drift(times, xs []float64, level float64) (slope Interval, p float64, err e
 		return Interval{}, 0, fmt.Errorf("drift over one time: %w", ErrTooFew)
 	}
 	slices.Sort(slopes)
-	variance := kendallVariance(xs) * dependentTrend(times, xs, quantileSorted(slopes, .5))
+	variance := kendallVariance(xs) * dependentTrend(times, xs, QuantileSorted(slopes, .5))
 	if variance == 0 {
 		return Interval{}, 0, fmt.Errorf("drift: %w", ErrNoSpread)
 	}
@@ -57,8 +57,8 @@ func Drift(times, xs []float64, level float64) (slope Interval, p float64, err e
 	last := float64(len(slopes) - 1)
 	middle, reach := last/2, z*root/2
 	slope = Interval{
-		quantileSorted(slopes, max(0, (middle-reach)/last)),
-		quantileSorted(slopes, min(1, (middle+reach)/last)),
+		QuantileSorted(slopes, max(0, (middle-reach)/last)),
+		QuantileSorted(slopes, min(1, (middle+reach)/last)),
 	}
 	slope, err = slope.times(1)
 	return slope, p, err
@@ -71,19 +71,22 @@ func mediansOf(xs []float64, most int) []float64 {
 	}
 	out := make([]float64, most)
 	for i := range out {
-		out[i] = medianOf(xs[i*len(xs)/most : (i+1)*len(xs)/most])
+		out[i] = Median(xs[i*len(xs)/most : (i+1)*len(xs)/most])
 	}
 	return out
 }
 
-// medianOf is the median of values in any order, which stay in it.
-func medianOf(xs []float64) float64 {
+// Median is that of values in any order, which stay in it; NaN: there are none.
+func Median(xs []float64) float64 {
+	if len(xs) == 0 {
+		return math.NaN()
+	}
 	if !slices.IsSorted(xs) {
 		xs = slices.Clone(xs)
 		middle := (len(xs) - 1) / 2
 		selectRanks(xs, 0, []int{middle, middle + 1}, 2*bits.Len(uint(len(xs))))
 	}
-	return quantileSorted(xs, .5)
+	return QuantileSorted(xs, .5)
 }
 
 // pairSlopes are the slopes of all pairs of different times, and Kendall's S: how

@@ -83,7 +83,7 @@ func TestExtrapolatedForWholeNumbers(t *testing.T) {
 		}
 		return xs
 	}
-	got, err := ConfirmMedian(draw(500), []float64{.05}, .95, 0)
+	got, err := ConfirmMedian(draw(500), []float64{.05}, .95)
 	if err != nil || got[0].Needed != 0 {
 		t.Fatalf("ConfirmMedian = %+v, %v, want an extrapolation", got[0], err)
 	}

@@ -350,7 +350,7 @@ func bcaFrom(boot []float64, estimate float64, jackknife []float64, level float6
 		if divisor <= 0 {
 			return Interval{}, ErrUnbounded
 		}
-		bounds[i] = quantileSorted(sorted, NormalCDF(z0+zz/divisor))
+		bounds[i] = QuantileSorted(sorted, NormalCDF(z0+zz/divisor))
 	}
 	return Interval{bounds[0], bounds[1]}.times(1)
 }

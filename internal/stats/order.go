@@ -66,7 +66,7 @@ func Quantiles(xs []float64, ps ...float64) ([]float64, error) {
 	selectRanks(some, 0, slices.Compact(ranks), 2*bits.Len(uint(len(xs))))
 	out := make([]float64, len(ps))
 	for i, p := range ps {
-		q, err := finite(quantileSorted(some, p)) // sorted as far as it looks
+		q, err := finite(QuantileSorted(some, p)) // sorted as far as it looks
 		if err != nil {
 			return nil, err
 		}

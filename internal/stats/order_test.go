@@ -42,7 +42,7 @@ func TestOrder(t *testing.T) {
 			ps := []float64{.5, 0, 1, .05, .25, .75, .95, .999}
 			got, err := Quantiles(xs, ps...)
 			for i, p := range ps {
-				if want := quantileSorted(sorted, p); err != nil || got[i] != want {
+				if want := QuantileSorted(sorted, p); err != nil || got[i] != want {
 					t.Errorf("%s, %d values: quantile %v is %v, %v, want %v", name, n, p, got, err, want)
 				}
 			}

@@ -29,7 +29,7 @@ func OutlierFences(sorted []float64) (lo, hi float64) {
 	if len(sorted) < 4 {
 		return sorted[0], sorted[len(sorted)-1]
 	}
-	q1, q3 := quantileSorted(sorted, .25), quantileSorted(sorted, .75)
+	q1, q3 := QuantileSorted(sorted, .25), QuantileSorted(sorted, .75)
 	m := medcouple(thinned(sorted, 20_001))
 	m = math.Copysign(max(0, math.Abs(m)-1.12/math.Sqrt(float64(len(sorted)))), m)
 	below, above := -4.0, 3.0
@@ -48,7 +48,7 @@ func thinned(sorted []float64, most int) []float64 {
 	}
 	out := make([]float64, most)
 	for i := range out {
-		out[i] = quantileSorted(sorted, float64(i)/float64(most-1))
+		out[i] = QuantileSorted(sorted, float64(i)/float64(most-1))
 	}
 	return out
 }
@@ -62,7 +62,7 @@ func thinned(sorted []float64, most int) []float64 {
 // number is counted in a walk along the edge; bisection finds the median in 50
 // walks rather than from the square of the number of values.
 func medcouple(sorted []float64) float64 {
-	median := quantileSorted(sorted, .5)
+	median := QuantileSorted(sorted, .5)
 	c := couples{}
 	for _, x := range sorted {
 		switch {

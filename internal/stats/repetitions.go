@@ -65,15 +65,14 @@ const fewestConfirmed = 10
 //
 // The paper draws 200 subsets of each size. The mean over all subsets can be
 // computed: the k-th of s values out of n is the i-th of all with probability
-// C(i−1, k−1)·C(n−i, s−k)/C(n, s). So the result does not depend on a seed (the
-// last argument; nothing is drawn) and has no scatter of its own. Sizes up to 200
-// are all tried, larger ones in steps of 5 % that are refined where a precision is
-// reached.
+// C(i−1, k−1)·C(n−i, s−k)/C(n, s). So nothing is drawn, and the result has no scatter of
+// its own. Sizes up to 200 are all tried, larger ones in steps of 5 % that are refined
+// where a precision is reached.
 //
 // The values are supposed to be independent. Of a series that depends on its past,
 // len/[EffectiveSize] times as many are needed. Errors: ErrTooFew below 10 values, ErrZeroMean
 // where the median is not positive, ErrArgument.
-func ConfirmMedian(xs, rs []float64, level float64, _ uint64) ([]Confirm, error) {
+func ConfirmMedian(xs, rs []float64, level float64) ([]Confirm, error) {
 	if err := check(xs, fewestConfirmed); err != nil {
 		return nil, fmt.Errorf("repetitions for the median: %w", err)
 	}
@@ -87,7 +86,7 @@ func ConfirmMedian(xs, rs []float64, level float64, _ uint64) ([]Confirm, error)
 		sorted = slices.Clone(xs)
 		slices.Sort(sorted)
 	}
-	median := quantileSorted(sorted, .5)
+	median := QuantileSorted(sorted, .5)
 	if !(median > 0) {
 		return nil, fmt.Errorf("repetitions for a share of the median %v, which is not positive: %w", median, ErrZeroMean)
 	}

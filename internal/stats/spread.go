@@ -28,7 +28,7 @@ func NewSpread(sorted []float64) (Spread, error) {
 		return Spread{}, fmt.Errorf("spread: %w", err)
 	}
 	n := len(sorted)
-	s := Spread{N: n, Median: quantileSorted(sorted, .5), Min: sorted[0], Max: sorted[n-1], Mean: sorted[0]}
+	s := Spread{N: n, Median: QuantileSorted(sorted, .5), Min: sorted[0], Max: sorted[n-1], Mean: sorted[0]}
 	if s.Min < s.Max {
 		s.Mean, s.SD = meanStdDev(sorted)
 	}

@@ -151,7 +151,7 @@ func TestSelection(t *testing.T) {
 					t.Fatalf("%s: difference %d of %d = %v, want %v", name, k, len(all), got, all[k-1])
 				}
 			}
-			if want := quantileSorted(all, .5); math.Abs(s.middle()-want) > 1e-15*math.Abs(want) {
+			if want := QuantileSorted(all, .5); math.Abs(s.middle()-want) > 1e-15*math.Abs(want) {
 				t.Errorf("%s: middle = %v, want %v", name, s.middle(), want)
 			}
 		}

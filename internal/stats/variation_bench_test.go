@@ -29,7 +29,7 @@ func BenchmarkVariation10M(b *testing.B) {
 		{"NewSpread", func() error { _, err := NewSpread(sorted); return err }},
 		{"COVInterval", func() error { _, err := COVInterval(xs, .95, 1); return err }},
 		{"OutlierFences", func() error { OutlierFences(sorted); return nil }},
-		{"ConfirmMedian", func() error { _, err := ConfirmMedian(xs, []float64{.01, .05}, .95, 1); return err }},
+		{"ConfirmMedian", func() error { _, err := ConfirmMedian(xs, []float64{.01, .05}, .95); return err }},
 		{"ACF", func() error { _, err := ACF(xs, 1000); return err }},
 		{"EffectiveSize", func() error { _, _, err := EffectiveSize(xs); return err }},
 		{"BlockInterval", func() error { _, err := BlockInterval(xs, mean, 100, .95, 1000, 1); return err }},

@@ -139,8 +139,8 @@ func TestSpreadRefuses(t *testing.T) {
 	_, _, errMedian := MedianRanks(5, .95)
 	_, errRepetitions := RepetitionsForMean(.2, 0, .95)
 	_, errMany := RepetitionsForMean(1e9, .01, .95)
-	_, errConfirm := ConfirmMedian([]float64{1, 2, 3}, []float64{.1}, .95, 1)
-	_, errShare := ConfirmMedian(make([]float64, 20), []float64{.1}, .95, 1)
+	_, errConfirm := ConfirmMedian([]float64{1, 2, 3}, []float64{.1}, .95)
+	_, errShare := ConfirmMedian(make([]float64, 20), []float64{.1}, .95)
 	for _, c := range []struct {
 		name      string
 		got, want error
@@ -206,7 +206,7 @@ func TestConfirmAgreesWithSubsets(t *testing.T) {
 		for i := range xs {
 			xs[i] = 100 * lognormalLevel(rng)
 		}
-		got, err := ConfirmMedian(xs, []float64{.1, .0001}, .95, 1)
+		got, err := ConfirmMedian(xs, []float64{.1, .0001}, .95)
 		if err != nil {
 			t.Fatal(err)
 		}

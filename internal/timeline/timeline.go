@@ -3,9 +3,9 @@
 //  1. A [Window] is the time that is scored: that of the stage run of all generators.
 //  2. Readings are brought to steps of it, seconds or parts of them ([Steps]): the rates
 //     of counters, and states.
-//  3. [Window.Services] is what package bottleneck needs of each second, [Window.Fine] of
-//     parts of one.
-//  4. [Of] aligns a whole trial, from its first stage on, for figures.
+//  3. [Window.Services] is what package bottleneck needs of each second.
+//  4. [Of] aligns a whole trial, from its first stage on, for figures: in parts of a
+//     second where it was read more often.
 //
 // What was not read is NaN, and never 0.
 package timeline
@@ -60,9 +60,10 @@ type Stage struct {
 	From, To      float64
 }
 
-// Line is one signal, by second from 0 on.
+// Line is one signal, in steps of so many seconds from 0 on.
 type Line struct {
 	Name, Unit string
+	Step       float64
 	Y          []float64
 }
 
@@ -92,11 +93,16 @@ func Of(run *observe.Run, s model.Step, tiers []string) Timeline {
 	out.Run = [2]float64{w.Start.Sub(zero).Seconds(), w.End.Sub(zero).Seconds()}
 	whole := Window{zero, zero.Add(time.Duration(seconds) * time.Second)}
 	for _, tier := range tiers {
-		var of []bottleneck.Service
-		for _, x := range results {
-			of = append(of, whole.Services(x, []string{tier})...)
-		}
-		out.ofTier(tier, of)
+		read := make(map[time.Duration][]bottleneck.Service)
+		out.ofTier(tier, func(signal string) ([]bottleneck.Service, time.Duration) {
+			step := stepOf(results, tier+":"+signal, whole.End.Sub(zero))
+			if _, known := read[step]; !known {
+				for _, x := range results {
+					read[step] = append(read[step], whole.Services(x, []string{tier}, step)...)
+				}
+			}
+			return read[step], step
+		})
 	}
 	for _, x := range results {
 		for _, g := range x.Stages {
@@ -108,23 +114,53 @@ func Of(run *observe.Run, s model.Step, tiers []string) Timeline {
 	return out
 }
 
+const (
+	// quotaPeriod is that of Linux's quotas. Within one a service may use several cores,
+	// and then none, so that no step is shorter.
+	quotaPeriod = 100 * time.Millisecond
+	// longestStep between readings that show parts of a second.
+	longestStep = 500 * time.Millisecond
+	// mostSteps is how many values of a signal a page can show beside each other.
+	mostSteps = 3000
+)
+
+// stepOf is the time between the values of a signal in so long a trial: that between the
+// readings of its slowest host, in whole periods, or else a second.
+func stepOf(results []model.Result, signal string, trial time.Duration) time.Duration {
+	apart := time.Duration(0)
+	for _, x := range results {
+		if h := Recorded(x, signal); h != nil && len(h.Offsets) > 1 {
+			n := len(h.Offsets) - 1
+			apart = max(apart, time.Duration(h.Offsets[n]-h.Offsets[0])/time.Duration(n))
+		}
+	}
+	apart -= apart / 10 // some readings are late
+	step := (max(apart, trial/mostSteps) + quotaPeriod - 1).Truncate(quotaPeriod)
+	if apart > 0 && step <= longestStep {
+		return step
+	}
+	return time.Second
+}
+
 // ofTier adds how full the resources of a tier were, and what waited to be sent, of
-// those that were recorded.
-func (t *Timeline) ofTier(tier string, of []bottleneck.Service) {
-	add := func(name, unit string, y []float64) {
+// those that were recorded. What was read tells the services in the steps of a signal.
+func (t *Timeline) ofTier(tier string, read func(signal string) ([]bottleneck.Service, time.Duration)) {
+	add := func(name, unit string, step time.Duration, y []float64) {
 		if slices.ContainsFunc(y, num.Finite) {
-			t.Lines = append(t.Lines, Line{name, unit, y})
+			t.Lines = append(t.Lines, Line{name, unit, step.Seconds(), y})
 		}
 	}
 	for _, kind := range bottleneck.Kinds() {
+		of, step := read(kind.Signal())
 		use := bottleneck.Utilisation(of, kind)
 		for i := range use {
 			use[i] *= 100
 		}
-		add(bottleneck.Resource{Tier: tier, Kind: kind}.String(), "%", use)
+		add(bottleneck.Resource{Tier: tier, Kind: kind}.String(), "%", step, use)
 	}
 	var queue []float64
 	hosts := 0.0
+	of, step := read(bottleneck.SignalSendQueue)
 	for _, s := range of {
 		if q := s.Signals[bottleneck.SignalSendQueue]; len(q) > 0 {
 			queue, hosts = append(queue, make([]float64, max(0, len(q)-len(queue)))...), hosts+1
@@ -136,7 +172,7 @@ func (t *Timeline) ofTier(tier string, of []bottleneck.Service) {
 	for i := range queue {
 		queue[i] /= hosts
 	}
-	add("Send-Q of a host of "+tier, "byte", queue)
+	add("Send-Q of a host of "+tier, "byte", step, queue)
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -156,7 +192,7 @@ func (t *Timeline) add(x model.Result, zero time.Time, seconds int) {
 		y := Steps(*h, zero.Sub(x.Started).Nanoseconds(), seconds, time.Second)
 		k := slices.IndexFunc(t.Lines, func(l Line) bool { return l.Name == name })
 		if k < 0 {
-			t.Lines = append(t.Lines, Line{name, strings.TrimPrefix(h.Unit, "1"), y})
+			t.Lines = append(t.Lines, Line{name, strings.TrimPrefix(h.Unit, "1"), 1, y})
 			continue
 		}
 		for j := range y {

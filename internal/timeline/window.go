@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -29,23 +28,16 @@ func (w *Window) Take(x model.Result) {
 	}
 }
 
-// Services are what a result recorded of the services of tiers, by second of the
-// window. A task may have served several.
-func (w Window) Services(x model.Result, tiers []string) []bottleneck.Service {
-	return w.inSteps(x, tiers, time.Second, func(name string, _ model.HostSeries) bool { return slices.Contains(signalNames, name) })
-}
-
-// inSteps are what a result recorded of the services of tiers, by step of the window, of
-// the signals that are taken.
-func (w Window) inSteps(x model.Result, tiers []string, step time.Duration, takes func(name string, h model.HostSeries) bool) []bottleneck.Service {
+// Services are what a result recorded of the services of tiers, by step of the window,
+// as a rule a second. A task may have served several.
+func (w Window) Services(x model.Result, tiers []string, step time.Duration) []bottleneck.Service {
 	var out []bottleneck.Service
-	// Clocks that differ a little must not cost the last second.
-	n := int((w.End.Sub(w.Start) + time.Second/10) / step)
+	n := int((w.End.Sub(w.Start) + step/10) / step) // clocks that differ a little must not cost the last one
 	for _, tier := range tiers {
 		s := bottleneck.Service{Tier: tier, Node: x.Node, Signals: make(map[string][]float64)}
 		for _, h := range x.Host {
 			name, ok := strings.CutPrefix(h.Metric, tier+":")
-			if ok && len(h.Offsets) == len(h.Values) && len(h.Offsets) > 0 && n > 0 && takes(name, h) {
+			if ok && len(h.Offsets) == len(h.Values) && len(h.Offsets) > 0 && n > 0 && slices.Contains(signalNames, name) {
 				s.Signals[name] = Steps(h, w.Start.Sub(x.Started).Nanoseconds(), n, step)
 			}
 		}
@@ -54,47 +46,6 @@ func (w Window) inSteps(x model.Result, tiers []string, step time.Duration, take
 		}
 	}
 	return out
-}
-
-// States that hold until the next, and what is looked at in parts of a second.
-var (
-	limitNames = []string{bottleneck.SignalQuota, bottleneck.SignalLink, bottleneck.SignalLinkIn, bottleneck.SignalThreadsMax, bottleneck.SignalPoolMax}
-	fineNames  = []string{
-		bottleneck.SignalCPU, bottleneck.SignalPeriods, bottleneck.SignalHeld, bottleneck.SignalSent, bottleneck.SignalReceived,
-		bottleneck.SignalThreads, bottleneck.SignalThreadsQueue, bottleneck.SignalPool, bottleneck.SignalPoolWaiting,
-	}
-)
-
-// longestStep between readings that tell of parts of a second.
-const longestStep = 500 * time.Millisecond
-
-// Fine are the services of results by windows of a part of a second: as long as the
-// readings are apart, and whole periods of a quota. 0: nothing was recorded so fast.
-func (w Window) Fine(results []model.Result, tiers []string) (out []bottleneck.Service, width time.Duration) {
-	for _, x := range results {
-		for _, h := range x.Host {
-			if tier, name, _ := strings.Cut(h.Metric, ":"); slices.Contains(tiers, tier) && name == bottleneck.SignalCPU && stepOf(h) <= longestStep {
-				periods := math.Ceil(.9 * stepOf(h).Seconds() / bottleneck.Period) // some readings are late
-				width = max(width, time.Duration(periods*bottleneck.Period*float64(time.Second)))
-			}
-		}
-	}
-	for _, x := range results {
-		if width > 0 {
-			out = append(out, w.inSteps(x, tiers, width, func(name string, h model.HostSeries) bool {
-				return slices.Contains(limitNames, name) || slices.Contains(fineNames, name) && stepOf(h) <= width*10/9
-			})...)
-		}
-	}
-	return out, width
-}
-
-// stepOf is how far readings are apart, on average.
-func stepOf(h model.HostSeries) time.Duration {
-	if n := len(h.Offsets); n > 1 {
-		return time.Duration(h.Offsets[n-1]-h.Offsets[0]) / time.Duration(n-1)
-	}
-	return math.MaxInt64
 }
 
 // Responses are the mean response times of each second of the window, in seconds, of

@@ -39,10 +39,6 @@ type Tier struct {
 	// Shares: it runs on the hosts of the tier before it, with their processors (Quota
 	// of that tier) and their link. What it answers to its own host takes no link.
 	Shares bool
-	// Pause: each host does nothing for so long, each Every seconds, or half more or less.
-	// Taken: something beside the requests uses its processor meanwhile.
-	Pause, Every float64
-	Taken        bool
 }
 
 // Net is an application with its users.
@@ -59,8 +55,6 @@ type Net struct {
 	Between [2]int
 	RampUp  float64 // seconds
 	Run     int     // seconds that are scored
-	// Window: what a watch reads each so many seconds beside that; 0: nothing.
-	Window float64
 }
 
 // Trial simulates so many users.
@@ -85,10 +79,7 @@ func (n Net) Trial(users, number int, seed uint64) bottleneck.Trial {
 	}
 	end := n.RampUp + float64(n.Run)
 	for at := 0; at <= n.Run; at++ {
-		s.after(n.RampUp+float64(at), func() { s.read(0) })
-	}
-	for at := 0; n.Window > 0 && float64(at)*n.Window <= float64(n.Run); at++ {
-		s.after(n.RampUp+float64(at)*n.Window, func() { s.read(1) })
+		s.after(n.RampUp+float64(at), s.read)
 	}
 	for len(s.events) > 0 && s.events[0].at <= end {
 		e := s.events.pop()
@@ -263,34 +254,15 @@ type host struct {
 	inward          *line   // what it receives
 	queued          float64 // bytes that wait to be sent
 	answered, spent float64
-	logs            [2]log // by second, and by window
-}
-
-// log is what a watch reads of a host each step.
-type log struct {
-	last    reading
-	signals map[string][]float64
+	last            reading
+	signals         map[string][]float64 // by second
 }
 
 func (s *sim) host(tier, number int) *host {
 	t := s.Tiers[tier]
-	h := &host{s: s, tier: t, number: tier, node: model.NodeID(fmt.Sprintf("%s-%d", t.Name, number+1)), cpu: &processor{s: s, quota: t.Quota, of: make([]use, len(s.Tiers))},
-		threads: &permits{most: t.Threads}, pool: &permits{most: t.Pool}, link: &line{s: s}, inward: &line{s: s}}
-	for i := range h.logs {
-		h.logs[i].signals = make(map[string][]float64)
-	}
-	if t.Pause > 0 {
-		h.cpu.taken, h.cpu.tier = t.Taken, tier
-		s.after(s.rng.Float64()*t.Every, h.pause)
-	}
-	return h
-}
-
-// pause stops the processor for a while, and again later.
-func (h *host) pause() {
-	h.cpu.stop(true)
-	h.s.after(h.tier.Pause, func() { h.cpu.stop(false) })
-	h.s.after(h.tier.Every*(.5+h.s.rng.Float64()), h.pause)
+	return &host{s: s, tier: t, number: tier, node: model.NodeID(fmt.Sprintf("%s-%d", t.Name, number+1)),
+		cpu: &processor{s: s, quota: t.Quota, of: make([]use, len(s.Tiers))}, threads: &permits{most: t.Threads},
+		pool: &permits{most: t.Pool}, link: &line{s: s}, inward: &line{s: s}, signals: make(map[string][]float64)}
 }
 
 // share puts a host's services on another host.
@@ -331,8 +303,8 @@ func (h *host) through(l *line, bytes float64, done func()) {
 // reading are the counters of a host at a time.
 type reading struct{ cpu, answered, spent, out, in float64 }
 
-// read notes what a watch reads each second (0), or window (1).
-func (s *sim) read(which int) {
+// read notes what a watch reads each second.
+func (s *sim) read() {
 	first := s.now == s.RampUp
 	if first && s.generator != nil {
 		s.busyFrom = s.generator.worked()
@@ -342,26 +314,25 @@ func (s *sim) read(which int) {
 			h.cpu.advance()
 			now := reading{h.cpu.of[h.number].used, h.answered, h.spent, h.link.worked(), h.inward.worked()}
 			if !first {
-				h.logs[which].note(h, now, map[int]float64{0: 1, 1: s.Window}[which])
+				h.note(now)
 			}
-			h.logs[which].last = now
+			h.last = now
 		}
 	}
 }
 
-// note adds a reading after so many seconds: rates, and states as they are.
-func (l *log) note(h *host, now reading, step float64) {
-	add := func(name string, v float64) { l.signals[name] = append(l.signals[name], v) }
-	rate := func(name string, grown float64) { add(name, grown/step) }
-	rate(bottleneck.SignalCPU, now.cpu-l.last.cpu)
+// note adds a reading after a second: rates, and states as they are.
+func (h *host) note(now reading) {
+	add := func(name string, v float64) { h.signals[name] = append(h.signals[name], v) }
+	add(bottleneck.SignalCPU, now.cpu-h.last.cpu)
 	add(bottleneck.SignalQuota, h.tier.Quota)
 	add(bottleneck.SignalRunnable, float64(len(h.cpu.jobs)))
-	rate(bottleneck.SignalRequests, now.answered-l.last.answered)
-	rate(bottleneck.SignalResponse, now.spent-l.last.spent)
+	add(bottleneck.SignalRequests, now.answered-h.last.answered)
+	add(bottleneck.SignalResponse, now.spent-h.last.spent)
 	add(bottleneck.SignalSendQueue, h.queued)
 	if h.tier.Link > 0 {
-		rate(bottleneck.SignalSent, (now.out-l.last.out)*h.tier.Link)
-		rate(bottleneck.SignalReceived, (now.in-l.last.in)*h.tier.Link)
+		add(bottleneck.SignalSent, (now.out-h.last.out)*h.tier.Link)
+		add(bottleneck.SignalReceived, (now.in-h.last.in)*h.tier.Link)
 		add(bottleneck.SignalLink, h.tier.Link)
 	}
 	if h.tier.Threads > 0 {
@@ -397,10 +368,7 @@ func (s *sim) trial(users, number int) bottleneck.Trial {
 	t.Cores = make(map[model.NodeID]float64)
 	for _, of := range s.hosts {
 		for _, h := range of {
-			t.Services = append(t.Services, bottleneck.Service{Tier: h.tier.Name, Node: h.node, Signals: h.logs[0].signals})
-			if s.Window > 0 {
-				t.Fine, t.Window = append(t.Fine, bottleneck.Service{Tier: h.tier.Name, Node: h.node, Signals: h.logs[1].signals}), s.Window
-			}
+			t.Services = append(t.Services, bottleneck.Service{Tier: h.tier.Name, Node: h.node, Signals: h.signals})
 			t.Cores[h.node] = h.tier.Quota
 		}
 	}
@@ -416,9 +384,6 @@ type processor struct {
 	of      []use   // by tier
 	at      float64
 	version int
-	// stopped: it serves no job. taken: a tier's own work beside requests uses it then.
-	stopped, taken bool
-	tier           int
 }
 
 // use is what a tier has of a processor: jobs on it, and cores · seconds so far.
@@ -433,19 +398,7 @@ type job struct {
 func (j job) Before(o job) bool { return j.until < o.until }
 
 // rate is how fast each job is served.
-func (p *processor) rate() float64 {
-	if p.stopped {
-		return 0
-	}
-	return min(1, p.quota/float64(len(p.jobs)))
-}
-
-// stop stops it, or lets it go on.
-func (p *processor) stop(stopped bool) {
-	p.advance()
-	p.stopped = stopped
-	p.plan()
-}
+func (p *processor) rate() float64 { return min(1, p.quota/float64(len(p.jobs))) }
 
 // advance brings the processor to the present.
 func (p *processor) advance() {
@@ -455,9 +408,6 @@ func (p *processor) advance() {
 		for i := range p.of {
 			p.of[i].used += passed * p.of[i].jobs
 		}
-	}
-	if p.stopped && p.taken {
-		p.of[p.tier].used += (p.s.now - p.at) * p.quota
 	}
 	p.at = p.s.now
 }
@@ -472,7 +422,7 @@ func (p *processor) take(tier int, work float64, done func()) {
 // plan makes the event of the next job that is done.
 func (p *processor) plan() {
 	p.version++
-	if len(p.jobs) == 0 || p.stopped {
+	if len(p.jobs) == 0 {
 		return
 	}
 	version := p.version

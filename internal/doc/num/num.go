@@ -118,6 +118,14 @@ func pick(steps []step, top float64, unit string) Scale {
 // Finite reports whether v is a number that can be printed or drawn.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
+// IfFinite is the value, or nil where it is none that can be printed or drawn.
+func IfFinite(v float64) *float64 {
+	if !Finite(v) {
+		return nil
+	}
+	return &v
+}
+
 // Optional prints a value that may be missing.
 func Optional(v *float64, print func(float64) string) string {
 	if v == nil || !Finite(*v) {

@@ -2,7 +2,6 @@ package capacity
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -187,14 +186,6 @@ func (r *replay) take(w load.Window) {
 	}
 	r.ask()
 	r.next.Recover = j.Verdict != Passed
-}
-
-// known turns the absence of a number into nil.
-func known(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
 }
 
 // observe tells the algorithm what came of a window. Where its ramp accepts

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
@@ -16,7 +17,7 @@ func (r *replay) result() Answer {
 	found := r.algorithm.Result()
 	r.markReserve(found.Passed)
 	out := Answer{
-		Passed: known(found.Passed), Failed: r.missedLoad(found.Failed), Confirmed: found.Confirmed,
+		Passed: num.IfFinite(found.Passed), Failed: r.missedLoad(found.Failed), Confirmed: found.Confirmed,
 		Windows: r.judged, Counted: r.long.counted + len(found.Trials), Doubts: slices.Clone(r.doubted),
 	}
 	out.Limit, out.Generators, out.Path = r.limitOf(found)
@@ -33,8 +34,8 @@ func (r *replay) result() Answer {
 	if out.Limit == LimitTarget {
 		found = r.withoutUnusable(found, out.Failed)
 		out.Confirmed = found.Confirmed
-		out.Estimate = known(found.Estimate)
-		if lo, hi := known(found.Low), known(found.High); lo != nil && hi != nil {
+		out.Estimate = num.IfFinite(found.Estimate)
+		if lo, hi := num.IfFinite(found.Low), num.IfFinite(found.High); lo != nil && hi != nil {
 			out.CI = &[2]float64{*lo / (1 + r.cfg.unnoticed()), *hi}
 			if rate, _ := sustained(r.exhausted(found.Passed)...); !r.long.held && rate > 0 {
 				out.CI[0] = min(out.CI[0], rate)
@@ -133,7 +134,7 @@ func asOften(floor, above load.Counts) bool {
 // were unusable does not mean that the target has failed there.
 func (r *replay) missedLoad(failed float64) *float64 {
 	if math.IsNaN(failed) || !r.onlyUnusable(failed) {
-		return known(failed)
+		return num.IfFinite(failed)
 	}
 	next := math.Inf(1)
 	for _, j := range r.judged {
@@ -141,7 +142,7 @@ func (r *replay) missedLoad(failed float64) *float64 {
 			next = j.Load
 		}
 	}
-	return known(next)
+	return num.IfFinite(next)
 }
 
 // onlyUnusable reports whether no window at a load says anything of the target.

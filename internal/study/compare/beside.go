@@ -2,7 +2,6 @@ package compare
 
 import (
 	"math"
-	"slices"
 
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
@@ -86,16 +85,11 @@ func (l *laying) summaries(c *Comparison, level float64) {
 func (l *laying) deviations(f *frame.Frame) *frame.Frame {
 	out := *f
 	out.Values = l.scaled(f.Values)
-	middle := median(out.Values)
+	middle := stats.Median(out.Values)
 	for i, x := range out.Values {
 		out.Values[i] = math.Abs(x - middle)
 	}
 	return &out
-}
-
-func median(xs []float64) float64 {
-	s := slices.Sorted(slices.Values(xs))
-	return (s[len(s)/2] + s[(len(s)-1)/2]) / 2
 }
 
 // scatterError is the error with which both sides are taken to scatter differently.
@@ -140,7 +134,7 @@ func (l *laying) percentiles(typical stats.Interval, scatter *laying, level floa
 			xs := l.scaled(side.f.Values)
 			q, err := stats.Quantile(xs, t.share)
 			if err == nil && side.mean > 0 {
-				k := (q - median(xs)) / side.mean
+				k := (q - stats.Median(xs)) / side.mean
 				lo, hi = min(lo, k*more.Lo, k*more.Hi), max(hi, k*more.Lo, k*more.Hi)
 			}
 		}

@@ -19,7 +19,9 @@ func (r *Result) Document() *doc.Document {
 	d := &doc.Document{Title: r.title, Warnings: doc.Warnings(r.Warnings), Data: r.data()}
 	said := r.said()
 	d.Answer, d.More = said[0], said[1:]
-	d.Verdict = r.tag()
+	if len(r.Configurations) == 1 {
+		d.Verdict = tagOf(r.Configurations[0])
+	}
 	d.Sections = append(d.Sections, r.overview())
 	if len(r.Reversals) > 0 {
 		d.Sections = append(d.Sections, r.turned())
@@ -104,13 +106,6 @@ func (r *Result) summary() string {
 	return fmt.Sprintf("What binds in %d configurations: %s.", len(r.Configurations), strings.Join(parts, ", "))
 }
 
-func (r *Result) tag() doc.Tag {
-	if len(r.Configurations) != 1 {
-		return doc.Tag{}
-	}
-	return tagOf(r.Configurations[0])
-}
-
 func tagOf(f Finding) doc.Tag {
 	switch f.Verdict {
 	case bottleneck.Named:
@@ -134,7 +129,8 @@ func (r *Result) overview() doc.Section {
 	}}
 	for _, f := range r.Configurations {
 		peak := f.peak()
-		users, most := doc.Int(peak.Users), doc.Of(peak.Throughput, f.least()+rate(peak.Throughput)).As(doc.Strong)
+		least := map[bool]string{true: "≥ "}[f.stillGrew()]
+		users, most := doc.Int(peak.Users), doc.Of(peak.Throughput, least+rate(peak.Throughput)).As(doc.Strong)
 		if f.Uncounted != "" {
 			most = most.As(doc.Doubt)
 		}
@@ -166,9 +162,6 @@ func (r *Result) overview() doc.Section {
 // stillGrew reports whether no end of the growth was seen: what was measured is the
 // least that the configuration can do.
 func (f Finding) stillGrew() bool { return f.Knee == nil && len(f.Loads) > 0 }
-
-// least marks a throughput that still grew.
-func (f Finding) least() string { return map[bool]string{true: "≥ "}[f.stillGrew()] }
 
 // peak is the load with the largest throughput, of those that count, and at which not too
 // much failed.
@@ -214,9 +207,6 @@ func (f *Finding) section(tiers []string) doc.Section {
 	}
 	if len(f.Suspects) > 0 {
 		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: "What grew where nothing was full", Blocks: []doc.Block{{Table: f.suspectsTable()}}}})
-	}
-	if len(f.Short) > 0 {
-		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: "Full for parts of a second", Blocks: []doc.Block{{Table: f.shortTable()}}}})
 	}
 	if f.timeline != nil {
 		s.Blocks = append(s.Blocks, timelineFigure(f.timeline(), f.At))

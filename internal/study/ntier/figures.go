@@ -106,6 +106,7 @@ func (f *Finding) heatMap(tiers []string) doc.Block {
 func timelineFigure(t timeline.Timeline, users int) doc.Block {
 	figure := &doc.Figure{Title: "One trial through its stages", Words: fmt.Sprintf("%d users; the strip is what is scored; what had not ended when the users left counts as an error behind it", users)}
 	end := t.End
+	run := chart.Layer{Mark: chart.Band, Role: chart.Window, X: chart.Values{t.Run[0]}, X2: chart.Values{t.Run[1]}}
 	x := chart.Axis{Label: "seconds", Hi: &end}
 	if stages := stagesPanel(t, x); len(stages.Chart.Y.Rows) > 0 {
 		figure.Panels = append(figure.Panels, stages)
@@ -113,18 +114,19 @@ func timelineFigure(t timeline.Timeline, users int) doc.Block {
 	for _, l := range t.Lines {
 		line := chart.Layer{Mark: chart.Line, Role: chart.Parallel}
 		for i, v := range l.Y {
-			line.X, line.Y = append(line.X, float64(i)+.5), append(line.Y, v)
+			line.X, line.Y = append(line.X, (float64(i)+.5)*l.Step), append(line.Y, v)
 		}
-		figure.Panels = append(figure.Panels, doc.Panel{Title: l.Name, Chart: chart.Chart{Title: l.Name, Height: 70, X: x, Y: chart.Axis{Unit: l.Unit}, Layers: []chart.Layer{scored(t), line}}})
+		title := l.Name
+		if l.Step < 1 {
+			title += ", each " + num.Seconds(l.Step)
+		}
+		c := chart.Chart{Title: title, Height: 70, X: x, Y: chart.Axis{Unit: l.Unit}, Layers: []chart.Layer{run, line}}
+		figure.Panels = append(figure.Panels, doc.Panel{Title: title, Chart: c})
 	}
 	if len(figure.Panels) == 0 {
 		return doc.Block{}
 	}
 	return doc.Block{Figure: figure}.On(doc.Page)
-}
-
-func scored(t timeline.Timeline) chart.Layer {
-	return chart.Layer{Mark: chart.Band, Role: chart.Window, X: chart.Values{t.Run[0]}, X2: chart.Values{t.Run[1]}}
 }
 
 // stagesPanel is a row for each service with its stages.

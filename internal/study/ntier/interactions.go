@@ -68,11 +68,7 @@ func served(trials []trial, tier, interaction string) *float64 {
 			}
 		}
 	}
-	mean := sums[seconds] / sums[requests]
-	if !num.Finite(mean) {
-		return nil
-	}
-	return &mean
+	return num.IfFinite(sums[seconds] / sums[requests])
 }
 
 // needInteractions reads what users and the first tier recorded of all interactions

@@ -6,7 +6,7 @@
 //  1. Configurations are written as the paper does ([Configuration]); [Params.Design]
 //     makes a trial of each with each number of users, and, with proof, trials
 //     with a quarter more of the suspect (prove.go).
-//  2. [Params.Analyze] reads what users and tiers recorded (read.go, signals.go), or
+//  2. [Params.Analyze] reads what users and tiers recorded (read.go), or
 //     a table of the user's own (import.go).
 //  3. Package bottleneck names what binds. What is compared across platforms, and
 //     what a request costs, is here (platforms.go, cost.go).

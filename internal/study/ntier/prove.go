@@ -135,19 +135,6 @@ func slowest(s model.Step, tiers []string) int {
 	return int(least)
 }
 
-// notMade is the proof that was asked for and was not made; nil: there is nothing to
-// prove.
-func (m measured) notMade(a bottleneck.Answer) *bottleneck.Proof {
-	raises, why := m.system.Raises(a, m.size)
-	if len(raises) == 0 {
-		return nil
-	}
-	if why == "" {
-		why = "its trials failed, or were not begun: resume the run"
-	}
-	return &bottleneck.Proof{Raised: raises, Users: a.Load, Outcome: bottleneck.NotMade, Why: why}
-}
-
 // AtMost implements study.Bounded.
 func (d *proving) AtMost() (steps int, all time.Duration) {
 	if !d.begun {

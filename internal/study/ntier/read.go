@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -60,7 +61,8 @@ func (p *Params) read(run *observe.Run) ([]trial, error) {
 		return nil, err
 	}
 	if !slices.ContainsFunc(trials, func(t trial) bool { return !t.failed }) {
-		return nil, noTrial(run)
+		id := run.Run().ID
+		return nil, fmt.Errorf("run %s: %w; `scalebench show %s` says why", id, errNoTrial, id)
 	}
 	return trials, nil
 }
@@ -152,11 +154,10 @@ func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]
 		t.Generators = append(t.Generators, bottleneck.Generator(g))
 	}
 	for _, x := range run.Accepted(s.ID) {
-		t.Services = append(t.Services, w.Services(x, p.Tiers)...)
+		t.Services = append(t.Services, w.Services(x, p.Tiers, time.Second)...)
 	}
 	t.Services = timeline.Silent(s, p.Tiers, t.Services)
-	services, step := w.Fine(run.Accepted(s.ID), p.Tiers)
-	t.Fine, t.Window, t.Responses = services, step.Seconds(), w.Responses(users)
+	t.Responses = w.Responses(users)
 	t.Cores = make(map[model.NodeID]float64)
 	for _, node := range p.hostsOf(s) {
 		t.hosts = append(t.hosts, placeOf(nodes[node]))

@@ -1,6 +1,7 @@
 package ntier
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -109,14 +110,15 @@ func (m measured) finding(proof bool) (Finding, error) {
 		table: m.table(), asked: m.asked()}
 	f.Doubts = append(f.Doubts, m.doubts()...)
 	f.heedFailed(m.failed)
-	if f.Proof = m.proof(f.Answer); f.Proof == nil && proof {
-		f.Proof = m.notMade(f.Answer)
+	raises, fixed := m.system.Raises(f.Answer, m.size)
+	if f.Proof = m.proof(f.Answer); f.Proof == nil && proof && len(raises) > 0 {
+		f.Proof = &bottleneck.Proof{Raised: raises, Users: f.Load, Outcome: bottleneck.NotMade,
+			Why: cmp.Or(fixed, "its trials failed, or were not begun: resume the run")}
 	}
-	_, fixed := m.system.Raises(f.Answer, m.size)
 	f.unproved = f.Verdict == bottleneck.Named && f.Proof == nil && fixed == "" && !f.table
 	f.Heed(f.Proof)
 	if f.Uncounted == "" { // of one load: the largest of each trial is larger by the noise of all
-		f.peaks = f.peak().Throughputs()
+		f.peaks = f.peak().Throughputs
 	}
 	f.Text = words(f)
 	f.Signals = m.signals(f.Loads)

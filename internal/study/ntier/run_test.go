@@ -87,12 +87,8 @@ func (r *recording) add(label string, x bottleneck.Trial, ramp float64, seconds 
 		}
 		u.Host = append(u.Host, h)
 	}
-	services, step := x.Services, 1.0
-	if x.Window > 0 {
-		services, step = x.Fine, x.Window
-	}
 	on := make(map[model.NodeID]int)
-	for _, host := range services {
+	for _, host := range x.Services {
 		const early = 3
 		if on[host.Node] == 0 { // services of one node are one task
 			add(host.Node, model.Spec{Kind: "service", Role: model.RoleServe}, r.at.Add(-early*time.Second))
@@ -101,11 +97,11 @@ func (r *recording) add(label string, x bottleneck.Trial, ramp float64, seconds 
 		y := &r.data.Results[on[host.Node]-1]
 		y.Stages = []model.Stage{{Name: "start", Service: host.Tier, Started: -2e9, Ended: -1e9}}
 		for name, values := range host.Signals {
-			y.Host = append(y.Host, series(host.Tier+":"+name, values, early+ramp, step))
+			y.Host = append(y.Host, series(host.Tier+":"+name, values, early+ramp))
 		}
 		if host.Tier == "web" { // tells of Home 5 requests and 0.2 s each second
 			for name, v := range map[string]float64{"response[Home]": .2, "requests[Home]": 5} {
-				y.Host = append(y.Host, series("web:"+name, slices.Repeat([]float64{v}, seconds), early+ramp, 1))
+				y.Host = append(y.Host, series("web:"+name, slices.Repeat([]float64{v}, seconds), early+ramp))
 			}
 		}
 	}
@@ -120,21 +116,21 @@ var interactions = map[string]struct{ share, failed, slower float64 }{"Home": {.
 // counters are the signals that are recorded as counters.
 var counters = []string{bottleneck.SignalCPU, bottleneck.SignalSent, bottleneck.SignalRequests, bottleneck.SignalResponse}
 
-// series is what a watch records of a signal: a reading each step, from before the run
+// series is what a watch records of a signal: a reading each second, from before the run
 // until after it.
-func series(name string, values []float64, from, step float64) model.HostSeries {
+func series(name string, values []float64, from float64) model.HostSeries {
 	_, signal, _ := strings.Cut(name, ":")
 	signal, _, _ = strings.Cut(signal, "[")
 	s := model.HostSeries{Metric: name, Unit: "1", Counter: slices.Contains(counters, signal)}
 	sum := 0.0
 	for i := -2; i <= len(values)+1; i++ {
 		v := values[min(max(i, 0), len(values)-1)]
-		at := from + float64(i)*step
+		at := from + float64(i)
 		if s.Counter {
-			at, sum = at+step, sum+v*step
+			at, sum = at+1, sum+v
 			v = sum
 		} else {
-			at += .5 * step
+			at += .5
 		}
 		s.Offsets, s.Values = append(s.Offsets, int64(at*1e9)), append(s.Values, v)
 	}
@@ -208,33 +204,6 @@ func TestRun(t *testing.T) {
 		t.Errorf("document %+v", d.Answer)
 	}
 	checkFigures(t, d)
-}
-
-// TestShort: a database that stands still for parts of a second is told where signals
-// were recorded fast enough, and names nothing by itself.
-func TestShort(t *testing.T) {
-	for name, c := range map[string]struct {
-		every float64
-		want  string
-	}{
-		"each 50 ms":  {.05, "for parts of a second the processor of db was full: in"},
-		"each 200 ms": {.2, "of the windows of 200 ms"},
-		"each second": {0, ""},
-	} {
-		n := shop
-		n.Tiers = slices.Clone(shop.Tiers)
-		n.Window, n.Run = c.every, 40
-		n.Tiers[2].Pause, n.Tiers[2].Every, n.Tiers[2].Taken = .25, 2, true
-		r, p := newRecording(), &Params{Tiers: []string{"web", "app", "db"}}
-		r.loads(p, "1-2-1", n, 2, 20, 30, 40, 50)
-		f := analyze(t, p, r).Configurations[0]
-		if f.Verdict == bottleneck.Named || !strings.Contains(strings.ToLower(f.Text), c.want) || (len(f.Short) > 0) != (c.want != "") {
-			t.Errorf("%s: %s, %q, %+v", name, f.Verdict, f.Text, f.Short)
-		}
-		if x := f.MainShort(); x != nil && (x.Effect == nil || !(x.Effect.CI.Lo > 0) || x.Tier != "db") {
-			t.Errorf("%s: %+v with effect %+v, want the database, and longer responses", name, x, x.Effect)
-		}
-	}
 }
 
 // TestRefuted: a processor that is full and of which more brings nothing is not named.

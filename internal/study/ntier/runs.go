@@ -8,7 +8,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/microbench"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
 )
 
@@ -90,9 +89,3 @@ func apart(trials []trial) error {
 
 // errNoTrial: a run has nothing of this study.
 var errNoTrial = fmt.Errorf("%w: there is no trial that counts", model.ErrUsage)
-
-// noTrial says it of a run.
-func noTrial(run *observe.Run) error {
-	id := run.Run().ID
-	return fmt.Errorf("run %s: %w; `scalebench show %s` says why", id, errNoTrial, id)
-}

@@ -106,14 +106,18 @@ func TestSwitchShare(t *testing.T) {
 	r.switches("n1", map[int][]float64{10: {900, 1100}, 40: {2900, 3100}})
 	run := observe.Of(r.data)
 	signals := map[string][]float64{bottleneck.SignalRunnable: {20, 20}, bottleneck.SignalSwitches: {800, 800}, bottleneck.SignalPreempted: {200, 200}, bottleneck.SignalQuota: {.5, .5}}
-	x := trial{run: run, Trial: bottleneck.Trial{Users: 10, Trial: 1, Services: []bottleneck.Service{{Tier: "db", Node: "n1", Signals: signals}}}}
+	services := []bottleneck.Service{{Tier: "db", Node: "n1", Signals: signals}}
+	x := trial{run: run, Trial: bottleneck.Trial{Users: 10, Trial: 1, Throughput: 10, Services: services}}
 	m := measured{trials: []trial{x}, system: bottleneck.System{Tiers: []string{"db"}, Trials: []bottleneck.Trial{x.Trial}}}
 	switching, _ := microOf(run, "", m.trials)
 	if doubts := (&Params{}).costOfSwitches(&m, switching); len(doubts) != 0 {
 		t.Errorf("doubts %v, want none within what was measured", doubts)
 	}
+	share := func() float64 {
+		return m.system.At(bottleneck.Analyze(m.system).Loads[0], "db", bottleneck.SignalSwitchShare)
+	}
 	// Halfway between 10 and 40 by their logarithm: 2 µs.
-	if got := m.system.At(10, "db", bottleneck.SignalSwitchShare); math.Abs(got-1000*2e-6/.5) > 1e-12 {
+	if got := share(); math.Abs(got-1000*2e-6/.5) > 1e-12 {
 		t.Errorf("share %v, want 0.4 %%", got)
 	}
 	for threads, want := range map[float64]float64{2: 1e-6, 10: 1e-6, 40: 3e-6, 400: 3e-6, math.NaN(): math.NaN()} {
@@ -122,7 +126,7 @@ func TestSwitchShare(t *testing.T) {
 		}
 	}
 	m.system.Trials[0].Cores = map[model.NodeID]float64{"n1": 2} // 10 on each
-	if got := m.system.At(10, "db", bottleneck.SignalSwitchShare); math.Abs(got-1000*1e-6/.5) > 1e-12 {
+	if got := share(); math.Abs(got-1000*1e-6/.5) > 1e-12 {
 		t.Errorf("share with two processors %v, want 0.2 %%", got)
 	}
 	m.system.Trials[0].Cores = nil
@@ -131,7 +135,8 @@ func TestSwitchShare(t *testing.T) {
 	for i := range other {
 		other[i].Node = "n2"
 	}
-	if doubts := (&Params{}).costOfSwitches(&m, other); len(doubts) != 1 || !strings.Contains(doubts[0], "measured on other nodes than those of db") || !math.IsNaN(m.system.At(10, "db", bottleneck.SignalSwitchShare)) {
+	if doubts := (&Params{}).costOfSwitches(&m, other); len(doubts) != 1 ||
+		!strings.Contains(doubts[0], "measured on other nodes than those of db") || !math.IsNaN(share()) {
 		t.Errorf("doubts %v, want that other nodes were measured, and no share", doubts)
 	}
 	signals[bottleneck.SignalRunnable] = []float64{50, 50}

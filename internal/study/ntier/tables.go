@@ -120,25 +120,6 @@ func (f *Finding) interactionsTable() *doc.Table {
 	return t
 }
 
-// shortTable is a row for each load and resource that was full for parts of a second.
-func (f *Finding) shortTable() *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{
-		{Key: "users", Head: "users", Right: true}, {Key: "resource", Head: "resource"}, {Key: "window", Head: "window", Right: true}, {Key: "share", Head: "full", Right: true, Tip: "share of the windows"},
-		{Key: "share_by_chance", Head: "by chance", Right: true, Tip: "by independent requests with the same utilisation"}, {Key: "longest", Head: "longest", Right: true},
-		{Key: "q", Head: "q", Right: true, Tip: "p of so large a share by chance, corrected after Holm"},
-		{Key: "longer", Head: "response longer by\n[95 %]", Right: true, Interval: true, Tip: "in seconds with many such windows, against the others"},
-	}}
-	for _, x := range f.Short {
-		longer := doc.Of(nil, num.Missing)
-		if e := x.Effect; e != nil {
-			longer = doc.Of(e.Longer, fmt.Sprintf("%s [%s .. %s]", num.Seconds(e.Longer), num.Seconds(e.CI.Lo), num.Seconds(e.CI.Hi))).Within(e.CI.Lo, e.CI.Hi)
-		}
-		t.Add(doc.Int(x.Users), doc.Say(x.String()), doc.Of(x.Window, num.Seconds(x.Window)), doc.Of(x.Share, num.Fraction(x.Share)), doc.Of(x.ByChance, num.Fraction(x.ByChance)),
-			doc.Of(x.Longest, num.Seconds(x.Longest)), doc.Of(x.Q, fmt.Sprintf("%.2g", x.Q)), longer)
-	}
-	return t
-}
-
 // mostSuspects is how many signals are listed.
 const mostSuspects = 10
 
@@ -195,8 +176,9 @@ func (r *Result) data() *doc.Table {
 			if l.CI != nil {
 				from, to = &l.CI.Lo, &l.CI.Hi
 			}
-			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, (*float64)(l.Response), (*float64)(l.Think),
-				(*float64)(l.Errors), (*float64)(l.WorstErrors.Optional()), l.Unfinished, (*float64)(l.Law), (*float64)(l.WorstLaw.Optional()), f.modelAt(l.Users), l.Refused, string(f.Verdict), string(f.Pattern), strings.Join(f.names(""), "; "), proof, f.Uncounted, knee, lo, hi}
+			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, l.Response, l.Think,
+				l.Errors, l.WorstErrors.Optional(), l.Unfinished, l.Law, l.WorstLaw.Optional(), f.modelAt(l.Users), l.Refused,
+				string(f.Verdict), string(f.Pattern), strings.Join(f.names(""), "; "), proof, f.Uncounted, knee, lo, hi}
 			tail := append([]any{f.Text, strings.Join(r.about(f), "; ")}, r.Cost.Values(f.Configuration)...)
 			if len(l.Usage) == 0 {
 				t.Add(doc.Values(append(append(head, "", "", "", nil, nil), tail...)...)...)

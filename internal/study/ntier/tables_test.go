@@ -27,7 +27,7 @@ func TestTierResponse(t *testing.T) {
 		return bottleneck.Service{Tier: "web", Node: model.NodeID(node), Signals: map[string][]float64{bottleneck.SignalResponse: {response}, bottleneck.SignalRequests: {requests}}}
 	}
 	m := measured{system: bottleneck.System{Tiers: []string{"web"}, Trials: []bottleneck.Trial{{Users: 9, Services: []bottleneck.Service{host("a", 2, 10), host("b", math.NaN(), 30)}}}}}
-	if got := m.signals([]bottleneck.Load{{Users: 9}}); len(got) != 1 || *got[0].Values[0] != .2 {
+	if got := m.signals(bottleneck.Analyze(m.system).Loads); len(got) != 1 || *got[0].Values[0] != .2 {
 		t.Errorf("signals %+v, want a response time of 0.2 s", got)
 	}
 }
@@ -42,16 +42,16 @@ func TestSent(t *testing.T) {
 		{Users: 9, Services: []bottleneck.Service{host("a", 10), host("b", 20)}},
 		{Users: 9, Services: []bottleneck.Service{host("a", 16), host("b", 24)}},
 		{Users: 9, Services: []bottleneck.Service{host("a", 1000), host("b", math.NaN())}},
+		{Users: 18},
 	}}}
-	loads := []bottleneck.Load{{Users: 9}, {Users: 18}}
-	got := m.signals(loads)
+	got := m.signals(bottleneck.Analyze(m.system).Loads)
 	if len(got) != 1 || got[0].Signal != "sent" || got[0].Values[0] == nil || *got[0].Values[0] != (11+21+17+25)/2 || got[0].Values[1] != nil {
 		t.Errorf("signals %+v, want 37 sent with 9 users", got)
 	}
 	for i := range m.system.Trials {
 		m.system.Trials[i].Shares = map[string]int{"db": 2}
 	}
-	if got := m.signals(loads); len(got) != 0 {
+	if got := m.signals(bottleneck.Analyze(m.system).Loads); len(got) != 0 {
 		t.Errorf("signals of shares %+v, want none", got)
 	}
 }

@@ -38,17 +38,15 @@ func (m measured) signals(loads []bottleneck.Load) []Signal {
 		for _, x := range shownSignals {
 			s, any := Signal{Tier: tier, Signal: x.name, Unit: x.unit}, false
 			for _, l := range loads {
-				v := m.system.At(l.Users, tier, x.name)
+				v := m.system.At(l, tier, x.name)
 				switch x.name {
 				case signalResponse:
-					v = m.system.Response(l.Users, tier)
+					v, _ = l.Served(tier)
 				case signalSent:
-					v = m.system.Total(l.Users, tier, bottleneck.SignalSent)
+					v = l.Total(tier, bottleneck.SignalSent)
 				}
-				s.Users, s.Values = append(s.Users, l.Users), append(s.Values, nil)
-				if num.Finite(v) {
-					s.Values[len(s.Values)-1], any = &v, true
-				}
+				s.Users, s.Values = append(s.Users, l.Users), append(s.Values, num.IfFinite(v))
+				any = any || num.Finite(v)
 			}
 			if any {
 				out = append(out, s)

@@ -16,11 +16,6 @@ func words(f Finding) string {
 	if len(f.Loads) == 0 {
 		return "no trial ended well"
 	}
-	return verdictWords(f) + shortWords(f)
-}
-
-// verdictWords are those without what was full for parts of a second.
-func verdictWords(f Finding) string {
 	last := f.Loads[len(f.Loads)-1]
 	switch f.Verdict {
 	case bottleneck.None:
@@ -64,7 +59,7 @@ func evidence(f Finding) string {
 	inTurns := f.Pattern == bottleneck.Oscillating || f.Pattern == bottleneck.Concurrent
 	for i, b := range f.Bottlenecks {
 		text := fmt.Sprintf("full in %s of the seconds", num.Fraction(b.Share))
-		if f.table || !inTurns && (!b.Full || b.Share < bottleneck.Defaults().Full) { // full by its mean, or nearly full
+		if f.table || !inTurns && (!b.Full || b.Share < bottleneck.FullShare) { // full by its mean, or nearly full
 			text = num.Fraction(b.Mean) + " busy"
 		}
 		if len(f.Bottlenecks) > 1 {
@@ -111,26 +106,6 @@ func suspectWords(f Finding) string {
 		}
 	}
 	return ""
-}
-
-// shortWords tell the main one of what was full for parts of a second.
-func shortWords(f Finding) string {
-	x := f.MainShort()
-	if x == nil {
-		return ""
-	}
-	text := fmt.Sprintf(". For parts of a second the %s was full: in %s of the windows of %s with %s, where independent requests fill %s; for up to %s at a time",
-		x.Resource, num.Fraction(x.Share), num.Seconds(x.Window), num.Count(x.Users, "user"), num.Fraction(x.ByChance), num.Seconds(x.Longest))
-	if x.Kind == bottleneck.Threads {
-		text = strings.Replace(text, " was full", " were full", 1)
-	}
-	switch e := x.Effect; {
-	case e != nil && e.CI.Lo > 0:
-		text += fmt.Sprintf(", and in the seconds with most of it the response time was %s, in the others %s", num.Seconds(e.With), num.Seconds(e.Without))
-	case e != nil:
-		text += ", and the seconds with most of it are not told from the others by their response times"
-	}
-	return text
 }
 
 func rate(x float64) string { return num.For("op/s", x).Value(x, 0) }

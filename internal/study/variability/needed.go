@@ -74,7 +74,7 @@ func (x *examined) repetitionsNeeded(m *Metric, out []Needed) {
 			out[i].Mean, out[i].MoreMean = in(n)
 		}
 	}
-	confirmed, err := stats.ConfirmMedian(values, rs, x.Level, 0)
+	confirmed, err := stats.ConfirmMedian(values, rs, x.Level)
 	for i := range out {
 		switch {
 		case err != nil:

@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -146,7 +145,7 @@ func (p *Params) measure(ctx context.Context, threads int, d time.Duration) (cos
 		switches, passes = switches+b.switches, passes+b.passes
 		each, pass = append(each, (b.cpu-float64(b.passes)*b.pass)/float64(max(1, b.switches))), append(pass, b.pass)
 	}
-	c := cost{nanoseconds: median(each), pass: median(pass), each: float64(switches) / float64(passes)}
+	c := cost{nanoseconds: stats.Median(each), pass: stats.Median(pass), each: float64(switches) / float64(passes)}
 	switch {
 	case c.each < fewestSwitches:
 		return c, fmt.Errorf("the kernel counted %d context switches when a byte was passed %d times between %d threads of processor %d: this system does not count them, or not all threads are on one processor; use another kind of node, or the switch_cost that you know", switches, passes, threads, p.cpu)
@@ -154,13 +153,4 @@ func (p *Params) measure(ctx context.Context, threads int, d time.Duration) (cos
 		return c, fmt.Errorf("switching between %d threads took no more processor time than passing a byte (%.0f ns): the kernel's clock is too coarse here; use another kind of node", threads, c.pass)
 	}
 	return c, nil
-}
-
-// median of batches; NaN: there are none.
-func median(xs []float64) float64 {
-	m, err := stats.Quantile(xs, .5)
-	if err != nil {
-		return math.NaN()
-	}
-	return m
 }

@@ -31,7 +31,7 @@ type Settings struct {
 	Bounds      *Bounds       `json:"limits,omitempty" jsonschema_description:"Limits of a control group of its own for each instance, below that of its node."`
 	Steps       []Step        `json:"steps,omitempty" jsonschema:"maxItems=1000" jsonschema_description:"Limits that change while it is measured, in the order of time."`
 	Keep        []string      `json:"keep,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Patterns of files in the folder of the service that are kept with the result: log/*.log. What it prints is kept anyway."`
-	Every       unit.Duration `json:"every,omitempty" jsonschema_description:"Time between readings of its signals; default 1s. 50ms shows bottlenecks that last for less than a second."`
+	Every       unit.Duration `json:"every,omitempty" jsonschema_description:"Time between readings of its signals; default 1s. 50ms shows in the report what is full for less than a second."`
 	StopTimeout unit.Duration `json:"stop_timeout,omitempty" jsonschema_description:"How long it may take to end when it is told to (SIGTERM); then it is killed. Default: 10s."`
 	Probes      []Probe       `json:"probes,omitempty" jsonschema:"maxItems=16" jsonschema_description:"What the service itself tells of its threads, queues and connections, once a second."`
 }
