@@ -35,9 +35,6 @@ const (
 	LimitFloor Limit = "floor"
 	// LimitNone: the search is not over.
 	LimitNone Limit = "none"
-	// LimitUnknown: another version of scalebench made this search in another way,
-	// so that nothing can be concluded from the windows.
-	LimitUnknown Limit = "unknown"
 )
 
 // Answer is what a search has found so far. Loads and rates are in operations

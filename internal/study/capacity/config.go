@@ -37,9 +37,8 @@ type Config struct {
 
 // configFor is the search with a workload, and what a generator does in it.
 // entry are the parameters of the workload as a file or a task has them: keys
-// of the study in them hold for this workload alone, and are all that files of
-// earlier versions have. The error is a [*model.InputError] with the key as its
-// path.
+// of the study in them hold for this workload alone. The error is a
+// [*model.InputError] with the key as its path.
 func (s *Study) configFor(entry map[string]any, kind string) (c Config, p *work.Params, err error) {
 	p, ok := work.Kind().New().(*work.Params)
 	if !ok || kind != work.Kind().Name {

@@ -141,7 +141,7 @@ func (d *design) take(seen *observe.Run) error {
 	if err != nil {
 		return err
 	}
-	for k, m := range all {
+	for _, m := range all {
 		i := slices.IndexFunc(d.searches, func(p *planned) bool { return p.workload.Name == m.workload && p.trial == m.trial })
 		if i < d.over {
 			return fmt.Errorf("%w: the experiment has no search under way with workload %s in trial %d", model.ErrUsage, m.workload, m.trial)
@@ -151,13 +151,8 @@ func (d *design) take(seen *observe.Run) error {
 			return err
 		}
 		p.broken, p.offering = m.broken, m.offering
-		before := len(p.state.judged)
-		if taken := p.state.takeAll(m.windows); taken < len(m.windows) {
-			return fmt.Errorf("workload %s, trial %d: %w", m.workload, m.trial, unasked(before+taken, m.windows[taken]))
-		}
-		if later := k < len(all)-1; later && !m.broken && !p.state.over {
-			return fmt.Errorf("%w: workload %s, trial %d: the search ended after window %d, where this one would go on; was it made by another version of scalebench?",
-				model.ErrUsage, m.workload, m.trial, before+len(m.windows))
+		if err := p.state.takeAll(m.windows); err != nil {
+			return fmt.Errorf("workload %s, trial %d: %w", m.workload, m.trial, err)
 		}
 	}
 	return nil

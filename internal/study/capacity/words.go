@@ -42,8 +42,6 @@ func (a Answer) sentence() string {
 		return fmt.Sprintf("The server takes less than %s, the smallest load allowed.", loadText(a.Failed))
 	case a.Limit == LimitDrift:
 		return notFound + "the server changed while it was measured: it took " + rate(a.Drift.Then) + " early in the search and did not at the end" + a.Drift.now() + "."
-	case a.Limit == LimitUnknown:
-		return notFound + "another version of scalebench made this search in another way."
 	case a.Failure != "":
 		text := "Nothing was measured: " + a.Failure
 		if strings.HasSuffix(text, "?") {
@@ -139,8 +137,6 @@ func (a Answer) brief() string {
 		return "not found: the path was at its limit"
 	case a.Limit == LimitDrift:
 		return "not found: the server changed"
-	case a.Limit == LimitUnknown:
-		return "not found: searched by another version"
 	case a.Failure != "":
 		return "nothing was measured"
 	case a.Limit == LimitNone:
