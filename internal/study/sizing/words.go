@@ -137,7 +137,7 @@ func (r Resource) words(c capacity, nodes int, rate float64) string {
 		return head + "; " + at + ", and " + open + ": " + c.advice
 	}
 	// So many see a capacity as large as needed, if each adds as much as so far.
-	enough := int(min(math.Ceil(r.Needed / *r.Capacity * float64(max(r.MeasuredAt, 1))), maxFleet))
+	enough := count(math.Ceil(r.Needed / *r.Capacity * float64(max(r.MeasuredAt, 1))))
 	return fmt.Sprintf("%s; %s and %s: measure with %s or more", head, at, open, num.Count(enough, "node"))
 }
 
