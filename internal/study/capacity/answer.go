@@ -3,8 +3,8 @@ package capacity
 import (
 	"fmt"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Limit is what was at its limit where the search ended.
@@ -86,7 +86,7 @@ func (r Answer) Latest() string {
 		text += "; " + u.String()
 	}
 	if r.Passed != nil && r.Failed != nil {
-		text += fmt.Sprintf("; the limit is between %s and %s", unit.Human(*r.Passed, "op/s"), unit.Human(*r.Failed, "op/s"))
+		text += fmt.Sprintf("; the limit is between %s and %s", num.Human(*r.Passed, "op/s"), num.Human(*r.Failed, "op/s"))
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -126,7 +127,7 @@ func (d *design) treatment(p *planned) study.Treatment {
 	}
 	return study.Treatment{
 		Levels: levels,
-		Phase:  model.Search, Label: "window at " + unit.Human(p.state.next.Load, "op/s"), Workload: p.workload.Name, Trial: p.trial, Without: d.lost,
+		Phase:  model.Search, Label: "window at " + num.Human(p.state.next.Load, "op/s"), Workload: p.workload.Name, Trial: p.trial, Without: d.lost,
 		Offer: &model.Offer{Rate: p.state.next.Load, Recover: p.state.next.Recover, RecoverWithin: p.state.next.RecoverWithin, SLA: p.SLA.String(),
 			Seed: int64(rng.Uint64() >> 11)}, // what JSON keeps whole
 	}
@@ -186,7 +187,7 @@ func (*design) Agrees(stored model.Step, next study.Treatment) error {
 	}
 	rate, err := load.Offered(stored)
 	if err == nil && rate != next.Offer.Rate {
-		err = fmt.Errorf("%w: its next window offered %s, but this version would offer %s", model.ErrUsage, unit.Human(rate, "op/s"), unit.Human(next.Offer.Rate, "op/s"))
+		err = fmt.Errorf("%w: its next window offered %s, but this version would offer %s", model.ErrUsage, num.Human(rate, "op/s"), num.Human(next.Offer.Rate, "op/s"))
 	}
 	return err
 }

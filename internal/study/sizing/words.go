@@ -9,7 +9,6 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // passOn adds what another answer doubts. Of whatever weight it was there, here
@@ -303,5 +302,5 @@ func digits(v float64) string {
 	for a := math.Abs(v); a >= 1000 && n < 15; a /= 10 {
 		n++
 	}
-	return unit.Digits(v, n)
+	return num.Digits(v, n)
 }
