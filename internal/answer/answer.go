@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -142,20 +141,29 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	named, unread := a.studyOf(run.Run())
-	runs := &reading{open: a.open, main: run, campaign: a.campaign, tolerance: a.tolerance(run.Run(), named)}
+	named, err := a.studyOf(run.Run())
+	if err != nil {
+		return Answer{}, err
+	}
+	runs := &reading{open: a.open, main: run, campaign: a.campaign}
+	if runs.tolerance, err = a.tolerance(run.Run(), named); err != nil {
+		return Answer{}, err
+	}
 	if err := runs.several(ctx, kind, name, q.More); err != nil {
 		return Answer{}, err
 	}
-	s := a.startingPoint(run.Run(), kind, named)
-	if err := Set(a.Kinds.Studies, s, q.Params); err != nil {
+	s, err := a.startingPoint(run.Run(), kind, named)
+	if err == nil {
+		err = Set(a.Kinds.Studies, s, q.Params)
+	}
+	if err != nil {
 		return Answer{}, err
 	}
 	result, err := s.Analyze(ctx, runs.input())
 	if err != nil {
 		return Answer{}, byFlag(s, err)
 	}
-	return of(result, q.Bare, runs, unread...)
+	return of(result, q.Bare, runs)
 }
 
 // ErrStored is why [WithoutRun] has no answer to a question with parameters
@@ -192,8 +200,8 @@ func withoutRun(ctx context.Context, kind study.Kind, q Question, open opener, n
 
 // of puts a result into a form that travels, with what makes the runs doubtful
 // that it rests on.
-func of(r study.Result, bare bool, runs *reading, more ...model.Doubt) (Answer, error) {
-	doubts := slices.Concat(more, runs.doubts())
+func of(r study.Result, bare bool, runs *reading) (Answer, error) {
+	doubts := runs.doubts()
 	result, err := encode(r)
 	if err == nil {
 		result, err = doubtResult(result, doubts)
@@ -265,39 +273,34 @@ func (a Asker) open(ctx context.Context, name string) (*observe.Run, error) {
 
 // startingPoint is a study with the parameters of a run's file, where that asks
 // the same question or has keys of it at its top, and defaults else.
-func (a Asker) startingPoint(run model.Run, kind study.Kind, named *experiment.StudyEntry) study.Study {
+func (a Asker) startingPoint(run model.Run, kind study.Kind, named *experiment.StudyEntry) (study.Study, error) {
 	switch {
 	case named != nil && named.Kind == kind.Name:
-		return named.Study
+		return named.Study, nil
 	case named != nil || run.Kind != model.KindExperiment:
-		return kind.New()
+		return kind.New(), nil
 	}
-	s, err := experiment.ParseTop(run.SourceName, []byte(run.Source), a.Kinds, kind)
-	if err != nil {
-		return kind.New() // the file was valid for the version that ran it
-	}
-	return s
+	return experiment.ParseTop(run.SourceName, []byte(run.Source), a.Kinds, kind)
 }
 
 // tolerance is that of the CDI by the file of a run; 0: it does not say.
-func (a Asker) tolerance(run model.Run, named *experiment.StudyEntry) float64 {
+func (a Asker) tolerance(run model.Run, named *experiment.StudyEntry) (float64, error) {
 	for _, kind := range a.Kinds.Studies {
 		if _, has := kind.New().(study.Tolerant); has {
-			return a.startingPoint(run, kind, named).(study.Tolerant).Points()
+			s, err := a.startingPoint(run, kind, named)
+			if err != nil {
+				return 0, err
+			}
+			return s.(study.Tolerant).Points(), nil
 		}
 	}
-	return 0
+	return 0, nil
 }
 
-// studyOf is the question that a run's file asks; nil where it names none. That
-// this version cannot read it is a doubt: what its parameters say is not heeded.
-func (a Asker) studyOf(run model.Run) (*experiment.StudyEntry, []model.Doubt) {
+// studyOf is the question that a run's file asks; nil where it names none.
+func (a Asker) studyOf(run model.Run) (*experiment.StudyEntry, error) {
 	if run.Kind != model.KindExperiment {
 		return nil, nil
 	}
-	of, err := experiment.ParseStudy(run.SourceName, []byte(run.Source), a.Kinds)
-	if err != nil {
-		return nil, []model.Doubt{{Code: "study_left_out", Severity: model.Warning, Text: "the study that the run's file names is left out, with its parameters; this version cannot read it: " + strings.ReplaceAll(err.Error(), "\n", "; ")}}
-	}
-	return of, nil
+	return experiment.ParseStudy(run.SourceName, []byte(run.Source), a.Kinds)
 }

@@ -36,7 +36,7 @@ func (a Asker) CampaignStatuses(ctx context.Context) ([]campaign.Status, error) 
 func (a Asker) statusOf(ctx context.Context, c model.Campaign, from int) (campaign.Status, error) {
 	times, problem := experiment.ScheduleOf(c, a.Kinds)
 	s, err := campaign.StatusOf(ctx, a.Store, c, times, from)
-	if problem != nil { // one file that another version wrote hides no other campaign
+	if problem != nil { // one file that cannot be read hides no other campaign
 		s.Problem = model.Plain(problem)
 	}
 	return s, err

@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -90,17 +89,14 @@ func addSections(page *doc.Document, sections []doc.Section) {
 // told is what studies say of a run.
 type told struct {
 	answers []Answer
-	// unread is that the file's study cannot be read; silent why the study that
-	// the file names says nothing.
-	unread []model.Doubt
+	// silent is why the study that the file names says nothing.
 	silent error
 }
 
 // doubts are why a study that the file names is not among the answers.
-func (t told) doubts() []model.Doubt {
-	out := slices.Clone(t.unread)
+func (t told) doubts() (out model.Doubts) {
 	if t.silent != nil {
-		out = append(out, model.Doubt{Code: "no_answer", Severity: model.Warning, Text: "the study that the run's file names has no answer: " + model.Plain(t.silent)})
+		out.Warn("no_answer", "the study that the run's file names has no answer: %s", model.Plain(t.silent))
 	}
 	return out
 }
@@ -113,16 +109,24 @@ func everything(study.Kind) bool { return true }
 // asked study gets its params; if params match none of them, the first study
 // that they match is asked too, and says why it has no answer.
 func (a Asker) tell(ctx context.Context, run *observe.Run, params Params, wanted func(study.Kind) bool) (t told, err error) {
-	named, unread := a.studyOf(run.Run())
-	t.unread = unread
+	named, err := a.studyOf(run.Run())
+	if err != nil {
+		return t, err
+	}
 	kinds, err := a.asked(run, named, params, wanted)
 	if err != nil {
 		return t, err
 	}
-	tolerance := a.tolerance(run.Run(), named)
+	tolerance, err := a.tolerance(run.Run(), named)
+	if err != nil {
+		return t, err
+	}
 	for _, kind := range kinds {
-		s := a.startingPoint(run.Run(), kind, named)
-		if err := Set(a.Kinds.Studies, s, params[kind.Name]); err != nil {
+		s, err := a.startingPoint(run.Run(), kind, named)
+		if err == nil {
+			err = Set(a.Kinds.Studies, s, params[kind.Name])
+		}
+		if err != nil {
 			return t, err
 		}
 		runs := &reading{open: a.open, main: run, campaign: a.campaign, tolerance: tolerance}
@@ -139,7 +143,7 @@ func (a Asker) tell(ctx context.Context, run *observe.Run, params Params, wanted
 		if s, ok := r.(study.Silent); ok && named == nil && s.Silent() {
 			continue
 		}
-		one, err := of(r, false, runs, unread...)
+		one, err := of(r, false, runs)
 		if err != nil {
 			return t, err
 		}
@@ -208,6 +212,7 @@ func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, er
 		return Answer{}, err
 	}
 	v := record.NewOverview(run)
+	v.Findings = make(map[string]json.RawMessage)
 	v.Doubts = slices.Concat(told.doubts(), v.Doubts)
 	v.Warnings = model.Texts(v.Doubts)
 	out := Answer{Document: v.Document()}
@@ -218,7 +223,7 @@ func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, er
 			held = append(held, x)
 		}
 		if kind, _ := a.Kinds.Studies.Find(x.Study); kind.Shown {
-			show(&v, kind, x.Result)
+			v.Findings[kind.Name] = x.Result
 			add(out.Document, x)
 		}
 	}
@@ -229,19 +234,4 @@ func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, er
 		return Answer{}, fmt.Errorf("encoding run %s: %w", run.Run().ID, err)
 	}
 	return out, run.Err()
-}
-
-// show adds what a study has found to a run in brief.
-func show(v *record.Overview, kind study.Kind, result json.RawMessage) {
-	if v.Findings == nil {
-		v.Findings = make(map[string]json.RawMessage)
-	}
-	v.Findings[kind.Name] = result
-	if !slices.Contains(kind.Phases, model.Search) {
-		return
-	}
-	v.Searches = result
-	if !bytes.HasPrefix(result, []byte("[")) {
-		v.Searches = slices.Concat([]byte("["), result, []byte("]"))
-	}
 }

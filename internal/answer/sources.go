@@ -71,8 +71,14 @@ func (a Asker) askStored(ctx context.Context, kind study.Kind, q Question) (Answ
 	if measured, ok := s.(study.Measured); ok && !measured.Takes().Named && len(q.Sources) == 1 && q.Sources[0].Stored {
 		if x, err := a.lookUp(ctx, q.Sources[0].Name); err == nil {
 			file := x.file()
-			named, _ := a.studyOf(file)
-			s, heeded = a.startingPoint(file, kind, named), named != nil && named.Kind == kind.Name
+			named, err := a.studyOf(file)
+			if err != nil {
+				return Answer{}, err
+			}
+			if s, err = a.startingPoint(file, kind, named); err != nil {
+				return Answer{}, err
+			}
+			heeded = named != nil && named.Kind == kind.Name
 			if q.Sources, err = a.also(kind, s, q); err != nil {
 				return Answer{}, err
 			}
@@ -80,33 +86,35 @@ func (a Asker) askStored(ctx context.Context, kind study.Kind, q Question) (Answ
 	}
 	return ask(ctx, a.Kinds.Studies, s, q, func(ctx context.Context, x *Source, takes study.Takes) error {
 		err := a.find(ctx, x, takes)
-		if err == nil && !takes.Named && !heeded {
-			x.Told = append(x.Told, a.unheeded(ctx, x.id)...)
+		if err != nil || takes.Named || heeded {
+			return err
 		}
+		unheeded, err := a.unheeded(ctx, x.id)
+		x.Told = append(x.Told, unheeded...)
 		return err
 	})
 }
 
 // unheeded says which thresholds the file of a run or a campaign has for a question
 // that is not the one asked.
-func (a Asker) unheeded(ctx context.Context, id string) []string {
+func (a Asker) unheeded(ctx context.Context, id string) ([]string, error) {
 	x, err := a.lookUp(ctx, id)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	file := x.file()
-	named, _ := a.studyOf(file)
-	if named == nil {
-		return nil
+	named, err := a.studyOf(file)
+	if err != nil || named == nil {
+		return nil, err
 	}
 	keys := study.Thresholds(named.Study)
 	if len(keys) == 0 {
-		return nil
+		return nil, nil
 	}
 	if _, takes := named.Study.(study.Measured); x.campaign != nil && !takes {
 		id = "RUN"
 	}
-	return []string{fmt.Sprintf("the threshold study.%s of %s is not heeded here: it is about `scalebench %s %s`", num.List(keys), cmp.Or(file.SourceName, "its file"), named.Kind, id)}
+	return []string{fmt.Sprintf("the threshold study.%s of %s is not heeded here: it is about `scalebench %s %s`", num.List(keys), cmp.Or(file.SourceName, "its file"), named.Kind, id)}, nil
 }
 
 // stored is a run or a campaign that is stored; the other is nil.
@@ -235,10 +243,17 @@ func (a Asker) campaign(ctx context.Context, name string) (study.Source, error) 
 
 // measuredIn is what a run measured, with what the study of its file found in it.
 func (a Asker) measuredIn(run *observe.Run) ([]frame.Frame, error) {
-	named, _ := a.studyOf(run.Run())
-	return a.Kinds.Studies.Frames(run, func(kind study.Kind) study.Study {
-		return a.startingPoint(run.Run(), kind, named)
+	named, err := a.studyOf(run.Run())
+	if err != nil {
+		return nil, err
+	}
+	var unread error
+	frames, err := a.Kinds.Studies.Frames(run, func(kind study.Kind) study.Study {
+		s, err := a.startingPoint(run.Run(), kind, named)
+		unread = errors.Join(unread, err)
+		return s
 	})
+	return frames, errors.Join(unread, err)
 }
 
 // framesOf is what a campaign has measured so far. What was stored of each repetition

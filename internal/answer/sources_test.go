@@ -80,8 +80,8 @@ func TestCampaigns(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	a := answer.Asker{Store: st, Kinds: experiment.Kinds{Workloads: workload.NewRegistry(cpu.Kind()), Studies: study.Registry{compare.Kind(), history.Kind()}}, Version: "v9", Now: func() time.Time { return day }}
-	first := model.Campaign{ID: "01KJ3Q8Z7V3N5XW9T4B6C8D0EA", Name: "nightly", Begin: day.Add(24 * time.Hour)}
-	second := model.Campaign{ID: "01KJ3Q8Z7V3N5XW9T4B6C8D0EB", Name: "nightly", Begin: day.Add(48 * time.Hour), Created: day}
+	first := model.Campaign{ID: "01KJ3Q8Z7V3N5XW9T4B6C8D0EA", Name: "nightly", Source: source(""), Begin: day.Add(24 * time.Hour)}
+	second := model.Campaign{ID: "01KJ3Q8Z7V3N5XW9T4B6C8D0EB", Name: "nightly", Source: source(""), Begin: day.Add(48 * time.Hour), Created: day}
 	want := append(repeat(t, st, first, 7, 1), repeat(t, st, second, 7, .8)...)
 	ask := func(kind string, into any, names ...string) {
 		t.Helper()

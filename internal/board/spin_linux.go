@@ -28,7 +28,8 @@ func spin(d time.Duration) time.Duration {
 			x ^= x >> 7
 			x ^= x << 17
 		}
-		if now, _ := procself.ThreadTime(); now-start >= d || x == 0 { // x never is 0
+		if now, _ := procself.ThreadTime(); now-start >= d {
+			runtime.KeepAlive(x) // or a compiler might leave the work out
 			return now - start
 		}
 	}

@@ -59,7 +59,7 @@ func Frames(ctx context.Context, st Source, id model.CampaignID) ([]frame.Frame,
 		}
 	}
 	all := gathered{doubts: make(map[frame.Key]*frame.Tally), facts: make(map[string]frame.Fact)}
-	rest := maps.Clone(ran) // under way, or condensed by another version
+	rest := maps.Clone(ran) // under way, or not yet condensed as it is today
 	for m, err := range st.Measured(ctx, id) {
 		if err != nil {
 			return nil, err

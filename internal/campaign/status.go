@@ -15,7 +15,7 @@ type Status struct {
 	Progress model.CampaignProgress `json:"progress"`
 	// Schedule says in words when it is repeated.
 	Schedule string `json:"schedule"`
-	// Problem is why this version cannot tell: it cannot read the stored file.
+	// Problem is why that is not known: the stored file cannot be read.
 	Problem string `json:"problem,omitempty"`
 	// Planned is how many repetitions the schedule has; 0: no end.
 	Planned int `json:"planned,omitempty"`

@@ -385,7 +385,7 @@ func (c *common) followCampaign(ctx context.Context, s service, id model.Campaig
 			}
 			from = c.tellRepetitions(ctx, s, status, max(from, 1), told)
 			if wait := time.Until(status.Next); status.Next != next && wait > 2*time.Second {
-				c.say("the next repetition begins at %s, in %s", status.Next.UTC().Format("2006-01-02 15:04:05 MST"), unit.Brief(wait))
+				c.say("the next repetition begins at %s, in %s", status.Next.UTC().Format("2006-01-02 15:04:05 MST"), num.Brief(wait))
 				next = status.Next
 			}
 			if status.State.Final() && from > status.Progress.Last {
@@ -451,7 +451,7 @@ func repetitionText(r model.Repetition) string {
 	case r.State != model.RepetitionRun:
 		return text + string(r.State)
 	case r.RunState.Final() && r.Finished.After(r.Started):
-		return text + string(r.RunState) + " in " + unit.Brief(r.Finished.Sub(r.Started)) + ", run " + string(r.Run)
+		return text + string(r.RunState) + " in " + num.Brief(r.Finished.Sub(r.Started)) + ", run " + string(r.Run)
 	}
 	return text + string(r.RunState) + ", run " + string(r.Run)
 }

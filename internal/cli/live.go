@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 const liveTick = 250 * time.Millisecond
@@ -303,7 +303,7 @@ func (v *liveView) rateText() string {
 	if metric == load.MetricThroughput {
 		what = ", answered " // the step names another rate, the one that is offered
 	}
-	return what + printable(unit.Human(sum, per+"/s"))
+	return what + printable(num.Human(sum, per+"/s"))
 }
 
 func (v *liveView) erase() {

@@ -13,7 +13,6 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // values is how things are now in the tasks of a step: of users, and of services.
@@ -95,7 +94,7 @@ func (v values) users() string {
 	}
 	rate, _ := v.sum(model.LiveRate)
 	errs, _ := v.sum(model.LiveErrors)
-	return fmt.Sprintf("%s, %s, %s", num.Count(int(n), "user"), unit.Human(rate, "op/s"), unit.Human(errs, "errors/s"))
+	return fmt.Sprintf("%s, %s, %s", num.Count(int(n), "user"), num.Human(rate, "op/s"), num.Human(errs, "errors/s"))
 }
 
 // text is all of it on a line, for where nothing can be redrawn.

@@ -14,6 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/campaign"
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
@@ -149,5 +150,5 @@ func NotAnothers(ctx context.Context, st store.Servers, run model.Run, own strin
 		return err
 	}
 	return fmt.Errorf("%w: run %s is %s on another server that shares this store; do that there, with its --data or --server, or %s after it was killed",
-		model.ErrUsage, run.ID, run.State, unit.Brief(store.ServerLease))
+		model.ErrUsage, run.ID, run.State, num.Brief(store.ServerLease))
 }

@@ -37,7 +37,7 @@ func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Des
 	for _, design := range designs {
 		if !study.IsFixed(design.Design) {
 			if f, ok := design.Design.(study.Forecaster); ok {
-				d.expect(f.Outlook())
+				d.Outlook = append(d.Outlook, f.Outlook()...)
 			}
 			if o, ok := design.Design.(study.Opener); ok {
 				if _, err := b.steps(design.study, o.Opening(), 0); err != nil {

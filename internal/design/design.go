@@ -24,30 +24,10 @@ type Design struct {
 	Schedule *Repetitions `json:"schedule,omitempty"`
 	// Outlook is what is known of the steps that are added as results come.
 	Outlook []study.Outlook `json:"outlook,omitempty"`
-	// Searches are those of Outlook that are searches, as earlier versions had
-	// them.
-	Searches []searchOutlook `json:"searches,omitempty"`
 	// Notes say what a reader should know before the run.
 	Notes []string `json:"notes,omitempty"`
 	// Later are the studies that add steps as results come.
 	Later []string `json:"later,omitempty"`
-}
-
-type searchOutlook struct {
-	Workload string        `json:"workload"`
-	Trials   int           `json:"trials"`
-	Windows  int           `json:"windows"`
-	Window   time.Duration `json:"window"`
-}
-
-// expect adds what is known of further steps.
-func (d *Design) expect(outlook []study.Outlook) {
-	d.Outlook = append(d.Outlook, outlook...)
-	for _, o := range outlook {
-		if o.Phase == model.Search {
-			d.Searches = append(d.Searches, searchOutlook{o.Workload, o.Trials, o.Steps, o.Step})
-		}
-	}
 }
 
 // Estimate is how long a run takes if every attempt succeeds.

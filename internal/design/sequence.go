@@ -118,9 +118,8 @@ func (s *Sequence) Replaced(invalid model.Step, later []model.Step) bool {
 	})
 }
 
-// made reports whether a step is of this design. Runs of older versions do not
-// say it: there each design knows its own.
-func (d designed) made(s model.Step) bool { return s.Study == d.study || s.Study == "" }
+// made reports whether a step is of this design.
+func (d designed) made(s model.Step) bool { return s.Study == d.study }
 
 // own are the observations of the steps of a design.
 func (d designed) own(seen *observe.Run) *observe.Run {

@@ -293,9 +293,6 @@ func TestOutlook(t *testing.T) {
 	if want := []study.Outlook{{Phase: model.Search, Workload: "load", Trials: 3, Steps: 9, Step: each}}; !slices.Equal(d.Outlook, want) {
 		t.Errorf("outlook %+v, want %+v", d.Outlook, want)
 	}
-	if want := []searchOutlook{{"load", 3, 9, each}}; !slices.Equal(d.Searches, want) {
-		t.Errorf("as earlier versions have it: %+v, want %+v", d.Searches, want)
-	}
 	var text bytes.Buffer
 	if err := render.Text(&text, d.Document(), render.TextOptions{}); err != nil || !strings.Contains(text.String(), "search  load, 3 trials: up to 9 steps each of about 7.22 s") {
 		t.Errorf("%v, text\n%s", err, &text)

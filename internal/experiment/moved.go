@@ -11,9 +11,8 @@ import (
 )
 
 // A key of a study with the tag `at:"KIND"` may also stand at a workload of that
-// kind, where files of earlier versions have it: there it holds for that
-// workload alone. The study reads it from the workload's parameters; here it is
-// checked by the tags of the study.
+// kind: there it holds for that workload alone. The study reads it from the
+// workload's parameters; here it is checked by the tags of the study.
 
 // moved checks the keys of a workload that are a study's, and returns them.
 func (r *reader) moved(v *value, path []string, kind string) []string {

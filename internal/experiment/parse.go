@@ -78,7 +78,7 @@ func Parse(name string, src []byte, kinds Kinds, set []string) (*Experiment, err
 }
 
 // ParseStudy reads from an experiment file only the question that it asks; nil
-// where it names none. The other keys may be those of another version.
+// where it names none.
 func ParseStudy(name string, src []byte, kinds Kinds) (*StudyEntry, error) {
 	probs := &problems{file: name}
 	file := readYAML(src, probs)

@@ -15,6 +15,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -111,8 +112,8 @@ func probeCgroups() error {
 		}
 		return err
 	}
-	for _, dir := range g.v1 {
-		if err := mayWrite(dir); err != nil {
+	for _, dir := range g.V1 {
+		if err := cgroup.MayWrite(dir); err != nil {
 			return err
 		}
 	}
@@ -216,7 +217,7 @@ func (c Config) manifest(g groups) (Manifest, error) {
 			Port: fmt.Sprintf("port%d", i), Groups: g.host(h.Name),
 		})
 	}
-	m.Cgroups, m.Unified = g.all(m.Hosts), g.v2 != ""
+	m.Cgroups, m.Unified = g.all(m.Hosts), g.V2 != ""
 	planVolumes(&m, c.Spec)
 	return m, m.check()
 }
@@ -292,7 +293,7 @@ func (b *builder) names(context.Context) error {
 
 func (b *builder) cgroups(context.Context) error {
 	if added := b.groups.lacking(); len(added) > 0 {
-		b.log.Info("enabling cgroup controllers; scalebench does not disable them again", "cgroup", b.groups.v2, "controllers", added)
+		b.log.Info("enabling cgroup controllers; scalebench does not disable them again", "cgroup", b.groups.V2, "controllers", added)
 	}
 	if err := b.groups.make(b.manifest.Cgroups); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sys/unix"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -35,11 +34,17 @@ func fakeV2(t *testing.T, dirs ...string) {
 	}
 }
 
+// locate finds the groups of a lab by the texts of a process.
+func locate(mountinfo, own string) (groups, error) {
+	v1, v2 := cgroup.Find(mountinfo, own, controllersV1...)
+	return choose("x7", v1, v2)
+}
+
 func TestV2(t *testing.T) {
 	top := t.TempDir()
 	fakeV2(t, top)
 	mounts := fmt.Sprintf("29 22 0:26 / %s rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n", top)
-	g, err := locate("x7", mounts, "0::/user.slice/session-1.scope\n")
+	g, err := locate(mounts, "0::/user.slice/session-1.scope\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,9 +86,9 @@ func TestV2(t *testing.T) {
 			t.Errorf("%s has %q, want %q", strings.TrimPrefix(path, top), got, want)
 		}
 	}
-	unlimit(lab, []string{"7:3"})
+	cgroup.Unlimit(lab, []string{"7:3"})
 	if got, _ := os.ReadFile(lab + "/io.max"); !strings.HasPrefix(string(got), "7:3 rbps=max wbps=max riops=max wiops=max") {
-		t.Errorf("io.max after unlimit has %q, want max", got)
+		t.Errorf("io.max after Unlimit has %q, want max", got)
 	}
 }
 
@@ -133,7 +138,7 @@ func TestLooksOnly(t *testing.T) {
 				}
 			}
 			before := snapshot(t, top)
-			_, err := locate("x7", fmt.Sprintf("29 22 0:26 / %s rw - cgroup2 cgroup2 rw\n", top), "0::/\n")
+			_, err := locate(fmt.Sprintf("29 22 0:26 / %s rw - cgroup2 cgroup2 rw\n", top), "0::/\n")
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("locate = %v, want %q", err, tt.want)
 			}
@@ -141,42 +146,6 @@ func TestLooksOnly(t *testing.T) {
 				t.Errorf("looking changed something: -before +after\n%s", diff)
 			}
 		})
-	}
-}
-
-// TestMayNotWrite: a thread with another user for the file system may not do
-// what root may.
-func TestMayNotWrite(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("this test gives its rights away, and has none")
-	}
-	top := t.TempDir()
-	fakeV2(t, top)
-	asNobody := func() error {
-		return onThread(func() error {
-			if _, err := unix.SetfsuidRetUid(65534); err != nil {
-				return err
-			}
-			return usable(top)
-		})
-	}
-	if err := errors.Join(os.Chmod(filepath.Dir(top), 0o755), os.Chmod(top, 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	if err := asNobody(); !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("usable, without rights to the directory = %v, want permission denied", err)
-	}
-	if err := os.Chmod(top, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := asNobody(); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), subtreeControl) {
-		t.Errorf("usable, without rights to switch controllers on = %v, want permission denied", err)
-	}
-	if err := os.Chmod(filepath.Join(top, subtreeControl), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := asNobody(); err != nil {
-		t.Errorf("usable, with all rights = %v", err)
 	}
 }
 
@@ -191,12 +160,12 @@ func TestLocate(t *testing.T) {
 32 22 0:29 /docker/abc %s rw - cgroup cgroup rw,blkio
 `, cpu, memory, blkio)
 	own := "3:cpu,cpuacct:/not/seen/from/here\n2:memory:/box/own\n1:blkio:/docker/abc\n0::/\n"
-	g, err := locate("x7", v1, own)
+	g, err := locate(v1, own)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{"cpu": cpu, "cpuacct": cpu, "memory": memory + "/box/own", "blkio": blkio}
-	if diff := cmp.Diff(want, g.v1); diff != "" {
+	if diff := cmp.Diff(want, g.V1); diff != "" {
 		t.Errorf("hierarchies: -want +got\n%s", diff)
 	}
 	if got := len(g.host("h")); got != 3 {
@@ -207,7 +176,7 @@ func TestLocate(t *testing.T) {
 		"a controller lacks": strings.SplitAfter(v1, "\n")[0],
 		"v2 without any":     fmt.Sprintf("29 22 0:26 / %s rw - cgroup2 cgroup2 rw\n", t.TempDir()),
 	} {
-		if _, err := locate("x7", mounts, own); err == nil {
+		if _, err := locate(mounts, own); err == nil {
 			t.Errorf("%s: locate succeeded, want an error", name)
 		}
 	}

@@ -6,16 +6,15 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -108,7 +107,7 @@ func (l *Lab) Start(ctx context.Context, host model.NodeID, p Process) (*exec.Cm
 		return nil, &model.InputError{Problem: fmt.Sprintf("no program was given to start on host %s", host)}
 	}
 	cmd := p.command(ctx)
-	if err := r.Namespace.inside(func() error { return l.manifest.startIn(r.Groups, cmd) }); err != nil {
+	if err := r.Namespace.inside(func() error { return cgroup.Start(r.Groups, cmd) }); err != nil {
 		return nil, fmt.Errorf("starting %s on host %s: %w", p.Args[0], host, err)
 	}
 	return cmd, nil
@@ -126,28 +125,6 @@ func (p Process) command(ctx context.Context) *exec.Cmd {
 		return unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
 	}
 	return cmd
-}
-
-// startIn starts a command in cgroups, from this thread, which is in the
-// host's namespace and ends afterwards. A child inherits the thread's groups
-// of v1, or is put into that of v2 by the kernel as it is made.
-func (m Manifest) startIn(dirs []string, cmd *exec.Cmd) error {
-	if !m.Unified {
-		for _, dir := range dirs {
-			if err := writeGroup(dir, "tasks", strconv.Itoa(unix.Gettid())); err != nil {
-				return err
-			}
-		}
-		return cmd.Start()
-	}
-	dir, err := os.Open(dirs[0])
-	if err != nil {
-		return fmt.Errorf("entering cgroup: %w", err)
-	}
-	defer func() { _ = dir.Close() }() // only looked at
-	cmd.SysProcAttr.UseCgroupFD = true
-	cmd.SysProcAttr.CgroupFD = int(dir.Fd())
-	return cmd.Start()
 }
 
 // Down ends all processes of the lab and removes everything that it is made

@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -137,7 +137,7 @@ func TestStartIsInsideFromTheFirstInstruction(t *testing.T) {
 	if own, _ := os.ReadFile("/proc/self/cgroup"); strings.Contains(string(own), "scalebench/inside") {
 		t.Errorf("the process that started it has cgroups\n%s\nwant its own", own)
 	}
-	pids, err := l.manifest.processes()
+	pids, err := cgroup.Processes(l.manifest.Cgroups...)
 	if err != nil || len(pids) > 0 {
 		t.Errorf("processes of the lab = %v, %v, want none", pids, err)
 	}
@@ -159,11 +159,11 @@ func TestLimitsOfGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, g := range map[string]groups{
-		"v1": {id: g.id, v1: g.v1},
-		"v2": {id: g.id, v2: g.v2},
+		"v1": {cgroup.Group{V1: g.V1}, g.id},
+		"v2": {cgroup.Group{V2: g.V2}, g.id},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if g.v2 == "" && len(g.v1) == 0 {
+			if g.V2 == "" && len(g.V1) == 0 {
 				// In CI too: no installation gives a kernel what it was
 				// started without.
 				t.Skipf("this kernel does not have the controllers cpu, memory and io in cgroup %s, so its limits are not measured here", name)
@@ -175,44 +175,35 @@ func TestLimitsOfGroups(t *testing.T) {
 
 // apart returns groups below one of their own, where no labs of others are.
 func apart(t *testing.T, g groups) groups {
-	below := func(dir string) string {
-		own := filepath.Join(dir, "scalebench-apart")
-		if err := os.Mkdir(own, 0o755); err == nil {
-			t.Cleanup(func() {
-				if err := os.Remove(own); err != nil {
-					t.Error(err)
-				}
-			})
-		} else if !errors.Is(err, fs.ErrExist) { // controllers may share a hierarchy
+	own := g.Below("scalebench-apart")
+	for _, dir := range own.Dirs() {
+		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		return own
+		t.Cleanup(func() {
+			if err := os.Remove(dir); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	out := groups{id: g.id, v1: make(map[string]string)}
-	for c, dir := range g.v1 {
-		out.v1[c] = below(dir)
-	}
-	if g.v2 != "" {
-		out.v2 = below(g.v2)
-	}
-	return out
+	return groups{own, g.id}
 }
 
 // weightsOfLabs: the group of all labs has the weights of those that are there.
 func weightsOfLabs(t *testing.T, g groups) {
 	g = apart(t, g)
-	common := filepath.Dir(g.dir(cpuV1))
+	common := filepath.Dir(g.lab().Dir("cpu"))
 	up := func(id string, cores float64) Manifest {
-		g := groups{id: id, v1: g.v1, v2: g.v2}
+		g := groups{g.Group, id}
 		h := HostRecord{Host: Host{Name: "h", Limits: Limits{CPU: cores}}, Groups: g.host("h")}
-		m := Manifest{ID: id, Hosts: []HostRecord{h}, Cgroups: g.all([]HostRecord{h}), Unified: g.v2 != ""}
+		m := Manifest{ID: id, Hosts: []HostRecord{h}, Cgroups: g.all([]HostRecord{h}), Unified: g.V2 != ""}
 		if err := errors.Join(g.make(m.Cgroups), g.weigh(m.Hosts, 8)); err != nil {
 			t.Error(err)
 		}
 		return m
 	}
 	want := func(when string, cores float64) {
-		if got := g.shares(common) / perCore; math.Abs(got-cores) > .01 {
+		if got := cgroup.Shares(common) / cgroup.SharesPerCore; math.Abs(got-cores) > .01 {
 			t.Errorf("%s all labs have the weight of %v cores, want %v", when, got, cores)
 		}
 	}
@@ -230,7 +221,7 @@ func weightsOfLabs(t *testing.T, g groups) {
 // limitsOfGroups measures the limits of a host without anything else of a lab.
 func limitsOfGroups(t *testing.T, g groups) {
 	h := HostRecord{Host: Host{Name: "h", Limits: Limits{CPU: 0.2, Memory: 64 * unit.MiB}}, Groups: g.host("h")}
-	m := Manifest{ID: g.id, Hosts: []HostRecord{h}, Cgroups: g.all([]HostRecord{h}), Unified: g.v2 != ""}
+	m := Manifest{ID: g.id, Hosts: []HostRecord{h}, Cgroups: g.all([]HostRecord{h}), Unified: g.V2 != ""}
 	t.Cleanup(func() {
 		if err := errors.Join(m.killAll(context.Background(), nil), m.removeCgroups(context.Background())); err != nil {
 			t.Error(err)
@@ -243,10 +234,11 @@ func limitsOfGroups(t *testing.T, g groups) {
 		t.Fatal(err)
 	}
 	// A host of 0.2 cores, and one of the three that there are.
-	if own, all := g.shares(g.dir(cpuV1)), g.shares(filepath.Dir(g.dir(cpuV1))); math.Abs(own/perCore-3.2) > .01 || all < own {
+	lab := g.lab().Dir("cpu")
+	if own, all := cgroup.Shares(lab), cgroup.Shares(filepath.Dir(lab)); math.Abs(own/cgroup.SharesPerCore-3.2) > .01 || all < own {
 		t.Errorf("the lab has %v shares and all labs %v, want 3.2 cores", own, all)
 	}
-	if host := g.shares(g.dir(cpuV1, "h")); math.Abs(host/perCore-.2) > .01 {
+	if host := cgroup.Shares(filepath.Join(lab, "h")); math.Abs(host/cgroup.SharesPerCore-.2) > .01 {
 		t.Errorf("the host has %v shares, want 0.2 cores", host)
 	}
 	weightsOfLabs(t, g)
@@ -255,7 +247,7 @@ func limitsOfGroups(t *testing.T, g groups) {
 		p := helper(t, name)
 		p.Stdout = &out
 		cmd := p.command(t.Context())
-		if err := onThread(func() error { return m.startIn(h.Groups, cmd) }); err != nil {
+		if err := procself.OnThread(func() error { return cgroup.Start(h.Groups, cmd) }); err != nil {
 			t.Fatal(err)
 		}
 		err := cmd.Wait() // and with it all that is printed
@@ -291,7 +283,7 @@ func TestStartV2(t *testing.T) {
 	if top == "" {
 		t.Skip("cgroup v2 is not mounted") // a machine with v1 only has nothing to show
 	}
-	g := groups{id: "start2", v2: top}
+	g := groups{cgroup.Group{V2: top}, "start2"}
 	dir := g.host("h")[0]
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -303,12 +295,12 @@ func TestStartV2(t *testing.T) {
 		}
 	})
 	cmd := Process{Args: []string{"sleep", "60"}}.command(t.Context())
-	if err := onThread(func() error { return m.startIn([]string{dir}, cmd) }); err != nil {
+	if err := procself.OnThread(func() error { return cgroup.Start([]string{dir}, cmd) }); err != nil {
 		t.Fatal(err)
 	}
-	in, err := members(dir)
+	in, err := cgroup.Members(dir)
 	if err != nil || len(in) != 1 || in[0] != cmd.Process.Pid {
-		t.Errorf("members(%s) = %v, %v, want [%d]", dir, in, err, cmd.Process.Pid)
+		t.Errorf("Members(%s) = %v, %v, want [%d]", dir, in, err, cmd.Process.Pid)
 	}
 	waited := make(chan error)
 	go func() { waited <- cmd.Wait() }()

@@ -229,8 +229,8 @@ func TestLogSaysWhatIsLeft(t *testing.T) {
 	}
 }
 
-// TestManifestIsPrivate: the file and its copy, also where an earlier version
-// or a crash left something that others can read.
+// TestManifestIsPrivate: the file and its copy, also where a crash left something
+// that others can read.
 func TestManifestIsPrivate(t *testing.T) {
 	mode := func(path string) os.FileMode {
 		t.Helper()

@@ -6,38 +6,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // netnsDir is where named network namespaces are, by the convention of
 // iproute2, so that `ip netns exec NAME` works.
 const netnsDir = "/run/netns"
 
-// onThread runs f on a thread of its own that ends with f. What f changes
-// about its thread (namespace, cgroup) can then never leak into other code,
-// and need not be changed back, which might fail.
-func onThread(f func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			// The runtime cannot end the main thread; held here, it is not
-			// the one that the next goroutine gets.
-			done <- onThread(f)
-			runtime.UnlockOSThread()
-			return
-		}
-		done <- f() // and the thread ends, because it is still locked
-	}()
-	return <-done
-}
-
 // newNamespace makes a network namespace without a name. It lives as long as
 // the file is open.
 func newNamespace() (ns *os.File, err error) {
-	err = onThread(func() error {
+	err = procself.OnThread(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("making a network namespace: %w", err)
 		}
@@ -93,7 +75,7 @@ func (n Namespace) inside(f func() error) error {
 		return err
 	}
 	defer func() { _ = ns.Close() }() // only looked at
-	return onThread(func() error {
+	return procself.OnThread(func() error {
 		if err := enter(ns); err != nil {
 			return err
 		}

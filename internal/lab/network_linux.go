@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -67,7 +68,7 @@ func wire(m Manifest, spec Spec, open map[string]*os.File) error {
 // router messages would go over the shaped links), and chooses TCP's congestion
 // control. Everything else is as the kernel has it for a new host.
 func prepare(ns *os.File) error {
-	err := onThread(func() error {
+	err := procself.OnThread(func() error {
 		if err := enter(ns); err != nil {
 			return err
 		}

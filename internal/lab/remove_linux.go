@@ -8,12 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/procself"
 )
 
@@ -66,125 +65,25 @@ func (m Manifest) killAll(ctx context.Context, devices []loop) error {
 	for _, d := range devices {
 		numbers = append(numbers, d.number)
 	}
-	for _, dir := range m.tree() {
-		unlimit(dir, numbers)
+	for _, dir := range cgroup.Tree(m.Cgroups...) {
+		cgroup.Unlimit(dir, numbers)
 	}
 	return until(ctx, killTime, func() error {
-		pids, err := m.processes()
+		pids, err := cgroup.Kill(m.Cgroups...)
 		if err != nil || len(pids) == 0 {
 			return err
-		}
-		for _, pid := range pids { // what is not gone is found again by the next look
-			if procself.SignalIf(pid, unix.SIGKILL, func() bool { return m.holds(pid) }) == nil {
-				procself.AwaitEnd(pid, 10*lookTime)
-			}
 		}
 		return fmt.Errorf("processes %v do not end", pids)
 	})
 }
 
-// holds reports whether the process is in one of the lab's cgroups.
-func (m Manifest) holds(pid int) bool {
-	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // unreadable: it is gone
-	for _, path := range procself.Groups(string(data)) {
-		if strings.Contains(path+"/", "/"+groupRoot+"/"+m.ID+"/") {
-			return true
-		}
-	}
-	return false
-}
-
-// processes lists the living processes in the lab's cgroups, without this one.
-func (m Manifest) processes() ([]int, error) {
-	var pids []int
-	for _, dir := range m.tree() {
-		in, err := members(dir)
-		if err != nil && !gone(err) {
-			return nil, fmt.Errorf("listing processes of %s: %w", dir, err)
-		}
-		for _, pid := range in {
-			// A zombie waits for its parent; it holds nothing any more.
-			if _, err := startTicks(pid); err == nil && pid != os.Getpid() {
-				pids = append(pids, pid)
-			}
-		}
-	}
-	return pids, nil
-}
-
-// gone reports whether a file of a group, or its group, is not there.
-func gone(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV)
-}
-
-func readPids(path string) ([]int, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var pids []int
-	for _, field := range strings.Fields(string(data)) {
-		pid, err := strconv.Atoi(field)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		pids = append(pids, pid)
-	}
-	return pids, nil
-}
-
-// members lists the processes with their first thread in a group. With v1 a
-// process that starts a program in the group has another of its threads there
-// for a moment, and cgroup.procs then lists the process.
-func members(dir string) ([]int, error) {
-	procs, err := readPids(filepath.Join(dir, "cgroup.procs"))
-	if err != nil {
-		return nil, err
-	}
-	tasks, err := readPids(filepath.Join(dir, "tasks"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return procs, nil // v2
-	}
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(procs, func(pid int) bool { return !slices.Contains(tasks, pid) }), nil
-}
-
-// tree lists the lab's cgroups that exist, and those that programs made below
-// them, children first.
-func (m Manifest) tree() []string {
-	var dirs []string
-	for _, top := range m.Cgroups {
-		// What cannot be read is not there any more, or fails when removed.
-		_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.IsDir() {
-				dirs = append(dirs, path)
-			}
-			return nil
-		})
-	}
-	slices.Sort(dirs) // a parent is the beginning of its children
-	slices.Reverse(dirs)
-	return slices.Compact(dirs)
-}
-
 // removeCgroups removes the lab's groups, and the one that all labs share if
-// this was the last. A group that was just left by its last process stays busy
-// for a moment.
+// this was the last.
 func (m Manifest) removeCgroups(ctx context.Context) error {
-	err := until(ctx, settleTime, func() error {
-		var errs []error
-		for _, dir := range m.tree() {
-			if err := os.Remove(dir); err != nil && !gone(err) {
-				errs = append(errs, fmt.Errorf("removing cgroup: %w", err))
-			}
-		}
-		return errors.Join(errs...)
-	})
+	err := until(ctx, settleTime, func() error { return cgroup.Remove(m.Cgroups...) })
 	for _, dir := range m.Cgroups {
 		if parent := filepath.Dir(dir); filepath.Base(parent) == groupRoot {
-			m.leave(parent)
+			leave(parent)
 		}
 	}
 	return err
@@ -192,16 +91,12 @@ func (m Manifest) removeCgroups(ctx context.Context) error {
 
 // leave removes the group of all labs, or takes the lab's weight out of it where
 // others are still in it.
-func (m Manifest) leave(common string) {
+func leave(common string) {
 	if os.Remove(common) == nil {
 		return
 	}
-	var g groups
-	if m.Unified {
-		g.v2 = filepath.Dir(common)
-	}
-	if g.shares(common) > 0 { // a hierarchy with processors
-		_ = g.balance(common) // if it fails, labs have some more than their part
+	if cgroup.Shares(common) > 0 { // a hierarchy with processors
+		_ = balance(common) // if it fails, labs have some more than their part
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // SLA is what a server has to keep in a window: all of its terms.
@@ -217,7 +217,7 @@ func (s SLA) Judge(w Window) (misses []Miss) {
 		}
 	}
 	if share := w.Share(w.Counts.OK); share < AchievedAtLeast {
-		misses = append(misses, Miss{Text: fmt.Sprintf("%s of the load was answered, not %s", unit.Share(share), unit.Share(AchievedAtLeast))})
+		misses = append(misses, Miss{Text: fmt.Sprintf("%s of the load was answered, not %s", num.Share(share), num.Share(AchievedAtLeast))})
 	}
 	if behind := w.Behind(); behind != "" {
 		misses = append(misses, Miss{Text: behind})
@@ -229,7 +229,7 @@ func (s SLA) Judge(w Window) (misses []Miss) {
 func (t Term) Miss(w Window) string {
 	if t.OnErrors() {
 		if share := w.Share(w.Counts.Due - w.Counts.OK); share > t.Errors {
-			return fmt.Sprintf("errors %s (%s), not %s", unit.Share(share), w.Counts.Failures(), trim(100*t.Errors)+" %")
+			return fmt.Sprintf("errors %s (%s), not %s", num.Share(share), w.Counts.Failures(), trim(100*t.Errors)+" %")
 		}
 		return ""
 	}
@@ -238,7 +238,7 @@ func (t Term) Miss(w Window) string {
 	case !known:
 		return fmt.Sprintf("%s was not reached: fewer operations than that ended well", Percentile(t.Quantile))
 	case got > t.Latency && !w.Latencies.ValuesAreEquivalent(int64(got), int64(t.Latency)): // histograms tell no less apart
-		return fmt.Sprintf("%s %s, not %s", Percentile(t.Quantile), unit.Brief(got), unit.Exact(t.Latency))
+		return fmt.Sprintf("%s %s, not %s", Percentile(t.Quantile), num.Brief(got), num.Exact(t.Latency))
 	}
 	return ""
 }
@@ -340,5 +340,5 @@ func (w Window) Behind() string {
 	if late <= few || inTime >= AchievedAtLeast {
 		return ""
 	}
-	return fmt.Sprintf("%s of the load was answered while it was offered, less than %s: the server fell behind", unit.Share(inTime), unit.Share(AchievedAtLeast))
+	return fmt.Sprintf("%s of the load was answered while it was offered, less than %s: the server fell behind", num.Share(inTime), num.Share(AchievedAtLeast))
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Window is what happened while one load was offered, over all generators. It
@@ -115,21 +114,12 @@ func ReadWindow(s model.Step, results []model.Result) (Window, error) {
 }
 
 // Offered is the load that a step's tasks offer together, in operations per
-// second. Runs of versions before Spec.Offer have it as text in the parameters.
+// second.
 func Offered(s model.Step) (float64, error) {
-	if len(s.Tasks) == 0 {
-		return 0, fmt.Errorf("%w: step %s has no tasks", model.ErrUsage, s.ID)
+	if len(s.Tasks) == 0 || s.Tasks[0].Spec.Offer == nil {
+		return 0, fmt.Errorf("%w: the tasks of step %s offer no load", model.ErrUsage, s.ID)
 	}
-	spec := s.Tasks[0].Spec
-	if spec.Offer != nil {
-		return spec.Offer.Rate, nil
-	}
-	text, _ := spec.Params["rate"].(string)
-	r, err := unit.ParseRate(text)
-	if err != nil {
-		return 0, fmt.Errorf("%w: step %s: rate: %w", model.ErrUsage, s.ID, err)
-	}
-	return r.Value, nil
+	return s.Tasks[0].Spec.Offer.Rate, nil
 }
 
 // place orders the generators and says how long after the first each began.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/campaign"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
-	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
@@ -346,7 +346,7 @@ func (m *Master) watchNodes(ctx context.Context) {
 			// This process was paused or starved: heartbeats may wait unread.
 			m.reg.pardon(now)
 			m.tell(model.Event{Kind: model.EventServerSlow, Severity: model.Warning,
-				Text: "the scalebench server stood still or was starved for " + unit.Brief(now.Sub(last))})
+				Text: "the scalebench server stood still or was starved for " + num.Brief(now.Sub(last))})
 		}
 		last = now
 		for _, c := range m.reg.expire(now) {

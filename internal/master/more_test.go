@@ -200,10 +200,6 @@ func TestResumeOfAnotherVersion(t *testing.T) {
 			next.Tasks[0].Spec.Offer.Rate = 77
 			s.add(next)
 		}, "its next window offered 77 op/s, but this version would offer"},
-		{"the next window has its load in its parameters", func(s *searches, next model.Step) {
-			next.Tasks[0].Spec.Params["rate"], next.Tasks[0].Spec.Offer = "78op/s", nil
-			s.add(next)
-		}, "its next window offered 78 op/s"},
 	} {
 		s := newSearches(t)
 		s.measured = measured

@@ -50,7 +50,7 @@ const (
 	EventWaiting EventKind = "waiting"
 	// EventLatest: what the latest step was worth, by a design that decides as it
 	// goes.
-	EventLatest EventKind = "window" // as of earlier versions
+	EventLatest EventKind = "window"
 	// EventFleetUp: hosts are being made.
 	EventFleetUp EventKind = "fleet_up"
 	// EventAnalysisStarted and EventAnalysisEnded are stored one after the other when

@@ -141,7 +141,7 @@ type Step struct {
 }
 
 // Treatment is what the design of a study says of a step, beside its phase,
-// workload and trial. Steps of runs of older versions have none.
+// workload and trial. Steps of a batch have none.
 type Treatment struct {
 	// Study asked for the step.
 	Study string `json:"study,omitempty"`

@@ -3,8 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,27 +35,6 @@ func TestTasksAfterARestart(t *testing.T) {
 		d := must[Delivery](t)(l.Next(ctx))
 		if check(t, d.Refused); d.Assignment.Attempt != attempt+1 {
 			t.Errorf("got attempt %d, want %d", d.Assignment.Attempt, attempt+1)
-		}
-	}
-}
-
-// What an earlier version left of its streams is removed, and nothing else.
-func TestOldStreamsAreRemoved(t *testing.T) {
-	w := newWorld(t, Handlers{})
-	w.stop()
-	old := filepath.Join(w.dir, "queue", "jetstream", "$G", "streams", "SB_X")
-	check(t, os.MkdirAll(old, 0o700))
-	check(t, os.WriteFile(filepath.Join(old, "meta.inf"), []byte("{}"), 0o600))
-	w.start(t, Handlers{})
-	if _, err := os.Stat(filepath.Join(w.dir, "queue")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the streams' folder: %v, want none", err)
-	}
-	if _, err := os.Stat(filepath.Join(w.dir, "queue.lock")); err != nil {
-		t.Error(err)
-	}
-	for _, name := range must[[]os.DirEntry](t)(os.ReadDir(w.dir)) {
-		if name.IsDir() {
-			t.Errorf("the embedded server keeps a folder %s", name)
 		}
 	}
 }

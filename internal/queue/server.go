@@ -79,7 +79,6 @@ func StartServer(ctx context.Context, cfg ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the queue: %w", err)
 	}
-	removeStreams(cfg)
 	s, err := start(ctx, cfg, host, port)
 	if err != nil {
 		_ = lock.Close() // the first error matters
@@ -109,21 +108,6 @@ func lockDir(dir string) (*os.File, error) {
 		return nil, fmt.Errorf("%w: data directory %s is in use by another scalebench server; stop it, or choose another directory", model.ErrUnavailable, dir)
 	}
 	return nil, fmt.Errorf("locking data directory %s: %w", dir, err)
-}
-
-// removeStreams removes what earlier versions kept in the data directory: tasks
-// in a JetStream of their own. The store has them all.
-func removeStreams(cfg ServerConfig) {
-	dir := filepath.Join(cfg.DataDir, "queue", "jetstream")
-	if _, err := os.Stat(dir); err != nil {
-		return
-	}
-	if err := os.RemoveAll(dir); err != nil {
-		cfg.Log.Warn("the streams of an earlier version cannot be removed; they are unused: remove them by hand", "dir", dir, "error", err)
-		return
-	}
-	_ = os.Remove(filepath.Dir(dir)) // fails when it holds anything else
-	cfg.Log.Info("removed the unused streams of an earlier version", "dir", dir)
 }
 
 func start(ctx context.Context, cfg ServerConfig, host string, port int) (*Server, error) {

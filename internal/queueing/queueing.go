@@ -8,7 +8,8 @@
 //  2. [Closed.Asymptotic] and [Closed.Balanced] bound throughput and response
 //     time from the demands alone.
 //  3. [Closed.Solve] is the exact solution of the product-form network with these
-//     demands: the numbers of mean value analysis.
+//     demands: the numbers of mean value analysis; [Closed.Rates] the same, user by
+//     user.
 //
 // Times are in seconds, rates per second. The models know no contention: demands
 // that grow with the load, as they do past many a knee, they cannot show.
@@ -17,6 +18,7 @@ package queueing
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 )
 
@@ -163,7 +165,7 @@ func (c Closed) Solve(users int) ([]float64, error) {
 	if steps > MostSteps/users {
 		return nil, fmt.Errorf("%d users and stations with %d servers are more than can be solved in a few seconds: %w", users, steps, ErrArgument)
 	}
-	g := recursion(alone, c.Think, users)
+	g := (&recursion{stations: alone, think: c.Think}).constants(users)
 	for _, s := range several {
 		g = s.convolve(g)
 	}
@@ -183,21 +185,47 @@ type equal struct {
 	queue         float64 // at each of them, with the users before
 }
 
-// recursion is the logarithm of normalising constants, for 0 to so many users, of a
-// think time and stations of one server: X(n) = n/(Z + Σ times·D·(1+Q(n−1))), with which
+// Rates yields what [Closed.Solve] returns for 1, 2, 3, … users, one after the other, of
+// stations with one server each, of which one has a demand, or with a think time.
+func (c Closed) Rates() iter.Seq2[int, float64] {
+	return func(yield func(users int, throughput float64) bool) {
+		r := recursion{think: c.Think}
+		for _, s := range c.Stations {
+			r.stations = append(r.stations, equal{demand: s.Demand, times: 1})
+		}
+		for n, more := 1, true; more; n++ {
+			more = yield(n, float64(n)/r.cycle(n))
+		}
+	}
+}
+
+// recursion is mean value analysis of a think time and stations of one server.
+type recursion struct {
+	stations []equal
+	think    float64
+}
+
+// cycle adds user n, and is how long a cycle takes then, Z + Σ times·D·(1+Q(n−1)):
+// X(n) = n/cycle.
+func (r *recursion) cycle(n int) float64 {
+	cycle := r.think
+	for i := range r.stations {
+		s := &r.stations[i]
+		s.queue = s.demand * (1 + s.queue) // the time there, until X is known
+		cycle += s.times * s.queue
+	}
+	for i := range r.stations {
+		r.stations[i].queue *= float64(n) / cycle
+	}
+	return cycle
+}
+
+// constants are the logarithms of normalising constants, for 0 to so many users:
 // G(n) = G(n−1)/X(n).
-func recursion(of []equal, think float64, users int) []float64 {
+func (r *recursion) constants(users int) []float64 {
 	g := make([]float64, users+1)
 	for n := 1; n <= users; n++ {
-		cycle := think
-		for i := range of {
-			of[i].queue = of[i].demand * (1 + of[i].queue) // the time there, until X is known
-			cycle += of[i].times * of[i].queue
-		}
-		for i := range of {
-			of[i].queue *= float64(n) / cycle
-		}
-		g[n] = g[n-1] + math.Log(cycle) - math.Log(float64(n))
+		g[n] = g[n-1] + math.Log(r.cycle(n)) - math.Log(float64(n))
 	}
 	return g
 }

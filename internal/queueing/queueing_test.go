@@ -89,6 +89,14 @@ func TestSolve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for n, x := range c.Rates() {
+			if !near(x, got[n-1], 1e-12) {
+				t.Fatalf("%+v: the rate of %d users is %v, want %v", c, n, x, got[n-1])
+			}
+			if n == len(got) {
+				break
+			}
+		}
 		for n, want := range meanValues(c, 60) {
 			users := float64(n + 1)
 			a := c.Asymptotic(users)
@@ -124,7 +132,7 @@ func TestSolveOfEqual(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := recursion(nil, c.Think, 80)
+		g := (&recursion{think: c.Think}).constants(80)
 		for _, s := range c.Stations {
 			g = s.convolve(g)
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Campaigns lists campaigns in the order given.
@@ -141,9 +140,9 @@ func campaignAnswer(s campaign.Status, now time.Time) string {
 	case s.Left:
 		parts = append(parts, fmt.Sprintf("its server has ended, so that nothing begins at %s: `scalebench campaign resume %s` goes on, and so does `scalebench server`", clock(s.Next), s.ID))
 	case wait > 0:
-		parts = append(parts, "the next begins in "+unit.Brief(wait))
+		parts = append(parts, "the next begins in "+num.Brief(wait))
 	default:
-		parts = append(parts, "the next was due "+unit.Brief(-wait)+" ago: no server minds the campaign, or it is busy or has no room to store anything")
+		parts = append(parts, "the next was due "+num.Brief(-wait)+" ago: no server minds the campaign, or it is busy or has no room to store anything")
 	}
 	return strings.ToUpper(parts[0][:1]) + strings.Join(parts, "; ")[1:] + "."
 }
@@ -163,7 +162,7 @@ func repetitions(reps []model.Repetition) *doc.Table {
 		seconds := doc.Cell{}
 		if !r.Started.IsZero() && r.Finished.After(r.Started) {
 			d := r.Finished.Sub(r.Started)
-			seconds = doc.Of(d.Seconds(), unit.Brief(d))
+			seconds = doc.Of(d.Seconds(), num.Brief(d))
 		}
 		t.Add(doc.Int(r.Number), doc.Of(r.Due, r.Due.UTC().Format("2006-01-02 15:04:05")), doc.Of(string(r.State), state).As(tone), doc.Say(string(r.Run)), doc.Of(string(r.RunState)),
 			timeCell(r.Started), timeCell(r.Finished), seconds, doc.Of(r.Reason, term.Cut(r.Reason, mostReason)))

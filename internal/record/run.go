@@ -40,8 +40,6 @@ type Overview struct {
 	// Findings are the results so far of studies that decide as they go, by the
 	// studies' names.
 	Findings map[string]json.RawMessage `json:"findings,omitempty"`
-	// Searches is the result of a search as a list, as earlier versions had it.
-	Searches json.RawMessage `json:"searches,omitempty"`
 }
 
 // stepView is one step with its outcome.

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/kernel"
 )
 
@@ -27,17 +28,17 @@ func (h *host) openProcesses(cfg Config) {
 	case len(cfg.Group) > 0:
 		g, err := openGroup(cfg.Group, l)
 		h.add("control group", g, err)
-		m, err := openMembers(cfg.Group)
+		m, err := cgroup.OpenThreads(cfg.Group)
 		if err != nil {
 			h.doubts.failed("threads", err)
 			return
 		}
-		t.list = m.list
+		t.list = m.List
 	case cfg.PID > 0:
 		tree := &tree{root: cfg.PID, limit: l}
 		if len(cfg.Above) > 0 {
 			g, err := openGroup(cfg.Above, l)
-			if tree.above = g; err != nil && !errors.Is(err, errTop) {
+			if tree.above = g; err != nil && !errors.Is(err, cgroup.ErrTop) {
 				tree.unknown = true
 				h.doubts.failed("limits of the node", err)
 			}

@@ -379,7 +379,6 @@ func FuzzStatus(f *testing.F) {
 	f.Add("State:\tR\nvoluntary_ctxt_switches:\t1\n", "nr_periods 1\n")
 	f.Fuzz(func(_ *testing.T, status, stat string) {
 		parseStatus([]byte(status))
-		parseThrottling([]byte(stat))
 		parseListeners([]byte(stat), func(string, float64) {})
 		newInterfaces(1, 0)([]byte(stat), func(string, float64) {})
 		kernel.Pairs([]byte(status), func([]byte, uint64) {})

@@ -52,6 +52,9 @@ func (t *tree) close() {
 	}
 }
 
+// lookEvery is how often processes are looked for that are new.
+const lookEvery = time.Second
+
 // look finds the processes anew when it is time.
 func (t *tree) look() error {
 	now := time.Now()

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/kernel"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -147,11 +148,11 @@ func TestTruthRunnable(t *testing.T) {
 
 // running is how many threads of a group run or want to.
 func running(t testing.TB, g *controlGroup) (n int) {
-	m, err := openMembers(g.dirs)
+	m, err := cgroup.OpenThreads(g.dirs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids, err := m.list(nil)
+	ids, err := m.List(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

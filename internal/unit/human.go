@@ -3,7 +3,6 @@ package unit
 import (
 	"math"
 	"strconv"
-	"time"
 )
 
 // prefixable are the units of metrics that take an SI prefix.
@@ -52,33 +51,6 @@ func Digits(value float64, significant int) string {
 	if a := math.Abs(value); a >= 1e15 || a < 1e-6 {
 		return strconv.FormatFloat(value, 'g', significant, 64)
 	}
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(value, 'e', significant-1, 64), 64)
-	if err != nil { // what FormatFloat wrote is a number
-		return strconv.FormatFloat(value, 'g', significant, 64)
-	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(value, 'e', significant-1, 64), 64) // it is a number
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
-
-// Brief is a duration for people with the three digits that matter to them:
-// "43.6 ms", "960 µs".
-func Brief(d time.Duration) string { return spaced(d, 3) }
-
-// Exact is a duration for people with all of its digits: "150 ms".
-func Exact(d time.Duration) string { return spaced(d, 15) }
-
-func spaced(d time.Duration, digits int) string {
-	unit, name := time.Second, " s"
-	switch {
-	case d < time.Microsecond:
-		unit, name = time.Nanosecond, " ns"
-	case d < time.Millisecond:
-		unit, name = time.Microsecond, " µs"
-	case d < time.Second:
-		unit, name = time.Millisecond, " ms"
-	}
-	return Digits(float64(d)/float64(unit), digits) + name
-}
-
-// Share is a share of 1 in percent, with the digits that matter to people:
-// "92.7 %".
-func Share(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + " %" }

@@ -172,8 +172,8 @@ evaluations: [serial]
 }
 
 // TestCampaignStatusOfFailures: a campaign of which no repetition did what it was
-// to do says so, with an exit code; and one with a file that another version
-// wrote hides no other.
+// to do says so, with an exit code; and one with a file that cannot be read hides
+// no other.
 func TestCampaignStatusOfFailures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -212,7 +212,7 @@ evaluations: [serial]
 		t.Errorf("%d of %d repetitions are listed", len(s.Repetitions), len(missed))
 	}
 	if out := w.run("campaign", "list"); !strings.Contains(out, "bad") || !strings.Contains(out, "not known: ") {
-		t.Errorf("the list with a file of another version:\n%s", out)
+		t.Errorf("the list with a file that cannot be read:\n%s", out)
 	}
 	w.run("campaign", "status", "strange")
 	w.run("campaign", "stop", "strange")

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/study/capacity"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // TestCapacityServers: the capacity of servers that people run, found as a user
@@ -185,7 +185,7 @@ func (b testbed) keeps(c targetCase, rate float64) (bool, error) {
 		}
 	}
 	share := float64(within) / float64(total.Due)
-	b.t.Logf("%s: at %s %.1f %% of %d were answered within %v", c.name, unit.Human(rate, "op/s"), 100*share, total.Due, c.limit)
+	b.t.Logf("%s: at %s %.1f %% of %d were answered within %v", c.name, num.Human(rate, "op/s"), 100*share, total.Due, c.limit)
 	return share >= c.quantile, nil
 }
 

@@ -71,7 +71,7 @@ func newStep(f Fixture, number int) model.Step {
 		ID: model.NewStepID(f.Run.ID, number), Run: f.Run.ID, Number: number,
 		Phase: model.Parallel, Workload: "cpu", Trial: number + 1, Barrier: number%2 == 0, State: model.StepPending,
 	}
-	if number > 0 { // steps of older versions have none
+	if number > 0 { // steps of a batch have none
 		st.Treatment = model.Treatment{Study: "pools", Label: "pool of 8, \x00", Block: number, NotBefore: time.Duration(number) * time.Hour,
 			Levels: map[string]any{"pool": 8.0, "huge": 1e300, "list": []any{1.0, "two"}}}
 	}

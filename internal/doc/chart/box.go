@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/stats"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Summary is what a box plot shows of any number of values: see [Summarize].
@@ -86,9 +86,9 @@ func (s Summary) box(of string) (b box, ok bool) {
 		return b, false
 	}
 	b = box{low: s.Five[0], q1: s.Five[1], mid: s.Five[2], q3: s.Five[3], high: s.Five[4], n: s.N}
-	b.tip = "half of the values: " + unit.Human(b.q1, of) + " to " + unit.Human(b.q3, of)
+	b.tip = "half of the values: " + num.Human(b.q1, of) + " to " + num.Human(b.q3, of)
 	if s.Style == Percentiles {
-		b.tip = "mean " + unit.Human(b.mid, of) + "; " + b.tip + "; 98 of 100: " + unit.Human(b.low, of) + " to " + unit.Human(b.high, of)
+		b.tip = "mean " + num.Human(b.mid, of) + "; " + b.tip + "; 98 of 100: " + num.Human(b.low, of) + " to " + num.Human(b.high, of)
 	}
 	return b, true
 }

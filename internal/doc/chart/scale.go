@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // scale maps the values of an axis to shares of its length, and says where its
@@ -253,10 +252,10 @@ func (s scale) text(v float64) string {
 
 func (s scale) logText(v float64) string {
 	if !s.own {
-		return unit.Digits(v, 4)
+		return num.Digits(v, 4)
 	}
 	own := num.For(s.Axis.Unit, v*(1+1e-9)) // .001 must be 1 ms and not 1000 µs
-	return strings.TrimSpace(unit.Digits(v/own.Factor, 3) + " " + strings.TrimSpace(own.Unit))
+	return strings.TrimSpace(num.Digits(v/own.Factor, 3) + " " + strings.TrimSpace(own.Unit))
 }
 
 // linearTicks are the multiples of a step, at most 100.

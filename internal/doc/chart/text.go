@@ -8,7 +8,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/term"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // TextOptions are what a terminal can do.
@@ -406,7 +405,7 @@ func (t *text) ends() string {
 		if t.X.Unit == "s" {
 			return num.Seconds(v * t.x.Factor)
 		}
-		return unit.Human(v*t.x.Factor, t.X.Unit)
+		return num.Human(v*t.x.Factor, t.X.Unit)
 	}
 	first, from := show(t.x.lo), 0
 	if t.zero() && t.X.Kind != Time {

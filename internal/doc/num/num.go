@@ -7,6 +7,8 @@
 //  2. [Scale.Value] and [Scale.Spread] print with it.
 //  3. [Percent], [Millis], [Seconds] and [Bytes] print quantities whose unit
 //     is fixed by the vocabulary.
+//  4. [Human], [Brief] and [Share] print a single value in a sentence, without zeros
+//     at its end.
 package num
 
 import (
@@ -26,7 +28,7 @@ type step struct {
 }
 
 var (
-	si     = []step{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
+	si     = []step{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
 	binary = []step{{1 << 50, "Pi"}, {1 << 40, "Ti"}, {1 << 30, "Gi"}, {1 << 20, "Mi"}, {1 << 10, "Ki"}}
 	small  = []step{{1, ""}, {1e-3, "m"}, {1e-6, "µ"}, {1e-9, "n"}}
 )

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/site"
@@ -17,8 +16,8 @@ import (
 // tabs, a line for each interaction to which users go, then one for Back and one
 // for End of Session; a column for each from which they come, in the order of
 // the lines, unless a line above them names them; maybe one more with think
-// times. A line without tabs is a title, unless it was meant to be one of these: that
-// is refused.
+// times. Lines that are empty, or begin with # or a quotation mark, are passed over;
+// another one without tabs is refused, for it may be meant as one of these.
 //
 // Probabilities of one column should sum to 1. RUBBoS lets a user stay on the
 // page for what is missing, and never does what is beyond. Here each is divided
@@ -59,13 +58,14 @@ func (t *table) line(line string) error {
 	for i := range cells {
 		cells[i] = strings.TrimSpace(cells[i])
 	}
-	if len(cells) < 2 {
-		if t.isRow(cells[0]) {
-			return fmt.Errorf("no tabs between its fields: %.60q; write one before each of them", cells[0])
-		}
-		return nil // a title, or nothing
-	}
-	if len(cells) > mostCells {
+	switch first := cells[0]; {
+	case first != "" && first[0] == '#':
+		return nil
+	case len(cells) < 2 && (first == "" || first[0] == '"'): // RUBBoS has such a line above the names
+		return nil
+	case len(cells) < 2:
+		return fmt.Errorf("no tabs between its fields: %.60q; write one before each of them, or # before a title", first)
+	case len(cells) > mostCells:
 		return fmt.Errorf("it has %d fields, and a table has a column for each of %d interactions", len(cells), len(t.site))
 	}
 	values, ok := numbers(cells[1:])
@@ -78,36 +78,6 @@ func (t *table) line(line string) error {
 	}
 	t.rows = append(t.rows, tableRow{to, values})
 	return nil
-}
-
-// mostNamed is how many words the name of an interaction has at most, as it is looked
-// for in a line without tabs.
-const mostNamed = 8
-
-// isRow tells a line without tabs that was meant to be a part of the table from a
-// title, such as "Browse only, 10 % authors". To pass over one would move all columns
-// behind it.
-func (t *table) isRow(line string) bool {
-	words := strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;|", r) })
-	numbers, last, names := 0, 0, 0 // last: so many numbers stand at the end
-	for _, w := range words {
-		if _, err := strconv.ParseFloat(w, 64); err == nil {
-			numbers, last = numbers+1, last+1
-			continue
-		}
-		if last = 0; t.site.Index(w) >= 0 {
-			names++
-		}
-	}
-	named := 0 // so many words at the beginning are a name
-	for k := range words[:min(len(words), mostNamed)] {
-		if name := strings.Join(words[:k+1], " "); t.site.Index(name) >= 0 || strings.EqualFold(name, NameBack) || strings.EqualFold(name, NameEnd) {
-			named = k + 1
-		}
-	}
-	inside := len(t.rows) > 0
-	return last > 1 || numbers > 0 && (inside || named > 0) || named > 0 && (inside || named == len(words)) ||
-		names > 1 && 2*names >= len(words) // names of columns
 }
 
 // numbers are the values of a line; ok is false where some are none.
@@ -276,16 +246,19 @@ type Properties struct {
 // SaysAuthors reports whether it says how many users are authors.
 func (p Properties) SaysAuthors() bool { return p.saysAuthors }
 
-// ParseProperties reads it. notes say what is not done as it asks for. The error
-// is model.ErrUsage.
+// ParseProperties reads it: lines of the form "key = value", and comments behind #.
+// notes say what is not done as it asks for. The error is model.ErrUsage.
 func ParseProperties(text string) (p Properties, notes []string, err error) {
 	for number, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' || line[0] == '!' {
+		if line == "" || line[0] == '#' {
 			continue
 		}
-		key, value := property(line)
-		note, err := p.take(key, value)
+		key, value, ok := strings.Cut(line, "=")
+		if key = strings.TrimSpace(key); !ok || strings.ContainsAny(key, " \t:") {
+			return Properties{}, nil, fmt.Errorf("%w: line %d of the properties: %.60q is not of the form key = value", model.ErrUsage, number+1, line)
+		}
+		note, err := p.take(key, strings.TrimSpace(value))
 		if err != nil {
 			return Properties{}, nil, fmt.Errorf("%w: line %d of the properties: %s: %w", model.ErrUsage, number+1, key, err)
 		}
@@ -294,21 +267,6 @@ func ParseProperties(text string) (p Properties, notes []string, err error) {
 		}
 	}
 	return p, notes, nil
-}
-
-// property takes a line apart as Java does (java.util.Properties): the key ends at the
-// first equals sign, colon or blank.
-func property(line string) (key, value string) {
-	const blanks = " \t\f"
-	end := strings.IndexAny(line, "=:"+blanks)
-	if end < 0 {
-		return line, ""
-	}
-	value = strings.TrimLeft(line[end:], blanks)
-	if value != "" && (value[0] == '=' || value[0] == ':') {
-		value = value[1:]
-	}
-	return line[:end], strings.TrimSpace(value)
 }
 
 // mostOfProperty bounds numbers: of users, of accounts, of milliseconds.

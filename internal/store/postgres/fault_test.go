@@ -142,6 +142,22 @@ func TestSynchronousCommit(t *testing.T) {
 	}
 }
 
+// TestOpenedTogether: a new database that several open at once becomes one store
+// for them all.
+func TestOpenedTogether(t *testing.T) {
+	url := pgtest.Start(t).Database()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if s, err := postgres.Open(t.Context(), url); err != nil || s.Close() != nil {
+				t.Errorf("opening the new store beside others: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	start(t, url, 1, 1)
+}
+
 func TestNewerSchema(t *testing.T) {
 	srv := pgtest.Start(t)
 	url := srv.Database()

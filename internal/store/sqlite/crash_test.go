@@ -15,22 +15,17 @@ import (
 	"github.com/scalebench/scalebench/test/storetest"
 )
 
-// Variables that name the store to which the test binary writes when a test
-// starts it: TestKilled, and TestOldVersionKilled.
-const (
-	childEnv = "SCALEBENCH_TEST_STORE"
-	openEnv  = "SCALEBENCH_TEST_OPEN"
-)
+// childEnv names the store to which the test binary writes when TestKilled starts
+// it.
+const childEnv = "SCALEBENCH_TEST_STORE"
 
 func TestMain(m *testing.M) {
-	for name, run := range map[string]func(string) error{childEnv: child, openEnv: openOnly} {
-		if path := os.Getenv(name); path != "" {
-			if err := run(path); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				os.Exit(1)
-			}
-			os.Exit(0)
+	if path := os.Getenv(childEnv); path != "" {
+		if err := child(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
 		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }

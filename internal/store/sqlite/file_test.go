@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -126,6 +127,43 @@ func TestOpenRefuses(t *testing.T) {
 		if s != nil {
 			t.Errorf("%s: Open returned a store with its error", tt.name)
 		}
+	}
+}
+
+// TestOpenAsIs: nothing is made, and no schema is brought up to date, by whoever
+// only wants to look.
+func TestOpenAsIs(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "store.db")
+	if _, err := sqlite.OpenAsIs(t.Context(), missing); !errors.Is(err, model.ErrNotFound) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if _, err := os.Stat(missing); err == nil {
+		t.Error("it was made")
+	}
+	older := filepath.Join(t.TempDir(), "store.db")
+	execute(t, raw(t, older), "PRAGMA application_id = 0x53434c42")
+	before, err := os.ReadFile(older)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.OpenAsIs(t.Context(), older); !errors.Is(err, model.ErrUnavailable) {
+		t.Errorf("a store of an older schema: %v", err)
+	}
+	after, err := os.ReadFile(older)
+	if err != nil || !bytes.Equal(before[100:], after[100:]) { // the header may say by now that there is a log
+		t.Errorf("a store of an older schema was changed (%v)", err)
+	}
+	current := filepath.Join(t.TempDir(), "store.db")
+	_, f := start(t, current, 1, 1)
+	s, err := sqlite.OpenAsIs(t.Context(), current)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run, err := s.Run(t.Context(), "running"); run.ID != f.Run.ID || err != nil {
+		t.Errorf("the store has %v, %v", run.ID, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -136,12 +136,9 @@ func labels(w *wire, m *map[string]string) {
 }
 
 func layoutBody(w *wire, r *model.Result) {
-	version := uint64(1)
-	if len(r.Stages)+len(r.Kept) > 0 {
-		version = bodyVersion
-	}
+	version := uint64(bodyVersion)
 	w.uint(&version)
-	if version < 1 || version > bodyVersion {
+	if version != bodyVersion {
 		w.err = errors.Join(w.err, fmt.Errorf("%w: its version is %d, and this program knows %d", errPacked, version, bodyVersion))
 		return
 	}
@@ -159,10 +156,8 @@ func layoutBody(w *wire, r *model.Result) {
 	layoutOutput(w, &r.Stdout)
 	layoutOutput(w, &r.Stderr)
 	list(w, &r.Samples, layoutSample)
-	if version >= 2 {
-		list(w, &r.Stages, layoutStage)
-		list(w, &r.Kept, layoutKept)
-	}
+	list(w, &r.Stages, layoutStage)
+	list(w, &r.Kept, layoutKept)
 }
 
 func layoutStage(w *wire, x *model.Stage) {

@@ -18,11 +18,10 @@ import (
 // instead of sixteen. Half of what a monitor reads does not change at all. The
 // decoded numbers are those that were encoded, bit for bit.
 const (
-	formDelta2 = 1 // integers: zigzag varints of second differences
+	// formDelta2 has integers: zigzag varints of second differences, with a byte
+	// behind each zero that says how many more follow.
+	formDelta2 = 1
 	formXOR    = 2 // floats: uvarints of the XOR with the one before
-	// formRuns is formDelta2 with a byte behind each zero, which says how many
-	// more follow. It came with schema version 4.
-	formRuns = 3
 )
 
 var errSeries = errors.New("decoding a series")
@@ -31,7 +30,7 @@ var errSeries = errors.New("decoding a series")
 // decoder wraps them back.
 func encodeInts(xs []int64) []byte {
 	buf := make([]byte, 0, 16+3*len(xs))
-	buf = append(buf, formRuns)
+	buf = append(buf, formDelta2)
 	buf = binary.AppendUvarint(buf, uint64(len(xs)))
 	var last, delta int64
 	zero := -1 // where the count of the zeros at the end is
@@ -92,7 +91,7 @@ func decodeInts(data []byte) ([]int64, error) {
 	if form == formXOR {
 		return nil, fmt.Errorf("%w: integers have form %d", errSeries, form)
 	}
-	return decodeDelta2[int64](form, n, data)
+	return decodeDelta2[int64](n, data)
 }
 
 func decodeFloats(data []byte) ([]float64, error) {
@@ -103,14 +102,14 @@ func decodeFloats(data []byte) ([]float64, error) {
 	if form == formXOR {
 		return decodeXOR(n, data)
 	}
-	return decodeDelta2[float64](form, n, data)
+	return decodeDelta2[float64](n, data)
 }
 
 // seriesHeader returns the form, the count and the rest. Every number takes at
 // least one byte, or two for a run of 256, which bounds the count, and so
 // memory, by the data's length.
 func seriesHeader(data []byte) (form byte, n int, rest []byte, err error) {
-	if len(data) == 0 || data[0] < formDelta2 || data[0] > formRuns {
+	if len(data) == 0 || data[0] < formDelta2 || data[0] > formXOR {
 		return 0, 0, nil, fmt.Errorf("%w: no data of a known form", errSeries)
 	}
 	form = data[0]
@@ -120,7 +119,7 @@ func seriesHeader(data []byte) (form byte, n int, rest []byte, err error) {
 	}
 	rest = data[1+w:]
 	most := uint64(len(rest))
-	if form == formRuns {
+	if form == formDelta2 {
 		most *= 128
 	}
 	if count > most {
@@ -129,8 +128,7 @@ func seriesHeader(data []byte) (form byte, n int, rest []byte, err error) {
 	return form, int(count), rest, nil
 }
 
-// decodeDelta2 reads formDelta2 and formRuns.
-func decodeDelta2[T int64 | float64](form byte, n int, data []byte) ([]T, error) {
+func decodeDelta2[T int64 | float64](n int, data []byte) ([]T, error) {
 	out := make([]T, n)
 	var last, delta int64
 	zeros := 0 // that are to come without being written
@@ -139,11 +137,11 @@ func decodeDelta2[T int64 | float64](form byte, n int, data []byte) ([]T, error)
 			zeros--
 		} else {
 			dd, w := binary.Varint(data)
-			if w <= 0 || dd == 0 && form == formRuns && w == len(data) {
+			if w <= 0 || dd == 0 && w == len(data) {
 				return nil, fmt.Errorf("%w: ends at number %d of %d", errSeries, i, n)
 			}
 			data = data[w:]
-			if dd == 0 && form == formRuns {
+			if dd == 0 {
 				zeros, data = int(data[0]), data[1:]
 			}
 			delta += dd

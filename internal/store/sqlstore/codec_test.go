@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -66,20 +65,6 @@ func TestFloatsRoundTripRandom(t *testing.T) {
 	}
 }
 
-// TestOldForm: what was written before there were runs is read.
-func TestOldForm(t *testing.T) {
-	want := []int64{5, 5, 5, 7}
-	old := []byte{formDelta2, 4, 10, 9, 0, 4}
-	if got, err := decodeInts(old); err != nil || !slices.Equal(got, want) {
-		t.Errorf("decodeInts(%v) = %v, %v, want %v", old, got, err, want)
-	}
-	old = binary.AppendUvarint([]byte{formXOR, 2}, math.Float64bits(0.1))
-	old = binary.AppendUvarint(old, math.Float64bits(0.1)^math.Float64bits(-0.2))
-	if got, err := decodeFloats(old); err != nil || !slices.Equal(got, []float64{0.1, -0.2}) {
-		t.Errorf("decodeFloats(%v) = %v, %v, want 0.1 and -0.2", old, got, err)
-	}
-}
-
 // TestSeriesSize holds the codec to what its comment promises.
 func TestSeriesSize(t *testing.T) {
 	c := testCodec(t)
@@ -112,9 +97,9 @@ func TestSeriesDamaged(t *testing.T) {
 		"unknown form": {9, 0},
 		"cut":          whole[:len(whole)-1],
 		"too long":     append(slices.Clone(whole), 0),
-		"run too long": {formRuns, 2, 0, 7},
-		"no run":       {formRuns, 1, 0},
-		"huge run":     {formRuns, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 255},
+		"run too long": {formDelta2, 2, 0, 7},
+		"no run":       {formDelta2, 1, 0},
+		"huge run":     {formDelta2, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 255},
 		"huge count":   {formXOR, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1},
 	}
 	for name, data := range cases {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Limit is what was at its limit where the search ended.
@@ -36,9 +36,6 @@ const (
 	LimitFloor Limit = "floor"
 	// LimitNone: the search is not over.
 	LimitNone Limit = "none"
-	// LimitUnknown: another version of scalebench made this search in another way,
-	// so that nothing can be concluded from the windows.
-	LimitUnknown Limit = "unknown"
 )
 
 // Answer is what a search has found so far. Loads and rates are in operations
@@ -93,7 +90,7 @@ func (r Answer) Latest() string {
 		text += "; " + u.String()
 	}
 	if r.Passed != nil && r.Failed != nil {
-		text += fmt.Sprintf("; the limit is between %s and %s", unit.Human(*r.Passed, "op/s"), unit.Human(*r.Failed, "op/s"))
+		text += fmt.Sprintf("; the limit is between %s and %s", num.Human(*r.Passed, "op/s"), num.Human(*r.Failed, "op/s"))
 	}
 	return text
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/search"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Verdict is what a window is worth to the search.
@@ -51,11 +51,11 @@ type Assessment struct {
 // search. Only the first reason is named, and what to do about it is left to
 // the end.
 func (j Assessment) String() string {
-	text := fmt.Sprintf("%s: %s", unit.Human(j.Load, "op/s"), j.Verdict)
+	text := fmt.Sprintf("%s: %s", num.Human(j.Load, "op/s"), j.Verdict)
 	switch {
 	case j.Verdict == Passed:
 		if d, known := j.Latency(j.Nearest.Quantile); known {
-			text += fmt.Sprintf(", %s %v", load.Percentile(j.Nearest.Quantile), unit.Brief(d))
+			text += fmt.Sprintf(", %s %v", load.Percentile(j.Nearest.Quantile), num.Brief(d))
 		}
 	case len(j.Problems) > 0 || j.Verdict == Unusable:
 		text += "; " + j.briefReason()

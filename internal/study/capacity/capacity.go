@@ -38,8 +38,8 @@ import (
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
-// Study is the question with its parameters. Those that stood at the workload in
-// earlier versions still may: there they hold for that workload alone.
+// Study is the question with its parameters. Those with the tag at may stand at a
+// workload: there they hold for that workload alone.
 type Study struct {
 	SLA        string     `json:"sla,omitempty" flag:"sla" at:"load" jsonschema_description:"Required: what the server must keep: p90=150ms, or several: p99=500ms,errors=0.1%. Latencies count from when requests were due. Without errors= at most 1 % may fail."`
 	Start      *unit.Rate `json:"start,omitempty" flag:"start" unit:"op/s" at:"load" jsonschema_description:"First load, in operations per second (default 100op/s, or the nearest that min and max allow)."`

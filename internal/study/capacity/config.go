@@ -38,9 +38,8 @@ type Config struct {
 
 // configFor is the search with a workload, and what a generator does in it.
 // entry are the parameters of the workload as a file or a task has them: keys
-// of the study in them hold for this workload alone, and are all that files of
-// earlier versions have. The error is a [*model.InputError] with the key as its
-// path.
+// of the study in them hold for this workload alone. The error is a
+// [*model.InputError] with the key as its path.
 func (s *Study) configFor(entry map[string]any, kind string) (c Config, p *work.Params, err error) {
 	p, ok := work.Kind().New().(*work.Params)
 	if !ok || kind != work.Kind().Name {
@@ -191,10 +190,10 @@ func (c Config) tooShort(d *model.Doubts) {
 	if x <= load.Tolerable {
 		if c.Given && c.Scored < chosen {
 			d.Warn("short_windows", "windows of %v are shorter than the %v that the search would choose: what the target does less often, such as collecting garbage or writing to disk, is missing in most of them, so the sustained capacity may be lower; an overload of up to %s can stay unnoticed, in place of %s; leave out --window (duration in a file) where the result counts",
-				c.Scored, chosen, unit.Share(x), unit.Share(c.SLA.Unnoticed(c.WarmUp, chosen)))
+				c.Scored, chosen, num.Share(x), num.Share(c.SLA.Unnoticed(c.WarmUp, chosen)))
 		}
 		return
 	}
 	d.Warn("short_windows", "windows of %v are short for %v: an overload of up to %s can stay unnoticed until a window ends, so the sustained capacity may be lower by as much; use windows of %v",
-		c.Scored, c.SLA, unit.Share(x), c.SLA.Scored(c.WarmUp))
+		c.Scored, c.SLA, num.Share(x), c.SLA.Scored(c.WarmUp))
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -126,7 +127,7 @@ func (d *design) treatment(p *planned) study.Treatment {
 	}
 	return study.Treatment{
 		Levels: levels,
-		Phase:  model.Search, Label: "window at " + unit.Human(p.state.next.Load, "op/s"), Workload: p.workload.Name, Trial: p.trial, Without: d.lost,
+		Phase:  model.Search, Label: "window at " + num.Human(p.state.next.Load, "op/s"), Workload: p.workload.Name, Trial: p.trial, Without: d.lost,
 		Offer: &model.Offer{Rate: p.state.next.Load, Recover: p.state.next.Recover, RecoverWithin: p.state.next.RecoverWithin, SLA: p.SLA.String(),
 			Seed: int64(rng.Uint64() >> 11)}, // what JSON keeps whole
 	}
@@ -141,7 +142,7 @@ func (d *design) take(seen *observe.Run) error {
 	if err != nil {
 		return err
 	}
-	for k, m := range all {
+	for _, m := range all {
 		i := slices.IndexFunc(d.searches, func(p *planned) bool { return p.workload.Name == m.workload && p.trial == m.trial })
 		if i < d.over {
 			return fmt.Errorf("%w: the experiment has no search under way with workload %s in trial %d", model.ErrUsage, m.workload, m.trial)
@@ -151,13 +152,8 @@ func (d *design) take(seen *observe.Run) error {
 			return err
 		}
 		p.broken, p.offering = m.broken, m.offering
-		before := len(p.state.judged)
-		if taken := p.state.takeAll(m.windows); taken < len(m.windows) {
-			return fmt.Errorf("workload %s, trial %d: %w", m.workload, m.trial, unasked(before+taken, m.windows[taken]))
-		}
-		if later := k < len(all)-1; later && !m.broken && !p.state.over {
-			return fmt.Errorf("%w: workload %s, trial %d: the search ended after window %d, where this one would go on; was it made by another version of scalebench?",
-				model.ErrUsage, m.workload, m.trial, before+len(m.windows))
+		if err := p.state.takeAll(m.windows); err != nil {
+			return fmt.Errorf("workload %s, trial %d: %w", m.workload, m.trial, err)
 		}
 	}
 	return nil
@@ -191,7 +187,7 @@ func (*design) Agrees(stored model.Step, next study.Treatment) error {
 	}
 	rate, err := load.Offered(stored)
 	if err == nil && rate != next.Offer.Rate {
-		err = fmt.Errorf("%w: its next window offered %s, but this version would offer %s", model.ErrUsage, unit.Human(rate, "op/s"), unit.Human(next.Offer.Rate, "op/s"))
+		err = fmt.Errorf("%w: its next window offered %s, but this version would offer %s", model.ErrUsage, num.Human(rate, "op/s"), num.Human(next.Offer.Rate, "op/s"))
 	}
 	return err
 }

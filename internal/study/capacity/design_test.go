@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -148,9 +147,6 @@ func TestDesign(t *testing.T) {
 	if a.Limit != LimitTarget || *a.Passed > 730 || *a.Failed < 730 || len(a.Windows) != len(x.data.Steps) {
 		t.Errorf("limit %s, passed %v, failed %v, %d windows of %d", a.Limit, a.Passed, a.Failed, len(a.Windows), len(x.data.Steps))
 	}
-	if unread := searchesBy(t, newStudy(), x.data); unread != string(indented(t, r)) {
-		t.Errorf("where the file cannot be read, with what the steps say alone:\n%s", unread)
-	}
 	latest := x.design.(study.Commenter).Latest()
 	if want := fmt.Sprintf("window %d of at most 40: ", len(x.data.Steps)); !strings.HasPrefix(latest, want) {
 		t.Errorf("the latest window: %q; want %q", latest, want)
@@ -171,8 +167,8 @@ func done(d model.RunData) model.RunData {
 	return d
 }
 
-// TestSeedsAreThoseOfBefore: windows draw what those of version 0.3 drew.
-func TestSeedsAreThoseOfBefore(t *testing.T) {
+// TestSeeds: what windows draw follows from the run's seed and their numbers alone.
+func TestSeeds(t *testing.T) {
 	x := begin(t, setup(1, "web"))
 	x.run(t, capacityServer{730}, 3)
 	var got []int64
@@ -182,37 +178,6 @@ func TestSeedsAreThoseOfBefore(t *testing.T) {
 	if want := []int64{2427699360884270, 5565685812309261, 5639334395036528}; !slices.Equal(got, want) {
 		t.Errorf("seeds %v, want %v", got, want)
 	}
-}
-
-// TestOldRuns: of a run of version 0.3 the load is text in the parameters.
-func TestOldRuns(t *testing.T) {
-	x := begin(t, setup(1, "web"))
-	x.run(t, capacityServer{730}, 100)
-	want := searchesIn(t, x.data)
-	for i := range x.data.Steps {
-		spec := &x.data.Steps[i].Tasks[0].Spec
-		spec.Params = maps.Clone(spec.Params)
-		spec.Params["rate"] = unit.Rate{Value: spec.Offer.Rate, Base: unit.Operations}.String()
-		spec.Params["recover"], spec.Params["seed"] = spec.Offer.Recover, float64(spec.Offer.Seed)
-		spec.Offer = nil
-	}
-	if got := searchesIn(t, x.data); got != want {
-		t.Errorf("with the load as text the search is\n%s\nwant\n%s", got, want)
-	}
-}
-
-func searchesIn(t *testing.T, d model.RunData) string {
-	t.Helper()
-	return searchesBy(t, asked(), d)
-}
-
-func searchesBy(t *testing.T, s *Study, d model.RunData) string {
-	t.Helper()
-	r, err := s.Analyze(context.Background(), study.Input{Run: observe.Of(done(d))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(indented(t, r))
 }
 
 // TestWindowsDrawAnew: no two windows have the same seed, which those of the
@@ -256,12 +221,6 @@ func TestSearchesInTurn(t *testing.T) {
 	}
 	if got, want := fmt.Sprint(order), "[small1 large1 small2 large2]"; got != want {
 		t.Errorf("searches %s, want %s", got, want)
-	}
-	cut := begin(t, s)
-	cut.data = x.data
-	cut.data.Steps = slices.Concat(x.data.Steps[:2], x.data.Steps[len(x.data.Steps)-1:])
-	if _, err := cut.design.Next(observe.Of(cut.data)); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "small, trial 1: the search ended after window 2") {
-		t.Errorf("a search that ended early: %v, want model.ErrUsage", err)
 	}
 }
 
@@ -408,8 +367,7 @@ func TestDesignRefuses(t *testing.T) {
 }
 
 // TestOwnKeys: keys of the study that stand at a workload hold for that one
-// alone, in the design as in the analysis; a run of an earlier version has all of
-// them there.
+// alone, in the design as in the analysis.
 func TestOwnKeys(t *testing.T) {
 	s := setup(1, "a", "b")
 	s.Workloads[1].Params = map[string]any{"target": "http://b.test/", "sla": "p99=2s", "start": "7op/s", "windows": 9.0}

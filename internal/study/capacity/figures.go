@@ -10,7 +10,6 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // roles of the windows in charts, and what the legend calls them.
@@ -253,7 +252,7 @@ func (s Search) heatFigure(loads []tried) (b doc.Block, ok bool) {
 		X:     chart.Axis{Kind: chart.Rows, Label: "load offered", Unit: scale.Unit}, Y: chart.Axis{Kind: chart.Rows},
 	}
 	for _, t := range shown {
-		c.X.Rows = append(c.X.Rows, chart.Row{Name: unit.Digits(t.load/scale.Factor, 4)})
+		c.X.Rows = append(c.X.Rows, chart.Row{Name: num.Digits(t.load/scale.Factor, 4)})
 	}
 	cells := chart.Layer{Mark: chart.Cell, Unit: "s"}
 	var limited chart.Values

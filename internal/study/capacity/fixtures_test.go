@@ -30,14 +30,14 @@ type State struct {
 
 // Evaluate computes where a search stands after these windows, which are all
 // it has had, in order. Windows that another search has asked for are
-// model.ErrUsage.
+// model.ErrInvalid.
 func (c Config) Evaluate(windows []load.Window) (State, error) {
 	r, err := c.begin()
 	if err != nil {
 		return State{}, err
 	}
-	if taken := r.takeAll(windows); taken < len(windows) {
-		return State{}, unasked(taken, windows[taken])
+	if err := r.takeAll(windows); err != nil {
+		return State{}, err
 	}
 	s := State{Answer: r.result()}
 	if !r.over {
@@ -258,7 +258,7 @@ func searchBuilders() map[string]func() []Search {
 		},
 		"refused search": one(refuse), "capped search": one(capped), "floored search": one(floored), "search cut short": one(cutShort),
 		"search without windows": one(func(x *Search) { x.Answer = Answer{Limit: LimitNone} }),
-		"resumed search":         one(resumed), "two terms": one(twoTerms), "hostile search": one(hostileSearch), "broken search": one(brokenSearch), "search of another version": one(ofAnother),
+		"resumed search":         one(resumed), "two terms": one(twoTerms), "hostile search": one(hostileSearch), "broken search": one(brokenSearch),
 	}
 }
 
@@ -281,14 +281,6 @@ func floored(x *Search) {
 
 func cutShort(x *Search) {
 	x.Answer = Answer{Windows: x.Answer.Windows[:5], Passed: at(6400.), Failed: at(25600.), Limit: LimitNone}
-}
-
-func ofAnother(x *Search) {
-	windows := x.Answer.Windows
-	for i := range windows {
-		windows[i].Phase = ""
-	}
-	x.Answer = Answer{Windows: windows, Limit: LimitUnknown, Doubts: doubts("this search was made by another version of scalebench")}
 }
 
 // resumed goes on two hours later.

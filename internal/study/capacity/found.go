@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // metricFound names what a search found among the metrics of a run.
@@ -76,7 +76,7 @@ func (s Search) row(steps *frame.Frame) (out frame.Frame, ok bool) {
 		censored.Append(frame.Censored)
 		kept.Doubts = append(slices.Clip(kept.Doubts), model.Doubt{Code: frame.FactCensored, Severity: model.Problem,
 			Workload: s.Workload, Text: fmt.Sprintf("a search found no capacity, only that the target takes at least "+
-				"%s: that is no value to compare; search again with room above it", unit.Human(*a.Passed, "op/s"))})
+				"%s: that is no value to compare; search again with room above it", num.Human(*a.Passed, "op/s"))})
 	}
 	kept.Facts = append(kept.Facts, censored.Fact())
 	return *kept, true

@@ -36,8 +36,6 @@ func (s Search) gate(least float64) error {
 	switch {
 	case a.Failure != "":
 		return fmt.Errorf("%w: %s: nothing was measured: %s", model.ErrInvalid, s.Workload, a.Failure)
-	case a.Limit == LimitUnknown:
-		return fmt.Errorf("%w: %s: another version of scalebench made this search in another way, so no capacity can be reported; search again", model.ErrInvalid, s.Workload)
 	case a.Limit == LimitDrift:
 		return fmt.Errorf("%w: %s: the server changed while it was measured: it took %s and later did not, so no capacity can be reported", model.ErrInvalid, s.Workload, rate(a.Drift.Then))
 	case a.open != nil:

@@ -67,8 +67,6 @@ func TestGate(t *testing.T) {
 		{"cap below the floor", upper, true, windowsAt(100, 100), 100, 0, 101, untold, "it is unknown whether"},
 		{"floor of the search", lower, true, windowsAt(-1, -1), 0, 1, 10, below, "less than 10"},
 		{"floor of the search, once", lower, false, windowsAt(-1), 0, 1, 10, untold, "it is unknown whether"},
-		{"another version", LimitUnknown, false, sure, 0, 0, 0, untold, "another version"},
-		{"another version, with a floor", LimitUnknown, false, sure, 0, 0, 90, untold, "another version"},
 		{"nothing", none, false, nil, 0, 0, 10, untold, "not over yet"},
 	} {
 		found := Search{Workload: "w", Answer: Answer{

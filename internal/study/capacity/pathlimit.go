@@ -12,7 +12,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
 	"github.com/scalebench/scalebench/internal/stats"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Path is what showed that the path to the target was at its limit.
@@ -45,21 +44,21 @@ type Path struct {
 // String says what was seen, for a sentence to go on.
 func (p Path) String() string {
 	if p.Breaks != nil {
-		return fmt.Sprintf("round trips to the target alone take %v (%s) at %s, where the SLA is %v", unit.Brief(p.Alone), load.Percentile(p.Breaks.Quantile), rate(p.Load), p.Breaks)
+		return fmt.Sprintf("round trips to the target alone take %v (%s) at %s, where the SLA is %v", num.Brief(p.Alone), load.Percentile(p.Breaks.Quantile), rate(p.Load), p.Breaks)
 	}
 	from := ""
 	if len(p.Nodes) > 0 {
 		from = " from " + num.List(p.Nodes)
 	}
-	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s", from, unit.Brief(p.Light), unit.Brief(p.Full), rate(p.Load))
+	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s", from, num.Brief(p.Light), num.Brief(p.Full), rate(p.Load))
 	var lost []string
 	if p.Lost > 0 {
-		lost = append(lost, unit.Share(p.Lost)+" of the TCP handshakes lost a packet")
+		lost = append(lost, num.Share(p.Lost)+" of the TCP handshakes lost a packet")
 	}
 	if p.Lossy {
 		full, _ := p.Segments.Share()
 		light, _ := p.SegmentsLight.Share()
-		lost = append(lost, fmt.Sprintf("%s of the TCP segments came out of order (%s under a light load), as they do when others are lost", unit.Share(full), unit.Share(light)))
+		lost = append(lost, fmt.Sprintf("%s of the TCP segments came out of order (%s under a light load), as they do when others are lost", num.Share(full), num.Share(light)))
 	}
 	if len(lost) > 0 {
 		text += ", where " + strings.Join(lost, " and ")
@@ -75,7 +74,7 @@ func (p Path) String() string {
 
 // bits is a rate of bytes as links are sold: payload, without the headers of
 // packets.
-func bits(bytesPerSecond float64) string { return unit.Human(8*bytesPerSecond, "bit/s") }
+func bits(bytesPerSecond float64) string { return num.Human(8*bytesPerSecond, "bit/s") }
 
 // pathLimits returns what shows that the path explains what was missed at the
 // boundary; nil if nothing does. Round trips are those of TCP handshakes, which

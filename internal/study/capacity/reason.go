@@ -11,7 +11,6 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // reason says why a window was not passed: words about somebody, with figures.
@@ -36,10 +35,10 @@ type figure struct {
 	text  string
 }
 
-func share(x float64) figure         { return figure{x, unit.Share(x)} }
+func share(x float64) figure         { return figure{x, num.Share(x)} }
 func count(n int) figure             { return figure{float64(n), strconv.Itoa(n)} }
-func took(d time.Duration) figure    { return figure{d.Seconds(), unit.Brief(d)} }
-func exactly(d time.Duration) figure { return figure{d.Seconds(), unit.Exact(d)} }
+func took(d time.Duration) figure    { return figure{d.Seconds(), num.Brief(d)} }
+func exactly(d time.Duration) figure { return figure{d.Seconds(), num.Exact(d)} }
 
 // because is a reason that names no generator.
 func because(words string, figures ...figure) *reason {

@@ -36,12 +36,6 @@ type Next struct {
 	Scored time.Duration
 }
 
-// unasked is the error of a window that another search has asked for.
-func unasked(before int, w load.Window) error {
-	return fmt.Errorf("%w: window %d offered %v operations/s, which this search has not asked for; was it made by another version of scalebench?",
-		model.ErrUsage, before+1, w.Load)
-}
-
 // begin is a search without a window so far.
 func (c Config) begin() (*replay, error) {
 	algorithm, err := search.New(c.Options)
@@ -53,16 +47,16 @@ func (c Config) begin() (*replay, error) {
 	return r, nil
 }
 
-// takeAll takes windows as long as they are what the search asks for, and
-// returns how many those were.
-func (r *replay) takeAll(windows []load.Window) int {
-	for i, w := range windows {
+// takeAll takes windows. That they are not those which the search asks for is
+// model.ErrInvalid.
+func (r *replay) takeAll(windows []load.Window) error {
+	for _, w := range windows {
 		if r.over || w.Load != r.next.Load {
-			return i
+			return fmt.Errorf("%w: window %d offered %v operations/s, which this search has not asked for", model.ErrInvalid, len(r.judged)+1, w.Load)
 		}
 		r.take(w)
 	}
-	return len(windows)
+	return nil
 }
 
 // replay goes through the windows of a search.
@@ -216,48 +210,14 @@ func (r *replay) sureAtMin(j Assessment) bool {
 	return j.Verdict == Missed && j.Hopeless()
 }
 
-// Review computes what a search has found, from its windows in order; ended says
-// that it is over.
-// A search by another version of scalebench may have tried other loads than this
-// one would, or have ended elsewhere. Then nothing is concluded from it.
-func (c Config) Review(windows []load.Window, ended bool) (Answer, error) {
+// Review computes what a search has found, from its windows in order.
+func (c Config) Review(windows []load.Window) (Answer, error) {
 	r, err := c.begin()
+	if err == nil {
+		err = r.takeAll(windows)
+	}
 	if err != nil {
 		return Answer{}, err
 	}
-	taken := r.takeAll(windows)
-	switch {
-	case taken < len(windows):
-		return c.ofOther(windows, fmt.Sprintf("from window %d on (%s) it has tried other loads than this one would", taken+1, rate(windows[taken].Load))), nil
-	case ended && !r.over && (!r.back.open() || r.back.missed > 0):
-		return c.ofOther(windows, fmt.Sprintf("it ended after %d windows, where this one would go on", taken)), nil
-	}
-	out := r.result()
-	if ended && !r.over { // by a version that did not return
-		out = r.ended()
-		out.Doubts.Warn("not_returned", "the search did not return to an earlier load, as this version would: whether the target changed meanwhile is not known")
-		out.Confirmed = false
-	}
-	return out, nil
-}
-
-// ended is the result of a search that is over although it would go on.
-func (r *replay) ended() Answer {
-	r.over, r.back = true, nil
-	return r.result()
-}
-
-// ofOther is a search by another version: its windows, each held to the SLA and
-// to nothing else.
-func (c Config) ofOther(windows []load.Window, how string) Answer {
-	out := Answer{Limit: LimitUnknown}
-	out.Doubts.Problem("other_version", "this search was made by another version of scalebench: %s. Each window is compared with the SLA, but no capacity is reported; show it with the version that made it, or search again", how)
-	for _, w := range windows {
-		j := Assessment{Window: w, Misses: missed(c.SLA, w), Nearest: c.SLA.Nearest(w), Verdict: Passed}
-		if len(j.Misses) > 0 {
-			j.Verdict = Missed
-		}
-		out.Windows = append(out.Windows, j)
-	}
-	return out
+	return r.result(), nil
 }

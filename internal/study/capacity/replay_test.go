@@ -172,13 +172,6 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-func TestForeignWindows(t *testing.T) {
-	w := newWorld(7300).offer(Next{Load: 123})
-	if _, err := config(t).Evaluate([]load.Window{w}); !errors.Is(err, model.ErrUsage) {
-		t.Errorf("a window of another search: %v, want model.ErrUsage", err)
-	}
-}
-
 // TestPaper: the paper's algorithm ramps while the median is near the round-trip
 // time, and then goes by the SLA.
 func TestPaper(t *testing.T) {
@@ -190,8 +183,8 @@ func TestPaper(t *testing.T) {
 	}
 }
 
-// TestReview: what is stored of a search that has tried other loads than this
-// version would is shown, and nothing is concluded from it.
+// TestReview: what is stored of a search is answered as it was, and windows that
+// it has not asked for are refused.
 func TestReview(t *testing.T) {
 	cfg := config(t)
 	whole := newWorld(7300).search(t, cfg, 1000).Answer
@@ -199,31 +192,17 @@ func TestReview(t *testing.T) {
 	for _, j := range whole.Windows {
 		windows = append(windows, j.Window)
 	}
-	same, err := cfg.Review(windows, true)
+	same, err := cfg.Review(windows)
 	if err != nil || same.Limit != LimitTarget || *same.Estimate != *whole.Estimate {
 		t.Fatalf("limit %s, estimate %v, %v; want those of the search", same.Limit, same.Estimate, err)
 	}
-	if cut, err := cfg.Review(windows[:4], false); err != nil || cut.Limit != LimitNone {
+	if cut, err := cfg.Review(windows[:4]); err != nil || cut.Limit != LimitNone {
 		t.Errorf("of a search that was cut: limit %s, %v; want none", cut.Limit, err)
 	}
-	for name, other := range map[string][]load.Window{
-		"fewer windows": {newWorld(7300).offer(Next{Load: 100}), newWorld(50).offer(Next{Load: 1000})},
-		"another load":  append(windows[:4:4], newWorld(7300).offer(Next{Load: 7000}), newWorld(7300).offer(Next{Load: 7400})),
-		"more windows":  append(windows[:len(windows):len(windows)], newWorld(7300).offer(Next{Load: 7000}), newWorld(7300).offer(Next{Load: 7400})),
-	} {
-		got, err := cfg.Review(other, true)
-		if err != nil || got.Limit != LimitUnknown || got.Passed != nil || got.Failed != nil || got.Estimate != nil || got.CI != nil || got.Confirmed {
-			t.Fatalf("%s: %+v, %v; want nothing concluded", name, got, err)
-		}
-		n := len(other)
-		if len(got.Windows) != n {
-			t.Fatalf("%s: %d of %d windows", name, len(got.Windows), n)
-		}
-		if a, b := got.Windows[n-2].Verdict, got.Windows[n-1].Verdict; a != Passed || b != Missed {
-			t.Errorf("%s: the last two windows are %s and %s; want passed and missed", name, a, b)
-		}
-		if !strings.Contains(strings.Join(got.Warnings(), "\n"), "another version") {
-			t.Errorf("%s: warnings %q", name, got.Warnings())
+	for _, n := range []int{0, 4, len(windows)} {
+		got, err := cfg.Review(append(windows[:n:n], newWorld(7300).offer(Next{Load: 123})))
+		if want := fmt.Sprintf("window %d offered 123 operations/s", n+1); !errors.Is(err, model.ErrInvalid) || !strings.Contains(err.Error(), want) || len(got.Windows) > 0 {
+			t.Errorf("with another window after %d: %+v, %v; want model.ErrInvalid and %q", n, got, err, want)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 func (r *replay) result() Answer {
@@ -117,7 +116,7 @@ func (r *replay) floorWords(floor float64) string {
 	case failed.Due > 0 && asOften(failed, above):
 		return fmt.Sprintf("operations fail even at %s, the smallest load allowed (%s): look at what fails; a smaller load would hardly help", rate(floor), failed.Failures())
 	case took > 0 && floor*took.Seconds() <= alone:
-		return fmt.Sprintf("an operation takes %v (median) even at %s, the smallest load allowed, where hardly any other is under way: a smaller load would hardly help; allow longer latencies, or look at what the target does", unit.Brief(took), rate(floor))
+		return fmt.Sprintf("an operation takes %v (median) even at %s, the smallest load allowed, where hardly any other is under way: a smaller load would hardly help; allow longer latencies, or look at what the target does", num.Brief(took), rate(floor))
 	}
 	return ""
 }

@@ -139,8 +139,7 @@ func (s *Study) searchesOf(run *observe.Run) ([]Search, error) {
 	var out []Search
 	for i, m := range all {
 		// Searches are made one after another.
-		last := i == len(all)-1
-		one, err := s.searchOf(m, !m.broken && (run.Run().State == model.RunDone || !last), last && !run.Run().State.Final())
+		one, err := s.searchOf(m, i == len(all)-1 && !run.Run().State.Final())
 		if err != nil {
 			return nil, fmt.Errorf("workload %s, trial %d: %w", m.workload, m.trial, err)
 		}
@@ -149,20 +148,16 @@ func (s *Study) searchesOf(run *observe.Run) ([]Search, error) {
 	return out, nil
 }
 
-// searchOf computes what one search has found; ended says that it is over,
-// underWay that its run goes on with it.
-func (s *Study) searchOf(m *measured, ended, underWay bool) (Search, error) {
-	asked := *s
-	if o := m.spec.Offer; o != nil && asked.SLA == "" { // this version cannot read the run's file
-		asked.SLA = o.SLA
-	}
-	c, p, err := asked.configFor(m.spec.Params, m.spec.Kind)
+// searchOf computes what one search has found; underWay says that its run goes on
+// with it.
+func (s *Study) searchOf(m *measured, underWay bool) (Search, error) {
+	c, p, err := s.configFor(m.spec.Params, m.spec.Kind)
 	if err != nil {
 		return Search{}, err
 	}
 	c.bound(m.spec.Timeout, p.Estimate())
 	out := Search{Workload: m.workload, Target: p.Target, Trial: m.trial, Config: c}
-	if out.Answer, err = c.Review(m.windows, ended); err != nil {
+	if out.Answer, err = c.Review(m.windows); err != nil {
 		return out, err
 	}
 	for i := range out.Answer.Windows {

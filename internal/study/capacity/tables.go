@@ -193,7 +193,7 @@ func trialsTable(all []group) *doc.Table {
 func (a Answer) limitCell() doc.Cell {
 	text := map[Limit]string{
 		LimitTarget: "target", LimitPath: "path", LimitGenerator: "generators", LimitMachine: "machine full", LimitRecords: "records lost", LimitCap: "largest load allowed",
-		LimitFloor: "smallest load allowed", LimitDrift: "server changed", LimitNone: "not over", LimitUnknown: "unknown",
+		LimitFloor: "smallest load allowed", LimitDrift: "server changed", LimitNone: "not over",
 	}[a.Limit]
 	switch c := doc.Of(string(a.Limit), text); {
 	case a.Failure != "":

@@ -10,7 +10,6 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/stats"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // sentence is what a search has found: what is wrong first, then what is known.
@@ -25,7 +24,7 @@ func (a Answer) sentence() string {
 		alone := a.Path.Alone.Seconds()
 		s := num.For("s", alone)
 		return fmt.Sprintf("%sround trips to the server alone take %s %s, which breaks %s; nothing is known of the server.",
-			notFound, unit.Digits(alone/s.Factor, 3), s.Unit, termText(*a.Path.Breaks))
+			notFound, num.Digits(alone/s.Factor, 3), s.Unit, termText(*a.Path.Breaks))
 	case a.Limit == LimitPath:
 		return notFound + "the path to the server was at its limit, not the server" + a.atLeast()
 	case a.Limit == LimitGenerator:
@@ -45,8 +44,6 @@ func (a Answer) sentence() string {
 		return fmt.Sprintf("The server takes less than %s, the smallest load allowed.", loadText(a.Failed))
 	case a.Limit == LimitDrift:
 		return notFound + "the server changed while it was measured: it took " + rate(a.Drift.Then) + " early in the search and did not at the end" + a.Drift.now() + "."
-	case a.Limit == LimitUnknown:
-		return notFound + "another version of scalebench made this search in another way."
 	case a.Failure != "":
 		text := "Nothing was measured: " + a.Failure
 		if strings.HasSuffix(text, "?") {
@@ -160,8 +157,6 @@ func (a Answer) brief() string {
 		return "not found: the path was at its limit"
 	case a.Limit == LimitDrift:
 		return "not found: the server changed"
-	case a.Limit == LimitUnknown:
-		return "not found: searched by another version"
 	case a.Failure != "":
 		return "nothing was measured"
 	case a.Limit == LimitNone:
@@ -348,7 +343,7 @@ func (g group) without() string {
 func given(v *float64) bool { return v != nil && num.Finite(*v) }
 
 // rate is a load for people.
-func rate(v float64) string { return unit.Human(v, "op/s") }
+func rate(v float64) string { return num.Human(v, "op/s") }
 
 // loadText is rate of a load that may be missing.
 func loadText(v *float64) string {
@@ -364,7 +359,7 @@ func rangeText(r [2]float64, between string) string {
 		return loadText(&r[0]) + between + loadText(&r[1])
 	}
 	s := num.For("op/s", r[0], r[1])
-	return unit.Digits(r[0]/s.Factor, 4) + between + unit.Digits(r[1]/s.Factor, 4) + " " + s.Unit
+	return num.Digits(r[0]/s.Factor, 4) + between + num.Digits(r[1]/s.Factor, 4) + " " + s.Unit
 }
 
 // slaText are the terms of an SLA for people: "p90 ≤ 150 ms, errors ≤ 1 %".
@@ -378,7 +373,7 @@ func slaText(s load.SLA) string {
 
 func termText(t load.Term) string {
 	if t.OnErrors() {
-		return "errors ≤ " + unit.Digits(100*t.Errors, 4) + " %"
+		return "errors ≤ " + num.Digits(100*t.Errors, 4) + " %"
 	}
 	return load.Percentile(t.Quantile) + " ≤ " + limitText(t.Latency)
 }
@@ -386,7 +381,7 @@ func termText(t load.Term) string {
 // limitText prints a limit as it was given: "150 ms", not "150.0 ms".
 func limitText(d time.Duration) string {
 	s := num.For("s", d.Seconds()*(1+1e-9)) // .001 is 1 ms and not 1000 µs
-	return unit.Digits(d.Seconds()/s.Factor, 6) + " " + s.Unit
+	return num.Digits(d.Seconds()/s.Factor, 6) + " " + s.Unit
 }
 
 // median is NaN for no values.

@@ -43,7 +43,6 @@ func TestSentence(t *testing.T) {
 		{"begun", Answer{Limit: LimitNone, Passed: p(100)}, "The search is not over: at least 100 op/s; no valid window failed so far."},
 		{"no answer", Answer{Limit: LimitNone, Failure: "the target does not answer; is it up?"},
 			"Nothing was measured: the target does not answer; is it up?"},
-		{"another version", Answer{Limit: LimitUnknown}, "Capacity not found: another version of scalebench made this search in another way."},
 		{"no load missed", Answer{Limit: LimitTarget, Passed: at(1000.)}, "The server takes a load that was not pinned down: passed at 1 kop/s, and no load missed the SLA."},
 		{"not begun", Answer{Limit: LimitNone}, "The search is not over: nothing is known yet."},
 	} {

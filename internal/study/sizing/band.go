@@ -1,11 +1,11 @@
 package sizing
 
 import (
-	"iter"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queueing"
 )
 
 // Band is between which rates a fleet of so many nodes works, in jobs per
@@ -124,13 +124,11 @@ func (r *Result) fleet() fleet { return fleetOf(r.NodeRate, r.Resources, Resourc
 // bottleneck is the station that is used up first, with the rate at which it
 // is; without stations that is endless.
 func (f fleet) bottleneck() (resource string, roof float64) {
-	var slowest station
-	for _, s := range f.stations {
-		if s.service > slowest.service {
-			slowest = s
-		}
+	roof, slowest := f.network().Limit()
+	if slowest >= 0 {
+		resource = f.stations[slowest].resource
 	}
-	return slowest.resource, 1 / slowest.service
+	return resource, roof
 }
 
 // upper is min(n·r, min over k of 1/D_k): what n nodes can do at most (Denning
@@ -140,52 +138,16 @@ func (f fleet) upper(nodes int) float64 {
 	return min(float64(nodes)*f.rate, roof)
 }
 
-// Of very large fleets so many nodes are taken as one that there are at most
-// exactly of these, and sizes are tried up to mostSteps of them. Nodes that go in
-// step wait for each other more, so that the rate is a lower bound all the same.
-const exactly, mostSteps = 250_000, 1_000_000
-
-// step is how many nodes are taken as one in a fleet of this size.
-func step(nodes int) int { return max(1, (nodes+exactly-1)/exactly) }
-
-// lower yields the rates of ascending sizes by mean value analysis, which is
-// exact for a closed network of product form (Reiser and Lavenberg 1980,
-// "Mean-value analysis of closed multichain queuing networks"): a job that comes
-// to a station finds what is there, on average, with one customer less. With
-// Z = 1/r − ΣD_k,
-//
-//	R_k(n) = D_k·(1 + Q_k(n−1)),  X(n) = n / (Z + ΣR_k(n)),  Q_k(n) = X(n)·R_k(n)
-//
-// X grows with n and never passes 1/D of the bottleneck.
-func (f fleet) lower(step int) iter.Seq2[int, float64] {
-	return func(yield func(nodes int, rate float64) bool) {
-		think, batch := f.think(), float64(step)
-		queue, stay := make([]float64, len(f.stations)), make([]float64, len(f.stations))
-		for n := 1; n <= mostSteps; n++ {
-			cycle := think
-			for k, s := range f.stations {
-				stay[k] = batch * s.service * (1 + queue[k])
-				cycle += stay[k]
-			}
-			x := float64(n) / cycle
-			for k := range queue {
-				queue[k] = x * stay[k]
-			}
-			if !yield(n*step, batch*x) {
-				return
-			}
-		}
-	}
-}
-
-// think is Z, what a job takes of what its node has for itself: nothing where
+// network is the fleet as queueing theory has it: X(n) is what n nodes do if they wait
+// for each other. Z is what a job takes of what its node has for itself: nothing where
 // the stations alone take longer than 1/r.
-func (f fleet) think() float64 {
-	z := 1 / f.rate
+func (f fleet) network() queueing.Closed {
+	c := queueing.Closed{}
 	for _, s := range f.stations {
-		z -= s.service
+		c.Stations = append(c.Stations, queueing.Station{Demand: s.service, Servers: 1})
 	}
-	return max(0, z)
+	c.Think = max(0, 1/f.rate-c.Total())
+	return c
 }
 
 // waits reports whether there is something to wait for. Where an interval
@@ -242,16 +204,12 @@ func (f fleet) least(nodes int) float64 {
 		return 0
 	}
 	_, roof := f.bottleneck()
-	var rate float64
-	for n, x := range f.lower(step(nodes)) {
-		if n > nodes {
-			break
-		}
-		if rate = x; x >= roof*(1-rounding) {
-			break // more nodes add nothing
+	for n, x := range f.network().Rates() {
+		if n >= nodes || x >= roof*(1-rounding) { // more nodes add nothing
+			return x
 		}
 	}
-	return rate
+	return 0
 }
 
 // shortfall is how far below the target, as a part of it, the lower bound may
@@ -275,15 +233,17 @@ func (f fleet) safe(target float64, nodes int) *int {
 	if proven <= f.largest() && proven == nodes || f.falls() {
 		return found(proven, f.largest())
 	}
-	for n, x := range f.lower(step(nodes)) {
-		if n >= proven && proven <= f.largest() {
+	for n, x := range f.network().Rates() {
+		switch {
+		case n >= proven && proven <= f.largest():
 			return &proven
-		}
-		if n >= nodes && x >= enough {
+		case n >= nodes && x >= enough:
 			return &n
+		case n >= maxFleet:
+			return nil
 		}
 	}
-	return found(proven, f.largest())
+	return nil
 }
 
 // found is n, nil beyond most.

@@ -267,7 +267,7 @@ func (f fleet) curve(reach int) chart.Layer {
 	_, roof := f.bottleneck()
 	knee, apart := roof/f.rate, max(1, (reach+rateSteps-1)/rateSteps)
 	next := 1
-	for n, x := range f.lower(step(reach)) {
+	for n, x := range f.network().Rates() {
 		if n < next && n < reach {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queueing"
 )
 
 // question is what the formula is given.
@@ -56,7 +57,7 @@ func (q question) answer() (*Result, error) {
 	}
 	nodes := whole(q.target/q.nodeRate, math.Ceil)
 	if nodes > maxFleet {
-		return nil, fmt.Errorf("%w: %v jobs/s at %v jobs/s a node take %.3g nodes, more than the limit of %.0g: check both rates", model.ErrUsage, q.target, q.nodeRate, nodes, float64(maxFleet))
+		return nil, fmt.Errorf("%w: %v jobs/s at %v jobs/s a node take %.3g nodes, more than the limit of %d: check both rates", model.ErrUsage, q.target, q.nodeRate, nodes, maxFleet)
 	}
 	out := &Result{Target: q.target, NodeRate: q.nodeRate, Nodes: int(nodes), Answer: Fits}
 	out.few, out.many = q.sizes(nodes)
@@ -121,7 +122,7 @@ func (q question) did() *Measured {
 }
 
 // maxFleet bounds a plan: more nodes are a slip of the pen.
-const maxFleet = 1e9
+const maxFleet = queueing.MostUsers
 
 func (q question) check() error {
 	switch {
@@ -251,15 +252,14 @@ func (d demand) beyondOne(c capacity) bool {
 // floor(C_n/d), of which a part is used.
 func (r *Resource) limit(nodeRate float64, nodes int) {
 	at, lo, hi, bounded := r.crossing()
-	rate, largest := at*nodeRate, int(min(whole(at, math.Floor), maxFleet))
+	rate, largest := at*nodeRate, count(whole(at, math.Floor))
 	if r.Answer == Fits {
 		largest = max(largest, nodes)
 	}
 	largestRate := min(float64(largest)*nodeRate, rate)
 	r.NodeLimit, r.RateLimit, r.Largest, r.LargestRate = &at, &rate, &largest, &largestRate
 	if bounded {
-		most := max(largest, int(min(whole(hi, math.Floor), maxFleet)))
-		r.LargestCI = &[2]int{int(min(whole(lo, math.Floor), maxFleet)), most}
+		r.LargestCI = &[2]int{count(whole(lo, math.Floor)), max(largest, count(whole(hi, math.Floor)))}
 	}
 }
 
@@ -302,10 +302,13 @@ func endsAt(r Resource) float64 {
 	case r.Largest != nil: // not even one node works
 		return 0
 	case r.Capacity != nil:
-		return maxFleet + *r.Capacity/r.Demand
+		return math.MaxInt32 + *r.Capacity/r.Demand
 	}
 	return math.Inf(1)
 }
+
+// count is a whole number that may be very large.
+func count(v float64) int { return int(min(v, math.MaxInt32)) }
 
 // rounding is the relative error that arithmetic may have made of a whole
 // number: 0.3/0.1 is 2.9999999999999996.

@@ -244,6 +244,7 @@ func TestPlanRefuses(t *testing.T) {
 		"twice":        {target: 1, nodeRate: 1, demands: append(d, d...)},
 		"another unit": {target: 1, nodeRate: 1, demands: d, capacities: []capacity{{resource: "cpu", total: 5, unit: "events/s"}}},
 		"endless plan": {target: 1e30, nodeRate: 1e-9, demands: d},
+		"a slip":       {target: maxFleet + 1, nodeRate: 1, demands: d},
 	} {
 		if r, err := in.answer(); !errors.Is(err, model.ErrUsage) {
 			t.Errorf("%s: %+v, %v, want ErrUsage", name, r, err)

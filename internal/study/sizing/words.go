@@ -9,7 +9,6 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // passOn adds what another answer doubts. Of whatever weight it was there, here
@@ -137,7 +136,7 @@ func (r Resource) words(c capacity, nodes int, rate float64) string {
 		return head + "; " + at + ", and " + open + ": " + c.advice
 	}
 	// So many see a capacity as large as needed, if each adds as much as so far.
-	enough := int(min(math.Ceil(r.Needed / *r.Capacity * float64(max(r.MeasuredAt, 1))), maxFleet))
+	enough := count(math.Ceil(r.Needed / *r.Capacity * float64(max(r.MeasuredAt, 1))))
 	return fmt.Sprintf("%s; %s and %s: measure with %s or more", head, at, open, num.Count(enough, "node"))
 }
 
@@ -303,5 +302,5 @@ func digits(v float64) string {
 	for a := math.Abs(v); a >= 1000 && n < 15; a /= 10 {
 		n++
 	}
-	return unit.Digits(v, n)
+	return num.Digits(v, n)
 }

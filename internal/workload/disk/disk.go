@@ -31,6 +31,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/facts"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -303,7 +304,7 @@ func warnings(s settings, t target, memory int64) []string {
 	return out
 }
 
-func human(bytes int64) string { return unit.Human(float64(bytes), "B") }
+func human(bytes int64) string { return num.Human(float64(bytes), "B") }
 
 // sector is the least unit of direct I/O on common disks, in bytes.
 const sector = 512

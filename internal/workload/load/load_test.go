@@ -241,9 +241,9 @@ func sla(text string) engine.SLA {
 	return s
 }
 
-// TestEarlierTasks: tasks of files and runs of earlier versions have the keys of
-// a search beside their own. The generator takes the SLA of them.
-func TestEarlierTasks(t *testing.T) {
+// TestKeysOfSearch: tasks may have keys of a search beside their own. The generator
+// takes the SLA of them.
+func TestKeysOfSearch(t *testing.T) {
 	p := Kind().New().(*Params)
 	err := json.Unmarshal([]byte(`{"target": "http://a/", "warm_up": "1s", "sla": "p90=8s", "start": "5op/s", "min": "1op/s", "max": "9op/s",
 		"resolution": 0.1, "windows": 9, "algorithm": "paper", "fraction": 2, "step": 0.3}`), p)

@@ -123,9 +123,8 @@ func Kind() workload.Kind {
 // SharesLoad implements workload.Sharer: the nodes of a step offer one load.
 func (p *Params) SharesLoad() bool { return true }
 
-// UnmarshalJSON takes what a task has. Tasks of files and runs of earlier
-// versions also have the keys that are now those of the study capacity, which
-// reads them; of these a generator needs the SLA.
+// UnmarshalJSON takes what a task has. That may be keys of the study capacity,
+// too, which may stand at the workload; of these a generator needs the SLA.
 func (p *Params) UnmarshalJSON(text []byte) error {
 	type params Params
 	in := struct {

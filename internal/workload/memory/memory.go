@@ -32,6 +32,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -256,5 +257,5 @@ func checkFits(need, available int64) error {
 		return nil
 	}
 	return fmt.Errorf("the working sets need %s, but only %s of memory are available: use a smaller size or fewer threads",
-		unit.Human(float64(need), "B"), unit.Human(float64(available), "B"))
+		num.Human(float64(need), "B"), num.Human(float64(available), "B"))
 }

@@ -3,14 +3,13 @@ package service
 import (
 	"bytes"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/procself"
 )
 
@@ -88,9 +87,10 @@ func (g *group) follow(t *testing.T, pid int, last usage, cores float64, most ti
 	return last
 }
 
-// quota is the limit that the kernel has now.
+// quota is the limit that the kernel has now; above the group there is none.
 func (g *group) quota() float64 {
-	return quotaOf(filepath.Dir(g.file("cpu", "cpu.cfs_quota_us", "cpu.max")))
+	cores, _ := g.Allowed()
+	return cores
 }
 
 // bounded fails if more was used up to a later reading than a limit allows: what it
@@ -106,7 +106,7 @@ func (u usage) bounded(t *testing.T, later usage, cores float64) {
 // throttled is in how many periods the limit of a group has held it back.
 func throttled(t *testing.T, g *group) int {
 	t.Helper()
-	for line := range strings.Lines(readGroup(g.file("cpu", "cpu.stat", "cpu.stat"))) {
+	for line := range strings.Lines(cgroup.Read(g.Dir("cpu"), "cpu.stat")) {
 		if n, ok := strings.CutPrefix(line, "nr_throttled "); ok {
 			periods, err := strconv.Atoi(strings.TrimSpace(n))
 			if err != nil {
@@ -117,49 +117,4 @@ func throttled(t *testing.T, g *group) int {
 	}
 	t.Fatal("the group does not tell how often it was held back")
 	return 0
-}
-
-// unified makes a control group of version 2 below the top of what is mounted, with a
-// controller that it has. Where both versions are mounted, that is one of those which
-// version 1 left.
-func unified(t *testing.T) (dir, controller string) {
-	t.Helper()
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for m := range procself.Mounts(string(mounts)) {
-		all := strings.Fields(readGroup(filepath.Join(m.Point, "cgroup.controllers")))
-		if !m.Unified() || len(all) == 0 || os.Geteuid() != 0 {
-			continue
-		}
-		controller, top := all[len(all)-1], filepath.Join(m.Point, "cgroup.subtree_control")
-		if !slices.Contains(strings.Fields(readGroup(top)), controller) {
-			if err := writeGroup(top, "+"+controller); err != nil {
-				continue
-			}
-			t.Cleanup(func() { _ = writeGroup(top, "-"+controller) }) // another test may use it now
-		}
-		dir := filepath.Join(m.Point, "scalebench-test-"+strconv.Itoa(os.Getpid()))
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { removeAll(t, dir) })
-		return dir, controller
-	}
-	t.Skip("needs root, and control groups of version 2 with a controller")
-	return "", ""
-}
-
-// removeAll removes a group, those below it first.
-func removeAll(t *testing.T, dir string) {
-	t.Helper()
-	below, _ := filepath.Glob(filepath.Join(dir, "*", "cgroup.procs"))
-	for _, file := range below {
-		(&group{hierarchy{v2: dir}, filepath.Base(filepath.Dir(file))}).remove()
-	}
-	(&group{hierarchy{v2: filepath.Dir(dir)}, filepath.Base(dir)}).remove()
-	if _, err := os.Stat(dir); err == nil {
-		t.Errorf("control group %s is left", dir)
-	}
 }

@@ -91,10 +91,10 @@ func (r *running) limit() (err error) {
 		}
 	}
 	if memory > 0 {
-		err = r.group.setMemory(memory.Bytes())
+		err = r.group.LimitMemory(memory.Bytes())
 	}
 	if cpu := r.bounds().CPU; cpu > 0 && err == nil {
-		err = r.group.setCPU(cpu)
+		err = r.group.LimitCPU(cpu)
 	}
 	return err
 }
@@ -252,7 +252,7 @@ func (r *running) change(ctx context.Context, began time.Time) error {
 		if workload.Pause(ctx, time.Until(began.Add(step.At.Std()))) != nil {
 			return nil //nolint:nilerr // the end of the measurement comes before that of the steps
 		}
-		if err := r.group.setCPU(step.CPU); err != nil {
+		if err := r.group.LimitCPU(step.CPU); err != nil {
 			return err
 		}
 		if step.At == 0 { // that of the file is no event

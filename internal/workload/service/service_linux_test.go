@@ -20,6 +20,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -395,7 +396,7 @@ func TestDiskFull(t *testing.T) {
 // needGroups skips where services cannot have limits.
 func needGroups(t *testing.T) {
 	t.Helper()
-	err := ownGroup()
+	err := apart()
 	var g *group
 	if err == nil {
 		g, err = newGroup("test-" + strconv.Itoa(os.Getpid()))
@@ -407,16 +408,16 @@ func needGroups(t *testing.T) {
 	workloadtest.Need(t, err)
 }
 
-// ownGroup gives this process a group of version 2 of its own where that version has
+// apart gives this process a group of version 2 of its own where that version has
 // the controllers: the one in which it is has others, such as go test. It stays until
 // the machine restarts.
-func ownGroup() error {
-	h, err := ownHierarchy()
-	if err != nil || h.v2 == "" || strings.Contains(h.v2, "scalebench-tests-") {
+func apart() error {
+	own, err := agentGroup()
+	if err != nil || own.V2 == "" || strings.Contains(own.V2, "scalebench-tests-") {
 		return err
 	}
-	own := fmt.Sprintf("/sys/fs/cgroup/scalebench-tests-%d", os.Getpid())
-	return errors.Join(os.Mkdir(own, 0o755), writeGroup(own+"/cgroup.procs", strconv.Itoa(os.Getpid())))
+	dir := fmt.Sprintf("/sys/fs/cgroup/scalebench-tests-%d", os.Getpid())
+	return errors.Join(os.Mkdir(dir, 0o755), cgroup.Write(dir, "cgroup.procs", strconv.Itoa(os.Getpid())))
 }
 
 // TestLimits: the processor time that a service gets follows its limit, also
@@ -553,19 +554,10 @@ func TestMoreThanTheNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.remove()
-	if err := errors.Join(g.control(true), g.setCPU(0.3)); err != nil {
+	if err := errors.Join(g.control(true), g.LimitCPU(0.3), g.LimitMemory(64<<20)); err != nil {
 		t.Fatal(err)
 	}
-	below := group{hierarchy{v2: g.v2, v1: make(map[string]string)}, "x"}
-	for c, dir := range g.v1 {
-		below.v1[c] = filepath.Join(dir, g.name)
-	}
-	if g.v2 != "" {
-		below.v2 = g.Dirs()[0]
-	}
-	if err := g.setMemory(64 << 20); err != nil {
-		t.Fatal(err)
-	}
+	below := below(g.Group, "x")
 	if err := below.allows(0.3, 64<<20); err != nil {
 		t.Errorf("as much as the node has: %v", err)
 	}
@@ -591,7 +583,7 @@ func TestMoreThanTheContainer(t *testing.T) {
 	if err := os.WriteFile(mount+"/cpu.max", []byte("50000 100000\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&group{hierarchy{v2: mount}, "x"}).allows(1, 0); err == nil || !strings.Contains(err.Error(), "its node has 0.5") {
+	if err := below(cgroup.Group{V2: mount}, "x").allows(1, 0); err == nil || !strings.Contains(err.Error(), "its node has 0.5") {
 		t.Errorf("1 core in a container of 0.5: %v", err)
 	}
 }

@@ -17,8 +17,14 @@ CREATE TABLE runs (
     server      TEXT NOT NULL,
     created     BIGINT,
     started     BIGINT,
-    finished    BIGINT
+    finished    BIGINT,
+    campaign    TEXT COLLATE "C" NOT NULL DEFAULT '', -- empty: a run of its own
+    repetition  BIGINT NOT NULL DEFAULT 0
 );
+
+-- Lists of runs, newest first, however many there are.
+CREATE INDEX runs_newest ON runs (COALESCE(created, 0), id);
+CREATE INDEX runs_campaign ON runs (campaign, COALESCE(created, 0), id);
 
 -- The nodes of a run as they were when it began, in the order of position.
 CREATE TABLE run_nodes (
@@ -29,21 +35,24 @@ CREATE TABLE run_nodes (
     labels     TEXT NOT NULL, -- JSON
     facts      TEXT NOT NULL, -- JSON
     registered BIGINT,
+    -- JSON: how often the fleet was asked for the node, and how long it took.
+    startups   TEXT NOT NULL DEFAULT 'null',
     PRIMARY KEY (run, id)
 );
 
 CREATE TABLE steps (
-    id       TEXT COLLATE "C" PRIMARY KEY,
-    run      TEXT COLLATE "C" NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-    number   BIGINT NOT NULL,
-    phase    TEXT NOT NULL,
-    workload TEXT NOT NULL,
-    trial    BIGINT NOT NULL,
-    barrier  BOOLEAN NOT NULL,
-    state    TEXT NOT NULL,
-    attempt  BIGINT NOT NULL,
-    start_at BIGINT,
-    reason   TEXT NOT NULL,
+    id        TEXT COLLATE "C" PRIMARY KEY,
+    run       TEXT COLLATE "C" NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    number    BIGINT NOT NULL,
+    phase     TEXT NOT NULL,
+    workload  TEXT NOT NULL,
+    trial     BIGINT NOT NULL,
+    barrier   BOOLEAN NOT NULL,
+    state     TEXT NOT NULL,
+    attempt   BIGINT NOT NULL,
+    start_at  BIGINT,
+    reason    TEXT NOT NULL,
+    treatment TEXT NOT NULL DEFAULT '{}', -- JSON: what the design of a study says of it
     UNIQUE (run, number)
 );
 
@@ -56,52 +65,36 @@ CREATE TABLE tasks (
     UNIQUE (step, position)
 );
 
+-- A result is a row of index columns with one packed body, and a row of points
+-- for each metric.
 CREATE TABLE results (
-    id           BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    task         TEXT COLLATE "C" NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
-    attempt      BIGINT NOT NULL,
-    outcome      TEXT NOT NULL,
-    error        TEXT NOT NULL,
-    started      BIGINT,
-    ended        BIGINT,
-    clock_offset BIGINT NOT NULL, -- nanoseconds
-    clock_error  BIGINT NOT NULL, -- nanoseconds
-    exit_code    BIGINT,
-    UNIQUE (task, attempt)
+    id       BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    task     TEXT COLLATE "C" NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    attempt  BIGINT NOT NULL,
+    run      TEXT COLLATE "C" NOT NULL,
+    step     BIGINT NOT NULL, -- its number
+    position BIGINT NOT NULL, -- of the task in the step
+    node     TEXT NOT NULL,
+    outcome  TEXT NOT NULL,
+    started  BIGINT,
+    ended    BIGINT,
+    body     BYTEA NOT NULL, -- packed; error, clock, exit code, samples
+    output   BYTEA, -- packed; the texts of stdout and stderr
+    UNIQUE (task, attempt),
+    UNIQUE (run, step, attempt, position)
 );
 
-CREATE TABLE outputs (
-    result       BIGINT NOT NULL REFERENCES results (id) ON DELETE CASCADE,
-    stream       TEXT NOT NULL, -- stdout, stderr
-    total        BIGINT NOT NULL, -- bytes printed
-    truncated    BOOLEAN NOT NULL,
-    artifact     TEXT NOT NULL,
-    artifact_cut BOOLEAN NOT NULL,
-    content      BYTEA NOT NULL, -- packed
-    PRIMARY KEY (result, stream)
+CREATE TABLE points (
+    result BIGINT NOT NULL REFERENCES results (id) ON DELETE CASCADE,
+    kind   BIGINT NOT NULL, -- 1: series, 2: of the host, 3: histograms
+    metric TEXT COLLATE "C" NOT NULL, -- empty: the times of the others
+    packed BYTEA NOT NULL,
+    PRIMARY KEY (result, kind, metric)
 );
 
-CREATE TABLE samples (
-    result   BIGINT NOT NULL REFERENCES results (id) ON DELETE CASCADE,
-    position BIGINT NOT NULL,
-    metric   TEXT NOT NULL,
-    unit     TEXT NOT NULL,
-    value    DOUBLE PRECISION NOT NULL,
-    better   TEXT NOT NULL,
-    labels   TEXT NOT NULL, -- JSON
-    PRIMARY KEY (result, position)
-);
-
-CREATE TABLE series (
-    result   BIGINT NOT NULL REFERENCES results (id) ON DELETE CASCADE,
-    position BIGINT NOT NULL,
-    metric   TEXT NOT NULL,
-    unit     TEXT NOT NULL,
-    points   BIGINT NOT NULL,
-    offsets  BYTEA NOT NULL, -- packed; nanoseconds since the result's start
-    counters BYTEA NOT NULL, -- packed; the values
-    PRIMARY KEY (result, position)
-);
+-- What is packed does not become smaller by compressing it again.
+ALTER TABLE results ALTER COLUMN body SET STORAGE EXTERNAL, ALTER COLUMN output SET STORAGE EXTERNAL;
+ALTER TABLE points ALTER COLUMN packed SET STORAGE EXTERNAL;
 
 CREATE TABLE artifact_chunks (
     task    TEXT COLLATE "C" NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
@@ -133,7 +126,54 @@ CREATE TABLE nodes (
     public_key TEXT NOT NULL,
     labels     TEXT NOT NULL, -- JSON
     facts      TEXT NOT NULL, -- JSON
-    registered BIGINT
+    registered BIGINT,
+    left_at    BIGINT -- when its agent said goodbye; NULL since it said hello again
+);
+
+-- Campaigns: experiments that are repeated on a schedule. A repetition is a run,
+-- or a time of the schedule at which there was none.
+CREATE TABLE campaigns (
+    id          TEXT COLLATE "C" PRIMARY KEY,
+    name        TEXT NOT NULL,
+    state       TEXT NOT NULL,
+    reason      TEXT NOT NULL,
+    source_name TEXT NOT NULL,
+    source      TEXT NOT NULL, -- the experiment file with its schedule
+    server      TEXT NOT NULL,
+    created     BIGINT,
+    begins      BIGINT,
+    ends        BIGINT, -- NULL: without end
+    seed        BIGINT NOT NULL,
+    finished    BIGINT
+);
+
+CREATE TABLE repetitions (
+    campaign TEXT COLLATE "C" NOT NULL REFERENCES campaigns (id) ON DELETE CASCADE,
+    number   BIGINT NOT NULL,
+    due      BIGINT,
+    state    TEXT NOT NULL,
+    run      TEXT COLLATE "C" NOT NULL, -- empty: there is none
+    reason   TEXT NOT NULL,
+    PRIMARY KEY (campaign, number)
+);
+
+-- What the run of a repetition measured, in brief: it can be computed again.
+CREATE TABLE measured (
+    campaign TEXT COLLATE "C" NOT NULL,
+    number   BIGINT NOT NULL,
+    version  BIGINT NOT NULL, -- of the content
+    packed   BYTEA NOT NULL,
+    PRIMARY KEY (campaign, number, version),
+    FOREIGN KEY (campaign, number) REFERENCES repetitions (campaign, number) ON DELETE CASCADE
+);
+
+ALTER TABLE measured ALTER COLUMN packed SET STORAGE EXTERNAL;
+
+-- The servers that share the store, and when each was last alive, by the clock of
+-- the database: those of their machines may differ.
+CREATE TABLE servers (
+    id   TEXT COLLATE "C" PRIMARY KEY,
+    seen BIGINT NOT NULL
 );
 
 -- One row that Ping writes.

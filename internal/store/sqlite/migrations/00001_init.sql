@@ -19,8 +19,14 @@ CREATE TABLE runs (
     server      TEXT NOT NULL,
     created     INTEGER,
     started     INTEGER,
-    finished    INTEGER
+    finished    INTEGER,
+    campaign    TEXT NOT NULL DEFAULT '', -- empty: a run of its own
+    repetition  INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+
+-- Lists of runs, newest first, however many there are.
+CREATE INDEX runs_newest ON runs (COALESCE(created, 0), id);
+CREATE INDEX runs_campaign ON runs (campaign, COALESCE(created, 0), id);
 
 -- The nodes of a run as they were when it began, in the order of position.
 CREATE TABLE run_nodes (
@@ -31,21 +37,24 @@ CREATE TABLE run_nodes (
     labels     TEXT NOT NULL, -- JSON
     facts      TEXT NOT NULL, -- JSON
     registered INTEGER,
+    -- JSON: how often the fleet was asked for the node, and how long it took.
+    startups   TEXT NOT NULL DEFAULT 'null',
     PRIMARY KEY (run, id)
 ) STRICT;
 
 CREATE TABLE steps (
-    id       TEXT PRIMARY KEY,
-    run      TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-    number   INTEGER NOT NULL,
-    phase    TEXT NOT NULL,
-    workload TEXT NOT NULL,
-    trial    INTEGER NOT NULL,
-    barrier  INTEGER NOT NULL, -- boolean
-    state    TEXT NOT NULL,
-    attempt  INTEGER NOT NULL,
-    start_at INTEGER,
-    reason   TEXT NOT NULL,
+    id        TEXT PRIMARY KEY,
+    run       TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    number    INTEGER NOT NULL,
+    phase     TEXT NOT NULL,
+    workload  TEXT NOT NULL,
+    trial     INTEGER NOT NULL,
+    barrier   INTEGER NOT NULL, -- boolean
+    state     TEXT NOT NULL,
+    attempt   INTEGER NOT NULL,
+    start_at  INTEGER,
+    reason    TEXT NOT NULL,
+    treatment TEXT NOT NULL DEFAULT '{}', -- JSON: what the design of a study says of it
     UNIQUE (run, number)
 ) STRICT;
 
@@ -58,52 +67,32 @@ CREATE TABLE tasks (
     UNIQUE (step, position)
 ) STRICT;
 
+-- A result is a row of index columns with one packed body, and a row of points
+-- for each metric.
 CREATE TABLE results (
-    id           INTEGER PRIMARY KEY,
-    task         TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
-    attempt      INTEGER NOT NULL,
-    outcome      TEXT NOT NULL,
-    error        TEXT NOT NULL,
-    started      INTEGER,
-    ended        INTEGER,
-    clock_offset INTEGER NOT NULL, -- nanoseconds
-    clock_error  INTEGER NOT NULL, -- nanoseconds
-    exit_code    INTEGER,
-    UNIQUE (task, attempt)
+    id       INTEGER PRIMARY KEY,
+    task     TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    attempt  INTEGER NOT NULL,
+    run      TEXT NOT NULL,
+    step     INTEGER NOT NULL, -- its number
+    position INTEGER NOT NULL, -- of the task in the step
+    node     TEXT NOT NULL,
+    outcome  TEXT NOT NULL,
+    started  INTEGER,
+    ended    INTEGER,
+    body     BLOB NOT NULL, -- packed; error, clock, exit code, samples
+    output   BLOB, -- packed; the texts of stdout and stderr
+    UNIQUE (task, attempt),
+    UNIQUE (run, step, attempt, position)
 ) STRICT;
 
-CREATE TABLE outputs (
-    result       INTEGER NOT NULL REFERENCES results (id) ON DELETE CASCADE,
-    stream       TEXT NOT NULL, -- stdout, stderr
-    total        INTEGER NOT NULL, -- bytes printed
-    truncated    INTEGER NOT NULL, -- boolean
-    artifact     TEXT NOT NULL,
-    artifact_cut INTEGER NOT NULL, -- boolean
-    content      BLOB NOT NULL, -- packed
-    PRIMARY KEY (result, stream)
-) STRICT;
-
-CREATE TABLE samples (
-    result   INTEGER NOT NULL REFERENCES results (id) ON DELETE CASCADE,
-    position INTEGER NOT NULL,
-    metric   TEXT NOT NULL,
-    unit     TEXT NOT NULL,
-    value    REAL NOT NULL,
-    better   TEXT NOT NULL,
-    labels   TEXT NOT NULL, -- JSON
-    PRIMARY KEY (result, position)
+CREATE TABLE points (
+    result INTEGER NOT NULL REFERENCES results (id) ON DELETE CASCADE,
+    kind   INTEGER NOT NULL, -- 1: series, 2: of the host, 3: histograms
+    metric TEXT NOT NULL, -- empty: the times of the others
+    packed BLOB NOT NULL,
+    PRIMARY KEY (result, kind, metric)
 ) STRICT, WITHOUT ROWID;
-
-CREATE TABLE series (
-    result   INTEGER NOT NULL REFERENCES results (id) ON DELETE CASCADE,
-    position INTEGER NOT NULL,
-    metric   TEXT NOT NULL,
-    unit     TEXT NOT NULL,
-    points   INTEGER NOT NULL,
-    offsets  BLOB NOT NULL, -- packed; nanoseconds since the result's start
-    counters BLOB NOT NULL, -- packed; the values
-    PRIMARY KEY (result, position)
-) STRICT;
 
 CREATE TABLE artifact_chunks (
     task    TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
@@ -135,7 +124,52 @@ CREATE TABLE nodes (
     public_key TEXT NOT NULL,
     labels     TEXT NOT NULL, -- JSON
     facts      TEXT NOT NULL, -- JSON
-    registered INTEGER
+    registered INTEGER,
+    left_at    INTEGER -- when its agent said goodbye; NULL since it said hello again
+) STRICT;
+
+-- Campaigns: experiments that are repeated on a schedule. A repetition is a run,
+-- or a time of the schedule at which there was none.
+CREATE TABLE campaigns (
+    id          TEXT PRIMARY KEY,
+    name        TEXT NOT NULL,
+    state       TEXT NOT NULL,
+    reason      TEXT NOT NULL,
+    source_name TEXT NOT NULL,
+    source      TEXT NOT NULL, -- the experiment file with its schedule
+    server      TEXT NOT NULL,
+    created     INTEGER,
+    begins      INTEGER,
+    ends        INTEGER, -- NULL: without end
+    seed        INTEGER NOT NULL,
+    finished    INTEGER
+) STRICT;
+
+CREATE TABLE repetitions (
+    campaign TEXT NOT NULL REFERENCES campaigns (id) ON DELETE CASCADE,
+    number   INTEGER NOT NULL,
+    due      INTEGER,
+    state    TEXT NOT NULL,
+    run      TEXT NOT NULL, -- empty: there is none
+    reason   TEXT NOT NULL,
+    PRIMARY KEY (campaign, number)
+) STRICT, WITHOUT ROWID;
+
+-- What the run of a repetition measured, in brief: it can be computed again.
+CREATE TABLE measured (
+    campaign TEXT NOT NULL,
+    number   INTEGER NOT NULL,
+    version  INTEGER NOT NULL, -- of the content
+    packed   BLOB NOT NULL,
+    PRIMARY KEY (campaign, number, version),
+    FOREIGN KEY (campaign, number) REFERENCES repetitions (campaign, number) ON DELETE CASCADE
+) STRICT;
+
+-- The servers that share the store, and when each was last alive, by the clock of
+-- the database: those of their machines may differ.
+CREATE TABLE servers (
+    id   TEXT PRIMARY KEY,
+    seen INTEGER NOT NULL
 ) STRICT;
 
 -- One row that Ping writes.

@@ -1,5 +1,0 @@
--- Histograms of single seconds.
-
--- +goose Up
-
-ALTER TABLE histograms ADD COLUMN second BIGINT NOT NULL DEFAULT 0; -- from 1; 0: all that is scored
