@@ -3,6 +3,7 @@ package evaluation
 import (
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -40,11 +41,11 @@ func AmountText(value float64, unitName, resource string) string {
 	normal, factor := NormalUnit(unitName)
 	switch {
 	case normal == ByteRate && Category(resource) == "network":
-		return unit.Human(8*factor*value, "bit/s")
+		return num.Human(8*factor*value, "bit/s")
 	case normal == ByteRate:
-		return unit.Human(factor*value, "B/s")
+		return num.Human(factor*value, "B/s")
 	}
-	return unit.Human(value, unitName)
+	return num.Human(value, unitName)
 }
 
 // Category is what can be bought of a resource: "network" of

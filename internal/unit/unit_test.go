@@ -180,30 +180,6 @@ func TestBytesPerSecond(t *testing.T) {
 	}
 }
 
-func TestHuman(t *testing.T) {
-	for _, c := range []struct {
-		value float64
-		unit  string
-		want  string
-	}{
-		{1.25e9, "B/s", "1.25 GB/s"},
-		{123456789, "op/s", "123.5 Mop/s"},
-		{999.96, "op/s", "1 kop/s"},
-		{-2500, "B", "-2.5 kB"},
-		{0, "B/s", "0 B/s"},
-		{0.00123, "op/s", "0.00123 op/s"},
-		{1234567, "index", "1235000 index"},
-		{95.1234, "ns", "95.12 ns"},
-		{12, "", "12"},
-		{math.NaN(), "B", "-"},
-		{math.Inf(1), "B", "-"},
-	} {
-		if got := Human(c.value, c.unit); got != c.want {
-			t.Errorf("Human(%g, %q) = %q, want %q", c.value, c.unit, got, c.want)
-		}
-	}
-}
-
 // Printing and parsing are inverse, for every value.
 func TestRoundTrip(t *testing.T) {
 	duration := func(n int64) bool {
