@@ -96,6 +96,10 @@ func checkFile(name, text string) ([]finding, error) {
 		found = append(found, newFinding(name, line, "columns", s.rows[line-1], fmt.Sprintf(
 			"%d columns, at most %d are allowed; divide the line", n, maxColumns)))
 	}
+	for _, n := range s.vagueNames() {
+		found = append(found, newFinding(name, n.line, "name", n.text,
+			"this name says nothing; take a noun for a thing, and a verb with its object for an action"))
+	}
 	if !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "test/") {
 		for _, p := range s.passages() {
 			found = append(found, checkSentences(name, p)...)

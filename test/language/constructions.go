@@ -152,8 +152,10 @@ func avoided(s string, running bool) []construction {
 	return has
 }
 
-// in returns the part of a sentence that has the construction, or "".
+// in returns the part of a sentence that has the construction, or "". Code has
+// none.
 func (c construction) in(s string) string {
+	s = codeSpan.ReplaceAllString(s, "`…`")
 	if c.allowed != nil {
 		s = c.allowed.ReplaceAllString(s, "")
 	}

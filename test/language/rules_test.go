@@ -106,6 +106,10 @@ func TestSourceRules(t *testing.T) {
 		{"a tab is a column", "a.go", "func f() {\n\t//" + wide[3:] + "\n\t//" + wide[2:] + "\n}", []string{"5 columns"}},
 		{"a tag", "a.go", "type a struct {\n\tb int `json:\"" + wide + "\"`\n}", nil},
 		{"a wide field", "a.go", "type a struct {\n\tb" + wide + " int `json:\"b\"`\n}", []string{"4 columns"}},
+		{"a vague function", "a.go", "func of(a int) int { return a }", []string{"3 name"}},
+		{"a vague method", "a_test.go", "func (a *b) Told() int { return 1 }", []string{"3 name"}},
+		{"a vague type", "a.go", "type kin struct{}", []string{"3 name"}},
+		{"a variable, a field and a clear name", "a.go", "type offer struct{ of int }\n\nvar with = 1", nil},
 		{"an import", "a.go", `import "` + wide + `"`, nil},
 		{"a directive", "a.go", "//go:generate " + wide, nil},
 	}
@@ -125,8 +129,10 @@ func TestConstructions(t *testing.T) {
 			if got := rulesOf(t, "page.md", c.wrong); !slices.Contains(got, "1 "+c.name) {
 				t.Errorf("rules that %q breaks = %v, want %s", c.wrong, got, c.name)
 			}
-			if got := rulesOf(t, "page.md", c.right); got != nil {
-				t.Errorf("rules that %q breaks = %v, want none", c.right, got)
+			for _, right := range []string{c.right, "It was called `" + c.wrong + "` before."} {
+				if got := rulesOf(t, "page.md", right); got != nil {
+					t.Errorf("rules that %q breaks = %v, want none", right, got)
+				}
 			}
 		})
 	}

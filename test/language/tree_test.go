@@ -22,6 +22,9 @@ func TestTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *start {
+		if old, _ := os.ReadFile(file); len(old) > 0 {
+			t.Fatalf("%s is not empty: it only shrinks; empty it first if it must begin anew, and say why", file)
+		}
 		var all []exception
 		for _, f := range found {
 			all = append(all, f.exception)
