@@ -57,8 +57,9 @@ var constructions = []construction{
 		right:   "If the load generator is the bottleneck, there is no verdict.",
 	},
 	{
-		name:    "clause-as-subject",
-		pattern: regexp.MustCompile(`^(What|Whether|Who|Which|How|That (the|these|those|an?|it|they|no))( [^ ?]+){7,}[.]$`),
+		name: "clause-as-subject",
+		pattern: regexp.MustCompile(`^(What|Whether|Who|Which|How|That (the|these|those|an?|it|they|no))` +
+			`( [^ ?:]+){7}[^?]*[.]$`),
 		running: true,
 		instead: "a noun as the subject: \"A saturated resource …\", not \"What is full …\"",
 		wrong:   "What is full need not be where it began.",
