@@ -234,7 +234,9 @@ vet:
 cross:
 	cd tools && $(GO) run ./platforms .. darwin/arm64 linux/arm64
 
+# The language of pages, messages and code first: it takes a second.
 lint: $(LINT)
+	$(GO) test -count=1 ./test/language
 	$(LINT) run ./...
 
 $(LINT): tools/go.mod tools/go.sum
