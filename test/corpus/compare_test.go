@@ -226,12 +226,15 @@ func compareSides(with func(name, params string, texts ...string)) {
 	with("a and by", `{"a": "new", "b": "old", "by": "zone"}`, list(some, 1))
 	with("bad margin", `{"margin": 0}`, list(some, 1), list(other, 1))
 	metrics := func(seed uint64, factor float64) string {
-		rng := seeded(seed)
-		t := csvTable{header: "time,read,write,seek"}
-		for i := range 30 {
-			t.add(hour(i), 100*(1+.02*rng.NormFloat64()), factor*50*(1+.02*rng.NormFloat64()), 10*(1+.2*rng.NormFloat64()))
-		}
-		return t.String()
+		return metricsTable(seeded(seed), 30, func(metric string, _ int) (mean, cov float64) {
+			switch metric {
+			case "read":
+				return 100, .02
+			case "write":
+				return 50 * factor, .02
+			}
+			return 10, .2
+		}, "read", "write", "seek")
 	}
 	with("several metrics", `{"better": "higher", "fail_worse": 5}`, metrics(190, 1), metrics(191, 1.2))
 	with("several metrics, one worse", `{"better": "higher", "fail_worse": 5}`, metrics(192, 1), metrics(193, .8))

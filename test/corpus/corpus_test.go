@@ -109,8 +109,14 @@ func askAll(t *testing.T, all []question, codes table) map[string]seen {
 	}
 	close(next)
 	wg.Wait()
-	out := make(map[string]seen)
+	out, told := make(map[string]seen), make(map[string]bool)
 	for i, q := range all {
+		for _, text := range results[i].unknown {
+			if !told[text] {
+				told[text] = true
+				t.Errorf("%s: no row of %s matches the %s", q.name, codesFile, text)
+			}
+		}
 		if err := results[i].err; err != nil {
 			t.Errorf("%s: %v", q.name, err)
 		}

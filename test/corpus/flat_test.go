@@ -22,6 +22,7 @@ type seen struct {
 	facts
 	doubts  []model.Doubt
 	reasons []string // codes of codes.tsv
+	unknown []string // sentences that no row of it matches
 }
 
 // Keys of JSON with strings that are no data. Words are compared although they may have
@@ -31,7 +32,7 @@ var (
 	labels = []string{"text", "label", "title", "sla", "by", "among", "target", "demand_source", "capacity_source",
 		"binding", "says", "base", "others", "name", "fact", "level", "levels", "a", "b", "from", "to", "run",
 		"source", "first", "second", "configuration", "machine", "besides", "limited_by", "units", "fit",
-		"unit", "resource", "workload", "metric", "group", "rack", "setting"}
+		"unit", "resource", "workload", "metric", "group", "rack", "setting", "intervals", "of"}
 	reasons = []string{"warnings", "notes", "why", "uncounted", "refused", "unknown", "told", "misses", "generators",
 		"path_change"}
 )
@@ -44,8 +45,8 @@ func flatten(a answer.Answer, err error, codes table) (seen, error) {
 	s := seen{facts: facts{}}
 	if err != nil {
 		s.facts["exit"] = strconv.Itoa(cli.ExitCode(err))
-		err = s.explain("error", err.Error(), codes)
-		return s, err
+		s.explain("error", err.Error(), codes)
+		return s, nil
 	}
 	s.facts["exit"] = strconv.Itoa(cli.ExitCode(a.Err()))
 	if a.Document != nil {
@@ -61,16 +62,12 @@ func flatten(a answer.Answer, err error, codes table) (seen, error) {
 	f.value("", v)
 	for _, text := range f.sentences {
 		if !slices.ContainsFunc(s.doubts, func(d model.Doubt) bool { return strings.HasSuffix(text, d.Text) }) {
-			if err := s.explain("reason", text, codes); err != nil {
-				return s, err
-			}
+			s.explain("reason", text, codes)
 		}
 	}
 	if a.Gate != nil {
 		for line := range strings.SplitSeq(a.Gate.Text, "\n") {
-			if err := s.explain("gate", line, codes); err != nil {
-				return s, err
-			}
+			s.explain("gate", line, codes)
 		}
 	}
 	if len(f.strange) > 0 {
@@ -80,14 +77,14 @@ func flatten(a answer.Answer, err error, codes table) (seen, error) {
 }
 
 // explain records the code of a sentence that has none of its own.
-func (s *seen) explain(what, text string, codes table) error {
+func (s *seen) explain(what, text string, codes table) {
 	code, part, ok := codes.codeOf(text)
 	if !ok {
-		return fmt.Errorf("no row of codes.tsv matches the %s %q", what, text)
+		s.unknown = append(s.unknown, fmt.Sprintf("%s %q", what, text))
+		return
 	}
 	s.reasons = append(s.reasons, code)
 	s.facts[strings.TrimSpace(what+" "+code+" "+part)] = "yes"
-	return nil
 }
 
 // word is a string as one token.

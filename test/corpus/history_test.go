@@ -124,15 +124,17 @@ func historyShapes(with func(name, params, text string)) {
 		commits.add(hour(24*(i/3)+i%3), 100*(1+.02*rng.NormFloat64()), fmt.Sprintf("c%02d", i/3))
 	}
 	with("commits", worse, commits.String())
-	metrics := csvTable{header: "time,read,write"}
-	for i := range 25 {
-		metrics.add(hour(24*i), 100*(1+.02*rng.NormFloat64()), map[bool]float64{true: 30, false: 50}[i == 24]*(1+.02*rng.NormFloat64()))
-	}
-	with("several metrics", worse, metrics.String())
-	with("metric", `{"metric": "read", "better": "higher", "fail_worse": 5}`, metrics.String())
-	with("no such metric", `{"metric": "latency"}`, metrics.String())
-	with("bad zone", `{"zone": "Mars/Base"}`, metrics.String())
-	with("bad better", `{"better": "faster"}`, metrics.String())
+	metrics := metricsTable(seeded(245), 25, func(metric string, i int) (mean, cov float64) {
+		if metric == "write" && i == 24 {
+			return 30, .02
+		}
+		return 100, .02
+	}, "read", "write")
+	with("several metrics", worse, metrics)
+	with("metric", `{"metric": "read", "better": "higher", "fail_worse": 5}`, metrics)
+	with("no such metric", `{"metric": "latency"}`, metrics)
+	with("bad zone", `{"zone": "Mars/Base"}`, metrics)
+	with("bad better", `{"better": "faster"}`, metrics)
 	with("empty", "", "")
 	many := csvTable{header: "time,value"}
 	for i := range 66_000 {

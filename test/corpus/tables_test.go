@@ -90,6 +90,18 @@ func grid(prefix string, nodes, trials int, of func(node, trial int) float64) st
 	return t.String()
 }
 
+// metricsTable has a row for each time and metric.
+func metricsTable(rng *rand.Rand, times int, of func(metric string, i int) (mean, cov float64), metrics ...string) string {
+	t := csvTable{header: "time,metric,value"}
+	for i := range times {
+		for _, m := range metrics {
+			mean, cov := of(m, i)
+			t.add(hour(i), m, mean*(1+cov*rng.NormFloat64()))
+		}
+	}
+	return t.String()
+}
+
 // bands are values on two levels.
 func bands(rng *rand.Rand, share, low, high, cov float64) func(int) float64 {
 	return func(int) float64 {
@@ -125,14 +137,14 @@ func variabilityCases() (out []question) {
 	add("few kept nodes", campaignTable(synthetic.Campaign{Seed: 9, Times: 60, Nodes: 3, Noise: .01, Kept: true, NodeNoise: .2}))
 	add("halved nodes", campaignTable(synthetic.Campaign{Seed: 10, Times: 20, Nodes: 20, Noise: .01, Kept: true, Halved: true}))
 	add("mixed clusters", campaignTable(synthetic.Campaign{Seed: 11, Times: 40, Nodes: 20, Mixed: .2, Bands: synthetic.Paper(1).Bands}))
-	variabilityDoubts(add)
+	variabilityDoubts(add, with)
 	variabilityParams(with)
 	variabilityGates(with)
 	return append(out, disturbedTables()...)
 }
 
 // variabilityDoubts are tables that tell less than they seem to.
-func variabilityDoubts(add func(name string, texts ...string)) {
+func variabilityDoubts(add func(name string, texts ...string), with func(name, params string, texts ...string)) {
 	add("few values", values("score", 4, normal(seeded(110), 100, .1)))
 	add("seven values", values("score", 7, normal(seeded(111), 100, .01)))
 	add("heavy tail", values("score", 200, func() func(int) float64 {
@@ -188,11 +200,11 @@ func variabilityDoubts(add func(name string, texts ...string)) {
 	add("a drift in a day", campaignTable(synthetic.Campaign{Seed: 13, Times: 30, Every: 40 * time.Minute, Noise: .005, Drift: .08}))
 	add("a level that wanders", campaignTable(synthetic.Campaign{Seed: 14, Times: 120, Every: time.Hour, Noise: .03, AR: .97, Drift: .05}))
 	add("no times", values("score", 60, func(i int) float64 { return 100 + map[bool]float64{true: 20}[i > 30] + rng.NormFloat64() }))
-	variabilityCells(add)
+	variabilityCells(add, with)
 }
 
 // variabilityCells are tables with cells that are not as they should be.
-func variabilityCells(add func(name string, texts ...string)) {
+func variabilityCells(add func(name string, texts ...string), with func(name, params string, texts ...string)) {
 	rng := seeded(117)
 	missing := csvTable{header: "time,score"}
 	few := csvTable{header: "time,score"}
@@ -227,7 +239,7 @@ func variabilityCells(add func(name string, texts ...string)) {
 	add("a time missing", fewTimes.String())
 	add("rows copied", copied.String())
 	add("sentinels", sentinel.String())
-	add("all times early", earlyAll.String())
+	with("all times early", `{"value": "score", "time": "time"}`, earlyAll.String())
 	add("some times early", earlySome.String())
 	add("unsorted", unsorted.String())
 	levels := csvTable{header: "score,host_id,note"}
@@ -238,13 +250,9 @@ func variabilityCells(add func(name string, texts ...string)) {
 	same := timed("score", 60, normal(seeded(118), 100, .02))
 	add("two sources alike", same, same)
 	add("two sources", same, timed("score", 60, normal(seeded(119), 120, .02)))
-	add("two metrics", func() string {
-		t := csvTable{header: "time,read,write"}
-		for i := range 60 {
-			t.add(hour(i), 100*(1+.05*rng.NormFloat64()), 50*(1+.01*rng.NormFloat64()))
-		}
-		return t.String()
-	}())
+	add("two metrics", metricsTable(seeded(131), 60, func(metric string, _ int) (mean, cov float64) {
+		return map[string]float64{"read": 100, "write": 50}[metric], map[string]float64{"read": .05, "write": .01}[metric]
+	}, "read", "write"))
 	add("no number", "score\nmuch\nlittle\n")
 	add("empty", "")
 	add("header alone", "time,score\n")
