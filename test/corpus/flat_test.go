@@ -137,6 +137,9 @@ func (f *flattener) object(path string, x map[string]any) {
 // list records a short list by element and a long one by column.
 func (f *flattener) list(path string, x []any) {
 	if len(x) <= fewElements {
+		if f.leaves(path, x) {
+			return
+		}
 		f.facts[path+"#"] = strconv.Itoa(len(x))
 		for i, v := range x {
 			f.value(path+"/"+strconv.Itoa(i), v)
@@ -151,6 +154,24 @@ func (f *flattener) list(path string, x []any) {
 	for at, c := range of {
 		f.facts[at] = c.String()
 	}
+}
+
+// leaves records a short list of values in one line.
+func (f *flattener) leaves(path string, x []any) bool {
+	out := []string{"["}
+	for _, v := range x {
+		switch v.(type) {
+		case map[string]any, []any:
+			return false
+		}
+		text, ok := f.leaf(path, v)
+		if !ok {
+			text = "text"
+		}
+		out = append(out, text)
+	}
+	f.facts[path] = strings.Join(append(out, "]"), " ")
+	return true
 }
 
 // column adds an element of a long list to the columns by path.
@@ -188,7 +209,11 @@ func (f *flattener) leaf(path string, v any) (text string, ok bool) {
 	case bool:
 		return strconv.FormatBool(x), true
 	case json.Number:
-		return x.String(), true
+		v, err := x.Float64()
+		if text := x.String(); err != nil || !strings.ContainsAny(text, ".eE") {
+			return text, true
+		}
+		return number(v), true
 	case string:
 		key := last(path)
 		switch {
@@ -242,13 +267,15 @@ func positive(n int) string {
 	return strconv.Itoa(n)
 }
 
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+// number is recorded with more digits than are compared.
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 14, 64) }
 
 // column is what the elements of a long list have at one place.
 type column struct {
 	n            int
 	first, last  float64
 	sum, squares float64
+	differ       bool
 	words        map[string]int
 }
 
@@ -261,12 +288,16 @@ func (c *column) add(text string) {
 	if c.n == 0 {
 		c.first = v
 	}
+	c.differ = c.differ || v != c.first
 	c.n, c.last, c.sum, c.squares = c.n+1, v, c.sum+v, c.squares+v*v
 }
 
 func (c *column) String() string {
 	var out []string
-	if c.n > 0 {
+	switch {
+	case c.n > 0 && !c.differ:
+		out = append(out, fmt.Sprintf("n=%d all=%s", c.n, number(c.first)))
+	case c.n > 0:
 		out = append(out, fmt.Sprintf("n=%d first=%s last=%s sum=%s squares=%s",
 			c.n, number(c.first), number(c.last), number(c.sum), number(c.squares)))
 	}
@@ -289,7 +320,7 @@ func same(a, b string) bool {
 	if a == b {
 		return true
 	}
-	x, y := strings.Fields(a), strings.Fields(b)
+	x, y := tokens(a), tokens(b)
 	if len(x) != len(y) {
 		return false
 	}
@@ -314,6 +345,24 @@ func same(a, b string) bool {
 		}
 	}
 	return true
+}
+
+// tokens are those of a value. What all elements of a column have is told as if they
+// differed, because on another machine they may, by as much as is allowed.
+func tokens(text string) []string {
+	out := strings.Fields(text)
+	for i := 1; i < len(out); i++ {
+		of, all := out[i-1], out[i]
+		if !strings.HasPrefix(of, "n=") || !strings.HasPrefix(all, "all=") {
+			continue
+		}
+		n, errN := strconv.ParseFloat(of[len("n="):], 64)
+		v, errV := strconv.ParseFloat(all[len("all="):], 64)
+		if errN == nil && errV == nil {
+			return slices.Replace(out, i, i+1, "first="+number(v), "last="+number(v), "sum="+number(n*v), "squares="+number(n*v*v))
+		}
+	}
+	return out
 }
 
 // cutNumber divides "sum=1.5".
