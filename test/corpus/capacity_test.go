@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -129,13 +130,31 @@ func capacityCases(t *testing.T) (out []question) {
 			g.latency, g.service = time.Second-g.latency, time.Second-g.service
 		}
 	}})
-	add("stall", searched{capacity: 730, change: at(1, func(g *generated) {
+	stall := func(g *generated) {
 		g.latency, g.counts.OK = 3*time.Second, g.counts.OK/2
-		g.counts.Errors[load.ErrTimeout] = g.counts.Due - g.counts.OK
+		g.counts.Errors[load.ErrTimeout], g.replies = g.counts.Due-g.counts.OK, g.counts.OK
 		for k := range 10 {
-			g.replied = append(g.replied, map[bool]int64{true: 0, false: g.counts.OK / 5}[k > 2 && k < 8])
+			g.replied = append(g.replied, map[bool]int64{true: 0, false: g.counts.Due / 10}[k > 3 && k < 9])
 		}
-	})})
+	}
+	add("stall", searched{capacity: 730, change: at(1, stall)})
+	add("stalls", searched{capacity: 730, change: func(k int, _ float64, g *generated) {
+		if k == 3 || k == 6 {
+			stall(g)
+		}
+	}})
+	with("luck at any load", `{"sla": "p90=150ms,errors=1%"}`, searched{capacity: 1e12, change: func(k int, rate float64, g *generated) {
+		g.fail(.0094+.0012*float64(k%2)*min(1, rate/300), load.ErrStatus)
+	}})
+	with("never done with what was left", `{"sla": "p90=150ms", "start": "100op/s"}`, searched{capacity: 1e12, change: func(k int, _ float64, g *generated) {
+		g.fail(1, load.ErrTimeout)
+		g.Unrecovered = k > 0
+	}})
+	add("every other window missed", searched{capacity: 1e12, change: func(k int, rate float64, g *generated) {
+		if k%3 > 0 {
+			g.latency, g.service = 160*time.Millisecond, 160*time.Millisecond
+		}
+	}})
 	capacityReserves(with)
 	capacityRecords(add)
 	capacityConnections(add)
@@ -233,6 +252,11 @@ func capacityEnds(t *testing.T, put func(name, params string, d model.RunData)) 
 	other := run(searched{capacity: 730})
 	other.Steps[4].Tasks[0].Spec.Offer = &model.Offer{Rate: 1234}
 	put("of another version", sla, other)
+	for n := 1; n <= 3; n++ {
+		cut := run(searched{capacity: 730})
+		cut.Steps = cut.Steps[:len(cut.Steps)-n]
+		put(fmt.Sprintf("ended %d before", n), sla, cut)
+	}
 	shorter := run(searched{capacity: 730, most: 6})
 	put("ended elsewhere", sla, shorter)
 	put("did not return", sla, run(searched{capacity: 7300, most: 40, change: from(3, func(g *generated) {
@@ -256,6 +280,8 @@ func capacityGates(t *testing.T, put func(name, params string, d model.RunData))
 	for name, below := range map[string]string{"kept": "500op/s", "missed": "1000op/s", "cannot be told": "715op/s"} {
 		put("gate/"+name, strings.Replace(sla, "}", `, "fail_below": "`+below+`"}`, 1), target)
 	}
+	const thousandth = `{"sla": "p99=300ms,errors=0.1%", "fail_below": "335op/s"}`
+	put("gate/within the interval", thousandth, searched{capacity: 330}.run(t, searchRun, thousandth))
 	generator := searched{capacity: 7300, change: above(400, late(300*time.Millisecond))}.run(t, searchRun, sla)
 	put("gate/generator, kept", `{"sla": "p90=150ms", "fail_below": "50op/s"}`, generator)
 	put("gate/generator, not known", `{"sla": "p90=150ms", "fail_below": "5000op/s"}`, generator)

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"math"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/simulated"
@@ -27,9 +28,11 @@ func sweep(seed uint64, shape string, fleet, trials int, noise float64, sizes ..
 
 // counts makes a run one of a resource.
 func counts(b *builder, resource, unit string, factor float64) *builder {
-	for i := range b.Data.Results {
-		s := &b.Data.Results[i].Samples[0]
-		s.Unit, s.Resource, s.Value = unit, resource, factor*s.Value
+	for _, r := range b.Data.Results {
+		if len(r.Samples) > 0 { // not of one that only serves
+			s := &r.Samples[0]
+			s.Unit, s.Resource, s.Value = unit, resource, factor*s.Value
+		}
 	}
 	return b
 }
@@ -76,6 +79,18 @@ func growthCases() (out []question) {
 	add("two resources", twoResources())
 	add("all resources", allResources())
 	add("pairs", simulated.Pairs(seeded(42), 3, 2, .6, .01, false))
+	add("store behind a network that is not measured", counts(sweep(44, "limit", 6, 2, .004, 2, 4), model.ResourceObjectGet, "byte/s", .97e6))
+	add("store behind a network without a verdict", joined([]string{"store", "net"},
+		counts(sweep(44, "limit", 5, 2, .004, 2, 4), model.ResourceObjectGet, "byte/s", .97e6),
+		counts(overlapping(), model.ResourceNetworkReceive, "byte/s", 1e6)))
+	ends := counts(simulated.Pairs(seeded(43), 4, 3, .6, .01, true), model.ResourceNetworkSend, "byte/s", 1e6)
+	for _, s := range ends.Data.Steps {
+		for i := range s.Tasks {
+			x := &s.Tasks[i].Spec
+			x.Subject = x.Subject[:strings.Index(x.Subject, "+")] + ">store"
+		}
+	}
+	add("pairs with a common end", ends)
 	add("no phases", &builder{Data: model.RunData{Run: model.Run{ID: "01J00000000000000000000000"}}})
 	return out
 }

@@ -299,7 +299,7 @@ func lossCases() (out []question) {
 	add("pairs", "", simulated.Pairs(seeded(6), 4, 2, .7, .02, false))
 	add("pairs that serve", "", simulated.Pairs(seeded(7), 3, 3, .9, .01, true))
 	add("clock badly known", "", clocks(20*time.Millisecond, 0))
-	add("clock set", "", clocks(0, 400*time.Millisecond))
+	add("clock set", "", clocks(time.Millisecond, 4*time.Second))
 	add("woken cores", "", woken())
 	add("two workloads", "", twoWorkloads())
 	add("no phases", "", &builder{Data: model.RunData{Run: model.Run{ID: "01J00000000000000000000000"}}})

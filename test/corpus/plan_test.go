@@ -73,6 +73,8 @@ func plansOfRuns() (out []question) {
 	add("fits below a limit", params("4/s", "2/s", "network.receive=15MB/s"), net(51, "limit", 3, 2, 4, 5))
 	add("fails at a limit", params("40/s", "2/s", "network.receive=15MB/s"), net(51, "limit", 3, 2, 4, 5))
 	add("too close", params("9/s", "2/s", "network.receive=15MB/s"), net(51, "limit", 3, 2, 4, 5))
+	add("both within their intervals", params("9.05/s", "2/s", "network.receive=15MB/s"), net(51, "limit", 3, 2, 4, 5))
+	add("given in another unit", `{"target": "4/s", "node_rate": "2/s", "demand": ["disk.write=300op/s", "network.receive=15MB/s"], "capacity": ["disk.write=700MB/s"]}`, net(51, "limit", 3, 2, 4, 5))
 	add("no limit", params("4/s", "2/s", "network.receive=15MB/s"), net(52, "linear", 3, 2, 4, 5))
 	add("untested", params("40/s", "2/s", "network.receive=15MB/s"), net(52, "linear", 3, 2, 4, 5))
 	add("one size", params("6/s", "2/s", "network.receive=15MB/s"), net(53, "limit", 3))

@@ -140,6 +140,7 @@ func variabilityCases() (out []question) {
 	variabilityDoubts(add, with)
 	variabilityParams(with)
 	variabilityGates(with)
+	variabilityGuesses(with)
 	return append(out, disturbedTables()...)
 }
 
@@ -362,6 +363,79 @@ func variabilityGates(with func(name, params string, texts ...string)) {
 	with("gate/within takes more nodes", `{"fail_unless_within": 1}`, campaignTable(synthetic.Campaign{Seed: 16, Times: 60, Nodes: 8, Noise: .01, Kept: true, NodeNoise: .1}))
 	with("gate/bad verdict", `{"fail_on": ["steady"]}`, steady)
 	with("gate/two missed", `{"fail_above": 5, "fail_on": ["varies"]}`, varies)
+}
+
+// batches are rows that are alike by a fact that may be a sample.
+func batches(seed uint64, n, count int, between float64) string {
+	rng := seeded(seed)
+	levels := make([]float64, count)
+	for i := range levels {
+		levels[i] = 100 * (1 + between*rng.NormFloat64())
+	}
+	t := csvTable{header: "score,lot"}
+	for i := range n {
+		t.add(levels[i%count]*(1+.005*rng.NormFloat64()), fmt.Sprintf("lot%d", i*7%count))
+	}
+	return t.String()
+}
+
+// variabilityGuesses are tables of which something is guessed, and what no interval holds.
+func variabilityGuesses(with func(name, params string, texts ...string)) {
+	with("alike by lot", "", batches(180, 200, 12, .05))
+	with("gate/above, alike by lot", `{"fail_above": 6}`, batches(181, 200, 12, .05))
+	with("gate/above, between", `{"fail_above": 8}`, batches(181, 200, 12, .05))
+	with("gate/above, alike by little", `{"fail_above": 4.5}`, batches(190, 200, 40, .03))
+	tail := values("score", 300, func() func(int) float64 {
+		rng := seeded(191)
+		return func(i int) float64 {
+			return 100 * math.Exp(.01*rng.NormFloat64()+map[bool]float64{true: .2}[i%60 == 7])
+		}
+	}())
+	with("gate/above, a tail", `{"fail_above": 6}`, tail)
+	with("gate/within, alike by lot", `{"fail_unless_within": 2}`, batches(181, 200, 12, .05))
+	opposed := values("score", 200, bands(seeded(182), .5, -10, 10.4, .05))
+	with("both signs in bands", "", opposed)
+	with("gate/above, both signs in bands", `{"fail_above": 5}`, opposed)
+	with("about zero", "", values("score", 60, func() func(int) float64 {
+		rng := seeded(183)
+		return func(int) float64 { return .3 + 3*rng.NormFloat64() }
+	}()))
+	with("two halves", `{"targets": [0.5, 1]}`, values("score", 60, bands(seeded(184), .5, 50, 100, .001)))
+	with("two numbers", `{"targets": [0.01]}`, values("score", 24, func(i int) float64 { return 50 + 50*float64(i%2) }))
+	with("by a fact of one source", `{"by": ["kernel"]}`, batches(194, 60, 6, .02), strings.Replace(batches(195, 60, 6, .02), "lot", "kernel", 1))
+	with("days or months", "", func() string {
+		t := csvTable{header: "day,score"}
+		rng := seeded(196)
+		for i := range 12 {
+			t.add(fmt.Sprintf("%02d/%02d/2026", i+1, 12-i), 100*(1+.02*rng.NormFloat64()))
+		}
+		return t.String()
+	}())
+	with("sorted", "", values("score", 60, func(i int) float64 { return 100 + float64(i*i)/90 }))
+	rng := seeded(185)
+	local := csvTable{header: "started,ended,score,port,remark"}
+	several := csvTable{header: "time,score"}
+	thousands := csvTable{header: "time,score"}
+	unread := csvTable{header: "time,score"}
+	metrics := csvTable{header: "benchmark,score,spare"}
+	long := csvTable{header: "time,metric,value"}
+	for i := range 60 {
+		v := 1500 * (1 + .02*rng.NormFloat64())
+		at := hour(i).Format("2006-01-02 15:04:05")
+		local.add(at, hour(i+1).Format("2006-01-02 15:04:05"), v, 1000+i, "")
+		several.add(map[bool]any{true: hour(i), false: at}[i%2 == 0], v)
+		thousands.add(hour(i), fmt.Sprintf(`"1,%03.1f"`, v-1000))
+		unread.add(fmt.Sprintf("run of day %d", i), v)
+		metrics.add([]string{"encode", "decode"}[i%2], v, "")
+		long.add(hour(i), []string{"read", "spare"}[i%2], map[bool]any{true: v, false: ""}[i%2 == 0])
+	}
+	with("times without a zone", "", local.String())
+	with("times in several ways", "", several.String())
+	with("marks before thousands", "", thousands.String())
+	with("times that are texts", "", unread.String())
+	with("benchmarks by column", "", metrics.String())
+	with("a metric without values", "", long.String())
+	with("no values", `{"value": "spare"}`, metrics.String())
 }
 
 // disturbedTables are tables of which a column says what disturbed each row.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
+	"github.com/scalebench/scalebench/internal/histogram"
+	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/simulated"
@@ -187,6 +189,21 @@ func tierCases() (out []question) {
 	early.Generator = 1. / 10
 	add("generator from the first", newTiersRun(15).loads("1-2-1", early, 2, 30, 50, 70, 90))
 	add("generator beyond the knee", newTiersRun(16).loads("1-2-1", shop(), 2, users...).users(beyond(150), sample("generator_busy", .97)))
+	many := []int{30, 50, 70, 90, 120, 150, 200, 260, 320}
+	add("generator beyond a knee that is known", newTiersRun(64).loads("1-2-1", shop(), 3, many...).users(beyond(230), sample("generator_busy", .97)))
+	add("generator at one load", newTiersRun(65).loads("1-2-1", shop(), 3, many...).users(func(s model.Step) bool {
+		return beyond(230)(s) && !beyond(270)(s)
+	}, sample("generator_busy", .97)))
+	add("generator busy from the first", newTiersRun(66).loads("1-2-1", shop(), 2, users...).users(everyStep, sample("generator_busy", .97)))
+	add("generator is late", newTiersRun(67).loads("1-2-1", shop(), 2, users...).users(beyond(100), func(x *model.Result) {
+		h := histogram.New(int64(time.Minute))
+		histogram.RecordMany(h, int64(2*time.Second), 1000)
+		x.Histograms = append(x.Histograms, model.Histogram{Metric: load.HistogramLag, Unit: "ns", Encoded: histogram.Encode(h)})
+	}))
+	add("nearly full", newTiersRun(71).changed("1-2-1", shop(), 3, []int{20, 40, 60, 80, 300, 400}, func(x *bottleneck.Trial) {
+		signal(x, "db", bottleneck.SignalCPU, func(_ int, v float64) float64 { return .97 * v })
+		signal(x, "db", bottleneck.SignalHeld, func(int, float64) float64 { return 0 })
+	}))
 	mute := shop()
 	mute.Generator, mute.Mute = 1./60, true
 	add("generator that is mute", newTiersRun(17).loads("1-2-1", mute, 2, 30, 50, 70, 90, 140))
@@ -304,6 +321,7 @@ func tierDefects(users []int) (out []question) {
 // tierProofs are runs in which more of what is named was tried.
 func tierProofs(add func(string, *tiersRun), withParams func(string, string, *tiersRun, ...*tiersRun)) {
 	users := []int{30, 60, 90, 120, 160, 220}
+	many := []int{30, 50, 70, 90, 120, 150, 200, 260, 320}
 	faster := with(shop(), 2, func(t *tiersim.Tier) { t.Quota *= bottleneck.Quarter })
 	add("proof confirmed", newTiersRun(40).loads("1-2-1", shop(), 3, users...).proof("1-2-1", shop(), faster, 160, 3, nil))
 	add("proof refuted", newTiersRun(41).loads("1-2-1", shop(), 3, users...).proof("1-2-1", shop(), shop(), 160, 3, func(x *bottleneck.Trial) {
@@ -311,11 +329,18 @@ func tierProofs(add func(string, *tiersRun), withParams func(string, string, *ti
 	}))
 	add("proof not raised", newTiersRun(42).loads("1-2-1", shop(), 3, users...).proof("1-2-1", shop(), shop(), 160, 3, nil))
 	add("proof of one trial", newTiersRun(43).loads("1-2-1", shop(), 3, users...).proof("1-2-1", shop(), faster, 160, 1, nil))
-	add("proof exceeded", newTiersRun(44).loads("1-2-1", shop(), 3, users...).proof("1-2-1", shop(), faster, 160, 3, func(x *bottleneck.Trial) {
+	times := func(x *bottleneck.Trial, factor float64) {
+		x.Throughput *= factor
+		x.Response = float64(x.Users)/x.Throughput - x.Think
+	}
+	add("proof of another law", newTiersRun(44).loads("1-2-1", shop(), 3, users...).proof("1-2-1", shop(), faster, 160, 3, func(x *bottleneck.Trial) {
 		x.Throughput *= 1.5
 	}))
-	add("proof half", newTiersRun(45).loads("1-2-1", shop(), 3, users...).proof("1-2-1", shop(), faster, 160, 3, func(x *bottleneck.Trial) {
-		x.Throughput *= .9 + .05*float64(x.Trial-11)
+	add("proof exceeded", newTiersRun(48).loads("1-2-1", shop(), 3, many...).proof("1-2-1", shop(), faster, 260, 3, func(x *bottleneck.Trial) {
+		times(x, 1.3)
+	}))
+	add("proof half", newTiersRun(45).loads("1-2-1", shop(), 3, many...).proof("1-2-1", shop(), faster, 260, 3, func(x *bottleneck.Trial) {
+		times(x, .87+.03*float64(x.Trial-11))
 	}))
 	add("proof of another verdict", newTiersRun(46).loads("1-2-1", shop(), 3, 20, 30, 40, 50).proof("1-2-1", shop(), faster, 50, 2, nil))
 	asked := newTiersRun(47).loads("1-2-1", shop(), 3, users...)
@@ -325,6 +350,7 @@ func tierProofs(add func(string, *tiersRun), withParams func(string, string, *ti
 
 // tierPlatforms are configurations beside each other: rankings, agreements, prices.
 func tierPlatforms(withParams func(string, string, *tiersRun, ...*tiersRun), users []int) (out []question) {
+	many := []int{30, 50, 70, 90, 120, 150, 200, 260, 320}
 	slower := with(shop(), 2, func(t *tiersim.Tier) { t.Quota *= .7 })
 	four := func(seed uint64, a, b, c, d tiersim.Net, trials int, users ...int) *tiersRun {
 		return newTiersRun(seed).loads("1-2-1-em", a, trials, users...).loads("1-2-2-em", b, trials, users...).
@@ -339,6 +365,21 @@ func tierPlatforms(withParams func(string, string, *tiersRun, ...*tiersRun), use
 	withParams("prices and agreement", sla, cheap)
 	withParams("prices, one type unknown", strings.Replace(sla, `small,0.1,USD\n`, "", 1), cheap)
 	withParams("agreement at", strings.Replace(sla, `"sla"`, `"at": 90, "sla"`, 1), cheap)
+	withParams("agreement where users are missing", sla, newTiersRun(69).loads("1-2-1-em", shop(), 2, users...).users(beyond(100), sample(session.MetricThroughput, 40)))
+	withParams("agreement at a load that is off", sla, newTiersRun(72).loads("1-2-1-em", shop(), 3, many...).users(func(s model.Step) bool {
+		return !beyond(60)(s) && s.Trial == 1
+	}, sample(session.MetricThroughput, 25)))
+	withParams("agreement without latencies", sla, newTiersRun(73).loads("1-2-1-em", shop(), 2, users...).users(everyStep, func(x *model.Result) {
+		x.Histograms = nil
+	}))
+	lost := newTiersRun(70).loads("1-2-1-em", shop(), 2, 20, 30, 40, 60).loads("1-2-1-oc", shop(), 2, 20, 30, 40, 60)
+	for i := range lost.data.Steps {
+		if x := &lost.data.Steps[i]; strings.HasPrefix(x.Label, "1-2-1-oc") {
+			x.State = model.StepInvalid
+		}
+	}
+	lost.data.Run.State = model.RunIncomplete
+	withParams("a configuration without trials", sla, lost)
 	withParams("agreement kept by none", strings.Replace(sla, "p95=500ms", "p95=1ms", 1), cheap)
 	apart := newTiersRun(55).loads("1-2-1-em", shop(), 2, 20, 30, 40, 50).loads("1-2-1-oc", shop(), 2, 25, 35, 45, 55)
 	withParams("no load in common", sla, apart)
@@ -458,6 +499,13 @@ func tierTables() (out []question) {
 	add("more than the demand allows", shopTable("1-1-1", "db_cpu", loads, 2, func(rate float64, _ int) string {
 		return fmt.Sprintf("%.3f", min(1, map[bool]float64{true: 1.6 * rate / 100, false: 1}[rate < 80]))
 	}, nil))
+	add("97 % busy", table("web_cpu,db_cpu", busy(.3, .97), nil))
+	add("always full and grows", shopTable("1-1-1", "db_cpu", []int{10, 20, 30, 40, 50}, 2, func(float64, int) string { return "1" }, nil))
+	add("cold at first", shopTable("1-1-1", "db_cpu", []int{50, 100, 150, 200}, 1, busy(.5), func(users, _ int, row []string) {
+		rate := map[int]float64{50: 30, 100: 98, 150: 140, 200: 150}[users]
+		row[3], row[4] = fmt.Sprint(rate), fmt.Sprintf("%.4f", max(.001, float64(users)/rate-1))
+		row[5] = "0.3"
+	}))
 	add("grows to the end", shopTable("1-1-1", "web_cpu,db_cpu", []int{10, 20, 30, 40, 50}, 2, busy(.3, 1), nil))
 	add("full at the end and grows", shopTable("1-1-1", "web_cpu,db_cpu", []int{20, 40, 60, 80, 96}, 2, busy(.3, 1.04), nil))
 	add("behind at the end", shopTable("1-1-1", "db_cpu", []int{30, 60, 90, 125}, 1, busy(.5), nil))
@@ -477,6 +525,11 @@ func tierTables() (out []question) {
 	withParams("prices", `{"tiers": ["web", "app", "db"], "prices": {"large": {"price_per_hour": 0.34, "currency": "USD"}}}`,
 		shopTable("1-1-1-ec2-large", "db_cpu", loads, 3, busy(1), nil))
 	withParams("agreement", `{"tiers": ["web", "app", "db"], "sla": "p95=1s"}`, table("db_cpu", busy(1), nil))
+	const agreed = `{"tiers": ["web", "app", "db"], "sla": "mean=1s,errors=1%"}`
+	withParams("agreement on what is known", agreed, table("errors,db_cpu", func(rate float64, _ int) string { return fmt.Sprintf(".001,%.3f", rate/100) }, nil))
+	withParams("agreement without times", agreed, table("errors,db_cpu", func(rate float64, _ int) string { return fmt.Sprintf(".001,%.3f", rate/100) }, func(_, _ int, row []string) {
+		row[4], row[5] = "", ""
+	}))
 	withParams("no tiers", `{}`, table("db_cpu", busy(1), nil))
 	add("another configuration", shopTable("1-1", "db_cpu", loads, 2, busy(1), nil))
 	add("unknown column", table("lb_cpu", busy(1), nil))
