@@ -42,6 +42,7 @@ func campaignCases(t *testing.T) (out []question) {
 		out = append(out, question{name: study + "/campaign/" + name, study: study, params: params, runs: runs, campaigns: repeated(runs), sources: []string{"daily"}})
 	}
 	add("steady", "variability", `{"fail_above": 20}`, daily(.9, 10, nil))
+	add("by what is not there", "variability", `{"by": ["rack", "zone"]}`, daily(.9, 6, nil))
 	add("disturbed", "variability", "", daily(.9, 10, func(i int, b *builder) {
 		if i%2 == 0 {
 			hostSees(b, model.Parallel, disturbing["others"])

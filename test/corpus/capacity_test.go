@@ -150,6 +150,24 @@ func capacityCases(t *testing.T) (out []question) {
 		g.fail(1, load.ErrTimeout)
 		g.Unrecovered = k > 0
 	}})
+	early := make(map[float64]bool)
+	add("not known whether it is as before", searched{capacity: 7300, change: func(k int, rate float64, g *generated) {
+		switch {
+		case k < 2:
+			early[rate] = true
+		case early[rate]:
+			late(300 * time.Millisecond)(g)
+			g.others = 1.9
+		default:
+			g.latency, g.service = time.Second, time.Second
+		}
+	}})
+	seen := make(map[float64]int)
+	add("passes once and misses twice", searched{capacity: 300, change: func(_ int, rate float64, g *generated) {
+		if seen[rate]++; seen[rate] > 1 {
+			g.latency, g.service = time.Second, time.Second
+		}
+	}})
 	add("every other window missed", searched{capacity: 1e12, change: func(k int, rate float64, g *generated) {
 		if k%3 > 0 {
 			g.latency, g.service = 160*time.Millisecond, 160*time.Millisecond

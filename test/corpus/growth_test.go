@@ -91,6 +91,7 @@ func growthCases() (out []question) {
 		}
 	}
 	add("pairs with a common end", ends)
+	add("values beyond all bounds", counts(sweep(36, "limit", 6, 2, .005, 2, 4), "", "op/s", 5e305))
 	add("no phases", &builder{Data: model.RunData{Run: model.Run{ID: "01J00000000000000000000000"}}})
 	return out
 }

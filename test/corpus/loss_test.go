@@ -298,6 +298,7 @@ func lossCases() (out []question) {
 	add("no complete trial", "", incompleteTrials(1, 2, 3))
 	add("pairs", "", simulated.Pairs(seeded(6), 4, 2, .7, .02, false))
 	add("pairs that serve", "", simulated.Pairs(seeded(7), 3, 3, .9, .01, true))
+	add("values beyond all bounds", "", counts(keeping(14, 4, 2, .9, .01), "", "op/s", 1.7e306))
 	add("clock badly known", "", clocks(20*time.Millisecond, 0))
 	add("clock set", "", clocks(time.Millisecond, 4*time.Second))
 	add("woken cores", "", woken())

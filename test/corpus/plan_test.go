@@ -74,7 +74,8 @@ func plansOfRuns() (out []question) {
 	add("fails at a limit", params("40/s", "2/s", "network.receive=15MB/s"), net(51, "limit", 3, 2, 4, 5))
 	add("too close", params("9/s", "2/s", "network.receive=15MB/s"), net(51, "limit", 3, 2, 4, 5))
 	add("both within their intervals", params("9.05/s", "2/s", "network.receive=15MB/s"), net(51, "limit", 3, 2, 4, 5))
-	add("given in another unit", `{"target": "4/s", "node_rate": "2/s", "demand": ["disk.write=300op/s", "network.receive=15MB/s"], "capacity": ["disk.write=700MB/s"]}`, net(51, "limit", 3, 2, 4, 5))
+	add("measured in another unit", `{"target": "4/s", "node_rate": "2/s", "demand": ["disk.write=300op/s", "network.receive=15MB/s"], "fail_unless_fits": true}`,
+		joined([]string{"net", "disk"}, net(51, "limit", 3, 2, 4, 5), counts(sweep(69, "linear", 7, 2, .004, 2, 4), model.ResourceDiskWrite, "byte/s", 1e5)))
 	add("no limit", params("4/s", "2/s", "network.receive=15MB/s"), net(52, "linear", 3, 2, 4, 5))
 	add("untested", params("40/s", "2/s", "network.receive=15MB/s"), net(52, "linear", 3, 2, 4, 5))
 	add("one size", params("6/s", "2/s", "network.receive=15MB/s"), net(53, "limit", 3))
@@ -141,6 +142,7 @@ func plansByRun() (out []question) {
 	add("capacity too low", 100, `"capacity": ["cpu=1core"]`, nil)
 	add("limit unknown", 5, wide, nil)
 	add("no capacity known", 100, `"capacity": ["cpu=20core"]`, nil)
+	add("capacity in another unit", 100, `"capacity": ["cpu=20core", "network.receive=50op/s"]`, nil)
 	add("alone too slow", 100, wide, func(b *builder) {
 		for i := range b.Data.Results {
 			if r := &b.Data.Results[i]; stepOf(b, r.Step).Phase == model.Serial {

@@ -402,7 +402,6 @@ func variabilityGuesses(with func(name, params string, texts ...string)) {
 	}()))
 	with("two halves", `{"targets": [0.5, 1]}`, values("score", 60, bands(seeded(184), .5, 50, 100, .001)))
 	with("two numbers", `{"targets": [0.01]}`, values("score", 24, func(i int) float64 { return 50 + 50*float64(i%2) }))
-	with("by a fact of one source", `{"by": ["kernel"]}`, batches(194, 60, 6, .02), strings.Replace(batches(195, 60, 6, .02), "lot", "kernel", 1))
 	with("days or months", "", func() string {
 		t := csvTable{header: "day,score"}
 		rng := seeded(196)
