@@ -168,6 +168,7 @@ func capacityCases(t *testing.T) (out []question) {
 			g.latency, g.service = time.Second, time.Second
 		}
 	}})
+	with("too few windows to come down", `{"sla": "p90=150ms", "start": "5000op/s", "windows": 5}`, searched{capacity: 5})
 	add("every other window missed", searched{capacity: 1e12, change: func(k int, rate float64, g *generated) {
 		if k%3 > 0 {
 			g.latency, g.service = 160*time.Millisecond, 160*time.Millisecond

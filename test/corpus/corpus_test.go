@@ -37,9 +37,6 @@ func cases(t *testing.T) []question {
 	t.Helper()
 	out := slices.Concat(lossCases(), growthCases(), planCases(), capacityCases(t), tierCases(), variabilityCases(),
 		compareCases(), historyCases(), campaignCases(t))
-	if only := os.Getenv("CORPUS_ONLY"); only != "" {
-		out = slices.DeleteFunc(out, func(q question) bool { return !strings.HasPrefix(q.name, only) })
-	}
 	slices.SortStableFunc(out, func(a, b question) int { return cmp.Compare(a.name, b.name) })
 	for i := range out {
 		if i > 0 && out[i].name == out[i-1].name {
@@ -53,7 +50,7 @@ func cases(t *testing.T) []question {
 func TestCorpus(t *testing.T) {
 	codes := readCodes(t)
 	all := cases(t)
-	if len(all) < leastCases && os.Getenv("CORPUS_ONLY") == "" {
+	if len(all) < leastCases {
 		t.Errorf("%d cases, want %d or more", len(all), leastCases)
 	}
 	got := askAll(t, all, codes)

@@ -170,6 +170,8 @@ func tierCases() (out []question) {
 	swings := with(with(shop(), 1, func(t *tiersim.Tier) { t.Hosts, t.Work = 1, .005 }), 2, func(t *tiersim.Tier) { t.Quota, t.Work = 1, .005 })
 	swings.Swing, swings.Between = 3, [2]int{1, 2}
 	add("in turns", newTiersRun(10).loads("1-1-1", swings, 3, 30, 60, 90, 120, 160, 220))
+	swings.Swing = 6 // so seldom that turns are not told from chance
+	add("now one and now another", newTiersRun(74).loads("1-1-1", swings, 3, 30, 60, 90, 120, 160, 220))
 	add("herd", newTiersRun(11).loads("1-2-1", with(shop(), 2, func(t *tiersim.Tier) { t.Herd = .03 }), 3, users...))
 	add("batches", newTiersRun(12).loads("1-2-1", with(shop(), 2, func(t *tiersim.Tier) { t.Batch, t.Work = .08, .009 }), 3, 30, 50, 70, 90, 120, 160))
 	hidden := with(with(shop(), 2, func(t *tiersim.Tier) { t.Quota, t.Threads, t.Delay = 8, 4, .04 }), 1, func(t *tiersim.Tier) { t.Pool = 0 })
@@ -470,6 +472,7 @@ func tierTables() (out []question) {
 			row[3], row[4] = "0", ""
 		}
 	}))
+	add("nothing ever ended", table("db_cpu", func(float64, int) string { return ".5" }, func(_, _ int, row []string) { row[3], row[4] = "0", "" }))
 	add("law is broken", table("db_cpu", busy(1), func(users, _ int, row []string) {
 		if users >= 110 {
 			row[4] = ".02"
