@@ -24,9 +24,9 @@ func repeated(runs []model.RunData) []campaign {
 // campaignCases are questions about campaigns, and about searches over several runs.
 func campaignCases(t *testing.T) (out []question) {
 	t.Helper()
-	daily := func(kept float64, n int, change func(i int, b *builder)) (all []model.RunData) {
+	daily := func(n int, change func(i int, b *builder)) (all []model.RunData) {
 		for i := range n {
-			b := keeping(uint64(400+i), 4, 2, kept, .02)
+			b := keeping(uint64(400+i), 4, 2, .9, .02)
 			for k := range b.Data.Nodes {
 				b.Data.Nodes[k].Labels = map[string]string{"zone": fmt.Sprintf("z%d", k%2)}
 				b.Data.Nodes[k].Startups = []model.Startup{{Requested: simulated.Epoch, Took: time.Duration(30+i+k) * time.Second}}
@@ -41,20 +41,20 @@ func campaignCases(t *testing.T) (out []question) {
 	add := func(name, study, params string, runs []model.RunData) {
 		out = append(out, question{name: study + "/campaign/" + name, study: study, params: params, runs: runs, campaigns: repeated(runs), sources: []string{"daily"}})
 	}
-	add("steady", "variability", `{"fail_above": 20}`, daily(.9, 10, nil))
-	add("by what is not there", "variability", `{"by": ["rack", "zone"]}`, daily(.9, 6, nil))
-	add("disturbed", "variability", "", daily(.9, 10, func(i int, b *builder) {
+	add("steady", "variability", `{"fail_above": 20}`, daily(10, nil))
+	add("by what is not there", "variability", `{"by": ["rack", "zone"]}`, daily(6, nil))
+	add("disturbed", "variability", "", daily(10, func(i int, b *builder) {
 		if i%2 == 0 {
 			hostSees(b, model.Parallel, disturbing["others"])
 		}
 	}))
-	add("steps failed", "variability", "", daily(.9, 8, func(i int, b *builder) { b.Data.Steps[i%5].State = model.StepInvalid }))
-	add("values left out", "variability", "", daily(.9, 8, func(i int, b *builder) { b.Data.Results[7].Samples = nil }))
-	add("history", "history", `{"fail_worse": 5}`, daily(.9, 12, nil))
-	runs := daily(.9, 6, nil)
+	add("steps failed", "variability", "", daily(8, func(i int, b *builder) { b.Data.Steps[i%5].State = model.StepInvalid }))
+	add("values left out", "variability", "", daily(8, func(i int, b *builder) { b.Data.Results[7].Samples = nil }))
+	add("history", "history", `{"fail_worse": 5}`, daily(12, nil))
+	runs := daily(6, nil)
 	out = append(out, question{name: "compare/campaign/with a run", study: "compare", runs: append(runs, stored(keeping(500, 4, 4, .8, .02).Data, 99, "single", 9)),
 		campaigns: repeated(runs), sources: []string{"daily", "single"}})
-	out = append(out, question{name: "variability/campaign/asked of a run", study: "variability", runs: daily(.9, 1, nil)})
+	out = append(out, question{name: "variability/campaign/asked of a run", study: "variability", runs: daily(1, nil)})
 	out = append(out, question{name: "variability/campaign/thresholds of another study", study: "variability", sources: []string{"gated"},
 		runs: []model.RunData{stored(experimentOf(keeping(501, 4, 6, .8, .02), "study: {kind: cdi, fail_above: 5}\n").Data, 70, "gated", 0)}})
 	searches := searchesInHistory(t)

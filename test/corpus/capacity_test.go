@@ -57,8 +57,8 @@ func capacityCases(t *testing.T) (out []question) {
 	put := func(name, params string, d model.RunData) {
 		out = append(out, question{name: "capacity/" + name, study: "capacity", params: params, runs: []model.RunData{d}})
 	}
-	add := func(name string, x searched) { put(name, sla, x.run(t, searchRun, sla)) }
-	with := func(name, params string, x searched) { put(name, params, x.run(t, searchRun, params)) }
+	add := func(name string, x searched) { put(name, sla, x.run(t, sla)) }
+	with := func(name, params string, x searched) { put(name, params, x.run(t, params)) }
 	add("target", searched{capacity: 730})
 	add("slow target", searched{capacity: 30})
 	add("two generators", searched{capacity: 730, generators: 2})
@@ -243,7 +243,7 @@ func capacityConnections(add func(name string, x searched)) {
 func capacityEnds(t *testing.T, put func(name, params string, d model.RunData)) {
 	t.Helper()
 	const sla = `{"sla": "p90=150ms"}`
-	run := func(x searched) model.RunData { return x.run(t, searchRun, sla) }
+	run := func(x searched) model.RunData { return x.run(t, sla) }
 	invalid := func(d model.RunData, from int, why string) model.RunData {
 		s := &d.Steps[from]
 		s.State, s.Reason = model.StepInvalid, why
@@ -295,20 +295,20 @@ func capacityEnds(t *testing.T, put func(name, params string, d model.RunData)) 
 func capacityGates(t *testing.T, put func(name, params string, d model.RunData)) {
 	t.Helper()
 	const sla = `{"sla": "p90=150ms"}`
-	target := searched{capacity: 730}.run(t, searchRun, sla)
+	target := searched{capacity: 730}.run(t, sla)
 	for name, below := range map[string]string{"kept": "500op/s", "missed": "1000op/s", "cannot be told": "715op/s"} {
 		put("gate/"+name, strings.Replace(sla, "}", `, "fail_below": "`+below+`"}`, 1), target)
 	}
 	const thousandth = `{"sla": "p99=300ms,errors=0.1%", "fail_below": "335op/s"}`
-	put("gate/within the interval", thousandth, searched{capacity: 330}.run(t, searchRun, thousandth))
-	generator := searched{capacity: 7300, change: above(400, late(300*time.Millisecond))}.run(t, searchRun, sla)
+	put("gate/within the interval", thousandth, searched{capacity: 330}.run(t, thousandth))
+	generator := searched{capacity: 7300, change: above(400, late(300*time.Millisecond))}.run(t, sla)
 	put("gate/generator, kept", `{"sla": "p90=150ms", "fail_below": "50op/s"}`, generator)
 	put("gate/generator, not known", `{"sla": "p90=150ms", "fail_below": "5000op/s"}`, generator)
 	put("gate/bad rate", `{"sla": "p90=150ms", "fail_below": "5MB/s"}`, target)
 	put("gate/bad agreement", `{"sla": "soon"}`, target)
 	put("gate/bounds", `{"sla": "p90=150ms", "min": "500op/s", "max": "5op/s"}`, target)
-	floor := searched{capacity: .5}.run(t, searchRun, sla)
+	floor := searched{capacity: .5}.run(t, sla)
 	put("gate/floor", `{"sla": "p90=150ms", "fail_below": "50op/s"}`, floor)
 	ceiling := `{"sla": "p90=150ms", "max": "500op/s", "fail_below": "600op/s"}`
-	put("gate/cap", ceiling, searched{capacity: 7300}.run(t, searchRun, ceiling))
+	put("gate/cap", ceiling, searched{capacity: 7300}.run(t, ceiling))
 }

@@ -53,7 +53,7 @@ func historyCases() (out []question) {
 		out = append(out, question{name: "history/" + name, study: "history", params: params, files: []file{{"nightly.csv", text}}})
 	}
 	const worse = `{"better": "higher", "fail_worse": 5}`
-	steady := func(day int) night { return night{level: 100, nodes: 3} }
+	steady := func(int) night { return night{level: 100, nodes: 3} }
 	lastBy := func(days int, last night) func(int) night {
 		return func(day int) night {
 			if day == days-1 {
@@ -153,31 +153,30 @@ func namedRuns() (out []question) {
 		}
 		return all
 	}
-	add := func(name, params string, all []model.RunData) {
-		out = append(out, question{name: "history/runs/" + name, study: "history", params: params, runs: all, sources: []string{"nightly"}})
+	add := func(name string, all []model.RunData) {
+		out = append(out, question{name: "history/runs/" + name, study: "history", params: `{"fail_worse": 5}`, runs: all, sources: []string{"nightly"}})
 	}
-	const worse = `{"fail_worse": 5}`
-	add("as before", worse, runs(250, 14, func(rng *rand.Rand, i int) *builder {
+	add("as before", runs(250, 14, func(rng *rand.Rand, i int) *builder {
 		return keeping(uint64(300+i), 3, 2, .8+.005*rng.NormFloat64(), .01)
 	}))
-	add("worse", worse, runs(251, 14, func(rng *rand.Rand, i int) *builder {
+	add("worse", runs(251, 14, func(rng *rand.Rand, i int) *builder {
 		return keeping(uint64(320+i), 3, 2, map[bool]float64{true: .5, false: .8}[i == 13]+.005*rng.NormFloat64(), .01)
 	}))
-	add("disturbed", worse, runs(252, 12, func(rng *rand.Rand, i int) *builder {
+	add("disturbed", runs(252, 12, func(rng *rand.Rand, i int) *builder {
 		b := keeping(uint64(340+i), 3, 2, .8+.005*rng.NormFloat64(), .01)
 		if i > 5 {
 			hostSees(b, model.Parallel, disturbing["steal"])
 		}
 		return b
 	}))
-	add("steps failed", worse, runs(253, 12, func(rng *rand.Rand, i int) *builder {
+	add("steps failed", runs(253, 12, func(rng *rand.Rand, i int) *builder {
 		b := keeping(uint64(360+i), 3, 2, .8+.005*rng.NormFloat64(), .01)
 		if i%3 == 0 {
 			b.Data.Steps[1].State = model.StepInvalid
 		}
 		return b
 	}))
-	add("not there", worse, nil)
+	add("not there", nil)
 	return out
 }
 
@@ -189,7 +188,7 @@ func searchesInHistory(t *testing.T) (all []model.RunData) {
 		if day == 5 {
 			params = `{"sla": "p90=150ms", "max": "500op/s"}`
 		}
-		d := searched{capacity: 700 + 10*float64(day%3)}.run(t, searchRun, params)
+		d := searched{capacity: 700 + 10*float64(day%3)}.run(t, params)
 		d.Run.Kind, d.Run.SourceName = model.KindExperiment, "search.yaml"
 		d.Run.Source = "fleet: {local: {nodes: 1}}\nworkloads: [{name: web, kind: load, target: \"http://192.0.2.1:80/\"}]\nstudy: {kind: capacity, sla: p90=150ms" + map[bool]string{true: ", max: 500op/s"}[day == 5] + "}\n"
 		all = append(all, stored(d, 40+day, "search", day))

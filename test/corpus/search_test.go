@@ -45,7 +45,7 @@ type generated struct {
 }
 
 // run lets the study search, as a master would.
-func (x searched) run(t *testing.T, id, params string) model.RunData {
+func (x searched) run(t *testing.T, params string) model.RunData {
 	t.Helper()
 	kind, _ := cli.Studies().Find("capacity")
 	s := kind.New()
@@ -64,7 +64,7 @@ func (x searched) run(t *testing.T, id, params string) model.RunData {
 	for i := range max(1, x.generators) {
 		setup.Nodes = append(setup.Nodes, model.Node{ID: model.NodeID(fmt.Sprintf("g%d", i+1))})
 	}
-	d := model.RunData{Run: model.Run{ID: model.RunID(id), Name: "search", State: model.RunDone, Created: simulated.Epoch, Started: simulated.Epoch}, Nodes: setup.Nodes}
+	d := model.RunData{Run: model.Run{ID: searchRun, Name: "search", State: model.RunDone, Created: simulated.Epoch, Started: simulated.Epoch}, Nodes: setup.Nodes}
 	design, err := s.(study.Designer).Design(setup) //nolint:forcetypeassert // it is one
 	if err != nil {
 		t.Fatal(err)

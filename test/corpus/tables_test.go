@@ -366,14 +366,14 @@ func variabilityGates(with func(name, params string, texts ...string)) {
 }
 
 // batches are rows that are alike by a fact that may be a sample.
-func batches(seed uint64, n, count int, between float64) string {
+func batches(seed uint64, count int, between float64) string {
 	rng := seeded(seed)
 	levels := make([]float64, count)
 	for i := range levels {
 		levels[i] = 100 * (1 + between*rng.NormFloat64())
 	}
 	t := csvTable{header: "score,lot"}
-	for i := range n {
+	for i := range 200 {
 		t.add(levels[i%count]*(1+.005*rng.NormFloat64()), fmt.Sprintf("lot%d", i*7%count))
 	}
 	return t.String()
@@ -381,10 +381,10 @@ func batches(seed uint64, n, count int, between float64) string {
 
 // variabilityGuesses are tables of which something is guessed, and what no interval holds.
 func variabilityGuesses(with func(name, params string, texts ...string)) {
-	with("alike by lot", "", batches(180, 200, 12, .05))
-	with("gate/above, alike by lot", `{"fail_above": 6}`, batches(181, 200, 12, .05))
-	with("gate/above, between", `{"fail_above": 8}`, batches(181, 200, 12, .05))
-	with("gate/above, alike by little", `{"fail_above": 4.5}`, batches(190, 200, 40, .03))
+	with("alike by lot", "", batches(180, 12, .05))
+	with("gate/above, alike by lot", `{"fail_above": 6}`, batches(181, 12, .05))
+	with("gate/above, between", `{"fail_above": 8}`, batches(181, 12, .05))
+	with("gate/above, alike by little", `{"fail_above": 4.5}`, batches(190, 40, .03))
 	tail := values("score", 300, func() func(int) float64 {
 		rng := seeded(191)
 		return func(i int) float64 {
@@ -392,7 +392,7 @@ func variabilityGuesses(with func(name, params string, texts ...string)) {
 		}
 	}())
 	with("gate/above, a tail", `{"fail_above": 6}`, tail)
-	with("gate/within, alike by lot", `{"fail_unless_within": 2}`, batches(181, 200, 12, .05))
+	with("gate/within, alike by lot", `{"fail_unless_within": 2}`, batches(181, 12, .05))
 	opposed := values("score", 200, bands(seeded(182), .5, -10, 10.4, .05))
 	with("both signs in bands", "", opposed)
 	with("gate/above, both signs in bands", `{"fail_above": 5}`, opposed)

@@ -58,9 +58,9 @@ func (r *tiersRun) loads(configuration string, n tiersim.Net, trials int, users 
 }
 
 // proof adds trials as it is and with a quarter more of the database's processor.
-func (r *tiersRun) proof(configuration string, as, more tiersim.Net, users, trials int, change func(x *bottleneck.Trial)) *tiersRun {
+func (r *tiersRun) proof(as, more tiersim.Net, users, trials int, change func(x *bottleneck.Trial)) *tiersRun {
 	for trial := 1; trial <= trials; trial++ {
-		label := fmt.Sprintf("%s, %d users, proof: processor of db ×", configuration, users)
+		label := fmt.Sprintf("1-2-1, %d users, proof: processor of db ×", users)
 		r.trial(label+"1", as, as.Trial(users, trial, r.seed+1))
 		x := more.Trial(users, trial+10, r.seed+1)
 		if change != nil {
@@ -325,26 +325,26 @@ func tierProofs(add func(string, *tiersRun), withParams func(string, string, *ti
 	users := []int{30, 60, 90, 120, 160, 220}
 	many := []int{30, 50, 70, 90, 120, 150, 200, 260, 320}
 	faster := with(shop(), 2, func(t *tiersim.Tier) { t.Quota *= bottleneck.Quarter })
-	add("proof confirmed", newTiersRun(40).loads("1-2-1", shop(), 3, users...).proof("1-2-1", shop(), faster, 160, 3, nil))
-	add("proof refuted", newTiersRun(41).loads("1-2-1", shop(), 3, users...).proof("1-2-1", shop(), shop(), 160, 3, func(x *bottleneck.Trial) {
+	add("proof confirmed", newTiersRun(40).loads("1-2-1", shop(), 3, users...).proof(shop(), faster, 160, 3, nil))
+	add("proof refuted", newTiersRun(41).loads("1-2-1", shop(), 3, users...).proof(shop(), shop(), 160, 3, func(x *bottleneck.Trial) {
 		signal(x, "db", bottleneck.SignalQuota, func(_ int, v float64) float64 { return v * bottleneck.Quarter })
 	}))
-	add("proof not raised", newTiersRun(42).loads("1-2-1", shop(), 3, users...).proof("1-2-1", shop(), shop(), 160, 3, nil))
-	add("proof of one trial", newTiersRun(43).loads("1-2-1", shop(), 3, users...).proof("1-2-1", shop(), faster, 160, 1, nil))
+	add("proof not raised", newTiersRun(42).loads("1-2-1", shop(), 3, users...).proof(shop(), shop(), 160, 3, nil))
+	add("proof of one trial", newTiersRun(43).loads("1-2-1", shop(), 3, users...).proof(shop(), faster, 160, 1, nil))
 	times := func(x *bottleneck.Trial, factor float64) {
 		x.Throughput *= factor
 		x.Response = float64(x.Users)/x.Throughput - x.Think
 	}
-	add("proof of another law", newTiersRun(44).loads("1-2-1", shop(), 3, users...).proof("1-2-1", shop(), faster, 160, 3, func(x *bottleneck.Trial) {
+	add("proof of another law", newTiersRun(44).loads("1-2-1", shop(), 3, users...).proof(shop(), faster, 160, 3, func(x *bottleneck.Trial) {
 		x.Throughput *= 1.5
 	}))
-	add("proof exceeded", newTiersRun(48).loads("1-2-1", shop(), 3, many...).proof("1-2-1", shop(), faster, 260, 3, func(x *bottleneck.Trial) {
+	add("proof exceeded", newTiersRun(48).loads("1-2-1", shop(), 3, many...).proof(shop(), faster, 260, 3, func(x *bottleneck.Trial) {
 		times(x, 1.3)
 	}))
-	add("proof half", newTiersRun(45).loads("1-2-1", shop(), 3, many...).proof("1-2-1", shop(), faster, 260, 3, func(x *bottleneck.Trial) {
+	add("proof half", newTiersRun(45).loads("1-2-1", shop(), 3, many...).proof(shop(), faster, 260, 3, func(x *bottleneck.Trial) {
 		times(x, .87+.03*float64(x.Trial-11))
 	}))
-	add("proof of another verdict", newTiersRun(46).loads("1-2-1", shop(), 3, 20, 30, 40, 50).proof("1-2-1", shop(), faster, 50, 2, nil))
+	add("proof of another verdict", newTiersRun(46).loads("1-2-1", shop(), 3, 20, 30, 40, 50).proof(shop(), faster, 50, 2, nil))
 	asked := newTiersRun(47).loads("1-2-1", shop(), 3, users...)
 	asked.data.Nodes = []model.Node{{ID: "db-1", Facts: model.Facts{Cores: 8, CPULimit: .5}}}
 	withParams("proof not made", `{"tiers": ["web", "app", "db"], "proof": true}`, asked)
