@@ -24,7 +24,7 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build all share install uninstall packages test-packages demo test check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof tables-proof changes-proof doubt-proof load-proof hidden-proof chaos ntier-proof ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real bench-load bench-users bench-analysis clean FORCE
+.PHONY: build all share install uninstall packages test-packages demo test test-long check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof tables-proof changes-proof doubt-proof load-proof hidden-proof chaos ntier-proof ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real bench-load bench-users bench-analysis clean FORCE
 
 build: $(BIN)
 
@@ -66,15 +66,23 @@ demo: build
 # limits of their own hold back, so that two at a time do not disturb each other; the
 # walk through the documents runs beside them. Tests of a measuring package that are
 # parallel wait, too: six at a time. What measures and fails is repeated alone, once.
-MEASURING := internal/board internal/cli internal/lab internal/monitor internal/tiers internal/load internal/load/http1 internal/load/httpstd test/loadserver test/peers test/servertest
+MEASURING := internal/board internal/lab internal/monitor internal/tiers internal/load internal/load/http1 internal/load/httpstd test/e2e test/loadserver test/peers test/servertest
 WORKLOADS := test/walk internal/workload
-# SKIP, a regular expression, leaves tests out.
-SKIP ?=
 test: deps
 	$(GO) vet ./...
-	$(GO) test -count=1 -p 4 -timeout 10m -skip '$(SKIP)' $$($(GO) list ./... | grep -vE '/($(subst $(space),|,$(MEASURING)))$$|/($(subst $(space),|,$(WORKLOADS)))')
-	GO='$(GO)' scripts/test-measuring.sh -p 2 -timeout 10m -skip '$(SKIP)' $(addprefix ./,$(WORKLOADS:=/...))
-	GO='$(GO)' scripts/test-measuring.sh -p 1 -parallel 6 -timeout 10m -skip '$(SKIP)' $(addprefix ./,$(MEASURING))
+	$(GO) test -count=1 -p 4 -timeout 10m $$($(GO) list ./... | grep -vE '/($(subst $(space),|,$(MEASURING)))$$|/($(subst $(space),|,$(WORKLOADS)))')
+	GO='$(GO)' scripts/test-measuring.sh -p 2 -timeout 10m $(addprefix ./,$(WORKLOADS:=/...))
+	GO='$(GO)' scripts/test-measuring.sh -p 1 -parallel 6 -timeout 10m $(addprefix ./,$(MEASURING))
+
+# What make test leaves out, because others of its kind stand for it there: tests say so
+# themselves (skip.UnlessLong). A quarter of an hour.
+LONGTESTS = grep -rB1 --include='*_test.go' 'skip\.UnlessLong(t)' internal test
+test-long: deps
+	LONG=1 $(GO) test -count=1 -p 1 -timeout 60m -run "^($$($(LONGTESTS) | sed -n 's/.*func \(Test[A-Za-z0-9]*\)(.*/\1/p' | paste -sd '|'))\$$" \
+		$$($(LONGTESTS) -l | xargs -n1 dirname | sort -u | sed 's,^,./,')
+
+# Proofs run what is long, too.
+lab-proof doubt-proof load-proof hidden-proof chaos ntier-proof-truth ntier-proof-whole ntier-proof-real: export LONG = 1
 
 # What variability finds in 200 synthetic campaigns of each composition, and how
 # often it raises false alarms; some minutes. `make test` takes 4 of each.
@@ -101,13 +109,16 @@ changes-proof:
 # `make test`.
 lab-proof: deps
 	scripts/spark.sh
-	$(GO) test -count=1 -timeout 150m -v -run 'TestLabProof|TestVarianceCampaign|TestDemo|TestLabLimit|TestPlanPredicts|TestRandomLabs|TestLabSpark' ./internal/cli -args -lab-proof
+	$(GO) test -count=1 -timeout 150m -v -run 'TestLabProof|TestVarianceCampaign|TestDemo|TestLabLimit|TestPlanPredicts|TestRandomLabs|TestLabSpark' ./test/e2e -args -lab-proof
 
-# That verdicts are not wrong where something else takes half a processor while
-# all nodes work, and that there are some where nothing does: 60 labs, an hour,
-# the machine for itself. -strangers=false leaves the first half out.
+# That verdicts are right where something else takes half a processor while all
+# nodes work, where nothing does, and where hosts have small quotas: 30 labs of
+# each, an hour and a half, the machine for itself. DOUBT_KINDS= takes some of them.
+# What was measured stays in DOUBT_KEEP: an interrupted proof goes on there.
+DOUBT_KINDS ?= stranger,quiet,quota
+DOUBT_KEEP ?= $(CURDIR)/.cache/doubt-proof
 doubt-proof: deps
-	$(GO) test -count=1 -timeout 120m -v -run 'TestStranger$$' ./internal/cli -args -doubt-proof
+	$(GO) test -count=1 -timeout 150m -v -run 'TestStranger$$' ./test/e2e -args -doubt-proof -doubt-kinds $(DOUBT_KINDS) -doubt-keep $(DOUBT_KEEP)
 
 # The same for searches: servers whose capacity is known, or set.
 load-proof: deps
@@ -115,21 +126,21 @@ load-proof: deps
 	scripts/cassandra.sh
 	LOAD_PROOF=1 $(GO) test -count=1 -timeout 20m -v ./internal/load/cassandra/...
 	LOAD_PROOF=1 $(GO) test -count=1 -timeout 100m -v -run 'TestQueues|TestStallEvery|TestSlowForSome|TestFailuresExact' ./internal/load/http1
-	$(GO) test -count=1 -timeout 200m -v -run 'TestCapacity|TestLabCapacity|TestStarvedGenerator|TestLabPath|TestLabStarvedOne|TestClosedLoop' ./internal/cli -args -load-proof
+	$(GO) test -count=1 -timeout 200m -v -run 'TestCapacity|TestLabCapacity|TestStarvedGenerator|TestLabPath|TestLabStarvedOne|TestClosedLoop' ./test/e2e -args -load-proof
 
 # Of these the servers of hidden capacity alone, drawn anew from another SEED:
 # three quarters of an hour for forty. The machine must have nothing else to do.
 HIDDEN ?= 40
 SEED ?= 1
 hidden-proof: deps
-	$(GO) test -count=1 -timeout 100m -v -run 'TestCapacityHidden$$' ./internal/cli -args -load-proof -hidden $(HIDDEN) -hidden-seed $(SEED)
+	$(GO) test -count=1 -timeout 100m -v -run 'TestCapacityHidden$$' ./test/e2e -args -load-proof -hidden $(HIDDEN) -hidden-seed $(SEED)
 
 # Faults at random moments: kills, stops, cuts and full disks, for agents,
 # server, store, commands and tasks, half of them with each store; half an hour
 # for a thousand. A few are in `make test`. SEED repeats one.
 FAULTS ?= 1000
 chaos: deps
-	$(GO) test -count=1 -timeout 120m -v -run 'TestCampaign$$' ./internal/cli -args -chaos $$(($(FAULTS) / 2)) -chaos-seed $(SEED)
+	$(GO) test -count=1 -timeout 120m -v -run 'TestCampaign$$' ./test/e2e -args -chaos $$(($(FAULTS) / 2)) -chaos-seed $(SEED)
 
 # Which tier binds, in parts. Root, three hours for all of them, the machine for itself;
 # users and sim take no root.
@@ -153,17 +164,17 @@ ntier-proof-sim:
 # NTIER_ROUNDS: how many systems of each of six kinds.
 NTIER_ROUNDS ?= 5
 ntier-proof-truth: deps
-	$(GO) test -count=1 -timeout 150m -v -run 'TestNtierTruth|TestNtierProof|TestNtierAddedHost' ./internal/cli -args -ntier-proof -ntier-rounds $(NTIER_ROUNDS)
+	$(GO) test -count=1 -timeout 150m -v -run 'TestNtierTruth|TestNtierProof|TestNtierAddedHost' ./test/e2e -args -ntier-proof -ntier-rounds $(NTIER_ROUNDS)
 
 # An experiment of 72 trials that is killed and resumed: 12 minutes.
 ntier-proof-whole: deps
-	$(GO) test -count=1 -timeout 30m -v -run 'TestNtierWhole' ./internal/cli -args -ntier-proof
+	$(GO) test -count=1 -timeout 30m -v -run 'TestNtierWhole' ./test/e2e -args -ntier-proof
 
 # HAProxy or Apache, Tomcat and MariaDB; data tiers that are replicated or partitioned,
 # on fast and on slow links: 25 minutes.
 ntier-proof-real: deps
 	scripts/ntier-deps.sh
-	$(GO) test -count=1 -timeout 90m -v -run 'TestNtierReal|TestNtierData' ./internal/cli -args -ntier-proof
+	$(GO) test -count=1 -timeout 90m -v -run 'TestNtierReal|TestNtierData' ./test/e2e -args -ntier-proof
 
 # The load engine beside wrk, hey and k6: a table on standard output. Needs two
 # cores for itself and, to record packets, root. ROUNDS and WINDOW: how often,
@@ -233,24 +244,22 @@ $(LINT): tools/go.mod tools/go.sum
 # whose suite does; in the others there is nothing for it to find. Tests mostly
 # wait, so four packages are tested at a time, whatever the processors. SQLite
 # is C translated to Go, without goroutines: watching it would double the time.
-RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.Run' internal test | xargs -n1 dirname | sort -u | grep -vE '^internal/(stats|cli)$$' | grep -E '$(RACE)' | sed 's,^,./,')
-# Left out is arithmetic on one goroutine, and what starts programs by the hundred
-# to read what they print: the detector would take a minute and find nothing. Of the
-# statistics only sums of parts are raced, in a line of their own; the commands, whose
-# packages below are raced here, by race-commands.
+RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.Run' internal test | xargs -n1 dirname | sort -u | grep -vE '^(internal/(stats|cli)|test/e2e)$$' | grep -E '$(RACE)' | sed 's,^,./,')
+# Tests leave themselves out where there is nothing to find (skip.WithRace). Of the
+# statistics only sums of parts are raced, in a line of their own; whole programs by
+# race-commands.
 # RACE, a regular expression, chooses packages.
 RACE ?= .
-UNRACED := NothingSteersATerminal|MissingTools|TooManyToCount|ResumeOfAnotherVersion|OldVersionKilled|Failing|ParquetDamaged|Limits|TwoBands|Gate|Page|Unrelated|Chained|FewUnits|Units|ClusterSizes|GateOfNarrowIntervals|KnownCorrelation|ManyFactsThatTellTheSame
 race: deps
 	# End-to-end tests start many processes; by default each would sleep for a
 	# second at its end to let others report.
-	GORACE=atexit_sleep_ms=20 CGO_ENABLED=1 $(GO) test -race -short -p 4 -skip '^Test($(UNRACED))$$' -timeout 10m -gcflags='modernc.org/...=-race=0' $(RACING)
+	GORACE=atexit_sleep_ms=20 CGO_ENABLED=1 $(GO) test -race -short -p 4 -timeout 10m -gcflags='modernc.org/...=-race=0' $(RACING)
 	CGO_ENABLED=1 $(GO) test -race -run InParts ./internal/stats
 
 # The same for whole programs, end to end: server, agents and commands, each built
 # with the detector. Some minutes.
 race-commands: deps
-	GORACE=atexit_sleep_ms=20 CGO_ENABLED=1 $(GO) test -race -short -timeout 20m -gcflags='modernc.org/...=-race=0' ./internal/cli
+	GORACE=atexit_sleep_ms=20 CGO_ENABLED=1 $(GO) test -race -short -timeout 20m -gcflags='modernc.org/...=-race=0' ./test/e2e ./internal/cli
 
 fmt: $(LINT)
 	$(LINT) fmt ./...

@@ -15,12 +15,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/scalebench/scalebench/internal/cli"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 var testEdition = edition{version: "1.2.3", date: time.Unix(1700000000, 0).UTC()}
 
 // TestPage shows everything that a page can have, in roff.
 func TestPage(t *testing.T) {
+	skip.WithRace(t)
 	root := &cobra.Command{Use: "scalebench"}
 	cmd := &cobra.Command{
 		Use: "measure FILE", Short: "take 90 % — at least", Run: func(*cobra.Command, []string) {},

@@ -28,6 +28,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study/variability"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
+	"github.com/scalebench/scalebench/test/skip"
 	"github.com/scalebench/scalebench/test/storetest"
 )
 
@@ -425,6 +426,7 @@ func TestShow(t *testing.T) {
 // TestPage: the first study gives the answer and the verdict, the others follow,
 // a warning of several is said once, and the run's own parts come last.
 func TestPage(t *testing.T) {
+	skip.WithRace(t)
 	a := asker(t)
 	d, err := a.Page(t.Context(), plain)
 	if err != nil {

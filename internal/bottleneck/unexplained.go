@@ -28,9 +28,12 @@ func (a *Answer) unexplained(loads []Load) (out model.Doubts) {
 	if left <= Repeatability || slices.ContainsFunc(a.doubts, said) {
 		return nil
 	}
-	peak := 0.0
+	peak, busy := 0.0, 0.0
 	for _, l := range loads {
 		peak = max(peak, l.Throughput)
+		if l.Users >= a.Load && l.knows(named.Resource) {
+			busy = max(busy, l.occupied(named.Resource))
+		}
 	}
 	gain := left * peak
 	a.Unexplained = some(left)
@@ -40,7 +43,7 @@ func (a *Answer) unexplained(loads []Load) (out model.Doubts) {
 	}
 	text := fmt.Sprintf("the %s %s at most %s busy beyond the knee, which explains the peak only within %s (%s): "+
 		"%s may hold the rest; raise what is named (proof: true), or measure more of the application",
-		named.Resource, named.was(), num.Fraction(1/(1+left)), num.Fraction(left),
+		named.Resource, named.was(), num.Fraction(busy), num.Fraction(left),
 		num.For("op/s", gain).Value(gain, 0), hidden)
 	out.Add(model.Doubt{Code: doubtUnexplained, Severity: model.Warning, Explains: &gain, Text: text})
 	return out

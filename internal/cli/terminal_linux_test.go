@@ -22,6 +22,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store/sqlite"
+	"github.com/scalebench/scalebench/test/skip"
 	"github.com/scalebench/scalebench/test/storetest"
 )
 
@@ -257,6 +258,7 @@ func (h hostileHome) check(quiet bool, args ...string) {
 // TestNothingSteersATerminal runs every command with texts that would: in what
 // is stored, in files, in answers of servers and on the command line.
 func TestNothingSteersATerminal(t *testing.T) {
+	skip.WithRace(t)
 	t.Parallel()
 	h := newHostileHome(t)
 	h.stored()

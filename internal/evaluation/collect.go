@@ -95,6 +95,7 @@ type reading struct {
 	curve          *curve  // nil: see refused
 	refused        string  // why there is no curve; empty: no series at all
 	whole, scored  float64 // capacities; set by score
+	given          float64 // share of them that others took and giveBack added
 	precision      precision
 }
 

@@ -170,6 +170,7 @@ type comparison struct {
 	common     common
 	course     *course // nil: not known
 	losses     []loss
+	corrected  float64       // what the efficiency was multiplied by; 0: nothing
 	fromFile   bool          // the numbers are a user's own
 	tolerance  float64       // points of the index
 	trialTime  time.Duration // how long a trial takes; 0: not known
@@ -291,6 +292,10 @@ func (c *comparison) spread(xs []float64) Spread {
 // index sets the CDI, 100·(1 − mean(p)/mean(s)): ScaleBench, equation 6.
 func (c *comparison) index(f *Finding, serial, parallel []float64) {
 	f.CDI = c.cdi(parallel, serial)
+	if f.CDI != nil && c.corrected != 0 && c.corrected != 1 {
+		measured := degradation((1 - *f.CDI/100) / c.corrected)
+		f.CDIMeasured = &measured
+	}
 	whole := make([]float64, len(f.Pairs))
 	for i, p := range f.Pairs {
 		whole[i] = p.ParallelWhole

@@ -6,7 +6,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
-	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // loss is something that took capacity and is none of what is measured: it can
@@ -59,14 +58,15 @@ func (p part) losses(steps []stepReadings) []loss {
 	return out
 }
 
-// lostIn is the share of its capacity that a phase lost to a disturbance, on
-// average over the subjects of its steps. What one end of a pair loses, the pair
-// does. Of what is followed in the course of a task, the metric lost this share.
+// lostIn is the share of its capacity that a phase lost to a disturbance, of all
+// subjects of its steps together. What one end of a pair loses, the pair does. Of what
+// is followed in the course of a task, the metric lost this share. What was given back
+// is not lost any more.
 func lostIn(steps []stepReadings, phase model.Phase, d observe.Disturbance, share float64) float64 {
 	if len(d.Lost) == 0 {
 		return 0
 	}
-	var shares []float64
+	left, whole := 0.0, 0.0 // capacity with the loss, and without
 	for _, s := range steps {
 		if s.step.Phase != phase {
 			continue
@@ -85,14 +85,16 @@ func lostIn(steps []stepReadings, phase model.Phase, d observe.Disturbance, shar
 			if d.Kind == observe.KindPause && own > 0 && r.curve != nil {
 				own = r.curve.stood()
 			}
-			shares = append(shares, own)
+			if d.Kind == observe.KindOthers {
+				own = max(0, 1-(1-own)/(1-r.given))
+			}
+			left, whole = left+r.scored, whole+r.scored/(1-min(own, .99))
 		}
 	}
-	mean, err := stats.Mean(shares)
-	if err != nil {
+	if !(whole > 0) {
 		return 0 // no step of the phase
 	}
-	return mean
+	return 1 - left/whole
 }
 
 // stood is the share of its own activity in which the counter stood still: a

@@ -1,7 +1,6 @@
 package evaluation
 
 import (
-	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -49,7 +48,7 @@ func courseOf(steps []stepReadings) *course {
 		total += variance(all)
 		for _, row := range rows {
 			parts += variance(row)
-			squares += mean(row) * mean(row)
+			squares += stats.Average(row) * stats.Average(row)
 		}
 	}
 	out.rivalry = 1
@@ -252,7 +251,7 @@ func (c *comparison) overTrials(pairs []NodePair, serial, parallel [][]float64) 
 	for t := range s {
 		residuals[t] = p[t] - ratio*s[t]
 	}
-	square := mean(s) * mean(s)
+	square := stats.Average(s) * stats.Average(s)
 	out, poolLevel := c.withinTrials(pairs), trialsLevelCourse
 	out.Mean = ratio
 	between := stats.Estimate{Mean: ratio, Var: variance(residuals) / trials / square, Degrees: trials - 1}
@@ -280,8 +279,8 @@ func (c *comparison) oneTrial(pairs []NodePair) stats.Estimate {
 		return stats.Estimate{}
 	}
 	serial, parallel := Columns(pairs)
-	s := stats.Estimate{Mean: mean(serial), Var: variance(serial) / float64(len(pairs)), Degrees: float64(len(pairs) - 1)}
-	p := mean(parallel)
+	s := stats.Estimate{Mean: stats.Average(serial), Var: variance(serial) / float64(len(pairs)), Degrees: float64(len(pairs) - 1)}
+	p := stats.Average(parallel)
 	e, err := stats.Ratio(stats.Estimate{Mean: p, Var: total[0].Var * p * p, Degrees: total[0].Degrees}, s)
 	if err != nil {
 		return stats.Estimate{}
@@ -293,7 +292,7 @@ func (c *comparison) oneTrial(pairs []NodePair) stats.Estimate {
 func rowMeans(rows [][]float64) []float64 {
 	out := make([]float64, len(rows))
 	for t, row := range rows {
-		out[t] = mean(row)
+		out[t] = stats.Average(row)
 	}
 	return out
 }
@@ -307,7 +306,7 @@ func interaction(rows [][]float64) float64 {
 		return 0
 	}
 	byRow := rowMeans(rows)
-	all, squares := mean(byRow), 0.0
+	all, squares := stats.Average(byRow), 0.0
 	for i := range n {
 		column := 0.0
 		for _, row := range rows {
@@ -333,11 +332,11 @@ func (c *comparison) withinTrials(pairs []NodePair) stats.Estimate {
 	for _, p := range pairs {
 		of := c.course.serial[p.Node]
 		for _, xs := range of {
-			alone, weights = append(alone, xs), append(weights, p.Serial/mean(serial)/float64(len(of)*len(pairs)))
+			alone, weights = append(alone, xs), append(weights, p.Serial/stats.Average(serial)/float64(len(of)*len(pairs)))
 		}
 	}
 	trials := len(c.course.parallel)
-	shares := slices.Repeat([]float64{mean(parallel) / mean(serial) / float64(trials)}, trials)
+	shares := slices.Repeat([]float64{stats.Average(parallel) / stats.Average(serial) / float64(trials)}, trials)
 	together, solo := relative(c.course.parallel), relative(alone)
 	if together == nil || solo == nil {
 		return stats.Estimate{}
@@ -347,13 +346,4 @@ func (c *comparison) withinTrials(pairs []NodePair) stats.Estimate {
 		return stats.Estimate{}
 	}
 	return e
-}
-
-// mean of values that are known to exist; NaN of none.
-func mean(xs []float64) float64 {
-	m, err := stats.Mean(xs)
-	if err != nil {
-		return math.NaN()
-	}
-	return m
 }

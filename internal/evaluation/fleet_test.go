@@ -61,14 +61,14 @@ func (w world) measure(rng *rand.Rand) *comparison {
 		for i := range w.nodes {
 			xs := w.series(rng, worldRate*common*(1+w.task*rng.NormFloat64()))
 			c.course.serial[c.subjects[i]] = append(c.course.serial[c.subjects[i]], xs)
-			serial.subjects, serial.values = append(serial.subjects, int32(i)), append(serial.values, mean(xs))
+			serial.subjects, serial.values = append(serial.subjects, int32(i)), append(serial.values, stats.Average(xs))
 		}
 		rows := w.together(rng, common*(1+w.trial*rng.NormFloat64()))
 		c.course.parallel = append(c.course.parallel, sum(rows))
 		total += variance(sum(rows))
 		for i, row := range rows {
 			parts += variance(row)
-			parallel.subjects, parallel.values = append(parallel.subjects, int32(i)), append(parallel.values, mean(row))
+			parallel.subjects, parallel.values = append(parallel.subjects, int32(i)), append(parallel.values, stats.Average(row))
 		}
 		serial.whole, parallel.whole = serial.values, parallel.values
 		c.serial, c.parallel = append(c.serial, serial), append(c.parallel, parallel)

@@ -19,15 +19,15 @@ const (
 // that sleeps for the rest of each period, and is slow when it wakes; together hosts
 // keep the cores awake. A second of a core then does some percent more work, which
 // looks like a gain. What hosts share can only make it do less, so that nothing of
-// the fleet explains it.
-func (p part) awake(steps []stepReadings, n *notes) {
+// the fleet explains it. It returns the factor by which it raised serial values.
+func (p part) awake(steps []stepReadings, n *notes) float64 {
 	var alone, together []float64 // work in a second of a core
 	for _, s := range steps {
 		quotas := p.run.Quotas(s.step)
 		for _, r := range s.readings {
 			q, known := quotas[r.task]
 			if !known || r.curve == nil || q.Seconds <= 0 || s.step.Phase != model.Parallel && q.Share < fullQuota {
-				return
+				return 1
 			}
 			work := r.curve.values[len(r.curve.values)-1] / q.Seconds
 			if s.step.Phase == model.Parallel {
@@ -39,7 +39,7 @@ func (p part) awake(steps []stepReadings, n *notes) {
 	}
 	more, err := stats.RatioOfMeans(together, alone)
 	if err != nil || more <= 1 || more > mostAwake {
-		return
+		return 1
 	}
 	for _, s := range steps {
 		for i := range s.readings {
@@ -53,4 +53,5 @@ func (p part) awake(steps []stepReadings, n *notes) {
 		n.warn("woken_cores", "each second of a core did %s more work when all worked, which nothing that they share can cause, but cores that sleep between the periods of a quota can; serial values are raised by it",
 			num.Fraction(more-1))
 	}
+	return more
 }

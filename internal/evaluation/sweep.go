@@ -43,6 +43,7 @@ type share struct {
 func (p part) sweepOf(like metric) *sweep {
 	s := &sweep{like: like, of: p.steps[0].Of(), groups: p.groups()}
 	steps := s.scored(p.measuredSizes(), p.read(like, &s.notes))
+	p.giveBack(steps, like.Resource, &s.notes)
 	s.resolution = resolutionOf(steps)
 	subjects, serial, parallel := arrange(steps)
 	if s.alike = alikeness(serial); s.alike.Degrees == 0 {
@@ -151,7 +152,7 @@ func alikeness(reps []replicate) stats.Noise {
 	var out stats.Noise
 	var squares float64
 	for _, r := range reps {
-		if m := mean(r.values); m > 0 {
+		if m := stats.Average(r.values); m > 0 {
 			for _, v := range r.values {
 				squares += (v/m - 1) * (v/m - 1)
 			}

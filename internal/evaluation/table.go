@@ -1,8 +1,6 @@
 package evaluation
 
 import (
-	"cmp"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -12,35 +10,23 @@ import (
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
-// Table collects the user's own numbers of one workload and metric. It keeps
-// about 20 bytes a value and the name of each node once.
+// Table collects the user's own numbers of one workload and metric.
 type Table struct {
 	Workload, Metric, Unit string
 	Better                 model.Better
 
-	index            map[model.NodeID]int32
-	nodes            []model.NodeID // by index
-	serial, parallel tablePhase
+	serial, parallel cells
 	decimals         int // of the most precise value
 	published        *published
 }
 
-// tablePhase holds the values of one phase.
-type tablePhase struct {
-	values []float64 // as in the file, in its order
-	lines  []uint32  // where each stands in the file
-	trials map[int]*tableTrial
-	last   *tableTrial // the trial of the last value
-}
+// cells are the values of one phase, by trial and node.
+type cells map[int]map[model.NodeID]cell
 
-// tableTrial says where the value of each node is: 1 + its place among the
-// values of the phase. Node indices far beyond the number of values would leave
-// most of dense empty; those are in sparse.
-type tableTrial struct {
-	number int
-	count  int
-	dense  []uint32
-	sparse map[int32]uint32
+// cell is a value as it was measured, and the line where it stands.
+type cell struct {
+	value float64
+	line  int
 }
 
 // published is one row of a published table: means over nodes that are not
@@ -55,25 +41,22 @@ type published struct {
 // there is a value of that node, phase and trial already, Add returns its line
 // and changes nothing; otherwise 0.
 func (t *Table) Add(node string, phase model.Phase, trial int, value float64, line int) (taken int) {
-	i, ok := t.index[model.NodeID(node)]
-	if !ok {
-		if t.index == nil {
-			t.index = make(map[model.NodeID]int32)
-		}
-		name := model.NodeID(strings.Clone(node)) // the row that it is a part of is not kept
-		i = int32(len(t.nodes))
-		t.index[name], t.nodes = i, append(t.nodes, name)
-	}
 	p := &t.serial
 	if phase == model.Parallel {
 		p = &t.parallel
 	}
-	at := p.trial(trial).at(i)
-	if at > 0 {
-		return int(p.lines[at-1])
+	if *p == nil {
+		*p = make(cells)
 	}
-	p.values, p.lines = append(p.values, value), append(p.lines, uint32(line))
-	p.last.set(i, uint32(len(p.values)))
+	of := (*p)[trial]
+	if of == nil {
+		of = make(map[model.NodeID]cell)
+		(*p)[trial] = of
+	}
+	if was, ok := of[model.NodeID(node)]; ok {
+		return was.line
+	}
+	of[model.NodeID(strings.Clone(node))] = cell{value, line} // the row that it is a part of is not kept
 	t.decimals = max(t.decimals, decimals(value))
 	return 0
 }
@@ -89,48 +72,7 @@ func (t *Table) Publish(nodes int, serial, parallel float64) bool {
 	return true
 }
 
-// trial finds or makes a trial. Most values belong to the trial of the value
-// before.
-func (p *tablePhase) trial(number int) *tableTrial {
-	if p.last != nil && p.last.number == number {
-		return p.last
-	}
-	if p.trials == nil {
-		p.trials = make(map[int]*tableTrial)
-	}
-	t := p.trials[number]
-	if t == nil {
-		t = &tableTrial{number: number}
-		p.trials[number] = t
-	}
-	p.last = t
-	return t
-}
-
-func (t *tableTrial) at(node int32) uint32 {
-	if int(node) < len(t.dense) && t.dense[node] > 0 {
-		return t.dense[node]
-	}
-	return t.sparse[node]
-}
-
-func (t *tableTrial) set(node int32, place uint32) {
-	t.count++
-	if int(node) >= 8*t.count+64 {
-		if t.sparse == nil {
-			t.sparse = make(map[int32]uint32)
-		}
-		t.sparse[node] = place
-		return
-	}
-	for len(t.dense) <= int(node) {
-		t.dense = append(t.dense, 0)
-	}
-	t.dense[node] = place
-}
-
-// Finding computes what the table's numbers allow. The table cannot be added to
-// afterwards.
+// Finding computes what the table's numbers allow.
 func (t *Table) Finding(opt Options) Finding {
 	c := comparison{
 		workload: t.Workload, metric: t.Metric, of: OfNodes, fromFile: true,
@@ -145,11 +87,9 @@ func (t *Table) Finding(opt Options) Finding {
 	}
 	t.balance(&c.notes)
 	last := math.Pow10(-t.decimals)
-	c.resolution = resolution{reportedUncertainty(t.serial.values, last), reportedUncertainty(t.parallel.values, last)}
-	rank := t.sortNodes()
-	c.subjects = t.nodes
-	c.serial, c.parallel = t.serial.replicates(rank, c.reciprocal), t.parallel.replicates(rank, c.reciprocal)
-	t.serial, t.parallel = tablePhase{}, tablePhase{}
+	c.resolution = resolution{t.serial.uncertainty(last), t.parallel.uncertainty(last)}
+	c.subjects = slices.Sorted(maps.Keys(t.nodes()))
+	c.serial, c.parallel = t.serial.replicates(c.subjects, c.reciprocal), t.parallel.replicates(c.subjects, c.reciprocal)
 	c.noteFleet()
 	return c.finding(opt.orElse(0))
 }
@@ -159,12 +99,12 @@ func (t *Table) Finding(opt Options) Finding {
 // than its counterpart. Of a single trial, and of one phase, the comparison says
 // what is missing.
 func (t *Table) balance(n *notes) {
-	if len(t.serial.trials) == 0 || len(t.parallel.trials) == 0 {
+	if len(t.serial) == 0 || len(t.parallel) == 0 {
 		return
 	}
-	numbers := slices.Concat(slices.Collect(maps.Keys(t.serial.trials)), slices.Collect(maps.Keys(t.parallel.trials)))
-	slices.Sort(numbers)
-	numbers = slices.Compact(numbers)
+	all := maps.Clone(t.serial)
+	maps.Copy(all, t.parallel)
+	numbers := slices.Sorted(maps.Keys(all))
 	if len(numbers) == 1 {
 		return
 	}
@@ -176,15 +116,15 @@ func (t *Table) balance(n *notes) {
 		return
 	}
 	for _, number := range dropped.numbers {
-		t.serial.drop(number)
-		t.parallel.drop(number)
+		delete(t.serial, number)
+		delete(t.parallel, number)
 	}
 }
 
 // lacks says what a trial lacks to be complete: parallel values, or serial ones
 // of nodes that have a parallel one.
 func (t *Table) lacks(number int) []string {
-	serial, parallel := t.serial.trials[number], t.parallel.trials[number]
+	serial, parallel := t.serial[number], t.parallel[number]
 	switch {
 	case parallel == nil:
 		return []string{"no parallel value"}
@@ -192,9 +132,9 @@ func (t *Table) lacks(number int) []string {
 		return []string{"no serial value"}
 	}
 	var missing []model.NodeID
-	for node := range parallel.all() {
-		if serial.at(node) == 0 {
-			missing = append(missing, t.nodes[node])
+	for node := range parallel {
+		if _, ok := serial[node]; !ok {
+			missing = append(missing, node)
 		}
 	}
 	if len(missing) == 0 {
@@ -222,66 +162,28 @@ func (c *comparison) noteFleet() {
 	}
 }
 
-// all lists the nodes of a trial with the places of their values, in no order.
-func (t *tableTrial) all() iter.Seq2[int32, uint32] {
-	return func(yield func(int32, uint32) bool) {
-		for node, place := range t.dense {
-			if place > 0 && !yield(int32(node), place) {
-				return
-			}
-		}
-		for node, place := range t.sparse {
-			if !yield(node, place) {
-				return
+// nodes are all that have a value.
+func (t *Table) nodes() map[model.NodeID]bool {
+	out := make(map[model.NodeID]bool)
+	for _, p := range []cells{t.serial, t.parallel} {
+		for _, of := range p {
+			for node := range of {
+				out[node] = true
 			}
 		}
 	}
+	return out
 }
 
-// drop removes a trial. Its values become 0, which no capacity is.
-func (p *tablePhase) drop(number int) {
-	if t := p.trials[number]; t != nil {
-		for _, place := range t.all() {
-			p.values[place-1] = 0
-		}
-		delete(p.trials, number)
-	}
-}
-
-// sortNodes sorts the nodes by name; rank is the new place of each.
-func (t *Table) sortNodes() (rank []int32) {
-	t.index = nil
-	order := make([]int32, len(t.nodes))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(string(t.nodes[a]), string(t.nodes[b])) })
-	rank, sorted := make([]int32, len(order)), make([]model.NodeID, len(order))
-	for place, i := range order {
-		rank[i], sorted[place] = int32(place), t.nodes[i]
-	}
-	t.nodes = sorted
-	return rank
-}
-
-// replicates arranges the values by trial, ascending.
-func (p tablePhase) replicates(rank []int32, reciprocal bool) []replicate {
+// replicates arranges the values by trial, ascending, and by the place of their nodes.
+func (p cells) replicates(nodes []model.NodeID, reciprocal bool) []replicate {
 	var out []replicate
-	for _, number := range slices.Sorted(maps.Keys(p.trials)) {
-		t := p.trials[number]
-		type entry struct {
-			subject int32
-			place   uint32
-		}
-		entries := make([]entry, 0, t.count)
-		for node, place := range t.all() {
-			entries = append(entries, entry{rank[node], place})
-		}
-		delete(p.trials, number)
-		slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.subject, b.subject) })
-		r := replicate{trial: number, subjects: make([]int32, len(entries)), values: make([]float64, len(entries))}
-		for i, e := range entries {
-			r.subjects[i], r.values[i] = e.subject, capacityOf(p.values[e.place-1], reciprocal)
+	for _, number := range slices.Sorted(maps.Keys(p)) {
+		r := replicate{trial: number}
+		for i, node := range nodes {
+			if c, ok := p[number][node]; ok {
+				r.subjects, r.values = append(r.subjects, int32(i)), append(r.values, capacityOf(c.value, reciprocal))
+			}
 		}
 		r.whole = r.values
 		out = append(out, r)
@@ -289,20 +191,19 @@ func (p tablePhase) replicates(rank []int32, reciprocal bool) []replicate {
 	return out
 }
 
-// reportedUncertainty is the relative error of printed values: each is known
-// to its last digit. Those that were dropped (0) do not count.
-func reportedUncertainty(values []float64, last float64) float64 {
-	var rounding, count float64
-	for _, v := range values {
-		if v > 0 {
-			rounding += last / v
-			count++
+// uncertainty is the relative error of printed values: each is known to its last digit.
+func (p cells) uncertainty(last float64) float64 {
+	var rounding []float64
+	for _, number := range slices.Sorted(maps.Keys(p)) {
+		of := p[number]
+		for _, node := range slices.Sorted(maps.Keys(of)) { // sums depend on their order
+			rounding = append(rounding, last/of[node].value)
 		}
 	}
-	if count > 0 {
-		rounding /= count
+	if len(rounding) == 0 {
+		return 0
 	}
-	return math.Sqrt(rounding * rounding / 12)
+	return stats.Average(rounding) / math.Sqrt(12)
 }
 
 // finding computes the index of published means. Least, largest and SD of the

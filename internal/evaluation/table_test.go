@@ -190,10 +190,10 @@ func TestTableSingleTrial(t *testing.T) {
 	}
 }
 
-// TestDroppedTrialsInUncertainty: values of trials that do not count say nothing
-// about how precisely the others are known.
-func TestDroppedTrialsInUncertainty(t *testing.T) {
-	if got, want := reportedUncertainty([]float64{0, 2, 0, 4}, 1), (.5+.25)/2/math.Sqrt(12); math.Abs(got-want) > 1e-15 {
+// TestUncertaintyOfPrinted: each value is known to its last digit.
+func TestUncertaintyOfPrinted(t *testing.T) {
+	values := cells{1: {"a": {2, 1}, "b": {4, 2}}}
+	if got, want := values.uncertainty(1), (.5+.25)/2/math.Sqrt(12); math.Abs(got-want) > 1e-15 {
 		t.Errorf("uncertainty = %v, want %v", got, want)
 	}
 }

@@ -9,10 +9,12 @@ import (
 
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/test/simulated"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 // TestClusterSizes: the COV by size is its mean square over all ways to draw.
 func TestClusterSizes(t *testing.T) {
+	skip.WithRace(t)
 	rng, tab := rand.New(rand.NewPCG(2, 3)), simulated.NewTable(frame.FactRepetition, frame.FactSubject)
 	values := make([][]float64, 6)
 	for r := range values {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -113,6 +114,10 @@ func (x *Rows) Course(effects []Effect) *Course {
 // changes are those of a series, by rows.
 func (x *Rows) changes(values []float64, alpha float64) []Change {
 	found, err := stats.ChangePoints(values, alpha, seed)
+	if errors.Is(err, stats.ErrArgument) {
+		x.Doubts.Warn("small_level", "changes of level are not looked for: the error rate %.2g is too small to be "+
+			"tested; give a lower --level", 1-x.Level)
+	}
 	if err != nil {
 		return []Change{}
 	}
@@ -263,6 +268,28 @@ func (x *Rows) calendarOf(rows []float64) []*Fact {
 		var e Effect
 		if y.test(&e, fact); e.P != nil && *e.P <= x.Alpha/2 {
 			out = append(out, fact)
+		}
+	}
+	return out
+}
+
+// restsOf are the values of the rows less the course of their level: less the mean of their
+// part, or less the drift. What is left of values that do not vary within a part is 0, and
+// not the rounding of their mean.
+func (x *Rows) restsOf(c *Course) []float64 {
+	if !c.Changed() {
+		return nil
+	}
+	if len(c.Changes) == 0 {
+		return c.Drift.without(x.Frame.Values, x.seconds(series{}, x.Frame.Len()))
+	}
+	out := slices.Clone(x.Frame.Values)
+	for _, p := range c.Parts {
+		part := out[p.From : p.From+p.N]
+		for i, v := range part {
+			if part[i] = v - p.Mean; math.Abs(part[i]) <= leastCOV*math.Abs(p.Mean) {
+				part[i] = 0
+			}
 		}
 	}
 	return out

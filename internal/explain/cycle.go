@@ -199,7 +199,7 @@ func (c *Course) driftTold(x *Rows, values []float64) bool {
 			return false
 		}
 	}
-	rest := c.Drift.without(values, x.seconds(len(values)))
+	rest := c.Drift.without(values, x.seconds(x.inTime, len(values)))
 	if size, _, err := stats.EffectiveSize(rest); err == nil && size < leastWorth {
 		c.doubt("the level seems to drift by %s, but it wanders also beside that: %s are worth only %.0f independent ones, and a level that wanders by chance has such trends; measure for longer", num.Signed(c.Drift.Relative), num.Grouped(int64(x.Frame.Len()))+" values", size)
 		return false

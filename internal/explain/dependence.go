@@ -184,7 +184,7 @@ func (x *Rows) restsInTime() [][]float64 {
 		return [][]float64{values}
 	}
 	if d := x.course.Drift; d != nil && d.Significant {
-		return [][]float64{d.without(values, x.seconds(len(values)))}
+		return [][]float64{d.without(values, x.seconds(x.inTime, len(values)))}
 	}
 	var out [][]float64
 	from := 0
@@ -199,7 +199,7 @@ func (x *Rows) restsInTime() [][]float64 {
 // its drift: these make neighbours alike without making them worth less. What is asked
 // of the rows from then on heeds the course as well, which gets what each part is worth.
 func (x *Rows) WithinLevels(c *Course) Dependence {
-	x.course = c
+	x.course, x.rests = c, x.restsOf(c)
 	d := x.Dependence()
 	for i := range c.Parts {
 		p := &c.Parts[i]
@@ -243,11 +243,13 @@ func (x *Rows) worthOfTimes() float64 {
 	if x.inTime.from == nil || times < 2 || rows == times {
 		return 1
 	}
-	all, _ := stats.SampleSD(x.Frame.Values)
-	between, _ := stats.SampleSD(x.inTime.values)
+	values := x.withinLevels()
+	means := x.seriesOf(values).values
+	all, _ := stats.SampleSD(values)
+	between, _ := stats.SampleSD(means)
 	within := 0.0
-	for i, mean := range x.inTime.values {
-		for _, v := range x.Frame.Values[x.inTime.from[i]:x.inTime.from[i+1]] {
+	for i, mean := range means {
+		for _, v := range values[x.inTime.from[i]:x.inTime.from[i+1]] {
 			within += (v - mean) * (v - mean)
 		}
 	}
@@ -259,6 +261,15 @@ func (x *Rows) worthOfTimes() float64 {
 		return 1
 	}
 	return min(1, all*all/(between*between)*times/rows)
+}
+
+// withinLevels are the values, less the course of the level where that is known: its changes
+// make rows of one time, one run or one node alike without making them worth less.
+func (x *Rows) withinLevels() []float64 {
+	if x.rests != nil {
+		return x.rests
+	}
+	return x.Frame.Values
 }
 
 // kin are the facts of which rows of one level may be alike.
@@ -283,12 +294,13 @@ func (x *Rows) kin() []*frame.Fact {
 // rows they are worth. ok is false where they are no more alike than chance makes
 // them, with an error of 5 %.
 func (x *Rows) alikeWithin(fact *frame.Fact) (icc, worth float64, ok bool) {
-	e, err := stats.EtaSquared(x.Frame.Values, fact.Codes, len(fact.Levels), x.Level)
+	values := x.withinLevels()
+	e, err := stats.EtaSquared(values, fact.Codes, len(fact.Levels), x.Level)
 	if err != nil || e.P > 0.05 {
 		return 0, 0, false
 	}
 	icc = e.Omega2
-	if d, err := stats.Decompose(x.Frame.Values, fact.Codes, len(fact.Levels)); err == nil {
+	if d, err := stats.Decompose(values, fact.Codes, len(fact.Levels)); err == nil {
 		icc = d.Share
 	}
 	squares, n := 0.0, float64(e.N)

@@ -50,7 +50,7 @@ func (x *Rows) driftsByDays(values []float64) bool {
 
 // drift is the trend of a series; nil where it cannot be computed.
 func (x *Rows) drift(values []float64, alpha float64) *Drift {
-	times := x.seconds(len(values))
+	times := x.seconds(x.inTime, len(values))
 	slope, p, err := stats.Drift(times, values, x.Level)
 	mean, _ := stats.Mean(values)
 	if err != nil || mean == 0 {
@@ -60,12 +60,12 @@ func (x *Rows) drift(values []float64, alpha float64) *Drift {
 	return &Drift{Relative: whole * (slope.Lo + slope.Hi) / 2, CI: &Interval{whole * slope.Lo, whole * slope.Hi}, P: p, Significant: p <= alpha}
 }
 
-// seconds are the times of a series, from the first on; without times the places.
-func (x *Rows) seconds(n int) []float64 {
+// seconds are the times of n values of a series, from the first on; without times the places.
+func (x *Rows) seconds(s series, n int) []float64 {
 	times := make([]float64, n)
 	for i := range times {
 		times[i] = float64(i)
-		if row := x.inTime.first(i); x.Frame.Times != nil {
+		if row := s.first(i); x.Frame.Times != nil {
 			times[i] = float64(x.Frame.Times[row]-x.Frame.Times[0]) / float64(time.Second)
 		}
 	}

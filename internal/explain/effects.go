@@ -71,21 +71,18 @@ func (x *Rows) carried(effects []Effect) {
 	if x.course == nil || len(x.course.Changes) == 0 {
 		return
 	}
-	y, part := *x, x.partOf()
-	rests := slices.Clone(x.Frame.Values)
-	for i := range rests {
-		rests[i] -= x.course.Parts[part(i)].Mean
-	}
-	y.Frame, y.divisions, y.course = &frame.Frame{Values: rests, Times: x.Frame.Times, Facts: x.Frame.Facts}, nil, nil
-	y.Sorted = slices.Sorted(slices.Values(rests))
+	y := *x
+	y.Frame = &frame.Frame{Values: x.rests, Times: x.Frame.Times, Facts: x.Frame.Facts}
+	y.divisions, y.course, y.rests = nil, nil, nil
+	y.Sorted = slices.Sorted(slices.Values(x.rests))
 	for i, e := range effects {
 		fact := x.Fact(e.Fact)
 		if !x.mayCarry(fact) {
 			continue
 		}
 		between := y.effect(fact)
-		if between == nil {
-			continue
+		if between == nil { // nothing varies between the changes
+			between = &Effect{Fact: e.Fact, Levels: e.Levels, Derived: e.Derived, Units: e.Units, Why: e.Why}
 		}
 		effects[i] = *between
 		if e.P != nil && *e.P <= x.Alpha && (between.P == nil || *between.P > x.Alpha) {

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/simulated"
 )
 
 // daily is a value a day of levels about 100, one after the other, each of so many
@@ -191,6 +194,102 @@ func TestDrifting(t *testing.T) {
 		if d := x.WithinLevels(course); d.EffectiveN < 60 || before > 30 {
 			t.Errorf("seed %d: 200 values about a line are worth %.0f, want 60 or more; with it %.0f", seed,
 				d.EffectiveN, before)
+		}
+	}
+}
+
+// TestStepsBetweenRuns: a step or a drift of the level makes rows of one run, or of one time,
+// alike, and these are worth as much as they are all the same. Runs that differ besides are
+// not.
+func TestStepsBetweenRuns(t *testing.T) {
+	for name, c := range map[string]struct {
+		runs, rows int
+		step       float64 // in SDs of a row, in the middle
+		drift      float64 // in SDs, from begin to end
+		differ     float64 // SD of the runs
+		together   bool    // the rows of a run have one time
+		fact       string
+		worth      [2]float64 // of each row, in most tables
+	}{
+		"a step":                  {20, 10, 3, 0, 0, false, "run", [2]float64{.6, 1}},
+		"a step of repetitions":   {14, 15, -4, 0, 0, false, "repetition", [2]float64{.6, 1}},
+		"a large step":            {30, 5, 12, 0, 0, false, "run", [2]float64{.6, 1}},
+		"a drift":                 {30, 6, 0, 6, 0, false, "run", [2]float64{.6, 1}},
+		"rows of one time":        {40, 4, 5, 0, 0, true, "core", [2]float64{.6, 1}},
+		"rows of one time, drift": {40, 4, 0, 8, 0, true, "core", [2]float64{.6, 1}},
+		"runs differ, too":        {40, 5, 9, 0, .8, false, "run", [2]float64{.2, .6}},
+	} {
+		found, right := 0, 0
+		for seed := range uint64(4) {
+			rng, tab := rand.New(rand.NewPCG(seed, 21)), simulated.NewTable(c.fact)
+			for run := range c.runs {
+				level := 100 + c.differ*rng.NormFloat64() + c.drift*float64(run)/float64(c.runs)
+				if 2*run >= c.runs {
+					level += c.step
+				}
+				for row := range c.rows {
+					at, of := 24*time.Hour*time.Duration(run)+time.Minute*time.Duration(row), fmt.Sprint(run)
+					if c.together {
+						at, of = 24*time.Hour*time.Duration(run), fmt.Sprint(row)
+					}
+					tab.At(level+rng.NormFloat64(), int64(at), of)
+				}
+			}
+			f := tab.Frame()
+			x := New(&f, Question{Zone: time.UTC, Level: .95, Alpha: .0125})
+			x.Dependence()
+			course := x.Course(x.Effects())
+			if !course.Changed() {
+				continue
+			}
+			found++
+			d, n := x.WithinLevels(course), float64(f.Len())
+			if d.EffectiveN >= c.worth[0]*n && d.EffectiveN <= c.worth[1]*n {
+				right++
+			}
+		}
+		if found < 3 || right < found-1 {
+			t.Errorf("%s: the change is found in %d of 4 tables, and the rows of %d are worth %v of their number", name,
+				found, right, c.worth)
+		}
+	}
+}
+
+// TestNoScatterBetweenChanges: where nothing scatters between the changes, month and week
+// explain nothing there either, whatever the rounding of means leaves.
+func TestNoScatterBetweenChanges(t *testing.T) {
+	for _, levels := range [][]float64{{100, 110}, {100.1, 110.3, 99.7}, {1. / 3, .7, .1}} {
+		f := daily(rand.New(rand.NewPCG(1, 1)), []int{59, 62, 61}[:len(levels)], make([]float64, len(levels)))
+		for i, at := range f.Times {
+			month := time.Unix(0, at).UTC().Month()
+			f.Values[i] = levels[min(len(levels)-1, int(month-1)/2)]
+		}
+		x := New(f, Question{Zone: time.UTC, Level: .95, Alpha: .0125})
+		x.Dependence()
+		course := x.Course(x.Effects())
+		if len(course.Changes) != len(levels)-1 {
+			t.Errorf("%v: %d changes, want %d", levels, len(course.Changes), len(levels)-1)
+			continue
+		}
+		x.WithinLevels(course)
+		for _, e := range x.Effects() {
+			if (e.Fact == "month" || e.Fact == FactWeek) && (e.Omega2 > 0 || e.Significant || !e.Carries && e.Why == "") {
+				t.Errorf("%v: %+v, want that %s explains nothing", levels, e, e.Fact)
+			}
+		}
+	}
+}
+
+// TestSmallLevel: where the error rate is too small for changes to be looked for, that is said.
+func TestSmallLevel(t *testing.T) {
+	for alpha, looked := range map[float64]bool{.0125: true, 3e-5: true, 3e-6: false} {
+		f := daily(rand.New(rand.NewPCG(1, 1)), []int{40, 40}, []float64{0, 9})
+		x := New(f, Question{Zone: time.UTC, Level: .95, Alpha: alpha})
+		x.Dependence()
+		course := x.Course(x.Effects())
+		said := slices.ContainsFunc(x.Doubts, func(d model.Doubt) bool { return d.Code == "small_level" })
+		if said == looked || course.Changed() != looked {
+			t.Errorf("at %v: changes %+v, doubts %v; want that they are looked for: %t", alpha, course.Changes, x.Doubts, looked)
 		}
 	}
 }

@@ -65,6 +65,7 @@ type Rows struct {
 	nodeOfRun *frame.Fact
 	inTime    series     // see asSeries
 	course    *Course    // see WithinLevels; nil: the level stays
+	rests     []float64  // the values less the course; nil: the level stays
 	unordered bool       // there are no times, and the values are sorted
 	divisions []division // see divide
 }

@@ -3,8 +3,6 @@ package explain
 import (
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -46,7 +44,7 @@ func (x *Rows) Spread(d Dependence) Spread {
 	}
 	switch {
 	case err == nil && s.COV <= leastCOV:
-		x.byResolution(&out, s)
+		out.byResolution()
 	case s.SD > 0:
 		x.intervals(&out, s, d)
 		if out.COV != nil {
@@ -56,34 +54,36 @@ func (x *Rows) Spread(d Dependence) Spread {
 	return out
 }
 
+// Equal reports whether the values are equal but for the rounding of sums.
+func (s *Spread) Equal() bool { return s.Range == 0 || s.COV != nil && *s.COV <= leastCOV }
+
 // leastCOV is the COV up to which values are equal but for the rounding of sums.
 const leastCOV = 1e-12
 
-// byResolution are the intervals of equal values: each is known to half a unit of its
-// last digit, and no further scatter is seen. There are none where the digits are so
-// few that they might be those of other values.
-func (x *Rows) byResolution(out *Spread, s stats.Spread) {
-	half := max(min(lastDigit(s.Min), lastDigit(s.Max))/2, s.COV*s.Mean)
-	if !(s.Mean > 0) || half > coarsest*s.Mean {
+// byResolution fills the intervals of equal values: each is known to half a unit of its
+// last digit, and no further scatter is seen. There are none where the digits are so few
+// that they might be those of other values.
+func (s *Spread) byResolution() {
+	share := s.Resolution()
+	if !(s.Mean > 0) || share > coarsest {
 		return
 	}
-	out.Intervals = "the resolution of the values"
-	out.MeanCI = &Interval{s.Mean - half, s.Mean + half}
-	out.MedianCI = &Interval{s.Median - half, s.Median + half}
-	out.COVCI = &Interval{0, half / s.Mean}
+	half := share * s.Mean
+	s.Intervals = "the resolution of the values"
+	s.MeanCI = &Interval{s.Mean - half, s.Mean + half}
+	s.MedianCI = &Interval{s.Median - half, s.Median + half}
+	s.COVCI = &Interval{0, share}
+}
+
+// Resolution is by what share of their mean equal values may differ: half a unit of their
+// last digit ([stats.HalfDigit]), and what rounding of sums shows.
+func (s *Spread) Resolution() float64 {
+	return max(stats.HalfDigit(s.Min, s.Max)/s.Mean, *s.COV)
 }
 
 // coarsest is what share of a value half a unit of its last digit may be: a table does
 // not tell 1 from 1.000.
 const coarsest = .05
-
-// lastDigit is the unit of the last digit of a number as it is written in short.
-func lastDigit(v float64) float64 {
-	text := strconv.FormatFloat(math.Abs(v), 'e', -1, 64)
-	digits, exponent, _ := strings.Cut(text, "e")
-	e, _ := strconv.Atoi(exponent)
-	return math.Pow10(e - max(0, len(digits)-2))
-}
 
 // mostAbove is how many times as large as the COV the upper end of its interval is at
 // most. What reaches further is no bound: the rows are worth too few.

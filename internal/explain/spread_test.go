@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/test/simulated"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 // TestKeptNodes: intervals over few nodes hold the truth, and are no wider than
@@ -55,6 +56,7 @@ func TestKeptNodes(t *testing.T) {
 // TestChained: intervals of values that depend on those before them hold the truth;
 // docs/methods.md has the shares.
 func TestChained(t *testing.T) {
+	skip.WithRace(t)
 	for _, c := range []struct {
 		phi  float64
 		n    int

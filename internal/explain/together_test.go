@@ -8,12 +8,14 @@ import (
 
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/test/simulated"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 // TestUnrelated: metrics that have nothing to do with each other seem related in no
 // more cases than the level leaves, also where each depends on its past; intervals
 // are those of the level.
 func TestUnrelated(t *testing.T) {
+	skip.WithRace(t)
 	for phi, least := range map[float64]float64{0: 0.93, 0.5: 0.9, 0.8: 0.8} {
 		significant, held := 0, 0
 		const seeds = 200
@@ -52,6 +54,7 @@ func TestUnrelated(t *testing.T) {
 // population, 6/π·asin(ρ/2) of normal values, in about as many of 200 tables as the
 // level says, from rows of which each repetition has two.
 func TestKnownCorrelation(t *testing.T) {
+	skip.WithRace(t)
 	const seeds, rho = 200, -0.8
 	truth, held := 6/math.Pi*math.Asin(rho/2), 0
 	for seed := range uint64(seeds) {

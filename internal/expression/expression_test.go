@@ -33,6 +33,9 @@ func TestTemplate(t *testing.T) {
 		`{{with .Self}}{{.Name | printf "%-5s|"}}{{end}}`:                                       "db   |",
 		`{{range 3}}x{{end}}{{html "<"}}{{print 1 2}}{{len .Hosts}}`:                            "xxx&lt;1 22",
 		`{{range .Hosts}}{{if eq .Index 1}}{{break}}{{end}}{{.Name}}{{end}}`:                    "a",
+		`{{define "n"}}{{range 9}}{{if .}}{{break}}{{else}}{{continue}}{{end}}{{end}}n{{end}}` +
+			`{{range 600}}{{template "n"}}{{end}}`: strings.Repeat("n", 600),
+		`{{define "down"}}{{if .}}{{len .}}{{template "down" (slice . 1)}}{{end}}{{end}}{{template "down" "abc"}}`: "321",
 	} {
 		var b strings.Builder
 		tmpl, err := NewTemplate("f", text)
@@ -53,6 +56,12 @@ var bombs = []string{
 	`{{range 100000000}}{{continue}}{{end}}`,
 	`{{define "a"}}{{template "a" .}}{{template "a" .}}{{end}}{{template "a" .}}`,
 	`{{define "a"}}{{template "b" .}}{{end}}{{define "b"}}{{template "a" .}}{{end}}{{template "a" .}}`,
+	`{{define "a"}}{{template "a"}}{{end}}{{template "a"}}`,
+	`{{define "a"}}` + strings.Repeat("{{with 1}}", 90) + `{{template "a"}}` + strings.Repeat("{{end}}", 90) +
+		`{{end}}{{template "a"}}`,
+	`{{block "a" .}}{{range 2}}{{if eq . 0}}{{continue}}{{end}}{{template "a"}}{{end}}{{end}}`,
+	strings.Repeat("{{if true}}", 12000) + strings.Repeat("{{end}}", 12000),
+	`{{scalebench_depth -100000}}`,
 	`{{range 300000}}{{printf "%1000000d" 1}}{{end}}`,
 	`{{printf "%999999d%999999d" 1 2}}`,
 	`{{printf "%*d" 999999999 1}}`,
@@ -84,6 +93,9 @@ func TestTemplateBounded(t *testing.T) {
 		}
 		if used := after.TotalAlloc - before.TotalAlloc; used > 300<<20 {
 			t.Errorf("%.80s: %d MB were allocated", text, used>>20)
+		}
+		if stack := after.StackSys; stack > 48<<20 { // which never shrinks
+			t.Errorf("%.80s: stacks of %d MB", text, stack>>20)
 		}
 	}
 }

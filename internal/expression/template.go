@@ -17,6 +17,7 @@ const (
 	maxTemplate = 256 << 10 // bytes of a template
 	maxFilled   = 4 << 20   // bytes of what it becomes
 	maxSteps    = 100_000   // how often one of its lists is entered
+	maxDepth    = 1000      // how many lists are within each other, through templates that call templates
 	maxValue    = 64 << 10  // bytes of a text that a function gives
 	maxValues   = 16 << 20  // bytes of all of them
 	maxFilling  = 5 * time.Second
@@ -40,16 +41,48 @@ func NewTemplate(name, text string) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	count, err := parse.Parse("count", "{{"+countStep+"}}", "", "", t.budget.functions())
-	if err != nil {
-		return nil, err
-	}
+	counters := template.FuncMap{countStep: t.budget.step, countDepth: t.budget.nest}
+	t.of.Funcs(counters) // now that the text is parsed: it cannot call them
 	for _, part := range t.of.Templates() {
-		if part.Tree != nil {
-			countLists(part.Root, count["count"].Root.Nodes[0])
+		if part.Tree == nil {
+			continue
 		}
+		text := fmt.Sprintf("{{%s}}{{%s %d}}{{%[2]s -%[3]d}}", countStep, countDepth, depth(part.Root))
+		parsed, err := parse.Parse("counters", text, "", "", counters)
+		if err != nil {
+			return nil, err
+		}
+		counting := parsed["counters"].Root.Nodes // a step, the begin and the end
+		countLists(part.Root, counting[0])
+		part.Root.Nodes = append(append([]parse.Node{counting[1]}, part.Root.Nodes...), counting[2])
 	}
 	return t, nil
+}
+
+// depth is how many lists are within each other. Where a loop is left early a template
+// still reaches its end, so that all of its lists are counted there and back.
+func depth(node parse.Node) int {
+	branch := func(b *parse.BranchNode) int {
+		if b.ElseList == nil {
+			return depth(b.List)
+		}
+		return max(depth(b.List), depth(b.ElseList))
+	}
+	switch n := node.(type) {
+	case *parse.ListNode:
+		deepest := 0
+		for _, inner := range n.Nodes {
+			deepest = max(deepest, depth(inner))
+		}
+		return 1 + deepest
+	case *parse.IfNode:
+		return branch(&n.BranchNode)
+	case *parse.RangeNode:
+		return branch(&n.BranchNode)
+	case *parse.WithNode:
+		return branch(&n.BranchNode)
+	}
+	return 0
 }
 
 // Execute fills in the template. What takes too much is an error, model.ErrUsage.
@@ -82,17 +115,21 @@ func countLists(node parse.Node, step parse.Node) {
 	}
 }
 
-// countStep is the function that is called for each step.
-const countStep = "scalebench_step"
+// countStep is the function that is called for each step, countDepth the one where a
+// template begins and ends.
+const (
+	countStep  = "scalebench_step"
+	countDepth = "scalebench_depth"
+)
 
 // budget is what is left while a template is filled in.
 type budget struct {
-	steps, bytes int
-	deadline     time.Time
+	steps, depth, bytes int
+	deadline            time.Time
 }
 
 func (b *budget) begin() {
-	*b = budget{steps: maxSteps, bytes: maxValues, deadline: time.Now().Add(maxFilling)}
+	*b = budget{steps: maxSteps, depth: maxDepth, bytes: maxValues, deadline: time.Now().Add(maxFilling)}
 }
 
 var errBudget = fmt.Errorf("%w: it takes more than a template may", model.ErrUsage)
@@ -104,6 +141,14 @@ func (b *budget) step() (string, error) {
 	}
 	if b.steps%64 == 0 && time.Now().After(b.deadline) {
 		return "", fmt.Errorf("%w: more than %v", errBudget, maxFilling)
+	}
+	return "", nil
+}
+
+// nest counts the lists of a template that begins, or ends: the stack grows with them.
+func (b *budget) nest(lists int) (string, error) {
+	if b.depth -= lists; b.depth < 0 {
+		return "", fmt.Errorf("%w: more than %d blocks and templates within each other", errBudget, maxDepth)
 	}
 	return "", nil
 }
@@ -127,7 +172,6 @@ func (b *budget) functions() template.FuncMap {
 		}
 	}
 	return template.FuncMap{
-		countStep:  b.step,
 		"print":    escape(fmt.Sprint, 1),
 		"println":  escape(fmt.Sprintln, 1),
 		"html":     escape(template.HTMLEscaper, 6),

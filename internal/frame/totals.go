@@ -1,7 +1,10 @@
 package frame
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/maphash"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -21,8 +24,8 @@ type Total struct {
 	// often a total began anew.
 	Rises, Resets int
 
-	of       []int32 // the series of each row; nil: there is one
-	backward bool    // the last row is the first
+	facts    []Fact // that tell them apart
+	backward bool   // the last row is the first
 }
 
 // What values must show to be called a running total.
@@ -61,10 +64,15 @@ func (f *Frame) Total() (Total, bool) {
 const CodeTotal = "running_total"
 
 // TotalDoubt is the problem that the values look like a running total, with what to do
-// about it; ok is false where they do not.
+// about it. ok is false where they do not, or where something else than their course says
+// that they are none, and their name does not say that they are.
 func (f *Frame) TotalDoubt(advice string) (d model.Doubt, ok bool) {
+	named := f.NamedTotal()
+	if !named && f.isLevel() {
+		return d, false
+	}
 	t, ok := f.Total()
-	if !ok {
+	if !ok || !named && f.isRamp(&t) {
 		return d, false
 	}
 	of, resets := "", ""
@@ -92,31 +100,58 @@ func (f *Frame) divisions() [][]Fact {
 	return out
 }
 
-// seriesOf numbers the series by the levels of these facts.
-func (f *Frame) seriesOf(by []Fact) (of []int32, series int) {
-	if len(by) == 0 {
-		return nil, 1
-	}
-	known := make(map[string]int32)
-	of = make([]int32, f.Len())
-	key := make([]byte, 2*len(by))
-	for row := range of {
-		for i, x := range by {
-			key[2*i], key[2*i+1] = byte(x.Codes[row]), byte(x.Codes[row]>>8)
+// step leads to a row from the one before it in its series; before is -1 at the first.
+type step struct{ series, before, row int }
+
+// steps are those of the series that these facts tell apart, in the order of the rows or
+// backward.
+func (f *Frame) steps(by []Fact, backward bool) iter.Seq[step] {
+	return func(yield func(step) bool) {
+		series, n := seriesOf(by), f.Len()
+		var last []int // the row and 1
+		for row := range n {
+			if backward {
+				row = n - 1 - row
+			}
+			id := series(row)
+			if id >= len(last) {
+				last = append(last, make([]int, id+1-len(last))...)
+			}
+			if !yield(step{id, last[id] - 1, row}) {
+				return
+			}
+			last[id] = row + 1
 		}
-		id, ok := known[string(key)]
+	}
+}
+
+// seriesOf numbers the series of the rows that it is asked for, by the levels of these
+// facts.
+func seriesOf(by []Fact) func(row int) int {
+	switch len(by) {
+	case 0:
+		return func(int) int { return 0 }
+	case 1:
+		codes := by[0].Codes
+		return func(row int) int { return int(codes[row]) }
+	}
+	known, seed, key := make(map[uint64]int), maphash.MakeSeed(), make([]byte, 2*len(by))
+	return func(row int) int {
+		for i := range by {
+			binary.LittleEndian.PutUint16(key[2*i:], by[i].Codes[row])
+		}
+		hash := maphash.Bytes(seed, key) // the keys of a million rows and a thousand facts take gigabytes
+		id, ok := known[hash]
 		if !ok {
-			id = int32(len(known)) //nolint:gosec // fewer series than rows
-			known[string(key)] = id
+			id = len(known)
+			known[hash] = id
 		}
-		of[row] = id
+		return id
 	}
-	return of, len(known)
 }
 
 // walk is what the steps from each row to the next of its series show.
 type walk struct {
-	of       []int32
 	series   int
 	backward bool
 	whole    bool // all values are whole numbers, and none is negative
@@ -132,41 +167,39 @@ type walk struct {
 
 type fall struct{ from, to float64 }
 
-// walk takes the steps in the order of the rows, or backward. It ends where so many
-// fall that no total is left, unless all of them are asked for.
+// walk takes the steps in the order of the rows, or backward. Unless all of them are asked
+// for it ends where no total is left: so many fall, or so many rows have none before them.
 func (f *Frame) walk(by []Fact, backward, all bool) walk {
 	w := walk{backward: backward, whole: true}
-	w.of, w.series = f.seriesOf(by)
-	last, rises := make([]float64, w.series), make([]int, w.series)
-	for i := range last {
-		last[i] = math.NaN()
-	}
-	n := f.Len()
-	for i := range n {
-		row, id := i, int32(0)
-		if backward {
-			row = n - 1 - i
-		}
-		if w.of != nil {
-			id = w.of[row]
-		}
-		v := f.Values[row]
+	var rises []int // of each series
+	for s := range f.steps(by, backward) {
+		v := f.Values[s.row]
 		w.whole = w.whole && v >= 0 && v == math.Trunc(v)
-		switch d := v - last[id]; {
+		if s.series >= len(rises) {
+			rises = append(rises, make([]int, s.series+1-len(rises))...)
+		}
+		if s.before < 0 {
+			if w.series++; !all && w.series > 1 && 2*w.series > f.Len() {
+				w.rises = 0
+				return w
+			}
+			continue
+		}
+		switch d := v - f.Values[s.before]; {
 		case d > 0:
 			w.rises++
-			rises[id]++
+			rises[s.series]++
 			w.most, w.sum, w.squares = max(w.most, d), w.sum+d, w.squares+d*d
 		case d == 0:
 			w.ties++
 		case d < 0:
-			if w.falls = append(w.falls, fall{last[id], v}); !all && len(w.falls) > 2+w.rises/leastRun {
+			w.falls = append(w.falls, fall{f.Values[s.before], v})
+			if !all && len(w.falls) > 2+w.rises/leastRun {
 				return w
 			}
 		}
-		last[id] = v
 	}
-	if n > 0 {
+	if len(rises) > 0 {
 		w.longest = slices.Max(rises)
 		least, most := slices.Min(f.Values), slices.Max(f.Values)
 		w.slight = most-least < slightRise*most
@@ -191,9 +224,8 @@ func (f *Frame) looksTotal(w *walk) bool {
 			return false
 		}
 	}
-	named := totalName(f.Metric)
 	switch {
-	case named:
+	case f.NamedTotal():
 		return w.longest >= namedRises
 	case w.slight && len(w.falls) == 0:
 		return w.whole && w.longest >= slightRises
@@ -203,22 +235,28 @@ func (f *Frame) looksTotal(w *walk) bool {
 	return w.longest >= leastRises
 }
 
-// totalName reports whether a metric is called as totals are, by the rules of
+// NamedTotal reports whether the metric is called as totals are, by the rules of
 // Prometheus and OpenMetrics for counters.
-func totalName(metric string) bool {
-	name, _, _ := strings.Cut(metric, "{")
-	words := strings.FieldsFunc(Plain(name), func(r rune) bool { return strings.ContainsRune("_.-/:()", r) })
-	if len(words) == 0 {
-		return false
-	}
+func (f *Frame) NamedTotal() bool {
+	words := wordsOf(f.Metric)
 	last := words[len(words)-1]
 	return slices.Contains([]string{"total", "count", "sum", "bucket", "counter"}, last) ||
 		slices.Contains(words, "cumulative")
 }
 
+// wordsOf are the words of a name without its labels, at least one.
+func wordsOf(name string) []string {
+	name, _, _ = strings.Cut(name, "{")
+	words := strings.FieldsFunc(Words(name), func(r rune) bool { return strings.ContainsRune("_.-/:()", r) })
+	if len(words) == 0 {
+		return []string{""}
+	}
+	return words
+}
+
 // total is what a walk found.
 func (w *walk) total(by []Fact) Total {
-	t := Total{Series: w.series, Rises: w.rises, Resets: len(w.falls), of: w.of, backward: w.backward}
+	t := Total{Series: w.series, Rises: w.rises, Resets: len(w.falls), facts: by, backward: w.backward}
 	for _, x := range by {
 		t.By = append(t.By, x.Name)
 	}
@@ -238,30 +276,18 @@ func (f *Frame) Rates() (*Frame, error) {
 				Allowed: "name the metric that is a total with --metric, or leave out --rate"}
 		}
 	}
-	last := make([]int32, t.Series)
-	for i := range last {
-		last[i] = -1
-	}
 	rates, gaps := make([]float64, f.Len()), 0
-	for i := range rates {
-		row, id := i, int32(0)
-		if t.backward {
-			row = len(rates) - 1 - i
-		}
-		if t.of != nil {
-			id = t.of[row]
-		}
-		before := last[id]
-		last[id], rates[row] = int32(row), math.NaN() //nolint:gosec // a row
-		if before < 0 {
+	for s := range f.steps(t.facts, t.backward) {
+		rates[s.row] = math.NaN()
+		if s.before < 0 {
 			continue
 		}
-		steps := 1.0
+		seconds := 1.0
 		if f.Times != nil {
-			steps = float64(f.Times[row]-f.Times[before]) / 1e9
+			seconds = float64(f.Times[s.row]-f.Times[s.before]) / 1e9
 		}
-		if d := f.Values[row] - f.Values[before]; d >= 0 && steps > 0 {
-			rates[row] = d / steps
+		if d := f.Values[s.row] - f.Values[s.before]; d >= 0 && seconds > 0 {
+			rates[s.row] = d / seconds
 		} else {
 			gaps++
 		}

@@ -3,8 +3,12 @@ package frame
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"strconv"
 	"testing"
+
+	"github.com/scalebench/scalebench/internal/model"
 )
 
 // counting is a total that began with start, by so many rises of about each; at the
@@ -157,6 +161,101 @@ func allRows(n int) []int {
 		out[i] = i
 	}
 	return out
+}
+
+// TestRisingLevels: what rises as a total does is none where direction, unit or name say that
+// it is a level, or where a factor that somebody chose rises with it. A total by its name is.
+func TestRisingLevels(t *testing.T) {
+	// by has as many levels as the values, one a row, so many times.
+	by := func(name string, passes int, level func(k int) string) Fact {
+		c := NewFact(name)
+		for range passes {
+			for k := range 14 {
+				c.Append(level(k))
+			}
+		}
+		return c.Fact()
+	}
+	r := rand.New(rand.NewPCG(2, 2))
+	start, bytes := 1+float64(r.IntN(9)), counting(r, 14, 5e6, 1234, .3)
+	whole := func(k int) string { return strconv.Itoa(k + 1) }
+	for name, c := range map[string]struct {
+		key    Key
+		unit   string
+		better model.Better
+		passes int
+		facts  []Fact
+		want   bool
+	}{
+		"nothing is known":             {passes: 1, want: true},
+		"two passes, nothing is known": {passes: 2, want: true},
+		"higher is better":             {better: model.Higher, passes: 1},
+		"a rate":                       {unit: "op/s", passes: 1},
+		"Go's time":                    {unit: "ns/op", passes: 1},
+		"a time":                       {unit: "ms", passes: 2},
+		"a time in words":              {unit: "Seconds", passes: 2},
+		"a share":                      {unit: "%", passes: 1},
+		"a rate by its name":           {key: Key{Metric: "readThroughput"}, passes: 1},
+		"a time by its name":           {key: Key{Metric: "p99_us"}, passes: 1},
+		"bytes":                        {unit: "MB", passes: 1, want: true},
+		"a total of seconds":           {key: Key{Metric: "cpu_seconds_total{cpu=0}"}, unit: "s", passes: 1, want: true},
+		"a total in camelCase":         {key: Key{Metric: "requestCount"}, unit: "s", passes: 1, want: true},
+		"a ramp":                       {passes: 1, facts: []Fact{by("concurrency", 1, whole)}},
+		"three ramps":                  {passes: 3, facts: []Fact{by("threads", 3, whole)}},
+		"doubled":                      {passes: 1, facts: []Fact{by("size", 1, func(k int) string { return strconv.Itoa(1 << k) })}},
+		"tenths":                       {passes: 1, facts: []Fact{by("offered", 1, func(k int) string { return strconv.FormatFloat(float64(k)/10, 'g', -1, 64) })}},
+		"odd loads, twice":             {passes: 2, facts: []Fact{by("load", 2, func(k int) string { return strconv.Itoa(1033 + 701*k) })}},
+		"the other way round":          {passes: 1, facts: []Fact{by("think", 1, func(k int) string { return strconv.Itoa(20 - k) })}},
+		"by a name":                    {passes: 1, facts: []Fact{by("kind", 1, func(k int) string { return string(rune('a' + k)) })}, want: true},
+		"numbered rows":                {passes: 1, facts: []Fact{by("iteration", 1, whole)}, want: true},
+		"an id":                        {passes: 1, facts: []Fact{by("request_id", 1, whole)}, want: true},
+		"seconds from the beginning":   {passes: 1, facts: []Fact{by("elapsed_s", 1, func(k int) string { return strconv.Itoa(60 * k) })}, want: true},
+		"another counter beside it": {passes: 1, facts: []Fact{by("bytes", 1, func(k int) string {
+			return strconv.FormatFloat(bytes[k], 'f', 0, 64)
+		})}, want: true},
+		"a factor of half of it": {passes: 1, facts: []Fact{by("cores", 1, func(k int) string { return strconv.Itoa(1 + k/7) })}, want: true},
+	} {
+		f := Frame{Key: c.key, Unit: c.unit, Better: c.better, Facts: c.facts, Times: minutes(14*c.passes, 1)}
+		for range c.passes {
+			for k := range 14 {
+				f.Values = append(f.Values, start+900*float64(k)/float64(k+8))
+			}
+		}
+		if d, ok := f.TotalDoubt("x"); ok != c.want {
+			t.Errorf("%s: called a total: %t, want %t (%s)", name, ok, c.want, d.Text)
+		}
+	}
+}
+
+// TestManyFacts: hundreds of facts cost no more than a look at some rows each, and those
+// that tell all rows apart no key of all rows.
+func TestManyFacts(t *testing.T) {
+	const rows, facts = 100_000, 200
+	r := rand.New(rand.NewPCG(3, 5))
+	f := Frame{Values: make([]float64, rows), Times: minutes(rows, 1)}
+	for range facts {
+		x := Fact{Name: "x", Levels: []string{""}, Codes: make([]uint16, rows)}
+		for len(x.Levels) <= 50 {
+			x.Levels = append(x.Levels, strconv.Itoa(len(x.Levels)))
+		}
+		for row := range x.Codes {
+			x.Codes[row] = uint16(1 + r.IntN(50))
+		}
+		f.Facts = append(f.Facts, x)
+	}
+	for row := range f.Values {
+		f.Values[row] = r.NormFloat64()
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, ok := f.Total(); ok {
+		t.Error("noise is called a total")
+	}
+	runtime.ReadMemStats(&after)
+	// A number for each row of each fact would take 80 MB, and the keys of all facts 40 MB.
+	if took := after.TotalAlloc - before.TotalAlloc; took > 16<<20 {
+		t.Errorf("%d facts of %d rows take %d bytes, want 16 MB at most", facts, rows, took)
+	}
 }
 
 // TestRates: differences as pandas has them, for values, times and nodes of the same

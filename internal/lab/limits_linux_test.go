@@ -19,6 +19,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 // number runs a helper on a host and returns the number that it printed.
@@ -65,6 +66,7 @@ func memoryDir(t *testing.T) string {
 }
 
 func TestLimits(t *testing.T) {
+	skip.WithRace(t)
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
 	}

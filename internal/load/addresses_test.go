@@ -1,12 +1,14 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -158,4 +160,45 @@ func TestLack(t *testing.T) {
 			t.Errorf("Lack(%v, %v) = %v", c.err, c.worked, got)
 		}
 	}
+}
+
+// TestJudgeEndsEach: an attempt that is overtaken ends after JudgeAfter, also where the
+// result of another came before.
+func TestJudgeEndsEach(t *testing.T) {
+	for silent := range 2 { // whoever waits for results first
+		testJudge(t, silent, 1-silent)
+	}
+}
+
+func testJudge(t *testing.T, silent, refused int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		d := &Dialer{}
+		d.ctx, d.cancel = context.WithCancel(t.Context())
+		all := some(2)
+		results := make(chan *attempt, 2)
+		var attempts []*attempt
+		var ended []context.Context
+		for i := range all.all {
+			ctx, cancel := context.WithCancel(d.ctx)
+			a := &attempt{address: &all.all[i], began: time.Now(), cancel: cancel}
+			a.address.Overtaken(time.Now(), &UnansweredError{})
+			attempts, ended = append(attempts, a), append(ended, ctx)
+			d.judge(a, results)
+		}
+		attempts[refused].err = syscall.ECONNREFUSED
+		results <- attempts[refused]
+		<-time.After(JudgeAfter + time.Millisecond)
+		if ended[silent].Err() == nil {
+			t.Errorf("an attempt goes on after %v", JudgeAfter)
+		}
+		attempts[silent].err = &UnansweredError{Waited: JudgeAfter}
+		results <- attempts[silent]
+		d.under.Wait()
+		for _, a := range attempts {
+			if !a.address.away || a.address.trying {
+				t.Errorf("%+v, want it to be tried again later", a.address)
+			}
+		}
+	})
 }

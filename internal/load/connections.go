@@ -14,15 +14,18 @@ type Room struct {
 	Limit, Others int
 	// Setting is where the limit is set.
 	Setting string
+	// SameUser is how many connections of the same user are not counted as those of
+	// others because the server does not tell them from ours.
+	SameUser int
 }
 
 // roomShare is the share of a server's connections that is left to others.
 const roomShare = .05
 
 // Free is how many connections one of so many generators may open: what others hold,
-// and some for those that come, stays theirs.
+// and some for those that come, stays theirs. Below 1 there are fewer than generators.
 func (r Room) Free(generators int) int {
-	left := max(int(roomShare*float64(r.Limit)), 1)
+	left := min(max(int(roomShare*float64(r.Limit)), 1), r.Limit-1)
 	return (r.Limit - r.Others - left) / max(generators, 1)
 }
 

@@ -21,7 +21,10 @@ func TestRoom(t *testing.T) {
 		"as PostgreSQL is delivered": {Room{Limit: 97}, 1, 93},
 		"ten, of which two are kept": {Room{Limit: 8}, 1, 7},
 		"two generators":             {Room{Limit: 97, Others: 13}, 2, 40},
-		"one":                        {Room{Limit: 1}, 1, 0},
+		"one":                        {Room{Limit: 1}, 1, 1},
+		"one is held":                {Room{Limit: 1, Others: 1}, 1, 0},
+		"the last one":               {Room{Limit: 8, Others: 7}, 1, 0},
+		"fewer than generators":      {Room{Limit: 8, Others: 4}, 4, 0},
 		"none is left":               {Room{Limit: 10, Others: 10}, 1, -1},
 	} {
 		if got := c.r.Free(c.generators); got != c.want {

@@ -132,12 +132,11 @@ func (d *Dialer) won(winner *attempt, others []*attempt, results <-chan *attempt
 	}
 }
 
-// judge waits, for nobody, for one of the attempts that are under way, and ends it
-// after JudgeAfter.
+// judge ends an attempt after JudgeAfter, and waits, for nobody, for one of those that
+// are under way.
 func (d *Dialer) judge(a *attempt, results <-chan *attempt) {
-	late := time.AfterFunc(JudgeAfter-time.Since(a.began), a.cancel)
+	time.AfterFunc(JudgeAfter-time.Since(a.began), a.cancel)
 	d.under.Go(func() {
-		defer late.Stop()
 		a := <-results
 		if a.err == nil {
 			_ = a.conn.Close() // nothing was sent

@@ -70,6 +70,18 @@ func TestReadyClock(t *testing.T) {
 			t.Errorf("%v: lost %q", claim, lost)
 		}
 	}
+	a, _ := twoTasks()
+	late := ready("r/0000/0000", 1, "a") // of a former attempt
+	late.ClockError = time.Hour
+	if reply, _ := a.setReady(late); !reply.Cancel || len(a.takeLost()) > 0 {
+		t.Error("a former attempt's claim loses the node in this one")
+	}
+	step := model.Step{ID: "r/0001", Phase: model.Serial, Tasks: []model.Task{{ID: "r/0001/0000", Node: "a"}}}
+	alone, msg := newAttempt("r", step, 2, step.Tasks), ready("r/0001/0000", 2, "a")
+	msg.ClockError = time.Hour
+	if reply, first := alone.setReady(msg); reply.Cancel || !first || alone.tally().worst != 0 {
+		t.Errorf("a task alone needs no common start: setReady = %+v, %v; worst %v", reply, first, alone.tally().worst)
+	}
 }
 
 // TestHas: a live point counts only of a task that its node has.

@@ -239,20 +239,23 @@ const maxClockError = 5 * time.Second
 // setReady notes that a task is prepared, and answers its agent. A node that does not know
 // the time well enough is left out, so that it moves nobody else's start.
 func (a *attempt) setReady(r wire.Ready) (reply wire.ReadyReply, first bool) {
-	if r.ClockError < 0 || r.ClockError > maxClockError {
-		a.lose(r.Node, fmt.Sprintf("its clock may be wrong by %v against the server's, and a common start "+
-			"allows for %v: is its connection very slow, or its machine starved?", r.ClockError, maxClockError))
-		return wire.ReadyReply{Cancel: true}, false
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t, ok := a.tasks[r.Task]
 	if !ok || t.Node != r.Node || r.Attempt.Attempt != a.number || a.cancelled {
 		return wire.ReadyReply{Cancel: true}, false
 	}
+	common := len(a.tasks) > 1
+	if common && (r.ClockError < 0 || r.ClockError > maxClockError) {
+		a.leaveOut(r.Node, fmt.Sprintf("its clock may be wrong by %v against the server's, and a common start "+
+			"allows for %v: is its connection very slow, or its machine starved?", r.ClockError, maxClockError))
+		return wire.ReadyReply{Cancel: true}, false
+	}
 	first = !t.ready
 	t.ready, t.held = true, true
-	a.worst = max(a.worst, r.ClockError)
+	if common {
+		a.worst = max(a.worst, r.ClockError)
+	}
 	if first {
 		notify(a.changed)
 	}
@@ -285,6 +288,11 @@ func (a *attempt) setOutcome(task model.TaskID, number int, o model.Outcome, rea
 func (a *attempt) lose(node model.NodeID, why string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.leaveOut(node, why)
+}
+
+// leaveOut is lose, with the lock held.
+func (a *attempt) leaveOut(node model.NodeID, why string) {
 	if a.lost == nil {
 		a.lost = make(map[model.NodeID]string)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study/capacity"
 	"github.com/scalebench/scalebench/internal/workload"
 	workloadload "github.com/scalebench/scalebench/internal/workload/load"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 // searches is a run of many searches in a store, executed by decideMore and servers
@@ -181,6 +182,7 @@ func TestDecideAsAnew(t *testing.T) {
 // TestResumeOfAnotherVersion: a search with windows that this version would not
 // ask for is refused before it waits in line, with what to do.
 func TestResumeOfAnotherVersion(t *testing.T) {
+	skip.WithRace(t)
 	measured := make(map[string]model.Result) // takes a while: once for all
 	for _, tt := range []struct {
 		name string

@@ -76,9 +76,10 @@ type check struct {
 // disturbing are the events of a run that say that something was amiss.
 var disturbing = []model.EventKind{model.EventUnreachable, model.EventNodeSlow, model.EventServerSlow}
 
-// Kinds of disturbances that analyses tell from others: by the node's own CPU
-// limit, and where a task or its machine stood still.
+// Kinds of disturbances that analyses tell from the rest: by other programs, by the
+// node's own CPU limit, and where a task or its machine stood still.
 const (
+	KindOthers    = "others"
 	KindThrottled = "throttled"
 	KindPause     = "pause"
 )
@@ -99,7 +100,7 @@ var checks = []check{
 	{kind: "steal", metrics: []string{MetricSteal}, of: CPUKinds, least: 1, above: 0.01, lost: lostToSteal, lostIn: Moment.lostToSteal, words: func(v float64) string {
 		return num.Fraction(v) + " of the CPU time was stolen: the host of the virtual machine gave it to others"
 	}},
-	{kind: "others", metrics: []string{MetricCores, MetricCgroupCPU}, value: hostOthers, above: 0.05, lost: lostToOthers, lostAbove: 0.02, lostIn: Moment.lostToOthers, words: func(v float64) string {
+	{kind: KindOthers, metrics: []string{MetricCores, MetricCgroupCPU}, value: hostOthers, above: 0.05, lost: lostToOthers, lostAbove: 0.02, lostIn: Moment.lostToOthers, words: func(v float64) string {
 		return "something other than the task used " + num.Fraction(v) + " of the machine’s CPU"
 	}},
 	{kind: "swap", metrics: []string{MetricSwapIn, MetricSwapOut}, above: 0, words: func(v float64) string {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 // bandsReference is testdata/bands.json, made by testdata/bands.py.
@@ -232,6 +234,7 @@ func foundBands(t *testing.T, c bandCase, n, runs int) float64 {
 // TestBandsFound compares with testdata/rates.csv how often the right number of
 // bands is found; docs/methods.md shows that table.
 func TestBandsFound(t *testing.T) {
+	skip.UnlessLong(t)
 	r := openRates(t, "bands")
 	for _, c := range bandCases() {
 		for _, n := range []int{50, 300, 2000} {
@@ -280,6 +283,7 @@ func TestSmallBands(t *testing.T) {
 // TestOneBandStaysOne: of values with one mode, of any form, no more than 5 % are
 // divided, by dip and gap together. 200 samples let pass 20 of them once in 1000.
 func TestOneBandStaysOne(t *testing.T) {
+	skip.UnlessLong(t)
 	for _, name := range []string{"normal", "lognormal, σ 1", "gamma, shape 2", "uniform, 50 to 100", "logarithm uniform", "Student's t, 3 degrees", "Laplace"} {
 		cases := bandCases()
 		c := cases[slices.IndexFunc(cases, func(c bandCase) bool { return c.name == name })]

@@ -153,8 +153,8 @@ func binned(xs []float64, most int) (bins []float64, size int) {
 	return bins, size
 }
 
-// refine moves each index, of bins, to the value within two bins at which the ranks
-// on either side differ most.
+// refine moves each index, of bins, to the value within two bins at which the means
+// of the drawn-in values ([fenced]) on either side differ most.
 func refine(scores []float64, indices []int, size int) {
 	for i, c := range indices {
 		from, to := 0, len(scores)

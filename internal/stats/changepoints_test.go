@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 // TestEDPELTAgreesWithRuptures: the changes have the least cost of all, as dynamic
@@ -76,6 +78,7 @@ func noises() []noise {
 // TestChangePointsAlarms: changes in at most 5 % of 200 series without; the table of
 // docs/methods.md made anew.
 func TestChangePointsAlarms(t *testing.T) {
+	skip.UnlessLong(t)
 	for _, n := range noises() {
 		got := shares(t, "alarm in "+n.name, []int{60, 300}, 200, func(rng *rand.Rand, length int) bool {
 			changes, err := ChangePoints(n.draw(rng, length), .05, rng.Uint64())
@@ -94,6 +97,7 @@ func TestChangePointsAlarms(t *testing.T) {
 // place, in nine of ten series of 300 independent values; the table of
 // docs/methods.md made anew (-run TestChangePointsFound -v -update).
 func TestChangePointsFound(t *testing.T) {
+	skip.UnlessLong(t)
 	for i, n := range noises() {
 		got := shares(t, "step in "+n.name, []int{60, 300}, 25, func(rng *rand.Rand, length int) bool {
 			xs, at := n.draw(rng, length), length*3/5

@@ -119,7 +119,7 @@ func (q quantization) bias(xs []float64) float64 {
 func HalfDigit(xs ...float64) float64 {
 	unit := 1.0
 	for _, x := range xs {
-		for unit > 1e-12 && math.Abs(x/unit-math.Round(x/unit)) > sameValue*math.Abs(x/unit) {
+		for math.Abs(x/unit-math.Round(x/unit)) > sameValue*math.Abs(x/unit) {
 			unit /= 10
 		}
 	}

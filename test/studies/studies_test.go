@@ -19,6 +19,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/cli"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/test/skip"
 	"github.com/scalebench/scalebench/test/walk"
 )
 
@@ -34,6 +35,7 @@ var update = flag.Bool("update", false, "rewrite the reference of docs/studies.m
 // the page, in their order. Nothing is written into the repository: the
 // compiler sees the new files as an overlay.
 func TestPage(t *testing.T) {
+	skip.WithRace(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("local fleets need Linux")
 	}

@@ -210,7 +210,7 @@ func (w *worker) noNumber(value []byte) bool {
 
 // inDay is a date with its time of day; nothing where that is missing.
 func (w *worker) inDay(date, clock []byte) []byte {
-	if missing(clock) {
+	if missing(date) || missing(clock) {
 		return nil
 	}
 	w.key = append(append(w.key[:0], date...), ' ')
@@ -247,7 +247,7 @@ func (w *worker) numberAllowed(value []byte) string {
 // those with a time.
 func (w *worker) time(at *int64) bool {
 	text := trim(w.rows.cell(w.plan.time))
-	if w.plan.ofDay >= 0 && !missing(text) {
+	if w.plan.ofDay >= 0 {
 		text = w.inDay(text, trim(w.rows.cell(w.plan.ofDay)))
 	}
 	ns, f, odd, ok := w.clock.read(text)

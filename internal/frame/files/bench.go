@@ -81,16 +81,22 @@ func (b *benchmarks) add(r *benchfmt.Result) {
 	_, parts := r.Name.Parts()
 	key := benchKey{name: inPackage(r.GetConfig(factPkg)) + string(r.Name.Full())}
 	var facts [][2]string
+	fact := func(name, level string) { // the first of a name, as the file's cpu and not that of /cpu=4
+		name = frame.Plain(name)
+		if !slices.ContainsFunc(facts, func(f [2]string) bool { return f[0] == name }) {
+			facts = append(facts, [2]string{name, level})
+		}
+	}
 	for _, c := range r.Config {
 		if c.File {
-			facts = append(facts, [2]string{frame.Plain(c.Key), string(c.Value)})
+			fact(c.Key, string(c.Value))
 		}
 	}
 	for _, part := range parts {
 		if part[0] == '-' {
-			facts = append(facts, [2]string{factProcs, string(part[1:])})
+			fact(factProcs, string(part[1:]))
 		} else if k, v, ok := strings.Cut(string(part[1:]), "="); ok {
-			facts = append(facts, [2]string{frame.Plain(k), v})
+			fact(k, v)
 		}
 	}
 	_, line := r.Pos()

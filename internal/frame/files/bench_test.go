@@ -3,6 +3,7 @@ package files
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,6 +74,23 @@ example.com/other.Sum|ns/op| [ns/op] lower [0]
 - example.com/codec.Wait-8 ns/op is left out: no line has a value
 - 10 values of Go benchmarks
 `
+
+// TestBenchFactTwice: a fact that a line has twice, in the configuration and in the name, or
+// twice in the name, is one: the first. Each row has one level of it.
+func TestBenchFactTwice(t *testing.T) {
+	const line = "BenchmarkX/cpu=4/n=1/N=2/gomaxprocs=8-8 \t 100 \t %d ns/op\n"
+	text := "cpu: EPYC\n" + fmt.Sprintf(line, 1) + "cpu: Xeon\n" + fmt.Sprintf(line, 2) + fmt.Sprintf(line, 3)
+	frames, told, err := Read(t.Context(), "x", strings.NewReader(text), frame.Choice{}, Limits{})
+	want := `X/cpu=4/n=1/N=2/gomaxprocs=8-8|ns/op| [ns/op] lower [1 2 3]
+  cpu ["EPYC" "Xeon"] [1 2 2]
+  n ["1"] [1 1 1]
+  gomaxprocs ["8"] [1 1 1]
+- 3 values of Go benchmarks
+`
+	if d := diff.Diff(want, outline(frames, told)); err != nil || d != "" {
+		t.Errorf("%v (-want +got):\n%s", err, d)
+	}
+}
 
 // TestBench: what go test -bench prints.
 func TestBench(t *testing.T) {

@@ -125,15 +125,30 @@ type moment struct {
 func (l leaf) moments(c *clock) func(v encoding.Values, n int, out []moment) ([]moment, error) {
 	return func(v encoding.Values, n int, out []moment) ([]moment, error) {
 		err := l.texts(v, n, func(text []byte) {
-			ns, f, odd, ok := c.read(trim(text))
-			m := moment{ns: ns, form: f, odd: odd, bad: !ok}
-			if missing(text) {
-				m = moment{ns: noMoment}
-			}
-			out = append(out, m)
+			out = append(out, c.moment(trim(text)))
 		})
 		return out, err
 	}
+}
+
+// moment is the time that a cell holds.
+func (c *clock) moment(cell []byte) moment {
+	if missing(cell) {
+		return moment{ns: noMoment}
+	}
+	ns, f, odd, ok := c.read(cell)
+	return moment{ns: ns, form: f, odd: odd, bad: !ok}
+}
+
+// cells decodes texts, and days as dates alone.
+func (l leaf) cells(v encoding.Values, n int, out []string) ([]string, error) {
+	err := l.texts(v, n, func(text []byte) {
+		if l.days() {
+			text = text[:min(len(text), len(time.DateOnly))]
+		}
+		out = append(out, string(trim(text)))
+	})
+	return out, err
 }
 
 // codes decodes a fact.

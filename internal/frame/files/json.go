@@ -241,8 +241,7 @@ func (j *jsonRows) peek() (begins bool, err error) {
 func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 	var (
 		r      record
-		list   string // the key of listed
-		listed []json.RawMessage
+		list   list
 		nested [][2]string // keys and values
 		times  []json.Number
 	)
@@ -267,8 +266,7 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 		switch text, scalar := scalarOf(value); {
 		case scalar:
 			r.add(name, text)
-		case whole && listed == nil && json.Unmarshal(value, &listed) == nil && len(listed) > 0 && listed[0][0] == '{':
-			list = name
+		case whole && j.longer(&list, name, value):
 		case name == "times" && json.Unmarshal(value, &times) == nil:
 		case name == "parameters":
 			r.parameters(value)
@@ -277,9 +275,9 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 			j.nested = noteKey(j.nested, name)
 		}
 	}
-	if len(listed) > 0 && listed[0][0] == '{' {
-		j.within = jqKey(list) + "[] | "
-		for _, one := range listed {
+	if list.objects != nil {
+		j.within = jqKey(list.key) + "[] | "
+		for _, one := range list.objects {
 			if err := j.object(one, false); err != nil {
 				return err
 			}
@@ -293,6 +291,25 @@ func (j *jsonRows) object(raw json.RawMessage, whole bool) error {
 	j.nest(nested)
 	j.queue = append(j.queue, r)
 	return nil
+}
+
+// list is objects that stand in a list within another one.
+type list struct {
+	key     string
+	objects []json.RawMessage
+}
+
+// longer takes a list of objects that is longer than the one so far.
+func (j *jsonRows) longer(of *list, key string, value json.RawMessage) bool {
+	var objects []json.RawMessage
+	if value[0] != '[' || json.Unmarshal(value, &objects) != nil || len(objects) <= len(of.objects) || objects[0][0] != '{' {
+		return false
+	}
+	if of.objects != nil {
+		j.nested = noteKey(j.nested, of.key)
+	}
+	*of = list{key, objects}
+	return true
 }
 
 // nest notes the keys of a row that hold lists or objects, and what these are.

@@ -89,6 +89,9 @@ func (l leaf) text() bool {
 	return l.number == nil && (k == parquet.ByteArray || k == parquet.FixedLenByteArray)
 }
 
+// days reports whether the column has dates by its type.
+func (l leaf) days() bool { return l.unit == 24*time.Hour }
+
 // refine is what a column holds, given what its first values seem to be: text
 // may be times, but not numbers, and numbers may be times.
 func (l leaf) refine(seen kind) kind {
@@ -114,7 +117,7 @@ func (l leaf) look(ctx context.Context, in *parquet.File, c *column, by *clock) 
 		if named {
 			return false
 		}
-		return l.text() && c.seen[kindText]+c.seen[kindNumber]+c.seen[kindUnix] > 0 ||
+		return l.text() && c.seen[kindText]-c.clocks+c.seen[kindNumber]+c.seen[kindUnix] > 0 ||
 			!l.text() && c.seen[kindNumber]+c.seen[kindUnix] >= enoughCells
 	}
 	decode := func(v encoding.Values, n int, out []struct{}) ([]struct{}, error) {

@@ -189,6 +189,8 @@ func (p *parquetFile) columns(ctx context.Context, in *parquet.File) ([]column, 
 			}
 			c.judge()
 			c.kind = l.refine(c.kind)
+		} else if l.days() {
+			c.dates, c.seen[kindTime] = 1, 1
 		}
 		out = append(out, c)
 	}
@@ -230,7 +232,6 @@ func (p *parquetFile) group(ctx context.Context, g parquet.RowGroup, before int)
 	b := p.worker.begin()
 	rows, chunks := int(g.NumRows()), g.ColumnChunks()
 	var about [keys][]uint16
-	var moments []moment
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(mostWorkers)
 	read := func(column int, decode func(l leaf, chunk parquet.ColumnChunk) error) {
@@ -249,16 +250,7 @@ func (p *parquetFile) group(ctx context.Context, g parquet.RowGroup, before int)
 		b.values, err = readColumn(ctx, l, c, rows, l.floats, math.NaN())
 		return err
 	})
-	if p.plan.time >= 0 {
-		read(p.plan.time, func(l leaf, c parquet.ColumnChunk) (err error) {
-			if l.unit > 0 {
-				b.times, err = readColumn(ctx, l, c, rows, l.ticks, noMoment)
-				return err
-			}
-			moments, err = readColumn(ctx, l, c, rows, l.moments(p.worker.clock), moment{ns: noMoment})
-			return err
-		})
-	}
+	moments := p.readTimes(ctx, rows, b, read)
 	for i, c := range p.plan.facts {
 		read(c, func(l leaf, c parquet.ColumnChunk) (err error) {
 			b.facts[i], err = readColumn(ctx, l, c, rows, l.codes(p.worker.facts[i]), 0)
@@ -276,9 +268,42 @@ func (p *parquetFile) group(ctx context.Context, g parquet.RowGroup, before int)
 	if err := all.Wait(); err != nil {
 		return nil, err
 	}
-	r := &rowGroup{parquetFile: p, b: b, before: before, about: about, moments: moments}
+	r := &rowGroup{parquetFile: p, b: b, before: before, about: about, moments: moments()}
 	r.judge(rows)
 	return p.worker.end(), nil
+}
+
+// readTimes reads when rows were measured. moments has the times that are texts, after all
+// columns are read.
+func (p *parquetFile) readTimes(ctx context.Context, rows int, b *batch,
+	read func(column int, decode func(leaf, parquet.ColumnChunk) error)) (moments func() []moment) {
+	var found []moment
+	if p.plan.ofDay >= 0 {
+		var dates, clocks []string
+		for column, to := range map[int]*[]string{p.plan.time: &dates, p.plan.ofDay: &clocks} {
+			read(column, func(l leaf, c parquet.ColumnChunk) (err error) {
+				*to, err = readColumn(ctx, l, c, rows, l.cells, "")
+				return err
+			})
+		}
+		return func() []moment {
+			for i, date := range dates {
+				found = append(found, p.worker.clock.moment(p.worker.inDay([]byte(date), []byte(clocks[i]))))
+			}
+			return found
+		}
+	}
+	if p.plan.time >= 0 {
+		read(p.plan.time, func(l leaf, c parquet.ColumnChunk) (err error) {
+			if l.unit > 0 {
+				b.times, err = readColumn(ctx, l, c, rows, l.ticks, noMoment)
+				return err
+			}
+			found, err = readColumn(ctx, l, c, rows, l.moments(p.worker.clock), moment{ns: noMoment})
+			return err
+		})
+	}
+	return func() []moment { return found }
 }
 
 // without is a column without the rows that are gone.

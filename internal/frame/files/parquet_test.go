@@ -15,6 +15,7 @@ import (
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/golden"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 var utc = time.UTC
@@ -82,6 +83,7 @@ func TestParquetChosen(t *testing.T) {
 // TestParquetDamaged: wherever a file is cut or changed, there is an error or a
 // sound frame; never a panic.
 func TestParquetDamaged(t *testing.T) {
+	skip.WithRace(t)
 	data, err := os.ReadFile("testdata/pandas.parquet")
 	if err != nil {
 		t.Fatal(err)

@@ -274,7 +274,7 @@ func (p *plan) guessTime(file string) error {
 
 // findOfDay finds the column of times of day, where that of the times has dates.
 func (p *plan) findOfDay() {
-	if p.time < 0 || p.columns[p.time].dates < p.columns[p.time].cells() {
+	if p.time < 0 || p.columns[p.time].dates == 0 || p.columns[p.time].dates < p.columns[p.time].cells() {
 		return
 	}
 	all := p.names(func(i int) bool { c := &p.columns[i]; return p.free(i) && c.clocks > 0 && c.clocks == c.cells() })

@@ -19,6 +19,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -112,6 +113,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // TestLimits: what does not end is refused, whatever it has too much of.
 func TestLimits(t *testing.T) {
+	skip.WithRace(t)
 	for name, c := range map[string]struct {
 		in     endless
 		limits Limits
@@ -162,6 +164,7 @@ func TestCancel(t *testing.T) {
 // TestFailing: an error of the reader comes through, and is not taken for the
 // file's.
 func TestFailing(t *testing.T) {
+	skip.WithRace(t)
 	broken := errors.New("broken disk")
 	for name, text := range map[string]string{"text": noise(50_000), "gzip": packers(t, noise(50_000))["gzip"], "Zstandard": packers(t, noise(50_000))["Zstandard"]} {
 		in := io.MultiReader(strings.NewReader(text[:len(text)/2]), iotestError{broken})

@@ -182,7 +182,7 @@ func (a *admin) Drop(ctx context.Context) error {
 		return err
 	}
 	err = a.scan(ctx, func(keys []string) error {
-		records, err := a.records(ctx, keys)
+		records, _, err := a.records(ctx, keys)
 		if err != nil || len(records) == 0 {
 			return err
 		}
@@ -194,10 +194,11 @@ func (a *admin) Drop(ctx context.Context) error {
 	return a.whileOurs(ctx, "UNLINK", stateKey)
 }
 
-// records are those of the keys that hold hashes with the fields of records, and no others.
-func (a *admin) records(ctx context.Context, keys []string) (records []string, err error) {
+// records are those of the keys that hold hashes with the fields of records, and no
+// others; foreign are those that hold something else.
+func (a *admin) records(ctx context.Context, keys []string) (records, foreign []string, err error) {
 	if len(keys) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	defer context.AfterFunc(ctx, func() { _ = a.socket.Close() })()
 	for _, key := range keys {
@@ -213,14 +214,17 @@ func (a *admin) records(ctx context.Context, keys []string) (records []string, e
 			break
 		}
 		names, answer := redis.Strings(a.library.Receive())
-		if _, refused := errors.AsType[redis.Error](answer); refused {
-			continue // no hash
-		}
-		if err = answer; err == nil && len(names) > 0 && !slices.ContainsFunc(names, foreignField) {
+		e, _ := errors.AsType[redis.Error](answer)
+		switch {
+		case strings.HasPrefix(string(e), "WRONGTYPE"), slices.ContainsFunc(names, foreignField):
+			foreign = append(foreign, key)
+		case answer != nil:
+			err = answer
+		case len(names) > 0:
 			records = append(records, key)
 		}
 	}
-	return records, adminError(err)
+	return records, foreign, adminError(err)
 }
 
 // foreignField reports whether records have no field of this name.
@@ -255,14 +259,23 @@ func (a *admin) whileOurs(ctx context.Context, command string, args ...any) erro
 	return adminError(err)
 }
 
-// Remove implements kv.Remover. The memory is free when it returns.
+// Remove implements kv.Remover. The memory is free when it returns. A key that holds no
+// record is another program's.
 func (a *admin) Remove(ctx context.Context, keys []string) (int64, error) {
-	args := make([]any, len(keys))
+	all := make([]string, len(keys))
 	for i, k := range keys {
-		args[i] = prefix + k
+		all[i] = prefix + k
 	}
-	n, err := redis.Int64(a.do(ctx, "DEL", args...))
-	return n, adminError(err)
+	records, foreign, err := a.records(ctx, all)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(foreign) > 0:
+		return 0, kv.Foreign("the key "+foreign[0], "database")
+	case len(records) == 0:
+		return 0, nil
+	}
+	return int64(len(records)), a.whileOurs(ctx, "DEL", redis.Args{}.AddFlat(records)...)
 }
 
 // Settle implements kv.Remover: there is nothing left to do.

@@ -149,7 +149,11 @@ func (s *Store) connect(ctx context.Context) (c *conn, err error) {
 			return nil, errors.Join(err, c.Close())
 		}
 	}
-	return c, nil
+	_, err = c.do(ctx, "CLIENT", "SETNAME", clientName)
+	if _, answered := errors.AsType[redis.Error](err); err != nil && !answered {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil // whether the server keeps names or not
 }
 
 // do sends a command, behind those that the library was given before, and

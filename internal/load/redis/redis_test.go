@@ -3,6 +3,7 @@ package redis_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -58,18 +59,18 @@ func TestOthersKeys(t *testing.T) {
 		return answer
 	}
 	store := open(t, "redis://"+server.Addr)
-	set := kv.Dataset{Records: 100, Shape: kv.Shape{Fields: 1, FieldSize: 16}}
+	set100 := kv.Dataset{Records: 100, Shape: kv.Shape{Fields: 1, FieldSize: 16}}
 	others := []string{"user1", "scalebench", "scalebenchmark:user2", "x:scalebench:user3", "scalebench:config",
 		"scalebench:userdata", "scalebench:user", "scalebench:user007", "scalebench:user-1", "scalebench:state:more"}
 	for _, key := range others {
 		do("SET", key, "precious")
 	}
-	if _, err := kv.Load(t.Context(), store, set, 0); err != nil {
+	if _, err := kv.Load(t.Context(), store, set100, 0); err != nil {
 		t.Fatal(err)
 	}
 	do("SET", "scalebench:user12", "precious") // a string, where records are hashes
 	do("HSET", "scalebench:user900000", "name", "precious")
-	if _, err := kv.Load(t.Context(), store, kv.Dataset{Records: 50, Shape: set.Shape}, 0); err == nil {
+	if _, err := kv.Load(t.Context(), store, kv.Dataset{Records: 50, Shape: set100.Shape}, 0); err == nil {
 		t.Error("records were loaded where another program's key counts as one")
 	}
 	if err := kvtest.Drop(t.Context(), store); err != nil {
@@ -79,6 +80,25 @@ func TestOthersKeys(t *testing.T) {
 		t.Errorf("%d keys are left, want the %d of others", n, len(others)+2)
 	}
 	do("FLUSHDB")
+	for name, set := range map[string][]any{
+		"a text beyond the records": {"SET", "scalebench:" + set100.Key(103), "precious"},
+		"a hash beyond the records": {"HSET", "scalebench:" + set100.Key(104), "name", "precious", "field0", "x"},
+		"a list far beyond them":    {"RPUSH", "scalebench:" + set100.Key(10_005), "precious"},
+		"a set where none inserts":  {"SADD", "scalebench:user900000", "precious"},
+	} {
+		if _, err := kv.Load(t.Context(), store, set100, 0); err != nil {
+			t.Fatal(err)
+		}
+		do(set[0].(string), set[1:]...)
+		_, err := kv.Load(t.Context(), store, set100, 0)
+		if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), set[1].(string)) {
+			t.Errorf("%s: Load = %v, want ErrUsage and %s", name, err, set[1])
+		}
+		if n := do("EXISTS", set[1]); n != int64(1) {
+			t.Errorf("%s: it is gone", name)
+		}
+		do("FLUSHDB")
+	}
 	for name, set := range map[string][]any{
 		"a record of theirs":      {"HSET", "scalebench:user12", "field0", "precious"},
 		"a state of theirs":       {"SET", "scalebench:state", "precious"},
@@ -107,7 +127,22 @@ func TestFull(t *testing.T) {
 	if _, err := client.Do("CONFIG", "SET", "maxclients", 12); err != nil {
 		t.Fatal(err)
 	}
-	kvtest.CheckFull(t, open(t, "redis://"+server.Addr), 12, 1)
+	store := open(t, "redis://"+server.Addr)
+	var beside []kv.Session // of another generator
+	for range 3 {
+		c, err := store.Connect(t.Context(), kv.DefaultDataset().Shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		beside = append(beside, c)
+	}
+	if r, err := kv.RoomIn(t.Context(), store, 0); err != nil || r.Others != 1 {
+		t.Errorf("beside three connections of other generators: %+v, %v, want one of others", r, err)
+	}
+	for _, c := range beside {
+		_ = c.Close()
+	}
+	kvtest.CheckFull(t, store, 12, 1)
 }
 
 // TestDenied: a wrong password is named as the reason, and not shown.

@@ -25,15 +25,25 @@ func full(err error) string {
 	return ""
 }
 
-// Room implements kv.Bounded. All connections but this one are those of others: a
-// server that has seen ours end does not count them any more. Where the limit may not
-// be asked for, as with most services, it is not known.
+// clientName is what our connections are called, so that the server tells them from
+// others.
+const clientName = "scalebench"
+
+// Room implements kv.Bounded. Where the server does not list its clients, all
+// connections but this one are those of others; where the limit may not be asked for, as
+// with most services, it is not known.
 func (a *admin) Room(ctx context.Context) (load.Room, error) {
 	info, err := redis.String(a.do(ctx, "INFO", "clients"))
 	if err != nil {
 		return unknown(err)
 	}
-	r := load.Room{Setting: "maxclients", Others: max(field(info, "connected_clients")-1, 0), Limit: field(info, "maxclients")}
+	clients, err := redis.String(a.do(ctx, "CLIENT", "LIST"))
+	if _, answered := errors.AsType[redis.Error](err); err != nil && !answered {
+		return load.Room{}, adminError(err)
+	}
+	ours := max(strings.Count(clients, " name="+clientName+" "), 1)
+	others := max(field(info, "connected_clients")-ours, 0)
+	r := load.Room{Setting: "maxclients", Others: others, Limit: field(info, "maxclients")}
 	if r.Limit == 0 {
 		limit, err := redis.Strings(a.do(ctx, "CONFIG", "GET", "maxclients"))
 		if err != nil {

@@ -58,6 +58,7 @@ func mysqlConfig(address kv.Address) (*mysql.Config, error) {
 	c.Net, c.Addr = "tcp", net.JoinHostPort(cmp.Or(u.Hostname(), "127.0.0.1"), cmp.Or(u.Port(), "3306"))
 	c.DBName = strings.Trim(u.Path, "/")
 	c.Timeout = connectTimeout
+	c.ConnectionAttributes = mysqlMark
 	c.Logger = &mysql.NopLogger{} // errors are returned, too
 	// An update that changes nothing has found its row as well.
 	c.ClientFoundRows = true
@@ -91,7 +92,8 @@ func (s *mysqlServer) dialect() dialect {
 		// https://mariadb.com/kb/en/mariadb-error-code-reference/, the same in MySQL.
 		missing: "1146", duplicate: "1062", full: []string{"1040", "1203", "1226"},
 		advice: []advice{
-			{"1044", model.ErrDenied, "check user and password, and the user's rights to the database"},
+			{"1044", model.ErrDenied, "check the user's rights to the database: to create, drop and use tables, and " +
+				"LOCK TABLES, with which records are replaced"},
 			{"1045", model.ErrDenied, "check user and password, and the user's rights to the database"},
 			{"1142", model.ErrDenied, "the user needs the rights to create, drop and use tables in the database"},
 			{"1040", model.ErrUnavailable, "close some of the server's connections, or let it allow more (max_connections)"},

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,7 +34,8 @@ func openMySQL(t *testing.T, rawURL string) *sqlkv.Store {
 // TestMySQLStore is all that needs a server, for starting one takes a while.
 func TestMySQLStore(t *testing.T) {
 	const databases, connections = 32, 24
-	server := kvtest.StartMariaDB(t, databases, password, fmt.Sprintf("--max-connections=%d", connections))
+	server := kvtest.StartMariaDB(t, databases, password, fmt.Sprintf("--max-connections=%d", connections),
+		"--performance-schema=ON")
 	next := 0
 	database := func() string {
 		if next++; next > databases {
@@ -46,7 +48,9 @@ func TestMySQLStore(t *testing.T) {
 	t.Run("full", func(t *testing.T) {
 		kvtest.CheckFull(t, openMySQL(t, "mysql://bench:"+password+"@"+database()), connections, 0)
 	})
+	t.Run("same user", func(t *testing.T) { testMySQLSameUser(t, database()) })
 	t.Run("denied", func(t *testing.T) { testMySQLDenied(t, database()) })
+	t.Run("no right to lock", func(t *testing.T) { testMySQLNoLock(t, database(), filepath.Join(server.Dir, "socket")) })
 	t.Run("unknown database", func(t *testing.T) { testMySQLUnknownDatabase(t, server.Addr) })
 	kvtest.Run(t, kvtest.Subject{
 		Open:  func(t *testing.T) kv.Store { return openMySQL(t, "mysql://bench:"+password+"@"+database()) },
@@ -55,8 +59,9 @@ func TestMySQLStore(t *testing.T) {
 	})
 }
 
-// testMySQLOthersTable: what happens to have one of our names is left alone.
-func testMySQLOthersTable(t *testing.T, database string) {
+// otherProgram is one that uses a database as the same user.
+func otherProgram(t *testing.T, database string) *sql.DB {
+	t.Helper()
 	config := driver.NewConfig()
 	config.User, config.Passwd, config.Net = "bench", password, "tcp"
 	config.Addr, config.DBName, _ = strings.Cut(database, "/")
@@ -65,7 +70,40 @@ func testMySQLOthersTable(t *testing.T, database string) {
 		t.Fatal(err)
 	}
 	db := sql.OpenDB(connector)
-	defer func() { _ = db.Close() }()
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// testMySQLSameUser: the connections of another program count as those of others,
+// whoever they belong to, and those of other generators do not.
+func testMySQLSameUser(t *testing.T, database string) {
+	store, db := openMySQL(t, "mysql://bench:"+password+"@"+database), otherProgram(t, database)
+	set := kv.Dataset{Records: 1, Shape: kv.Shape{Fields: 1, FieldSize: 16}}
+	if _, err := kv.Load(t.Context(), store, set, 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		c, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	for range 2 {
+		c, err := store.Connect(t.Context(), set.Shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	if r, err := kv.RoomIn(t.Context(), store, 0); err != nil || r.Others != 5 || r.SameUser != 0 {
+		t.Errorf("beside five connections of another program and two of ours: %+v, %v", r, err)
+	}
+}
+
+// testMySQLOthersTable: what happens to have one of our names is left alone.
+func testMySQLOthersTable(t *testing.T, database string) {
+	db := otherProgram(t, database)
 	store := openMySQL(t, "mysql://bench:"+password+"@"+database)
 	execute := func(statement string) {
 		t.Helper()
@@ -89,6 +127,39 @@ func testMySQLNotLoaded(t *testing.T, database string) {
 // testMySQLDenied: a wrong password is named as the reason, and not shown.
 func testMySQLDenied(t *testing.T, database string) {
 	kvtest.CheckDenied(t, openMySQL(t, "mysql://bench:wr0ng%2Fword@"+database), "wr0ng")
+}
+
+// testMySQLNoLock: the right that replacing records needs is named, and the records stay.
+func testMySQLNoLock(t *testing.T, database, socket string) {
+	config := driver.NewConfig()
+	config.User, config.Net, config.Addr = "root", "unix", socket
+	connector, err := driver.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := sql.OpenDB(connector)
+	defer func() { _ = root.Close() }()
+	_, name, _ := strings.Cut(database, "/")
+	for _, statement := range []string{
+		"CREATE USER few@'%' IDENTIFIED BY 'few'",
+		"GRANT CREATE, DROP, SELECT, INSERT, UPDATE, DELETE ON " + name + ".* TO few@'%'",
+	} {
+		if _, err := root.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	store := openMySQL(t, "mysql://few:few@"+database)
+	set := kv.Dataset{Records: 10, Shape: kv.Shape{Fields: 1, FieldSize: 16}}
+	if _, err := kv.Load(t.Context(), store, set, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err = kv.Load(t.Context(), store, kv.Dataset{Records: 20, Shape: set.Shape}, 0)
+	if !errors.Is(err, model.ErrDenied) || !strings.Contains(err.Error(), "by LOCK TABLES scalebench_kv WRITE") {
+		t.Errorf("other records: Load = %v, want ErrDenied and the statement", err)
+	}
+	if there, err := kv.Loaded(t.Context(), store, set, 0); err != nil || !there {
+		t.Errorf("the records are gone: %v", err)
+	}
 }
 
 func testMySQLUnknownDatabase(t *testing.T, addr string) {

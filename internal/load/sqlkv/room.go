@@ -76,23 +76,41 @@ func pooled(ctx context.Context, db *sql.DB) (is bool, err error) {
 	return named != serves, err
 }
 
-// room implements database. The connections of the same user are taken for ours:
-// without more rights it sees no others, and its own need a while to end.
+// mysqlMark is what connections have as an attribute, by which the server counts those
+// of ours among those of the same user. Without its performance schema, as MariaDB is
+// delivered, it does not know them.
+const (
+	mysqlMark  = "program_name:scalebench"
+	mysqlMarks = "SELECT count(*) FROM performance_schema.session_account_connect_attrs " +
+		"WHERE attr_name = 'program_name' AND attr_value = 'scalebench'"
+)
+
+// room implements database. Where the server does not tell ours, the connections of
+// the same user are taken for that: its own need a while to end, and other generators
+// have some.
 func (s *mysqlServer) room(ctx context.Context, db *sql.DB) (r load.Room, err error) {
 	var name string
-	var all, own, user int
-	server := load.Room{Setting: "max_connections"}
+	var all, same, ours, ofUser int
+	r.Setting = "max_connections"
 	err = db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_connected'").Scan(&name, &all)
 	if err == nil {
-		err = db.QueryRowContext(ctx, "SELECT @@max_connections, @@max_user_connections, "+
-			"(SELECT count(*) FROM information_schema.processlist WHERE user = substring_index(user(), '@', 1))").Scan(&server.Limit, &user, &own)
+		err = db.QueryRowContext(ctx, "SELECT @@max_connections, @@max_user_connections, (SELECT count(*) FROM "+
+			"information_schema.processlist WHERE user = substring_index(user(), '@', 1))").Scan(&r.Limit, &ofUser, &same)
 	}
 	if err != nil {
 		return r, fmt.Errorf("asking how many connections are allowed: %w", err)
 	}
-	server.Others = max(all-own, 0)
-	if user > 0 {
-		return server.Tighter(load.Room{Limit: user, Setting: "max_user_connections"}), nil
+	if err := db.QueryRowContext(ctx, mysqlMarks).Scan(&ours); err != nil && s.codeOf(err) == "" {
+		return r, err
 	}
-	return server, nil
+	if ours == 0 { // not even this one
+		ours, r.SameUser = same, max(same-1, 0)
+	}
+	r.Others = max(all-ours, 0)
+	if ofUser > 0 {
+		r = r.Tighter(load.Room{
+			Limit: ofUser, Others: max(same-ours, 0), SameUser: r.SameUser, Setting: "max_user_connections",
+		})
+	}
+	return r, nil
 }

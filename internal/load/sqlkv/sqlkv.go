@@ -336,8 +336,10 @@ func (a *admin) replace(ctx context.Context, statements ...string) error {
 		}
 	}
 	if len(ours) > 0 {
-		execute(a.lock(ours))
-		if err == nil {
+		lock := a.lock(ours)
+		if execute(lock); err != nil {
+			err = fmt.Errorf("replacing records that were loaded before, by %s: %w", lock, err)
+		} else {
 			_, err = a.ours(ctx, tx)
 		}
 		for _, table := range ours {

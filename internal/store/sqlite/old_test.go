@@ -18,6 +18,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store/sqlite"
+	"github.com/scalebench/scalebench/test/skip"
 	"github.com/scalebench/scalebench/test/storetest"
 )
 
@@ -73,6 +74,7 @@ func multiply(t *testing.T, path string) {
 // again: what has moved stays, the next one goes on, and nothing is lost or
 // there twice.
 func TestOldVersionKilled(t *testing.T) {
+	skip.WithRace(t)
 	path := restore(t, 3)
 	multiply(t, path)
 	want := storetest.Old(t, 3)

@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -62,6 +63,9 @@ type Answer struct {
 	// Reserve is what the target had beyond what it sustains, where that decided;
 	// nil where it did not.
 	Reserve *Reserve
+	// HeldFor is for how long at a time the load passed was offered, where no window
+	// shows that the target sustains it; 0: one does, or the windows above do.
+	HeldFor time.Duration
 	// Drift says what the target took then and takes now, where it changed.
 	Drift   *Drift
 	Windows []Assessment

@@ -58,6 +58,17 @@ func TestBlame(t *testing.T) {
 	}
 	slow := func(latency time.Duration) load.Window { return answered(1000, 1000, latency) }
 	const ms = time.Millisecond
+	// silent has a share of operations that never end, in each second, and one that the
+	// target answers with an error.
+	silent := func(share, refused float64) load.Window {
+		w := answered(1000, int64(1000*(1-share-refused)), 5*ms)
+		w.Counts.Unfinished, w.Counts.Errors[load.ErrClosed] = int64(1000*share), int64(1000*refused)
+		for i := range 10 {
+			x, ok := &w.Seconds, w.Counts.OK/10
+			x.Index, x.Due, x.OK, x.Replies = append(x.Index, i), append(x.Due, 100), append(x.OK, ok), append(x.Replies, ok)
+		}
+		return w
+	}
 	for name, c := range map[string]struct {
 		w    load.Window
 		want string // what is blamed; empty: the target
@@ -79,6 +90,11 @@ func TestBlame(t *testing.T) {
 		"as many held back for 200 ms and refused":          {failing(200*ms, 20, load.ErrStatus), "sent late"},
 		"timeouts, and 30 s of pause in the generator":      {sentLate(behind(), 30*time.Second), "sent late"},
 		"no connection for most, late by as little as that": {failing(3*ms, 100, load.ErrConnect), ""},
+		"8 ms late, and 2 % never answered":                 {sentLate(silent(.02, 0), 8*ms), ""},
+		"60 ms late, and 2 % never answered":                {sentLate(silent(.02, 0), 60*ms), ""},
+		"no time left, 30 ms late, 2 % never answered":      {generator(sentLate(silent(.02, 0), 30*ms), load.Generator{Lag: 30 * ms, Busy: .97}), ""},
+		"8 ms late, few never answered, few refused":        {sentLate(silent(.008, .008), 8*ms), ""},
+		"6 s late, and 2 % never answered":                  {sentLate(silent(.02, 0), 6*time.Second), "sent late"},
 	} {
 		got := config(t).health(c.w, time.Millisecond)
 		text := strings.Join(texts(got), "; ")

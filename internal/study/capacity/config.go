@@ -24,7 +24,8 @@ type Config struct {
 	search.Options
 	// Scored is how long a window is scored, after WarmUp; 0: not known.
 	WarmUp, Scored time.Duration
-	// Given says that the user chose Scored: windows are not made longer.
+	// Given says that the user chose Scored: windows are not made longer, but for one
+	// that shows whether the load passed is sustained where another has missed more.
 	Given bool
 	// Most is how long the search may make a window; 0: longest.
 	Most time.Duration

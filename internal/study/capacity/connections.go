@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -58,8 +59,8 @@ func connectionUse(w load.Window) (u use) {
 }
 
 // short reports whether the server allowed fewer connections than the generators
-// would have opened.
-func (u use) short() bool { return u.Capped() || u.Refused > 0 }
+// would have opened. One that was refused once and opened later is there.
+func (u use) short() bool { return u.Capped() || u.Refused > 0 && u.Open < u.Asked }
 
 func (u use) record() *ConnectionRecord {
 	if u.Asked == 0 {
@@ -88,14 +89,16 @@ func (r *replay) shortOfConnections(passed float64) (worst use, failed bool) {
 		u := connectionUse(j.Window)
 		none := j.Share(j.Counts.Errors[load.ErrConnect])
 		waited := j.Share(j.Counts.Waited+j.Counts.Dropped) + none
-		if j.Verdict != Missed || j.Load <= passed || j.Load > offered*passed || !u.short() || !(waited > waitedShare) {
+		broke := u.Refused > 0 && slices.ContainsFunc(r.cfg.SLA.Terms, func(t load.Term) bool {
+			return t.OnErrors() && none > t.Errors
+		})
+		if j.Verdict != Missed || j.Load <= passed || j.Load > offered*passed || !(broke || u.short() && waited > waitedShare) {
 			continue
 		}
 		if u.Refused > worst.Refused || worst.Asked == 0 {
 			worst = u
 		}
-		broke := func(t load.Term) bool { return t.OnErrors() && none > t.Errors }
-		failed = failed || u.Refused > 0 && slices.ContainsFunc(r.cfg.SLA.Terms, broke)
+		failed = failed || broke
 	}
 	return worst, failed
 }
@@ -118,21 +121,8 @@ const repeatedShare = .01
 // whether it closes connections that are in use.
 func connectionDoubts(windows []Assessment, d *model.Doubts) {
 	var due, repeated int64
-	states := make(map[load.AddressState][]string)
-	var used, all []string
 	for _, w := range windows {
 		due, repeated = due+w.Counts.Due, repeated+w.Counts.Repeated
-		for _, a := range w.Addresses {
-			all = append(all, a.Address)
-			if a.State == load.AddressUsed {
-				used = append(used, a.Address)
-			}
-		}
-		for _, a := range w.Addresses {
-			if a.State != load.AddressUsed && !slices.Contains(states[a.State], a.Address) {
-				states[a.State] = append(states[a.State], a.Address)
-			}
-		}
 	}
 	var worst use
 	for _, w := range windows {
@@ -143,20 +133,7 @@ func connectionDoubts(windows []Assessment, d *model.Doubts) {
 	if worst.Asked > 0 {
 		d.Warn("few_connections", "%v; the result is of that many connections: let the server allow more, or ask for as many as it has (--connections)", worst)
 	}
-	n := len(distinct(all))
-	for _, s := range []struct {
-		state load.AddressState
-		words string
-	}{
-		{load.AddressUnanswered, "did not answer"}, {load.AddressRefused, "refused connections"},
-		{load.AddressUnreachable, "could not be reached"}, {load.AddressFailed, "took no connections"},
-	} {
-		if dead := distinct(states[s.state]); len(dead) > 0 {
-			d.Warn("dead_address", "%d of the target's %d addresses %s (%s): the load went to the others (%s), and "+
-				"the result is theirs; repair it, or name one address in the URL",
-				len(dead), n, s.words, num.List(dead), num.List(distinct(used)))
-		}
-	}
+	addressDoubts(windows, d)
 	if due > 0 && float64(repeated) > repeatedShare*float64(due) {
 		d.Warn("repeated", "%s of the requests were sent twice, because the server had closed their connection "+
 			"without announcing it; their latency counts from the first time: let the server keep idle "+
@@ -165,5 +142,46 @@ func connectionDoubts(windows []Assessment, d *model.Doubts) {
 	}
 }
 
-// distinct are texts in order, each once.
-func distinct(texts []string) []string { return slices.Compact(slices.Sorted(slices.Values(texts))) }
+// addressDoubts tell of addresses that took no connection: in all windows, or in some.
+func addressDoubts(windows []Assessment, d *model.Doubts) {
+	seen := make(map[load.AddressState]map[string]int) // in how many windows an address was
+	all := make(map[string]bool)
+	for _, w := range windows {
+		for _, a := range w.Addresses {
+			if seen[a.State] == nil {
+				seen[a.State] = make(map[string]int)
+			}
+			seen[a.State][a.Address]++
+			all[a.Address] = true
+		}
+	}
+	used := seen[load.AddressUsed]
+	for _, s := range []struct {
+		state load.AddressState
+		words string
+	}{
+		{load.AddressUnanswered, "did not answer"}, {load.AddressRefused, "refused connections"},
+		{load.AddressUnreachable, "could not be reached"}, {load.AddressFailed, "took no connections"},
+	} {
+		var dead, others []string
+		for _, a := range slices.Sorted(maps.Keys(all)) {
+			switch n := seen[s.state][a]; {
+			case n > 0 && used[a] > 0:
+				dead = append(dead, fmt.Sprintf("%s in %d of %s", a, n, num.Count(len(windows), "window")))
+			case n > 0:
+				dead = append(dead, a)
+			case used[a] > 0:
+				others = append(others, a)
+			}
+		}
+		if len(dead) == 0 {
+			continue
+		}
+		to := "the others"
+		if len(others) > 0 {
+			to += " (" + num.List(others) + ")"
+		}
+		d.Warn("dead_address", "%d of the target's %d addresses %s (%s): the load went to %s, and the result is "+
+			"theirs; repair it, or name one address in the URL", len(dead), len(all), s.words, num.List(dead), to)
+	}
+}

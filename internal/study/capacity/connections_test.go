@@ -33,6 +33,12 @@ func TestConnectionDoubts(t *testing.T) {
 		"not tried in every window": {[]Assessment{window(100, 0, use("a", load.AddressUnreachable), use("b", load.AddressUsed)),
 			window(100, 0, use("a", load.AddressSpare), use("b", load.AddressUsed))}, []string{
 			"dead_address 1 of the target's 2 addresses could not be reached (a): the load went to the others (b)"}},
+		"dead in one window of two": {[]Assessment{window(9, 0, use("a", load.AddressUsed), use("b", load.AddressRefused)),
+			window(9, 0, use("a", load.AddressUsed), use("b", load.AddressUsed))}, []string{
+			"dead_address 1 of the target's 2 addresses refused connections (b in 1 of 2 windows): the load went to the others (a), and"}},
+		"each in a window of its own": {[]Assessment{window(9, 0, use("a", load.AddressUsed), use("b", load.AddressFailed)),
+			window(9, 0, use("a", load.AddressFailed), use("b", load.AddressUsed)), window(9, 0)}, []string{
+			"dead_address 2 of the target's 2 addresses took no connections (a in 1 of 3 windows, b in 1 of 3 windows): the load went to the others, and"}},
 		"in several ways": {[]Assessment{window(9, 0, use("a", load.AddressUnanswered), use("b", load.AddressUsed),
 			use("c", load.AddressRefused))},
 			[]string{"dead_address 1 of the target's 3 addresses did not answer (a)",
@@ -64,6 +70,7 @@ func TestFewConnections(t *testing.T) {
 	all := load.ConnectionUse{Asked: 64, Allowed: 64, Open: 64}
 	capped := load.ConnectionUse{Room: room, Asked: 64, Allowed: 1, Open: 1}
 	refused := load.ConnectionUse{Asked: 64, Allowed: 64, Open: 8, Refused: 9, Answer: "FATAL: sorry"}
+	once := load.ConnectionUse{Asked: 64, Allowed: 64, Open: 64, Refused: 1, Answer: "FATAL: sorry"}
 	for name, c := range map[string]struct {
 		use       load.ConnectionUse
 		waits     bool    // operations wait for connections beyond the target
@@ -77,6 +84,8 @@ func TestFewConnections(t *testing.T) {
 		"fewer, which does not matter":       {capped, false, 0, true, []string{"few_connections the server allows 3 connections (max_connections) and others hold 1, so that the search opens at most 1 of the 64"}, LimitTarget, true},
 		"fewer":                              {capped, true, 0, false, []string{"few_connections the server allows 3", "unconfirmed the boundary was not confirmed: above it operations waited for connections that the server does not allow"}, LimitTarget, true},
 		"refused":                            {refused, true, .005, false, []string{"few_connections the server refused 9 connections (FATAL: sorry), and at most 8 of the 64 asked for were open", "unconfirmed"}, LimitTarget, true},
+		"refused once, and opened later":     {once, true, 0, true, nil, LimitTarget, true},
+		"refused once, and operations fail":  {once, true, .2, false, []string{"connections_refused the server refused 1 connection (FATAL: sorry)"}, LimitTarget, false},
 		"refused, and operations fail":       {refused, true, .2, false, []string{"few_connections", "connections_refused the server refused 9 connections (FATAL: sorry)"}, LimitTarget, false},
 		"asked for few, and operations wait": {load.ConnectionUse{Asked: 1, Allowed: 1, Open: 1}, true, 0, false, []string{"generator"}, LimitGenerator, false},
 	} {

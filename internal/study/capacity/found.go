@@ -16,7 +16,7 @@ import (
 const metricFound = "capacity"
 
 // found is what the searches of a run came to, a row each: the capacity with its
-// interval, or the largest load that passed, which the target takes at least. Windows
+// interval, or the largest load that passed, if the target takes at least that. Windows
 // are those of the search that was asked for: with other bounds there were others.
 func found(run *observe.Run, asked study.Study) ([]frame.Frame, error) {
 	s, ok := asked.(*Study)
@@ -43,6 +43,10 @@ func found(run *observe.Run, asked study.Study) ([]frame.Frame, error) {
 	return frame.Join(parts...)
 }
 
+// isBound reports whether the target takes at least the load passed, as far as is
+// known: not where that may have been luck, or from a reserve.
+func (a Answer) isBound() bool { return a.Passed != nil && a.open == nil && a.HeldFor == 0 }
+
 // row is what a search found, with what is known of its first step; ok is false where
 // it found nothing.
 func (s Search) row(steps *frame.Frame) (out frame.Frame, ok bool) {
@@ -54,7 +58,7 @@ func (s Search) row(steps *frame.Frame) (out frame.Frame, ok bool) {
 		first = first && !keep
 		return keep
 	})
-	if kept.Len() == 0 || a.Estimate == nil && a.Passed == nil {
+	if kept.Len() == 0 || a.Estimate == nil && !a.isBound() {
 		return frame.Frame{}, false
 	}
 	kept.Metric, kept.Unit, kept.Better = metricFound, "op/s", model.Higher

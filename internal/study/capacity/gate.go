@@ -42,6 +42,9 @@ func (s Search) gate(least float64) error {
 		return fmt.Errorf("%w: %s: the server changed while it was measured: it took %s and later did not, so no capacity can be reported", model.ErrInvalid, s.Workload, rate(a.Drift.Then))
 	case a.open != nil:
 		return fmt.Errorf("%w: %s: %s, so no capacity can be reported; %s", model.ErrInvalid, s.Workload, a.open.why, a.open.advice)
+	case least > 0 && a.CI == nil && a.HeldFor > 0 && s.takes(least):
+		return fmt.Errorf("%w: %s: it is unknown whether the target sustains %v requests per second: it took %s; "+
+			"leave out --window (duration in a file), or allow longer windows", model.ErrInvalid, s.Workload, least, a.heldFor())
 	case least > 0 && s.takes(least):
 	case least > 0 && a.Limit == LimitNone:
 		return fmt.Errorf("%w: %s: whether %v requests per second pass is not known; continue with `scalebench resume`, with the threshold again", model.ErrUnfinished, s.Workload, least)

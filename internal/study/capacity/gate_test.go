@@ -8,6 +8,7 @@ import (
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 // windowsAt are windows by load: a positive number passed, a negative one was
@@ -27,6 +28,7 @@ func windowsAt(loads ...float64) (out []Assessment) {
 // whose limit was found instead. Against a floor, what more than one window
 // says counts; anything else cannot be told.
 func TestGate(t *testing.T) {
+	skip.WithRace(t)
 	var done, below, untold error = nil, model.ErrThreshold, model.ErrInvalid
 	type limit = Limit
 	const target, path, generator, upper, lower, none = LimitTarget, LimitPath, LimitGenerator, LimitCap, LimitFloor, LimitNone

@@ -57,7 +57,7 @@ func (c Config) health(w load.Window, light time.Duration) (problems []reason) {
 		r.machine = true
 		return []reason{r}
 	}
-	if late := c.late(w); late != nil {
+	if late := c.lateness(w); late != nil {
 		problems = append(problems, *late)
 	}
 	if few := c.connectionsNeeded(w, light); few > 0 {
@@ -68,11 +68,11 @@ func (c Config) health(w load.Window, light time.Duration) (problems []reason) {
 	return problems
 }
 
-// late says which generators sent or read late, if that can be why the SLA was
+// lateness says which generators sent or read late, if that can be why the SLA was
 // missed. A target that is slow makes no generator late. Who reads late is told
 // by that alone: latencies that end with the kernel's stamp do not show it, but
 // the answers stay in the kernel's buffers, which hold up what is still to come.
-func (c Config) late(w load.Window) *reason {
+func (c Config) lateness(w load.Window) *reason {
 	allowed := c.tolerated()
 	sent := func(p load.Generator) time.Duration { return p.Lag }
 	either := func(p load.Generator) time.Duration { return max(p.Lag, p.ReceiveLag) }
@@ -113,7 +113,8 @@ func (c Config) connectionsNeeded(w load.Window, light time.Duration) int {
 	waited := w.Share(w.Counts.Waited + w.Counts.Dropped)
 	load, there := w.Load*light.Seconds(), float64(c.connections(w))
 	needed := load + 2*math.Sqrt(load)
-	if !(waited > waitedShare) || connectionUse(w).short() || needed <= there || 2*w.Achieved()*light.Seconds() < there {
+	if !(waited > waitedShare) || connectionUse(w).short() || needed <= there || 2*w.Achieved()*light.Seconds() < there ||
+		slowed(w, light, there) {
 		return 0
 	}
 	for t := range c.SLA.Latencies() {
@@ -124,12 +125,34 @@ func (c Config) connectionsNeeded(w load.Window, light time.Duration) int {
 	return int(math.Ceil(needed))
 }
 
+// slowed reports whether the target stood still for longer than an answer takes, or
+// answered, in some second, less than half of what was due and of what so many
+// connections carry. What is due then waits for connections, too. Where answers take
+// long, few end in a second, and by chance none.
+func slowed(w load.Window, light time.Duration, connections float64) bool {
+	if w.Stall() > light {
+		return true
+	}
+	for i, n := range w.Seconds.Replies {
+		if 2*light < time.Second && 2*float64(n) < min(float64(w.Seconds.Due[i]), connections/light.Seconds()) {
+			return true
+		}
+	}
+	return false
+}
+
 // refused reports whether the target's own answers broke the SLA: more errors
-// than it allows, without as many as came together. What a generator has held
-// back comes to the target at once, and one that bounds its rate or its queue
-// refuses what it cannot take of that: no more than was late by the time between
-// two operations.
+// than it allows.
 func (c Config) refused(w load.Window) bool {
+	own := w.Share(ownErrors(w))
+	return slices.ContainsFunc(c.SLA.Terms, func(t load.Term) bool { return t.OnErrors() && own > t.Errors })
+}
+
+// ownErrors are the errors that the target answered with, without as many as came
+// together. What a generator has held back comes to the target at once, and one that
+// bounds its rate or its queue refuses what it cannot take of that: no more than was
+// late by the time between two operations.
+func ownErrors(w load.Window) int64 {
 	e := w.Counts.Errors
 	own := e[load.ErrStatus] + e[load.ErrProtocol] + e[load.ErrWrong] + e[load.ErrClosed] + e[load.ErrConnect]
 	apart := max(seconds(float64(max(len(w.Generators), 1))/w.Load), load.LateAfter)
@@ -140,7 +163,7 @@ func (c Config) refused(w load.Window) bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(c.SLA.Terms, func(t load.Term) bool { return t.OnErrors() && w.Share(own) > t.Errors })
+	return max(own, 0)
 }
 
 // relevant names the generators that have a property, if they offered enough of
@@ -224,11 +247,21 @@ func busiest(w load.Window, names []model.NodeID) float64 {
 	return busy
 }
 
-// keptWithout reports whether the latency terms might have been kept if answers
-// had come so much earlier. What did not end counts with its age.
+// keptWithout reports whether the SLA might have been kept if answers had come so
+// much earlier. What did not end counts with its age: if that is longer than any
+// latency allowed even so, the target did not answer.
 func (c Config) keptWithout(w load.Window, less time.Duration) bool {
-	for t := range c.SLA.Latencies() {
-		if w.AtLeast(t.Quantile, c.SLA.Drain())-less > t.Latency {
+	failed := ownErrors(w) + w.Counts.Errors[load.ErrTimeout] + w.Counts.Unfinished
+	for _, t := range c.SLA.Terms {
+		q, limit := t.Quantile, t.Latency
+		if t.OnErrors() {
+			allowed := min(t.Errors, 1-load.AchievedAtLeast)
+			if w.Share(failed) <= allowed {
+				continue
+			}
+			q, limit = 1-allowed, c.SLA.Slowest()
+		}
+		if w.AtLeast(q, c.SLA.Drain())-less > limit {
 			return false
 		}
 	}

@@ -18,15 +18,17 @@ type open struct{ code, why, advice string }
 // have been missed whatever the load was, or the target may have changed.
 func (r *replay) openAt(a Answer) *open {
 	switch {
+	case a.Reserve != nil:
+		return &open{"reserve", fmt.Sprintf("the target took %s for %s only: when it had used up what it has in "+
+			"reserve (some %.0f operations), it answered %s", rate(*a.Passed), num.Seconds(a.Reserve.Held),
+			a.Reserve.Operations, rate(a.Reserve.Sustained)),
+			"leave out --window (duration in a file), or use windows in which the reserve makes little difference"}
 	case slices.Contains([]Limit{LimitNone, LimitDrift, LimitGenerator, LimitMachine, LimitPath, LimitRecords}, a.Limit):
 		return nil
 	case r.useless():
 		return &open{"useless", fmt.Sprintf("%d of %d windows said nothing about the target, and the search ended there", r.unusable(), len(r.judged)), "search again when nothing else runs, from a machine of its own"}
 	case a.Limit == LimitFloor && r.onlyUnusable(r.cfg.Min):
 		return &open{"backlog", fmt.Sprintf("the target was still working off larger loads when %s, the smallest load allowed, began", rate(r.cfg.Min)), "search again with a smaller load to begin with (--start), when the target is idle"}
-	case a.Reserve != nil:
-		return &open{"reserve", fmt.Sprintf("the target took %s for %s only: when a larger load had used up what it has in reserve (some %.0f operations), it answered %s",
-			rate(*a.Passed), num.Seconds(a.Reserve.Held), a.Reserve.Operations, rate(a.Reserve.Sustained)), "leave out --window (duration in a file), or use windows in which the reserve makes little difference"}
 	case a.Limit == LimitTarget && a.Passed != nil && r.refusedConnections(*a.Passed) != "":
 		return &open{"connections_refused", r.refusedConnections(*a.Passed) + ", so that operations failed for want of one", "let the server allow more connections, close those of others, or ask for fewer (--connections)"}
 	case r.back != nil && (r.back.unusable || r.back.gone()):
@@ -76,7 +78,7 @@ func (r *replay) loadMatters(passed float64) bool {
 // one of them broke with more of their operations than the first, beyond chance;
 // or fell behind.
 func moreMissed(sla load.SLA, first, second []load.Window) bool {
-	misses := []func(load.Window) int64{late}
+	misses := []func(load.Window) int64{answeredAfter}
 	for _, t := range sla.Terms {
 		if slices.ContainsFunc(second, func(w load.Window) bool { return t.Miss(w) != "" }) {
 			misses = append(misses, t.Missed)
@@ -92,9 +94,9 @@ func moreMissed(sla load.SLA, first, second []load.Window) bool {
 	return false
 }
 
-// late is how many operations were answered only after a window in which the
-// server fell behind.
-func late(w load.Window) int64 {
+// answeredAfter is how many operations were answered only after a window in which
+// the server fell behind.
+func answeredAfter(w load.Window) int64 {
 	if w.Behind() == "" {
 		return 0
 	}

@@ -33,6 +33,9 @@ type Record struct {
 	Generators []model.NodeID `json:"generators,omitempty"`
 	// Reserve is what the target had beyond what it sustains.
 	Reserve *Reserve `json:"reserve,omitempty"`
+	// HeldFor is for how long at a time the load passed was offered, in seconds, where
+	// no window shows that the target sustains it.
+	HeldFor float64 `json:"held_s,omitempty"`
 	// Drift says what the target took then and takes now, where it changed.
 	Drift *Drift `json:"drift,omitempty"`
 	// Path is what showed that the path was at its limit.
@@ -116,7 +119,7 @@ func (s Search) Record() Record {
 	out := Record{
 		Workload: s.Workload, Target: s.Target, Trial: s.Trial, SLA: s.Config.SLA.String(), Algorithm: s.Config.Algorithm,
 		Passed: r.Passed, Failed: r.Failed, Estimate: r.Estimate, CI: r.CI, Limit: r.Limit, Confirmed: r.Confirmed,
-		Generators: r.Generators, Path: r.Path.record(), Drift: r.Drift, Reserve: r.Reserve,
+		Generators: r.Generators, Path: r.Path.record(), Drift: r.Drift, Reserve: r.Reserve, HeldFor: r.HeldFor.Seconds(),
 		Windows: make([]WindowRecord, 0, len(r.Windows)), Doubts: append([]model.Doubt{}, r.Doubts...), Warnings: r.Warnings(),
 	}
 	for _, w := range r.Windows {

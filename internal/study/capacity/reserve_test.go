@@ -3,6 +3,7 @@ package capacity
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
@@ -107,6 +109,7 @@ type simulated struct {
 	seconds     float64           // of load, in all
 	latencies   [][]float64       // of the seconds of the latest window
 	stall       func(int) float64 // seconds for which window k stands still; nil: never
+	spoil       func(*replay, *load.Window)
 }
 
 // offer offers a load for so many seconds, of which those from warmUp on are in the
@@ -210,7 +213,11 @@ func (s *simulated) search(t *testing.T, cfg Config) Answer {
 		if s.stall != nil {
 			still = s.stall(k)
 		}
-		r.take(s.offer(r.next.Load, cfg.WarmUp.Seconds(), r.next.Scored.Seconds(), cfg.SLA.Drain().Seconds(), still))
+		w := s.offer(r.next.Load, cfg.WarmUp.Seconds(), r.next.Scored.Seconds(), cfg.SLA.Drain().Seconds(), still)
+		if s.spoil != nil {
+			s.spoil(r, &w)
+		}
+		r.take(w)
 	}
 	return r.result()
 }
@@ -292,13 +299,146 @@ func TestBucket(t *testing.T) {
 		cfg := timed(t, time.Second, window)
 		a := s.search(t, cfg)
 		text := fmt.Sprintf("windows of %v: %s %v, confirmed %v, reserve %+v, %d windows; %q", window, a.sentence(), a.CI, a.Confirmed, a.Reserve, len(a.Windows), a.Warnings())
-		err := gated(95, Search{Workload: "w", Config: cfg, Answer: a})
+		found := Search{Workload: "w", Config: cfg, Answer: a}
+		err := gated(95, found)
+		_, row := found.row(&frame.Frame{Values: []float64{1}})
 		if window > 0 {
-			if !strings.Contains(text, want) || a.Estimate != nil || a.Confirmed || !errors.Is(err, model.ErrInvalid) || !hasDoubt(a, "reserve") {
+			if !strings.Contains(text, want) || a.Estimate != nil || a.Confirmed || !errors.Is(err, model.ErrInvalid) ||
+				!hasDoubt(a, "reserve") || row || !strings.Contains(a.brief(), " only") {
 				t.Errorf("%s; gate %v; want %q and no estimate", text, err, want)
 			}
-		} else if a.Estimate == nil || !a.Confirmed || *a.Passed > 105 || a.CI[0] > 100 || a.CI[1] < 101 || err != nil {
+		} else if a.Estimate == nil || !a.Confirmed || *a.Passed > 105 || a.CI[0] > 100 || a.CI[1] < 101 || err != nil || !row {
 			t.Errorf("%s; gate %v; want 100 to 105, confirmed", text, err)
+		}
+	}
+}
+
+// proofs are what becomes of the windows that are to show what is sustained, by chance.
+var proofs = map[string]func(w *load.Window){
+	"errors": func(w *load.Window) { lose(w, .1, load.ErrStatus) },
+	"errors, and fewer answers": func(w *load.Window) {
+		lose(w, .1, load.ErrStatus)
+		for i := range w.Seconds.Replies[w.Seconds.Len()/3:] {
+			w.Seconds.Replies[w.Seconds.Len()/3+i] = w.Seconds.Replies[w.Seconds.Len()/3+i] * 4 / 5
+		}
+	},
+	"a lock": func(w *load.Window) {
+		lose(w, .4, load.ErrTimeout)
+		clear(w.Seconds.Replies[2:7])
+	},
+	"a full machine": func(w *load.Window) {
+		lose(w, .1, load.ErrTimeout)
+		w.Processor = 1
+	},
+}
+
+// TestProofByChance: a server that does less when it is full has no reserve, whatever
+// becomes of the window that is to show that: it is measured again or, if that does not
+// tell either, what it sustains is not known. It is no largest load that was allowed.
+func TestProofByChance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(reserveSeed(t), 2)) //nolint:gosec // repeatable on purpose
+	unneeded := 0
+	for _, name := range slices.Sorted(maps.Keys(proofs)) {
+		for _, times := range []int{1, 2} {
+			rate := math.Round(60 + 340*rng.Float64())
+			costly, spoiled := workers(1, 1/rate), 0
+			costly.costly = .08 + .07*rng.Float64()
+			s := simulated{server: costly, connections: 200, spoil: func(r *replay, w *load.Window) {
+				if r.long.proving && spoiled < times {
+					spoiled++
+					proofs[name](w)
+				}
+			}}
+			cfg := timed(t, 2*time.Second, 0)
+			a := s.search(t, cfg)
+			text := fmt.Sprintf("%s, %d times, %v/s and %.3f less: %s %v, reserve %+v, held for %v, %d windows; %q",
+				name, times, rate, costly.costly, a.sentence(), a.CI, a.Reserve, a.HeldFor, len(a.Windows), a.Warnings())
+			sure := strings.HasPrefix(name, "errors") || times == 1
+			switch {
+			case spoiled == 0:
+				unneeded++ // no window told that it does less
+			case a.Limit != LimitTarget || a.Estimate == nil || a.Reserve != nil || a.Failed == nil,
+				*a.Passed < .93*rate || *a.Passed > 1.01*rate || a.CI[0] > rate || a.CI[1] < .98*rate,
+				a.Confirmed != sure || sure == hasDoubt(a, "sustained_unknown"):
+				t.Error(text)
+			}
+			if n := slices.IndexFunc(a.Windows, func(j Assessment) bool { return j.OnReserve }); n >= 0 && *a.Passed > .97*rate {
+				t.Errorf("%s: window %d passed from a reserve", text, n+1)
+			}
+		}
+	}
+	if unneeded > len(proofs) {
+		t.Errorf("%d of %d searches needed no proof", unneeded, 2*len(proofs))
+	}
+}
+
+// TestNoMoreThanAllowed: where no larger load can be offered, by the file or by the
+// generators, no window uses a reserve up. One long window tells whether the load is
+// sustained; where the user wants short ones the words say for how long it was taken,
+// and no gate lets that pass.
+func TestNoMoreThanAllowed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(reserveSeed(t), 3)) //nolint:gosec // repeatable on purpose
+	for range 4 {
+		rate := math.Round(60 + 340*rng.Float64())
+		most := math.Round(rate * (1.06 + .15*rng.Float64()))
+		burst := math.Round((most - rate) * (15 + 30*rng.Float64()))
+		for name, c := range map[string]struct {
+			bursty bool
+			window time.Duration
+			late   bool          // the generators are, above the load allowed here
+			most   time.Duration // of a window, by its timeout
+			limit  Limit
+			held   string // for so long at a time; empty: it is sustained
+		}{
+			"a bucket":                          {true, 0, false, 0, LimitTarget, ""},
+			"a bucket, few generators":          {true, 0, true, 0, LimitTarget, ""},
+			"a bucket, short windows":           {true, 2 * time.Second, false, 0, LimitCap, "4.00 s"},
+			"a bucket, short, few generators":   {true, 2 * time.Second, true, 0, LimitGenerator, "4.00 s"},
+			"a queue":                           {false, 0, false, 0, LimitCap, ""},
+			"a queue, few generators":           {false, 0, true, 0, LimitGenerator, ""},
+			"a queue, windows of a minute":      {false, time.Minute, false, 0, LimitCap, ""},
+			"a queue, short windows":            {false, 2 * time.Second, false, 0, LimitCap, "4.00 s"},
+			"a queue, short and few generators": {false, 2 * time.Second, true, 0, LimitGenerator, "4.00 s"},
+			"a queue, half a minute at most":    {false, 0, false, 28 * time.Second, LimitCap, "30.0 s"},
+			"a queue, no longer window":         {false, 0, false, 10 * time.Second, LimitCap, "12.0 s"},
+		} {
+			s := simulated{server: workers(1, .5/most), connections: 200}
+			if c.bursty {
+				s.server = &bucket{rate: rate, burst: burst, tokens: burst}
+			}
+			cfg := timed(t, 2*time.Second, c.window)
+			cfg.Start, cfg.Max, cfg.Most = min(cfg.Start, most), most, c.most
+			if c.late {
+				cfg.Max = 3000
+				s.spoil = func(_ *replay, w *load.Window) {
+					if rate := w.Load; rate > most {
+						*w = sentLate(answered(w.Counts.Due, w.Counts.Due, 400*time.Millisecond), 400*time.Millisecond)
+						w.Load = rate
+					}
+				}
+			}
+			a := s.search(t, cfg)
+			found := Search{Workload: "w", Config: cfg, Answer: a}
+			text := fmt.Sprintf("%s, %v/s, %v at once, up to %v/s: %s %v, held for %v, %d windows, %.0f s; %q",
+				name, rate, burst, most, a.sentence(), a.CI, a.HeldFor, len(a.Windows), s.seconds, a.Warnings())
+			if over := *a.Passed - rate; c.bursty && c.window == 0 && (over*50 < burst || over < .045*rate) {
+				continue // it is sustained for about a minute, or nearly
+			}
+			short := c.held != ""
+			if a.Limit != c.limit || (a.HeldFor > 0) != short || short != hasDoubt(a, "sustained_unknown") ||
+				short != strings.Contains(a.sentence(), "for "+c.held+" at a time") {
+				t.Error(text)
+			}
+			err := gated(.99**a.Passed, found)
+			if c.limit != LimitTarget && short != (err != nil) || err != nil && !errors.Is(err, model.ErrInvalid) {
+				t.Errorf("%s; gate %v", text, err)
+			}
+			if c.limit == LimitTarget && (*a.Passed > 1.05*rate || gated(most, found) == nil) {
+				t.Errorf("%s; it sustains %v", text, rate)
+			}
+			if _, ok := found.row(&frame.Frame{Values: []float64{1}}); ok == short {
+				t.Errorf("%s; a row for other studies: %t", text, ok)
+			}
 		}
 	}
 }
@@ -364,6 +504,49 @@ func TestStallIsTheTargets(t *testing.T) {
 		if w.Verdict != Missed || len(w.Problems) > 0 || w.Stall < 4*time.Second || w.Stall > 6*time.Second || !strings.Contains(w.String(), "no answer came for ") ||
 			a.Limit != LimitCap || !hasDoubt(a, "stall") || w.Record().Stall != w.Stall.Seconds() {
 			t.Errorf("%d connections: %s, stall %v, problems %q; the search: %s, %q", connections, w, w.Stall, texts(w.Problems), a.Limit, a.Warnings())
+		}
+	}
+}
+
+// slowly takes long for what comes in a part of the time.
+type slowly struct {
+	parallel
+	from, until, takes float64
+}
+
+func (s *slowly) take(now float64) (float64, bool) {
+	if now >= s.from && now < s.until {
+		return now + s.takes, false
+	}
+	return s.parallel.take(now)
+}
+
+// TestLockIsNoLackOfConnections: while a target stands still, or crawls, all connections
+// are in use. More of them would wait for it as well.
+func TestLockIsNoLackOfConnections(t *testing.T) {
+	rng := rand.New(rand.NewPCG(36, 6)) //nolint:gosec // repeatable on purpose
+	for range 12 {
+		light, connections := .02+.2*rng.Float64(), 16+rng.IntN(100)
+		carry := float64(connections) / light
+		lock := 2 + 6*rng.Float64()
+		for name, c := range map[string]struct {
+			share, still, crawls float64
+			few                  bool
+		}{
+			"a lock":   {.8 + .15*rng.Float64(), lock, 0, false},
+			"a crawl":  {.8 + .15*rng.Float64(), 0, lock, false},
+			"too few":  {1.1 + .5*rng.Float64(), 0, 0, true},
+			"too many": {.5, 0, 0, false},
+		} {
+			server := &slowly{parallel{light - 1e-4, *workers(1, 1e-4)}, 4, 4 + c.crawls, 10 * light}
+			s := simulated{server: server, connections: connections}
+			cfg := timed(t, 2*time.Second, 10*time.Second)
+			cfg.SLA, cfg.Connections = sla("p90=300ms"), connections
+			w := s.offer(math.Round(c.share*carry), 2, 10, cfg.SLA.Drain().Seconds(), c.still)
+			got := cfg.health(w, seconds(light))
+			if (len(got) > 0) != c.few || len(missed(cfg.SLA, w)) == 0 && name != "too many" {
+				t.Errorf("%s: %d connections, %.0f ms, %v/s: %q, missed %q", name, connections, 1000*light, w.Load, texts(got), texts(missed(cfg.SLA, w)))
+			}
 		}
 	}
 }

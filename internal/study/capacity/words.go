@@ -17,8 +17,8 @@ import (
 func (a Answer) sentence() string {
 	const notFound = "Capacity not found: "
 	switch {
-	case a.Limit == LimitTarget && a.Reserve != nil:
-		return fmt.Sprintf("%sthe server took %s for %s only; it sustains about %s.", notFound, loadText(a.Passed), num.Seconds(a.Reserve.Held), rate(a.Reserve.Sustained))
+	case a.Reserve != nil:
+		return fmt.Sprintf("%sthe server took %s; it sustains about %s.", notFound, a.tookOnly(), rate(a.Reserve.Sustained))
 	case a.Limit == LimitTarget:
 		return "The server takes " + a.boundary()
 	case a.Limit == LimitPath && a.Path != nil && a.Path.Breaks != nil:
@@ -34,6 +34,9 @@ func (a Answer) sentence() string {
 		return notFound + a.machine() + " was full, so that this search cannot tell whether the server was at its limit" + a.atLeast()
 	case a.Limit == LimitRecords:
 		return notFound + "the server lost records while it was measured" + a.atLeast()
+	case a.Limit == LimitCap && a.HeldFor > 0:
+		return fmt.Sprintf("The server takes %s: no larger load was allowed, and no longer window shows whether it "+
+			"sustains that.", a.heldFor())
 	case a.Limit == LimitCap:
 		return fmt.Sprintf("The server takes %s or more: no larger load was allowed.", loadText(a.Passed))
 	case a.Limit == LimitFloor && a.open != nil:
@@ -113,7 +116,21 @@ func (a Answer) atLeast() string {
 	if a.Passed == nil {
 		return "."
 	}
-	return "; it takes at least " + loadText(a.Passed) + "."
+	return "; it takes at least " + a.heldFor() + "."
+}
+
+// heldFor is the load passed, and for how long at a time where it is not shown that
+// the target sustains it.
+func (a Answer) heldFor() string {
+	if a.HeldFor == 0 {
+		return loadText(a.Passed)
+	}
+	return loadText(a.Passed) + " for " + num.Seconds(a.HeldFor.Seconds()) + " at a time"
+}
+
+// tookOnly is the load passed, and for how long, of a target with a reserve.
+func (a Answer) tookOnly() string {
+	return loadText(a.Passed) + " for " + num.Seconds(a.Reserve.Held) + " only"
 }
 
 // brief is what a trial found in a few words, for those without an estimate too.
@@ -121,6 +138,10 @@ func (a Answer) brief() string {
 	switch {
 	case given(a.Estimate):
 		return a.estimate()
+	case a.Reserve != nil:
+		return "not found: " + a.tookOnly()
+	case a.Limit == LimitCap && a.HeldFor > 0:
+		return a.heldFor()
 	case a.Limit == LimitCap:
 		return loadText(a.Passed) + " or more"
 	case a.Limit == LimitFloor && a.open != nil:

@@ -245,6 +245,7 @@ var flatColumns = []string{
 	"cdi", "ci_lo", "ci_hi", "overlap", "start_skew_ms", "verdict", "warnings",
 	"ci_bca_lo", "ci_bca_hi", "end_spread_ms", "window", "cdi_whole", "reciprocal", "of", "resource",
 	"ci_fleet_lo", "ci_fleet_hi", "ci_nodes_lo", "ci_nodes_hi", "expected", "ci_possible_lo", "ci_possible_hi", "expected_here",
+	"cdi_measured",
 }
 
 // flatTable is the table for programs: one row a finding, unrounded.
@@ -262,7 +263,7 @@ func flatTable(findings []evaluation.Finding) *doc.Table {
 			f.Parallel.Mean, f.Parallel.Min, f.Parallel.Max, f.Parallel.SD, f.Parallel.Total,
 			f.CDI, lo, hi, f.Overlap, f.StartSkewMS, f.Verdict, strings.Join(f.Warnings, "; "),
 			bcaLo, bcaHi, f.EndSpreadMS, f.Window, f.CDIWhole, f.Reciprocal, f.Of, f.Resource,
-			fleetLo, fleetHi, nodesLo, nodesHi, f.Expected, possibleLo, possibleHi, f.ExpectedHere,
+			fleetLo, fleetHi, nodesLo, nodesHi, f.Expected, possibleLo, possibleHi, f.ExpectedHere, f.CDIMeasured,
 		)...)
 	}
 	return t

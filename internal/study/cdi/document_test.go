@@ -19,6 +19,7 @@ import (
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/test/golden"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 // analyzed is the result of the run in testdata: three workloads on six nodes,
@@ -76,6 +77,7 @@ func TestDocumentOfTable(t *testing.T) {
 
 // TestGate: the whole interval decides on the exit code of a threshold.
 func TestGate(t *testing.T) {
+	skip.WithRace(t)
 	at := func(lo, hi float64, v evaluation.Verdict) evaluation.Finding {
 		cdi := (lo + hi) / 2
 		return evaluation.Finding{Workload: "w", Metric: "m", CDI: &cdi, CI: &evaluation.Interval{lo, hi}, Possible: &evaluation.Interval{lo, hi}, Verdict: v}

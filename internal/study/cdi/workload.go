@@ -112,6 +112,9 @@ func keyNumbers(f evaluation.Finding) []doc.Field {
 	if wholeDiffers(f) {
 		out = append(out, doc.Field{Label: "CDI on whole tasks", Text: num.Percent(*f.CDIWhole)})
 	}
+	if f.CDIMeasured != nil && num.Percent(*f.CDIMeasured) != f.CDIText() {
+		out = append(out, doc.Field{Label: "CDI as measured", Text: num.Percent(*f.CDIMeasured)})
+	}
 	if f.Reciprocal {
 		out = append(out, doc.Field{Label: "capacity is", Text: "1 / measured duration"})
 	}

@@ -295,11 +295,111 @@ func TestRunningTotals(t *testing.T) {
 		sum += math.Round(500 + 20*rng.NormFloat64())
 		sides[k/30] = append(sides[k/30], row{at: float64(60 * k), value: sum})
 	}
-	got := asked(t, New(), sides[0], sides[1])
+	a, b := table("x", sides[0]), table("x", sides[1])
+	a.Unit, a.Better, b.Unit, b.Better = "", "", "", ""
+	res, err := New().Ask(t.Context(), study.Input{},
+		[]study.Source{{Name: "A", Frames: []frame.Frame{a}}, {Name: "B", Frames: []frame.Frame{b}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := res.(*Result).Comparisons[0]
 	if got.Verdict != Unknown || !slices.ContainsFunc(got.Doubts, func(d model.Doubt) bool {
 		return d.Code == frame.CodeTotal && d.Severity == model.Problem
 	}) {
 		t.Errorf("verdict %s, doubts %v; want unknown, for a running total", got.Verdict, got.Doubts)
+	}
+}
+
+// TestRamp: a load that rises step by step is compared by its steps; that the throughput rises
+// with it makes no counter of it.
+func TestRamp(t *testing.T) {
+	for _, passes := range []int{1, 2, 3} {
+		rng := newRNG(passes)
+		var sides [2]study.Source
+		for i, factor := range []float64{1, .8} {
+			var all []row
+			for range passes {
+				for k := range 12 {
+					n := float64(k + 1)
+					all = append(all, row{at: float64(60*len(all) + 7*i), value: factor * 1000 * n / (n + 4) * (1 + .002*rng.Float64()),
+						facts: map[string]string{"concurrency": strconv.Itoa(k + 1)}})
+				}
+			}
+			f := table("took", all)
+			f.Unit, f.Better = "", ""
+			sides[i] = study.Source{Name: string(rune('A' + i)), Frames: []frame.Frame{f}}
+		}
+		p := New()
+		p.Pair = "concurrency"
+		res, err := p.Ask(t.Context(), study.Input{}, sides[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := res.(*Result).Comparisons[0]; got.Verdict != Lower {
+			t.Errorf("%d passes: %s, %v; want lower", passes, got.Verdict, got.Warnings)
+		}
+	}
+}
+
+// TestFewRuns: two runs are enough where trials are numbered, also beside three.
+func TestFewRuns(t *testing.T) {
+	for _, runs := range [][2]int{{2, 2}, {2, 3}, {3, 2}, {2, 5}, {1, 3}} {
+		var sides [2][]row
+		rng := newRNG(4)
+		for i, n := range runs {
+			for run := range n {
+				for k := range 12 { // four nodes of its own, three trials
+					sides[i] = append(sides[i], row{at: float64(1000*run + 10*(k/4)),
+						value: 100 * (1 - .3*float64(i)) * (1 + .005*rng.NormFloat64()),
+						facts: map[string]string{"node": string(rune('a'+i)) + strconv.Itoa(k%4), "trial": strconv.Itoa(k / 4),
+							"run": string(rune('a'+i)) + strconv.Itoa(run)}})
+				}
+			}
+		}
+		want := Worse
+		if min(runs[0], runs[1]) < 2 {
+			want = Unknown
+		}
+		if got := asked(t, New(), sides[0], sides[1]); got.Verdict != want || has(got.Doubts, "one_run") != (want == Unknown) {
+			t.Errorf("%v runs: %s, %v, %v; want %s", runs, got.Verdict, got.CI, got.Warnings, want)
+		}
+	}
+}
+
+// TestTwoRuns: of two values on a side the wider interval and the larger p of Welch's and
+// Student's test count. Numbers are SciPy's, of logarithms:
+//
+//	r = scipy.stats.ttest_ind(log(b), log(a), equal_var=…); exp(r.confidence_interval())
+func TestTwoRuns(t *testing.T) {
+	for _, c := range []struct {
+		a, b      []float64
+		lo, hi, p float64
+	}{
+		{[]float64{102.1, 98.4}, []float64{112.5, 109.3, 107.7, 115.1, 110.8, 113.9, 108.6},
+			.9866938048462625, 1.245125277231195, .060212455616880975},
+		{[]float64{100, 100.6}, []float64{112.5, 99.3, 107.7, 119.1, 110.8, 123.9, 108.6},
+			.9796379483270983, 1.2604565640368515, .0883614767821693},
+	} {
+		var sides [2][]row
+		for i, values := range [][]float64{c.a, c.b} {
+			for k, v := range values {
+				sides[i] = append(sides[i], row{at: math.NaN(), value: v, facts: map[string]string{"run": string(rune('a'+i)) + strconv.Itoa(k)}})
+			}
+		}
+		got := asked(t, New(), sides[0], sides[1])
+		if got.Method != methodT || got.Of != "run" || !near(got.CI.Lo, c.lo) || !near(got.CI.Hi, c.hi) || !near(*got.P, c.p) {
+			t.Errorf("%v and %v: %s of %ss, %v, p %v; want [%v %v], %v", c.a, c.b, got.Method, got.Of, got.CI, *got.P, c.lo, c.hi, c.p)
+		}
+	}
+}
+
+// TestOrdinals: percentiles are named as people name them.
+func TestOrdinals(t *testing.T) {
+	for name, want := range map[string]string{"p1": "the 1st percentile", "p5": "the 5th percentile",
+		"p10": "the 10th percentile", "p99": "the 99th percentile", "mean": "the mean"} {
+		if got := (&Summary{Name: name}).words(); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
 	}
 }
 
@@ -521,12 +621,15 @@ func TestSymmetry(t *testing.T) {
 // other machines are a doubt.
 func TestExactNames(t *testing.T) {
 	some := rows(100, 101, 99, 100, 102, 98, 100)
-	exact := func(name, cpu string) study.Source {
+	exact := func(name string, cpus ...string) study.Source {
 		f := table("ns/op", some)
 		f.Workload, f.Exact = name, true
-		f.Facts = append(f.Facts, frame.Fact{Name: "cpu", Levels: []string{"", cpu},
-			Codes: []uint16{1, 1, 1, 1, 1, 1, 1}})
-		return study.Source{Name: name + " " + cpu, Frames: []frame.Frame{f}}
+		cpu := frame.NewFact("cpu")
+		for i := range some {
+			cpu.Append(cpus[i%len(cpus)])
+		}
+		f.Facts = append(f.Facts, cpu.Fact())
+		return study.Source{Name: name + strings.Join(cpus, " "), Frames: []frame.Frame{f}}
 	}
 	for name, c := range map[string]struct {
 		a, b    study.Source
@@ -535,6 +638,10 @@ func TestExactNames(t *testing.T) {
 	}{
 		"the same":         {exact("json.Encode-4", "x"), exact("json.Encode-4", "x"), false, false},
 		"other processors": {exact("json.Encode-4", "x"), exact("json.Encode-4", "y"), false, true},
+		"two, then one":    {exact("json.Encode-4", "x", "y"), exact("json.Encode-4", "y"), false, true},
+		"one, then two":    {exact("json.Encode-4", "x"), exact("json.Encode-4", "x", "y"), false, true},
+		"two and two":      {exact("json.Encode-4", "x", "y"), exact("json.Encode-4", "y", "x"), false, false},
+		"some not known":   {exact("json.Encode-4", "x", ""), exact("json.Encode-4", "x"), false, false},
 		"other package":    {exact("json.Encode-4", "x"), exact("xml.Encode-4", "x"), true, false},
 		"other GOMAXPROCS": {exact("json.Encode-4", "x"), exact("json.Encode", "x"), true, false},
 		"a table": {exact("json.Encode-4", "x"),

@@ -21,6 +21,9 @@ func (p *Params) compare(m matched) Comparison {
 		f, other *frame.Frame
 	}{{m.nameA, m.a, m.b}, {m.nameB, m.b, m.a}} {
 		for _, d := range of.f.Doubts {
+			if d.Code == frame.FactCensored {
+				continue // see heedBounds
+			}
 			both := m.together && slices.ContainsFunc(of.other.Doubts, func(o model.Doubt) bool { return o.Text == d.Text })
 			if !both && !strings.HasPrefix(d.Text, of.name+": ") {
 				d.Text = of.name + ": " + d.Text
@@ -56,7 +59,7 @@ func (p *Params) direction(m matched) model.Better {
 
 // describe is what there is of one side.
 func describe(name string, f *frame.Frame) Side {
-	s := Side{Name: name, Rows: f.Len()}
+	s := Side{Name: name, Rows: f.Len(), bounds: lowerBounds(f)}
 	if x, err := stats.Mean(f.Values); err == nil {
 		s.Mean = &x
 		if sd, err := stats.SampleSD(f.Values); err == nil && x > 0 {

@@ -1,6 +1,12 @@
 package compare
 
-import "github.com/scalebench/scalebench/internal/frame"
+import (
+	"slices"
+	"strconv"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/frame"
+)
 
 // configuration are the lines that `go test -bench` prints of the machine it runs on
 // (golang.org/design/14313).
@@ -10,23 +16,25 @@ var configuration = []string{"goos", "goarch", "cpu"}
 // systems: the change may be theirs, and not that of the code.
 func (l *laying) otherConfiguration(c *Comparison) {
 	for _, name := range configuration {
-		a, b := onlyLevel(l.a, name), onlyLevel(l.b, name)
-		if a != "" && b != "" && a != b {
+		a, b := knownLevels(l.a, name), knownLevels(l.b, name)
+		if len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
 			c.doubts.Warn("other_configuration",
-				"%s was measured with %s %q, %s with %q: the change may come from that", c.A.Name, name, a, c.B.Name, b)
+				"%s was measured with %s %s, %s with %s: the change may come from that", c.A.Name, name,
+				num.List(a), c.B.Name, num.List(b))
 		}
 	}
 }
 
-// onlyLevel is the level of a fact that all rows have; empty where there are several, or none.
-func onlyLevel(f *frame.Frame, name string) string {
+// knownLevels are the levels of a fact that rows have, sorted and quoted.
+func knownLevels(f *frame.Frame, name string) []string {
 	x := f.Fact(name)
 	if x == nil || x.Name != name {
-		return ""
+		return nil
 	}
-	levels, rows := x.Groups()
-	if len(levels) != 1 || len(rows[0]) != f.Len() {
-		return ""
+	levels, _ := x.Groups()
+	for i, level := range levels {
+		levels[i] = strconv.Quote(level)
 	}
-	return levels[0]
+	slices.Sort(levels)
+	return levels
 }

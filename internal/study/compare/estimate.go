@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -193,9 +194,31 @@ func (l *laying) normal(e estimate, level float64) (estimate, error) {
 		e.method, e.p, e.ratio, e.ci = methodPairedT, t.P, math.Exp(t.MeanX-t.MeanY), exp(t.Difference)
 		return e, err
 	}
-	w, err := stats.WelchT(l.scaled(e.B), l.scaled(e.A), level)
+	b, a := l.scaled(e.B), l.scaled(e.A)
+	w, err := stats.WelchT(b, a, level)
 	e.method, e.p, e.ratio, e.ci = methodT, w.P, math.Exp(w.MeanX-w.MeanY), exp(w.Difference)
+	if err == nil && min(len(a), len(b)) == 2 {
+		var d stats.Estimate
+		if d, err = pooled(b, a); err != nil {
+			return e, err
+		}
+		ci, failed := d.Interval(level)
+		ci, e.p, err = exp(ci), max(e.p, d.P(0)), failed
+		e.ci = stats.Interval{Lo: min(e.ci.Lo, ci.Lo), Hi: max(e.ci.Hi, ci.Hi)}
+	}
 	return e, err
+}
+
+// pooled is the difference of two means by one variance, as Student has it. Two values tell
+// so little of theirs that Welch's interval beside ten others misses the truth in one of ten
+// cases: the wider one of both counts.
+func pooled(x, y []float64) (stats.Estimate, error) {
+	sx, errX := stats.SampleSD(x)
+	sy, errY := stats.SampleSD(y)
+	n, m := float64(len(x)), float64(len(y))
+	variance := (sx*sx*(n-1) + sy*sy*(m-1)) / (n + m - 2)
+	return stats.Estimate{Mean: stats.Average(x) - stats.Average(y), Var: variance * (1/n + 1/m), Degrees: n + m - 2},
+		cmp.Or(errX, errY)
 }
 
 // dependent is the estimate of series with neighbours that depend on each other. What

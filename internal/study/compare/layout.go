@@ -178,8 +178,8 @@ func (l *laying) oneMachine(rowsA, rowsB []int) bool {
 }
 
 // inTime takes together what was measured at once: the coarsest of repetition,
-// run, block and trial of which both sides have so many. Where both sides have the
-// same ones, and not only the same numbers, values are paired.
+// run, block and trial of which both sides have so many, or two runs beside more. Where
+// both sides have the same ones, and not only the same numbers, values are paired.
 func (l *laying) inTime(sameNodes bool, least int) (layout, bool) {
 	for _, facts := range [][]string{{frame.FactRepetition}, {frame.FactRun}, {frame.FactRun, frame.FactBlock}, {frame.FactBlock}, {frame.FactRun, frame.FactTrial}, {frame.FactTrial}} {
 		a, b := l.a.GroupBy(facts...), l.b.GroupBy(facts...)
@@ -187,8 +187,13 @@ func (l *laying) inTime(sameNodes bool, least int) (layout, bool) {
 			continue
 		}
 		of := facts[len(facts)-1]
-		if fewer, more := min(len(a), len(b)), max(len(a), len(b)); fewer < least {
-			if more >= fewest && (of == frame.FactRepetition || of == frame.FactRun) {
+		fewer, more, enough := min(len(a), len(b)), max(len(a), len(b)), least
+		runs := more >= fewest && (of == frame.FactRepetition || of == frame.FactRun)
+		if runs { // that differ: what is finer would leave that out
+			enough = 2
+		}
+		if fewer < enough {
+			if runs {
 				l.notes.Problem("one_"+of, "one side is of %s and the other of %d: how much %ss differ is not known of both", num.Count(fewer, of), more, of)
 			}
 			continue
@@ -212,7 +217,7 @@ func (l *laying) inTime(sameNodes bool, least int) (layout, bool) {
 		}
 		if sameNodes {
 			a, b = l.complete(a, b)
-			if min(len(a), len(b)) < least {
+			if min(len(a), len(b)) < enough {
 				continue
 			}
 		}

@@ -34,6 +34,8 @@ type Side struct {
 	Mean   *float64 `json:"mean"` // of the rows, in the unit of the metric
 	Median *float64 `json:"median"`
 	COV    *float64 `json:"cov"` // sample SD over mean; null: the mean is not above 0
+
+	bounds int // rows that are only lower bounds
 }
 
 // Comparison is one metric of B against A. Null is what cannot be computed.

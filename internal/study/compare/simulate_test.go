@@ -139,6 +139,23 @@ func turns(nodes, blocks int, block, noise float64) world {
 	}
 }
 
+// campaigns is runs of four nodes with three trials: runs differ by run, values by noise.
+func campaigns(n, m int, run, noise float64) world {
+	return func(rng *rand.Rand, factor float64) (a, b []row) {
+		one := func(side string, runs int, factor float64) (out []row) {
+			for k := range runs {
+				level := 100 * factor * math.Exp(run*rng.NormFloat64())
+				for i := range 12 {
+					out = append(out, row{at: float64(1000*k + 10*(i/4)), value: level * math.Exp(noise*rng.NormFloat64()),
+						facts: map[string]string{"node": strconv.Itoa(i % 4), "trial": strconv.Itoa(i / 4), "run": side + strconv.Itoa(k)}})
+				}
+			}
+			return out
+		}
+		return one("a", n, 1), one("b", m, factor)
+	}
+}
+
 var worlds = []struct {
 	name  string
 	draw  world
@@ -169,6 +186,8 @@ var worlds = []struct {
 	{"20 other nodes x 2 trials", fleet(20, 2, false, 0, .03, .01), false, 0.22},
 	{"6 same nodes x 1 trial", fleet(6, 1, true, .2, .03, .03), false, 0},
 	{"duet, 3 nodes x 10 blocks", turns(3, 10, .1, .03), false, 0.98},
+	{"2 + 3 runs of 4 nodes x 3 trials", campaigns(2, 3, .03, .01), false, 0.43},
+	{"2 + 10 runs of 4 nodes x 3 trials", campaigns(2, 10, .03, .01), false, 0.5},
 }
 
 // rates is how many histories are simulated in each world. The table of

@@ -147,6 +147,7 @@ func (p *Params) conclude(c *Comparison) {
 	}
 	p.heedMeans(c, word)
 	p.heedMix(c, word)
+	c.heedBounds(word)
 	if word != "" && !slices.ContainsFunc(c.doubts, func(d model.Doubt) bool { return d.Severity == model.Problem }) {
 		c.Verdict = word
 	}
@@ -200,7 +201,7 @@ func (c *Comparison) outside(margin float64) *Summary {
 // words name a summary for people.
 func (s *Summary) words() string {
 	if percentile, ok := strings.CutPrefix(s.Name, "p"); ok {
-		return "the " + percentile + "th percentile"
+		return "the " + percentile + map[bool]string{true: "st", false: "th"}[percentile == "1"] + " percentile"
 	}
 	return "the " + s.Name
 }
@@ -214,7 +215,8 @@ func (s *Summary) most() string {
 }
 
 // hull is the interval that holds all that a user may mean: the possible one of the
-// typical value and those of the other summaries, each as far as drift may take it.
+// typical value and those of the other summaries, each as far as drift may take it, and
+// as far as lower bounds leave it open.
 func (c *Comparison) hull() stats.Interval {
 	out := *c.Possible
 	for _, s := range c.Summaries {
@@ -224,7 +226,7 @@ func (c *Comparison) hull() stats.Interval {
 		}
 		out = stats.Interval{Lo: min(out.Lo, ci.Lo), Hi: max(out.Hi, ci.Hi)}
 	}
-	return out
+	return c.open(out)
 }
 
 // beyond reports whether an interval of ratios lies outside the margin whole.
@@ -278,7 +280,7 @@ func farther(ci stats.Interval) float64 {
 func percentOf(ratio float64) string { return num.Percent(math.Abs(percent(ratio))) }
 
 // held holds what B is worse by to a limit: it is missed by the interval of the typical
-// value, and kept by that of every summary, up to most.
+// value, and kept by that of every summary, up to most, which lower bounds leave open.
 func held(limit study.Limit, name string, lo, hi, most float64) error {
 	if lo <= limit.Most {
 		hi = most

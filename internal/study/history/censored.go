@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -43,6 +44,19 @@ func (m *Metric) definite(found []stats.Change) []stats.Change {
 		out = append(out, c)
 	}
 	return out
+}
+
+// open is the interval of the latest run over those before as far as lower bounds leave it
+// open: a run may be higher than its bound.
+func (m *Metric) open() stats.Interval {
+	ci, last := m.Latest.CI, len(m.Runs)-1
+	if atLeast(m.Runs[last-m.Latest.Before:last]) > 0 {
+		ci.Lo = 0
+	}
+	if m.Runs[last].AtLeast {
+		ci.Hi = math.Inf(1)
+	}
+	return ci
 }
 
 // censored doubts a verdict that lower bounds do not carry: a run is higher only than

@@ -36,6 +36,29 @@ func searches(days int, value func(day int) float64, bound func(day int) bool) f
 	return f
 }
 
+// TestBoundGate: a run that is a little worse than lower bounds may be much worse than what
+// they bound: the threshold is not kept for sure.
+func TestBoundGate(t *testing.T) {
+	for name, c := range map[string]struct {
+		level float64 // of the latest; those before have 100
+		bound func(day int) bool
+		gate  error
+	}{
+		"known":              {96, func(int) bool { return false }, nil},
+		"below bounds":       {96, func(day int) bool { return day < 19 }, model.ErrInvalid},
+		"below one bound":    {96, func(day int) bool { return day == 3 }, model.ErrInvalid},
+		"far below bounds":   {70, func(day int) bool { return day < 19 }, model.ErrThreshold},
+		"above, and a bound": {130, func(day int) bool { return day == 19 }, nil},
+	} {
+		ten, p := study.Percent(10), params()
+		p.FailWorse = &ten
+		r := ask(t, p, searches(20, func(day int) float64 { return map[bool]float64{true: c.level, false: 100}[day == 19] }, c.bound))
+		if err := r.Gate(); !errors.Is(err, c.gate) || (err == nil) != (c.gate == nil) {
+			t.Errorf("%s: %s %v, gate %v, want %v", name, r.Metrics[0].Latest.Verdict, r.Metrics[0].Latest.CI, err, c.gate)
+		}
+	}
+}
+
 // TestCensored: no verdict and no change rests on a value that is only a lower bound,
 // and one that such a bound carries is given.
 func TestCensored(t *testing.T) {

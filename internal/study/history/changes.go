@@ -14,8 +14,15 @@ import (
 // the probability 1−Level.
 func (p *Params) changes(m *Metric, metrics int) {
 	found, err := stats.ChangePoints(m.means(), (1-p.Level)/float64(metrics), 1)
-	if errors.Is(err, stats.ErrTooFew) {
+	switch {
+	case errors.Is(err, stats.ErrTooFew):
 		m.doubts.Warn("few_runs", "%s: changes of level are looked for from 10 runs on", num.Count(len(m.Runs), "run"))
+	case errors.Is(err, stats.ErrArgument):
+		m.doubts.Warn("small_level", "changes of level are not looked for: of %s, each has too small a share of "+
+			"the error rate %.2g; name fewer with --metric, or give a lower --level", num.Count(metrics, "metric"),
+			1-p.Level)
+	case err != nil:
+		m.doubts.Warn("no_changes", "changes of level are not looked for: %v", err)
 	}
 	if err != nil {
 		return

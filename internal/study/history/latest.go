@@ -121,8 +121,8 @@ func (m *Metric) latest() *Latest {
 }
 
 // against is the logarithm of a run over the geometric mean of those before. Where these
-// are equal, they are taken to scatter by half a unit of their last digit: the interval
-// then holds all that rounding explains. Errors: stats.ErrNoSpread, where they may be
+// are equal, they are taken to scatter by half a unit of the last digit of the values:
+// the interval then holds all that rounding explains. Errors: stats.ErrNoSpread, where they may be
 // copies of one.
 func (m *Metric) against(before []Run, run Run) (stats.Estimate, error) {
 	logs, n := make([]float64, len(before)), float64(len(before))
@@ -135,8 +135,11 @@ func (m *Metric) against(before []Run, run Run) (stats.Estimate, error) {
 	}
 	sd, err := stats.SampleSD(logs)
 	if err == nil && !(sd > 1e-12) {
-		x := before[0].Mean
-		if sd = stats.HalfDigit(x, run.Mean) / x; m.copies {
+		half := run.half
+		for _, r := range before {
+			half = min(half, r.half)
+		}
+		if sd = half / before[0].Mean; m.copies {
 			err = stats.ErrNoSpread
 		}
 	}

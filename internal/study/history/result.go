@@ -30,13 +30,15 @@ func (r *Result) Gate() error {
 	var errs []error
 	for _, m := range r.Metrics {
 		what := m.name() + ": what the latest run is worse by"
-		switch x := m.Latest; {
-		case x == nil || x.Verdict == Unknown:
+		if m.Latest == nil || m.Latest.Verdict == Unknown {
 			errs = append(errs, limit.Unknown(m.name()+": the runs do not tell whether the latest is worse"))
-		case m.Better == model.Higher:
-			errs = append(errs, limit.Check(what, 100*(1-x.CI.Hi), 100*(1-x.CI.Lo)))
-		case m.Better == model.Lower:
-			errs = append(errs, limit.Check(what, 100*(x.CI.Lo-1), 100*(x.CI.Hi-1)))
+			continue
+		}
+		switch ci := m.open(); m.Better {
+		case model.Higher:
+			errs = append(errs, limit.Check(what, 100*(1-ci.Hi), 100*(1-ci.Lo)))
+		case model.Lower:
+			errs = append(errs, limit.Check(what, 100*(ci.Lo-1), 100*(ci.Hi-1)))
 		default:
 			errs = append(errs, limit.Unknown(m.name()+": it is not known which direction is better (--better says it)"))
 		}
@@ -90,6 +92,8 @@ type Run struct {
 	// free are the sum of squares of the values, relative to their node's mean, and
 	// its degrees of freedom.
 	worth, squares, free float64
+	// half is half a unit of the last digit of the values.
+	half float64
 }
 
 // Change is where the level changed.

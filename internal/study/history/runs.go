@@ -35,8 +35,10 @@ func (p *Params) metric(s series) Metric {
 		runsBy[to], factsBy[to] = m.Runs[from], m.facts[from]
 	}
 	m.Runs, m.facts = runsBy, factsBy
-	if d, ok := f.TotalDoubt("give its rate, as the differences of its values by the seconds between them"); ok {
-		m.doubts.Add(d)
+	if f.NamedTotal() { // the values of other metrics may rise from run to run
+		if d, ok := f.TotalDoubt("give its rate, as the differences of its values by the seconds between them"); ok {
+			m.doubts.Add(d)
+		}
 	}
 	for _, d := range slices.Concat(f.Doubts, s.doubts) {
 		if d.Code != frame.FactCensored { // told by the runs that it is about
@@ -80,8 +82,10 @@ func summary(f *frame.Frame, nodes *frame.Fact, run string, rows []int32, level 
 	}
 	slices.Sort(names)
 	inverse, k := 0.0, float64(len(names))
+	out.half = stats.HalfDigit() // of whole numbers, at most
 	for _, name := range names {
 		mean := stats.Average(of[name])
+		out.half = min(out.half, stats.HalfDigit(of[name]...))
 		if out.nodes[name] = mean; len(names) > 1 {
 			values = append(values, mean)
 		}

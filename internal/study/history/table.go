@@ -73,12 +73,14 @@ func withRuns(f *frame.Frame) series {
 	if f.Times == nil {
 		s.doubts.Warn("no_times", "the rows have no times: their order is taken for that in which they were measured")
 	}
-	if f.Fact(frame.FactRun) != nil {
+	if run := f.Fact(frame.FactRun); run != nil {
+		s.withoutRun(run)
 		return s
 	}
 	if f.Fact(frame.FactRepetition) != nil {
 		of := f.WithRuns(func(repetition string) string { return repetition })
 		s.frame = &of
+		s.withoutRun(of.Fact(frame.FactRun))
 		return s
 	}
 	s.copies = f.Times == nil && f.Fact(factCommit) == nil
@@ -101,6 +103,20 @@ func withRuns(f *frame.Frame) series {
 	of.Facts = append(slices.Clip(of.Facts), run)
 	s.frame = &of
 	return s
+}
+
+// withoutRun doubts a series in which rows name no run: they belong to none.
+func (s *series) withoutRun(run *frame.Fact) {
+	n := 0
+	for _, code := range run.Codes {
+		if code == 0 {
+			n++
+		}
+	}
+	if n > 0 {
+		s.doubts.Warn("no_run", "%d of %s left out, for want of a run; fill in the column %s", n,
+			num.Count(len(run.Codes), "row"), run.Name)
+	}
 }
 
 // nameOfRun is the commit that tells runs, or else the time or the number, of the run

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,6 +189,116 @@ func TestConstantRuns(t *testing.T) {
 		}
 		if c.want == Worse && !errors.Is(r.Gate(), model.ErrThreshold) {
 			t.Errorf("%s: gate %v", name, r.Gate())
+		}
+	}
+}
+
+// TestLastDigit: where the runs before are equal, the latest may differ by what its values'
+// last digit allows, whatever the digits of its mean; a larger difference is one.
+func TestLastDigit(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		digits, rows, before := rng.IntN(3), 1+rng.IntN(5), 3+rng.IntN(5)
+		if seed == 0 {
+			digits, rows, before = 0, 3, 3
+		}
+		last := math.Pow10(-digits)
+		level := last * float64(107+10*rng.IntN(30))    // the last digit is none that may be missing
+		ask := func(latest float64) (*Result, Latest) { // one row of the latest run
+			var b strings.Builder
+			b.WriteString("time,rate\n")
+			for day := range before + 1 {
+				for row := range rows {
+					v := level
+					if day == before && row == 0 {
+						v = latest
+					}
+					fmt.Fprintf(&b, "%s,%.*f\n", begin.AddDate(0, 0, day).Format(time.DateOnly), digits, v)
+				}
+			}
+			p, least := params(), study.Percent(.01)
+			p.Better, p.FailWorse = "higher", &least
+			r, err := askTable(t, p, b.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r, *r.Metrics[0].Latest
+		}
+		step := last * float64(2*rng.IntN(2)-1)
+		if r, got := ask(level + step); got.Verdict != As || errors.Is(r.Gate(), model.ErrThreshold) {
+			t.Errorf("%d rows of %v, %d digits, one of %v in the latest: %s %v, gate %v", rows, level, digits, step,
+				got.Verdict, got.CI, r.Gate())
+		}
+		if _, got := ask(level - 20*last*float64(rows)); got.Verdict != Worse {
+			t.Errorf("%d rows of %v, %d digits: a mean that is 20 steps lower is %s %v", rows, level, digits, got.Verdict, got.CI)
+		}
+	}
+}
+
+// TestRisingRuns: a metric that rises from run to run is a counter only by its name.
+func TestRisingRuns(t *testing.T) {
+	for name, c := range map[string]struct {
+		metric string
+		runs   int
+		value  func(rng *rand.Rand, run int) float64
+		total  bool
+	}{
+		"a binary that grows":     {"binary_size", 16, func(_ *rand.Rand, run int) float64 { return float64(18_000_000 + 5400*run) }, false},
+		"worse night after night": {"took", 20, func(rng *rand.Rand, run int) float64 { return 100 + 1.5*float64(run) + rng.Float64() }, false},
+		"a counter by its name":   {"bytes_total", 20, func(_ *rand.Rand, run int) float64 { return 1e6 + float64(54321*run) }, true},
+	} {
+		rng := rand.New(rand.NewPCG(1, 4))
+		var b strings.Builder
+		fmt.Fprintf(&b, "time,%s\n", c.metric)
+		for run := range c.runs {
+			fmt.Fprintf(&b, "%s,%v\n", begin.AddDate(0, 0, run).Format(time.DateOnly), c.value(rng, run))
+		}
+		p := params()
+		p.Better, p.Value = "lower", c.metric
+		r, err := askTable(t, p, b.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := r.Metrics[0]; m.Latest == nil || (m.Latest.Verdict == Unknown) != c.total {
+			t.Errorf("%s: %+v, %v", name, m.Latest, m.Warnings)
+		}
+	}
+}
+
+// TestNoRun: rows that name no run are left out, and that is said.
+func TestNoRun(t *testing.T) {
+	table := "time,run,rate\n"
+	for i := range 30 {
+		run := fmt.Sprint("r", i/3)
+		if i%10 == 4 {
+			run = ""
+		}
+		table += fmt.Sprintf("%s,%s,%d\n", begin.AddDate(0, 0, i).Format(time.DateOnly), run, 100+i%7)
+	}
+	r, err := askTable(t, params(), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := r.Metrics[0]; !strings.Contains(strings.Join(m.Warnings, "; "), "3 of 30 rows left out, for want of a run") {
+		t.Errorf("warnings %q, want that three rows are left out", m.Warnings)
+	}
+}
+
+// TestManyMetrics: where each of many metrics has too small a share of the error rate for
+// changes to be looked for, that is said.
+func TestManyMetrics(t *testing.T) {
+	f := runs(1, 40, func(day int) float64 { return 100 + float64(day/20*50) }, nothing)
+	for metrics, looked := range map[int]bool{1: true, 4000: true, 6000: false} {
+		p := params()
+		s, err := p.branches(&f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := p.metric(s[0])
+		p.changes(&m, metrics)
+		said := slices.ContainsFunc(m.doubts, func(d model.Doubt) bool { return d.Code == "small_level" })
+		if said == looked || len(m.Changes) > 0 != looked {
+			t.Errorf("%d metrics: changes %+v, doubts %v; want that they are looked for: %t", metrics, m.Changes, m.doubts, looked)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/golden"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -243,6 +244,7 @@ func TestRateForPrograms(t *testing.T) {
 
 // TestGate: the exit code of --fail-unless-fits.
 func TestGate(t *testing.T) {
+	skip.WithRace(t)
 	for name, c := range map[string]struct {
 		answers  []Answer
 		unjudged []string

@@ -16,6 +16,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 // many are frames of so many metrics that vary by 1 to 13 %.
@@ -119,6 +120,7 @@ func TestPageOfManyMetrics(t *testing.T) {
 // TestManyFactsThatTellTheSame: all pairs are in the result, and the text stays
 // readable.
 func TestManyFactsThatTellTheSame(t *testing.T) {
+	skip.WithRace(t)
 	const facts = 80
 	f := many(1, 500)[0]
 	for i := range f.Values {

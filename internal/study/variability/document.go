@@ -223,7 +223,7 @@ func (r *Result) section(i int) doc.Section {
 // parts are tables and figures of a metric, each below what it answers.
 func (m *Metric) parts(level float64) []doc.Block {
 	out := []doc.Block{{Table: m.spreadTable(level)}}
-	if m.N < fewest || m.Range == 0 {
+	if m.N < fewest || m.Equal() {
 		return out
 	}
 	part := func(title, intro string, blocks ...doc.Block) {

@@ -30,8 +30,8 @@ func (p *Params) covGate(m *Metric) error {
 	switch {
 	case m.Verdict == Unknown:
 		return limit.Unknown(m.Name() + ": the verdict is unknown")
-	case m.COV != nil && *m.COV == 0:
-		return nil
+	case m.COVCI == nil && m.Equal():
+		return limit.Check(m.Name()+": the COV, by the digits of equal values,", 0, 100*m.Resolution())
 	case m.COVCI == nil:
 		return limit.Unknown(m.Name() + ": the COV has no interval")
 	}
@@ -73,7 +73,7 @@ func (m *Metric) finds(v Verdict) (found, known bool) {
 		return m.Course.Changed(), true
 	case v == Bands:
 		return m.Bands.Found, true
-	case v != Varies || m.COV != nil && *m.COV == 0:
+	case v != Varies || m.Equal():
 		return m.Verdict == v, true
 	case m.COVCI == nil:
 		return false, false

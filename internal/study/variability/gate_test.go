@@ -10,6 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/test/simulated"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 // TestGateOfNarrowIntervals: values whose interval is too narrow pass no threshold
@@ -17,6 +18,7 @@ import (
 // those of a few racks that differ, which only a column of an unusual name tells. What
 // holds however wide the interval is passes.
 func TestGateOfNarrowIntervals(t *testing.T) {
+	skip.WithRace(t)
 	percent := func(v study.Percent) *study.Percent { return &v }
 	lognormal := func(sigma float64) func(rng *rand.Rand) *simulated.Table {
 		return func(rng *rand.Rand) *simulated.Table {

@@ -118,6 +118,42 @@ func TestTotalsGate(t *testing.T) {
 	}
 }
 
+// TestEqualValuesGate: equal values keep a threshold only if all that their digits leave open
+// is below it.
+func TestEqualValuesGate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for range 30 {
+		v := float64(1 + rng.IntN(40)*rng.IntN(150))
+		for _, share := range []float64{.9, 1.1} {
+			p, most := New(), study.Percent(share*100*.5/v)
+			p.FailAbove = &most
+			err := ask(t, p, columnOf("rate", true, 0, slices.Repeat([]float64{v}, 20)...)).Gate()
+			if keeps := share > 1; keeps != (err == nil) || !keeps && !errors.Is(err, model.ErrInvalid) {
+				t.Errorf("all values %v, at most %v %%: gate %v", v, float64(most), err)
+			}
+		}
+	}
+}
+
+// TestRateOfBaseline: with a baseline, rates are those of the metric that is compared; what else
+// it has may fall.
+func TestRateOfBaseline(t *testing.T) {
+	base := study.Source{Name: "base", Frames: []frame.Frame{
+		columnOf("score", true, 0, normal(30, 1, 1)...), columnOf("requests", true, 0, totals()...)}}
+	here := study.Source{Name: "here", Frames: []frame.Frame{columnOf("requests", true, 0, totals()...)}}
+	p := New()
+	p.Rate, p.Baseline = true, "base"
+	res, err := p.Ask(t.Context(), study.Input{}, []study.Source{here, base})
+	if err != nil || res.(*Result).Metrics[0].Baseline == nil {
+		t.Errorf("%v; want that the rates are compared", err)
+	}
+	base.Frames = base.Frames[:1]
+	base.Frames[0].Metric = "requests"
+	if _, err := p.Ask(t.Context(), study.Input{}, []study.Source{here, base}); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("a baseline that is no total: %v, want a usage error", err)
+	}
+}
+
 // TestSettledBy: as many times as many values as an unclear verdict says mostly tell.
 func TestSettledBy(t *testing.T) {
 	told, asked := 0, 0
@@ -170,8 +206,11 @@ func TestNoBound(t *testing.T) {
 // nothing tells the rows apart they may be copies.
 func TestEqualValues(t *testing.T) {
 	equal := func(v float64) []float64 { return slices.Repeat([]float64{v}, 12) }
-	noise := equal(.3)
-	noise[3] = math.Nextafter(.3, 1)
+	noise := func(v float64) []float64 {
+		values := equal(v)
+		values[3] = math.Nextafter(v, 2*v)
+		return values
+	}
 	for _, c := range []struct {
 		name   string
 		f      frame.Frame
@@ -183,7 +222,11 @@ func TestEqualValues(t *testing.T) {
 		{"small", columnOf("rate", true, 0, equal(.00125)...), .5e-5 / .00125, false},
 		{"copies", columnOf("rate", false, 0, equal(117.5)...), .05 / 117.5, true},
 		{"few digits", columnOf("rate", true, 0, equal(3)...), 0, true},
-		{"rounding of sums", columnOf("rate", true, 0, noise...), 1e-12, false},
+		{"a round number", columnOf("rate", true, 0, equal(120)...), .5 / 120, false},
+		{"a rounder one", columnOf("rate", true, 0, equal(3000)...), .5 / 3000, false},
+		{"tiny", columnOf("rate", true, 0, equal(1.25e-13)...), .5e-15 / 1.25e-13, false},
+		{"rounding of sums", columnOf("rate", true, 0, noise(117.5)...), .05 / 117.5, false},
+		{"rounding of sums, few digits", columnOf("rate", true, 0, noise(.3)...), 0, true},
 	} {
 		r := ask(t, New(), c.f)
 		m := r.Metrics[0]

@@ -50,7 +50,7 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 		x.Doubts.Problem("too_few_values", "%s cannot be described: %d are needed for intervals, and about 20 to tell what explains them", num.Count(m.N, "value"), fewest)
 		m.Repetitions = x.repetitions(p, m)
 		return
-	case m.Range == 0:
+	case m.Equal():
 		x.constant(m)
 		m.Bands.Why = "all values are equal"
 		x.positive(m)
@@ -257,7 +257,7 @@ func (m *Metric) judge(x *examined) {
 		m.Verdict = Changes
 	case m.Bands.Found:
 		m.Verdict = Bands
-	case m.COV != nil && *m.COV == 0:
+	case m.Equal():
 		m.Verdict = Steady
 	case m.COVCI == nil:
 		m.Verdict = Unknown

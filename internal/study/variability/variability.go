@@ -212,11 +212,12 @@ func (p *Params) Ask(ctx context.Context, in study.Input, sources []study.Source
 	if frames, err = p.wanted(frames); err != nil {
 		return nil, err
 	}
+	had := namesOf(base)
 	if p.Rate {
-		if frames, err = rates(frames); err != nil {
+		if base, err = baseRates(base, frames); err != nil {
 			return nil, err
 		}
-		if base, err = rates(base); err != nil {
+		if frames, err = rates(frames); err != nil {
 			return nil, err
 		}
 	}
@@ -234,7 +235,7 @@ func (p *Params) Ask(ctx context.Context, in study.Input, sources []study.Source
 	r.Together = explain.Correlate(frames, p.Level)
 	r.Doubts = model.Doubts{}
 	if p.Baseline != "" && !slices.ContainsFunc(r.Metrics, func(m Metric) bool { return m.Baseline != nil }) {
-		r.Doubts.Warn("no_baseline", "the baseline %s has none of these metrics, so that nothing is compared with it: it has %s; give the column or metric the same name", p.Baseline, namesOf(base))
+		r.Doubts.Warn("no_baseline", "the baseline %s has none of these metrics, so that nothing is compared with it: it has %s; give the column or metric the same name", p.Baseline, had)
 	}
 	r.gather()
 	return r, nil
@@ -343,7 +344,7 @@ func rates(totals []frame.Frame) ([]frame.Frame, error) {
 }
 
 // findBase is the frame of the baseline that a metric is compared with: that of
-// its key, or else the only one of its metric, or the only one that there is.
+// its key, or else the only one of its metric.
 func findBase(base []frame.Frame, key frame.Key) *frame.Frame {
 	for i := range base {
 		if base[i].Key == key {
@@ -355,6 +356,21 @@ func findBase(base []frame.Frame, key frame.Key) *frame.Frame {
 		return &base[i]
 	}
 	return nil
+}
+
+// baseRates are the rates of a baseline. What is no total is left out, and is an error
+// where a metric is compared with it.
+func baseRates(base, frames []frame.Frame) (out []frame.Frame, err error) {
+	for i := range base {
+		rate, err := base[i].Rates()
+		switch {
+		case err == nil:
+			out = append(out, *rate)
+		case slices.ContainsFunc(frames, func(f frame.Frame) bool { return findBase(base, f.Key) == &base[i] }):
+			return nil, err //nolint:wrapcheck // it names the metric
+		}
+	}
+	return out, nil
 }
 
 // namesOf are the metrics of frames, for people.

@@ -57,7 +57,7 @@ func (m *Metric) sentence() string {
 	text := fmt.Sprintf("%s varies by %s (COV%s) over %s%s", m.Name(), num.Fraction(*m.COV), ci, countOf(m.N, "value"),
 		m.period())
 	switch {
-	case *m.COV == 0:
+	case m.Equal():
 		text = fmt.Sprintf("%s is the same in all of %s%s", m.Name(), countOf(m.N, "value"), m.period())
 		if m.COVCI != nil {
 			text += fmt.Sprintf(" (by its digits the COV is at most %s)", num.Fraction(m.COVCI[1]))

@@ -9,14 +9,18 @@ import (
 	"maps"
 	"math"
 	"os"
+	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/scalebench/scalebench/internal/expression"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/workloadtest"
@@ -309,6 +313,30 @@ func fields(err error) []string {
 		return []string{f.Path}
 	}
 	return []string{"not a field: " + err.Error()}
+}
+
+// TestExpressionMemory: an expression that takes memory without end is stopped. One that
+// takes too much at once ends its process, before the node is out of memory.
+func TestExpressionMemory(t *testing.T) {
+	const atOnce = `last(limit(40; {a: 1} | recurse([., .]))) | tostring | length`
+	if os.Getenv("EXPRESSION") != "" {
+		_, err := readJSON(t.Context(), atOnce, []byte("{}"))
+		t.Fatalf("evaluated: %v", err)
+	}
+	const endless = `[repeat("x")] | length`
+	if _, err := readJSON(t.Context(), endless, []byte("{}")); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("readJSON(%q): %v, want that it takes too much memory", endless, err)
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestExpressionMemory$")
+	cmd.Env = append(os.Environ(), "EXPRESSION=1")
+	out, _ := cmd.CombinedOutput()
+	used := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10 //nolint:forcetypeassert // Unix
+	if !bytes.Contains(out, []byte("memory")) || used > 8*expression.MaxMemory {
+		t.Errorf("%s used %d MiB and ended with %v: %.300s", atOnce, used>>20, cmd.ProcessState, out)
+	}
 }
 
 func FuzzExtract(f *testing.F) {

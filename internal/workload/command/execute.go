@@ -274,8 +274,13 @@ func evaluate(ctx context.Context, jq string, doc any) (float64, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, evaluationTime)
 	defer cancel()
+	ctx, stop := expression.WithMemory(ctx)
+	defer stop()
 	values := code.RunWithContext(ctx, doc)
 	v, ok := values.Next()
+	if cause := context.Cause(ctx); cause != nil {
+		return 0, fmt.Errorf("the expression was stopped: %w", cause)
+	}
 	if !ok {
 		return 0, errors.New("the expression gives nothing")
 	}

@@ -380,6 +380,56 @@ func TestStoreOfFewConnections(t *testing.T) {
 	}
 }
 
+// bounded is a store in this process that says how many connections it allows.
+type bounded struct {
+	*kvtest.Memory
+	room engine.Room
+}
+
+type boundedAdmin struct {
+	kv.Admin
+	room engine.Room
+}
+
+func (s bounded) Admin(ctx context.Context) (kv.Admin, error) {
+	a, err := s.Memory.Admin(ctx)
+	return boundedAdmin{a, s.room}, err
+}
+
+func (a boundedAdmin) Room(context.Context) (engine.Room, error) { return a.room, nil }
+
+// TestRoomOfStore: a generator never takes what is left to others: where there is not one
+// connection for each of them, none of them begins.
+func TestRoomOfStore(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit, others, parts, allowed int // 0: it is refused
+	}{
+		"plenty":                             {500, 20, 4, 64},
+		"not known":                          {0, 0, 4, 64},
+		"some":                               {12, 3, 1, 8},
+		"some for each":                      {12, 3, 4, 2},
+		"one":                                {8, 6, 1, 1},
+		"the last":                           {8, 7, 1, 0},
+		"none":                               {8, 8, 1, 0},
+		"more are held than are allowed":     {8, 12, 2, 0},
+		"one for each of four":               {8, 3, 4, 1},
+		"fewer than generators":              {8, 4, 4, 0},
+		"of many, a twentieth is for others": {200, 185, 5, 1},
+		"less than that":                     {200, 186, 5, 0},
+	} {
+		var said strings.Builder
+		p, room := params("redis://a/", 10), engine.Room{Limit: c.limit, Others: c.others, Setting: "most"}
+		err := p.findRoom(t.Context(), &workload.Env{Parts: c.parts, Stderr: &said}, bounded{kvtest.NewMemory(), room})
+		refused := errors.Is(err, model.ErrUnavailable) && strings.Contains(err.Error(), "use fewer generators")
+		switch {
+		case c.allowed == 0 && !refused:
+			t.Errorf("%s: allowed %d, %v, want ErrUnavailable", name, p.uses.Allowed, err)
+		case c.allowed > 0 && (err != nil || p.uses.Allowed != c.allowed || (said.Len() > 0) != (c.allowed < 64)):
+			t.Errorf("%s: allowed %d, %v, %q, want %d", name, p.uses.Allowed, err, said.String(), c.allowed)
+		}
+	}
+}
+
 // TestLatencies: a load at a fixed rate reports within which latency each share of
 // what was due was answered; in a search, or of users, that says nothing.
 func TestLatencies(t *testing.T) {

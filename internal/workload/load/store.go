@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/cassandra"
 	"github.com/scalebench/scalebench/internal/load/kv"
@@ -127,14 +128,20 @@ func (p *Params) findRoom(ctx context.Context, env *workload.Env, store kv.Store
 		asked = min(asked, (p.Users+env.Parts-1)/env.Parts)
 	}
 	p.uses = engine.ConnectionUse{Room: r, Asked: asked, Allowed: asked}
-	if r.Limit == 0 || r.Free(env.Parts) >= asked {
+	if r.SameUser > 0 {
+		_, _ = fmt.Fprintf(env.Stderr, "the server does not tell %s of the same user from this generator's own, and they "+
+			"count as its own: use a user that nobody else uses\n", num.Count(r.SameUser, "connection"))
+	}
+	free := r.Free(env.Parts)
+	switch {
+	case r.Limit == 0 || free >= asked:
 		return nil
+	case free < 1:
+		return fmt.Errorf("%w: %s allows %d connections (%s), others hold %d and some are left to them: that is less than "+
+			"one for each of %s; close some, let it allow more, or use fewer generators",
+			model.ErrUnavailable, store.Name(), r.Limit, r.Setting, r.Others, num.Count(env.Parts, "generator"))
 	}
-	if r.Others >= r.Limit {
-		return fmt.Errorf("%w: %s allows %d connections (%s), and others hold %d; close some, or let it allow more",
-			model.ErrUnavailable, store.Name(), r.Limit, r.Setting, r.Others)
-	}
-	p.uses.Allowed = max(r.Free(env.Parts), 1)
+	p.uses.Allowed = free
 	_, _ = fmt.Fprintf(env.Stderr, "the server allows %d connections (%s), and others hold %d: this generator uses at most %d of the %d it may have, to leave some to others\n",
 		r.Limit, r.Setting, r.Others, p.uses.Allowed, asked)
 	return nil

@@ -144,8 +144,9 @@ func copyHead(root *os.Root, from, to string, limit int64) (longer bool, err err
 	return n > limit, errors.Join(err, out.Close())
 }
 
-// openFile opens a regular file of a folder for reading. A link is none, nor is what takes
-// the place of the file while it is looked at.
+// openFile opens a regular file of a folder for reading. A link of either kind is none, nor
+// is what takes the place of the file while it is looked at: a service can link a file that
+// it may not read into its folder.
 func openFile(root *os.Root, name string) (*os.File, error) {
 	was, err := root.Lstat(name)
 	if err == nil && !was.Mode().IsRegular() {
@@ -160,6 +161,8 @@ func openFile(root *os.Root, name string) (*os.File, error) {
 	}
 	if is, err := f.Stat(); err != nil || !os.SameFile(was, is) {
 		return nil, errors.Join(fmt.Errorf("%s has become another file", name), err, f.Close())
+	} else if of, ok := is.Sys().(*syscall.Stat_t); ok && of.Nlink > 1 {
+		return nil, errors.Join(fmt.Errorf("%s has another name, too (a hard link): it is not delivered", name), f.Close())
 	}
 	return f, nil
 }

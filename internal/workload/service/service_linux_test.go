@@ -24,6 +24,7 @@ import (
 	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/test/skip"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -421,6 +422,7 @@ func ownGroup() error {
 // TestLimits: the processor time that a service gets follows its limit, also
 // where that changes in mid-run.
 func TestLimits(t *testing.T) {
+	skip.WithRace(t)
 	needGroups(t)
 	x := newTask(t, Instance{Name: "spin", Command: "while :; do :; done", Settings: Settings{
 		Bounds: &Bounds{CPU: 0.2, Memory: 64 * unit.MiB}, Steps: []Step{{At: unit.Duration(1500 * time.Millisecond), CPU: 0.4}},
@@ -503,6 +505,12 @@ func TestOpenFileSwapped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = root.Close() }()
+	if err := os.Link(secret, filepath.Join(dir, "hard")); err == nil { // of one file system
+		if f, err := openFile(root, "hard"); err == nil {
+			t.Error("a hard link to another's file is opened")
+			_ = f.Close()
+		}
+	}
 	stop := make(chan struct{})
 	var swapping sync.WaitGroup
 	swapping.Go(func() {

@@ -1,0 +1,121 @@
+package capacity
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/search"
+)
+
+// doubt adds what speaks against the result.
+func (r *replay) doubt(out *Answer) {
+	d := &out.Doubts
+	switch out.Limit {
+	case LimitGenerator:
+		passed := ""
+		if out.Passed != nil {
+			passed = "; it takes at least the load that passed"
+		}
+		d.Problem("generator", "%s could not offer more load in time, so the target's capacity is unknown%s; use more or larger generators", named(out.Generators), passed)
+	case LimitMachine:
+		d.Problem("machine", "%s was full at the load that failed, so this search cannot tell whether the server or that machine was at its limit; stop what else runs there, or offer the load from another machine than the server's", out.machine())
+	case LimitPath:
+		d.Problem("path", "%s", out.pathDoubt())
+	case LimitDrift:
+		d.Problem("drift", "the target changed while it was measured: it took %s and later did not; look for a leak, a cache that fills, or credits that run out, and search again when it is steady", rate(out.Drift.Then))
+	}
+	r.doubtUnusable(out.Counted, d)
+	connectionDoubts(r.judged, d)
+	recordDoubts(r.judged, out.Limit == LimitRecords, d)
+	if r.cfg.Algorithm != search.Paper {
+		out.contradictions()
+	}
+	if r.long.from > 0 && out.Passed != nil && *out.Passed <= (1-r.cfg.Resolution)*r.long.passed {
+		d.Warn("reserve", "the target takes more for a while, from what it has in reserve: loads that passed in short windows did not pass in windows of %v, which the result is of", r.long.scored)
+	}
+	if out.HeldFor > 0 {
+		d.Warn("sustained_unknown", "no window shows whether the target sustains %s: it took that for %s at a time, and "+
+			"may have given it from a reserve; leave out --window (duration in a file), or search again when nothing else runs",
+			rate(*out.Passed), num.Seconds(out.HeldFor.Seconds()))
+	}
+	if out.open != nil {
+		d.Problem(out.open.code, "%s, so no capacity is estimated; %s", out.open.why, out.open.advice)
+	}
+	if out.Passed != nil {
+		r.cfg.tooShort(d)
+		r.cfg.tooFew(r.judged, d)
+	}
+	if r.over && !out.Confirmed && out.Limit == LimitTarget {
+		why := "repeated windows disagreed, or there were too few"
+		if out.HeldFor > 0 {
+			why = "no window shows whether the target sustains it"
+		} else if out.Passed != nil {
+			if u, _ := r.shortOfConnections(*out.Passed); u.short() {
+				why = "above it operations waited for connections that the server does not allow"
+			}
+		}
+		d.Warn("unconfirmed", "the boundary was not confirmed: %s", why)
+	}
+}
+
+// doubtUnusable tells how many windows said nothing about the target. One more
+// window than those that count was measured for each that was repeated.
+func (r *replay) doubtUnusable(counted int, d *model.Doubts) {
+	n := r.unusable()
+	if n == 0 {
+		return
+	}
+	text := fmt.Sprintf("%d of %s said nothing about the target; such a window is repeated once", n, num.Count(len(r.judged), "window"))
+	if again := n - (len(r.judged) - counted); again > 0 {
+		text += fmt.Sprintf(", and where the second said nothing either (%s) the search treats the load as too large", num.Count(again, "time"))
+	}
+	d.Warn("unusable_windows", "%s", text)
+}
+
+// contradictions counts the windows that say something else than the result.
+func (a *Answer) contradictions() {
+	below, above, stalls, longest := 0, 0, 0, time.Duration(0)
+	for _, j := range a.Windows {
+		switch {
+		case j.Verdict == Missed && j.Stall > 0 && a.stoodStill(j):
+			stalls, longest = stalls+1, max(longest, j.Stall)
+		case a.Passed != nil && j.Verdict == Missed && j.Load <= *a.Passed && a.Reserve == nil:
+			below++
+		}
+		if a.Failed != nil && j.Verdict == Passed && j.Load >= *a.Failed && !j.OnReserve {
+			above++
+		}
+	}
+	all := num.Count(len(a.Windows), "window")
+	if stalls > 0 {
+		a.Doubts.Warn("stall", "the target stood still in %d of %s, for up to %v without any answer, and not because the load was too large; these windows count as missed: look for a lock, a restart or a pause of the target", stalls, all, longest)
+	}
+	if below > 0 {
+		a.Doubts.Warn("windows_disagree", "%d of %s missed the SLA at loads up to %s, which is reported as passed: something else disturbed them; if that is common, use longer windows or a quieter machine", below, all, loadText(a.Passed))
+	}
+	if above > 0 {
+		a.Doubts.Warn("windows_disagree", "%d of %s kept the SLA at loads from %s up, which is reported as failed", above, all, loadText(a.Failed))
+	}
+}
+
+// stoodStill reports whether a stall cannot be the load's doing: as much or more
+// passed, or nothing was queued when it began.
+func (a *Answer) stoodStill(j Assessment) bool {
+	return a.Passed != nil && j.Load <= *a.Passed || (a.Failed == nil || j.Load <= *a.Failed) && j.StalledIdle()
+}
+
+// unfinished says that a search is not over: under way, or stopped.
+func (a Answer) unfinished(underWay bool) string {
+	n := num.Count(len(a.Windows), "window")
+	switch {
+	case underWay && len(a.Windows) == 0:
+		return "the search is under way: no window is complete so far"
+	case underWay:
+		return "the search is under way: " + n + " so far"
+	case len(a.Windows) == 0:
+		return "the search was stopped before its first window was complete: resume it"
+	}
+	return "the search was stopped after " + n + ", before it was complete: resume it"
+}
