@@ -78,6 +78,8 @@ func historyCases() (out []question) {
 	with("few runs", worse, nightly(228, 6, "", steady))
 	with("two runs", worse, nightly(229, 2, "", steady))
 	with("one run", worse, nightly(230, 1, "", steady))
+	with("level that is hardly reached", `{"level": 0.99999}`, nightly(240, 20, "", steady))
+	with("rows without a run", worse, strings.ReplaceAll(nightly(241, 20, "", steady), ",r007,", ",,"))
 	with("fewer nodes", worse, nightly(231, 20, "", lastBy(20, night{level: 100, nodes: 1})))
 	with("disturbed latest", worse, nightly(232, 20, "", lastBy(20, night{level: 80, nodes: 3, by: "steal"})))
 	with("disturbed as those before", worse, nightly(233, 20, "", func(day int) night { return night{level: 100, nodes: 3, by: "steal"} }))

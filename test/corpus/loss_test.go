@@ -299,6 +299,12 @@ func lossCases() (out []question) {
 	add("pairs", "", simulated.Pairs(seeded(6), 4, 2, .7, .02, false))
 	add("pairs that serve", "", simulated.Pairs(seeded(7), 3, 3, .9, .01, true))
 	add("values beyond all bounds", "", counts(keeping(14, 4, 2, .9, .01), "", "op/s", 1.7e306))
+	taken := counts(keeping(15, 4, 3, .75, .01), model.ResourceCPU, "op/s", 1)
+	for i := range taken.Data.Nodes {
+		taken.Data.Nodes[i].Facts.BootID = fmt.Sprintf("boot %d", i)
+	}
+	hostSees(taken, model.Serial, map[string]float64{observe.MetricUser: 24, observe.MetricIdle: 0, observe.MetricCores: 2, observe.MetricCgroupCPU: 23.9})
+	add("processors taken by others", "", hostSees(taken, model.Parallel, disturbing["others"]))
 	add("clock badly known", "", clocks(20*time.Millisecond, 0))
 	add("clock set", "", clocks(time.Millisecond, 4*time.Second))
 	add("woken cores", "", woken())
