@@ -15,6 +15,7 @@ var shapes = map[string]func(n float64) float64{
 	"collapse":   func(n float64) float64 { return map[bool]float64{true: n, false: 1.4}[n <= 4] },
 	"contention": func(n float64) float64 { return n / (1 + .12*(n-1)) },
 	"falling":    func(n float64) float64 { return n / (1 + .05*(n-1) + .04*n*(n-1)) },
+	"creeping":   func(n float64) float64 { return min(n, 3.4+.025*(n-3.4)) },
 	"staircase":  func(n float64) float64 { return 4 * math.Ceil(n/4) },
 	"kinked":     func(n float64) float64 { return min(n, 3+.3*(n-3)) },
 }

@@ -276,7 +276,7 @@ func variabilityParams(with func(name, params string, texts ...string)) {
 	with("cutoffs", `{"cutoffs": [105, 900]}`, text)
 	with("targets", `{"targets": [0.5, 3, 3]}`, text)
 	with("level", `{"level": 0.99}`, text)
-	with("level that is hardly reached", `{"level": 0.99999}`, text)
+	with("level that is hardly reached", `{"level": 0.99999}`, timed("score", 60, normal(seeded(197), 100, .02)))
 	with("cluster", `{"cluster": "zone"}`, campaignTable(synthetic.Campaign{Seed: 15, Times: 20, Nodes: 6, Noise: .02}))
 	with("no such cluster", `{"cluster": "rack"}`, campaignTable(synthetic.Campaign{Seed: 15, Times: 20, Nodes: 6, Noise: .02}))
 	with("small groups", `{"by": ["zone"]}`, func() string {

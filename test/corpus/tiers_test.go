@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,8 +44,40 @@ func newTiersRun(seed uint64) *tiersRun {
 // trial adds one, as a step with this label.
 func (r *tiersRun) trial(label string, n tiersim.Net, x bottleneck.Trial) {
 	r.as.Label, r.as.RampUp, r.as.Run = label, n.RampUp, n.Run
-	tiersim.Record(&r.data, r.as, x)
+	tiersim.Record(&r.data, r.as, rounded(x))
 	r.as.At = r.as.At.Add(time.Hour)
+}
+
+// rounded is a trial with numbers of five digits: the simulation adds up so many times
+// that machines of other arithmetic differ by more than answers may.
+func rounded(x bottleneck.Trial) bottleneck.Trial {
+	round := func(v float64) float64 {
+		out, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 5, 64), 64)
+		if err != nil {
+			panic(err) // it was formatted above
+		}
+		return out
+	}
+	all := func(values []float64) []float64 {
+		out := make([]float64, len(values))
+		for i, v := range values {
+			out[i] = round(v)
+		}
+		return out
+	}
+	services := func(of []bottleneck.Service) []bottleneck.Service {
+		out := slices.Clone(of)
+		for i := range out {
+			out[i].Signals = maps.Clone(out[i].Signals)
+			for name, values := range out[i].Signals {
+				out[i].Signals[name] = all(values)
+			}
+		}
+		return out
+	}
+	x.Throughput, x.Response, x.Think, x.Responses = round(x.Throughput), round(x.Response), round(x.Think), all(x.Responses)
+	x.Services, x.Fine = services(x.Services), services(x.Fine)
+	return x
 }
 
 // loads adds trials of a configuration with each number of users.

@@ -154,7 +154,7 @@ func watched(name string, values []float64, from, step float64) model.HostSeries
 		} else {
 			at += .5 * step
 		}
-		s.Offsets, s.Values = append(s.Offsets, int64(at*1e9)), append(s.Values, v)
+		s.Offsets, s.Values = append(s.Offsets, int64(math.Round(at*1e9))), append(s.Values, v)
 	}
 	return s
 }
