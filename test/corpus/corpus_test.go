@@ -266,6 +266,26 @@ func TestGlob(t *testing.T) {
 	}
 }
 
+// TestAllowed: a row allows what it names, and is used then.
+func TestAllowed(t *testing.T) {
+	all := []*difference{{test: "plan/*", key: "/nodes", from: "3", to: "*"}, {test: "*", key: "doubt few_nodes*", from: "-", to: "yes"}}
+	for _, c := range []struct {
+		test, key, from, to string
+		want                bool
+	}{
+		{"plan/a", "/nodes", "3", "4", true}, {"plan/a", "/nodes", "4", "3", false}, {"cdi/a", "/nodes", "3", "4", false},
+		{"plan/a", "/node", "3", "4", false}, {"cdi/a", "doubt few_nodes warning", "-", "yes", true},
+	} {
+		for _, d := range all {
+			d.used = false
+		}
+		got := allowed(all, c.test, c.key, c.from, c.to)
+		if got != c.want || (all[0].used || all[1].used) != c.want {
+			t.Errorf("%v: %v, used %v and %v; want %v", c, got, all[0].used, all[1].used, c.want)
+		}
+	}
+}
+
 // TestSame: numbers may differ by what arithmetic in another order makes of them.
 func TestSame(t *testing.T) {
 	for _, c := range []struct {
