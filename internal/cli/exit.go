@@ -42,8 +42,8 @@ func (e commandEnded) code() int {
 	return int(e)
 }
 
-// exitCode maps an error to an exit code; it is the only place that does.
-func exitCode(err error) int {
+// ExitCode maps an error to an exit code; it is the only place that does.
+func ExitCode(err error) int {
 	var ended commandEnded
 	switch {
 	case err == nil:

@@ -12,7 +12,7 @@ import (
 func TestUnknownHost(t *testing.T) {
 	up := record.Lab{State: record.LabKept, Manifest: lab.Manifest{Hosts: []lab.HostRecord{{Host: lab.Host{Name: "lab-rack-1"}}}}}
 	_, err := findHost([]record.Lab{up}, "", "lab-rack-9")
-	if err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), "the hosts are lab-rack-1") {
-		t.Errorf("unknown host: %v, exit code %d; want the hosts and %d", err, exitCode(err), exitUsage)
+	if err == nil || ExitCode(err) != exitUsage || !strings.Contains(err.Error(), "the hosts are lab-rack-1") {
+		t.Errorf("unknown host: %v, exit code %d; want the hosts and %d", err, ExitCode(err), exitUsage)
 	}
 }

@@ -33,7 +33,7 @@ func Main(env Env) int {
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.As(err, &ended) {
 		fmt.Fprintln(env.Stderr, errorPrefix(err)+model.Plain(err)) //nolint:errcheck // no other place to report
 	}
-	return exitCode(err)
+	return ExitCode(err)
 }
 
 // patience is how long a command may take to end in order.

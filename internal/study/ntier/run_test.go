@@ -13,8 +13,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc"
-	"github.com/scalebench/scalebench/internal/histogram"
-	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
@@ -42,99 +40,10 @@ func recordingOf(id model.RunID) *recording {
 	return &recording{at: time.Unix(1_000_000, 0), data: model.RunData{Run: model.Run{ID: id, Name: "shop"}}}
 }
 
-// add adds a step: users from a generator, and a task for each host of a tier,
-// whose clock began 3 s earlier.
+// add adds a step with what users and hosts recorded.
 func (r *recording) add(label string, x bottleneck.Trial, ramp float64, seconds int) {
-	number := len(r.data.Steps)
-	run := r.data.Run.ID
-	s := model.Step{ID: model.NewStepID(run, number), Run: run, Number: number, Phase: Phase, Workload: "visitors", Trial: x.Trial, State: model.StepComplete, Attempt: 1,
-		Treatment: model.Treatment{Study: "ntier", Label: label, Levels: map[string]any{"users": float64(x.Users)}, Services: r.services, Links: r.links}}
-	add := func(node model.NodeID, spec model.Spec, started time.Time) *model.Result {
-		t := model.Task{ID: model.NewTaskID(s.ID, len(s.Tasks)), Node: node, Position: len(s.Tasks), Spec: spec}
-		s.Tasks = append(s.Tasks, t)
-		end := r.at.Add(time.Duration((ramp + float64(seconds) + 5) * 1e9))
-		r.data.Results = append(r.data.Results, model.Result{Run: run, Step: s.ID, Task: t.ID, Attempt: 1, Node: node, Outcome: model.OutcomeOK, Started: started, Ended: end})
-		return &r.data.Results[len(r.data.Results)-1]
-	}
-	info := func(metric, unit string, v float64) model.Sample {
-		return model.Sample{Metric: metric, Unit: unit, Value: v, Info: true}
-	}
-	u := add("users-1", model.Spec{Kind: WorkloadKind, Params: map[string]any{"ramp_up": "60s"}}, r.at)
-	ops := x.Throughput * float64(seconds)
-	u.Samples = []model.Sample{info(session.MetricThroughput, "op/s", x.Throughput), info(session.MetricResponse, "ms", 1000*x.Response), info(session.MetricThink, "s", x.Think),
-		info(session.MetricDue, "1", ops), info(session.MetricOK, "1", ops), info(session.MetricScored, "s", float64(seconds)), info("generator_busy", "1", .1)}
-	u.Stages = []model.Stage{{Name: "ramp_up", Ended: int64(ramp * 1e9)}, {Name: timeline.StageRun, Started: int64(ramp * 1e9), Ended: int64((ramp + float64(seconds)) * 1e9)}}
-	u.Samples = append(u.Samples, info(session.MetricUsers, "1", float64(x.Users)))
-	add3 := func(metric string, seconds, n float64) {
-		h := histogram.New(int64(time.Minute))
-		histogram.RecordMany(h, int64(seconds*1e9), int64(n))
-		u.Histograms = append(u.Histograms, model.Histogram{Metric: metric, Unit: "ns", Encoded: histogram.Encode(h)})
-	}
-	add3(session.HistogramResponse, x.Response, ops)
-	for name, of := range interactions {
-		n := math.Round(of.share * ops)
-		for metric, value := range map[string]float64{session.MetricDue: n, session.MetricOK: n - of.failed, session.MetricErrors: of.failed} {
-			s := info(metric, "1", value)
-			s.Labels = map[string]string{session.LabelInteraction: name}
-			u.Samples = append(u.Samples, s)
-		}
-		add3(session.HistogramOf(name), of.slower*x.Response, n-of.failed)
-	}
-	for name, values := range map[string][]float64{session.RecordingResponse: x.Responses, session.RecordingRate: slices.Repeat([]float64{x.Throughput}, len(x.Responses))} {
-		h := model.HostSeries{Metric: name, Unit: "1"}
-		for i, v := range values {
-			h.Offsets, h.Values = append(h.Offsets, int64((ramp+float64(i))*1e9)), append(h.Values, v*map[bool]float64{true: 1000, false: 1}[name == session.RecordingResponse])
-		}
-		u.Host = append(u.Host, h)
-	}
-	on := make(map[model.NodeID]int)
-	for _, host := range x.Services {
-		const early = 3
-		if on[host.Node] == 0 { // services of one node are one task
-			add(host.Node, model.Spec{Kind: "service", Role: model.RoleServe}, r.at.Add(-early*time.Second))
-			on[host.Node] = len(r.data.Results)
-		}
-		y := &r.data.Results[on[host.Node]-1]
-		y.Stages = []model.Stage{{Name: "start", Service: host.Tier, Started: -2e9, Ended: -1e9}}
-		for name, values := range host.Signals {
-			y.Host = append(y.Host, series(host.Tier+":"+name, values, early+ramp))
-		}
-		if host.Tier == "web" { // tells of Home 5 requests and 0.2 s each second
-			for name, v := range map[string]float64{"response[Home]": .2, "requests[Home]": 5} {
-				y.Host = append(y.Host, series("web:"+name, slices.Repeat([]float64{v}, seconds), early+ramp))
-			}
-		}
-	}
-	r.data.Steps = append(r.data.Steps, s)
+	tiersim.Record(&r.data, tiersim.Step{Label: label, At: r.at, RampUp: ramp, Run: seconds, Services: r.services, Links: r.links}, x)
 	r.at = r.at.Add(time.Hour)
-}
-
-// interactions are what users do in a recording: share of the operations, how many of
-// a trial fail, and how much slower they are than the mean.
-var interactions = map[string]struct{ share, failed, slower float64 }{"Home": {.75, 0, .5}, "Search": {.25, 2, 2.5}}
-
-// counters are the signals that are recorded as counters.
-var counters = []string{bottleneck.SignalCPU, bottleneck.SignalSent, bottleneck.SignalRequests, bottleneck.SignalResponse}
-
-// series is what a watch records of a signal: a reading each second, from before the run
-// until after it.
-func series(name string, values []float64, from float64) model.HostSeries {
-	_, signal, _ := strings.Cut(name, ":")
-	signal, _, _ = strings.Cut(signal, "[")
-	s := model.HostSeries{Metric: name, Unit: "1", Counter: slices.Contains(counters, signal)}
-	sum := 0.0
-	for i := -2; i <= len(values)+1; i++ {
-		v := values[min(max(i, 0), len(values)-1)]
-		at := from + float64(i)
-		if s.Counter {
-			at, sum = at+1, sum+v
-			v = sum
-		} else {
-			at += .5
-		}
-		s.Offsets, s.Values = append(s.Offsets, int64(at*1e9)), append(s.Values, v)
-	}
-	return s
 }
 
 func (r *recording) loads(p *Params, configuration string, n tiersim.Net, trials int, users ...int) {
