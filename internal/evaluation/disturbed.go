@@ -178,7 +178,9 @@ func (c *comparison) doubtLosses(f *Finding) {
 			continue
 		}
 		if l.Severity == model.Problem || points >= worthAWord {
-			l.Text += fmt.Sprintf("; that can explain up to %.1f points of the CDI of %.1f %%", points, *f.CDI)
+			without := withoutLosses(Interval{*f.CDI, *f.CDI}, []loss{l})
+			l.Text += fmt.Sprintf("; without it the CDI of %.1f %% could be anything from %.1f to %.1f %%",
+				*f.CDI, min(without[0], *f.CDI), min(max(without[1], *f.CDI), 100))
 		}
 		c.notes.add(l.Doubt)
 	}
