@@ -205,6 +205,10 @@ func capacityRecords(add func(name string, x searched)) {
 			gone(g)
 		}
 	}})
+	add("records missed beside other failures", searched{capacity: 730, change: at(3, func(g *generated) {
+		g.fail(.06, load.ErrMissing)
+		g.fail(.3, load.ErrStatus)
+	})})
 	add("records lost in between", searched{capacity: 730, change: at(4, func(g *generated) { g.RecordsLoaded = 1000 })})
 }
 

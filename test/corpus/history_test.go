@@ -76,6 +76,8 @@ func historyCases() (out []question) {
 		return night{level: 100, nodes: 3, facts: []string{"6.1"}}
 	}))
 	with("few runs", worse, nightly(228, 6, "", steady))
+	with("four runs", worse, nightly(246, 4, "", lastBy(4, night{level: 60, nodes: 3})))
+	with("three runs", worse, nightly(247, 3, "", lastBy(3, night{level: 60, nodes: 3})))
 	with("two runs", worse, nightly(229, 2, "", steady))
 	with("one run", worse, nightly(230, 1, "", steady))
 	with("level that is hardly reached", `{"level": 0.99999}`, nightly(240, 20, "", steady))
