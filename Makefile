@@ -158,7 +158,7 @@ ntier-proof-board: deps
 
 # 200 simulated systems of each kind: 20 minutes.
 ntier-proof-sim:
-	$(GO) test -count=1 -timeout 90m -v -run 'TestTruth|TestProof|TestShort|Knee|HiddenLock' ./test/tiersim -systems 200 -networks 4000
+	$(GO) test -count=1 -timeout 90m -v -run 'TestTruth|TestProof|Knee|HiddenLock' ./test/tiersim -systems 200 -networks 4000
 
 # Tiers of the built-in application, limited at random in a lab: 1 h 50 min.
 # NTIER_ROUNDS: how many systems of each of six kinds.
