@@ -101,12 +101,15 @@ func newPlan(f *file, columns []column, semicolons bool) (*plan, error) {
 				"month is first", columns[p.time].slashes, columns[p.time].name),
 			Allowed: slashesAllowed})
 	}
-	p.chosen = len(choice.By) > 0
 	for _, by := range choice.By {
+		if p.find(by) < 0 && slices.Contains(choice.Later, frame.Plain(by)) {
+			continue
+		}
 		if i := find("--by", by); i >= 0 && !slices.Contains(p.facts, i) {
 			p.facts = append(p.facts, i)
 		}
 	}
+	p.chosen = len(p.facts) > 0
 	p.findKeys(choice.Facts)
 	if len(wrong) > 0 {
 		return nil, wrong
@@ -242,7 +245,7 @@ func (p *plan) guessTime(file string) error {
 	}
 	isTime := func(i int) bool {
 		c := &p.columns[i]
-		return p.free(i) && (c.kind == kindTime || c.kind == kindUnix && c.named(timeNames))
+		return p.free(i) && (c.kind == kindTime && !c.ofVersion() || c.kind == kindUnix && c.named(timeNames))
 	}
 	for _, name := range timeNames {
 		if i := p.known(name); i >= 0 && isTime(i) {
@@ -297,8 +300,8 @@ func (p *plan) guessValue(file string) error {
 		func(c *column) bool {
 			return (c.kind.numeric() || c.kind == kindQuantity) && c.named(valueNames)
 		},
-		func(c *column) bool { return c.kind.numeric() && !slices.Contains(noValues, c.plain) },
-		func(c *column) bool { return c.kind == kindQuantity && !slices.Contains(noValues, c.plain) },
+		func(c *column) bool { return c.kind.numeric() && !c.tellsApart() },
+		func(c *column) bool { return c.kind == kindQuantity && !c.tellsApart() },
 	} {
 		if len(named) == 0 || p.count(named) {
 			if better := p.names(func(i int) bool { return p.free(i) && is(&p.columns[i]) }); len(better) > 0 {
@@ -383,13 +386,49 @@ func (p *plan) noValues(file string) error {
 			out.Allowed = "mend such cells, or leave them empty where nothing was measured; --value chooses a column"
 		}
 	}
-	if c := &p.columns[0]; most == 0 && len(p.columns) == 1 && spaces.MatchString(c.name) &&
-		spaces.MatchString(c.text) {
-		out.Problem, out.Allowed = "there is one column, and its cells seem to be separated by spaces",
-			"separate them by commas, semicolons or tabs"
+	if most == 0 {
+		p.withoutNumbers(out)
 	}
 	return out
 }
+
+// withoutNumbers says why no column has any number that may be a measured value.
+func (p *plan) withoutNumbers(out *model.InputError) {
+	names := slices.IndexFunc(p.columns, func(c column) bool { return c.kind.numeric() && c.tellsApart() })
+	c, like := &p.columns[0], p.likeNumbers()
+	switch {
+	case len(p.columns) == 1 && spaces.MatchString(c.name) && spaces.MatchString(c.text):
+		out.Problem, out.Allowed = "there is one column, and its cells seem to be separated by spaces",
+			"separate them by commas, semicolons or tabs"
+	case like >= 0:
+		c = &p.columns[like]
+		out.Line, out.Col = c.textLine, c.textCol
+		out.Problem += fmt.Sprintf("; column %s has %q", c.name, c.text)
+		out.Allowed = "use numbers, without anything before or behind but a unit; " + out.Allowed
+	case names >= 0:
+		out.Problem = fmt.Sprintf("no column has the measured values: the numbers of column %s are taken for names, "+
+			"which tell rows apart", p.columns[names].name)
+	}
+}
+
+// likeNumbers is the column in which cells are almost numbers, such as ¥1 and 1 (ok): one
+// that is named as values are, or else the first; -1: there is none.
+func (p *plan) likeNumbers() int {
+	first := -1
+	for i := range p.columns {
+		switch c := &p.columns[i]; {
+		case !p.free(i) || c.kind != kindText || c.text == "" || c.tellsApart() || c.ofSlashes():
+		case c.named(valueNames):
+			return i
+		case first < 0 && !c.named(timeNames) && almostNumber.MatchString(c.text):
+			first = i
+		}
+	}
+	return first
+}
+
+// almostNumber is a number behind signs that are no part of it.
+var almostNumber = regexp.MustCompile(`^[^\pL\d]*\d`)
 
 // spaces are words with spaces between them.
 var spaces = regexp.MustCompile(`\S\s+\S`)
@@ -461,7 +500,7 @@ func (p *plan) guessFacts() {
 		case c.odd != "":
 			p.told = append(p.told, fmt.Sprintf("column %s is left out: it %s", c.name, c.odd))
 		case p.time < 0 && c.ofSlashes():
-		case c.kind == kindTime:
+		case c.kind == kindTime && !c.ofVersion():
 			p.told = append(p.told, fmt.Sprintf("column %s is left out: it has times, which are no fact", c.name)+
 				p.advice("; --by %s takes it nevertheless", c.name))
 		case len(p.facts) == mostFacts:
