@@ -143,3 +143,31 @@ func TestParquetWide(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
+
+// TestAskedFacts: what the study asks for is a fact, however many numbers it has, and no
+// value; times stay times.
+func TestAskedFacts(t *testing.T) {
+	for name, c := range map[string]struct {
+		header, asked string
+		row           func(i int) string
+		facts, levels int
+	}{
+		"many numbers":        {"item,rate", "item", func(i int) string { return fmt.Sprintf("%d,%d.5", 1000+7*i, i) }, 1, 100},
+		"beside other values": {"Item No,points", "item_no", func(i int) string { return fmt.Sprintf("%d,%d.5", 7*i, i) }, 1, 100},
+		"half numbers":        {"x,value", "X", func(i int) string { return fmt.Sprintf("%d,%d.5", i/2, i) }, 1, 50},
+		"times": {"at,value", "at", func(i int) string {
+			return fmt.Sprintf("2026-01-05T00:%02d:%02dZ,%d.5", i/60, i%60, i)
+		}, 0, 0},
+		"not asked for": {"item,rate", "", func(i int) string { return fmt.Sprintf("%d,%d.5", 1000+7*i, i) }, 0, 0},
+	} {
+		frames, told, err := Read(t.Context(), "x", strings.NewReader(lines(c.header, 100, c.row)),
+			frame.Choice{Facts: []string{c.asked}}, Limits{})
+		if err != nil || len(frames) != 1 || frames[0].Len() != 100 || len(frames[0].Facts) != c.facts {
+			t.Errorf("%s: %v, %v, %v; want %d facts", name, frames, told, err, c.facts)
+			continue
+		}
+		if f := frames[0]; c.facts > 0 && len(f.Facts[0].Levels)-1 != c.levels {
+			t.Errorf("%s: %d levels, want %d", name, len(f.Facts[0].Levels)-1, c.levels)
+		}
+	}
+}
