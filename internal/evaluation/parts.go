@@ -56,8 +56,11 @@ func (c *comparison) noteParts(f *Finding) {
 		c.notes.add(unlike("unlike_alone", model.Serial, f.SerialParts, text+": look for what these have alone"))
 	}
 	if text := f.PartsText(); text != "" {
-		c.notes.add(unlike("unlike_loss", model.Parallel, f.Parts,
-			text+": the mean describes none of them; look for what they have in common"))
+		advice := ": the mean describes none of them; look for what they have in common"
+		if f.Nodes == 2 {
+			advice = ": the mean describes neither; look for how they differ"
+		}
+		c.notes.add(unlike("unlike_loss", model.Parallel, f.Parts, text+advice))
 	}
 }
 
@@ -94,15 +97,15 @@ func (f *Finding) parts(values []float64, noise stats.Noise, floor float64) []Pa
 	for i, v := range values {
 		logs[i] = math.Log(v)
 	}
-	apart, err := stats.Apart(logs, noise, floor, math.Log1p(groupGap), apartLevel)
-	if err != nil {
-		return nil // too few
-	}
 	order := make([]int, len(values))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	apart, err := stats.Apart(logs, noise, floor, math.Log1p(groupGap), apartLevel)
+	if err != nil {
+		return f.levels(order, logs, noise, floor) // of two, if they are apart
+	}
 	if len(apart) == 0 {
 		if out := f.levels(order, logs, noise, floor); out != nil {
 			return out
@@ -132,8 +135,8 @@ func (f *Finding) parts(values []float64, noise stats.Noise, floor float64) []Pa
 
 // levels divides ascending subjects at all gaps that are larger than the noise of
 // their trials, that of each pair corrected for all pairs, and than what lies within
-// a group. The largest group comes last. Nil: there are none, or one is a single
-// subject: then they differ without an order.
+// a group. The largest group comes last. Nil: there are none, or one of more than two
+// is a single subject: then they differ without an order.
 func (f *Finding) levels(order []int, logs []float64, noise stats.Noise, floor float64) []Part {
 	n := float64(len(order))
 	t, err := stats.TQuantile(1-apartLevel/(n*(n-1)), noise.Degrees)
@@ -151,7 +154,7 @@ func (f *Finding) levels(order []int, logs []float64, noise stats.Noise, floor f
 		if gap <= limit {
 			continue
 		}
-		if to-from < 2 {
+		if to-from < 2 && len(order) > 2 {
 			return nil
 		}
 		least, widest = min(least, gap), max(widest, logs[order[to-1]]-logs[order[from]])
@@ -209,6 +212,30 @@ func (f Finding) PartsText() string {
 	return f.partsText(f.Parts, "keeps", "keep", " of %s capacity", func(p Part) string { return num.Fraction(p.Kept) })
 }
 
+// mostEach is of how many subjects each is told, where no part is.
+const mostEach = 3
+
+// EachText says what each of few subjects loses that lose differently, where trials do
+// not show that they do: "node n1 loses 45.0 % of its capacity, node n2 0.0 %"; empty of
+// others.
+func (f Finding) EachText() string {
+	if f.Nodes < 2 || f.Nodes > mostEach || len(f.Parts) > 0 || f.CDI == nil || f.Alike() {
+		return ""
+	}
+	lost := func(p NodePair) float64 { return degradation(p.Parallel / p.Serial) }
+	var out string
+	for i, p := range slices.SortedStableFunc(slices.Values(f.Pairs), func(a, b NodePair) int {
+		return cmp.Compare(lost(b), lost(a))
+	}) {
+		if i == 0 {
+			out = fmt.Sprintf("%s %s loses %s of its capacity", f.Of, p.Node, num.Percent(lost(p)))
+			continue
+		}
+		out += fmt.Sprintf(", %s %s %s", f.Of, p.Node, num.Percent(lost(p)))
+	}
+	return out
+}
+
 // SerialPartsText says what the parts do alone: "alone node n04 does 36 Mbit/s,
 // the other 5 nodes 100 Mbit/s".
 func (f Finding) SerialPartsText() string {
@@ -228,7 +255,7 @@ func (f Finding) partsText(parts []Part, does, do, of string, value func(Part) s
 		if len(p.Nodes) == 1 {
 			who, verb, whose = fmt.Sprintf("%s %s", f.Of, p.Nodes[0]), does, "its"
 		}
-		if i > 0 && i == len(parts)-1 {
+		if i > 0 && i == len(parts)-1 && f.Nodes > 2 {
 			who = "the other " + num.Count(len(p.Nodes), string(f.Of))
 		}
 		if i == 0 {

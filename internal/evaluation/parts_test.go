@@ -70,6 +70,12 @@ func TestUnlikeNodesAreNamed(t *testing.T) {
 			[][]model.NodeID{{"n00", "n01"}, {"n02", "n03"}, {"n04", "n05"}}, nil, "the other 2 nodes "},
 		{"three kinds alone", []float64{50, 50, 50, 80, 80, 80, 80, 120, 120, 120}, fill(10, .9, nil), 3, nil,
 			[][]model.NodeID{{"n00", "n01", "n02"}, {"n07", "n08", "n09"}}, "the other 4 nodes "},
+		{"one of two", fill(2, 100, nil), fill(2, 1, map[int]float64{1: .55}), 3, [][]model.NodeID{{"n01"}}, nil,
+			"node n01 keeps "},
+		{"two lose, one more", fill(2, 100, nil), []float64{.3, .8}, 5, [][]model.NodeID{{"n00"}}, nil, ", node n01 "},
+		{"one of two is slow alone", []float64{40, 100}, fill(2, .9, nil), 4, nil, [][]model.NodeID{{"n00"}},
+			"alone node n00 does "},
+		{"two that lose the same", fill(2, 100, nil), fill(2, .7, nil), 3, nil, nil, ""},
 		{"all lose the same", fill(8, 100, nil), fill(8, .5, nil), 2, nil, nil, ""},
 	} {
 		f := one(t, unequal(rand.New(rand.NewPCG(9, 27)), c.trials, .01, c.alone, c.kept), quick)
@@ -96,6 +102,41 @@ func TestUnlikeNodesAreNamed(t *testing.T) {
 		if strings.Contains(codes, "unlike_loss") != (c.parts != nil) ||
 			strings.Contains(codes, "unlike_alone") != (c.serial != nil) {
 			t.Errorf("%s: doubts %s", c.name, codes)
+		}
+	}
+}
+
+// TestFewNodes: of two that are equal one is named seldom, however few trials there are;
+// what each of few loses is said where trials do not tell them apart.
+func TestFewNodes(t *testing.T) {
+	rng, named, n := rand.New(rand.NewPCG(4, 2)), 0, 400
+	for i := range n {
+		noise := .1 * rng.Float64()
+		f := one(t, unequal(rng, 2+i%4, noise, []float64{100, 100}, []float64{.7, .7}), quick)
+		if len(f.Parts)+len(f.SerialParts) > 0 {
+			named++
+		}
+	}
+	if named > n/50 {
+		t.Errorf("%d of %d pairs of equal nodes have one that is named, want at most 2 %%", named, n)
+	}
+	for _, c := range []struct {
+		trials      int
+		noise       float64
+		kept        []float64
+		named, each string
+	}{
+		{1, 0, []float64{1, .55}, "", "node n01 loses 45.0 % of its capacity, node n00 0.0 %"},
+		{1, 0, []float64{.25, .5}, "", "node n00 loses 75.0 % of its capacity, node n01 50.0 %"},
+		{1, 0, []float64{.7, .75}, "", ""}, // about what the mean says
+		{4, 0, []float64{1, .55}, "node n01 keeps 55.0 % of its capacity, node n00 100.0 %", ""},
+		{1, 0, []float64{1, .55, .9}, "", "node n01 loses 45.0 % of its capacity, node n02 10.0 %, node n00 0.0 %"},
+		{1, 0, []float64{.3, .5, .7, .9}, "", ""}, // the tables have them
+	} {
+		alone := slices.Repeat([]float64{100}, len(c.kept))
+		f := one(t, unequal(rng, c.trials, c.noise, alone, c.kept), quick)
+		if f.PartsText() != c.named || f.EachText() != c.each {
+			t.Errorf("%v in %d trials: %q, %q; want %q, %q", c.kept, c.trials, f.PartsText(), f.EachText(), c.named, c.each)
 		}
 	}
 }

@@ -36,11 +36,7 @@ func (f Finding) Work() string {
 	if f.CDI == nil {
 		return ""
 	}
-	verb := " do"
-	if f.Nodes == 1 {
-		verb = " does"
-	}
-	return f.Count() + verb + " the work of " + f.Worth()
+	return num.Do(f.Nodes, string(f.Of)) + " the work of " + f.Worth()
 }
 
 // MostLost is the largest loss that is not excluded, in points: the upper end of

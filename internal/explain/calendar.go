@@ -18,6 +18,9 @@ const (
 	FactWeek    = "week"
 )
 
+// Calendar are the names of all of them.
+func Calendar() []string { return []string{FactHour, FactWeekday, FactDay, FactWeek} }
+
 // calendar is the facts of ascending times in a zone: hour of the day, weekday,
 // day and week. Days and weeks sort as texts.
 func calendar(times []int64, zone *time.Location) []frame.Fact {

@@ -320,6 +320,9 @@ type Choice struct {
 	Value, Time string
 	// By are the columns that are facts; none: all with few enough values.
 	By []string
+	// Later are facts that By may name although no column has them: the study adds them,
+	// such as the source or the hour.
+	Later []string
 	// NoBy: the command has no --by, so that nothing advises it.
 	NoBy bool
 	// Facts are further columns that a study asks for as facts, whatever else their

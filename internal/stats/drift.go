@@ -160,30 +160,51 @@ func hamedRao(ranks []float64) float64 {
 // leastDrift is from how many values on a common drift can be seen.
 const leastDrift = 8
 
+// driftReach is how far a drift may be believed to go on: so many times as long as it
+// was seen, from the middle of one series to that of the other. Series of one length,
+// one right after the other, are one such time apart.
+const driftReach = 2
+
 // CommonDrift is by how much values change from the middle of series a to that of b, if
 // they go on as they do within both: the common slope over their times, by analysis of
-// covariance. It is significant at level .01; times and values have the same length.
+// covariance, over the time between them, but at most driftReach times as long as the
+// longer of them took. It is significant at level .01. Neighbours may depend on each
+// other: the square of the slope's error is (1+r)/(1−r) times as large, with r the
+// [Autocorrelation] of what the slope leaves. Times and values have the same length, and
+// are in the order of time.
 func CommonDrift(ta, a, tb, b []float64) (by float64, significant bool) {
 	n := float64(len(a) + len(b))
 	if n < leastDrift {
 		return 0, false
 	}
-	var tt, ty, yy float64
-	within := func(ts, ys []float64) (mean float64) {
-		mt, my := Average(ts), Average(ys)
-		for i := range ts {
-			tt += (ts[i] - mt) * (ts[i] - mt)
-			ty += (ts[i] - mt) * (ys[i] - my)
-			yy += (ys[i] - my) * (ys[i] - my)
+	var tt, ty float64
+	for _, s := range [][2][]float64{{ta, a}, {tb, b}} {
+		mt, my := Average(s[0]), Average(s[1])
+		for i, at := range s[0] {
+			tt += (at - mt) * (at - mt)
+			ty += (at - mt) * (s[1][i] - my)
 		}
-		return mt
 	}
-	from, to := within(ta, a), within(tb, b)
 	t, err := TQuantile(.995, n-3)
 	if err != nil || !(tt > 0) {
 		return 0, false
 	}
 	slope := ty / tt
-	residual := max(0, yy-slope*ty)
-	return slope * (to - from), slope*slope*tt*(n-3) > t*t*residual
+	restA, squaresA := restOf(ta, a, slope)
+	restB, squaresB := restOf(tb, b, slope)
+	r := Autocorrelation(restA, restB)
+	most := driftReach * max(slices.Max(ta)-slices.Min(ta), slices.Max(tb)-slices.Min(tb))
+	by = slope * max(-most, min(Average(tb)-Average(ta), most))
+	return by, slope*slope*tt*(n-3) > t*t*(squaresA+squaresB)*(1+r)/(1-r)
+}
+
+// restOf is what a slope leaves of a series, and the sum of its squares.
+func restOf(times, xs []float64, slope float64) (rest []float64, squares float64) {
+	mt, mx := Average(times), Average(xs)
+	rest = make([]float64, len(xs))
+	for i, x := range xs {
+		rest[i] = x - mx - slope*(times[i]-mt)
+		squares += rest[i] * rest[i]
+	}
+	return rest, squares
 }

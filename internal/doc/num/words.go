@@ -14,6 +14,14 @@ func Count(n int, noun string) string {
 	return Grouped(int64(n)) + " " + noun + "s"
 }
 
+// Do is Count with a verb: "1 node does", "2 nodes do".
+func Do(n int, noun string) string {
+	if n == 1 {
+		return Count(n, noun) + " does"
+	}
+	return Count(n, noun) + " do"
+}
+
 // Sentence begins with a capital and ends with a full stop.
 func Sentence(text string) string {
 	if text == "" {

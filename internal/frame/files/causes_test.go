@@ -53,6 +53,16 @@ func TestNameOfCause(t *testing.T) {
 			want: `hold: options, stats; flatten them, such as with jq -c '.benchmarks[] | . + .stats | del(.stats)'`},
 		"a list, an odd key": {text: `[{"a b": {"c-d": 1}, "t": "x"}]`, want: `jq -c '.[] | . + ."a b" | del(."a b")'`},
 		"no object":          {text: `{"a": "x", "v": [1, 2]}`, want: "hold: v; give objects of numbers and texts"},
+		"currencies": {text: "node,rate\na,¥1\nb,¥2\n", want: `x:2:3: no column has the measured values: none has ` +
+			`numbers in its first rows; column rate has "¥1"; use numbers`},
+		"apostrophes of spreadsheets": {text: "node,v\na,\nb,'1\nc,'2\n", want: `x:3:3: no column has the measured ` +
+			`values: none has numbers in its first rows; column v has "'1"`},
+		"remarks":          {text: "node;v;w\na;1 (ok);b\nb;2 (ok);c\n", want: `x:2:3: no column has`},
+		"bounds":           {text: "v\tnode\n<1\ta\n~2\tb\n", want: `column v has "<1"`},
+		"named as values":  {text: "node,latency\n1st,USD 5\n2nd,USD 6\n", want: `x:2:5: no column has`},
+		"names of objects": {text: "node,zone\nn1,us-1\nn2,us-1\n", want: "x: no column has the measured values: none"},
+		"numbers of rows": {text: "trial,zone\n1,a\n2,a\n", want: "x: no column has the measured values: the numbers " +
+			"of column trial are taken for names, which tell rows apart; the columns are trial, zone; choose one with"},
 		"go test -json": {text: `{"Action":"output","Package":"p","Output":"BenchmarkX-4 \t 7 997.1 ns/op\n"}`,
 			want: `go test -json wrote it, with the results inside of texts; take these: jq -rj`},
 	} {
@@ -84,6 +94,12 @@ func TestOtherSpellings(t *testing.T) {
 		"quantities":      {lines("op,v", 6, func(i int) string { return fmt.Sprintf("%d,%d ms", i, 7+i) }), "v[7 8 9 10 11 12] "},
 		"sizes":           {lines("points,ram", 6, func(i int) string { return fmt.Sprintf("%d,%d GB", 5+i, 8+i%2) }), "points[5 6 7 8 9 10] "},
 		"times of day":    {lines("clock,op", 6, func(i int) string { return fmt.Sprintf("12:30:0%d,%d", i, i) }), "op[0 1 2 3 4 5] "},
+		"versions":        {"date,branch,version,lat\n2026-01-05,main,1.0,7\n2026-01-05,dev,1.1,8\n", "lat[7 8] "},
+		"builds":          {"buildNumber,points\n17,7\n18,8\n", "points[7 8] "},
+		"of what":         {"kernel_version,git_commit,v\n6.1,1234567,7\n6.2,7654321,8\n", "v[7 8] "},
+		"dates of builds": {"when,release,v\n2026-01-05,2026-01-01,7\n2026-01-06,2026-01-02,8\n", "v[7 8] "},
+		"a build's time":  {"node,build (s)\na,7\nb,8\n", "build[7 8] "},
+		"time by build":   {"node,ms_per_build\na,7\nb,8\n", "ms_per_build[7 8] "},
 		"only counts":     {lines("v", 6, func(i int) string { return fmt.Sprint(i) }), "v[0 1 2 3 4 5] "},
 	} {
 		frames, told, err := Read(t.Context(), "x", strings.NewReader(c.text), frame.Choice{}, Limits{})
@@ -125,5 +141,33 @@ func TestParquetWide(t *testing.T) {
 	_, _, err := Read(t.Context(), "x", &b, frame.Choice{}, Limits{})
 	if want := "x: there are 16,385 columns; give at most 16,384"; said(err) != want {
 		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// TestAskedFacts: what the study asks for is a fact, however many numbers it has, and no
+// value; times stay times.
+func TestAskedFacts(t *testing.T) {
+	for name, c := range map[string]struct {
+		header, asked string
+		row           func(i int) string
+		facts, levels int
+	}{
+		"many numbers":        {"item,rate", "item", func(i int) string { return fmt.Sprintf("%d,%d.5", 1000+7*i, i) }, 1, 100},
+		"beside other values": {"Item No,points", "item_no", func(i int) string { return fmt.Sprintf("%d,%d.5", 7*i, i) }, 1, 100},
+		"half numbers":        {"x,value", "X", func(i int) string { return fmt.Sprintf("%d,%d.5", i/2, i) }, 1, 50},
+		"times": {"at,value", "at", func(i int) string {
+			return fmt.Sprintf("2026-01-05T00:%02d:%02dZ,%d.5", i/60, i%60, i)
+		}, 0, 0},
+		"not asked for": {"item,rate", "", func(i int) string { return fmt.Sprintf("%d,%d.5", 1000+7*i, i) }, 0, 0},
+	} {
+		frames, told, err := Read(t.Context(), "x", strings.NewReader(lines(c.header, 100, c.row)),
+			frame.Choice{Facts: []string{c.asked}}, Limits{})
+		if err != nil || len(frames) != 1 || frames[0].Len() != 100 || len(frames[0].Facts) != c.facts {
+			t.Errorf("%s: %v, %v, %v; want %d facts", name, frames, told, err, c.facts)
+			continue
+		}
+		if f := frames[0]; c.facts > 0 && len(f.Facts[0].Levels)-1 != c.levels {
+			t.Errorf("%s: %d levels, want %d", name, len(f.Facts[0].Levels)-1, c.levels)
+		}
 	}
 }

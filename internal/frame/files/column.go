@@ -95,6 +95,20 @@ func (c *column) named(names []string) bool {
 	return slices.Contains(names, c.plain) || slices.Contains(names, c.words)
 }
 
+// versions are names of columns that say which version of something was measured:
+// version, kernel_version, git_commit, buildNumber.
+var versions = regexp.MustCompile(`^(\w+_)?(version|ver|build|branch|commit|revision|rev|release|changeset|sha)` +
+	`(_(id|no|nr|number|hash|sha|name|date|tag))?$`)
+
+// ofVersion reports whether the column names versions, which may look like numbers or
+// times. One with a unit does not, nor has time_per_build.
+func (c *column) ofVersion() bool {
+	return c.unit == "" && versions.MatchString(c.words) && !strings.Contains(c.words, "per_")
+}
+
+// tellsApart reports whether numbers in the column tell rows apart, by its name.
+func (c *column) tellsApart() bool { return slices.Contains(noValues, c.plain) || c.ofVersion() }
+
 // slashed is how dates with slashes begin that may have the day or the month
 // first.
 var slashed = regexp.MustCompile(`^(\d{1,2})/(\d{1,2})/\d{4}\b`)

@@ -2,7 +2,6 @@ package files
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -63,8 +62,9 @@ type plan struct {
 	ofDay       int // times of day beside a column of dates
 	keys        [keys]int
 	facts       []int
-	chosen      bool // the facts are those that the user named
-	noBy        bool // no facts can be named
+	asked       []int // facts that the study asks for, whatever they hold but times
+	chosen      bool  // the facts are those that the user named
+	noBy        bool  // no facts can be named
 	style       style
 	semicolons  bool // are between cells
 	told        []string
@@ -101,12 +101,16 @@ func newPlan(f *file, columns []column, semicolons bool) (*plan, error) {
 				"month is first", columns[p.time].slashes, columns[p.time].name),
 			Allowed: slashesAllowed})
 	}
-	p.chosen = len(choice.By) > 0
 	for _, by := range choice.By {
+		if p.find(by) < 0 && slices.Contains(choice.Later, frame.Plain(by)) {
+			continue
+		}
 		if i := find("--by", by); i >= 0 && !slices.Contains(p.facts, i) {
 			p.facts = append(p.facts, i)
 		}
 	}
+	p.chosen = len(p.facts) > 0
+	p.ask(choice.Facts)
 	p.findKeys(choice.Facts)
 	if len(wrong) > 0 {
 		return nil, wrong
@@ -124,6 +128,20 @@ func newPlan(f *file, columns []column, semicolons bool) (*plan, error) {
 	p.tellSlashes()
 	p.guessFacts()
 	return p, nil
+}
+
+// ask finds the columns that the study asks for as facts: they are no values, and no
+// number of levels is too many. Those of times stay times.
+func (p *plan) ask(facts []string) {
+	for _, name := range facts {
+		i := p.find(name)
+		if i < 0 || i == p.value || i == p.time {
+			continue
+		}
+		if c := &p.columns[i]; c.kind != kindTime && (c.kind != kindUnix || !c.named(timeNames)) {
+			p.asked = append(p.asked, i)
+		}
+	}
 }
 
 // index notes the columns by their names, and refuses those that appear twice.
@@ -232,7 +250,7 @@ func (p *plan) unknown(file, flag, wanted string) *model.InputError {
 // free reports whether a column may be guessed to be something.
 func (p *plan) free(i int) bool {
 	return i != p.value && i != p.time && i != p.ofDay && !slices.Contains(p.keys[:], i) &&
-		(!p.chosen || !slices.Contains(p.facts, i)) && p.columns[i].odd == ""
+		!slices.Contains(p.asked, i) && (!p.chosen || !slices.Contains(p.facts, i)) && p.columns[i].odd == ""
 }
 
 // guessTime looks for the column of times, unless it is chosen.
@@ -242,7 +260,7 @@ func (p *plan) guessTime(file string) error {
 	}
 	isTime := func(i int) bool {
 		c := &p.columns[i]
-		return p.free(i) && (c.kind == kindTime || c.kind == kindUnix && c.named(timeNames))
+		return p.free(i) && (c.kind == kindTime && !c.ofVersion() || c.kind == kindUnix && c.named(timeNames))
 	}
 	for _, name := range timeNames {
 		if i := p.known(name); i >= 0 && isTime(i) {
@@ -297,8 +315,8 @@ func (p *plan) guessValue(file string) error {
 		func(c *column) bool {
 			return (c.kind.numeric() || c.kind == kindQuantity) && c.named(valueNames)
 		},
-		func(c *column) bool { return c.kind.numeric() && !slices.Contains(noValues, c.plain) },
-		func(c *column) bool { return c.kind == kindQuantity && !slices.Contains(noValues, c.plain) },
+		func(c *column) bool { return c.kind.numeric() && !c.tellsApart() },
+		func(c *column) bool { return c.kind == kindQuantity && !c.tellsApart() },
 	} {
 		if len(named) == 0 || p.count(named) {
 			if better := p.names(func(i int) bool { return p.free(i) && is(&p.columns[i]) }); len(better) > 0 {
@@ -337,62 +355,6 @@ func (p *plan) count(named []string) bool {
 		return !c.counts() || c.named(valueNames)
 	})
 }
-
-// durations is the first column that has durations instead of numbers, or, with clocks, may
-// have: 12:30:01 is rather a time of day, and 00:01:22 is not. -1: none has.
-func (p *plan) durations(clocks bool) int {
-	return slices.IndexFunc(p.columns, func(c column) bool {
-		long, _ := duration(c.text)
-		return long && c.kind == kindText && c.seen[kindNumber] == 0 && p.free(p.find(c.name)) &&
-			(clocks || c.clocks == 0 || strings.HasPrefix(c.text, "00:"))
-	})
-}
-
-// noValues is why no column has the measured values: the cell that is no number in the
-// column that has the most of them, or that there are none.
-func (p *plan) noValues(file string) error {
-	all := num.List(p.names(func(int) bool { return true }))
-	out := &model.InputError{File: file,
-		Problem: "no column has the measured values: none has numbers in its first rows",
-		Allowed: "the columns are " + all + "; choose one with --value"}
-	if i := p.durations(true); i >= 0 {
-		c := &p.columns[i]
-		out.Line, out.Col = c.textLine, c.textCol
-		what := "durations"
-		if c.clocks > 0 {
-			what += " or times of day"
-		}
-		out.Problem = fmt.Sprintf("column %s has %s such as %q where numbers are expected", c.name, what, c.text)
-		_, out.Allowed = duration(c.text)
-		return out
-	}
-	if len(p.nested.keys) > 0 {
-		out.Problem = "no column has the measured values: lists and objects are not read, which these keys hold: " +
-			num.List(p.nested.keys)
-		out.Allowed = p.nested.allowed(file)
-		return out
-	}
-	most := 0
-	for i := range p.columns {
-		c := &p.columns[i]
-		if n := c.seen[kindNumber] + c.seen[kindUnix] + c.seen[kindQuantity]; n > most && c.text != "" && p.free(i) {
-			most = n
-			out.Line, out.Col = c.textLine, c.textCol
-			out.Problem = fmt.Sprintf("no column has nothing but numbers: in column %s %s in the first rows, "+
-				"and %q is none", c.name, num.Count(n, "number"), c.text)
-			out.Allowed = "mend such cells, or leave them empty where nothing was measured; --value chooses a column"
-		}
-	}
-	if c := &p.columns[0]; most == 0 && len(p.columns) == 1 && spaces.MatchString(c.name) &&
-		spaces.MatchString(c.text) {
-		out.Problem, out.Allowed = "there is one column, and its cells seem to be separated by spaces",
-			"separate them by commas, semicolons or tabs"
-	}
-	return out
-}
-
-// spaces are words with spaces between them.
-var spaces = regexp.MustCompile(`\S\s+\S`)
 
 // checkMarks refuses values of which it is not clear what their marks or units mean.
 func (p *plan) checkMarks(file string) error {
@@ -461,7 +423,7 @@ func (p *plan) guessFacts() {
 		case c.odd != "":
 			p.told = append(p.told, fmt.Sprintf("column %s is left out: it %s", c.name, c.odd))
 		case p.time < 0 && c.ofSlashes():
-		case c.kind == kindTime:
+		case c.kind == kindTime && !c.ofVersion():
 			p.told = append(p.told, fmt.Sprintf("column %s is left out: it has times, which are no fact", c.name)+
 				p.advice("; --by %s takes it nevertheless", c.name))
 		case len(p.facts) == mostFacts:

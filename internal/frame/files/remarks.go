@@ -41,7 +41,7 @@ func (t *table) mostTogether(of []target) int {
 func (t *table) toldFacts(of []target) (told []string) {
 	for i, c := range t.plan.facts {
 		name, levels := t.plan.columns[c].name, t.facts[i].Fact().Levels[1:]
-		if t.full[i] || t.plan.chosen {
+		if t.full[i] || t.plan.chosen || slices.Contains(t.plan.asked, c) {
 			continue
 		}
 		most := min(max(2, t.rows/2), mostNumbers)

@@ -144,6 +144,9 @@ func TestSummary(t *testing.T) {
 		{Nodes: []model.NodeID{"n2", "n3", "n4"}, Serial: 100}}
 	scattered.Pairs = []evaluation.NodePair{{Node: "n1", Serial: 100, Parallel: 10},
 		{Node: "n2", Serial: 100, Parallel: 40}}
+	each, apart := scattered, scattered
+	each.Nodes, apart.Nodes = 2, 2
+	apart.Parts = []evaluation.Part{{Nodes: []model.NodeID{"n1"}, Kept: .1}, {Nodes: []model.NodeID{"n2"}, Kept: .4}}
 	disturbed.Possible = &evaluation.Interval{-30, 81.3}
 	for _, c := range []struct {
 		findings []evaluation.Finding
@@ -177,6 +180,14 @@ func TestSummary(t *testing.T) {
 		}},
 		{[]evaluation.Finding{scattered}, []string{
 			"disk rate: when all 4 nodes work at once, a node loses 75.0 % of its capacity on average (95 % interval 74.0 to 76.0 %).", "Together the 4 nodes do the work of 1.0 node.",
+		}},
+		{[]evaluation.Finding{each}, []string{
+			"disk rate: when all 2 nodes work at once, node n1 loses 90.0 % of its capacity, node n2 60.0 %; together they lose 75.0 % (95 % interval 74.0 to 76.0 %).",
+			"Together the 2 nodes do the work of 0.5 nodes.",
+		}},
+		{[]evaluation.Finding{apart}, []string{
+			"disk rate: when all 2 nodes work at once, node n1 keeps 10.0 % of its capacity, node n2 40.0 %; together they lose 75.0 % (95 % interval 74.0 to 76.0 %).",
+			"Together the 2 nodes do the work of 0.5 nodes.",
 		}},
 		{[]evaluation.Finding{disturbed}, []string{
 			"It is unclear whether capacity is lost when all 4 nodes work at once: a loss of up to 38.2 % (81.3 % with what disturbed the nodes) is not excluded (upper end of the 95 % interval); the warnings say what would settle it.",

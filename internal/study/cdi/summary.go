@@ -45,7 +45,8 @@ func summary(run *observe.Run, findings []evaluation.Finding) []string {
 		out = append(out, unknownSentence(unknown, len(findings)))
 	}
 	parts := partsSentences(findings, told)
-	if len(findings) == 1 && findings[0].Verdict != evaluation.Degraded && len(findings[0].Parts) > 0 {
+	if len(findings) == 1 && findings[0].Verdict != evaluation.Degraded &&
+		(len(findings[0].Parts) > 0 || findings[0].EachText() != "") {
 		return append(parts, out...) // who loses comes before whether such nodes do
 	}
 	return append(out, parts...)
@@ -56,7 +57,7 @@ func summary(run *observe.Run, findings []evaluation.Finding) []string {
 func partsSentences(findings []evaluation.Finding, told []string) []string {
 	var out []string
 	for _, f := range findings {
-		if text := f.PartsText(); text != "" && !slices.Contains(told, f.Name()) {
+		if text := cmp.Or(f.PartsText(), f.EachText()); text != "" && !slices.Contains(told, f.Name()) {
 			out = append(out, fmt.Sprintf("%s: %s.", f.Name(), text))
 		}
 	}
@@ -76,6 +77,8 @@ func lossSentence(worst evaluation.Finding, lost []evaluation.Finding, of int) s
 		fact = fmt.Sprintf("%s; together they lose %s", parts, num.Percent(*worst.CDI))
 	case worst.Alike():
 		fact = fmt.Sprintf("each %s loses %s of its capacity", worst.Of, num.Percent(*worst.CDI))
+	case worst.EachText() != "":
+		fact = fmt.Sprintf("%s; together they lose %s", worst.EachText(), num.Percent(*worst.CDI))
 	default:
 		fact = fmt.Sprintf("a %s loses %s of its capacity on average", worst.Of, num.Percent(*worst.CDI))
 	}

@@ -120,7 +120,15 @@ func (p *Params) Takes() study.Takes {
 // facts are those that the parameters name.
 func (p *Params) facts() []string {
 	by, _, _ := strings.Cut(p.By, "=")
-	return append(strings.Split(p.Pair, ","), by, p.Cluster)
+	return append(p.pairs(), by, p.Cluster)
+}
+
+// pairs are the facts of which each level is a pair.
+func (p *Params) pairs() []string {
+	if p.Pair == "" || p.Pair == "none" {
+		return nil
+	}
+	return strings.Split(p.Pair, ",")
 }
 
 // Analyze implements study.Study: the workloads of a run that its file names.
@@ -135,6 +143,9 @@ func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, err
 func (p *Params) Ask(ctx context.Context, _ study.Input, sources []study.Source) (study.Result, error) {
 	sides, told, err := p.sides(sources)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.checkFacts(sides); err != nil {
 		return nil, err
 	}
 	r := &Result{Base: sides[0].Name, Level: p.Level, Margin: float64(p.Margin), Told: told, limit: p.FailWorse}

@@ -131,12 +131,6 @@ func TestLayout(t *testing.T) {
 		"pairs that the user names":            {grid(x, names("", 3), one, nil), grid(x, names("", 3), []string{"2"}, nil), func(p *Params) { p.Pair = "node,trial" }, want{"node and trial", true, 12}},
 		"same nodes, two trials": {bare(grid(x, names("", 2), one, nil)),
 			bare(grid(x, names("", 2), one, nil)), nil, want{"trial", false, 2}},
-		"a fact that no row has": {rows(some...), rows(other...), func(p *Params) {
-			p.Cluster = "row"
-		}, want{"row", false, 0}},
-		"pairs by a fact that no row has": {rows(some...), rows(other...), func(p *Params) {
-			p.Pair = "row"
-		}, want{"row", true, 0}},
 		"trial numbers of two runs are apart": {grid(x[:1], names("", 2), names("a", 2), nil),
 			grid(x[:1], names("", 2), names("b", 2), nil), nil, want{"trial", false, 4}},
 	} {
@@ -533,6 +527,15 @@ func TestSides(t *testing.T) {
 			p.By = "zone"
 		}, []study.Source{source("all", table("x", three))},
 			"all has 3 levels of zone: c, d, e; choose two, the base first: --by zone=c,d"},
+		"clusters by no column": {func(p *Params) { p.Cluster = "rack" },
+			[]study.Source{source("1", table("x", two)), source("2", table("x", two))}, `1 has no fact "rack"; it has zone`},
+		"pairs by no column": {func(p *Params) { p.Pair = "zone, rack" },
+			[]study.Source{source("1", table("x", two)), source("2", table("x", two))}, `1 has no fact " rack"; it has zone`},
+		"pairs by a column of one": {func(p *Params) { p.Pair = "Zone" },
+			[]study.Source{source("1", table("x", two)), source("2", table("x", rows(some...)))},
+			`2 has no fact "Zone"; it has no facts`},
+		"clusters by a column": {func(p *Params) { p.Cluster = "Zone" },
+			[]study.Source{source("1", table("x", two)), source("2", table("x", two))}, "1 2"},
 		"no such fact": {func(p *Params) { p.By = "rack" }, []study.Source{source("all", table("x", two))}, `all has no fact "rack"; it has zone`},
 		"no fact at all": {func(p *Params) { p.By = "command" }, []study.Source{source("all", bare("sleep 1"), bare("sleep 2"))},
 			`all has no fact "command"; it has no facts; give a second source; --a and --b compare two of its ` +

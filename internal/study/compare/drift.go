@@ -3,22 +3,37 @@ package compare
 import (
 	"math"
 	"slices"
+	"time"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // periods heeds when both sides were measured: one after the other, what changes
 // with time is taken for a difference. Where values drift within the sides, the
-// interval is extended by what the drift comes to from one to the other.
+// interval is extended by what the drift comes to from one to the other. It says
+// nothing of a time in between that is longer than the sides.
 func (l *laying) periods(c *Comparison) {
-	ta, tb := seconds(l.a.Times), seconds(l.b.Times)
-	if len(ta) == 0 || len(tb) == 0 || slices.Max(ta) >= slices.Min(tb) && slices.Max(tb) >= slices.Min(ta) {
+	ta, tb, first, second := seconds(l.a.Times), seconds(l.b.Times), c.A.Name, c.B.Name
+	if len(ta) == 0 || len(tb) == 0 {
 		return
 	}
-	c.doubts.Warn("periods", "%s was measured before %s: what else changed in between is in the difference; measured "+
-		"in turns (study compare with a and b) it is not",
-		map[bool]string{true: c.A.Name, false: c.B.Name}[ta[0] < tb[0]],
-		map[bool]string{true: c.B.Name, false: c.A.Name}[ta[0] < tb[0]])
+	gap := slices.Min(tb) - slices.Max(ta)
+	if after := slices.Min(ta) - slices.Max(tb); after > gap {
+		gap, first, second = after, second, first
+	}
+	if gap <= 0 {
+		return
+	}
+	longest := max(slices.Max(ta)-slices.Min(ta), slices.Max(tb)-slices.Min(tb))
+	if c.far = longest > 0 && gap > longest; c.far {
+		c.doubts.Warn("periods", "%s was measured %s after %s, which is longer than a side took (at most %s): what "+
+			"else changed in between is in the difference, and drift within the sides does not show how much; "+
+			"measured in turns (study compare with a and b) it is not", second, span(gap), first, span(longest))
+	} else {
+		c.doubts.Warn("periods", "%s was measured before %s: what else changed in between is in the difference; "+
+			"measured in turns (study compare with a and b) it is not", first, second)
+	}
 	x := c.layout
 	if c.CI == nil || x.TimesA == nil || x.Paired || !l.typical {
 		return
@@ -37,3 +52,14 @@ func (c *Comparison) drifting(ci stats.Interval) stats.Interval {
 	}
 	return stats.Interval{Lo: min(ci.Lo, ci.Lo/c.drift), Hi: max(ci.Hi, ci.Hi/c.drift)}
 }
+
+// driftWords say over what time the drift is that extends the interval.
+func (c *Comparison) driftWords() string {
+	if c.far {
+		return "over twice the time that a side took"
+	}
+	return "from one side to the other"
+}
+
+// span is how long so many seconds are, in words.
+func span(seconds float64) string { return num.Span(time.Duration(seconds * float64(time.Second))) }

@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
@@ -57,8 +56,8 @@ type laying struct {
 // layouts are the ways in which the rows can be taken for independent values. The
 // one with the widest interval counts: it heeds the dependence that matters most.
 func (l *laying) layouts() []layout {
-	if l.Pair != "" && l.Pair != "none" {
-		return []layout{l.paired(strings.Split(l.Pair, ",")...)}
+	if facts := l.pairs(); len(facts) > 0 {
+		return []layout{l.paired(facts...)}
 	}
 	if l.Cluster != "" {
 		return []layout{l.unpaired(l.Cluster, []string{l.Cluster})}

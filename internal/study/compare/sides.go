@@ -164,6 +164,40 @@ func levelsOf(s study.Source, fact string) ([]string, error) {
 	return slices.Compact(levels), nil
 }
 
+// checkFacts refuses facts by which values are to be taken together and that a side has
+// not.
+func (p *Params) checkFacts(sides []side) error {
+	for _, s := range sides {
+		var facts []string
+		for i := range s.Frames {
+			for _, x := range s.Frames[i].Facts {
+				facts = append(facts, x.Name)
+			}
+		}
+		slices.Sort(facts)
+		facts = slices.Compact(facts)
+		has := func(path, name string) error {
+			if slices.ContainsFunc(s.Frames, func(f frame.Frame) bool { return f.Fact(name) != nil }) {
+				return nil
+			}
+			allowed := "it has no facts"
+			if len(facts) > 0 {
+				allowed = "it has " + num.List(facts)
+			}
+			return &model.InputError{Path: path, Problem: fmt.Sprintf("%s has no fact %q", s.Name, name), Allowed: allowed}
+		}
+		for _, name := range p.pairs() {
+			if err := has("pair", name); err != nil {
+				return err
+			}
+		}
+		if err := has("cluster", p.Cluster); p.Cluster != "" && err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // inPlace is what a source has that can be compared instead of a fact that it has not.
 func inPlace(s study.Source, facts []string) string {
 	allowed := "it has no facts; give a second source"

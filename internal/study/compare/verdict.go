@@ -140,9 +140,9 @@ func (p *Params) conclude(c *Comparison) {
 	}
 	if c.CI != nil {
 		if possible := p.word(c, *c.Possible); possible != word {
-			c.doubts.Problem("drift", "values drift in the course of time, by as much as %s from one side to the other: %s may come from that alone; measure both in turns (study compare with a and b)", percentOf(c.drift), word)
+			c.doubts.Problem("drift", "values drift in the course of time, by as much as %s %s: %s may come from that alone; measure both in turns (study compare with a and b)", percentOf(c.drift), c.driftWords(), word)
 		} else if *c.Possible != *c.CI {
-			c.doubts.Warn("drift", "values drift in the course of time, by as much as %s from one side to the other; measure both in turns (study compare with a and b)", percentOf(c.drift))
+			c.doubts.Warn("drift", "values drift in the course of time, by as much as %s %s; measure both in turns (study compare with a and b)", percentOf(c.drift), c.driftWords())
 		}
 	}
 	p.heedMeans(c, word)

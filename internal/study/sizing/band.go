@@ -278,9 +278,9 @@ func (r *Result) noteWaiting(n *model.Doubts) {
 	}
 	enough := "no number of nodes does it by that bound"
 	if r.NodesSafe != nil {
-		enough = num.Count(*r.NodesSafe, "node") + " do it by that bound"
+		enough = num.Do(*r.NodesSafe, "node") + " it by that bound"
 	}
 	where, _ := r.fleet().bottleneck()
-	n.Warn("nodes_wait", "by the lower bound %s do %s of the %s wanted, because nodes wait for each other at %s; %s",
-		num.Count(r.Nodes, "node"), perSecond(r.Rate.Lower), perSecond(r.Target), where, enough)
+	n.Warn("nodes_wait", "by the lower bound %s %s of the %s wanted, because nodes wait for each other at %s; %s",
+		num.Do(r.Nodes, "node"), perSecond(r.Rate.Lower), perSecond(r.Target), where, enough)
 }

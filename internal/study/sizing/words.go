@@ -79,7 +79,7 @@ func (r *Result) rateWords() string {
 	if where, _ := r.fleet().bottleneck(); where == "" || r.Rate == nil || r.Answer == Unknown {
 		return ""
 	}
-	words := fmt.Sprintf("%s do %s jobs/s", num.Count(r.Rate.Nodes, "node"), span(r.Rate.Lower, r.Rate.Upper))
+	words := fmt.Sprintf("%s %s jobs/s", num.Do(r.Rate.Nodes, "node"), span(r.Rate.Lower, r.Rate.Upper))
 	if digits(r.Rate.Lower) != digits(r.Rate.Upper) {
 		words += ": the less, the more they wait for each other"
 	}

@@ -137,7 +137,7 @@ func (p *Params) InFile() error {
 // Takes implements study.Measured.
 func (p *Params) Takes() study.Takes {
 	out := study.Takes{Least: 1, Choice: frame.Choice{Value: p.Value, Time: p.Time, By: p.by(),
-		Facts: []string{p.Cluster}, Zone: p.Zone}}
+		Later: append(explain.Calendar(), factSource), Facts: []string{p.Cluster}, Zone: p.Zone}}
 	if p.Baseline != "" {
 		out.Also = []string{p.Baseline}
 	}

@@ -13,10 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/frame/files"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
@@ -424,6 +427,51 @@ func TestSources(t *testing.T) {
 	}
 	if m := r.(*Result).Metrics[0]; m.N != 200 || explain.Best(m.Facts) != "source" {
 		t.Errorf("%d values, best fact %q, want 200, source", m.N, explain.Best(m.Facts))
+	}
+}
+
+// TestByOfFiles: --by may name what is no column: the source, and what follows from
+// times. Other columns stay facts unless one of them is named.
+func TestByOfFiles(t *testing.T) {
+	for by, want := range map[string][]string{
+		"source": {"source 2"}, "Source,node": {"source 2", "node 3"}, "hour": {"hour 12"},
+		"weekday,zone": {"weekday 7", "zone 2"}, "day": {"day 9"},
+	} {
+		p := New()
+		p.By = []string{by}
+		var sources []study.Source
+		for k, name := range []string{"x/res.csv", "y/res.csv"} {
+			var b strings.Builder
+			b.WriteString("time,node,zone,rate\n")
+			rng := rand.New(rand.NewPCG(3, uint64(k)))
+			for i := range 108 {
+				at := time.Date(2026, 1, 5, 2*i, 0, 0, 0, time.UTC)
+				fmt.Fprintf(&b, "%s,n%d,%c,%.3f\n", at.Format(time.RFC3339), i%3, 'a'+i/4%2, 100+10*float64(k)+rng.NormFloat64())
+			}
+			frames, _, err := files.Read(t.Context(), name, strings.NewReader(b.String()), p.Takes().Choice, files.Limits{})
+			if err != nil {
+				t.Fatalf("--by %s: %v", by, err)
+			}
+			sources = append(sources, study.Source{Name: name, Frames: frames})
+		}
+		r, err := p.Ask(t.Context(), study.Input{}, sources)
+		if err != nil {
+			t.Fatalf("--by %s: %v", by, err)
+		}
+		m := r.(*Result).Metrics[0]
+		var got []string
+		for _, g := range m.Groups {
+			got = append(got, fmt.Sprint(g.Fact, " ", len(g.Groups)))
+		}
+		if diff := cmp.Diff(want, got[:min(len(want), len(got))]); diff != "" || slices.Contains(codes(m.Doubts), "no_fact") {
+			t.Errorf("--by %s: groups (-want +got):\n%s%v", by, diff, codes(m.Doubts))
+		}
+	}
+	p := New()
+	p.By = []string{"sources"}
+	if _, _, err := files.Read(t.Context(), "x", strings.NewReader("node,rate\na,1\n"), p.Takes().Choice,
+		files.Limits{}); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("--by sources: %v, want a refusal", err)
 	}
 }
 
