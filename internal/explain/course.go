@@ -93,6 +93,10 @@ func (x *Rows) Course(effects []Effect) *Course {
 		c.Why = "there are fewer than 10 times"
 		return c
 	}
+	if by := x.sortedBy(); by != nil {
+		c.Why = "the rows have no times, and are sorted by " + by.Name
+		return c
+	}
 	if x.Frame.Times == nil {
 		x.Doubts.Warn("no_times", "the rows have no times: their order is taken for that in which they were measured")
 	}
@@ -223,14 +227,10 @@ func (c *Course) search(x *Rows, rows []float64, alpha float64, besides string) 
 		c.doubt("the level seems to change, as a daily cycle may make it: these are only %s; measure for two days or longer", num.Span(x.span()))
 	}
 	if c.Drift = x.drift(values, alpha); c.Drift != nil && c.Drift.Significant {
-		c.Drift.Significant = x.driftsByDays(values) && c.driftTold(x, values)
-	}
-	switch {
-	case c.Drift == nil || !c.Drift.Significant || len(c.Changes) == 0:
-	case straight(values, c.Changes, x.inTime):
-		c.Changes = []Change{}
-	default:
-		c.Drift.Significant = false
+		line := len(c.Changes) == 0 || straight(values, c.Changes, x.inTime) // else the steps make the trend
+		if c.Drift.Significant = line && x.driftsByDays(values) && c.driftTold(x, values); c.Drift.Significant {
+			c.Changes = []Change{}
+		}
 	}
 	for i := range c.Changes {
 		c.Changes[i].Besides = besides

@@ -177,9 +177,12 @@ func remembers(parts ...[]float64) memory {
 }
 
 // restsInTime are the values in time, divided where their level changed, and less
-// their drift.
+// their drift; of sorted rows, those of each level.
 func (x *Rows) restsInTime() [][]float64 {
 	values := x.inTime.values
+	if by := x.sortedBy(); by != nil {
+		return by.blocks(values)
+	}
 	if x.course == nil {
 		return [][]float64{values}
 	}

@@ -198,6 +198,35 @@ func TestDrifting(t *testing.T) {
 	}
 }
 
+// TestStepIsNoDrift: a step makes a trend, and what that leaves wanders; the step is told,
+// and no doubt of a drift.
+func TestStepIsNoDrift(t *testing.T) {
+	for name, c := range map[string]struct {
+		days   []int
+		levels []float64
+		times  bool
+	}{
+		"one step":            {[]int{139, 66}, []float64{0, 4}, true},
+		"one step, no times":  {[]int{70, 135}, []float64{0, -4}, false},
+		"early":               {[]int{30, 150}, []float64{0, 6}, true},
+		"three levels":        {[]int{60, 50, 70}, []float64{0, 5, 9}, true},
+		"to and not all back": {[]int{70, 30, 60}, []float64{0, 9, 5}, false},
+	} {
+		for seed := range uint64(6) {
+			f := daily(rand.New(rand.NewPCG(seed, 32)), c.days, c.levels)
+			if f.Facts = nil; !c.times {
+				f.Times = nil
+			}
+			x := New(f, Question{Zone: time.UTC, Level: .95, Alpha: .0125})
+			x.Dependence()
+			course := x.Course(x.Effects())
+			if len(course.Changes) == 0 || slices.ContainsFunc(x.Doubts, func(d model.Doubt) bool { return d.Code == "not_told" }) {
+				t.Errorf("%s, seed %d: %d changes, %+v", name, seed, len(course.Changes), x.Doubts)
+			}
+		}
+	}
+}
+
 // TestStepsBetweenRuns: a step or a drift of the level makes rows of one run, or of one time,
 // alike, and these are worth as much as they are all the same. Runs that differ besides are
 // not.

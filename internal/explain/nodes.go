@@ -22,6 +22,56 @@ func Machines(fact string) bool {
 	return fact == frame.FactSubject || slices.Contains(frame.Machines, fact)
 }
 
+// sortedBy is the fact by which rows without times are sorted: each of its levels is one
+// block, and rows differ more from the one before where a block begins; nil without. Their
+// order tells no time, unless a level says when it is measured, as a run does, or, where
+// the fact is no machine, rows or blocks depend on those before them.
+func (x *Rows) sortedBy() (by *Fact) {
+	for i := range x.facts {
+		f := &x.facts[i]
+		if x.Frame.Times != nil || by != nil && by.Used >= f.Used || f.ofCalendar() || Passing(f.Name) ||
+			f.Used < leastSampled && f.Name != frame.FactSubject {
+			continue
+		}
+		if blocks := f.blocks(x.Frame.Values); len(blocks) != f.Used || f.Known < x.Frame.Len() ||
+			!Machines(f.Name) && (x.neighboursAlike(f) || remembers(blocks...).dependent) {
+			continue
+		}
+		if x.jumps(f) {
+			by = f
+		}
+	}
+	return by
+}
+
+// jumps reports whether rows differ more from the one before where that is of another
+// level, with an error of 5 %: where a level wanders, they do not.
+func (x *Rows) jumps(f *Fact) bool {
+	var squares, n [2]float64
+	for i := 1; i < len(f.Codes); i++ {
+		k, d := 0, x.Frame.Values[i]-x.Frame.Values[i-1]
+		if f.Codes[i] != f.Codes[i-1] {
+			k = 1
+		}
+		squares[k], n[k] = squares[k]+d*d, n[k]+1
+	}
+	if n[0] < 1 || !(squares[1] > 0) {
+		return false
+	}
+	return !(squares[0] > 0) || stats.FTail(squares[1]/n[1]/(squares[0]/n[0]), n[1], n[0]) <= .05
+}
+
+// blocks are the values of rows that follow each other with the same level.
+func (f *Fact) blocks(values []float64) (out [][]float64) {
+	from := 0
+	for i := range values {
+		if i+1 == len(values) || f.Codes[i+1] != f.Codes[i] {
+			out, from = append(out, values[from:i+1]), i+1
+		}
+	}
+	return out
+}
+
 // Subjects is what rows of one node have in common.
 type Subjects struct {
 	N int `json:"n"`

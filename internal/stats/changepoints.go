@@ -35,9 +35,9 @@ const (
 //
 //  1. Values far out are drawn in ([fenced]), so that an outlier counts no more than
 //     any other large value; more than 2000 become means of neighbours.
-//  2. [edPELT] proposes changes for several amounts of dependence. Those that, with
-//     dependence of the rest, describe the series better than dependence alone
-//     ([bestParts]) are the parts within which dependence is estimated, from
+//  2. [edPELT] and [levelPELT] propose changes for several amounts of dependence. Those
+//     that, with dependence of the rest, describe the series better than dependence
+//     alone ([bestParts]) are the parts within which dependence is estimated, from
 //     differences ([dependenceOf]).
 //  3. Is there any change at all? Either that description is better by far, or the
 //     part of the series that differs most from the rest (A. B. Olshen, E. S.
@@ -84,12 +84,13 @@ const mostSearches = 5
 // search finds the changes of values. Changes make neighbours alike, and dependence
 // hides changes: both are estimated together, again until they stay.
 func (p permutation) search(scores []float64) (indices []int, ps []float64) {
-	proposed := func(tau float64) []int {
-		return edPELT(scores, 3*math.Log(float64(len(scores)))*tau, shortestLevel)
+	proposed := func(tau float64) [][]int {
+		penalty := 3 * math.Log(float64(len(scores))) * tau
+		return [][]int{edPELT(scores, penalty, shortestLevel), levelPELT(scores, penalty, shortestLevel)}
 	}
 	var proposals [][]int
 	for tau := dependenceOf(scores, nil).tau; ; tau = max(1, tau/2) {
-		proposals = append(proposals, proposed(tau))
+		proposals = append(proposals, proposed(tau)...)
 		if tau <= 1 {
 			break
 		}
@@ -107,7 +108,7 @@ func (p permutation) search(scores []float64) (indices []int, ps []float64) {
 		return nil, nil
 	}
 	for range mostSearches {
-		candidates, _ := bestParts(scores, [][]int{proposed(p.tau), cuts})
+		candidates, _ := bestParts(scores, append(proposed(p.tau), cuts))
 		if len(candidates) == 0 {
 			candidates = arc
 		}

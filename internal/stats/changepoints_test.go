@@ -142,6 +142,45 @@ func TestChangesOfMany(t *testing.T) {
 	}
 }
 
+// TestChangesOfStairs: levels that all fall, or all rise, are found as those that come
+// back are: each within two values of its place in nine of ten, and hardly any other.
+func TestChangesOfStairs(t *testing.T) {
+	for _, levels := range []int{2, 3, 4, 5, 6, 8} {
+		for _, least := range []int{10, 20} {
+			rng := rand.New(rand.NewPCG(uint64(levels), uint64(least)))
+			hits, all, others := 0, 0, 0
+			for rep := range 10 {
+				var xs []float64
+				var cuts []int
+				for level := range levels {
+					cuts = append(cuts, len(xs))
+					for range least + rng.IntN(4) {
+						xs = append(xs, float64(100-5*level*(1-2*(rep%2)))+rng.NormFloat64())
+					}
+				}
+				changes, err := ChangePoints(xs, .05, rng.Uint64())
+				if err != nil {
+					t.Fatal(err)
+				}
+				near := func(cut int) bool {
+					return slices.ContainsFunc(changes, func(c Change) bool { return max(c.Index-cut, cut-c.Index) <= 2 })
+				}
+				found := len(changes)
+				for _, cut := range cuts[1:] {
+					if all++; near(cut) {
+						hits++
+						found--
+					}
+				}
+				others += found
+			}
+			if 10*hits < 9*all || 20*others > all {
+				t.Errorf("%d levels of %d: %d of %d changes found, and %d others", levels, least, hits, all, others)
+			}
+		}
+	}
+}
+
 func TestChangePointsRefuse(t *testing.T) {
 	_, errFew := ChangePoints([]float64{1, 2, 3}, .05, 1)
 	_, errLevel := ChangePoints(make([]float64, 20), 0, 1)

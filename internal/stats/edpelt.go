@@ -18,11 +18,33 @@ import (
 // counting half. Each change costs the penalty; 3·ln n is usual for independent
 // values. Parts have at least shortest values. It takes up to the square of n.
 func edPELT(xs []float64, penalty float64, shortest int) []int {
-	n := len(xs)
+	return cheapestParts(len(xs), penalty, shortest, newEmpirical(xs).cost)
+}
+
+// levelPELT is where levels change, by the squares about the mean of each part, in units
+// of the variance of the noise (R. Killick, P. Fearnhead and I. A. Eckley, "Optimal
+// detection of changepoints with a linear computational cost", J. Am. Stat. Assoc.
+// 107(500), 2012). [edPELT] sees of levels that all fall, or all rise, only the few points
+// between one and the next.
+func levelPELT(xs []float64, penalty float64, shortest int) []int {
+	noise := lagged(xs, nil, 1)[1]
+	xs = centered(xs)
+	sums, squares := runningSums(xs), make([]float64, len(xs)+1)
+	for i, x := range xs {
+		squares[i+1] = squares[i] + x*x
+	}
+	return cheapestParts(len(xs), penalty*noise, shortest, func(from, to int) float64 {
+		sum := sums[to] - sums[from]
+		return squares[to] - squares[from] - sum*sum/float64(to-from)
+	})
+}
+
+// cheapestParts is how n values are divided at the least cost, that of all parts and a
+// penalty for each change.
+func cheapestParts(n int, penalty float64, shortest int, cost func(from, to int) float64) []int {
 	if n < 2*shortest {
 		return nil
 	}
-	e := newEmpirical(xs)
 	best := make([]float64, n+1) // of the values before an index, with all penalties
 	last := make([]int, n+1)     // where the last part begins
 	best[0] = -penalty
@@ -33,7 +55,7 @@ func edPELT(xs []float64, penalty float64, shortest int) []int {
 	for t := shortest; t <= n; t++ {
 		best[t] = math.Inf(1)
 		for i, s := range begins {
-			costs[i] = best[s] + e.cost(s, t)
+			costs[i] = best[s] + cost(s, t)
 			if c := costs[i] + penalty; c < best[t] {
 				best[t], last[t] = c, s
 			}

@@ -42,6 +42,7 @@ func (p *Params) judge(metrics []Metric) error {
 		m.undisturbed()
 		m.sameNodes()
 		m.censored()
+		m.drifting()
 		if slices.ContainsFunc(m.doubts, func(d model.Doubt) bool { return d.Severity == model.Problem }) {
 			x.Verdict = Unknown
 		}
@@ -195,15 +196,19 @@ func (m *Metric) sameNodes() {
 // again doubts the verdict, where it is another by these means of runs.
 func (m *Metric) again(code string, before []Run, latest Run, why, without string) {
 	x := m.Latest
+	ci, ratio, ok := m.compared(before, latest)
+	if word := verdict(ci, m.Better); ok && word != x.Verdict {
+		m.doubts.Problem(code, "%s may carry the answer: with all that was measured the latest run is %s (%s), %s %s (%s); measure again", why, x.Verdict, num.SignedPercent(100*(x.Ratio-1)), without, word, num.SignedPercent(100*(ratio-1)))
+	}
+}
+
+// compared is a run over those before, by other means of runs, and its interval; ok is false
+// where they do not tell.
+func (m *Metric) compared(before []Run, latest Run) (ci stats.Interval, ratio float64, ok bool) {
 	e, err := m.against(before, latest)
 	if err != nil || math.IsNaN(e.Mean) {
-		return
+		return ci, 0, false
 	}
-	ci, err := e.Interval(x.Level)
-	if err != nil {
-		return
-	}
-	if word := verdict(stats.Interval{Lo: math.Exp(ci.Lo), Hi: math.Exp(ci.Hi)}, m.Better); word != x.Verdict {
-		m.doubts.Problem(code, "%s may carry the answer: with all that was measured the latest run is %s (%s), %s %s (%s); measure again", why, x.Verdict, num.SignedPercent(100*(x.Ratio-1)), without, word, num.SignedPercent(100*math.Expm1(e.Mean)))
-	}
+	ci, err = e.Interval(m.Latest.Level)
+	return stats.Interval{Lo: math.Exp(ci.Lo), Hi: math.Exp(ci.Hi)}, math.Exp(e.Mean), err == nil
 }

@@ -259,8 +259,62 @@ func TestRisingRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m := r.Metrics[0]; m.Latest == nil || (m.Latest.Verdict == Unknown) != c.total {
+		m := r.Metrics[0]
+		total := slices.ContainsFunc(m.Doubts, func(d model.Doubt) bool { return d.Code == frame.CodeTotal })
+		if m.Latest == nil || total != c.total {
 			t.Errorf("%s: %+v, %v", name, m.Latest, m.Warnings)
+		}
+	}
+}
+
+// TestDriftingRuns: a drift is not taken for what runs differ by; what scatters, wanders or
+// stays within what runs differ by is as before.
+func TestDriftingRuns(t *testing.T) {
+	wander := 0.0
+	for _, c := range []struct {
+		name  string
+		runs  int
+		value func(rng *rand.Rand, run int) float64
+		least int // of 20 seeds that drift
+		most  int
+	}{
+		{"a fall of 30 SDs", 60, func(rng *rand.Rand, run int) float64 { return 100 - .5*float64(run) + rng.NormFloat64() }, 19, 20},
+		{"a rise of 15 SDs", 30, func(rng *rand.Rand, run int) float64 { return 100 + .5*float64(run) + rng.NormFloat64() }, 19, 20},
+		{"few runs", 14, func(rng *rand.Rand, run int) float64 { return 100 - float64(run) + rng.NormFloat64() }, 15, 20},
+		{"a drift of two SDs", 60, func(rng *rand.Rand, run int) float64 { return 100 + float64(run)/30 + rng.NormFloat64() }, 0, 1},
+		{"chance", 60, func(rng *rand.Rand, _ int) float64 { return 100 + rng.NormFloat64() }, 0, 0},
+		{"a level that wanders", 60, func(rng *rand.Rand, run int) float64 {
+			if run == 0 {
+				wander = 1000
+			}
+			wander += rng.NormFloat64()
+			return wander
+		}, 0, 1},
+	} {
+		drifts, others := 0, 0
+		for seed := range uint64(20) {
+			rng := rand.New(rand.NewPCG(seed, 5))
+			var b strings.Builder
+			b.WriteString("time,rate\n")
+			for run := range c.runs {
+				fmt.Fprintf(&b, "%s,%.3f\n", begin.AddDate(0, 0, run).Format(time.DateOnly), c.value(rng, run))
+			}
+			p := params()
+			p.Better = "higher"
+			r, err := askTable(t, p, b.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := &r.Metrics[0]
+			if slices.ContainsFunc(m.Doubts, func(d model.Doubt) bool { return d.Code == "drift" && m.Latest.Verdict == Unknown }) {
+				drifts++
+			} else if m.Latest.Verdict != As || len(m.Changes) > 0 {
+				others++
+			}
+		}
+		t.Logf("%s: %d drift, %d better, worse or changed", c.name, drifts, others)
+		if got := drifts + others*min(1, c.least); got < c.least || drifts > c.most {
+			t.Errorf("%s: %d of 20 drift, and %d are better, worse or changed; want %d to %d", c.name, drifts, others, c.least, c.most)
 		}
 	}
 }
