@@ -32,8 +32,8 @@ func (s *Store) migrate(ctx context.Context, asIs bool) error {
 		return err
 	}
 	if current != latestVersion {
-		return fmt.Errorf("%w: %s has schema version %d, but this scalebench knows versions up to %d only; use a newer scalebench",
-			model.ErrUsage, s.where, current, latestVersion)
+		return fmt.Errorf("%w: %s has schema version %d, and this scalebench knows version %d. Another build made it: "+
+			"use that one, or another store (--data, --store)", model.ErrUsage, s.where, current, latestVersion)
 	}
 	return nil
 }
