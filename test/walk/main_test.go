@@ -1,28 +1,14 @@
 package walk
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/scalebench/scalebench/internal/cli"
+	"github.com/scalebench/scalebench/test/program"
 )
 
-// TestMain lets the test binary be scalebench itself, as a copy of it by that
-// name on the PATH.
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"scalebench": func() {
-		env, err := cli.OSEnv()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(cli.Main(env))
-	}})
-}
+func TestMain(m *testing.M) { program.Main(m, 0, os.Exit) }
 
 const root = "../.."
 
