@@ -88,8 +88,9 @@ type Finding struct {
 	// CDI is 100·(1 − mean parallel / mean serial), in percent; nil when it
 	// cannot be computed.
 	CDI *float64 `json:"cdi"`
-	// CDIMeasured is the index of the values as they were measured, where something was
-	// measured out: a doubt tells what. Capacities, CDI and intervals are without it.
+	// CDIMeasured is the index of the values as they were measured, where these were
+	// corrected. Capacities, CDI and intervals are of the corrected values. A doubt names
+	// what was corrected if that is worth half a per cent or more.
 	CDIMeasured *float64 `json:"cdi_measured,omitempty"`
 	// Expected is the index that is known beforehand, such as that of a lab by
 	// arithmetic; nil: none was given.

@@ -46,12 +46,15 @@ func (p part) giveBack(steps []stepReadings, resource string, n *notes) float64 
 			after += r.scored
 		}
 	}
-	if !(after > before*(1+worthAWord/100)) {
+	if !(before > 0) {
 		return 1
 	}
-	n.warn("taken_processors", "other programs took up to %.2f processors from the nodes while all worked; parallel "+
-		"values are raised by %s, the least that this cost", most, num.Fraction(after/before-1))
-	return after / before
+	raised := after / before
+	if raised > 1+worthAWord/100 {
+		n.warn("taken_processors", "other programs took up to %.2f processors from the nodes in parallel steps; the "+
+			"values there are raised by %s in all, the least that this cost", most, num.Fraction(raised-1))
+	}
+	return raised
 }
 
 // use is what a node used, in processors, and did with them.
