@@ -77,7 +77,7 @@ func startIn(t *testing.T, dir string, args ...string) *exec.Cmd {
 func TestPassOn(t *testing.T) {
 	dir, controller := unified(t)
 	mine := startIn(t, dir, "sleep", "300")
-	if err := PassOn(dir, "+"+controller); err != nil {
+	if err := PassOn(dir, controller); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := Members(filepath.Join(dir, "scalebench-agent")); err != nil || !slices.Equal(got, []int{mine.Process.Pid}) {
@@ -115,7 +115,7 @@ func TestPassOnOthers(t *testing.T) {
 	if err := Write(dir, "cgroup.procs", strconv.Itoa(other)); err != nil {
 		t.Fatal(err)
 	}
-	err = PassOn(dir, "+"+controller)
+	err = PassOn(dir, controller)
 	if err == nil || !strings.Contains(err.Error(), strconv.Itoa(other)+" (sleep)") || !strings.Contains(err.Error(), "Delegate=yes") {
 		t.Errorf("PassOn = %v, want process %d named, and what to do", err, other)
 	}
@@ -130,7 +130,7 @@ func TestPassOnOthers(t *testing.T) {
 // TestPassOnLacking: a controller that the group does not have is told, with what to do.
 func TestPassOnLacking(t *testing.T) {
 	dir, _ := unified(t)
-	err := PassOn(dir, "+nothing")
+	err := PassOn(dir, "nothing")
 	if err == nil || !strings.Contains(err.Error(), subtreeControl) {
 		t.Errorf("PassOn = %v, want the controller refused", err)
 	}

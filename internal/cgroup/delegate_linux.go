@@ -83,12 +83,12 @@ func MayWrite(path string) error {
 	return nil
 }
 
-// PassOn lets groups below an agent's group of version 2 have controllers ("+cpu +memory").
+// PassOn lets groups below an agent's group of version 2 have controllers.
 // What has processes cannot pass controllers on, so the agent and its children move to a
 // group below for it. Others are not touched: where some are in the group, it is not the
 // agent's to divide.
-func PassOn(dir, controllers string) error {
-	err := Write(dir, subtreeControl, controllers)
+func PassOn(dir string, controllers ...string) error {
+	err := Enable(dir, controllers...)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: the agent's group %s does not have these controllers; %s", err, dir, delegate)
 	}
@@ -108,7 +108,7 @@ func PassOn(dir, controllers string) error {
 		for _, pid := range in {
 			_ = Write(leaf, "cgroup.procs", strconv.Itoa(pid)) // it may be gone
 		}
-		err = Write(dir, subtreeControl, controllers)
+		err = Enable(dir, controllers...)
 	}
 	return err
 }

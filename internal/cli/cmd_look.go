@@ -47,8 +47,10 @@ are counted from 1; their "number" in JSON and CSV counts from 0.`,
 				return err
 			}
 			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
-				if run, err := s.Run(ctx, store.Running); args[0] == store.Latest && err == nil {
-					c.say("run %s (%s) is under way: `scalebench show %s` shows it", run.ID, run.Name, store.Running)
+				if args[0] == store.Latest {
+					if run, err := s.Run(ctx, store.Running); err == nil {
+						c.say("run %s (%s) is under way: `scalebench show %s` shows it", run.ID, run.Name, store.Running)
+					}
 				}
 				return c.printAnswer("", func() (answer.Answer, error) { return s.Show(ctx, args[0], params) })
 			})

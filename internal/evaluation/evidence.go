@@ -64,17 +64,9 @@ func followed(steps []stepReadings, phase model.Phase, d observe.Disturbance, sh
 
 // slicesOf cuts the tasks of a phase into slices.
 func slicesOf(steps []stepReadings, phase model.Phase, d observe.Disturbance, shared bool) []slice {
+	steps = slices.DeleteFunc(slices.Clone(steps), func(s stepReadings) bool { return s.step.Phase != phase })
 	var out []slice
-	number := 0
 	for _, s := range steps {
-		if s.step.Phase == phase {
-			number++
-		}
-	}
-	for _, s := range steps {
-		if s.step.Phase != phase {
-			continue
-		}
 		readings := slices.DeleteFunc(slices.Clone(s.usable()), func(r reading) bool { return r.curve == nil })
 		for i, r := range readings {
 			together := readings // on the machine
@@ -83,7 +75,7 @@ func slicesOf(steps []stepReadings, phase model.Phase, d observe.Disturbance, sh
 			}
 			course, known := d.Courses[worstTask(s.step, r.subject, d)]
 			if known {
-				out = append(out, r.slices(s.step.Number, course, together, enoughClusters/max(number, 1)+1)...)
+				out = append(out, r.slices(s.step.Number, course, together, enoughClusters/len(steps)+1)...)
 			}
 		}
 	}

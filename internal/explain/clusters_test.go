@@ -14,7 +14,7 @@ import (
 
 // TestClusterSizes: the COV by size is its mean square over all ways to draw.
 func TestClusterSizes(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	rng, tab := rand.New(rand.NewPCG(2, 3)), simulated.NewTable(frame.FactRepetition, frame.FactSubject)
 	values := make([][]float64, 6)
 	for r := range values {

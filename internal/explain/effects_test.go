@@ -14,7 +14,7 @@ import (
 
 // TestUnits: what is the same for all rows of a node is tested over nodes.
 func TestUnits(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	make := func(nodes int, effect float64) frame.Frame {
 		rng, tab := rand.New(rand.NewPCG(3, uint64(nodes))), simulated.NewTable(frame.FactSubject, "cpu")
 		level := rand.New(rand.NewPCG(1, 1))

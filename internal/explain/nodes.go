@@ -27,21 +27,33 @@ func Machines(fact string) bool {
 // order tells no time, unless a level says when it is measured, as a run does, or, where
 // the fact is no machine, rows or blocks depend on those before them.
 func (x *Rows) sortedBy() (by *Fact) {
+	if x.Frame.Times != nil {
+		return nil
+	}
 	for i := range x.facts {
 		f := &x.facts[i]
-		if x.Frame.Times != nil || by != nil && by.Used >= f.Used || f.ofCalendar() || Passing(f.Name) ||
-			f.Used < leastSampled && f.Name != frame.FactSubject {
-			continue
-		}
-		if blocks := f.blocks(x.Frame.Values); len(blocks) != f.Used || f.Known < x.Frame.Len() ||
-			!Machines(f.Name) && (x.neighboursAlike(f) || remembers(blocks...).dependent) {
-			continue
-		}
-		if x.jumps(f) {
+		switch {
+		case by != nil && by.Used >= f.Used, f.ofCalendar(), Passing(f.Name):
+		case f.Used < leastSampled && f.Name != frame.FactSubject:
+		case f.Known < x.Frame.Len() || !f.inBlocks():
+		case !Machines(f.Name) && (x.neighboursAlike(f) || remembers(f.blocks(x.Frame.Values)...).dependent):
+		case x.jumps(f):
 			by = f
 		}
 	}
 	return by
+}
+
+// inBlocks reports whether each level is one block of rows. Most facts are known by few
+// rows not to be that.
+func (f *Fact) inBlocks() bool {
+	blocks := 1
+	for i := 1; i < len(f.Codes) && blocks <= f.Used; i++ {
+		if f.Codes[i] != f.Codes[i-1] {
+			blocks++
+		}
+	}
+	return blocks == f.Used
 }
 
 // jumps reports whether rows differ more from the one before where that is of another

@@ -57,7 +57,7 @@ func TestKeptNodes(t *testing.T) {
 // TestChained: intervals of values that depend on those before them hold the truth;
 // docs/methods.md has the shares.
 func TestChained(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	for _, c := range []struct {
 		phi  float64
 		n    int

@@ -15,7 +15,7 @@ import (
 // more cases than the level leaves, also where each depends on its past; intervals
 // are those of the level.
 func TestUnrelated(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	for phi, least := range map[float64]float64{0: 0.93, 0.5: 0.9, 0.8: 0.8} {
 		significant, held := 0, 0
 		const seeds = 200
@@ -54,7 +54,7 @@ func TestUnrelated(t *testing.T) {
 // population, 6/π·asin(ρ/2) of normal values, in about as many of 200 tables as the
 // level says, from rows of which each repetition has two.
 func TestKnownCorrelation(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	const seeds, rho = 200, -0.8
 	truth, held := 6/math.Pi*math.Asin(rho/2), 0
 	for seed := range uint64(seeds) {

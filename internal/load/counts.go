@@ -132,6 +132,9 @@ func (c Counts) Failed() int64 {
 	return n
 }
 
+// Refused is how many operations had an answer that was an error.
+func (c Counts) Refused() int64 { return c.Failed() - c.Errors[ErrTimeout] }
+
 // Settled is how many of those that were due have an end.
 func (c Counts) Settled() int64 { return c.OK + c.Failed() + c.Dropped + c.Unfinished }
 

@@ -34,7 +34,7 @@ func (w Window) StalledIdle() bool {
 // stall is the longest stretch of Stall: its first second, by column, and how many.
 func (w Window) stall() (first, longest int) {
 	s := w.Seconds
-	refused := w.Counts.Failed() - w.Counts.Errors[ErrTimeout]
+	refused := w.Counts.Refused()
 	length, due := 0, int64(0)
 	for i, replies := range s.Replies {
 		if replies > 0 || s.Due[i] == 0 || i > 0 && s.Index[i] != s.Index[i-1]+1 {

@@ -14,10 +14,7 @@ func (r *Run) CoreSpeed(workload string, phase model.Phase) (speed float64, ok b
 	if r.Need(Hosts, CPURunning...) != nil { // Err tells
 		return 0, false
 	}
-	together := make(map[model.NodeID]model.Facts)
-	for _, n := range r.Nodes() {
-		together[n.ID] = n.Facts
-	}
+	facts := r.facts()
 	var speeds []float64
 	largest := Fleet(r.Steps())[workload]
 	for _, s := range r.Steps() {
@@ -25,7 +22,7 @@ func (r *Run) CoreSpeed(workload string, phase model.Phase) (speed float64, ok b
 			continue
 		}
 		for _, x := range r.Accepted(s.ID) {
-			f, busy := together[x.Node], NewHost(x, x.Started).busy()
+			f, busy := facts[x.Node], NewHost(x, x.Started).busy()
 			if f.CoresTogether <= 0 || f.Cores < 2 || !(busy >= 0) {
 				return 0, false
 			}
@@ -35,6 +32,15 @@ func (r *Run) CoreSpeed(workload string, phase model.Phase) (speed float64, ok b
 	}
 	speed, err := stats.Mean(speeds)
 	return speed, err == nil
+}
+
+// facts are those of each node.
+func (r *Run) facts() map[model.NodeID]model.Facts {
+	out := make(map[model.NodeID]model.Facts)
+	for _, n := range r.Nodes() {
+		out[n.ID] = n.Facts
+	}
+	return out
 }
 
 // Quota is what a node whose CPU the experiment limits used while it was watched.
@@ -49,16 +55,12 @@ func (r *Run) Quotas(s model.Step) map[model.TaskID]Quota {
 	if r.Need(Hosts, MetricCgroupCPU) != nil { // Err tells
 		return nil
 	}
-	limits := make(map[model.NodeID]float64)
-	for _, n := range r.Nodes() {
-		limits[n.ID] = n.Facts.CPULimit
-	}
-	limited, out := r.limited(), make(map[model.TaskID]Quota)
+	facts, limited, out := r.facts(), r.limited(), make(map[model.TaskID]Quota)
 	for _, x := range r.Accepted(s.ID) {
 		used := NewHost(x, x.Started).Readings(MetricCgroupCPU)
 		if last := len(used.Times) - 1; last > 0 && limited[x.Node] {
 			seconds := used.Values[last] - used.Values[0]
-			out[x.Task] = Quota{Seconds: seconds, Share: seconds / (used.Times[last] - used.Times[0]) / limits[x.Node]}
+			out[x.Task] = Quota{Seconds: seconds, Share: seconds / (used.Times[last] - used.Times[0]) / facts[x.Node].CPULimit}
 		}
 	}
 	return out

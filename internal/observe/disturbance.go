@@ -192,11 +192,7 @@ func (r *Run) disturbedTasks() []Disturbance {
 // count, in their order. It is to be asked for the steps in theirs: clocks are
 // followed from one to the next.
 func (r *Run) hostsOf() func(model.Step) []Host {
-	machines, limited, clocks := r.machines(), r.limited(), make(clocks)
-	limits := make(map[model.NodeID]float64)
-	for _, x := range r.Nodes() {
-		limits[x.ID] = x.Facts.CPULimit
-	}
+	machines, limited, clocks, facts := r.machines(), r.limited(), make(clocks), r.facts()
 	return func(s model.Step) []Host {
 		skew := math.NaN()
 		if times := r.Times(s); times.N > 1 {
@@ -207,7 +203,7 @@ func (r *Run) hostsOf() func(model.Step) []Host {
 		for i, x := range results {
 			hosts[i] = NewHost(x, x.Started)
 			hosts[i].skew, hosts[i].pause, hosts[i].step = skew, pauseOf(x, kinds[x.Task]), clocks.step(x)
-			hosts[i].limited, hosts[i].limit = limited[x.Node], limits[x.Node]
+			hosts[i].limited, hosts[i].limit = limited[x.Node], facts[x.Node].CPULimit
 		}
 		strangers(hosts, machines)
 		return hosts

@@ -164,7 +164,7 @@ func (w walk) to(moment float64) float64 {
 // run's tasks, at most in all of the time in which processors were short.
 func lostToOthers(n Host) float64 {
 	busy, cores := n.busy(), n.Readings(MetricCores)
-	if len(cores.Values) == 0 {
+	if !(n.Others > 0) || !(busy > 0) || len(cores.Values) == 0 {
 		return 0
 	}
 	lost := Moment{Busy: busy, Cores: cores.Values[0], Short: n.short()}.lostToOthers(busy - n.Others)

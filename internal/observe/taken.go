@@ -1,6 +1,10 @@
 package observe
 
-import "github.com/scalebench/scalebench/internal/model"
+import (
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
 
 // Taken is what others surely took of a task's machine while the task ran, in
 // processors on average.
@@ -11,23 +15,24 @@ type Taken struct {
 }
 
 // TakenProcessors is known of those results of a step that count whose machine was
-// watched with all nodes of the step that are on it. Of what others used as much does
-// not count as was idle: the tasks might have left that idle, too.
+// watched with all nodes of the step that are on it. What others used counts less two
+// amounts: all processors in the time in which these were not short, for others may have
+// used them then; and as much as was idle else, which the tasks might have left idle, too.
 func (r *Run) TakenProcessors(s model.Step) map[model.TaskID]Taken {
 	if r.Need(Hosts, append([]string{MetricCores, MetricCgroupCPU}, CPUKinds...)...) != nil { // Err tells
 		return nil
 	}
 	machines, results := r.machines(), r.Accepted(s.ID)
-	on := make(map[string][]Host)
-	for _, x := range results {
+	hosts, own := make([]Host, len(results)), make(map[string][]Readings) // of one clock
+	for i, x := range results {
+		hosts[i] = NewHost(x, results[0].Started)
 		if name, known := machines[x.Node]; known {
-			on[name] = append(on[name], NewHost(x, results[0].Started)) // of one clock
+			own[name] = append(own[name], hosts[i].Readings(MetricCgroupCPU))
 		}
 	}
 	out := make(map[model.TaskID]Taken)
-	for _, x := range results {
-		hosts := on[machines[x.Node]]
-		if taken, known := NewHost(x, results[0].Started).taken(hosts); known {
+	for i, x := range results {
+		if taken, known := hosts[i].taken(own[machines[x.Node]]); known {
 			taken.Machine = machines[x.Node]
 			out[x.Task] = taken
 		}
@@ -35,28 +40,25 @@ func (r *Run) TakenProcessors(s model.Step) map[model.TaskID]Taken {
 	return out
 }
 
-// taken looks at each moment of the node's task; hosts are all of the run on its
-// machine.
-func (n Host) taken(hosts []Host) (out Taken, known bool) {
-	moments, own := n.moments(), make([]Readings, len(hosts))
-	for i, h := range hosts {
-		if own[i] = h.Readings(MetricCgroupCPU); len(own[i].Times) < 2 {
-			return Taken{}, false
-		}
-	}
-	if len(moments) == 0 || len(hosts) == 0 {
+// taken looks at each moment of the node's task; own are readings of what each node of the
+// run on its machine used.
+func (n Host) taken(own []Readings) (out Taken, known bool) {
+	moments := n.moments()
+	if len(moments) == 0 || len(own) == 0 || slices.ContainsFunc(own, func(r Readings) bool { return len(r.Times) < 2 }) {
 		return Taken{}, false
 	}
-	for _, m := range moments {
-		from, to := n.Begin+m.From, n.Begin+m.To
-		others := m.Busy
-		for _, r := range own {
-			others -= r.between(from, to) / (to - from)
-		}
-		idle := max(0, m.Cores-m.Busy-m.Stolen)
-		out.Others += max(0, min(others, m.Cores)-(1-m.Short)*m.Cores-idle*m.Short) * (to - from) / (n.End - n.Begin)
+	var used walk
+	for _, r := range own {
+		used = append(used, walked{Readings: r})
 	}
-	used, _ := n.growth(MetricCgroupCPU)
-	out.Used = used / (n.End - n.Begin)
+	used.to(n.Begin)
+	for _, m := range moments {
+		lasted := m.To - m.From
+		others := m.Busy - used.to(n.Begin+m.To)/lasted
+		idle := max(0, m.Cores-m.Busy-m.Stolen)
+		out.Others += max(0, min(others, m.Cores)-(1-m.Short)*m.Cores-idle*m.Short) * lasted / (n.End - n.Begin)
+	}
+	grown, _ := n.growth(MetricCgroupCPU)
+	out.Used = grown / (n.End - n.Begin)
 	return out, out.Used > 0
 }

@@ -1,7 +1,9 @@
 package corpus
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -43,7 +45,7 @@ func growthCases() (out []question) {
 	add := func(name string, b *builder) {
 		out = append(out, question{name: "resources/" + name, study: "resources", runs: []model.RunData{b.Data}})
 	}
-	for i, shape := range sortedKeys(shapes) {
+	for i, shape := range slices.Sorted(maps.Keys(shapes)) {
 		seed := uint64(20 + i)
 		add(shape, sweep(seed, shape, 8, 3, .005, 2, 3, 4, 6))
 		add(shape+", one trial", sweep(seed, shape, 8, 1, .01, 2, 4, 5, 6, 7))

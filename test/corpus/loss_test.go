@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -101,7 +102,7 @@ func hostSees(b *builder, phase model.Phase, counters map[string]float64) *build
 		if stepOf(b, r.Step).Phase != phase {
 			continue
 		}
-		for _, metric := range sortedKeys(counters) {
+		for _, metric := range slices.Sorted(maps.Keys(counters)) {
 			h := grown(metric, counters[metric])
 			if metric == observe.MetricCores {
 				h.Counter, h.Values = false, []float64{counters[metric], counters[metric]}
@@ -124,14 +125,6 @@ func stepOf(b *builder, id model.StepID) *model.Step {
 		}
 	}
 	return nil
-}
-
-func sortedKeys[V any](m map[string]V) (out []string) {
-	for key := range m {
-		out = append(out, key)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // experimentOf makes a run one of a file.
@@ -269,7 +262,7 @@ func lossCases() (out []question) {
 		d.change(b)
 		add("defect/"+d.name, "", b)
 	}
-	for _, name := range sortedKeys(disturbing) {
+	for _, name := range slices.Sorted(maps.Keys(disturbing)) {
 		add("disturbed/"+name, "", hostSees(keeping(4, 6, 3, .9, .01), model.Parallel, disturbing[name]))
 		add("disturbed, no loss/"+name, "", hostSees(keeping(5, 4, 2, 1, .01), model.Serial, disturbing[name]))
 	}

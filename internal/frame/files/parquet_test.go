@@ -83,7 +83,7 @@ func TestParquetChosen(t *testing.T) {
 // TestParquetDamaged: wherever a file is cut or changed, there is an error or a
 // sound frame; never a panic.
 func TestParquetDamaged(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	data, err := os.ReadFile("testdata/pandas.parquet")
 	if err != nil {
 		t.Fatal(err)

@@ -111,7 +111,7 @@ func newPlan(f *file, columns []column, semicolons bool) (*plan, error) {
 	}
 	p.chosen = len(p.facts) > 0
 	p.ask(choice.Facts)
-	p.findKeys(choice.Facts)
+	p.findKeys()
 	if len(wrong) > 0 {
 		return nil, wrong
 	}
@@ -166,7 +166,7 @@ func (p *plan) index(file string) (wrong model.InputErrors) {
 
 // findKeys finds the columns that say what a row is about. Some have that meaning
 // only in our own tables.
-func (p *plan) findKeys(facts []string) {
+func (p *plan) findKeys() {
 	ours := p.find(keyNames[keyMetric]) >= 0
 	for k, key := range keyNames {
 		i := p.find(key)
@@ -175,18 +175,17 @@ func (p *plan) findKeys(facts []string) {
 		}
 		p.keys[k] = i
 	}
-	p.findNames(facts, metricNames, keyMetric)
-	p.findNames(facts, kpiNames, keyMetric)
-	p.findNames(facts, rowNames, keyWorkload, keyMetric)
+	p.findNames(metricNames, keyMetric)
+	p.findNames(kpiNames, keyMetric)
+	p.findNames(rowNames, keyWorkload, keyMetric)
 }
 
 // findNames finds columns that have other names for what keys are about, and tells.
-func (p *plan) findNames(facts, names []string, keys ...int) {
+func (p *plan) findNames(names []string, keys ...int) {
 	for _, name := range names {
 		free := slices.IndexFunc(keys, func(k int) bool { return p.keys[k] < 0 })
 		i := p.known(name)
-		if free < 0 || i < 0 || !p.free(i) || slices.Contains(p.facts, i) ||
-			slices.ContainsFunc(facts, func(f string) bool { return p.find(f) == i }) {
+		if free < 0 || i < 0 || !p.free(i) || slices.Contains(p.facts, i) {
 			continue
 		}
 		c := &p.columns[i]

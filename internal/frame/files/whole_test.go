@@ -113,7 +113,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // TestLimits: what does not end is refused, whatever it has too much of.
 func TestLimits(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	for name, c := range map[string]struct {
 		in     endless
 		limits Limits
@@ -164,7 +164,7 @@ func TestCancel(t *testing.T) {
 // TestFailing: an error of the reader comes through, and is not taken for the
 // file's.
 func TestFailing(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	broken := errors.New("broken disk")
 	for name, text := range map[string]string{"text": noise(50_000), "gzip": packers(t, noise(50_000))["gzip"], "Zstandard": packers(t, noise(50_000))["Zstandard"]} {
 		in := io.MultiReader(strings.NewReader(text[:len(text)/2]), iotestError{broken})

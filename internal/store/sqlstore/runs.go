@@ -15,7 +15,10 @@ import (
 const runColumns = `id, name, kind, state, reason, source_name, source, seed, version, server, created, started, finished, campaign, repetition`
 
 // newestFirst orders runs; ids decide between runs made in the same instant.
-const newestFirst = ` ORDER BY COALESCE(created, 0) DESC, id DESC`
+const (
+	newest      = `COALESCE(created, 0) DESC, id DESC`
+	newestFirst = ` ORDER BY ` + newest
+)
 
 func runFields(r *model.Run) []any {
 	return []any{(*text)(&r.ID), (*text)(&r.Name), (*text)(&r.Kind), (*text)(&r.State), (*text)(&r.Reason),
@@ -138,7 +141,7 @@ func (s *Store) runByName(ctx context.Context, tx *sql.Tx, name string) (model.R
 	if name == "" {
 		return model.Run{}, errNoRun
 	}
-	overFirst := strings.Replace(newestFirst, "ORDER BY", "ORDER BY CASE WHEN state IN (?, ?) THEN 1 ELSE 0 END,", 1)
+	const overFirst = ` ORDER BY CASE WHEN state IN (?, ?) THEN 1 ELSE 0 END, ` + newest
 	return s.oneRun(ctx, tx, ` WHERE name = ?`+overFirst+` LIMIT 1`, text(name), text(model.RunPending), text(model.RunRunning))
 }
 

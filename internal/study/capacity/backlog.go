@@ -4,16 +4,16 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
+	work "github.com/scalebench/scalebench/internal/workload/load"
 )
 
 // Bounds of how long a target may take to work off the load before.
 const (
 	// backlogMargin is how much slower it may do so than it has answered.
 	backlogMargin = 1.5
-	// usualRecovery is what a recovery takes at most where there is nothing to work
-	// off that is known; mostRecovery in any case.
-	usualRecovery = 20 * time.Second
-	mostRecovery  = 3 * time.Minute
+	// mostRecovery is what a recovery takes at most; where nothing is known that is to
+	// be worked off, [work.RecoverWithin].
+	mostRecovery = 3 * time.Minute
 )
 
 // backlog is what a target may have left of windows that it missed: it may go on
@@ -30,11 +30,8 @@ type backlog struct {
 // in reports whether a window that was missed began before all was worked off. A
 // target that refuses most operations does not work them off.
 func (b *backlog) in(w load.Window) bool {
-	return w.Unrecovered && !b.waited && 2*refusedIn(w) < w.Counts.Due
+	return w.Unrecovered && !b.waited && 2*w.Counts.Refused() < w.Counts.Due
 }
-
-// refusedIn is how many operations had an answer that was an error.
-func refusedIn(w load.Window) int64 { return w.Counts.Failed() - w.Counts.Errors[load.ErrTimeout] }
 
 // take adds what a window has left, and returns for how long the target is let go
 // of it before the next; 0: as long as usual. What it can have left is what it was
@@ -48,7 +45,7 @@ func (b *backlog) take(j Assessment, warmUp time.Duration) time.Duration {
 		return 0
 	}
 	whole := (warmUp + j.Scored).Seconds() / j.Scored.Seconds()
-	b.left += whole * float64(max(j.Counts.Due-j.Replies-refusedIn(j.Window)-j.Counts.Dropped, 0))
+	b.left += whole * float64(max(j.Counts.Due-j.Replies-j.Counts.Refused()-j.Counts.Dropped, 0))
 	if answering := (j.Scored - j.Window.Stall()).Seconds(); answering > 0 && j.Replies > 0 {
 		b.rate = float64(j.Replies) / answering
 	}
@@ -60,6 +57,6 @@ func (b *backlog) take(j Assessment, warmUp time.Duration) time.Duration {
 		return mostRecovery
 	}
 	takes := min(backlogMargin*b.left/b.rate, mostRecovery.Seconds())
-	b.waited = takes <= (mostRecovery - usualRecovery).Seconds()
-	return min(usualRecovery+seconds(takes), mostRecovery).Round(time.Second)
+	b.waited = takes <= (mostRecovery - work.RecoverWithin).Seconds()
+	return min(work.RecoverWithin+seconds(takes), mostRecovery).Round(time.Second)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
+	work "github.com/scalebench/scalebench/internal/workload/load"
 )
 
 // hoarder answers so many operations a second, one after the other, and goes on with
@@ -23,7 +24,7 @@ type hoarder struct {
 func (h *hoarder) offer(o Next, warmUp time.Duration) load.Window {
 	w := load.Window{Load: o.Load, Scored: o.Scored, Latencies: histogram.New(int64(time.Hour)), Services: histogram.New(int64(time.Hour))}
 	if o.Recover {
-		h.queue -= h.rate * max(o.RecoverWithin, usualRecovery).Seconds()
+		h.queue -= h.rate * max(o.RecoverWithin, work.RecoverWithin).Seconds()
 		w.Unrecovered = h.queue > 0
 	}
 	h.queue = max(h.queue, 0)
@@ -106,7 +107,7 @@ func TestBacklogTake(t *testing.T) {
 		"nobody":                      {missed(1000, 0, 10), mostRecovery, false},
 		"all refused":                 {refused, 0, false},
 		"more than anybody waits for": {missed(10000, 100, 0), mostRecovery, false},
-		"all answered, but late":      {missed(100, 100, 0), usualRecovery, true},
+		"all answered, but late":      {missed(100, 100, 0), work.RecoverWithin, true},
 		"passed":                      {Assessment{Verdict: Passed, Window: missed(100, 100, 0).Window}, 0, false},
 	} {
 		var b backlog

@@ -145,21 +145,17 @@ func (p *Params) split(s study.Source) ([]side, error) {
 
 // levelsOf are the levels of a fact over all frames of a source, sorted.
 func levelsOf(s study.Source, fact string) ([]string, error) {
-	var levels, facts []string
+	var levels []string
 	for _, f := range s.Frames {
-		for _, x := range f.Facts {
-			facts = append(facts, x.Name)
-		}
 		if x := f.Fact(fact); x != nil {
 			some, _ := x.Groups()
 			levels = append(levels, some...)
 		}
 	}
-	slices.Sort(facts)
 	slices.Sort(levels)
 	if len(levels) == 0 {
 		return nil, &model.InputError{Path: "by", Problem: fmt.Sprintf("%s has no fact %q", s.Name, fact),
-			Allowed: inPlace(s, slices.Compact(facts))}
+			Allowed: inPlace(s)}
 	}
 	return slices.Compact(levels), nil
 }
@@ -168,41 +164,47 @@ func levelsOf(s study.Source, fact string) ([]string, error) {
 // not.
 func (p *Params) checkFacts(sides []side) error {
 	for _, s := range sides {
-		var facts []string
-		for i := range s.Frames {
-			for _, x := range s.Frames[i].Facts {
-				facts = append(facts, x.Name)
-			}
-		}
-		slices.Sort(facts)
-		facts = slices.Compact(facts)
 		has := func(path, name string) error {
 			if slices.ContainsFunc(s.Frames, func(f frame.Frame) bool { return f.Fact(name) != nil }) {
 				return nil
 			}
-			allowed := "it has no facts"
-			if len(facts) > 0 {
-				allowed = "it has " + num.List(facts)
-			}
-			return &model.InputError{Path: path, Problem: fmt.Sprintf("%s has no fact %q", s.Name, name), Allowed: allowed}
+			return &model.InputError{Path: path, Problem: fmt.Sprintf("%s has no fact %q", s.Name, name),
+				Allowed: itHas(s.Frames)}
 		}
 		for _, name := range p.pairs() {
 			if err := has("pair", name); err != nil {
 				return err
 			}
 		}
-		if err := has("cluster", p.Cluster); p.Cluster != "" && err != nil {
-			return err
+		if p.Cluster != "" {
+			if err := has("cluster", p.Cluster); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
+// itHas names the facts of frames.
+func itHas(frames []frame.Frame) string {
+	var facts []string
+	for _, f := range frames {
+		for _, x := range f.Facts {
+			facts = append(facts, x.Name)
+		}
+	}
+	if len(facts) == 0 {
+		return "it has no facts"
+	}
+	slices.Sort(facts)
+	return "it has " + num.List(slices.Compact(facts))
+}
+
 // inPlace is what a source has that can be compared instead of a fact that it has not.
-func inPlace(s study.Source, facts []string) string {
-	allowed := "it has no facts; give a second source"
-	if len(facts) > 0 {
-		allowed = "it has " + num.List(facts)
+func inPlace(s study.Source) string {
+	allowed := itHas(s.Frames)
+	if !slices.ContainsFunc(s.Frames, func(f frame.Frame) bool { return len(f.Facts) > 0 }) {
+		allowed += "; give a second source"
 	}
 	var workloads []string
 	for _, f := range s.Frames {

@@ -86,9 +86,9 @@ func (p *Params) redirected(ctx context.Context, within time.Duration) error {
 
 // Times of a recovery.
 const (
-	// recoverWithin bounds it, unless the step allows more. A server that is not
+	// RecoverWithin bounds it, unless the step allows more. A server that is not
 	// back by then is measured as it is, and the window says so.
-	recoverWithin = 20 * time.Second
+	RecoverWithin = 20 * time.Second
 	// recoverShare of the load to come is offered meanwhile, at most
 	// recoverMost in operations per second.
 	recoverShare = .05
@@ -111,7 +111,7 @@ func (p *Params) recover(ctx context.Context, env *workload.Env, within time.Dur
 	for begin := time.Now(); bounded.Err() == nil; {
 		w, err := p.lightSecond(bounded)
 		if err == nil && len(p.Agreement.Judge(w)) == 0 || err != nil && bounded.Err() == nil {
-			if took := time.Since(begin).Round(time.Second); took > recoverWithin {
+			if took := time.Since(begin).Round(time.Second); took > RecoverWithin {
 				_, _ = fmt.Fprintf(env.Stderr, "the server worked off the load before for %v\n", took)
 			}
 			return true // another error shows again, and is reported, with the load itself

@@ -30,10 +30,10 @@ func TestRecoverSettles(t *testing.T) {
 		}
 	}()
 	begin := time.Now()
-	if !p.recover(t.Context(), env, recoverWithin) {
+	if !p.recover(t.Context(), env, RecoverWithin) {
 		t.Error("it has something left to work off")
 	}
-	if took := time.Since(begin); took > recoverWithin/2 {
+	if took := time.Since(begin); took > RecoverWithin/2 {
 		t.Errorf("it took %v; nothing changes after the first second", took)
 	}
 	if !strings.Contains(said.String(), "got no quicker") {

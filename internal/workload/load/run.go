@@ -34,7 +34,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 		return nil
 	}
 	if p.Recover {
-		p.unrecovered = !p.recover(ctx, env, max(p.recoverFor, recoverWithin))
+		p.unrecovered = !p.recover(ctx, env, max(p.recoverFor, RecoverWithin))
 	}
 	return p.answers(ctx)
 }

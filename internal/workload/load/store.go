@@ -158,7 +158,7 @@ const connectBefore = 128
 func (p *Params) load(ctx context.Context, env *workload.Env, store kv.Store) (there bool, err error) {
 	set, within := p.data().dataset(), p.firstWithin()
 	if p.Recover {
-		within += recoverWithin // it may still be at what the load before has left
+		within += RecoverWithin // it may still be at what the load before has left
 	}
 	if env.Part > 0 {
 		return kv.Loaded(ctx, store, set, within)

@@ -233,7 +233,7 @@ func (p *Params) openBucket(ctx context.Context, env *workload.Env) (engine.Driv
 		return nil, err
 	}
 	if p.Recover {
-		c.Timeout += recoverWithin // of what is put before; the pool bounds what is measured
+		c.Timeout += RecoverWithin // of what is put before; the pool bounds what is measured
 	}
 	c.Environ, c.Stdout, c.Stderr = env.Environ, env.Stdout, env.Stderr
 	if p.bucket, err = objectstore.New(c); err != nil {
