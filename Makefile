@@ -247,7 +247,7 @@ $(LINT): tools/go.mod tools/go.sum
 # wait, so four packages are tested at a time, whatever the processors. SQLite
 # is C translated to Go, without goroutines: watching it would double the time.
 RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.Run' internal test | xargs -n1 dirname | sort -u | grep -vE '^(internal/(stats|cli)|test/e2e)$$' | grep -E '$(RACE)' | sed 's,^,./,')
-# Tests leave themselves out where there is nothing to find (skip.WithRace). Of the
+# Tests leave themselves out where there is nothing to find (skip.IfShort). Of the
 # statistics only sums of parts are raced, in a line of their own; whole programs by
 # race-commands.
 # RACE, a regular expression, chooses packages.

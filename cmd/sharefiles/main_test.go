@@ -22,7 +22,7 @@ var testEdition = edition{version: "1.2.3", date: time.Unix(1700000000, 0).UTC()
 
 // TestPage shows everything that a page can have, in roff.
 func TestPage(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	root := &cobra.Command{Use: "scalebench"}
 	cmd := &cobra.Command{
 		Use: "measure FILE", Short: "take 90 % — at least", Run: func(*cobra.Command, []string) {},

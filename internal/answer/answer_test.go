@@ -425,7 +425,7 @@ func TestShow(t *testing.T) {
 // TestPage: the first study gives the answer and the verdict, the others follow,
 // a warning of several is said once, and the run's own parts come last.
 func TestPage(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	a := asker(t)
 	d, err := a.Page(t.Context(), plain)
 	if err != nil {

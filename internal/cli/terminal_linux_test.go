@@ -258,7 +258,7 @@ func (h hostileHome) check(quiet bool, args ...string) {
 // TestNothingSteersATerminal runs every command with texts that would: in what
 // is stored, in files, in answers of servers and on the command line.
 func TestNothingSteersATerminal(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	t.Parallel()
 	h := newHostileHome(t)
 	h.stored()

@@ -47,9 +47,9 @@ func (p part) losses(steps []stepReadings) []loss {
 			l.serial, l.parallel = max(0, l.serial-l.parallel), max(0, l.parallel-l.serial)
 		}
 		if len(d.Courses) > 0 {
-			taken := l.serial + l.parallel
-			l.serial = lostIn(steps, model.Serial, d, followed(steps, model.Serial, d, p.run.SharedMachine()))
-			l.parallel = lostIn(steps, model.Parallel, d, followed(steps, model.Parallel, d, p.run.SharedMachine()))
+			taken, shared := l.serial+l.parallel, p.run.SharedMachine()
+			l.serial = lostIn(steps, model.Serial, d, followed(steps, model.Serial, d, shared))
+			l.parallel = lostIn(steps, model.Parallel, d, followed(steps, model.Parallel, d, shared))
 			l.bounded = l.serial+l.parallel < mostlyBounded*taken
 		}
 		l.Text = d.Seen // the finding is about the workload
@@ -173,13 +173,14 @@ func (c *comparison) doubtLosses(f *Finding) {
 			continue
 		}
 		if l.bounded && l.Severity != model.Problem {
-			l.Text += fmt.Sprintf("; but the metric hardly moved when that changed, so that it explains up to %.1f points of the CDI", points)
+			l.Text += fmt.Sprintf("; but the metric followed less than half of its changes, so that it explains up to "+
+				"%.1f points of the CDI", points)
 			c.notes.add(l.Doubt)
 			continue
 		}
 		if l.Severity == model.Problem || points >= worthAWord {
 			without := withoutLosses(Interval{*f.CDI, *f.CDI}, []loss{l})
-			l.Text += fmt.Sprintf("; without it the CDI of %.1f %% could be anything from %.1f to %.1f %%",
+			l.Text += fmt.Sprintf("; without it the CDI of %.1f %% could lie between %.1f and %.1f %%",
 				*f.CDI, min(without[0], *f.CDI), min(max(without[1], *f.CDI), 100))
 		}
 		c.notes.add(l.Doubt)

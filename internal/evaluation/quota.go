@@ -50,8 +50,8 @@ func (p part) awake(steps []stepReadings, n *notes) float64 {
 		}
 	}
 	if more > 1+worthAWord/100 {
-		n.warn("woken_cores", "each second of a core did %s more work when all worked, which nothing that they share can cause, but cores that sleep between the periods of a quota can; serial values are raised by it",
-			num.Fraction(more-1))
+		n.warn("woken_cores", "each second of a core did %s more work when all worked, as cores that sleep between "+
+			"the periods of a quota can cause; serial values are raised by it", num.Fraction(more-1))
 	}
 	return more
 }

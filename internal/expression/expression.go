@@ -2,7 +2,7 @@
 // checked by the server, so that no expression in it may take the server's memory or time.
 //
 //   - [Regexp] compiles a regular expression of bounded size. Matching one is linear.
-//   - [WithMemory] ends an evaluation that takes too much memory.
+//   - [WithMemoryLimit] ends an evaluation that takes too much memory.
 //   - [Template] fills in a template within a budget of steps, bytes and time.
 package expression
 

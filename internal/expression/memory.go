@@ -15,12 +15,12 @@ const MaxMemory = 128 << 20
 // memoryEvery is how often the heap is looked at: in that time a core fills some 20 MB.
 const memoryEvery = 5 * time.Millisecond
 
-// WithMemory returns a context that ends when the heap of the process has grown by more than
+// WithMemoryLimit returns a context that ends when the heap of the process has grown by more than
 // [MaxMemory], with that as its cause. It is for evaluators that stop with their context and
 // have no budget of their own. What else the process allocates meanwhile counts, too. Where
 // one allocation takes more, nothing can stop it: then, on Linux, the process ends at four
 // times as much. So an expression is evaluated in a process of its task, and nowhere else.
-func WithMemory(ctx context.Context) (context.Context, context.CancelFunc) {
+func WithMemoryLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	restore := limitData(4 * MaxMemory)
 	before := heap()

@@ -66,7 +66,7 @@ func memoryDir(t *testing.T) string {
 }
 
 func TestLimits(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
 	}

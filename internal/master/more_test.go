@@ -182,7 +182,7 @@ func TestDecideAsAnew(t *testing.T) {
 // TestResumeOfAnotherVersion: a search with windows that this version would not
 // ask for is refused before it waits in line, with what to do.
 func TestResumeOfAnotherVersion(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	measured := make(map[string]model.Result) // takes a while: once for all
 	for _, tt := range []struct {
 		name string

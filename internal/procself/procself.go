@@ -121,7 +121,7 @@ func (m Mount) Controls(controller string) bool {
 
 // AgentGroup is the name of the control group of version 2 to which an agent
 // moves, with all that is in its own, to make room for groups with limits beside
-// it: see package workload/service.
+// it: see cgroup.PassOn.
 const AgentGroup = "scalebench-agent"
 
 // Groups reads /proc/self/cgroup: the path of the process's own group by

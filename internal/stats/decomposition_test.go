@@ -138,7 +138,7 @@ func TestDecomposeRefuses(t *testing.T) {
 // TestTwoBands: the coefficient of variation of two levels, a share p of the values
 // at r times the other: √(p(1−p))·(1−r)/(1−p(1−r)).
 func TestTwoBands(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	for _, c := range [][3]float64{{.22, .5, .2327}, {.17, .5, .2053}, {.5, .4815, .350}} {
 		const n = 100_000
 		xs := make([]float64, n)

@@ -24,7 +24,7 @@ import (
 // BenchmarkRealAgents runs parallel steps on 10 agent processes: how exactly
 // they start together, and what they weigh. Run it on a quiet machine:
 //
-//	go test ./internal/cli -run '^$' -bench RealAgents -benchtime 20x
+//	go test ./test/e2e -run '^$' -bench RealAgents -benchtime 20x
 func BenchmarkRealAgents(b *testing.B) {
 	// Sleeping leaves the cores free, so that the skew is the barrier's own;
 	// computing takes them all at once, so that late starters wait for a core.

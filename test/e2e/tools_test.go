@@ -15,7 +15,7 @@ import (
 // that lacks something fails before anything is measured, and says once what is
 // missing where. What an earlier command may install is not looked for.
 func TestMissingTools(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.startServer()

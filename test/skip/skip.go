@@ -16,12 +16,12 @@ func UnlessLong(t testing.TB) {
 	}
 }
 
-// WithRace skips a test in runs with the race detector, which have -short: arithmetic on one
-// goroutine, or programs by the hundred of which the output is read. There is nothing for the
-// detector to find, and it would take a minute.
-func WithRace(t testing.TB) {
+// IfShort skips a test in runs with -short, which those with the race detector have:
+// arithmetic on one goroutine, or programs by the hundred of which the output is read. There
+// is nothing for the detector to find, and it would take a minute.
+func IfShort(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("no goroutines; not raced")
+		t.Skip("runs without -short only, which the race detector has")
 	}
 }

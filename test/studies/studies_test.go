@@ -35,7 +35,7 @@ var update = flag.Bool("update", false, "rewrite the reference of docs/studies.m
 // the page, in their order. Nothing is written into the repository: the
 // compiler sees the new files as an overlay.
 func TestPage(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("local fleets need Linux")
 	}

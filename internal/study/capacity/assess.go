@@ -98,7 +98,8 @@ func (r *replay) judge(w load.Window) Assessment {
 	j.Problems = r.cfg.health(w, r.light)
 	j.Verdict = Missed
 	if len(j.Problems) == 0 && r.backlog.in(w) {
-		j.Backlog = because("the target was still working off an earlier load when this one began; let it drop what its clients have given up, or begin with a smaller load (--start)")
+		j.Backlog = because("the target may still have been working off an earlier load when this window began; " +
+			"let it drop what clients have given up, or begin with a smaller load (--start)")
 	}
 	if len(j.Problems) > 0 || j.Backlog != nil || j.PathChange != nil && !r.knownPath(w) {
 		j.Verdict = Unusable

@@ -131,7 +131,8 @@ func connectionDoubts(windows []Assessment, d *model.Doubts) {
 		}
 	}
 	if worst.Asked > 0 {
-		d.Warn("few_connections", "%v; the result is of that many connections: let the server allow more, or ask for as many as it has (--connections)", worst)
+		d.Warn("few_connections", "%v; the result is of that many connections: let the server allow more, or ask for "+
+			"fewer (--connections, for each generator)", worst)
 	}
 	addressDoubts(windows, d)
 	if due > 0 && float64(repeated) > repeatedShare*float64(due) {

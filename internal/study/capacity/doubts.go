@@ -33,7 +33,8 @@ func (r *replay) doubt(out *Answer) {
 		out.contradictions()
 	}
 	if r.long.from > 0 && out.Passed != nil && *out.Passed <= (1-r.cfg.Resolution)*r.long.passed {
-		d.Warn("reserve", "the target takes more for a while, from what it has in reserve: loads that passed in short windows did not pass in windows of %v, which the result is of", r.long.scored)
+		d.Warn("reserve", "the target takes more for a while, from a reserve: the result is from windows of %v, in which "+
+			"loads did not pass that had passed in short ones", r.long.scored)
 	}
 	if out.HeldFor > 0 {
 		d.Warn("sustained_unknown", "no window shows whether the target sustains %s: it took that for %s at a time, and "+

@@ -28,7 +28,7 @@ func windowsAt(loads ...float64) (out []Assessment) {
 // whose limit was found instead. Against a floor, what more than one window
 // says counts; anything else cannot be told.
 func TestGate(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	var done, below, untold error = nil, model.ErrThreshold, model.ErrInvalid
 	type limit = Limit
 	const target, path, generator, upper, lower, none = LimitTarget, LimitPath, LimitGenerator, LimitCap, LimitFloor, LimitNone

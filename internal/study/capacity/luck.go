@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/search"
 	"github.com/scalebench/scalebench/internal/stats"
@@ -19,16 +18,17 @@ type open struct{ code, why, advice string }
 func (r *replay) openAt(a Answer) *open {
 	switch {
 	case a.Reserve != nil:
-		return &open{"reserve", fmt.Sprintf("the target took %s for %s only: when it had used up what it has in "+
-			"reserve (some %.0f operations), it answered %s", rate(*a.Passed), num.Seconds(a.Reserve.Held),
-			a.Reserve.Operations, rate(a.Reserve.Sustained)),
+		return &open{"reserve", fmt.Sprintf("the target took %s: when it had used up what it has in "+
+			"reserve (some %.0f operations), it answered %s", a.tookOnly(), a.Reserve.Operations, rate(a.Reserve.Sustained)),
 			"leave out --window (duration in a file), or use windows in which the reserve makes little difference"}
 	case slices.Contains([]Limit{LimitNone, LimitDrift, LimitGenerator, LimitMachine, LimitPath, LimitRecords}, a.Limit):
 		return nil
 	case r.useless():
 		return &open{"useless", fmt.Sprintf("%d of %d windows said nothing about the target, and the search ended there", r.unusable(), len(r.judged)), "search again when nothing else runs, from a machine of its own"}
 	case a.Limit == LimitFloor && r.onlyUnusable(r.cfg.Min):
-		return &open{"backlog", fmt.Sprintf("the target was still working off larger loads when %s, the smallest load allowed, began", rate(r.cfg.Min)), "search again with a smaller load to begin with (--start), when the target is idle"}
+		return &open{"backlog", fmt.Sprintf("the target may still have been working off larger loads when %s, the "+
+			"smallest load allowed, began", rate(r.cfg.Min)),
+			"search again with a smaller load to begin with (--start), when the target is idle"}
 	case a.Limit == LimitTarget && a.Passed != nil && r.refusedConnections(*a.Passed) != "":
 		return &open{"connections_refused", r.refusedConnections(*a.Passed) + ", so that operations failed for want of one", "let the server allow more connections, close those of others, or ask for fewer (--connections)"}
 	case r.back != nil && (r.back.unusable || r.back.gone()):

@@ -77,7 +77,7 @@ func TestDocumentOfTable(t *testing.T) {
 
 // TestGate: the whole interval decides on the exit code of a threshold.
 func TestGate(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	at := func(lo, hi float64, v evaluation.Verdict) evaluation.Finding {
 		cdi := (lo + hi) / 2
 		return evaluation.Finding{Workload: "w", Metric: "m", CDI: &cdi, CI: &evaluation.Interval{lo, hi}, Possible: &evaluation.Interval{lo, hi}, Verdict: v}

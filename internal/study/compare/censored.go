@@ -38,11 +38,11 @@ func (c *Comparison) heedBounds(word Verdict) {
 	who += c.B.bounded()
 	ci := c.CI
 	if ci == nil || !word.different() || ci.Lo > 1 && c.A.bounds > 0 || ci.Hi < 1 && c.B.bounds > 0 {
-		c.doubts.Problem(frame.FactCensored, "%s found only a lower bound, so that it is not known how they compare; "+
+		c.doubts.Problem(frame.FactCensored, "%s are only lower bounds, so that it is not known how they compare; "+
 			"search again with room above it", who)
 		return
 	}
-	c.doubts.Warn(frame.FactCensored, "%s found only a lower bound: the sides differ by at least as much as the "+
+	c.doubts.Warn(frame.FactCensored, "%s are only lower bounds: the sides differ by at least as much as the "+
 		"interval says, and perhaps by more; search again with room above it", who)
 }
 

@@ -27,12 +27,12 @@ func (l *laying) periods(c *Comparison) {
 	}
 	longest := max(slices.Max(ta)-slices.Min(ta), slices.Max(tb)-slices.Min(tb))
 	if c.far = longest > 0 && gap > longest; c.far {
-		c.doubts.Warn("periods", "%s was measured %s after %s, which is longer than a side took (at most %s): what "+
-			"else changed in between is in the difference, and drift within the sides does not show how much; "+
-			"measured in turns (study compare with a and b) it is not", second, span(gap), first, span(longest))
+		c.doubts.Warn("periods", "%s was measured %s after %s, longer than a side took (%s): drift within the sides does "+
+			"not show what else changed in between; measure both in turns (study compare)",
+			second, span(gap), first, span(longest))
 	} else {
 		c.doubts.Warn("periods", "%s was measured before %s: what else changed in between is in the difference; "+
-			"measured in turns (study compare with a and b) it is not", first, second)
+			"measure both in turns (study compare with a and b) to avoid that", first, second)
 	}
 	x := c.layout
 	if c.CI == nil || x.TimesA == nil || x.Paired || !l.typical {

@@ -41,8 +41,7 @@ func (m *Metric) drifting() {
 		return
 	}
 	mean, _ := stats.Mean(values)
-	m.doubts.Problem("drift", "over the %d runs before, the level drifts by %s, which makes the usual range so wide: "+
-		"without the drift it is %s to %s, and the latest run lies %s from their mean; find out what makes it drift", x.Before,
-		num.SignedPercent(100*each*float64(x.Before-1)/mean), num.SignedPercent(100*(ratio/ci.Hi-1)),
-		num.SignedPercent(100*(ratio/ci.Lo-1)), num.SignedPercent(100*(x.Ratio-1)))
+	m.doubts.Problem("drift", "the %d runs before drift by %s; without that %s to %s is usual, and the latest differs "+
+		"from their mean by %s; find out what drifts", x.Before, num.SignedPercent(100*each*float64(x.Before-1)/mean),
+		num.SignedPercent(100*(ratio/ci.Hi-1)), num.SignedPercent(100*(ratio/ci.Lo-1)), num.SignedPercent(100*(x.Ratio-1)))
 }

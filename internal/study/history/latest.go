@@ -115,7 +115,8 @@ func (m *Metric) latest() *Latest {
 	}
 	e, err := m.against(m.Runs[from:last], m.Runs[last])
 	if err != nil {
-		m.doubts.Warn("no_scatter", "the %d runs before the latest are all equal: they do not tell how much runs differ", n)
+		m.doubts.Warn("no_scatter", "the %d runs before the latest are all equal, and nothing shows that they are not "+
+			"copies of one", n)
 		return nil
 	}
 	return &Latest{Before: n, Ratio: math.Exp(e.Mean), P: e.P(0), Facts: m.changed(last), estimate: e}

@@ -244,7 +244,7 @@ func TestRateForPrograms(t *testing.T) {
 
 // TestGate: the exit code of --fail-unless-fits.
 func TestGate(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	for name, c := range map[string]struct {
 		answers  []Answer
 		unjudged []string

@@ -120,7 +120,7 @@ func TestPageOfManyMetrics(t *testing.T) {
 // TestManyFactsThatTellTheSame: all pairs are in the result, and the text stays
 // readable.
 func TestManyFactsThatTellTheSame(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	const facts = 80
 	f := many(1, 500)[0]
 	for i := range f.Values {

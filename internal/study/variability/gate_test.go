@@ -18,7 +18,7 @@ import (
 // those of a few racks that differ, which only a column of an unusual name tells. What
 // holds however wide the interval is passes.
 func TestGateOfNarrowIntervals(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	percent := func(v study.Percent) *study.Percent { return &v }
 	lognormal := func(sigma float64) func(rng *rand.Rand) *simulated.Table {
 		return func(rng *rand.Rand) *simulated.Table {

@@ -47,7 +47,7 @@ func codes(doubts []model.Doubt) []string {
 // TestTwoBands: COV = √(p(1−p))·(1−r)/(1−p(1−r)) for a share p at r of the level
 // (methods.md); the paper's shares and levels.
 func TestTwoBands(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	for _, c := range []struct{ p, r, want float64 }{{0.22, 0.5, 0.2327}, {0.17, 0.5, 0.2053}, {0.5, 0.4815, 0.350}} {
 		tab := simulated.NewTable("cpu")
 		for i := range 10_000 {
@@ -129,7 +129,7 @@ func everywhere(t *testing.T, r *Result) {
 // halves them, too, however exactly that fits; it is reported as what it is. Nodes
 // that a lab makes anew for each repetition are as many as were made.
 func TestFewUnits(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	made := func(fleet string, nodes int) Metric {
 		rng, tab := rand.New(rand.NewPCG(3, 9)), simulated.NewTable(frame.FactSubject, frame.FactRepetition, model.LabelFleet, "rack")
 		for r := range 11 {
@@ -213,7 +213,7 @@ func TestConfounded(t *testing.T) {
 
 // TestGate: thresholds are held against intervals, and what is unknown passes none.
 func TestGate(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	percent := func(v study.Percent) *study.Percent { return &v }
 	quiet, wild, few := simulated.Noise(200, 100, 1).Frame(), simulated.Noise(200, 100, 30).Frame(), simulated.Noise(3, 100, 1).Frame()
 	both := simulated.NewTable() // two bands, of which the upper ends halfway
@@ -361,7 +361,7 @@ func TestBaseline(t *testing.T) {
 
 // TestPage: a million values make a page below 2 MB, which shows their density.
 func TestPage(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	rng := rand.New(rand.NewPCG(6, 6))
 	tab := simulated.NewTable("cpu")
 	for i := range 1_000_000 {

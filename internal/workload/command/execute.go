@@ -274,7 +274,7 @@ func evaluate(ctx context.Context, jq string, doc any) (float64, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, evaluationTime)
 	defer cancel()
-	ctx, stop := expression.WithMemory(ctx)
+	ctx, stop := expression.WithMemoryLimit(ctx)
 	defer stop()
 	values := code.RunWithContext(ctx, doc)
 	v, ok := values.Next()

@@ -27,8 +27,8 @@ const (
 // groupPrefix is what the names of the control groups of services begin with.
 const groupPrefix = "scalebench-"
 
-// group is a control group of a service, below that of its node. The methods of a nil one
-// do nothing.
+// group is a control group of a service, below that of its node. Those of start and end
+// do nothing for a nil one.
 type group struct {
 	cgroup.Group
 	node cgroup.Group
@@ -89,9 +89,9 @@ func (g *group) control(memory bool) error {
 	if g.V2 == "" {
 		return nil
 	}
-	err := cgroup.PassOn(g.node.V2, "+cpu +memory")
+	err := cgroup.PassOn(g.node.V2, "cpu", "memory")
 	if err != nil && !memory {
-		err = cgroup.PassOn(g.node.V2, "+cpu")
+		err = cgroup.PassOn(g.node.V2, "cpu")
 	}
 	return err
 }

@@ -423,7 +423,7 @@ func apart() error {
 // TestLimits: the processor time that a service gets follows its limit, also
 // where that changes in mid-run.
 func TestLimits(t *testing.T) {
-	skip.WithRace(t)
+	skip.IfShort(t)
 	needGroups(t)
 	x := newTask(t, Instance{Name: "spin", Command: "while :; do :; done", Settings: Settings{
 		Bounds: &Bounds{CPU: 0.2, Memory: 64 * unit.MiB}, Steps: []Step{{At: unit.Duration(1500 * time.Millisecond), CPU: 0.4}},
