@@ -87,7 +87,7 @@ func TestStartRefuses(t *testing.T) {
 		"no command":  func(c *Config) { c.Command = nil },
 		"no timeout":  func(c *Config) { c.Spec.Timeout = 0 },
 		"no dir":      func(c *Config) { c.Dir = "" },
-		"bad command": func(c *Config) { c.Command = []string{"/nonexistent/binary"} },
+		"bad command": func(c *Config) { c.Command = []string{"/dev/null/binary"} },
 	} {
 		cfg := config(t, nil)
 		change(&cfg)

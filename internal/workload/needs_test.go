@@ -15,7 +15,7 @@ func TestToolMissing(t *testing.T) {
 	}
 	write("tool", 0o700)
 	write("text", 0o600)
-	here := []string{"PATH=/nonexistent:" + dir}
+	here := []string{"PATH=/dev/null:" + dir}
 	for _, tt := range []struct {
 		name    string
 		tool    Tool
@@ -25,10 +25,10 @@ func TestToolMissing(t *testing.T) {
 		{"there", Tool{Name: "tool"}, here, false},
 		{"not there", Tool{Name: "other"}, here, true},
 		{"not executable", Tool{Name: "text"}, here, true},
-		{"a PATH of its own", Tool{Name: "tool", Path: "/nonexistent"}, here, true},
+		{"a PATH of its own", Tool{Name: "tool", Path: "/dev/null"}, here, true},
 		{"on its own PATH", Tool{Name: "tool", Path: dir}, nil, false},
-		{"a relative PATH", Tool{Name: "other", Path: "/nonexistent:bin"}, here, false},
-		{"an empty element", Tool{Name: "other", Path: "/nonexistent:"}, here, false},
+		{"a relative PATH", Tool{Name: "other", Path: "/dev/null:bin"}, here, false},
+		{"an empty element", Tool{Name: "other", Path: "/dev/null:"}, here, false},
 		{"a variable in the PATH", Tool{Name: "other", Path: "$HOME/bin"}, here, false},
 		{"no PATH", Tool{Name: "other"}, nil, false},
 		{"a path", Tool{Name: filepath.Join(dir, "tool")}, nil, false},

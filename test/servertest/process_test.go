@@ -119,7 +119,7 @@ func TestAwait(t *testing.T) {
 }
 
 func TestStartFails(t *testing.T) {
-	if p, err := Start(exec.Command("/nonexistent"), syscall.SIGKILL); err == nil || p != nil {
+	if p, err := Start(exec.Command("/dev/null/missing"), syscall.SIGKILL); err == nil || p != nil {
 		t.Errorf("Start = %v, %v, want an error", p, err)
 	}
 }

@@ -64,6 +64,8 @@ func run(ctx context.Context, t *testing.T, params string) *ran {
 }
 
 func TestMetrics(t *testing.T) {
+	// Below a file there never is a directory: not on a machine where somebody made /nonexistent either.
+	const missing = "/dev/null/missing"
 	tests := []struct {
 		name, params string
 		want         map[string]float64
@@ -97,9 +99,9 @@ func TestMetrics(t *testing.T) {
 		{"json two values", `{"command": "echo '[1,2]'", "metrics": [{"name": "m", "json": ".[]"}]}`, nil, "more than one value"},
 		{"json nothing", `{"command": "echo '[]'", "metrics": [{"name": "m", "json": ".[]"}]}`, nil, "gives nothing"},
 		{"json not at all", `{"command": "echo hello", "metrics": [{"name": "m", "json": ".a"}]}`, nil, "neither the output nor its last line is a JSON document"},
-		{"no directory", `{"command": "true", "dir": "/nonexistent"}`, nil, "/nonexistent"},
+		{"no directory", `{"command": "true", "dir": "` + missing + `"}`, nil, missing},
 		{"no variable", `{"command": "true", "pass_env": ["PATH", "NO_SUCH_KEY"]}`, nil, "pass_env names NO_SUCH_KEY, which the agent's environment lacks"},
-		{"no shell", `{"command": "true", "shell": "/nonexistent/sh"}`, nil, "/nonexistent/sh"},
+		{"no shell", `{"command": "true", "shell": "` + missing + `"}`, nil, missing},
 		{"unknown command", `{"command": "nonexistent-command"}`, nil, "exit status 127"},
 	}
 	for _, tt := range tests {

@@ -168,7 +168,7 @@ func TestPrepareRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(empty, "Run"), []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for dir, want := range map[string]string{"/nonexistent": "byte-unixbench", empty: "run `make`"} {
+	for dir, want := range map[string]string{"/dev/null/missing": "byte-unixbench", empty: "run `make`"} {
 		p := &Params{Dir: dir}
 		if err := p.Prepare(t.Context(), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Prepare() in %s = %v, want %q", dir, err, want)
