@@ -56,7 +56,8 @@ func newSearches(tb testing.TB) *searches {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = st.Close() })
-	kinds := experiment.Kinds{Workloads: workload.NewRegistry(workloadload.Kind()), Studies: study.Registry{legacy.Adapt(capacity.Kind())}}
+	kinds := experiment.Kinds{Workloads: workload.NewRegistry(workloadload.Kind()),
+		Studies: study.Registry{legacy.Adapt(capacity.Kind())}}
 	exp, err := experiment.Parse("study.yaml", []byte(studySource), kinds, nil)
 	if err != nil {
 		tb.Fatal(err)
