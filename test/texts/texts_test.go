@@ -55,7 +55,7 @@ func packages(t *testing.T) map[string]listed {
 func check(t *testing.T, all map[string]listed, path string, files []string) []finding {
 	t.Helper()
 	c := checker{text: module + "internal/caveat.Text", fset: token.NewFileSet(), info: &types.Info{
-		Types: make(map[ast.Expr]types.TypeAndValue), Uses: make(map[*ast.Ident]types.Object), Defs: make(map[*ast.Ident]types.Object),
+		Types: make(map[ast.Expr]types.TypeAndValue), Uses: make(map[*ast.Ident]types.Object),
 	}}
 	var parsed []*ast.File
 	for _, name := range files {
