@@ -81,7 +81,7 @@ func (s System) parts(t Trial) map[Resource][]host {
 		all, divided := s.sharers(of), !sharesProcessor(of, t.Cores[node])
 		for _, x := range of {
 			for _, kind := range []Kind{CPU, Threads, Pool} {
-				if kind != CPU || divided || x.mean(SignalQuota) < ownQuota*t.Cores[node] {
+				if kind != CPU || divided || meanOf(x.Signals[SignalQuota]) < ownQuota*t.Cores[node] {
 					add(x.Tier, kind, x.part(kind))
 				}
 			}
@@ -113,19 +113,19 @@ func (s System) sharers(of []Service) string {
 func sharesProcessor(of []Service, cores float64) bool {
 	sum := 0.0
 	for _, x := range of {
-		sum += x.mean(SignalQuota)
+		sum += meanOf(x.Signals[SignalQuota])
 	}
 	return len(of) > 1 && cores > 0 && sum*ownQuota > cores // not where a limit is not known
 }
 
 // part is what a service has for itself.
 func (s Service) part(kind Kind) host {
-	with := kindSignals[kind]
-	limit := s.Signals[with.limit]
+	of := kinds[kind]
+	limit := s.Signals[of.limit]
 	if kind == LinkIn && len(limit) == 0 {
 		limit = s.Signals[SignalLink]
 	}
-	return host{s.Node, s.Signals[with.used], limit, s.Signals[with.waiting]}
+	return host{s.Node, s.Signals[of.used], limit, s.Signals[of.waiting]}
 }
 
 // processorOf is the processor of a node: what its services use, of so many cores.
@@ -268,7 +268,7 @@ func shareOut(all []Usage) {
 			if h.Tier != tier.Tier || h.Kind != tier.Kind || h.Node == "" || !h.Full {
 				continue
 			}
-			if others := (sum - h.Mean) / float64(max(1, hosts-1)); others >= herdLevel {
+			if others := (sum - h.Mean) / float64(max(1, hosts-1)); others >= minUtilisationAtKnee {
 				h.Full, tier.Full = false, true
 			}
 		}

@@ -151,7 +151,8 @@ func (t *Timeline) ofTier(tier string, read func(signal string) ([]bottleneck.Se
 		}
 	}
 	for _, kind := range bottleneck.Kinds() {
-		of, step := read(kind.Signal())
+		signal, _ := kind.Signals()
+		of, step := read(signal)
 		use := bottleneck.Utilisation(of, kind)
 		for i := range use {
 			use[i] *= 100

@@ -131,7 +131,7 @@ func (r *Result) overview() doc.Section {
 		peak := f.peak()
 		least := map[bool]string{true: "≥ "}[f.stillGrew()]
 		users, most := doc.Int(peak.Users), doc.Of(peak.Throughput, least+rate(peak.Throughput)).As(doc.Strong)
-		if f.Uncounted != "" {
+		if f.ExcludedFromRanking != "" {
 			most = most.As(doc.Doubt)
 		}
 		if peak.Users == 0 { // no load counts

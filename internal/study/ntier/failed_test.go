@@ -127,7 +127,7 @@ func rowsOf(r *Result, configuration string) (out []map[string]any) {
 // configuration, and nothing of another's.
 func TestProgramsDoubt(t *testing.T) {
 	a := Finding{Configuration: "1-1-1", Proof: &bottleneck.Proof{Outcome: bottleneck.Unclear}}
-	a.Uncounted, a.Loads = "the load generator binds", []bottleneck.Load{{Users: 10, Trials: 1, Unfinished: 3}}
+	a.ExcludedFromRanking, a.Loads = "the load generator binds", []bottleneck.Load{{Users: 10, Trials: 1, Unfinished: 3}}
 	b := Finding{Configuration: "1-1-1-ec2"}
 	b.Loads = []bottleneck.Load{{Users: 10}}
 	r := &Result{Configurations: []Finding{a, b}, Warnings: []string{"1-1-1: cost is not known", "1-1-1-ec2: other: nodes", "a table: has no seconds"}}

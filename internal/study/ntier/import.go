@@ -89,7 +89,7 @@ func (p *Params) row(t *tabular.Reader) trial {
 	out.Users = t.Whole("users", 0)
 	out.Trial.Trial = t.Whole("trial", 1)
 	out.Throughput = t.Amount("throughput", true)
-	out.Response, out.Think, out.NoWay = t.Amount("response", false), t.Amount("think", false), math.NaN()
+	out.Response, out.Think, out.NoLink = t.Amount("response", false), t.Amount("think", false), math.NaN()
 	out.Errors = t.Share("errors", 1, "")
 	out.Shares = make(map[string]int)
 	for i, tier := range p.Tiers {

@@ -149,7 +149,8 @@ func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]
 		return t, fmt.Errorf("step %d: %w", s.Number+1, err)
 	}
 	t.latencies, t.window = came.Latencies, w
-	t.Trial = bottleneck.Trial{Users: usersOf(s), Trial: s.Trial, Throughput: came.Throughput, Response: came.Response, Think: came.Think, Errors: came.Errors, NoWay: came.NoLink, Unfinished: came.Unfinished}
+	t.Trial = bottleneck.Trial{Users: usersOf(s), Trial: s.Trial, Throughput: came.Throughput, Response: came.Response,
+		Think: came.Think, Errors: came.Errors, NoLink: came.NoLink, Unfinished: came.Unfinished}
 	for _, g := range came.Generators {
 		t.Generators = append(t.Generators, bottleneck.Generator(g))
 	}

@@ -116,8 +116,8 @@ func (m measured) finding(proof bool) (Finding, error) {
 			Why: cmp.Or(fixed, "its trials failed, or were not begun: resume the run")}
 	}
 	f.unproved = f.Verdict == bottleneck.Named && f.Proof == nil && fixed == "" && !f.table
-	f.Heed(f.Proof)
-	if f.Uncounted == "" { // of one load: the largest of each trial is larger by the noise of all
+	f.ApplyProof(f.Proof)
+	if f.ExcludedFromRanking == "" { // of one load: the largest of each trial is larger by the noise of all
 		f.peaks = f.peak().Throughputs
 	}
 	f.Text = words(f)
@@ -215,10 +215,10 @@ func (r *Result) warnings() []string {
 		if f.Verdict == bottleneck.Unknown {
 			out = append(out, f.Configuration+": no verdict: "+f.Why)
 		}
-		if f.Uncounted != "" && (len(r.Configurations) > 1 || r.Cost != nil) {
+		if f.ExcludedFromRanking != "" && (len(r.Configurations) > 1 || r.Cost != nil) {
 			out = append(out, f.Configuration+": its throughput takes no part in rankings and has no cost at its peak, for it may be less than the application can do")
 		}
-		if f.stillGrew() && len(places) > 1 && f.Uncounted == "" {
+		if f.stillGrew() && len(places) > 1 && f.ExcludedFromRanking == "" {
 			out = append(out, f.Configuration+": in rankings between platforms it may be ahead and never behind, for no end of its growth was seen: measure with more users")
 		}
 	}

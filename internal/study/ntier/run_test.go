@@ -140,8 +140,10 @@ func TestRefuted(t *testing.T) {
 	if f.Proof == nil || f.Proof.Outcome != bottleneck.Refuted {
 		t.Fatalf("proof %+v, want it refuted", f.Proof)
 	}
-	if f.Verdict != bottleneck.Unknown || len(f.Bottlenecks) != 0 || !strings.Contains(f.Why, "something else binds") || f.Uncounted != "" {
-		t.Errorf("verdict %s, %s, uncounted %q; want unknown, and its throughput counts", f.Verdict, f.Text, f.Uncounted)
+	if f.Verdict != bottleneck.Unknown || len(f.Bottlenecks) != 0 || !strings.Contains(f.Why, "something else binds") ||
+		f.ExcludedFromRanking != "" {
+		t.Errorf("verdict %s, %s, uncounted %q; want unknown, and its throughput counts", f.Verdict, f.Text,
+			f.ExcludedFromRanking)
 	}
 	if err := got.Gate(); !errors.Is(err, model.ErrInvalid) {
 		t.Errorf("Gate() = %v, want model.ErrInvalid, which is an exit code", err)

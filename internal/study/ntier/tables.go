@@ -178,7 +178,7 @@ func (r *Result) data() *doc.Table {
 			}
 			head := []any{f.Configuration, l.Users, l.Trials, l.Throughput, from, to, l.Response, l.Think,
 				l.Errors, l.WorstErrors.Optional(), l.Unfinished, l.Law, l.WorstLaw.Optional(), f.modelAt(l.Users), l.Refused,
-				string(f.Verdict), string(f.Pattern), strings.Join(f.names(""), "; "), proof, f.Uncounted, knee, lo, hi}
+				string(f.Verdict), string(f.Pattern), strings.Join(f.names(""), "; "), proof, f.ExcludedFromRanking, knee, lo, hi}
 			tail := append([]any{f.Text, strings.Join(r.about(f), "; ")}, r.Cost.Values(f.Configuration)...)
 			if len(l.Usage) == 0 {
 				t.Add(doc.Values(append(append(head, "", "", "", nil, nil), tail...)...)...)
