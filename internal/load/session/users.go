@@ -209,7 +209,7 @@ func (u *Users) goOn(x *user, a load.Answer, good, scored bool) {
 	x.steps++
 	next := x.chain.next(x.visit.of, x.doing())
 	switch {
-	case x.steps >= u.config.MaxSteps || good && next == x.chain.end():
+	case x.steps >= u.config.MaxSteps || good && next == end(u.config.Site):
 		if scored {
 			u.tally.Sessions++
 			u.tally.Visits += int64(x.steps)
@@ -218,7 +218,7 @@ func (u *Users) goOn(x *user, a load.Answer, good, scored bool) {
 		u.home(x)
 	case !good:
 		u.home(x)
-	case next == x.chain.back():
+	case next == back(u.config.Site):
 		u.goBack(x)
 	default:
 		u.follow(x, next, a.Page, scored)
@@ -281,7 +281,7 @@ func (u *Users) visit(x *user, of int, r site.Request) {
 
 // settle forgets the history where there is no way back.
 func (x *user) settle() {
-	if !x.chain.Back(x.visit.of) {
+	if !x.chain.hasBack(x.visit.of) {
 		x.history = x.history[:0]
 	}
 }

@@ -106,7 +106,8 @@ func (p *Params) Validate() error {
 func (p *Params) Complete() error {
 	c, err := p.config(noFiles)
 	if err == nil {
-		err = workload.Invalid(c.Users == 0 && !p.inFile(), "users", "there are no users", "set their number, of all nodes together, or use a study that does, as ntier")
+		err = workload.Invalid(c.Users == 0 && !isFile(p.Properties), "users", "there are no users",
+			"set their number, of all nodes together, or use a study that does, as ntier")
 	}
 	return err
 }
@@ -120,9 +121,6 @@ func (p *Params) Estimate() time.Duration {
 	return c.End
 }
 
-// inFile reports whether something that only the nodes can read may say more.
-func (p *Params) inFile() bool { return isFile(p.Properties) }
-
 // isFile tells the path of a file from a text that stands in its place.
 func isFile(text string) bool { return filepath.IsAbs(text) && !strings.ContainsAny(text, "\n\t") }
 
@@ -133,6 +131,22 @@ func noFiles(string) (string, error) { return "", errElsewhere }
 
 // reader returns what stands in a file.
 type reader func(path string) (string, error)
+
+// text is that of a parameter, or what stands in the file that it names; not known where
+// the file is not read here.
+func (read reader) text(key, parameter string) (text string, known bool, err error) {
+	if !isFile(parameter) {
+		return parameter, true, nil
+	}
+	switch text, err = read(parameter); {
+	case errors.Is(err, errElsewhere):
+		return "", false, nil
+	case err != nil:
+		return "", false, &model.InputError{Path: key, Problem: err.Error(),
+			Allowed: "give the text itself, or the path of a file on the nodes"}
+	}
+	return text, true, nil
+}
 
 // config is what the parameters, and the files that they name, ask for. Where
 // the files cannot be read yet, what they would say is left out.
@@ -202,9 +216,9 @@ func (p *Params) place(c *session.Config) error {
 
 // properties are those of the file of RUBBoS, if there is one.
 func (p *Params) properties(read reader) (props session.Properties, err error) {
-	text, err := contents(p.Properties, read)
-	if err != nil || text == "" {
-		return props, ignoreElsewhere("properties", err)
+	text, _, err := read.text("properties", p.Properties)
+	if err != nil {
+		return props, err
 	}
 	props, notes, err := session.ParseProperties(text)
 	p.notes = append(p.notes, notes...)
@@ -214,37 +228,20 @@ func (p *Params) properties(read reader) (props session.Properties, err error) {
 	return props, nil
 }
 
-// contents is a text, or what stands in the file of this path.
-func contents(text string, read reader) (string, error) {
-	if isFile(text) {
-		return read(text)
-	}
-	return text, nil
-}
-
-// ignoreElsewhere passes on an error unless it says that a file is not read here.
-func ignoreElsewhere(key string, err error) error {
-	if err == nil || errors.Is(err, errElsewhere) {
-		return nil
-	}
-	return &model.InputError{Path: key, Problem: err.Error(), Allowed: "give the text itself, or the path of a file on the nodes"}
-}
-
 // chains are what users and authors do.
 func (p *Params) chains(c *session.Config, props session.Properties, read reader) error {
 	if c.Site == nil {
 		return nil // what is wrong with it is told
 	}
-	users, authors := p.Transitions, p.AuthorTransitions
-	if p.Mix == "" {
+	users, authors, mix := p.Transitions, p.AuthorTransitions, p.Mix
+	if mix == "" {
 		users, authors = cmp.Or(users, besides(p.Properties, props.UserTable)), cmp.Or(authors, besides(p.Properties, props.AuthorTable))
 	}
-	mix := p.Mix
 	switch {
 	case mix != "" && users != "":
 		return &model.InputError{Path: "mix", Problem: "mix and transitions both say what users do", Allowed: "leave one of them out"}
-	case mix == "" && users == "":
-		mix = session.BrowseOnly
+	case users == "":
+		mix = cmp.Or(mix, session.BrowseOnly)
 	}
 	var err error
 	if c.Chain, err = p.chain("transitions", users, mix, c.Site, read); err != nil {
@@ -269,12 +266,13 @@ func (p *Params) authorShare(props session.Properties, authors bool) float64 {
 	switch {
 	case p.AuthorShare != nil:
 		return *p.AuthorShare
-	case authors && props.SaysAuthors():
-		return props.AuthorShare
+	case authors && props.AuthorShare != nil:
+		return *props.AuthorShare
 	case authors:
 		return defaultShare
-	case props.AuthorShare > 0:
-		p.notes = append(p.notes, fmt.Sprintf("workload_percentage_of_author: nothing says what the %.3g %% do, so there are no authors; give author_transitions, or author_share", 100*props.AuthorShare))
+	case props.AuthorShare != nil && *props.AuthorShare > 0:
+		p.notes = append(p.notes, fmt.Sprintf("workload_percentage_of_author: nothing says what the %.3g %% do, so there "+
+			"are no authors; give author_transitions, or author_share", 100**props.AuthorShare))
 	}
 	return 0
 }
@@ -291,8 +289,7 @@ func besides(properties, name string) string {
 func (p *Params) chain(key, table, mix string, s site.Site, read reader) (*session.Chain, error) {
 	if table == "" {
 		c, err := session.Mix(mix, s)
-		if err != nil {
-			// Of the built-in board none is missing, so the file has a site.
+		if err != nil { // of the built-in board none is missing, so the file has a site
 			return nil, &model.InputError{Path: "site", Problem: err.Error()}
 		}
 		return c, nil
@@ -300,9 +297,9 @@ func (p *Params) chain(key, table, mix string, s site.Site, read reader) (*sessi
 	if !isFile(table) && !strings.Contains(table, "\n") {
 		return nil, &model.InputError{Path: key, Problem: fmt.Sprintf("%q is neither a table nor the absolute path of a file", table), Allowed: "give the text of the table, or an absolute path on the nodes"}
 	}
-	text, err := contents(table, read)
-	if err != nil {
-		return nil, ignoreElsewhere(key, err)
+	text, known, err := read.text(key, table)
+	if !known {
+		return nil, err
 	}
 	c, notes, err := session.ParseTable(text, s)
 	for _, n := range notes {
