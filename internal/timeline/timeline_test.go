@@ -21,7 +21,7 @@ func TestSignalNames(t *testing.T) {
 	for _, s := range tiers.Signals() {
 		recorded[s.Name] = true
 	}
-	for _, name := range signalNames {
+	for _, name := range bottleneck.Signals() {
 		if !recorded[name] {
 			t.Errorf("%q is read, and no service records it", name)
 		}

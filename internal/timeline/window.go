@@ -37,7 +37,8 @@ func (w Window) Services(x model.Result, tiers []string, step time.Duration) []b
 		s := bottleneck.Service{Tier: tier, Node: x.Node, Signals: make(map[string][]float64)}
 		for _, h := range x.Host {
 			name, ok := strings.CutPrefix(h.Metric, tier+":")
-			if ok && len(h.Offsets) == len(h.Values) && len(h.Offsets) > 0 && n > 0 && slices.Contains(signalNames, name) {
+			if ok && len(h.Offsets) == len(h.Values) && len(h.Offsets) > 0 && n > 0 &&
+				slices.Contains(bottleneck.Signals(), name) {
 				s.Signals[name] = Steps(h, w.Start.Sub(x.Started).Nanoseconds(), n, step)
 			}
 		}

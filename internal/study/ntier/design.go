@@ -108,7 +108,8 @@ func (p *Params) treatments(workload string, setup study.Setup) []study.Treatmen
 
 // treatment is one trial.
 func (p *Params) treatment(workload string, c Configuration, users, trial int) study.Treatment {
-	t := study.Treatment{Phase: Phase, Label: label(c, users), Workload: workload, Trial: trial, Block: trial,
+	t := study.Treatment{Phase: Phase, Label: label{configuration: c, users: users}.String(), Workload: workload,
+		Trial: trial, Block: trial,
 		Levels: map[string]any{"users": users}, Services: make(map[string]study.ServiceLevel)}
 	for _, set := range c.sets() {
 		for _, i := range set {
@@ -116,31 +117,4 @@ func (p *Params) treatment(workload string, c Configuration, users, trial int) s
 		}
 	}
 	return t
-}
-
-// label is how a trial is called: "1-2-1-em, 300 users". The analysis knows the
-// configuration by it.
-func label(c Configuration, users int) string {
-	return c.String() + ", " + num.Count(users, "user")
-}
-
-// configurationOf is what a label says of a step.
-func (p *Params) configurationOf(s model.Step) (Configuration, bool) {
-	name, _, ok := strings.Cut(s.Label, ", ")
-	if !ok || s.Phase != Phase || len(p.Tiers) == 0 {
-		return Configuration{}, false
-	}
-	c, err := ParseConfiguration(name, p.Tiers)
-	return c, err == nil
-}
-
-// usersOf is how many users a step had: 0 if it does not say.
-func usersOf(s model.Step) int {
-	switch n := s.Levels["users"].(type) {
-	case float64:
-		return int(n)
-	case int:
-		return n
-	}
-	return 0
 }

@@ -55,7 +55,7 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 	last, there := make(map[string]int), make(map[string]bool) // largest trial of each load; all trials
 	for t.Next() {
 		x := p.row(t)
-		load := label(x.configuration, x.Users)
+		load := label{configuration: x.configuration, users: x.Users}.String()
 		if t.Text(t.Column("trial")) == "" { // lines without a number are trials in their order
 			x.Trial.Trial = last[load] + 1
 		}
@@ -73,8 +73,9 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 	if err != nil {
 		return nil, err
 	}
-	r.Warnings = append(r.Warnings, "a table has one utilisation for each trial: what was full only at times, in turns, is not seen",
-		"a table does not tell whether the load generator was the limit: see that it was neither busy nor late")
+	r.warn(warning{text: "a table has one utilisation for each trial: what was full only at times, in turns, is not seen"},
+		warning{text: "a table does not tell whether the load generator was the limit: see that it was neither busy nor " +
+			"late"})
 	return r, nil
 }
 

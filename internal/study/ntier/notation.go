@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -128,4 +129,35 @@ func (c Configuration) Hosts() int {
 		sum += most
 	}
 	return sum
+}
+
+// label is how a trial is called: "1-2-1-em, 300 users", and of a proof "1-2-1, 300 users,
+// proof: processor of db ×1.25". The analysis knows the trial by it.
+type label struct {
+	configuration Configuration
+	users         int
+	proof         string // what it changes; empty: it is none
+}
+
+func (l label) String() string {
+	text := l.configuration.String() + ", " + num.Count(l.users, "user")
+	if l.proof != "" {
+		text += ", proof: " + l.proof
+	}
+	return text
+}
+
+// labelOf reads that of a step; ok is false where the step is no trial.
+func (p *Params) labelOf(s model.Step) (l label, ok bool) {
+	name, rest, _ := strings.Cut(s.Label, ", ")
+	_, l.proof, _ = strings.Cut(rest, ", proof: ")
+	switch n := s.Levels["users"].(type) {
+	case float64:
+		l.users = int(n)
+	case int:
+		l.users = n
+	}
+	var err error
+	l.configuration, err = ParseConfiguration(name, p.Tiers)
+	return l, err == nil && s.Phase == Phase && len(p.Tiers) > 0 && l.users > 0
 }

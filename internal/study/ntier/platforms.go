@@ -156,21 +156,25 @@ const otherThink = 1.25
 // unlike says of which configurations the users are not like those of others: then as many
 // are another load, or do something else. Think times that are not known beside others that
 // are may be so, too.
-func unlike(all []Finding) (out []string) {
+func unlike(all []Finding) (out []warning) {
 	i := max(0, slices.IndexFunc(all, func(f Finding) bool { return f.asked != "" }))
 	known := slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return math.IsNaN(f.think()) })
 	for _, f := range all {
 		if f.asked != all[i].asked && f.asked != "" {
-			out = append(out, fmt.Sprintf("%s: its users do something else than those of %s (mix, tables or site): an operation is another there, so that no numbers of the two compare, and which is the cheapest is not told", f.Configuration, all[i].Configuration))
+			out = append(out, warning{f.Configuration, fmt.Sprintf("its users do something else than those of %s (mix, tables "+
+				"or site). An operation is another there: no numbers of the two compare, and the cheapest is not known",
+				all[i].Configuration)})
 		}
 		if len(known) > 0 && len(f.Loads) > 0 && math.IsNaN(f.think()) {
-			out = append(out, f.Configuration+": for how long its users think is not known: whether as many are another load than with others, so that knees and response times do not compare, cannot be told; peaks do")
+			out = append(out, warning{f.Configuration, "for how long its users think is not known: as many may be another " +
+				"load than with others, so that knees and response times do not compare; peaks do"})
 		}
 	}
 	slices.SortStableFunc(known, func(a, b Finding) int { return cmp.Compare(a.think(), b.think()) })
 	if last := len(known) - 1; last > 0 && known[last].think() > otherThink*known[0].think() {
-		out = append(out, fmt.Sprintf("users think for %s with %s, and for %s with %s: as many are another load, so that knees and response times do not compare, nor which is the cheapest for so many; peaks do",
-			num.Seconds(known[last].think()), known[last].Configuration, num.Seconds(known[0].think()), known[0].Configuration))
+		out = append(out, warning{text: fmt.Sprintf("users think for %s with %s, and for %s with %s: as many are another "+
+			"load, so that knees and response times do not compare, nor which is the cheapest for so many; peaks do",
+			num.Seconds(known[last].think()), known[last].Configuration, num.Seconds(known[0].think()), known[0].Configuration)})
 	}
 	return out
 }

@@ -34,7 +34,7 @@ func (p *Params) readAll(in study.Input) (source, error) {
 		if r.Name != "" && name == nil {
 			return out, &model.InputError{Problem: fmt.Sprintf("%q cannot be the name of a platform, nor of one and a variant", r.Name), Allowed: "use small letters, digits and _, as in ec2=RUN, or ec2/galera=RUN where variants of one configuration were measured"}
 		}
-		trials, err := p.read(r.Run)
+		trials, err := p.readRun(r.Run)
 		platform, _, _ := strings.Cut(r.Name, "/")
 		switching, network := microOf(r.Run, platform, trials)
 		switch {
@@ -72,8 +72,8 @@ func apart(trials []trial) error {
 			continue
 		}
 		name := t.configuration.String()
-		label, _, _ := strings.Cut(t.of.Label, ", ")
-		o := origin{t.run.Run().ID, label}
+		own, _, _ := strings.Cut(t.of.Label, ", ")
+		o := origin{t.run.Run().ID, own}
 		switch had, known := first[name]; {
 		case !known:
 			first[name] = o
