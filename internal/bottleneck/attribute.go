@@ -3,6 +3,7 @@ package bottleneck
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -354,6 +355,19 @@ func (s System) sendQueue(l Load, r Resource) (queue *float64, sender string) {
 	return num.IfFinite(most), sender
 }
 
+// services are those of a resource, of all trials of a load; without a kind, of its tiers.
+func (l Load) services(r Resource) iter.Seq2[Trial, Service] {
+	return func(yield func(Trial, Service) bool) {
+		for _, t := range l.trials {
+			for _, x := range t.Services {
+				if r.Of(x.Tier) && (r.Node == "" || r.Node == x.Node) && !yield(t, x) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // meanSignal is the mean over the hosts of a tier, or of several that share hosts, and
 // the trials of a load; NaN: not known.
 func (l Load) meanSignal(tier, signal string) float64 { return l.meanIn(Resource{Tier: tier}, signal) }
@@ -361,12 +375,8 @@ func (l Load) meanSignal(tier, signal string) float64 { return l.meanIn(Resource
 // meanIn is the same of the hosts of a resource.
 func (l Load) meanIn(r Resource, signal string) float64 {
 	var values []float64
-	for _, t := range l.trials {
-		for _, x := range t.Services {
-			if r.Of(x.Tier) && (r.Node == "" || r.Node == x.Node) {
-				values = append(values, meanOf(x.Signals[signal]))
-			}
-		}
+	for _, x := range l.services(r) {
+		values = append(values, meanOf(x.Signals[signal]))
 	}
 	return meanOf(values)
 }

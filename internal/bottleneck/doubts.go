@@ -17,8 +17,7 @@ type loadDoubt struct {
 	Code  string
 	noun  string // what the share is of: "of the operations failed"
 	share func(Load) share
-	// off is by how much a share is wrong; nil: by all of it.
-	off func(float64) float64
+	off   func(float64) float64 // by how much a share is wrong; nil: by all of it
 	// problem and warning are from where on that is one; a problem only at a load that
 	// carries the verdict.
 	problem, warning float64
@@ -86,79 +85,81 @@ func (a *analysis) decides(l Load) bool {
 	return l.Users == a.Load || a.Load == 0 && l.Users == a.last().Users
 }
 
-// unitsText is what to look at where a throughput is far above what the users can ask for.
-const unitsText = ": see that response and think times are in seconds, and the throughput in operations per second"
-
-// lawDoubts are about loads with a trial in which the law of closed loops does not hold:
-// two that are off to both sides are right on average. Where it is far off at the load
-// that carries the verdict there is none. At the smallest loads chance alone does it.
-func (a *analysis) lawDoubts() {
-	a.addPerLoad(loadDoubt{
-		Code: "closed_loop", noun: "of the users is what throughput times response and think time come to",
-		share:   func(l Load) share { return share{l.WorstLaw, l.Law} },
-		off:     func(v float64) float64 { return math.Abs(v - 1) },
-		problem: lawBroken, warning: lawTolerance, carries: a.decides,
-		rest: func(_ model.Severity, at []Load) string {
-			const should = ", where the law says 100 %"
-			switch {
-			case slices.ContainsFunc(at, func(l Load) bool { return l.WorstLaw.value() > otherUnits }):
-				return should + unitsText
-			case !slices.ContainsFunc(at, func(l Load) bool { return !l.alwaysWaiting() }):
-				return should + ", for a think time of 0 lets users wait for answers all the time: " +
-					"see that it is not missing, and that the users are no rates of requests"
-			}
-			return should + ": trials were too short for their response times, users were missing, or operations failed"
-		},
-	})
-	for _, part := range lawParts {
-		a.addPerLoad(loadDoubt{
-			Code: "closed_loop", noun: "of the users is what throughput times " + part.name + " alone comes to",
-			share: part.share, off: func(v float64) float64 { return v - 1 },
-			problem: lawBroken, warning: lawTolerance, carries: a.decides,
-			rest: func(_ model.Severity, at []Load) string {
-				text := ", and more than 100 % cannot be"
-				if slices.ContainsFunc(at, func(l Load) bool { return l.lawAtLeast() > otherUnits }) {
-					text += unitsText
-				}
-				return text
-			},
-		})
-	}
-}
-
-// lawPart is X·R/N or X·Z/N of the trials that tell only one of response and think time,
-// which is then the least that X·(R+Z)/N can be.
+// lawPart is what trials tell of R and Z in X·(R+Z)/N: both, or only one of them, which is
+// then the least that it can be.
 type lawPart struct {
-	name         string
-	known, other func(Trial) float64
+	name  string
+	whole bool
+	time  func(Trial) float64
 }
 
 var lawParts = []lawPart{
-	{"response time", func(t Trial) float64 { return t.Response }, func(t Trial) float64 { return t.Think }},
-	{"think time", func(t Trial) float64 { return t.Think }, func(t Trial) float64 { return t.Response }},
+	{"response and think time come", true, func(t Trial) float64 { return t.Response + t.Think }},
+	{"response time alone comes", false, func(t Trial) float64 { return without(t.Response, t.Think) }},
+	{"think time alone comes", false, func(t Trial) float64 { return without(t.Think, t.Response) }},
 }
 
-// share is such a part of the trial with the most of it, and the mean.
-func (p lawPart) share(l Load) (x share) {
-	var mean average
-	for _, t := range l.trials {
-		if v := t.Throughput * p.known(t) / float64(t.Users); math.IsNaN(p.other(t)) {
-			x.worst = x.worst.worse(t.Trial, v, 0)
-			mean.add(v, 1)
-		}
+// without is a time where the other is not known; NaN: it is.
+func without(v, other float64) float64 {
+	if !math.IsNaN(other) {
+		return math.NaN()
 	}
-	x.mean = mean.mean()
-	return x
+	return v
 }
 
-// lawAtLeast is the most that such a part comes to in a trial; 0: there is none.
+// share is what it comes to in the trial that is farthest off, and on average.
+func (p lawPart) share(l Load) share {
+	ideal := 0.0
+	if p.whole {
+		ideal = 1
+	}
+	return l.share(ideal, func(t Trial) float64 { return t.Throughput * p.time(t) / float64(t.Users) })
+}
+
+// off is by how much it is wrong: a part can only be too large.
+func (p lawPart) off(v float64) float64 {
+	if p.whole {
+		return math.Abs(v - 1)
+	}
+	return v - 1
+}
+
+// lawAtLeast is the most that a part comes to in a trial; 0: there is none.
 func (l Load) lawAtLeast() (most float64) {
-	for _, part := range lawParts {
+	for _, part := range lawParts[1:] {
 		if v := part.share(l).worst.value(); v > most { // not of NaN
 			most = v
 		}
 	}
 	return most
+}
+
+// lawDoubts are about loads with a trial in which the law of closed loops does not hold:
+// two that are off to both sides are right on average. Where it is far off at the load
+// that carries the verdict there is none. At the smallest loads chance alone does it.
+func (a *analysis) lawDoubts() {
+	for _, part := range lawParts {
+		a.addPerLoad(loadDoubt{
+			Code: "closed_loop", noun: "of the users is what throughput times " + part.name + " to",
+			share: part.share, off: part.off, problem: lawBroken, warning: lawTolerance, carries: a.decides,
+			rest: func(_ model.Severity, at []Load) string {
+				text := ", and more than 100 % cannot be"
+				if part.whole {
+					text = ", where the law says 100 %"
+				}
+				switch {
+				case slices.ContainsFunc(at, func(l Load) bool { return part.share(l).worst.value() > otherUnits }):
+					return text + ": see that response and think times are in seconds, and the throughput in operations per second"
+				case !part.whole:
+					return text
+				case !slices.ContainsFunc(at, func(l Load) bool { return !l.alwaysWaiting() }):
+					return text + ", for a think time of 0 lets users wait for answers all the time: " +
+						"see that it is not missing, and that the users are no rates of requests"
+				}
+				return text + ": trials were too short for their response times, users were missing, or operations failed"
+			},
+		})
+	}
 }
 
 // alwaysWaiting reports whether users are said never to think, and waited for an answer for
@@ -393,8 +394,8 @@ func (a *analysis) limitChanges() {
 		for _, tier := range a.Tiers {
 			first, changed, trials := "", 0, 0
 			for _, l := range a.counted {
+				trials += l.Trials
 				for _, t := range l.trials {
-					trials++
 					from, to, ok := t.limitChange(tier, x.signal)
 					if !ok {
 						continue

@@ -103,17 +103,15 @@ func (s System) beyondServer(l Load) float64 {
 // and requests, and what waits there before; NaN where none does.
 func (l Load) Served(tier string) (response, waiting float64) {
 	answered := 0.0
-	for _, t := range l.trials {
-		for _, x := range t.Services {
-			a, b := meanOf(x.Signals[SignalResponse]), meanOf(x.Signals[SignalRequests])
-			if x.Tier != tier || math.IsNaN(a) || !(b > 0) {
-				continue
-			}
-			response, answered = response+a, answered+b
-			for _, queue := range []string{SignalAcceptQueue, SignalRunDelay} {
-				if w := meanOf(x.Signals[queue]); w > 0 {
-					waiting += w
-				}
+	for _, x := range l.services(Resource{Tier: tier}) {
+		a, b := meanOf(x.Signals[SignalResponse]), meanOf(x.Signals[SignalRequests])
+		if math.IsNaN(a) || !(b > 0) {
+			continue
+		}
+		response, answered = response+a, answered+b
+		for _, queue := range []string{SignalAcceptQueue, SignalRunDelay} {
+			if w := meanOf(x.Signals[queue]); w > 0 {
+				waiting += w
 			}
 		}
 	}

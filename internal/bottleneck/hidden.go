@@ -115,16 +115,12 @@ func (s System) At(l Load, tier, signal string) float64 {
 // the cost of a switch is measured with threads that take turns on one.
 func (l Load) runnableEach(tier string) float64 {
 	var each []float64
-	for _, t := range l.trials {
-		for _, x := range t.Services {
-			if x.Tier == tier {
-				cores := meanOf(x.Signals[SignalQuota])
-				if has := t.Cores[x.Node]; has > 0 {
-					cores = has
-				}
-				each = append(each, meanOf(x.Signals[SignalRunnable])/max(1, cores))
-			}
+	for t, x := range l.services(Resource{Tier: tier}) {
+		cores := meanOf(x.Signals[SignalQuota])
+		if has := t.Cores[x.Node]; has > 0 {
+			cores = has
 		}
+		each = append(each, meanOf(x.Signals[SignalRunnable])/max(1, cores))
 	}
 	return meanOf(each)
 }

@@ -119,27 +119,35 @@ func (a average) mean() *float64 { return num.IfFinite(a.sum / a.weight) }
 // sumUp makes the load of the trials with so many users.
 func (s System) sumUp(users int) Load { return s.sumUpOf(users, s.at(users)) }
 
+// share is what something comes to in the trial that is farthest from what it should be,
+// and on average.
+func (l Load) share(ideal float64, of func(Trial) float64) (x share) {
+	var mean average
+	for _, t := range l.trials {
+		mean.add(of(t), 1)
+		x.worst = x.worst.worse(t.Trial, of(t), ideal)
+	}
+	x.mean = mean.mean()
+	return x
+}
+
 // sumUpOf makes a load of trials.
 func (s System) sumUpOf(users int, trials []Trial) Load {
 	l := Load{Users: users, Trials: len(trials), trials: trials}
-	var errs, noLink, response, think, law average
+	var response, think average
 	for _, t := range trials {
 		l.Throughputs = append(l.Throughputs, t.Throughput)
 		l.Unfinished += t.Unfinished
 		l.seconds = append(l.seconds, s.resources(t))
-		errs.add(t.Errors, 1)
-		noLink.add(t.NoLink, 1)
 		// Means over operations: a trial counts by how many it had.
 		response.add(t.Response, t.Throughput)
 		think.add(t.Think, t.Throughput)
-		one := t.Throughput * (t.Response + t.Think) / float64(users)
-		law.add(one, 1)
-		l.WorstLaw, l.WorstErrors = l.WorstLaw.worse(t.Trial, one, 1), l.WorstErrors.worse(t.Trial, t.Errors, 0)
-		l.WorstNoLink = l.WorstNoLink.worse(t.Trial, t.NoLink, 0)
 	}
 	l.Throughput = meanOf(l.Throughputs)
 	_, l.CI = stats.MeanWithin(l.Throughputs, level)
-	l.Response, l.Think, l.Errors, l.NoLink, l.Law = response.mean(), think.mean(), errs.mean(), noLink.mean(), law.mean()
+	l.Response, l.Think = response.mean(), think.mean()
+	law, errs, noLink := lawParts[0].share(l), l.share(0, func(t Trial) float64 { return t.Errors }), l.share(0, func(t Trial) float64 { return t.NoLink })
+	l.Law, l.WorstLaw, l.Errors, l.WorstErrors, l.NoLink, l.WorstNoLink = law.mean, law.worst, errs.mean, errs.worst, noLink.mean, noLink.worst
 	l.Usage = usageOf(l.seconds)
 	var busy []Resource // of tiers, at least at times
 	for _, u := range l.Usage {

@@ -39,11 +39,9 @@ func (s System) Raises(a Answer, size func(Resource) int) (out []Raise, why stri
 
 // quota is the processor of a host of a tier at a load, in cores; NaN: not known.
 func (s System) quota(tier string, users int) float64 {
-	for _, t := range s.at(users) {
-		for _, x := range t.Services {
-			if q := meanOf(x.Signals[SignalQuota]); x.Tier == tier && q > 0 {
-				return q
-			}
+	for _, x := range (Load{trials: s.at(users)}).services(Resource{Tier: tier}) {
+		if q := meanOf(x.Signals[SignalQuota]); q > 0 {
+			return q
 		}
 	}
 	return math.NaN()
@@ -63,11 +61,9 @@ func (s System) fixed(r Raise) string {
 	case !(r.Has > 0):
 		return "its limit is not known"
 	}
-	for _, t := range s.Trials {
-		for _, x := range t.Services {
-			if has := t.Cores[x.Node]; x.Tier == r.Tier && has > 0 && Lacks(has, r.Has) {
-				return fmt.Sprintf("node %s has %.4g processors, and %.4g would be needed: give the service a limit (limits.cpu) that leaves a quarter", x.Node, has, r.Has*Quarter)
-			}
+	for t, x := range (Load{trials: s.Trials}).services(r.ofTier()) {
+		if has := t.Cores[x.Node]; has > 0 && Lacks(has, r.Has) {
+			return fmt.Sprintf("node %s has %.4g processors, and %.4g would be needed: give the service a limit (limits.cpu) that leaves a quarter", x.Node, has, r.Has*Quarter)
 		}
 	}
 	return ""

@@ -7,12 +7,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/httpwire"
 	"github.com/scalebench/scalebench/internal/site"
 )
 
@@ -301,25 +301,12 @@ func (x *user) person(c Config) site.User {
 	return site.User{Nickname: nickname, Password: password, Name: "visitor" + strconv.Itoa(x.number)}
 }
 
-// head is what all requests have in common (RFC 9112); Host comes first.
+// head is what all requests have in common, after their targets.
 func head(c Config) string {
-	header := http.Header{"User-Agent": {"scalebench"}, "Accept": {"text/html,*/*"}}
-	for name, values := range c.Header {
-		header[http.CanonicalHeaderKey(name)] = values
-	}
-	host := c.URL.Host
-	if h := header.Get("Host"); h != "" {
-		host = h
-	}
-	header.Del("Host")
-	var b strings.Builder
-	b.WriteString(" HTTP/1.1\r\nHost: " + host + "\r\n")
-	for _, name := range slices.Sorted(maps.Keys(header)) {
-		for _, value := range header[name] {
-			b.WriteString(name + ": " + value + "\r\n")
-		}
-	}
-	return b.String()
+	header := http.Header{"Accept": {"text/html,*/*"}}
+	maps.Copy(header, c.Header)
+	_, fields, _ := strings.Cut(string(httpwire.Request(load.Request{Header: header}, c.URL)), "\r\n")
+	return " HTTP/1.1\r\n" + strings.TrimSuffix(fields, "\r\n")
 }
 
 // wire is a request as it goes over the connection.

@@ -40,10 +40,12 @@ type Reversal struct {
 }
 
 // pair is two configurations on one platform.
-type pair struct {
-	place, a, b, asked string
-	x, y               []float64
-	grewA, grewB       bool // what was measured is the least that it can do
+type pair struct{ a, b Finding }
+
+// alike reports whether it is that of the same configurations, with the same users, on
+// another platform.
+func (p pair) alike(q pair) bool {
+	return p.a.Shape == q.a.Shape && p.b.Shape == q.b.Shape && p.a.asked == q.a.asked && p.a.place() != q.a.place()
 }
 
 // Rankings are how many pairs of configurations that two platforms have in common were
@@ -67,14 +69,14 @@ func reversals(all []Finding) (out []Reversal, of Rankings) {
 	for i, a := range all {
 		for _, b := range all[i+1:] {
 			if a.place() == b.place() && a.Shape != b.Shape && a.asked == b.asked && len(a.peaks)*len(b.peaks) > 0 && (!a.stillGrew() || !b.stillGrew()) {
-				pairs = append(pairs, pair{a.place(), a.Shape, b.Shape, a.asked, a.peaks, b.peaks, a.stillGrew(), b.stillGrew()})
+				pairs = append(pairs, pair{a, b})
 			}
 		}
 	}
 	var both [][2]pair
 	for i, p := range pairs {
 		for _, q := range pairs[i+1:] {
-			if p.a == q.a && p.b == q.b && p.asked == q.asked && p.place != q.place {
+			if p.alike(q) {
 				both = append(both, [2]pair{p, q})
 			}
 		}
@@ -106,10 +108,11 @@ func placeWords(place string) string { return cmp.Or(place, "no platform") }
 // ahead on both, -1 where the ranking turns over, and else 0; why says why chance is not
 // known, so that there is no interval.
 func compared(p, q pair, of int) (r Reversal, sides int, why string) {
-	r = Reversal{A: p.a, B: p.b, First: p.place, Second: q.place, Level: 1 - (1-stats.DefaultLevel)/float64(2*of)}
+	r = Reversal{A: p.a.Shape, B: p.b.Shape, First: p.a.place(), Second: q.a.place(), Level: 1 - (1-stats.DefaultLevel)/float64(2*of),
+		GrewFirst: p.a.stillGrew(), GrewSecond: q.b.stillGrew()}
 	var errP, errQ error
-	r.RatioFirst, r.CIFirst, errP = stats.RatioOfIndependentMeans(p.x, p.y, r.Level)
-	r.RatioSecond, r.CISecond, errQ = stats.RatioOfIndependentMeans(q.x, q.y, r.Level)
+	r.RatioFirst, r.CIFirst, errP = stats.RatioOfIndependentMeans(p.a.peaks, p.b.peaks, r.Level)
+	r.RatioSecond, r.CISecond, errQ = stats.RatioOfIndependentMeans(q.a.peaks, q.b.peaks, r.Level)
 	switch err := errors.Join(errP, errQ); {
 	case errors.Is(err, stats.ErrTooFew):
 		return r, 0, "a single trial at a peak: it takes two"
@@ -123,7 +126,6 @@ func compared(p, q pair, of int) (r Reversal, sides int, why string) {
 	if first < 0 && second > 0 {
 		return compared(q, p, of)
 	}
-	r.GrewFirst, r.GrewSecond = p.grewA, q.grewB
 	return r, first * second, ""
 }
 
@@ -143,7 +145,7 @@ func side(ci stats.Interval) int {
 // behind still grew.
 func (p pair) side(ci stats.Interval) int {
 	s := side(ci)
-	if s > 0 && p.grewB || s < 0 && p.grewA {
+	if s > 0 && p.b.stillGrew() || s < 0 && p.a.stillGrew() {
 		return 0
 	}
 	return s

@@ -84,7 +84,7 @@ func (p *Params) answer(from source) (*Result, error) {
 	if p.SLA != "" {
 		parsed, err := load.ParseSLA(p.SLA)
 		if err != nil {
-			return nil, &model.InputError{Path: "sla", Problem: err.Error()}
+			return nil, refuse("sla", err.Error(), "")
 		}
 		sla = &parsed
 	}
