@@ -146,8 +146,10 @@ func (s System) sumUpOf(users int, trials []Trial) Load {
 	l.Throughput = meanOf(l.Throughputs)
 	_, l.CI = stats.MeanWithin(l.Throughputs, level)
 	l.Response, l.Think = response.mean(), think.mean()
-	law, errs, noLink := lawParts[0].share(l), l.share(0, func(t Trial) float64 { return t.Errors }), l.share(0, func(t Trial) float64 { return t.NoLink })
-	l.Law, l.WorstLaw, l.Errors, l.WorstErrors, l.NoLink, l.WorstNoLink = law.mean, law.worst, errs.mean, errs.worst, noLink.mean, noLink.worst
+	law, errs, noLink := lawParts[0].share(l), l.share(0, func(t Trial) float64 { return t.Errors }),
+		l.share(0, func(t Trial) float64 { return t.NoLink })
+	l.Law, l.WorstLaw, l.Errors, l.WorstErrors, l.NoLink, l.WorstNoLink = law.mean, law.worst, errs.mean, errs.worst,
+		noLink.mean, noLink.worst
 	l.Usage = usageOf(l.seconds)
 	var busy []Resource // of tiers, at least at times
 	for _, u := range l.Usage {

@@ -273,7 +273,8 @@ func resourcesIn(trials []map[Resource]seconds) []Resource {
 
 // compare is the fixed order.
 func (r Resource) compare(o Resource) int {
-	return cmp.Or(cmp.Compare(r.Tier, o.Tier), slices.Index(Kinds(), r.Kind)-slices.Index(Kinds(), o.Kind), cmp.Compare(r.Node, o.Node))
+	return cmp.Or(cmp.Compare(r.Tier, o.Tier), slices.Index(Kinds(), r.Kind)-slices.Index(Kinds(), o.Kind),
+		cmp.Compare(r.Node, o.Node))
 }
 
 // Utilisation is how much of a resource of their own several hosts of a tier use

@@ -19,7 +19,8 @@ const WorkloadKind = "users"
 // as often as there are trials.
 func (p *Params) Design(setup study.Setup) (study.Design, error) {
 	if len(p.Users) == 0 || len(p.Tiers) == 0 {
-		return nil, refuse(map[bool]string{true: "users", false: "tiers"}[len(p.Users) == 0], "there is none: nothing would be measured", "tiers: [web, app, db] and users: [100, 200, 400, 800]")
+		return nil, refuse(map[bool]string{true: "users", false: "tiers"}[len(p.Users) == 0],
+			"there is none: nothing would be measured", "tiers: [web, app, db] and users: [100, 200, 400, 800]")
 	}
 	workload, err := workloadOf(setup)
 	if err != nil {
@@ -49,7 +50,8 @@ func workloadOf(setup study.Setup) (string, error) {
 		of = setup.Workloads
 	}
 	if len(of) != 1 {
-		return "", refuse("kind", fmt.Sprintf("there are %s that could be measured", num.Count(len(of), "workload")), "one workload of the kind users")
+		return "", refuse("kind", fmt.Sprintf("there are %s that could be measured", num.Count(len(of), "workload")),
+			"one workload of the kind users")
 	}
 	return of[0].Name, nil
 }
@@ -62,7 +64,8 @@ func (p *Params) tiersIn(setup study.Setup) error {
 	}
 	for i, tier := range p.Tiers {
 		if !slices.Contains(names, tier) {
-			return refuse(fmt.Sprintf("tiers.%d", i), fmt.Sprintf("there is no service %q on nodes of the fleet", tier), "services of this file with on: "+strings.Join(names, ", "))
+			return refuse(fmt.Sprintf("tiers.%d", i), fmt.Sprintf("there is no service %q on nodes of the fleet", tier),
+				"services of this file with on: "+strings.Join(names, ", "))
 		}
 	}
 	return nil

@@ -33,7 +33,8 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 		return nil, err
 	}
 	if p.SLA != "" {
-		return nil, refuse("sla", "a table has no percentiles of response times, by which an SLA is judged", "leave it out, or measure with scalebench run")
+		return nil, refuse("sla", "a table has no percentiles of response times, by which an SLA is judged",
+			"leave it out, or measure with scalebench run")
 	}
 	optional := optionalColumns
 	for _, tier := range p.Tiers {

@@ -32,7 +32,9 @@ var notation = regexp.MustCompile(`^(\d+(?:[-+]\d+)*)(?:\(([a-z][a-z0-9_]*)\))?(
 func ParseConfiguration(text string, tiers []string) (Configuration, error) {
 	bad := func(problem string) error {
 		return refuse("", fmt.Sprintf("%q %s", text, problem),
-			fmt.Sprintf("one number for each of %s, with + between those that share hosts; then, in small letters and if there are such, a variant in parentheses (in a table), a platform and a type: %s-ec2-large", strings.Join(tiers, ", "), strings.TrimSuffix(strings.Repeat("1-", len(tiers)), "-")))
+			fmt.Sprintf("one number for each of %s, with + between those that share hosts; then, in small letters and if "+
+				"there are such, a variant in parentheses (in a table), a platform and a type: %s-ec2-large",
+				strings.Join(tiers, ", "), strings.TrimSuffix(strings.Repeat("1-", len(tiers)), "-")))
 	}
 	m := notation.FindStringSubmatch(text)
 	if m == nil {

@@ -113,7 +113,8 @@ func (p *Params) Validate() error {
 	for i, tier := range p.Tiers {
 		twice := slices.ContainsFunc(p.Tiers[:i], func(other string) bool { return strings.EqualFold(other, tier) }) // columns of tables are in small letters
 		if twice || strings.Contains(tier, "+") {
-			errs = append(errs, refuse("tiers", fmt.Sprintf("%q is there twice, or has a +", tier), "each tier once, by its name: web,app,db"))
+			errs = append(errs, refuse("tiers", fmt.Sprintf("%q is there twice, or has a +", tier),
+				"each tier once, by its name: web,app,db"))
 		}
 	}
 	first := make(map[string]string) // as it was written
@@ -126,7 +127,8 @@ func (p *Params) Validate() error {
 		case wrong:
 			errs = append(errs, refuse(path, bad.Problem, bad.Allowed))
 		case c.Variant != "":
-			errs = append(errs, refuse(path, fmt.Sprintf("%q names a variant, and the file says nothing of what differs", text), "run the file once for each (choose), and name the runs: fast/galera=RUN"))
+			errs = append(errs, refuse(path, fmt.Sprintf("%q names a variant, and the file says nothing of what differs", text),
+				"run the file once for each (choose), and name the runs: fast/galera=RUN"))
 		case known:
 			errs = append(errs, refuse(path, fmt.Sprintf("%s is the same as %s", text, twice), "leave one of them out"))
 		default:

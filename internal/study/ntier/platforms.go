@@ -108,7 +108,8 @@ func placeWords(place string) string { return cmp.Or(place, "no platform") }
 // ahead on both, -1 where the ranking turns over, and else 0; why says why chance is not
 // known, so that there is no interval.
 func compared(p, q pair, of int) (r Reversal, sides int, why string) {
-	r = Reversal{A: p.a.Shape, B: p.b.Shape, First: p.a.place(), Second: q.a.place(), Level: 1 - (1-stats.DefaultLevel)/float64(2*of),
+	r = Reversal{A: p.a.Shape, B: p.b.Shape, First: p.a.place(), Second: q.a.place(),
+		Level:     1 - (1-stats.DefaultLevel)/float64(2*of),
 		GrewFirst: p.a.stillGrew(), GrewSecond: q.b.stillGrew()}
 	var errP, errQ error
 	r.RatioFirst, r.CIFirst, errP = stats.RatioOfIndependentMeans(p.a.peaks, p.b.peaks, r.Level)

@@ -47,7 +47,8 @@ type measured struct {
 // readRun takes the trials of a run.
 func (p *Params) readRun(run *observe.Run) ([]trial, error) {
 	if len(p.Tiers) == 0 {
-		return nil, refuse("tiers", "the run's file does not say which services are tiers", "name them in the order in which a request reaches them: --tiers web,app,db")
+		return nil, refuse("tiers", "the run's file does not say which services are tiers",
+			"name them in the order in which a request reaches them: --tiers web,app,db")
 	}
 	if err := run.Need(observe.Hosts, timeline.Recordings(p.Tiers)...); err != nil {
 		return nil, err
@@ -124,7 +125,8 @@ func (p *Params) trialsOf(run *observe.Run) ([]trial, error) {
 func (p *Params) tiersOf(s model.Step) error {
 	for _, tier := range p.Tiers {
 		if _, ok := s.Services[tier]; !ok && len(s.Services) > 0 {
-			return refuse("tiers", fmt.Sprintf("the run has no service %q", tier), "its services are "+strings.Join(slices.Sorted(maps.Keys(s.Services)), ", "))
+			return refuse("tiers", fmt.Sprintf("the run has no service %q", tier),
+				"its services are "+strings.Join(slices.Sorted(maps.Keys(s.Services)), ", "))
 		}
 	}
 	return nil

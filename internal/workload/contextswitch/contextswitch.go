@@ -109,7 +109,8 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 			return err
 		}
 		for i, x := range []model.Sample{
-			{Metric: MetricTime, Unit: "ns", Value: c.nanoseconds}, {Metric: metricPass, Unit: "ns", Value: c.pass}, {Metric: metricEach, Unit: "1", Value: c.each},
+			{Metric: MetricTime, Unit: "ns", Value: c.nanoseconds}, {Metric: metricPass, Unit: "ns", Value: c.pass},
+			{Metric: metricEach, Unit: "1", Value: c.each},
 		} {
 			x.Better, x.Info, x.Labels = model.Lower, i > 0, map[string]string{LabelCount: strconv.Itoa(n)}
 			env.Report.Sample(x)

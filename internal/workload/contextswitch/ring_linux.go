@@ -246,7 +246,8 @@ func (r *ring) batches(ctx context.Context, beside pipes, d time.Duration) (out 
 		if err = errors.Join(err, before, after); err != nil {
 			return nil, err
 		}
-		out = append(out, batch{passes: each * int64(len(r.tids)), switches: switchesAfter - switches, cpu: float64(nsAfter - ns), pass: pass})
+		out = append(out, batch{passes: each * int64(len(r.tids)), switches: switchesAfter - switches,
+			cpu: float64(nsAfter - ns), pass: pass})
 	}
 	return out, nil
 }
