@@ -140,7 +140,7 @@ func (a *Answer) withdraw(why string) {
 // judge fills the verdict from the loads that count.
 func (a *analysis) judge(refused *Load) {
 	if refused != nil && len(a.counted) == 0 {
-		a.Why = fmt.Sprintf("the load generator binds, already with %s: %s; %s", refused.users(), refused.Refused,
+		a.Why = fmt.Sprintf("the load generator binds, already with %s: %s; %s", refused, refused.Refused,
 			moreGenerators)
 		a.ExcludedFromRanking = a.Why
 		return
@@ -162,7 +162,7 @@ func (a *analysis) judge(refused *Load) {
 		}
 	}
 	if refused != nil {
-		text := fmt.Sprintf("from %s on the load generator binds: %s; %s", refused.users(), refused.Refused, moreGenerators)
+		text := fmt.Sprintf("from %s on the load generator binds: %s; %s", refused, refused.Refused, moreGenerators)
 		if knee == nil { // the application may do more than it was asked for
 			a.Why, a.ExcludedFromRanking = text, text
 		} else {
@@ -182,7 +182,7 @@ func (a *analysis) unclear() string {
 	last := a.last()
 	for _, r := range always(last) {
 		if saved := a.cheaper(r); saved != "" {
-			return fmt.Sprintf("the %s is full with %s, and the throughput still grew, for %s: %s", r, last.users(), saved,
+			return fmt.Sprintf("the %s is full with %s, and the throughput still grew, for %s: %s", r, last, saved,
 				last.moreUsers())
 		}
 	}
@@ -191,14 +191,14 @@ func (a *analysis) unclear() string {
 		if full[0].Kind == Threads {
 			is = "are"
 		}
-		return fmt.Sprintf("the %s %s full with %s, and %s", full[0], is, last.users(), remedy)
+		return fmt.Sprintf("the %s %s full with %s, and %s", full[0], is, last, remedy)
 	}
 	most := 0.0 // that a user brings; not always at the first load, which may have been cold
 	for _, l := range a.counted {
 		most = max(most, l.Throughput/float64(l.Users))
 	}
 	if lost := 1 - last.Throughput/float64(last.Users)/most; lost >= 2*materialLoss {
-		return fmt.Sprintf("with %s the throughput is %s behind the users, and %s", last.users(), num.Fraction(lost), remedy)
+		return fmt.Sprintf("with %s the throughput is %s behind the users, and %s", last, num.Fraction(lost), remedy)
 	}
 	return ""
 }

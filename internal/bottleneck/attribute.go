@@ -68,7 +68,7 @@ func (l Load) partlyMeasured(causes []Resource) string {
 	for _, r := range causes {
 		if r.Node != "" && !l.knows(r.ofTier()) {
 			return fmt.Sprintf("the %s %s full with %s, and not all hosts of its tier were measured: measure the others, too",
-				r, r.was(), l.users())
+				r, r.was(), l)
 		}
 	}
 	return ""
@@ -85,7 +85,7 @@ func (a *analysis) trialsDiffer() string {
 				}
 				if full, less, known := l.byTrial(u.Resource); full > 0 && less > 0 {
 					return fmt.Sprintf("the %s %s full in %d of %s with %s, and in %d less than %s busy: find out in what these differ, and measure more of them",
-						u.Resource, u.was(), full, num.Count(known, "trial"), l.users(), less, num.Fraction(nearlyFull))
+						u.Resource, u.was(), full, num.Count(known, "trial"), l, less, num.Fraction(nearlyFull))
 				}
 			}
 		}
@@ -123,7 +123,7 @@ func (l Load) nearlyFull() string {
 	if len(of) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s with %s, and not full: %s", strings.Join(of, " and "), l.users(), l.moreUsers())
+	return fmt.Sprintf("%s with %s, and not full: %s", strings.Join(of, " and "), l, l.moreUsers())
 }
 
 // tooLate says of hardware that it was full, and why it is not named: it was not busy
@@ -137,7 +137,7 @@ func (a *analysis) tooLate() string {
 		a.Later = l.usages(full)
 		r, first := full[0], firstThatKnows(a.beyond, full[0])
 		text := fmt.Sprintf("the %s is full with %s, and was %s busy with %s, where the throughput bends already",
-			r, l.users(), num.Fraction(first.usage(r).Mean), first.users())
+			r, l, num.Fraction(first.usage(r).Mean), first)
 		if saved := a.cheaper(r); saved != "" {
 			text += "; " + saved
 		}

@@ -38,7 +38,7 @@ func (x share) words(noun string, l Load) string {
 	text, mean, with := num.Fraction(x.worst.value()), num.Fraction(value(x.mean)), fmt.Sprint(l.Users)
 	alike := text == mean
 	if noun != "" {
-		text, with = text+" "+noun, l.users()
+		text, with = text+" "+noun, l.String()
 	}
 	if alike {
 		return text + " with " + with
@@ -265,7 +265,7 @@ func (a *analysis) gaps() {
 		}
 		if missing > 0 && missing < all {
 			a.doubts.Warn("incomplete", "the %s is not known of %d of %s, first with %s: what is told is that of the others",
-				x.name, missing, num.Count(all, "trial"), first.users())
+				x.name, missing, num.Count(all, "trial"), first)
 		}
 	}
 }
@@ -294,7 +294,7 @@ func (a *analysis) blind() {
 			part = " on all of its hosts"
 		}
 		if len(at) < len(a.Loads) {
-			part += " with " + at[0].users()
+			part += " with " + at[0].String()
 			if len(at) > 1 {
 				part += fmt.Sprintf(", nor in %d more of %s", len(at)-1, num.Count(len(a.Loads), "load"))
 			}
@@ -334,7 +334,7 @@ func (a *analysis) unprobed() {
 		if i := slices.IndexFunc(a.Loads, func(l Load) bool { return l.meanSignal(tier, SignalProbeFailed) > 0 }); i >= 0 {
 			a.doubts.Warn("probe_failed",
 				"%s did not always tell about itself, first with %s: threads or connections that bind there may not be seen", tier,
-				a.Loads[i].users())
+				a.Loads[i])
 		}
 	}
 	unchecked := slices.IndexFunc(a.Loads, func(l Load) bool {
@@ -344,7 +344,7 @@ func (a *analysis) unprobed() {
 	if len(a.Tiers) > 0 && unchecked >= 0 {
 		a.doubts.Warn("generator_unchecked", "the response time as %s sees it is not known, first with %s, so that a "+
 			"generator that reads late is told by its own clock alone: add a probe that tells it (accesslog)",
-			a.Tiers[0], a.Loads[unchecked].users())
+			a.Tiers[0], a.Loads[unchecked])
 	}
 }
 
@@ -361,7 +361,7 @@ func (a *analysis) incomplete() {
 		}
 		if known < l.Trials {
 			a.doubts.Warn("incomplete", "the %s %s measured in %d of %s with %s only: how full %s is told from those",
-				b.Resource, b.was(), known, num.Count(l.Trials, "trial"), l.users(), b.itWas())
+				b.Resource, b.was(), known, num.Count(l.Trials, "trial"), l, b.itWas())
 		}
 	}
 }
@@ -403,7 +403,7 @@ func (a *analysis) limitChanges() {
 					if changed++; changed == 1 {
 						scale := num.For(x.unit, from, to)
 						first = fmt.Sprintf("from %s to %s in trial %d with %s", scale.Value(from, 0), scale.Value(to, 0), t.Trial,
-							l.users())
+							l)
 					}
 				}
 			}
@@ -468,8 +468,8 @@ func (a *analysis) cheaper(r Resource) string {
 	if !(saved >= least) || last.Throughput < from.Throughput/(1-saved/2) {
 		return ""
 	}
-	return fmt.Sprintf("an operation took %s less of it with %s than with %s", num.Fraction(saved), last.users(),
-		from.users())
+	return fmt.Sprintf("an operation took %s less of it with %s than with %s", num.Fraction(saved), last,
+		from)
 }
 
 // value is the number, or NaN.

@@ -25,13 +25,13 @@ func (s System) refuse(loads []Load) {
 		}
 		if l.Refused == "" && l.Response != nil && beyond-first-l.unsure(s.Tiers[0]) > max(generatorDifference**l.Response, millisecond) && !s.firstTierExplains(loads, *l) {
 			l.beyond = fmt.Sprintf("the users waited %s longer than the %s tier took, %s longer than with %s, and nothing in that tier explains it",
-				num.Seconds(beyond), s.Tiers[0], num.Seconds(beyond-first), from.users())
+				num.Seconds(beyond), s.Tiers[0], num.Seconds(beyond-first), from)
 			if s.Front == "" {
 				l.Refused = l.beyond
 			}
 		}
 		if _, below := valid(loads[:i]); l.Refused == "" && below != nil {
-			l.Refused = fmt.Sprintf("the load generator was the limit from %s on", below.users())
+			l.Refused = fmt.Sprintf("the load generator was the limit from %s on", below)
 		}
 	}
 }
@@ -54,7 +54,7 @@ func (a *analysis) inFront() {
 	}
 	text := fmt.Sprintf("something between users and %s takes time: %s, first with %s%s; they reach %s before it, and "+
 		"that, or the load generator, may be what binds: name it as the first tier (tiers: [%s, …])",
-		a.Tiers[0], at[0].beyond, at[0].users(), more, a.Front, a.Front)
+		a.Tiers[0], at[0].beyond, at[0], more, a.Front, a.Front)
 	a.doubts.Warn("front", "%s", text)
 	ended := a.Knee == nil || float64(at[len(at)-1].Users) >= a.Knee.CI.Lo
 	if ended && a.ExcludedFromRanking == "" {

@@ -99,7 +99,7 @@ func (e idleHolders) String() string {
 		held = "not only work holds its connections (threads that keep one each do, as a rule)"
 	}
 	return fmt.Sprintf("the %s %s full from %s on, while the throughput grew to %.2g times as much: %s, and the limit as measured is not what binds",
-		e.Resource, e.was(), e.since.users(), e.grew, held)
+		e.Resource, e.was(), e.since, e.grew, held)
 }
 
 // idleDoubts are about what is not named because it was full too early, unless that is
@@ -116,7 +116,7 @@ func (a *analysis) idleDoubts() {
 		if ok && e.freed >= materialLoss {
 			a.doubts.Warn("demand_falls", "the throughput grew on though the %s %s %s busy with %s, for each was held for %s "+
 				"less time with more: what holds them need not be work alone",
-				b.Resource, b.was(), num.Fraction(e.since.usage(b.Resource).Mean), e.since.users(), num.Fraction(e.freed))
+				b.Resource, b.was(), num.Fraction(e.since.usage(b.Resource).Mean), e.since, num.Fraction(e.freed))
 		}
 	}
 }

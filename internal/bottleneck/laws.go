@@ -135,7 +135,7 @@ func (a *analysis) exceeded() {
 			a.Laws.ExceededFrom = p.Users
 			a.doubts.Warn("bound_exceeded", "with %s %s were measured, and the upper bound by the demands at low load is %s: "+
 				"an operation took less there, so that from there on limit and bound are none",
-				l.users(), num.For("op/s", p.Throughput).Value(p.Throughput, 0), num.For("op/s", p.Hi).Value(p.Hi, 0))
+				l, num.For("op/s", p.Throughput).Value(p.Throughput, 0), num.For("op/s", p.Hi).Value(p.Hi, 0))
 			return
 		}
 	}

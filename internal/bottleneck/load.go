@@ -101,8 +101,8 @@ func firstThatKnows(loads []Load, of ...Resource) Load {
 	}))]
 }
 
-// users is how many there are, for people.
-func (l Load) users() string { return num.Count(l.Users, "user") }
+// String is how many users there are: "120 users".
+func (l Load) String() string { return num.Count(l.Users, "user") }
 
 // average is a weighted mean of what is known.
 type average struct{ sum, weight float64 }

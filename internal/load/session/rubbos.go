@@ -248,19 +248,18 @@ func (p *Properties) take(key, value string) (note string, err error) {
 		d := time.Duration(number(most)) * time.Millisecond
 		return &d
 	}
+	counts := map[string]*int{
+		"workload_number_of_clients_per_node": &p.Users, "workload_maximum_number_of_transitions": &p.MaxSteps,
+		"database_number_of_authors": &p.Authors, "database_number_of_users": &p.Accounts,
+	}
+	if count := counts[key]; count != nil {
+		*count = number(most)
+	}
 	switch key {
 	case "workload_user_transition_table":
 		p.UserTable = value
 	case "workload_author_transition_table":
 		p.AuthorTable = value
-	case "workload_number_of_clients_per_node":
-		p.Users = number(most)
-	case "workload_maximum_number_of_transitions":
-		p.MaxSteps = number(most)
-	case "database_number_of_authors":
-		p.Authors = number(most)
-	case "database_number_of_users":
-		p.Accounts = number(most)
 	case "workload_up_ramp_time_in_ms":
 		p.RampUp = span()
 	case "workload_session_run_time_in_ms":
