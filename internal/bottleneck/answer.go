@@ -128,7 +128,7 @@ func Analyze(s System) Answer {
 	return *a.Answer
 }
 
-// withdraw takes back what was named, and all that was told with it.
+// withdraw takes back what was named, and all that came with it.
 func (a *Answer) withdraw(why string) {
 	if a.Verdict == Unknown {
 		return
@@ -174,7 +174,7 @@ func (a *analysis) judge(refused *Load) {
 	}
 }
 
-// unclear says why there may be a knee although none is told from chance: something was
+// unclear says why there may be a knee although none is distinguished from chance: something was
 // full at the last load, or the throughput there is far behind the users. Empty: it
 // grew.
 func (a *analysis) unclear() string {

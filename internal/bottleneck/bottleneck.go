@@ -8,10 +8,11 @@
 //     how full each [Resource] was (resource.go, usage.go). Loads at which the
 //     generator binds are refused (generator.go).
 //  3. The knee of the throughput is where its asymptotes meet (knee.go).
-//  4. [Analyze] (answer.go) names what was full beyond the knee (attribute.go), tells
-//     push-back from its cause (pushback.go), and ranks what is left if nothing was
-//     (hidden.go). What speaks against it are doubts (doubts.go), and what it leaves
-//     of the peak (unexplained.go).
+//  4. [Analyze] (answer.go) names what was full beyond the knee (attribute.go), leaves
+//     out what was full without work (idle.go), tells push-back from its cause
+//     (pushback.go), and ranks what is left if nothing was (hidden.go). What speaks
+//     against it are doubts (doubts.go), and what it leaves of the peak
+//     (unexplained.go).
 //  5. Demands, bounds and the exact model stand beside it (laws.go), and
 //     [Prove] compares what more of the suspects should give with what it gave
 //     (raise.go, proof.go).

@@ -346,9 +346,9 @@ func TestProofWithoutRaise(t *testing.T) {
 	}
 }
 
-// TestHeed: what a proof refutes is not named; what it did not settle is a doubt, and the
+// TestApplyProof: what a proof refutes is not named; what it did not settle is a doubt, and the
 // verdict stays.
-func TestHeed(t *testing.T) {
+func TestApplyProof(t *testing.T) {
 	db, app := Resource{Tier: "db", Kind: CPU}, Resource{Tier: "app", Kind: CPU}
 	for _, c := range []struct {
 		outcome Outcome

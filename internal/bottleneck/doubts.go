@@ -271,7 +271,7 @@ func (a *analysis) gaps() {
 }
 
 // blind are the doubts about resources of which a load does not tell, or not of all
-// hosts of their tier: processors, and of the rest what any host told at any load. What
+// hosts of their tier: processors, and of the rest what any host reported at any load. What
 // is named was seen where it was full, and not whether it was so before.
 func (a *analysis) blind() {
 	measured, partly, missing := make(map[Resource]bool), make(map[Resource]bool), make(map[Resource][]Load)

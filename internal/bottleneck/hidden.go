@@ -45,7 +45,7 @@ var hiddenSignals = []struct{ name, unit, words string }{
 	{SignalDrops, "1/s", "the rate of dropped connections"},
 }
 
-// fewestSuspected is from how many loads on a signal can be told from chance: of four in
+// fewestSuspected is from how many loads on a signal can be distinguished from chance: of four in
 // one order, two of 24 orders are.
 const fewestSuspected = 5
 

@@ -53,7 +53,7 @@ type Demand struct {
 	Unit string `json:"unit"`
 	// Idle is what is used a second without operations (a runtime, what is asked
 	// of the service): the intercept of the line from which Below is the slope; 0:
-	// there is none that is told from nothing.
+	// there is none that differs from 0 by more than chance.
 	Idle float64 `json:"idle,omitempty"`
 	// Below is the slope of what is used over the throughput, of the trials below the
 	// knee, or D = U/X where these are too few or too much alike for a line; Beyond
@@ -249,7 +249,7 @@ const (
 // slope is the demand where a part of what is used does not depend on operations:
 // U = idle + D·X (utilisation law regression; J. Rolia and V. Vetland, "Parameter
 // estimation for performance models of distributed application systems", CASCON
-// 1995). There is none where the intercept is not told from 0. What the resource
+// 1995). There is none where the intercept may be 0. What the resource
 // allows is where the line meets the capacity.
 func (d *Demand) slope(rates, used []float64) {
 	if len(rates) < leastTrials || slices.Max(rates) < leastSpan*slices.Min(rates) {

@@ -225,7 +225,7 @@ func (s System) alone(l Load) (seconds float64, ok bool) {
 }
 
 // ApplyProof withdraws what a proof refuted: something else binds. The throughput stays what
-// it is, and may be ranked. What a proof did not settle is a doubt. Without a proof, nil,
+// it is, and may be ranked. What a proof leaves open is a doubt. Without a proof, nil,
 // nothing changes.
 func (a *Answer) ApplyProof(p *Proof) {
 	if p == nil || a.Verdict != Named {

@@ -22,7 +22,7 @@ const (
 	Pool    Kind = "pool"
 )
 
-// Kinds are all of them, in the order in which they are told.
+// Kinds are all of them, in the order in which they are listed.
 func Kinds() []Kind { return []Kind{CPU, LinkOut, LinkIn, Threads, Pool} }
 
 // Soft reports whether the limit is a setting.

@@ -1,4 +1,4 @@
-// Package microbench reads what microbenchmarks told of the nodes and connections of a
+// Package microbench reads what microbenchmarks measured of the nodes and connections of a
 // run: what a context switch costs (workload context_switch), and what the network
 // carries (workload network). Any study may stand on it.
 package microbench

@@ -239,7 +239,7 @@ func (u *Users) goBack(x *user) {
 		return
 	}
 	x.visit, x.history = x.history[last], x.history[:last]
-	x.settle()
+	x.forgetWithoutWayBack()
 }
 
 // follow goes on to an interaction by what the page has.
@@ -276,11 +276,11 @@ func (u *Users) missing(x *user, to int, scored bool) {
 // visit lets a user ask for a page.
 func (u *Users) visit(x *user, of int, r site.Request) {
 	x.visit = visit{of: of, at: r.Target, wire: u.wire(r)}
-	x.settle()
+	x.forgetWithoutWayBack()
 }
 
-// settle forgets the history where there is no way back.
-func (x *user) settle() {
+// forgetWithoutWayBack forgets the history where there is no way back.
+func (x *user) forgetWithoutWayBack() {
 	if !x.chain.hasBack(x.visit.of) {
 		x.history = x.history[:0]
 	}

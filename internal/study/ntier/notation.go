@@ -3,6 +3,7 @@ package ntier
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,9 @@ type Configuration struct {
 	Type     string
 }
 
+// counts are those of a notation, each with what stands before it.
+var counts = regexp.MustCompile(`([-+]?)(\d+)`)
+
 var notation = regexp.MustCompile(`^(\d+(?:[-+]\d+)*)(?:\(([a-z][a-z0-9_]*)\))?(?:-([a-z][a-z0-9_]*))?(?:-([a-z0-9][a-z0-9_.]*))?$`)
 
 // ParseConfiguration reads the notation, for so many tiers.
@@ -42,23 +46,18 @@ func ParseConfiguration(text string, tiers []string) (Configuration, error) {
 	}
 	c := Configuration{Variant: m[2], Platform: m[3], Type: m[4]}
 	const mostHosts = 10_000 // of a tier: what is asked about each of them ends
-	for _, number := range strings.FieldsFunc(m[1], func(r rune) bool { return r == '-' || r == '+' }) {
-		n, err := strconv.Atoi(number)
-		if err != nil || n > mostHosts {
+	for _, part := range counts.FindAllStringSubmatch(m[1], -1) {
+		n, err := strconv.Atoi(part[2])
+		switch {
+		case err != nil || n > mostHosts:
 			return Configuration{}, bad("has a tier of more than 10,000 hosts")
-		}
-		if n < 1 {
+		case n < 1:
 			return Configuration{}, bad("has a tier without a host")
 		}
-		c.Counts = append(c.Counts, n)
+		c.Counts, c.Joined = append(c.Counts, n), append(c.Joined, part[1] == "+")
 	}
-	if strings.Contains(m[1], "+") {
-		c.Joined = []bool{false}
-		for _, r := range m[1] {
-			if r == '-' || r == '+' {
-				c.Joined = append(c.Joined, r == '+')
-			}
-		}
+	if !slices.Contains(c.Joined, true) {
+		c.Joined = nil
 	}
 	if len(c.Counts) != len(tiers) {
 		return Configuration{}, bad(fmt.Sprintf("has %d numbers, and there are %d tiers", len(c.Counts), len(tiers)))
@@ -74,14 +73,13 @@ func ParseConfiguration(text string, tiers []string) (Configuration, error) {
 func (c Configuration) Shape() string {
 	text := ""
 	for i, n := range c.Counts {
-		switch {
-		case c.joined(i):
-			text += "+"
-		case i > 0:
-			text += "-"
+		between := "-"
+		if c.joined(i) {
+			between = "+"
 		}
-		text += strconv.Itoa(n)
+		text += between + strconv.Itoa(n)
 	}
+	text = text[min(1, len(text)):]
 	if c.Variant != "" {
 		text += "(" + c.Variant + ")"
 	}

@@ -119,7 +119,7 @@ func compared(p, q pair, of int) (r Reversal, sides int, why string) {
 		return r, 0, "a single trial at a peak: it takes two"
 	case errors.Is(err, stats.ErrNoSpread):
 		return r, 0, "the trials at peaks are all alike: what chance does is not seen"
-	case err != nil: // not told from 0, so that the ratio may be any
+	case err != nil: // may be 0, so that the ratio may be any
 		r.CIFirst = stats.Interval{Hi: math.Inf(1)}
 		return r, 0, ""
 	}

@@ -20,7 +20,7 @@ type Result struct {
 	Reversals      []Reversal   `json:"reversals"`
 	Rankings       Rankings     `json:"rankings"`
 	Cost           *prices.Cost `json:"cost"` // null: without prices, or an SLA
-	// Switching and Network are what microbenchmarks of the nodes told.
+	// Switching and Network are what microbenchmarks of the nodes measured.
 	Switching []microbench.Switch  `json:"context_switches,omitempty"`
 	Network   []microbench.Network `json:"network,omitempty"`
 	Warnings  []string             `json:"warnings"`

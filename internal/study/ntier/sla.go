@@ -13,11 +13,11 @@ import (
 // Kept is whether one load kept the SLA, by the interval over its trials.
 type Kept struct {
 	Users int   `json:"users"`
-	Kept  *bool `json:"kept"` // null: it cannot be told
+	Kept  *bool `json:"kept"` // null: it is not known
 	// TrialsKept is how many of the trials did by themselves.
 	TrialsKept int    `json:"trials_kept"`
 	Trials     int    `json:"trials"`
-	Why        string `json:"why,omitempty"` // what was missed, or why it cannot be told
+	Why        string `json:"why,omitempty"` // what was missed, or why it is not known
 }
 
 const generatorBound = "the generator was the limit"

@@ -147,7 +147,7 @@ func (r *Result) data() *doc.Table {
 		proof := cmp.Or(f.Proof, &bottleneck.Proof{}).Outcome
 		tail := append([]any{f.Text, strings.Join(r.about(f), "; ")}, r.Cost.Values(f.Configuration)...)
 		loads := f.Loads
-		if len(loads) == 0 { // all trials failed, which must be told
+		if len(loads) == 0 { // all trials failed, which must be seen
 			loads = []bottleneck.Load{{Throughput: none}}
 		}
 		for _, l := range loads {

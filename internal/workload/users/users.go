@@ -142,8 +142,7 @@ func (read reader) text(key, parameter string) (text string, known bool, err err
 	case errors.Is(err, errElsewhere):
 		return "", false, nil
 	case err != nil:
-		return "", false, &model.InputError{Path: key, Problem: err.Error(),
-			Allowed: "give the text itself, or the path of a file on the nodes"}
+		return "", false, refuse(key, err.Error(), "give the text itself, or the path of a file on the nodes")
 	}
 	return text, true, nil
 }
@@ -183,6 +182,11 @@ func (p *Params) config(read reader) (c session.Config, err error) {
 		workload.Invalid(c.Authors > c.Accounts, "authors", fmt.Sprintf("%d authors of %d accounts", c.Authors, c.Accounts), "use no more authors than accounts"))
 }
 
+// refuse is the error about a parameter.
+func refuse(key, problem, instead string) error {
+	return &model.InputError{Path: key, Problem: problem, Allowed: instead}
+}
+
 // longestStage keeps the sum of stages far from what a duration can hold.
 const longestStage = 30 * 24 * time.Hour
 
@@ -195,12 +199,13 @@ func wholeSeconds(key string, d, least time.Duration) error {
 func (p *Params) place(c *session.Config) error {
 	base, err := url.Parse(p.URL)
 	if err != nil || base.Scheme != "http" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
-		return &model.InputError{Path: "url", Problem: fmt.Sprintf("%q is not where a site can be", p.URL), Allowed: "use http://host:port, maybe with a path; users speak plain HTTP"}
+		return refuse("url", fmt.Sprintf("%q is not where a site can be", p.URL),
+			"use http://host:port, maybe with a path; users speak plain HTTP")
 	}
 	c.URL, c.Header = base, make(http.Header)
 	for name, value := range p.Headers {
 		if problem := load.HeaderProblem(name, value); problem != "" {
-			return &model.InputError{Path: "headers." + name, Problem: problem}
+			return refuse("headers."+name, problem, "")
 		}
 		c.Header.Set(name, value)
 	}
@@ -209,7 +214,7 @@ func (p *Params) place(c *session.Config) error {
 		interactions = site.Board()
 	}
 	if c.Site, err = interactions.Prepared(); err != nil {
-		return &model.InputError{Path: "site", Problem: err.Error()}
+		return refuse("site", err.Error(), "")
 	}
 	return nil
 }
@@ -223,7 +228,7 @@ func (p *Params) properties(read reader) (props session.Properties, err error) {
 	props, notes, err := session.ParseProperties(text)
 	p.notes = append(p.notes, notes...)
 	if err != nil {
-		return props, &model.InputError{Path: "properties", Problem: err.Error()}
+		return props, refuse("properties", err.Error(), "")
 	}
 	return props, nil
 }
@@ -239,7 +244,7 @@ func (p *Params) chains(c *session.Config, props session.Properties, read reader
 	}
 	switch {
 	case mix != "" && users != "":
-		return &model.InputError{Path: "mix", Problem: "mix and transitions both say what users do", Allowed: "leave one of them out"}
+		return refuse("mix", "mix and transitions both say what users do", "leave one of them out")
 	case users == "":
 		mix = cmp.Or(mix, session.BrowseOnly)
 	}
@@ -251,7 +256,8 @@ func (p *Params) chains(c *session.Config, props session.Properties, read reader
 		return nil
 	}
 	if authors == "" && mix == "" {
-		return &model.InputError{Path: "author_share", Problem: "there are authors, and no table says what they do", Allowed: "give author_transitions, or author_share: 0"}
+		return refuse("author_share", "there are authors, and no table says what they do",
+			"give author_transitions, or author_share: 0")
 	}
 	c.AuthorChain, err = p.chain("author_transitions", authors, session.Author, c.Site, read)
 	if bad, ok := errors.AsType[*model.InputError](err); ok && authors == "" {
@@ -290,12 +296,13 @@ func (p *Params) chain(key, table, mix string, s site.Site, read reader) (*sessi
 	if table == "" {
 		c, err := session.Mix(mix, s)
 		if err != nil { // of the built-in board none is missing, so the file has a site
-			return nil, &model.InputError{Path: "site", Problem: err.Error()}
+			return nil, refuse("site", err.Error(), "")
 		}
 		return c, nil
 	}
 	if !isFile(table) && !strings.Contains(table, "\n") {
-		return nil, &model.InputError{Path: key, Problem: fmt.Sprintf("%q is neither a table nor the absolute path of a file", table), Allowed: "give the text of the table, or an absolute path on the nodes"}
+		return nil, refuse(key, fmt.Sprintf("%q is neither a table nor the absolute path of a file", table),
+			"give the text of the table, or an absolute path on the nodes")
 	}
 	text, known, err := read.text(key, table)
 	if !known {
@@ -306,7 +313,7 @@ func (p *Params) chain(key, table, mix string, s site.Site, read reader) (*sessi
 		p.notes = append(p.notes, key+": "+n)
 	}
 	if err != nil {
-		return nil, &model.InputError{Path: key, Problem: err.Error()}
+		return nil, refuse(key, err.Error(), "")
 	}
 	return c, nil
 }
