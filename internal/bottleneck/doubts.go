@@ -274,23 +274,19 @@ func (a *analysis) gaps() {
 // hosts of their tier: processors, and of the rest what any host reported at any load. What
 // is named was seen where it was full, and not whether it was so before.
 func (a *analysis) blind() {
-	measured, partly, missing := make(map[Resource]bool), make(map[Resource]bool), make(map[Resource][]Load)
-	for _, l := range a.Loads {
-		for _, u := range l.Usage {
-			measured[u.ofTier()] = true
-		}
-	}
+	missing := make(map[Resource][]Load)
 	for _, l := range a.Loads {
 		for _, r := range a.unmeasured(l) {
-			if r.Kind == CPU || measured[r] {
-				missing[r] = append(missing[r], l)
-				partly[r] = partly[r] || slices.ContainsFunc(l.Usage, func(u Usage) bool { return u.ofTier() == r })
-			}
+			missing[r] = append(missing[r], l)
 		}
 	}
 	for _, r := range slices.SortedFunc(maps.Keys(missing), Resource.compare) {
+		some := func(l Load) bool { return slices.ContainsFunc(l.Usage, func(u Usage) bool { return u.ofTier() == r }) }
+		if r.Kind != CPU && !slices.ContainsFunc(a.Loads, some) {
+			continue
+		}
 		at, part := missing[r], ""
-		if partly[r] {
+		if slices.ContainsFunc(at, some) {
 			part = " on all of its hosts"
 		}
 		if len(at) < len(a.Loads) {
@@ -319,8 +315,8 @@ func (s System) unmeasured(l Load) []Resource {
 		}
 	}
 	for _, tier := range s.Tiers {
-		ofTier := func(r Resource) bool { return r.Of(tier) && r.Kind == CPU && r.Node == "" }
-		if !slices.ContainsFunc(out, ofTier) && !slices.ContainsFunc(l.Usage, func(u Usage) bool { return ofTier(u.Resource) }) {
+		processor := func(r Resource) bool { return r.Of(tier) && r.Kind == CPU && r.Node == "" }
+		if !slices.ContainsFunc(out, processor) && !slices.ContainsFunc(l.Usage, func(u Usage) bool { return processor(u.Resource) }) {
 			out = append(out, Resource{Tier: tier, Kind: CPU})
 		}
 	}
