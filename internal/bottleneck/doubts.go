@@ -316,7 +316,9 @@ func (s System) unmeasured(l Load) []Resource {
 	}
 	for _, tier := range s.Tiers {
 		processor := func(r Resource) bool { return r.Of(tier) && r.Kind == CPU && r.Node == "" }
-		if !slices.ContainsFunc(out, processor) && !slices.ContainsFunc(l.Usage, func(u Usage) bool { return processor(u.Resource) }) {
+		if !slices.ContainsFunc(out, processor) && !slices.ContainsFunc(l.Usage, func(u Usage) bool {
+			return processor(u.Resource)
+		}) {
 			out = append(out, Resource{Tier: tier, Kind: CPU})
 		}
 	}

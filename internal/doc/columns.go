@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Words is a column of texts; tip is what an abbreviated head means.
-func Words(key, head string, tip ...string) Column {
+// Label is a column of texts; tip is what an abbreviated head means.
+func Label(key, head string, tip ...string) Column {
 	return Column{Key: key, Head: head, Tip: strings.Join(tip, "")}
 }
 
 // Number is a column of numbers.
 func Number(key, head string, tip ...string) Column {
-	c := Words(key, head, tip...)
+	c := Label(key, head, tip...)
 	c.Right = true
 	return c
 }

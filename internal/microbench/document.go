@@ -51,8 +51,8 @@ func switchesFigure(all []Switch) doc.Block {
 
 // switchesTable is a row for each node, with a column for each number of threads.
 func switchesTable(all []Switch) *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{doc.Words("workload", "workload"), doc.Words("platform", "platform"),
-		doc.Words("node", "node")}}
+	t := &doc.Table{Columns: []doc.Column{doc.Label("workload", "workload"), doc.Label("platform", "platform"),
+		doc.Label("node", "node")}}
 	var counts []int
 	for _, s := range all {
 		counts = append(counts, s.Threads)
@@ -85,7 +85,7 @@ func switchesTable(all []Switch) *doc.Table {
 // networkTable is a row for each workload, and node or pair of nodes.
 func networkTable(all []Network) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		doc.Words("workload", "workload"), doc.Words("platform", "platform"), doc.Words("subject", "between"),
+		doc.Label("workload", "workload"), doc.Label("platform", "platform"), doc.Label("subject", "between"),
 		doc.Interval("received", "received\n[95 %]"), doc.Interval("sent", "sent\n[95 %]"),
 		doc.Interval("rtt_idle", "round trip,\nidle [95 %]"),
 		doc.Interval("rtt_loaded", "while full,\nmedian [95 %]"), doc.Interval("rtt_loaded_p99", "p99 [95 %]"),

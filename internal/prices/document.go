@@ -60,12 +60,12 @@ func (c *Cost) Words(sla string) string {
 func (c *Cost) Section(sla string) doc.Section {
 	const perRate, tip = "1 op/s there,\nan hour [95 %]", "price of an hour over the throughput"
 	t := &doc.Table{Columns: []doc.Column{
-		doc.Words("configuration", "configuration"), doc.Number("hourly", c.Currency+"\nan hour"),
+		doc.Label("configuration", "configuration"), doc.Number("hourly", c.Currency+"\nan hour"),
 		doc.Number("peak", "at the\npeak"), doc.Interval("per_million", "a million there\n[95 %]"),
 		doc.Interval("per_rate", perRate, tip),
 		doc.Number("sla_users", "keeps the SLA\nup to"), doc.Interval("sla_per_million", "a million there\n[95 %]"),
 		doc.Interval("sla_per_rate", perRate, tip), doc.Number("sla_per_request", "a request"),
-		doc.Words("keeps_sla", fmt.Sprintf("with %d\nusers", c.At)),
+		doc.Label("keeps_sla", fmt.Sprintf("with %d\nusers", c.At)),
 	}}
 	for _, o := range c.Rows {
 		peak, kept := cmp.Or(o.Peak, &Rated{}), cmp.Or(o.SLA, &Rated{})

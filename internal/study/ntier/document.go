@@ -113,7 +113,7 @@ func (f Finding) id() string { return "c-" + f.Configuration }
 // overview is a row for each configuration.
 func (r *Result) overview() doc.Section {
 	t := &doc.Table{Columns: []doc.Column{
-		doc.Words("configuration", "configuration"), doc.Number("hosts", "hosts"),
+		doc.Label("configuration", "configuration"), doc.Number("hosts", "hosts"),
 		doc.Number("peak", "peak", "largest throughput; ≥: no end of its growth was seen"),
 		doc.Number("users", "users\nthere"),
 		doc.Number("knee", "knee\nusers [95 %]"), {Key: "binds", Head: "what binds", Wrap: 24},
@@ -166,9 +166,9 @@ func (f Finding) peak() (out bottleneck.Load) {
 
 func (r *Result) turned() doc.Section {
 	t := &doc.Table{Columns: []doc.Column{
-		doc.Words("a", "configuration"), doc.Words("b", "against"), doc.Words("first", "on"),
+		doc.Label("a", "configuration"), doc.Label("b", "against"), doc.Label("first", "on"),
 		doc.Interval("ratio_first", "times"),
-		doc.Words("second", "on"), doc.Interval("ratio_second", "times"),
+		doc.Label("second", "on"), doc.Interval("ratio_second", "times"),
 	}}
 	times := func(v float64, ci stats.Interval, grew string) doc.Cell {
 		return doc.Of(v, fmt.Sprintf("%s%.2f [%.2f .. %.2f]", grew, v, ci.Lo, ci.Hi)).Within(ci.Lo, ci.Hi)

@@ -22,7 +22,7 @@ func (f *Finding) loadsTable() *doc.Table {
 			"operations without an end when the users left, of all trials; they are among the errors"),
 		doc.Number("model", "model", "throughput by the exact model of the queues"),
 		doc.Number("law", "X(R+Z)/N", "1 by the law of closed loops"), {Key: "full", Head: "full", Wrap: 30},
-		doc.Words("sla", "SLA", "by the interval over trials"),
+		doc.Label("sla", "SLA", "by the interval over trials"),
 	}}
 	unfinished := 0
 	for _, l := range f.Loads {
@@ -78,7 +78,7 @@ func fullWords(l bottleneck.Load) string {
 // demandsTable is a row for each resource.
 func (f *Finding) demandsTable() *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		doc.Words("resource", "resource"), doc.Interval("below", "demand below\nthe knee [95 %]"),
+		doc.Label("resource", "resource"), doc.Interval("below", "demand below\nthe knee [95 %]"),
 		doc.Interval("beyond", "beyond it [95 %]"), doc.Number("limit", "allows"),
 	}}
 	for _, d := range f.Laws.Demands {
@@ -98,7 +98,7 @@ func (f *Finding) demandsTable() *doc.Table {
 // interactionsTable is a row for each interaction at the load that decided.
 func (f *Finding) interactionsTable() *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		doc.Words("interaction", "interaction"), doc.Number("rate", "rate"), doc.Number("share", "share"),
+		doc.Label("interaction", "interaction"), doc.Number("rate", "rate"), doc.Number("share", "share"),
 		doc.Number("mean", "mean", "response time"),
 		doc.Number("served", "mean of the\nfirst tier", "response time that the first tier tells itself"),
 		doc.Number("p95", "p95"), doc.Number("errors", "errors"),
@@ -119,7 +119,7 @@ const mostSuspects = 10
 
 func (f *Finding) suspectsTable() *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		doc.Words("tier", "tier"), doc.Words("signal", "signal"), doc.Number("rho", "ρ"),
+		doc.Label("tier", "tier"), doc.Label("signal", "signal"), doc.Number("rho", "ρ"),
 		doc.Number("q", "q", "p of Spearman's correlation with what is lost, corrected after Benjamini and Hochberg"),
 		doc.Number("first", "at the first load"), doc.Number("last", "at the last"),
 	}}
