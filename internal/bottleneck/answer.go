@@ -3,7 +3,6 @@ package bottleneck
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
@@ -59,16 +58,14 @@ type Answer struct {
 	// closest first.
 	Suspects []Suspect `json:"suspects,omitempty"`
 	Why      string    `json:"why,omitempty"`
-	// Uncounted is why its throughput must carry no ranking and no cost; empty: it
-	// may.
-	Uncounted string `json:"uncounted,omitempty"`
-	Knee      *Knee  `json:"knee"`
-	Loads     []Load `json:"loads"`
-	Laws      *Laws  `json:"laws"`
+	// ExcludedFromRanking is why its throughput must carry no ranking and no cost;
+	// empty: it may.
+	ExcludedFromRanking string `json:"uncounted,omitempty"`
 
+	Knee   *Knee         `json:"knee"`
+	Loads  []Load        `json:"loads"`
+	Laws   *Laws         `json:"laws"`
 	Doubts []model.Doubt `json:"doubts,omitempty"`
-	doubts model.Doubts
-	early  []early
 }
 
 // Evidence is a bottleneck with what speaks for it.
@@ -91,100 +88,120 @@ type Symptom struct {
 	Of Resource `json:"of"`
 }
 
+// analysis is the attribution of one configuration while it is made.
+type analysis struct {
+	System
+	*Answer
+	counted []Load // that say something about the application
+	beyond  []Load // those of them that are above the knee
+	doubts  model.Doubts
+	idle    []idleHolders
+}
+
 // Analyze names what binds.
 func Analyze(s System) Answer {
-	a := Answer{Bottlenecks: []Evidence{}, Loads: []Load{}}
+	a := &analysis{System: s, Answer: &Answer{Verdict: Unknown, Bottlenecks: []Evidence{}, Loads: []Load{}}}
 	for _, users := range s.loads() {
 		a.Loads = append(a.Loads, s.sumUp(users))
 	}
 	s.refuse(a.Loads)
-	ok, refused := valid(a.Loads)
-	s.judge(&a, ok, refused)
-	doubts := slices.Concat(a.lawDoubts(ok), a.errorDoubts(ok), gaps(ok), s.missing(a.Loads, a.Bottlenecks), a.seldom(ok),
-		s.colocated(a.Loads), s.front(ok), s.stepped(ok), s.demandDoubts(&a, ok), s.earlyDoubts(&a, ok))
-	if len(ok) > 0 {
-		laws, more := s.laws(ok, a.Knee)
-		a.Laws = laws
-		doubts = slices.Concat(doubts, more, a.unexplained(ok))
+	var refused *Load
+	a.counted, refused = valid(a.Loads)
+	a.judge(refused)
+	for _, doubt := range []func(){
+		a.lawDoubts, a.errorDoubts, a.gaps, a.blind, a.unprobed, a.incomplete, a.colocated, a.inFront, a.limitChanges,
+		a.cheaperDoubts, a.idleDoubts,
+	} {
+		doubt()
 	}
-	for _, d := range doubts {
-		a.doubts.Add(d)
+	if len(a.counted) > 0 {
+		a.laws()
+		a.unexplained()
+	}
+	for _, d := range a.doubts {
+		if d.Severity == model.Problem {
+			a.withdraw(d.Text)
+			a.ExcludedFromRanking = d.Text
+		}
 	}
 	a.Doubts = a.doubts
-	if s.ended(a.Knee, ok) && a.Uncounted == "" {
-		a.Uncounted = s.front(ok)[0].Text
-	}
-	for _, d := range a.Doubts {
-		if d.Severity == model.Problem && a.Verdict != Unknown {
-			a.withdraw(d.Text)
-		}
-		if d.Severity == model.Problem {
-			a.Uncounted = d.Text
-		}
-	}
-	return a
+	return *a.Answer
 }
 
-// withdraw takes back what was named, and all that was told with it.
+// withdraw takes back what was named, and all that came with it.
 func (a *Answer) withdraw(why string) {
+	if a.Verdict == Unknown {
+		return
+	}
 	a.Verdict, a.Why, a.Pattern, a.OneFull, a.Load = Unknown, why, "", nil, 0
 	a.Bottlenecks, a.Symptoms, a.Later, a.Unexplained = []Evidence{}, nil, nil, nil
 }
 
 // judge fills the verdict from the loads that count.
-func (s System) judge(a *Answer, ok []Load, refused *Load) {
-	a.Verdict = Unknown
-	if refused != nil && len(ok) == 0 {
-		a.Why = fmt.Sprintf("the load generator binds, already with %s: %s; %s", num.Count(refused.Users, "user"), refused.Refused, moreGenerators)
-		a.Uncounted = a.Why
+func (a *analysis) judge(refused *Load) {
+	if refused != nil && len(a.counted) == 0 {
+		a.Why = fmt.Sprintf("the load generator binds, already with %s: %s; %s", refused, refused.Refused,
+			moreGenerators)
+		a.ExcludedFromRanking = a.Why
 		return
 	}
-	knee, err := findKnee(ok)
+	knee, err := findKnee(a.counted)
 	switch {
 	case errors.Is(err, stats.ErrTooFew):
-		a.Why = fmt.Sprintf("a knee takes %d loads, and %s %s here: measure more numbers of users", LeastLoads, num.Count(len(ok), "load"), map[bool]string{true: "is", false: "are"}[len(ok) == 1])
+		are := "are"
+		if len(a.counted) == 1 {
+			are = "is"
+		}
+		a.Why = fmt.Sprintf("a knee takes %d loads, and %s %s here: measure more numbers of users", LeastLoads,
+			num.Count(len(a.counted), "load"), are)
 	case err != nil:
 		a.Why = "the throughput has no curve: " + err.Error()
 	case knee == nil && refused == nil:
-		if a.Why = s.unclear(a, ok); a.Why == "" {
+		if a.Why = a.unclear(); a.Why == "" {
 			a.Verdict = None
 		}
 	}
 	if refused != nil {
-		text := fmt.Sprintf("from %s on the load generator binds: %s; %s", num.Count(refused.Users, "user"), refused.Refused, moreGenerators)
+		text := fmt.Sprintf("from %s on the load generator binds: %s; %s", refused, refused.Refused, moreGenerators)
 		if knee == nil { // the application may do more than it was asked for
-			a.Why, a.Uncounted = text, text
+			a.Why, a.ExcludedFromRanking = text, text
 		} else {
 			a.doubts.Warn("generator", "%s. Only the loads below count", text)
 		}
 	}
 	if a.Knee = knee; knee != nil {
-		s.attribute(a, ok)
+		a.attribute()
 	}
 }
 
-// unclear says why there may be a knee although none is told from chance: something was
+// unclear says why there may be a knee although none is distinguished from chance: something was
 // full at the last load, or the throughput there is far behind the users. Empty: it
 // grew.
-func (s System) unclear(a *Answer, loads []Load) string {
+func (a *analysis) unclear() string {
 	const remedy = "the trials are too few to tell where the throughput bends: measure more trials, or more loads"
-	last := loads[len(loads)-1]
+	last := a.last()
 	for _, r := range always(last) {
-		if saved, ok := s.cheaper(loads, r, last); ok {
-			return fmt.Sprintf("the %s is full with %s, and the throughput still grew, for %s: %s",
-				r, num.Count(last.Users, "user"), saved, last.moreUsers())
+		if saved := a.cheaper(r); saved != "" {
+			return fmt.Sprintf("the %s is full with %s, and the throughput still grew, for %s: %s", r, last, saved,
+				last.moreUsers())
 		}
 	}
-	if full := always(s.worked(a, loads, last)); len(full) > 0 {
-		return fmt.Sprintf("the %s %s full with %s, and %s", full[0], map[bool]string{true: "are", false: "is"}[full[0].Kind == Threads], num.Count(last.Users, "user"), remedy)
+	if full := always(a.withoutIdleHolders(last)); len(full) > 0 {
+		is := "is"
+		if full[0].Kind == Threads {
+			is = "are"
+		}
+		return fmt.Sprintf("the %s %s full with %s, and %s", full[0], is, last, remedy)
 	}
 	most := 0.0 // that a user brings; not always at the first load, which may have been cold
-	for _, l := range loads {
+	for _, l := range a.counted {
 		most = max(most, l.Throughput/float64(l.Users))
 	}
-	lost := 1 - last.Throughput/float64(last.Users)/most
-	if lost >= 2*materialLoss {
-		return fmt.Sprintf("with %s the throughput is %s behind the users, and %s", num.Count(last.Users, "user"), num.Fraction(lost), remedy)
+	if lost := 1 - last.Throughput/float64(last.Users)/most; lost >= 2*materialLoss {
+		return fmt.Sprintf("with %s the throughput is %s behind the users, and %s", last, num.Fraction(lost), remedy)
 	}
 	return ""
 }
+
+// last is the largest load that counts.
+func (a *analysis) last() Load { return a.counted[len(a.counted)-1] }

@@ -8,10 +8,11 @@
 //     how full each [Resource] was (resource.go, usage.go). Loads at which the
 //     generator binds are refused (generator.go).
 //  3. The knee of the throughput is where its asymptotes meet (knee.go).
-//  4. [Analyze] (answer.go) names what was full beyond the knee (attribute.go), tells
-//     push-back from its cause (pushback.go), and ranks what is left if nothing was
-//     (hidden.go). What speaks against it are doubts (doubts.go), and what it leaves
-//     of the peak (unexplained.go).
+//  4. [Analyze] (answer.go) names what was full beyond the knee (attribute.go), leaves
+//     out what was full without work (idle.go), tells push-back from its cause
+//     (pushback.go), and ranks what is left if nothing was (hidden.go). What speaks
+//     against it are doubts (doubts.go), and what it leaves of the peak
+//     (unexplained.go).
 //  5. Demands, bounds and the exact model stand beside it (laws.go), and
 //     [Prove] compares what more of the suspects should give with what it gave
 //     (raise.go, proof.go).
@@ -21,7 +22,6 @@ package bottleneck
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -50,7 +50,7 @@ type Trial struct {
 	Response   float64 // mean, in seconds
 	Think      float64 // mean that was drawn, in seconds
 	Errors     float64 // share of the operations
-	NoWay      float64 // share of the operations after which a user found no way to go on, and went home
+	NoLink     float64 // share of the operations after which a user found no way to go on, and went home
 	Unfinished int     // operations that had not ended when the trial did
 	Generators []Generator
 	Services   []Service
@@ -80,20 +80,13 @@ type Service struct {
 	Signals map[string][]float64
 }
 
-// mean of a signal over the seconds in which it is known; NaN: never.
-func (s Service) mean(signal string) float64 { return meanOf(s.Signals[signal]) }
-
+// meanOf is the mean of the values that are known; NaN: there is none.
 func meanOf(xs []float64) float64 {
-	sum, n := 0.0, 0
+	var a average
 	for _, x := range xs {
-		if !math.IsNaN(x) {
-			sum, n = sum+x, n+1
-		}
+		a.add(x, 1)
 	}
-	if n == 0 {
-		return math.NaN()
-	}
-	return sum / float64(n)
+	return a.sum / a.weight
 }
 
 // loads are the numbers of users, ascending.
@@ -108,12 +101,7 @@ func (s System) loads() []int {
 
 // at are the trials with so many users, by number.
 func (s System) at(users int) []Trial {
-	var out []Trial
-	for _, t := range s.Trials {
-		if t.Users == users {
-			out = append(out, t)
-		}
-	}
+	out := slices.DeleteFunc(slices.Clone(s.Trials), func(t Trial) bool { return t.Users != users })
 	slices.SortStableFunc(out, func(a, b Trial) int { return cmp.Compare(a.Trial, b.Trial) })
 	return out
 }
@@ -122,11 +110,11 @@ func (s System) at(users int) []Trial {
 // named come last. Hosts that several tiers share are as deep as the deepest.
 func (s System) depth(tier string) int {
 	deepest := -1
-	for _, one := range tiersIn(tier) {
+	for _, one := range (Resource{Tier: tier}).Tiers() {
 		deepest = max(deepest, slices.Index(s.Tiers, one))
 	}
-	if deepest >= 0 {
-		return deepest
+	if deepest < 0 {
+		return len(s.Tiers)
 	}
-	return len(s.Tiers)
+	return deepest
 }

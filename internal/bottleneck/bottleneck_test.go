@@ -254,7 +254,7 @@ func TestOneFull(t *testing.T) {
 // TestDoubtsOfLoads: what speaks against several loads is one doubt, which names them.
 func TestDoubtsOfLoads(t *testing.T) {
 	a := Analyze(system(busy, func(t *Trial) {
-		t.NoWay = .02
+		t.NoLink = .02
 		if t.Users >= 120 {
 			t.Errors, t.Unfinished = float64(t.Users)/800, 3
 		}
@@ -268,7 +268,7 @@ func TestDoubtsOfLoads(t *testing.T) {
 			t.Errorf("doubts %+v, want %q", a.Doubts, want)
 		}
 	}
-	if a.Verdict != Unknown || len(a.Doubts) != 4 || value(a.Loads[0].NoWay) != .02 {
+	if a.Verdict != Unknown || len(a.Doubts) != 4 || value(a.Loads[0].NoLink) != .02 {
 		t.Errorf("%s, %d doubts, want unknown and four with that about the generator", a.Verdict, len(a.Doubts))
 	}
 }
@@ -346,9 +346,9 @@ func TestProofWithoutRaise(t *testing.T) {
 	}
 }
 
-// TestHeed: what a proof refutes is not named; what it did not settle is a doubt, and the
+// TestApplyProof: what a proof refutes is not named; what it did not settle is a doubt, and the
 // verdict stays.
-func TestHeed(t *testing.T) {
+func TestApplyProof(t *testing.T) {
 	db, app := Resource{Tier: "db", Kind: CPU}, Resource{Tier: "app", Kind: CPU}
 	for _, c := range []struct {
 		outcome Outcome
@@ -369,7 +369,7 @@ func TestHeed(t *testing.T) {
 		for _, r := range c.raised {
 			p.Raised = append(p.Raised, Raise{Resource: r, Factor: Quarter})
 		}
-		a.Heed(&p)
+		a.ApplyProof(&p)
 		if a.Verdict != c.verdict || len(a.Doubts) != c.doubts || c.doubts > 0 && a.Doubts[0].Severity != model.Warning {
 			t.Errorf("%s of %v: %s, doubts %+v, want %s and %d", c.outcome, c.raised, a.Verdict, a.Doubts, c.verdict, c.doubts)
 		}
@@ -492,7 +492,7 @@ func TestAsFull(t *testing.T) {
 		"far less where decided": {[]Load{at(31, .96, .96), at(40, .96, .99), at(49, .98, .85)}, 1},
 	} {
 		l := c.beyond[slices.IndexFunc(c.beyond, func(l Load) bool { return l.Users == 49 })]
-		if got := l.with([]Resource{web}, c.beyond); len(got) != c.want {
+		if got := (&analysis{beyond: c.beyond}).withEquallyBusy(l, []Resource{web}); len(got) != c.want {
 			t.Errorf("%s: %v, want %d", name, got, c.want)
 		}
 	}
@@ -512,8 +512,9 @@ func TestWorstTrial(t *testing.T) {
 		"off to both sides":    {func(x *Trial, v float64) { x.Think += (v - 1) * float64(x.Users) / x.Throughput }, [2]float64{1.16, .83}, Unknown, "83.0 % of the users is what throughput times response and think time come to in trial 2 with 120 users (99.5 % on average), where"},
 		"errors of one":        {func(x *Trial, v float64) { x.Errors = v }, [2]float64{.18, 0}, Unknown, "18.0 % of the operations failed in trial 1 with 120 users (9.0 % on average), and what those cost is not known"},
 		"errors, worth a word": {func(x *Trial, v float64) { x.Errors = v }, [2]float64{0, .015}, Named, "1.5 % of the operations failed in trial 2 with 120 users (0.8 % on average)"},
-		"no link, of one":      {func(x *Trial, v float64) { x.NoWay = v }, [2]float64{0, .018}, Named, "1.8 % of the pages had no link to where the user wanted to go in trial 2 with 120 users (0.9 % on average)"},
-		"all alike":            {func(x *Trial, v float64) { x.Errors = v }, [2]float64{.02, .02}, Named, "2.0 % of the operations failed with 120 users"},
+		"no link, of one": {func(x *Trial, v float64) { x.NoLink = v }, [2]float64{0, .018}, Named,
+			"1.8 % of the pages had no link to where the user wanted to go in trial 2 with 120 users (0.9 % on average)"},
+		"all alike": {func(x *Trial, v float64) { x.Errors = v }, [2]float64{.02, .02}, Named, "2.0 % of the operations failed with 120 users"},
 	} {
 		a := Analyze(system(busy, func(x *Trial) {
 			if x.Users == 120 {
@@ -581,7 +582,7 @@ func TestPoolInTurns(t *testing.T) {
 	s := System{Tiers: []string{"app"}}
 	pool := Resource{Tier: "app", Kind: Pool}
 	l := s.sumUpOf(1, []Trial{{Services: []Service{x}}})
-	if got := s.capacity(pool, l.trials); got != 5 || !l.usage(pool).Full {
+	if got := l.capacity(pool); got != 5 || !l.usage(pool).Full {
 		t.Errorf("a pool of %v, %+v; want one of 5, full", got, l.usage(pool))
 	}
 }

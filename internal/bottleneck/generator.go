@@ -3,10 +3,8 @@ package bottleneck
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -17,51 +15,51 @@ import (
 // bottleneck above 3,000 users). Where users reach another service before that tier, the
 // wait may be there, and refuses nothing.
 func (s System) refuse(loads []Load) {
-	first, from := math.NaN(), 0
+	first, from := math.NaN(), Load{}
 	for i := range loads {
 		l := &loads[i]
 		l.Refused = l.busyGenerator()
 		beyond := s.beyondServer(*l)
 		if math.IsNaN(first) { // nobody waits less than a server takes: where a cold one began to answer before the run, both have other requests
-			first, from = max(0, beyond), l.Users
+			first, from = max(0, beyond), *l
 		}
 		if l.Refused == "" && l.Response != nil && beyond-first-l.unsure(s.Tiers[0]) > max(generatorDifference**l.Response, millisecond) && !s.firstTierExplains(loads, *l) {
 			l.beyond = fmt.Sprintf("the users waited %s longer than the %s tier took, %s longer than with %s, and nothing in that tier explains it",
-				num.Seconds(beyond), s.Tiers[0], num.Seconds(beyond-first), num.Count(from, "user"))
+				num.Seconds(beyond), s.Tiers[0], num.Seconds(beyond-first), from)
 			if s.Front == "" {
 				l.Refused = l.beyond
 			}
 		}
 		if _, below := valid(loads[:i]); l.Refused == "" && below != nil {
-			l.Refused = fmt.Sprintf("the load generator was the limit from %s on", num.Count(below.Users, "user"))
+			l.Refused = fmt.Sprintf("the load generator was the limit from %s on", below)
 		}
 	}
 }
 
-// front is the doubt about what users wait in front of the first tier, where they reach
-// another service before it.
-func (s System) front(loads []Load) (out model.Doubts) {
+// inFront is the doubt about what users wait in front of the first tier, where they reach
+// another service before it. The growth may have ended there.
+func (a *analysis) inFront() {
 	var at []Load
-	for _, l := range loads {
-		if l.beyond != "" && s.Front != "" {
+	for _, l := range a.counted {
+		if l.beyond != "" && a.Front != "" {
 			at = append(at, l)
 		}
 	}
 	if len(at) == 0 {
-		return nil
+		return
 	}
 	more := ""
 	if len(at) > 1 {
 		more = fmt.Sprintf(" and at %d of the larger loads", len(at)-1)
 	}
-	out.Warn("front", "something between users and %s takes time: %s, first with %s%s; they reach %s before it, and that, or the load generator, may be what binds: name it as the first tier (tiers: [%s, …])",
-		s.Tiers[0], at[0].beyond, num.Count(at[0].Users, "user"), more, s.Front, s.Front)
-	return out
-}
-
-// ended reports whether the growth may have ended in front of the first tier.
-func (s System) ended(knee *Knee, loads []Load) bool {
-	return s.Front != "" && slices.ContainsFunc(loads, func(l Load) bool { return l.beyond != "" && (knee == nil || float64(l.Users) >= knee.CI.Lo) })
+	text := fmt.Sprintf("something between users and %s takes time: %s, first with %s%s; they reach %s before it, and "+
+		"that, or the load generator, may be what binds: name it as the first tier (tiers: [%s, …])",
+		a.Tiers[0], at[0].beyond, at[0], more, a.Front, a.Front)
+	a.doubts.Warn("front", "%s", text)
+	ended := a.Knee == nil || float64(at[len(at)-1].Users) >= a.Knee.CI.Lo
+	if ended && a.ExcludedFromRanking == "" {
+		a.ExcludedFromRanking = text
+	}
 }
 
 // moreGenerators is what to do where the generator binds.
@@ -94,28 +92,26 @@ func (l Load) busyGenerator() string {
 // (Little: number over rate); NaN where it is not known. What waits for a thread is in
 // the response time of servers that tell of such a queue.
 func (s System) beyondServer(l Load) float64 {
-	if len(s.Tiers) == 0 || l.Response == nil {
+	if len(s.Tiers) == 0 {
 		return math.NaN()
 	}
 	response, waiting := l.Served(s.Tiers[0])
-	return *l.Response - response - waiting
+	return value(l.Response) - response - waiting
 }
 
 // Served is the mean response time as a tier tells it, of the hosts that tell of both time
 // and requests, and what waits there before; NaN where none does.
 func (l Load) Served(tier string) (response, waiting float64) {
 	answered := 0.0
-	for _, t := range l.trials {
-		for _, x := range t.Services {
-			a, b := x.mean(SignalResponse), x.mean(SignalRequests)
-			if x.Tier != tier || math.IsNaN(a) || !(b > 0) {
-				continue
-			}
-			response, answered = response+a, answered+b
-			for _, queue := range []string{SignalAcceptQueue, SignalRunDelay} {
-				if w := x.mean(queue); w > 0 {
-					waiting += w
-				}
+	for _, x := range l.services(Resource{Tier: tier}) {
+		a, b := meanOf(x.Signals[SignalResponse]), meanOf(x.Signals[SignalRequests])
+		if math.IsNaN(a) || !(b > 0) {
+			continue
+		}
+		response, answered = response+a, answered+b
+		for _, queue := range []string{SignalAcceptQueue, SignalRunDelay} {
+			if w := meanOf(x.Signals[queue]); w > 0 {
+				waiting += w
 			}
 		}
 	}
@@ -152,11 +148,10 @@ func (l Load) unsure(tier string) float64 {
 // by its quota reads its requests late.
 func (s System) firstTierExplains(loads []Load, l Load) bool {
 	for _, u := range l.Usage {
-		if !u.Of(s.Tiers[0]) || !(u.Full || u.Partial || u.Kind == CPU && u.Mean >= shortCPU) {
-			continue
-		}
-		if _, idle := s.unworked(nil, loads, l, u.Resource); !idle {
-			return true
+		if u.Of(s.Tiers[0]) && (u.Full || u.Partial || u.Kind == CPU && u.Mean >= shortCPU) {
+			if _, idle := heldIdle(nil, loads, l, u.Resource); !idle {
+				return true
+			}
 		}
 	}
 	return l.held(s.Tiers[0]) >= partialShare

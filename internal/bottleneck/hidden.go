@@ -20,30 +20,32 @@ type Suspect struct {
 	// First and Last are its means at the first and the last load.
 	First *float64 `json:"first"`
 	Last  *float64 `json:"last"`
+
+	words string
 }
 
 // Significant reports whether so close a relation is no chance.
 func (x Suspect) Significant() bool { return x.Q < 1-level && x.Rho > 0 }
 
 // String names the signal and its tier for people.
-func (x Suspect) String() string {
-	texts := map[string]string{
-		SignalSendQueue: "what waits to be sent (Send-Q)", SignalSwitches: "the number of context switches", SignalSwitchShare: "the share of the processors that switching takes",
-		SignalRunnable: "the number of threads that run or could", SignalRunDelay: "the number of threads that wait for a processor", SignalRTT: "the round-trip time", SignalRetransmits: "the rate of retransmits",
-		SignalAcceptQueue: "the accept queue", SignalOverflows: "the rate of overflows of the accept queue", SignalDrops: "the rate of dropped connections",
-	}
-	return cmp.Or(texts[x.Signal], x.Signal) + " of " + x.Tier
-}
+func (x Suspect) String() string { return x.words + " of " + x.Tier }
 
 // hiddenSignals are those that grow without anything being full: what waits to be
 // sent, what switching costs, who waits for a processor, how long a round trip
 // takes (the paper, sections IV and V).
-var hiddenSignals = []struct{ name, unit string }{
-	{SignalSendQueue, "byte"}, {SignalSwitchShare, "1"}, {SignalSwitches, "1/s"}, {SignalRunnable, "threads"}, {SignalRunDelay, "threads"}, {SignalRTT, "ms"},
-	{SignalRetransmits, "1/s"}, {SignalAcceptQueue, "connections"}, {SignalOverflows, "1/s"}, {SignalDrops, "1/s"},
+var hiddenSignals = []struct{ name, unit, words string }{
+	{SignalSendQueue, "byte", "what waits to be sent (Send-Q)"},
+	{SignalSwitchShare, "1", "the share of the processors that switching takes"},
+	{SignalSwitches, "1/s", "the number of context switches"},
+	{SignalRunnable, "threads", "the number of threads that run or could"},
+	{SignalRunDelay, "threads", "the number of threads that wait for a processor"},
+	{SignalRTT, "ms", "the round-trip time"},
+	{SignalRetransmits, "1/s", "the rate of retransmits"}, {SignalAcceptQueue, "connections", "the accept queue"},
+	{SignalOverflows, "1/s", "the rate of overflows of the accept queue"},
+	{SignalDrops, "1/s", "the rate of dropped connections"},
 }
 
-// fewestSuspected is from how many loads on a signal can be told from chance: of four in
+// fewestSuspected is from how many loads on a signal can be distinguished from chance: of four in
 // one order, two of 24 orders are.
 const fewestSuspected = 5
 
@@ -69,7 +71,7 @@ func (s System) suspects(loads []Load) []Suspect {
 			if rho, p, err := stats.Spearman(x, y); err == nil {
 				first, last := s.At(loads[0], tier, signal.name), s.At(loads[len(loads)-1], tier, signal.name)
 				out, ps = append(out, Suspect{Tier: tier, Signal: signal.name, Unit: signal.unit, Rho: rho, P: p,
-					First: num.IfFinite(first), Last: num.IfFinite(last)}), append(ps, p)
+					First: num.IfFinite(first), Last: num.IfFinite(last), words: signal.words}), append(ps, p)
 			}
 		}
 	}
@@ -97,35 +99,28 @@ func (s System) At(l Load, tier, signal string) float64 {
 	if signal != SignalSwitches && signal != SignalSwitchShare {
 		return l.meanSignal(tier, signal)
 	}
-	switches := l.meanSignal(tier, SignalSwitches)
-	if preempted := l.meanSignal(tier, SignalPreempted); math.IsNaN(switches) {
-		switches = preempted
-	} else if !math.IsNaN(preempted) {
-		switches += preempted
-	}
+	var switches average // of both kinds, where one may not be known
+	switches.add(l.meanSignal(tier, SignalSwitches), 1)
+	switches.add(l.meanSignal(tier, SignalPreempted), 1)
 	switch {
-	case signal == SignalSwitches:
-		return switches
-	case s.SwitchCost == nil:
+	case switches.weight == 0 || signal == SignalSwitchShare && s.SwitchCost == nil:
 		return math.NaN()
+	case signal == SignalSwitches:
+		return switches.sum
 	}
-	return switches * s.SwitchCost(tier, l.runnableEach(tier)) / l.meanSignal(tier, SignalQuota)
+	return switches.sum * s.SwitchCost(tier, l.runnableEach(tier)) / l.meanSignal(tier, SignalQuota)
 }
 
 // runnableEach is how many threads are runnable for each processor of a host of a tier:
 // the cost of a switch is measured with threads that take turns on one.
 func (l Load) runnableEach(tier string) float64 {
 	var each []float64
-	for _, t := range l.trials {
-		for _, x := range t.Services {
-			if x.Tier == tier {
-				cores := x.mean(SignalQuota)
-				if has := t.Cores[x.Node]; has > 0 {
-					cores = has
-				}
-				each = append(each, x.mean(SignalRunnable)/max(1, cores))
-			}
+	for t, x := range l.services(Resource{Tier: tier}) {
+		cores := meanOf(x.Signals[SignalQuota])
+		if has := t.Cores[x.Node]; has > 0 {
+			cores = has
 		}
+		each = append(each, meanOf(x.Signals[SignalRunnable])/max(1, cores))
 	}
 	return meanOf(each)
 }
@@ -143,7 +138,7 @@ func (l Load) Total(tier, signal string) float64 {
 		sum, hosts := 0.0, 0
 		for _, x := range t.Services {
 			if x.Tier == tier {
-				sum, hosts = sum+x.mean(signal), hosts+1
+				sum, hosts = sum+meanOf(x.Signals[signal]), hosts+1
 			}
 		}
 		if hosts > 0 && t.Shares == nil {

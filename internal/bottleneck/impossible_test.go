@@ -59,11 +59,13 @@ func TestNothingEnded(t *testing.T) {
 		"at the first load": {die(20, 0), "100.0 % of the trials had no operation that ended well with 20 users: what was full there"},
 	} {
 		a := Analyze(system(busy, c.change))
-		if a.Verdict != Unknown || !strings.Contains(a.Uncounted, c.why) || !contains(a.Doubts, "nothing_ended") {
-			t.Errorf("%s: %s, %q, uncounted %q, doubts %+v; want unknown, for %q", name, a.Verdict, a.Why, a.Uncounted, a.Doubts, c.why)
+		if a.Verdict != Unknown || !strings.Contains(a.ExcludedFromRanking, c.why) || !contains(a.Doubts, "nothing_ended") {
+			t.Errorf("%s: %s, %q, uncounted %q, doubts %+v; want unknown, for %q", name, a.Verdict, a.Why,
+				a.ExcludedFromRanking, a.Doubts, c.why)
 		}
 	}
-	if a := Analyze(system(busy, die(160, 0))); a.Verdict != Named || a.Load != 120 || a.Uncounted != "" || !said(a.Doubts, "100.0 % of the trials had no operation that ended well with 160 users") {
+	if a := Analyze(system(busy, die(160, 0))); a.Verdict != Named || a.Load != 120 || a.ExcludedFromRanking != "" ||
+		!said(a.Doubts, "100.0 % of the trials had no operation that ended well with 160 users") {
 		t.Errorf("beyond the load that decided: %s at %d, doubts %+v; want it named at 120, with a doubt", a.Verdict, a.Load, a.Doubts)
 	}
 }

@@ -23,8 +23,8 @@ type Knee struct {
 }
 
 // Fall is how far the throughput is below its peak at the last load. CI is null
-// where no load has several trials: then it is not known whether it is chance. Nor has
-// one to nothing an interval, which is none.
+// where no load has several trials: then it is not known whether it is chance. A fall
+// to nothing has no scatter, so no interval.
 type Fall struct {
 	Peak int             `json:"peak"` // users
 	Last int             `json:"last"`
@@ -55,11 +55,8 @@ func findKnee(loads []Load) (*Knee, error) {
 	if s.P > 1-level || s.After > smallBend*s.Before || lost < materialLoss {
 		return nil, nil //nolint:nilnil // no knee is an answer
 	}
-	first := float64(loads[0].Users)
-	k := &Knee{Users: s.Knee, CI: s.CI, Before: s.Before, After: s.After, AtMost: s.CI.Lo <= first,
-		AtLeast: s.CI.Hi > .05*float64(loads[len(loads)-2].Users)+.95*float64(last.Users)}
-	k.Fall = findFall(loads)
-	return k, nil
+	return &Knee{Users: s.Knee, CI: s.CI, Before: s.Before, After: s.After, AtMost: s.CI.Lo <= float64(loads[0].Users),
+		AtLeast: s.CI.Hi > .05*float64(loads[len(loads)-2].Users)+.95*float64(last.Users), Fall: findFall(loads)}, nil
 }
 
 // findFall holds the last load against the peak; nil: it is the peak. The variance
@@ -85,12 +82,9 @@ func findFall(loads []Load) *Fall {
 		return nil
 	}
 	f := &Fall{Peak: loads[peak].Users, Last: loads[last].Users, Lost: 1 - loads[last].Throughput/loads[peak].Throughput}
-	if f.Lost == 1 { // of nothing there is no scatter
-		f.Sure = true
-		return f
-	}
+	f.Sure = f.Lost == 1 // of nothing there is no scatter
 	t, err := stats.TQuantile(1-(1-level)/2/float64(last), free)
-	if free < 1 || err != nil || !(squares > 0) {
+	if f.Sure || free < 1 || err != nil || !(squares > 0) {
 		return f
 	}
 	half := t * math.Sqrt(squares/free*(1/float64(len(loads[peak].Throughputs))+1/float64(len(loads[last].Throughputs))))
@@ -117,12 +111,11 @@ func bends(loads []Load, r Resource) (at stats.Stick, ok bool) {
 // valid are the loads that count: those that were not refused, up to the first that
 // was. What comes after one that the generator bound is bound, too.
 func valid(loads []Load) (ok []Load, refused *Load) {
-	for i := range loads {
-		if loads[i].Refused != "" {
-			return loads[:i], &loads[i]
-		}
+	i := slices.IndexFunc(loads, func(l Load) bool { return l.Refused != "" })
+	if i < 0 {
+		return loads, nil
 	}
-	return loads, nil
+	return loads[:i], &loads[i]
 }
 
 // Counted are the loads that count, for who sums up over them.
@@ -146,25 +139,25 @@ func beyondKnee(k *Knee, loads []Load) []Load {
 // atKnee keeps the resources that can have made the knee: they were busy where it
 // ends, and their utilisation bends where the throughput does. A resource that is full
 // only far beyond it is a consequence.
-func (a *Answer) atKnee(loads, beyond []Load, of []Resource) []Resource {
+func (a *analysis) atKnee(of []Resource) []Resource {
 	return slices.DeleteFunc(of, func(r Resource) bool {
-		first := telling(beyond, r)
-		return first.usage(r).Mean < herdLevel || !a.bendsAtKnee(loads, first, r)
+		first := firstThatKnows(a.beyond, r)
+		return first.usage(r).Mean < minUtilisationAtKnee || !a.bendsAtKnee(first, r)
 	})
 }
 
 // bendsAtKnee reports whether the utilisation of a resource bends where the throughput
 // does, as closely as the loads tell, or bent before and has been full since: then the
 // throughput grew on because an operation took less and less of it.
-func (a *Answer) bendsAtKnee(loads []Load, first Load, r Resource) bool {
+func (a *analysis) bendsAtKnee(first Load, r Resource) bool {
 	around := a.Knee.CI
-	for _, l := range loads {
+	for _, l := range a.counted {
 		if users := float64(l.Users); users <= a.Knee.CI.Lo {
 			around.Lo = users
 		}
 	}
 	around.Hi = max(around.Hi, float64(first.Users))
-	at, ok := bends(loads, r)
+	at, ok := bends(a.counted, r)
 	if !ok || a.Knee.AtMost || at.P >= 1-level || at.After >= smallBend*at.Before {
 		return true
 	}

@@ -53,7 +53,7 @@ type Demand struct {
 	Unit string `json:"unit"`
 	// Idle is what is used a second without operations (a runtime, what is asked
 	// of the service): the intercept of the line from which Below is the slope; 0:
-	// there is none that is told from nothing.
+	// there is none that differs from 0 by more than chance.
 	Idle float64 `json:"idle,omitempty"`
 	// Below is the slope of what is used over the throughput, of the trials below the
 	// knee, or D = U/X where these are too few or too much alike for a line; Beyond
@@ -99,51 +99,51 @@ type Point struct {
 	Off *float64 `json:"off"`
 }
 
-// laws computes demands from loads that count, and solves the model with them.
-func (s System) laws(loads []Load, knee *Knee) (*Laws, model.Doubts) {
-	below, beyond := loads, []Load(nil)
-	if knee != nil {
-		i := slices.IndexFunc(loads, func(l Load) bool { return float64(l.Users) > knee.Users })
-		if i >= 0 {
-			below, beyond = loads[:i], loads[i:]
-		}
+// laws computes demands from the loads that count, and solves the model with them.
+func (a *analysis) laws() {
+	below, beyond := a.counted, []Load(nil)
+	if i := slices.IndexFunc(below, func(l Load) bool {
+		return a.Knee != nil && float64(l.Users) > a.Knee.Users
+	}); i >= 0 {
+		below, beyond = below[:i], below[i:]
 	}
-	out := &Laws{Points: []Point{}}
-	doubts := out.demands(below, beyond)
-	if len(out.Demands) > 0 {
-		least := slices.MinFunc(out.Demands, func(a, b Demand) int { return cmp.Compare(a.Limit(), b.Limit()) })
+	l := &Laws{Points: []Point{}}
+	a.Laws = l
+	l.demands(below, beyond, &a.doubts)
+	if len(l.Demands) > 0 {
+		least := slices.MinFunc(l.Demands, func(a, b Demand) int { return cmp.Compare(a.Limit(), b.Limit()) })
 		limit := least.Limit()
-		out.Limit, out.LimitCI, out.By = &limit, least.LimitCI(), least.Resource
-		out.solve(loads)
-		doubts = append(doubts, out.exceeded(loads)...)
+		l.Limit, l.LimitCI, l.By = &limit, least.LimitCI(), least.Resource
+		l.solve(a.counted)
+		a.exceeded()
 	}
-	return out, doubts
 }
 
 // exceeded finds where the upper bound is none: more was measured, by more than chance.
 // An operation took less there than at the loads that the demand comes from.
-func (l *Laws) exceeded(loads []Load) (doubts model.Doubts) {
-	for i, p := range l.Points {
+func (a *analysis) exceeded() {
+	for i, p := range a.Laws.Points {
+		l := a.counted[i]
 		least, most := p.Throughput/(1+lawTolerance), p.Hi // of one trial nothing is known
-		if loads[i].CI != nil {
-			least = loads[i].CI.Lo
+		if l.CI != nil {
+			least = l.CI.Lo
 		}
-		if l.LimitCI != nil && l.Limit != nil {
-			most *= l.LimitCI.Hi / *l.Limit
+		if ci := a.Laws.LimitCI; ci != nil {
+			most *= ci.Hi / *a.Laws.Limit
 		}
 		if least > most {
-			l.ExceededFrom = p.Users
-			doubts.Warn("bound_exceeded", "with %s %s were measured, and the upper bound by the demands at low load is %s: an operation took less there, so that from there on limit and bound are none",
-				num.Count(p.Users, "user"), num.For("op/s", p.Throughput).Value(p.Throughput, 0), num.For("op/s", p.Hi).Value(p.Hi, 0))
-			return doubts
+			a.Laws.ExceededFrom = p.Users
+			a.doubts.Warn("bound_exceeded", "with %s %s were measured, and the upper bound by the demands at low load is %s: "+
+				"an operation took less there, so that from there on limit and bound are none",
+				l, num.For("op/s", p.Throughput).Value(p.Throughput, 0), num.For("op/s", p.Hi).Value(p.Hi, 0))
+			return
 		}
 	}
-	return nil
 }
 
 // demands are those of all hardware of tiers that any trial tells of, and of hosts that
 // were full alone, with doubts about what not all trials tell.
-func (l *Laws) demands(below, beyond []Load) (doubts model.Doubts) {
+func (l *Laws) demands(below, beyond []Load, doubts *model.Doubts) {
 	l.Demands = []Demand{}
 	var trials []map[Resource]seconds
 	var full []Resource
@@ -165,7 +165,6 @@ func (l *Laws) demands(below, beyond []Load) (doubts model.Doubts) {
 			doubts.Warn("demand_incomplete", "the %s was measured on all hosts in %d of %s only: what an operation takes of it is told from those", r, known, num.Count(len(trials), "trial"))
 		}
 	}
-	return doubts
 }
 
 // demandOf is the demand of an operation on a resource, by so many trials that know it
@@ -236,12 +235,8 @@ func perOperation(r Resource, loads []Load, hosts int) []float64 {
 
 // demandIn is that on average, with its interval over trials; null: not known.
 func demandIn(r Resource, loads []Load, hosts int) (*float64, *stats.Interval) {
-	values := perOperation(r, loads, hosts)
-	mean, ci, err := stats.MeanInterval(values, level)
-	if err != nil {
-		return num.IfFinite(meanOf(values)), nil
-	}
-	return num.IfFinite(mean), &ci
+	mean, ci := stats.MeanWithin(perOperation(r, loads, hosts), level)
+	return num.IfFinite(mean), ci
 }
 
 // What a line takes to tell demand from what is used without operations: so many
@@ -254,7 +249,7 @@ const (
 // slope is the demand where a part of what is used does not depend on operations:
 // U = idle + D·X (utilisation law regression; J. Rolia and V. Vetland, "Parameter
 // estimation for performance models of distributed application systems", CASCON
-// 1995). There is none where the intercept is not told from 0. What the resource
+// 1995). There is none where the intercept may be 0. What the resource
 // allows is where the line meets the capacity.
 func (d *Demand) slope(rates, used []float64) {
 	if len(rates) < leastTrials || slices.Max(rates) < leastSpan*slices.Min(rates) {

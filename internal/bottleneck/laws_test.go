@@ -182,14 +182,16 @@ func TestPredictedPool(t *testing.T) {
 // TestExceeded: where an operation takes less with more users, the bound from its demand
 // at low load is none, and that is said.
 func TestExceeded(t *testing.T) {
-	l := Laws{Limit: num.IfFinite(100), LimitCI: &stats.Interval{Lo: 95, Hi: 106},
+	l := &Laws{Limit: num.IfFinite(100), LimitCI: &stats.Interval{Lo: 95, Hi: 106},
 		Points: []Point{{Users: 50, Throughput: 49, Hi: 50}, {Users: 120, Throughput: 105, Hi: 100}, {Users: 200, Throughput: 140, Hi: 100}}}
-	loads := []Load{{CI: &stats.Interval{Lo: 48, Hi: 50}}, {CI: &stats.Interval{Lo: 104, Hi: 106}}, {CI: &stats.Interval{Lo: 130, Hi: 150}}}
-	if doubts := l.exceeded(loads); len(doubts) != 1 || l.ExceededFrom != 200 {
-		t.Errorf("from %d users, %v, want from 200, for 120 are within the limit's interval", l.ExceededFrom, doubts)
-	}
-	l.ExceededFrom = 0
-	if doubts := l.exceeded(make([]Load, 3)); len(doubts) != 1 || l.ExceededFrom != 200 {
-		t.Errorf("of one trial: from %d users, %v, want from 200", l.ExceededFrom, doubts)
+	measured := []Load{{CI: &stats.Interval{Lo: 48, Hi: 50}}, {CI: &stats.Interval{Lo: 104, Hi: 106}},
+		{CI: &stats.Interval{Lo: 130, Hi: 150}}}
+	for name, loads := range map[string][]Load{"120 users are within the limit's interval": measured,
+		"of one trial": make([]Load, 3)} {
+		a := analysis{Answer: &Answer{Laws: l}, counted: loads}
+		l.ExceededFrom = 0
+		if a.exceeded(); len(a.doubts) != 1 || l.ExceededFrom != 200 {
+			t.Errorf("%s: from %d users, %v, want from 200", name, l.ExceededFrom, a.doubts)
+		}
 	}
 }

@@ -20,8 +20,8 @@ type Load struct {
 	Response    *float64        `json:"response"` // seconds, mean over operations
 	Think       *float64        `json:"think"`    // seconds
 	Errors      *float64        `json:"errors"`   // share
-	// NoWay is the share after which a user found no link to where he wanted to go.
-	NoWay      *float64 `json:"no_link"`
+	// NoLink is the share after which a user found no link to where he wanted to go.
+	NoLink     *float64 `json:"no_link"`
 	Unfinished int      `json:"unfinished"`
 	// Law is X·(R+Z)/N, which the interactive response time law says is 1, mean over
 	// trials.
@@ -31,7 +31,7 @@ type Load struct {
 	// null: no trial tells.
 	WorstLaw    *OfTrial `json:"worst_law"`
 	WorstErrors *OfTrial `json:"worst_errors"`
-	WorstNoWay  *OfTrial `json:"worst_no_link"`
+	WorstNoLink *OfTrial `json:"worst_no_link"`
 	// Any is the share of seconds in which at least one resource of the tiers was
 	// full, All that in which all of those were that were full at times.
 	Any float64 `json:"any_full"`
@@ -93,15 +93,16 @@ func (l Load) Counts(u Usage) bool {
 	return u.Node == "" || u.Full && !l.usage(u.ofTier()).Full
 }
 
-// telling is the first of several loads that knows these resources, or else the first.
-func telling(loads []Load, of ...Resource) Load {
-	for _, l := range loads {
-		if !slices.ContainsFunc(of, func(r Resource) bool { return !l.knows(r) }) {
-			return l
-		}
-	}
-	return loads[0]
+// firstThatKnows is the first of several loads that knows these resources, or else the
+// first.
+func firstThatKnows(loads []Load, of ...Resource) Load {
+	return loads[max(0, slices.IndexFunc(loads, func(l Load) bool {
+		return !slices.ContainsFunc(of, func(r Resource) bool { return !l.knows(r) })
+	}))]
 }
+
+// String is how many users there are: "120 users".
+func (l Load) String() string { return num.Count(l.Users, "user") }
 
 // average is a weighted mean of what is known.
 type average struct{ sum, weight float64 }
@@ -118,26 +119,37 @@ func (a average) mean() *float64 { return num.IfFinite(a.sum / a.weight) }
 // sumUp makes the load of the trials with so many users.
 func (s System) sumUp(users int) Load { return s.sumUpOf(users, s.at(users)) }
 
+// share is what something comes to in the trial that is farthest from what it should be,
+// and on average.
+func (l Load) share(ideal float64, of func(Trial) float64) (x share) {
+	var mean average
+	for _, t := range l.trials {
+		mean.add(of(t), 1)
+		x.worst = x.worst.worse(t.Trial, of(t), ideal)
+	}
+	x.mean = mean.mean()
+	return x
+}
+
 // sumUpOf makes a load of trials.
 func (s System) sumUpOf(users int, trials []Trial) Load {
 	l := Load{Users: users, Trials: len(trials), trials: trials}
-	var errs, lost, response, think, law average
+	var response, think average
 	for _, t := range trials {
 		l.Throughputs = append(l.Throughputs, t.Throughput)
 		l.Unfinished += t.Unfinished
 		l.seconds = append(l.seconds, s.resources(t))
-		errs.add(t.Errors, 1)
-		lost.add(t.NoWay, 1)
 		// Means over operations: a trial counts by how many it had.
 		response.add(t.Response, t.Throughput)
 		think.add(t.Think, t.Throughput)
-		one := t.Throughput * (t.Response + t.Think) / float64(users)
-		law.add(one, 1)
-		l.WorstLaw, l.WorstErrors, l.WorstNoWay = l.WorstLaw.worse(t.Trial, one, 1), l.WorstErrors.worse(t.Trial, t.Errors, 0), l.WorstNoWay.worse(t.Trial, t.NoWay, 0)
 	}
 	l.Throughput = meanOf(l.Throughputs)
 	_, l.CI = stats.MeanWithin(l.Throughputs, level)
-	l.Response, l.Think, l.Errors, l.NoWay, l.Law = response.mean(), think.mean(), errs.mean(), lost.mean(), law.mean()
+	l.Response, l.Think = response.mean(), think.mean()
+	law, errs, noLink := lawParts[0].share(l), l.share(0, func(t Trial) float64 { return t.Errors }),
+		l.share(0, func(t Trial) float64 { return t.NoLink })
+	l.Law, l.WorstLaw, l.Errors, l.WorstErrors, l.NoLink, l.WorstNoLink = law.mean, law.worst, errs.mean, errs.worst,
+		noLink.mean, noLink.worst
 	l.Usage = usageOf(l.seconds)
 	var busy []Resource // of tiers, at least at times
 	for _, u := range l.Usage {
@@ -158,27 +170,20 @@ func together(trials []map[Resource]seconds, of []Resource) (one, all float64) {
 		for _, r := range of {
 			n = min(n, len(t[r].full))
 		}
-		for i := 0; n < math.MaxInt && i < n; i++ {
-			if slices.ContainsFunc(of, func(r Resource) bool { return math.IsNaN(t[r].use[i]) }) {
-				continue
-			}
+		for i := 0; len(of) > 0 && i < n; i++ {
 			full := 0
 			for _, r := range of {
 				if t[r].full[i] {
 					full++
 				}
 			}
+			if slices.ContainsFunc(of, func(r Resource) bool { return math.IsNaN(t[r].use[i]) }) {
+				continue
+			}
 			known++
-			if full > 0 {
-				one++
-			}
-			if full == len(of) {
-				all++
-			}
+			one, all = one+float64(min(full, 1)), all+float64(full/len(of))
 		}
 	}
-	if known == 0 {
-		return 0, 0
-	}
+	known = max(1, known)
 	return one / float64(known), all / float64(known)
 }

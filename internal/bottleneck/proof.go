@@ -59,15 +59,16 @@ func Prove(s System, raised []Raise, before, after []Trial) Proof {
 	}
 	p.Why = s.spoiled(arms)
 	for _, r := range raised {
-		if got := s.capacity(r.Resource, after) / s.capacity(r.Resource, before); p.Why == "" && !(got > 1+took*(r.Factor-1)) {
+		if got := more.capacity(r.Resource) / as.capacity(r.Resource); p.Why == "" && !(got > 1+took*(r.Factor-1)) {
 			p.Why = r.missed()
 		}
 	}
-	if p.Why == "" {
-		p.decide()
-		if why := crowded(raised, as, more); why != "" && p.Outcome != Confirmed {
-			p.Outcome, p.Why = Unclear, why
-		}
+	if p.Why != "" {
+		return p
+	}
+	p.decide()
+	if why := crowded(raised, as, more); why != "" && p.Outcome != Confirmed {
+		p.Outcome, p.Why = Unclear, why
 	}
 	return p
 }
@@ -94,10 +95,10 @@ func crowded(raised []Raise, as, more Load) string {
 
 // missed is what to do where a raise did not reach its resource.
 func (r Raise) missed() string {
-	if r.Kind.Soft() {
+	switch {
+	case r.Kind.Soft():
 		return fmt.Sprintf("the size of the %s was not raised by as much: does the service take it from that variable?", r)
-	}
-	if r.Kind.Link() {
+	case r.Kind.Link():
 		return fmt.Sprintf("the rate of the %s was not raised by as much", r)
 	}
 	return "the limit was not raised by as much: give its node more, or the service a limit of its own"
@@ -136,10 +137,12 @@ func (s System) spoiled(arms []Load) string {
 			return fmt.Sprintf("%s, or the load generator, may bind: %s", s.Front, l.beyond)
 		}
 	}
-	a := Answer{Load: arms[0].Users}
-	for i := range arms { // both have as many users
-		for _, d := range slices.Concat(a.lawDoubts(arms[i:i+1]), a.errorDoubts(arms[i:i+1])) {
-			if d.Code != doubtNoWay {
+	for _, l := range arms {
+		a := analysis{Answer: &Answer{Load: l.Users}, counted: []Load{l}}
+		a.lawDoubts()
+		a.errorDoubts()
+		for _, d := range a.doubts {
+			if d.Code != doubtNoLink {
 				return d.Text
 			}
 		}
@@ -148,10 +151,10 @@ func (s System) spoiled(arms []Load) string {
 }
 
 // capacity is how much there is of a resource, on average over trials.
-func (s System) capacity(r Resource, trials []Trial) float64 {
+func (l Load) capacity(r Resource) float64 {
 	var of []float64
-	for _, t := range trials {
-		if x, ok := s.resources(t)[r]; ok {
+	for _, t := range l.seconds {
+		if x, ok := t[r]; ok {
 			of = append(of, x.capacity)
 		}
 	}
@@ -187,13 +190,12 @@ func (s System) predicted(l Load, raised []Raise) float64 {
 // the model of the queues there, with as many users as the pool has connections, and as
 // delay what no demand explains of the time for which one is held, size ÷ throughput.
 func (s System) allows(l Load, r Raise) float64 {
-	size := s.capacity(Resource{Tier: r.Tier, Kind: r.Kind}, l.trials)
+	size := l.capacity(Resource{Tier: r.Tier, Kind: r.Kind})
 	more := int(math.Round(size * r.Factor))
 	if !r.Kind.Soft() || !(size >= 1) || more > queueing.MostUsers {
 		return r.Factor
 	}
-	var laws Laws
-	laws.demands([]Load{l}, nil)
+	laws := lawsOf(l)
 	laws.Demands = slices.DeleteFunc(laws.Demands, func(d Demand) bool { return !s.fills(d.Resource, r.Resource) })
 	users, held, none := int(math.Round(size)), size/l.Throughput, 0.0
 	x, err := laws.network(Load{Users: users, Think: &held, Response: &none}).Solve(more)
@@ -201,6 +203,13 @@ func (s System) allows(l Load, r Raise) float64 {
 		return 1
 	}
 	return x[more-1] / x[users-1]
+}
+
+// lawsOf are the demands by the trials of one load.
+func lawsOf(l Load) *Laws {
+	var laws Laws
+	laws.demands([]Load{l}, nil, new(model.Doubts))
+	return &laws
 }
 
 // alone is the response time at the first load, or else the sum of the demands in
@@ -211,32 +220,32 @@ func (s System) alone(l Load) (seconds float64, ok bool) {
 			return *first.Response, true
 		}
 	}
-	var laws Laws
-	laws.demands([]Load{l}, nil)
+	laws := lawsOf(l)
 	return queueing.Closed{Stations: laws.stations()}.Total(), len(laws.Demands) > 0
 }
 
-// Heed withdraws what a proof refuted: something else binds. The throughput stays what
-// it is, and may be ranked. What a proof did not settle is a doubt. Without a proof, nil,
+// ApplyProof withdraws what a proof refuted: something else binds. The throughput stays what
+// it is, and may be ranked. What a proof leaves open is a doubt. Without a proof, nil,
 // nothing changes.
-func (a *Answer) Heed(p *Proof) {
+func (a *Answer) ApplyProof(p *Proof) {
 	if p == nil || a.Verdict != Named {
 		return
 	}
-	doubts, about := model.Doubts(a.Doubts), "the proof about "+p.names()
-	if settled := p.Outcome == Confirmed || p.Outcome == Refuted; settled && p.proves(a.Bottlenecks) {
+	doubts, proves := model.Doubts(a.Doubts), p.proves(a.Bottlenecks)
+	if settled := p.Outcome == Confirmed || p.Outcome == Refuted; settled && proves {
 		a.Unexplained = nil
 		doubts = slices.DeleteFunc(doubts, func(d model.Doubt) bool { return d.Code == doubtUnexplained })
 	}
+	about := "the proof about " + p.names()
 	switch {
-	case !p.proves(a.Bottlenecks):
+	case !proves:
 		doubts.Warn("proof", "%s says nothing about the verdict, which by all trials is another: measure again", about)
 	case p.Outcome == Refuted:
-		verb := "was"
-		if len(p.Raised) > 1 || p.Raised[0].Kind == Threads {
-			verb = "were"
+		was := p.Raised[0].was()
+		if len(p.Raised) > 1 {
+			was = "were"
 		}
-		a.withdraw(fmt.Sprintf("%s %s full, and %s: something else binds", p.names(), verb, p.gained()))
+		a.withdraw(fmt.Sprintf("%s %s full, and %s: something else binds", p.names(), was, p.gained()))
 		doubts.Warn("proof", "%s refutes that it binds: look for what is not measured, such as locks, disks and services beside the tiers", about)
 	case p.Outcome == Unclear:
 		doubts.Warn("proof", "%s is unclear: what was full need not be what binds", about)
@@ -278,11 +287,11 @@ func (p Proof) Words() string {
 	if p.Outcome == NotMade {
 		return "no proof was made: " + p.Why
 	}
-	text := fmt.Sprintf("%s: %s", p.gained(), p.Outcome)
+	why := ""
 	if p.Why != "" {
-		text += ", for " + p.Why
+		why = ", for " + p.Why
 	}
-	return text
+	return fmt.Sprintf("%s: %s%s", p.gained(), p.Outcome, why)
 }
 
 // gained says what a raise came to, beside what it should have.

@@ -18,8 +18,7 @@ func (s System) pushBack(l Load) (causes []Resource, symptoms []Symptom) {
 			causes = append(causes, r)
 			continue
 		}
-		u := l.usage(r)
-		symptoms = append(symptoms, Symptom{u, of})
+		symptoms = append(symptoms, Symptom{l.usage(r), of})
 		// Hardware that is nearly full holds up what the full pool lets through.
 		if hardware := l.usage(of); !hardware.Full && hardware.Mean >= nearlyFull && !slices.Contains(causes, of) {
 			causes = append(causes, of)
@@ -37,15 +36,17 @@ func (s System) behind(l Load, r Resource, all []Resource) (of Resource, pushed 
 	}
 	var busy, atTimes, soft []Resource
 	for _, u := range l.Usage {
-		fills := s.fills(u.Resource, r)
+		full := slices.Contains(all, u.Resource)
 		switch {
-		case u.Node != "" && u.Node != r.Node && !slices.Contains(all, u.Resource):
-		case !u.Kind.Soft() && fills && (u.Full || u.Mean >= nearlyFull):
+		case !s.fills(u.Resource, r), u.Node != "" && u.Node != r.Node && !full:
+		case u.Kind.Soft():
+			if full {
+				soft = append(soft, u.Resource)
+			}
+		case u.Full || u.Mean >= nearlyFull:
 			busy = append(busy, u.Resource)
-		case !u.Kind.Soft() && fills && u.Partial:
+		case u.Partial:
 			atTimes = append(atTimes, u.Resource)
-		case u.Kind.Soft() && fills && slices.Contains(all, u.Resource):
-			soft = append(soft, u.Resource)
 		}
 	}
 	if one, _ := together(l.seconds, atTimes); one < FullShare {

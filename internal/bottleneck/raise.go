@@ -1,6 +1,7 @@
 package bottleneck
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -31,21 +32,16 @@ func (s System) Raises(a Answer, size func(Resource) int) (out []Raise, why stri
 		} else if r.Kind == CPU {
 			r.Has = s.quota(r.Tier, a.Load)
 		}
-		if problem := s.fixed(r); why == "" {
-			why = problem
-		}
-		out = append(out, r)
+		why, out = cmp.Or(why, s.fixed(r)), append(out, r)
 	}
 	return out, why
 }
 
 // quota is the processor of a host of a tier at a load, in cores; NaN: not known.
 func (s System) quota(tier string, users int) float64 {
-	for _, t := range s.at(users) {
-		for _, x := range t.Services {
-			if q := x.mean(SignalQuota); x.Tier == tier && q > 0 {
-				return q
-			}
+	for _, x := range (Load{trials: s.at(users)}).services(Resource{Tier: tier}) {
+		if q := meanOf(x.Signals[SignalQuota]); q > 0 {
+			return q
 		}
 	}
 	return math.NaN()
@@ -54,28 +50,27 @@ func (s System) quota(tier string, users int) float64 {
 // fixed says why there cannot be more of a resource; empty: there can.
 func (s System) fixed(r Raise) string {
 	switch {
-	case r.Kind.Link() && r.Has == 0:
-		return "the rate of a link is changed where a lab sets it for the host alone (no uplink, no busy hours, no limits.link of a service): change it yourself, run again, and set both runs beside each other"
+	case r.Kind != CPU && r.Has > 0:
+		return ""
 	case r.Kind.Link():
-		return ""
-	case r.Kind.Soft() && r.Has == 0:
-		return fmt.Sprintf("its service does not say which variable of its environ holds the size of the %s (sizes: {%s: NAME})", r, r.Kind)
+		return "the rate of a link is changed where a lab sets it for the host alone (no uplink, no busy hours, no limits.link of a service): change it yourself, run again, and set both runs beside each other"
 	case r.Kind.Soft():
-		return ""
+		return fmt.Sprintf("its service does not say which variable of its environ holds the size of the %s (sizes: {%s: NAME})", r, r.Kind)
 	case r.Shared():
 		return "tiers share that host, and it has no limit of a service that could be raised"
 	case !(r.Has > 0):
 		return "its limit is not known"
 	}
-	for _, t := range s.Trials {
-		for _, x := range t.Services {
-			if has := t.Cores[x.Node]; x.Tier == r.Tier && has > 0 && r.Has*Quarter > has*(1+1e-9) {
-				return fmt.Sprintf("node %s has %.4g processors, and %.4g would be needed: give the service a limit (limits.cpu) that leaves a quarter", x.Node, has, r.Has*Quarter)
-			}
+	for t, x := range (Load{trials: s.Trials}).services(r.ofTier()) {
+		if has := t.Cores[x.Node]; has > 0 && Lacks(has, r.Has) {
+			return fmt.Sprintf("node %s has %.4g processors, and %.4g would be needed: give the service a limit (limits.cpu) that leaves a quarter", x.Node, has, r.Has*Quarter)
 		}
 	}
 	return ""
 }
+
+// Lacks reports whether a node with so many processors has no quarter more than a limit.
+func Lacks(processors, limit float64) bool { return limit*Quarter > processors*(1+1e-9) }
 
 // What stands between the parts of a label.
 const (

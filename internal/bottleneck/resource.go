@@ -1,6 +1,7 @@
 package bottleneck
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -21,7 +22,7 @@ const (
 	Pool    Kind = "pool"
 )
 
-// Kinds are all of them, in the order in which they are told.
+// Kinds are all of them, in the order in which they are listed.
 func Kinds() []Kind { return []Kind{CPU, LinkOut, LinkIn, Threads, Pool} }
 
 // Soft reports whether the limit is a setting.
@@ -30,18 +31,17 @@ func (k Kind) Soft() bool { return k == Threads || k == Pool }
 // Link reports whether it is one of the directions of a link.
 func (k Kind) Link() bool { return k == LinkOut || k == LinkIn }
 
-var kindWords = map[Kind]string{CPU: "processor", LinkOut: "outgoing link", LinkIn: "incoming link", Threads: "threads", Pool: "connection pool"}
-
-// signals that tell of a kind: what is used, how much there is, and who waits.
-type signals struct{ used, limit, waiting string }
-
-var kindSignals = map[Kind]signals{
-	CPU: {SignalCPU, SignalQuota, ""}, LinkOut: {SignalSent, SignalLink, ""}, LinkIn: {SignalReceived, SignalLinkIn, ""},
-	Threads: {SignalThreads, SignalThreadsMax, SignalThreadsQueue}, Pool: {SignalPool, SignalPoolMax, SignalPoolWaiting},
+// kinds are what each is called, and the signals that tell what is used, how much there
+// is, and who waits.
+var kinds = map[Kind]struct{ words, used, limit, waiting string }{
+	CPU: {"processor", SignalCPU, SignalQuota, ""}, LinkOut: {"outgoing link", SignalSent, SignalLink, ""},
+	LinkIn:  {"incoming link", SignalReceived, SignalLinkIn, ""},
+	Threads: {"threads", SignalThreads, SignalThreadsMax, SignalThreadsQueue},
+	Pool:    {"connection pool", SignalPool, SignalPoolMax, SignalPoolWaiting},
 }
 
-// Signal is the one that tells how much of it is used.
-func (k Kind) Signal() string { return kindSignals[k].used }
+// Signals are those that tell how much of it is used, and how much there is.
+func (k Kind) Signals() (used, limit string) { return kinds[k].used, kinds[k].limit }
 
 // Resource is what may be full: something of a tier, or of one of its hosts. What
 // hosts have that several tiers share is no tier's own: its Tier is all of them,
@@ -55,27 +55,17 @@ type Resource struct {
 // sharing joins the tiers that share hosts. No service has it in its name.
 const sharing = "+"
 
-// tiersIn are those of a resource: several where their hosts are shared.
-func tiersIn(tier string) []string { return strings.Split(tier, sharing) }
-
 // Shared reports whether it belongs to hosts that several tiers share.
 func (r Resource) Shared() bool { return strings.Contains(r.Tier, sharing) }
 
 // ofTier is the same of all hosts of its tier.
 func (r Resource) ofTier() Resource { return Resource{Tier: r.Tier, Kind: r.Kind} }
 
-// Tiers are those that it belongs to.
-func (r Resource) Tiers() []string { return tiersIn(r.Tier) }
+// Tiers are those that it belongs to: several where their hosts are shared.
+func (r Resource) Tiers() []string { return strings.Split(r.Tier, sharing) }
 
 // Of reports whether it belongs to a tier, alone or with others.
-func (r Resource) Of(tier string) bool {
-	for _, one := range tiersIn(r.Tier) {
-		if one == tier {
-			return true
-		}
-	}
-	return false
-}
+func (r Resource) Of(tier string) bool { return slices.Contains(r.Tiers(), tier) }
 
 // was is the verb for it.
 func (r Resource) was() string {
@@ -85,8 +75,8 @@ func (r Resource) was() string {
 	return "was"
 }
 
-// it is what stands for it before a verb, with that: "it was".
-func (r Resource) it() string {
+// itWas is what stands for it, with the verb.
+func (r Resource) itWas() string {
 	if r.Kind == Threads {
 		return "they were"
 	}
@@ -97,7 +87,7 @@ func (r Resource) it() string {
 // and data".
 func (r Resource) String() string {
 	of := r.Tier
-	switch tiers := strings.Join(tiersIn(r.Tier), " and "); {
+	switch tiers := strings.Join(r.Tiers(), " and "); {
 	case r.Shared() && r.Node != "":
 		of = "host " + string(r.Node) + " of " + tiers
 	case r.Shared():
@@ -105,5 +95,5 @@ func (r Resource) String() string {
 	case r.Node != "":
 		of += " host " + string(r.Node)
 	}
-	return kindWords[r.Kind] + " of " + of
+	return kinds[r.Kind].words + " of " + of
 }

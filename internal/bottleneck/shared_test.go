@@ -134,8 +134,8 @@ func TestUncounted(t *testing.T) {
 		"beyond it":               {func(t *Trial) { t.Generators[0].Busy = map[bool]float64{true: 1, false: .1}[t.Users > 120] }, false},
 		"errors":                  {func(t *Trial) { t.Errors = .2 }, true},
 	} {
-		if a := Analyze(system(busy, c.change)); (a.Uncounted != "") != c.want {
-			t.Errorf("%s: %q, %s", name, a.Uncounted, a.Verdict)
+		if a := Analyze(system(busy, c.change)); (a.ExcludedFromRanking != "") != c.want {
+			t.Errorf("%s: %q, %s", name, a.ExcludedFromRanking, a.Verdict)
 		}
 	}
 }

@@ -32,4 +32,15 @@ const (
 	SignalProbeFailed  = "probe_failed"
 )
 
+// Signals are all of them.
+func Signals() []string {
+	return []string{
+		SignalCPU, SignalQuota, SignalPeriods, SignalHeld, SignalRunnable, SignalRunDelay, SignalSwitches,
+		SignalPreempted, SignalSendQueue, SignalRetransmits, SignalRTT, SignalAcceptQueue, SignalOverflows,
+		SignalDrops, SignalSent, SignalReceived, SignalLink, SignalLinkIn, SignalThreads, SignalThreadsMax,
+		SignalThreadsQueue, SignalPool, SignalPoolMax, SignalPoolWaiting, SignalResponse, SignalRequests,
+		SignalProbeFailed,
+	}
+}
+
 const millisecond = 1e-3

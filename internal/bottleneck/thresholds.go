@@ -35,14 +35,14 @@ const (
 
 // What a resource takes to be a cause. The cut-offs are ours.
 const (
-	// herdLevel is how busy what binds is at least where the knee ends: what fills
+	// minUtilisationAtKnee is how busy what binds is at least where the knee ends: what fills
 	// only later is filled by the requests that wait already.
-	herdLevel = .8
+	minUtilisationAtKnee = .8
 	// nearlyFull is from where on hardware explains a full pool in front of it.
 	nearlyFull = .9
-	// asFull is from which share of the utilisation of a full one on hardware is as
-	// full: more of the one would soon meet the other.
-	asFull = .95
+	// equallyBusy: hardware with this share of the utilisation of a bottleneck is a second
+	// one, for more of the one would soon meet the other.
+	equallyBusy = .95
 	// ownQuota: a limit of a service that is less than this share of its node's
 	// processors is one of its own.
 	ownQuota = .99

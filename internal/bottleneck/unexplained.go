@@ -16,20 +16,21 @@ const doubtUnexplained = "peak_unexplained"
 // unexplained doubts what is named and has a part left at every load from the one that
 // decided on: the throughput could have grown into it, and a limit that was not measured
 // may be why it did not. What takes turns is judged by its seconds instead.
-func (a *Answer) unexplained(loads []Load) (out model.Doubts) {
+func (a *analysis) unexplained() {
 	if a.Pattern != Single && a.Pattern != Simultaneous {
-		return nil
+		return
 	}
 	named := slices.MinFunc(a.Bottlenecks, func(x, y Evidence) int {
-		return cmp.Compare(a.left(loads, x.Resource), a.left(loads, y.Resource))
+		return cmp.Compare(a.left(x.Resource), a.left(y.Resource))
 	})
-	said := func(d model.Doubt) bool { return d.Code == doubtNearlyFull }
-	left := a.left(loads, named.Resource)
-	if left <= Repeatability || slices.ContainsFunc(a.doubts, said) {
-		return nil
+	left := a.left(named.Resource)
+	if left <= Repeatability || slices.ContainsFunc(a.doubts, func(d model.Doubt) bool {
+		return d.Code == doubtNearlyFull
+	}) {
+		return
 	}
 	peak, busy := 0.0, 0.0
-	for _, l := range loads {
+	for _, l := range a.counted {
 		peak = max(peak, l.Throughput)
 		if l.Users >= a.Load && l.knows(named.Resource) {
 			busy = max(busy, l.occupied(named.Resource))
@@ -43,17 +44,15 @@ func (a *Answer) unexplained(loads []Load) (out model.Doubts) {
 	}
 	text := fmt.Sprintf("the %s %s at most %s busy beyond the knee, which explains the peak only within %s (%s): "+
 		"%s may hold the rest; raise what is named (proof: true), or measure more of the application",
-		named.Resource, named.was(), num.Fraction(busy), num.Fraction(left),
-		num.For("op/s", gain).Value(gain, 0), hidden)
-	out.Add(model.Doubt{Code: doubtUnexplained, Severity: model.Warning, Explains: &gain, Text: text})
-	return out
+		named.Resource, named.was(), num.Fraction(busy), num.Fraction(left), num.For("op/s", gain).Value(gain, 0), hidden)
+	a.doubts.Add(model.Doubt{Code: doubtUnexplained, Severity: model.Warning, Explains: &gain, Text: text})
 }
 
 // left is by which share the throughput could grow until a resource is as full as the model
 // has it with so many users, at the load with the least, from the one that decided on.
-func (a *Answer) left(loads []Load, r Resource) float64 {
+func (a *analysis) left(r Resource) float64 {
 	least := math.Inf(1)
-	for _, l := range loads {
+	for _, l := range a.counted {
 		if l.Users >= a.Load && l.knows(r) {
 			least = min(least, a.Laws.utilisation(l, r)/l.occupied(r)-1)
 		}
@@ -65,6 +64,9 @@ func (a *Answer) left(loads []Load, r Resource) float64 {
 // host, for which the others wait. A processor that its limit held back has no more to
 // give in that period, and what requests wait for is full.
 func (l Load) occupied(r Resource) float64 {
+	if r.Kind.Soft() && l.meanIn(r, kinds[r.Kind].waiting) > 0 {
+		return 1
+	}
 	most := l.usage(r).Mean
 	for _, u := range l.Usage {
 		if r.Node == "" && u.ofTier() == r {
@@ -73,9 +75,6 @@ func (l Load) occupied(r Resource) float64 {
 	}
 	if held := l.held(r.Tier); r.Kind == CPU && r.Node == "" && held > most { // not of NaN
 		most = held
-	}
-	if r.Kind.Soft() && l.meanIn(r, kindSignals[r.Kind].waiting) > 0 {
-		return 1
 	}
 	return most
 }

@@ -71,7 +71,7 @@ func TestProofSettlesUnexplained(t *testing.T) {
 	for outcome, want := range map[Outcome]bool{Confirmed: false, Refuted: false, Unclear: true, NotMade: true} {
 		a := Analyze(system(func(share float64) float64 { return .98 * share }, nil))
 		raised := []Raise{{Resource: Resource{Tier: "db", Kind: CPU}, Factor: Quarter}}
-		a.Heed(&Proof{Outcome: outcome, Raised: raised, CI: &stats.Interval{Lo: 1.2, Hi: 1.3}})
+		a.ApplyProof(&Proof{Outcome: outcome, Raised: raised, CI: &stats.Interval{Lo: 1.2, Hi: 1.3}})
 		if got := contains(a.Doubts, doubtUnexplained); got != want || (a.Unexplained != nil) != want {
 			t.Errorf("%s: doubts %+v, left %v; want it doubted: %v", outcome, a.Doubts, value(a.Unexplained), want)
 		}

@@ -2,6 +2,7 @@ package bottleneck
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -26,19 +27,8 @@ type seconds struct {
 	// hosts together, on average over the seconds that are known; of threads and pools
 	// capacity is the median.
 	amount, capacity float64
-	hosts            int
+	known, hosts     int // seconds that are known, hosts
 	nodes            []model.NodeID
-}
-
-// known is how many seconds are.
-func (s seconds) known() int {
-	n := 0
-	for _, u := range s.use {
-		if !math.IsNaN(u) {
-			n++
-		}
-	}
-	return n
 }
 
 // resources are those that a trial tells of: of tiers and of hosts that they share,
@@ -81,7 +71,7 @@ func (s System) parts(t Trial) map[Resource][]host {
 		all, divided := s.sharers(of), !sharesProcessor(of, t.Cores[node])
 		for _, x := range of {
 			for _, kind := range []Kind{CPU, Threads, Pool} {
-				if kind != CPU || divided || x.mean(SignalQuota) < ownQuota*t.Cores[node] {
+				if kind != CPU || divided || meanOf(x.Signals[SignalQuota]) < ownQuota*t.Cores[node] {
 					add(x.Tier, kind, x.part(kind))
 				}
 			}
@@ -100,12 +90,10 @@ func (s System) parts(t Trial) map[Resource][]host {
 func (s System) sharers(of []Service) string {
 	var names []string
 	for _, x := range of {
-		if !slices.Contains(names, x.Tier) {
-			names = append(names, x.Tier)
-		}
+		names = append(names, x.Tier)
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(s.depth(a), s.depth(b)), strings.Compare(a, b)) })
-	return strings.Join(names, sharing)
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(s.depth(a)-s.depth(b), strings.Compare(a, b)) })
+	return strings.Join(slices.Compact(names), sharing)
 }
 
 // sharesProcessor reports whether services on a node with so many cores can fill it
@@ -113,19 +101,19 @@ func (s System) sharers(of []Service) string {
 func sharesProcessor(of []Service, cores float64) bool {
 	sum := 0.0
 	for _, x := range of {
-		sum += x.mean(SignalQuota)
+		sum += meanOf(x.Signals[SignalQuota])
 	}
 	return len(of) > 1 && cores > 0 && sum*ownQuota > cores // not where a limit is not known
 }
 
 // part is what a service has for itself.
 func (s Service) part(kind Kind) host {
-	with := kindSignals[kind]
-	limit := s.Signals[with.limit]
+	of := kinds[kind]
+	limit := s.Signals[of.limit]
 	if kind == LinkIn && len(limit) == 0 {
 		limit = s.Signals[SignalLink]
 	}
-	return host{s.Node, s.Signals[with.used], limit, s.Signals[with.waiting]}
+	return host{s.Node, s.Signals[of.used], limit, s.Signals[of.waiting]}
 }
 
 // processorOf is the processor of a node: what its services use, of so many cores.
@@ -186,25 +174,23 @@ func secondsOf(kind Kind, of []host) (out seconds, ok bool) {
 				full++
 			}
 		}
-		u := math.NaN()
-		if limit > 0 {
-			u = used / limit
-		}
-		if math.IsNaN(u) { // a host without a reading: nothing is said of this second
-			full = 0
+		u := used / limit
+		if !(limit > 0) || math.IsNaN(u) { // a host without a reading: nothing is said of this second
+			u, full = math.NaN(), 0
 		} else {
 			out.amount, out.capacity, totals = out.amount+used, out.capacity+limit, append(totals, limit)
+			out.known++
 		}
 		total += full
 		out.use, out.full = append(out.use, u), append(out.full, 2*full >= len(of))
 	}
-	known := float64(max(1, out.known()))
+	known := float64(max(1, out.known))
 	out.amount, out.capacity = out.amount/known, out.capacity/known
 	if size, err := stats.Quantile(totals, .5); err == nil && kind.Soft() {
 		out.capacity = size // probes tell of the fullest of several pools, and a mean of two is the size of none
 	}
 	out.share = float64(total) / float64(len(of)) / known
-	return out, out.known() >= FewestSeconds
+	return out, out.known >= FewestSeconds
 }
 
 // waits reports whether requests wait, or it is not known: a pool holds nothing up
@@ -230,8 +216,8 @@ func usageOf(trials []map[Resource]seconds) []Usage {
 		var use []float64
 		full, known := 0.0, 0
 		for _, t := range trials {
-			s, n := t[r], t[r].known()
-			use, full, known = append(use, s.use...), full+s.share*float64(n), known+n
+			s := t[r]
+			use, full, known = append(use, s.use...), full+s.share*float64(s.known), known+s.known
 		}
 		u := Usage{Resource: r, Mean: meanOf(use), Share: full / float64(known)}
 		mean := fullMean
@@ -268,7 +254,7 @@ func shareOut(all []Usage) {
 			if h.Tier != tier.Tier || h.Kind != tier.Kind || h.Node == "" || !h.Full {
 				continue
 			}
-			if others := (sum - h.Mean) / float64(max(1, hosts-1)); others >= herdLevel {
+			if others := (sum - h.Mean) / float64(max(1, hosts-1)); others >= minUtilisationAtKnee {
 				h.Full, tier.Full = false, true
 			}
 		}
@@ -277,23 +263,18 @@ func shareOut(all []Usage) {
 
 // resourcesIn are those of several trials, in a fixed order.
 func resourcesIn(trials []map[Resource]seconds) []Resource {
-	seen := make(map[Resource]bool)
 	var out []Resource
 	for _, t := range trials {
-		for r := range t {
-			if !seen[r] {
-				seen[r] = true
-				out = append(out, r)
-			}
-		}
+		out = slices.AppendSeq(out, maps.Keys(t))
 	}
 	slices.SortFunc(out, Resource.compare)
-	return out
+	return slices.Compact(out)
 }
 
 // compare is the fixed order.
 func (r Resource) compare(o Resource) int {
-	return cmp.Or(cmp.Compare(r.Tier, o.Tier), cmp.Compare(slices.Index(Kinds(), r.Kind), slices.Index(Kinds(), o.Kind)), cmp.Compare(r.Node, o.Node))
+	return cmp.Or(cmp.Compare(r.Tier, o.Tier), slices.Index(Kinds(), r.Kind)-slices.Index(Kinds(), o.Kind),
+		cmp.Compare(r.Node, o.Node))
 }
 
 // Utilisation is how much of a resource of their own several hosts of a tier use

@@ -25,9 +25,9 @@ func Section(switches []Switch, network []Network) doc.Section {
 // switchesFigure is the cost of a switch against threads, a line for each platform, or
 // for each node of the only one (fig. 5a of the n-tier paper).
 func switchesFigure(all []Switch) doc.Block {
-	name := func(s Switch) string { return cmp.Or(s.Platform, "others") }
-	if !slices.ContainsFunc(all, func(s Switch) bool { return s.Platform != all[0].Platform }) {
-		name = func(s Switch) string { return string(s.Node) }
+	name := func(s Switch) string { return string(s.Node) }
+	if slices.ContainsFunc(all, func(s Switch) bool { return s.Platform != all[0].Platform }) {
+		name = func(s Switch) string { return cmp.Or(s.Platform, "others") }
 	}
 	if slices.ContainsFunc(all, func(s Switch) bool { return s.Workload != all[0].Workload }) {
 		of := name
@@ -39,7 +39,7 @@ func switchesFigure(all []Switch) doc.Block {
 			continue
 		}
 		l := chart.Curve{Name: name(s)}
-		for _, x := range Mean(all, func(x Switch) bool { return name(x) == name(s) }) {
+		for _, x := range Mean(all, func(x Switch) bool { return name(x) == l.Name }) {
 			l.Add(x.Threads, &x.Cost)
 		}
 		lines = append(lines, l)
@@ -51,7 +51,8 @@ func switchesFigure(all []Switch) doc.Block {
 
 // switchesTable is a row for each node, with a column for each number of threads.
 func switchesTable(all []Switch) *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{{Key: "workload", Head: "workload"}, {Key: "platform", Head: "platform"}, {Key: "node", Head: "node"}}}
+	t := &doc.Table{Columns: []doc.Column{doc.Label("workload", "workload"), doc.Label("platform", "platform"),
+		doc.Label("node", "node")}}
 	var counts []int
 	for _, s := range all {
 		counts = append(counts, s.Threads)
@@ -59,17 +60,18 @@ func switchesTable(all []Switch) *doc.Table {
 	slices.Sort(counts)
 	counts = slices.Compact(counts)
 	for _, n := range counts {
-		t.Columns = append(t.Columns, doc.Column{Key: fmt.Sprintf("threads_%d", n), Head: num.Count(n, "thread") + "\n[95 %]", Right: true, Interval: true})
+		t.Columns = append(t.Columns, doc.Interval(fmt.Sprintf("threads_%d", n), num.Count(n, "thread")+"\n[95 %]"))
 	}
+	same := func(a, b Switch) bool { return a.Node == b.Node && a.Run == b.Run && a.Workload == b.Workload }
 	for i, s := range all {
-		if i > 0 && s.Node == all[i-1].Node && s.Run == all[i-1].Run && s.Workload == all[i-1].Workload {
+		if i > 0 && same(s, all[i-1]) {
 			continue
 		}
 		cells := []doc.Cell{doc.Say(s.Workload), doc.Say(s.Platform), doc.Say(string(s.Node))}
 		for _, n := range counts {
 			cell := doc.Of(nil, num.Missing)
 			for _, x := range all[i:] {
-				if x.Node == s.Node && x.Run == s.Run && x.Workload == s.Workload && x.Threads == n {
+				if same(x, s) && x.Threads == n {
 					cell = doc.Ranged(&x.Cost, x.CI, func(ns float64) string { return num.Seconds(ns / 1e9) })
 				}
 			}
@@ -82,14 +84,13 @@ func switchesTable(all []Switch) *doc.Table {
 
 // networkTable is a row for each workload, and node or pair of nodes.
 func networkTable(all []Network) *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{{Key: "workload", Head: "workload"}, {Key: "platform", Head: "platform"}, {Key: "subject", Head: "between"}}}
-	for _, c := range []doc.Column{
-		{Key: "received", Head: "received\n[95 %]"}, {Key: "sent", Head: "sent\n[95 %]"}, {Key: "rtt_idle", Head: "round trip,\nidle [95 %]"},
-		{Key: "rtt_loaded", Head: "while full,\nmedian [95 %]"}, {Key: "rtt_loaded_p99", Head: "p99 [95 %]"}, {Key: "retransmits", Head: "sent again\n[95 %]", Tip: "segments in a trial"},
-	} {
-		c.Right, c.Interval = true, true
-		t.Columns = append(t.Columns, c)
-	}
+	t := &doc.Table{Columns: []doc.Column{
+		doc.Label("workload", "workload"), doc.Label("platform", "platform"), doc.Label("subject", "between"),
+		doc.Interval("received", "received\n[95 %]"), doc.Interval("sent", "sent\n[95 %]"),
+		doc.Interval("rtt_idle", "round trip,\nidle [95 %]"),
+		doc.Interval("rtt_loaded", "while full,\nmedian [95 %]"), doc.Interval("rtt_loaded_p99", "p99 [95 %]"),
+		doc.Interval("retransmits", "sent again\n[95 %]", "segments in a trial"),
+	}}
 	carried := func(v float64) string { return num.For("byte/s", v).Value(v, 0) }
 	count := func(v float64) string { return fmt.Sprintf("%.0f", v) }
 	for _, n := range all {

@@ -1,4 +1,4 @@
-// Package microbench reads what microbenchmarks told of the nodes and connections of a
+// Package microbench reads what microbenchmarks measured of the nodes and connections of a
 // run: what a context switch costs (workload context_switch), and what the network
 // carries (workload network). Any study may stand on it.
 package microbench
@@ -36,16 +36,8 @@ func Alone(setup study.Setup, phase model.Phase) (out []study.Treatment) {
 	return out
 }
 
-// What these workloads report, by name.
-const (
-	switchMetric      = "context_switch_time{threads="
-	receiveMetric     = "network_receive_throughput"
-	sendMetric        = "network_send_throughput"
-	idleMetric        = "rtt_idle_p50"
-	loadedMetric      = "rtt_p50"
-	tailMetric        = "rtt_p99"
-	retransmitsMetric = "network_retransmits"
-)
+// switchMetric is how the metric of a context switch begins.
+const switchMetric = "context_switch_time{threads="
 
 // Switch is what a context switch costs on a node, with so many threads that take
 // turns. The platform is what the caller says.
@@ -150,44 +142,38 @@ func alone(m observe.Metric) map[model.NodeID][]float64 {
 
 // takeNetwork adds one metric of the network to its row, or to a new one.
 func takeNetwork(all []Network, row Network, metric string, mean float64, ci *stats.Interval) []Network {
-	i := slices.IndexFunc(all, func(x Network) bool {
-		return x.Workload == row.Workload && x.Subject == row.Subject && x.Platform == row.Platform
-	})
-	if i >= 0 {
-		row = all[i]
-	}
-	to, within := row.field(metric)
-	if to == nil {
+	if to, _ := row.field(metric); to == nil {
 		return all
 	}
-	if metric != receiveMetric && metric != sendMetric && metric != retransmitsMetric { // microseconds
+	i := slices.IndexFunc(all, func(x Network) bool { return x.Workload == row.Workload && x.Subject == row.Subject })
+	if i < 0 {
+		i, all = len(all), append(all, row)
+	}
+	to, within := all[i].field(metric)
+	if strings.HasPrefix(metric, "rtt_") { // microseconds
 		mean /= 1e6
 		if ci != nil {
 			ci = &stats.Interval{Lo: ci.Lo / 1e6, Hi: ci.Hi / 1e6}
 		}
 	}
 	*to, *within = &mean, ci
-	if i < 0 {
-		return append(all, row)
-	}
-	all[i] = row
 	return all
 }
 
 // field is where a metric goes; nil: nowhere.
 func (n *Network) field(metric string) (mean **float64, ci **stats.Interval) {
 	switch metric {
-	case receiveMetric:
+	case "network_receive_throughput":
 		return &n.Received, &n.ReceivedCI
-	case sendMetric:
+	case "network_send_throughput":
 		return &n.Sent, &n.SentCI
-	case idleMetric:
+	case "rtt_idle_p50":
 		return &n.Idle, &n.IdleCI
-	case loadedMetric:
+	case "rtt_p50":
 		return &n.Loaded, &n.LoadedCI
-	case tailMetric:
+	case "rtt_p99":
 		return &n.Tail, &n.TailCI
-	case retransmitsMetric:
+	case "network_retransmits":
 		return &n.Retransmits, &n.RetransmitsCI
 	}
 	return nil, nil
@@ -205,17 +191,15 @@ func (c Curve) At(threads float64) float64 {
 	if len(c) == 0 || math.IsNaN(threads) {
 		return math.NaN()
 	}
-	for i, x := range c {
-		switch {
-		case threads <= x.Threads && i == 0:
-			return x.Cost
-		case threads <= x.Threads:
-			before := c[i-1]
-			share := math.Log(threads/before.Threads) / math.Log(x.Threads/before.Threads)
-			return before.Cost + share*(x.Cost-before.Cost)
-		}
+	i := slices.IndexFunc(c, func(p Point) bool { return threads <= p.Threads })
+	switch {
+	case i < 0:
+		return c[len(c)-1].Cost
+	case i == 0:
+		return c[0].Cost
 	}
-	return c[len(c)-1].Cost
+	from, to := c[i-1], c[i]
+	return from.Cost + math.Log(threads/from.Threads)/math.Log(to.Threads/from.Threads)*(to.Cost-from.Cost)
 }
 
 // Mean is the curve of those nodes that are wanted, by one workload, the first that has

@@ -13,10 +13,15 @@ type Cost struct {
 	// At is the number of users for which the cheapest is wanted; 0: no SLA, or none
 	// was measured of all configurations.
 	At int `json:"at,omitempty"`
-	// Choice is among those that keep the SLA there, by money, or without prices by the
-	// number of hosts.
-	Choice
-	Priced bool `json:"-"` // there are prices
+	// Cheapest keep the SLA there for the least money, or without prices with the fewest
+	// hosts; several cost the same; empty: none that has a price is known to.
+	Cheapest []string `json:"cheapest,omitempty"`
+	// Unpriced do it, too, and what they cost is not known.
+	Unpriced []string `json:"without_price,omitempty"`
+	// Open would cost less, and whether they do it cannot be told, and Why.
+	Open   []string `json:"cannot_be_told,omitempty"`
+	Why    []string `json:"-"`
+	Priced bool     `json:"-"` // there are prices
 }
 
 // Offer is what one configuration costs. Null is what is not known.
@@ -31,24 +36,38 @@ type Offer struct {
 	Keeps *bool  `json:"keeps_sla"` // at Cost.At
 }
 
-// Choose finds the cheapest. hosts and why are of each row how many hosts it has, and
-// why it cannot be told whether it keeps the SLA.
+// Choose finds the cheapest among those that are known to keep the SLA; without a price
+// one is no candidate where others have one. hosts and why are of each row how many hosts
+// it has, and why it cannot be told whether it keeps the SLA.
 func (c *Cost) Choose(hosts []int, why []string) {
 	if c.At == 0 {
 		return
 	}
-	var all []Candidate
+	all, least := make([]float64, len(c.Rows)), math.Inf(1) // prices, or what stands for them
+	keeps := func(o Offer) bool { return o.Keeps != nil && *o.Keeps }
 	for i, o := range c.Rows {
-		price := math.Inf(1)
+		all[i] = math.Inf(1)
 		switch {
 		case !c.Priced:
-			price = float64(hosts[i])
+			all[i] = float64(hosts[i])
 		case o.Hourly != nil:
-			price = *o.Hourly
+			all[i] = *o.Hourly
 		}
-		all = append(all, Candidate{o.Configuration, price, o.Keeps, why[i]})
+		if keeps(o) {
+			least = min(least, all[i])
+		}
 	}
-	c.Choice = Choose(all)
+	const same = 1 + 1e-9 // sums in another order differ by as much
+	for i, o := range c.Rows {
+		switch name, price := o.Configuration, all[i]; {
+		case keeps(o) && math.IsInf(price, 1):
+			c.Unpriced = append(c.Unpriced, name)
+		case keeps(o) && price <= least*same:
+			c.Cheapest = append(c.Cheapest, name)
+		case o.Keeps == nil && (price*same < least || math.IsInf(least, 1)):
+			c.Open, c.Why = append(c.Open, name), append(c.Why, why[i])
+		}
+	}
 }
 
 // Rated is what a request costs at a throughput.
@@ -73,13 +92,12 @@ func (r *Rated) Price(hourly float64, ci *stats.Interval) {
 	if r == nil || !(r.Throughput > 0) {
 		return
 	}
-	of := func(x float64) float64 { return hourly / 3600 / x }
-	one, each := of(r.Throughput), hourly/r.Throughput
-	million := one * 1e6
-	r.PerRequest, r.PerMillion, r.PerRate = &one, &million, &each
+	rate := hourly / r.Throughput
+	one, million := rate/3600, rate/3600*1e6
+	r.PerRequest, r.PerMillion, r.PerRate = &one, &million, &rate
 	if ci != nil && ci.Lo > 0 {
-		r.PerMillionCI = &stats.Interval{Lo: 1e6 * of(ci.Hi), Hi: 1e6 * of(ci.Lo)}
 		r.PerRateCI = &stats.Interval{Lo: hourly / ci.Hi, Hi: hourly / ci.Lo}
+		r.PerMillionCI = &stats.Interval{Lo: r.PerRateCI.Lo / 3600 * 1e6, Hi: r.PerRateCI.Hi / 3600 * 1e6}
 	}
 }
 
@@ -96,12 +114,6 @@ func (c *Cost) Values(configuration string) []any {
 	if c == nil {
 		return out
 	}
-	ends := func(r *Rated) []any {
-		if r.PerRate == nil || r.PerRateCI == nil {
-			return []any{r.PerRate, nil, nil}
-		}
-		return []any{*r.PerRate, r.PerRateCI.Lo, r.PerRateCI.Hi}
-	}
 	for _, o := range c.Rows {
 		if o.Configuration != configuration {
 			continue
@@ -110,55 +122,19 @@ func (c *Cost) Values(configuration string) []any {
 			out[0], out[1] = *o.Hourly, c.Currency
 		}
 		if o.Peak != nil && o.Peak.PerRate != nil {
-			copy(out[2:], append(ends(o.Peak), o.Peak.StillGrew))
+			copy(out[2:], append(o.Peak.perRate(), o.Peak.StillGrew))
 		}
 		if o.SLA != nil {
-			copy(out[6:], append([]any{o.SLA.Users}, ends(o.SLA)...))
+			copy(out[6:], append([]any{o.SLA.Users}, o.SLA.perRate()...))
 		}
 	}
 	return out
 }
 
-// Candidate is what may be bought.
-type Candidate struct {
-	Name  string
-	Price float64 // or what stands for it; infinite: not known
-	Does  *bool   // what is wanted; nil: it cannot be told
-	Why   string  // it cannot be told
-}
-
-// Choice is what does what is wanted at the least price.
-type Choice struct {
-	// Cheapest are several that cost the same; empty: none that has a price does what
-	// is wanted.
-	Cheapest []string `json:"cheapest,omitempty"`
-	// Unpriced do it, too, and what they cost is not known.
-	Unpriced []string `json:"without_price,omitempty"`
-	// Open would cost less, and whether they do it cannot be told, and Why.
-	Open []string `json:"cannot_be_told,omitempty"`
-	Why  []string `json:"-"`
-}
-
-// Choose is among those that are known to do it; without a price one is no candidate
-// where others have one.
-func Choose(all []Candidate) (out Choice) {
-	does := func(c Candidate) bool { return c.Does != nil && *c.Does }
-	least := math.Inf(1)
-	for _, c := range all {
-		if does(c) {
-			least = min(least, c.Price)
-		}
+// perRate is what one request a second costs an hour, with its interval.
+func (r *Rated) perRate() []any {
+	if r.PerRateCI == nil {
+		return []any{r.PerRate, nil, nil}
 	}
-	const same = 1 + 1e-9 // sums in another order differ by as much
-	for _, c := range all {
-		switch {
-		case does(c) && math.IsInf(c.Price, 1):
-			out.Unpriced = append(out.Unpriced, c.Name)
-		case does(c) && c.Price <= least*same:
-			out.Cheapest = append(out.Cheapest, c.Name)
-		case c.Does == nil && (c.Price*same < least || math.IsInf(least, 1)):
-			out.Open, out.Why = append(out.Open, c.Name), append(out.Why, c.Why)
-		}
-	}
-	return out
+	return []any{r.PerRate, r.PerRateCI.Lo, r.PerRateCI.Hi}
 }

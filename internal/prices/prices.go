@@ -44,24 +44,21 @@ func (l List) Empty() bool { return len(l.hourly) == 0 }
 // second currency, or none, and for a second price.
 func Of(types map[string]Host, rows []Row) (List, error) {
 	var out List
-	for _, name := range slices.Sorted(maps.Keys(types)) {
-		r := Row{Type: name, Host: types[name]}
-		if field, allowed := out.add(r); allowed != "" {
-			return out, refusal("prices."+name, field, allowed, r)
+	var err error
+	add := func(path string, r Row) {
+		field, allowed := out.add(r)
+		if allowed != "" && err == nil {
+			value := map[string]string{fieldType: r.Type, fieldCurrency: r.Currency}[field]
+			err = &model.InputError{Path: path + "." + field, Problem: fmt.Sprintf("it is %q", value), Allowed: "use " + allowed}
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		add("prices."+name, Row{Type: name, Host: types[name]})
 	}
 	for i, r := range rows {
-		if field, allowed := out.add(r); allowed != "" {
-			return out, refusal("price_list."+strconv.Itoa(i), field, allowed, r)
-		}
+		add("price_list."+strconv.Itoa(i), r)
 	}
-	return out, nil
-}
-
-// refusal is the error about a price of a file.
-func refusal(path, field, allowed string, r Row) error {
-	value := map[string]string{fieldType: r.Type, fieldCurrency: r.Currency}[field]
-	return &model.InputError{Path: path + "." + field, Problem: fmt.Sprintf("it is %q", value), Allowed: "use " + allowed}
+	return out, err
 }
 
 // Fields that can be wrong by themselves.

@@ -26,20 +26,11 @@ import (
 // StageRun is the stage that is scored.
 const StageRun = "run"
 
-// signalNames are the signals of tiers that are read.
-var signalNames = []string{
-	bottleneck.SignalCPU, bottleneck.SignalQuota, bottleneck.SignalPeriods, bottleneck.SignalHeld, bottleneck.SignalRunnable, bottleneck.SignalRunDelay,
-	bottleneck.SignalSwitches, bottleneck.SignalPreempted, bottleneck.SignalSendQueue, bottleneck.SignalRetransmits, bottleneck.SignalRTT,
-	bottleneck.SignalAcceptQueue, bottleneck.SignalOverflows, bottleneck.SignalDrops, bottleneck.SignalSent, bottleneck.SignalReceived,
-	bottleneck.SignalLink, bottleneck.SignalLinkIn, bottleneck.SignalThreads, bottleneck.SignalThreadsMax, bottleneck.SignalThreadsQueue, bottleneck.SignalPool, bottleneck.SignalPoolMax,
-	bottleneck.SignalPoolWaiting, bottleneck.SignalResponse, bottleneck.SignalRequests, bottleneck.SignalProbeFailed,
-}
-
 // Recordings are the names of what users and tiers record of each second.
 func Recordings(tiers []string) []string {
 	out := []string{session.RecordingUsers, session.RecordingRate, session.RecordingErrors, session.RecordingResponse}
 	for _, tier := range tiers {
-		for _, signal := range signalNames {
+		for _, signal := range bottleneck.Signals() {
 			out = append(out, tier+":"+signal)
 		}
 	}
@@ -75,10 +66,14 @@ func Of(run *observe.Run, s model.Step, tiers []string) Timeline {
 	var zero, last time.Time
 	for _, x := range results {
 		begin := x.Started
-		for _, g := range x.Stages {
-			begin = earlier(begin, x.Started.Add(time.Duration(g.Started)))
+		for _, s := range x.Stages {
+			if at := x.Started.Add(time.Duration(s.Started)); at.Before(begin) {
+				begin = at
+			}
 		}
-		zero = earlier(zero, begin)
+		if zero.IsZero() || begin.Before(zero) {
+			zero = begin
+		}
 		if x.Ended.After(last) {
 			last = x.Ended
 		}
@@ -151,7 +146,8 @@ func (t *Timeline) ofTier(tier string, read func(signal string) ([]bottleneck.Se
 		}
 	}
 	for _, kind := range bottleneck.Kinds() {
-		of, step := read(kind.Signal())
+		signal, _ := kind.Signals()
+		of, step := read(signal)
 		use := bottleneck.Utilisation(of, kind)
 		for i := range use {
 			use[i] *= 100
@@ -173,13 +169,6 @@ func (t *Timeline) ofTier(tier string, read func(signal string) ([]bottleneck.Se
 		queue[i] /= hosts
 	}
 	add("Send-Q of a host of "+tier, "byte", step, queue)
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // add adds what one generator recorded to the lines of all.

@@ -21,7 +21,7 @@ func TestSignalNames(t *testing.T) {
 	for _, s := range tiers.Signals() {
 		recorded[s.Name] = true
 	}
-	for _, name := range signalNames {
+	for _, name := range bottleneck.Signals() {
 		if !recorded[name] {
 			t.Errorf("%q is read, and no service records it", name)
 		}
@@ -146,7 +146,9 @@ func paused(every, trial float64) (*observe.Run, model.Step) {
 func TestLateStage(t *testing.T) {
 	record := &workloadtest.Record{T: t}
 	rates := []float64{1, 2, 3, 4, 5, 6}
-	if err := (session.Report{Scored: 3 * time.Second, Present: rates, Rate: rates, Failed: rates, Response: rates, Tally: session.Tally{Thinks: 1}}).Publish(record); err != nil {
+	report := session.Report{Present: rates, Rate: rates, Failed: rates, Response: rates, Tally: session.Tally{Thinks: 1}}
+	report.Scored = 3 * time.Second
+	if err := report.Publish(record); err != nil {
 		t.Fatal(err)
 	}
 	x := record.Result()

@@ -37,7 +37,8 @@ func (w Window) Services(x model.Result, tiers []string, step time.Duration) []b
 		s := bottleneck.Service{Tier: tier, Node: x.Node, Signals: make(map[string][]float64)}
 		for _, h := range x.Host {
 			name, ok := strings.CutPrefix(h.Metric, tier+":")
-			if ok && len(h.Offsets) == len(h.Values) && len(h.Offsets) > 0 && n > 0 && slices.Contains(signalNames, name) {
+			if ok && len(h.Offsets) == len(h.Values) && len(h.Offsets) > 0 && n > 0 &&
+				slices.Contains(bottleneck.Signals(), name) {
 				s.Signals[name] = Steps(h, w.Start.Sub(x.Started).Nanoseconds(), n, step)
 			}
 		}
@@ -77,13 +78,13 @@ func (w Window) Responses(generators []model.Result) []float64 {
 
 // Silent adds the hosts of tiers that recorded nothing: they are there, and what they
 // did is not known.
-func Silent(s model.Step, tiers []string, told []bottleneck.Service) []bottleneck.Service {
+func Silent(s model.Step, tiers []string, services []bottleneck.Service) []bottleneck.Service {
 	for _, tier := range tiers {
 		for _, node := range s.Services[tier].Nodes {
-			if !slices.ContainsFunc(told, func(x bottleneck.Service) bool { return x.Tier == tier && x.Node == node }) {
-				told = append(told, bottleneck.Service{Tier: tier, Node: node})
+			if !slices.ContainsFunc(services, func(x bottleneck.Service) bool { return x.Tier == tier && x.Node == node }) {
+				services = append(services, bottleneck.Service{Tier: tier, Node: node})
 			}
 		}
 	}
-	return told
+	return services
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/session"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/loadserver"
 )
 
@@ -87,20 +88,22 @@ func (v visit) ours(t *testing.T) outcome {
 		"url": v.url, "users": v.users, "think": think.String(), "ramp_up": v.ramp.String(), "run": v.lasts.String(), "ramp_down": "0s", "loops": 1,
 		"site": []map[string]any{{"name": "home", "path": "/home.html"}}, "transitions": "home\t.9\nEnd of Session\t.1\n",
 	})
-	r, err := session.Read(ended.Result)
+	came, err := session.Sum([]model.Result{ended.Result})
 	if err != nil {
 		t.Fatal(err)
 	}
-	total, err := r.Total()
-	if err != nil {
-		t.Fatal(err)
+	values := make(map[string]float64)
+	for _, s := range ended.Samples {
+		values[s.Key()] = s.Value
 	}
-	if total.OK != total.Due-total.Unfinished {
-		t.Fatalf("not all went well: %+v\n%s", total.Counts, ended.Stderr.Text)
+	if values[session.MetricOK] != values[session.MetricDue]-values[session.MetricUnfinished] {
+		t.Fatalf("not all went well: %v\n%s", values, ended.Stderr.Text)
 	}
 	o := unknown()
-	o.answered, o.took, o.cpu, o.memory = float64(r.Replies), r.Scored, ended.CPU, b.memory(t)
-	o.latencies[0], o.latencies[1], o.lag = seconds(total.Latency.ValueAtPercentile(50)), seconds(total.Latency.ValueAtPercentile(99)), seconds(r.Lag.ValueAtPercentile(99))
+	o.took, o.cpu, o.memory = time.Duration(values[session.MetricScored]*1e9), ended.CPU, b.memory(t)
+	o.answered = came.Throughput * o.took.Seconds()
+	o.latencies[0], o.latencies[1], o.lag = seconds(came.Latencies.ValueAtPercentile(50)),
+		seconds(came.Latencies.ValueAtPercentile(99)), values[session.MetricLag]/1e3
 	for _, s := range ended.Samples {
 		if s.Metric == load.MetricBusy {
 			fmt.Fprintf(os.Stderr, "%d users: the loop was busy for %.3f of the time\n", v.users, s.Value)

@@ -28,6 +28,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/site"
@@ -55,15 +56,30 @@ const (
 	NameEnd  = "End of Session"
 )
 
-func (c *Chain) back() int { return len(c.site) }
-func (c *Chain) end() int  { return len(c.site) + 1 }
+// back and end are the places of these, after the interactions.
+func back(s site.Site) int { return len(s) }
+func end(s site.Site) int  { return len(s) + 1 }
 
-// Back reports whether users may go back from an interaction.
-func (c *Chain) Back(from int) bool { return c.rows[from][c.back()] > 0 }
+// placeOf is that of an interaction, or of Back or End of Session, by its name; -1: it is
+// none.
+func placeOf(name string, s site.Site) int {
+	if i := s.Index(name); i >= 0 {
+		return i
+	}
+	switch word, _, _ := strings.Cut(strings.ToLower(name), " "); word {
+	case "back":
+		return back(s)
+	case "end", "endofsession":
+		return end(s)
+	}
+	return -1
+}
 
-// Probability is that of going from one interaction to another, or to Back, the
-// index after the last interaction, or to End of Session, the one after that.
-func (c *Chain) Probability(from, to int) float64 { return c.rows[from][to] }
+// nameOf is the name of a place.
+func nameOf(to int, s site.Site) string { return append(s.Names(), NameBack, NameEnd)[to] }
+
+// hasBack reports whether users may go back from an interaction.
+func (c *Chain) hasBack(from int) bool { return c.rows[from][back(c.site)] > 0 }
 
 // newChain takes rows of weights, which may have any sum above 0.
 func newChain(s site.Site, weights [][]float64) (*Chain, error) {
@@ -72,7 +88,8 @@ func newChain(s site.Site, weights [][]float64) (*Chain, error) {
 		sum, last := 0.0, -1
 		for to, w := range row {
 			if !(w >= 0) || math.IsInf(w, 0) {
-				return nil, fmt.Errorf("%w: from %s to %s: %v is no probability; use 0 to 1", model.ErrUsage, s[from].Name, c.name(to), w)
+				return nil, fmt.Errorf("%w: from %s to %s: %v is no probability; use 0 to 1", model.ErrUsage, s[from].Name,
+					nameOf(to, s), w)
 			}
 			if sum += w; w > 0 {
 				last = to
@@ -95,16 +112,6 @@ func newChain(s site.Site, weights [][]float64) (*Chain, error) {
 	return c, nil
 }
 
-func (c *Chain) name(to int) string {
-	switch to {
-	case c.back():
-		return NameBack
-	case c.end():
-		return NameEnd
-	}
-	return c.site[to].Name
-}
-
 // next draws what follows.
 func (c *Chain) next(from int, rng *rand.Rand) int {
 	x, draws := rng.Float64(), c.draws[from]
@@ -117,25 +124,18 @@ func (c *Chain) next(from int, rng *rand.Rand) int {
 	return draws[min(i, len(draws)-1)].to
 }
 
-// Reached are the interactions that a session can come to, in order.
-func (c *Chain) Reached() []int {
+// reached says of each interaction whether a session can come to it.
+func (c *Chain) reached() []bool {
 	seen := make([]bool, len(c.site))
-	seen[0] = true
-	for todo := []int{0}; len(todo) > 0; {
-		from := todo[0]
-		todo = todo[1:]
-		for _, d := range c.draws[from] {
-			if d.to < len(c.site) && !seen[d.to] {
-				seen[d.to] = true
-				todo = append(todo, d.to)
+	var visit func(of int)
+	visit = func(of int) {
+		if of < len(seen) && !seen[of] {
+			seen[of] = true
+			for _, d := range c.draws[of] {
+				visit(d.to)
 			}
 		}
 	}
-	var out []int
-	for i, yes := range seen {
-		if yes {
-			out = append(out, i)
-		}
-	}
-	return out
+	visit(0)
+	return seen
 }

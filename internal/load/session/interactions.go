@@ -4,10 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
-	"github.com/scalebench/scalebench/internal/histogram"
-	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -23,33 +19,33 @@ type Interaction struct {
 	Due         int64    `json:"due"`
 }
 
-// Interactions add up what the generators of so many trials reported of each, the most
-// frequent first. Results that are not of users are passed over.
+// Interactions add up what the generators of so many trials published of each, the most
+// frequent first.
 func Interactions(of []model.Result, trials int) ([]Interaction, error) {
-	ops, rates, due := make(map[string]*load.Op), make(map[string]float64), 0.0
+	due, ok, rates, sum := make(map[string]float64), make(map[string]float64), make(map[string]float64), 0.0
 	for _, x := range of {
-		r, err := Read(x)
-		if err != nil {
-			continue
-		}
-		for i, name := range r.Names {
-			if ops[name] == nil {
-				ops[name] = &load.Op{}
+		scored := samplesOf(x)[MetricScored]
+		for _, s := range x.Samples {
+			switch name := s.Labels[LabelInteraction]; {
+			case name == "", !(scored > 0): // of a task that is not of users
+			case s.Metric == MetricDue:
+				due[name], sum = due[name]+s.Value, sum+s.Value
+			case s.Metric == MetricOK:
+				ok[name], rates[name] = ok[name]+s.Value, rates[name]+s.Value/scored/float64(trials)
 			}
-			if err := add(ops[name], r.Ops[i]); err != nil {
-				return nil, err
-			}
-			due += float64(r.Ops[i].Due)
-			rates[name] += float64(r.Ops[i].OK) / r.Scored.Seconds() / float64(trials)
 		}
 	}
 	var out []Interaction
-	for name, op := range ops {
-		if op.Due == 0 {
+	for name, n := range due {
+		if n == 0 {
 			continue
 		}
-		x := Interaction{Interaction: name, Rate: rates[name], Share: float64(op.Due) / due, Errors: float64(op.Due-op.OK) / float64(op.Due), Due: op.Due}
-		if h := op.Latency; h != nil && h.TotalCount() > 0 {
+		x := Interaction{Interaction: name, Rate: rates[name], Share: n / sum, Errors: (n - ok[name]) / n, Due: int64(n)}
+		h, err := histogramOf(HistogramOf(name), of...)
+		if err != nil {
+			return nil, err
+		}
+		if h != nil && h.TotalCount() > 0 {
 			mean, p95 := h.Mean()/1e9, float64(h.ValueAtQuantile(95))/1e9
 			x.Mean, x.P95 = &mean, &p95
 		}
@@ -59,18 +55,4 @@ func Interactions(of []model.Result, trials int) ([]Interaction, error) {
 		return cmp.Or(cmp.Compare(b.Due, a.Due), cmp.Compare(a.Interaction, b.Interaction))
 	})
 	return out, nil
-}
-
-// add adds counts and response times.
-func add(to *load.Op, x load.Op) (err error) {
-	to.Due, to.OK = to.Due+x.Due, to.OK+x.OK
-	if x.Latency == nil {
-		return nil
-	}
-	if to.Latency == nil { // merging changes it
-		to.Latency = hdr.Import(x.Latency.Export())
-		return nil
-	}
-	to.Latency, err = histogram.Merge(to.Latency, x.Latency)
-	return err
 }

@@ -34,22 +34,15 @@ type Generator struct {
 // Sum adds up the generators of a trial: rates and counts are summed, means are those
 // of all operations together.
 func Sum(of []model.Result) (out Outcome, err error) {
-	var response, think, due, ok, lost float64
+	var response, think, due, ok, noLink float64
 	for _, x := range of {
 		v := samplesOf(x)
 		out.Throughput += v[MetricThroughput]
 		response += v[MetricThroughput] * v[MetricResponse]
 		think += v[MetricThroughput] * v[MetricThink]
-		due, ok, lost = due+v[MetricDue], ok+v[MetricOK], lost+v[MetricNoLink]
+		due, ok, noLink = due+v[MetricDue], ok+v[MetricOK], noLink+v[MetricNoLink]
 		out.Unfinished += int(v[MetricUnfinished])
-		responses, err := histogramOf(x, HistogramResponse)
-		if err != nil {
-			return out, err
-		}
-		if out.Latencies, err = histogram.Merge(out.Latencies, responses); err != nil {
-			return out, err
-		}
-		lag, err := histogramOf(x, load.HistogramLag)
+		lag, err := histogramOf(load.HistogramLag, x)
 		if err != nil {
 			return out, err
 		}
@@ -59,22 +52,25 @@ func Sum(of []model.Result) (out Outcome, err error) {
 		}
 		out.Generators = append(out.Generators, Generator{Node: x.Node, Busy: busy, Lag: lateness(lag)})
 	}
-	out.Response, out.Think, out.Errors, out.NoLink = response/out.Throughput, think/out.Throughput, 1-ok/due, lost/due
-	return out, nil
+	out.Response, out.Think, out.Errors, out.NoLink = response/out.Throughput, think/out.Throughput, 1-ok/due, noLink/due
+	out.Latencies, err = histogramOf(HistogramResponse, of...)
+	return out, err
 }
 
-// histogramOf adds up the histograms of a metric over the whole task; nil: it has none.
-func histogramOf(x model.Result, metric string) (sum *hdr.Histogram, err error) {
-	for _, h := range x.Histograms {
-		if h.Metric != metric || h.Second > 0 {
-			continue
-		}
-		one, err := histogram.Decode(h.Encoded)
-		if err != nil {
-			return nil, err
-		}
-		if sum, err = histogram.Merge(sum, one); err != nil {
-			return nil, err
+// histogramOf adds up the histograms of a metric over whole tasks; nil: they have none.
+func histogramOf(metric string, of ...model.Result) (sum *hdr.Histogram, err error) {
+	for _, x := range of {
+		for _, h := range x.Histograms {
+			if h.Metric != metric || h.Second > 0 {
+				continue
+			}
+			one, err := histogram.Decode(h.Encoded)
+			if err != nil {
+				return nil, err
+			}
+			if sum, err = histogram.Merge(sum, one); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return sum, nil

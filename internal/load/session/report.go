@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -56,27 +55,15 @@ const (
 // HistogramOf names the histogram of the response times of an interaction.
 func HistogramOf(interaction string) string { return HistogramResponse + "[" + interaction + "]" }
 
-// percentiles of response times that are reported.
-func percentiles() []float64 { return []float64{50, 90, 95, 99} }
-
 // Report is what the users of one generator did.
 type Report struct {
+	// Summary is of the time scored; its Names are those of interactions.
+	load.Summary
 	Config Config
 	Users  int // of this generator
-	// Names of interactions, and what became of their requests that were due in
-	// the time scored.
-	Names []string
-	Ops   []load.Op
-	// Replies is how many ended well in it.
-	Replies int64
-	Scored  time.Duration
-	// After is how many that were due later had no end.
+	// After is how many requests that were due later had no end.
 	After int64
 	Tally Tally
-	Lag   *hdr.Histogram
-	// ReceiveLag is that of package load.
-	ReceiveLag *hdr.Histogram
-	Usage      load.Usage
 	// By second: how many users there were at its end, how many requests ended
 	// well in it, and of those due in it how many failed, and the mean response
 	// in ms (NaN: none).
@@ -94,7 +81,7 @@ type Watcher struct {
 func Watch(c Config, share load.Share) *Watcher {
 	w := &Watcher{scorer: load.NewScorer(len(c.Site), c.From, c.To-c.From)}
 	w.scorer.Whole = true
-	w.report = Report{Config: c, Names: c.Site.Names(), Scored: c.To - c.From}
+	w.report.Config = c
 	for i := share.Index; i < c.Users; i += share.Of {
 		w.enters = append(w.enters, Enters(c, i))
 	}
@@ -140,9 +127,8 @@ func (w *Watcher) Now() map[string]float64 {
 
 // Report is what was seen; the run is over.
 func (w *Watcher) Report(usage load.Usage, crowd []*Users) Report {
-	s := w.scorer.Summary(w.report.Names, usage)
 	r := w.report
-	r.Ops, r.Lag, r.ReceiveLag, r.Replies, r.Usage = s.Ops, s.Lag, s.ReceiveLag, s.Replies, usage
+	r.Summary = w.scorer.Summary(r.Config.Site.Names(), usage)
 	for _, u := range crowd {
 		r.Tally.add(u.Tally())
 	}
@@ -166,29 +152,6 @@ func (t *Tally) add(o Tally) {
 	}
 }
 
-// Add adds what the users of another generator did in the same time; what is
-// known by second is left out. The error is model.ErrUsage.
-func (r *Report) Add(o Report) error {
-	if r.Scored != o.Scored {
-		return fmt.Errorf("%w: one generator scores %v, another %v", model.ErrUsage, r.Scored, o.Scored)
-	}
-	r.Users, r.Replies, r.After = r.Users+o.Users, r.Replies+o.Replies, r.After+o.After
-	r.Tally.add(o.Tally)
-	var err error
-	for i, name := range o.Names {
-		x := r.op(name)
-		x.Add(o.Ops[i].Counts)
-		if x.Latency, err = histogram.Merge(x.Latency, o.Ops[i].Latency); err != nil {
-			return err
-		}
-	}
-	r.Lag, err = histogram.Merge(r.Lag, o.Lag)
-	return err
-}
-
-// Total adds up all interactions.
-func (r Report) Total() (load.Op, error) { return load.Summary{Ops: r.Ops}.Total() }
-
 // Throughput is how many requests a second ended well.
 func (r Report) Throughput() float64 { return float64(r.Replies) / r.Scored.Seconds() }
 
@@ -204,7 +167,7 @@ func (r Report) Law(total load.Op) float64 {
 	return r.Throughput() * (total.Latency.Mean()/1e9 + r.Think()) / float64(r.Users)
 }
 
-// Publish reports all of it.
+// Publish reports all of it. What is not known is missing.
 func (r Report) Publish(to load.Sink) error {
 	total, err := r.Total()
 	if err != nil {
@@ -212,24 +175,48 @@ func (r Report) Publish(to load.Sink) error {
 	}
 	p := publisher{to}
 	to.Sample(model.Sample{Metric: MetricThroughput, Unit: "op/s", Value: r.Throughput(), Better: model.Higher})
-	p.info(MetricScored, "s", r.Scored.Seconds(), nil)
-	p.info(MetricUsers, "1", float64(r.Users), nil)
-	p.info(MetricAfter, "1", float64(r.After), nil)
-	p.info(MetricLaw, "1", r.Law(total), nil)
 	p.operation(total, nil)
 	p.errors(total.Counts)
 	p.histogram(HistogramResponse, total.Latency)
 	for i, o := range r.Ops {
-		if o.Due == 0 {
-			continue
+		if o.Due > 0 {
+			labels := map[string]string{LabelInteraction: r.Names[i]}
+			p.operation(o, labels)
+			p.info(MetricThroughput, "op/s", float64(o.OK)/r.Scored.Seconds(), labels)
+			p.histogram(HistogramOf(r.Names[i]), o.Latency)
 		}
-		labels := map[string]string{LabelInteraction: r.Names[i]}
-		p.operation(o, labels)
-		p.info(MetricThroughput, "op/s", float64(o.OK)/r.Scored.Seconds(), labels)
-		p.histogram(HistogramOf(r.Names[i]), o.Latency)
 	}
-	p.tally(r)
-	p.usage(r)
+	noLink := int64(0)
+	for _, k := range slices.SortedFunc(maps.Keys(r.Tally.NoLink), func(a, b [2]int) int {
+		return slices.Compare(a[:], b[:])
+	}) {
+		noLink += r.Tally.NoLink[k]
+		p.info(MetricNoLink, "1", float64(r.Tally.NoLink[k]),
+			map[string]string{LabelFrom: r.Names[k[0]], LabelTo: r.Names[k[1]]})
+	}
+	lag := math.NaN()
+	if r.Lag != nil && r.Lag.TotalCount() > 0 {
+		lag = float64(r.Lag.ValueAtPercentile(99)) / 1e6
+	}
+	t, usage := r.Tally, r.Usage
+	for _, x := range []struct {
+		metric, unit string
+		value        float64
+	}{
+		{MetricScored, "s", r.Scored.Seconds()}, {MetricUsers, "1", float64(r.Users)}, {MetricAfter, "1", float64(r.After)},
+		{MetricLaw, "1", r.Law(total)},
+		{MetricThinks, "1", float64(t.Thinks)}, {MetricThink, "s", r.Think()}, {MetricSessions, "1", float64(t.Sessions)},
+		{MetricLength, "1", float64(t.Visits) / float64(t.Sessions)}, {MetricIncomplete, "1", float64(t.Incomplete)},
+		{MetricNoLink, "1", float64(noLink)},
+		// What tells whether the generator was the limit.
+		{load.MetricBusy, "1", usage.Busy}, {load.MetricCPU, "core", usage.CPU.Seconds() / max(usage.Loaded.Seconds(), 1e-9)},
+		{load.MetricCores, "core", float64(load.Cores())}, {load.MetricOpened, "1", float64(usage.Opened)},
+		{load.MetricRejected, "1", float64(usage.Rejected)}, {MetricLag, "ms", lag},
+	} {
+		p.info(x.metric, x.unit, x.value, nil)
+	}
+	p.histogram(load.HistogramLag, r.Lag)
+	p.histogram(load.HistogramReceive, r.ReceiveLag)
 	p.seconds(r)
 	return nil
 }
@@ -252,20 +239,15 @@ func (p publisher) histogram(metric string, h *hdr.Histogram) {
 
 // operation publishes counts and response times.
 func (p publisher) operation(o load.Op, labels map[string]string) {
-	for _, x := range []struct {
-		metric string
-		n      int64
-	}{
-		{MetricDue, o.Due}, {MetricOK, o.OK}, {MetricErrors, o.Failed()}, {MetricDropped, o.Dropped},
-		{MetricUnfinished, o.Unfinished}, {MetricLate, o.Late},
-	} {
-		p.info(x.metric, "1", float64(x.n), labels)
+	counts := []int64{o.Due, o.OK, o.Failed(), o.Dropped, o.Unfinished, o.Late}
+	for i, metric := range []string{MetricDue, MetricOK, MetricErrors, MetricDropped, MetricUnfinished, MetricLate} {
+		p.info(metric, "1", float64(counts[i]), labels)
 	}
 	if o.OK == 0 {
 		return
 	}
 	p.info(MetricResponse, "ms", o.Latency.Mean()/1e6, labels)
-	for _, q := range percentiles() {
+	for _, q := range []float64{50, 90, 95, 99} {
 		p.info(fmt.Sprintf("response_p%v", q), "ms", float64(o.Latency.ValueAtPercentile(q))/1e6, labels)
 	}
 }
@@ -277,36 +259,6 @@ func (p publisher) errors(c load.Counts) {
 	for _, s := range c.Statuses.Counted() {
 		p.info(MetricErrors, "1", float64(s.Count), map[string]string{LabelKind: fmt.Sprintf("status %d", s.Status)})
 	}
-}
-
-func (p publisher) tally(r Report) {
-	t := r.Tally
-	p.info(MetricThinks, "1", float64(t.Thinks), nil)
-	p.info(MetricThink, "s", r.Think(), nil)
-	p.info(MetricSessions, "1", float64(t.Sessions), nil)
-	p.info(MetricLength, "1", float64(t.Visits)/float64(t.Sessions), nil)
-	p.info(MetricIncomplete, "1", float64(t.Incomplete), nil)
-	missing := int64(0)
-	for _, k := range slices.SortedFunc(maps.Keys(t.NoLink), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
-		missing += t.NoLink[k]
-		p.info(MetricNoLink, "1", float64(t.NoLink[k]), map[string]string{LabelFrom: r.Names[k[0]], LabelTo: r.Names[k[1]]})
-	}
-	p.info(MetricNoLink, "1", float64(missing), nil)
-}
-
-// usage is what tells whether the generator was the limit.
-func (p publisher) usage(r Report) {
-	loaded := max(r.Usage.Loaded.Seconds(), 1e-9)
-	p.info(load.MetricBusy, "1", r.Usage.Busy, nil)
-	p.info(load.MetricCPU, "core", r.Usage.CPU.Seconds()/loaded, nil)
-	p.info(load.MetricCores, "core", float64(load.Cores()), nil)
-	p.info(load.MetricOpened, "1", float64(r.Usage.Opened), nil)
-	p.info(load.MetricRejected, "1", float64(r.Usage.Rejected), nil)
-	if r.Lag != nil && r.Lag.TotalCount() > 0 {
-		p.info(MetricLag, "ms", float64(r.Lag.ValueAtPercentile(99))/1e6, nil)
-	}
-	p.histogram(load.HistogramLag, r.Lag)
-	p.histogram(load.HistogramReceive, r.ReceiveLag)
 }
 
 // seconds are recorded in the middle of what they are about: stages begin some ms after
@@ -326,82 +278,4 @@ func (p publisher) seconds(r Report) {
 			p.to.Recording(s)
 		}
 	}
-}
-
-// Read reads what Publish has published, but for the generator's own and what is
-// known by second. The error is model.ErrUsage: the result is not of users.
-func Read(result model.Result) (Report, error) {
-	r := Report{}
-	thinks, think, throughput := 0.0, 0.0, 0.0
-	for _, x := range result.Samples {
-		switch {
-		case x.Metric == MetricScored:
-			r.Scored = time.Duration(x.Value * 1e9)
-		case x.Metric == MetricUsers:
-			r.Users = int(x.Value)
-		case x.Metric == MetricAfter:
-			r.After = int64(x.Value)
-		case x.Metric == MetricThinks:
-			thinks = x.Value
-		case x.Metric == MetricThink:
-			think = x.Value
-		case x.Metric == MetricThroughput && len(x.Labels) == 0:
-			throughput = x.Value
-		case x.Labels[LabelInteraction] != "":
-			r.takeCount(x)
-		}
-	}
-	if r.Scored <= 0 || r.Users <= 0 {
-		return Report{}, fmt.Errorf("%w: task %s is not of users", model.ErrUsage, result.Task)
-	}
-	r.Replies = int64(math.Round(throughput * r.Scored.Seconds()))
-	r.Tally.Thinks, r.Tally.Thought = int64(thinks), time.Duration(think*thinks*1e9)
-	for _, h := range result.Histograms {
-		if err := r.takeHistogram(h); err != nil {
-			return Report{}, fmt.Errorf("%w: task %s: %s: %w", model.ErrUsage, result.Task, h.Metric, err)
-		}
-	}
-	return r, nil
-}
-
-// op finds or adds an interaction.
-func (r *Report) op(name string) *load.Op {
-	i := slices.Index(r.Names, name)
-	if i < 0 {
-		i = len(r.Names)
-		r.Names, r.Ops = append(r.Names, name), append(r.Ops, load.Op{})
-	}
-	return &r.Ops[i]
-}
-
-func (r *Report) takeCount(x model.Sample) {
-	c, n := &r.op(x.Labels[LabelInteraction]).Counts, int64(x.Value)
-	switch x.Metric {
-	case MetricDue:
-		c.Due = n
-	case MetricOK:
-		c.OK = n
-	case MetricErrors:
-		c.Errors[load.ErrStatus] = n // their kinds are known of all together
-	case MetricDropped:
-		c.Dropped = n
-	case MetricUnfinished:
-		c.Unfinished = n
-	case MetricLate:
-		c.Late = n
-	}
-}
-
-func (r *Report) takeHistogram(x model.Histogram) (err error) {
-	if x.Metric == load.HistogramLag {
-		r.Lag, err = histogram.Decode(x.Encoded)
-		return err
-	}
-	name, is := strings.CutPrefix(x.Metric, HistogramResponse+"[")
-	if !is {
-		return nil
-	}
-	o := r.op(strings.TrimSuffix(name, "]"))
-	o.Latency, err = histogram.Decode(x.Encoded)
-	return err
 }

@@ -42,10 +42,10 @@ func recorded(t *testing.T, share load.Share) Report {
 	return w.Report(load.Usage{Loaded: 5 * time.Second, Busy: .25}, []*Users{u, u})
 }
 
-// TestReport: what is published can be read, and what generators report adds up.
+// TestReport: what is published can be read, and what generators publish adds up.
 func TestReport(t *testing.T) {
-	var sum Report
 	var results []model.Result
+	rate, due, ok, latencies := 0.0, int64(0), int64(0), 0.0
 	for i := range 2 {
 		r := recorded(t, load.Share{Index: i, Of: 2})
 		record := &workloadtest.Record{T: t}
@@ -53,25 +53,15 @@ func TestReport(t *testing.T) {
 			t.Fatal(err)
 		}
 		results = append(results, record.Result())
-		got, err := Read(results[i])
-		if err != nil {
-			t.Fatal(err)
-		}
 		want, err := r.Total()
 		if err != nil {
 			t.Fatal(err)
 		}
-		total, err := got.Total()
-		if err != nil {
-			t.Fatal(err)
+		if want.Due != 200 || want.Due != want.Settled() || want.Latency.TotalCount() != want.OK || r.Think() != 7 {
+			t.Errorf("%+v, Z = %v", want.Counts, r.Think())
 		}
-		if total.Due != 200 || total.Due != want.Due || total.OK != want.OK || total.Failed() != want.Failed() || total.Unfinished != 4 ||
-			got.Replies != r.Replies || got.After != 2 || total.Latency.TotalCount() != total.OK || total.Latency.Mean() != want.Latency.Mean() {
-			t.Errorf("read %+v of %+v, %d and %d after", total.Counts, want.Counts, got.After, r.After)
-		}
-		if law := got.Law(total); math.Abs(law-r.Law(want)) > 1e-9 || got.Think() != 7 {
-			t.Errorf("X(R+Z)/N = %v, want %v; Z = %v", law, r.Law(want), got.Think())
-		}
+		rate, due, ok, latencies = rate+r.Throughput(), due+want.Due, ok+want.OK,
+			latencies+float64(want.OK)*want.Latency.Mean()
 		values := make(map[string]float64)
 		for _, s := range record.Samples {
 			values[s.Key()] = s.Value
@@ -79,6 +69,9 @@ func TestReport(t *testing.T) {
 		for key, want := range map[string]float64{
 			MetricUsers: float64(6 - i), MetricNoLink: 6, "no_link{from=ViewStory,to=ViewComment}": 6, MetricLength: 2.5, MetricSessions: 8,
 			"errors{kind=status 503}": 10, "errors{kind=status}": 10, "errors{kind=timeout}": 0, MetricScored: 2, load.MetricBusy: .25,
+			MetricDue: 200, MetricOK: float64(want.OK), MetricErrors: float64(want.Failed()), MetricUnfinished: 4,
+			MetricAfter:      2,
+			MetricThroughput: float64(r.Replies) / 2, MetricThink: 7, MetricLaw: r.Law(want),
 		} {
 			if values[key] != want {
 				t.Errorf("%s = %v, want %v", key, values[key], want)
@@ -87,34 +80,34 @@ func TestReport(t *testing.T) {
 		if got := record.Recordings; len(got) != 4 || len(got[1].Values) != 5 || got[0].Values[4] != float64(6-i) || got[0].Values[0] != 3 {
 			t.Errorf("by second: %+v", got)
 		}
-		if i == 0 {
-			sum = got
-		} else if err := sum.Add(got); err != nil {
-			t.Fatal(err)
-		}
-	}
-	total, err := sum.Total()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if sum.Users != 11 || total.Due != 400 || total.Due != total.Settled() || total.Latency.TotalCount() != total.OK || sum.Think() != 7 {
-		t.Errorf("the sum is %+v of %d users", total.Counts, sum.Users)
 	}
 	came, err := Sum(results)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(came.Throughput-sum.Throughput()) > 1e-9 || math.Abs(came.Response*1e9/total.Latency.Mean()-1) > 1e-9 || came.Latencies.TotalCount() != total.OK || math.Abs(came.Think-7) > 1e-9 {
-		t.Errorf("the outcome is %+v, the sum of reports %v/s", came, sum.Throughput())
+	if math.Abs(came.Throughput-rate) > 1e-9 || math.Abs(came.Response*1e9*float64(ok)/latencies-1) > .01 ||
+		came.Latencies.TotalCount() != ok || math.Abs(came.Think-7) > 1e-9 {
+		t.Errorf("the outcome is %+v, want %v/s", came, rate)
 	}
-	if failed := 1 - float64(total.OK)/400; math.Abs(came.Errors-failed) > 1e-9 || came.NoLink != 12./400 || came.Unfinished != 8 || len(came.Generators) != 2 || came.Generators[1].Busy != .25 {
+	if failed := 1 - float64(ok)/400; math.Abs(came.Errors-failed) > 1e-9 || came.NoLink != 12./400 ||
+		came.Unfinished != 8 || len(came.Generators) != 2 || came.Generators[1].Busy != .25 {
 		t.Errorf("the outcome is %+v, want %v of errors, 12 pages of 400 without a link, 8 unfinished, generators a quarter busy", came, failed)
 	}
-	if err := sum.Add(Report{Scored: time.Hour}); err == nil {
-		t.Error("reports of different lengths add up")
+	// A result without the time that is scored is not of users.
+	all, err := Interactions(append(results,
+		model.Result{Samples: []model.Sample{{Metric: MetricDue, Value: 5,
+			Labels: map[string]string{LabelInteraction: "Other"}}}}), 2)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := Read((&workloadtest.Record{}).Result()); err == nil {
-		t.Error("an empty result is of users")
+	for _, x := range all {
+		due, rate = due-x.Due, rate-2*x.Rate
+		if x.Mean == nil || x.Errors == 0 {
+			t.Errorf("%+v, want a response time, and errors", x)
+		}
+	}
+	if len(all) != 3 || due != 0 || math.Abs(rate) > 2 {
+		t.Errorf("interactions %+v, want three with all of 400 requests", all)
 	}
 }
 

@@ -50,9 +50,6 @@ type tableRow struct {
 	values []float64
 }
 
-// mostCells bounds a line.
-const mostCells = 1000
-
 func (t *table) line(line string) error {
 	cells := strings.Split(strings.TrimRight(line, "\t "), "\t")
 	for i := range cells {
@@ -65,14 +62,16 @@ func (t *table) line(line string) error {
 		return nil
 	case len(cells) < 2:
 		return fmt.Errorf("no tabs between its fields: %.60q; write one before each of them, or # before a title", first)
-	case len(cells) > mostCells:
-		return fmt.Errorf("it has %d fields, and a table has a column for each of %d interactions", len(cells), len(t.site))
 	}
-	values, ok := numbers(cells[1:])
-	if !ok {
-		return t.header(cells[0], cells[1:])
+	var values []float64
+	for _, cell := range cells[1:] {
+		v, err := strconv.ParseFloat(cell, 64)
+		if err != nil {
+			return t.header(cells[0], cells[1:])
+		}
+		values = append(values, v)
 	}
-	to := t.index(cells[0])
+	to := placeOf(cells[0], t.site)
 	if to < 0 {
 		return fmt.Errorf("%q is no interaction of the site, nor %s, nor %s; the site has %s", cells[0], NameBack, NameEnd, strings.Join(t.site.Names(), ", "))
 	}
@@ -80,19 +79,8 @@ func (t *table) line(line string) error {
 	return nil
 }
 
-// numbers are the values of a line; ok is false where some are none.
-func numbers(cells []string) (values []float64, ok bool) {
-	for _, cell := range cells {
-		v, err := strconv.ParseFloat(cell, 64)
-		if err != nil {
-			return nil, false
-		}
-		values = append(values, v)
-	}
-	return values, true
-}
-
-// header takes the names of the columns. Other lines above the table are titles.
+// header takes the names of the columns, if each has its own. The last may be of no
+// interaction: of the think times. Other lines above the table are titles.
 func (t *table) header(first string, cells []string) error {
 	columns := make([]int, len(cells))
 	known := 0
@@ -102,46 +90,27 @@ func (t *table) header(first string, cells []string) error {
 		}
 	}
 	switch {
-	case len(t.rows) > 0, t.index(first) >= 0 && known == 0:
+	case len(t.rows) > 0, placeOf(first, t.site) >= 0 && known == 0:
 		return fmt.Errorf("a field is no number: a probability is from 0 to 1, with a decimal point")
 	case known == 0, known == 1 && len(cells) == 2: // such as "Site", "RUBBoS", "Home"
 		return nil
 	case t.columns != nil:
 		return fmt.Errorf("a line above it names the columns, too: leave one of them out")
 	}
-	return t.name(columns, cells)
-}
-
-// name takes the names if each column has its own. The last may be of no
-// interaction: of the think times.
-func (t *table) name(columns []int, cells []string) error {
+	last := len(columns) - 1
 	for k, i := range columns {
 		switch {
 		case i >= 0 && slices.Contains(columns[:k], i):
 			return fmt.Errorf("two columns are named %s: give each the name of the interaction that users come from", t.site[i].Name)
-		case i >= 0:
-		case k < len(columns)-1:
+		case i < 0 && k < last:
 			return fmt.Errorf("column %d is named %q, which is no interaction of the site; the site has %s", k+1, cells[k], strings.Join(t.site.Names(), ", "))
-		default:
-			columns, t.extra = columns[:k], cells[k]
 		}
+	}
+	if columns[last] < 0 {
+		columns, t.extra = columns[:last], cells[last]
 	}
 	t.columns = columns
 	return nil
-}
-
-// index finds what a line leads to.
-func (t *table) index(name string) int {
-	if i := t.site.Index(name); i >= 0 {
-		return i
-	}
-	switch word, _, _ := strings.Cut(strings.ToLower(name), " "); word {
-	case "back":
-		return len(t.site)
-	case "end", "endofsession":
-		return len(t.site) + 1
-	}
-	return -1
 }
 
 // weights are the probabilities by where users come from, then where they go.
@@ -150,7 +119,7 @@ func (t *table) weights() ([][]float64, error) {
 	seen := make(map[int]bool)
 	for _, r := range t.rows {
 		if seen[r.to] {
-			return nil, fmt.Errorf("two lines are about %s", (&Chain{site: t.site}).name(r.to))
+			return nil, fmt.Errorf("two lines are about %s", nameOf(r.to, t.site))
 		}
 		if seen[r.to] = true; t.columns == nil && r.to < len(t.site) {
 			columns = append(columns, r.to)
@@ -164,19 +133,21 @@ func (t *table) weights() ([][]float64, error) {
 		out[i] = make([]float64, len(t.site)+2)
 	}
 	for _, r := range t.rows {
+		name := nameOf(r.to, t.site)
 		// One more column has think times.
-		if n := len(r.values); n != len(columns) && n != len(columns)+1 {
-			return nil, fmt.Errorf("the line about %s has %d numbers; it needs one for each of %d columns, and may have a think time",
-				(&Chain{site: t.site}).name(r.to), n, len(columns))
-		}
-		if t.extra != "" && len(r.values) == len(columns) {
+		switch n := len(r.values); {
+		case n != len(columns) && n != len(columns)+1:
+			return nil, fmt.Errorf(
+				"the line about %s has %d numbers; it needs one for each of %d columns, and may have a think time", name, n,
+				len(columns))
+		case t.extra != "" && n == len(columns):
 			return nil, fmt.Errorf("the line about %s has %d numbers, and %d columns are named: the last, %q, is no interaction of the site; name it as the site does, or leave it out",
-				(&Chain{site: t.site}).name(r.to), len(columns), len(columns)+1, t.extra)
+				name, n, n+1, t.extra)
 		}
 		for k, from := range columns {
 			v := r.values[k]
 			if !(v >= 0) || v > 1 {
-				return nil, fmt.Errorf("from %s to %s it has %v; a probability is from 0 to 1", t.site[from].Name, (&Chain{site: t.site}).name(r.to), v)
+				return nil, fmt.Errorf("from %s to %s it has %v; a probability is from 0 to 1", t.site[from].Name, name, v)
 			}
 			out[from][r.to] = v
 		}
@@ -195,56 +166,49 @@ func (t *table) chain(weights [][]float64) (*Chain, []string, error) {
 			sums[from] += w
 		}
 		if sums[from] == 0 {
-			row[len(t.site)+1] = 1 // if a session comes there, which is refused below
+			row[end(t.site)] = 1 // if a session comes there, which is refused below
 		}
 	}
 	c, err := newChain(t.site, weights)
 	if err != nil {
 		return nil, nil, err
 	}
-	reached := make([]bool, len(t.site))
-	for _, i := range c.Reached() {
-		reached[i] = true
-	}
 	var notes []string
+	reached, never := c.reached(), 0
 	for from, sum := range sums {
 		name := t.site[from].Name
 		switch {
-		case !reached[from]: // never used
+		case !reached[from]:
+			never++
 		case sum == 0:
 			return nil, nil, fmt.Errorf("%w: the transition table: column %s sums to 0, and sessions come there: let it lead somewhere, if only to %s", model.ErrUsage, name, NameEnd)
 		case math.Abs(sum-1) > tolerance:
-			notes = append(notes, fmt.Sprintf("column %s sums to %.4g instead of 1: each of its probabilities is divided by that (RUBBoS would %s)", name, sum, quirk(sum)))
+			rubbos := fmt.Sprintf("let the user stay there for the missing %.3g", 1-sum)
+			if sum > 1 {
+				rubbos = fmt.Sprintf("cut %.3g off the last lines", sum-1)
+			}
+			notes = append(notes, fmt.Sprintf(
+				"column %s sums to %.4g instead of 1: each of its probabilities is divided by that (RUBBoS would %s)", name, sum,
+				rubbos))
 		}
 	}
-	if n := len(t.site) - len(c.Reached()); n > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d interactions are never reached from %s", n, len(t.site), t.site[0].Name))
+	if never > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d interactions are never reached from %s", never, len(t.site),
+			t.site[0].Name))
 	}
 	return c, notes, nil
 }
 
-// quirk is what RUBBoS makes of a sum.
-func quirk(sum float64) string {
-	if sum < 1 {
-		return fmt.Sprintf("let the user stay there for the missing %.3g", 1-sum)
-	}
-	return fmt.Sprintf("cut %.3g off the last lines", sum-1)
-}
-
 // Properties are what a file of properties of RUBBoS says of users; what it does
-// not say is 0 or empty.
+// not say is 0, nil or empty.
 type Properties struct {
 	Users                  int
 	UserTable, AuthorTable string // names of files
 	MaxSteps               int
-	RampUp, Run, RampDown  *time.Duration // nil: it does not say
-	AuthorShare            float64
+	RampUp, Run, RampDown  *time.Duration
+	AuthorShare            *float64
 	Accounts, Authors      int
-	saysAuthors            bool
 }
-
-// SaysAuthors reports whether it says how many users are authors.
-func (p Properties) SaysAuthors() bool { return p.saysAuthors }
 
 // ParseProperties reads it: lines of the form "key = value", and comments behind #.
 // notes say what is not done as it asks for. The error is model.ErrUsage.
@@ -263,68 +227,61 @@ func ParseProperties(text string) (p Properties, notes []string, err error) {
 			return Properties{}, nil, fmt.Errorf("%w: line %d of the properties: %s: %w", model.ErrUsage, number+1, key, err)
 		}
 		if note != "" {
-			notes = append(notes, note)
+			notes = append(notes, key+": "+note)
 		}
 	}
 	return p, notes, nil
 }
 
-// mostOfProperty bounds numbers: of users, of accounts, of milliseconds.
-const mostOfProperty = 1_000_000_000
-
+// take takes one property. The note is what is not done as it asks for; empty where it
+// asks for what is done, or has nothing to do with users.
 func (p *Properties) take(key, value string) (note string, err error) {
+	number := func(most int) int {
+		n, failed := strconv.Atoi(value)
+		if failed != nil || n < 0 || n > most {
+			err = fmt.Errorf("%q must be a number from 0 to %d", value, most)
+		}
+		return n
+	}
+	const most = 1_000_000_000 // users, accounts, milliseconds
+	span := func() *time.Duration {
+		d := time.Duration(number(most)) * time.Millisecond
+		return &d
+	}
 	counts := map[string]*int{
 		"workload_number_of_clients_per_node": &p.Users, "workload_maximum_number_of_transitions": &p.MaxSteps,
 		"database_number_of_authors": &p.Authors, "database_number_of_users": &p.Accounts,
 	}
-	spans := map[string]**time.Duration{
-		"workload_up_ramp_time_in_ms": &p.RampUp, "workload_session_run_time_in_ms": &p.Run, "workload_down_ramp_time_in_ms": &p.RampDown,
+	if count := counts[key]; count != nil {
+		*count = number(most)
 	}
-	tables := map[string]*string{"workload_user_transition_table": &p.UserTable, "workload_author_transition_table": &p.AuthorTable}
-	switch {
-	case tables[key] != nil:
-		*tables[key] = value
-	case counts[key] != nil:
-		*counts[key], err = propertyNumber(value, mostOfProperty)
-	case spans[key] != nil:
-		var number int
-		number, err = propertyNumber(value, mostOfProperty)
-		d := time.Duration(number) * time.Millisecond
-		*spans[key] = &d
-	case key == "workload_percentage_of_author":
-		var number int
-		number, err = propertyNumber(value, 100)
-		p.AuthorShare, p.saysAuthors = float64(number)/100, true
-	default:
-		note = unused(key, value)
-	}
-	return note, err
-}
-
-func propertyNumber(value string, most int) (int, error) {
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 0 || n > most {
-		return 0, fmt.Errorf("%q must be a number from 0 to %d", value, most)
-	}
-	return n, nil
-}
-
-// unused says what is not done as a property asks for; empty where it asks for
-// what is done, or has nothing to do with users.
-func unused(key, value string) string {
 	switch key {
+	case "workload_user_transition_table":
+		p.UserTable = value
+	case "workload_author_transition_table":
+		p.AuthorTable = value
+	case "workload_up_ramp_time_in_ms":
+		p.RampUp = span()
+	case "workload_session_run_time_in_ms":
+		p.Run = span()
+	case "workload_down_ramp_time_in_ms":
+		p.RampDown = span()
+	case "workload_percentage_of_author":
+		share := float64(number(100)) / 100
+		p.AuthorShare = &share
 	case "workload_remote_client_nodes":
 		if value != "" {
-			return key + ": the nodes of the fleet share the users of one generator's number; set users for more"
+			note = "the nodes of the fleet share the users of one generator's number; set users for more"
 		}
 	case "workload_use_tpcw_think_time":
 		if value != "yes" {
-			return key + ": the think times of the table are not used; think, think_distribution and think_spread say how long users think"
+			note = "the think times of the table are not used; think, think_distribution and think_spread say how long users " +
+				"think"
 		}
 	case "workload_up_ramp_slowdown_factor", "workload_down_ramp_slowdown_factor":
 		if factor, err := strconv.ParseFloat(value, 64); err != nil || factor != 1 {
-			return key + ": users think as long in ramps as in the run"
+			note = "users think as long in ramps as in the run"
 		}
 	}
-	return ""
+	return note, err
 }

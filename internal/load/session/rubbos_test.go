@@ -34,12 +34,12 @@ func TestParseTable(t *testing.T) {
 	want := [][]float64{{0, .6, 0, 0, .4}, {.2, .1, .3, .2, .2}, {.5, 0, 0, .25, .25}}
 	for from, row := range want {
 		for to, p := range row {
-			if got := c.Probability(from, to); math.Abs(got-p) > 1e-9 {
+			if got := c.rows[from][to]; math.Abs(got-p) > 1e-9 {
 				t.Errorf("from %d to %d: %v, want %v", from, to, got, p)
 			}
 		}
 	}
-	if c.Back(0) || !c.Back(1) {
+	if c.hasBack(0) || !c.hasBack(1) {
 		t.Error("there is no way back from home, and there is one from ViewA")
 	}
 }
@@ -65,7 +65,7 @@ func TestTableHeader(t *testing.T) {
 		}
 		for from := range 3 {
 			for to := range 5 {
-				if got, want := c.Probability(from, to), want.Probability(from, to); got != want {
+				if got, want := c.rows[from][to], want.rows[from][to]; got != want {
 					t.Errorf("%s: from %d to %d: %v, want %v", name, from, to, got, want)
 				}
 			}
@@ -93,13 +93,13 @@ func TestTableSums(t *testing.T) {
 	for from := range 3 {
 		sum := 0.0
 		for to := range 5 {
-			sum += c.Probability(from, to)
+			sum += c.rows[from][to]
 		}
 		if math.Abs(sum-1) > 1e-12 {
 			t.Errorf("the row of %d sums to %v", from, sum)
 		}
 	}
-	if got := c.Probability(0, 1); math.Abs(got-.6/.995) > 1e-9 {
+	if got := c.rows[0][1]; math.Abs(got-.6/.995) > 1e-9 {
 		t.Errorf("from Home to ViewA: %v, want %v", got, .6/.995)
 	}
 }
@@ -150,10 +150,10 @@ func TestParseProperties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	up, run, down := 150*time.Second, 15*time.Minute, 30*time.Second
+	up, run, down, share := 150*time.Second, 15*time.Minute, 30*time.Second, .1
 	want := Properties{Users: 500, UserTable: "a/user.txt", AuthorTable: "a/author.txt", MaxSteps: 1000, RampUp: &up, Run: &run,
-		RampDown: &down, AuthorShare: .1, Accounts: 500000, Authors: 50, saysAuthors: true}
-	if diff := cmp.Diff(want, p, cmp.AllowUnexported(Properties{})); diff != "" {
+		RampDown: &down, AuthorShare: &share, Accounts: 500000, Authors: 50}
+	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if len(notes) != 2 || !strings.Contains(notes[0], "workload_use_tpcw_think_time") || !strings.Contains(notes[1], "slowdown") {
@@ -184,10 +184,11 @@ func TestMixNames(t *testing.T) {
 			t.Fatalf("Mix = %v, want %q", err, want)
 		}
 	}
-	for name, rows := range map[string]map[string]ways{BrowseOnly: browsing(), ReadWrite: writing(), Author: authoring()} {
+	for name, rows := range map[string]map[string]ways{BrowseOnly: rowsOf(BrowseOnly), ReadWrite: rowsOf(ReadWrite),
+		Author: rowsOf(Author)} {
 		for from, row := range rows {
 			for to := range row {
-				if rows[to] == nil && to != back && to != end {
+				if rows[to] == nil && to != "Back" && to != "End" {
 					t.Errorf("the mix %s goes from %s to %s, after which it says nothing", name, from, to)
 				}
 			}
@@ -211,10 +212,10 @@ func FuzzParseTable(f *testing.F) {
 		for from := range 3 {
 			sum := 0.0
 			for to := range 5 {
-				if p := c.Probability(from, to); p < 0 || p > 1 {
+				if p := c.rows[from][to]; p < 0 || p > 1 {
 					t.Errorf("from %d to %d: %v", from, to, p)
 				}
-				sum += c.Probability(from, to)
+				sum += c.rows[from][to]
 			}
 			if math.Abs(sum-1) > 1e-9 {
 				t.Errorf("the row of %d sums to %v", from, sum)
@@ -226,7 +227,9 @@ func FuzzParseTable(f *testing.F) {
 func FuzzParseProperties(f *testing.F) {
 	f.Add("workload_number_of_clients_per_node = 500\n#x\nworkload_percentage_of_author=10")
 	f.Fuzz(func(t *testing.T, text string) {
-		if p, _, err := ParseProperties(text); err == nil && (p.Users < 0 || p.AuthorShare < 0 || p.AuthorShare > 1 || p.RampUp != nil && *p.RampUp < 0) {
+		if p, _, err := ParseProperties(text); err == nil &&
+			(p.Users < 0 || p.AuthorShare != nil && (*p.AuthorShare < 0 || *p.AuthorShare > 1) || p.RampUp != nil &&
+				*p.RampUp < 0) {
 			t.Errorf("%+v", p)
 		}
 	})

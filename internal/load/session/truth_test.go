@@ -15,13 +15,13 @@ import (
 // the visits until they do or empty the stack, and C(s) where they empty it.
 func expectedVisits(c *Chain) []float64 {
 	n := len(c.site)
-	keeps := func(s int) bool { return c.Back(s) }
+	keeps := func(s int) bool { return c.hasBack(s) }
 	// b(s) = back(s) + Σ p(s,t) b(t) b(s), of the t that keep; its least solution.
 	b := make([]float64, n)
 	for range 10000 {
 		for s := range n {
 			if keeps(s) {
-				b[s] = c.rows[s][c.back()] / (1 - returns(c, s, b))
+				b[s] = c.rows[s][back(c.site)] / (1 - returns(c, s, b))
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func expectedVisits(c *Chain) []float64 {
 func returns(c *Chain, s int, b []float64) float64 {
 	sum := 0.0
 	for t := range c.site {
-		if c.Back(t) {
+		if c.hasBack(t) {
 			sum += c.rows[s][t] * b[t]
 		}
 	}

@@ -7,12 +7,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/load/httpwire"
 	"github.com/scalebench/scalebench/internal/site"
 )
 
@@ -209,7 +209,7 @@ func (u *Users) goOn(x *user, a load.Answer, good, scored bool) {
 	x.steps++
 	next := x.chain.next(x.visit.of, x.doing())
 	switch {
-	case x.steps >= u.config.MaxSteps || good && next == x.chain.end():
+	case x.steps >= u.config.MaxSteps || good && next == end(u.config.Site):
 		if scored {
 			u.tally.Sessions++
 			u.tally.Visits += int64(x.steps)
@@ -218,7 +218,7 @@ func (u *Users) goOn(x *user, a load.Answer, good, scored bool) {
 		u.home(x)
 	case !good:
 		u.home(x)
-	case next == x.chain.back():
+	case next == back(u.config.Site):
 		u.goBack(x)
 	default:
 		u.follow(x, next, a.Page, scored)
@@ -239,7 +239,7 @@ func (u *Users) goBack(x *user) {
 		return
 	}
 	x.visit, x.history = x.history[last], x.history[:last]
-	x.settle()
+	x.forgetWithoutWayBack()
 }
 
 // follow goes on to an interaction by what the page has.
@@ -276,12 +276,12 @@ func (u *Users) missing(x *user, to int, scored bool) {
 // visit lets a user ask for a page.
 func (u *Users) visit(x *user, of int, r site.Request) {
 	x.visit = visit{of: of, at: r.Target, wire: u.wire(r)}
-	x.settle()
+	x.forgetWithoutWayBack()
 }
 
-// settle forgets the history where there is no way back.
-func (x *user) settle() {
-	if !x.chain.Back(x.visit.of) {
+// forgetWithoutWayBack forgets the history where there is no way back.
+func (x *user) forgetWithoutWayBack() {
+	if !x.chain.hasBack(x.visit.of) {
 		x.history = x.history[:0]
 	}
 }
@@ -301,25 +301,12 @@ func (x *user) person(c Config) site.User {
 	return site.User{Nickname: nickname, Password: password, Name: "visitor" + strconv.Itoa(x.number)}
 }
 
-// head is what all requests have in common (RFC 9112); Host comes first.
+// head is what all requests have in common, after their targets.
 func head(c Config) string {
-	header := http.Header{"User-Agent": {"scalebench"}, "Accept": {"text/html,*/*"}}
-	for name, values := range c.Header {
-		header[http.CanonicalHeaderKey(name)] = values
-	}
-	host := c.URL.Host
-	if h := header.Get("Host"); h != "" {
-		host = h
-	}
-	header.Del("Host")
-	var b strings.Builder
-	b.WriteString(" HTTP/1.1\r\nHost: " + host + "\r\n")
-	for _, name := range slices.Sorted(maps.Keys(header)) {
-		for _, value := range header[name] {
-			b.WriteString(name + ": " + value + "\r\n")
-		}
-	}
-	return b.String()
+	header := http.Header{"Accept": {"text/html,*/*"}}
+	maps.Copy(header, c.Header)
+	_, fields, _ := strings.Cut(string(httpwire.Request(load.Request{Header: header}, c.URL)), "\r\n")
+	return " HTTP/1.1\r\n" + strings.TrimSuffix(fields, "\r\n")
 }
 
 // wire is a request as it goes over the connection.

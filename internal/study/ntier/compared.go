@@ -9,18 +9,21 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/chart"
 )
 
-// lineOf is that of a signal; empty: it is not known.
-func lineOf(name string, s *Signal) chart.Curve {
-	l := chart.Curve{Name: name}
-	for i := 0; s != nil && i < len(s.Users); i++ {
-		v := s.Values[i]
-		if v != nil && s.Unit == "1" { // axes have shares in percent
-			percent := 100 * *v
-			v = &percent
+// curve is a signal of a tier against users; empty: it is not known.
+func (f *Finding) curve(name, tier string, of shownSignal) chart.Curve {
+	c := chart.Curve{Name: name}
+	for _, s := range f.Signals {
+		for i, v := range s.Values {
+			if v != nil && s.Unit == "1" { // axes have shares in percent
+				percent := 100 * *v
+				v = &percent
+			}
+			if s.Tier == tier && s.Signal == of.name {
+				c.Add(float64(s.Users[i]), v)
+			}
 		}
-		l.Add(float64(s.Users[i]), v)
 	}
-	return l
+	return c
 }
 
 // plot is one chart of lines against users, empty where there is nothing to draw.
@@ -31,8 +34,6 @@ func plot(title string, y chart.Axis, lines []chart.Curve) doc.Block {
 	}
 	return doc.Plot(title, chart.Cut(lines), c).On(doc.Page)
 }
-
-var throughputAxis = chart.Axis{Label: "throughput", Unit: "op/s"}
 
 // throughputs is a figure with a chart for each name: the lines are the configurations
 // that have it, by what else tells them apart.
@@ -61,9 +62,6 @@ func (r *Result) comparison() []doc.Block {
 	shape := func(f Finding) string { return f.Shape }
 	place := func(f Finding) string { return placeWords(f.place()) }
 	places, shapes := r.places()
-	for i, name := range places {
-		places[i] = placeWords(name)
-	}
 	out := []doc.Block{r.throughputs("Throughput against users, by platform", places, place, shape)}
 	if len(places) == 1 {
 		out[0].Figure.Title, out[0].Figure.Panels[0].Title = "Throughput against users, by configuration", ""
@@ -71,15 +69,29 @@ func (r *Result) comparison() []doc.Block {
 	if len(shapes) > 0 {
 		out = append(out, r.throughputs("The same configuration on several platforms", shapes, shape, place))
 	}
-	return append(out, r.lastTier()...)
+	if len(r.tiers) == 0 {
+		return out
+	}
+	// What grows in the last tier, where answers begin: Send-Q and round-trip times (the
+	// paper's fig. 6), switches and what they take (fig. 5b and c).
+	last := r.tiers[len(r.tiers)-1]
+	for _, x := range shownSignals[1:] {
+		var lines []chart.Curve
+		for i := range r.Configurations {
+			lines = append(lines, r.Configurations[i].curve(r.Configurations[i].Configuration, last, x))
+		}
+		out = append(out, plot(fmt.Sprintf("The %s tier: %s", last, x.words), x.axis(), lines))
+	}
+	return out
 }
 
-// places are all platforms with their types, and the shapes that several of them have.
+// places are all platforms with their types, for people, and the shapes that several of
+// them have.
 func (r *Result) places() (places, shapes []string) {
 	count := make(map[string]int)
 	for _, f := range r.Configurations {
-		if !slices.Contains(places, f.place()) {
-			places = append(places, f.place())
+		if place := placeWords(f.place()); !slices.Contains(places, place) {
+			places = append(places, place)
 		}
 		if count[f.Shape]++; count[f.Shape] == 2 {
 			shapes = append(shapes, f.Shape)
@@ -88,33 +100,15 @@ func (r *Result) places() (places, shapes []string) {
 	return places, shapes
 }
 
-// lastTier is what grows in the last tier, where answers begin: Send-Q and round-trip
-// times (the paper's fig. 6), switches and what they take (fig. 5b and c).
-func (r *Result) lastTier() []doc.Block {
-	var out []doc.Block
-	if len(r.tiers) == 0 {
-		return out
-	}
-	last := r.tiers[len(r.tiers)-1]
-	for _, x := range shownSignals[1:] {
-		var lines []chart.Curve
-		for _, f := range r.Configurations {
-			lines = append(lines, lineOf(f.Configuration, f.signal(last, x.name)))
-		}
-		out = append(out, plot(fmt.Sprintf("The %s tier: %s", last, x.words), axisOf(x.unit), lines))
-	}
-	return out
-}
-
-// axisOf is that of a signal's values.
-func axisOf(unit string) chart.Axis {
-	switch unit {
+// axis is that of a signal's values.
+func (x shownSignal) axis() chart.Axis {
+	switch x.unit {
 	case "1":
 		return chart.Axis{Unit: "%"}
 	case "1/s":
 		return chart.Axis{Label: "a second"}
 	}
-	return chart.Axis{Unit: unit}
+	return chart.Axis{Unit: x.unit}
 }
 
 // signalFigures are the same of all tiers of one configuration.
@@ -123,9 +117,9 @@ func (f *Finding) signalFigures(tiers []string) []doc.Block {
 	for _, x := range shownSignals[1:] {
 		var lines []chart.Curve
 		for _, tier := range tiers {
-			lines = append(lines, lineOf(tier, f.signal(tier, x.name)))
+			lines = append(lines, f.curve(tier, tier, x))
 		}
-		out = append(out, plot(f.Configuration+": "+x.words, axisOf(x.unit), lines))
+		out = append(out, plot(f.Configuration+": "+x.words, x.axis(), lines))
 	}
 	return out
 }

@@ -20,7 +20,7 @@ func (p *Params) list() (prices.List, error) {
 
 // cost compares configurations by what they cost, and returns what speaks against it. The
 // cheapest is among those where as many users are alike.
-func (p *Params) cost(findings []Finding, all []measured, alike bool) (out *prices.Cost, doubts []string, err error) {
+func (p *Params) cost(findings []Finding, all []measured, alike bool) (out *prices.Cost, doubts []warning, err error) {
 	list, err := p.list()
 	if err != nil {
 		return nil, nil, err
@@ -28,7 +28,8 @@ func (p *Params) cost(findings []Finding, all []measured, alike bool) (out *pric
 	out = &prices.Cost{Rows: []prices.Offer{}, Currency: list.Currency, Priced: !list.Empty()}
 	if p.SLA != "" && alike {
 		if out.At = p.at(findings); out.At == 0 {
-			doubts = append(doubts, "no number of users was measured with all configurations: which keeps the SLA at the least cost is not told; measure them with the same, or name one (--at)")
+			doubts = append(doubts, warning{text: "no number of users was measured with all configurations: which keeps the " +
+				"SLA at the least cost is not told; measure them with the same, or name one (--at)"})
 		}
 	}
 	hosts, why := make([]int, len(findings)), make([]string, len(findings))
@@ -43,7 +44,7 @@ func (p *Params) cost(findings []Finding, all []measured, alike bool) (out *pric
 		}
 		users, doubt := f.slaLoad()
 		if doubt != "" && f.withdrawn() == "" {
-			doubts = append(doubts, f.Configuration+": "+doubt)
+			doubts = append(doubts, warning{f.Configuration, doubt})
 		}
 		at := slices.IndexFunc(f.Loads, func(l bottleneck.Load) bool { return l.Users == users })
 		if at >= 0 {
@@ -52,7 +53,7 @@ func (p *Params) cost(findings []Finding, all []measured, alike bool) (out *pric
 		if out.Priced {
 			hourly, missing := list.Sum(all[i].places())
 			if missing != "" {
-				doubts = append(doubts, f.Configuration+": "+missing)
+				doubts = append(doubts, warning{f.Configuration, missing})
 			} else {
 				row.Hourly = &hourly
 				row.Peak.Price(hourly, ci)
@@ -73,17 +74,20 @@ func (p *Params) at(findings []Finding) int {
 	if p.At > 0 {
 		return p.At
 	}
-	findings = slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return len(f.Loads) == 0 }) // all trials failed
-	for i := len(findings[0].Loads) - 1; i >= 0; i-- {
-		users := findings[0].Loads[i].Users
-		everywhere := !slices.ContainsFunc(findings, func(f Finding) bool {
-			return !slices.ContainsFunc(f.Loads, func(l bottleneck.Load) bool { return l.Users == users })
-		})
-		if everywhere {
-			return users
+	count := make(map[int]int) // of configurations, by numbers of users
+	configurations, most := 0, 0
+	for _, f := range findings {
+		configurations += min(1, len(f.Loads)) // else all trials failed
+		for _, l := range f.Loads {
+			count[l.Users]++
 		}
 	}
-	return 0
+	for users, n := range count {
+		if n == configurations {
+			most = max(most, users)
+		}
+	}
+	return most
 }
 
 // places are those of all nodes of a configuration, with their types: of the nodes

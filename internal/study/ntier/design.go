@@ -9,7 +9,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/microbench"
-	"github.com/scalebench/scalebench/internal/model"
 	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
 
@@ -20,8 +19,8 @@ const WorkloadKind = "users"
 // as often as there are trials.
 func (p *Params) Design(setup study.Setup) (study.Design, error) {
 	if len(p.Users) == 0 || len(p.Tiers) == 0 {
-		return nil, &model.InputError{Path: map[bool]string{true: "users", false: "tiers"}[len(p.Users) == 0], Problem: "there is none: nothing would be measured",
-			Allowed: "tiers: [web, app, db] and users: [100, 200, 400, 800]"}
+		return nil, refuse(map[bool]string{true: "users", false: "tiers"}[len(p.Users) == 0],
+			"there is none: nothing would be measured", "tiers: [web, app, db] and users: [100, 200, 400, 800]")
 	}
 	workload, err := workloadOf(setup)
 	if err != nil {
@@ -51,7 +50,8 @@ func workloadOf(setup study.Setup) (string, error) {
 		of = setup.Workloads
 	}
 	if len(of) != 1 {
-		return "", &model.InputError{Path: "kind", Problem: fmt.Sprintf("there are %s that could be measured", num.Count(len(of), "workload")), Allowed: "one workload of the kind users"}
+		return "", refuse("kind", fmt.Sprintf("there are %s that could be measured", num.Count(len(of), "workload")),
+			"one workload of the kind users")
 	}
 	return of[0].Name, nil
 }
@@ -64,7 +64,8 @@ func (p *Params) tiersIn(setup study.Setup) error {
 	}
 	for i, tier := range p.Tiers {
 		if !slices.Contains(names, tier) {
-			return &model.InputError{Path: fmt.Sprintf("tiers.%d", i), Problem: fmt.Sprintf("there is no service %q on nodes of the fleet", tier), Allowed: "services of this file with on: " + strings.Join(names, ", ")}
+			return refuse(fmt.Sprintf("tiers.%d", i), fmt.Sprintf("there is no service %q on nodes of the fleet", tier),
+				"services of this file with on: "+strings.Join(names, ", "))
 		}
 	}
 	return nil
@@ -108,7 +109,8 @@ func (p *Params) treatments(workload string, setup study.Setup) []study.Treatmen
 
 // treatment is one trial.
 func (p *Params) treatment(workload string, c Configuration, users, trial int) study.Treatment {
-	t := study.Treatment{Phase: Phase, Label: label(c, users), Workload: workload, Trial: trial, Block: trial,
+	t := study.Treatment{Phase: Phase, Label: label{configuration: c, users: users}.String(), Workload: workload,
+		Trial: trial, Block: trial,
 		Levels: map[string]any{"users": users}, Services: make(map[string]study.ServiceLevel)}
 	for _, set := range c.sets() {
 		for _, i := range set {
@@ -116,31 +118,4 @@ func (p *Params) treatment(workload string, c Configuration, users, trial int) s
 		}
 	}
 	return t
-}
-
-// label is how a trial is called: "1-2-1-em, 300 users". The analysis knows the
-// configuration by it.
-func label(c Configuration, users int) string {
-	return c.String() + ", " + num.Count(users, "user")
-}
-
-// configurationOf is what a label says of a step.
-func (p *Params) configurationOf(s model.Step) (Configuration, bool) {
-	name, _, ok := strings.Cut(s.Label, ", ")
-	if !ok || s.Phase != Phase || len(p.Tiers) == 0 {
-		return Configuration{}, false
-	}
-	c, err := ParseConfiguration(name, p.Tiers)
-	return c, err == nil
-}
-
-// usersOf is how many users a step had: 0 if it does not say.
-func usersOf(s model.Step) int {
-	switch n := s.Levels["users"].(type) {
-	case float64:
-		return int(n)
-	case int:
-		return n
-	}
-	return 0
 }

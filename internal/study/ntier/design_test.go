@@ -97,9 +97,9 @@ func TestLabel(t *testing.T) {
 	p := params()
 	for _, x := range treatments(t, p, 1) {
 		s := model.Step{Phase: x.Phase, Treatment: model.Treatment{Label: x.Label, Levels: x.Levels}}
-		c, ok := p.configurationOf(s)
-		if !ok || !strings.HasPrefix(x.Label, c.String()+", ") || usersOf(s) != x.Levels["users"] {
-			t.Errorf("%s: %v, %v, %d users", x.Label, c, ok, usersOf(s))
+		l, ok := p.labelOf(s)
+		if !ok || l.String() != x.Label || l.users != x.Levels["users"] {
+			t.Errorf("%s: %+v, %v", x.Label, l, ok)
 		}
 	}
 }

@@ -16,9 +16,8 @@ import (
 
 // Document implements study.Result.
 func (r *Result) Document() *doc.Document {
-	d := &doc.Document{Title: r.title, Warnings: doc.Warnings(r.Warnings), Data: r.data()}
 	said := r.said()
-	d.Answer, d.More = said[0], said[1:]
+	d := &doc.Document{Title: r.title, Warnings: doc.Warnings(r.Warnings), Data: r.data(), Answer: said[0], More: said[1:]}
 	if len(r.Configurations) == 1 {
 		d.Verdict = tagOf(r.Configurations[0])
 	}
@@ -74,34 +73,25 @@ func (r *Result) said() []string {
 	return out
 }
 
-// summary counts the verdicts and names what binds.
+// summary counts the verdicts and names what binds, the most frequent first.
 func (r *Result) summary() string {
-	var names []string
+	var names, parts []string
 	count := make(map[string]int)
-	none, unknown := 0, 0
 	for _, f := range r.Configurations {
-		switch f.Verdict {
-		case bottleneck.None:
-			none++
-		case bottleneck.Unknown:
-			unknown++
-		default:
-			name := strings.Join(f.names("the "), " with ")
-			if count[name]++; count[name] == 1 {
+		name := map[bottleneck.Verdict]string{bottleneck.None: "none seen", bottleneck.Unknown: "unknown"}[f.Verdict]
+		if name == "" {
+			name = strings.Join(f.names("the "), " with ")
+			if count[name] == 0 {
 				names = append(names, name)
 			}
 		}
+		count[name]++
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return count[b] - count[a] })
-	var parts []string
-	for _, name := range names {
-		parts = append(parts, fmt.Sprintf("%s in %d", name, count[name]))
-	}
-	if none > 0 {
-		parts = append(parts, fmt.Sprintf("none seen in %d", none))
-	}
-	if unknown > 0 {
-		parts = append(parts, fmt.Sprintf("unknown in %d", unknown))
+	for _, name := range append(names, "none seen", "unknown") {
+		if count[name] > 0 {
+			parts = append(parts, fmt.Sprintf("%s in %d", name, count[name]))
+		}
 	}
 	return fmt.Sprintf("What binds in %d configurations: %s.", len(r.Configurations), strings.Join(parts, ", "))
 }
@@ -117,40 +107,37 @@ func tagOf(f Finding) doc.Tag {
 	return doc.Tag{Word: "unknown", Tone: doc.Doubt}
 }
 
-// href leads to the part of a configuration.
-func (f Finding) href() string { return "#c-" + f.Configuration }
+// id is that of the part of a configuration.
+func (f Finding) id() string { return "c-" + f.Configuration }
 
 // overview is a row for each configuration.
 func (r *Result) overview() doc.Section {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "configuration", Head: "configuration"}, {Key: "hosts", Head: "hosts", Right: true}, {Key: "peak", Head: "peak", Right: true, Tip: "largest throughput; ≥: no end of its growth was seen"},
-		{Key: "users", Head: "users\nthere", Right: true}, {Key: "knee", Head: "knee\nusers [95 %]", Right: true}, {Key: "binds", Head: "what binds", Wrap: 24},
-		{Key: "limit", Head: "limit by\nthe laws", Right: true, Tip: "least capacity ÷ demand over the measured resources"},
+		doc.Label("configuration", "configuration"), doc.Number("hosts", "hosts"),
+		doc.Number("peak", "peak", "largest throughput; ≥: no end of its growth was seen"),
+		doc.Number("users", "users\nthere"),
+		doc.Number("knee", "knee\nusers [95 %]"), {Key: "binds", Head: "what binds", Wrap: 24},
+		doc.Number("limit", "limit by\nthe laws", "least capacity ÷ demand over the measured resources"),
 	}}
 	for _, f := range r.Configurations {
-		peak := f.peak()
-		least := map[bool]string{true: "≥ "}[f.stillGrew()]
-		users, most := doc.Int(peak.Users), doc.Of(peak.Throughput, least+rate(peak.Throughput)).As(doc.Strong)
-		if f.Uncounted != "" {
-			most = most.As(doc.Doubt)
+		peak, missing, tag := f.peak(), doc.Of(nil, num.Missing), tagOf(f)
+		users, most, knee, limit := missing, missing, missing, missing
+		if peak.Users > 0 { // a load counts
+			users, most = doc.Int(peak.Users), doc.Of(peak.Throughput,
+				atLeast(f.stillGrew())+rate(peak.Throughput)).As(doc.Strong)
+			if f.ExcludedFromRanking != "" {
+				most = most.As(doc.Doubt)
+			}
 		}
-		if peak.Users == 0 { // no load counts
-			users, most = doc.Of(nil, num.Missing), doc.Of(nil, num.Missing)
-		}
-		knee, limit := num.Missing, num.Missing
 		if k := f.Knee; k != nil {
-			knee = k.String()
+			knee = doc.Of(nil, k.String())
 		}
 		if f.Laws != nil && f.Laws.Limit != nil {
-			limit = rate(*f.Laws.Limit)
+			limit = doc.Of(nil, rate(*f.Laws.Limit))
 		}
-		tag := tagOf(f)
-		binds := tag.Word
-		if f.Verdict == bottleneck.Named {
-			binds = strings.Join(f.names(""), ", ")
-		}
-		t.Add(doc.Say(f.Configuration).To(f.href()), doc.Int(f.Hosts), most, users,
-			doc.Of(nil, knee), doc.Say(binds).As(tag.Tone), doc.Of(nil, limit))
+		binds := cmp.Or(strings.Join(f.names(""), ", "), tag.Word)
+		t.Add(doc.Say(f.Configuration).To("#"+f.id()), doc.Int(f.Hosts), most, users, knee, doc.Say(binds).As(tag.Tone),
+			limit)
 	}
 	s := doc.Section{ID: "configurations", Title: "Configurations", Blocks: []doc.Block{{Table: t}}}
 	if len(r.Configurations) > 1 {
@@ -159,14 +146,16 @@ func (r *Result) overview() doc.Section {
 	return s
 }
 
+// atLeast marks what still grew.
+func atLeast(grew bool) string { return map[bool]string{true: "≥ "}[grew] }
+
 // stillGrew reports whether no end of the growth was seen: what was measured is the
 // least that the configuration can do.
 func (f Finding) stillGrew() bool { return f.Knee == nil && len(f.Loads) > 0 }
 
 // peak is the load with the largest throughput, of those that count, and at which not too
 // much failed.
-func (f Finding) peak() bottleneck.Load {
-	var out bottleneck.Load
+func (f Finding) peak() (out bottleneck.Load) {
 	for _, l := range bottleneck.Counted(f.Loads) {
 		if l.Throughput > out.Throughput && !l.Spoiled() {
 			out = l
@@ -177,14 +166,15 @@ func (f Finding) peak() bottleneck.Load {
 
 func (r *Result) turned() doc.Section {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "a", Head: "configuration"}, {Key: "b", Head: "against"}, {Key: "first", Head: "on"}, {Key: "ratio_first", Head: "times", Right: true, Interval: true},
-		{Key: "second", Head: "on"}, {Key: "ratio_second", Head: "times", Right: true, Interval: true},
+		doc.Label("a", "configuration"), doc.Label("b", "against"), doc.Label("first", "on"),
+		doc.Interval("ratio_first", "times"),
+		doc.Label("second", "on"), doc.Interval("ratio_second", "times"),
 	}}
 	times := func(v float64, ci stats.Interval, grew string) doc.Cell {
 		return doc.Of(v, fmt.Sprintf("%s%.2f [%.2f .. %.2f]", grew, v, ci.Lo, ci.Hi)).Within(ci.Lo, ci.Hi)
 	}
 	for _, x := range r.Reversals {
-		t.Add(doc.Say(x.A), doc.Say(x.B), doc.Say(placeWords(x.First)), times(x.RatioFirst, x.CIFirst, map[bool]string{true: "≥ "}[x.GrewFirst]),
+		t.Add(doc.Say(x.A), doc.Say(x.B), doc.Say(placeWords(x.First)), times(x.RatioFirst, x.CIFirst, atLeast(x.GrewFirst)),
 			doc.Say(placeWords(x.Second)), times(x.RatioSecond, x.CISecond, map[bool]string{true: "≤ "}[x.GrewSecond]))
 	}
 	const intro = "The throughput at the load where it is largest, as a ratio; only pairs of which the whole interval is on one side on both platforms, by more than 1 %, corrected for all pairs."
@@ -193,34 +183,35 @@ func (r *Result) turned() doc.Section {
 
 // section is all about one configuration.
 func (f *Finding) section(tiers []string) doc.Section {
-	s := doc.Section{ID: f.href()[1:], Kind: "Configuration", Title: f.Configuration, Tag: tagOf(*f), Intro: num.Sentence(f.Text)}
+	s := doc.Section{ID: f.id(), Kind: "Configuration", Title: f.Configuration, Tag: tagOf(*f),
+		Intro: num.Sentence(f.Text)}
 	if len(f.Loads) == 0 {
 		return s
+	}
+	part := func(title, intro string, t *doc.Table) {
+		s.Blocks = append(s.Blocks,
+			doc.Block{Part: &doc.Section{Title: title, Intro: intro, Blocks: []doc.Block{{Table: t}}}})
 	}
 	s.Blocks = append(s.Blocks, f.throughputFigure(), f.responseFigure(first(tiers)), f.heatMap(tiers), doc.Block{Table: f.loadsTable()})
 	s.Blocks = append(s.Blocks, f.signalFigures(tiers)...)
 	if len(f.Interactions) > 0 {
-		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: fmt.Sprintf("Interactions with %d users", f.At), Blocks: []doc.Block{{Table: f.interactionsTable()}}}})
+		part(fmt.Sprintf("Interactions with %d users", f.At), "", f.interactionsTable())
 	}
 	if f.Laws != nil && len(f.Laws.Demands) > 0 {
-		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: "What the laws say", Intro: f.lawsWords(), Blocks: []doc.Block{{Table: f.demandsTable()}}}})
+		part("What the laws say", f.lawsWords(), f.demandsTable())
 	}
 	if len(f.Suspects) > 0 {
-		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{Title: "What grew where nothing was full", Blocks: []doc.Block{{Table: f.suspectsTable()}}}})
+		part("What grew where nothing was full", "", f.suspectsTable())
 	}
 	if f.timeline != nil {
 		s.Blocks = append(s.Blocks, timelineFigure(f.timeline(), f.At))
 	}
-	return doc.Section{ID: s.ID, Kind: s.Kind, Title: s.Title, Tag: s.Tag, Intro: s.Intro, Blocks: slices.DeleteFunc(s.Blocks, doc.Block.Empty)}
+	s.Blocks = slices.DeleteFunc(s.Blocks, doc.Block.Empty)
+	return s
 }
 
-// first is the tier that users reach.
-func first(tiers []string) string {
-	if len(tiers) == 0 {
-		return ""
-	}
-	return tiers[0]
-}
+// first is the tier that users reach; empty: there is none.
+func first(tiers []string) string { return strings.Join(tiers[:min(1, len(tiers))], "") }
 
 func (f *Finding) lawsWords() string {
 	l := f.Laws
@@ -228,16 +219,12 @@ func (f *Finding) lawsWords() string {
 	if l.Limit != nil {
 		text = fmt.Sprintf("The %s allows least: %s", l.By, rate(*l.Limit))
 		if l.LimitCI != nil {
-			s := num.For("op/s", *l.Limit)
-			text += " " + s.Interval(l.LimitCI.Lo, l.LimitCI.Hi)
+			text += " " + num.For("op/s", *l.Limit).Interval(l.LimitCI.Lo, l.LimitCI.Hi)
 		}
 		text += ". "
 	}
 	if l.UsersAtKnee != nil {
 		text += fmt.Sprintf("What users ask for if nothing waits meets that limit at N* = %s. ", num.Count(int(math.Round(*l.UsersAtKnee)), "user"))
 	}
-	if l.Says != "" {
-		text += num.Sentence(l.Says)
-	}
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(text + num.Sentence(l.Says))
 }

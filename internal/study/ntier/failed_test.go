@@ -127,10 +127,12 @@ func rowsOf(r *Result, configuration string) (out []map[string]any) {
 // configuration, and nothing of another's.
 func TestProgramsDoubt(t *testing.T) {
 	a := Finding{Configuration: "1-1-1", Proof: &bottleneck.Proof{Outcome: bottleneck.Unclear}}
-	a.Uncounted, a.Loads = "the load generator binds", []bottleneck.Load{{Users: 10, Trials: 1, Unfinished: 3}}
+	a.ExcludedFromRanking, a.Loads = "the load generator binds", []bottleneck.Load{{Users: 10, Trials: 1, Unfinished: 3}}
 	b := Finding{Configuration: "1-1-1-ec2"}
 	b.Loads = []bottleneck.Load{{Users: 10}}
-	r := &Result{Configurations: []Finding{a, b}, Warnings: []string{"1-1-1: cost is not known", "1-1-1-ec2: other: nodes", "a table: has no seconds"}}
+	r := &Result{Configurations: []Finding{a, b}}
+	r.warn(warning{"1-1-1", "cost is not known"}, warning{"1-1-1-ec2", "other: nodes"},
+		warning{text: "a table: has no seconds"})
 	for name, want := range map[string]map[string]any{
 		"1-1-1":     {"unfinished": 3, "proof": "unclear", "uncounted": "the load generator binds", "warnings": "cost is not known; a table: has no seconds"},
 		"1-1-1-ec2": {"unfinished": 0, "proof": "", "uncounted": "", "warnings": "other: nodes; a table: has no seconds"},
@@ -150,7 +152,7 @@ func TestRefusedOnce(t *testing.T) {
 	f := Finding{Configuration: "1-1-1"}
 	f.Doubts = []model.Doubt{{Code: "generator", Text: "from 200 users on the load generator binds: it was late"}}
 	f.Loads = []bottleneck.Load{{Users: 100}, {Users: 200, Refused: "it was late"}, {Users: 400, Refused: "the generator binds from 200 users on"}}
-	if got := (&Result{Configurations: []Finding{f}}).warnings(); len(got) != 1 {
+	if got := (&Result{Configurations: []Finding{f}}).doubts(); len(got) != 1 {
 		t.Errorf("warnings %q, want one", got)
 	}
 	p, r, starved := &Params{Tiers: []string{"web", "app", "db"}}, newRecording(), shop
@@ -244,4 +246,10 @@ func TestUnproved(t *testing.T) {
 	if got := analyze(t, p, r); len(got.Notes) != 0 || got.Configurations[0].Verdict != bottleneck.None {
 		t.Errorf("notes %q where nothing binds", got.Notes)
 	}
+}
+
+// usersOf is how many users a step had.
+func usersOf(s model.Step) int {
+	users, _ := s.Levels["users"].(float64)
+	return int(users)
 }

@@ -32,7 +32,7 @@ func TestStageColours(t *testing.T) {
 		{"run", "limit"}, {"run", "signals", "collect"}, {"signals", "stop"}, {"await", "tables", "ramp_up", "run", "ramp_down"}, {"tables", "run"}, {"await", "ramp_up"}, {"await", "run"},
 	} {
 		for i := 1; i < len(row); i++ {
-			if a, b := stageColour(row[i-1]), stageColour(row[i]); a == b {
+			if a, b := stageColours[row[i-1]], stageColours[row[i]]; a == b {
 				t.Errorf("%s and %s have both colour %d", row[i-1], row[i], a)
 			}
 		}

@@ -188,7 +188,7 @@ func TestFrontService(t *testing.T) {
 				}
 			}
 		}
-		trials, err := p.read(observe.Of(r.data))
+		trials, err := p.readRun(observe.Of(r.data))
 		if err != nil {
 			t.Fatal(err)
 		}

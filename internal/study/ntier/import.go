@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
@@ -22,24 +23,18 @@ var (
 	optionalColumns = []string{"trial", "response", "think", "errors"}
 )
 
-// columnSignals are what stands for the utilisation of a resource.
-var columnSignals = map[bottleneck.Kind][2]string{
-	bottleneck.CPU: {bottleneck.SignalCPU, bottleneck.SignalQuota}, bottleneck.LinkOut: {bottleneck.SignalSent, bottleneck.SignalLink},
-	bottleneck.LinkIn:  {bottleneck.SignalReceived, bottleneck.SignalLink},
-	bottleneck.Threads: {bottleneck.SignalThreads, bottleneck.SignalThreadsMax}, bottleneck.Pool: {bottleneck.SignalPool, bottleneck.SignalPoolMax},
-}
-
 // Import implements study.Importer.
 func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.Reader) (study.Result, error) {
 	if p.split(); len(p.Tiers) == 0 {
-		return nil, &model.InputError{Path: "tiers", Problem: "a table does not say in which order requests reach its tiers", Allowed: "--tiers web,app,db"}
+		return nil, refuse("tiers", "a table does not say in which order requests reach its tiers", "--tiers web,app,db")
 	}
 	t, err := tabular.Open(name, table)
 	if err != nil {
 		return nil, err
 	}
 	if p.SLA != "" {
-		return nil, &model.InputError{Path: "sla", Problem: "a table has no percentiles of response times, by which an SLA is judged", Allowed: "leave it out, or measure with scalebench run"}
+		return nil, refuse("sla", "a table has no percentiles of response times, by which an SLA is judged",
+			"leave it out, or measure with scalebench run")
 	}
 	optional := optionalColumns
 	for _, tier := range p.Tiers {
@@ -55,7 +50,7 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 	last, there := make(map[string]int), make(map[string]bool) // largest trial of each load; all trials
 	for t.Next() {
 		x := p.row(t)
-		load := label(x.configuration, x.Users)
+		load := label{configuration: x.configuration, users: x.Users}.String()
 		if t.Text(t.Column("trial")) == "" { // lines without a number are trials in their order
 			x.Trial.Trial = last[load] + 1
 		}
@@ -73,8 +68,9 @@ func (p *Params) Import(_ context.Context, _ study.Input, name string, table io.
 	if err != nil {
 		return nil, err
 	}
-	r.Warnings = append(r.Warnings, "a table has one utilisation for each trial: what was full only at times, in turns, is not seen",
-		"a table does not tell whether the load generator was the limit: see that it was neither busy nor late")
+	r.warn(warning{text: "a table has one utilisation for each trial: what was full only at times, in turns, is not seen"},
+		warning{text: "a table does not tell whether the load generator was the limit: see that it was neither busy nor " +
+			"late"})
 	return r, nil
 }
 
@@ -89,7 +85,7 @@ func (p *Params) row(t *tabular.Reader) trial {
 	out.Users = t.Whole("users", 0)
 	out.Trial.Trial = t.Whole("trial", 1)
 	out.Throughput = t.Amount("throughput", true)
-	out.Response, out.Think, out.NoWay = t.Amount("response", false), t.Amount("think", false), math.NaN()
+	out.Response, out.Think, out.NoLink = t.Amount("response", false), t.Amount("think", false), math.NaN()
 	out.Errors = t.Share("errors", 1, "")
 	out.Shares = make(map[string]int)
 	for i, tier := range p.Tiers {
@@ -100,13 +96,12 @@ func (p *Params) row(t *tabular.Reader) trial {
 		for _, kind := range bottleneck.Kinds() {
 			name := strings.ToLower(tier) + "_" + string(kind)
 			if u := t.Share(name, mostUsed, ", of all that the tier has on all its hosts"); !math.IsNaN(u) {
-				with := columnSignals[kind]
 				if u > allUsed {
 					out.above = append(out.above, name)
 				}
-				for range bottleneck.FewestSeconds {
-					s.Signals[with[0]], s.Signals[with[1]] = append(s.Signals[with[0]], u), append(s.Signals[with[1]], 1)
-				}
+				used, limit := kind.Signals()
+				s.Signals[used] = slices.Repeat([]float64{u}, bottleneck.FewestSeconds)
+				s.Signals[limit] = slices.Repeat([]float64{1}, bottleneck.FewestSeconds)
 			}
 		}
 		out.Services = append(out.Services, s)

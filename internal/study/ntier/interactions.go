@@ -24,26 +24,41 @@ type seen = session.Interaction // its name is that of a field
 
 // interactions are those of all trials with so many users.
 func (m measured) interactions(users int) ([]Interaction, error) {
+	tier := first(m.system.Tiers)
 	var of []model.Result
-	var trials []trial
+	trials, counted := 0, make(map[string]float64)
 	for _, t := range m.trials {
 		if t.Users != users || t.run == nil {
 			continue
 		}
-		trials = append(trials, t)
-		if err := needInteractions(t.run, t.of, first(m.system.Tiers)); err != nil {
+		trials++
+		if err := needInteractions(t.run, t.of, tier); err != nil {
 			return nil, err
 		}
 		for _, x := range t.run.Measured(t.of) {
 			of = append(of, x)
 		}
+		t.count(counted, tier+":")
 	}
-	all, err := session.Interactions(of, len(trials))
+	all, err := session.Interactions(of, trials)
 	var out []Interaction
 	for _, x := range all {
-		out = append(out, Interaction{x, served(trials, first(m.system.Tiers), x.Interaction)})
+		seconds, requests := servedNames(tier, x.Interaction)
+		out = append(out, Interaction{x, num.IfFinite(counted[seconds] / counted[requests])})
 	}
 	return out, err
+}
+
+// count adds by how much counters of a tier grew while a trial was scored, on all hosts.
+func (t trial) count(sums map[string]float64, tier string) {
+	for _, x := range t.run.Accepted(t.of.ID) {
+		from, to := t.window.Start.Sub(x.Started).Nanoseconds(), t.window.End.Sub(x.Started).Nanoseconds()
+		for _, h := range x.Host {
+			if strings.HasPrefix(h.Metric, tier) && h.Counter {
+				sums[h.Metric] += timeline.CounterAt(h, to, [2]int64{from, to}) - timeline.CounterAt(h, from, [2]int64{from, to})
+			}
+		}
+	}
 }
 
 // servedNames are the counters of an interaction that a tier has, seconds and requests.
@@ -51,24 +66,6 @@ func (m measured) interactions(users int) ([]Interaction, error) {
 func servedNames(tier, interaction string) (seconds, requests string) {
 	name := strings.ReplaceAll(interaction, ".", "_")
 	return fmt.Sprintf("%s:%s[%s]", tier, bottleneck.SignalResponse, name), fmt.Sprintf("%s:%s[%s]", tier, bottleneck.SignalRequests, name)
-}
-
-// served is the mean response time of an interaction by a tier itself while it was
-// scored, of all hosts and trials; nil: it is not known.
-func served(trials []trial, tier, interaction string) *float64 {
-	seconds, requests := servedNames(tier, interaction)
-	sums := make(map[string]float64)
-	for _, t := range trials {
-		for _, x := range t.run.Accepted(t.of.ID) {
-			from, to := t.window.Start.Sub(x.Started).Nanoseconds(), t.window.End.Sub(x.Started).Nanoseconds()
-			for _, h := range x.Host {
-				if h.Metric == seconds || h.Metric == requests {
-					sums[h.Metric] += timeline.CounterAt(h, to, [2]int64{from, to}) - timeline.CounterAt(h, from, [2]int64{from, to})
-				}
-			}
-		}
-	}
-	return num.IfFinite(sums[seconds] / sums[requests])
 }
 
 // needInteractions reads what users and the first tier recorded of all interactions

@@ -35,16 +35,14 @@ func (m measured) switchCosts(all []microbench.Switch) map[string]microbench.Cur
 	out := make(map[string]microbench.Curve)
 	place := m.configuration.Place()
 	for _, tier := range m.system.Tiers {
-		own := microbench.Mean(all, func(s microbench.Switch) bool {
+		out[tier] = microbench.Mean(all, func(s microbench.Switch) bool {
 			return slices.ContainsFunc(m.trials, func(t trial) bool {
-				return t.run != nil && t.run.Run().ID == s.Run && slices.ContainsFunc(t.Services, func(x bottleneck.Service) bool { return x.Tier == tier && x.Node == s.Node })
+				own := func(x bottleneck.Service) bool { return x.Tier == tier && x.Node == s.Node }
+				return t.run != nil && t.run.Run().ID == s.Run && slices.ContainsFunc(t.Services, own)
 			})
 		})
-		if len(own) == 0 && place != "" {
-			own = microbench.Mean(all, func(s microbench.Switch) bool { return s.Platform == place })
-		}
-		if len(own) > 0 {
-			out[tier] = own
+		if len(out[tier]) == 0 && place != "" {
+			out[tier] = microbench.Mean(all, func(s microbench.Switch) bool { return s.Platform == place })
 		}
 	}
 	return out
@@ -52,7 +50,7 @@ func (m measured) switchCosts(all []microbench.Switch) map[string]microbench.Cur
 
 // costOfSwitches sets what a switch costs: what the user says, or what was measured.
 // It returns where there were more threads than that was measured with.
-func (p *Params) costOfSwitches(m *measured, all []microbench.Switch) (doubts []string) {
+func (p *Params) costOfSwitches(m *measured, all []microbench.Switch) (doubts []warning) {
 	if p.SwitchCost != nil {
 		m.system.SwitchCost = func(string, float64) float64 { return p.SwitchCost.Seconds() }
 		return nil
@@ -60,21 +58,25 @@ func (p *Params) costOfSwitches(m *measured, all []microbench.Switch) (doubts []
 	if len(all) == 0 {
 		return nil
 	}
-	curves := m.switchCosts(all)
+	curves, name := m.switchCosts(all), m.configuration.String()
 	m.system.SwitchCost = func(tier string, runnable float64) float64 { return curves[tier].At(runnable) }
 	for _, tier := range m.system.Tiers {
 		c, most := curves[tier], 0.0
 		if len(c) == 0 {
-			doubts = append(doubts, fmt.Sprintf("%s: what a context switch costs was measured on other nodes than those of %s: it is not known there, and its share neither; let the workload context_switch run on all nodes (on:)", m.configuration, tier))
+			doubts = append(doubts, warning{name, fmt.Sprintf("what a context switch costs was measured on other nodes than "+
+				"those of %s, so that it is not known there. Let the workload context_switch run on all nodes (on:)", tier)})
+			continue
 		}
 		for _, t := range m.system.Trials {
 			if v := m.system.RunnableEach(t.Users, tier); v > most { // not of NaN
 				most = v
 			}
 		}
-		if len(c) > 0 && most > c[len(c)-1].Threads {
-			doubts = append(doubts, fmt.Sprintf("%s: up to %s were runnable on a host of %s, for each of its processors, and what a context switch costs was measured with up to %.0f: with more it may cost more; add the number to threads of the workload context_switch",
-				m.configuration, num.Count(int(math.Ceil(most)), "thread"), tier, c[len(c)-1].Threads))
+		if top := c[len(c)-1].Threads; most > top {
+			doubts = append(doubts, warning{name, fmt.Sprintf("up to %s were runnable on a host of %s, for each of its "+
+				"processors. What a context switch costs was measured with up to %.0f, and may be more here. "+
+				"Add the number to threads of the workload context_switch",
+				num.Count(int(math.Ceil(most)), "thread"), tier, top)})
 		}
 	}
 	return doubts

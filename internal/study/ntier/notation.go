@@ -3,9 +3,11 @@ package ntier
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -25,13 +27,18 @@ type Configuration struct {
 	Type     string
 }
 
+// counts are those of a notation, each with what stands before it.
+var counts = regexp.MustCompile(`([-+]?)(\d+)`)
+
 var notation = regexp.MustCompile(`^(\d+(?:[-+]\d+)*)(?:\(([a-z][a-z0-9_]*)\))?(?:-([a-z][a-z0-9_]*))?(?:-([a-z0-9][a-z0-9_.]*))?$`)
 
 // ParseConfiguration reads the notation, for so many tiers.
 func ParseConfiguration(text string, tiers []string) (Configuration, error) {
 	bad := func(problem string) error {
-		return &model.InputError{Problem: fmt.Sprintf("%q %s", text, problem),
-			Allowed: fmt.Sprintf("one number for each of %s, with + between those that share hosts; then, in small letters and if there are such, a variant in parentheses (in a table), a platform and a type: %s-ec2-large", strings.Join(tiers, ", "), strings.TrimSuffix(strings.Repeat("1-", len(tiers)), "-"))}
+		return refuse("", fmt.Sprintf("%q %s", text, problem),
+			fmt.Sprintf("one number for each of %s, with + between those that share hosts; then, in small letters and if "+
+				"there are such, a variant in parentheses (in a table), a platform and a type: %s-ec2-large",
+				strings.Join(tiers, ", "), strings.TrimSuffix(strings.Repeat("1-", len(tiers)), "-")))
 	}
 	m := notation.FindStringSubmatch(text)
 	if m == nil {
@@ -39,23 +46,18 @@ func ParseConfiguration(text string, tiers []string) (Configuration, error) {
 	}
 	c := Configuration{Variant: m[2], Platform: m[3], Type: m[4]}
 	const mostHosts = 10_000 // of a tier: what is asked about each of them ends
-	for _, number := range strings.FieldsFunc(m[1], func(r rune) bool { return r == '-' || r == '+' }) {
-		n, err := strconv.Atoi(number)
-		if err != nil || n > mostHosts {
+	for _, part := range counts.FindAllStringSubmatch(m[1], -1) {
+		n, err := strconv.Atoi(part[2])
+		switch {
+		case err != nil || n > mostHosts:
 			return Configuration{}, bad("has a tier of more than 10,000 hosts")
-		}
-		if n < 1 {
+		case n < 1:
 			return Configuration{}, bad("has a tier without a host")
 		}
-		c.Counts = append(c.Counts, n)
+		c.Counts, c.Joined = append(c.Counts, n), append(c.Joined, part[1] == "+")
 	}
-	if strings.Contains(m[1], "+") {
-		c.Joined = []bool{false}
-		for _, r := range m[1] {
-			if r == '-' || r == '+' {
-				c.Joined = append(c.Joined, r == '+')
-			}
-		}
+	if !slices.Contains(c.Joined, true) {
+		c.Joined = nil
 	}
 	if len(c.Counts) != len(tiers) {
 		return Configuration{}, bad(fmt.Sprintf("has %d numbers, and there are %d tiers", len(c.Counts), len(tiers)))
@@ -71,14 +73,13 @@ func ParseConfiguration(text string, tiers []string) (Configuration, error) {
 func (c Configuration) Shape() string {
 	text := ""
 	for i, n := range c.Counts {
-		switch {
-		case c.joined(i):
-			text += "+"
-		case i > 0:
-			text += "-"
+		between := "-"
+		if c.joined(i) {
+			between = "+"
 		}
-		text += strconv.Itoa(n)
+		text += between + strconv.Itoa(n)
 	}
+	text = text[min(1, len(text)):]
 	if c.Variant != "" {
 		text += "(" + c.Variant + ")"
 	}
@@ -128,4 +129,35 @@ func (c Configuration) Hosts() int {
 		sum += most
 	}
 	return sum
+}
+
+// label is how a trial is called: "1-2-1-em, 300 users", and of a proof "1-2-1, 300 users,
+// proof: processor of db ×1.25". The analysis knows the trial by it.
+type label struct {
+	configuration Configuration
+	users         int
+	proof         string // what it changes; empty: it is none
+}
+
+func (l label) String() string {
+	text := l.configuration.String() + ", " + num.Count(l.users, "user")
+	if l.proof != "" {
+		text += ", proof: " + l.proof
+	}
+	return text
+}
+
+// labelOf reads that of a step; ok is false where the step is no trial.
+func (p *Params) labelOf(s model.Step) (l label, ok bool) {
+	name, rest, _ := strings.Cut(s.Label, ", ")
+	_, l.proof, _ = strings.Cut(rest, ", proof: ")
+	switch n := s.Levels["users"].(type) {
+	case float64:
+		l.users = int(n)
+	case int:
+		l.users = n
+	}
+	var err error
+	l.configuration, err = ParseConfiguration(name, p.Tiers)
+	return l, err == nil && s.Phase == Phase && len(p.Tiers) > 0 && l.users > 0
 }

@@ -101,6 +101,11 @@ var _ interface {
 	study.Noter
 } = (*Params)(nil)
 
+// refuse is the error about a parameter.
+func refuse(path, problem, allowed string) error {
+	return &model.InputError{Path: path, Problem: problem, Allowed: allowed}
+}
+
 // Validate implements study.Study.
 func (p *Params) Validate() error {
 	p.split()
@@ -108,31 +113,35 @@ func (p *Params) Validate() error {
 	for i, tier := range p.Tiers {
 		twice := slices.ContainsFunc(p.Tiers[:i], func(other string) bool { return strings.EqualFold(other, tier) }) // columns of tables are in small letters
 		if twice || strings.Contains(tier, "+") {
-			errs = append(errs, &model.InputError{Path: "tiers", Problem: fmt.Sprintf("%q is there twice, or has a +", tier), Allowed: "each tier once, by its name: web,app,db"})
+			errs = append(errs, refuse("tiers", fmt.Sprintf("%q is there twice, or has a +", tier),
+				"each tier once, by its name: web,app,db"))
 		}
 	}
 	first := make(map[string]string) // as it was written
 	for i, text := range p.Configurations {
 		path := "configurations." + strconv.Itoa(i)
 		c, err := ParseConfiguration(text, p.Tiers)
-		if bad, ok := errors.AsType[*model.InputError](err); ok {
-			bad.Path = path
-			errs = append(errs, bad)
-		} else if c.Variant != "" {
-			errs = append(errs, &model.InputError{Path: path, Problem: fmt.Sprintf("%q names a variant, and the file says nothing of what differs", text), Allowed: "run the file once for each (choose), and name the runs: fast/galera=RUN"})
-		} else if twice, ok := first[c.String()]; ok {
-			errs = append(errs, &model.InputError{Path: path, Problem: fmt.Sprintf("%s is the same as %s", text, twice), Allowed: "leave one of them out"})
-		} else {
+		twice, known := first[c.String()]
+		bad, wrong := errors.AsType[*model.InputError](err)
+		switch {
+		case wrong:
+			errs = append(errs, refuse(path, bad.Problem, bad.Allowed))
+		case c.Variant != "":
+			errs = append(errs, refuse(path, fmt.Sprintf("%q names a variant, and the file says nothing of what differs", text),
+				"run the file once for each (choose), and name the runs: fast/galera=RUN"))
+		case known:
+			errs = append(errs, refuse(path, fmt.Sprintf("%s is the same as %s", text, twice), "leave one of them out"))
+		default:
 			first[c.String()] = text
 		}
 	}
 	if p.SLA != "" {
 		if err := load.CheckSLA(p.SLA); err != nil {
-			errs = append(errs, &model.InputError{Path: "sla", Problem: err.Error()})
+			errs = append(errs, refuse("sla", err.Error(), ""))
 		}
 	}
 	if p.At > 0 && p.SLA == "" {
-		errs = append(errs, &model.InputError{Path: "at", Problem: "a number of users for which nothing is asked", Allowed: "add sla: p95=500ms, say"})
+		errs = append(errs, refuse("at", "a number of users for which nothing is asked", "add sla: p95=500ms, say"))
 	}
 	if _, err := p.list(); err != nil {
 		errs = append(errs, err)

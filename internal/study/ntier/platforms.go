@@ -40,10 +40,12 @@ type Reversal struct {
 }
 
 // pair is two configurations on one platform.
-type pair struct {
-	place, a, b, asked string
-	x, y               []float64
-	grewA, grewB       bool // what was measured is the least that it can do
+type pair struct{ a, b Finding }
+
+// alike reports whether it is that of the same configurations, with the same users, on
+// another platform.
+func (p pair) alike(q pair) bool {
+	return p.a.Shape == q.a.Shape && p.b.Shape == q.b.Shape && p.a.asked == q.a.asked && p.a.place() != q.a.place()
 }
 
 // Rankings are how many pairs of configurations that two platforms have in common were
@@ -67,14 +69,14 @@ func reversals(all []Finding) (out []Reversal, of Rankings) {
 	for i, a := range all {
 		for _, b := range all[i+1:] {
 			if a.place() == b.place() && a.Shape != b.Shape && a.asked == b.asked && len(a.peaks)*len(b.peaks) > 0 && (!a.stillGrew() || !b.stillGrew()) {
-				pairs = append(pairs, pair{a.place(), a.Shape, b.Shape, a.asked, a.peaks, b.peaks, a.stillGrew(), b.stillGrew()})
+				pairs = append(pairs, pair{a, b})
 			}
 		}
 	}
 	var both [][2]pair
 	for i, p := range pairs {
 		for _, q := range pairs[i+1:] {
-			if p.a == q.a && p.b == q.b && p.asked == q.asked && p.place != q.place {
+			if p.alike(q) {
 				both = append(both, [2]pair{p, q})
 			}
 		}
@@ -106,16 +108,18 @@ func placeWords(place string) string { return cmp.Or(place, "no platform") }
 // ahead on both, -1 where the ranking turns over, and else 0; why says why chance is not
 // known, so that there is no interval.
 func compared(p, q pair, of int) (r Reversal, sides int, why string) {
-	r = Reversal{A: p.a, B: p.b, First: p.place, Second: q.place, Level: 1 - (1-stats.DefaultLevel)/float64(2*of)}
+	r = Reversal{A: p.a.Shape, B: p.b.Shape, First: p.a.place(), Second: q.a.place(),
+		Level:     1 - (1-stats.DefaultLevel)/float64(2*of),
+		GrewFirst: p.a.stillGrew(), GrewSecond: q.b.stillGrew()}
 	var errP, errQ error
-	r.RatioFirst, r.CIFirst, errP = stats.RatioOfIndependentMeans(p.x, p.y, r.Level)
-	r.RatioSecond, r.CISecond, errQ = stats.RatioOfIndependentMeans(q.x, q.y, r.Level)
+	r.RatioFirst, r.CIFirst, errP = stats.RatioOfIndependentMeans(p.a.peaks, p.b.peaks, r.Level)
+	r.RatioSecond, r.CISecond, errQ = stats.RatioOfIndependentMeans(q.a.peaks, q.b.peaks, r.Level)
 	switch err := errors.Join(errP, errQ); {
 	case errors.Is(err, stats.ErrTooFew):
 		return r, 0, "a single trial at a peak: it takes two"
 	case errors.Is(err, stats.ErrNoSpread):
 		return r, 0, "the trials at peaks are all alike: what chance does is not seen"
-	case err != nil: // not told from 0, so that the ratio may be any
+	case err != nil: // may be 0, so that the ratio may be any
 		r.CIFirst = stats.Interval{Hi: math.Inf(1)}
 		return r, 0, ""
 	}
@@ -123,7 +127,6 @@ func compared(p, q pair, of int) (r Reversal, sides int, why string) {
 	if first < 0 && second > 0 {
 		return compared(q, p, of)
 	}
-	r.GrewFirst, r.GrewSecond = p.grewA, q.grewB
 	return r, first * second, ""
 }
 
@@ -143,7 +146,7 @@ func side(ci stats.Interval) int {
 // behind still grew.
 func (p pair) side(ci stats.Interval) int {
 	s := side(ci)
-	if s > 0 && p.grewB || s < 0 && p.grewA {
+	if s > 0 && p.b.stillGrew() || s < 0 && p.a.stillGrew() {
 		return 0
 	}
 	return s
@@ -156,21 +159,25 @@ const otherThink = 1.25
 // unlike says of which configurations the users are not like those of others: then as many
 // are another load, or do something else. Think times that are not known beside others that
 // are may be so, too.
-func unlike(all []Finding) (out []string) {
+func unlike(all []Finding) (out []warning) {
 	i := max(0, slices.IndexFunc(all, func(f Finding) bool { return f.asked != "" }))
 	known := slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return math.IsNaN(f.think()) })
 	for _, f := range all {
 		if f.asked != all[i].asked && f.asked != "" {
-			out = append(out, fmt.Sprintf("%s: its users do something else than those of %s (mix, tables or site): an operation is another there, so that no numbers of the two compare, and which is the cheapest is not told", f.Configuration, all[i].Configuration))
+			out = append(out, warning{f.Configuration, fmt.Sprintf("its users do something else than those of %s (mix, tables "+
+				"or site). An operation is another there: no numbers of the two compare, and the cheapest is not known",
+				all[i].Configuration)})
 		}
 		if len(known) > 0 && len(f.Loads) > 0 && math.IsNaN(f.think()) {
-			out = append(out, f.Configuration+": for how long its users think is not known: whether as many are another load than with others, so that knees and response times do not compare, cannot be told; peaks do")
+			out = append(out, warning{f.Configuration, "for how long its users think is not known: as many may be another " +
+				"load than with others, so that knees and response times do not compare; peaks do"})
 		}
 	}
 	slices.SortStableFunc(known, func(a, b Finding) int { return cmp.Compare(a.think(), b.think()) })
 	if last := len(known) - 1; last > 0 && known[last].think() > otherThink*known[0].think() {
-		out = append(out, fmt.Sprintf("users think for %s with %s, and for %s with %s: as many are another load, so that knees and response times do not compare, nor which is the cheapest for so many; peaks do",
-			num.Seconds(known[last].think()), known[last].Configuration, num.Seconds(known[0].think()), known[0].Configuration))
+		out = append(out, warning{text: fmt.Sprintf("users think for %s with %s, and for %s with %s: as many are another "+
+			"load, so that knees and response times do not compare, nor which is the cheapest for so many; peaks do",
+			num.Seconds(known[last].think()), known[last].Configuration, num.Seconds(known[0].think()), known[0].Configuration)})
 	}
 	return out
 }

@@ -14,10 +14,6 @@ import (
 	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
 
-// proofLabel stands between the label of a load and what a proof changes: "1-2-1, 300
-// users, proof: processor of db ×1.25".
-const proofLabel = ", proof: "
-
 // proving measures all trials, and then those of the proofs.
 type proving struct {
 	*Params
@@ -40,15 +36,13 @@ func (d *proving) Opening() []study.Treatment { return d.first }
 
 // Next implements study.Design. A run that is resumed has seen some or all of it.
 func (d *proving) Next(seen *observe.Run) ([]study.Treatment, error) {
-	if steps := seen.Steps(); len(steps) > 0 {
-		d.begun = true
-		d.planned = d.planned || slices.ContainsFunc(steps, func(s model.Step) bool { return strings.Contains(s.Label, proofLabel) })
-		more, err := d.trialsOf(seen)
-		if err != nil {
-			return nil, err
-		}
-		d.trials = append(d.trials, more...)
+	more, err := d.trialsOf(seen)
+	if err != nil {
+		return nil, err
 	}
+	d.trials = append(d.trials, more...)
+	d.begun = d.begun || len(seen.Steps()) > 0
+	d.planned = d.planned || slices.ContainsFunc(more, func(t trial) bool { return t.proof != "" })
 	switch {
 	case !d.begun:
 		d.begun = true
@@ -77,7 +71,7 @@ func (d *proving) proofs() []study.Treatment {
 				}
 				set(t.Services, of[i])
 			}
-			t.Label += proofLabel + bottleneck.RaiseLabel(of)
+			t.Label = label{m.configuration, a.Load, bottleneck.RaiseLabel(of)}.String()
 			out = append(out, t)
 		}
 	}
@@ -89,50 +83,40 @@ func (d *proving) proofs() []study.Treatment {
 func set(services map[string]study.ServiceLevel, r bottleneck.Raise) {
 	for _, tier := range r.Tiers() {
 		level := services[tier]
-		switch {
-		case r.Kind.Soft():
+		switch r.Kind {
+		case bottleneck.LinkOut:
+			level.LinkOut = r.Factor
+		case bottleneck.LinkIn:
+			level.LinkIn = r.Factor
+		case bottleneck.CPU:
+			level.CPU = r.Has * r.Factor
+		default:
 			sizes := map[string]int{string(r.Kind): int(math.Round(r.Has * r.Factor))}
 			maps.Copy(sizes, level.Sizes)
 			level.Sizes = sizes
-		case r.Kind == bottleneck.LinkOut:
-			level.LinkOut = r.Factor
-		case r.Kind == bottleneck.LinkIn:
-			level.LinkIn = r.Factor
-		default:
-			level.CPU = r.Has * r.Factor
 		}
 		services[tier] = level
 	}
 }
 
-// size is what the file says of a pool or threads, or the rate of the links, as far as it
-// can be set; 0: it cannot.
+// size is what the file says of a pool or threads, or the least rate of the links of its
+// tiers in bytes a second, as far as these can be set; 0: not all of them.
 func (m measured) size(r bottleneck.Resource) int {
 	for _, t := range m.trials {
-		n := t.of.Services[r.Tier].Sizes[string(r.Kind)]
-		if r.Kind.Link() {
-			n = slowest(t.of, r.Tiers())
-		}
-		if n > 0 {
+		if n := t.of.Services[r.Tier].Sizes[string(r.Kind)]; n > 0 {
 			return n
+		}
+		var rates []float64
+		for _, tier := range r.Tiers() {
+			for _, node := range t.of.Services[tier].Nodes {
+				rates = append(rates, t.of.Links[node].Out)
+			}
+		}
+		if r.Kind.Link() && len(rates) > 0 && slices.Min(rates) >= 1 {
+			return int(slices.Min(rates))
 		}
 	}
 	return 0
-}
-
-// slowest is the least rate of the links of tiers in bytes a second, as far as the fleet
-// sets them; 0: not all of them.
-func slowest(s model.Step, tiers []string) int {
-	least := math.Inf(1)
-	for _, tier := range tiers {
-		for _, node := range s.Services[tier].Nodes {
-			least = min(least, s.Links[node].Out)
-		}
-	}
-	if math.IsInf(least, 1) {
-		return 0
-	}
-	return int(least)
 }
 
 // AtMost implements study.Bounded.
@@ -170,9 +154,42 @@ func (d *proving) Outlook() []study.Outlook {
 // cannotRaise says of what no proof can be made, as far as file and nodes tell
 // beforehand: of a link where it is not set by the fleet, and of a processor where no
 // node of its tier has a quarter more than the limit of the service.
-func (d *proving) cannotRaise() (out []string) {
+func (d *proving) cannotRaise() []string {
+	var fixed, why []string // tiers that may have nodes with a link that cannot be raised, and why a processor cannot
+	for _, s := range d.setup.Services {
+		if !slices.Contains(d.Tiers, s.Name) {
+			continue
+		}
+		links := len(d.setup.Links) == 0
+		for _, text := range d.Configurations {
+			c, _ := ParseConfiguration(text, d.Tiers) // validated
+			most, place := 0.0, ""
+			for _, n := range d.nodes(s, c) {
+				most, links = max(most, n.Facts.Processors()), links || d.setup.Links[n.ID] == 0
+			}
+			if c.Place() != "" {
+				place = " on " + c.Place()
+			}
+			problem := ""
+			switch {
+			case most == 0: // not known
+			case s.CPU == 0:
+				problem = "the service has no limit that could be raised (limits.cpu)"
+			case bottleneck.Lacks(most, s.CPU):
+				problem = fmt.Sprintf("its nodes%s have %.4g processors, and %.4g would be needed", place, most,
+					s.CPU*bottleneck.Quarter)
+			}
+			text := fmt.Sprintf("if the processor of %s binds, no proof can be made: %s", s.Name, problem)
+			if problem != "" && !slices.Contains(why, text) {
+				why = append(why, text)
+			}
+		}
+		if links {
+			fixed = append(fixed, s.Name)
+		}
+	}
 	what := "threads or a pool of which no service names the size (sizes)"
-	switch fixed := d.fixedLinks(); len(fixed) {
+	switch len(fixed) {
 	case 0:
 		what += " bind"
 	case len(d.Tiers):
@@ -180,63 +197,15 @@ func (d *proving) cannotRaise() (out []string) {
 	default:
 		what = "a link of " + strings.Join(fixed, " or ") + " binds, or " + what
 	}
-	out = append(out, "if "+what+", no proof can be made")
-	add := func(name, why string) {
-		if text := fmt.Sprintf("if the processor of %s binds, no proof can be made: %s", name, why); !slices.Contains(out, text) {
-			out = append(out, text)
-		}
-	}
-	for _, s := range d.setup.Services {
-		for _, text := range d.Configurations {
-			c, _ := ParseConfiguration(text, d.Tiers) // validated
-			most, place := d.largest(s, c), ""
-			if c.Place() != "" {
-				place = " on " + c.Place()
-			}
-			switch {
-			case !slices.Contains(d.Tiers, s.Name) || most == 0:
-			case s.CPU == 0:
-				add(s.Name, "the service has no limit that could be raised (limits.cpu)")
-			case s.CPU*bottleneck.Quarter > most*(1+1e-9):
-				add(s.Name, fmt.Sprintf("its nodes%s have %.4g processors, and %.4g would be needed", place, most, s.CPU*bottleneck.Quarter))
-			}
-		}
-	}
-	return out
+	return append([]string{"if " + what + ", no proof can be made"}, why...)
 }
 
 // nodes are those that a service may have in a configuration.
 func (d *proving) nodes(s study.Service, c Configuration) []model.Node {
-	on := d.labels(c)
-	for key, label := range s.On {
-		if _, set := on[key]; !set {
-			on[key] = label
-		}
-	}
+	on := make(map[string]string)
+	maps.Copy(on, s.On)
+	maps.Copy(on, d.labels(c))
 	return slices.DeleteFunc(slices.Clone(d.setup.Nodes), func(n model.Node) bool { return !n.Has(on) })
-}
-
-// largest are the processors of the largest of them; 0: not known.
-func (d *proving) largest(s study.Service, c Configuration) (most float64) {
-	for _, n := range d.nodes(s, c) {
-		most = max(most, n.Facts.Processors())
-	}
-	return most
-}
-
-// fixedLinks are the tiers that may have nodes with a link that cannot be raised.
-func (d *proving) fixedLinks() (out []string) {
-	for _, s := range d.setup.Services {
-		fixed := len(d.setup.Links) == 0
-		for _, text := range d.Configurations {
-			c, _ := ParseConfiguration(text, d.Tiers) // validated
-			fixed = fixed || slices.ContainsFunc(d.nodes(s, c), func(n model.Node) bool { return d.setup.Links[n.ID] == 0 })
-		}
-		if fixed && slices.Contains(d.Tiers, s.Name) {
-			out = append(out, s.Name)
-		}
-	}
-	return out
 }
 
 // step is how long a trial of a workload takes.

@@ -22,9 +22,8 @@ import (
 
 // trial is one step, or a line's of a table.
 type trial struct {
-	configuration Configuration
-	proof         string // what a proof changes, as its label says; empty: it is none
-	failed        bool   // the step did, or was not measured yet: it has no results that count
+	label
+	failed bool // the step did, or was not measured yet: it has no results that count
 	bottleneck.Trial
 	latencies *hdrhistogram.Histogram  // ns; nil: not known
 	hosts     []prices.Place           // of the nodes of the tiers
@@ -45,10 +44,11 @@ type measured struct {
 	failed        []trial // of both, by users
 }
 
-// read takes the trials of a run.
-func (p *Params) read(run *observe.Run) ([]trial, error) {
+// readRun takes the trials of a run.
+func (p *Params) readRun(run *observe.Run) ([]trial, error) {
 	if len(p.Tiers) == 0 {
-		return nil, &model.InputError{Path: "tiers", Problem: "the run's file does not say which services are tiers", Allowed: "name them in the order in which a request reaches them: --tiers web,app,db"}
+		return nil, refuse("tiers", "the run's file does not say which services are tiers",
+			"name them in the order in which a request reaches them: --tiers web,app,db")
 	}
 	if err := run.Need(observe.Hosts, timeline.Recordings(p.Tiers)...); err != nil {
 		return nil, err
@@ -72,10 +72,12 @@ func (p *Params) group(trials []trial) []measured {
 	var out []measured
 	at := make(map[string]int)
 	for _, t := range trials {
-		i, ok := at[t.configuration.String()]
+		name := t.configuration.String()
+		i, ok := at[name]
 		if !ok {
-			i, at[t.configuration.String()] = len(out), len(out)
-			out = append(out, measured{configuration: t.configuration, system: bottleneck.System{Name: t.configuration.String(), Tiers: p.Tiers, Front: p.front(t.of)}})
+			i, at[name] = len(out), len(out)
+			out = append(out, measured{configuration: t.configuration,
+				system: bottleneck.System{Name: name, Tiers: p.Tiers, Front: p.front(t.of)}})
 		}
 		switch {
 		case t.failed:
@@ -102,18 +104,17 @@ func (p *Params) trialsOf(run *observe.Run) ([]trial, error) {
 	}
 	var out []trial
 	for _, s := range run.Steps() {
-		c, ok := p.configurationOf(s)
-		if !ok || usersOf(s) == 0 {
+		l, ok := p.labelOf(s)
+		if !ok {
 			continue
 		}
 		if err := p.tiersOf(s); err != nil {
 			return nil, err
 		}
-		t, err := p.trialOf(run, s, nodes)
-		if err != nil {
+		t := trial{label: l, run: run, of: s, Trial: bottleneck.Trial{Users: l.users, Trial: s.Trial}}
+		if err := p.read(&t, nodes); err != nil {
 			return nil, err
 		}
-		t.configuration, t.run, t.of = c, run, s
 		out = append(out, t)
 	}
 	return out, nil
@@ -124,60 +125,57 @@ func (p *Params) trialsOf(run *observe.Run) ([]trial, error) {
 func (p *Params) tiersOf(s model.Step) error {
 	for _, tier := range p.Tiers {
 		if _, ok := s.Services[tier]; !ok && len(s.Services) > 0 {
-			return &model.InputError{Path: "tiers", Problem: fmt.Sprintf("the run has no service %q", tier), Allowed: "its services are " + strings.Join(slices.Sorted(maps.Keys(s.Services)), ", ")}
+			return refuse("tiers", fmt.Sprintf("the run has no service %q", tier),
+				"its services are "+strings.Join(slices.Sorted(maps.Keys(s.Services)), ", "))
 		}
 	}
 	return nil
 }
 
-// trialOf reads one step.
-func (p *Params) trialOf(run *observe.Run, s model.Step, nodes map[model.NodeID]model.Node) (trial, error) {
-	t := trial{Trial: bottleneck.Trial{Users: usersOf(s)}}
-	_, t.proof, _ = strings.Cut(s.Label, proofLabel)
+// read takes what the step of a trial has.
+func (p *Params) read(t *trial, nodes map[model.NodeID]model.Node) error {
 	var users []model.Result
-	var w timeline.Window
-	for _, x := range run.Measured(s) {
+	for _, x := range t.run.Measured(t.of) {
 		users = append(users, x)
-		t.notes = append(t.notes, notesOf(x)...)
-		w.Take(x)
+		t.takeNotes(x)
+		t.window.Take(x)
 	}
-	if t.failed = len(users) == 0 || s.State != model.StepComplete; t.failed {
-		return t, nil
+	if t.failed = len(users) == 0 || t.of.State != model.StepComplete; t.failed {
+		return nil
 	}
 	came, err := session.Sum(users)
 	if err != nil {
-		return t, fmt.Errorf("step %d: %w", s.Number+1, err)
+		return fmt.Errorf("step %d: %w", t.of.Number+1, err)
 	}
-	t.latencies, t.window = came.Latencies, w
-	t.Trial = bottleneck.Trial{Users: usersOf(s), Trial: s.Trial, Throughput: came.Throughput, Response: came.Response, Think: came.Think, Errors: came.Errors, NoWay: came.NoLink, Unfinished: came.Unfinished}
+	t.latencies = came.Latencies
+	t.Throughput, t.Response, t.Think, t.Errors = came.Throughput, came.Response, came.Think, came.Errors
+	t.NoLink, t.Unfinished, t.Responses = came.NoLink, came.Unfinished, t.window.Responses(users)
 	for _, g := range came.Generators {
 		t.Generators = append(t.Generators, bottleneck.Generator(g))
 	}
-	for _, x := range run.Accepted(s.ID) {
-		t.Services = append(t.Services, w.Services(x, p.Tiers, time.Second)...)
+	for _, x := range t.run.Accepted(t.of.ID) {
+		t.Services = append(t.Services, t.window.Services(x, p.Tiers, time.Second)...)
 	}
-	t.Services = timeline.Silent(s, p.Tiers, t.Services)
-	t.Responses = w.Responses(users)
+	t.Services = timeline.Silent(t.of, p.Tiers, t.Services)
 	t.Cores = make(map[model.NodeID]float64)
-	for _, node := range p.hostsOf(s) {
+	for _, node := range p.hostsOf(t.of) {
 		t.hosts = append(t.hosts, placeOf(nodes[node]))
 		if cores := nodes[node].Facts.Processors(); cores > 0 {
 			t.Cores[node] = cores
 		}
 	}
-	t.timeline = func() timeline.Timeline { return timeline.Of(run, s, p.Tiers) }
-	return t, nil
+	run, step := t.run, t.of
+	t.timeline = func() timeline.Timeline { return timeline.Of(run, step, p.Tiers) }
+	return nil
 }
 
-// notesOf are what users did otherwise than their tables say.
-func notesOf(x model.Result) []string {
-	var out []string
+// takeNotes takes what users did otherwise than their tables say.
+func (t *trial) takeNotes(x model.Result) {
 	for _, s := range x.Stages {
 		if s.Name == model.StageTables && s.Service == "" {
-			out = append(out, s.Note)
+			t.notes = append(t.notes, s.Note)
 		}
 	}
-	return out
 }
 
 // table reports whether the trials are those of a table of the user's own.
@@ -200,22 +198,27 @@ func (m measured) doubts() (out model.Doubts) {
 			out.Warn("above_all", "%s is above %g %%: it is measured badly, or no share of all that the tier has", column, 100*allUsed)
 		}
 	}
-	for _, what := range []string{"load of", "proof with"} {
-		var failed, open []trial
-		for _, t := range m.failed {
-			switch proof := t.proof != ""; {
-			case proof != (what == "proof with"):
-			case t.of.State == model.StepInvalid:
-				failed = append(failed, t)
-			default:
-				open = append(open, t)
+	for _, proof := range []bool{false, true} {
+		for _, failed := range []bool{true, false} {
+			var of []trial
+			for _, t := range m.failed {
+				if (t.proof != "") == proof && (t.of.State == model.StepInvalid) == failed {
+					of = append(of, t)
+				}
 			}
-		}
-		if len(failed) > 0 {
-			out.Warn("failed", "the %s %s, and what was measured there is left out; `scalebench show %s` says why", what, inTrials(" failed", failed), failed[0].run.Run().ID)
-		}
-		if len(open) > 0 {
-			out.Warn("not_measured", "the %s %s: the run is not at its end; `scalebench resume %s` goes on", what, inTrials(" was not measured", open), open[0].run.Run().ID)
+			what := "load of"
+			if proof {
+				what = "proof with"
+			}
+			switch {
+			case len(of) == 0:
+			case failed:
+				out.Warn("failed", "the %s %s, and what was measured there is left out; `scalebench show %s` says why", what,
+					inTrials(" failed", of), of[0].run.Run().ID)
+			default:
+				out.Warn("not_measured", "the %s %s: the run is not at its end; `scalebench resume %s` goes on", what,
+					inTrials(" was not measured", of), of[0].run.Run().ID)
+			}
 		}
 	}
 	return out

@@ -20,16 +20,34 @@ type Result struct {
 	Reversals      []Reversal   `json:"reversals"`
 	Rankings       Rankings     `json:"rankings"`
 	Cost           *prices.Cost `json:"cost"` // null: without prices, or an SLA
-	// Switching and Network are what microbenchmarks of the nodes told.
+	// Switching and Network are what microbenchmarks of the nodes measured.
 	Switching []microbench.Switch  `json:"context_switches,omitempty"`
 	Network   []microbench.Network `json:"network,omitempty"`
 	Warnings  []string             `json:"warnings"`
 	// Notes say what else is to know, and speak against nothing.
 	Notes []string `json:"notes,omitempty"`
 
-	title string
-	tiers []string
-	sla   string
+	title  string
+	tiers  []string
+	sla    string
+	warned []warning
+}
+
+// warning is about a configuration, or about all: then of is empty.
+type warning struct{ of, text string }
+
+func (w warning) String() string {
+	if w.of == "" {
+		return w.text
+	}
+	return w.of + ": " + w.text
+}
+
+// warn adds warnings.
+func (r *Result) warn(all ...warning) {
+	for _, w := range all {
+		r.warned, r.Warnings = append(r.warned, w), append(r.Warnings, w.String())
+	}
 }
 
 // Finding is the answer for one configuration.
@@ -66,12 +84,15 @@ func (p *Params) answer(from source) (*Result, error) {
 	if p.SLA != "" {
 		parsed, err := load.ParseSLA(p.SLA)
 		if err != nil {
-			return nil, &model.InputError{Path: "sla", Problem: err.Error()}
+			return nil, refuse("sla", err.Error(), "")
 		}
 		sla = &parsed
 	}
-	for _, m := range all {
-		r.Warnings = append(r.Warnings, p.costOfSwitches(&m, from.switching)...)
+	var late []warning
+	oneTrial, unproved := false, false
+	for i := range all {
+		m := &all[i]
+		late = append(late, p.costOfSwitches(m, from.switching)...)
 		f, err := m.finding(p.Proof)
 		if err != nil {
 			return nil, err
@@ -79,25 +100,25 @@ func (p *Params) answer(from source) (*Result, error) {
 		if sla != nil {
 			f.Kept = keptBy(*sla, f.Loads, m.trials, f.withdrawn())
 		}
+		oneTrial = oneTrial || slices.ContainsFunc(f.Loads, func(l bottleneck.Load) bool { return l.Trials == 1 })
+		unproved = unproved || f.unproved
 		r.Configurations = append(r.Configurations, f)
 	}
 	others := unlike(r.Configurations)
 	r.Reversals, r.Rankings = reversals(r.Configurations)
-	r.Warnings = append(r.Warnings, others...)
+	var costs []warning
 	if p.PriceTable != "" || len(p.Prices)+len(p.PriceList) > 0 || sla != nil {
-		cost, doubts, err := p.cost(r.Configurations, all, len(others) == 0)
-		if err != nil {
+		var err error
+		if r.Cost, costs, err = p.cost(r.Configurations, all, len(others) == 0); err != nil {
 			return nil, err
 		}
-		r.Cost, r.Warnings = cost, append(doubts, r.Warnings...)
 	}
-	r.Warnings = append(r.warnings(), r.Warnings...)
-	if slices.ContainsFunc(r.Configurations, func(f Finding) bool {
-		return slices.ContainsFunc(f.Loads, func(l bottleneck.Load) bool { return l.Trials == 1 })
-	}) {
+	r.warn(r.doubts()...)
+	r.warn(slices.Concat(costs, late, others)...)
+	if oneTrial {
 		r.Notes = append(r.Notes, "a throughput of one trial has no interval: measure more of each (trials: 3 in the file)")
 	}
-	if slices.ContainsFunc(r.Configurations, func(f Finding) bool { return f.unproved }) {
+	if unproved {
 		r.Notes = append(r.Notes, "not proved: proof: true in the file (or --set study.proof=true) raises what is named by a quarter, and measures again")
 	}
 	return r, nil
@@ -109,15 +130,15 @@ func (m measured) finding(proof bool) (Finding, error) {
 	f := Finding{Configuration: c.String(), Shape: c.Shape(), Variant: c.Variant, Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system),
 		table: m.table(), asked: m.asked()}
 	f.Doubts = append(f.Doubts, m.doubts()...)
-	f.heedFailed(m.failed)
+	f.withoutFailed(m.failed)
 	raises, fixed := m.system.Raises(f.Answer, m.size)
 	if f.Proof = m.proof(f.Answer); f.Proof == nil && proof && len(raises) > 0 {
 		f.Proof = &bottleneck.Proof{Raised: raises, Users: f.Load, Outcome: bottleneck.NotMade,
 			Why: cmp.Or(fixed, "its trials failed, or were not begun: resume the run")}
 	}
 	f.unproved = f.Verdict == bottleneck.Named && f.Proof == nil && fixed == "" && !f.table
-	f.Heed(f.Proof)
-	if f.Uncounted == "" { // of one load: the largest of each trial is larger by the noise of all
+	f.ApplyProof(f.Proof)
+	if f.ExcludedFromRanking == "" { // of one load: the largest of each trial is larger by the noise of all
 		f.peaks = f.peak().Throughputs
 	}
 	f.Text = words(f)
@@ -136,9 +157,9 @@ func (m measured) finding(proof bool) (Finding, error) {
 	return f, err
 }
 
-// heedFailed withdraws that the throughput grew to the end where a larger load has no
+// withoutFailed withdraws that the throughput grew to the end where a larger load has no
 // trial that counts: what ends the growth may be what failed, or was not measured.
-func (f *Finding) heedFailed(failed []trial) {
+func (f *Finding) withoutFailed(failed []trial) {
 	if len(f.Loads) == 0 {
 		f.Why = "no trial ended well"
 	}
@@ -149,15 +170,29 @@ func (f *Finding) heedFailed(failed []trial) {
 		}
 	}
 	if f.Knee == nil && f.Verdict == bottleneck.Unknown && missing > 0 {
-		f.Why = fmt.Sprintf("%s not measured: resume the run (of those that were, %s)", map[bool]string{true: "1 trial was", false: num.Count(missing, "trial") + " were"}[missing == 1], f.Why)
-	}
-	for _, t := range failed {
-		if last := len(f.Loads) - 1; f.Verdict == bottleneck.None && t.Users > f.Loads[last].Users {
-			f.Verdict, f.Why = bottleneck.Unknown, fmt.Sprintf("the throughput grew up to %s, and no trial with %d ended well: what ends the growth may be what failed there", num.Count(f.Loads[last].Users, "user"), t.Users)
-			if t.of.State != model.StepInvalid {
-				f.Why = fmt.Sprintf("the throughput grew up to %s, and %d were not measured: resume the run", num.Count(f.Loads[last].Users, "user"), t.Users)
-			}
+		were := "were"
+		if missing == 1 {
+			were = "was"
 		}
+		f.Why = fmt.Sprintf("%s %s not measured: resume the run (of those that were, %s)", num.Count(missing, "trial"), were,
+			f.Why)
+	}
+	if f.Verdict != bottleneck.None {
+		return
+	}
+	last := f.Loads[len(f.Loads)-1].Users
+	for _, t := range failed {
+		if t.Users <= last {
+			continue
+		}
+		f.Verdict, f.Why = bottleneck.Unknown, fmt.Sprintf(
+			"the throughput grew up to %s, and %d were not measured: resume the run", num.Count(last, "user"), t.Users)
+		if t.of.State == model.StepInvalid {
+			f.Why = fmt.Sprintf(
+				"the throughput grew up to %s, and no trial with %d ended well: what ends the growth may be what failed there",
+				num.Count(last, "user"), t.Users)
+		}
+		return
 	}
 }
 
@@ -167,10 +202,7 @@ func (m measured) hosts() int {
 	for _, t := range m.trials {
 		most = max(most, len(t.hosts))
 	}
-	if most == 0 {
-		return m.configuration.Hosts()
-	}
-	return most
+	return cmp.Or(most, m.configuration.Hosts())
 }
 
 // withdrawn is the doubt because of which no number of the configuration counts; empty:
@@ -204,22 +236,24 @@ func (m measured) proof(a bottleneck.Answer) *bottleneck.Proof {
 	return &x
 }
 
-// warnings are those of all configurations, each with its name.
-func (r *Result) warnings() []string {
-	out := []string{}
+// doubts are the warnings of all configurations.
+func (r *Result) doubts() (out []warning) {
 	places, _ := r.places()
 	for _, f := range r.Configurations {
+		add := func(text string) { out = append(out, warning{f.Configuration, text}) }
 		for _, d := range f.Doubts {
-			out = append(out, f.Configuration+": "+d.Text)
+			add(d.Text)
 		}
 		if f.Verdict == bottleneck.Unknown {
-			out = append(out, f.Configuration+": no verdict: "+f.Why)
+			add("no verdict: " + f.Why)
 		}
-		if f.Uncounted != "" && (len(r.Configurations) > 1 || r.Cost != nil) {
-			out = append(out, f.Configuration+": its throughput takes no part in rankings and has no cost at its peak, for it may be less than the application can do")
-		}
-		if f.stillGrew() && len(places) > 1 && f.Uncounted == "" {
-			out = append(out, f.Configuration+": in rankings between platforms it may be ahead and never behind, for no end of its growth was seen: measure with more users")
+		switch {
+		case f.ExcludedFromRanking != "" && (len(r.Configurations) > 1 || r.Cost != nil):
+			add("its throughput takes no part in rankings and has no cost at its peak, for it may be less than the " +
+				"application can do")
+		case f.ExcludedFromRanking == "" && f.stillGrew() && len(places) > 1:
+			add("in rankings between platforms it may be ahead and never behind, for no end of its growth was seen: measure " +
+				"with more users")
 		}
 	}
 	return out

@@ -53,7 +53,7 @@ func (r *recording) loads(p *Params, configuration string, n tiersim.Net, trials
 	}
 	for trial := 1; trial <= trials; trial++ {
 		for _, u := range users {
-			r.add(label(c, u), n.Trial(u, trial, 11), n.RampUp, n.Run)
+			r.add(label{configuration: c, users: u}.String(), n.Trial(u, trial, 11), n.RampUp, n.Run)
 		}
 	}
 }
@@ -77,8 +77,8 @@ func TestRun(t *testing.T) {
 	faster.Tiers[2].Quota *= bottleneck.Quarter
 	c, _ := ParseConfiguration("1-2-1-ec2-large", p.Tiers)
 	for trial := 1; trial <= 3; trial++ {
-		r.add(label(c, 160)+proofLabel+"processor of db ×1", shop.Trial(160, trial, 12), shop.RampUp, shop.Run)
-		r.add(label(c, 160)+proofLabel+"processor of db ×1.25", faster.Trial(160, trial, 12), shop.RampUp, shop.Run)
+		r.add(label{c, 160, "processor of db ×1"}.String(), shop.Trial(160, trial, 12), shop.RampUp, shop.Run)
+		r.add(label{c, 160, "processor of db ×1.25"}.String(), faster.Trial(160, trial, 12), shop.RampUp, shop.Run)
 	}
 	got := analyze(t, p, r)
 	f := got.Configurations[0]
@@ -124,7 +124,7 @@ func TestRefuted(t *testing.T) {
 	c, _ := ParseConfiguration("1-2-1-ec2-large", p.Tiers)
 	for trial := 1; trial <= 3; trial++ {
 		x := shop.Trial(160, trial, 12)
-		r.add(label(c, 160)+proofLabel+"processor of db ×1", x, shop.RampUp, shop.Run)
+		r.add(label{c, 160, "processor of db ×1"}.String(), x, shop.RampUp, shop.Run)
 		// The limit is raised, and what hides behind it does as much as before.
 		x = shop.Trial(160, trial+10, 12)
 		for i := range x.Services {
@@ -133,15 +133,17 @@ func TestRefuted(t *testing.T) {
 				s.Signals[bottleneck.SignalQuota] = slices.Repeat([]float64{.5 * bottleneck.Quarter}, len(s.Signals[bottleneck.SignalQuota]))
 			}
 		}
-		r.add(label(c, 160)+proofLabel+"processor of db ×1.25", x, shop.RampUp, shop.Run)
+		r.add(label{c, 160, "processor of db ×1.25"}.String(), x, shop.RampUp, shop.Run)
 	}
 	got := analyze(t, p, r)
 	f := got.Configurations[0]
 	if f.Proof == nil || f.Proof.Outcome != bottleneck.Refuted {
 		t.Fatalf("proof %+v, want it refuted", f.Proof)
 	}
-	if f.Verdict != bottleneck.Unknown || len(f.Bottlenecks) != 0 || !strings.Contains(f.Why, "something else binds") || f.Uncounted != "" {
-		t.Errorf("verdict %s, %s, uncounted %q; want unknown, and its throughput counts", f.Verdict, f.Text, f.Uncounted)
+	if f.Verdict != bottleneck.Unknown || len(f.Bottlenecks) != 0 || !strings.Contains(f.Why, "something else binds") ||
+		f.ExcludedFromRanking != "" {
+		t.Errorf("verdict %s, %s, uncounted %q; want unknown, and its throughput counts", f.Verdict, f.Text,
+			f.ExcludedFromRanking)
 	}
 	if err := got.Gate(); !errors.Is(err, model.ErrInvalid) {
 		t.Errorf("Gate() = %v, want model.ErrInvalid, which is an exit code", err)
@@ -367,7 +369,7 @@ func TestProving(t *testing.T) {
 	}
 	var cpus []float64
 	for _, x := range proof {
-		if !strings.Contains(x.Label, proofLabel+"processor of db ×1") {
+		if !strings.Contains(x.Label, ", proof: processor of db ×1") {
 			t.Errorf("label %s", x.Label)
 		}
 		cpus = append(cpus, x.Services["db"].CPU)
@@ -577,7 +579,9 @@ func TestLongTable(t *testing.T) {
 // configuration, once for all trials.
 func TestNotesOfTables(t *testing.T) {
 	x := model.Result{Stages: []model.Stage{{Name: timeline.StageRun, Note: "a"}, {Name: model.StageTables, Note: "sums to 1.1"}, {Name: model.StageTables, Service: "web", Note: "b"}}}
-	m := measured{trials: []trial{{notes: notesOf(x)}, {notes: notesOf(x)}}}
+	var one trial
+	one.takeNotes(x)
+	m := measured{trials: []trial{one, one}}
 	got := m.doubts()
 	if len(got) != 1 || got[0].Text != "sums to 1.1" || got[0].Severity != model.Warning || got[0].Code != "tables" {
 		t.Errorf("doubts = %+v, want one of the sum", got)

@@ -32,9 +32,11 @@ func (p *Params) readAll(in study.Input) (source, error) {
 	for _, r := range in.All() {
 		name := runName.FindStringSubmatch(r.Name)
 		if r.Name != "" && name == nil {
-			return out, &model.InputError{Problem: fmt.Sprintf("%q cannot be the name of a platform, nor of one and a variant", r.Name), Allowed: "use small letters, digits and _, as in ec2=RUN, or ec2/galera=RUN where variants of one configuration were measured"}
+			return out, refuse("", fmt.Sprintf("%q cannot be the name of a platform, nor of one and a variant", r.Name),
+				"use small letters, digits and _, as in ec2=RUN, or ec2/galera=RUN where variants of one configuration were "+
+					"measured")
 		}
-		trials, err := p.read(r.Run)
+		trials, err := p.readRun(r.Run)
 		platform, _, _ := strings.Cut(r.Name, "/")
 		switching, network := microOf(r.Run, platform, trials)
 		switch {
@@ -72,16 +74,20 @@ func apart(trials []trial) error {
 			continue
 		}
 		name := t.configuration.String()
-		label, _, _ := strings.Cut(t.of.Label, ", ")
-		o := origin{t.run.Run().ID, label}
+		own, _, _ := strings.Cut(t.of.Label, ", ")
+		o := origin{t.run.Run().ID, own}
 		switch had, known := first[name]; {
 		case !known:
 			first[name] = o
 		case had.run != o.run:
-			return &model.InputError{Problem: fmt.Sprintf("%s was measured by the runs %s and %s, and whether on the same platform is not known", name, had.run, o.run),
-				Allowed: fmt.Sprintf("name their platforms: fast=%s slow=%s, say, or what differs on one platform: fast/galera=%s fast/partitioned=%s", had.run, o.run, had.run, o.run)}
+			return refuse("", fmt.Sprintf(
+				"%s was measured by the runs %s and %s, and whether on the same platform is not known", name, had.run, o.run),
+				fmt.Sprintf(
+					"name their platforms: fast=%s slow=%s, say, or what differs on one platform: fast/galera=%s fast/partitioned=%s",
+					had.run, o.run, had.run, o.run))
 		case had.of != o.of:
-			return &model.InputError{Problem: fmt.Sprintf("run %s has both %s and %s, which would both be %s", o.run, had.of, o.of, name), Allowed: "leave out the name before the run"}
+			return refuse("", fmt.Sprintf("run %s has both %s and %s, which would both be %s", o.run, had.of, o.of, name),
+				"leave out the name before the run")
 		}
 	}
 	return nil

@@ -136,11 +136,12 @@ func TestSwitchShare(t *testing.T) {
 		other[i].Node = "n2"
 	}
 	if doubts := (&Params{}).costOfSwitches(&m, other); len(doubts) != 1 ||
-		!strings.Contains(doubts[0], "measured on other nodes than those of db") || !math.IsNaN(share()) {
+		!strings.Contains(doubts[0].text, "measured on other nodes than those of db") || !math.IsNaN(share()) {
 		t.Errorf("doubts %v, want that other nodes were measured, and no share", doubts)
 	}
 	signals[bottleneck.SignalRunnable] = []float64{50, 50}
-	if doubts := (&Params{}).costOfSwitches(&m, switching); len(doubts) != 1 || !strings.Contains(doubts[0], "up to 50 threads were runnable") {
+	if doubts := (&Params{}).costOfSwitches(&m, switching); len(doubts) != 1 ||
+		!strings.Contains(doubts[0].text, "up to 50 threads were runnable") {
 		t.Errorf("doubts %v, want one about 50 threads", doubts)
 	}
 }

@@ -13,11 +13,11 @@ import (
 // Kept is whether one load kept the SLA, by the interval over its trials.
 type Kept struct {
 	Users int   `json:"users"`
-	Kept  *bool `json:"kept"` // null: it cannot be told
+	Kept  *bool `json:"kept"` // null: it is not known
 	// TrialsKept is how many of the trials did by themselves.
 	TrialsKept int    `json:"trials_kept"`
 	Trials     int    `json:"trials"`
-	Why        string `json:"why,omitempty"` // what was missed, or why it cannot be told
+	Why        string `json:"why,omitempty"` // what was missed, or why it is not known
 }
 
 const generatorBound = "the generator was the limit"
@@ -29,12 +29,12 @@ func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial, withdrawn str
 	for _, l := range loads {
 		k := Kept{Users: l.Users}
 		var of []load.Outcome
-		told, failed := true, l.Refused == ""
+		known, failed := true, l.Refused == ""
 		for _, t := range trials {
 			if t.Users == l.Users {
 				// Where every operation failed there is no latency, and nothing more to know.
 				of, failed = append(of, load.Outcome{Latencies: t.latencies, Errors: t.Errors}), failed && t.Errors >= 1
-				told = told && (t.Errors >= 1 || t.latencies != nil && !math.IsNaN(t.Errors))
+				known = known && (t.Errors >= 1 || t.latencies != nil && !math.IsNaN(t.Errors))
 			}
 		}
 		k.Trials = len(of)
@@ -43,11 +43,11 @@ func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial, withdrawn str
 			k.Why = withdrawn
 		case l.Refused != "":
 			k.Why = generatorBound
-		case !told || len(of) == 0:
+		case !known || len(of) == 0:
 			k.Why = "response times or errors are not known"
 		default:
 			k.Kept, k.TrialsKept, k.Why = sla.OverTrials(of)
-			if k.Kept != nil && *k.Kept && l.Spoiled() { // users were missing, or waited for longer than is told
+			if k.kept() && l.Spoiled() { // users were missing, or waited for longer than is told
 				k.Kept, k.Why = nil, "X·(R+Z)/N of a trial is off, or too much failed there"
 			}
 		}
@@ -55,6 +55,8 @@ func keptBy(sla load.SLA, loads []bottleneck.Load, trials []trial, withdrawn str
 	}
 	return out
 }
+
+func (k Kept) kept() bool { return k.Kept != nil && *k.Kept }
 
 // keeps is the verdict at a load; nil: it cannot be told, and why.
 func (f Finding) keeps(users int) (kept *bool, why string) {
@@ -70,12 +72,11 @@ func (f Finding) keeps(users int) (kept *bool, why string) {
 // none is known to. The doubt is what speaks against it.
 func (f Finding) slaLoad() (users int, doubt string) {
 	var open []string
-	kept := func(k Kept) bool { return k.Kept != nil && *k.Kept }
 	for i, k := range f.Kept {
-		if kept(k) {
+		if k.kept() {
 			users = k.Users
 		} else if k.Kept != nil { // broken
-			if later := slices.IndexFunc(f.Kept[i:], kept); later > 0 {
+			if later := slices.IndexFunc(f.Kept[i:], Kept.kept); later > 0 {
 				return users, fmt.Sprintf("%s kept the SLA, and %d did not: repeat both", num.Count(f.Kept[i+later].Users, "user"), k.Users)
 			}
 			break

@@ -1,6 +1,8 @@
 package ntier
 
 import (
+	"slices"
+
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/doc/num"
 )
@@ -15,14 +17,15 @@ type Signal struct {
 	Values []*float64 `json:"values"`
 }
 
-// signalResponse is the signal that is the response time of a tier itself.
-const signalResponse = "response"
+// What is not the mean of one signal: the response time of a tier itself, and what all of
+// its hosts send together.
+const signalResponse, signalSent = "response", "sent"
 
-// signalSent is what all hosts of a tier send together.
-const signalSent = "sent"
+// shownSignal is one that figures have.
+type shownSignal struct{ name, unit, words string }
 
-// shownSignals are those that figures have (the paper's fig. 4b, 5, 6 and 7b).
-var shownSignals = []struct{ name, unit, words string }{
+// shownSignals are those of the paper's fig. 4b, 5, 6 and 7b.
+var shownSignals = []shownSignal{
 	{signalResponse, "s", "response time of the tier"},
 	{bottleneck.SignalSendQueue, "byte", "Send-Q of a host: sent, and not acknowledged yet"},
 	{bottleneck.SignalRTT, "ms", "round-trip time of connections to a host, acknowledgements that are delayed (40 ms at most) in it"},
@@ -36,7 +39,7 @@ func (m measured) signals(loads []bottleneck.Load) []Signal {
 	out := []Signal{}
 	for _, tier := range m.system.Tiers {
 		for _, x := range shownSignals {
-			s, any := Signal{Tier: tier, Signal: x.name, Unit: x.unit}, false
+			s := Signal{Tier: tier, Signal: x.name, Unit: x.unit}
 			for _, l := range loads {
 				v := m.system.At(l, tier, x.name)
 				switch x.name {
@@ -46,22 +49,11 @@ func (m measured) signals(loads []bottleneck.Load) []Signal {
 					v = l.Total(tier, bottleneck.SignalSent)
 				}
 				s.Users, s.Values = append(s.Users, l.Users), append(s.Values, num.IfFinite(v))
-				any = any || num.Finite(v)
 			}
-			if any {
+			if slices.ContainsFunc(s.Values, func(v *float64) bool { return v != nil }) {
 				out = append(out, s)
 			}
 		}
 	}
 	return out
-}
-
-// signal is one of a tier; nil: it is not known.
-func (f Finding) signal(tier, name string) *Signal {
-	for i, s := range f.Signals {
-		if s.Tier == tier && s.Signal == name {
-			return &f.Signals[i]
-		}
-	}
-	return nil
 }

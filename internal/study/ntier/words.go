@@ -3,7 +3,6 @@ package ntier
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
@@ -24,9 +23,7 @@ func words(f Finding) string {
 		return "unknown: " + f.Why + suspectWords(f) + fallWords(f)
 	}
 	text := verb(f, strings.Join(f.names("the "), " and ")) + ", " + f.Knee.Words()
-	if e := evidence(f); e != "" {
-		text += ": " + e
-	}
+	text += ": " + evidence(f)
 	if f.Proof != nil {
 		text += "; " + f.Proof.Words()
 	}
@@ -55,7 +52,6 @@ func verb(f Finding, names string) string {
 // evidence is how full they were, and what was only full because of them.
 func evidence(f Finding) string {
 	var out []string
-	at := slices.IndexFunc(f.Loads, func(l bottleneck.Load) bool { return l.Users == f.Load })
 	inTurns := f.Pattern == bottleneck.Oscillating || f.Pattern == bottleneck.Concurrent
 	for i, b := range f.Bottlenecks {
 		text := fmt.Sprintf("full in %s of the seconds", num.Fraction(b.Share))
@@ -65,8 +61,10 @@ func evidence(f Finding) string {
 		if len(f.Bottlenecks) > 1 {
 			text = "the " + b.String() + " " + text
 		}
-		if i == len(f.Bottlenecks)-1 && at >= 0 {
-			text += fmt.Sprintf(" with %s, %s", num.Count(f.Load, "user"), rate(f.Loads[at].Throughput))
+		for _, l := range f.Loads {
+			if l.Users == f.Load && i == len(f.Bottlenecks)-1 {
+				text += fmt.Sprintf(" with %s, %s", num.Count(l.Users, "user"), rate(l.Throughput))
+			}
 		}
 		if b.Kind.Link() && b.SendQueue != nil && *b.SendQueue >= 1 {
 			text += fmt.Sprintf(", while %s wait to be sent by %s (Send-Q)", num.Bytes(int64(*b.SendQueue)), cmp.Or(b.Sender, b.Tier))

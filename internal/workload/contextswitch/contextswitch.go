@@ -108,10 +108,13 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		if err != nil {
 			return err
 		}
-		labels := map[string]string{LabelCount: strconv.Itoa(n)}
-		env.Report.Sample(model.Sample{Metric: MetricTime, Unit: "ns", Value: c.nanoseconds, Better: model.Lower, Labels: labels})
-		env.Report.Sample(model.Sample{Metric: metricPass, Unit: "ns", Value: c.pass, Better: model.Lower, Labels: labels, Info: true})
-		env.Report.Sample(model.Sample{Metric: metricEach, Unit: "1", Value: c.each, Better: model.Lower, Labels: labels, Info: true})
+		for i, x := range []model.Sample{
+			{Metric: MetricTime, Unit: "ns", Value: c.nanoseconds}, {Metric: metricPass, Unit: "ns", Value: c.pass},
+			{Metric: metricEach, Unit: "1", Value: c.each},
+		} {
+			x.Better, x.Info, x.Labels = model.Lower, i > 0, map[string]string{LabelCount: strconv.Itoa(n)}
+			env.Report.Sample(x)
+		}
 	}
 	return nil
 }

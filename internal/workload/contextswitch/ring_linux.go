@@ -239,21 +239,15 @@ func (r *ring) batches(ctx context.Context, beside pipes, d time.Duration) (out 
 	}
 	each := max(1, int64(d/batches/(max(time.Since(began), time.Microsecond)/trial)))
 	for len(out) < batches && ctx.Err() == nil {
-		var b batch
-		if b.pass, err = beside.alone(each); err != nil {
-			return nil, err
-		}
-		ns, switches, err := r.spent()
-		if err != nil {
-			return nil, err
-		}
+		pass, err := beside.alone(each)
+		ns, switches, before := r.spent()
 		r.round(each)
-		nsAfter, switchesAfter, err := r.spent()
-		if err != nil {
+		nsAfter, switchesAfter, after := r.spent()
+		if err = errors.Join(err, before, after); err != nil {
 			return nil, err
 		}
-		b.passes, b.switches, b.cpu = each*int64(len(r.tids)), switchesAfter-switches, float64(nsAfter-ns)
-		out = append(out, b)
+		out = append(out, batch{passes: each * int64(len(r.tids)), switches: switchesAfter - switches,
+			cpu: float64(nsAfter - ns), pass: pass})
 	}
 	return out, nil
 }

@@ -106,7 +106,8 @@ func (p *Params) Validate() error {
 func (p *Params) Complete() error {
 	c, err := p.config(noFiles)
 	if err == nil {
-		err = workload.Invalid(c.Users == 0 && !p.inFile(), "users", "there are no users", "set their number, of all nodes together, or use a study that does, as ntier")
+		err = workload.Invalid(c.Users == 0 && !isFile(p.Properties), "users", "there are no users",
+			"set their number, of all nodes together, or use a study that does, as ntier")
 	}
 	return err
 }
@@ -120,9 +121,6 @@ func (p *Params) Estimate() time.Duration {
 	return c.End
 }
 
-// inFile reports whether something that only the nodes can read may say more.
-func (p *Params) inFile() bool { return isFile(p.Properties) }
-
 // isFile tells the path of a file from a text that stands in its place.
 func isFile(text string) bool { return filepath.IsAbs(text) && !strings.ContainsAny(text, "\n\t") }
 
@@ -133,6 +131,21 @@ func noFiles(string) (string, error) { return "", errElsewhere }
 
 // reader returns what stands in a file.
 type reader func(path string) (string, error)
+
+// text is that of a parameter, or what stands in the file that it names; not known where
+// the file is not read here.
+func (read reader) text(key, parameter string) (text string, known bool, err error) {
+	if !isFile(parameter) {
+		return parameter, true, nil
+	}
+	switch text, err = read(parameter); {
+	case errors.Is(err, errElsewhere):
+		return "", false, nil
+	case err != nil:
+		return "", false, refuse(key, err.Error(), "give the text itself, or the path of a file on the nodes")
+	}
+	return text, true, nil
+}
 
 // config is what the parameters, and the files that they name, ask for. Where
 // the files cannot be read yet, what they would say is left out.
@@ -169,6 +182,11 @@ func (p *Params) config(read reader) (c session.Config, err error) {
 		workload.Invalid(c.Authors > c.Accounts, "authors", fmt.Sprintf("%d authors of %d accounts", c.Authors, c.Accounts), "use no more authors than accounts"))
 }
 
+// refuse is the error about a parameter.
+func refuse(key, problem, instead string) error {
+	return &model.InputError{Path: key, Problem: problem, Allowed: instead}
+}
+
 // longestStage keeps the sum of stages far from what a duration can hold.
 const longestStage = 30 * 24 * time.Hour
 
@@ -181,12 +199,13 @@ func wholeSeconds(key string, d, least time.Duration) error {
 func (p *Params) place(c *session.Config) error {
 	base, err := url.Parse(p.URL)
 	if err != nil || base.Scheme != "http" || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
-		return &model.InputError{Path: "url", Problem: fmt.Sprintf("%q is not where a site can be", p.URL), Allowed: "use http://host:port, maybe with a path; users speak plain HTTP"}
+		return refuse("url", fmt.Sprintf("%q is not where a site can be", p.URL),
+			"use http://host:port, maybe with a path; users speak plain HTTP")
 	}
 	c.URL, c.Header = base, make(http.Header)
 	for name, value := range p.Headers {
 		if problem := load.HeaderProblem(name, value); problem != "" {
-			return &model.InputError{Path: "headers." + name, Problem: problem}
+			return refuse("headers."+name, problem, "")
 		}
 		c.Header.Set(name, value)
 	}
@@ -195,39 +214,23 @@ func (p *Params) place(c *session.Config) error {
 		interactions = site.Board()
 	}
 	if c.Site, err = interactions.Prepared(); err != nil {
-		return &model.InputError{Path: "site", Problem: err.Error()}
+		return refuse("site", err.Error(), "")
 	}
 	return nil
 }
 
 // properties are those of the file of RUBBoS, if there is one.
 func (p *Params) properties(read reader) (props session.Properties, err error) {
-	text, err := contents(p.Properties, read)
-	if err != nil || text == "" {
-		return props, ignoreElsewhere("properties", err)
+	text, _, err := read.text("properties", p.Properties)
+	if err != nil {
+		return props, err
 	}
 	props, notes, err := session.ParseProperties(text)
 	p.notes = append(p.notes, notes...)
 	if err != nil {
-		return props, &model.InputError{Path: "properties", Problem: err.Error()}
+		return props, refuse("properties", err.Error(), "")
 	}
 	return props, nil
-}
-
-// contents is a text, or what stands in the file of this path.
-func contents(text string, read reader) (string, error) {
-	if isFile(text) {
-		return read(text)
-	}
-	return text, nil
-}
-
-// ignoreElsewhere passes on an error unless it says that a file is not read here.
-func ignoreElsewhere(key string, err error) error {
-	if err == nil || errors.Is(err, errElsewhere) {
-		return nil
-	}
-	return &model.InputError{Path: key, Problem: err.Error(), Allowed: "give the text itself, or the path of a file on the nodes"}
 }
 
 // chains are what users and authors do.
@@ -235,16 +238,15 @@ func (p *Params) chains(c *session.Config, props session.Properties, read reader
 	if c.Site == nil {
 		return nil // what is wrong with it is told
 	}
-	users, authors := p.Transitions, p.AuthorTransitions
-	if p.Mix == "" {
+	users, authors, mix := p.Transitions, p.AuthorTransitions, p.Mix
+	if mix == "" {
 		users, authors = cmp.Or(users, besides(p.Properties, props.UserTable)), cmp.Or(authors, besides(p.Properties, props.AuthorTable))
 	}
-	mix := p.Mix
 	switch {
 	case mix != "" && users != "":
-		return &model.InputError{Path: "mix", Problem: "mix and transitions both say what users do", Allowed: "leave one of them out"}
-	case mix == "" && users == "":
-		mix = session.BrowseOnly
+		return refuse("mix", "mix and transitions both say what users do", "leave one of them out")
+	case users == "":
+		mix = cmp.Or(mix, session.BrowseOnly)
 	}
 	var err error
 	if c.Chain, err = p.chain("transitions", users, mix, c.Site, read); err != nil {
@@ -254,7 +256,8 @@ func (p *Params) chains(c *session.Config, props session.Properties, read reader
 		return nil
 	}
 	if authors == "" && mix == "" {
-		return &model.InputError{Path: "author_share", Problem: "there are authors, and no table says what they do", Allowed: "give author_transitions, or author_share: 0"}
+		return refuse("author_share", "there are authors, and no table says what they do",
+			"give author_transitions, or author_share: 0")
 	}
 	c.AuthorChain, err = p.chain("author_transitions", authors, session.Author, c.Site, read)
 	if bad, ok := errors.AsType[*model.InputError](err); ok && authors == "" {
@@ -269,12 +272,13 @@ func (p *Params) authorShare(props session.Properties, authors bool) float64 {
 	switch {
 	case p.AuthorShare != nil:
 		return *p.AuthorShare
-	case authors && props.SaysAuthors():
-		return props.AuthorShare
+	case authors && props.AuthorShare != nil:
+		return *props.AuthorShare
 	case authors:
 		return defaultShare
-	case props.AuthorShare > 0:
-		p.notes = append(p.notes, fmt.Sprintf("workload_percentage_of_author: nothing says what the %.3g %% do, so there are no authors; give author_transitions, or author_share", 100*props.AuthorShare))
+	case props.AuthorShare != nil && *props.AuthorShare > 0:
+		p.notes = append(p.notes, fmt.Sprintf("workload_percentage_of_author: nothing says what the %.3g %% do, so there "+
+			"are no authors; give author_transitions, or author_share", 100**props.AuthorShare))
 	}
 	return 0
 }
@@ -291,25 +295,25 @@ func besides(properties, name string) string {
 func (p *Params) chain(key, table, mix string, s site.Site, read reader) (*session.Chain, error) {
 	if table == "" {
 		c, err := session.Mix(mix, s)
-		if err != nil {
-			// Of the built-in board none is missing, so the file has a site.
-			return nil, &model.InputError{Path: "site", Problem: err.Error()}
+		if err != nil { // of the built-in board none is missing, so the file has a site
+			return nil, refuse("site", err.Error(), "")
 		}
 		return c, nil
 	}
 	if !isFile(table) && !strings.Contains(table, "\n") {
-		return nil, &model.InputError{Path: key, Problem: fmt.Sprintf("%q is neither a table nor the absolute path of a file", table), Allowed: "give the text of the table, or an absolute path on the nodes"}
+		return nil, refuse(key, fmt.Sprintf("%q is neither a table nor the absolute path of a file", table),
+			"give the text of the table, or an absolute path on the nodes")
 	}
-	text, err := contents(table, read)
-	if err != nil {
-		return nil, ignoreElsewhere(key, err)
+	text, known, err := read.text(key, table)
+	if !known {
+		return nil, err
 	}
 	c, notes, err := session.ParseTable(text, s)
 	for _, n := range notes {
 		p.notes = append(p.notes, key+": "+n)
 	}
 	if err != nil {
-		return nil, &model.InputError{Path: key, Problem: err.Error()}
+		return nil, refuse(key, err.Error(), "")
 	}
 	return c, nil
 }

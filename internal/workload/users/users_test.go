@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/site"
@@ -57,7 +57,6 @@ func params(url string, users int, think, rampUp, run, rampDown float64) *Params
 // outcome is what a task reports.
 type outcome struct {
 	*workloadtest.Record
-	report session.Report
 	stderr string
 }
 
@@ -101,31 +100,46 @@ func try(t testing.TB, p *Params, part, parts int) (outcome, error) {
 	if err := p.Run(t.Context(), env); err != nil {
 		return outcome{}, err
 	}
-	report, err := session.Read(r.Result())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return outcome{r, report, stderr.String()}, nil
+	return outcome{r, stderr.String()}, nil
 }
 
 // check holds a report to what is true of each: every request that was due is in
 // exactly one count, by interaction and in all.
 func check(t testing.TB, o outcome) {
 	t.Helper()
-	total := load.Counts{}
-	for i, op := range o.report.Ops {
-		if op.Due != op.Settled() || op.OK > 0 && op.Latency.TotalCount() != op.OK {
-			t.Errorf("%s: %d due, %d with an end, %d latencies of %d", o.report.Names[i], op.Due, op.Settled(), op.Latency.TotalCount(), op.OK)
+	sums, latencies := make(map[string]float64), make(map[string]int64)
+	for _, h := range o.Histograms {
+		one, err := histogram.Decode(h.Encoded)
+		if err != nil {
+			t.Fatal(err)
 		}
-		total.Add(op.Counts)
+		latencies[h.Metric] = one.TotalCount()
 	}
-	for metric, want := range map[string]int64{
-		session.MetricDue: total.Due, session.MetricOK: total.OK, session.MetricErrors: total.Failed(),
-		session.MetricDropped: total.Dropped, session.MetricUnfinished: total.Unfinished,
-	} {
-		if got := o.sample(metric, nil); got != float64(want) {
-			t.Errorf("%s is %v, the interactions have %d", metric, got, want)
+	for _, due := range o.Samples {
+		name := due.Labels[session.LabelInteraction]
+		if name == "" || due.Metric != session.MetricDue {
+			continue
 		}
+		settled := 0.0
+		for _, metric := range []string{session.MetricOK, session.MetricErrors, session.MetricDropped,
+			session.MetricUnfinished} {
+			n := o.sample(metric, due.Labels)
+			settled, sums[metric] = settled+n, sums[metric]+n
+		}
+		sums[session.MetricDue] += due.Value
+		if n := o.sample(session.MetricOK, due.Labels); settled != due.Value ||
+			n != float64(latencies[session.HistogramOf(name)]) {
+			t.Errorf("%s: %v due, %v with an end, %d latencies of %v", name, due.Value, settled,
+				latencies[session.HistogramOf(name)], n)
+		}
+	}
+	for metric, want := range sums {
+		if got := o.sample(metric, nil); got != want {
+			t.Errorf("%s is %v, the interactions have %v", metric, got, want)
+		}
+	}
+	if len(sums) != 5 {
+		t.Errorf("interactions have %v", sums)
 	}
 }
 
@@ -140,8 +154,10 @@ func TestVisit(t *testing.T) {
 		p.Mix = session.ReadWrite
 		o := visit(t, p, part, 2)
 		check(t, o)
-		if o.report.Users != 30 || o.sample(session.MetricErrors, nil) != 0 || o.sample(session.MetricNoLink, nil) != 0 {
-			t.Errorf("%d users of 60, %v errors, %v pages without a link\n%s", o.report.Users, o.sample(session.MetricErrors, nil), o.sample(session.MetricNoLink, nil), o.stderr)
+		if o.sample(session.MetricUsers, nil) != 30 || o.sample(session.MetricErrors, nil) != 0 ||
+			o.sample(session.MetricNoLink, nil) != 0 {
+			t.Errorf("%v users of 60, %v errors, %v pages without a link\n%s", o.sample(session.MetricUsers, nil),
+				o.sample(session.MetricErrors, nil), o.sample(session.MetricNoLink, nil), o.stderr)
 		}
 		asked += o.sample(session.MetricDue, nil)
 		x, r := o.sample(session.MetricThroughput, nil), o.sample(session.MetricResponse, nil)/1e3
@@ -180,7 +196,8 @@ func TestClosedLoop(t *testing.T) {
 	for range 3 { // another program may have had the processors
 		o := visit(t, params(url, users, think, 1, run, 0), 0, 1)
 		check(t, o)
-		x, r, z := o.report.Throughput(), o.sample(session.MetricResponse, nil), o.sample(session.MetricThink, nil)
+		x, r, z := o.sample(session.MetricThroughput, nil), o.sample(session.MetricResponse, nil),
+			o.sample(session.MetricThink, nil)
 		byLaw := float64(users) / (r/1e3 + z)
 		known := float64(users) / (delay.Seconds() + think)
 		why = fmt.Sprintf("X = %.1f/s, by the law %.1f/s, by what is known %.1f/s, R = %.2f ms, Z = %.4f s", x, byLaw, known, r, z)
@@ -320,8 +337,8 @@ func TestTables(t *testing.T) {
 	p.RampUp, p.RampDown, p.Properties = nil, nil, filepath.Join(dir, "rubbos.properties")
 	o := visit(t, p, 0, 1)
 	check(t, o)
-	if v := s.Visits(); len(v) != 2 || v["ViewStory"] == 0 || o.report.Users != 20 {
-		t.Errorf("visits %v of %d users, want two interactions, 20 users", v, o.report.Users)
+	if v := s.Visits(); len(v) != 2 || v["ViewStory"] == 0 || o.sample(session.MetricUsers, nil) != 20 {
+		t.Errorf("visits %v of %v users, want two interactions, 20 users", v, o.sample(session.MetricUsers, nil))
 	}
 	if want := "transitions: column ViewStory sums to 1.1 instead of 1: each of its probabilities is divided by that"; !strings.Contains(o.stderr, want) {
 		t.Errorf("stderr lacks %q:\n%s", want, o.stderr)

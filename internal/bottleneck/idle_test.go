@@ -28,7 +28,7 @@ func grown(use func(t Trial) map[Resource]float64) System {
 			for _, tier := range s.Tiers {
 				one := on(model.NodeID(tier+"-1"), tier, x/400, 1, 0)
 				for r, u := range use(t) {
-					if with := kindSignals[r.Kind]; r.Tier == tier && !math.IsNaN(u) {
+					if with := kinds[r.Kind]; r.Tier == tier && !math.IsNaN(u) {
 						one.Signals[with.used], one.Signals[with.limit] = slices.Repeat([]float64{u}, 10), slices.Repeat([]float64{1}, 10)
 					} else if r.Tier == tier {
 						delete(one.Signals, with.used)
@@ -138,7 +138,9 @@ func TestBusyByChance(t *testing.T) {
 			one.Response = float64(one.Users)/one.Throughput - one.Think
 		}
 		loads := Analyze(s).Loads
-		e, ok := s.fullEarly(loads, loads[len(loads)-1], appThreads, func(u Usage) bool { return u.Mean >= herdLevel })
+		e, ok := filledSince(loads, loads[len(loads)-1], appThreads, func(u Usage) bool {
+			return u.Mean >= minUtilisationAtKnee
+		})
 		if (ok && e.freed >= materialLoss) != told {
 			t.Errorf("with %v of the operations at the first load it is told: %v, freed %v; want %v", low, ok, e.freed, told)
 		}
