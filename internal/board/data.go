@@ -2,6 +2,7 @@ package board
 
 import (
 	"fmt"
+	"hash/fnv"
 	"iter"
 	"math/rand/v2"
 	"strconv"
@@ -75,11 +76,9 @@ type writing struct {
 // of is the source of one row, or of all rows of a table: streams of different
 // tables and numbers have nothing in common.
 func (s Sizes) of(stream string, n int) *rand.Rand {
-	var h uint64 = 14695981039346656037 // FNV-1a
-	for i := range len(stream) {
-		h = (h ^ uint64(stream[i])) * 1099511628211
-	}
-	return rand.New(rand.NewPCG(s.Seed, h+uint64(n)))
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(stream)) // it takes all
+	return rand.New(rand.NewPCG(s.Seed, h.Sum64()+uint64(n)))
 }
 
 func (s Sizes) writing(stream string) *writing {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -72,21 +73,15 @@ func requestOf(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 // choose returns the upstream that is next, or has the fewest requests; of equals
 // each in its turn. One that is down is left out, unless all are.
 func (f *forwarder) choose(now time.Time) *upstream {
-	n := uint64(len(f.upstreams))
-	first := f.turn.Add(1)
-	var best *upstream
-	for i := range n {
-		u := f.upstreams[(first+i)%n]
+	return leastLoaded(f.upstreams, f.turn.Add(1), func(u *upstream) int64 {
 		switch {
 		case u.down(now):
-		case best == nil, !f.roundRobin && u.outstanding.Load() < best.outstanding.Load():
-			best = u
+			return math.MaxInt64
+		case f.roundRobin:
+			return 0
 		}
-	}
-	if best == nil {
-		return f.upstreams[first%n]
-	}
-	return best
+		return u.outstanding.Load()
+	})
 }
 
 // healthTime bounds how long another tier may take to say that it is well.

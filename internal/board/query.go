@@ -35,22 +35,21 @@ func (q query) in(store *sqlkv.Store) string {
 
 // either is two queries that differ in the table: of current, and of old stories
 // or comments.
-type either struct{ current, old query }
+type either [2]query
 
 // sqlOfEither makes both from one that writes the tables {stories} and
 // {comments}.
 func sqlOfEither(text string) either {
-	return either{
-		current: sqlOf(strings.NewReplacer("{", "", "}", "").Replace(text)),
-		old:     sqlOf(strings.NewReplacer("{", "old_", "}", "").Replace(text)),
-	}
+	text = strings.ReplaceAll(text, "}", "")
+	return either{sqlOf(strings.ReplaceAll(text, "{", "")), sqlOf(strings.ReplaceAll(text, "{", "old_"))}
 }
 
-func (e either) of(old bool) query {
-	if old {
-		return e.old
+// of is the query of the tables that the visit is about.
+func (v *visit) of(e either) query {
+	if v.old {
+		return e[1]
 	}
-	return e.current
+	return e[0]
 }
 
 // hosts makes one URL for each host of a URL that names several,

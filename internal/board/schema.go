@@ -77,75 +77,61 @@ func (t table) names() []string {
 // create is the statements that make it, in PostgreSQL or in MySQL.
 func (t table) create(postgres bool) []string {
 	if !postgres {
-		return []string{t.mysql(true) + " ENGINE=InnoDB " + mysqlText}
+		return []string{t.mysql("UNIQUE KEY") + " ENGINE=InnoDB " + mysqlText}
 	}
-	lines := t.columnLines(func(c column) string {
-		switch c.text {
-		case 0:
-			return "bigint"
-		case long:
-			return "text"
-		}
-		return fmt.Sprintf(`varchar(%d) COLLATE "C"`, c.text)
-	})
-	lines = append(lines, "PRIMARY KEY ("+strings.Join(t.primary, ", ")+")")
-	if t.unique != "" {
-		lines = append(lines, "UNIQUE ("+t.unique+")")
-	}
-	made := []string{"CREATE TABLE " + t.name + " (" + strings.Join(lines, ", ") + ")"}
+	made := []string{t.statement("UNIQUE", ` COLLATE "C"`)}
 	for _, index := range t.indexes {
-		made = append(made, "CREATE INDEX ON "+t.name+" ("+strings.Join(index, ", ")+")")
+		made = append(made, "CREATE INDEX ON "+t.name+" "+listOf(index))
 	}
 	return made
 }
 
-func (t table) columnLines(kind func(column) string) []string {
+// statement makes the table with its columns and keys, and with others that are written
+// in it; unique is how the key of a unique column is named.
+func (t table) statement(unique, collation string, others ...string) string {
 	var lines []string
 	for _, c := range t.columns {
-		lines = append(lines, c.name+" "+kind(c)+" NOT NULL")
+		kind := "BIGINT"
+		switch c.text {
+		case 0:
+		case long:
+			kind = "TEXT"
+		default:
+			kind = fmt.Sprintf("VARCHAR(%d)%s", c.text, collation)
+		}
+		lines = append(lines, c.name+" "+kind+" NOT NULL")
 	}
-	return lines
+	lines = append(lines, "PRIMARY KEY "+listOf(t.primary))
+	if t.unique != "" {
+		lines = append(lines, unique+" ("+t.unique+")")
+	}
+	return "CREATE TABLE " + t.name + " " + listOf(append(lines, others...))
 }
+
+func listOf(words []string) string { return "(" + strings.Join(words, ", ") + ")" }
 
 // mysqlText has texts compared by their characters' numbers, as PostgreSQL's "C"
 // does.
 const mysqlText = "DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin"
 
-// mysql is the statement without the table's options. Where the table is
-// partitioned, only the primary key can be unique.
-func (t table) mysql(whole bool) string {
-	lines := t.columnLines(func(c column) string {
-		switch c.text {
-		case 0:
-			return "BIGINT"
-		case long:
-			return "TEXT"
-		}
-		return fmt.Sprintf("VARCHAR(%d)", c.text)
-	})
-	lines = append(lines, "PRIMARY KEY ("+strings.Join(t.primary, ", ")+")")
-	if t.unique != "" {
-		kind := "KEY"
-		if whole {
-			kind = "UNIQUE KEY"
-		}
-		lines = append(lines, kind+" ("+t.unique+")")
-	}
+// mysql is the statement without the table's options.
+func (t table) mysql(unique string) string {
+	var keys []string
 	for _, index := range t.indexes {
-		lines = append(lines, "KEY ("+strings.Join(index, ", ")+")")
+		keys = append(keys, "KEY "+listOf(index))
 	}
-	return "CREATE TABLE " + t.name + " (" + strings.Join(lines, ", ") + ")"
+	return t.statement(unique, "", keys...)
 }
 
 // partitioned is the statement that makes it on an SQL node: a Spider table, with
-// one partition on each of these servers.
+// one partition on each of these servers. Only its primary key can be unique.
 func (t table) partitioned(servers []string) string {
 	parts := make([]string, len(servers))
 	for i, server := range servers {
 		parts[i] = fmt.Sprintf(`PARTITION p%d COMMENT='srv "%s"'`, i+1, server)
 	}
-	return fmt.Sprintf(`%s ENGINE=SPIDER %s COMMENT='wrapper "mysql", table "%s"' PARTITION BY KEY (%s) (%s)`,
-		t.mysql(false), mysqlText, t.name, t.part, strings.Join(parts, ", "))
+	return fmt.Sprintf(`%s ENGINE=SPIDER %s COMMENT='wrapper "mysql", table "%s"' PARTITION BY KEY (%s) %s`,
+		t.mysql("KEY"), mysqlText, t.name, t.part, listOf(parts))
 }
 
 // sums is a query for how many rows there are, and for each column the sum of its

@@ -105,7 +105,7 @@ func (c Config) tiers() []string {
 // Server is a process of the application.
 type Server struct {
 	config       Config
-	interactions []Interaction
+	interactions []interaction
 	paths        map[string]int // index of the interaction
 	work         []time.Duration
 	counts       []count
@@ -129,12 +129,12 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	all := Interactions()
+	all := interactions()
 	s := &Server{config: config, interactions: all, paths: map[string]int{"/": 0}, work: config.Work.of(all, config.tiers()...),
 		counts: make([]count, len(all)), started: time.Now()}
 	s.pages.New = func() any { return &page{} }
-	for i, interaction := range all {
-		s.paths["/"+interaction.Name] = i
+	for i, x := range all {
+		s.paths[x.Path] = i
 	}
 	if config.Threads > 0 {
 		s.threads = make(chan struct{}, config.Threads)

@@ -119,7 +119,7 @@ func (s *Server) threadsBusy() int64 {
 
 func (st *Status) addPools(d *databases) {
 	st.Retries, st.Pool = d.retries.Load(), &PoolStatus{}
-	for _, p := range d.all() {
+	for _, p := range d.all {
 		one := PoolStatus{Name: p.name, Active: len(p.slots), Max: cap(p.slots), Waiting: p.waiting.Load(),
 			Waits: p.waits.Load(), Wait: seconds(&p.waitTime)}
 		st.Pools = append(st.Pools, one)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/site"
 )
 
 // Tiers that can have work.
@@ -48,7 +49,7 @@ func (w Work) add(part string) error {
 	if !slices.Contains([]string{tierWeb, tierApp, tierDB, tierRouter}, tier) {
 		return fmt.Errorf("no tier is called %q: there are web, app, db and router", tier)
 	}
-	if one && named(Interactions(), interaction) < 0 {
+	if one && !slices.Contains(site.Board().Names(), interaction) {
 		return fmt.Errorf("no interaction is called %q", interaction)
 	}
 	if _, twice := w[key]; twice {
@@ -63,7 +64,7 @@ func (w Work) add(part string) error {
 }
 
 // of is the work of each interaction in some tiers together.
-func (w Work) of(all []Interaction, tiers ...string) []time.Duration {
+func (w Work) of(all []interaction, tiers ...string) []time.Duration {
 	sum := make([]time.Duration, len(all))
 	for i, interaction := range all {
 		for _, tier := range tiers {
