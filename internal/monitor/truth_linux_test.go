@@ -362,7 +362,11 @@ func waitRows(t *testing.T, r *recording.Recording, n int) {
 		case <-end:
 			t.Fatalf("there are not %d readings after 10 s", n)
 		}
-		if r.Rows() >= n {
+		longest := 0
+		for _, s := range r.Series(time.Now()) {
+			longest = max(longest, len(s.Values))
+		}
+		if longest >= n {
 			return
 		}
 	}

@@ -49,7 +49,6 @@ type Probe struct {
 // Kind is a kind of server.
 type Kind struct {
 	Name string
-	Text string // what is asked
 	// Tells are the metrics that it has; "response[*]" stands for one for each
 	// interaction.
 	Tells []string
@@ -61,43 +60,64 @@ type Kind struct {
 // Kinds lists the kinds of servers that can be asked.
 func Kinds() []Kind {
 	web := []string{"http", "https"}
-	byName := []string{"requests", "response", "errors", "requests[*]", "response[*]"}
+	const database = "threads_busy threads_max sessions sessions_max lock_waiting requests"
+	const byName = "requests response errors requests[*] response[*] "
+	kind := func(name, tells string, open func(Probe) (server, error), schemes ...string) Kind {
+		return Kind{name, strings.Fields(tells), schemes, open}
+	}
 	return []Kind{
-		{"haproxy", "its statistics as CSV, of proxies that have servers", []string{"requests", "errors", "sessions", "sessions_max", "pool_active", "pool_max", "pool_waiting"},
-			web, overHTTP(readHAProxy)},
-		{"apache", "mod_status, ?auto", []string{"threads_busy", "threads_max", "requests", "response", "sessions"}, web, overHTTP(readApache)},
-		{"tomcat", "JMXProxyServlet", []string{"threads_busy", "threads_max", "sessions", "sessions_max", "requests", "response", "errors", "pool_active", "pool_max", "pool_waiting"},
-			web, openTomcat},
-		{"mariadb", "SHOW GLOBAL STATUS", []string{"threads_busy", "threads_max", "sessions", "sessions_max", "lock_waiting", "requests"},
-			[]string{"mysql", "mariadb"}, openMariaDB},
-		{"postgres", "pg_stat_activity, pg_stat_database", []string{"threads_busy", "threads_max", "sessions", "sessions_max", "lock_waiting", "requests"},
-			[]string{"postgres", "postgresql"}, openPostgres},
-		{"board", "/_board/status", append([]string{"threads_busy", "threads_max", "threads_queue", "sessions", "sessions_max", "pool_active", "pool_max", "pool_waiting", "pool_wait"}, byName...),
-			web, overHTTP(readBoard)},
-		{"accesslog", "a file that grows", append([]string{"body_bytes"}, byName...), nil, openLog},
+		kind("haproxy", "requests errors sessions sessions_max pool_active pool_max pool_waiting", overHTTP(readHAProxy), web...),
+		kind("apache", "threads_busy threads_max requests response sessions", overHTTP(readApache), web...),
+		kind("tomcat", "threads_busy threads_max sessions sessions_max requests response errors pool_active pool_max pool_waiting",
+			openTomcat, web...),
+		kind("mariadb", database, openMariaDB, "mysql", "mariadb"),
+		kind("postgres", database, openPostgres, "postgres", "postgresql"),
+		kind("board", byName+"threads_busy threads_max threads_queue sessions sessions_max pool_active pool_max pool_waiting pool_wait",
+			overHTTP(readBoard), web...),
+		kind("accesslog", byName+"body_bytes", openLog),
 	}
 }
 
 // Metrics lists what servers tell. What a kind does not tell, [Kinds] leaves out.
 func Metrics() []recording.Metric {
-	return []recording.Metric{
-		recording.State("threads_busy", "1", "probe", "threads (of databases: sessions) that are at work on a request; of tomcat: of its fullest connector"),
-		recording.State("threads_max", "1", "probe", "how many may be"),
-		recording.State("threads_queue", "1", "probe", "requests that wait for a thread"),
-		recording.State("pool_active", "1", "probe", "connections to what is behind it that are in use, of the fullest pool; of haproxy: requests that its fullest server is at work on"),
-		recording.State("pool_max", "1", "probe", "how many may be"),
-		recording.State("pool_waiting", "1", "probe", "requests that wait for one"),
-		recording.Counter("pool_wait", "s", "probe", "time of all such waits together; its rate is the mean number of requests that wait"),
-		recording.State("sessions", "1", "probe", "connections that the server says it has, those of users and of tiers in front"),
-		recording.State("sessions_max", "1", "probe", "how many it would accept"),
-		recording.State("lock_waiting", "1", "probe", "sessions of a database that wait for a lock (mariadb: for a row)"),
-		recording.Counter("requests", "1", "probe", "answered; of mariadb statements, of postgres transactions"),
-		recording.Counter("response", "s", "probe", "time that answering took the server, of all requests together; its rate over that of requests is the mean response time there"),
-		recording.Counter("errors", "1", "probe", "answers with a status of 400 or more"),
-		recording.Counter("body_bytes", "byte", "probe", "of answers, as the access log counts them"),
-		recording.BeginningLate(recording.Counter("requests[*]", "1", "probe", "requests of one interaction")),
-		recording.BeginningLate(recording.Counter("response[*]", "s", "probe", "response of one interaction")),
-	}
+	return slices.Concat(
+		recording.States("1",
+			// threads (of databases: sessions) that are at work on a request; of tomcat: of its
+			// fullest connector
+			"threads_busy",
+			"threads_max",   // how many may be
+			"threads_queue", // requests that wait for a thread
+			// connections to what is behind it that are in use, of the fullest pool; of haproxy:
+			// requests that its fullest server is at work on
+			"pool_active",
+			"pool_max",     // how many may be
+			"pool_waiting", // requests that wait for one
+			// connections that the server says it has, those of users and of tiers in front
+			"sessions",
+			"sessions_max", // how many it would accept
+			"lock_waiting", // sessions of a database that wait for a lock (mariadb: for a row)
+		),
+		recording.Counters("s",
+			// time of all such waits together; its rate is the mean number of requests that wait
+			"pool_wait",
+			// time that answering took the server, of all requests together; its rate over that of
+			// requests is the mean response time there
+			"response",
+		),
+		recording.Counters("1",
+			"requests", // answered; of mariadb statements, of postgres transactions
+			"errors",   // answers with a status of 400 or more
+		),
+		recording.Counters("byte",
+			"body_bytes", // of answers, as the access log counts them
+		),
+		recording.Metric{Unit: "1", Counter: true, Late: true}.Named(
+			"requests[*]", // requests of one interaction
+		),
+		recording.Metric{Unit: "s", Counter: true, Late: true}.Named(
+			"response[*]", // response of one interaction
+		),
+	)
 }
 
 // Pattern is the name under which [Metrics] lists a metric.

@@ -33,25 +33,24 @@ type Metric struct {
 	// Late: a counter that is first told when it is no longer 0. It was 0 at the
 	// reading before; where it is one of several, "requests[Home]", at the one before
 	// that told the sum of all, "requests".
-	Late   bool
-	Source string // the kernel's file, or what else tells it
-	Text   string // what it is, for people
+	Late bool
 }
 
-// Counter describes a counter.
-func Counter(name, unit, source, text string) Metric {
-	return Metric{Name: name, Unit: unit, Counter: true, Source: source, Text: text}
+// Counters describes counters of these names.
+func Counters(unit string, names ...string) []Metric {
+	return Metric{Unit: unit, Counter: true}.Named(names...)
 }
 
-// State describes what has a value at each moment.
-func State(name, unit, source, text string) Metric {
-	return Metric{Name: name, Unit: unit, Source: source, Text: text}
-}
+// States describes what has a value at each moment.
+func States(unit string, names ...string) []Metric { return Metric{Unit: unit}.Named(names...) }
 
-// BeginningLate makes of a counter one that is told from when there is something to count.
-func BeginningLate(m Metric) Metric {
-	m.Late = true
-	return m
+// Named are metrics of these names that are alike otherwise.
+func (m Metric) Named(names ...string) []Metric {
+	list := make([]Metric, len(names))
+	for i, name := range names {
+		list[i], list[i].Name = m, name
+	}
+	return list
 }
 
 // Source is something to read metrics from.
@@ -191,13 +190,6 @@ func (r *Recording) last() {
 	if n := len(at); n > 2 && at[n-1]-at[n-2] < time.Duration(r.stride)*r.cfg.Step/2 {
 		r.table.remove(n - 2)
 	}
-}
-
-// Rows is how many readings are kept so far.
-func (r *Recording) Rows() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.table.at)
 }
 
 // take adds a row.

@@ -11,7 +11,7 @@ import (
 // doubts collects what could not be read.
 type doubts struct {
 	mu           sync.Mutex
-	began, ended time.Time
+	began, ended time.Time      // of all readings
 	sources      []*doubtful    // that failed, in the order of their first failure
 	readings     map[string]int // by source
 	at           []failures     // the later ones are only counted
@@ -34,13 +34,6 @@ type doubtful struct {
 
 // maxPoints is how many seconds of failures have a time.
 const maxPoints = 10_000
-
-func (d *doubts) begin(at time.Time) {
-	d.began, d.readings = at, map[string]int{}
-}
-
-// end is called when all readings have ended.
-func (d *doubts) end(at time.Time) { d.ended = at }
 
 // read counts a reading of a source, whether it fails or not.
 func (d *doubts) read(source string) {

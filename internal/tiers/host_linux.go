@@ -1,6 +1,7 @@
 package tiers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -22,11 +23,11 @@ func openHost(cfg Config, d *doubts) *host {
 }
 
 func (h *host) openProcesses(cfg Config) {
-	l := limit{processors: processors(cfg.PID), given: cfg.Quota}
+	all := processors(cfg.PID)
 	t := &threads{bound: newBound("threads", cfg.Step)}
 	switch {
 	case len(cfg.Group) > 0:
-		g, err := openGroup(cfg.Group, l)
+		g, err := openGroup(cfg.Group, all)
 		h.add("control group", g, err)
 		m, err := cgroup.OpenThreads(cfg.Group)
 		if err != nil {
@@ -35,10 +36,13 @@ func (h *host) openProcesses(cfg Config) {
 		}
 		t.list = m.List
 	case cfg.PID > 0:
-		tree := &tree{root: cfg.PID, limit: l}
+		tree := &tree{root: cfg.PID, processors: all}
 		if len(cfg.Above) > 0 {
-			g, err := openGroup(cfg.Above, l)
-			if tree.above = g; err != nil && !errors.Is(err, cgroup.ErrTop) {
+			g, err := openGroup(cfg.Above, all)
+			switch {
+			case err == nil:
+				g.limitsOnly, tree.above = true, g
+			case !errors.Is(err, cgroup.ErrTop):
 				tree.unknown = true
 				h.doubts.failed("limits of the node", err)
 			}
@@ -86,18 +90,12 @@ func sameNamespace(pid int) error {
 	if pid == 0 {
 		return nil
 	}
-	theirs, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/net")
-	if err != nil {
-		return err
-	}
-	own, err := os.Readlink("/proc/self/ns/net")
-	if err != nil {
-		return err
-	}
-	if theirs != own {
+	theirs, err1 := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/net")
+	own, err2 := os.Readlink("/proc/self/ns/net")
+	if err1 == nil && err2 == nil && theirs != own {
 		return fmt.Errorf("process %d is in another network namespace: watch it from there", pid)
 	}
-	return nil
+	return cmp.Or(err1, err2)
 }
 
 // text is a file of the kernel.

@@ -20,6 +20,7 @@
 package tiers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,35 +36,12 @@ import (
 	"github.com/scalebench/scalebench/internal/probe"
 	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/recording"
+	"github.com/scalebench/scalebench/internal/workload/service"
 )
 
-// Probe says how a server tells what it does.
-type Probe = probe.Probe
-
-// Config is a service, and how it is watched.
-type Config struct {
-	Service string // its name
-	// Group are the directories of the service's own control group: one with
-	// version 2, one for each controller with version 1. Empty: the service is
-	// the process PID with all its descendants and what is in its process group.
-	Group []string
-	PID   int
-	// Above are the same of the node's group, in which a service is that has none of
-	// its own: what limits that limits the service.
-	Above []string
-	// Ports are the TCP ports on which it listens: connections to them are its
-	// connections. They are looked for in this process's network namespace.
-	Ports []int
-	// Link is the rate of its host's link in bytes a second, LinkIn that of what it
-	// receives, where it is known by itself; 0: not known.
-	Link, LinkIn float64
-	// Quota is a limit in cores that the control groups do not show, 0 for none;
-	// nil: there is no such limit.
-	Quota  func() float64
-	Probes []Probe
-	// Step is the time between readings of the kernel; a second if zero.
-	Step time.Duration
-}
+// Config is a service, and how it is watched. Its ports are looked for in this process's
+// network namespace.
+type Config = service.Watched
 
 // Watch is a service that is watched.
 type Watch struct {
@@ -109,9 +87,7 @@ const oldUsed = 3 * time.Second
 // New prepares to watch a service; it need not run yet. What is wrong with the
 // configuration is told by [Watch.Failures] after Start.
 func New(cfg Config) *Watch {
-	if cfg.Step <= 0 {
-		cfg.Step = time.Second
-	}
+	cfg.Step = cmp.Or(cfg.Step, time.Second)
 	return &Watch{cfg: cfg}
 }
 
@@ -121,7 +97,7 @@ const maxRows = 30_000
 // Start takes first readings, and goes on until Stop is called or ctx ends. Stop
 // must be called in either case. It returns when probes have answered or failed.
 func (w *Watch) Start(ctx context.Context) {
-	w.doubts.begin(time.Now())
+	w.doubts.began, w.doubts.readings = time.Now(), map[string]int{}
 	ctx, w.cancel = context.WithCancel(ctx)
 	w.host = openHost(w.cfg, &w.doubts)
 	w.host.note = w.note
@@ -154,10 +130,8 @@ func (w *Watch) openProbes(ctx context.Context) {
 			w.doubts.failed("probe "+cfg.Kind, err)
 			continue
 		}
-		p := &probed{doubts: &w.doubts, ctx: ctx, name: "probe " + cfg.String(), session: session, every: cfg.Every, tells: map[string]bool{}}
-		if p.every <= 0 {
-			p.every = time.Second
-		}
+		p := &probed{doubts: &w.doubts, ctx: ctx, name: "probe " + cfg.String(), session: session,
+			every: cmp.Or(cfg.Every, time.Second), tells: map[string]bool{}}
 		for _, name := range cfg.Tells() {
 			if !claimed[name] {
 				claimed[name], p.tells[name] = true, true
@@ -179,7 +153,7 @@ func (w *Watch) Stop() {
 		all.Go(t.Stop)
 	}
 	all.Wait()
-	w.doubts.end(time.Now())
+	w.doubts.ended = time.Now()
 }
 
 // Used is the share of the processor time that the service may use that it did use in

@@ -14,8 +14,8 @@ import (
 // tree is a process with all its descendants, and what is in its process group:
 // a service that has no control group of its own.
 type tree struct {
-	root  int
-	limit limit
+	root       int
+	processors float64 // that it may use
 	// above is the group of the node, in which it is; nil: it has no limit. unknown:
 	// whether it has one cannot be read.
 	above   *group
@@ -39,9 +39,9 @@ func (t *tree) read(out func(string, float64)) error {
 	out("cpu", used.Seconds())
 	switch {
 	case t.above != nil:
-		return t.above.readLimit(out)
+		return t.above.read(out)
 	case !t.unknown:
-		out("quota", t.limit.cores(0))
+		out("quota", t.processors)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ var places = []place{
 	{pkg: "store/sqlite", tier: 3},
 	{pkg: "store/postgres", tier: 3},
 	{pkg: "doc/render", tier: 3},
-	{pkg: "tiers", tier: 3},
+	{pkg: "tiers", tier: 4},
 	{pkg: "study", tier: 3},
 	{pkg: "evaluation", tier: 3},
 	{pkg: "prices", tier: 3},
