@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,38 +87,28 @@ func inProbe(try func(f *fabric, bridge netlink.Link) error) error {
 // CheckDelay fails if links are to have delay, and this machine's kernel cannot delay:
 // that is tried in a namespace without a name. Without the right to try, it says nothing.
 func CheckDelay(spec Spec, services []Service) error {
-	wants := func(h Host) bool { return h.Delay > 0 }
-	if !slices.ContainsFunc(spec.Hosts(services), wants) {
+	if !slices.ContainsFunc(spec.Hosts(services), func(h Host) bool { return h.Delay > 0 }) {
 		return nil
 	}
-	err := probeDelay()
+	err := inProbe(func(f *fabric, bridge netlink.Link) error {
+		return shape(f.Handle, bridge, unit.Rate{}, time.Millisecond)
+	})
 	if err == nil || errors.Is(err, fs.ErrPermission) {
 		return nil
 	}
 	return fmt.Errorf("%w: this kernel has no netem (module sch_netem), which delays links: leave delay out, or load the module (modprobe sch_netem): %w", model.ErrUnavailable, err)
 }
 
-func probeDelay() error {
-	return inProbe(func(f *fabric, bridge netlink.Link) error {
-		return shape(f.Handle, bridge, unit.Rate{}, time.Millisecond)
-	})
-}
-
 // probeCgroups asks whether groups can be made in each hierarchy.
 func probeCgroups() error {
 	g, err := findGroups("probe")
-	if err != nil {
-		if unix.Geteuid() != 0 {
-			return errors.Join(fs.ErrPermission, err)
-		}
-		return err
+	if err != nil && unix.Geteuid() != 0 {
+		err = errors.Join(fs.ErrPermission, err)
 	}
 	for _, dir := range g.V1 {
-		if err := cgroup.MayWrite(dir); err != nil {
-			return err
-		}
+		err = cmp.Or(err, cgroup.MayWrite(dir))
 	}
-	return nil
+	return err
 }
 
 // probeLoops asks for a free loop device, without taking it.
@@ -161,49 +152,38 @@ func Up(ctx context.Context, cfg Config) (*Lab, error) {
 
 // plan checks the configuration and lists all that the lab will be made of.
 // Nothing is made.
-func plan(cfg Config) (Manifest, groups, error) {
-	if err := errors.Join(CheckID(cfg.ID), cfg.Spec.Validate(), cfg.Spec.ValidateServices(cfg.Services)); err != nil {
-		return Manifest{}, groups{}, err
+func plan(cfg Config) (m Manifest, g groups, err error) {
+	err = errors.Join(CheckID(cfg.ID), cfg.Spec.Validate(), cfg.Spec.ValidateServices(cfg.Services))
+	if err == nil {
+		err = errors.Join(Check(), CheckDelay(cfg.Spec, cfg.Services))
 	}
-	if err := errors.Join(Check(), CheckDelay(cfg.Spec, cfg.Services)); err != nil {
-		return Manifest{}, groups{}, err
+	if err == nil {
+		g, err = findGroups(cfg.ID)
 	}
-	g, err := findGroups(cfg.ID)
+	if err == nil {
+		m, err = cfg.manifest(g)
+	}
 	if err != nil {
-		return Manifest{}, groups{}, err
-	}
-	m, err := cfg.manifest(g)
-	if err != nil {
-		return Manifest{}, groups{}, err
+		return m, g, err
 	}
 	// What is there already is not this lab's, and must not go with it.
 	if _, err := os.Lstat(m.Dir); !errors.Is(err, fs.ErrNotExist) {
-		return Manifest{}, groups{}, errors.Join(fmt.Errorf("%s already exists: choose another id, or remove it", m.Dir), err)
+		return m, g, errors.Join(fmt.Errorf("%s already exists: choose another id, or remove it", m.Dir), err)
 	}
 	return m, g, errors.Join(checkTools(m.Volumes), checkRoom(cfg.VolumeDir, m.Volumes))
 }
 
 func (c Config) manifest(g groups) (Manifest, error) {
-	owner := c.Owner
-	if owner == (Owner{}) {
-		var err error
-		if owner, err = Self(); err != nil {
-			return Manifest{}, err
-		}
-	}
-	stateDir, err := filepath.Abs(c.StateDir)
-	if err != nil {
-		return Manifest{}, fmt.Errorf("directory of labs: %w", err)
-	}
-	volumeDir, err := filepath.Abs(c.VolumeDir)
-	if err == nil {
-		err = os.MkdirAll(volumeDir, 0o755)
-	}
+	self, err1 := Self()
+	owner := cmp.Or(c.Owner, self)
+	stateDir, err2 := filepath.Abs(c.StateDir)
+	volumeDir, err3 := filepath.Abs(c.VolumeDir)
+	err := cmp.Or(err1, err2, err3, os.MkdirAll(volumeDir, 0o755))
 	if err == nil { // without symbolic links, as the kernel will name the files
 		volumeDir, err = filepath.EvalSymlinks(volumeDir)
 	}
 	if err != nil {
-		return Manifest{}, fmt.Errorf("directory for volumes: %w", err)
+		return Manifest{}, fmt.Errorf("directories of labs and volumes: %w", err)
 	}
 	m := Manifest{
 		Version: manifestVersion, ID: c.ID, Created: time.Now().UTC(), Owner: owner,
@@ -325,14 +305,9 @@ func (b *builder) volumes(ctx context.Context) error {
 			return fmt.Errorf("volume %s: %w", r.Name, err)
 		}
 		for i := range b.manifest.Hosts {
-			h := &b.manifest.Hosts[i]
-			if !slices.Contains(r.Hosts, string(h.Name)) {
-				continue
+			if h := &b.manifest.Hosts[i]; slices.Contains(r.Hosts, string(h.Name)) {
+				h.Paths = merged(h.Paths, map[string]string{r.Name: r.path()})
 			}
-			if h.Paths == nil {
-				h.Paths = make(map[string]string)
-			}
-			h.Paths[r.Name] = r.path()
 		}
 		b.log.Debug("volume made", "volume", r.Name, "path", r.path())
 	}

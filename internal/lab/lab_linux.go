@@ -22,7 +22,7 @@ import (
 type Lab struct {
 	manifest Manifest
 	log      *slog.Logger
-	ended    func(model.NodeID, error)
+	ended    func(error)
 
 	services sync.WaitGroup // the goroutines that wait for services to end
 	down     chan struct{}  // closed when Down begins

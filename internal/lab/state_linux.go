@@ -32,7 +32,7 @@ func manifestPath(stateDir, id string) string {
 
 // claim writes a manifest under an id that is free.
 func claim(m Manifest) error {
-	if err := makePrivate(filepath.Dir(m.Path)); err != nil {
+	if err := os.MkdirAll(filepath.Dir(m.Path), 0o700); err != nil {
 		return fmt.Errorf("keeping a list of labs: %w", err)
 	}
 	err := m.write(func(tmp, path string) error {
@@ -59,67 +59,45 @@ func keepCopy(m Manifest) error {
 
 // write puts the manifest on disk in a file beside its place, and lets place
 // give it its name. The file's name is always the same for a lab, so a crash
-// leaves at most one, which the next write, forget or sweep removes: it may have
-// been readable for others.
+// leaves at most one, which the next write, forget or sweep removes.
 func (m Manifest) write(place func(tmp, path string) error) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("writing lab manifest: %w", err)
-		}
-	}()
 	data, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
 	tmp := m.Path + tempSuffix
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if err == nil {
+		err = removeFile(tmp)
 	}
-	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	var f *os.File
+	if err == nil {
+		f, err = os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	}
+	if err == nil {
+		_, err = f.Write(data)
+		if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+			err = place(tmp, m.Path)
+		}
+		if err != nil {
+			_ = os.Remove(tmp) // the first error says more
+		}
+	}
+	var dir *os.File
+	if err == nil {
+		dir, err = os.Open(filepath.Dir(m.Path)) // the name must be durable, too
+	}
+	if err == nil {
+		err = errors.Join(dir.Sync(), dir.Close())
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("writing lab manifest: %w", err)
 	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = place(tmp, m.Path)
-	}
-	if err != nil {
-		_ = os.Remove(tmp) // the first error says more
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(m.Path)) // the name must be durable, too
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return nil
 }
 
-// makePrivate makes a directory for manifests that only its owner can look
-// into: the commands and the environment of services are private. One that is
-// there already, and open to others, is closed to them if it is ours: of this
-// user, and with nothing in it but manifests.
-func makePrivate(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// removeFile removes a file, if there is one.
+func removeFile(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	var st unix.Stat_t
-	if err := unix.Lstat(dir, &st); err != nil {
-		return err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0o777 == 0o700 || int(st.Uid) != os.Geteuid() {
-		return nil
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		id, ok := strings.CutSuffix(strings.TrimSuffix(e.Name(), tempSuffix), manifestSuffix)
-		if !ok || !idPattern.MatchString(id) {
-			return nil
-		}
-	}
-	return os.Chmod(dir, 0o700)
+	return nil
 }
 
 // forget removes a manifest when nothing that it lists is left.
@@ -127,13 +105,10 @@ func forget(m Manifest) error {
 	if m.Path == "" {
 		return nil // it was never on disk
 	}
-	var errs []error
-	for _, path := range []string{m.Path + tempSuffix, m.Path} {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("removing lab manifest: %w", err))
-		}
+	if err := errors.Join(removeFile(m.Path+tempSuffix), removeFile(m.Path)); err != nil {
+		return fmt.Errorf("removing lab manifest: %w", err)
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // sweepUnplaced removes manifests that were written and never got their name,
@@ -159,7 +134,7 @@ func sweepUnplaced(stateDir string) error {
 		if err == nil && !m.LeftOver() || err != nil && time.Since(info.ModTime()) < time.Minute {
 			continue
 		}
-		if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := removeFile(tmp); err != nil {
 			errs = append(errs, fmt.Errorf("removing an unfinished lab manifest: %w", err))
 		}
 	}
@@ -218,7 +193,7 @@ func load(stateDir, id string) (Manifest, error) {
 		err = fmt.Errorf("it describes lab %s", m.ID)
 	}
 	if err != nil {
-		return Manifest{}, fmt.Errorf("%s: %w", path, err)
+		return m, fmt.Errorf("%s: %w", path, err)
 	}
 	m.Path = path
 	return m, nil
