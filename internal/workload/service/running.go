@@ -193,15 +193,12 @@ func (r *running) signal(s unix.Signal) {
 
 // awaitHealthy waits for the service, or for its death.
 func (r *running) awaitHealthy(ctx context.Context, within time.Duration) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	died := make(chan struct{})
-	defer func() { cancel(nil); <-died }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	go func() {
-		defer close(died)
 		select {
 		case <-r.dead:
-			cancel(fmt.Errorf("it ended before it was healthy: %w", r.death()))
+			cancel()
 		case <-ctx.Done():
 		}
 	}()

@@ -156,7 +156,7 @@ func (p *Params) prepare(ctx context.Context, r *running, began time.Time) error
 		{"await", len(r.Await) > 0, func(ctx context.Context) error {
 			return workload.AwaitHealthy(ctx, within(r.Await, time.Until(began.Add(ready))), r.env.Environ)
 		}},
-		{"start", true, func(ctx context.Context) error { return p.start(ctx, r) }},
+		{"start", true, func(context.Context) error { return p.start(r) }},
 		{"healthy", true, func(ctx context.Context) error { return r.awaitHealthy(ctx, r.patience(end)) }},
 		{"warm", r.Warm != nil, func(ctx context.Context) error { return inTime(ctx, end, ready, "warming it", r.warm) }},
 	}
@@ -205,7 +205,7 @@ func within(checks []model.Check, d time.Duration) []model.Check {
 }
 
 // start starts a service unless the task is at its end already.
-func (p *Params) start(_ context.Context, r *running) error {
+func (p *Params) start(r *running) error {
 	files, err := p.render(r)
 	if err != nil {
 		return err
