@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // Difference is something in a database that is not as it was loaded.
@@ -120,7 +121,8 @@ func (n *database) same(ctx context.Context, t table, row []any) (bool, error) {
 	for i, v := range row {
 		into[i] = reflect.New(reflect.TypeOf(v)).Interface()
 	}
-	err := n.db.QueryRowContext(ctx, t.where().in(n.Store), t.key(row)...).Scan(into...)
+	find := sqlOf("SELECT " + strings.Join(t.names(), ", ") + " FROM " + t.name + " WHERE " + strings.Join(t.primary, " = ? AND ") + " = ?")
+	err := n.db.QueryRowContext(ctx, find.in(n.Store), t.key(row)...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

@@ -19,14 +19,6 @@ type forwarder struct {
 	turn       atomic.Uint64
 }
 
-func newForwarder(addresses []string, roundRobin bool) *forwarder {
-	f := &forwarder{roundRobin: roundRobin}
-	for _, a := range addresses {
-		f.upstreams = append(f.upstreams, &upstream{address: a})
-	}
-	return f
-}
-
 // answer asks one upstream, and another one where that does not accept a
 // connection. What it has sent and got no answer for is not sent again: it may
 // have been done.

@@ -184,25 +184,13 @@ func (n *database) fillTable(ctx context.Context, t table, l Loading) error {
 	}
 	for row := range rows {
 		batch = append(batch, row)
-		if size += sizeOf(row); size >= batchBytes {
+		if size += len(fmt.Sprint(row...)); size >= batchBytes {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
 	}
 	return flush()
-}
-
-// sizeOf is about how many bytes a row takes in a statement.
-func sizeOf(row []any) int {
-	size := 0
-	for _, v := range row {
-		size += 16
-		if s, ok := v.(string); ok {
-			size += len(s)
-		}
-	}
-	return size
 }
 
 // Names of what dataTable holds.
@@ -275,7 +263,13 @@ func (l Loading) partitioned(ctx context.Context, sqlNodes nodes) error {
 	if first.Postgres() {
 		return fmt.Errorf("%w: partitions on other servers need MariaDB with Spider, not PostgreSQL", model.ErrUsage)
 	}
-	data, err := openNodes(dataURLs(first, l.DataNodes))
+	var urls []string
+	for _, host := range l.DataNodes {
+		u := *first.Address().URL()
+		u.Host, u.RawQuery = host, ""
+		urls = append(urls, u.String())
+	}
+	data, err := openNodes(urls)
 	defer func() { _ = data.close() }() // what was written is committed
 	if err != nil {
 		return err
@@ -302,17 +296,6 @@ func (l Loading) partitioned(ctx context.Context, sqlNodes nodes) error {
 		}
 	}
 	return nil
-}
-
-// dataURLs are the URLs of data nodes.
-func dataURLs(like *database, hosts []string) []string {
-	urls := make([]string, len(hosts))
-	for i, host := range hosts {
-		u := *like.Address().URL()
-		u.Host, u.RawQuery = host, ""
-		urls[i] = u.String()
-	}
-	return urls
 }
 
 // spread makes Spider tables, with partitions on the data nodes.

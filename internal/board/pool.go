@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -21,31 +20,25 @@ import (
 // and kept.
 type pool struct {
 	*database
-	name  string        // db[0], read[1], …
-	slots chan struct{} // as many as there may be connections
-	unit  time.Duration // what a unit of work costs, if there is any
+	limiter
+	name string        // db[0], read[1], …
+	unit time.Duration // what a unit of work costs, if there is any
 	// metered: work ends by the processor time of the database's own thread.
 	metered bool
-
-	mu   sync.Mutex
-	free []*session
-
-	waiting  atomic.Int64
-	waits    atomic.Int64 // how many requests have waited
-	waitTime atomic.Int64 // ns
+	free    kept[*session]
 }
 
 // take returns a connection that is the caller's until it calls give.
 func (p *pool) take(ctx context.Context) (*session, error) {
-	if err := p.wait(ctx); err != nil {
+	if err := p.enter(ctx); err != nil {
 		return nil, err
 	}
-	if s := p.pop(); s != nil {
+	if s, ok := p.free.pop(); ok {
 		return s, nil
 	}
 	s, err := p.connect(ctx)
 	if err != nil {
-		<-p.slots
+		p.leave()
 		return nil, &fault{http.StatusServiceUnavailable, err.Error()}
 	}
 	return s, nil
@@ -67,63 +60,29 @@ func (p *pool) connect(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// wait takes a slot.
-func (p *pool) wait(ctx context.Context) error {
-	select {
-	case p.slots <- struct{}{}:
-		return nil
-	default:
-	}
-	p.waiting.Add(1)
-	p.waits.Add(1)
-	started := time.Now()
-	defer func() {
-		p.waiting.Add(-1)
-		p.waitTime.Add(int64(time.Since(started)))
-	}()
-	select {
-	case p.slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// pop returns the connection that was used last, so that no more are in use than
-// are needed.
-func (p *pool) pop() *session {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.free) == 0 {
-		return nil
-	}
-	s := p.free[len(p.free)-1]
-	p.free = p.free[:len(p.free)-1]
-	return s
-}
-
 // give returns a connection. After an error that is not the server's answer it is
 // closed, and so are those that wait: they lead to a server that is gone.
 func (p *pool) give(s *session) {
-	p.mu.Lock()
-	p.free = append(p.free, s)
-	var drop []*session
 	if s.broken {
-		drop, p.free = p.free, nil
-	}
-	p.mu.Unlock()
-	for _, s := range drop {
 		s.close()
+		p.drop()
+	} else {
+		p.free.push(s)
 	}
-	<-p.slots
+	p.leave()
 }
 
-func (p *pool) load() int64 { return int64(len(p.slots)) + p.waiting.Load() }
+func (p *pool) load() int64 { return p.inside() + p.waiting.Load() }
 
-func (p *pool) close() error {
-	for s := p.pop(); s != nil; s = p.pop() {
+// drop closes the connections that wait.
+func (p *pool) drop() {
+	for _, s := range p.free.drain() {
 		s.close()
 	}
+}
+
+func (p *pool) close() error {
+	p.drop()
 	return p.db.Close()
 }
 
@@ -160,7 +119,9 @@ func (d *databases) open(name string, urls []string, size int) error {
 	for i, n := range all {
 		n.db.SetMaxOpenConns(0)
 		n.db.SetMaxIdleConns(1) // for health; requests keep theirs
-		d.all = append(d.all, &pool{database: n, name: fmt.Sprintf("%s[%d]", name, i), slots: make(chan struct{}, size)})
+		p := &pool{database: n, name: fmt.Sprintf("%s[%d]", name, i)}
+		p.limit(size)
+		d.all = append(d.all, p)
 	}
 	return err
 }

@@ -148,11 +148,6 @@ func (t table) sums() string {
 	return "SELECT " + strings.Join(parts, ", ") + " FROM " + t.name
 }
 
-// where finds a row by its primary key.
-func (t table) where() query {
-	return sqlOf("SELECT " + strings.Join(t.names(), ", ") + " FROM " + t.name + " WHERE " + strings.Join(t.primary, " = ? AND ") + " = ?")
-}
-
 // key are the values of a row's primary key.
 func (t table) key(row []any) []any {
 	names := t.names()

@@ -91,15 +91,10 @@ func (c Config) check() error {
 
 // tiers are those for whose work the role's own processor is used.
 func (c Config) tiers() []string {
-	switch c.Role {
-	case Web:
-		return []string{tierWeb}
-	case Router:
-		return []string{tierRouter}
-	case App:
-		return []string{tierApp}
+	if c.Role == All {
+		return []string{string(Web), string(App)}
 	}
-	return []string{tierWeb, tierApp}
+	return []string{string(c.Role)}
 }
 
 // Server is a process of the application.
@@ -116,11 +111,9 @@ type Server struct {
 	pages        sync.Pool
 	started      time.Time
 
-	threads chan struct{} // nil: no limit
-	busy    atomic.Int64  // requests that are worked on
-	queue   atomic.Int64  // requests that wait for a thread
-	gone    atomic.Int64  // requests whose users did not wait for a thread
-	worked  atomic.Int64  // ns of processor time of work
+	threads limiter
+	gone    atomic.Int64 // requests whose users did not wait for a thread
+	worked  atomic.Int64 // ns of processor time of work
 	ending  atomic.Bool
 }
 
@@ -136,9 +129,7 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	for i, x := range all {
 		s.paths[x.Path] = i
 	}
-	if config.Threads > 0 {
-		s.threads = make(chan struct{}, config.Threads)
-	}
+	s.threads.limit(config.Threads)
 	if err := s.connect(ctx); err != nil {
 		return nil, err
 	}
@@ -153,7 +144,10 @@ func New(ctx context.Context, config Config) (*Server, error) {
 
 func (s *Server) connect(ctx context.Context) error {
 	if s.config.Role == Web || s.config.Role == Router {
-		s.forward = newForwarder(s.config.Upstreams, s.config.RoundRobin)
+		s.forward = &forwarder{roundRobin: s.config.RoundRobin}
+		for _, a := range s.config.Upstreams {
+			s.forward.upstreams = append(s.forward.upstreams, &upstream{address: a})
+		}
 		return nil
 	}
 	databases, err := openDatabases(ctx, s.config.DB, s.config.ReadDB, s.config.Pool)
@@ -222,7 +216,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	started := time.Now()
-	if !s.begin(r.Context()) {
+	if s.threads.enter(r.Context()) != nil {
 		s.gone.Add(1)
 		return
 	}
@@ -233,36 +227,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // handle makes and writes the page; its worker thread is free then, even if that
 // panics.
 func (s *Server) handle(w http.ResponseWriter, r *http.Request, i int, p *page) {
-	defer s.end()
+	defer s.threads.leave()
 	s.answer(w, r, i, p)
 	p.write(w)
-}
-
-// begin takes a worker thread; false if the user has gone before there was one.
-func (s *Server) begin(ctx context.Context) bool {
-	select {
-	case s.threads <- struct{}{}:
-	default:
-		if s.threads == nil {
-			break
-		}
-		s.queue.Add(1)
-		defer s.queue.Add(-1)
-		select {
-		case s.threads <- struct{}{}:
-		case <-ctx.Done():
-			return false
-		}
-	}
-	s.busy.Add(1)
-	return true
-}
-
-func (s *Server) end() {
-	s.busy.Add(-1)
-	if s.threads != nil {
-		<-s.threads
-	}
 }
 
 // answer makes the page of interaction i, and works.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"sync"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -22,9 +22,7 @@ type upstream struct {
 	requests    atomic.Int64
 	errors      atomic.Int64
 	downUntil   atomic.Int64 // Unix ns
-
-	mu   sync.Mutex
-	idle []*upstreamConn
+	idle        kept[*upstreamConn]
 }
 
 // errRefused is an upstream that got nothing of the request.
@@ -75,7 +73,7 @@ func (u *upstream) try(ctx context.Context, message []byte, method string, p *pa
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) }) // ends reading and writing
 	again, err := c.exchange(message, method, p)
 	if stop() && err == nil && again {
-		u.give(c)
+		u.idle.push(c)
 		return used, nil
 	}
 	_ = c.Close() // nothing more is read from it
@@ -84,12 +82,7 @@ func (u *upstream) try(ctx context.Context, message []byte, method string, p *pa
 
 // take returns a connection, and whether it was used before.
 func (u *upstream) take(ctx context.Context) (c *upstreamConn, used bool, err error) {
-	u.mu.Lock()
-	if n := len(u.idle); n > 0 {
-		c, u.idle = u.idle[n-1], u.idle[:n-1]
-	}
-	u.mu.Unlock()
-	if c != nil {
+	if c, used = u.idle.pop(); used {
 		return c, true, nil
 	}
 	dialer := net.Dialer{Timeout: dialTime}
@@ -100,19 +93,9 @@ func (u *upstream) take(ctx context.Context) (c *upstreamConn, used bool, err er
 	return &upstreamConn{conn, bufio.NewReaderSize(conn, 16<<10)}, false, nil
 }
 
-func (u *upstream) give(c *upstreamConn) {
-	u.mu.Lock()
-	u.idle = append(u.idle, c)
-	u.mu.Unlock()
-}
-
 // close closes the connections that are idle.
 func (u *upstream) close() {
-	u.mu.Lock()
-	idle := u.idle
-	u.idle = nil
-	u.mu.Unlock()
-	for _, c := range idle {
+	for _, c := range u.idle.drain() {
 		_ = c.Close() // nothing is on its way
 	}
 }
@@ -132,7 +115,7 @@ func (c *upstreamConn) exchange(message []byte, method string, p *page) (again b
 	}
 	p.status, p.contentType = r.StatusCode, r.Header.Get("Content-Type")
 	if n := int(r.ContentLength); n >= 0 && n <= maxAnswer && method != http.MethodHead {
-		p.grow(n)
+		p.body = slices.Grow(p.body[:0], n)[:n]
 		_, err = io.ReadFull(r.Body, p.body)
 	} else {
 		p.body, err = io.ReadAll(io.LimitReader(r.Body, maxAnswer))
@@ -142,11 +125,3 @@ func (c *upstreamConn) exchange(message []byte, method string, p *page) (again b
 
 // maxAnswer bounds what is taken from an upstream.
 const maxAnswer = 16 << 20
-
-// grow makes the body so long.
-func (p *page) grow(n int) {
-	if cap(p.body) < n {
-		p.body = make([]byte, n)
-	}
-	p.body = p.body[:n]
-}

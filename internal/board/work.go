@@ -10,13 +10,8 @@ import (
 	"github.com/scalebench/scalebench/internal/site"
 )
 
-// Tiers that can have work.
-const (
-	tierWeb    = "web"
-	tierApp    = "app"
-	tierDB     = "db"
-	tierRouter = "router"
-)
+// tierDB can have work, as the roles can but All.
+const tierDB = "db"
 
 // Work is how much processor time an interaction takes in each tier, beside what
 // the page itself costs. Keys are TIER, for all interactions, or
@@ -46,7 +41,7 @@ func (w Work) add(part string) error {
 		return fmt.Errorf("it has no =")
 	}
 	tier, interaction, one := strings.Cut(key, ":")
-	if !slices.Contains([]string{tierWeb, tierApp, tierDB, tierRouter}, tier) {
+	if !slices.Contains([]string{string(Web), string(App), tierDB, string(Router)}, tier) {
 		return fmt.Errorf("no tier is called %q: there are web, app, db and router", tier)
 	}
 	if one && !slices.Contains(site.Board().Names(), interaction) {

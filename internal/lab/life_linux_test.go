@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -46,7 +45,7 @@ func TestKilledAtEachStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if pids, _ := cgroup.Processes(m.Cgroups...); len(pids) > 0 {
+		if len(processesOf(m)) > 0 {
 			whole = n // services run: this was the last step
 		}
 		if err := Sweep(t.Context(), cfg.StateDir, cfg.VolumeDir, nil); err != nil {
