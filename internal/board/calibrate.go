@@ -40,7 +40,7 @@ func (d *databases) calibrated(ctx context.Context, work []time.Duration, unit t
 		}
 		ns, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || ns <= 0 {
-			return fmt.Errorf("%w: it is not known what work costs in %s: measure it with `scalebench board calibrate --db URL --save`, or say it with --db-unit", model.ErrUsage, p.Address())
+			return model.Usage("it is not known what work costs in %s: measure it with `scalebench board calibrate --db URL --save`, or say it with --db-unit", p.Address())
 		}
 		p.unit = time.Duration(ns)
 	}
@@ -78,7 +78,7 @@ func Calibrate(ctx context.Context, url string, save bool) (Calibration, error) 
 		return Calibration{}, err
 	}
 	if len(all) > 1 {
-		return Calibration{}, fmt.Errorf("%w: one database at a time is calibrated", model.ErrUsage)
+		return Calibration{}, model.Usage("one database at a time is calibrated")
 	}
 	n := all[0]
 	if save {

@@ -90,7 +90,7 @@ func openNodes(urls []string) (nodes, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: no database is named: give --db URL", model.ErrUsage)
+		return nil, model.Usage("no database is named: give --db URL")
 	}
 	return all, nil
 }
@@ -123,7 +123,7 @@ func (n *database) clear(ctx context.Context, replace bool) error {
 	case there && !ours:
 		return fmt.Errorf("%s: %w", n.Address(), kv.Foreign("the table "+dataTable, "database"))
 	case ours && !replace:
-		return fmt.Errorf("%w: %s holds a board already; --replace drops it", model.ErrUsage, n.Address())
+		return model.Usage("%s holds a board already; --replace drops it", n.Address())
 	}
 	var drop []string
 	for _, t := range tables() {
@@ -132,7 +132,7 @@ func (n *database) clear(ctx context.Context, replace bool) error {
 		case err != nil:
 			return err
 		case there && !ours:
-			return fmt.Errorf("%w: %s has a table %s that is not the board's; use a database of its own", model.ErrUsage, n.Address(), t.name)
+			return model.Usage("%s has a table %s that is not the board's; use a database of its own", n.Address(), t.name)
 		case there:
 			drop = append(drop, "DROP TABLE "+t.name)
 		}
@@ -244,13 +244,13 @@ func (n *database) description(ctx context.Context) (s Sizes, err error) {
 	case err != nil:
 		return s, fmt.Errorf("%s: %w", n.Address(), err)
 	case !there:
-		return s, fmt.Errorf("%w: %s holds no board; fill it with `scalebench board load --db URL`", model.ErrUsage, n.Address())
+		return s, model.Usage("%s holds no board; fill it with `scalebench board load --db URL`", n.Address())
 	}
 	switch text, err := n.get(ctx, sizesName); {
 	case err != nil:
 		return s, err
 	case text == "":
-		return s, fmt.Errorf("%w: the board of %s was not loaded to its end; load it again with --replace", model.ErrUsage, n.Address())
+		return s, model.Usage("the board of %s was not loaded to its end; load it again with --replace", n.Address())
 	default:
 		return s, json.Unmarshal([]byte(text), &s)
 	}
@@ -261,7 +261,7 @@ func (n *database) description(ctx context.Context) (s Sizes, err error) {
 func (l Loading) partitioned(ctx context.Context, sqlNodes nodes) error {
 	first := sqlNodes[0]
 	if first.Postgres() {
-		return fmt.Errorf("%w: partitions on other servers need MariaDB with Spider, not PostgreSQL", model.ErrUsage)
+		return model.Usage("partitions on other servers need MariaDB with Spider, not PostgreSQL")
 	}
 	var urls []string
 	for _, host := range l.DataNodes {
@@ -303,7 +303,7 @@ func (n *database) spread(ctx context.Context, data nodes) error {
 	var status string
 	err := n.db.QueryRowContext(ctx, "SELECT plugin_status FROM information_schema.plugins WHERE plugin_name = 'SPIDER'").Scan(&status)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && status != "ACTIVE" {
-		return fmt.Errorf("%w: %s has no Spider: install mariadb-plugin-spider and start it with --plugin-load-add=ha_spider --plugin-maturity=gamma", model.ErrUsage, n.Address())
+		return model.Usage("%s has no Spider: install mariadb-plugin-spider and start it with --plugin-load-add=ha_spider --plugin-maturity=gamma", n.Address())
 	}
 	if err != nil {
 		return n.Explain(err)

@@ -93,7 +93,7 @@ func (p *pool) meterable(ctx context.Context) error {
 		return p.Explain(err)
 	}
 	if m.thread == 0 {
-		return fmt.Errorf("%w: the threads of %s are not seen on this machine, so that their processor time cannot be read; leave out --meter-db", model.ErrUsage, p.Address())
+		return model.Usage("the threads of %s are not seen on this machine, so that their processor time cannot be read; leave out --meter-db", p.Address())
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package board
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -57,7 +56,7 @@ func (v *visit) of(e either) query {
 func hosts(url string) ([]string, error) {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
-		return nil, fmt.Errorf("%w: a database is named by its URL, as in mysql://user:password@host:3306/board or postgres://user:password@host:5432/board", model.ErrUsage)
+		return nil, model.Usage("a database is named by its URL, as in mysql://user:password@host:3306/board or postgres://user:password@host:5432/board")
 	}
 	end := strings.IndexAny(rest, "/?")
 	if end < 0 {

@@ -89,11 +89,7 @@ func Find(mountinfo, own string, controllers ...string) (v1 map[string]string, v
 // part of the hierarchy, or the path from outside; where the path leads nowhere, the top
 // of what is mounted is the own group.
 func groupDir(m procself.Mount, path string) string {
-	rel, err := filepath.Rel(m.Root, path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return m.Point
-	}
-	dir := filepath.Join(m.Point, rel)
+	dir := filepath.Join(m.Point, procself.Below(m.Root, path))
 	if _, err := os.Stat(dir); err != nil {
 		return m.Point
 	}

@@ -135,7 +135,7 @@ func limits(root tree) (cpu float64, mem int64) {
 			continue
 		}
 		mount := strings.TrimPrefix(path.Clean(m.Point), "/") // a tree has no leading slashes
-		for rel := path.Clean("/" + procself.Below(m.Root, paths[key])); ; rel = path.Dir(rel) {
+		for rel := procself.Below(m.Root, paths[key]); ; rel = path.Dir(rel) {
 			dir := path.Join(mount, "."+rel)
 			if c := cpuLimit(root, dir, unified); c > 0 && (unified || m.Controls("cpu")) {
 				cpu = min(cpu, c)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"os"
-	"path"
 	"path/filepath"
 	"time"
 
@@ -31,7 +30,7 @@ func findCgroups(root string) cgroupFiles {
 	for m := range procself.Mounts(readText(filepath.Join(root, "proc/self/mountinfo"))) {
 		// existing is a file of this process's group, "" if it is missing.
 		existing := func(controller, file string) string {
-			name := filepath.Join(root, m.Point, path.Clean("/"+procself.Below(m.Root, groups[controller])), file)
+			name := filepath.Join(root, m.Point, procself.Below(m.Root, groups[controller]), file)
 			if _, err := os.Stat(name); err != nil {
 				return ""
 			}
@@ -67,11 +66,11 @@ func readText(name string) string {
 // The files of control groups: cpu.stat of version 2 is in µs, what is of version
 // 1 in ns, memory in bytes.
 var (
-	parseStat2 = pairParser(map[string]scaled{
+	parseStat2 = byKey{
 		"usage_usec":     {"cgroup.cpu", 1e6},
 		"throttled_usec": {"cgroup.cpu_throttled", 1e6}, // only where the group has the cpu controller
-	})
-	parseStat1  = pairParser(map[string]scaled{"throttled_time": {"cgroup.cpu_throttled", 1e9}})
+	}.parse
+	parseStat1  = byKey{"throttled_time": {"cgroup.cpu_throttled", 1e9}}.parse
 	parseUsage1 = firstLine(scaled{"cgroup.cpu", 1e9})
 	parseMemory = firstLine(scaled{"cgroup.memory", 1})
 )

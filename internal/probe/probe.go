@@ -7,7 +7,7 @@
 //  2. [Session.Read] asks once. It fails as a whole or has an answer; nothing is
 //     made up for what a server does not tell.
 //  3. A server that was restarted counts from 0 again. Its counters go on here
-//     from what they were, and [Session.Restarts] says how often that was.
+//     from what they were, and [Session.Notes] says how often that was.
 //
 // What a probe does to a server is taken out of what the server tells where it
 // can be: its connection, its thread, its requests. [Metrics] lists what there is
@@ -321,9 +321,6 @@ func (s *Session) count(name string, v float64) float64 {
 	t.last = max(t.last, v)
 	return t.before + t.last
 }
-
-// Restarts is how often the server was seen to count from 0 again.
-func (s *Session) Restarts() int { return s.restarts }
 
 // Notes are what is doubtful about the answers so far.
 func (s *Session) Notes() []string {

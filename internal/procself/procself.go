@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,7 +79,6 @@ type Mount struct {
 	Root    string // which part of the file system is mounted
 	Point   string // where
 	Type    string // of the file system: "ext4", "cgroup2"
-	Source  string
 	Options string // of the file system; for control groups v1 the controllers
 }
 
@@ -95,20 +96,14 @@ func Mounts(mountinfo string) iter.Seq[Mount] {
 // parse reads "id parent major:minor root point options tags… - type source
 // superoptions".
 func parse(line string) (Mount, bool) {
-	before, after, ok := strings.Cut(line, " - ")
+	before, after, _ := strings.Cut(line, " - ")
 	front, back := strings.Fields(before), strings.Fields(after)
-	if !ok || len(front) < 5 || len(back) < 3 {
+	if len(front) < 5 || len(back) < 3 {
 		return Mount{}, false
 	}
-	return Mount{
-		Device: front[2], Root: unescape(front[3]), Point: unescape(front[4]),
-		Type: back[0], Source: unescape(back[1]), Options: back[2],
-	}, true
-}
-
-// unescape undoes the octal escapes of what would end a field.
-func unescape(s string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+	// The octal escapes are of what would end a field.
+	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace
+	return Mount{front[2], unescape(front[3]), unescape(front[4]), back[0], back[2]}, true
 }
 
 // Unified reports whether control groups v2 are mounted here.
@@ -142,14 +137,12 @@ func Groups(cgroup string) map[string]string {
 }
 
 // Below makes a group's path relative to the part of the hierarchy that is
-// mounted; empty where it lies outside. In a container the mounted part is
-// often the group itself.
+// mounted, with a slash before it; "/" where it lies outside. In a container the mounted
+// part is often the group itself.
 func Below(mounted, group string) string {
-	if mounted == "/" {
-		return group
+	rel, err := filepath.Rel(mounted, group)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "/"
 	}
-	if rel, ok := strings.CutPrefix(group, mounted); ok && (rel == "" || rel[0] == '/') {
-		return rel
-	}
-	return ""
+	return path.Join("/", rel)
 }

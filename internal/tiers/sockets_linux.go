@@ -45,14 +45,6 @@ type peer struct {
 	sum          uint64 // of segments sent again since the first reading
 }
 
-func newPeer(addr netip.Addr) *peer {
-	name := "other"
-	if addr.IsValid() {
-		name = inNames.Replace(addr.String())
-	}
-	return &peer{queue: queueOf + name + "]", again: againOf + name + "]"}
-}
-
 // inNames replaces what means something in names of signals.
 var inNames = strings.NewReplacer(".", "_", ":", "_")
 
@@ -165,7 +157,11 @@ func (s *sockets) at(addr netip.Addr) *peer {
 		p, ok = s.peers[addr]
 	}
 	if !ok {
-		p = newPeer(addr)
+		name := "other"
+		if addr.IsValid() {
+			name = inNames.Replace(addr.String())
+		}
+		p = &peer{queue: queueOf + name + "]", again: againOf + name + "]"}
 		s.peers[addr], s.untold = p, true
 	}
 	return p

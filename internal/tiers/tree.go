@@ -61,9 +61,15 @@ func (t *tree) look() error {
 	if now.Sub(t.looked) < lookEvery {
 		return nil
 	}
-	all, err := processes()
+	pids, err := numbers("/proc")
 	if err != nil {
 		return err
+	}
+	var all []procself.Process
+	for _, pid := range pids {
+		if p, err := procself.ReadProcess(pid); err == nil { // it may have ended just now
+			all = append(all, p)
+		}
 	}
 	t.looked, t.pids = now, descendants(all, t.root)
 	if len(t.pids) == 0 {
@@ -85,21 +91,6 @@ func (t *tree) list(ids []int) ([]int, error) {
 		ids = append(ids, threads...)
 	}
 	return ids, nil
-}
-
-// processes lists those of this machine that can be read.
-func processes() ([]procself.Process, error) {
-	pids, err := numbers("/proc")
-	if err != nil {
-		return nil, err
-	}
-	var all []procself.Process
-	for _, pid := range pids {
-		if p, err := procself.ReadProcess(pid); err == nil { // it may have ended just now
-			all = append(all, p)
-		}
-	}
-	return all, nil
 }
 
 // numbers lists the entries of a directory that are numbers.
@@ -125,19 +116,20 @@ func descendants(all []procself.Process, root int) []int {
 	children := map[int][]int{}
 	var found []int
 	known := map[int]bool{}
+	add := func(pid int) {
+		if !known[pid] {
+			known[pid], found = true, append(found, pid)
+		}
+	}
 	for _, p := range all {
 		children[p.Parent] = append(children[p.Parent], p.PID)
 		if p.PID == root || p.Group == root {
-			found = append(found, p.PID)
-			known[p.PID] = true
+			add(p.PID)
 		}
 	}
 	for i := 0; i < len(found); i++ {
 		for _, child := range children[found[i]] {
-			if !known[child] {
-				known[child] = true
-				found = append(found, child)
-			}
+			add(child)
 		}
 	}
 	return found
