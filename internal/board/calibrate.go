@@ -73,7 +73,7 @@ const (
 // by themselves. With save it stores that in the database, for the application.
 func Calibrate(ctx context.Context, url string, save bool) (Calibration, error) {
 	all, err := openNodes([]string{url})
-	defer func() { _ = all.close() }() // what was written is committed
+	defer all.close()
 	if err != nil {
 		return Calibration{}, err
 	}
@@ -98,7 +98,7 @@ func (n *database) calibrate(ctx context.Context) (Calibration, error) {
 	if err != nil {
 		return Calibration{}, fmt.Errorf("connecting to %s: %w", n.Address(), n.Explain(err))
 	}
-	defer func() { _ = conn.Close() }() // it was only read
+	defer conn.Close() //nolint:errcheck // it was only read
 	m := &meter{conn: conn, store: n.Store}
 	units, err := m.prepare(ctx)
 	each, fixed := make([]float64, calibrationRounds), make([]float64, calibrationRounds)

@@ -28,7 +28,7 @@ const sampled = 200
 func Check(ctx context.Context, urls []string) (Sizes, []Difference, error) {
 	var sizes Sizes
 	all, err := openNodes(urls)
-	defer func() { _ = all.close() }() // it was only read
+	defer all.close()
 	if err != nil {
 		return sizes, nil, err
 	}

@@ -83,7 +83,7 @@ const healthTime = 2 * time.Second
 func (f *forwarder) health(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
-	var errs []error
+	var failed error
 	for _, u := range f.upstreams {
 		p := &page{}
 		p.reset()
@@ -94,9 +94,9 @@ func (f *forwarder) health(ctx context.Context) error {
 		if err == nil {
 			err = fmt.Errorf("%s is not well: %s", u.address, bytes.TrimSpace(p.body))
 		}
-		errs = append(errs, err)
+		failed = errors.Join(failed, err)
 	}
-	return errors.Join(errs...)
+	return failed
 }
 
 func (f *forwarder) status() []UpstreamStatus {

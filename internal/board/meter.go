@@ -87,7 +87,7 @@ func (p *pool) meterable(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("connecting to %s: %w", p.Address(), p.Explain(err))
 	}
-	defer func() { _ = conn.Close() }() // it was only read
+	defer conn.Close() //nolint:errcheck // it was only read
 	m := &meter{conn: conn, store: p.Store}
 	if _, err := m.prepare(ctx); err != nil {
 		return p.Explain(err)

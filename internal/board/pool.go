@@ -81,11 +81,6 @@ func (p *pool) drop() {
 	}
 }
 
-func (p *pool) close() error {
-	p.drop()
-	return p.db.Close()
-}
-
 // databases are where the application reads and writes.
 type databases struct {
 	all         []*pool // those to write to, then replicas
@@ -157,12 +152,12 @@ func leastLoaded[T any](all []T, turn uint64, load func(T) int64) T {
 	return best
 }
 
-func (d *databases) close() error {
-	var errs []error
+func (d *databases) close() (err error) {
 	for _, p := range d.all {
-		errs = append(errs, p.close())
+		p.drop()
+		err = errors.Join(err, p.db.Close())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // session is a connection in the hands of one request.

@@ -37,7 +37,7 @@ func Start(dirs []string, cmd *exec.Cmd) error {
 	if err != nil {
 		return fmt.Errorf("entering the control group: %w", err)
 	}
-	defer func() { _ = dir.Close() }() // only looked at
+	defer dir.Close() //nolint:errcheck // only looked at
 	cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(dir.Fd())
 	return cmd.Start()
 }
@@ -130,12 +130,11 @@ func Kill(dirs ...string) (found []int, err error) {
 
 // Remove removes these groups and those below them, as far as they are there. A group that
 // was just left by its last process stays busy (unix.EBUSY) for a moment.
-func Remove(dirs ...string) error {
-	var errs []error
+func Remove(dirs ...string) (failed error) {
 	for _, dir := range Tree(dirs...) {
 		if err := os.Remove(dir); err != nil && !gone(err) {
-			errs = append(errs, fmt.Errorf("removing a control group: %w", err))
+			failed = errors.Join(failed, fmt.Errorf("removing a control group: %w", err))
 		}
 	}
-	return errors.Join(errs...)
+	return failed
 }

@@ -133,7 +133,7 @@ func (c client) do(ctx context.Context, method, path string, header ...string) (
 	if err != nil {
 		return "", nil, err
 	}
-	defer func() { _ = resp.Body.Close() }() // it was read; there is nothing to lose
+	defer resp.Body.Close() //nolint:errcheck // it was read; there is nothing to lose
 	if resp.StatusCode != http.StatusOK {
 		return "", nil, fmt.Errorf("%s %s: %s", method, path, resp.Status)
 	}

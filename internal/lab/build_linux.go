@@ -70,7 +70,7 @@ func inProbe(try func(f *fabric, bridge netlink.Link) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = ns.Close() }() // and with it everything in it ends
+	defer ns.Close() //nolint:errcheck // and with it everything in it ends
 	h, err := handleIn(ns)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func probeLoops() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // only asked
+	defer f.Close() //nolint:errcheck // only asked
 	_, err = unix.IoctlRetInt(int(f.Fd()), unix.LOOP_CTL_GET_FREE)
 	return err
 }

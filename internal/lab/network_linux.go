@@ -46,9 +46,9 @@ func wire(m Manifest, spec Spec, open map[string]*os.File) error {
 		return err
 	}
 	byName := make(map[model.NodeID]HostRecord)
-	hosts := make([]Host, len(m.Hosts))
-	for i, r := range m.Hosts {
-		hosts[i], byName[r.Name] = r.Host, r
+	var hosts []Host
+	for _, r := range m.Hosts {
+		hosts, byName[r.Name] = append(hosts, r.Host), r
 	}
 	for i, r := range spec.racks(hosts) {
 		bridge, err := f.rack(i, r)
@@ -96,16 +96,13 @@ func prepare(ns *os.File) error {
 // a new Linux host has, whatever this machine uses: a lab must mean the same
 // everywhere. It matters: BBR estimates a rate that a token bucket, which lets
 // bursts pass, does not have, and was seen to leave a link half empty.
-func controlCongestion() error {
-	var errs []error
+func controlCongestion() (err error) {
 	for _, name := range []string{"cubic", "reno"} { // the kernel always has reno
-		err := os.WriteFile("/proc/sys/net/ipv4/tcp_congestion_control", []byte(name), 0)
-		if err == nil {
+		if err = os.WriteFile("/proc/sys/net/ipv4/tcp_congestion_control", []byte(name), 0); err == nil {
 			return nil
 		}
-		errs = append(errs, err)
 	}
-	return fmt.Errorf("choosing TCP's congestion control: %w", errors.Join(errs...))
+	return fmt.Errorf("choosing TCP's congestion control: %w", err)
 }
 
 // handleIn opens a netlink socket in a namespace.

@@ -38,16 +38,8 @@ func Remove(ctx context.Context, m Manifest) error {
 		m = m.onDisk()
 	}
 	devices, err := m.devices()
-	errs := []error{
-		err,
-		m.killAll(ctx, devices),
-		m.unmount(ctx, devices),
-		m.detach(ctx, devices),
-		m.removeNamespaces(),
-		m.removeCgroups(ctx),
-		m.removeDir(),
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(err, m.killAll(ctx, devices), m.unmount(ctx, devices), m.detach(ctx, devices),
+		m.removeNamespaces(), m.removeCgroups(ctx), m.removeDir()); err != nil {
 		return fmt.Errorf("removing lab %s: %w", m.ID, err)
 	}
 	return forget(m)
@@ -83,42 +75,32 @@ func (m Manifest) removeCgroups(ctx context.Context) error {
 	err := until(ctx, settleTime, func() error { return cgroup.Remove(m.Cgroups...) })
 	for _, dir := range m.Cgroups {
 		if parent := filepath.Dir(dir); filepath.Base(parent) == groupRoot {
-			leave(parent)
+			// Where others are still in it, the lab's weight is taken out of a hierarchy with processors.
+			if os.Remove(parent) != nil && cgroup.Shares(parent) > 0 {
+				_ = balance(parent) // if it fails, labs have some more than their part
+			}
 		}
 	}
 	return err
 }
 
-// leave removes the group of all labs, or takes the lab's weight out of it where
-// others are still in it.
-func leave(common string) {
-	if os.Remove(common) == nil {
-		return
-	}
-	if cgroup.Shares(common) > 0 { // a hierarchy with processors
-		_ = balance(common) // if it fails, labs have some more than their part
-	}
-}
-
-func (m Manifest) removeNamespaces() error {
-	var errs []error
+func (m Manifest) removeNamespaces() (err error) {
 	for _, n := range m.namespaces() {
-		errs = append(errs, n.remove())
+		err = errors.Join(err, n.remove())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // unmount unmounts the lab's file systems: what is mounted below its directory
 // from one of its devices.
 func (m Manifest) unmount(ctx context.Context, devices []loop) error {
 	mounts, err := m.mounts()
-	errs := []error{err}
 	for _, mt := range mounts {
 		if slices.ContainsFunc(devices, func(d loop) bool { return d.number == mt.Device }) {
-			errs = append(errs, unmountOne(ctx, mt.Point))
+			err = errors.Join(err, unmountOne(ctx, mt.Point))
 		}
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // mounts lists what is mounted below the lab's directory, last first.
@@ -155,21 +137,19 @@ func unmountOne(ctx context.Context, point string) error {
 		unix.Unmount(point, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW))
 }
 
-func (m Manifest) detach(ctx context.Context, devices []loop) error {
-	var errs []error
+func (m Manifest) detach(ctx context.Context, devices []loop) (err error) {
 	for _, d := range devices {
-		errs = append(errs, d.detach())
+		err = errors.Join(err, d.detach())
 	}
 	// The kernel detaches when the last one closes the device, which may be
 	// a program that looks at every new device.
-	errs = append(errs, until(ctx, settleTime, func() error {
+	return errors.Join(err, until(ctx, settleTime, func() error {
 		left, err := m.devices()
 		if err == nil && len(left) > 0 {
 			err = fmt.Errorf("%s is in use by a process outside the lab", left[0].device)
 		}
 		return err
 	}))
-	return errors.Join(errs...)
 }
 
 // removeDir removes the lab's directory, unless something is still mounted in
@@ -198,27 +178,22 @@ func (m Manifest) removeDir() error {
 // says which lab the rest belongs to.
 func (m Manifest) emptyDir() error {
 	d, err := openDir(m.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	}
-	if errors.Is(err, errForeign) {
+	case errors.Is(err, errForeign):
 		return fmt.Errorf("%s is %w: left alone", m.Dir, err)
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
-	defer func() { _ = d.Close() }() // only looked at
+	defer d.Close() //nolint:errcheck // only looked at
 	names, err := d.Readdirnames(-1)
-	if err != nil {
-		return err
-	}
-	errs := make([]error, 0, len(names)+1)
 	for _, name := range names {
 		if name != copyName {
-			errs = append(errs, os.RemoveAll(filepath.Join(m.Dir, name)))
+			err = errors.Join(err, os.RemoveAll(filepath.Join(m.Dir, name)))
 		}
 	}
-	return errors.Join(append(errs, d.Sync())...)
+	return errors.Join(err, d.Sync())
 }
 
 // until calls try until it succeeds, but not for longer than limit nor after

@@ -61,7 +61,7 @@ func (b *builder) startService(ctx context.Context, r HostRecord) (*service, err
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = out.Close() }() // the service has its own
+	defer out.Close() //nolint:errcheck // the service has its own
 	all := b.cfg.Environ
 	if missing := environ.Missing(all, r.Service.PassEnv); len(missing) > 0 {
 		return nil, fmt.Errorf("%w: service %s: pass_env names %s, which the server's environment lacks: set it where the server starts",

@@ -116,11 +116,7 @@ func forget(m Manifest) error {
 // file in which the owner cannot be read may be one that is being written just now,
 // and stays for a minute.
 func sweepUnplaced(stateDir string) error {
-	tmps, err := filepath.Glob(filepath.Join(stateDir, "*"+manifestSuffix+tempSuffix))
-	if err != nil {
-		return fmt.Errorf("listing unfinished lab manifests: %w", err)
-	}
-	var errs []error
+	tmps, failed := filepath.Glob(filepath.Join(stateDir, "*"+manifestSuffix+tempSuffix))
 	for _, tmp := range tmps {
 		info, err := os.Lstat(tmp)
 		if err != nil || !info.Mode().IsRegular() || CheckID(strings.TrimSuffix(filepath.Base(tmp), manifestSuffix+tempSuffix)) != nil {
@@ -134,11 +130,12 @@ func sweepUnplaced(stateDir string) error {
 		if err == nil && !m.LeftOver() || err != nil && time.Since(info.ModTime()) < time.Minute {
 			continue
 		}
-		if err := removeFile(tmp); err != nil {
-			errs = append(errs, fmt.Errorf("removing an unfinished lab manifest: %w", err))
-		}
+		failed = errors.Join(failed, removeFile(tmp))
 	}
-	return errors.Join(errs...)
+	if failed != nil {
+		return fmt.Errorf("removing unfinished lab manifests: %w", failed)
+	}
+	return nil
 }
 
 // List returns the manifests of all labs of this machine, by id: those of
@@ -155,7 +152,7 @@ func List(stateDir, volumeDir string) ([]Manifest, error) {
 	}
 	var ids []string
 	var all []Manifest
-	var errs []error
+	var failed error
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), manifestSuffix)
 		if !ok || CheckID(id) != nil {
@@ -166,30 +163,29 @@ func List(stateDir, volumeDir string) ([]Manifest, error) {
 		if err == nil {
 			all = append(all, m)
 		} else if !errors.Is(err, model.ErrNotFound) { // removed just now
-			errs = append(errs, err)
+			failed = errors.Join(failed, err)
 		}
 	}
 	old, err := lost(dirs.VolumeDir, ids)
 	all = append(all, old...)
 	slices.SortFunc(all, func(a, b Manifest) int { return strings.Compare(a.ID, b.ID) })
-	return all, errors.Join(append(errs, err)...)
+	return all, errors.Join(failed, err)
 }
 
 func errNotRoot(err error) error {
 	return fmt.Errorf("%w: only root can list labs: %w", model.ErrDenied, err)
 }
 
-func load(stateDir, id string) (Manifest, error) {
+func load(stateDir, id string) (m Manifest, err error) {
 	path := manifestPath(stateDir, id)
 	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Manifest{}, fmt.Errorf("lab %s: %w: `scalebench lab list` shows the labs of this machine", id, model.ErrNotFound)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return m, fmt.Errorf("lab %s: %w: `scalebench lab list` shows the labs of this machine", id, model.ErrNotFound)
+	case err != nil:
+		return m, fmt.Errorf("reading lab manifest: %w", err)
 	}
-	if err != nil {
-		return Manifest{}, fmt.Errorf("reading lab manifest: %w", err)
-	}
-	m, err := ParseManifest(data)
-	if err == nil && m.ID != id {
+	if m, err = ParseManifest(data); err == nil && m.ID != id {
 		err = fmt.Errorf("it describes lab %s", m.ID)
 	}
 	if err != nil {
@@ -202,7 +198,7 @@ func load(stateDir, id string) (Manifest, error) {
 // lost lists the labs of a directory for volumes that stood when the machine
 // was restarted. Ids that are known have a manifest, and are left out. What
 // has no copy of a manifest belongs to others and is not even mentioned.
-func lost(volumeDir string, known []string) ([]Manifest, error) {
+func lost(volumeDir string, known []string) (all []Manifest, failed error) {
 	dir, err := filepath.EvalSymlinks(volumeDir)
 	if err == nil {
 		dir, err = filepath.Abs(dir)
@@ -214,8 +210,6 @@ func lost(volumeDir string, known []string) ([]Manifest, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("listing labs: %w", err)
 	}
-	var all []Manifest
-	var errs []error
 	for _, e := range entries {
 		if !e.IsDir() || CheckID(e.Name()) != nil || slices.Contains(known, e.Name()) {
 			continue
@@ -224,33 +218,32 @@ func lost(volumeDir string, known []string) ([]Manifest, error) {
 		switch {
 		case errors.Is(err, errForeign):
 		case err != nil:
-			errs = append(errs, err)
+			failed = errors.Join(failed, err)
 		case m.Owner.earlierBoot():
 			all = append(all, m)
 		}
 	}
-	return all, errors.Join(errs...)
+	return all, failed
 }
 
 var errForeign = errors.New("not the directory of a lab")
 
 // loadCopy reads the copy in a lab's directory. It must describe the lab of
 // this very directory: otherwise what it names is somewhere else.
-func loadCopy(dir string) (Manifest, error) {
+func loadCopy(dir string) (m Manifest, err error) {
 	path := filepath.Join(dir, copyName)
 	data, err := readCopy(dir)
-	if errors.Is(err, fs.ErrPermission) {
-		return Manifest{}, errNotRoot(err)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return m, errNotRoot(err)
+	case err != nil:
+		return m, fmt.Errorf("%s: %w", path, err)
 	}
-	if err != nil {
-		return Manifest{}, fmt.Errorf("%s: %w", path, err)
-	}
-	m, err := ParseManifest(data)
-	if err == nil && m.Dir != dir {
+	if m, err = ParseManifest(data); err == nil && m.Dir != dir {
 		err = fmt.Errorf("it describes a lab in %s", m.Dir)
 	}
 	if err != nil {
-		return Manifest{}, fmt.Errorf("%s: %w; scalebench leaves %s alone: remove it if it is not needed", path, err, dir)
+		return m, fmt.Errorf("%s: %w; scalebench leaves %s alone: remove it if it is not needed", path, err, dir)
 	}
 	m.Path = path
 	return m, nil
@@ -263,7 +256,7 @@ func readCopy(dir string) (data []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = d.Close() }() // only looked at
+	defer d.Close() //nolint:errcheck // only looked at
 	// Not blocking: it might be a pipe.
 	fd, err := unix.Openat(int(d.Fd()), copyName, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) {
@@ -273,7 +266,7 @@ func readCopy(dir string) (data []byte, err error) {
 		return nil, fmt.Errorf("reading lab manifest: %w", err)
 	}
 	f := os.NewFile(uintptr(fd), copyName)
-	defer func() { _ = f.Close() }() // only read
+	defer f.Close() //nolint:errcheck // only read
 	if !mine(d, unix.S_IFDIR) || !mine(f, unix.S_IFREG) {
 		return nil, errForeign
 	}

@@ -1,6 +1,9 @@
 package tiers
 
-import "github.com/scalebench/scalebench/internal/cgroup"
+import (
+	"github.com/scalebench/scalebench/internal/cgroup"
+	"github.com/scalebench/scalebench/internal/kernel"
+)
 
 // group emits processor time and limits of a control group.
 type group struct {
@@ -20,11 +23,9 @@ func openGroup(dirs []string, processors float64) (*group, error) {
 	return &group{Meter: m, processors: processors}, nil
 }
 
-func (g *group) close() { g.Close() }
-
-// read emits the service's processor time, the tightest limit and what it did. That may be
+// Parse emits the service's processor time, the tightest limit and what it did. That may be
 // the limit of a group above, and may change; what is gained adds up over whichever it was.
-func (g *group) read(out func(string, float64)) error {
+func (g *group) Parse(out kernel.Emit) error {
 	limit, did, err := g.Limit()
 	if err == nil && !g.limitsOnly {
 		var used float64

@@ -78,10 +78,10 @@ func (h *host) openNetwork(cfg Config) {
 		h.bounds = append(h.bounds, s.bound)
 	}
 	buf := kernel.NewBuffer()
-	n, err := kernel.Open("/proc/self/net/netstat", buf, nil)
-	h.add("listeners", &text{n, parseListeners}, err)
-	i, err := kernel.Open("/proc/self/net/dev", buf, nil)
-	h.add("interfaces", &text{i, newInterfaces(cfg.Link, cfg.LinkIn)}, err)
+	listeners, err := kernel.Open("/proc/self/net/netstat", buf, parseListeners)
+	h.add("listeners", listeners, err)
+	interfaces, err := kernel.Open("/proc/self/net/dev", buf, newInterfaces(cfg.Link, cfg.LinkIn))
+	h.add("interfaces", interfaces, err)
 }
 
 // sameNamespace says what is wrong if a process is in another network namespace:
@@ -97,23 +97,6 @@ func sameNamespace(pid int) error {
 	}
 	return cmp.Or(err1, err2)
 }
-
-// text is a file of the kernel.
-type text struct {
-	file  *kernel.File
-	parse func(text []byte, out kernel.Emit)
-}
-
-func (t *text) read(out func(string, float64)) error {
-	b, err := t.file.Text()
-	if err != nil {
-		return err
-	}
-	t.parse(b, out)
-	return nil
-}
-
-func (t *text) close() { t.file.Close() }
 
 func parseListeners(b []byte, out kernel.Emit) {
 	kernel.Columns(b, "TcpExt:", func(name []byte, n uint64) {

@@ -55,7 +55,7 @@ func (t *threads) open() (err error) {
 	return err
 }
 
-func (t *threads) close() {
+func (t *threads) Close() {
 	for id, x := range t.seen {
 		t.shut(&x)
 		delete(t.seen, id)
@@ -63,13 +63,13 @@ func (t *threads) close() {
 	_ = unix.Close(t.proc) // nothing was written
 }
 
-func (t *threads) read(out func(string, float64)) error {
+func (t *threads) Parse(out kernel.Emit) error {
 	return t.do(func() error { return t.all(out) })
 }
 
 // all reads every thread. One that is new has switched since the reading before;
 // what one did between its last reading and its end is missing.
-func (t *threads) all(out func(string, float64)) (err error) {
+func (t *threads) all(out kernel.Emit) (err error) {
 	if t.ids, err = t.list(t.ids[:0]); err != nil {
 		return err
 	}

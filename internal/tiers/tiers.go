@@ -32,6 +32,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/kernel"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/probe"
 	"github.com/scalebench/scalebench/internal/procself"
@@ -198,9 +199,9 @@ func (w *Watch) Notes() []string { return w.host.notes() }
 
 // part is something of the host to read.
 type part interface {
-	// read emits what there is, and returns what could not be read.
-	read(out func(signal string, value float64)) error
-	close()
+	// Parse emits what there is, and returns what could not be read.
+	Parse(out kernel.Emit) error
+	Close()
 }
 
 // host is what the kernel tells of the service.
@@ -241,7 +242,7 @@ func (h *host) Read(out func(string, float64)) {
 	h.doubts.again()
 	for i, p := range h.parts {
 		h.doubts.read(h.names[i])
-		if err := p.read(take); err != nil {
+		if err := p.Parse(take); err != nil {
 			h.doubts.failed(h.names[i], err)
 		}
 	}
@@ -256,7 +257,7 @@ func (h *host) Read(out func(string, float64)) {
 // Close closes all parts.
 func (h *host) Close() {
 	for _, p := range h.parts {
-		p.close()
+		p.Close()
 	}
 }
 

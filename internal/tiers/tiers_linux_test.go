@@ -193,11 +193,11 @@ func TestGroupVersion2(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g.close()
+	defer g.Close()
 	read := func() map[string]float64 {
 		t.Helper()
 		got := map[string]float64{}
-		if err := g.read(func(name string, v float64) { got[name] = v }); err != nil {
+		if err := g.Parse(func(name string, v float64) { got[name] = v }); err != nil {
 			t.Fatal(err)
 		}
 		return got
@@ -284,8 +284,8 @@ func TestGroupRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g.close()
-	if err := g.read(func(name string, v float64) { t.Errorf("%s = %v", name, v) }); err == nil || !strings.Contains(err.Error(), "cpuacct") {
+	defer g.Close()
+	if err := g.Parse(func(name string, v float64) { t.Errorf("%s = %v", name, v) }); err == nil || !strings.Contains(err.Error(), "cpuacct") {
 		t.Errorf("read = %v, want that cpuacct is missing", err)
 	}
 }
@@ -369,7 +369,7 @@ func TestThreadsFiles(t *testing.T) {
 		if got := read("done"); got["threads"] != 2 || got["switches_voluntary"] < 1 || th.kept != min(2, most) {
 			t.Errorf("%v, %d with open files, want 2 threads, some switches, and %d", got, th.kept, min(2, most))
 		}
-		th.close()
+		th.Close()
 		if th.kept != 0 {
 			t.Errorf("%d threads with open files after the end", th.kept)
 		}

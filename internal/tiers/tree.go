@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/kernel"
 	"github.com/scalebench/scalebench/internal/procself"
 )
 
@@ -24,9 +25,9 @@ type tree struct {
 	looked  time.Time // for processes that are new
 }
 
-// read emits the processor time. Of processes that ended it has that of those
+// Parse emits the processor time. Of processes that ended it has that of those
 // which a process of the tree waited for.
-func (t *tree) read(out func(string, float64)) error {
+func (t *tree) Parse(out kernel.Emit) error {
 	if err := t.look(); err != nil {
 		return err
 	}
@@ -39,16 +40,16 @@ func (t *tree) read(out func(string, float64)) error {
 	out("cpu", used.Seconds())
 	switch {
 	case t.above != nil:
-		return t.above.read(out)
+		return t.above.Parse(out)
 	case !t.unknown:
 		out("quota", t.processors)
 	}
 	return nil
 }
 
-func (t *tree) close() {
+func (t *tree) Close() {
 	if t.above != nil {
-		t.above.close()
+		t.above.Close()
 	}
 }
 
@@ -99,7 +100,7 @@ func numbers(dir string) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = d.Close() }() // nothing was written
+	defer d.Close() //nolint:errcheck // nothing was written
 	names, err := d.Readdirnames(-1)
 	var list []int
 	for _, name := range names {

@@ -36,25 +36,22 @@ type group struct {
 
 // agentGroup is the group in which the agent is. A machine may have both versions mounted:
 // version 1 is taken where it has the controller cpu.
-func agentGroup() (cgroup.Group, error) {
+func agentGroup() (g cgroup.Group, err error) {
 	v1, v2, err := cgroup.Own("cpu", "cpuacct", "memory")
 	switch {
 	case err != nil:
-		return cgroup.Group{}, err
+		return g, err
 	case v1["cpu"] != "":
 		return cgroup.Group{V1: v1}, nil
 	case len(v2) > 0:
 		return cgroup.Group{V2: v2[0].Own}, nil
 	}
-	return cgroup.Group{}, errors.New("this node has no control groups")
+	return g, errors.New("this node has no control groups")
 }
 
-// nodeGroup are the folders of the group in which this process is; nil: it has none.
+// nodeGroup are the folders of the group in which this process is, if it has any.
 func nodeGroup() []string {
-	node, err := agentGroup()
-	if err != nil {
-		return nil
-	}
+	node, _ := agentGroup()
 	return node.Dirs()
 }
 
@@ -170,10 +167,7 @@ func (g *group) remove() {
 
 // sweepGroups removes the groups that dead tasks have left on this node.
 func sweepGroups(self owner) {
-	node, err := agentGroup()
-	if err != nil {
-		return
-	}
+	node, _ := agentGroup() // without one there is nothing left
 	for _, dir := range node.Dirs() {
 		entries, _ := os.ReadDir(dir) // what cannot be read has none of ours
 		for _, e := range entries {

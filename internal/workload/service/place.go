@@ -17,7 +17,6 @@ import (
 	"github.com/scalebench/scalebench/internal/expression"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/procself"
-	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // place is where the services of a task have what outlives their processes:
@@ -40,16 +39,6 @@ func (p *place) mayKeep() bool {
 	defer p.mu.Unlock()
 	p.kept++
 	return p.kept <= model.MaxKept
-}
-
-// newPlace removes what dead tasks have left.
-func newPlace(env *workload.Env) (*place, error) {
-	self, err := selfOwner()
-	if err != nil {
-		return nil, err
-	}
-	Sweep(env.Volumes)
-	return &place{volumes: env.Volumes, owner: self.String(), tell: env.Stderr}, nil
 }
 
 // Sweep removes what tasks of this user that were killed have left on this node:

@@ -191,8 +191,8 @@ func (r *running) signal(s unix.Signal) {
 	}
 }
 
-// awaitHealthy waits for the service, or for its death.
-func (r *running) awaitHealthy(ctx context.Context, within time.Duration) error {
+// awaitHealthy waits for the service, or for its death, until a time at most.
+func (r *running) awaitHealthy(ctx context.Context, end time.Time) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -202,8 +202,11 @@ func (r *running) awaitHealthy(ctx context.Context, within time.Duration) error 
 		case <-ctx.Done():
 		}
 	}()
-	check := r.Own
-	check.Within = max(within, time.Millisecond)
+	check, left := r.Own, time.Until(end)
+	if h := r.Healthy; h != nil && h.Within > 0 {
+		left = min(left, h.Within.Std())
+	}
+	check.Within = max(left, time.Millisecond)
 	err := workload.Healthy(ctx, check, time.Now(), r.environ())
 	select {
 	case <-r.dead: // even if something answers in its place
