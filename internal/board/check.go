@@ -121,7 +121,8 @@ func (n *database) same(ctx context.Context, t table, row []any) (bool, error) {
 	for i, v := range row {
 		into[i] = reflect.New(reflect.TypeOf(v)).Interface()
 	}
-	find := sqlOf("SELECT " + strings.Join(t.names(), ", ") + " FROM " + t.name + " WHERE " + strings.Join(t.primary, " = ? AND ") + " = ?")
+	find := sqlOf("SELECT " + strings.Join(t.names(), ", ") + " FROM " + t.name +
+		" WHERE " + strings.ReplaceAll(t.primary, ", ", " = ? AND ") + " = ?")
 	err := n.db.QueryRowContext(ctx, find.in(n.Store), t.key(row)...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil

@@ -107,9 +107,3 @@ func (f *forwarder) status() []UpstreamStatus {
 	}
 	return all
 }
-
-func (f *forwarder) close() {
-	for _, u := range f.upstreams {
-		u.close()
-	}
-}

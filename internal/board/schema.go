@@ -10,9 +10,9 @@ import (
 type table struct {
 	name    string
 	columns []column
-	primary []string // columns of the primary key
-	unique  string   // a column that has a value once, or ""
-	indexes [][]string
+	primary string // columns of the primary key
+	unique  string // a column that has a value once, or ""
+	indexes []string
 	// part is the column by which it is partitioned, which every unique key must
 	// have in it.
 	part string
@@ -49,19 +49,17 @@ func columnsOf(names string) []column {
 func tables() []table {
 	stories := columnsOf("id title body date writer category")
 	comments := columnsOf("id story_id parent childs rating writer date subject body")
-	byDate, byCategory, byTitle := []string{"date", "id"}, []string{"category", "date", "id"}, []string{"title", "id"}
-	byParent, bySubject := []string{"story_id", "parent", "id"}, []string{"subject", "id"}
-	ofStory := []string{"story_id", "id"}
+	const byDate, byParent, ofStory = "date, id", "story_id, parent, id", "story_id, id"
 	return []table{
-		{name: "categories", columns: columnsOf("id name"), primary: []string{"id"}, part: "id"},
+		{name: "categories", columns: columnsOf("id name"), primary: "id", part: "id"},
 		{name: "users", columns: columnsOf("id nickname password firstname lastname email access rating date"),
-			primary: []string{"id"}, unique: "nickname", part: "id"},
-		{name: "stories", columns: stories, primary: []string{"id"}, indexes: [][]string{byDate, byCategory, byTitle}, part: "id"},
-		{name: "old_stories", columns: stories, primary: []string{"id"}, indexes: [][]string{byDate}, part: "id"},
-		{name: "submissions", columns: stories, primary: []string{"id"}, part: "id"},
-		{name: "comments", columns: comments, primary: ofStory, indexes: [][]string{byParent, bySubject}, part: "story_id"},
-		{name: "old_comments", columns: comments, primary: ofStory, indexes: [][]string{byParent}, part: "story_id"},
-		{name: "moderator_log", columns: columnsOf("id moderator story_id comment_id rating date"), primary: []string{"id"}, part: "id"},
+			primary: "id", unique: "nickname", part: "id"},
+		{name: "stories", columns: stories, primary: "id", indexes: []string{byDate, "category, date, id", "title, id"}, part: "id"},
+		{name: "old_stories", columns: stories, primary: "id", indexes: []string{byDate}, part: "id"},
+		{name: "submissions", columns: stories, primary: "id", part: "id"},
+		{name: "comments", columns: comments, primary: ofStory, indexes: []string{byParent, "subject, id"}, part: "story_id"},
+		{name: "old_comments", columns: comments, primary: ofStory, indexes: []string{byParent}, part: "story_id"},
+		{name: "moderator_log", columns: columnsOf("id moderator story_id comment_id rating date"), primary: "id", part: "id"},
 	}
 }
 
@@ -81,7 +79,7 @@ func (t table) create(postgres bool) []string {
 	}
 	made := []string{t.statement("UNIQUE", ` COLLATE "C"`)}
 	for _, index := range t.indexes {
-		made = append(made, "CREATE INDEX ON "+t.name+" "+listOf(index))
+		made = append(made, "CREATE INDEX ON "+t.name+" ("+index+")")
 	}
 	return made
 }
@@ -101,7 +99,7 @@ func (t table) statement(unique, collation string, others ...string) string {
 		}
 		lines = append(lines, c.name+" "+kind+" NOT NULL")
 	}
-	lines = append(lines, "PRIMARY KEY "+listOf(t.primary))
+	lines = append(lines, "PRIMARY KEY ("+t.primary+")")
 	if t.unique != "" {
 		lines = append(lines, unique+" ("+t.unique+")")
 	}
@@ -118,7 +116,7 @@ const mysqlText = "DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin"
 func (t table) mysql(unique string) string {
 	var keys []string
 	for _, index := range t.indexes {
-		keys = append(keys, "KEY "+listOf(index))
+		keys = append(keys, "KEY ("+index+")")
 	}
 	return t.statement(unique, "", keys...)
 }
@@ -150,10 +148,9 @@ func (t table) sums() string {
 
 // key are the values of a row's primary key.
 func (t table) key(row []any) []any {
-	names := t.names()
-	key := make([]any, len(t.primary))
-	for i, name := range t.primary {
-		key[i] = row[slices.Index(names, name)]
+	var key []any
+	for name := range strings.SplitSeq(t.primary, ", ") {
+		key = append(key, row[slices.Index(t.names(), name)])
 	}
 	return key
 }

@@ -162,11 +162,13 @@ func (s *Server) connect(ctx context.Context) error {
 }
 
 func (s *Server) disconnect() error {
-	if s.forward != nil {
-		s.forward.close()
-		return nil
+	if s.app != nil {
+		return s.app.databases.close()
 	}
-	return s.app.databases.close()
+	for _, u := range s.forward.upstreams {
+		u.close()
+	}
+	return nil
 }
 
 // Address is where it listens, host:port.
@@ -184,16 +186,16 @@ const drainTime = 4 * time.Second
 func (s *Server) Serve(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.http.Serve(s.listener) }()
-	var err error
 	select {
-	case err = <-ended:
+	case err := <-ended:
 		return errors.Join(err, s.disconnect())
 	case <-ctx.Done():
 	}
 	s.ending.Store(true)
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
-	if err = s.http.Shutdown(late); err != nil {
+	err := s.http.Shutdown(late)
+	if err != nil {
 		err = errors.Join(fmt.Errorf("ending: requests were not answered within %s: %w", drainTime, err), s.http.Close())
 	}
 	if end := <-ended; !errors.Is(end, http.ErrServerClosed) && !errors.Is(end, net.ErrClosed) {

@@ -66,9 +66,14 @@ var errSilent = errors.New("no answer")
 
 // try asks over one connection, and says whether that was used before.
 func (u *upstream) try(ctx context.Context, message []byte, method string, p *page) (used bool, err error) {
-	c, used, err := u.take(ctx)
-	if err != nil {
-		return false, fmt.Errorf("%w: %w", errRefused, err)
+	c, used := u.idle.pop()
+	if !used {
+		dialer := net.Dialer{Timeout: dialTime}
+		conn, err := dialer.DialContext(ctx, "tcp", u.address)
+		if err != nil {
+			return false, fmt.Errorf("%w: %w", errRefused, err)
+		}
+		c = &upstreamConn{conn, bufio.NewReaderSize(conn, 16<<10)}
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) }) // ends reading and writing
 	again, err := c.exchange(message, method, p)
@@ -78,19 +83,6 @@ func (u *upstream) try(ctx context.Context, message []byte, method string, p *pa
 	}
 	_ = c.Close() // nothing more is read from it
 	return used, err
-}
-
-// take returns a connection, and whether it was used before.
-func (u *upstream) take(ctx context.Context) (c *upstreamConn, used bool, err error) {
-	if c, used = u.idle.pop(); used {
-		return c, true, nil
-	}
-	dialer := net.Dialer{Timeout: dialTime}
-	conn, err := dialer.DialContext(ctx, "tcp", u.address)
-	if err != nil {
-		return nil, false, err
-	}
-	return &upstreamConn{conn, bufio.NewReaderSize(conn, 16<<10)}, false, nil
 }
 
 // close closes the connections that are idle.
@@ -103,10 +95,10 @@ func (u *upstream) close() {
 // exchange sends a request and reads the answer; again says that the connection
 // can be used for another one.
 func (c *upstreamConn) exchange(message []byte, method string, p *page) (again bool, err error) {
-	if _, err := c.Write(message); err != nil {
-		return false, fmt.Errorf("%w: %w", errSilent, err)
+	if _, err = c.Write(message); err == nil {
+		_, err = c.r.Peek(1)
 	}
-	if _, err := c.r.Peek(1); err != nil {
+	if err != nil {
 		return false, fmt.Errorf("%w: %w", errSilent, err)
 	}
 	r, err := http.ReadResponse(c.r, &http.Request{Method: method})

@@ -123,10 +123,9 @@ func limits(root tree) (cpu float64, mem int64) {
 	cpu, mem = math.Inf(1), math.MaxInt64
 	paths := procself.Groups(root.text("proc/self/cgroup"))
 	for m := range procself.Mounts(root.text("proc/self/mountinfo")) {
-		unified := m.Unified()
 		key := "" // version 2
 		switch {
-		case unified:
+		case m.Unified():
 		case m.Controls("cpu"):
 			key = "cpu"
 		case m.Controls("memory"):
@@ -137,11 +136,13 @@ func limits(root tree) (cpu float64, mem int64) {
 		mount := strings.TrimPrefix(path.Clean(m.Point), "/") // a tree has no leading slashes
 		for rel := procself.Below(m.Root, paths[key]); ; rel = path.Dir(rel) {
 			dir := path.Join(mount, "."+rel)
-			if c := cpuLimit(root, dir, unified); c > 0 && (unified || m.Controls("cpu")) {
+			if c := cpuLimit(root, dir); c > 0 {
 				cpu = min(cpu, c)
 			}
-			if n := memLimit(root, dir, unified); n > 0 && (unified || m.Controls("memory")) {
-				mem = min(mem, n)
+			for _, file := range []string{"memory.max", "memory.limit_in_bytes"} {
+				if n, err := strconv.ParseInt(root.text(path.Join(dir, file)), 10, 64); err == nil && n > 0 {
+					mem = min(mem, n)
+				}
 			}
 			if rel == "/" {
 				break
@@ -159,9 +160,9 @@ func limits(root tree) (cpu float64, mem int64) {
 }
 
 // cpuLimit returns a group's quota/period in cores, 0 without a limit.
-func cpuLimit(root tree, dir string, unified bool) float64 {
+func cpuLimit(root tree, dir string) float64 {
 	quota, period := root.text(path.Join(dir, "cpu.cfs_quota_us")), root.text(path.Join(dir, "cpu.cfs_period_us"))
-	if unified {
+	if quota == "" {
 		quota, period, _ = strings.Cut(root.text(path.Join(dir, "cpu.max")), " ")
 	}
 	q, err1 := strconv.ParseInt(quota, 10, 64) // "max" and "" are no limit
@@ -170,19 +171,6 @@ func cpuLimit(root tree, dir string, unified bool) float64 {
 		return 0
 	}
 	return float64(q) / float64(p)
-}
-
-// memLimit returns bytes, 0 or less without a limit.
-func memLimit(root tree, dir string, unified bool) int64 {
-	file := "memory.limit_in_bytes"
-	if unified {
-		file = "memory.max"
-	}
-	n, err := strconv.ParseInt(root.text(path.Join(dir, file)), 10, 64)
-	if err != nil {
-		return 0 // "max"
-	}
-	return n
 }
 
 // armModel names an ARM processor by its identification register, as arm64's

@@ -74,7 +74,7 @@ func benchHost(b *testing.B, connections, n int) *host {
 		}
 		b.Cleanup(func() { _, _ = here.Close(), there.Close() }) // as above
 	}
-	d := &doubts{began: time.Now(), readings: map[string]int{}}
+	d := &doubts{began: time.Now()}
 	h := openHost(Config{Service: "svc", Group: g.dirs, Ports: []int{s.port}, Step: time.Hour}, d)
 	b.Cleanup(h.Close)
 	got := map[string]float64{}

@@ -12,7 +12,7 @@ import (
 // failures at once take one point.
 func TestNeverPrepared(t *testing.T) {
 	began := time.Now()
-	d := &doubts{began: began, readings: map[string]int{}, ended: began.Add(20 * time.Second)}
+	d := &doubts{began: began, ended: began.Add(20 * time.Second)}
 	d.failed("never", errors.New("it is not there"))
 	d.failed("at first", errors.New("not yet"))
 	d.read("at first")

@@ -98,7 +98,7 @@ const maxRows = 30_000
 // Start takes first readings, and goes on until Stop is called or ctx ends. Stop
 // must be called in either case. It returns when probes have answered or failed.
 func (w *Watch) Start(ctx context.Context) {
-	w.doubts.began, w.doubts.readings = time.Now(), map[string]int{}
+	w.doubts.began = time.Now()
 	ctx, w.cancel = context.WithCancel(ctx)
 	w.host = openHost(w.cfg, &w.doubts)
 	w.host.note = w.note

@@ -203,8 +203,7 @@ func (p *Params) render(r *running) (map[string][]byte, error) {
 	}
 	out := make(map[string][]byte, len(r.Files))
 	for _, f := range r.Files {
-		f.Template = r.fill(f.Template)
-		t, err := expression.NewTemplate(f.Path, f.Template)
+		t, err := expression.NewTemplate(f.Path, r.fill(f.Template))
 		var b bytes.Buffer
 		if err == nil {
 			err = t.Execute(&b, v)

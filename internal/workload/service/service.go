@@ -118,10 +118,9 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 	Sweep(env.Volumes) // what dead tasks have left
 	p.place = &place{volumes: env.Volumes, owner: self.String(), tell: env.Stderr}
 	for i := range p.Services {
-		s := &p.Services[i]
-		r := &running{Instance: s, env: env, place: p.place, dead: make(chan struct{})}
+		r := &running{Instance: &p.Services[i], env: env, place: p.place, dead: make(chan struct{})}
 		if err := p.prepare(ctx, r, began); err != nil {
-			return fmt.Errorf("service %s: %w", workload.Instance(s.Own), err)
+			return fmt.Errorf("service %s: %w", workload.Instance(r.Own), err)
 		}
 	}
 	p.startWatches(ctx)
