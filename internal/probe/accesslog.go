@@ -149,8 +149,12 @@ func (l *accessLog) follow() error {
 	if err != nil {
 		return err
 	}
-	if !begun {
-		next.skip()
+	if !begun { // what is there is left out, and the rest of a line that is not whole
+		next.offset = next.info.Size()
+		last := make([]byte, 1)
+		if _, err := next.ReadAt(last, next.offset-1); next.offset > 0 && err == nil {
+			next.partial = last[0] != '\n'
+		}
 	}
 	if l.files = append(l.files, next); len(l.files) > 2 {
 		_ = l.files[0].Close() // nothing was written
@@ -183,16 +187,6 @@ type logFile struct {
 	offset  int64  // of what was read
 	rest    []byte // of a line that is not whole yet
 	partial bool   // the first line began before the first reading
-}
-
-// skip leaves out what is there. If the last line is not whole, it is left out,
-// too, when the rest of it comes.
-func (f *logFile) skip() {
-	f.offset = f.info.Size()
-	last := make([]byte, 1)
-	if _, err := f.ReadAt(last, f.offset-1); f.offset > 0 && err == nil {
-		f.partial = last[0] != '\n'
-	}
 }
 
 // maxLine is how long a line may be; one that is longer is cut.

@@ -256,8 +256,10 @@ func (s *Session) Read(ctx context.Context) (map[string]float64, error) {
 	if err := s.server.ask(ctx, a); err != nil {
 		return nil, err
 	}
-	if err := a.check(); err != nil {
-		return nil, err
+	for name, v := range a.values {
+		if math.IsNaN(v) || math.IsInf(v, 0) { // in a counter it would stay
+			return nil, fmt.Errorf("the server tells %v as %s, which is no number: the reading is left out", v, name)
+		}
 	}
 	now := s.now()
 	if s.restarted(a, asked, now) {
@@ -268,21 +270,20 @@ func (s *Session) Read(ctx context.Context) (map[string]float64, error) {
 	}
 	s.up, s.asked, s.answered = a.up, asked, now
 	for name, v := range a.values {
-		if s.isCounter[Pattern(name)] {
-			a.values[name] = s.count(name, v)
+		if !s.isCounter[Pattern(name)] {
+			continue
 		}
+		t := s.counters[name]
+		if t == nil {
+			t = &total{}
+			s.counters[name] = t
+		}
+		// One that goes back a little without a restart, as when it is put together from two
+		// that are not read at once, stands still.
+		t.last = max(t.last, v)
+		a.values[name] = t.before + t.last
 	}
 	return a.values, nil
-}
-
-// check refuses numbers that are none: one such value in a counter would stay.
-func (a *answer) check() error {
-	for name, v := range a.values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("the server tells %v as %s, which is no number: the reading is left out", v, name)
-		}
-	}
-	return nil
 }
 
 // slack is by how much uptimes may be off the time between answers: they are
@@ -308,18 +309,6 @@ func (s *Session) restarted(a *answer, asked, now time.Time) bool {
 		}
 	}
 	return false
-}
-
-// count continues a counter. One that goes back a little without a restart, as
-// when it is put together from two that are not read at once, stands still.
-func (s *Session) count(name string, v float64) float64 {
-	t := s.counters[name]
-	if t == nil {
-		t = &total{}
-		s.counters[name] = t
-	}
-	t.last = max(t.last, v)
-	return t.before + t.last
 }
 
 // Notes are what is doubtful about the answers so far.

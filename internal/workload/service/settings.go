@@ -194,9 +194,8 @@ func (r Reset) to() string { return cmp.Or(r.To, "data") }
 // users put there.
 func isData(folder string) bool {
 	folder = path.Clean(folder)
-	return strings.HasPrefix(folder, "/dev/shm/") || folder != "/" && !slices.ContainsFunc([]string{"/proc", "/sys", "/dev"}, func(kernel string) bool {
-		return folder == kernel || strings.HasPrefix(folder, kernel+"/")
-	})
+	return strings.HasPrefix(folder, "/dev/shm/") || folder != "/" && !slices.ContainsFunc([]string{"/proc/", "/sys/", "/dev/"},
+		func(kernel string) bool { return strings.HasPrefix(folder+"/", kernel) })
 }
 
 func (s Settings) validateTimes(r *refusals) {
@@ -318,12 +317,11 @@ func (s Settings) CheckInstances(name string, counts map[string]int) error {
 		v.Service[other] = hostsOf(other, counts[other])
 		all = append(all, fmt.Sprintf("%s %d", other, counts[other]))
 	}
-	hosts := v.Service[name]
-	for _, i := range slices.Compact([]int{0, max(0, len(hosts)-1)}) { // of which the others differ by nothing that a template may need
-		if len(hosts) == 0 {
-			break
+	for i, host := range v.Service[name] {
+		if i > 0 && i < counts[name]-1 {
+			continue // it differs from the first and the last by nothing that a template may need
 		}
-		v.Self = hosts[i]
+		v.Self = host
 		if err := s.fillAll(v, "this step has of each service: "+strings.Join(all, ", "), func(error) bool { return true }); err != nil {
 			return err
 		}
