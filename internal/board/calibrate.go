@@ -40,7 +40,8 @@ func (d *databases) calibrated(ctx context.Context, work []time.Duration, unit t
 		}
 		ns, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || ns <= 0 {
-			return model.Usage("it is not known what work costs in %s: measure it with `scalebench board calibrate --db URL --save`, or say it with --db-unit", p.Address())
+			return model.Usage("it is not known what work costs in %s: "+
+				"measure it with `scalebench board calibrate --db URL --save`, or say it with --db-unit", p.Address())
 		}
 		p.unit = time.Duration(ns)
 	}

@@ -34,7 +34,7 @@ type comment struct {
 // comments lists the replies to a comment; those to the story itself if parent is 0.
 func (v *visit) comments(story, parent int64) {
 	var c comment
-	v.each(v.of(replies), []any{&c.id, &c.subject, &c.body, &c.date, &c.rating, &c.childs, &c.nickname}, func() {
+	v.each(v.query(replies), []any{&c.id, &c.subject, &c.body, &c.date, &c.rating, &c.childs, &c.nickname}, func() {
 		v.element("h3", c.subject)
 		v.comment(&c)
 		ref := reference(v.old, story, c.id)
@@ -52,7 +52,7 @@ func (p *page) comment(c *comment) {
 // load reads the comment that the form names.
 func (v *visit) load() (c comment) {
 	c.story, c.id = v.number("story"), v.number("comment")
-	v.one(v.of(oneComment), "there is no such comment",
+	v.one(v.query(oneComment), "there is no such comment",
 		[]any{&c.subject, &c.body, &c.date, &c.rating, &c.childs, &c.writer, &c.nickname}, c.story, c.id)
 	return c
 }
@@ -86,7 +86,7 @@ func (v *visit) parent() int64 {
 
 // title is the title of a story.
 func (v *visit) title(story int64) (title string) {
-	v.one(v.of(titleOf), "there is no such story", []any{&title}, story)
+	v.one(v.query(titleOf), "there is no such story", []any{&title}, story)
 	return title
 }
 
@@ -108,10 +108,10 @@ func storeComment(v *visit) {
 	v.title(story)
 	id := v.newID()
 	v.transaction(func() {
-		if parent > 0 && v.exec(v.of(countReply), story, parent) == 0 {
+		if parent > 0 && v.exec(v.query(countReply), story, parent) == 0 {
 			v.fail(http.StatusNotFound, "there is no such comment to reply to")
 		}
-		v.exec(v.of(addComment), id, story, parent, writer, now(), subject, body)
+		v.exec(v.query(addComment), id, story, parent, writer, now(), subject, body)
 	})
 	v.begin("Thank you")
 	v.link("ViewComment", "Your comment", reference(v.old, story, id)...)
@@ -139,7 +139,7 @@ func storeModeratorLog(v *visit) {
 	}
 	moderator, c := v.user(), v.load()
 	v.transaction(func() {
-		if v.exec(v.of(rateComment), rating, c.story, c.id, rating, worst, best) > 0 && rating != 0 {
+		if v.exec(v.query(rateComment), rating, c.story, c.id, rating, worst, best) > 0 && rating != 0 {
 			v.exec(rateUser, rating, c.writer)
 		}
 		v.exec(logRating, v.newID(), moderator, c.story, c.id, rating, now())

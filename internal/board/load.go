@@ -301,7 +301,8 @@ func (n *database) spread(ctx context.Context, data nodes) error {
 	var status string
 	err := n.db.QueryRowContext(ctx, "SELECT plugin_status FROM information_schema.plugins WHERE plugin_name = 'SPIDER'").Scan(&status)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && status != "ACTIVE" {
-		return model.Usage("%s has no Spider: install mariadb-plugin-spider and start it with --plugin-load-add=ha_spider --plugin-maturity=gamma", n.Address())
+		return model.Usage("%s has no Spider: install mariadb-plugin-spider and start it with "+
+			"--plugin-load-add=ha_spider --plugin-maturity=gamma", n.Address())
 	}
 	if err != nil {
 		return n.Explain(err)

@@ -75,7 +75,8 @@ func (s *session) workMetered(d time.Duration) error {
 		}
 	}
 	if err != nil { // then the next request has nothing to make up for
-		return s.failed(fmt.Errorf("reading the processor time of thread %d of %s: %w", s.meter.thread, s.pool.Address(), err))
+		return s.failed(fmt.Errorf("reading the processor time of thread %d of %s: %w", s.meter.thread, s.pool.Address(),
+			err))
 	}
 	s.owed = owed
 	return nil
@@ -93,7 +94,8 @@ func (p *pool) meterable(ctx context.Context) error {
 		return p.Explain(err)
 	}
 	if m.thread == 0 {
-		return model.Usage("the threads of %s are not seen on this machine, so that their processor time cannot be read; leave out --meter-db", p.Address())
+		return model.Usage("the threads of %s are not seen on this machine, "+
+			"so that their processor time cannot be read; leave out --meter-db", p.Address())
 	}
 	return nil
 }

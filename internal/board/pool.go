@@ -222,7 +222,7 @@ func (s *session) each(q query, into []any, row func(), args ...any) (n int, err
 			row()
 		}
 	}
-	return n, s.failed(cmp.Or(err, rows.Err(), rows.Close()))
+	return n, s.failed(cmp.Or(err, rows.Err(), rows.Close())) //nolint:sqlclosecheck // its error counts
 }
 
 // retryCodes are answers after which a transaction is done again: deadlocks and
@@ -252,7 +252,8 @@ func (v *visit) transaction(f func()) {
 		v.app.databases.retries.Add(1)
 		<-time.After(rand.N(firstWait << try))
 	}
-	v.fail(http.StatusServiceUnavailable, fmt.Sprintf("the database gave the transaction up %d times in favour of others", tries))
+	v.fail(http.StatusServiceUnavailable, fmt.Sprintf("the database gave the transaction up %d times in favour of others",
+		tries))
 }
 
 func (v *visit) once(f func()) {

@@ -43,8 +43,8 @@ func sqlOfEither(text string) either {
 	return either{sqlOf(strings.ReplaceAll(text, "{", "")), sqlOf(strings.ReplaceAll(text, "{", "old_"))}
 }
 
-// of is the query of the tables that the visit is about.
-func (v *visit) of(e either) query {
+// query is that of the tables that the visit is about.
+func (v *visit) query(e either) query {
 	if v.old {
 		return e[1]
 	}
@@ -56,7 +56,8 @@ func (v *visit) of(e either) query {
 func hosts(url string) ([]string, error) {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
-		return nil, model.Usage("a database is named by its URL, as in mysql://user:password@host:3306/board or postgres://user:password@host:5432/board")
+		return nil, model.Usage("a database is named by its URL, as in " +
+			"mysql://user:password@host:3306/board or postgres://user:password@host:5432/board")
 	}
 	end := strings.IndexAny(rest, "/?")
 	if end < 0 {

@@ -54,12 +54,14 @@ func tables() []table {
 		{name: "categories", columns: columnsOf("id name"), primary: "id", part: "id"},
 		{name: "users", columns: columnsOf("id nickname password firstname lastname email access rating date"),
 			primary: "id", unique: "nickname", part: "id"},
-		{name: "stories", columns: stories, primary: "id", indexes: []string{byDate, "category, date, id", "title, id"}, part: "id"},
+		{name: "stories", columns: stories, primary: "id", indexes: []string{byDate, "category, date, id", "title, id"},
+			part: "id"},
 		{name: "old_stories", columns: stories, primary: "id", indexes: []string{byDate}, part: "id"},
 		{name: "submissions", columns: stories, primary: "id", part: "id"},
 		{name: "comments", columns: comments, primary: ofStory, indexes: []string{byParent, "subject, id"}, part: "story_id"},
 		{name: "old_comments", columns: comments, primary: ofStory, indexes: []string{byParent}, part: "story_id"},
-		{name: "moderator_log", columns: columnsOf("id moderator story_id comment_id rating date"), primary: "id", part: "id"},
+		{name: "moderator_log", columns: columnsOf("id moderator story_id comment_id rating date"), primary: "id",
+			part: "id"},
 	}
 }
 

@@ -98,7 +98,7 @@ func viewStory(v *visit) {
 	var title, body, writer string
 	var date int64
 	story := v.number("story")
-	v.one(v.of(oneStory), "there is no such story", []any{&title, &body, &date, &writer}, story)
+	v.one(v.query(oneStory), "there is no such story", []any{&title, &body, &date, &writer}, story)
 	v.begin(title)
 	v.byline(writer, date)
 	v.element("p", body)

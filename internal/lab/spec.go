@@ -283,5 +283,6 @@ func (s Spec) rackOf(h Host) int {
 	if h.Service == nil && h.Group == "" && s.Uplink != (unit.Rate{}) {
 		return 0
 	}
-	return slices.IndexFunc(s.Groups, func(g Group) bool { return g.Name == h.Group }) // of services and nodes without a group none
+	return slices.IndexFunc(s.Groups,
+		func(g Group) bool { return g.Name == h.Group }) // of services and nodes without a group none
 }

@@ -66,7 +66,8 @@ func openLog(p Probe) (server, error) {
 		case timed && l.time == 0:
 			l.time, l.perSecond = i, unit
 		case !slices.Contains([]string{"", "path", "bytes", "status"}, name):
-			return nil, fmt.Errorf("its pattern has the group %q: use path, bytes, status, and one of micros, millis, seconds", name)
+			return nil, fmt.Errorf("its pattern has the group %q: use path, bytes, status, and one of micros, millis, seconds",
+				name)
 		}
 	}
 	if l.time == 0 {
@@ -112,7 +113,8 @@ func (l *accessLog) ask(_ context.Context, a *answer) error {
 			return err
 		}
 	}
-	for total, group := range map[string]string{"requests": "", "response": "", "errors": "status", "body_bytes": "bytes"} {
+	for total, group := range map[string]string{"requests": "", "response": "", "errors": "status",
+		"body_bytes": "bytes"} {
 		if slices.Contains(l.line.SubexpNames(), group) { // "" is all of the line
 			l.sums.add(total, 0)
 		}

@@ -66,13 +66,16 @@ func Kinds() []Kind {
 		return Kind{name, strings.Fields(tells), schemes, open}
 	}
 	return []Kind{
-		kind("haproxy", "requests errors sessions sessions_max pool_active pool_max pool_waiting", overHTTP(readHAProxy), web...),
+		kind("haproxy", "requests errors sessions sessions_max pool_active pool_max pool_waiting", overHTTP(readHAProxy),
+			web...),
 		kind("apache", "threads_busy threads_max requests response sessions", overHTTP(readApache), web...),
-		kind("tomcat", "threads_busy threads_max sessions sessions_max requests response errors pool_active pool_max pool_waiting",
+		kind("tomcat",
+			"threads_busy threads_max sessions sessions_max requests response errors pool_active pool_max pool_waiting",
 			openTomcat, web...),
 		kind("mariadb", database, openMariaDB, "mysql", "mariadb"),
 		kind("postgres", database, openPostgres, "postgres", "postgresql"),
-		kind("board", byName+"threads_busy threads_max threads_queue sessions sessions_max pool_active pool_max pool_waiting pool_wait",
+		kind("board",
+			byName+"threads_busy threads_max threads_queue sessions sessions_max pool_active pool_max pool_waiting pool_wait",
 			overHTTP(readBoard), web...),
 		kind("accesslog", byName+"body_bytes", openLog),
 	}

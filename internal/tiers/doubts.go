@@ -110,7 +110,8 @@ func (d *doubts) texts() []string {
 		switch {
 		case s.failed == 0:
 		case s.readings > 0:
-			list = append(list, fmt.Sprintf("%s: %d of %d readings failed, the first after %.1f s: %v", s.name, s.failed, s.readings, s.at.Sub(d.began).Seconds(), s.first))
+			list = append(list, fmt.Sprintf("%s: %d of %d readings failed, the first after %.1f s: %v", s.name, s.failed,
+				s.readings, s.at.Sub(d.began).Seconds(), s.first))
 		default:
 			list = append(list, fmt.Sprintf("%s: %v", s.name, s.first))
 		}

@@ -30,9 +30,10 @@ func contextOf() context.Context { return context.Background() }
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	dead := servertest.FreeAddress(t)
-	w := New(Config{Service: "svc", Group: []string{t.TempDir()}, PID: os.Getpid(), Ports: []int{1}, Step: 50 * time.Millisecond, Probes: []probe.Probe{
-		{Kind: "apache", URL: "http://" + dead + "/server-status?auto", Every: 50 * time.Millisecond}, {Kind: "iis"},
-	}})
+	w := New(Config{Service: "svc", Group: []string{t.TempDir()}, PID: os.Getpid(), Ports: []int{1},
+		Step: 50 * time.Millisecond, Probes: []probe.Probe{
+			{Kind: "apache", URL: "http://" + dead + "/server-status?auto", Every: 50 * time.Millisecond}, {Kind: "iis"},
+		}})
 	began := time.Now()
 	w.Start(t.Context())
 	<-time.After(200 * time.Millisecond)
@@ -119,7 +120,8 @@ func TestGoneInMidRun(t *testing.T) {
 	g := makeGroup(t)
 	w := New(Config{Service: "svc", Group: g.dirs, Step: 20 * time.Millisecond})
 	w.Start(t.Context())
-	if err := until("three readings are taken", func() bool { return len(w.tracks[0].Series(time.Now())[0].Values) >= 3 }); err != nil {
+	if err := until("three readings are taken",
+		func() bool { return len(w.tracks[0].Series(time.Now())[0].Values) >= 3 }); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range g.dirs {
@@ -268,7 +270,8 @@ func TestGroupRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "cpu.stat"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for want, dirs := range map[string][]string{"no cpu.stat in": {"/dev/null/missing"}, "no control groups below the root": {dir}} {
+	for want, dirs := range map[string][]string{"no cpu.stat in": {"/dev/null/missing"},
+		"no control groups below the root": {dir}} {
 		if g, err := openGroup(dirs, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("openGroup(%q) = %v, %v, want %q", dirs, g, err, want)
 		}
@@ -285,7 +288,8 @@ func TestGroupRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	if err := g.Parse(func(name string, v float64) { t.Errorf("%s = %v", name, v) }); err == nil || !strings.Contains(err.Error(), "cpuacct") {
+	if err := g.Parse(func(name string, v float64) { t.Errorf("%s = %v", name, v) }); err == nil ||
+		!strings.Contains(err.Error(), "cpuacct") {
 		t.Errorf("read = %v, want that cpuacct is missing", err)
 	}
 }

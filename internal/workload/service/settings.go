@@ -129,27 +129,34 @@ func (s Settings) Validate() error {
 	s.validatePlaces(r)
 	for i, f := range s.Files {
 		at := fmt.Sprintf("files[%d].", i)
-		r.refuse(!filepath.IsLocal(f.Path) || path.Clean(f.Path) == ".", at+"path", "a path in the folder of the service: conf/my.cnf", "%q leaves it", f.Path)
+		r.refuse(!filepath.IsLocal(f.Path) || path.Clean(f.Path) == ".", at+"path",
+			"a path in the folder of the service: conf/my.cnf", "%q leaves it", f.Path)
 		_, err := expression.NewTemplate(f.Path, f.Template)
-		r.invalid(err != nil, at+"template", fmt.Sprintf("it cannot be read: %v", err), "use {{.Self.Address}}, {{range .Service.NAME}}{{.Address}} {{end}}")
+		r.invalid(err != nil, at+"template", fmt.Sprintf("it cannot be read: %v", err),
+			"use {{.Self.Address}}, {{range .Service.NAME}}{{.Address}} {{end}}")
 	}
 	if x := s.Reset; x != nil {
 		r.refuse(!filepath.IsAbs(x.From), "reset.from", "an absolute path on the node", "%q is not one", x.From)
-		r.refuse(filepath.IsAbs(x.From) && !isData(x.From), "reset.from", "the folder of loaded data alone, such as /var/lib/mysql",
+		r.refuse(filepath.IsAbs(x.From) && !isData(x.From), "reset.from",
+			"the folder of loaded data alone, such as /var/lib/mysql",
 			"%q is no folder of data that could be copied", x.From)
-		r.refuse(x.To != "" && !filepath.IsLocal(x.To), "reset.to", "a path in the folder of the service", "%q leaves it", x.To)
+		r.refuse(x.To != "" && !filepath.IsLocal(x.To), "reset.to", "a path in the folder of the service", "%q leaves it",
+			x.To)
 	}
 	s.validateTimes(r)
 	s.validateLimits(r)
 	for i, p := range s.Probes {
 		at, err := fmt.Sprintf("probes[%d]", i), p.filled(standIn, "/").Check()
 		r.invalid(err != nil, at, fmt.Sprint(err), "")
-		r.refuse(p.File != "" && !filepath.IsLocal(standIn(p.File)), at+".file", "a file in the folder of the service: log/access.log", "%q leaves it", p.File)
-		r.refuse(p.Every < 0 || p.Every.Std() > longestStep, at+".every", fmt.Sprintf("at most %v", longestStep), "%s is impossible", p.Every)
+		r.refuse(p.File != "" && !filepath.IsLocal(standIn(p.File)), at+".file",
+			"a file in the folder of the service: log/access.log", "%q leaves it", p.File)
+		r.refuse(p.Every < 0 || p.Every.Std() > longestStep, at+".every", fmt.Sprintf("at most %v", longestStep),
+			"%s is impossible", p.Every)
 	}
 	for i, pattern := range s.Keep {
 		_, err := path.Match(pattern, "")
-		r.refuse(err != nil || !filepath.IsLocal(pattern), fmt.Sprintf("keep[%d]", i), "a pattern in the folder of the service: log/*.log", "%q is none", pattern)
+		r.refuse(err != nil || !filepath.IsLocal(pattern), fmt.Sprintf("keep[%d]", i),
+			"a pattern in the folder of the service: log/*.log", "%q is none", pattern)
 	}
 	return errors.Join(*r...)
 }
@@ -180,7 +187,8 @@ func (s Settings) validatePlaces(r *refusals) {
 				other = "the file " + up
 			}
 		}
-		r.refuse(other != "", fmt.Sprintf("files[%d].path", i), "a path of its own for each file", "%q is in the way of %s", f.Path, other)
+		r.refuse(other != "", fmt.Sprintf("files[%d].path", i), "a path of its own for each file", "%q is in the way of %s",
+			f.Path, other)
 		take(at, "the file "+at)
 		made[at] = true
 	}
@@ -194,12 +202,14 @@ func (r Reset) to() string { return cmp.Or(r.To, "data") }
 // users put there.
 func isData(folder string) bool {
 	folder = path.Clean(folder)
-	return strings.HasPrefix(folder, "/dev/shm/") || folder != "/" && !slices.ContainsFunc([]string{"/proc/", "/sys/", "/dev/"},
+	return strings.HasPrefix(folder, "/dev/shm/") || folder != "/" && !slices.ContainsFunc([]string{"/proc/", "/sys/",
+		"/dev/"},
 		func(kernel string) bool { return strings.HasPrefix(folder+"/", kernel) })
 }
 
 func (s Settings) validateTimes(r *refusals) {
-	r.refuse(s.Every != 0 && (s.Every.Std() < leastStep || s.Every.Std() > longestStep), "every", fmt.Sprintf("%v to %v", leastStep, longestStep), "%s is impossible", s.Every)
+	r.refuse(s.Every != 0 && (s.Every.Std() < leastStep || s.Every.Std() > longestStep), "every", fmt.Sprintf("%v to %v",
+		leastStep, longestStep), "%s is impossible", s.Every)
 	r.refuse(s.StopTimeout < 0, "stop_timeout", "0s or more", "%s is impossible", s.StopTimeout)
 	if h := s.Healthy; h != nil {
 		ways := 0
@@ -210,7 +220,8 @@ func (s Settings) validateTimes(r *refusals) {
 		}
 		r.invalid(ways > 1, "healthy", fmt.Sprintf("it has %d ways to see it", ways), "use one of port, http and command")
 		r.refuse(h.Within < 0, "healthy.within", "a longer time than 0s", "%s is impossible", h.Within)
-		r.refuse(h.HTTP != "" && !strings.HasPrefix(h.HTTP, "http://") && !strings.HasPrefix(h.HTTP, "https://"), "healthy.http", "a URL: http://${self}:8080/health", "%q is none", h.HTTP)
+		r.refuse(h.HTTP != "" && !strings.HasPrefix(h.HTTP, "http://") && !strings.HasPrefix(h.HTTP, "https://"),
+			"healthy.http", "a URL: http://${self}:8080/health", "%q is none", h.HTTP)
 	}
 	if s.Warm != nil {
 		r.refuse(s.Warm.Timeout < 0, "warm.timeout", "a longer time than 0s", "%s is impossible", s.Warm.Timeout)
@@ -225,7 +236,8 @@ func (s Settings) validateLimits(r *refusals) {
 		if b.CPU != 0 {
 			cores("limits.cpu", b.CPU)
 		}
-		r.refuse(b.Memory != 0 && b.Memory < minMemory, "limits.memory", minMemory.String()+" or more", "%s is too little to run anything", b.Memory)
+		r.refuse(b.Memory != 0 && b.Memory < minMemory, "limits.memory", minMemory.String()+" or more",
+			"%s is too little to run anything", b.Memory)
 		_, err := b.Link.BytesPerSecond()
 		r.invalid(err != nil && b.Link != (unit.Rate{}), "limits.link", fmt.Sprint(err), "use a rate such as 100Mbit/s")
 	}
@@ -233,7 +245,8 @@ func (s Settings) validateLimits(r *refusals) {
 		at := fmt.Sprintf("steps[%d].", i)
 		cores(at+"cpu", step.CPU)
 		r.refuse(step.At < 0, at+"at", "0s or later", "%s is before the measurement", step.At)
-		r.refuse(i > 0 && step.At <= s.Steps[i-1].At, at+"at", "the order of time", "%s is not after the step before", step.At)
+		r.refuse(i > 0 && step.At <= s.Steps[i-1].At, at+"at", "the order of time", "%s is not after the step before",
+			step.At)
 	}
 }
 
@@ -344,7 +357,8 @@ func (s Settings) fillAll(v view, allowed string, counts func(error) bool) error
 		if err == nil {
 			err = t.Execute(io.Discard, v)
 		}
-		r.invalid(err != nil && counts(err), fmt.Sprintf("files[%d].template", i), fmt.Sprintf("it cannot be filled in: %v", err), allowed)
+		r.invalid(err != nil && counts(err), fmt.Sprintf("files[%d].template", i), fmt.Sprintf("it cannot be filled in: %v",
+			err), allowed)
 	}
 	return errors.Join(r...)
 }
