@@ -181,9 +181,6 @@ type ids struct{ last atomic.Int64 }
 
 const idBits = 22
 
-// firstID is below all ids that are made here, and above those of loaded rows.
-const firstID = int64(1) << 50
-
 var idEpoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (x *ids) next(draw int64) int64 {

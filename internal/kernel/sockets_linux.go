@@ -29,7 +29,6 @@ const (
 	netlinkHeader = 16
 	diagMessage   = 72 // struct inet_diag_msg
 	diagState     = 1  // idiag_state in it, after idiag_family
-	diagPort      = 4  // idiag_sport
 	diagRemote    = 24 // idiag_dst
 	diagCookie    = 44 // idiag_cookie
 	diagReceive   = 56 // idiag_rqueue

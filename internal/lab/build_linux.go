@@ -321,12 +321,10 @@ func (b *builder) limitVolume(r VolumeRecord) error {
 		return nil
 	}
 	all, err := loops()
-	if err != nil {
-		return err
+	for _, l := range all {
+		if l.backing == r.Backing {
+			return b.groups.limitDevice(l.number, r.Volume)
+		}
 	}
-	i := slices.IndexFunc(all, func(l loop) bool { return l.backing == r.Backing })
-	if i < 0 {
-		return fmt.Errorf("its device %s is no longer attached to %s", r.Device, r.Backing)
-	}
-	return b.groups.limitDevice(all[i].number, r.Volume)
+	return cmp.Or(err, fmt.Errorf("its device %s is no longer attached to %s", r.Device, r.Backing))
 }

@@ -109,13 +109,12 @@ func (p *place) folder(service, volume string) (string, error) {
 		base = onVolume(at)
 	}
 	own := filepath.Join(base, p.owner)
-	err := ownFolder(base)
-	for try := 0; err == nil && try < 10; try++ {
+	err := fs.ErrNotExist
+	for try := 0; errors.Is(err, fs.ErrNotExist) && try < 10; try++ {
 		// Another task takes the common folder away when it is empty, perhaps just now.
-		if err = os.Mkdir(own, 0o711); !errors.Is(err, fs.ErrNotExist) {
-			break
+		if err = ownFolder(base); err == nil {
+			err = os.Mkdir(own, 0o711)
 		}
-		err = ownFolder(base)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
@@ -130,8 +129,7 @@ func (p *place) folder(service, volume string) (string, error) {
 // ownFolder makes a folder, or makes sure that the one that is there is this
 // user's: others can write to /var/tmp.
 func ownFolder(dir string) error {
-	err := os.Mkdir(dir, 0o711)
-	if err == nil || !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(dir, 0o711); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return checkOwn(dir)
@@ -150,11 +148,11 @@ func checkOwn(dir string) error {
 	return nil
 }
 
-// group makes the control group of a service; nil where none can be made.
+// group makes the control group of a service; it has no folders where none can be made.
 func (p *place) group(service string) (*group, error) {
 	g, err := newGroup(p.owner + "-" + service)
 	if err != nil {
-		return nil, err
+		return &group{}, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

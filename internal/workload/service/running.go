@@ -29,7 +29,7 @@ type running struct {
 	env   *workload.Env
 	place *place
 	dir   string
-	group *group // nil: its processes are in that of the node
+	group *group // without folders: its processes are in that of the node
 	watch Watch  // nil: it is not watched
 
 	log     lastLines
@@ -269,7 +269,7 @@ func (r *running) death() error {
 	if r.err != nil {
 		how = r.err.Error()
 	}
-	switch n := r.group.oomKills(); {
+	switch n := r.group.OOMKills(); {
 	case n > 0 && r.Memory() > 0:
 		how += fmt.Sprintf("; the kernel has killed %d of its processes, because its memory is limited to %s", n, r.Memory())
 	case n > 0:

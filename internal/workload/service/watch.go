@@ -51,7 +51,7 @@ type Watched struct {
 // watched describes a service that runs.
 func (r *running) watched() Watched {
 	w := Watched{Service: r.Name, Group: r.group.Dirs(), PID: r.cmd.Process.Pid, Link: r.Link, Step: r.Every.Std()}
-	if r.group == nil {
+	if len(w.Group) == 0 {
 		w.Above = nodeGroup()
 	}
 	if is := r.env.Self.Link; is.Out > 0 && r.bounds().Link == (unit.Rate{}) { // what is, and not what the file has
