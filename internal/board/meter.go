@@ -12,6 +12,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load/sqlkv"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // waitQuery keeps a connection for so many seconds without processor time.
@@ -170,20 +171,10 @@ func (m *meter) find(ctx context.Context) int {
 // processOf names the process of a thread of this machine, with its number; "" if
 // there is none.
 func processOf(thread int) string {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread))
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(status)) {
-		pid, found := strings.CutPrefix(line, "Tgid:")
-		if !found {
-			continue
-		}
-		pid = strings.TrimSpace(pid)
-		name, err := os.ReadFile("/proc/" + pid + "/comm")
-		if err == nil {
-			return strings.TrimSpace(string(name)) + " " + pid
-		}
+	_, rest, found := strings.Cut(procself.ReadText(fmt.Sprintf("/proc/%d/status", thread)), "\nTgid:\t")
+	pid, _, _ := strings.Cut(rest, "\n")
+	if name := procself.ReadText("/proc/" + pid + "/comm"); found && name != "" {
+		return name + " " + pid
 	}
 	return ""
 }

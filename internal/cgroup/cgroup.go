@@ -17,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/procself"
 )
@@ -97,10 +96,7 @@ func groupDir(m procself.Mount, path string) string {
 }
 
 // Read is what a file of a group says; empty is what is not there.
-func Read(dir, file string) string {
-	data, _ := os.ReadFile(filepath.Join(dir, file))
-	return strings.TrimSpace(string(data))
-}
+func Read(dir, file string) string { return procself.ReadText(filepath.Join(dir, file)) }
 
 // Write sets a file of a group, which is not created: what is not there is a controller
 // that is not there (fs.ErrNotExist).

@@ -67,7 +67,7 @@ func microcode(root tree, cpu cpuInfo) string {
 // The kernel lists every possible processor as allowed, so both lists are
 // needed; where they are missing, the runtime knows.
 func cores(root tree) int {
-	allowed := parseCPUList(statusField(root.text("proc/self/status"), "Cpus_allowed_list"))
+	allowed := parseCPUList(root.line("proc/self/status", "Cpus_allowed_list:"))
 	online := parseCPUList(root.text("sys/devices/system/cpu/online"))
 	n := 0
 	for cpu := range allowed {
@@ -79,16 +79,6 @@ func cores(root tree) int {
 		return runtime.NumCPU()
 	}
 	return n
-}
-
-// statusField returns the value of "key:<tab>value" in /proc/self/status.
-func statusField(text, key string) string {
-	for line := range strings.SplitSeq(text, "\n") {
-		if value, ok := strings.CutPrefix(line, key+":"); ok {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }
 
 // maxCPU bounds a processor's number, so that a broken list cannot fill the

@@ -2,7 +2,7 @@ package facts
 
 import (
 	"cmp"
-	"slices"
+	"io/fs"
 	"strings"
 )
 
@@ -106,7 +106,7 @@ func deviceTree(root tree) string {
 	case compatible != "":
 		return "vm-other"
 	}
-	if slices.ContainsFunc(root.names("proc/device-tree"), func(node string) bool { return strings.Contains(node, "fw-cfg") }) {
+	if nodes, _ := fs.Glob(root, "proc/device-tree/*fw-cfg*"); len(nodes) > 0 {
 		return "qemu"
 	}
 	return ""

@@ -320,11 +320,10 @@ func (b *builder) limitVolume(r VolumeRecord) error {
 	if r.Device == "" || (r.IOPS == 0 && r.Bandwidth.Value == 0) {
 		return nil
 	}
-	all, err := loops()
-	for _, l := range all {
+	for _, l := range loops() {
 		if l.backing == r.Backing {
 			return b.groups.limitDevice(l.number, r.Volume)
 		}
 	}
-	return cmp.Or(err, fmt.Errorf("its device %s is no longer attached to %s", r.Device, r.Backing))
+	return fmt.Errorf("its device %s is no longer attached to %s", r.Device, r.Backing)
 }

@@ -29,9 +29,9 @@ func restarted(t *testing.T, cfg Config, boot string) {
 		t.Fatal(err)
 	}
 	m := l.Manifest()
-	devices, err := m.devices()
+	devices := m.devices()
 	ctx := context.Background()
-	if err = errors.Join(err, m.killAll(ctx, devices), m.unmount(ctx, devices), m.detach(ctx, devices),
+	if err = errors.Join(m.killAll(ctx, devices), m.unmount(ctx, devices), m.detach(ctx, devices),
 		m.removeNamespaces(), m.removeCgroups(ctx), forget(m)); err != nil {
 		t.Fatal(err)
 	}

@@ -37,8 +37,8 @@ func Remove(ctx context.Context, m Manifest) error {
 	if m.Owner.earlierBoot() {
 		m = m.onDisk()
 	}
-	devices, err := m.devices()
-	if err := errors.Join(err, m.killAll(ctx, devices), m.unmount(ctx, devices), m.detach(ctx, devices),
+	devices := m.devices()
+	if err := errors.Join(m.killAll(ctx, devices), m.unmount(ctx, devices), m.detach(ctx, devices),
 		m.removeNamespaces(), m.removeCgroups(ctx), m.removeDir()); err != nil {
 		return fmt.Errorf("removing lab %s: %w", m.ID, err)
 	}
@@ -46,9 +46,8 @@ func Remove(ctx context.Context, m Manifest) error {
 }
 
 // devices lists the loop devices that are attached to the lab's own files.
-func (m Manifest) devices() ([]loop, error) {
-	all, err := loops()
-	return slices.DeleteFunc(all, func(l loop) bool { return !below(m.Dir, l.backing) }), err
+func (m Manifest) devices() []loop {
+	return slices.DeleteFunc(loops(), func(l loop) bool { return !below(m.Dir, l.backing) })
 }
 
 // killAll kills the processes in the lab's cgroups, by id, and waits for them.
@@ -144,11 +143,10 @@ func (m Manifest) detach(ctx context.Context, devices []loop) (err error) {
 	// The kernel detaches when the last one closes the device, which may be
 	// a program that looks at every new device.
 	return errors.Join(err, until(ctx, settleTime, func() error {
-		left, err := m.devices()
-		if err == nil && len(left) > 0 {
-			err = fmt.Errorf("%s is in use by a process outside the lab", left[0].device)
+		if left := m.devices(); len(left) > 0 {
+			return fmt.Errorf("%s is in use by a process outside the lab", left[0].device)
 		}
-		return err
+		return nil
 	}))
 }
 

@@ -220,8 +220,7 @@ func configure(device string, backing *os.File) error {
 	if err := unix.IoctlLoopConfigure(int(d.Fd()), &cfg); err != nil {
 		return fmt.Errorf("attaching %s to %s: %w", backing.Name(), device, err)
 	}
-	dio, err := os.ReadFile(filepath.Join(sysBlock, filepath.Base(device), "loop/dio"))
-	if err == nil && strings.TrimSpace(string(dio)) != "1" {
+	if procself.ReadText(filepath.Join(sysBlock, filepath.Base(device), "loop/dio")) == "0" {
 		return fmt.Errorf("%w: %s on %s does not support direct I/O: choose another directory for volumes", model.ErrUnavailable, device, backing.Name())
 	}
 	return nil
@@ -236,25 +235,15 @@ type loop struct {
 }
 
 // loops lists the loop devices with a backing file.
-func loops() ([]loop, error) {
-	dirs, err := filepath.Glob(sysBlock + "/loop*")
-	if err != nil {
-		return nil, fmt.Errorf("listing loop devices: %w", err)
-	}
-	var all []loop
+func loops() (all []loop) {
+	dirs, _ := filepath.Glob(sysBlock + "/loop*") // it fails for other patterns only
 	for _, dir := range dirs {
-		backing, err1 := os.ReadFile(filepath.Join(dir, "loop/backing_file"))
-		number, err2 := os.ReadFile(filepath.Join(dir, "dev"))
-		if err1 != nil || err2 != nil {
-			continue // not attached, or detached just now
+		backing, number := procself.ReadText(dir+"/loop/backing_file"), procself.ReadText(dir+"/dev")
+		if backing != "" && number != "" { // else not attached, or detached just now
+			all = append(all, loop{"/dev/" + filepath.Base(dir), number, strings.TrimSuffix(backing, " (deleted)")})
 		}
-		all = append(all, loop{
-			device:  "/dev/" + filepath.Base(dir),
-			number:  strings.TrimSpace(string(number)),
-			backing: strings.TrimSuffix(strings.TrimSuffix(string(backing), "\n"), " (deleted)"),
-		})
 	}
-	return all, nil
+	return all
 }
 
 // detach frees the loop device if it still belongs to the backing file. While
@@ -269,8 +258,7 @@ func (l loop) detach() error {
 		return fmt.Errorf("detaching %s: %w", l.device, err)
 	}
 	defer d.Close() //nolint:errcheck // this is when the kernel detaches
-	now, err := loops()
-	if err == nil && slices.Contains(now, l) {
+	if slices.Contains(loops(), l) {
 		err = unix.IoctlSetInt(int(d.Fd()), unix.LOOP_CLR_FD, 0)
 	}
 	if err != nil && !errors.Is(err, unix.ENXIO) {

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/recording"
 )
 
@@ -182,7 +183,7 @@ func makeGroup(t *testing.T) string {
 func online(t *testing.T) int {
 	t.Helper()
 	n := 0
-	parseStat([]byte(readText("/proc/stat")), func(metric string, v float64) {
+	parseStat([]byte(procself.ReadText("/proc/stat")), func(metric string, v float64) {
 		if metric == "cpu.cores" {
 			n = int(v)
 		}

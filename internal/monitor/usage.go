@@ -26,8 +26,8 @@ type cgroupFiles struct {
 // and processor time from version 1 where both count it.
 func findCgroups(root string) cgroupFiles {
 	var f cgroupFiles
-	groups := procself.Groups(readText(filepath.Join(root, "proc/self/cgroup")))
-	for m := range procself.Mounts(readText(filepath.Join(root, "proc/self/mountinfo"))) {
+	groups := procself.Groups(procself.ReadText(filepath.Join(root, "proc/self/cgroup")))
+	for m := range procself.Mounts(procself.ReadText(filepath.Join(root, "proc/self/mountinfo"))) {
 		// existing is a file of this process's group, "" if it is missing.
 		existing := func(controller, file string) string {
 			name := filepath.Join(root, m.Point, procself.Below(m.Root, groups[controller]), file)
@@ -56,11 +56,6 @@ func findCgroups(root string) cgroupFiles {
 		f.stat2 = "" // both would count the same time
 	}
 	return f
-}
-
-func readText(name string) string {
-	data, _ := os.ReadFile(name) // empty is what is not there
-	return string(data)
 }
 
 // The files of control groups: cpu.stat of version 2 is in µs, what is of version

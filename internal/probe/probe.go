@@ -26,24 +26,25 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/recording"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Probe says how a server tells what it does.
 type Probe struct {
-	Kind string `json:"kind" yaml:"kind"` // one of [Kinds]
+	Kind string `json:"kind" jsonschema:"required,minLength=1" jsonschema_description:"What the service is."` // one of [Kinds]
 	// URL is where it is asked: of a page for haproxy (ending in ;csv), apache
 	// (?auto), tomcat (JMXProxyServlet, with user:password@) and board
 	// (/_board/status), of a database for mariadb and postgres.
-	URL string `json:"url,omitempty" yaml:"url,omitempty"`
+	URL string `json:"url,omitempty" jsonschema_description:"Where it tells. It is kept with the run, and a password in it, too."`
 	// File and Pattern are for accesslog: a file that grows, and a regular
 	// expression for its lines with some of the named groups micros, millis or
 	// seconds, path, bytes, status. It lies in Folder, if there is one, and links do not
 	// lead out of that; otherwise, not out of its own folder.
-	Folder  string `json:"-" yaml:"-"`
-	File    string `json:"file,omitempty" yaml:"file,omitempty"`
-	Pattern string `json:"pattern,omitempty" yaml:"pattern,omitempty"`
+	Folder  string `json:"-"`
+	File    string `json:"file,omitempty" jsonschema_description:"For accesslog: the file that grows, in the folder of the service."`
+	Pattern string `json:"pattern,omitempty" jsonschema_description:"For accesslog: a regular expression of its lines, with named groups."`
 	// Every is the time between readings; a second if zero.
-	Every time.Duration `json:"every,omitempty" yaml:"every,omitempty"`
+	Every unit.Duration `json:"every,omitempty" jsonschema_description:"Time between questions, at most 2s. Default: 1s."`
 }
 
 // Kind is a kind of server.

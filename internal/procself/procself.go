@@ -67,6 +67,13 @@ func parseStat(pid int, line string) (Process, error) {
 	return p, nil
 }
 
+// ReadText is what a small file says, without the space around it; empty is what cannot be
+// read.
+func ReadText(path string) string {
+	data, _ := os.ReadFile(path)
+	return strings.TrimSpace(string(data))
+}
+
 // BootID is another one whenever the machine has restarted.
 func BootID() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")

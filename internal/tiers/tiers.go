@@ -132,7 +132,7 @@ func (w *Watch) openProbes(ctx context.Context) {
 			continue
 		}
 		p := &probed{doubts: &w.doubts, ctx: ctx, name: "probe " + cfg.String(), session: session,
-			every: cmp.Or(cfg.Every, time.Second), tells: map[string]bool{}}
+			every: cmp.Or(cfg.Every.Std(), time.Second), tells: map[string]bool{}}
 		for _, name := range cfg.Tells() {
 			if !claimed[name] {
 				claimed[name], p.tells[name] = true, true

@@ -18,6 +18,7 @@ import (
 	"github.com/scalebench/scalebench/internal/kernel"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/probe"
+	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/test/servertest"
 )
@@ -32,7 +33,7 @@ func TestFailures(t *testing.T) {
 	dead := servertest.FreeAddress(t)
 	w := New(Config{Service: "svc", Group: []string{t.TempDir()}, PID: os.Getpid(), Ports: []int{1},
 		Step: 50 * time.Millisecond, Probes: []probe.Probe{
-			{Kind: "apache", URL: "http://" + dead + "/server-status?auto", Every: 50 * time.Millisecond}, {Kind: "iis"},
+			{Kind: "apache", URL: "http://" + dead + "/server-status?auto", Every: unit.Duration(50 * time.Millisecond)}, {Kind: "iis"},
 		}})
 	began := time.Now()
 	w.Start(t.Context())
@@ -79,8 +80,8 @@ func TestProbes(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := New(Config{Service: "svc", PID: os.Getpid(), Link: 12.5e6, Probes: []probe.Probe{
-		{Kind: "accesslog", File: log, Pattern: `(?P<seconds>\S+)`, Every: 20 * time.Millisecond},
-		{Kind: "board", URL: server.URL, Every: 20 * time.Millisecond},
+		{Kind: "accesslog", File: log, Pattern: `(?P<seconds>\S+)`, Every: unit.Duration(20 * time.Millisecond)},
+		{Kind: "board", URL: server.URL, Every: unit.Duration(20 * time.Millisecond)},
 		{Kind: "board", URL: server.URL + "/hangs"},
 	}})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -33,7 +33,7 @@ type Settings struct {
 	Keep        []string      `json:"keep,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Patterns of files in the folder of the service that are kept with the result: log/*.log. What it prints is kept anyway."`
 	Every       unit.Duration `json:"every,omitempty" jsonschema_description:"Time between readings of its signals; default 1s. 50ms shows in the report what is full for less than a second."`
 	StopTimeout unit.Duration `json:"stop_timeout,omitempty" jsonschema_description:"How long it may take to end when it is told to (SIGTERM); then it is killed. Default: 10s."`
-	Probes      []Probe       `json:"probes,omitempty" jsonschema:"maxItems=16" jsonschema_description:"What the service itself tells of its threads, queues and connections, once a second."`
+	Probes      []probe.Probe `json:"probes,omitempty" jsonschema:"maxItems=16" jsonschema_description:"What the service itself tells of its threads, queues and connections, once a second."`
 }
 
 // File is made from a template, or from a text as it is.
@@ -75,20 +75,11 @@ type Step struct {
 	CPU float64       `json:"cpu" jsonschema:"required,minimum=0.01,maximum=1024" jsonschema_description:"Cores that the service may use from then on."`
 }
 
-// Probe asks the service about itself.
-type Probe struct {
-	Kind    string        `json:"kind" jsonschema:"required,minLength=1" jsonschema_description:"What the service is."`
-	URL     string        `json:"url,omitempty" jsonschema_description:"Where it tells. It is kept with the run, and a password in it, too."`
-	File    string        `json:"file,omitempty" jsonschema_description:"For accesslog: the file that grows, in the folder of the service."`
-	Pattern string        `json:"pattern,omitempty" jsonschema_description:"For accesslog: a regular expression of its lines, with named groups."`
-	Every   unit.Duration `json:"every,omitempty" jsonschema_description:"Time between questions, at most 2s. Default: 1s."`
-}
-
-// filled is the probe as it is asked: with the addresses of an instance, and a file
+// filledProbe is a probe as it is asked: with the addresses of an instance, and a file
 // of its folder.
-func (p Probe) filled(fill func(string) string, dir string) probe.Probe {
-	return probe.Probe{Kind: p.Kind, URL: fill(p.URL), Folder: dir, File: fill(p.File), Pattern: p.Pattern,
-		Every: p.Every.Std()}
+func filledProbe(p probe.Probe, fill func(string) string, dir string) probe.Probe {
+	p.URL, p.File, p.Folder = fill(p.URL), fill(p.File), dir
+	return p
 }
 
 // standIn takes the place of addresses in checks, which are known later only.
@@ -146,7 +137,7 @@ func (s Settings) Validate() error {
 	s.validateTimes(r)
 	s.validateLimits(r)
 	for i, p := range s.Probes {
-		at, err := fmt.Sprintf("probes[%d]", i), p.filled(standIn, "/").Check()
+		at, err := fmt.Sprintf("probes[%d]", i), filledProbe(p, standIn, "/").Check()
 		r.invalid(err != nil, at, fmt.Sprint(err), "")
 		r.refuse(p.File != "" && !filepath.IsLocal(standIn(p.File)), at+".file",
 			"a file in the folder of the service: log/access.log", "%q leaves it", p.File)

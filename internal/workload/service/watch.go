@@ -61,7 +61,7 @@ func (r *running) watched() Watched {
 		w.Ports = []int{r.Port}
 	}
 	for _, p := range r.Probes {
-		w.Probes = append(w.Probes, p.filled(r.fill, r.dir))
+		w.Probes = append(w.Probes, filledProbe(p, r.fill, r.dir))
 	}
 	return w
 }
