@@ -13,9 +13,6 @@ type table struct {
 	primary string // columns of the primary key
 	unique  string // a column that has a value once, or ""
 	indexes []string
-	// part is the column by which it is partitioned, which every unique key must
-	// have in it.
-	part string
 }
 
 // column has values of 64 bits, or text of at most so many characters.
@@ -51,17 +48,15 @@ func tables() []table {
 	comments := columnsOf("id story_id parent childs rating writer date subject body")
 	const byDate, byParent, ofStory = "date, id", "story_id, parent, id", "story_id, id"
 	return []table{
-		{name: "categories", columns: columnsOf("id name"), primary: "id", part: "id"},
+		{name: "categories", columns: columnsOf("id name"), primary: "id"},
 		{name: "users", columns: columnsOf("id nickname password firstname lastname email access rating date"),
-			primary: "id", unique: "nickname", part: "id"},
-		{name: "stories", columns: stories, primary: "id", indexes: []string{byDate, "category, date, id", "title, id"},
-			part: "id"},
-		{name: "old_stories", columns: stories, primary: "id", indexes: []string{byDate}, part: "id"},
-		{name: "submissions", columns: stories, primary: "id", part: "id"},
-		{name: "comments", columns: comments, primary: ofStory, indexes: []string{byParent, "subject, id"}, part: "story_id"},
-		{name: "old_comments", columns: comments, primary: ofStory, indexes: []string{byParent}, part: "story_id"},
-		{name: "moderator_log", columns: columnsOf("id moderator story_id comment_id rating date"), primary: "id",
-			part: "id"},
+			primary: "id", unique: "nickname"},
+		{name: "stories", columns: stories, primary: "id", indexes: []string{byDate, "category, date, id", "title, id"}},
+		{name: "old_stories", columns: stories, primary: "id", indexes: []string{byDate}},
+		{name: "submissions", columns: stories, primary: "id"},
+		{name: "comments", columns: comments, primary: ofStory, indexes: []string{byParent, "subject, id"}},
+		{name: "old_comments", columns: comments, primary: ofStory, indexes: []string{byParent}},
+		{name: "moderator_log", columns: columnsOf("id moderator story_id comment_id rating date"), primary: "id"},
 	}
 }
 
@@ -124,14 +119,16 @@ func (t table) mysql(unique string) string {
 }
 
 // partitioned is the statement that makes it on an SQL node: a Spider table, with
-// one partition on each of these servers. Only its primary key can be unique.
+// one partition on each of these servers. Every unique key must have the column by which it
+// is partitioned in it, so that only the primary key can be unique.
 func (t table) partitioned(servers []string) string {
+	part, _, _ := strings.Cut(t.primary, ",")
 	parts := make([]string, len(servers))
 	for i, server := range servers {
 		parts[i] = fmt.Sprintf(`PARTITION p%d COMMENT='srv "%s"'`, i+1, server)
 	}
 	return fmt.Sprintf(`%s ENGINE=SPIDER %s COMMENT='wrapper "mysql", table "%s"' PARTITION BY KEY (%s) %s`,
-		t.mysql("KEY"), mysqlText, t.name, t.part, listOf(parts))
+		t.mysql("KEY"), mysqlText, t.name, part, listOf(parts))
 }
 
 // sums is a query for how many rows there are, and for each column the sum of its

@@ -18,8 +18,8 @@ import (
 	"github.com/scalebench/scalebench/internal/kernel"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/probe"
-	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/procself"
+	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/test/servertest"
 )
 
