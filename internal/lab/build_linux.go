@@ -36,7 +36,7 @@ func Check() error {
 	}{
 		{"network namespaces, bridges and veth pairs (root, or CAP_SYS_ADMIN and CAP_NET_ADMIN)", probeNetwork},
 		{"writable cgroups with cpu, memory and io (v2) or blkio (v1)", probeCgroups},
-		{"loop devices", probeLoops},
+		{"loop devices", func() error { _, err := freeLoop(); return err }},
 	} {
 		if err := probe.try(); err != nil {
 			missing = append(missing, fmt.Sprintf("%s: %v", probe.what, err))
@@ -56,32 +56,27 @@ func Check() error {
 
 // probeNetwork makes a bridge and a shaped link in a namespace without a name.
 func probeNetwork() error {
-	return inProbe(func(f *fabric, bridge netlink.Link) error {
+	return inProbe(func(f *fabric) error {
 		if err := f.LinkAdd(&netlink.Veth{LinkAttrs: attrs("a"), PeerName: "b"}); err != nil {
 			return fmt.Errorf("making a veth pair: %w", err)
 		}
-		return f.port("a", bridge, unit.Rate{Value: 1e6, Base: unit.Bits}, 0)
+		return f.port("a", f.core, unit.Rate{Value: 1e6, Base: unit.Bits}, 0)
 	})
 }
 
 // inProbe tries something with a bridge in a namespace without a name, which ends with it.
-func inProbe(try func(f *fabric, bridge netlink.Link) error) error {
+func inProbe(try func(f *fabric) error) error {
 	ns, err := newNamespace()
 	if err != nil {
 		return err
 	}
 	defer ns.Close() //nolint:errcheck // and with it everything in it ends
-	h, err := handleIn(ns)
+	f, err := openFabric(ns)
 	if err != nil {
 		return err
 	}
-	defer h.Close()
-	f := &fabric{Handle: h}
-	bridge, err := f.bridge(coreBridge)
-	if err != nil {
-		return err
-	}
-	return try(f, bridge)
+	defer f.Close()
+	return try(f)
 }
 
 // CheckDelay fails if links are to have delay, and this machine's kernel cannot delay:
@@ -90,9 +85,7 @@ func CheckDelay(spec Spec, services []Service) error {
 	if !slices.ContainsFunc(spec.Hosts(services), func(h Host) bool { return h.Delay > 0 }) {
 		return nil
 	}
-	err := inProbe(func(f *fabric, bridge netlink.Link) error {
-		return shape(f.Handle, bridge, unit.Rate{}, time.Millisecond)
-	})
+	err := inProbe(func(f *fabric) error { return shape(f.Handle, f.core, unit.Rate{}, time.Millisecond) })
 	if err == nil || errors.Is(err, fs.ErrPermission) {
 		return nil
 	}
@@ -108,17 +101,6 @@ func probeCgroups() error {
 	for _, dir := range g.V1 {
 		err = cmp.Or(err, cgroup.MayWrite(dir))
 	}
-	return err
-}
-
-// probeLoops asks for a free loop device, without taking it.
-func probeLoops() error {
-	f, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close() //nolint:errcheck // only asked
-	_, err = unix.IoctlRetInt(int(f.Fd()), unix.LOOP_CTL_GET_FREE)
 	return err
 }
 

@@ -28,6 +28,20 @@ type fabric struct {
 	core netlink.Link
 }
 
+// openFabric makes the core of a switch in a namespace; the caller closes it.
+func openFabric(ns *os.File) (*fabric, error) {
+	h, err := handleIn(ns)
+	if err != nil {
+		return nil, err
+	}
+	f := &fabric{Handle: h}
+	if f.core, err = f.bridge(coreBridge); err != nil {
+		h.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // wire builds the network: bridges and uplinks in the switch, and a link to
 // each host. open holds the namespaces by name.
 func wire(m Manifest, spec Spec, open map[string]*os.File) error {
@@ -36,15 +50,11 @@ func wire(m Manifest, spec Spec, open map[string]*os.File) error {
 			return fmt.Errorf("preparing network namespace %s: %w", name, err)
 		}
 	}
-	h, err := handleIn(open[m.Switch.Name])
+	f, err := openFabric(open[m.Switch.Name])
 	if err != nil {
 		return err
 	}
-	defer h.Close()
-	f := &fabric{Handle: h}
-	if f.core, err = f.bridge(coreBridge); err != nil {
-		return err
-	}
+	defer f.Close()
 	byName := make(map[model.NodeID]HostRecord)
 	var hosts []Host
 	for _, r := range m.Hosts {
@@ -138,14 +148,11 @@ func setUp(h *netlink.Handle, name string, rate unit.Rate, delay time.Duration, 
 // bridge makes a bridge. It has no spanning tree, so its ports forward at
 // once.
 func (f *fabric) bridge(name string) (netlink.Link, error) {
-	err := f.LinkAdd(&netlink.Bridge{LinkAttrs: attrs(name)})
-	if err != nil {
+	b := &netlink.Bridge{LinkAttrs: attrs(name)}
+	if err := f.LinkAdd(b); err != nil {
 		return nil, fmt.Errorf("making bridge %s: %w", name, err)
 	}
-	if err := setUp(f.Handle, name, unit.Rate{}, 0, nil); err != nil {
-		return nil, err
-	}
-	return f.LinkByName(name)
+	return b, setUp(f.Handle, name, unit.Rate{}, 0, nil)
 }
 
 // attrs are the kernel's defaults with a name.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/procself"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 const (
@@ -199,17 +200,9 @@ func (m Manifest) emptyDir() error {
 func until(ctx context.Context, limit time.Duration, try func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	look := time.NewTicker(lookTime)
-	defer look.Stop()
 	for {
-		err := try()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
+		if err := try(); err == nil || workload.Pause(ctx, lookTime) != nil {
 			return err
-		case <-look.C:
 		}
 	}
 }

@@ -175,6 +175,16 @@ func writeZeros(ctx context.Context, f *os.File, size int64) error {
 	return nil
 }
 
+// freeLoop asks for the number of a loop device that is free, without taking it.
+func freeLoop() (int, error) {
+	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer control.Close() //nolint:errcheck // only asked
+	return unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+}
+
 // attach makes a block device of a file. Direct: otherwise the machine's
 // memory would hold what is written, and the device would be as fast as that.
 func attach(ctx context.Context, backing string) (string, error) {
@@ -182,18 +192,13 @@ func attach(ctx context.Context, backing string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close() //nolint:errcheck // the device holds it from here on
-	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
-	if err != nil {
-		return "", fmt.Errorf("looking for a loop device: %w", err)
-	}
-	defer control.Close() //nolint:errcheck // only asked
-	const attempts = 100  // others take devices too
+	defer f.Close()      //nolint:errcheck // the device holds it from here on
+	const attempts = 100 // others take devices too
 	for range attempts {
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
-		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+		n, err := freeLoop()
 		if err != nil {
 			return "", fmt.Errorf("looking for a loop device: %w", err)
 		}
