@@ -101,7 +101,7 @@ func TestSweepUnplaced(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		path := filepath.Join(dir, name+manifestSuffix+tempSuffix)
+		path := filepath.Join(dir, "."+name+manifestSuffix+".1")
 		when := time.Now().Add(-of.age)
 		if err := errors.Join(os.WriteFile(path, text, 0o600), os.Chtimes(path, when, when)); err != nil {
 			t.Fatal(err)

@@ -14,12 +14,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
 const (
 	manifestSuffix = ".json"
-	tempSuffix     = ".tmp" // of a manifest that is being written
 	// copyName is the file in a lab's directory that holds a copy of its
 	// manifest. By it the directory is known for a lab's after the machine has
 	// restarted, which takes the manifest away, but not what is on disk.
@@ -35,12 +35,7 @@ func claim(m Manifest) error {
 	if err := os.MkdirAll(filepath.Dir(m.Path), 0o700); err != nil {
 		return fmt.Errorf("keeping a list of labs: %w", err)
 	}
-	err := m.write(func(tmp, path string) error {
-		// A hard link, unlike a rename, fails when the name is taken.
-		err := os.Link(tmp, path)
-		_ = os.Remove(tmp) // the link keeps the file
-		return err
-	})
+	err := m.write(os.Link) // which, unlike a rename, fails when the name is taken
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("lab %s already exists: choose another id, or remove it", m.ID)
 	}
@@ -57,39 +52,23 @@ func keepCopy(m Manifest) error {
 	return save(m)
 }
 
-// write puts the manifest on disk in a file beside its place, and lets place
-// give it its name. The file's name is always the same for a lab, so a crash
-// leaves at most one, which the next write, forget or sweep removes.
-func (m Manifest) write(place func(tmp, path string) error) (err error) {
+// write puts the manifest on disk, whole or not at all, and lets place give it its name. A
+// crash may leave a file beside it, which forget or a sweep removes.
+func (m Manifest) write(place func(tmp, path string) error) error {
 	data, err := json.MarshalIndent(m, "", "  ")
-	tmp := m.Path + tempSuffix
 	if err == nil {
-		err = removeFile(tmp)
-	}
-	var f *os.File
-	if err == nil {
-		f, err = os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	}
-	if err == nil {
-		_, err = f.Write(data)
-		if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-			err = place(tmp, m.Path)
-		}
-		if err != nil {
-			_ = os.Remove(tmp) // the first error says more
-		}
-	}
-	var dir *os.File
-	if err == nil {
-		dir, err = os.Open(filepath.Dir(m.Path)) // the name must be durable, too
-	}
-	if err == nil {
-		err = errors.Join(dir.Sync(), dir.Close())
+		err = identity.PlacePrivate(m.Path, data, place)
 	}
 	if err != nil {
 		return fmt.Errorf("writing lab manifest: %w", err)
 	}
 	return nil
+}
+
+// unplaced lists the files that writers of a manifest have left beside it: of any id for "*".
+func unplaced(stateDir, id string) []string {
+	files, _ := filepath.Glob(filepath.Join(stateDir, "."+id+manifestSuffix+".*"))
+	return files
 }
 
 // removeFile removes a file, if there is one.
@@ -105,8 +84,12 @@ func forget(m Manifest) error {
 	if m.Path == "" {
 		return nil // it was never on disk
 	}
-	if err := errors.Join(removeFile(m.Path+tempSuffix), removeFile(m.Path)); err != nil {
-		return fmt.Errorf("removing lab manifest: %w", err)
+	var failed error
+	for _, path := range append(unplaced(filepath.Dir(m.Path), m.ID), m.Path) {
+		failed = errors.Join(failed, removeFile(path))
+	}
+	if failed != nil {
+		return fmt.Errorf("removing lab manifest: %w", failed)
 	}
 	return nil
 }
@@ -115,11 +98,11 @@ func forget(m Manifest) error {
 // because the process that wrote them was killed in between: nothing was made yet. A
 // file in which the owner cannot be read may be one that is being written just now,
 // and stays for a minute.
-func sweepUnplaced(stateDir string) error {
-	tmps, failed := filepath.Glob(filepath.Join(stateDir, "*"+manifestSuffix+tempSuffix))
-	for _, tmp := range tmps {
+func sweepUnplaced(stateDir string) (failed error) {
+	for _, tmp := range unplaced(stateDir, "*") {
+		id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(tmp), "."), manifestSuffix)
 		info, err := os.Lstat(tmp)
-		if err != nil || !info.Mode().IsRegular() || CheckID(strings.TrimSuffix(filepath.Base(tmp), manifestSuffix+tempSuffix)) != nil {
+		if err != nil || !info.Mode().IsRegular() || CheckID(id) != nil {
 			continue
 		}
 		data, err := os.ReadFile(tmp)

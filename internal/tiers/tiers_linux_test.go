@@ -33,7 +33,8 @@ func TestFailures(t *testing.T) {
 	dead := servertest.FreeAddress(t)
 	w := New(Config{Service: "svc", Group: []string{t.TempDir()}, PID: os.Getpid(), Ports: []int{1},
 		Step: 50 * time.Millisecond, Probes: []probe.Probe{
-			{Kind: "apache", URL: "http://" + dead + "/server-status?auto", Every: unit.Duration(50 * time.Millisecond)}, {Kind: "iis"},
+			{Kind: "apache", URL: "http://" + dead + "/server-status?auto", Every: unit.Duration(50 * time.Millisecond)},
+			{Kind: "iis"},
 		}})
 	began := time.Now()
 	w.Start(t.Context())

@@ -34,7 +34,7 @@ type running struct {
 
 	log     lastLines
 	cmd     *exec.Cmd
-	printed sync.WaitGroup // until the end of its output
+	printed chan struct{} // closed at the end of its output
 	// dead is closed when its process has ended, after err was set.
 	dead chan struct{}
 	err  error
@@ -162,10 +162,12 @@ func (r *running) start(files map[string][]byte) error {
 	}
 	r.cmd = cmd
 	r.log.to, r.log.name = r.env.Stdout, workload.Instance(r.Own)
-	r.printed.Go(func() {
+	r.printed = make(chan struct{})
+	go func() {
+		defer close(r.printed)
 		r.log.read(out)
 		_ = out.Close() // only read
-	})
+	}()
 	go r.reap()
 	return nil
 }
@@ -282,10 +284,8 @@ func (r *running) death() error {
 // awaitOutput waits for the end of what it prints, for so long at most: what it
 // has left in the background may hold it open.
 func (r *running) awaitOutput(d time.Duration) {
-	done := make(chan struct{})
-	go func() { r.printed.Wait(); close(done) }()
 	select {
-	case <-done:
+	case <-r.printed:
 	case <-time.After(d):
 	}
 }
