@@ -94,29 +94,13 @@ func (m Manifest) removeNamespaces() (err error) {
 // unmount unmounts the lab's file systems: what is mounted below its directory
 // from one of its devices.
 func (m Manifest) unmount(ctx context.Context, devices []loop) error {
-	mounts, err := m.mounts()
-	for _, mt := range mounts {
+	mounts, err := procself.MountedIn(m.Dir)
+	for _, mt := range slices.Backward(mounts) {
 		if slices.ContainsFunc(devices, func(d loop) bool { return d.number == mt.Device }) {
 			err = errors.Join(err, unmountOne(ctx, mt.Point))
 		}
 	}
 	return err
-}
-
-// mounts lists what is mounted below the lab's directory, last first.
-func (m Manifest) mounts() ([]procself.Mount, error) {
-	text, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return nil, fmt.Errorf("listing mounts: %w", err)
-	}
-	var all []procself.Mount
-	for mt := range procself.Mounts(string(text)) {
-		if below(m.Dir, mt.Point) {
-			all = append(all, mt)
-		}
-	}
-	slices.Reverse(all)
-	return all, nil
 }
 
 // unmountOne unmounts a file system. One that another process still uses
@@ -155,12 +139,12 @@ func (m Manifest) detach(ctx context.Context, devices []loop) (err error) {
 // it: that is not the lab's own, and must not be emptied. Symbolic links are
 // removed, not followed.
 func (m Manifest) removeDir() error {
-	mounts, err := m.mounts()
-	if err != nil {
+	mounts, err := procself.MountedIn(m.Dir)
+	switch n := len(mounts); {
+	case err != nil:
 		return err
-	}
-	if len(mounts) > 0 {
-		return fmt.Errorf("%s is mounted in the lab's directory: unmount it", mounts[0].Point)
+	case n > 0:
+		return fmt.Errorf("%s is mounted in the lab's directory: unmount it", mounts[n-1].Point)
 	}
 	err = m.emptyDir()
 	if err == nil {

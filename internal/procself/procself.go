@@ -100,6 +100,18 @@ func Mounts(mountinfo string) iter.Seq[Mount] {
 	}
 }
 
+// MountedIn lists what is mounted at a directory and in it, in the order in which it was. The
+// path has no symbolic links.
+func MountedIn(dir string) (in []Mount, err error) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	for m := range Mounts(string(text)) {
+		if rel, err := filepath.Rel(dir, m.Point); err == nil && filepath.IsLocal(rel) {
+			in = append(in, m)
+		}
+	}
+	return in, err
+}
+
 // parse reads "id parent major:minor root point options tags… - type source
 // superoptions".
 func parse(line string) (Mount, bool) {

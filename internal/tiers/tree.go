@@ -96,15 +96,10 @@ func (t *tree) list(ids []int) ([]int, error) {
 
 // numbers lists the entries of a directory that are numbers.
 func numbers(dir string) ([]int, error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close() //nolint:errcheck // nothing was written
-	names, err := d.Readdirnames(-1)
+	entries, err := os.ReadDir(dir)
 	var list []int
-	for _, name := range names {
-		if n, err := strconv.Atoi(name); err == nil {
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil {
 			list = append(list, n)
 		}
 	}

@@ -77,14 +77,13 @@ func removeFolder(dir string) error {
 	if err != nil {
 		return err
 	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
+	mounts, err := procself.MountedIn(real)
+	switch {
+	case err != nil:
 		return err
-	}
-	for m := range procself.Mounts(string(mounts)) {
-		if rel, err := filepath.Rel(real, m.Point); err == nil && filepath.IsLocal(rel) {
-			return fmt.Errorf("the service's folder %s stays, because %s is mounted in it: unmount that; what starts next on this node then removes the folder", dir, m.Point)
-		}
+	case len(mounts) > 0:
+		return fmt.Errorf("the service's folder %s stays, because %s is mounted in it: unmount that; "+
+			"what starts next on this node then removes the folder", dir, mounts[0].Point)
 	}
 	return os.RemoveAll(dir)
 }
