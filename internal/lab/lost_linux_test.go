@@ -35,7 +35,7 @@ func restarted(t *testing.T, cfg Config, boot string) {
 		m.removeNamespaces(), m.removeCgroups(ctx), forget(m)); err != nil {
 		t.Fatal(err)
 	}
-	l.once.Do(func() { close(l.down) })
+	l.fall()
 	l.services.Wait()
 	if boot == "" {
 		return

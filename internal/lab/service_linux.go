@@ -122,14 +122,11 @@ func (b *builder) awaitReady(ctx context.Context, s *service) error {
 // watch tells when a service ends although the lab is up.
 func (l *Lab) watch(s *service) {
 	select {
-	case <-l.down:
-		return
+	case <-l.up.Done():
 	case <-s.dead:
 	}
-	select {
-	case <-l.down: // that is why
+	if l.up.Err() != nil { // that is why, if it ended
 		return
-	default:
 	}
 	err := s.death()
 	l.log.Warn("service ended", "lab", l.ID(), "service", s.host.Name, "error", err)
