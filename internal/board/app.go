@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -20,39 +21,35 @@ type app struct {
 	dbWait    time.Duration   // for which each interaction keeps its connection beside that
 }
 
-// visit is one request to the application on its way.
+// visit is one request to the application on its way. After its first error it asks the
+// database for nothing more, and the error takes the place of the page.
 type visit struct {
-	app  *app
-	form url.Values
-	page *page
-	db   *session // nil where the interaction has no queries, and the database no work
+	*page
+	app    *app
+	values url.Values // of the form
+	old    bool       // story and comments are those of the old tables
+	db     *session   // nil where the interaction has no queries, and the database no work
+	err    error      // the first
 }
 
 // maxForm bounds what a form may send.
 const maxForm = 64 << 10
 
 // answer makes the page of interaction i.
-func (a *app) answer(w http.ResponseWriter, r *http.Request, i int, interaction Interaction, p *page) {
+func (a *app) answer(w http.ResponseWriter, r *http.Request, i int, x interaction, p *page) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		p.show(formFault(err))
 		return
 	}
-	v := &visit{app: a, form: r.Form, page: p}
-	err := a.visit(r.Context(), v, i, interaction)
-	var f *fault
-	switch {
-	case err == nil:
-	case errors.As(err, &f):
-		p.show(f)
-	default:
-		p.show(&fault{http.StatusInternalServerError, err.Error()})
+	v := &visit{page: p, app: a, values: r.Form, old: r.Form.Get("old") == "1"}
+	if v.visit(r.Context(), i, x); v.err != nil {
+		p.show(v.err)
 	}
 }
 
 func formFault(err error) *fault {
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return &fault{http.StatusRequestEntityTooLarge, fmt.Sprintf("a form may send %d bytes", large.Limit)}
 	}
 	return &fault{http.StatusBadRequest, "the form cannot be read: " + err.Error()}
@@ -60,71 +57,80 @@ func formFault(err error) *fault {
 
 // visit queries, writes the page, and has the database work, over one
 // connection.
-func (a *app) visit(ctx context.Context, v *visit, i int, interaction Interaction) error {
-	work := a.dbWork[i]
-	if !interaction.queries && work == 0 && a.dbWait == 0 {
-		return interaction.page(v)
+func (v *visit) visit(ctx context.Context, i int, x interaction) {
+	d, work := v.app.databases, v.app.dbWork[i]
+	if !x.queries && work == 0 && v.app.dbWait == 0 {
+		x.page(v)
+		v.end()
+		return
 	}
-	from := a.databases.read
-	if interaction.Write {
-		from = a.databases.write
+	p := d.choose(d.read)
+	if x.Write {
+		p = d.choose(d.write)
 	}
-	p := a.databases.choose(from)
-	var err error
-	if v.db, err = p.take(ctx); err != nil {
-		return err
+	if v.db, v.err = p.take(ctx); v.err != nil {
+		return
 	}
 	defer p.give(v.db)
-	if err := interaction.page(v); err != nil {
-		return err
+	x.page(v)
+	v.end()
+	if v.err == nil {
+		v.err = v.db.work(work) //nolint:contextcheck // queries are not ended: see background
 	}
-	if err := v.db.work(work); err != nil { //nolint:contextcheck // queries are not ended: see background
-		return err
+	if v.err == nil {
+		v.err = v.db.wait(v.app.dbWait) //nolint:contextcheck // likewise
 	}
-	return v.db.wait(a.dbWait) //nolint:contextcheck // likewise
 }
 
-// text is a field of the form, of 1 to so many characters.
-func (v *visit) text(name string, most int) (string, error) {
-	s := v.form.Get(name)
-	if s == "" || utf8.RuneCountInString(s) > most || !utf8.ValidString(s) || containsNUL(s) {
-		return "", &fault{http.StatusBadRequest, fmt.Sprintf("%q must be a text of 1 to %d characters", name, most)}
+// fail ends the visit with an answer, unless there was an error before.
+func (v *visit) fail(status int, text string) {
+	if v.err == nil {
+		v.err = &fault{status, text}
 	}
-	return s, nil
 }
 
-func containsNUL(s string) bool {
-	for i := range len(s) {
-		if s[i] == 0 { // PostgreSQL stores none
-			return true
-		}
+// each scans each row into these variables, calls row, which may be nil, and returns how
+// many rows there were.
+func (v *visit) each(q query, into []any, row func(), args ...any) (n int) {
+	if v.err == nil {
+		n, v.err = v.db.each(q, into, row, args...)
 	}
-	return false
+	return n
+}
+
+// one scans one row into some variables; without a row the answer is 404 with
+// this text.
+func (v *visit) one(q query, missing string, into []any, args ...any) {
+	if v.each(q, into, nil, args...) == 0 {
+		v.fail(http.StatusNotFound, missing)
+	}
+}
+
+// exec executes a statement and returns how many rows it has changed.
+func (v *visit) exec(q query, args ...any) (n int64) {
+	if v.err == nil {
+		n, v.err = v.db.exec(q, args...)
+	}
+	return n
+}
+
+// text is a field of the form, of 1 to so many characters. PostgreSQL stores no zeros.
+func (v *visit) text(name string, most int) string {
+	s := v.values.Get(name)
+	if s == "" || utf8.RuneCountInString(s) > most || !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+		v.fail(http.StatusBadRequest, fmt.Sprintf("%q must be a text of 1 to %d characters", name, most))
+	}
+	return s
 }
 
 // number is a field of the form that is a number of 0 or more.
-func (v *visit) number(name string) (int64, error) {
-	n, err := strconv.ParseInt(v.form.Get(name), 10, 64)
+func (v *visit) number(name string) int64 {
+	n, err := strconv.ParseInt(v.values.Get(name), 10, 64)
 	if err != nil || n < 0 {
-		return 0, &fault{http.StatusBadRequest, fmt.Sprintf("%q must be a number", name)}
+		v.fail(http.StatusBadRequest, fmt.Sprintf("%q must be a number", name))
 	}
-	return n, nil
+	return n
 }
-
-// numbers reads several.
-func (v *visit) numbers(names ...string) ([]int64, error) {
-	values := make([]int64, len(names))
-	for i, name := range names {
-		var err error
-		if values[i], err = v.number(name); err != nil {
-			return nil, err
-		}
-	}
-	return values, nil
-}
-
-// old reports whether story and comments are those of the old tables.
-func (v *visit) old() bool { return v.form.Get("old") == "1" }
 
 // reference is the parameters of a link to a story, or to a comment of it.
 func reference(old bool, story, comment int64) []string {
@@ -146,21 +152,25 @@ const pageSize = 25
 const maxPage = 1000
 
 // pageNumber is the page of a list, from 0.
-func (v *visit) pageNumber() (int64, error) {
-	if v.form.Get("page") == "" {
-		return 0, nil
+func (v *visit) pageNumber() int64 {
+	if v.values.Get("page") == "" {
+		return 0
 	}
-	n, err := v.number("page")
-	if err == nil && n > maxPage {
-		err = &fault{http.StatusBadRequest, fmt.Sprintf("lists have %d pages at most", maxPage)}
+	n := v.number("page")
+	if n > maxPage {
+		v.fail(http.StatusBadRequest, fmt.Sprintf("lists have %d pages at most", maxPage))
 	}
-	return n, err
+	return n
 }
 
-// turn adds the link to the next page of a list that was full.
-func (v *visit) turn(interaction string, shown int, page int64, params ...string) {
-	if shown == pageSize && page < maxPage {
-		v.page.link(interaction, "Next page", append(params, "page", number(page+1))...)
+// turn ends a list: with a text if it is empty, and with the link to the next page if it
+// is full.
+func (v *visit) turn(interaction, empty string, shown int, page int64, params ...string) {
+	switch {
+	case shown == 0:
+		v.element("p", empty)
+	case shown == pageSize && page < maxPage:
+		v.link(interaction, "Next page", append(params, "page", number(page+1))...)
 	}
 }
 
@@ -170,9 +180,6 @@ func (v *visit) turn(interaction string, shown int, page int64, params ...string
 type ids struct{ last atomic.Int64 }
 
 const idBits = 22
-
-// firstID is below all ids that are made here, and above those of loaded rows.
-const firstID = int64(1) << 50
 
 var idEpoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/board"
+	"github.com/scalebench/scalebench/internal/site"
 )
 
 // pages: each interaction answers what it should, users who follow links reach all
@@ -100,7 +101,7 @@ func crawl(t *testing.T, u *user) {
 		}
 		next = append(next, requests(page)...)
 	}
-	for _, i := range board.Interactions() {
+	for _, i := range site.Board() {
 		if asked["/"+i.Name] == 0 {
 			t.Errorf("no link leads to %s", i.Name)
 		}
@@ -113,7 +114,7 @@ func crawl(t *testing.T, u *user) {
 }
 
 func known(path string) bool {
-	for _, i := range board.Interactions() {
+	for _, i := range site.Board() {
 		if path == "/"+i.Name {
 			return true
 		}

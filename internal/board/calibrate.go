@@ -25,7 +25,7 @@ func (d *databases) calibrated(ctx context.Context, work []time.Duration, unit t
 	if slices.Max(work) == 0 {
 		return nil
 	}
-	for _, p := range d.all() {
+	for _, p := range d.all {
 		if p.metered = metered; metered {
 			if err := p.meterable(ctx); err != nil {
 				return err
@@ -34,13 +34,14 @@ func (d *databases) calibrated(ctx context.Context, work []time.Duration, unit t
 		if p.unit = unit; unit > 0 {
 			continue
 		}
-		text, err := get(ctx, p.store, p.db, unitName)
+		text, err := p.get(ctx, unitName)
 		if err != nil {
 			return err
 		}
 		ns, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || ns <= 0 {
-			return fmt.Errorf("%w: it is not known what work costs in %s: measure it with `scalebench board calibrate --db URL --save`, or say it with --db-unit", model.ErrUsage, p.store.Address())
+			return model.Usage("it is not known what work costs in %s: "+
+				"measure it with `scalebench board calibrate --db URL --save`, or say it with --db-unit", p.Address())
 		}
 		p.unit = time.Duration(ns)
 	}
@@ -73,16 +74,16 @@ const (
 // by themselves. With save it stores that in the database, for the application.
 func Calibrate(ctx context.Context, url string, save bool) (Calibration, error) {
 	all, err := openNodes([]string{url})
-	defer func() { _ = all.close() }() // what was written is committed
+	defer all.close()
 	if err != nil {
 		return Calibration{}, err
 	}
 	if len(all) > 1 {
-		return Calibration{}, fmt.Errorf("%w: one database at a time is calibrated", model.ErrUsage)
+		return Calibration{}, model.Usage("one database at a time is calibrated")
 	}
 	n := all[0]
 	if save {
-		if _, err := readDescription(ctx, n.store, n.db); err != nil {
+		if _, err := n.description(ctx); err != nil {
 			return Calibration{}, err
 		}
 	}
@@ -93,26 +94,25 @@ func Calibrate(ctx context.Context, url string, save bool) (Calibration, error) 
 	return c, err
 }
 
-func (n *node) calibrate(ctx context.Context) (Calibration, error) {
+func (n *database) calibrate(ctx context.Context) (Calibration, error) {
 	conn, err := n.db.Conn(ctx)
 	if err != nil {
-		return Calibration{}, fmt.Errorf("connecting to %s: %w", n.store.Address(), n.store.Explain(err))
+		return Calibration{}, fmt.Errorf("connecting to %s: %w", n.Address(), n.Explain(err))
 	}
-	defer func() { _ = conn.Close() }() // it was only read
-	m := &meter{conn: conn, store: n.store}
+	defer conn.Close() //nolint:errcheck // it was only read
+	m := &meter{conn: conn, store: n.Store}
 	units, err := m.prepare(ctx)
-	if err != nil {
-		return Calibration{}, n.store.Explain(err)
-	}
 	each, fixed := make([]float64, calibrationRounds), make([]float64, calibrationRounds)
 	for i := range each {
-		short, err := m.cost(ctx, units)
-		if err != nil {
-			return Calibration{}, n.store.Explain(err)
+		var short, long time.Duration
+		if err == nil {
+			short, err = m.cost(ctx, units)
 		}
-		long, err := m.cost(ctx, 3*units)
+		if err == nil {
+			long, err = m.cost(ctx, 3*units)
+		}
 		if err != nil {
-			return Calibration{}, n.store.Explain(err)
+			return Calibration{}, n.Explain(err)
 		}
 		each[i] = (long - short).Seconds() / float64(2*units)
 		fixed[i] = short.Seconds() - each[i]*float64(units)
@@ -120,6 +120,6 @@ func (n *node) calibrate(ctx context.Context) (Calibration, error) {
 	slices.Sort(each)
 	slices.Sort(fixed)
 	at := func(q int) int { return calibrationRounds * q / 4 }
-	return Calibration{Database: n.store.Address().String(), Unit: each[at(2)], Low: each[at(1)], High: each[at(3)],
+	return Calibration{Database: n.Address().String(), Unit: each[at(2)], Low: each[at(1)], High: each[at(3)],
 		Statement: fixed[at(2)], Rounds: calibrationRounds, Process: m.process}, nil
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"reflect"
 	"slices"
+	"strings"
 )
 
 // Difference is something in a database that is not as it was loaded.
@@ -26,13 +28,13 @@ const sampled = 200
 func Check(ctx context.Context, urls []string) (Sizes, []Difference, error) {
 	var sizes Sizes
 	all, err := openNodes(urls)
-	defer func() { _ = all.close() }() // it was only read
+	defer all.close()
 	if err != nil {
 		return sizes, nil, err
 	}
 	var found []Difference
 	for i, n := range all {
-		s, err := readDescription(ctx, n.store, n.db)
+		s, err := n.description(ctx)
 		if err != nil {
 			return sizes, nil, err
 		}
@@ -40,15 +42,15 @@ func Check(ctx context.Context, urls []string) (Sizes, []Difference, error) {
 			sizes = s
 		}
 		if s != sizes {
-			found = append(found, Difference{n.store.Address().String(), dataTable, "it was filled otherwise than the first database"})
+			found = append(found, Difference{n.Address().String(), dataTable, "it was filled otherwise than the first database"})
 		}
 		for _, t := range tables() {
 			what, err := n.compare(ctx, s, t)
 			if err != nil {
-				return sizes, nil, fmt.Errorf("reading %s of %s: %w", t.name, n.store.Address(), n.store.Explain(err))
+				return sizes, nil, fmt.Errorf("reading %s of %s: %w", t.name, n.Address(), n.Explain(err))
 			}
 			for _, w := range what {
-				found = append(found, Difference{n.store.Address().String(), t.name, w})
+				found = append(found, Difference{n.Address().String(), t.name, w})
 			}
 		}
 	}
@@ -56,7 +58,7 @@ func Check(ctx context.Context, urls []string) (Sizes, []Difference, error) {
 }
 
 // compare returns what differs in a table.
-func (n *node) compare(ctx context.Context, s Sizes, t table) ([]string, error) {
+func (n *database) compare(ctx context.Context, s Sizes, t table) ([]string, error) {
 	names := append([]string{"rows"}, t.names()...)
 	have := make([]string, len(names))
 	into := make([]any, len(names))
@@ -69,8 +71,11 @@ func (n *node) compare(ctx context.Context, s Sizes, t table) ([]string, error) 
 	want, sample := s.expected(t)
 	var found []string
 	for i, name := range names {
+		if i > 0 {
+			name = "sum of " + name
+		}
 		if w := want[i].String(); have[i] != w {
-			found = append(found, fmt.Sprintf("%s: %s, loaded were %s", sumName(i, name), have[i], w))
+			found = append(found, fmt.Sprintf("%s: %s, loaded were %s", name, have[i], w))
 		}
 	}
 	for _, row := range sample {
@@ -83,13 +88,6 @@ func (n *node) compare(ctx context.Context, s Sizes, t table) ([]string, error) 
 		}
 	}
 	return found, nil
-}
-
-func sumName(i int, name string) string {
-	if i == 0 {
-		return name
-	}
-	return "sum of " + name
 }
 
 // expected is how many rows a table has, the sums of its columns, and a sample of
@@ -106,13 +104,11 @@ func (s Sizes) expected(t table) (sums []*big.Int, sample [][]any) {
 		}
 		n++
 		for i, v := range row {
-			switch v := v.(type) {
-			case int64:
-				term.SetInt64(v)
-			case string:
-				term.SetInt64(int64(len(v)))
+			value, number := v.(int64)
+			if !number {
+				value = int64(len(v.(string)))
 			}
-			sums[1+i].Add(sums[1+i], term)
+			sums[1+i].Add(sums[1+i], term.SetInt64(value))
 		}
 	}
 	sums[0].SetInt64(int64(n))
@@ -120,29 +116,18 @@ func (s Sizes) expected(t table) (sums []*big.Int, sample [][]any) {
 }
 
 // same reports whether a row is as it was loaded.
-func (n *node) same(ctx context.Context, t table, row []any) (bool, error) {
-	have := make([]any, len(row))
+func (n *database) same(ctx context.Context, t table, row []any) (bool, error) {
 	into := make([]any, len(row))
 	for i, v := range row {
-		into[i] = new(int64)
-		if _, text := v.(string); text {
-			into[i] = new(string)
-		}
+		into[i] = reflect.New(reflect.TypeOf(v)).Interface()
 	}
-	err := n.db.QueryRowContext(ctx, t.where().in(n.store), t.key(row)...).Scan(into...)
+	find := sqlOf("SELECT " + strings.Join(t.names(), ", ") + " FROM " + t.name +
+		" WHERE " + strings.ReplaceAll(t.primary, ", ", " = ? AND ") + " = ?")
+	err := n.db.QueryRowContext(ctx, find.in(n.Store), t.key(row)...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	if err != nil {
-		return false, err
-	}
-	for i, v := range into {
-		switch v := v.(type) {
-		case *int64:
-			have[i] = *v
-		case *string:
-			have[i] = *v
-		}
-	}
-	return slices.Equal(have, row), nil
+	return err == nil && slices.EqualFunc(into, row, func(have, want any) bool {
+		return reflect.ValueOf(have).Elem().Interface() == want
+	}), err
 }

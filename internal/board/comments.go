@@ -25,197 +25,125 @@ var (
 	titleOf     = sqlOfEither("SELECT title FROM {stories} WHERE id = ?")
 )
 
-// comments lists comments of a story.
-func (v *visit) comments(story int64, q query, args ...any) error {
-	return v.db.each(q, func(scan func(...any) error) error {
-		var c comment
-		if err := scan(&c.id, &c.subject, &c.body, &c.date, &c.rating, &c.childs, &c.nickname); err != nil {
-			return err
-		}
-		v.page.element("h3", c.subject)
-		c.show(v.page)
-		ref := reference(v.old(), story, c.id)
-		v.page.link("ViewComment", strconv.FormatInt(c.childs, 10)+" replies", ref...)
-		v.page.link("ModerateComment", "Moderate", ref...)
-		return nil
-	}, args...)
-}
-
 // comment is one as it is shown.
 type comment struct {
-	id, date, rating, childs, writer int64
-	subject, body, nickname          string
+	id, story, date, rating, childs, writer int64
+	subject, body, nickname                 string
 }
 
-func (c *comment) show(p *page) {
+// comments lists the replies to a comment; those to the story itself if parent is 0.
+func (v *visit) comments(story, parent int64) {
+	var c comment
+	v.each(v.query(replies), []any{&c.id, &c.subject, &c.body, &c.date, &c.rating, &c.childs, &c.nickname}, func() {
+		v.element("h3", c.subject)
+		v.comment(&c)
+		ref := reference(v.old, story, c.id)
+		v.link("ViewComment", number(c.childs)+" replies", ref...)
+		v.link("ModerateComment", "Moderate", ref...)
+	}, story, parent)
+}
+
+func (p *page) comment(c *comment) {
 	p.byline(c.nickname, c.date)
 	p.element("p", "Rating: "+number(c.rating))
 	p.element("p", c.body)
 }
 
-// load reads a comment, which the form names.
-func (v *visit) load() (story int64, c comment, err error) {
-	n, err := v.numbers("story", "comment")
-	if err != nil {
-		return 0, c, err
-	}
-	c.id = n[1]
-	err = v.db.one(oneComment.of(v.old()), "there is no such comment",
-		[]any{&c.subject, &c.body, &c.date, &c.rating, &c.childs, &c.writer, &c.nickname}, n[0], n[1])
-	return n[0], c, err
+// load reads the comment that the form names.
+func (v *visit) load() (c comment) {
+	c.story, c.id = v.number("story"), v.number("comment")
+	v.one(v.query(oneComment), "there is no such comment",
+		[]any{&c.subject, &c.body, &c.date, &c.rating, &c.childs, &c.writer, &c.nickname}, c.story, c.id)
+	return c
 }
 
-func viewComment(v *visit) error {
-	story, c, err := v.load()
-	if err != nil {
-		return err
-	}
-	v.page.begin(c.subject)
-	c.show(v.page)
-	v.page.link("ViewStory", "The story", reference(v.old(), story, 0)...)
-	v.page.link("PostComment", "Reply", reference(v.old(), story, c.id)...)
-	v.page.link("ModerateComment", "Moderate", reference(v.old(), story, c.id)...)
-	err = v.comments(story, replies.of(v.old()), story, c.id)
-	v.page.end()
-	return err
+func viewComment(v *visit) {
+	c := v.load()
+	v.begin(c.subject)
+	v.comment(&c)
+	ref := reference(v.old, c.story, c.id)
+	v.link("ViewStory", "The story", reference(v.old, c.story, 0)...)
+	v.link("PostComment", "Reply", ref...)
+	v.link("ModerateComment", "Moderate", ref...)
+	v.comments(c.story, c.id)
 }
 
 // hidden adds what a form refers to.
 func (v *visit) hidden(story, comment int64) {
-	ref := reference(v.old(), story, comment)
+	ref := reference(v.old, story, comment)
 	for i := 0; i < len(ref); i += 2 {
-		v.page.input("hidden", ref[i], ref[i+1])
+		v.input("hidden", ref[i], ref[i+1])
 	}
 }
 
 // parent is the comment that is replied to; 0 for the story itself.
-func (v *visit) parent() (int64, error) {
-	if v.form.Get("comment") == "" {
-		return 0, nil
+func (v *visit) parent() int64 {
+	if v.values.Get("comment") == "" {
+		return 0
 	}
 	return v.number("comment")
 }
 
-func postComment(v *visit) error {
-	story, err := v.number("story")
-	if err != nil {
-		return err
-	}
-	parent, err := v.parent()
-	if err != nil {
-		return err
-	}
-	var title string
-	if err := v.db.one(titleOf.of(v.old()), "there is no such story", []any{&title}, story); err != nil {
-		return err
-	}
-	v.page.begin("Comment on " + title)
-	v.page.form("StoreComment", "post")
+// title is the title of a story.
+func (v *visit) title(story int64) (title string) {
+	v.one(v.query(titleOf), "there is no such story", []any{&title}, story)
+	return title
+}
+
+func postComment(v *visit) {
+	story, parent := v.number("story"), v.parent()
+	v.begin("Comment on " + v.title(story))
+	v.form("StoreComment", "post")
 	v.hidden(story, parent)
-	v.page.who()
-	v.page.input("text", "subject", "")
-	v.page.area("body")
-	v.page.submit("Post")
-	v.page.end()
-	return nil
+	v.who()
+	v.input("text", "subject", "")
+	v.area("body")
+	v.submit("Post")
 }
 
-func storeComment(v *visit) error {
-	story, err := v.number("story")
-	if err != nil {
-		return err
-	}
-	c := comment{}
-	parent, err := v.parent()
-	if err == nil {
-		c.subject, err = v.text("subject", maxTitle)
-	}
-	if err == nil {
-		c.body, err = v.text("body", maxBody)
-	}
-	if err == nil {
-		c.writer, err = v.user()
-	}
-	if err != nil {
-		return err
-	}
-	var title string
-	if err := v.db.one(titleOf.of(v.old()), "there is no such story", []any{&title}, story); err != nil {
-		return err
-	}
-	c.id = v.newID()
-	if err := v.transaction(func() error { return v.reply(story, parent, &c) }); err != nil {
-		return err
-	}
-	v.page.begin("Thank you")
-	v.page.link("ViewComment", "Your comment", reference(v.old(), story, c.id)...)
-	v.page.link("ViewStory", "The story", reference(v.old(), story, 0)...)
-	v.page.end()
-	return nil
-}
-
-// reply stores a comment, and counts it with its parent.
-func (v *visit) reply(story, parent int64, c *comment) error {
-	if parent > 0 {
-		switch n, err := v.db.exec(countReply.of(v.old()), story, parent); {
-		case err != nil:
-			return err
-		case n == 0:
-			return &fault{http.StatusNotFound, "there is no such comment to reply to"}
+func storeComment(v *visit) {
+	story, parent := v.number("story"), v.parent()
+	subject, body := v.text("subject", maxTitle), v.text("body", maxBody)
+	writer := v.user()
+	v.title(story)
+	id := v.newID()
+	v.transaction(func() {
+		if parent > 0 && v.exec(v.query(countReply), story, parent) == 0 {
+			v.fail(http.StatusNotFound, "there is no such comment to reply to")
 		}
-	}
-	_, err := v.db.exec(addComment.of(v.old()), c.id, story, parent, c.writer, now(), c.subject, c.body)
-	return err
+		v.exec(v.query(addComment), id, story, parent, writer, now(), subject, body)
+	})
+	v.begin("Thank you")
+	v.link("ViewComment", "Your comment", reference(v.old, story, id)...)
+	v.link("ViewStory", "The story", reference(v.old, story, 0)...)
 }
 
-func moderateComment(v *visit) error {
-	story, c, err := v.load()
-	if err != nil {
-		return err
-	}
-	v.page.begin("Moderate")
-	v.page.element("h2", c.subject)
-	c.show(v.page)
-	v.page.form("StoreModeratorLog", "post")
-	v.hidden(story, c.id)
-	v.page.who()
-	v.page.choice("rating", []string{"1", "0", "-1"}, []string{"up", "as it is", "down"})
-	v.page.submit("Rate")
-	v.page.end()
-	return nil
+func moderateComment(v *visit) {
+	c := v.load()
+	v.begin("Moderate")
+	v.element("h2", c.subject)
+	v.comment(&c)
+	v.form("StoreModeratorLog", "post")
+	v.hidden(c.story, c.id)
+	v.who()
+	v.choice("rating", []string{"1", "0", "-1"}, []string{"up", "as it is", "down"})
+	v.submit("Rate")
 }
 
-func storeModeratorLog(v *visit) error {
-	rating, err := strconv.Atoi(v.form.Get("rating"))
+// storeModeratorLog changes the rating of a comment and of its writer, as far as ratings
+// go, and logs it.
+func storeModeratorLog(v *visit) {
+	rating, err := strconv.Atoi(v.values.Get("rating"))
 	if err != nil || rating < -1 || rating > 1 {
-		return &fault{http.StatusBadRequest, `"rating" must be -1, 0 or 1`}
+		v.fail(http.StatusBadRequest, `"rating" must be -1, 0 or 1`)
 	}
-	moderator, err := v.user()
-	if err != nil {
-		return err
-	}
-	story, c, err := v.load()
-	if err != nil {
-		return err
-	}
-	if err := v.transaction(func() error { return v.rate(story, &c, moderator, rating) }); err != nil {
-		return err
-	}
-	v.page.begin("Rated")
-	v.page.link("ViewComment", "The comment", reference(v.old(), story, c.id)...)
-	v.page.end()
-	return nil
-}
-
-// rate changes the rating of a comment and of its writer, as far as ratings go,
-// and logs it.
-func (v *visit) rate(story int64, c *comment, moderator int64, rating int) error {
-	changed, err := v.db.exec(rateComment.of(v.old()), rating, story, c.id, rating, worst, best)
-	if err == nil && changed > 0 && rating != 0 {
-		_, err = v.db.exec(rateUser, rating, c.writer)
-	}
-	if err == nil {
-		_, err = v.db.exec(logRating, v.newID(), moderator, story, c.id, rating, now())
-	}
-	return err
+	moderator, c := v.user(), v.load()
+	v.transaction(func() {
+		if v.exec(v.query(rateComment), rating, c.story, c.id, rating, worst, best) > 0 && rating != 0 {
+			v.exec(rateUser, rating, c.writer)
+		}
+		v.exec(logRating, v.newID(), moderator, c.story, c.id, rating, now())
+	})
+	v.begin("Rated")
+	v.link("ViewComment", "The comment", reference(v.old, c.story, c.id)...)
 }

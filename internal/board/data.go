@@ -2,6 +2,7 @@ package board
 
 import (
 	"fmt"
+	"hash/fnv"
 	"iter"
 	"math/rand/v2"
 	"strconv"
@@ -44,14 +45,14 @@ func (s Sizes) check() error {
 		{"story-size", s.StorySize, 1}, {"comment-size", s.CommentSize, 1},
 	} {
 		if size.n < size.least || size.n > maxRows {
-			return fmt.Errorf("%w: %s is from %d to %d, not %d", model.ErrUsage, size.name, size.least, maxRows, size.n)
+			return model.Usage("%s is from %d to %d, not %d", size.name, size.least, maxRows, size.n)
 		}
 	}
 	if s.Authors > s.Users {
-		return fmt.Errorf("%w: authors are users, and there are only %d of those", model.ErrUsage, s.Users)
+		return model.Usage("authors are users, and there are only %d of those", s.Users)
 	}
 	if most := maxBody * 2 / 3; s.StorySize > most || s.CommentSize > most {
-		return fmt.Errorf("%w: texts have at most %d bytes in the mean", model.ErrUsage, most)
+		return model.Usage("texts have at most %d bytes in the mean", most)
 	}
 	return nil
 }
@@ -67,38 +68,25 @@ func Word(i int) string {
 }
 
 // writing makes texts.
-type writing struct {
-	*rand.Rand
-	known []string
-}
+type writing struct{ *rand.Rand }
 
 // of is the source of one row, or of all rows of a table: streams of different
 // tables and numbers have nothing in common.
 func (s Sizes) of(stream string, n int) *rand.Rand {
-	var h uint64 = 14695981039346656037 // FNV-1a
-	for i := range len(stream) {
-		h = (h ^ uint64(stream[i])) * 1099511628211
-	}
-	return rand.New(rand.NewPCG(s.Seed, h+uint64(n)))
-}
-
-func (s Sizes) writing(stream string) *writing {
-	w := &writing{Rand: s.of(stream, 0)}
-	for i := range words {
-		w.known = append(w.known, Word(i))
-	}
-	return w
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(stream)) // it takes all
+	return rand.New(rand.NewPCG(s.Seed, h.Sum64()+uint64(n)))
 }
 
 // text is about so many bytes: half to one and a half times as many.
-func (w *writing) text(mean int) string {
+func (w writing) text(mean int) string {
 	size := mean/2 + w.IntN(mean+1)
 	var b strings.Builder
 	for b.Len() < size {
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(w.known[w.IntN(words)])
+		b.WriteString(Word(w.IntN(words)))
 	}
 	return b.String()
 }
@@ -140,7 +128,7 @@ func (s Sizes) categories(yield func([]any) bool) {
 
 // users begin with the anonymous one.
 func (s Sizes) users(yield func([]any) bool) {
-	w := s.writing("users")
+	w := writing{s.of("users", 0)}
 	if !yield([]any{int64(anonymous), "anonymous", "", "", "", "", int64(reader), int64(0), lastDate}) {
 		return
 	}
@@ -160,7 +148,7 @@ func (s Sizes) users(yield func([]any) bool) {
 // stories are n, from the number first on; the last one is as old as age (ms).
 func (s Sizes) stories(stream string, first, n int, age int64) iter.Seq[[]any] {
 	return func(yield func([]any) bool) {
-		w := s.writing(stream)
+		w := writing{s.of(stream, 0)}
 		for i := range n {
 			date := lastDate - age - int64(n-i)*minute
 			if !yield([]any{int64(first + i), w.text(40), w.text(s.StorySize), date, 1 + w.Int64N(int64(s.Users)), 1 + w.Int64N(int64(s.Categories))}) {
@@ -181,7 +169,7 @@ func (s Sizes) comments(first, n int) (iter.Seq[[]any], int) {
 		total += s.commentsOf(story)
 	}
 	return func(yield func([]any) bool) {
-		w := s.writing(fmt.Sprint("comments", first))
+		w := writing{s.of(fmt.Sprint("comments", first), 0)}
 		for story := first; story < first+n; story++ {
 			if !s.thread(w, story, yield) {
 				return
@@ -191,7 +179,7 @@ func (s Sizes) comments(first, n int) (iter.Seq[[]any], int) {
 }
 
 // thread is the comments of one story. Three in ten answer an earlier one.
-func (s Sizes) thread(w *writing, story int, yield func([]any) bool) bool {
+func (s Sizes) thread(w writing, story int, yield func([]any) bool) bool {
 	parents := make([]int64, s.commentsOf(story))
 	childs := make([]int64, len(parents)+1)
 	for i := range parents {

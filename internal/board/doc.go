@@ -8,7 +8,7 @@
 // The way of a request:
 //
 //  1. A connection is accepted, from a queue of a set length (listen.go).
-//  2. The request waits for a worker thread (server.go), which works on nothing
+//  2. The request waits for a worker thread (limiter.go), which works on nothing
 //     else until the answer is written.
 //  3. In the roles web and router it is forwarded over a connection that is kept
 //     (forward.go, upstream.go).

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -16,14 +17,6 @@ type forwarder struct {
 	upstreams  []*upstream
 	roundRobin bool
 	turn       atomic.Uint64
-}
-
-func newForwarder(addresses []string, roundRobin bool) *forwarder {
-	f := &forwarder{roundRobin: roundRobin}
-	for _, a := range addresses {
-		f.upstreams = append(f.upstreams, &upstream{address: a})
-	}
-	return f
 }
 
 // answer asks one upstream, and another one where that does not accept a
@@ -72,21 +65,15 @@ func requestOf(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 // choose returns the upstream that is next, or has the fewest requests; of equals
 // each in its turn. One that is down is left out, unless all are.
 func (f *forwarder) choose(now time.Time) *upstream {
-	n := uint64(len(f.upstreams))
-	first := f.turn.Add(1)
-	var best *upstream
-	for i := range n {
-		u := f.upstreams[(first+i)%n]
+	return leastLoaded(f.upstreams, f.turn.Add(1), func(u *upstream) int64 {
 		switch {
 		case u.down(now):
-		case best == nil, !f.roundRobin && u.outstanding.Load() < best.outstanding.Load():
-			best = u
+			return math.MaxInt64
+		case f.roundRobin:
+			return 0
 		}
-	}
-	if best == nil {
-		return f.upstreams[first%n]
-	}
-	return best
+		return u.outstanding.Load()
+	})
 }
 
 // healthTime bounds how long another tier may take to say that it is well.
@@ -96,7 +83,7 @@ const healthTime = 2 * time.Second
 func (f *forwarder) health(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
-	var errs []error
+	var failed error
 	for _, u := range f.upstreams {
 		p := &page{}
 		p.reset()
@@ -107,9 +94,9 @@ func (f *forwarder) health(ctx context.Context) error {
 		if err == nil {
 			err = fmt.Errorf("%s is not well: %s", u.address, bytes.TrimSpace(p.body))
 		}
-		errs = append(errs, err)
+		failed = errors.Join(failed, err)
 	}
-	return errors.Join(errs...)
+	return failed
 }
 
 func (f *forwarder) status() []UpstreamStatus {
@@ -119,10 +106,4 @@ func (f *forwarder) status() []UpstreamStatus {
 			Errors: u.errors.Load(), Down: u.down(time.Now())}
 	}
 	return all
-}
-
-func (f *forwarder) close() {
-	for _, u := range f.upstreams {
-		u.close()
-	}
 }

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // listener accepts as many connections as may be open at a time, and leaves the
@@ -49,14 +49,7 @@ func listen(ctx context.Context, address string, backlog, connections int) (*lis
 // mostBacklog is the longest queue that the system allows, which Go asks for; 0
 // if it does not tell.
 func mostBacklog() int {
-	text, err := os.ReadFile("/proc/sys/net/core/somaxconn")
-	if err != nil {
-		return 0
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(procself.ReadText("/proc/sys/net/core/somaxconn"))
 	return n
 }
 

@@ -38,7 +38,7 @@ func Load(ctx context.Context, l Loading) error {
 		return err
 	}
 	nodes, err := openNodes(l.DB)
-	defer func() { _ = nodes.close() }() // what was written is committed
+	defer nodes.close()
 	if err != nil {
 		return err
 	}
@@ -51,27 +51,26 @@ func Load(ctx context.Context, l Loading) error {
 		return l.partitioned(ctx, nodes)
 	}
 	for _, n := range nodes {
-		err := n.create(ctx)
-		if err == nil {
-			err = n.fill(ctx, l)
+		if err := n.create(ctx); err != nil {
+			return err
 		}
-		if err == nil {
-			err = n.describe(ctx, l.Sizes)
+		if err := n.fill(ctx, l); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := n.describe(ctx, l.Sizes); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// node is one database.
-type node struct {
-	store *sqlkv.Store
-	db    *sql.DB
+// database is one, and how it is reached.
+type database struct {
+	*sqlkv.Store
+	db *sql.DB
 }
 
-type nodes []*node
+type nodes []*database
 
 func openNodes(urls []string) (nodes, error) {
 	var all nodes
@@ -87,28 +86,26 @@ func openNodes(urls []string) (nodes, error) {
 			}
 			db := sql.OpenDB(store.Connector())
 			db.SetMaxOpenConns(1)
-			all = append(all, &node{store, db})
+			all = append(all, &database{store, db})
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: no database is named: give --db URL", model.ErrUsage)
+		return nil, model.Usage("no database is named: give --db URL")
 	}
 	return all, nil
 }
 
-func (all nodes) close() error {
-	var errs []error
+func (all nodes) close() {
 	for _, n := range all {
-		errs = append(errs, n.db.Close())
+		_ = n.db.Close() // what was written is committed
 	}
-	return errors.Join(errs...)
 }
 
 // exec executes statements.
-func (n *node) exec(ctx context.Context, statements ...string) error {
+func (n *database) exec(ctx context.Context, statements ...string) error {
 	for _, s := range statements {
 		if _, err := n.db.ExecContext(ctx, s); err != nil {
-			return fmt.Errorf("%s: %w", n.store.Address(), n.store.Explain(err))
+			return fmt.Errorf("%s: %w", n.Address(), n.Explain(err))
 		}
 	}
 	return nil
@@ -116,63 +113,58 @@ func (n *node) exec(ctx context.Context, statements ...string) error {
 
 // clear removes a board, if there is one and that is wanted; tables of another
 // program it leaves alone.
-func (n *node) clear(ctx context.Context, replace bool) error {
-	there, ours, err := n.store.Exists(ctx, n.db, dataTable)
+func (n *database) clear(ctx context.Context, replace bool) error {
+	there, ours, err := n.Exists(ctx, n.db, dataTable)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: %w", n.store.Address(), err)
+		return fmt.Errorf("%s: %w", n.Address(), err)
 	case there && !ours:
-		return fmt.Errorf("%s: %w", n.store.Address(), kv.Foreign("the table "+dataTable, "database"))
+		return fmt.Errorf("%s: %w", n.Address(), kv.Foreign("the table "+dataTable, "database"))
 	case ours && !replace:
-		return fmt.Errorf("%w: %s holds a board already; --replace drops it", model.ErrUsage, n.store.Address())
+		return model.Usage("%s holds a board already; --replace drops it", n.Address())
 	}
+	var drop []string
 	for _, t := range tables() {
-		there, _, err := n.store.Exists(ctx, n.db, t.name)
+		there, _, err := n.Exists(ctx, n.db, t.name)
 		switch {
 		case err != nil:
 			return err
 		case there && !ours:
-			return fmt.Errorf("%w: %s has a table %s that is not the board's; use a database of its own", model.ErrUsage, n.store.Address(), t.name)
+			return model.Usage("%s has a table %s that is not the board's; use a database of its own", n.Address(), t.name)
 		case there:
-			err = n.exec(ctx, "DROP TABLE "+t.name)
-		}
-		if err != nil {
-			return err
+			drop = append(drop, "DROP TABLE "+t.name)
 		}
 	}
-	if !ours {
-		return nil
+	if ours {
+		drop = append(drop, "DROP TABLE "+dataTable)
 	}
-	return n.exec(ctx, "DROP TABLE "+dataTable)
+	return n.exec(ctx, drop...)
 }
 
 // create makes the tables. The one that describes them comes first, so that a
 // board that was not filled is known as one.
-func (n *node) create(ctx context.Context) error {
-	postgres := n.store.Postgres()
-	err := n.exec(ctx, n.store.Marked(dataTable, createData(postgres))...)
+func (n *database) create(ctx context.Context) error {
+	statements := n.Marked(dataTable, createData(n.Postgres()))
 	for _, t := range tables() {
-		if err == nil {
-			err = n.exec(ctx, t.create(postgres)...)
-		}
+		statements = append(statements, t.create(n.Postgres())...)
 	}
-	return err
+	return n.exec(ctx, statements...)
 }
 
 // fill loads all tables, and has the database settle.
-func (n *node) fill(ctx context.Context, l Loading) error {
+func (n *database) fill(ctx context.Context, l Loading) error {
 	for _, t := range tables() {
 		if err := n.fillTable(ctx, t, l); err != nil {
-			return fmt.Errorf("loading %s into %s: %w", t.name, n.store.Address(), n.store.Explain(err))
+			return fmt.Errorf("loading %s into %s: %w", t.name, n.Address(), n.Explain(err))
 		}
-		if err := n.store.Settle(ctx, n.db, t.name); err != nil {
+		if err := n.Settle(ctx, n.db, t.name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (n *node) fillTable(ctx context.Context, t table, l Loading) error {
+func (n *database) fillTable(ctx context.Context, t table, l Loading) error {
 	rows, total := l.Sizes.rows(t.name)
 	var batch [][]any
 	size, done := 0, 0
@@ -180,7 +172,7 @@ func (n *node) fillTable(ctx context.Context, t table, l Loading) error {
 		if len(batch) == 0 {
 			return nil
 		}
-		err := n.store.Insert(ctx, n.db, t.name, t.names(), batch)
+		err := n.Insert(ctx, n.db, t.name, t.names(), batch)
 		done += len(batch)
 		batch, size = batch[:0], 0
 		if l.Progress != nil {
@@ -190,25 +182,13 @@ func (n *node) fillTable(ctx context.Context, t table, l Loading) error {
 	}
 	for row := range rows {
 		batch = append(batch, row)
-		if size += sizeOf(row); size >= batchBytes {
+		if size += len(fmt.Sprint(row...)); size >= batchBytes {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
 	}
 	return flush()
-}
-
-// sizeOf is about how many bytes a row takes in a statement.
-func sizeOf(row []any) int {
-	size := 0
-	for _, v := range row {
-		size += 16
-		if s, ok := v.(string); ok {
-			size += len(s)
-		}
-	}
-	return size
 }
 
 // Names of what dataTable holds.
@@ -218,7 +198,7 @@ const (
 )
 
 // describe marks the board as whole.
-func (n *node) describe(ctx context.Context, s Sizes) error {
+func (n *database) describe(ctx context.Context, s Sizes) error {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -227,65 +207,68 @@ func (n *node) describe(ctx context.Context, s Sizes) error {
 }
 
 // set stores a value.
-func (n *node) set(ctx context.Context, name, value string) error {
+func (n *database) set(ctx context.Context, name, value string) error {
 	tx, err := n.db.BeginTx(ctx, nil)
 	if err != nil {
-		return n.store.Explain(err)
+		return n.Explain(err)
 	}
-	drop, add := sqlOf("DELETE FROM "+dataTable+" WHERE name = ?"), sqlOf("INSERT INTO "+dataTable+" (name, value) VALUES (?, ?)")
-	_, err = tx.ExecContext(ctx, drop.in(n.store), name)
+	_, err = tx.ExecContext(ctx, sqlOf("DELETE FROM "+dataTable+" WHERE name = ?").in(n.Store), name)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, add.in(n.store), name, value)
+		_, err = tx.ExecContext(ctx, sqlOf("INSERT INTO "+dataTable+" (name, value) VALUES (?, ?)").in(n.Store), name, value)
 	}
 	if err != nil {
 		_ = tx.Rollback() // the first error counts
-		return n.store.Explain(err)
+		return n.Explain(err)
 	}
-	return n.store.Explain(tx.Commit())
+	return n.Explain(tx.Commit())
 }
 
 var getValue = sqlOf("SELECT value FROM " + dataTable + " WHERE name = ?")
 
 // get reads a value; "" if there is none.
-func get(ctx context.Context, store *sqlkv.Store, db *sql.DB, name string) (string, error) {
-	value := ""
-	err := db.QueryRowContext(ctx, getValue.in(store), name).Scan(&value)
+func (n *database) get(ctx context.Context, name string) (value string, err error) {
+	err = n.db.QueryRowContext(ctx, getValue.in(n.Store), name).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return value, store.Explain(err)
+	return value, n.Explain(err)
 }
 
-// readDescription says what a database was filled with. The error is
+// description says what a database was filled with. The error is
 // model.ErrUsage if there is no board, or one that was not filled to its end.
-func readDescription(ctx context.Context, store *sqlkv.Store, db *sql.DB) (Sizes, error) {
-	var s Sizes
-	there, _, err := store.Exists(ctx, db, dataTable)
-	if err != nil {
-		return s, fmt.Errorf("%s: %w", store.Address(), err)
+func (n *database) description(ctx context.Context) (s Sizes, err error) {
+	there, _, err := n.Exists(ctx, n.db, dataTable)
+	switch {
+	case err != nil:
+		return s, fmt.Errorf("%s: %w", n.Address(), err)
+	case !there:
+		return s, model.Usage("%s holds no board; fill it with `scalebench board load --db URL`", n.Address())
 	}
-	if !there {
-		return s, fmt.Errorf("%w: %s holds no board; fill it with `scalebench board load --db URL`", model.ErrUsage, store.Address())
-	}
-	text, err := get(ctx, store, db, sizesName)
-	if err != nil {
+	switch text, err := n.get(ctx, sizesName); {
+	case err != nil:
 		return s, err
+	case text == "":
+		return s, model.Usage("the board of %s was not loaded to its end; load it again with --replace", n.Address())
+	default:
+		return s, json.Unmarshal([]byte(text), &s)
 	}
-	if text == "" {
-		return s, fmt.Errorf("%w: the board of %s was not loaded to its end; load it again with --replace", model.ErrUsage, store.Address())
-	}
-	return s, json.Unmarshal([]byte(text), &s)
 }
 
 // partitioned makes the tables on the data nodes, Spider tables on the SQL nodes,
 // and fills them through the first of these.
 func (l Loading) partitioned(ctx context.Context, sqlNodes nodes) error {
 	first := sqlNodes[0]
-	if first.store.Postgres() {
-		return fmt.Errorf("%w: partitions on other servers need MariaDB with Spider, not PostgreSQL", model.ErrUsage)
+	if first.Postgres() {
+		return model.Usage("partitions on other servers need MariaDB with Spider, not PostgreSQL")
 	}
-	data, err := openNodes(dataURLs(first, l.DataNodes))
-	defer func() { _ = data.close() }() // what was written is committed
+	var urls []string
+	for _, host := range l.DataNodes {
+		u := *first.Address().URL()
+		u.Host, u.RawQuery = host, ""
+		urls = append(urls, u.String())
+	}
+	data, err := openNodes(urls)
+	defer data.close()
 	if err != nil {
 		return err
 	}
@@ -313,44 +296,28 @@ func (l Loading) partitioned(ctx context.Context, sqlNodes nodes) error {
 	return nil
 }
 
-// dataURLs are the URLs of data nodes.
-func dataURLs(like *node, hosts []string) []string {
-	urls := make([]string, len(hosts))
-	for i, host := range hosts {
-		u := *like.store.Address().URL()
-		u.Host, u.RawQuery = host, ""
-		urls[i] = u.String()
-	}
-	return urls
-}
-
 // spread makes Spider tables, with partitions on the data nodes.
-func (n *node) spread(ctx context.Context, data nodes) error {
+func (n *database) spread(ctx context.Context, data nodes) error {
 	var status string
 	err := n.db.QueryRowContext(ctx, "SELECT plugin_status FROM information_schema.plugins WHERE plugin_name = 'SPIDER'").Scan(&status)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && status != "ACTIVE" {
-		return fmt.Errorf("%w: %s has no Spider: install mariadb-plugin-spider and start it with --plugin-load-add=ha_spider --plugin-maturity=gamma", model.ErrUsage, n.store.Address())
+		return model.Usage("%s has no Spider: install mariadb-plugin-spider and start it with "+
+			"--plugin-load-add=ha_spider --plugin-maturity=gamma", n.Address())
 	}
 	if err != nil {
-		return n.store.Explain(err)
+		return n.Explain(err)
 	}
-	servers := make([]string, len(data))
+	var servers, statements []string
 	for i, d := range data {
-		u := d.store.Address().URL()
-		servers[i] = fmt.Sprintf("board_%s_%d", strings.Trim(u.Path, "/"), i+1)
-		if err := n.exec(ctx, createServer(servers[i], u)); err != nil {
-			return err
-		}
+		u := d.Address().URL()
+		servers = append(servers, fmt.Sprintf("board_%s_%d", strings.Trim(u.Path, "/"), i+1))
+		statements = append(statements, createServer(servers[i], u))
 	}
-	if err := n.exec(ctx, n.store.Marked(dataTable, createData(false))...); err != nil {
-		return err
-	}
+	statements = append(statements, n.Marked(dataTable, createData(false))...)
 	for _, t := range tables() {
-		if err := n.exec(ctx, t.partitioned(servers)); err != nil {
-			return err
-		}
+		statements = append(statements, t.partitioned(servers))
 	}
-	return nil
+	return n.exec(ctx, statements...)
 }
 
 // createServer names a data node, so that tables can say where they are.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load/sqlkv"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // waitQuery keeps a connection for so many seconds without processor time.
@@ -24,13 +25,10 @@ func (s *session) work(d time.Duration) error {
 	case d <= 0:
 		return nil
 	case s.meter == nil:
-		return s.compute(int64((d + s.pool.unit/2) / s.pool.unit))
+		return s.ask(workQuery, int64((d+s.pool.unit/2)/s.pool.unit))
 	}
 	return s.workMetered(d)
 }
-
-// compute has the database compute so many units.
-func (s *session) compute(units int64) error { return s.ask(workQuery, units) }
 
 // wait has the database sleep.
 func (s *session) wait(d time.Duration) error {
@@ -42,10 +40,9 @@ func (s *session) wait(d time.Duration) error {
 
 // ask executes a statement of which the answer does not matter.
 func (s *session) ask(q query, args ...any) error {
-	return s.each(q, func(scan func(...any) error) error {
-		var answer sql.RawBytes
-		return scan(&answer)
-	}, args...)
+	var answer sql.RawBytes
+	_, err := s.each(q, []any{&answer}, nil, args...)
+	return err
 }
 
 // stillParts is after how many parts of work without processor time of the thread it is
@@ -64,7 +61,7 @@ func (s *session) workMetered(d time.Duration) error {
 	unit := 2 * max(s.pool.unit, 1)
 	for still := 0; err == nil && owed > d/20; {
 		n := max(1, int64(owed/unit))
-		if err := s.compute(n); err != nil {
+		if err := s.ask(workQuery, n); err != nil {
 			return err
 		}
 		units += n
@@ -75,11 +72,12 @@ func (s *session) workMetered(d time.Duration) error {
 			still, unit = 0, max((s.owed+d-left)/time.Duration(units), 1)
 		}
 		if owed = left; still == stillParts {
-			return s.failed(fmt.Errorf("thread %d of %s does not work while it answers", s.meter.thread, s.pool.store.Address()))
+			return s.failed(fmt.Errorf("thread %d of %s does not work while it answers", s.meter.thread, s.pool.Address()))
 		}
 	}
 	if err != nil { // then the next request has nothing to make up for
-		return s.failed(fmt.Errorf("reading the processor time of thread %d of %s: %w", s.meter.thread, s.pool.store.Address(), err))
+		return s.failed(fmt.Errorf("reading the processor time of thread %d of %s: %w", s.meter.thread, s.pool.Address(),
+			err))
 	}
 	s.owed = owed
 	return nil
@@ -89,15 +87,16 @@ func (s *session) workMetered(d time.Duration) error {
 func (p *pool) meterable(ctx context.Context) error {
 	conn, err := p.db.Conn(ctx)
 	if err != nil {
-		return fmt.Errorf("connecting to %s: %w", p.store.Address(), p.store.Explain(err))
+		return fmt.Errorf("connecting to %s: %w", p.Address(), p.Explain(err))
 	}
-	defer func() { _ = conn.Close() }() // it was only read
-	m := &meter{conn: conn, store: p.store}
+	defer conn.Close() //nolint:errcheck // it was only read
+	m := &meter{conn: conn, store: p.Store}
 	if _, err := m.prepare(ctx); err != nil {
-		return p.store.Explain(err)
+		return p.Explain(err)
 	}
 	if m.thread == 0 {
-		return fmt.Errorf("%w: the threads of %s are not seen on this machine, so that their processor time cannot be read; leave out --meter-db", model.ErrUsage, p.store.Address())
+		return model.Usage("the threads of %s are not seen on this machine, "+
+			"so that their processor time cannot be read; leave out --meter-db", p.Address())
 	}
 	return nil
 }
@@ -172,20 +171,10 @@ func (m *meter) find(ctx context.Context) int {
 // processOf names the process of a thread of this machine, with its number; "" if
 // there is none.
 func processOf(thread int) string {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread))
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(status)) {
-		pid, found := strings.CutPrefix(line, "Tgid:")
-		if !found {
-			continue
-		}
-		pid = strings.TrimSpace(pid)
-		name, err := os.ReadFile("/proc/" + pid + "/comm")
-		if err == nil {
-			return strings.TrimSpace(string(name)) + " " + pid
-		}
+	_, rest, found := strings.Cut(procself.ReadText(fmt.Sprintf("/proc/%d/status", thread)), "\nTgid:\t")
+	pid, _, _ := strings.Cut(rest, "\n")
+	if name := procself.ReadText("/proc/" + pid + "/comm"); found && name != "" {
+		return name + " " + pid
 	}
 	return ""
 }
@@ -195,11 +184,8 @@ func (m *meter) used() time.Duration {
 	if m.thread == 0 {
 		return 0
 	}
-	ns, err := threadUsed(m.thread)
-	if err != nil {
-		return 0
-	}
-	return ns
+	used, _ := threadUsed(m.thread)
+	return used
 }
 
 // threadUsed reads the processor time of a thread, to the nanosecond

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"errors"
 	"html"
 	"net/http"
 	"net/url"
@@ -29,24 +30,17 @@ func (p *page) raw(parts ...string) {
 	}
 }
 
-// text adds text.
-func (p *page) text(s string) { p.raw(html.EscapeString(s)) }
-
 // element adds an element with text in it.
 func (p *page) element(name, text string) {
-	p.raw("<", name, ">")
-	p.text(text)
-	p.raw("</", name, ">\n")
+	p.raw("<", name, ">", html.EscapeString(text), "</", name, ">\n")
 }
 
 // begin begins the page: every page has links to all that can be asked for
 // without knowing anything.
 func (p *page) begin(title string) {
-	p.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><title>")
-	p.text(title)
-	p.raw("</title></head>\n<body>\n", navigation, "<h1>")
-	p.text(title)
-	p.raw("</h1>\n")
+	title = html.EscapeString(title)
+	p.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><title>", title, "</title></head>\n<body>\n", navigation,
+		"<h1>", title, "</h1>\n")
 }
 
 const navigation = `<nav><a href="/StoriesOfTheDay">Stories of the day</a> <a href="/Browse">Browse</a> ` +
@@ -58,17 +52,12 @@ func (p *page) end() { p.raw("</body></html>\n") }
 // link adds a link to an interaction; params are names and values in turn.
 func (p *page) link(interaction, text string, params ...string) {
 	p.raw(`<a href="/`, interaction)
+	before := "?"
 	for i := 0; i+1 < len(params); i += 2 {
-		if i == 0 {
-			p.raw("?")
-		} else {
-			p.raw("&amp;")
-		}
-		p.raw(params[i], "=", url.QueryEscape(params[i+1]))
+		p.raw(before, params[i], "=", url.QueryEscape(params[i+1]))
+		before = "&amp;"
 	}
-	p.raw(`">`)
-	p.text(text)
-	p.raw("</a>\n")
+	p.raw(`">`, html.EscapeString(text), "</a>\n")
 }
 
 // form begins a form that asks for an interaction with get or post.
@@ -78,16 +67,12 @@ func (p *page) form(interaction, method string) {
 
 // submit ends a form.
 func (p *page) submit(text string) {
-	p.raw(`<input type="submit" value="`)
-	p.text(text)
-	p.raw("\"></form>\n")
+	p.raw(`<input type="submit" value="`, html.EscapeString(text), "\"></form>\n")
 }
 
 // input adds a field of a form: text, password or hidden.
 func (p *page) input(kind, name, value string) {
-	p.raw(`<input type="`, kind, `" name="`, name, `" value="`)
-	p.text(value)
-	p.raw("\">\n")
+	p.raw(`<input type="`, kind, `" name="`, name, `" value="`, html.EscapeString(value), "\">\n")
 }
 
 // area adds a field for long text.
@@ -97,9 +82,7 @@ func (p *page) area(name string) { p.raw(`<textarea name="`, name, `"></textarea
 func (p *page) choice(name string, values, texts []string) {
 	p.raw(`<select name="`, name, `">`)
 	for i, v := range values {
-		p.raw(`<option value="`, v, `">`)
-		p.text(texts[i])
-		p.raw("</option>")
+		p.raw(`<option value="`, v, `">`, html.EscapeString(texts[i]), "</option>")
 	}
 	p.raw("</select>\n")
 }
@@ -112,8 +95,7 @@ func (p *page) who() {
 
 // byline adds writer and date.
 func (p *page) byline(writer string, date int64) {
-	p.raw("<p>by ")
-	p.text(writer)
+	p.raw("<p>by ", html.EscapeString(writer))
 	p.body = time.UnixMilli(date).UTC().AppendFormat(append(p.body, " on "...), "2006-01-02 15:04")
 	p.raw("</p>\n")
 }
@@ -130,7 +112,11 @@ type fault struct {
 func (f *fault) Error() string { return f.text }
 
 // show replaces the page by one that says what is wrong.
-func (p *page) show(f *fault) {
+func (p *page) show(err error) {
+	f, ok := errors.AsType[*fault](err)
+	if !ok {
+		f = &fault{http.StatusInternalServerError, err.Error()}
+	}
 	p.reset()
 	p.status = f.status
 	p.begin(http.StatusText(f.status))

@@ -8,12 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/scalebench/scalebench/internal/load/sqlkv"
 )
 
 // pool is the connections to one database. A request has one to itself from its
@@ -21,219 +19,155 @@ import (
 // order in which they came. Connections are opened when they are needed first,
 // and kept.
 type pool struct {
-	name  string // db[0], read[1], …
-	store *sqlkv.Store
-	db    *sql.DB
-	slots chan struct{} // as many as there may be connections
-	unit  time.Duration // what a unit of work costs, if there is any
+	*database
+	limiter
+	name string        // db[0], read[1], …
+	unit time.Duration // what a unit of work costs, if there is any
 	// metered: work ends by the processor time of the database's own thread.
 	metered bool
-
-	mu   sync.Mutex
-	free []*session
-
-	waiting  atomic.Int64
-	waits    atomic.Int64 // how many requests have waited
-	waitTime atomic.Int64 // ns
-}
-
-func newPool(name, url string, size int) (*pool, error) {
-	store, err := sqlkv.New(url)
-	if err != nil {
-		return nil, err
-	}
-	p := &pool{name: name, store: store, db: sql.OpenDB(store.Connector()), slots: make(chan struct{}, size)}
-	p.db.SetMaxIdleConns(1) // for health; requests keep theirs
-	return p, nil
+	free    kept[*session]
 }
 
 // take returns a connection that is the caller's until it calls give.
 func (p *pool) take(ctx context.Context) (*session, error) {
-	if err := p.wait(ctx); err != nil {
+	if err := p.enter(ctx); err != nil {
 		return nil, err
 	}
-	if s := p.pop(); s != nil {
+	if s, ok := p.free.pop(); ok {
 		return s, nil
 	}
+	s, err := p.connect(ctx)
+	if err != nil {
+		p.leave()
+		return nil, &fault{http.StatusServiceUnavailable, err.Error()}
+	}
+	return s, nil
+}
+
+func (p *pool) connect(ctx context.Context) (*session, error) {
 	conn, err := p.db.Conn(ctx)
 	if err != nil {
-		<-p.slots
-		return nil, &fault{503, fmt.Sprintf("connecting to %s: %v", p.store.Address(), p.store.Explain(err))}
+		return nil, fmt.Errorf("connecting to %s: %w", p.Address(), p.Explain(err))
 	}
-	s := &session{pool: p, conn: conn}
+	s := &session{pool: p, conn: conn, on: conn}
 	if p.metered {
-		s.meter = &meter{conn: conn, store: p.store}
+		s.meter = &meter{conn: conn, store: p.Store}
 		if s.meter.thread = s.meter.find(ctx); s.meter.thread == 0 {
 			s.close()
-			<-p.slots
-			return nil, &fault{503, fmt.Sprintf("the thread of %s that serves this connection is not known", p.store.Address())}
+			return nil, fmt.Errorf("the thread of %s that serves this connection is not known", p.Address())
 		}
 	}
 	return s, nil
 }
 
-// wait takes a slot.
-func (p *pool) wait(ctx context.Context) error {
-	select {
-	case p.slots <- struct{}{}:
-		return nil
-	default:
-	}
-	p.waiting.Add(1)
-	p.waits.Add(1)
-	started := time.Now()
-	defer func() {
-		p.waiting.Add(-1)
-		p.waitTime.Add(int64(time.Since(started)))
-	}()
-	select {
-	case p.slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// pop returns the connection that was used last, so that no more are in use than
-// are needed.
-func (p *pool) pop() *session {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.free) == 0 {
-		return nil
-	}
-	s := p.free[len(p.free)-1]
-	p.free = p.free[:len(p.free)-1]
-	return s
-}
-
 // give returns a connection. After an error that is not the server's answer it is
 // closed, and so are those that wait: they lead to a server that is gone.
 func (p *pool) give(s *session) {
-	p.mu.Lock()
-	var drop []*session
 	if s.broken {
-		drop = append(p.free, s)
-		p.free = nil
-	} else {
-		p.free = append(p.free, s)
-	}
-	p.mu.Unlock()
-	for _, s := range drop {
 		s.close()
+		p.drop()
+	} else {
+		p.free.push(s)
 	}
-	<-p.slots
+	p.leave()
 }
 
-func (p *pool) load() int64 { return int64(len(p.slots)) + p.waiting.Load() }
+func (p *pool) load() int64 { return p.inside() + p.waiting.Load() }
 
-func (p *pool) close() error {
-	for s := p.pop(); s != nil; s = p.pop() {
+// drop closes the connections that wait.
+func (p *pool) drop() {
+	for _, s := range p.free.drain() {
 		s.close()
 	}
-	return p.db.Close()
 }
 
 // databases are where the application reads and writes.
 type databases struct {
-	write, replicas []*pool
-	read            []*pool // the replicas, or write without any
-	turn            atomic.Uint64
-	retries         atomic.Int64 // transactions that the database gave up, and that were done again
+	all         []*pool // those to write to, then replicas
+	write, read []*pool // read: the replicas, or write without any
+	turn        atomic.Uint64
+	retries     atomic.Int64 // transactions that the database gave up, and that were done again
 }
 
-// openDatabases opens pools, of size connections each.
+// openDatabases opens pools, of size connections each, to databases that are filled.
 func openDatabases(ctx context.Context, write, read []string, size int) (*databases, error) {
 	d := &databases{}
-	var err error
-	d.write, err = openPools("db", write, size)
-	if err == nil {
-		d.replicas, err = openPools("read", read, size)
+	err := d.open("db", write, size)
+	d.write, d.read = d.all, d.all
+	if err == nil && len(read) > 0 {
+		err = d.open("read", read, size)
+		d.read = d.all[len(d.write):]
 	}
-	if err == nil {
-		err = d.ready(ctx)
+	for _, p := range d.all {
+		if err == nil {
+			_, err = p.description(ctx)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.close())
 	}
-	if d.read = d.write; len(d.replicas) > 0 {
-		d.read = d.replicas
-	}
 	return d, nil
 }
 
-func openPools(name string, urls []string, size int) ([]*pool, error) {
-	var pools []*pool
-	for _, u := range urls {
-		each, err := hosts(u)
-		if err != nil {
-			return pools, err
-		}
-		for _, one := range each {
-			p, err := newPool(fmt.Sprintf("%s[%d]", name, len(pools)), one, size)
-			if err != nil {
-				return pools, err
-			}
-			pools = append(pools, p)
-		}
+func (d *databases) open(name string, urls []string, size int) error {
+	all, err := openNodes(urls)
+	for i, n := range all {
+		n.db.SetMaxOpenConns(0)
+		n.db.SetMaxIdleConns(1) // for health; requests keep theirs
+		p := &pool{database: n, name: fmt.Sprintf("%s[%d]", name, i)}
+		p.limit(size)
+		d.all = append(d.all, p)
 	}
-	return pools, nil
-}
-
-// all are the pools of all databases.
-func (d *databases) all() []*pool { return slices.Concat(d.write, d.replicas) }
-
-// ready asks every database whether it is filled.
-func (d *databases) ready(ctx context.Context) error {
-	for _, p := range d.all() {
-		if _, err := readDescription(ctx, p.store, p.db); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // health asks every database for a sign of life.
 func (d *databases) health(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
-	for _, p := range d.all() {
+	for _, p := range d.all {
 		if err := p.db.PingContext(ctx); err != nil {
-			return fmt.Errorf("the database %s: %w", p.store.Address(), p.store.Explain(err))
+			return fmt.Errorf("the database %s: %w", p.Address(), p.Explain(err))
 		}
 	}
 	return nil
 }
 
-// choose returns the pool with the fewest requests; of equals each in its turn.
+// choose returns the pool with the fewest requests.
 func (d *databases) choose(pools []*pool) *pool {
-	if len(pools) == 1 {
-		return pools[0]
-	}
-	first := int(d.turn.Add(1) % uint64(len(pools)))
-	best := pools[first]
-	least := best.load()
-	for i := range pools {
-		if p := pools[(first+i)%len(pools)]; p.load() < least {
-			best, least = p, p.load()
+	return leastLoaded(pools, d.turn.Add(1), (*pool).load)
+}
+
+// leastLoaded returns the one with the least load; of equals each in its turn.
+func leastLoaded[T any](all []T, turn uint64, load func(T) int64) T {
+	n := uint64(len(all))
+	best := all[turn%n]
+	least := load(best)
+	for i := range n {
+		x := all[(turn+i)%n]
+		if l := load(x); l < least {
+			best, least = x, l
 		}
 	}
 	return best
 }
 
-func (d *databases) close() error {
-	var errs []error
-	for _, p := range d.all() {
-		errs = append(errs, p.close())
+func (d *databases) close() (err error) {
+	for _, p := range d.all {
+		p.drop()
+		err = errors.Join(err, p.db.Close())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // session is a connection in the hands of one request.
 type session struct {
-	pool   *pool
-	conn   *sql.Conn
-	tx     *sql.Tx
+	pool *pool
+	conn *sql.Conn
+	on   interface { // the connection, or its transaction
+		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	}
 	broken bool
 
 	meter *meter        // nil: work is counted in units
@@ -249,15 +183,14 @@ func (s *session) close() {
 // failed turns an error into an answer, and remembers whether the connection can
 // be used again.
 func (s *session) failed(err error) error {
-	var answer *fault
-	if err == nil || errors.As(err, &answer) || errors.Is(err, sql.ErrNoRows) {
-		return err
+	if err == nil {
+		return nil
 	}
-	status := 500
-	if s.pool.store.Code(err) == "" {
-		s.broken, status = true, 503
+	status := http.StatusInternalServerError
+	if s.pool.Code(err) == "" {
+		s.broken, status = true, http.StatusServiceUnavailable
 	}
-	return errors.Join(&fault{status, "the database: " + s.pool.store.Address().Hide(err).Error()}, err)
+	return errors.Join(&fault{status, "the database: " + s.pool.Address().Hide(err).Error()}, err)
 }
 
 // Queries are not ended when their user has gone: no application does that, and
@@ -265,50 +198,31 @@ func (s *session) failed(err error) error {
 func background() context.Context { return context.Background() }
 
 // exec executes a statement and returns how many rows it has changed.
-func (s *session) exec(q query, args ...any) (int64, error) {
-	var result sql.Result
-	var err error
-	if s.tx != nil {
-		result, err = s.tx.ExecContext(background(), q.in(s.pool.store), args...)
-	} else {
-		result, err = s.conn.ExecContext(background(), q.in(s.pool.store), args...)
+func (s *session) exec(q query, args ...any) (n int64, err error) {
+	result, err := s.on.ExecContext(background(), q.in(s.pool.Store), args...)
+	if err == nil {
+		n, err = result.RowsAffected()
 	}
-	if err != nil {
-		return 0, s.failed(err)
-	}
-	n, err := result.RowsAffected()
 	return n, s.failed(err)
 }
 
-// each calls f for each row; f scans it.
-func (s *session) each(q query, f func(scan func(...any) error) error, args ...any) (err error) {
-	var rows *sql.Rows
-	if s.tx != nil {
-		rows, err = s.tx.QueryContext(background(), q.in(s.pool.store), args...)
-	} else {
-		rows, err = s.conn.QueryContext(background(), q.in(s.pool.store), args...)
-	}
+// each scans each row into these variables, calls row, which may be nil, and returns how
+// many rows there were.
+func (s *session) each(q query, into []any, row func(), args ...any) (n int, err error) {
+	rows, err := s.on.QueryContext(background(), q.in(s.pool.Store), args...)
 	if err != nil {
-		return s.failed(err)
+		return 0, s.failed(err)
 	}
-	for err == nil && rows.Next() {
-		err = f(rows.Scan)
+	for rows.Next() {
+		if err = rows.Scan(into...); err != nil {
+			break
+		}
+		n++
+		if row != nil {
+			row()
+		}
 	}
-	return s.failed(cmp.Or(err, rows.Err(), rows.Close()))
-}
-
-// one scans one row into some variables; without a row the answer is 404 with
-// this text.
-func (s *session) one(q query, missing string, into []any, args ...any) error {
-	found := false
-	err := s.each(q, func(scan func(...any) error) error {
-		found = true
-		return scan(into...)
-	}, args...)
-	if err == nil && !found {
-		return &fault{404, missing}
-	}
-	return err
+	return n, s.failed(cmp.Or(err, rows.Err(), rows.Close())) //nolint:sqlclosecheck // its error counts
 }
 
 // retryCodes are answers after which a transaction is done again: deadlocks and
@@ -325,28 +239,35 @@ const (
 
 // transaction executes f in a transaction, again if the database gave it up in
 // favour of another one.
-func (v *visit) transaction(f func() error) error {
-	s := v.db
+func (v *visit) transaction(f func()) {
+	if v.err != nil {
+		return
+	}
 	for try := range tries {
-		err := s.once(f)
-		if err == nil || !slices.Contains(retryCodes, s.pool.store.Code(err)) {
-			return err
+		v.once(f)
+		if !slices.Contains(retryCodes, v.db.pool.Code(v.err)) {
+			return
 		}
+		v.err = nil
 		v.app.databases.retries.Add(1)
 		<-time.After(rand.N(firstWait << try))
 	}
-	return &fault{503, fmt.Sprintf("the database gave the transaction up %d times in favour of others", tries)}
+	v.fail(http.StatusServiceUnavailable, fmt.Sprintf("the database gave the transaction up %d times in favour of others",
+		tries))
 }
 
-func (s *session) once(f func() error) (err error) {
-	if s.tx, err = s.conn.BeginTx(background(), nil); err != nil {
-		return s.failed(err)
+func (v *visit) once(f func()) {
+	s := v.db
+	tx, err := s.conn.BeginTx(background(), nil)
+	if err != nil {
+		v.err = s.failed(err)
+		return
 	}
-	tx := s.tx
-	defer func() { s.tx = nil }()
-	if err = f(); err != nil {
+	s.on = tx
+	defer func() { s.on = s.conn }()
+	if f(); v.err == nil {
+		v.err = s.failed(tx.Commit())
+	} else {
 		_ = tx.Rollback() // the first error counts
-		return err
 	}
-	return s.failed(tx.Commit())
 }

@@ -1,7 +1,6 @@
 package board
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -35,22 +34,21 @@ func (q query) in(store *sqlkv.Store) string {
 
 // either is two queries that differ in the table: of current, and of old stories
 // or comments.
-type either struct{ current, old query }
+type either [2]query
 
 // sqlOfEither makes both from one that writes the tables {stories} and
 // {comments}.
 func sqlOfEither(text string) either {
-	return either{
-		current: sqlOf(strings.NewReplacer("{", "", "}", "").Replace(text)),
-		old:     sqlOf(strings.NewReplacer("{", "old_", "}", "").Replace(text)),
-	}
+	text = strings.ReplaceAll(text, "}", "")
+	return either{sqlOf(strings.ReplaceAll(text, "{", "")), sqlOf(strings.ReplaceAll(text, "{", "old_"))}
 }
 
-func (e either) of(old bool) query {
-	if old {
-		return e.old
+// query is that of the tables that the visit is about.
+func (v *visit) query(e either) query {
+	if v.old {
+		return e[1]
 	}
-	return e.current
+	return e[0]
 }
 
 // hosts makes one URL for each host of a URL that names several,
@@ -58,7 +56,8 @@ func (e either) of(old bool) query {
 func hosts(url string) ([]string, error) {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
-		return nil, fmt.Errorf("%w: a database is named by its URL, as in mysql://user:password@host:3306/board or postgres://user:password@host:5432/board", model.ErrUsage)
+		return nil, model.Usage("a database is named by its URL, as in " +
+			"mysql://user:password@host:3306/board or postgres://user:password@host:5432/board")
 	}
 	end := strings.IndexAny(rest, "/?")
 	if end < 0 {

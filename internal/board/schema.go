@@ -10,12 +10,9 @@ import (
 type table struct {
 	name    string
 	columns []column
-	primary []string // columns of the primary key
-	unique  string   // a column that has a value once, or ""
-	indexes [][]string
-	// part is the column by which it is partitioned, which every unique key must
-	// have in it.
-	part string
+	primary string // columns of the primary key
+	unique  string // a column that has a value once, or ""
+	indexes []string
 }
 
 // column has values of 64 bits, or text of at most so many characters.
@@ -49,19 +46,17 @@ func columnsOf(names string) []column {
 func tables() []table {
 	stories := columnsOf("id title body date writer category")
 	comments := columnsOf("id story_id parent childs rating writer date subject body")
-	byDate, byCategory, byTitle := []string{"date", "id"}, []string{"category", "date", "id"}, []string{"title", "id"}
-	byParent, bySubject := []string{"story_id", "parent", "id"}, []string{"subject", "id"}
-	ofStory := []string{"story_id", "id"}
+	const byDate, byParent, ofStory = "date, id", "story_id, parent, id", "story_id, id"
 	return []table{
-		{name: "categories", columns: columnsOf("id name"), primary: []string{"id"}, part: "id"},
+		{name: "categories", columns: columnsOf("id name"), primary: "id"},
 		{name: "users", columns: columnsOf("id nickname password firstname lastname email access rating date"),
-			primary: []string{"id"}, unique: "nickname", part: "id"},
-		{name: "stories", columns: stories, primary: []string{"id"}, indexes: [][]string{byDate, byCategory, byTitle}, part: "id"},
-		{name: "old_stories", columns: stories, primary: []string{"id"}, indexes: [][]string{byDate}, part: "id"},
-		{name: "submissions", columns: stories, primary: []string{"id"}, part: "id"},
-		{name: "comments", columns: comments, primary: ofStory, indexes: [][]string{byParent, bySubject}, part: "story_id"},
-		{name: "old_comments", columns: comments, primary: ofStory, indexes: [][]string{byParent}, part: "story_id"},
-		{name: "moderator_log", columns: columnsOf("id moderator story_id comment_id rating date"), primary: []string{"id"}, part: "id"},
+			primary: "id", unique: "nickname"},
+		{name: "stories", columns: stories, primary: "id", indexes: []string{byDate, "category, date, id", "title, id"}},
+		{name: "old_stories", columns: stories, primary: "id", indexes: []string{byDate}},
+		{name: "submissions", columns: stories, primary: "id"},
+		{name: "comments", columns: comments, primary: ofStory, indexes: []string{byParent, "subject, id"}},
+		{name: "old_comments", columns: comments, primary: ofStory, indexes: []string{byParent}},
+		{name: "moderator_log", columns: columnsOf("id moderator story_id comment_id rating date"), primary: "id"},
 	}
 }
 
@@ -77,75 +72,63 @@ func (t table) names() []string {
 // create is the statements that make it, in PostgreSQL or in MySQL.
 func (t table) create(postgres bool) []string {
 	if !postgres {
-		return []string{t.mysql(true) + " ENGINE=InnoDB " + mysqlText}
+		return []string{t.mysql("UNIQUE KEY") + " ENGINE=InnoDB " + mysqlText}
 	}
-	lines := t.columnLines(func(c column) string {
-		switch c.text {
-		case 0:
-			return "bigint"
-		case long:
-			return "text"
-		}
-		return fmt.Sprintf(`varchar(%d) COLLATE "C"`, c.text)
-	})
-	lines = append(lines, "PRIMARY KEY ("+strings.Join(t.primary, ", ")+")")
-	if t.unique != "" {
-		lines = append(lines, "UNIQUE ("+t.unique+")")
-	}
-	made := []string{"CREATE TABLE " + t.name + " (" + strings.Join(lines, ", ") + ")"}
+	made := []string{t.statement("UNIQUE", ` COLLATE "C"`)}
 	for _, index := range t.indexes {
-		made = append(made, "CREATE INDEX ON "+t.name+" ("+strings.Join(index, ", ")+")")
+		made = append(made, "CREATE INDEX ON "+t.name+" ("+index+")")
 	}
 	return made
 }
 
-func (t table) columnLines(kind func(column) string) []string {
+// statement makes the table with its columns and keys, and with others that are written
+// in it; unique is how the key of a unique column is named.
+func (t table) statement(unique, collation string, others ...string) string {
 	var lines []string
 	for _, c := range t.columns {
-		lines = append(lines, c.name+" "+kind(c)+" NOT NULL")
+		kind := "BIGINT"
+		switch c.text {
+		case 0:
+		case long:
+			kind = "TEXT"
+		default:
+			kind = fmt.Sprintf("VARCHAR(%d)%s", c.text, collation)
+		}
+		lines = append(lines, c.name+" "+kind+" NOT NULL")
 	}
-	return lines
+	lines = append(lines, "PRIMARY KEY ("+t.primary+")")
+	if t.unique != "" {
+		lines = append(lines, unique+" ("+t.unique+")")
+	}
+	return "CREATE TABLE " + t.name + " " + listOf(append(lines, others...))
 }
+
+func listOf(words []string) string { return "(" + strings.Join(words, ", ") + ")" }
 
 // mysqlText has texts compared by their characters' numbers, as PostgreSQL's "C"
 // does.
 const mysqlText = "DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin"
 
-// mysql is the statement without the table's options. Where the table is
-// partitioned, only the primary key can be unique.
-func (t table) mysql(whole bool) string {
-	lines := t.columnLines(func(c column) string {
-		switch c.text {
-		case 0:
-			return "BIGINT"
-		case long:
-			return "TEXT"
-		}
-		return fmt.Sprintf("VARCHAR(%d)", c.text)
-	})
-	lines = append(lines, "PRIMARY KEY ("+strings.Join(t.primary, ", ")+")")
-	if t.unique != "" {
-		kind := "KEY"
-		if whole {
-			kind = "UNIQUE KEY"
-		}
-		lines = append(lines, kind+" ("+t.unique+")")
-	}
+// mysql is the statement without the table's options.
+func (t table) mysql(unique string) string {
+	var keys []string
 	for _, index := range t.indexes {
-		lines = append(lines, "KEY ("+strings.Join(index, ", ")+")")
+		keys = append(keys, "KEY ("+index+")")
 	}
-	return "CREATE TABLE " + t.name + " (" + strings.Join(lines, ", ") + ")"
+	return t.statement(unique, "", keys...)
 }
 
 // partitioned is the statement that makes it on an SQL node: a Spider table, with
-// one partition on each of these servers.
+// one partition on each of these servers. Every unique key must have the column by which it
+// is partitioned in it, so that only the primary key can be unique.
 func (t table) partitioned(servers []string) string {
+	part, _, _ := strings.Cut(t.primary, ",")
 	parts := make([]string, len(servers))
 	for i, server := range servers {
 		parts[i] = fmt.Sprintf(`PARTITION p%d COMMENT='srv "%s"'`, i+1, server)
 	}
-	return fmt.Sprintf(`%s ENGINE=SPIDER %s COMMENT='wrapper "mysql", table "%s"' PARTITION BY KEY (%s) (%s)`,
-		t.mysql(false), mysqlText, t.name, t.part, strings.Join(parts, ", "))
+	return fmt.Sprintf(`%s ENGINE=SPIDER %s COMMENT='wrapper "mysql", table "%s"' PARTITION BY KEY (%s) %s`,
+		t.mysql("KEY"), mysqlText, t.name, part, listOf(parts))
 }
 
 // sums is a query for how many rows there are, and for each column the sum of its
@@ -162,17 +145,11 @@ func (t table) sums() string {
 	return "SELECT " + strings.Join(parts, ", ") + " FROM " + t.name
 }
 
-// where finds a row by its primary key.
-func (t table) where() query {
-	return sqlOf("SELECT " + strings.Join(t.names(), ", ") + " FROM " + t.name + " WHERE " + strings.Join(t.primary, " = ? AND ") + " = ?")
-}
-
 // key are the values of a row's primary key.
 func (t table) key(row []any) []any {
-	names := t.names()
-	key := make([]any, len(t.primary))
-	for i, name := range t.primary {
-		key[i] = row[slices.Index(names, name)]
+	var key []any
+	for name := range strings.SplitSeq(t.primary, ", ") {
+		key = append(key, row[slices.Index(t.names(), name)])
 	}
 	return key
 }

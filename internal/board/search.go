@@ -14,86 +14,56 @@ var (
 		WHERE nickname >= ? AND nickname < ? ORDER BY nickname LIMIT ? OFFSET ?`)
 )
 
-// searches are where one can search, with a word that finds something.
-var searches = []struct{ interaction, text string }{
-	{"SearchInStories", "Titles of stories that begin with"},
-	{"SearchInComments", "Subjects of comments that begin with"},
-	{"SearchInUsers", "Nicknames that begin with"},
-}
-
-func search(v *visit) error {
-	v.page.begin("Search")
-	for i, s := range searches {
-		word := Word(rand.IntN(words))
-		if i == 2 {
-			word = "user" + strconv.Itoa(1+rand.IntN(99))
-		}
-		v.page.element("p", s.text)
-		v.page.form(s.interaction, "get")
-		v.page.input("text", "search", word)
-		v.page.submit("Search")
-		v.page.link(s.interaction, word, "search", word)
+// search has a form for each kind of search, with a word that finds something.
+func search(v *visit) {
+	v.begin("Search")
+	for _, s := range []struct{ interaction, text, word string }{
+		{"SearchInStories", "Titles of stories that begin with", Word(rand.IntN(words))},
+		{"SearchInComments", "Subjects of comments that begin with", Word(rand.IntN(words))},
+		{"SearchInUsers", "Nicknames that begin with", "user" + strconv.Itoa(1+rand.IntN(99))},
+	} {
+		v.element("p", s.text)
+		v.form(s.interaction, "get")
+		v.input("text", "search", s.word)
+		v.submit("Search")
+		v.link(s.interaction, s.word, "search", s.word)
 	}
-	v.page.end()
-	return nil
 }
 
 // afterAll is above all texts that begin with the same letters.
 const afterAll = "\U0010FFFF"
 
-// found shows a list of what was found; row scans and shows one.
-func (v *visit) found(interaction string, q query, row func(scan func(...any) error) error) error {
-	text, err := v.text("search", maxTitle)
-	if err != nil {
-		return err
-	}
-	page, err := v.pageNumber()
-	if err != nil {
-		return err
-	}
-	v.page.begin("Found: " + text)
-	shown := 0
-	err = v.db.each(q, func(scan func(...any) error) error {
-		shown++
-		return row(scan)
-	}, text, text+afterAll, pageSize, page*pageSize)
-	if shown == 0 {
-		v.page.element("p", "Nothing begins like that.")
-	}
-	v.turn(interaction, shown, page, "search", text)
-	v.page.end()
-	return err
+// found lists what begins with a text; entries lists what a query finds with these
+// arguments, and returns how many there were.
+func (v *visit) found(interaction string, entries func(args ...any) int) {
+	text, page := v.text("search", maxTitle), v.pageNumber()
+	v.begin("Found: " + text)
+	shown := entries(text, text+afterAll, pageSize, page*pageSize)
+	v.turn(interaction, "Nothing begins like that.", shown, page, "search", text)
 }
 
-func searchInStories(v *visit) error {
-	return v.found("SearchInStories", findStories, func(scan func(...any) error) error {
-		var id, date int64
-		var title, writer string
-		err := scan(&id, &title, &date, &writer)
-		v.page.link("ViewStory", title, reference(false, id, 0)...)
-		v.page.byline(writer, date)
-		return err
-	})
+func searchInStories(v *visit) {
+	v.found("SearchInStories", func(args ...any) int { return v.titles(false, findStories, args...) })
 }
 
-func searchInComments(v *visit) error {
-	return v.found("SearchInComments", findComments, func(scan func(...any) error) error {
+func searchInComments(v *visit) {
+	v.found("SearchInComments", func(args ...any) int {
 		var story, id, date int64
 		var subject, writer string
-		err := scan(&story, &id, &subject, &date, &writer)
-		v.page.link("ViewComment", subject, reference(false, story, id)...)
-		v.page.byline(writer, date)
-		return err
+		return v.each(findComments, []any{&story, &id, &subject, &date, &writer}, func() {
+			v.link("ViewComment", subject, reference(false, story, id)...)
+			v.byline(writer, date)
+		}, args...)
 	})
 }
 
-func searchInUsers(v *visit) error {
-	return v.found("SearchInUsers", findUsers, func(scan func(...any) error) error {
+func searchInUsers(v *visit) {
+	v.found("SearchInUsers", func(args ...any) int {
 		var nickname string
 		var rating, date int64
-		err := scan(&nickname, &rating, &date)
-		v.page.byline(nickname, date)
-		v.page.element("p", "Rating: "+number(rating))
-		return err
+		return v.each(findUsers, []any{&nickname, &rating, &date}, func() {
+			v.byline(nickname, date)
+			v.element("p", "Rating: "+number(rating))
+		}, args...)
 	})
 }

@@ -69,19 +69,19 @@ func (c Config) check() error {
 	app := c.Role == App || c.Role == All
 	switch {
 	case !slices.Contains([]Role{Web, App, Router, All}, c.Role):
-		return fmt.Errorf("%w: no role is called %q: there are web, app, router and all", model.ErrUsage, c.Role)
+		return model.Usage("no role is called %q: there are web, app, router and all", c.Role)
 	case app && len(c.DB) == 0:
-		return fmt.Errorf("%w: role %s needs a database", model.ErrUsage, c.Role)
+		return model.Usage("role %s needs a database", c.Role)
 	case !app && len(c.Upstreams) == 0:
-		return fmt.Errorf("%w: role %s needs upstreams to forward to", model.ErrUsage, c.Role)
+		return model.Usage("role %s needs upstreams to forward to", c.Role)
 	case app && len(c.Upstreams) > 0:
-		return fmt.Errorf("%w: role %s forwards nothing; upstreams are of roles web and router", model.ErrUsage, c.Role)
+		return model.Usage("role %s forwards nothing; upstreams are of roles web and router", c.Role)
 	case !app && len(c.DB)+len(c.ReadDB) > 0:
-		return fmt.Errorf("%w: role %s has no database; that is of roles app and all", model.ErrUsage, c.Role)
+		return model.Usage("role %s has no database; that is of roles app and all", c.Role)
 	case app && c.Pool < 1:
-		return fmt.Errorf("%w: the pool needs at least one connection", model.ErrUsage)
+		return model.Usage("the pool needs at least one connection")
 	case c.Threads < 0 || c.Backlog < 0 || c.Connections < 0 || c.DBUnit < 0 || c.DBWait < 0:
-		return fmt.Errorf("%w: threads, backlog, connections, and the database's unit and wait are 0 or more", model.ErrUsage)
+		return model.Usage("threads, backlog, connections, and the database's unit and wait are 0 or more")
 	}
 	if _, known := procself.ThreadTime(); len(c.Work) > 0 && !known {
 		return errors.New("work needs Linux, where a thread's processor time is known exactly")
@@ -91,21 +91,16 @@ func (c Config) check() error {
 
 // tiers are those for whose work the role's own processor is used.
 func (c Config) tiers() []string {
-	switch c.Role {
-	case Web:
-		return []string{tierWeb}
-	case Router:
-		return []string{tierRouter}
-	case App:
-		return []string{tierApp}
+	if c.Role == All {
+		return []string{string(Web), string(App)}
 	}
-	return []string{tierWeb, tierApp}
+	return []string{string(c.Role)}
 }
 
 // Server is a process of the application.
 type Server struct {
 	config       Config
-	interactions []Interaction
+	interactions []interaction
 	paths        map[string]int // index of the interaction
 	work         []time.Duration
 	counts       []count
@@ -116,11 +111,9 @@ type Server struct {
 	pages        sync.Pool
 	started      time.Time
 
-	threads chan struct{} // nil: no limit
-	busy    atomic.Int64  // requests that are worked on
-	queue   atomic.Int64  // requests that wait for a thread
-	gone    atomic.Int64  // requests whose users did not wait for a thread
-	worked  atomic.Int64  // ns of processor time of work
+	threads limiter
+	gone    atomic.Int64 // requests whose users did not wait for a thread
+	worked  atomic.Int64 // ns of processor time of work
 	ending  atomic.Bool
 }
 
@@ -129,16 +122,14 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	all := Interactions()
+	all := interactions()
 	s := &Server{config: config, interactions: all, paths: map[string]int{"/": 0}, work: config.Work.of(all, config.tiers()...),
 		counts: make([]count, len(all)), started: time.Now()}
 	s.pages.New = func() any { return &page{} }
-	for i, interaction := range all {
-		s.paths["/"+interaction.Name] = i
+	for i, x := range all {
+		s.paths[x.Path] = i
 	}
-	if config.Threads > 0 {
-		s.threads = make(chan struct{}, config.Threads)
-	}
+	s.threads.limit(config.Threads)
 	if err := s.connect(ctx); err != nil {
 		return nil, err
 	}
@@ -153,7 +144,10 @@ func New(ctx context.Context, config Config) (*Server, error) {
 
 func (s *Server) connect(ctx context.Context) error {
 	if s.config.Role == Web || s.config.Role == Router {
-		s.forward = newForwarder(s.config.Upstreams, s.config.RoundRobin)
+		s.forward = &forwarder{roundRobin: s.config.RoundRobin}
+		for _, a := range s.config.Upstreams {
+			s.forward.upstreams = append(s.forward.upstreams, &upstream{address: a})
+		}
 		return nil
 	}
 	databases, err := openDatabases(ctx, s.config.DB, s.config.ReadDB, s.config.Pool)
@@ -168,11 +162,13 @@ func (s *Server) connect(ctx context.Context) error {
 }
 
 func (s *Server) disconnect() error {
-	if s.forward != nil {
-		s.forward.close()
-		return nil
+	if s.app != nil {
+		return s.app.databases.close()
 	}
-	return s.app.databases.close()
+	for _, u := range s.forward.upstreams {
+		u.close()
+	}
+	return nil
 }
 
 // Address is where it listens, host:port.
@@ -190,16 +186,16 @@ const drainTime = 4 * time.Second
 func (s *Server) Serve(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.http.Serve(s.listener) }()
-	var err error
 	select {
-	case err = <-ended:
+	case err := <-ended:
 		return errors.Join(err, s.disconnect())
 	case <-ctx.Done():
 	}
 	s.ending.Store(true)
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
-	if err = s.http.Shutdown(late); err != nil {
+	err := s.http.Shutdown(late)
+	if err != nil {
 		err = errors.Join(fmt.Errorf("ending: requests were not answered within %s: %w", drainTime, err), s.http.Close())
 	}
 	if end := <-ended; !errors.Is(end, http.ErrServerClosed) && !errors.Is(end, net.ErrClosed) {
@@ -222,7 +218,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	started := time.Now()
-	if !s.begin(r.Context()) {
+	if s.threads.enter(r.Context()) != nil {
 		s.gone.Add(1)
 		return
 	}
@@ -233,36 +229,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // handle makes and writes the page; its worker thread is free then, even if that
 // panics.
 func (s *Server) handle(w http.ResponseWriter, r *http.Request, i int, p *page) {
-	defer s.end()
+	defer s.threads.leave()
 	s.answer(w, r, i, p)
 	p.write(w)
-}
-
-// begin takes a worker thread; false if the user has gone before there was one.
-func (s *Server) begin(ctx context.Context) bool {
-	select {
-	case s.threads <- struct{}{}:
-	default:
-		if s.threads == nil {
-			break
-		}
-		s.queue.Add(1)
-		defer s.queue.Add(-1)
-		select {
-		case s.threads <- struct{}{}:
-		case <-ctx.Done():
-			return false
-		}
-	}
-	s.busy.Add(1)
-	return true
-}
-
-func (s *Server) end() {
-	s.busy.Add(-1)
-	if s.threads != nil {
-		<-s.threads
-	}
 }
 
 // answer makes the page of interaction i, and works.

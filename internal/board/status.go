@@ -89,7 +89,7 @@ func (c *count) add(response time.Duration, status int) {
 func (s *Server) Status() Status {
 	st := Status{
 		Role: s.config.Role, Started: s.started, Now: time.Now(), CPU: processTime().Seconds(), Work: seconds(&s.worked),
-		Threads: ThreadStatus{Busy: s.threadsBusy(), Max: s.config.Threads, Queue: s.queue.Load()},
+		Threads: ThreadStatus{Busy: s.threads.inside(), Max: s.config.Threads, Queue: s.threads.waiting.Load()},
 		Connections: ConnectionStatus{Open: s.listener.open.Load(), Max: s.config.Connections,
 			Accepted: s.listener.accepted.Load(), Backlog: s.listener.backlog},
 		Interactions: map[string]InteractionStatus{}, Gone: s.gone.Load(),
@@ -108,19 +108,10 @@ func (s *Server) Status() Status {
 	return st
 }
 
-// threadsBusy are the worker threads that requests have. One that is handed on is never
-// free in between, also when the request that has it now was not yet scheduled.
-func (s *Server) threadsBusy() int64 {
-	if s.threads == nil {
-		return s.busy.Load()
-	}
-	return int64(len(s.threads))
-}
-
 func (st *Status) addPools(d *databases) {
 	st.Retries, st.Pool = d.retries.Load(), &PoolStatus{}
-	for _, p := range d.all() {
-		one := PoolStatus{Name: p.name, Active: len(p.slots), Max: cap(p.slots), Waiting: p.waiting.Load(),
+	for _, p := range d.all {
+		one := PoolStatus{Name: p.name, Active: int(p.inside()), Max: cap(p.slots), Waiting: p.waiting.Load(),
 			Waits: p.waits.Load(), Wait: seconds(&p.waitTime)}
 		st.Pools = append(st.Pools, one)
 		st.Pool.Active += one.Active

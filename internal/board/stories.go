@@ -1,8 +1,6 @@
 package board
 
-import (
-	"math/rand/v2"
-)
+import "math/rand/v2"
 
 // storiesOfDay is how many stories the first page has.
 const storiesOfDay = 10
@@ -15,142 +13,109 @@ var (
 		WHERE s.category = ? ORDER BY s.date DESC, s.id DESC LIMIT ? OFFSET ?`)
 	storiesOlder = sqlOf(`SELECT s.id, s.title, s.date, u.nickname FROM old_stories s JOIN users u ON u.id = s.writer
 		ORDER BY s.date DESC, s.id DESC LIMIT ? OFFSET ?`)
-	oneStory      = sqlOfEither(`SELECT s.title, s.body, s.date, u.nickname FROM {stories} s JOIN users u ON u.id = s.writer WHERE s.id = ?`)
-	storyComments = sqlOfEither(`SELECT c.id, c.subject, c.body, c.date, c.rating, c.childs, u.nickname FROM {comments} c
-		JOIN users u ON u.id = c.writer WHERE c.story_id = ? AND c.parent = 0 ORDER BY c.id LIMIT 50`)
-	addSubmission = sqlOf("INSERT INTO submissions (id, title, body, date, writer, category) VALUES (?, ?, ?, ?, ?, ?)")
+	oneStory = sqlOfEither(`SELECT s.title, s.body, s.date, u.nickname FROM {stories} s JOIN users u ON u.id = s.writer
+		WHERE s.id = ?`)
+	addSubmission = addTo("submissions")
 	oneCategory   = sqlOf("SELECT name FROM categories WHERE id = ?")
 )
 
-func storiesOfTheDay(v *visit) error {
-	v.page.begin("Stories of the day")
-	err := v.db.each(latestStories, func(scan func(...any) error) error {
-		var id, date int64
-		var title, body, writer string
-		if err := scan(&id, &title, &body, &date, &writer); err != nil {
-			return err
-		}
-		v.page.element("h2", title)
-		v.page.byline(writer, date)
-		v.page.element("p", body)
-		v.page.link("ViewStory", "Read and comment", reference(false, id, 0)...)
-		return nil
-	}, storiesOfDay)
-	v.page.end()
-	return err
+// addTo adds a row to a table of stories.
+func addTo(table string) query {
+	return sqlOf("INSERT INTO " + table + " (id, title, body, date, writer, category) VALUES (?, ?, ?, ?, ?, ?)")
 }
 
-func browse(v *visit) error {
-	v.page.begin("Browse")
-	v.page.link("BrowseCategories", "Stories by category")
-	v.page.link("OlderStories", "Older stories")
-	v.page.link("StoriesOfTheDay", "Stories of the day")
-	v.page.end()
-	return nil
+func storiesOfTheDay(v *visit) {
+	v.begin("Stories of the day")
+	v.stories(latestStories, func(id int64) {
+		v.link("ViewStory", "Read and comment", reference(false, id, 0)...)
+	}, storiesOfDay)
+}
+
+// stories shows stories, of which a query selects number, title, text, date and writer,
+// each with what more adds; it returns how many there were.
+func (v *visit) stories(q query, more func(id int64), args ...any) int {
+	var id, date int64
+	var title, body, writer string
+	return v.each(q, []any{&id, &title, &body, &date, &writer}, func() {
+		v.element("h2", title)
+		v.byline(writer, date)
+		v.element("p", body)
+		more(id)
+	}, args...)
+}
+
+func browse(v *visit) {
+	v.begin("Browse")
+	v.link("BrowseCategories", "Stories by category")
+	v.link("OlderStories", "Older stories")
+	v.link("StoriesOfTheDay", "Stories of the day")
 }
 
 // categories calls f for each category.
-func (v *visit) categories(f func(id int64, name string)) error {
-	return v.db.each(listCategories, func(scan func(...any) error) error {
-		var id int64
-		var name string
-		err := scan(&id, &name)
-		f(id, name)
-		return err
-	})
-}
-
-func browseCategories(v *visit) error {
-	v.page.begin("Categories")
-	err := v.categories(func(id int64, name string) {
-		v.page.link("BrowseStoriesInCategory", name, "category", number(id))
-	})
-	v.page.end()
-	return err
-}
-
-// titles lists stories: number, title, date, writer.
-func (v *visit) titles(old bool, q query, args ...any) (shown int, err error) {
-	err = v.db.each(q, func(scan func(...any) error) error {
-		var id, date int64
-		var title, writer string
-		if err := scan(&id, &title, &date, &writer); err != nil {
-			return err
-		}
-		shown++
-		v.page.link("ViewStory", title, reference(old, id, 0)...)
-		v.page.byline(writer, date)
-		return nil
-	}, args...)
-	if shown == 0 {
-		v.page.element("p", "There are no stories here.")
-	}
-	return shown, err
-}
-
-func browseStoriesInCategory(v *visit) error {
-	category, err := v.number("category")
-	if err != nil {
-		return err
-	}
-	page, err := v.pageNumber()
-	if err != nil {
-		return err
-	}
+func (v *visit) categories(f func(id, name string)) {
+	var id int64
 	var name string
-	if err := v.db.one(oneCategory, "there is no such category", []any{&name}, category); err != nil {
-		return err
-	}
-	v.page.begin(name)
-	shown, err := v.titles(false, storiesInOne, category, pageSize, page*pageSize)
-	v.turn("BrowseStoriesInCategory", shown, page, "category", number(category))
-	v.page.end()
-	return err
+	v.each(listCategories, []any{&id, &name}, func() { f(number(id), name) })
 }
 
-func olderStories(v *visit) error {
-	page, err := v.pageNumber()
-	if err != nil {
-		return err
-	}
-	v.page.begin("Older stories")
-	shown, err := v.titles(true, storiesOlder, pageSize, page*pageSize)
-	v.turn("OlderStories", shown, page)
-	v.page.end()
-	return err
+func browseCategories(v *visit) {
+	v.begin("Categories")
+	v.categories(func(id, name string) { v.link("BrowseStoriesInCategory", name, "category", id) })
 }
 
-func viewStory(v *visit) error {
-	story, err := v.number("story")
-	if err != nil {
-		return err
-	}
+// titles lists stories, of which a query selects number, title, date and writer.
+func (v *visit) titles(old bool, q query, args ...any) (shown int) {
+	var id, date int64
+	var title, writer string
+	return v.each(q, []any{&id, &title, &date, &writer}, func() {
+		v.link("ViewStory", title, reference(old, id, 0)...)
+		v.byline(writer, date)
+	}, args...)
+}
+
+const noStories = "There are no stories here."
+
+// category is the name of a category.
+func (v *visit) category(id int64) (name string) {
+	v.one(oneCategory, "there is no such category", []any{&name}, id)
+	return name
+}
+
+func browseStoriesInCategory(v *visit) {
+	category, page := v.number("category"), v.pageNumber()
+	v.begin(v.category(category))
+	shown := v.titles(false, storiesInOne, category, pageSize, page*pageSize)
+	v.turn("BrowseStoriesInCategory", noStories, shown, page, "category", number(category))
+}
+
+func olderStories(v *visit) {
+	page := v.pageNumber()
+	v.begin("Older stories")
+	v.turn("OlderStories", noStories, v.titles(true, storiesOlder, pageSize, page*pageSize), page)
+}
+
+func viewStory(v *visit) {
 	var title, body, writer string
 	var date int64
-	if err := v.db.one(oneStory.of(v.old()), "there is no such story", []any{&title, &body, &date, &writer}, story); err != nil {
-		return err
-	}
-	v.page.begin(title)
-	v.page.byline(writer, date)
-	v.page.element("p", body)
-	v.page.link("PostComment", "Post a comment", reference(v.old(), story, 0)...)
-	err = v.comments(story, storyComments.of(v.old()), story)
-	v.page.end()
-	return err
+	story := v.number("story")
+	v.one(v.query(oneStory), "there is no such story", []any{&title, &body, &date, &writer}, story)
+	v.begin(title)
+	v.byline(writer, date)
+	v.element("p", body)
+	v.link("PostComment", "Post a comment", reference(v.old, story, 0)...)
+	v.comments(story, 0)
 }
 
-func submitStory(v *visit) error {
-	v.page.begin("Submit a story")
-	v.page.form("StoreStory", "post")
-	v.page.who()
-	v.page.input("text", "title", "")
-	v.page.area("body")
+func submitStory(v *visit) {
+	v.begin("Submit a story")
+	v.form("StoreStory", "post")
+	v.who()
+	v.input("text", "title", "")
+	v.area("body")
 	var values, names []string
-	err := v.categories(func(id int64, name string) { values, names = append(values, number(id)), append(names, name) })
-	v.page.choice("category", values, names)
-	v.page.submit("Submit")
-	v.page.end()
-	return err
+	v.categories(func(id, name string) { values, names = append(values, id), append(names, name) })
+	v.choice("category", values, names)
+	v.submit("Submit")
 }
 
 // Limits of what users write, in characters; the columns are as wide.
@@ -160,35 +125,14 @@ const (
 	maxName  = 64
 )
 
-func storeStory(v *visit) error {
-	title, err := v.text("title", maxTitle)
-	if err != nil {
-		return err
-	}
-	body, err := v.text("body", maxBody)
-	if err != nil {
-		return err
-	}
-	category, err := v.number("category")
-	if err != nil {
-		return err
-	}
-	writer, err := v.user()
-	if err != nil {
-		return err
-	}
-	var name string
-	if err := v.db.one(oneCategory, "there is no such category", []any{&name}, category); err != nil {
-		return err
-	}
+func storeStory(v *visit) {
+	title, body, category := v.text("title", maxTitle), v.text("body", maxBody), v.number("category")
+	writer := v.user()
+	v.category(category)
 	id := v.newID()
-	if _, err := v.db.exec(addSubmission, id, title, body, now(), writer, category); err != nil {
-		return err
-	}
-	v.page.begin("Submitted")
-	v.page.element("p", "Your story waits for an author's review. Its number is "+number(id)+".")
-	v.page.end()
-	return nil
+	v.exec(addSubmission, id, title, body, now(), writer, category)
+	v.begin("Submitted")
+	v.element("p", "Your story waits for an author's review. Its number is "+number(id)+".")
 }
 
 func (v *visit) newID() int64 { return v.app.ids.next(rand.Int64()) }

@@ -8,7 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"sync"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -22,9 +22,7 @@ type upstream struct {
 	requests    atomic.Int64
 	errors      atomic.Int64
 	downUntil   atomic.Int64 // Unix ns
-
-	mu   sync.Mutex
-	idle []*upstreamConn
+	idle        kept[*upstreamConn]
 }
 
 // errRefused is an upstream that got nothing of the request.
@@ -68,51 +66,28 @@ var errSilent = errors.New("no answer")
 
 // try asks over one connection, and says whether that was used before.
 func (u *upstream) try(ctx context.Context, message []byte, method string, p *page) (used bool, err error) {
-	c, used, err := u.take(ctx)
-	if err != nil {
-		return false, fmt.Errorf("%w: %w", errRefused, err)
+	c, used := u.idle.pop()
+	if !used {
+		dialer := net.Dialer{Timeout: dialTime}
+		conn, err := dialer.DialContext(ctx, "tcp", u.address)
+		if err != nil {
+			return false, fmt.Errorf("%w: %w", errRefused, err)
+		}
+		c = &upstreamConn{conn, bufio.NewReaderSize(conn, 16<<10)}
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) }) // ends reading and writing
 	again, err := c.exchange(message, method, p)
 	if stop() && err == nil && again {
-		u.give(c)
+		u.idle.push(c)
 		return used, nil
 	}
 	_ = c.Close() // nothing more is read from it
 	return used, err
 }
 
-// take returns a connection, and whether it was used before.
-func (u *upstream) take(ctx context.Context) (c *upstreamConn, used bool, err error) {
-	u.mu.Lock()
-	if n := len(u.idle); n > 0 {
-		c, u.idle = u.idle[n-1], u.idle[:n-1]
-	}
-	u.mu.Unlock()
-	if c != nil {
-		return c, true, nil
-	}
-	dialer := net.Dialer{Timeout: dialTime}
-	conn, err := dialer.DialContext(ctx, "tcp", u.address)
-	if err != nil {
-		return nil, false, err
-	}
-	return &upstreamConn{conn, bufio.NewReaderSize(conn, 16<<10)}, false, nil
-}
-
-func (u *upstream) give(c *upstreamConn) {
-	u.mu.Lock()
-	u.idle = append(u.idle, c)
-	u.mu.Unlock()
-}
-
 // close closes the connections that are idle.
 func (u *upstream) close() {
-	u.mu.Lock()
-	idle := u.idle
-	u.idle = nil
-	u.mu.Unlock()
-	for _, c := range idle {
+	for _, c := range u.idle.drain() {
 		_ = c.Close() // nothing is on its way
 	}
 }
@@ -120,10 +95,10 @@ func (u *upstream) close() {
 // exchange sends a request and reads the answer; again says that the connection
 // can be used for another one.
 func (c *upstreamConn) exchange(message []byte, method string, p *page) (again bool, err error) {
-	if _, err := c.Write(message); err != nil {
-		return false, fmt.Errorf("%w: %w", errSilent, err)
+	if _, err = c.Write(message); err == nil {
+		_, err = c.r.Peek(1)
 	}
-	if _, err := c.r.Peek(1); err != nil {
+	if err != nil {
 		return false, fmt.Errorf("%w: %w", errSilent, err)
 	}
 	r, err := http.ReadResponse(c.r, &http.Request{Method: method})
@@ -132,7 +107,7 @@ func (c *upstreamConn) exchange(message []byte, method string, p *page) (again b
 	}
 	p.status, p.contentType = r.StatusCode, r.Header.Get("Content-Type")
 	if n := int(r.ContentLength); n >= 0 && n <= maxAnswer && method != http.MethodHead {
-		p.grow(n)
+		p.body = slices.Grow(p.body[:0], n)[:n]
 		_, err = io.ReadFull(r.Body, p.body)
 	} else {
 		p.body, err = io.ReadAll(io.LimitReader(r.Body, maxAnswer))
@@ -142,11 +117,3 @@ func (c *upstreamConn) exchange(message []byte, method string, p *page) (again b
 
 // maxAnswer bounds what is taken from an upstream.
 const maxAnswer = 16 << 20
-
-// grow makes the body so long.
-func (p *page) grow(n int) {
-	if cap(p.body) < n {
-		p.body = make([]byte, n)
-	}
-	p.body = p.body[:n]
-}

@@ -7,15 +7,11 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/site"
 )
 
-// Tiers that can have work.
-const (
-	tierWeb    = "web"
-	tierApp    = "app"
-	tierDB     = "db"
-	tierRouter = "router"
-)
+// tierDB can have work, as the roles can but All.
+const tierDB = "db"
 
 // Work is how much processor time an interaction takes in each tier, beside what
 // the page itself costs. Keys are TIER, for all interactions, or
@@ -32,7 +28,8 @@ func ParseWork(texts []string) (Work, error) {
 	for _, text := range texts {
 		for part := range strings.SplitSeq(text, ",") {
 			if err := w.add(strings.TrimSpace(part)); err != nil {
-				return nil, fmt.Errorf("%w: work %q: %w; write TIER=TIME or TIER:INTERACTION=TIME, as in app=5ms,app:ViewStory=8ms", model.ErrUsage, part, err)
+				return nil, model.Usage("work %q: %w; write TIER=TIME or TIER:INTERACTION=TIME, as in app=5ms,app:ViewStory=8ms",
+					part, err)
 			}
 		}
 	}
@@ -45,10 +42,10 @@ func (w Work) add(part string) error {
 		return fmt.Errorf("it has no =")
 	}
 	tier, interaction, one := strings.Cut(key, ":")
-	if !slices.Contains([]string{tierWeb, tierApp, tierDB, tierRouter}, tier) {
+	if !slices.Contains([]string{string(Web), string(App), tierDB, string(Router)}, tier) {
 		return fmt.Errorf("no tier is called %q: there are web, app, db and router", tier)
 	}
-	if one && named(Interactions(), interaction) < 0 {
+	if one && !slices.Contains(site.Board().Names(), interaction) {
 		return fmt.Errorf("no interaction is called %q", interaction)
 	}
 	if _, twice := w[key]; twice {
@@ -63,7 +60,7 @@ func (w Work) add(part string) error {
 }
 
 // of is the work of each interaction in some tiers together.
-func (w Work) of(all []Interaction, tiers ...string) []time.Duration {
+func (w Work) of(all []interaction, tiers ...string) []time.Duration {
 	sum := make([]time.Duration, len(all))
 	for i, interaction := range all {
 		for _, tier := range tiers {

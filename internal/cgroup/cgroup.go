@@ -17,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/procself"
 )
@@ -89,11 +88,7 @@ func Find(mountinfo, own string, controllers ...string) (v1 map[string]string, v
 // part of the hierarchy, or the path from outside; where the path leads nowhere, the top
 // of what is mounted is the own group.
 func groupDir(m procself.Mount, path string) string {
-	rel, err := filepath.Rel(m.Root, path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return m.Point
-	}
-	dir := filepath.Join(m.Point, rel)
+	dir := filepath.Join(m.Point, procself.Below(m.Root, path))
 	if _, err := os.Stat(dir); err != nil {
 		return m.Point
 	}
@@ -101,10 +96,7 @@ func groupDir(m procself.Mount, path string) string {
 }
 
 // Read is what a file of a group says; empty is what is not there.
-func Read(dir, file string) string {
-	data, _ := os.ReadFile(filepath.Join(dir, file))
-	return strings.TrimSpace(string(data))
-}
+func Read(dir, file string) string { return procself.ReadText(filepath.Join(dir, file)) }
 
 // Write sets a file of a group, which is not created: what is not there is a controller
 // that is not there (fs.ErrNotExist).

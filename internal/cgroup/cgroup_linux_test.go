@@ -151,7 +151,7 @@ func TestKillBelow(t *testing.T) {
 	}
 	<-ended
 	removeAll(t, dir)
-	if left, err := Processes(dir); err != nil || len(left) > 0 || len(Tree(dir)) > 0 {
+	if left, err := Kill(dir); err != nil || len(left) > 0 || len(Tree(dir)) > 0 {
 		t.Errorf("left are %v in %v, %v, want nothing", left, Tree(dir), err)
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil { // it is removed at the end

@@ -54,14 +54,13 @@ func (g Group) LimitDevice(device string, iops int, bytes int64) error {
 }
 
 // throttle limits a device with version 1; 0 takes a limit away.
-func throttle(dir, device string, iops int, bytes int64) error {
-	var errs []error
+func throttle(dir, device string, iops int, bytes int64) (err error) {
 	for _, way := range []string{"read", "write"} {
-		errs = append(errs,
+		err = errors.Join(err,
 			Write(dir, "blkio.throttle."+way+"_iops_device", fmt.Sprintf("%s %d", device, iops)),
 			Write(dir, "blkio.throttle."+way+"_bps_device", fmt.Sprintf("%s %d", device, bytes)))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // ioMax is a line of io.max; 0 means no limit.

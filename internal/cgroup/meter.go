@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -43,29 +44,29 @@ func (t *Throttling) Add(x Throttling) {
 var ErrTop = errors.New("are no control groups below the root")
 
 // OpenMeter opens the files of the group with these folders, and of those above it.
-func OpenMeter(dirs []string) (*Meter, error) {
-	m := &Meter{buf: kernel.NewBuffer()}
-	if dir := holding(dirs, "cpuacct.usage"); dir != "" {
-		usage, err := kernel.Open(filepath.Join(dir, "cpuacct.usage"), m.buf, nil)
+func OpenMeter(dirs []string) (m *Meter, err error) {
+	m = &Meter{buf: kernel.NewBuffer()}
+	defer func() {
 		if err != nil {
-			return nil, err
+			m.Close()
 		}
-		m.usage = usage
+	}()
+	if dir := holding(dirs, "cpuacct.usage"); dir != "" {
+		if m.usage, err = kernel.Open(filepath.Join(dir, "cpuacct.usage"), m.buf, nil); err != nil {
+			return m, err
+		}
 	}
 	dir := holding(dirs, "cpu.stat")
 	if dir == "" {
-		m.Close()
-		return nil, fmt.Errorf("no cpu.stat in %q: the control group is gone, or has no controller for processors", dirs)
+		return m, fmt.Errorf("no cpu.stat in %q: the control group is gone, or has no controller for processors", dirs)
 	}
 	for ; exists(dir, "cpu.cfs_quota_us") || exists(dir, "cgroup.events"); dir = filepath.Dir(dir) {
 		if err := m.open(dir); err != nil {
-			m.Close()
-			return nil, err
+			return m, err
 		}
 	}
 	if len(m.levels) == 0 {
-		m.Close()
-		return nil, fmt.Errorf("%q %w of their hierarchy", dirs, ErrTop)
+		return m, fmt.Errorf("%q %w of their hierarchy", dirs, ErrTop)
 	}
 	return m, nil
 }
@@ -82,6 +83,7 @@ func holding(dirs []string, file string) string {
 // there only if it is the group's own.
 func (m *Meter) open(dir string) error {
 	l := &level{}
+	m.levels = append(m.levels, l)
 	quota, period := "cpu.max", ""
 	if exists(dir, "cpu.cfs_quota_us") {
 		quota, period = "cpu.cfs_quota_us", "cpu.cfs_period_us"
@@ -95,27 +97,20 @@ func (m *Meter) open(dir string) error {
 		}
 		file, err := kernel.Open(filepath.Join(dir, f.name), m.buf, nil)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			l.close()
 			return err
 		}
 		*f.into = file
 	}
-	m.levels = append(m.levels, l)
 	return nil
 }
 
 // Close closes the files.
 func (m *Meter) Close() {
+	files := []*kernel.File{m.usage}
 	for _, l := range m.levels {
-		l.close()
+		files = append(files, l.stat, l.quota, l.period)
 	}
-	if m.usage != nil {
-		m.usage.Close()
-	}
-}
-
-func (l *level) close() {
-	for _, f := range []*kernel.File{l.stat, l.quota, l.period} {
+	for _, f := range files {
 		if f != nil {
 			f.Close()
 		}
@@ -199,11 +194,9 @@ func (l *level) cores() (float64, error) {
 		return 0, err
 	}
 	var numbers [2]uint64
-	for line := range kernel.Lines(text) {
-		if n := kernel.Uints(line, numbers[:]); n == 0 {
-			return 0, nil
-		}
-		break
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	if len(text) > 0 && kernel.Uints(line, numbers[:]) == 0 {
+		return 0, nil
 	}
 	if l.period != nil {
 		if numbers[1], err = number(l.period); err != nil {
@@ -222,11 +215,9 @@ func number(f *kernel.File) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for line := range kernel.Lines(text) {
-		if n, _, ok := kernel.Uint(line); ok {
-			return n, nil
-		}
-		break
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	if n, _, ok := kernel.Uint(line); ok {
+		return n, nil
 	}
 	return 0, fmt.Errorf("%s: no number in %q", f.Name(), text)
 }

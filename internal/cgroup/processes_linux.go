@@ -37,7 +37,7 @@ func Start(dirs []string, cmd *exec.Cmd) error {
 	if err != nil {
 		return fmt.Errorf("entering the control group: %w", err)
 	}
-	defer func() { _ = dir.Close() }() // only looked at
+	defer dir.Close() //nolint:errcheck // only looked at
 	cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(dir.Fd())
 	return cmd.Start()
 }
@@ -97,56 +97,44 @@ func Tree(dirs ...string) (all []string) {
 // gone reports whether a file of a group, or its group, is not there.
 func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) }
 
-// Processes lists the living processes in these groups and below them, without this one.
-// What another PID namespace has put there has the id 0 here, and is left out.
-func Processes(dirs ...string) (pids []int, err error) {
-	err = eachProcess(dirs, func(_ string, pid int) { pids = append(pids, pid) })
-	return pids, err
-}
-
-func eachProcess(dirs []string, fn func(dir string, pid int)) error {
-	for _, dir := range Tree(dirs...) {
-		in, err := Members(dir)
-		if err != nil && !gone(err) {
-			return fmt.Errorf("listing processes of %s: %w", dir, err)
-		}
-		for _, pid := range in {
-			// A zombie waits for its parent; it holds nothing any more.
-			if p, err := procself.ReadProcess(pid); err == nil && !p.Zombie && pid > 1 && pid != os.Getpid() {
-				fn(dir, pid)
-			}
-		}
-	}
-	return nil
-}
-
 // killWait is how long Kill waits for the end of a process.
 const killWait = 100 * time.Millisecond
 
-// Kill kills what [Processes] lists, and waits a moment for the first of them. It returns
-// which these were: it is to be called again until there is none.
+// Kill kills the living processes in these groups and below them, without this one, and
+// waits a moment for the first of them. It returns which these were: it is to be called
+// again until there is none. What another PID namespace has put there has the id 0 here,
+// and is left out.
 func Kill(dirs ...string) (found []int, err error) {
-	err = eachProcess(dirs, func(dir string, pid int) {
-		found = append(found, pid)
-		_ = procself.SignalIf(pid, unix.SIGKILL, func() bool { // one that is gone is not found again
-			in, err := Members(dir)
-			return err == nil && slices.Contains(in, pid)
-		})
-	})
+	for _, dir := range Tree(dirs...) {
+		in, err := Members(dir)
+		if err != nil && !gone(err) {
+			return found, fmt.Errorf("listing processes of %s: %w", dir, err)
+		}
+		for _, pid := range in {
+			// A zombie waits for its parent; it holds nothing any more.
+			if p, err := procself.ReadProcess(pid); err != nil || p.Zombie || pid <= 1 || pid == os.Getpid() {
+				continue
+			}
+			found = append(found, pid)
+			_ = procself.SignalIf(pid, unix.SIGKILL, func() bool { // one that is gone is not found again
+				in, err := Members(dir)
+				return err == nil && slices.Contains(in, pid)
+			})
+		}
+	}
 	if len(found) > 0 {
 		procself.AwaitEnd(found[0], killWait)
 	}
-	return found, err
+	return found, nil
 }
 
 // Remove removes these groups and those below them, as far as they are there. A group that
 // was just left by its last process stays busy (unix.EBUSY) for a moment.
-func Remove(dirs ...string) error {
-	var errs []error
+func Remove(dirs ...string) (failed error) {
 	for _, dir := range Tree(dirs...) {
 		if err := os.Remove(dir); err != nil && !gone(err) {
-			errs = append(errs, fmt.Errorf("removing a control group: %w", err))
+			failed = errors.Join(failed, fmt.Errorf("removing a control group: %w", err))
 		}
 	}
-	return errors.Join(errs...)
+	return failed
 }

@@ -80,7 +80,7 @@ func (c *common) labUp(ctx context.Context, file string, set []string, keep bool
 	gone := make(chan error, len(exp.HostServices()))
 	built, err := lab.Up(ctx, lab.Config{
 		ID: fleetlab.NewID(), Spec: exp.Fleet.Lab.At(time.Now()), Services: exp.HostServices(), Keep: keep, Environ: c.env.Environ, Log: c.log,
-		Ended: func(_ model.NodeID, err error) { gone <- err },
+		Ended: func(err error) { gone <- err },
 	})
 	if err != nil {
 		return err // it names the lab

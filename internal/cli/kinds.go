@@ -59,9 +59,7 @@ func Tasks() workload.Registry {
 }
 
 // watchTier watches a service of a step.
-func watchTier(w tier.Watched) tier.Watch {
-	return tiers.New(tiers.Config{Service: w.Service, Group: w.Group, PID: w.PID, Above: w.Above, Ports: w.Ports, Probes: w.Probes, Link: w.Link, LinkIn: w.LinkIn, Step: w.Step})
-}
+func watchTier(w tier.Watched) tier.Watch { return tiers.New(w) }
 
 // Workloads returns the benchmarks that this binary knows: one line each.
 func Workloads() workload.Registry {

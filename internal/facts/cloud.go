@@ -33,7 +33,8 @@ type provider struct {
 	// hinted reports whether the firmware says that this is the machine of
 	// such a cloud.
 	hinted func(root tree) bool
-	ask    func(ctx context.Context, c client) (model.CloudInfo, error)
+	// ask returns the instance's type, zone and id.
+	ask func(ctx context.Context, c client) (kind, zone, id string, err error)
 }
 
 // linkLocal is where most clouds keep their metadata: an address that is never
@@ -92,28 +93,23 @@ func askCloud(ctx context.Context, root tree, opts CloudOptions) (*model.CloudIn
 }
 
 func (p provider) info(ctx context.Context, opts CloudOptions) (*model.CloudInfo, error) {
-	if opts.Client == nil {
-		opts.Client = newClient()
+	if opts.Client == nil { // a proxy must not see the requests, and nothing else than the service may answer them
+		opts.Client = &http.Client{
+			Transport:     &http.Transport{DisableKeepAlives: true},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, cloudTimeout)
 	defer cancel()
-	info, err := p.ask(ctx, client{http: opts.Client, base: cmp.Or(opts.Base, p.base)})
+	kind, zone, id, err := p.ask(ctx, client{http: opts.Client, base: cmp.Or(opts.Base, p.base)})
+	info := model.CloudInfo{Provider: p.name, InstanceType: word(kind), Zone: word(zone), InstanceID: word(id)}
+	if err == nil && info.InstanceID == "" {
+		err = errNoInstance
+	}
 	if err != nil {
 		return nil, fmt.Errorf("asking the metadata service of %s: %w", p.name, err)
 	}
-	info.Provider = p.name
 	return &info, nil
-}
-
-// newClient returns a client for metadata services: a proxy must not see the
-// requests, and nothing else than the service may answer them.
-func newClient() *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse
-		},
-	}
 }
 
 type client struct {
@@ -137,7 +133,7 @@ func (c client) do(ctx context.Context, method, path string, header ...string) (
 	if err != nil {
 		return "", nil, err
 	}
-	defer func() { _ = resp.Body.Close() }() // it was read; there is nothing to lose
+	defer resp.Body.Close() //nolint:errcheck // it was read; there is nothing to lose
 	if resp.StatusCode != http.StatusOK {
 		return "", nil, fmt.Errorf("%s %s: %s", method, path, resp.Status)
 	}
@@ -164,18 +160,8 @@ func (c client) getJSON(ctx context.Context, v any, path string, header ...strin
 // errNoInstance says that the answer is not that of the service.
 var errNoInstance = errors.New("the answer names no instance")
 
-// newInfo checks what a service said. The words go into reports, so what is not
-// a word is left out.
-func newInfo(instanceType, zone, id string) (model.CloudInfo, error) {
-	info := model.CloudInfo{InstanceType: word(instanceType), Zone: word(zone), InstanceID: word(id)}
-	if info.InstanceID == "" {
-		return info, errNoInstance
-	}
-	return info, nil
-}
-
 // word returns s without the space around it, or nothing if it cannot be the name of a
-// type, zone or instance: markup, JSON, or far too long.
+// type, zone or instance: markup, JSON, or far too long. It goes into reports.
 func word(s string) string {
 	s = strings.TrimSpace(s)
 	odd := func(r rune) bool {
@@ -189,87 +175,82 @@ func word(s string) string {
 
 // askEC2 speaks version 2 of the service (IMDSv2): a token first, then the
 // identity document.
-func askEC2(ctx context.Context, c client) (model.CloudInfo, error) {
-	token, _, err := c.do(ctx, http.MethodPut, "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds", "60")
-	if err != nil {
-		return model.CloudInfo{}, err
-	}
+func askEC2(ctx context.Context, c client) (kind, zone, id string, err error) {
 	var doc struct {
 		InstanceID       string `json:"instanceId"`
 		InstanceType     string `json:"instanceType"`
 		AvailabilityZone string `json:"availabilityZone"`
 	}
-	if err := c.getJSON(ctx, &doc, "/latest/dynamic/instance-identity/document", "X-aws-ec2-metadata-token", token); err != nil {
-		return model.CloudInfo{}, err
+	token, _, err := c.do(ctx, http.MethodPut, "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds", "60")
+	if err == nil {
+		err = c.getJSON(ctx, &doc, "/latest/dynamic/instance-identity/document", "X-aws-ec2-metadata-token", token)
 	}
-	return newInfo(doc.InstanceType, doc.AvailabilityZone, doc.InstanceID)
+	return doc.InstanceType, doc.AvailabilityZone, doc.InstanceID, err
 }
 
 // askGCE asks for three values and not for the whole tree, which may hold the
 // user's secrets. Types and zones come as paths; their last element counts.
-func askGCE(ctx context.Context, c client) (model.CloudInfo, error) {
-	const header = "Metadata-Flavor"
-	var got [3]string
-	for i, name := range []string{"machine-type", "zone", "id"} {
+func askGCE(ctx context.Context, c client) (kind, zone, id string, err error) {
+	return three(func(name string) (string, error) {
+		const header = "Metadata-Flavor"
 		body, answer, err := c.do(ctx, http.MethodGet, "/computeMetadata/v1/instance/"+name, header, "Google")
-		if err != nil {
-			return model.CloudInfo{}, err
+		if err == nil && answer.Get(header) != "Google" {
+			err = errNoInstance
 		}
-		if answer.Get(header) != "Google" {
-			return model.CloudInfo{}, errNoInstance
+		return path.Base(strings.TrimSpace(body)), err
+	}, "machine-type", "zone", "id")
+}
+
+// three asks for the values of three names.
+func three(ask func(name string) (string, error), kind, zone, id string) (_, _, _ string, err error) {
+	values := []string{kind, zone, id}
+	for i, name := range values {
+		if err == nil {
+			values[i], err = ask(name)
 		}
-		got[i] = path.Base(strings.TrimSpace(body))
 	}
-	return newInfo(got[0], got[1], got[2])
+	return values[0], values[1], values[2], err
 }
 
 // askAzure names a zone "westeurope-1", or by the region where the machine is
 // in no zone.
-func askAzure(ctx context.Context, c client) (model.CloudInfo, error) {
+func askAzure(ctx context.Context, c client) (kind, zone, id string, err error) {
 	var doc struct {
 		VMID     string `json:"vmId"`
 		VMSize   string `json:"vmSize"`
 		Location string `json:"location"`
 		Zone     string `json:"zone"`
 	}
-	if err := c.getJSON(ctx, &doc, "/metadata/instance/compute?api-version=2021-02-01", "Metadata", "true"); err != nil {
-		return model.CloudInfo{}, err
-	}
-	zone := doc.Location
+	err = c.getJSON(ctx, &doc, "/metadata/instance/compute?api-version=2021-02-01", "Metadata", "true")
 	if doc.Zone != "" {
-		zone += "-" + doc.Zone
+		doc.Location += "-" + doc.Zone
 	}
-	return newInfo(doc.VMSize, zone, doc.VMID)
+	return doc.VMSize, doc.Location, doc.VMID, err
 }
 
 // askAliyun takes a token where the service gives one; machines that are not
 // hardened answer without.
-func askAliyun(ctx context.Context, c client) (model.CloudInfo, error) {
+func askAliyun(ctx context.Context, c client) (kind, zone, id string, err error) {
 	var header []string
 	token, _, err := c.do(ctx, http.MethodPut, "/latest/api/token", "X-aliyun-ecs-metadata-token-ttl-seconds", "60")
 	if err == nil {
 		header = []string{"X-aliyun-ecs-metadata-token", token}
 	}
-	var got [3]string
-	for i, name := range []string{"instance/instance-type", "zone-id", "instance-id"} {
-		if got[i], err = c.get(ctx, "/latest/meta-data/"+name, header...); err != nil {
-			return model.CloudInfo{}, err
-		}
-	}
-	return newInfo(got[0], got[1], got[2])
+	return three(func(name string) (string, error) {
+		return c.get(ctx, "/latest/meta-data/"+name, header...)
+	}, "instance/instance-type", "zone-id", "instance-id")
 }
 
 // askOpenStack reads OpenStack's own document and, for the type, which that
 // does not hold, the EC2-like tree beside it.
-func askOpenStack(ctx context.Context, c client) (model.CloudInfo, error) {
+func askOpenStack(ctx context.Context, c client) (kind, zone, id string, err error) {
 	var doc struct {
 		UUID             string `json:"uuid"`
 		AvailabilityZone string `json:"availability_zone"`
 	}
-	if err := c.getJSON(ctx, &doc, "/openstack/latest/meta_data.json"); err != nil {
-		return model.CloudInfo{}, err
+	if err = c.getJSON(ctx, &doc, "/openstack/latest/meta_data.json"); err == nil {
+		// Some installations switch the EC2-like tree off; then the type is empty.
+		kind, _ = c.get(ctx, "/latest/meta-data/instance-type")
 	}
-	// Some installations switch the EC2-like tree off; then the type is empty.
-	kind, _ := c.get(ctx, "/latest/meta-data/instance-type")
-	return newInfo(kind, doc.AvailabilityZone, doc.UUID)
+	return kind, doc.AvailabilityZone, doc.UUID, err
 }

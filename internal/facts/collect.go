@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -86,17 +87,14 @@ func (t tree) text(name string) string {
 	return strings.Trim(string(data), " \t\r\n\x00")
 }
 
-// names returns the entries of a directory, sorted.
-func (t tree) names(dir string) []string {
-	entries, err := fs.ReadDir(t, dir)
-	if err != nil {
-		return nil
+// line returns what follows a prefix, in the first line of a file that has it.
+func (t tree) line(name, prefix string) string {
+	for line := range strings.SplitSeq(t.text(name), "\n") {
+		if value, ok := strings.CutPrefix(line, prefix); ok {
+			return strings.TrimSpace(value)
+		}
 	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
-	}
-	return names
+	return ""
 }
 
 func (t tree) exists(name string) bool {
@@ -107,25 +105,17 @@ func (t tree) exists(name string) bool {
 // osName is the distribution's full name, e.g. "Debian GNU/Linux 12
 // (bookworm)", or the system's if there is none ("darwin").
 func osName(root tree) string {
-	for _, file := range []string{"etc/os-release", "usr/lib/os-release"} {
-		for line := range strings.SplitSeq(root.text(file), "\n") {
-			if value, ok := strings.CutPrefix(line, "PRETTY_NAME="); ok {
-				return strings.Trim(value, `"'`)
-			}
-		}
-	}
-	return runtime.GOOS
+	const key = "PRETTY_NAME="
+	name := cmp.Or(root.line("etc/os-release", key), root.line("usr/lib/os-release", key))
+	return cmp.Or(strings.Trim(name, `"'`), runtime.GOOS)
 }
 
 // memory is MemTotal, in bytes: what the kernel manages, a little less than
 // what the machine was rented with.
 func memory(root tree) int64 {
-	fields := strings.Fields(statusField(root.text("proc/meminfo"), "MemTotal"))
-	if len(fields) != 2 || fields[1] != "kB" {
-		return 0
-	}
-	kib, err := strconv.ParseInt(fields[0], 10, 64)
-	if err != nil || kib < 0 || kib > 1<<52 {
+	text, inKiB := strings.CutSuffix(root.line("proc/meminfo", "MemTotal:"), " kB")
+	kib, err := strconv.ParseInt(text, 10, 64)
+	if !inKiB || err != nil || kib < 0 || kib > 1<<52 {
 		return 0
 	}
 	return kib * 1024
@@ -147,8 +137,9 @@ var notDisks = []string{"loop", "ram", "zram", "sr", "fd"}
 // sectors of 512 bytes, whatever the device's own.
 func disks(root tree) []model.Disk {
 	var list []model.Disk
-	for _, name := range root.names("sys/block") {
-		dir := path.Join("sys/block", name)
+	dirs, _ := fs.Glob(root, "sys/block/*")
+	for _, dir := range dirs {
+		name := path.Base(dir)
 		sectors, err := strconv.ParseInt(root.text(path.Join(dir, "size")), 10, 64)
 		kind := strings.TrimRight(name, "0123456789") // "loop" of "loop0", but not of "loopback"
 		if err != nil || sectors <= 0 || sectors > 1<<53 || slices.Contains(notDisks, kind) {

@@ -67,7 +67,7 @@ func microcode(root tree, cpu cpuInfo) string {
 // The kernel lists every possible processor as allowed, so both lists are
 // needed; where they are missing, the runtime knows.
 func cores(root tree) int {
-	allowed := parseCPUList(statusField(root.text("proc/self/status"), "Cpus_allowed_list"))
+	allowed := parseCPUList(root.line("proc/self/status", "Cpus_allowed_list:"))
 	online := parseCPUList(root.text("sys/devices/system/cpu/online"))
 	n := 0
 	for cpu := range allowed {
@@ -79,16 +79,6 @@ func cores(root tree) int {
 		return runtime.NumCPU()
 	}
 	return n
-}
-
-// statusField returns the value of "key:<tab>value" in /proc/self/status.
-func statusField(text, key string) string {
-	for line := range strings.SplitSeq(text, "\n") {
-		if value, ok := strings.CutPrefix(line, key+":"); ok {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }
 
 // maxCPU bounds a processor's number, so that a broken list cannot fill the
@@ -123,10 +113,9 @@ func limits(root tree) (cpu float64, mem int64) {
 	cpu, mem = math.Inf(1), math.MaxInt64
 	paths := procself.Groups(root.text("proc/self/cgroup"))
 	for m := range procself.Mounts(root.text("proc/self/mountinfo")) {
-		unified := m.Unified()
 		key := "" // version 2
 		switch {
-		case unified:
+		case m.Unified():
 		case m.Controls("cpu"):
 			key = "cpu"
 		case m.Controls("memory"):
@@ -135,13 +124,15 @@ func limits(root tree) (cpu float64, mem int64) {
 			continue
 		}
 		mount := strings.TrimPrefix(path.Clean(m.Point), "/") // a tree has no leading slashes
-		for rel := path.Clean("/" + procself.Below(m.Root, paths[key])); ; rel = path.Dir(rel) {
+		for rel := procself.Below(m.Root, paths[key]); ; rel = path.Dir(rel) {
 			dir := path.Join(mount, "."+rel)
-			if c := cpuLimit(root, dir, unified); c > 0 && (unified || m.Controls("cpu")) {
+			if c := cpuLimit(root, dir); c > 0 {
 				cpu = min(cpu, c)
 			}
-			if n := memLimit(root, dir, unified); n > 0 && (unified || m.Controls("memory")) {
-				mem = min(mem, n)
+			for _, file := range []string{"memory.max", "memory.limit_in_bytes"} {
+				if n, err := strconv.ParseInt(root.text(path.Join(dir, file)), 10, 64); err == nil && n > 0 {
+					mem = min(mem, n)
+				}
 			}
 			if rel == "/" {
 				break
@@ -159,9 +150,9 @@ func limits(root tree) (cpu float64, mem int64) {
 }
 
 // cpuLimit returns a group's quota/period in cores, 0 without a limit.
-func cpuLimit(root tree, dir string, unified bool) float64 {
+func cpuLimit(root tree, dir string) float64 {
 	quota, period := root.text(path.Join(dir, "cpu.cfs_quota_us")), root.text(path.Join(dir, "cpu.cfs_period_us"))
-	if unified {
+	if quota == "" {
 		quota, period, _ = strings.Cut(root.text(path.Join(dir, "cpu.max")), " ")
 	}
 	q, err1 := strconv.ParseInt(quota, 10, 64) // "max" and "" are no limit
@@ -170,19 +161,6 @@ func cpuLimit(root tree, dir string, unified bool) float64 {
 		return 0
 	}
 	return float64(q) / float64(p)
-}
-
-// memLimit returns bytes, 0 or less without a limit.
-func memLimit(root tree, dir string, unified bool) int64 {
-	file := "memory.limit_in_bytes"
-	if unified {
-		file = "memory.max"
-	}
-	n, err := strconv.ParseInt(root.text(path.Join(dir, file)), 10, 64)
-	if err != nil {
-		return 0 // "max"
-	}
-	return n
 }
 
 // armModel names an ARM processor by its identification register, as arm64's

@@ -2,7 +2,7 @@ package facts
 
 import (
 	"cmp"
-	"slices"
+	"io/fs"
 	"strings"
 )
 
@@ -23,7 +23,14 @@ func hypervisor(root tree, cpu cpuInfo) string {
 		xen = "xen"
 	}
 	name := cmp.Or(dmiVendor(root), xen, clock(root), deviceTree(root))
-	if name != "" && !isBareMetal(root, cpu) {
+	// The firmware of a whole machine rented from a cloud names the cloud as that of a
+	// virtual machine does. On x86 the hypervisor bit decides; elsewhere the product's name
+	// does ("m6g.metal").
+	metal := strings.Contains(dmi(root, "product_name"), ".metal")
+	if cpu.flags {
+		metal = !cpu.hypervisor && !root.exists("sys/hypervisor/type")
+	}
+	if name != "" && !metal {
 		return name
 	}
 	switch {
@@ -74,16 +81,6 @@ func dmiVendor(root tree) string {
 	return ""
 }
 
-// isBareMetal tells a whole machine rented from a cloud: its firmware names
-// the cloud as that of a virtual machine does. On x86 the hypervisor bit
-// decides; elsewhere the product's name does ("m6g.metal").
-func isBareMetal(root tree, cpu cpuInfo) bool {
-	if cpu.flags {
-		return !cpu.hypervisor && !root.exists("sys/hypervisor/type")
-	}
-	return strings.Contains(dmi(root, "product_name"), ".metal")
-}
-
 // clock knows the hypervisors that offer a clock of their own.
 func clock(root tree) string {
 	offered := root.text("sys/devices/system/clocksource/clocksource0/available_clocksource")
@@ -109,7 +106,7 @@ func deviceTree(root tree) string {
 	case compatible != "":
 		return "vm-other"
 	}
-	if slices.ContainsFunc(root.names("proc/device-tree"), func(node string) bool { return strings.Contains(node, "fw-cfg") }) {
+	if nodes, _ := fs.Glob(root, "proc/device-tree/*fw-cfg*"); len(nodes) > 0 {
 		return "qemu"
 	}
 	return ""

@@ -80,7 +80,7 @@ func LoadOrCreate(path string, role Role) (*Key, error) {
 	if err == nil {
 		// Linking a finished file into place means that no reader ever sees
 		// half a key.
-		err = writePrivate(path, append(seed, '\n'), os.Link)
+		err = PlacePrivate(path, append(seed, '\n'), os.Link)
 	}
 	if err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("writing key file %s: %w", path, err)
@@ -205,12 +205,12 @@ func readPrivate(path string) ([]byte, error) {
 
 // WritePrivate replaces a file with mode 0600, whole or not at all, and has it
 // on the disk when it returns.
-func WritePrivate(path string, data []byte) error { return writePrivate(path, data, os.Rename) }
+func WritePrivate(path string, data []byte) error { return PlacePrivate(path, data, os.Rename) }
 
-// writePrivate writes data to a new file of mode 0600 beside path and lets place
+// PlacePrivate writes data to a new file of mode 0600 beside path and lets place
 // give it its name: by os.Rename, which replaces, or by os.Link, which fails
 // with os.ErrExist where there is one.
-func writePrivate(path string, data []byte, place func(tmp, path string) error) error {
+func PlacePrivate(path string, data []byte, place func(tmp, path string) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err

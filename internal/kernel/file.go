@@ -25,7 +25,7 @@ type File struct {
 	parse func([]byte, Emit)
 }
 
-// Open opens a file. parse, which may be nil, is what Read does with its text.
+// Open opens a file. parse, which may be nil, is what Parse does with its text.
 func Open(name string, buf *Buffer, parse func([]byte, Emit)) (*File, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -48,13 +48,17 @@ func (f *File) Text() ([]byte, error) {
 	return f.buf.b[:n], nil
 }
 
-// Read parses what the file says now. It skips a file that cannot be read: its
-// metrics are missing then.
-func (f *File) Read(out Emit) {
-	if text, err := f.Text(); err == nil {
+// Parse emits what the file says now.
+func (f *File) Parse(out Emit) error {
+	text, err := f.Text()
+	if err == nil {
 		f.parse(text, out)
 	}
+	return err
 }
+
+// Read is Parse of a file of which the metrics are missing where it cannot be read.
+func (f *File) Read(out Emit) { _ = f.Parse(out) }
 
 // Name is the path by which it was opened.
 func (f *File) Name() string { return f.f.Name() }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 // netMetrics are the metrics of the interfaces, with their columns in
@@ -111,8 +112,8 @@ type Link struct {
 
 // inner are the kinds of interface that only pass on, within the machine or
 // packed into packets of another interface, what that other one counts, too.
-var inner = []string{"bridge", "bond", "team", "vlan", "ifb", "dummy", "vrf", "nlmon", "vxlan", "geneve", "gre", "gretap",
-	"ip6gre", "ip6gretap", "ipip", "ip6tnl", "sit", "wireguard", "openvswitch", "tun", "macsec", "vcan", "erspan", "ip6erspan", "vti", "vti6", "xfrm"}
+var inner = strings.Fields("bridge bond team vlan ifb dummy vrf nlmon vxlan geneve gre gretap ip6gre ip6gretap " +
+	"ipip ip6tnl sit wireguard openvswitch tun macsec vcan erspan ip6erspan vti vti6 xfrm")
 
 // outward names the interfaces by which packets enter and leave, each packet
 // once. Where there is hardware, that is the hardware, except a part of an

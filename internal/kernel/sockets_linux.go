@@ -29,7 +29,6 @@ const (
 	netlinkHeader = 16
 	diagMessage   = 72 // struct inet_diag_msg
 	diagState     = 1  // idiag_state in it, after idiag_family
-	diagPort      = 4  // idiag_sport
 	diagRemote    = 24 // idiag_dst
 	diagCookie    = 44 // idiag_cookie
 	diagReceive   = 56 // idiag_rqueue
@@ -206,4 +205,17 @@ func (s *Socket) set(b []byte) {
 			s.info = value
 		}
 	})
+}
+
+// eachAttribute cuts up netlink attributes: length, type, value, and zeros up
+// to a multiple of four bytes.
+func eachAttribute(b []byte, fn func(kind uint16, value []byte)) {
+	for len(b) >= unix.SizeofRtAttr {
+		n := int(binary.NativeEndian.Uint16(b))
+		if n < unix.SizeofRtAttr || n > len(b) {
+			return
+		}
+		fn(binary.NativeEndian.Uint16(b[2:])&^unix.NLA_F_NESTED, b[unix.SizeofRtAttr:n])
+		b = b[min((n+3)&^3, len(b)):]
+	}
 }

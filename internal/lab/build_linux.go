@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func Check() error {
 	}{
 		{"network namespaces, bridges and veth pairs (root, or CAP_SYS_ADMIN and CAP_NET_ADMIN)", probeNetwork},
 		{"writable cgroups with cpu, memory and io (v2) or blkio (v1)", probeCgroups},
-		{"loop devices", probeLoops},
+		{"loop devices", func() error { _, err := freeLoop(); return err }},
 	} {
 		if err := probe.try(); err != nil {
 			missing = append(missing, fmt.Sprintf("%s: %v", probe.what, err))
@@ -55,79 +56,51 @@ func Check() error {
 
 // probeNetwork makes a bridge and a shaped link in a namespace without a name.
 func probeNetwork() error {
-	return inProbe(func(f *fabric, bridge netlink.Link) error {
+	return inProbe(func(f *fabric) error {
 		if err := f.LinkAdd(&netlink.Veth{LinkAttrs: attrs("a"), PeerName: "b"}); err != nil {
 			return fmt.Errorf("making a veth pair: %w", err)
 		}
-		return f.port("a", bridge, unit.Rate{Value: 1e6, Base: unit.Bits}, 0)
+		return f.port("a", f.core, unit.Rate{Value: 1e6, Base: unit.Bits}, 0)
 	})
 }
 
 // inProbe tries something with a bridge in a namespace without a name, which ends with it.
-func inProbe(try func(f *fabric, bridge netlink.Link) error) error {
+func inProbe(try func(f *fabric) error) error {
 	ns, err := newNamespace()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = ns.Close() }() // and with it everything in it ends
-	h, err := handleIn(ns)
+	defer ns.Close() //nolint:errcheck // and with it everything in it ends
+	f, err := openFabric(ns)
 	if err != nil {
 		return err
 	}
-	defer h.Close()
-	f := &fabric{Handle: h}
-	bridge, err := f.bridge(coreBridge)
-	if err != nil {
-		return err
-	}
-	return try(f, bridge)
+	defer f.Close()
+	return try(f)
 }
 
 // CheckDelay fails if links are to have delay, and this machine's kernel cannot delay:
 // that is tried in a namespace without a name. Without the right to try, it says nothing.
 func CheckDelay(spec Spec, services []Service) error {
-	wants := func(h Host) bool { return h.Delay > 0 }
-	if !slices.ContainsFunc(spec.Hosts(services), wants) {
+	if !slices.ContainsFunc(spec.Hosts(services), func(h Host) bool { return h.Delay > 0 }) {
 		return nil
 	}
-	err := probeDelay()
+	err := inProbe(func(f *fabric) error { return shape(f.Handle, f.core, unit.Rate{}, time.Millisecond) })
 	if err == nil || errors.Is(err, fs.ErrPermission) {
 		return nil
 	}
 	return fmt.Errorf("%w: this kernel has no netem (module sch_netem), which delays links: leave delay out, or load the module (modprobe sch_netem): %w", model.ErrUnavailable, err)
 }
 
-func probeDelay() error {
-	return inProbe(func(f *fabric, bridge netlink.Link) error {
-		return shape(f.Handle, bridge, unit.Rate{}, time.Millisecond)
-	})
-}
-
 // probeCgroups asks whether groups can be made in each hierarchy.
 func probeCgroups() error {
 	g, err := findGroups("probe")
-	if err != nil {
-		if unix.Geteuid() != 0 {
-			return errors.Join(fs.ErrPermission, err)
-		}
-		return err
+	if err != nil && unix.Geteuid() != 0 {
+		err = errors.Join(fs.ErrPermission, err)
 	}
 	for _, dir := range g.V1 {
-		if err := cgroup.MayWrite(dir); err != nil {
-			return err
-		}
+		err = cmp.Or(err, cgroup.MayWrite(dir))
 	}
-	return nil
-}
-
-// probeLoops asks for a free loop device, without taking it.
-func probeLoops() error {
-	f, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }() // only asked
-	_, err = unix.IoctlRetInt(int(f.Fd()), unix.LOOP_CTL_GET_FREE)
 	return err
 }
 
@@ -161,49 +134,38 @@ func Up(ctx context.Context, cfg Config) (*Lab, error) {
 
 // plan checks the configuration and lists all that the lab will be made of.
 // Nothing is made.
-func plan(cfg Config) (Manifest, groups, error) {
-	if err := errors.Join(CheckID(cfg.ID), cfg.Spec.Validate(), cfg.Spec.ValidateServices(cfg.Services)); err != nil {
-		return Manifest{}, groups{}, err
+func plan(cfg Config) (m Manifest, g groups, err error) {
+	err = errors.Join(CheckID(cfg.ID), cfg.Spec.Validate(), cfg.Spec.ValidateServices(cfg.Services))
+	if err == nil {
+		err = errors.Join(Check(), CheckDelay(cfg.Spec, cfg.Services))
 	}
-	if err := errors.Join(Check(), CheckDelay(cfg.Spec, cfg.Services)); err != nil {
-		return Manifest{}, groups{}, err
+	if err == nil {
+		g, err = findGroups(cfg.ID)
 	}
-	g, err := findGroups(cfg.ID)
+	if err == nil {
+		m, err = cfg.manifest(g)
+	}
 	if err != nil {
-		return Manifest{}, groups{}, err
-	}
-	m, err := cfg.manifest(g)
-	if err != nil {
-		return Manifest{}, groups{}, err
+		return m, g, err
 	}
 	// What is there already is not this lab's, and must not go with it.
 	if _, err := os.Lstat(m.Dir); !errors.Is(err, fs.ErrNotExist) {
-		return Manifest{}, groups{}, errors.Join(fmt.Errorf("%s already exists: choose another id, or remove it", m.Dir), err)
+		return m, g, errors.Join(fmt.Errorf("%s already exists: choose another id, or remove it", m.Dir), err)
 	}
 	return m, g, errors.Join(checkTools(m.Volumes), checkRoom(cfg.VolumeDir, m.Volumes))
 }
 
 func (c Config) manifest(g groups) (Manifest, error) {
-	owner := c.Owner
-	if owner == (Owner{}) {
-		var err error
-		if owner, err = Self(); err != nil {
-			return Manifest{}, err
-		}
-	}
-	stateDir, err := filepath.Abs(c.StateDir)
-	if err != nil {
-		return Manifest{}, fmt.Errorf("directory of labs: %w", err)
-	}
-	volumeDir, err := filepath.Abs(c.VolumeDir)
-	if err == nil {
-		err = os.MkdirAll(volumeDir, 0o755)
-	}
+	self, err1 := Self()
+	owner := cmp.Or(c.Owner, self)
+	stateDir, err2 := filepath.Abs(c.StateDir)
+	volumeDir, err3 := filepath.Abs(c.VolumeDir)
+	err := cmp.Or(err1, err2, err3, os.MkdirAll(volumeDir, 0o755))
 	if err == nil { // without symbolic links, as the kernel will name the files
 		volumeDir, err = filepath.EvalSymlinks(volumeDir)
 	}
 	if err != nil {
-		return Manifest{}, fmt.Errorf("directory for volumes: %w", err)
+		return Manifest{}, fmt.Errorf("directories of labs and volumes: %w", err)
 	}
 	m := Manifest{
 		Version: manifestVersion, ID: c.ID, Created: time.Now().UTC(), Owner: owner,
@@ -325,14 +287,9 @@ func (b *builder) volumes(ctx context.Context) error {
 			return fmt.Errorf("volume %s: %w", r.Name, err)
 		}
 		for i := range b.manifest.Hosts {
-			h := &b.manifest.Hosts[i]
-			if !slices.Contains(r.Hosts, string(h.Name)) {
-				continue
+			if h := &b.manifest.Hosts[i]; slices.Contains(r.Hosts, string(h.Name)) {
+				h.Paths = merged(h.Paths, map[string]string{r.Name: r.path()})
 			}
-			if h.Paths == nil {
-				h.Paths = make(map[string]string)
-			}
-			h.Paths[r.Name] = r.path()
 		}
 		b.log.Debug("volume made", "volume", r.Name, "path", r.path())
 	}
@@ -345,13 +302,10 @@ func (b *builder) limitVolume(r VolumeRecord) error {
 	if r.Device == "" || (r.IOPS == 0 && r.Bandwidth.Value == 0) {
 		return nil
 	}
-	all, err := loops()
-	if err != nil {
-		return err
+	for _, l := range loops() {
+		if l.backing == r.Backing {
+			return b.groups.limitDevice(l.number, r.Volume)
+		}
 	}
-	i := slices.IndexFunc(all, func(l loop) bool { return l.backing == r.Backing })
-	if i < 0 {
-		return fmt.Errorf("its device %s is no longer attached to %s", r.Device, r.Backing)
-	}
-	return b.groups.limitDevice(all[i].number, r.Volume)
+	return fmt.Errorf("its device %s is no longer attached to %s", r.Device, r.Backing)
 }

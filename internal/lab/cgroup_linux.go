@@ -134,16 +134,15 @@ func (g groups) makeOne(dir string) error {
 }
 
 // limit sets how many cores and how much memory a host may use.
-func (g groups) limit(h Host) error {
+func (g groups) limit(h Host) (err error) {
 	host := g.lab().Below(string(h.Name))
-	var errs []error
 	if h.CPU > 0 {
-		errs = append(errs, host.LimitCPU(h.CPU))
+		err = host.LimitCPU(h.CPU)
 	}
 	if h.Memory > 0 {
-		errs = append(errs, host.LimitMemory(h.Memory.Bytes()))
+		err = errors.Join(err, host.LimitMemory(h.Memory.Bytes()))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // weigh gives the lab's group, among those beside it, the weight of the cores that its
@@ -189,13 +188,12 @@ func balance(common string) error {
 // limitDevice sets the limits of a volume's device, "major:minor", for the
 // whole lab.
 func (g groups) limitDevice(device string, v Volume) error {
-	var bytes int64
+	var rate float64
 	if v.Bandwidth != (unit.Rate{}) {
-		rate, err := v.Bandwidth.BytesPerSecond()
-		if err != nil {
+		var err error
+		if rate, err = v.Bandwidth.BytesPerSecond(); err != nil {
 			return fmt.Errorf("volume %s: %w", v.Name, err)
 		}
-		bytes = int64(math.Round(rate))
 	}
-	return g.lab().LimitDevice(device, v.IOPS, bytes)
+	return g.lab().LimitDevice(device, v.IOPS, int64(math.Round(rate)))
 }

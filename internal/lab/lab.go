@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"io"
 	"log/slog"
+	"os"
 	"time"
-
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // Where labs are kept unless a [Config] says otherwise.
@@ -48,9 +47,9 @@ type Config struct {
 	// Zero: one minute.
 	Ready time.Duration
 	// Ended is called, from a goroutine of its own, when a service that was
-	// ready ends although the lab is up. The error has its exit code and the
+	// ready ends although the lab is up. The error has its name, its exit code and the
 	// last lines of its log. Optional.
-	Ended func(host model.NodeID, err error)
+	Ended func(error)
 	// Log records what is made and removed; may be nil.
 	Log *slog.Logger
 }
@@ -59,6 +58,9 @@ func (c Config) withDefaults() Config {
 	c.StateDir = cmp.Or(c.StateDir, DefaultStateDir)
 	c.VolumeDir = cmp.Or(c.VolumeDir, DefaultVolumeDir)
 	c.Ready = cmp.Or(c.Ready, time.Minute)
+	if c.Environ == nil {
+		c.Environ = os.Environ()
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

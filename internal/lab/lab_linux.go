@@ -22,12 +22,12 @@ import (
 type Lab struct {
 	manifest Manifest
 	log      *slog.Logger
-	ended    func(model.NodeID, error)
+	ended    func(error)
 
 	services sync.WaitGroup // the goroutines that wait for services to end
-	down     chan struct{}  // closed when Down begins
 	took     time.Duration  // to start the services
-	once     sync.Once
+	up       context.Context
+	fall     context.CancelFunc // ends up, when Down begins
 }
 
 // Open returns a lab that another process built and keeps, to start programs
@@ -46,7 +46,9 @@ func Open(stateDir, id string) (*Lab, error) {
 }
 
 func newLab(m Manifest, cfg Config) *Lab {
-	return &Lab{manifest: m, log: cfg.Log, ended: cfg.Ended, down: make(chan struct{})}
+	l := &Lab{manifest: m, log: cfg.Log, ended: cfg.Ended}
+	l.up, l.fall = context.WithCancel(context.Background())
+	return l
 }
 
 // ID is the lab's name.
@@ -131,7 +133,7 @@ func (p Process) command(ctx context.Context) *exec.Cmd {
 // of. It goes on after errors and returns all of them; what is left then, the
 // next Sweep or Remove tries again. Down may be called more than once.
 func (l *Lab) Down(ctx context.Context) error {
-	l.once.Do(func() { close(l.down) })
+	l.fall()
 	err := Remove(ctx, l.manifest)
 	if err != nil {
 		l.log.Warn(notRemoved, "lab", l.ID(), "error", err)

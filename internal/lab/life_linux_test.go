@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -46,7 +45,7 @@ func TestKilledAtEachStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if pids, _ := cgroup.Processes(m.Cgroups...); len(pids) > 0 {
+		if len(processesOf(m)) > 0 {
 			whole = n // services run: this was the last step
 		}
 		if err := Sweep(t.Context(), cfg.StateDir, cfg.VolumeDir, nil); err != nil {
@@ -102,7 +101,7 @@ func TestSweepUnplaced(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		path := filepath.Join(dir, name+manifestSuffix+tempSuffix)
+		path := filepath.Join(dir, "."+name+manifestSuffix+".1")
 		when := time.Now().Add(-of.age)
 		if err := errors.Join(os.WriteFile(path, text, 0o600), os.Chtimes(path, when, when)); err != nil {
 			t.Fatal(err)
@@ -217,25 +216,21 @@ func TestUpFails(t *testing.T) {
 
 // TestServiceEnds: of the server's environment a service sees what it names.
 func TestServiceEnds(t *testing.T) {
-	type end struct {
-		host model.NodeID
-		err  error
-	}
-	ends := make(chan end, 2)
+	ends := make(chan error, 2)
 	l := up(t, Config{ID: "ends", Spec: Spec{Nodes: 1},
 		Environ: append(os.Environ(), "SHADE=dark", "SECRET=word"),
 		Services: []Service{
 			{Name: "waits", PassEnv: []string{"SHADE"}, Command: `echo "$SCALEBENCH_ADDRESS $SHADE $COLOUR$SECRET"; pwd; mkfifo go; read line < go; exit 7`, Environ: map[string]string{"COLOUR": "red"}},
 			{Name: "stays", Command: "exec sleep 600"},
 		},
-		Ended: func(h model.NodeID, err error) { ends <- end{h, err} },
+		Ended: func(err error) { ends <- err },
 	})
 	dir := l.manifest.Dir + "/service/waits"
 	output(t, l, "waits", Process{Args: []string{"sh", "-c", "until [ -p go ]; do :; done; echo now > go"}, Dir: dir})
 	got := <-ends
-	want := "waits ended: exit status 7; it last printed:\n\t10.213.255.1 dark red\n\t" + dir
-	if got.host != "waits" || !strings.Contains(got.err.Error(), want) || !errors.Is(got.err, model.ErrUnavailable) {
-		t.Errorf("Ended(%s, %v), want %q", got.host, got.err, want)
+	want := "service waits ended: exit status 7; it last printed:\n\t10.213.255.1 dark red\n\t" + dir
+	if !strings.Contains(got.Error(), want) || !errors.Is(got, model.ErrUnavailable) {
+		t.Errorf("Ended(%v), want %q", got, want)
 	}
 	if err := l.Down(t.Context()); err != nil {
 		t.Error(err)

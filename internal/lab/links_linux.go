@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -16,11 +17,9 @@ import (
 // cannot get one. Frames that wait on a link that changes are lost.
 func (l *Lab) Shape(want map[model.NodeID]model.Link) (map[model.NodeID]model.Link, error) {
 	for name := range want {
-		r, err := l.host(name)
-		if err != nil {
+		if r, err := l.host(name); err != nil {
 			return nil, err
-		}
-		if _, limited := r.made(); !limited {
+		} else if _, limited := r.made(); !limited {
 			return nil, &model.InputError{Problem: fmt.Sprintf("the link of host %s has no rate in this lab", name), Allowed: "give its group a link"}
 		}
 	}
@@ -51,7 +50,7 @@ func (l *Lab) links(want func(HostRecord) model.Link) (map[model.NodeID]model.Li
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = hub.Close() }() // only looked at
+	defer hub.Close() //nolint:errcheck // only looked at
 	out := make(map[model.NodeID]model.Link)
 	for _, r := range l.manifest.Hosts {
 		if _, limited := r.made(); !limited {
@@ -73,11 +72,10 @@ func (r HostRecord) rated(hub *os.File, want model.Link) (has model.Link, err er
 	if err != nil {
 		return has, err
 	}
-	defer func() { _ = own.Close() }() // only looked at
-	var err2 error
-	has.Out, err = rateOf(own, hostLink, want.Out)
-	has.In, err2 = rateOf(hub, r.Port, want.In)
-	return has, errors.Join(err, err2)
+	defer own.Close() //nolint:errcheck // only looked at
+	out, err1 := rateOf(own, hostLink, want.Out)
+	in, err2 := rateOf(hub, r.Port, want.In)
+	return model.Link{Out: out, In: in}, errors.Join(err1, err2)
 }
 
 // rateOf is the rate of the bucket of an interface in bytes a second, after it was set
@@ -112,15 +110,12 @@ func rateOf(ns *os.File, name string, want float64) (float64, error) {
 }
 
 // bucketOf is what limits an interface, as the kernel has it.
-func bucketOf(h *netlink.Handle, link netlink.Link) (netlink.Tbf, error) {
+func bucketOf(h *netlink.Handle, link netlink.Link) (b netlink.Tbf, err error) {
 	all, err := h.QdiscList(link)
 	for _, q := range all {
 		if b, ok := q.(*netlink.Tbf); ok {
 			return *b, nil
 		}
 	}
-	if err == nil {
-		err = fmt.Errorf("interface %s is not limited any more", link.Attrs().Name)
-	}
-	return netlink.Tbf{}, err
+	return b, cmp.Or(err, fmt.Errorf("interface %s is not limited any more", link.Attrs().Name))
 }

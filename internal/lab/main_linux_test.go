@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -40,6 +41,15 @@ func TestMain(m *testing.M) {
 	default:
 		exit(fmt.Errorf("no helper %q", name))
 	}
+}
+
+// processesOf lists the processes in the groups of a lab.
+func processesOf(m Manifest) (pids []int) {
+	for _, dir := range cgroup.Tree(m.Cgroups...) {
+		in, _ := cgroup.Members(dir) // a group that is gone has none
+		pids = append(pids, in...)
+	}
+	return pids
 }
 
 // exit ends a helper.

@@ -96,9 +96,8 @@ func CheckID(id string) error {
 // ParseManifest reads a manifest and checks that it names nothing but what a
 // lab with its id makes. Removing what it lists can then not remove anything
 // else, even if the file was damaged.
-func ParseManifest(data []byte) (Manifest, error) {
-	var m Manifest
-	err := json.Unmarshal(data, &m)
+func ParseManifest(data []byte) (m Manifest, err error) {
+	err = json.Unmarshal(data, &m)
 	switch {
 	case err != nil:
 	case m.Version != manifestVersion:
@@ -107,16 +106,15 @@ func ParseManifest(data []byte) (Manifest, error) {
 		err = errors.Join(CheckID(m.ID), m.check())
 	}
 	if err != nil {
-		return Manifest{}, fmt.Errorf("reading lab manifest: %w", err)
+		return m, fmt.Errorf("reading lab manifest: %w", err)
 	}
 	return m, nil
 }
 
 // check reports names and paths that do not belong to the lab.
-func (m Manifest) check() error {
-	var errs []error
+func (m Manifest) check() (err error) {
 	foreign := func(what, path string) {
-		errs = append(errs, fmt.Errorf("%s %q does not belong to lab %s", what, path, m.ID))
+		err = errors.Join(err, fmt.Errorf("%s %q does not belong to lab %s", what, path, m.ID))
 	}
 	for _, n := range m.namespaces() {
 		if n.Name != m.netns("") && !strings.HasPrefix(n.Name, m.netns("")+"-") || strings.ContainsAny(n.Name, "/\x00") {
@@ -142,7 +140,7 @@ func (m Manifest) check() error {
 			}
 		}
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // ownsGroup reports whether a cgroup is the lab's own: …/scalebench/ID, or one

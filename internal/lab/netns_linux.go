@@ -41,13 +41,14 @@ func inode(f *os.File) (uint64, error) {
 func setName(ns *os.File, name string) error {
 	path := filepath.Join(netnsDir, name)
 	err := os.MkdirAll(netnsDir, 0o755)
+	var f *os.File
 	if err == nil {
-		var f *os.File
-		if f, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o444); err == nil {
-			_ = f.Close() // nothing was written
-			if err = unix.Mount(fmt.Sprintf("/proc/self/fd/%d", ns.Fd()), path, "", unix.MS_BIND, ""); err != nil {
-				_ = os.Remove(path) // otherwise the sweep would
-			}
+		f, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o444)
+	}
+	if err == nil {
+		_ = f.Close() // nothing was written
+		if err = unix.Mount(fmt.Sprintf("/proc/self/fd/%d", ns.Fd()), path, "", unix.MS_BIND, ""); err != nil {
+			_ = os.Remove(path) // otherwise the sweep would
 		}
 	}
 	if err != nil {
@@ -74,7 +75,7 @@ func (n Namespace) inside(f func() error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = ns.Close() }() // only looked at
+	defer ns.Close() //nolint:errcheck // only looked at
 	return procself.OnThread(func() error {
 		if err := enter(ns); err != nil {
 			return err

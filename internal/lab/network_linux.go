@@ -28,6 +28,20 @@ type fabric struct {
 	core netlink.Link
 }
 
+// openFabric makes the core of a switch in a namespace; the caller closes it.
+func openFabric(ns *os.File) (*fabric, error) {
+	h, err := handleIn(ns)
+	if err != nil {
+		return nil, err
+	}
+	f := &fabric{Handle: h}
+	if f.core, err = f.bridge(coreBridge); err != nil {
+		h.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // wire builds the network: bridges and uplinks in the switch, and a link to
 // each host. open holds the namespaces by name.
 func wire(m Manifest, spec Spec, open map[string]*os.File) error {
@@ -36,19 +50,15 @@ func wire(m Manifest, spec Spec, open map[string]*os.File) error {
 			return fmt.Errorf("preparing network namespace %s: %w", name, err)
 		}
 	}
-	h, err := handleIn(open[m.Switch.Name])
+	f, err := openFabric(open[m.Switch.Name])
 	if err != nil {
 		return err
 	}
-	defer h.Close()
-	f := &fabric{Handle: h}
-	if f.core, err = f.bridge(coreBridge); err != nil {
-		return err
-	}
+	defer f.Close()
 	byName := make(map[model.NodeID]HostRecord)
-	hosts := make([]Host, len(m.Hosts))
-	for i, r := range m.Hosts {
-		hosts[i], byName[r.Name] = r.Host, r
+	var hosts []Host
+	for _, r := range m.Hosts {
+		hosts, byName[r.Name] = append(hosts, r.Host), r
 	}
 	for i, r := range spec.racks(hosts) {
 		bridge, err := f.rack(i, r)
@@ -96,16 +106,13 @@ func prepare(ns *os.File) error {
 // a new Linux host has, whatever this machine uses: a lab must mean the same
 // everywhere. It matters: BBR estimates a rate that a token bucket, which lets
 // bursts pass, does not have, and was seen to leave a link half empty.
-func controlCongestion() error {
-	var errs []error
+func controlCongestion() (err error) {
 	for _, name := range []string{"cubic", "reno"} { // the kernel always has reno
-		err := os.WriteFile("/proc/sys/net/ipv4/tcp_congestion_control", []byte(name), 0)
-		if err == nil {
+		if err = os.WriteFile("/proc/sys/net/ipv4/tcp_congestion_control", []byte(name), 0); err == nil {
 			return nil
 		}
-		errs = append(errs, err)
 	}
-	return fmt.Errorf("choosing TCP's congestion control: %w", errors.Join(errs...))
+	return fmt.Errorf("choosing TCP's congestion control: %w", err)
 }
 
 // handleIn opens a netlink socket in a namespace.
@@ -141,14 +148,11 @@ func setUp(h *netlink.Handle, name string, rate unit.Rate, delay time.Duration, 
 // bridge makes a bridge. It has no spanning tree, so its ports forward at
 // once.
 func (f *fabric) bridge(name string) (netlink.Link, error) {
-	err := f.LinkAdd(&netlink.Bridge{LinkAttrs: attrs(name)})
-	if err != nil {
+	b := &netlink.Bridge{LinkAttrs: attrs(name)}
+	if err := f.LinkAdd(b); err != nil {
 		return nil, fmt.Errorf("making bridge %s: %w", name, err)
 	}
-	if err := setUp(f.Handle, name, unit.Rate{}, 0, nil); err != nil {
-		return nil, err
-	}
-	return f.LinkByName(name)
+	return b, setUp(f.Handle, name, unit.Rate{}, 0, nil)
 }
 
 // attrs are the kernel's defaults with a name.

@@ -39,20 +39,12 @@ func (o Owner) earlierBoot() bool {
 // must not be taken away; with the machine's restart it is gone for certain.
 func (o Owner) Alive() bool {
 	me, err := Self()
-	if err != nil {
-		return true
-	}
-	if o.Boot != me.Boot {
-		return false
-	}
-	if o.Space != me.Space {
+	if err != nil || o.Boot == me.Boot && o.Space != me.Space {
 		return true
 	}
 	start, err := startTicks(o.PID)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-		return false
-	}
-	return err != nil || start == o.Start
+	gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
+	return o.Boot == me.Boot && !gone && (err != nil || start == o.Start)
 }
 
 // startTicks reads when a process started. A zombie has ended: it does not
@@ -86,17 +78,17 @@ func Sweep(ctx context.Context, stateDir, volumeDir string, log *slog.Logger) er
 	if errors.Is(err, model.ErrDenied) {
 		return nil // a user who may not list labs made none
 	}
-	errs := []error{err, sweepUnplaced(Config{StateDir: stateDir}.withDefaults().StateDir)}
+	err = errors.Join(err, sweepUnplaced(Config{StateDir: stateDir}.withDefaults().StateDir))
 	for _, m := range all {
 		if !m.LeftOver() {
 			continue
 		}
-		if err := Remove(ctx, m); err != nil {
-			log.Warn(notRemoved, "lab", m.ID, "owner", m.Owner.PID, "error", err)
-			errs = append(errs, err)
-			continue
+		if failed := Remove(ctx, m); failed != nil {
+			log.Warn(notRemoved, "lab", m.ID, "owner", m.Owner.PID, "error", failed)
+			err = errors.Join(err, failed)
+		} else {
+			log.Info("removed a leftover lab", "lab", m.ID, "owner", m.Owner.PID)
 		}
-		log.Info("removed a leftover lab", "lab", m.ID, "owner", m.Owner.PID)
 	}
-	return errors.Join(errs...)
+	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/procself"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 const (
@@ -37,26 +38,17 @@ func Remove(ctx context.Context, m Manifest) error {
 	if m.Owner.earlierBoot() {
 		m = m.onDisk()
 	}
-	devices, err := m.devices()
-	errs := []error{
-		err,
-		m.killAll(ctx, devices),
-		m.unmount(ctx, devices),
-		m.detach(ctx, devices),
-		m.removeNamespaces(),
-		m.removeCgroups(ctx),
-		m.removeDir(),
-	}
-	if err := errors.Join(errs...); err != nil {
+	devices := m.devices()
+	if err := errors.Join(m.killAll(ctx, devices), m.unmount(ctx, devices), m.detach(ctx, devices),
+		m.removeNamespaces(), m.removeCgroups(ctx), m.removeDir()); err != nil {
 		return fmt.Errorf("removing lab %s: %w", m.ID, err)
 	}
 	return forget(m)
 }
 
 // devices lists the loop devices that are attached to the lab's own files.
-func (m Manifest) devices() ([]loop, error) {
-	all, err := loops()
-	return slices.DeleteFunc(all, func(l loop) bool { return !below(m.Dir, l.backing) }), err
+func (m Manifest) devices() []loop {
+	return slices.DeleteFunc(loops(), func(l loop) bool { return !below(m.Dir, l.backing) })
 }
 
 // killAll kills the processes in the lab's cgroups, by id, and waits for them.
@@ -83,58 +75,32 @@ func (m Manifest) removeCgroups(ctx context.Context) error {
 	err := until(ctx, settleTime, func() error { return cgroup.Remove(m.Cgroups...) })
 	for _, dir := range m.Cgroups {
 		if parent := filepath.Dir(dir); filepath.Base(parent) == groupRoot {
-			leave(parent)
+			// Where others are still in it, the lab's weight is taken out of a hierarchy with processors.
+			if os.Remove(parent) != nil && cgroup.Shares(parent) > 0 {
+				_ = balance(parent) // if it fails, labs have some more than their part
+			}
 		}
 	}
 	return err
 }
 
-// leave removes the group of all labs, or takes the lab's weight out of it where
-// others are still in it.
-func leave(common string) {
-	if os.Remove(common) == nil {
-		return
-	}
-	if cgroup.Shares(common) > 0 { // a hierarchy with processors
-		_ = balance(common) // if it fails, labs have some more than their part
-	}
-}
-
-func (m Manifest) removeNamespaces() error {
-	var errs []error
+func (m Manifest) removeNamespaces() (err error) {
 	for _, n := range m.namespaces() {
-		errs = append(errs, n.remove())
+		err = errors.Join(err, n.remove())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // unmount unmounts the lab's file systems: what is mounted below its directory
 // from one of its devices.
 func (m Manifest) unmount(ctx context.Context, devices []loop) error {
-	mounts, err := m.mounts()
-	errs := []error{err}
-	for _, mt := range mounts {
+	mounts, err := procself.MountedIn(m.Dir)
+	for _, mt := range slices.Backward(mounts) {
 		if slices.ContainsFunc(devices, func(d loop) bool { return d.number == mt.Device }) {
-			errs = append(errs, unmountOne(ctx, mt.Point))
+			err = errors.Join(err, unmountOne(ctx, mt.Point))
 		}
 	}
-	return errors.Join(errs...)
-}
-
-// mounts lists what is mounted below the lab's directory, last first.
-func (m Manifest) mounts() ([]procself.Mount, error) {
-	text, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return nil, fmt.Errorf("listing mounts: %w", err)
-	}
-	var all []procself.Mount
-	for mt := range procself.Mounts(string(text)) {
-		if below(m.Dir, mt.Point) {
-			all = append(all, mt)
-		}
-	}
-	slices.Reverse(all)
-	return all, nil
+	return err
 }
 
 // unmountOne unmounts a file system. One that another process still uses
@@ -155,33 +121,30 @@ func unmountOne(ctx context.Context, point string) error {
 		unix.Unmount(point, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW))
 }
 
-func (m Manifest) detach(ctx context.Context, devices []loop) error {
-	var errs []error
+func (m Manifest) detach(ctx context.Context, devices []loop) (err error) {
 	for _, d := range devices {
-		errs = append(errs, d.detach())
+		err = errors.Join(err, d.detach())
 	}
 	// The kernel detaches when the last one closes the device, which may be
 	// a program that looks at every new device.
-	errs = append(errs, until(ctx, settleTime, func() error {
-		left, err := m.devices()
-		if err == nil && len(left) > 0 {
-			err = fmt.Errorf("%s is in use by a process outside the lab", left[0].device)
+	return errors.Join(err, until(ctx, settleTime, func() error {
+		if left := m.devices(); len(left) > 0 {
+			return fmt.Errorf("%s is in use by a process outside the lab", left[0].device)
 		}
-		return err
+		return nil
 	}))
-	return errors.Join(errs...)
 }
 
 // removeDir removes the lab's directory, unless something is still mounted in
 // it: that is not the lab's own, and must not be emptied. Symbolic links are
 // removed, not followed.
 func (m Manifest) removeDir() error {
-	mounts, err := m.mounts()
-	if err != nil {
+	mounts, err := procself.MountedIn(m.Dir)
+	switch n := len(mounts); {
+	case err != nil:
 		return err
-	}
-	if len(mounts) > 0 {
-		return fmt.Errorf("%s is mounted in the lab's directory: unmount it", mounts[0].Point)
+	case n > 0:
+		return fmt.Errorf("%s is mounted in the lab's directory: unmount it", mounts[n-1].Point)
 	}
 	err = m.emptyDir()
 	if err == nil {
@@ -198,27 +161,22 @@ func (m Manifest) removeDir() error {
 // says which lab the rest belongs to.
 func (m Manifest) emptyDir() error {
 	d, err := openDir(m.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	}
-	if errors.Is(err, errForeign) {
+	case errors.Is(err, errForeign):
 		return fmt.Errorf("%s is %w: left alone", m.Dir, err)
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
-	defer func() { _ = d.Close() }() // only looked at
+	defer d.Close() //nolint:errcheck // only looked at
 	names, err := d.Readdirnames(-1)
-	if err != nil {
-		return err
-	}
-	errs := make([]error, 0, len(names)+1)
 	for _, name := range names {
 		if name != copyName {
-			errs = append(errs, os.RemoveAll(filepath.Join(m.Dir, name)))
+			err = errors.Join(err, os.RemoveAll(filepath.Join(m.Dir, name)))
 		}
 	}
-	return errors.Join(append(errs, d.Sync())...)
+	return errors.Join(err, d.Sync())
 }
 
 // until calls try until it succeeds, but not for longer than limit nor after
@@ -226,17 +184,9 @@ func (m Manifest) emptyDir() error {
 func until(ctx context.Context, limit time.Duration, try func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	look := time.NewTicker(lookTime)
-	defer look.Stop()
 	for {
-		err := try()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
+		if err := try(); err == nil || workload.Pause(ctx, lookTime) != nil {
 			return err
-		case <-look.C:
 		}
 	}
 }

@@ -61,11 +61,8 @@ func (b *builder) startService(ctx context.Context, r HostRecord) (*service, err
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = out.Close() }() // the service has its own
+	defer out.Close() //nolint:errcheck // the service has its own
 	all := b.cfg.Environ
-	if all == nil {
-		all = os.Environ()
-	}
 	if missing := environ.Missing(all, r.Service.PassEnv); len(missing) > 0 {
 		return nil, fmt.Errorf("%w: service %s: pass_env names %s, which the server's environment lacks: set it where the server starts",
 			model.ErrUsage, name, strings.Join(missing, ", "))
@@ -125,19 +122,16 @@ func (b *builder) awaitReady(ctx context.Context, s *service) error {
 // watch tells when a service ends although the lab is up.
 func (l *Lab) watch(s *service) {
 	select {
-	case <-l.down:
-		return
+	case <-l.up.Done():
 	case <-s.dead:
 	}
-	select {
-	case <-l.down: // that is why
+	if l.up.Err() != nil { // that is why, if it ended
 		return
-	default:
 	}
 	err := s.death()
 	l.log.Warn("service ended", "lab", l.ID(), "service", s.host.Name, "error", err)
 	if l.ended != nil {
-		l.ended(s.host.Name, err)
+		l.ended(err)
 	}
 }
 
@@ -156,8 +150,6 @@ func (s *service) lastLines() string {
 	if err != nil || len(strings.TrimSpace(string(data))) == 0 {
 		return "; it printed nothing"
 	}
-	data = data[max(0, len(data)-bytes):]
-	all := strings.Split(strings.TrimSpace(string(data)), "\n")
-	all = all[max(0, len(all)-lines):]
-	return "; it last printed:\n\t" + strings.Join(all, "\n\t")
+	all := strings.Split(strings.TrimSpace(string(data[max(0, len(data)-bytes):])), "\n")
+	return "; it last printed:\n\t" + strings.Join(all[max(0, len(all)-lines):], "\n\t")
 }

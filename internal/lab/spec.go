@@ -83,11 +83,7 @@ func (s Spec) At(now time.Time) Spec {
 	}
 	b, day := *s.Busy, cmp.Or(s.Busy.Day.Std(), 24*time.Hour)
 	hour := int(now.Sub(now.Truncate(day)) * 24 / day) // days begin at midnight, UTC
-	s.Labels = maps.Clone(s.Labels)
-	if s.Labels == nil {
-		s.Labels = make(map[string]string)
-	}
-	s.Labels[LabelHour], s.Busy = fmt.Sprintf("%02d", hour), nil
+	s.Labels, s.Busy = merged(s.Labels, map[string]string{LabelHour: fmt.Sprintf("%02d", hour)}), nil
 	if in := hour >= b.From && hour < b.To; in || b.To <= b.From && (hour >= b.From || hour < b.To) {
 		s.Link, s.Uplink, s.CPU = cmp.Or(b.Link, s.Link), cmp.Or(b.Uplink, s.Uplink), cmp.Or(b.CPU, s.CPU)
 		s.Groups = slices.Clone(s.Groups)
@@ -231,12 +227,12 @@ func (s Spec) resolve(own Limits) Limits {
 	if own.Use == nil {
 		own.Use = s.Use
 	}
+	own.Use = slices.Clone(own.Use)
 	if own.Use == nil {
 		for _, v := range s.Volumes {
 			own.Use = append(own.Use, v.Name)
 		}
 	}
-	own.Use = slices.Clone(own.Use)
 	return own
 }
 
@@ -284,13 +280,9 @@ func (s Spec) UplinkOf(h Host) unit.Rate {
 
 // rackOf returns the index of the host's rack, or -1 for the core.
 func (s Spec) rackOf(h Host) int {
-	switch {
-	case h.Service != nil:
-		return -1
-	case h.Group != "":
-		return slices.IndexFunc(s.Groups, func(g Group) bool { return g.Name == h.Group })
-	case s.Uplink != (unit.Rate{}):
+	if h.Service == nil && h.Group == "" && s.Uplink != (unit.Rate{}) {
 		return 0
 	}
-	return -1
+	return slices.IndexFunc(s.Groups,
+		func(g Group) bool { return g.Name == h.Group }) // of services and nodes without a group none
 }

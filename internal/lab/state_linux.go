@@ -14,12 +14,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
 const (
 	manifestSuffix = ".json"
-	tempSuffix     = ".tmp" // of a manifest that is being written
 	// copyName is the file in a lab's directory that holds a copy of its
 	// manifest. By it the directory is known for a lab's after the machine has
 	// restarted, which takes the manifest away, but not what is on disk.
@@ -32,15 +32,10 @@ func manifestPath(stateDir, id string) string {
 
 // claim writes a manifest under an id that is free.
 func claim(m Manifest) error {
-	if err := makePrivate(filepath.Dir(m.Path)); err != nil {
+	if err := os.MkdirAll(filepath.Dir(m.Path), 0o700); err != nil {
 		return fmt.Errorf("keeping a list of labs: %w", err)
 	}
-	err := m.write(func(tmp, path string) error {
-		// A hard link, unlike a rename, fails when the name is taken.
-		err := os.Link(tmp, path)
-		_ = os.Remove(tmp) // the link keeps the file
-		return err
-	})
+	err := m.write(os.Link) // which, unlike a rename, fails when the name is taken
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("lab %s already exists: choose another id, or remove it", m.ID)
 	}
@@ -57,69 +52,31 @@ func keepCopy(m Manifest) error {
 	return save(m)
 }
 
-// write puts the manifest on disk in a file beside its place, and lets place
-// give it its name. The file's name is always the same for a lab, so a crash
-// leaves at most one, which the next write, forget or sweep removes: it may have
-// been readable for others.
-func (m Manifest) write(place func(tmp, path string) error) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("writing lab manifest: %w", err)
-		}
-	}()
+// write puts the manifest on disk, whole or not at all, and lets place give it its name. A
+// crash may leave a file beside it, which forget or a sweep removes.
+func (m Manifest) write(place func(tmp, path string) error) error {
 	data, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
-	tmp := m.Path + tempSuffix
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = place(tmp, m.Path)
+	if err == nil {
+		err = identity.PlacePrivate(m.Path, data, place)
 	}
 	if err != nil {
-		_ = os.Remove(tmp) // the first error says more
-		return err
+		return fmt.Errorf("writing lab manifest: %w", err)
 	}
-	dir, err := os.Open(filepath.Dir(m.Path)) // the name must be durable, too
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return nil
 }
 
-// makePrivate makes a directory for manifests that only its owner can look
-// into: the commands and the environment of services are private. One that is
-// there already, and open to others, is closed to them if it is ours: of this
-// user, and with nothing in it but manifests.
-func makePrivate(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// unplaced lists the files that writers of a manifest have left beside it: of any id for "*".
+func unplaced(stateDir, id string) []string {
+	files, _ := filepath.Glob(filepath.Join(stateDir, "."+id+manifestSuffix+".*"))
+	return files
+}
+
+// removeFile removes a file, if there is one.
+func removeFile(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	var st unix.Stat_t
-	if err := unix.Lstat(dir, &st); err != nil {
-		return err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0o777 == 0o700 || int(st.Uid) != os.Geteuid() {
-		return nil
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		id, ok := strings.CutSuffix(strings.TrimSuffix(e.Name(), tempSuffix), manifestSuffix)
-		if !ok || !idPattern.MatchString(id) {
-			return nil
-		}
-	}
-	return os.Chmod(dir, 0o700)
+	return nil
 }
 
 // forget removes a manifest when nothing that it lists is left.
@@ -127,28 +84,25 @@ func forget(m Manifest) error {
 	if m.Path == "" {
 		return nil // it was never on disk
 	}
-	var errs []error
-	for _, path := range []string{m.Path + tempSuffix, m.Path} {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("removing lab manifest: %w", err))
-		}
+	var failed error
+	for _, path := range append(unplaced(filepath.Dir(m.Path), m.ID), m.Path) {
+		failed = errors.Join(failed, removeFile(path))
 	}
-	return errors.Join(errs...)
+	if failed != nil {
+		return fmt.Errorf("removing lab manifest: %w", failed)
+	}
+	return nil
 }
 
 // sweepUnplaced removes manifests that were written and never got their name,
 // because the process that wrote them was killed in between: nothing was made yet. A
 // file in which the owner cannot be read may be one that is being written just now,
 // and stays for a minute.
-func sweepUnplaced(stateDir string) error {
-	tmps, err := filepath.Glob(filepath.Join(stateDir, "*"+manifestSuffix+tempSuffix))
-	if err != nil {
-		return fmt.Errorf("listing unfinished lab manifests: %w", err)
-	}
-	var errs []error
-	for _, tmp := range tmps {
+func sweepUnplaced(stateDir string) (failed error) {
+	for _, tmp := range unplaced(stateDir, "*") {
+		id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(tmp), "."), manifestSuffix)
 		info, err := os.Lstat(tmp)
-		if err != nil || !info.Mode().IsRegular() || CheckID(strings.TrimSuffix(filepath.Base(tmp), manifestSuffix+tempSuffix)) != nil {
+		if err != nil || !info.Mode().IsRegular() || CheckID(id) != nil {
 			continue
 		}
 		data, err := os.ReadFile(tmp)
@@ -159,11 +113,12 @@ func sweepUnplaced(stateDir string) error {
 		if err == nil && !m.LeftOver() || err != nil && time.Since(info.ModTime()) < time.Minute {
 			continue
 		}
-		if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("removing an unfinished lab manifest: %w", err))
-		}
+		failed = errors.Join(failed, removeFile(tmp))
 	}
-	return errors.Join(errs...)
+	if failed != nil {
+		return fmt.Errorf("removing unfinished lab manifests: %w", failed)
+	}
+	return nil
 }
 
 // List returns the manifests of all labs of this machine, by id: those of
@@ -180,7 +135,7 @@ func List(stateDir, volumeDir string) ([]Manifest, error) {
 	}
 	var ids []string
 	var all []Manifest
-	var errs []error
+	var failed error
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), manifestSuffix)
 		if !ok || CheckID(id) != nil {
@@ -191,34 +146,33 @@ func List(stateDir, volumeDir string) ([]Manifest, error) {
 		if err == nil {
 			all = append(all, m)
 		} else if !errors.Is(err, model.ErrNotFound) { // removed just now
-			errs = append(errs, err)
+			failed = errors.Join(failed, err)
 		}
 	}
 	old, err := lost(dirs.VolumeDir, ids)
 	all = append(all, old...)
 	slices.SortFunc(all, func(a, b Manifest) int { return strings.Compare(a.ID, b.ID) })
-	return all, errors.Join(append(errs, err)...)
+	return all, errors.Join(failed, err)
 }
 
 func errNotRoot(err error) error {
 	return fmt.Errorf("%w: only root can list labs: %w", model.ErrDenied, err)
 }
 
-func load(stateDir, id string) (Manifest, error) {
+func load(stateDir, id string) (m Manifest, err error) {
 	path := manifestPath(stateDir, id)
 	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Manifest{}, fmt.Errorf("lab %s: %w: `scalebench lab list` shows the labs of this machine", id, model.ErrNotFound)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return m, fmt.Errorf("lab %s: %w: `scalebench lab list` shows the labs of this machine", id, model.ErrNotFound)
+	case err != nil:
+		return m, fmt.Errorf("reading lab manifest: %w", err)
 	}
-	if err != nil {
-		return Manifest{}, fmt.Errorf("reading lab manifest: %w", err)
-	}
-	m, err := ParseManifest(data)
-	if err == nil && m.ID != id {
+	if m, err = ParseManifest(data); err == nil && m.ID != id {
 		err = fmt.Errorf("it describes lab %s", m.ID)
 	}
 	if err != nil {
-		return Manifest{}, fmt.Errorf("%s: %w", path, err)
+		return m, fmt.Errorf("%s: %w", path, err)
 	}
 	m.Path = path
 	return m, nil
@@ -227,7 +181,7 @@ func load(stateDir, id string) (Manifest, error) {
 // lost lists the labs of a directory for volumes that stood when the machine
 // was restarted. Ids that are known have a manifest, and are left out. What
 // has no copy of a manifest belongs to others and is not even mentioned.
-func lost(volumeDir string, known []string) ([]Manifest, error) {
+func lost(volumeDir string, known []string) (all []Manifest, failed error) {
 	dir, err := filepath.EvalSymlinks(volumeDir)
 	if err == nil {
 		dir, err = filepath.Abs(dir)
@@ -239,8 +193,6 @@ func lost(volumeDir string, known []string) ([]Manifest, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("listing labs: %w", err)
 	}
-	var all []Manifest
-	var errs []error
 	for _, e := range entries {
 		if !e.IsDir() || CheckID(e.Name()) != nil || slices.Contains(known, e.Name()) {
 			continue
@@ -249,33 +201,32 @@ func lost(volumeDir string, known []string) ([]Manifest, error) {
 		switch {
 		case errors.Is(err, errForeign):
 		case err != nil:
-			errs = append(errs, err)
+			failed = errors.Join(failed, err)
 		case m.Owner.earlierBoot():
 			all = append(all, m)
 		}
 	}
-	return all, errors.Join(errs...)
+	return all, failed
 }
 
 var errForeign = errors.New("not the directory of a lab")
 
 // loadCopy reads the copy in a lab's directory. It must describe the lab of
 // this very directory: otherwise what it names is somewhere else.
-func loadCopy(dir string) (Manifest, error) {
+func loadCopy(dir string) (m Manifest, err error) {
 	path := filepath.Join(dir, copyName)
 	data, err := readCopy(dir)
-	if errors.Is(err, fs.ErrPermission) {
-		return Manifest{}, errNotRoot(err)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return m, errNotRoot(err)
+	case err != nil:
+		return m, fmt.Errorf("%s: %w", path, err)
 	}
-	if err != nil {
-		return Manifest{}, fmt.Errorf("%s: %w", path, err)
-	}
-	m, err := ParseManifest(data)
-	if err == nil && m.Dir != dir {
+	if m, err = ParseManifest(data); err == nil && m.Dir != dir {
 		err = fmt.Errorf("it describes a lab in %s", m.Dir)
 	}
 	if err != nil {
-		return Manifest{}, fmt.Errorf("%s: %w; scalebench leaves %s alone: remove it if it is not needed", path, err, dir)
+		return m, fmt.Errorf("%s: %w; scalebench leaves %s alone: remove it if it is not needed", path, err, dir)
 	}
 	m.Path = path
 	return m, nil
@@ -288,7 +239,7 @@ func readCopy(dir string) (data []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = d.Close() }() // only looked at
+	defer d.Close() //nolint:errcheck // only looked at
 	// Not blocking: it might be a pipe.
 	fd, err := unix.Openat(int(d.Fd()), copyName, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) {
@@ -298,7 +249,7 @@ func readCopy(dir string) (data []byte, err error) {
 		return nil, fmt.Errorf("reading lab manifest: %w", err)
 	}
 	f := os.NewFile(uintptr(fd), copyName)
-	defer func() { _ = f.Close() }() // only read
+	defer f.Close() //nolint:errcheck // only read
 	if !mine(d, unix.S_IFDIR) || !mine(f, unix.S_IFREG) {
 		return nil, errForeign
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -43,30 +44,25 @@ func planVolumes(m *Manifest, spec Spec) {
 				users = append(users, string(h.Name))
 			}
 		}
-		switch {
-		case len(users) == 0:
-		case v.Shared:
-			m.addVolume(v, v.Name, users)
-		default:
-			for _, u := range users {
-				// No name has a dot, so this is never another volume's.
-				m.addVolume(v, v.Name+"."+u, []string{u})
-			}
+		if v.Shared && len(users) > 0 {
+			m.addVolume(v, v.Name, users...)
+			continue
+		}
+		for _, u := range users {
+			// No name has a dot, so this is never another volume's.
+			m.addVolume(v, v.Name+"."+u, u)
 		}
 	}
 }
 
 // addVolume plans one volume under a name that is unique in the lab.
-func (m *Manifest) addVolume(v Volume, unique string, hosts []string) {
-	r := VolumeRecord{Volume: v, Hosts: hosts}
+func (m *Manifest) addVolume(v Volume, unique string, hosts ...string) {
+	r := VolumeRecord{Volume: v, Hosts: hosts, Backing: filepath.Join(m.Dir, "backing", unique+".img")}
 	switch v.Type {
 	case Folder:
-		r.Folder = filepath.Join(m.Dir, "folder", unique)
+		r.Folder, r.Backing = filepath.Join(m.Dir, "folder", unique), ""
 	case Ext4:
 		r.Mount = filepath.Join(m.Dir, "mount", unique)
-		fallthrough
-	default:
-		r.Backing = filepath.Join(m.Dir, "backing", unique+".img")
 	}
 	m.Volumes = append(m.Volumes, r)
 }
@@ -93,21 +89,15 @@ func checkRoom(dir string, volumes []VolumeRecord) error {
 	}
 	if need+spare.Bytes() > free {
 		return fmt.Errorf("%w: the volumes need %s, but %s has only %s free: use smaller or fewer volumes, or another directory",
-			model.ErrUnavailable, human(need), dir, human(free))
+			model.ErrUnavailable, num.Bytes(need), dir, num.Bytes(free))
 	}
 	return nil
 }
 
-// human writes bytes in MiB, which is exact enough to act on.
-func human(bytes int64) string { return fmt.Sprintf("%dMiB", bytes>>20) }
-
 // checkTools makes sure that ext4 file systems can be made, if any are wanted.
 func checkTools(volumes []VolumeRecord) error {
 	for _, v := range volumes {
-		if v.Type != Ext4 {
-			continue
-		}
-		if _, err := exec.LookPath(mkfs); err != nil {
+		if _, err := exec.LookPath(mkfs); err != nil && v.Type == Ext4 {
 			return fmt.Errorf("%w: volume %s: %s is not installed: install e2fsprogs, or use type: raw or type: folder", model.ErrUnavailable, v.Name, mkfs)
 		}
 	}
@@ -118,11 +108,11 @@ func makeVolume(ctx context.Context, r *VolumeRecord) error {
 	if r.Folder != "" {
 		return os.MkdirAll(r.Folder, 0o755)
 	}
-	if err := layOut(ctx, r.Backing, r.bytes()); err != nil {
-		return err
+	err := layOut(ctx, r.Backing, r.bytes())
+	if err == nil {
+		r.Device, err = attach(ctx, r.Backing)
 	}
-	var err error
-	if r.Device, err = attach(ctx, r.Backing); err != nil || r.Type != Ext4 {
+	if err != nil || r.Type != Ext4 {
 		return err
 	}
 	// All of the file system now: what ext4 leaves for later by default would
@@ -157,7 +147,7 @@ func layOut(ctx context.Context, path string, size int64) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	// Reserved first, so that it is in one piece where the disk has one.
 	if err := unix.Fallocate(int(f.Fd()), 0, 0, size); err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
-		return fmt.Errorf("reserving %s for %s: %w", human(size), path, err)
+		return fmt.Errorf("reserving %s for %s: %w", num.Bytes(size), path, err)
 	}
 	if err := writeZeros(ctx, f, size); err != nil {
 		return fmt.Errorf("laying out %s: %w", path, err)
@@ -185,6 +175,16 @@ func writeZeros(ctx context.Context, f *os.File, size int64) error {
 	return nil
 }
 
+// freeLoop asks for the number of a loop device that is free, without taking it.
+func freeLoop() (int, error) {
+	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer control.Close() //nolint:errcheck // only asked
+	return unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+}
+
 // attach makes a block device of a file. Direct: otherwise the machine's
 // memory would hold what is written, and the device would be as fast as that.
 func attach(ctx context.Context, backing string) (string, error) {
@@ -192,18 +192,13 @@ func attach(ctx context.Context, backing string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = f.Close() }() // the device holds it from here on
-	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
-	if err != nil {
-		return "", fmt.Errorf("looking for a loop device: %w", err)
-	}
-	defer func() { _ = control.Close() }() // only asked
-	const attempts = 100                   // others take devices too
+	defer f.Close()      //nolint:errcheck // the device holds it from here on
+	const attempts = 100 // others take devices too
 	for range attempts {
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
-		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+		n, err := freeLoop()
 		if err != nil {
 			return "", fmt.Errorf("looking for a loop device: %w", err)
 		}
@@ -223,15 +218,14 @@ func configure(device string, backing *os.File) error {
 	if err != nil {
 		return fmt.Errorf("opening loop device: %w", err)
 	}
-	defer func() { _ = d.Close() }() // the kernel keeps what was configured
+	defer d.Close() //nolint:errcheck // the kernel keeps what was configured
 	cfg := unix.LoopConfig{Fd: uint32(backing.Fd())}
 	cfg.Info.Flags = unix.LO_FLAGS_DIRECT_IO
 	copy(cfg.Info.File_name[:len(cfg.Info.File_name)-1], backing.Name())
 	if err := unix.IoctlLoopConfigure(int(d.Fd()), &cfg); err != nil {
 		return fmt.Errorf("attaching %s to %s: %w", backing.Name(), device, err)
 	}
-	dio, err := os.ReadFile(filepath.Join(sysBlock, filepath.Base(device), "loop/dio"))
-	if err == nil && strings.TrimSpace(string(dio)) != "1" {
+	if procself.ReadText(filepath.Join(sysBlock, filepath.Base(device), "loop/dio")) == "0" {
 		return fmt.Errorf("%w: %s on %s does not support direct I/O: choose another directory for volumes", model.ErrUnavailable, device, backing.Name())
 	}
 	return nil
@@ -246,25 +240,15 @@ type loop struct {
 }
 
 // loops lists the loop devices with a backing file.
-func loops() ([]loop, error) {
-	dirs, err := filepath.Glob(sysBlock + "/loop*")
-	if err != nil {
-		return nil, fmt.Errorf("listing loop devices: %w", err)
-	}
-	var all []loop
+func loops() (all []loop) {
+	dirs, _ := filepath.Glob(sysBlock + "/loop*") // it fails for other patterns only
 	for _, dir := range dirs {
-		backing, err1 := os.ReadFile(filepath.Join(dir, "loop/backing_file"))
-		number, err2 := os.ReadFile(filepath.Join(dir, "dev"))
-		if err1 != nil || err2 != nil {
-			continue // not attached, or detached just now
+		backing, number := procself.ReadText(dir+"/loop/backing_file"), procself.ReadText(dir+"/dev")
+		if backing != "" && number != "" { // else not attached, or detached just now
+			all = append(all, loop{"/dev/" + filepath.Base(dir), number, strings.TrimSuffix(backing, " (deleted)")})
 		}
-		all = append(all, loop{
-			device:  "/dev/" + filepath.Base(dir),
-			number:  strings.TrimSpace(string(number)),
-			backing: strings.TrimSuffix(strings.TrimSuffix(string(backing), "\n"), " (deleted)"),
-		})
 	}
-	return all, nil
+	return all
 }
 
 // detach frees the loop device if it still belongs to the backing file. While
@@ -278,12 +262,8 @@ func (l loop) detach() error {
 	if err != nil {
 		return fmt.Errorf("detaching %s: %w", l.device, err)
 	}
-	defer func() { _ = d.Close() }() // this is when the kernel detaches
-	now, err := loops()
-	if err != nil {
-		return err
-	}
-	if slices.Contains(now, l) {
+	defer d.Close() //nolint:errcheck // this is when the kernel detaches
+	if slices.Contains(loops(), l) {
 		err = unix.IoctlSetInt(int(d.Fd()), unix.LOOP_CLR_FD, 0)
 	}
 	if err != nil && !errors.Is(err, unix.ENXIO) {

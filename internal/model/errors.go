@@ -2,6 +2,7 @@ package model
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -32,6 +33,11 @@ var (
 	// ErrUnavailable: the store or the queue does not answer now; try again.
 	ErrUnavailable = errors.New("unavailable")
 )
+
+// Usage is an ErrUsage; its text says what to change.
+func Usage(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrUsage, fmt.Errorf(format, args...))
+}
 
 // kind is a kind of error that is one of another kind.
 type kind struct {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/kernel"
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // maxSingle is the largest number of disks that get series of their own beside
@@ -191,9 +192,6 @@ func physicalDisk(sys, name string) bool {
 	if _, err := os.Stat(dir); err != nil {
 		return false
 	}
-	if hidden, err := os.ReadFile(filepath.Join(dir, "hidden")); err == nil && strings.TrimSpace(string(hidden)) == "1" {
-		return false
-	}
-	slaves, err := os.ReadDir(filepath.Join(dir, "slaves"))
-	return err != nil || len(slaves) == 0
+	slaves, _ := os.ReadDir(filepath.Join(dir, "slaves"))
+	return len(slaves) == 0 && procself.ReadText(filepath.Join(dir, "hidden")) != "1"
 }

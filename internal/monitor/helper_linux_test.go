@@ -172,11 +172,12 @@ func fillQueue(string) (o observed, err error) {
 	}
 	defer d.Close()
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
-		q, err := d.ask()
-		if err != nil {
-			return o, err
+		q := map[string]uint64{}
+		d.allowed.PerTurn = time.Hour // each reading has its turn
+		if d.Read(func(name string, v float64) { q[name] = uint64(v) }); d.failed {
+			return o, errors.New("the kernel does not tell the queues")
 		}
-		if o.Queues = []uint64{q.send, q.receive}; q.send+q.receive == uint64(o.Bytes) {
+		if o.Queues = []uint64{q["tcp.send_queue"], q["tcp.receive_queue"]}; o.Queues[0]+o.Queues[1] == uint64(o.Bytes) {
 			break
 		}
 	}

@@ -116,36 +116,29 @@ func (m *Monitor) Start(ctx context.Context) *recording.Recording {
 func (m *Monitor) open() []source {
 	var list []source
 	buf := kernel.NewBuffer()
-	add := func(name string, parse func([]byte, emit)) {
-		if name == "" {
-			return
-		}
-		if f, err := kernel.Open(name, buf, parse); err == nil {
-			list = append(list, f)
-		}
-	}
-	sys := filepath.Join(m.cfg.Root, "sys")
+	proc, groups := filepath.Join(m.cfg.Root, "proc")+"/", findCgroups(m.cfg.Root)
 	for _, f := range []struct {
 		name  string
 		parse func([]byte, emit)
 	}{
-		{"stat", parseStat},
-		{"meminfo", parseMeminfo},
-		{"vmstat", vmstatParser(m.cfg.pageSize)},
-		{"diskstats", newDisks(sys, m.volumes()).parse},
-		{"net/dev", kernel.NewNetwork(kernel.Links).Parse},
-		{"net/snmp", parseSNMP},
-		{"pressure/cpu", pressureParser("psi.cpu_some", "")},
-		{"pressure/memory", pressureParser("psi.memory_some", "psi.memory_full")},
-		{"pressure/io", pressureParser("psi.io_some", "psi.io_full")},
+		{proc + "stat", parseStat},
+		{proc + "meminfo", parseMeminfo},
+		{proc + "vmstat", vmstatParser(m.cfg.pageSize)},
+		{proc + "diskstats", newDisks(filepath.Join(m.cfg.Root, "sys"), m.volumes()).parse},
+		{proc + "net/dev", kernel.NewNetwork(kernel.Links).Parse},
+		{proc + "net/snmp", parseSNMP},
+		{proc + "pressure/cpu", pressureParser("psi.cpu_some", "")},
+		{proc + "pressure/memory", pressureParser("psi.memory_some", "psi.memory_full")},
+		{proc + "pressure/io", pressureParser("psi.io_some", "psi.io_full")},
+		{groups.usage1, parseUsage1},
+		{groups.stat1, parseStat1},
+		{groups.stat2, parseStat2},
+		{groups.memory, parseMemory},
 	} {
-		add(filepath.Join(m.cfg.Root, "proc", f.name), f.parse)
+		if file, err := kernel.Open(f.name, buf, f.parse); err == nil {
+			list = append(list, file)
+		}
 	}
-	groups := findCgroups(m.cfg.Root)
-	add(groups.usage1, parseUsage1)
-	add(groups.stat1, parseStat1)
-	add(groups.stat2, parseStat2)
-	add(groups.memory, parseMemory)
 	if d := m.cfg.diag(); d != nil {
 		list = append(list, d)
 	}

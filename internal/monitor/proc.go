@@ -32,18 +32,22 @@ func (m scaled) put(b []byte, out emit) {
 	}
 }
 
-// pairParser reads a file of keys and numbers.
-func pairParser(metrics map[string]scaled) func([]byte, emit) {
-	return func(b []byte, out emit) {
-		kernel.Pairs(b, func(key []byte, n uint64) {
-			if m, ok := metrics[string(key)]; ok {
-				out(m.name, float64(n)/m.per)
-			}
-		})
+// byKey are metrics by their keys in a file.
+type byKey map[string]scaled
+
+// put emits the metric with a key, if there is one.
+func (m byKey) put(key []byte, n uint64, out emit) {
+	if x, ok := m[string(key)]; ok {
+		out(x.name, float64(n)/x.per)
 	}
 }
 
-var statMetrics = map[string]scaled{
+// parse reads a file of keys and numbers.
+func (m byKey) parse(b []byte, out emit) {
+	kernel.Pairs(b, func(key []byte, n uint64) { m.put(key, n, out) })
+}
+
+var statMetrics = byKey{
 	"ctxt": {"sched.switches", 1}, "intr": {"sched.interrupts", 1}, "processes": {"sched.forks", 1},
 	"procs_running": {"sched.running", 1}, "procs_blocked": {"sched.blocked", 1},
 }
@@ -78,7 +82,7 @@ func parseCPU(b []byte, out emit) {
 }
 
 // meminfoMetrics are lines of /proc/meminfo; a KiB is so much of a byte.
-var meminfoMetrics = map[string]scaled{
+var meminfoMetrics = byKey{
 	"MemTotal": {"memory.total", 1. / 1024}, "MemFree": {"memory.free", 1. / 1024},
 	"MemAvailable": {"memory.available", 1. / 1024}, // since Linux 3.14
 	"Dirty":        {"memory.dirty", 1. / 1024}, "Writeback": {"memory.writeback", 1. / 1024},
@@ -89,9 +93,7 @@ func parseMeminfo(b []byte, out emit) {
 	var cached, swapTotal, swapFree uint64
 	var haveCached, haveSwap bool
 	kernel.Pairs(b, func(key []byte, kib uint64) {
-		if m, ok := meminfoMetrics[string(key)]; ok {
-			out(m.name, float64(kib)/m.per)
-		}
+		meminfoMetrics.put(key, kib, out)
 		switch string(key) {
 		case "Buffers", "Cached":
 			cached += kib
@@ -114,10 +116,10 @@ func parseMeminfo(b []byte, out emit) {
 // bytes.
 func vmstatParser(page int) func([]byte, emit) {
 	perPage := 1 / float64(page)
-	return pairParser(map[string]scaled{
+	return byKey{
 		"pswpin": {"memory.swap_in", perPage}, "pswpout": {"memory.swap_out", perPage},
 		"pgmajfault": {"memory.major_faults", 1}, "oom_kill": {"memory.oom_kills", 1}, // since Linux 4.13
-	})
+	}.parse
 }
 
 // pressureParser reads a file of /proc/pressure: lines "some avg10=… avg60=…
@@ -135,15 +137,11 @@ func pressureParser(some, full string) func([]byte, emit) {
 	}
 }
 
-var tcpMetrics = map[string]scaled{
+var tcpMetrics = byKey{
 	"CurrEstab": {"tcp.established", 1}, "OutSegs": {"tcp.segments_out", 1}, "RetransSegs": {"tcp.retransmits", 1},
 }
 
 // parseSNMP reads the two lines "Tcp:" of /proc/net/snmp.
 func parseSNMP(b []byte, out emit) {
-	kernel.Columns(b, "Tcp:", func(name []byte, n uint64) {
-		if m, ok := tcpMetrics[string(name)]; ok {
-			out(m.name, float64(n)/m.per)
-		}
-	})
+	kernel.Columns(b, "Tcp:", func(name []byte, n uint64) { tcpMetrics.put(name, n, out) })
 }

@@ -35,28 +35,19 @@ func (d *diag) Read(out emit) {
 	if d.failed || !d.allowed.Turn() {
 		return
 	}
-	before := time.Now() // what it costs is real time, whatever the monitor's clock is
-	q, err := d.ask()
+	before := time.Now()     // what it costs is real time, whatever the monitor's clock is
+	var send, receive uint64 // bytes
+	err := d.sockets.Each(0, func(s *kernel.Socket) {
+		send += uint64(s.Send)
+		receive += uint64(s.Receive)
+	})
 	d.allowed.Spent(time.Since(before))
 	if err != nil {
 		d.failed = true
 		return
 	}
-	out("tcp.send_queue", float64(q.send))
-	out("tcp.receive_queue", float64(q.receive))
-}
-
-// queues are the bytes that wait in all TCP sockets.
-type queues struct {
-	send, receive uint64
-}
-
-func (d *diag) ask() (q queues, err error) {
-	err = d.sockets.Each(0, func(s *kernel.Socket) {
-		q.send += uint64(s.Send)
-		q.receive += uint64(s.Receive)
-	})
-	return q, err
+	out("tcp.send_queue", float64(send))
+	out("tcp.receive_queue", float64(receive))
 }
 
 func (d *diag) Close() { d.sockets.Close() }

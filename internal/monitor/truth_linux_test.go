@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/recording"
 )
 
@@ -182,7 +183,7 @@ func makeGroup(t *testing.T) string {
 func online(t *testing.T) int {
 	t.Helper()
 	n := 0
-	parseStat([]byte(readText("/proc/stat")), func(metric string, v float64) {
+	parseStat([]byte(procself.ReadText("/proc/stat")), func(metric string, v float64) {
 		if metric == "cpu.cores" {
 			n = int(v)
 		}
@@ -362,7 +363,11 @@ func waitRows(t *testing.T, r *recording.Recording, n int) {
 		case <-end:
 			t.Fatalf("there are not %d readings after 10 s", n)
 		}
-		if r.Rows() >= n {
+		longest := 0
+		for _, s := range r.Series(time.Now()) {
+			longest = max(longest, len(s.Values))
+		}
+		if longest >= n {
 			return
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"os"
-	"path"
 	"path/filepath"
 	"time"
 
@@ -27,11 +26,11 @@ type cgroupFiles struct {
 // and processor time from version 1 where both count it.
 func findCgroups(root string) cgroupFiles {
 	var f cgroupFiles
-	groups := procself.Groups(readText(filepath.Join(root, "proc/self/cgroup")))
-	for m := range procself.Mounts(readText(filepath.Join(root, "proc/self/mountinfo"))) {
+	groups := procself.Groups(procself.ReadText(filepath.Join(root, "proc/self/cgroup")))
+	for m := range procself.Mounts(procself.ReadText(filepath.Join(root, "proc/self/mountinfo"))) {
 		// existing is a file of this process's group, "" if it is missing.
 		existing := func(controller, file string) string {
-			name := filepath.Join(root, m.Point, path.Clean("/"+procself.Below(m.Root, groups[controller])), file)
+			name := filepath.Join(root, m.Point, procself.Below(m.Root, groups[controller]), file)
 			if _, err := os.Stat(name); err != nil {
 				return ""
 			}
@@ -59,19 +58,14 @@ func findCgroups(root string) cgroupFiles {
 	return f
 }
 
-func readText(name string) string {
-	data, _ := os.ReadFile(name) // empty is what is not there
-	return string(data)
-}
-
 // The files of control groups: cpu.stat of version 2 is in µs, what is of version
 // 1 in ns, memory in bytes.
 var (
-	parseStat2 = pairParser(map[string]scaled{
+	parseStat2 = byKey{
 		"usage_usec":     {"cgroup.cpu", 1e6},
 		"throttled_usec": {"cgroup.cpu_throttled", 1e6}, // only where the group has the cpu controller
-	})
-	parseStat1  = pairParser(map[string]scaled{"throttled_time": {"cgroup.cpu_throttled", 1e9}})
+	}.parse
+	parseStat1  = byKey{"throttled_time": {"cgroup.cpu_throttled", 1e9}}.parse
 	parseUsage1 = firstLine(scaled{"cgroup.cpu", 1e9})
 	parseMemory = firstLine(scaled{"cgroup.memory", 1})
 )

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -25,7 +27,8 @@ type accessLog struct {
 	// decides what is there.
 	folder, path string
 	line         *regexp.Regexp
-	group        groups
+	time         int     // the group of the expression with the time that an answer took
+	perSecond    float64 // its unit
 	// files are the log and, after it was rotated, the one before: a server may
 	// still write to that for a while.
 	files   []*logFile
@@ -36,12 +39,6 @@ type accessLog struct {
 	unknown int // lines that the expression does not match
 	lines   int
 	cut     int // how often the file was made shorter
-}
-
-// groups are the numbers of the expression's groups; 0: it has none.
-type groups struct {
-	path, bytes, status, time int
-	perSecond                 float64 // the unit of time
 }
 
 // units are the groups for the time that an answer took, with how many make a
@@ -64,33 +61,28 @@ func openLog(p Probe) (server, error) {
 		names: map[string]bool{}}
 	l.sums.values = map[string]float64{}
 	for i, name := range line.SubexpNames() {
-		if err := l.group.set(i, name); err != nil {
-			return nil, err
+		unit, timed := units[name]
+		switch {
+		case timed && l.time == 0:
+			l.time, l.perSecond = i, unit
+		case !slices.Contains([]string{"", "path", "bytes", "status"}, name):
+			return nil, fmt.Errorf("its pattern has the group %q: use path, bytes, status, and one of micros, millis, seconds",
+				name)
 		}
 	}
-	if l.group.time == 0 {
+	if l.time == 0 {
 		return nil, errors.New("its pattern needs one of the groups (?P<micros>…), (?P<millis>…) or (?P<seconds>…)")
 	}
 	return l, nil
 }
 
-func (g *groups) set(i int, name string) error {
-	switch name {
-	case "":
-	case "path":
-		g.path = i
-	case "bytes":
-		g.bytes = i
-	case "status":
-		g.status = i
-	default:
-		unit, ok := units[name]
-		if !ok || g.time != 0 {
-			return fmt.Errorf("its pattern has the group %q: use path, bytes, status, and one of micros, millis, seconds", name)
-		}
-		g.time, g.perSecond = i, unit
+// part is what a group of the expression matches; false: it has no such group.
+func (l *accessLog) part(m [][]byte, group string) (string, bool) {
+	i := l.line.SubexpIndex(group)
+	if i < 0 {
+		return "", false
 	}
-	return nil
+	return string(m[i]), true
 }
 
 func (l *accessLog) close() {
@@ -121,14 +113,13 @@ func (l *accessLog) ask(_ context.Context, a *answer) error {
 			return err
 		}
 	}
-	for total, told := range map[string]bool{"requests": true, "response": true, "errors": l.group.status > 0, "body_bytes": l.group.bytes > 0} {
-		if told {
+	for total, group := range map[string]string{"requests": "", "response": "", "errors": "status",
+		"body_bytes": "bytes"} {
+		if slices.Contains(l.line.SubexpNames(), group) { // "" is all of the line
 			l.sums.add(total, 0)
 		}
 	}
-	for name, v := range l.sums.values {
-		a.values[name] = v
-	}
+	maps.Copy(a.values, l.sums.values)
 	return nil
 }
 
@@ -160,8 +151,12 @@ func (l *accessLog) follow() error {
 	if err != nil {
 		return err
 	}
-	if !begun {
-		next.skip()
+	if !begun { // what is there is left out, and the rest of a line that is not whole
+		next.offset = next.info.Size()
+		last := make([]byte, 1)
+		if _, err := next.ReadAt(last, next.offset-1); next.offset > 0 && err == nil {
+			next.partial = last[0] != '\n'
+		}
 	}
 	if l.files = append(l.files, next); len(l.files) > 2 {
 		_ = l.files[0].Close() // nothing was written
@@ -194,16 +189,6 @@ type logFile struct {
 	offset  int64  // of what was read
 	rest    []byte // of a line that is not whole yet
 	partial bool   // the first line began before the first reading
-}
-
-// skip leaves out what is there. If the last line is not whole, it is left out,
-// too, when the rest of it comes.
-func (f *logFile) skip() {
-	f.offset = f.info.Size()
-	last := make([]byte, 1)
-	if _, err := f.ReadAt(last, f.offset-1); f.offset > 0 && err == nil {
-		f.partial = last[0] != '\n'
-	}
 }
 
 // maxLine is how long a line may be; one that is longer is cut.
@@ -248,23 +233,22 @@ func (l *accessLog) take(line []byte) {
 		l.unknown++
 		return
 	}
-	took, err := strconv.ParseFloat(string(m[l.group.time]), 64)
+	took, err := strconv.ParseFloat(string(m[l.time]), 64)
 	if err != nil || !countable(took) {
 		l.unknown++
 		return
 	}
-	if status, err := strconv.Atoi(string(m[l.group.status])); l.group.status > 0 && err == nil {
-		l.sums.add("errors", 0)
-		if status >= 400 {
-			l.sums.add("errors", 1)
-		}
+	text, _ := l.part(m, "status")
+	if status, err := strconv.Atoi(text); err == nil && status >= 400 {
+		l.sums.add("errors", 1)
 	}
-	if size, err := strconv.ParseFloat(string(m[l.group.bytes]), 64); l.group.bytes > 0 && err == nil && countable(size) { // "-": none
+	text, _ = l.part(m, "bytes")
+	if size, err := strconv.ParseFloat(text, 64); err == nil && countable(size) { // "-": none
 		l.sums.add("body_bytes", size)
 	}
-	seconds := took / l.group.perSecond
-	if l.group.path > 0 {
-		l.sums.interaction(l.name(string(m[l.group.path])), 1, seconds)
+	seconds := took / l.perSecond
+	if path, ok := l.part(m, "path"); ok {
+		l.sums.interaction(l.name(path), 1, seconds)
 		return
 	}
 	l.sums.add("requests", 1)

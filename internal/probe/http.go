@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -90,7 +91,7 @@ func readHAProxy(body []byte, _ int, a *answer) error {
 			a.addText("sessions", r["scur"])
 			a.addText("sessions_max", r["slim"])
 		case r["type"] == "1" && serving[name]:
-			a.addText("requests", firstOf(r["req_tot"], r["stot"]))
+			a.addText("requests", cmp.Or(r["req_tot"], r["stot"]))
 			a.addText("errors", r["hrsp_4xx"])
 			a.addText("errors", r["hrsp_5xx"])
 		case r["type"] == "2": // what waits for any server of a backend waits for this one, too
@@ -128,15 +129,6 @@ func (a *answer) addText(name, text string) {
 	if v, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil {
 		a.add(name, v)
 	}
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // readApache reads mod_status, ?auto. The request for the page is one of those
@@ -181,17 +173,6 @@ type boardStatus struct {
 	Interactions map[string]struct{ Count, Errors, Response float64 }
 }
 
-// pools tells of the fullest pool, and for how long requests waited for any of them. Roles
-// that only forward have none.
-func (s boardStatus) pools(a *answer) {
-	var all []limited
-	for _, p := range s.Pools {
-		all = append(all, limited{p.Active, p.Max, p.Waiting})
-		a.add("pool_wait", p.Wait)
-	}
-	a.addPool(all)
-}
-
 func readBoard(body []byte, _ int, a *answer) error {
 	var s boardStatus
 	if err := json.Unmarshal(body, &s); err != nil {
@@ -201,12 +182,15 @@ func readBoard(body []byte, _ int, a *answer) error {
 		return fmt.Errorf("%w: it lacks threads; its url must end in /_board/status", errNoAnswer)
 	}
 	a.up = s.Now.Sub(s.Started).Seconds()
-	for name, v := range map[string]float64{
-		"threads_busy": s.Threads.Busy, "threads_queue": s.Threads.Queue, "sessions": s.Connections.Open,
-	} {
-		a.add(name, v)
+	a.add("threads_busy", s.Threads.Busy)
+	a.add("threads_queue", s.Threads.Queue)
+	a.add("sessions", s.Connections.Open)
+	var pools []limited
+	for _, p := range s.Pools {
+		pools = append(pools, limited{p.Active, p.Max, p.Waiting})
+		a.add("pool_wait", p.Wait) // of requests for any of them
 	}
-	s.pools(a)
+	a.addPool(pools) // roles that only forward have none
 	for name, v := range map[string]float64{"threads_max": s.Threads.Max, "sessions_max": s.Connections.Max} {
 		if v > 0 {
 			a.add(name, v)

@@ -7,7 +7,7 @@
 //  2. [Session.Read] asks once. It fails as a whole or has an answer; nothing is
 //     made up for what a server does not tell.
 //  3. A server that was restarted counts from 0 again. Its counters go on here
-//     from what they were, and [Session.Restarts] says how often that was.
+//     from what they were, and [Session.Notes] says how often that was.
 //
 // What a probe does to a server is taken out of what the server tells where it
 // can be: its connection, its thread, its requests. [Metrics] lists what there is
@@ -26,30 +26,30 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/recording"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Probe says how a server tells what it does.
 type Probe struct {
-	Kind string `json:"kind" yaml:"kind"` // one of [Kinds]
+	Kind string `json:"kind" jsonschema:"required,minLength=1" jsonschema_description:"What the service is."` // one of [Kinds]
 	// URL is where it is asked: of a page for haproxy (ending in ;csv), apache
 	// (?auto), tomcat (JMXProxyServlet, with user:password@) and board
 	// (/_board/status), of a database for mariadb and postgres.
-	URL string `json:"url,omitempty" yaml:"url,omitempty"`
+	URL string `json:"url,omitempty" jsonschema_description:"Where it tells. It is kept with the run, and a password in it, too."`
 	// File and Pattern are for accesslog: a file that grows, and a regular
 	// expression for its lines with some of the named groups micros, millis or
 	// seconds, path, bytes, status. It lies in Folder, if there is one, and links do not
 	// lead out of that; otherwise, not out of its own folder.
-	Folder  string `json:"-" yaml:"-"`
-	File    string `json:"file,omitempty" yaml:"file,omitempty"`
-	Pattern string `json:"pattern,omitempty" yaml:"pattern,omitempty"`
+	Folder  string `json:"-"`
+	File    string `json:"file,omitempty" jsonschema_description:"For accesslog: the file that grows, in the folder of the service."`
+	Pattern string `json:"pattern,omitempty" jsonschema_description:"For accesslog: a regular expression of its lines, with named groups."`
 	// Every is the time between readings; a second if zero.
-	Every time.Duration `json:"every,omitempty" yaml:"every,omitempty"`
+	Every unit.Duration `json:"every,omitempty" jsonschema_description:"Time between questions, at most 2s. Default: 1s."`
 }
 
 // Kind is a kind of server.
 type Kind struct {
 	Name string
-	Text string // what is asked
 	// Tells are the metrics that it has; "response[*]" stands for one for each
 	// interaction.
 	Tells []string
@@ -61,43 +61,67 @@ type Kind struct {
 // Kinds lists the kinds of servers that can be asked.
 func Kinds() []Kind {
 	web := []string{"http", "https"}
-	byName := []string{"requests", "response", "errors", "requests[*]", "response[*]"}
+	const database = "threads_busy threads_max sessions sessions_max lock_waiting requests"
+	const byName = "requests response errors requests[*] response[*] "
+	kind := func(name, tells string, open func(Probe) (server, error), schemes ...string) Kind {
+		return Kind{name, strings.Fields(tells), schemes, open}
+	}
 	return []Kind{
-		{"haproxy", "its statistics as CSV, of proxies that have servers", []string{"requests", "errors", "sessions", "sessions_max", "pool_active", "pool_max", "pool_waiting"},
-			web, overHTTP(readHAProxy)},
-		{"apache", "mod_status, ?auto", []string{"threads_busy", "threads_max", "requests", "response", "sessions"}, web, overHTTP(readApache)},
-		{"tomcat", "JMXProxyServlet", []string{"threads_busy", "threads_max", "sessions", "sessions_max", "requests", "response", "errors", "pool_active", "pool_max", "pool_waiting"},
-			web, openTomcat},
-		{"mariadb", "SHOW GLOBAL STATUS", []string{"threads_busy", "threads_max", "sessions", "sessions_max", "lock_waiting", "requests"},
-			[]string{"mysql", "mariadb"}, openMariaDB},
-		{"postgres", "pg_stat_activity, pg_stat_database", []string{"threads_busy", "threads_max", "sessions", "sessions_max", "lock_waiting", "requests"},
-			[]string{"postgres", "postgresql"}, openPostgres},
-		{"board", "/_board/status", append([]string{"threads_busy", "threads_max", "threads_queue", "sessions", "sessions_max", "pool_active", "pool_max", "pool_waiting", "pool_wait"}, byName...),
-			web, overHTTP(readBoard)},
-		{"accesslog", "a file that grows", append([]string{"body_bytes"}, byName...), nil, openLog},
+		kind("haproxy", "requests errors sessions sessions_max pool_active pool_max pool_waiting", overHTTP(readHAProxy),
+			web...),
+		kind("apache", "threads_busy threads_max requests response sessions", overHTTP(readApache), web...),
+		kind("tomcat",
+			"threads_busy threads_max sessions sessions_max requests response errors pool_active pool_max pool_waiting",
+			openTomcat, web...),
+		kind("mariadb", database, openMariaDB, "mysql", "mariadb"),
+		kind("postgres", database, openPostgres, "postgres", "postgresql"),
+		kind("board",
+			byName+"threads_busy threads_max threads_queue sessions sessions_max pool_active pool_max pool_waiting pool_wait",
+			overHTTP(readBoard), web...),
+		kind("accesslog", byName+"body_bytes", openLog),
 	}
 }
 
 // Metrics lists what servers tell. What a kind does not tell, [Kinds] leaves out.
 func Metrics() []recording.Metric {
-	return []recording.Metric{
-		recording.State("threads_busy", "1", "probe", "threads (of databases: sessions) that are at work on a request; of tomcat: of its fullest connector"),
-		recording.State("threads_max", "1", "probe", "how many may be"),
-		recording.State("threads_queue", "1", "probe", "requests that wait for a thread"),
-		recording.State("pool_active", "1", "probe", "connections to what is behind it that are in use, of the fullest pool; of haproxy: requests that its fullest server is at work on"),
-		recording.State("pool_max", "1", "probe", "how many may be"),
-		recording.State("pool_waiting", "1", "probe", "requests that wait for one"),
-		recording.Counter("pool_wait", "s", "probe", "time of all such waits together; its rate is the mean number of requests that wait"),
-		recording.State("sessions", "1", "probe", "connections that the server says it has, those of users and of tiers in front"),
-		recording.State("sessions_max", "1", "probe", "how many it would accept"),
-		recording.State("lock_waiting", "1", "probe", "sessions of a database that wait for a lock (mariadb: for a row)"),
-		recording.Counter("requests", "1", "probe", "answered; of mariadb statements, of postgres transactions"),
-		recording.Counter("response", "s", "probe", "time that answering took the server, of all requests together; its rate over that of requests is the mean response time there"),
-		recording.Counter("errors", "1", "probe", "answers with a status of 400 or more"),
-		recording.Counter("body_bytes", "byte", "probe", "of answers, as the access log counts them"),
-		recording.BeginningLate(recording.Counter("requests[*]", "1", "probe", "requests of one interaction")),
-		recording.BeginningLate(recording.Counter("response[*]", "s", "probe", "response of one interaction")),
-	}
+	return slices.Concat(
+		recording.States("1",
+			// threads (of databases: sessions) that are at work on a request; of tomcat: of its
+			// fullest connector
+			"threads_busy",
+			"threads_max",   // how many may be
+			"threads_queue", // requests that wait for a thread
+			// connections to what is behind it that are in use, of the fullest pool; of haproxy:
+			// requests that its fullest server is at work on
+			"pool_active",
+			"pool_max",     // how many may be
+			"pool_waiting", // requests that wait for one
+			// connections that the server says it has, those of users and of tiers in front
+			"sessions",
+			"sessions_max", // how many it would accept
+			"lock_waiting", // sessions of a database that wait for a lock (mariadb: for a row)
+		),
+		recording.Counters("s",
+			// time of all such waits together; its rate is the mean number of requests that wait
+			"pool_wait",
+			// time that answering took the server, of all requests together; its rate over that of
+			// requests is the mean response time there
+			"response",
+		),
+		recording.Counters("1",
+			"requests", // answered; of mariadb statements, of postgres transactions
+			"errors",   // answers with a status of 400 or more
+		),
+		recording.Counters("byte",
+			"body_bytes", // of answers, as the access log counts them
+		),
+		recording.Metric{Unit: "1", Counter: true, Late: true}.Named(
+			"requests[*]", // requests of one interaction
+		),
+		recording.Metric{Unit: "s", Counter: true, Late: true}.Named(
+			"response[*]", // response of one interaction
+		),
+	)
 }
 
 // Pattern is the name under which [Metrics] lists a metric.
@@ -236,8 +260,10 @@ func (s *Session) Read(ctx context.Context) (map[string]float64, error) {
 	if err := s.server.ask(ctx, a); err != nil {
 		return nil, err
 	}
-	if err := a.check(); err != nil {
-		return nil, err
+	for name, v := range a.values {
+		if math.IsNaN(v) || math.IsInf(v, 0) { // in a counter it would stay
+			return nil, fmt.Errorf("the server tells %v as %s, which is no number: the reading is left out", v, name)
+		}
 	}
 	now := s.now()
 	if s.restarted(a, asked, now) {
@@ -248,21 +274,20 @@ func (s *Session) Read(ctx context.Context) (map[string]float64, error) {
 	}
 	s.up, s.asked, s.answered = a.up, asked, now
 	for name, v := range a.values {
-		if s.isCounter[Pattern(name)] {
-			a.values[name] = s.count(name, v)
+		if !s.isCounter[Pattern(name)] {
+			continue
 		}
+		t := s.counters[name]
+		if t == nil {
+			t = &total{}
+			s.counters[name] = t
+		}
+		// One that goes back a little without a restart, as when it is put together from two
+		// that are not read at once, stands still.
+		t.last = max(t.last, v)
+		a.values[name] = t.before + t.last
 	}
 	return a.values, nil
-}
-
-// check refuses numbers that are none: one such value in a counter would stay.
-func (a *answer) check() error {
-	for name, v := range a.values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("the server tells %v as %s, which is no number: the reading is left out", v, name)
-		}
-	}
-	return nil
 }
 
 // slack is by how much uptimes may be off the time between answers: they are
@@ -289,21 +314,6 @@ func (s *Session) restarted(a *answer, asked, now time.Time) bool {
 	}
 	return false
 }
-
-// count continues a counter. One that goes back a little without a restart, as
-// when it is put together from two that are not read at once, stands still.
-func (s *Session) count(name string, v float64) float64 {
-	t := s.counters[name]
-	if t == nil {
-		t = &total{}
-		s.counters[name] = t
-	}
-	t.last = max(t.last, v)
-	return t.before + t.last
-}
-
-// Restarts is how often the server was seen to count from 0 again.
-func (s *Session) Restarts() int { return s.restarts }
 
 // Notes are what is doubtful about the answers so far.
 func (s *Session) Notes() []string {

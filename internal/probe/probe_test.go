@@ -149,8 +149,8 @@ func TestRestarts(t *testing.T) {
 				t.Errorf("%s: threads_busy = %v, want %v", tt.name, values["threads_busy"], at.busy)
 			}
 		}
-		if d := cmp.Diff(tt.want, got); d != "" || s.Restarts() != tt.restarts || (len(s.Notes()) > 0) != (tt.restarts > 0) {
-			t.Errorf("%s: %d restarts, want %d; requests (-want +got):\n%s", tt.name, s.Restarts(), tt.restarts, d)
+		if d := cmp.Diff(tt.want, got); d != "" || s.restarts != tt.restarts || (len(s.Notes()) > 0) != (tt.restarts > 0) {
+			t.Errorf("%s: %d restarts, want %d; requests (-want +got):\n%s", tt.name, s.restarts, tt.restarts, d)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +67,13 @@ func parseStat(pid int, line string) (Process, error) {
 	return p, nil
 }
 
+// ReadText is what a small file says, without the space around it; empty is what cannot be
+// read.
+func ReadText(path string) string {
+	data, _ := os.ReadFile(path)
+	return strings.TrimSpace(string(data))
+}
+
 // BootID is another one whenever the machine has restarted.
 func BootID() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -77,7 +86,6 @@ type Mount struct {
 	Root    string // which part of the file system is mounted
 	Point   string // where
 	Type    string // of the file system: "ext4", "cgroup2"
-	Source  string
 	Options string // of the file system; for control groups v1 the controllers
 }
 
@@ -92,23 +100,29 @@ func Mounts(mountinfo string) iter.Seq[Mount] {
 	}
 }
 
+// MountedIn lists what is mounted at a directory and in it, in the order in which it was. The
+// path has no symbolic links.
+func MountedIn(dir string) (in []Mount, err error) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	for m := range Mounts(string(text)) {
+		if rel, err := filepath.Rel(dir, m.Point); err == nil && filepath.IsLocal(rel) {
+			in = append(in, m)
+		}
+	}
+	return in, err
+}
+
 // parse reads "id parent major:minor root point options tags… - type source
 // superoptions".
 func parse(line string) (Mount, bool) {
-	before, after, ok := strings.Cut(line, " - ")
+	before, after, _ := strings.Cut(line, " - ")
 	front, back := strings.Fields(before), strings.Fields(after)
-	if !ok || len(front) < 5 || len(back) < 3 {
+	if len(front) < 5 || len(back) < 3 {
 		return Mount{}, false
 	}
-	return Mount{
-		Device: front[2], Root: unescape(front[3]), Point: unescape(front[4]),
-		Type: back[0], Source: unescape(back[1]), Options: back[2],
-	}, true
-}
-
-// unescape undoes the octal escapes of what would end a field.
-func unescape(s string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+	// The octal escapes are of what would end a field.
+	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace
+	return Mount{front[2], unescape(front[3]), unescape(front[4]), back[0], back[2]}, true
 }
 
 // Unified reports whether control groups v2 are mounted here.
@@ -142,14 +156,12 @@ func Groups(cgroup string) map[string]string {
 }
 
 // Below makes a group's path relative to the part of the hierarchy that is
-// mounted; empty where it lies outside. In a container the mounted part is
-// often the group itself.
+// mounted, with a slash before it; "/" where it lies outside. In a container the mounted
+// part is often the group itself.
 func Below(mounted, group string) string {
-	if mounted == "/" {
-		return group
+	rel, err := filepath.Rel(mounted, group)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "/"
 	}
-	if rel, ok := strings.CutPrefix(group, mounted); ok && (rel == "" || rel[0] == '/') {
-		return rel
-	}
-	return ""
+	return path.Join("/", rel)
 }

@@ -33,25 +33,24 @@ type Metric struct {
 	// Late: a counter that is first told when it is no longer 0. It was 0 at the
 	// reading before; where it is one of several, "requests[Home]", at the one before
 	// that told the sum of all, "requests".
-	Late   bool
-	Source string // the kernel's file, or what else tells it
-	Text   string // what it is, for people
+	Late bool
 }
 
-// Counter describes a counter.
-func Counter(name, unit, source, text string) Metric {
-	return Metric{Name: name, Unit: unit, Counter: true, Source: source, Text: text}
+// Counters describes counters of these names.
+func Counters(unit string, names ...string) []Metric {
+	return Metric{Unit: unit, Counter: true}.Named(names...)
 }
 
-// State describes what has a value at each moment.
-func State(name, unit, source, text string) Metric {
-	return Metric{Name: name, Unit: unit, Source: source, Text: text}
-}
+// States describes what has a value at each moment.
+func States(unit string, names ...string) []Metric { return Metric{Unit: unit}.Named(names...) }
 
-// BeginningLate makes of a counter one that is told from when there is something to count.
-func BeginningLate(m Metric) Metric {
-	m.Late = true
-	return m
+// Named are metrics of these names that are alike otherwise.
+func (m Metric) Named(names ...string) []Metric {
+	list := make([]Metric, len(names))
+	for i, name := range names {
+		list[i], list[i].Name = m, name
+	}
+	return list
 }
 
 // Source is something to read metrics from.
@@ -90,7 +89,7 @@ func Start(ctx context.Context, cfg Config) *Recording {
 		cfg.Now = time.Now
 	}
 	r := &Recording{
-		cfg: cfg, limit: cmp.Or(cfg.Limit, maxRows), table: newTable(cfg.Metric),
+		cfg: cfg, limit: cmp.Or(cfg.Limit, maxRows), table: &table{metric: cfg.Metric, index: make(map[string]int)},
 		stride: 1, stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	r.emit = r.table.put
@@ -177,7 +176,7 @@ func (r *Recording) read(tick int64) {
 	r.take(tick)
 	if len(r.table.at) >= r.limit {
 		r.stride *= 2
-		r.table.thin(r.stride)
+		r.table.keep(func(row int) bool { return r.table.ticks[row]%r.stride == 0 })
 	}
 }
 
@@ -189,15 +188,8 @@ func (r *Recording) last() {
 	r.take(-1)
 	at := r.table.at
 	if n := len(at); n > 2 && at[n-1]-at[n-2] < time.Duration(r.stride)*r.cfg.Step/2 {
-		r.table.remove(n - 2)
+		r.table.keep(func(row int) bool { return row != n-2 })
 	}
-}
-
-// Rows is how many readings are kept so far.
-func (r *Recording) Rows() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.table.at)
 }
 
 // take adds a row.
@@ -234,10 +226,6 @@ type column struct {
 	values []float64
 	base   float64 // what a counter was at its first reading
 	last   float64 // of a counter: the highest so far
-}
-
-func newTable(metric func(name string) Metric) *table {
-	return &table{metric: metric, index: make(map[string]int)}
 }
 
 // begin adds an empty row. Its time is set by end.
@@ -303,23 +291,16 @@ func (t *table) told(columns []column) int {
 	return -1
 }
 
-func (t *table) remove(row int) {
-	t.at, t.ticks = slices.Delete(t.at, row, row+1), slices.Delete(t.ticks, row, row+1)
-	for i := range t.columns {
-		t.columns[i].values = slices.Delete(t.columns[i].values, row, row+1)
-	}
-}
-
-// thin keeps the rows that were due at a multiple of the stride.
-func (t *table) thin(stride int64) {
+// keep drops the other rows.
+func (t *table) keep(wanted func(row int) bool) {
 	kept := 0
-	for row, tick := range t.ticks {
-		if tick%stride != 0 {
+	for row := range t.at {
+		if !wanted(row) {
 			continue
 		}
-		t.at[kept], t.ticks[kept] = t.at[row], tick
-		for i := range t.columns {
-			t.columns[i].values[kept] = t.columns[i].values[row]
+		t.at[kept], t.ticks[kept] = t.at[row], t.ticks[row]
+		for _, c := range t.columns {
+			c.values[kept] = c.values[row]
 		}
 		kept++
 	}

@@ -221,7 +221,7 @@ func TestThinning(t *testing.T) {
 
 // TestTable: whatever comes in, columns are what model.HostSeries promises.
 func TestTable(t *testing.T) {
-	s := newTable(metric)
+	s := &table{metric: metric, index: map[string]int{}}
 	nan := math.NaN()
 	rows := []map[string]float64{
 		{"cpu.iowait": 7, "memory.free": 5},

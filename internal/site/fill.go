@@ -52,44 +52,32 @@ func (f fill) write(u User, rng *rand.Rand) string {
 	case "new_name":
 		return u.Name + "-" + strconv.FormatUint(rng.Uint64(), 36)
 	case "words":
-		return Words(rng, f.n)
+		words := make([]string, f.n)
+		for i := range words {
+			words[i] = word(rng)
+		}
+		return strings.Join(words, " ")
 	case "text":
-		return Text(rng, f.n)
+		var b strings.Builder
+		for b.Len() < f.n {
+			b.WriteString(word(rng) + " ")
+		}
+		return b.String()[:f.n]
 	}
 	return f.text
 }
 
-// Words are n words, at random: those of which the stories and comments of the
-// built-in board are made, so that a search for one finds something.
-func Words(rng *rand.Rand, n int) string {
-	var b strings.Builder
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(vocabulary[rng.IntN(len(vocabulary))])
-	}
-	return b.String()
-}
+func word(rng *rand.Rand) string { return vocabulary[rng.IntN(len(vocabulary))] }
 
-// Text is n bytes of words, at random.
-func Text(rng *rand.Rand, n int) string {
-	var b strings.Builder
-	for b.Len() < n {
-		b.WriteString(vocabulary[rng.IntN(len(vocabulary))])
-		b.WriteByte(' ')
-	}
-	return b.String()[:n]
-}
-
-// vocabulary is read only.
-var vocabulary = [...]string{
-	"acorn", "amber", "anchor", "apple", "april", "arrow", "autumn", "badger", "bamboo", "barley", "basil", "beacon", "birch", "bottle", "bridge", "bronze",
-	"butter", "button", "candle", "canyon", "carpet", "castle", "cedar", "cello", "cherry", "circle", "clover", "cobalt", "copper", "coral", "cotton", "cricket",
-	"crystal", "dahlia", "daisy", "desert", "dragon", "eagle", "ember", "engine", "falcon", "feather", "fennel", "ferry", "finch", "forest", "fossil", "fountain",
-	"garden", "garlic", "ginger", "glacier", "granite", "guitar", "hammer", "harbor", "hazel", "helmet", "heron", "honey", "indigo", "island", "ivory", "jasmine",
-	"jigsaw", "juniper", "kettle", "ladder", "lagoon", "lantern", "lemon", "lilac", "linen", "lobster", "magnet", "mango", "maple", "marble", "meadow", "mirror",
-	"mosaic", "mountain", "nectar", "nickel", "nutmeg", "ocean", "olive", "onyx", "orange", "orchid", "otter", "paddle", "paper", "pebble", "pepper", "piano",
-	"pigeon", "planet", "pocket", "poplar", "prairie", "quartz", "rabbit", "raven", "ribbon", "river", "rocket", "saddle", "saffron", "salmon", "sapphire", "shadow",
-	"silver", "sparrow", "spiral", "summer", "sunset", "table", "temple", "thistle", "thunder", "timber", "tulip", "tunnel", "valley", "velvet", "violet", "walnut",
-}
+// vocabulary is what users write with; it is read only.
+var vocabulary = strings.Fields(`
+	acorn amber anchor apple april arrow autumn badger bamboo barley basil beacon birch bottle bridge bronze
+	butter button candle canyon carpet castle cedar cello cherry circle clover cobalt copper coral cotton
+	cricket crystal dahlia daisy desert dragon eagle ember engine falcon feather fennel ferry finch forest
+	fossil fountain garden garlic ginger glacier granite guitar hammer harbor hazel helmet heron honey indigo
+	island ivory jasmine jigsaw juniper kettle ladder lagoon lantern lemon lilac linen lobster magnet mango
+	maple marble meadow mirror mosaic mountain nectar nickel nutmeg ocean olive onyx orange orchid otter paddle
+	paper pebble pepper piano pigeon planet pocket poplar prairie quartz rabbit raven ribbon river rocket saddle
+	saffron salmon sapphire shadow silver sparrow spiral summer sunset table temple thistle thunder timber tulip
+	tunnel valley velvet violet walnut
+`)

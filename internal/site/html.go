@@ -3,7 +3,6 @@ package site
 import (
 	"bytes"
 	"html"
-	"slices"
 	"strings"
 )
 
@@ -98,7 +97,7 @@ func tagEnd(b []byte) int {
 			if c == quote {
 				quote = 0
 			}
-		case (c == '"' || c == '\'') && i > 0 && endsWithEqual(b[:i]):
+		case (c == '"' || c == '\'') && bytes.HasSuffix(bytes.TrimRight(b[:i], blanks), []byte{'='}):
 			quote = c
 		case c == '>':
 			return i
@@ -107,20 +106,17 @@ func tagEnd(b []byte) int {
 	return len(b)
 }
 
-func endsWithEqual(b []byte) bool {
-	b = bytes.TrimRight(b, " \t\r\n")
-	return len(b) > 0 && b[len(b)-1] == '='
-}
+const blanks = " \t\r\n"
 
 // attribute is the value of an attribute of the tag, as it is written.
 func (t *tags) attribute(name string) (value []byte, ok bool) {
 	b := t.body
 	for {
-		b = bytes.TrimLeft(b, " \t\r\n/")
+		b = bytes.TrimLeft(b, blanks+"/")
 		if len(b) == 0 {
 			return nil, false
 		}
-		n := bytes.IndexAny(b, " \t\r\n=/")
+		n := bytes.IndexAny(b, blanks+"=/")
 		if n < 0 {
 			n = len(b)
 		}
@@ -128,10 +124,10 @@ func (t *tags) attribute(name string) (value []byte, ok bool) {
 			n = 1
 		}
 		key := b[:n]
-		b = bytes.TrimLeft(b[n:], " \t\r\n")
+		b = bytes.TrimLeft(b[n:], blanks)
 		value = nil
 		if len(b) > 0 && b[0] == '=' {
-			value, b = attributeValue(bytes.TrimLeft(b[1:], " \t\r\n"))
+			value, b = attributeValue(bytes.TrimLeft(b[1:], blanks))
 		}
 		if strings.EqualFold(string(key), name) {
 			return value, true
@@ -145,11 +141,10 @@ func attributeValue(b []byte) (value, rest []byte) {
 		value, rest, _ = bytes.Cut(b[1:], b[:1])
 		return value, rest
 	}
-	n := slices.IndexFunc(b, func(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' })
-	if n < 0 {
-		n = len(b)
+	if n := bytes.IndexAny(b, blanks); n >= 0 {
+		return b[:n], b[n:]
 	}
-	return b[:n], b[n:]
+	return b, nil
 }
 
 // text is what HTML stands for. What looks like an entity without its semicolon

@@ -44,7 +44,7 @@ const longestTarget = 8 << 10
 func (f *Finder) Find(page []byte, at, path string, fields map[string]string, u User, rng *rand.Rand) (r Request, ok bool) {
 	f.ways = f.ways[:0]
 	f.scan(page, at, path)
-	defer f.forget()
+	defer func() { clear(f.ways) }() // which lets go of the page
 	for n := len(f.ways); n > 0; n-- {
 		// One that cannot be asked for is no way; the last takes its place.
 		i := rng.IntN(n)
@@ -55,9 +55,6 @@ func (f *Finder) Find(page []byte, at, path string, fields map[string]string, u 
 	}
 	return Request{}, false
 }
-
-// forget lets go of the page.
-func (f *Finder) forget() { clear(f.ways) }
 
 // scan finds all links and forms that lead to a path.
 func (f *Finder) scan(page []byte, at, path string) {

@@ -65,7 +65,7 @@ func benchHost(b *testing.B, connections, n int) *host {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &service{Listener: l, port: l.Addr().(*net.TCPAddr).Port}
+	s := &listener{Listener: l, port: l.Addr().(*net.TCPAddr).Port}
 	b.Cleanup(func() { _ = l.Close() }) // nothing can be done about it
 	for i := range connections {
 		here, there, err := s.connectFrom(fmt.Sprintf("127.0.1.%d", 1+i%20)) // more than have signals of their own
@@ -74,8 +74,7 @@ func benchHost(b *testing.B, connections, n int) *host {
 		}
 		b.Cleanup(func() { _, _ = here.Close(), there.Close() }) // as above
 	}
-	d := &doubts{}
-	d.begin(time.Now())
+	d := &doubts{began: time.Now()}
 	h := openHost(Config{Service: "svc", Group: g.dirs, Ports: []int{s.port}, Step: time.Hour}, d)
 	b.Cleanup(h.Close)
 	got := map[string]float64{}

@@ -2,6 +2,7 @@ package tiers
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,10 +12,9 @@ import (
 // doubts collects what could not be read.
 type doubts struct {
 	mu           sync.Mutex
-	began, ended time.Time
-	sources      []*doubtful    // that failed, in the order of their first failure
-	readings     map[string]int // by source
-	at           []failures     // the later ones are only counted
+	began, ended time.Time // of all readings
+	sources      []*source
+	at           []failures // the later ones are only counted
 	total        int
 }
 
@@ -24,44 +24,42 @@ type failures struct {
 	total int
 }
 
-// doubtful is a source that failed.
-type doubtful struct {
-	name   string
-	failed int
-	first  error
-	at     time.Time
+// source is where readings come from.
+type source struct {
+	name             string
+	readings, failed int
+	first            error     // of its failures
+	at               time.Time // of that
 }
 
 // maxPoints is how many seconds of failures have a time.
 const maxPoints = 10_000
 
-func (d *doubts) begin(at time.Time) {
-	d.began, d.readings = at, map[string]int{}
+// source is the one of this name.
+func (d *doubts) source(name string) *source {
+	i := slices.IndexFunc(d.sources, func(s *source) bool { return s.name == name })
+	if i < 0 {
+		i, d.sources = len(d.sources), append(d.sources, &source{name: name})
+	}
+	return d.sources[i]
 }
-
-// end is called when all readings have ended.
-func (d *doubts) end(at time.Time) { d.ended = at }
 
 // read counts a reading of a source, whether it fails or not.
 func (d *doubts) read(source string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.readings[source]++
+	d.source(source).readings++
 }
 
 // failed takes what went wrong with a reading, or with preparing it.
 func (d *doubts) failed(source string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now := time.Now()
+	now, s := time.Now(), d.source(source)
 	d.count(now)
-	for _, s := range d.sources {
-		if s.name == source {
-			s.failed++
-			return
-		}
+	if s.failed++; s.failed == 1 {
+		s.first, s.at = err, now
 	}
-	d.sources = append(d.sources, &doubtful{name: source, failed: 1, first: err, at: now})
 }
 
 // again counts once more what could not be prepared: it fails with each reading.
@@ -69,7 +67,7 @@ func (d *doubts) again() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.sources {
-		if d.readings[s.name] == 0 {
+		if s.readings == 0 {
 			d.count(time.Now())
 		}
 	}
@@ -106,11 +104,15 @@ func (d *doubts) series(started time.Time) model.HostSeries {
 func (d *doubts) texts() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	slices.SortStableFunc(d.sources, func(a, b *source) int { return a.at.Compare(b.at) })
 	var list []string
 	for _, s := range d.sources {
-		if n := d.readings[s.name]; n > 0 {
-			list = append(list, fmt.Sprintf("%s: %d of %d readings failed, the first after %.1f s: %v", s.name, s.failed, n, s.at.Sub(d.began).Seconds(), s.first))
-		} else {
+		switch {
+		case s.failed == 0:
+		case s.readings > 0:
+			list = append(list, fmt.Sprintf("%s: %d of %d readings failed, the first after %.1f s: %v", s.name, s.failed,
+				s.readings, s.at.Sub(d.began).Seconds(), s.first))
+		default:
 			list = append(list, fmt.Sprintf("%s: %v", s.name, s.first))
 		}
 	}

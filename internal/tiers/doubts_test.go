@@ -11,8 +11,8 @@ import (
 // TestNeverPrepared: what cannot be prepared fails as long as the rest is read, and many
 // failures at once take one point.
 func TestNeverPrepared(t *testing.T) {
-	d, began := &doubts{}, time.Now()
-	d.begin(began)
+	began := time.Now()
+	d := &doubts{began: began, ended: began.Add(20 * time.Second)}
 	d.failed("never", errors.New("it is not there"))
 	d.failed("at first", errors.New("not yet"))
 	d.read("at first")
@@ -24,7 +24,6 @@ func TestNeverPrepared(t *testing.T) {
 	for _, at := range []time.Duration{0, 500 * time.Millisecond, time.Second, 10 * time.Second} {
 		d.count(began.Add(at))
 	}
-	d.end(began.Add(20 * time.Second))
 	s := d.series(began)
 	if diff := cmp.Diff([]float64{0, 5, 6, 7, 7}, s.Values); diff != "" || s.Offsets[3] != (10*time.Second).Nanoseconds() {
 		t.Errorf("series %v at %v (-want +got):\n%s", s.Values, s.Offsets, diff)

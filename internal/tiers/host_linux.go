@@ -1,6 +1,7 @@
 package tiers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -22,11 +23,11 @@ func openHost(cfg Config, d *doubts) *host {
 }
 
 func (h *host) openProcesses(cfg Config) {
-	l := limit{processors: processors(cfg.PID), given: cfg.Quota}
+	all := processors(cfg.PID)
 	t := &threads{bound: newBound("threads", cfg.Step)}
 	switch {
 	case len(cfg.Group) > 0:
-		g, err := openGroup(cfg.Group, l)
+		g, err := openGroup(cfg.Group, all)
 		h.add("control group", g, err)
 		m, err := cgroup.OpenThreads(cfg.Group)
 		if err != nil {
@@ -35,10 +36,13 @@ func (h *host) openProcesses(cfg Config) {
 		}
 		t.list = m.List
 	case cfg.PID > 0:
-		tree := &tree{root: cfg.PID, limit: l}
+		tree := &tree{root: cfg.PID, processors: all}
 		if len(cfg.Above) > 0 {
-			g, err := openGroup(cfg.Above, l)
-			if tree.above = g; err != nil && !errors.Is(err, cgroup.ErrTop) {
+			g, err := openGroup(cfg.Above, all)
+			switch {
+			case err == nil:
+				g.limitsOnly, tree.above = true, g
+			case !errors.Is(err, cgroup.ErrTop):
 				tree.unknown = true
 				h.doubts.failed("limits of the node", err)
 			}
@@ -74,10 +78,10 @@ func (h *host) openNetwork(cfg Config) {
 		h.bounds = append(h.bounds, s.bound)
 	}
 	buf := kernel.NewBuffer()
-	n, err := kernel.Open("/proc/self/net/netstat", buf, nil)
-	h.add("listeners", &text{n, parseListeners}, err)
-	i, err := kernel.Open("/proc/self/net/dev", buf, nil)
-	h.add("interfaces", &text{i, newInterfaces(cfg.Link, cfg.LinkIn)}, err)
+	listeners, err := kernel.Open("/proc/self/net/netstat", buf, parseListeners)
+	h.add("listeners", listeners, err)
+	interfaces, err := kernel.Open("/proc/self/net/dev", buf, newInterfaces(cfg.Link, cfg.LinkIn))
+	h.add("interfaces", interfaces, err)
 }
 
 // sameNamespace says what is wrong if a process is in another network namespace:
@@ -86,36 +90,13 @@ func sameNamespace(pid int) error {
 	if pid == 0 {
 		return nil
 	}
-	theirs, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/net")
-	if err != nil {
-		return err
-	}
-	own, err := os.Readlink("/proc/self/ns/net")
-	if err != nil {
-		return err
-	}
-	if theirs != own {
+	theirs, err1 := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/net")
+	own, err2 := os.Readlink("/proc/self/ns/net")
+	if err1 == nil && err2 == nil && theirs != own {
 		return fmt.Errorf("process %d is in another network namespace: watch it from there", pid)
 	}
-	return nil
+	return cmp.Or(err1, err2)
 }
-
-// text is a file of the kernel.
-type text struct {
-	file  *kernel.File
-	parse func(text []byte, out kernel.Emit)
-}
-
-func (t *text) read(out func(string, float64)) error {
-	b, err := t.file.Text()
-	if err != nil {
-		return err
-	}
-	t.parse(b, out)
-	return nil
-}
-
-func (t *text) close() { t.file.Close() }
 
 func parseListeners(b []byte, out kernel.Emit) {
 	kernel.Columns(b, "TcpExt:", func(name []byte, n uint64) {

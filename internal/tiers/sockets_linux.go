@@ -45,14 +45,6 @@ type peer struct {
 	sum          uint64 // of segments sent again since the first reading
 }
 
-func newPeer(addr netip.Addr) *peer {
-	name := "other"
-	if addr.IsValid() {
-		name = inNames.Replace(addr.String())
-	}
-	return &peer{queue: queueOf + name + "]", again: againOf + name + "]"}
-}
-
 // inNames replaces what means something in names of signals.
 var inNames = strings.NewReplacer(".", "_", ":", "_")
 
@@ -83,19 +75,19 @@ func (s *sockets) open() (err error) {
 	return err
 }
 
-func (s *sockets) close() {
+func (s *sockets) Close() {
 	if s.kernel != nil {
 		s.kernel.Close()
 	}
 }
 
-func (s *sockets) read(out func(string, float64)) error {
+func (s *sockets) Parse(out kernel.Emit) error {
 	return s.do(func() error { return s.all(out) })
 }
 
 // all asks for every port. After a failure there may be answers left, so the way
 // to the kernel is opened anew.
-func (s *sockets) all(out func(string, float64)) error {
+func (s *sockets) all(out kernel.Emit) error {
 	if s.kernel == nil {
 		if err := s.open(); err != nil {
 			return err
@@ -131,7 +123,7 @@ func (s *sockets) all(out func(string, float64)) error {
 	return nil
 }
 
-func (s *sockets) emit(out func(string, float64)) {
+func (s *sockets) emit(out kernel.Emit) {
 	out("connections", float64(s.now.connections))
 	out("send_queue", float64(s.now.send))
 	out("send_queue_max", float64(s.now.largest))
@@ -146,7 +138,7 @@ func (s *sockets) emit(out func(string, float64)) {
 	s.emitPeers(out, time.Now())
 }
 
-func (s *sockets) emitPeers(out func(string, float64), now time.Time) {
+func (s *sockets) emitPeers(out kernel.Emit, now time.Time) {
 	if !s.untold && now.Sub(s.told) < peersEvery && (s.last == nil || !s.last()) {
 		return
 	}
@@ -165,7 +157,11 @@ func (s *sockets) at(addr netip.Addr) *peer {
 		p, ok = s.peers[addr]
 	}
 	if !ok {
-		p = newPeer(addr)
+		name := "other"
+		if addr.IsValid() {
+			name = inNames.Replace(addr.String())
+		}
+		p = &peer{queue: queueOf + name + "]", again: againOf + name + "]"}
 		s.peers[addr], s.untold = p, true
 	}
 	return p

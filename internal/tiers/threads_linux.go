@@ -55,7 +55,7 @@ func (t *threads) open() (err error) {
 	return err
 }
 
-func (t *threads) close() {
+func (t *threads) Close() {
 	for id, x := range t.seen {
 		t.shut(&x)
 		delete(t.seen, id)
@@ -63,13 +63,13 @@ func (t *threads) close() {
 	_ = unix.Close(t.proc) // nothing was written
 }
 
-func (t *threads) read(out func(string, float64)) error {
+func (t *threads) Parse(out kernel.Emit) error {
 	return t.do(func() error { return t.all(out) })
 }
 
 // all reads every thread. One that is new has switched since the reading before;
 // what one did between its last reading and its end is missing.
-func (t *threads) all(out func(string, float64)) (err error) {
+func (t *threads) all(out kernel.Emit) (err error) {
 	if t.ids, err = t.list(t.ids[:0]); err != nil {
 		return err
 	}
@@ -93,7 +93,12 @@ func (t *threads) all(out func(string, float64)) (err error) {
 		t.count(id, x, known, now)
 	}
 	t.begun = true
-	t.forget()
+	for id, x := range t.seen { // those that were not there this time
+		if x.turn != t.turn {
+			t.shut(&x)
+			delete(t.seen, id)
+		}
+	}
 	out("threads", float64(count))
 	out("runnable", float64(running))
 	out("switches_voluntary", float64(t.sum.voluntary))
@@ -106,16 +111,6 @@ func (t *threads) all(out func(string, float64)) (err error) {
 
 // gone reports whether a thread has ended.
 func gone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
-
-// forget drops the threads that were not there this time.
-func (t *threads) forget() {
-	for id, x := range t.seen {
-		if x.turn != t.turn {
-			t.shut(&x)
-			delete(t.seen, id)
-		}
-	}
-}
 
 // count adds what a thread did since its last reading. An id that counts less
 // than before is that of another thread.

@@ -20,6 +20,7 @@
 package tiers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,39 +32,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/kernel"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/probe"
 	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/recording"
+	"github.com/scalebench/scalebench/internal/workload/service"
 )
 
-// Probe says how a server tells what it does.
-type Probe = probe.Probe
-
-// Config is a service, and how it is watched.
-type Config struct {
-	Service string // its name
-	// Group are the directories of the service's own control group: one with
-	// version 2, one for each controller with version 1. Empty: the service is
-	// the process PID with all its descendants and what is in its process group.
-	Group []string
-	PID   int
-	// Above are the same of the node's group, in which a service is that has none of
-	// its own: what limits that limits the service.
-	Above []string
-	// Ports are the TCP ports on which it listens: connections to them are its
-	// connections. They are looked for in this process's network namespace.
-	Ports []int
-	// Link is the rate of its host's link in bytes a second, LinkIn that of what it
-	// receives, where it is known by itself; 0: not known.
-	Link, LinkIn float64
-	// Quota is a limit in cores that the control groups do not show, 0 for none;
-	// nil: there is no such limit.
-	Quota  func() float64
-	Probes []Probe
-	// Step is the time between readings of the kernel; a second if zero.
-	Step time.Duration
-}
+// Config is a service, and how it is watched. Its ports are looked for in this process's
+// network namespace.
+type Config = service.Watched
 
 // Watch is a service that is watched.
 type Watch struct {
@@ -109,9 +88,7 @@ const oldUsed = 3 * time.Second
 // New prepares to watch a service; it need not run yet. What is wrong with the
 // configuration is told by [Watch.Failures] after Start.
 func New(cfg Config) *Watch {
-	if cfg.Step <= 0 {
-		cfg.Step = time.Second
-	}
+	cfg.Step = cmp.Or(cfg.Step, time.Second)
 	return &Watch{cfg: cfg}
 }
 
@@ -121,7 +98,7 @@ const maxRows = 30_000
 // Start takes first readings, and goes on until Stop is called or ctx ends. Stop
 // must be called in either case. It returns when probes have answered or failed.
 func (w *Watch) Start(ctx context.Context) {
-	w.doubts.begin(time.Now())
+	w.doubts.began = time.Now()
 	ctx, w.cancel = context.WithCancel(ctx)
 	w.host = openHost(w.cfg, &w.doubts)
 	w.host.note = w.note
@@ -154,10 +131,8 @@ func (w *Watch) openProbes(ctx context.Context) {
 			w.doubts.failed("probe "+cfg.Kind, err)
 			continue
 		}
-		p := &probed{doubts: &w.doubts, ctx: ctx, name: "probe " + cfg.String(), session: session, every: cfg.Every, tells: map[string]bool{}}
-		if p.every <= 0 {
-			p.every = time.Second
-		}
+		p := &probed{doubts: &w.doubts, ctx: ctx, name: "probe " + cfg.String(), session: session,
+			every: cmp.Or(cfg.Every.Std(), time.Second), tells: map[string]bool{}}
 		for _, name := range cfg.Tells() {
 			if !claimed[name] {
 				claimed[name], p.tells[name] = true, true
@@ -179,7 +154,7 @@ func (w *Watch) Stop() {
 		all.Go(t.Stop)
 	}
 	all.Wait()
-	w.doubts.end(time.Now())
+	w.doubts.ended = time.Now()
 }
 
 // Used is the share of the processor time that the service may use that it did use in
@@ -224,9 +199,9 @@ func (w *Watch) Notes() []string { return w.host.notes() }
 
 // part is something of the host to read.
 type part interface {
-	// read emits what there is, and returns what could not be read.
-	read(out func(signal string, value float64)) error
-	close()
+	// Parse emits what there is, and returns what could not be read.
+	Parse(out kernel.Emit) error
+	Close()
 }
 
 // host is what the kernel tells of the service.
@@ -267,7 +242,7 @@ func (h *host) Read(out func(string, float64)) {
 	h.doubts.again()
 	for i, p := range h.parts {
 		h.doubts.read(h.names[i])
-		if err := p.read(take); err != nil {
+		if err := p.Parse(take); err != nil {
 			h.doubts.failed(h.names[i], err)
 		}
 	}
@@ -282,7 +257,7 @@ func (h *host) Read(out func(string, float64)) {
 // Close closes all parts.
 func (h *host) Close() {
 	for _, p := range h.parts {
-		p.close()
+		p.Close()
 	}
 }
 

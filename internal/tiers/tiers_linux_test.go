@@ -17,7 +17,9 @@ import (
 
 	"github.com/scalebench/scalebench/internal/kernel"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/probe"
 	"github.com/scalebench/scalebench/internal/procself"
+	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/test/servertest"
 )
 
@@ -29,9 +31,11 @@ func contextOf() context.Context { return context.Background() }
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	dead := servertest.FreeAddress(t)
-	w := New(Config{Service: "svc", Group: []string{t.TempDir()}, PID: os.Getpid(), Ports: []int{1}, Step: 50 * time.Millisecond, Probes: []Probe{
-		{Kind: "apache", URL: "http://" + dead + "/server-status?auto", Every: 50 * time.Millisecond}, {Kind: "iis"},
-	}})
+	w := New(Config{Service: "svc", Group: []string{t.TempDir()}, PID: os.Getpid(), Ports: []int{1},
+		Step: 50 * time.Millisecond, Probes: []probe.Probe{
+			{Kind: "apache", URL: "http://" + dead + "/server-status?auto", Every: unit.Duration(50 * time.Millisecond)},
+			{Kind: "iis"},
+		}})
 	began := time.Now()
 	w.Start(t.Context())
 	<-time.After(200 * time.Millisecond)
@@ -76,9 +80,9 @@ func TestProbes(t *testing.T) {
 	if err := os.WriteFile(log, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := New(Config{Service: "svc", PID: os.Getpid(), Link: 12.5e6, Probes: []Probe{
-		{Kind: "accesslog", File: log, Pattern: `(?P<seconds>\S+)`, Every: 20 * time.Millisecond},
-		{Kind: "board", URL: server.URL, Every: 20 * time.Millisecond},
+	w := New(Config{Service: "svc", PID: os.Getpid(), Link: 12.5e6, Probes: []probe.Probe{
+		{Kind: "accesslog", File: log, Pattern: `(?P<seconds>\S+)`, Every: unit.Duration(20 * time.Millisecond)},
+		{Kind: "board", URL: server.URL, Every: unit.Duration(20 * time.Millisecond)},
 		{Kind: "board", URL: server.URL + "/hangs"},
 	}})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -118,7 +122,8 @@ func TestGoneInMidRun(t *testing.T) {
 	g := makeGroup(t)
 	w := New(Config{Service: "svc", Group: g.dirs, Step: 20 * time.Millisecond})
 	w.Start(t.Context())
-	if err := until("three readings are taken", func() bool { return w.tracks[0].Rows() >= 3 }); err != nil {
+	if err := until("three readings are taken",
+		func() bool { return len(w.tracks[0].Series(time.Now())[0].Values) >= 3 }); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range g.dirs {
@@ -188,15 +193,15 @@ func TestGroupVersion2(t *testing.T) {
 	write("host/service", "cpu.max", "max 100000\n")
 	stat("host", "7000000", "100", "10", "1000000")
 	stat("host/service", "2000000", "0", "0", "0")
-	g, err := openGroup([]string{filepath.Join(root, "host/service")}, limit{processors: 2})
+	g, err := openGroup([]string{filepath.Join(root, "host/service")}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g.close()
+	defer g.Close()
 	read := func() map[string]float64 {
 		t.Helper()
 		got := map[string]float64{}
-		if err := g.read(func(name string, v float64) { got[name] = v }); err != nil {
+		if err := g.Parse(func(name string, v float64) { got[name] = v }); err != nil {
 			t.Fatal(err)
 		}
 		return got
@@ -267,11 +272,9 @@ func TestGroupRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "cpu.stat"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for want, dirs := range map[string][]string{
-		"no cpu.stat in":                   {"/dev/null/missing"},
-		"no control groups below the root": {dir},
-	} {
-		if g, err := openGroup(dirs, limit{}); err == nil || !strings.Contains(err.Error(), want) {
+	for want, dirs := range map[string][]string{"no cpu.stat in": {"/dev/null/missing"},
+		"no control groups below the root": {dir}} {
+		if g, err := openGroup(dirs, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("openGroup(%q) = %v, %v, want %q", dirs, g, err, want)
 		}
 	}
@@ -282,12 +285,13 @@ func TestGroupRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "cpu.cfs_period_us"), []byte("100000\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g, err := openGroup([]string{dir}, limit{processors: 1})
+	g, err := openGroup([]string{dir}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g.close()
-	if err := g.read(func(name string, v float64) { t.Errorf("%s = %v", name, v) }); err == nil || !strings.Contains(err.Error(), "cpuacct") {
+	defer g.Close()
+	if err := g.Parse(func(name string, v float64) { t.Errorf("%s = %v", name, v) }); err == nil ||
+		!strings.Contains(err.Error(), "cpuacct") {
 		t.Errorf("read = %v, want that cpuacct is missing", err)
 	}
 }
@@ -371,7 +375,7 @@ func TestThreadsFiles(t *testing.T) {
 		if got := read("done"); got["threads"] != 2 || got["switches_voluntary"] < 1 || th.kept != min(2, most) {
 			t.Errorf("%v, %d with open files, want 2 threads, some switches, and %d", got, th.kept, min(2, most))
 		}
-		th.close()
+		th.Close()
 		if th.kept != 0 {
 			t.Errorf("%d threads with open files after the end", th.kept)
 		}

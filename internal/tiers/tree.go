@@ -8,14 +8,15 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/kernel"
 	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // tree is a process with all its descendants, and what is in its process group:
 // a service that has no control group of its own.
 type tree struct {
-	root  int
-	limit limit
+	root       int
+	processors float64 // that it may use
 	// above is the group of the node, in which it is; nil: it has no limit. unknown:
 	// whether it has one cannot be read.
 	above   *group
@@ -24,9 +25,9 @@ type tree struct {
 	looked  time.Time // for processes that are new
 }
 
-// read emits the processor time. Of processes that ended it has that of those
+// Parse emits the processor time. Of processes that ended it has that of those
 // which a process of the tree waited for.
-func (t *tree) read(out func(string, float64)) error {
+func (t *tree) Parse(out kernel.Emit) error {
 	if err := t.look(); err != nil {
 		return err
 	}
@@ -39,16 +40,16 @@ func (t *tree) read(out func(string, float64)) error {
 	out("cpu", used.Seconds())
 	switch {
 	case t.above != nil:
-		return t.above.readLimit(out)
+		return t.above.Parse(out)
 	case !t.unknown:
-		out("quota", t.limit.cores(0))
+		out("quota", t.processors)
 	}
 	return nil
 }
 
-func (t *tree) close() {
+func (t *tree) Close() {
 	if t.above != nil {
-		t.above.close()
+		t.above.Close()
 	}
 }
 
@@ -61,9 +62,15 @@ func (t *tree) look() error {
 	if now.Sub(t.looked) < lookEvery {
 		return nil
 	}
-	all, err := processes()
+	pids, err := numbers("/proc")
 	if err != nil {
 		return err
+	}
+	var all []procself.Process
+	for _, pid := range pids {
+		if p, err := procself.ReadProcess(pid); err == nil { // it may have ended just now
+			all = append(all, p)
+		}
 	}
 	t.looked, t.pids = now, descendants(all, t.root)
 	if len(t.pids) == 0 {
@@ -87,32 +94,12 @@ func (t *tree) list(ids []int) ([]int, error) {
 	return ids, nil
 }
 
-// processes lists those of this machine that can be read.
-func processes() ([]procself.Process, error) {
-	pids, err := numbers("/proc")
-	if err != nil {
-		return nil, err
-	}
-	var all []procself.Process
-	for _, pid := range pids {
-		if p, err := procself.ReadProcess(pid); err == nil { // it may have ended just now
-			all = append(all, p)
-		}
-	}
-	return all, nil
-}
-
 // numbers lists the entries of a directory that are numbers.
 func numbers(dir string) ([]int, error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = d.Close() }() // nothing was written
-	names, err := d.Readdirnames(-1)
+	entries, err := os.ReadDir(dir)
 	var list []int
-	for _, name := range names {
-		if n, err := strconv.Atoi(name); err == nil {
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil {
 			list = append(list, n)
 		}
 	}
@@ -125,19 +112,20 @@ func descendants(all []procself.Process, root int) []int {
 	children := map[int][]int{}
 	var found []int
 	known := map[int]bool{}
+	add := func(pid int) {
+		if !known[pid] {
+			known[pid], found = true, append(found, pid)
+		}
+	}
 	for _, p := range all {
 		children[p.Parent] = append(children[p.Parent], p.PID)
 		if p.PID == root || p.Group == root {
-			found = append(found, p.PID)
-			known[p.PID] = true
+			add(p.PID)
 		}
 	}
 	for i := 0; i < len(found); i++ {
 		for _, child := range children[found[i]] {
-			if !known[child] {
-				known[child] = true
-				found = append(found, child)
-			}
+			add(child)
 		}
 	}
 	return found

@@ -65,13 +65,13 @@ func TestTruthQuota(t *testing.T) {
 		t.Errorf("Failures = %q, want none", f)
 	}
 	g.limit(t, 0.5)
-	above := New(Config{Service: "svc", Group: g.dirs, Step: 50 * time.Millisecond, Quota: func() float64 { return 0.3 }})
+	above := New(Config{Service: "svc", Group: g.dirs, Step: 50 * time.Millisecond})
 	above.Start(t.Context())
 	<-time.After(600 * time.Millisecond)
 	above.Stop()
 	list = above.Series(time.Now())
 	near(t, "processor time at the new quota", rate(t, list, "cpu"), 0.5, 0.3) // over six periods
-	near(t, "quota that is given", last(t, list, "quota"), 0.3, 1e-9)
+	near(t, "the new quota", last(t, list, "quota"), 0.5, 1e-9)
 }
 
 // TestTruthQuotaAbove: the limit is that of the group above, and changes while it
@@ -238,16 +238,16 @@ func TestTruthQueues(t *testing.T) {
 	}
 }
 
-// service listens. It keeps its connections, for one that is forgotten is closed.
-type service struct {
+// listener listens. It keeps its connections, for one that is forgotten is closed.
+type listener struct {
 	net.Listener
 	port int
 	kept []net.Conn
 }
 
-func listen() (*service, error) { return listenAt("127.0.0.1:0") }
+func listen() (*listener, error) { return listenAt("127.0.0.1:0") }
 
-func listenAt(address string) (*service, error) {
+func listenAt(address string) (*listener, error) {
 	if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("ip: %w: %s", err, out)
 	}
@@ -255,14 +255,14 @@ func listenAt(address string) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &service{Listener: l, port: l.Addr().(*net.TCPAddr).Port}, nil
+	return &listener{Listener: l, port: l.Addr().(*net.TCPAddr).Port}, nil
 }
 
 // connect returns both ends of a connection.
-func (s *service) connect() (here, there net.Conn, err error) { return s.connectFrom("127.0.0.1") }
+func (s *listener) connect() (here, there net.Conn, err error) { return s.connectFrom("127.0.0.1") }
 
 // connectFrom is connect from an address.
-func (s *service) connectFrom(address string) (here, there net.Conn, err error) {
+func (s *listener) connectFrom(address string) (here, there net.Conn, err error) {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	if there, err = d.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.port)); err == nil {
 		here, err = s.Accept()
@@ -446,7 +446,7 @@ func resentFrom(port int) (n float64) {
 
 // deafFrom is a connection from an address at which nothing arrives any more, with so
 // many bytes on their way there.
-func (s *service) deafFrom(address string, bytes int) (here net.Conn, err error) {
+func (s *listener) deafFrom(address string, bytes int) (here net.Conn, err error) {
 	here, there, err := s.connectFrom(address)
 	if err == nil {
 		err = deafen(there.(*net.TCPConn))

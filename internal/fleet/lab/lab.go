@@ -125,7 +125,7 @@ func (f *Fleet) Up(ctx context.Context, ended agentproc.Ended) error {
 	built, err := lab.Up(ctx, lab.Config{
 		ID: id, Spec: f.cfg.Spec, Services: f.cfg.Services,
 		Environ: cfg.Environ, Log: cfg.Log,
-		Ended: func(_ model.NodeID, err error) { f.cfg.Trouble(oneLine{err}) },
+		Ended: func(err error) { f.cfg.Trouble(oneLine{err}) },
 	})
 	if err != nil {
 		return oneLine{err} // it names the lab

@@ -27,8 +27,8 @@ const (
 // groupPrefix is what the names of the control groups of services begin with.
 const groupPrefix = "scalebench-"
 
-// group is a control group of a service, below that of its node. Those of start and end
-// do nothing for a nil one.
+// group is a control group of a service, below that of its node; without folders where
+// none can be made.
 type group struct {
 	cgroup.Group
 	node cgroup.Group
@@ -36,25 +36,22 @@ type group struct {
 
 // agentGroup is the group in which the agent is. A machine may have both versions mounted:
 // version 1 is taken where it has the controller cpu.
-func agentGroup() (cgroup.Group, error) {
+func agentGroup() (g cgroup.Group, err error) {
 	v1, v2, err := cgroup.Own("cpu", "cpuacct", "memory")
 	switch {
 	case err != nil:
-		return cgroup.Group{}, err
+		return g, err
 	case v1["cpu"] != "":
 		return cgroup.Group{V1: v1}, nil
 	case len(v2) > 0:
 		return cgroup.Group{V2: v2[0].Own}, nil
 	}
-	return cgroup.Group{}, errors.New("this node has no control groups")
+	return g, errors.New("this node has no control groups")
 }
 
-// nodeGroup are the folders of the group in which this process is; nil: it has none.
+// nodeGroup are the folders of the group in which this process is, if it has any.
 func nodeGroup() []string {
-	node, err := agentGroup()
-	if err != nil {
-		return nil
-	}
+	node, _ := agentGroup()
 	return node.Dirs()
 }
 
@@ -74,14 +71,6 @@ func newGroup(name string) (*group, error) {
 }
 
 func below(node cgroup.Group, name string) *group { return &group{node.Below(name), node} }
-
-// Dirs are its folders, one in each hierarchy.
-func (g *group) Dirs() []string {
-	if g == nil {
-		return nil
-	}
-	return g.Group.Dirs()
-}
 
 // control lets groups below that of the node have limits: of memory, too, which some
 // kernels do not have, where that is needed.
@@ -119,17 +108,9 @@ func memoryOfMachine() int64 {
 	return int64(info.Totalram) * int64(info.Unit)
 }
 
-// oomKills is how many of its processes the kernel has killed for its limit.
-func (g *group) oomKills() int {
-	if g == nil {
-		return 0
-	}
-	return g.OOMKills()
-}
-
 // start starts a command in the group from its first instruction on.
 func (g *group) start(cmd *exec.Cmd) error {
-	if g == nil || g.V2 != "" {
+	if g.V2 != "" {
 		return cgroup.Start(g.Dirs(), cmd)
 	}
 	return procself.OnThread(func() error { return cgroup.Start(g.Dirs(), cmd) })
@@ -142,9 +123,6 @@ func awaitExit(pid int) error { return procself.AwaitExit(pid) }
 // version 2 the kernel kills all of it at once (Linux 5.14, cgroup.kill), also what is
 // being started; a service's group never has this process in it.
 func (g *group) kill(until time.Time) {
-	if g == nil {
-		return
-	}
 	if g.V2 != "" {
 		_ = cgroup.Write(g.V2, "cgroup.kill", "1") // without it, one by one
 	}
@@ -157,9 +135,6 @@ func (g *group) kill(until time.Time) {
 
 // remove removes the group, with the processes in it.
 func (g *group) remove() {
-	if g == nil {
-		return
-	}
 	deadline := time.Now().Add(killTime)
 	g.kill(deadline)
 	for errors.Is(cgroup.Remove(g.Dirs()...), unix.EBUSY) && time.Now().Before(deadline) { // else the next task tries again
@@ -170,10 +145,7 @@ func (g *group) remove() {
 
 // sweepGroups removes the groups that dead tasks have left on this node.
 func sweepGroups(self owner) {
-	node, err := agentGroup()
-	if err != nil {
-		return
-	}
+	node, _ := agentGroup() // without one there is nothing left
 	for _, dir := range node.Dirs() {
 		entries, _ := os.ReadDir(dir) // what cannot be read has none of ours
 		for _, e := range entries {

@@ -28,7 +28,7 @@ func (*group) control(bool) error          { return nil }
 func (*group) allows(float64, int64) error { return nil }
 func (*group) LimitCPU(float64) error      { return nil }
 func (*group) LimitMemory(int64) error     { return nil }
-func (*group) oomKills() int               { return 0 }
+func (*group) OOMKills() int               { return 0 }
 func (*group) start(cmd *exec.Cmd) error   { return cmd.Start() }
 func (*group) kill(time.Time)              {}
 func (*group) remove()                     {}

@@ -62,7 +62,7 @@ func (l *lastLines) text() string {
 
 // collect copies the files that are to be kept, named after the service and
 // their path. It says what is missing, cut or left out; nothing of it fails the task.
-func (r *running) collect(env *workload.Env) (note string, err error) {
+func (r *running) collect(env *workload.Env) (note string, failed error) {
 	if env.KeepLimit <= 0 {
 		return "no file is kept: output.artifact is 0", nil
 	}
@@ -76,7 +76,6 @@ func (r *running) collect(env *workload.Env) (note string, err error) {
 	}
 	defer root.Close() //nolint:errcheck // a folder
 	var missing, cut, left []string
-	var errs []error
 	from := make(map[string]string) // by name
 	for _, pattern := range r.Keep {
 		files, _ := fs.Glob(root.FS(), path.Clean(r.fill(pattern)))
@@ -96,7 +95,7 @@ func (r *running) collect(env *workload.Env) (note string, err error) {
 			default:
 				from[name] = f
 				longer, err := copyHead(root, f, filepath.Join(env.Keep, name), env.KeepLimit)
-				errs = append(errs, err)
+				failed = errors.Join(failed, err)
 				if longer {
 					cut = append(cut, f)
 				}
@@ -104,19 +103,15 @@ func (r *running) collect(env *workload.Env) (note string, err error) {
 		}
 	}
 	var notes []string
-	for _, n := range []struct {
-		text  string
-		files []string
-	}{
-		{"no file is ", missing},
-		{fmt.Sprintf("cut to %s (output.artifact): ", num.Bytes(env.KeepLimit)), cut},
-		{fmt.Sprintf("left out, because a task keeps at most %d files, each of another name: ", model.MaxKept), left},
-	} {
-		if len(n.files) > 0 {
-			notes = append(notes, n.text+someOf(n.files))
+	tell := func(text string, files []string) {
+		if len(files) > 0 {
+			notes = append(notes, text+someOf(files))
 		}
 	}
-	return strings.Join(notes, "; "), errors.Join(errs...)
+	tell("no file is ", missing)
+	tell(fmt.Sprintf("cut to %s (output.artifact): ", num.Bytes(env.KeepLimit)), cut)
+	tell(fmt.Sprintf("left out, because a task keeps at most %d files, each of another name: ", model.MaxKept), left)
+	return strings.Join(notes, "; "), failed
 }
 
 // someOf names the first of many.

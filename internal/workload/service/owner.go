@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/lab"
+	"github.com/scalebench/scalebench/internal/procself"
 )
 
 // owner is a process as names say it: "PID-START-MACHINE-BOOT-SPACE". A volume may be
@@ -28,12 +29,12 @@ func selfOwner() (owner, error) {
 // known. Copies of a machine or of a container's image have one machine id, but
 // names of their own.
 func machine() string {
-	id, err1 := os.ReadFile("/etc/machine-id")
-	host, err2 := os.Hostname()
-	if err1 != nil || err2 != nil || strings.TrimSpace(string(id)) == "" {
+	id := procself.ReadText("/etc/machine-id")
+	host, err := os.Hostname()
+	if err != nil || id == "" {
 		return unknownMachine
 	}
-	return digest(strings.TrimSpace(string(id)) + " " + host)
+	return digest(id + " " + host)
 }
 
 const unknownMachine = "0"

@@ -17,7 +17,6 @@ import (
 	"github.com/scalebench/scalebench/internal/expression"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/procself"
-	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // place is where the services of a task have what outlives their processes:
@@ -40,16 +39,6 @@ func (p *place) mayKeep() bool {
 	defer p.mu.Unlock()
 	p.kept++
 	return p.kept <= model.MaxKept
-}
-
-// newPlace removes what dead tasks have left.
-func newPlace(env *workload.Env) (*place, error) {
-	self, err := selfOwner()
-	if err != nil {
-		return nil, err
-	}
-	Sweep(env.Volumes)
-	return &place{volumes: env.Volumes, owner: self.String(), tell: env.Stderr}, nil
 }
 
 // Sweep removes what tasks of this user that were killed have left on this node:
@@ -88,14 +77,13 @@ func removeFolder(dir string) error {
 	if err != nil {
 		return err
 	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
+	mounts, err := procself.MountedIn(real)
+	switch {
+	case err != nil:
 		return err
-	}
-	for m := range procself.Mounts(string(mounts)) {
-		if rel, err := filepath.Rel(real, m.Point); err == nil && filepath.IsLocal(rel) {
-			return fmt.Errorf("the service's folder %s stays, because %s is mounted in it: unmount that; what starts next on this node then removes the folder", dir, m.Point)
-		}
+	case len(mounts) > 0:
+		return fmt.Errorf("the service's folder %s stays, because %s is mounted in it: unmount that; "+
+			"what starts next on this node then removes the folder", dir, mounts[0].Point)
 	}
 	return os.RemoveAll(dir)
 }
@@ -120,13 +108,12 @@ func (p *place) folder(service, volume string) (string, error) {
 		base = onVolume(at)
 	}
 	own := filepath.Join(base, p.owner)
-	err := ownFolder(base)
-	for try := 0; err == nil && try < 10; try++ {
+	err := fs.ErrNotExist
+	for try := 0; errors.Is(err, fs.ErrNotExist) && try < 10; try++ {
 		// Another task takes the common folder away when it is empty, perhaps just now.
-		if err = os.Mkdir(own, 0o711); !errors.Is(err, fs.ErrNotExist) {
-			break
+		if err = ownFolder(base); err == nil {
+			err = os.Mkdir(own, 0o711)
 		}
-		err = ownFolder(base)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
@@ -141,8 +128,7 @@ func (p *place) folder(service, volume string) (string, error) {
 // ownFolder makes a folder, or makes sure that the one that is there is this
 // user's: others can write to /var/tmp.
 func ownFolder(dir string) error {
-	err := os.Mkdir(dir, 0o711)
-	if err == nil || !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(dir, 0o711); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return checkOwn(dir)
@@ -161,11 +147,11 @@ func checkOwn(dir string) error {
 	return nil
 }
 
-// group makes the control group of a service; nil where none can be made.
+// group makes the control group of a service; it has no folders where none can be made.
 func (p *place) group(service string) (*group, error) {
 	g, err := newGroup(p.owner + "-" + service)
 	if err != nil {
-		return nil, err
+		return &group{}, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,8 +200,7 @@ func (p *Params) render(r *running) (map[string][]byte, error) {
 	}
 	out := make(map[string][]byte, len(r.Files))
 	for _, f := range r.Files {
-		f.Template = r.fill(f.Template)
-		t, err := expression.NewTemplate(f.Path, f.Template)
+		t, err := expression.NewTemplate(f.Path, r.fill(f.Template))
 		var b bytes.Buffer
 		if err == nil {
 			err = t.Execute(&b, v)

@@ -29,12 +29,12 @@ type running struct {
 	env   *workload.Env
 	place *place
 	dir   string
-	group *group // nil: its processes are in that of the node
+	group *group // without folders: its processes are in that of the node
 	watch Watch  // nil: it is not watched
 
 	log     lastLines
 	cmd     *exec.Cmd
-	printed sync.WaitGroup // until the end of its output
+	printed chan struct{} // closed at the end of its output
 	// dead is closed when its process has ended, after err was set.
 	dead chan struct{}
 	err  error
@@ -162,10 +162,12 @@ func (r *running) start(files map[string][]byte) error {
 	}
 	r.cmd = cmd
 	r.log.to, r.log.name = r.env.Stdout, workload.Instance(r.Own)
-	r.printed.Go(func() {
+	r.printed = make(chan struct{})
+	go func() {
+		defer close(r.printed)
 		r.log.read(out)
 		_ = out.Close() // only read
-	})
+	}()
 	go r.reap()
 	return nil
 }
@@ -191,22 +193,22 @@ func (r *running) signal(s unix.Signal) {
 	}
 }
 
-// awaitHealthy waits for the service, or for its death.
-func (r *running) awaitHealthy(ctx context.Context, within time.Duration) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	died := make(chan struct{})
-	defer func() { cancel(nil); <-died }()
+// awaitHealthy waits for the service, or for its death, until a time at most.
+func (r *running) awaitHealthy(ctx context.Context, end time.Time) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	go func() {
-		defer close(died)
 		select {
 		case <-r.dead:
-			cancel(fmt.Errorf("it ended before it was healthy: %w", r.death()))
+			cancel()
 		case <-ctx.Done():
 		}
 	}()
-	check := r.Own
-	check.Within = max(within, time.Millisecond)
+	check, left := r.Own, time.Until(end)
+	if h := r.Healthy; h != nil && h.Within > 0 {
+		left = min(left, h.Within.Std())
+	}
+	check.Within = max(left, time.Millisecond)
 	err := workload.Healthy(ctx, check, time.Now(), r.environ())
 	select {
 	case <-r.dead: // even if something answers in its place
@@ -269,7 +271,7 @@ func (r *running) death() error {
 	if r.err != nil {
 		how = r.err.Error()
 	}
-	switch n := r.group.oomKills(); {
+	switch n := r.group.OOMKills(); {
 	case n > 0 && r.Memory() > 0:
 		how += fmt.Sprintf("; the kernel has killed %d of its processes, because its memory is limited to %s", n, r.Memory())
 	case n > 0:
@@ -282,10 +284,8 @@ func (r *running) death() error {
 // awaitOutput waits for the end of what it prints, for so long at most: what it
 // has left in the background may hold it open.
 func (r *running) awaitOutput(d time.Duration) {
-	done := make(chan struct{})
-	go func() { r.printed.Wait(); close(done) }()
 	select {
-	case <-done:
+	case <-r.printed:
 	case <-time.After(d):
 	}
 }

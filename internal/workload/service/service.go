@@ -103,10 +103,6 @@ func (p *Params) UsesEnviron() (names, patterns []string) {
 	return names, nil
 }
 
-// margin is what is left of the time for preparing when a service is said not to
-// be healthy: this says why, where whoever waits for it only knows that it waited.
-func margin(ready time.Duration) time.Duration { return min(2*time.Second, ready/5) }
-
 // Prepare implements workload.Workload.
 func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 	began := time.Now()
@@ -115,14 +111,16 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 			p.end(env, true)
 		}
 	}()
-	if p.place, err = newPlace(env); err != nil {
+	self, err := selfOwner()
+	if err != nil {
 		return err
 	}
+	Sweep(env.Volumes) // what dead tasks have left
+	p.place = &place{volumes: env.Volumes, owner: self.String(), tell: env.Stderr}
 	for i := range p.Services {
-		s := &p.Services[i]
-		r := &running{Instance: s, env: env, place: p.place, dead: make(chan struct{})}
+		r := &running{Instance: &p.Services[i], env: env, place: p.place, dead: make(chan struct{})}
 		if err := p.prepare(ctx, r, began); err != nil {
-			return fmt.Errorf("service %s: %w", workload.Instance(s.Own), err)
+			return fmt.Errorf("service %s: %w", workload.Instance(r.Own), err)
 		}
 	}
 	p.startWatches(ctx)
@@ -145,7 +143,9 @@ func (p *Params) startWatches(ctx context.Context) {
 // prepare brings one service up.
 func (p *Params) prepare(ctx context.Context, r *running, began time.Time) error {
 	ready := cmp.Or(p.Ready.Std(), time.Minute)
-	end := began.Add(ready - margin(ready))
+	// Some time is left when a service is said not to be healthy: this says why, where
+	// whoever waits for it only knows that it waited.
+	end := began.Add(ready - min(2*time.Second, ready/5))
 	stages := []struct {
 		name string
 		want bool
@@ -154,10 +154,14 @@ func (p *Params) prepare(ctx context.Context, r *running, began time.Time) error
 		{"set_up", true, r.setUp},
 		{"reset", r.Reset != nil, func(ctx context.Context) error { return inTime(ctx, end, ready, "reset", r.reset) }},
 		{"await", len(r.Await) > 0, func(ctx context.Context) error {
-			return workload.AwaitHealthy(ctx, within(r.Await, time.Until(began.Add(ready))), r.env.Environ)
+			checks := slices.Clone(r.Await)
+			for i := range checks {
+				checks[i].Within = max(time.Until(began.Add(ready)), time.Millisecond)
+			}
+			return workload.AwaitHealthy(ctx, checks, r.env.Environ)
 		}},
-		{"start", true, func(ctx context.Context) error { return p.start(ctx, r) }},
-		{"healthy", true, func(ctx context.Context) error { return r.awaitHealthy(ctx, r.patience(end)) }},
+		{"start", true, func(context.Context) error { return p.start(r) }},
+		{"healthy", true, func(ctx context.Context) error { return r.awaitHealthy(ctx, end) }},
 		{"warm", r.Warm != nil, func(ctx context.Context) error { return inTime(ctx, end, ready, "warming it", r.warm) }},
 	}
 	for _, s := range stages {
@@ -169,16 +173,6 @@ func (p *Params) prepare(ctx context.Context, r *running, began time.Time) error
 		}
 	}
 	return nil
-}
-
-// patience is how long the service may take from now on until it is healthy, if all has
-// to be over by a time.
-func (r *running) patience(end time.Time) time.Duration {
-	left := time.Until(end)
-	if h := r.Healthy; h != nil && h.Within > 0 {
-		left = min(left, h.Within.Std())
-	}
-	return left
 }
 
 var errNoTime = errors.New("timeouts.ready has passed")
@@ -195,17 +189,8 @@ func inTime(ctx context.Context, end time.Time, ready time.Duration, what string
 	return err
 }
 
-// within are checks with this bound.
-func within(checks []model.Check, d time.Duration) []model.Check {
-	checks = slices.Clone(checks)
-	for i := range checks {
-		checks[i].Within = max(d, time.Millisecond)
-	}
-	return checks
-}
-
 // start starts a service unless the task is at its end already.
-func (p *Params) start(_ context.Context, r *running) error {
+func (p *Params) start(r *running) error {
 	files, err := p.render(r)
 	if err != nil {
 		return err

@@ -597,8 +597,9 @@ func TestLimitsOfTheNode(t *testing.T) {
 	if w := r.watched(); len(w.Group) > 0 && len(w.Above) > 0 {
 		t.Errorf("with a group of its own %v it is watched with that of the node %v", w.Group, w.Above)
 	}
-	alone := &running{Instance: r.Instance, env: r.env, cmd: r.cmd}
-	if w := alone.watched(); len(w.Group) > 0 || !slices.Equal(w.Above, nodeGroup()) || len(w.Above) == 0 && r.group != nil {
+	alone := &running{Instance: r.Instance, env: r.env, cmd: r.cmd, group: &group{}}
+	if w := alone.watched(); len(w.Group) > 0 || !slices.Equal(w.Above, nodeGroup()) || len(w.Above) == 0 &&
+		len(r.group.Dirs()) > 0 {
 		t.Errorf("without a group of its own it is watched with %v and %v, want that of the node, %v", w.Group, w.Above, nodeGroup())
 	}
 }

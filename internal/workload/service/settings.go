@@ -33,7 +33,7 @@ type Settings struct {
 	Keep        []string      `json:"keep,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Patterns of files in the folder of the service that are kept with the result: log/*.log. What it prints is kept anyway."`
 	Every       unit.Duration `json:"every,omitempty" jsonschema_description:"Time between readings of its signals; default 1s. 50ms shows in the report what is full for less than a second."`
 	StopTimeout unit.Duration `json:"stop_timeout,omitempty" jsonschema_description:"How long it may take to end when it is told to (SIGTERM); then it is killed. Default: 10s."`
-	Probes      []Probe       `json:"probes,omitempty" jsonschema:"maxItems=16" jsonschema_description:"What the service itself tells of its threads, queues and connections, once a second."`
+	Probes      []probe.Probe `json:"probes,omitempty" jsonschema:"maxItems=16" jsonschema_description:"What the service itself tells of its threads, queues and connections, once a second."`
 }
 
 // File is made from a template, or from a text as it is.
@@ -75,20 +75,11 @@ type Step struct {
 	CPU float64       `json:"cpu" jsonschema:"required,minimum=0.01,maximum=1024" jsonschema_description:"Cores that the service may use from then on."`
 }
 
-// Probe asks the service about itself.
-type Probe struct {
-	Kind    string        `json:"kind" jsonschema:"required,minLength=1" jsonschema_description:"What the service is."`
-	URL     string        `json:"url,omitempty" jsonschema_description:"Where it tells. It is kept with the run, and a password in it, too."`
-	File    string        `json:"file,omitempty" jsonschema_description:"For accesslog: the file that grows, in the folder of the service."`
-	Pattern string        `json:"pattern,omitempty" jsonschema_description:"For accesslog: a regular expression of its lines, with named groups."`
-	Every   unit.Duration `json:"every,omitempty" jsonschema_description:"Time between questions, at most 2s. Default: 1s."`
-}
-
-// filled is the probe as it is asked: with the addresses of an instance, and a file
+// filledProbe is a probe as it is asked: with the addresses of an instance, and a file
 // of its folder.
-func (p Probe) filled(fill func(string) string, dir string) probe.Probe {
-	return probe.Probe{Kind: p.Kind, URL: fill(p.URL), Folder: dir, File: fill(p.File), Pattern: p.Pattern,
-		Every: p.Every.Std()}
+func filledProbe(p probe.Probe, fill func(string) string, dir string) probe.Probe {
+	p.URL, p.File, p.Folder = fill(p.URL), fill(p.File), dir
+	return p
 }
 
 // standIn takes the place of addresses in checks, which are known later only.
@@ -112,43 +103,58 @@ const (
 	longestStep = 2 * time.Second // a second without a reading is not known
 )
 
+// refusals are what is impossible.
+type refusals []error
+
+func (r *refusals) refuse(bad bool, key, allowed, problem string, args ...any) {
+	*r = append(*r, workload.Refuse(bad, key, allowed, problem, args...))
+}
+
+func (r *refusals) invalid(bad bool, key, problem, instead string) {
+	*r = append(*r, workload.Invalid(bad, key, problem, instead))
+}
+
 // Validate reports impossible values, with paths that begin at the service.
 func (s Settings) Validate() error {
-	var errs []error
-	refuse := func(bad bool, key, allowed, problem string, args ...any) {
-		errs = append(errs, workload.Refuse(bad, key, allowed, problem, args...))
-	}
-	errs = append(errs, s.validatePlaces())
+	r := &refusals{}
+	s.validatePlaces(r)
 	for i, f := range s.Files {
 		at := fmt.Sprintf("files[%d].", i)
-		refuse(!filepath.IsLocal(f.Path) || path.Clean(f.Path) == ".", at+"path", "a path in the folder of the service: conf/my.cnf", "%q leaves it", f.Path)
+		r.refuse(!filepath.IsLocal(f.Path) || path.Clean(f.Path) == ".", at+"path",
+			"a path in the folder of the service: conf/my.cnf", "%q leaves it", f.Path)
 		_, err := expression.NewTemplate(f.Path, f.Template)
-		errs = append(errs, workload.Invalid(err != nil, at+"template", fmt.Sprintf("it cannot be read: %v", err), "use {{.Self.Address}}, {{range .Service.NAME}}{{.Address}} {{end}}"))
+		r.invalid(err != nil, at+"template", fmt.Sprintf("it cannot be read: %v", err),
+			"use {{.Self.Address}}, {{range .Service.NAME}}{{.Address}} {{end}}")
 	}
-	if r := s.Reset; r != nil {
-		refuse(!filepath.IsAbs(r.From), "reset.from", "an absolute path on the node", "%q is not one", r.From)
-		refuse(filepath.IsAbs(r.From) && !isData(r.From), "reset.from", "the folder of loaded data alone, such as /var/lib/mysql", "%q is no folder of data that could be copied", r.From)
-		refuse(r.To != "" && !filepath.IsLocal(r.To), "reset.to", "a path in the folder of the service", "%q leaves it", r.To)
+	if x := s.Reset; x != nil {
+		r.refuse(!filepath.IsAbs(x.From), "reset.from", "an absolute path on the node", "%q is not one", x.From)
+		r.refuse(filepath.IsAbs(x.From) && !isData(x.From), "reset.from",
+			"the folder of loaded data alone, such as /var/lib/mysql",
+			"%q is no folder of data that could be copied", x.From)
+		r.refuse(x.To != "" && !filepath.IsLocal(x.To), "reset.to", "a path in the folder of the service", "%q leaves it",
+			x.To)
 	}
-	errs = append(errs, s.validateTimes(), s.validateLimits())
+	s.validateTimes(r)
+	s.validateLimits(r)
 	for i, p := range s.Probes {
-		if err := p.filled(standIn, "/").Check(); err != nil {
-			errs = append(errs, workload.Invalid(true, fmt.Sprintf("probes[%d]", i), err.Error(), ""))
-		}
-		refuse(p.File != "" && !filepath.IsLocal(standIn(p.File)), fmt.Sprintf("probes[%d].file", i), "a file in the folder of the service: log/access.log", "%q leaves it", p.File)
-		refuse(p.Every < 0 || p.Every.Std() > longestStep, fmt.Sprintf("probes[%d].every", i), fmt.Sprintf("at most %v", longestStep), "%s is impossible", p.Every)
+		at, err := fmt.Sprintf("probes[%d]", i), filledProbe(p, standIn, "/").Check()
+		r.invalid(err != nil, at, fmt.Sprint(err), "")
+		r.refuse(p.File != "" && !filepath.IsLocal(standIn(p.File)), at+".file",
+			"a file in the folder of the service: log/access.log", "%q leaves it", p.File)
+		r.refuse(p.Every < 0 || p.Every.Std() > longestStep, at+".every", fmt.Sprintf("at most %v", longestStep),
+			"%s is impossible", p.Every)
 	}
 	for i, pattern := range s.Keep {
 		_, err := path.Match(pattern, "")
-		refuse(err != nil || !filepath.IsLocal(pattern), fmt.Sprintf("keep[%d]", i), "a pattern in the folder of the service: log/*.log", "%q is none", pattern)
+		r.refuse(err != nil || !filepath.IsLocal(pattern), fmt.Sprintf("keep[%d]", i),
+			"a pattern in the folder of the service: log/*.log", "%q is none", pattern)
 	}
-	return errors.Join(errs...)
+	return errors.Join(*r...)
 }
 
 // validatePlaces refuses files where something else is: another file, a folder with
 // another file in it, or what is reset.
-func (s Settings) validatePlaces() error {
-	var errs []error
+func (s Settings) validatePlaces(r *refusals) {
 	taken := make(map[string]string) // what is there, or in there
 	take := func(at, what string) {
 		for ; at != "."; at = path.Dir(at) {
@@ -172,11 +178,11 @@ func (s Settings) validatePlaces() error {
 				other = "the file " + up
 			}
 		}
-		errs = append(errs, workload.Refuse(other != "", fmt.Sprintf("files[%d].path", i), "a path of its own for each file", "%q is in the way of %s", f.Path, other))
+		r.refuse(other != "", fmt.Sprintf("files[%d].path", i), "a path of its own for each file", "%q is in the way of %s",
+			f.Path, other)
 		take(at, "the file "+at)
 		made[at] = true
 	}
-	return errors.Join(errs...)
 }
 
 // to is where the copy is, in the folder of the service.
@@ -187,18 +193,15 @@ func (r Reset) to() string { return cmp.Or(r.To, "data") }
 // users put there.
 func isData(folder string) bool {
 	folder = path.Clean(folder)
-	return strings.HasPrefix(folder, "/dev/shm/") || folder != "/" && !slices.ContainsFunc([]string{"/proc", "/sys", "/dev"}, func(kernel string) bool {
-		return folder == kernel || strings.HasPrefix(folder, kernel+"/")
-	})
+	return strings.HasPrefix(folder, "/dev/shm/") || folder != "/" && !slices.ContainsFunc([]string{"/proc/", "/sys/",
+		"/dev/"},
+		func(kernel string) bool { return strings.HasPrefix(folder+"/", kernel) })
 }
 
-func (s Settings) validateTimes() error {
-	var errs []error
-	refuse := func(bad bool, key, allowed, problem string, args ...any) {
-		errs = append(errs, workload.Refuse(bad, key, allowed, problem, args...))
-	}
-	refuse(s.Every != 0 && (s.Every.Std() < leastStep || s.Every.Std() > longestStep), "every", fmt.Sprintf("%v to %v", leastStep, longestStep), "%s is impossible", s.Every)
-	refuse(s.StopTimeout < 0, "stop_timeout", "0s or more", "%s is impossible", s.StopTimeout)
+func (s Settings) validateTimes(r *refusals) {
+	r.refuse(s.Every != 0 && (s.Every.Std() < leastStep || s.Every.Std() > longestStep), "every", fmt.Sprintf("%v to %v",
+		leastStep, longestStep), "%s is impossible", s.Every)
+	r.refuse(s.StopTimeout < 0, "stop_timeout", "0s or more", "%s is impossible", s.StopTimeout)
 	if h := s.Healthy; h != nil {
 		ways := 0
 		for _, given := range []bool{h.Port != 0, h.HTTP != "", h.Command != ""} {
@@ -206,41 +209,36 @@ func (s Settings) validateTimes() error {
 				ways++
 			}
 		}
-		errs = append(errs, workload.Invalid(ways > 1, "healthy", fmt.Sprintf("it has %d ways to see it", ways), "use one of port, http and command"))
-		refuse(h.Within < 0, "healthy.within", "a longer time than 0s", "%s is impossible", h.Within)
-		refuse(h.HTTP != "" && !strings.HasPrefix(h.HTTP, "http://") && !strings.HasPrefix(h.HTTP, "https://"), "healthy.http", "a URL: http://${self}:8080/health", "%q is none", h.HTTP)
+		r.invalid(ways > 1, "healthy", fmt.Sprintf("it has %d ways to see it", ways), "use one of port, http and command")
+		r.refuse(h.Within < 0, "healthy.within", "a longer time than 0s", "%s is impossible", h.Within)
+		r.refuse(h.HTTP != "" && !strings.HasPrefix(h.HTTP, "http://") && !strings.HasPrefix(h.HTTP, "https://"),
+			"healthy.http", "a URL: http://${self}:8080/health", "%q is none", h.HTTP)
 	}
 	if s.Warm != nil {
-		refuse(s.Warm.Timeout < 0, "warm.timeout", "a longer time than 0s", "%s is impossible", s.Warm.Timeout)
+		r.refuse(s.Warm.Timeout < 0, "warm.timeout", "a longer time than 0s", "%s is impossible", s.Warm.Timeout)
 	}
-	return errors.Join(errs...)
 }
 
-func (s Settings) validateLimits() error {
-	var errs []error
-	refuse := func(bad bool, key, allowed, problem string, args ...any) {
-		errs = append(errs, workload.Refuse(bad, key, allowed, problem, args...))
-	}
+func (s Settings) validateLimits(r *refusals) {
 	cores := func(key string, cpu float64) {
-		refuse(!(cpu >= minCores && cpu <= maxCores), key, fmt.Sprintf("%v to %v", minCores, maxCores), "%v cores", cpu)
+		r.refuse(!(cpu >= minCores && cpu <= maxCores), key, fmt.Sprintf("%v to %v", minCores, maxCores), "%v cores", cpu)
 	}
 	if b := s.Bounds; b != nil {
 		if b.CPU != 0 {
 			cores("limits.cpu", b.CPU)
 		}
-		refuse(b.Memory != 0 && b.Memory < minMemory, "limits.memory", minMemory.String()+" or more", "%s is too little to run anything", b.Memory)
-	}
-	if b := s.Bounds; b != nil && b.Link != (unit.Rate{}) {
+		r.refuse(b.Memory != 0 && b.Memory < minMemory, "limits.memory", minMemory.String()+" or more",
+			"%s is too little to run anything", b.Memory)
 		_, err := b.Link.BytesPerSecond()
-		errs = append(errs, workload.Invalid(err != nil, "limits.link", fmt.Sprint(err), "use a rate such as 100Mbit/s"))
+		r.invalid(err != nil && b.Link != (unit.Rate{}), "limits.link", fmt.Sprint(err), "use a rate such as 100Mbit/s")
 	}
 	for i, step := range s.Steps {
 		at := fmt.Sprintf("steps[%d].", i)
 		cores(at+"cpu", step.CPU)
-		refuse(step.At < 0, at+"at", "0s or later", "%s is before the measurement", step.At)
-		refuse(i > 0 && step.At <= s.Steps[i-1].At, at+"at", "the order of time", "%s is not after the step before", step.At)
+		r.refuse(step.At < 0, at+"at", "0s or later", "%s is before the measurement", step.At)
+		r.refuse(i > 0 && step.At <= s.Steps[i-1].At, at+"at", "the order of time", "%s is not after the step before",
+			step.At)
 	}
-	return errors.Join(errs...)
 }
 
 // WithCPU are the settings with another limit of the processor at the beginning of the
@@ -323,12 +321,11 @@ func (s Settings) CheckInstances(name string, counts map[string]int) error {
 		v.Service[other] = hostsOf(other, counts[other])
 		all = append(all, fmt.Sprintf("%s %d", other, counts[other]))
 	}
-	hosts := v.Service[name]
-	for _, i := range slices.Compact([]int{0, max(0, len(hosts)-1)}) { // of which the others differ by nothing that a template may need
-		if len(hosts) == 0 {
-			break
+	for i, host := range v.Service[name] {
+		if i > 0 && i < counts[name]-1 {
+			continue // it differs from the first and the last by nothing that a template may need
 		}
-		v.Self = hosts[i]
+		v.Self = host
 		if err := s.fillAll(v, "this step has of each service: "+strings.Join(all, ", "), func(error) bool { return true }); err != nil {
 			return err
 		}
@@ -345,16 +342,14 @@ func hostsOf(name string, count int) (out []Host) {
 
 // fillAll fills in all templates; counts says which of the errors do.
 func (s Settings) fillAll(v view, allowed string, counts func(error) bool) error {
-	var errs []error
+	r := refusals{}
 	for i, f := range s.Files {
-		f.Template = standIn(f.Template)
-		t, err := expression.NewTemplate(f.Path, f.Template)
+		t, err := expression.NewTemplate(f.Path, standIn(f.Template))
 		if err == nil {
 			err = t.Execute(io.Discard, v)
 		}
-		if err != nil && counts(err) {
-			errs = append(errs, workload.Invalid(true, fmt.Sprintf("files[%d].template", i), fmt.Sprintf("it cannot be filled in: %v", err), allowed))
-		}
+		r.invalid(err != nil && counts(err), fmt.Sprintf("files[%d].template", i), fmt.Sprintf("it cannot be filled in: %v",
+			err), allowed)
 	}
-	return errors.Join(errs...)
+	return errors.Join(r...)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/probe"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -49,8 +50,8 @@ func TestPlaces(t *testing.T) {
 		}
 		return out
 	}
-	log := func(file string) []Probe {
-		return []Probe{{Kind: "accesslog", File: file, Pattern: `^(?P<path>\S+) (?P<micros>\d+)`}}
+	log := func(file string) []probe.Probe {
+		return []probe.Probe{{Kind: "accesslog", File: file, Pattern: `^(?P<path>\S+) (?P<micros>\d+)`}}
 	}
 	for name, c := range map[string]struct {
 		s    Settings

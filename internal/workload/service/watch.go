@@ -28,26 +28,30 @@ type Watch interface {
 
 // Watched is a service that is to be watched.
 type Watched struct {
-	Service string
-	// Group are the folders of its control group; without any, it is the process
-	// PID with its descendants.
+	Service string // its name
+	// Group are the folders of the service's own control group: one with version 2, one
+	// for each controller with version 1. Without any, it is the process PID with all its
+	// descendants and what is in its process group.
 	Group []string
 	PID   int
-	// Above are the folders of the node's own group, where the service has none.
-	Above  []string
+	// Above are the same of the node's group, in which a service is that has none of
+	// its own: what limits that limits the service.
+	Above []string
+	// Ports are the TCP ports on which it listens: connections to them are its
+	// connections.
 	Ports  []int
 	Probes []probe.Probe
 	// Link is the rate of its node's link in bytes a second, LinkIn that of what it
-	// receives where it is known by itself, Step the time between readings; 0: not
-	// known, the same, and the default.
+	// receives, where it is known by itself; 0: not known.
 	Link, LinkIn float64
-	Step         time.Duration
+	// Step is the time between readings of the kernel; a second if zero.
+	Step time.Duration
 }
 
 // watched describes a service that runs.
 func (r *running) watched() Watched {
 	w := Watched{Service: r.Name, Group: r.group.Dirs(), PID: r.cmd.Process.Pid, Link: r.Link, Step: r.Every.Std()}
-	if r.group == nil {
+	if len(w.Group) == 0 {
 		w.Above = nodeGroup()
 	}
 	if is := r.env.Self.Link; is.Out > 0 && r.bounds().Link == (unit.Rate{}) { // what is, and not what the file has
@@ -57,7 +61,7 @@ func (r *running) watched() Watched {
 		w.Ports = []int{r.Port}
 	}
 	for _, p := range r.Probes {
-		w.Probes = append(w.Probes, p.filled(r.fill, r.dir))
+		w.Probes = append(w.Probes, filledProbe(p, r.fill, r.dir))
 	}
 	return w
 }
