@@ -163,14 +163,14 @@ func (x *Rows) stretches(fact *Fact, s sums) unitSums {
 	u.k, u.between = s.levels, s.between()
 	u.among = -s.rows*s.mean*s.mean - u.between
 	middle := stats.QuantileSorted(x.Sorted, 0.5)
-	var rests stats.Neighbours
+	var rests []float64
 	var now uint16
 	var n, sum float64
 	end := func() {
 		if n > 0 {
 			u.n++
 			u.among += sum * sum / n
-			rests.Add(sum/n - s.sum[now]/s.n[now])
+			rests = append(rests, sum/n-s.sum[now]/s.n[now])
 			if len(u.each) <= mostPermuted {
 				u.each = append(u.each, unit{n, sum, now})
 			}
@@ -192,7 +192,7 @@ func (x *Rows) stretches(fact *Fact, s sums) unitSums {
 	if len(u.each) > mostPermuted {
 		u.each = nil
 	}
-	phi := rests.Autocorrelation()
+	phi := stats.Autocorrelation(rests)
 	u.levels = (1 - phi*phi) / (1 + phi*phi)
 	return u
 }
