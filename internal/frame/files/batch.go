@@ -124,7 +124,7 @@ func (w *worker) end() *batch {
 	w.most = max(w.most, len(b.values))
 	b.newGroups = w.group.hand()
 	if w.group.full {
-		b.problems.Add(tooManyGroups(""))
+		b.problems.Add(w.plan.tooManyGroups())
 		b.over = true
 	}
 	for _, l := range w.facts {

@@ -82,15 +82,14 @@ func check(piece []byte) ([]byte, error) {
 }
 
 // text reads a table that is text.
-func (f *file) text(ctx context.Context) ([]frame.Frame, []string, error) {
+func (f *file) text(ctx context.Context) ([]frame.Frame, error) {
 	p := &pieces{source: f.in, size: f.size, longest: longestRow}
 	first, err := p.next(nil)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, nil, f.unreadable(err, 0)
+		return nil, f.unreadable(err, 0)
 	}
 	if bytes.IndexByte(first, '\n') < 0 && bytes.IndexByte(bytes.TrimRight(first, "\r"), '\r') >= 0 {
-		return nil, nil, &model.InputError{File: f.name, Problem: "its lines end with a carriage return alone",
-			Allowed: `end them with a line feed: tr '\r' '\n'`}
+		return nil, f.wrong("its lines end with a carriage return alone", `end them with a line feed: tr '\r' '\n'`)
 	}
 	comma, from := tabular.Separator(first)
 	r := &rows{comma: comma, comments: true}
@@ -98,26 +97,26 @@ func (f *file) text(ctx context.Context) ([]frame.Frame, []string, error) {
 	r.at = from
 	columns, err := f.header(r)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	from = r.at
 	if first, err = f.look(columns, r, p); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	plan, err := newPlan(f, columns, r.comma == ';')
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	workers := make([]*worker, min(runtime.GOMAXPROCS(0), mostWorkers))
 	for i := range workers {
 		workers[i] = newWorker(plan, r.comma, f.zone)
 	}
-	t := newTable(f, plan, f.row, len(workers))
+	t := newTable(f, plan, len(workers))
 	if f.row != "line" {
 		t.lines = -1 // the names of columns are in no row
 	}
 	if err := t.read(ctx, f, p, first, from, workers); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	return t.frames()
 }
@@ -129,7 +128,7 @@ const mostWorkers = 8
 // badQuote is the quotation mark after which it is not known where rows begin.
 func (f *file) badQuote(r *rows) error {
 	line, col := r.lineOf(r.bad)
-	return &model.InputError{File: f.name, Line: line, Col: col, Problem: r.err.Error(), Allowed: quotesAllowed}
+	return f.wrongAt(line, col, r.err.Error(), quotesAllowed)
 }
 
 // job is a piece on its way to becoming a batch.
@@ -211,9 +210,9 @@ func (f *file) unreadable(err error, lines int) error {
 	case errors.As(err, &input):
 		return input
 	case errors.Is(err, errNotText):
-		return &model.InputError{File: f.name, Problem: "the file is not UTF-8 text", Allowed: tabular.NotTextAllowed}
+		return f.wrong("the file is not UTF-8 text", tabular.NotTextAllowed)
 	case errors.Is(err, errLongRow):
-		return &model.InputError{File: f.name, Line: lines + 1, Col: 1, Problem: fmt.Sprintf("the row is longer than %s", num.Bytes(longestRow)), Allowed: "is a quotation mark not closed?"}
+		return f.wrongAt(lines+1, 1, fmt.Sprintf("the row is longer than %s", num.Bytes(longestRow)), "is a quotation mark not closed?")
 	}
-	return f.packed.unreadable(f.name, err)
+	return f.damaged(err)
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // How many rows say what columns hold, and how much is read, in bytes, to find a value
@@ -41,8 +39,7 @@ func (f *file) look(columns []column, r *rows, p *pieces) ([]byte, error) {
 		if errors.Is(err, io.EOF) && looked > 0 {
 			break
 		} else if errors.Is(err, io.EOF) {
-			return nil, &model.InputError{File: f.name, Problem: "the file has a header and no values",
-				Allowed: "add at least one line of values"}
+			return nil, f.wrong("the file has a header and no values", "add at least one line of values")
 		} else if err != nil {
 			return nil, f.unreadable(err, bytes.Count(read, []byte("\n")))
 		}

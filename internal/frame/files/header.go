@@ -39,13 +39,12 @@ func (f *file) header(r *rows) ([]column, error) {
 	if r.err != nil {
 		return nil, f.badQuote(r)
 	}
-	return nil, &model.InputError{File: f.name, Problem: "the file is empty", Allowed: "give a table with a line of names, such as time,node,value, and lines of values"}
+	return nil, f.wrong("the file is empty", "give a table with a line of names, such as time,node,value, and lines of values")
 }
 
 // tooWide refuses a table that has so many columns.
 func (f *file) tooWide(columns int) *model.InputError {
-	return &model.InputError{File: f.name, Problem: "there are " + num.Count(columns, "column"),
-		Allowed: "give at most " + num.Grouped(tabular.MostColumns)}
+	return f.wrong("there are "+num.Count(columns, "column"), "give at most "+num.Grouped(tabular.MostColumns))
 }
 
 // rowOf is the cells of the current row.
@@ -82,7 +81,7 @@ func (f *file) behind(r *rows, first []string) (names []string, at int) {
 			return nil, 0
 		case !slices.ContainsFunc(names, value):
 			if !numbered {
-				f.told = append(f.told, "the names of the columns are those in the comment before the first row")
+				f.say("the names of the columns are those in the comment before the first row")
 			}
 			return names, next
 		}
@@ -130,9 +129,7 @@ func (f *file) valueAt(r *rows, first []string) int {
 
 // noNames refuses a first line that has values; the names may be in a comment below it.
 func (f *file) noNames(r *rows, name string, line, col int) error {
-	out := &model.InputError{File: f.name, Line: line, Col: col,
-		Problem: fmt.Sprintf("the first line has %q where names of columns are expected", name),
-		Allowed: `add a line before it, such as "time,node,value"`}
+	out := f.wrongAt(line, col, fmt.Sprintf("the first line has %q where names of columns are expected", name), `add a line before it, such as "time,node,value"`)
 	if at := r.at; at < len(r.data) && r.data[at] == '#' {
 		end, _ := r.line(at)
 		if line, _ := r.lineOf(at); bytes.IndexByte(r.data[at:end], r.comma) > 0 {
