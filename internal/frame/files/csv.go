@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,68 +22,10 @@ const (
 	longestRow = 16 << 20
 )
 
-// pieces cuts a text into pieces that begin and end with a row.
-type pieces struct {
-	source  io.Reader
-	size    int  // about
-	longest int  // that a row may be
-	begun   bool // there was something else than comments
-	rest    []byte
-	err     error
-}
-
-var (
-	errNotText = errors.New("not UTF-8 text")
-	errLongRow = errors.New("a row is too long")
-)
-
-// next reads the next piece into buf, which may be replaced; at the end io.EOF.
-func (p *pieces) next(buf []byte) ([]byte, error) {
-	buf = append(buf[:0], p.rest...)
-	for p.err == nil {
-		from := len(buf)
-		if cap(buf) < from+p.size {
-			buf = append(make([]byte, 0, 2*from+p.size), buf...)
-		}
-		for p.err == nil && len(buf) < from+p.size {
-			var n int
-			n, p.err = p.source.Read(buf[len(buf) : from+p.size])
-			buf = buf[:len(buf)+n]
-		}
-		if p.err != nil {
-			break
-		}
-		end, before := rowsEnd(buf, !p.begun)
-		if p.begun = p.begun || end > 0 && !before; end > 0 {
-			p.rest = append(p.rest[:0], buf[end:]...)
-			return check(buf[:end])
-		}
-		switch {
-		case bytes.IndexByte(buf, 0) >= 0:
-			p.err = errNotText
-		case len(buf) > p.longest:
-			p.err = errLongRow
-		}
-	}
-	p.rest = nil
-	if p.err == io.EOF && len(buf) > 0 { //nolint:errorlint // packages that unpack wrap it where a file is cut
-		return check(buf)
-	}
-	return nil, p.err
-}
-
-// check refuses what is no text.
-func check(piece []byte) ([]byte, error) {
-	if bytes.IndexByte(piece, 0) >= 0 || !utf8.Valid(piece) {
-		return nil, errNotText
-	}
-	return piece, nil
-}
-
 // text reads a table that is text.
 func (f *file) text(ctx context.Context) ([]frame.Frame, error) {
-	p := &pieces{source: f.in, size: f.size, longest: longestRow}
-	first, err := p.next(nil)
+	p := &tabular.Pieces{Source: f.in, Size: f.size, Longest: longestRow}
+	first, err := p.Next(nil)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, f.unreadable(err, 0)
 	}
@@ -92,24 +33,24 @@ func (f *file) text(ctx context.Context) ([]frame.Frame, error) {
 		return nil, f.wrong("its lines end with a carriage return alone", `end them with a line feed: tr '\r' '\n'`)
 	}
 	comma, from := tabular.Separator(first)
-	r := &rows{comma: comma, comments: true}
-	r.begin(first)
-	r.at = from
+	r := &tabular.Rows{Comma: comma, Comments: true}
+	r.Begin(first)
+	r.At = from
 	columns, err := f.header(r)
 	if err != nil {
 		return nil, err
 	}
-	from = r.at
+	from = r.At
 	if first, err = f.look(columns, r, p); err != nil {
 		return nil, err
 	}
-	plan, err := newPlan(f, columns, r.comma == ';')
+	plan, err := newPlan(f, columns, r.Comma == ';')
 	if err != nil {
 		return nil, err
 	}
 	workers := make([]*worker, min(runtime.GOMAXPROCS(0), mostWorkers))
 	for i := range workers {
-		workers[i] = newWorker(plan, r.comma, f.zone)
+		workers[i] = newWorker(plan, r.Comma, f.zone)
 	}
 	t := newTable(f, plan, len(workers))
 	if f.row != "line" {
@@ -126,9 +67,9 @@ func (f *file) text(ctx context.Context) ([]frame.Frame, error) {
 const mostWorkers = 8
 
 // badQuote is the quotation mark after which it is not known where rows begin.
-func (f *file) badQuote(r *rows) error {
-	line, col := r.lineOf(r.bad)
-	return f.wrongAt(line, col, r.err.Error(), quotesAllowed)
+func (f *file) badQuote(r *tabular.Rows) error {
+	line, col := r.LineOf(r.Bad)
+	return f.wrongAt(line, col, r.Err.Error(), tabular.QuotesAllowed)
 }
 
 // job is a piece on its way to becoming a batch.
@@ -141,7 +82,7 @@ type job struct {
 
 // read reads the pieces with all workers at once. Batches come in the order of
 // the file, whoever made them.
-func (t *table) read(ctx context.Context, f *file, p *pieces, piece []byte, from int, workers []*worker) error {
+func (t *table) read(ctx context.Context, f *file, p *tabular.Pieces, piece []byte, from int, workers []*worker) error {
 	all, ctx := errgroup.WithContext(ctx)
 	jobs, ordered := make(chan *job), make(chan *job, 2*len(workers))
 	free := make(chan []byte, 4*len(workers))
@@ -175,7 +116,7 @@ func (t *table) read(ctx context.Context, f *file, p *pieces, piece []byte, from
 			default:
 			}
 			var err error
-			if piece, err = p.next(buf); err == io.EOF { //nolint:errorlint // as above
+			if piece, err = p.Next(buf); err == io.EOF { //nolint:errorlint // as above
 				return nil
 			} else if err != nil {
 				return err
@@ -200,18 +141,15 @@ func (t *table) read(ctx context.Context, f *file, p *pieces, piece []byte, from
 // errEnough ends a reading that need not go on.
 var errEnough = errors.New("enough")
 
-// quotesAllowed is how a quotation mark may stand in a table.
-const quotesAllowed = `double each quotation mark inside a value: "like ""this"""`
-
 // unreadable says why a text cannot be read; lines are before that.
 func (f *file) unreadable(err error, lines int) error {
 	var input *model.InputError
 	switch {
 	case errors.As(err, &input):
 		return input
-	case errors.Is(err, errNotText):
+	case errors.Is(err, tabular.ErrNotText):
 		return f.wrong("the file is not UTF-8 text", tabular.NotTextAllowed)
-	case errors.Is(err, errLongRow):
+	case errors.Is(err, tabular.ErrLongRow):
 		return f.wrongAt(lines+1, 1, fmt.Sprintf("the row is longer than %s", num.Bytes(longestRow)), "is a quotation mark not closed?")
 	}
 	return f.damaged(err)

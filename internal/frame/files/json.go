@@ -58,7 +58,7 @@ type limited struct {
 // Read implements io.Reader.
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left <= 0 {
-		return 0, errLongRow
+		return 0, tabular.ErrLongRow
 	}
 	n, err := l.Reader.Read(p)
 	l.left -= n

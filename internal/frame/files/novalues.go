@@ -45,7 +45,7 @@ func (p *plan) noValues() error {
 	most := 0
 	for i := range p.columns {
 		c := &p.columns[i]
-		if n := c.seen[kindNumber] + c.seen[kindUnix] + c.seen[kindQuantity]; n > most && c.text != "" && p.free(i) {
+		if n := c.numbers() + c.seen[kindQuantity]; n > most && c.text != "" && p.free(i) {
 			most = n
 			out.Line, out.Col = c.textLine, c.textCol
 			out.Problem = fmt.Sprintf("no column has nothing but numbers: in column %s %s in the first rows, "+
