@@ -149,7 +149,8 @@ func (x *Rows) explains(cuts []float64, course *Course) *Explains {
 	if x.divisions == nil { // Effects were not asked
 		x.divide()
 	}
-	y := x.withValues(make([]float64, x.Frame.Len())) // the bands as values, so that they are tested over what is independent
+	// the bands as values, so that they are tested over what is independent
+	y := x.withValues(make([]float64, x.Frame.Len()))
 	y.Sorted, y.divisions = []float64{0}, x.divisions
 	for i, v := range x.Frame.Values {
 		c := uint16(1)

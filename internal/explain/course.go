@@ -232,7 +232,7 @@ func (x *Rows) without(fact *Fact) []float64 {
 	out := slices.Clone(x.Frame.Values)
 	for i, c := range fact.Codes {
 		if c != 0 {
-			out[i] += s.mean - s.sum[c]/s.n[c]
+			out[i] += s.mean - s.Sum[c]/s.N[c]
 		}
 	}
 	return out

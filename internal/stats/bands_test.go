@@ -406,7 +406,8 @@ func TestOneBandSaysWhy(t *testing.T) {
 		"beyond numbers": {append(slices.Repeat([]float64{-1.7e308}, 20), slices.Repeat([]float64{1.7e308}, 20)...), 1, "all values are equal"},
 	} {
 		b, err := bandsOf(c.xs, 1)
-		if err != nil || len(b.Cuts)+1 < c.bands || !strings.Contains(b.Why, c.why) || (c.bands == 1) != (len(b.Cuts)+1 == 1) {
+		if err != nil || len(b.Cuts)+1 < c.bands || !strings.Contains(b.Why, c.why) ||
+			(c.bands == 1) != (len(b.Cuts)+1 == 1) {
 			t.Errorf("%s: %d bands, %q, %v; want %d, %q", name, len(b.Cuts)+1, b.Why, err, c.bands, c.why)
 		}
 	}

@@ -185,7 +185,8 @@ const bcaStream = 0xbca
 func BCa(num, den []float64, level float64, resamples int, seed uint64) (iv Interval, err error) {
 	defer annotate(&err, "BCa interval")
 	if !(level > 0 && level < 1) || resamples < 100 {
-		return Interval{}, fmt.Errorf("level %v and %d resamples, want 0 to 1 and at least 100: %w", level, resamples, ErrArgument)
+		return Interval{}, fmt.Errorf("level %v and %d resamples, want 0 to 1 and at least 100: %w", level,
+			resamples, ErrArgument)
 	}
 	n, d, scale, err := scaledPairs(num, den)
 	if err != nil {

@@ -20,7 +20,8 @@ type TTest struct {
 // tTest tests whether the difference of two means is 0.
 func (d Estimate) tTest(level, meanX, meanY float64) (TTest, error) {
 	iv, err := d.Interval(level)
-	return TTest{T: d.Mean / math.Sqrt(d.Var), Degrees: d.Degrees, P: d.P(0), Difference: iv, MeanX: meanX, MeanY: meanY}, err
+	return TTest{T: d.Mean / math.Sqrt(d.Var), Degrees: d.Degrees, P: d.P(0), Difference: iv, MeanX: meanX,
+		MeanY: meanY}, err
 }
 
 // WelchT tests whether the means of two independent samples of at least two

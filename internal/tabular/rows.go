@@ -31,7 +31,7 @@ type Rows struct {
 	starts []int    // and where each begins
 	joined []byte   // the text of quoted cells
 	// Err is csv.ErrBareQuote or csv.ErrQuote, at an offset: after it, where rows
-	// Begin would be guesswork.
+	// begin would be guesswork.
 	Err error
 	Bad int
 }

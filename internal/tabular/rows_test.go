@@ -51,8 +51,11 @@ func ours(text string, size int) (out []string, err error) {
 	r.Comma, _ = Separator([]byte(text))
 	lines := 0
 	place := func(line, col int) string { return fmt.Sprintf("%d:%d ", lines+line, col) }
-	for piece, err := p.Next(nil); !errors.Is(err, io.EOF); piece, err = p.Next(piece) {
-		if err != nil {
+	for {
+		piece, err := p.Next(nil)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		} else if err != nil {
 			return nil, err
 		}
 		for r.Begin(piece); r.Next(); {
@@ -67,11 +70,11 @@ func ours(text string, size int) (out []string, err error) {
 			out = append(out, place(r.CellAt(0))+strings.Join(cells, "\x00"))
 		}
 		if r.Err != nil {
-			return append(out, place(r.LineOf(r.Bad))+r.Err.Error()), nil
+			out = append(out, place(r.LineOf(r.Bad))+r.Err.Error())
+			return out, nil //nolint:nilerr // what is wrong with a row is told in its place
 		}
 		lines += bytes.Count(piece, []byte("\n"))
 	}
-	return out, nil
 }
 
 // FuzzRows: wherever it is cut into pieces, a table has the rows that

@@ -59,9 +59,9 @@ type noted struct {
 // mostLines are named; more do not help.
 const mostLines = 5
 
-func (n *noted) add(line int) {
+func (n *noted) add(line func() int) {
 	if n.count++; len(n.lines) < mostLines {
-		n.lines = append(n.lines, line)
+		n.lines = append(n.lines, line())
 	}
 }
 
@@ -87,7 +87,8 @@ type worker struct {
 }
 
 func newWorker(p *plan, comma byte, zone *time.Location) *worker {
-	w := &worker{plan: p, style: p.style.own(), rows: tabular.Rows{Comma: comma}, clock: newClock(zone), group: newLevels()}
+	w := &worker{plan: p, style: p.style.own(), rows: tabular.Rows{Comma: comma}, clock: newClock(zone),
+		group: newLevels()}
 	if p.time >= 0 {
 		w.clock.order = p.columns[p.time].order
 	}
@@ -158,7 +159,8 @@ func (w *worker) row() {
 			w.count(&b.comments)
 		} else if !r.Blank() {
 			b.rows++
-			w.refuse(0, "the line has "+num.Count(r.Width(), "value"), "the header has "+num.Count(len(w.plan.columns), "column"))
+			w.refuse(0, "the line has "+num.Count(r.Width(), "value"), "the header has "+
+				num.Count(len(w.plan.columns), "column"))
 		}
 		return
 	} else if hash {
@@ -302,11 +304,7 @@ func (w *worker) note(what remark) {
 }
 
 // count adds the current row to those that are noted.
-func (w *worker) count(n *noted) {
-	if n.count++; len(n.lines) < mostLines {
-		n.lines = append(n.lines, w.line())
-	}
-}
+func (w *worker) count(n *noted) { n.add(w.line) }
 
 // line is the line of the current row, in the piece.
 func (w *worker) line() int {

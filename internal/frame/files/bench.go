@@ -47,7 +47,8 @@ func (f *file) bench(ctx context.Context) ([]frame.Frame, error) {
 	case err != nil || ctx.Err() != nil:
 		return nil, f.damaged(cmp.Or(ctx.Err(), err))
 	case b.rows > f.limits.Rows:
-		b.wrong = append(b.wrong, f.wrong(fmt.Sprintf("there are more than %s values", num.Grouped(int64(f.limits.Rows))), "give a part of it"))
+		b.wrong = append(b.wrong, f.wrong(fmt.Sprintf("there are more than %s values",
+			num.Grouped(int64(f.limits.Rows))), "give a part of it"))
 	}
 	if len(b.wrong) > 0 {
 		return nil, b.wrong
@@ -120,11 +121,12 @@ func (b *benchmarks) value(key benchKey, v float64, line int, facts [][2]string)
 	s.rows++
 	switch {
 	case math.IsNaN(v):
-		s.missing.add(line)
+		s.missing.add(func() int { return line })
 		return
 	case math.IsInf(v, 0):
 		if len(b.wrong) < model.MaxInputErrors {
-			b.wrong = append(b.wrong, b.file.wrongAt(line, 1, fmt.Sprintf("the value in %s is infinite", key.unit), "a measured value is finite"))
+			b.wrong = append(b.wrong, b.file.wrongAt(line, 1, fmt.Sprintf("the value in %s is infinite", key.unit),
+				"a measured value is finite"))
 		}
 		return
 	}
@@ -171,7 +173,7 @@ func (b *benchmarks) frames(units benchfmt.UnitMetadataMap) (out []frame.Frame, 
 		s := b.series[key]
 		f := frame.Frame{Key: frame.Key{Workload: key.name, Metric: key.unit}, Unit: key.unit, Exact: true,
 			Values: s.values}
-		f.Better = map[int]model.Better{1: model.Higher, -1: model.Lower}[units.GetBetter(key.unit)]
+		f.Better = betterOf(units, key.unit)
 		for _, c := range s.facts {
 			if c.Full() {
 				f.Doubts = append(f.Doubts, frame.TooManyLevels(c.Fact().Name))
@@ -235,7 +237,7 @@ func writeUnits(out *benchfmt.Writer, frames []frame.Frame) error {
 	var known benchfmt.UnitMetadataMap
 	for _, unit := range units {
 		b := better[unit]
-		if b == "" || b == map[int]model.Better{1: model.Higher, -1: model.Lower}[known.GetBetter(unit)] {
+		if b == "" || b == betterOf(known, unit) {
 			continue
 		}
 		err := out.Write(&benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}, OrigUnit: unit, Value: string(b)})
@@ -244,6 +246,10 @@ func writeUnits(out *benchfmt.Writer, frames []frame.Frame) error {
 		}
 	}
 	return nil
+}
+
+func betterOf(units benchfmt.UnitMetadataMap, unit string) model.Better {
+	return map[int]model.Better{1: model.Higher, -1: model.Lower}[units.GetBetter(unit)]
 }
 
 // shared are the facts that are the same for all rows of all frames.

@@ -150,7 +150,8 @@ func (f *file) unreadable(err error, lines int) error {
 	case errors.Is(err, tabular.ErrNotText):
 		return f.wrong("the file is not UTF-8 text", tabular.NotTextAllowed)
 	case errors.Is(err, tabular.ErrLongRow):
-		return f.wrongAt(lines+1, 1, fmt.Sprintf("the row is longer than %s", num.Bytes(longestRow)), "is a quotation mark not closed?")
+		return f.wrongAt(lines+1, 1, fmt.Sprintf("the row is longer than %s", num.Bytes(longestRow)),
+			"is a quotation mark not closed?")
 	}
 	return f.damaged(err)
 }

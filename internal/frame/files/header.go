@@ -39,7 +39,8 @@ func (f *file) header(r *tabular.Rows) ([]column, error) {
 	if r.Err != nil {
 		return nil, f.badQuote(r)
 	}
-	return nil, f.wrong("the file is empty", "give a table with a line of names, such as time,node,value, and lines of values")
+	return nil, f.wrong("the file is empty", "give a table with a line of names, such as time,node,value, and "+
+		"lines of values")
 }
 
 // tooWide refuses a table that has so many columns.
@@ -129,7 +130,8 @@ func (f *file) valueAt(r *tabular.Rows, first []string) int {
 
 // noNames refuses a first line that has values; the names may be in a comment below it.
 func (f *file) noNames(r *tabular.Rows, name string, line, col int) error {
-	out := f.wrongAt(line, col, fmt.Sprintf("the first line has %q where names of columns are expected", name), `add a line before it, such as "time,node,value"`)
+	out := f.wrongAt(line, col, fmt.Sprintf("the first line has %q where names of columns are expected", name),
+		`add a line before it, such as "time,node,value"`)
 	if at := r.At; at < len(r.Data) && r.Data[at] == '#' {
 		end, _ := r.Line(at)
 		if line, _ := r.LineOf(at); bytes.IndexByte(r.Data[at:end], r.Comma) > 0 {

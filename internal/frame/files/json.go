@@ -94,7 +94,8 @@ func (f *file) json() error {
 	}
 	f.nested = j.inRows
 	if j.goTest() {
-		return f.wrong("go test -json wrote it, with the results inside of texts", "take these: jq -rj 'select(.Action == \"output\").Output' "+f.name+" > bench.txt")
+		return f.wrong("go test -json wrote it, with the results inside of texts",
+			"take these: jq -rj 'select(.Action == \"output\").Output' "+f.name+" > bench.txt")
 	}
 	if len(j.nested) > 0 {
 		f.say("left out, as they hold lists or objects: %s", num.List(j.nested))

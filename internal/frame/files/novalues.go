@@ -24,7 +24,8 @@ func (p *plan) durations(clocks bool) int {
 // column that has the most of them, or that there are none.
 func (p *plan) noValues() error {
 	all := num.List(p.names(func(int) bool { return true }))
-	out := p.wrong("no column has the measured values: none has numbers in its first rows", "the columns are "+all+"; choose one with --value")
+	out := p.wrong("no column has the measured values: none has numbers in its first rows", "the columns are "+all+
+		"; choose one with --value")
 	if i := p.durations(true); i >= 0 {
 		c := &p.columns[i]
 		out.Line, out.Col = c.textLine, c.textCol

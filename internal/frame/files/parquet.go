@@ -144,7 +144,8 @@ func (f *file) whole() (at io.ReaderAt, size int64, done func(), err error) {
 	case err != nil:
 		err = f.damaged(err)
 	case size > f.limits.Spool:
-		err = f.wrong(fmt.Sprintf("there are more than %s", num.Bytes(f.limits.Spool)), "a Parquet file is read from its end: give the name of a file that is not packed instead of a stream")
+		err = f.wrong(fmt.Sprintf("there are more than %s", num.Bytes(f.limits.Spool)),
+			"a Parquet file is read from its end: give the name of a file that is not packed instead of a stream")
 	}
 	if err != nil {
 		done()

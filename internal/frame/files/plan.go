@@ -83,7 +83,8 @@ func newPlan(f *file, columns []column, semicolons bool) (*plan, error) {
 		case i < 0:
 			wrong = append(wrong, p.unknown(flag, wanted))
 		case columns[i].odd != "":
-			wrong = append(wrong, p.wrong(fmt.Sprintf("the column %q %s", columns[i].name, columns[i].odd), "choose another with "+flag))
+			wrong = append(wrong, p.wrong(fmt.Sprintf("the column %q %s", columns[i].name, columns[i].odd),
+				"choose another with "+flag))
 		}
 		return i
 	}
@@ -94,7 +95,8 @@ func newPlan(f *file, columns []column, semicolons bool) (*plan, error) {
 	}
 	p.value, p.time = find("--value", choice.Value), find("--time", choice.Time)
 	if p.time >= 0 && columns[p.time].ofSlashes() {
-		wrong = append(wrong, p.wrong(fmt.Sprintf("--time cannot read %s in column %s, as it is not clear whether the day or the "+
+		wrong = append(wrong, p.wrong(fmt.Sprintf("--time cannot read %s in column %s, as it is not clear "+
+			"whether the day or the "+
 			"month is first", columns[p.time].slashes, columns[p.time].name), slashesAllowed))
 	}
 	for _, by := range choice.By {
@@ -278,7 +280,8 @@ func (p *plan) guessTime() error {
 	for i := range p.columns {
 		c := &p.columns[i]
 		if p.free(i) && c.kind == kindText && !c.ofSlashes() && c.named(timeNames) {
-			p.say("column %s has texts that are not read as times, and the order of the rows counts; write them as 2026-01-31T12:00:00Z or 2026-01-31 12:00", c.name)
+			p.say("column %s has texts that are not read as times, and the order of the rows counts; write them "+
+				"as 2026-01-31T12:00:00Z or 2026-01-31 12:00", c.name)
 		}
 	}
 	return nil
@@ -380,7 +383,8 @@ func (p *plan) checkMarks() error {
 			if i < len(c.marks.unitAt) {
 				at = c.marks.unitAt[i]
 			}
-			return p.wrongAt(at[0], at[1], fmt.Sprintf("column %s has values in %q and in %q", c.name, s.to, u), "give all in one unit, or in units that convert, such as ms and s")
+			return p.wrongAt(at[0], at[1], fmt.Sprintf("column %s has values in %q and in %q", c.name, s.to, u),
+				"give all in one unit, or in units that convert, such as ms and s")
 		}
 	}
 	c.unit = s.to
@@ -391,7 +395,8 @@ func (p *plan) checkMarks() error {
 func (p *plan) tellSlashes() {
 	for i, c := range p.columns {
 		if p.time < 0 && p.free(i) && c.ofSlashes() {
-			p.say("column %s is left out: it looks like dates, and in %s it is not clear whether the day or the month is first; write 2026-04-03 to have times", c.name, c.slashes)
+			p.say("column %s is left out: it looks like dates, and in %s it is not clear whether the day or the "+
+				"month is first; write 2026-04-03 to have times", c.name, c.slashes)
 		}
 	}
 }

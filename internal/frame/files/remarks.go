@@ -148,9 +148,11 @@ func (t *table) doubtOf(what remark, n noted, total int, workload string) model.
 	case noTime:
 		d.Code, d.Text = "missing_times", fmt.Sprintf("%s no time and %s left out (%s)", rows, are, t.where(n))
 	case gapTime:
-		d.Code, d.Text = "clock_forward", fmt.Sprintf("%s a time that no clock in %s showed, as clocks were put forward over it (%s); it is read as if they had not been", rows, t.choice.Zone, t.where(n))
+		d.Code, d.Text = "clock_forward", fmt.Sprintf("%s a time that no clock in %s showed, as clocks were put "+
+			"forward over it (%s); it is read as if they had not been", rows, t.choice.Zone, t.where(n))
 	case twiceTime:
-		d.Code, d.Text = "clock_back", fmt.Sprintf("%s a time that clocks in %s showed twice, as they were put back (%s); it is read as the first of the two", rows, t.choice.Zone, t.where(n))
+		d.Code, d.Text = "clock_back", fmt.Sprintf("%s a time that clocks in %s showed twice, as they were put "+
+			"back (%s); it is read as the first of the two", rows, t.choice.Zone, t.where(n))
 	}
 	if what <= noTime && float64(n.count) > manyMissing*float64(total) {
 		d.Severity = model.Problem

@@ -1,7 +1,9 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -47,7 +49,8 @@ type group struct {
 }
 
 func newTable(f *file, p *plan, workers int) *table {
-	t := &table{file: f, plan: p, byText: make(map[string]uint16), full: make([]bool, len(p.facts)), notes: make(map[note]noted)}
+	t := &table{file: f, plan: p, byText: make(map[string]uint16), full: make([]bool, len(p.facts)),
+		notes: make(map[note]noted)}
 	for _, c := range p.facts {
 		t.facts = append(t.facts, frame.NewFact(frame.Plain(p.columns[c].name)))
 	}
@@ -76,9 +79,10 @@ func (t *table) add(b *batch, worker int) bool {
 		t.forms[i].join(b.forms[i], t.lines)
 	}
 	for _, n := range sortedNotes(b.notes) {
-		all := t.notes[note{n.what, t.handed[worker].groups[n.group]}]
+		of := note{n.what, t.handed[worker].groups[n.group]}
+		all := t.notes[of]
 		all.join(b.notes[n], t.lines)
-		t.notes[note{n.what, t.handed[worker].groups[n.group]}] = all
+		t.notes[of] = all
 	}
 	t.hashes.join(b.hashes, t.lines)
 	t.comments.join(b.comments, t.lines)
@@ -91,12 +95,9 @@ func (t *table) add(b *batch, worker int) bool {
 
 // sortedNotes are in an order that does not change.
 func sortedNotes(notes map[note]noted) []note {
-	var out []note
-	for n := range notes {
-		out = append(out, n)
-	}
-	slices.SortFunc(out, func(a, b note) int { return int(a.group)*8 + int(a.what) - int(b.group)*8 - int(b.what) })
-	return out
+	return slices.SortedFunc(maps.Keys(notes), func(a, b note) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.what, b.what))
+	})
 }
 
 // rowBytes is what a row takes.
@@ -162,7 +163,8 @@ func (t *table) within() bool {
 	case t.rows > t.limits.Rows:
 		t.refuse(fmt.Sprintf("there are more than %s rows", num.Grouped(int64(t.limits.Rows))), "give a part of it, such as every tenth row")
 	case t.memory > t.limits.Memory:
-		t.refuse(fmt.Sprintf("after %s rows it takes more than %s of memory", num.Grouped(int64(t.rows)), num.Bytes(t.limits.Memory)), t.advice("choose fewer columns with --by, or ")+
+		t.refuse(fmt.Sprintf("after %s rows it takes more than %s of memory", num.Grouped(int64(t.rows)),
+			num.Bytes(t.limits.Memory)), t.advice("choose fewer columns with --by, or ")+
 			"give a part of it")
 	default:
 		return true
