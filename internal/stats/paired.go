@@ -144,7 +144,7 @@ func PairedShift(x, y []float64, level float64) (shift float64, ci Interval, err
 	if err != nil {
 		return 0, Interval{}, err
 	}
-	s := selector{pairs: averages{ds}}
+	s := &selector{pairs: averages{ds}}
 	shift = s.middle()
 	ci, err = Interval{s.at(rank), s.at(s.pairs.size() + 1 - rank)}.times(1)
 	return shift, ci, err

@@ -58,7 +58,7 @@ func TestSelectionOfMeans(t *testing.T) {
 			}
 		}
 		slices.Sort(all)
-		s := selector{pairs: averages{ds}}
+		s := &selector{pairs: averages{ds}}
 		for k := 1; k <= len(all); k += 1 + rng.IntN(5) {
 			if got := s.at(float64(k)); got != all[k-1] {
 				t.Fatalf("mean %d of %d = %v, want %v", k, len(all), got, all[k-1])

@@ -13,30 +13,74 @@ type pairValues interface {
 	count(v float64) (n, floor, ceil float64)
 }
 
-// selector finds values of pairs by their rank.
-type selector struct{ pairs pairValues }
+// probe is what one count has told.
+type probe struct{ n, floor, ceil float64 }
 
-// at returns the value of rank k, 1 to the number of pairs, by halving the floating-point numbers between
-// two values, of which each half begins or ends at a value of a pair (the idea of J. F. Monahan,
+// selector finds values of pairs by their rank. What it counted for one rank
+// serves the next.
+type selector struct {
+	pairs  pairValues
+	probes []probe
+}
+
+// exactRanks is up to how many pairs the value of exactly this rank is found.
+// Beyond it, one with a rank that differs by less than rankTolerance of their
+// number, which is a thousandth of what the rank is known to.
+const (
+	exactRanks    = 1e9
+	rankTolerance = 1e-8
+)
+
+// at returns the value of rank k, 1 to the number of pairs. The rank is searched
+// between two values by interpolation a little to either side of it, so that
+// both ends come nearer; where the values are too uneven for that, by halving
+// the floating-point numbers between them (the idea of J. F. Monahan,
 // "Algorithm 616: fast computation of the Hodges-Lehmann location estimator",
 // ACM Trans. Math. Softw. 10(3), 1984, who partitions at pairs instead).
-func (s selector) at(k float64) float64 {
+func (s *selector) at(k float64) float64 {
 	lo, hi := s.pairs.ends()
-	for lo < hi {
-		if n, floor, ceil := s.pairs.count(between(lo, hi)); n >= k {
-			hi = floor
-		} else {
-			lo = ceil
+	below, upTo := 0.0, s.pairs.size() // values less than lo, values up to hi
+	near := 0.0
+	if upTo > exactRanks {
+		near = upTo * rankTolerance
+	}
+	narrow := func(p probe) {
+		if p.n >= k && p.floor < hi {
+			hi, upTo = p.floor, p.n
 		}
+		if p.n < k && p.ceil > lo {
+			lo, below = p.ceil, p.n
+		}
+	}
+	for _, p := range s.probes {
+		narrow(p)
+	}
+	side, slow := 1.0, false
+	for lo < hi && upTo-below > near {
+		width := upTo - below
+		v := between(lo, hi)
+		if !slow {
+			share := (k - below + side*width/128) / width
+			v = max(lo, min(lo+(hi-lo)*share, math.Nextafter(hi, lo)))
+			side = -side
+		}
+		p := probe{}
+		p.n, p.floor, p.ceil = s.pairs.count(v)
+		s.probes = append(s.probes, p)
+		narrow(p)
+		slow = !slow && upTo-below > width/2
 	}
 	return hi
 }
 
 // middle returns the median: the mean of the two values in the middle where
 // their number is even.
-func (s selector) middle() float64 {
+func (s *selector) middle() float64 {
 	n := s.pairs.size()
-	a, b := s.at(math.Ceil(n/2)), s.at(math.Floor(n/2)+1)
+	if math.Mod(n, 2) == 1 || n > exactRanks {
+		return s.at(math.Ceil(n / 2))
+	}
+	a, b := s.at(n/2), s.at(n/2+1)
 	return a + (b-a)/2
 }
 

@@ -33,7 +33,7 @@ func HodgesLehmann(x, y []float64, level float64) (shift float64, ci Interval, e
 	if err != nil {
 		return 0, Interval{}, err
 	}
-	s := selector{pairs: differences{xs, ys}}
+	s := &selector{pairs: differences{xs, ys}}
 	shift, n := s.middle(), s.pairs.size()
 	supposed := math.Sqrt(float64(len(x)+len(y)+1) / 12 / n) // of A12
 	seen := math.Sqrt(superiority(xs, ys, shift).Var)

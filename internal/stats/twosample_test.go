@@ -109,7 +109,7 @@ func TestShiftAgreesWithR(t *testing.T) {
 	for _, c := range cases(t, readSamples(t).Shift) {
 		xs, ys := ascending(c.X), ascending(c.Y)
 		rank, err := rankOfU(xs, ys, c.Level)
-		s := selector{pairs: differences{xs, ys}}
+		s := &selector{pairs: differences{xs, ys}}
 		closeTo(t, "shift", s.middle(), err, c.Shift, 1e-13)
 		within(t, "exact interval", Interval{s.at(rank), s.at(s.pairs.size() + 1 - rank)}, err, c.CI, 1e-13)
 		shift, ci, err := HodgesLehmann(c.X, c.Y, c.Level)
@@ -145,7 +145,7 @@ func TestSelection(t *testing.T) {
 				}
 			}
 			slices.Sort(all)
-			s := selector{pairs: differences{ascending(x), ascending(y)}}
+			s := &selector{pairs: differences{ascending(x), ascending(y)}}
 			for k := 1; k <= len(all); k += 1 + rng.IntN(9) {
 				if got := s.at(float64(k)); got != all[k-1] {
 					t.Fatalf("%s: difference %d of %d = %v, want %v", name, k, len(all), got, all[k-1])
