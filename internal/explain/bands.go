@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -81,7 +82,7 @@ type BandLevel struct {
 // Bands looks for bands, and for the fact that tells them. Where the level changed
 // in time, which part of the time a value is of may be that.
 func (x *Rows) Bands(d Dependence, course *Course) BandSearch {
-	found, err := stats.FindBands(x.Sorted, d.EffectiveN, x.Level, seed)
+	found, err := stats.FindBands(x.Sorted, d.EffectiveN, seed)
 	if err != nil {
 		return BandSearch{Why: err.Error()}
 	}
@@ -90,18 +91,18 @@ func (x *Rows) Bands(d Dependence, course *Course) BandSearch {
 		out.Step = num.IfFinite(found.Step)
 	}
 	switch {
-	case !found.Accepted:
+	case len(found.Cuts) == 0:
 		return out
 	case found.P > x.Alpha:
 		out.Why = "neither the dip test nor a gap shows more than one mode with the error rate of alarms"
 		return out
 	}
 	out.Found, out.Why = true, ""
-	at := 0
-	for _, b := range found.Bands {
-		one := x.band(at, at+b.N, d.EffectiveN)
-		out.Bands = append(out.Bands, one)
-		at += b.N
+	from := 0
+	for _, cut := range append(slices.Clone(found.Cuts), math.Inf(1)) {
+		if to, _ := slices.BinarySearch(x.Sorted, cut); to > from {
+			out.Bands, from = append(out.Bands, x.band(from, to, d.EffectiveN)), to
+		}
 	}
 	out.By = x.explains(found.Cuts, course)
 	return out
@@ -148,8 +149,9 @@ func (x *Rows) explains(cuts []float64, course *Course) *Explains {
 	if x.divisions == nil { // Effects were not asked
 		x.divide()
 	}
-	y := *x // the bands as values, so that they are tested over what is independent
-	y.Frame, y.Sorted = &frame.Frame{Values: make([]float64, x.Frame.Len()), Times: x.Frame.Times, Facts: x.Frame.Facts}, []float64{0}
+	// the bands as values, so that they are tested over what is independent
+	y := x.withValues(make([]float64, x.Frame.Len()))
+	y.Sorted, y.divisions = []float64{0}, x.divisions
 	for i, v := range x.Frame.Values {
 		c := uint16(1)
 		for _, cut := range cuts {
@@ -166,12 +168,7 @@ func (x *Rows) explains(cuts []float64, course *Course) *Explains {
 	}
 	var all []candidate
 	add := func(fact *Fact) {
-		v := cramer(&band, &fact.Fact)
-		if v < tells {
-			return
-		}
-		var e Effect
-		if y.test(&e, fact); e.P != nil && *e.P <= x.Alpha/float64(len(x.facts)+1) {
+		if v := cramer(&band, &fact.Fact); v >= tells && y.differBy(fact, x.Alpha/float64(len(x.facts)+1)) {
 			all = append(all, candidate{&fact.Fact, fact.Used, v})
 		}
 	}

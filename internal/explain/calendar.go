@@ -51,7 +51,7 @@ func calendar(times []int64, zone *time.Location) []frame.Fact {
 			year, w := at.ISOWeek()
 			now = [4]uint16{
 				hour.Code(hourName(at.Hour())), weekday.Code(at.Weekday().String()),
-				day.Code(at.Format(time.DateOnly)), week.Code(weekName(year, w)),
+				day.Code(at.Format(time.DateOnly)), week.Code(fmt.Sprintf("%04d-W%02d", year, w)),
 			}
 		}
 		for k := range codes {
@@ -68,11 +68,7 @@ func calendar(times []int64, zone *time.Location) []frame.Fact {
 	return out
 }
 
-func hourName(h int) string { return string([]byte{'0' + byte(h/10), '0' + byte(h%10)}) + " h" } //nolint:gosec // a digit
-
-func weekName(year, week int) string {
-	return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).Format("2006") + "-W" + hourName(week)[:2]
-}
+func hourName(h int) string { return fmt.Sprintf("%02d h", h) }
 
 // hours are the codes of the hours of ascending times, from 1, on the clock of a
 // zone: some zones differ from others by half an hour, and one changes by that.

@@ -47,17 +47,11 @@ type Mix struct {
 	Shares, Means []float64 `json:"-"`
 }
 
-// members are the nodes of one cluster, with their means.
-type members struct {
-	nodes map[uint16]*member
-}
-
+// member is a node in one cluster.
 type member struct {
 	n, sum float64
 	first  int // a row of it
 }
-
-func (m member) mean() float64 { return m.sum / m.n }
 
 const (
 	leastClusters = 5   // for a COV of their means
@@ -91,11 +85,11 @@ func (x *Rows) Clusters(by string, effects []Effect) *Clusters {
 	all := x.members(fact)
 	sizes := make([]int, len(all))
 	for i, c := range all {
-		sizes[i] = len(c.nodes)
+		sizes[i] = len(c)
 	}
 	slices.Sort(sizes)
 	nodes := sizes[len(sizes)/2]
-	all = slices.DeleteFunc(all, func(c members) bool { return len(c.nodes) < nodes })
+	all = slices.DeleteFunc(all, func(c []*member) bool { return len(c) < nodes })
 	if nodes < 2 || len(all) < leastClusters {
 		return nil
 	}
@@ -113,64 +107,50 @@ func (x *Rows) Clusters(by string, effects []Effect) *Clusters {
 	return out
 }
 
-// members are the clusters with their nodes, by the levels of the fact.
-func (x *Rows) members(fact *frame.Fact) []members {
+// members are the clusters by the levels of the fact, with their nodes in the order of their rows.
+func (x *Rows) members(fact *frame.Fact) [][]*member {
 	node := x.Frame.Fact(frame.FactSubject)
-	all := make([]members, len(fact.Levels))
+	all, known := make([][]*member, len(fact.Levels)), make(map[[2]uint16]*member)
 	for row, c := range fact.Codes {
 		if c == 0 || node.Codes[row] == 0 {
 			continue
 		}
-		if all[c].nodes == nil {
-			all[c].nodes = make(map[uint16]*member)
-		}
-		m := all[c].nodes[node.Codes[row]]
+		key := [2]uint16{c, node.Codes[row]}
+		m := known[key]
 		if m == nil {
 			m = &member{first: row}
-			all[c].nodes[node.Codes[row]] = m
+			known[key], all[c] = m, append(all[c], m)
 		}
 		m.n++
 		m.sum += x.Frame.Values[row]
 	}
-	return slices.DeleteFunc(all, func(c members) bool { return c.nodes == nil })
+	return slices.DeleteFunc(all, func(c []*member) bool { return c == nil })
 }
 
-// ordered are the members by the code of their node, so that sums are the same
-// each time.
-func (c members) ordered() []*member {
-	out := make([]*member, 0, len(c.nodes))
-	for _, m := range c.nodes {
-		out = append(out, m)
+func meansOf(cluster []*member) (means []float64) {
+	for _, m := range cluster {
+		means = append(means, m.sum/m.n)
 	}
-	slices.SortFunc(out, func(a, b *member) int { return a.first - b.first })
-	return out
-}
-
-func (c members) means() []float64 {
-	var out []float64
-	for _, m := range c.ordered() {
-		out = append(out, m.mean())
-	}
-	return out
+	return means
 }
 
 // sizesOf are the COVs by size. Of m nodes drawn without replacement from n of
 // each of k clusters, the variance of the k means is in expectation that of the
 // whole clusters' means and the mean of s²(1/m − 1/n), s² the variance within a
 // cluster (W. G. Cochran, Sampling Techniques, 1977, chapter 10).
-func sizesOf(all []members, nodes int, level float64) []ClusterSize {
+func sizesOf(all [][]*member, nodes int, level float64) []ClusterSize {
 	means := make([]float64, len(all))
 	extra := func(m int) float64 {
 		sum := 0.0
 		for _, c := range all {
-			values := c.means()
+			values := meansOf(c)
 			sd, _ := stats.SampleSD(values)
 			sum += sd * sd * (1/float64(m) - 1/float64(len(values)))
 		}
 		return sum / float64(len(all))
 	}
 	for i, c := range all {
-		means[i], _ = stats.Mean(c.means())
+		means[i], _ = stats.Mean(meansOf(c))
 	}
 	grand, _ := stats.Mean(means)
 	sd, err := stats.SampleSD(means)
@@ -205,7 +185,7 @@ func clusterSizes(nodes int) []int {
 
 // mixes are the lines through means and shares, for each level of a fact; of two
 // levels for the first alone, as the other mirrors it.
-func (x *Rows) mixes(all []members, fact *Fact) []Mix {
+func (x *Rows) mixes(all [][]*member, fact *Fact) []Mix {
 	var out []Mix
 	for code, level := range fact.Levels {
 		m := Mix{Fact: fact.Name, Level: level}
@@ -214,13 +194,13 @@ func (x *Rows) mixes(all []members, fact *Fact) []Mix {
 		}
 		for _, c := range all {
 			have := 0.0
-			for _, one := range c.nodes {
+			for _, one := range c {
 				if int(fact.Codes[one.first]) == code {
 					have++
 				}
 			}
-			mean, _ := stats.Mean(c.means())
-			m.Shares, m.Means = append(m.Shares, have/float64(len(c.nodes))), append(m.Means, mean)
+			mean, _ := stats.Mean(meansOf(c))
+			m.Shares, m.Means = append(m.Shares, have/float64(len(c))), append(m.Means, mean)
 		}
 		if m.fit(x.Level) {
 			out = append(out, m)
@@ -244,7 +224,7 @@ func (m *Mix) fit(level float64) bool {
 		return false
 	}
 	m.Slope, m.R2 = sxy/sxx, sxy*sxy/(sxx*syy)
-	if t, err := stats.TQuantile((1+level)/2, n-2); err == nil {
+	if t, err := stats.TCritical(level, n-2); err == nil {
 		half := t * math.Sqrt(max(0, syy-m.Slope*sxy)/(n-2)/sxx)
 		m.SlopeCI = &Interval{m.Slope - half, m.Slope + half}
 	}

@@ -109,10 +109,10 @@ func (x *Rows) Beside(fact *Fact, level string, other *Fact) Besides {
 	}
 	s := x.sumsOf(sides, 2*len(other.Levels))
 	weight, sum := 0.0, 0.0
-	for k := 2; k+1 < len(s.n); k += 2 {
-		if n, m := s.n[k], s.n[k+1]; n > 0 && m > 0 {
+	for k := 2; k+1 < len(s.N); k += 2 {
+		if n, m := s.N[k], s.N[k+1]; n > 0 && m > 0 {
 			w := n * m / (n + m)
-			weight, sum = weight+w, sum+w*(s.sum[k+1]/m-s.sum[k]/n)
+			weight, sum = weight+w, sum+w*(s.Sum[k+1]/m-s.Sum[k]/n)
 		}
 	}
 	free := s.rows - s.levels

@@ -135,15 +135,11 @@ func (x *Rows) changes(values []float64, alpha float64) []Change {
 
 // between fills the levels between changes in the values of a series.
 func (x *Rows) between(values []float64, changes []Change) []Change {
-	starts := []int{0}
-	for _, c := range changes {
-		starts = append(starts, x.inTime.index(c.Row-1))
-	}
-	starts = append(starts, len(values))
+	parts := x.inTime.divided(values, changes)
 	for i := range changes {
 		c := &changes[i]
-		c.Before, _ = stats.Mean(values[starts[i]:starts[i+1]])
-		c.After, _ = stats.Mean(values[starts[i+1]:starts[i+2]])
+		c.Before, _ = stats.Mean(parts[i])
+		c.After, _ = stats.Mean(parts[i+1])
 		if c.Relative = 0; c.Before != 0 {
 			c.Relative = (c.After - c.Before) / math.Abs(c.Before)
 		}
@@ -167,14 +163,7 @@ func (x *Rows) besidesUnits(changes []Change, alpha float64) []Change {
 	if len(changes) == 0 || fact == nil || fact.Used < leastDays || len(changes) <= max(1, fact.Used/each) && !x.differ(changes, fact) {
 		return changes
 	}
-	means, first, n := []float64{}, []int{}, 0.0
-	for i, c := range fact.Codes {
-		if i == 0 || c != fact.Codes[i-1] {
-			means, first, n = append(means, 0), append(first, i), 0
-		}
-		n++
-		means[len(means)-1] += (x.Frame.Values[i] - means[len(means)-1]) / n
-	}
+	means, first := fact.runs(x.Frame.Values, series{})
 	found, err := stats.ChangePoints(means, alpha, seed)
 	if err != nil {
 		return changes
@@ -198,11 +187,7 @@ func (x *Rows) differ(changes []Change, fact *Fact) bool {
 			rest[i] -= p.Mean
 		}
 	}
-	y := *x
-	y.Frame, y.divisions = &frame.Frame{Values: rest, Times: x.Frame.Times, Facts: x.Frame.Facts}, nil
-	var e Effect
-	y.test(&e, fact)
-	return e.P != nil && *e.P <= x.Alpha
+	return x.withValues(rest).differBy(fact, x.Alpha)
 }
 
 // TakenOut is what was taken out of the values before changes were looked for: the
@@ -247,7 +232,7 @@ func (x *Rows) without(fact *Fact) []float64 {
 	out := slices.Clone(x.Frame.Values)
 	for i, c := range fact.Codes {
 		if c != 0 {
-			out[i] += s.mean - s.sum[c]/s.n[c]
+			out[i] += s.mean - s.Sum[c]/s.N[c]
 		}
 	}
 	return out
@@ -257,16 +242,10 @@ func (x *Rows) without(fact *Fact) []float64 {
 // an hour that moves the level by a tenth does not show among processors that differ
 // by half, and does besides these.
 func (x *Rows) calendarOf(rows []float64) []*Fact {
-	y := *x
-	y.Frame, y.divisions = &frame.Frame{Values: rows, Times: x.Frame.Times, Facts: x.Frame.Facts}, nil
+	y := x.withValues(rows)
 	var out []*Fact
 	for _, name := range []string{FactHour, FactWeekday} {
-		fact := x.Fact(name)
-		if fact == nil || !fact.Derived {
-			continue
-		}
-		var e Effect
-		if y.test(&e, fact); e.P != nil && *e.P <= x.Alpha/2 {
+		if fact := x.Fact(name); fact != nil && fact.Derived && y.differBy(fact, x.Alpha/2) {
 			out = append(out, fact)
 		}
 	}

@@ -189,13 +189,7 @@ func (x *Rows) restsInTime() [][]float64 {
 	if d := x.course.Drift; d != nil && d.Significant {
 		return [][]float64{d.without(values, x.seconds(x.inTime, len(values)))}
 	}
-	var out [][]float64
-	from := 0
-	for _, c := range x.course.Changes {
-		to := x.inTime.index(c.Row - 1)
-		out, from = append(out, values[from:to]), to
-	}
-	return append(out, values[from:])
+	return x.inTime.divided(values, x.course.Changes)
 }
 
 // WithinLevels is the dependence of rows between the changes of the level, or besides
@@ -230,8 +224,8 @@ func (d Dependence) heldBy(level float64) float64 {
 		return d.EffectiveN
 	}
 	groups := float64(d.Groups)
-	z, errZ := stats.NormalQuantile((1 + level) / 2)
-	t, errT := stats.TQuantile((1+level)/2, groups-1)
+	z, errZ := stats.NormalCritical(level)
+	t, errT := stats.TCritical(level, groups-1)
 	if errZ != nil || errT != nil {
 		return min(d.EffectiveN, groups)
 	}

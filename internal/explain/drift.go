@@ -34,15 +34,10 @@ func (x *Rows) driftsByDays(values []float64) bool {
 	if day == nil || day.Used < leastDays {
 		return true
 	}
-	var days, means []float64
-	n, last := 0.0, uint16(0)
-	for i, v := range values {
-		if c := day.Codes[x.inTime.first(i)]; c != last || i == 0 {
-			days, means, n, last = append(days, float64(len(days))), append(means, 0), 0, c
-		}
-		n++
-		k := len(means) - 1
-		means[k] += (v - means[k]) / n
+	means, _ := day.runs(values, x.inTime)
+	days := make([]float64, len(means))
+	for i := range days {
+		days[i] = float64(i)
 	}
 	_, p, err := stats.Drift(days, means, x.Level)
 	return err != nil || p <= 1-x.Level
@@ -83,18 +78,12 @@ func straight(values []float64, changes []Change, s series) bool {
 		sxx, sxy, total = sxx+d*d, sxy+d*(v-mean), total+(v-mean)*(v-mean)
 	}
 	line := total - sxy*sxy/sxx
-	levels, from := 0.0, 0
-	for i := 0; i <= len(changes); i++ {
-		to := len(values)
-		if i < len(changes) {
-			to = s.index(changes[i].Row - 1)
-		}
-		part := values[from:to]
+	levels := 0.0
+	for _, part := range s.divided(values, changes) {
 		m, _ := stats.Mean(part)
 		for _, v := range part {
 			levels += (v - m) * (v - m)
 		}
-		from = to
 	}
 	return n*math.Log(line)+2*math.Log(n) < n*math.Log(levels)+float64(2*len(changes)+1)*math.Log(n)
 }

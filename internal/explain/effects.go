@@ -71,9 +71,8 @@ func (x *Rows) carried(effects []Effect) {
 	if x.course == nil || len(x.course.Changes) == 0 {
 		return
 	}
-	y := *x
-	y.Frame = &frame.Frame{Values: x.rests, Times: x.Frame.Times, Facts: x.Frame.Facts}
-	y.divisions, y.course, y.rests = nil, nil, nil
+	y := x.withValues(x.rests)
+	y.course, y.rests = nil, nil
 	y.Sorted = slices.Sorted(slices.Values(x.rests))
 	for i, e := range effects {
 		fact := x.Fact(e.Fact)
@@ -245,6 +244,13 @@ func (x *Rows) test(e *Effect, fact *Fact) {
 			e.sizes = sizesOfLevels(u.each, len(fact.Levels))
 		}
 	}
+}
+
+// differBy reports whether the levels of a fact differ with this error rate.
+func (x *Rows) differBy(fact *Fact, alpha float64) bool {
+	var e Effect
+	x.test(&e, fact)
+	return e.P != nil && *e.P <= alpha
 }
 
 // Passing reports whether a level of a fact does not come again: a day, a run.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -48,17 +47,10 @@ func (x *Rows) byLevel(fact *Fact, all []float64) [][]float64 {
 		from[c] += from[c-1]
 	}
 	next := slices.Clone(from)
-	var codes [512]uint16 // looked up ahead: they lie anywhere in memory
-	for begin := 0; begin < len(x.order); begin += len(codes) {
-		rows := x.order[begin:min(begin+len(codes), len(x.order))]
-		for i, row := range rows {
-			codes[i] = fact.Codes[row]
-		}
-		for i, v := range x.Sorted[begin : begin+len(rows)] {
-			c := codes[i]
-			all[next[c]] = v
-			next[c]++
-		}
+	for i, row := range x.order {
+		c := fact.Codes[row]
+		all[next[c]] = x.Sorted[i]
+		next[c]++
 	}
 	values := make([][]float64, len(fact.Levels))
 	for c := range values {
@@ -104,8 +96,8 @@ func (x *Rows) Group(fact *Fact) Grouping {
 	out := Grouping{Fact: fact.Name, Rest: x.Frame.Len() - fact.Known}
 	// Of each row a group has what it is worth besides what the fact explains: that
 	// rows of one processor are alike is no matter among those.
-	y, rest := *x, x.without(fact)
-	y.Frame = &frame.Frame{Values: rest, Times: x.Frame.Times, Facts: x.Frame.Facts}
+	rest := x.without(fact)
+	y := x.withValues(rest)
 	d := y.Dependence()
 	units, alike := y.unitsIn(fact, x.Frame.Values, d), math.Sqrt(float64(x.Frame.Len())/d.EffectiveN)
 	if units != nil {

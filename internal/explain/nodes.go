@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/frame"
@@ -117,10 +118,7 @@ const nodeOfRun = "node of a run"
 // names. Nil where that is a row each, or no more than the node or the run; many
 // where it has more levels than a fact can have.
 func nodesOfRuns(f *frame.Frame) (fact *frame.Fact, many bool) {
-	node, run := f.Fact(frame.FactSubject), f.Fact(frame.FactRepetition)
-	if run == nil {
-		run = f.Fact(frame.FactRun)
-	}
+	node, run := f.Fact(frame.FactSubject), cmp.Or(f.Fact(frame.FactRepetition), f.Fact(frame.FactRun))
 	if node == nil || run == nil || len(node.Levels) < 3 && len(run.Levels) < 3 {
 		return nil, false
 	}
@@ -160,10 +158,8 @@ func nodesOfRuns(f *frame.Frame) (fact *frame.Fact, many bool) {
 // for each run, as those of a lab and of a local fleet: what differs between them
 // is what made them, and the same node in the next run is another unit.
 func madeAnew(f *frame.Frame) bool {
-	fleet, node, run := f.Fact(model.LabelFleet), f.Fact(frame.FactSubject), f.Fact(frame.FactRepetition)
-	if run == nil {
-		run = f.Fact(frame.FactRun)
-	}
+	fleet, node := f.Fact(model.LabelFleet), f.Fact(frame.FactSubject)
+	run := cmp.Or(f.Fact(frame.FactRepetition), f.Fact(frame.FactRun))
 	if fleet == nil || node == nil || run == nil {
 		return false
 	}

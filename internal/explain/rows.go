@@ -110,6 +110,13 @@ func New(f *frame.Frame, q Question) *Rows {
 	return x
 }
 
+// withValues are the same rows with other values, of which only what depends on the rows is known yet.
+func (x *Rows) withValues(values []float64) *Rows {
+	y := *x
+	y.Frame, y.divisions = &frame.Frame{Values: values, Times: x.Frame.Times, Facts: x.Frame.Facts}, nil
+	return &y
+}
+
 // addFact keeps a fact that can explain something: it has several levels, and
 // several rows of most of them.
 func (x *Rows) addFact(fact frame.Fact, derived bool) {

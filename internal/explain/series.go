@@ -15,6 +15,31 @@ func (s series) index(row int) int {
 	return i
 }
 
+// divided are the values of a series between changes.
+func (s series) divided(values []float64, changes []Change) (out [][]float64) {
+	from := 0
+	for _, c := range changes {
+		to := s.index(c.Row - 1)
+		out, from = append(out, values[from:to]), to
+	}
+	return append(out, values[from:])
+}
+
+// runs are the means of values of a series that follow each other with one level, and where each of these
+// begins.
+func (f *Fact) runs(values []float64, s series) (means []float64, first []int) {
+	n, last := 0.0, uint16(0)
+	for i, v := range values {
+		if c := f.Codes[s.first(i)]; i == 0 || c != last {
+			means, first, last, n = append(means, 0), append(first, i), c, 0
+		}
+		n++
+		k := len(means) - 1
+		means[k] += (v - means[k]) / n
+	}
+	return means, first
+}
+
 // seriesOf is the series of other values of the same rows.
 func (x *Rows) seriesOf(values []float64) series {
 	if x.inTime.from == nil {

@@ -114,7 +114,7 @@ func (x *Rows) intervals(out *Spread, s stats.Spread, d Dependence) {
 		}
 		return
 	}
-	t, err := stats.TQuantile((1+x.Level)/2, d.EffectiveN-1)
+	t, err := stats.TCritical(x.Level, d.EffectiveN-1)
 	if err == nil && d.EffectiveN >= 2 { // of fewer, t grows beyond all bounds
 		half := t * s.SD / math.Sqrt(d.EffectiveN)
 		out.MeanCI = &Interval{s.Mean - half, s.Mean + half}
@@ -142,8 +142,8 @@ func (x *Rows) intervals(out *Spread, s stats.Spread, d Dependence) {
 func covFactor(n, effective, level float64) (factor float64, ok bool) {
 	tau := n / effective
 	worth := n * 2 * tau / (tau*tau + 1)
-	z, errZ := stats.NormalQuantile((1 + level) / 2)
-	t, errT := stats.TQuantile((1+level)/2, worth-1)
+	z, errZ := stats.NormalCritical(level)
+	t, errT := stats.TCritical(level, worth-1)
 	return math.Sqrt(n/worth) * t / z, errZ == nil && errT == nil
 }
 

@@ -147,7 +147,7 @@ func correlate(a, b TogetherMetric, level float64) (Pair, bool) {
 	}
 	p.Rho, p.P, p.EffectiveN = rho, &chance, effective
 	p.RhoCI = interval(stats.SpearmanInterval(rho, p.N, effective, level))
-	if r, _, _, err := stats.Pearson(xs, ys, level); err == nil {
+	if r, _, err := stats.Pearson(xs, ys); err == nil {
 		p.R = &r
 	}
 	return p, true
@@ -157,10 +157,7 @@ func correlate(a, b TogetherMetric, level float64) (Pair, bool) {
 func (t *Together) correct(alpha float64) {
 	ps := make([]float64, len(t.Pairs))
 	for i, p := range t.Pairs {
-		ps[i] = 1
-		if p.P != nil {
-			ps[i] = *p.P
-		}
+		ps[i] = *p.P
 	}
 	adjusted, err := stats.Holm(ps)
 	if err != nil {

@@ -91,9 +91,9 @@ func (x *Rows) besides(fact *Fact, rows *unitSums, nested bool) {
 func (x *Rows) neighboursAlike(fact *Fact) bool {
 	s := x.sumsOf(fact.Codes, len(fact.Levels))
 	var means []float64 // in the order of time, as levels of the calendar are
-	for c, n := range s.n {
+	for c, n := range s.N {
 		if n > 0 && c > 0 {
-			means = append(means, s.sum[c]/n)
+			means = append(means, s.Sum[c]/n)
 		}
 	}
 	return len(means) >= 10 && remembers(means).dependent
@@ -142,9 +142,9 @@ func (x *Rows) nestedUnits(fact *Fact, other *frame.Fact) (u unitSums, nested bo
 	levels := s.of(of, len(fact.Levels))
 	u.n, u.levels, u.k, u.between = s.levels, 1, levels.levels, levels.between()
 	u.among, u.within, u.rows = s.between()-u.between, s.within(), s.rows
-	for c, n := range s.n {
+	for c, n := range s.N {
 		if n > 0 && s.levels <= mostPermuted {
-			u.each = append(u.each, unit{n, s.sum[c], of[c]})
+			u.each = append(u.each, unit{n, s.Sum[c], of[c]})
 		}
 	}
 	return u, true
@@ -163,14 +163,14 @@ func (x *Rows) stretches(fact *Fact, s sums) unitSums {
 	u.k, u.between = s.levels, s.between()
 	u.among = -s.rows*s.mean*s.mean - u.between
 	middle := stats.QuantileSorted(x.Sorted, 0.5)
-	var rests stats.Neighbours
+	var rests []float64
 	var now uint16
 	var n, sum float64
 	end := func() {
 		if n > 0 {
 			u.n++
 			u.among += sum * sum / n
-			rests.Add(sum/n - s.sum[now]/s.n[now])
+			rests = append(rests, sum/n-s.Sum[now]/s.N[now])
 			if len(u.each) <= mostPermuted {
 				u.each = append(u.each, unit{n, sum, now})
 			}
@@ -192,7 +192,7 @@ func (x *Rows) stretches(fact *Fact, s sums) unitSums {
 	if len(u.each) > mostPermuted {
 		u.each = nil
 	}
-	phi := rests.Autocorrelation()
+	phi := stats.Autocorrelation(rests)
 	u.levels = (1 - phi*phi) / (1 + phi*phi)
 	return u
 }

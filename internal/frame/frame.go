@@ -19,6 +19,7 @@ import (
 	"unicode"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Key is what the rows of a frame have in common.
@@ -275,30 +276,11 @@ func (f *Frame) ByTime() *Frame {
 	if f.Times == nil || slices.IsSorted(f.Times) {
 		return f
 	}
-	// Pairs lie beside each other where they are compared, and the row makes the
-	// order of one time definite: several times as fast as a stable sort of rows.
-	type pair struct {
-		time int64
-		row  int32
-	}
-	pairs := make([]pair, f.Len())
+	keys := make([]uint64, f.Len())
 	for i, t := range f.Times {
-		pairs[i] = pair{t, int32(i)} //nolint:gosec // fewer rows than that
+		keys[i] = uint64(t) ^ 1<<63 // the sign last
 	}
-	slices.SortFunc(pairs, func(a, b pair) int {
-		switch {
-		case a.time < b.time || a.time == b.time && a.row < b.row:
-			return -1
-		case a == b:
-			return 0
-		}
-		return 1
-	})
-	rows := make([]int32, len(pairs))
-	for i, p := range pairs {
-		rows[i] = p.row
-	}
-	return f.take(rows)
+	return f.take(stats.Order(keys))
 }
 
 // Distinct reports whether times, nodes, trials or runs tell rows apart, so that equal

@@ -1,10 +1,7 @@
 package stats
 
 import (
-	"cmp"
-	"fmt"
 	"math"
-	"slices"
 )
 
 // Apart returns the indices of the few values that lie apart from the rest, the
@@ -21,17 +18,13 @@ import (
 // to believe.
 func Apart(xs []float64, noise Noise, floor, worth, level float64) ([]int, error) {
 	if err := check(xs, 3); err != nil {
-		return nil, fmt.Errorf("values apart: %w", err)
+		return nil, err
 	}
-	order := make([]int, len(xs))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(xs[a], xs[b]) })
+	sorted, rows := SortRows(xs)
 	// What is left is a range of the sorted values, about their median.
 	r := rangeOf{values: make([]float64, len(xs)), to: len(xs)}
-	for k, i := range order {
-		r.values[k] = xs[i] - xs[order[len(xs)/2]]
+	for k, x := range sorted {
+		r.values[k] = x - sorted[len(xs)/2]
 		r.sum += r.values[k]
 		r.squares += r.values[k] * r.values[k]
 	}
@@ -42,7 +35,7 @@ func Apart(xs []float64, noise Noise, floor, worth, level float64) ([]int, error
 		if p*float64(r.to-r.from) < level && far > worth {
 			found = len(out) + 1
 		}
-		out = append(out, order[at])
+		out = append(out, int(rows[at]))
 		r.remove(at)
 	}
 	return out[:found], nil

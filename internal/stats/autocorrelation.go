@@ -1,14 +1,13 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
+	"math/cmplx"
 	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/dsp/fourier"
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -16,41 +15,43 @@ import (
 //
 //	r_k = Σ (x_i − x̄)(x_{i+k} − x̄) / Σ (x_i − x̄)²
 //
-// (G. E. P. Box and G. M. Jenkins, Time Series Analysis, section 2.1.5). Long
-// series go through the fast Fourier transform, in pieces, so that ten million
-// values take no more memory than ten thousand. Errors: ErrTooFew unless there
+// (G. E. P. Box and G. M. Jenkins, Time Series Analysis, section 2.1.5). Many
+// lags of long series go through the fast Fourier transform. Errors: ErrTooFew unless there
 // are more values than lags and at least two; ErrNoSpread; ErrArgument.
 func ACF(xs []float64, lags int) ([]float64, error) {
 	if lags < 0 {
-		return nil, fmt.Errorf("autocorrelation up to lag %d: %w", lags, ErrArgument)
+		return nil, ErrArgument
 	}
 	if err := check(xs, max(2, lags+1)); err != nil {
-		return nil, fmt.Errorf("autocorrelation: %w", err)
+		return nil, err
 	}
 	if constant(xs) {
-		return nil, fmt.Errorf("autocorrelation: %w", ErrNoSpread)
+		return nil, ErrNoSpread
 	}
 	return acf(xs, lags)
 }
 
 func acf(xs []float64, lags int) ([]float64, error) {
-	mean := stat.Mean(xs, nil)
-	var most float64
+	mean, most := stat.Mean(xs, nil), 0.0
 	for _, x := range xs {
 		most = max(most, math.Abs(x-mean))
 	}
 	if _, err := finite(most); err != nil {
 		return nil, err
 	}
-	d := deviations{xs, mean, most}
-	var out []float64
-	switch {
-	case len(xs)*(lags+1) < 1<<16:
-		out = d.laggedProducts(lags)
-	case lags < fewLags:
-		out = d.laggedDots(lags)
-	default:
-		out = d.laggedTransform(lags)
+	off := make([]float64, len(xs)) // at most 1: squares neither overflow nor vanish
+	for i, x := range xs {
+		off[i] = (x - mean) / most
+	}
+	out := make([]float64, lags+1)
+	if lags < fewLags || len(xs)*(lags+1) < 1<<16 {
+		for k := range out {
+			for i, x := range off[k:] {
+				out[k] += off[i] * x
+			}
+		}
+	} else {
+		out = laggedTransform(off, lags)
 	}
 	for k := lags; k >= 0; k-- {
 		out[k] /= out[0]
@@ -58,80 +59,18 @@ func acf(xs []float64, lags int) ([]float64, error) {
 	return out, nil
 }
 
-// deviations are values about their mean, the largest of them 1: squares neither
-// overflow nor vanish.
-type deviations struct {
-	xs         []float64
-	mean, most float64
-}
-
-func (d deviations) at(i int) float64 { return (d.xs[i] - d.mean) / d.most }
-
-// copy is those from a place on, as many as fit.
-func (d deviations) copy(into []float64, from int) int {
-	have := d.xs[from:min(from+len(into), len(d.xs))]
-	for i, x := range have {
-		into[i] = (x - d.mean) / d.most
-	}
-	return len(have)
-}
-
-// laggedProducts is Σ x_i·x_{i+k} for each lag k.
-func (d deviations) laggedProducts(lags int) []float64 {
-	out := make([]float64, lags+1)
-	for k := range out {
-		for i := range len(d.xs) - k {
-			out[k] += d.at(i) * d.at(i+k)
-		}
-	}
-	return out
-}
-
 // fewLags is up to how many lags products are faster than a transform.
 const fewLags = 64
 
-// laggedDots is laggedProducts in pieces that stay in the processor's cache.
-func (d deviations) laggedDots(lags int) []float64 {
-	const piece = 1 << 12
-	out, values := make([]float64, lags+1), make([]float64, piece+lags)
-	for start := 0; start < len(d.xs); start += piece {
-		have := values[:d.copy(values, start)]
-		for k := range min(lags+1, len(have)) {
-			own := have[:min(piece, len(have)-k)]
-			out[k] += floats.Dot(own, have[k:k+len(own)])
-		}
+// laggedTransform is Σ x_i·x_{i+k} for each lag k, by the spectrum of the values behind which zeros keep
+// their end from meeting their beginning.
+func laggedTransform(xs []float64, lags int) []float64 {
+	fft := fourier.NewFFT(1 << bits.Len(uint(len(xs)+lags)))
+	spectrum := fft.Coefficients(nil, append(xs, make([]float64, fft.Len()-len(xs))...))
+	for i, c := range spectrum {
+		spectrum[i] = c * cmplx.Conj(c)
 	}
-	return out
-}
-
-// laggedTransform is laggedProducts in O(n·log lags): the products of each piece
-// with itself and with the next one, summed up as spectra. Each piece is
-// transformed once, filled up with as many zeros; the next one lies behind it,
-// which turns every other coefficient (C. M. Rader, "An improved algorithm for high
-// speed autocorrelation", IEEE Trans. Audio Electroacoust. 18(4), 1970).
-func (d deviations) laggedTransform(lags int) []float64 {
-	piece := 1 << bits.Len(uint(max(lags-1, 1<<11-1))) // no shorter than lags
-	fft := fourier.NewFFT(2 * piece)
-	values, sum := make([]float64, 2*piece), make([]complex128, piece+1)
-	spectrum := func(into []complex128, start int) []complex128 {
-		clear(values[d.copy(values[:piece], start):])
-		return fft.Coefficients(into, values)
-	}
-	own, next := spectrum(nil, 0), make([]complex128, piece+1)
-	for start := 0; start < len(d.xs); start += piece {
-		if clear(next); start+piece < len(d.xs) {
-			next = spectrum(next, start+piece)
-		}
-		for i, a := range own {
-			both := a + next[i]
-			if i%2 == 1 {
-				both = a - next[i]
-			}
-			sum[i] += complex(real(a), -imag(a)) * both
-		}
-		own, next = next, own
-	}
-	return fft.Sequence(nil, sum)[:lags+1]
+	return fft.Sequence(nil, spectrum)[:lags+1]
 }
 
 // EffectiveSize returns how many independent values tell as much about the mean as
@@ -154,10 +93,10 @@ func (d deviations) laggedTransform(lags int) []float64 {
 // [ChangePoints] first. Errors: ErrTooFew below 10 values, ErrNoSpread.
 func EffectiveSize(xs []float64) (n float64, block int, err error) {
 	if err := check(xs, 10); err != nil {
-		return 0, 0, fmt.Errorf("effective size: %w", err)
+		return 0, 0, err
 	}
 	if constant(xs) {
-		return 0, 0, fmt.Errorf("effective size: %w", ErrNoSpread)
+		return 0, 0, ErrNoSpread
 	}
 	n = float64(len(xs))
 	means, size := binned(xs, mostRelated)
@@ -166,7 +105,7 @@ func EffectiveSize(xs []float64) (n float64, block int, err error) {
 	}
 	r, err := acf(means, blockLags(len(means)))
 	if err != nil {
-		return 0, 0, fmt.Errorf("effective size: %w", err)
+		return 0, 0, err
 	}
 	optimum := min(circularBlock(float64(len(means)), r)*float64(size), longestBlock(n))
 	tau, err := integratedTime(means, r)
@@ -276,26 +215,26 @@ const blockStream = 0xb10c
 // result, ErrNoSpread where it has always the same, ErrArgument.
 func BlockInterval(xs []float64, stat func(xs []float64) float64, block int, level float64, resamples int, seed uint64) (Interval, error) {
 	if !(level > 0 && level < 1) || resamples < 100 || block < 1 {
-		return Interval{}, fmt.Errorf("interval at level %v from %d resamples in blocks of %d, want 0 to 1, at least 100 and 1: %w", level, resamples, block, ErrArgument)
+		return Interval{}, ErrArgument
 	}
 	if err := check(xs, 2*block); err != nil {
-		return Interval{}, fmt.Errorf("interval from blocks of %d: %w", block, err)
+		return Interval{}, err
 	}
 	estimate := stat(slices.Clone(xs))
 	boot := resampleBlocks(xs, stat, block, resamples, seed)
 	if err := check(append(boot, estimate), 2); err != nil {
-		return Interval{}, fmt.Errorf("interval from blocks: the statistic of a resample: %w", err)
+		return Interval{}, err
 	}
 	slices.Sort(boot)
 	if boot[0] == boot[len(boot)-1] {
-		return Interval{}, fmt.Errorf("interval from blocks: %w", ErrNoSpread)
+		return Interval{}, ErrNoSpread
 	}
 	blocks := float64(len(xs)) / float64(block)
-	t, err := TQuantile((1+level)/2, blocks-1)
+	t, err := TCritical(level, blocks-1)
 	if err != nil {
 		return Interval{}, err
 	}
-	z, err := NormalQuantile((1 + level) / 2)
+	z, err := NormalCritical(level)
 	if err != nil {
 		return Interval{}, err
 	}

@@ -132,24 +132,3 @@ func TestEffectiveSizeOfMany(t *testing.T) {
 		t.Errorf("values that make up for each other are worth %v, %v, want %d", got, err, n-1)
 	}
 }
-
-// TestNeighbours: a series that is not kept has the autocorrelation of one that is.
-func TestNeighbours(t *testing.T) {
-	rng := rand.New(rand.NewPCG(6, 6))
-	for _, phi := range []float64{0, .3, .8} {
-		xs := autoregressive(rng, phi, 5000)
-		var s Neighbours
-		for i := range xs {
-			xs[i] += 1e6
-			s.Add(xs[i])
-		}
-		closeTo(t, "autocorrelation", s.Autocorrelation(), nil, Autocorrelation(xs), 1e-9)
-	}
-	var none, flat Neighbours
-	for range 9 {
-		flat.Add(.1)
-	}
-	if none.Autocorrelation() != 0 || flat.Autocorrelation() != 0 {
-		t.Error("without scatter there is an autocorrelation")
-	}
-}

@@ -10,44 +10,19 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Band is a range in which values lie together, in their unit. What is NaN has no
-// number in JSON.
-type Band struct {
-	// Lo and Hi are its ends: cuts, and the least and the largest value. A value
-	// that equals a cut belongs to the band above it.
-	Lo, Hi float64
-	N      int
-	Share  float64 // of all values, 0 to 1
-	// ShareInterval is Wilson's, for as many values as are independent.
-	ShareInterval    Interval
-	Mean, Median, SD float64 // SD has the divisor N−1; NaN for one value
-	// COV is SD/Mean; NaN where that means nothing: one value, or a mean that is
-	// not positive.
-	COV float64
-}
-
 // Bands are the bands of one metric, ascending.
 type Bands struct {
-	Bands []Band    // one, with all values, where there are no bands
-	Cuts  []float64 // between them, in the unit of the values
-	// Log says that they were found in the logarithms; where a value is not
-	// positive, it was in the values themselves.
-	Log bool
+	// Cuts are between them, in the unit of the values; a value that equals one belongs to the band above
+	// it. There are none where there is one band: then Why says in plain words what speaks against more.
+	Cuts []float64
+	Why  string
 	// DipP is the p of the dip test of all values, GapP that of the widest gap (see
 	// [FindBands]), and P that of both together: no band is accepted unless P < .05.
 	DipP, GapP, P float64
-	// BIC of mixtures of 1, 2 … normal distributions; the least is the best.
-	BIC []float64
-	// Ashman is D of each two neighbours: above 2 they are apart.
-	Ashman []float64
 	// Step is that in which the values were recorded, or where OfReciprocal their
 	// reciprocals; 0: finer than matters. Within a step no band is seen.
 	Step         float64
 	OfReciprocal bool
-	// Accepted says that there is more than one band; otherwise Why says in plain
-	// words what speaks against it.
-	Accepted bool
-	Why      string
 }
 
 // What bands must show (shared by FindBands and its explanation).
@@ -82,31 +57,26 @@ const (
 //     C. M. Bird and S. E. Zepf, Astron. J. 108, 1994).
 //
 // Values that a clock with ticks, or rounding, put on a lattice ([latticeOf]) are
-// spread over its steps, since each step would be a mode of its own. The shares have intervals at this level. Values
+// spread over its steps, since each step would be a mode of its own. Values
 // tell as much as worth independent ones, at most their number: of a series in which
 // neighbours are alike, chance makes heaps. Errors: ErrTooFew, ErrNotFinite,
 // ErrArgument.
-func FindBands(sorted []float64, worth, level float64, seed uint64) (Bands, error) {
+func FindBands(sorted []float64, worth float64, seed uint64) (Bands, error) {
 	if err := checkSorted(sorted, 1); err != nil {
 		return Bands{}, fmt.Errorf("bands: %w", err)
 	}
 	if !(worth > 0 && worth <= float64(len(sorted))) {
 		return Bands{}, fmt.Errorf("bands: %d values cannot be worth %v: %w", len(sorted), worth, ErrArgument)
 	}
-	out := Bands{DipP: 1, GapP: 1, P: 1, Log: sorted[0] > 0}
-	finish := func() (Bands, error) {
-		out.Accepted = len(out.Cuts) > 0
-		out.Bands = CutBands(sorted, out.Cuts)
-		return out, ShareIntervals(out.Bands, worth, level)
-	}
+	out := Bands{DipP: 1, GapP: 1, P: 1}
 	if worth < fewestForBands {
 		out.Why = fmt.Sprintf("%.0f independent values are too few to tell bands: %d are needed", worth, fewestForBands)
-		return finish()
+		return out, nil
 	}
 	s, ok := newSeeker(sorted, worth, seed)
 	if !ok {
 		out.Why = "all values are equal"
-		return finish()
+		return out, nil
 	}
 	out.Step, out.OfReciprocal = s.recorded.step, s.recorded.reciprocal
 	out.DipP, out.GapP = s.dipP(0, len(sorted)), s.gapP(0, len(sorted))
@@ -114,15 +84,13 @@ func FindBands(sorted []float64, worth, level float64, seed uint64) (Bands, erro
 	groups := s.groups(&out)
 	if len(groups) == 1 {
 		out.Why += s.recorded.words()
-		return finish()
+		return out, nil
 	}
 	out.Why = ""
 	for i := range groups[1:] {
-		a, b := groups[i], groups[i+1]
-		out.Ashman = append(out.Ashman, ashman(a.whole(), b.whole()))
-		out.Cuts = append(out.Cuts, s.original(cutBetween(a, b)))
+		out.Cuts = append(out.Cuts, s.original(cutBetween(groups[i], groups[i+1])))
 	}
-	return finish()
+	return out, nil
 }
 
 // seeker looks for bands in values that were spread, of which logarithms were
@@ -220,7 +188,8 @@ func oneMode(p float64) string {
 // have been joined last, and be as wide as the gap to the third. Or there are
 // fewer components. Why is that of the best.
 func (s *seeker) groups(out *Bands) []mixture {
-	fits, best := s.fit(out)
+	fits, bic := fitMixtures(quantilePoints(s.values, bandPoints), s.worth)
+	best := slices.Index(bic, slices.Min(bic))
 	groups := s.large(fits[best], out)
 	halves := widest(groups)
 	if s.bands(out, &groups) {
@@ -260,17 +229,6 @@ func (s *seeker) bands(out *Bands, groups *[]mixture) bool {
 	for len(*groups) > 1 && !s.stand(out, groups) {
 	}
 	return len(*groups) > 1
-}
-
-// fit returns mixtures of 1, 2 … components, and the index of the best.
-func (s *seeker) fit(out *Bands) (fits []mixture, best int) {
-	fits, out.BIC = fitMixtures(quantilePoints(s.values, bandPoints), s.worth)
-	for k := range out.BIC {
-		if out.BIC[k] < out.BIC[best] {
-			best = k
-		}
-	}
-	return fits, best
 }
 
 // large returns the components of a mixture, each a group of its own, without
@@ -375,59 +333,4 @@ func quantilePoints(sorted []float64, most int) []float64 {
 		out[i] = sorted[int((float64(i)+.5)*float64(len(sorted))/float64(most))]
 	}
 	return out
-}
-
-// CutBands divides at least one ascending, finite value at fixed cuts, as Table 2
-// of the paper does (see [FindBands]): what is strictly below a cut is the lower
-// band. Bands without values are left out. The intervals of the shares have no
-// ends (NaN) before [ShareIntervals].
-func CutBands(sorted []float64, cuts []float64) []Band {
-	cuts = ascending(cuts)
-	bands := make([]Band, 0, len(cuts)+1)
-	from := 0
-	for i := 0; i <= len(cuts); i++ {
-		to := len(sorted)
-		if i < len(cuts) {
-			to = sort.SearchFloat64s(sorted, cuts[i])
-		}
-		if to <= from {
-			continue
-		}
-		b := bandOf(sorted[from:to])
-		b.Share = float64(b.N) / float64(len(sorted))
-		b.Lo, b.Hi = sorted[0], sorted[len(sorted)-1]
-		if i > 0 && from > 0 {
-			b.Lo = cuts[i-1]
-		}
-		if i < len(cuts) && to < len(sorted) {
-			b.Hi = cuts[i]
-		}
-		bands = append(bands, b)
-		from = to
-	}
-	return bands
-}
-
-// bandOf describes the values of one band.
-func bandOf(sorted []float64) Band {
-	b := Band{N: len(sorted), Median: QuantileSorted(sorted, .5), COV: math.NaN(),
-		ShareInterval: Interval{math.NaN(), math.NaN()}}
-	b.Mean, b.SD = stat.MeanStdDev(sorted, nil)
-	if b.Mean > 0 {
-		b.COV = b.SD / b.Mean
-	}
-	return b
-}
-
-// ShareIntervals sets the intervals of the bands' shares at this level: Wilson's,
-// for values that tell as much as worth independent ones.
-func ShareIntervals(bands []Band, worth, level float64) error {
-	z, err := NormalQuantile((1 + level) / 2)
-	if err != nil || !(worth > 0) {
-		return fmt.Errorf("intervals of shares of %v values at level %v: %w", worth, level, ErrArgument)
-	}
-	for i := range bands {
-		bands[i].ShareInterval = wilsonAt(bands[i].Share, worth, z)
-	}
-	return nil
 }

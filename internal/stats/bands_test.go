@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ func readBands(t *testing.T) bandsReference {
 
 // bandsOf are the bands of independent values.
 func bandsOf(xs []float64, seed uint64) (Bands, error) {
-	return FindBands(xs, float64(len(xs)), .95, seed)
+	return FindBands(xs, float64(len(xs)), seed)
 }
 
 func TestDipAgreesWithDiptest(t *testing.T) {
@@ -221,10 +222,10 @@ func foundBands(t *testing.T, c bandCase, n, runs int) float64 {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		if b.Accepted != (len(b.Bands) > 1) || b.Accepted == (b.Why != "") || len(b.Cuts) != len(b.Bands)-1 {
+		if (len(b.Cuts) > 0) == (b.Why != "") {
 			t.Fatalf("%s: %+v contradicts itself", c.name, b)
 		}
-		if len(b.Bands) == c.bands {
+		if len(b.Cuts)+1 == c.bands {
 			right++
 		}
 	}
@@ -267,7 +268,7 @@ func TestSmallBands(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b.Accepted && b.Bands[0].N == n/10 && b.P < .01 {
+			if len(b.Cuts) > 0 && sort.SearchFloat64s(xs, b.Cuts[0]) == n/10 && b.P < .01 {
 				found++
 			}
 			if b.DipP < bandP {
@@ -335,21 +336,21 @@ func TestBandsSayWhatTheyAre(t *testing.T) {
 	}
 	slices.Sort(xs)
 	b, err := bandsOf(xs, 1)
-	if err != nil || len(b.Bands) != 2 || !b.Log {
+	if err != nil || len(b.Cuts)+1 != 2 {
 		t.Fatalf("bands %+v, %v, want two", b, err)
 	}
-	low, high := b.Bands[0], b.Bands[1]
-	closeTo(t, "share", low.Share, nil, .22, .01)
+	cut := b.Cuts[0]
+	k, _ := slices.BinarySearch(xs, cut)
+	low, _ := NewSpread(xs[:k])
+	high, _ := NewSpread(xs[k:])
+	closeTo(t, "share", float64(k)/float64(len(xs)), nil, .22, .01)
 	closeTo(t, "COV of the lower", low.COV, nil, .02, .001)
 	closeTo(t, "COV of the upper", high.COV, nil, .03, .001)
 	closeTo(t, "median", high.Median, nil, 100, .002)
-	if !low.ShareInterval.Contains(.22) || low.ShareInterval.Hi-low.ShareInterval.Lo > .02 {
-		t.Errorf("interval of the share %v", low.ShareInterval)
+	if cut < 55 || cut > 85 {
+		t.Errorf("the cut is %v", cut)
 	}
-	if cut := b.Cuts[0]; cut < 55 || cut > 85 || low.Hi != cut || high.Lo != cut || low.Lo != xs[0] || high.Hi != xs[len(xs)-1] {
-		t.Errorf("cut %v, ends %v to %v and %v to %v", cut, low.Lo, low.Hi, high.Lo, high.Hi)
-	}
-	p, r := low.Share, low.Mean/high.Mean
+	p, r := float64(k)/float64(len(xs)), low.Mean/high.Mean
 	closeTo(t, "COV that the bands make", math.Sqrt(p*(1-p))*(1-r)/(1-p*(1-r)), nil, .2327, .005)
 }
 
@@ -369,13 +370,13 @@ func TestBandsOfDependentValues(t *testing.T) {
 		}
 		slices.Sort(xs)
 		for _, worth := range []float64{n, n / long} {
-			b, err := FindBands(xs, worth, .95, seed)
+			b, err := FindBands(xs, worth, seed)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b.Accepted && worth == n {
+			if len(b.Cuts) > 0 && worth == n {
 				naive++
-			} else if b.Accepted {
+			} else if len(b.Cuts) > 0 {
 				right++
 			}
 		}
@@ -405,22 +406,10 @@ func TestOneBandSaysWhy(t *testing.T) {
 		"beyond numbers": {append(slices.Repeat([]float64{-1.7e308}, 20), slices.Repeat([]float64{1.7e308}, 20)...), 1, "all values are equal"},
 	} {
 		b, err := bandsOf(c.xs, 1)
-		if err != nil || len(b.Bands) < c.bands || !strings.Contains(b.Why, c.why) || (c.bands == 1) != (len(b.Bands) == 1) {
-			t.Errorf("%s: %d bands, %q, %v; want %d, %q", name, len(b.Bands), b.Why, err, c.bands, c.why)
+		if err != nil || len(b.Cuts)+1 < c.bands || !strings.Contains(b.Why, c.why) ||
+			(c.bands == 1) != (len(b.Cuts)+1 == 1) {
+			t.Errorf("%s: %d bands, %q, %v; want %d, %q", name, len(b.Cuts)+1, b.Why, err, c.bands, c.why)
 		}
-	}
-}
-
-func TestCutBands(t *testing.T) {
-	got := CutBands([]float64{1, 2, 3, 3, 4, 9}, []float64{20, 3, 3, .5})
-	if len(got) != 2 || got[0].N != 2 || got[1].N != 4 || got[0].Lo != 1 || got[0].Hi != 3 || got[1].Lo != 3 || got[1].Hi != 9 {
-		t.Errorf("bands %+v, want 1 to 3 with 2 values, 3 to 9 with 4", got)
-	}
-	if err := ShareIntervals(got, 6, .95); err != nil || !got[0].ShareInterval.Contains(1./3) {
-		t.Errorf("interval %v, %v", got[0].ShareInterval, err)
-	}
-	if err := ShareIntervals(got, 0, .95); !errors.Is(err, ErrArgument) {
-		t.Errorf("of no values: %v, want ErrArgument", err)
 	}
 }
 

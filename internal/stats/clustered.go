@@ -2,7 +2,6 @@ package stats
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -35,7 +34,7 @@ type Clustered struct {
 func NewClustered[C Code](values []float64, codes []C, k int) (Clustered, error) {
 	g, err := groupMoments(values, codes, k)
 	if err != nil {
-		return Clustered{}, fmt.Errorf("groups: %w", err)
+		return Clustered{}, err
 	}
 	var fourth float64
 	for i, c := range codes {
@@ -52,7 +51,7 @@ func NewClustered[C Code](values []float64, codes []C, k int) (Clustered, error)
 // distances from the groups' means, summed.
 func newClustered(g grouped, fourth float64) (Clustered, error) {
 	if g.n == g.groups {
-		return Clustered{}, fmt.Errorf("groups of one value each: %w", ErrTooFew)
+		return Clustered{}, ErrTooFew
 	}
 	c := Clustered{N: g.n, Groups: g.groups, Mean: g.mean, Within: g.within / float64(g.n-g.groups)}
 	for i, n := range g.count {
@@ -95,7 +94,7 @@ func tailed(variance, fourth float64) float64 {
 // is a unit of its own Groups is N and nothing else is known. Codes are below
 // levels.
 func ClusteredIn[C, U Code](values []float64, codes []C, levels int, units []U) []Clustered {
-	ids, of := pairCodes(codes, levels, units)
+	ids, of := pairCodes(codes, units)
 	all := grouped{count: make([]int, len(of)), means: make([]float64, len(of)), squares: make([]float64, len(of))}
 	origin := values[0]
 	for i, id := range ids {
@@ -137,50 +136,29 @@ func ClusteredIn[C, U Code](values []float64, codes []C, levels int, units []U) 
 	return out
 }
 
-// mostCells is up to how many pairs of a level and a unit have a place in a table.
-const mostCells = 1 << 20
-
 // pairCodes number the pairs of a level and a unit that values have; of is the level
 // of each.
-func pairCodes[C, U Code](codes []C, levels int, units []U) (ids []int32, of []C) {
-	ids = make([]int32, len(codes))
-	width := int(slices.Max(units)) + 1
-	find := make(map[int]int32)
-	table := make([]int32, min(mostCells, levels*width)) // the number and 1
-	ascending := slices.IsSorted(units)
-	last := make([]int32, levels) // the number and 1 of a level's pair before
-	lastUnit := make([]U, levels)
+func pairCodes[C, U Code](codes []C, units []U) (ids []int32, of []C) {
+	pairs := make([]uint64, len(codes))
 	for i, c := range codes {
-		unit := units[i]
-		pair, id := int(c)*width+int(unit), last[c]
-		switch {
-		case id > 0 && lastUnit[c] == unit:
-		case pair < len(table):
-			id = table[pair]
-		case ascending:
-			id = 0
-		default:
-			id = find[pair]
+		pairs[i] = uint64(c)<<32 | uint64(units[i]) //nolint:gosec // codes are not below 0
+	}
+	ids = make([]int32, len(codes))
+	var last uint64
+	for k, row := range Order(pairs) {
+		if k == 0 || pairs[row] != last {
+			of, last = append(of, codes[row]), pairs[row]
 		}
-		if id == 0 {
-			of = append(of, c)
-			id = int32(len(of)) //nolint:gosec // no more than values
-			if pair < len(table) {
-				table[pair] = id
-			} else if !ascending {
-				find[pair] = id
-			}
-		}
-		last[c], lastUnit[c], ids[i] = id, unit, id-1
+		ids[row] = int32(len(of) - 1) //nolint:gosec // no more than values
 	}
 	return ids, of
 }
 
 // MeanInterval is Student's over the groups.
 func (c Clustered) MeanInterval(level float64) (Interval, error) {
-	t, err := TQuantile((1+level)/2, float64(c.Groups-1))
+	t, err := TCritical(level, float64(c.Groups-1))
 	if err != nil {
-		return Interval{}, fmt.Errorf("interval of the mean over groups: %w", err)
+		return Interval{}, err
 	}
 	half := t * math.Sqrt(c.meansNoise)
 	return Interval{c.Mean - half, c.Mean + half}.times(1)
@@ -199,7 +177,7 @@ func (c Clustered) MeanInterval(level float64) (Interval, error) {
 // ErrArgument.
 func (c Clustered) COVInterval(level float64) (Interval, error) {
 	if !(level > 0 && level < 1) {
-		return Interval{}, fmt.Errorf("interval of the coefficient of variation of groups at level %v: %w", level, ErrArgument)
+		return Interval{}, ErrArgument
 	}
 	within := c.Within * (1 - 1/c.size)
 	theta := c.scatter + within
@@ -208,7 +186,7 @@ func (c Clustered) COVInterval(level float64) (Interval, error) {
 		err = ErrNoSpread
 	}
 	if err != nil {
-		return Interval{}, fmt.Errorf("interval of the coefficient of variation of groups: %w", err)
+		return Interval{}, err
 	}
 	down, up := 0.0, 0.0
 	for _, part := range []struct{ variance, df float64 }{{c.scatter, c.dfB}, {within, c.dfW}} {
@@ -217,7 +195,7 @@ func (c Clustered) COVInterval(level float64) (Interval, error) {
 		h := part.df/chi.Quantile((1-level)/2) - 1
 		down, up = math.Hypot(down, g*part.variance), math.Hypot(up, h*part.variance)
 	}
-	t, err := TQuantile((1+level)/2, float64(c.Groups-1))
+	t, err := TCritical(level, float64(c.Groups-1))
 	if err != nil {
 		return Interval{}, err
 	}
@@ -246,7 +224,7 @@ func (c Clustered) Needed(r, level float64) (groups, values int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	t, errT := TQuantile((1+level)/2, float64(c.Groups-1))
+	t, errT := TCritical(level, float64(c.Groups-1))
 	if groups, err = RepetitionsForMean(cov, r, level); err != nil || errT != nil {
 		return 0, 0, errors.Join(err, errT)
 	}

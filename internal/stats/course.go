@@ -1,9 +1,11 @@
 package stats
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -59,36 +61,6 @@ func Autocorrelation[S ~[]float64](series ...S) float64 {
 	return max(0, min(r+(1+4*r)*float64(len(series))/values, .9))
 }
 
-// Neighbours is [Autocorrelation] of one series that comes value by value and is
-// not kept. The zero value is empty.
-type Neighbours struct {
-	n, first, last         float64
-	sum, squares, products float64 // less the first
-}
-
-// Add adds the next value.
-func (s *Neighbours) Add(x float64) {
-	if s.n == 0 {
-		s.first = x
-	}
-	x -= s.first
-	s.sum += x
-	s.squares += x * x
-	s.products += x * s.last
-	s.n, s.last = s.n+1, x
-}
-
-// Autocorrelation is that of [Autocorrelation].
-func (s *Neighbours) Autocorrelation() float64 {
-	mean := s.sum / s.n
-	squares := s.squares - s.sum*mean
-	if !(squares > 1e-12*s.squares) { // what is left is rounding
-		return 0
-	}
-	r := (s.products - mean*(2*s.sum-s.last) + (s.n-1)*mean*mean) / squares
-	return max(0, min(r+(1+4*r)/s.n, .9))
-}
-
 // Sum is the sum of independent estimates, each times its weight; the degrees
 // of freedom are Satterthwaite's (F. E. Satterthwaite, "An approximate
 // distribution of estimates of variance components", Biometrics Bulletin 2(6),
@@ -105,23 +77,12 @@ func Sum(parts []Estimate, weights []float64) Estimate {
 			squares += v * v / p.Degrees
 		}
 	}
-	out.Degrees = leastDegrees(parts)
 	if squares > 0 {
 		out.Degrees = out.Var * out.Var / squares
+	} else if len(parts) > 0 { // no part has a variance
+		out.Degrees = slices.MinFunc(parts, func(a, b Estimate) int { return cmp.Compare(a.Degrees, b.Degrees) }).Degrees
 	}
 	return out
-}
-
-// leastDegrees stands in where no part has a variance.
-func leastDegrees(parts []Estimate) float64 {
-	least := math.Inf(1)
-	for _, p := range parts {
-		least = min(least, p.Degrees)
-	}
-	if math.IsInf(least, 1) {
-		return 0
-	}
-	return least
 }
 
 // Ratio is the ratio of two independent means with the variance of their
@@ -139,7 +100,7 @@ func Ratio(num, den Estimate) (Estimate, error) {
 
 // Interval is Student's interval at this level.
 func (e Estimate) Interval(level float64) (Interval, error) {
-	t, err := TQuantile((1+level)/2, e.Degrees)
+	t, err := TCritical(level, e.Degrees)
 	if err != nil {
 		return Interval{}, err
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 )
 
 // Code is the group of a value as the facts of a frame have it: codes begin at 1,
@@ -52,7 +51,7 @@ type Decomposed struct {
 func Decompose[C Code](values []float64, codes []C, k int) (Decomposed, error) {
 	g, err := groupMoments(values, codes, k)
 	if err != nil {
-		return Decomposed{}, fmt.Errorf("decomposing: %w", err)
+		return Decomposed{}, err
 	}
 	d := Decomposed{N: g.n, Unknown: g.unknown, Groups: g.groups}
 	if d.All, err = ratioToMean(math.Sqrt(g.total()/float64(g.n-1)), g.mean); err != nil {
@@ -105,7 +104,7 @@ func (d *Decomposed) paper(g grouped) error {
 		return err
 	}
 	if d.Skipped == d.Groups {
-		return fmt.Errorf("variation in groups, of which none has two values and a positive mean: %w", ErrTooFew)
+		return ErrTooFew
 	}
 	d.In, err = finite(covs / float64(d.Groups-d.Skipped))
 	return err
@@ -148,7 +147,7 @@ func groupMoments[C Code](values []float64, codes []C, k int) (grouped, error) {
 	}
 	g.n = len(values) - g.unknown
 	if g.groups < 2 {
-		return grouped{}, fmt.Errorf("%d of at least 2 groups: %w", g.groups, ErrTooFew)
+		return grouped{}, ErrTooFew
 	}
 	g.mean = origin + sum/float64(g.n)
 	squaresOfLevels(values, codes, g.means, g.squares)
@@ -173,23 +172,6 @@ type LevelSums struct {
 
 // SumLevels sums up values by the codes of a fact, which are below levels.
 func SumLevels[C Code](values []float64, codes []C, levels int, origin float64) LevelSums {
-	parts := make([]LevelSums, partsOf(len(values), levels))
-	inParts(len(values), len(parts), func(part, from, to int) {
-		parts[part] = sumLevels(values[from:to], codes[from:to], levels, origin)
-	})
-	out := parts[0]
-	for _, p := range parts[1:] {
-		out.Squares += p.Squares
-		for c := range out.N {
-			out.N[c] += p.N[c]
-			out.Sum[c] += p.Sum[c]
-		}
-	}
-	out.N[0], out.Sum[0] = 0, 0
-	return out
-}
-
-func sumLevels[C Code](values []float64, codes []C, levels int, origin float64) LevelSums {
 	s := LevelSums{N: make([]float64, levels), Sum: make([]float64, levels)}
 	// Neighbours often have one level: they are summed up before they are added.
 	for i := 0; i < len(codes); {
@@ -205,58 +187,26 @@ func sumLevels[C Code](values []float64, codes []C, levels int, origin float64) 
 			s.Squares += squares
 		}
 	}
+	s.N[0], s.Sum[0] = 0, 0
 	return s
 }
 
 // squaresOfLevels adds the squares of the distances from the means of the levels.
 func squaresOfLevels[C Code](values []float64, codes []C, means, squares []float64) {
-	parts := make([][]float64, partsOf(len(values), len(means)))
-	inParts(len(values), len(parts), func(part, from, to int) {
-		sums := make([]float64, len(means))
-		for i := from; i < to; {
-			c, sum := codes[i], 0.0
-			mean := means[c]
-			for ; i < to && codes[i] == c; i++ {
-				d := values[i] - mean
-				sum += d * d
-			}
-			sums[c] += sum
+	for i := 0; i < len(codes); {
+		c, sum := codes[i], 0.0
+		for ; i < len(codes) && codes[i] == c; i++ {
+			d := values[i] - means[c]
+			sum += d * d
 		}
-		parts[part] = sums
-	})
-	for _, sums := range parts {
-		for c, s := range sums {
-			squares[c] += s
-		}
+		squares[c] += sum
 	}
-}
-
-// partsOf is in how many parts many values are summed up by level: as many on every
-// machine, so that the sums are the same.
-func partsOf(n, levels int) int {
-	if n < 1<<20 || levels > 1<<14 {
-		return 1
-	}
-	return 4
-}
-
-// inParts calls do for parts of so many values, at once.
-func inParts(n, parts int, do func(part, from, to int)) {
-	if parts == 1 {
-		do(0, 0, n)
-		return
-	}
-	var all sync.WaitGroup
-	for part := range parts {
-		all.Go(func() { do(part, part*n/parts, (part+1)*n/parts) })
-	}
-	all.Wait()
 }
 
 // checkCodes checks that there is a code below k for each of some finite values.
 func checkCodes[C Code](values []float64, codes []C, k int) error {
 	if len(values) != len(codes) {
-		return fmt.Errorf("%d values and %d codes: %w", len(values), len(codes), ErrLength)
+		return ErrLength
 	}
 	for i, c := range codes {
 		if uint(int(c)) >= uint(k) { //nolint:gosec // a code below 0 is a large number

@@ -109,7 +109,7 @@ func TestDecomposeRefuses(t *testing.T) {
 	_, errEffect := EtaSquared([]float64{5, 5, 5}, []uint16{1, 1, 2}, 3, DefaultLevel)
 	_, errLone := EtaSquared([]float64{5, 6}, []uint16{1, 2}, 3, DefaultLevel)
 	_, _, errV := CramersV([]uint16{1, 1, 0}, []uint16{1, 2, 3}, 2, 4)
-	_, _, _, errFlat := Pearson([]float64{1, 1, 1, 1}, xs, .95)
+	_, _, errFlat := Pearson([]float64{1, 1, 1, 1}, xs)
 	_, errWilson := Wilson(3, 2, .95)
 	for _, c := range []struct {
 		name      string

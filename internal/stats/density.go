@@ -2,7 +2,6 @@ package stats
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"sort"
 
@@ -107,20 +106,20 @@ const densityCells = 1 << 14
 func Density(sorted []float64, points int) (x, y []float64, err error) {
 	err = checkSorted(sorted, 2)
 	if points < 2 {
-		err = cmp.Or(err, fmt.Errorf("%d points, want at least 2: %w", points, ErrArgument))
+		err = cmp.Or(err, ErrArgument)
 	}
 	if err == nil && sorted[0] == sorted[len(sorted)-1] {
 		err = ErrNoSpread
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("density: %w", err)
+		return nil, nil, err
 	}
 	values := lattice{step: stepOf(sorted, 1e-6)}.spread(sorted)
 	lo, hi := values[0], values[len(values)-1]
 	pad := hi/10 - lo/10
 	from, size := lo-pad, 1.2*(hi-lo)
 	if _, err := finite(size + from); err != nil {
-		return nil, nil, fmt.Errorf("density: %w", err)
+		return nil, nil, err
 	}
 	waves := cosines(cellShares(values, from, size))
 	t, ok := diffusion(waves, float64(len(values)))

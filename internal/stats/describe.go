@@ -108,7 +108,7 @@ func MeanHalfWidth(xs []float64, level float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	t, err := TQuantile((1+level)/2, float64(len(xs)-1))
+	t, err := TCritical(level, float64(len(xs)-1))
 	if err != nil {
 		return 0, err
 	}
@@ -174,6 +174,18 @@ func TQuantile(p, nu float64) (float64, error) {
 		return 0, nil
 	}
 	return finite(distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}.Quantile(p))
+}
+
+// TCritical is the t that is exceeded on either side with the probability 1−level
+// together, see [TQuantile].
+func TCritical(level, nu float64) (float64, error) { return TQuantile((1+level)/2, nu) }
+
+// NormalCritical is that of the normal distribution, for a level above 0 and below 1.
+func NormalCritical(level float64) (float64, error) {
+	if !(level > 0) {
+		return 0, fmt.Errorf("level %v: %w", level, ErrArgument)
+	}
+	return NormalQuantile((1 + level) / 2)
 }
 
 // FQuantile returns the p-quantile of the F distribution with d1 and d2 > 0

@@ -37,7 +37,7 @@ func dipOf(xs []float64) float64 {
 		if apart < dip {
 			break
 		}
-		dip = max(dip, fromMinorant(xs, convex[i:]), fromMajorant(xs, concave[j:]))
+		dip = max(dip, strays(xs, convex[i:], 1), strays(xs, concave[j:], -1))
 		if low == int(convex[i]) && high == int(concave[j]) {
 			break
 		}
@@ -122,34 +122,18 @@ func furthest(xs []float64, convex, concave []int32) (apart float64, i, j int) {
 	}
 }
 
-// fromMinorant is how far the distribution function rises above the pieces
-// between corners, which come from the right, at least 1.
-func fromMinorant(xs []float64, convex []int32) float64 {
+// strays is how far the distribution function lies beyond the pieces between corners, at least 1:
+// above those of the minorant, or, with the side −1, below those of the majorant.
+func strays(xs []float64, corners []int32, side float64) float64 {
 	most := 1.0
-	for k := 1; k < len(convex); k++ {
-		a, b := convex[k], convex[k-1]
+	for k := 1; k < len(corners); k++ {
+		a, b := min(corners[k-1], corners[k]), max(corners[k-1], corners[k])
 		if b-a <= 1 || xs[a] == xs[b] {
 			continue
 		}
 		slope := float64(b-a) / (xs[b] - xs[a])
 		for i := a; i <= b; i++ {
-			most = max(most, float64(i-a+1)-(xs[i]-xs[a])*slope)
-		}
-	}
-	return most
-}
-
-// fromMajorant is how far the function falls below the pieces between corners.
-func fromMajorant(xs []float64, concave []int32) float64 {
-	most := 1.0
-	for k := 1; k < len(concave); k++ {
-		a, b := concave[k-1], concave[k]
-		if b-a <= 1 || xs[a] == xs[b] {
-			continue
-		}
-		slope := float64(b-a) / (xs[b] - xs[a])
-		for i := a; i <= b; i++ {
-			most = max(most, (xs[i]-xs[a])*slope-float64(i-a-1))
+			most = max(most, side*(float64(i-a)+side-(xs[i]-xs[a])*slope))
 		}
 	}
 	return most

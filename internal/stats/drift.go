@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -31,26 +30,26 @@ const mostDrifting = 1500
 // ErrArgument.
 func Drift(times, xs []float64, level float64) (slope Interval, p float64, err error) {
 	if err := checkPairs(times, xs, 10); err != nil {
-		return Interval{}, 0, fmt.Errorf("drift: %w", err)
+		return Interval{}, 0, err
 	}
-	z, err := NormalQuantile((1 + level) / 2)
+	z, err := NormalCritical(level)
 	switch {
 	case err != nil || !(level > 0):
-		return Interval{}, 0, fmt.Errorf("drift at level %v: %w", level, ErrArgument)
+		return Interval{}, 0, ErrArgument
 	case !slices.IsSorted(times):
-		return Interval{}, 0, fmt.Errorf("drift: times do not ascend: %w", ErrArgument)
+		return Interval{}, 0, ErrArgument
 	case constant(times) || constant(xs):
-		return Interval{}, 0, fmt.Errorf("drift: %w", ErrNoSpread)
+		return Interval{}, 0, ErrNoSpread
 	}
-	times, xs = mediansOf(times, mostDrifting), mediansOf(xs, mostDrifting)
+	times, xs = mediansOf(times), mediansOf(xs)
 	slopes, s := pairSlopes(times, xs)
 	if len(slopes) < 2 {
-		return Interval{}, 0, fmt.Errorf("drift over one time: %w", ErrTooFew)
+		return Interval{}, 0, ErrTooFew
 	}
 	slices.Sort(slopes)
 	variance := kendallVariance(xs) * dependentTrend(times, xs, QuantileSorted(slopes, .5))
 	if variance == 0 {
-		return Interval{}, 0, fmt.Errorf("drift: %w", ErrNoSpread)
+		return Interval{}, 0, ErrNoSpread
 	}
 	root := math.Sqrt(variance)
 	p = min(1, math.Erfc((math.Abs(s)-1)/root/math.Sqrt2)) // with continuity
@@ -64,14 +63,14 @@ func Drift(times, xs []float64, level float64) (slope Interval, p float64, err e
 	return slope, p, err
 }
 
-// mediansOf are medians of equally many neighbours, at most this many.
-func mediansOf(xs []float64, most int) []float64 {
-	if len(xs) <= most {
+// mediansOf are medians of equally many neighbours, at most [mostDrifting].
+func mediansOf(xs []float64) []float64 {
+	if len(xs) <= mostDrifting {
 		return xs
 	}
-	out := make([]float64, most)
+	out := make([]float64, mostDrifting)
 	for i := range out {
-		out[i] = Median(xs[i*len(xs)/most : (i+1)*len(xs)/most])
+		out[i] = Median(xs[i*len(xs)/mostDrifting : (i+1)*len(xs)/mostDrifting])
 	}
 	return out
 }

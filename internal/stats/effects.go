@@ -1,12 +1,11 @@
 package stats
 
 import (
-	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Effect is how much of the variance of values a fact explains.
@@ -43,14 +42,14 @@ type Effect struct {
 func EtaSquared(values []float64, codes []uint16, levels int, level float64) (Effect, error) {
 	g, err := groupMoments(values, codes, levels)
 	if err != nil {
-		return Effect{}, fmt.Errorf("effect size: %w", err)
+		return Effect{}, err
 	}
 	total, d1, d2 := g.total(), float64(g.groups-1), float64(g.n-g.groups)
 	switch {
 	case d2 < 1:
-		return Effect{}, fmt.Errorf("effect size where each level has one value: %w", ErrTooFew)
+		return Effect{}, ErrTooFew
 	case total == 0:
-		return Effect{}, fmt.Errorf("effect size: %w", ErrNoSpread)
+		return Effect{}, ErrNoSpread
 	}
 	e := Effect{N: g.n, Unknown: g.unknown, Levels: g.groups, Eta2: g.between / total}
 	if g.within <= total*noSpread {
@@ -59,7 +58,7 @@ func EtaSquared(values []float64, codes []uint16, levels int, level float64) (Ef
 	}
 	meanWithin := g.within / d2
 	e.F = g.between / d1 / meanWithin
-	e.P = fTail(e.F, d1, d2)
+	e.P = FTail(e.F, d1, d2)
 	e.Omega2 = max(0, (g.between-d1*meanWithin)/(total+meanWithin))
 	e.CI, err = e.interval(etaError(values, codes, g), level)
 	return e, err
@@ -79,16 +78,16 @@ func EtaSquared(values []float64, codes []uint16, levels int, level float64) (Ef
 func WelchANOVA(values []float64, codes []uint16, levels int, worth float64) (p float64, err error) {
 	g, err := groupMoments(values, codes, levels)
 	if err != nil {
-		return 0, fmt.Errorf("comparing levels: %w", err)
+		return 0, err
 	}
 	k, rest := float64(g.groups), float64(g.n)*worth-float64(g.groups)
 	switch {
 	case !(worth > 0 && worth <= 1):
-		return 0, fmt.Errorf("comparing levels of values worth %v: %w", worth, ErrArgument)
+		return 0, ErrArgument
 	case !(rest > 0) || g.n == g.groups:
-		return 0, fmt.Errorf("comparing levels of few values: %w", ErrTooFew)
+		return 0, ErrTooFew
 	case g.within <= g.total()*noSpread:
-		return 0, fmt.Errorf("comparing levels: %w", ErrNoSpread)
+		return 0, ErrNoSpread
 	}
 	weights, degrees := make([]float64, len(g.count)), make([]float64, len(g.count))
 	var sum, mean float64
@@ -116,7 +115,7 @@ func WelchANOVA(values []float64, codes []uint16, levels int, worth float64) (p 
 	}
 	lambda /= k*k - 1
 	f := between / (k - 1) / (1 + 2*(k-2)*lambda)
-	return finite(fTail(f, k-1, 1/(3*lambda)))
+	return finite(FTail(f, k-1, 1/(3*lambda)))
 }
 
 // etaError is the standard error of η² by its influence function.
@@ -137,9 +136,9 @@ func etaError[C Code](values []float64, codes []C, g grouped) float64 {
 
 // interval is the wider of both intervals, on either side.
 func (e Effect) interval(standardError, level float64) (Interval, error) {
-	z, err := NormalQuantile((1 + level) / 2)
-	if err != nil || !(level > 0) {
-		return Interval{}, fmt.Errorf("interval of an effect at level %v: %w", level, ErrArgument)
+	z, err := NormalCritical(level)
+	if err != nil {
+		return Interval{}, err
 	}
 	iv := Interval{e.noncentral((1 + level) / 2), e.noncentral((1 - level) / 2)}
 	if e.Omega2 > 0 && e.Omega2 < 1 {
@@ -172,23 +171,6 @@ func (e Effect) noncentral(p float64) float64 {
 	return (lo + hi) / 2
 }
 
-// Pearson returns the correlation of at least four pairs, its interval at this
-// level by Fisher's z (R. A. Fisher, Metron 1(4), 1921), which supposes normal
-// values, and the two-sided p of no relation. Where all pairs lie on a line, r is
-// ±1, the interval has no width and p is 0. Errors: ErrNoSpread where either does
-// not vary; ErrTooFew, ErrLength, ErrNotFinite, ErrArgument.
-func Pearson(x, y []float64, level float64) (r float64, ci Interval, p float64, err error) {
-	if r, p, err = correlate(x, y, 4); err != nil {
-		return 0, Interval{}, 0, fmt.Errorf("correlation: %w", err)
-	}
-	z, err := NormalQuantile((1 + level) / 2)
-	if err != nil || !(level > 0) {
-		return 0, Interval{}, 0, fmt.Errorf("correlation at level %v: %w", level, ErrArgument)
-	}
-	half := z / math.Sqrt(float64(len(x)-3))
-	return r, Interval{math.Tanh(math.Atanh(r) - half), math.Tanh(math.Atanh(r) + half)}, p, nil
-}
-
 // Spearman returns the correlation of the ranks of at least three pairs, equal
 // values sharing theirs, and its two-sided p: of up to eight pairs the share of all
 // orders that are as close, of more by the t approximation (M. G. Kendall and J. D.
@@ -196,12 +178,12 @@ func Pearson(x, y []float64, level float64) (r float64, ci Interval, p float64, 
 // Errors as [Pearson].
 func Spearman(x, y []float64) (rho, p float64, err error) {
 	if err := checkPairs(x, y, 3); err != nil {
-		return 0, 0, fmt.Errorf("rank correlation: %w", err)
+		return 0, 0, err
 	}
 	a, b := ranks(x), ranks(y)
-	switch rho, p, err = correlate(a, b, 3); {
+	switch rho, p, err = Pearson(a, b); {
 	case err != nil:
-		return rho, p, fmt.Errorf("rank correlation: %w", err)
+		return rho, p, err
 	case len(x) <= mostOrders:
 		p = ordersAsClose(a, b)
 	case math.Abs(rho) == 1:
@@ -261,7 +243,7 @@ func ordersAsClose(x, y []float64) float64 {
 // approximation: five pairs are in order by chance once in sixty times.
 func SpearmanOfSeries(x, y []float64) (rho, p, effective float64, err error) {
 	if err := checkPairs(x, y, 5); err != nil {
-		return 0, 0, 0, fmt.Errorf("rank correlation of series: %w", err)
+		return 0, 0, 0, err
 	}
 	if rho, _, err = Spearman(x, y); err != nil {
 		return 0, 0, 0, err
@@ -270,7 +252,7 @@ func SpearmanOfSeries(x, y []float64) (rho, p, effective float64, err error) {
 	for _, xs := range [][]float64{x, y} {
 		r, err := ACF(ranks(xs), 1)
 		if err != nil {
-			return 0, 0, 0, fmt.Errorf("rank correlation of series: %w", err)
+			return 0, 0, 0, err
 		}
 		product *= min(1, max(-1, (n*r[1]+1)/(n-3)))
 	}
@@ -300,12 +282,12 @@ const leastPairs = 5
 // proof that all are. Errors: ErrTooFew where they are worth fewer than five;
 // ErrArgument.
 func SpearmanInterval(rho float64, n int, effective, level float64) (Interval, error) {
-	z, err := NormalQuantile((1 + level) / 2)
+	z, err := NormalCritical(level)
 	switch {
-	case err != nil || !(level > 0) || !(math.Abs(rho) <= 1) || !(effective <= float64(n)):
-		return Interval{}, fmt.Errorf("interval of the rank correlation %v of %v pairs at level %v: %w", rho, effective, level, ErrArgument)
+	case err != nil || !(math.Abs(rho) <= 1) || !(effective <= float64(n)):
+		return Interval{}, ErrArgument
 	case effective < leastPairs:
-		return Interval{}, fmt.Errorf("interval of a rank correlation of %v pairs: %w", effective, ErrTooFew)
+		return Interval{}, ErrTooFew
 	}
 	most := 1 - 6/(float64(n)*(float64(n)*float64(n)-1))
 	centre := math.Atanh(max(-most, min(most, rho)))
@@ -317,9 +299,11 @@ func SpearmanInterval(rho float64, n int, effective, level float64) (Interval, e
 	return iv, nil
 }
 
-// correlate is Pearson's r and its p by the t test.
-func correlate(x, y []float64, least int) (r, p float64, err error) {
-	if err := checkPairs(x, y, least); err != nil {
+// Pearson returns the correlation of at least three pairs, and the two-sided p of no relation by the
+// t test. Where all pairs lie on a line, r is ±1 and p is 0. Errors: ErrNoSpread where either does
+// not vary; ErrTooFew, ErrLength, ErrNotFinite.
+func Pearson(x, y []float64) (r, p float64, err error) {
+	if err := checkPairs(x, y, 3); err != nil {
 		return 0, 0, err
 	}
 	if constant(x) || constant(y) {
@@ -337,12 +321,7 @@ func correlate(x, y []float64, least int) (r, p float64, err error) {
 }
 
 func constant(xs []float64) bool {
-	for _, x := range xs {
-		if x != xs[0] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(xs, func(x float64) bool { return x != xs[0] })
 }
 
 // Wilson returns the interval at this level for a share of which k of n are seen
@@ -351,11 +330,11 @@ func constant(xs []float64) bool {
 // ErrArgument.
 func Wilson(k, n int, level float64) (Interval, error) {
 	if n < 1 {
-		return Interval{}, fmt.Errorf("share of %d: %w", n, ErrTooFew)
+		return Interval{}, ErrTooFew
 	}
-	z, err := NormalQuantile((1 + level) / 2)
-	if err != nil || !(level > 0) || k < 0 || k > n {
-		return Interval{}, fmt.Errorf("share %d of %d at level %v: %w", k, n, level, ErrArgument)
+	z, err := NormalCritical(level)
+	if err != nil || k < 0 || k > n {
+		return Interval{}, ErrArgument
 	}
 	return wilsonAt(float64(k)/float64(n), float64(n), z), nil
 }
@@ -368,11 +347,11 @@ func Wilson(k, n int, level float64) (Interval, error) {
 // has fewer than two levels, ErrLength, ErrArgument.
 func CramersV(a, b []uint16, la, lb int) (v, p float64, err error) {
 	if len(a) != len(b) {
-		return 0, 0, fmt.Errorf("association of %d and %d codes: %w", len(a), len(b), ErrLength)
+		return 0, 0, ErrLength
 	}
 	cells, err := countPairs(a, b, la, lb)
 	if err != nil {
-		return 0, 0, fmt.Errorf("association: %w", err)
+		return 0, 0, err
 	}
 	rows, columns := make([]float64, la), make([]float64, lb)
 	var n float64
@@ -383,7 +362,7 @@ func CramersV(a, b []uint16, la, lb int) (v, p float64, err error) {
 	}
 	r, c := positive(rows), positive(columns)
 	if r < 2 || c < 2 {
-		return 0, 0, fmt.Errorf("association of %v and %v levels, want at least 2: %w", r, c, ErrTooFew)
+		return 0, 0, ErrTooFew
 	}
 	phi2 := -1.0
 	for _, c := range cells {
@@ -394,7 +373,7 @@ func CramersV(a, b []uint16, la, lb int) (v, p float64, err error) {
 	if most := min(r-(r-1)*(r-1)/(n-1), c-(c-1)*(c-1)/(n-1)) - 1; most > 0 {
 		v = min(1, math.Sqrt(corrected/most))
 	}
-	return v, chiSquareTail(n*phi2, (r-1)*(c-1)), nil
+	return v, distuv.ChiSquared{K: (r - 1) * (c - 1)}.Survival(n * phi2), nil
 }
 
 // cell is how often two codes occur together.
@@ -408,7 +387,7 @@ type cell struct {
 func countPairs(a, b []uint16, la, lb int) ([]cell, error) {
 	for i, x := range a {
 		if int(x) >= la || int(b[i]) >= lb {
-			return nil, fmt.Errorf("codes %d and %d of row %d, want less than %d and %d: %w", x, b[i], i, la, lb, ErrArgument)
+			return nil, ErrArgument
 		}
 	}
 	if la*lb <= max(1<<10, len(a)) {
@@ -459,25 +438,14 @@ func positive(counts []float64) float64 {
 
 // ranks are the ranks of values from 1, equal ones sharing theirs.
 func ranks(xs []float64) []float64 {
-	type value struct {
-		x  float64
-		at int
-	}
-	all := make([]value, len(xs))
-	for i, x := range xs {
-		all[i] = value{x, i}
-	}
-	slices.SortFunc(all, func(a, b value) int { return cmp.Compare(a.x, b.x) })
+	sorted, rows := SortRows(xs)
 	out := make([]float64, len(xs))
-	for i := 0; i < len(all); {
-		j := i
-		for j < len(all) && all[j].x == all[i].x {
-			j++
+	for i, j := 0, 0; i < len(xs); i = j {
+		for ; j < len(xs) && sorted[j] == sorted[i]; j++ {
 		}
-		for _, v := range all[i:j] {
-			out[v.at] = float64(i+j+1) / 2
+		for _, row := range rows[i:j] {
+			out[row] = float64(i+j+1) / 2
 		}
-		i = j
 	}
 	return out
 }

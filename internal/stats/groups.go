@@ -62,10 +62,15 @@ func clean(total, within float64, n int) bool {
 // that is left. Running sums find the cuts that may be best, up to rounding;
 // only those are computed in full, which takes as long as all values each.
 func bestCut(sorted []float64) (cut int, within float64) {
-	roughly := roughSquares(sorted)
+	n, mean, all := float64(len(sorted)), stat.Mean(sorted, nil), squaresAbout(sorted)
+	roughly, sum := make([]float64, len(sorted)), 0.0 // the sum of the values up to the cut, about the mean
+	for i, x := range sorted[:len(sorted)-1] {
+		sum += x - mean
+		k := float64(i + 1)
+		roughly[i+1] = all - sum*sum/k - sum*sum/(n-k) // the sum of all about the mean is 0
+	}
 	least := slices.Min(roughly[2 : len(sorted)-1])
-	n := float64(len(sorted))
-	rounding := squaresAbout(sorted) * min(n*1e-15, 1e-11)
+	rounding := all * min(n*1e-15, 1e-11)
 	within = math.Inf(1)
 	for k := 2; k <= len(sorted)-2; k++ {
 		if roughly[k] > least+rounding {
@@ -76,23 +81,6 @@ func bestCut(sorted []float64) (cut int, within float64) {
 		}
 	}
 	return cut, within
-}
-
-// roughSquares returns, for each cut k, the sum of squares within sorted[:k]
-// and sorted[k:], up to rounding.
-func roughSquares(sorted []float64) []float64 {
-	mean := stat.Mean(sorted, nil)
-	var sum, squares float64 // of the values up to the cut, about the mean
-	for _, x := range sorted {
-		squares += (x - mean) * (x - mean)
-	}
-	out, n := make([]float64, len(sorted)), float64(len(sorted))
-	for i, x := range sorted[:len(sorted)-1] {
-		sum += x - mean
-		k := float64(i + 1)
-		out[i+1] = squares - sum*sum/k - sum*sum/(n-k) // the sum of all about the mean is 0
-	}
-	return out
 }
 
 // squaresAbout is the sum of squared distances from the mean.

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -32,15 +31,13 @@ const leastGrowth = 5
 
 // FitLinear fits y = a·n by least squares to at least one observation: a =
 // Σny/Σn². Sizes are above zero.
-func FitLinear(n, y []float64) (Growth, error) {
+func FitLinear(n, y []float64) (g Growth, err error) {
+	defer annotate(&err, "fitting a·n")
 	if err := checkGrowth(n, y, 1); err != nil {
-		return Growth{}, fmt.Errorf("fitting a·n: %w", err)
+		return Growth{}, err
 	}
 	a, err := finite(slopeOf(n, y))
-	if err != nil {
-		return Growth{}, fmt.Errorf("fitting a·n: %w", err)
-	}
-	return linearGrowth(a, n, y), nil
+	return linearGrowth(a, n, y), err
 }
 
 // FitCapped fits y = min(a·n, cap) by least squares, exactly, to at least two
@@ -53,16 +50,17 @@ func FitLinear(n, y []float64) (Growth, error) {
 // its edge, where the knee is a size n_k itself and the curve is a·min(n, n_k).
 // Each candidate is scored with the true min(), so that the best of them is the
 // best of all. The result is not Capped when it has no size past its knee.
-func FitCapped(n, y []float64) (Growth, error) {
+func FitCapped(n, y []float64) (best Growth, err error) {
+	defer annotate(&err, "fitting min(a·n, cap)")
 	if err := checkGrowth(n, y, 2); err != nil {
-		return Growth{}, fmt.Errorf("fitting min(a·n, cap): %w", err)
+		return Growth{}, err
 	}
 	ns, ys := bySize(n, y)
 	a, err := finite(slopeOf(ns, ys))
 	if err != nil {
-		return Growth{}, fmt.Errorf("fitting min(a·n, cap): %w", err)
+		return Growth{}, err
 	}
-	best := linearGrowth(a, ns, ys)
+	best = linearGrowth(a, ns, ys)
 	for k := 1; k < len(ns); k++ {
 		if ns[k] == ns[k-1] {
 			continue // the curve has one value for one size
@@ -78,11 +76,7 @@ func FitCapped(n, y []float64) (Growth, error) {
 
 // splitAt is the candidate with the first k sizes below the knee.
 func splitAt(k int, ns, ys []float64) Growth {
-	var sum float64
-	for _, v := range ys[k:] {
-		sum += v
-	}
-	return cappedGrowth(slopeOf(ns[:k], ys[:k]), sum/float64(len(ys)-k), ns, ys)
+	return cappedGrowth(slopeOf(ns[:k], ys[:k]), Average(ys[k:]), ns, ys)
 }
 
 // kneeAt is the candidate with its knee at a size that was measured.
@@ -96,25 +90,20 @@ func kneeAt(knee float64, ns, ys []float64) Growth {
 }
 
 func linearGrowth(a float64, ns, ys []float64) Growth {
-	g := Growth{Slope: a, Cap: math.Inf(1), Knee: math.Inf(1)}
-	g.SSE = g.squares(ns, ys)
-	return g
+	return Growth{Slope: a, Cap: math.Inf(1), Knee: math.Inf(1)}.scored(ns, ys)
 }
 
 func cappedGrowth(a, limit float64, ns, ys []float64) Growth {
-	g := Growth{Slope: a, Capped: true, Cap: limit, Knee: limit / a}
-	g.SSE = g.squares(ns, ys)
-	return g
+	return Growth{Slope: a, Capped: true, Cap: limit, Knee: limit / a}.scored(ns, ys)
 }
 
-// squares is the sum of squared errors of the true curve.
-func (g Growth) squares(ns, ys []float64) float64 {
-	var sum float64
+// scored has the sum of squared errors of the true curve.
+func (g Growth) scored(ns, ys []float64) Growth {
 	for i, n := range ns {
 		d := ys[i] - g.At(n)
-		sum += d * d
+		g.SSE += d * d
 	}
-	return sum
+	return g
 }
 
 // slopeOf is Σny/Σn².
@@ -129,13 +118,9 @@ func slopeOf(ns, ys []float64) float64 {
 
 // bySize returns the observations in the order of their sizes.
 func bySize(n, y []float64) (ns, ys []float64) {
-	order := make([]int, len(n))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(n[a], n[b]) })
-	for _, i := range order {
-		ns, ys = append(ns, n[i]), append(ys, y[i])
+	ns, rows := SortRows(n)
+	for _, row := range rows {
+		ys = append(ys, y[row])
 	}
 	return ns, ys
 }
@@ -230,23 +215,24 @@ const GrowthResamples = 1000
 // Errors: ErrTooFew below four observations; ErrUnbounded when more than a
 // fortieth of the samples show no cap, so that the interval has no upper bound;
 // ErrArgument for a curve without a cap.
-func CapInterval(g Growth, n, y []float64, level float64, resamples int, seed uint64) (Interval, error) {
+func CapInterval(g Growth, n, y []float64, level float64, resamples int, seed uint64) (ci Interval, err error) {
+	defer annotate(&err, "interval of a cap")
 	if err := checkGrowth(n, y, 4); err != nil {
-		return Interval{}, fmt.Errorf("interval of a cap: %w", err)
+		return Interval{}, err
 	}
 	if resamples < 100 {
-		return Interval{}, fmt.Errorf("interval of a cap from %d resamples, want at least 100: %w", resamples, ErrArgument)
+		return Interval{}, fmt.Errorf("from %d resamples, want at least 100: %w", resamples, ErrArgument)
 	}
 	if !g.Capped || !(g.Slope > 0) || !(g.Cap > 0) {
-		return Interval{}, fmt.Errorf("interval of a cap: the curve has none: %w", ErrArgument)
+		return Interval{}, fmt.Errorf("the curve has none: %w", ErrArgument)
 	}
-	t, err := TQuantile((1+level)/2, float64(len(n)-2))
+	t, err := TCritical(level, float64(len(n)-2))
 	if err != nil {
-		return Interval{}, fmt.Errorf("interval of a cap: %w", err)
+		return Interval{}, err
 	}
 	caps, err := resampleCaps(g, n, y, resamples, seed)
 	if err != nil {
-		return Interval{}, fmt.Errorf("interval of a cap: %w", err)
+		return Interval{}, err
 	}
 	half := t * stat.StdDev(caps, nil)
 	return Interval{g.Cap - half, g.Cap + half}.times(1)
@@ -304,25 +290,27 @@ type Levelling struct {
 //
 // Errors: ErrTooFew when fewer than two sizes lie past the knee, or fewer than
 // four observations are given.
-func LevelOff(g Growth, n, y []float64, level, noise float64) (Levelling, error) {
+func LevelOff(g Growth, n, y []float64, level, noise float64) (l Levelling, err error) {
+	defer annotate(&err, "levelling off")
 	if err := checkGrowth(n, y, 4); err != nil {
-		return Levelling{}, fmt.Errorf("levelling off: %w", err)
+		return Levelling{}, err
 	}
-	ns, ys := pastKnee(g, n, y)
+	ns, ys := bySize(n, y)
+	past := len(ns) - len(slices.DeleteFunc(slices.Clone(ns), func(n float64) bool { return n <= g.Knee }))
+	ns, ys = ns[past:], ys[past:]
 	if len(ns) < 2 || stat.Variance(ns, nil) == 0 {
-		return Levelling{}, fmt.Errorf("levelling off: fewer than two sizes past the knee: %w", ErrTooFew)
+		return Levelling{}, fmt.Errorf("fewer than two sizes past the knee: %w", ErrTooFew)
 	}
-	t, err := TQuantile((1+level)/2, float64(len(n)-3))
+	t, err := TCritical(level, float64(len(n)-3))
 	if err != nil {
-		return Levelling{}, fmt.Errorf("levelling off: %w", err)
+		return Levelling{}, err
 	}
 	alpha, beta := stat.LinearRegression(ns, ys, nil, false)
-	line := func(x float64) float64 { return alpha + beta*x }
 	var sse, spread float64
 	for i, x := range n {
 		fitted := g.At(x)
 		if x > g.Knee {
-			fitted = line(x)
+			fitted = alpha + beta*x
 			spread += (x - stat.Mean(ns, nil)) * (x - stat.Mean(ns, nil))
 		}
 		sse += (y[i] - fitted) * (y[i] - fitted)
@@ -331,15 +319,4 @@ func LevelOff(g Growth, n, y []float64, level, noise float64) (Levelling, error)
 	half := t * sd / math.Sqrt(spread)
 	iv, err := Interval{beta - half, beta + half}.times(1)
 	return Levelling{iv, beta * (ns[len(ns)-1] - ns[0])}, err
-}
-
-// pastKnee returns the observations past the knee, by size.
-func pastKnee(g Growth, n, y []float64) (ns, ys []float64) {
-	sortedN, sortedY := bySize(n, y)
-	for i, x := range sortedN {
-		if x > g.Knee {
-			ns, ys = append(ns, x), append(ys, sortedY[i])
-		}
-	}
-	return ns, ys
 }

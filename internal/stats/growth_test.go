@@ -58,7 +58,7 @@ func TestCappedIsExact(t *testing.T) {
 		if g.SSE > brute*(1+1e-9)+1e-12 {
 			t.Fatalf("case %d: FitCapped(%v, %v) has SSE %v, a grid search finds %v", trial, n, y, g.SSE, brute)
 		}
-		if direct := g.squares(n, y); math.Abs(direct-g.SSE) > 1e-9*(1+g.SSE) {
+		if direct := (Growth{Slope: g.Slope, Cap: g.Cap}).scored(n, y).SSE; math.Abs(direct-g.SSE) > 1e-9*(1+g.SSE) {
 			t.Errorf("case %d: SSE %v, by the curve itself %v", trial, g.SSE, direct)
 		}
 	}
@@ -84,7 +84,7 @@ func bruteForce(n, y []float64) float64 {
 	for i := range n {
 		most = max(most, math.Abs(y[i]), math.Abs(y[i]/n[i]))
 	}
-	squares := func(a, c float64) float64 { return Growth{Slope: a, Cap: c}.squares(n, y) }
+	squares := func(a, c float64) float64 { return Growth{Slope: a, Cap: c}.scored(n, y).SSE }
 	best, bestA, bestC := math.Inf(1), 0., 0.
 	loA, hiA, loC, hiC := 1e-9, 2*most, 1e-9, 2*most
 	for range 6 {

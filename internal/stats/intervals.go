@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -69,7 +68,7 @@ func (m Moments) Fieller(level float64) (Interval, error) {
 	if m.N < 2 {
 		return Interval{}, fmt.Errorf("Fieller interval of %d pairs: %w", m.N, ErrTooFew)
 	}
-	t, err := TQuantile((1+level)/2, float64(m.N-1))
+	t, err := TCritical(level, float64(m.N-1))
 	if err != nil {
 		return Interval{}, fmt.Errorf("Fieller interval: %w", err)
 	}
@@ -183,37 +182,35 @@ const bcaStream = 0xbca
 // Errors: ErrNoSpread when all pairs have the same ratio, or when the
 // resamples lie to one side of the estimate; ErrUnbounded when the
 // acceleration leaves no quantile to read.
-func BCa(num, den []float64, level float64, resamples int, seed uint64) (Interval, error) {
+func BCa(num, den []float64, level float64, resamples int, seed uint64) (iv Interval, err error) {
+	defer annotate(&err, "BCa interval")
 	if !(level > 0 && level < 1) || resamples < 100 {
-		return Interval{}, fmt.Errorf("BCa interval at level %v of %d resamples, want 0 to 1 and at least 100: %w", level, resamples, ErrArgument)
+		return Interval{}, fmt.Errorf("level %v and %d resamples, want 0 to 1 and at least 100: %w", level,
+			resamples, ErrArgument)
 	}
 	n, d, scale, err := scaledPairs(num, den)
 	if err != nil {
-		return Interval{}, fmt.Errorf("BCa interval: %w", err)
+		return Interval{}, err
 	}
 	boot := resampleRatios(n, d, resamples, seed)
-	iv, err := bcaFrom(boot, stat.Mean(n, nil)/stat.Mean(d, nil), jackknifeRatios(n, d), level)
-	if err != nil {
-		return Interval{}, fmt.Errorf("BCa interval: %w", err)
+	if iv, err = bcaFrom(boot, stat.Mean(n, nil)/stat.Mean(d, nil), jackknifeRatios(n, d), level); err != nil {
+		return Interval{}, err
 	}
 	return iv.times(scale)
 }
 
-// manyPairs is from where on pairs are not drawn one by one: at random places of
-// so much memory that takes minutes.
-const manyPairs = 100_000
+// mostDraws bounds how many pairs are drawn in all resamples together: of so many pairs that it matters
+// the interval is narrow anyway.
+const mostDraws = 1_000_000_000
 
 // resampleRatios returns the ratio of means of each bootstrap sample.
 func resampleRatios(num, den []float64, resamples int, seed uint64) []float64 {
-	if len(num) > manyPairs {
-		return weightedRatios(num, den, resamples, seed)
-	}
 	rng := rand.New(rand.NewPCG(seed, bcaStream))
 	pairs := make([][2]float64, len(num)) // side by side in memory
 	for i := range num {
 		pairs[i] = [2]float64{num[i], den[i]}
 	}
-	out := make([]float64, resamples)
+	out := make([]float64, min(resamples, max(200, mostDraws/len(num))))
 	for i := range out {
 		var sumN, sumD float64
 		for range pairs {
@@ -222,48 +219,6 @@ func resampleRatios(num, den []float64, resamples int, seed uint64) []float64 {
 			sumD += p[1]
 		}
 		out[i] = sumN / sumD
-	}
-	return out
-}
-
-// weightedRatios is the bootstrap for many pairs: how often each is drawn is
-// Poisson distributed with mean 1, which in samples of n pairs is the same up to
-// 1/n (J. A. Hanley and B. MacGibbon, "Creating non-parametric bootstrap samples
-// using Poisson frequencies", Comput. Methods Programs Biomed. 83(1), 2006).
-// There are at most 10⁹ pairs in all resamples together, and at least 200
-// resamples: of so many pairs the interval is narrow anyway.
-func weightedRatios(num, den []float64, resamples int, seed uint64) []float64 {
-	weights := poissonWeights()
-	source := rand.NewPCG(seed, bcaStream)
-	out := make([]float64, min(resamples, max(200, 1_000_000_000/len(num))))
-	for i := range out {
-		var sumN, sumD float64
-		var random uint64
-		for k, n := range num {
-			if k%4 == 0 {
-				random = source.Uint64()
-			}
-			w := weights[uint16(random)]
-			random >>= 16
-			sumN += w * n
-			sumD += w * den[k]
-		}
-		out[i] = sumN / sumD
-	}
-	return out
-}
-
-// poissonWeights turns 16 random bits into a Poisson variate of mean 1.
-func poissonWeights() []float64 {
-	const cells = 1 << 16
-	out := make([]float64, 0, cells)
-	p, below := math.Exp(-1), 0.0
-	for k := 0; len(out) < cells; k++ {
-		below += p
-		p /= float64(k + 1)
-		for len(out) < cells && (float64(len(out))+.5)/cells < below {
-			out = append(out, float64(k))
-		}
 	}
 	return out
 }
@@ -338,12 +293,11 @@ func bcaFrom(boot []float64, estimate float64, jackknife []float64, level float6
 	if err != nil {
 		return Interval{}, err
 	}
-	z, err := NormalQuantile((1 + level) / 2)
+	z, err := NormalCritical(level)
 	if err != nil {
 		return Interval{}, err
 	}
-	sorted := slices.Clone(boot)
-	slices.Sort(sorted)
+	sorted := ascending(boot)
 	var bounds [2]float64
 	for i, zz := range []float64{z0 - z, z0 + z} {
 		divisor := 1 - a*zz

@@ -207,9 +207,9 @@ func latticeLine(heaps []heap, at []float64, step float64) (offset, slope float6
 	if len(heaps) < 2 {
 		return heaps[0].place, step
 	}
-	places := make([]float64, len(heaps))
-	for i, h := range heaps {
-		places[i] = h.place
+	var places []float64
+	for _, h := range heaps {
+		places = append(places, h.place)
 	}
 	return stat.LinearRegression(at, places, nil, false)
 }
@@ -306,15 +306,11 @@ func finestOf(sorted []float64, share float64) float64 {
 }
 
 // leastDistance is that of different neighbours; 0 where all are equal.
-func leastDistance(sorted []float64) float64 {
-	least := math.Inf(1)
+func leastDistance(sorted []float64) (least float64) {
 	for i := 1; i < len(sorted); i++ {
-		if d := sorted[i] - sorted[i-1]; d > 0 {
-			least = min(least, d)
+		if d := sorted[i] - sorted[i-1]; d > 0 && (least == 0 || d < least) {
+			least = d
 		}
-	}
-	if math.IsInf(least, 1) {
-		return 0
 	}
 	return least
 }

@@ -1,8 +1,9 @@
 package stats
 
 import (
-	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // Line is the line of least squares through observations, Intercept + Slope·x.
@@ -19,21 +20,17 @@ type Line struct {
 // FitLine fits a line to at least three observations at two x or more.
 func FitLine(x, y []float64, level float64) (Line, error) {
 	n := float64(len(x))
-	if len(x) != len(y) || len(x) < 3 {
-		return Line{}, fmt.Errorf("fitting a line to %d and %d values: it takes as many x as y, and three", len(x), len(y))
+	if err := checkPairs(x, y, 3); err != nil {
+		return Line{}, err
 	}
-	mx, errX := Mean(x)
-	my, errY := Mean(y)
-	if errX != nil || errY != nil {
-		return Line{}, fmt.Errorf("fitting a line: %w%w", errX, errY)
-	}
+	mx, my := stat.Mean(x, nil), stat.Mean(y, nil)
 	var sxx, sxy float64
 	for i := range x {
 		sxx += (x[i] - mx) * (x[i] - mx)
 		sxy += (x[i] - mx) * (y[i] - my)
 	}
 	if !(sxx > noSpread*noSpread*mx*mx*n) {
-		return Line{}, fmt.Errorf("fitting a line: all x are %v: %w", mx, ErrNoSpread)
+		return Line{}, ErrNoSpread
 	}
 	out := Line{Slope: sxy / sxx}
 	out.Intercept = my - out.Slope*mx
@@ -42,9 +39,9 @@ func FitLine(x, y []float64, level float64) (Line, error) {
 		e := y[i] - out.Intercept - out.Slope*x[i]
 		sse += e * e
 	}
-	t, err := TQuantile(1-(1-level)/2, n-2)
+	t, err := TCritical(level, n-2)
 	if err != nil {
-		return Line{}, fmt.Errorf("fitting a line: %w", err)
+		return Line{}, err
 	}
 	sd := math.Sqrt(sse / (n - 2))
 	half, halfAt0 := t*sd/math.Sqrt(sxx), t*sd*math.Sqrt(1/n+mx*mx/sxx)

@@ -17,8 +17,7 @@ func (m mixture) logDensity(x float64) float64 {
 	most := math.Inf(-1)
 	var terms [mostComponents]float64
 	for j, c := range m {
-		z := (x - c.mean) / c.sd
-		terms[j] = math.Log(c.share/c.sd) - z*z/2
+		terms[j] = c.logDensity(x)
 		most = max(most, terms[j])
 	}
 	sum := 0.0
@@ -108,13 +107,8 @@ func equalParts(xs []float64, k int) mixture {
 }
 
 func componentOf(part []float64, all int) component {
-	mean := 0.0
-	for _, x := range part {
-		mean += x
-	}
-	mean /= float64(len(part))
 	sd := math.Sqrt(squaresAbout(part) / float64(len(part)))
-	return component{float64(len(part)) / float64(all), mean, max(sd, leastDeviation)}
+	return component{float64(len(part)) / float64(all), Average(part), max(sd, leastDeviation)}
 }
 
 // split is the mixture with the component in two where its values are best cut.
@@ -136,12 +130,17 @@ func (m mixture) split(xs []float64, j int) (mixture, bool) {
 func (m mixture) likeliest(x float64) int {
 	best, most := 0, math.Inf(-1)
 	for j, c := range m {
-		z := (x - c.mean) / c.sd
-		if l := math.Log(c.share/c.sd) - z*z/2; l > most {
+		if l := c.logDensity(x); l > most {
 			best, most = j, l
 		}
 	}
 	return best
+}
+
+// logDensity is the logarithm of the component's part of the density at x, but for 1/√2π.
+func (c component) logDensity(x float64) float64 {
+	z := (x - c.mean) / c.sd
+	return math.Log(c.share/c.sd) - z*z/2
 }
 
 // climb improves the mixture and returns its log-likelihood per value.

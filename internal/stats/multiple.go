@@ -1,9 +1,7 @@
 package stats
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 )
 
 // BenjaminiHochberg returns the p-values of several comparisons, in their order,
@@ -48,14 +46,12 @@ func Holm(ps []float64) ([]float64, error) {
 }
 
 // byP returns the indexes of checked p-values, the smallest p first.
-func byP(ps []float64) ([]int, error) {
-	order := make([]int, len(ps))
+func byP(ps []float64) ([]int32, error) {
 	for i, p := range ps {
 		if !(p >= 0 && p <= 1) {
 			return nil, fmt.Errorf("p-value %d is %v, want 0 to 1: %w", i, p, ErrArgument)
 		}
-		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ps[a], ps[b]) })
+	_, order := SortRows(ps)
 	return order, nil
 }

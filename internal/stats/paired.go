@@ -6,41 +6,27 @@ import (
 	"slices"
 )
 
-// Paired is the result of a t test of pairs.
-type Paired struct {
-	T       float64 // mean difference x−y / its standard error
-	Degrees float64 // pairs − 1
-	P       float64 // two-sided
-	// Difference is the interval of the mean of x−y, in the unit of the values.
-	Difference   Interval
-	MeanX, MeanY float64
-}
-
 // PairedT tests whether the differences of at least two pairs have the mean 0
 // (Student, "The probable error of a mean", Biometrika 6, 1908). What both values
 // of a pair have in common, such as the node or the hour, does not disturb it.
 // The ratio of paired means is that of [Fieller]. Errors: ErrLength, ErrTooFew,
 // ErrNotFinite, ErrNoSpread where all differences are the same.
-func PairedT(x, y []float64, level float64) (Paired, error) {
+func PairedT(x, y []float64, level float64) (t TTest, err error) {
+	defer annotate(&err, "paired test")
 	ds, err := pairDifferences(x, y)
 	if err != nil {
-		return Paired{}, fmt.Errorf("paired test: %w", err)
+		return TTest{}, err
 	}
 	d, err := meanOf(ds)
 	a, _ := meanOf(x)
 	b, _ := meanOf(y)
 	switch {
 	case err != nil:
-		return Paired{}, fmt.Errorf("paired test: %w", err)
+		return TTest{}, err
 	case math.Sqrt(d.Var) <= noSpread*max(math.Abs(a.Mean), math.Abs(b.Mean)):
-		return Paired{}, fmt.Errorf("paired test: %w", ErrNoSpread)
+		return TTest{}, ErrNoSpread
 	}
-	iv, err := d.Interval(level)
-	if err != nil {
-		return Paired{}, fmt.Errorf("paired test: %w", err)
-	}
-	t := d.Mean / math.Sqrt(d.Var)
-	return Paired{T: t, Degrees: d.Degrees, P: tTails(t, d.Degrees), Difference: iv, MeanX: a.Mean, MeanY: b.Mean}, nil
+	return d.tTest(level, a.Mean, b.Mean)
 }
 
 // pairDifferences are x−y of at least two checked pairs.
@@ -57,16 +43,12 @@ func pairDifferences(x, y []float64) ([]float64, error) {
 
 // SignedRank is the result of Wilcoxon's signed-rank test.
 type SignedRank struct {
-	// W is the sum of the ranks of those differences that are positive; N is how
-	// many differ from 0.
+	// W is the sum of the ranks of those differences that are positive.
 	W float64
-	N int
-	// P is two-sided; 1 where all differences are 0.
+	// P is two-sided; 1 where all differences are 0. Of at most 50 pairs without ties or
+	// zeros it comes from the exact distribution of W, of others from the normal
+	// approximation with corrections for ties and for continuity.
 	P float64
-	// Exact says that P comes from the exact distribution of W: at most 50 pairs
-	// without ties or zeros. Otherwise it is the normal approximation with
-	// corrections for ties and for continuity.
-	Exact bool
 }
 
 // exactSigned is the number of pairs up to which the exact distribution is used,
@@ -80,11 +62,11 @@ const exactSigned = 50
 func WilcoxonSignedRank(x, y []float64) (SignedRank, error) {
 	ds, err := pairDifferences(x, y)
 	if err != nil {
-		return SignedRank{}, fmt.Errorf("signed ranks: %w", err)
+		return SignedRank{}, err
 	}
 	all := len(ds)
 	ds = slices.DeleteFunc(ds, func(d float64) bool { return d == 0 })
-	out := SignedRank{N: len(ds), P: 1}
+	out := SignedRank{P: 1}
 	w, ties := signedRanks(ds)
 	out.W = w
 	n := float64(len(ds))
@@ -93,7 +75,6 @@ func WilcoxonSignedRank(x, y []float64) (SignedRank, error) {
 	switch {
 	case n == 0:
 	case ties == 0 && len(ds) == all && all <= exactSigned:
-		out.Exact = true
 		sum := 0.0
 		for _, p := range distributionOfW(all)[:int(min(w, total-w))+1] {
 			sum += p
@@ -150,17 +131,18 @@ func distributionOfW(n int) []float64 {
 // Errors: ErrLength, ErrNotFinite, ErrTooFew where so few pairs cannot give this
 // level (95 % needs 6), ErrNoSpread where all differences are the same.
 func PairedShift(x, y []float64, level float64) (shift float64, ci Interval, err error) {
+	defer annotate(&err, "paired shift")
 	ds, err := pairDifferences(x, y)
 	if err != nil {
-		return 0, Interval{}, fmt.Errorf("paired shift: %w", err)
+		return 0, Interval{}, err
 	}
 	slices.Sort(ds)
 	if ds[0] == ds[len(ds)-1] {
-		return 0, Interval{}, fmt.Errorf("paired shift: %w", ErrNoSpread)
+		return 0, Interval{}, ErrNoSpread
 	}
 	rank, err := rankOfW(len(ds), level)
 	if err != nil {
-		return 0, Interval{}, fmt.Errorf("paired shift: %w", err)
+		return 0, Interval{}, err
 	}
 	s := &selector{pairs: averages{ds}}
 	shift = s.middle()
@@ -176,7 +158,7 @@ func PairedLogShift(x, y []float64, level float64) (ratio float64, ci Interval, 
 
 // rankOfW is the rank of the mean at which the interval begins.
 func rankOfW(n int, level float64) (float64, error) {
-	z, err := NormalQuantile((1 + level) / 2)
+	z, err := NormalCritical(level)
 	if err != nil {
 		return 0, err
 	}

@@ -21,7 +21,12 @@ func TestPairedTAgreesWithSciPy(t *testing.T) {
 func TestSignedRankAgreesWithSciPy(t *testing.T) {
 	for _, c := range cases(t, readSamples(t).SignedRank) {
 		s, err := WilcoxonSignedRank(c.X, c.Y)
-		n := float64(s.N)
+		n := 0.0
+		for i := range c.X {
+			if c.X[i] != c.Y[i] {
+				n++
+			}
+		}
 		closeTo(t, "the smaller sum of ranks", min(s.W, n*(n+1)/2-s.W), err, c.W, 1e-12)
 		closeTo(t, "P, relative", s.P/c.P, err, 1, 1e-9)
 	}
@@ -97,8 +102,8 @@ func TestPairsRefuse(t *testing.T) {
 	if _, _, err := PairedShift(some[:5], []float64{0, 0, 0, 0, 0}, .95); !errors.Is(err, ErrTooFew) {
 		t.Errorf("5 pairs at 95 %%: %v, want ErrTooFew", err)
 	}
-	if s, err := WilcoxonSignedRank(some, some); err != nil || s.P != 1 || s.N != 0 {
-		t.Errorf("equal pairs: %+v, %v, want P 1 of none", s, err)
+	if s, err := WilcoxonSignedRank(some, some); err != nil || s.P != 1 {
+		t.Errorf("equal pairs: %+v, %v, want P 1", s, err)
 	}
 }
 

@@ -103,13 +103,7 @@ func placed(xs []float64, cuts []int) []int {
 	out := slices.Clone(cuts)
 	for range 2 {
 		for i := range out {
-			from, to := 0, len(xs)
-			if i > 0 {
-				from = out[i-1]
-			}
-			if i+1 < len(out) {
-				to = out[i+1]
-			}
+			from, to := around(out, i, len(xs))
 			out[i] = from + division(xs[from:to])
 		}
 	}

@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 )
@@ -25,23 +26,31 @@ func BySize(n, y []float64) (sizes []SizeTotals, noise Noise, err error) {
 	}
 	ns, ys := bySize(n, y)
 	var squares float64
-	for from := 0; from < len(ns); {
-		to := from
-		for to < len(ns) && ns[to] == ns[from] {
-			to++
-		}
-		mean := Average(ys[from:to])
-		for _, v := range ys[from:to] {
+	for size, ys := range equalSizes(ns, ys) {
+		mean := Average(ys)
+		for _, v := range ys {
 			squares += (v/mean - 1) * (v/mean - 1)
 		}
-		noise.Degrees += float64(to - from - 1)
-		sizes = append(sizes, SizeTotals{ns[from], mean, float64(to - from)})
-		from = to
+		noise.Degrees += float64(len(ys) - 1)
+		sizes = append(sizes, SizeTotals{size, mean, float64(len(ys))})
 	}
 	if noise.Degrees > 0 {
 		noise.SD = math.Sqrt(squares / noise.Degrees)
 	}
 	return sizes, noise, nil
+}
+
+// equalSizes are the sizes of ascending ones, and the observations of each.
+func equalSizes(ns, ys []float64) iter.Seq2[float64, []float64] {
+	return func(yield func(float64, []float64) bool) {
+		for from, to := 0, 0; from < len(ns); from = to {
+			for ; to < len(ns) && ns[to] == ns[from]; to++ {
+			}
+			if !yield(ns[from], ys[from:to]) {
+				return
+			}
+		}
+	}
 }
 
 // Tests of a growth curve: the chance of a false alarm, and what matters.

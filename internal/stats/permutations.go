@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -53,14 +54,11 @@ func dependenceOf(xs []float64, cuts []int) dependence {
 // short that less than half of the values have a partner.
 func lagged(xs []float64, cuts []int, lags int) []float64 {
 	v := make([]float64, 1, lags+1)
+	ends := append(slices.Clone(cuts), len(xs))
 	for k := 1; k <= lags; k++ {
 		var sum float64
 		pairs, from := 0, 0
-		for i := range len(cuts) + 1 {
-			to := len(xs)
-			if i < len(cuts) {
-				to = cuts[i]
-			}
+		for _, to := range ends {
 			for j := from; j < to-k; j++ {
 				d := xs[j+k] - xs[j]
 				sum += d * d
@@ -181,23 +179,13 @@ func widestArc(sums []float64, shortest int) (most float64, from, length int) {
 // confirmed strikes out candidates until all are significant between their
 // neighbours.
 func (p permutation) confirmed(xs []float64, candidates []int) (indices []int, ps []float64) {
-	indices = append(indices, candidates...)
-	ps = make([]float64, len(indices))
-	stale := make([]bool, len(indices))
-	for i := range stale {
-		stale[i] = true
-	}
+	indices = slices.Clone(candidates)
+	ps, stale := make([]float64, len(indices)), slices.Repeat([]bool{true}, len(indices))
 	for len(indices) > 0 {
 		worst := 0
 		for i, c := range indices {
 			if stale[i] {
-				from, to := 0, len(xs)
-				if i > 0 {
-					from = indices[i-1]
-				}
-				if i+1 < len(indices) {
-					to = indices[i+1]
-				}
+				from, to := around(indices, i, len(xs))
 				ps[i], stale[i] = p.divides(xs[from:to], c-from), false
 			}
 			if ps[i] > ps[worst] {
@@ -207,7 +195,8 @@ func (p permutation) confirmed(xs []float64, candidates []int) (indices []int, p
 		if ps[worst] <= p.level {
 			break
 		}
-		indices, ps, stale = remove(indices, worst), remove(ps, worst), remove(stale, worst)
+		indices, ps = slices.Delete(indices, worst, worst+1), slices.Delete(ps, worst, worst+1)
+		stale = slices.Delete(stale, worst, worst+1)
 		for i := max(0, worst-1); i < min(worst+1, len(stale)); i++ {
 			stale[i] = true
 		}
@@ -215,7 +204,16 @@ func (p permutation) confirmed(xs []float64, candidates []int) (indices []int, p
 	return indices, ps
 }
 
-func remove[T any](xs []T, i int) []T { return append(xs[:i], xs[i+1:]...) }
+// around is where the two parts of n values begin and end that meet at a cut.
+func around(cuts []int, i, n int) (from, to int) {
+	if to = n; i+1 < len(cuts) {
+		to = cuts[i+1]
+	}
+	if i > 0 {
+		from = cuts[i-1]
+	}
+	return from, to
+}
 
 // divides is p of a division of xs before index at.
 func (p permutation) divides(xs []float64, at int) float64 {

@@ -43,7 +43,11 @@ func MannWhitney(x, y []float64) (RankSum, error) {
 	variance := n * m / 12 * (all + 1 - ties/(all*(all-1)))
 	switch {
 	case r.Exact:
-		r.P = min(2*tailOfU(len(x), len(y), int(min(u, n*m-u))), 1)
+		sum := 0.0
+		for _, p := range distributionOfU(len(x), len(y), int(min(u, n*m-u))) {
+			sum += p
+		}
+		r.P = min(2*sum, 1)
 	case variance > 0:
 		z := (math.Abs(r.U-n*m/2) - .5) / math.Sqrt(variance)
 		// The survival function, and not 1-CDF: that is 0 for small values.
@@ -73,16 +77,6 @@ func countAbove(x, y []float64) (u, ties float64) {
 		ties += t*t*t - t
 	}
 	return u, ties
-}
-
-// tailOfU returns P(U ≤ u) where all orders of n and m different values are
-// equally likely. See [distributionOfU].
-func tailOfU(n, m, u int) float64 {
-	var sum float64
-	for _, p := range distributionOfU(n, m, u) {
-		sum += p
-	}
-	return sum
 }
 
 // distributionOfU returns P(U = 0 … most). The number of orders with U = u is

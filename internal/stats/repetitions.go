@@ -2,7 +2,6 @@ package stats
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -15,14 +14,14 @@ import (
 // t((1+level)/2, n−1)·cov/√n ≤ r. ErrArgument if that is more than 10¹², or an
 // argument outside its domain (cov ≥ 0, r > 0).
 func RepetitionsForMean(cov, r, level float64) (int, error) {
-	z, err := NormalQuantile((1 + level) / 2)
+	z, err := NormalCritical(level)
 	if err != nil || !(level > 0) || !(cov >= 0) || !(r > 0) || !(z*cov/r < 1e6) {
-		return 0, fmt.Errorf("repetitions for a coefficient of variation of %v and a precision of %v at level %v: %w", cov, r, level, ErrArgument)
+		return 0, ErrArgument
 	}
 	// t is larger than z, so that n cannot be less than this.
 	n := max(2, int(z*cov/r*(z*cov/r)))
 	for ; ; n++ {
-		t, err := TQuantile((1+level)/2, float64(n-1))
+		t, err := TCritical(level, float64(n-1))
 		if err != nil {
 			return 0, err
 		}
@@ -74,21 +73,17 @@ const fewestConfirmed = 10
 // where the median is not positive, ErrArgument.
 func ConfirmMedian(xs, rs []float64, level float64) ([]Confirm, error) {
 	if err := check(xs, fewestConfirmed); err != nil {
-		return nil, fmt.Errorf("repetitions for the median: %w", err)
+		return nil, err
 	}
 	for _, r := range rs {
 		if !(r > 0) {
-			return nil, fmt.Errorf("repetitions for the median within %v: %w", r, ErrArgument)
+			return nil, ErrArgument
 		}
 	}
-	sorted := xs
-	if !slices.IsSorted(xs) {
-		sorted = slices.Clone(xs)
-		slices.Sort(sorted)
-	}
+	sorted := ascending(xs)
 	median := QuantileSorted(sorted, .5)
 	if !(median > 0) {
-		return nil, fmt.Errorf("repetitions for a share of the median %v, which is not positive: %w", median, ErrZeroMean)
+		return nil, ErrZeroMean
 	}
 	curve, err := confirmCurve(sorted, level)
 	if err != nil {

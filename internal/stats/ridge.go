@@ -24,7 +24,7 @@ func Ridge(columns [][]float64, values, penalties []float64) (coefficients, vari
 	}
 	var factors mat.Cholesky
 	if !factors.Factorize(normal) {
-		return nil, nil, fmt.Errorf("ridge regression: %w", ErrNoSpread)
+		return nil, nil, ErrNoSpread
 	}
 	var solution mat.VecDense
 	var inverse mat.SymDense

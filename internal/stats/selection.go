@@ -87,24 +87,17 @@ func (s *selector) middle() float64 {
 // between returns a number halfway from lo to hi in the order of floating-point
 // numbers, lo ≤ v < hi: at most 64 steps part any two.
 func between(lo, hi float64) float64 {
-	a, b := ordinal(lo), ordinal(hi)
-	return fromOrdinal(a + int64(uint64(b-a)/2)) // the difference may not fit a signed number
+	a, b := ordinal(int64(math.Float64bits(lo))), ordinal(int64(math.Float64bits(hi)))
+	// The difference may not fit a signed number.
+	return math.Float64frombits(uint64(ordinal(a + int64(uint64(b-a)/2))))
 }
 
-// ordinal numbers the finite floating-point numbers in their order.
-func ordinal(x float64) int64 {
-	bits := int64(math.Float64bits(x))
+// ordinal numbers the finite floating-point numbers in their order, and takes a number back to its bits.
+func ordinal(bits int64) int64 {
 	if bits < 0 {
 		return math.MinInt64 - bits
 	}
 	return bits
-}
-
-func fromOrdinal(n int64) float64 {
-	if n < 0 {
-		n = math.MinInt64 - n
-	}
-	return math.Float64frombits(uint64(n))
 }
 
 // differences are all x−y of two ascending samples.

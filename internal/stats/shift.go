@@ -21,16 +21,17 @@ import (
 // Errors: ErrTooFew where so few values cannot give this level (95 % needs 4 and
 // 4), ErrNotFinite, ErrNoSpread where neither sample shows scatter.
 func HodgesLehmann(x, y []float64, level float64) (shift float64, ci Interval, err error) {
+	defer annotate(&err, "shift")
 	xs, ys, err := twoAscending(x, y, 2)
 	if err != nil {
-		return 0, Interval{}, fmt.Errorf("shift: %w", err)
+		return 0, Interval{}, err
 	}
 	if xs[0] == xs[len(xs)-1] && ys[0] == ys[len(ys)-1] {
-		return 0, Interval{}, fmt.Errorf("shift: %w", ErrNoSpread)
+		return 0, Interval{}, ErrNoSpread
 	}
 	rank, err := rankOfU(xs, ys, level)
 	if err != nil {
-		return 0, Interval{}, fmt.Errorf("shift: %w", err)
+		return 0, Interval{}, err
 	}
 	s := &selector{pairs: differences{xs, ys}}
 	shift, n := s.middle(), s.pairs.size()
@@ -85,7 +86,7 @@ const exactShift = 50
 // rankOfU is the rank of the difference at which the interval begins: so many
 // values of U are less likely than (1−level)/2 together.
 func rankOfU(x, y []float64, level float64) (float64, error) {
-	z, err := NormalQuantile((1 + level) / 2)
+	z, err := NormalCritical(level)
 	if err != nil {
 		return 0, err
 	}

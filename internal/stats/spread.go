@@ -3,7 +3,6 @@ package stats
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -25,7 +24,7 @@ type Spread struct {
 // hold. Values that do not ascend are an ErrArgument.
 func NewSpread(sorted []float64) (Spread, error) {
 	if err := checkSorted(sorted, 1); err != nil {
-		return Spread{}, fmt.Errorf("spread: %w", err)
+		return Spread{}, err
 	}
 	n := len(sorted)
 	s := Spread{N: n, Median: QuantileSorted(sorted, .5), Min: sorted[0], Max: sorted[n-1], Mean: sorted[0]}
@@ -36,9 +35,9 @@ func NewSpread(sorted []float64) (Spread, error) {
 	_, errSD := finite(s.SD)
 	switch {
 	case errMean != nil || errSD != nil:
-		return Spread{}, fmt.Errorf("spread: %w", errors.Join(errMean, errSD))
+		return Spread{}, errors.Join(errMean, errSD)
 	case n < 2:
-		return s, fmt.Errorf("coefficient of variation of one value: %w", ErrTooFew)
+		return s, ErrTooFew
 	}
 	var err error
 	s.COV, err = ratioToMean(s.SD, s.Mean)
@@ -61,26 +60,16 @@ func checkSorted(sorted []float64, least int) error {
 	if err := check(sorted, least); err != nil {
 		return err
 	}
-	if !ascend(sorted) {
-		return fmt.Errorf("values do not ascend: %w", ErrArgument)
+	if !slices.IsSorted(sorted) {
+		return ErrArgument
 	}
 	return nil
-}
-
-// ascend is slices.IsSorted for values none of which is a NaN.
-func ascend(xs []float64) bool {
-	for i := 1; i < len(xs); i++ {
-		if xs[i] < xs[i-1] {
-			return false
-		}
-	}
-	return true
 }
 
 // ratioToMean is sd/mean, which needs a positive mean.
 func ratioToMean(sd, mean float64) (float64, error) {
 	if !(mean > 0) {
-		return 0, fmt.Errorf("coefficient of variation about the mean %v, which is not positive: %w", mean, ErrZeroMean)
+		return 0, ErrZeroMean
 	}
 	return finite(sd / mean)
 }
@@ -91,7 +80,7 @@ func ratioToMean(sd, mean float64) (float64, error) {
 // ErrZeroMean where the mean is not positive; ErrNotFinite.
 func COV(xs []float64) (float64, error) {
 	if err := check(xs, 2); err != nil {
-		return 0, fmt.Errorf("coefficient of variation: %w", err)
+		return 0, err
 	}
 	if constant(xs) { // what is left is rounding
 		return ratioToMean(0, xs[0])
@@ -121,7 +110,7 @@ func COV(xs []float64) (float64, error) {
 func COVInterval(xs []float64, level float64, seed uint64) (Interval, error) {
 	iv, err := covInterval(xs, level)
 	if err != nil {
-		return Interval{}, fmt.Errorf("interval of the coefficient of variation: %w", err)
+		return Interval{}, err
 	}
 	if len(xs) > mostResampled {
 		return iv, nil
@@ -174,10 +163,10 @@ func covInterval(xs []float64, level float64) (Interval, error) {
 	if err := check(xs, 5); err != nil {
 		return Interval{}, err
 	}
-	z, err := NormalQuantile((1 + level) / 2)
+	z, err := NormalCritical(level)
 	n := float64(len(xs))
 	if err != nil || !(level > 0) || z >= n {
-		return Interval{}, fmt.Errorf("level %v: %w", level, ErrArgument)
+		return Interval{}, ErrArgument
 	}
 	cov, err := COV(xs)
 	if err != nil {
@@ -186,7 +175,7 @@ func covInterval(xs []float64, level float64) (Interval, error) {
 	if cov <= noSpread {
 		return Interval{}, ErrNoSpread
 	}
-	if t, err := TQuantile((1+level)/2, n-1); err != nil || slices.Min(xs) < 0 && t*cov >= math.Sqrt(n) {
+	if t, err := TCritical(level, n-1); err != nil || slices.Min(xs) < 0 && t*cov >= math.Sqrt(n) {
 		return Interval{}, cmp.Or(err, ErrUnbounded)
 	}
 	mean := stat.Mean(xs, nil)
@@ -232,8 +221,7 @@ func trimmedMean(xs []float64) float64 {
 	if len(xs) > 100_000 {
 		return stat.Mean(xs, nil)
 	}
-	sorted := slices.Clone(xs)
-	slices.Sort(sorted)
+	sorted := ascending(xs)
 	n := float64(len(sorted))
 	cut := min(int(n/(2*math.Sqrt(n-4))), (len(sorted)-1)/2)
 	return stat.Mean(sorted[cut:len(sorted)-cut], nil)
@@ -247,7 +235,7 @@ func trimmedMean(xs []float64) float64 {
 // do not hold it (n < 6 at 95 %), ErrArgument.
 func MedianRanks(n int, level float64) (lo, hi int, err error) {
 	if !(level > 0 && level < 1) {
-		return 0, 0, fmt.Errorf("ranks about the median at level %v: %w", level, ErrArgument)
+		return 0, 0, ErrArgument
 	}
 	tail := (1 - level) / 2
 	z, err := NormalQuantile(1 - tail)
@@ -263,7 +251,7 @@ func MedianRanks(n int, level float64) (lo, hi int, err error) {
 		lo++
 	}
 	if lo == 0 || n-lo+1 < lo {
-		return 0, 0, fmt.Errorf("interval of the median of %d values at level %v: %w", n, level, ErrTooFew)
+		return 0, 0, ErrTooFew
 	}
 	return lo, n - lo + 1, nil
 }

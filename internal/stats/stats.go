@@ -101,6 +101,13 @@ func checkPairs(xs, ys []float64, least int) error {
 	return check(ys, least)
 }
 
+// annotate says before an error what was computed.
+func annotate(err *error, what string) {
+	if *err != nil {
+		*err = fmt.Errorf("%s: %w", what, *err)
+	}
+}
+
 // finite passes x on, or an error when the arithmetic has overflowed.
 func finite(x float64) (float64, error) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -25,12 +25,6 @@ type Stick struct {
 	corner corner
 }
 
-// At is the height of the stick at x.
-func (s Stick) At(x float64) float64 {
-	u := s.corner.served(x, s.Knee)
-	return s.Before*u + s.After*(x-u)
-}
-
 // leastStick is at how many x a stick needs observations: with less, any corner fits.
 const leastStick = 4
 
@@ -55,23 +49,24 @@ const stickParameters = 4
 // closely.
 //
 // Errors: ErrTooFew, ErrArgument, ErrNotFinite, ErrLength.
-func FitStick(x, y []float64, level, noise float64) (Stick, error) {
+func FitStick(x, y []float64, level, noise float64) (out Stick, err error) {
+	defer annotate(&err, "broken stick")
 	if err := checkGrowth(x, y, leastStick); err != nil {
-		return Stick{}, fmt.Errorf("broken stick: %w", err)
+		return Stick{}, err
 	}
 	groups := groupByX(x, y)
 	if len(groups.x) < leastStick {
-		return Stick{}, fmt.Errorf("broken stick of %d different x, want %d: %w", len(groups.x), leastStick, ErrTooFew)
+		return Stick{}, fmt.Errorf("%d different x, want %d: %w", len(groups.x), leastStick, ErrTooFew)
 	}
 	if !(level > 0 && level < 1) || !(noise >= 0) {
-		return Stick{}, fmt.Errorf("broken stick at level %v with noise %v: %w", level, noise, ErrArgument)
+		return Stick{}, fmt.Errorf("level %v with noise %v: %w", level, noise, ErrArgument)
 	}
 	sticks := groups.profile()
-	out := slices.MinFunc(sticks, func(a, b Stick) int { return cmp.Compare(a.SSE, b.SSE) })
+	out = slices.MinFunc(sticks, func(a, b Stick) int { return cmp.Compare(a.SSE, b.SSE) })
 	variance, free := groups.variance(out.SSE, noise)
 	f, err := FQuantile(level, 1, free)
 	if err != nil {
-		return Stick{}, fmt.Errorf("broken stick: %w", err)
+		return Stick{}, err
 	}
 	out.CI = kneesWithin(sticks, out.SSE+f*variance)
 	line := linearGrowth(slopeOf(x, y), x, y)
@@ -91,17 +86,12 @@ type heaps struct {
 func groupByX(x, y []float64) (h heaps) {
 	xs, ys := bySize(x, y)
 	h.n = float64(len(xs))
-	for first := 0; first < len(xs); {
-		last, sum := first, 0.0
-		for ; last < len(xs) && xs[last] == xs[first]; last++ {
-			sum += ys[last]
+	for at, ys := range equalSizes(xs, ys) {
+		mean := Average(ys)
+		h.x, h.mean, h.count = append(h.x, at), append(h.mean, mean), append(h.count, float64(len(ys)))
+		for _, v := range ys {
+			h.within += (v - mean) * (v - mean)
 		}
-		count := float64(last - first)
-		h.x, h.mean, h.count = append(h.x, xs[first]), append(h.mean, sum/count), append(h.count, count)
-		for _, v := range ys[first:last] {
-			h.within += (v - sum/count) * (v - sum/count)
-		}
-		first = last
 	}
 	return h
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // The tails below are survival functions computed as such: 1 − CDF has no digit
@@ -17,24 +18,13 @@ func tTails(t, nu float64) float64 {
 	return mathext.RegIncBeta(nu/2, .5, nu/(nu+t*t))
 }
 
-// fTail is P(F ≥ f) for the F distribution with d1 and d2 > 0 degrees of freedom.
-func fTail(f, d1, d2 float64) float64 {
+// FTail is P(F ≥ f) for the F distribution with d1 and d2 > 0 degrees of freedom: the
+// p of an analysis of variance that puts together its own mean squares.
+func FTail(f, d1, d2 float64) float64 {
 	if f <= 0 {
 		return 1
 	}
 	return mathext.RegIncBeta(d2/2, d1/2, d2/(d2+d1*f))
-}
-
-// FTail is P(F ≥ f) for the F distribution with d1 and d2 > 0 degrees of freedom: the
-// p of an analysis of variance that puts together its own mean squares.
-func FTail(f, d1, d2 float64) float64 { return fTail(f, d1, d2) }
-
-// chiSquareTail is P(χ² ≥ x) with nu > 0 degrees of freedom.
-func chiSquareTail(x, nu float64) float64 {
-	if x <= 0 {
-		return 1
-	}
-	return mathext.GammaIncRegComp(nu/2, x/2)
 }
 
 // noncentralF is P(F ≤ f) for the noncentral F distribution with d1 and d2
@@ -49,7 +39,7 @@ func noncentralF(f, d1, d2, lambda float64) float64 {
 		return 0
 	}
 	if lambda == 0 {
-		return 1 - fTail(f, d1, d2)
+		return 1 - FTail(f, d1, d2)
 	}
 	if lambda > 1000 {
 		q := math.Cbrt(d1 * f / (d1 + lambda))
@@ -62,7 +52,7 @@ func noncentralF(f, d1, d2, lambda float64) float64 {
 	j := math.Ceil(lambda/2 + 8*math.Sqrt(lambda/2) + 30)
 	a, b := d1/2+j, d2/2
 	central := mathext.RegIncBeta(a, b, x)
-	weight := poisson(j, lambda/2)
+	weight := distuv.Poisson{Lambda: lambda / 2}.Prob(j)
 	step := math.Exp(a*math.Log(x) + b*math.Log1p(-x) - math.Log(a) - mathext.Lbeta(a, b))
 	var sum float64
 	for ; j >= 0; j-- {
@@ -73,12 +63,6 @@ func noncentralF(f, d1, d2, lambda float64) float64 {
 		central += step
 	}
 	return math.Min(sum, 1)
-}
-
-// poisson is the probability of j at this mean.
-func poisson(j, mean float64) float64 {
-	gamma, _ := math.Lgamma(j + 1)
-	return math.Exp(j*math.Log(mean) - mean - gamma)
 }
 
 // Telling is the least number of n events, that many of a kind, which tells that more

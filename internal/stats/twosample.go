@@ -2,20 +2,26 @@ package stats
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/stat"
 )
 
-// Welch is the result of Welch's test of two independent samples.
-type Welch struct {
+// TTest is the result of a t test of two means.
+type TTest struct {
 	T       float64 // (mean of x − mean of y) / its standard error
-	Degrees float64 // Welch-Satterthwaite
+	Degrees float64
 	P       float64 // two-sided
 	// Difference is the interval of mean of x − mean of y, in their unit.
 	Difference   Interval
 	MeanX, MeanY float64
+}
+
+// tTest tests whether the difference of two means is 0.
+func (d Estimate) tTest(level, meanX, meanY float64) (TTest, error) {
+	iv, err := d.Interval(level)
+	return TTest{T: d.Mean / math.Sqrt(d.Var), Degrees: d.Degrees, P: d.P(0), Difference: iv, MeanX: meanX,
+		MeanY: meanY}, err
 }
 
 // WelchT tests whether the means of two independent samples of at least two
@@ -23,22 +29,17 @@ type Welch struct {
 // generalization of Student's problem when several different population
 // variances are involved", Biometrika 34, 1947). P is exact far out in the tail.
 // Errors: ErrTooFew, ErrNotFinite, ErrNoSpread if neither sample shows scatter.
-func WelchT(x, y []float64, level float64) (Welch, error) {
+func WelchT(x, y []float64, level float64) (t TTest, err error) {
+	defer annotate(&err, "test of two means")
 	a, errX := meanOf(x)
 	b, errY := meanOf(y)
 	if err := cmp.Or(errX, errY); err != nil {
-		return Welch{}, fmt.Errorf("test of two means: %w", err)
+		return TTest{}, err
 	}
 	if a.Var == 0 && b.Var == 0 {
-		return Welch{}, fmt.Errorf("test of two means: %w", ErrNoSpread)
+		return TTest{}, ErrNoSpread
 	}
-	d := Sum([]Estimate{a, b}, []float64{1, -1})
-	iv, err := d.Interval(level)
-	if err != nil {
-		return Welch{}, fmt.Errorf("test of two means: %w", err)
-	}
-	t := d.Mean / math.Sqrt(d.Var)
-	return Welch{T: t, Degrees: d.Degrees, P: tTails(t, d.Degrees), Difference: iv, MeanX: a.Mean, MeanY: b.Mean}, nil
+	return Sum([]Estimate{a, b}, []float64{1, -1}).tTest(level, a.Mean, b.Mean)
 }
 
 // meanOf is the mean of at least two independent values. Scatter that is only
@@ -65,23 +66,24 @@ func meanOf(xs []float64) (Estimate, error) {
 // Errors: ErrTooFew, ErrNotFinite, ErrNoSpread; ErrUnbounded if mean(y) does not
 // differ from zero at this level.
 func RatioOfIndependentMeans(x, y []float64, level float64) (ratio float64, ci Interval, err error) {
+	defer annotate(&err, "ratio of means")
 	num, scaleX := scaled(x) // squares neither overflow nor vanish
 	den, scaleY := scaled(y)
 	a, errX := meanOf(num)
 	b, errY := meanOf(den)
 	if err := cmp.Or(errX, errY); err != nil {
-		return 0, Interval{}, fmt.Errorf("ratio of means: %w", err)
+		return 0, Interval{}, err
 	}
 	switch {
 	case b.Mean == 0:
-		return 0, Interval{}, fmt.Errorf("ratio of means: %w", ErrZeroMean)
+		return 0, Interval{}, ErrZeroMean
 	case a.Var == 0 && b.Var == 0:
-		return 0, Interval{}, fmt.Errorf("ratio of means: %w", ErrNoSpread)
+		return 0, Interval{}, ErrNoSpread
 	}
 	r := a.Mean / b.Mean
-	t, err := TQuantile((1+level)/2, Sum([]Estimate{a, b}, []float64{1, r}).Degrees)
+	t, err := TCritical(level, Sum([]Estimate{a, b}, []float64{1, r}).Degrees)
 	if err != nil {
-		return 0, Interval{}, fmt.Errorf("ratio of means: %w", err)
+		return 0, Interval{}, err
 	}
 	if ci, err = fiellerRoots(a.Mean, b.Mean, t*t*a.Var, t*t*b.Var, 0); err != nil {
 		return 0, Interval{}, err
@@ -110,23 +112,23 @@ func RatioOfIndependentMeans(x, y []float64, level float64) (ratio float64, ci I
 func A12Interval(x, y []float64, level float64) (a12 float64, ci Interval, err error) {
 	xs, ys, err := twoAscending(x, y, 2)
 	if err != nil {
-		return 0, Interval{}, fmt.Errorf("A12: %w", err)
+		return 0, Interval{}, err
 	}
 	p := superiority(xs, ys, 0)
 	n, m := float64(len(x)), float64(len(y))
 	bound := math.Pow((1-level)/2, 1/min(n, m))
-	t, err := TQuantile((1+level)/2, p.Degrees)
+	t, err := TCritical(level, p.Degrees)
 	switch a := p.Mean; {
 	case !(level > 0 && level < 1):
-		return 0, Interval{}, fmt.Errorf("A12 at level %v: %w", level, ErrArgument)
+		return 0, Interval{}, ErrArgument
 	case a == 0:
 		return a, Interval{0, 1 - bound}, nil
 	case a == 1:
 		return a, Interval{bound, 1}, nil
 	case p.Var == 0: // for example, all values equal
-		return a, Interval{}, fmt.Errorf("A12: %w", ErrNoSpread)
+		return a, Interval{}, ErrNoSpread
 	case err != nil:
-		return 0, Interval{}, fmt.Errorf("A12: %w", err)
+		return 0, Interval{}, err
 	default:
 		odds, half := math.Log(a/(1-a)), t*math.Sqrt(p.Var)/(a*(1-a))
 		wilson := wilsonAt(a, min(a*(1-a)/p.Var, 3*n*m/(n+m)), t)

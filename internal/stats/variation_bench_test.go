@@ -39,7 +39,7 @@ func BenchmarkVariation10M(b *testing.B) {
 		{"Decompose", func() error { _, err := Decompose(xs, hours, 25); return err }},
 		{"EtaSquared", func() error { _, err := EtaSquared(xs, hours, 25, DefaultLevel); return err }},
 		{"CramersV", func() error { _, _, err := CramersV(hours, hours, 25, 25); return err }},
-		{"Pearson", func() error { _, _, _, err := Pearson(xs, stepped, .95); return err }},
+		{"Pearson", func() error { _, _, err := Pearson(xs, stepped); return err }},
 		{"Spearman", func() error { _, _, err := Spearman(xs, stepped); return err }},
 	} {
 		b.Run(c.name, func(b *testing.B) {

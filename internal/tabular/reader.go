@@ -17,14 +17,12 @@ import (
 	"cmp"
 	"compress/flate"
 	"compress/gzip"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
@@ -47,12 +45,12 @@ const Absent Column = -1
 // Reader reads one table.
 type Reader struct {
 	name    string
-	text    *text
-	csv     *csv.Reader
+	pieces  Pieces
+	piece   Rows
+	before  int // lines before the piece
 	columns map[string]Column
 	names   []string // of the columns, as they are known to forms
 	cells   []string // of the current row
-	start   int64    // where the current row begins in the text
 	rows    int
 	width   int
 	// commented: the file begins with a comment.
@@ -81,18 +79,17 @@ func Open(name string, r io.Reader) (*Reader, error) {
 	}
 	source = UTF8(source)
 	beginning, _ := source.Peek(bufferSize) // an error comes again when rows are read
-	t := &Reader{name: name, text: &text{source: source}}
-	t.csv = csv.NewReader(bufio.NewReaderSize(t.text, bufferSize))
 	comma, from := Separator(beginning)
-	t.csv.Comma, t.separated = rune(comma), from > 0
+	t := &Reader{name: name, separated: from > 0, pieces: Pieces{Source: source, Size: bufferSize, Longest: longestRow}}
+	t.piece.Comma = comma
 	if !numbered(beginning[from:], comma) {
-		t.csv.Comment, t.commented = comment, len(beginning) > 0 && beginning[0] == comment
+		t.piece.Comments, t.commented = true, len(beginning) > 0 && beginning[0] == comment
 	}
-	t.csv.FieldsPerRecord = -1 // judged by Next, with all other problems
-	// A tab is a space, too: trimmed, it would take the empty cells with it.
-	t.csv.TrimLeadingSpace, t.csv.ReuseRecord = t.csv.Comma != '\t', true
 	return t, nil
 }
+
+// longestRow is how long a row may be, in bytes.
+const longestRow = 1 << 20
 
 // unreadable is why a file cannot be read: often it is packed and not whole.
 func unreadable(name string, err error) error {
@@ -119,7 +116,7 @@ func (t *Reader) Use(forms []Form, allowed string) (form int, err error) {
 		}
 		return 0, t.Err()
 	}
-	t.csv.Comment = 0 // what begins with # after the header is a value
+	t.piece.Comments = false // what begins with # after the header is a value
 	if len(t.cells) > MostColumns {
 		t.refuseAt(0, "there are "+num.Count(len(t.cells), "column"),
 			fmt.Sprintf("give at most %s", num.Grouped(MostColumns)))
@@ -132,7 +129,7 @@ func (t *Reader) Use(forms []Form, allowed string) (form int, err error) {
 		return slices.ContainsFunc(f.Required[1:], func(name string) bool { return slices.Contains(t.names, name) })
 	})
 	if form < 0 {
-		if line, _ := t.csv.FieldPos(0); line > 1 && t.commented {
+		if t.commented && t.Line() > 1 {
 			allowed += "; if the names are behind #, delete it"
 		}
 		t.refuseAt(0, "unknown columns "+num.List(t.names), allowed)
@@ -196,41 +193,48 @@ func (t *Reader) Next() bool {
 // empty cells behind.
 func (t *Reader) read() bool {
 	for {
-		t.start = t.csv.InputOffset()
-		t.text.forget(t.start)
-		cells, err := t.csv.Read()
+		for t.piece.Next() {
+			t.cells = t.cells[:0]
+			for i := range t.piece.Width() {
+				t.cells = append(t.cells, string(bytes.TrimSpace(t.piece.Cell(i))))
+			}
+			if !t.piece.Blank() {
+				return true
+			}
+		}
+		if t.piece.Err != nil {
+			p := t.at(t.piece.LineOf(t.piece.Bad))
+			p.Problem, p.Allowed = t.piece.Err.Error(), QuotesAllowed
+			t.problems.Add(p)
+			return false
+		}
+		t.before += bytes.Count(t.piece.Data, []byte("\n"))
+		piece, err := t.pieces.Next(t.piece.Data)
 		if err != nil {
 			t.fail(err)
 			return false
 		}
-		blank := true
-		for i, c := range cells {
-			cells[i] = strings.TrimSpace(c)
-			blank = blank && cells[i] == ""
-		}
-		if t.cells = cells; !blank {
-			return true
-		}
+		t.piece.Begin(piece)
 	}
 }
 
+// at is an error at a place in the piece.
+func (t *Reader) at(line, col int) *model.InputError {
+	return &model.InputError{File: t.name, Line: t.before + line, Col: col}
+}
+
+// QuotesAllowed is how a quotation mark may stand in a table.
+const QuotesAllowed = `double each quotation mark inside a value: "like ""this"""`
+
 // fail notes why no more rows can be read.
 func (t *Reader) fail(err error) {
-	var parse *csv.ParseError
 	switch {
-	case errors.Is(err, io.EOF):
-	case errors.Is(err, errLongRow):
-		t.problems.Add(&model.InputError{File: t.name, Problem: "a row is longer than " + num.Bytes(longestRow),
-			Allowed: "is a quotation mark not closed?"})
-	case errors.Is(err, errNotText):
+	case errors.Is(err, ErrLongRow):
+		t.Refuse("a row is longer than "+num.Bytes(longestRow), "is a quotation mark not closed?")
+	case errors.Is(err, ErrNotText):
 		t.problems = Problems{} // they would only be consequences
 		t.Refuse("the file is not UTF-8 text", NotTextAllowed)
-	case errors.As(err, &parse):
-		t.problems.Add(&model.InputError{
-			File: t.name, Line: parse.Line, Col: t.characters(parse.StartLine, parse.Line, parse.Column),
-			Problem: parse.Err.Error(), Allowed: `double each quotation mark inside a value: "like ""this"""`,
-		})
-	default:
+	case err != io.EOF: //nolint:errorlint // packages that unpack wrap it where a file is cut
 		t.err = unreadable(t.name, err)
 	}
 }
@@ -252,8 +256,8 @@ func (t *Reader) Text(c Column) string {
 
 // Line is the line on which the current row begins.
 func (t *Reader) Line() int {
-	line, _ := t.csv.FieldPos(0)
-	return line
+	line, _ := t.piece.LineOf(t.piece.Start)
+	return t.before + line
 }
 
 // RefuseRow reports what is wrong with the current row, at a column or, if that
@@ -268,32 +272,12 @@ func (t *Reader) Refuse(problem, allowed string) {
 }
 
 func (t *Reader) refuseAt(cell int, problem, allowed string) {
-	p := &model.InputError{File: t.name, Problem: problem, Allowed: allowed}
+	p := &model.InputError{File: t.name}
 	if len(t.problems.InputErrors) < model.MaxInputErrors {
-		first, _ := t.csv.FieldPos(0)
-		line, col := t.csv.FieldPos(cell)
-		p.Line, p.Col = line, t.characters(first, line, col)
+		p = t.at(t.piece.CellAt(cell))
 	}
+	p.Problem, p.Allowed = problem, allowed
 	t.problems.Add(p)
-}
-
-// characters turns a column in bytes, in a line of the current row, into one in
-// characters. first is the line on which the row begins.
-func (t *Reader) characters(first, line, col int) int {
-	at, skipped := first, true
-	for l := range bytes.Lines(t.text.since(t.start)) {
-		if content := bytes.TrimRight(l, "\r\n"); skipped &&
-			(len(content) == 0 || t.csv.Comment != 0 && content[0] == comment) {
-			continue // before the row
-		}
-		skipped = false
-		if at == line {
-			l = bytes.TrimSuffix(l, []byte("\n"))
-			return utf8.RuneCount(l[:min(max(col-1, 0), len(l))]) + 1
-		}
-		at++
-	}
-	return col
 }
 
 // Err is nil, the error of the reader, or all that is wrong: a model.ErrUsage

@@ -211,6 +211,9 @@ func (e endless) Read(p []byte) (int, error) {
 	for n+len(e) <= len(p) {
 		n += copy(p[n:], e)
 	}
+	if n == 0 {
+		return 0, io.EOF
+	}
 	return n, nil
 }
 

@@ -14,29 +14,31 @@ import (
 )
 
 // frames makes frames of the batches, which are gone afterwards.
-func (t *table) frames() (out []frame.Frame, told []string, err error) {
+func (t *table) frames() ([]frame.Frame, error) {
 	if len(t.problems.InputErrors) == 0 && t.rows == 0 {
 		t.refuse("the file has a header and no values", "add at least one line of values")
 	}
-	of, out, told := t.targets()
+	t.tellHashes()
+	t.tellForms()
+	of, out := t.targets()
 	if len(t.problems.InputErrors) > 0 {
 		t.shorten()
-		return nil, nil, &t.problems
+		return nil, &t.problems
 	}
-	told = slices.Concat(t.plan.told, t.toldHashes(), t.toldForms(), told, t.toldFacts(of))
+	t.tellFacts(of)
 	t.fill(of, out)
 	t.doubt(of, out)
-	told = append(told, order(out)...)
+	t.order(out)
 	for _, f := range out {
 		if f.Len() == 0 {
-			told = append(told, fmt.Sprintf("%s is left out: no row has a value", f.Name()))
+			t.say("%s is left out: no row has a value", f.Name())
 		}
 	}
 	if out = slices.DeleteFunc(out, func(f frame.Frame) bool { return f.Len() == 0 }); len(out) == 0 {
 		t.refuse("no row has a value", "give a table that has at least one")
-		return nil, nil, &t.problems
+		return nil, &t.problems
 	}
-	return out, told, nil
+	return out, nil
 }
 
 // shorten makes one problem of those that most rows have: a column is the wrong
@@ -57,7 +59,7 @@ type target struct {
 }
 
 // targets makes the frames, still without rows.
-func (t *table) targets() (of []target, out []frame.Frame, told []string) {
+func (t *table) targets() (of []target, out []frame.Frame) {
 	known := make(map[frame.Key]int)
 	notCounted, converted := 0, 0
 	for i, g := range t.groups {
@@ -81,12 +83,12 @@ func (t *table) targets() (of []target, out []frame.Frame, told []string) {
 		}
 	}
 	if notCounted > 0 {
-		told = append(told, "left out, as column counted says: "+num.Count(notCounted, "row"))
+		t.say("left out, as column counted says: %s", num.Count(notCounted, "row"))
 	}
 	if converted > 0 {
-		told = append(told, "converted to the unit that their metric has first: "+num.Count(converted, "value"))
+		t.say("converted to the unit that their metric has first: %s", num.Count(converted, "value"))
 	}
-	return of, out, told
+	return of, out
 }
 
 // frameOf is the frame of a group, without rows.
@@ -113,7 +115,7 @@ func (t *table) frameOf(g group) frame.Frame {
 func (t *table) agree(f, g frame.Frame, line int) ratio {
 	scale, ok := convert(g.Unit, f.Unit)
 	wrong := func(problem, allowed string) {
-		t.problems.Add(&model.InputError{File: t.name, Line: line, Col: 1, Problem: problem, Allowed: allowed})
+		t.problems.Add(t.wrongAt(line, 1, problem, allowed))
 	}
 	switch {
 	case !ok:
@@ -214,7 +216,7 @@ func compact(x frame.Fact) frame.Fact {
 
 // order puts the rows of frames into the order of their times, and tells where
 // they were not.
-func order(frames []frame.Frame) (told []string) {
+func (t *table) order(frames []frame.Frame) {
 	unsorted, doubled := 0, 0
 	for i := range frames {
 		f := &frames[i]
@@ -233,12 +235,11 @@ func order(frames []frame.Frame) (told []string) {
 		f.Doubts = append(f.Doubts, sentinel(f)...)
 	}
 	if unsorted > 0 {
-		told = append(told, "the rows are not in the order of their times; they were sorted")
+		t.say("the rows are not in the order of their times; they were sorted")
 	}
 	if doubled > 0 {
-		told = append(told, num.Count(doubled, "row")+" with the same time as another; all are kept")
+		t.say("%s with the same time as another; all are kept", num.Count(doubled, "row"))
 	}
-	return told
 }
 
 // sameTime is how many rows, in the order of time, have that of the one before, and how

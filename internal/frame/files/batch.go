@@ -59,9 +59,9 @@ type noted struct {
 // mostLines are named; more do not help.
 const mostLines = 5
 
-func (n *noted) add(line int) {
+func (n *noted) add(line func() int) {
 	if n.count++; len(n.lines) < mostLines {
-		n.lines = append(n.lines, line)
+		n.lines = append(n.lines, line())
 	}
 }
 
@@ -77,7 +77,7 @@ func (n *noted) join(o noted, before int) {
 type worker struct {
 	plan  *plan
 	style style
-	rows  rows
+	rows  tabular.Rows
 	clock *clock
 	group *levels
 	facts []*levels
@@ -87,7 +87,8 @@ type worker struct {
 }
 
 func newWorker(p *plan, comma byte, zone *time.Location) *worker {
-	w := &worker{plan: p, style: p.style.own(), rows: rows{comma: comma}, clock: newClock(zone), group: newLevels()}
+	w := &worker{plan: p, style: p.style.own(), rows: tabular.Rows{Comma: comma}, clock: newClock(zone),
+		group: newLevels()}
 	if p.time >= 0 {
 		w.clock.order = p.columns[p.time].order
 	}
@@ -124,7 +125,7 @@ func (w *worker) end() *batch {
 	w.most = max(w.most, len(b.values))
 	b.newGroups = w.group.hand()
 	if w.group.full {
-		b.problems.Add(tooManyGroups(""))
+		b.problems.Add(w.plan.tooManyGroups())
 		b.over = true
 	}
 	for _, l := range w.facts {
@@ -136,14 +137,14 @@ func (w *worker) end() *batch {
 // read reads a piece, from an offset on.
 func (w *worker) read(data []byte, from int) *batch {
 	b := w.begin()
-	w.rows.begin(data)
-	w.rows.at = from
-	for w.rows.next() {
+	w.rows.Begin(data)
+	w.rows.At = from
+	for w.rows.Next() {
 		w.row()
 	}
-	if r := &w.rows; r.err != nil {
-		line, col := r.lineOf(r.bad)
-		b.problems.Add(&model.InputError{Line: line, Col: col, Problem: r.err.Error(), Allowed: quotesAllowed})
+	if r := &w.rows; r.Err != nil {
+		line, col := r.LineOf(r.Bad)
+		b.problems.Add(&model.InputError{Line: line, Col: col, Problem: r.Err.Error(), Allowed: tabular.QuotesAllowed})
 		b.over = true
 	}
 	b.lines = bytes.Count(data, []byte{'\n'})
@@ -153,22 +154,23 @@ func (w *worker) read(data []byte, from int) *batch {
 // row reads the current row.
 func (w *worker) row() {
 	r, b := &w.rows, w.b
-	if hash := r.hash(); r.width() != len(w.plan.columns) {
+	if hash := r.Hash(); r.Width() != len(w.plan.columns) {
 		if hash {
 			w.count(&b.comments)
-		} else if !r.blank() {
+		} else if !r.Blank() {
 			b.rows++
-			w.refuse(0, "the line has "+num.Count(r.width(), "value"), "the header has "+num.Count(len(w.plan.columns), "column"))
+			w.refuse(0, "the line has "+num.Count(r.Width(), "value"), "the header has "+
+				num.Count(len(w.plan.columns), "column"))
 		}
 		return
 	} else if hash {
-		if r.width() == 1 {
+		if r.Width() == 1 {
 			w.count(&b.comments)
 			return
 		}
 		w.count(&b.hashes)
 	}
-	value := trim(r.cell(w.plan.value))
+	value := trim(r.Cell(w.plan.value))
 	v, ok := w.number(value)
 	if !ok && !w.noNumber(value) {
 		return
@@ -186,7 +188,7 @@ func (w *worker) row() {
 		b.groups = append(b.groups, w.about())
 	}
 	for i, c := range w.plan.facts {
-		code, _ := w.facts[i].of(trim(r.cell(c)))
+		code, _ := w.facts[i].of(trim(r.Cell(c)))
 		b.facts[i] = append(b.facts[i], code)
 	}
 }
@@ -196,7 +198,7 @@ func (w *worker) noNumber(value []byte) bool {
 	name := w.plan.columns[w.plan.value].name
 	switch {
 	case missing(value):
-		if w.rows.blank() {
+		if w.rows.Blank() {
 			return false
 		}
 		w.note(noValue)
@@ -246,9 +248,9 @@ func (w *worker) numberAllowed(value []byte) string {
 // time reads when the row was measured; it reports whether the row is one of
 // those with a time.
 func (w *worker) time(at *int64) bool {
-	text := trim(w.rows.cell(w.plan.time))
+	text := trim(w.rows.Cell(w.plan.time))
 	if w.plan.ofDay >= 0 {
-		text = w.inDay(text, trim(w.rows.cell(w.plan.ofDay)))
+		text = w.inDay(text, trim(w.rows.Cell(w.plan.ofDay)))
 	}
 	ns, f, odd, ok := w.clock.read(text)
 	switch {
@@ -279,7 +281,7 @@ func (w *worker) about() uint16 {
 	w.key = w.key[:0]
 	for _, c := range w.plan.keys {
 		if c >= 0 {
-			w.key = append(w.key, trim(w.rows.cell(c))...)
+			w.key = append(w.key, trim(w.rows.Cell(c))...)
 		}
 		w.key = append(w.key, 0)
 	}
@@ -302,15 +304,11 @@ func (w *worker) note(what remark) {
 }
 
 // count adds the current row to those that are noted.
-func (w *worker) count(n *noted) {
-	if n.count++; len(n.lines) < mostLines {
-		n.lines = append(n.lines, w.line())
-	}
-}
+func (w *worker) count(n *noted) { n.add(w.line) }
 
 // line is the line of the current row, in the piece.
 func (w *worker) line() int {
-	line, _ := w.rows.lineOf(w.rows.start)
+	line, _ := w.rows.LineOf(w.rows.Start)
 	return line
 }
 
@@ -318,7 +316,7 @@ func (w *worker) line() int {
 func (w *worker) refuse(cell int, problem, allowed string) {
 	p := &model.InputError{Problem: problem, Allowed: allowed}
 	if len(w.b.problems.InputErrors) < model.MaxInputErrors {
-		p.Line, p.Col = w.rows.cellAt(cell)
+		p.Line, p.Col = w.rows.CellAt(cell)
 	}
 	w.b.problems.Add(p)
 }

@@ -32,25 +32,26 @@ const factPkg = "pkg"
 // times. A benchmark is called by its package, its name and GOMAXPROCS, whatever else is
 // in the file: "example.com/x.Encode-8". Lines of configuration and parts of names such
 // as /size=1k are facts.
-func (f *file) bench(ctx context.Context) ([]frame.Frame, []string, error) {
+func (f *file) bench(ctx context.Context) ([]frame.Frame, error) {
 	in := benchfmt.NewReader(f.in, f.name)
 	b := &benchmarks{file: f, series: make(map[benchKey]*series)}
 	for in.Scan() && b.rows <= f.limits.Rows && ctx.Err() == nil {
 		switch r := in.Result().(type) {
 		case *benchfmt.SyntaxError:
-			b.wrong = append(b.wrong, &model.InputError{File: f.name, Line: r.Line, Col: 1, Problem: r.Msg, Allowed: "give the output of `go test -bench` as it was printed"})
+			b.wrong = append(b.wrong, f.wrongAt(r.Line, 1, r.Msg, "give the output of `go test -bench` as it was printed"))
 		case *benchfmt.Result:
 			b.add(r)
 		}
 	}
 	switch err := in.Err(); {
 	case err != nil || ctx.Err() != nil:
-		return nil, nil, f.packed.unreadable(f.name, cmp.Or(ctx.Err(), err))
+		return nil, f.damaged(cmp.Or(ctx.Err(), err))
 	case b.rows > f.limits.Rows:
-		b.wrong = append(b.wrong, &model.InputError{File: f.name, Problem: fmt.Sprintf("there are more than %s values", num.Grouped(int64(f.limits.Rows))), Allowed: "give a part of it"})
+		b.wrong = append(b.wrong, f.wrong(fmt.Sprintf("there are more than %s values",
+			num.Grouped(int64(f.limits.Rows))), "give a part of it"))
 	}
 	if len(b.wrong) > 0 {
-		return nil, nil, b.wrong
+		return nil, b.wrong
 	}
 	return b.frames(in.Units())
 }
@@ -120,11 +121,12 @@ func (b *benchmarks) value(key benchKey, v float64, line int, facts [][2]string)
 	s.rows++
 	switch {
 	case math.IsNaN(v):
-		s.missing.add(line)
+		s.missing.add(func() int { return line })
 		return
 	case math.IsInf(v, 0):
 		if len(b.wrong) < model.MaxInputErrors {
-			b.wrong = append(b.wrong, &model.InputError{File: b.file.name, Line: line, Col: 1, Problem: fmt.Sprintf("the value in %s is infinite", key.unit), Allowed: "a measured value is finite"})
+			b.wrong = append(b.wrong, b.file.wrongAt(line, 1, fmt.Sprintf("the value in %s is infinite", key.unit),
+				"a measured value is finite"))
 		}
 		return
 	}
@@ -166,12 +168,12 @@ func inPackage(pkg string) string {
 }
 
 // frames makes a frame of each benchmark and unit.
-func (b *benchmarks) frames(units benchfmt.UnitMetadataMap) (out []frame.Frame, told []string, err error) {
+func (b *benchmarks) frames(units benchfmt.UnitMetadataMap) (out []frame.Frame, err error) {
 	for _, key := range b.keys {
 		s := b.series[key]
 		f := frame.Frame{Key: frame.Key{Workload: key.name, Metric: key.unit}, Unit: key.unit, Exact: true,
 			Values: s.values}
-		f.Better = map[int]model.Better{1: model.Higher, -1: model.Lower}[units.GetBetter(key.unit)]
+		f.Better = betterOf(units, key.unit)
 		for _, c := range s.facts {
 			if c.Full() {
 				f.Doubts = append(f.Doubts, frame.TooManyLevels(c.Fact().Name))
@@ -180,20 +182,20 @@ func (b *benchmarks) frames(units benchfmt.UnitMetadataMap) (out []frame.Frame, 
 			f.Facts = append(f.Facts, c.Fact())
 		}
 		if s.missing.count > 0 {
-			t := table{row: "line"}
+			t := table{file: b.file}
 			f.Doubts = append(f.Doubts, t.doubtOf(noValue, s.missing, s.rows, f.Workload))
 		}
 		if f.Len() == 0 {
-			told = append(told, fmt.Sprintf("%s is left out: no line has a value", f.Name()))
+			b.file.say("%s is left out: no line has a value", f.Name())
 			continue
 		}
 		out = append(out, f)
 	}
 	if len(out) == 0 {
-		return nil, nil, &model.InputError{File: b.file.name, Problem: "no benchmark has a value", Allowed: "give the output of `go test -bench` as it was printed"}
+		return nil, b.file.wrong("no benchmark has a value", "give the output of `go test -bench` as it was printed")
 	}
-	told = append(told, fmt.Sprintf("%s of Go benchmarks", num.Count(b.rows, "value")))
-	return out, told, nil
+	b.file.say("%s of Go benchmarks", num.Count(b.rows, "value"))
+	return out, nil
 }
 
 // WriteBench writes frames as `go test -bench` prints results, for benchstat and
@@ -235,7 +237,7 @@ func writeUnits(out *benchfmt.Writer, frames []frame.Frame) error {
 	var known benchfmt.UnitMetadataMap
 	for _, unit := range units {
 		b := better[unit]
-		if b == "" || b == map[int]model.Better{1: model.Higher, -1: model.Lower}[known.GetBetter(unit)] {
+		if b == "" || b == betterOf(known, unit) {
 			continue
 		}
 		err := out.Write(&benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}, OrigUnit: unit, Value: string(b)})
@@ -244,6 +246,10 @@ func writeUnits(out *benchfmt.Writer, frames []frame.Frame) error {
 		}
 	}
 	return nil
+}
+
+func betterOf(units benchfmt.UnitMetadataMap, unit string) model.Better {
+	return map[int]model.Better{1: model.Higher, -1: model.Lower}[units.GetBetter(unit)]
 }
 
 // shared are the facts that are the same for all rows of all frames.

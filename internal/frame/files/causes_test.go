@@ -171,3 +171,10 @@ func TestAskedFacts(t *testing.T) {
 		}
 	}
 }
+
+func said(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

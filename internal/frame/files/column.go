@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/frame"
@@ -157,7 +158,7 @@ const leastCounted = 5
 
 // counts reports whether the numbers of the first rows count them, from 0 or 1 on.
 func (c *column) counts() bool {
-	n := c.seen[kindNumber] + c.seen[kindUnix]
+	n := c.numbers()
 	begins := c.last - float64(n-1)
 	return n >= leastCounted && n == c.cells() && c.steps >= n-1 && (begins == 0 || begins == 1)
 }
@@ -174,8 +175,8 @@ func (c *column) lookSlashes(cell []byte) bool {
 	if !bytes.ContainsRune(cell, ':') {
 		c.dates++
 	}
-	a, _ := integer(parts[1])
-	b, _ := integer(parts[2])
+	a, _ := strconv.Atoi(string(parts[1]))
+	b, _ := strconv.Atoi(string(parts[2]))
 	switch {
 	case a > 12 && b <= 12:
 		c.dayFirst++
@@ -201,8 +202,7 @@ func (c *column) judge() {
 	if c.order != orderUnknown {
 		dates += c.slashed
 	}
-	numbers := c.seen[kindNumber] + c.seen[kindUnix]
-	all := numbers + c.seen[kindQuantity] + c.seen[kindTime] + c.seen[kindText]
+	numbers, all := c.numbers(), c.cells()
 	enough := func(names []string) int {
 		if c.named(names) {
 			return (all + 1) / 2
@@ -245,6 +245,9 @@ func (c *column) ofSlashes() bool {
 func (c *column) repeats() bool {
 	return 2*len(c.levels) <= c.cells()
 }
+
+// numbers is how many of the first cells are numbers without a unit.
+func (c *column) numbers() int { return c.seen[kindNumber] + c.seen[kindUnix] }
 
 // cells is how many of the first cells are not empty.
 func (c *column) cells() (n int) {

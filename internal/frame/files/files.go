@@ -59,6 +59,18 @@ type file struct {
 	nested nesting
 }
 
+// wrong is an error in the file, for all that read it.
+func (f *file) wrong(problem, allowed string) *model.InputError {
+	return f.wrongAt(0, 0, problem, allowed)
+}
+
+func (f *file) wrongAt(line, col int, problem, allowed string) *model.InputError {
+	return &model.InputError{File: f.name, Line: line, Col: col, Problem: problem, Allowed: allowed}
+}
+
+// say tells people what was guessed, left out or changed.
+func (f *file) say(format string, args ...any) { f.told = append(f.told, fmt.Sprintf(format, args...)) }
+
 // peekSize is how much of a file says what it is.
 const peekSize = 64 << 10
 
@@ -67,19 +79,18 @@ const peekSize = 64 << 10
 // out or changed, for people. What is wrong with a file are *model.InputError;
 // all that is known of it at once.
 func Read(ctx context.Context, name string, r io.Reader, choice frame.Choice, limits Limits) (frames []frame.Frame, told []string, err error) {
-	zone, err := time.LoadLocation(choice.Zone)
-	if err != nil || choice.Zone == "Local" {
-		return nil, nil, &model.InputError{File: name, Problem: fmt.Sprintf("there is no time zone %q", choice.Zone), Allowed: `use a name such as "UTC" or "Europe/Berlin"`}
+	f := &file{name: name, choice: choice, limits: limits.orDefault(), size: pieceSize, row: "line"}
+	if f.zone, err = time.LoadLocation(choice.Zone); err != nil || choice.Zone == "Local" {
+		return nil, nil, f.wrong(fmt.Sprintf("there is no time zone %q", choice.Zone),
+			`use a name such as "UTC" or "Europe/Berlin"`)
 	}
-	f := &file{name: name, choice: choice, limits: limits.orDefault(), zone: zone, size: pieceSize, row: "line"}
 	if err := f.open(ctx, r); err != nil {
 		return nil, nil, err
 	}
 	defer f.packed.close()
-	if frames, told, err = f.read(ctx); err != nil {
+	if frames, err = f.read(ctx); err != nil {
 		return nil, nil, err
 	}
-	told = append(f.told, told...)
 	for i := range frames {
 		var problem *model.InputError
 		if errors.As(frames[i].Check(), &problem) {
@@ -87,11 +98,11 @@ func Read(ctx context.Context, name string, r io.Reader, choice frame.Choice, li
 			return nil, nil, problem
 		}
 	}
-	return frames, told, nil
+	return frames, f.told, nil
 }
 
 // read reads a file in its form.
-func (f *file) read(ctx context.Context) ([]frame.Frame, []string, error) {
+func (f *file) read(ctx context.Context) ([]frame.Frame, error) {
 	if magic, _ := f.in.Peek(len(parquetMagic)); string(magic) == parquetMagic || string(magic) == encryptedMagic {
 		return f.parquet(ctx)
 	}
@@ -101,7 +112,7 @@ func (f *file) read(ctx context.Context) ([]frame.Frame, []string, error) {
 	}
 	if beginning, _ := f.in.Peek(peekSize); jsonBegins.Match(beginning) {
 		if err := f.json(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	return f.text(ctx)
@@ -113,21 +124,21 @@ func (f *file) open(ctx context.Context, r io.Reader) error {
 	f.in = bufio.NewReaderSize(f.packed.source, peekSize)
 	magic, err := f.in.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return f.packed.unreadable(f.name, err)
+		return f.damaged(err)
 	}
 	switch {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
 		unpack, err := gzip.NewReader(f.in)
 		f.packed.how = "gzip"
 		if err != nil {
-			return f.packed.unreadable(f.name, err)
+			return f.damaged(err)
 		}
 		f.in = bufio.NewReaderSize(unpack, peekSize)
 	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		unpack, err := zstd.NewReader(f.in, zstd.WithDecoderMaxWindow(mostWindow))
 		f.packed.how = "Zstandard"
 		if err != nil {
-			return f.packed.unreadable(f.name, err)
+			return f.damaged(err)
 		}
 		f.packed.zstd = unpack
 		f.in = bufio.NewReaderSize(unpack, peekSize)
@@ -151,17 +162,18 @@ func (p *packing) close() {
 	}
 }
 
-// unreadable is why a file cannot be read: often it is packed and not whole.
-func (p *packing) unreadable(name string, err error) error {
+// damaged is why a file cannot be read: often it is packed and not whole.
+func (f *file) damaged(err error) error {
+	p := &f.packed
 	switch {
 	case p.how == "" || p.source.err != nil || p.source.ctx.Err() != nil:
-		return fmt.Errorf("reading %s: %w", name, err)
+		return fmt.Errorf("reading %s: %w", f.name, err)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return &model.InputError{File: name, Problem: "to unpack the file takes more than 128 MiB", Allowed: "pack it again without --long"}
+		return f.wrong("to unpack the file takes more than 128 MiB", "pack it again without --long")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &model.InputError{File: name, Problem: "the " + p.how + " file is cut", Allowed: "make or copy it again"}
+		return f.wrong("the "+p.how+" file is cut", "make or copy it again")
 	}
-	return &model.InputError{File: name, Problem: "the " + p.how + " file is damaged", Allowed: "make or copy it again"}
+	return f.wrong("the "+p.how+" file is damaged", "make or copy it again")
 }
 
 // source reads until its context is done, even while nothing comes. A reading

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/tabular"
 )
 
 // How many rows say what columns hold, and how much is read, in bytes, to find a value
@@ -17,11 +17,11 @@ const (
 )
 
 // look looks at the rows that follow, and returns all that was read for that.
-func (f *file) look(columns []column, r *rows, p *pieces) ([]byte, error) {
+func (f *file) look(columns []column, r *tabular.Rows, p *tabular.Pieces) ([]byte, error) {
 	c := newClock(f.zone)
-	looked, read, open := 0, r.data, []int(nil)
+	looked, read, open := 0, r.Data, []int(nil)
 	for {
-		for r.next() {
+		for r.Next() {
 			if looked++; looked%mostLooked == 0 {
 				if open = unseen(columns); len(open) == 0 {
 					break
@@ -31,25 +31,24 @@ func (f *file) look(columns []column, r *rows, p *pieces) ([]byte, error) {
 				lookAt(columns, open, r, c)
 			}
 		}
-		if r.err != nil {
+		if r.Err != nil {
 			return nil, f.badQuote(r)
 		}
 		if open = unseen(columns); looked > 0 && (len(open) == 0 || len(read) >= mostAhead) {
 			break
 		}
-		more, err := p.next(nil)
+		more, err := p.Next(nil)
 		if errors.Is(err, io.EOF) && looked > 0 {
 			break
 		} else if errors.Is(err, io.EOF) {
-			return nil, &model.InputError{File: f.name, Problem: "the file has a header and no values",
-				Allowed: "add at least one line of values"}
+			return nil, f.wrong("the file has a header and no values", "add at least one line of values")
 		} else if err != nil {
 			return nil, f.unreadable(err, bytes.Count(read, []byte("\n")))
 		}
 		at := len(read)
 		read = append(read, more...)
-		r.begin(read)
-		r.at = at
+		r.Begin(read)
+		r.At = at
 	}
 	for i := range columns {
 		if columns[i].judge(); f.row != "line" {
@@ -60,30 +59,30 @@ func (f *file) look(columns []column, r *rows, p *pieces) ([]byte, error) {
 }
 
 // lookAt looks at the cells of the current row: at all, or at those columns.
-func lookAt(columns []column, only []int, r *rows, by *clock) {
+func lookAt(columns []column, only []int, r *tabular.Rows, by *clock) {
 	look := func(i int) {
 		c := &columns[i]
 		example := c.marks.example
-		first := c.look(trim(r.cell(i)), by)
+		first := c.look(trim(r.Cell(i)), by)
 		if first {
-			c.textLine, c.textCol = r.cellAt(i)
+			c.textLine, c.textCol = r.CellAt(i)
 		}
 		if c.marks.example != example {
-			c.marks.line, c.marks.col = r.cellAt(i)
+			c.marks.line, c.marks.col = r.CellAt(i)
 		}
 		if len(c.marks.units) > len(c.marks.unitAt) {
-			line, col := r.cellAt(i)
+			line, col := r.CellAt(i)
 			c.marks.unitAt = append(c.marks.unitAt, [2]int{line, col})
 		}
 	}
 	if only == nil {
-		for i := range min(r.width(), len(columns)) {
+		for i := range min(r.Width(), len(columns)) {
 			look(i)
 		}
 		return
 	}
 	for _, i := range only {
-		if i < r.width() {
+		if i < r.Width() {
 			look(i)
 		}
 	}

@@ -11,47 +11,47 @@ import (
 )
 
 // header reads the names of the columns.
-func (f *file) header(r *rows) ([]column, error) {
-	for r.next() {
-		if r.blank() {
+func (f *file) header(r *tabular.Rows) ([]column, error) {
+	for r.Next() {
+		if r.Blank() {
 			continue
 		}
-		if r.width() > tabular.MostColumns {
-			line, col := r.cellAt(0)
-			wide := f.tooWide(r.width())
+		if r.Width() > tabular.MostColumns {
+			line, col := r.CellAt(0)
+			wide := f.tooWide(r.Width())
 			wide.Line, wide.Col = line, col
 			return nil, wide
 		}
 		names := rowOf(r)
 		if behind, at := f.behind(r, names); behind != nil {
-			names, r.at = behind, at
+			names, r.At = behind, at
 		} else if i := f.valueAt(r, names); i >= 0 {
-			line, col := r.cellAt(i)
+			line, col := r.CellAt(i)
 			return nil, f.noNames(r, names[i], line, col)
 		}
-		r.comments = false
+		r.Comments = false
 		var out []column
 		for i, name := range names {
 			out = append(out, newColumn(i+1, name))
 		}
 		return out, nil
 	}
-	if r.err != nil {
+	if r.Err != nil {
 		return nil, f.badQuote(r)
 	}
-	return nil, &model.InputError{File: f.name, Problem: "the file is empty", Allowed: "give a table with a line of names, such as time,node,value, and lines of values"}
+	return nil, f.wrong("the file is empty", "give a table with a line of names, such as time,node,value, and "+
+		"lines of values")
 }
 
 // tooWide refuses a table that has so many columns.
 func (f *file) tooWide(columns int) *model.InputError {
-	return &model.InputError{File: f.name, Problem: "there are " + num.Count(columns, "column"),
-		Allowed: "give at most " + num.Grouped(tabular.MostColumns)}
+	return f.wrong("there are "+num.Count(columns, "column"), "give at most "+num.Grouped(tabular.MostColumns))
 }
 
 // rowOf is the cells of the current row.
-func rowOf(r *rows) (cells []string) {
-	for i := range r.width() {
-		cells = append(cells, string(trim(r.cell(i))))
+func rowOf(r *tabular.Rows) (cells []string) {
+	for i := range r.Width() {
+		cells = append(cells, string(trim(r.Cell(i))))
 	}
 	return cells
 }
@@ -60,16 +60,16 @@ func rowOf(r *rows) (cells []string) {
 // and the comment as many words, and where the line after it begins; nil if it has not.
 // In #,zone,value the # is the name of the column that numbers the rows.
 // Comments below it that have values are rows.
-func (f *file) behind(r *rows, first []string) (names []string, at int) {
+func (f *file) behind(r *tabular.Rows, first []string) (names []string, at int) {
 	c := newClock(f.zone)
 	value := func(cell string) bool { return isValue(kindOfCell(cell, c)) }
 	if !slices.ContainsFunc(first, value) {
 		return nil, 0
 	}
-	for _, start := range slices.Backward(r.skipped) {
-		end, next := r.line(start)
-		comment := &rows{comma: r.comma}
-		if comment.begin(r.data[start+1 : end]); !comment.next() || comment.width() != len(first) {
+	for _, start := range slices.Backward(r.Skipped) {
+		end, next := r.Line(start)
+		comment := &tabular.Rows{Comma: r.Comma}
+		if comment.Begin(r.Data[start+1 : end]); !comment.Next() || comment.Width() != len(first) {
 			return nil, 0
 		}
 		names := rowOf(comment)
@@ -82,7 +82,7 @@ func (f *file) behind(r *rows, first []string) (names []string, at int) {
 			return nil, 0
 		case !slices.ContainsFunc(names, value):
 			if !numbered {
-				f.told = append(f.told, "the names of the columns are those in the comment before the first row")
+				f.say("the names of the columns are those in the comment before the first row")
 			}
 			return names, next
 		}
@@ -107,11 +107,11 @@ func isValue(k kind) bool { return k != kindEmpty && k != kindText }
 // valueAt is where the first row, in which names of columns are expected, has a value; -1
 // where it has none. A number is none of a column's name; 99 % and 2026-04-03 may be,
 // unless the row below has the same in all columns.
-func (f *file) valueAt(r *rows, first []string) int {
+func (f *file) valueAt(r *tabular.Rows, first []string) int {
 	c := newClock(f.zone)
 	at := -1
-	next := &rows{comma: r.comma, data: r.data, quotes: r.quotes, at: r.at}
-	alike := next.next() && next.width() == len(first)
+	next := r.Ahead()
+	alike := next.Next() && next.Width() == len(first)
 	for i, name := range first {
 		if _, ok := number([]byte(name)); ok {
 			return i
@@ -120,7 +120,7 @@ func (f *file) valueAt(r *rows, first []string) int {
 		if at < 0 && isValue(k) {
 			at = i
 		}
-		alike = alike && k == kindOfCell(string(trim(next.cell(i))), c)
+		alike = alike && k == kindOfCell(string(trim(next.Cell(i))), c)
 	}
 	if alike {
 		return at
@@ -129,13 +129,12 @@ func (f *file) valueAt(r *rows, first []string) int {
 }
 
 // noNames refuses a first line that has values; the names may be in a comment below it.
-func (f *file) noNames(r *rows, name string, line, col int) error {
-	out := &model.InputError{File: f.name, Line: line, Col: col,
-		Problem: fmt.Sprintf("the first line has %q where names of columns are expected", name),
-		Allowed: `add a line before it, such as "time,node,value"`}
-	if at := r.at; at < len(r.data) && r.data[at] == '#' {
-		end, _ := r.line(at)
-		if line, _ := r.lineOf(at); bytes.IndexByte(r.data[at:end], r.comma) > 0 {
+func (f *file) noNames(r *tabular.Rows, name string, line, col int) error {
+	out := f.wrongAt(line, col, fmt.Sprintf("the first line has %q where names of columns are expected", name),
+		`add a line before it, such as "time,node,value"`)
+	if at := r.At; at < len(r.Data) && r.Data[at] == '#' {
+		end, _ := r.Line(at)
+		if line, _ := r.LineOf(at); bytes.IndexByte(r.Data[at:end], r.Comma) > 0 {
 			out.Allowed = fmt.Sprintf("if the names are those in line %d, delete the lines before it and its #", line)
 		}
 	}

@@ -26,7 +26,7 @@ const jsonAllowed = "give objects of numbers and texts, one a line or in a list,
 
 // jsonRows reads objects as a table that is text, with a column for each key.
 type jsonRows struct {
-	file   string
+	file   *file
 	in     *json.Decoder
 	source *limited
 	list   bool // the objects are in a list
@@ -58,7 +58,7 @@ type limited struct {
 // Read implements io.Reader.
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left <= 0 {
-		return 0, errLongRow
+		return 0, tabular.ErrLongRow
 	}
 	n, err := l.Reader.Read(p)
 	l.left -= n
@@ -69,7 +69,7 @@ func (l *limited) Read(p []byte) (int, error) {
 // objects.
 func (f *file) json() error {
 	source := &limited{Reader: f.in, left: longestRow}
-	j := &jsonRows{file: f.name, source: source, in: json.NewDecoder(source), at: make(map[string]int)}
+	j := &jsonRows{file: f, source: source, in: json.NewDecoder(source), at: make(map[string]int)}
 	j.out = csv.NewWriter(&j.text)
 	err := error(nil)
 	for err == nil && len(j.queue) < mostLooked {
@@ -94,11 +94,11 @@ func (f *file) json() error {
 	}
 	f.nested = j.inRows
 	if j.goTest() {
-		return &model.InputError{File: f.name, Problem: "go test -json wrote it, with the results inside of texts",
-			Allowed: "take these: jq -rj 'select(.Action == \"output\").Output' " + f.name + " > bench.txt"}
+		return f.wrong("go test -json wrote it, with the results inside of texts",
+			"take these: jq -rj 'select(.Action == \"output\").Output' "+f.name+" > bench.txt")
 	}
 	if len(j.nested) > 0 {
-		f.told = append(f.told, "left out, as they hold lists or objects: "+num.List(j.nested))
+		f.say("left out, as they hold lists or objects: %s", num.List(j.nested))
 	}
 	j.err = j.out.Write(j.keys)
 	f.in, f.row = bufio.NewReaderSize(j, peekSize), "row"
@@ -162,7 +162,7 @@ func (n *nesting) allowed(file string) string {
 }
 
 func (j *jsonRows) wrong(problem, allowed string) error {
-	return &model.InputError{File: j.file, Line: j.rows, Col: min(j.rows, 1), Problem: problem, Allowed: allowed}
+	return j.file.wrongAt(j.rows, min(j.rows, 1), problem, allowed)
 }
 
 // Read implements io.Reader: the table as text.
@@ -226,7 +226,7 @@ func (j *jsonRows) peek() (begins bool, err error) {
 	}
 	head, err := io.ReadAll(io.LimitReader(j.in.Buffered(), 1<<10))
 	if err != nil {
-		return false, fmt.Errorf("reading %s: %w", j.file, err)
+		return false, fmt.Errorf("reading %s: %w", j.file.name, err)
 	}
 	if head = bytes.TrimSpace(head); len(head) == 0 || head[0] != '[' {
 		return false, nil

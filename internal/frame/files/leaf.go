@@ -117,8 +117,8 @@ func (l leaf) look(ctx context.Context, in *parquet.File, c *column, by *clock) 
 		if named {
 			return false
 		}
-		return l.text() && c.seen[kindText]-c.clocks+c.seen[kindNumber]+c.seen[kindUnix] > 0 ||
-			!l.text() && c.seen[kindNumber]+c.seen[kindUnix] >= enoughCells
+		return l.text() && c.seen[kindText]-c.clocks+c.numbers() > 0 ||
+			!l.text() && c.numbers() >= enoughCells
 	}
 	decode := func(v encoding.Values, n int, out []struct{}) ([]struct{}, error) {
 		err := l.texts(v, n, func(text []byte) {

@@ -203,29 +203,30 @@ type style struct {
 	scales         map[string]ratio // of units, to that one; those that do not convert are 0
 }
 
-// style is how the column is read, and what is told of it; the unit of its values is
+// styleOf is how the column of values is read; the unit of its values is
 // that of the header, or else the first one.
-func (c *column) style() (s style, told []string) {
+func (p *plan) styleOf(c *column) (s style) {
 	s.decimal, s.group, _ = c.marks.meaning()
-	if c.marks.comma.decimal > 0 {
-		told = append(told, fmt.Sprintf("numbers in column %s have decimal commas", c.name))
+	if s.marked = c.marks.comma.decimal > 0; s.marked {
+		p.say("numbers in column %s have decimal commas", c.name)
 	}
 	if c.marks.spaced > 0 || s.group != 0 {
-		told = append(told, fmt.Sprintf("numbers in column %s have marks before thousands", c.name))
+		s.marked = true
+		p.say("numbers in column %s have marks before thousands", c.name)
 	}
-	s.marked = len(told) > 0
 	if c.kind != kindQuantity {
-		return s, told
+		return s
 	}
 	s.marked, s.units, s.scales = true, true, make(map[string]ratio)
 	if s.to = c.unit; s.to == "" {
 		s.to = c.marks.units[0]
 	}
 	if len(c.marks.units) == 1 && c.marks.units[0] == s.to {
-		return s, append(told, fmt.Sprintf("the cells of column %s have the unit %s", c.name, s.to))
+		p.say("the cells of column %s have the unit %s", c.name, s.to)
+	} else {
+		p.say("the cells of column %s have units (%s); all are converted to %s", c.name, num.List(c.marks.units), s.to)
 	}
-	return s, append(told, fmt.Sprintf("the cells of column %s have units (%s); all are converted to %s", c.name,
-		num.List(c.marks.units), s.to))
+	return s
 }
 
 // own is the style for one worker, which adds units to it.

@@ -22,11 +22,10 @@ func (p *plan) durations(clocks bool) int {
 
 // noValues is why no column has the measured values: the cell that is no number in the
 // column that has the most of them, or that there are none.
-func (p *plan) noValues(file string) error {
+func (p *plan) noValues() error {
 	all := num.List(p.names(func(int) bool { return true }))
-	out := &model.InputError{File: file,
-		Problem: "no column has the measured values: none has numbers in its first rows",
-		Allowed: "the columns are " + all + "; choose one with --value"}
+	out := p.wrong("no column has the measured values: none has numbers in its first rows", "the columns are "+all+
+		"; choose one with --value")
 	if i := p.durations(true); i >= 0 {
 		c := &p.columns[i]
 		out.Line, out.Col = c.textLine, c.textCol
@@ -41,13 +40,13 @@ func (p *plan) noValues(file string) error {
 	if len(p.nested.keys) > 0 {
 		out.Problem = "no column has the measured values: lists and objects are not read, which these keys hold: " +
 			num.List(p.nested.keys)
-		out.Allowed = p.nested.allowed(file)
+		out.Allowed = p.nested.allowed(p.name)
 		return out
 	}
 	most := 0
 	for i := range p.columns {
 		c := &p.columns[i]
-		if n := c.seen[kindNumber] + c.seen[kindUnix] + c.seen[kindQuantity]; n > most && c.text != "" && p.free(i) {
+		if n := c.numbers() + c.seen[kindQuantity]; n > most && c.text != "" && p.free(i) {
 			most = n
 			out.Line, out.Col = c.textLine, c.textCol
 			out.Problem = fmt.Sprintf("no column has nothing but numbers: in column %s %s in the first rows, "+

@@ -1,10 +1,12 @@
 package files
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/scalebench/scalebench/internal/tabular"
 )
@@ -63,3 +65,14 @@ func infinite(text []byte) bool {
 	v, _ := strconv.ParseFloat(string(text), 64) // infinite, too, where the error is that it is out of range
 	return math.IsInf(v, 0)
 }
+
+// trim is text without spaces around it.
+func trim(text []byte) []byte {
+	if n := len(text); n > 0 && plainEnd(text[0]) && plainEnd(text[n-1]) {
+		return text
+	}
+	return bytes.TrimSpace(text)
+}
+
+// plainEnd: neither a space nor a part of a character that may be one.
+func plainEnd(c byte) bool { return c > ' ' && c < utf8.RuneSelf }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/tabular"
 )
 
@@ -25,54 +24,54 @@ const parquetMagic, encryptedMagic = "PAR1", "PARE"
 
 // parquet reads a Parquet file: one group of rows after another, all columns of
 // one at once.
-func (f *file) parquet(ctx context.Context) (frames []frame.Frame, told []string, err error) {
+func (f *file) parquet(ctx context.Context) (frames []frame.Frame, err error) {
 	at, size, done, err := f.whole()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer done()
 	err = f.guarded(func() error {
-		frames, told, err = f.columnar(ctx, at, size)
+		frames, err = f.columnar(ctx, at, size)
 		return err
 	})
-	return frames, told, err
+	return frames, err
 }
 
 // columnar reads a Parquet file that is there whole.
-func (f *file) columnar(ctx context.Context, at io.ReaderAt, size int64) ([]frame.Frame, []string, error) {
+func (f *file) columnar(ctx context.Context, at io.ReaderAt, size int64) ([]frame.Frame, error) {
 	in, err := parquet.OpenFile(at, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true),
 		parquet.ReadBufferSize(1<<20), parquet.WithDecryption(noKeys{}))
 	if errors.Is(err, errEncrypted) {
-		return nil, nil, &model.InputError{File: f.name, Problem: "the Parquet file is encrypted",
-			Allowed: "write it again without encryption"}
+		return nil, f.wrong("the Parquet file is encrypted", "write it again without encryption")
 	} else if err != nil {
-		return nil, nil, f.notParquet(err)
+		return nil, f.notParquet(err)
 	}
 	if err := f.decodable(in.Metadata()); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	p := &parquetFile{file: f, leaves: leavesOf(in)}
 	if n := len(p.leaves); n > tabular.MostColumns {
-		return nil, nil, f.tooWide(n)
+		return nil, f.tooWide(n)
 	}
 	columns, err := p.columns(ctx, in)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if len(columns) == 0 || in.NumRows() == 0 {
-		return nil, nil, &model.InputError{File: f.name, Problem: "the file has no values", Allowed: "give one that has columns and rows"}
+		return nil, f.wrong("the file has no values", "give one that has columns and rows")
 	}
 	plan, err := newPlan(f, columns, false)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if v := columns[plan.value]; !v.kind.numeric() && v.kind != kindEmpty {
-		return nil, nil, &model.InputError{File: f.name, Problem: fmt.Sprintf("the column %q has no numbers", v.name), Allowed: "choose another with --value"}
+		return nil, f.wrong(fmt.Sprintf("the column %q has no numbers", v.name), "choose another with --value")
 	}
 	p.prepare(plan)
-	t := newTable(f, plan, "row", 1)
+	f.row = "row"
+	t := newTable(f, plan, 1)
 	if err := p.read(ctx, in, t); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	return t.frames()
 }
@@ -98,12 +97,8 @@ func (f *file) decodable(of *format.FileMetaData) error {
 			switch codec := c.MetaData.Codec; codec {
 			case format.Uncompressed, format.Snappy, format.Gzip, format.Brotli, format.Zstd:
 			default:
-				return &model.InputError{
-					File: f.name,
-					Problem: fmt.Sprintf("the column %q is compressed with %s, which cannot be read",
-						strings.Join(c.MetaData.PathInSchema, "."), codec),
-					Allowed: "write the file with Zstandard, Snappy or gzip",
-				}
+				return f.wrong(fmt.Sprintf("the column %q is compressed with %s, which cannot be read",
+					strings.Join(c.MetaData.PathInSchema, "."), codec), "write the file with Zstandard, Snappy or gzip")
 			}
 		}
 	}
@@ -112,7 +107,7 @@ func (f *file) decodable(of *format.FileMetaData) error {
 
 // notParquet is why a Parquet file cannot be read.
 func (f *file) notParquet(err error) error {
-	return &model.InputError{File: f.name, Problem: fmt.Sprintf("the Parquet file is damaged or cut (%v)", err), Allowed: "make or copy it again"}
+	return f.wrong(fmt.Sprintf("the Parquet file is damaged or cut (%v)", err), "make or copy it again")
 }
 
 // guarded makes a panic in do an error: the library trusts what a file says about
@@ -147,9 +142,10 @@ func (f *file) whole() (at io.ReaderAt, size int64, done func(), err error) {
 	case err != nil && f.packed.source.err == nil && f.packed.how == "":
 		err = fmt.Errorf("keeping %s for reading: %w; is there room in %s? TMPDIR names another directory", f.name, err, os.TempDir())
 	case err != nil:
-		err = f.packed.unreadable(f.name, err)
+		err = f.damaged(err)
 	case size > f.limits.Spool:
-		err = &model.InputError{File: f.name, Problem: fmt.Sprintf("there are more than %s", num.Bytes(f.limits.Spool)), Allowed: "a Parquet file is read from its end: give the name of a file that is not packed instead of a stream"}
+		err = f.wrong(fmt.Sprintf("there are more than %s", num.Bytes(f.limits.Spool)),
+			"a Parquet file is read from its end: give the name of a file that is not packed instead of a stream")
 	}
 	if err != nil {
 		done()

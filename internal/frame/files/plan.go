@@ -55,19 +55,17 @@ var (
 // plan is which columns of a table are read, and as what: indices of columns; -1
 // where there is none.
 type plan struct {
+	*file
 	columns     []column
 	byName      [3]map[string]int // the first of each name, plain name, and words
-	nested      nesting
 	value, time int
 	ofDay       int // times of day beside a column of dates
 	keys        [keys]int
 	facts       []int
 	asked       []int // facts that the study asks for, whatever they hold but times
 	chosen      bool  // the facts are those that the user named
-	noBy        bool  // no facts can be named
 	style       style
 	semicolons  bool // are between cells
-	told        []string
 }
 
 // keyed reports whether any column says what a row is about.
@@ -75,17 +73,18 @@ func (p *plan) keyed() bool { return slices.Max(p.keys[:]) >= 0 }
 
 // newPlan finds out which columns are meant.
 func newPlan(f *file, columns []column, semicolons bool) (*plan, error) {
-	name, choice := f.name, f.choice
-	p := &plan{semicolons: semicolons, noBy: choice.NoBy, columns: columns, nested: f.nested, value: -1, time: -1, ofDay: -1}
-	wrong := p.index(name)
+	choice := f.choice
+	p := &plan{file: f, semicolons: semicolons, columns: columns, value: -1, time: -1, ofDay: -1}
+	wrong := p.index()
 	find := func(flag, wanted string) int {
 		i := p.find(wanted)
 		switch {
 		case wanted == "":
 		case i < 0:
-			wrong = append(wrong, p.unknown(name, flag, wanted))
+			wrong = append(wrong, p.unknown(flag, wanted))
 		case columns[i].odd != "":
-			wrong = append(wrong, &model.InputError{File: name, Problem: fmt.Sprintf("the column %q %s", columns[i].name, columns[i].odd), Allowed: "choose another with " + flag})
+			wrong = append(wrong, p.wrong(fmt.Sprintf("the column %q %s", columns[i].name, columns[i].odd),
+				"choose another with "+flag))
 		}
 		return i
 	}
@@ -96,10 +95,9 @@ func newPlan(f *file, columns []column, semicolons bool) (*plan, error) {
 	}
 	p.value, p.time = find("--value", choice.Value), find("--time", choice.Time)
 	if p.time >= 0 && columns[p.time].ofSlashes() {
-		wrong = append(wrong, &model.InputError{File: name,
-			Problem: fmt.Sprintf("--time cannot read %s in column %s, as it is not clear whether the day or the "+
-				"month is first", columns[p.time].slashes, columns[p.time].name),
-			Allowed: slashesAllowed})
+		wrong = append(wrong, p.wrong(fmt.Sprintf("--time cannot read %s in column %s, as it is not clear "+
+			"whether the day or the "+
+			"month is first", columns[p.time].slashes, columns[p.time].name), slashesAllowed))
 	}
 	for _, by := range choice.By {
 		if p.find(by) < 0 && slices.Contains(choice.Later, frame.Plain(by)) {
@@ -115,14 +113,14 @@ func newPlan(f *file, columns []column, semicolons bool) (*plan, error) {
 	if len(wrong) > 0 {
 		return nil, wrong
 	}
-	if err := p.guessTime(name); err != nil {
+	if err := p.guessTime(); err != nil {
 		return nil, err
 	}
 	p.findOfDay()
-	if err := p.guessValue(name); err != nil {
+	if err := p.guessValue(); err != nil {
 		return nil, err
 	}
-	if err := p.checkMarks(name); err != nil {
+	if err := p.checkMarks(); err != nil {
 		return nil, err
 	}
 	p.tellSlashes()
@@ -145,15 +143,14 @@ func (p *plan) ask(facts []string) {
 }
 
 // index notes the columns by their names, and refuses those that appear twice.
-func (p *plan) index(file string) (wrong model.InputErrors) {
+func (p *plan) index() (wrong model.InputErrors) {
 	for k := range p.byName {
 		p.byName[k] = make(map[string]int, len(p.columns))
 	}
 	for i := range p.columns {
 		c := &p.columns[i]
 		if _, twice := p.byName[1][c.plain]; twice {
-			wrong = append(wrong, &model.InputError{File: file,
-				Problem: fmt.Sprintf("the column %q appears twice", c.name), Allowed: "rename one of them"})
+			wrong = append(wrong, p.wrong(fmt.Sprintf("the column %q appears twice", c.name), "rename one of them"))
 		}
 		for k, name := range []string{c.name, c.plain, c.words} {
 			if _, there := p.byName[k][name]; !there {
@@ -193,14 +190,14 @@ func (p *plan) findNames(names []string, keys ...int) {
 			continue
 		}
 		p.keys[keys[free]] = i
-		p.told = append(p.told, fmt.Sprintf("rows that differ in column %s are different metrics", c.name)+
+		p.say("rows that differ in column %s are different metrics%s", c.name,
 			p.advice("; --by %s makes it a fact", c.name))
 	}
 }
 
 // advice is what the user may do with --by; empty where the command has none.
-func (p *plan) advice(format string, args ...any) string {
-	if p.noBy {
+func (f *file) advice(format string, args ...any) string {
+	if f.choice.NoBy {
 		return ""
 	}
 	return fmt.Sprintf(format, args...)
@@ -237,13 +234,13 @@ func (p *plan) names(these func(i int) bool) (names []string) {
 	return names
 }
 
-func (p *plan) unknown(file, flag, wanted string) *model.InputError {
+func (p *plan) unknown(flag, wanted string) *model.InputError {
 	all := p.names(func(int) bool { return true })
 	allowed := "the columns are " + num.List(all)
 	if near := num.Suggest(wanted, all); near != "" {
 		allowed = fmt.Sprintf("did you mean %q? The columns are %s", near, num.List(all))
 	}
-	return &model.InputError{File: file, Problem: fmt.Sprintf("there is no column %q for %s", wanted, flag), Allowed: allowed}
+	return p.wrong(fmt.Sprintf("there is no column %q for %s", wanted, flag), allowed)
 }
 
 // free reports whether a column may be guessed to be something.
@@ -253,7 +250,7 @@ func (p *plan) free(i int) bool {
 }
 
 // guessTime looks for the column of times, unless it is chosen.
-func (p *plan) guessTime(file string) error {
+func (p *plan) guessTime() error {
 	if p.time >= 0 {
 		return nil
 	}
@@ -268,22 +265,23 @@ func (p *plan) guessTime(file string) error {
 		}
 	}
 	if all := p.names(isTime); p.time < 0 && len(all) > 1 {
-		return &model.InputError{File: file, Problem: "it is not clear which column has the times: " + num.List(all), Allowed: "choose one with --time"}
+		return p.wrong("it is not clear which column has the times: "+num.List(all), "choose one with --time")
 	} else if p.time < 0 && len(all) == 1 {
 		p.time = p.find(all[0])
 	}
 	if p.time >= 0 {
 		c := &p.columns[p.time]
-		p.told = append(p.told, fmt.Sprintf("the times are in column %s; --time chooses another", c.name))
+		p.say("the times are in column %s; --time chooses another", c.name)
 		if c.slashed > 0 {
-			p.told = append(p.told, fmt.Sprintf("dates in column %s have the %s", c.name, c.order))
+			p.say("dates in column %s have the %s", c.name, c.order)
 		}
 		return nil
 	}
 	for i := range p.columns {
 		c := &p.columns[i]
 		if p.free(i) && c.kind == kindText && !c.ofSlashes() && c.named(timeNames) {
-			p.told = append(p.told, fmt.Sprintf("column %s has texts that are not read as times, and the order of the rows counts; write them as 2026-01-31T12:00:00Z or 2026-01-31 12:00", c.name))
+			p.say("column %s has texts that are not read as times, and the order of the rows counts; write them "+
+				"as 2026-01-31T12:00:00Z or 2026-01-31 12:00", c.name)
 		}
 	}
 	return nil
@@ -297,13 +295,13 @@ func (p *plan) findOfDay() {
 	all := p.names(func(i int) bool { c := &p.columns[i]; return p.free(i) && c.clocks > 0 && c.clocks == c.cells() })
 	if len(all) == 1 {
 		p.ofDay = p.find(all[0])
-		p.told = append(p.told, fmt.Sprintf("the times of day are in column %s", all[0]))
+		p.say("the times of day are in column %s", all[0])
 	}
 }
 
 // guessValue looks for the column of measured values, unless it is chosen: by
 // its name, or as the only one with numbers.
-func (p *plan) guessValue(file string) error {
+func (p *plan) guessValue() error {
 	if p.value >= 0 {
 		return nil
 	}
@@ -324,7 +322,7 @@ func (p *plan) guessValue(file string) error {
 		}
 	}
 	if p.count(named) && p.durations(false) >= 0 {
-		return p.noValues(file)
+		return p.noValues()
 	}
 	if i := p.find(valueNames[0]); i >= 0 && p.free(i) {
 		named = []string{p.columns[i].name} // whatever it holds: cells that are no numbers are refused
@@ -332,10 +330,10 @@ func (p *plan) guessValue(file string) error {
 	switch len(named) {
 	case 1:
 		p.value = p.find(named[0])
-		p.told = append(p.told, fmt.Sprintf("the values are in column %s; --value chooses another", named[0]))
+		p.say("the values are in column %s; --value chooses another", named[0])
 		return nil
 	case 0:
-		return p.noValues(file)
+		return p.noValues()
 	}
 	allowed := "choose one with --value"
 	for _, name := range named {
@@ -344,7 +342,7 @@ func (p *plan) guessValue(file string) error {
 			break
 		}
 	}
-	return &model.InputError{File: file, Problem: "it is not clear which column has the measured values: " + num.List(named), Allowed: allowed}
+	return p.wrong("it is not clear which column has the measured values: "+num.List(named), allowed)
 }
 
 // count reports whether columns do nothing but count the rows.
@@ -356,30 +354,28 @@ func (p *plan) count(named []string) bool {
 }
 
 // checkMarks refuses values of which it is not clear what their marks or units mean.
-func (p *plan) checkMarks(file string) error {
+func (p *plan) checkMarks() error {
 	c := &p.columns[p.value]
 	may, all := c.marks.asThousands(p.semicolons)
 	if may && all {
-		p.told = append(p.told, fmt.Sprintf("the points in column %s are taken as decimal marks: %s is a little "+
-			"more than %s", c.name, c.marks.example, strings.Split(c.marks.example, ".")[0]))
+		p.say("the points in column %s are taken as decimal marks: %s is a little "+
+			"more than %s", c.name, c.marks.example, strings.Split(c.marks.example, ".")[0])
 	}
 	if c.marks.unclear() || may && !all {
 		problem, allowed := c.marks.problem(c.name)
 		if may {
 			allowed += "; 1.0500 is clear where 1.050 is not"
 		}
-		return &model.InputError{File: file, Line: c.marks.line, Col: c.marks.col, Problem: problem, Allowed: allowed}
+		return p.wrongAt(c.marks.line, c.marks.col, problem, allowed)
 	}
-	s, told := c.style()
-	p.style, p.told = s, append(p.told, told...)
+	p.style = p.styleOf(c)
+	s := &p.style
 	if !s.units {
 		return nil
 	}
 	if p.keys[keyUnit] >= 0 {
-		return &model.InputError{File: file,
-			Problem: fmt.Sprintf("there are units in the cells of column %s and in column %s", c.name,
-				p.columns[p.keys[keyUnit]].name),
-			Allowed: "leave one of them out"}
+		return p.wrong(fmt.Sprintf("there are units in the cells of column %s and in column %s", c.name,
+			p.columns[p.keys[keyUnit]].name), "leave one of them out")
 	}
 	for i, u := range c.marks.units {
 		if _, ok := convert(u, s.to); !ok {
@@ -387,9 +383,8 @@ func (p *plan) checkMarks(file string) error {
 			if i < len(c.marks.unitAt) {
 				at = c.marks.unitAt[i]
 			}
-			return &model.InputError{File: file, Line: at[0], Col: at[1],
-				Problem: fmt.Sprintf("column %s has values in %q and in %q", c.name, s.to, u),
-				Allowed: "give all in one unit, or in units that convert, such as ms and s"}
+			return p.wrongAt(at[0], at[1], fmt.Sprintf("column %s has values in %q and in %q", c.name, s.to, u),
+				"give all in one unit, or in units that convert, such as ms and s")
 		}
 	}
 	c.unit = s.to
@@ -400,7 +395,8 @@ func (p *plan) checkMarks(file string) error {
 func (p *plan) tellSlashes() {
 	for i, c := range p.columns {
 		if p.time < 0 && p.free(i) && c.ofSlashes() {
-			p.told = append(p.told, fmt.Sprintf("column %s is left out: it looks like dates, and in %s it is not clear whether the day or the month is first; write 2026-04-03 to have times", c.name, c.slashes))
+			p.say("column %s is left out: it looks like dates, and in %s it is not clear whether the day or the "+
+				"month is first; write 2026-04-03 to have times", c.name, c.slashes)
 		}
 	}
 }
@@ -420,10 +416,10 @@ func (p *plan) guessFacts() {
 		case i == p.value || i == p.time || i == p.ofDay || slices.Contains(p.keys[:], i) ||
 			ours && slices.Contains(noFacts, c.plain):
 		case c.odd != "":
-			p.told = append(p.told, fmt.Sprintf("column %s is left out: it %s", c.name, c.odd))
+			p.say("column %s is left out: it %s", c.name, c.odd)
 		case p.time < 0 && c.ofSlashes():
 		case c.kind == kindTime && !c.ofVersion():
-			p.told = append(p.told, fmt.Sprintf("column %s is left out: it has times, which are no fact", c.name)+
+			p.say("column %s is left out: it has times, which are no fact%s", c.name,
 				p.advice("; --by %s takes it nevertheless", c.name))
 		case len(p.facts) == mostFacts:
 			left++
@@ -432,7 +428,7 @@ func (p *plan) guessFacts() {
 		}
 	}
 	if left > 0 {
-		p.told = append(p.told, fmt.Sprintf("left out: %s after the first %d that may be facts",
-			num.Count(left, "column"), mostFacts)+p.advice("; --by takes those that it names"))
+		p.say("left out: %s after the first %d that may be facts%s", num.Count(left, "column"), mostFacts,
+			p.advice("; --by takes those that it names"))
 	}
 }

@@ -37,8 +37,8 @@ func (t *table) mostTogether(of []target) int {
 	return most
 }
 
-// toldFacts decides which columns are no facts after all, and tells.
-func (t *table) toldFacts(of []target) (told []string) {
+// tellFacts decides which columns are no facts after all, and tells.
+func (t *table) tellFacts(of []target) {
 	for i, c := range t.plan.facts {
 		name, levels := t.plan.columns[c].name, t.facts[i].Fact().Levels[1:]
 		if t.full[i] || t.plan.chosen || slices.Contains(t.plan.asked, c) {
@@ -54,12 +54,11 @@ func (t *table) toldFacts(of []target) (told []string) {
 			if t.plan.time < 0 && t.plan.columns[c].kind == kindUnix {
 				maybeTimes = fmt.Sprintf(", and --time %s if they are times", name)
 			}
-			told = append(told, fmt.Sprintf("column %s is left out: it has %s different numbers, too many for a fact", name,
-				num.Grouped(int64(len(levels))))+t.plan.advice("; --by %s takes it nevertheless", name)+maybeTimes)
+			t.say("column %s is left out: it has %s different numbers, too many for a fact%s%s", name,
+				num.Grouped(int64(len(levels))), t.advice("; --by %s takes it nevertheless", name), maybeTimes)
 			t.facts[i] = nil
 		}
 	}
-	return told
 }
 
 func noNumber(level string) bool {
@@ -67,22 +66,21 @@ func noNumber(level string) bool {
 	return !ok && !missing([]byte(level))
 }
 
-// toldHashes tells of lines that begin as comments do.
-func (t *table) toldHashes() (told []string) {
+// tellHashes tells of lines that begin as comments do.
+func (t *table) tellHashes() {
 	if n := t.comments; n.count > 0 {
-		told = append(told, fmt.Sprintf("%s with # at the beginning and not as many values as the header, left out "+
-			"as comments: %s", num.Count(n.count, "line"), t.where(n)))
+		t.say("%s with # at the beginning and not as many values as the header, left out as comments: %s",
+			num.Count(n.count, "line"), t.where(n))
 	}
 	if n := t.hashes; n.count > 0 && t.row == "line" {
-		told = append(told, fmt.Sprintf("%s with # at the beginning, taken as values, as comments stand before "+
-			"the header: %s", num.Count(n.count, "row"), t.where(n)))
+		t.say("%s with # at the beginning, taken as values, as comments stand before the header: %s",
+			num.Count(n.count, "row"), t.where(n))
 	}
-	return told
 }
 
-// toldForms tells how the times are written, unless there is one way that says
+// tellForms tells how the times are written, unless there is one way that says
 // all.
-func (t *table) toldForms() (told []string) {
+func (t *table) tellForms() {
 	var used []string
 	for f, n := range t.forms {
 		if n.count > 0 {
@@ -91,16 +89,15 @@ func (t *table) toldForms() (told []string) {
 	}
 	for f := formSeconds; int(f) < forms; f++ {
 		if t.forms[f].count > 0 && len(used) == 1 {
-			told = append(told, "the times are "+formNames[f])
+			t.say("the times are %s", formNames[f])
 		}
 	}
 	if len(used) > 1 {
-		told = append(told, "the times are written in several ways: "+strings.Join(used, ", "))
+		t.say("the times are written in several ways: %s", strings.Join(used, ", "))
 	}
-	if t.forms[formLocal].count+t.forms[formDate].count > 0 && t.zone == "" {
-		told = append(told, "times that name no zone are taken as UTC; --zone chooses another")
+	if t.forms[formLocal].count+t.forms[formDate].count > 0 && t.choice.Zone == "" {
+		t.say("times that name no zone are taken as UTC; --zone chooses another")
 	}
-	return told
 }
 
 // manyMissing: above this share, what is missing could change the answer.
@@ -151,9 +148,11 @@ func (t *table) doubtOf(what remark, n noted, total int, workload string) model.
 	case noTime:
 		d.Code, d.Text = "missing_times", fmt.Sprintf("%s no time and %s left out (%s)", rows, are, t.where(n))
 	case gapTime:
-		d.Code, d.Text = "clock_forward", fmt.Sprintf("%s a time that no clock in %s showed, as clocks were put forward over it (%s); it is read as if they had not been", rows, t.zone, t.where(n))
+		d.Code, d.Text = "clock_forward", fmt.Sprintf("%s a time that no clock in %s showed, as clocks were put "+
+			"forward over it (%s); it is read as if they had not been", rows, t.choice.Zone, t.where(n))
 	case twiceTime:
-		d.Code, d.Text = "clock_back", fmt.Sprintf("%s a time that clocks in %s showed twice, as they were put back (%s); it is read as the first of the two", rows, t.zone, t.where(n))
+		d.Code, d.Text = "clock_back", fmt.Sprintf("%s a time that clocks in %s showed twice, as they were put "+
+			"back (%s); it is read as the first of the two", rows, t.choice.Zone, t.where(n))
 	}
 	if what <= noTime && float64(n.count) > manyMissing*float64(total) {
 		d.Severity = model.Problem

@@ -79,7 +79,7 @@ func (r *rowGroup) judgeTimes(rows int) {
 			r.note(map[shift]remark{gap: gapTime, twice: twiceTime}[m.odd], i, false)
 		}
 		if n := &r.b.forms[m.form]; m.ns != noMoment {
-			n.add(i + 1)
+			n.add(func() int { return i + 1 })
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (r *rowGroup) note(what remark, row int, gone bool) {
 		n.group = r.b.groups[row]
 	}
 	all := r.b.notes[n]
-	all.add(row + 1)
+	all.add(func() int { return row + 1 })
 	if r.b.notes[n] = all; gone {
 		if r.gone == nil {
 			r.gone = make([]bool, len(r.b.values))

@@ -1,7 +1,9 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,13 +16,8 @@ import (
 
 // table is a file in the making: its batches in their order.
 type table struct {
-	name   string // of the file
-	plan   *plan
-	limits Limits
-	zone   string // of times that do not say theirs; empty: UTC
-	// row is what rows are called where they are counted: "line" of a text, whose
-	// first rows may be of a header, or "row".
-	row string
+	*file
+	plan *plan
 
 	batches  []*batch
 	groups   []group
@@ -51,8 +48,9 @@ type group struct {
 	rows int
 }
 
-func newTable(f *file, p *plan, row string, workers int) *table {
-	t := &table{name: f.name, plan: p, limits: f.limits, zone: f.choice.Zone, row: row, byText: make(map[string]uint16), full: make([]bool, len(p.facts)), notes: make(map[note]noted)}
+func newTable(f *file, p *plan, workers int) *table {
+	t := &table{file: f, plan: p, byText: make(map[string]uint16), full: make([]bool, len(p.facts)),
+		notes: make(map[note]noted)}
 	for _, c := range p.facts {
 		t.facts = append(t.facts, frame.NewFact(frame.Plain(p.columns[c].name)))
 	}
@@ -81,9 +79,10 @@ func (t *table) add(b *batch, worker int) bool {
 		t.forms[i].join(b.forms[i], t.lines)
 	}
 	for _, n := range sortedNotes(b.notes) {
-		all := t.notes[note{n.what, t.handed[worker].groups[n.group]}]
+		of := note{n.what, t.handed[worker].groups[n.group]}
+		all := t.notes[of]
 		all.join(b.notes[n], t.lines)
-		t.notes[note{n.what, t.handed[worker].groups[n.group]}] = all
+		t.notes[of] = all
 	}
 	t.hashes.join(b.hashes, t.lines)
 	t.comments.join(b.comments, t.lines)
@@ -96,12 +95,9 @@ func (t *table) add(b *batch, worker int) bool {
 
 // sortedNotes are in an order that does not change.
 func sortedNotes(notes map[note]noted) []note {
-	var out []note
-	for n := range notes {
-		out = append(out, n)
-	}
-	slices.SortFunc(out, func(a, b note) int { return int(a.group)*8 + int(a.what) - int(b.group)*8 - int(b.what) })
-	return out
+	return slices.SortedFunc(maps.Keys(notes), func(a, b note) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.what, b.what))
+	})
 }
 
 // rowBytes is what a row takes.
@@ -126,7 +122,7 @@ func (t *table) translate(b *batch, known *translation) {
 		code, ok := t.byText[text]
 		if !ok {
 			if len(t.groups) > math.MaxUint16 {
-				t.problems.Add(tooManyGroups(t.name))
+				t.problems.Add(t.tooManyGroups())
 				b.over, code = true, 0
 				known.groups = append(known.groups, code)
 				continue
@@ -167,7 +163,8 @@ func (t *table) within() bool {
 	case t.rows > t.limits.Rows:
 		t.refuse(fmt.Sprintf("there are more than %s rows", num.Grouped(int64(t.limits.Rows))), "give a part of it, such as every tenth row")
 	case t.memory > t.limits.Memory:
-		t.refuse(fmt.Sprintf("after %s rows it takes more than %s of memory", num.Grouped(int64(t.rows)), num.Bytes(t.limits.Memory)), t.plan.advice("choose fewer columns with --by, or ")+
+		t.refuse(fmt.Sprintf("after %s rows it takes more than %s of memory", num.Grouped(int64(t.rows)),
+			num.Bytes(t.limits.Memory)), t.advice("choose fewer columns with --by, or ")+
 			"give a part of it")
 	default:
 		return true
@@ -177,9 +174,10 @@ func (t *table) within() bool {
 
 // refuse reports what is wrong with the file as a whole.
 func (t *table) refuse(problem, allowed string) {
-	t.problems.Add(&model.InputError{File: t.name, Problem: problem, Allowed: allowed})
+	t.problems.Add(t.wrong(problem, allowed))
 }
 
-func tooManyGroups(file string) *model.InputError {
-	return &model.InputError{File: file, Problem: "there are more than 65,535 different measurements in columns such as workload and metric", Allowed: "are these columns what their names say? Rename those that are not"}
+func (f *file) tooManyGroups() *model.InputError {
+	return f.wrong("there are more than 65,535 different measurements in columns such as workload and metric",
+		"are these columns what their names say? Rename those that are not")
 }

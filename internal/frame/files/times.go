@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -273,36 +274,15 @@ func unix(text []byte) (ns int64, f form, ok bool) {
 		return 0, 0, false // after the year 2261, which no int64 holds
 	}
 	whole, fraction, _ := bytes.Cut(text, []byte{'.'})
-	n, exact := integer(whole)
-	if !exact { // with an exponent
-		return int64(math.Round(v * float64(unit))), f, true
-	}
+	n, err := strconv.ParseInt(string(whole), 10, 64)
 	part, exact := decimals(fraction, unit)
-	if !exact {
+	if err != nil || !exact { // with an exponent
 		return int64(math.Round(v * float64(unit))), f, true
 	}
 	if text[0] == '-' {
 		part = -part
 	}
 	return n*unit + part, f, true
-}
-
-// integer reads a whole number that fits.
-func integer(text []byte) (n int64, ok bool) {
-	digits := text
-	if len(digits) > 0 && (digits[0] == '-' || digits[0] == '+') {
-		digits = digits[1:]
-	}
-	for _, c := range digits {
-		if c-'0' > 9 {
-			return 0, false
-		}
-		n = n*10 + int64(c-'0')
-	}
-	if len(digits) < len(text) && text[0] == '-' {
-		n = -n
-	}
-	return n, len(digits) <= 19
 }
 
 // decimals is what follows the point, in units of that many nanoseconds; what is

@@ -217,7 +217,8 @@ func readIn(t *testing.T, text string, size int) ([]frame.Frame, []string, error
 	if err := f.open(t.Context(), strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
-	return f.read(t.Context())
+	frames, err := f.read(t.Context())
+	return frames, f.told, err
 }
 
 // FuzzRead: whatever a file is, there are frames that keep their promises, or an

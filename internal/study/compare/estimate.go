@@ -327,11 +327,11 @@ func (l *laying) means(e estimate, level float64) (estimate, error) {
 	ratio := err == nil && e.ci.Lo > 0 && stats.Average(e.A) > 0
 	var difference stats.Interval
 	if e.Paired { // the t test has the probability that belongs to Fieller's interval at the ratio 1
-		var t stats.Paired
+		var t stats.TTest
 		t, err = stats.PairedT(e.B, e.A, level)
 		e.p, difference = t.P, t.Difference
 	} else {
-		var w stats.Welch
+		var w stats.TTest
 		w, err = stats.WelchT(e.B, e.A, level)
 		e.p, difference = w.P, w.Difference
 	}
