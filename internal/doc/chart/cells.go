@@ -105,7 +105,7 @@ func (p *plot) cell(l Layer, i int, colors shades) {
 		return
 	}
 	wide := 1 / float64(p.x.n)
-	level := colors.level(at(l.Value, i))
+	level := colors.class(at(l.Value, i))
 	p.rect("m-cell "+level, pct(x-wide/2), px(y-cellHeight/2), pct(wide), px(cellHeight), l.tip(i))
 	ink, baseline := "cellink "+level, y+4.5
 	if l.role(i) == Bad {
@@ -121,116 +121,67 @@ type shades struct {
 	lo, hi float64
 	unit   string
 	by     Shading
-	center float64 // of Around; lo and hi are as far from it
 }
 
 func (p *plot) shades() shades {
 	h := shades{lo: math.Inf(1), hi: math.Inf(-1)}
-	sum, n := 0.0, 0.0
-	var center *float64
 	for _, l := range p.Layers {
 		if l.Mark != Cell {
 			continue
 		}
-		h.unit, h.by, center = l.Unit, l.Shading, l.Center
+		h.unit, h.by = l.Unit, l.Shading
 		for _, v := range l.Value {
 			if finite(v) {
 				h.lo, h.hi = min(h.lo, v), max(h.hi, v)
-				sum, n = sum+v, n+1
 			}
 		}
 	}
-	if h.by == ByLog && h.lo <= 0 { // some have no logarithm
+	if h.lo <= 0 { // some have no logarithm
 		h.by = Even
-	}
-	if h.by == Around {
-		if h.center = sum / n; center != nil && finite(*center) {
-			h.center = *center
-		}
-		reach := max(h.hi-h.center, h.center-h.lo)
-		h.lo, h.hi = h.center-reach, h.center+reach
 	}
 	return h
 }
 
-// sides is how many colours [Around] has to either side of the middle.
-const sides = 4
-
-// around is the colour of a value on an axis around its middle: -sides to sides.
-func (h shades) around(v float64) int {
-	if share := (v - h.center) / (h.hi - h.center); h.hi > h.center && finite(share) {
-		return int(math.Round(sides * min(max(share, -1), 1)))
-	}
-	return 0
-}
-
-// even is the colour of a value on other axes, of so many.
-func (h shades) even(v float64, levels int) int {
-	share := 0.0
-	switch {
-	case h.hi <= h.lo:
-	case h.by == ByLog:
+// level is the colour of a value, of so many.
+func (h shades) level(v float64, levels int) int {
+	share := (v - h.lo) / (h.hi - h.lo)
+	if h.by == ByLog {
 		share = math.Log(v/h.lo) / math.Log(h.hi/h.lo)
-	default:
-		share = (v - h.lo) / (h.hi - h.lo)
 	}
-	if !finite(share) {
+	if h.hi <= h.lo || !finite(share) {
 		return 0
 	}
 	return int(min(max(share*float64(levels), 0), float64(levels-1)))
 }
 
-// level is the class of a value: h0 to h7, lo4 to lo1, mid, and hi1 to hi4, or
-// beyond for what is not a number.
-func (h shades) level(v float64) string {
+// class is that of a value: h0 to h7, or beyond for what is not a number.
+func (h shades) class(v float64) string {
 	if !finite(v) {
 		return "beyond"
 	}
-	if h.by == Around {
-		return aroundClass(h.around(v))
-	}
-	level := h.even(v, heatLevels)
-	if level >= heatDark {
-		return fmt.Sprintf("h%d hot", level)
-	}
-	return fmt.Sprintf("h%d", level)
-}
-
-func aroundClass(level int) string {
-	switch {
-	case level == sides:
-		return fmt.Sprintf("hi%d hot", level)
-	case level > 0:
-		return fmt.Sprintf("hi%d", level)
-	case level == -sides:
-		return fmt.Sprintf("lo%d hot", -level)
-	case level < 0:
-		return fmt.Sprintf("lo%d", -level)
-	}
-	return "mid"
+	level := h.level(v, heatLevels)
+	return fmt.Sprintf("h%d%s", level, map[bool]string{true: " hot"}[level >= heatDark])
 }
 
 // Widths in pixels of the axis of colours.
 const (
-	scaleBox    = 22
-	scaleLabel  = 62
-	scaleMiddle = 64                                 // room for the number of the middle
-	scaleSide   = 14                                 // a box beside it
-	scaleWidth  = 2*scaleLabel + scaleBox*heatLevels // of both
+	scaleBox   = 22
+	scaleLabel = 62
+	scaleWidth = 2*scaleLabel + scaleBox*heatLevels // of both
 )
 
-// labels are what stands at the least colour, in the middle and at the greatest,
-// with one precision where the values are close together.
-func (h shades) labels() (lo, mid, hi string) {
-	if h.by == ByLog {
-		show := func(v float64) string { return num.For(h.unit, v).Value(v, 0) }
-		if h.unit == "s" {
-			show = num.Seconds
-		}
-		return show(h.lo), "", show(h.hi)
+// ends are what stands at the least colour and at the greatest, with one precision
+// where the values are close together.
+func (h shades) ends() (lo, hi string) {
+	if h.by == Even {
+		scale, sd := num.For(h.unit, h.lo, h.hi), (h.hi-h.lo)/10
+		return scale.Number(h.lo, sd), scale.Value(h.hi, sd)
 	}
-	scale, sd := num.For(h.unit, h.lo, h.hi), (h.hi-h.lo)/10
-	return scale.Number(h.lo, sd), scale.Number(h.center, sd), scale.Value(h.hi, sd)
+	show := func(v float64) string { return num.For(h.unit, v).Value(v, 0) }
+	if h.unit == "s" {
+		show = num.Seconds
+	}
+	return show(h.lo), show(h.hi)
 }
 
 // drawing is the axis of colours, from the least to the greatest; empty when no
@@ -240,28 +191,12 @@ func (h shades) drawing() string {
 		return ""
 	}
 	var d canvas
-	least, mid, greatest := h.labels()
-	x := float64(scaleLabel)
-	box := func(class string, wide float64) {
-		d.rect("m-cell "+class, px(x), px(1), px(wide), px(14), "")
-		x += wide
-	}
+	least, greatest := h.ends()
 	d.text("tick", end, px(scaleLabel-6), px(12), least)
-	if h.by == Around {
-		for level := -sides; level <= sides; level++ {
-			if level != 0 {
-				box(aroundClass(level), scaleSide)
-				continue
-			}
-			d.text("tick", middle, px(x+scaleMiddle/2), px(12), mid)
-			x += scaleMiddle
-		}
-	} else {
-		for k := range heatLevels {
-			box(fmt.Sprintf("h%d", k), scaleBox)
-		}
+	for k := range heatLevels {
+		d.rect(fmt.Sprintf("m-cell h%d", k), px(scaleLabel+scaleBox*float64(k)), px(1), px(scaleBox), px(14), "")
 	}
-	d.text("tick", start, px(x+6), px(12), greatest)
+	d.text("tick", start, px(scaleWidth-scaleLabel+6), px(12), greatest)
 	return d.svg("scale", "", scaleWidth, 16)
 }
 
@@ -320,7 +255,7 @@ func (l Layer) swatch(cloud bool) (markup string, width float64) {
 			break
 		}
 		width = 14
-		d.rect("m-shade "+class("", l.role(0))[len("m- "):], px(0), px(1), px(14), px(10), "")
+		d.rect(class("shade", l.role(0)), px(0), px(1), px(14), px(10), "")
 	case Cell:
 		d.rect("m-cell h4", px(1), px(1), px(24), px(10), "")
 	case Line, Step, Rule:

@@ -144,14 +144,12 @@ const (
 	// of row Y. Value is how many points each cell of the run holds, about; it
 	// gives the opacity, by its logarithm. See [Scatter].
 	Raster Mark = "raster"
-	// Bar lies in row Y from X to X2, or stands at X from Y to Y2 if Y is not an
-	// axis of rows. A missing other end is 0. Standing bars with X2 are those of a
-	// histogram: from X to X2, without a gap. A bar of role Unknown from X to X2
-	// means that there is no value; text leaves it out.
+	// Bar lies in row Y from X to X2; a missing X2 is 0. Where Y is not an axis of
+	// rows it is one of a histogram: from X to X2, Y high, without a gap. A bar of
+	// role Unknown from X to X2 means that there is no value; text leaves it out.
 	Bar Mark = "bar"
-	// Box summarizes the values X of each row Y, or, where Y is not an axis of
-	// rows, the values Y of each place X: median, quartiles, and whiskers to the
-	// farthest values no farther than 1.5 times the box from it; of fewer than 5
+	// Box summarizes the values X of each row Y: median, quartiles, and whiskers to
+	// the farthest values no farther than 1.5 times the box from it; of fewer than 5
 	// values the median alone. With Boxes it draws those. The axis begins at 0
 	// unless all values are close together.
 	Box Mark = "box"
@@ -215,13 +213,10 @@ func Series(i int) Role { return Role('s') + Role(rune('1'+i%8)) }
 type Shading string
 
 // ByLog is for values over several orders of magnitude. Even is for those of
-// small spread: colours in proportion from the least to the greatest. Around has
-// two colours that grow away from Layer.Center (nil: the mean of the values), as
-// far to one side as to the other.
+// small spread: colours in proportion from the least to the greatest.
 const (
-	ByLog  Shading = ""
-	Even   Shading = "even"
-	Around Shading = "around"
+	ByLog Shading = ""
+	Even  Shading = "even"
 )
 
 // Layer is one mark over columns of data. All columns that a mark reads have
@@ -237,15 +232,13 @@ type Layer struct {
 	// Value colours cells; Unit is its unit.
 	Value Values `json:"value,omitempty"`
 	Unit  string `json:"unit,omitempty"`
-	// Shading is how cells are coloured; Center is the middle of [Around].
-	Shading Shading  `json:"shading,omitempty"`
-	Center  *float64 `json:"center,omitempty"`
-	// Boxes are boxes that were computed before: Y is the row of each, or X its
-	// place.
+	// Shading is how cells are coloured.
+	Shading Shading `json:"shading,omitempty"`
+	// Boxes are boxes that were computed before; Y is the row of each.
 	Boxes []Summary `json:"boxes,omitempty"`
 	Grid  *Grid     `json:"grid,omitempty"` // of a raster
-	// Text is one string a mark: what labels, cells and rules say; of other
-	// marks, what is shown to who points at it, as Tips are of all.
+	// Text is one string a mark: what labels, cells and rules say. Tips are shown
+	// to who points at a mark.
 	Text []string `json:"text,omitempty"`
 	Tips []string `json:"tips,omitempty"`
 	// Place is where the text of labels and rules stands.
@@ -254,7 +247,7 @@ type Layer struct {
 	// drawn open.
 	Roles  []Role `json:"roles,omitempty"`
 	Hollow []bool `json:"hollow,omitempty"`
-	// Stack: bands and standing bars stand on the stacked layers before them.
+	// Stack: bands stand on the stacked layers before them.
 	// Points with the same X stand on each other, away from 0 towards Y.
 	Stack bool `json:"stack,omitempty"`
 }

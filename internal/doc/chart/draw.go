@@ -65,8 +65,7 @@ func Draw(panels ...Chart) []Drawing {
 	out := make([]Drawing, len(panels))
 	for i := range plots {
 		p := &plots[i]
-		p.y = newScale(p.Y, values[group(p.Y)], int(math.Round(p.Height/42)), p.boxes != nil && p.standing())
-		p.y.boxes = false // it says nothing about where it begins: there is no room
+		p.y = newScale(p.Y, values[group(p.Y)], int(math.Round(p.Height/42)), false)
 		switch {
 		case p.cells():
 			out[i] = p.drawCells()
@@ -86,7 +85,7 @@ type plot struct {
 	x, y     scale
 	top      float64         // pixels above the plot
 	curves   []curve         // not written yet
-	boxes    map[float64]box // by row, or by x where they stand
+	boxes    map[float64]box // by row
 	piles    map[pile]int    // points that stand in each already
 	drawn    map[pile]int    // those of the layer
 	heights  map[pile]int    // how many there will be
@@ -118,7 +117,7 @@ func prepare(c Chart) plot {
 	if p.boxes == nil && p.Y.Kind == Rows {
 		ticks = 6
 	}
-	p.x = newScale(p.X, p.values(false), ticks, p.boxes != nil && !p.standing() && !p.X.Relative)
+	p.x = newScale(p.X, p.values(false), ticks, p.boxes != nil && !p.X.Relative)
 	return p
 }
 
@@ -163,37 +162,28 @@ func (p *plot) values(vertical bool) []float64 {
 		}
 	}
 	for _, b := range p.boxes {
-		if vertical == p.standing() {
+		if !vertical {
 			out = append(out, b.low, b.q1, b.mid, b.q3, b.high)
 		}
 	}
 	return out
 }
 
-// stacked gives stacked bands and bars the ends that they have on those below.
-// A value that is missing is a gap in its band and in those above, and no bar.
+// stacked gives stacked bands the ends that they have on those below. A value that
+// is missing is a gap in its band and in those above.
 func stacked(c Chart) []Layer {
 	layers := slices.Clone(c.Layers)
 	tops := make(map[float64]float64)
 	for k, l := range layers {
-		if !l.Stack || l.Mark != Band && l.Mark != Bar {
+		if !l.Stack || l.Mark != Band {
 			continue
 		}
 		heights := l.Y2
-		if len(heights) == 0 {
-			heights = l.Y
-		}
 		l.Y, l.Y2 = nil, nil
 		for i, x := range l.X {
-			below, height := tops[x], at(heights, i)
-			if l.Mark == Bar && !finite(height) {
-				height = 0
-			}
-			l.Y, l.Y2 = append(l.Y, below), append(l.Y2, below+height)
-			if !finite(below + height) {
-				l.Y[i] = math.NaN()
-			}
-			tops[x] = below + height
+			l.Y = append(l.Y, tops[x])
+			tops[x] += at(heights, i)
+			l.Y2 = append(l.Y2, tops[x])
 		}
 		layers[k] = l
 	}
@@ -234,13 +224,7 @@ func (l Layer) role(i int) Role {
 
 // tip is what is shown to who points at a mark.
 func (l Layer) tip(i int) string {
-	if s, ok := pick(l.Tips, i); ok {
-		return s
-	}
-	if l.Mark == Label || l.Mark == Cell || l.Mark == Rule {
-		return ""
-	}
-	s, _ := pick(l.Text, i)
+	s, _ := pick(l.Tips, i)
 	return s
 }
 
@@ -255,11 +239,13 @@ func (l Layer) class(i int) string {
 	return class(string(l.Mark), l.role(i))
 }
 
-func class(mark string, r Role) string {
+func class(mark string, r Role) string { return "m-" + mark + " " + roleClass(r) }
+
+func roleClass(r Role) string {
 	if r == Plain {
 		r = "plain"
 	}
-	return "m-" + mark + " r-" + escape(string(r))
+	return "r-" + escape(string(r))
 }
 
 // only are the marks with these indices.

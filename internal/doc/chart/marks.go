@@ -135,19 +135,14 @@ func (p *plot) rectangle(l Layer, i int) {
 
 func inside(share float64) float64 { return min(max(share, 0), 1) }
 
-// bar draws a bar that lies in its row, or stands at its x.
+// bar draws a bar that lies in its row, or one of a histogram.
 func (p *plot) bar(l Layer, i int) {
 	if p.Y.Kind != Rows {
-		x, wide, style := p.x.share(at(l.X, i)), p.barWidth(l), l.class(i)
-		from, to := inside(p.y.share(at(l.Y, i))), inside(p.y.share(orZero(l.Y2, i)))
-		if len(l.X2) > 0 {
-			// Neighbours end and begin at the same decimal: no seam is between them.
-			edge := func(v float64) float64 { return math.Round(1e4*inside(p.x.share(v))) / 1e4 }
-			left, right := edge(at(l.X, i)), edge(at(l.X2, i))
-			x, wide = (left+right)/2, right-left
-			style += " bin"
-		}
-		p.rect(style, pct(x-wide/2), px(p.top+p.Height*(1-max(from, to))), pct(wide), px(p.Height*math.Abs(from-to)), l.tip(i))
+		// Neighbours end and begin at the same decimal: no seam is between them.
+		edge := func(v float64) float64 { return math.Round(1e4*inside(p.x.share(v))) / 1e4 }
+		left, right := edge(at(l.X, i)), edge(at(l.X2, i))
+		zero, top := inside(p.y.share(0)), inside(p.y.share(at(l.Y, i)))
+		p.rect(l.class(i)+" bin", pct(left), px(p.top+p.Height*(1-max(zero, top))), pct(right-left), px(p.Height*math.Abs(zero-top)), l.tip(i))
 		return
 	}
 	a, b := p.x.share(at(l.X, i)), p.x.share(orZero(l.X2, i))
@@ -183,22 +178,6 @@ func (p *plot) arrow(share, y float64) {
 	}
 }
 
-// barWidth is that of a standing bar, as a share: most of what lies between two
-// of them.
-func (p *plot) barWidth(l Layer) float64 {
-	if p.x.Kind == Rows {
-		return 0.6 / float64(p.x.n)
-	}
-	xs := slices.Sorted(slices.Values(l.X))
-	least := 0.1
-	for i := 1; i < len(xs); i++ {
-		if gap := p.x.share(xs[i]) - p.x.share(xs[i-1]); gap > 0 {
-			least = min(least, gap)
-		}
-	}
-	return 0.8 * least
-}
-
 // pile is where points are stacked: a value of x, above or below 0.
 type pile struct {
 	x  float64
@@ -224,7 +203,7 @@ func (p *plot) point(l Layer, i int) {
 	if !onAxis(x) {
 		return
 	}
-	if p.boxes != nil && !p.standing() {
+	if p.boxes != nil {
 		// Beside each other, not at random: points of near values stay apart.
 		down += 3.5 * float64(i%5-2)
 	}
@@ -266,7 +245,7 @@ func (p *plot) cloud(l Layer) {
 	}
 	if b.Len() > 0 {
 		p.b.WriteString(`<svg x="0" y="` + decimal(p.top) + `" width="100%" height="` + decimal(p.Height) +
-			`" viewBox="0 0 1000 1000" preserveAspectRatio="none"><path class="m-cloud ` + class("", l.role(0))[len("m- "):] + `" d="` + b.String() + `"/></svg>`)
+			`" viewBox="0 0 1000 1000" preserveAspectRatio="none"><path class="` + class("cloud", l.role(0)) + `" d="` + b.String() + `"/></svg>`)
 	}
 }
 
