@@ -4,8 +4,8 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,9 +36,9 @@ func Flatten(result any, rows string, columns ...string) *Table {
 		path = strings.Split(rows, ".")
 	}
 	held := make([][]leaf, len(path)+1) // keys of the result, and of an element of each slice
-	slices, t := make([]func(reflect.Value) reflect.Value, len(path)), v.Type()
+	lists, t := make([]func(reflect.Value) reflect.Value, len(path)), v.Type()
 	for i, key := range path {
-		slices[i], t = sliceAt(t, key)
+		lists[i], t = sliceAt(t, key)
 		held[i+1] = leaves(t)
 	}
 	if v.Kind() == reflect.Struct {
@@ -69,7 +69,7 @@ func Flatten(result any, rows string, columns ...string) *Table {
 			table.Add(cells...)
 			return
 		}
-		if all := slices[last](holders[last]); all.IsValid() {
+		if all := lists[last](holders[last]); all.IsValid() {
 			for i := range all.Len() {
 				add(append(holders[:last+1:last+1], all.Index(i)))
 			}
@@ -97,8 +97,8 @@ func sliceAt(t reflect.Type, key string) (get func(reflect.Value) reflect.Value,
 	if key == "" && t.Kind() == reflect.Slice {
 		return func(v reflect.Value) reflect.Value { return v }, t.Elem()
 	}
-	for name, f := range fields(t) {
-		if name == key && f.Type.Kind() == reflect.Slice {
+	for _, f := range fields(t) {
+		if f.Name == key && f.Type.Kind() == reflect.Slice {
 			return func(v reflect.Value) reflect.Value { return field(v, f.Index) }, f.Type.Elem()
 		}
 	}
@@ -113,9 +113,9 @@ type leaf struct {
 
 // leaves are the keys of a type of struct.
 func leaves(t reflect.Type) (out []leaf) {
-	for name, f := range fields(t) {
+	for _, f := range fields(t) {
 		for _, l := range leavesOf(f.Type) {
-			key := name
+			key := f.Name
 			if l.key != "" {
 				key += "_" + l.key
 			}
@@ -179,20 +179,40 @@ func marshalled(v reflect.Value) (out any) {
 	return out
 }
 
-// fields are those that JSON has of a type of struct, or of a pointer to one, by their
-// keys: fields of embedded structs as if they were its own.
-func fields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
-	return func(yield func(string, reflect.StructField) bool) {
+// fields are those that JSON has of a type of struct, or of a pointer to one, with their
+// keys for names: fields of embedded structs as if they were its own, of two with one
+// key that which is less deep.
+func fields(t reflect.Type) []reflect.StructField {
+	var all []reflect.StructField
+	var add func(t reflect.Type, index []int)
+	add = func(t reflect.Type, index []int) {
 		if t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
-		for _, f := range reflect.VisibleFields(t) {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if f.IsExported() && name != "-" && name != "" && !yield(name, f) {
-				return
+		for i := range t.NumField() {
+			f := t.Field(i)
+			f.Index = append(slices.Clip(index), i)
+			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			switch {
+			case f.Anonymous && key == "":
+				add(f.Type, f.Index)
+			case f.IsExported() && key != "" && key != "-":
+				f.Name = key
+				all = append(all, f)
 			}
 		}
 	}
+	add(t, nil)
+	hidden := func(f reflect.StructField) bool {
+		return slices.ContainsFunc(all, func(o reflect.StructField) bool { return o.Name == f.Name && len(o.Index) < len(f.Index) })
+	}
+	var out []reflect.StructField
+	for _, f := range all {
+		if !hidden(f) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // field is a field of a struct, or of a pointer to one, without its pointer; not valid

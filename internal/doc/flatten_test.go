@@ -24,7 +24,15 @@ type (
 		Name  string    `json:"name"`
 		Phase flatPhase `json:"phase,omitempty"`
 	}
-	flatPhase  string
+	flatPhase string
+	flatOuter struct { // embedded: its name is that of one of its fields
+		*Metric
+		N string `json:"n"`
+	}
+	Metric struct {
+		Metric string `json:"metric"`
+		N      int    `json:"n"`
+	}
 	flatMetric struct {
 		flatKey
 		N        int             `json:"n"`
@@ -102,6 +110,10 @@ func TestFlatten(t *testing.T) {
 			},
 		},
 		{name: "a slice itself", result: r.Metrics[1:], columns: []string{"name"}, keys: "name", want: [][]any{{"time"}, {"size"}}},
+		{
+			name: "embedded", result: []flatOuter{{&Metric{"a", 1}, "b"}, {nil, "c"}},
+			keys: "metric n", want: [][]any{{"a", "b"}, {nil, "c"}},
+		},
 		{name: "a result itself", result: r, keys: "level", want: [][]any{{.95}}},
 		{name: "no rows", result: r, rows: "empty", columns: []string{"level", "name"}, keys: "level name"},
 	} {
