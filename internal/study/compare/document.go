@@ -18,7 +18,7 @@ import (
 func (r *Result) Document() *doc.Document {
 	d := &doc.Document{
 		Title: strings.Join(r.Others, ", ") + " against " + r.Base, Answer: r.answer(), More: r.Told,
-		Verdict: r.overall(), Warnings: r.warnings(), Data: r.data(),
+		Verdict: r.overall(), Warnings: r.warnings(), Data: doc.Flatten(r, "comparisons", dataColumns...),
 	}
 	d.Sections = []doc.Section{
 		{ID: "comparison", Title: "Comparison", Blocks: append([]doc.Block{{Table: r.table()}}, r.remarks()...)},
@@ -324,25 +324,11 @@ func within(i *stats.Interval, scale num.Scale) string {
 	return " " + scale.Interval(i.Lo, i.Hi)
 }
 
-// dataColumns are the columns of the CSV form. Their names and order are a
-// contract; new ones are added at the end.
+// dataColumns are the columns of the CSV form, a row a comparison, and their keys in
+// JSON. Names and order are a contract; new ones are added at the end.
 var dataColumns = []string{
-	"a", "b", "workload", "metric", "phase", "unit", "better", "rows_a", "rows_b", "n_a", "n_b",
-	"mean_a", "mean_b", "median_a", "median_b", "cov_a", "cov_b", "ratio", "ratio_lo", "ratio_hi", "level", "p", "q", "verdict",
+	"a=a_name", "b=b_name", "workload", "metric", "phase", "unit", "better", "rows_a=a_rows", "rows_b=b_rows", "n_a=a_n", "n_b=b_n",
+	"mean_a=a_mean", "mean_b=b_mean", "median_a=a_median", "median_b=b_median", "cov_a=a_cov", "cov_b=b_cov",
+	"ratio", "ratio_lo=ci_lo", "ratio_hi=ci_hi", "level", "p", "q", "verdict",
 	"method", "of", "paired", "successive", "needed", "a12", "shift", "mean_ratio", "warnings",
-}
-
-// data is the table for programs: a row a comparison, unrounded.
-func (r *Result) data() *doc.Table {
-	t := &doc.Table{Columns: doc.ForPrograms(dataColumns...)}
-	for _, c := range r.Comparisons {
-		var lo, hi *float64
-		if c.CI != nil {
-			lo, hi = &c.CI.Lo, &c.CI.Hi
-		}
-		t.Add(doc.Values(c.A.Name, c.B.Name, c.Workload, c.Metric, string(c.Phase), c.Unit, string(c.Better), c.A.Rows, c.B.Rows, c.A.N, c.B.N,
-			c.A.Mean, c.B.Mean, c.A.Median, c.B.Median, c.A.COV, c.B.COV, c.Ratio, lo, hi, c.Level, c.P, c.Q, string(c.Verdict),
-			c.Method, c.Of, c.Paired, c.Successive, c.Needed, c.A12, c.Shift, c.MeanRatio, strings.Join(c.Warnings, "; "))...)
-	}
-	return t
 }

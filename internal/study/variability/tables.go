@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -35,60 +34,53 @@ func within(c doc.Cell, ci *explain.Interval) doc.Cell {
 	return c.Within(ci[0], ci[1])
 }
 
+// dataColumns are the columns of the CSV form, and their keys in the rows of flat: a
+// contract.
+var dataColumns = []string{"workload", "metric", "phase", "unit", "n", "from", "to", "mean", "mean_lo=mean_ci_lo", "mean_hi=mean_ci_hi",
+	"median", "median_lo=median_ci_lo", "median_hi=median_ci_hi", "min", "max", "sd", "cov", "cov_lo=cov_ci_lo", "cov_hi=cov_ci_hi",
+	"effective_n=dependence_effective_n", "bands=band_count", "bands_explained_by=bands_explained_by_fact", "fact=best_fact",
+	"explained=best_omega2", "changes=change_count", "drift=drift_relative", "outliers=outliers_n", "more_mean=needed_more_mean",
+	"more_median=needed_more_median", "more_nodes=needed_more_nodes", "baseline_ratio", "verdict", "warnings"}
+
 // flat is the table for programs: a row a metric.
 func (r *Result) flat() *doc.Table {
-	t := &doc.Table{Columns: doc.ForPrograms("workload", "metric", "phase", "unit", "n", "from", "to", "mean", "mean_lo", "mean_hi", "median", "median_lo", "median_hi",
-		"min", "max", "sd", "cov", "cov_lo", "cov_hi", "effective_n", "bands", "bands_explained_by", "fact", "explained", "changes", "drift",
-		"outliers", "more_mean", "more_median", "more_nodes", "baseline_ratio", "verdict", "warnings")}
+	type row struct {
+		*Metric
+		BandCount int             `json:"band_count"`
+		Best      *explain.Effect `json:"best"`
+		Changes   *int            `json:"change_count"`
+		Drift     *explain.Drift  `json:"drift"`
+		Needed    *Needed         `json:"needed"`
+	}
+	rows := make([]row, len(r.Metrics))
 	for i := range r.Metrics {
 		m := &r.Metrics[i]
-		var by, fact, explained, changes, drift, moreMean, moreMedian, moreNodes, ratio any
-		if m.Bands.By != nil {
-			by = m.Bands.By.Fact
-		}
-		if name := explain.Best(m.Facts); name != "" {
-			fact, explained = name, m.Facts[slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == name })].Omega2
-		}
-		if m.Course != nil {
-			changes = len(m.Course.Changes)
-			if d := m.Course.Drift; d != nil && d.Significant {
-				drift = d.Relative
+		x := row{Metric: m, BandCount: max(1, len(m.Bands.Bands)), Best: m.best()}
+		if c := m.Course; c != nil {
+			n := len(c.Changes)
+			x.Changes = &n
+			if c.Drift != nil && c.Drift.Significant {
+				x.Drift = c.Drift
 			}
 		}
 		if k := slices.IndexFunc(m.Repetitions, func(n Needed) bool { return n.Target == usualTarget }); k >= 0 {
-			moreMean, moreMedian, moreNodes = m.Repetitions[k].MoreMean, m.Repetitions[k].MoreMedian, m.Repetitions[k].MoreNodes
+			x.Needed = &m.Repetitions[k]
 		}
-		if m.Baseline != nil {
-			ratio = m.Baseline.Ratio
-		}
-		values := []any{m.Workload, m.Metric, string(m.Phase), m.Unit, m.N, timeOf(m.From), timeOf(m.To), m.Mean, lo(m.MeanCI), hi(m.MeanCI), m.Median, lo(m.MedianCI), hi(m.MedianCI),
-			m.Min, m.Max, m.SD, m.COV, lo(m.COVCI), hi(m.COVCI), m.Dependence.EffectiveN, max(1, len(m.Bands.Bands)), by, fact, explained, changes, drift,
-			m.Outliers.N, moreMean, moreMedian, moreNodes, ratio, string(m.Verdict), strings.Join(m.Warnings, "; ")}
-		t.Add(doc.Values(values...)...)
+		rows[i] = x
 	}
-	return t
+	return doc.Flatten(rows, "", dataColumns...)
 }
 
-func timeOf(t *time.Time) any {
-	if t == nil {
-		return nil
+// effect is what a fact explains; nil: it is none of the metric.
+func (m *Metric) effect(fact string) *explain.Effect {
+	if i := slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == fact }); i >= 0 {
+		return &m.Facts[i]
 	}
-	return *t
+	return nil
 }
 
-func lo(ci *explain.Interval) any {
-	if ci == nil {
-		return nil
-	}
-	return ci[0]
-}
-
-func hi(ci *explain.Interval) any {
-	if ci == nil {
-		return nil
-	}
-	return ci[1]
-}
+// best is the fact that explains most; nil: none does.
+func (m *Metric) best() *explain.Effect { return m.effect(explain.Best(m.Facts)) }
 
 // overview has a row for each of some metrics, for people, with a link to those that
 // are shown.
@@ -100,9 +92,8 @@ func (r *Result) overview(rows, shown []int) *doc.Table {
 	for _, i := range rows {
 		m := &r.Metrics[i]
 		fact := doc.Say("")
-		if name := explain.Best(m.Facts); name != "" {
-			e := m.Facts[slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == name })]
-			fact = doc.Say(factName(e) + " " + num.Fraction(e.Omega2))
+		if e := m.best(); e != nil {
+			fact = doc.Say(factName(*e) + " " + num.Fraction(e.Omega2))
 		}
 		tag := m.Verdict.tag()
 		name := doc.Say(m.Name())
@@ -260,8 +251,8 @@ const (
 
 // nameOf is the name of a fact of the metric; see [factName].
 func (m *Metric) nameOf(fact string) string {
-	if i := slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == fact }); i >= 0 {
-		return factName(m.Facts[i])
+	if e := m.effect(fact); e != nil {
+		return factName(*e)
 	}
 	return frame.InWords(fact)
 }

@@ -72,9 +72,8 @@ func (m *Metric) sentence() string {
 			text += ", which " + explainsWords(by) + " tells"
 		}
 	}
-	if fact := explain.Best(m.Facts); fact != "" {
-		i := slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == fact })
-		text += fmt.Sprintf("; the %s explains %s of the variance%s", m.nameOf(fact), num.Fraction(m.Facts[i].Omega2), m.alikeTo(fact))
+	if e := m.best(); e != nil {
+		text += fmt.Sprintf("; the %s explains %s of the variance%s", factName(*e), num.Fraction(e.Omega2), m.alikeTo(e.Fact))
 	} else if i := slices.IndexFunc(m.Facts, explain.Effect.GoesWith); i >= 0 {
 		text += fmt.Sprintf("; the %s goes with %s of the variance, which cannot be tested here", m.nameOf(m.Facts[i].Fact), num.Fraction(m.Facts[i].Omega2))
 	} else if len(m.Facts) > 0 && !m.Course.Changed() && !m.Bands.Found {
