@@ -3,15 +3,13 @@ package chart
 import (
 	"slices"
 	"strconv"
-
-	"github.com/scalebench/scalebench/internal/doc/num"
 )
 
 // grid draws a line per tick: of y, or of x where y has rows or none.
 func (p *plot) grid() {
 	if p.y.Kind == Rows || p.Y.NoGrid {
 		for _, t := range p.x.ticks() {
-			if !p.X.NoGrid && p.x.Kind != Rows {
+			if p.x.Kind != Rows {
 				p.line("grid", pct(t.share), px(p.top), pct(t.share), px(p.top+p.Height))
 			}
 		}
@@ -53,14 +51,12 @@ func (p *plot) xTicks(baseline float64) {
 		every := thin(len(ticks), 10)
 		numbers := !slices.ContainsFunc(p.X.Rows, func(r Row) bool { _, err := strconv.Atoi(r.Name); return err != nil || len(r.Name) > 4 })
 		for i, t := range ticks {
-			if numbers {
-				if i%every == 0 {
-					p.text("tick", middle, pct(t.share), px(baseline), t.text)
-				}
-				continue
+			shown := i%every == 0
+			if !numbers {
+				t.text, shown = strconv.Itoa(i+1), i == 0 && every > 3 || (i+1)%every == 0
 			}
-			if i == 0 && every > 3 || (i+1)%every == 0 {
-				p.text("tick", middle, pct(t.share), px(baseline), num.Tick(float64(i+1), 1))
+			if shown {
+				p.text("tick", middle, pct(t.share), px(baseline), t.text)
 			}
 		}
 		return

@@ -48,11 +48,7 @@ func Summarize(values []float64, style BoxStyle) Summary {
 		s.Five[i] = v
 	}
 	if style == Percentiles {
-		sum := 0.0
-		for _, v := range values {
-			sum += v
-		}
-		s.Five[2] = sum / float64(len(values))
+		s.Five[2] = stats.Average(values)
 		return s
 	}
 	q1, q3 := s.Five[1], s.Five[3]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -233,43 +234,34 @@ func (l Layer) swatch(cloud bool) (markup string, width float64) {
 	if hollow, _ := pick(l.Hollow, 0); hollow {
 		style += " hollow"
 	}
-	switch l.Mark {
-	case Point:
-		width = 14
-		shape := l.role(0)
-		if cloud {
+	switch shape := l.role(0); {
+	case l.Mark == Point:
+		if width = 14; cloud {
 			shape = Plain
 		}
 		d.mark(shape, style, px(7), px(6), 3.8, "")
-	case Bar, Label:
+	case l.Mark == Bar:
 		width = 14
 		d.rect(style, px(0), px(1), px(14), px(10), "")
-	case Band, Box:
+	case l.Mark == Band:
 		d.rect(style, px(1), px(1), px(24), px(10), "")
-	case Raster:
-		if l.Grid == nil { // it tells the shades
-			for k := range densities {
-				d.rect("m-shade d"+string(rune('0'+k)), px(1+8*float64(k)), px(1), px(8), px(10), "")
-			}
-			width = 8*densities + 2
-			break
+	case l.Mark == Raster && l.Grid == nil: // it tells the shades
+		for k := range densities {
+			d.rect("m-shade d"+strconv.Itoa(k), px(1+8*float64(k)), px(1), px(8), px(10), "")
 		}
+		width = 8*densities + 2
+	case l.Mark == Raster:
 		width = 14
-		d.rect(class("shade", l.role(0)), px(0), px(1), px(14), px(10), "")
-	case Cell:
-		d.rect("m-cell h4", px(1), px(1), px(24), px(10), "")
-	case Line, Step, Rule:
-		switch {
-		case l.role(0) == Interval:
-			d.line("whisker", px(1), px(6), px(25), px(6))
-			d.line("whisker", px(1), px(2), px(1), px(10))
-			d.line("whisker", px(25), px(2), px(25), px(10))
-		case l.Mark == Rule && len(l.Y) == 0:
-			width = 14
-			d.line(style, px(7), px(0), px(7), px(12))
-		default:
-			d.line(strings.Replace(style, "m-step", "m-line", 1), px(0), px(6), px(26), px(6))
-		}
+		d.rect(class("shade", shape), px(0), px(1), px(14), px(10), "")
+	case shape == Interval:
+		d.line("whisker", px(1), px(6), px(25), px(6))
+		d.line("whisker", px(1), px(2), px(1), px(10))
+		d.line("whisker", px(25), px(2), px(25), px(10))
+	case l.Mark == Rule && len(l.Y) == 0:
+		width = 14
+		d.line(style, px(7), px(0), px(7), px(12))
+	default:
+		d.line(strings.Replace(style, "m-step", "m-line", 1), px(0), px(6), px(26), px(6))
 	}
 	return d.svg("swatch", "", width, 12), width
 }

@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Chart is one drawing. Every value that is not finite is left out: there is
@@ -160,20 +162,20 @@ const (
 	// to X2 at Y, or from Y to Y2 at X. Text stands at a whole line's end, unless
 	// there are too many beside each other. A stretch of role Interval has ends.
 	Rule Mark = "rule"
-	// Label is Text at X, Y.
+	// Label is Text at the left of X, Y, or in the middle of a row.
 	Label Mark = "label"
 )
 
-// Place is where a text stands: beside its point, or at which end of its rule.
+// Place is where a text stands: at which end of its rule, or below the rule.
 type Place string
 
-// Auto puts labels above their point and names of horizontal rules at the
-// right end above the line, where there is room.
+// Auto puts names of horizontal rules at the right end above the line, where there
+// is room.
 const (
 	Auto  Place = ""
 	Left  Place = "left"
 	Right Place = "right"
-	Above Place = "above" // of a band without Y: in a strip above the plot
+	Above Place = "above" // a band without Y, in a strip above the plot
 	Below Place = "below"
 )
 
@@ -241,7 +243,7 @@ type Layer struct {
 	// to who points at a mark.
 	Text []string `json:"text,omitempty"`
 	Tips []string `json:"tips,omitempty"`
-	// Place is where the text of labels and rules stands.
+	// Place is where the text of rules stands.
 	Place Place `json:"place,omitempty"`
 	// Roles are those of single marks and replace Role; Hollow marks are
 	// drawn open.
@@ -282,10 +284,7 @@ func Steps(edges []float64, names []string, lines [][]float64) []Layer {
 		if len(values) == 0 {
 			values = []float64{math.NaN()}
 		}
-		slices.Sort(values)
-		n := len(values)
-		low, high = append(low, values[0]), append(high, values[n-1])
-		mid = append(mid, (values[(n-1)/2]+values[n/2])/2)
+		low, mid, high = append(low, slices.Min(values)), append(mid, stats.Median(values)), append(high, slices.Max(values))
 	}
 	return []Layer{
 		{Mark: Band, Role: Parallel, Name: fmt.Sprintf("from the least to the greatest of %d nodes", len(lines)), X: from, X2: to, Y: low, Y2: high},

@@ -12,12 +12,12 @@ type File struct {
 	Panels   []Chart
 	// Columns is how many panels stand side by side; 0: one below the other.
 	Columns int
-	Width   float64 // at least, in pixels; 0 is 960
 }
 
 // Sizes of a file in pixels: around and between panels, lines of text, and the
 // columns beside rows.
 const (
+	leastWidth = 960
 	filePad    = 20
 	panelGap   = 30
 	lineHeight = 18
@@ -34,10 +34,7 @@ type file struct {
 
 // SVG is a complete file, with legend and a style sheet for both themes.
 func SVG(f File) string {
-	out := file{width: f.Width, y: filePad}
-	if !(out.width >= 320) {
-		out.width = 960
-	}
+	out := file{width: leastWidth, y: filePad}
 	for _, c := range f.Panels {
 		if c.X.Kind == Rows && c.Y.Kind == Rows { // cells are wide enough for their numbers
 			out.width = max(out.width, 2*filePad+yAxisWidth+cellRoom*float64(len(c.X.Rows)))

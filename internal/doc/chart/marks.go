@@ -244,8 +244,7 @@ func (p *plot) cloud(l Layer) {
 		}
 	}
 	if b.Len() > 0 {
-		p.b.WriteString(`<svg x="0" y="` + decimal(p.top) + `" width="100%" height="` + decimal(p.Height) +
-			`" viewBox="0 0 1000 1000" preserveAspectRatio="none"><path class="` + class("cloud", l.role(0)) + `" d="` + b.String() + `"/></svg>`)
+		p.nested(px(0), px(p.top), pct(1), px(p.Height), grid, grid, "", `<path class="`+class("cloud", l.role(0))+`" d="`+b.String()+`"/>`)
 	}
 }
 

@@ -50,28 +50,19 @@ func (p *plot) stretch(l Layer, i int, a, b, y float64) {
 	}
 }
 
-// label draws a text at a point, or in the middle of its row.
+// label draws a text at the left of a point, or in the middle of its row.
 func (p *plot) label(l Layer, i int) {
 	s, _ := pick(l.Text, i)
 	x, y := p.x.share(at(l.X, i)), p.down(at(l.Y, i))
 	if len(l.X) == 0 {
 		x = 0.5
 	}
-	if !onAxis(x) || !onAxis(p.y.share(at(l.Y, i))) {
-		return
-	}
-	style := "ink " + l.class(i)
-	switch {
-	case l.Place == Left:
-		p.text(style, end, pct(x-0.015), px(y+4), s)
-	case l.Place == Right:
-		p.text(style, start, pct(x+0.015), px(y+4), s)
+	switch style := "ink " + l.class(i); {
+	case !onAxis(x) || !onAxis(p.y.share(at(l.Y, i))):
 	case p.Y.Kind == Rows:
 		p.text(style, middle, pct(x), px(y+4.5), s)
-	case l.Place == Below || y-p.top < 12 && l.Place == Auto:
-		p.text(style, roomy(x, s), pct(x), px(y+17), s)
 	default:
-		p.text(style, roomy(x, s), pct(x), px(y-8), s)
+		p.text(style, end, pct(x-0.015), px(y+4), s)
 	}
 }
 
@@ -106,7 +97,7 @@ func (p *plot) nameRule(l Layer, i int, y float64) {
 		return
 	}
 	baseline := y - 5
-	if l.Place == Below || l.Place != Above && (y-p.top < 14 || p.crowded(y-17, y-1) && !p.crowded(y+1, y+17)) {
+	if l.Place == Below || y-p.top < 14 || p.crowded(y-17, y-1) && !p.crowded(y+1, y+17) {
 		baseline = y + 14
 	}
 	side := 1
@@ -122,12 +113,11 @@ func (p *plot) nameRule(l Layer, i int, y float64) {
 		}
 	}
 	p.ends[side] = append(p.ends[side], baseline)
-	style := "ink " + class("label", l.role(i))
+	a, x := end, pct(1)
 	if side == 0 {
-		p.text(style, start, px(2), px(baseline), s)
-	} else {
-		p.text(style, end, pct(1), px(baseline), s)
+		a, x = start, px(2)
 	}
+	p.text("ink "+class("label", l.role(i)), a, x, px(baseline), s)
 }
 
 // crowded reports whether a horizontal rule lies between two heights.

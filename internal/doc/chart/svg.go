@@ -88,15 +88,15 @@ func (d *canvas) element(name, class, tip string, attrs ...attr) {
 	for _, a := range attrs {
 		d.b.WriteString(" " + a.name + `="` + a.value.String() + `"`)
 	}
-	d.close(name, tip)
+	d.b.WriteString(closing(name, tip))
 }
 
-func (d *canvas) close(name, tip string) {
+// closing ends an element, which has no content but its tip.
+func closing(name, tip string) string {
 	if tip == "" {
-		d.b.WriteString("/>")
-		return
+		return "/>"
 	}
-	d.b.WriteString("><title>" + escape(tip) + "</title></" + name + ">")
+	return "><title>" + escape(tip) + "</title></" + name + ">"
 }
 
 // rect draws a rectangle; a negative width is drawn to the left.
@@ -149,9 +149,7 @@ func (d *canvas) mark(role Role, class string, x, y length, r float64, tip strin
 	for i, v := range outline {
 		d.b.WriteString(string("ML"[min(i, 1)]) + decimal(r*v[0]) + " " + decimal(r*v[1]))
 	}
-	d.b.WriteString(`Z"`)
-	d.close("path", tip)
-	d.b.WriteString(`</svg>`)
+	d.b.WriteString(`Z"` + closing("path", tip) + `</svg>`)
 }
 
 // vertex is a point of a curve, both coordinates as shares from 0 to 1 of the
@@ -173,6 +171,15 @@ const (
 	reach = 1000
 )
 
+// nested puts a drawing with coordinates of its own into a rectangle.
+func (d *canvas) nested(x, y, width, height length, columns, rows int, class, content string) {
+	if class != "" {
+		class = ` class="` + class + `"`
+	}
+	d.b.WriteString(`<svg x="` + x.String() + `" y="` + y.String() + `" width="` + width.String() + `" height="` + height.String() +
+		`" viewBox="0 0 ` + strconv.Itoa(columns) + ` ` + strconv.Itoa(rows) + `" preserveAspectRatio="none"` + class + `>` + content + `</svg>`)
+}
+
 // plane draws curves over the whole width, between the pixels top and
 // top+height. What lies outside is cut off.
 func (d *canvas) plane(top, height float64, curves []curve) {
@@ -186,16 +193,11 @@ func (d *canvas) plane(top, height float64, curves []curve) {
 		if c.filled {
 			name = "polygon"
 		}
-		b.WriteString("<" + name + ` class="` + c.class + `" points="` + points + `"`)
-		inner := canvas{}
-		inner.close(name, c.tip)
-		b.WriteString(inner.b.String())
+		b.WriteString("<" + name + ` class="` + c.class + `" points="` + points + `"` + closing(name, c.tip))
 	}
-	if b.Len() == 0 {
-		return
+	if b.Len() > 0 {
+		d.nested(px(0), px(top), pct(1), px(height), grid, grid, "plane", b.String())
 	}
-	d.b.WriteString(`<svg x="0" y="` + decimal(top) + `" width="100%" height="` + decimal(height) +
-		`" viewBox="0 0 1000 1000" preserveAspectRatio="none" class="plane">` + b.String() + `</svg>`)
 }
 
 func coordinates(points []vertex) string {
