@@ -254,6 +254,21 @@ type Layer struct {
 	Stack bool `json:"stack,omitempty"`
 }
 
+// Add adds a mark at a place.
+func (l *Layer) Add(x, y float64) { l.X, l.Y = append(l.X, x), append(l.Y, y) }
+
+// AddRange adds a mark at x, from one y to another.
+func (l *Layer) AddRange(x, y, y2 float64) {
+	l.Add(x, y)
+	l.Y2 = append(l.Y2, y2)
+}
+
+// AddSpan adds a mark from one x to another, at y.
+func (l *Layer) AddSpan(x, x2, y float64) {
+	l.Add(x, y)
+	l.X2 = append(l.X2, x2)
+}
+
 // MostLines is how many series get a line, and a name in the legend, each.
 const MostLines = 8
 

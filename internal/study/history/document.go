@@ -189,8 +189,8 @@ func factList(facts []Fact, at int) string {
 
 func (r *Result) changesTable(m *Metric) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "at", Head: "changed at"}, {Key: "run", Head: "with run"}, {Key: "before", Head: "before", Right: true}, {Key: "after", Head: "after", Right: true},
-		{Key: "change", Head: "change", Right: true}, {Key: "p", Head: "p", Right: true}, {Key: "facts", Head: "what else changed", Wrap: 30},
+		{Key: "at", Head: "changed at"}, {Key: "run", Head: "with run"}, doc.Numbers("before", "before"), doc.Numbers("after", "after"),
+		doc.Numbers("change", "change"), doc.Numbers("p", "p"), {Key: "facts", Head: "what else changed", Wrap: 30},
 	}}
 	for _, c := range m.Changes {
 		scale := num.For(m.Unit, c.Before, c.After)
@@ -225,7 +225,7 @@ const mostRows = 20
 
 // runsTable is the latest runs; a run that begins another level is marked.
 func (r *Result) runsTable(m *Metric) []doc.Block {
-	t := &doc.Table{Columns: []doc.Column{{Key: "at", Head: "time"}, {Key: "run", Head: "run"}, {Key: "mean", Head: "mean", Right: true}, {Key: "ci", Head: "interval", Right: true}, {Key: "n", Head: "n", Right: true, Tip: "nodes, or values of one node"}, {Key: "change", Head: "level"}}}
+	t := &doc.Table{Columns: []doc.Column{{Key: "at", Head: "time"}, {Key: "run", Head: "run"}, doc.Numbers("mean", "mean"), doc.Numbers("ci", "interval"), {Key: "n", Head: "n", Right: true, Tip: "nodes, or values of one node"}, {Key: "change", Head: "level"}}}
 	scale := num.For(m.Unit, m.means()...)
 	first := max(0, len(m.Runs)-mostRows)
 	for i := first; i < len(m.Runs); i++ {
