@@ -141,9 +141,6 @@ func (l *laying) inRounds(sameNodes bool) (layout, bool) {
 		*side.xs, *side.ts = l.values(side.f, full)
 		*side.groups = full
 	}
-	if l.a.Times == nil || l.b.Times == nil {
-		out.TimesA, out.TimesB = nil, nil
-	}
 	return out, true
 }
 

@@ -14,8 +14,11 @@ func (x *layout) ordered() bool { return x.Rows || x.TimesA != nil }
 
 // independent heeds that neighbours in time depend on each other. Successive values
 // are averaged until they do not; where that would leave too few, they stay as they
-// are then, and count for less (Correlation).
+// are then, and count for less (Correlation). Times of one side alone order nothing.
 func (l *laying) independent(x layout) layout {
+	if x.TimesA == nil || x.TimesB == nil {
+		x.TimesA, x.TimesB = nil, nil
+	}
 	if l.alone || !x.ordered() || constant(x.A) && constant(x.B) {
 		return x
 	}

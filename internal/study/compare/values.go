@@ -41,7 +41,7 @@ func (l *laying) paired(facts ...string) layout {
 // within pairs by time and node: of each time the mean over the nodes that both
 // sides have then.
 func (l *laying) within(facts []string, a, b []frame.RowGroup) layout {
-	out := layout{Paired: true, TimesA: []float64{}, TimesB: []float64{}}
+	out := layout{Paired: true}
 	both := l.common(a, b, facts[len(facts)-1])
 	nodesA, nodesB := l.a.Fact(l.subject), l.b.Fact(l.subject)
 	for i := range both[0] {
@@ -62,9 +62,6 @@ func (l *laying) within(facts []string, a, b []frame.RowGroup) layout {
 		vb, tb := l.values(l.b, []frame.RowGroup{gb})
 		out.A, out.B = append(out.A, va...), append(out.B, vb...)
 		out.TimesA, out.TimesB = append(out.TimesA, ta...), append(out.TimesB, tb...)
-	}
-	if l.a.Times == nil || l.b.Times == nil {
-		out.TimesA, out.TimesB = nil, nil
 	}
 	return out
 }
