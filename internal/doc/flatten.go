@@ -137,7 +137,8 @@ func leavesOf(t reflect.Type) []leaf {
 	}
 	itself := func(value func(reflect.Value) any) []leaf { return []leaf{{"", value}} }
 	switch {
-	case t == reflect.TypeFor[stats.Interval](), t.Kind() == reflect.Array && t.Len() == 2 && t.Elem().Kind() == reflect.Float64:
+	case t == reflect.TypeFor[stats.Interval](), t.Kind() == reflect.Array && t.Len() == 2 &&
+		t.Elem().Kind() == reflect.Float64:
 		end := func(i int) func(reflect.Value) any {
 			return func(v reflect.Value) any {
 				if v.Kind() == reflect.Struct {
@@ -204,7 +205,10 @@ func fields(t reflect.Type) []reflect.StructField {
 	}
 	add(t, nil)
 	hidden := func(f reflect.StructField) bool {
-		return slices.ContainsFunc(all, func(o reflect.StructField) bool { return o.Name == f.Name && len(o.Index) < len(f.Index) })
+		return slices.ContainsFunc(all, func(o reflect.StructField) bool {
+			return o.Name == f.Name &&
+				len(o.Index) < len(f.Index)
+		})
 	}
 	var out []reflect.StructField
 	for _, f := range all {

@@ -72,9 +72,12 @@ func (g flatGrade) MarshalJSON() ([]byte, error) {
 func flatten() *flatResult {
 	mean := 2.5
 	return &flatResult{Level: .95, hidden: 7, Metrics: []flatMetric{
-		{flatKey: flatKey{Name: "rate", Phase: "serial"}, N: 3, Mean: &mean, CI: &stats.Interval{Lo: 2, Hi: 3}, CovCI: &[2]float64{.1, math.Inf(1)},
-			Side: &flatSide{Rows: 4, SD: math.NaN(), Values: [2]float64{5, 6}}, Grade: 2, Warnings: []string{"few", "old"}, Secret: "s",
-			Runs: []*flatRun{{Mean: 7}, {flatOrigin: &flatOrigin{Branch: "main"}, At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600)), Mean: 8, OK: true}}},
+		{flatKey: flatKey{Name: "rate", Phase: "serial"}, N: 3, Mean: &mean, CI: &stats.Interval{Lo: 2, Hi: 3},
+			CovCI: &[2]float64{.1, math.Inf(1)},
+			Side:  &flatSide{Rows: 4, SD: math.NaN(), Values: [2]float64{5, 6}}, Grade: 2, Warnings: []string{"few", "old"},
+			Secret: "s",
+			Runs: []*flatRun{{Mean: 7}, {flatOrigin: &flatOrigin{Branch: "main"},
+				At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600)), Mean: 8, OK: true}}},
 		{flatKey: flatKey{Name: "time"}},
 		{flatKey: flatKey{Name: "size"}, Runs: []*flatRun{{flatOrigin: &flatOrigin{}, Mean: 9}}},
 	}}
@@ -93,7 +96,8 @@ func TestFlatten(t *testing.T) {
 	}{
 		{
 			name: "all keys of a slice", result: r, rows: "metrics",
-			keys: "name phase n mean ci_lo ci_hi cov_ci_lo cov_ci_hi side_rows side_sd side_values_lo side_values_hi grade warnings",
+			keys: "name phase n mean ci_lo ci_hi cov_ci_lo cov_ci_hi side_rows side_sd side_values_lo side_values_hi grade " +
+				"warnings",
 			want: [][]any{
 				{"rate", "serial", 3, 2.5, 2., 3., .1, nil, 4, nil, 5., 6., "**", "few; old"},
 				{"time", "", 0, nil, nil, nil, nil, nil, nil, nil, nil, nil, "", ""},
@@ -102,14 +106,16 @@ func TestFlatten(t *testing.T) {
 		},
 		{
 			name: "chosen keys of a slice in a slice", result: r, rows: "metrics.runs",
-			columns: []string{"level", "metric=name", "mean", "n", "at", "ok", "branch", "rows=side_rows"}, keys: "level metric mean n at ok branch rows",
+			columns: []string{"level", "metric=name", "mean", "n", "at", "ok", "branch", "rows=side_rows"},
+			keys:    "level metric mean n at ok branch rows",
 			want: [][]any{
 				{.95, "rate", 7., 3, nil, false, nil, 4},
 				{.95, "rate", 8., 3, "2026-01-02T02:04:05Z", true, "main", 4},
 				{.95, "size", 9., 0, nil, false, "", nil},
 			},
 		},
-		{name: "a slice itself", result: r.Metrics[1:], columns: []string{"name"}, keys: "name", want: [][]any{{"time"}, {"size"}}},
+		{name: "a slice itself", result: r.Metrics[1:], columns: []string{"name"}, keys: "name",
+			want: [][]any{{"time"}, {"size"}}},
 		{
 			name: "embedded", result: []flatOuter{{&Metric{"a", 1}, "b"}, {nil, "c"}},
 			keys: "metric n", want: [][]any{{"a", "b"}, {nil, "c"}},
@@ -144,7 +150,8 @@ func TestFlatten(t *testing.T) {
 
 // TestFlattenUnknown: what is misspelt is found without a row.
 func TestFlattenUnknown(t *testing.T) {
-	for _, c := range [][]string{{"metrics", "nam"}, {"metrics", "Secret"}, {"metrics", "hidden"}, {"metrics", "runs"}, {"metric"}, {"metrics.side"}, {"level"}} {
+	for _, c := range [][]string{{"metrics", "nam"}, {"metrics", "Secret"}, {"metrics", "hidden"}, {"metrics", "runs"},
+		{"metric"}, {"metrics.side"}, {"level"}} {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -177,7 +177,8 @@ func (p *plot) drawBoxes(l Layer) {
 			level(b.q3, b.high)
 			upright("whisker", b.low, 6)
 			upright("whisker", b.high, 6)
-			p.rect("m-box "+roleClass(l.role(i)), p.across(b.q1), px(y-boxHalf), pct(p.x.share(b.q3)-p.x.share(b.q1)), px(2*boxHalf), b.tip)
+			p.rect("m-box "+roleClass(l.role(i)), p.across(b.q1), px(y-boxHalf), pct(p.x.share(b.q3)-p.x.share(b.q1)),
+				px(2*boxHalf), b.tip)
 		}
 		upright("midline", b.mid, boxHalf+3)
 	}

@@ -356,7 +356,8 @@ func TestCellsStay(t *testing.T) {
 func TestShadings(t *testing.T) {
 	c := Chart{
 		X: Axis{Kind: Rows, Rows: []Row{{Name: "1"}, {Name: "2"}, {Name: "3"}}}, Y: Axis{Kind: Rows, Down: true, Rows: []Row{{Name: "Mon"}, {Name: "Tue"}}},
-		Layers: []Layer{{Mark: Cell, Unit: "op/s", Shading: Even, X: Values{0, 1, 2, 0, 1, 2}, Y: Values{0, 0, 0, 1, 1, 1}, Value: Values{97, 100, 101, 99.9, 105, nan}}},
+		Layers: []Layer{{Mark: Cell, Unit: "op/s", Shading: Even, X: Values{0, 1, 2, 0, 1, 2}, Y: Values{0, 0, 0, 1, 1, 1},
+			Value: Values{97, 100, 101, 99.9, 105, nan}}},
 	}
 	classes := func(of string) string {
 		var out []string
@@ -426,8 +427,10 @@ func TestBoxesComputedBefore(t *testing.T) {
 	if of.Rows[1] != before.Rows[1] || of.Area != before.Area || strings.Contains(before.Rows[0], "midline") {
 		t.Errorf("drawn as\n%s\nwant\n%s", before.Rows, of.Rows)
 	}
-	other := lying(Layer{Mark: Box, Y: Values{0, 1}, Roles: []Role{Series3, Series4}, Boxes: []Summary{Summarize(values, Percentiles), Summarize(Values{1, 2}, Tukey)}})
-	has(t, other.Rows[0], "m-box r-s3", "mean 3 kop/s; half of the values: 2 kop/s to 4 kop/s; 98 of 100: 1.04 kop/s to 4.96 kop/s")
+	other := lying(Layer{Mark: Box, Y: Values{0, 1}, Roles: []Role{Series3, Series4},
+		Boxes: []Summary{Summarize(values, Percentiles), Summarize(Values{1, 2}, Tukey)}})
+	has(t, other.Rows[0], "m-box r-s3", "mean 3 kop/s; half of the values: 2 kop/s to 4 kop/s; 98 of 100: 1.04 kop/s "+
+		"to 4.96 kop/s")
 	if !strings.Contains(other.Rows[1], "midline") || strings.Contains(other.Rows[1], "r-s4") {
 		t.Error("two values make no box, and have a median")
 	}

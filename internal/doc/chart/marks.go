@@ -142,7 +142,8 @@ func (p *plot) bar(l Layer, i int) {
 		edge := func(v float64) float64 { return math.Round(1e4*inside(p.x.share(v))) / 1e4 }
 		left, right := edge(at(l.X, i)), edge(at(l.X2, i))
 		zero, top := inside(p.y.share(0)), inside(p.y.share(at(l.Y, i)))
-		p.rect(l.class(i)+" bin", pct(left), px(p.top+p.Height*(1-max(zero, top))), pct(right-left), px(p.Height*math.Abs(zero-top)), l.tip(i))
+		p.rect(l.class(i)+" bin", pct(left), px(p.top+p.Height*(1-max(zero, top))), pct(right-left),
+			px(p.Height*math.Abs(zero-top)), l.tip(i))
 		return
 	}
 	a, b := p.x.share(at(l.X, i)), p.x.share(orZero(l.X2, i))
@@ -244,7 +245,8 @@ func (p *plot) cloud(l Layer) {
 		}
 	}
 	if b.Len() > 0 {
-		p.nested(px(0), px(p.top), pct(1), px(p.Height), grid, grid, "", `<path class="`+class("cloud", l.role(0))+`" d="`+b.String()+`"/>`)
+		p.nested(px(0), px(p.top), pct(1), px(p.Height), grid, grid, "", `<path class="`+class("cloud",
+			l.role(0))+`" d="`+b.String()+`"/>`)
 	}
 }
 

@@ -176,8 +176,10 @@ func (d *canvas) nested(x, y, width, height length, columns, rows int, class, co
 	if class != "" {
 		class = ` class="` + class + `"`
 	}
-	d.b.WriteString(`<svg x="` + x.String() + `" y="` + y.String() + `" width="` + width.String() + `" height="` + height.String() +
-		`" viewBox="0 0 ` + strconv.Itoa(columns) + ` ` + strconv.Itoa(rows) + `" preserveAspectRatio="none"` + class + `>` + content + `</svg>`)
+	d.b.WriteString(`<svg x="` + x.String() + `" y="` + y.String() + `" width="` + width.String() + `" height="` +
+		height.String() +
+		`" viewBox="0 0 ` + strconv.Itoa(columns) + ` ` + strconv.Itoa(rows) + `" preserveAspectRatio="none"` + class +
+		`>` + content + `</svg>`)
 }
 
 // plane draws curves over the whole width, between the pixels top and

@@ -58,8 +58,10 @@ type glyphs struct {
 }
 
 var (
-	blockGlyphs = glyphs{"█", "▓", "░", "│", "◂", "▸", "─", "├", "┤", "▒", "┃", "●", "◆", "○", "×", strings.Split("▁▂▃▄▅▆▇█", ""), strings.Split("░▒▓█", "")}
-	asciiGlyphs = glyphs{"#", "=", "-", "|", "<", ">", "-", "|", "|", "=", "#", "+", "x", "?", "*", strings.Split("_.-:=+*#", ""), strings.Split(".:+#", "")}
+	blockGlyphs = glyphs{"█", "▓", "░", "│", "◂", "▸", "─", "├", "┤", "▒", "┃", "●", "◆", "○", "×",
+		strings.Split("▁▂▃▄▅▆▇█", ""), strings.Split("░▒▓█", "")}
+	asciiGlyphs = glyphs{"#", "=", "-", "|", "<", ">", "-", "|", "|", "=", "#", "+", "x", "?", "*",
+		strings.Split("_.-:=+*#", ""), strings.Split(".:+#", "")}
 )
 
 // sign is the mark of a role.

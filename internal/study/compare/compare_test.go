@@ -50,7 +50,8 @@ func TestTimesOfOneSide(t *testing.T) {
 		}
 		got := asked(t, p, a, b)
 		if got.Ratio == nil || !near(*got.Ratio, *want.Ratio) || got.A.N != want.A.N || got.B.N != want.B.N {
-			t.Errorf("pair %q: A has times: %v of %d and %d values, want %v of %d and %d", pair, got.Ratio, got.A.N, got.B.N, *want.Ratio, want.A.N, want.B.N)
+			t.Errorf("pair %q: A has times: %v of %d and %d values, want %v of %d and %d", pair, got.Ratio, got.A.N, got.B.N,
+				*want.Ratio, want.A.N, want.B.N)
 		}
 	}
 }

@@ -91,7 +91,7 @@ type Comparison struct {
 	again      func(level float64) (estimate, error)
 	besides    func(c *Comparison, level float64)
 	drift      float64         // as a ratio, from A to B; 0: none
-	far        bool            // B was measured so long after A, or before, that drift does not tell how much changed
+	driftOver  float64         // of how many seconds between the sides that is
 	mixed      []mixed         // facts that the sides have other shares of
 	difference *stats.Interval // of means, where there is no ratio
 	rowsA      []float64

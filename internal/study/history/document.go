@@ -48,27 +48,13 @@ func (r *Result) changeSaid(m *Metric) string {
 	return text + "."
 }
 
-// warnings are those of all metrics, each once, with the metrics that it is about
-// where it is not about all.
-func (r *Result) warnings() (out []doc.Warning) {
-	var order []string
-	about := make(map[string][]string)
-	for i := range r.Metrics {
-		for _, w := range r.Metrics[i].Warnings {
-			if about[w] == nil {
-				order = append(order, w)
-			}
-			about[w] = append(about[w], r.Metrics[i].name())
-		}
+// warnings are those of all metrics, each once.
+func (r *Result) warnings() []doc.Warning {
+	names := make([]string, len(r.Metrics))
+	for i := range names {
+		names[i] = r.Metrics[i].name()
 	}
-	for _, w := range order {
-		text := w
-		if len(about[w]) < len(r.Metrics) {
-			text = num.List(about[w]) + ": " + w
-		}
-		out = append(out, doc.Warning{Text: text})
-	}
-	return out
+	return doc.WarningsOf(names, func(i int) []string { return r.Metrics[i].Warnings })
 }
 
 // answer says it for all metrics: what the latest run is, and the last change.
@@ -189,7 +175,8 @@ func factList(facts []Fact, at int) string {
 
 func (r *Result) changesTable(m *Metric) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "at", Head: "changed at"}, {Key: "run", Head: "with run"}, doc.Numbers("before", "before"), doc.Numbers("after", "after"),
+		{Key: "at", Head: "changed at"}, {Key: "run", Head: "with run"}, doc.Numbers("before", "before"),
+		doc.Numbers("after", "after"),
 		doc.Numbers("change", "change"), doc.Numbers("p", "p"), {Key: "facts", Head: "what else changed", Wrap: 30},
 	}}
 	for _, c := range m.Changes {
@@ -225,7 +212,9 @@ const mostRows = 20
 
 // runsTable is the latest runs; a run that begins another level is marked.
 func (r *Result) runsTable(m *Metric) []doc.Block {
-	t := &doc.Table{Columns: []doc.Column{{Key: "at", Head: "time"}, {Key: "run", Head: "run"}, doc.Numbers("mean", "mean"), doc.Numbers("ci", "interval"), {Key: "n", Head: "n", Right: true, Tip: "nodes, or values of one node"}, {Key: "change", Head: "level"}}}
+	t := &doc.Table{Columns: []doc.Column{{Key: "at", Head: "time"}, {Key: "run", Head: "run"},
+		doc.Numbers("mean", "mean"), doc.Numbers("ci", "interval"), {Key: "n", Head: "n", Right: true,
+			Tip: "nodes, or values of one node"}, {Key: "change", Head: "level"}}}
 	scale := num.For(m.Unit, m.means()...)
 	first := max(0, len(m.Runs)-mostRows)
 	for i := first; i < len(m.Runs); i++ {
@@ -296,8 +285,10 @@ func seconds(at time.Time) float64 { return float64(at.UnixNano()) / 1e9 }
 
 // dataColumns are the columns of the CSV form, and their keys in the rows of data: a
 // contract.
-var dataColumns = []string{"workload", "metric", "phase", "unit", "better", "run=run_run", "at=run_at", "mean=run_mean", "mean_lo=run_ci_lo",
-	"mean_hi=run_ci_hi", "n=run_n", "change", "latest_ratio", "latest_lo=latest_ci_lo", "latest_hi=latest_ci_hi", "verdict=latest_verdict",
+var dataColumns = []string{"workload", "metric", "phase", "unit", "better", "run=run_run", "at=run_at",
+	"mean=run_mean", "mean_lo=run_ci_lo",
+	"mean_hi=run_ci_hi", "n=run_n", "change", "latest_ratio", "latest_lo=latest_ci_lo", "latest_hi=latest_ci_hi",
+	"verdict=latest_verdict",
 	"warnings", "branch", "at_least=run_at_least"}
 
 // data is a row a run; what is about the latest stands in its row.

@@ -116,7 +116,8 @@ func (r *Result) warnings(shown []int) []doc.Warning {
 	// Of many metrics those that are shown, and what is said of most, come first.
 	if more := len(out) - mostWarned; len(r.Metrics) > mostSections && more > 0 {
 		slices.SortStableFunc(out, func(a, b doc.Warning) int { return cmp.Compare(len(b.Links), len(a.Links)) })
-		out = append(out[:mostWarned], doc.Warning{Text: num.Count(more, "more warning") + ": the JSON and CSV forms have those of each metric"})
+		out = append(out[:mostWarned], doc.Warning{Text: num.Count(more, "more warning") +
+			": the JSON and CSV forms have those of each metric"})
 	}
 	return append(out, whole...)
 }

@@ -107,7 +107,8 @@ func (m *Metric) histogramFigure() doc.Block {
 	s, roles := m.scale(), m.bandRoles()
 	for i, n := range counts {
 		bars.AddSpan(edges[i], edges[i+1], float64(n))
-		bars.Tips = append(bars.Tips, fmt.Sprintf("%s to %s: %s", s.Number(edges[i], 0), s.Value(edges[i+1], 0), num.Count(n, "value")))
+		bars.Tips = append(bars.Tips, fmt.Sprintf("%s to %s: %s", s.Number(edges[i], 0), s.Value(edges[i+1], 0),
+			num.Count(n, "value")))
 		k := slices.IndexFunc(m.Bands.Bands, func(b explain.Band) bool { return (edges[i]+edges[i+1])/2 <= b.To })
 		bars.Roles = append(bars.Roles, roles[max(0, k)])
 	}

@@ -95,13 +95,15 @@ func (p *Params) medianGate(m *Metric) error {
 	}
 	most := percent / 100 * (1 + 1e-9)
 	if far > most {
-		return fmt.Errorf("%w: %s: the median is known within %.3g %%, not %v %%", model.ErrThreshold, m.Name(), 100*far, math.Abs(percent))
+		return fmt.Errorf("%w: %s: the median is known within %.3g %%, not %v %%", model.ErrThreshold, m.Name(), 100*far,
+			math.Abs(percent))
 	}
 	if m.sample == nil {
 		return nil
 	}
 	if far, ok = reach(m.Median, m.sample.MedianCI); !ok || far > most {
-		return fmt.Errorf("%w: %s: it is not known whether the median is known within %v %%: %s", model.ErrInvalid, m.Name(), math.Abs(percent), m.doubted(doubtAlike))
+		return fmt.Errorf("%w: %s: it is not known whether the median is known within %v %%: %s", model.ErrInvalid,
+			m.Name(), math.Abs(percent), m.doubted(doubtAlike))
 	}
 	return nil
 }

@@ -118,7 +118,8 @@ func (x *examined) nodesNeeded(m *Metric, out *Needed) {
 		out.Why = fmt.Sprintf("%s do not tell for the median", num.Count(c.Groups, m.Dependence.LimitedBy))
 	}
 	if out.Nodes != nil && out.Mean == nil {
-		out.Why = strings.TrimPrefix(out.Why+fmt.Sprintf("; no number of repetitions of these %s is enough", num.Count(c.Groups, m.Dependence.LimitedBy)), "; ")
+		out.Why = strings.TrimPrefix(out.Why+fmt.Sprintf("; no number of repetitions of these %s is enough",
+			num.Count(c.Groups, m.Dependence.LimitedBy)), "; ")
 	}
 }
 

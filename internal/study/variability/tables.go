@@ -45,10 +45,14 @@ func within(c doc.Cell, ci *explain.Interval) doc.Cell {
 
 // dataColumns are the columns of the CSV form, and their keys in the rows of flat: a
 // contract.
-var dataColumns = []string{"workload", "metric", "phase", "unit", "n", "from", "to", "mean", "mean_lo=mean_ci_lo", "mean_hi=mean_ci_hi",
-	"median", "median_lo=median_ci_lo", "median_hi=median_ci_hi", "min", "max", "sd", "cov", "cov_lo=cov_ci_lo", "cov_hi=cov_ci_hi",
-	"effective_n=dependence_effective_n", "bands=band_count", "bands_explained_by=bands_explained_by_fact", "fact=best_fact",
-	"explained=best_omega2", "changes=change_count", "drift=drift_relative", "outliers=outliers_n", "more_mean=needed_more_mean",
+var dataColumns = []string{"workload", "metric", "phase", "unit", "n", "from", "to", "mean", "mean_lo=mean_ci_lo",
+	"mean_hi=mean_ci_hi",
+	"median", "median_lo=median_ci_lo", "median_hi=median_ci_hi", "min", "max", "sd", "cov", "cov_lo=cov_ci_lo",
+	"cov_hi=cov_ci_hi",
+	"effective_n=dependence_effective_n", "bands=band_count", "bands_explained_by=bands_explained_by_fact",
+	"fact=best_fact",
+	"explained=best_omega2", "changes=change_count", "drift=drift_relative", "outliers=outliers_n",
+	"more_mean=needed_more_mean",
 	"more_median=needed_more_median", "more_nodes=needed_more_nodes", "baseline_ratio", "verdict", "warnings"}
 
 // flat is the table for programs: a row a metric.
@@ -95,7 +99,8 @@ func (m *Metric) best() *explain.Effect { return m.effect(explain.Best(m.Facts))
 // are shown.
 func (r *Result) overview(rows, shown []int) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "metric", Head: "metric", Wrap: 30}, doc.Numbers("n", "n"), doc.Numbers("mean", "mean"), {Key: "cov", Head: fmt.Sprintf("COV [%v %%]", 100*r.Level), Right: true, Interval: true},
+		{Key: "metric", Head: "metric", Wrap: 30}, doc.Numbers("n", "n"), doc.Numbers("mean", "mean"),
+		{Key: "cov", Head: fmt.Sprintf("COV [%v %%]", 100*r.Level), Right: true, Interval: true},
 		doc.Numbers("bands", "bands"), {Key: "fact", Head: "explained by", Wrap: 24}, {Key: "verdict", Head: "verdict"},
 	}}
 	for _, i := range rows {
@@ -109,7 +114,8 @@ func (r *Result) overview(rows, shown []int) *doc.Table {
 		if _, has := slices.BinarySearch(shown, i); has {
 			name = name.To(href(i))
 		}
-		t.Add(name, doc.Int(m.N), m.value(m.Mean), within(cov(m.COV), m.COVCI), doc.Int(max(1, len(m.Bands.Bands))), fact, doc.Say(tag.Word).As(tag.Tone))
+		t.Add(name, doc.Int(m.N), m.value(m.Mean), within(cov(m.COV), m.COVCI), doc.Int(max(1, len(m.Bands.Bands))), fact,
+			doc.Say(tag.Word).As(tag.Tone))
 	}
 	return t
 }
@@ -117,7 +123,8 @@ func (r *Result) overview(rows, shown []int) *doc.Table {
 // spreadTable is mean, median and the like, with their intervals.
 func (m *Metric) spreadTable(level float64) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "what", Head: ""}, doc.Numbers("value", "value"), doc.Numbers("interval", fmt.Sprintf("%v %%", 100*level)), {Key: "note", Head: "", Wrap: 50},
+		{Key: "what", Head: ""}, doc.Numbers("value", "value"), doc.Numbers("interval", fmt.Sprintf("%v %%", 100*level)),
+		{Key: "note", Head: "", Wrap: 50},
 	}}
 	s := m.scale()
 	add := func(what string, value doc.Cell, interval, note string) {
@@ -146,14 +153,16 @@ func (m *Metric) spreadTable(level float64) *doc.Table {
 	}
 	add("values", doc.Int(m.N), "", note)
 	if u := m.Subjects; u != nil {
-		add("nodes", doc.Int(u.N), "", fmt.Sprintf("COV of their means %s, within a node %s", num.Optional(u.Between, num.Fraction), num.Optional(u.Within, num.Fraction)))
+		add("nodes", doc.Int(u.N), "", fmt.Sprintf("COV of their means %s, within a node %s",
+			num.Optional(u.Between, num.Fraction), num.Optional(u.Within, num.Fraction)))
 	}
 	if b := m.Baseline; b != nil && b.Ratio != nil {
 		ci := ""
 		if b.RatioCI != nil {
 			ci = fmt.Sprintf("[%.3g, %.3g]", b.RatioCI[0], b.RatioCI[1])
 		}
-		add("COV / baseline's", doc.Of(*b.Ratio, fmt.Sprintf("%.3g", *b.Ratio)), ci, fmt.Sprintf("%s: COV %s over %s", b.Source, num.Fraction(b.COV), num.Count(b.N, "value")))
+		add("COV / baseline's", doc.Of(*b.Ratio, fmt.Sprintf("%.3g", *b.Ratio)), ci,
+			fmt.Sprintf("%s: COV %s over %s", b.Source, num.Fraction(b.COV), num.Count(b.N, "value")))
 	}
 	return t
 }
@@ -173,7 +182,8 @@ func (m *Metric) bandWords() string {
 // bandColumns are those of bands, found or cut.
 func bandColumns() []doc.Column {
 	return []doc.Column{
-		{Key: "band", Head: "band"}, doc.Numbers("values", "values"), doc.Numbers("n", "n"), {Key: "share", Head: "share", Right: true, Interval: true},
+		{Key: "band", Head: "band"}, doc.Numbers("values", "values"), doc.Numbers("n", "n"),
+		{Key: "share", Head: "share", Right: true, Interval: true},
 		doc.Numbers("mean", "mean"), doc.Numbers("cov", "COV"), {Key: "level", Head: "mostly", Wrap: 40},
 	}
 }
@@ -187,7 +197,8 @@ func (m *Metric) bandRow(name string, b explain.Band, by *explain.Explains, i in
 	if b.N > 0 {
 		values, mean = s.Number(b.From, 0)+" to "+s.Value(b.To, 0), m.value(b.Mean)
 	}
-	return []doc.Cell{doc.Say(name), doc.Say(values), doc.Int(b.N), within(share(b.Share), b.ShareCI), mean, cov(b.COV), doc.Say(level)}
+	return []doc.Cell{doc.Say(name), doc.Say(values), doc.Int(b.N), within(share(b.Share), b.ShareCI), mean, cov(b.COV),
+		doc.Say(level)}
 }
 
 func (m *Metric) bandTable() doc.Block {
@@ -222,7 +233,9 @@ func (m *Metric) factTable() doc.Block {
 		return doc.Block{}
 	}
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "fact", Head: "fact"}, doc.Numbers("levels", "levels"), {Key: "explained", Head: "explains", Right: true, Interval: true, Tip: "omega squared: corrected for what chance explains"}, doc.Numbers("p", "p"), {Key: "units", Head: "tested over", Wrap: 40}, {Key: "verdict", Head: ""},
+		{Key: "fact", Head: "fact"}, doc.Numbers("levels", "levels"), {Key: "explained", Head: "explains", Right: true,
+			Interval: true, Tip: "omega squared: corrected for what chance explains"}, doc.Numbers("p", "p"),
+		{Key: "units", Head: "tested over", Wrap: 40}, {Key: "verdict", Head: ""},
 	}}
 	for _, e := range m.Facts[:min(len(m.Facts), mostFactRows)] {
 		word, units := doc.Say(""), e.Units
@@ -234,7 +247,8 @@ func (m *Metric) factTable() doc.Block {
 		case e.Why != "":
 			units = e.Why
 		}
-		t.Add(doc.Say(factName(e)), doc.Int(e.Levels), within(share(e.Omega2), e.CI).As(doc.Strong), doc.Optional(e.Adjusted, pText), doc.Say(units), word)
+		t.Add(doc.Say(factName(e)), doc.Int(e.Levels), within(share(e.Omega2), e.CI).As(doc.Strong),
+			doc.Optional(e.Adjusted, pText), doc.Say(units), word)
 	}
 	return doc.Block{Table: t}
 }
@@ -303,11 +317,13 @@ func (m *Metric) factRemarks() doc.Block {
 
 func (m *Metric) groupTable(g explain.Grouping) doc.Block {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "level", Head: m.nameOf(g.Fact), Wrap: 36}, doc.Numbers("n", "n"), doc.Numbers("share", "share"), doc.Numbers("mean", "mean"), doc.Numbers("median", "median"),
+		{Key: "level", Head: m.nameOf(g.Fact), Wrap: 36}, doc.Numbers("n", "n"), doc.Numbers("share", "share"),
+		doc.Numbers("mean", "mean"), doc.Numbers("median", "median"),
 		doc.Numbers("p25", "25 %"), doc.Numbers("p75", "75 %"), {Key: "cov", Head: "COV", Right: true, Interval: true},
 	}}
 	for _, x := range g.Groups {
-		t.Add(doc.Say(x.Level), doc.Int(x.N), share(x.Share), m.value(x.Mean), m.value(x.Median), m.value(x.P25), m.value(x.P75), within(cov(x.COV), x.COVCI))
+		t.Add(doc.Say(x.Level), doc.Int(x.N), share(x.Share), m.value(x.Mean), m.value(x.Median), m.value(x.P25),
+			m.value(x.P75), within(cov(x.COV), x.COVCI))
 	}
 	if g.Rest > 0 {
 		t.Add(doc.Say("others, or not known"), doc.Int(g.Rest), share(float64(g.Rest)/float64(m.N)))
@@ -337,7 +353,8 @@ func (m *Metric) decompositionTable() doc.Block {
 	t := &doc.Table{Columns: []doc.Column{
 		{Key: "level", Head: "level"}, doc.Numbers("groups", "groups"),
 		{Key: "between", Head: "between\nas in Table 3", Right: true, Tip: "COV of the means of the groups"}, {Key: "in", Head: "in\nas in Table 4", Right: true, Tip: "mean of the COVs of the groups"},
-		{Key: "between_corrected", Head: "between\ncorrected", Right: true, Tip: "without what noise makes of the means"}, doc.Numbers("in_corrected", "in\ncorrected"), doc.Numbers("share", "of the\nvariance"),
+		{Key: "between_corrected", Head: "between\ncorrected", Right: true, Tip: "without what noise makes of the means"},
+		doc.Numbers("in_corrected", "in\ncorrected"), doc.Numbers("share", "of the\nvariance"),
 	}}
 	t.Add(doc.Say("all"), doc.Of(nil, ""), graded(&d.All), graded(&d.All), doc.Of(nil, ""), doc.Of(nil, ""), doc.Of(nil, ""))
 	for _, l := range d.Levels {
@@ -379,7 +396,8 @@ func (m *Metric) neededTable() doc.Block {
 		doc.Numbers("median", "median:\nin all"), doc.Numbers("more_median", more),
 	}}
 	if m.Dependence.OfNodes() {
-		t.Columns = append(t.Columns, doc.Numbers("more_nodes", "missing\nnodes: mean"), doc.Numbers("more_median_nodes", "missing\nnodes: median"))
+		t.Columns = append(t.Columns, doc.Numbers("more_nodes", "missing\nnodes: mean"),
+			doc.Numbers("more_median_nodes", "missing\nnodes: median"))
 	}
 	t.Columns = append(t.Columns, doc.Column{Key: "why", Head: "", Wrap: 50})
 	count := func(n *int) doc.Cell {
@@ -389,7 +407,8 @@ func (m *Metric) neededTable() doc.Block {
 		return doc.Int(*n)
 	}
 	for _, n := range m.Repetitions {
-		cells := []doc.Cell{doc.Of(n.Target, n.within()), count(n.Mean), count(n.MoreMean), count(n.Median), count(n.MoreMedian)}
+		cells := []doc.Cell{doc.Of(n.Target, n.within()), count(n.Mean), count(n.MoreMean), count(n.Median),
+			count(n.MoreMedian)}
 		if m.Dependence.OfNodes() {
 			cells = append(cells, count(n.MoreNodes), count(n.MoreMedianNodes))
 		}
@@ -411,14 +430,16 @@ func (m *Metric) outlierWords() doc.Block {
 	if far.Node != "" {
 		at += ", " + far.Node
 	}
-	return doc.Para(fmt.Sprintf("%s, %s of all values; the farthest is %s (%s).", num.Count(m.Outliers.N, "outlier"), num.Fraction(m.Outliers.Share), m.scale().Value(far.Value, 0), at)).On(doc.Terminal)
+	return doc.Para(fmt.Sprintf("%s, %s of all values; the farthest is %s (%s).", num.Count(m.Outliers.N, "outlier"),
+		num.Fraction(m.Outliers.Share), m.scale().Value(far.Value, 0), at)).On(doc.Terminal)
 }
 
 func (m *Metric) outlierTable() doc.Block {
 	if m.Outliers.N == 0 {
 		return doc.Block{}
 	}
-	t := &doc.Table{Columns: []doc.Column{doc.Numbers("row", "row"), {Key: "time", Head: "time"}, doc.Numbers("value", "value"), {Key: "node", Head: "node"}, {Key: "facts", Head: "", Wrap: 60}}}
+	t := &doc.Table{Columns: []doc.Column{doc.Numbers("row", "row"), {Key: "time", Head: "time"},
+		doc.Numbers("value", "value"), {Key: "node", Head: "node"}, {Key: "facts", Head: "", Wrap: 60}}}
 	for _, o := range m.Outliers.Rows {
 		var facts []string
 		for _, name := range slices.Sorted(maps.Keys(o.Facts)) {
@@ -426,7 +447,8 @@ func (m *Metric) outlierTable() doc.Block {
 		}
 		t.Add(doc.Int(o.Row), clock(o.Time, ""), m.value(o.Value), doc.Say(o.Node), doc.Say(num.List(facts)))
 	}
-	fold := &doc.Fold{Title: fmt.Sprintf("%s, %s of all", num.Count(m.Outliers.N, "outlier"), num.Fraction(m.Outliers.Share)), Open: m.Outliers.N <= 5, Blocks: []doc.Block{{Table: t}}}
+	fold := &doc.Fold{Title: fmt.Sprintf("%s, %s of all", num.Count(m.Outliers.N, "outlier"),
+		num.Fraction(m.Outliers.Share)), Open: m.Outliers.N <= 5, Blocks: []doc.Block{{Table: t}}}
 	if m.Outliers.N > len(m.Outliers.Rows) {
 		fold.Words = fmt.Sprintf("the %d farthest", len(m.Outliers.Rows))
 	}
@@ -438,7 +460,8 @@ func (m *Metric) clusterTable() doc.Block {
 	if c == nil {
 		return doc.Block{}
 	}
-	t := &doc.Table{Columns: []doc.Column{doc.Numbers("size", "nodes"), {Key: "cov", Head: "COV of the means", Right: true, Interval: true}, doc.Numbers("independent", "if nodes were\nindependent")}}
+	t := &doc.Table{Columns: []doc.Column{doc.Numbers("size", "nodes"), {Key: "cov", Head: "COV of the means",
+		Right: true, Interval: true}, doc.Numbers("independent", "if nodes were\nindependent")}}
 	for _, s := range c.Sizes {
 		t.Add(doc.Int(s.Size), within(cov(&s.COV), s.CI), cov(&s.Independent))
 	}
@@ -449,7 +472,8 @@ func (m *Metric) mixTable() doc.Block {
 	if m.Clusters == nil || len(m.Clusters.Mixes) == 0 {
 		return doc.Block{}
 	}
-	t := &doc.Table{Columns: []doc.Column{{Key: "fact", Head: "share of", Wrap: 40}, doc.Numbers("slope", "mean from none\nto all of it"), doc.Numbers("r2", "explains of\nthe means")}}
+	t := &doc.Table{Columns: []doc.Column{{Key: "fact", Head: "share of", Wrap: 40},
+		doc.Numbers("slope", "mean from none\nto all of it"), doc.Numbers("r2", "explains of\nthe means")}}
 	s := m.scale()
 	for _, x := range m.Clusters.Mixes {
 		text := s.Value(x.Slope, 0)
@@ -463,11 +487,14 @@ func (m *Metric) mixTable() doc.Block {
 
 // togetherSection is the metrics beside each other.
 func togetherSection(t *explain.Together) doc.Section {
-	metrics := &doc.Table{Columns: []doc.Column{{Key: "metric", Head: "metric", Wrap: 36}, doc.Numbers("n", t.Fact+"s"), {Key: "cov", Head: "COV of\ntheir means", Right: true, Interval: true}, doc.Numbers("within", "COV\nwithin one")}}
+	metrics := &doc.Table{Columns: []doc.Column{{Key: "metric", Head: "metric", Wrap: 36}, doc.Numbers("n", t.Fact+"s"),
+		{Key: "cov", Head: "COV of\ntheir means", Right: true, Interval: true}, doc.Numbers("within", "COV\nwithin one")}}
 	for _, m := range t.Metrics {
 		metrics.Add(doc.Say(m.Name), doc.Int(m.N), within(cov(m.COV), m.COVCI), cov(m.Within))
 	}
-	pairs := &doc.Table{Columns: []doc.Column{{Key: "a", Head: "metric", Wrap: 26}, {Key: "b", Head: "and", Wrap: 26}, doc.Numbers("n", "n"), doc.Numbers("effective_n", "worth"), {Key: "rho", Head: "rank\ncorrelation", Right: true, Interval: true}, doc.Numbers("p", "p"), {Key: "verdict", Head: ""}}}
+	pairs := &doc.Table{Columns: []doc.Column{{Key: "a", Head: "metric", Wrap: 26}, {Key: "b", Head: "and", Wrap: 26},
+		doc.Numbers("n", "n"), doc.Numbers("effective_n", "worth"), {Key: "rho", Head: "rank\ncorrelation", Right: true,
+			Interval: true}, doc.Numbers("p", "p"), {Key: "verdict", Head: ""}}}
 	for _, p := range t.Pairs {
 		word := doc.Say("")
 		if p.Significant {
@@ -477,7 +504,8 @@ func togetherSection(t *explain.Together) doc.Section {
 	}
 	intro := "Whether one metric is low when another is: the rank correlation (Spearman) of the means of each " + t.Fact + ", with its interval; −1: one is highest where the other is lowest (opposite), +1: both rise and fall together. Where neighbours in time are alike in both, n is worth fewer independent ones. p is corrected over all pairs (Holm)."
 	if t.Omitted > 0 {
-		intro += fmt.Sprintf(" Of %s these are the first %d; --metric chooses others.", num.Count(t.Omitted+len(t.Metrics), "metric"), len(t.Metrics))
+		intro += fmt.Sprintf(" Of %s these are the first %d; --metric chooses others.",
+			num.Count(t.Omitted+len(t.Metrics), "metric"), len(t.Metrics))
 	}
 	return doc.Section{ID: "together", Title: "Metrics of the same " + t.Fact + "s", Intro: intro, Blocks: []doc.Block{{Table: metrics}, {Table: pairs}}}
 }
