@@ -182,8 +182,8 @@ func (r *Result) chart() (c chart.Chart, ok bool) {
 	top := chartTop
 	x := chart.Values{0, reach}
 	share := func(at float64) chart.Values { return chart.Values{0, 100 * reach / at} }
-	var bands, demands, whiskers []chart.Layer
-	marks := chart.Layer{Mark: chart.Point}
+	var bands, demands []chart.Layer
+	whiskers, marks := chart.Layer{Mark: chart.Rule, Role: chart.Interval}, chart.Layer{Mark: chart.Point}
 	for i, known := range known {
 		at, lo, hi, bounded := known.crossing()
 		role, name := chart.Series(i), known.Resource+": "+known.crossingWords(at)
@@ -195,9 +195,9 @@ func (r *Result) chart() (c chart.Chart, ok bool) {
 			continue
 		}
 		if bounded && lo < hi && known.NodeLimit != nil {
-			whiskers = append(whiskers, chart.Layer{Mark: chart.Rule, Role: chart.Interval, X: chart.Values{lo}, X2: chart.Values{min(hi, reach)}, Y: chart.Values{100}})
+			whiskers.AddSpan(lo, min(hi, reach), 100)
 		}
-		marks.X, marks.Y = append(marks.X, at), append(marks.Y, 100)
+		marks.Add(at, 100)
 		marks.Roles, marks.Hollow, marks.Tips = append(marks.Roles, role), append(marks.Hollow, known.NodeLimit == nil), append(marks.Tips, name)
 	}
 	c = chart.Chart{
@@ -208,10 +208,8 @@ func (r *Result) chart() (c chart.Chart, ok bool) {
 	c.Layers = slices.Concat(bands, demands, []chart.Layer{
 		{Mark: chart.Rule, Role: chart.Estimate, Y: chart.Values{100}, Text: []string{"capacity"}, Place: chart.Below},
 		{Mark: chart.Rule, Role: chart.Limit, X: chart.Values{float64(r.Nodes)}, Text: []string{"wanted: " + num.Count(r.Nodes, "node") + " for " + jobs(r.Target)}},
-	}, whiskers)
-	if len(marks.X) > 0 {
-		c.Layers = append(c.Layers, marks)
-	}
+		whiskers, marks,
+	})
 	return c, true
 }
 
@@ -278,9 +276,9 @@ func (f fleet) curve(reach int) chart.Layer {
 		at, last := float64(n), len(l.X)-1
 		if from := l.X[last]; from < knee && knee < at {
 			between := l.Y[last] + (x-l.Y[last])*(knee-from)/(at-from)
-			l.X, l.Y, l.Y2 = append(l.X, knee), append(l.Y, between), append(l.Y2, roof)
+			l.AddRange(knee, between, roof)
 		}
-		l.X, l.Y, l.Y2 = append(l.X, at), append(l.Y, x), append(l.Y2, f.upper(n))
+		l.AddRange(at, x, f.upper(n))
 		if next = n + apart; n >= reach {
 			break
 		}
@@ -295,10 +293,10 @@ func measuredMarks(all []Measured) []chart.Layer {
 	}
 	points, whiskers := chart.Layer{Mark: chart.Point, Role: chart.Parallel, Name: "measured in the run of the demand"}, chart.Layer{Mark: chart.Rule, Role: chart.Interval}
 	for _, m := range all {
-		points.X, points.Y = append(points.X, float64(m.Nodes)), append(points.Y, m.Rate)
+		points.Add(float64(m.Nodes), m.Rate)
 		points.Tips = append(points.Tips, num.Count(m.Nodes, "node")+": "+jobs(m.Rate))
 		if m.CI != nil {
-			whiskers.X, whiskers.Y, whiskers.Y2 = append(whiskers.X, float64(m.Nodes)), append(whiskers.Y, m.CI[0]), append(whiskers.Y2, m.CI[1])
+			whiskers.AddRange(float64(m.Nodes), m.CI[0], m.CI[1])
 		}
 	}
 	return []chart.Layer{whiskers, points}
