@@ -99,10 +99,7 @@ func (l *laying) likeness(fact string, nodes bool) float64 {
 		for _, u := range units {
 			ys, _ := l.values(f, []frame.RowGroup{u})
 			if !nodes {
-				ys = ys[:0]
-				for _, row := range u.Rows {
-					ys = append(ys, f.Values[row])
-				}
+				ys = at(f.Values, u.Rows)
 			}
 			ys = l.scaled(ys)
 			level := x.Level(u.Rows[0])

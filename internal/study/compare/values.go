@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // groups are the rows of both sides by facts; all: every row is in one.
@@ -92,11 +93,7 @@ func (l *laying) common(a, b []frame.RowGroup, of string) (both [2][]frame.RowGr
 // values are the means of groups, and the means of their times; nil of none.
 func (l *laying) values(f *frame.Frame, groups []frame.RowGroup) (means, times []float64) {
 	for _, g := range groups {
-		sum := 0.0
-		for _, row := range g.Rows {
-			sum += l.scale(f.Values[row])
-		}
-		means = append(means, l.back(sum/float64(len(g.Rows))))
+		means = append(means, l.mean(at(f.Values, g.Rows)))
 		if f.Times != nil {
 			at := 0.0
 			for _, row := range g.Rows {
@@ -117,7 +114,9 @@ func (l *laying) scale(x float64) float64 {
 	return x
 }
 
-func (l *laying) back(x float64) float64 {
+// mean is that of values on their scale, in the unit of the metric.
+func (l *laying) mean(xs []float64) float64 {
+	x := stats.Average(l.scaled(xs))
 	if l.typical {
 		return math.Exp(x)
 	}

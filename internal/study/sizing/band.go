@@ -72,10 +72,11 @@ func fleetOf(rate float64, resources []Resource, of func(Resource) (demand, capa
 }
 
 // proven is a lower bound of what so many nodes do, by what as many were seen to
-// share, 0 where no station was measured with so many: of each station a job has no less than an even share, also where all
-// nodes are there at once. That is n / (Z + Σ_k R_k) with R_k = n·d_k/(r·C_n), and Z
-// what a job takes elsewhere. A station of which no such size was measured is
-// shared evenly as well (the pessimistic bound of Denning and Buzen).
+// share; 0 where no station was measured with so many. Of each station a job has no
+// less than an even share, also where all nodes are there at once. That is
+// n / (Z + Σ_k R_k) with R_k = n·d_k/(r·C_n), and Z what a job takes elsewhere. A
+// station of which no such size was measured is shared evenly as well (the pessimistic
+// bound of Denning and Buzen).
 func (f fleet) proven(nodes int) float64 {
 	think, cycle, known := 1/f.rate, 0.0, false
 	for _, s := range f.stations {
