@@ -168,17 +168,17 @@ func (p *plot) drawBoxes(l Layer) {
 		}
 		seen[row] = true
 		y := p.down(row)
-		level := func(from, to float64) { p.line("whisker", p.across(from), px(y), p.across(to), px(y)) }
+		level := func(from, to float64) { p.line("whisker", p.across(from), y, p.across(to), y) }
 		upright := func(class string, at, half float64) {
-			p.line(class, p.across(at), px(y-half), p.across(at), px(y+half))
+			p.line(class, p.across(at), y-half, p.across(at), y+half)
 		}
 		if b.n >= BoxFrom {
 			level(b.low, b.q1)
 			level(b.q3, b.high)
 			upright("whisker", b.low, 6)
 			upright("whisker", b.high, 6)
-			p.rect("m-box "+roleClass(l.role(i)), p.across(b.q1), px(y-boxHalf), pct(p.x.share(b.q3)-p.x.share(b.q1)),
-				px(2*boxHalf), b.tip)
+			p.rect("m-box "+roleClass(l.role(i)), p.across(b.q1), y-boxHalf, pct(p.x.share(b.q3)-p.x.share(b.q1)),
+				2*boxHalf, b.tip)
 		}
 		upright("midline", b.mid, boxHalf+3)
 	}

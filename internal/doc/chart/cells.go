@@ -101,20 +101,20 @@ func (p *plot) drawGrid() Drawing {
 
 // cell draws one cell with its text. A bad one has a mark of its own.
 func (p *plot) cell(l Layer, i int, colors shades) {
-	x, y := p.x.share(at(l.X, i)), p.down(at(l.Y, i))
-	if !onAxis(x) || !onAxis(p.y.share(at(l.Y, i))) {
+	x, y := p.startOf(l, i), p.down(at(l.Y, i))
+	if !onAxis(x) || !p.shown(l, i) {
 		return
 	}
 	wide := 1 / float64(p.x.n)
 	level := colors.class(at(l.Value, i))
-	p.rect("m-cell "+level, pct(x-wide/2), px(y-cellHeight/2), pct(wide), px(cellHeight), l.tip(i))
+	p.rect("m-cell "+level, pct(x-wide/2), y-cellHeight/2, pct(wide), cellHeight, l.tip(i))
 	ink, baseline := "cellink "+level, y+4.5
 	if l.role(i) == Bad {
-		p.mark(Bad, "overmark", pct(x), px(y-7.5), 2.8, "")
+		p.mark(Bad, "overmark", pct(x), y-7.5, 2.8, "")
 		ink, baseline = ink+" strong", y+9
 	}
 	s, _ := pick(l.Text, i)
-	p.text(ink, middle, pct(x), px(baseline), s)
+	p.text(ink, middle, pct(x), baseline, s)
 }
 
 // shades maps values to colours.
@@ -193,11 +193,11 @@ func (h shades) drawing() string {
 	}
 	var d canvas
 	least, greatest := h.ends()
-	d.text("tick", end, px(scaleLabel-6), px(12), least)
+	d.text("tick", end, px(scaleLabel-6), 12, least)
 	for k := range heatLevels {
-		d.rect(fmt.Sprintf("m-cell h%d", k), px(scaleLabel+scaleBox*float64(k)), px(1), px(scaleBox), px(14), "")
+		d.rect(fmt.Sprintf("m-cell h%d", k), px(scaleLabel+scaleBox*float64(k)), 1, px(scaleBox), 14, "")
 	}
-	d.text("tick", start, px(scaleWidth-scaleLabel+6), px(12), greatest)
+	d.text("tick", start, px(scaleWidth-scaleLabel+6), 12, greatest)
 	return d.svg("scale", "", scaleWidth, 16)
 }
 
@@ -231,37 +231,34 @@ func (l Layer) swatch(cloud bool) (markup string, width float64) {
 	var d canvas
 	width = 26
 	style := l.class(0)
-	if hollow, _ := pick(l.Hollow, 0); hollow {
-		style += " hollow"
-	}
 	switch shape := l.role(0); {
 	case l.Mark == Point:
 		if width = 14; cloud {
 			shape = Plain
 		}
-		d.mark(shape, style, px(7), px(6), 3.8, "")
+		d.mark(shape, style, px(7), 6, 3.8, "")
 	case l.Mark == Bar:
 		width = 14
-		d.rect(style, px(0), px(1), px(14), px(10), "")
+		d.rect(style, px(0), 1, px(14), 10, "")
 	case l.Mark == Band:
-		d.rect(style, px(1), px(1), px(24), px(10), "")
+		d.rect(style, px(1), 1, px(24), 10, "")
 	case l.Mark == Raster && l.Grid == nil: // it tells the shades
 		for k := range densities {
-			d.rect("m-shade d"+strconv.Itoa(k), px(1+8*float64(k)), px(1), px(8), px(10), "")
+			d.rect("m-shade d"+strconv.Itoa(k), px(1+8*float64(k)), 1, px(8), 10, "")
 		}
 		width = 8*densities + 2
 	case l.Mark == Raster:
 		width = 14
-		d.rect(class("shade", shape), px(0), px(1), px(14), px(10), "")
+		d.rect(class("shade", shape), px(0), 1, px(14), 10, "")
 	case shape == Interval:
-		d.line("whisker", px(1), px(6), px(25), px(6))
-		d.line("whisker", px(1), px(2), px(1), px(10))
-		d.line("whisker", px(25), px(2), px(25), px(10))
+		d.line("whisker", px(1), 6, px(25), 6)
+		d.line("whisker", px(1), 2, px(1), 10)
+		d.line("whisker", px(25), 2, px(25), 10)
 	case l.Mark == Rule && len(l.Y) == 0:
 		width = 14
-		d.line(style, px(7), px(0), px(7), px(12))
+		d.line(style, px(7), 0, px(7), 12)
 	default:
-		d.line(strings.Replace(style, "m-step", "m-line", 1), px(0), px(6), px(26), px(6))
+		d.line(strings.Replace(style, "m-step", "m-line", 1), px(0), 6, px(26), 6)
 	}
 	return d.svg("swatch", "", width, 12), width
 }

@@ -230,13 +230,17 @@ func (l Layer) tip(i int) string {
 
 // class is the style of one mark.
 func (l Layer) class(i int) string {
+	out := class(string(l.Mark), l.role(i))
+	hollow, _ := pick(l.Hollow, i)
 	switch {
 	case l.Mark == Band && l.Stack:
-		return class("band", l.role(i)) + " stack"
+		return out + " stack"
 	case l.Mark == Band && l.Place == Above:
-		return class("band", l.role(i)) + " strip"
+		return out + " strip"
+	case hollow:
+		return out + " hollow"
 	}
-	return class(string(l.Mark), l.role(i))
+	return out
 }
 
 func class(mark string, r Role) string { return "m-" + mark + " " + roleClass(r) }
@@ -293,7 +297,7 @@ func (p *plot) drawPlane() Drawing {
 	p.flush()
 	p.drawNames(names)
 	if p.Y.Kind == Rows {
-		p.line("zero", px(0), px(p.Height), pct(1), px(p.Height))
+		p.line("zero", px(0), p.Height, pct(1), p.Height)
 	}
 	height := p.top + p.Height + marginBottom
 	p.xTicks(p.top + p.Height + 16)
@@ -320,7 +324,7 @@ func (p *plot) drawRows() Drawing {
 				}
 			}
 			if zero := p.x.share(0); bars && onAxis(zero) && p.boxes == nil {
-				p.line("zero", pct(zero), px(0), pct(zero), px(p.Height))
+				p.line("zero", pct(zero), 0, pct(zero), p.Height)
 			}
 		}
 		title := strings.TrimSpace(r.Name + " " + r.Sub)
@@ -361,6 +365,12 @@ func (p *plot) split() [][]Layer {
 	}
 	return rows
 }
+
+// startOf is where the X of a mark stands, as a share.
+func (p *plot) startOf(l Layer, i int) float64 { return p.x.share(at(l.X, i)) }
+
+// shown reports whether the axis shows the Y of a mark.
+func (p *plot) shown(l Layer, i int) bool { return onAxis(p.y.share(at(l.Y, i))) }
 
 // across is where a value stands along x.
 func (p *plot) across(v float64) length { return pct(p.x.share(v)) }

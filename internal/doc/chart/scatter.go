@@ -287,6 +287,6 @@ func (p *plot) raster(l Layer) {
 			content += `<path class="` + l.class(0) + ` d` + strconv.Itoa(shade) + `" d="` + string(path) + `"/>`
 		}
 	}
-	p.nested(pct(left), px(p.top+p.Height*top), pct(right-left), px(p.Height*(bottom-top)), g.Columns, g.Rows, "plane",
+	p.nested(pct(left), p.top+p.Height*top, pct(right-left), p.Height*(bottom-top), g.Columns, g.Rows, "plane",
 		content)
 }
