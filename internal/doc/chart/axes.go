@@ -113,7 +113,8 @@ func (p *plot) yAxis(height float64) (markup string, width float64) {
 			y = t.share
 		}
 		if i%every == 0 {
-			d.text(tickClass(t), end, px(width-7), p.top+p.Height*y+4, shorten(t.text, int(width/7.2))) // 4: half the height of a digit
+			d.text(tickClass(t), end, px(width-7), p.top+p.Height*y+4, shorten(t.text,
+				int(width/7.2))) // 4: half the height of a digit
 		}
 	}
 	return d.svg("yaxis", "", width, height), width

@@ -176,7 +176,8 @@ func (d *canvas) nested(x length, y float64, width length, height float64, colum
 	if class != "" {
 		class = ` class="` + class + `"`
 	}
-	d.b.WriteString(`<svg x="` + x.String() + `" y="` + decimal(y) + `" width="` + width.String() + `" height="` + decimal(height) +
+	d.b.WriteString(`<svg x="` + x.String() + `" y="` + decimal(y) + `" width="` + width.String() + `" height="` +
+		decimal(height) +
 		`" viewBox="0 0 ` + strconv.Itoa(columns) + ` ` + strconv.Itoa(rows) + `" preserveAspectRatio="none"` + class +
 		`>` + content + `</svg>`)
 }

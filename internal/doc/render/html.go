@@ -303,7 +303,8 @@ func (p page) table(t *doc.Table) node {
 	}
 	head := []any{}
 	for _, c := range g.cols {
-		head = append(head, el("th", is("scope", "col"), class(numeric[c.Right]), is("title", c.Tip), between(c.head, el("br"))))
+		head = append(head, el("th", is("scope", "col"), class(numeric[c.Right]), is("title", c.Tip),
+			between(c.head, el("br"))))
 	}
 	rows := []any{}
 	for _, r := range g.rows {

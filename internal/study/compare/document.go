@@ -24,15 +24,15 @@ func (r *Result) Document() *doc.Document {
 	for _, text := range r.how() {
 		comparison = append(comparison, doc.Remark(text))
 	}
-	d.Sections = []doc.Section{
-		{ID: "comparison", Title: "Comparison", Blocks: comparison},
-		{ID: "differences", Title: "By how much", Intro: fmt.Sprintf("By how much each metric differs from %s, with its interval. The line is no difference, the band the margin of %s.", r.Base, num.Percent(r.Margin)), Blocks: []doc.Block{r.ratios()}},
-		{ID: "values", Title: "What was measured", Show: doc.Page, Blocks: r.distributions()},
+	d.AddSection("comparison", "Comparison", "", doc.Everywhere, comparison...)
+	d.AddSection("differences", "By how much", fmt.Sprintf("By how much each metric differs from %s, with its interval. "+
+		"The line is no difference, the band the margin of %s.", r.Base, num.Percent(r.Margin)), doc.Everywhere, r.ratios())
+	d.AddSection("values", "What was measured", "", doc.Page, r.distributions())
+	if pairs := r.pairs(); !pairs.Empty() {
+		d.AddSection("pairs", "Pairs", "The ratio of each pair, in their order.", doc.Page, pairs)
 	}
-	if pairs := r.pairs(); len(pairs) > 0 {
-		d.Sections = append(d.Sections, doc.Section{ID: "pairs", Title: "Pairs", Show: doc.Page, Intro: "The ratio of each pair, in their order.", Blocks: pairs})
-	}
-	d.Sections = append(d.Sections, doc.Section{ID: "tests", Title: "Other tests", Show: doc.Page, Intro: "They do not decide. Where one of them disagrees, look at the distributions.", Blocks: []doc.Block{{Table: r.tests()}}})
+	d.AddSection("tests", "Other tests", "They do not decide. Where one of them disagrees, look at the distributions.",
+		doc.Page, doc.Block{Table: r.tests()})
 	return d
 }
 
@@ -220,7 +220,7 @@ func (r *Result) shown() []Comparison {
 
 // distributions are a box of each side for each metric, of the rows as they were
 // measured.
-func (r *Result) distributions() []doc.Block {
+func (r *Result) distributions() doc.Block {
 	f := doc.Figure{Columns: 2, Note: "Boxes: quartiles and median; whiskers: the farthest values within 1.5 times the box."}
 	for _, c := range r.shown() {
 		name := func(s Side) string { return fmt.Sprintf("%s (%s)", s.Name, num.Count(s.Rows, "value")) }
@@ -230,11 +230,11 @@ func (r *Result) distributions() []doc.Block {
 			Layers: []chart.Layer{{Mark: chart.Box, Y: chart.Values{0, 1}, Boxes: []chart.Summary{chart.Summarize(c.rowsA, chart.Tukey), chart.Summarize(c.rowsB, chart.Tukey)}}},
 		}})
 	}
-	return []doc.Block{{Figure: &f}}
+	return doc.Block{Figure: &f}
 }
 
 // pairs are the ratios of paired values in their order.
-func (r *Result) pairs() []doc.Block {
+func (r *Result) pairs() doc.Block {
 	f := doc.Figure{Columns: 2, Note: "A point a pair; the band is the interval of the ratio of all, and 1 is no difference."}
 	for _, c := range r.shown() {
 		if !c.Paired || c.Ratio == nil || c.CI == nil || len(c.layout.A) < 2 {
@@ -253,9 +253,9 @@ func (r *Result) pairs() []doc.Block {
 			Title: "Ratio of each pair: " + c.key().Name(), X: x, Y: y, Layers: append(layers, chart.Scatter(x, y, dots)...)}})
 	}
 	if len(f.Panels) == 0 {
-		return nil
+		return doc.Block{}
 	}
-	return []doc.Block{{Figure: &f}}
+	return doc.Block{Figure: &f}
 }
 
 // tests are the usual tests beside the one that decides.

@@ -21,18 +21,14 @@ func (r *Result) Document() *doc.Document {
 		d.More = []string{words}
 	}
 	if c, ok := r.chart(); ok {
-		d.Sections = append(d.Sections, doc.Section{
-			ID: "crossing", Title: "Demand against capacity", Show: doc.Page,
-			Intro:  "What the application takes of each resource, as a share of its capacity, measured or given. Where a line crosses 100 % the capacity is used up. Filled marks: growth ends there. Hollow: the capacity was not shown to be a limit, it is a lower bound.",
-			Blocks: []doc.Block{doc.Plot("", "", c)},
-		})
+		d.AddSection("crossing", "Demand against capacity", "What the application takes of each resource, as a share of "+
+			"its capacity, measured or given. Where a line crosses 100 % the capacity is used up. Filled marks: growth ends "+
+			"there. Hollow: the capacity was not shown to be a limit, it is a lower bound.", doc.Page, doc.Plot("", "", c))
 	}
 	if c, ok := r.rateChart(); ok {
-		d.Sections = append(d.Sections, doc.Section{
-			ID: "rate", Title: "How fast is a fleet?", Show: doc.Page,
-			Intro:  "Between the bounds lies what a fleet does. The upper one is reached by nodes that never wait for each other; the lower one by nodes that queue at what they share. Nodes with several jobs at once wait less than that.",
-			Blocks: []doc.Block{doc.Plot("", "", c)},
-		})
+		d.AddSection("rate", "How fast is a fleet?", "Between the bounds lies what a fleet does. The upper one is "+
+			"reached by nodes that never wait for each other; the lower one by nodes that queue at what they share. Nodes "+
+			"with several jobs at once wait less than that.", doc.Page, doc.Plot("", "", c))
 	}
 	var sentences []string
 	for _, x := range r.Resources {
@@ -40,11 +36,11 @@ func (r *Result) Document() *doc.Document {
 			sentences = append(sentences, x.Text)
 		}
 	}
-	d.Sections = append(d.Sections, doc.Section{ID: "numbers", Title: "All numbers", Blocks: []doc.Block{{Table: r.table()}}})
+	d.AddSection("numbers", "All numbers", "", doc.Everywhere, doc.Block{Table: r.table()})
 	if len(sentences) > 0 {
-		d.Sections = append(d.Sections, doc.Section{ID: "resources", Title: "Resource by resource", Blocks: []doc.Block{{List: &doc.List{Items: sentences}}}})
+		d.AddSection("resources", "Resource by resource", "", doc.Everywhere, doc.Block{List: &doc.List{Items: sentences}})
 	}
-	d.Sections = append(d.Sections, doc.Section{ID: "reading", Title: "How to read this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
+	d.AddSection(doc.Reading, "How to read this", "", doc.Page, doc.Block{Fields: []doc.Field{
 		{Label: "Fits", Text: "What the target takes stays within the capacity that was measured or given."},
 		{Label: "Fails", Text: "It exceeds, beyond all intervals, a capacity that was seen not to grow any more: the " +
 			"interval of its CDI lies above 0, or it was given as a limit. Or one node takes more than a " +
@@ -56,7 +52,7 @@ func (r *Result) Document() *doc.Document {
 			"floor(capacity / demand of a node); or one more, where the target fits and uses a part of that node. " +
 			"More nodes add nothing to what the fleet can do at most; where nodes wait for each other, a few more " +
 			"fill the gaps."},
-	}}}})
+	}})
 	return d
 }
 

@@ -194,7 +194,12 @@ func (r *Result) worst() Verdict {
 
 // words are those of a verdict.
 func (v Verdict) words() verdictWords {
-	return verdicts[slices.IndexFunc(verdicts, func(x verdictWords) bool { return x.Verdict == v })]
+	for _, x := range verdicts {
+		if x.Verdict == v {
+			return x
+		}
+	}
+	return verdictWords{}
 }
 
 func (v Verdict) tag() doc.Tag { return doc.Tag{Word: string(v), Tone: v.words().tone} }
