@@ -4,7 +4,8 @@
 //  1. A study builds one [Document]: title, the sentence that answers, the
 //     verdict, warnings, and sections of text, tables and charts.
 //  2. Package doc/render shows it: as text on a terminal, as an HTML page, as
-//     Markdown; [Document.Table] is what CSV has.
+//     Markdown; [Document.Table] is what CSV has, and [Flatten] makes it from
+//     a result.
 //
 // Text that came from outside (node ids, errors, output of a benchmark) may
 // stand in a document as it is: renderers write control characters out and

@@ -167,14 +167,14 @@ const driftReach = 2
 // CommonDrift is by how much values change from the middle of series a to that of b, if
 // they go on as they do within both: the common slope over their times, by analysis of
 // covariance, over the time between them, but at most driftReach times as long as the
-// longer of them took. It is significant at level .01. Neighbours may depend on each
+// longer of them took: that is over. It is significant at level .01. Neighbours may depend on each
 // other: the square of the slope's error is (1+r)/(1−r) times as large, with r the
 // [Autocorrelation] of what the slope leaves. Times and values have the same length, and
 // are in the order of time.
-func CommonDrift(ta, a, tb, b []float64) (by float64, significant bool) {
+func CommonDrift(ta, a, tb, b []float64) (by, over float64, significant bool) {
 	n := float64(len(a) + len(b))
 	if n < leastDrift {
-		return 0, false
+		return 0, 0, false
 	}
 	var tt, ty float64
 	for _, s := range [][2][]float64{{ta, a}, {tb, b}} {
@@ -186,15 +186,15 @@ func CommonDrift(ta, a, tb, b []float64) (by float64, significant bool) {
 	}
 	t, err := TQuantile(.995, n-3)
 	if err != nil || !(tt > 0) {
-		return 0, false
+		return 0, 0, false
 	}
 	slope := ty / tt
 	restA, squaresA := restOf(ta, a, slope)
 	restB, squaresB := restOf(tb, b, slope)
 	r := Autocorrelation(restA, restB)
 	most := driftReach * max(slices.Max(ta)-slices.Min(ta), slices.Max(tb)-slices.Min(tb))
-	by = slope * max(-most, min(Average(tb)-Average(ta), most))
-	return by, slope*slope*tt*(n-3) > t*t*(squaresA+squaresB)*(1+r)/(1-r)
+	over = max(-most, min(Average(tb)-Average(ta), most))
+	return slope * over, over, slope*slope*tt*(n-3) > t*t*(squaresA+squaresB)*(1+r)/(1-r)
 }
 
 // restOf is what a slope leaves of a series, and the sum of its squares.

@@ -21,21 +21,21 @@ func TestCompareParts(t *testing.T) {
 	if _, _, ok := RangesApart([]float64{1, 2}, []float64{30, 31}, .95); ok {
 		t.Error("RangesApart: ranges that lie near pass for far apart")
 	}
-	if by, ok := CommonDrift([]float64{0, 1, 2, 3}, []float64{0, 1, 2.1, 3}, []float64{4, 5, 6, 7},
+	if by, _, ok := CommonDrift([]float64{0, 1, 2, 3}, []float64{0, 1, 2.1, 3}, []float64{4, 5, 6, 7},
 		[]float64{10, 11, 12, 13.1}); !ok || math.Abs(by-4.1) > .1 {
 		t.Errorf("CommonDrift = %v, %v, want about 4.1", by, ok)
 	}
 	day := []float64{86400, 86401, 86402, 86403}
-	if by, ok := CommonDrift([]float64{0, 1, 2, 3}, []float64{0, 1, 2.1, 3}, day,
-		[]float64{10, 11, 12, 13.1}); !ok || math.Abs(by-6.1) > .2 { // over twice the 3 s
-		t.Errorf("CommonDrift a day later = %v, %v, want about 6.1", by, ok)
+	if by, over, ok := CommonDrift([]float64{0, 1, 2, 3}, []float64{0, 1, 2.1, 3}, day,
+		[]float64{10, 11, 12, 13.1}); !ok || math.Abs(by-6.1) > .2 || over != 6 { // twice the 3 s
+		t.Errorf("CommonDrift a day later = %v over %v, %v, want about 6.1 over 6", by, over, ok)
 	}
 	var times, later, wave []float64
 	for i := range 14 {
 		times, later = append(times, float64(i)), append(later, float64(14+i))
 		wave = append(wave, math.Sin(2*math.Pi*float64(i)/14))
 	}
-	if by, ok := CommonDrift(times, wave, later, wave); ok {
+	if by, _, ok := CommonDrift(times, wave, later, wave); ok {
 		t.Errorf("CommonDrift of a wave = %v: neighbours depend on each other", by)
 	}
 	if got := PairedA12([]float64{2, 1, 1}, []float64{1, 1, 2}); got != .5 {

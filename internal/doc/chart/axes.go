@@ -3,16 +3,14 @@ package chart
 import (
 	"slices"
 	"strconv"
-
-	"github.com/scalebench/scalebench/internal/doc/num"
 )
 
 // grid draws a line per tick: of y, or of x where y has rows or none.
 func (p *plot) grid() {
 	if p.y.Kind == Rows || p.Y.NoGrid {
 		for _, t := range p.x.ticks() {
-			if !p.X.NoGrid && p.x.Kind != Rows {
-				p.line("grid", pct(t.share), px(p.top), pct(t.share), px(p.top+p.Height))
+			if p.x.Kind != Rows {
+				p.line("grid", pct(t.share), p.top, pct(t.share), p.top+p.Height)
 			}
 		}
 		return
@@ -22,7 +20,7 @@ func (p *plot) grid() {
 		if t.zero {
 			kind = "zero"
 		}
-		y := px(p.top + p.Height*(1-t.share))
+		y := p.top + p.Height*(1-t.share)
 		p.line(kind, px(0), y, pct(1), y)
 	}
 }
@@ -53,14 +51,12 @@ func (p *plot) xTicks(baseline float64) {
 		every := thin(len(ticks), 10)
 		numbers := !slices.ContainsFunc(p.X.Rows, func(r Row) bool { _, err := strconv.Atoi(r.Name); return err != nil || len(r.Name) > 4 })
 		for i, t := range ticks {
-			if numbers {
-				if i%every == 0 {
-					p.text("tick", middle, pct(t.share), px(baseline), t.text)
-				}
-				continue
+			shown := i%every == 0
+			if !numbers {
+				t.text, shown = strconv.Itoa(i+1), i == 0 && every > 3 || (i+1)%every == 0
 			}
-			if i == 0 && every > 3 || (i+1)%every == 0 {
-				p.text("tick", middle, pct(t.share), px(baseline), num.Tick(float64(i+1), 1))
+			if shown {
+				p.text("tick", middle, pct(t.share), baseline, t.text)
 			}
 		}
 		return
@@ -87,7 +83,7 @@ func (p *plot) xTicks(baseline float64) {
 			continue
 		}
 		until = from + wide
-		p.text(tickClass(t), a, pct(t.share), px(baseline), t.text)
+		p.text(tickClass(t), a, pct(t.share), baseline, t.text)
 	}
 }
 
@@ -117,7 +113,8 @@ func (p *plot) yAxis(height float64) (markup string, width float64) {
 			y = t.share
 		}
 		if i%every == 0 {
-			d.text(tickClass(t), end, px(width-7), px(p.top+p.Height*y+4), shorten(t.text, int(width/7.2))) // 4: half the height of a digit
+			d.text(tickClass(t), end, px(width-7), p.top+p.Height*y+4, shorten(t.text,
+				int(width/7.2))) // 4: half the height of a digit
 		}
 	}
 	return d.svg("yaxis", "", width, height), width

@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"maps"
 	"math"
 	"slices"
 
@@ -49,11 +48,7 @@ func Summarize(values []float64, style BoxStyle) Summary {
 		s.Five[i] = v
 	}
 	if style == Percentiles {
-		sum := 0.0
-		for _, v := range values {
-			sum += v
-		}
-		s.Five[2] = sum / float64(len(values))
+		s.Five[2] = stats.Average(values)
 		return s
 	}
 	q1, q3 := s.Five[1], s.Five[3]
@@ -101,58 +96,41 @@ const (
 	leastReach = 2
 )
 
-// standing reports whether boxes stand at their X; otherwise they lie in rows.
-func (p *plot) standing() bool { return p.Y.Kind != Rows }
-
-// place is where the i-th value or box of a layer belongs to, and values are what
-// is summarized there.
-func (p *plot) place(l Layer) (place, values Values) {
-	if p.standing() {
-		return l.X, l.Y
-	}
-	return l.Y, l.X
-}
-
-// summarize computes the boxes of all places, and draws those of rows relative to
-// their medians where that was asked for and these are far apart.
+// summarize computes the boxes of all rows, and draws them relative to their medians
+// where that was asked for and these are far apart.
 func (p *plot) summarize() {
 	gathered, means := make(map[float64][]float64), false
-	add := func(place float64, s Summary) {
-		of := p.X.Unit
-		if p.standing() {
-			of = p.Y.Unit
-		}
-		if b, ok := s.box(of); ok && finite(place) {
-			p.boxes[place] = b
+	add := func(row float64, s Summary) {
+		if b, ok := s.box(p.X.Unit); ok && finite(row) {
+			p.boxes[row] = b
 			means = means || s.Style == Percentiles
 		}
 	}
 	for _, l := range p.Layers {
-		if l.Mark != Box {
+		if l.Mark != Box || p.Y.Kind != Rows {
 			continue
 		}
 		if p.boxes == nil {
 			p.boxes = make(map[float64]box)
 		}
-		places, values := p.place(l)
 		for i, s := range l.Boxes {
-			add(at(places, i), s)
+			add(at(l.Y, i), s)
 		}
-		for i := range l.size() {
-			if v, place := at(values, i), at(places, i); finite(v, place) && l.Boxes == nil {
-				gathered[place] = append(gathered[place], v)
+		for i, v := range l.X {
+			if row := at(l.Y, i); finite(v, row) && l.Boxes == nil {
+				gathered[row] = append(gathered[row], v)
 			}
 		}
 	}
-	for place, values := range gathered {
-		add(place, Summarize(values, Tukey))
+	for row, values := range gathered {
+		add(row, Summarize(values, Tukey))
 	}
 	least, most := math.Inf(1), 0.0
 	for _, b := range p.boxes {
 		least, most = min(least, b.mid), max(most, b.mid)
 	}
-	apart := p.X.Relative && !p.standing() && least > 0 && most >= farTimes*least
-	if p.X.Relative = apart; !apart {
+	p.X.Relative = p.X.Relative && least > 0 && most >= farTimes*least
+	if !p.X.Relative {
 		return
 	}
 	for k, l := range p.Layers {
@@ -163,79 +141,45 @@ func (p *plot) summarize() {
 			}
 		}
 	}
-	for place, b := range p.boxes {
+	for row, b := range p.boxes {
 		for _, v := range []*float64{&b.low, &b.q1, &b.q3, &b.high} {
 			*v = 100 * (*v/b.mid - 1)
 		}
 		b.mid = 0
-		p.boxes[place] = b
+		p.boxes[row] = b
 	}
 	lo, hi := -float64(leastReach), float64(leastReach)
 	center := map[bool]string{true: "mean", false: "median"}[means]
 	p.X = Axis{Label: "difference from each row’s " + center, Unit: "%", Signed: true, Lo: &lo, Hi: &hi, TickCount: 4, Relative: true}
 }
 
-// Half of the height of a box, in pixels.
+// boxHalf is half of the height of a box, in pixels.
 const boxHalf = 11
 
-// drawBoxes draws the boxes of the places that a layer has.
+// drawBoxes draws the boxes of the rows that a layer has; of few values the median
+// alone.
 func (p *plot) drawBoxes(l Layer) {
-	places, _ := p.place(l)
 	seen := make(map[float64]bool)
 	for i := range l.size() {
-		place := at(places, i)
-		if b, ok := p.boxes[place]; ok && !seen[place] {
-			seen[place] = true
-			p.box(b, place, class("", l.role(i))[len("m- "):])
+		row := at(l.Y, i)
+		b, ok := p.boxes[row]
+		if !ok || seen[row] || !onAxis(p.y.share(row)) {
+			continue
 		}
-	}
-}
-
-// box draws a box, or of few values the median alone.
-func (p *plot) box(b box, place float64, role string) {
-	if p.standing() {
-		p.standingBox(b, place, role)
-		return
-	}
-	y := p.down(place)
-	if !onAxis(p.y.share(place)) {
-		return
-	}
-	half := float64(boxHalf)
-	if p.Y.Dense {
-		half = min(half, 0.4*p.denseRow())
-	}
-	if b.n >= BoxFrom {
-		for _, v := range [][2]float64{{b.low, b.q1}, {b.q3, b.high}} {
-			p.line("whisker", p.across(v[0]), px(y), p.across(v[1]), px(y))
+		seen[row] = true
+		y := p.down(row)
+		level := func(from, to float64) { p.line("whisker", p.across(from), y, p.across(to), y) }
+		upright := func(class string, at, half float64) {
+			p.line(class, p.across(at), y-half, p.across(at), y+half)
 		}
-		for _, v := range []float64{b.low, b.high} {
-			p.line("whisker", p.across(v), px(y-half*6/boxHalf), p.across(v), px(y+half*6/boxHalf))
+		if b.n >= BoxFrom {
+			level(b.low, b.q1)
+			level(b.q3, b.high)
+			upright("whisker", b.low, 6)
+			upright("whisker", b.high, 6)
+			p.rect("m-box "+roleClass(l.role(i)), p.across(b.q1), y-boxHalf, pct(p.x.share(b.q3)-p.x.share(b.q1)),
+				2*boxHalf, b.tip)
 		}
-		p.rect("m-box "+role, p.across(b.q1), px(y-half), pct(p.x.share(b.q3)-p.x.share(b.q1)), px(2*half), b.tip)
+		upright("midline", b.mid, boxHalf+3)
 	}
-	p.line("midline", p.across(b.mid), px(y-half-3), p.across(b.mid), px(y+half+3))
-}
-
-// standingBox is the same for a box that stands at its x.
-func (p *plot) standingBox(b box, place float64, role string) {
-	x, half := p.x.share(place), p.boxWidth()/2
-	if !onAxis(x) || !onAxis(p.y.share(b.q1)) || !onAxis(p.y.share(b.q3)) {
-		return
-	}
-	if b.n >= BoxFrom {
-		for _, v := range [][2]float64{{b.low, b.q1}, {b.q3, b.high}} {
-			p.line("whisker", pct(x), px(p.down(v[0])), pct(x), px(p.down(v[1])))
-		}
-		for _, v := range []float64{b.low, b.high} {
-			p.line("whisker", pct(x-half/2), px(p.down(v)), pct(x+half/2), px(p.down(v)))
-		}
-		p.rect("m-box "+role, pct(x-half), px(p.down(b.q3)), pct(2*half), px(p.down(b.q1)-p.down(b.q3)), b.tip)
-	}
-	p.line("midline", pct(x-half), px(p.down(b.mid)), pct(x+half), px(p.down(b.mid)))
-}
-
-// boxWidth is that of standing boxes, as a share.
-func (p *plot) boxWidth() float64 {
-	return p.barWidth(Layer{X: slices.Collect(maps.Keys(p.boxes))})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -100,20 +101,20 @@ func (p *plot) drawGrid() Drawing {
 
 // cell draws one cell with its text. A bad one has a mark of its own.
 func (p *plot) cell(l Layer, i int, colors shades) {
-	x, y := p.x.share(at(l.X, i)), p.down(at(l.Y, i))
-	if !onAxis(x) || !onAxis(p.y.share(at(l.Y, i))) {
+	x, y := p.startOf(l, i), p.down(at(l.Y, i))
+	if !onAxis(x) || !p.shown(l, i) {
 		return
 	}
 	wide := 1 / float64(p.x.n)
-	level := colors.level(at(l.Value, i))
-	p.rect("m-cell "+level, pct(x-wide/2), px(y-cellHeight/2), pct(wide), px(cellHeight), l.tip(i))
+	level := colors.class(at(l.Value, i))
+	p.rect("m-cell "+level, pct(x-wide/2), y-cellHeight/2, pct(wide), cellHeight, l.tip(i))
 	ink, baseline := "cellink "+level, y+4.5
 	if l.role(i) == Bad {
-		p.mark(Bad, "overmark", pct(x), px(y-7.5), 2.8, "")
+		p.mark(Bad, "overmark", pct(x), y-7.5, 2.8, "")
 		ink, baseline = ink+" strong", y+9
 	}
 	s, _ := pick(l.Text, i)
-	p.text(ink, middle, pct(x), px(baseline), s)
+	p.text(ink, middle, pct(x), baseline, s)
 }
 
 // shades maps values to colours.
@@ -121,116 +122,67 @@ type shades struct {
 	lo, hi float64
 	unit   string
 	by     Shading
-	center float64 // of Around; lo and hi are as far from it
 }
 
 func (p *plot) shades() shades {
 	h := shades{lo: math.Inf(1), hi: math.Inf(-1)}
-	sum, n := 0.0, 0.0
-	var center *float64
 	for _, l := range p.Layers {
 		if l.Mark != Cell {
 			continue
 		}
-		h.unit, h.by, center = l.Unit, l.Shading, l.Center
+		h.unit, h.by = l.Unit, l.Shading
 		for _, v := range l.Value {
 			if finite(v) {
 				h.lo, h.hi = min(h.lo, v), max(h.hi, v)
-				sum, n = sum+v, n+1
 			}
 		}
 	}
-	if h.by == ByLog && h.lo <= 0 { // some have no logarithm
+	if h.lo <= 0 { // some have no logarithm
 		h.by = Even
-	}
-	if h.by == Around {
-		if h.center = sum / n; center != nil && finite(*center) {
-			h.center = *center
-		}
-		reach := max(h.hi-h.center, h.center-h.lo)
-		h.lo, h.hi = h.center-reach, h.center+reach
 	}
 	return h
 }
 
-// sides is how many colours [Around] has to either side of the middle.
-const sides = 4
-
-// around is the colour of a value on an axis around its middle: -sides to sides.
-func (h shades) around(v float64) int {
-	if share := (v - h.center) / (h.hi - h.center); h.hi > h.center && finite(share) {
-		return int(math.Round(sides * min(max(share, -1), 1)))
-	}
-	return 0
-}
-
-// even is the colour of a value on other axes, of so many.
-func (h shades) even(v float64, levels int) int {
-	share := 0.0
-	switch {
-	case h.hi <= h.lo:
-	case h.by == ByLog:
+// level is the colour of a value, of so many.
+func (h shades) level(v float64, levels int) int {
+	share := (v - h.lo) / (h.hi - h.lo)
+	if h.by == ByLog {
 		share = math.Log(v/h.lo) / math.Log(h.hi/h.lo)
-	default:
-		share = (v - h.lo) / (h.hi - h.lo)
 	}
-	if !finite(share) {
+	if h.hi <= h.lo || !finite(share) {
 		return 0
 	}
 	return int(min(max(share*float64(levels), 0), float64(levels-1)))
 }
 
-// level is the class of a value: h0 to h7, lo4 to lo1, mid, and hi1 to hi4, or
-// beyond for what is not a number.
-func (h shades) level(v float64) string {
+// class is that of a value: h0 to h7, or beyond for what is not a number.
+func (h shades) class(v float64) string {
 	if !finite(v) {
 		return "beyond"
 	}
-	if h.by == Around {
-		return aroundClass(h.around(v))
-	}
-	level := h.even(v, heatLevels)
-	if level >= heatDark {
-		return fmt.Sprintf("h%d hot", level)
-	}
-	return fmt.Sprintf("h%d", level)
-}
-
-func aroundClass(level int) string {
-	switch {
-	case level == sides:
-		return fmt.Sprintf("hi%d hot", level)
-	case level > 0:
-		return fmt.Sprintf("hi%d", level)
-	case level == -sides:
-		return fmt.Sprintf("lo%d hot", -level)
-	case level < 0:
-		return fmt.Sprintf("lo%d", -level)
-	}
-	return "mid"
+	level := h.level(v, heatLevels)
+	return fmt.Sprintf("h%d%s", level, map[bool]string{true: " hot"}[level >= heatDark])
 }
 
 // Widths in pixels of the axis of colours.
 const (
-	scaleBox    = 22
-	scaleLabel  = 62
-	scaleMiddle = 64                                 // room for the number of the middle
-	scaleSide   = 14                                 // a box beside it
-	scaleWidth  = 2*scaleLabel + scaleBox*heatLevels // of both
+	scaleBox   = 22
+	scaleLabel = 62
+	scaleWidth = 2*scaleLabel + scaleBox*heatLevels // of both
 )
 
-// labels are what stands at the least colour, in the middle and at the greatest,
-// with one precision where the values are close together.
-func (h shades) labels() (lo, mid, hi string) {
-	if h.by == ByLog {
-		show := func(v float64) string { return num.For(h.unit, v).Value(v, 0) }
-		if h.unit == "s" {
-			show = num.Seconds
-		}
-		return show(h.lo), "", show(h.hi)
+// ends are what stands at the least colour and at the greatest, with one precision
+// where the values are close together.
+func (h shades) ends() (lo, hi string) {
+	if h.by == Even {
+		scale, sd := num.For(h.unit, h.lo, h.hi), (h.hi-h.lo)/10
+		return scale.Number(h.lo, sd), scale.Value(h.hi, sd)
 	}
-	scale, sd := num.For(h.unit, h.lo, h.hi), (h.hi-h.lo)/10
-	return scale.Number(h.lo, sd), scale.Number(h.center, sd), scale.Value(h.hi, sd)
+	show := func(v float64) string { return num.For(h.unit, v).Value(v, 0) }
+	if h.unit == "s" {
+		show = num.Seconds
+	}
+	return show(h.lo), show(h.hi)
 }
 
 // drawing is the axis of colours, from the least to the greatest; empty when no
@@ -240,28 +192,12 @@ func (h shades) drawing() string {
 		return ""
 	}
 	var d canvas
-	least, mid, greatest := h.labels()
-	x := float64(scaleLabel)
-	box := func(class string, wide float64) {
-		d.rect("m-cell "+class, px(x), px(1), px(wide), px(14), "")
-		x += wide
+	least, greatest := h.ends()
+	d.text("tick", end, px(scaleLabel-6), 12, least)
+	for k := range heatLevels {
+		d.rect(fmt.Sprintf("m-cell h%d", k), px(scaleLabel+scaleBox*float64(k)), 1, px(scaleBox), 14, "")
 	}
-	d.text("tick", end, px(scaleLabel-6), px(12), least)
-	if h.by == Around {
-		for level := -sides; level <= sides; level++ {
-			if level != 0 {
-				box(aroundClass(level), scaleSide)
-				continue
-			}
-			d.text("tick", middle, px(x+scaleMiddle/2), px(12), mid)
-			x += scaleMiddle
-		}
-	} else {
-		for k := range heatLevels {
-			box(fmt.Sprintf("h%d", k), scaleBox)
-		}
-	}
-	d.text("tick", start, px(x+6), px(12), greatest)
+	d.text("tick", start, px(scaleWidth-scaleLabel+6), 12, greatest)
 	return d.svg("scale", "", scaleWidth, 16)
 }
 
@@ -295,46 +231,34 @@ func (l Layer) swatch(cloud bool) (markup string, width float64) {
 	var d canvas
 	width = 26
 	style := l.class(0)
-	if hollow, _ := pick(l.Hollow, 0); hollow {
-		style += " hollow"
-	}
-	switch l.Mark {
-	case Point:
-		width = 14
-		shape := l.role(0)
-		if cloud {
+	switch shape := l.role(0); {
+	case l.Mark == Point:
+		if width = 14; cloud {
 			shape = Plain
 		}
-		d.mark(shape, style, px(7), px(6), 3.8, "")
-	case Bar, Label:
+		d.mark(shape, style, px(7), 6, 3.8, "")
+	case l.Mark == Bar:
 		width = 14
-		d.rect(style, px(0), px(1), px(14), px(10), "")
-	case Band, Box:
-		d.rect(style, px(1), px(1), px(24), px(10), "")
-	case Raster:
-		if l.Grid == nil { // it tells the shades
-			for k := range densities {
-				d.rect("m-shade d"+string(rune('0'+k)), px(1+8*float64(k)), px(1), px(8), px(10), "")
-			}
-			width = 8*densities + 2
-			break
+		d.rect(style, px(0), 1, px(14), 10, "")
+	case l.Mark == Band:
+		d.rect(style, px(1), 1, px(24), 10, "")
+	case l.Mark == Raster && l.Grid == nil: // it tells the shades
+		for k := range densities {
+			d.rect("m-shade d"+strconv.Itoa(k), px(1+8*float64(k)), 1, px(8), 10, "")
 		}
+		width = 8*densities + 2
+	case l.Mark == Raster:
 		width = 14
-		d.rect("m-shade "+class("", l.role(0))[len("m- "):], px(0), px(1), px(14), px(10), "")
-	case Cell:
-		d.rect("m-cell h4", px(1), px(1), px(24), px(10), "")
-	case Line, Step, Rule:
-		switch {
-		case l.role(0) == Interval:
-			d.line("whisker", px(1), px(6), px(25), px(6))
-			d.line("whisker", px(1), px(2), px(1), px(10))
-			d.line("whisker", px(25), px(2), px(25), px(10))
-		case l.Mark == Rule && len(l.Y) == 0:
-			width = 14
-			d.line(style, px(7), px(0), px(7), px(12))
-		default:
-			d.line(strings.Replace(style, "m-step", "m-line", 1), px(0), px(6), px(26), px(6))
-		}
+		d.rect(class("shade", shape), px(0), 1, px(14), 10, "")
+	case shape == Interval:
+		d.line("whisker", px(1), 6, px(25), 6)
+		d.line("whisker", px(1), 2, px(1), 10)
+		d.line("whisker", px(25), 2, px(25), 10)
+	case l.Mark == Rule && len(l.Y) == 0:
+		width = 14
+		d.line(style, px(7), 0, px(7), 12)
+	default:
+		d.line(strings.Replace(style, "m-step", "m-line", 1), px(0), 6, px(26), 6)
 	}
 	return d.svg("swatch", "", width, 12), width
 }

@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Chart is one drawing. Every value that is not finite is left out: there is
@@ -144,14 +146,12 @@ const (
 	// of row Y. Value is how many points each cell of the run holds, about; it
 	// gives the opacity, by its logarithm. See [Scatter].
 	Raster Mark = "raster"
-	// Bar lies in row Y from X to X2, or stands at X from Y to Y2 if Y is not an
-	// axis of rows. A missing other end is 0. Standing bars with X2 are those of a
-	// histogram: from X to X2, without a gap. A bar of role Unknown from X to X2
-	// means that there is no value; text leaves it out.
+	// Bar lies in row Y from X to X2; a missing X2 is 0. Where Y is not an axis of
+	// rows it is one of a histogram: from X to X2, Y high, without a gap. A bar of
+	// role Unknown from X to X2 means that there is no value; text leaves it out.
 	Bar Mark = "bar"
-	// Box summarizes the values X of each row Y, or, where Y is not an axis of
-	// rows, the values Y of each place X: median, quartiles, and whiskers to the
-	// farthest values no farther than 1.5 times the box from it; of fewer than 5
+	// Box summarizes the values X of each row Y: median, quartiles, and whiskers to
+	// the farthest values no farther than 1.5 times the box from it; of fewer than 5
 	// values the median alone. With Boxes it draws those. The axis begins at 0
 	// unless all values are close together.
 	Box Mark = "box"
@@ -162,20 +162,20 @@ const (
 	// to X2 at Y, or from Y to Y2 at X. Text stands at a whole line's end, unless
 	// there are too many beside each other. A stretch of role Interval has ends.
 	Rule Mark = "rule"
-	// Label is Text at X, Y.
+	// Label is Text at the left of X, Y, or in the middle of a row.
 	Label Mark = "label"
 )
 
-// Place is where a text stands: beside its point, or at which end of its rule.
+// Place is where a text stands: at which end of its rule, or below the rule.
 type Place string
 
-// Auto puts labels above their point and names of horizontal rules at the
-// right end above the line, where there is room.
+// Auto puts names of horizontal rules at the right end above the line, where there
+// is room.
 const (
 	Auto  Place = ""
 	Left  Place = "left"
 	Right Place = "right"
-	Above Place = "above" // of a band without Y: in a strip above the plot
+	Above Place = "above" // a band without Y, in a strip above the plot
 	Below Place = "below"
 )
 
@@ -215,13 +215,10 @@ func Series(i int) Role { return Role('s') + Role(rune('1'+i%8)) }
 type Shading string
 
 // ByLog is for values over several orders of magnitude. Even is for those of
-// small spread: colours in proportion from the least to the greatest. Around has
-// two colours that grow away from Layer.Center (nil: the mean of the values), as
-// far to one side as to the other.
+// small spread: colours in proportion from the least to the greatest.
 const (
-	ByLog  Shading = ""
-	Even   Shading = "even"
-	Around Shading = "around"
+	ByLog Shading = ""
+	Even  Shading = "even"
 )
 
 // Layer is one mark over columns of data. All columns that a mark reads have
@@ -237,26 +234,39 @@ type Layer struct {
 	// Value colours cells; Unit is its unit.
 	Value Values `json:"value,omitempty"`
 	Unit  string `json:"unit,omitempty"`
-	// Shading is how cells are coloured; Center is the middle of [Around].
-	Shading Shading  `json:"shading,omitempty"`
-	Center  *float64 `json:"center,omitempty"`
-	// Boxes are boxes that were computed before: Y is the row of each, or X its
-	// place.
+	// Shading is how cells are coloured.
+	Shading Shading `json:"shading,omitempty"`
+	// Boxes are boxes that were computed before; Y is the row of each.
 	Boxes []Summary `json:"boxes,omitempty"`
 	Grid  *Grid     `json:"grid,omitempty"` // of a raster
-	// Text is one string a mark: what labels, cells and rules say; of other
-	// marks, what is shown to who points at it, as Tips are of all.
+	// Text is one string a mark: what labels, cells and rules say. Tips are shown
+	// to who points at a mark.
 	Text []string `json:"text,omitempty"`
 	Tips []string `json:"tips,omitempty"`
-	// Place is where the text of labels and rules stands.
+	// Place is where the text of rules stands.
 	Place Place `json:"place,omitempty"`
 	// Roles are those of single marks and replace Role; Hollow marks are
 	// drawn open.
 	Roles  []Role `json:"roles,omitempty"`
 	Hollow []bool `json:"hollow,omitempty"`
-	// Stack: bands and standing bars stand on the stacked layers before them.
+	// Stack: bands stand on the stacked layers before them.
 	// Points with the same X stand on each other, away from 0 towards Y.
 	Stack bool `json:"stack,omitempty"`
+}
+
+// Add adds a mark at a place.
+func (l *Layer) Add(x, y float64) { l.X, l.Y = append(l.X, x), append(l.Y, y) }
+
+// AddRange adds a mark at x, from one y to another.
+func (l *Layer) AddRange(x, y, y2 float64) {
+	l.Add(x, y)
+	l.Y2 = append(l.Y2, y2)
+}
+
+// AddSpan adds a mark from one x to another, at y.
+func (l *Layer) AddSpan(x, x2, y float64) {
+	l.Add(x, y)
+	l.X2 = append(l.X2, x2)
 }
 
 // MostLines is how many series get a line, and a name in the legend, each.
@@ -289,10 +299,7 @@ func Steps(edges []float64, names []string, lines [][]float64) []Layer {
 		if len(values) == 0 {
 			values = []float64{math.NaN()}
 		}
-		slices.Sort(values)
-		n := len(values)
-		low, high = append(low, values[0]), append(high, values[n-1])
-		mid = append(mid, (values[(n-1)/2]+values[n/2])/2)
+		low, mid, high = append(low, slices.Min(values)), append(mid, stats.Median(values)), append(high, slices.Max(values))
 	}
 	return []Layer{
 		{Mark: Band, Role: Parallel, Name: fmt.Sprintf("from the least to the greatest of %d nodes", len(lines)), X: from, X2: to, Y: low, Y2: high},

@@ -51,14 +51,11 @@ func (s scale) timeTicks() []Tick {
 	if s.hi-s.lo < 1 { // shorter than the clock's smallest step
 		return []Tick{{At: s.lo, Text: instant(s.lo, loc).Format("15:04:05.000")}}
 	}
-	switch p := choosePace(s.hi-s.lo, s.count); {
-	case p.seconds > 0:
+	p := choosePace(s.hi-s.lo, s.count)
+	if p.seconds > 0 {
 		return s.clockTicks(p, loc)
-	case p.days > 0:
-		return s.dayTicks(p, loc)
-	default:
-		return s.monthTicks(p, loc)
 	}
+	return s.dateTicks(p, loc)
 }
 
 const mostTicks = 100
@@ -104,39 +101,21 @@ func clockText(t time.Time, p pace) string {
 	return t.Format("15:04")
 }
 
-// dayTicks are midnights: every so many days, of weeks the Mondays. The first of
-// a year has its number.
-func (s scale) dayTicks(p pace, loc *time.Location) []Tick {
+// dateTicks are midnights: every so many days, of weeks the Mondays; or the first
+// days of months, or of years. The first day of a year has its number.
+func (s scale) dateTicks(p pace, loc *time.Location) []Tick {
 	var out []Tick
-	year := instant(s.lo, loc).Year()
-	day := instant(s.lo, loc)
-	// Days are counted in UTC, where each has 24 hours. 5 January 1970 was a Monday.
-	number := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, time.UTC).Unix()/86400 - 4
-	for ; len(out) < mostTicks; number++ {
-		d := time.Unix((number+4)*86400, 0).UTC()
-		at := float64(time.Date(d.Year(), d.Month(), d.Day(), 0, 0, 0, 0, loc).Unix())
-		if at > s.hi {
-			return out
-		}
-		if at < s.lo || ((number%int64(p.days))+int64(p.days))%int64(p.days) != 0 {
-			continue
-		}
-		text := d.Format("2 Jan")
-		if d.Year() != year {
-			text, year = d.Format("2 Jan 2006"), d.Year()
-		}
-		out = append(out, Tick{At: at, Text: text})
+	from, to := instant(s.lo, loc), instant(s.hi, loc)
+	year, month, day := from.Date()
+	if p.months > 0 {
+		month, day = month-time.Month((12*year+int(month)-1)%p.months), 1
+	} else {
+		// Days are counted in UTC, where each has 24 hours. 5 January 1970 was a Monday.
+		number := int(time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix()/86400) - 4
+		day -= (number%p.days + p.days) % p.days
 	}
-	return out
-}
-
-// monthTicks are the first days of months, or of years.
-func (s scale) monthTicks(p pace, loc *time.Location) []Tick {
-	var out []Tick
-	first := instant(s.lo, loc)
-	month := first.Year()*12 + int(first.Month()) - 1
-	for month -= month % p.months; len(out) < mostTicks; month += p.months {
-		d := time.Date(month/12, time.Month(month%12+1), 1, 0, 0, 0, 0, loc)
+	for k := 0; len(out) < mostTicks; k++ {
+		d := time.Date(year, month+time.Month(k*p.months), day+k*p.days, 0, 0, 0, 0, loc)
 		at := float64(d.Unix())
 		if at > s.hi {
 			break
@@ -144,14 +123,18 @@ func (s scale) monthTicks(p pace, loc *time.Location) []Tick {
 		if at < s.lo {
 			continue
 		}
-		text := d.Format("Jan")
-		if d.Month() == time.January || len(out) == 0 && p.months < 12 && first.Year() != instant(s.hi, loc).Year() {
-			text = d.Format("Jan 2006")
+		layout := "2 Jan"
+		switch {
+		case p.months >= 12:
+			layout = "2006"
+		case p.months > 0 && (d.Month() == time.January || len(out) == 0 && from.Year() != to.Year()):
+			layout = "Jan 2006"
+		case p.months > 0:
+			layout = "Jan"
+		case d.Year() != from.Year() && (len(out) == 0 || instant(out[len(out)-1].At, loc).Year() != d.Year()):
+			layout += " 2006"
 		}
-		if p.months >= 12 {
-			text = d.Format("2006")
-		}
-		out = append(out, Tick{At: at, Text: text})
+		out = append(out, Tick{At: at, Text: d.Format(layout)})
 	}
 	return out
 }

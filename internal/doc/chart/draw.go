@@ -65,8 +65,7 @@ func Draw(panels ...Chart) []Drawing {
 	out := make([]Drawing, len(panels))
 	for i := range plots {
 		p := &plots[i]
-		p.y = newScale(p.Y, values[group(p.Y)], int(math.Round(p.Height/42)), p.boxes != nil && p.standing())
-		p.y.boxes = false // it says nothing about where it begins: there is no room
+		p.y = newScale(p.Y, values[group(p.Y)], int(math.Round(p.Height/42)), false)
 		switch {
 		case p.cells():
 			out[i] = p.drawCells()
@@ -86,7 +85,7 @@ type plot struct {
 	x, y     scale
 	top      float64         // pixels above the plot
 	curves   []curve         // not written yet
-	boxes    map[float64]box // by row, or by x where they stand
+	boxes    map[float64]box // by row
 	piles    map[pile]int    // points that stand in each already
 	drawn    map[pile]int    // those of the layer
 	heights  map[pile]int    // how many there will be
@@ -118,7 +117,7 @@ func prepare(c Chart) plot {
 	if p.boxes == nil && p.Y.Kind == Rows {
 		ticks = 6
 	}
-	p.x = newScale(p.X, p.values(false), ticks, p.boxes != nil && !p.standing() && !p.X.Relative)
+	p.x = newScale(p.X, p.values(false), ticks, p.boxes != nil && !p.X.Relative)
 	return p
 }
 
@@ -163,37 +162,28 @@ func (p *plot) values(vertical bool) []float64 {
 		}
 	}
 	for _, b := range p.boxes {
-		if vertical == p.standing() {
+		if !vertical {
 			out = append(out, b.low, b.q1, b.mid, b.q3, b.high)
 		}
 	}
 	return out
 }
 
-// stacked gives stacked bands and bars the ends that they have on those below.
-// A value that is missing is a gap in its band and in those above, and no bar.
+// stacked gives stacked bands the ends that they have on those below. A value that
+// is missing is a gap in its band and in those above.
 func stacked(c Chart) []Layer {
 	layers := slices.Clone(c.Layers)
 	tops := make(map[float64]float64)
 	for k, l := range layers {
-		if !l.Stack || l.Mark != Band && l.Mark != Bar {
+		if !l.Stack || l.Mark != Band {
 			continue
 		}
 		heights := l.Y2
-		if len(heights) == 0 {
-			heights = l.Y
-		}
 		l.Y, l.Y2 = nil, nil
 		for i, x := range l.X {
-			below, height := tops[x], at(heights, i)
-			if l.Mark == Bar && !finite(height) {
-				height = 0
-			}
-			l.Y, l.Y2 = append(l.Y, below), append(l.Y2, below+height)
-			if !finite(below + height) {
-				l.Y[i] = math.NaN()
-			}
-			tops[x] = below + height
+			l.Y = append(l.Y, tops[x])
+			tops[x] += at(heights, i)
+			l.Y2 = append(l.Y2, tops[x])
 		}
 		layers[k] = l
 	}
@@ -234,32 +224,32 @@ func (l Layer) role(i int) Role {
 
 // tip is what is shown to who points at a mark.
 func (l Layer) tip(i int) string {
-	if s, ok := pick(l.Tips, i); ok {
-		return s
-	}
-	if l.Mark == Label || l.Mark == Cell || l.Mark == Rule {
-		return ""
-	}
-	s, _ := pick(l.Text, i)
+	s, _ := pick(l.Tips, i)
 	return s
 }
 
 // class is the style of one mark.
 func (l Layer) class(i int) string {
+	out := class(string(l.Mark), l.role(i))
+	hollow, _ := pick(l.Hollow, i)
 	switch {
 	case l.Mark == Band && l.Stack:
-		return class("band", l.role(i)) + " stack"
+		return out + " stack"
 	case l.Mark == Band && l.Place == Above:
-		return class("band", l.role(i)) + " strip"
+		return out + " strip"
+	case hollow:
+		return out + " hollow"
 	}
-	return class(string(l.Mark), l.role(i))
+	return out
 }
 
-func class(mark string, r Role) string {
+func class(mark string, r Role) string { return "m-" + mark + " " + roleClass(r) }
+
+func roleClass(r Role) string {
 	if r == Plain {
 		r = "plain"
 	}
-	return "m-" + mark + " r-" + escape(string(r))
+	return "r-" + escape(string(r))
 }
 
 // only are the marks with these indices.
@@ -307,7 +297,7 @@ func (p *plot) drawPlane() Drawing {
 	p.flush()
 	p.drawNames(names)
 	if p.Y.Kind == Rows {
-		p.line("zero", px(0), px(p.Height), pct(1), px(p.Height))
+		p.line("zero", px(0), p.Height, pct(1), p.Height)
 	}
 	height := p.top + p.Height + marginBottom
 	p.xTicks(p.top + p.Height + 16)
@@ -334,7 +324,7 @@ func (p *plot) drawRows() Drawing {
 				}
 			}
 			if zero := p.x.share(0); bars && onAxis(zero) && p.boxes == nil {
-				p.line("zero", pct(zero), px(0), pct(zero), px(p.Height))
+				p.line("zero", pct(zero), 0, pct(zero), p.Height)
 			}
 		}
 		title := strings.TrimSpace(r.Name + " " + r.Sub)
@@ -375,6 +365,12 @@ func (p *plot) split() [][]Layer {
 	}
 	return rows
 }
+
+// startOf is where the X of a mark stands, as a share.
+func (p *plot) startOf(l Layer, i int) float64 { return p.x.share(at(l.X, i)) }
+
+// shown reports whether the axis shows the Y of a mark.
+func (p *plot) shown(l Layer, i int) bool { return onAxis(p.y.share(at(l.Y, i))) }
 
 // across is where a value stands along x.
 func (p *plot) across(v float64) length { return pct(p.x.share(v)) }

@@ -12,12 +12,12 @@ type File struct {
 	Panels   []Chart
 	// Columns is how many panels stand side by side; 0: one below the other.
 	Columns int
-	Width   float64 // at least, in pixels; 0 is 960
 }
 
 // Sizes of a file in pixels: around and between panels, lines of text, and the
 // columns beside rows.
 const (
+	leastWidth = 960
 	filePad    = 20
 	panelGap   = 30
 	lineHeight = 18
@@ -34,10 +34,7 @@ type file struct {
 
 // SVG is a complete file, with legend and a style sheet for both themes.
 func SVG(f File) string {
-	out := file{width: f.Width, y: filePad}
-	if !(out.width >= 320) {
-		out.width = 960
-	}
+	out := file{width: leastWidth, y: filePad}
 	for _, c := range f.Panels {
 		if c.X.Kind == Rows && c.Y.Kind == Rows { // cells are wide enough for their numbers
 			out.width = max(out.width, 2*filePad+yAxisWidth+cellRoom*float64(len(c.X.Rows)))
@@ -45,7 +42,7 @@ func SVG(f File) string {
 	}
 	if f.Title != "" {
 		out.y += lineHeight
-		out.text("title", start, px(filePad), px(out.y-4), f.Title)
+		out.text("title", start, px(filePad), out.y-4, f.Title)
 	}
 	for _, w := range f.Warnings {
 		out.paragraph(w)
@@ -69,7 +66,7 @@ func SVG(f File) string {
 func (f *file) paragraph(s string) {
 	for _, line := range term.Wrap(s, int((f.width-2*filePad)/fileLetter)) {
 		f.y += lineHeight
-		f.text("soft", start, px(filePad), px(f.y-4), line)
+		f.text("soft", start, px(filePad), f.y-4, line)
 	}
 }
 
@@ -93,7 +90,7 @@ func (f *file) panels(of File) {
 			x := filePad + float64(at)*(column+panelGap)
 			y := f.y + top
 			if k < len(of.Titles) {
-				f.text("words", start, px(x), px(y-8), of.Titles[k])
+				f.text("words", start, px(x), y-8, of.Titles[k])
 			}
 			if unit {
 				y += lineHeight
@@ -111,9 +108,9 @@ func (f *file) panel(c Chart, d Drawing, x, y, width float64) float64 {
 		return f.rows(c, d, x, y, width)
 	}
 	if d.LongUnit() {
-		f.text("tick", start, px(x), px(y-3), d.Unit)
+		f.text("tick", start, px(x), y-3, d.Unit)
 	} else {
-		f.text("tick", end, px(x+d.yWidth-7), px(y-3), d.Unit)
+		f.text("tick", end, px(x+d.yWidth-7), y-3, d.Unit)
 	}
 	f.place(d.Y, x, y, d.yWidth, d.height)
 	x, width = x+d.yWidth, width-d.yWidth
@@ -121,7 +118,7 @@ func (f *file) panel(c Chart, d Drawing, x, y, width float64) float64 {
 	y += d.height
 	if d.XLabel != "" {
 		y += lineHeight
-		f.text("tick", middle, px(x+width/2), px(y-4), d.XLabel)
+		f.text("tick", middle, px(x+width/2), y-4, d.XLabel)
 	}
 	if d.Scale != "" {
 		f.place(d.Scale, x, y+4, scaleWidth, 16)
@@ -138,19 +135,19 @@ func (f *file) rows(c Chart, d Drawing, x, y, width float64) float64 {
 		base := y + height/2 + 4
 		name := shorten(r.Name, 28)
 		if r.Sub != "" {
-			f.text("soft", start, px(x), px(base+8), shorten(r.Sub, 30))
+			f.text("soft", start, px(x), base+8, shorten(r.Sub, 30))
 			base -= 8
 		}
-		f.text("words", start, px(x), px(base), name)
+		f.text("words", start, px(x), base, name)
 		f.place(d.Rows[i], left, y, area, height)
 		base = y + height/2 + 5
-		f.text("value", end, px(left+area+112), px(base), r.Value)
-		f.text("soft", start, px(left+area+122), px(base), r.Note)
-		f.text("said ink "+class("label", r.Role), start, px(left+area+232), px(base), r.Tag)
+		f.text("value", end, px(left+area+112), base, r.Value)
+		f.text("soft", start, px(left+area+122), base, r.Note)
+		f.text("said ink "+class("label", r.Role), start, px(left+area+232), base, r.Tag)
 		y += height
 		for _, more := range r.More {
 			for _, line := range term.Wrap(more, int((width-nameColumn)/fileLetter)) {
-				f.text("soft", start, px(left), px(y+10), line)
+				f.text("soft", start, px(left), y+10, line)
 				y += lineHeight
 			}
 		}
@@ -159,7 +156,7 @@ func (f *file) rows(c Chart, d Drawing, x, y, width float64) float64 {
 	y += axisHeight
 	if d.XLabel != "" {
 		y += lineHeight
-		f.text("tick", middle, px(left+area/2), px(y-4), d.XLabel)
+		f.text("tick", middle, px(left+area/2), y-4, d.XLabel)
 	}
 	return y
 }
@@ -184,7 +181,7 @@ func (f *file) legend(keys []Key) {
 			f.y += lineHeight + 2
 		}
 		f.place(k.Swatch, x, f.y-14, k.width, 12)
-		f.text("soft", start, px(x+k.width+8), px(f.y-4), k.Name)
+		f.text("soft", start, px(x+k.width+8), f.y-4, k.Name)
 		x += wide
 	}
 }

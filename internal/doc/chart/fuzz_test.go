@@ -54,8 +54,11 @@ func FuzzDraw(f *testing.F) {
 		`{"x":{"kind":"time","zone":"Europe/Berlin"},"layers":[{"mark":"line","x":[-62135596800,253402300799,1e18],"y":[1,2,3]},{"mark":"rule","x":[0],"text":["\u001b"]}]}`,
 		`{"layers":[{"mark":"raster","grid":{"columns":1000000000,"rows":-1,"x":[0,1],"y":[0]},"x":[-1,0,1e300],"x2":[1e300],"y":[0],"value":[null,"+Inf",3]}]}`,
 		`{"layers":[{"mark":"raster","grid":{"columns":3,"rows":2,"x":[0,1],"y":[0,1]},"x":[0,1.5],"x2":[2,9],"y":[0,1.2],"value":[1,8]}]}`,
-		`{"x":{"kind":"rows","rows":[{"name":"\u202e"}]},"layers":[{"mark":"box","x":[0],"boxes":[{"five":[1,2,null,3,4],"n":9},{"five":[1,2,9,3,4],"n":9}]}]}`,
-		`{"x":{"kind":"rows","rows":[{"name":"0"},{"name":"1"}]},"y":{"kind":"rows","down":true,"rows":[{"name":"Mon"}]},"layers":[{"mark":"cell","shading":"around","center":1e308,"x":[0,1],"y":[0],"value":[-1e308,"+Inf"]}]}`,
+		`{"y":{"kind":"rows","rows":[{"name":"\u202e"}]},"layers":[` +
+			`{"mark":"box","y":[0],"boxes":[{"five":[1,2,null,3,4],"n":9},{"five":[1,2,9,3,4],"n":9}]}]}`,
+		`{"x":{"kind":"rows","rows":[{"name":"0"},{"name":"1"}]},` +
+			`"y":{"kind":"rows","down":true,"rows":[{"name":"Mon"}]},` +
+			`"layers":[{"mark":"cell","shading":"even","x":[0,1],"y":[0],"value":[-1e308,"+Inf"]}]}`,
 		`{"x":{"tight":true},"layers":[{"mark":"bar","x":[0,1e300],"x2":[1,-1e300],"y":[3,"-Inf"]},{"mark":"rule","x":[0.5]}]}`,
 	} {
 		f.Add([]byte(odd))

@@ -27,7 +27,6 @@ func gallery() map[string]File {
 		"heat":       {Title: "Latency by load and percentile", Words: "In ms, of all operations due.", Panels: []Chart{heat()}},
 		"boxes":      {Title: "Capacity of three targets", Panels: []Chart{boxes()}},
 		"boxes-far":  {Title: "Capacity of targets that are far apart", Panels: []Chart{boxesFarApart()}},
-		"bars":       {Title: "Standing bars, stacked", Panels: []Chart{standingBars()}},
 		"sketch":     {Title: "Loads of a search", Panels: []Chart{sketch()}},
 
 		"series":       {Title: "Every value over time, by zone", Panels: []Chart{series(1400)}},
@@ -35,9 +34,7 @@ func gallery() map[string]File {
 		"changes":      {Title: "Change points", Panels: []Chart{changes()}},
 		"histogram":    {Title: "Distribution, and the bands in it", Panels: []Chart{histogram()}},
 		"summaries":    {Title: "By zone", Panels: []Chart{summaries()}},
-		"standing":     {Title: "By weekday", Panels: []Chart{standing()}, Note: "Mean; box: 25 to 75 %; whiskers: 1 to 99 %."},
-		"week":         {Title: "Mean by hour and weekday", Panels: []Chart{week(Around)}},
-		"week-even":    {Title: "COV by hour and weekday", Panels: []Chart{week(Even)}},
+		"week-even":    {Title: "COV by hour and weekday", Panels: []Chart{week()}},
 		"repetitions":  {Title: "The interval against repetitions", Panels: []Chart{repetitions()}},
 		"daylight":     {Title: "The night in which the clock was turned", Panels: []Chart{daylight()}},
 		"scatter-both": {Title: "One metric against another", Panels: []Chart{against()}},
@@ -349,16 +346,6 @@ func boxesFarApart() Chart {
 	y := Values{0, 0, 0, 1, 1, 1, 1, 1}
 	c.Layers = []Layer{{Mark: Box, X: x, Y: y}, {Mark: Point, X: x, Y: y}, c.Layers[2]}
 	return c
-}
-
-func standingBars() Chart {
-	return Chart{
-		Title: "Amounts by month", X: Axis{Kind: Rows, Rows: []Row{{Name: "Jan"}, {Name: "Feb"}, {Name: "Mar"}}}, Y: Axis{Unit: "GB"},
-		Layers: []Layer{
-			{Mark: Bar, Role: Series1, Name: "stored", Stack: true, X: Values{0, 1, 2}, Y: Values{3, 5, 4}},
-			{Mark: Bar, Role: Series2, Name: "sent", Stack: true, X: Values{0, 1, 2}, Y: Values{1, nan, 2}},
-		},
-	}
 }
 
 // sketch is for terminals: what each load became, and a bar of its latency

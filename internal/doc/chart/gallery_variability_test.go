@@ -139,33 +139,15 @@ func summaries() Chart {
 	return c
 }
 
-// standing: the same beside each other, in the manner of the paper on service
-// levels.
-func standing() Chart {
-	rng := rand.New(rand.NewPCG(7, 1))
-	boxes := Layer{Mark: Box, Role: Series1}
-	c := Chart{Title: "Distribution on each weekday", Height: 220, X: Axis{Kind: Rows}, Y: Axis{Unit: "op/s"}}
-	for i, day := range weekdays {
-		values := make([]float64, 600)
-		for k := range values {
-			values[k] = 1800 * (1 - 0.02*float64(i%4)) * math.Exp(0.015*rng.NormFloat64())
-		}
-		c.X.Rows = append(c.X.Rows, Row{Name: day})
-		boxes.X, boxes.Boxes = append(boxes.X, float64(i)), append(boxes.Boxes, Summarize(values, Percentiles))
-	}
-	c.Layers = []Layer{boxes}
-	return c
-}
-
 var weekdays = []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}
 
-// week: values of 3 % spread in each hour of each weekday, one of them not
+// week: values of small spread in each hour of each weekday, one of them not
 // measured.
-func week(by Shading) Chart {
+func week() Chart {
 	c := Chart{
 		Title: "Mean of each hour of each weekday", X: Axis{Kind: Rows, Label: "hour of the day, Europe/Berlin"}, Y: Axis{Kind: Rows, Down: true},
 	}
-	l := Layer{Mark: Cell, Unit: "op/s", Shading: by}
+	l := Layer{Mark: Cell, Unit: "%", Shading: Even}
 	for h := range 24 {
 		c.X.Rows = append(c.X.Rows, Row{Name: strconv.Itoa(h)})
 	}
@@ -176,14 +158,8 @@ func week(by Shading) Chart {
 			if d > 4 {
 				v += 18
 			}
-			if by == Even {
-				v = 2 + (v-1800)/20
-				l.Unit = "%"
-			}
-			text := strconv.FormatFloat(v/1e3, 'f', 3, 64)
-			if by == Even {
-				text = strconv.FormatFloat(v, 'f', 1, 64)
-			}
+			v = 2 + (v-1800)/20
+			text := strconv.FormatFloat(v, 'f', 1, 64)
 			if d == 2 && h == 3 {
 				v, text = nan, ""
 			}

@@ -107,7 +107,7 @@ func stair(points []vertex, from, to, height float64) []vertex {
 func (p *plot) rectangle(l Layer, i int) {
 	x1, x2, y1, y2 := 0.0, 1.0, p.top, p.top+p.Height
 	if len(l.X) > 0 {
-		x1, x2 = inside(p.x.share(at(l.X, i))), inside(p.x.share(at(l.X2, i)))
+		x1, x2 = inside(p.startOf(l, i)), inside(p.x.share(at(l.X2, i)))
 	}
 	switch {
 	case l.Place == Above:
@@ -130,27 +130,23 @@ func (p *plot) rectangle(l Layer, i int) {
 		half := 1 / float64(p.x.n) / 2
 		x1, x2 = x1-half, x2+half
 	}
-	p.rect(l.class(i), pct(x1), px(min(y1, y2)), pct(x2-x1), px(math.Abs(y2-y1)), l.tip(i))
+	p.rect(l.class(i), pct(x1), min(y1, y2), pct(x2-x1), math.Abs(y2-y1), l.tip(i))
 }
 
 func inside(share float64) float64 { return min(max(share, 0), 1) }
 
-// bar draws a bar that lies in its row, or stands at its x.
+// bar draws a bar that lies in its row, or one of a histogram.
 func (p *plot) bar(l Layer, i int) {
 	if p.Y.Kind != Rows {
-		x, wide, style := p.x.share(at(l.X, i)), p.barWidth(l), l.class(i)
-		from, to := inside(p.y.share(at(l.Y, i))), inside(p.y.share(orZero(l.Y2, i)))
-		if len(l.X2) > 0 {
-			// Neighbours end and begin at the same decimal: no seam is between them.
-			edge := func(v float64) float64 { return math.Round(1e4*inside(p.x.share(v))) / 1e4 }
-			left, right := edge(at(l.X, i)), edge(at(l.X2, i))
-			x, wide = (left+right)/2, right-left
-			style += " bin"
-		}
-		p.rect(style, pct(x-wide/2), px(p.top+p.Height*(1-max(from, to))), pct(wide), px(p.Height*math.Abs(from-to)), l.tip(i))
+		// Neighbours end and begin at the same decimal: no seam is between them.
+		edge := func(v float64) float64 { return math.Round(1e4*inside(p.x.share(v))) / 1e4 }
+		left, right := edge(at(l.X, i)), edge(at(l.X2, i))
+		zero, top := inside(p.y.share(0)), inside(p.y.share(at(l.Y, i)))
+		p.rect(l.class(i)+" bin", pct(left), p.top+p.Height*(1-max(zero, top)), pct(right-left),
+			p.Height*math.Abs(zero-top), l.tip(i))
 		return
 	}
-	a, b := p.x.share(at(l.X, i)), p.x.share(orZero(l.X2, i))
+	a, b := p.startOf(l, i), p.x.share(orZero(l.X2, i))
 	if math.IsNaN(a+b) && !math.IsInf(a, 0) {
 		return
 	}
@@ -159,7 +155,7 @@ func (p *plot) bar(l Layer, i int) {
 		thick = max(p.denseRow()*0.62, 1.5)
 	}
 	y := p.down(at(l.Y, i))
-	p.rect(l.class(i), pct(inside(b)), px(y-thick/2), pct(inside(a)-inside(b)), px(thick), l.tip(i))
+	p.rect(l.class(i), pct(inside(b)), y-thick/2, pct(inside(a)-inside(b)), thick, l.tip(i))
 	if !p.whiskers {
 		p.arrow(a, y)
 	}
@@ -177,26 +173,10 @@ func (p *plot) arrow(share, y float64) {
 	switch {
 	case math.IsNaN(share) || onAxis(share):
 	case share < 0:
-		p.text("arrow", start, px(-1), px(y+4.5), "◂")
+		p.text("arrow", start, px(-1), y+4.5, "◂")
 	default:
-		p.text("arrow", end, pct(1), px(y+4.5), "▸")
+		p.text("arrow", end, pct(1), y+4.5, "▸")
 	}
-}
-
-// barWidth is that of a standing bar, as a share: most of what lies between two
-// of them.
-func (p *plot) barWidth(l Layer) float64 {
-	if p.x.Kind == Rows {
-		return 0.6 / float64(p.x.n)
-	}
-	xs := slices.Sorted(slices.Values(l.X))
-	least := 0.1
-	for i := 1; i < len(xs); i++ {
-		if gap := p.x.share(xs[i]) - p.x.share(xs[i-1]); gap > 0 {
-			least = min(least, gap)
-		}
-	}
-	return 0.8 * least
 }
 
 // pile is where points are stacked: a value of x, above or below 0.
@@ -211,9 +191,8 @@ const mostPiled = 25
 
 // point draws one point.
 func (p *plot) point(l Layer, i int) {
-	x, y := p.x.share(at(l.X, i)), at(l.Y, i)
+	x, y := p.startOf(l, i), at(l.Y, i)
 	down := p.down(y)
-	radius := p.radius(l)
 	if l.Stack && p.y.Kind != Rows {
 		if down = p.piled(at(l.X, i), y); math.IsNaN(down) {
 			return
@@ -224,15 +203,11 @@ func (p *plot) point(l Layer, i int) {
 	if !onAxis(x) {
 		return
 	}
-	if p.boxes != nil && !p.standing() {
+	if p.boxes != nil {
 		// Beside each other, not at random: points of near values stay apart.
 		down += 3.5 * float64(i%5-2)
 	}
-	style := l.class(i)
-	if hollow, _ := pick(l.Hollow, i); hollow {
-		style += " hollow"
-	}
-	p.mark(l.role(i), style, pct(x), px(down), radius, l.tip(i))
+	p.mark(l.role(i), l.class(i), pct(x), down, p.radius(l), l.tip(i))
 }
 
 // bare points have nothing of their own but their place.
@@ -260,13 +235,13 @@ func (c Chart) crowd() bool {
 func (p *plot) cloud(l Layer) {
 	var b strings.Builder
 	for i := range l.size() {
-		if x, y := p.x.share(at(l.X, i)), p.y.share(at(l.Y, i)); onAxis(x) && onAxis(y) {
+		if x, y := p.startOf(l, i), p.y.share(at(l.Y, i)); onAxis(x) && onAxis(y) {
 			fmt.Fprintf(&b, "M%s %sh0", decimal(grid*x), decimal(math.Round(grid*(1-y))))
 		}
 	}
 	if b.Len() > 0 {
-		p.b.WriteString(`<svg x="0" y="` + decimal(p.top) + `" width="100%" height="` + decimal(p.Height) +
-			`" viewBox="0 0 1000 1000" preserveAspectRatio="none"><path class="m-cloud ` + class("", l.role(0))[len("m- "):] + `" d="` + b.String() + `"/></svg>`)
+		p.nested(px(0), p.top, pct(1), p.Height, grid, grid, "", `<path class="`+class("cloud",
+			l.role(0))+`" d="`+b.String()+`"/>`)
 	}
 }
 

@@ -8,19 +8,19 @@ import (
 
 // rule draws a line through the whole plot, or a stretch.
 func (p *plot) rule(l Layer, i int) {
-	x, y := p.x.share(at(l.X, i)), p.down(at(l.Y, i))
+	x, y := p.startOf(l, i), p.down(at(l.Y, i))
 	switch {
 	case len(l.X2) > 0:
 		p.stretch(l, i, x, p.x.share(at(l.X2, i)), y)
 	case len(l.Y2) > 0:
 		to := p.top + p.Height*(1-inside(p.y.share(at(l.Y2, i))))
-		p.line("stem "+l.class(i), pct(x), px(y), pct(x), px(to))
+		p.line("stem "+l.class(i), pct(x), y, pct(x), to)
 	case len(l.Y) == 0:
 		if onAxis(x) {
-			p.line(l.class(i), pct(x), px(p.top-p.overhang()), pct(x), px(p.top+p.Height))
+			p.line(l.class(i), pct(x), p.top-p.overhang(), pct(x), p.top+p.Height)
 		}
-	case onAxis(p.y.share(at(l.Y, i))):
-		p.line(l.class(i), px(0), px(y), pct(1), px(y))
+	case p.shown(l, i):
+		p.line(l.class(i), px(0), y, pct(1), y)
 		p.nameRule(l, i, y)
 	}
 }
@@ -32,46 +32,37 @@ func (p *plot) overhang() float64 { return math.Min(p.top, 6) }
 // and is set apart from the bar behind it.
 func (p *plot) stretch(l Layer, i int, a, b, y float64) {
 	from, to := pct(inside(a)), pct(inside(b))
-	if !onAxis(p.y.share(at(l.Y, i))) || math.IsNaN(a+b) {
+	if !p.shown(l, i) || math.IsNaN(a+b) {
 		return
 	}
 	if l.role(i) != Interval {
-		p.line("stretch "+l.class(i), from, px(y), to, px(y))
+		p.line("stretch "+l.class(i), from, y, to, y)
 		return
 	}
-	p.line("halo", from, px(y), to, px(y))
-	p.line("whisker", from, px(y), to, px(y))
+	p.line("halo", from, y, to, y)
+	p.line("whisker", from, y, to, y)
 	for _, share := range []float64{a, b} {
 		if !onAxis(share) {
 			p.arrow(share, y)
 			continue
 		}
-		p.line("whisker", pct(share), px(y-5), pct(share), px(y+5))
+		p.line("whisker", pct(share), y-5, pct(share), y+5)
 	}
 }
 
-// label draws a text at a point, or in the middle of its row.
+// label draws a text at the left of a point, or in the middle of its row.
 func (p *plot) label(l Layer, i int) {
 	s, _ := pick(l.Text, i)
-	x, y := p.x.share(at(l.X, i)), p.down(at(l.Y, i))
+	x, y := p.startOf(l, i), p.down(at(l.Y, i))
 	if len(l.X) == 0 {
 		x = 0.5
 	}
-	if !onAxis(x) || !onAxis(p.y.share(at(l.Y, i))) {
-		return
-	}
-	style := "ink " + l.class(i)
-	switch {
-	case l.Place == Left:
-		p.text(style, end, pct(x-0.015), px(y+4), s)
-	case l.Place == Right:
-		p.text(style, start, pct(x+0.015), px(y+4), s)
+	switch style := "ink " + l.class(i); {
+	case !onAxis(x) || !p.shown(l, i):
 	case p.Y.Kind == Rows:
-		p.text(style, middle, pct(x), px(y+4.5), s)
-	case l.Place == Below || y-p.top < 12 && l.Place == Auto:
-		p.text(style, roomy(x, s), pct(x), px(y+17), s)
+		p.text(style, middle, pct(x), y+4.5, s)
 	default:
-		p.text(style, roomy(x, s), pct(x), px(y-8), s)
+		p.text(style, end, pct(x-0.015), y+4, s)
 	}
 }
 
@@ -106,7 +97,7 @@ func (p *plot) nameRule(l Layer, i int, y float64) {
 		return
 	}
 	baseline := y - 5
-	if l.Place == Below || l.Place != Above && (y-p.top < 14 || p.crowded(y-17, y-1) && !p.crowded(y+1, y+17)) {
+	if l.Place == Below || y-p.top < 14 || p.crowded(y-17, y-1) && !p.crowded(y+1, y+17) {
 		baseline = y + 14
 	}
 	side := 1
@@ -122,12 +113,11 @@ func (p *plot) nameRule(l Layer, i int, y float64) {
 		}
 	}
 	p.ends[side] = append(p.ends[side], baseline)
-	style := "ink " + class("label", l.role(i))
+	a, x := end, pct(1)
 	if side == 0 {
-		p.text(style, start, px(2), px(baseline), s)
-	} else {
-		p.text(style, end, pct(1), px(baseline), s)
+		a, x = start, px(2)
 	}
+	p.text("ink "+class("label", l.role(i)), a, x, baseline, s)
 }
 
 // crowded reports whether a horizontal rule lies between two heights.
@@ -233,7 +223,7 @@ func (p *plot) drawNames(names []ruleName) {
 			from = y + 3
 		}
 		if from < p.top-p.overhang() {
-			p.line(class("rule", n.role), x, px(from), x, px(p.top-p.overhang()))
+			p.line(class("rule", n.role), x, from, x, p.top-p.overhang())
 		}
 		switch n.at {
 		case start:
@@ -243,6 +233,6 @@ func (p *plot) drawNames(names []ruleName) {
 		case middle:
 			// the text stands on the rule
 		}
-		p.text("ink "+class("label", n.role), n.at, x, px(y), n.text)
+		p.text("ink "+class("label", n.role), n.at, x, y, n.text)
 	}
 }

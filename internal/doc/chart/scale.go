@@ -241,11 +241,8 @@ func (s scale) text(v float64) string {
 			text = "+" + text
 		}
 	}
-	switch {
-	case !s.carries():
+	if !s.carries() || v == 0 && s.Axis.Unit == "s" && s.Factor < 1 {
 		return text
-	case v == 0 && s.Axis.Unit == "s" && s.Factor < 1:
-		return "0"
 	}
 	return text + " " + s.Scale.Unit
 }

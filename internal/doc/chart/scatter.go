@@ -281,12 +281,12 @@ func (p *plot) raster(l Layer) {
 		*b = append(strconv.AppendFloat(*b, float64(g.Rows)-math.Floor(row)-0.5, 'g', -1, 64), 'h')
 		*b = strconv.AppendInt(*b, int64(to)-int64(column), 10)
 	}
-	p.b.WriteString(`<svg x="` + pct(left).String() + `" y="` + decimal(p.top+p.Height*top) + `" width="` + pct(right-left).String() + `" height="` + decimal(p.Height*(bottom-top)) +
-		`" viewBox="0 0 ` + strconv.Itoa(g.Columns) + ` ` + strconv.Itoa(g.Rows) + `" preserveAspectRatio="none" class="plane">`)
+	content := ""
 	for shade, path := range paths {
 		if len(path) > 0 {
-			p.b.WriteString(`<path class="` + l.class(0) + ` d` + strconv.Itoa(shade) + `" d="` + string(path) + `"/>`)
+			content += `<path class="` + l.class(0) + ` d` + strconv.Itoa(shade) + `" d="` + string(path) + `"/>`
 		}
 	}
-	p.b.WriteString(`</svg>`)
+	p.nested(pct(left), p.top+p.Height*top, pct(right-left), p.Height*(bottom-top), g.Columns, g.Rows, "plane",
+		content)
 }

@@ -53,7 +53,7 @@ const (
 	end    anchor = "end"
 )
 
-// canvas collects the elements of a drawing. Every text is escaped on its way
+// canvas collects the elements of a drawing: along y all are in pixels. Every text is escaped on its way
 // in, and an element with a coordinate that is not a finite number is left out.
 type canvas struct{ b strings.Builder }
 
@@ -88,36 +88,36 @@ func (d *canvas) element(name, class, tip string, attrs ...attr) {
 	for _, a := range attrs {
 		d.b.WriteString(" " + a.name + `="` + a.value.String() + `"`)
 	}
-	d.close(name, tip)
+	d.b.WriteString(closing(name, tip))
 }
 
-func (d *canvas) close(name, tip string) {
+// closing ends an element, which has no content but its tip.
+func closing(name, tip string) string {
 	if tip == "" {
-		d.b.WriteString("/>")
-		return
+		return "/>"
 	}
-	d.b.WriteString("><title>" + escape(tip) + "</title></" + name + ">")
+	return "><title>" + escape(tip) + "</title></" + name + ">"
 }
 
 // rect draws a rectangle; a negative width is drawn to the left.
-func (d *canvas) rect(class string, x, y, w, h length, tip string) {
+func (d *canvas) rect(class string, x length, y float64, w length, h float64, tip string) {
 	if w.v < 0 {
 		x.v, w.v = x.v+w.v, -w.v
 	}
-	d.element("rect", class, tip, attr{"x", x}, attr{"y", y}, attr{"width", w}, attr{"height", h})
+	d.element("rect", class, tip, attr{"x", x}, attr{"y", px(y)}, attr{"width", w}, attr{"height", px(h)})
 }
 
-func (d *canvas) line(class string, x1, y1, x2, y2 length) {
-	d.element("line", class, "", attr{"x1", x1}, attr{"y1", y1}, attr{"x2", x2}, attr{"y2", y2})
+func (d *canvas) line(class string, x1 length, y1 float64, x2 length, y2 float64) {
+	d.element("line", class, "", attr{"x1", x1}, attr{"y1", px(y1)}, attr{"x2", x2}, attr{"y2", px(y2)})
 }
 
 // text writes s with its baseline at y.
-func (d *canvas) text(class string, a anchor, x, y length, s string) {
-	if s == "" || !finite(x.v, y.v) {
+func (d *canvas) text(class string, a anchor, x length, y float64, s string) {
+	if s == "" || !finite(x.v, y) {
 		return
 	}
 	d.b.WriteString(`<text class="` + class + `" text-anchor="` + string(a) + `" x="` + x.String() +
-		`" y="` + y.String() + `">` + escape(s) + `</text>`)
+		`" y="` + decimal(y) + `">` + escape(s) + `</text>`)
 }
 
 // shapes are the outlines of marks, for a radius of 1. Shapes differ as well as
@@ -135,23 +135,21 @@ var (
 )
 
 // mark draws a value as the shape of its role, of radius r pixels.
-func (d *canvas) mark(role Role, class string, x, y length, r float64, tip string) {
+func (d *canvas) mark(role Role, class string, x length, y, r float64, tip string) {
 	outline := shapes[role]
 	if outline == nil {
-		d.element("circle", class, tip, attr{"cx", x}, attr{"cy", y}, attr{"r", px(r)})
+		d.element("circle", class, tip, attr{"cx", x}, attr{"cy", px(y)}, attr{"r", px(r)})
 		return
 	}
-	if !finite(x.v, y.v) {
+	if !finite(x.v, y) {
 		return
 	}
 	// A path cannot be placed by percent; a nested drawing can.
-	d.b.WriteString(`<svg x="` + x.String() + `" y="` + y.String() + `" class="mark"><path class="` + class + `" d="`)
+	d.b.WriteString(`<svg x="` + x.String() + `" y="` + decimal(y) + `" class="mark"><path class="` + class + `" d="`)
 	for i, v := range outline {
 		d.b.WriteString(string("ML"[min(i, 1)]) + decimal(r*v[0]) + " " + decimal(r*v[1]))
 	}
-	d.b.WriteString(`Z"`)
-	d.close("path", tip)
-	d.b.WriteString(`</svg>`)
+	d.b.WriteString(`Z"` + closing("path", tip) + `</svg>`)
 }
 
 // vertex is a point of a curve, both coordinates as shares from 0 to 1 of the
@@ -173,6 +171,17 @@ const (
 	reach = 1000
 )
 
+// nested puts a drawing with coordinates of its own into a rectangle.
+func (d *canvas) nested(x length, y float64, width length, height float64, columns, rows int, class, content string) {
+	if class != "" {
+		class = ` class="` + class + `"`
+	}
+	d.b.WriteString(`<svg x="` + x.String() + `" y="` + decimal(y) + `" width="` + width.String() + `" height="` +
+		decimal(height) +
+		`" viewBox="0 0 ` + strconv.Itoa(columns) + ` ` + strconv.Itoa(rows) + `" preserveAspectRatio="none"` + class +
+		`>` + content + `</svg>`)
+}
+
 // plane draws curves over the whole width, between the pixels top and
 // top+height. What lies outside is cut off.
 func (d *canvas) plane(top, height float64, curves []curve) {
@@ -186,16 +195,11 @@ func (d *canvas) plane(top, height float64, curves []curve) {
 		if c.filled {
 			name = "polygon"
 		}
-		b.WriteString("<" + name + ` class="` + c.class + `" points="` + points + `"`)
-		inner := canvas{}
-		inner.close(name, c.tip)
-		b.WriteString(inner.b.String())
+		b.WriteString("<" + name + ` class="` + c.class + `" points="` + points + `"` + closing(name, c.tip))
 	}
-	if b.Len() == 0 {
-		return
+	if b.Len() > 0 {
+		d.nested(px(0), top, pct(1), height, grid, grid, "plane", b.String())
 	}
-	d.b.WriteString(`<svg x="0" y="` + decimal(top) + `" width="100%" height="` + decimal(height) +
-		`" viewBox="0 0 1000 1000" preserveAspectRatio="none" class="plane">` + b.String() + `</svg>`)
 }
 
 func coordinates(points []vertex) string {

@@ -19,13 +19,10 @@ type TextOptions struct {
 
 // Text draws a chart as lines for a terminal; nil when a terminal cannot carry
 // it. Rows of bars, intervals and boxes are drawn row by row, with what stands
-// beside them; standing boxes as such rows; histograms as columns; cells as
-// their texts or shades; lines of many values, and steps, as one sparkline each.
+// beside them; histograms as columns; cells as their texts or shades; lines of
+// many values, and steps, as one sparkline each.
 func Text(c Chart, o TextOptions) []string {
 	boxes := slices.ContainsFunc(c.Layers, func(l Layer) bool { return l.Mark == Box })
-	if boxes && c.X.Kind == Rows && c.Y.Kind != Rows {
-		c = laid(c)
-	}
 	if !boxes && c.X.Kind != Log && c.X.Kind != Time && !c.X.Tight {
 		// There are few cells: the axis ends where the values do.
 		c.X.Tight = true
@@ -52,27 +49,19 @@ func Text(c Chart, o TextOptions) []string {
 	return t.curves()
 }
 
-// laid has what stands side by side one below the other.
-func laid(c Chart) Chart {
-	c.X, c.Y = c.Y, c.X
-	c.Layers = slices.Clone(c.Layers)
-	for k, l := range c.Layers {
-		c.Layers[k].X, c.Layers[k].Y, c.Layers[k].X2, c.Layers[k].Y2 = l.Y, l.X, l.Y2, l.X2
-	}
-	return c
-}
-
 // glyphs are the characters of a drawing.
 type glyphs struct {
 	solid, half, light, upright, before, beyond string
 	whisker, left, right, box, median           string
-	good, bad, unknown, times, dot, up, sink    string
+	good, bad, unknown, times                   string
 	sparks, grays                               []string
 }
 
 var (
-	blockGlyphs = glyphs{"█", "▓", "░", "│", "◂", "▸", "─", "├", "┤", "▒", "┃", "●", "◆", "○", "×", "·", "▲", "▼", strings.Split("▁▂▃▄▅▆▇█", ""), strings.Split("░▒▓█", "")}
-	asciiGlyphs = glyphs{"#", "=", "-", "|", "<", ">", "-", "|", "|", "=", "#", "+", "x", "?", "*", ".", "^", "v", strings.Split("_.-:=+*#", ""), strings.Split(".:+#", "")}
+	blockGlyphs = glyphs{"█", "▓", "░", "│", "◂", "▸", "─", "├", "┤", "▒", "┃", "●", "◆", "○", "×",
+		strings.Split("▁▂▃▄▅▆▇█", ""), strings.Split("░▒▓█", "")}
+	asciiGlyphs = glyphs{"#", "=", "-", "|", "<", ">", "-", "|", "|", "=", "#", "+", "x", "?", "*",
+		strings.Split("_.-:=+*#", ""), strings.Split(".:+#", "")}
 )
 
 // sign is the mark of a role.

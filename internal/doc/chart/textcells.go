@@ -1,9 +1,9 @@
 package chart
 
 import (
+	"slices"
 	"strings"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/term"
 )
 
@@ -40,26 +40,21 @@ func widest(rows []Row) int {
 }
 
 // cellLines draws cells as a line a row: with the texts of the cells where these
-// fit, otherwise as shades, or, around a middle, as signs. It is nil where not
-// even these fit.
+// fit, otherwise as shades. It is nil where not even these fit.
 func (t *text) cellLines() []string {
 	cells, longest := t.tiles()
 	names, heads := min(widest(t.Y.Rows), longestName), widest(t.X.Rows)
 	fits := func(step int) bool { return names+1+step*len(t.X.Rows) <= t.o.Width }
-	var step int // columns of the terminal that a cell takes
-	numbers := longest > 0 && fits(max(longest, heads)+1)
-	switch {
-	case numbers:
-		step = max(longest, heads) + 1
-	case fits(max(2, heads) + 1):
-		step = max(2, heads) + 1
-	case fits(3):
-		step = 3
-	case fits(2):
-		step = 2
-	default:
+	steps := []int{max(longest, heads) + 1, max(2, heads) + 1, 3, 2} // columns of the terminal that a cell takes
+	numbers := longest > 0 && fits(steps[0])
+	if !numbers {
+		steps = steps[1:]
+	}
+	i := slices.IndexFunc(steps, fits)
+	if i < 0 {
 		return nil
 	}
+	step := steps[i]
 	shades := t.shades()
 	lines := []string{strings.Repeat(" ", names+1) + t.heads(step)}
 	for y, r := range t.Y.Rows {
@@ -75,7 +70,9 @@ func (t *text) cellLines() []string {
 		lines = append(lines, strings.TrimRight(line, " "))
 	}
 	if !numbers && finite(shades.lo, shades.hi) {
-		lines = append(lines, term.Wrap(t.shadeKey(shades), t.o.Width)...)
+		lo, hi := shades.ends()
+		key := strings.Join(t.grays, "") + " from " + term.Clean(lo) + " to " + term.Clean(hi)
+		lines = append(lines, term.Wrap(key, t.o.Width)...)
 	}
 	return lines
 }
@@ -97,41 +94,10 @@ func (t *text) heads(step int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// From which colour to either side of the middle a cell has a sign, and the
-// stronger one.
-const weakFrom, strongFrom = 1, 3
-
 // shade is a cell of two characters.
 func (t *text) shade(h shades, v float64, known bool) string {
 	if !known || !finite(v) {
 		return "  "
 	}
-	if h.by != Around {
-		return strings.Repeat(t.grays[h.even(v, len(t.grays))], 2)
-	}
-	switch level := h.around(v); {
-	case level >= strongFrom:
-		return " " + t.up
-	case level >= weakFrom:
-		return " +"
-	case level <= -strongFrom:
-		return " " + t.sink
-	case level <= -weakFrom:
-		return " -"
-	}
-	return " " + t.dot
-}
-
-// shadeKey says what shades or signs mean.
-func (t *text) shadeKey(h shades) string {
-	if h.by != Around {
-		lo, _, hi := h.labels()
-		return strings.Join(t.grays, "") + " from " + term.Clean(lo) + " to " + term.Clean(hi)
-	}
-	scale := num.For(h.unit, h.lo, h.hi)
-	edge := func(level float64) string {
-		return term.Clean(scale.Value(h.center+level/sides*(h.hi-h.center), (h.hi-h.lo)/10))
-	}
-	return t.sink + " below " + edge(0.5-strongFrom) + ", - below " + edge(0.5-weakFrom) + ", " + t.dot + " about " + edge(0) +
-		", + above " + edge(weakFrom-0.5) + ", " + t.up + " above " + edge(strongFrom-0.5)
+	return strings.Repeat(t.grays[h.level(v, len(t.grays))], 2)
 }

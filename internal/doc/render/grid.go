@@ -16,12 +16,9 @@ type grid struct {
 }
 
 type gridColumn struct {
-	keys  []string // several where columns are stacked
-	head  []string
-	tip   string
-	right bool
-	wrap  int
-	spare int
+	doc.Column
+	keys []string // several where columns are stacked
+	head []string
 }
 
 type gridRow struct {
@@ -53,9 +50,7 @@ func newGrid(t *doc.Table) grid {
 			continue
 		}
 		shown = append(shown, i)
-		g.cols = append(g.cols, gridColumn{
-			keys: []string{c.Key}, head: term.CleanLines(c.Head), tip: c.Tip, right: c.Right, wrap: c.Wrap, spare: c.Spare,
-		})
+		g.cols = append(g.cols, gridColumn{c, []string{c.Key}, term.CleanLines(c.Head)})
 	}
 	for _, r := range t.Rows {
 		row := gridRow{more: r.More, cells: make([]gridCell, len(shown))}
@@ -166,7 +161,7 @@ func (g grid) oneLine(width int) (out grid, left []string) {
 		}
 		next := -1
 		for i, c := range g.cols {
-			if c.spare > 0 && (next < 0 || c.spare < g.cols[next].spare) {
+			if c.Spare > 0 && (next < 0 || c.Spare < g.cols[next].Spare) {
 				next = i
 			}
 		}
@@ -185,7 +180,7 @@ func (g grid) cut(width, least int) grid {
 	for ; over > 0; over-- {
 		widest := -1
 		for i, c := range g.cols {
-			if c.wrap > 0 && limits[i] > least && (widest < 0 || limits[i] > limits[widest]) {
+			if c.Wrap > 0 && limits[i] > least && (widest < 0 || limits[i] > limits[widest]) {
 				widest = i
 			}
 		}
@@ -194,16 +189,12 @@ func (g grid) cut(width, least int) grid {
 		}
 		limits[widest]--
 	}
-	out := grid{cols: slices.Clone(g.cols), rows: slices.Clone(g.rows)}
-	for y, row := range g.rows {
-		out.rows[y].cells = slices.Clone(row.cells)
-		for i, c := range row.cells {
-			if term.Width(c.text()) > limits[i] {
-				out.rows[y].cells[i].lines = []gridLine{{term.Cut(c.text(), limits[i]), c.lines[0].tone}}
-			}
+	return g.mapped(func(i int, c gridCell) gridCell {
+		if term.Width(c.text()) > limits[i] {
+			c.lines = []gridLine{{term.Cut(c.text(), limits[i]), c.lines[0].tone}}
 		}
-	}
-	return out
+		return c
+	})
 }
 
 func (g grid) empty(i int) bool {
@@ -224,13 +215,13 @@ func (g grid) softened(limit int) grid {
 	out := g
 	out.cols = slices.Clone(g.cols)
 	for i, c := range g.cols {
-		if c.right {
+		if c.Right {
 			continue
 		}
-		out.cols[i].wrap = limit
+		out.cols[i].Wrap = limit
 		for _, row := range g.rows {
 			for _, word := range strings.Fields(row.cells[i].text()) {
-				out.cols[i].wrap = max(out.cols[i].wrap, term.Width(word))
+				out.cols[i].Wrap = max(out.cols[i].Wrap, term.Width(word))
 			}
 		}
 	}
@@ -247,10 +238,10 @@ func (g grid) layered(lines int) grid {
 		right := true
 		for k := i; k < len(g.cols); k += per {
 			group = append(group, g.cols[k].keys[0])
-			right = right && g.cols[k].right
+			right = right && g.cols[k].Right
 		}
 		out = out.stacked(group)
-		out.cols[i].right = right
+		out.cols[i].Right = right
 	}
 	return out
 }
@@ -289,16 +280,13 @@ func (g grid) widths() []int {
 	return out
 }
 
-// mapped returns a copy with other heads and cells.
-func (g grid) mapped(head func(gridColumn) []string, cell func(gridColumn, gridCell) gridCell) grid {
+// mapped returns a copy with other cells; each comes with the index of its column.
+func (g grid) mapped(cell func(i int, c gridCell) gridCell) grid {
 	out := grid{cols: slices.Clone(g.cols), rows: slices.Clone(g.rows)}
-	for i := range out.cols {
-		out.cols[i].head = head(g.cols[i])
-	}
 	for y, row := range g.rows {
 		out.rows[y].cells = make([]gridCell, len(row.cells))
 		for i, c := range row.cells {
-			out.rows[y].cells[i] = cell(g.cols[i], c)
+			out.rows[y].cells[i] = cell(i, c)
 		}
 	}
 	return out
@@ -306,14 +294,16 @@ func (g grid) mapped(head func(gridColumn) []string, cell func(gridColumn, gridC
 
 // joined has one line in each cell.
 func (g grid) joined() grid {
-	return g.mapped(
-		func(c gridColumn) []string { return []string{strings.Join(c.head, " ")} },
-		func(_ gridColumn, c gridCell) gridCell {
-			if len(c.lines) > 1 {
-				c.lines = []gridLine{{c.text(), c.lines[0].tone}}
-			}
-			return c
-		})
+	out := g.mapped(func(_ int, c gridCell) gridCell {
+		if len(c.lines) > 1 {
+			c.lines = []gridLine{{c.text(), c.lines[0].tone}}
+		}
+		return c
+	})
+	for i, c := range g.cols {
+		out.cols[i].head = []string{strings.Join(c.head, " ")}
+	}
+	return out
 }
 
 func (c gridCell) text() string {
@@ -330,7 +320,7 @@ func (g grid) wrapped(width int) grid {
 	least := g.brokenAt(0)
 	room, breakable := width-least.width(), 0
 	for i, n := range least.widths() {
-		if limit := g.cols[i].wrap; limit > 0 {
+		if limit := g.cols[i].Wrap; limit > 0 {
 			breakable++
 			room -= max(0, limit-n) // lines that were shorter may become as long
 		}
@@ -343,21 +333,19 @@ func (g grid) wrapped(width int) grid {
 
 // brokenAt breaks texts at the limits of their columns and so much more.
 func (g grid) brokenAt(more int) grid {
-	return g.mapped(
-		func(c gridColumn) []string { return c.head },
-		func(col gridColumn, c gridCell) gridCell {
-			if col.wrap == 0 {
-				return c
-			}
-			var lines []gridLine
-			for _, l := range c.lines {
-				for _, text := range term.Wrap(l.text, col.wrap+more) {
-					lines = append(lines, gridLine{text, l.tone})
-				}
-			}
-			c.lines = lines
+	return g.mapped(func(i int, c gridCell) gridCell {
+		if g.cols[i].Wrap == 0 {
 			return c
-		})
+		}
+		var lines []gridLine
+		for _, l := range c.lines {
+			for _, text := range term.Wrap(l.text, g.cols[i].Wrap+more) {
+				lines = append(lines, gridLine{text, l.tone})
+			}
+		}
+		c.lines = lines
+		return c
+	})
 }
 
 // stacked puts the columns with these keys into the first of them. Each part
@@ -373,7 +361,7 @@ func (g grid) stacked(keys []string) grid {
 	if len(group) < 2 {
 		return g
 	}
-	out := g.mapped(func(c gridColumn) []string { return c.head }, func(_ gridColumn, c gridCell) gridCell { return c })
+	out := g.mapped(func(_ int, c gridCell) gridCell { return c })
 	into := group[0]
 	out.cols[into].head, out.cols[into].keys = nil, nil
 	for _, i := range group {

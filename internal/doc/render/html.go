@@ -182,7 +182,7 @@ func (p page) section(s doc.Section, level int) node {
 	if len(blocks) == 0 && silent(s) {
 		return nil
 	}
-	heading := []any{}
+	var heading group
 	if s.Kind != "" {
 		heading = append(heading, el("span", class("kind"), text(s.Kind)), text(" "))
 	}
@@ -195,18 +195,14 @@ func (p page) section(s doc.Section, level int) node {
 	if s.Words != "" {
 		heading = append(heading, text(" "), el("span", class("words"), text(s.Words)))
 	}
-	parts := []any{is("id", s.ID)}
+	var head, intro node
 	if len(heading) > 0 {
-		parts = append(parts, el([]name{"h2", "h3", "h4"}[min(level, 4)-2], heading...))
+		head = el([]name{"h2", "h3", "h4"}[min(level, 4)-2], heading)
 	}
 	if s.Intro != "" {
-		parts = append(parts, el("p", class("sub"), text(s.Intro)))
+		intro = el("p", class("sub"), text(s.Intro))
 	}
-	parts = append(parts, blocks)
-	if level == 2 {
-		return el("section", parts...)
-	}
-	return el("article", parts...)
+	return el(map[bool]name{true: "section", false: "article"}[level == 2], is("id", s.ID), head, intro, blocks)
 }
 
 func (p page) blocks(blocks []doc.Block, level int) group {
@@ -307,7 +303,8 @@ func (p page) table(t *doc.Table) node {
 	}
 	head := []any{}
 	for _, c := range g.cols {
-		head = append(head, el("th", is("scope", "col"), class(numeric[c.right]), is("title", c.tip), between(c.head, el("br"))))
+		head = append(head, el("th", is("scope", "col"), class(numeric[c.Right]), is("title", c.Tip),
+			between(c.head, el("br"))))
 	}
 	rows := []any{}
 	for _, r := range g.rows {
@@ -332,7 +329,7 @@ func (p page) cell(col gridColumn, c gridCell) node {
 	tone := doc.Plain
 	for i, l := range c.lines {
 		shown := l.text
-		if col.right {
+		if col.Right {
 			shown = minus(shown)
 		}
 		switch {
@@ -350,7 +347,7 @@ func (p page) cell(col gridColumn, c gridCell) node {
 	if c.href != "" {
 		content = p.link(c.href, lines)
 	}
-	return el("td", class(numeric[col.right], string(tone), map[bool]string{true: "wrap"}[col.wrap > 0]), content)
+	return el("td", class(numeric[col.Right], string(tone), map[bool]string{true: "wrap"}[col.Wrap > 0]), content)
 }
 
 // minus sets the sign of negative numbers as long as a plus.

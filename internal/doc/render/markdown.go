@@ -176,7 +176,7 @@ func markdownTable(t *doc.Table) string {
 	var heads, rules []string
 	for _, c := range g.cols {
 		heads = append(heads, inline(c.head[0]))
-		rules = append(rules, map[bool]string{true: "---:", false: "---"}[c.right])
+		rules = append(rules, map[bool]string{true: "---:", false: "---"}[c.Right])
 	}
 	out := []string{line(heads), line(rules)}
 	for _, r := range g.rows {

@@ -380,7 +380,7 @@ func (t *textWriter) row(g grid, row gridRow, widths []int) {
 			if y < len(c.lines) {
 				l = c.lines[y]
 			}
-			line.WriteString(t.pad(l.text, widths[i], g.cols[i].right, l.tone))
+			line.WriteString(t.pad(l.text, widths[i], g.cols[i].Right, l.tone))
 		}
 		t.line(line.String())
 	}

@@ -54,7 +54,7 @@ func (l *laying) alike(nodes bool) (out []layout) {
 	}
 	for _, name := range facts {
 		if l.likeness(name, nodes) <= likeError/float64(len(facts)) {
-			out = append(out, l.unpaired(name, []string{name}))
+			out = append(out, l.unpaired(name))
 		}
 	}
 	return out
@@ -99,10 +99,7 @@ func (l *laying) likeness(fact string, nodes bool) float64 {
 		for _, u := range units {
 			ys, _ := l.values(f, []frame.RowGroup{u})
 			if !nodes {
-				ys = ys[:0]
-				for _, row := range u.Rows {
-					ys = append(ys, f.Values[row])
-				}
+				ys = at(f.Values, u.Rows)
 			}
 			ys = l.scaled(ys)
 			level := x.Level(u.Rows[0])
@@ -120,30 +117,24 @@ func (l *laying) likeness(fact string, nodes bool) float64 {
 // or else the order, and nothing else does: what changes with the hour or day is the
 // same for all of them. It is not ok where most rows are in rounds that lack some node.
 func (l *laying) inRounds(sameNodes bool) (layout, bool) {
-	out := layout{Of: "round", Nodes: sameNodes, Trials: true}
-	for _, side := range []struct {
-		f      *frame.Frame
-		xs, ts *[]float64
-		groups *[]frame.RowGroup
-	}{{l.a, &out.A, &out.TimesA, &out.groups[0]}, {l.b, &out.B, &out.TimesB, &out.groups[1]}} {
-		nodes := len(side.f.GroupBy(l.subject))
-		all := side.f.Rounds(l.subject)
-		if side.f.Times == nil {
-			all = side.f.RoundsByOrder(l.subject)
+	var rounds [2][]frame.RowGroup
+	for i, f := range []*frame.Frame{l.a, l.b} {
+		nodes := len(f.GroupBy(l.subject))
+		all := f.Rounds(l.subject)
+		if f.Times == nil {
+			all = f.RoundsByOrder(l.subject)
 		}
-		full, left := l.full(side.f, all, nodes)
-		if nodes < 2 || len(full) < 2 || 2*left > side.f.Len() {
-			return out, false
+		full, left := l.full(f, all, nodes)
+		if nodes < 2 || len(full) < 2 || 2*left > f.Len() {
+			return layout{}, false
 		}
 		if left > 0 {
 			l.incomplete(left)
 		}
-		*side.xs, *side.ts = l.values(side.f, full)
-		*side.groups = full
+		rounds[i] = full
 	}
-	if l.a.Times == nil || l.b.Times == nil {
-		out.TimesA, out.TimesB = nil, nil
-	}
+	out := l.averaged("round", rounds[0], rounds[1])
+	out.Nodes, out.Trials, out.groups = sameNodes, true, rounds
 	return out, true
 }
 
@@ -151,16 +142,15 @@ func (l *laying) inRounds(sameNodes bool) (layout, bool) {
 // repetition are alike: the coarsest of repetition, run, block and trial.
 func (l *laying) twice() []layout {
 	for _, fact := range []string{frame.FactRepetition, frame.FactRun, frame.FactBlock, frame.FactTrial} {
-		a, b := l.a.GroupBy(fact), l.b.GroupBy(fact)
+		a, b, all := l.groups(fact)
 		switch fewer := min(len(a), len(b)); {
-		case l.together || !l.a.InGroups(a) || !l.b.InGroups(b) || max(len(a), len(b)) < 2:
+		case l.together || !all || max(len(a), len(b)) < 2:
 			continue
 		case fewer != 2 || 2*len(a) >= l.a.Len() || 2*len(b) >= l.b.Len() || l.likeness(fact, false) > likeError:
 			return nil
 		}
-		out := layout{Of: fact, Trials: true}
-		out.A, _ = l.values(l.a, a)
-		out.B, _ = l.values(l.b, b)
+		out := l.averaged(fact, a, b).untimed()
+		out.Trials = true
 		return []layout{out}
 	}
 	return nil
@@ -174,8 +164,5 @@ func (l *laying) passes(of string) []layout {
 		return nil
 	}
 	l.notes.Warn("again", "the numbers of %ss come again, and no column run says which belong together: what was measured from one to where it comes again counts as one, too", of)
-	out := layout{Of: "pass of " + of + "s"}
-	out.A, _ = l.values(l.a, a)
-	out.B, _ = l.values(l.b, b)
-	return []layout{out}
+	return []layout{l.averaged("pass of "+of+"s", a, b).untimed()}
 }

@@ -115,8 +115,12 @@ func (l *laying) percentiles(typical stats.Interval, scatter *laying, level floa
 			return nil
 		}
 	}
-	if err != nil {
-		return openTails()
+	var out []Summary
+	if err != nil { // they may differ by any amount
+		for _, t := range tails {
+			out = append(out, Summary{Name: t.name})
+		}
+		return out
 	}
 	a, b := stats.Average(scatter.a.Values), stats.Average(scatter.b.Values)
 	more := e.ci // by how much the mean deviation of B exceeds that of A
@@ -124,17 +128,13 @@ func (l *laying) percentiles(typical stats.Interval, scatter *laying, level floa
 		by := math.Sqrt(a * b)
 		more = stats.Interval{Lo: by * math.Log(e.ci.Lo), Hi: by * math.Log(e.ci.Hi)}
 	}
-	var out []Summary
 	for _, t := range tails {
 		lo, hi := 0.0, 0.0
-		for _, side := range []struct {
-			f    *frame.Frame
-			mean float64
-		}{{l.a, a}, {l.b, b}} {
-			xs := l.scaled(side.f.Values)
+		for i, f := range []*frame.Frame{l.a, l.b} {
+			xs, mean := l.scaled(f.Values), []float64{a, b}[i]
 			q, err := stats.Quantile(xs, t.share)
-			if err == nil && side.mean > 0 {
-				k := (q - stats.Median(xs)) / side.mean
+			if err == nil && mean > 0 {
+				k := (q - stats.Median(xs)) / mean
 				lo, hi = min(lo, k*more.Lo, k*more.Hi), max(hi, k*more.Lo, k*more.Hi)
 			}
 		}
@@ -172,13 +172,4 @@ func (l *laying) leftOpen(e estimate, failed error, level float64) (out estimate
 	}
 	a, b := stats.Average(l.a.Values), stats.Average(l.b.Values)
 	return e, math.Abs(a-b) > 1e-9*max(a, b), failed
-}
-
-// openTails are percentiles that may differ by any amount.
-func openTails() []Summary {
-	var out []Summary
-	for _, t := range tails {
-		out = append(out, Summary{Name: t.name})
-	}
-	return out
 }

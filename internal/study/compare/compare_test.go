@@ -34,6 +34,28 @@ var (
 // near reports whether values agree to seven digits.
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-7*math.Abs(want) }
 
+// TestTimesOfOneSide: where only one side has times, the rows of neither are put in
+// order, and nothing is lost.
+func TestTimesOfOneSide(t *testing.T) {
+	for _, pair := range []string{"", "i"} {
+		p := New()
+		p.Pair = pair
+		a, b := rows(some...), rows(other...)
+		for i := range a {
+			a[i].facts, b[i].facts = map[string]string{"i": strconv.Itoa(i)}, map[string]string{"i": strconv.Itoa(i)}
+		}
+		want := asked(t, p, a, b)
+		for i := range a {
+			a[i].at = float64(100 - i)
+		}
+		got := asked(t, p, a, b)
+		if got.Ratio == nil || !near(*got.Ratio, *want.Ratio) || got.A.N != want.A.N || got.B.N != want.B.N {
+			t.Errorf("pair %q: A has times: %v of %d and %d values, want %v of %d and %d", pair, got.Ratio, got.A.N, got.B.N,
+				*want.Ratio, want.A.N, want.B.N)
+		}
+	}
+}
+
 // The deciding numbers are those of R 4.2, with a and b the values above:
 //
 //	wilcox.test(log(b), log(a), conf.int=TRUE)              # and paired=TRUE

@@ -16,25 +16,8 @@ import (
 func (p *Params) compare(m matched) Comparison {
 	c := Comparison{Workload: m.key.Workload, Metric: m.key.Metric, Phase: m.key.Phase, Unit: m.a.Unit, Better: p.direction(m), Level: p.Level}
 	l := &laying{Params: p, matched: m, typical: !p.Means, subject: subjectOf(m.a, m.b), notes: &c.doubts}
-	for _, of := range []struct {
-		name     string
-		f, other *frame.Frame
-	}{{m.nameA, m.a, m.b}, {m.nameB, m.b, m.a}} {
-		for _, d := range of.f.Doubts {
-			if d.Code == frame.FactCensored {
-				continue // see heedBounds
-			}
-			both := m.together && slices.ContainsFunc(of.other.Doubts, func(o model.Doubt) bool { return o.Text == d.Text })
-			if !both && !strings.HasPrefix(d.Text, of.name+": ") {
-				d.Text = of.name + ": " + d.Text
-			}
-			c.doubts.Add(d)
-		}
-		if d, ok := of.f.TotalDoubt("compare its rate: give the differences of its values by the seconds between them"); ok {
-			d.Text = of.name + ": " + d.Text
-			c.doubts.Add(d)
-		}
-	}
+	c.doubtSide(m.nameA, m.a, m.b, m.together)
+	c.doubtSide(m.nameB, m.b, m.a, m.together)
 	if l.typical && min(slices.Min(m.a.Values), slices.Min(m.b.Values)) <= 0 {
 		l.typical = false
 		c.doubts.Warn("not_positive", "some values are not above 0, so that they have no logarithm: means are compared")
@@ -50,6 +33,24 @@ func (p *Params) compare(m matched) Comparison {
 	l.otherConfiguration(&c)
 	c.calm = p.calmly(m, &c)
 	return c
+}
+
+// doubtSide takes over what is doubtful of a side: with its name, but for what both parts of
+// one source have in common.
+func (c *Comparison) doubtSide(name string, f, other *frame.Frame, together bool) {
+	for _, d := range f.Doubts {
+		both := together && slices.ContainsFunc(other.Doubts, func(o model.Doubt) bool { return o.Text == d.Text })
+		if !both && !strings.HasPrefix(d.Text, name+": ") {
+			d.Text = name + ": " + d.Text
+		}
+		if d.Code != frame.FactCensored { // see heedBounds
+			c.doubts.Add(d)
+		}
+	}
+	if d, ok := f.TotalDoubt("compare its rate: give the differences of its values by the seconds between them"); ok {
+		d.Text = name + ": " + d.Text
+		c.doubts.Add(d)
+	}
 }
 
 // direction is which is better by the measurements, or else by the user.

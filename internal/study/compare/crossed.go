@@ -14,16 +14,13 @@ import (
 // and C. E. McCulloch, Variance Components, 1992, section 4.3).
 func (l *laying) crossing(inTime layout) float64 {
 	var byNode, byTrial, noise float64
-	for _, side := range []struct {
-		f      *frame.Frame
-		trials []frame.RowGroup
-	}{{l.a, inTime.groups[0]}, {l.b, inTime.groups[1]}} {
-		nodes := side.f.GroupBy(l.subject)
-		means, _ := l.values(side.f, nodes)
-		trials, _ := l.values(side.f, side.trials)
+	for i, f := range []*frame.Frame{l.a, l.b} {
+		nodes := f.GroupBy(l.subject)
+		means, _ := l.values(f, nodes)
+		trials, _ := l.values(f, inTime.groups[i])
 		byNode += varianceOfMean(l.scaled(means))
 		byTrial += varianceOfMean(l.scaled(trials))
-		noise += l.noise(side.f, nodes, side.trials)
+		noise += l.noise(f, nodes, inTime.groups[i])
 	}
 	if most := max(byNode, byTrial); most > 0 {
 		return math.Sqrt(max(1, (byNode+byTrial-noise)/most))

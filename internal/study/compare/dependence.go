@@ -14,8 +14,11 @@ func (x *layout) ordered() bool { return x.Rows || x.TimesA != nil }
 
 // independent heeds that neighbours in time depend on each other. Successive values
 // are averaged until they do not; where that would leave too few, they stay as they
-// are then, and count for less (Correlation).
+// are then, and count for less (Correlation). Times of one side alone order nothing.
 func (l *laying) independent(x layout) layout {
+	if x.TimesA == nil || x.TimesB == nil {
+		x.TimesA, x.TimesB = nil, nil
+	}
 	if l.alone || !x.ordered() || constant(x.A) && constant(x.B) {
 		return x
 	}
@@ -61,11 +64,7 @@ func (l *laying) every(xs []float64, n int) []float64 {
 		if rest := len(xs) - n; rest <= n/2 {
 			k = len(xs)
 		}
-		sum := 0.0
-		for _, x := range xs[:k] {
-			sum += l.scale(x)
-		}
-		out = append(out, l.back(sum/float64(k)))
+		out = append(out, l.mean(xs[:k]))
 		xs = xs[k:]
 	}
 	return out
@@ -89,8 +88,9 @@ func (x *layout) sort() {
 	x.A, x.TimesA, x.B, x.TimesB = at(x.A, a), at(x.TimesA, a), at(x.B, b), at(x.TimesB, b)
 }
 
+// at are the values at these places, in this order.
 func at(xs []float64, order []int) []float64 {
-	out := make([]float64, len(xs))
+	out := make([]float64, len(order))
 	for i, k := range order {
 		out[i] = xs[k]
 	}

@@ -25,8 +25,7 @@ func (l *laying) periods(c *Comparison) {
 	if gap <= 0 {
 		return
 	}
-	longest := max(slices.Max(ta)-slices.Min(ta), slices.Max(tb)-slices.Min(tb))
-	if c.far = longest > 0 && gap > longest; c.far {
+	if longest := max(slices.Max(ta)-slices.Min(ta), slices.Max(tb)-slices.Min(tb)); longest > 0 && gap > longest {
 		c.doubts.Warn("periods", "%s was measured %s after %s, longer than a side took (%s): drift within the sides does "+
 			"not show what else changed in between; measure both in turns (study compare)",
 			second, span(gap), first, span(longest))
@@ -38,8 +37,8 @@ func (l *laying) periods(c *Comparison) {
 	if c.CI == nil || x.TimesA == nil || x.Paired || !l.typical {
 		return
 	}
-	if by, ok := stats.CommonDrift(x.TimesA, l.scaled(x.A), x.TimesB, l.scaled(x.B)); ok {
-		c.drift = math.Exp(by)
+	if by, over, ok := stats.CommonDrift(x.TimesA, l.scaled(x.A), x.TimesB, l.scaled(x.B)); ok {
+		c.drift, c.driftOver = math.Exp(by), math.Abs(over)
 		possible := c.drifting(*c.CI)
 		c.Possible = &possible
 	}
@@ -51,14 +50,6 @@ func (c *Comparison) drifting(ci stats.Interval) stats.Interval {
 		return ci
 	}
 	return stats.Interval{Lo: min(ci.Lo, ci.Lo/c.drift), Hi: max(ci.Hi, ci.Hi/c.drift)}
-}
-
-// driftWords say over what time the drift is that extends the interval.
-func (c *Comparison) driftWords() string {
-	if c.far {
-		return "over twice the time that a side took"
-	}
-	return "from one side to the other"
 }
 
 // span is how long so many seconds are, in words.

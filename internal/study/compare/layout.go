@@ -60,7 +60,7 @@ func (l *laying) layouts() []layout {
 		return []layout{l.paired(facts...)}
 	}
 	if l.Cluster != "" {
-		return []layout{l.unpaired(l.Cluster, []string{l.Cluster})}
+		return []layout{l.unpaired(l.Cluster)}
 	}
 	sameNodes, nodes := l.nodes()
 	out := append(l.byNodes(sameNodes, nodes), l.twice()...)
@@ -87,20 +87,21 @@ func (l *laying) byNodes(sameNodes bool, nodes int) []layout {
 		return []layout{inTime}
 	case sameNodes:
 		l.oneTrial(once)
-		pairs := l.paired(l.subject)
-		pairs.Nodes, pairs.Once, pairs.TimesA, pairs.TimesB = true, once, nil, nil // nodes are not one after the other
+		pairs := l.paired(l.subject).untimed()
+		pairs.Nodes, pairs.Once = true, once
 		return []layout{pairs}
 	case nodes == 0 && ok && !inTime.Paired && slices.Contains([]string{frame.FactBlock, frame.FactTrial}, inTime.Of):
 		return append([]layout{inTime}, l.passes(inTime.Of)...)
 	case nodes == 0 && ok:
 		return []layout{inTime}
 	case nodes == 0:
-		return []layout{l.unpaired("row", nil)}
+		return []layout{{Of: "row", Rows: true, A: l.a.Values, B: l.b.Values, TimesA: seconds(l.a.Times),
+			TimesB: seconds(l.b.Times)}}
 	case nodes < fewest && ok:
 		l.notes.Warn("these_nodes", "one side has %s: this is about these nodes, and tells nothing of others of their kind", num.Count(nodes, "node"))
 		return []layout{inTime}
 	}
-	byNode := l.unpaired(l.subject, []string{l.subject})
+	byNode := l.unpaired(l.subject)
 	if ok {
 		byNode.Crossing = l.crossing(inTime)
 		inTime.Crossing = byNode.Crossing
@@ -117,7 +118,8 @@ func (l *laying) byNodes(sameNodes bool, nodes int) []layout {
 // measured.
 func (l *laying) numbered() bool {
 	return slices.ContainsFunc([]string{frame.FactBlock, frame.FactTrial}, func(fact string) bool {
-		return l.a.InGroups(l.a.GroupBy(fact)) && l.b.InGroups(l.b.GroupBy(fact))
+		_, _, all := l.groups(fact)
+		return all
 	})
 }
 
@@ -138,11 +140,11 @@ func (l *laying) oneTrial(once bool) {
 // nodes reports whether both sides have the same nodes, at least two; and how many
 // the side with fewer has, 0 where they are not known.
 func (l *laying) nodes() (same bool, fewer int) {
-	a, b := l.a.GroupBy(l.subject), l.b.GroupBy(l.subject)
+	a, b, all := l.groups(l.subject)
 	if len(a) == 0 || len(b) == 0 {
 		return false, 0
 	}
-	if !l.a.InGroups(a) || !l.b.InGroups(b) {
+	if !all {
 		l.notes.Problem("unknown_nodes", "the node is not known of all rows, so it is not known which depend on each other")
 		return false, 0
 	}
@@ -181,8 +183,8 @@ func (l *laying) oneMachine(rowsA, rowsB []int) bool {
 // both sides have the same ones, and not only the same numbers, values are paired.
 func (l *laying) inTime(sameNodes bool, least int) (layout, bool) {
 	for _, facts := range [][]string{{frame.FactRepetition}, {frame.FactRun}, {frame.FactRun, frame.FactBlock}, {frame.FactBlock}, {frame.FactRun, frame.FactTrial}, {frame.FactTrial}} {
-		a, b := l.a.GroupBy(facts...), l.b.GroupBy(facts...)
-		if !l.a.InGroups(a) || !l.b.InGroups(b) {
+		a, b, all := l.groups(facts...)
+		if !all {
 			continue
 		}
 		of := facts[len(facts)-1]
@@ -220,9 +222,8 @@ func (l *laying) inTime(sameNodes bool, least int) (layout, bool) {
 				continue
 			}
 		}
-		out := layout{Of: of, Nodes: sameNodes, Trials: true, groups: [2][]frame.RowGroup{a, b}}
-		out.A, out.TimesA = l.values(l.a, a)
-		out.B, out.TimesB = l.values(l.b, b)
+		out := l.averaged(of, a, b)
+		out.Nodes, out.Trials, out.groups = sameNodes, true, [2][]frame.RowGroup{a, b}
 		return out, true
 	}
 	return layout{}, false

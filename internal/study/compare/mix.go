@@ -53,12 +53,12 @@ func (l *laying) mix(x *frame.Fact) (m mixed, ok bool) {
 		if !has {
 			continue
 		}
-		a, b := l.sum(l.a, ga.Rows), l.sum(l.b, gb.Rows)
-		n, k := float64(len(ga.Rows)), float64(len(gb.Rows))
+		a, b := l.scaled(at(l.a.Values, ga.Rows)), l.scaled(at(l.b.Values, gb.Rows))
+		n, k, meanA, meanB := float64(len(a)), float64(len(b)), stats.Average(a), stats.Average(b)
 		w := n * k / (n + k)
-		weight, difference = weight+w, difference+w*(b/k-a/n)
-		sumA, sumB, nA, nB = sumA+a, sumB+b, nA+n, nB+k
-		squares += l.squares(l.a, ga.Rows, a/n) + l.squares(l.b, gb.Rows, b/k)
+		weight, difference = weight+w, difference+w*(meanB-meanA)
+		sumA, sumB, nA, nB = sumA+n*meanA, sumB+k*meanB, nA+n, nB+k
+		squares += n*(n-1)*varianceOfMean(a) + k*(k-1)*varianceOfMean(b)
 		free += n + k - 2
 		for range ga.Rows {
 			sides, of = append(sides, 1), append(of, uint16(code+1)) //nolint:gosec // frame.MostLevels
@@ -74,23 +74,6 @@ func (l *laying) mix(x *frame.Fact) (m mixed, ok bool) {
 	m.within, m.over = difference/weight, sumB/nB-sumA/nA
 	m.error = math.Sqrt(squares / free / weight)
 	return m, err == nil && p <= mixError
-}
-
-// sum is that of values on the scale on which they are averaged.
-func (l *laying) sum(f *frame.Frame, rows []int) (sum float64) {
-	for _, row := range rows {
-		sum += l.scale(f.Values[row])
-	}
-	return sum
-}
-
-// squares are those of values about their mean, summed.
-func (l *laying) squares(f *frame.Frame, rows []int, mean float64) (sum float64) {
-	for _, row := range rows {
-		d := l.scale(f.Values[row]) - mean
-		sum += d * d
-	}
-	return sum
 }
 
 // interval is that of B/A within the levels, given that over all values: of other

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"math"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
@@ -91,7 +92,7 @@ type Comparison struct {
 	again      func(level float64) (estimate, error)
 	besides    func(c *Comparison, level float64)
 	drift      float64         // as a ratio, from A to B; 0: none
-	far        bool            // B was measured so long after A, or before, that drift does not tell how much changed
+	driftOver  float64         // of how many seconds between the sides that is
 	mixed      []mixed         // facts that the sides have other shares of
 	difference *stats.Interval // of means, where there is no ratio
 	rowsA      []float64
@@ -138,25 +139,22 @@ func (c *Comparison) key() frame.Key {
 // units.
 func geomeans(all []Comparison) []Geomean {
 	var out []Geomean
-	logs := make(map[Geomean]float64)
-	count := make(map[Geomean]int)
-	var order []Geomean
 	for _, c := range all {
 		if c.Ratio == nil || *c.Ratio == 0 { // what became nothing has no logarithm
 			continue
 		}
-		k := Geomean{B: c.B.Name, Unit: c.Unit, Better: c.Better}
-		if count[k] == 0 {
-			order = append(order, k)
+		i := slices.IndexFunc(out, func(g Geomean) bool {
+			return g.B == c.B.Name && g.Unit == c.Unit && g.Better == c.Better
+		})
+		if i < 0 {
+			i, out = len(out), append(out, Geomean{B: c.B.Name, Unit: c.Unit, Better: c.Better})
 		}
-		logs[k] += math.Log(*c.Ratio)
-		count[k]++
+		out[i].N++
+		out[i].Ratio += math.Log(*c.Ratio)
 	}
-	for _, k := range order {
-		if n := count[k]; n > 1 {
-			k.N, k.Ratio = n, math.Exp(logs[Geomean{B: k.B, Unit: k.Unit, Better: k.Better}]/float64(n))
-			out = append(out, k)
-		}
+	out = slices.DeleteFunc(out, func(g Geomean) bool { return g.N < 2 })
+	for i, g := range out {
+		out[i].Ratio = math.Exp(g.Ratio / float64(g.N))
 	}
 	return out
 }

@@ -49,7 +49,8 @@ func (p *Params) sides(sources []study.Source) (out []side, told []string, err e
 	default:
 		for i, s := range sources {
 			name := s.Name
-			if repeated(sources, name) {
+			same := func(o study.Source) bool { return o.Name == s.Name }
+			if slices.ContainsFunc(sources[:i], same) || slices.ContainsFunc(sources[i+1:], same) {
 				name = fmt.Sprintf("%s (%d)", name, i+1)
 			}
 			out = append(out, side{name, s.Frames})
@@ -72,17 +73,6 @@ func withRuns(sources []study.Source) []study.Source {
 		}
 	}
 	return out
-}
-
-// repeated reports whether several sources have this name.
-func repeated(sources []study.Source, name string) bool {
-	n := 0
-	for _, s := range sources {
-		if s.Name == name {
-			n++
-		}
-	}
-	return n > 1
 }
 
 // workloads are two workloads of one source.
@@ -264,10 +254,12 @@ func (p *Params) match(a, b side) (out []matched, told []string, err error) {
 			return nil, nil, fmt.Errorf("%w: %s is measured %s in %s and %s in %s; give both in one unit", model.ErrUsage, fa.Name(), inUnit(fa.Unit), a.Name, inUnit(bs[i].Unit), b.Name)
 		}
 		if fa.Better != "" && bs[i].Better != "" && fa.Better != bs[i].Better {
+			more, less := a.Name, b.Name
+			if fa.Better == model.Lower {
+				more, less = less, more
+			}
 			return nil, nil, fmt.Errorf("%w: of %s more is better by %s and less by %s: both must say the same",
-				model.ErrUsage, fa.Name(),
-				map[bool]string{true: a.Name, false: b.Name}[fa.Better == model.Higher],
-				map[bool]string{true: b.Name, false: a.Name}[fa.Better == model.Higher])
+				model.ErrUsage, fa.Name(), more, less)
 		}
 		out = append(out, matched{key: fa.Key, nameA: a.Name, nameB: b.Name, a: fa, b: bs[i], together: p.A != "" || p.By != ""})
 	}

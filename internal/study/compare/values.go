@@ -6,42 +6,53 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
-// unpaired averages the rows of each level; without facts each row is a value.
-func (l *laying) unpaired(of string, facts []string) layout {
+// groups are the rows of both sides by facts; all: every row is in one.
+func (l *laying) groups(facts ...string) (a, b []frame.RowGroup, all bool) {
+	a, b = l.a.GroupBy(facts...), l.b.GroupBy(facts...)
+	return a, b, l.a.InGroups(a) && l.b.InGroups(b)
+}
+
+// averaged has the means of groups as values, and their times.
+func (l *laying) averaged(of string, a, b []frame.RowGroup) layout {
 	out := layout{Of: of}
-	if facts == nil {
-		out.Rows = true
-		out.A, out.TimesA = l.a.Values, seconds(l.a.Times)
-		out.B, out.TimesB = l.b.Values, seconds(l.b.Times)
-		return out
+	out.A, out.TimesA = l.values(l.a, a)
+	out.B, out.TimesB = l.values(l.b, b)
+	return out
+}
+
+// untimed has no order: levels of a fact such as nodes are not one after the other.
+func (x layout) untimed() layout {
+	x.TimesA, x.TimesB = nil, nil
+	return x
+}
+
+// unpaired averages the rows of each level of a fact.
+func (l *laying) unpaired(fact string) layout {
+	a, b, all := l.groups(fact)
+	if !all {
+		l.notes.Problem("unknown_levels", "%s is not known of all rows: those without are left out", fact)
 	}
-	a, b := l.a.GroupBy(facts...), l.b.GroupBy(facts...)
-	if !l.a.InGroups(a) || !l.b.InGroups(b) {
-		l.notes.Problem("unknown_levels", "%s is not known of all rows: those without are left out", of)
-	}
-	out.A, _ = l.values(l.a, a)
-	out.B, _ = l.values(l.b, b)
-	return out // no order: levels of a fact such as nodes are not one after the other
+	return l.averaged(fact, a, b).untimed()
 }
 
 // paired averages the rows of each level of these facts together, and pairs those
 // that both sides have.
 func (l *laying) paired(facts ...string) layout {
-	a, b := l.a.GroupBy(facts...), l.b.GroupBy(facts...)
-	out := layout{Of: strings.Join(facts, " and "), Paired: true}
-	both := l.common(a, b, out.Of)
-	va, ta := l.values(l.a, both[0])
-	vb, tb := l.values(l.b, both[1])
-	out.A, out.B, out.TimesA, out.TimesB = va, vb, ta, tb
+	a, b, _ := l.groups(facts...)
+	of := strings.Join(facts, " and ")
+	both := l.common(a, b, of)
+	out := l.averaged(of, both[0], both[1])
+	out.Paired = true
 	return out
 }
 
 // within pairs by time and node: of each time the mean over the nodes that both
 // sides have then.
 func (l *laying) within(facts []string, a, b []frame.RowGroup) layout {
-	out := layout{Paired: true, TimesA: []float64{}, TimesB: []float64{}}
+	var kept [2][]frame.RowGroup
 	both := l.common(a, b, facts[len(facts)-1])
 	nodesA, nodesB := l.a.Fact(l.subject), l.b.Fact(l.subject)
 	for i := range both[0] {
@@ -58,14 +69,10 @@ func (l *laying) within(facts []string, a, b []frame.RowGroup) layout {
 		if len(ga.Rows) == 0 {
 			continue
 		}
-		va, ta := l.values(l.a, []frame.RowGroup{ga})
-		vb, tb := l.values(l.b, []frame.RowGroup{gb})
-		out.A, out.B = append(out.A, va...), append(out.B, vb...)
-		out.TimesA, out.TimesB = append(out.TimesA, ta...), append(out.TimesB, tb...)
+		kept[0], kept[1] = append(kept[0], ga), append(kept[1], gb)
 	}
-	if l.a.Times == nil || l.b.Times == nil {
-		out.TimesA, out.TimesB = nil, nil
-	}
+	out := l.averaged("", kept[0], kept[1])
+	out.Paired = true
 	return out
 }
 
@@ -86,11 +93,7 @@ func (l *laying) common(a, b []frame.RowGroup, of string) (both [2][]frame.RowGr
 // values are the means of groups, and the means of their times; nil of none.
 func (l *laying) values(f *frame.Frame, groups []frame.RowGroup) (means, times []float64) {
 	for _, g := range groups {
-		sum := 0.0
-		for _, row := range g.Rows {
-			sum += l.scale(f.Values[row])
-		}
-		means = append(means, l.back(sum/float64(len(g.Rows))))
+		means = append(means, l.mean(at(f.Values, g.Rows)))
 		if f.Times != nil {
 			at := 0.0
 			for _, row := range g.Rows {
@@ -111,7 +114,9 @@ func (l *laying) scale(x float64) float64 {
 	return x
 }
 
-func (l *laying) back(x float64) float64 {
+// mean is that of values on their scale, in the unit of the metric.
+func (l *laying) mean(xs []float64) float64 {
+	x := stats.Average(l.scaled(xs))
 	if l.typical {
 		return math.Exp(x)
 	}

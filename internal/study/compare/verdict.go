@@ -140,9 +140,11 @@ func (p *Params) conclude(c *Comparison) {
 	}
 	if c.CI != nil {
 		if possible := p.word(c, *c.Possible); possible != word {
-			c.doubts.Problem("drift", "values drift in the course of time, by as much as %s %s: %s may come from that alone; measure both in turns (study compare with a and b)", percentOf(c.drift), c.driftWords(), word)
+			c.doubts.Problem("drift", "values drift by as much as %s within %s: %s may come from that alone. Measure both "+
+				"in turns (study compare with a and b)", percentOf(c.drift), span(c.driftOver), word)
 		} else if *c.Possible != *c.CI {
-			c.doubts.Warn("drift", "values drift in the course of time, by as much as %s %s; measure both in turns (study compare with a and b)", percentOf(c.drift), c.driftWords())
+			c.doubts.Warn("drift", "values drift by as much as %s within %s. Measure both in turns (study compare with a "+
+				"and b)", percentOf(c.drift), span(c.driftOver))
 		}
 	}
 	p.heedMeans(c, word)

@@ -48,27 +48,13 @@ func (r *Result) changeSaid(m *Metric) string {
 	return text + "."
 }
 
-// warnings are those of all metrics, each once, with the metrics that it is about
-// where it is not about all.
-func (r *Result) warnings() (out []doc.Warning) {
-	var order []string
-	about := make(map[string][]string)
-	for i := range r.Metrics {
-		for _, w := range r.Metrics[i].Warnings {
-			if about[w] == nil {
-				order = append(order, w)
-			}
-			about[w] = append(about[w], r.Metrics[i].name())
-		}
+// warnings are those of all metrics, each once.
+func (r *Result) warnings() []doc.Warning {
+	names := make([]string, len(r.Metrics))
+	for i := range names {
+		names[i] = r.Metrics[i].name()
 	}
-	for _, w := range order {
-		text := w
-		if len(about[w]) < len(r.Metrics) {
-			text = num.List(about[w]) + ": " + w
-		}
-		out = append(out, doc.Warning{Text: text})
-	}
-	return out
+	return doc.WarningsOf(names, func(i int) []string { return r.Metrics[i].Warnings })
 }
 
 // answer says it for all metrics: what the latest run is, and the last change.
@@ -189,8 +175,9 @@ func factList(facts []Fact, at int) string {
 
 func (r *Result) changesTable(m *Metric) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "at", Head: "changed at"}, {Key: "run", Head: "with run"}, {Key: "before", Head: "before", Right: true}, {Key: "after", Head: "after", Right: true},
-		{Key: "change", Head: "change", Right: true}, {Key: "p", Head: "p", Right: true}, {Key: "facts", Head: "what else changed", Wrap: 30},
+		{Key: "at", Head: "changed at"}, {Key: "run", Head: "with run"}, doc.Numbers("before", "before"),
+		doc.Numbers("after", "after"),
+		doc.Numbers("change", "change"), doc.Numbers("p", "p"), {Key: "facts", Head: "what else changed", Wrap: 30},
 	}}
 	for _, c := range m.Changes {
 		scale := num.For(m.Unit, c.Before, c.After)
@@ -225,11 +212,9 @@ const mostRows = 20
 
 // runsTable is the latest runs; a run that begins another level is marked.
 func (r *Result) runsTable(m *Metric) []doc.Block {
-	t := &doc.Table{Columns: []doc.Column{{Key: "at", Head: "time"}, {Key: "run", Head: "run"}, {Key: "mean", Head: "mean", Right: true}, {Key: "ci", Head: "interval", Right: true}, {Key: "n", Head: "n", Right: true, Tip: "nodes, or values of one node"}, {Key: "change", Head: "level"}}}
-	begins := make(map[int]bool)
-	for _, c := range m.Changes {
-		begins[c.Index] = true
-	}
+	t := &doc.Table{Columns: []doc.Column{{Key: "at", Head: "time"}, {Key: "run", Head: "run"},
+		doc.Numbers("mean", "mean"), doc.Numbers("ci", "interval"), {Key: "n", Head: "n", Right: true,
+			Tip: "nodes, or values of one node"}, {Key: "change", Head: "level"}}}
 	scale := num.For(m.Unit, m.means()...)
 	first := max(0, len(m.Runs)-mostRows)
 	for i := first; i < len(m.Runs); i++ {
@@ -242,7 +227,7 @@ func (r *Result) runsTable(m *Metric) []doc.Block {
 		if x.AtLeast {
 			mean = "≥ " + mean
 		}
-		if begins[i] {
+		if m.changesAt(i) {
 			level = "changes here"
 		}
 		t.Add(doc.Of(x.At, r.clock(x.At)), doc.Say(string(x.Run)), doc.Of(x.Mean, mean).As(doc.Strong),
@@ -298,34 +283,36 @@ func (r *Result) figure(m *Metric) doc.Block {
 
 func seconds(at time.Time) float64 { return float64(at.UnixNano()) / 1e9 }
 
-// dataColumns are the columns of the CSV form: a contract.
-var dataColumns = []string{"workload", "metric", "phase", "unit", "better", "run", "at", "mean", "mean_lo", "mean_hi",
-	"n", "change", "latest_ratio", "latest_lo", "latest_hi", "verdict", "warnings", "branch", "at_least"}
+// dataColumns are the columns of the CSV form, and their keys in the rows of data: a
+// contract.
+var dataColumns = []string{"workload", "metric", "phase", "unit", "better", "run=run_run", "at=run_at",
+	"mean=run_mean", "mean_lo=run_ci_lo",
+	"mean_hi=run_ci_hi", "n=run_n", "change", "latest_ratio", "latest_lo=latest_ci_lo", "latest_hi=latest_ci_hi",
+	"verdict=latest_verdict",
+	"warnings", "branch", "at_least=run_at_least"}
 
 // data is a row a run; what is about the latest stands in its row.
 func (r *Result) data() *doc.Table {
-	t := &doc.Table{Columns: doc.ForPrograms(dataColumns...)}
+	type row struct {
+		*Metric
+		Run      Run      `json:"run"`
+		Change   bool     `json:"change"`
+		Latest   *Latest  `json:"latest"`
+		Warnings []string `json:"warnings"`
+	}
+	var rows []row
 	for i := range r.Metrics {
 		m := &r.Metrics[i]
-		begins := make(map[int]bool)
-		for _, c := range m.Changes {
-			begins[c.Index] = true
+		for k, run := range m.Runs {
+			rows = append(rows, row{Metric: m, Run: run, Change: m.changesAt(k)})
 		}
-		for k, x := range m.Runs {
-			var lo, hi, ratio, from, to *float64
-			word, warnings := "", ""
-			if x.CI != nil {
-				lo, hi = &x.CI.Lo, &x.CI.Hi
-			}
-			if k == len(m.Runs)-1 {
-				warnings = strings.Join(m.Warnings, "; ")
-				if l := m.Latest; l != nil {
-					ratio, from, to, word = &l.Ratio, &l.CI.Lo, &l.CI.Hi, string(l.Verdict)
-				}
-			}
-			t.Add(doc.Values(m.Workload, m.Metric, string(m.Phase), m.Unit, string(m.Better), string(x.Run), x.At,
-				x.Mean, lo, hi, x.N, begins[k], ratio, from, to, word, warnings, m.Branch, x.AtLeast)...)
-		}
+		last := &rows[len(rows)-1]
+		last.Latest, last.Warnings = m.Latest, m.Warnings
 	}
-	return t
+	return doc.Flatten(rows, "", dataColumns...)
+}
+
+// changesAt reports whether another level begins with a run.
+func (m *Metric) changesAt(run int) bool {
+	return slices.ContainsFunc(m.Changes, func(c Change) bool { return c.Index == run })
 }

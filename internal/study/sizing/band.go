@@ -71,24 +71,27 @@ func fleetOf(rate float64, resources []Resource, of func(Resource) (demand, capa
 	return f
 }
 
-// measured is a lower bound of what so many nodes do, by what as many were seen to
-// share: of each station a job has no less than an even share, also where all
-// nodes are there at once. That is n / (Z + Σ_k R_k) with R_k = n·d_k/(r·C_n), and Z
-// what a job takes elsewhere. A station of which no such size was measured is
-// shared evenly as well (the pessimistic bound of Denning and Buzen). known is
-// false where no station was measured with so many.
-func (f fleet) measured(nodes int) (rate float64, known bool) {
-	think, cycle := 1/f.rate, 0.0
+// proven is a lower bound of what so many nodes do, by what as many were seen to
+// share; 0 where no station was measured with so many. Of each station a job has no
+// less than an even share, also where all nodes are there at once. That is
+// n / (Z + Σ_k R_k) with R_k = n·d_k/(r·C_n), and Z what a job takes elsewhere. A
+// station of which no such size was measured is shared evenly as well (the pessimistic
+// bound of Denning and Buzen).
+func (f fleet) proven(nodes int) float64 {
+	think, cycle, known := 1/f.rate, 0.0, false
 	for _, s := range f.stations {
 		alone, stay, ok := s.evenly(nodes)
 		if s.falls && !ok {
-			return 0, false
+			return 0
 		}
 		known = known || ok
 		think -= alone
 		cycle += max(alone, stay)
 	}
-	return float64(nodes) / (max(0, think) + cycle), known
+	if !known {
+		return 0
+	}
+	return float64(nodes) / (max(0, think) + cycle)
 }
 
 // evenly is how long a job takes at a station alone, and with so many nodes there;
@@ -153,12 +156,8 @@ func (f fleet) network() queueing.Closed {
 // waits reports whether there is something to wait for. Where an interval
 // reaches down to no rate or no capacity at all, there is nothing to compute.
 func (f fleet) waits() bool {
-	for _, s := range f.stations {
-		if !num.Finite(s.service) {
-			return false
-		}
-	}
-	return len(f.stations) > 0 && f.rate > 0
+	endless := func(s station) bool { return !num.Finite(s.service) }
+	return len(f.stations) > 0 && f.rate > 0 && !slices.ContainsFunc(f.stations, endless)
 }
 
 // at is the band for a fleet of this size.
@@ -171,14 +170,6 @@ func (f fleet) at(nodes int) Band {
 		b.Lower = b.Upper
 	}
 	return b
-}
-
-// proven is the lower bound by what was measured, 0 where nothing was.
-func (f fleet) proven(nodes int) float64 {
-	if rate, known := f.measured(nodes); known {
-		return rate
-	}
-	return 0
 }
 
 // falls reports a station of which larger fleets have less: mean value analysis
@@ -225,33 +216,16 @@ func (f fleet) safe(target float64, nodes int) *int {
 	if _, roof := f.bottleneck(); !f.waits() || target > roof*(1+rounding) {
 		return nil
 	}
-	enough := target * (1 - shortfall)
-	proven := nodes
-	for proven <= f.largest() && f.proven(proven) < enough {
-		proven++
-	}
-	if proven <= f.largest() && proven == nodes || f.falls() {
-		return found(proven, f.largest())
-	}
+	enough, falls := target*(1-shortfall), f.falls()
 	for n, x := range f.network().Rates() {
 		switch {
-		case n >= proven && proven <= f.largest():
-			return &proven
-		case n >= nodes && x >= enough:
+		case n >= nodes && (!falls && x >= enough || f.proven(n) >= enough):
 			return &n
-		case n >= maxFleet:
+		case n >= maxFleet, falls && n >= f.largest():
 			return nil
 		}
 	}
 	return nil
-}
-
-// found is n, nil beyond most.
-func found(n, most int) *int {
-	if n > most {
-		return nil
-	}
-	return &n
 }
 
 // bound adds what the wanted fleet does, and how large it must be to do that by

@@ -120,9 +120,7 @@ func capacityOf(f evaluation.Finding, scalings []evaluation.Scaling, run *observ
 		c.open = "the run does not show whether this is a limit (" + c.doubt + ")"
 		c.advice = "give the limit with --capacity if you know it"
 	}
-	if ci := totalInterval(f, scalings); ci != nil {
-		c.ci = &evaluation.Interval{factor * ci[0], factor * ci[1]}
-	}
+	c.ci = multiplied(totalInterval(f, scalings), factor)
 	if s.Peak != nil {
 		c.peak(*s.Peak, factor)
 	}
@@ -182,9 +180,25 @@ func (c *capacity) measuredBy(f evaluation.Finding, factor float64, e subjectEnd
 	alone := factor * *f.Serial.Mean
 	c.alone = &alone
 	serial, _ := evaluation.Columns(f.Pairs)
-	if half, err := stats.MeanHalfWidth(serial, level); err == nil {
-		c.aloneCI = &evaluation.Interval{max(0, alone-factor*half), alone + factor*half}
+	c.aloneCI = around(alone, serial, factor)
+}
+
+// around is Student's interval over values whose mean, so many times, is this: a capacity
+// is not negative. Nil of fewer than two values.
+func around(mean float64, values []float64, times float64) *evaluation.Interval {
+	half, err := stats.MeanHalfWidth(values, level)
+	if err != nil {
+		return nil
 	}
+	return &evaluation.Interval{max(0, mean-times*half), mean + times*half}
+}
+
+// multiplied is an interval so many times; nil: there is none.
+func multiplied(ci *evaluation.Interval, by float64) *evaluation.Interval {
+	if ci == nil {
+		return nil
+	}
+	return &evaluation.Interval{by * ci[0], by * ci[1]}
 }
 
 // totalInterval is the interval of a finding's total over trials: that of the
@@ -196,12 +210,7 @@ func totalInterval(f evaluation.Finding, scalings []evaluation.Scaling) *evaluat
 	s, known := scalingOf(f, scalings)
 	if !known {
 		_, parallel := evaluation.Columns(f.Pairs)
-		half, err := stats.MeanHalfWidth(parallel, level)
-		if err != nil {
-			return nil
-		}
-		half *= float64(len(parallel))
-		return &evaluation.Interval{max(0, *f.Parallel.Total-half), *f.Parallel.Total + half}
+		return around(*f.Parallel.Total, parallel, float64(len(parallel)))
 	}
 	if s.Limit != nil && s.Limit.CI != nil && s.Limit.CI.Contains(*f.Parallel.Total) {
 		return s.Limit.CI

@@ -91,7 +91,7 @@ func (p *Params) measure(ctx context.Context, in study.Input, q *question) ([]de
 		q.oneRun = in.Run != nil && in.Run.Run().ID == run.Run().ID
 		err = q.measureRate(findings, run, workload)
 	default:
-		q.doubts = courseOf(run, workload)
+		q.doubtCourse(run, workload)
 		q.doubtRate(findings, run, workload, func(d model.Doubt) bool { return d.Explains != nil })
 		measured = q.scaled(measured, findings, run, workload)
 	}
@@ -101,19 +101,15 @@ func (p *Params) measure(ctx context.Context, in study.Input, q *question) ([]de
 	return measured, q.measureTogether(findings, run, workload)
 }
 
-// courseOf says where a run did not come to its end, or lost serial steps of a
+// doubtCourse says where a run did not come to its end, or lost serial steps of a
 // workload.
-func courseOf(run *observe.Run, workload string) []doubt {
-	var out []doubt
-	add := func(code, text string) {
-		out = append(out, doubt{fmt.Sprintf("run %s", run.Run().ID), model.Doubt{Code: code, Text: text}})
-	}
+func (q *question) doubtCourse(run *observe.Run, workload string) {
 	if r := run.Run(); r.State != "" && r.State != model.RunDone {
 		text := "it is " + string(r.State)
 		if r.Reason != "" {
 			text += " (" + r.Reason + ")"
 		}
-		add("not_over", text+": the demand rests on what was measured so far")
+		q.doubt(run, "not_over", text+": the demand rests on what was measured so far")
 	}
 	lost, all := 0, 0
 	for _, s := range run.Steps() {
@@ -126,9 +122,14 @@ func courseOf(run *observe.Run, workload string) []doubt {
 		}
 	}
 	if lost > 0 {
-		add("steps_lost", fmt.Sprintf("%s of %d without a valid result, left out", num.Count(lost, "serial step"), all))
+		q.doubt(run, "steps_lost", fmt.Sprintf("%s of %d without a valid result, left out", num.Count(lost, "serial step"),
+			all))
 	}
-	return out
+}
+
+// doubt notes what makes a run doubtful that rate and demands come from.
+func (q *question) doubt(run *observe.Run, code, text string) {
+	q.doubts = append(q.doubts, doubt{"run " + string(run.Run().ID), model.Doubt{Code: code, Text: text}})
 }
 
 // meter says which of the monitor's counters make up a demand: the first
@@ -259,11 +260,8 @@ func (m meter) demand(byNode map[model.NodeID][]float64) (d demand, ok bool) {
 	if err != nil || !evaluation.IsCapacity(mean) {
 		return demand{}, false
 	}
-	d = demand{resource: m.resource, amount: mean, unit: m.unit, measured: true, wire: evaluation.Category(m.resource) == "network"}
-	if half, err := stats.MeanHalfWidth(rates, level); err == nil {
-		d.ci = &evaluation.Interval{max(0, mean-half), mean + half}
-	}
-	return d, true
+	return demand{resource: m.resource, amount: mean, unit: m.unit, ci: around(mean, rates, 1), measured: true,
+		wire: evaluation.Category(m.resource) == "network"}, true
 }
 
 // ratesOf lists the mean rates of each node in the serial steps of a workload,

@@ -21,18 +21,14 @@ func (r *Result) Document() *doc.Document {
 		d.More = []string{words}
 	}
 	if c, ok := r.chart(); ok {
-		d.Sections = append(d.Sections, doc.Section{
-			ID: "crossing", Title: "Demand against capacity", Show: doc.Page,
-			Intro:  "What the application takes of each resource, as a share of its capacity, measured or given. Where a line crosses 100 % the capacity is used up. Filled marks: growth ends there. Hollow: the capacity was not shown to be a limit, it is a lower bound.",
-			Blocks: []doc.Block{doc.Plot("", "", c)},
-		})
+		d.AddSection("crossing", "Demand against capacity", "What the application takes of each resource, as a share of "+
+			"its capacity, measured or given. Where a line crosses 100 % the capacity is used up. Filled marks: growth ends "+
+			"there. Hollow: the capacity was not shown to be a limit, it is a lower bound.", doc.Page, doc.Plot("", "", c))
 	}
 	if c, ok := r.rateChart(); ok {
-		d.Sections = append(d.Sections, doc.Section{
-			ID: "rate", Title: "How fast is a fleet?", Show: doc.Page,
-			Intro:  "Between the bounds lies what a fleet does. The upper one is reached by nodes that never wait for each other; the lower one by nodes that queue at what they share. Nodes with several jobs at once wait less than that.",
-			Blocks: []doc.Block{doc.Plot("", "", c)},
-		})
+		d.AddSection("rate", "How fast is a fleet?", "Between the bounds lies what a fleet does. The upper one is "+
+			"reached by nodes that never wait for each other; the lower one by nodes that queue at what they share. Nodes "+
+			"with several jobs at once wait less than that.", doc.Page, doc.Plot("", "", c))
 	}
 	var sentences []string
 	for _, x := range r.Resources {
@@ -40,11 +36,11 @@ func (r *Result) Document() *doc.Document {
 			sentences = append(sentences, x.Text)
 		}
 	}
-	d.Sections = append(d.Sections, doc.Section{ID: "numbers", Title: "All numbers", Blocks: []doc.Block{{Table: r.table()}}})
+	d.AddSection("numbers", "All numbers", "", doc.Everywhere, doc.Block{Table: r.table()})
 	if len(sentences) > 0 {
-		d.Sections = append(d.Sections, doc.Section{ID: "resources", Title: "Resource by resource", Blocks: []doc.Block{{List: &doc.List{Items: sentences}}}})
+		d.AddSection("resources", "Resource by resource", "", doc.Everywhere, doc.Block{List: &doc.List{Items: sentences}})
 	}
-	d.Sections = append(d.Sections, doc.Section{ID: "reading", Title: "How to read this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
+	d.AddSection(doc.Reading, "How to read this", "", doc.Page, doc.Block{Fields: []doc.Field{
 		{Label: "Fits", Text: "What the target takes stays within the capacity that was measured or given."},
 		{Label: "Fails", Text: "It exceeds, beyond all intervals, a capacity that was seen not to grow any more: the " +
 			"interval of its CDI lies above 0, or it was given as a limit. Or one node takes more than a " +
@@ -56,7 +52,7 @@ func (r *Result) Document() *doc.Document {
 			"floor(capacity / demand of a node); or one more, where the target fits and uses a part of that node. " +
 			"More nodes add nothing to what the fleet can do at most; where nodes wait for each other, a few more " +
 			"fill the gaps."},
-	}}}})
+	}})
 	return d
 }
 
@@ -69,16 +65,16 @@ func (r *Result) table() *doc.Table {
 		Columns: []doc.Column{
 			{Key: "resource", Head: "resource"},
 			{Key: "unit", For: doc.Programs},
-			{Key: "demand", Head: "a node takes\n[95 %]", Right: true},
-			{Key: "needed", Head: "needed", Right: true},
-			{Key: "capacity", Head: "capacity\n[95 %]", Right: true},
-			{Key: "measured_at", Head: "measured\nwith", Right: true},
+			doc.Numbers("demand", "a node takes\n[95 %]"),
+			doc.Numbers("needed", "needed"),
+			doc.Numbers("capacity", "capacity\n[95 %]"),
+			doc.Numbers("measured_at", "measured\nwith"),
 			{Key: "cdi", Head: "CDI\n[95 %]", Right: true, Tip: "capacity degradation index with its 95 % interval"},
 			{Key: "answer", Head: "answer"},
-			{Key: "largest", Head: "largest\nuseful fleet", Right: true},
-			{Key: "largest_rate", Head: "its rate", Right: true},
-			{Key: "node_limit", Head: "used up\nat nodes", Right: true},
-			{Key: "rate_limit", Head: "at rate", Right: true},
+			doc.Numbers("largest", "largest\nuseful fleet"),
+			doc.Numbers("largest_rate", "its rate"),
+			doc.Numbers("node_limit", "used up\nat nodes"),
+			doc.Numbers("rate_limit", "at rate"),
 		},
 		Stack: [][]string{{"node_limit", "rate_limit"}, {"largest", "largest_rate"}, {"resource", "answer"}, {"capacity", "measured_at"}, {"demand", "needed"}},
 	}
@@ -182,8 +178,8 @@ func (r *Result) chart() (c chart.Chart, ok bool) {
 	top := chartTop
 	x := chart.Values{0, reach}
 	share := func(at float64) chart.Values { return chart.Values{0, 100 * reach / at} }
-	var bands, demands, whiskers []chart.Layer
-	marks := chart.Layer{Mark: chart.Point}
+	var bands, demands []chart.Layer
+	whiskers, marks := chart.Layer{Mark: chart.Rule, Role: chart.Interval}, chart.Layer{Mark: chart.Point}
 	for i, known := range known {
 		at, lo, hi, bounded := known.crossing()
 		role, name := chart.Series(i), known.Resource+": "+known.crossingWords(at)
@@ -195,9 +191,9 @@ func (r *Result) chart() (c chart.Chart, ok bool) {
 			continue
 		}
 		if bounded && lo < hi && known.NodeLimit != nil {
-			whiskers = append(whiskers, chart.Layer{Mark: chart.Rule, Role: chart.Interval, X: chart.Values{lo}, X2: chart.Values{min(hi, reach)}, Y: chart.Values{100}})
+			whiskers.AddSpan(lo, min(hi, reach), 100)
 		}
-		marks.X, marks.Y = append(marks.X, at), append(marks.Y, 100)
+		marks.Add(at, 100)
 		marks.Roles, marks.Hollow, marks.Tips = append(marks.Roles, role), append(marks.Hollow, known.NodeLimit == nil), append(marks.Tips, name)
 	}
 	c = chart.Chart{
@@ -208,10 +204,8 @@ func (r *Result) chart() (c chart.Chart, ok bool) {
 	c.Layers = slices.Concat(bands, demands, []chart.Layer{
 		{Mark: chart.Rule, Role: chart.Estimate, Y: chart.Values{100}, Text: []string{"capacity"}, Place: chart.Below},
 		{Mark: chart.Rule, Role: chart.Limit, X: chart.Values{float64(r.Nodes)}, Text: []string{"wanted: " + num.Count(r.Nodes, "node") + " for " + jobs(r.Target)}},
-	}, whiskers)
-	if len(marks.X) > 0 {
-		c.Layers = append(c.Layers, marks)
-	}
+		whiskers, marks,
+	})
 	return c, true
 }
 
@@ -278,9 +272,9 @@ func (f fleet) curve(reach int) chart.Layer {
 		at, last := float64(n), len(l.X)-1
 		if from := l.X[last]; from < knee && knee < at {
 			between := l.Y[last] + (x-l.Y[last])*(knee-from)/(at-from)
-			l.X, l.Y, l.Y2 = append(l.X, knee), append(l.Y, between), append(l.Y2, roof)
+			l.AddRange(knee, between, roof)
 		}
-		l.X, l.Y, l.Y2 = append(l.X, at), append(l.Y, x), append(l.Y2, f.upper(n))
+		l.AddRange(at, x, f.upper(n))
 		if next = n + apart; n >= reach {
 			break
 		}
@@ -295,10 +289,10 @@ func measuredMarks(all []Measured) []chart.Layer {
 	}
 	points, whiskers := chart.Layer{Mark: chart.Point, Role: chart.Parallel, Name: "measured in the run of the demand"}, chart.Layer{Mark: chart.Rule, Role: chart.Interval}
 	for _, m := range all {
-		points.X, points.Y = append(points.X, float64(m.Nodes)), append(points.Y, m.Rate)
+		points.Add(float64(m.Nodes), m.Rate)
 		points.Tips = append(points.Tips, num.Count(m.Nodes, "node")+": "+jobs(m.Rate))
 		if m.CI != nil {
-			whiskers.X, whiskers.Y, whiskers.Y2 = append(whiskers.X, float64(m.Nodes)), append(whiskers.Y, m.CI[0]), append(whiskers.Y2, m.CI[1])
+			whiskers.AddRange(float64(m.Nodes), m.CI[0], m.CI[1])
 		}
 	}
 	return []chart.Layer{whiskers, points}

@@ -76,9 +76,7 @@ func (c capacity) inCores(p processor) capacity {
 	for i := range c.sizes {
 		c.sizes[i].total *= factor
 	}
-	if c.ci != nil {
-		c.ci = &evaluation.Interval{factor * c.ci[0], factor * c.ci[1]}
-	}
+	c.ci = multiplied(c.ci, factor)
 	c.source += fmt.Sprintf(", in cores: %.3g were busy on a node alone", p.used)
 	if p.used >= wholeNode*p.own && p.own > 0 {
 		return c

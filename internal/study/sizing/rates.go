@@ -8,7 +8,6 @@ import (
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
-	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // measureRate takes the rate of a node from a run, with what its finding warns of.
@@ -40,9 +39,8 @@ func (q *question) doubtRate(findings []evaluation.Finding, run *observe.Run, wo
 func (q *question) scaled(measured []demand, findings []evaluation.Finding, run *observe.Run, workload string) []demand {
 	alone, _, err := nodeRateOf(findings, run, workload)
 	if err != nil {
-		q.doubts = append(q.doubts, doubt{fmt.Sprintf("run %s", run.Run().ID), model.Doubt{
-			Code: "rate_unknown", Text: "it has no rate of jobs, so that it is not known whether its nodes took this at the rate of --node-rate",
-		}})
+		q.doubt(run, "rate_unknown", "it has no rate of jobs, so that it is not known whether its nodes took this at the "+
+			"rate of --node-rate")
 		return measured
 	}
 	ratio, others := q.countsOthers(alone)
@@ -50,16 +48,12 @@ func (q *question) scaled(measured []demand, findings []evaluation.Finding, run 
 		return measured
 	}
 	if ratio > 1+slack || ratio < 1/(1+slack) {
-		q.doubts = append(q.doubts, doubt{fmt.Sprintf("run %s", run.Run().ID), model.Doubt{
-			Code: "demand_scaled", Text: fmt.Sprintf("one node alone did %s, not the %s of --node-rate: what it took is taken as proportional", perSecond(alone), perSecond(q.nodeRate)),
-		}})
+		q.doubt(run, "demand_scaled", fmt.Sprintf("one node alone did %s, not the %s of --node-rate: what it took is "+
+			"taken as proportional", perSecond(alone), perSecond(q.nodeRate)))
 	}
 	for i := range measured {
 		d := &measured[i]
-		d.amount *= ratio
-		if d.ci != nil {
-			d.ci = &evaluation.Interval{ratio * d.ci[0], ratio * d.ci[1]}
-		}
+		d.amount, d.ci = ratio*d.amount, multiplied(d.ci, ratio)
 	}
 	return measured
 }
@@ -81,10 +75,7 @@ func nodeRateOf(findings []evaluation.Finding, run *observe.Run, workload string
 	factor /= float64(endsOf(f, run).perSubject())
 	rate = factor * *f.Serial.Mean
 	serial, _ := evaluation.Columns(f.Pairs)
-	if half, err := stats.MeanHalfWidth(serial, level); err == nil {
-		ci = &evaluation.Interval{max(0, rate-factor*half), rate + factor*half}
-	}
-	return rate, ci, nil
+	return rate, around(rate, serial, factor), nil
 }
 
 // rateFinding is the only finding of a workload that counts something a second.
@@ -150,11 +141,8 @@ func (q *question) measureTogether(findings []evaluation.Finding, run *observe.R
 		if p.Nodes == 1 {
 			continue // the serial phase
 		}
-		m := Measured{Nodes: p.Nodes * each, Rate: factor * p.Total}
-		if p.CI != nil {
-			m.CI = &evaluation.Interval{factor * p.CI[0], factor * p.CI[1]}
-		}
-		q.together.points = append(q.together.points, m)
+		q.together.points = append(q.together.points, Measured{Nodes: p.Nodes * each, Rate: factor * p.Total,
+			CI: multiplied(p.CI, factor)})
 	}
 	return nil
 }

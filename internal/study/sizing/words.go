@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -101,10 +102,7 @@ func (r Resource) words(c capacity, nodes int, rate float64) string {
 		head = fmt.Sprintf("%s: %s: %s %s %s for %s", r.Resource, r.Answer, num.Count(nodes, "node"), verb,
 			r.amount(r.Needed), perSecond(target))
 	}
-	open := c.open
-	if open == "" {
-		open = "no limit was seen"
-	}
+	open := cmp.Or(c.open, "no limit was seen")
 	if c.proof != "" {
 		return head + "; " + c.proof
 	}

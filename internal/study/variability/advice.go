@@ -98,10 +98,9 @@ func (m *Metric) soFar(days float64, least string) string {
 func (m *Metric) alike(fact string) []string {
 	var same []string
 	for _, c := range m.Confounded {
-		switch fact {
-		case c.A:
+		if c.A == fact {
 			same = append(same, c.B)
-		case c.B:
+		} else if c.B == fact {
 			same = append(same, c.A)
 		}
 	}
@@ -115,6 +114,11 @@ func (m *Metric) alikeTo(fact string) string {
 		return ""
 	}
 	return fmt.Sprintf(" (or the %s, which cannot be told apart from it here)", orOf(same))
+}
+
+// better reports whether a value is better than another; false where it is not known.
+func (m *Metric) better(v, than float64) bool {
+	return m.Better == model.Higher && v > than || m.Better == model.Lower && v < than
 }
 
 // adviseLevel recommends a level of which the COV lies clearly below that of all:
@@ -131,7 +135,7 @@ func (m *Metric) adviseLevel(e explain.Effect) {
 		if g.N < leastOfLevel || g.Share < leastShare || g.COVCI == nil || g.COVCI[1] >= m.COVCI[0] {
 			continue
 		}
-		if to == nil || m.Better == model.Higher && g.Mean > to.Mean || m.Better == model.Lower && g.Mean < to.Mean {
+		if to == nil || m.better(g.Mean, to.Mean) {
 			to = g
 		}
 	}
@@ -139,7 +143,7 @@ func (m *Metric) adviseLevel(e explain.Effect) {
 		return
 	}
 	less := ""
-	if worse := m.Better == model.Higher && to.Mean < m.Mean || m.Better == model.Lower && to.Mean > m.Mean; worse && m.Mean != 0 {
+	if m.better(m.Mean, to.Mean) && m.Mean != 0 {
 		less = fmt.Sprintf(", though its mean is worse by %s", num.Percent(100*math.Abs(to.Mean/m.Mean-1)))
 	}
 	turned, gone := m.confoundedBy(e, to)
@@ -167,6 +171,11 @@ func (m *Metric) adviseClusters() {
 // usualTarget is the precision that advice is about, where it is among the targets.
 const usualTarget = 0.05
 
+// within is the interval that is wanted: "±5 %".
+func (n Needed) within() string {
+	return "±" + strings.Replace(num.Fraction(n.Target), ".0 %", " %", 1)
+}
+
 // adviseRepetitions is about how many values are missing.
 func (m *Metric) adviseRepetitions() {
 	if len(m.Repetitions) == 0 || m.Verdict == Changes {
@@ -174,7 +183,7 @@ func (m *Metric) adviseRepetitions() {
 	}
 	i := max(0, slices.IndexFunc(m.Repetitions, func(n Needed) bool { return n.Target == usualTarget }))
 	n := m.Repetitions[i]
-	within := "±" + strings.Replace(num.Percent(100*n.Target), ".0 %", " %", 1)
+	within := n.within()
 	noun := m.Repeated.Noun()
 	switch {
 	case n.MoreMedianNodes != nil && *n.MoreMedianNodes > 0:
@@ -198,10 +207,7 @@ func (m *Metric) adviseNodes(nodes int, repetitions *int, of string) {
 }
 
 func moreOf(n int, noun string) string {
-	if n == 1 {
-		return "1 more " + noun
-	}
-	return num.Grouped(int64(n)) + " more " + noun + "s"
+	return num.Count(n, "more "+noun)
 }
 
 // leastBeside is the error of a difference beside another fact.

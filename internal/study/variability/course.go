@@ -16,12 +16,11 @@ func changeWords(c *explain.Course) string {
 	if len(c.Changes) == 0 {
 		return "the level drifts by " + num.Signed(c.Drift.Relative) + " from begin to end"
 	}
-	first := c.Changes[0]
-	text := fmt.Sprintf("the level changed %s by %s", whenOf(first), num.Signed(first.Relative))
+	first, times := c.Changes[0], ""
 	if n := len(c.Changes); n > 1 {
-		text = fmt.Sprintf("the level changed %d times, first %s by %s", n, whenOf(first), num.Signed(first.Relative))
+		times = fmt.Sprintf("%d times, first ", n)
 	}
-	return text
+	return fmt.Sprintf("the level changed %s%s by %s", times, whenOf(first), num.Signed(first.Relative))
 }
 
 // whenOf is where the new level begins.
@@ -59,37 +58,29 @@ func (m *Metric) changesTable() doc.Block {
 	if m.Course == nil || len(m.Course.Changes) == 0 {
 		return doc.Block{}
 	}
-	t := &doc.Table{Columns: []doc.Column{{Key: "from", Head: "from"}, {Key: "n", Head: "n", Right: true},
+	t := &doc.Table{Columns: []doc.Column{{Key: "from", Head: "from"}, doc.Numbers("n", "n"),
 		{Key: "worth", Head: "worth", Right: true, Tip: "how many independent values these are worth"},
-		{Key: "mean", Head: "mean", Right: true}, {Key: "cov", Head: "COV", Right: true},
-		{Key: "change", Head: "change", Right: true}}}
+		doc.Numbers("mean", "mean"), doc.Numbers("cov", "COV"),
+		doc.Numbers("change", "change")}}
 	facts, adjusted := m.adjusted()
 	if adjusted {
 		head := "level, rows of\none time as one"
 		if len(facts) > 0 {
 			head = "level without what\n" + num.List(facts) + " explains"
 		}
-		t.Columns = slices.Insert(t.Columns, 5, doc.Column{Key: "level", Head: head, Right: true})
+		t.Columns = slices.Insert(t.Columns, 5, doc.Numbers("level", head))
 	}
-	s := m.scale()
 	for i, p := range m.Course.Parts {
-		from, change := doc.Say("row "+strconv.Itoa(p.From+1)), doc.Of(nil, "")
-		if p.At != nil {
-			from = doc.Of(*p.At, num.Clock(*p.At))
-		}
-		level := m.Course.Changes[0].Before
+		level, change := m.Course.Changes[0].Before, doc.Of(nil, "")
 		if i > 0 {
 			level = m.Course.Changes[i-1].After
 			rel := m.Course.Changes[i-1].Relative
 			change = doc.Of(rel, num.Signed(rel)).As(doc.Strong)
 		}
-		worth := doc.Of(nil, num.Missing)
-		if p.EffectiveN != nil {
-			worth = doc.Of(*p.EffectiveN, fmt.Sprintf("%.0f", *p.EffectiveN))
-		}
-		row := []doc.Cell{from, doc.Int(p.N), worth, doc.Of(p.Mean, s.Value(p.Mean, 0)), cov(p.COV)}
+		worth := doc.Optional(p.EffectiveN, func(n float64) string { return fmt.Sprintf("%.0f", n) })
+		row := []doc.Cell{clock(p.At, "row "+strconv.Itoa(p.From+1)), doc.Int(p.N), worth, m.value(p.Mean), cov(p.COV)}
 		if adjusted {
-			row = append(row, doc.Of(level, s.Value(level, 0)))
+			row = append(row, m.value(level))
 		}
 		t.Add(append(row, change)...)
 	}

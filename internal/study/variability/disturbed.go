@@ -43,7 +43,7 @@ func (x *examined) disturbed(p *Params, m *Metric) {
 		}
 	}
 	slices.Sort(kinds)
-	those := fmt.Sprintf("%d of %s (%s)", n, countOf(m.N, "value"), num.List(slices.Compact(kinds)))
+	those := fmt.Sprintf("%d of %s (%s)", n, num.Count(m.N, "value"), num.List(slices.Compact(kinds)))
 	if rest.Len() < fewest {
 		m.note = "something disturbed " + those + ", and how much of this is due to that cannot be told"
 		x.Doubts.Warn("disturbed", "%s: measure again undisturbed", m.note)

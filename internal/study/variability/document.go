@@ -116,7 +116,8 @@ func (r *Result) warnings(shown []int) []doc.Warning {
 	// Of many metrics those that are shown, and what is said of most, come first.
 	if more := len(out) - mostWarned; len(r.Metrics) > mostSections && more > 0 {
 		slices.SortStableFunc(out, func(a, b doc.Warning) int { return cmp.Compare(len(b.Links), len(a.Links)) })
-		out = append(out[:mostWarned], doc.Warning{Text: countOf(more, "more warning") + ": the JSON and CSV forms have those of each metric"})
+		out = append(out[:mostWarned], doc.Warning{Text: num.Count(more, "more warning") +
+			": the JSON and CSV forms have those of each metric"})
 	}
 	return append(out, whole...)
 }
@@ -151,9 +152,13 @@ func (r *Result) answer() string {
 		}
 	}
 	var parts []string
-	for _, v := range []Verdict{Changes, Bands, Varies, Unclear, Steady, Unknown} {
-		if n := count[v]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, plural(v, n)))
+	for _, x := range append(verdicts[1:len(verdicts):len(verdicts)], verdicts[0]) { // what is unknown comes last
+		switch n := count[x.Verdict]; n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+x.one)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, x.many))
 		}
 	}
 	text := fmt.Sprintf("Of %d metrics %s.", len(r.Metrics), strings.Join(parts, ", "))
@@ -163,39 +168,41 @@ func (r *Result) answer() string {
 	return text
 }
 
-// plural is what so many metrics do.
-func plural(v Verdict, n int) string {
-	one := n == 1
-	switch v {
-	case Changes:
-		return map[bool]string{true: "changes its level", false: "change their level"}[one]
-	case Bands:
-		return map[bool]string{true: "falls into bands", false: "fall into bands"}[one]
-	case Varies:
-		return map[bool]string{true: "varies", false: "vary"}[one]
-	case Unclear:
-		return map[bool]string{true: "is unclear", false: "are unclear"}[one]
-	case Steady:
-		return map[bool]string{true: "is steady", false: "are steady"}[one]
-	}
-	return map[bool]string{true: "is unknown", false: "are unknown"}[one]
+// verdictWords is a verdict with what one metric does and what several do.
+type verdictWords struct {
+	Verdict
+	tone      doc.Tone
+	one, many string
+}
+
+// verdicts are all, the worst first.
+var verdicts = []verdictWords{
+	{Unknown, doc.Doubt, "is unknown", "are unknown"}, {Changes, doc.Bad, "changes its level", "change their level"},
+	{Bands, doc.Bad, "falls into bands", "fall into bands"}, {Varies, doc.Note, "varies", "vary"},
+	{Unclear, doc.Doubt, "is unclear", "are unclear"}, {Steady, doc.Good, "is steady", "are steady"},
 }
 
 // worst is the verdict of all metrics.
 func (r *Result) worst() Verdict {
-	for _, v := range []Verdict{Unknown, Changes, Bands, Varies, Unclear} {
-		if slices.ContainsFunc(r.Metrics, func(m Metric) bool { return m.Verdict == v }) {
-			return v
+	for _, x := range verdicts {
+		if slices.ContainsFunc(r.Metrics, func(m Metric) bool { return m.Verdict == x.Verdict }) {
+			return x.Verdict
 		}
 	}
 	return Steady
 }
 
-func (v Verdict) tag() doc.Tag {
-	tone := map[Verdict]doc.Tone{Steady: doc.Good, Varies: doc.Note, Bands: doc.Bad, Changes: doc.Bad,
-		Unclear: doc.Doubt, Unknown: doc.Doubt}
-	return doc.Tag{Word: string(v), Tone: tone[v]}
+// words are those of a verdict.
+func (v Verdict) words() verdictWords {
+	for _, x := range verdicts {
+		if x.Verdict == v {
+			return x
+		}
+	}
+	return verdictWords{}
 }
+
+func (v Verdict) tag() doc.Tag { return doc.Tag{Word: string(v), Tone: v.words().tone} }
 
 // section is all about one metric.
 func (r *Result) section(i int) doc.Section {

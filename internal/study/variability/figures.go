@@ -1,6 +1,7 @@
 package variability
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -61,7 +62,7 @@ func (m *Metric) seriesFigure() doc.Block {
 		levels := chart.Layer{Mark: chart.Step, Name: "mean between changes"}
 		from := 0
 		for _, p := range m.Course.Parts {
-			levels.X, levels.X2, levels.Y = append(levels.X, m.place(from)), append(levels.X2, m.place(min(p.From+p.N, m.N-1))), append(levels.Y, p.Mean)
+			levels.AddSpan(m.place(from), m.place(min(p.From+p.N, m.N-1)), p.Mean)
 			from = p.From + p.N
 		}
 		for _, change := range m.Course.Changes {
@@ -105,8 +106,9 @@ func (m *Metric) histogramFigure() doc.Block {
 	bars := chart.Layer{Mark: chart.Bar, Role: chart.Series1}
 	s, roles := m.scale(), m.bandRoles()
 	for i, n := range counts {
-		bars.X, bars.X2, bars.Y = append(bars.X, edges[i]), append(bars.X2, edges[i+1]), append(bars.Y, float64(n))
-		bars.Tips = append(bars.Tips, fmt.Sprintf("%s to %s: %s", s.Number(edges[i], 0), s.Value(edges[i+1], 0), countOf(n, "value")))
+		bars.AddSpan(edges[i], edges[i+1], float64(n))
+		bars.Tips = append(bars.Tips, fmt.Sprintf("%s to %s: %s", s.Number(edges[i], 0), s.Value(edges[i+1], 0),
+			num.Count(n, "value")))
 		k := slices.IndexFunc(m.Bands.Bands, func(b explain.Band) bool { return (edges[i]+edges[i+1])/2 <= b.To })
 		bars.Roles = append(bars.Roles, roles[max(0, k)])
 	}
@@ -158,8 +160,9 @@ func bins(sorted []float64, n int) (edges []float64, counts []int) {
 	lo, hi := sorted[0], sorted[len(sorted)-1]
 	edges, counts = make([]float64, n+1), make([]int, n)
 	from := 0
+	edges[0] = lo
 	for i := range counts {
-		edges[i], edges[i+1] = lo+(hi-lo)*float64(i)/float64(n), lo+(hi-lo)*float64(i+1)/float64(n)
+		edges[i+1] = lo + (hi-lo)*float64(i+1)/float64(n)
 		to := len(sorted)
 		if i < n-1 {
 			to, _ = slices.BinarySearch(sorted, edges[i+1])
@@ -176,11 +179,23 @@ func (m *Metric) bandRoles() []chart.Role {
 	for i := range out {
 		out[i] = chart.Series(i)
 	}
-	if by, f := m.Bands.By, m.colour(); by != nil && f != nil && f.Name == by.Fact {
-		roles := chart.LevelRoles(f.Levels, f.Codes)
-		for i, l := range by.Levels {
-			if k := slices.Index(f.Levels, l.Level); k > 0 && i < len(out) {
-				out[i] = roles[k]
+	if by := m.Bands.By; by != nil {
+		role := m.levelRoles(by.Fact)
+		for i := range min(len(out), len(by.Levels)) {
+			out[i] = cmp.Or(role[by.Levels[i].Level], out[i])
+		}
+	}
+	return out
+}
+
+// levelRoles are the colours of the levels of a fact, where the values are coloured by
+// that fact.
+func (m *Metric) levelRoles(fact string) map[string]chart.Role {
+	out := make(map[string]chart.Role)
+	if f := m.colour(); f != nil && f.Name == fact {
+		for i, role := range chart.LevelRoles(f.Levels, f.Codes) {
+			if f.Levels[i] != "" {
+				out[f.Levels[i]] = role
 			}
 		}
 	}
@@ -194,19 +209,11 @@ func (m *Metric) boxFigure(g explain.Grouping) doc.Block {
 	s := m.scale()
 	boxes := chart.Layer{Mark: chart.Box, Role: chart.Series1}
 	c := chart.Chart{Title: "Distribution by " + m.nameOf(g.Fact), X: chart.Axis{Unit: m.Unit, Label: m.Metric}, Y: chart.Axis{Kind: chart.Rows, Down: true}}
-	var roles []chart.Role
-	var levels []string
-	if f := m.colour(); f != nil && f.Name == g.Fact {
-		roles, levels = chart.LevelRoles(f.Levels, f.Codes), f.Levels
-	}
+	role := m.levelRoles(g.Fact)
 	for i, x := range g.Groups[:min(len(g.Groups), mostBoxes)] {
 		boxes.Y = append(boxes.Y, float64(i))
 		boxes.Boxes = append(boxes.Boxes, chart.Summary{Five: chart.Values{x.P01, x.P25, x.Mean, x.P75, x.P99}, N: x.N, Style: chart.Percentiles})
-		role := chart.Series1
-		if k := slices.Index(levels, x.Level); k >= 0 {
-			role = roles[k]
-		}
-		boxes.Roles = append(boxes.Roles, role)
+		boxes.Roles = append(boxes.Roles, cmp.Or(role[x.Level], chart.Series1))
 		c.Y.Rows = append(c.Y.Rows, chart.Row{Name: x.Level, Value: s.Value(x.Mean, 0), Note: "n = " + num.Grouped(int64(x.N))})
 	}
 	if len(boxes.Y) == 0 {
@@ -248,9 +255,10 @@ func (m *Metric) heatFigure() doc.Block {
 			if n[d][h] > 0 {
 				mean = sum[d][h] / n[d][h]
 				text = s.Number(mean, 0)
-				tip = fmt.Sprintf("mean %s of %s", s.Value(mean, 0), countOf(int(n[d][h]), "value"))
+				tip = fmt.Sprintf("mean %s of %s", s.Value(mean, 0), num.Count(int(n[d][h]), "value"))
 			}
-			l.X, l.Y, l.Value, l.Text = append(l.X, float64(h)), append(l.Y, float64(d)), append(l.Value, mean), append(l.Text, text)
+			l.Add(float64(h), float64(d))
+			l.Value, l.Text = append(l.Value, mean), append(l.Text, text)
 			l.Tips = append(l.Tips, fmt.Sprintf("%s, %d h: %s", day.Levels[d+1], h, tip))
 		}
 	}
@@ -283,8 +291,8 @@ func (m *Metric) neededFigure() doc.Block {
 		}
 		mean := m.Median + sum/k
 		half := t * math.Sqrt(max(0, squares-sum*sum/k)/(k-1)/worth)
-		line.X, line.Y = append(line.X, k), append(line.Y, mean)
-		band.X, band.Y, band.Y2 = append(band.X, k), append(band.Y, mean-half), append(band.Y2, mean+half)
+		line.Add(k, mean)
+		band.AddRange(k, mean-half, mean+half)
 	}
 	if len(line.X) < 3 {
 		return doc.Block{}
@@ -299,8 +307,8 @@ func (m *Metric) neededFigure() doc.Block {
 		other.Name = ""
 		for _, p := range m.x.curve {
 			at := float64(p.Size) * inflation
-			median.X, median.Y = append(median.X, at), append(median.Y, p.Lo)
-			other.X, other.Y = append(other.X, at), append(other.Y, p.Hi)
+			median.Add(at, p.Lo)
+			other.Add(at, p.Hi)
 		}
 		c.Layers = append(c.Layers, median, other)
 	}
@@ -317,8 +325,8 @@ func (m *Metric) clusterFigure() doc.Block {
 	size := chart.Chart{Title: "COV of the means of clusters by size", Height: 220, X: chart.Axis{Label: "nodes in a cluster", Whole: true}, Y: chart.Axis{Unit: "%"}}
 	seen, free := chart.Layer{Mark: chart.Line, Role: chart.Series1, Name: "as measured"}, chart.Layer{Mark: chart.Line, Role: chart.Reference, Name: "if nodes were independent"}
 	for _, s := range k.Sizes {
-		seen.X, seen.Y = append(seen.X, float64(s.Size)), append(seen.Y, 100*s.COV)
-		free.X, free.Y = append(free.X, float64(s.Size)), append(free.Y, 100*s.Independent)
+		seen.Add(float64(s.Size), 100*s.COV)
+		free.Add(float64(s.Size), 100*s.Independent)
 	}
 	size.Layers = []chart.Layer{free, seen}
 	f := &doc.Figure{Columns: 2, Note: "Where the measured line lies above the other, nodes of a cluster are alike, and larger clusters even out less.", Panels: []doc.Panel{{Title: "COV of the means by size", Chart: size}}}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/model"
 	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
@@ -56,7 +55,7 @@ func (p *Params) verdictGate(m *Metric) error {
 		if found {
 			also := ""
 			if v != m.Verdict {
-				also = ", and it also " + plural(v, 1)
+				also = ", and it also " + v.words().one
 			}
 			return fmt.Errorf("%w: %s: the verdict is %s%s: %s", model.ErrThreshold, m.Name(), m.Verdict, also, m.Text)
 		}
@@ -83,25 +82,28 @@ func (m *Metric) finds(v Verdict) (found, known bool) {
 }
 
 func (p *Params) medianGate(m *Metric) error {
-	switch {
-	case p.FailUnlessWithin == nil:
+	if p.FailUnlessWithin == nil {
 		return nil
-	case m.Verdict != Unknown && m.moreNodes(float64(*p.FailUnlessWithin)/100) != "":
-		return fmt.Errorf("%w: %s: %s", model.ErrInvalid, m.Name(), m.moreNodes(float64(*p.FailUnlessWithin)/100))
-	case m.Verdict == Unknown || m.MedianCI == nil || !(m.Median > 0):
+	}
+	percent := float64(*p.FailUnlessWithin)
+	far, ok := reach(m.Median, m.MedianCI)
+	if why := m.moreNodes(percent / 100); m.Verdict != Unknown && why != "" {
+		return fmt.Errorf("%w: %s: %s", model.ErrInvalid, m.Name(), why)
+	}
+	if m.Verdict == Unknown || !ok {
 		return fmt.Errorf("%w: %s: the median has no interval, so that --fail-unless-within (fail_unless_within in a file) cannot be checked", model.ErrInvalid, m.Name())
 	}
-	most := float64(*p.FailUnlessWithin) * (1 + 1e-9)
-	if far := reach(m.Median, m.MedianCI); far > most {
-		return fmt.Errorf("%w: %s: the median is known within %.3g %%, not %v %%", model.ErrThreshold, m.Name(), far, math.Abs(float64(*p.FailUnlessWithin)))
+	most := percent / 100 * (1 + 1e-9)
+	if far > most {
+		return fmt.Errorf("%w: %s: the median is known within %.3g %%, not %v %%", model.ErrThreshold, m.Name(), 100*far,
+			math.Abs(percent))
 	}
-	if m.sample != nil && (m.sample.MedianCI == nil || reach(m.Median, m.sample.MedianCI) > most) {
-		return fmt.Errorf("%w: %s: it is not known whether the median is known within %v %%: %s", model.ErrInvalid, m.Name(), math.Abs(float64(*p.FailUnlessWithin)), m.doubted(doubtAlike))
+	if m.sample == nil {
+		return nil
+	}
+	if far, ok = reach(m.Median, m.sample.MedianCI); !ok || far > most {
+		return fmt.Errorf("%w: %s: it is not known whether the median is known within %v %%: %s", model.ErrInvalid,
+			m.Name(), math.Abs(percent), m.doubted(doubtAlike))
 	}
 	return nil
-}
-
-// reach is how far an interval of a median above 0 reaches from it, in percent of it.
-func reach(median float64, ci *explain.Interval) float64 {
-	return 100 * max(median-ci[0], ci[1]-median) / median
 }

@@ -122,7 +122,9 @@ func (x *examined) cutoffs(at []float64, effective float64) []explain.Cutoff {
 // interval heeds it.
 func (x *examined) unheeded(m *Metric) {
 	if e, worth, ok := x.Unheeded(m.Dependence, m.Facts, ids); ok {
-		x.Doubts.Warn(doubtAlike, "rows of one %s are alike (it explains %s of the variance): if its %d levels are a sample of others, as nodes are, %s are worth about %.0f independent ones, and intervals are too narrow; call the column node to have that heeded", e.Fact, num.Fraction(e.Omega2), e.Levels, countOf(m.N, "value"), worth)
+		x.Doubts.Warn(doubtAlike, "rows of one %s are alike (it explains %s of the variance): if its %d levels are a "+
+			"sample of others, as nodes are, %s are worth about %.0f independent ones, and intervals are too narrow; call "+
+			"the column node to have that heeded", e.Fact, num.Fraction(e.Omega2), e.Levels, num.Count(m.N, "value"), worth)
 		if d, ok := x.AsSample(m.Dependence, e.Fact, worth); ok {
 			s := x.Spread(d)
 			m.sample = &s
@@ -202,11 +204,15 @@ func (x *examined) reliable(m *Metric) {
 	switch {
 	case d.EffectiveN >= fewInTime, d.EffectiveN >= fewEffective && (!d.Dependent || d.Clustered != nil):
 	case d.Clustered != nil:
-		x.Doubts.Warn("few_effective", "the rows of one %s are alike, so that %s are worth %.1f independent ones: intervals hold if the %s differ as normal values do; measure more of these", d.LimitedBy, countOf(m.N, "value"), d.EffectiveN, d.Units())
+		x.Doubts.Warn("few_effective", "the rows of one %s are alike, so that %s are worth %.1f independent ones: "+
+			"intervals hold if the %s differ as normal values do; measure more of these", d.LimitedBy, num.Count(m.N, "value"),
+			d.EffectiveN, d.Units())
 	case d.EffectiveN < float64(m.N):
-		x.Doubts.Warn("few_effective", "%s depend on those before them, and are worth %.1f independent ones: intervals may be too narrow; measure for longer", countOf(m.N, "value"), d.EffectiveN)
+		x.Doubts.Warn("few_effective", "%s depend on those before them, and are worth %.1f independent ones: intervals "+
+			"may be too narrow; measure for longer", num.Count(m.N, "value"), d.EffectiveN)
 	default:
-		x.Doubts.Warn("few_effective", "%s are few: intervals hold if they are about normal; %d are better", countOf(m.N, "value"), fewEffective)
+		x.Doubts.Warn("few_effective", "%s are few: intervals hold if they are about normal; %d are better",
+			num.Count(m.N, "value"), fewEffective)
 	}
 }
 
@@ -220,7 +226,8 @@ func (x *examined) unbalanced(m *Metric) {
 		x.Doubts.Warn("confounded", "%s and %s tell nearly the same of each value (Cramér's V %.2f): what one explains may be due to the other", c.A, c.B, c.V)
 	}
 	if more := len(m.Confounded) - mostNamed; more > 0 {
-		x.Doubts.Warn("confounded", "%s of facts tell nearly the same of each value; the JSON form names them", countOf(more, "more pair"))
+		x.Doubts.Warn("confounded", "%s of facts tell nearly the same of each value; the JSON form names them",
+			num.Count(more, "more pair"))
 	}
 	untested := 0
 	for _, e := range m.Facts {
@@ -232,7 +239,9 @@ func (x *examined) unbalanced(m *Metric) {
 		}
 	}
 	if more := untested - mostNamed; more > 0 {
-		x.Doubts.Warn("untested", "%s of 20 %% of the variance or more, and cannot be tested; the table of facts has them", map[bool]string{true: "1 more fact goes with a share", false: countOf(more, "more fact") + " go with shares"}[more == 1])
+		x.Doubts.Warn("untested", "%s of 20 %% of the variance or more, and cannot be tested; the table of facts has them",
+			map[bool]string{true: "1 more fact goes with a share", false: num.Count(more, "more fact") +
+				" go with shares"}[more == 1])
 	}
 	for _, g := range m.Groups {
 		few := 0

@@ -28,20 +28,19 @@ func (x *examined) repetitions(p *Params, m *Metric) []Needed {
 		out[i].Target = t / 100
 	}
 	m.Repeated = x.Repeated()
-	switch {
-	case m.doubted(frame.CodeTotal) != "":
-		for i := range out {
+	known := m.COV != nil && m.N >= 3
+	total := m.doubted(frame.CodeTotal) != ""
+	for i := range out {
+		switch {
+		case total:
 			out[i].Why = "the values are running totals"
-		}
-	case m.COV == nil || m.N < 3:
-		for i := range out {
+		case !known:
 			out[i].Why = "there is no COV"
-		}
-	case m.Dependence.OfNodes():
-		for i := range out {
+		case m.Dependence.OfNodes():
 			x.nodesNeeded(m, &out[i])
 		}
-	default:
+	}
+	if known && !total && !m.Dependence.OfNodes() {
 		x.repetitionsNeeded(m, out)
 	}
 	return out
@@ -113,23 +112,24 @@ func (x *examined) nodesNeeded(m *Metric, out *Needed) {
 	}
 	out.Nodes, out.MoreNodes, out.Mean, out.MoreMean = need(out.Target)
 	have, err := c.Precision(x.Level)
-	if far, ok := m.medianReach(); ok && far > 0 && err == nil {
+	if far, ok := reach(m.Median, m.MedianCI); ok && far > 0 && err == nil {
 		out.MedianNodes, out.MoreMedianNodes, out.Median, out.MoreMedian = need(out.Target * have / far)
 	} else {
-		out.Why = fmt.Sprintf("%s do not tell for the median", countOf(c.Groups, m.Dependence.LimitedBy))
+		out.Why = fmt.Sprintf("%s do not tell for the median", num.Count(c.Groups, m.Dependence.LimitedBy))
 	}
 	if out.Nodes != nil && out.Mean == nil {
-		out.Why = strings.TrimPrefix(out.Why+fmt.Sprintf("; no number of repetitions of these %s is enough", countOf(c.Groups, m.Dependence.LimitedBy)), "; ")
+		out.Why = strings.TrimPrefix(out.Why+fmt.Sprintf("; no number of repetitions of these %s is enough",
+			num.Count(c.Groups, m.Dependence.LimitedBy)), "; ")
 	}
 }
 
-// medianReach is how far the median's interval reaches, as a share of it; ok is
+// reach is how far the interval of a median reaches from it, as a share of it; ok is
 // false without one.
-func (m *Metric) medianReach() (far float64, ok bool) {
-	if m.MedianCI == nil || !(m.Median > 0) {
+func reach(median float64, ci *explain.Interval) (far float64, ok bool) {
+	if ci == nil || !(median > 0) {
 		return 0, false
 	}
-	return max(m.Median-m.MedianCI[0], m.MedianCI[1]-m.Median) / m.Median, true
+	return max(median-ci[0], ci[1]-median) / median, true
 }
 
 // moreNodes says why the median is not known within a target, a share of it, where
@@ -139,8 +139,8 @@ func (m *Metric) moreNodes(target float64) string {
 		return ""
 	}
 	noun := m.Dependence.LimitedBy
-	nodes := countOf(m.Dependence.Groups, noun)
-	far, ok := m.medianReach()
+	nodes := num.Count(m.Dependence.Groups, noun)
+	far, ok := reach(m.Median, m.MedianCI)
 	if !ok {
 		return fmt.Sprintf("%s are too few for an interval of the median, however often they measure: more %ss are needed", nodes, noun)
 	}

@@ -17,11 +17,19 @@ import (
 // scale is the unit in which the values of a metric are printed.
 func (m *Metric) scale() num.Scale { return num.For(m.Unit, m.Min, m.Max) }
 
-func cov(v *float64) doc.Cell {
-	if v == nil {
-		return doc.Of(nil, num.Missing)
+// value is a cell of a value in the unit of the metric.
+func (m *Metric) value(v float64) doc.Cell { return doc.Of(v, m.scale().Value(v, 0)) }
+
+func share(v float64) doc.Cell { return doc.Of(v, num.Fraction(v)) }
+
+func cov(v *float64) doc.Cell { return doc.Optional(v, num.Fraction) }
+
+// clock is a time, or, where it is not known, a text.
+func clock(at *time.Time, text string) doc.Cell {
+	if at == nil {
+		return doc.Say(text)
 	}
-	return doc.Of(*v, num.Fraction(*v))
+	return doc.Of(*at, num.Clock(*at))
 }
 
 // within adds an interval of fractions to a cell.
@@ -35,81 +43,79 @@ func within(c doc.Cell, ci *explain.Interval) doc.Cell {
 	return c.Within(ci[0], ci[1])
 }
 
+// dataColumns are the columns of the CSV form, and their keys in the rows of flat: a
+// contract.
+var dataColumns = []string{"workload", "metric", "phase", "unit", "n", "from", "to", "mean", "mean_lo=mean_ci_lo",
+	"mean_hi=mean_ci_hi",
+	"median", "median_lo=median_ci_lo", "median_hi=median_ci_hi", "min", "max", "sd", "cov", "cov_lo=cov_ci_lo",
+	"cov_hi=cov_ci_hi",
+	"effective_n=dependence_effective_n", "bands=band_count", "bands_explained_by=bands_explained_by_fact",
+	"fact=best_fact",
+	"explained=best_omega2", "changes=change_count", "drift=drift_relative", "outliers=outliers_n",
+	"more_mean=needed_more_mean",
+	"more_median=needed_more_median", "more_nodes=needed_more_nodes", "baseline_ratio", "verdict", "warnings"}
+
 // flat is the table for programs: a row a metric.
 func (r *Result) flat() *doc.Table {
-	t := &doc.Table{Columns: doc.ForPrograms("workload", "metric", "phase", "unit", "n", "from", "to", "mean", "mean_lo", "mean_hi", "median", "median_lo", "median_hi",
-		"min", "max", "sd", "cov", "cov_lo", "cov_hi", "effective_n", "bands", "bands_explained_by", "fact", "explained", "changes", "drift",
-		"outliers", "more_mean", "more_median", "more_nodes", "baseline_ratio", "verdict", "warnings")}
+	type row struct {
+		*Metric
+		BandCount int             `json:"band_count"`
+		Best      *explain.Effect `json:"best"`
+		Changes   *int            `json:"change_count"`
+		Drift     *explain.Drift  `json:"drift"`
+		Needed    *Needed         `json:"needed"`
+	}
+	rows := make([]row, len(r.Metrics))
 	for i := range r.Metrics {
 		m := &r.Metrics[i]
-		var by, fact, explained, changes, drift, moreMean, moreMedian, moreNodes, ratio any
-		if m.Bands.By != nil {
-			by = m.Bands.By.Fact
-		}
-		if name := explain.Best(m.Facts); name != "" {
-			fact, explained = name, m.Facts[slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == name })].Omega2
-		}
-		if m.Course != nil {
-			changes = len(m.Course.Changes)
-			if d := m.Course.Drift; d != nil && d.Significant {
-				drift = d.Relative
+		x := row{Metric: m, BandCount: max(1, len(m.Bands.Bands)), Best: m.best()}
+		if c := m.Course; c != nil {
+			n := len(c.Changes)
+			x.Changes = &n
+			if c.Drift != nil && c.Drift.Significant {
+				x.Drift = c.Drift
 			}
 		}
 		if k := slices.IndexFunc(m.Repetitions, func(n Needed) bool { return n.Target == usualTarget }); k >= 0 {
-			moreMean, moreMedian, moreNodes = m.Repetitions[k].MoreMean, m.Repetitions[k].MoreMedian, m.Repetitions[k].MoreNodes
+			x.Needed = &m.Repetitions[k]
 		}
-		if m.Baseline != nil {
-			ratio = m.Baseline.Ratio
-		}
-		values := []any{m.Workload, m.Metric, string(m.Phase), m.Unit, m.N, timeOf(m.From), timeOf(m.To), m.Mean, lo(m.MeanCI), hi(m.MeanCI), m.Median, lo(m.MedianCI), hi(m.MedianCI),
-			m.Min, m.Max, m.SD, m.COV, lo(m.COVCI), hi(m.COVCI), m.Dependence.EffectiveN, max(1, len(m.Bands.Bands)), by, fact, explained, changes, drift,
-			m.Outliers.N, moreMean, moreMedian, moreNodes, ratio, string(m.Verdict), strings.Join(m.Warnings, "; ")}
-		t.Add(doc.Values(values...)...)
+		rows[i] = x
 	}
-	return t
+	return doc.Flatten(rows, "", dataColumns...)
 }
 
-func timeOf(t *time.Time) any {
-	if t == nil {
-		return nil
+// effect is what a fact explains; nil: it is none of the metric.
+func (m *Metric) effect(fact string) *explain.Effect {
+	if i := slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == fact }); i >= 0 {
+		return &m.Facts[i]
 	}
-	return *t
+	return nil
 }
 
-func lo(ci *explain.Interval) any {
-	if ci == nil {
-		return nil
-	}
-	return ci[0]
-}
-
-func hi(ci *explain.Interval) any {
-	if ci == nil {
-		return nil
-	}
-	return ci[1]
-}
+// best is the fact that explains most; nil: none does.
+func (m *Metric) best() *explain.Effect { return m.effect(explain.Best(m.Facts)) }
 
 // overview has a row for each of some metrics, for people, with a link to those that
 // are shown.
 func (r *Result) overview(rows, shown []int) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "metric", Head: "metric", Wrap: 30}, {Key: "n", Head: "n", Right: true}, {Key: "mean", Head: "mean", Right: true}, {Key: "cov", Head: fmt.Sprintf("COV [%v %%]", 100*r.Level), Right: true, Interval: true},
-		{Key: "bands", Head: "bands", Right: true}, {Key: "fact", Head: "explained by", Wrap: 24}, {Key: "verdict", Head: "verdict"},
+		{Key: "metric", Head: "metric", Wrap: 30}, doc.Numbers("n", "n"), doc.Numbers("mean", "mean"),
+		{Key: "cov", Head: fmt.Sprintf("COV [%v %%]", 100*r.Level), Right: true, Interval: true},
+		doc.Numbers("bands", "bands"), {Key: "fact", Head: "explained by", Wrap: 24}, {Key: "verdict", Head: "verdict"},
 	}}
 	for _, i := range rows {
 		m := &r.Metrics[i]
 		fact := doc.Say("")
-		if name := explain.Best(m.Facts); name != "" {
-			e := m.Facts[slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == name })]
-			fact = doc.Say(factName(e) + " " + num.Fraction(e.Omega2))
+		if e := m.best(); e != nil {
+			fact = doc.Say(factName(*e) + " " + num.Fraction(e.Omega2))
 		}
 		tag := m.Verdict.tag()
 		name := doc.Say(m.Name())
 		if _, has := slices.BinarySearch(shown, i); has {
 			name = name.To(href(i))
 		}
-		t.Add(name, doc.Int(m.N), doc.Of(m.Mean, m.scale().Value(m.Mean, 0)), within(cov(m.COV), m.COVCI), doc.Int(max(1, len(m.Bands.Bands))), fact, doc.Say(tag.Word).As(tag.Tone))
+		t.Add(name, doc.Int(m.N), m.value(m.Mean), within(cov(m.COV), m.COVCI), doc.Int(max(1, len(m.Bands.Bands))), fact,
+			doc.Say(tag.Word).As(tag.Tone))
 	}
 	return t
 }
@@ -117,28 +123,27 @@ func (r *Result) overview(rows, shown []int) *doc.Table {
 // spreadTable is mean, median and the like, with their intervals.
 func (m *Metric) spreadTable(level float64) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "what", Head: ""}, {Key: "value", Head: "value", Right: true}, {Key: "interval", Head: fmt.Sprintf("%v %%", 100*level), Right: true}, {Key: "note", Head: "", Wrap: 50},
+		{Key: "what", Head: ""}, doc.Numbers("value", "value"), doc.Numbers("interval", fmt.Sprintf("%v %%", 100*level)),
+		{Key: "note", Head: "", Wrap: 50},
 	}}
 	s := m.scale()
-	add := func(what string, v float64, ci *explain.Interval, note string) {
-		text := ""
-		if ci != nil {
-			text = s.Interval(ci[0], ci[1])
+	add := func(what string, value doc.Cell, interval, note string) {
+		t.Add(doc.Say(what), value, doc.Say(interval), doc.Say(note))
+	}
+	within := func(ci *explain.Interval) string {
+		if ci == nil {
+			return ""
 		}
-		t.Add(doc.Say(what), doc.Of(v, s.Value(v, 0)).As(doc.Strong), doc.Say(text), doc.Say(note))
+		return s.Interval(ci[0], ci[1])
 	}
-	add("mean", m.Mean, m.MeanCI, "")
-	add("median", m.Median, m.MedianCI, "")
-	add("least", m.Min, nil, "")
-	add("greatest", m.Max, nil, "range "+s.Value(m.Range, 0))
+	add("mean", m.value(m.Mean).As(doc.Strong), within(m.MeanCI), "")
+	add("median", m.value(m.Median).As(doc.Strong), within(m.MedianCI), "")
+	add("least", m.value(m.Min).As(doc.Strong), "", "")
+	add("greatest", m.value(m.Max).As(doc.Strong), "", "range "+s.Value(m.Range, 0))
 	if m.SD != nil {
-		add("standard deviation", *m.SD, nil, "")
+		add("standard deviation", m.value(*m.SD).As(doc.Strong), "", "")
 	}
-	text := ""
-	if m.COVCI != nil {
-		text = strings.TrimSpace(percentInterval(m.COVCI))
-	}
-	t.Add(doc.Say("COV"), cov(m.COV).As(doc.Strong), doc.Say(text), doc.Say(""))
+	add("COV", cov(m.COV).As(doc.Strong), strings.TrimSpace(percentInterval(m.COVCI)), "")
 	note := ""
 	if d := m.Dependence; d.EffectiveN < float64(m.N) {
 		note = fmt.Sprintf("worth %.0f independent ones", d.EffectiveN)
@@ -146,16 +151,18 @@ func (m *Metric) spreadTable(level float64) *doc.Table {
 			note += fmt.Sprintf("; autocorrelation of neighbours %.2f", *d.Lag1)
 		}
 	}
-	t.Add(doc.Say("values"), doc.Of(m.N, num.Grouped(int64(m.N))), doc.Say(""), doc.Say(note))
+	add("values", doc.Int(m.N), "", note)
 	if u := m.Subjects; u != nil {
-		t.Add(doc.Say("nodes"), doc.Int(u.N), doc.Say(""), doc.Say(fmt.Sprintf("COV of their means %s, within a node %s", num.Optional(u.Between, num.Fraction), num.Optional(u.Within, num.Fraction))))
+		add("nodes", doc.Int(u.N), "", fmt.Sprintf("COV of their means %s, within a node %s",
+			num.Optional(u.Between, num.Fraction), num.Optional(u.Within, num.Fraction)))
 	}
 	if b := m.Baseline; b != nil && b.Ratio != nil {
 		ci := ""
 		if b.RatioCI != nil {
 			ci = fmt.Sprintf("[%.3g, %.3g]", b.RatioCI[0], b.RatioCI[1])
 		}
-		t.Add(doc.Say("COV / baseline's"), doc.Of(*b.Ratio, fmt.Sprintf("%.3g", *b.Ratio)), doc.Say(ci), doc.Say(fmt.Sprintf("%s: COV %s over %s", b.Source, num.Fraction(b.COV), countOf(b.N, "value"))))
+		add("COV / baseline's", doc.Of(*b.Ratio, fmt.Sprintf("%.3g", *b.Ratio)), ci,
+			fmt.Sprintf("%s: COV %s over %s", b.Source, num.Fraction(b.COV), num.Count(b.N, "value")))
 	}
 	return t
 }
@@ -175,8 +182,9 @@ func (m *Metric) bandWords() string {
 // bandColumns are those of bands, found or cut.
 func bandColumns() []doc.Column {
 	return []doc.Column{
-		{Key: "band", Head: "band"}, {Key: "values", Head: "values", Right: true}, {Key: "n", Head: "n", Right: true}, {Key: "share", Head: "share", Right: true, Interval: true},
-		{Key: "mean", Head: "mean", Right: true}, {Key: "cov", Head: "COV", Right: true}, {Key: "level", Head: "mostly", Wrap: 40},
+		{Key: "band", Head: "band"}, doc.Numbers("values", "values"), doc.Numbers("n", "n"),
+		{Key: "share", Head: "share", Right: true, Interval: true},
+		doc.Numbers("mean", "mean"), doc.Numbers("cov", "COV"), {Key: "level", Head: "mostly", Wrap: 40},
 	}
 }
 
@@ -187,9 +195,10 @@ func (m *Metric) bandRow(name string, b explain.Band, by *explain.Explains, i in
 	}
 	values, mean := num.Missing, doc.Of(nil, num.Missing)
 	if b.N > 0 {
-		values, mean = s.Number(b.From, 0)+" to "+s.Value(b.To, 0), doc.Of(b.Mean, s.Value(b.Mean, 0))
+		values, mean = s.Number(b.From, 0)+" to "+s.Value(b.To, 0), m.value(b.Mean)
 	}
-	return []doc.Cell{doc.Say(name), doc.Say(values), doc.Of(b.N, num.Grouped(int64(b.N))), within(doc.Of(b.Share, num.Fraction(b.Share)), b.ShareCI), mean, cov(b.COV), doc.Say(level)}
+	return []doc.Cell{doc.Say(name), doc.Say(values), doc.Int(b.N), within(share(b.Share), b.ShareCI), mean, cov(b.COV),
+		doc.Say(level)}
 }
 
 func (m *Metric) bandTable() doc.Block {
@@ -224,7 +233,9 @@ func (m *Metric) factTable() doc.Block {
 		return doc.Block{}
 	}
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "fact", Head: "fact"}, {Key: "levels", Head: "levels", Right: true}, {Key: "explained", Head: "explains", Right: true, Interval: true, Tip: "omega squared: corrected for what chance explains"}, {Key: "p", Head: "p", Right: true}, {Key: "units", Head: "tested over", Wrap: 40}, {Key: "verdict", Head: ""},
+		{Key: "fact", Head: "fact"}, doc.Numbers("levels", "levels"), {Key: "explained", Head: "explains", Right: true,
+			Interval: true, Tip: "omega squared: corrected for what chance explains"}, doc.Numbers("p", "p"),
+		{Key: "units", Head: "tested over", Wrap: 40}, {Key: "verdict", Head: ""},
 	}}
 	for _, e := range m.Facts[:min(len(m.Facts), mostFactRows)] {
 		word, units := doc.Say(""), e.Units
@@ -236,7 +247,8 @@ func (m *Metric) factTable() doc.Block {
 		case e.Why != "":
 			units = e.Why
 		}
-		t.Add(doc.Say(factName(e)), doc.Int(e.Levels), within(doc.Of(e.Omega2, num.Fraction(e.Omega2)), e.CI).As(doc.Strong), doc.Optional(e.Adjusted, pText), doc.Say(units), word)
+		t.Add(doc.Say(factName(e)), doc.Int(e.Levels), within(share(e.Omega2), e.CI).As(doc.Strong),
+			doc.Optional(e.Adjusted, pText), doc.Say(units), word)
 	}
 	return doc.Block{Table: t}
 }
@@ -260,8 +272,8 @@ const (
 
 // nameOf is the name of a fact of the metric; see [factName].
 func (m *Metric) nameOf(fact string) string {
-	if i := slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == fact }); i >= 0 {
-		return factName(m.Facts[i])
+	if e := m.effect(fact); e != nil {
+		return factName(*e)
 	}
 	return frame.InWords(fact)
 }
@@ -290,33 +302,31 @@ func (m *Metric) factRemarks() doc.Block {
 	for _, c := range m.Constant {
 		same = append(same, frame.InWords(c.Fact)+" "+c.Level)
 	}
-	text := ""
+	var texts []string
 	if more := len(m.Facts) - mostFactRows; more > 0 {
-		text = countOf(more, "more fact") + " explain no more than these: the JSON form has them. "
+		texts = append(texts, num.Count(more, "more fact")+" explain no more than these: the JSON form has them.")
 	}
 	if len(same) > 0 {
-		text += "The same in all rows: " + listOf(same) + ". "
+		texts = append(texts, "The same in all rows: "+listOf(same)+".")
 	}
 	if len(m.x.Alike) > 0 {
-		text += "With a value for nearly each row, so that nothing is explained by: " + listOf(m.x.Alike) + "."
+		texts = append(texts, "With a value for nearly each row, so that nothing is explained by: "+listOf(m.x.Alike)+".")
 	}
-	if text == "" {
-		return doc.Block{}
-	}
-	return doc.Remark(strings.TrimSpace(text))
+	return remark(texts)
 }
 
 func (m *Metric) groupTable(g explain.Grouping) doc.Block {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "level", Head: m.nameOf(g.Fact), Wrap: 36}, {Key: "n", Head: "n", Right: true}, {Key: "share", Head: "share", Right: true}, {Key: "mean", Head: "mean", Right: true}, {Key: "median", Head: "median", Right: true},
-		{Key: "p25", Head: "25 %", Right: true}, {Key: "p75", Head: "75 %", Right: true}, {Key: "cov", Head: "COV", Right: true, Interval: true},
+		{Key: "level", Head: m.nameOf(g.Fact), Wrap: 36}, doc.Numbers("n", "n"), doc.Numbers("share", "share"),
+		doc.Numbers("mean", "mean"), doc.Numbers("median", "median"),
+		doc.Numbers("p25", "25 %"), doc.Numbers("p75", "75 %"), {Key: "cov", Head: "COV", Right: true, Interval: true},
 	}}
-	s := m.scale()
 	for _, x := range g.Groups {
-		t.Add(doc.Say(x.Level), doc.Of(x.N, num.Grouped(int64(x.N))), doc.Of(x.Share, num.Fraction(x.Share)), doc.Of(x.Mean, s.Value(x.Mean, 0)), doc.Of(x.Median, s.Value(x.Median, 0)), doc.Of(x.P25, s.Value(x.P25, 0)), doc.Of(x.P75, s.Value(x.P75, 0)), within(cov(x.COV), x.COVCI))
+		t.Add(doc.Say(x.Level), doc.Int(x.N), share(x.Share), m.value(x.Mean), m.value(x.Median), m.value(x.P25),
+			m.value(x.P75), within(cov(x.COV), x.COVCI))
 	}
 	if g.Rest > 0 {
-		t.Add(doc.Say("others, or not known"), doc.Int(g.Rest), doc.Of(float64(g.Rest)/float64(m.N), num.Fraction(float64(g.Rest)/float64(m.N))), doc.Say(""), doc.Say(""), doc.Say(""), doc.Say(""), doc.Say(""))
+		t.Add(doc.Say("others, or not known"), doc.Int(g.Rest), share(float64(g.Rest)/float64(m.N)))
 	}
 	return doc.Block{Table: t}
 }
@@ -324,11 +334,9 @@ func (m *Metric) groupTable(g explain.Grouping) doc.Block {
 // graded is a COV in the colours of Tables 3 and 4 of the paper: from 0.2 on, and
 // from 0.4 on.
 func graded(v *float64) doc.Cell {
-	if v == nil {
-		return doc.Of(nil, num.Missing)
-	}
-	c := doc.Of(*v, strconv.FormatFloat(*v, 'f', 3, 64))
+	c := doc.Optional(v, func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) })
 	switch {
+	case v == nil:
 	case *v >= 0.4:
 		return c.As(doc.High)
 	case *v >= 0.2:
@@ -343,9 +351,10 @@ func (m *Metric) decompositionTable() doc.Block {
 		return doc.Block{}
 	}
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "level", Head: "level"}, {Key: "groups", Head: "groups", Right: true},
+		{Key: "level", Head: "level"}, doc.Numbers("groups", "groups"),
 		{Key: "between", Head: "between\nas in Table 3", Right: true, Tip: "COV of the means of the groups"}, {Key: "in", Head: "in\nas in Table 4", Right: true, Tip: "mean of the COVs of the groups"},
-		{Key: "between_corrected", Head: "between\ncorrected", Right: true, Tip: "without what noise makes of the means"}, {Key: "in_corrected", Head: "in\ncorrected", Right: true}, {Key: "share", Head: "of the\nvariance", Right: true},
+		{Key: "between_corrected", Head: "between\ncorrected", Right: true, Tip: "without what noise makes of the means"},
+		doc.Numbers("in_corrected", "in\ncorrected"), doc.Numbers("share", "of the\nvariance"),
 	}}
 	t.Add(doc.Say("all"), doc.Of(nil, ""), graded(&d.All), graded(&d.All), doc.Of(nil, ""), doc.Of(nil, ""), doc.Of(nil, ""))
 	for _, l := range d.Levels {
@@ -369,30 +378,37 @@ func (m *Metric) decompositionWords() doc.Block {
 			out = append(out, num.Sentence("by "+l.Level+" "+l.Why))
 		}
 	}
-	if len(out) == 0 {
+	return remark(out)
+}
+
+// remark is a note of some sentences; empty without any.
+func remark(sentences []string) doc.Block {
+	if len(sentences) == 0 {
 		return doc.Block{}
 	}
-	return doc.Remark(strings.Join(out, " "))
+	return doc.Remark(strings.Join(sentences, " "))
 }
 
 func (m *Metric) neededTable() doc.Block {
 	more := "missing\n" + m.Repeated.Noun() + "s"
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "target", Head: "interval"}, {Key: "mean", Head: "mean:\nin all", Right: true}, {Key: "more_mean", Head: more, Right: true},
-		{Key: "median", Head: "median:\nin all", Right: true}, {Key: "more_median", Head: more, Right: true},
+		{Key: "target", Head: "interval"}, doc.Numbers("mean", "mean:\nin all"), doc.Numbers("more_mean", more),
+		doc.Numbers("median", "median:\nin all"), doc.Numbers("more_median", more),
 	}}
 	if m.Dependence.OfNodes() {
-		t.Columns = append(t.Columns, doc.Column{Key: "more_nodes", Head: "missing\nnodes: mean", Right: true}, doc.Column{Key: "more_median_nodes", Head: "missing\nnodes: median", Right: true})
+		t.Columns = append(t.Columns, doc.Numbers("more_nodes", "missing\nnodes: mean"),
+			doc.Numbers("more_median_nodes", "missing\nnodes: median"))
 	}
 	t.Columns = append(t.Columns, doc.Column{Key: "why", Head: "", Wrap: 50})
 	count := func(n *int) doc.Cell {
 		if n == nil {
 			return doc.Of(nil, num.Missing)
 		}
-		return doc.Of(*n, num.Grouped(int64(*n)))
+		return doc.Int(*n)
 	}
 	for _, n := range m.Repetitions {
-		cells := []doc.Cell{doc.Of(n.Target, "±"+strings.Replace(num.Fraction(n.Target), ".0 %", " %", 1)), count(n.Mean), count(n.MoreMean), count(n.Median), count(n.MoreMedian)}
+		cells := []doc.Cell{doc.Of(n.Target, n.within()), count(n.Mean), count(n.MoreMean), count(n.Median),
+			count(n.MoreMedian)}
 		if m.Dependence.OfNodes() {
 			cells = append(cells, count(n.MoreNodes), count(n.MoreMedianNodes))
 		}
@@ -414,26 +430,25 @@ func (m *Metric) outlierWords() doc.Block {
 	if far.Node != "" {
 		at += ", " + far.Node
 	}
-	return doc.Para(fmt.Sprintf("%s, %s of all values; the farthest is %s (%s).", countOf(m.Outliers.N, "outlier"), num.Fraction(m.Outliers.Share), m.scale().Value(far.Value, 0), at)).On(doc.Terminal)
+	return doc.Para(fmt.Sprintf("%s, %s of all values; the farthest is %s (%s).", num.Count(m.Outliers.N, "outlier"),
+		num.Fraction(m.Outliers.Share), m.scale().Value(far.Value, 0), at)).On(doc.Terminal)
 }
 
 func (m *Metric) outlierTable() doc.Block {
 	if m.Outliers.N == 0 {
 		return doc.Block{}
 	}
-	t := &doc.Table{Columns: []doc.Column{{Key: "row", Head: "row", Right: true}, {Key: "time", Head: "time"}, {Key: "value", Head: "value", Right: true}, {Key: "node", Head: "node"}, {Key: "facts", Head: "", Wrap: 60}}}
+	t := &doc.Table{Columns: []doc.Column{doc.Numbers("row", "row"), {Key: "time", Head: "time"},
+		doc.Numbers("value", "value"), {Key: "node", Head: "node"}, {Key: "facts", Head: "", Wrap: 60}}}
 	for _, o := range m.Outliers.Rows {
-		at := doc.Of(nil, "")
-		if o.Time != nil {
-			at = doc.Of(*o.Time, num.Clock(*o.Time))
-		}
 		var facts []string
 		for _, name := range slices.Sorted(maps.Keys(o.Facts)) {
 			facts = append(facts, frame.InWords(name)+" "+o.Facts[name])
 		}
-		t.Add(doc.Int(o.Row), at, doc.Of(o.Value, m.scale().Value(o.Value, 0)), doc.Say(o.Node), doc.Say(num.List(facts)))
+		t.Add(doc.Int(o.Row), clock(o.Time, ""), m.value(o.Value), doc.Say(o.Node), doc.Say(num.List(facts)))
 	}
-	fold := &doc.Fold{Title: fmt.Sprintf("%s, %s of all", countOf(m.Outliers.N, "outlier"), num.Fraction(m.Outliers.Share)), Open: m.Outliers.N <= 5, Blocks: []doc.Block{{Table: t}}}
+	fold := &doc.Fold{Title: fmt.Sprintf("%s, %s of all", num.Count(m.Outliers.N, "outlier"),
+		num.Fraction(m.Outliers.Share)), Open: m.Outliers.N <= 5, Blocks: []doc.Block{{Table: t}}}
 	if m.Outliers.N > len(m.Outliers.Rows) {
 		fold.Words = fmt.Sprintf("the %d farthest", len(m.Outliers.Rows))
 	}
@@ -445,7 +460,8 @@ func (m *Metric) clusterTable() doc.Block {
 	if c == nil {
 		return doc.Block{}
 	}
-	t := &doc.Table{Columns: []doc.Column{{Key: "size", Head: "nodes", Right: true}, {Key: "cov", Head: "COV of the means", Right: true, Interval: true}, {Key: "independent", Head: "if nodes were\nindependent", Right: true}}}
+	t := &doc.Table{Columns: []doc.Column{doc.Numbers("size", "nodes"), {Key: "cov", Head: "COV of the means",
+		Right: true, Interval: true}, doc.Numbers("independent", "if nodes were\nindependent")}}
 	for _, s := range c.Sizes {
 		t.Add(doc.Int(s.Size), within(cov(&s.COV), s.CI), cov(&s.Independent))
 	}
@@ -456,25 +472,29 @@ func (m *Metric) mixTable() doc.Block {
 	if m.Clusters == nil || len(m.Clusters.Mixes) == 0 {
 		return doc.Block{}
 	}
-	t := &doc.Table{Columns: []doc.Column{{Key: "fact", Head: "share of", Wrap: 40}, {Key: "slope", Head: "mean from none\nto all of it", Right: true}, {Key: "r2", Head: "explains of\nthe means", Right: true}}}
+	t := &doc.Table{Columns: []doc.Column{{Key: "fact", Head: "share of", Wrap: 40},
+		doc.Numbers("slope", "mean from none\nto all of it"), doc.Numbers("r2", "explains of\nthe means")}}
 	s := m.scale()
 	for _, x := range m.Clusters.Mixes {
 		text := s.Value(x.Slope, 0)
 		if x.SlopeCI != nil {
 			text += " " + s.Interval(x.SlopeCI[0], x.SlopeCI[1])
 		}
-		t.Add(doc.Say(frame.InWords(x.Fact)+" "+x.Level), doc.Of(x.Slope, text), doc.Of(x.R2, num.Fraction(x.R2)))
+		t.Add(doc.Say(frame.InWords(x.Fact)+" "+x.Level), doc.Of(x.Slope, text), share(x.R2))
 	}
 	return doc.Block{Table: t}
 }
 
 // togetherSection is the metrics beside each other.
 func togetherSection(t *explain.Together) doc.Section {
-	metrics := &doc.Table{Columns: []doc.Column{{Key: "metric", Head: "metric", Wrap: 36}, {Key: "n", Head: t.Fact + "s", Right: true}, {Key: "cov", Head: "COV of\ntheir means", Right: true, Interval: true}, {Key: "within", Head: "COV\nwithin one", Right: true}}}
+	metrics := &doc.Table{Columns: []doc.Column{{Key: "metric", Head: "metric", Wrap: 36}, doc.Numbers("n", t.Fact+"s"),
+		{Key: "cov", Head: "COV of\ntheir means", Right: true, Interval: true}, doc.Numbers("within", "COV\nwithin one")}}
 	for _, m := range t.Metrics {
 		metrics.Add(doc.Say(m.Name), doc.Int(m.N), within(cov(m.COV), m.COVCI), cov(m.Within))
 	}
-	pairs := &doc.Table{Columns: []doc.Column{{Key: "a", Head: "metric", Wrap: 26}, {Key: "b", Head: "and", Wrap: 26}, {Key: "n", Head: "n", Right: true}, {Key: "effective_n", Head: "worth", Right: true}, {Key: "rho", Head: "rank\ncorrelation", Right: true, Interval: true}, {Key: "p", Head: "p", Right: true}, {Key: "verdict", Head: ""}}}
+	pairs := &doc.Table{Columns: []doc.Column{{Key: "a", Head: "metric", Wrap: 26}, {Key: "b", Head: "and", Wrap: 26},
+		doc.Numbers("n", "n"), doc.Numbers("effective_n", "worth"), {Key: "rho", Head: "rank\ncorrelation", Right: true,
+			Interval: true}, doc.Numbers("p", "p"), {Key: "verdict", Head: ""}}}
 	for _, p := range t.Pairs {
 		word := doc.Say("")
 		if p.Significant {
@@ -484,7 +504,8 @@ func togetherSection(t *explain.Together) doc.Section {
 	}
 	intro := "Whether one metric is low when another is: the rank correlation (Spearman) of the means of each " + t.Fact + ", with its interval; −1: one is highest where the other is lowest (opposite), +1: both rise and fall together. Where neighbours in time are alike in both, n is worth fewer independent ones. p is corrected over all pairs (Holm)."
 	if t.Omitted > 0 {
-		intro += fmt.Sprintf(" Of %s these are the first %d; --metric chooses others.", countOf(t.Omitted+len(t.Metrics), "metric"), len(t.Metrics))
+		intro += fmt.Sprintf(" Of %s these are the first %d; --metric chooses others.",
+			num.Count(t.Omitted+len(t.Metrics), "metric"), len(t.Metrics))
 	}
 	return doc.Section{ID: "together", Title: "Metrics of the same " + t.Fact + "s", Intro: intro, Blocks: []doc.Block{{Table: metrics}, {Table: pairs}}}
 }

@@ -31,7 +31,7 @@ func (m *Metric) noInterval() string {
 	case m.Min < 0:
 		return "some values are below 0, and the mean might be 0"
 	case m.Dependence.EffectiveN < fewInTime:
-		return fmt.Sprintf("%s are worth only %.1f independent ones, which give it no upper end", countOf(m.N, "value"),
+		return fmt.Sprintf("%s are worth only %.1f independent ones, which give it no upper end", num.Count(m.N, "value"),
 			m.Dependence.EffectiveN)
 	}
 	return "these values give it no upper end"
@@ -54,11 +54,11 @@ func (m *Metric) sentence() string {
 	if m.COVCI == nil {
 		ci = ", without an interval: " + m.noInterval()
 	}
-	text := fmt.Sprintf("%s varies by %s (COV%s) over %s%s", m.Name(), num.Fraction(*m.COV), ci, countOf(m.N, "value"),
+	text := fmt.Sprintf("%s varies by %s (COV%s) over %s%s", m.Name(), num.Fraction(*m.COV), ci, num.Count(m.N, "value"),
 		m.period())
 	switch {
 	case m.Equal():
-		text = fmt.Sprintf("%s is the same in all of %s%s", m.Name(), countOf(m.N, "value"), m.period())
+		text = fmt.Sprintf("%s is the same in all of %s%s", m.Name(), num.Count(m.N, "value"), m.period())
 		if m.COVCI != nil {
 			text += fmt.Sprintf(" (by its digits the COV is at most %s)", num.Fraction(m.COVCI[1]))
 		}
@@ -72,9 +72,8 @@ func (m *Metric) sentence() string {
 			text += ", which " + explainsWords(by) + " tells"
 		}
 	}
-	if fact := explain.Best(m.Facts); fact != "" {
-		i := slices.IndexFunc(m.Facts, func(e explain.Effect) bool { return e.Fact == fact })
-		text += fmt.Sprintf("; the %s explains %s of the variance%s", m.nameOf(fact), num.Fraction(m.Facts[i].Omega2), m.alikeTo(fact))
+	if e := m.best(); e != nil {
+		text += fmt.Sprintf("; the %s explains %s of the variance%s", factName(*e), num.Fraction(e.Omega2), m.alikeTo(e.Fact))
 	} else if i := slices.IndexFunc(m.Facts, explain.Effect.GoesWith); i >= 0 {
 		text += fmt.Sprintf("; the %s goes with %s of the variance, which cannot be tested here", m.nameOf(m.Facts[i].Fact), num.Fraction(m.Facts[i].Omega2))
 	} else if len(m.Facts) > 0 && !m.Course.Changed() && !m.Bands.Found {
@@ -99,13 +98,6 @@ func (m *Metric) period() string {
 		return ""
 	}
 	return " in " + num.Span(m.To.Sub(*m.From))
-}
-
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return num.Grouped(int64(n)) + " " + noun + "s"
 }
 
 // percentInterval is " [23.1, 25.0]" of fractions, or nothing.
