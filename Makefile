@@ -62,16 +62,16 @@ demo: build
 # for themselves, and a neighbour's load would become their result. For the
 # same reason no old result is taken from the cache (-count=1). The others come
 # before, four at a time, because they mostly wait. Vet is first because it
-# compiles everything on all cores. Workloads wait for what they measure, which
-# limits of their own hold back, so that two at a time do not disturb each other; the
-# walk through the documents runs beside them. Tests of a measuring package that are
-# parallel wait, too: six at a time. What measures and fails is repeated alone, once.
+# compiles everything on all cores; the tests need not do it again (-vet=off). Workloads wait
+# for what they measure, which limits of their own hold back, so that two at a time do not
+# disturb each other; the walk through the documents runs beside them. Tests of these and of
+# measuring packages that are parallel wait, too: six at a time. What measures and fails is repeated alone, once.
 MEASURING := internal/board internal/lab internal/monitor internal/tiers internal/load internal/load/http1 internal/load/httpstd test/e2e test/loadserver test/peers test/servertest
 WORKLOADS := test/walk internal/workload
 test: deps
 	$(GO) vet ./...
-	$(GO) test -count=1 -p 4 -timeout 10m $$($(GO) list ./... | grep -vE '/($(subst $(space),|,$(MEASURING)))$$|/($(subst $(space),|,$(WORKLOADS)))')
-	GO='$(GO)' scripts/test-measuring.sh -p 2 -timeout 10m $(addprefix ./,$(WORKLOADS:=/...))
+	$(GO) test -count=1 -vet=off -p 4 -timeout 10m $$($(GO) list ./... | grep -vE '/($(subst $(space),|,$(MEASURING)))$$|/($(subst $(space),|,$(WORKLOADS)))')
+	GO='$(GO)' scripts/test-measuring.sh -p 2 -parallel 6 -timeout 10m $(addprefix ./,$(WORKLOADS:=/...))
 	GO='$(GO)' scripts/test-measuring.sh -p 1 -parallel 6 -timeout 10m $(addprefix ./,$(MEASURING))
 
 # What make test leaves out, because others of its kind stand for it there: tests say so

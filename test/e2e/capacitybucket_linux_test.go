@@ -22,6 +22,7 @@ func TestCapacityOfBucket(t *testing.T) {
 	}
 	w := newWorld(t)
 	g := s3test.Start(t)
+	s3test.UseCredentials(t)
 	t.Setenv("AWS_REGION", "us-east-1")
 	to, err := url.Parse(g.URL)
 	if err != nil {

@@ -54,8 +54,8 @@ func gatewayBinary(t *testing.T) string {
 	return path
 }
 
-// Start starts a server with an empty bucket, which ends with the test, and
-// gives the test its credentials.
+// Start starts a server with an empty bucket, which ends with the test. A program finds
+// its credentials where the test calls UseCredentials, or TestMain SetCredentials.
 func Start(t *testing.T) *Gateway {
 	t.Helper()
 	binary, g := gatewayBinary(t), &Gateway{Dir: t.TempDir()}
@@ -78,7 +78,6 @@ func Start(t *testing.T) *Gateway {
 	awaitHealth(t, g.URL)
 	g.Client = client(t, address)
 	g.MakeBucket(t, Bucket)
-	UseCredentials(t)
 	return g
 }
 
@@ -102,18 +101,32 @@ func client(t *testing.T, address string) *minio.Client {
 	return c
 }
 
-// UseCredentials hides what the machine has, so that nothing but the test's
-// credentials is found, and no address off the machine is asked.
-func UseCredentials(t *testing.T) {
-	t.Helper()
+// variables hide what the machine has, so that nothing but the test's credentials is
+// found, and no address off the machine is asked.
+func variables() map[string]string {
+	all := map[string]string{"HOME": "/nonexistent", "AWS_EC2_METADATA_DISABLED": "true", "AWS_ACCESS_KEY_ID": Key, "AWS_SECRET_ACCESS_KEY": Secret}
 	for _, name := range []string{"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3",
 		"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "MINIO_ROOT_USER", "MINIO_ACCESS_KEY"} {
-		t.Setenv(name, "")
+		all[name] = ""
 	}
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
-	t.Setenv("AWS_ACCESS_KEY_ID", Key)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", Secret)
+	return all
+}
+
+// UseCredentials gives a test the credentials of gateways, and no others.
+func UseCredentials(t *testing.T) {
+	t.Helper()
+	for name, value := range variables() {
+		t.Setenv(name, value)
+	}
+}
+
+// SetCredentials does so for all tests of a package, which then may be parallel.
+func SetCredentials() {
+	for name, value := range variables() {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
 }
 
 // awaitHealth returns when the server answers.

@@ -226,6 +226,7 @@ func (w *walker) provide(name string) {
 	case "FOLDER": // one that other users get to
 		value = servertest.New(w.t, "mysql").Dir
 	case "BUCKET":
+		s3test.UseCredentials(w.t)
 		value = strings.TrimPrefix(s3test.Start(w.t).URL, "http://") + "/" + s3test.Bucket
 	default:
 		w.t.Fatalf("%s: no $%s is known", w.page, name)

@@ -116,6 +116,7 @@ func over(h *hdr.Histogram, limit time.Duration) int64 {
 // TestFailuresExact: each way to fail is counted as its kind, as often as the
 // server did it, on any machine.
 func TestFailuresExact(t *testing.T) {
+	t.Parallel()
 	server := loadserver.Start(t, loadserver.Behaviour{})
 	for how, kind := range map[loadserver.Failure]load.Kind{
 		loadserver.Status: load.ErrStatus, loadserver.Close: load.ErrClosed, loadserver.Reset: load.ErrClosed,

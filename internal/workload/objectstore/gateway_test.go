@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "the victim was not killed:", victim())
 		os.Exit(1)
 	}
+	s3test.SetCredentials()
 	goleak.VerifyTestMain(m)
 }
 
