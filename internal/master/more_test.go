@@ -66,7 +66,8 @@ func newSearches(tb testing.TB) *searches {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	run := model.Run{ID: "01JAVA00000000000000000000", Kind: model.KindExperiment, State: model.RunPending, Version: "0.0.1", Created: time.Unix(1e9, 0), Started: time.Unix(1e9, 0), Source: source}
+	run := model.Run{ID: "01JAVA00000000000000000000", Kind: model.KindExperiment, State: model.RunPending,
+		Version: "0.0.1", Created: time.Unix(1e9, 0), Started: time.Unix(1e9, 0), Source: source}
 	if err := st.CreateRun(context.Background(), run, []model.Node{{ID: "generator"}}, nil); err != nil {
 		tb.Fatal(err)
 	}

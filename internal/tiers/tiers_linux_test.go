@@ -18,7 +18,7 @@ import (
 	"github.com/scalebench/scalebench/internal/kernel"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/procself"
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // contextOf is the context of a helper process.
@@ -28,7 +28,7 @@ func contextOf() context.Context { return context.Background() }
 // with its times; nothing is made up for it.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	dead := servertest.FreeAddress(t)
+	dead := servers.FreeAddress(t)
 	w := New(Config{Service: "svc", Group: []string{t.TempDir()}, PID: os.Getpid(), Ports: []int{1}, Step: 50 * time.Millisecond, Probes: []Probe{
 		{Kind: "apache", URL: "http://" + dead + "/server-status?auto", Every: 50 * time.Millisecond}, {Kind: "iis"},
 	}})
@@ -267,7 +267,8 @@ func TestGroupRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "cpu.stat"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for want, dirs := range map[string][]string{"no cpu.stat in": {"/dev/null/missing"}, "no control groups below the root": {dir}} {
+	for want, dirs := range map[string][]string{"no cpu.stat in": {"/dev/null/missing"},
+		"no control groups below the root": {dir}} {
 		if g, err := openGroup(dirs, limit{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("openGroup(%q) = %v, %v, want %q", dirs, g, err, want)
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
-	"github.com/scalebench/scalebench/test/simulated"
 	"github.com/scalebench/scalebench/test/skip"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // TestGateOfNarrowIntervals: values whose interval is too narrow pass no threshold

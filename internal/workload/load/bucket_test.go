@@ -20,7 +20,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
-	"github.com/scalebench/scalebench/test/s3test"
+	"github.com/scalebench/scalebench/test/servers/s3test"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 

@@ -25,7 +25,7 @@ import (
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/kvtest"
 	"github.com/scalebench/scalebench/test/loadserver"
-	"github.com/scalebench/scalebench/test/s3test"
+	"github.com/scalebench/scalebench/test/servers/s3test"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -44,7 +44,8 @@ func run(t *testing.T, p *Params, parts int, variables ...string) (engine.Summar
 		t.Fatal(err)
 	}
 	r := &workloadtest.Record{T: t}
-	env := &workload.Env{Parts: parts, Environ: append(os.Environ(), variables...), Stdout: io.Discard, Stderr: io.Discard, Report: r}
+	env := &workload.Env{Parts: parts, Environ: append(os.Environ(), variables...), Stdout: io.Discard, Stderr: io.Discard,
+		Report: r}
 	if err := p.Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/unit"
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // refuse answers as S3 does.
@@ -332,7 +332,7 @@ func TestAdvice(t *testing.T) {
 		{"skewed clock", answering(403, "RequestTimeTooSkewed", past), "ahead of the server's: set it"},
 		{"region", answering(400, "AuthorizationHeaderMalformed"), "set region"},
 		{"host style", answering(403, "SecondLevelDomainForbidden"), "path_style: never"},
-		{"no listener", func(t *testing.T) string { return "http://" + servertest.FreeAddress(t) }, "check the endpoint"},
+		{"no listener", func(t *testing.T) string { return "http://" + servers.FreeAddress(t) }, "check the endpoint"},
 		{"no TLS", func(*testing.T) string { return strings.Replace(g.URL, "http:", "https:", 1) }, "write http://"},
 	}
 	for _, tt := range tests {

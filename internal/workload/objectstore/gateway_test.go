@@ -15,7 +15,7 @@ import (
 
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/workload"
-	"github.com/scalebench/scalebench/test/s3test"
+	"github.com/scalebench/scalebench/test/servers/s3test"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
