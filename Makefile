@@ -89,7 +89,7 @@ test-long: deps
 # is kept in PROOF_KEEP, by version and proof, and the same command goes on with what is left
 # (scripts/proof.sh). Most are in test/proof, which has a build tag of its own.
 PROOF_MINUTES ?= 60
-PROOF_KEEP ?= $(CURDIR)/.cache/proof/$(VERSION)
+PROOF_KEEP ?= $(CURDIR)/.cache/proof/$(VERSION)$(if $(findstring dirty,$(VERSION)),.$(shell git diff HEAD | cksum | cut -d' ' -f1))
 PROOF = LONG=1 GO='$(GO)' PROOF_MINUTES=$(PROOF_MINUTES) PROOF_KEEP='$(PROOF_KEEP)/$@' scripts/proof.sh
 
 # What variability finds in 200 synthetic campaigns of each composition, and how

@@ -50,10 +50,10 @@ func TestMeasure(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "TestMeasure-three.json"), []byte(long), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for seconds, want := range map[time.Duration]int{50: 0, 150: 1} {
-		until(seconds * time.Second)
-		if _, times := measured(t, fmt.Sprint("within ", int(seconds)), "a"); times != want {
-			t.Errorf("with %d s left, and parts of 100 s, it was measured %d times, want %d", seconds, times, want)
+	for left, want := range map[time.Duration]int{50 * time.Second: 0, 150 * time.Second: 1} {
+		until(left)
+		if _, times := measured(t, "within "+left.String(), "a"); times != want {
+			t.Errorf("with %v left, and parts of 100 s, it was measured %d times, want %d", left, times, want)
 		}
 	}
 	t.Setenv("PROOF_KEEP", "")
