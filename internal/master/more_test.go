@@ -20,6 +20,7 @@ import (
 	"github.com/scalebench/scalebench/internal/store/sqlite"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/study/capacity"
+	"github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/workload"
 	workloadload "github.com/scalebench/scalebench/internal/workload/load"
 	"github.com/scalebench/scalebench/test/skip"
@@ -56,7 +57,8 @@ func newSearches(tb testing.TB) *searches {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = st.Close() })
-	kinds := experiment.Kinds{Workloads: workload.NewRegistry(workloadload.Kind()), Studies: study.Registry{capacity.Kind()}}
+	kinds := experiment.Kinds{Workloads: workload.NewRegistry(workloadload.Kind()),
+		Studies: study.Registry{legacy.Adapt(capacity.Kind())}}
 	trials := 20
 	if _, is := tb.(*testing.B); is {
 		trials = 1000
