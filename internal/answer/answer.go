@@ -265,7 +265,7 @@ func (a Asker) open(ctx context.Context, name string) (*observe.Run, error) {
 // the same question, and defaults else.
 func (a Asker) startingPoint(asked model.Asked, kind study.Kind) (study.Study, error) {
 	if params, ok := asked.Params[kind.Name]; ok {
-		return kind.Of(params)
+		return kind.Decode(params)
 	}
 	return kind.New(), nil
 }

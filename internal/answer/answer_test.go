@@ -89,7 +89,8 @@ func (h *heat) Answer(ctx context.Context, in study.Input) (*study.Answer, error
 			}
 		}
 	}
-	return &study.Answer{Result: r, Places: []caveat.Place{{Caveats: &r.Doubts, Warnings: &r.Warnings}}, Gate: r.Gate(), Document: r.Document}, nil
+	places := []caveat.Place{{Caveats: &r.Doubts, Warnings: &r.Warnings}}
+	return &study.Answer{Result: r, Places: places, Gate: r.Gate(), Document: r.Document}, nil
 }
 
 func (r *hottest) Document() *doc.Document {
@@ -110,7 +111,8 @@ func (r *hottest) Gate() error {
 }
 
 func kinds() experiment.Kinds {
-	return experiment.Kinds{Workloads: workload.NewRegistry(cpu.Kind()), Studies: study.Registry{legacy.Adapt(capacity.Kind()), cdi.Kind(), heatKind()}}
+	return experiment.Kinds{Workloads: workload.NewRegistry(cpu.Kind()),
+		Studies: study.Registry{legacy.Adapt(capacity.Kind()), cdi.Kind(), heatKind()}}
 }
 
 // source is the file of the test's run; more are further keys.
@@ -132,7 +134,8 @@ func asked(source string) model.Asked {
 // measured is a run of two nodes; each does 100 alone and 80 together.
 func measured(id, source string) model.RunData {
 	d := model.RunData{Run: model.Run{
-		ID: model.RunID(id), Name: "two", Kind: model.KindExperiment, State: model.RunDone, SourceName: "two.yaml", Source: source, Asked: asked(source), Seed: 7, Version: "v1",
+		ID: model.RunID(id), Name: "two", Kind: model.KindExperiment, State: model.RunDone, SourceName: "two.yaml",
+		Source: source, Asked: asked(source), Seed: 7, Version: "v1",
 		Created: day, Started: day, Finished: day.Add(time.Minute),
 	}}
 	for _, n := range []model.NodeID{"a", "b"} {
@@ -323,7 +326,8 @@ func TestWithoutRun(t *testing.T) {
 	if !errors.Is(err, model.ErrUsage) || !strings.HasPrefix(err.Error(), "bad.csv:2:3: ") {
 		t.Errorf("a bad table: %v, want its place", err)
 	}
-	_, err = answer.WithoutRun(t.Context(), legacy.Adapt(capacity.Kind()), answer.Question{}, "x.csv", strings.NewReader(table))
+	_, err = answer.WithoutRun(t.Context(), legacy.Adapt(capacity.Kind()), answer.Question{}, "x.csv",
+		strings.NewReader(table))
 	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "capacity cannot read tables") {
 		t.Errorf("a study that reads none: %v", err)
 	}
@@ -416,7 +420,8 @@ func TestShow(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(shown.Run.ID) != c.run || len(shown.Fleet) != 2 || len(shown.Steps) != 3 || shown.Findings.Heat.Value != 100 ||
-			!slices.Equal(shown.Findings.Heat.Warnings, []caveat.Text{swapped}) || !slices.Equal(shown.Warnings, []string{swapped}) {
+			!slices.Equal(shown.Findings.Heat.Warnings, []caveat.Text{swapped}) || !slices.Equal(shown.Warnings,
+			[]string{swapped}) {
 			t.Errorf("%s: result %s", c.name, got.Result)
 		}
 		d := got.Document

@@ -100,7 +100,8 @@ func fill(kind study.Kind, found *study.Answer, disturbances []caveat.Caveat) {
 	table := slices.Concat(kind.Caveats, observe.Caveats)
 	for _, p := range found.Places {
 		for _, d := range disturbances {
-			if !p.Own && concerns(d, p.About) && !slices.ContainsFunc(*p.Caveats, func(c caveat.Caveat) bool { return sameDisturbance(c, d, p.About) }) {
+			known := func(c caveat.Caveat) bool { return sameDisturbance(c, d, p.About) }
+			if !p.Own && concerns(d, p.About) && !slices.ContainsFunc(*p.Caveats, known) {
 				*p.Caveats = append(*p.Caveats, d)
 			}
 		}

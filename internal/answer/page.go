@@ -149,7 +149,9 @@ func (a Asker) tell(ctx context.Context, run *observe.Run, params Params, wanted
 }
 
 // asked are the studies that [Asker.tell] asks.
-func (a Asker) asked(run *observe.Run, named string, params Params, wanted func(study.Kind) bool) ([]study.Kind, error) {
+func (a Asker) asked(run *observe.Run, named string, params Params, wanted func(study.Kind) bool) (
+	[]study.Kind, error,
+) {
 	kinds := slices.DeleteFunc(slices.Clone(a.Kinds.Studies), func(k study.Kind) bool {
 		speaks := k.Tells != nil && k.Tells(run)
 		if named != "" {
@@ -162,7 +164,8 @@ func (a Asker) asked(run *observe.Run, named string, params Params, wanted func(
 		return kinds, nil
 	}
 	if named != "" {
-		return nil, fmt.Errorf("%w: run %s belongs to the study %s, which has no such threshold; leave it out", model.ErrUsage, run.Run().ID, named)
+		return nil, fmt.Errorf("%w: run %s belongs to the study %s, which has no such threshold; leave it out",
+			model.ErrUsage, run.Run().ID, named)
 	}
 	i := slices.IndexFunc(a.Kinds.Studies, given)
 	if i < 0 {

@@ -30,7 +30,8 @@ type Source struct {
 
 // Ask answers a question about sources that are all here.
 func Ask(ctx context.Context, kind study.Kind, q Question) (Answer, error) {
-	return ask(ctx, kind, study.Registry{kind}, kind.New(), q, func(context.Context, *Source, study.Takes) error { return ErrStored })
+	nothing := func(context.Context, *Source, study.Takes) error { return ErrStored }
+	return ask(ctx, kind, study.Registry{kind}, kind.New(), q, nothing)
 }
 
 // ask lets a study answer from sources; find fills one that is stored.

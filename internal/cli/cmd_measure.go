@@ -52,7 +52,8 @@ func (c *common) measureCommand(kind study.Kind) *cobra.Command {
 				return err
 			}
 		}
-		return c.measure(cmd.Context(), kind.CommandName()+".yaml", text, opt, func(err error) error { return inFlags(err, measures, flags) })
+		explain := func(err error) error { return inFlags(err, measures, flags) }
+		return c.measure(cmd.Context(), kind.CommandName()+".yaml", text, opt, explain)
 	}
 	return cmd
 }

@@ -25,7 +25,8 @@ func (c *common) sourcesCommand(kind study.Kind) *cobra.Command {
 	name := kind.CommandName()
 	params := kind.New()
 	out := ""
-	cmd := &cobra.Command{Use: name + usageOfSources(kind.Takes(params)), Short: kind.Summary, Long: kind.Long, Example: kind.Example}
+	cmd := &cobra.Command{Use: name + usageOfSources(kind.Takes(params)), Short: kind.Summary, Long: kind.Long,
+		Example: kind.Example}
 	flags := addParams(cmd.Flags(), study.Parameters(params))
 	c.addOutput(cmd, &out)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -35,7 +35,8 @@ func (g *gates) add(cmd *cobra.Command) {
 			continue
 		}
 		own := pflag.NewFlagSet(kind.Name, pflag.ContinueOnError)
-		flags := addSomeParams(own, study.Parameters(params), func(flag string) bool { return strings.HasPrefix(flag, "fail-") })
+		threshold := func(flag string) bool { return strings.HasPrefix(flag, "fail-") }
+		flags := addSomeParams(own, study.Parameters(params), threshold)
 		if len(flags.flags) == 0 {
 			continue
 		}

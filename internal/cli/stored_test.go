@@ -18,7 +18,8 @@ func TestStoredParameters(t *testing.T) {
 		s := kind.New()
 		v := reflect.ValueOf(study.Parameters(s)).Elem()
 		for _, f := range reflect.VisibleFields(v.Type()) {
-			if _, options, _ := strings.Cut(f.Tag.Get("json"), ","); strings.Contains(options, "omitempty") && !v.FieldByIndex(f.Index).IsZero() {
+			if _, options, _ := strings.Cut(f.Tag.Get("json"), ","); strings.Contains(options, "omitempty") &&
+				!v.FieldByIndex(f.Index).IsZero() {
 				t.Errorf("%s: %s is left out where it is zero, and has a default", kind.Name, f.Name)
 			}
 		}
@@ -26,7 +27,7 @@ func TestStoredParameters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := kind.Of(stored)
+		again, err := kind.Decode(stored)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -113,7 +113,9 @@ func agree(stored, next model.Step) error {
 		what         string
 		before, asks any
 	}{
-		{"phase", stored.Phase, next.Phase}, {"workload", stored.Workload, next.Workload}, {"trial", stored.Trial, next.Trial},
+		{"phase", stored.Phase, next.Phase},
+		{"workload", stored.Workload, next.Workload},
+		{"trial", stored.Trial, next.Trial},
 		{"levels", string(stored.Factors), string(next.Factors)}, {"parameters", stored.Levels, next.Levels},
 		{"offered load in operations/s", offered(stored), offered(next)},
 	} {

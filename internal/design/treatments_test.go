@@ -102,7 +102,8 @@ type keyed struct {
 }
 
 func (k *keyed) Plan(study.Setup) (*study.Plan, error) {
-	return known(study.Treatment{Phase: model.Parallel, Workload: "nap", Trial: 1, Levels: map[string]any{"duration": k.Duration[0]}}), nil
+	return known(study.Treatment{Phase: model.Parallel, Workload: "nap", Trial: 1,
+		Levels: map[string]any{"duration": k.Duration[0]}}), nil
 }
 
 // TestLevelsOfStudy: what is wrong with a value that stands in the study is told there,
@@ -227,7 +228,8 @@ func (c *counted) next(seen study.Seen) (out study.More, _ error) {
 func TestSequences(t *testing.T) {
 	begin := func() (*Sequence, *counted, *counted) {
 		a, b := &counted{steps: 3}, &counted{steps: 4}
-		e, nodes := designing(t, &study.Plan{Next: a.next}, known(study.Treatment{Phase: "x", Workload: "flood", Trial: 1}), &study.Plan{Next: b.next})
+		e, nodes := designing(t, &study.Plan{Next: a.next}, known(study.Treatment{Phase: "x", Workload: "flood", Trial: 1}),
+			&study.Plan{Next: b.next})
 		d, err := Build(e, testRun, nodes)
 		if err != nil || len(d.Steps) != 1 || !slices.Equal(d.Later, []string{"a", "c"}) {
 			t.Fatalf("Build: %+v, %v; want the step that is known, and a and c later", d, err)
@@ -283,7 +285,8 @@ func TestSequences(t *testing.T) {
 // steps, for people and for programs; what a study refuses has its place.
 func TestOutlook(t *testing.T) {
 	parse := func(src string) *experiment.Experiment {
-		kinds := experiment.Kinds{Workloads: workload.NewRegistry(load.Kind()), Studies: study.Registry{cdi.Kind(), legacy.Adapt(capacity.Kind())}}
+		kinds := experiment.Kinds{Workloads: workload.NewRegistry(load.Kind()), Studies: study.Registry{cdi.Kind(),
+			legacy.Adapt(capacity.Kind())}}
 		e, err := experiment.Parse("search.yaml", []byte("fleet: {local: {nodes: 2}}\ntrials: 3\n"+src), kinds, nil)
 		if err != nil {
 			t.Fatal(err)

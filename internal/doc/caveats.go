@@ -28,8 +28,8 @@ func Joined(texts []caveat.Text) string {
 	return strings.Join(all, "; ")
 }
 
-// Told is a list of caveats, which have their texts, that are no warnings.
-func Told(all []caveat.Caveat) Block {
+// Unknowns is a list of caveats, which have their texts, that are no warnings.
+func Unknowns(all []caveat.Caveat) Block {
 	block := Listed(all)
 	block.List.Tone = Plain
 	return block

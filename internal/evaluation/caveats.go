@@ -16,7 +16,8 @@ import (
 var Caveats = caveat.Table{
 	notOver, stepsLost, tasksFailed, failedAttempts, changedBetween, changedDuring, unknownCPUs, unequalCPUs,
 	incompleteTrials, noCompleteTrial, differentNodes, noValues, noDirection,
-	missingTogether, missingAlone, missingResult, noTimes, littleOverlap, poorOverlap, wholeOverlap, wholeTasks, counterDiffers,
+	missingTogether, missingAlone, missingResult, noTimes, littleOverlap, poorOverlap, wholeOverlap, wholeTasks,
+	counterDiffers,
 	noSerial, noParallel, serialOnly, parallelOnly, noSummary, noIndex, onlyMeans, fromFile, uncontendedEnd,
 	noInterval, oneSubject, unbounded, noScatter, copiedRows, tooWide, unclear, oneTrial, trialsDiffer,
 	fewNodes, unlikeAlone, unlikeLoss, takenProcessors, wokenCores,
@@ -55,8 +56,8 @@ type subjects struct {
 
 func (s subjects) String() string { return named(s.Of, s.Nodes) }
 
-// of is a caveat that depends on what is measured only.
-type of struct {
+// measuredAs says only what is measured: nodes or pairs.
+type measuredAs struct {
 	Of Subjects `json:"of"`
 }
 
@@ -70,10 +71,12 @@ var (
 		return text + ": the finding rests on what was measured so far"
 	})
 	stepsLost = caveat.Define("steps_lost", func(a lostSteps) string {
-		return fmt.Sprintf("%s of %d without a valid result, left out: %s", num.Count(len(a.Lost), "step"), a.All, listed(a.Lost))
+		return fmt.Sprintf("%s of %d without a valid result, left out: %s", num.Count(len(a.Lost), "step"), a.All,
+			listed(a.Lost))
 	})
 	tasksFailed = caveat.Define("tasks_failed", func(a failedTasks) string {
-		return fmt.Sprintf("%s did not end well before the attempt that counts: %s", num.Count(len(a.Failed), "task"), listed(a.Failed))
+		return fmt.Sprintf("%s did not end well before the attempt that counts: %s", num.Count(len(a.Failed), "task"),
+			listed(a.Failed))
 	})
 	failedAttempts = caveat.DefineAbout("errors", func(about caveat.Caveat, a attempts) string {
 		return fmt.Sprintf("%s answered with errors: %s a task of kind %s when all work, %s alone; each costs an "+
@@ -83,7 +86,8 @@ var (
 		return fmt.Sprintf("node %s changed between two measurements: %s", a.Node, a.Event)
 	})
 	changedDuring = caveat.Define("node_changed", func(a changeElsewhere) string {
-		return fmt.Sprintf("node %s changed during the run, but not between measurements of %s: %s", a.Node, a.Workload, a.Event)
+		return fmt.Sprintf("node %s changed during the run, but not between measurements of %s: %s", a.Node, a.Workload,
+			a.Event)
 	})
 	unknownCPUs = caveat.Define("unknown_cpus", func(a unknownModels) string {
 		return num.Count(a.Nodes, "node") + " without a known CPU model, so the nodes may be unequal"
@@ -184,7 +188,9 @@ var (
 	})
 	noSerial   = caveat.Define("no_serial", func(struct{}) string { return "there are no serial values to compare with" })
 	noParallel = caveat.Define("no_parallel", func(struct{}) string { return "there are no parallel values" })
-	serialOnly = caveat.Define("serial_only", func(a subjects) string { return a.String() + ": serial value only; left out" })
+	serialOnly = caveat.Define("serial_only", func(a subjects) string {
+		return a.String() + ": serial value only; left out"
+	})
 
 	parallelOnly = caveat.Define("parallel_only", func(a subjects) string {
 		return a.String() + " took part in the parallel phase and has no serial value"
@@ -238,40 +244,45 @@ type (
 // How well the phases compare.
 var (
 	noTimes = caveat.Define("no_times", func(a untimed) string {
-		return fmt.Sprintf("parallel, trial %d: tasks without start and end times; it is unknown whether they ran together", a.Trial)
+		return fmt.Sprintf("parallel, trial %d: tasks without start and end times; it is unknown whether they ran together",
+			a.Trial)
 	})
 	littleOverlap = caveat.Define("overlap", func(a tooLittle) string {
 		advice := "give every node the same running time instead of the same amount of work"
 		if a.Length > 0 {
-			advice = fmt.Sprintf("the tasks take %s and start up to %s apart: let them take longer", num.Seconds(a.Length), num.Seconds(a.Skew))
+			advice = fmt.Sprintf("the tasks take %s and start up to %s apart: let them take longer", num.Seconds(a.Length),
+				num.Seconds(a.Skew))
 		}
 		return fmt.Sprintf("all nodes were active together for only %.0f %% of the time from the first start to the "+
 			"last end (at least %.0f %% required): %s", 100*a.Overlap, 100*minOverlap, advice)
 	})
 	poorOverlap = caveat.Define("overlap", func(a commonOnly) string {
-		return fmt.Sprintf("poor overlap: all nodes were active together for %.0f %% of the time; only that time is scored", 100*a.Overlap)
+		return fmt.Sprintf("poor overlap: all nodes were active together for %.0f %% of the time; only that time is scored",
+			100*a.Overlap)
 	})
 	wholeOverlap = caveat.Define("overlap", func(a wholeScored) string {
-		return fmt.Sprintf("poor overlap: all nodes were active together for %.0f %% of the time, and whole tasks are scored, so that "+
-			"degradation is understated", 100*a.Overlap) + a.Effect.Words()
+		return fmt.Sprintf("poor overlap: all nodes were active together for %.0f %% of the time, and whole tasks are "+
+			"scored, so that degradation is understated", 100*a.Overlap) + a.Effect.Words()
 	})
 	wholeTasks = caveat.Define("whole_tasks", func(a cause) string {
 		return "scored on whole tasks, not in the common window: " + string(a.Error)
 	})
 	uncontendedEnd = caveat.Define("uncontended_end", func(a twoIndices) string {
-		return fmt.Sprintf("over whole tasks the CDI would be %.1f %% instead of %.1f %%: %ss that finished early left the others "+
-			"uncontended", a.Whole, a.Index, a.Of)
+		return fmt.Sprintf("over whole tasks the CDI would be %.1f %% instead of %.1f %%: %ss that finished early left the "+
+			"others uncontended", a.Whole, a.Index, a.Of)
 	})
 	takenProcessors = caveat.Define("taken_processors", func(a givenBack) string {
 		return fmt.Sprintf("other programs took up to %.2f processors from the nodes in parallel steps; the "+
 			"values there are raised by %s in all, the least that this cost", a.Processors, num.Fraction(a.Raised))
 	})
 	wokenCores = caveat.Define("woken_cores", func(a raised) string {
-		return "each second of a core did " + num.Fraction(a.Raised) + " more work when all worked, as cores that sleep between " +
+		return "each second of a core did " + num.Fraction(a.Raised) +
+			" more work when all worked, as cores that sleep between " +
 			"the periods of a quota can cause; serial values are raised by it"
 	})
 	fewNodes = caveat.Define("few_nodes", func(a few) string {
-		return fmt.Sprintf("only %d %ss: they say little about others of their kind; %d or more are better", a.Nodes, a.Of, leastNodes)
+		return fmt.Sprintf("only %d %ss: they say little about others of their kind; %d or more are better", a.Nodes, a.Of,
+			leastNodes)
 	})
 	unlikeAlone = caveat.Define("unlike_alone", func(a partsAlone) string {
 		f := Finding{Of: a.Of, Nodes: a.Nodes, SerialParts: a.Parts, Unit: string(a.Unit), Resource: string(a.Resource)}

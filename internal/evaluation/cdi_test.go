@@ -278,7 +278,8 @@ func TestReciprocal(t *testing.T) {
 func TestRepetitions(t *testing.T) {
 	steady := one(t, noisyRun(rand.New(rand.NewPCG(5, 5)), 10, 3, .1, .8, .01), quick)
 	if len(steady.CDITrials) != 3 || warned(steady, "trials differ") || warned(steady, "one parallel trial") {
-		t.Errorf("steady run: trials %v, warnings %q, want 3 trials and no warning about them", steady.CDITrials, texts(steady.Doubts))
+		t.Errorf("steady run: trials %v, warnings %q, want 3 trials and no warning about them", steady.CDITrials,
+			texts(steady.Doubts))
 	}
 	b := newBuilder(10)
 	rng := rand.New(rand.NewPCG(6, 6))

@@ -383,9 +383,9 @@ func (c *comparison) noteInterval(err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, stats.ErrUnbounded):
-		c.notes.Add(unbounded.Problem(of{c.of}))
+		c.notes.Add(unbounded.Problem(measuredAs{c.of}))
 	case errors.Is(err, stats.ErrNoSpread):
-		c.notes.Add(copiedRows.Problem(of{c.of}))
+		c.notes.Add(copiedRows.Problem(measuredAs{c.of}))
 	default:
 		c.notes.Add(noInterval.Problem(because(err)))
 	}

@@ -26,7 +26,8 @@ type loss struct {
 // uncontended is what makes an index too small that is scored on whole tasks,
 // although all were active together for this share of the time only.
 func uncontended(overlap float64) loss {
-	return loss{Caveat: wholeOverlap.At(model.Warning, caveat.Subject{Phase: model.Parallel}, wholeScored{Overlap: overlap}), alone: 1 - overlap}
+	return loss{Caveat: wholeOverlap.At(model.Warning, caveat.Subject{Phase: model.Parallel},
+		wholeScored{Overlap: overlap}), alone: 1 - overlap}
 }
 
 // losses are what disturbed the tasks that the comparison is of.
@@ -36,7 +37,8 @@ func (p part) losses(steps []stepReadings) []loss {
 		if d.Workload != p.workload {
 			continue
 		}
-		l := loss{Caveat: d.Caveat(), silent: d.Silent, serial: lostIn(steps, model.Serial, d, 1), parallel: lostIn(steps, model.Parallel, d, 1)}
+		l := loss{Caveat: d.Caveat(), silent: d.Silent, serial: lostIn(steps, model.Serial, d, 1), parallel: lostIn(steps,
+			model.Parallel, d, 1)}
 		if d.Phase != model.Serial && d.Phase != model.Parallel && l.serial+l.parallel == 0 {
 			continue
 		}
@@ -173,7 +175,8 @@ func (c *comparison) doubtLosses(f *Finding) {
 		bounded := l.bounded && l.Severity != model.Problem
 		if bounded || l.Severity == model.Problem || points >= worthAWord {
 			without := withoutLosses(Interval{*f.CDI, *f.CDI}, []loss{l})
-			l.effect(observe.Effect{Index: *f.CDI, Lo: min(without[0], *f.CDI), Hi: min(max(without[1], *f.CDI), 100), Bounded: bounded})
+			l.effect(observe.Effect{Index: *f.CDI, Lo: min(without[0], *f.CDI), Hi: min(max(without[1], *f.CDI), 100),
+				Bounded: bounded})
 		}
 		c.notes.Add(l.Caveat)
 	}

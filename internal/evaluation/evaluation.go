@@ -184,7 +184,8 @@ func noteMissing(steps []stepReadings, key string, of Subjects, n *caveat.List) 
 		switch {
 		case len(s.missing) == 0:
 		case s.step.Phase == model.Parallel:
-			n.Add(missingTogether.Problem(missingParallel{s.step.Trial, of, s.missing, len(observe.Subjects(s.step)), caveat.Verbatim(key)}))
+			n.Add(missingTogether.Problem(missingParallel{s.step.Trial, of, s.missing, len(observe.Subjects(s.step)),
+				caveat.Verbatim(key)}))
 		default:
 			n.Add(missingAlone.Warn(missingSerial{s.step.Trial, of, s.missing, caveat.Verbatim(key)}))
 		}

@@ -43,7 +43,8 @@ func TestSharedLimit(t *testing.T) {
 	if s.Limit == nil || s.Fit == nil || s.Fit.Model != "capped" {
 		t.Fatalf("limit %v, fit %v, want both; warnings %q", s.Limit, s.Fit, texts(s.Doubts))
 	}
-	if got, want := s.Limit.Text, "of payload from 2 to 4 nodes"; !strings.HasSuffix(string(got), want) || !strings.HasPrefix(string(got), "the sum stays at ") {
+	if got, want := s.Limit.Text, "of payload from 2 to 4 nodes"; !strings.HasSuffix(string(got), want) ||
+		!strings.HasPrefix(string(got), "the sum stays at ") {
 		t.Errorf("limit in words: %q, want it to end in %q", got, want)
 	}
 	if !strings.Contains(string(s.Limit.Text), "Mbit/s") {
@@ -179,11 +180,13 @@ func TestGroupLimits(t *testing.T) {
 	each := sweepCase{Fleet: 8, Trials: 3, Sizes: []int{3, 5, 6, 7}, Noise: .01, Groups: 2, Total: fleetCap(300)}
 	s := scaled(t, each.Run(rng()).Data)
 	if len(s.Groups) != 2 || s.Limit != nil {
-		t.Fatalf("groups %+v, limit %+v, want two groups and no limit of the fleet; warnings %q", s.Groups, s.Limit, texts(s.Doubts))
+		t.Fatalf("groups %+v, limit %+v, want two groups and no limit of the fleet; warnings %q", s.Groups, s.Limit,
+			texts(s.Doubts))
 	}
 	for i, g := range s.Groups {
 		wantValue(t, "limit of a group", &s.Groups[i].Total, 300, 9)
-		if want := fmt.Sprintf("group=rack%d", i); g.Among != want || !strings.HasPrefix(string(g.Text), "within "+want+" the sum stays at ") {
+		if want := fmt.Sprintf("group=rack%d", i); g.Among != want || !strings.HasPrefix(string(g.Text),
+			"within "+want+" the sum stays at ") {
 			t.Errorf("group %d: %+v, want it among %s", i, g, want)
 		}
 	}

@@ -155,7 +155,8 @@ func TestStarved(t *testing.T) {
 		}
 		if f.Verdict == Gain || f.Verdict == Degraded && truth < .5 || f.Verdict == None && truth > DefaultTolerance {
 			wrong++
-			t.Logf("wrong: %+v: %v %v, possibly %v; the truth is %.1f; %q", l, f.Verdict, *f.CI, *f.Possible, truth, texts(f.Doubts))
+			t.Logf("wrong: %+v: %v %v, possibly %v; the truth is %.1f; %q", l, f.Verdict, *f.CI, *f.Possible, truth,
+				texts(f.Doubts))
 		}
 	}
 	t.Logf("%v; %d wrong; the truth is possible in %d of %d", words, wrong, held, runs)

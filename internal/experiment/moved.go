@@ -20,7 +20,9 @@ func (r *reader) moved(v *value, path []string, kind string) []string {
 	for _, k := range r.kinds.Studies {
 		s := k.New()
 		params := reflect.ValueOf(study.Parameters(s)).Elem()
-		fields := slices.DeleteFunc(fieldsOf(params.Type()), func(f field) bool { return f.at != kind || kind == "" || v.get(f.key) == nil })
+		fields := slices.DeleteFunc(fieldsOf(params.Type()), func(f field) bool {
+			return f.at != kind || kind == "" || v.get(f.key) == nil
+		})
 		if len(fields) == 0 {
 			continue
 		}

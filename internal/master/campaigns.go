@@ -77,7 +77,8 @@ func (m *Master) BeginRepetition(ctx context.Context, c model.Campaign, rep mode
 		return false, fmt.Errorf("%w: a run with the id %s is under way", model.ErrUsage, rep.Run)
 	}
 	run := model.Run{
-		ID: rep.Run, Kind: model.KindExperiment, State: model.RunPending, Name: c.Name, SourceName: c.SourceName, Source: exp.Source, Asked: exp.Asked,
+		ID: rep.Run, Kind: model.KindExperiment, State: model.RunPending, Name: c.Name, SourceName: c.SourceName,
+		Source: exp.Source, Asked: exp.Asked,
 		Server: m.cfg.Server, Version: m.cfg.Version, Created: time.Now().UTC(), Seed: design.Seed(exp, rep.Run),
 		Campaign: c.ID, Repetition: rep.Number,
 	}

@@ -20,7 +20,7 @@ func definitions() caveat.Table {
 		}))
 	}
 	for _, kind := range disturbing {
-		out = append(out, caveat.Define(caveat.Code(kind), func(a Told) string { return string(a.Event) }))
+		out = append(out, caveat.Define(caveat.Code(kind), func(a Announced) string { return string(a.Event) }))
 	}
 	return out
 }
@@ -54,8 +54,8 @@ type Effect struct {
 	Bounded bool `json:"bounded,omitempty"`
 }
 
-// Told is what the master told of a node or of itself: the arguments of its caveat.
-type Told struct {
+// Announced is what the master told of a node or of itself: the arguments of its caveat.
+type Announced struct {
 	Event caveat.Verbatim `json:"event"`
 }
 
@@ -65,7 +65,7 @@ func (d Disturbance) Caveat() caveat.Caveat {
 		Subject: caveat.Subject{Workload: d.Workload, Phase: d.Phase, Trial: d.Trial, Node: d.Node, Steps: d.Steps},
 		Args:    Seen{Value: d.Value, Step: d.Step, Window: d.Window, Tasks: d.Tasks, Watched: d.Watched, Nodes: d.Nodes}}
 	if d.Event != "" {
-		c.Args = Told{caveat.Verbatim(d.Event)}
+		c.Args = Announced{caveat.Verbatim(d.Event)}
 	}
 	return c
 }
@@ -77,7 +77,8 @@ func (a Seen) where(at caveat.Subject) string {
 		out += ", " + a.place()
 	}
 	if a.Tasks > 1 {
-		out += fmt.Sprintf(" (the worst of %s on %s, of %d watched)", num.Count(a.Tasks, "task"), num.Count(a.Nodes, "node"), a.Watched)
+		out += fmt.Sprintf(" (the worst of %s on %s, of %d watched)", num.Count(a.Tasks, "task"), num.Count(a.Nodes,
+			"node"), a.Watched)
 	}
 	return out
 }
@@ -100,7 +101,8 @@ func (e *Effect) Words() string {
 	case e == nil:
 		return ""
 	case e.Bounded:
-		return fmt.Sprintf("; but the metric followed less than half of its changes, so that it explains up to %.1f points of the CDI",
+		return fmt.Sprintf("; but the metric followed less than half of its changes, so that it explains up to %.1f points "+
+			"of the CDI",
 			max(e.Index-e.Lo, e.Hi-e.Index))
 	}
 	return fmt.Sprintf("; without it the CDI of %.1f %% could lie between %.1f and %.1f %%", e.Index, e.Lo, e.Hi)

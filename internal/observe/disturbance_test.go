@@ -80,7 +80,8 @@ func TestDisturbances(t *testing.T) {
 			t.Errorf("%s: Disturbances = %+v, want one of kind %s and value %v", c.name, found, c.kind, c.value)
 			continue
 		}
-		if text := Of(oneTask(c.grown)).Doubts()[0].Text; !strings.Contains(text, c.words) || !strings.HasSuffix(text, " on n1 in parallel trial 2") {
+		if text := Of(oneTask(c.grown)).Doubts()[0].Text; !strings.Contains(text, c.words) || !strings.HasSuffix(text,
+			" on n1 in parallel trial 2") {
 			t.Errorf("%s: text = %q, want %q and where it was", c.name, text, c.words)
 		}
 	}
@@ -111,7 +112,8 @@ func TestDisturbancesNameTheWorst(t *testing.T) {
 	if diff := cmp.Diff(want, Of(d).Disturbances(), near); diff != "" {
 		t.Errorf("Disturbances differ (-want +got):\n%s", diff)
 	}
-	const text = "w: 11.1 % of the CPU time was stolen: the host of the virtual machine gave it to others on n2 in parallel trial 2 " +
+	const text = "w: 11.1 % of the CPU time was stolen: the host of the virtual machine gave it to others on n2 in " +
+		"parallel trial 2 " +
 		"(the worst of 3 tasks on 2 nodes, of 4 watched)"
 	if got := Of(d).Doubts()[0].Text; got != text {
 		t.Errorf("it says %q, want %q", got, text)
@@ -127,7 +129,8 @@ func TestSharesAreNoMoreThanAll(t *testing.T) {
 		"retransmits": {MetricRetransmits: 4000, MetricSegments: -100},
 	} {
 		found := Of(oneTask(grown)).Disturbances()
-		if len(found) != 1 || found[0].Kind != kind || found[0].Value != 1 || !strings.Contains(Of(oneTask(grown)).Doubts()[0].Text, " 100.0 % of the ") {
+		if len(found) != 1 || found[0].Kind != kind || found[0].Value != 1 ||
+			!strings.Contains(Of(oneTask(grown)).Doubts()[0].Text, " 100.0 % of the ") {
 			t.Errorf("%s: %+v, want one of all", kind, found)
 			continue
 		}

@@ -75,8 +75,8 @@ type Kind struct {
 // CommandName is the name of its command.
 func (k Kind) CommandName() string { return cmp.Or(k.Command, k.Name) }
 
-// Of returns the study of this kind with stored parameters, see [Encode].
-func (k Kind) Of(params json.RawMessage) (Study, error) {
+// Decode returns the study of this kind with stored parameters, see [Encode].
+func (k Kind) Decode(params json.RawMessage) (Study, error) {
 	s := k.New()
 	if err := json.Unmarshal(params, Parameters(s)); err != nil {
 		return nil, fmt.Errorf("decoding the stored parameters of the study %s: %w", k.Name, err)

@@ -146,7 +146,8 @@ func TestLabLimit(t *testing.T) {
 		t.Fatalf("no limit is named: %q", s.Warnings)
 	}
 	t.Log(s.Limit.Text)
-	if math.Abs(s.Limit.Total/payload-1) > .02 || s.Limit.From != 2 || s.Limit.To != 6 || !strings.Contains(string(got.Ranking.Resources[0].Text), string(s.Limit.Text)) {
+	if math.Abs(s.Limit.Total/payload-1) > .02 || s.Limit.From != 2 || s.Limit.To != 6 ||
+		!strings.Contains(string(got.Ranking.Resources[0].Text), string(s.Limit.Text)) {
 		t.Errorf("limit %+v in %q, want %.4g byte/s from 2 to 6", s.Limit, got.Ranking.Resources[0].Text, payload)
 	}
 }

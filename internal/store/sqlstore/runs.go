@@ -13,7 +13,8 @@ import (
 	"github.com/scalebench/scalebench/internal/store"
 )
 
-const runColumns = `id, name, kind, state, reason, source_name, source, asked, seed, version, server, created, started, finished, campaign, repetition`
+const runColumns = `id, name, kind, state, reason, source_name, source, asked, seed, version, server, ` +
+	`created, started, finished, campaign, repetition`
 
 // newestFirst orders runs; ids decide between runs made in the same instant.
 const (

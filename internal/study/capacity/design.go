@@ -130,7 +130,8 @@ func (d *design) treatment(p *planned) study.Treatment {
 	}
 	return study.Treatment{
 		Levels: levels, Replaces: replaces,
-		Phase: model.Search, Label: "window at " + num.Human(p.state.next.Load, "op/s"), Workload: p.workload.Name, Trial: p.trial, Without: d.lost,
+		Phase: model.Search, Label: "window at " + num.Human(p.state.next.Load, "op/s"), Workload: p.workload.Name,
+		Trial: p.trial, Without: d.lost,
 		Offer: &model.Offer{Rate: p.state.next.Load, Recover: p.state.next.Recover, RecoverWithin: p.state.next.RecoverWithin, SLA: p.SLA.String(),
 			Seed: int64(rng.Uint64() >> 11)}, // what JSON keeps whole
 	}

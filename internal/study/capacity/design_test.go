@@ -262,7 +262,8 @@ func TestLostGenerator(t *testing.T) {
 	gone := x.setup.Nodes[1].ID
 	x.design.(study.Loser).Lost([]model.NodeID{gone})
 	tr := x.next(t)
-	if tr == nil || tr.Offer.Rate != before.Offer.Rate || !slices.Equal(tr.Without, []model.NodeID{gone}) || tr.Replaces != len(x.data.Steps) {
+	if tr == nil || tr.Offer.Rate != before.Offer.Rate || !slices.Equal(tr.Without, []model.NodeID{gone}) ||
+		tr.Replaces != len(x.data.Steps) {
 		t.Fatalf("without %s: %+v; want the same load from two in place of the last step", gone, tr)
 	}
 	s := x.step(*tr)

@@ -40,7 +40,8 @@ func TestFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		frames, err := platform.Registry{study.Adapt(Kind())}.Frames(run, func(platform.Kind) platform.Study { return study.Wrap(s) })
+		frames, err := platform.Registry{study.Adapt(Kind())}.Frames(run,
+			func(platform.Kind) platform.Study { return study.Wrap(s) })
 		if err != nil {
 			t.Fatal(err)
 		}

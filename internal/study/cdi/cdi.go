@@ -50,8 +50,14 @@ measurement does not tell.`,
 		Phases: []model.Phase{model.Serial, model.Parallel}, Top: []string{"sizes", "interleave", "rotate", "expect", "tolerance"},
 		Tells: func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
 		New:   func() study.Study { return New() },
-		Least: func(s study.Study) int { return slices.Max(append([]int{1}, s.(*Params).Sizes...)) }, //nolint:forcetypeassert // New made it
+		Least: least,
 	}
+}
+
+// least is study.Kind.Least.
+func least(s study.Study) int {
+	p, _ := s.(*Params) // New made it
+	return slices.Max(append([]int{1}, p.Sizes...))
 }
 
 // Params are the parameters of the study.
@@ -75,7 +81,8 @@ func New() *Params {
 // Check implements study.Study.
 func (p *Params) Check() ([]caveat.Caveat, error) {
 	if p.FailAbove != nil && (math.IsNaN(float64(*p.FailAbove)) || math.IsInf(float64(*p.FailAbove), 0)) {
-		return nil, &model.InputError{Path: "fail_above", Problem: "must be a number of percent", Allowed: "such as 10 or 2.5"}
+		return nil, &model.InputError{Path: "fail_above", Problem: "must be a number of percent",
+			Allowed: "such as 10 or 2.5"}
 	}
 	return nil, nil
 }
@@ -87,7 +94,8 @@ func (p *Params) Answer(ctx context.Context, in study.Input) (*study.Answer, err
 	if err != nil {
 		return nil, err
 	}
-	return &study.Answer{Result: r.findings, Places: evaluation.Places(r.findings), Gate: r.Gate(), Document: r.Document}, nil
+	return &study.Answer{Result: r.findings, Places: evaluation.Places(r.findings), Gate: r.Gate(),
+		Document: r.Document}, nil
 }
 
 func (p *Params) find(ctx context.Context, in study.Input) (*Result, error) {

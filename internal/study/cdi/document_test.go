@@ -141,7 +141,8 @@ func TestSummary(t *testing.T) {
 	}
 	lost, gain := f("disk", 75, 74, 76, evaluation.Degraded), f("net", -8, -9, -7, evaluation.Gain)
 	sharp, coarse := f("cpu", .1, -1, 1, evaluation.None), f("memory", 2, -30, 38.2, evaluation.Unclear)
-	unknown := evaluation.Finding{Workload: "raid", Metric: "write", Of: evaluation.OfNodes, Verdict: evaluation.Unknown, Doubts: caveat.List{caveat.Define("no_values", func(struct{}) string { return "" }).Problem(struct{}{})}}
+	unknown := evaluation.Finding{Workload: "raid", Metric: "write", Of: evaluation.OfNodes, Verdict: evaluation.Unknown,
+		Doubts: caveat.List{caveat.Define("no_values", func(struct{}) string { return "" }).Problem(struct{}{})}}
 	parts := []evaluation.Part{{Nodes: []model.NodeID{"n4"}, Kept: .2, Serial: 100},
 		{Nodes: []model.NodeID{"n1", "n2", "n3"}, Kept: .99, Serial: 100}}
 	uneven, someLose, scattered, disturbed := lost, coarse, lost, coarse
@@ -161,7 +162,8 @@ func TestSummary(t *testing.T) {
 		{[]evaluation.Finding{lost}, []string{"disk rate: when all 4 nodes work at once, each node loses 75.0 % of its capacity (95 % interval 74.0 to 76.0 %).", "Together the 4 nodes do the work of 1.0 node."}},
 		{[]evaluation.Finding{sharp}, []string{"No loss of capacity was found when all 4 nodes work at once; one of more than 1.0 % is excluded (upper end of the 95 % interval)."}},
 		{[]evaluation.Finding{coarse}, []string{"It is unclear whether capacity is lost when all 4 nodes work at once: a loss of up to 38.2 % is not excluded (upper end of the 95 % interval); the warnings say what would settle it."}},
-		{[]evaluation.Finding{unknown}, []string{"The measurement does not allow a verdict: no valid result reported a metric."}},
+		{[]evaluation.Finding{unknown}, []string{"The measurement does not allow a verdict: no valid result reported a " +
+			"metric."}},
 		{[]evaluation.Finding{sharp, sharp}, []string{"No loss of capacity was found in any of 2 metrics."}},
 		{[]evaluation.Finding{lost, gain, sharp, coarse, unknown}, []string{
 			"One of 5 metrics degrades: when all 4 nodes work at once, each node loses 75.0 % of its capacity (95 % interval 74.0 to 76.0 %) in disk rate.",

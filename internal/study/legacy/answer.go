@@ -33,7 +33,8 @@ func (a *adapter) Check() ([]caveat.Caveat, error) {
 
 // Answer implements study.Study.
 func (a *adapter) Answer(ctx context.Context, in study.Input) (*study.Answer, error) {
-	old := Input{Run: in.Run(), Open: in.Open, Campaign: in.Campaign, Tolerance: in.Common.Tolerance, Progress: in.Progress, Runs: in.Runs}
+	old := Input{Run: in.Run(), Open: in.Open, Campaign: in.Campaign, Tolerance: in.Common.Tolerance,
+		Progress: in.Progress, Runs: in.Runs}
 	var r Result
 	var err error
 	switch x := a.study.(type) {
@@ -47,14 +48,16 @@ func (a *adapter) Answer(ctx context.Context, in study.Input) (*study.Answer, er
 		if in.Table == nil {
 			r, err = x.Analyze(ctx, old)
 		} else {
-			r, err = x.(Importer).Import(ctx, old, in.Table.Name, in.Table) //nolint:forcetypeassert // else Kind.Table is not set
+			importer, _ := x.(Importer) // or Kind.Table is not set
+			r, err = importer.Import(ctx, old, in.Table.Name, in.Table)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	told := &result{of: r}
-	out := &study.Answer{Result: told, Places: []caveat.Place{{Caveats: &told.caveats}}, Gate: r.Gate(), Document: told.document}
+	out := &study.Answer{Result: told, Places: []caveat.Place{{Caveats: &told.caveats}}, Gate: r.Gate(),
+		Document: told.document}
 	if s, ok := r.(Silent); ok {
 		out.Silent = s.Silent()
 	}

@@ -121,7 +121,8 @@ func DoubtTable(t *doc.Table, doubts []model.Doubt) {
 			about, _ = row.Cells[workload].Value.(string)
 		}
 		for _, d := range untold(nil, about, doubts) {
-			if number >= 0 && len(d.Steps) > 0 && !slices.ContainsFunc(d.Steps, func(n int) bool { return row.Cells[number].Value == n }) {
+			if number >= 0 && len(d.Steps) > 0 && !slices.ContainsFunc(d.Steps,
+				func(n int) bool { return row.Cells[number].Value == n }) {
 				continue
 			}
 			switch text, _ := cell.Value.(string); {

@@ -36,10 +36,12 @@ func Adapt(k Kind) study.Kind {
 	sample := k.New()
 	_, out.Table = sample.(Importer)
 	if _, ok := sample.(Measured); ok {
-		out.Takes = func(s study.Study) Takes { return inner(s).(Measured).Takes() } //nolint:forcetypeassert // the same type
+		out.Takes = func(s study.Study) Takes { return inner(s).(Measured).Takes() } //nolint:forcetypeassert // as above
 	}
 	if _, ok := sample.(Sized); ok {
-		out.Least = func(s study.Study) int { return inner(s).(Sized).LeastSubjects() } //nolint:forcetypeassert // the same type
+		out.Least = func(s study.Study) int {
+			return inner(s).(Sized).LeastSubjects() //nolint:forcetypeassert // as above
+		}
 	}
 	if k.Found != nil {
 		out.Found = func(run *observe.Run, asked study.Study) ([]frame.Frame, error) { return k.Found(run, inner(asked)) }
@@ -56,7 +58,9 @@ func Wrap(s Study) study.Study {
 }
 
 // inner is the study that Wrap has wrapped.
-func inner(s study.Study) Study { return study.Parameters(s).(Study) } //nolint:forcetypeassert // only those are wrapped
+func inner(s study.Study) Study {
+	return study.Parameters(s).(Study) //nolint:forcetypeassert // only those are wrapped
+}
 
 // designer is a [Designer] as a study.Designer.
 type designer struct {

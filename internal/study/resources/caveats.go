@@ -23,7 +23,8 @@ var (
 		return fmt.Sprintf("%s %s not measured in this run, so that a limit there cannot be seen", num.List(a.Resources), was)
 	})
 	testedUpTo = caveat.Define("tested_up_to", func(a tested) string {
-		return fmt.Sprintf("%s: measured with up to %s only; a larger fleet may meet a limit", num.List(a.Resources), num.Count(a.Nodes, string(a.Of)))
+		return fmt.Sprintf("%s: measured with up to %s only; a larger fleet may meet a limit", num.List(a.Resources),
+			num.Count(a.Nodes, string(a.Of)))
 	})
 	networkUnknown = caveat.Define("behind_network", func(a behind) string {
 		why := "which was not measured"
@@ -40,12 +41,12 @@ var (
 			a.Resource, a.Network, amount(a.Total), amount(a.NetworkTotal))
 	})
 	networkBetween = caveat.Define("behind_network", func(a between) string {
-		return fmt.Sprintf("%s: the network was measured between nodes, and not on the way to the store: the store's own link may be "+
-			"the limit", a.Resource)
+		return fmt.Sprintf("%s: the network was measured between nodes, and not on the way to the store: the store's own "+
+			"link may be the limit", a.Resource)
 	})
 	commonEnd = caveat.Define("common_end", func(a endOfPairs) string {
-		return fmt.Sprintf("%s: all %d pairs end at %s, so that the limit may be %s of that node, and not what the others send or "+
-			"receive: give it more, or measure pairs without a common end", a.Resource, a.Pairs, a.End, a.Other)
+		return fmt.Sprintf("%s: all %d pairs end at %s, so that the limit may be %s of that node, and not what the others "+
+			"send or receive: give it more, or measure pairs without a common end", a.Resource, a.Pairs, a.End, a.Other)
 	})
 )
 

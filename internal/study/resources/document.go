@@ -99,7 +99,7 @@ func (r *Result) ranking() doc.Section {
 	}
 	if len(r.Ranking.Unknown) > 0 {
 		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{
-			Title: "What this run cannot tell", Blocks: []doc.Block{doc.Told(r.Ranking.unknown)},
+			Title: "What this run cannot tell", Blocks: []doc.Block{doc.Unknowns(r.Ranking.unknown)},
 		}})
 	}
 	return s

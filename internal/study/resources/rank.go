@@ -171,7 +171,8 @@ func unanswered(findings []evaluation.Finding) (out caveat.List) {
 		if f.Answered() {
 			continue
 		}
-		a := finding{Resource: caveat.Verbatim(f.Resource), Workload: caveat.Verbatim(f.Workload), Metric: caveat.Verbatim(f.Metric)}
+		a := finding{Resource: caveat.Verbatim(f.Resource), Workload: caveat.Verbatim(f.Workload),
+			Metric: caveat.Verbatim(f.Metric)}
 		if len(f.Doubts) > 0 {
 			a.Why = &f.Doubts[0]
 		}
@@ -183,7 +184,9 @@ func unanswered(findings []evaluation.Finding) (out caveat.List) {
 // notMeasured names the resources that no workload of the run is about.
 func notMeasured(findings []evaluation.Finding) (out caveat.List) {
 	missing := slices.DeleteFunc(slices.Clone(categories), func(c category) bool {
-		return slices.ContainsFunc(findings, func(f evaluation.Finding) bool { return evaluation.Category(f.Resource) == string(c) })
+		return slices.ContainsFunc(findings, func(f evaluation.Finding) bool {
+			return evaluation.Category(f.Resource) == string(c)
+		})
 	})
 	if len(missing) > 0 {
 		out.Add(unmeasured.Warn(resourceList{missing}))

@@ -89,11 +89,13 @@ func (r *Result) places() []caveat.Place {
 	parts := slices.Concat(evaluation.Places(r.findings), evaluation.Places(r.Unranked))
 	for i := range r.Ranking.Resources {
 		f := &r.Ranking.Resources[i].Finding
-		parts = append(parts, caveat.Place{About: caveat.Subject{Workload: f.Workload}, Caveats: &f.Doubts, Warnings: &f.Warnings})
+		parts = append(parts, caveat.Place{About: caveat.Subject{Workload: f.Workload}, Caveats: &f.Doubts,
+			Warnings: &f.Warnings})
 	}
 	for i := range r.Scalings {
 		s := &r.Scalings[i]
-		parts = append(parts, caveat.Place{About: caveat.Subject{Workload: s.Workload}, Caveats: &s.Doubts, Warnings: &s.Warnings})
+		parts = append(parts, caveat.Place{About: caveat.Subject{Workload: s.Workload}, Caveats: &s.Doubts,
+			Warnings: &s.Warnings})
 	}
 	parts = append(parts, caveat.Place{Caveats: &r.Ranking.unknown, Warnings: &r.Ranking.Unknown})
 	for i := range parts {

@@ -79,10 +79,12 @@ func TestWarnings(t *testing.T) {
 		return caveat.Caveat{Code: caveat.Code(text[:4]), Severity: model.Warning, Text: text}
 	}
 	ranked.Doubts = caveat.List{said("left out trial 2"), said("only 4 nodes")}
-	unranked.Verdict, unranked.Doubts = evaluation.Unknown, caveat.List{said("verdict unknown: poor overlap"), said("only 4 nodes")}
+	unranked.Verdict, unranked.Doubts = evaluation.Unknown, caveat.List{said("verdict unknown: poor overlap"),
+		said("only 4 nodes")}
 	scaling := evaluation.Scaling{
 		Workload: "w", Metric: ranked.Metric, Unit: "byte/s", Resource: ranked.Resource, Of: evaluation.OfNodes,
-		Points: []evaluation.ScalingPoint{{Nodes: 1, Total: 1}, {Nodes: 4, Total: 2}}, Doubts: caveat.List{said("measure more sizes"), said("only 4 nodes")},
+		Points: []evaluation.ScalingPoint{{Nodes: 1, Total: 1}, {Nodes: 4, Total: 2}},
+		Doubts: caveat.List{said("measure more sizes"), said("only 4 nodes")},
 	}
 	findings := []evaluation.Finding{ranked, unranked}
 	r := &Result{Ranking: rank(findings, nil), Scalings: []evaluation.Scaling{scaling}, findings: findings}
