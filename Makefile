@@ -61,8 +61,8 @@ demo: build
 # Packages that measure are tested one at a time (-p 1): they need the machine
 # for themselves, and a neighbour's load would become their result. For the
 # same reason no old result is taken from the cache (-count=1). The others come
-# before, four at a time, because they mostly wait; those that take longest are first. Vet is
-# first because it compiles everything on all cores; the tests need not do it again (-vet=off).
+# before, four at a time, because they mostly wait; those that take longest are first. The
+# build is first because it compiles on all cores. Vet is for make check (-vet=off).
 # Workloads wait for what they measure, which limits of their own hold back, so that two at a
 # time do not disturb each other; the walk through the documents runs beside them. Tests of
 # these and of measuring packages that are parallel wait, too: six at a time. What measures and
@@ -72,7 +72,7 @@ MEASURING := internal/board internal/lab internal/monitor internal/tiers interna
 WORKLOADS := test/walk internal/workload
 alternatives = ($(subst $(space),|,$(strip $(1))))
 test: deps
-	$(GO) vet ./...
+	$(GO) build ./...
 	$(GO) test -count=1 -vet=off -p 4 -timeout 10m $(addprefix ./,$(LONGEST)) $$($(GO) list ./... | grep -vE '/$(call alternatives,$(LONGEST) $(MEASURING))$$|/$(call alternatives,$(WORKLOADS))')
 	GO='$(GO)' scripts/test-measuring.sh -p 2 -parallel 6 -timeout 10m $(addprefix ./,$(WORKLOADS:=/...))
 	GO='$(GO)' scripts/test-measuring.sh -p 1 -parallel 6 -timeout 10m $(addprefix ./,$(MEASURING))

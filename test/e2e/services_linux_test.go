@@ -1,11 +1,14 @@
 package e2e_test
 
 import (
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -85,7 +88,7 @@ trials: 2
 	if diff := cmp.Diff(want, nodes); diff != "" {
 		t.Errorf("services ran on (-want +got):\n%s", diff)
 	}
-	if got := program.ResultOn(t, d,
+	if got := resultOn(t, d,
 		"lab-users-1").Stdout.Text; got != "10.213.3.1:7000 0 of 2\n10.213.3.1:7000 1 of 2\n" {
 		t.Errorf("what the tiers know of each other: %q", got)
 	}
@@ -93,13 +96,13 @@ trials: 2
 		t.Errorf("links of the step (-want +got):\n%s", diff)
 	}
 	for _, signal := range []string{"db:link", "db:link_in"} { // as the kernel has them
-		i := slices.IndexFunc(program.ResultOn(t, d, "lab-db-1").Host,
+		i := slices.IndexFunc(resultOn(t, d, "lab-db-1").Host,
 			func(h model.HostSeries) bool { return h.Metric == signal })
-		if i < 0 || slices.Max(program.ResultOn(t, d, "lab-db-1").Host[i].Values) != 12.5e6 {
+		if i < 0 || slices.Max(resultOn(t, d, "lab-db-1").Host[i].Values) != 12.5e6 {
 			t.Errorf("%s is not 12.5 MB/s", signal)
 		}
 	}
-	web := program.ResultOn(t, d, "lab-web-1")
+	web := resultOn(t, d, "lab-web-1")
 	if got := strings.Join(stageNames(web, "web"), " "); got != "set_up await start healthy warm run collect stop collect" {
 		t.Errorf("stages of web: %s", got)
 	}
@@ -151,7 +154,7 @@ evaluations: [parallel]
 	if d.Run.State != model.RunIncomplete || !strings.Contains(d.Run.Reason, why) {
 		t.Errorf("run is %s: %s", d.Run.State, d.Run.Reason)
 	}
-	db, users := program.ResultOn(t, d, "local-1"), program.ResultOn(t, d, "local-2")
+	db, users := resultOn(t, d, "local-1"), resultOn(t, d, "local-2")
 	if got := strings.Join(stageNames(db, "db"), " "); db.Outcome != model.OutcomeFailed || got != "set_up start healthy run! collect stop" {
 		t.Errorf("the service's task: %s, stages %s; want run to have failed", db.Outcome, got)
 	}
@@ -196,7 +199,7 @@ retries: {lost: 3}
 	w.Write("mark.go", "")
 	d := w.AwaitRun(id, "over", program.IsOver)
 	program.CheckComplete(t, d)
-	if got := program.ResultOn(t, model.RunData{Results: d.Accepted()}, "db"); got.Attempt < 2 || len(got.Stages) == 0 {
+	if got := resultOn(t, model.RunData{Results: d.Accepted()}, "db"); got.Attempt < 2 || len(got.Stages) == 0 {
 		t.Errorf("the result that counts is of attempt %d with stages %v", got.Attempt, got.Stages)
 	}
 	pids, err := os.ReadFile(filepath.Join(w.Dir, "pids"))
@@ -270,7 +273,7 @@ evaluations: [parallel]
 		t.Errorf("run = %v, stderr %q, want the tier and its full disk", err, stderr)
 	}
 	d := w.Data("latest")
-	db, users := program.ResultOn(t, d, "lab-db-1"), program.ResultOn(t, d, "lab-users-1")
+	db, users := resultOn(t, d, "lab-db-1"), resultOn(t, d, "lab-users-1")
 	if got := strings.Join(stageNames(db, "db"), " "); db.Outcome != model.OutcomeFailed || got != "set_up start healthy run! collect stop" {
 		t.Errorf("the service's task: %s, stages %s; want run to have failed", db.Outcome, got)
 	}
@@ -323,4 +326,87 @@ evaluations: [parallel]
 	program.CheckComplete(t, w.Data(run))
 	program.CheckNothing(t, id)
 	program.AwaitNobody(t, w.Dir)
+}
+
+// TestServiceSteps: a limit that changes in mid-run changes what the service does:
+// by arithmetic, half as fast with half of the processor.
+func TestServiceSteps(t *testing.T) {
+	t.Parallel()
+	program.NeedLab(t)
+	workloadtest.NeedTool(t, "python3")
+	w := install(t)
+	_, stderr, err := w.Try("run", w.Write("steps.yaml", `
+fleet: {lab: {groups: [{name: users, nodes: 1}, {name: app, nodes: 1, cpu: 0.5}]}}
+services:
+  - name: app
+    on: {group: app}
+    limits: {cpu: 0.2}
+    steps: [{at: 3s, cpu: 0.4}]
+    command: |
+      exec python3 -u -c '
+      import time
+      while True:
+          t = time.process_time()
+          while time.process_time() - t < 0.01: pass
+          print(time.time(), flush=True)
+      '
+workloads: [{kind: command, on: {group: users}, command: sleep 5}]
+evaluations: [parallel]
+`))
+	if err != nil {
+		t.Fatalf("run: %v\n%s", err, stderr)
+	}
+	d := w.Data("latest")
+	app := resultOn(t, d, "lab-app-1")
+	var units []float64 // when each was done, in seconds after the start
+	for line := range strings.Lines(app.Stdout.Text) {
+		if at, ok := printedAt(line); ok {
+			units = append(units, at.Sub(app.Started.Add(-app.ClockOffset)).Seconds())
+		}
+	}
+	// Units of 10 ms: 0.2 cores do 20 a second, 0.4 cores 40. Python itself starts with
+	// the processor of its service, and so takes a while: the rate is that between two
+	// units, not that of a stretch of time.
+	before, after := rateBetween(units, 0.5, 2.9), rateBetween(units, 3.4, 4.9)
+	others := slices.IndexFunc(app.Samples, func(s model.Sample) bool { return s.Metric == model.MetricOtherCPU })
+	busy := others >= 0 && app.Samples[others].Value > 0.8*float64(runtime.NumCPU())
+	if !(before <= 23 && after <= 44) || !busy && (before < 15 || after < 32) { // with others on the machine it may get less
+		t.Errorf("%.1f units a second with 0.2 cores, %.1f with 0.4; want 20 and 40", before, after)
+	}
+	i := slices.IndexFunc(app.Host, func(h model.HostSeries) bool { return h.Metric == "app:quota" })
+	if i < 0 || app.Host[i].Values[0] != 0.2 || app.Host[i].Values[len(app.Host[i].Values)-1] != 0.4 {
+		t.Errorf("the recorded limits are no 0.2 and then 0.4 cores")
+	}
+	i = slices.IndexFunc(app.Stages, func(s model.Stage) bool { return s.Name == "limit" })
+	if i < 0 || app.Stages[i].Note != "cpu 0.4 cores" || (time.Duration(app.Stages[i].Started)-3*time.Second).Abs() > 300*time.Millisecond {
+		t.Errorf("stages %+v, want the change of the limit after 3 s", app.Stages)
+	}
+}
+
+// rateBetween is how many of these times follow one another in a second, between from
+// and to; NaN for fewer than two.
+func rateBetween(times []float64, from, to float64) float64 {
+	first, _ := slices.BinarySearch(times, from)
+	last, _ := slices.BinarySearch(times, to)
+	if last-first < 2 {
+		return math.NaN()
+	}
+	return float64(last-1-first) / (times[last-1] - times[first])
+}
+
+// printedAt reads a line of a service with a time of the wall clock.
+func printedAt(line string) (time.Time, bool) {
+	_, text, _ := strings.Cut(line, "| ")
+	d, err := time.ParseDuration(strings.TrimSpace(text) + "s")
+	return time.Unix(0, int64(d)), err == nil
+}
+
+// resultOn is the result of a node that counts.
+func resultOn(t testing.TB, d model.RunData, node model.NodeID) model.Result {
+	t.Helper()
+	i := slices.IndexFunc(d.Results, func(r model.Result) bool { return r.Node == node })
+	if i < 0 {
+		t.Fatalf("node %s has no result", node)
+	}
+	return d.Results[i]
 }

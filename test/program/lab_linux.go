@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/lab"
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/procself"
 )
 
@@ -180,16 +179,6 @@ func TierGroups(t testing.TB) (out []string) {
 		return nil // other groups come and go
 	})
 	return out
-}
-
-// ResultOn is the result of a node that counts.
-func ResultOn(t testing.TB, d model.RunData, node model.NodeID) model.Result {
-	t.Helper()
-	i := slices.IndexFunc(d.Results, func(r model.Result) bool { return r.Node == node })
-	if i < 0 {
-		t.Fatalf("node %s has no result", node)
-	}
-	return d.Results[i]
 }
 
 // AwaitLong waits until a process that lives says something, for as long as a trial
