@@ -90,7 +90,7 @@ test-long: deps
 # (scripts/proof.sh). Most are in test/proof, which has a build tag of its own.
 PROOF_MINUTES ?= 60
 PROOF_KEEP ?= $(CURDIR)/.cache/proof/$(VERSION)$(if $(findstring dirty,$(VERSION)),.$(shell git diff HEAD | cksum | cut -d' ' -f1))
-PROOF = LONG=1 GO='$(GO)' PROOF_MINUTES=$(PROOF_MINUTES) PROOF_KEEP='$(PROOF_KEEP)/$@' scripts/proof.sh
+PROOF = GO='$(GO)' PROOF_MINUTES=$(PROOF_MINUTES) PROOF_KEEP='$(PROOF_KEEP)/$@' scripts/proof.sh
 
 # What variability finds in 200 synthetic campaigns of each composition, and how
 # often it raises false alarms; some minutes. `make test` takes 4 of each.

@@ -12,7 +12,7 @@ keep=$(realpath -m "${PROOF_KEEP:?a folder for what is finished}")
 minutes=${PROOF_MINUTES:-60}
 mkdir -p "$keep"
 rm -f "$keep/left"
-PROOF_KEEP=$keep PROOF_UNTIL=${PROOF_UNTIL:-$(($(date +%s) + minutes * 60))} \
+LONG=1 PROOF_KEEP=$keep PROOF_UNTIL=${PROOF_UNTIL:-$(($(date +%s) + minutes * 60))} \
   "$go" test -count=1 -p 1 -tags proof -timeout "$((2 * minutes + 60))m" -v "$@" 2>&1 | tee -a "$keep/log"
 status=$?
 
