@@ -34,6 +34,16 @@ func Sentence(text string) Text { return Text(text) }
 // strings in arguments are enumerations or ids.
 type Verbatim string
 
+// Cause are arguments that say why something is not known: of what, and what a
+// computation or an observation said.
+type Cause struct {
+	Of  Verbatim `json:"of,omitempty"`
+	Why Verbatim `json:"why"`
+}
+
+// Because is a [Cause].
+func Because(of, why string) Cause { return Cause{Verbatim(of), Verbatim(why)} }
+
 // Subject is what a caveat is about. A field that is zero means all, or that it
 // is not known.
 type Subject struct {

@@ -14,6 +14,16 @@ type Place struct {
 	Warnings *[]Text
 }
 
+// Notes are the caveats of a whole result, with their texts: a result with one place
+// embeds them.
+type Notes struct {
+	Warnings []Text `json:"warnings,omitempty"` // the texts of Doubts
+	Doubts   List   `json:"doubts,omitempty"`
+}
+
+// Places are that of the whole result.
+func (n *Notes) Places() []Place { return []Place{{Caveats: &n.Doubts, Warnings: &n.Warnings}} }
+
 // FillPlace makes the texts of a place.
 func (t Table) FillPlace(p Place) {
 	t.Fill(p.About, *p.Caveats)

@@ -41,12 +41,7 @@ func Places(findings []Finding) []caveat.Place {
 // CodeNoCurve is the code of the caveats that no curve describes the totals.
 const CodeNoCurve = "no_curve"
 
-// cause is what a computation said of why it could not be made.
-type cause struct {
-	Error caveat.Verbatim `json:"error"`
-}
-
-func because(err error) cause { return cause{caveat.Verbatim(err.Error())} }
+func because(err error) caveat.Cause { return caveat.Because("", err.Error()) }
 
 // subjects are some of what is measured, by name.
 type subjects struct {
@@ -264,8 +259,8 @@ var (
 		return fmt.Sprintf("poor overlap: all nodes were active together for %.0f %% of the time, and whole tasks are "+
 			"scored, so that degradation is understated", 100*a.Overlap) + a.Effect.Words()
 	})
-	wholeTasks = caveat.Define("whole_tasks", func(a cause) string {
-		return "scored on whole tasks, not in the common window: " + string(a.Error)
+	wholeTasks = caveat.Define("whole_tasks", func(a caveat.Cause) string {
+		return "scored on whole tasks, not in the common window: " + string(a.Why)
 	})
 	uncontendedEnd = caveat.Define("uncontended_end", func(a twoIndices) string {
 		return fmt.Sprintf("over whole tasks the CDI would be %.1f %% instead of %.1f %%: %ss that finished early left the "+

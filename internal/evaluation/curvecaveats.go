@@ -12,13 +12,13 @@ import (
 
 // What an index lacks.
 var (
-	noSummary = caveat.Define("no_summary", func(a cause) string {
-		return "the capacities cannot be summarised: " + string(a.Error)
+	noSummary = caveat.Define("no_summary", func(a caveat.Cause) string {
+		return "the capacities cannot be summarised: " + string(a.Why)
 	})
-	noIndex = caveat.Define("no_index", func(a cause) string {
-		return "the index cannot be computed: " + string(a.Error)
+	noIndex = caveat.Define("no_index", func(a caveat.Cause) string {
+		return "the index cannot be computed: " + string(a.Why)
 	})
-	noInterval = caveat.Define("no_interval", func(a cause) string { return "no interval: " + string(a.Error) })
+	noInterval = caveat.Define("no_interval", func(a caveat.Cause) string { return "no interval: " + string(a.Why) })
 	oneSubject = caveat.Define("no_interval", func(a single) string {
 		return fmt.Sprintf("one %s in %s has no interval; at least 2 %ss or 2 complete trials that differ are needed, 6 %ss "+
 			"and 3 trials are better", a.Of, num.Count(a.Trials, "trial"), a.Of, a.Of)
@@ -153,7 +153,7 @@ var (
 		return fmt.Sprintf("%d totals of %d sizes are too few to choose a curve, 5 are needed: add sizes or trials",
 			a.Totals, a.Sizes)
 	})
-	noCurve     = caveat.Define(CodeNoCurve, func(a cause) string { return "no curve: " + string(a.Error) })
+	noCurve     = caveat.Define(CodeNoCurve, func(a caveat.Cause) string { return "no curve: " + string(a.Why) })
 	curveMisses = caveat.Define(CodeNoCurve, func(a missedSize) string {
 		return fmt.Sprintf("no curve describes the totals: the best has %s with %s, where %s were measured; look at the "+
 			"sizes one by one",

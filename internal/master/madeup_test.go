@@ -13,7 +13,7 @@ func TestMadeUpFor(t *testing.T) {
 	x := newSearches(t).x
 	for n := range 2 {
 		x.steps = append(x.steps, model.Step{ID: model.NewStepID(x.run.ID, n), Number: n, Phase: model.Search, Workload: "small", Trial: 1,
-			Treatment: model.Treatment{Study: "capacity"}, State: model.StepInvalid})
+			Treatment: model.Treatment{Study: "capacity", Replaces: n}, State: model.StepInvalid})
 	}
 	if missing := x.notMadeUpFor(x.steps); len(missing) != 1 || missing[0].Number != 1 {
 		t.Errorf("missing %v, want all but the first", missing)

@@ -208,7 +208,7 @@ func TestResumeOfAnotherVersion(t *testing.T) {
 		{"another window is next", func(s *searches, next model.Step) {
 			next.Tasks[0].Spec.Offer.Rate = 77
 			s.add(next)
-		}, "its next window offered 77 op/s, but this version would offer"},
+		}, "the offered load in operations/s of its step 4 is 77, but this version would use"},
 	} {
 		s := newSearches(t)
 		s.measured = measured

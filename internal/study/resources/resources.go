@@ -75,10 +75,8 @@ type Result struct {
 	Ranking  Ranking              `json:"ranking"`
 	Scalings []evaluation.Scaling `json:"scalings"`
 	// Unranked are the findings without a verdict, with what speaks against them.
-	Unranked []evaluation.Finding `json:"unranked"`
-	// Warnings are the texts of Doubts: of what disturbed the nodes.
-	Warnings []caveat.Text `json:"warnings,omitempty"`
-	Doubts   caveat.List   `json:"doubts,omitempty"`
+	Unranked     []evaluation.Finding `json:"unranked"`
+	caveat.Notes                      // of what disturbed the nodes
 
 	title    string
 	findings []evaluation.Finding // all of them, those without a rank as well
@@ -101,7 +99,7 @@ func (r *Result) places() []caveat.Place {
 	for i := range parts {
 		parts[i].Own = true
 	}
-	return append(parts, caveat.Place{Caveats: &r.Doubts, Warnings: &r.Warnings})
+	return append(parts, r.Notes.Places()...)
 }
 
 // silent: no resource has a rank, and no total is worth a curve.
