@@ -135,6 +135,7 @@ func TestRunsShareAgents(t *testing.T) {
 // TestServerKilledWithTwoRuns: the server is killed while two runs are at work.
 // Both are resumed; nothing of either is lost or doubled.
 func TestServerKilledWithTwoRuns(t *testing.T) {
+	t.Parallel()
 	w := install(t)
 	w.StartServer()
 	w.startLabelled("n1", "n2")
