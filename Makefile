@@ -61,33 +61,41 @@ demo: build
 # Packages that measure are tested one at a time (-p 1): they need the machine
 # for themselves, and a neighbour's load would become their result. For the
 # same reason no old result is taken from the cache (-count=1). The others come
-# before, four at a time, because they mostly wait. Vet is first because it
-# compiles everything on all cores. Workloads wait for what they measure, which
-# limits of their own hold back, so that two at a time do not disturb each other; the
-# walk through the documents runs beside them. Tests of a measuring package that are
-# parallel wait, too: six at a time. What measures and fails is repeated alone, once.
-MEASURING := internal/board internal/lab internal/monitor internal/tiers internal/load internal/load/http1 internal/load/httpstd test/e2e test/loadserver test/peers test/servertest
+# before, four at a time, because they mostly wait; those that take longest are first. The
+# build is first because it compiles on all cores. Vet is for make check (-vet=off).
+# Workloads wait for what they measure, which limits of their own hold back, so that two at a
+# time do not disturb each other; the walk through the documents runs beside them. Tests of
+# these and of measuring packages that are parallel wait, too: six at a time. What measures and
+# fails is repeated alone, once.
+LONGEST := test/e2e internal/store/postgres
+MEASURING := internal/board internal/lab internal/monitor internal/tiers internal/load internal/load/http1 internal/load/httpstd test/measured test/loadserver test/peers test/servers
 WORKLOADS := test/walk internal/workload
+alternatives = ($(subst $(space),|,$(strip $(1))))
 test: deps
-	$(GO) vet ./...
-	$(GO) test -count=1 -p 4 -timeout 10m $$($(GO) list ./... | grep -vE '/($(subst $(space),|,$(MEASURING)))$$|/($(subst $(space),|,$(WORKLOADS)))')
-	GO='$(GO)' scripts/test-measuring.sh -p 2 -timeout 10m $(addprefix ./,$(WORKLOADS:=/...))
+	$(GO) build ./...
+	$(GO) test -count=1 -vet=off -p 4 -timeout 10m $(addprefix ./,$(LONGEST)) $$($(GO) list ./... | grep -vE '/$(call alternatives,$(LONGEST) $(MEASURING))$$|/$(call alternatives,$(WORKLOADS))')
+	GO='$(GO)' scripts/test-measuring.sh -p 2 -parallel 6 -timeout 10m $(addprefix ./,$(WORKLOADS:=/...))
 	GO='$(GO)' scripts/test-measuring.sh -p 1 -parallel 6 -timeout 10m $(addprefix ./,$(MEASURING))
 
 # What make test leaves out, because others of its kind stand for it there: tests say so
 # themselves (skip.UnlessLong). A quarter of an hour.
 LONGTESTS = grep -rB1 --include='*_test.go' 'skip\.UnlessLong(t)' internal test
 test-long: deps
-	LONG=1 $(GO) test -count=1 -p 1 -timeout 60m -run "^($$($(LONGTESTS) | sed -n 's/.*func \(Test[A-Za-z0-9]*\)(.*/\1/p' | paste -sd '|'))\$$" \
+	LONG=1 $(GO) test -count=1 -tags proof -p 1 -timeout 60m -run "^($$($(LONGTESTS) | sed -n 's/.*func \(Test[A-Za-z0-9]*\)(.*/\1/p' | paste -sd '|'))\$$" \
 		$$($(LONGTESTS) -l | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
-# Proofs run what is long, too.
-lab-proof doubt-proof load-proof hidden-proof chaos ntier-proof-truth ntier-proof-whole ntier-proof-real: export LONG = 1
+# Proofs show at length what the tests show in short: systems with a known answer, measured
+# by the dozen, with the machine for themselves. Each runs for PROOF_MINUTES; what is finished
+# is kept in PROOF_KEEP, by version and proof, and the same command goes on with what is left
+# (scripts/proof.sh). Most are in test/proof, which has a build tag of its own.
+PROOF_MINUTES ?= 60
+PROOF_KEEP ?= $(CURDIR)/.cache/proof/$(VERSION)$(if $(findstring dirty,$(VERSION)),.$(shell git diff HEAD | cksum | cut -d' ' -f1))
+PROOF = GO='$(GO)' PROOF_MINUTES=$(PROOF_MINUTES) PROOF_KEEP='$(PROOF_KEEP)/$@' scripts/proof.sh
 
 # What variability finds in 200 synthetic campaigns of each composition, and how
 # often it raises false alarms; some minutes. `make test` takes 4 of each.
 variability-proof:
-	$(GO) test -count=1 -timeout 60m -v ./test/synthetic -seeds 200
+	$(PROOF) ./test/truth/synthetic -seeds 200
 
 # Tables as people have them: dialects of CSV drawn at random beside pandas, and Parquet
 # files that pyarrow, polars, DuckDB and pandas write beside pyarrow. TABLES: how many
@@ -96,85 +104,81 @@ TABLES ?= 1000
 tables-proof: build
 	scripts/analysts.sh
 	.cache/analysts/bin/python test/otherfiles/dialects.py $(CURDIR)/$(BIN) --tables $(TABLES)
-	$(GO) test -count=1 -timeout 60m -v -run 'TestFilesOfOthers' ./test/otherfiles -args -parquet-files $(TABLES) -parquet-seed $(SEED) -python $(CURDIR)/.cache/analysts/bin/python
+	$(PROOF) -run 'TestFilesOfOthers' ./test/otherfiles -args -parquet-files $(TABLES) -parquet-seed $(SEED) -python $(CURDIR)/.cache/analysts/bin/python
 
 # Changes of level in 200 drawn series and in real ones, beside E-divisive and Otava: an
 # hour, as Otava is slow.
 changes-proof:
 	scripts/otava.sh
-	OTAVA=$(CURDIR)/.cache/otava $(GO) test -count=1 -timeout 90m -v -run '^TestChangesBeside$$' ./test/analysis
+	OTAVA=$(CURDIR)/.cache/otava $(PROOF) -run '^TestChangesBeside$$' ./test/analysis
 
 # The whole proof that labs measure what their limits say, in tables; needs
-# root, the machine for itself, and an hour and a half. A part of it is in
-# `make test`.
+# root, and an hour and a half. A part of it is in `make test`.
 lab-proof: deps
 	scripts/spark.sh
-	$(GO) test -count=1 -timeout 150m -v -run 'TestLabProof|TestVarianceCampaign|TestDemo|TestLabLimit|TestPlanPredicts|TestRandomLabs|TestLabSpark' ./test/e2e -args -lab-proof
+	$(PROOF) -run 'TestLabProof|TestVarianceCampaign|TestDemo|TestLabLimit|TestPlanPredicts|TestRandomLabs|TestLabSpark' ./test/proof
 
 # That verdicts are right where something else takes half a processor while all
 # nodes work, where nothing does, and where hosts have small quotas: 30 labs of
-# each, an hour and a half, the machine for itself. DOUBT_KINDS= takes some of them.
-# What was measured stays in DOUBT_KEEP: an interrupted proof goes on there.
+# each, an hour and a half. DOUBT_KINDS= takes some of them.
 DOUBT_KINDS ?= stranger,quiet,quota
-DOUBT_KEEP ?= $(CURDIR)/.cache/doubt-proof
 doubt-proof: deps
-	$(GO) test -count=1 -timeout 150m -v -run 'TestStranger$$' ./test/e2e -args -doubt-proof -doubt-kinds $(DOUBT_KINDS) -doubt-keep $(DOUBT_KEEP)
+	$(PROOF) -run 'TestStranger$$' ./test/proof -args -doubt-kinds $(DOUBT_KINDS)
 
 # The same for searches: servers whose capacity is known, or set.
 load-proof: deps
 	scripts/apt-install.sh maven openjdk-17-jre-headless wrk hey apache2
 	scripts/cassandra.sh
-	LOAD_PROOF=1 $(GO) test -count=1 -timeout 20m -v ./internal/load/cassandra/...
-	LOAD_PROOF=1 $(GO) test -count=1 -timeout 100m -v -run 'TestQueues|TestStallEvery|TestSlowForSome|TestFailuresExact' ./internal/load/http1
-	$(GO) test -count=1 -timeout 200m -v -run 'TestCapacity|TestLabCapacity|TestStarvedGenerator|TestLabPath|TestLabStarvedOne|TestClosedLoop' ./test/e2e -args -load-proof
+	LOAD_PROOF=1 $(PROOF) -run 'TestStore|TestQueues|TestStallEvery|TestSlowForSome|TestFailuresExact|TestCapacity|TestLabCapacity|TestStarvedGenerator|TestLabPath|TestLabStarvedOne' \
+		./internal/load/cassandra ./internal/load/http1 ./test/proof
 
 # Of these the servers of hidden capacity alone, drawn anew from another SEED:
 # three quarters of an hour for forty. The machine must have nothing else to do.
 HIDDEN ?= 40
 SEED ?= 1
 hidden-proof: deps
-	$(GO) test -count=1 -timeout 100m -v -run 'TestCapacityHidden$$' ./test/e2e -args -load-proof -hidden $(HIDDEN) -hidden-seed $(SEED)
+	$(PROOF) -run 'TestCapacityHidden$$' ./test/proof -args -hidden $(HIDDEN) -hidden-seed $(SEED)
 
 # Faults at random moments: kills, stops, cuts and full disks, for agents,
 # server, store, commands and tasks, half of them with each store; half an hour
 # for a thousand. A few are in `make test`. SEED repeats one.
 FAULTS ?= 1000
 chaos: deps
-	$(GO) test -count=1 -timeout 120m -v -run 'TestCampaign$$' ./test/e2e -args -chaos $$(($(FAULTS) / 2)) -chaos-seed $(SEED)
+	$(PROOF) -run 'TestChaos$$' ./test/e2e -args -chaos $$(($(FAULTS) / 2)) -chaos-seed $(SEED)
 
-# Which tier binds, in parts. Root, three hours for all of them, the machine for itself;
-# users and sim take no root.
-ntier-proof: ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real
+# Which tier binds. Root, three hours for all of them; users and sim take no root.
+ntier-proof:
+	PROOF_UNTIL=$$(($$(date +%s) + 60 * $(PROOF_MINUTES))) $(MAKE) -k $(addprefix ntier-proof-,users board sim truth whole real)
 
 # Sessions of users, think times and the laws of closed loops, in long forms, and 10,000
 # users from one processor: 3 minutes.
 ntier-proof-users:
-	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -p 1 -run 'TestStationary|TestMixes|TestThink|TestClosedLoop|TestManyUsers' ./internal/load/session ./internal/workload/users
+	NTIER_PROOF=1 $(PROOF) -run 'TestStationary|TestMixes|TestThink|TestClosedLoop|TestManyUsers' ./internal/load/session ./internal/workload/users
 
 # The built-in application over Spider and Galera, probes of Tomcat: 2 minutes.
 ntier-proof-board: deps
 	scripts/ntier-deps.sh
-	NTIER_PROOF=1 $(GO) test -count=1 -timeout 20m -v -p 1 ./internal/board ./internal/probe
+	NTIER_PROOF=1 $(PROOF) ./internal/board ./internal/probe
 
 # 200 simulated systems of each kind: 20 minutes.
 ntier-proof-sim:
-	$(GO) test -count=1 -timeout 90m -v -run 'TestTruth|TestProof|Knee|HiddenLock' ./test/tiersim -systems 200 -networks 4000
+	$(PROOF) -run 'TestTruth|TestProof|Knee|HiddenLock' ./test/truth/tiersim -systems 200 -networks 4000
 
 # Tiers of the built-in application, limited at random in a lab: 1 h 50 min.
 # NTIER_ROUNDS: how many systems of each of six kinds.
 NTIER_ROUNDS ?= 5
 ntier-proof-truth: deps
-	$(GO) test -count=1 -timeout 150m -v -run 'TestNtierTruth|TestNtierProof|TestNtierAddedHost' ./test/e2e -args -ntier-proof -ntier-rounds $(NTIER_ROUNDS)
+	$(PROOF) -run 'TestNtierTruth|TestNtierProof|TestNtierAddedHost' ./test/proof -args -ntier-rounds $(NTIER_ROUNDS)
 
 # An experiment of 72 trials that is killed and resumed: 12 minutes.
 ntier-proof-whole: deps
-	$(GO) test -count=1 -timeout 30m -v -run 'TestNtierWhole' ./test/e2e -args -ntier-proof
+	$(PROOF) -run 'TestNtierWhole' ./test/proof
 
 # HAProxy or Apache, Tomcat and MariaDB; data tiers that are replicated or partitioned,
 # on fast and on slow links: 25 minutes.
 ntier-proof-real: deps
 	scripts/ntier-deps.sh
-	$(GO) test -count=1 -timeout 90m -v -run 'TestNtierReal|TestNtierData' ./test/e2e -args -ntier-proof
+	$(PROOF) -run 'TestNtierReal|TestNtierData' ./test/proof
 
 # The load engine beside wrk, hey and k6: a table on standard output. Needs two
 # cores for itself and, to record packets, root. ROUNDS and WINDOW: how often,
@@ -228,7 +232,7 @@ layers:
 	$(GO) test -count=1 ./test/layers
 
 vet:
-	$(GO) vet ./...
+	$(GO) vet -tags proof ./...
 
 # Linux on both processors is the platform; macOS must compile.
 cross:
@@ -237,7 +241,7 @@ cross:
 # The language of pages, messages and code first: it takes a second.
 lint: $(LINT)
 	$(GO) test -count=1 ./test/language
-	$(LINT) run ./...
+	$(LINT) run --build-tags proof ./...
 
 $(LINT): tools/go.mod tools/go.sum
 	cd tools && $(GO) build -trimpath -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
@@ -246,7 +250,7 @@ $(LINT): tools/go.mod tools/go.sum
 # whose suite does; in the others there is nothing for it to find. Tests mostly
 # wait, so four packages are tested at a time, whatever the processors. SQLite
 # is C translated to Go, without goroutines: watching it would double the time.
-RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.Run' internal test | xargs -n1 dirname | sort -u | grep -vE '^(internal/(stats|cli)|test/e2e)$$' | grep -E '$(RACE)' | sed 's,^,./,')
+RACING = $$(grep -rlE --include='*.go' '^[[:space:]]*go (func|[[:alnum:]_.]+\()|\.Go\(|kvtest\.Run' internal test | xargs -n1 dirname | sort -u | grep -vE '^(internal/(stats|cli)|test/(e2e|measured|proof))$$' | grep -E '$(RACE)' | sed 's,^,./,')
 # Tests leave themselves out where there is nothing to find (skip.IfShort). Of the
 # statistics only sums of parts are raced, in a line of their own; whole programs by
 # race-commands.

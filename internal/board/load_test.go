@@ -14,7 +14,8 @@ import (
 	"github.com/scalebench/scalebench/internal/load/sqlkv"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/kvtest"
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/proof/parts"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // execute executes statements.
@@ -115,11 +116,12 @@ func uncalibrated(t *testing.T, url string) error {
 // TestPartitioned: tables that Spider spreads over two data nodes are one board:
 // all rows are there, each on one of the nodes, and all pages work.
 func TestPartitioned(t *testing.T) {
+	parts.Begin(t)
 	if os.Getenv("NTIER_PROOF") == "" {
 		t.Skip("it starts three servers; make ntier-proof runs it")
 	}
 	if _, err := os.Stat("/usr/lib/mysql/plugin/ha_spider.so"); err != nil {
-		servertest.Missing(t, err)
+		servers.Missing(t, err)
 	}
 	var data []string
 	for range 2 {
@@ -182,22 +184,24 @@ func TestWord(t *testing.T) {
 // TestGalera: two servers that replicate to each other look like one to users who
 // are sent to either, and are the same afterwards.
 func TestGalera(t *testing.T) {
+	parts.Begin(t)
 	const provider = "/usr/lib/galera/libgalera_smm.so"
 	if os.Getenv("NTIER_PROOF") == "" {
 		t.Skip("it starts two servers; make ntier-proof runs it")
 	}
 	if _, err := os.Stat(provider); err != nil {
-		servertest.Missing(t, err)
+		servers.Missing(t, err)
 	}
-	servertest.Program(t, "rsync") // copies what the first has to the second
-	group := []string{servertest.FreeAddress(t), servertest.FreeAddress(t)}
+	servers.Program(t, "rsync") // copies what the first has to the second
+	group := []string{servers.FreeAddress(t), servers.FreeAddress(t)}
 	var nodes []string
 	for i, address := range group {
 		_, port, _ := strings.Cut(address, ":")
 		options := []string{"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--wsrep-on=ON", "--wsrep-provider=" + provider,
 			"--wsrep-cluster-address=gcomm://" + strings.Join(group, ","), "--wsrep-node-address=127.0.0.1", "--wsrep-sst-method=rsync",
-			"--wsrep-sst-receive-address=" + servertest.FreeAddress(t), "--wsrep-node-name=" + fmt.Sprint("node", i),
-			"--wsrep-provider-options=base_port=" + port + ";gmcast.listen_addr=tcp://" + address + ";ist.recv_addr=" + servertest.FreeAddress(t)}
+			"--wsrep-sst-receive-address=" + servers.FreeAddress(t), "--wsrep-node-name=" + fmt.Sprint("node", i),
+			"--wsrep-provider-options=base_port=" + port + ";gmcast.listen_addr=tcp://" + address + ";ist.recv_addr=" +
+				servers.FreeAddress(t)}
 		if i == 0 {
 			options = append(options, "--wsrep-new-cluster")
 		}

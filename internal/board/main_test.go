@@ -18,8 +18,8 @@ import (
 
 	"github.com/scalebench/scalebench/internal/board"
 	"github.com/scalebench/scalebench/test/kvtest"
-	"github.com/scalebench/scalebench/test/pgtest"
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/servers"
+	"github.com/scalebench/scalebench/test/servers/pgtest"
 )
 
 // childVariable makes the test binary a process of the application: its value is
@@ -79,7 +79,7 @@ func startChild(t testing.TB, config board.Config) string {
 		t.Fatal(inErr, outErr)
 	}
 	cmd.Stdout = write
-	p, err := servertest.Start(cmd, syscall.SIGKILL)
+	p, err := servers.Start(cmd, syscall.SIGKILL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/board"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 func TestConfigErrors(t *testing.T) {
@@ -88,7 +88,7 @@ func forwarding(t *testing.T, b postgres) {
 
 // TestNoUpstream: without any tier behind it, a web process says so.
 func TestNoUpstream(t *testing.T) {
-	s := start(t, board.Config{Role: board.Web, Upstreams: []string{servertest.FreeAddress(t)}})
+	s := start(t, board.Config{Role: board.Web, Upstreams: []string{servers.FreeAddress(t)}})
 	u := newUser(t, s.Address())
 	for _, path := range []string{"/Browse", board.HealthPath} {
 		if status, text := u.get(path); status != http.StatusServiceUnavailable || !strings.Contains(text, "connection refused") {

@@ -259,8 +259,13 @@ func TestWithoutRotation(t *testing.T) {
 func TestShuffleIsFair(t *testing.T) {
 	const runs, n = 5000, 5
 	first := map[model.NodeID]float64{}
+	exp, named := parse(t, "evaluations: [serial]\nworkloads: [{kind: nap}]"), named(nodes(n)...)
 	for seed := range int64(runs) {
-		p := build(t, fmt.Sprintf("seed: %d\nevaluations: [serial]\nworkloads: [{kind: nap}]", seed), nodes(n)...)
+		exp.Seed = &seed
+		p, err := Build(exp, testRun, named)
+		if err != nil {
+			t.Fatal(err)
+		}
 		first[p.Steps[0].Tasks[0].Node]++
 	}
 	chi2 := 0.0

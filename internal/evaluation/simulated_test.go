@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/test/simulated"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // What package simulated makes, by short names.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/frame"
-	"github.com/scalebench/scalebench/test/simulated"
 	"github.com/scalebench/scalebench/test/skip"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // TestClusterSizes: the COV by size is its mean square over all ways to draw.

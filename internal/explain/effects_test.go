@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/frame"
-	"github.com/scalebench/scalebench/test/simulated"
 	"github.com/scalebench/scalebench/test/skip"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // TestUnits: what is the same for all rows of a node is tested over nodes.

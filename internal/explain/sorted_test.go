@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/frame"
-	"github.com/scalebench/scalebench/test/simulated"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // TestSortedRows: rows without times that are sorted by what explains them are worth as much

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/stats"
-	"github.com/scalebench/scalebench/test/simulated"
 	"github.com/scalebench/scalebench/test/skip"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // TestKeptNodes: intervals over few nodes hold the truth, and are no wider than

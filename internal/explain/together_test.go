@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/frame"
-	"github.com/scalebench/scalebench/test/simulated"
 	"github.com/scalebench/scalebench/test/skip"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // TestUnrelated: metrics that have nothing to do with each other seem related in no

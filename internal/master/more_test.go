@@ -35,12 +35,13 @@ type searches struct {
 	measured map[string]model.Result
 }
 
-// studySource searches two servers again and again.
+// studySource searches two servers again and again: a benchmark needs thousands of windows,
+// and a test no more than 40.
 const studySource = `
 name: a day of searches
 fleet: {agents: {}}
 evaluations: [search]
-trials: 1000
+trials: %d
 workloads:
   - {kind: load, name: small, target: "http://192.0.2.1/", sla: p90=150ms}
   - {kind: load, name: large, target: "http://192.0.2.2/", sla: p90=150ms}
@@ -58,11 +59,17 @@ func newSearches(tb testing.TB) *searches {
 	tb.Cleanup(func() { _ = st.Close() })
 	kinds := experiment.Kinds{Workloads: workload.NewRegistry(workloadload.Kind()),
 		Studies: study.Registry{legacy.Adapt(capacity.Kind())}}
-	exp, err := experiment.Parse("study.yaml", []byte(studySource), kinds, nil)
+	trials := 20
+	if _, is := tb.(*testing.B); is {
+		trials = 1000
+	}
+	source := fmt.Sprintf(studySource, trials)
+	exp, err := experiment.Parse("study.yaml", []byte(source), kinds, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	run := model.Run{ID: "01JAVA00000000000000000000", Kind: model.KindExperiment, State: model.RunPending, Version: "0.0.1", Created: time.Unix(1e9, 0), Started: time.Unix(1e9, 0), Source: studySource}
+	run := model.Run{ID: "01JAVA00000000000000000000", Kind: model.KindExperiment, State: model.RunPending,
+		Version: "0.0.1", Created: time.Unix(1e9, 0), Started: time.Unix(1e9, 0), Source: source}
 	if err := st.CreateRun(context.Background(), run, []model.Node{{ID: "generator"}}, nil); err != nil {
 		tb.Fatal(err)
 	}

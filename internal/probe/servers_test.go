@@ -19,8 +19,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/scalebench/scalebench/test/kvtest"
-	"github.com/scalebench/scalebench/test/pgtest"
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/servers"
+	"github.com/scalebench/scalebench/test/servers/pgtest"
 )
 
 // slow is a server that answers when it is told to.
@@ -120,10 +120,10 @@ listen statistics
 // more, and three wait.
 func TestHAProxy(t *testing.T) {
 	t.Parallel()
-	program := servertest.Program(t, "haproxy")
+	program := servers.Program(t, "haproxy")
 	app := startSlow(t)
-	s := servertest.New(t, "")
-	statistics := servertest.FreeAddress(t)
+	s := servers.New(t, "")
+	statistics := servers.FreeAddress(t)
 	s.Listen(func(port string) *exec.Cmd {
 		file := filepath.Join(s.Dir, "haproxy.cfg")
 		writeFile(t, file, fmt.Sprintf(haproxyConfig, "127.0.0.1:"+port, app.address, statistics))
@@ -181,9 +181,9 @@ ProxyPass /app http://%[3]s
 // access log of the same server agrees.
 func TestApache(t *testing.T) {
 	t.Parallel()
-	program := servertest.Program(t, "apache2")
+	program := servers.Program(t, "apache2")
 	app := startSlow(t)
-	s := servertest.New(t, "www-data")
+	s := servers.New(t, "www-data")
 	s.Listen(func(port string) *exec.Cmd {
 		file := filepath.Join(s.Dir, "apache.conf")
 		writeFile(t, file, fmt.Sprintf(apacheConfig, s.Dir, port, app.address))
@@ -325,7 +325,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 
 // TestNotThere: of a server that is not there, or is another one, nothing is told.
 func TestNotThere(t *testing.T) {
-	dead := servertest.FreeAddress(t)
+	dead := servers.FreeAddress(t)
 	app := startSlow(t)
 	for kind, urls := range map[string][]string{
 		"haproxy": {"http://" + dead + "/;csv", "http://" + app.address + "/;csv", "http://" + app.address + "/missing"},

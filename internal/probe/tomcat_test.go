@@ -13,7 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/proof/parts"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // tomcatHome is where Debian's package puts Tomcat.
@@ -40,6 +41,7 @@ const tomcatApp = `<web-app xmlns="https://jakarta.ee/xml/ns/jakartaee" version=
 // or not. It needs what only scripts/ntier-deps.sh installs, and is a part of the
 // proof of n-tier experiments.
 func TestTomcat(t *testing.T) {
+	parts.Begin(t)
 	if os.Getenv("NTIER_PROOF") == "" {
 		t.Skip("make ntier-proof runs it")
 	}
@@ -53,7 +55,7 @@ func TestTomcat(t *testing.T) {
 
 func testTomcat(t *testing.T, own bool) {
 	t.Parallel()
-	s := servertest.New(t, "")
+	s := servers.New(t, "")
 	for _, dir := range []string{"conf", "logs", "temp", "work", "webapps/app/WEB-INF/cgi"} {
 		if err := os.MkdirAll(filepath.Join(s.Dir, dir), 0o755); err != nil { //nolint:gosec // nothing secret
 			t.Fatal(err)
@@ -64,7 +66,7 @@ func testTomcat(t *testing.T, own bool) {
 		"printf 'Content-Type: text/plain\\n\\n'; while [ ! -e '"+s.Dir+"/go' ]; do sleep 0.05; done; echo x\n")
 	second, asked := "", ""
 	if own {
-		asked = servertest.FreeAddress(t)
+		asked = servers.FreeAddress(t)
 		second = `<Connector address="127.0.0.1" port="` + asked[len("127.0.0.1:"):] + `"/>`
 	}
 	s.Listen(func(port string) *exec.Cmd {

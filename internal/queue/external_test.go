@@ -22,7 +22,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/wire"
 	"github.com/scalebench/scalebench/test/queuetest"
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // natsServer is the path of the real nats-server. Without it tests are skipped
@@ -44,7 +44,7 @@ func natsServer(t *testing.T) string {
 // freePort is a port without a listener now.
 func freePort(t *testing.T) int {
 	t.Helper()
-	return must[*net.TCPAddr](t)(net.ResolveTCPAddr("tcp", servertest.FreeAddress(t))).Port
+	return must[*net.TCPAddr](t)(net.ResolveTCPAddr("tcp", servers.FreeAddress(t))).Port
 }
 
 // foreign is one nats-server of the user's.

@@ -21,7 +21,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/probe"
 	"github.com/scalebench/scalebench/internal/recording"
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // helperEnv makes the test binary a helper process in namespaces of its own.
@@ -78,9 +78,9 @@ func inNamespace(t *testing.T, role string) (s seen) {
 func needRoot(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		servertest.Missing(t, errors.New("root is needed"))
+		servers.Missing(t, errors.New("root is needed"))
 	}
-	servertest.Program(t, "ip")
+	servers.Program(t, "ip")
 }
 
 // command starts a program, in a control group if there is one, and kills it at
@@ -106,7 +106,7 @@ func command(t testing.TB, g *controlGroup, name string, args ...string) (in io.
 		t.Fatal(err)
 	}
 	cmd.Stdout, cmd.Stderr = write, write
-	p, err := servertest.Start(cmd, syscall.SIGKILL)
+	p, err := servers.Start(cmd, syscall.SIGKILL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/scalebench/scalebench/internal/probe"
 	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/unit"
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // contextOf is the context of a helper process.
@@ -30,7 +30,7 @@ func contextOf() context.Context { return context.Background() }
 // with its times; nothing is made up for it.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	dead := servertest.FreeAddress(t)
+	dead := servers.FreeAddress(t)
 	w := New(Config{Service: "svc", Group: []string{t.TempDir()}, PID: os.Getpid(), Ports: []int{1},
 		Step: 50 * time.Millisecond, Probes: []probe.Probe{
 			{Kind: "apache", URL: "http://" + dead + "/server-status?auto", Every: unit.Duration(50 * time.Millisecond)},

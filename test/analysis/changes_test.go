@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/test/proof/parts"
 )
 
 // otavaDir is where scripts/otava.sh has installed Otava; empty: the comparison is not
@@ -136,6 +137,7 @@ var programs = []string{"scalebench", "otava", "otava_strict", "e_divisive"}
 // Otava and of E-divisive where false alarms are no more. The real series that Otava's
 // own archive carries are listed with what each finds.
 func TestChangesBeside(t *testing.T) {
+	parts.Begin(t)
 	dir := os.Getenv(otavaDir)
 	if dir == "" {
 		t.Skip("set " + otavaDir + " to where scripts/otava.sh has installed Otava")

@@ -18,7 +18,7 @@ import (
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/queue"
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // wait bounds everything that a test waits for.
@@ -53,7 +53,7 @@ type world struct {
 
 // proc is a running scalebench process.
 type proc struct {
-	*servertest.Process
+	*servers.Process
 
 	mu     sync.Mutex
 	stderr bytes.Buffer
@@ -89,7 +89,7 @@ func (p *proc) await(t testing.TB, text string) {
 // newWorld starts a server with these flags; with a URL on that NATS server.
 func newWorld(t *testing.T, external string, flags ...string) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), listen: servertest.FreeAddress(t), external: external}
+	w := &world{t: t, dir: t.TempDir(), listen: servers.FreeAddress(t), external: external}
 	args := []string{"server", "--listen", w.listen}
 	if external != "" {
 		args = []string{"server", "--nats", external}
@@ -108,7 +108,7 @@ func (w *world) start(args ...string) *proc {
 	p := &proc{}
 	cmd := w.command(args...)
 	cmd.Stderr = p
-	p.Process = must[*servertest.Process](w.t)(servertest.Start(cmd, syscall.SIGKILL))
+	p.Process = must[*servers.Process](w.t)(servers.Start(cmd, syscall.SIGKILL))
 	w.t.Cleanup(func() {
 		if err := p.End(syscall.SIGTERM, wait); err != nil {
 			w.t.Error(err)
@@ -168,8 +168,8 @@ trials: 1
 // and returns its URL.
 func natsServer(t *testing.T) string {
 	t.Helper()
-	bin := servertest.Program(t, "nats-server")
-	s := servertest.New(t, "")
+	bin := servers.Program(t, "nats-server")
+	s := servers.New(t, "")
 	s.Listen(func(port string) *exec.Cmd {
 		conf := filepath.Join(s.Dir, "nats.conf")
 		check(t, os.WriteFile(conf, fmt.Appendf(nil, "listen: \"127.0.0.1:%s\"\njetstream { store_dir: %q }\nauthorization { users: [ {user: u, password: p} ] }\n", port, s.Dir), 0o600))

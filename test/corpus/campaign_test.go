@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/test/simulated"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // repeated is a campaign of runs, a day apart.

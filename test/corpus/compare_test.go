@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/test/simulated"
-	"github.com/scalebench/scalebench/test/synthetic"
+	"github.com/scalebench/scalebench/test/truth/simulated"
+	"github.com/scalebench/scalebench/test/truth/synthetic"
 )
 
 // Values in no order that depends on time.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/test/simulated"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // shapes are how the total of a fleet grows with its size, of what one node has.

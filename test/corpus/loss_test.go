@@ -11,7 +11,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
-	"github.com/scalebench/scalebench/test/simulated"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // builder is a run in the making.

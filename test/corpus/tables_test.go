@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scalebench/scalebench/test/synthetic"
+	"github.com/scalebench/scalebench/test/truth/synthetic"
 )
 
 // csvTable is a table in the making.

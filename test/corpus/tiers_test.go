@@ -14,8 +14,8 @@ import (
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/session"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/test/simulated"
-	"github.com/scalebench/scalebench/test/tiersim"
+	"github.com/scalebench/scalebench/test/truth/simulated"
+	"github.com/scalebench/scalebench/test/truth/tiersim"
 )
 
 // shop is an application of which the database binds, at 100 requests a second.

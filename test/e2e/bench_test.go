@@ -19,6 +19,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/queue"
 	"github.com/scalebench/scalebench/internal/wire"
+	"github.com/scalebench/scalebench/test/program"
 )
 
 // BenchmarkRealAgents runs parallel steps on 10 agent processes: how exactly
@@ -36,9 +37,9 @@ func benchReal(b *testing.B, workload string) {
 	const agents = 10
 	w := benchWorld(b)
 	for i := range agents {
-		w.startAgent(fmt.Sprintf("n%02d", i))
+		w.StartAgent(fmt.Sprintf("n%02d", i))
 	}
-	file := w.write("steps.yaml", fmt.Sprintf(`
+	file := w.Write("steps.yaml", fmt.Sprintf(`
 name: steps
 fleet: {agents: {count: %d}}
 workloads: [%s]
@@ -47,17 +48,17 @@ trials: %d
 timeouts: {node: 1m}
 `, agents, workload, b.N))
 	b.ResetTimer()
-	id := strings.TrimSpace(w.run("run", file, "--detach"))
+	id := strings.TrimSpace(w.Run("run", file, "--detach"))
 	d := w.awaitQuietly(id)
 	b.StopTimer()
 	reportSteps(b, d)
-	b.ReportMetric(residentMB(b, w.server.cmd.Process.Pid, "VmRSS:"), "server-MB")
+	b.ReportMetric(residentMB(b, w.Server.Cmd.Process.Pid, "VmRSS:"), "server-MB")
 	var mem, own float64
 	var pids []int
-	for _, a := range w.agents {
-		mem = max(mem, residentMB(b, a.cmd.Process.Pid, "VmRSS:"))
-		own = max(own, residentMB(b, a.cmd.Process.Pid, "RssAnon:"))
-		pids = append(pids, a.cmd.Process.Pid)
+	for _, a := range w.Agents {
+		mem = max(mem, residentMB(b, a.Cmd.Process.Pid, "VmRSS:"))
+		own = max(own, residentMB(b, a.Cmd.Process.Pid, "RssAnon:"))
+		pids = append(pids, a.Cmd.Process.Pid)
 	}
 	b.ReportMetric(mem, "agent-MB")
 	b.ReportMetric(own, "agent-own-MB") // without the program file, which all share
@@ -79,7 +80,7 @@ func benchSimulated(b *testing.B, n int) {
 	defer wg.Wait()
 	defer cancel()
 	joinSimulated(ctx, b, w, n, &wg)
-	file := w.write("once.yaml", fmt.Sprintf(`
+	file := w.Write("once.yaml", fmt.Sprintf(`
 name: once
 fleet: {agents: {count: %d}}
 workloads: [{kind: cpu, threads: 1, duration: 1s}]
@@ -87,10 +88,10 @@ evaluations: [parallel]
 trials: %d
 timeouts: {node: 1m}
 `, n, b.N))
-	server, agents := []int{w.server.cmd.Process.Pid}, []int{os.Getpid()}
+	server, agents := []int{w.Server.Cmd.Process.Pid}, []int{os.Getpid()}
 	before := [2]int{cpuTicks(b, server), cpuTicks(b, agents)}
 	b.ResetTimer()
-	id := strings.TrimSpace(w.run("run", file, "--detach"))
+	id := strings.TrimSpace(w.Run("run", file, "--detach"))
 	d := w.awaitQuietly(id)
 	b.StopTimer()
 	checkCounts(b, d, n*b.N)
@@ -98,23 +99,23 @@ timeouts: {node: 1m}
 	// Processor time, which neighbours on the machine change less than time.
 	b.ReportMetric(float64(cpuTicks(b, server)-before[0])*1000/ticksPerSecond/float64(b.N), "server-cpu-ms/step")
 	b.ReportMetric(float64(cpuTicks(b, agents)-before[1])*1000/ticksPerSecond/float64(b.N), "agents-cpu-ms/step")
-	b.ReportMetric(residentMB(b, w.server.cmd.Process.Pid, "VmRSS:"), "server-MB")
+	b.ReportMetric(residentMB(b, w.Server.Cmd.Process.Pid, "VmRSS:"), "server-MB")
 }
 
-func benchWorld(b *testing.B) *world {
+func benchWorld(b *testing.B) *installation {
 	b.Helper()
-	w := newWorld(b)
-	w.startServer()
+	w := install(b)
+	w.StartServer()
 	return w
 }
 
 // awaitQuietly waits for a run's end without asking for its data over and
 // over, which would load the server that is being measured.
-func (w *world) awaitQuietly(run string) model.RunData {
-	w.t.Helper()
+func (w *installation) awaitQuietly(run string) model.RunData {
+	w.T.Helper()
 	for {
-		if !strings.Contains(w.run("runs", "--limit", "1", "--format", "csv"), ",running,") {
-			return w.awaitRun(run, "over", isOver)
+		if !strings.Contains(w.Run("runs", "--limit", "1", "--format", "csv"), ",running,") {
+			return w.AwaitRun(run, "over", program.IsOver)
 		}
 		time.Sleep(500 * time.Millisecond) //nolint:forbidigo // another process is asked again
 	}
@@ -128,9 +129,9 @@ func checkCounts(b *testing.B, d model.RunData, want int) {
 }
 
 // joinSimulated makes n agents that answer like real ones but do nothing.
-func joinSimulated(ctx context.Context, b *testing.B, w *world, n int, wg *sync.WaitGroup) {
+func joinSimulated(ctx context.Context, b *testing.B, w *installation, n int, wg *sync.WaitGroup) {
 	b.Helper()
-	raw := strings.TrimSpace(w.run("token", "--uses", strconv.Itoa(n)))
+	raw := strings.TrimSpace(w.Run("token", "--uses", strconv.Itoa(n)))
 	tok, err := identity.ParseToken(raw)
 	if err != nil {
 		b.Fatal(err)

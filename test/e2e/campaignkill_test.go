@@ -11,9 +11,11 @@ import (
 	"time"
 
 	campaigns "github.com/scalebench/scalebench/internal/campaign"
+
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store/sqlite"
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/program"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // checkSchedule fails unless each time of the schedule that has come is recorded
@@ -47,9 +49,9 @@ func TestCampaignKilledOften(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	w := newWorld(t)
-	w.startServer()
-	id := strings.TrimSpace(w.run("run", w.write("c.yaml", `name: chaos
+	w := install(t)
+	w.StartServer()
+	id := strings.TrimSpace(w.Run("run", w.Write("c.yaml", `name: chaos
 fleet: {local: {nodes: 2}}
 schedule: {every: 1s, for: 1d}
 workloads: [{kind: cpu, threads: 1, duration: 200ms}]
@@ -59,14 +61,14 @@ retries: {lost: 20}
 	for range kills {
 		time.Sleep(time.Duration(rnd.IntN(1500)) * time.Millisecond) //nolint:forbidigo // the random moment
 		if rnd.IntN(3) == 0 {
-			w.server.leave(t)
+			w.Server.Leave(t)
 		} else {
-			w.server.kill()
+			w.Server.Kill()
 		}
-		w.startServer()
+		w.StartServer()
 	}
-	w.run("campaign", "stop", id)
-	w.poll("the end of the last repetition", func() bool {
+	w.Run("campaign", "stop", id)
+	w.Poll("the end of the last repetition", func() bool {
 		s := w.campaign(id)
 		return s.Progress.Measured == s.Progress.States[model.RepetitionRun]
 	})
@@ -74,7 +76,7 @@ retries: {lost: 20}
 	checkSchedule(t, s, time.Second)
 	for _, r := range s.Repetitions {
 		if r.State == model.RepetitionRun && r.Number < s.Progress.Last { // of the last one its server may not know any more
-			checkComplete(t, w.data(string(r.Run)))
+			program.CheckComplete(t, w.Data(string(r.Run)))
 		}
 	}
 	if s.Progress.Runs[model.RunDone] == 0 {
@@ -92,53 +94,54 @@ func TestCampaignTakenOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs some seconds")
 	}
-	a, b := newWorld(t), newWorld(t)
-	shared := "SCALEBENCH_STORE=sqlite://" + filepath.Join(a.dir, "shared.db")
-	a.extra, b.extra = []string{shared}, []string{shared}
-	b.listen = servertest.FreeAddress(t)
-	a.startServer()
-	id := strings.TrimSpace(a.run("run", a.write("c.yaml", `name: shared
+	a, b := install(t), install(t)
+	shared := "SCALEBENCH_STORE=sqlite://" + filepath.Join(a.Dir, "shared.db")
+	a.Extra, b.Extra = []string{shared}, []string{shared}
+	b.Listen = servers.FreeAddress(t)
+	a.StartServer()
+	id := strings.TrimSpace(a.Run("run", a.Write("c.yaml", `name: shared
 fleet: {local: {nodes: 1}}
 schedule: {every: 1s, for: 1d}
-workloads: [{kind: command, command: "sleep $(cat `+filepath.Join(a.dir, "seconds")+`)"}]
+workloads: [{kind: command, command: "sleep $(cat `+filepath.Join(a.Dir, "seconds")+`)"}]
 evaluations: [serial]
 `), "--detach"))
-	a.write("seconds", "600")
-	a.poll("a repetition", func() bool {
+	a.Write("seconds", "600")
+	a.Poll("a repetition", func() bool {
 		s := a.campaign(id)
 		return s.Latest != nil && s.Latest.RunState == model.RunRunning
 	})
-	waits := strings.TrimSpace(a.run("run", a.write("waits.yaml", "fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: \"true\"}]\n"), "--detach"))
+	waits := strings.TrimSpace(a.Run("run",
+		a.Write("waits.yaml", "fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: \"true\"}]\n"), "--detach"))
 	key := a.campaign(id).Server
-	a.server.kill()
-	a.server = nil
-	awaitNobody(t, a.dir)
-	a.write("seconds", "0.1")
-	b.startServer()
-	b.run("campaign", "resume", id, "--detach")
-	b.poll("a time that is skipped", func() bool {
+	a.Server.Kill()
+	a.Server = nil
+	program.AwaitNobody(t, a.Dir)
+	a.Write("seconds", "0.1")
+	b.StartServer()
+	b.Run("campaign", "resume", id, "--detach")
+	b.Poll("a time that is skipped", func() bool {
 		s := b.campaign(id)
 		return strings.HasSuffix(s.Repetitions[len(s.Repetitions)-1].Reason, "had not ended: another server is at it")
 	})
 	for _, command := range [][]string{{"cancel", waits}, {"delete", waits, "--yes"}} {
-		if _, said, err := b.try(command...); err == nil || !strings.Contains(said, "on another server") {
+		if _, said, err := b.Try(command...); err == nil || !strings.Contains(said, "on another server") {
 			t.Errorf("%s of a run of a server that may live: %v, %s", command, err, said)
 		}
 	}
-	st, err := sqlite.Open(t.Context(), filepath.Join(a.dir, "shared.db"))
+	st, err := sqlite.Open(t.Context(), filepath.Join(a.Dir, "shared.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(st.Leave(t.Context(), key), st.Close()); err != nil { // as after a minute
 		t.Fatal(err)
 	}
-	b.poll("repetitions at the other server", func() bool { return b.campaign(id).Progress.Runs[model.RunDone] >= 2 })
-	b.run("campaign", "stop", id)
+	b.Poll("repetitions at the other server", func() bool { return b.campaign(id).Progress.Runs[model.RunDone] >= 2 })
+	b.Run("campaign", "stop", id)
 	s := b.campaign(id)
 	checkSchedule(t, s, time.Second)
-	checkComplete(t, b.data(string(s.Repetitions[0].Run)))
-	b.run("cancel", waits)
-	b.run("delete", waits, "--yes")
+	program.CheckComplete(t, b.Data(string(s.Repetitions[0].Run)))
+	b.Run("cancel", waits)
+	b.Run("delete", waits, "--yes")
 }
 
 // TestCampaignLeftAlone: a command that brings its own server does what it was
@@ -148,27 +151,28 @@ func TestCampaignLeftAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs some seconds")
 	}
-	w := newWorld(t)
-	p := w.start("run", w.write("c.yaml", `name: left
+	w := install(t)
+	p := w.Start("run", w.Write("c.yaml", `name: left
 fleet: {local: {nodes: 1}}
 schedule: {every: 2s, for: 1d}
 workloads: [{kind: command, command: sleep 1}]
 evaluations: [serial]
 `))
-	p.await(t, "running, run")
-	_ = p.cmd.Process.Signal(syscall.SIGINT)
-	<-p.ended
+	p.Await(t, "running, run")
+	_ = p.Cmd.Process.Signal(syscall.SIGINT)
+	<-p.Ended
 	before := w.campaign("left")
 	if before.Latest == nil || before.Latest.RunState != model.RunInterrupted {
 		t.Fatalf("the repetition that was cut is %+v", before.Latest)
 	}
-	w.run("run", w.write("other.yaml", "fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: sleep 2}]\nevaluations: [serial]\n"))
+	w.Run("run", w.Write("other.yaml",
+		"fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: sleep 2}]\nevaluations: [serial]\n"))
 	if after := w.campaign("left"); after.Progress.Last != before.Progress.Last || after.Latest.RunState != model.RunInterrupted {
 		t.Errorf("another run took the campaign up: %+v", after.Progress)
 	}
-	w.run("resume", string(before.Latest.Run)) // by hand: no other is faster
-	checkComplete(t, w.data(string(before.Latest.Run)))
-	w.run("campaign", "stop", "left")
+	w.Run("resume", string(before.Latest.Run)) // by hand: no other is faster
+	program.CheckComplete(t, w.Data(string(before.Latest.Run)))
+	w.Run("campaign", "stop", "left")
 }
 
 // TestCampaignStatusOfFailures: a campaign of which no repetition did what it was
@@ -176,8 +180,8 @@ evaluations: [serial]
 // no other.
 func TestCampaignStatusOfFailures(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	_, said, err := w.try("run", w.write("bad.yaml", `fleet: {local: {nodes: 1}}
+	w := install(t)
+	_, said, err := w.Try("run", w.Write("bad.yaml", `fleet: {local: {nodes: 1}}
 schedule: {every: 1s, repetitions: 1}
 workloads: [{kind: command, command: exit 3}]
 evaluations: [serial]
@@ -185,10 +189,11 @@ evaluations: [serial]
 	if err == nil || !strings.Contains(said, "no repetition of campaign") {
 		t.Errorf("a campaign without a good repetition: %v\n%s", err, said)
 	}
-	if out := w.run("campaign", "status", "bad"); !strings.Contains(out, "1 of 1 repetition ran; 1 run did not end as intended.") || !strings.Contains(out, "None: ") {
+	if out := w.Run("campaign", "status", "bad"); !strings.Contains(out,
+		"1 of 1 repetition ran; 1 run did not end as intended.") || !strings.Contains(out, "None: ") {
 		t.Errorf("its status:\n%s", out)
 	}
-	st, err := sqlite.Open(t.Context(), filepath.Join(w.dir, "server", "scalebench.db"))
+	st, err := sqlite.Open(t.Context(), filepath.Join(w.Dir, "server", "scalebench.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,17 +212,17 @@ evaluations: [serial]
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w.startServer()
+	w.StartServer()
 	if s := w.campaign("strange"); len(s.Repetitions) != len(missed) || s.Repetitions[len(missed)-1].Number != len(missed) {
 		t.Errorf("%d of %d repetitions are listed", len(s.Repetitions), len(missed))
 	}
-	if out := w.run("campaign", "list"); !strings.Contains(out, "bad") || !strings.Contains(out, "not known: ") {
+	if out := w.Run("campaign", "list"); !strings.Contains(out, "bad") || !strings.Contains(out, "not known: ") {
 		t.Errorf("the list with a file that cannot be read:\n%s", out)
 	}
-	w.run("campaign", "status", "strange")
-	w.run("campaign", "stop", "strange")
-	w.run("campaign", "delete", "strange")
-	if log := w.server.log(); strings.Count(log, "msg=campaign") > 1 {
+	w.Run("campaign", "status", "strange")
+	w.Run("campaign", "stop", "strange")
+	w.Run("campaign", "delete", "strange")
+	if log := w.Server.Log(); strings.Count(log, "msg=campaign") > 1 {
 		t.Errorf("the server says again and again:\n%s", log)
 	}
 }
@@ -225,23 +230,26 @@ evaluations: [serial]
 // TestCampaignDeleteUnderWay: runs that are under way are not deleted.
 func TestCampaignDeleteUnderWay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.startServer()
-	id := strings.TrimSpace(w.run("run", w.write("c.yaml", `fleet: {local: {nodes: 1}}
+	w := install(t)
+	w.StartServer()
+	id := strings.TrimSpace(w.Run("run", w.Write("c.yaml", `fleet: {local: {nodes: 1}}
 schedule: {every: 10m, for: 1d}
 workloads: [{kind: command, command: sleep 600}]
 evaluations: [serial]
 `), "--detach"))
-	w.poll("a repetition", func() bool { s := w.campaign(id); return s.Latest != nil && s.Latest.RunState == model.RunRunning })
-	w.run("campaign", "stop", id)
+	w.Poll("a repetition",
+		func() bool { s := w.campaign(id); return s.Latest != nil && s.Latest.RunState == model.RunRunning })
+	w.Run("campaign", "stop", id)
 	run := string(w.campaign(id).Latest.Run)
-	if _, said, err := w.try("campaign", "delete", id, "--runs", "--yes"); err == nil || !strings.Contains(said, "scalebench cancel "+run) {
+	if _, said, err := w.Try("campaign", "delete", id, "--runs", "--yes"); err == nil ||
+		!strings.Contains(said, "scalebench cancel "+run) {
 		t.Errorf("delete --runs in a repetition: %v, %q", err, said)
 	}
-	w.run("cancel", run)
-	w.run("campaign", "delete", id, "--runs", "--yes")
+	w.Run("cancel", run)
+	w.Run("campaign", "delete", id, "--runs", "--yes")
 	var none []model.Run
-	if err := json.Unmarshal([]byte(w.run("runs", "--repetitions", "--format", "json")), &none); err != nil || len(none) > 0 {
+	if err := json.Unmarshal([]byte(w.Run("runs", "--repetitions", "--format", "json")), &none); err != nil ||
+		len(none) > 0 {
 		t.Errorf("left after delete --runs: %v, %v", none, err)
 	}
 }
@@ -253,20 +261,20 @@ func TestCampaignFollowed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs some seconds")
 	}
-	w := newWorld(t)
-	w.startServer()
-	p := w.start("run", w.write("c.yaml", `fleet: {local: {nodes: 1}}
-schedule: {every: 1s, repetitions: 5}
+	w := install(t)
+	w.StartServer()
+	p := w.Start("run", w.Write("c.yaml", `fleet: {local: {nodes: 1}}
+schedule: {every: 2s, repetitions: 5}
 workloads: [{kind: command, command: sleep 0.2}]
 evaluations: [serial]
 `))
-	p.await(t, "repetition 1, ")
-	w.server.kill()
-	p.await(t, "the server does not answer")
-	w.startServer()
-	p.await(t, "repetition 5, ")
-	<-p.ended
-	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("exit code %d:\n%s", code, p.log())
+	p.Await(t, "repetition 1, ")
+	w.Server.Kill()
+	p.Await(t, "the server does not answer")
+	w.StartServer()
+	p.Await(t, "repetition 5, ")
+	<-p.Ended
+	if code := p.Cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, p.Log())
 	}
 }

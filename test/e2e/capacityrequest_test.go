@@ -32,7 +32,7 @@ func TestCapacityRequest(t *testing.T) {
 		seen[fmt.Sprintf("%s %s %q %q %q %v", r.Method, r.Host, r.Header.Get("Cookie"), r.Header.Get("Content-Type"), b, err)]++
 	}))
 	defer server.Close()
-	w := newWorld(t)
+	w := install(t)
 	data, ca := filepath.Join(t.TempDir(), "body"), filepath.Join(t.TempDir(), "ca.pem")
 	for path, text := range map[string][]byte{data: []byte(body), ca: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})} {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
@@ -40,7 +40,7 @@ func TestCapacityRequest(t *testing.T) {
 		}
 	}
 	const bounds = "--start 20 --max 20 --window 1s --warm-up 0s --windows 5 --format json --sla p90=1s"
-	out := w.run(append(strings.Fields("capacity "+server.URL+" "+bounds),
+	out := w.Run(append(strings.Fields("capacity "+server.URL+" "+bounds),
 		"-H", "Cookie: a=1,b=2", "-H", "Host: shop.test", "--data", "@"+data, "--cacert", ca)...)
 	var r capacity.Record
 	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Limit != capacity.LimitCap {
@@ -51,7 +51,7 @@ func TestCapacityRequest(t *testing.T) {
 		t.Errorf("the server saw %v, want %s only", seen, want)
 	}
 	mu.Unlock()
-	source := w.data("latest").Run.Source
+	source := w.Data("latest").Run.Source
 	for _, path := range []string{data, ca} {
 		if err := os.Remove(path); err != nil || strings.Contains(source, path) {
 			t.Errorf("%v; the run's file depends on %s:\n%s", err, path, source)
@@ -61,5 +61,5 @@ func TestCapacityRequest(t *testing.T) {
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.run("validate", file)
+	w.Run("validate", file)
 }

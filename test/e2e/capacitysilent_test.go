@@ -13,9 +13,9 @@ import (
 // is said of the search says so, and no generator is blamed.
 func TestCapacityNoAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := install(t)
 	const reason = "127.0.0.1:1: connection refused: the target http://127.0.0.1:1/ answered none of 5 requests"
-	stdout, stderr, err := w.try("capacity", "http://127.0.0.1:1/", "--sla", "p90=100ms", "--format", "json")
+	stdout, stderr, err := w.Try("capacity", "http://127.0.0.1:1/", "--sla", "p90=100ms", "--format", "json")
 	var r capacity.Record
 	if json.Unmarshal([]byte(stdout), &r) != nil || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], reason) {
 		t.Errorf("warnings %q, want one with %q", r.Warnings, reason)
@@ -24,13 +24,14 @@ func TestCapacityNoAnswer(t *testing.T) {
 	if last := lines[len(lines)-1]; err == nil || !strings.Contains(last, reason) {
 		t.Errorf("the command ended with %v, %q; want %q", err, last, reason)
 	}
-	shown := strings.Split(w.run("show", "latest"), "\n")
+	shown := strings.Split(w.Run("show", "latest"), "\n")
 	if !slices.ContainsFunc(shown, func(l string) bool {
 		return strings.HasPrefix(l, "Nothing was measured: 127.0.0.1:1: connection refused")
 	}) {
 		t.Errorf("show has no headline with the reason:\n%s", strings.Join(shown, "\n"))
 	}
-	if page := w.run("report", "latest", "-o", "-"); !strings.Contains(page, "Nothing was measured: 127.0.0.1:1: connection refused") || strings.Contains(page, "generator failed") {
+	if page := w.Run("report", "latest", "-o", "-"); !strings.Contains(page,
+		"Nothing was measured: 127.0.0.1:1: connection refused") || strings.Contains(page, "generator failed") {
 		t.Error("the report does not say that the target did not answer")
 	}
 }

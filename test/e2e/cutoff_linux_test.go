@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/program"
 )
 
 // TestLabCutOff: a node's link is taken down in mid-trial. That trial is
@@ -19,15 +20,15 @@ func TestLabCutOff(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
 	}
-	needLab(t)
-	w := newWorld(t)
-	p := w.start("run", w.write("lab.yaml", `
+	program.NeedLab(t)
+	w := install(t)
+	p := w.Start("run", w.Write("lab.yaml", `
 fleet: {lab: {nodes: 4, link: 50Mbit/s}}
 workloads: [{kind: network, duration: 2s, warm_up: 300ms, stall: 3s}]
 trials: 2
 `))
-	w.server = p
-	defer func() { w.server = nil }()
+	w.Server = p
+	defer func() { w.Server = nil }()
 	together := func(d model.RunData, trial int) *model.Step {
 		for i, s := range d.Steps {
 			if s.Phase == model.Parallel && s.Trial == trial {
@@ -36,30 +37,30 @@ trials: 2
 		}
 		return nil
 	}
-	w.awaitRun("newest", "in the middle of its first parallel trial", func(d model.RunData) bool {
+	w.AwaitRun("newest", "in the middle of its first parallel trial", func(d model.RunData) bool {
 		s := together(d, 1)
 		return s != nil && !s.StartAt.IsZero() && time.Since(s.StartAt) > time.Second
 	})
-	standing, err := lab.Open(lab.DefaultStateDir, labName(t, p.log()))
+	standing, err := lab.Open(lab.DefaultStateDir, program.LabName(t, p.Log()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := setLink(standing, "down"); err != nil {
+	if err := program.SetLink(standing, "down"); err != nil {
 		t.Fatal(err)
 	}
 	// The link returns before the next step can miss it.
-	w.awaitRun("newest", "told of the failure", func(d model.RunData) bool {
+	w.AwaitRun("newest", "told of the failure", func(d model.RunData) bool {
 		return slices.ContainsFunc(d.Results, func(r model.Result) bool {
 			return r.Step == together(d, 1).ID && r.Outcome == model.OutcomeFailed
 		})
 	})
-	if err := setLink(standing, "up"); err != nil {
+	if err := program.SetLink(standing, "up"); err != nil {
 		t.Fatal(err)
 	}
-	d := w.awaitRun("newest", "over", isOver)
-	<-p.ended
-	if d.Run.State != model.RunIncomplete || p.cmd.ProcessState.ExitCode() != 4 {
-		t.Errorf("the run is %s and the exit code %d, want incomplete and 4", d.Run.State, p.cmd.ProcessState.ExitCode())
+	d := w.AwaitRun("newest", "over", program.IsOver)
+	<-p.Ended
+	if d.Run.State != model.RunIncomplete || p.Cmd.ProcessState.ExitCode() != 4 {
+		t.Errorf("the run is %s and the exit code %d, want incomplete and 4", d.Run.State, p.Cmd.ProcessState.ExitCode())
 	}
 	cut := together(d, 1)
 	if cut.State != model.StepInvalid || !strings.Contains(cut.Reason, "lab-") {
@@ -70,7 +71,7 @@ trials: 2
 			t.Errorf("step %s, trial %d, is %s: %s", s.Phase, s.Trial, s.State, s.Reason)
 		}
 	}
-	f := w.findings("latest")[0]
+	f := w.Findings("latest")[0]
 	if warned := fmt.Sprint(f.Warnings); !strings.Contains(warned, "trial 1") {
 		t.Errorf("no warning says that trial 1 was left out: %q", f.Warnings)
 	}

@@ -8,10 +8,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/scalebench/scalebench/test/program"
 )
 
-// smallDisk mounts a small file system where the data directory of a world is.
-func smallDisk(t *testing.T, w *world) string {
+// smallDisk mounts a small file system where an installation has its data.
+func smallDisk(t *testing.T, w *installation) string {
 	t.Helper()
 	if os.Getuid() != 0 {
 		if os.Getenv("CI") == "true" {
@@ -19,14 +21,14 @@ func smallDisk(t *testing.T, w *world) string {
 		}
 		t.Skip("mounting a small file system needs root")
 	}
-	disk := filepath.Join(w.dir, "server")
+	disk := filepath.Join(w.Dir, "server")
 	if err := os.Mkdir(disk, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	mountSmall(t, disk)
 	t.Cleanup(func() {
-		w.stop()
-		w.agents, w.server = nil, nil
+		w.Stop()
+		w.Agents, w.Server = nil, nil
 	})
 	return disk
 }
@@ -57,38 +59,38 @@ trials: 3
 // when there is room, without another attempt at anything.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := install(t)
 	disk := smallDisk(t, w)
-	p := w.start("run", w.write("full.yaml", fullDiskExperiment))
-	p.await(t, "[2/9]")
+	p := w.Start("run", w.Write("full.yaml", fullDiskExperiment))
+	p.Await(t, "[2/9]")
 	filler := filepath.Join(disk, "filler")
 	fill(t, filler)
-	p.await(t, "the disk is nearly full")
+	p.Await(t, "the disk is nearly full")
 	// What is under way now meets a disk that is full.
 	time.Sleep(3 * time.Second) //nolint:forbidigo // nothing may happen in it
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	<-p.ended
-	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("the run ended with %d:\n%s", code, p.log())
+	<-p.Ended
+	if code := p.Cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("the run ended with %d:\n%s", code, p.Log())
 	}
-	d := w.data("latest")
-	checkComplete(t, d)
+	d := w.Data("latest")
+	program.CheckComplete(t, d)
 	for _, s := range d.Steps {
 		if s.Attempt != 1 {
 			t.Errorf("step %s took %d attempts, want 1", s.ID, s.Attempt)
 		}
 	}
 	problems := 0
-	for _, line := range strings.Split(p.log(), "\n") {
+	for _, line := range strings.Split(p.Log(), "\n") {
 		// Where agents see the full disk before the run pauses, each says so once.
 		if (strings.Contains(line, "! ") || strings.Contains(line, "level=")) && !strings.Contains(line, "waits: its disk is full") {
 			problems++
 		}
 	}
-	if problems != 1 || !strings.Contains(p.log(), "there is room again") {
-		t.Errorf("%d lines tell of problems, want one, and that there is room again:\n%s", problems, p.log())
+	if problems != 1 || !strings.Contains(p.Log(), "there is room again") {
+		t.Errorf("%d lines tell of problems, want one, and that there is room again:\n%s", problems, p.Log())
 	}
 }
 
@@ -96,42 +98,43 @@ func TestDiskFull(t *testing.T) {
 // full and a task ignores it; and the run can be resumed.
 func TestStopOnFullDisk(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := install(t)
 	disk := smallDisk(t, w)
-	begun, goOn := filepath.Join(w.dir, "begun"), filepath.Join(w.dir, "go")
+	begun, goOn := filepath.Join(w.Dir, "begun"), filepath.Join(w.Dir, "go")
 	stubborn := fmt.Sprintf("fleet: {local: {nodes: 2}}\nevaluations: [parallel]\nworkloads: [{kind: command, command: %q}]\n",
 		"touch "+begun+"; trap '' TERM; while [ ! -e "+goOn+" ]; do sleep 0.1; done")
-	p := w.start("run", w.write("stubborn.yaml", stubborn))
-	w.poll("the task", func() bool { _, err := os.Stat(begun); return err == nil })
+	p := w.Start("run", w.Write("stubborn.yaml", stubborn))
+	w.Poll("the task", func() bool { _, err := os.Stat(begun); return err == nil })
 	fill(t, filepath.Join(disk, "filler"))
-	p.await(t, "the disk is nearly full")
+	p.Await(t, "the disk is nearly full")
 	told := time.Now()
-	p.leave(t)
+	p.Leave(t)
 	if took := time.Since(told); took > 10*time.Second { // five, and what a busy machine adds
 		t.Errorf("it took %v to stop", took)
 	}
-	if code := p.cmd.ProcessState.ExitCode(); code != 130 || !strings.Contains(p.log(), "continues the run") {
-		t.Errorf("it ended with %d, want 130, and how to go on:\n%s", code, p.log())
+	if code := p.Cmd.ProcessState.ExitCode(); code != 130 || !strings.Contains(p.Log(), "continues the run") {
+		t.Errorf("it ended with %d, want 130, and how to go on:\n%s", code, p.Log())
 	}
-	awaitNobody(t, w.dir)
+	program.AwaitNobody(t, w.Dir)
 	if err := os.Remove(filepath.Join(disk, "filler")); err != nil {
 		t.Fatal(err)
 	}
-	w.write("go", "")
-	w.run("resume", "latest")
-	checkComplete(t, w.data("latest"))
+	w.Write("go", "")
+	w.Run("resume", "latest")
+	program.CheckComplete(t, w.Data("latest"))
 }
 
 // TestReadOnlyData: what was measured can be read where nothing can be written.
 func TestReadOnlyData(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := install(t)
 	disk := smallDisk(t, w)
-	w.run("run", w.write("e.yaml", "name: kept\nfleet: {local: {nodes: 1}}\nevaluations: [serial]\nworkloads: [{kind: command, command: echo 7}]\n"))
+	w.Run("run", w.Write("e.yaml",
+		"name: kept\nfleet: {local: {nodes: 1}}\nevaluations: [serial]\nworkloads: [{kind: command, command: echo 7}]\n"))
 	if err := syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	page := filepath.Join(w.dir, "page.html")
+	page := filepath.Join(w.Dir, "page.html")
 	for _, c := range []struct {
 		args []string
 		want string
@@ -141,11 +144,11 @@ func TestReadOnlyData(t *testing.T) {
 		{[]string{"logs", "latest"}, "7"},
 		{[]string{"report", "latest", "-o", page}, page},
 	} {
-		if out := w.run(c.args...); !strings.Contains(out, c.want) {
+		if out := w.Run(c.args...); !strings.Contains(out, c.want) {
 			t.Errorf("%v: no %q in\n%s", c.args, c.want, out)
 		}
 	}
-	_, stderr, err := w.try("run", filepath.Join(w.dir, "e.yaml"))
+	_, stderr, err := w.Try("run", filepath.Join(w.Dir, "e.yaml"))
 	if err == nil || !strings.Contains(stderr, "read-only") {
 		t.Errorf("run: %v, want that nothing can be written:\n%s", err, stderr)
 	}
@@ -171,14 +174,15 @@ func fill(t testing.TB, path string) {
 // written.
 func TestReadFullDisk(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := install(t)
 	disk := smallDisk(t, w)
-	w.run("run", w.write("e.yaml", "name: kept\nfleet: {local: {nodes: 1}}\nevaluations: [serial]\nworkloads: [{kind: command, command: echo 7}]\n"))
+	w.Run("run", w.Write("e.yaml",
+		"name: kept\nfleet: {local: {nodes: 1}}\nevaluations: [serial]\nworkloads: [{kind: command, command: echo 7}]\n"))
 	fill(t, filepath.Join(disk, "filler"))
-	if out := w.run("runs"); !strings.Contains(out, "kept") {
+	if out := w.Run("runs"); !strings.Contains(out, "kept") {
 		t.Errorf("runs: no %q in\n%s", "kept", out)
 	}
-	_, stderr, err := w.try("run", filepath.Join(w.dir, "e.yaml"))
+	_, stderr, err := w.Try("run", filepath.Join(w.Dir, "e.yaml"))
 	if err == nil || !strings.Contains(stderr, "full") && !strings.Contains(stderr, "no space left") {
 		t.Errorf("run: %v, want that the disk is full:\n%s", err, stderr)
 	}
@@ -188,25 +192,27 @@ func TestReadFullDisk(t *testing.T) {
 // no room for the result that it has delivers that, and its task is not lost.
 func TestStopWithAResultAndNoRoom(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := install(t)
 	smallDisk(t, w)
-	agents, begun := filepath.Join(w.dir, "agents"), filepath.Join(w.dir, "begun")
+	agents, begun := filepath.Join(w.Dir, "agents"), filepath.Join(w.Dir, "begun")
 	if err := os.Mkdir(agents, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	mountSmall(t, agents)
-	w.startServer()
-	w.startAgent("n1")
-	p := w.start("run", w.write("e.yaml", fmt.Sprintf("fleet: {agents: {count: 1}}\nevaluations: [serial]\nretries: {lost: 0}\nworkloads: [{kind: command, command: %q}]\n",
-		"touch "+begun+"; while [ ! -e "+begun+".go ]; do sleep 0.1; done; echo 7")))
-	w.poll("the task", func() bool { _, err := os.Stat(begun); return err == nil })
+	w.StartServer()
+	w.StartAgent("n1")
+	p := w.Start("run", w.Write("e.yaml",
+		fmt.Sprintf("fleet: {agents: {count: 1}}\nevaluations: [serial]\nretries: {lost: 0}\n"+
+			"workloads: [{kind: command, command: %q}]\n",
+			"touch "+begun+"; while [ ! -e "+begun+".go ]; do sleep 0.1; done; echo 7")))
+	w.Poll("the task", func() bool { _, err := os.Stat(begun); return err == nil })
 	fill(t, filepath.Join(agents, "filler"))
-	w.write("begun.go", "")
-	p.await(t, "node n1 waits: its disk is full")
-	w.agents["n1"].leave(t)
-	<-p.ended
-	d := w.data("latest")
-	checkComplete(t, d)
+	w.Write("begun.go", "")
+	p.Await(t, "node n1 waits: its disk is full")
+	w.Agents["n1"].Leave(t)
+	<-p.Ended
+	d := w.Data("latest")
+	program.CheckComplete(t, d)
 	if len(d.Results) != 1 || d.Results[0].Attempt != 1 {
 		t.Errorf("%d results, want that of the first attempt", len(d.Results))
 	}

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/program"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // natsServer starts the user's own NATS server, with a password, and returns
@@ -26,7 +27,7 @@ func natsServer(t *testing.T) string {
 		}
 		t.Skip("needs nats-server: apt-get install nats-server")
 	}
-	address := servertest.FreeAddress(t)
+	address := servers.FreeAddress(t)
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "nats.conf")
 	text := fmt.Sprintf("listen: %q\njetstream { store_dir: %q }\nauthorization { users: [ {user: sb, password: %q} ] }\n",
@@ -39,8 +40,8 @@ func natsServer(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	w := &world{t: t}
-	w.poll("nats-server to listen", func() bool {
+	w := &installation{&program.Installation{T: t}}
+	w.Poll("nats-server to listen", func() bool {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
 			return false
@@ -57,18 +58,18 @@ const natsPassword = "a-password-of-the-cluster"
 func TestExternalQueue(t *testing.T) {
 	t.Parallel()
 	url := natsServer(t)
-	w := newWorld(t)
-	w.server = w.start("server", "-v", "--nats", url)
-	w.server.await(t, "serves on")
+	w := install(t)
+	w.Server = w.Start("server", "-v", "--nats", url)
+	w.Server.Await(t, "serves on")
 	for _, n := range []string{"n1", "n2", "n3"} {
-		token := strings.TrimSpace(w.run("token"))
-		w.agents[n] = w.start("agent", "-v", "--node", n, "--state", w.agentState(n), "--server", url, "--token", token)
+		token := strings.TrimSpace(w.Run("token"))
+		w.Agents[n] = w.Start("agent", "-v", "--node", n, "--state", w.AgentState(n), "--server", url, "--token", token)
 	}
-	w.run("run", w.write("chaos.yaml", chaosExperiment))
-	checkComplete(t, w.data("latest"))
-	logs := map[string]string{"server": w.server.log()}
-	for n, a := range w.agents {
-		logs[n] = a.log()
+	w.Run("run", w.Write("chaos.yaml", chaosExperiment))
+	program.CheckComplete(t, w.Data("latest"))
+	logs := map[string]string{"server": w.Server.Log()}
+	for n, a := range w.Agents {
+		logs[n] = a.Log()
 	}
 	for who, log := range logs {
 		if strings.Contains(log, natsPassword) {

@@ -15,13 +15,14 @@ import (
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/wire"
+	"github.com/scalebench/scalebench/test/program"
 	"github.com/scalebench/scalebench/test/queuetest"
 )
 
 // attack is a run on the user's own NATS server; an intruder has the same rights
 // there as scalebench.
 type attack struct {
-	*world
+	*installation
 	t        *testing.T
 	intruder *queuetest.Intruder
 	// tasks, results and replies are what went over the wire.
@@ -47,26 +48,26 @@ trials: 1
 func newAttack(t *testing.T) *attack {
 	t.Helper()
 	url := natsServer(t)
-	a := &attack{world: newWorld(t), t: t, intruder: queuetest.Connect(t, url)}
-	a.ran, a.gate = filepath.Join(a.dir, "ran"), filepath.Join(a.dir, "gate")
+	a := &attack{installation: install(t), t: t, intruder: queuetest.Connect(t, url)}
+	a.ran, a.gate = filepath.Join(a.Dir, "ran"), filepath.Join(a.Dir, "gate")
 	a.tasks = a.intruder.Capture("sb.*.t.*")
 	a.results = a.intruder.Capture("sb.*.a.*.result")
 	a.replies = a.intruder.Capture("sb.*.i.*.intruder")
-	a.server = a.start("server", "-v", "--nats", url)
-	a.server.await(t, "serves on")
+	a.Server = a.Start("server", "-v", "--nats", url)
+	a.Server.Await(t, "serves on")
 	for _, n := range []string{"n1", "n2"} {
-		token := strings.TrimSpace(a.run("token"))
-		a.agents[n] = a.start("agent", "-v", "--node", n, "--state", a.agentState(n), "--server", url, "--token", token)
+		token := strings.TrimSpace(a.Run("token"))
+		a.Agents[n] = a.Start("agent", "-v", "--node", n, "--state", a.AgentState(n), "--server", url, "--token", token)
 	}
 	return a
 }
 
 func (a *attack) experiment() string {
-	return a.write("attacked.yaml", fmt.Sprintf(attackedExperiment, a.ran, a.gate))
+	return a.Write("attacked.yaml", fmt.Sprintf(attackedExperiment, a.ran, a.gate))
 }
 
 // open lets the commands end.
-func (a *attack) open() { a.write("gate", "") }
+func (a *attack) open() { a.Write("gate", "") }
 
 // executions is how often the command was run.
 func (a *attack) executions() int {
@@ -82,12 +83,12 @@ func (a *attack) executions() int {
 func (a *attack) done(id string) model.RunData {
 	a.t.Helper()
 	a.open()
-	d := a.awaitRun(id, "over, with its last event", func(d model.RunData) bool { // which is stored after the state
-		return isOver(d) && slices.ContainsFunc(d.Events, func(e model.Event) bool {
+	d := a.AwaitRun(id, "over, with its last event", func(d model.RunData) bool { // which is stored after the state
+		return program.IsOver(d) && slices.ContainsFunc(d.Events, func(e model.Event) bool {
 			return e.Kind == model.EventRunState && e.Text == string(d.Run.State)
 		})
 	})
-	checkComplete(a.t, d)
+	program.CheckComplete(a.t, d)
 	if got, want := a.executions(), tasksOf(d); got != want {
 		a.t.Errorf("the command ran %d times, want %d: once for each task", got, want)
 	}
@@ -104,7 +105,7 @@ func tasksOf(d model.RunData) (n int) {
 // unchanged fails if the run is not as it was, or if anything was run.
 func (a *attack) unchanged(before model.RunData, what string) {
 	a.t.Helper()
-	after := a.data(string(before.Run.ID))
+	after := a.Data(string(before.Run.ID))
 	if diff := cmp.Diff(asJSON(a.t, before), asJSON(a.t, after)); diff != "" {
 		a.t.Errorf("%s changed the run (-before +after):\n%s", what, diff)
 	}
@@ -131,7 +132,7 @@ func TestReplayedTasks(t *testing.T) {
 	t.Parallel()
 	a := newAttack(t)
 	a.open()
-	a.run("run", a.experiment())
+	a.Run("run", a.experiment())
 	before := a.done("latest")
 	captured := a.tasks.Messages()
 	if got, want := len(captured), tasksOf(before); got != want {
@@ -142,15 +143,15 @@ func TestReplayedTasks(t *testing.T) {
 			a.intruder.Publish(m.Subject, "", m.Data)
 		}
 		for _, m := range captured {
-			a.agents[nodeOf(m)].await(t, "attempt skipped")
+			a.Agents[nodeOf(m)].Await(t, "attempt skipped")
 		}
 		a.unchanged(before, what)
 	}
 	replay("replaying tasks")
 	for _, n := range []string{"n1", "n2"} {
-		a.agents[n].leave(t)
-		a.agents[n] = a.start("agent", "-v", "--node", n, "--state", a.agentState(n))
-		a.agents[n].await(t, "joined")
+		a.Agents[n].Leave(t)
+		a.Agents[n] = a.Start("agent", "-v", "--node", n, "--state", a.AgentState(n))
+		a.Agents[n].Await(t, "joined")
 	}
 	replay("replaying tasks to restarted agents")
 }
@@ -162,9 +163,9 @@ func TestReplayedTasks(t *testing.T) {
 func TestForgedTasks(t *testing.T) {
 	t.Parallel()
 	a := newAttack(t)
-	id := strings.TrimSpace(a.run("run", a.experiment(), "--detach"))
+	id := strings.TrimSpace(a.Run("run", a.experiment(), "--detach"))
 	genuine := a.tasks.Await(1)[0]
-	a.poll("the first task to run", func() bool { return a.executions() > 0 })
+	a.Poll("the first task to run", func() bool { return a.executions() > 0 })
 	node := nodeOf(genuine)
 	bad := a.badTasks(id, genuine)
 	for _, m := range bad {
@@ -180,16 +181,16 @@ func TestForgedTasks(t *testing.T) {
 	if refused != len(bad) {
 		t.Errorf("the run tells of %d refused tasks, want %d", refused, len(bad))
 	}
-	if n := strings.Count(a.agents[node].log(), "refused a task"); n == 0 {
+	if n := strings.Count(a.Agents[node].Log(), "refused a task"); n == 0 {
 		t.Errorf("the log of agent %s does not tell of a refused task", node)
 	}
-	if out := a.run("show", id); !strings.Contains(out, "refused") {
+	if out := a.Run("show", id); !strings.Contains(out, "refused") {
 		t.Errorf("scalebench show does not tell of a refused task:\n%s", out)
 	}
 	text := "node " + node + " refused a task"
-	told := strings.Count(a.server.log(), text)
+	told := strings.Count(a.Server.Log(), text)
 	a.intruder.Publish(genuine.Subject, "", []byte("run this"))
-	a.poll("the server to log the refusal", func() bool { return strings.Count(a.server.log(), text) > told })
+	a.Poll("the server to log the refusal", func() bool { return strings.Count(a.Server.Log(), text) > told })
 	a.unchanged(d, "a task that cannot be read")
 }
 
@@ -212,7 +213,7 @@ func (a *attack) badTasks(id string, genuine queuetest.Message) []queuetest.Mess
 // and in who signed it.
 func (a *attack) forge(id, node string) []byte {
 	a.t.Helper()
-	d := a.data(id)
+	d := a.Data(id)
 	step := d.Steps[0]
 	key := keyOf(a.t, d, node)
 	data, err := json.Marshal(wire.Assignment{
@@ -251,7 +252,7 @@ func TestReplayedAndAlteredResults(t *testing.T) {
 	t.Parallel()
 	a := newAttack(t)
 	a.open()
-	a.run("run", a.experiment())
+	a.Run("run", a.experiment())
 	before := a.done("latest")
 	captured := a.results.Messages()
 	if len(captured) < tasksOf(before) {
@@ -269,7 +270,7 @@ func TestReplayedAndAlteredResults(t *testing.T) {
 		a.replies.Await(i + 1)
 	}
 	a.unchanged(before, "replayed and altered results")
-	if !strings.Contains(a.server.log(), "message refused") {
+	if !strings.Contains(a.Server.Log(), "message refused") {
 		t.Error("the server's log does not tell of the altered results")
 	}
 }
@@ -279,15 +280,15 @@ func TestReplayedAndAlteredResults(t *testing.T) {
 // own queue without the password.
 func TestWithoutCredentials(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.startServer()
-	if nc, err := queuetest.Dial("nats://" + w.listen); err == nil {
+	w := install(t)
+	w.StartServer()
+	if nc, err := queuetest.Dial("nats://" + w.Listen); err == nil {
 		nc.Close()
 		t.Error("the embedded queue takes a connection without a key")
 	}
 	stranger := *w
-	stranger.dir = t.TempDir() // a data directory with a key of its own
-	out, stderr, err := stranger.try("nodes", "--server", w.listen)
+	stranger.Dir = t.TempDir() // a data directory with a key of its own
+	out, stderr, err := stranger.Try("nodes", "--server", w.Listen)
 	if err == nil || out != "" {
 		t.Errorf("a client without a token: %v, printed %q", err, out)
 	}

@@ -5,28 +5,21 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/program"
 )
 
 // paperNodes are the nodes that the job files of the paper name.
 var paperNodes = []string{"172.31.0.20", "172.31.0.21", "172.31.0.22"}
 
-func paperWorld(t *testing.T) *world {
+func paperWorld(t *testing.T) *installation {
 	t.Helper()
-	w := newWorld(t)
-	w.startServer()
+	w := install(t)
+	w.StartServer()
 	for _, n := range paperNodes {
-		w.startAgent(n)
+		w.StartAgent(n)
 	}
-	w.awaitNodes(len(paperNodes))
+	w.AwaitNodes(len(paperNodes))
 	return w
-}
-
-// awaitNodes waits until so many agents are here.
-func (w *world) awaitNodes(n int) {
-	w.t.Helper()
-	w.poll("agents to join", func() bool {
-		return strings.Count(w.run("nodes", "--format", "csv"), ",alive,") == n
-	})
 }
 
 // TestPaperJobs submits the files of Fig. 2 and Fig. 3 as they are printed.
@@ -36,8 +29,8 @@ func TestPaperJobs(t *testing.T) {
 	t.Parallel()
 	w := paperWorld(t)
 
-	_, _, _ = w.try("submit", example("paper-fig2.json")) // fails without ifconfig
-	d := w.data("latest")
+	_, _, _ = w.Try("submit", program.ExampleFile("paper-fig2.json")) // fails without ifconfig
+	d := w.Data("latest")
 	ran := make(map[model.NodeID][]string)
 	for _, s := range d.Steps {
 		for _, task := range s.Tasks {
@@ -62,13 +55,13 @@ func TestPaperJobs(t *testing.T) {
 		t.Errorf("%d results, want 4", n)
 	}
 
-	_, stderr, err := w.try("submit", example("paper-fig3.json")) // nettest.sh is nowhere
+	_, stderr, err := w.Try("submit", program.ExampleFile("paper-fig3.json")) // nettest.sh is nowhere
 	for _, want := range []string{"2 jobs failed", "scalebench logs 0"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("stderr = %q, want %q in it", stderr, want)
 		}
 	}
-	d = w.data("latest")
+	d = w.Data("latest")
 	if got := len(d.Accepted()); got != 2 || err == nil {
 		t.Errorf("fig. 3: %d results, error %v; want 2 failed jobs", got, err)
 	}
@@ -83,10 +76,11 @@ func TestPaperJobs(t *testing.T) {
 func TestJobsUseAShell(t *testing.T) {
 	t.Parallel()
 	w := paperWorld(t)
-	w.run("submit", w.write("jobs.json", `{"testName": "shell", "jobs": [
-		{"node": "172.31.0.21", "path": "/usr/bin:/bin", "command": "d=`+w.dir+`/made; mkdir $d && cd $d && touch a1 a2 && echo $PATH"},
-		{"node": "172.31.0.21", "path": "/usr/bin:/bin", "command": "cd `+w.dir+`/made && echo * ~"}]}`))
-	got := w.run("logs", "latest")
+	w.Run("submit", w.Write("jobs.json", `{"testName": "shell", "jobs": [
+		{"node": "172.31.0.21", "path": "/usr/bin:/bin",
+		 "command": "d=`+w.Dir+`/made; mkdir $d && cd $d && touch a1 a2 && echo $PATH"},
+		{"node": "172.31.0.21", "path": "/usr/bin:/bin", "command": "cd `+w.Dir+`/made && echo * ~"}]}`))
+	got := w.Run("logs", "latest")
 	for _, want := range []string{"shell, job 2 (cd ", "/usr/bin:/bin\n", "a1 a2 /"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("logs = %q, want %q in them", got, want)
@@ -99,8 +93,8 @@ func TestJobsUseAShell(t *testing.T) {
 func TestJobForNobody(t *testing.T) {
 	t.Parallel()
 	w := paperWorld(t)
-	file := w.write("jobs.json", `{"jobName": "x", "jobs": [{"node": "172.31.0.99", "path": "/bin", "command": "true"}]}`)
-	_, stderr, err := w.try("submit", file)
+	file := w.Write("jobs.json", `{"jobName": "x", "jobs": [{"node": "172.31.0.99", "path": "/bin", "command": "true"}]}`)
+	_, stderr, err := w.Try("submit", file)
 	if err == nil {
 		t.Fatal("submit succeeded")
 	}
@@ -109,7 +103,7 @@ func TestJobForNobody(t *testing.T) {
 			t.Errorf("stderr = %q, want %q in it", stderr, want)
 		}
 	}
-	if runs := w.run("runs"); !strings.Contains(runs, "No runs yet") {
+	if runs := w.Run("runs"); !strings.Contains(runs, "No runs yet") {
 		t.Errorf("runs = %q, want none", runs)
 	}
 }

@@ -10,29 +10,31 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/loadserver"
+	"github.com/scalebench/scalebench/test/program"
 )
 
 // startLabelled starts the agents of nodes, each with the label pick=NAME.
-func (w *world) startLabelled(names ...string) {
-	w.t.Helper()
+func (w *installation) startLabelled(names ...string) {
+	w.T.Helper()
 	for _, n := range names {
-		w.agents[n] = w.start("agent", "--node", n, "--state", w.agentState(n), "--label", "pick="+n, "--token", strings.TrimSpace(w.run("token")))
+		w.Agents[n] = w.Start("agent", "--node", n, "--state", w.AgentState(n), "--label", "pick="+n, "--token",
+			strings.TrimSpace(w.Run("token")))
 	}
-	w.awaitNodes(len(names))
+	w.AwaitNodes(len(names))
 }
 
 // gated is a run on one agent: its tasks leave a mark and end when a gate opens.
 type gated struct{ mark, gate string }
 
-func (w *world) submitGated(name, node string, more string) (id string, g gated) {
-	w.t.Helper()
-	g = gated{filepath.Join(w.dir, name+".mark"), filepath.Join(w.dir, name+".gate")}
-	return strings.TrimSpace(w.run("run", "--detach", w.gatedFile(name, node, more, g))), g
+func (w *installation) submitGated(name, node string, more string) (id string, g gated) {
+	w.T.Helper()
+	g = gated{filepath.Join(w.Dir, name+".mark"), filepath.Join(w.Dir, name+".gate")}
+	return strings.TrimSpace(w.Run("run", "--detach", w.gatedFile(name, node, more, g))), g
 }
 
-func (w *world) gatedFile(name, node, more string, g gated) string {
-	w.t.Helper()
-	return w.write(name+".yaml", fmt.Sprintf(`
+func (w *installation) gatedFile(name, node, more string, g gated) string {
+	w.T.Helper()
+	return w.Write(name+".yaml", fmt.Sprintf(`
 name: %s
 fleet: {agents: {labels: {pick: %s}}}
 workloads: [{kind: command, command: "touch %s; while [ ! -e %s ]; do sleep 0.05; done"}]
@@ -43,10 +45,10 @@ evaluations: [serial]
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
-func (w *world) open(g gated) {
-	w.t.Helper()
+func (w *installation) open(g gated) {
+	w.T.Helper()
 	if err := os.WriteFile(g.gate, nil, 0o600); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 }
 
@@ -81,45 +83,46 @@ func overlap(a, b model.RunData) bool {
 // can be cancelled.
 func TestRunsShareAgents(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.startServer()
+	w := install(t)
+	w.StartServer()
 	w.startLabelled("n1", "n2")
 	one, gateOne := w.submitGated("one", "n1", "shared: true")
 	two, gateTwo := w.submitGated("two", "n2", "shared: true")
-	w.poll("both runs to be at work", func() bool { return exists(gateOne.mark) && exists(gateTwo.mark) })
+	w.Poll("both runs to be at work", func() bool { return exists(gateOne.mark) && exists(gateTwo.mark) })
 
-	gateThree := gated{filepath.Join(w.dir, "three.mark"), filepath.Join(w.dir, "three.gate")}
+	gateThree := gated{filepath.Join(w.Dir, "three.mark"), filepath.Join(w.Dir, "three.gate")}
 	w.open(gateThree) // its task ends at once
-	three := w.start("run", w.gatedFile("three", "n1", "shared: true", gateThree))
-	three.await(t, fmt.Sprintf("waiting for run %s (one) to release node n1", one))
+	three := w.Start("run", w.gatedFile("three", "n1", "shared: true", gateThree))
+	three.Await(t, fmt.Sprintf("waiting for run %s (one) to release node n1", one))
 	alone, gateAlone := w.submitGated("alone", "n2", "")
 	const forTwo = "(two) to release node n2"
-	w.awaitRun(alone, "waiting", func(d model.RunData) bool { return strings.Contains(d.Run.Reason, forTwo) })
+	w.AwaitRun(alone, "waiting", func(d model.RunData) bool { return strings.Contains(d.Run.Reason, forTwo) })
 	whole, _ := w.submitGated("whole", "n1", "")
-	w.awaitRun(whole, "waiting", func(d model.RunData) bool { return d.Run.State == model.RunPending && d.Run.Reason != "" })
-	if runs := w.run("runs", "--format", "csv"); !strings.Contains(runs, forTwo) {
+	w.AwaitRun(whole, "waiting",
+		func(d model.RunData) bool { return d.Run.State == model.RunPending && d.Run.Reason != "" })
+	if runs := w.Run("runs", "--format", "csv"); !strings.Contains(runs, forTwo) {
 		t.Errorf("`scalebench runs` does not say what a run waits for:\n%s", runs)
 	}
-	if show := w.run("show", alone); !strings.Contains(strings.Join(strings.Fields(show), " "), forTwo) {
+	if show := w.Run("show", alone); !strings.Contains(strings.Join(strings.Fields(show), " "), forTwo) {
 		t.Errorf("`scalebench show` does not say what the run waits for:\n%s", show)
 	}
-	w.run("cancel", alone)
-	if d := w.data(alone); d.Run.State != model.RunCancelled || len(d.Results) != 0 || exists(gateAlone.mark) {
+	w.Run("cancel", alone)
+	if d := w.Data(alone); d.Run.State != model.RunCancelled || len(d.Results) != 0 || exists(gateAlone.mark) {
 		t.Errorf("the run that was cancelled in line is %s, with %d results", d.Run.State, len(d.Results))
 	}
-	w.run("cancel", whole)
+	w.Run("cancel", whole)
 
 	w.open(gateOne)
-	<-three.ended
-	if code := three.cmd.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("the run that waited ended with exit code %d; it said:\n%s", code, three.log())
+	<-three.Ended
+	if code := three.Cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("the run that waited ended with exit code %d; it said:\n%s", code, three.Log())
 	}
 	w.open(gateTwo)
-	first, second := w.awaitRun(one, "over", isOver), w.awaitRun(two, "over", isOver)
-	said, _, _ := strings.Cut(three.log(), "\n")
-	third := w.data(strings.TrimPrefix(said, "run "))
+	first, second := w.AwaitRun(one, "over", program.IsOver), w.AwaitRun(two, "over", program.IsOver)
+	said, _, _ := strings.Cut(three.Log(), "\n")
+	third := w.Data(strings.TrimPrefix(said, "run "))
 	for _, d := range []model.RunData{first, second, third} {
-		checkComplete(t, d)
+		program.CheckComplete(t, d)
 	}
 	if !overlap(first, second) {
 		t.Error("the runs on different agents were not at work at the same time")
@@ -132,12 +135,13 @@ func TestRunsShareAgents(t *testing.T) {
 // TestServerKilledWithTwoRuns: the server is killed while two runs are at work.
 // Both are resumed; nothing of either is lost or doubled.
 func TestServerKilledWithTwoRuns(t *testing.T) {
-	w := newWorld(t)
-	w.startServer()
+	t.Parallel()
+	w := install(t)
+	w.StartServer()
 	w.startLabelled("n1", "n2")
 	var ids []string
 	for _, n := range []string{"n1", "n2"} {
-		ids = append(ids, strings.TrimSpace(w.run("run", "--detach", w.write(n+".yaml", fmt.Sprintf(`
+		ids = append(ids, strings.TrimSpace(w.Run("run", "--detach", w.Write(n+".yaml", fmt.Sprintf(`
 name: run on %s
 fleet: {agents: {labels: {pick: %s}}}
 workloads: [{kind: command, command: "sleep 0.5"}]
@@ -148,22 +152,22 @@ timeouts: {node: 30s}
 `, n, n)))))
 	}
 	for _, id := range ids {
-		w.awaitRun(id, "at work", func(d model.RunData) bool { return len(d.Results) > 1 })
+		w.AwaitRun(id, "at work", func(d model.RunData) bool { return len(d.Results) > 1 })
 	}
-	w.server.kill()
-	w.startServer()
-	var resumed []*proc
+	w.Server.Kill()
+	w.StartServer()
+	var resumed []*program.Process
 	for _, id := range ids {
-		if d := w.data(id); d.Run.State != model.RunInterrupted {
+		if d := w.Data(id); d.Run.State != model.RunInterrupted {
 			t.Fatalf("run %s is %s after the kill, want interrupted", id, d.Run.State)
 		}
-		resumed = append(resumed, w.start("resume", id))
+		resumed = append(resumed, w.Start("resume", id))
 	}
 	var runs []model.RunData
 	for i, id := range ids {
-		<-resumed[i].ended
-		runs = append(runs, w.data(id))
-		checkComplete(t, runs[i])
+		<-resumed[i].Ended
+		runs = append(runs, w.Data(id))
+		program.CheckComplete(t, runs[i])
 	}
 	if !overlap(runs[0], runs[1]) {
 		t.Error("the runs were not at work at the same time")
@@ -178,11 +182,11 @@ func TestSearchGivesItsNodeBack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the second trial of a search")
 	}
-	url := loadserver.Start(t, exactServer).URL()
-	w := newWorld(t)
-	w.startServer()
+	url := loadserver.Start(t, program.ExactServer).URL()
+	w := install(t)
+	w.StartServer()
 	const every = 15 * time.Second
-	search := strings.TrimSpace(w.run("run", "--detach", w.write("search.yaml", fmt.Sprintf(`
+	search := strings.TrimSpace(w.Run("run", "--detach", w.Write("search.yaml", fmt.Sprintf(`
 name: search
 fleet: {local: {nodes: 1}}
 evaluations: [search]
@@ -190,23 +194,24 @@ trials: 2
 every: %s
 workloads: [{kind: load, target: "%s", sla: p90=1s, start: 20op/s, max: 20op/s, duration: 1s, warm_up: 0s}]
 `, every, url))))
-	w.awaitRun(search, "searching", func(d model.RunData) bool { return len(d.Steps) > 0 })
-	between := w.start("run", w.write("between.yaml", `
+	w.AwaitRun(search, "searching", func(d model.RunData) bool { return len(d.Steps) > 0 })
+	between := w.Start("run", w.Write("between.yaml", `
 name: between
 fleet: {local: {nodes: 1}}
 workloads: [{kind: command, command: "true"}]
 evaluations: [serial]
 `))
-	between.await(t, fmt.Sprintf("waiting for run %s (search) to release node local-1", search))
-	resting := w.awaitRun(search, "resting", func(d model.RunData) bool { return strings.HasPrefix(d.Run.Reason, "waiting until ") })
+	between.Await(t, fmt.Sprintf("waiting for run %s (search) to release node local-1", search))
+	resting := w.AwaitRun(search, "resting",
+		func(d model.RunData) bool { return strings.HasPrefix(d.Run.Reason, "waiting until ") })
 	if resting.Run.State != model.RunRunning {
 		t.Errorf("a search between two trials is %s, want running", resting.Run.State)
 	}
-	<-between.ended
-	other := w.data("latest")
-	checkComplete(t, other)
-	d := w.awaitRun(search, "over", isOver)
-	checkComplete(t, d)
+	<-between.Ended
+	other := w.Data("latest")
+	program.CheckComplete(t, other)
+	d := w.AwaitRun(search, "over", program.IsOver)
+	program.CheckComplete(t, d)
 	from, to := span(other)
 	trials := make(map[int]int)
 	for _, s := range d.Steps {

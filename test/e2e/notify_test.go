@@ -17,19 +17,19 @@ func TestServerReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = manager.Close() }()
-	w := newWorld(t)
-	w.extra = []string{"NOTIFY_SOCKET=" + socket}
-	w.server = w.start("server", "--listen", w.listen)
+	w := install(t)
+	w.Extra = []string{"NOTIFY_SOCKET=" + socket}
+	w.Server = w.Start("server", "--listen", w.Listen)
 	if err := manager.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	said := make([]byte, 64)
 	n, err := manager.Read(said)
 	if err != nil {
-		t.Fatalf("the server told the service manager nothing: %v; log:\n%s", err, w.server.log())
+		t.Fatalf("the server told the service manager nothing: %v; log:\n%s", err, w.Server.Log())
 	}
 	if string(said[:n]) != "READY=1" {
 		t.Errorf("the server told the service manager %q, want READY=1", said[:n])
 	}
-	w.run("token")
+	w.Run("token")
 }

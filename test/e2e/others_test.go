@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/scalebench/scalebench/test/program"
 )
 
 // TestTwoCommands: a command that another one began to use as its server does
@@ -13,24 +15,26 @@ func TestTwoCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs some seconds")
 	}
-	w := newWorld(t)
+	w := install(t)
 	file := func(name, seconds string) string {
-		return w.write(name, "fleet: {local: {nodes: 1}}\nevaluations: [serial]\nworkloads: [{kind: command, command: sleep "+seconds+"}]\n")
+		return w.Write(name,
+			"fleet: {local: {nodes: 1}}\nevaluations: [serial]\nworkloads: [{kind: command, command: sleep "+seconds+"}]\n")
 	}
-	first := w.start("run", file("first.yaml", "2"))
-	first.await(t, "run ")
-	second := w.start("run", file("second.yaml", "1"))
-	for _, p := range []*proc{first, second} {
+	first := w.Start("run", file("first.yaml", "2"))
+	first.Await(t, "run ")
+	second := w.Start("run", file("second.yaml", "1"))
+	for _, p := range []*program.Process{first, second} {
 		select {
-		case <-p.ended:
+		case <-p.Ended:
 		case <-time.After(time.Minute):
-			t.Fatalf("%v does not end:\n%s", p.cmd.Args, p.log())
+			t.Fatalf("%v does not end:\n%s", p.Cmd.Args, p.Log())
 		}
-		if code := p.cmd.ProcessState.ExitCode(); code != 0 {
-			t.Errorf("%v: exit code %d:\n%s", p.cmd.Args, code, p.log())
+		if code := p.Cmd.ProcessState.ExitCode(); code != 0 {
+			t.Errorf("%v: exit code %d:\n%s", p.Cmd.Args, code, p.Log())
 		}
 	}
-	if !strings.Contains(first.log(), "of another command") || strings.Contains(second.log(), "the server does not answer") {
-		t.Errorf("the first said\n%s\nand the second\n%s", first.log(), second.log())
+	if !strings.Contains(first.Log(), "of another command") ||
+		strings.Contains(second.Log(), "the server does not answer") {
+		t.Errorf("the first said\n%s\nand the second\n%s", first.Log(), second.Log())
 	}
 }

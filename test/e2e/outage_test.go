@@ -4,7 +4,8 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/test/pgtest"
+	"github.com/scalebench/scalebench/test/program"
+	"github.com/scalebench/scalebench/test/servers/pgtest"
 )
 
 // TestPostgresOutage kills PostgreSQL in mid-run. No result is acknowledged
@@ -13,21 +14,21 @@ import (
 func TestPostgresOutage(t *testing.T) {
 	t.Parallel()
 	pg := pgtest.Start(t)
-	w := newWorld(t, "-v", "--store", pg.Database())
-	w.startServer()
+	w := install(t, "-v", "--store", pg.Database())
+	w.StartServer()
 	for _, n := range []string{"n1", "n2", "n3"} {
-		w.startAgent(n)
+		w.StartAgent(n)
 	}
-	file := w.write("chaos.yaml", chaosExperiment)
-	follower := w.start("run", file)
-	w.awaitRun("newest", "begun", func(d model.RunData) bool { return len(d.Results) >= 2 })
+	file := w.Write("chaos.yaml", chaosExperiment)
+	follower := w.Start("run", file)
+	w.AwaitRun("newest", "begun", func(d model.RunData) bool { return len(d.Results) >= 2 })
 	pg.Kill()
-	follower.await(t, "the store fails")
+	follower.Await(t, "the store fails")
 	pg.Restart()
-	follower.await(t, "the store works again")
-	<-follower.ended
-	d := w.data("latest")
-	checkComplete(t, d)
+	follower.Await(t, "the store works again")
+	<-follower.Ended
+	d := w.Data("latest")
+	program.CheckComplete(t, d)
 	for _, s := range d.Steps {
 		if s.Attempt != 1 {
 			t.Errorf("step %s took %d attempts; an outage of the store must not cost a trial", s.ID, s.Attempt)
@@ -43,19 +44,19 @@ func TestStopDuringOutage(t *testing.T) {
 		t.Skip("takes half a minute; make test does it")
 	}
 	pg := pgtest.Start(t)
-	w := newWorld(t, "--store", pg.Database())
-	w.startServer()
+	w := install(t, "--store", pg.Database())
+	w.StartServer()
 	for _, n := range []string{"n1", "n2", "n3"} {
-		w.startAgent(n)
+		w.StartAgent(n)
 	}
-	follower := w.start("run", w.write("chaos.yaml", chaosExperiment))
-	d := w.awaitRun("newest", "begun", func(d model.RunData) bool { return len(d.Results) >= 2 })
+	follower := w.Start("run", w.Write("chaos.yaml", chaosExperiment))
+	d := w.AwaitRun("newest", "begun", func(d model.RunData) bool { return len(d.Results) >= 2 })
 	pg.Kill()
-	follower.await(t, "the store fails")
-	w.server.leave(t)
-	follower.kill()
+	follower.Await(t, "the store fails")
+	w.Server.Leave(t)
+	follower.Kill()
 	pg.Restart()
-	w.startServer()
-	w.run("resume", string(d.Run.ID))
-	checkComplete(t, w.data("latest"))
+	w.StartServer()
+	w.Run("resume", string(d.Run.ID))
+	program.CheckComplete(t, w.Data("latest"))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/wire"
+	"github.com/scalebench/scalebench/test/program"
 )
 
 // TestTaskIsSentUntilItIsHeld: a task that got lost on the way is sent again by
@@ -16,11 +17,11 @@ import (
 // comes, and its result completes the run.
 func TestTaskIsSentUntilItIsHeld(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.startServer()
+	w := install(t)
+	w.StartServer()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	tok, err := identity.ParseToken(strings.TrimSpace(w.run("token")))
+	tok, err := identity.ParseToken(strings.TrimSpace(w.Run("token")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func TestTaskIsSentUntilItIsHeld(t *testing.T) {
 	live, leave := context.WithCancel(ctx)
 	defer leave()
 	go s.beat(live)
-	id := strings.TrimSpace(w.run("run", w.write("one.yaml", `
+	id := strings.TrimSpace(w.Run("run", w.Write("one.yaml", `
 name: one
 fleet: {agents: {count: 1}}
 workloads: [{kind: cpu, threads: 1, duration: 1s}]
@@ -66,7 +67,7 @@ trials: 1
 	if err := s.perform(ctx, first); err != nil {
 		t.Fatal(err)
 	}
-	d := w.awaitRun(id, "over", isOver)
+	d := w.AwaitRun(id, "over", program.IsOver)
 	if d.Run.State != model.RunDone || len(d.Results) != 1 {
 		t.Errorf("run is %s with %d results, want done with 1", d.Run.State, len(d.Results))
 	}

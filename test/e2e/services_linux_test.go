@@ -13,20 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/program"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
-
-// tierGroups lists the control groups of services that are here.
-func tierGroups(t testing.TB) (out []string) {
-	t.Helper()
-	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "scalebench-") && strings.Count(d.Name(), "-") >= 3 {
-			out = append(out, path)
-		}
-		return nil // other groups come and go
-	})
-	return out
-}
 
 // stageNames are the stages of a service in a result, those that failed with "!".
 func stageNames(r model.Result, service string) (out []string) {
@@ -42,28 +31,18 @@ func stageNames(r model.Result, service string) (out []string) {
 	return out
 }
 
-// resultOn is the result of a node that counts.
-func resultOn(t testing.TB, d model.RunData, node model.NodeID) model.Result {
-	t.Helper()
-	i := slices.IndexFunc(d.Results, func(r model.Result) bool { return r.Node == node })
-	if i < 0 {
-		t.Fatalf("node %s has no result", node)
-	}
-	return d.Results[i]
-}
-
 // TestServices: tiers on the nodes of a lab, two of them on one node, are started
 // in order for each trial, find each other, and are gone afterwards.
 func TestServices(t *testing.T) {
 	t.Parallel()
-	needLab(t)
+	program.NeedLab(t)
 	workloadtest.NeedTool(t, "python3")
-	w := newWorld(t)
-	if err := os.Mkdir(filepath.Join(w.dir, "loaded"), 0o755); err != nil {
+	w := install(t)
+	if err := os.Mkdir(filepath.Join(w.Dir, "loaded"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w.write("loaded/row", "42\n")
-	_, stderr, err := w.try("run", w.write("tiers.yaml", `
+	w.Write("loaded/row", "42\n")
+	_, stderr, err := w.Try("run", w.Write("tiers.yaml", `
 fleet: {lab: {groups: [{name: users, nodes: 1}, {name: web, nodes: 2}, {name: db, nodes: 1, cpu: 1, link: 100Mbit/s}]}}
 services:
   - name: web
@@ -80,7 +59,7 @@ services:
   - name: db
     on: {group: db}
     port: 7000
-    reset: {from: `+w.dir+`/loaded}
+    reset: {from: `+w.Dir+`/loaded}
     command: cd data && exec python3 -u -m http.server --bind $SCALEBENCH_ADDRESS 7000
     limits: {cpu: 0.5, memory: 256MiB}
 workloads:
@@ -96,8 +75,8 @@ trials: 2
 	if err != nil {
 		t.Fatalf("run: %v\n%s", err, stderr)
 	}
-	d := w.data("latest")
-	checkComplete(t, d)
+	d := w.Data("latest")
+	program.CheckComplete(t, d)
 	if len(d.Steps) != 2 {
 		t.Fatalf("%d steps, want one a trial", len(d.Steps))
 	}
@@ -109,14 +88,16 @@ trials: 2
 	if diff := cmp.Diff(want, nodes); diff != "" {
 		t.Errorf("services ran on (-want +got):\n%s", diff)
 	}
-	if got := resultOn(t, d, "lab-users-1").Stdout.Text; got != "10.213.3.1:7000 0 of 2\n10.213.3.1:7000 1 of 2\n" {
+	if got := resultOn(t, d,
+		"lab-users-1").Stdout.Text; got != "10.213.3.1:7000 0 of 2\n10.213.3.1:7000 1 of 2\n" {
 		t.Errorf("what the tiers know of each other: %q", got)
 	}
 	if diff := cmp.Diff(map[model.NodeID]model.Link{"lab-db-1": {Out: 12.5e6, In: 12.5e6}}, d.Steps[0].Links); diff != "" {
 		t.Errorf("links of the step (-want +got):\n%s", diff)
 	}
 	for _, signal := range []string{"db:link", "db:link_in"} { // as the kernel has them
-		i := slices.IndexFunc(resultOn(t, d, "lab-db-1").Host, func(h model.HostSeries) bool { return h.Metric == signal })
+		i := slices.IndexFunc(resultOn(t, d, "lab-db-1").Host,
+			func(h model.HostSeries) bool { return h.Metric == signal })
 		if i < 0 || slices.Max(resultOn(t, d, "lab-db-1").Host[i].Values) != 12.5e6 {
 			t.Errorf("%s is not 12.5 MB/s", signal)
 		}
@@ -133,32 +114,34 @@ trials: 2
 			t.Errorf("stage %+v has no time before the start of what is measured", s)
 		}
 	}
-	if out := w.run("logs", "latest", "--files", filepath.Join(w.dir, "kept")); strings.Count(out, "\n") != 4 {
+	if out := w.Run("logs", "latest", "--files", filepath.Join(w.Dir, "kept")); strings.Count(out, "\n") != 4 {
 		t.Errorf("kept files %q, want one of each instance and trial", out)
 	}
-	if kept, _ := filepath.Glob(filepath.Join(w.dir, "kept", "*", "web-1-row")); len(kept) != 2 {
+	if kept, _ := filepath.Glob(filepath.Join(w.Dir, "kept", "*", "web-1-row")); len(kept) != 2 {
 		t.Errorf("kept %q", kept)
 	} else if text, _ := os.ReadFile(kept[0]); string(text) != "42\n" {
 		t.Errorf("%s holds %q, want what came from db", kept[0], text)
 	}
-	if out := w.run("show", "latest"); !strings.Contains(out, "Stages") || !strings.Contains(out, "set up") || !strings.Contains(out, "analyse") {
+	if out := w.Run("show", "latest"); !strings.Contains(out, "Stages") || !strings.Contains(out, "set up") ||
+		!strings.Contains(out, "analyse") {
 		t.Errorf("show has no stages, or not all:\n%s", out)
 	}
-	checkNothing(t, labName(t, stderr))
-	awaitNobody(t, w.dir)
+	program.CheckNothing(t, program.LabName(t, stderr))
+	program.AwaitNobody(t, w.Dir)
 }
 
 // TestServiceDies: what ends in mid-run calls its step off, says why, and what was
 // measured is kept.
 func TestServiceDies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	_, stderr, err := w.try("run", w.write("dies.yaml", `
+	w := install(t)
+	_, stderr, err := w.Try("run", w.Write("dies.yaml", `
 fleet: {local: {nodes: 2}}
-services: [{name: db, on: {fleet: local}, command: "while [ ! -e `+w.dir+`/die ]; do sleep 0.05; done; echo out of cheese; exit 3"}]
+services: [{name: db, on: {fleet: local},
+  command: "while [ ! -e `+w.Dir+`/die ]; do sleep 0.05; done; echo out of cheese; exit 3"}]
 workloads:
   - kind: command
-    command: "for i in 1 2 3 4 5 6 7 8; do echo done $i; sleep 0.25; done; touch `+w.dir+`/die; sleep 60"
+    command: "for i in 1 2 3 4 5 6 7 8; do echo done $i; sleep 0.25; done; touch `+w.Dir+`/die; sleep 60"
     progress: {unit: op, regex: 'done (\d+)', metric: n}
     metrics: [{name: n, regex: 'done (\d+)'}]
 evaluations: [parallel]
@@ -167,7 +150,7 @@ evaluations: [parallel]
 	if err == nil || !strings.Contains(stderr, why) {
 		t.Errorf("run = %v, stderr %q, want why", err, stderr)
 	}
-	d := w.data("latest")
+	d := w.Data("latest")
 	if d.Run.State != model.RunIncomplete || !strings.Contains(d.Run.Reason, why) {
 		t.Errorf("run is %s: %s", d.Run.State, d.Run.Reason)
 	}
@@ -178,7 +161,7 @@ evaluations: [parallel]
 	if users.Outcome != model.OutcomeCancelled || len(users.Series) != 1 || len(users.Series[0].Values) < 5 {
 		t.Errorf("what was measured: %s, %v; want what was until then", users.Outcome, users.Series)
 	}
-	awaitNobody(t, w.dir)
+	program.AwaitNobody(t, w.Dir)
 }
 
 // TestServicesAfterKill: a server that is killed in mid-trial goes on, on agents
@@ -186,38 +169,40 @@ evaluations: [parallel]
 func TestServicesAfterKill(t *testing.T) {
 	t.Parallel()
 	workloadtest.NeedTool(t, "python3")
-	w := newWorld(t)
-	w.startServer()
-	token := func() string { return strings.TrimSpace(w.run("token")) }
+	w := install(t)
+	w.StartServer()
+	token := func() string { return strings.TrimSpace(w.Run("token")) }
 	for _, role := range []string{"users", "db"} {
-		w.agents[role] = w.start("agent", "--node", role, "--state", w.agentState(role), "--token", token(), "--label", "role="+role, "--label", "address=127.0.0.1")
+		w.Agents[role] = w.Start("agent", "--node", role, "--state", w.AgentState(role), "--token", token(), "--label",
+			"role="+role, "--label", "address=127.0.0.1")
 	}
-	mark := filepath.Join(w.dir, "mark")
-	file := w.write("kill.yaml", `
+	mark := filepath.Join(w.Dir, "mark")
+	file := w.Write("kill.yaml", `
 fleet: {agents: {count: 2}}
 services:
-  - {name: db, on: {role: db}, port: 7431, command: "echo $$ >> `+w.dir+`/pids; exec python3 -u -m http.server --bind ${self} 7431"}
+  - {name: db, on: {role: db}, port: 7431,
+     command: "echo $$ >> `+w.Dir+`/pids; exec python3 -u -m http.server --bind ${self} 7431"}
 workloads: [{kind: command, command: "touch `+mark+`; while [ ! -e `+mark+`.go ]; do sleep 0.05; done"}]
 evaluations: [parallel]
 retries: {lost: 3}
 `)
-	id := strings.TrimSpace(w.run("run", file, "--detach"))
-	w.poll("the trial to begin", func() bool { _, err := os.Stat(mark); return err == nil })
-	groups := tierGroups(t)
-	w.server.kill()
-	w.startServer()
+	id := strings.TrimSpace(w.Run("run", file, "--detach"))
+	w.Poll("the trial to begin", func() bool { _, err := os.Stat(mark); return err == nil })
+	groups := program.TierGroups(t)
+	w.Server.Kill()
+	w.StartServer()
 	if err := os.Remove(mark); err != nil {
 		t.Fatal(err)
 	}
-	w.run("resume", id, "--detach")
-	w.poll("the trial to begin again", func() bool { _, err := os.Stat(mark); return err == nil })
-	w.write("mark.go", "")
-	d := w.awaitRun(id, "over", isOver)
-	checkComplete(t, d)
+	w.Run("resume", id, "--detach")
+	w.Poll("the trial to begin again", func() bool { _, err := os.Stat(mark); return err == nil })
+	w.Write("mark.go", "")
+	d := w.AwaitRun(id, "over", program.IsOver)
+	program.CheckComplete(t, d)
 	if got := resultOn(t, model.RunData{Results: d.Accepted()}, "db"); got.Attempt < 2 || len(got.Stages) == 0 {
 		t.Errorf("the result that counts is of attempt %d with stages %v", got.Attempt, got.Stages)
 	}
-	pids, err := os.ReadFile(filepath.Join(w.dir, "pids"))
+	pids, err := os.ReadFile(filepath.Join(w.Dir, "pids"))
 	if started := strings.Fields(string(pids)); err != nil || len(started) != 2 {
 		t.Errorf("servers were started as %q, %v; want two", started, err)
 	} else {
@@ -238,12 +223,13 @@ retries: {lost: 3}
 // removes the folder and the control groups at once.
 func TestServiceTaskKilled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	owner := filepath.Join(w.dir, "owner")
-	_, stderr, err := w.try("run", w.write("killed.yaml", `
+	w := install(t)
+	owner := filepath.Join(w.Dir, "owner")
+	_, stderr, err := w.Try("run", w.Write("killed.yaml", `
 fleet: {local: {nodes: 2}}
-services: [{name: db, on: {fleet: local}, command: "pwd > `+owner+`; while [ ! -e `+w.dir+`/kill ]; do sleep 0.05; done; kill -9 $PPID; sleep 600"}]
-workloads: [{kind: command, command: "sleep 0.5; touch `+w.dir+`/kill; sleep 60"}]
+services: [{name: db, on: {fleet: local},
+  command: "pwd > `+owner+`; while [ ! -e `+w.Dir+`/kill ]; do sleep 0.05; done; kill -9 $PPID; sleep 600"}]
+workloads: [{kind: command, command: "sleep 0.5; touch `+w.Dir+`/kill; sleep 60"}]
 evaluations: [parallel]
 `))
 	if err == nil || !strings.Contains(stderr, "ended early") {
@@ -257,27 +243,28 @@ evaluations: [parallel]
 	if _, err := os.Stat(task); err == nil {
 		t.Errorf("folder %s is left", task)
 	}
-	for _, g := range tierGroups(t) {
+	for _, g := range program.TierGroups(t) {
 		if strings.HasPrefix(filepath.Base(g), "scalebench-"+filepath.Base(task)+"-") {
 			t.Errorf("control group %s is left", g)
 		}
 	}
-	awaitNobody(t, w.dir)
+	program.AwaitNobody(t, w.Dir)
 }
 
 // TestServiceDiskFull: a tier that finds no room on its volume in mid-run is named with
 // its stage and what it said, and what was measured until then is kept.
 func TestServiceDiskFull(t *testing.T) {
 	t.Parallel()
-	needLab(t)
-	w := newWorld(t)
-	_, stderr, err := w.try("run", w.write("full.yaml", `
+	program.NeedLab(t)
+	w := install(t)
+	_, stderr, err := w.Try("run", w.Write("full.yaml", `
 fleet: {lab: {volumes: [{name: small, size: 16MiB}], groups: [{name: users, nodes: 1}, {name: db, nodes: 1}]}}
-services: [{name: db, on: {group: db}, volume: small, command: "while [ ! -e `+w.dir+`/fill ]; do sleep 0.05; done; exec dd if=/dev/zero of=rows bs=1M count=64"}]
+services: [{name: db, on: {group: db}, volume: small,
+  command: "while [ ! -e `+w.Dir+`/fill ]; do sleep 0.05; done; exec dd if=/dev/zero of=rows bs=1M count=64"}]
 workloads:
   - kind: command
     on: {group: users}
-    command: "for i in 1 2 3 4 5; do echo done $i; sleep 0.25; done; touch `+w.dir+`/fill; sleep 60"
+    command: "for i in 1 2 3 4 5; do echo done $i; sleep 0.25; done; touch `+w.Dir+`/fill; sleep 60"
     progress: {unit: op, regex: 'done (\d+)', metric: n}
     metrics: [{name: n, regex: 'done (\d+)'}]
 evaluations: [parallel]
@@ -285,7 +272,7 @@ evaluations: [parallel]
 	if err == nil || !strings.Contains(stderr, "service db[0] ended in mid-run: exit status 1") || !strings.Contains(stderr, "No space left on device") {
 		t.Errorf("run = %v, stderr %q, want the tier and its full disk", err, stderr)
 	}
-	d := w.data("latest")
+	d := w.Data("latest")
 	db, users := resultOn(t, d, "lab-db-1"), resultOn(t, d, "lab-users-1")
 	if got := strings.Join(stageNames(db, "db"), " "); db.Outcome != model.OutcomeFailed || got != "set_up start healthy run! collect stop" {
 		t.Errorf("the service's task: %s, stages %s; want run to have failed", db.Outcome, got)
@@ -293,8 +280,8 @@ evaluations: [parallel]
 	if len(users.Series) != 1 || len(users.Series[0].Values) < 4 {
 		t.Errorf("what was measured: %s, %v; want what was until then", users.Outcome, users.Series)
 	}
-	checkNothing(t, labName(t, stderr))
-	awaitNobody(t, w.dir)
+	program.CheckNothing(t, program.LabName(t, stderr))
+	program.AwaitNobody(t, w.Dir)
 }
 
 // inUse reports whether the owner of a control group, by its name, lives: it is of
@@ -309,44 +296,46 @@ func inUse(group string) bool {
 // nothing of the old one is left.
 func TestServicesLabKilled(t *testing.T) {
 	t.Parallel()
-	needLab(t)
-	w := newWorld(t)
-	mark, home := filepath.Join(w.dir, "mark"), filepath.Join(w.dir, "home")
-	p := w.start("run", w.write("lab.yaml", `
+	program.NeedLab(t)
+	w := install(t)
+	mark, home := filepath.Join(w.Dir, "mark"), filepath.Join(w.Dir, "home")
+	p := w.Start("run", w.Write("lab.yaml", `
 fleet: {lab: {groups: [{name: users, nodes: 1}, {name: db, nodes: 1, cpu: 1}]}}
 services: [{name: db, on: {group: db}, limits: {cpu: 0.5}, command: "pwd > `+home+`; trap '' TERM; setsid sleep 600 & while :; do sleep 1; done", stop_timeout: 100ms}]
 workloads: [{kind: command, on: {group: users}, command: "touch `+mark+`; while [ ! -e `+mark+`.go ]; do sleep 0.05; done"}]
 evaluations: [parallel]
 `))
-	w.poll("the trial to begin", func() bool { _, err := os.Stat(mark); return err == nil })
-	id := labName(t, p.log())
-	if found := strings.Join(tierGroups(t), "\n"); !strings.Contains(found, id+"/lab-db-1/scalebench-") {
+	w.Poll("the trial to begin", func() bool { _, err := os.Stat(mark); return err == nil })
+	id := program.LabName(t, p.Log())
+	if found := strings.Join(program.TierGroups(t), "\n"); !strings.Contains(found, id+"/lab-db-1/scalebench-") {
 		t.Errorf("the service has no control group below its node's; there are\n%s", found)
 	}
 	left, err := os.ReadFile(home)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.killAll(id, p)
-	p.kill()
-	run := string(w.data("latest").Run.ID)
+	w.KillAll(id, p)
+	p.Kill()
+	run := string(w.Data("latest").Run.ID)
 	// The agents of any run remove them, not just those of a run with services.
-	w.run("run", w.write("local.yaml", "fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: echo}]\nevaluations: [serial]\n"))
-	checkGone(t, []string{filepath.Dir(strings.TrimSpace(string(left)))})
-	w.write("mark.go", "")
-	w.run("resume", run)
-	checkComplete(t, w.data(run))
-	checkNothing(t, id)
-	awaitNobody(t, w.dir)
+	w.Run("run", w.Write("local.yaml",
+		"fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: echo}]\nevaluations: [serial]\n"))
+	program.CheckGone(t, []string{filepath.Dir(strings.TrimSpace(string(left)))})
+	w.Write("mark.go", "")
+	w.Run("resume", run)
+	program.CheckComplete(t, w.Data(run))
+	program.CheckNothing(t, id)
+	program.AwaitNobody(t, w.Dir)
 }
 
 // TestServiceSteps: a limit that changes in mid-run changes what the service does:
 // by arithmetic, half as fast with half of the processor.
 func TestServiceSteps(t *testing.T) {
-	needLab(t)
+	t.Parallel()
+	program.NeedLab(t)
 	workloadtest.NeedTool(t, "python3")
-	w := newWorld(t)
-	_, stderr, err := w.try("run", w.write("steps.yaml", `
+	w := install(t)
+	_, stderr, err := w.Try("run", w.Write("steps.yaml", `
 fleet: {lab: {groups: [{name: users, nodes: 1}, {name: app, nodes: 1, cpu: 0.5}]}}
 services:
   - name: app
@@ -367,7 +356,7 @@ evaluations: [parallel]
 	if err != nil {
 		t.Fatalf("run: %v\n%s", err, stderr)
 	}
-	d := w.data("latest")
+	d := w.Data("latest")
 	app := resultOn(t, d, "lab-app-1")
 	var units []float64 // when each was done, in seconds after the start
 	for line := range strings.Lines(app.Stdout.Text) {
@@ -410,4 +399,14 @@ func printedAt(line string) (time.Time, bool) {
 	_, text, _ := strings.Cut(line, "| ")
 	d, err := time.ParseDuration(strings.TrimSpace(text) + "s")
 	return time.Unix(0, int64(d)), err == nil
+}
+
+// resultOn is the result of a node that counts.
+func resultOn(t testing.TB, d model.RunData, node model.NodeID) model.Result {
+	t.Helper()
+	i := slices.IndexFunc(d.Results, func(r model.Result) bool { return r.Node == node })
+	if i < 0 {
+		t.Fatalf("node %s has no result", node)
+	}
+	return d.Results[i]
 }

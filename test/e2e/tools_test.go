@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/program"
 	"github.com/scalebench/scalebench/test/skip"
 )
 
@@ -17,9 +18,9 @@ import (
 func TestMissingTools(t *testing.T) {
 	skip.IfShort(t)
 	t.Parallel()
-	w := newWorld(t)
-	w.startServer()
-	bin := filepath.Join(w.dir, "bin")
+	w := install(t)
+	w.StartServer()
+	bin := filepath.Join(w.Dir, "bin")
 	if err := os.Mkdir(bin, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -29,16 +30,17 @@ func TestMissingTools(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.startAgent("n1") // has sysbench
-	w.extra = []string{"PATH=" + bin, "BENCH_KEY=value"}
-	token := strings.TrimSpace(w.run("token"))
-	w.startAgentWith("n2", token)
-	w.extra = nil
-	w.awaitNodes(2)
+	w.StartAgent("n1") // has sysbench
+	w.Extra = []string{"PATH=" + bin, "BENCH_KEY=value"}
+	token := strings.TrimSpace(w.Run("token"))
+	w.StartAgentWith("n2", token)
+	w.Extra = nil
+	w.AwaitNodes(2)
 	refuses := func(workloads string, want ...string) {
 		t.Helper()
-		stdout, stderr, err := w.try("run", w.write("tools.yaml", "fleet: {agents: {}}\nevaluations: [parallel]\nworkloads:\n"+workloads))
-		d := w.data("latest")
+		stdout, stderr, err := w.Try("run",
+			w.Write("tools.yaml", "fleet: {agents: {}}\nevaluations: [parallel]\nworkloads:\n"+workloads))
+		d := w.Data("latest")
 		if err == nil || d.Run.State != model.RunFailed || len(d.Results) > 0 || d.Steps[0].Attempt != 0 {
 			t.Errorf("%s: %v, the run is %s with %d results, want it failed before its first step", workloads, err, d.Run.State, len(d.Results))
 		}
@@ -57,7 +59,7 @@ func TestMissingTools(t *testing.T) {
 `, "iperf3, sysbench are missing on n2 (1 of 2 nodes); install them there: ",
 		"scalebench-only-n2 is missing on n1 (1 of 2 nodes); install it there",
 		"BENCH_KEY is not set in the environment of the agents on n1 (1 of 2 nodes)")
-	if d := w.data("latest"); strings.Contains(d.Run.Reason, "scalebench-no-such") {
+	if d := w.Data("latest"); strings.Contains(d.Run.Reason, "scalebench-no-such") {
 		t.Errorf("the reason is %q, though an earlier command may install that", d.Run.Reason)
 	}
 	refuses(`  - {kind: unixbench, dir: /no/such, timeout: 2h}`, "/no/such/Run is missing on all 2 nodes; get UnixBench from ")
@@ -65,6 +67,6 @@ func TestMissingTools(t *testing.T) {
 	const both = `  - {kind: command, command: scalebench-both, path: `
 	refuses(both+bin+"}", "scalebench-both (on the PATH "+bin+") is missing on all 2 nodes; install it there")
 	install("scalebench-both")
-	w.run("run", w.write("tools.yaml", "fleet: {agents: {}}\nevaluations: [parallel]\nworkloads:\n"+both+bin+"}"))
-	checkComplete(t, w.data("latest"))
+	w.Run("run", w.Write("tools.yaml", "fleet: {agents: {}}\nevaluations: [parallel]\nworkloads:\n"+both+bin+"}"))
+	program.CheckComplete(t, w.Data("latest"))
 }

@@ -8,16 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // StartRedis starts a Redis server that keeps nothing on disk, with as many
 // databases as a suite may want. A password, if there is one, is that of the
 // user "default".
-func StartRedis(t testing.TB, password string) *servertest.Server {
+func StartRedis(t testing.TB, password string) *servers.Server {
 	t.Helper()
-	program := servertest.Program(t, "redis-server")
-	s := servertest.New(t, "nobody")
+	program := servers.Program(t, "redis-server")
+	s := servers.New(t, "nobody")
 	args := []string{"--save", "", "--appendonly", "no", "--databases", "64", "--bind", "127.0.0.1"}
 	answer := "+PONG"
 	if password != "" {
@@ -33,12 +33,12 @@ func StartRedis(t testing.TB, password string) *servertest.Server {
 // StartMariaDB starts a MariaDB server with databases test0, test1, … as many
 // as are wanted, and the user "bench", who may do anything in them, with this
 // password. Options are further ones of the server.
-func StartMariaDB(t testing.TB, databases int, password string, options ...string) *servertest.Server {
+func StartMariaDB(t testing.TB, databases int, password string, options ...string) *servers.Server {
 	t.Helper()
-	program := servertest.Program(t, "mariadbd")
-	s := servertest.New(t, "mysql")
+	program := servers.Program(t, "mariadbd")
+	s := servers.New(t, "mysql")
 	data := filepath.Join(s.Dir, "data")
-	install := s.Command(servertest.Program(t, "mariadb-install-db"), "--no-defaults", "--datadir="+data,
+	install := s.Command(servers.Program(t, "mariadb-install-db"), "--no-defaults", "--datadir="+data,
 		"--auth-root-authentication-method=normal", "--skip-test-db")
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("mariadb-install-db: %v\n%s", err, out)

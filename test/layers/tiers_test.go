@@ -103,6 +103,9 @@ var places = []place{
 	{pkg: "cmd/sharefiles", tier: 9},
 
 	{pkg: "test/<name>", tier: testTier},
+	{pkg: "test/proof/<name>", tier: testTier},
+	{pkg: "test/servers/<name>", tier: testTier},
+	{pkg: "test/truth/<name>", tier: testTier},
 }
 
 // find returns the row for a package. An exact row wins over a family.
@@ -144,7 +147,7 @@ var libraries = []library{
 		reason: "private keys are handled in one place; the queue only presents them"},
 	{module: "modernc.org/sqlite", users: []string{"store/sqlite"},
 		reason: "what is above the store must not know which database it is"},
-	{module: "github.com/jackc/pgx/v5", users: []string{"store/postgres", "test/<name>", "load/<name>", "probe"},
+	{module: "github.com/jackc/pgx/v5", users: []string{"store/postgres", "test/servers/<name>", "load/<name>", "probe"},
 		reason: "what is above the store must not know which database it is; as a target of load it is one protocol of several, and as a tier it is asked by probes"},
 	{module: "github.com/pressly/goose/v3", users: []string{"store/sqlstore", "store/sqlite", "store/postgres"},
 		reason: "schemas belong to the stores"},
@@ -171,7 +174,7 @@ var libraries = []library{
 		reason: "interfaces are made where everything that is made is written down and removed again; kernel lists them"},
 	{module: "github.com/vishvananda/netns", users: []string{"lab"},
 		reason: "threads change their namespace in one place, where they are locked"},
-	{module: "github.com/minio/minio-go/v7", users: []string{"load/<name>", "test/<name>"},
+	{module: "github.com/minio/minio-go/v7", users: []string{"load/<name>", "test/servers/<name>"},
 		reason: "each protocol of the load engine is one package"},
 	{module: "github.com/google/uuid", users: []string{"load/<name>"},
 		reason: "ids of scalebench itself are ULIDs, of package model; UUIDs name objects in a store"},

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // Page is the length of the page that [StartNginx] serves, in bytes: that of
@@ -29,12 +29,12 @@ http {
 }`
 
 // Nginx is a real server in a process of its own, for one test.
-type Nginx struct{ *servertest.Server }
+type Nginx struct{ *servers.Server }
 
 // StartNginx starts the nginx of this path, and ends it with the test.
 func StartNginx(t testing.TB, path string) *Nginx {
 	t.Helper()
-	n := &Nginx{servertest.New(t, "")}
+	n := &Nginx{servers.New(t, "")}
 	n.Listen(func(port string) *exec.Cmd {
 		for name, text := range map[string]string{
 			"nginx.conf": fmt.Sprintf(nginxConfig, n.Dir, "127.0.0.1:"+port), "index.html": strings.Repeat("x", Page),

@@ -11,8 +11,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // Answer is one to a request.
@@ -147,50 +148,17 @@ const MaxBody = 1_000_000
 // configuration, until the test ends. It returns host:port.
 func Serve(t testing.TB, a Answer, config *tls.Config) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{answer: a, open: map[net.Conn]bool{}}
-	s.left.Go(func() { s.accept(l, config) })
-	t.Cleanup(func() {
-		_ = l.Close()
-		s.mu.Lock()
-		for c := range s.open {
-			_ = c.Close()
-		}
-		s.mu.Unlock()
-		s.left.Wait()
-	})
-	return l.Addr().String()
-}
-
-type server struct {
-	answer Answer
-	left   sync.WaitGroup
-
-	mu   sync.Mutex
-	open map[net.Conn]bool
-}
-
-func (s *server) accept(l net.Listener, config *tls.Config) {
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
+	return servers.Serve(t, func(c net.Conn) {
 		if config != nil {
 			c = tls.Server(c, config)
 		}
-		s.mu.Lock()
-		s.open[c] = true
-		s.mu.Unlock()
-		s.left.Go(func() { s.serve(c) })
-	}
+		a.serve(c)
+	})
 }
 
-func (s *server) serve(c net.Conn) {
-	defer func() { _ = c.Close() }()
+// serve gives the answer to each request of a connection.
+func (a Answer) serve(c net.Conn) {
+	defer func() { _ = c.Close() }() // over TLS, with a word of it
 	r := bufio.NewReader(c)
 	for {
 		q, err := http.ReadRequest(r)
@@ -198,7 +166,7 @@ func (s *server) serve(c net.Conn) {
 			return
 		}
 		_, _ = io.Copy(io.Discard, q.Body)
-		if _, err := io.WriteString(c, s.answer.Text); err != nil || s.answer.Closes {
+		if _, err := io.WriteString(c, a.Text); err != nil || a.Closes {
 			return
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/scalebench/scalebench/internal/frame/files"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/test/proof/parts"
 )
 
 var (
@@ -38,6 +39,7 @@ type drawn struct {
 
 // TestFilesOfOthers reads drawn files beside pyarrow.
 func TestFilesOfOthers(t *testing.T) {
+	parts.Begin(t, *number, *seed)
 	if *number == 0 {
 		t.Skip("make tables-proof draws files")
 	}

@@ -24,8 +24,8 @@ import (
 
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/test/kvtest"
-	"github.com/scalebench/scalebench/test/s3test"
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/servers"
+	"github.com/scalebench/scalebench/test/servers/s3test"
 )
 
 // TestWalk types what the pages say, in their order, each page in a folder of
@@ -207,7 +207,7 @@ func (w *walker) provide(name string) {
 	value := ""
 	switch name {
 	case "SERVER", "APP", "ENTRY": // an address for one of scalebench's own
-		value = servertest.FreeAddress(w.t)
+		value = servers.FreeAddress(w.t)
 	case "WEB":
 		web := httptest.NewServer(hello)
 		w.t.Cleanup(web.Close)
@@ -224,8 +224,9 @@ func (w *walker) provide(name string) {
 	case "BOARD": // an empty database
 		value = "mysql://bench:secret@" + kvtest.StartMariaDB(w.t, 1, "secret").Addr + "/test0"
 	case "FOLDER": // one that other users get to
-		value = servertest.New(w.t, "mysql").Dir
+		value = servers.New(w.t, "mysql").Dir
 	case "BUCKET":
+		s3test.UseCredentials(w.t)
 		value = strings.TrimPrefix(s3test.Start(w.t).URL, "http://") + "/" + s3test.Bucket
 	default:
 		w.t.Fatalf("%s: no $%s is known", w.page, name)
@@ -283,7 +284,7 @@ func (w *walker) leave(c Command, text string) {
 	w.prepare(cmd)
 	said := &said{}
 	cmd.Stdout, cmd.Stderr = said, said
-	p, err := servertest.Start(cmd, syscall.SIGTERM)
+	p, err := servers.Start(cmd, syscall.SIGTERM)
 	if err != nil {
 		w.t.Fatal(err)
 	}

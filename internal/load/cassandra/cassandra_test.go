@@ -17,8 +17,9 @@ import (
 	"github.com/scalebench/scalebench/internal/load/cassandra"
 	"github.com/scalebench/scalebench/internal/load/kv"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/test/cassandratest"
 	"github.com/scalebench/scalebench/test/kvtest"
+	"github.com/scalebench/scalebench/test/proof/parts"
+	"github.com/scalebench/scalebench/test/servers/cassandratest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,6 +34,7 @@ func open(t *testing.T, rawURL string) *cassandra.Store {
 }
 
 func TestStore(t *testing.T) {
+	parts.Begin(t)
 	server := cassandratest.StartWithPassword(t)
 	t.Run("says who is denied", func(t *testing.T) { testDenied(t, server) })
 	t.Run("leaves alone the tables of others", func(t *testing.T) { testOthers(t, server) })

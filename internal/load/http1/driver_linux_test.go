@@ -100,6 +100,7 @@ func run(ctx context.Context, t testing.TB, d load.Driver, r load.Run) result {
 }
 
 func TestRun(t *testing.T) {
+	t.Parallel()
 	for _, loops := range []int{1, 2, 3} {
 		s := serve(t, always(okAnswer))
 		d := open(t, Config{Requests: get(s.url), Loops: loops, Connections: 30})
@@ -128,6 +129,7 @@ func TestRun(t *testing.T) {
 // TestConnectionsStay: a second run opens none; and those that the server has
 // closed between runs are not used.
 func TestConnectionsStay(t *testing.T) {
+	t.Parallel()
 	s := serve(t, after(5*time.Millisecond))
 	d := open(t, Config{Requests: get(s.url), Loops: 1})
 	r := load.Run{Plan: hold(1000, 200*time.Millisecond), Drain: time.Second}
@@ -164,6 +166,7 @@ func awaitClosed(t testing.TB, s *server) {
 // TestServerCloses: connections that the server closes after an answer are no
 // failure, whether it says so or not.
 func TestServerCloses(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"close":         "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
 		"until the end": "HTTP/1.1 200 OK\r\n\r\nok",
@@ -289,6 +292,7 @@ func TestStoppedBefore(t *testing.T) {
 
 // TestDrain: at its end a run waits for answers as long as it was told.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	s := serve(t, after(300*time.Millisecond))
 	d := open(t, Config{Requests: get(s.url), Loops: 1})
 	r := load.Run{Plan: hold(100, 100*time.Millisecond), Drain: 50 * time.Millisecond}
@@ -305,6 +309,7 @@ func TestDrain(t *testing.T) {
 // TestPause: a run lasts as long as its plan, also where nothing is due, and
 // each second of it is handed over.
 func TestPause(t *testing.T) {
+	t.Parallel()
 	s := serve(t, always(okAnswer))
 	d := open(t, Config{Requests: get(s.url), Loops: 2})
 	plan := hold(20, 100*time.Millisecond)
@@ -346,6 +351,7 @@ func TestClosedLoop(t *testing.T) {
 // TestClosedLoopRefused: a loop can be stopped even if the server refuses all
 // users.
 func TestClosedLoopRefused(t *testing.T) {
+	t.Parallel()
 	d := open(t, Config{Requests: get(closedPort(t)), Loops: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()

@@ -22,6 +22,7 @@ import (
 // TestHostile: whatever a server does, each operation ends as what happened to
 // it, in time, and the first is told as an example.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 	for name, c := range map[string]struct {
 		handle func(*server, *net.TCPConn)
@@ -79,6 +80,7 @@ func TestHostile(t *testing.T) {
 			"status 503"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := serve(t, c.handle)
 			timeout := 3 * time.Second
 			if c.want == load.ErrTimeout {
@@ -108,6 +110,7 @@ func TestHostile(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	d := open(t, Config{Requests: get(closedPort(t)), Loops: 1})
 	got := run(t.Context(), t, d, load.Run{Plan: hold(100, 150*time.Millisecond), Drain: time.Minute})
 	if got.Errors[load.ErrConnect] != 15 || !strings.Contains(fmt.Sprint(got.usage.Examples[load.ErrConnect]), "refused") {
@@ -118,6 +121,7 @@ func TestRefused(t *testing.T) {
 // TestNoHandshake: a server that does not accept has its kernel make a few
 // connections, which are not answered, and ignore others, which are not made.
 func TestNoHandshake(t *testing.T) {
+	t.Parallel()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -143,6 +147,7 @@ func TestNoHandshake(t *testing.T) {
 // TestStray: what comes over a connection that is free closes it, and fails
 // nothing.
 func TestStray(t *testing.T) {
+	t.Parallel()
 	for name, handle := range map[string]func(*server, *net.TCPConn){
 		"data": answer(func(s *server, c *net.TCPConn, _ *http.Request) bool {
 			say(c, okAnswer)

@@ -30,6 +30,7 @@ func (a addresses) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr,
 // TestAddresses: all addresses of a name are used, and those that refuse cost no
 // operation.
 func TestAddresses(t *testing.T) {
+	t.Parallel()
 	one := serve(t, after(time.Millisecond))
 	_, port, err := net.SplitHostPort(one.listener.Addr().String())
 	if err != nil {

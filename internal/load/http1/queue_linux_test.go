@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/test/loadserver"
+	"github.com/scalebench/scalebench/test/proof/parts"
 )
 
 // queueCase is a server with one worker under Poisson load. What a machine adds
@@ -53,6 +54,7 @@ func TestQueues(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.String(), func(t *testing.T) {
+			parts.Begin(t)
 			onCalmMachine(t, func() error { return c.measure(t) })
 		})
 	}

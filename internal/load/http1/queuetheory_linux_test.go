@@ -12,6 +12,7 @@ import (
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/test/loadserver"
+	"github.com/scalebench/scalebench/test/proof/parts"
 	"github.com/scalebench/scalebench/test/queueing"
 )
 
@@ -85,12 +86,14 @@ func TestQueuesTheory(t *testing.T) {
 	rows := []string{"| queue | requests | mean: theory | these arrivals | measured | p99: theory | these arrivals | measured |"}
 	for _, c := range theoryCases() {
 		t.Run(c.String(), func(t *testing.T) {
-			repeatedly(t, 2, func() error {
-				row, err := c.measure(t)
-				t.Log(row)
-				rows = append(rows, row)
-				return err
-			})
+			rows = append(rows, parts.Measure(t, "", func() (row string) {
+				repeatedly(t, 2, func() (err error) {
+					row, err = c.measure(t)
+					t.Log(row)
+					return err
+				})
+				return row
+			}))
 		})
 	}
 	t.Log("\n" + strings.Join(rows, "\n"))
@@ -150,6 +153,7 @@ func (c theoryCase) compare(t *testing.T, got result, these []float64) (row stri
 // deviation) in the time that TestQueuesTheory takes; and it makes no difference
 // that queues are empty at the beginning.
 func TestQueuesLongEnough(t *testing.T) {
+	parts.Begin(t)
 	if os.Getenv("LOAD_PROOF") == "" {
 		t.Skip("takes half a minute of a processor; `make load-proof` runs it")
 	}

@@ -101,6 +101,7 @@ func TestSilentAddressIsJudged(t *testing.T) {
 
 // TestAllAddressesDead: the error says of each why.
 func TestAllAddressesDead(t *testing.T) {
+	t.Parallel()
 	silent := oddanswers.Silent(t, netip.MustParseAddrPort("127.0.0.9:0"))
 	port := strconv.Itoa(int(silent.Port()))
 	d := open(t, Config{Requests: get("http://service.test:" + port), Loops: 1, Timeout: 700 * time.Millisecond,
@@ -117,6 +118,7 @@ func TestAllAddressesDead(t *testing.T) {
 // TestRepeat: a server that closes a connection while a request is on its way
 // costs none that may be sent again; what it had and did not answer is an error.
 func TestRepeat(t *testing.T) {
+	t.Parallel()
 	const always, never = time.Hour, -time.Hour
 	for _, c := range []struct {
 		name, method     string
@@ -129,6 +131,7 @@ func TestRepeat(t *testing.T) {
 		{"not answered", http.MethodGet, never, 5, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			// The second request over a connection finds it closed: nothing is said.
 			s := serve(t, func(s *server, c *net.TCPConn) {
 				asked := false

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/scalebench/scalebench/test/loadserver"
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 func TestMain(m *testing.M) {
@@ -216,7 +216,7 @@ func say(c net.Conn, text string) bool {
 // closedPort is an address without a listener.
 func closedPort(t testing.TB) string {
 	t.Helper()
-	return "http://" + servertest.FreeAddress(t)
+	return "http://" + servers.FreeAddress(t)
 }
 
 // lines is a header of n lines.

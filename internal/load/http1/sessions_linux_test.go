@@ -195,6 +195,7 @@ func TestSessionsShared(t *testing.T) {
 // TestSessionsBounded: of a page that is too long a part is kept, and of one
 // without an end nothing counts.
 func TestSessionsBounded(t *testing.T) {
+	t.Parallel()
 	const size = 3 << 20
 	s := serve(t, always(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", size, strings.Repeat("x", size))))
 	longest, incomplete := 0, 0
@@ -219,6 +220,7 @@ func TestSessionsBounded(t *testing.T) {
 // TestSessionsTimeout: who gets no answer in time goes on, over another
 // connection.
 func TestSessionsTimeout(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(_ *server, c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) })
 	r := newReaders(3, 10*time.Millisecond, func(load.Answer) error { return nil })
 	got := visit(t, s.url, r, Config{Own: true, Timeout: 50 * time.Millisecond}, 400*time.Millisecond)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/test/loadserver"
+	"github.com/scalebench/scalebench/test/proof/parts"
 )
 
 // slowFor answers after 40 ms, but every 100th request after 400 ms, and every
@@ -42,6 +43,7 @@ var (
 // the fast, and above it those of the slow. How many there are of each is
 // exact, on any machine.
 func TestSlowForSome(t *testing.T) {
+	parts.Begin(t)
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
 	}
@@ -116,6 +118,8 @@ func over(h *hdr.Histogram, limit time.Duration) int64 {
 // TestFailuresExact: each way to fail is counted as its kind, as often as the
 // server did it, on any machine.
 func TestFailuresExact(t *testing.T) {
+	parts.Begin(t)
+	t.Parallel()
 	server := loadserver.Start(t, loadserver.Behaviour{})
 	for how, kind := range map[loadserver.Failure]load.Kind{
 		loadserver.Status: load.ErrStatus, loadserver.Close: load.ErrClosed, loadserver.Reset: load.ErrClosed,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/test/loadserver"
+	"github.com/scalebench/scalebench/test/proof/parts"
 )
 
 // stallCase is a server that stalls in the last part of every period, under
@@ -78,6 +79,7 @@ func (c stallCase) expected() latencies {
 // again are those of arithmetic, within 5 %. Where LOAD_PROOF is set, with a
 // second in every ten for a minute, and with what hey and wrk say beside it.
 func TestStallEvery(t *testing.T) {
+	parts.Begin(t)
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
 	}

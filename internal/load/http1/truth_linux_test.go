@@ -192,6 +192,7 @@ func TestStall(t *testing.T) {
 // TestRequests holds what is sent, and how answers are read, against the
 // standard library's server.
 func TestRequests(t *testing.T) {
+	t.Parallel()
 	large := strings.Repeat("0123456789", 1<<20)
 	url := serveHTTP(t, critic(large))
 	gone, err := load.ParseStatuses("404")

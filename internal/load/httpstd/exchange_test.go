@@ -7,38 +7,17 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/load"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // serveConns handles each connection, until the test ends.
 func serveConns(t *testing.T, handle func(net.Conn)) (url string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var left sync.WaitGroup
-	t.Cleanup(func() {
-		_ = l.Close()
-		left.Wait()
-	})
-	left.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			left.Go(func() {
-				defer func() { _ = c.Close() }()
-				handle(c)
-			})
-		}
-	})
-	return "http://" + l.Addr().String()
+	return "http://" + servers.Serve(t, handle)
 }
 
 func open(t *testing.T, requests ...load.Request) *client {

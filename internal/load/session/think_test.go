@@ -10,12 +10,14 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/proof/parts"
 	"github.com/scalebench/scalebench/test/siteserver"
 )
 
 // TestThink: think times are distributed as they are said to be (Kolmogorov and
 // Smirnov), with the mean asked for.
 func TestThink(t *testing.T) {
+	parts.Begin(t)
 	normal := func(x float64) float64 { return .5 * math.Erfc(-x/math.Sqrt2) }
 	sigma := math.Sqrt(math.Log(1 + .5*.5))
 	for name, c := range map[string]struct {

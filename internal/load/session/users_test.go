@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/site"
+	"github.com/scalebench/scalebench/test/proof/parts"
 	"github.com/scalebench/scalebench/test/siteserver"
 )
 
@@ -89,6 +90,7 @@ func (v *visitor) visit(t testing.TB, each int) {
 // TestStationary: users ask for each interaction as often as the chain says that
 // they do, and would not pass for users of a chain that differs a little.
 func TestStationary(t *testing.T) {
+	parts.Begin(t)
 	each := 20
 	if proof {
 		each = 1000
@@ -346,6 +348,7 @@ func TestWire(t *testing.T) {
 // TestMixes: rows of our own mixes sum to a thousand, go where pages lead, and
 // reach the shares of interactions that they are made for.
 func TestMixes(t *testing.T) {
+	parts.Begin(t)
 	s := site.Board()
 	for mix, rows := range map[string]map[string]ways{BrowseOnly: rowsOf(BrowseOnly), ReadWrite: rowsOf(ReadWrite),
 		Author: rowsOf(Author)} {

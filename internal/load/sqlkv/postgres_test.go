@@ -14,7 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/load/sqlkv"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/kvtest"
-	"github.com/scalebench/scalebench/test/pgtest"
+	"github.com/scalebench/scalebench/test/servers/pgtest"
 )
 
 func openPostgres(t *testing.T, rawURL string) *sqlkv.Store {

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/scalebench/scalebench/internal/store"
-	"github.com/scalebench/scalebench/test/pgtest"
+	"github.com/scalebench/scalebench/test/servers/pgtest"
 	"github.com/scalebench/scalebench/test/storetest"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store/postgres"
-	"github.com/scalebench/scalebench/test/pgtest"
+	"github.com/scalebench/scalebench/test/servers/pgtest"
 	"github.com/scalebench/scalebench/test/storetest"
 )
 

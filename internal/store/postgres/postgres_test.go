@@ -8,7 +8,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/store"
 	"github.com/scalebench/scalebench/internal/store/postgres"
-	"github.com/scalebench/scalebench/test/pgtest"
+	"github.com/scalebench/scalebench/test/servers/pgtest"
 	"github.com/scalebench/scalebench/test/storetest"
 )
 

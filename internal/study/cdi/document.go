@@ -27,7 +27,7 @@ func (r *Result) Document() *doc.Document {
 	said := summary(r.run, r.findings)
 	d := &doc.Document{
 		Title: r.title, Answer: said[0], More: said[1:], Verdict: overall(r.findings).Tag(),
-		Warnings: evaluation.Warnings(r.findings, nil, href, nil), Data: flatTable(r.findings),
+		Warnings: evaluation.Warnings(r.findings, nil, href, nil), Data: doc.Flatten(r.findings, "", flatColumns...),
 	}
 	if r.run != nil && hasSizes(r.run.Steps()) {
 		d.More = append(d.More, fmt.Sprintf("How the total grows with size: `scalebench resources %s`.", r.run.Run().ID))
@@ -246,27 +246,6 @@ var flatColumns = []string{
 	"ci_bca_lo", "ci_bca_hi", "end_spread_ms", "window", "cdi_whole", "reciprocal", "of", "resource",
 	"ci_fleet_lo", "ci_fleet_hi", "ci_nodes_lo", "ci_nodes_hi", "expected", "ci_possible_lo", "ci_possible_hi", "expected_here",
 	"cdi_measured",
-}
-
-// flatTable is the table for programs: one row a finding, unrounded.
-func flatTable(findings []evaluation.Finding) *doc.Table {
-	t := &doc.Table{Columns: doc.ForPrograms(flatColumns...)}
-	for _, f := range findings {
-		lo, hi := f.CI.Ends()
-		bcaLo, bcaHi := f.BCa.Ends()
-		fleetLo, fleetHi := f.CIFleet.Ends()
-		nodesLo, nodesHi := f.CINodes.Ends()
-		possibleLo, possibleHi := f.Possible.Ends()
-		t.Add(doc.Values(
-			f.Workload, f.Metric, f.Unit, f.Nodes,
-			f.Serial.Mean, f.Serial.Min, f.Serial.Max, f.Serial.SD,
-			f.Parallel.Mean, f.Parallel.Min, f.Parallel.Max, f.Parallel.SD, f.Parallel.Total,
-			f.CDI, lo, hi, f.Overlap, f.StartSkewMS, f.Verdict, doc.Joined(f.Warnings),
-			bcaLo, bcaHi, f.EndSpreadMS, f.Window, f.CDIWhole, f.Reciprocal, f.Of, f.Resource,
-			fleetLo, fleetHi, nodesLo, nodesHi, f.Expected, possibleLo, possibleHi, f.ExpectedHere, f.CDIMeasured,
-		)...)
-	}
-	return t
 }
 
 // reading explains the words.

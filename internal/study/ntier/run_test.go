@@ -18,7 +18,7 @@ import (
 	study "github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/timeline"
 	"github.com/scalebench/scalebench/internal/workload"
-	"github.com/scalebench/scalebench/test/tiersim"
+	"github.com/scalebench/scalebench/test/truth/tiersim"
 )
 
 // shop is an application of which the database binds, at 100 requests a second.

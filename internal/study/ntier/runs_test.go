@@ -14,7 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	study "github.com/scalebench/scalebench/internal/study/legacy"
-	"github.com/scalebench/scalebench/test/tiersim"
+	"github.com/scalebench/scalebench/test/truth/tiersim"
 )
 
 // micro adds a step of a microbenchmark of one node.

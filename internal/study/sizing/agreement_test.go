@@ -13,7 +13,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	study "github.com/scalebench/scalebench/internal/study/legacy"
-	"github.com/scalebench/scalebench/test/simulated"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // transcoders is the fleet of which docs/methods.md has the table: a job gets

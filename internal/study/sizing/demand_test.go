@@ -15,7 +15,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	study "github.com/scalebench/scalebench/internal/study/legacy"
-	"github.com/scalebench/scalebench/test/simulated"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // monitored is a run of two nodes; their monitor saw these rates per second.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	study "github.com/scalebench/scalebench/internal/study/legacy"
-	"github.com/scalebench/scalebench/test/simulated"
 	"github.com/scalebench/scalebench/test/skip"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // TestGateOfNarrowIntervals: values whose interval is too narrow pass no threshold

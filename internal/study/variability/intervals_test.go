@@ -15,7 +15,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 	study "github.com/scalebench/scalebench/internal/study/legacy"
-	"github.com/scalebench/scalebench/test/simulated"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // TestReliable: what intervals cannot be relied on is said, and of good values

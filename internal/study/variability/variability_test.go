@@ -23,8 +23,8 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	study "github.com/scalebench/scalebench/internal/study/legacy"
-	"github.com/scalebench/scalebench/test/simulated"
 	"github.com/scalebench/scalebench/test/skip"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 func ask(t *testing.T, p *Params, frames ...frame.Frame) *Result {

@@ -45,6 +45,7 @@ func TestUnknownHost(t *testing.T) {
 // good answer is enough; and a window after one that was missed is measured
 // whatever the target says.
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/moved" {

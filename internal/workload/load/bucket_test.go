@@ -20,7 +20,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
-	"github.com/scalebench/scalebench/test/s3test"
+	"github.com/scalebench/scalebench/test/servers/s3test"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -45,8 +45,8 @@ func inFront(t *testing.T, g *s3test.Gateway, handle func(w http.ResponseWriter,
 // TestBucket offers a load to a real object store: what is reported is what
 // came there, kinds are apart, every byte is compared, and nothing stays.
 func TestBucket(t *testing.T) {
+	t.Parallel()
 	g := s3test.Start(t)
-	t.Setenv("AWS_REGION", "us-east-1")
 	var corrupt atomic.Bool
 	var puts, gets, corrupted atomic.Int64
 	target := inFront(t, g, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
@@ -74,7 +74,7 @@ func TestBucket(t *testing.T) {
 		p.Objects.Size, p.Objects.Count, p.Connections = 10_000, 7, 8
 		corrupt.Store(corrupting)
 		puts.Store(0)
-		s, _ := run(t, p, 1)
+		s, _ := run(t, p, 1, "AWS_REGION=us-east-1")
 		total, err := s.Total()
 		if err != nil {
 			t.Fatal(err)

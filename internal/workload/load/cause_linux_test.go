@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/oddanswers"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // TestSilentTargets: what is silent is told by what it did not answer to.
@@ -90,29 +90,13 @@ func TestNamesOfTLS(t *testing.T) {
 
 // refusing ends each TLS handshake with an alert.
 func refusing(t *testing.T, alert byte) (target string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var left sync.WaitGroup
-	t.Cleanup(func() {
-		_ = l.Close()
-		left.Wait()
+	t.Helper()
+	return "https://" + servers.Serve(t, func(c net.Conn) {
+		_, _ = c.Read(make([]byte, 4096)) // what the client says is not looked at
+		_, _ = c.Write([]byte{21, 3, 3, 0, 2, 2, alert})
+		_ = c.(*net.TCPConn).CloseWrite()
+		_, _ = io.Copy(io.Discard, c)
 	})
-	left.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = c.Read(make([]byte, 4096)) // what the client says is not looked at
-			_, _ = c.Write([]byte{21, 3, 3, 0, 2, 2, alert})
-			_ = c.(*net.TCPConn).CloseWrite()
-			_, _ = io.Copy(io.Discard, c)
-			_ = c.Close()
-		}
-	})
-	return "https://" + l.Addr().String()
 }
 
 // TestMaxBody: a body beyond the limit is refused with the limit and what to do; the

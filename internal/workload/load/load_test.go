@@ -25,6 +25,7 @@ import (
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/kvtest"
 	"github.com/scalebench/scalebench/test/loadserver"
+	"github.com/scalebench/scalebench/test/servers/s3test"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -32,17 +33,19 @@ func TestMain(m *testing.M) {
 	if code, is := loadserver.Child(); is {
 		os.Exit(code)
 	}
+	s3test.SetCredentials()
 	os.Exit(m.Run())
 }
 
 // run executes the task of the first of so many nodes, and reads its summary as others will.
-func run(t *testing.T, p *Params, parts int) (engine.Summary, *workloadtest.Record) {
+func run(t *testing.T, p *Params, parts int, variables ...string) (engine.Summary, *workloadtest.Record) {
 	t.Helper()
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	r := &workloadtest.Record{T: t}
-	env := &workload.Env{Parts: parts, Environ: os.Environ(), Stdout: io.Discard, Stderr: io.Discard, Report: r}
+	env := &workload.Env{Parts: parts, Environ: append(os.Environ(), variables...), Stdout: io.Discard, Stderr: io.Discard,
+		Report: r}
 	if err := p.Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +112,7 @@ func TestPrepareAgain(t *testing.T) {
 // TestRun: what is reported is what the server did in the seconds that are
 // scored; two nodes offer the load together.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	const service = 2 * time.Millisecond
 	server := loadserver.Start(t, loadserver.Behaviour{Service: service})
 	s, r := run(t, params(server.URL(), 200), 2)
@@ -158,6 +162,7 @@ func TestSpin(t *testing.T) {
 
 // TestTLS: https goes through the standard library's client.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/a" || r.Header.Get("X-Key") != "1" {
 			w.WriteHeader(http.StatusTeapot)
@@ -180,6 +185,7 @@ func TestTLS(t *testing.T) {
 // TestMixAndErrors: kinds of requests are told apart, and what fails is no
 // answer.
 func TestMixAndErrors(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/broken" {
 			w.WriteHeader(http.StatusInternalServerError)
@@ -293,6 +299,7 @@ func TestRecover(t *testing.T) {
 // TestRecoverGivesUp: a server that does not come back is waited for no longer
 // than agreed, however slow the SLA lets it be.
 func TestRecoverGivesUp(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and never answers
 	if err != nil {
 		t.Fatal(err)
@@ -339,12 +346,12 @@ func TestUsesEnviron(t *testing.T) {
 
 // TestStore: a data store is loaded and asked; what comes back is verified.
 func TestStore(t *testing.T) {
+	t.Parallel()
 	server := kvtest.StartRedis(t, "secret")
-	t.Setenv("LOAD_TEST_PASSWORD", "secret")
 	p := params("redis://"+server.Addr, 500)
 	p.PasswordEnv, p.Data = "LOAD_TEST_PASSWORD", defaultData()
 	p.Data.Workload = "w3"
-	s, _ := run(t, p, 1)
+	s, _ := run(t, p, 1, "LOAD_TEST_PASSWORD=secret")
 	total, err := s.Total()
 	if err != nil {
 		t.Fatal(err)
@@ -360,6 +367,7 @@ func TestStore(t *testing.T) {
 // TestStoreOfFewConnections: a server that allows few connections keeps some for
 // others; how many there were and what was loaded is with the result.
 func TestStoreOfFewConnections(t *testing.T) {
+	t.Parallel()
 	server := kvtest.StartRedis(t, "")
 	if err := server.Says("CONFIG SET maxclients 12\r\n", "+OK"); err != nil {
 		t.Fatal(err)
@@ -433,6 +441,7 @@ func TestRoomOfStore(t *testing.T) {
 // TestLatencies: a load at a fixed rate reports within which latency each share of
 // what was due was answered; in a search, or of users, that says nothing.
 func TestLatencies(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	for name, c := range map[string]struct {

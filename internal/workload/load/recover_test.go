@@ -16,6 +16,7 @@ import (
 // TestRecoverSettles: a server that is always slower than the SLA allows has
 // nothing to work off, and is not waited for.
 func TestRecoverSettles(t *testing.T) {
+	t.Parallel()
 	server := loadserver.Start(t, loadserver.Behaviour{Service: 20 * time.Millisecond})
 	p := params(server.URL(), 100)
 	p.Agreement = sla("p90=10us")

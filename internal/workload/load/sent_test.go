@@ -25,6 +25,7 @@ type seen struct {
 // arrive as they were given, over each of the protocols, from a server whose
 // authority only the parameters know.
 func TestSent(t *testing.T) {
+	t.Parallel()
 	const body = "a\x00b\xff\r\n"
 	got := make(chan seen, 100)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

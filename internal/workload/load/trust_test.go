@@ -15,6 +15,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/kvtest"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // secured speaks TLS before a server, with a certificate that nobody knows.
@@ -22,35 +23,23 @@ func secured(t *testing.T, server string) (address, authority string) {
 	t.Helper()
 	certificate := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(certificate.Close)
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: certificate.TLS.Certificates})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var left sync.WaitGroup
-	t.Cleanup(func() {
-		_ = l.Close()
-		left.Wait()
-	})
-	left.Go(func() {
-		for {
-			front, err := l.Accept()
-			if err != nil {
-				return
-			}
-			back, err := net.Dial("tcp", server)
-			if err != nil {
-				_ = front.Close()
-				continue
-			}
-			join := func(to, from net.Conn) {
-				_, _ = io.Copy(to, from)
-				_, _ = to.Close(), from.Close()
-			}
-			left.Go(func() { join(front, back) })
-			left.Go(func() { join(back, front) })
+	config := &tls.Config{Certificates: certificate.TLS.Certificates}
+	address = servers.Serve(t, func(c net.Conn) {
+		front := tls.Server(c, config)
+		back, err := net.Dial("tcp", server)
+		if err != nil {
+			return
 		}
+		var joined sync.WaitGroup
+		join := func(to, from net.Conn) {
+			_, _ = io.Copy(to, from)
+			_, _ = to.Close(), from.Close()
+		}
+		joined.Go(func() { join(front, back) })
+		join(back, front)
+		joined.Wait()
 	})
-	return l.Addr().String(), string(
+	return address, string(
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate().Raw}))
 }
 

@@ -56,6 +56,7 @@ func (silent) ProgressAt(string, string, time.Duration, float64) {}
 // begins while the lease is young leaves everything alone; one that begins
 // later removes what was left, and nothing else.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	dead := killInMidWork(t, g)
 	const other = "9c5b94b1-35ad-49bb-b118-8e8fc24abf80"
@@ -183,6 +184,7 @@ func killOnce(t *testing.T, endpoint string, far func(printed string) bool, vari
 // TestFirstObjectNotSeen: a store that does not yet show what was just put keeps
 // no task from its work.
 func TestFirstObjectNotSeen(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	to, err := url.Parse(g.URL)
 	if err != nil {
@@ -206,6 +208,7 @@ func TestFirstObjectNotSeen(t *testing.T) {
 
 // TestLeaseIsRenewed checks that a task in its middle stays young.
 func TestLeaseIsRenewed(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	b := newBench(t, g.URL, func(p *Params) { p.leaseTime = 500 * time.Millisecond; p.Count, p.Size = 1, 16 })
 	b.prepare(t)

@@ -18,8 +18,7 @@ import (
 
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/unit"
-	"github.com/scalebench/scalebench/test/s3test"
-	"github.com/scalebench/scalebench/test/servertest"
+	"github.com/scalebench/scalebench/test/servers"
 )
 
 // refuse answers as S3 does.
@@ -66,6 +65,7 @@ func breakOff(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 // TestEveryTenthFails checks that failures are counted apart and that the work
 // reported is exactly that in the bucket.
 func TestEveryTenthFails(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, kind string
 		retries    int
@@ -130,6 +130,7 @@ func checkFaults(t *testing.T, b *bench, kind string, errors, objects float64) {
 // TestLostAnswer lets the server store the object and loses the answer: the task
 // must not count it, and Cleanup must find it.
 func TestLostAnswer(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	var on atomic.Bool
 	proxy := startProxy(t, g.URL, everyTenth(http.MethodPut, &on, func(_ http.ResponseWriter, r *http.Request, pass http.Handler) {
@@ -154,6 +155,7 @@ func TestLostAnswer(t *testing.T) {
 // TestTooManyErrors checks the limit, that a hopeless task ends early, and that
 // no figure looks like a result.
 func TestTooManyErrors(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	var on atomic.Bool
 	var requests atomic.Int64
@@ -184,6 +186,7 @@ func TestTooManyErrors(t *testing.T) {
 
 // TestTimeout checks that a request without an answer is given up.
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	var on atomic.Bool
 	proxy := startProxy(t, g.URL, everyTenth(http.MethodPut, &on, func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
@@ -213,6 +216,7 @@ func TestTimeout(t *testing.T) {
 // TestCorrupt checks that an object that came back with another bit is seen,
 // and not if the user says so.
 func TestCorrupt(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	var on atomic.Bool
 	proxy := startProxy(t, g.URL, everyTenth(http.MethodGet, &on, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
@@ -247,7 +251,6 @@ func TestCorrupt(t *testing.T) {
 
 // TestNoSecretIsTold lets a server quote everything it knows.
 func TestNoSecretIsTold(t *testing.T) {
-	s3test.UseCredentials(t)
 	t.Setenv("AWS_SESSION_TOKEN", "testsessiontoken")
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "InvalidToken", fmt.Sprintf("%v %s %s %s", r.Header, testKey, testSecret, "testsessiontoken"))
@@ -272,7 +275,6 @@ func TestNoSecretIsTold(t *testing.T) {
 
 // TestNoCredentials must not take nothing for anonymous access.
 func TestNoCredentials(t *testing.T) {
-	s3test.UseCredentials(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	b := newBench(t, "http://127.0.0.1:1", func(*Params) {})
@@ -330,7 +332,7 @@ func TestAdvice(t *testing.T) {
 		{"skewed clock", answering(403, "RequestTimeTooSkewed", past), "ahead of the server's: set it"},
 		{"region", answering(400, "AuthorizationHeaderMalformed"), "set region"},
 		{"host style", answering(403, "SecondLevelDomainForbidden"), "path_style: never"},
-		{"no listener", func(t *testing.T) string { return "http://" + servertest.FreeAddress(t) }, "check the endpoint"},
+		{"no listener", func(t *testing.T) string { return "http://" + servers.FreeAddress(t) }, "check the endpoint"},
 		{"no TLS", func(*testing.T) string { return strings.Replace(g.URL, "http:", "https:", 1) }, "write http://"},
 	}
 	for _, tt := range tests {
@@ -347,6 +349,7 @@ func TestAdvice(t *testing.T) {
 
 // TestTLS measures through a server with a certificate of its own authority.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	plain := startProxy(t, g.URL, func(w http.ResponseWriter, r *http.Request, pass http.Handler) { pass.ServeHTTP(w, r) })
 	secure := httptest.NewTLSServer(nil)

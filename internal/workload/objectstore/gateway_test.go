@@ -15,7 +15,7 @@ import (
 
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/workload"
-	"github.com/scalebench/scalebench/test/s3test"
+	"github.com/scalebench/scalebench/test/servers/s3test"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "the victim was not killed:", victim())
 		os.Exit(1)
 	}
+	s3test.SetCredentials()
 	goleak.VerifyTestMain(m)
 }
 

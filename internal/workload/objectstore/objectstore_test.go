@@ -19,6 +19,7 @@ import (
 // TestPut checks that the work reported is the work done: the objects in the
 // bucket, to the byte.
 func TestPut(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	b := newBench(t, g.URL, func(p *Params) { p.Count, p.Size = 41, 100_003 })
 	b.prepare(t)
@@ -86,6 +87,7 @@ func checkLatencies(t *testing.T, b *bench, kind string, operations int64) {
 }
 
 func TestPutDelete(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	b := newBench(t, g.URL, func(p *Params) { p.Preset, p.Count, p.Size = PresetPaper, 30, 64*unit.KiB })
 	b.prepare(t)
@@ -105,6 +107,7 @@ func TestPutDelete(t *testing.T) {
 }
 
 func TestGet(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	b := newBench(t, g.URL, func(p *Params) {
 		p.Operation, p.Count, p.Size, p.Objects, p.Keys = store.Get, 50, 3*unit.MiB, 7, store.HotKeys
@@ -127,6 +130,7 @@ func TestGet(t *testing.T) {
 }
 
 func TestMixedForDuration(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	b := newBench(t, g.URL, func(p *Params) {
 		p.Operation, p.Duration, p.Size = store.Mixed, unit.Duration(1200*time.Millisecond), 128*unit.KiB
@@ -156,6 +160,7 @@ func TestMixedForDuration(t *testing.T) {
 
 // TestKeys checks where objects lie.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	b := newBench(t, g.URL, func(p *Params) { p.Count, p.Size, p.Keys, p.Prefix = 3, 16, store.HotKeys, "load/tests" })
 	b.prepare(t)

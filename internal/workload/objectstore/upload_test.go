@@ -71,6 +71,7 @@ func TestUpload(t *testing.T) {
 // TestUploadAgain: what a first attempt has done although its answer was lost, and
 // what the store has not caught up with, does not fail the upload.
 func TestUploadAgain(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	calls := make(map[string]int)
 	proxy := startProxy(t, g.URL, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
@@ -119,6 +120,7 @@ func answer(w http.ResponseWriter, status int, code string) {
 
 // TestUploadCutOff: an upload that is cancelled in its middle removes its bucket.
 func TestUploadCutOff(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	path := startRelay(t, strings.TrimPrefix(g.URL, "http://"), 1e6)
 	b := upload(t, path.url, 100_000_000)
@@ -145,6 +147,7 @@ func TestUploadCutOff(t *testing.T) {
 // one, and removed by one that begins when it is old. What is not an upload's
 // stays.
 func TestUploadKilled(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	path := startRelay(t, strings.TrimPrefix(g.URL, "http://"), 1e6)
 	dead := killOnce(t, path.url, func(bucket string) bool { return slices.Contains(g.buckets(t), bucket) }, "OBJECTSTORE_TEST_UPLOAD=1")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/session"
+	"github.com/scalebench/scalebench/test/proof/parts"
 	"github.com/scalebench/scalebench/test/siteserver"
 )
 
@@ -43,6 +44,7 @@ const (
 // TestManyUsers: 10,000 users who think for 7 s, from a process with one processor: the
 // law of closed loops holds, requests are sent in time, and memory is bounded.
 func TestManyUsers(t *testing.T) {
+	parts.Begin(t)
 	if !proof {
 		t.Skip("takes more than a minute; make ntier-proof-users runs it")
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/scalebench/scalebench/internal/site"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/test/proof/parts"
 	"github.com/scalebench/scalebench/test/siteserver"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
@@ -186,6 +187,7 @@ func TestVisit(t *testing.T) {
 // TestClosedLoop: X = N/(R+Z) within 2 %, of a site with a response time that is
 // known.
 func TestClosedLoop(t *testing.T) {
+	parts.Begin(t)
 	users, run := 400, 4.
 	if proof {
 		users, run = 1000, 30
