@@ -4,38 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
-)
-
-// Limit is what was at its limit where the search ended.
-type Limit string
-
-// What can be at its limit.
-const (
-	// LimitTarget: the server.
-	LimitTarget Limit = "target"
-	// LimitPath: the network on the way to it. The target takes at least the
-	// load passed, if any was; how much more is not known.
-	LimitPath Limit = "path"
-	// LimitGenerator: the machines that offer the load. The target takes at
-	// least the load passed; how much more is not known.
-	LimitGenerator Limit = "generator"
-	// LimitMachine: the machine that offers the load was full; whether the target
-	// could not do more, or that machine, cannot be told.
-	LimitMachine Limit = "machine"
-	// LimitRecords: none; the target lost records that were loaded, again and again.
-	LimitRecords Limit = "records"
-	// LimitDrift: none that stays: the target took a load early in the search and
-	// does not take it any more.
-	LimitDrift Limit = "drift"
-	// LimitCap: the largest load allowed was passed. The capacity is at least
-	// that.
-	LimitCap Limit = "cap"
-	// LimitFloor: the smallest load allowed was missed.
-	LimitFloor Limit = "floor"
-	// LimitNone: the search is not over.
-	LimitNone Limit = "none"
 )
 
 // Answer is what a search has found so far. Loads and rates are in operations
@@ -90,37 +59,9 @@ func (r Answer) Latest() string {
 		text += "; " + u.String()
 	}
 	if r.Passed != nil && r.Failed != nil {
-		text += fmt.Sprintf("; the limit is between %s and %s", num.Human(*r.Passed, "op/s"), num.Human(*r.Failed, "op/s"))
+		text += fmt.Sprintf("; the limit is between %s and %s", rate(*r.Passed), rate(*r.Failed))
 	}
 	return text
-}
-
-// pathDoubt says what the path's limit means for the result.
-func (r Answer) pathDoubt() string {
-	switch {
-	case r.Path.Breaks != nil:
-		return fmt.Sprintf("%v: no target can keep that over this path, so the target's capacity is unknown; measure from a closer machine or over a faster link, or allow longer latencies", r.Path)
-	case r.Passed == nil:
-		return fmt.Sprintf("%v: the path was at its limit, so the target's capacity is unknown; measure from a closer machine or over a faster link, or ask for smaller answers", r.Path)
-	}
-	return fmt.Sprintf("%v: the path was at its limit, not the target, which takes at least the load that passed; measure from a closer machine or over a faster link, or ask for smaller answers", r.Path)
-}
-
-// generatorsWords say which generators were at their limit; none are named
-// where it was all of them.
-func (r Answer) generatorsWords() string {
-	if len(r.Generators) == 1 {
-		return named(r.Generators) + " was at its limit"
-	}
-	return named(r.Generators) + " were at their limit"
-}
-
-// machine names the machines that were full.
-func (r Answer) machine() string {
-	if len(r.Generators) == 0 {
-		return "the machine that offers the load"
-	}
-	return "the machine of " + named(r.Generators)
 }
 
 // Warnings are the texts of the doubts.

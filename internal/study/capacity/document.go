@@ -93,17 +93,20 @@ func reading() doc.Section {
 
 // verdict is a word for what was found.
 func (a Answer) verdict() doc.Tag {
+	out := doc.Tag{Tone: doc.Note}
 	switch {
 	case a.Limit == LimitTarget && a.Confirmed:
-		return doc.Tag{Word: "confirmed", Tone: doc.Good}
+		out = doc.Tag{Word: "confirmed", Tone: doc.Good}
 	case a.Limit == LimitTarget:
-		return doc.Tag{Word: "not confirmed", Tone: doc.Note}
+		out.Word = "not confirmed"
 	case a.Limit == LimitCap:
-		return doc.Tag{Word: "not reached", Tone: doc.Note}
+		out.Word = "not reached"
 	case a.Limit == LimitNone && a.Failure == "":
-		return doc.Tag{Word: "not over", Tone: doc.Note}
+		out.Word = "not over"
+	default:
+		out = doc.Tag{Word: "not found", Tone: doc.Doubt}
 	}
-	return doc.Tag{Word: "not found", Tone: doc.Doubt}
+	return out
 }
 
 // section of one target, of which there may be several.

@@ -12,19 +12,18 @@ import (
 // doubt adds what speaks against the result.
 func (r *replay) doubt(out *Answer) {
 	d := &out.Doubts
-	switch out.Limit {
-	case LimitGenerator:
-		passed := ""
-		if out.Passed != nil {
-			passed = "; it takes at least the load that passed"
+	if words := limits[out.Limit].doubt; words != "" {
+		d.Problem(string(out.Limit), "%s", out.fill(words))
+	}
+	if out.Limit == LimitPath {
+		what, instead := "the path was at its limit, not the target, which takes at least the load that passed", "ask for smaller answers"
+		switch {
+		case out.Path.Breaks != nil:
+			what, instead = "no target can keep that over this path, so the target's capacity is unknown", "allow longer latencies"
+		case out.Passed == nil:
+			what = "the path was at its limit, so the target's capacity is unknown"
 		}
-		d.Problem("generator", "%s could not offer more load in time, so the target's capacity is unknown%s; use more or larger generators", named(out.Generators), passed)
-	case LimitMachine:
-		d.Problem("machine", "%s was full at the load that failed, so this search cannot tell whether the server or that machine was at its limit; stop what else runs there, or offer the load from another machine than the server's", out.machine())
-	case LimitPath:
-		d.Problem("path", "%s", out.pathDoubt())
-	case LimitDrift:
-		d.Problem("drift", "the target changed while it was measured: it took %s and later did not; look for a leak, a cache that fills, or credits that run out, and search again when it is steady", rate(out.Drift.Then))
+		d.Problem("path", "%v: %s; measure from a closer machine or over a faster link, or %s", out.Path, what, instead)
 	}
 	r.doubtUnusable(out.Counted, d)
 	connectionDoubts(r.judged, d)

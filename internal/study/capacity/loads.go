@@ -144,3 +144,25 @@ func (a Answer) exceeded(loads []tried, t load.Term) float64 {
 	}
 	return 0
 }
+
+// only are the windows with a property.
+func only(windows []Assessment, has func(Assessment) bool) (out []Assessment) {
+	for _, j := range windows {
+		if has(j) {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// total adds up windows, but for their latencies.
+func total(windows []Assessment) (sum load.Window) {
+	for _, w := range windows {
+		sum.Counts.Add(w.Counts)
+		sum.Segments.Add(w.Segments)
+		sum.RTT, sum.Lost = append(sum.RTT, w.RTT...), sum.Lost+w.Lost
+		sum.Received, sum.Sent = sum.Received+w.Received, sum.Sent+w.Sent
+		sum.Scored += w.Scored
+	}
+	return sum
+}

@@ -191,21 +191,18 @@ func trialsTable(all []group) *doc.Table {
 // limitCell names what was at its limit, and marks what is no capacity of the
 // target.
 func (a Answer) limitCell() doc.Cell {
-	text := map[Limit]string{
-		LimitTarget: "target", LimitPath: "path", LimitGenerator: "generators", LimitMachine: "machine full", LimitRecords: "records lost", LimitCap: "largest load allowed",
-		LimitFloor: "smallest load allowed", LimitDrift: "server changed", LimitNone: "not over",
-	}[a.Limit]
-	switch c := doc.Of(string(a.Limit), text); {
-	case a.Failure != "":
-		return doc.Of(string(a.Limit), "nothing measured").As(doc.Note)
-	case a.Limit != LimitTarget:
-		return c.As(doc.Note)
-	case !a.Confirmed:
-		c.Lines = append(c.Lines, "not confirmed")
-		return c.As(doc.Note)
-	default:
+	text := limits[a.Limit].cell
+	if a.Failure != "" {
+		text = "nothing measured"
+	}
+	c := doc.Of(string(a.Limit), text)
+	if a.Limit == LimitTarget && a.Confirmed {
 		return c
 	}
+	if a.Limit == LimitTarget {
+		c.Lines = append(c.Lines, "not confirmed")
+	}
+	return c.As(doc.Note)
 }
 
 // hiddenReasons lists why windows were not passed where that is neither their

@@ -15,41 +15,32 @@ import (
 // sentence is what a search has found: what is wrong first, then what is known.
 func (a Answer) sentence() string {
 	const notFound = "Capacity not found: "
-	switch {
+	switch l := limits[a.Limit]; {
 	case a.Reserve != nil:
 		return fmt.Sprintf("%sthe server took %s; it sustains about %s.", notFound, a.tookOnly(), rate(a.Reserve.Sustained))
 	case a.Limit == LimitTarget:
 		return "The server takes " + a.boundary()
-	case a.Limit == LimitPath && a.Path != nil && a.Path.Breaks != nil:
+	case a.breaksAlone():
 		alone := a.Path.Alone.Seconds()
 		s := num.For("s", alone)
 		return fmt.Sprintf("%sround trips to the server alone take %s %s, which breaks %s; nothing is known of the server.",
 			notFound, num.Digits(alone/s.Factor, 3), s.Unit, termText(*a.Path.Breaks))
-	case a.Limit == LimitPath:
-		return notFound + "the path to the server was at its limit, not the server" + a.atLeast()
-	case a.Limit == LimitGenerator:
-		return notFound + a.generatorsWords() + ", not the server" + a.atLeast()
-	case a.Limit == LimitMachine:
-		return notFound + a.machine() + " was full, so that this search cannot tell whether the server was at its limit" + a.atLeast()
-	case a.Limit == LimitRecords:
-		return notFound + "the server lost records while it was measured" + a.atLeast()
+	case l.long != "" && a.Passed != nil:
+		return notFound + a.fill(l.long) + "; it takes at least " + a.heldFor() + "."
+	case l.long != "":
+		return notFound + a.fill(l.long) + "."
 	case a.Limit == LimitCap && a.HeldFor > 0:
-		return fmt.Sprintf("The server takes %s: no larger load was allowed, and no longer window shows whether it "+
-			"sustains that.", a.heldFor())
+		return "The server takes " + a.heldFor() + ": no larger load was allowed, and no longer window shows whether it sustains that."
 	case a.Limit == LimitCap:
-		return fmt.Sprintf("The server takes %s or more: no larger load was allowed.", loadText(a.Passed))
+		return "The server takes " + loadText(a.Passed) + " or more: no larger load was allowed."
 	case a.Limit == LimitFloor && a.open != nil:
 		return notFound + a.open.why + "."
 	case a.Limit == LimitFloor:
-		return fmt.Sprintf("The server takes less than %s, the smallest load allowed.", loadText(a.Failed))
-	case a.Limit == LimitDrift:
-		return notFound + "the server changed while it was measured: it took " + rate(a.Drift.Then) + " early in the search and did not at the end" + a.Drift.now() + "."
+		return "The server takes less than " + loadText(a.Failed) + ", the smallest load allowed."
+	case strings.HasSuffix(a.Failure, "?"):
+		return "Nothing was measured: " + a.Failure
 	case a.Failure != "":
-		text := "Nothing was measured: " + a.Failure
-		if strings.HasSuffix(text, "?") {
-			return text
-		}
-		return strings.TrimSuffix(text, ".") + "."
+		return "Nothing was measured: " + strings.TrimSuffix(a.Failure, ".") + "."
 	}
 	return "The search is not over: " + a.soFar() + a.notMeasured() + "."
 }
@@ -108,14 +99,6 @@ func (a Answer) estimate() string {
 	return loadText(a.Estimate)
 }
 
-// atLeast says what is known where the server's limit was not reached.
-func (a Answer) atLeast() string {
-	if a.Passed == nil {
-		return "."
-	}
-	return "; it takes at least " + a.heldFor() + "."
-}
-
 // heldFor is the load passed, and for how long at a time where it is not shown that
 // the target sustains it.
 func (a Answer) heldFor() string {
@@ -132,31 +115,24 @@ func (a Answer) tookOnly() string {
 
 // brief is what a trial found in a few words, for those without an estimate too.
 func (a Answer) brief() string {
-	switch {
+	const notFound = "not found: "
+	switch l := limits[a.Limit]; {
 	case given(a.Estimate):
 		return a.estimate()
 	case a.Reserve != nil:
-		return "not found: " + a.tookOnly()
+		return notFound + a.tookOnly()
 	case a.Limit == LimitCap && a.HeldFor > 0:
 		return a.heldFor()
 	case a.Limit == LimitCap:
 		return loadText(a.Passed) + " or more"
 	case a.Limit == LimitFloor && a.open != nil:
-		return "not found: no window told anything of the server"
+		return notFound + "no window told anything of the server"
 	case a.Limit == LimitFloor:
 		return "less than " + loadText(a.Failed)
-	case a.Limit == LimitGenerator:
-		return "not found: " + a.generatorsWords()
-	case a.Limit == LimitMachine:
-		return "not found: the machine was full"
-	case a.Limit == LimitRecords:
-		return "not found: the server lost records"
-	case a.Limit == LimitPath && a.Path != nil && a.Path.Breaks != nil:
-		return "not found: round trips alone break the SLA"
-	case a.Limit == LimitPath:
-		return "not found: the path was at its limit"
-	case a.Limit == LimitDrift:
-		return "not found: the server changed"
+	case a.breaksAlone():
+		return notFound + "round trips alone break the SLA"
+	case l.short != "":
+		return notFound + a.fill(l.short)
 	case a.Failure != "":
 		return "nothing was measured"
 	case a.Limit == LimitNone:
