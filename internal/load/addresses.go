@@ -139,16 +139,6 @@ func (a *Addresses) Retry(now time.Time) *Address {
 	return nil
 }
 
-// NextRetry is when Retry returns one, the zero time: never.
-func (a *Addresses) NextRetry() (at time.Time) {
-	for i := range a.all {
-		if one := &a.all[i]; one.away && !one.trying && (at.IsZero() || one.retryAt.Before(at)) {
-			at = one.retryAt
-		}
-	}
-	return at
-}
-
 func (a *Addresses) inUse() (n int) {
 	for i := range a.all {
 		if !a.all[i].away {
