@@ -111,7 +111,7 @@ func newLoop(targets []target, origins []*origin, c Config) (*loop, error) {
 	}
 	l := &loop{
 		targets: targets, origins: origins, timeout: c.Timeout, poller: p, owned: c.Own,
-		limits:   httpwire.Reply{MaxHeader: c.MaxHeader, MaxBody: c.MaxBody},
+		limits:   httpwire.Reply{MaxHeader: httpwire.DefaultMaxHeader, MaxBody: c.MaxBody},
 		receiver: newReceiver(), wall: time.Now, crossing: load.Crossing,
 	}
 	if c.Sessions != nil {

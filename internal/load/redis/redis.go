@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -94,6 +95,14 @@ func (s *Store) configure() (err error) {
 // Name is the URL without the password.
 func (s *Store) Name() string { return s.address.String() }
 
+// Trust implements kv.Store.
+func (s *Store) Trust(roots *x509.CertPool) bool {
+	if s.tls != nil {
+		s.tls.RootCAs = roots
+	}
+	return s.tls != nil
+}
+
 // Connect opens a session.
 func (s *Store) Connect(ctx context.Context, shape kv.Shape) (kv.Session, error) {
 	c, err := s.connect(ctx)
@@ -120,7 +129,7 @@ type conn struct {
 func (s *Store) connect(ctx context.Context) (c *conn, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("connecting to %s: %w", s.address, s.address.Hide(adminError(err)))
+			err = s.address.Connecting(s.Explain(err))
 		}
 	}()
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
@@ -237,7 +246,7 @@ func hash(key string, names []string, record kv.Record) []any {
 // fault gives the error of an operation its kind. The library's own errors are
 // those of the protocol.
 func fault(ctx context.Context, err error) error {
-	return kv.Fault(ctx, err, func(err error) (load.Kind, bool) {
+	return load.Fault(ctx, err, func(err error) (load.Kind, bool) {
 		_, answered := errors.AsType[redis.Error](err)
 		return load.ErrStatus, answered
 	})

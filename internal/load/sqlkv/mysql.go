@@ -91,14 +91,18 @@ func (s *mysqlServer) dialect() dialect {
 		foreign: "database",
 		// https://mariadb.com/kb/en/mariadb-error-code-reference/, the same in MySQL.
 		missing: "1146", duplicate: "1062", full: []string{"1040", "1203", "1226"},
-		advice: []advice{
-			{"1044", model.ErrDenied, "check the user's rights to the database: to create, drop and use tables, and " +
-				"LOCK TABLES, with which records are replaced"},
-			{"1045", model.ErrDenied, "check user and password, and the user's rights to the database"},
-			{"1142", model.ErrDenied, "the user needs the rights to create, drop and use tables in the database"},
-			{"1040", model.ErrUnavailable, "close some of the server's connections, or let it allow more (max_connections)"},
-			{"1203", model.ErrUnavailable, "close some of this user's connections, or let the server allow it more (max_user_connections)"},
-			{"1049", model.ErrUsage, "create the database or use another one"},
+		advice: kv.Advice{
+			model.ErrDenied: {
+				"1044": "check the user's rights to the database: to create, drop and use tables, and " +
+					"LOCK TABLES, with which records are replaced",
+				"1045": "check user and password, and the user's rights to the database",
+				"1142": "the user needs the rights to create, drop and use tables in the database",
+			},
+			model.ErrUnavailable: {
+				"1040": "close some of the server's connections, or let it allow more (max_connections)",
+				"1203": "close some of this user's connections, or let the server allow it more (max_user_connections)",
+			},
+			model.ErrUsage: {"1049": "create the database or use another one"},
 		},
 	}
 }
@@ -107,7 +111,7 @@ func (s *mysqlServer) connector() driver.Connector { return s.others }
 
 // load writes rows with one statement.
 func (s *mysqlServer) load(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error {
-	row := params(s.dialect().param, len(columns))
+	row := kv.Params(s.dialect().param, len(columns))
 	_, err := db.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES "+row+strings.Repeat(", "+row, len(rows)-1),
 		slices.Concat(rows...)...)
 	return err

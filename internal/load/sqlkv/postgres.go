@@ -68,11 +68,13 @@ func (s *postgresServer) dialect() dialect {
 		foreign: "schema with ?search_path=",
 		// https://www.postgresql.org/docs/current/errcodes-appendix.html
 		missing: "42P01", duplicate: "23505", full: []string{"53300"},
-		advice: []advice{
-			{"28", model.ErrDenied, "check user and password, and the server's pg_hba.conf"},
-			{"42501", model.ErrDenied, "the user needs the right to create tables, or name a schema of its own with ?search_path="},
-			{"53300", model.ErrUnavailable, "close some of the server's connections, or let it allow more (max_connections)"},
-			{"3D000", model.ErrUsage, "create the database or use another one"},
+		advice: kv.Advice{
+			model.ErrDenied: {
+				"28":    "check user and password, and the server's pg_hba.conf",
+				"42501": "the user needs the right to create tables, or name a schema of its own with ?search_path=",
+			},
+			model.ErrUnavailable: {"53300": "close some of the server's connections, or let it allow more (max_connections)"},
+			model.ErrUsage:       {"3D000": "create the database or use another one"},
 		},
 	}
 }

@@ -18,10 +18,10 @@ var _ kv.Bounded = (*admin)(nil)
 // not know what it is asked for; then it is not known.
 func (a *admin) Room(ctx context.Context) (load.Room, error) {
 	r, err := a.store.room(ctx, a.DB)
-	if err != nil && a.store.codeOf(err) != "" {
+	if a.store.codeOf(err) != "" {
 		return load.Room{}, nil
 	}
-	return r, a.store.adminError(err)
+	return r, err
 }
 
 // postgresRoom are the limits of the server, of the user and of the database, each

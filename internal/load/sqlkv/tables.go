@@ -44,9 +44,10 @@ func (s *Store) Insert(ctx context.Context, db *sql.DB, table string, columns []
 // that is not the server's answer.
 func (s *Store) Code(err error) string { return s.codeOf(err) }
 
-// Explain gives an error a kind of package model, says what to do, and hides
-// secrets.
-func (s *Store) Explain(err error) error { return s.address.Hide(s.adminError(err)) }
+// Explain implements kv.Store.
+func (s *Store) Explain(err error) error {
+	return s.address.Explain(err, s.codeOf(err), s.dialect().advice)
+}
 
 // Exists reports whether there is a table, and whether it was made by [Store.Marked].
 func (s *Store) Exists(ctx context.Context, db *sql.DB, table string) (exists, marked bool, err error) {

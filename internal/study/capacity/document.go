@@ -252,7 +252,7 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 		boxes = boxes || len(estimates) >= chart.BoxFrom
 		for _, s := range g.trials {
 			e := s.Answer.Estimate
-			if !given(e) {
+			if e == nil {
 				continue
 			}
 			tip := fmt.Sprintf("trial %d: %s", s.Trial, s.Answer.estimate())
@@ -301,7 +301,7 @@ func axisNote(all []group, estimates []float64) string {
 func (g group) detailed() []int {
 	var known, unknown, out []int
 	for i, s := range g.trials {
-		if given(s.Answer.Estimate) {
+		if s.Answer.Estimate != nil {
 			known = append(known, i)
 		} else {
 			unknown = append(unknown, i)

@@ -288,7 +288,7 @@ func TestCoursePauses(t *testing.T) {
 		return Assessment{Verdict: Passed, Window: load.Window{Start: day.Add(time.Duration(seconds * float64(time.Second))), Scored: 10 * time.Second}}
 	}
 	c := newCourse([]Assessment{from(0), from(14), from(7200), from(7214), {Verdict: Passed, Window: load.Window{Scored: 10 * time.Second}}, from(3)})
-	if got, want := c.windows[chart.Good].X, (chart.Values{0, 14, 34, 48, 58, 68}); !slices.Equal(got, want) {
+	if got, want := c.windows[Passed].X, (chart.Values{0, 14, 34, 48, 58, 68}); !slices.Equal(got, want) {
 		t.Errorf("windows begin at %v, want %v", got, want)
 	}
 	if want := (chart.Values{34}); !slices.Equal(c.pauses, want) || c.skipped != 7200-34 {

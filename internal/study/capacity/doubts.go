@@ -79,7 +79,10 @@ func (a *Answer) contradictions() {
 	below, above, stalls, longest := 0, 0, 0, time.Duration(0)
 	for _, j := range a.Windows {
 		switch {
-		case j.Verdict == Missed && j.Stall > 0 && a.stoodStill(j):
+		// A stall is not the load's doing if as much or more passed, or nothing was queued
+		// when it began.
+		case j.Verdict == Missed && j.Stall > 0 && (a.Passed != nil && j.Load <= *a.Passed ||
+			(a.Failed == nil || j.Load <= *a.Failed) && j.StalledIdle()):
 			stalls, longest = stalls+1, max(longest, j.Stall)
 		case a.Passed != nil && j.Verdict == Missed && j.Load <= *a.Passed && a.Reserve == nil:
 			below++
@@ -98,12 +101,6 @@ func (a *Answer) contradictions() {
 	if above > 0 {
 		a.Doubts.Warn("windows_disagree", "%d of %s kept the SLA at loads from %s up, which is reported as failed", above, all, loadText(a.Failed))
 	}
-}
-
-// stoodStill reports whether a stall cannot be the load's doing: as much or more
-// passed, or nothing was queued when it began.
-func (a *Answer) stoodStill(j Assessment) bool {
-	return a.Passed != nil && j.Load <= *a.Passed || (a.Failed == nil || j.Load <= *a.Failed) && j.StalledIdle()
 }
 
 // unfinished says that a search is not over: under way, or stopped.

@@ -22,17 +22,6 @@ var worths = []struct {
 	{Unusable, chart.Unknown, "says nothing about the target"},
 }
 
-// roleOf is the role of a window's marks; of a damaged one it is that of
-// unusable windows.
-func roleOf(v Verdict) chart.Role {
-	for _, w := range worths {
-		if w.verdict == v {
-			return w.role
-		}
-	}
-	return chart.Unknown
-}
-
 // ofVerdict is how many of the windows at this load had this worth.
 func (t tried) ofVerdict(v Verdict) int {
 	return map[Verdict]int{Passed: t.passed, Missed: t.missed, Unusable: t.unusable}[v]
@@ -134,19 +123,18 @@ func (s Search) otherMiss(t tried, than load.Term) string {
 // nothing of it could be seen.
 func (a Answer) boundaryAxis(loads []tried) (lo, hi float64, ok bool) {
 	const leastRoom, mostRoom = 1.15, 20 // factors on both sides
-	positive := func(v *float64) bool { return given(v) && *v > 0 }
+	found := []*float64{a.Passed, a.Failed, a.Estimate}
+	if a.CI != nil {
+		found = append(found, &a.CI[0], &a.CI[1])
+	}
 	lo = math.Inf(1)
 	add := func(v *float64) {
-		if positive(v) {
+		if v != nil && *v > 0 {
 			lo, hi = min(lo, *v), max(hi, *v)
 		}
 	}
-	add(a.Passed)
-	add(a.Failed)
-	add(a.Estimate)
-	if a.CI != nil {
-		add(&a.CI[0])
-		add(&a.CI[1])
+	for _, v := range found {
+		add(v)
 	}
 	if lo == hi || hi == 0 {
 		for _, t := range loads {
@@ -154,7 +142,7 @@ func (a Answer) boundaryAxis(loads []tried) (lo, hi float64, ok bool) {
 		}
 	}
 	room := leastRoom
-	if positive(a.Passed) && positive(a.Failed) {
+	if a.Passed != nil && a.Failed != nil {
 		// The power leaves five twelfths of the width beside either side: what
 		// their names take in a narrow plot.
 		room = min(max(math.Pow(hi/lo, 2.5), leastRoom), mostRoom)
@@ -177,7 +165,7 @@ func (s Search) boundaryFigure(loads []tried) (b doc.Block, ok bool) {
 		X: chart.Axis{Kind: chart.Log, Unit: "op/s", Label: "load offered", Tight: true, Lo: &lo, Min: &lo, Hi: &hi, Max: &hi},
 		Y: chart.Axis{NoGrid: true, Lo: &below, Hi: &one, Ticks: []chart.Tick{{At: .5, Text: "passed"}, {At: -.5, Text: "missed"}}},
 	}
-	if a.CI != nil && num.Finite(a.CI[0]) && num.Finite(a.CI[1]) {
+	if a.CI != nil {
 		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Interval, Name: "95 % interval of the estimate",
 			X: chart.Values{a.CI[0]}, X2: chart.Values{a.CI[1]}, Tips: []string{"95 % interval: " + rate(a.CI[0]) + " to " + rate(a.CI[1])}})
 	}
@@ -186,7 +174,7 @@ func (s Search) boundaryFigure(loads []tried) (b doc.Block, ok bool) {
 		role chart.Role
 		name string
 	}{{a.Estimate, chart.Estimate, "estimate "}, {a.Passed, chart.Good, "passed "}, {a.Failed, chart.Bad, "failed "}} {
-		if given(side.v) && *side.v > 0 {
+		if side.v != nil {
 			c.Layers = append(c.Layers, chart.Layer{Mark: chart.Rule, Role: side.role, X: chart.Values{*side.v}, Text: []string{side.name + rate(*side.v)}})
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
 )
@@ -26,21 +25,13 @@ type tried struct {
 func loadsOf(windows []Assessment) []tried {
 	var out []tried
 	for _, w := range windows {
-		k, found := slices.BinarySearchFunc(out, w.Load, func(t tried, v float64) int { return compareLoads(t.load, v) })
+		k, found := slices.BinarySearchFunc(out, w.Load, func(t tried, v float64) int { return cmp.Compare(t.load, v) })
 		if !found {
 			out = slices.Insert(out, k, tried{load: w.Load, sum: load.Window{Load: w.Load}})
 		}
 		out[k].take(w)
 	}
 	return out
-}
-
-// compareLoads puts what is no number last: damaged stores hold such loads.
-func compareLoads(a, b float64) int {
-	if math.IsNaN(a) || math.IsNaN(b) {
-		return -cmp.Compare(a, b)
-	}
-	return cmp.Compare(a, b)
 }
 
 func (t *tried) take(w Assessment) {
@@ -86,7 +77,7 @@ func (t tried) latency(q float64) (seconds float64, ok bool) {
 // telling are the loads at which something was seen of the target.
 func telling(loads []tried) (out []tried) {
 	for _, t := range loads {
-		if t.counted() > 0 && t.sum.Counts.Due > 0 && t.load > 0 && num.Finite(t.load) {
+		if t.counted() > 0 && t.sum.Counts.Due > 0 {
 			out = append(out, t)
 		}
 	}
@@ -101,20 +92,15 @@ func nearest(loads []tried, a Answer, most int) []tried {
 	}
 	center := loads[len(loads)-1].load
 	for _, v := range []*float64{a.Failed, a.Passed, a.Estimate} {
-		if v != nil && *v > 0 {
+		if v != nil {
 			center = *v
 		}
 	}
-	away := func(t tried) float64 {
-		if d := math.Abs(math.Log(t.load / center)); num.Finite(d) {
-			return d
-		}
-		return math.Inf(1) // no load at all
-	}
+	away := func(t tried) float64 { return math.Abs(math.Log(t.load / center)) }
 	out := slices.Clone(loads)
 	slices.SortStableFunc(out, func(a, b tried) int { return cmp.Compare(away(a), away(b)) })
 	out = out[:most]
-	slices.SortFunc(out, func(a, b tried) int { return compareLoads(a.load, b.load) })
+	slices.SortFunc(out, func(a, b tried) int { return cmp.Compare(a.load, b.load) })
 	return out
 }
 

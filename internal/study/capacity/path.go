@@ -140,15 +140,6 @@ func bySecond(w load.Window) [][]float64 {
 // the window, of those that were passed, in which round trips were shortest: one
 // that was missed may have filled the path itself, and the first one, too.
 
-// compare makes a window the baseline before it is judged, while none has been
-// passed: the shortest round trips so far are the nearest to those without a
-// load. A lower load that does not fill the path is so no change of it.
-func (r *replay) compare(w load.Window) {
-	if !r.rebased && r.lighter(w) {
-		r.baseline = w
-	}
-}
-
 // rebase takes the path into account as it was in a window that was passed.
 func (r *replay) rebase(w load.Window) {
 	switch {

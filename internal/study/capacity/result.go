@@ -102,7 +102,7 @@ func (r *replay) floorWords(floor float64) string {
 	var failed, above load.Counts
 	var took time.Duration
 	for _, j := range r.judged {
-		switch d := service(j.Window); {
+		switch d := percentile(j.Services, 50); {
 		case j.Load > floor:
 			above.Add(j.Counts)
 		case j.Load != floor || j.Verdict != Missed:
@@ -112,20 +112,17 @@ func (r *replay) floorWords(floor float64) string {
 			took = d
 		}
 	}
+	// Operations fail whatever the load is if nothing is answered well, and not for want of
+	// time, or no larger share of them failed at larger loads.
+	share := func(c load.Counts) float64 { return float64(c.Failed()) / float64(c.Due) }
+	always := failed.OK == 0 && failed.Failed() == failed.Due && failed.Errors[load.ErrTimeout] == 0
 	switch {
-	case failed.Due > 0 && asOften(failed, above):
+	case failed.Due > 0 && (always || above.Due > 0 && share(above) <= offered*share(failed)):
 		return fmt.Sprintf("operations fail even at %s, the smallest load allowed (%s): look at what fails; a smaller load would hardly help", rate(floor), failed.Failures())
 	case took > 0 && floor*took.Seconds() <= alone:
 		return fmt.Sprintf("an operation takes %v (median) even at %s, the smallest load allowed, where hardly any other is under way: a smaller load would hardly help; allow longer latencies, or look at what the target does", num.Brief(took), rate(floor))
 	}
 	return ""
-}
-
-// asOften reports whether operations fail whatever the load is: nothing is answered
-// well, and not for want of time, or no larger share of them failed at larger loads.
-func asOften(floor, above load.Counts) bool {
-	share := func(c load.Counts) float64 { return float64(c.Failed()) / float64(c.Due) }
-	return floor.OK == 0 && floor.Failed() == floor.Due && floor.Errors[load.ErrTimeout] == 0 || above.Due > 0 && share(above) <= offered*share(floor)
 }
 
 // missedLoad is the load that the algorithm holds for failed, or the next one up
@@ -137,8 +134,8 @@ func (r *replay) missedLoad(failed float64) *float64 {
 	}
 	next := math.Inf(1)
 	for _, j := range r.judged {
-		if j.Load > failed && j.Load < next && r.windowsMissed(j.Load) > 0 {
-			next = j.Load
+		if j.Load > failed && r.windowsMissed(j.Load) > 0 {
+			next = min(next, j.Load)
 		}
 	}
 	return num.IfFinite(next)

@@ -174,9 +174,9 @@ func trialsTable(all []group) *doc.Table {
 		for _, s := range g.trials {
 			a := s.Answer
 			estimate := loadCell(a.Estimate)
-			if given(a.Estimate) {
+			if a.Estimate != nil {
 				estimate = estimate.As(doc.Strong)
-				if a.CI != nil && num.Finite(a.CI[0]) && num.Finite(a.CI[1]) {
+				if a.CI != nil {
 					estimate = estimate.Within(a.CI[0], a.CI[1])
 					estimate.Lines = append(estimate.Lines, rangeText(*a.CI, " .. "))
 				}

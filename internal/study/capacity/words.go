@@ -81,7 +81,7 @@ func (a Answer) boundary() string {
 	if a.Failed == nil {
 		sides = fmt.Sprintf("passed at %s, and no load missed the SLA", loadText(a.Passed))
 	}
-	if !given(a.Estimate) {
+	if a.Estimate == nil {
 		return "a load that was not pinned down: " + sides + "."
 	}
 	text := a.estimate() + ": " + sides
@@ -117,7 +117,7 @@ func (a Answer) tookOnly() string {
 func (a Answer) brief() string {
 	const notFound = "not found: "
 	switch l := limits[a.Limit]; {
-	case given(a.Estimate):
+	case a.Estimate != nil:
 		return a.estimate()
 	case a.Reserve != nil:
 		return notFound + a.tookOnly()
@@ -202,7 +202,7 @@ func groups(searches []Search) (out []group) {
 // estimates are those of the trials that have one.
 func (g group) estimates() (out []float64) {
 	for _, s := range g.trials {
-		if e := s.Answer.Estimate; given(e) {
+		if e := s.Answer.Estimate; e != nil {
 			out = append(out, *e)
 		}
 	}
@@ -217,7 +217,7 @@ func (g group) median() float64 { return median(g.estimates()) }
 func (g group) takes() string {
 	n, doubtful := 0, 0
 	for _, s := range g.trials {
-		if given(s.Answer.Estimate) {
+		if s.Answer.Estimate != nil {
 			if n++; !s.Answer.Confirmed {
 				doubtful++
 			}
@@ -298,7 +298,7 @@ func (g group) without() string {
 	var named []string
 	n := 0
 	for _, s := range g.trials {
-		if given(s.Answer.Estimate) {
+		if s.Answer.Estimate != nil {
 			continue
 		}
 		if n++; n <= most {
@@ -315,15 +315,12 @@ func (g group) without() string {
 	return text
 }
 
-// given reports whether there is a value that can be printed or drawn.
-func given(v *float64) bool { return v != nil && num.Finite(*v) }
-
 // rate is a load for people.
 func rate(v float64) string { return num.Human(v, "op/s") }
 
 // loadText is rate of a load that may be missing.
 func loadText(v *float64) string {
-	if !given(v) {
+	if v == nil {
 		return "none"
 	}
 	return rate(*v)
@@ -331,9 +328,6 @@ func loadText(v *float64) string {
 
 // rangeText prints two loads in the unit of the larger one.
 func rangeText(r [2]float64, between string) string {
-	if !num.Finite(r[0]) || !num.Finite(r[1]) {
-		return loadText(&r[0]) + between + loadText(&r[1])
-	}
 	s := num.For("op/s", r[0], r[1])
 	return num.Digits(r[0]/s.Factor, 4) + between + num.Digits(r[1]/s.Factor, 4) + " " + s.Unit
 }

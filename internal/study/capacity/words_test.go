@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -113,7 +114,7 @@ func TestLoadsAreMergedExactly(t *testing.T) {
 				}
 			}
 		}
-		if !slices.IsSortedFunc(loads, func(a, b tried) int { return compareLoads(a.load, b.load) }) {
+		if !slices.IsSortedFunc(loads, func(a, b tried) int { return cmp.Compare(a.load, b.load) }) {
 			t.Fatalf("loads are not in order: %v", loads)
 		}
 		if after := windows[0].Latencies.TotalCount(); after != before {
