@@ -214,11 +214,11 @@ func (a *Addresses) Uses() (out []AddressUse) {
 
 // AddressUse is what became of one of several addresses of the target in a run.
 type AddressUse struct {
-	Address string // with its port
-	State   AddressState
+	Address string       `json:"address"` // with its port
+	State   AddressState `json:"state"`
 	// Opened is how many connections were made to it.
-	Opened int64
-	Cause  error // of a state that is neither AddressUsed nor AddressSpare
+	Opened int64 `json:"opened"`
+	Cause  error `json:"-"` // of a state that is neither AddressUsed nor AddressSpare
 }
 
 // AddressState says whether operations went to an address, or why not.

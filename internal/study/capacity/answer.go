@@ -2,47 +2,47 @@ package capacity
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
 
 // Answer is what a search has found so far. Loads and rates are in operations
 // per second; nil where there is none. Passed and Failed are loads that were
-// offered.
+// offered. Its keys are those of a [Record].
 type Answer struct {
 	// Passed is the largest load that kept the SLA, Failed the smallest above
 	// it that did not. A load at which all windows were unusable is neither.
-	Passed, Failed *float64
+	Passed *float64 `json:"passed"`
+	Failed *float64 `json:"failed"`
 	// Estimate is the load at the boundary, CI its 95 % interval, which reaches
 	// down by the overload that windows of this length fail to notice.
-	Estimate *float64
-	CI       *[2]float64
-	Limit    Limit
+	Estimate *float64    `json:"estimate"`
+	CI       *[2]float64 `json:"ci"`
+	Limit    Limit       `json:"limit"`
 	// Confirmed: both sides of the boundary were tried again and agreed.
-	Confirmed bool
+	Confirmed bool `json:"confirmed"`
 	// Generators names those that were at their limit, where that ended the
 	// search and it was not all of them.
-	Generators []model.NodeID
-	// Path is what showed that the path was at its limit; nil if it was not.
-	Path *Path
+	Generators []model.NodeID `json:"generators,omitempty"`
 	// Reserve is what the target had beyond what it sustains, where that decided;
 	// nil where it did not.
-	Reserve *Reserve
-	// HeldFor is for how long at a time the load passed was offered, where no window
-	// shows that the target sustains it; 0: one does, or the windows above do.
-	HeldFor time.Duration
+	Reserve *Reserve `json:"reserve,omitempty"`
+	// HeldFor is for how long at a time the load passed was offered, in seconds, where no
+	// window shows that the target sustains it; 0: one does, or the windows above do.
+	HeldFor float64 `json:"held_s,omitempty"`
 	// Drift says what the target took then and takes now, where it changed.
-	Drift   *Drift
-	Windows []Assessment
+	Drift *Drift `json:"drift,omitempty"`
+	// Path is what showed that the path was at its limit; nil if it was not.
+	Path    *Path        `json:"path,omitempty"`
+	Windows []Assessment `json:"-"`
 	// Counted is how many windows count, of at most Config.MaxWindows: each of
 	// the others was or will be repeated.
-	Counted int
+	Counted int `json:"-"`
 	// Doubts are what speaks against it.
-	Doubts model.Doubts
+	Doubts model.Doubts `json:"-"`
 	// Failure is why there is no window at all, where the first one could not
 	// be measured.
-	Failure string
+	Failure string `json:"-"`
 	// open is why nothing can be said of the capacity, although neither generators
 	// nor path were at their limit; nil: nothing.
 	open *open

@@ -38,7 +38,7 @@ func (r *replay) doubt(out *Answer) {
 	if out.HeldFor > 0 {
 		d.Warn("sustained_unknown", "no window shows whether the target sustains %s: it took that for %s at a time, and "+
 			"may have given it from a reserve; leave out --window (duration in a file), or search again when nothing else runs",
-			rate(*out.Passed), num.Seconds(out.HeldFor.Seconds()))
+			rate(*out.Passed), num.Seconds(out.HeldFor))
 	}
 	if out.open != nil {
 		d.Problem(out.open.code, "%s, so no capacity is estimated; %s", out.open.why, out.open.advice)

@@ -16,28 +16,29 @@ import (
 // Path is what showed that the path to the target was at its limit.
 type Path struct {
 	// Load is the load that was failed, in operations per second.
-	Load float64
+	Load float64 `json:"load"`
 	// Light and Full are the median round trips under a light load and at that
-	// load; Lost is the share of handshakes there of which something was lost.
-	Light time.Duration
-	Full  time.Duration
-	Lost  float64
-	// SegmentsLight and Segments are TCP segments that came under a light load
-	// and at that load; none where nobody knows. Lossy: what was lost of them is
-	// what showed it.
-	SegmentsLight load.Segments
-	Segments      load.Segments
-	Lossy         bool
+	// load, in milliseconds; Lost is the share of handshakes there of which something
+	// was lost.
+	Light float64 `json:"rtt_light_ms"`
+	Full  float64 `json:"rtt_ms"`
+	Lost  float64 `json:"lost"`
+	// OutOfOrderLight and OutOfOrder are the shares of TCP segments that came while one
+	// sent earlier was missing, under a light load and at that load; nil where nobody
+	// knows. Lossy: what was lost of them is what showed it.
+	OutOfOrderLight *float64 `json:"out_of_order_light"`
+	OutOfOrder      *float64 `json:"out_of_order"`
+	Lossy           bool     `json:"-"`
 	// Received and Sent are the bytes per second of answers and requests at
-	// that load; 0 where the driver does not know.
-	Received float64
-	Sent     float64
+	// that load, payload; 0 where the driver does not know.
+	Received float64 `json:"received_bytes_per_second"`
+	Sent     float64 `json:"sent_bytes_per_second"`
 	// Nodes are the generators whose path it is; none: that of all.
-	Nodes []model.NodeID
+	Nodes []model.NodeID `json:"generators,omitempty"`
 	// Breaks is the term of the SLA that round trips broke by themselves, of
 	// which that percentile took Alone; nil if they broke none.
-	Breaks *load.Term
-	Alone  time.Duration
+	Breaks *load.Term    `json:"-"`
+	Alone  time.Duration `json:"-"`
 }
 
 // String says what was seen, for a sentence to go on.
@@ -49,16 +50,15 @@ func (p Path) String() string {
 	if len(p.Nodes) > 0 {
 		from = " from " + num.List(p.Nodes)
 	}
-	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s", from, num.Brief(p.Light), num.Brief(p.Full), rate(p.Load))
+	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s", from, num.Brief(seconds(p.Light/1000)), num.Brief(seconds(p.Full/1000)), rate(p.Load))
 	joint := ", where "
 	if p.Lost > 0 {
 		text += joint + num.Share(p.Lost) + " of the TCP handshakes lost a packet"
 		joint = " and "
 	}
 	if p.Lossy {
-		full, _ := p.Segments.Share()
-		light, _ := p.SegmentsLight.Share()
-		text += fmt.Sprintf("%s%s of the TCP segments came out of order (%s under a light load), as they do when others are lost", joint, num.Share(full), num.Share(light))
+		text += fmt.Sprintf("%s%s of the TCP segments came out of order (%s under a light load), as they do when others are lost",
+			joint, num.Share(*p.OutOfOrder), num.Share(*p.OutOfOrderLight))
 	}
 	// As links are sold: payload, without the headers of packets.
 	switch bits := num.Human(8*max(p.Sent, p.Received), "bit/s"); {
@@ -227,8 +227,8 @@ func (r *replay) pathAt(windows []Assessment, names []model.NodeID) *Path {
 	length := max(all.Scored.Seconds(), 1e-9)
 	return &Path{
 		Load: failed, Nodes: names, Lost: lost(all),
-		Light: seconds(stats.Median(r.lightest(failed, of))), Full: seconds(stats.Median(rttOf(windows, of))),
-		SegmentsLight: total(r.lightly(failed)).Segments, Segments: all.Segments,
+		Light: 1000 * stats.Median(r.lightest(failed, of)), Full: 1000 * stats.Median(rttOf(windows, of)),
+		OutOfOrderLight: outOfOrder(total(r.lightly(failed)).Segments), OutOfOrder: outOfOrder(all.Segments),
 		Received: float64(all.Received) / length, Sent: float64(all.Sent) / length,
 	}
 }

@@ -105,7 +105,7 @@ func (a Answer) heldFor() string {
 	if a.HeldFor == 0 {
 		return loadText(a.Passed)
 	}
-	return loadText(a.Passed) + " for " + num.Seconds(a.HeldFor.Seconds()) + " at a time"
+	return loadText(a.Passed) + " for " + num.Seconds(a.HeldFor) + " at a time"
 }
 
 // tookOnly is the load passed, and for how long, of a target with a reserve.
