@@ -8,6 +8,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/search"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Verdict is what a window is worth to the search.
@@ -134,7 +135,7 @@ func (c Config) nearRTT(w load.Window) []reason {
 	if len(w.RTT) == 0 {
 		return []reason{*because("no round-trip time is known, which the paper's ramp needs")}
 	}
-	rtt := median(w.RTT)
+	rtt := stats.Median(w.RTT)
 	near := 0
 	for i, ok := range w.Seconds.OK {
 		if ok > 0 && w.Seconds.P50[i]-rtt <= c.Fraction*rtt {

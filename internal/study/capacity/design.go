@@ -95,17 +95,23 @@ func (d *design) Next(seen *observe.Run) ([]study.Treatment, error) {
 	if err := d.take(seen); err != nil {
 		return nil, err
 	}
+	var last model.Step
+	if steps := seen.Steps(); len(steps) > 0 {
+		last = steps[len(steps)-1]
+	}
+	// The latest window may have become invalid with a node that is lost for good.
+	lost := slices.ContainsFunc(last.Tasks, func(t model.Task) bool { return slices.Contains(d.lost, t.Node) })
 	d.latest = ""
 	for ; d.over < len(d.searches); d.over++ {
 		p := d.searches[d.over]
 		if err := p.begin(); err != nil {
 			return nil, err
 		}
-		if p.broken && !d.lostInLatest(seen) {
+		if p.broken && !lost {
 			p.state = nil
 			continue
 		}
-		if isLatest(seen, p) {
+		if last.Phase == model.Search && last.Workload == p.workload.Name && last.Trial == p.trial {
 			d.latest = p.describe()
 		}
 		if !p.state.over && !d.allLost(p) {
@@ -192,12 +198,6 @@ func (*design) Agrees(stored model.Step, next study.Treatment) error {
 	return err
 }
 
-// lostInLatest reports whether the latest step had a node that is lost for good.
-func (d *design) lostInLatest(seen *observe.Run) bool {
-	steps := seen.Steps()
-	return len(steps) > 0 && slices.ContainsFunc(steps[len(steps)-1].Tasks, func(t model.Task) bool { return slices.Contains(d.lost, t.Node) })
-}
-
 // allLost reports whether no generator is left for a search.
 func (d *design) allLost(p *planned) bool {
 	left := p.offering
@@ -209,16 +209,6 @@ func (d *design) allLost(p *planned) bool {
 
 // Latest implements study.Commenter.
 func (d *design) Latest() string { return d.latest }
-
-// isLatest reports whether the latest step belongs to this search.
-func isLatest(seen *observe.Run, p *planned) bool {
-	steps := seen.Steps()
-	if len(steps) == 0 {
-		return false
-	}
-	last := steps[len(steps)-1]
-	return last.Phase == model.Search && last.Workload == p.workload.Name && last.Trial == p.trial
-}
 
 // describe says what the latest window was worth, and how many of those that
 // count there have been.

@@ -67,9 +67,9 @@ func (r *replay) doubtUnusable(counted int, d *model.Doubts) {
 	if n == 0 {
 		return
 	}
-	text := fmt.Sprintf("%d of %s said nothing about the target; such a window is repeated once", n, num.Count(len(r.judged), "window"))
-	if again := n - (len(r.judged) - counted); again > 0 {
-		text += fmt.Sprintf(", and where the second said nothing either (%s) the search treats the load as too large", num.Count(again, "time"))
+	text := fmt.Sprintf("%d of %s said nothing about the target; such a window is repeated once, but not after several repetitions in vain", n, num.Count(len(r.judged), "window"))
+	if vain := n - (len(r.judged) - counted); vain > 0 {
+		text += fmt.Sprintf("; where that did not help (%s) the search treats the load as too large", num.Count(vain, "time"))
 	}
 	d.Warn("unusable_windows", "%s", text)
 }
@@ -105,14 +105,15 @@ func (a *Answer) contradictions() {
 
 // unfinished says that a search is not over: under way, or stopped.
 func (a Answer) unfinished(underWay bool) string {
-	n := num.Count(len(a.Windows), "window")
-	switch {
-	case underWay && len(a.Windows) == 0:
+	n := len(a.Windows)
+	switch count := num.Count(n, "window"); {
+	case underWay && n == 0:
 		return "the search is under way: no window is complete so far"
 	case underWay:
-		return "the search is under way: " + n + " so far"
-	case len(a.Windows) == 0:
+		return "the search is under way: " + count + " so far"
+	case n == 0:
 		return "the search was stopped before its first window was complete: resume it"
+	default:
+		return "the search was stopped after " + count + ", before it was complete: resume it"
 	}
-	return "the search was stopped after " + n + ", before it was complete: resume it"
 }

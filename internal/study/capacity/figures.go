@@ -270,9 +270,12 @@ func (s Search) heatFigure(loads []tried) (b doc.Block, ok bool) {
 	}
 	c.Layers = []chart.Layer{cells}
 	if len(limited) > 0 {
-		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Limit, Name: "SLA: " + latencyTerms(s.Config.SLA), Y: limited, Y2: limited})
+		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Limit, Name: "SLA: " + slaText(s.Config.SLA.Latencies()), Y: limited, Y2: limited})
 	}
-	if i := s.Answer.firstBeyond(shown); i > 0 {
+	a := s.Answer
+	if i := slices.IndexFunc(shown, func(t tried) bool {
+		return a.Failed != nil && t.load >= *a.Failed || a.Failed == nil && a.Passed != nil && t.load > *a.Passed
+	}); i > 0 {
 		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Rule, Role: chart.Limit, Name: "boundary", X: chart.Values{float64(i) - .5}})
 	}
 	b = doc.Plot("Latency by load and percentile", "In ms, of all operations due; windows at the same load are added up.", c)
@@ -303,22 +306,6 @@ func heatTip(t tried, percentile string, seconds, limit float64) string {
 		text += ", limit " + num.Seconds(limit)
 	}
 	return text
-}
-
-// firstBeyond is the first load beyond the boundary; -1 where there is none.
-func (a Answer) firstBeyond(loads []tried) int {
-	return slices.IndexFunc(loads, func(t tried) bool {
-		return a.Failed != nil && t.load >= *a.Failed || a.Failed == nil && a.Passed != nil && t.load > *a.Passed
-	})
-}
-
-// latencyTerms are the terms of an SLA that have a row.
-func latencyTerms(s load.SLA) string {
-	var out []string
-	for t := range s.Latencies() {
-		out = append(out, termText(t))
-	}
-	return strings.Join(out, ", ")
 }
 
 // heatNote says what is in a map that needs a word, and what is not in it.

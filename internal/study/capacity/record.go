@@ -10,6 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Percentiles that are shown of every window.
@@ -129,7 +130,7 @@ func (j Assessment) Record() WindowRecord {
 		Load: j.Load, Phase: j.Phase, Verdict: j.Verdict, Misses: texts(j.Misses), Generators: texts(j.Problems), Start: j.Start,
 		Scored: j.Scored.Seconds(), RecordsLost: j.RecordsLost != nil, RecordsLoaded: j.RecordsLoaded, Stall: j.Stall.Seconds(), OnReserve: j.OnReserve, Achieved: j.Achieved(), Due: j.Counts.Due, OK: j.Counts.OK,
 		Dropped: j.Counts.Dropped, Unfinished: j.Counts.Unfinished, Late: j.Counts.Late, Waited: j.Counts.Waited,
-		Latency: make(map[string]*float64), RTT: num.IfFinite(1000 * median(j.RTT)),
+		Latency: make(map[string]*float64), RTT: num.IfFinite(1000 * stats.Median(j.RTT)),
 		Lost: j.Lost, OutOfOrder: outOfOrder(j.Segments),
 		PathChanged: j.PathChange != nil, Busy: j.Busy, StartSkew: *milliseconds(j.StartSkew()),
 	}
@@ -206,7 +207,7 @@ func partRecord(p load.Generator, scored time.Duration) PartRecord {
 		Node: p.Node, After: *milliseconds(p.After), Due: p.Counts.Due, OK: p.Counts.OK,
 		Achieved: float64(p.Replies) / max(scored.Seconds(), 1e-9), Waited: p.Counts.Waited, Dropped: p.Counts.Dropped,
 		Answered: p.Answered, LagP99: *milliseconds(p.Lag), ReceiveLagP99: *milliseconds(p.ReceiveLag), Busy: p.Busy, Processor: p.Processor,
-		RTT: num.IfFinite(1000 * median(load.RoundTrips(p.Handshakes))),
+		RTT: num.IfFinite(1000 * stats.Median(load.RoundTrips(p.Handshakes))),
 	}
 }
 

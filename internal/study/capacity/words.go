@@ -1,7 +1,9 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -77,15 +79,16 @@ func (a Answer) notMeasured() string {
 // boundary is the estimate, the two loads that it lies between, and its
 // interval.
 func (a Answer) boundary() string {
-	sides := fmt.Sprintf("passed at %s, failed at %s", loadText(a.Passed), loadText(a.Failed))
+	text := "a load that was not pinned down"
+	if a.Estimate != nil {
+		text = a.estimate()
+	}
 	if a.Failed == nil {
-		sides = fmt.Sprintf("passed at %s, and no load missed the SLA", loadText(a.Passed))
+		text += fmt.Sprintf(": passed at %s, and no load missed the SLA", loadText(a.Passed))
+	} else {
+		text += fmt.Sprintf(": passed at %s, failed at %s", loadText(a.Passed), loadText(a.Failed))
 	}
-	if a.Estimate == nil {
-		return "a load that was not pinned down: " + sides + "."
-	}
-	text := a.estimate() + ": " + sides
-	if a.CI != nil {
+	if a.Estimate != nil && a.CI != nil {
 		text += "; 95 % interval " + rangeText(*a.CI, " to ")
 	}
 	return text + "."
@@ -153,26 +156,24 @@ func (a Answer) failing() string {
 
 // failed adds up the windows that missed the SLA by errors.
 func (a Answer) failed() (n int, c load.Counts) {
-	for _, w := range a.Windows {
-		if w.Verdict == Missed && slices.ContainsFunc(w.Misses, func(m reason) bool { return m.errors }) {
-			n++
-			c.Add(w.Counts)
-		}
-	}
-	return n, c
+	windows := only(a.Windows, func(w Assessment) bool {
+		return w.Verdict == Missed && slices.ContainsFunc(w.Misses, func(m reason) bool { return m.errors })
+	})
+	return len(windows), total(windows).Counts
 }
 
 // effort says how much the answer was tried; empty where it was not.
 func (a Answer) effort() string {
-	if len(a.Windows) == 0 {
+	n := len(a.Windows)
+	if n == 0 {
 		return ""
 	}
-	text := num.Count(len(a.Windows), "window") + " of load were measured"
-	if len(a.Windows) == 1 {
+	text := num.Count(n, "window") + " of load were measured"
+	if n == 1 {
 		text = "1 window of load was measured"
 	}
 	if a.Confirmed {
-		return text + "; both sides of the boundary were tried again."
+		text += "; both sides of the boundary were tried again"
 	}
 	return text + "."
 }
@@ -210,26 +211,26 @@ func (g group) estimates() (out []float64) {
 }
 
 // median of the estimates; NaN where there is none.
-func (g group) median() float64 { return median(g.estimates()) }
+func (g group) median() float64 { return stats.Median(g.estimates()) }
 
 // takes is the median of the estimates with its doubt: how many of them were not
 // confirmed.
 func (g group) takes() string {
-	n, doubtful := 0, 0
+	n := len(g.estimates())
+	doubtful := 0
 	for _, s := range g.trials {
-		if s.Answer.Estimate != nil {
-			if n++; !s.Answer.Confirmed {
-				doubtful++
-			}
+		if s.Answer.Estimate != nil && !s.Answer.Confirmed {
+			doubtful++
 		}
 	}
-	switch {
+	switch text := rate(g.median()); {
 	case doubtful == 0:
-		return rate(g.median())
+		return text
 	case n == 1:
-		return "about " + rate(g.median()) + " (not confirmed)"
+		return "about " + text + " (not confirmed)"
+	default:
+		return fmt.Sprintf("%s (%d of %s not confirmed)", text, doubtful, num.Count(n, "estimate"))
 	}
-	return fmt.Sprintf("%s (%d of %s not confirmed)", rate(g.median()), doubtful, num.Count(n, "estimate"))
 }
 
 // summary says in a few sentences what the searches of a run found.
@@ -239,10 +240,10 @@ func summary(all []group) []string {
 	}
 	g := all[0]
 	if len(g.trials) > 1 {
-		return []string{g.summary(), "SLA: " + slaText(g.trials[0].Config.SLA) + "."}
+		return []string{g.summary(), "SLA: " + slaText(slices.Values(g.trials[0].Config.SLA.Terms)) + "."}
 	}
 	s := g.trials[0]
-	words := []string{s.Answer.sentence(), strings.TrimSpace(fmt.Sprintf("Target: %s. SLA: %s. %s", g.target, slaText(s.Config.SLA), s.Answer.effort()))}
+	words := []string{s.Answer.sentence(), strings.TrimSpace(fmt.Sprintf("Target: %s. SLA: %s. %s", g.target, slaText(slices.Values(s.Config.SLA.Terms)), s.Answer.effort()))}
 	if text := s.Answer.failing(); text != "" {
 		words = append(words, text)
 	}
@@ -275,15 +276,8 @@ func compared(all []group) string {
 	case 1:
 		return fmt.Sprintf("Of %d targets, a capacity was found only for %s: %s.", len(all), known[0].target, known[0].takes())
 	}
-	best, least := known[0], known[0]
-	for _, g := range known {
-		if g.median() > best.median() {
-			best = g
-		}
-		if g.median() < least.median() {
-			least = g
-		}
-	}
+	byMedian := func(a, b group) int { return cmp.Compare(a.median(), b.median()) }
+	best, least := slices.MaxFunc(known, byMedian), slices.MinFunc(known, byMedian)
 	text := fmt.Sprintf("Of %d targets, %s takes the most, %s, and %s the least, %s.", len(all), best.target, best.takes(), least.target, least.takes())
 	if n := len(all) - len(known); n > 0 {
 		text += fmt.Sprintf(" The capacity of %s was not found.", num.Count(n, "other"))
@@ -296,19 +290,16 @@ func compared(all []group) string {
 func (g group) without() string {
 	const most = 6
 	var named []string
-	n := 0
 	for _, s := range g.trials {
-		if s.Answer.Estimate != nil {
-			continue
-		}
-		if n++; n <= most {
+		if s.Answer.Estimate == nil {
 			named = append(named, fmt.Sprintf("trial %d (%s)", s.Trial, s.Answer.brief()))
 		}
 	}
+	n := len(named)
 	if n == 0 {
 		return ""
 	}
-	text := num.Count(n, "trial") + " without an estimate: " + strings.Join(named, ", ")
+	text := num.Count(n, "trial") + " without an estimate: " + strings.Join(named[:min(n, most)], ", ")
 	if n > most {
 		text += fmt.Sprintf(" and %d more", n-most)
 	}
@@ -333,9 +324,9 @@ func rangeText(r [2]float64, between string) string {
 }
 
 // slaText are the terms of an SLA for people: "p90 ≤ 150 ms, errors ≤ 1 %".
-func slaText(s load.SLA) string {
+func slaText(terms iter.Seq[load.Term]) string {
 	var parts []string
-	for _, t := range s.Terms {
+	for t := range terms {
 		parts = append(parts, termText(t))
 	}
 	return strings.Join(parts, ", ")
@@ -353,9 +344,6 @@ func limitText(d time.Duration) string {
 	s := num.For("s", d.Seconds()*(1+1e-9)) // .001 is 1 ms and not 1000 µs
 	return num.Digits(d.Seconds()/s.Factor, 6) + " " + s.Unit
 }
-
-// median is NaN for no values.
-func median(xs []float64) float64 { return quantile(xs, .5) }
 
 // quantile is NaN for no values.
 func quantile(xs []float64, q float64) float64 {
