@@ -1,6 +1,9 @@
 package httpwire
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // field is what a header means for where an answer ends.
 type field uint8
@@ -271,18 +274,9 @@ var isToken = func() (t [256]bool) {
 	return t
 }()
 
-// isName compares without regard to case; name is in lower case, of letters and
-// hyphens.
+// isName compares without regard to case; name is ASCII.
 func isName(b []byte, name string) bool {
-	if len(b) != len(name) {
-		return false
-	}
-	for i := range b {
-		if b[i] != name[i] && (b[i] < 'A' || b[i] > 'Z' || b[i]|0x20 != name[i]) {
-			return false
-		}
-	}
-	return true
+	return len(b) == len(name) && strings.EqualFold(string(b), name)
 }
 
 // digits reads a decimal number of up to 18 digits, and zeros before them.

@@ -190,6 +190,9 @@ func (a *admin) Drop(ctx context.Context) error {
 // records are those of the keys that hold hashes with the fields of records, and no
 // others; foreign are those that hold something else.
 func (a *admin) records(ctx context.Context, keys []string) (records, foreign []string, err error) {
+	if len(keys) == 0 {
+		return nil, nil, nil
+	}
 	defer context.AfterFunc(ctx, func() { _ = a.socket.Close() })()
 	for _, key := range keys {
 		if err := a.library.Send("HKEYS", key); err != nil {

@@ -227,7 +227,7 @@ func (r *replay) pathAt(windows []Assessment, names []model.NodeID) *Path {
 	length := max(all.Scored.Seconds(), 1e-9)
 	return &Path{
 		Load: failed, Nodes: names, Lost: lost(all),
-		Light: 1000 * stats.Median(r.lightest(failed, of)), Full: 1000 * stats.Median(rttOf(windows, of)),
+		Light: *milliseconds(seconds(stats.Median(r.lightest(failed, of)))), Full: *milliseconds(seconds(stats.Median(rttOf(windows, of)))),
 		OutOfOrderLight: outOfOrder(total(r.lightly(failed)).Segments), OutOfOrder: outOfOrder(all.Segments),
 		Received: float64(all.Received) / length, Sent: float64(all.Sent) / length,
 	}
