@@ -123,10 +123,10 @@ func (c *course) step(from, to, achieved, p50, p90 float64, due, ok int64, joine
 
 // courseFigure is the search over time (Fig. 1 of the black-box throughput
 // paper): the load offered, what came of it, and the latency.
-func (s Search) courseFigure() (b doc.Block, ok bool) {
+func (s Search) courseFigure() (b doc.Block) {
 	c := newCourse(s.Answer.Windows)
 	if c.end == 0 {
-		return doc.Block{}, false
+		return b
 	}
 	zero := 0.
 	x := chart.Axis{Unit: "s", Tight: true, Lo: &zero, Hi: &c.end, TickCount: 6}
@@ -149,7 +149,7 @@ func (s Search) courseFigure() (b doc.Block, ok bool) {
 	if c.skipped > 0 {
 		b.Figure.Note += fmt.Sprintf(" Pauses of %s in all are left out, at the dotted lines.", num.Seconds(c.skipped))
 	}
-	return b.On(doc.Page), true
+	return b.On(doc.Page)
 }
 
 // loads are windows as areas as high as their load, each with its mark, and over

@@ -249,8 +249,8 @@ func TestUnusableWindowsAreLeftOut(t *testing.T) {
 	if got := telling(loads); len(got) != 2 {
 		t.Errorf("%d loads tell something, want 2", len(got))
 	}
-	b, ok := x.heatFigure(loads)
-	if !ok || b.Figure.Note != "Without 3 windows that said nothing about the target." {
+	b := x.heatFigure(loads)
+	if b.Empty() || b.Figure.Note != "Without 3 windows that said nothing about the target." {
 		t.Errorf("heat map of a refused search: %+v", b.Figure)
 	}
 }
@@ -363,8 +363,8 @@ func TestSketchOfErrors(t *testing.T) {
 		}
 		s.Answer.Windows = append(s.Answer.Windows, j)
 	}
-	b, ok := s.sketch(loadsOf(s.Answer.Windows))
-	if !ok {
+	b := s.sketch(loadsOf(s.Answer.Windows))
+	if b.Empty() {
 		t.Fatal("there is no sketch")
 	}
 	c := b.Figure.Panels[0].Chart

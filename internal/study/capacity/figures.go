@@ -45,11 +45,11 @@ func (t tried) words() string {
 const sketchLoads = 20
 
 // sketch is the figure for a terminal: how often each load was tried, and a bar
-// of its latency against the limit. ok is false where there is nothing to draw.
-func (s Search) sketch(all []tried) (b doc.Block, ok bool) {
+// of its latency against the limit; empty where there is nothing to draw.
+func (s Search) sketch(all []tried) doc.Block {
 	term, ok := s.bindingTerm(all)
 	if len(all) == 0 || !ok {
-		return doc.Block{}, false
+		return doc.Block{}
 	}
 	shown := nearest(all, s.Answer, sketchLoads)
 	room := 1.5 * term.Latency.Seconds()
@@ -94,11 +94,11 @@ func (s Search) sketch(all []tried) (b doc.Block, ok bool) {
 			c.Layers = append(c.Layers, points[k])
 		}
 	}
-	b = doc.Plot("", "", c)
+	b := doc.Plot("", "", c)
 	if left := len(all) - len(shown); left > 0 {
 		b.Figure.Note = num.Count(left, "load") + " farther from the boundary: see the table"
 	}
-	return b.On(doc.Terminal), true
+	return b.On(doc.Terminal)
 }
 
 // otherMiss is by what else than a term the windows at a load missed the SLA, in
@@ -152,11 +152,11 @@ func (a Answer) boundaryAxis(loads []tried) (lo, hi float64, ok bool) {
 
 // boundaryFigure shows how often the loads near the boundary were tried: those
 // that passed above the line, the others below it.
-func (s Search) boundaryFigure(loads []tried) (b doc.Block, ok bool) {
+func (s Search) boundaryFigure(loads []tried) doc.Block {
 	a := s.Answer
 	lo, hi, ok := a.boundaryAxis(loads)
 	if !ok {
-		return doc.Block{}, false
+		return doc.Block{}
 	}
 	one := 1.
 	below := -one
@@ -196,9 +196,9 @@ func (s Search) boundaryFigure(loads []tried) (b doc.Block, ok bool) {
 			c.Layers = append(c.Layers, l)
 		}
 	}
-	b = doc.Plot("How often each load was tried", "One mark a window, near the boundary.", c)
+	b := doc.Plot("How often each load was tried", "One mark a window, near the boundary.", c)
 	b.Figure.Note = outside(loads, lo, hi)
-	return b.On(doc.Page), true
+	return b.On(doc.Page)
 }
 
 // outside says what was tried at loads that are not in the drawing.
@@ -228,11 +228,11 @@ const heatMost = 60
 // heatFigure is the latency at each load tried and each percentile (Fig. 5 of
 // the black-box throughput paper, where it is a surface), as a map of cells: the
 // highest percentile at the top, so that both grow away from the corner.
-func (s Search) heatFigure(loads []tried) (b doc.Block, ok bool) {
+func (s Search) heatFigure(loads []tried) doc.Block {
 	all := telling(loads)
 	shown := nearest(all, s.Answer, heatMost)
 	if len(shown) == 0 {
-		return doc.Block{}, false
+		return doc.Block{}
 	}
 	scale := num.For("op/s", shown[len(shown)-1].load)
 	c := chart.Chart{
@@ -278,9 +278,9 @@ func (s Search) heatFigure(loads []tried) (b doc.Block, ok bool) {
 	}); i > 0 {
 		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Rule, Role: chart.Limit, Name: "boundary", X: chart.Values{float64(i) - .5}})
 	}
-	b = doc.Plot("Latency by load and percentile", "In ms, of all operations due; windows at the same load are added up.", c)
+	b := doc.Plot("Latency by load and percentile", "In ms, of all operations due; windows at the same load are added up.", c)
 	b.Figure.Note = heatNote(loads, all, shown, over, beyond)
-	return b.On(doc.Page), true
+	return b.On(doc.Page)
 }
 
 // limitAt is the least latency, in seconds, that the SLA allows at a percentile;

@@ -269,8 +269,8 @@ func TestUnusableIsNotFailed(t *testing.T) {
 // checkNoFailure: no line of the figure says that a load failed.
 func checkNoFailure(t *testing.T, s Search) {
 	t.Helper()
-	b, ok := s.boundaryFigure(loadsOf(s.Answer.Windows))
-	if !ok {
+	b := s.boundaryFigure(loadsOf(s.Answer.Windows))
+	if b.Empty() {
 		t.Fatal("there is no figure of the loads")
 	}
 	for _, l := range b.Figure.Panels[0].Chart.Layers {

@@ -210,9 +210,8 @@ func (a Answer) limitCell() doc.Cell {
 // figures only are told once: "4 to 6, 9: … were in use for 92.7 % to 100 %".
 func (s Search) hiddenReasons() (lines []string) {
 	type told struct {
-		reasons []reason   // those of the first window
-		all     [][]reason // of each of them, by window
 		windows []int
+		reasons [][]reason // of each of them
 	}
 	var kinds []*told
 	for i, w := range s.Answer.Windows {
@@ -221,19 +220,20 @@ func (s Search) hiddenReasons() (lines []string) {
 		if len(reasons) == 0 || !hidden {
 			continue
 		}
-		k := slices.IndexFunc(kinds, func(t *told) bool { return slices.EqualFunc(t.reasons, reasons, reason.like) })
+		k := slices.IndexFunc(kinds, func(t *told) bool { return slices.EqualFunc(t.reasons[0], reasons, reason.like) })
 		if k < 0 {
-			k, kinds = len(kinds), append(kinds, &told{reasons: reasons, all: make([][]reason, len(reasons))})
+			k, kinds = len(kinds), append(kinds, &told{})
 		}
-		for n, r := range reasons {
-			kinds[k].all[n] = append(kinds[k].all[n], r)
-		}
-		kinds[k].windows = append(kinds[k].windows, i+1)
+		kinds[k].windows, kinds[k].reasons = append(kinds[k].windows, i+1), append(kinds[k].reasons, reasons)
 	}
 	for _, t := range kinds {
 		var said []string
-		for _, all := range t.all {
-			said = append(said, merged(all).String())
+		for n := range t.reasons[0] {
+			var same []reason
+			for _, all := range t.reasons {
+				same = append(same, all[n])
+			}
+			said = append(said, merged(same).String())
 		}
 		lines = append(lines, num.Ranges(t.windows)+": "+strings.Join(said, "; "))
 	}

@@ -175,7 +175,7 @@ func TestBindingTerm(t *testing.T) {
 	if term, ok := x.bindingTerm(loadsOf(x.Answer.Windows)); ok {
 		t.Errorf("bindingTerm of an SLA on errors alone = %v", term)
 	}
-	if _, ok := x.sketch(loadsOf(x.Answer.Windows)); ok {
+	if !x.sketch(loadsOf(x.Answer.Windows)).Empty() {
 		t.Error("there is a sketch without a limit")
 	}
 }
