@@ -48,19 +48,19 @@ func Lookup(ctx context.Context, r Resolver, host, port string) ([]netip.AddrPor
 	if one, err := netip.ParseAddr(host); err == nil {
 		addresses = []netip.Addr{one}
 	} else if addresses, err = r.LookupNetIP(ctx, "ip", host); err != nil {
-		if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
-			return nil, fmt.Errorf("%w: %w", model.ErrUsage, &UnknownHostError{Host: host})
+		if dns, ok := errors.AsType[*net.DNSError](err); !ok || !dns.IsNotFound {
+			return nil, fmt.Errorf("%w: looking up the host %q: %w", model.ErrUnavailable, host, err)
 		}
-		return nil, fmt.Errorf("%w: looking up the host %q: %w", model.ErrUnavailable, host, err)
-	}
-	if len(addresses) == 0 {
-		return nil, fmt.Errorf("%w: %w", model.ErrUsage, &UnknownHostError{Host: host})
+		addresses = nil
 	}
 	var out []netip.AddrPort
 	for _, a := range addresses {
 		if at := netip.AddrPortFrom(a.Unmap(), uint16(number)); !slices.Contains(out, at) {
 			out = append(out, at)
 		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%w: %w", model.ErrUsage, &UnknownHostError{Host: host})
 	}
 	return out, nil
 }

@@ -107,10 +107,10 @@ func (s *mysqlServer) dialect() dialect {
 	}
 }
 
-func (s *mysqlServer) connector() driver.Connector { return s.others }
+func (s *mysqlServer) Connector() driver.Connector { return s.others }
 
 // load writes rows with one statement.
-func (s *mysqlServer) load(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error {
+func (s *mysqlServer) Insert(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error {
 	row := kv.Params(s.dialect().param, len(columns))
 	_, err := db.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES "+row+strings.Repeat(", "+row, len(rows)-1),
 		slices.Concat(rows...)...)
@@ -193,8 +193,8 @@ func (s *mysqlStatement) exec(ctx context.Context, args [][]byte) (int64, error)
 	return result.RowsAffected()
 }
 
-// codeOf is the number of an error.
-func (s *mysqlServer) codeOf(err error) string {
+// Code is the number of an error.
+func (s *mysqlServer) Code(err error) string {
 	if answer, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return strconv.Itoa(int(answer.Number))
 	}
@@ -209,7 +209,7 @@ func (s *mysqlServer) answerOf(err error) string {
 }
 
 func (s *mysqlServer) kindOf(err error) (load.Kind, bool) {
-	switch code := s.codeOf(err); {
+	switch code := s.Code(err); {
 	case code == "1053", code == "1927": // the server ends, or has ended the connection
 		return load.ErrClosed, true
 	case code != "":

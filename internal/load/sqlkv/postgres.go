@@ -79,10 +79,10 @@ func (s *postgresServer) dialect() dialect {
 	}
 }
 
-func (s *postgresServer) connector() driver.Connector { return stdlib.GetConnector(*s.config) }
+func (s *postgresServer) Connector() driver.Connector { return stdlib.GetConnector(*s.config) }
 
 // load writes rows with COPY.
-func (s *postgresServer) load(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error {
+func (s *postgresServer) Insert(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error {
 	c, err := db.Conn(ctx)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *postgresStatement) exec(ctx context.Context, args [][]byte) (int64, err
 	return tag.RowsAffected(), err
 }
 
-func (s *postgresServer) codeOf(err error) string {
+func (s *postgresServer) Code(err error) string {
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return answer.Code
 	}

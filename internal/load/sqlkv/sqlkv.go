@@ -35,20 +35,24 @@ type Store struct {
 
 var _ kv.Store = (*Store)(nil)
 
-// database is what differs between products.
+// database is what differs between products. What is exported is also for programs that
+// have tables of their own there.
 type database interface {
 	dialect() dialect
 	// connect opens a connection for operations that are measured.
 	connect(ctx context.Context) (conn, error)
-	// connector opens connections for what is not measured.
-	connector() driver.Connector
-	// load writes rows that are not there into a table.
-	load(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error
+	// Connector opens connections for database/sql, for what is not measured. Those to
+	// MySQL write arguments into the text of statements, so that one takes one round trip,
+	// and nothing of it stays with the server or with what stands before it.
+	Connector() driver.Connector
+	// Insert writes rows that are not there, one value a column, in the way that is fastest
+	// there. They should have less than the server's largest packet, 16 MiB.
+	Insert(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error
 	// kindOf knows the errors of the server and of the library.
 	kindOf(err error) (load.Kind, bool)
-	// codeOf is the code of an error that the server has answered with, "" of
-	// another error.
-	codeOf(err error) string
+	// Code is the code of an error that the server has answered with, such as 1062 or
+	// 23505; "" of another error.
+	Code(err error) string
 	// answerOf is that answer.
 	answerOf(err error) string
 	// trust is kv.Store's Trust.
@@ -97,7 +101,7 @@ func (s *Store) Connect(ctx context.Context, shape kv.Shape) (kv.Session, error)
 	c, err := s.connect(ctx)
 	if err != nil {
 		full := ""
-		if slices.Contains(s.dialect().full, s.codeOf(err)) {
+		if slices.Contains(s.dialect().full, s.Code(err)) {
 			full = s.answerOf(err)
 		}
 		return nil, &load.Error{Kind: load.ErrConnect, Err: s.address.Connecting(s.Explain(err)), Full: full}
@@ -111,7 +115,7 @@ func (s *Store) Connect(ctx context.Context, shape kv.Shape) (kv.Session, error)
 
 // Admin opens a connection: a pool of one.
 func (s *Store) Admin(ctx context.Context) (kv.Admin, error) {
-	db := sql.OpenDB(s.connector())
+	db := sql.OpenDB(s.Connector())
 	db.SetMaxOpenConns(1)
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(s.address.Connecting(s.Explain(err)), db.Close())
@@ -144,7 +148,7 @@ func (x *session) prepare(ctx context.Context, shape kv.Shape) (err error) {
 	for _, text := range texts.Update {
 		x.update = append(x.update, one(text))
 	}
-	if x.store.codeOf(err) == x.store.dialect().missing {
+	if x.store.Code(err) == x.store.dialect().missing {
 		return fmt.Errorf("no records were loaded: %w", err)
 	}
 	return err
@@ -180,7 +184,7 @@ func (x *session) Update(ctx context.Context, key string, field int, value []byt
 func (x *session) Insert(ctx context.Context, key string, record kv.Record) error {
 	x.args = append(append(x.args[:0], []byte(key)), record...)
 	_, err := x.insert.exec(ctx, x.args)
-	if x.store.codeOf(err) == x.duplicate {
+	if x.store.Code(err) == x.duplicate {
 		return errors.Join(kv.ErrExists, err)
 	}
 	return x.fault(ctx, err)
@@ -189,7 +193,7 @@ func (x *session) Insert(ctx context.Context, key string, record kv.Record) erro
 // fault gives the error of an operation its kind. A table that is gone has taken its
 // records with it.
 func (x *session) fault(ctx context.Context, err error) error {
-	if err != nil && x.store.codeOf(err) == x.store.dialect().missing {
+	if err != nil && x.store.Code(err) == x.store.dialect().missing {
 		return errors.Join(kv.ErrMissing, err)
 	}
 	return load.Fault(ctx, err, x.store.kindOf)
@@ -316,7 +320,7 @@ func (a *admin) Load(ctx context.Context, shape kv.Shape, rows []kv.Row) error {
 	for i, r := range rows {
 		values[i] = r.Values()
 	}
-	return a.store.load(ctx, a.DB, recordTable, append([]string{"k"}, shape.Names()...), values)
+	return a.store.Insert(ctx, a.DB, recordTable, append([]string{"k"}, shape.Names()...), values)
 }
 
 // Finish writes the description after the server did what it would do by itself

@@ -64,13 +64,14 @@ func (s *Study) Design(setup study.Setup) (study.Design, error) {
 			if err == nil {
 				err = c.suits(params)
 			}
-			if need := params.Estimate(); err == nil && w.Timeout > 0 && need >= w.Timeout {
+			need := params.Estimate()
+			if err == nil && w.Timeout > 0 && need >= w.Timeout {
 				err = &model.InputError{Path: "timeout", Problem: fmt.Sprintf("the timeout of %v is too short", w.Timeout), Allowed: fmt.Sprintf("a window takes about %v", need)}
 			}
 			if err != nil {
 				return nil, atWorkload(w, err)
 			}
-			c.bound(w.Timeout, params.Estimate())
+			c.bound(w.Timeout, need)
 			d.searches = append(d.searches, &planned{Config: c, params: params, workload: w, trial: trial, seed: cmp.Or(params.Seed, setup.Seed)})
 		}
 	}

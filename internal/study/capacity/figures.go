@@ -328,15 +328,12 @@ func heatNote(loads, all, shown []tried, over, beyond bool) string {
 	if n := len(all) - len(shown); n > 0 {
 		out = append(out, num.Count(n, "load")+" farther from the boundary: see the table.")
 	}
-	unusable, broken := 0, 0
+	unusable := 0
 	for _, t := range loads {
-		unusable, broken = unusable+t.unusable, broken+t.broken
+		unusable += t.unusable
 	}
 	if unusable > 0 {
 		out = append(out, "Without "+num.Count(unusable, "window")+" that said nothing about the target.")
-	}
-	if broken > 0 {
-		out = append(out, "Without "+num.Count(broken, "window")+" that could not be read.")
 	}
 	return strings.Join(out, " ")
 }

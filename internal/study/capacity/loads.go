@@ -17,8 +17,6 @@ type tried struct {
 	// missed, added up count by count: percentiles of windows are not averaged.
 	// An unusable window says nothing about the target and is no part of it.
 	sum load.Window
-	// broken windows could not be added.
-	broken int
 }
 
 // loadsOf adds up the windows of a search by load, ascending.
@@ -35,31 +33,29 @@ func loadsOf(windows []Assessment) []tried {
 }
 
 func (t *tried) take(w Assessment) {
-	switch w.Verdict {
-	case Passed:
-		t.passed++
-	case Missed:
-		t.missed++
-	default:
+	latencies := w.Latencies
+	if t.sum.Latencies == nil && latencies != nil {
+		latencies = latencies.Clone() // merging changes the first of two
+	}
+	var err error
+	if w.Verdict != Unusable {
+		t.sum.Latencies, err = histogram.Merge(t.sum.Latencies, latencies) // fits: the sum covers both
+	}
+	switch {
+	case w.Verdict == Unusable || err != nil:
 		t.unusable++
 		return
-	}
-	if t.sum.Latencies == nil && w.Latencies != nil {
-		t.sum.Latencies = w.Latencies.Clone() // merging changes the first of two
-	} else {
-		sum, err := histogram.Merge(t.sum.Latencies, w.Latencies)
-		if err != nil {
-			t.broken++
-			return
-		}
-		t.sum.Latencies = sum
+	case w.Verdict == Passed:
+		t.passed++
+	default:
+		t.missed++
 	}
 	t.sum.Counts.Add(w.Counts)
 	t.sum.Scored += w.Scored
 }
 
 // counted is how many windows are in the sum.
-func (t tried) counted() int { return t.passed + t.missed - t.broken }
+func (t tried) counted() int { return t.passed + t.missed }
 
 // latency is in seconds, and +Inf where fewer operations than that ended well.
 // ok is false where nothing is known of this load.
