@@ -72,7 +72,7 @@ func New(rawURL string) (*Store, error) {
 	}
 	o, err := parseOptions(address.URL())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; use %s", address, address.Hide(err), example)
+		return nil, address.Refuse(err)
 	}
 	return &Store{address: address, options: o}, nil
 }
@@ -158,22 +158,22 @@ type options struct {
 // keyspaceName is what can be written in CQL without quotes.
 var keyspaceName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 
-// parseOptions reads a URL of the right scheme. The error is model.ErrUsage.
+// parseOptions reads a URL of the right scheme.
 func parseOptions(u *url.URL) (options, error) {
 	o := options{
 		port: 9042, keyspace: cmp.Or(strings.Trim(u.Path, "/"), "scalebench_kv"), user: u.User, tls: u.Scheme == "cassandras",
 		hosts: strings.Split(u.Hostname(), ","), consistency: gocql.Quorum, replication: 1,
 	}
 	if slices.Contains(o.hosts, "") {
-		return o, fmt.Errorf("%w: a host has no name", model.ErrUsage)
+		return o, errors.New("a host has no name")
 	}
 	if !keyspaceName.MatchString(o.keyspace) {
-		return o, fmt.Errorf("%w: the keyspace name %q must consist of lower-case letters, digits and _", model.ErrUsage, o.keyspace)
+		return o, fmt.Errorf("the keyspace name %q must consist of lower-case letters, digits and _", o.keyspace)
 	}
 	if port := u.Port(); port != "" {
 		var err error
 		if o.port, err = strconv.Atoi(port); err != nil || o.port < 1 || o.port > 65535 {
-			return o, fmt.Errorf("%w: the port %s must be from 1 to 65535", model.ErrUsage, port)
+			return o, fmt.Errorf("the port %s must be from 1 to 65535", port)
 		}
 	}
 	return o, o.parameters(u.Query())
@@ -187,18 +187,18 @@ func (o *options) parameters(values url.Values) error {
 		case "consistency":
 			c, err := gocql.ParseConsistencyWrapper(strings.ToUpper(value))
 			if err != nil {
-				return fmt.Errorf("%w: the consistency %q must be one, local_one, quorum, local_quorum, all, …", model.ErrUsage, value)
+				return fmt.Errorf("the consistency %q must be one, local_one, quorum, local_quorum, all, …", value)
 			}
 			o.consistency = c
 		case "replication":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 1 {
-				return fmt.Errorf("%w: the replication %q must be a number of copies", model.ErrUsage, value)
+				return fmt.Errorf("the replication %q must be a number of copies", value)
 			}
 			o.replication = n
 		default:
 			// Neither name nor value is shown: it may be a misplaced secret.
-			return fmt.Errorf("%w: unknown parameter; use consistency or replication", model.ErrUsage)
+			return errors.New("unknown parameter; use consistency or replication")
 		}
 	}
 	return nil

@@ -195,7 +195,10 @@ type Admin interface {
 
 // Address is the URL of a data store, for packages that implement [Store]. Its
 // secrets appear in nothing that it says.
-type Address struct{ url *url.URL }
+type Address struct {
+	url     *url.URL
+	example string
+}
 
 // ParseAddress reads a URL of one of these schemes. The error is
 // model.ErrUsage; it shows the example and never the URL: in text that cannot
@@ -206,7 +209,12 @@ func ParseAddress(raw, example string, schemes ...string) (Address, error) {
 		return Address{}, fmt.Errorf("%w: cannot parse the data store's URL (not shown, it may hold a password); use %s, with special characters in the password written as %%XX",
 			model.ErrUsage, example)
 	}
-	return Address{u}, nil
+	return Address{u, example}, nil
+}
+
+// Refuse says what is wrong with the URL, as model.ErrUsage.
+func (a Address) Refuse(err error) error {
+	return fmt.Errorf("%w: %s: %w; use %s", model.ErrUsage, a, a.Hide(err), a.example)
 }
 
 // URL returns the URL with its secrets.

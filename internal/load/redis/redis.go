@@ -25,7 +25,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // Store is one database of a server.
@@ -53,7 +52,7 @@ func New(rawURL string) (*Store, error) {
 	}
 	s := &Store{address: address}
 	if err := s.configure(); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w; use %s", model.ErrUsage, address, address.Hide(err), example)
+		return nil, address.Refuse(err)
 	}
 	return s, nil
 }

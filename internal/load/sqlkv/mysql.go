@@ -45,7 +45,7 @@ func NewMySQL(rawURL string) (*Store, error) {
 		err = s.connectors()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w; use %s", model.ErrUsage, address, address.Hide(err), mysqlExample)
+		return nil, address.Refuse(err)
 	}
 	return &Store{address: address, database: s}, nil
 }

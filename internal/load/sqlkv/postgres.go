@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +41,7 @@ func NewPostgres(rawURL string) (*Store, error) {
 		if i := strings.LastIndex(err.Error(), "`: "); i >= 0 {
 			why = err.Error()[i+len("`: "):]
 		}
-		return nil, fmt.Errorf("%w: %s: %w; use %s", model.ErrUsage, address, address.Hide(errors.New(why)), postgresExample)
+		return nil, address.Refuse(errors.New(why))
 	}
 	if config.ConnectTimeout == 0 { // the URL does not say how long it may take
 		config.ConnectTimeout = connectTimeout

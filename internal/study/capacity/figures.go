@@ -288,7 +288,7 @@ func (s Search) heatFigure(loads []tried) doc.Block {
 func (s Search) limitAt(q float64) float64 {
 	limit := math.Inf(1)
 	for t := range s.Config.SLA.Latencies() {
-		if sameQuantile(t.Quantile, q) {
+		if t.Quantile == q {
 			limit = min(limit, t.Latency.Seconds())
 		}
 	}

@@ -2,7 +2,6 @@ package capacity
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +22,7 @@ const mostQuantiles = 4
 func shownQuantiles(s load.SLA) []float64 {
 	out := withTerms(nil, s)
 	for _, q := range []float64{.9, .5, .99} {
-		if len(out) < mostQuantiles && !slices.ContainsFunc(out, func(x float64) bool { return sameQuantile(x, q) }) {
+		if len(out) < mostQuantiles && !slices.Contains(out, q) {
 			out = append(out, q)
 		}
 	}
@@ -31,24 +30,15 @@ func shownQuantiles(s load.SLA) []float64 {
 	return out
 }
 
-// withTerms adds the percentiles of an SLA, ascending. One that is there
-// already becomes exactly that of the SLA, by which windows were judged.
+// withTerms adds the percentiles of an SLA, ascending.
 func withTerms(quantiles []float64, s load.SLA) []float64 {
 	out := slices.Clone(quantiles)
 	for t := range s.Latencies() {
-		k := slices.IndexFunc(out, func(q float64) bool { return sameQuantile(q, t.Quantile) })
-		if k < 0 {
-			out = append(out, t.Quantile)
-			continue
-		}
-		out[k] = t.Quantile
+		out = append(out, t.Quantile)
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
-
-// sameQuantile compares quantiles but for rounding: 99.9/100 is not .999.
-func sameQuantile(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 // windowsTable shows the windows of one search, on pages with their reasons.
 func (s Search) windowsTable(reasons bool) *doc.Table {
