@@ -145,7 +145,7 @@ func (w *Window) add(r model.Result) (Seconds, error) {
 	g := Generator{
 		Node: r.Node, Counts: total.Counts, Answered: total.Latency.TotalCount(), Replies: s.Replies,
 		Busy: s.Usage.Busy, Processor: processor, Own: own, Handshakes: s.RTT,
-		Lag: p99(s.Lag), ReceiveLag: p99(s.ReceiveLag), Connections: s.Usage.Connections,
+		Lag: AtPercentile(s.Lag, 99), ReceiveLag: AtPercentile(s.ReceiveLag, 99), Connections: s.Usage.Connections,
 	}
 	w.Generators = append(w.Generators, g)
 	w.Scored, w.Unrecovered = s.Scored, w.Unrecovered || s.Unrecovered
@@ -167,12 +167,12 @@ func (w *Window) add(r model.Result) (Seconds, error) {
 	return s.Seconds, err
 }
 
-// p99 is what 1 in 100 values, in ns, reaches or exceeds; 0 without values.
-func p99(h *hdr.Histogram) time.Duration {
+// AtPercentile is a percentile of values in ns; 0 without values.
+func AtPercentile(h *hdr.Histogram, p float64) time.Duration {
 	if h == nil || h.TotalCount() == 0 {
 		return 0
 	}
-	return time.Duration(h.ValueAtPercentile(99))
+	return time.Duration(h.ValueAtPercentile(p))
 }
 
 // processorShares are how much of the processors that a generator could use was in

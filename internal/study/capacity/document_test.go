@@ -316,14 +316,12 @@ func TestCourseSeconds(t *testing.T) {
 	}
 }
 
-// Where rounding has made a percentile of the SLA another number than the
-// figure's own, there is one row, and it is the SLA's.
+// A percentile of the SLA that is one of the figure's own has one row.
 func TestWithTerms(t *testing.T) {
-	percent := 99.9
-	s := load.SLA{Terms: []load.Term{{Quantile: percent / 100, Latency: time.Second}, {Quantile: .98, Latency: time.Second}, {Errors: .1}}}
+	s, err := load.ParseSLA("p99.9=1s,p98=1s,errors=10%")
 	got := withTerms(heatQuantiles, s)
-	if want := []float64{.5, .75, .9, .95, .98, .99, percent / 100}; !slices.Equal(got, want) {
-		t.Errorf("withTerms = %v, want %v", got, want)
+	if want := []float64{.5, .75, .9, .95, .98, .99, .999}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("withTerms = %v, %v, want %v", got, err, want)
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
@@ -120,14 +118,14 @@ func (c Config) connections(w load.Window) int {
 // more, that is its own limit.
 func (c Config) connectionsNeeded(w load.Window, light time.Duration) int {
 	waited := w.Share(w.Counts.Waited + w.Counts.Dropped)
-	load, there := w.Load*light.Seconds(), float64(c.connections(w))
-	needed := load + 2*math.Sqrt(load)
+	underWay, there := w.Load*light.Seconds(), float64(c.connections(w))
+	needed := underWay + 2*math.Sqrt(underWay)
 	if !(waited > waitedShare) || connectionUse(w).short() || needed <= there || 2*w.Achieved()*light.Seconds() < there ||
 		slowed(w, light, there) {
 		return 0
 	}
 	for t := range c.SLA.Latencies() {
-		if percentile(w.Services, 100*t.Quantile) > t.Latency { // whatever waited for them
+		if load.AtPercentile(w.Services, 100*t.Quantile) > t.Latency { // whatever waited for them
 			return 0
 		}
 	}
@@ -202,7 +200,7 @@ func blame(w load.Window, names []model.NodeID, words string, figures ...figure)
 }
 
 // lag is how late 1 in 100 operations was sent; 0 if there is none.
-func lag(w load.Window) time.Duration { return percentile(w.Lags, 99) }
+func lag(w load.Window) time.Duration { return load.AtPercentile(w.Lags, 99) }
 
 // unhurried is how long answers took on average, from when they were sent, in the
 // quickest second: a window may be passed in which they took longer and longer. 0
@@ -211,7 +209,7 @@ func unhurried(w load.Window) time.Duration {
 	if w.Services == nil || w.Services.TotalCount() == 0 || w.Share(w.Counts.Waited) > waitedShare {
 		return 0
 	}
-	whole := percentile(w.Latencies, 50).Seconds()
+	whole := load.AtPercentile(w.Latencies, 50).Seconds()
 	quickest := whole
 	for _, p50 := range w.Seconds.P50 {
 		if p50 < quickest {
@@ -219,13 +217,6 @@ func unhurried(w load.Window) time.Duration {
 		}
 	}
 	return time.Duration(w.Services.Mean() * quickest / whole)
-}
-
-func percentile(h *hdr.Histogram, p float64) time.Duration {
-	if h == nil || h.TotalCount() == 0 {
-		return 0
-	}
-	return time.Duration(h.ValueAtPercentile(p))
 }
 
 // busiest is the largest share of time in which one of these generators was

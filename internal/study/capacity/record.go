@@ -174,7 +174,7 @@ func p99(h *hdr.Histogram) *float64 {
 	if h == nil || h.TotalCount() == 0 {
 		return nil
 	}
-	return milliseconds(percentile(h, 99))
+	return milliseconds(load.AtPercentile(h, 99))
 }
 
 func milliseconds(d time.Duration) *float64 {

@@ -102,7 +102,7 @@ func (r *replay) floorWords(floor float64) string {
 	var failed, above load.Counts
 	var took time.Duration
 	for _, j := range r.judged {
-		switch d := percentile(j.Services, 50); {
+		switch d := load.AtPercentile(j.Services, 50); {
 		case j.Load > floor:
 			above.Add(j.Counts)
 		case j.Load != floor || j.Verdict != Missed:
