@@ -170,7 +170,8 @@ type distribution struct {
 func (s *Summary) distributions() []distribution {
 	out := []distribution{{HistogramLag, &s.Lag}, {HistogramReceive, &s.ReceiveLag}}
 	for i, name := range s.Names {
-		out = append(out, distribution{name + suffixLatency, &s.Ops[i].Latency}, distribution{name + suffixService, &s.Ops[i].Service})
+		o := &s.Ops[i]
+		out = append(out, distribution{name + suffixLatency, &o.Latency}, distribution{name + suffixService, &o.Service})
 	}
 	return out
 }

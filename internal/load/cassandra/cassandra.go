@@ -91,8 +91,9 @@ const checkKeyspace = "check that the keyspace exists"
 // advice is for codes of the server's errors.
 var advice = kv.Advice{
 	model.ErrDenied: {
-		strconv.Itoa(gocql.ErrCodeCredentials):  "check user and password",
-		strconv.Itoa(gocql.ErrCodeUnauthorized): "the user needs the right to create tables, or a keyspace of its own in the URL",
+		strconv.Itoa(gocql.ErrCodeCredentials): "check user and password",
+		strconv.Itoa(gocql.ErrCodeUnauthorized): "the user needs the right to create tables, " +
+			"or a keyspace of its own in the URL",
 	},
 	model.ErrUsage: {strconv.Itoa(gocql.ErrCodeInvalid): checkKeyspace, strconv.Itoa(gocql.ErrCodeConfig): checkKeyspace},
 }
@@ -375,7 +376,8 @@ func (a *admin) Load(ctx context.Context, shape kv.Shape, rows []kv.Row) error {
 // files when it likes; that it does so during a measurement is a part of how it
 // works, and no client can tell it to.
 func (a *admin) Finish(ctx context.Context, description string) error {
-	return a.Query("INSERT INTO "+a.options.table(stateTable)+" (id, description) VALUES (0, ?)", description).ExecContext(ctx)
+	insert := "INSERT INTO " + a.options.table(stateTable) + " (id, description) VALUES (0, ?)"
+	return a.Query(insert, description).ExecContext(ctx)
 }
 
 // Drop removes the tables, and the keyspace if Create has made it and nobody else has put

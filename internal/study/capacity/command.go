@@ -119,7 +119,8 @@ func (*Flags) Experiment(target string, given map[string]json.RawMessage) ([]byt
 	}
 	request, err := in.request(target, given)
 	if least, most := in.FailBelow, in.Max; least != nil && most != nil && most.Value < least.Value {
-		err = errors.Join(err, fmt.Errorf("%w: --fail-below %s cannot be checked with --max %s: allow a larger load", model.ErrUsage, least, most))
+		err = errors.Join(err, fmt.Errorf("%w: --fail-below %s cannot be checked with --max %s: allow a larger load",
+			model.ErrUsage, least, most))
 	}
 	if err != nil {
 		return nil, err
@@ -218,7 +219,8 @@ func (v values) request(target string, given map[string]json.RawMessage) (map[st
 	if given["body"] != nil {
 		v.Method = cmp.Or(v.Method, http.MethodPost)
 		setBody(request, v.Body)
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(v.Headers)), func(name string) bool { return http.CanonicalHeaderKey(name) == "Content-Type" }) {
+		names := slices.Collect(maps.Keys(v.Headers))
+		if !slices.ContainsFunc(names, func(name string) bool { return http.CanonicalHeaderKey(name) == "Content-Type" }) {
 			request["headers"] = map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
 		}
 	}

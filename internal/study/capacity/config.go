@@ -178,7 +178,8 @@ func (c Config) tooFew(windows []Assessment, d *model.Doubts) {
 		return
 	}
 	fewest := slices.MinFunc(few, func(a, b Assessment) int { return cmp.Compare(a.Counts.Due, b.Counts.Due) })
-	d.Warn("few_operations", "%s passed with as few as %d operations, where %v needs %d to be told from luck; use longer windows",
+	d.Warn("few_operations",
+		"%s passed with as few as %d operations, where %v needs %d to be told from luck; use longer windows",
 		num.Count(len(few), "window"), fewest.Counts.Due, c.SLA, c.SLA.Enough())
 }
 

@@ -112,7 +112,8 @@ func (a Answer) verdict() doc.Tag {
 // section of one target, of which there may be several.
 func (g group) section(k int, several bool) doc.Section {
 	s := g.trials[0]
-	intro := "The SLA: " + slaText(slices.Values(s.Config.SLA.Terms)) + ". Latency counts from when an operation was due; what failed or did not end counts as slower than everything."
+	intro := "The SLA: " + slaText(slices.Values(s.Config.SLA.Terms)) + ". Latency counts from when an operation " +
+		"was due; what failed or did not end counts as slower than everything."
 	if several && g.workload != g.target {
 		intro = "Workload " + g.workload + ". " + intro
 	}

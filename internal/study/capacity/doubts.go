@@ -16,10 +16,12 @@ func (r *replay) doubt(out *Answer) {
 		d.Problem(string(out.Limit), "%s", out.fill(words))
 	}
 	if out.Limit == LimitPath {
-		what, instead := "the path was at its limit, not the target, which takes at least the load that passed", "ask for smaller answers"
+		what := "the path was at its limit, not the target, which takes at least the load that passed"
+		instead := "ask for smaller answers"
 		switch {
 		case out.Path.Breaks != nil:
-			what, instead = "no target can keep that over this path, so the target's capacity is unknown", "allow longer latencies"
+			what = "no target can keep that over this path, so the target's capacity is unknown"
+			instead = "allow longer latencies"
 		case out.Passed == nil:
 			what = "the path was at its limit, so the target's capacity is unknown"
 		}
@@ -67,7 +69,8 @@ func (r *replay) doubtUnusable(counted int, d *model.Doubts) {
 	if n == 0 {
 		return
 	}
-	text := fmt.Sprintf("%d of %s said nothing about the target; such a window is repeated once, but not after several repetitions in vain", n, num.Count(len(r.judged), "window"))
+	text := fmt.Sprintf("%d of %s said nothing about the target; such a window is repeated once, but not after several "+
+		"repetitions in vain", n, num.Count(len(r.judged), "window"))
 	if vain := n - (len(r.judged) - counted); vain > 0 {
 		text += fmt.Sprintf("; where that did not help (%s) the search treats the load as too large", num.Count(vain, "time"))
 	}

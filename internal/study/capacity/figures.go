@@ -270,7 +270,8 @@ func (s Search) heatFigure(loads []tried) doc.Block {
 	}
 	c.Layers = []chart.Layer{cells}
 	if len(limited) > 0 {
-		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Limit, Name: "SLA: " + slaText(s.Config.SLA.Latencies()), Y: limited, Y2: limited})
+		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Limit, Y: limited, Y2: limited,
+			Name: "SLA: " + slaText(s.Config.SLA.Latencies())})
 	}
 	a := s.Answer
 	if i := slices.IndexFunc(shown, func(t tried) bool {
@@ -278,7 +279,8 @@ func (s Search) heatFigure(loads []tried) doc.Block {
 	}); i > 0 {
 		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Rule, Role: chart.Limit, Name: "boundary", X: chart.Values{float64(i) - .5}})
 	}
-	b := doc.Plot("Latency by load and percentile", "In ms, of all operations due; windows at the same load are added up.", c)
+	b := doc.Plot("Latency by load and percentile",
+		"In ms, of all operations due; windows at the same load are added up.", c)
 	b.Figure.Note = heatNote(loads, all, shown, over, beyond)
 	return b.On(doc.Page)
 }

@@ -83,7 +83,8 @@ func (c Config) lateness(w load.Window) *reason {
 		if late <= allowed {
 			words, late = "answers was read", worst(w, busy, func(p load.Generator) time.Duration { return p.ReceiveLag })
 		}
-		r := blame(w, busy, "%s had no time left: busy for %s of it, and 1 in 100 "+words+" late by %s or more, where at most %s is tolerated",
+		r := blame(w, busy, "%s had no time left: busy for %s of it, and 1 in 100 "+words+
+			" late by %s or more, where at most %s is tolerated",
 			share(busiest(w, busy)), took(late), exactly(allowed))
 		return &r
 	}

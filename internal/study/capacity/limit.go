@@ -54,8 +54,10 @@ var limits = map[Limit]limitWords{
 		gate: "the path to the target was at its limit, so no capacity of the target can be reported",
 	},
 	LimitGenerator: {
-		cell: "generators", short: "{generators}", long: "{generators}, not the server", gate: "{generators}, so no capacity can be reported",
-		doubt: "{names} could not offer more load in time, so the target's capacity is unknown{passed}; use more or larger generators",
+		cell: "generators", short: "{generators}", long: "{generators}, not the server",
+		gate: "{generators}, so no capacity can be reported",
+		doubt: "{names} could not offer more load in time, so the target's capacity is unknown{passed}; " +
+			"use more or larger generators",
 	},
 	LimitMachine: {
 		cell: "machine full", short: "the machine was full",
@@ -72,7 +74,7 @@ var limits = map[Limit]limitWords{
 		cell: "server changed", short: "the server changed",
 		long: "the server changed while it was measured: it took {then} early in the search and did not at the end{now}",
 		gate: "the server changed while it was measured: it took {then} and later did not, so no capacity can be reported",
-		doubt: "the target changed while it was measured: it took {then} and later did not; look for a leak, a cache that " +
+		doubt: "the target changed while it was measured: it took {then} and later did not. Look for a leak, a cache that " +
 			"fills, or credits that run out, and search again when it is steady",
 	},
 }

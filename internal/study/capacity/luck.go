@@ -43,7 +43,8 @@ func (r *replay) openAt(a Answer) *open {
 		if _, c := a.failed(); c.Due > 0 {
 			lookAt = "look at what fails (" + c.Failures() + ")"
 		}
-		return &open{"any_load", fmt.Sprintf("operations miss %v above %s no more often than below: a window passes or not by luck, whatever the load", r.cfg.SLA, rate(*a.Passed)), lookAt + ", or allow more of it"}
+		return &open{"any_load", fmt.Sprintf("operations miss %v above %s no more often than below: a window passes or not "+
+			"by luck, whatever the load", r.cfg.SLA, rate(*a.Passed)), lookAt + ", or allow more of it"}
 	}
 	return nil
 }

@@ -50,15 +50,16 @@ func (p Path) String() string {
 	if len(p.Nodes) > 0 {
 		from = " from " + num.List(p.Nodes)
 	}
-	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s", from, num.Brief(seconds(p.Light/1000)), num.Brief(seconds(p.Full/1000)), rate(p.Load))
+	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s",
+		from, num.Brief(seconds(p.Light/1000)), num.Brief(seconds(p.Full/1000)), rate(p.Load))
 	joint := ", where "
 	if p.Lost > 0 {
 		text += joint + num.Share(p.Lost) + " of the TCP handshakes lost a packet"
 		joint = " and "
 	}
 	if p.Lossy {
-		text += fmt.Sprintf("%s%s of the TCP segments came out of order (%s under a light load), as they do when others are lost",
-			joint, num.Share(*p.OutOfOrder), num.Share(*p.OutOfOrderLight))
+		text += fmt.Sprintf("%s%s of the TCP segments came out of order (%s under a light load), as they do when "+
+			"others are lost", joint, num.Share(*p.OutOfOrder), num.Share(*p.OutOfOrderLight))
 	}
 	// As links are sold: payload, without the headers of packets.
 	switch bits := num.Human(8*max(p.Sent, p.Received), "bit/s"); {
@@ -148,7 +149,8 @@ func (c Config) tooLate(w load.Window) (out []load.Term) {
 func (r *replay) pathAlone(failed []Assessment) *Path {
 	for t := range r.cfg.SLA.Latencies() {
 		broken := only(failed, func(j Assessment) bool {
-			return len(j.RTT) >= fewestRTT && slices.Contains(r.cfg.tooLate(j.Window), t) && seconds(quantile(j.RTT, t.Quantile)) > t.Latency
+			return len(j.RTT) >= fewestRTT && slices.Contains(r.cfg.tooLate(j.Window), t) &&
+				seconds(quantile(j.RTT, t.Quantile)) > t.Latency
 		})
 		if len(broken) > 0 && 2*len(broken) >= len(failed) {
 			path := r.pathAt(failed, nil)
@@ -227,7 +229,8 @@ func (r *replay) pathAt(windows []Assessment, names []model.NodeID) *Path {
 	length := max(all.Scored.Seconds(), 1e-9)
 	return &Path{
 		Load: failed, Nodes: names, Lost: lost(all),
-		Light: *milliseconds(seconds(stats.Median(r.lightest(failed, of)))), Full: *milliseconds(seconds(stats.Median(rttOf(windows, of)))),
+		Light:           *milliseconds(seconds(stats.Median(r.lightest(failed, of)))),
+		Full:            *milliseconds(seconds(stats.Median(rttOf(windows, of)))),
 		OutOfOrderLight: outOfOrder(total(r.lightly(failed)).Segments), OutOfOrder: outOfOrder(all.Segments),
 		Received: float64(all.Received) / length, Sent: float64(all.Sent) / length,
 	}

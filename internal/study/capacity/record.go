@@ -102,7 +102,8 @@ type WindowRecord struct {
 func (s Search) Record() Record {
 	out := Record{
 		Workload: s.Workload, Target: s.Target, Trial: s.Trial, SLA: s.Config.SLA.String(), Algorithm: s.Config.Algorithm,
-		Answer: s.Answer, Windows: []WindowRecord{}, Doubts: append([]model.Doubt{}, s.Answer.Doubts...), Warnings: s.Answer.Warnings(),
+		Answer: s.Answer, Windows: []WindowRecord{},
+		Doubts: append([]model.Doubt{}, s.Answer.Doubts...), Warnings: s.Answer.Warnings(),
 	}
 	for _, w := range s.Answer.Windows {
 		out.Windows = append(out.Windows, w.Record())

@@ -52,11 +52,12 @@ func recordDoubts(windows []Assessment, ended bool, d *model.Doubts) {
 	}
 	var parts []string
 	if lost > 0 {
-		parts = append(parts, fmt.Sprintf("the target lost records in %d of %s: up to %s of the operations found no such record, and these windows do not count",
-			lost, num.Count(len(windows), "window"), num.Share(worst)))
+		parts = append(parts, fmt.Sprintf("the target lost records in %d of %s: up to %s of the operations found no such "+
+			"record, and these windows do not count", lost, num.Count(len(windows), "window"), num.Share(worst)))
 	}
 	if between > 0 {
-		parts = append(parts, fmt.Sprintf("before %s records were gone, although operations had hardly missed them", num.Count(between, "window")))
+		parts = append(parts, fmt.Sprintf("before %s records were gone, although operations had hardly missed them",
+			num.Count(between, "window")))
 	}
 	if len(parts) == 0 {
 		return
@@ -69,6 +70,6 @@ func recordDoubts(windows []Assessment, ended bool, d *model.Doubts) {
 		warn = d.Problem
 		parts = append(parts, "after the second loss the search ended")
 	}
-	warn("records_lost", "%s; look for a restart without persistence, an eviction, an expiry or a flush, and search again when the target keeps what it is given",
-		strings.Join(parts, "; "))
+	warn("records_lost", "%s; look for a restart without persistence, an eviction, an expiry or a flush, and search "+
+		"again when the target keeps what it is given", strings.Join(parts, "; "))
 }

@@ -90,9 +90,7 @@ func (r *replay) ask() {
 	useless := r.useless()
 	if ok = ok && !useless; !ok && !useless {
 		switch found := r.algorithm.Result(); {
-		case r.light == 0 && !r.lit && r.cfg.Algorithm != search.Paper && slices.ContainsFunc(r.judged, func(j Assessment) bool {
-			return j.Verdict == Missed && j.Load > found.Passed && j.Load <= offered*found.Passed && j.Share(j.Counts.Waited) > waitedShare
-		}): // operations waited for connections, and it is not known how long answers take
+		case r.unlit(found):
 			r.lighting, r.lit = true, true
 			rate, phase, ok = max(lightShare*found.Passed, r.cfg.Min), search.Confirm, true
 		case r.prove(found):
@@ -114,6 +112,14 @@ func (r *replay) ask() {
 
 // lightShare of the load passed is a light load.
 const lightShare = .25
+
+// unlit reports whether operations waited for connections in windows that decide,
+// and it is not known how long answers take under a light load.
+func (r *replay) unlit(found search.Result) bool {
+	return r.light == 0 && !r.lit && r.cfg.Algorithm != search.Paper && slices.ContainsFunc(r.judged, func(j Assessment) bool {
+		return j.Verdict == Missed && j.Load > found.Passed && j.Load <= offered*found.Passed && j.Share(j.Counts.Waited) > waitedShare
+	})
+}
 
 // useless reports whether the search gets nowhere: most windows say nothing about
 // the target.

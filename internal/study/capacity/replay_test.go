@@ -292,7 +292,8 @@ func TestCountsOfWindows(t *testing.T) {
 			unusable++
 		}
 	}
-	want := fmt.Sprintf("%d of %d windows said nothing about the target; such a window is repeated once, but not after several repetitions in vain; where that did not help (%d times) ",
+	want := fmt.Sprintf("%d of %d windows said nothing about the target; such a window is repeated once, but not after "+
+		"several repetitions in vain; where that did not help (%d times) ",
 		unusable, len(a.Windows), unusable-(len(a.Windows)-a.Counted))
 	if text := strings.Join(a.Warnings(), "\n"); !strings.Contains(text, want) || strings.Contains(text, "missed the SLA at") {
 		t.Errorf("warnings %q, want %q, and no missed window", text, want)

@@ -70,8 +70,8 @@ func (m *measured) add(s model.Step, seen *observe.Run) error {
 		}
 	}
 	if len(gone) > 0 {
-		m.dropouts = append(m.dropouts, fmt.Sprintf("%s did not come back after window %d; from then on the load came from %d",
-			named(gone), len(m.windows), len(now)))
+		m.dropouts = append(m.dropouts, fmt.Sprintf(
+			"%s did not come back after window %d; from then on the load came from %d", named(gone), len(m.windows), len(now)))
 	}
 	m.offering = now
 	m.specOf(s)

@@ -32,7 +32,8 @@ func (a Answer) sentence() string {
 	case l.long != "":
 		return notFound + a.fill(l.long) + "."
 	case a.Limit == LimitCap && a.HeldFor > 0:
-		return "The server takes " + a.heldFor() + ": no larger load was allowed, and no longer window shows whether it sustains that."
+		return "The server takes " + a.heldFor() + ": no larger load was allowed, and no longer window shows whether it " +
+			"sustains that."
 	case a.Limit == LimitCap:
 		return "The server takes " + loadText(a.Passed) + " or more: no larger load was allowed."
 	case a.Limit == LimitFloor && a.open != nil:
@@ -129,7 +130,7 @@ func (a Answer) brief() string {
 	case a.Limit == LimitCap:
 		return loadText(a.Passed) + " or more"
 	case a.Limit == LimitFloor && a.open != nil:
-		return notFound + "no window told anything of the server"
+		return notFound + "no window shows what the server takes"
 	case a.Limit == LimitFloor:
 		return "less than " + loadText(a.Failed)
 	case a.breaksAlone():
@@ -243,7 +244,9 @@ func summary(all []group) []string {
 		return []string{g.summary(), "SLA: " + slaText(slices.Values(g.trials[0].Config.SLA.Terms)) + "."}
 	}
 	s := g.trials[0]
-	words := []string{s.Answer.sentence(), strings.TrimSpace(fmt.Sprintf("Target: %s. SLA: %s. %s", g.target, slaText(slices.Values(s.Config.SLA.Terms)), s.Answer.effort()))}
+	sla := slaText(slices.Values(s.Config.SLA.Terms))
+	about := fmt.Sprintf("Target: %s. SLA: %s. %s", g.target, sla, s.Answer.effort())
+	words := []string{s.Answer.sentence(), strings.TrimSpace(about)}
 	if text := s.Answer.failing(); text != "" {
 		words = append(words, text)
 	}

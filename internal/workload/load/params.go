@@ -169,7 +169,8 @@ func (p *Params) Validate() error {
 	const forStores, leaveOut = "only applies to redis, postgres, mysql and cassandra targets", "leave it out"
 	refuse := workload.Invalid
 	whole := func(field string, d unit.Duration) error {
-		return refuse(d.Std()%time.Second != 0 || d < 0, field, d.String()+" is not a whole number of seconds", "use whole seconds, since load is scored by the second")
+		return refuse(d.Std()%time.Second != 0 || d < 0, field, d.String()+" is not a whole number of seconds",
+			"use whole seconds, since load is scored by the second")
 	}
 	bucket := IsBucket(p.Target)
 	stored := !p.overHTTP() && !bucket
@@ -192,11 +193,15 @@ func (p *Params) Validate() error {
 		whole("duration", p.Duration), whole("warm_up", p.WarmUp),
 		refuse(p.Think < 0, "think", "a user cannot think for "+p.Think.String(), "use 0s and more"),
 		refuse(p.Timeout <= 0, "request_timeout", "a timeout must be longer than 0s", ""),
-		refuse(p.Handshakes < unit.Duration(time.Millisecond), "handshakes", "handshakes this frequent would be a load themselves", "use 1ms and more"),
-		refuse(p.Rate != nil && p.Users > 0, "users", "rate (open loop) and users (closed loop) exclude each other", "leave one of them out"),
+		refuse(p.Handshakes < unit.Duration(time.Millisecond), "handshakes",
+			"handshakes this frequent would be a load themselves", "use 1ms and more"),
+		refuse(p.Rate != nil && p.Users > 0, "users",
+			"rate (open loop) and users (closed loop) exclude each other", "leave one of them out"),
 		rate, target, data,
-		refuse(p.HTTP2 && p.plain(), "http2", "HTTP/2 needs TLS, and the target begins with http://", "leave it out, or use https://"),
-		refuse(p.MaxBody > 0 && !p.overHTTP(), "max_body", "only applies to targets that begin with http:// or https://", leaveOut),
+		refuse(p.HTTP2 && p.plain(), "http2",
+			"HTTP/2 needs TLS, and the target begins with http://", "leave it out, or use https://"),
+		refuse(p.MaxBody > 0 && !p.overHTTP(), "max_body",
+			"only applies to targets that begin with http:// or https://", leaveOut),
 		refuse(p.Spin && !p.plain(), "spin", "only applies to targets that begin with http://", leaveOut),
 		p.validateCA(),
 		refuse(p.Insecure && p.plain(), "insecure", "only applies to targets that begin with https:// or s3s://", leaveOut),
