@@ -32,8 +32,8 @@ func (r *Result) Gate() error {
 // every threshold it is held against the interval where there is one, and
 // against the windows else.
 func (s Search) gate(least float64) error {
-	a, kind, why := s.Answer, model.ErrInvalid, ""
-	asked := least > 0
+	a, kind, asked := s.Answer, model.ErrInvalid, least > 0
+	var why string
 	switch {
 	case a.Failure != "":
 		why = "nothing was measured: " + a.Failure
