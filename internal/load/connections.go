@@ -83,28 +83,26 @@ const (
 
 // report publishes them, where they are counted.
 func (c ConnectionUse) report(to Sink) {
+	put := func(of string, n int64, label, text string) {
+		labels := map[string]string{labelOf: of}
+		if text != "" {
+			labels[label] = text
+		}
+		to.Sample(model.Sample{Metric: MetricConnections, Unit: "1", Value: float64(n), Better: model.Lower, Info: true,
+			Labels: labels})
+	}
 	if c.Asked == 0 {
 		return
 	}
-	for _, x := range []struct {
-		of          string
-		n           int64
-		label, text string
-		always      bool
-	}{
-		{ofAsked, int64(c.Asked), "", "", true}, {ofAllowed, int64(c.Allowed), "", "", true},
-		{ofMost, int64(c.Open), "", "", true},
-		{ofServer, int64(c.Limit), labelSetting, c.Setting, c.Limit > 0}, {ofOthers, int64(c.Others), "", "", c.Limit > 0},
-		{ofRefused, c.Refused, labelAnswer, c.Answer, c.Refused > 0},
-	} {
-		if !x.always {
-			continue
-		}
-		labels := map[string]string{labelOf: x.of}
-		if x.text != "" {
-			labels[x.label] = x.text
-		}
-		to.Sample(model.Sample{Metric: MetricConnections, Unit: "1", Value: float64(x.n), Better: model.Lower, Labels: labels, Info: true})
+	put(ofAsked, int64(c.Asked), "", "")
+	put(ofAllowed, int64(c.Allowed), "", "")
+	put(ofMost, int64(c.Open), "", "")
+	if c.Limit > 0 {
+		put(ofServer, int64(c.Limit), labelSetting, c.Setting)
+		put(ofOthers, int64(c.Others), "", "")
+	}
+	if c.Refused > 0 {
+		put(ofRefused, c.Refused, labelAnswer, c.Answer)
 	}
 }
 

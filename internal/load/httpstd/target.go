@@ -232,17 +232,18 @@ func (t *Target) security(host, header string) (*tls.Config, error) {
 	if h, _, err := net.SplitHostPort(header); err == nil {
 		name = h
 	}
-	if _, err := netip.ParseAddr(name); err == nil || name == "" {
+	isAddress := func(text string) bool {
+		_, err := netip.ParseAddr(text)
+		return err == nil
+	}
+	if name == "" || isAddress(name) || !isAddress(host) {
 		return c, nil
 	}
-	if _, err := netip.ParseAddr(host); err != nil || t.config.Insecure {
-		if err == nil {
-			c.ServerName = name
-		}
-		return c, nil
+	c.ServerName = name
+	if !t.config.Insecure {
+		c.InsecureSkipVerify = true //nolint:gosec // VerifyConnection checks it
+		c.VerifyConnection = func(s tls.ConnectionState) error { return load.VerifyCertificate(s, roots, name, host) }
 	}
-	c.ServerName, c.InsecureSkipVerify = name, true //nolint:gosec // VerifyConnection checks it
-	c.VerifyConnection = func(s tls.ConnectionState) error { return load.VerifyCertificate(s, roots, name, host) }
 	return c, nil
 }
 

@@ -141,27 +141,31 @@ func (s *Store) connect(ctx context.Context) (c *conn, err error) {
 		return nil, err
 	}
 	c = &conn{library: redis.NewConn(socket, 0, 0), socket: socket}
-	var greeting [][]any
-	user, password := s.address.URL().User.Username(), s.address.Password()
-	switch {
-	case password != "" && user != "":
-		greeting = append(greeting, []any{"AUTH", user, password})
-	case password != "":
-		greeting = append(greeting, []any{"AUTH", password})
-	}
-	if s.database != 0 {
-		greeting = append(greeting, []any{"SELECT", s.database})
-	}
-	for _, command := range append(greeting, []any{"PING"}) {
-		if _, err := c.do(ctx, command[0].(string), command[1:]...); err != nil {
-			return nil, errors.Join(err, c.Close())
+	greet := func(command string, args ...any) {
+		if err == nil {
+			_, err = c.do(ctx, command, args...)
 		}
 	}
-	_, err = c.do(ctx, "CLIENT", "SETNAME", clientName)
-	if _, answered := errors.AsType[redis.Error](err); err != nil && !answered {
+	if password := s.address.Password(); password != "" {
+		var who []any
+		if user := s.address.URL().User.Username(); user != "" {
+			who = append(who, user)
+		}
+		greet("AUTH", append(who, password)...)
+	}
+	if s.database != 0 {
+		greet("SELECT", s.database)
+	}
+	if greet("PING"); err == nil {
+		_, err = c.do(ctx, "CLIENT", "SETNAME", clientName)
+		if _, answered := errors.AsType[redis.Error](err); answered {
+			err = nil // whether the server keeps names or not
+		}
+	}
+	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return c, nil // whether the server keeps names or not
+	return c, nil
 }
 
 // do sends a command, behind those that the library was given before, and
