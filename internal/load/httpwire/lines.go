@@ -1,9 +1,6 @@
 package httpwire
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // field is what a header means for where an answer ends.
 type field uint8
@@ -274,9 +271,18 @@ var isToken = func() (t [256]bool) {
 	return t
 }()
 
-// isName compares without regard to case; name is ASCII.
+// isName compares without regard to case; name is in lower case, of letters and
+// hyphens.
 func isName(b []byte, name string) bool {
-	return len(b) == len(name) && strings.EqualFold(string(b), name)
+	if len(b) != len(name) {
+		return false
+	}
+	for i := range b {
+		if b[i] != name[i] && (b[i] < 'A' || b[i] > 'Z' || b[i]|0x20 != name[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // digits reads a decimal number of up to 18 digits, and zeros before them.
