@@ -35,6 +35,7 @@ type measured struct {
 	// dropouts say which generators were lost in mid-search.
 	dropouts []string
 	offering []model.NodeID // the generators of the latest window
+	latest   int            // the number of its step
 }
 
 // measuredIn reads the windows of all searches in seen, which may be a part of a
@@ -73,7 +74,7 @@ func (m *measured) add(s model.Step, seen *observe.Run) error {
 		m.dropouts = append(m.dropouts, fmt.Sprintf(
 			"%s did not come back after window %d; from then on the load came from %d", named(gone), len(m.windows), len(now)))
 	}
-	m.offering = now
+	m.offering, m.latest = now, s.Number
 	m.specOf(s)
 	m.broken, m.failure = s.State == model.StepInvalid, failure(s, seen.Results())
 	if s.State != model.StepComplete {
