@@ -48,19 +48,19 @@ func Lookup(ctx context.Context, r Resolver, host, port string) ([]netip.AddrPor
 	if one, err := netip.ParseAddr(host); err == nil {
 		addresses = []netip.Addr{one}
 	} else if addresses, err = r.LookupNetIP(ctx, "ip", host); err != nil {
-		if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
-			return nil, fmt.Errorf("%w: %w", model.ErrUsage, &UnknownHostError{Host: host})
+		if dns, ok := errors.AsType[*net.DNSError](err); !ok || !dns.IsNotFound {
+			return nil, fmt.Errorf("%w: looking up the host %q: %w", model.ErrUnavailable, host, err)
 		}
-		return nil, fmt.Errorf("%w: looking up the host %q: %w", model.ErrUnavailable, host, err)
-	}
-	if len(addresses) == 0 {
-		return nil, fmt.Errorf("%w: %w", model.ErrUsage, &UnknownHostError{Host: host})
+		addresses = nil
 	}
 	var out []netip.AddrPort
 	for _, a := range addresses {
 		if at := netip.AddrPortFrom(a.Unmap(), uint16(number)); !slices.Contains(out, at) {
 			out = append(out, at)
 		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%w: %w", model.ErrUsage, &UnknownHostError{Host: host})
 	}
 	return out, nil
 }
@@ -139,16 +139,6 @@ func (a *Addresses) Retry(now time.Time) *Address {
 	return nil
 }
 
-// NextRetry is when Retry returns one, the zero time: never.
-func (a *Addresses) NextRetry() (at time.Time) {
-	for i := range a.all {
-		if one := &a.all[i]; one.away && !one.trying && (at.IsZero() || one.retryAt.Before(at)) {
-			at = one.retryAt
-		}
-	}
-	return at
-}
-
 func (a *Addresses) inUse() (n int) {
 	for i := range a.all {
 		if !a.all[i].away {
@@ -224,11 +214,11 @@ func (a *Addresses) Uses() (out []AddressUse) {
 
 // AddressUse is what became of one of several addresses of the target in a run.
 type AddressUse struct {
-	Address string // with its port
-	State   AddressState
+	Address string       `json:"address"` // with its port
+	State   AddressState `json:"state"`
 	// Opened is how many connections were made to it.
-	Opened int64
-	Cause  error // of a state that is neither AddressUsed nor AddressSpare
+	Opened int64 `json:"opened"`
+	Cause  error `json:"-"` // of a state that is neither AddressUsed nor AddressSpare
 }
 
 // AddressState says whether operations went to an address, or why not.

@@ -11,12 +11,13 @@ import (
 type Room struct {
 	// Limit is how many it allows, those of others and what it keeps for itself
 	// included; Others is how many others hold.
-	Limit, Others int
+	Limit  int `json:"server,omitempty"`
+	Others int `json:"others,omitempty"`
 	// Setting is where the limit is set.
-	Setting string
+	Setting string `json:"-"`
 	// SameUser is how many connections of the same user are not counted as those of
 	// others because the server does not tell them from ours.
-	SameUser int
+	SameUser int `json:"-"`
 }
 
 // roomShare is the share of a server's connections that is left to others.
@@ -37,19 +38,20 @@ func (r Room) Tighter(o Room) Room {
 	return r
 }
 
-// ConnectionUse is the connections of one generator to its target. The zero value:
-// they are not counted.
+// ConnectionUse is the connections of one generator, or of all, to their target. The zero
+// value: they are not counted.
 type ConnectionUse struct {
-	Room
-	// Asked is how many it was to open at most, Allowed how many it may: fewer where
-	// the server has no room for more.
-	Asked, Allowed int
+	// Asked is how many there were to be at most, Allowed how many there may be: fewer
+	// where the server has no room for more.
+	Asked   int `json:"asked"`
+	Allowed int `json:"allowed"`
 	// Open is how many were open at most.
-	Open int
+	Open int `json:"most"`
+	Room
 	// Refused counts attempts to open one that the server refused because it allows
 	// no more; Answer is the first of its answers to them.
-	Refused int64
-	Answer  string
+	Refused int64  `json:"refused,omitempty"`
+	Answer  string `json:"answer,omitempty"`
 }
 
 // Capped reports whether the server had no room for as many as were asked for.
@@ -81,28 +83,26 @@ const (
 
 // report publishes them, where they are counted.
 func (c ConnectionUse) report(to Sink) {
+	put := func(of string, n int64, label, text string) {
+		labels := map[string]string{labelOf: of}
+		if text != "" {
+			labels[label] = text
+		}
+		to.Sample(model.Sample{Metric: MetricConnections, Unit: "1", Value: float64(n), Better: model.Lower, Info: true,
+			Labels: labels})
+	}
 	if c.Asked == 0 {
 		return
 	}
-	for _, x := range []struct {
-		of          string
-		n           int64
-		label, text string
-		always      bool
-	}{
-		{ofAsked, int64(c.Asked), "", "", true}, {ofAllowed, int64(c.Allowed), "", "", true},
-		{ofMost, int64(c.Open), "", "", true},
-		{ofServer, int64(c.Limit), labelSetting, c.Setting, c.Limit > 0}, {ofOthers, int64(c.Others), "", "", c.Limit > 0},
-		{ofRefused, c.Refused, labelAnswer, c.Answer, c.Refused > 0},
-	} {
-		if !x.always {
-			continue
-		}
-		labels := map[string]string{labelOf: x.of}
-		if x.text != "" {
-			labels[x.label] = x.text
-		}
-		to.Sample(model.Sample{Metric: MetricConnections, Unit: "1", Value: float64(x.n), Better: model.Lower, Labels: labels, Info: true})
+	put(ofAsked, int64(c.Asked), "", "")
+	put(ofAllowed, int64(c.Allowed), "", "")
+	put(ofMost, int64(c.Open), "", "")
+	if c.Limit > 0 {
+		put(ofServer, int64(c.Limit), labelSetting, c.Setting)
+		put(ofOthers, int64(c.Others), "", "")
+	}
+	if c.Refused > 0 {
+		put(ofRefused, c.Refused, labelAnswer, c.Answer)
 	}
 }
 

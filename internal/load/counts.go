@@ -1,10 +1,12 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"syscall"
 
@@ -78,6 +80,35 @@ func KindOf(err error) Kind {
 func Ended(err error) bool {
 	return slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE},
 		func(end error) bool { return errors.Is(err, end) })
+}
+
+// Fault gives the error of an operation, if there is one, its kind, for packages that
+// implement [Client]: ErrTimeout if ctx is done, whatever a library makes of it; otherwise
+// what own says, which knows the product's errors and returns false for others; otherwise
+// what is known of connections; otherwise ErrProtocol, for the library did not understand
+// what it was told.
+func Fault(ctx context.Context, err error, own func(error) (Kind, bool)) error {
+	if err == nil {
+		return nil
+	}
+	kind, known := ErrTimeout, true
+	if ctx.Err() == nil {
+		kind, known = own(err)
+	}
+	is := func(target error) bool { return errors.Is(err, target) }
+	var netErr net.Error
+	switch {
+	case known:
+	case is(context.DeadlineExceeded), is(context.Canceled), is(os.ErrDeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
+		kind = ErrTimeout
+	case Ended(err):
+		kind = ErrClosed
+	case is(syscall.ECONNREFUSED), is(syscall.EHOSTUNREACH), is(syscall.ENETUNREACH):
+		kind = ErrConnect
+	default:
+		kind = ErrProtocol
+	}
+	return &Error{Kind: kind, Err: err}
 }
 
 // Redacted is an error with a text that shows no secrets. It still is what the

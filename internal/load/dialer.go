@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -171,11 +172,7 @@ func (d *Dialer) lookup(ctx context.Context, hostPort string) (*Addresses, error
 	if err != nil {
 		return nil, err
 	}
-	var resolver Resolver = net.DefaultResolver
-	if d.Resolver != nil {
-		resolver = d.Resolver
-	}
-	found, err := Lookup(ctx, resolver, host, port)
+	found, err := Lookup(ctx, cmp.Or[Resolver](d.Resolver, net.DefaultResolver), host, port)
 	if err != nil {
 		return nil, err
 	}

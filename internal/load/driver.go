@@ -3,7 +3,7 @@
 // The way of an operation:
 //
 //  1. A [Plan] says when operations are due: at a rate that is constant or
-//     Poisson, in stages that hold or ramp (open loop), or whenever one of so
+//     Poisson, in stages (open loop), or whenever one of so
 //     many users has thought for long enough (closed loop). A [Schedule]
 //     computes the times, one generator's or loop's share of them.
 //  2. A [Driver] sends what is due over connections that stay open from run to

@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
@@ -26,8 +27,7 @@ type Outcome struct {
 // to the limit is the percentile that a trial has on average, not that of all
 // operations together.
 func (s SLA) OverTrials(of []Outcome) (kept *bool, each int, why string) {
-	missed := make([]bool, len(of))
-	yes, no, broken := true, false, false
+	missed, broken := make([]bool, len(of)), false
 	for _, term := range s.Terms {
 		values := make([]float64, len(of))
 		for i, o := range of {
@@ -45,17 +45,14 @@ func (s SLA) OverTrials(of []Outcome) (kept *bool, each int, why string) {
 			each++
 		}
 	}
-	switch {
-	case broken:
-		return &no, each, why
-	case why != "":
-		return nil, each, why
+	if keeps := !broken; broken || why == "" {
+		kept = &keeps
 	}
-	return &yes, each, ""
+	return kept, each, why
 }
 
-// overTrials is whether values of trials are beyond the limit, and why, or why that
-// cannot be told; neither: they are within.
+// overTrials is whether values of trials, of which there are some, are beyond the limit,
+// and why, or why that cannot be told; neither: they are within.
 func (t Term) overTrials(values []float64) (beyond bool, why string) {
 	name, print, limit := "errors", num.Fraction, t.limit()
 	if !t.OnErrors() {
@@ -67,15 +64,14 @@ func (t Term) overTrials(values []float64) (beyond bool, why string) {
 		}
 		return print(v)
 	}
-	lo, hi, above := math.Inf(1), math.Inf(-1), 0
+	lo, hi, above := slices.Min(values), slices.Max(values), 0
+	if len(values) < 2 {
+		return false, fmt.Sprintf("%s %s in one trial: more trials would tell", name, amount(lo))
+	}
 	for _, v := range values {
-		lo, hi = min(lo, v), max(hi, v)
 		if v > limit {
 			above++
 		}
-	}
-	if len(values) < 2 {
-		return false, fmt.Sprintf("%s %s in one trial: more trials would tell", name, amount(lo))
 	}
 	if mean, ci, err := stats.MeanInterval(values, stats.DefaultLevel); err == nil && !math.IsInf(mean, 0) {
 		lo, hi = max(0, ci.Lo), ci.Hi

@@ -22,18 +22,18 @@ const (
 	Poisson Arrivals = "poisson"
 )
 
-// Stage is a stretch of an open loop's plan: the rate goes evenly from one
-// value to another. Rates are in operations per second; 0 is a pause.
+// Stage is a stretch of an open loop's plan at one rate, in operations per second;
+// 0 is a pause.
 type Stage struct {
-	From, To float64
+	Rate     float64
 	Duration time.Duration
 }
 
 // Hold is a stage at one rate.
-func Hold(rate float64, d time.Duration) Stage { return Stage{From: rate, To: rate, Duration: d} }
+func Hold(rate float64, d time.Duration) Stage { return Stage{rate, d} }
 
 // expected is how many operations are due in the stage.
-func (s Stage) expected() float64 { return whole((s.From + s.To) / 2 * s.Duration.Seconds()) }
+func (s Stage) expected() float64 { return whole(s.Rate * s.Duration.Seconds()) }
 
 // whole returns the whole number from which x differs by errors of rounding
 // only, or else x: 70/s for 1.1 s are 77 operations, although their product is
@@ -92,33 +92,24 @@ const MaxRate = 1e9
 
 // Check refuses a plan that cannot be executed, with model.ErrUsage.
 func (p Plan) Check() error {
-	if p.Closed != nil {
-		return p.Closed.check(len(p.Stages))
-	}
-	if p.Arrivals != Constant && p.Arrivals != Poisson {
+	switch c := p.Closed; {
+	case c != nil && len(p.Stages) > 0:
+		return fmt.Errorf("%w: a plan has either stages (open loop) or users (closed loop), not both", model.ErrUsage)
+	case c != nil && (c.Users < 1 || c.Duration < 0 || c.Think < 0 || c.Count < 0 || c.Duration == 0 && c.Count == 0):
+		return fmt.Errorf("%w: a closed loop of %d users with a think time of %v, for %v or %d operations; it needs users, and a duration or a number of operations; none may be negative",
+			model.ErrUsage, c.Users, c.Think, c.Duration, c.Count)
+	case c != nil:
+		return nil
+	case p.Arrivals != Constant && p.Arrivals != Poisson:
 		return fmt.Errorf("%w: arrivals %q must be constant or poisson", model.ErrUsage, p.Arrivals)
-	}
-	if len(p.Stages) == 0 {
+	case len(p.Stages) == 0:
 		return fmt.Errorf("%w: a plan needs a stage", model.ErrUsage)
 	}
 	for i, s := range p.Stages {
-		if s.Duration <= 0 || !validRate(s.From) || !validRate(s.To) {
-			return fmt.Errorf("%w: stage %d goes from %v to %v operations/s in %v; rates must be from 0 to 1e9, and a stage must take time",
-				model.ErrUsage, i+1, s.From, s.To, s.Duration)
+		if s.Duration <= 0 || !(s.Rate >= 0 && s.Rate <= MaxRate) {
+			return fmt.Errorf("%w: stage %d has %v operations/s for %v; rates must be from 0 to 1e9, and a stage must take time",
+				model.ErrUsage, i+1, s.Rate, s.Duration)
 		}
-	}
-	return nil
-}
-
-func validRate(r float64) bool { return r >= 0 && r <= MaxRate }
-
-func (c Closed) check(stages int) error {
-	switch {
-	case stages > 0:
-		return fmt.Errorf("%w: a plan has either stages (open loop) or users (closed loop), not both", model.ErrUsage)
-	case c.Users < 1 || c.Duration < 0 || c.Think < 0 || c.Count < 0 || c.Duration == 0 && c.Count == 0:
-		return fmt.Errorf("%w: a closed loop of %d users with a think time of %v, for %v or %d operations; it needs users, and a duration or a number of operations; none may be negative",
-			model.ErrUsage, c.Users, c.Think, c.Duration, c.Count)
 	}
 	return nil
 }
@@ -148,9 +139,8 @@ func (s Share) of(n int64) int64 { return max(n-int64(s.Index)+int64(s.Of)-1, 0)
 // Both kinds of arrivals are made in operational time, in which the rate is 1:
 // arrival number j of evenly spaced ones lies at j, Poisson arrivals lie
 // exponential distances of mean 1 apart. The integral of the rate over time,
-// inverted, maps them to the clock; so ramps are exact, too (Çinlar,
-// Introduction to Stochastic Processes, 1975, section 4.7: the time change of
-// a non-homogeneous Poisson process).
+// inverted, maps them to the clock (Çinlar, Introduction to Stochastic Processes,
+// 1975, section 4.7: the time change of a non-homogeneous Poisson process).
 type Schedule struct {
 	stages []Stage
 	step   func() float64 // to the next arrival, in operational time
@@ -163,15 +153,12 @@ type Schedule struct {
 
 // NewSchedule is for a plan with stages that passed its Check.
 func NewSchedule(p Plan, share Share) *Schedule {
-	s := &Schedule{stages: p.Stages}
 	n := float64(share.Of)
+	s := &Schedule{stages: p.Stages, step: func() float64 { return n }, next: float64(share.Index)}
 	if p.Arrivals == Poisson {
 		rng := rand.New(rand.NewPCG(p.Seed, uint64(share.Index))) //nolint:gosec // repeatable on purpose
 		s.step = func() float64 { return n * rng.ExpFloat64() }
 		s.next = s.step()
-	} else {
-		s.step = func() float64 { return n }
-		s.next = float64(share.Index)
 	}
 	return s
 }
@@ -184,7 +171,7 @@ func (s *Schedule) Next() (due time.Duration, ok bool) {
 		now := s.stages[s.stage]
 		if left := s.next - s.before; left < now.expected() {
 			s.next += s.step()
-			after := time.Duration(math.Round(now.after(left) * 1e9))
+			after := time.Duration(math.Round(left / now.Rate * 1e9))
 			return s.begin + min(after, now.Duration-1), true
 		}
 		s.before = whole(s.before + now.expected())
@@ -192,18 +179,6 @@ func (s *Schedule) Next() (due time.Duration, ok bool) {
 		s.stage++
 	}
 	return 0, false
-}
-
-// after is the time in seconds, from the stage's begin, by which n ≥ 0 operations
-// were due: the inverse of From·t + (To-From)/(2·Duration)·t². This form of the
-// solution is exact for a constant rate and loses no digits near it.
-func (s Stage) after(n float64) float64 {
-	if n == 0 && s.From == 0 {
-		return 0
-	}
-	slope := (s.To - s.From) / s.Duration.Seconds()
-	root := math.Sqrt(max(s.From*s.From+2*slope*n, 0))
-	return 2 * n / (s.From + root)
 }
 
 // Source says when the operations of one loop are due.

@@ -31,7 +31,7 @@ func TestPlanCheck(t *testing.T) {
 		"no time":         {constant(load.Hold(1, 0)), false},
 		"negative":        {constant(load.Hold(-1, time.Second)), false},
 		"too much":        {constant(load.Hold(1.1e9, time.Second)), false},
-		"not a number":    {constant(load.Stage{From: 1, To: math.NaN(), Duration: 1}), false},
+		"not a number":    {constant(load.Hold(math.NaN(), 1)), false},
 		"second is wrong": {constant(load.Hold(1, 1), load.Hold(1, -1)), false},
 		"no users":        {users(0, 0, time.Second), false},
 		"no duration":     {users(1, 0, 0), false},

@@ -169,7 +169,8 @@ func (c *chaos) plan(seed uint64) Plan {
 	if c.draw(2) == 0 {
 		return Plan{Closed: &Closed{Users: 1 + c.draw(100), Think: time.Duration(c.draw(2)) * 50 * ms, Duration: 3 * time.Second}, Seed: seed}
 	}
-	stages := []Stage{{From: 0, To: 500, Duration: time.Second}, Hold(float64(c.draw(2000)), 1500*ms), Hold(0, 500*ms), Hold(300, time.Second)}
+	drawn := Hold(float64(c.draw(2000)), 1500*ms)
+	stages := []Stage{Hold(250, time.Second), drawn, Hold(0, 500*ms), Hold(300, time.Second)}
 	return Plan{Arrivals: Poisson, Stages: stages, Seed: seed}
 }
 

@@ -95,27 +95,22 @@ func (x *poolRun) follow(ctx context.Context) bool {
 		if over {
 			return true
 		}
-		x.sleep(until)
+		if x.handed {
+			// Clients have the processor before it waits in the kernel: the one that was woken
+			// last runs on this thread at once, without another having to be woken first.
+			x.handed = false
+			runtime.Gosched()
+		}
+		if begin := x.now(); until > begin {
+			x.alarm.sleep(until - begin)
+			x.slept += max(min(x.now(), until, x.duration)-begin, 0)
+		}
 	}
 	return false
 }
 
-// sleep lets clients have the processor before it waits in the kernel: the one
-// that was woken last runs on this thread at once, without another having to
-// be woken first.
-func (x *poolRun) sleep(until time.Duration) {
-	if x.handed {
-		x.handed = false
-		runtime.Gosched()
-	}
-	begin := x.now()
-	if until > begin {
-		x.alarm.sleep(until - begin)
-		x.slept += max(min(x.now(), until, x.duration)-begin, 0)
-	}
-}
-
-// step does what is due, and returns when there is more to do.
+// step does what is due, and returns when there is more to do. It is over when everything
+// has ended, or the wait for it has.
 func (x *poolRun) step() (until time.Duration, over bool) {
 	x.pool.mu.Lock()
 	defer x.pool.mu.Unlock()
@@ -124,7 +119,9 @@ func (x *poolRun) step() (until time.Duration, over bool) {
 		x.endPlan()
 	}
 	x.dispatch(now)
-	if x.lack != nil || x.over(now) {
+	_, more := x.source.Peek()
+	ended := (now >= x.duration || x.counted) && !more && len(x.busy) == 0
+	if x.lack != nil || ended || now >= x.duration+x.drain {
 		return now, true
 	}
 	if now >= x.tick {
@@ -169,11 +166,16 @@ func (x *poolRun) drop(due, now time.Duration) bool {
 	return true
 }
 
-// useNew gives an operation to a new client, or fails it where none can be had
-// now; false if it has to wait.
+// useNew gives an operation to a new client, or fails it where no connection can be had
+// now and there is no client; false if it has to wait.
 func (x *poolRun) useNew(due, now time.Duration) bool {
 	if !x.pause.over(now) {
-		return x.refuse(due, now)
+		if !x.open || len(x.busy) > 0 {
+			return false
+		}
+		x.shard.Fail(x.take(due), due, ErrConnect)
+		x.source.Ended(now)
+		return true
 	}
 	if !x.mayOpen(now) {
 		if x.pool.short && !x.pool.slots.free() {
@@ -203,16 +205,6 @@ func (x *poolRun) wake(w *worker) {
 	w.wake = make(chan bool, 1)
 	x.active++
 	go w.serve(x, w.wake)
-}
-
-// refuse fails an operation that finds no client and no connection to be had.
-func (x *poolRun) refuse(due, now time.Duration) bool {
-	if !x.open || len(x.busy) > 0 {
-		return false
-	}
-	x.shard.Fail(x.take(due), due, ErrConnect)
-	x.source.Ended(now)
-	return true
 }
 
 // take announces the next operation, and returns its kind.
@@ -260,12 +252,6 @@ func (x *poolRun) next(now time.Duration) time.Duration {
 	return until
 }
 
-// over reports whether everything has ended, or the wait for it has.
-func (x *poolRun) over(now time.Duration) bool {
-	_, more := x.source.Peek()
-	return now >= x.duration+x.drain || (now >= x.duration || x.counted) && !more && len(x.busy) == 0
-}
-
 // wakeSooner wakes the dispatcher when it sleeps for longer than it should.
 func (x *poolRun) wakeSooner(now time.Duration) {
 	due, ok := x.source.Peek()
@@ -279,7 +265,8 @@ func (x *poolRun) wakeSooner(now time.Duration) {
 // housekeep looks after what has to be done once a second.
 func (x *poolRun) housekeep(now time.Duration) {
 	for i := len(x.busy) - 1; i >= 0; i-- { // from the end: retire moves the last one
-		if w := x.busy[i]; now >= w.deadline(x.pool.config.Timeout)+grace {
+		w := x.busy[i]
+		if should := max(w.given, w.sentAt()) + x.pool.config.Timeout; now >= should+grace {
 			x.abandon(w, now)
 		}
 	}
@@ -339,7 +326,14 @@ func (x *poolRun) settle() {
 		x.shard.Drop(x.take(due), due)
 	}
 	for len(x.busy) > 0 {
-		x.unfinish(x.busy[len(x.busy)-1])
+		w := x.busy[len(x.busy)-1]
+		x.retire(w)
+		if w.abandoned = true; w.withdraw() {
+			x.shard.Drop(w.op, w.due)
+			continue
+		}
+		x.shard.Sent(w.op, w.due, w.free, w.sentAt())
+		x.shard.Unfinish(w.op, w.due)
 	}
 	for _, w := range x.idle { // their goroutines end, their clients are kept
 		if w.wake != nil {
@@ -364,18 +358,6 @@ func (x *poolRun) settle() {
 	if loaded := x.usage.Loaded; loaded > 0 {
 		x.usage.Busy = 1 - float64(x.slept)/float64(loaded)
 	}
-}
-
-// unfinish ends an operation that is not waited for any more.
-func (x *poolRun) unfinish(w *worker) {
-	x.retire(w)
-	w.abandoned = true
-	if w.withdraw() {
-		x.shard.Drop(w.op, w.due)
-		return
-	}
-	x.shard.Sent(w.op, w.due, w.free, w.sentAt())
-	x.shard.Unfinish(w.op, w.due)
 }
 
 // endPlan takes the processor time when the plan is over.

@@ -42,11 +42,6 @@ func (w *worker) send(now time.Duration) bool { return w.sent.CompareAndSwap(uns
 
 func (w *worker) sentAt() time.Duration { return time.Duration(w.sent.Load()) }
 
-// deadline is when the operation should have ended.
-func (w *worker) deadline(timeout time.Duration) time.Duration {
-	return max(w.given, w.sentAt()) + timeout
-}
-
 // outcome is how an operation ended. Its times are from the start of the plan.
 type outcome struct {
 	err  error

@@ -58,29 +58,6 @@ func TestConstantIsExact(t *testing.T) {
 	}
 }
 
-// TestRampIsExact compares each arrival with the textbook's solution of the
-// quadratic equation, which is not the one that is used.
-func TestRampIsExact(t *testing.T) {
-	for _, s := range []load.Stage{
-		{From: 100, To: 1000, Duration: 10 * time.Second},
-		{From: 1000, To: 100, Duration: 10 * time.Second},
-		{From: 0, To: 500, Duration: 4 * time.Second},
-		{From: 500, To: 0, Duration: 4 * time.Second},
-	} {
-		got := arrivals(constant(s), load.All)
-		if want := int((s.From + s.To) / 2 * s.Duration.Seconds()); len(got) != want {
-			t.Errorf("%+v: %d operations, want %d", s, len(got), want)
-		}
-		slope := (s.To - s.From) / s.Duration.Seconds()
-		for k, due := range got {
-			want := (math.Sqrt(s.From*s.From+2*slope*float64(k)) - s.From) / slope * 1e9
-			if math.Abs(float64(due)-want) > 2 {
-				t.Fatalf("%+v: operation %d is due at %v, want %.0f ns", s, k, due, want)
-			}
-		}
-	}
-}
-
 func TestPause(t *testing.T) {
 	got := arrivals(constant(load.Hold(2, time.Second), load.Hold(0, 3*time.Second), load.Hold(4, time.Second)), load.All)
 	want := []time.Duration{0, 500 * time.Millisecond,
@@ -112,11 +89,7 @@ func TestSharesAreDealt(t *testing.T) {
 func randomStages(rng *rand.Rand) []load.Stage {
 	stages := make([]load.Stage, 1+rng.IntN(5))
 	for i := range stages {
-		rate := func() float64 { return max(0, rng.Float64()*1000-100) }
-		stages[i] = load.Stage{From: rate(), To: rate(), Duration: time.Duration(1 + rng.Int64N(int64(time.Second)))}
-		if rng.IntN(2) == 0 {
-			stages[i].To = stages[i].From
-		}
+		stages[i] = load.Hold(max(0, rng.Float64()*1000-100), time.Duration(1+rng.Int64N(int64(time.Second))))
 	}
 	return stages
 }
@@ -128,7 +101,7 @@ func TestArrivalsAreInOrder(t *testing.T) {
 	for seed := range uint64(100) {
 		stages, expected := randomStages(rng), 0.0
 		for _, s := range stages {
-			expected += (s.From + s.To) / 2 * s.Duration.Seconds()
+			expected += s.Rate * s.Duration.Seconds()
 		}
 		for _, p := range []load.Plan{constant(stages...), poisson(seed, stages...)} {
 			got := arrivals(p, load.All)
@@ -218,7 +191,7 @@ func operational(stages []load.Stage, at time.Duration) float64 {
 	sum := 0.0
 	for _, s := range stages {
 		x := min(at, s.Duration).Seconds()
-		sum += s.From*x + (s.To-s.From)/(2*s.Duration.Seconds())*x*x
+		sum += s.Rate * x
 		if at -= s.Duration; at <= 0 {
 			break
 		}
@@ -232,8 +205,7 @@ func operational(stages []load.Stage, at time.Duration) float64 {
 func TestPoissonGaps(t *testing.T) {
 	for name, stages := range map[string][]load.Stage{
 		"constant": {load.Hold(1000, 20*time.Second)},
-		"ramp":     {{From: 0, To: 2000, Duration: 20 * time.Second}},
-		"steps":    {load.Hold(100, 10*time.Second), load.Hold(0, 5*time.Second), load.Hold(1500, 10*time.Second), {From: 1500, To: 0, Duration: 8 * time.Second}},
+		"steps":    {load.Hold(100, 10*time.Second), load.Hold(0, 5*time.Second), load.Hold(1500, 10*time.Second)},
 	} {
 		times := arrivals(poisson(11, stages...), load.All)
 		gaps, before := make([]float64, len(times)), 0.0

@@ -1,10 +1,9 @@
 package load
 
 import (
-	"bytes"
 	"os"
-	"slices"
-	"strconv"
+
+	"github.com/scalebench/scalebench/internal/kernel"
 )
 
 // Segments are TCP segments that arrived in this network namespace, which mostly
@@ -44,29 +43,21 @@ func CountSegments() (s Segments, ok bool) {
 	const dir = "/proc/thread-self/net/"
 	snmp, _ := os.ReadFile(dir + "snmp") // without it nothing is found in it
 	netstat, _ := os.ReadFile(dir + "netstat")
-	in, known := counter(snmp, "Tcp:", "InSegs")
-	outOfOrder, knownToo := counter(netstat, "TcpExt:", "TCPOFOQueue")
-	return Segments{In: in, OutOfOrder: outOfOrder}, known && knownToo
+	return segmentsIn(snmp, netstat)
 }
 
-// counter finds a value in a table of the kernel: a line with the names, then
-// one with the values; both begin with the table's name.
-func counter(table []byte, of, name string) (value int64, ok bool) {
-	var names [][]byte
-	for line := range bytes.Lines(table) {
-		fields := bytes.Fields(line)
-		switch {
-		case len(fields) == 0 || string(fields[0]) != of:
-		case names == nil:
-			names = fields
-		default:
-			at := slices.IndexFunc(names, func(n []byte) bool { return string(n) == name })
-			if at < 0 || at >= len(fields) {
-				return 0, false
-			}
-			v, err := strconv.ParseInt(string(fields[at]), 10, 64)
-			return v, err == nil
+// segmentsIn reads two tables of the kernel.
+func segmentsIn(snmp, netstat []byte) (s Segments, ok bool) {
+	found := 0
+	kernel.Columns(snmp, "Tcp:", func(name []byte, n uint64) {
+		if string(name) == "InSegs" {
+			s.In, found = int64(n), found+1
 		}
-	}
-	return 0, false
+	})
+	kernel.Columns(netstat, "TcpExt:", func(name []byte, n uint64) {
+		if string(name) == "TCPOFOQueue" {
+			s.OutOfOrder, found = int64(n), found+1
+		}
+	})
+	return s, found == 2
 }

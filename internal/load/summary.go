@@ -145,18 +145,44 @@ const (
 	MetricRecords     = "load_records_loaded" // before the window, because they were not there
 )
 
-// counters are the counts of a result by name, errors apart.
-var counters = []struct {
+// scalar is a whole number of a summary, by the name of its metric.
+type scalar struct {
+	metric, unit string
+	value        *int64
+}
+
+// scalars are those of all operations together.
+func (s *Summary) scalars() []scalar {
+	return []scalar{
+		{MetricOpened, "1", &s.Usage.Opened}, {MetricRejected, "1", &s.Usage.Rejected},
+		{MetricSent, "byte", &s.Sent}, {MetricReceived, "byte", &s.Received},
+		{MetricSegments, "1", &s.Segments.In}, {MetricOutOfOrder, "1", &s.Segments.OutOfOrder},
+		{MetricRecords, "1", &s.RecordsLoaded},
+	}
+}
+
+// distribution is a histogram of a summary, by the name of its metric.
+type distribution struct {
 	metric string
-	of     func(*Counts) *int64
-}{
-	{"load_due", func(c *Counts) *int64 { return &c.Due }},
-	{"load_ok", func(c *Counts) *int64 { return &c.OK }},
-	{"load_dropped", func(c *Counts) *int64 { return &c.Dropped }},
-	{"load_unfinished", func(c *Counts) *int64 { return &c.Unfinished }},
-	{"load_late", func(c *Counts) *int64 { return &c.Late }},
-	{"load_waited", func(c *Counts) *int64 { return &c.Waited }},
-	{"load_repeated", func(c *Counts) *int64 { return &c.Repeated }},
+	of     **hdr.Histogram
+}
+
+func (s *Summary) distributions() []distribution {
+	out := []distribution{{HistogramLag, &s.Lag}, {HistogramReceive, &s.ReceiveLag}}
+	for i, name := range s.Names {
+		o := &s.Ops[i]
+		out = append(out, distribution{name + suffixLatency, &o.Latency}, distribution{name + suffixService, &o.Service})
+	}
+	return out
+}
+
+// scalars are the counts of one kind of operation, errors apart.
+func (c *Counts) scalars() []scalar {
+	return []scalar{
+		{"load_due", "1", &c.Due}, {"load_ok", "1", &c.OK}, {"load_dropped", "1", &c.Dropped},
+		{"load_unfinished", "1", &c.Unfinished}, {"load_late", "1", &c.Late},
+		{"load_waited", "1", &c.Waited}, {"load_repeated", "1", &c.Repeated},
+	}
 }
 
 // Report publishes a summary, all of it.
@@ -165,32 +191,29 @@ func (s Summary) Report(to Sink) {
 		to.Sample(model.Sample{Metric: metric, Unit: unit, Value: v, Better: model.Lower, Labels: labels, Info: true})
 	}
 	for i, o := range s.Ops {
-		labels := map[string]string{"op": s.Names[i]}
-		for _, c := range counters {
-			info(c.metric, "1", float64(*c.of(&o.Counts)), labels)
+		op := s.Names[i]
+		for _, c := range o.scalars() {
+			info(c.metric, c.unit, float64(*c.value), map[string]string{"op": op})
 		}
 		for k, n := range o.Errors {
-			info(metricErrors, "1", float64(n), map[string]string{"op": s.Names[i], "kind": Kind(k).String()})
+			info(metricErrors, "1", float64(n), map[string]string{"op": op, "kind": Kind(k).String()})
 		}
 		for _, c := range o.Statuses.Counted() {
-			info(metricStatus, "1", float64(c.Count), map[string]string{"op": s.Names[i], "status": strconv.Itoa(c.Status)})
+			info(metricStatus, "1", float64(c.Count), map[string]string{"op": op, "status": strconv.Itoa(c.Status)})
 		}
 	}
+	loaded := max(s.Usage.Loaded.Seconds(), 1e-9)
 	to.Sample(model.Sample{Metric: MetricThroughput, Unit: "op/s", Value: float64(s.Replies) / s.Scored.Seconds(), Better: model.Higher})
 	info(MetricScored, "s", s.Scored.Seconds(), nil)
 	info(MetricBusy, "1", s.Usage.Busy, nil)
-	info(MetricCPU, "core", s.Usage.CPU.Seconds()/max(s.Usage.Loaded.Seconds(), 1e-9), nil)
-	info(MetricSpun, "core", s.Usage.Spun.Seconds()/max(s.Usage.Loaded.Seconds(), 1e-9), nil)
+	info(MetricCPU, "core", s.Usage.CPU.Seconds()/loaded, nil)
+	info(MetricSpun, "core", s.Usage.Spun.Seconds()/loaded, nil)
 	info(MetricCores, "core", float64(Cores()), nil)
 	info(MetricMachine, "core", float64(runtime.NumCPU()), nil)
-	info(MetricOpened, "1", float64(s.Usage.Opened), nil)
-	info(MetricRejected, "1", float64(s.Usage.Rejected), nil)
-	info(MetricSent, "byte", float64(s.Sent), nil)
-	info(MetricReceived, "byte", float64(s.Received), nil)
-	info(MetricSegments, "1", float64(s.Segments.In), nil)
-	info(MetricOutOfOrder, "1", float64(s.Segments.OutOfOrder), nil)
-	if s.RecordsLoaded > 0 {
-		info(MetricRecords, "1", float64(s.RecordsLoaded), nil)
+	for _, c := range s.scalars() {
+		if *c.value > 0 || c.metric != MetricRecords {
+			info(c.metric, c.unit, float64(*c.value), nil)
+		}
 	}
 	if s.Unrecovered {
 		info(MetricUnrecovered, "1", 1, nil)
@@ -234,41 +257,30 @@ const mostSeconds, mostHandshakes = 4000, 40000
 // histograms publishes the distributions that are not empty: of all that is
 // scored, and the latencies of each second.
 func (s Summary) histograms(to Sink) {
-	put := func(metric string, h *hdr.Histogram) {
-		if h != nil && h.TotalCount() > 0 {
-			to.Histogram(model.Histogram{Metric: metric, Unit: "ns", Encoded: histogram.Encode(h)})
+	for _, d := range s.distributions() {
+		if h := *d.of; h != nil && h.TotalCount() > 0 {
+			to.Histogram(model.Histogram{Metric: d.metric, Unit: "ns", Encoded: histogram.Encode(h)})
 		}
 	}
-	for i, o := range s.Ops {
-		put(s.Names[i]+suffixLatency, o.Latency)
-		put(s.Names[i]+suffixService, o.Service)
-		every := 1 + int(s.Scored/time.Second)*len(s.Ops)/mostSeconds // the same for all generators
-		for k, index := range s.Seconds.Index {
-			if index%every > 0 {
-				continue
-			}
-			if encoded := s.Seconds.Latencies[k][i]; encoded != "" {
+	every := 1 + int(s.Scored/time.Second)*len(s.Ops)/mostSeconds // the same for all generators
+	for k, index := range s.Seconds.Index {
+		for i, encoded := range s.Seconds.Latencies[k] {
+			if index%every == 0 && encoded != "" {
 				to.Histogram(model.Histogram{Metric: s.Names[i] + suffixLatency, Unit: "ns", Second: index + 1, Encoded: encoded})
 			}
 		}
 	}
-	put(HistogramLag, s.Lag)
-	put(HistogramReceive, s.ReceiveLag)
 }
 
 // record publishes what changes from second to second, and the handshakes.
 func (s Summary) record(to Sink) {
-	for _, column := range []struct {
-		metric string
-		counts []int64
-	}{{recordingDue, s.Seconds.Due}, {recordingOK, s.Seconds.OK}, {recordingReplies, s.Seconds.Replies}} {
+	var all []model.HostSeries
+	for _, column := range s.Seconds.recorded() {
 		r := model.HostSeries{Metric: column.metric, Unit: "op"}
 		for i, index := range s.Seconds.Index {
-			r.Offsets, r.Values = append(r.Offsets, int64(index)*1e9), append(r.Values, float64(column.counts[i]))
+			r.Offsets, r.Values = append(r.Offsets, int64(index)*1e9), append(r.Values, float64((*column.counts)[i]))
 		}
-		if len(r.Offsets) > 0 {
-			to.Recording(r)
-		}
+		all = append(all, r)
 	}
 	rtt := model.HostSeries{Metric: RecordingRTT, Unit: "s"}
 	lost := model.HostSeries{Metric: RecordingLost, Unit: "s"}
@@ -283,7 +295,7 @@ func (s Summary) record(to Sink) {
 		}
 		into.Offsets, into.Values = append(into.Offsets, h.At.Nanoseconds()), append(into.Values, h.Took.Seconds())
 	}
-	for _, r := range []model.HostSeries{rtt, lost} {
+	for _, r := range append(all, rtt, lost) {
 		if len(r.Offsets) > 0 {
 			to.Recording(r)
 		}
@@ -315,44 +327,36 @@ func ReadSummary(r model.Result) (Summary, error) {
 }
 
 func (s *Summary) take(x model.Sample) {
+	op, n := x.Labels["op"], int64(x.Value)
+	scalars := s.scalars()
 	switch x.Metric {
 	case MetricScored:
 		s.Scored = time.Duration(x.Value * 1e9)
 	case MetricBusy:
 		s.Usage.Busy = x.Value
-	case MetricSent:
-		s.Sent = int64(x.Value)
-	case MetricReceived:
-		s.Received = int64(x.Value)
-	case MetricSegments:
-		s.Segments.In = int64(x.Value)
-	case MetricOutOfOrder:
-		s.Segments.OutOfOrder = int64(x.Value)
 	case MetricConnections:
 		s.Usage.Connections.take(x)
-	case MetricRecords:
-		s.RecordsLoaded = int64(x.Value)
-	case MetricOpened:
-		s.Usage.Opened = int64(x.Value)
 	case MetricUnrecovered:
 		s.Unrecovered = x.Value > 0
-	case MetricRejected:
-		s.Usage.Rejected = int64(x.Value)
 	case MetricAddress:
 		s.Usage.Addresses = append(s.Usage.Addresses, AddressUse{
-			Address: x.Labels[labelAddress], State: AddressState(x.Labels[labelState]), Opened: int64(x.Value)})
+			Address: x.Labels[labelAddress], State: AddressState(x.Labels[labelState]), Opened: n})
 	case metricErrors:
 		if k := slices.Index(kindNames[:], x.Labels["kind"]); k >= 0 {
-			s.op(x.Labels["op"]).Errors[k] = int64(x.Value)
+			s.op(op).Errors[k] = n
 		}
 	case metricStatus:
 		if status, err := strconv.Atoi(x.Labels["status"]); err == nil {
-			s.op(x.Labels["op"]).Statuses.Add(status, int64(x.Value))
+			s.op(op).Statuses.Add(status, n)
+		}
+	default:
+		if slices.ContainsFunc((&Counts{}).scalars(), func(c scalar) bool { return c.metric == x.Metric }) {
+			scalars = s.op(op).scalars()
 		}
 	}
-	for _, c := range counters {
+	for _, c := range scalars {
 		if c.metric == x.Metric {
-			*c.of(&s.op(x.Labels["op"]).Counts) = int64(x.Value)
+			*c.value = n
 		}
 	}
 }
@@ -368,67 +372,35 @@ func (s *Summary) op(name string) *Op {
 }
 
 func (s *Summary) takeHistogram(x model.Histogram) error {
-	if x.Second > 0 {
-		s.takeSecond(x)
-		return nil
-	}
-	into := s.place(x)
-	if into == nil {
-		return nil // of another source
-	}
-	h, err := histogram.Decode(x.Encoded)
-	*into = h
-	return err
-}
-
-// takeSecond takes the latencies of one second.
-func (s *Summary) takeSecond(x model.Histogram) {
 	for i, name := range s.Names {
-		if x.Metric == name+suffixLatency {
-			at := s.second(x.Second - 1)
-			s.Seconds.Latencies[at][i] = x.Encoded
+		if x.Second > 0 && x.Metric == name+suffixLatency {
+			s.Seconds.Latencies[s.Seconds.at(x.Second-1, len(s.Ops))][i] = x.Encoded
 		}
 	}
-}
-
-// place is where a histogram belongs; nil if it belongs nowhere here.
-func (s *Summary) place(x model.Histogram) **hdr.Histogram {
-	switch x.Metric {
-	case HistogramLag:
-		return &s.Lag
-	case HistogramReceive:
-		return &s.ReceiveLag
-	}
-	for i, name := range s.Names {
-		switch x.Metric {
-		case name + suffixLatency:
-			return &s.Ops[i].Latency
-		case name + suffixService:
-			return &s.Ops[i].Service
+	for _, d := range s.distributions() {
+		if x.Second == 0 && x.Metric == d.metric { // others are of another source
+			h, err := histogram.Decode(x.Encoded)
+			*d.of = h
+			return err
 		}
 	}
 	return nil
 }
 
 func (s *Summary) takeRecording(x model.HostSeries) {
-	for i, at := range x.Offsets {
-		index := int(time.Duration(at) / time.Second)
-		switch v := x.Values[i]; x.Metric {
-		case RecordingRTT, RecordingLost:
-			s.RTT = append(s.RTT, Handshake{At: time.Duration(at), Took: time.Duration(v * 1e9), Lost: x.Metric == RecordingLost})
-		case recordingDue:
-			at := s.second(index)
-			s.Seconds.Due[at] = int64(v)
-		case recordingOK:
-			at := s.second(index)
-			s.Seconds.OK[at] = int64(v)
-		case recordingReplies:
-			at := s.second(index)
-			s.Seconds.Replies[at] = int64(v)
+	for i, offset := range x.Offsets {
+		at, v := time.Duration(offset), x.Values[i]
+		if x.Metric == RecordingRTT || x.Metric == RecordingLost {
+			s.RTT = append(s.RTT, Handshake{At: at, Took: time.Duration(v * 1e9), Lost: x.Metric == RecordingLost})
+		}
+		for _, column := range s.Seconds.recorded() {
+			if column.metric == x.Metric {
+				k := s.Seconds.at(int(at/time.Second), len(s.Ops))
+				(*column.counts)[k] = int64(v)
+			}
+		}
+		if x.Metric == recordingReplies {
 			s.Replies += int64(v)
 		}
 	}
 }
-
-// second finds or adds a second.
-func (s *Summary) second(index int) int { return s.Seconds.at(index, len(s.Ops)) }

@@ -87,22 +87,17 @@ type Generator struct {
 // is model.ErrUsage where they are not of a workload that offers a load.
 func ReadWindow(s model.Step, results []model.Result) (Window, error) {
 	rate, err := Offered(s)
-	if err != nil {
-		return Window{}, err
-	}
 	w := Window{Load: rate, Start: s.StartAt}
-	var seconds []Seconds
-	for _, r := range results {
-		summary, err := ReadSummary(r)
+	seconds := make([]Seconds, len(results))
+	for i, r := range results {
 		if err == nil {
-			err = w.add(r, summary)
+			seconds[i], err = w.add(r)
 		}
-		if err != nil {
-			return Window{}, err
-		}
-		seconds = append(seconds, summary.Seconds)
 	}
-	if w.Seconds, err = sumOfSeconds(seconds); err != nil {
+	if err == nil {
+		w.Seconds, err = sumOfSeconds(seconds)
+	}
+	if err != nil {
 		return Window{}, err
 	}
 	// All of thousands of windows are kept in memory.
@@ -124,31 +119,33 @@ func Offered(s model.Step) (float64, error) {
 
 // place orders the generators and says how long after the first each began.
 func (w *Window) place(results []model.Result) {
-	began := make(map[model.NodeID]time.Time)
 	var first time.Time
 	for _, r := range results {
-		began[r.Node] = r.Started
 		if first.IsZero() || r.Started.Before(first) {
 			first = r.Started
 		}
 	}
-	for i := range w.Generators {
-		w.Generators[i].After = began[w.Generators[i].Node].Sub(first)
+	for i, r := range results {
+		w.Generators[i].After = r.Started.Sub(first)
 	}
 	slices.SortFunc(w.Generators, func(a, b Generator) int { return cmp.Compare(a.Node, b.Node) })
 }
 
-// add takes what one generator saw.
-func (w *Window) add(r model.Result, s Summary) error {
+// add takes what one generator saw, and returns its seconds.
+func (w *Window) add(r model.Result) (Seconds, error) {
+	s, err := ReadSummary(r)
+	if err != nil {
+		return Seconds{}, err
+	}
 	total, err := s.Total()
 	if err != nil {
-		return err
+		return Seconds{}, err
 	}
 	own, processor := processorShares(r.Samples)
 	g := Generator{
 		Node: r.Node, Counts: total.Counts, Answered: total.Latency.TotalCount(), Replies: s.Replies,
 		Busy: s.Usage.Busy, Processor: processor, Own: own, Handshakes: s.RTT,
-		Lag: p99(s.Lag), ReceiveLag: p99(s.ReceiveLag), Connections: s.Usage.Connections,
+		Lag: AtPercentile(s.Lag, 99), ReceiveLag: AtPercentile(s.ReceiveLag, 99), Connections: s.Usage.Connections,
 	}
 	w.Generators = append(w.Generators, g)
 	w.Scored, w.Unrecovered = s.Scored, w.Unrecovered || s.Unrecovered
@@ -161,23 +158,21 @@ func (w *Window) add(r model.Result, s Summary) error {
 	w.Addresses = addUses(w.Addresses, s.Usage.Addresses)
 	trips := RoundTrips(s.RTT)
 	w.RTT, w.Lost = append(w.RTT, trips...), w.Lost+len(s.RTT)-len(trips)
-	for _, m := range []struct {
-		into **hdr.Histogram
-		from *hdr.Histogram
-	}{{&w.Latencies, total.Latency}, {&w.Services, total.Service}, {&w.Lags, s.Lag}, {&w.ReceiveLags, s.ReceiveLag}} {
-		if *m.into, err = histogram.Merge(*m.into, m.from); err != nil {
-			return err
-		}
+	for into, from := range map[**hdr.Histogram]*hdr.Histogram{
+		&w.Latencies: total.Latency, &w.Services: total.Service, &w.Lags: s.Lag, &w.ReceiveLags: s.ReceiveLag,
+	} {
+		sum, mergeErr := histogram.Merge(*into, from)
+		*into, err = sum, cmp.Or(err, mergeErr)
 	}
-	return nil
+	return s.Seconds, err
 }
 
-// p99 is what 1 in 100 values, in ns, reaches or exceeds; 0 without values.
-func p99(h *hdr.Histogram) time.Duration {
+// AtPercentile is a percentile of values in ns; 0 without values.
+func AtPercentile(h *hdr.Histogram, p float64) time.Duration {
 	if h == nil || h.TotalCount() == 0 {
 		return 0
 	}
-	return time.Duration(h.ValueAtPercentile(99))
+	return time.Duration(h.ValueAtPercentile(p))
 }
 
 // processorShares are how much of the processors that a generator could use was in
@@ -280,12 +275,24 @@ type Seconds struct {
 // Len is how many seconds there are.
 func (s Seconds) Len() int { return len(s.Index) }
 
+// recording is a column of seconds, by the name of its metric.
+type recording struct {
+	metric string
+	counts *[]int64
+}
+
+func (s *Seconds) recorded() []recording {
+	return []recording{{recordingDue, &s.Due}, {recordingOK, &s.OK}, {recordingReplies, &s.Replies}}
+}
+
 // at finds or adds a second of a window with so many kinds of operations.
 func (s *Seconds) at(index, ops int) int {
 	i, found := slices.BinarySearch(s.Index, index)
 	if !found {
 		s.Index = slices.Insert(s.Index, i, index)
-		s.Due, s.OK, s.Replies = slices.Insert(s.Due, i, 0), slices.Insert(s.OK, i, 0), slices.Insert(s.Replies, i, 0)
+		for _, column := range s.recorded() {
+			*column.counts = slices.Insert(*column.counts, i, 0)
+		}
 		s.Latencies = slices.Insert(s.Latencies, i, make([]string, ops))
 	}
 	return i

@@ -28,7 +28,7 @@ type paper struct {
 	over   bool
 	answer float64 // what the paper returns; NaN before
 	trials []Trial
-	slas   []kept // of each trial
+	kept   []*bool // whether each trial kept the SLA; nil: it is not known
 }
 
 // RampRule is implemented by algorithms with a ramp that accepts windows by
@@ -40,22 +40,6 @@ type RampRule interface {
 	// After the ramp it is Observe of keptSLA. Observe alone, in the ramp,
 	// leaves unknown whether an accepted window kept the SLA.
 	ObserveRamp(accepted, keptSLA bool)
-}
-
-// kept says whether a window kept the SLA.
-type kept int
-
-const (
-	unknownKept kept = iota
-	keptSLA
-	brokeSLA
-)
-
-func keptOf(ok bool) kept {
-	if ok {
-		return keptSLA
-	}
-	return brokeSLA
 }
 
 func newPaper(o Options) *paper { return &paper{o: o, load: o.Start, answer: math.NaN()} }
@@ -74,11 +58,11 @@ func (p *paper) Next() (float64, Phase, bool) {
 // Observe implements Search. A window that the ramp's rule refuses counts as
 // one that broke the SLA; of one that it accepts only ObserveRamp can tell.
 func (p *paper) Observe(passed bool) {
-	sla := keptOf(passed)
 	if !p.fine && passed {
-		sla = unknownKept
+		p.observe(true, nil)
+		return
 	}
-	p.observe(passed, sla)
+	p.observe(passed, &passed)
 }
 
 // ObserveRamp implements RampRule. A load that the rule refuses did not pass,
@@ -86,21 +70,21 @@ func (p *paper) Observe(passed bool) {
 func (p *paper) ObserveRamp(accepted, ok bool) {
 	switch {
 	case p.fine:
-		p.observe(ok, keptOf(ok))
+		p.observe(ok, &ok)
 	case !accepted && ok:
-		p.observe(false, unknownKept)
+		p.observe(false, nil)
 	default:
-		p.observe(accepted, keptOf(ok))
+		p.observe(accepted, &ok)
 	}
 }
 
-func (p *paper) observe(passed bool, sla kept) {
+func (p *paper) observe(passed bool, kept *bool) {
 	load, phase, ok := p.Next()
 	if !ok {
 		return
 	}
 	p.trials = append(p.trials, Trial{Load: load, Phase: phase, Passed: passed})
-	p.slas = append(p.slas, sla)
+	p.kept = append(p.kept, kept)
 	switch {
 	case !p.fine && passed:
 		p.load *= 2
@@ -117,6 +101,9 @@ func (p *paper) observe(passed bool, sla kept) {
 	p.over = p.over || len(p.trials) >= p.o.MaxWindows || p.load > p.o.Max
 }
 
+// broke reports whether a trial is known to have broken the SLA.
+func (p *paper) broke(i int) bool { return p.kept[i] != nil && !*p.kept[i] }
+
 // Result implements Search.
 func (p *paper) Result() Result {
 	r := unknown()
@@ -124,7 +111,7 @@ func (p *paper) Result() Result {
 	r.Passed, r.Failed = p.lastSaid()
 	r.Estimate = p.answer
 	// A cap that broke the SLA is not a lower bound of the capacity.
-	r.Capped = p.load > p.o.Max && p.slas[len(p.slas)-1] != brokeSLA
+	r.Capped = p.load > p.o.Max && !p.broke(len(p.kept)-1)
 	r.Warnings = append(p.warnings(r), p.rampWarnings(r)...)
 	return r
 }
@@ -134,8 +121,8 @@ func (p *paper) Result() Result {
 func (p *paper) lastSaid() (passed, failed float64) {
 	last := map[float64]bool{}
 	for i, t := range p.trials {
-		if p.slas[i] != unknownKept {
-			last[t.Load] = p.slas[i] == keptSLA
+		if p.kept[i] != nil {
+			last[t.Load] = *p.kept[i]
 		}
 	}
 	passed, failed = math.NaN(), math.NaN()
@@ -176,7 +163,7 @@ func (p *paper) warnings(r Result) []Warning {
 func (p *paper) rampWarnings(r Result) (ws []Warning) {
 	broke := 0
 	for i, t := range p.trials {
-		if t.Phase == Ramp && t.Passed && p.slas[i] == brokeSLA {
+		if t.Phase == Ramp && t.Passed && p.broke(i) {
 			broke++
 		}
 	}

@@ -3,6 +3,7 @@ package kvtest
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"sync"
@@ -201,3 +202,9 @@ func (a *memoryAdmin) Load(ctx context.Context, _ kv.Shape, rows []kv.Row) error
 	}
 	return nil
 }
+
+// Trust implements kv.Store: it speaks no TLS.
+func (*Memory) Trust(*x509.CertPool) bool { return false }
+
+// Explain implements kv.Store: all that is wrong with it has a kind.
+func (*Memory) Explain(err error) error { return err }

@@ -72,7 +72,7 @@ func New(rawURL string) (*Store, error) {
 	}
 	o, err := parseOptions(address.URL())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; use %s", address, address.Hide(err), example)
+		return nil, address.Refuse(err)
 	}
 	return &Store{address: address, options: o}, nil
 }
@@ -80,15 +80,38 @@ func New(rawURL string) (*Store, error) {
 // Name is the URL without the password and the parameters.
 func (s *Store) Name() string { return s.address.String() }
 
+// Trust implements kv.Store.
+func (s *Store) Trust(roots *x509.CertPool) bool {
+	s.options.roots = roots
+	return s.options.tls
+}
+
+const checkKeyspace = "check that the keyspace exists"
+
+// advice is for codes of the server's errors.
+var advice = kv.Advice{
+	model.ErrDenied: {
+		strconv.Itoa(gocql.ErrCodeCredentials): "check user and password",
+		strconv.Itoa(gocql.ErrCodeUnauthorized): "the user needs the right to create tables, " +
+			"or a keyspace of its own in the URL",
+	},
+	model.ErrUsage: {strconv.Itoa(gocql.ErrCodeInvalid): checkKeyspace, strconv.Itoa(gocql.ErrCodeConfig): checkKeyspace},
+}
+
+// Explain implements kv.Store.
+func (s *Store) Explain(err error) error {
+	return s.address.Explain(err, strconv.Itoa(codeOf(err)), advice)
+}
+
 // Connect opens a session and prepares its statements.
 func (s *Store) Connect(ctx context.Context, shape kv.Shape) (kv.Session, error) {
 	c, err := s.connect(ctx)
 	if err != nil {
 		return nil, &load.Error{Kind: load.ErrConnect, Err: err}
 	}
-	x := &session{conn: c}
-	if err := x.prepare(ctx, s.options.table(recordTable), shape); err != nil {
-		err = errors.Join(s.connectError(err), x.Close())
+	x := &session{conn: c, texts: statements(s.options.table(recordTable), shape)}
+	if err := x.prepare(ctx); err != nil {
+		err = errors.Join(s.address.Connecting(s.Explain(err)), x.Close())
 		return nil, &load.Error{Kind: load.ErrConnect, Err: err}
 	}
 	return x, nil
@@ -108,13 +131,9 @@ func (s *Store) Admin(ctx context.Context) (kv.Admin, error) {
 func (s *Store) connect(ctx context.Context) (*conn, error) {
 	c, err := connect(ctx, s.options.cluster())
 	if err != nil {
-		return nil, s.connectError(err)
+		return nil, s.address.Connecting(s.Explain(err))
 	}
 	return c, nil
-}
-
-func (s *Store) connectError(err error) error {
-	return fmt.Errorf("connecting to %s: %w", s.address, s.address.Hide(adminError(err)))
 }
 
 // example is shown where a URL is not understood.
@@ -140,22 +159,22 @@ type options struct {
 // keyspaceName is what can be written in CQL without quotes.
 var keyspaceName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 
-// parseOptions reads a URL of the right scheme. The error is model.ErrUsage.
+// parseOptions reads a URL of the right scheme.
 func parseOptions(u *url.URL) (options, error) {
 	o := options{
 		port: 9042, keyspace: cmp.Or(strings.Trim(u.Path, "/"), "scalebench_kv"), user: u.User, tls: u.Scheme == "cassandras",
 		hosts: strings.Split(u.Hostname(), ","), consistency: gocql.Quorum, replication: 1,
 	}
 	if slices.Contains(o.hosts, "") {
-		return o, fmt.Errorf("%w: a host has no name", model.ErrUsage)
+		return o, errors.New("a host has no name")
 	}
 	if !keyspaceName.MatchString(o.keyspace) {
-		return o, fmt.Errorf("%w: the keyspace name %q must consist of lower-case letters, digits and _", model.ErrUsage, o.keyspace)
+		return o, fmt.Errorf("the keyspace name %q must consist of lower-case letters, digits and _", o.keyspace)
 	}
 	if port := u.Port(); port != "" {
 		var err error
 		if o.port, err = strconv.Atoi(port); err != nil || o.port < 1 || o.port > 65535 {
-			return o, fmt.Errorf("%w: the port %s must be from 1 to 65535", model.ErrUsage, port)
+			return o, fmt.Errorf("the port %s must be from 1 to 65535", port)
 		}
 	}
 	return o, o.parameters(u.Query())
@@ -169,18 +188,18 @@ func (o *options) parameters(values url.Values) error {
 		case "consistency":
 			c, err := gocql.ParseConsistencyWrapper(strings.ToUpper(value))
 			if err != nil {
-				return fmt.Errorf("%w: the consistency %q must be one, local_one, quorum, local_quorum, all, …", model.ErrUsage, value)
+				return fmt.Errorf("the consistency %q must be one, local_one, quorum, local_quorum, all, …", value)
 			}
 			o.consistency = c
 		case "replication":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 1 {
-				return fmt.Errorf("%w: the replication %q must be a number of copies", model.ErrUsage, value)
+				return fmt.Errorf("the replication %q must be a number of copies", value)
 			}
 			o.replication = n
 		default:
 			// Neither name nor value is shown: it may be a misplaced secret.
-			return fmt.Errorf("%w: unknown parameter; use consistency or replication", model.ErrUsage)
+			return errors.New("unknown parameter; use consistency or replication")
 		}
 	}
 	return nil
@@ -236,24 +255,21 @@ type admin struct {
 }
 
 // Find reads the description.
-func (a *admin) Find(ctx context.Context) (string, error) {
-	made, err := a.made(ctx)
-	if err != nil || !made {
+func (a *admin) Find(ctx context.Context) (description string, err error) {
+	if made, err := a.made(ctx); err != nil || !made {
 		return "", err
 	}
-	var description string
 	err = a.Query("SELECT description FROM "+a.options.table(stateTable)+" WHERE id = 0").ScanContext(ctx, &description)
 	if errors.Is(err, gocql.ErrNotFound) {
 		return "", nil
 	}
-	return description, adminError(err)
+	return description, err
 }
 
 // Count reads all keys, page by page: count(*) would be one request, which a
 // large table takes longer for than the server allows.
 func (a *admin) Count(ctx context.Context) (n int64, err error) {
-	made, err := a.made(ctx)
-	if err != nil || !made {
+	if made, err := a.made(ctx); err != nil || !made {
 		return 0, err
 	}
 	rows := a.Query("SELECT k FROM " + a.options.table(recordTable)).PageSize(5000).IterContext(ctx)
@@ -261,7 +277,7 @@ func (a *admin) Count(ctx context.Context) (n int64, err error) {
 	for rows.Scan(&key) {
 		n++
 	}
-	return n, adminError(rows.Close())
+	return n, rows.Close()
 }
 
 // withKeyspace follows kv.Mark in the comment of the state's table where Create has made
@@ -292,13 +308,14 @@ func (a *admin) find(ctx context.Context) (f found, err error) {
 			f.withKeyspace = f.withKeyspace || comment == kv.Mark+withKeyspace
 		}
 	}
+	err = cmp.Or(rows.Close(), err)
 	for _, kind := range []string{"types", "views", "functions", "aggregates"} {
 		more := a.Query("SELECT keyspace_name FROM system_schema."+kind+" WHERE keyspace_name = ?",
 			a.options.keyspace).IterContext(ctx)
 		f.others = f.others || more.NumRows() > 0
-		err = cmp.Or(err, adminError(more.Close()))
+		err = cmp.Or(err, more.Close())
 	}
-	return f, cmp.Or(adminError(rows.Close()), err)
+	return f, err
 }
 
 // made reports whether there are both tables that Create makes.
@@ -316,7 +333,7 @@ func (a *admin) Create(ctx context.Context, shape kv.Shape) error {
 	err := a.Query("SELECT count(*) FROM system_schema.keyspaces WHERE keyspace_name = ?",
 		a.options.keyspace).ScanContext(ctx, &keyspaces)
 	if err != nil {
-		return adminError(err)
+		return err
 	}
 	var statements []string
 	mark := kv.Mark
@@ -327,41 +344,40 @@ func (a *admin) Create(ctx context.Context, shape kv.Shape) error {
 			a.options.keyspace, a.options.replication))
 	}
 	columns := strings.Join(shape.Names(), " text, ") + " text"
-	statements = append(statements,
+	return a.execute(ctx, append(statements,
 		"CREATE TABLE "+a.options.table(stateTable)+" (id int PRIMARY KEY, description text) WITH comment = '"+mark+"'",
-		"CREATE TABLE "+a.options.table(recordTable)+" (k text PRIMARY KEY, "+columns+") WITH comment = '"+kv.Mark+"'")
-	return a.execute(ctx, statements...)
+		"CREATE TABLE "+a.options.table(recordTable)+" (k text PRIMARY KEY, "+columns+") WITH comment = '"+kv.Mark+"'")...)
 }
 
 // execute changes the schema; the library waits until all nodes agree on it.
-func (a *admin) execute(ctx context.Context, statements ...string) error {
+func (a *admin) execute(ctx context.Context, statements ...string) (err error) {
 	for _, s := range statements {
-		if err := a.Query(s).ExecContext(ctx); err != nil {
-			return adminError(err)
+		if err == nil {
+			err = a.Query(s).ExecContext(ctx)
 		}
 	}
-	return nil
+	return err
 }
 
 // Load writes rows, with 32 statements under way, each of one row: a batch of
 // several partitions would burden the one server that must then deal it out.
 func (a *admin) Load(ctx context.Context, shape kv.Shape, rows []kv.Row) error {
 	defer a.sockets.closeAfter(ctx)()
-	insert := insertStatement(a.options.table(recordTable), shape)
+	insert := statements(a.options.table(recordTable), shape).Insert
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(32)
 	for _, row := range rows {
 		group.Go(func() error { return a.Query(insert, row.Values()...).ExecContext(ctx) })
 	}
-	return adminError(group.Wait())
+	return group.Wait()
 }
 
 // Finish writes the description. What the server has in memory is written to
 // files when it likes; that it does so during a measurement is a part of how it
 // works, and no client can tell it to.
 func (a *admin) Finish(ctx context.Context, description string) error {
-	err := a.Query("INSERT INTO "+a.options.table(stateTable)+" (id, description) VALUES (0, ?)", description).ExecContext(ctx)
-	return adminError(err)
+	insert := "INSERT INTO " + a.options.table(stateTable) + " (id, description) VALUES (0, ?)"
+	return a.Query(insert, description).ExecContext(ctx)
 }
 
 // Drop removes the tables, and the keyspace if Create has made it and nobody else has put
@@ -375,10 +391,9 @@ func (a *admin) Drop(ctx context.Context) error {
 	if f.withKeyspace && !f.others {
 		return a.execute(ctx, "DROP KEYSPACE "+a.options.keyspace)
 	}
+	var drop []string
 	for _, table := range f.ours {
-		if err := a.execute(ctx, "DROP TABLE "+a.options.table(table)); err != nil {
-			return err
-		}
+		drop = append(drop, "DROP TABLE "+a.options.table(table))
 	}
-	return nil
+	return a.execute(ctx, drop...)
 }

@@ -6,36 +6,32 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // session does one statement at a time. The library finds prepared statements
 // by their text.
 type session struct {
 	*conn
-	read   string
-	insert string
-	update []string // by field
+	texts kv.Statements
 }
 
-// prepare prepares all statements now, for records of a shape in a table; later it
-// would be a part of some operation's latency. With several servers the others
-// than the first prepare each statement when it comes to them.
-func (x *session) prepare(ctx context.Context, table string, shape kv.Shape) error {
+// statements are for records of a shape in a table.
+func statements(table string, shape kv.Shape) kv.Statements {
+	return shape.Statements(table, func(int) string { return "?" })
+}
+
+// prepare prepares all statements now; later it would be a part of some operation's
+// latency. With several servers the others than the first prepare each statement when it
+// comes to them.
+func (x *session) prepare(ctx context.Context) error {
 	defer x.sockets.closeAfter(ctx)()
-	columns := shape.Names()
-	x.read, x.insert = "SELECT "+strings.Join(columns, ", ")+" FROM "+table+" WHERE k = ?", insertStatement(table, shape)
-	for _, column := range columns {
-		x.update = append(x.update, "UPDATE "+table+" SET "+column+" = ? WHERE k = ?")
-	}
-	for _, statement := range append([]string{x.read, x.insert}, x.update...) {
+	for _, statement := range append([]string{x.texts.Read, x.texts.Insert}, x.texts.Update...) {
 		_, err := x.StatementMetadata(ctx, statement, "")
 		if codeOf(err) == gocql.ErrCodeInvalid {
 			return fmt.Errorf("no records were loaded: %w", err)
@@ -47,11 +43,6 @@ func (x *session) prepare(ctx context.Context, table string, shape kv.Shape) err
 	return nil
 }
 
-func insertStatement(table string, shape kv.Shape) string {
-	columns := shape.Names()
-	return "INSERT INTO " + table + " (k, " + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)) + ")"
-}
-
 // Read selects all fields of a row.
 func (x *session) Read(ctx context.Context, key string, into kv.Record) error {
 	defer x.sockets.closeAfter(ctx)()
@@ -59,12 +50,12 @@ func (x *session) Read(ctx context.Context, key string, into kv.Record) error {
 	for i := range into {
 		targets[i] = &into[i]
 	}
-	err := x.Query(x.read, key).ScanContext(ctx, targets...)
+	err := x.Query(x.texts.Read, key).ScanContext(ctx, targets...)
 	if errors.Is(err, gocql.ErrNotFound) {
 		return kv.ErrMissing
 	}
 	if err != nil {
-		return kv.Fault(ctx, err, kindOf)
+		return load.Fault(ctx, err, kindOf)
 	}
 	if slices.ContainsFunc(into, func(value []byte) bool { return value == nil }) { // the row has only what an update has written
 		return kv.ErrMissing
@@ -74,17 +65,17 @@ func (x *session) Read(ctx context.Context, key string, into kv.Record) error {
 
 // Update writes one column of a row, whether the row was there or not.
 func (x *session) Update(ctx context.Context, key string, field int, value []byte) error {
-	return x.exec(ctx, x.update[field], value, key)
+	return x.exec(ctx, x.texts.Update[field], value, key)
 }
 
 // Insert writes a row, whether it was there or not.
 func (x *session) Insert(ctx context.Context, key string, record kv.Record) error {
-	return x.exec(ctx, x.insert, kv.Row{Key: key, Fields: record}.Values()...)
+	return x.exec(ctx, x.texts.Insert, kv.Row{Key: key, Fields: record}.Values()...)
 }
 
 func (x *session) exec(ctx context.Context, statement string, args ...any) error {
 	defer x.sockets.closeAfter(ctx)()
-	return kv.Fault(ctx, x.Query(statement, args...).ExecContext(ctx), kindOf)
+	return load.Fault(ctx, x.Query(statement, args...).ExecContext(ctx), kindOf)
 }
 
 // conn is a session of the library and the sockets below it.
@@ -215,20 +206,4 @@ func codeOf(err error) int {
 		return answer.Code()
 	}
 	return -1
-}
-
-// adminError gives an error of what is not measured a kind of package model.
-func adminError(err error) error {
-	if err == nil || errors.Is(err, model.ErrUsage) {
-		return err
-	}
-	switch codeOf(err) {
-	case gocql.ErrCodeCredentials:
-		return fmt.Errorf("%w: %w; check user and password", model.ErrDenied, err)
-	case gocql.ErrCodeUnauthorized:
-		return fmt.Errorf("%w: %w; the user needs the right to create tables, or a keyspace of its own in the URL", model.ErrDenied, err)
-	case gocql.ErrCodeInvalid, gocql.ErrCodeConfig:
-		return fmt.Errorf("%w: %w; check that the keyspace exists", model.ErrUsage, err)
-	}
-	return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
 }

@@ -92,9 +92,6 @@ type Config struct {
 	// its answer is whole, and how long it may wait to be sent. 0:
 	// load.DefaultTimeout.
 	Timeout time.Duration
-	// MaxHeader is how many bytes an answer may have before its body, and in
-	// a line between chunks, and in all trailers. 0: httpwire.DefaultMaxHeader.
-	MaxHeader int
 	// MaxBody is how many bytes the body of an answer may have. Bodies are
 	// read and thrown away. 0: httpwire.DefaultMaxBody.
 	MaxBody int64
@@ -119,24 +116,11 @@ func (c Config) withDefaults() Config {
 	c.Connections = cmp.Or(c.Connections, 256)
 	c.Loops = min(cmp.Or(c.Loops, max(1, load.Cores()-1)), max(1, c.Connections))
 	c.Timeout = cmp.Or(c.Timeout, load.DefaultTimeout)
-	c.MaxHeader = cmp.Or(c.MaxHeader, httpwire.DefaultMaxHeader)
 	c.MaxBody = cmp.Or(c.MaxBody, httpwire.DefaultMaxBody)
 	if c.Resolver == nil {
 		c.Resolver = net.DefaultResolver
 	}
 	return c
-}
-
-// check refuses what cannot be done, with model.ErrUsage.
-func (c Config) check() error {
-	if c.Connections < 0 || c.Loops < 0 || c.Timeout < 0 || c.MaxHeader < 0 || c.MaxBody < 0 {
-		return fmt.Errorf("%w: %d connections, %d loops, a timeout of %v, limits of %d and %d bytes; none of these may be negative",
-			model.ErrUsage, c.Connections, c.Loops, c.Timeout, c.MaxHeader, c.MaxBody)
-	}
-	if c.Own && c.Sessions == nil {
-		return fmt.Errorf("%w: only users of sessions have connections of their own", model.ErrUsage)
-	}
-	return load.CheckRequests(c.Requests)
 }
 
 // target is a request, ready to be sent.

@@ -33,7 +33,7 @@ type driver struct {
 // keeps its place in Go's scheduler while it waits, and others need one, too.
 func New(ctx context.Context, c Config) (load.Driver, error) {
 	c = c.withDefaults()
-	if err := c.check(); err != nil {
+	if err := load.CheckRequests(c.Requests); err != nil {
 		return nil, err
 	}
 	targets, sites, err := prepare(ctx, c.Requests, c.Resolver)

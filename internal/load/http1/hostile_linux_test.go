@@ -220,7 +220,7 @@ func TestChaos(t *testing.T) {
 	}
 	heap := heapInUse()
 	for _, plan := range []load.Plan{
-		{Arrivals: load.Poisson, Stages: []load.Stage{{From: 0, To: 2000, Duration: 500 * time.Millisecond}, load.Hold(1000, 500*time.Millisecond)}, Seed: 7},
+		{Arrivals: load.Poisson, Stages: []load.Stage{load.Hold(1000, time.Second)}, Seed: 7},
 		{Closed: &load.Closed{Users: 50, Think: 5 * time.Millisecond, Duration: 500 * time.Millisecond}, Seed: 8},
 	} {
 		got := run(t.Context(), t, d, load.Run{Plan: plan, Drain: 30 * time.Millisecond})

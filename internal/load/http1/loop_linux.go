@@ -2,6 +2,7 @@ package http1
 
 import (
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -111,7 +112,7 @@ func newLoop(targets []target, origins []*origin, c Config) (*loop, error) {
 	}
 	l := &loop{
 		targets: targets, origins: origins, timeout: c.Timeout, poller: p, owned: c.Own,
-		limits:   httpwire.Reply{MaxHeader: c.MaxHeader, MaxBody: c.MaxBody},
+		limits:   httpwire.Reply{MaxHeader: httpwire.DefaultMaxHeader, MaxBody: c.MaxBody},
 		receiver: newReceiver(), wall: time.Now, crossing: load.Crossing,
 	}
 	if c.Sessions != nil {
@@ -190,15 +191,8 @@ func (l *loop) over() bool {
 
 // rests reports whether there is nothing left to do.
 func (l *loop) rests() bool {
-	if _, more := l.source.Peek(); more || l.holding {
-		return false
-	}
-	for _, o := range l.origins {
-		if !o.rests() {
-			return false
-		}
-	}
-	return true
+	_, more := l.source.Peek()
+	return !more && !l.holding && !slices.ContainsFunc(l.origins, func(o *origin) bool { return !o.rests() })
 }
 
 // turn waits for something to happen, and deals with it. Operations are sent
@@ -207,7 +201,13 @@ func (l *loop) turn() {
 	l.deal(l.wait())
 	l.tick()
 	if l.overdue() {
-		l.lookAgain()
+		// Where something else had the processor meanwhile, answers that seem to be
+		// missing are there.
+		events, err := l.poller.wait(0)
+		l.fatal(err)
+		l.tick()
+		l.deal(events)
+		l.tick()
 	}
 	l.expire()
 	l.tryBeside()
@@ -215,23 +215,18 @@ func (l *loop) turn() {
 	l.account()
 }
 
-// deal handles what happened.
+// deal handles what happened. First it closes free connections that the server has
+// closed, before one of them is used for what is sent between the other events.
 func (l *loop) deal(events []unix.EpollEvent) {
-	l.weed(events)
+	for i := range events {
+		if e := &events[i]; e.Fd != alarmSlot && l.conns[e.Fd].state == idle {
+			l.handle(e)
+		}
+	}
 	for i := range events {
 		l.handle(&events[i])
 		l.dispatch()
 	}
-}
-
-// lookAgain takes what has come since the loop stopped waiting: where something
-// else had the processor meanwhile, answers that seem to be missing are there.
-func (l *loop) lookAgain() {
-	events, err := l.poller.wait(0)
-	l.fatal(err)
-	l.tick()
-	l.deal(events)
-	l.tick()
 }
 
 // wait waits until something happens, or the next moment that is known to

@@ -90,8 +90,6 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		"nothing to send":      {Config{}, model.ErrUsage},
 		"https":                {Config{Requests: get("https://127.0.0.1:1")}, model.ErrUsage},
-		"negative timeout":     {Config{Requests: ok, Timeout: -1}, model.ErrUsage},
-		"negative connections": {Config{Requests: ok, Connections: -1}, model.ErrUsage},
 		"too many connections": {Config{Requests: ok, Connections: 1 << 40, Chosen: true}, model.ErrUnavailable},
 		"an unknown host":      {Config{Requests: get("http://unknown.test"), Resolver: addresses(nil)}, model.ErrUsage},
 	} {

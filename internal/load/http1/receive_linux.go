@@ -27,16 +27,6 @@ var (
 // reads is how often one connection is read from before others get their turn.
 const reads = 4
 
-// weed closes free connections that the server has closed, before one of them
-// is used for what is sent between the other events.
-func (l *loop) weed(events []unix.EpollEvent) {
-	for i := range events {
-		if e := &events[i]; e.Fd != alarmSlot && l.conns[e.Fd].state == idle {
-			l.handle(e)
-		}
-	}
-}
-
 // handle deals with an event.
 func (l *loop) handle(e *unix.EpollEvent) {
 	if e.Fd == alarmSlot {
@@ -44,20 +34,26 @@ func (l *loop) handle(e *unix.EpollEvent) {
 		_, _ = unix.Read(l.poller.alarm, count[:]) // stops it; there is nothing to read where it does not ring
 		return
 	}
-	c := l.conns[e.Fd]
-	if c.age != e.Pad {
+	c, age := l.conns[e.Fd], e.Pad
+	if c.age != age {
 		return // what it was about is closed
 	}
+	comes := e.Events&readable != 0
 	switch c.state {
 	case connecting:
 		l.established(c, e.Events)
 	case busy:
-		l.proceed(c, e.Events)
+		if len(c.rest) > 0 && e.Events&unix.EPOLLOUT != 0 {
+			l.write(c)
+		}
+		if comes && c.state == busy && c.age == age {
+			l.receive(c, e.Events&ended != 0)
+		}
 	case racing:
 		l.raced(c)
 	case idle, parting:
 		// Data that were not asked for, or the end.
-		if e.Events&readable != 0 {
+		if comes {
 			l.tick()
 			l.close(c)
 		}
@@ -121,17 +117,6 @@ func (l *loop) early(c *conn) {
 	default:
 		l.read += n
 		l.fail(c, load.ErrProtocol, errUnasked)
-	}
-}
-
-// proceed goes on writing and reading.
-func (l *loop) proceed(c *conn, events uint32) {
-	age := c.age
-	if len(c.rest) > 0 && events&unix.EPOLLOUT != 0 {
-		l.write(c)
-	}
-	if events&readable != 0 && c.state == busy && c.age == age {
-		l.receive(c, events&ended != 0)
 	}
 }
 
@@ -236,9 +221,11 @@ func (l *loop) answered(c *conn, stamp int64) {
 	l.free(c, free)
 }
 
-// fail ends an operation, and its connection.
+// fail ends an operation, and its connection. Where the server has closed that, and need
+// not have had the request, it is sent again.
 func (l *loop) fail(c *conn, kind load.Kind, why error) {
-	if kind == load.ErrClosed && l.repeatable(c) {
+	if kind == load.ErrClosed && c.reused && !c.reply.Begun() && httpwire.Idempotent(c.op.wire) &&
+		load.Crossed(l.now-c.sent, load.RoundTrip(c.fd), l.crossing) {
 		l.repeat(c)
 		return
 	}
@@ -250,13 +237,6 @@ func (l *loop) fail(c *conn, kind load.Kind, why error) {
 		return
 	}
 	l.abandon(c)
-}
-
-// repeatable reports whether a server that has closed a connection need not have
-// had the request, so that it may be sent again.
-func (l *loop) repeatable(c *conn) bool {
-	return c.reused && !c.reply.Begun() && httpwire.Idempotent(c.op.wire) &&
-		load.Crossed(l.now-c.sent, load.RoundTrip(c.fd), l.crossing)
 }
 
 // failed counts an operation that failed, and keeps the first of each kind as an
@@ -367,11 +347,18 @@ func (l *loop) overdue() bool {
 func (l *loop) expire() {
 	for _, o := range l.origins {
 		for c := o.outstanding.first; c != nil && c.sent+l.timeout <= l.now; c = o.outstanding.first {
-			if c.state == connecting {
-				l.unconnected(c)
-			} else {
+			if c.state != connecting {
 				l.fail(c, load.ErrTimeout, c.awaits(l.now))
+				continue
 			}
+			silent := func(b *conn) {
+				err := b.unanswered(l.now)
+				b.endpoint.Failed(time.Now(), err)
+				c.causes = append(c.causes, err)
+			}
+			silent(c)
+			l.besides(c, silent)
+			l.fail(c, load.ErrConnect, load.Unconnected(c.causes))
 		}
 		for o.waiting.n > 0 && o.waiting.first().due+l.timeout <= l.now {
 			l.drop(o.waiting.pop())
@@ -380,16 +367,4 @@ func (l *loop) expire() {
 	for c := l.parting.first; c != nil && c.sent+partingTime <= l.now; c = l.parting.first {
 		l.abandon(c)
 	}
-}
-
-// unconnected ends an operation that has found no connection in time.
-func (l *loop) unconnected(c *conn) {
-	silent := func(b *conn) {
-		err := b.unanswered(l.now)
-		b.endpoint.Failed(time.Now(), err)
-		c.causes = append(c.causes, err)
-	}
-	silent(c)
-	l.besides(c, silent)
-	l.fail(c, load.ErrConnect, load.Unconnected(c.causes))
 }

@@ -43,19 +43,15 @@ func (l *loop) draw() bool {
 		return false
 	}
 	l.source.Take()
-	l.held, l.holding = l.taken(due), true
+	if l.holding = true; l.sessions != nil {
+		t := l.sessions.turn
+		l.held = operation{kind: t.Op, due: due, wire: t.Wire, user: t.User}
+	} else {
+		kind := l.mix.Next()
+		l.held = operation{kind: kind, due: due, wire: l.targets[kind].wire}
+	}
 	l.shard.Due(l.held.kind, due)
 	return true
-}
-
-// taken is the operation that was just taken from the source.
-func (l *loop) taken(due time.Duration) operation {
-	if l.sessions != nil {
-		t := l.sessions.turn
-		return operation{kind: t.Op, due: due, wire: t.Wire, user: t.User}
-	}
-	kind := l.mix.Next()
-	return operation{kind: kind, due: due, wire: l.targets[kind].wire}
 }
 
 // tell lets the source know that an operation has ended. The error is that of

@@ -232,7 +232,6 @@ func TestSessionsTimeout(t *testing.T) {
 func TestSessionsRefused(t *testing.T) {
 	sessions := func(load.Share) load.Sessions { return newReaders(1, 0, nil) }
 	for name, c := range map[string]Config{
-		"connections of nobody": {Requests: get("http://127.0.0.1:1"), Own: true},
 		"two origins": {Requests: []load.Request{{Name: "a", URL: "http://127.0.0.1:1", Weight: 1}, {Name: "b", URL: "http://127.0.0.1:2", Weight: 1}},
 			Sessions: sessions},
 	} {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -59,8 +58,11 @@ func (c *client) Do(ctx context.Context, op int) error {
 	if c.repeated = repeatable && p.idempotent; c.repeated {
 		status, err = c.again(ctx, p)
 	}
+	if _, known := errors.AsType[*load.Error](err); known {
+		return err
+	}
 	if err != nil {
-		return failure(ctx, err)
+		return load.Fault(ctx, err, func(err error) (load.Kind, bool) { return load.ErrClosed, closedBy(err) })
 	}
 	if !p.expect.Match(status) {
 		return &load.Error{Kind: load.ErrStatus, Status: status,
@@ -115,22 +117,6 @@ func (s *stream) read(answer *http.Response) error {
 		err = closing
 	}
 	return err
-}
-
-// failure gives an error of a request its kind, if it has none.
-func failure(ctx context.Context, err error) error {
-	if _, known := errors.AsType[*load.Error](err); known {
-		return err
-	}
-	kind := load.ErrProtocol
-	var timeout net.Error
-	switch {
-	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
-		kind = load.ErrTimeout
-	case closedBy(err):
-		kind = load.ErrClosed
-	}
-	return &load.Error{Kind: kind, Err: err}
 }
 
 // closings are prefixes of errors that net/http has no names for: a connection

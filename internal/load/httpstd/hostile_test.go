@@ -159,7 +159,7 @@ func TestHostileServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := startHostile(t, c.answer)
-			target := newTarget(t, httpstd.Config{Requests: get(h.url()), MaxHeader: 8 << 10, MaxBody: 100_000})
+			target := newTarget(t, httpstd.Config{Requests: get(h.url()), MaxBody: 100_000})
 			timeout := 10 * time.Second
 			if c.kind == load.ErrTimeout {
 				timeout = 400 * time.Millisecond

@@ -46,9 +46,9 @@ type Config struct {
 	Trust load.Trust
 	// Insecure accepts any certificate.
 	Insecure bool
-	// MaxHeader and MaxBody are limits of an answer, in bytes; 0: those of package
-	// httpwire. A body is not kept, however long.
-	MaxHeader, MaxBody int64
+	// MaxBody is how long the body of an answer may be, in bytes; 0: as package
+	// httpwire has it. It is not kept, however long.
+	MaxBody int64
 	// Resolver looks up names of hosts, once; nil: as the machine does it.
 	Resolver load.Resolver
 }
@@ -83,7 +83,7 @@ type prepared struct {
 
 // New makes a target; it connects to nothing yet. The error is model.ErrUsage.
 func New(c Config) (*Target, error) {
-	c.MaxHeader, c.MaxBody = cmp.Or(c.MaxHeader, httpwire.DefaultMaxHeader), cmp.Or(c.MaxBody, httpwire.DefaultMaxBody)
+	c.MaxBody = cmp.Or(c.MaxBody, httpwire.DefaultMaxBody)
 	if err := load.CheckRequests(c.Requests); err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (t *Target) newTransport() *http.Transport {
 	return &http.Transport{
 		Protocols:              &protocols,
 		DisableCompression:     true, // what is not asked for is not sent, nor unpacked
-		MaxResponseHeaderBytes: t.config.MaxHeader,
+		MaxResponseHeaderBytes: httpwire.DefaultMaxHeader,
 		DialContext:            given,
 		DialTLSContext:         given,
 	}
@@ -155,46 +155,25 @@ func (t *Target) Open(ctx context.Context, _ int) (load.Client, error) {
 
 // connect opens a connection to an origin, which speaks one protocol or the other.
 func (t *Target) connect(ctx context.Context, o origin) (connection, error) {
-	conn, err := t.dialer.Dial(ctx, o.address)
+	conn, err := t.raw(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	two := t.config.HTTP2
-	if o.tls != nil {
-		secure, err := handshake(ctx, conn, o.tls)
-		if err != nil {
-			return nil, err
-		}
-		conn = secure
-		spoken := secure.ConnectionState().NegotiatedProtocol
-		if two = spoken == "h2"; t.config.HTTP2 && !two {
-			return nil, errors.Join(ErrNotHTTP2, conn.Close())
-		}
+	if secure, ok := conn.(*tls.Conn); ok {
+		two = secure.ConnectionState().NegotiatedProtocol == "h2"
+	}
+	if t.config.HTTP2 && !two {
+		return nil, errors.Join(ErrNotHTTP2, conn.Close())
 	}
 	if !two {
-		return newExchange(conn, httpwire.Reply{MaxHeader: int(t.config.MaxHeader), MaxBody: t.config.MaxBody}), nil
+		return newExchange(conn, httpwire.Reply{MaxHeader: httpwire.DefaultMaxHeader, MaxBody: t.config.MaxBody}), nil
 	}
 	c, err := t.transport.NewClientConn(context.WithValue(ctx, givenConn{}, conn), o.scheme, o.address)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return &stream{conn: c, config: t.config}, nil
-}
-
-// handshake is that of TLS.
-func handshake(ctx context.Context, conn net.Conn, config *tls.Config) (*tls.Conn, error) {
-	began := time.Now()
-	secure := tls.Client(conn, config)
-	err := secure.HandshakeContext(ctx)
-	if err == nil {
-		return secure, nil
-	}
-	_ = conn.Close() // err says more
-	if ctx.Err() != nil {
-		return nil, &load.UnansweredError{Address: conn.RemoteAddr().String(), For: load.AwaitTLS,
-			Waited: time.Since(began)}
-	}
-	return nil, fmt.Errorf("TLS with %s: %w", conn.RemoteAddr(), err)
 }
 
 // prepare makes what is the same every time of a request that passed its Check.
@@ -253,17 +232,18 @@ func (t *Target) security(host, header string) (*tls.Config, error) {
 	if h, _, err := net.SplitHostPort(header); err == nil {
 		name = h
 	}
-	if _, err := netip.ParseAddr(name); err == nil || name == "" {
+	isAddress := func(text string) bool {
+		_, err := netip.ParseAddr(text)
+		return err == nil
+	}
+	if name == "" || isAddress(name) || !isAddress(host) {
 		return c, nil
 	}
-	if _, err := netip.ParseAddr(host); err != nil || t.config.Insecure {
-		if err == nil {
-			c.ServerName = name
-		}
-		return c, nil
+	c.ServerName = name
+	if !t.config.Insecure {
+		c.InsecureSkipVerify = true //nolint:gosec // VerifyConnection checks it
+		c.VerifyConnection = func(s tls.ConnectionState) error { return load.VerifyCertificate(s, roots, name, host) }
 	}
-	c.ServerName, c.InsecureSkipVerify = name, true //nolint:gosec // VerifyConnection checks it
-	c.VerifyConnection = func(s tls.ConnectionState) error { return load.VerifyCertificate(s, roots, name, host) }
 	return c, nil
 }
 
@@ -307,11 +287,21 @@ func (t *Target) Redirect(ctx context.Context) *Redirect {
 	return nil
 }
 
-// raw is a connection to an origin, over which nothing was sent.
+// raw is a connection to an origin, over which nothing was sent but the handshake of TLS.
 func (t *Target) raw(ctx context.Context, o origin) (net.Conn, error) {
 	conn, err := t.dialer.Dial(ctx, o.address)
 	if err != nil || o.tls == nil {
 		return conn, err
 	}
-	return handshake(ctx, conn, o.tls)
+	began := time.Now()
+	secure := tls.Client(conn, o.tls)
+	if err = secure.HandshakeContext(ctx); err == nil {
+		return secure, nil
+	}
+	_ = conn.Close() // err says more
+	if ctx.Err() != nil {
+		return nil, &load.UnansweredError{Address: conn.RemoteAddr().String(), For: load.AwaitTLS,
+			Waited: time.Since(began)}
+	}
+	return nil, fmt.Errorf("TLS with %s: %w", conn.RemoteAddr(), err)
 }

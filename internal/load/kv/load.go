@@ -83,7 +83,7 @@ func withAdmin(ctx context.Context, store Store, within time.Duration, do func(a
 	if err == nil {
 		err = do(admin, description)
 	}
-	return errors.Join(err, admin.Close())
+	return store.Explain(errors.Join(err, admin.Close()))
 }
 
 // find says what has to be loaded so that exactly this data set is there, now that

@@ -23,7 +23,7 @@ func RoomIn(ctx context.Context, store Store, within time.Duration) (load.Room, 
 		return load.Room{}, err
 	}
 	r, err := inTime(ctx, within, func(ctx context.Context) (load.Room, error) { return roomOf(ctx, admin) })
-	return r, errors.Join(err, admin.Close())
+	return r, store.Explain(errors.Join(err, admin.Close()))
 }
 
 func roomOf(ctx context.Context, admin Admin) (load.Room, error) {

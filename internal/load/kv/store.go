@@ -25,15 +25,13 @@ package kv
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
@@ -60,9 +58,6 @@ var (
 // Store is a data store under test. It keeps what it is given under names that
 // begin with "scalebench_" (where the product has none but keys, they begin
 // with "scalebench:"), and never touches anything else.
-//
-// Errors that cannot be of kind model.ErrUsage or model.ErrDenied are of kind
-// model.ErrUnavailable; none of them, nor Name, holds a password.
 type Store interface {
 	// Name says which store this is, for people: a URL without secrets.
 	Name() string
@@ -71,6 +66,23 @@ type Store interface {
 	Connect(ctx context.Context, shape Shape) (Session, error)
 	// Admin opens a connection for what is not measured.
 	Admin(ctx context.Context) (Admin, error)
+	// Trust has connections over TLS trust these authorities alone; false where the
+	// store is not spoken to over TLS.
+	Trust(roots *x509.CertPool) bool
+	// Explain gives an error of what is not measured a kind of package model and says
+	// what to do. Neither it nor Name holds a password.
+	Explain(err error) error
+}
+
+// Trusting has a store trust further authorities, if there are any. secure says
+// how its URL asks for TLS. The error is model.ErrUsage.
+func Trusting(s Store, t load.Trust, secure string) error {
+	roots, err := t.Roots()
+	if err == nil && roots != nil && !s.Trust(roots) {
+		return fmt.Errorf("%w: certificates to trust (--cacert, ca_pem:) only apply over TLS: use %s", model.ErrUsage,
+			secure)
+	}
+	return err
 }
 
 // Shape is what the schema of a store depends on.
@@ -89,6 +101,35 @@ func (s Shape) Names() []string {
 		names[i] = "field" + strconv.Itoa(i)
 	}
 	return names
+}
+
+// Statements are those of a session that speaks SQL, or what is like it here.
+type Statements struct {
+	Read, Insert string
+	Update       []string // by field
+}
+
+// Statements are for a table with the key in column k. param is the placeholder of the
+// n-th argument, from 1.
+func (s Shape) Statements(table string, param func(n int) string) Statements {
+	fields := s.Names()
+	out := Statements{
+		Read:   "SELECT " + strings.Join(fields, ", ") + " FROM " + table + " WHERE k = " + param(1),
+		Insert: "INSERT INTO " + table + " (k, " + strings.Join(fields, ", ") + ") VALUES " + Params(param, 1+len(fields)),
+	}
+	for _, field := range fields {
+		out.Update = append(out.Update, "UPDATE "+table+" SET "+field+" = "+param(1)+" WHERE k = "+param(2))
+	}
+	return out
+}
+
+// Params is a list of n placeholders in parentheses.
+func Params(param func(n int) string, n int) string {
+	p := make([]string, n)
+	for i := range p {
+		p[i] = param(i + 1)
+	}
+	return "(" + strings.Join(p, ", ") + ")"
 }
 
 // Values are the arguments of a statement that inserts a record: the key and the
@@ -129,7 +170,8 @@ type Session interface {
 	Close() error
 }
 
-// Admin prepares a store and cleans up after it.
+// Admin prepares a store and cleans up after it. What its errors mean says
+// [Store.Explain].
 type Admin interface {
 	// Find returns the description that Finish stored; "" if
 	// there is no data set, or an incomplete one.
@@ -153,7 +195,10 @@ type Admin interface {
 
 // Address is the URL of a data store, for packages that implement [Store]. Its
 // secrets appear in nothing that it says.
-type Address struct{ url *url.URL }
+type Address struct {
+	url     *url.URL
+	example string
+}
 
 // ParseAddress reads a URL of one of these schemes. The error is
 // model.ErrUsage; it shows the example and never the URL: in text that cannot
@@ -164,7 +209,12 @@ func ParseAddress(raw, example string, schemes ...string) (Address, error) {
 		return Address{}, fmt.Errorf("%w: cannot parse the data store's URL (not shown, it may hold a password); use %s, with special characters in the password written as %%XX",
 			model.ErrUsage, example)
 	}
-	return Address{u}, nil
+	return Address{u, example}, nil
+}
+
+// Refuse says what is wrong with the URL, as model.ErrUsage.
+func (a Address) Refuse(err error) error {
+	return fmt.Errorf("%w: %s: %w; use %s", model.ErrUsage, a, a.Hide(err), a.example)
 }
 
 // URL returns the URL with its secrets.
@@ -225,31 +275,26 @@ func (a Address) secrets() []string {
 	return secrets
 }
 
-// Fault gives the error of a session's operation, if there is one, its kind, for
-// packages that implement [Session]. ErrTimeout if ctx is done, whatever the library makes of
-// it; otherwise what own says, which knows the product's errors and returns
-// false for others; otherwise what is known of connections; otherwise
-// ErrProtocol, for the library did not understand what it was told.
-func Fault(ctx context.Context, err error, own func(error) (load.Kind, bool)) error {
-	if err == nil {
-		return nil
+// Advice is what to do about errors of a server, by kind of package model and by their
+// codes, or how these begin.
+type Advice map[error]map[string]string
+
+// Explain is [Store.Explain] for an error with a code, which is empty if the server has
+// not answered.
+func (a Address) Explain(err error, code string, advice Advice) error {
+	known := []error{model.ErrUsage, model.ErrInvalid, model.ErrDenied, model.ErrUnavailable}
+	if err == nil || slices.ContainsFunc(known, func(kind error) bool { return errors.Is(err, kind) }) {
+		return a.Hide(err)
 	}
-	kind, known := load.ErrTimeout, true
-	if ctx.Err() == nil {
-		kind, known = own(err)
+	for kind, texts := range advice {
+		for begins, text := range texts {
+			if strings.HasPrefix(code, begins) {
+				return a.Hide(fmt.Errorf("%w: %w; %s", kind, err, text))
+			}
+		}
 	}
-	is := func(target error) bool { return errors.Is(err, target) }
-	var netErr net.Error
-	switch {
-	case known:
-	case is(context.DeadlineExceeded), is(context.Canceled), is(os.ErrDeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
-		kind = load.ErrTimeout
-	case load.Ended(err):
-		kind = load.ErrClosed
-	case is(syscall.ECONNREFUSED), is(syscall.EHOSTUNREACH), is(syscall.ENETUNREACH):
-		kind = load.ErrConnect
-	default:
-		kind = load.ErrProtocol
-	}
-	return &load.Error{Kind: kind, Err: err}
+	return a.Hide(fmt.Errorf("%w: %w", model.ErrUnavailable, err))
 }
+
+// Connecting says where it was tried to connect to.
+func (a Address) Connecting(err error) error { return fmt.Errorf("connecting to %s: %w", a, err) }

@@ -101,7 +101,7 @@ func TestFault(t *testing.T) {
 		"refused":     {t.Context(), os.NewSyscallError("connect", syscall.ECONNREFUSED), load.ErrConnect},
 		"unknown":     {t.Context(), errors.New("byte 3 makes no sense"), load.ErrProtocol},
 	} {
-		err := kv.Fault(test.ctx, test.err, func(err error) (load.Kind, bool) {
+		err := load.Fault(test.ctx, test.err, func(err error) (load.Kind, bool) {
 			return load.ErrStatus, errors.Is(err, own)
 		})
 		if got := load.KindOf(err); got != test.want || !errors.Is(err, test.err) {

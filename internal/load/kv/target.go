@@ -45,7 +45,7 @@ func NewTarget(store Store, c Config) (*Target, error) {
 	if err := c.Dataset.Check(); err != nil {
 		return nil, err
 	}
-	if err := c.Workload.Check(); err != nil {
+	if err := c.Workload.Distribution.Check(); err != nil {
 		return nil, err
 	}
 	if c.Share.Of < 1 || c.Share.Index < 0 || c.Share.Index >= c.Share.Of {

@@ -71,29 +71,9 @@ func Preset(name string) (Workload, error) {
 	return Workload{}, fmt.Errorf("%w: unknown workload %q; use one of %s", model.ErrUsage, name, strings.Join(names, ", "))
 }
 
-// Check refuses what cannot be done, with model.ErrUsage.
-func (w Workload) Check() error {
-	sum := 0.0
-	for i, weight := range w.weights() {
-		if !(weight >= 0) || math.IsInf(weight, 0) {
-			return fmt.Errorf("%w: a weight of %v for %s in workload %s; weights must be 0 or more", model.ErrUsage, weight, operationNames[i], w.Name)
-		}
-		sum += weight
-	}
-	if sum == 0 {
-		return fmt.Errorf("%w: workload %s does nothing; give a weight to read, update, insert or read-modify-write", model.ErrUsage, w.Name)
-	}
-	return w.Distribution.Check()
-}
-
-// weights are in the order of the operations.
-func (w Workload) weights() [len(operationNames)]float64 {
-	return [...]float64{w.Read, w.Update, w.Insert, w.ReadModifyWrite}
-}
-
 // mix lists the operations that are ever done.
 func (w Workload) mix() (ops []operation, weights []load.Weight) {
-	for i, weight := range w.weights() {
+	for i, weight := range []float64{w.Read, w.Update, w.Insert, w.ReadModifyWrite} {
 		if weight > 0 {
 			ops = append(ops, operation(i))
 			weights = append(weights, load.Weight{Name: operationNames[i], Weight: weight})

@@ -40,26 +40,12 @@ func TestPresets(t *testing.T) {
 		if diff := cmp.Diff(want.mix, mix); diff != "" || w.Distribution != want.distribution {
 			t.Errorf("%s: %s, %s", name, w.Distribution, diff)
 		}
-		if err := w.Check(); err != nil {
+		if err := w.Distribution.Check(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if _, err := Preset("e"); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("Preset(e) = %v, want ErrUsage", err)
-	}
-}
-
-func TestWorkloadCheck(t *testing.T) {
-	for name, w := range map[string]Workload{
-		"nothing":      {Distribution: Uniform},
-		"negative":     {Read: 1, Update: -1, Distribution: Uniform},
-		"no number":    {Read: math.NaN(), Distribution: Uniform},
-		"infinite":     {Insert: math.Inf(1), Distribution: Uniform},
-		"distribution": {Read: 1},
-	} {
-		if err := w.Check(); !errors.Is(err, model.ErrUsage) {
-			t.Errorf("%s: Check = %v, want ErrUsage", name, err)
-		}
 	}
 }
 

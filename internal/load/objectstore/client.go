@@ -214,15 +214,6 @@ var Failures = []Failure{failTimeout, failSlowDown, failServer, failClient, fail
 // ofEngine is the kind that the engine counts it as.
 var ofEngine = map[Failure]load.Kind{failTimeout: load.ErrTimeout, failConnection: load.ErrClosed, failCorrupt: load.ErrWrong, failSlowDown: load.ErrStatus, failServer: load.ErrStatus, failClient: load.ErrStatus}
 
-// engineKind is the kind of an error. An object that is gone was put before: only
-// what was put is asked for.
-func engineKind(err error) load.Kind {
-	if answer, ok := errors.AsType[minio.ErrorResponse](err); ok && answer.Code == "NoSuchKey" {
-		return load.ErrMissing
-	}
-	return ofEngine[kindOf(err)]
-}
-
 // slowDown are the codes with which servers throttle.
 var slowDown = []string{"SlowDown", "Throttl", "TooManyRequests", "RequestLimitExceeded", "BandwidthLimitExceeded", "QpsLimitExceeded"}
 
@@ -247,12 +238,6 @@ func kindOf(err error) Failure {
 		return failTimeout
 	}
 	return failConnection
-}
-
-// statusOf is the status of the answer that an error is; 0 for other errors.
-func statusOf(err error) int {
-	answer, _ := errors.AsType[minio.ErrorResponse](err)
-	return answer.StatusCode
 }
 
 // advice says what to do about an error, where that is known.

@@ -29,6 +29,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/scalebench/scalebench/internal/load"
@@ -284,10 +285,15 @@ func (t *Target) attempts(ctx context.Context, kind string, attempt func(*transf
 		return err
 	}, func(err error, again bool) { r.attemptFailed(kindOf(err), t.scrub(err).Error(), again) })
 	end(last, err == nil)
-	if err != nil {
-		return &load.Error{Kind: engineKind(err), Err: t.scrub(err), Status: statusOf(err)}
+	if err == nil {
+		return nil
 	}
-	return nil
+	answer, _ := errors.AsType[minio.ErrorResponse](err)
+	engine := ofEngine[kindOf(err)]
+	if answer.Code == "NoSuchKey" { // it was put before: only what was put is asked for
+		engine = load.ErrMissing
+	}
+	return &load.Error{Kind: engine, Err: t.scrub(err), Status: answer.StatusCode}
 }
 
 // repeat makes an attempt, and as many more while its error may pass. It calls

@@ -81,9 +81,6 @@ func TestKindOf(t *testing.T) {
 			t.Errorf("%s: kindOf(%v) = %s, want %s", tt.name, tt.err, got, tt.want)
 		}
 	}
-	if got, none := statusOf(answer(503, "SlowDown")), statusOf(errCorrupt); got != 503 || none != 0 {
-		t.Errorf("statusOf() = %d and %d, want 503 and 0 where none was answered", got, none)
-	}
 }
 
 func TestScrub(t *testing.T) {

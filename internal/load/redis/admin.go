@@ -24,18 +24,17 @@ func (s *Store) Admin(ctx context.Context) (kv.Admin, error) {
 	return &admin{c}, nil
 }
 
-// adminError gives an error of what is not measured a kind of package model.
-func adminError(err error) error {
-	if err == nil {
-		return nil
-	}
-	if answer, ok := errors.AsType[redis.Error](err); ok {
-		denied := func(code string) bool { return strings.HasPrefix(string(answer), code) }
-		if slices.ContainsFunc([]string{"NOAUTH", "WRONGPASS", "NOPERM", "ERR invalid password"}, denied) {
-			return fmt.Errorf("%w: %w; check user and password", model.ErrDenied, err)
-		}
-	}
-	return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
+// advice is for answers that begin so.
+var advice = kv.Advice{model.ErrDenied: {
+	"NOAUTH": checkUser, "WRONGPASS": checkUser, "NOPERM": checkUser, "ERR invalid password": checkUser,
+}}
+
+const checkUser = "check user and password"
+
+// Explain implements kv.Store.
+func (s *Store) Explain(err error) error {
+	answer, _ := errors.AsType[redis.Error](err)
+	return s.address.Explain(err, string(answer), advice)
 }
 
 // stateKey holds kv.Mark and, of a data set that is complete, its description after
@@ -59,14 +58,12 @@ func (a *admin) Find(ctx context.Context) (string, error) {
 // program has written is model.ErrUsage.
 func (a *admin) state(ctx context.Context) (description string, ours bool, err error) {
 	kind, err := redis.String(a.do(ctx, "TYPE", stateKey))
-	if err != nil || kind == "none" {
-		return "", false, adminError(err)
-	}
 	var text string
-	if kind == "string" {
-		if text, err = redis.String(a.do(ctx, "GET", stateKey)); err != nil {
-			return "", false, adminError(err)
-		}
+	if err == nil && kind == "string" {
+		text, err = redis.String(a.do(ctx, "GET", stateKey))
+	}
+	if err != nil || kind == "none" {
+		return "", false, err
 	}
 	rest, ours := strings.CutPrefix(text, kv.Mark)
 	if !ours {
@@ -103,58 +100,55 @@ func number(key string) (n uint64, ok bool) {
 
 // scan hands on the keys of records; the server looks at 1000 keys in a step.
 func (a *admin) scan(ctx context.Context, each func(keys []string) error) error {
-	cursor := "0"
-	for {
-		answer, err := redis.Values(a.do(ctx, "SCAN", cursor, "MATCH", prefix+"user*", "COUNT", 1000))
+	for cursor := ""; cursor != "0"; {
+		answer, err := redis.Values(a.do(ctx, "SCAN", cmp.Or(cursor, "0"), "MATCH", prefix+"user*", "COUNT", 1000))
 		var keys []string
 		if err == nil {
 			_, err = redis.Scan(answer, &cursor, &keys)
 		}
-		if err != nil {
-			return adminError(err)
+		if err == nil {
+			err = each(slices.DeleteFunc(keys, func(key string) bool { _, ours := number(key); return !ours }))
 		}
-		keys = slices.DeleteFunc(keys, func(key string) bool { _, ours := number(key); return !ours })
-		if err := each(keys); err != nil || cursor == "0" {
+		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // Create removes what there is; a hash needs no schema. Keys of records that are there
 // without a state are not ours.
 func (a *admin) Create(ctx context.Context, _ kv.Shape) error {
-	if err := a.Drop(ctx); err != nil {
-		return err
+	err := a.Drop(ctx)
+	if err == nil {
+		err = a.scan(ctx, func(keys []string) error {
+			if len(keys) > 0 {
+				return kv.Foreign("the key "+keys[0]+" (without "+stateKey+", which the server may have evicted)", "database")
+			}
+			return nil
+		})
 	}
-	if err := a.scan(ctx, func(keys []string) error {
-		if len(keys) > 0 {
-			return kv.Foreign("the key "+keys[0]+" (without "+stateKey+", which the server may have evicted)", "database")
-		}
-		return nil
-	}); err != nil {
+	if err != nil {
 		return err
 	}
 	written, err := a.do(ctx, "SET", stateKey, kv.Mark, "NX")
 	if err == nil && written == nil {
 		return kv.Foreign("the key "+stateKey, "database")
 	}
-	return adminError(err)
+	return err
 }
 
 // Load writes rows in a pipeline.
 func (a *admin) Load(ctx context.Context, shape kv.Shape, rows []kv.Row) error {
 	defer context.AfterFunc(ctx, func() { _ = a.socket.Close() })() // sending may wait, too
-	var err error
-	names := shape.Names()
-	for _, row := range rows[:len(rows)-1] {
-		if err == nil {
-			err = a.library.Send("HSET", hash(row.Key, names, row.Fields)...)
+	names, last := shape.Names(), len(rows)-1
+	for _, row := range rows[:last] {
+		if err := a.library.Send("HSET", hash(row.Key, names, row.Fields)...); err != nil {
+			return err
 		}
 	}
-	if last := rows[len(rows)-1]; err == nil {
-		_, err = a.do(ctx, "HSET", hash(last.Key, names, last.Fields)...)
-	}
-	return adminError(err)
+	_, err := a.library.Do("HSET", hash(rows[last].Key, names, rows[last].Fields)...)
+	return err
 }
 
 // Finish writes the description.
@@ -166,7 +160,6 @@ func (a *admin) Finish(ctx context.Context, description string) error {
 	}
 	if err == nil {
 		_, err = a.do(ctx, "SET", stateKey, kv.Mark+stateSep+description, "XX")
-		err = adminError(err)
 	}
 	return err
 }
@@ -202,29 +195,27 @@ func (a *admin) records(ctx context.Context, keys []string) (records, foreign []
 	}
 	defer context.AfterFunc(ctx, func() { _ = a.socket.Close() })()
 	for _, key := range keys {
-		if err == nil {
-			err = a.library.Send("HKEYS", key)
+		if err := a.library.Send("HKEYS", key); err != nil {
+			return nil, nil, err
 		}
 	}
-	if err == nil {
-		err = a.library.Flush()
+	answers, err := redis.Values(a.library.Do("")) // all of them
+	if err != nil {
+		return nil, nil, err
 	}
-	for _, key := range keys {
-		if err != nil {
-			break
-		}
-		names, answer := redis.Strings(a.library.Receive())
-		e, _ := errors.AsType[redis.Error](answer)
+	for i, answer := range answers {
+		names, err := redis.Strings(answer, nil)
+		e, _ := errors.AsType[redis.Error](err)
 		switch {
 		case strings.HasPrefix(string(e), "WRONGTYPE"), slices.ContainsFunc(names, foreignField):
-			foreign = append(foreign, key)
-		case answer != nil:
-			err = answer
+			foreign = append(foreign, keys[i])
+		case err != nil:
+			return nil, nil, err
 		case len(names) > 0:
-			records = append(records, key)
+			records = append(records, keys[i])
 		}
 	}
-	return records, foreign, adminError(err)
+	return records, foreign, nil
 }
 
 // foreignField reports whether records have no field of this name.
@@ -237,17 +228,14 @@ func foreignField(name string) bool {
 // whileOurs executes a command only if the state is ours at that moment.
 func (a *admin) whileOurs(ctx context.Context, command string, args ...any) error {
 	if _, err := a.do(ctx, "WATCH", stateKey); err != nil {
-		return adminError(err)
+		return err
 	}
 	_, ours, err := a.state(ctx)
 	if err != nil || !ours {
 		_, unwatched := a.do(ctx, "UNWATCH")
-		return cmp.Or(err, adminError(unwatched))
+		return cmp.Or(err, unwatched)
 	}
-	err = a.library.Send("MULTI")
-	if err == nil {
-		err = a.library.Send(command, args...)
-	}
+	err = errors.Join(a.library.Send("MULTI"), a.library.Send(command, args...))
 	var answer any
 	if err == nil {
 		answer, err = a.do(ctx, "EXEC")
@@ -256,7 +244,7 @@ func (a *admin) whileOurs(ctx context.Context, command string, args ...any) erro
 		return fmt.Errorf("%w: another program has changed the key %s meanwhile; is another scalebench loading into "+
 			"the same database?", model.ErrInvalid, stateKey)
 	}
-	return adminError(err)
+	return err
 }
 
 // Remove implements kv.Remover. The memory is free when it returns. A key that holds no

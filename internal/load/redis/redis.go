@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -24,7 +25,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // Store is one database of a server.
@@ -52,7 +52,7 @@ func New(rawURL string) (*Store, error) {
 	}
 	s := &Store{address: address}
 	if err := s.configure(); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w; use %s", model.ErrUsage, address, address.Hide(err), example)
+		return nil, address.Refuse(err)
 	}
 	return s, nil
 }
@@ -94,6 +94,14 @@ func (s *Store) configure() (err error) {
 // Name is the URL without the password.
 func (s *Store) Name() string { return s.address.String() }
 
+// Trust implements kv.Store.
+func (s *Store) Trust(roots *x509.CertPool) bool {
+	if s.tls != nil {
+		s.tls.RootCAs = roots
+	}
+	return s.tls != nil
+}
+
 // Connect opens a session.
 func (s *Store) Connect(ctx context.Context, shape kv.Shape) (kv.Session, error) {
 	c, err := s.connect(ctx)
@@ -120,7 +128,7 @@ type conn struct {
 func (s *Store) connect(ctx context.Context) (c *conn, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("connecting to %s: %w", s.address, s.address.Hide(adminError(err)))
+			err = s.address.Connecting(s.Explain(err))
 		}
 	}()
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
@@ -133,27 +141,31 @@ func (s *Store) connect(ctx context.Context) (c *conn, err error) {
 		return nil, err
 	}
 	c = &conn{library: redis.NewConn(socket, 0, 0), socket: socket}
-	var greeting [][]any
-	user, password := s.address.URL().User.Username(), s.address.Password()
-	switch {
-	case password != "" && user != "":
-		greeting = append(greeting, []any{"AUTH", user, password})
-	case password != "":
-		greeting = append(greeting, []any{"AUTH", password})
-	}
-	if s.database != 0 {
-		greeting = append(greeting, []any{"SELECT", s.database})
-	}
-	for _, command := range append(greeting, []any{"PING"}) {
-		if _, err := c.do(ctx, command[0].(string), command[1:]...); err != nil {
-			return nil, errors.Join(err, c.Close())
+	greet := func(command string, args ...any) {
+		if err == nil {
+			_, err = c.do(ctx, command, args...)
 		}
 	}
-	_, err = c.do(ctx, "CLIENT", "SETNAME", clientName)
-	if _, answered := errors.AsType[redis.Error](err); err != nil && !answered {
+	if password := s.address.Password(); password != "" {
+		var who []any
+		if user := s.address.URL().User.Username(); user != "" {
+			who = append(who, user)
+		}
+		greet("AUTH", append(who, password)...)
+	}
+	if s.database != 0 {
+		greet("SELECT", s.database)
+	}
+	if greet("PING"); err == nil {
+		_, err = c.do(ctx, "CLIENT", "SETNAME", clientName)
+		if _, answered := errors.AsType[redis.Error](err); answered {
+			err = nil // whether the server keeps names or not
+		}
+	}
+	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return c, nil // whether the server keeps names or not
+	return c, nil
 }
 
 // do sends a command, behind those that the library was given before, and
@@ -237,7 +249,7 @@ func hash(key string, names []string, record kv.Record) []any {
 // fault gives the error of an operation its kind. The library's own errors are
 // those of the protocol.
 func fault(ctx context.Context, err error) error {
-	return kv.Fault(ctx, err, func(err error) (load.Kind, bool) {
+	return load.Fault(ctx, err, func(err error) (load.Kind, bool) {
 		_, answered := errors.AsType[redis.Error](err)
 		return load.ErrStatus, answered
 	})

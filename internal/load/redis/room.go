@@ -34,37 +34,24 @@ const clientName = "scalebench"
 // with most services, it is not known.
 func (a *admin) Room(ctx context.Context) (load.Room, error) {
 	info, err := redis.String(a.do(ctx, "INFO", "clients"))
-	if err != nil {
-		return unknown(err)
+	clients, listed := redis.String(a.do(ctx, "CLIENT", "LIST"))
+	limit := field(info, "maxclients")
+	if limit == 0 && err == nil {
+		var set []string
+		if set, err = redis.Strings(a.do(ctx, "CONFIG", "GET", "maxclients")); len(set) == 2 {
+			limit, _ = strconv.Atoi(set[1]) // 0, of what is no number: it is not known
+		}
 	}
-	clients, err := redis.String(a.do(ctx, "CLIENT", "LIST"))
-	if _, answered := errors.AsType[redis.Error](err); err != nil && !answered {
-		return load.Room{}, adminError(err)
+	for _, err := range []error{err, listed} {
+		if _, answered := errors.AsType[redis.Error](err); err != nil && !answered {
+			return load.Room{}, err
+		}
+	}
+	if limit == 0 {
+		return load.Room{}, nil
 	}
 	ours := max(strings.Count(clients, " name="+clientName+" "), 1)
-	others := max(field(info, "connected_clients")-ours, 0)
-	r := load.Room{Setting: "maxclients", Others: others, Limit: field(info, "maxclients")}
-	if r.Limit == 0 {
-		limit, err := redis.Strings(a.do(ctx, "CONFIG", "GET", "maxclients"))
-		if err != nil {
-			return unknown(err)
-		}
-		if len(limit) == 2 {
-			r.Limit, _ = strconv.Atoi(limit[1]) // 0, of what is no number: it is not known
-		}
-	}
-	if r.Limit == 0 {
-		return load.Room{}, nil
-	}
-	return r, nil
-}
-
-// unknown is the room of a server that refuses to tell it.
-func unknown(err error) (load.Room, error) {
-	if _, answered := errors.AsType[redis.Error](err); answered {
-		return load.Room{}, nil
-	}
-	return load.Room{}, adminError(err)
+	return load.Room{Setting: "maxclients", Others: max(field(info, "connected_clients")-ours, 0), Limit: limit}, nil
 }
 
 // field is a number in the answer to INFO; 0 where it is not there.

@@ -45,7 +45,7 @@ func NewMySQL(rawURL string) (*Store, error) {
 		err = s.connectors()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w; use %s", model.ErrUsage, address, address.Hide(err), mysqlExample)
+		return nil, address.Refuse(err)
 	}
 	return &Store{address: address, database: s}, nil
 }
@@ -91,23 +91,27 @@ func (s *mysqlServer) dialect() dialect {
 		foreign: "database",
 		// https://mariadb.com/kb/en/mariadb-error-code-reference/, the same in MySQL.
 		missing: "1146", duplicate: "1062", full: []string{"1040", "1203", "1226"},
-		advice: []advice{
-			{"1044", model.ErrDenied, "check the user's rights to the database: to create, drop and use tables, and " +
-				"LOCK TABLES, with which records are replaced"},
-			{"1045", model.ErrDenied, "check user and password, and the user's rights to the database"},
-			{"1142", model.ErrDenied, "the user needs the rights to create, drop and use tables in the database"},
-			{"1040", model.ErrUnavailable, "close some of the server's connections, or let it allow more (max_connections)"},
-			{"1203", model.ErrUnavailable, "close some of this user's connections, or let the server allow it more (max_user_connections)"},
-			{"1049", model.ErrUsage, "create the database or use another one"},
+		advice: kv.Advice{
+			model.ErrDenied: {
+				"1044": "check the user's rights to the database: to create, drop and use tables, and " +
+					"LOCK TABLES, with which records are replaced",
+				"1045": "check user and password, and the user's rights to the database",
+				"1142": "the user needs the rights to create, drop and use tables in the database",
+			},
+			model.ErrUnavailable: {
+				"1040": "close some of the server's connections, or let it allow more (max_connections)",
+				"1203": "close some of this user's connections, or let the server allow it more (max_user_connections)",
+			},
+			model.ErrUsage: {"1049": "create the database or use another one"},
 		},
 	}
 }
 
-func (s *mysqlServer) connector() driver.Connector { return s.others }
+func (s *mysqlServer) Connector() driver.Connector { return s.others }
 
 // load writes rows with one statement.
-func (s *mysqlServer) load(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error {
-	row := params(s.dialect().param, len(columns))
+func (s *mysqlServer) Insert(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error {
+	row := kv.Params(s.dialect().param, len(columns))
 	_, err := db.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES "+row+strings.Repeat(", "+row, len(rows)-1),
 		slices.Concat(rows...)...)
 	return err
@@ -189,8 +193,8 @@ func (s *mysqlStatement) exec(ctx context.Context, args [][]byte) (int64, error)
 	return result.RowsAffected()
 }
 
-// codeOf is the number of an error.
-func (s *mysqlServer) codeOf(err error) string {
+// Code is the number of an error.
+func (s *mysqlServer) Code(err error) string {
 	if answer, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return strconv.Itoa(int(answer.Number))
 	}
@@ -205,7 +209,7 @@ func (s *mysqlServer) answerOf(err error) string {
 }
 
 func (s *mysqlServer) kindOf(err error) (load.Kind, bool) {
-	switch code := s.codeOf(err); {
+	switch code := s.Code(err); {
 	case code == "1053", code == "1927": // the server ends, or has ended the connection
 		return load.ErrClosed, true
 	case code != "":

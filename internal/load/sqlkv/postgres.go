@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +41,7 @@ func NewPostgres(rawURL string) (*Store, error) {
 		if i := strings.LastIndex(err.Error(), "`: "); i >= 0 {
 			why = err.Error()[i+len("`: "):]
 		}
-		return nil, fmt.Errorf("%w: %s: %w; use %s", model.ErrUsage, address, address.Hide(errors.New(why)), postgresExample)
+		return nil, address.Refuse(errors.New(why))
 	}
 	if config.ConnectTimeout == 0 { // the URL does not say how long it may take
 		config.ConnectTimeout = connectTimeout
@@ -68,19 +67,21 @@ func (s *postgresServer) dialect() dialect {
 		foreign: "schema with ?search_path=",
 		// https://www.postgresql.org/docs/current/errcodes-appendix.html
 		missing: "42P01", duplicate: "23505", full: []string{"53300"},
-		advice: []advice{
-			{"28", model.ErrDenied, "check user and password, and the server's pg_hba.conf"},
-			{"42501", model.ErrDenied, "the user needs the right to create tables, or name a schema of its own with ?search_path="},
-			{"53300", model.ErrUnavailable, "close some of the server's connections, or let it allow more (max_connections)"},
-			{"3D000", model.ErrUsage, "create the database or use another one"},
+		advice: kv.Advice{
+			model.ErrDenied: {
+				"28":    "check user and password, and the server's pg_hba.conf",
+				"42501": "the user needs the right to create tables, or name a schema of its own with ?search_path=",
+			},
+			model.ErrUnavailable: {"53300": "close some of the server's connections, or let it allow more (max_connections)"},
+			model.ErrUsage:       {"3D000": "create the database or use another one"},
 		},
 	}
 }
 
-func (s *postgresServer) connector() driver.Connector { return stdlib.GetConnector(*s.config) }
+func (s *postgresServer) Connector() driver.Connector { return stdlib.GetConnector(*s.config) }
 
 // load writes rows with COPY.
-func (s *postgresServer) load(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error {
+func (s *postgresServer) Insert(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error {
 	c, err := db.Conn(ctx)
 	if err != nil {
 		return err
@@ -152,7 +153,7 @@ func (s *postgresStatement) exec(ctx context.Context, args [][]byte) (int64, err
 	return tag.RowsAffected(), err
 }
 
-func (s *postgresServer) codeOf(err error) string {
+func (s *postgresServer) Code(err error) string {
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return answer.Code
 	}

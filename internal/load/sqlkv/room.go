@@ -18,10 +18,10 @@ var _ kv.Bounded = (*admin)(nil)
 // not know what it is asked for; then it is not known.
 func (a *admin) Room(ctx context.Context) (load.Room, error) {
 	r, err := a.store.room(ctx, a.DB)
-	if err != nil && a.store.codeOf(err) != "" {
+	if a.store.Code(err) != "" {
 		return load.Room{}, nil
 	}
-	return r, a.store.adminError(err)
+	return r, err
 }
 
 // postgresRoom are the limits of the server, of the user and of the database, each
@@ -100,7 +100,7 @@ func (s *mysqlServer) room(ctx context.Context, db *sql.DB) (r load.Room, err er
 	if err != nil {
 		return r, fmt.Errorf("asking how many connections are allowed: %w", err)
 	}
-	if err := db.QueryRowContext(ctx, mysqlMarks).Scan(&ours); err != nil && s.codeOf(err) == "" {
+	if err := db.QueryRowContext(ctx, mysqlMarks).Scan(&ours); err != nil && s.Code(err) == "" {
 		return r, err
 	}
 	if ours == 0 { // not even this one

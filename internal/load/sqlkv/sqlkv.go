@@ -11,6 +11,7 @@ package sqlkv
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -21,7 +22,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/kv"
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // connectTimeout bounds connecting, beside the context.
@@ -35,22 +35,28 @@ type Store struct {
 
 var _ kv.Store = (*Store)(nil)
 
-// database is what differs between products.
+// database is what differs between products. What is exported is also for programs that
+// have tables of their own there.
 type database interface {
 	dialect() dialect
 	// connect opens a connection for operations that are measured.
 	connect(ctx context.Context) (conn, error)
-	// connector opens connections for what is not measured.
-	connector() driver.Connector
-	// load writes rows that are not there into a table.
-	load(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error
+	// Connector opens connections for database/sql, for what is not measured. Those to
+	// MySQL write arguments into the text of statements, so that one takes one round trip,
+	// and nothing of it stays with the server or with what stands before it.
+	Connector() driver.Connector
+	// Insert writes rows that are not there, one value a column, in the way that is fastest
+	// there. They should have less than the server's largest packet, 16 MiB.
+	Insert(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error
 	// kindOf knows the errors of the server and of the library.
 	kindOf(err error) (load.Kind, bool)
-	// codeOf is the code of an error that the server has answered with, "" of
-	// another error.
-	codeOf(err error) string
+	// Code is the code of an error that the server has answered with, such as 1062 or
+	// 23505; "" of another error.
+	Code(err error) string
 	// answerOf is that answer.
 	answerOf(err error) string
+	// trust is kv.Store's Trust.
+	trust(roots *x509.CertPool) bool
 	// room says how many connections there may be, as far as this user may know.
 	room(ctx context.Context, db *sql.DB) (load.Room, error)
 }
@@ -70,14 +76,7 @@ type dialect struct {
 
 	missing, duplicate string   // codes of errors: no such table, the key exists
 	full               []string // and: no more connections are allowed
-	advice             []advice
-}
-
-// advice is what an error of the server means.
-type advice struct {
-	code string // or its class, the first two characters
-	kind error  // of package model
-	text string // what to do
+	advice             kv.Advice
 }
 
 // conn is one connection of a session.
@@ -101,54 +100,28 @@ func (s *Store) Name() string { return s.address.String() }
 func (s *Store) Connect(ctx context.Context, shape kv.Shape) (kv.Session, error) {
 	c, err := s.connect(ctx)
 	if err != nil {
-		return nil, &load.Error{Kind: load.ErrConnect, Err: s.connectError(err), Full: s.full(err)}
+		full := ""
+		if slices.Contains(s.dialect().full, s.Code(err)) {
+			full = s.answerOf(err)
+		}
+		return nil, &load.Error{Kind: load.ErrConnect, Err: s.address.Connecting(s.Explain(err)), Full: full}
 	}
 	x := &session{store: s, duplicate: s.dialect().duplicate, conn: c, args: make([][]byte, 0, shape.Fields+1)}
 	if err := x.prepare(ctx, shape); err != nil {
-		return nil, &load.Error{Kind: load.ErrConnect, Err: errors.Join(s.connectError(err), c.Close())}
+		return nil, &load.Error{Kind: load.ErrConnect, Err: errors.Join(s.address.Connecting(s.Explain(err)), c.Close())}
 	}
 	return x, nil
 }
 
 // Admin opens a connection: a pool of one.
 func (s *Store) Admin(ctx context.Context) (kv.Admin, error) {
-	db := sql.OpenDB(s.connector())
+	db := sql.OpenDB(s.Connector())
 	db.SetMaxOpenConns(1)
 	if err := db.PingContext(ctx); err != nil {
-		return nil, errors.Join(s.connectError(err), db.Close())
+		return nil, errors.Join(s.address.Connecting(s.Explain(err)), db.Close())
 	}
 	return &admin{store: s, dialect: s.dialect(), DB: db}, nil
 }
-
-// full is the server's answer that it allows no more connections; empty for another
-// error.
-func (s *Store) full(err error) string {
-	if !slices.Contains(s.dialect().full, s.codeOf(err)) {
-		return ""
-	}
-	return s.answerOf(err)
-}
-
-func (s *Store) connectError(err error) error {
-	return fmt.Errorf("connecting to %s: %w", s.address, s.address.Hide(s.adminError(err)))
-}
-
-// adminError gives an error of what is not measured a kind of package model.
-func (s *Store) adminError(err error) error {
-	if err == nil || errors.Is(err, model.ErrUsage) {
-		return err
-	}
-	code := s.codeOf(err)
-	for _, a := range s.dialect().advice {
-		if a.code == code || len(a.code) == 2 && strings.HasPrefix(code, a.code) {
-			return fmt.Errorf("%w: %w; %s", a.kind, err, a.text)
-		}
-	}
-	return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
-}
-
-// columns are the names of the columns of a table of records.
-func columns(shape kv.Shape) []string { return append([]string{"k"}, shape.Names()...) }
 
 // session executes prepared statements.
 type session struct {
@@ -164,31 +137,21 @@ type session struct {
 // prepare prepares all statements now, for later it would be a part of some
 // operation's latency.
 func (x *session) prepare(ctx context.Context, shape kv.Shape) (err error) {
-	d, fields, all := x.store.dialect(), shape.Names(), columns(shape)
+	texts := shape.Statements(recordTable, x.store.dialect().param)
 	one := func(query string) (s statement) {
 		if err == nil {
 			s, err = x.conn.prepare(ctx, query)
 		}
 		return s
 	}
-	x.read = one("SELECT " + strings.Join(fields, ", ") + " FROM " + recordTable + " WHERE k = " + d.param(1))
-	x.insert = one("INSERT INTO " + recordTable + " (" + strings.Join(all, ", ") + ") VALUES " + params(d.param, len(all)))
-	for _, field := range fields {
-		x.update = append(x.update, one("UPDATE "+recordTable+" SET "+field+" = "+d.param(1)+" WHERE k = "+d.param(2)))
+	x.read, x.insert = one(texts.Read), one(texts.Insert)
+	for _, text := range texts.Update {
+		x.update = append(x.update, one(text))
 	}
-	if x.store.codeOf(err) == d.missing {
+	if x.store.Code(err) == x.store.dialect().missing {
 		return fmt.Errorf("no records were loaded: %w", err)
 	}
 	return err
-}
-
-// params is a list of n placeholders in parentheses.
-func params(param func(int) string, n int) string {
-	p := make([]string, n)
-	for i := range p {
-		p[i] = param(i + 1)
-	}
-	return "(" + strings.Join(p, ", ") + ")"
 }
 
 // Read selects all fields of a row.
@@ -221,7 +184,7 @@ func (x *session) Update(ctx context.Context, key string, field int, value []byt
 func (x *session) Insert(ctx context.Context, key string, record kv.Record) error {
 	x.args = append(append(x.args[:0], []byte(key)), record...)
 	_, err := x.insert.exec(ctx, x.args)
-	if x.store.codeOf(err) == x.duplicate {
+	if x.store.Code(err) == x.duplicate {
 		return errors.Join(kv.ErrExists, err)
 	}
 	return x.fault(ctx, err)
@@ -230,10 +193,10 @@ func (x *session) Insert(ctx context.Context, key string, record kv.Record) erro
 // fault gives the error of an operation its kind. A table that is gone has taken its
 // records with it.
 func (x *session) fault(ctx context.Context, err error) error {
-	if err != nil && x.store.codeOf(err) == x.store.dialect().missing {
+	if err != nil && x.store.Code(err) == x.store.dialect().missing {
 		return errors.Join(kv.ErrMissing, err)
 	}
-	return kv.Fault(ctx, err, x.store.kindOf)
+	return load.Fault(ctx, err, x.store.kindOf)
 }
 
 // The tables. Each carries kv.Mark as its comment from the moment when it is made.
@@ -263,28 +226,21 @@ func (a *admin) Find(ctx context.Context) (description string, err error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return description, a.store.adminError(err)
+	return description, err
 }
 
 // Count counts the rows.
 func (a *admin) Count(ctx context.Context) (n int64, err error) {
-	err = a.ifMade(ctx, "SELECT count(*) FROM "+recordTable, &n)
-	return n, a.store.adminError(err)
+	return n, a.ifMade(ctx, "SELECT count(*) FROM "+recordTable, &n)
 }
 
-// ifMade reads one value if there are tables that Create has made.
+// ifMade reads one value if there are both tables that Create makes.
 func (a *admin) ifMade(ctx context.Context, query string, into any) error {
-	made, err := a.made(ctx, a.DB)
-	if err != nil || !made {
+	ours, err := a.ours(ctx, a.DB)
+	if err != nil || len(ours) < 2 {
 		return err
 	}
 	return a.QueryRowContext(ctx, query).Scan(into)
-}
-
-// made reports whether there are both tables that Create makes.
-func (a *admin) made(ctx context.Context, q querier) (bool, error) {
-	ours, err := a.ours(ctx, q)
-	return len(ours) == 2, err
 }
 
 // ours are the tables that Create has made. One of these names that another program has
@@ -325,7 +281,7 @@ func (a *admin) Drop(ctx context.Context) error { return a.replace(ctx) }
 func (a *admin) replace(ctx context.Context, statements ...string) error {
 	tx, err := a.BeginTx(ctx, nil)
 	if err != nil {
-		return a.store.adminError(err)
+		return err
 	}
 	ours, err := a.ours(ctx, tx)
 	execute := func(statements ...string) {
@@ -353,9 +309,9 @@ func (a *admin) replace(ctx context.Context, statements ...string) error {
 	execute(statements...)
 	if err != nil {
 		_ = tx.Rollback() // the first error counts
-		return a.store.adminError(err)
+		return err
 	}
-	return a.store.adminError(tx.Commit())
+	return tx.Commit()
 }
 
 // Load writes rows.
@@ -364,7 +320,7 @@ func (a *admin) Load(ctx context.Context, shape kv.Shape, rows []kv.Row) error {
 	for i, r := range rows {
 		values[i] = r.Values()
 	}
-	return a.store.adminError(a.store.load(ctx, a.DB, recordTable, columns(shape), values))
+	return a.store.Insert(ctx, a.DB, recordTable, append([]string{"k"}, shape.Names()...), values)
 }
 
 // Finish writes the description after the server did what it would do by itself
@@ -373,26 +329,26 @@ func (a *admin) Finish(ctx context.Context, description string) error {
 	if err := a.Settle(ctx); err != nil {
 		return err
 	}
-	_, err := a.ExecContext(ctx, "INSERT INTO "+stateTable+" (description) VALUES "+params(a.param, 1), description)
-	return a.store.adminError(err)
+	_, err := a.ExecContext(ctx, "INSERT INTO "+stateTable+" (description) VALUES "+kv.Params(a.param, 1), description)
+	return err
 }
 
 // Settle implements kv.Remover: in PostgreSQL rows that were removed, or replaced
 // by updates, take up room until a vacuum; MySQL purges them in the background.
 func (a *admin) Settle(ctx context.Context) error {
 	_, err := a.ExecContext(ctx, a.settle+" "+recordTable)
-	return a.store.adminError(err)
+	return err
 }
 
 // Remove implements kv.Remover.
-func (a *admin) Remove(ctx context.Context, keys []string) (n int64, err error) {
+func (a *admin) Remove(ctx context.Context, keys []string) (int64, error) {
 	args := make([]any, len(keys))
 	for i, k := range keys {
 		args[i] = k
 	}
-	result, err := a.ExecContext(ctx, "DELETE FROM "+recordTable+" WHERE k IN "+params(a.param, len(keys)), args...)
-	if err == nil {
-		n, err = result.RowsAffected()
+	result, err := a.ExecContext(ctx, "DELETE FROM "+recordTable+" WHERE k IN "+kv.Params(a.param, len(keys)), args...)
+	if err != nil {
+		return 0, err
 	}
-	return n, a.store.adminError(err)
+	return result.RowsAffected()
 }

@@ -3,7 +3,6 @@ package sqlkv
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"strings"
 
@@ -29,24 +28,10 @@ func (s *Store) Postgres() bool {
 // Address is where it is.
 func (s *Store) Address() kv.Address { return s.address }
 
-// Connector opens connections for database/sql. Those to MySQL write arguments
-// into the text of statements, so that one takes one round trip, and nothing of
-// it stays with the server or with what stands before it.
-func (s *Store) Connector() driver.Connector { return s.connector() }
-
-// Insert writes rows, one value a column, in the way that is fastest there. They
-// should have less than the server's largest packet, 16 MiB.
-func (s *Store) Insert(ctx context.Context, db *sql.DB, table string, columns []string, rows [][]any) error {
-	return s.load(ctx, db, table, columns, rows)
+// Explain implements kv.Store.
+func (s *Store) Explain(err error) error {
+	return s.address.Explain(err, s.Code(err), s.dialect().advice)
 }
-
-// Code is the server's code of an error, such as 1062 or 23505; "" of an error
-// that is not the server's answer.
-func (s *Store) Code(err error) string { return s.codeOf(err) }
-
-// Explain gives an error a kind of package model, says what to do, and hides
-// secrets.
-func (s *Store) Explain(err error) error { return s.address.Hide(s.adminError(err)) }
 
 // Exists reports whether there is a table, and whether it was made by [Store.Marked].
 func (s *Store) Exists(ctx context.Context, db *sql.DB, table string) (exists, marked bool, err error) {

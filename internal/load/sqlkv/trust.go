@@ -9,18 +9,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/scalebench/scalebench/internal/load"
-	"github.com/scalebench/scalebench/internal/load/kv"
 )
 
-var _ kv.Truster = (*Store)(nil)
-
-// Trust implements kv.Truster.
-func (s *Store) Trust(roots *x509.CertPool) bool {
-	t, ok := s.database.(interface {
-		trust(roots *x509.CertPool) bool
-	})
-	return ok && t.trust(roots)
-}
+// Trust implements kv.Store.
+func (s *Store) Trust(roots *x509.CertPool) bool { return s.trust(roots) }
 
 // trust has connections use TLS, and checks who has signed the certificate, also
 // with sslmode=require, as PostgreSQL's own programs do where they have a

@@ -8,6 +8,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/search"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Verdict is what a window is worth to the search.
@@ -51,16 +52,22 @@ type Assessment struct {
 // search. Only the first reason is named, and what to do about it is left to
 // the end.
 func (j Assessment) String() string {
-	text := fmt.Sprintf("%s: %s", num.Human(j.Load, "op/s"), j.Verdict)
+	text := fmt.Sprintf("%s: %s", rate(j.Load), j.Verdict)
+	d, known := j.Latency(j.Nearest.Quantile)
 	switch {
+	case j.Verdict == Passed && known:
+		text += fmt.Sprintf(", %s %v", load.Percentile(j.Nearest.Quantile), num.Brief(d))
 	case j.Verdict == Passed:
-		if d, known := j.Latency(j.Nearest.Quantile); known {
-			text += fmt.Sprintf(", %s %v", load.Percentile(j.Nearest.Quantile), num.Brief(d))
-		}
 	case len(j.Problems) > 0 || j.Verdict == Unusable:
 		text += "; " + j.briefReason()
 	case len(j.Misses) > 0:
-		text += "; " + j.worstMiss().String()
+		// Where too few operations ended well for the percentile to be known, the errors
+		// say more.
+		worst := slices.IndexFunc(j.Misses, func(m reason) bool { return m.errors })
+		if known || worst < 0 {
+			worst = 0
+		}
+		text += "; " + j.Misses[worst].String()
 		if last := j.Misses[len(j.Misses)-1]; j.Stall > 0 {
 			text += "; " + last.String()
 		}
@@ -68,20 +75,13 @@ func (j Assessment) String() string {
 	return text
 }
 
-// worstMiss is the first of the misses, or, where too few operations ended well
-// for the percentile to be known, the errors.
-func (j Assessment) worstMiss() reason {
-	_, known := j.Latency(j.Nearest.Quantile)
-	i := slices.IndexFunc(j.Misses, func(m reason) bool { return m.errors })
-	if known || i < 0 {
-		return j.Misses[0]
-	}
-	return j.Misses[i]
-}
-
-// judge says what a window is worth.
+// judge says what a window is worth, by the SLA or, in the ramp of the paper's
+// algorithm, by nearness of the median to the round-trip time.
 func (r *replay) judge(w load.Window) Assessment {
-	j := Assessment{Window: w, Phase: r.next.Phase, Misses: r.misses(w), Nearest: r.cfg.SLA.Nearest(w)}
+	j := Assessment{Window: w, Phase: r.next.Phase, Misses: missed(r.cfg.SLA, w), Nearest: r.cfg.SLA.Nearest(w)}
+	if r.cfg.Algorithm == search.Paper && r.next.Phase == search.Ramp {
+		j.Misses = r.cfg.nearRTT(w)
+	}
 	j.PathChange = r.cfg.pathOf(r.baseline, w)
 	if len(j.Misses) == 0 {
 		j.Verdict = Passed
@@ -127,15 +127,6 @@ func (r *replay) unhurried(w load.Window) {
 	}
 }
 
-// misses says by which measure a window was missed: the SLA, or, in the ramp of
-// the paper's algorithm, nearness of the median to the round-trip time.
-func (r *replay) misses(w load.Window) []reason {
-	if r.cfg.Algorithm == search.Paper && r.next.Phase == search.Ramp {
-		return r.cfg.nearRTT(w)
-	}
-	return missed(r.cfg.SLA, w)
-}
-
 // nearRTT accepts a window if in more than half of its seconds the median
 // latency exceeds the round-trip time by no more than Fraction of it, and the
 // load was achieved (black-box throughput paper, section II.B, which leaves
@@ -144,7 +135,7 @@ func (c Config) nearRTT(w load.Window) []reason {
 	if len(w.RTT) == 0 {
 		return []reason{*because("no round-trip time is known, which the paper's ramp needs")}
 	}
-	rtt := median(w.RTT)
+	rtt := stats.Median(w.RTT)
 	near := 0
 	for i, ok := range w.Seconds.OK {
 		if ok > 0 && w.Seconds.P50[i]-rtt <= c.Fraction*rtt {

@@ -120,20 +120,18 @@ type Result struct {
 // MarshalJSON implements json.Marshaler: the [Record] of the only search, or an
 // array of them.
 func (r *Result) MarshalJSON() ([]byte, error) {
-	records := make([]Record, len(r.Searches))
+	records := make([]any, len(r.Searches))
 	for i, s := range r.Searches {
 		records[i] = s.Record()
+	}
+	var out any = records
+	if len(records) == 1 {
+		out = records[0]
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	var err error
-	if len(records) == 1 {
-		err = enc.Encode(records[0])
-	} else {
-		err = enc.Encode(records)
-	}
-	if err != nil {
+	if err := enc.Encode(out); err != nil {
 		return nil, fmt.Errorf("encoding what was found: %w", err)
 	}
 	return b.Bytes(), nil

@@ -116,17 +116,21 @@ func (*Flags) Experiment(target string, given map[string]json.RawMessage) ([]byt
 	case given["generators"] != nil && given["agents"] != nil:
 		return nil, fmt.Errorf("%w: --generators are processes of this machine and --agents those of a fleet: give one of the two", model.ErrUsage)
 	}
-	request, err := requestOf(target, given)
-	if err = errors.Join(err, checkFloor(given)); err != nil {
+	var in values
+	if err := throughJSON(given, &in); err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	request, err := in.request(target, given)
+	if least, most := in.FailBelow, in.Max; least != nil && most != nil && most.Value < least.Value {
+		err = errors.Join(err, fmt.Errorf("%w: --fail-below %s cannot be checked with --max %s: allow a larger load",
+			model.ErrUsage, least, most))
+	}
+	if err != nil {
 		return nil, err
 	}
 	name := "capacity of " + u.Host
-	if mix, ok := given["mix"]; ok { // what is asked of a store matters as much as which it is
-		var text string
-		if err := json.Unmarshal(mix, &text); err != nil {
-			return nil, fmt.Errorf("%w: --mix: %w", model.ErrUsage, err)
-		}
-		name += ", " + text
+	if given["mix"] != nil { // what is asked of a store matters as much as which it is
+		name += ", " + in.Mix
 	}
 	asked := map[string]any{"kind": Kind().Name}
 	workload := map[string]any{"kind": work.Kind().Name, "name": "capacity", "target": target}
@@ -158,6 +162,15 @@ func (*Flags) Experiment(target string, given map[string]json.RawMessage) ([]byt
 	return file, nil
 }
 
+// values are those of flags that matter beyond their place in a file.
+type values struct {
+	Headers             map[string]string
+	Body                []byte
+	Method, Expect, Mix string
+	FailBelow           *unit.Rate `json:"fail_below"` // a load that is wanted, and so must be tried
+	Max                 *unit.Rate
+}
+
 // setStored sets what a workload asks a data store or a bucket for.
 func setStored(workload map[string]any, target string, given map[string]json.RawMessage) {
 	at, keys := "data", map[string]string{"mix": "workload", "records": "records"}
@@ -185,46 +198,37 @@ func isOwn(key string) bool {
 	return false
 }
 
-// requestOf is the request that flags ask for; nil where they say nothing of it.
-func requestOf(target string, given map[string]json.RawMessage) (map[string]any, error) {
-	var headers map[string]string
-	var body []byte
-	var method, expect string
+// request is the request that flags ask for; nil where they say nothing of it.
+func (v values) request(target string, given map[string]json.RawMessage) (map[string]any, error) {
 	asked := false
-	for _, f := range []struct {
-		key, flag string
-		into      any
-	}{{"headers", "", &headers}, {"body", "--data", &body}, {"method", "--method", &method}, {"expect", "--expect", &expect}} {
-		value, ok := given[f.key]
-		if !ok {
+	for _, f := range []struct{ key, flag string }{{"body", "--data"}, {"method", "--method"}, {"expect", "--expect"}} {
+		if given[f.key] == nil {
 			continue
 		}
-		if err := json.Unmarshal(value, f.into); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", model.ErrUsage, f.key, err)
-		}
-		if asked = asked || f.flag != ""; f.flag != "" && !work.OverHTTP(target) {
+		if asked = true; !work.OverHTTP(target) {
 			return nil, fmt.Errorf("%w: %s is for targets that begin with http:// or https://", model.ErrUsage, f.flag)
 		}
 	}
-	if problem := load.MethodProblem(method); problem != "" {
+	if problem := load.MethodProblem(v.Method); problem != "" {
 		return nil, fmt.Errorf("%w: --method: %s", model.ErrUsage, problem)
 	}
-	if _, err := load.ParseStatuses(expect); err != nil {
+	if _, err := load.ParseStatuses(v.Expect); err != nil {
 		return nil, fmt.Errorf("--expect: %w", err)
 	}
 	if !asked {
 		return nil, nil
 	}
 	request := make(map[string]any)
-	if _, sends := given["body"]; sends {
-		method = cmp.Or(method, http.MethodPost)
-		setBody(request, body)
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(headers)), func(name string) bool { return http.CanonicalHeaderKey(name) == "Content-Type" }) {
+	if given["body"] != nil {
+		v.Method = cmp.Or(v.Method, http.MethodPost)
+		setBody(request, v.Body)
+		names := slices.Collect(maps.Keys(v.Headers))
+		if !slices.ContainsFunc(names, func(name string) bool { return http.CanonicalHeaderKey(name) == "Content-Type" }) {
 			request["headers"] = map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
 		}
 	}
-	request["name"] = strings.ToLower(cmp.Or(method, http.MethodGet))
-	for key, value := range map[string]string{"method": method, "expect": expect} {
+	request["name"] = strings.ToLower(cmp.Or(v.Method, http.MethodGet))
+	for key, value := range map[string]string{"method": v.Method, "expect": v.Expect} {
 		if value != "" {
 			request[key] = value
 		}
@@ -240,20 +244,4 @@ func setBody(request map[string]any, body []byte) {
 	} else {
 		request["body_base64"] = body
 	}
-}
-
-// checkFloor refuses a load that is wanted and must not be tried.
-func checkFloor(given map[string]json.RawMessage) error {
-	var least, most *unit.Rate
-	for key, into := range map[string]any{"fail_below": &least, "max": &most} {
-		if value, ok := given[key]; ok {
-			if err := json.Unmarshal(value, into); err != nil {
-				return fmt.Errorf("%w: %s: %w", model.ErrUsage, key, err)
-			}
-		}
-	}
-	if least != nil && most != nil && most.Value < least.Value {
-		return fmt.Errorf("%w: --fail-below %s cannot be checked with --max %s: allow a larger load", model.ErrUsage, least, most)
-	}
-	return nil
 }

@@ -88,7 +88,7 @@ func TestExperimentRefuses(t *testing.T) {
 		{"redis://a.test/", map[string]any{"expect": "2xx"}, "http://"},
 		{"http://a.test/", map[string]any{"expect": "999"}, "statuses"},
 		{"http://a.test/", map[string]any{"fail_below": "2kop/s", "max": "1kop/s"}, "allow a larger load"},
-		{"http://a.test/", map[string]any{"mix": 3}, "--mix"},
+		{"http://a.test/", map[string]any{"mix": 3}, "Mix"},
 	} {
 		if _, ok := c.given["sla"]; ok {
 			delete(c.given, "sla")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -172,16 +173,14 @@ func (c Config) lasts(rate float64) time.Duration {
 // tooFew counts the windows that passed with so few operations that this may
 // have been luck.
 func (c Config) tooFew(windows []Assessment, d *model.Doubts) {
-	n, fewest := 0, int64(math.MaxInt64)
-	for _, w := range windows {
-		if w.Verdict == Passed && w.Counts.Due < c.SLA.Enough() {
-			n, fewest = n+1, min(fewest, w.Counts.Due)
-		}
-	}
-	if n == 0 {
+	few := only(windows, func(w Assessment) bool { return w.Verdict == Passed && w.Counts.Due < c.SLA.Enough() })
+	if len(few) == 0 {
 		return
 	}
-	d.Warn("few_operations", "%s passed with as few as %d operations, where %v needs %d to be told from luck; use longer windows", num.Count(n, "window"), fewest, c.SLA, c.SLA.Enough())
+	fewest := slices.MinFunc(few, func(a, b Assessment) int { return cmp.Compare(a.Counts.Due, b.Counts.Due) })
+	d.Warn("few_operations",
+		"%s passed with as few as %d operations, where %v needs %d to be told from luck; use longer windows",
+		num.Count(len(few), "window"), fewest.Counts.Due, c.SLA, c.SLA.Enough())
 }
 
 // tooShort warns of windows that cannot tell what a server sustains.

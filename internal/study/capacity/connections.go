@@ -10,38 +10,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// AddressRecord is what became of one of several addresses of the target in a
-// window.
-type AddressRecord struct {
-	Address string            `json:"address"`
-	State   load.AddressState `json:"state"`
-	// Opened is how many connections were made to it.
-	Opened int64 `json:"opened"`
-}
-
-func addressRecords(uses []load.AddressUse) (out []AddressRecord) {
-	for _, u := range uses {
-		out = append(out, AddressRecord{u.Address, u.State, u.Opened})
-	}
-	return out
-}
-
-// ConnectionRecord is how many connections the generators of a window could have.
-type ConnectionRecord struct {
-	Asked   int `json:"asked"`
-	Allowed int `json:"allowed"`
-	// Most is how many were open at most.
-	Most int `json:"most"`
-	// Server is how many the server allows, Others how many others hold; 0 where it
-	// does not tell.
-	Server int `json:"server,omitempty"`
-	Others int `json:"others,omitempty"`
-	// Refused counts attempts to open one that the server refused with Answer, because
-	// it allows no more.
-	Refused int64  `json:"refused,omitempty"`
-	Answer  string `json:"answer,omitempty"`
-}
-
 // use is the connections of all generators of a window.
 type use struct{ load.ConnectionUse }
 
@@ -61,13 +29,6 @@ func connectionUse(w load.Window) (u use) {
 // short reports whether the server allowed fewer connections than the generators
 // would have opened. One that was refused once and opened later is there.
 func (u use) short() bool { return u.Capped() || u.Refused > 0 && u.Open < u.Asked }
-
-func (u use) record() *ConnectionRecord {
-	if u.Asked == 0 {
-		return nil
-	}
-	return &ConnectionRecord{u.Asked, u.Allowed, u.Open, u.Limit, u.Others, u.Refused, u.Answer}
-}
 
 // String says why there were fewer connections than were asked for.
 func (u use) String() string {
@@ -120,10 +81,6 @@ const repeatedShare = .01
 // target allows as many as were asked for, which of its addresses took none, and
 // whether it closes connections that are in use.
 func connectionDoubts(windows []Assessment, d *model.Doubts) {
-	var due, repeated int64
-	for _, w := range windows {
-		due, repeated = due+w.Counts.Due, repeated+w.Counts.Repeated
-	}
 	var worst use
 	for _, w := range windows {
 		if u := connectionUse(w.Window); u.short() && (u.Refused > worst.Refused || worst.Asked == 0) {
@@ -135,28 +92,24 @@ func connectionDoubts(windows []Assessment, d *model.Doubts) {
 			"fewer (--connections, for each generator)", worst)
 	}
 	addressDoubts(windows, d)
-	if due > 0 && float64(repeated) > repeatedShare*float64(due) {
+	if all := total(windows); all.Share(all.Counts.Repeated) > repeatedShare {
 		d.Warn("repeated", "%s of the requests were sent twice, because the server had closed their connection "+
 			"without announcing it; their latency counts from the first time: let the server keep idle "+
-			"connections open for longer",
-			share(float64(repeated)/float64(due)).text)
+			"connections open for longer", num.Share(all.Share(all.Counts.Repeated)))
 	}
 }
 
 // addressDoubts tell of addresses that took no connection: in all windows, or in some.
 func addressDoubts(windows []Assessment, d *model.Doubts) {
-	seen := make(map[load.AddressState]map[string]int) // in how many windows an address was
-	all := make(map[string]bool)
+	seen := make(map[string]map[load.AddressState]int) // in how many windows an address was
 	for _, w := range windows {
 		for _, a := range w.Addresses {
-			if seen[a.State] == nil {
-				seen[a.State] = make(map[string]int)
+			if seen[a.Address] == nil {
+				seen[a.Address] = make(map[load.AddressState]int)
 			}
-			seen[a.State][a.Address]++
-			all[a.Address] = true
+			seen[a.Address][a.State]++
 		}
 	}
-	used := seen[load.AddressUsed]
 	for _, s := range []struct {
 		state load.AddressState
 		words string
@@ -165,24 +118,23 @@ func addressDoubts(windows []Assessment, d *model.Doubts) {
 		{load.AddressUnreachable, "could not be reached"}, {load.AddressFailed, "took no connections"},
 	} {
 		var dead, others []string
-		for _, a := range slices.Sorted(maps.Keys(all)) {
-			switch n := seen[s.state][a]; {
-			case n > 0 && used[a] > 0:
+		for _, a := range slices.Sorted(maps.Keys(seen)) {
+			switch n, used := seen[a][s.state], seen[a][load.AddressUsed]; {
+			case n > 0 && used > 0:
 				dead = append(dead, fmt.Sprintf("%s in %d of %s", a, n, num.Count(len(windows), "window")))
 			case n > 0:
 				dead = append(dead, a)
-			case used[a] > 0:
+			case used > 0:
 				others = append(others, a)
 			}
-		}
-		if len(dead) == 0 {
-			continue
 		}
 		to := "the others"
 		if len(others) > 0 {
 			to += " (" + num.List(others) + ")"
 		}
-		d.Warn("dead_address", "%d of the target's %d addresses %s (%s): the load went to %s, and the result is "+
-			"theirs; repair it, or name one address in the URL", len(dead), len(all), s.words, num.List(dead), to)
+		if len(dead) > 0 {
+			d.Warn("dead_address", "%d of the target's %d addresses %s (%s): the load went to %s, and the result is "+
+				"theirs; repair it, or name one address in the URL", len(dead), len(seen), s.words, num.List(dead), to)
+		}
 	}
 }

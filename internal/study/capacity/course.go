@@ -22,7 +22,7 @@ const longestPause = 5
 // course is a search over time, in columns of charts. Times are in seconds since
 // the first window began, without the pauses that are left out.
 type course struct {
-	windows map[chart.Role]*chart.Layer // as high as their load
+	windows map[Verdict]*chart.Layer // as high as their load
 	pauses  chart.Values
 	skipped float64
 	// From each X to X2 so much was answered well, and latencies were these.
@@ -33,7 +33,7 @@ type course struct {
 }
 
 func newCourse(windows []Assessment) *course {
-	c := &course{windows: make(map[chart.Role]*chart.Layer)}
+	c := &course{windows: make(map[Verdict]*chart.Layer)}
 	seconds, longest := 0, 0.
 	var first time.Time
 	for _, w := range windows {
@@ -71,11 +71,10 @@ func lengthOf(w load.Window) float64 {
 // add draws window i, which begins at from.
 func (c *course) add(i int, w Assessment, from float64) {
 	c.end = from + lengthOf(w.Window)
-	role := roleOf(w.Verdict)
-	of := c.windows[role]
+	of := c.windows[w.Verdict]
 	if of == nil {
 		of = &chart.Layer{}
-		c.windows[role] = of
+		c.windows[w.Verdict] = of
 	}
 	tip := fmt.Sprintf("window %d: %s offered, %s answered: %s", i+1, rate(w.Load), rate(w.Achieved()), w.Verdict)
 	if reason := w.reason(); reason != "" {
@@ -124,10 +123,10 @@ func (c *course) step(from, to, achieved, p50, p90 float64, due, ok int64, joine
 
 // courseFigure is the search over time (Fig. 1 of the black-box throughput
 // paper): the load offered, what came of it, and the latency.
-func (s Search) courseFigure() (b doc.Block, ok bool) {
+func (s Search) courseFigure() (b doc.Block) {
 	c := newCourse(s.Answer.Windows)
-	if !(c.end > 0) || math.IsInf(c.end, 0) {
-		return doc.Block{}, false
+	if c.end == 0 {
+		return b
 	}
 	zero := 0.
 	x := chart.Axis{Unit: "s", Tight: true, Lo: &zero, Hi: &c.end, TickCount: 6}
@@ -150,7 +149,7 @@ func (s Search) courseFigure() (b doc.Block, ok bool) {
 	if c.skipped > 0 {
 		b.Figure.Note += fmt.Sprintf(" Pauses of %s in all are left out, at the dotted lines.", num.Seconds(c.skipped))
 	}
-	return b.On(doc.Page), true
+	return b.On(doc.Page)
 }
 
 // loads are windows as areas as high as their load, each with its mark, and over
@@ -158,7 +157,7 @@ func (s Search) courseFigure() (b doc.Block, ok bool) {
 func (c *course) loads() (out []chart.Layer) {
 	var marks []chart.Layer
 	for _, worth := range worths {
-		w := c.windows[worth.role]
+		w := c.windows[worth.verdict]
 		if w == nil {
 			continue
 		}
@@ -202,9 +201,6 @@ func (c *course) latencies(sla load.SLA) []chart.Layer {
 	// Names of two limits stand at the two ends, so that they stay apart.
 	named := 0
 	for t := range sla.Latencies() {
-		if t.Latency <= 0 {
-			continue
-		}
 		l := chart.Layer{Mark: chart.Rule, Role: chart.Limit, Y: chart.Values{t.Latency.Seconds()}}
 		if named < 2 {
 			l.Text, l.Place = []string{termText(t)}, []chart.Place{chart.Left, chart.Right}[named]

@@ -63,13 +63,14 @@ func (s *Study) Design(setup study.Setup) (study.Design, error) {
 			if err == nil {
 				err = c.suits(params)
 			}
-			if need := params.Estimate(); err == nil && w.Timeout > 0 && need >= w.Timeout {
+			need := params.Estimate()
+			if err == nil && w.Timeout > 0 && need >= w.Timeout {
 				err = &model.InputError{Path: "timeout", Problem: fmt.Sprintf("the timeout of %v is too short", w.Timeout), Allowed: fmt.Sprintf("a window takes about %v", need)}
 			}
 			if err != nil {
 				return nil, atWorkload(w, err)
 			}
-			c.bound(w.Timeout, params.Estimate())
+			c.bound(w.Timeout, need)
 			d.searches = append(d.searches, &planned{Config: c, params: params, workload: w, trial: trial, seed: cmp.Or(params.Seed, setup.Seed)})
 		}
 	}
@@ -94,17 +95,23 @@ func (d *design) Next(seen *observe.Run) ([]study.Treatment, error) {
 	if err := d.take(seen); err != nil {
 		return nil, err
 	}
+	var last model.Step
+	if steps := seen.Steps(); len(steps) > 0 {
+		last = steps[len(steps)-1]
+	}
+	// The latest window may have become invalid with a node that is lost for good.
+	lost := slices.ContainsFunc(last.Tasks, func(t model.Task) bool { return slices.Contains(d.lost, t.Node) })
 	d.latest = ""
 	for ; d.over < len(d.searches); d.over++ {
 		p := d.searches[d.over]
 		if err := p.begin(); err != nil {
 			return nil, err
 		}
-		if p.broken && !d.lostInLatest(seen) {
+		if p.broken && !lost {
 			p.state = nil
 			continue
 		}
-		if isLatest(seen, p) {
+		if last.Phase == model.Search && last.Workload == p.workload.Name && last.Trial == p.trial {
 			d.latest = p.describe()
 		}
 		if !p.state.over && !d.allLost(p) {
@@ -175,12 +182,6 @@ func (p *planned) begin() (err error) {
 // one of the nodes goes on with the others.
 func (d *design) Lost(nodes []model.NodeID) { d.lost = slices.Clone(nodes) }
 
-// lostInLatest reports whether the latest step had a node that is lost for good.
-func (d *design) lostInLatest(seen *observe.Run) bool {
-	steps := seen.Steps()
-	return len(steps) > 0 && slices.ContainsFunc(steps[len(steps)-1].Tasks, func(t model.Task) bool { return slices.Contains(d.lost, t.Node) })
-}
-
 // allLost reports whether no generator is left for a search.
 func (d *design) allLost(p *planned) bool {
 	left := p.offering
@@ -192,16 +193,6 @@ func (d *design) allLost(p *planned) bool {
 
 // Latest implements study.Commenter.
 func (d *design) Latest() string { return d.latest }
-
-// isLatest reports whether the latest step belongs to this search.
-func isLatest(seen *observe.Run, p *planned) bool {
-	steps := seen.Steps()
-	if len(steps) == 0 {
-		return false
-	}
-	last := steps[len(steps)-1]
-	return last.Phase == model.Search && last.Workload == p.workload.Name && last.Trial == p.trial
-}
 
 // describe says what the latest window was worth, and how many of those that
 // count there have been.

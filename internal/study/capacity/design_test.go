@@ -273,7 +273,8 @@ func TestLostGenerator(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].broken || len(all[0].windows) != 5 || len(all[0].dropouts) != 1 {
 		t.Fatalf("measured %+v, %v; want five windows and a dropout", all, err)
 	}
-	if text := all[0].dropouts[0].String(); text != "generator "+string(gone)+" did not come back after window 4; from then on the load came from 2" {
+	want := "generator " + string(gone) + " did not come back after window 4; from then on the load came from 2"
+	if text := all[0].dropouts[0]; text != want {
 		t.Errorf("the dropout reads %q", text)
 	}
 }

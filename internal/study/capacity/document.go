@@ -93,23 +93,27 @@ func reading() doc.Section {
 
 // verdict is a word for what was found.
 func (a Answer) verdict() doc.Tag {
+	out := doc.Tag{Tone: doc.Note}
 	switch {
 	case a.Limit == LimitTarget && a.Confirmed:
-		return doc.Tag{Word: "confirmed", Tone: doc.Good}
+		out = doc.Tag{Word: "confirmed", Tone: doc.Good}
 	case a.Limit == LimitTarget:
-		return doc.Tag{Word: "not confirmed", Tone: doc.Note}
+		out.Word = "not confirmed"
 	case a.Limit == LimitCap:
-		return doc.Tag{Word: "not reached", Tone: doc.Note}
+		out.Word = "not reached"
 	case a.Limit == LimitNone && a.Failure == "":
-		return doc.Tag{Word: "not over", Tone: doc.Note}
+		out.Word = "not over"
+	default:
+		out = doc.Tag{Word: "not found", Tone: doc.Doubt}
 	}
-	return doc.Tag{Word: "not found", Tone: doc.Doubt}
+	return out
 }
 
 // section of one target, of which there may be several.
 func (g group) section(k int, several bool) doc.Section {
 	s := g.trials[0]
-	intro := "The SLA: " + slaText(s.Config.SLA) + ". Latency counts from when an operation was due; what failed or did not end counts as slower than everything."
+	intro := "The SLA: " + slaText(slices.Values(s.Config.SLA.Terms)) + ". Latency counts from when an operation " +
+		"was due; what failed or did not end counts as slower than everything."
 	if several && g.workload != g.target {
 		intro = "Workload " + g.workload + ". " + intro
 	}
@@ -139,14 +143,9 @@ func (s Search) blocks(beside bool) (out []doc.Block) {
 		}
 	}
 	loads := loadsOf(s.Answer.Windows)
-	for _, figure := range []func() (doc.Block, bool){
-		func() (doc.Block, bool) { return s.sketch(loads) },
-		func() (doc.Block, bool) { return s.boundaryFigure(loads) },
-		s.courseFigure,
-		func() (doc.Block, bool) { return s.heatFigure(loads) },
-	} {
-		if b, ok := figure(); ok {
-			out = append(out, b)
+	for _, figure := range []doc.Block{s.sketch(loads), s.boundaryFigure(loads), s.courseFigure(), s.heatFigure(loads)} {
+		if !figure.Empty() {
+			out = append(out, figure)
 		}
 	}
 	if len(s.Answer.Windows) == 0 {
@@ -210,7 +209,7 @@ func comparison(all []group) doc.Section {
 	if len(all) > 1 {
 		out.Title = "Capacity by target"
 	}
-	if figure, ok := boxesFigure(all); ok {
+	if figure := boxesFigure(all); !figure.Empty() {
 		out.Blocks = append(out.Blocks, figure)
 	} else {
 		out.Blocks = append(out.Blocks, doc.Remark("No trial has an estimate: the table says why."))
@@ -224,8 +223,8 @@ func comparison(all []group) doc.Section {
 	return out
 }
 
-// boxesFigure is one row a target; ok is false without any estimate.
-func boxesFigure(all []group) (b doc.Block, ok bool) {
+// boxesFigure is one row a target; empty without any estimate.
+func boxesFigure(all []group) doc.Block {
 	c := chart.Chart{Title: "Capacity of each target", X: chart.Axis{Unit: "op/s", Relative: true}, Y: chart.Axis{Kind: chart.Rows}}
 	var box, point, none chart.Layer
 	box.Mark, point.Mark, none.Mark = chart.Box, chart.Point, chart.Label
@@ -249,7 +248,7 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 		boxes = boxes || len(estimates) >= chart.BoxFrom
 		for _, s := range g.trials {
 			e := s.Answer.Estimate
-			if !given(e) {
+			if e == nil {
 				continue
 			}
 			tip := fmt.Sprintf("trial %d: %s", s.Trial, s.Answer.estimate())
@@ -257,14 +256,14 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 		}
 	}
 	if len(point.X) == 0 {
-		return doc.Block{}, false
+		return doc.Block{}
 	}
 	box.X, box.Y = point.X, point.Y
 	c.Layers = []chart.Layer{box, point}
 	if len(none.Y) > 0 {
 		c.Layers = append(c.Layers, none)
 	}
-	b = doc.Plot("", "", c)
+	b := doc.Plot("", "", c)
 	b.Figure.Note = "Each point is the estimate of one trial; the line is their median."
 	if boxes {
 		b.Figure.Note += fmt.Sprintf(" Boxes, from %d estimates on: the middle half of them. Whiskers: the farthest that are no more than 1.5 times the box away from it.", chart.BoxFrom)
@@ -273,7 +272,7 @@ func boxesFigure(all []group) (b doc.Block, ok bool) {
 		b.Figure.Note += " Hollow: not confirmed."
 	}
 	b.Figure.Note += axisNote(all, point.X)
-	return b, true
+	return b
 }
 
 // axisNote says how package chart draws the axis of such boxes.
@@ -295,25 +294,23 @@ func axisNote(all []group, estimates []float64) string {
 
 // detailed are the indices of the trials that are shown with their figures,
 // ascending: all, or of many those that a reader would look for.
-func (g group) detailed() []int {
-	var known, unknown, out []int
+func (g group) detailed() (out []int) {
+	var known, unknown []int
 	for i, s := range g.trials {
-		if given(s.Answer.Estimate) {
+		if s.Answer.Estimate != nil {
 			known = append(known, i)
 		} else {
 			unknown = append(unknown, i)
 		}
 	}
-	if len(g.trials) <= mostDetailed {
-		out = append(known, unknown...)
-		slices.Sort(out)
-		return out
-	}
 	slices.SortStableFunc(known, func(a, b int) int {
 		return cmp.Compare(*g.trials[a].Answer.Estimate, *g.trials[b].Answer.Estimate)
 	})
 	chosen := []int{0, len(g.trials) - 1}
-	if n := len(known); n > 0 {
+	switch n := len(known); {
+	case len(g.trials) <= mostDetailed:
+		chosen = append(chosen, known...)
+	case n > 0:
 		chosen = append(chosen, known[0], known[n/2], known[n-1])
 	}
 	for _, i := range append(chosen, unknown...) {

@@ -249,8 +249,8 @@ func TestUnusableWindowsAreLeftOut(t *testing.T) {
 	if got := telling(loads); len(got) != 2 {
 		t.Errorf("%d loads tell something, want 2", len(got))
 	}
-	b, ok := x.heatFigure(loads)
-	if !ok || b.Figure.Note != "Without 3 windows that said nothing about the target." {
+	b := x.heatFigure(loads)
+	if b.Empty() || b.Figure.Note != "Without 3 windows that said nothing about the target." {
 		t.Errorf("heat map of a refused search: %+v", b.Figure)
 	}
 }
@@ -288,7 +288,7 @@ func TestCoursePauses(t *testing.T) {
 		return Assessment{Verdict: Passed, Window: load.Window{Start: day.Add(time.Duration(seconds * float64(time.Second))), Scored: 10 * time.Second}}
 	}
 	c := newCourse([]Assessment{from(0), from(14), from(7200), from(7214), {Verdict: Passed, Window: load.Window{Scored: 10 * time.Second}}, from(3)})
-	if got, want := c.windows[chart.Good].X, (chart.Values{0, 14, 34, 48, 58, 68}); !slices.Equal(got, want) {
+	if got, want := c.windows[Passed].X, (chart.Values{0, 14, 34, 48, 58, 68}); !slices.Equal(got, want) {
 		t.Errorf("windows begin at %v, want %v", got, want)
 	}
 	if want := (chart.Values{34}); !slices.Equal(c.pauses, want) || c.skipped != 7200-34 {
@@ -316,14 +316,12 @@ func TestCourseSeconds(t *testing.T) {
 	}
 }
 
-// Where rounding has made a percentile of the SLA another number than the
-// figure's own, there is one row, and it is the SLA's.
+// A percentile of the SLA that is one of the figure's own has one row.
 func TestWithTerms(t *testing.T) {
-	percent := 99.9
-	s := load.SLA{Terms: []load.Term{{Quantile: percent / 100, Latency: time.Second}, {Quantile: .98, Latency: time.Second}, {Errors: .1}}}
+	s, err := load.ParseSLA("p99.9=1s,p98=1s,errors=10%")
 	got := withTerms(heatQuantiles, s)
-	if want := []float64{.5, .75, .9, .95, .98, .99, percent / 100}; !slices.Equal(got, want) {
-		t.Errorf("withTerms = %v, want %v", got, want)
+	if want := []float64{.5, .75, .9, .95, .98, .99, .999}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("withTerms = %v, %v, want %v", got, err, want)
 	}
 }
 
@@ -363,8 +361,8 @@ func TestSketchOfErrors(t *testing.T) {
 		}
 		s.Answer.Windows = append(s.Answer.Windows, j)
 	}
-	b, ok := s.sketch(loadsOf(s.Answer.Windows))
-	if !ok {
+	b := s.sketch(loadsOf(s.Answer.Windows))
+	if b.Empty() {
 		t.Fatal("there is no sketch")
 	}
 	c := b.Figure.Panels[0].Chart

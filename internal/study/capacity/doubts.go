@@ -12,19 +12,20 @@ import (
 // doubt adds what speaks against the result.
 func (r *replay) doubt(out *Answer) {
 	d := &out.Doubts
-	switch out.Limit {
-	case LimitGenerator:
-		passed := ""
-		if out.Passed != nil {
-			passed = "; it takes at least the load that passed"
+	if words := limits[out.Limit].doubt; words != "" {
+		d.Problem(string(out.Limit), "%s", out.fill(words))
+	}
+	if out.Limit == LimitPath {
+		what := "the path was at its limit, not the target, which takes at least the load that passed"
+		instead := "ask for smaller answers"
+		switch {
+		case out.Path.Breaks != nil:
+			what = "no target can keep that over this path, so the target's capacity is unknown"
+			instead = "allow longer latencies"
+		case out.Passed == nil:
+			what = "the path was at its limit, so the target's capacity is unknown"
 		}
-		d.Problem("generator", "%s could not offer more load in time, so the target's capacity is unknown%s; use more or larger generators", named(out.Generators), passed)
-	case LimitMachine:
-		d.Problem("machine", "%s was full at the load that failed, so this search cannot tell whether the server or that machine was at its limit; stop what else runs there, or offer the load from another machine than the server's", out.machine())
-	case LimitPath:
-		d.Problem("path", "%s", out.pathDoubt())
-	case LimitDrift:
-		d.Problem("drift", "the target changed while it was measured: it took %s and later did not; look for a leak, a cache that fills, or credits that run out, and search again when it is steady", rate(out.Drift.Then))
+		d.Problem("path", "%v: %s; measure from a closer machine or over a faster link, or %s", out.Path, what, instead)
 	}
 	r.doubtUnusable(out.Counted, d)
 	connectionDoubts(r.judged, d)
@@ -39,7 +40,7 @@ func (r *replay) doubt(out *Answer) {
 	if out.HeldFor > 0 {
 		d.Warn("sustained_unknown", "no window shows whether the target sustains %s: it took that for %s at a time, and "+
 			"may have given it from a reserve; leave out --window (duration in a file), or search again when nothing else runs",
-			rate(*out.Passed), num.Seconds(out.HeldFor.Seconds()))
+			rate(*out.Passed), num.Seconds(out.HeldFor))
 	}
 	if out.open != nil {
 		d.Problem(out.open.code, "%s, so no capacity is estimated; %s", out.open.why, out.open.advice)
@@ -68,9 +69,10 @@ func (r *replay) doubtUnusable(counted int, d *model.Doubts) {
 	if n == 0 {
 		return
 	}
-	text := fmt.Sprintf("%d of %s said nothing about the target; such a window is repeated once", n, num.Count(len(r.judged), "window"))
-	if again := n - (len(r.judged) - counted); again > 0 {
-		text += fmt.Sprintf(", and where the second said nothing either (%s) the search treats the load as too large", num.Count(again, "time"))
+	text := fmt.Sprintf("%d of %s said nothing about the target; such a window is repeated once, but not after several "+
+		"repetitions in vain", n, num.Count(len(r.judged), "window"))
+	if vain := n - (len(r.judged) - counted); vain > 0 {
+		text += fmt.Sprintf("; where that did not help (%s) the search treats the load as too large", num.Count(vain, "time"))
 	}
 	d.Warn("unusable_windows", "%s", text)
 }
@@ -80,7 +82,10 @@ func (a *Answer) contradictions() {
 	below, above, stalls, longest := 0, 0, 0, time.Duration(0)
 	for _, j := range a.Windows {
 		switch {
-		case j.Verdict == Missed && j.Stall > 0 && a.stoodStill(j):
+		// A stall is not the load's doing if as much or more passed, or nothing was queued
+		// when it began.
+		case j.Verdict == Missed && j.Stall > 0 && (a.Passed != nil && j.Load <= *a.Passed ||
+			(a.Failed == nil || j.Load <= *a.Failed) && j.StalledIdle()):
 			stalls, longest = stalls+1, max(longest, j.Stall)
 		case a.Passed != nil && j.Verdict == Missed && j.Load <= *a.Passed && a.Reserve == nil:
 			below++
@@ -101,22 +106,17 @@ func (a *Answer) contradictions() {
 	}
 }
 
-// stoodStill reports whether a stall cannot be the load's doing: as much or more
-// passed, or nothing was queued when it began.
-func (a *Answer) stoodStill(j Assessment) bool {
-	return a.Passed != nil && j.Load <= *a.Passed || (a.Failed == nil || j.Load <= *a.Failed) && j.StalledIdle()
-}
-
 // unfinished says that a search is not over: under way, or stopped.
 func (a Answer) unfinished(underWay bool) string {
-	n := num.Count(len(a.Windows), "window")
-	switch {
-	case underWay && len(a.Windows) == 0:
+	n := len(a.Windows)
+	switch count := num.Count(n, "window"); {
+	case underWay && n == 0:
 		return "the search is under way: no window is complete so far"
 	case underWay:
-		return "the search is under way: " + n + " so far"
-	case len(a.Windows) == 0:
+		return "the search is under way: " + count + " so far"
+	case n == 0:
 		return "the search was stopped before its first window was complete: resume it"
+	default:
+		return "the search was stopped after " + count + ", before it was complete: resume it"
 	}
-	return "the search was stopped after " + n + ", before it was complete: resume it"
 }

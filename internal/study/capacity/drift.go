@@ -1,9 +1,10 @@
 package capacity
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
-	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/search"
 )
 
@@ -13,14 +14,6 @@ type Drift struct {
 	// end; Now the largest that it took then, nil if it took none.
 	Then float64  `json:"then"`
 	Now  *float64 `json:"now"`
-}
-
-// now says what is left.
-func (d *Drift) now() string {
-	if d.Now == nil {
-		return ""
-	}
-	return ", when it took " + rate(*d.Now)
 }
 
 // back is the return to a load that passed early in a search, where the search
@@ -60,26 +53,19 @@ func (b *back) open() bool {
 
 // drifted reports whether the load that passed early does not pass any more, and
 // that is no chance: a target that fails now and then, whatever the load, lets a
-// window pass and another one not.
-func (r *replay) drifted() bool { return r.back.gone() && r.changed() }
+// window pass and another one not. Then more operations missed the SLA when the search
+// returned than in the windows that passed early.
+func (r *replay) drifted() bool {
+	if !r.back.gone() {
+		return false
+	}
+	then := only(r.judged[:r.back.from], func(j Assessment) bool { return j.Verdict == Passed && j.Load >= r.back.load })
+	now := only(r.judged[r.back.from:], func(j Assessment) bool { return j.Verdict == Missed })
+	return moreMissed(r.cfg.SLA, then, now)
+}
 
 // gone reports whether the load that passed early was missed now.
 func (b *back) gone() bool { return b != nil && b.missed >= returns }
-
-// changed reports whether more operations missed the SLA when the search returned
-// than in the windows that passed early.
-func (r *replay) changed() bool {
-	var then, now []load.Window
-	for i, j := range r.judged {
-		switch {
-		case i < r.back.from && j.Verdict == Passed && j.Load >= r.back.load:
-			then = append(then, j.Window)
-		case i >= r.back.from && j.Verdict == Missed:
-			now = append(now, j.Window)
-		}
-	}
-	return moreMissed(r.cfg.SLA, then, now)
-}
 
 func (b *back) take(v Verdict) {
 	switch v {
@@ -111,19 +97,10 @@ func (r *replay) earlier() *back {
 	if failed == nil || r.cfg.Algorithm == search.Paper || r.pathLimits(found) != nil {
 		return out
 	}
-	n, plain := 0, false
-	for _, j := range r.judged {
-		if j.Load < farAbove**failed || j.Verdict != Passed {
-			continue
-		}
-		n++
-		plain = plain || j.Counts.Due >= r.cfg.SLA.Enough()
-		if !(out.load <= j.Load) {
-			out.load = j.Load
-		}
-	}
-	if n < fewPassed && !plain {
-		out.load = math.NaN()
+	above := only(r.judged, func(j Assessment) bool { return j.Verdict == Passed && j.Load >= farAbove**failed })
+	plain := func(j Assessment) bool { return j.Counts.Due >= r.cfg.SLA.Enough() }
+	if len(above) >= fewPassed || slices.ContainsFunc(above, plain) {
+		out.load = slices.MinFunc(above, func(a, b Assessment) int { return cmp.Compare(a.Load, b.Load) }).Load
 	}
 	return out
 }

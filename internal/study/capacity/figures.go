@@ -22,17 +22,6 @@ var worths = []struct {
 	{Unusable, chart.Unknown, "says nothing about the target"},
 }
 
-// roleOf is the role of a window's marks; of a damaged one it is that of
-// unusable windows.
-func roleOf(v Verdict) chart.Role {
-	for _, w := range worths {
-		if w.verdict == v {
-			return w.role
-		}
-	}
-	return chart.Unknown
-}
-
 // ofVerdict is how many of the windows at this load had this worth.
 func (t tried) ofVerdict(v Verdict) int {
 	return map[Verdict]int{Passed: t.passed, Missed: t.missed, Unusable: t.unusable}[v]
@@ -56,11 +45,11 @@ func (t tried) words() string {
 const sketchLoads = 20
 
 // sketch is the figure for a terminal: how often each load was tried, and a bar
-// of its latency against the limit. ok is false where there is nothing to draw.
-func (s Search) sketch(all []tried) (b doc.Block, ok bool) {
+// of its latency against the limit; empty where there is nothing to draw.
+func (s Search) sketch(all []tried) doc.Block {
 	term, ok := s.bindingTerm(all)
 	if len(all) == 0 || !ok {
-		return doc.Block{}, false
+		return doc.Block{}
 	}
 	shown := nearest(all, s.Answer, sketchLoads)
 	room := 1.5 * term.Latency.Seconds()
@@ -105,11 +94,11 @@ func (s Search) sketch(all []tried) (b doc.Block, ok bool) {
 			c.Layers = append(c.Layers, points[k])
 		}
 	}
-	b = doc.Plot("", "", c)
+	b := doc.Plot("", "", c)
 	if left := len(all) - len(shown); left > 0 {
 		b.Figure.Note = num.Count(left, "load") + " farther from the boundary: see the table"
 	}
-	return b.On(doc.Terminal), true
+	return b.On(doc.Terminal)
 }
 
 // otherMiss is by what else than a term the windows at a load missed the SLA, in
@@ -134,19 +123,18 @@ func (s Search) otherMiss(t tried, than load.Term) string {
 // nothing of it could be seen.
 func (a Answer) boundaryAxis(loads []tried) (lo, hi float64, ok bool) {
 	const leastRoom, mostRoom = 1.15, 20 // factors on both sides
-	positive := func(v *float64) bool { return given(v) && *v > 0 }
+	found := []*float64{a.Passed, a.Failed, a.Estimate}
+	if a.CI != nil {
+		found = append(found, &a.CI[0], &a.CI[1])
+	}
 	lo = math.Inf(1)
 	add := func(v *float64) {
-		if positive(v) {
+		if v != nil && *v > 0 {
 			lo, hi = min(lo, *v), max(hi, *v)
 		}
 	}
-	add(a.Passed)
-	add(a.Failed)
-	add(a.Estimate)
-	if a.CI != nil {
-		add(&a.CI[0])
-		add(&a.CI[1])
+	for _, v := range found {
+		add(v)
 	}
 	if lo == hi || hi == 0 {
 		for _, t := range loads {
@@ -154,7 +142,7 @@ func (a Answer) boundaryAxis(loads []tried) (lo, hi float64, ok bool) {
 		}
 	}
 	room := leastRoom
-	if positive(a.Passed) && positive(a.Failed) {
+	if a.Passed != nil && a.Failed != nil {
 		// The power leaves five twelfths of the width beside either side: what
 		// their names take in a narrow plot.
 		room = min(max(math.Pow(hi/lo, 2.5), leastRoom), mostRoom)
@@ -164,11 +152,11 @@ func (a Answer) boundaryAxis(loads []tried) (lo, hi float64, ok bool) {
 
 // boundaryFigure shows how often the loads near the boundary were tried: those
 // that passed above the line, the others below it.
-func (s Search) boundaryFigure(loads []tried) (b doc.Block, ok bool) {
+func (s Search) boundaryFigure(loads []tried) doc.Block {
 	a := s.Answer
 	lo, hi, ok := a.boundaryAxis(loads)
 	if !ok {
-		return doc.Block{}, false
+		return doc.Block{}
 	}
 	one := 1.
 	below := -one
@@ -177,7 +165,7 @@ func (s Search) boundaryFigure(loads []tried) (b doc.Block, ok bool) {
 		X: chart.Axis{Kind: chart.Log, Unit: "op/s", Label: "load offered", Tight: true, Lo: &lo, Min: &lo, Hi: &hi, Max: &hi},
 		Y: chart.Axis{NoGrid: true, Lo: &below, Hi: &one, Ticks: []chart.Tick{{At: .5, Text: "passed"}, {At: -.5, Text: "missed"}}},
 	}
-	if a.CI != nil && num.Finite(a.CI[0]) && num.Finite(a.CI[1]) {
+	if a.CI != nil {
 		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Interval, Name: "95 % interval of the estimate",
 			X: chart.Values{a.CI[0]}, X2: chart.Values{a.CI[1]}, Tips: []string{"95 % interval: " + rate(a.CI[0]) + " to " + rate(a.CI[1])}})
 	}
@@ -186,7 +174,7 @@ func (s Search) boundaryFigure(loads []tried) (b doc.Block, ok bool) {
 		role chart.Role
 		name string
 	}{{a.Estimate, chart.Estimate, "estimate "}, {a.Passed, chart.Good, "passed "}, {a.Failed, chart.Bad, "failed "}} {
-		if given(side.v) && *side.v > 0 {
+		if side.v != nil {
 			c.Layers = append(c.Layers, chart.Layer{Mark: chart.Rule, Role: side.role, X: chart.Values{*side.v}, Text: []string{side.name + rate(*side.v)}})
 		}
 	}
@@ -208,9 +196,9 @@ func (s Search) boundaryFigure(loads []tried) (b doc.Block, ok bool) {
 			c.Layers = append(c.Layers, l)
 		}
 	}
-	b = doc.Plot("How often each load was tried", "One mark a window, near the boundary.", c)
+	b := doc.Plot("How often each load was tried", "One mark a window, near the boundary.", c)
 	b.Figure.Note = outside(loads, lo, hi)
-	return b.On(doc.Page), true
+	return b.On(doc.Page)
 }
 
 // outside says what was tried at loads that are not in the drawing.
@@ -240,11 +228,11 @@ const heatMost = 60
 // heatFigure is the latency at each load tried and each percentile (Fig. 5 of
 // the black-box throughput paper, where it is a surface), as a map of cells: the
 // highest percentile at the top, so that both grow away from the corner.
-func (s Search) heatFigure(loads []tried) (b doc.Block, ok bool) {
+func (s Search) heatFigure(loads []tried) doc.Block {
 	all := telling(loads)
 	shown := nearest(all, s.Answer, heatMost)
 	if len(shown) == 0 {
-		return doc.Block{}, false
+		return doc.Block{}
 	}
 	scale := num.For("op/s", shown[len(shown)-1].load)
 	c := chart.Chart{
@@ -282,14 +270,19 @@ func (s Search) heatFigure(loads []tried) (b doc.Block, ok bool) {
 	}
 	c.Layers = []chart.Layer{cells}
 	if len(limited) > 0 {
-		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Limit, Name: "SLA: " + latencyTerms(s.Config.SLA), Y: limited, Y2: limited})
+		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Limit, Y: limited, Y2: limited,
+			Name: "SLA: " + slaText(s.Config.SLA.Latencies())})
 	}
-	if i := s.Answer.firstBeyond(shown); i > 0 {
+	a := s.Answer
+	if i := slices.IndexFunc(shown, func(t tried) bool {
+		return a.Failed != nil && t.load >= *a.Failed || a.Failed == nil && a.Passed != nil && t.load > *a.Passed
+	}); i > 0 {
 		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Rule, Role: chart.Limit, Name: "boundary", X: chart.Values{float64(i) - .5}})
 	}
-	b = doc.Plot("Latency by load and percentile", "In ms, of all operations due; windows at the same load are added up.", c)
+	b := doc.Plot("Latency by load and percentile",
+		"In ms, of all operations due; windows at the same load are added up.", c)
 	b.Figure.Note = heatNote(loads, all, shown, over, beyond)
-	return b.On(doc.Page), true
+	return b.On(doc.Page)
 }
 
 // limitAt is the least latency, in seconds, that the SLA allows at a percentile;
@@ -297,7 +290,7 @@ func (s Search) heatFigure(loads []tried) (b doc.Block, ok bool) {
 func (s Search) limitAt(q float64) float64 {
 	limit := math.Inf(1)
 	for t := range s.Config.SLA.Latencies() {
-		if sameQuantile(t.Quantile, q) {
+		if t.Quantile == q {
 			limit = min(limit, t.Latency.Seconds())
 		}
 	}
@@ -315,22 +308,6 @@ func heatTip(t tried, percentile string, seconds, limit float64) string {
 		text += ", limit " + num.Seconds(limit)
 	}
 	return text
-}
-
-// firstBeyond is the first load beyond the boundary; -1 where there is none.
-func (a Answer) firstBeyond(loads []tried) int {
-	return slices.IndexFunc(loads, func(t tried) bool {
-		return a.Failed != nil && t.load >= *a.Failed || a.Failed == nil && a.Passed != nil && t.load > *a.Passed
-	})
-}
-
-// latencyTerms are the terms of an SLA that have a row.
-func latencyTerms(s load.SLA) string {
-	var out []string
-	for t := range s.Latencies() {
-		out = append(out, termText(t))
-	}
-	return strings.Join(out, ", ")
 }
 
 // heatNote says what is in a map that needs a word, and what is not in it.
@@ -353,15 +330,12 @@ func heatNote(loads, all, shown []tried, over, beyond bool) string {
 	if n := len(all) - len(shown); n > 0 {
 		out = append(out, num.Count(n, "load")+" farther from the boundary: see the table.")
 	}
-	unusable, broken := 0, 0
+	unusable := 0
 	for _, t := range loads {
-		unusable, broken = unusable+t.unusable, broken+t.broken
+		unusable += t.unusable
 	}
 	if unusable > 0 {
 		out = append(out, "Without "+num.Count(unusable, "window")+" that said nothing about the target.")
-	}
-	if broken > 0 {
-		out = append(out, "Without "+num.Count(broken, "window")+" that could not be read.")
 	}
 	return strings.Join(out, " ")
 }

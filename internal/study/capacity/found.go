@@ -43,10 +43,6 @@ func found(run *observe.Run, asked study.Study) ([]frame.Frame, error) {
 	return frame.Join(parts...)
 }
 
-// isBound reports whether the target takes at least the load passed, as far as is
-// known: not where that may have been luck, or from a reserve.
-func (a Answer) isBound() bool { return a.Passed != nil && a.open == nil && a.HeldFor == 0 }
-
 // row is what a search found, with what is known of its first step; ok is false where
 // it found nothing.
 func (s Search) row(steps *frame.Frame) (out frame.Frame, ok bool) {
@@ -58,7 +54,10 @@ func (s Search) row(steps *frame.Frame) (out frame.Frame, ok bool) {
 		first = first && !keep
 		return keep
 	})
-	if kept.Len() == 0 || a.Estimate == nil && !a.isBound() {
+	// Without an estimate the target takes at least the load passed, but where that may
+	// have been luck, or from a reserve.
+	isBound := a.Passed != nil && a.open == nil && a.HeldFor == 0
+	if kept.Len() == 0 || a.Estimate == nil && !isBound {
 		return frame.Frame{}, false
 	}
 	kept.Metric, kept.Unit, kept.Better = metricFound, "op/s", model.Higher

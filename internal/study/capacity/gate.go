@@ -32,38 +32,35 @@ func (r *Result) Gate() error {
 // every threshold it is held against the interval where there is one, and
 // against the windows else.
 func (s Search) gate(least float64) error {
-	a := s.Answer
+	a, kind, asked := s.Answer, model.ErrInvalid, least > 0
+	var why string
 	switch {
 	case a.Failure != "":
-		return fmt.Errorf("%w: %s: nothing was measured: %s", model.ErrInvalid, s.Workload, a.Failure)
-	case a.Limit == LimitDrift:
-		return fmt.Errorf("%w: %s: the server changed while it was measured: it took %s and later did not, so no capacity can be reported", model.ErrInvalid, s.Workload, rate(a.Drift.Then))
+		why = "nothing was measured: " + a.Failure
 	case a.open != nil:
-		return fmt.Errorf("%w: %s: %s, so no capacity can be reported; %s", model.ErrInvalid, s.Workload, a.open.why, a.open.advice)
-	case least > 0 && a.CI == nil && a.HeldFor > 0 && s.takes(least):
-		return fmt.Errorf("%w: %s: it is unknown whether the target sustains %v requests per second: it took %s; "+
-			"leave out --window (duration in a file), or allow longer windows", model.ErrInvalid, s.Workload, least, a.heldFor())
-	case least > 0 && s.takes(least):
-	case least > 0 && a.Limit == LimitNone:
-		return fmt.Errorf("%w: %s: whether %v requests per second pass is not known; continue with `scalebench resume`, with the threshold again", model.ErrUnfinished, s.Workload, least)
-	case a.Limit == LimitGenerator:
-		return fmt.Errorf("%w: %s: %s, so no capacity can be reported", model.ErrInvalid, s.Workload, a.generatorsWords())
-	case a.Limit == LimitMachine:
-		return fmt.Errorf("%w: %s: the machine that offers the load was full, so no capacity can be reported", model.ErrInvalid, s.Workload)
-	case a.Limit == LimitRecords:
-		return fmt.Errorf("%w: %s: the target lost records while it was measured, so no capacity can be reported", model.ErrInvalid, s.Workload)
-	case a.Limit == LimitPath:
-		return fmt.Errorf("%w: %s: the path to the target was at its limit, so no capacity of the target can be reported", model.ErrInvalid, s.Workload)
-	case least > 0 && s.takesLess(least):
-		return fmt.Errorf("%w: %s: less than %v requests per second passed", model.ErrThreshold, s.Workload, least)
-	case least > 0 && a.CI != nil:
-		return fmt.Errorf("%w: %s: it is unknown whether %v requests per second pass: the capacity is %s to %s; use longer windows, or a threshold outside of this interval",
-			model.ErrInvalid, s.Workload, least, rate(a.CI[0]), rate(a.CI[1]))
-	case least > 0:
-		return fmt.Errorf("%w: %s: it is unknown whether %v requests per second pass: too few windows show it; allow more windows (--windows) or a larger load (--max), or continue with `scalebench resume`",
-			model.ErrInvalid, s.Workload, least)
+		why = a.open.why + ", so no capacity can be reported; " + a.open.advice
+	case asked && a.CI == nil && a.HeldFor > 0 && s.takes(least):
+		why = fmt.Sprintf("it is unknown whether the target sustains %v requests per second: it took %s; "+
+			"leave out --window (duration in a file), or allow longer windows", least, a.heldFor())
+	case asked && s.takes(least):
+		return nil
+	case asked && a.Limit == LimitNone:
+		kind, why = model.ErrUnfinished, fmt.Sprintf("whether %v requests per second pass is not known; "+
+			"continue with `scalebench resume`, with the threshold again", least)
+	case limits[a.Limit].gate != "":
+		why = a.fill(limits[a.Limit].gate)
+	case !asked:
+		return nil
+	case s.takesLess(least):
+		kind, why = model.ErrThreshold, fmt.Sprintf("less than %v requests per second passed", least)
+	case a.CI != nil:
+		why = fmt.Sprintf("it is unknown whether %v requests per second pass: the capacity is %s to %s; "+
+			"use longer windows, or a threshold outside of this interval", least, rate(a.CI[0]), rate(a.CI[1]))
+	default:
+		why = fmt.Sprintf("it is unknown whether %v requests per second pass: too few windows show it; allow more "+
+			"windows (--windows) or a larger load (--max), or continue with `scalebench resume`", least)
 	}
-	return nil
+	return fmt.Errorf("%w: %s: %s", kind, s.Workload, why)
 }
 
 // surely is how many windows must say so for it to be told: one may be chance.

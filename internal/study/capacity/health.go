@@ -1,11 +1,10 @@
 package capacity
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
-
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
@@ -39,14 +38,15 @@ const (
 // health says what other than the target can be why a window was missed: then it
 // says nothing about the target. A window that kept its SLA is never refused, for
 // latencies count from when operations were due: what the generators do wrong can
-// only make them longer.
+// only make them longer. Nor is one that the target's own errors broke.
 //
 // light is how long an answer took on average, from when it was sent, in a window
 // that was passed; 0 if there is none.
 //
 // The generators that did it are named, where it was not all of them.
 func (c Config) health(w load.Window, light time.Duration) (problems []reason) {
-	if c.refused(w) {
+	own := w.Share(ownErrors(w))
+	if slices.ContainsFunc(c.SLA.Terms, func(t load.Term) bool { return t.OnErrors() && own > t.Errors }) {
 		return nil
 	}
 	full := c.relevant(w, func(p load.Generator) bool { return p.Processor > processorLimit && p.Own <= processorLimit })
@@ -74,23 +74,31 @@ func (c Config) health(w load.Window, light time.Duration) (problems []reason) {
 // the answers stay in the kernel's buffers, which hold up what is still to come.
 func (c Config) lateness(w load.Window) *reason {
 	allowed := c.tolerated()
-	sent := func(p load.Generator) time.Duration { return p.Lag }
 	either := func(p load.Generator) time.Duration { return max(p.Lag, p.ReceiveLag) }
 	busy := c.relevant(w, func(p load.Generator) bool {
 		return either(p) > allowed && (p.Busy > busyLimit || p.Own > processorLimit)
 	})
-	if len(busy) > 0 && c.keptWithout(w, noTimeWeight*lagOf(w, busy, either)) {
-		r := c.noTime(w, busy)
+	if len(busy) > 0 && c.keptWithout(w, noTimeWeight*worst(w, busy, either)) {
+		words, late := "operations was sent", worst(w, busy, sendLag)
+		if late <= allowed {
+			words, late = "answers was read", worst(w, busy, func(p load.Generator) time.Duration { return p.ReceiveLag })
+		}
+		r := blame(w, busy, "%s had no time left: busy for %s of it, and 1 in 100 "+words+
+			" late by %s or more, where at most %s is tolerated",
+			share(busiest(w, busy)), took(late), exactly(allowed))
 		return &r
 	}
 	if lag := lag(w); lag > allowed && c.keptWithout(w, lagWeight*lag) {
-		late := those(w, func(p load.Generator) bool { return sent(p) > allowed })
+		late := those(w, func(p load.Generator) bool { return sendLag(p) > allowed })
 		r := blame(w, late, "%s sent late: 1 in 100 operations by %s or more, where at most %s is tolerated; busy for %s of the time",
 			took(lag), exactly(allowed), share(busiest(w, late)))
 		return &r
 	}
 	return nil
 }
+
+// sendLag is how late 1 in 100 operations of a generator was sent.
+func sendLag(p load.Generator) time.Duration { return p.Lag }
 
 // connections are those that the generators of a window may have at a time; 0 if
 // that is not known.
@@ -111,14 +119,14 @@ func (c Config) connections(w load.Window) int {
 // more, that is its own limit.
 func (c Config) connectionsNeeded(w load.Window, light time.Duration) int {
 	waited := w.Share(w.Counts.Waited + w.Counts.Dropped)
-	load, there := w.Load*light.Seconds(), float64(c.connections(w))
-	needed := load + 2*math.Sqrt(load)
+	underWay, there := w.Load*light.Seconds(), float64(c.connections(w))
+	needed := underWay + 2*math.Sqrt(underWay)
 	if !(waited > waitedShare) || connectionUse(w).short() || needed <= there || 2*w.Achieved()*light.Seconds() < there ||
 		slowed(w, light, there) {
 		return 0
 	}
 	for t := range c.SLA.Latencies() {
-		if percentile(w.Services, 100*t.Quantile) > t.Latency { // whatever waited for them
+		if load.AtPercentile(w.Services, 100*t.Quantile) > t.Latency { // whatever waited for them
 			return 0
 		}
 	}
@@ -139,13 +147,6 @@ func slowed(w load.Window, light time.Duration, connections float64) bool {
 		}
 	}
 	return false
-}
-
-// refused reports whether the target's own answers broke the SLA: more errors
-// than it allows.
-func (c Config) refused(w load.Window) bool {
-	own := w.Share(ownErrors(w))
-	return slices.ContainsFunc(c.SLA.Terms, func(t load.Term) bool { return t.OnErrors() && own > t.Errors })
 }
 
 // ownErrors are the errors that the target answered with, without as many as came
@@ -176,37 +177,31 @@ func (c Config) relevant(w load.Window, has func(load.Generator) bool) []model.N
 	return names
 }
 
-// noTime says that these generators had no time left: by what they sent late or,
-// if that is within what is tolerated, by what they read late.
-func (c Config) noTime(w load.Window, names []model.NodeID) reason {
-	words, late := "operations was sent", lagOf(w, names, func(p load.Generator) time.Duration { return p.Lag })
-	if late <= c.tolerated() {
-		words, late = "answers was read", lagOf(w, names, func(p load.Generator) time.Duration { return p.ReceiveLag })
-	}
-	return blame(w, names, "%s had no time left: busy for %s of it, and 1 in 100 "+words+" late by %s or more, where at most %s is tolerated",
-		share(busiest(w, names)), took(late), exactly(c.tolerated()))
-}
-
-// lagOf is that of the worst of these generators.
-func lagOf(w load.Window, names []model.NodeID, of func(load.Generator) time.Duration) time.Duration {
-	var lag time.Duration
+// worst is the largest value among these generators.
+func worst[T cmp.Ordered](w load.Window, names []model.NodeID, of func(load.Generator) T) (out T) {
 	for _, p := range w.Generators {
 		if slices.Contains(names, p.Node) {
-			lag = max(lag, of(p))
+			out = max(out, of(p))
 		}
 	}
-	return lag
+	return out
 }
 
-// blame is what generators did wrong in a window.
+// blame is what generators did wrong in a window. None is named where there is only
+// one, or the fault is that of all.
 func blame(w load.Window, names []model.NodeID, words string, figures ...figure) reason {
-	return reason{words: words, who: generators(w, names), nodes: names, figures: figures}
+	who := named(names)
+	switch {
+	case len(w.Generators) == 1:
+		who = "the generator"
+	case len(names) == len(w.Generators):
+		who = "the generators"
+	}
+	return reason{words: words, who: who, nodes: names, figures: figures}
 }
 
-// lag is how late 1 in 100 operations was sent, service how long the median
-// answer took from when it was sent; 0 if there is none.
-func lag(w load.Window) time.Duration     { return percentile(w.Lags, 99) }
-func service(w load.Window) time.Duration { return percentile(w.Services, 50) }
+// lag is how late 1 in 100 operations was sent; 0 if there is none.
+func lag(w load.Window) time.Duration { return load.AtPercentile(w.Lags, 99) }
 
 // unhurried is how long answers took on average, from when they were sent, in the
 // quickest second: a window may be passed in which they took longer and longer. 0
@@ -215,7 +210,7 @@ func unhurried(w load.Window) time.Duration {
 	if w.Services == nil || w.Services.TotalCount() == 0 || w.Share(w.Counts.Waited) > waitedShare {
 		return 0
 	}
-	whole := percentile(w.Latencies, 50).Seconds()
+	whole := load.AtPercentile(w.Latencies, 50).Seconds()
 	quickest := whole
 	for _, p50 := range w.Seconds.P50 {
 		if p50 < quickest {
@@ -225,26 +220,13 @@ func unhurried(w load.Window) time.Duration {
 	return time.Duration(w.Services.Mean() * quickest / whole)
 }
 
-func percentile(h *hdr.Histogram, p float64) time.Duration {
-	if h == nil || h.TotalCount() == 0 {
-		return 0
-	}
-	return time.Duration(h.ValueAtPercentile(p))
-}
-
 // busiest is the largest share of time in which one of these generators was
 // not idle; of all, where none is named.
 func busiest(w load.Window, names []model.NodeID) float64 {
 	if len(names) == 0 {
 		return w.Busy
 	}
-	busy := 0.0
-	for _, p := range w.Generators {
-		if slices.Contains(names, p.Node) {
-			busy = max(busy, p.Busy)
-		}
-	}
-	return busy
+	return worst(w, names, func(p load.Generator) float64 { return p.Busy })
 }
 
 // keptWithout reports whether the SLA might have been kept if answers had come so
@@ -281,18 +263,6 @@ func those(w load.Window, has func(load.Generator) bool) (names []model.NodeID) 
 // nodes are all generators of a window, in order.
 func nodes(w load.Window) []model.NodeID {
 	return those(w, func(load.Generator) bool { return true })
-}
-
-// generators names some for the beginning of a sentence; none is named where
-// there is only one in the window, or the fault is that of all.
-func generators(w load.Window, names []model.NodeID) string {
-	switch {
-	case len(w.Generators) == 1:
-		return "the generator"
-	case len(names) == len(w.Generators):
-		return "the generators"
-	}
-	return named(names)
 }
 
 // named lists generators for the beginning of a sentence; "the generators"

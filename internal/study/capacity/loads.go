@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
 )
@@ -18,15 +17,13 @@ type tried struct {
 	// missed, added up count by count: percentiles of windows are not averaged.
 	// An unusable window says nothing about the target and is no part of it.
 	sum load.Window
-	// broken windows could not be added.
-	broken int
 }
 
 // loadsOf adds up the windows of a search by load, ascending.
 func loadsOf(windows []Assessment) []tried {
 	var out []tried
 	for _, w := range windows {
-		k, found := slices.BinarySearchFunc(out, w.Load, func(t tried, v float64) int { return compareLoads(t.load, v) })
+		k, found := slices.BinarySearchFunc(out, w.Load, func(t tried, v float64) int { return cmp.Compare(t.load, v) })
 		if !found {
 			out = slices.Insert(out, k, tried{load: w.Load, sum: load.Window{Load: w.Load}})
 		}
@@ -35,40 +32,30 @@ func loadsOf(windows []Assessment) []tried {
 	return out
 }
 
-// compareLoads puts what is no number last: damaged stores hold such loads.
-func compareLoads(a, b float64) int {
-	if math.IsNaN(a) || math.IsNaN(b) {
-		return -cmp.Compare(a, b)
-	}
-	return cmp.Compare(a, b)
-}
-
 func (t *tried) take(w Assessment) {
-	switch w.Verdict {
-	case Passed:
-		t.passed++
-	case Missed:
-		t.missed++
-	default:
+	latencies := w.Latencies
+	if t.sum.Latencies == nil && latencies != nil {
+		latencies = latencies.Clone() // merging changes the first of two
+	}
+	var err error
+	if w.Verdict != Unusable {
+		t.sum.Latencies, err = histogram.Merge(t.sum.Latencies, latencies) // fits: the sum covers both
+	}
+	switch {
+	case w.Verdict == Unusable || err != nil:
 		t.unusable++
 		return
-	}
-	if t.sum.Latencies == nil && w.Latencies != nil {
-		t.sum.Latencies = w.Latencies.Clone() // merging changes the first of two
-	} else {
-		sum, err := histogram.Merge(t.sum.Latencies, w.Latencies)
-		if err != nil {
-			t.broken++
-			return
-		}
-		t.sum.Latencies = sum
+	case w.Verdict == Passed:
+		t.passed++
+	default:
+		t.missed++
 	}
 	t.sum.Counts.Add(w.Counts)
 	t.sum.Scored += w.Scored
 }
 
 // counted is how many windows are in the sum.
-func (t tried) counted() int { return t.passed + t.missed - t.broken }
+func (t tried) counted() int { return t.passed + t.missed }
 
 // latency is in seconds, and +Inf where fewer operations than that ended well.
 // ok is false where nothing is known of this load.
@@ -86,7 +73,7 @@ func (t tried) latency(q float64) (seconds float64, ok bool) {
 // telling are the loads at which something was seen of the target.
 func telling(loads []tried) (out []tried) {
 	for _, t := range loads {
-		if t.counted() > 0 && t.sum.Counts.Due > 0 && t.load > 0 && num.Finite(t.load) {
+		if t.counted() > 0 && t.sum.Counts.Due > 0 {
 			out = append(out, t)
 		}
 	}
@@ -101,20 +88,15 @@ func nearest(loads []tried, a Answer, most int) []tried {
 	}
 	center := loads[len(loads)-1].load
 	for _, v := range []*float64{a.Failed, a.Passed, a.Estimate} {
-		if v != nil && *v > 0 {
+		if v != nil {
 			center = *v
 		}
 	}
-	away := func(t tried) float64 {
-		if d := math.Abs(math.Log(t.load / center)); num.Finite(d) {
-			return d
-		}
-		return math.Inf(1) // no load at all
-	}
+	away := func(t tried) float64 { return math.Abs(math.Log(t.load / center)) }
 	out := slices.Clone(loads)
 	slices.SortStableFunc(out, func(a, b tried) int { return cmp.Compare(away(a), away(b)) })
 	out = out[:most]
-	slices.SortFunc(out, func(a, b tried) int { return compareLoads(a.load, b.load) })
+	slices.SortFunc(out, func(a, b tried) int { return cmp.Compare(a.load, b.load) })
 	return out
 }
 
@@ -143,4 +125,26 @@ func (a Answer) exceeded(loads []tried, t load.Term) float64 {
 		}
 	}
 	return 0
+}
+
+// only are the windows with a property.
+func only(windows []Assessment, has func(Assessment) bool) (out []Assessment) {
+	for _, j := range windows {
+		if has(j) {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// total adds up windows, but for their latencies.
+func total(windows []Assessment) (sum load.Window) {
+	for _, w := range windows {
+		sum.Counts.Add(w.Counts)
+		sum.Segments.Add(w.Segments)
+		sum.RTT, sum.Lost = append(sum.RTT, w.RTT...), sum.Lost+w.Lost
+		sum.Received, sum.Sent = sum.Received+w.Received, sum.Sent+w.Sent
+		sum.Scored += w.Scored
+	}
+	return sum
 }

@@ -26,20 +26,21 @@ const (
 	fewestLost = 2
 )
 
-// pathChange compares round-trip times of a window with those of the baseline:
-// how much longer the median is, and whether that is a change.
-func pathChange(baseline, now []float64) (shift time.Duration, changed bool) {
-	return pathChangeAt(pathP, baseline, now)
+// changeFrom compares the round-trip times of a window with those that its generators
+// had in another: how much longer the median is, and whether that is a change.
+func changeFrom(base, now load.Window) (shift time.Duration, changed bool) {
+	return pathChange(pathP, roundTripsFrom(base, nodes(now)), now.RTT)
 }
 
-func pathChangeAt(p float64, baseline, now []float64) (shift time.Duration, changed bool) {
-	if len(baseline) < fewestRTT || len(now) < fewestRTT {
+// pathChange compares round-trip times: how much longer the median is now, and whether
+// that is a change.
+func pathChange(p float64, was, now []float64) (shift time.Duration, changed bool) {
+	if len(was) < fewestRTT || len(now) < fewestRTT {
 		return 0, false
 	}
-	was, is := median(baseline), median(now)
-	shift = seconds(is - was)
-	test, err := stats.MannWhitney(baseline, now)
-	return shift, err == nil && test.P < p && math.Abs(is-was) > max(pathShift*was, pathLeast)
+	before, by := stats.Median(was), stats.Median(now)-stats.Median(was)
+	test, err := stats.MannWhitney(was, now)
+	return seconds(by), err == nil && test.P < p && math.Abs(by) > max(pathShift*before, pathLeast)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -87,16 +88,14 @@ func roundTripsFrom(w load.Window, names []model.NodeID) []float64 {
 // nil: in nothing. What was lost says most, and a second that differs by what
 // matters to the SLA says more than the whole.
 func (c Config) pathOf(base, w load.Window) *reason {
-	was := roundTripsFrom(base, nodes(w))
-	shift, changed := pathChange(was, w.RTT)
 	if w.Lost >= fewestLost && lost(w) > lost(base)+lostShare {
 		return because("%s of %s TCP handshakes with the target were not answered in time", count(w.Lost), count(w.Lost+len(w.RTT)))
 	}
-	if changed && shift.Abs() >= c.tolerated() {
-		return pathReason("", shift)
-	}
-	if second, longer := c.worstSecond(was, w); longer != 0 {
-		return pathReason("in second %s of the window ", longer, count(second))
+	shift, changed := changeFrom(base, w)
+	if !changed || shift.Abs() < c.tolerated() {
+		if second, longer := c.worstSecond(roundTripsFrom(base, nodes(w)), w); longer != 0 {
+			return pathReason("in second %s of the window ", longer, count(second))
+		}
 	}
 	if changed {
 		return pathReason("", shift)
@@ -110,7 +109,7 @@ func (c Config) pathOf(base, w load.Window) *reason {
 func (c Config) worstSecond(was []float64, w load.Window) (second int, shift time.Duration) {
 	all := bySecond(w)
 	for i, now := range all {
-		longer, changed := pathChangeAt(pathP/float64(len(all)), was, now)
+		longer, changed := pathChange(pathP/float64(len(all)), was, now)
 		if changed && longer.Abs() >= c.tolerated() && longer.Abs() > shift.Abs() {
 			second, shift = i+1, longer
 		}
@@ -141,15 +140,6 @@ func bySecond(w load.Window) [][]float64 {
 // the window, of those that were passed, in which round trips were shortest: one
 // that was missed may have filled the path itself, and the first one, too.
 
-// compare makes a window the baseline before it is judged, while none has been
-// passed: the shortest round trips so far are the nearest to those without a
-// load. A lower load that does not fill the path is so no change of it.
-func (r *replay) compare(w load.Window) {
-	if !r.rebased && r.lighter(w) {
-		r.baseline = w
-	}
-}
-
 // rebase takes the path into account as it was in a window that was passed.
 func (r *replay) rebase(w load.Window) {
 	switch {
@@ -166,7 +156,7 @@ func (r *replay) rebase(w load.Window) {
 // in the baseline, or are not known there.
 func (r *replay) lighter(w load.Window) bool {
 	was := roundTripsFrom(r.baseline, nodes(w))
-	return len(w.RTT) >= fewestRTT && (len(was) < fewestRTT || median(w.RTT) < median(was))
+	return len(w.RTT) >= fewestRTT && (len(was) < fewestRTT || stats.Median(w.RTT) < stats.Median(was))
 }
 
 // knownPath reports whether the path is as bad in a window as it has been
@@ -175,7 +165,7 @@ func (r *replay) knownPath(w load.Window) bool {
 	if r.congested == nil {
 		return false
 	}
-	shift, changed := pathChange(roundTripsFrom(*r.congested, nodes(w)), w.RTT)
+	shift, changed := changeFrom(*r.congested, w)
 	return (!changed || shift <= 0) && lost(w) <= lost(*r.congested)+2*lostShare
 }
 
@@ -185,9 +175,8 @@ func (r *replay) settle(w load.Window) bool {
 	if r.congested == nil {
 		return false
 	}
-	shift, changed := pathChange(roundTripsFrom(r.baseline, nodes(w)), w.RTT)
-	_, moved := pathChange(roundTripsFrom(*r.congested, nodes(w)), w.RTT)
-	if !changed || moved {
+	shift, changed := changeFrom(r.baseline, w)
+	if _, moved := changeFrom(*r.congested, w); !changed || moved {
 		return false
 	}
 	r.settled = append(r.settled, len(r.judged))
@@ -216,22 +205,18 @@ func (r *replay) lightest(failed float64, names []model.NodeID) (out []float64) 
 // passed since it last changed for good; all, where none was passed. It counts
 // as changed only where a load showed it of half the one failed or less: one
 // beside that may have filled the path, too.
-func (r *replay) calm(failed float64) (out []Assessment) {
+func (r *replay) calm(failed float64) []Assessment {
 	since := 0
 	for _, i := range r.settled {
 		if 2*r.judged[i].Load <= failed {
 			since = i
 		}
 	}
-	for _, j := range r.judged[since:] {
-		if j.Verdict == Passed {
-			out = append(out, j)
-		}
-	}
-	if len(out) == 0 {
+	passed := only(r.judged[since:], func(j Assessment) bool { return j.Verdict == Passed })
+	if len(passed) == 0 {
 		return r.judged
 	}
-	return out
+	return passed
 }
 
 // shortestTrips are the round trips from some generators in the window in which
@@ -239,7 +224,7 @@ func (r *replay) calm(failed float64) (out []Assessment) {
 func shortestTrips(windows []Assessment, names []model.NodeID) (best []float64) {
 	for _, w := range windows {
 		trips := roundTripsFrom(w.Window, names)
-		if len(trips) >= fewestRTT && (best == nil || median(trips) < median(best)) {
+		if len(trips) >= fewestRTT && (best == nil || stats.Median(trips) < stats.Median(best)) {
 			best = trips
 		}
 	}

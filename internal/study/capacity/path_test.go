@@ -234,7 +234,7 @@ func TestLossyPath(t *testing.T) {
 				return
 			}
 			want := "of the TCP segments came out of order (0 % under a light load)"
-			if p := r.Path; !p.Lossy || p.SegmentsLight.OutOfOrder != 0 || !strings.Contains(p.String(), want) {
+			if p := r.Path; !p.Lossy || *p.OutOfOrderLight != 0 || !strings.Contains(p.String(), want) {
 				t.Errorf("%+v: %v; want %q", p, p, want)
 			}
 		})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -17,28 +16,29 @@ import (
 // Path is what showed that the path to the target was at its limit.
 type Path struct {
 	// Load is the load that was failed, in operations per second.
-	Load float64
+	Load float64 `json:"load"`
 	// Light and Full are the median round trips under a light load and at that
-	// load; Lost is the share of handshakes there of which something was lost.
-	Light time.Duration
-	Full  time.Duration
-	Lost  float64
-	// SegmentsLight and Segments are TCP segments that came under a light load
-	// and at that load; none where nobody knows. Lossy: what was lost of them is
-	// what showed it.
-	SegmentsLight load.Segments
-	Segments      load.Segments
-	Lossy         bool
+	// load, in milliseconds; Lost is the share of handshakes there of which something
+	// was lost.
+	Light float64 `json:"rtt_light_ms"`
+	Full  float64 `json:"rtt_ms"`
+	Lost  float64 `json:"lost"`
+	// OutOfOrderLight and OutOfOrder are the shares of TCP segments that came while one
+	// sent earlier was missing, under a light load and at that load; nil where nobody
+	// knows. Lossy: what was lost of them is what showed it.
+	OutOfOrderLight *float64 `json:"out_of_order_light"`
+	OutOfOrder      *float64 `json:"out_of_order"`
+	Lossy           bool     `json:"-"`
 	// Received and Sent are the bytes per second of answers and requests at
-	// that load; 0 where the driver does not know.
-	Received float64
-	Sent     float64
+	// that load, payload; 0 where the driver does not know.
+	Received float64 `json:"received_bytes_per_second"`
+	Sent     float64 `json:"sent_bytes_per_second"`
 	// Nodes are the generators whose path it is; none: that of all.
-	Nodes []model.NodeID
+	Nodes []model.NodeID `json:"generators,omitempty"`
 	// Breaks is the term of the SLA that round trips broke by themselves, of
 	// which that percentile took Alone; nil if they broke none.
-	Breaks *load.Term
-	Alone  time.Duration
+	Breaks *load.Term    `json:"-"`
+	Alone  time.Duration `json:"-"`
 }
 
 // String says what was seen, for a sentence to go on.
@@ -50,31 +50,26 @@ func (p Path) String() string {
 	if len(p.Nodes) > 0 {
 		from = " from " + num.List(p.Nodes)
 	}
-	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s", from, num.Brief(p.Light), num.Brief(p.Full), rate(p.Load))
-	var lost []string
+	text := fmt.Sprintf("round trips to the target%s took %v under a light load and %v at %s",
+		from, num.Brief(seconds(p.Light/1000)), num.Brief(seconds(p.Full/1000)), rate(p.Load))
+	joint := ", where "
 	if p.Lost > 0 {
-		lost = append(lost, num.Share(p.Lost)+" of the TCP handshakes lost a packet")
+		text += joint + num.Share(p.Lost) + " of the TCP handshakes lost a packet"
+		joint = " and "
 	}
 	if p.Lossy {
-		full, _ := p.Segments.Share()
-		light, _ := p.SegmentsLight.Share()
-		lost = append(lost, fmt.Sprintf("%s of the TCP segments came out of order (%s under a light load), as they do when others are lost", num.Share(full), num.Share(light)))
+		text += fmt.Sprintf("%s%s of the TCP segments came out of order (%s under a light load), as they do when "+
+			"others are lost", joint, num.Share(*p.OutOfOrder), num.Share(*p.OutOfOrderLight))
 	}
-	if len(lost) > 0 {
-		text += ", where " + strings.Join(lost, " and ")
-	}
-	switch {
+	// As links are sold: payload, without the headers of packets.
+	switch bits := num.Human(8*max(p.Sent, p.Received), "bit/s"); {
 	case p.Sent > p.Received:
-		text += fmt.Sprintf("; %s of requests were sent meanwhile", bits(p.Sent))
+		text += "; " + bits + " of requests were sent meanwhile"
 	case p.Received > 0:
-		text += fmt.Sprintf("; %s of answers came meanwhile", bits(p.Received))
+		text += "; " + bits + " of answers came meanwhile"
 	}
 	return text
 }
-
-// bits is a rate of bytes as links are sold: payload, without the headers of
-// packets.
-func bits(bytesPerSecond float64) string { return num.Human(8*bytesPerSecond, "bit/s") }
 
 // pathLimits returns what shows that the path explains what was missed at the
 // boundary; nil if nothing does. Round trips are those of TCP handshakes, which
@@ -110,42 +105,39 @@ func (r *replay) pathLimits(found search.Result) *Path {
 	if nodes, standing := r.standing(slow); standing {
 		return r.pathAt(slow, nodes)
 	}
-	if r.lossy(passed, slow) {
-		path := r.pathAt(slow, nil)
-		path.Lossy = true
-		return path
+	if !r.lossy(passed, slow) {
+		return nil
 	}
-	return nil
+	path := r.pathAt(slow, nil)
+	path.Lossy = true
+	return path
 }
 
 // longer reports whether round trips took longer in the windows failed than in
 // those passed, by at least half of what answers did.
 func (r *replay) longer(passed, failed []Assessment) bool {
-	shift, changed := pathChange(rttOf(passed, nil), rttOf(failed, nil))
+	shift, changed := pathChange(pathP, total(passed).RTT, total(failed).RTT)
 	excess := r.cfg.slowest(failed) - r.cfg.slowest(passed)
 	return changed && shift > 0 && excess > 0 && 2*shift >= excess
 }
 
 // slow are the windows in which answers came too late. The path cannot be why
 // one was missed in which there were only too many errors.
-func (r *replay) slow(windows []Assessment) (out []Assessment) {
-	for _, j := range windows {
+func (r *replay) slow(windows []Assessment) []Assessment {
+	return only(windows, func(j Assessment) bool {
 		nearRTT := r.cfg.Algorithm == search.Paper && j.Phase == search.Ramp // went by latencies alone
-		if nearRTT || j.Behind() != "" || len(r.cfg.tooLate(j.Window)) > 0 {
-			out = append(out, j)
-		}
-	}
-	return out
+		return nearRTT || j.Behind() != "" || len(r.cfg.tooLate(j.Window)) > 0
+	})
 }
 
 // tooLate are the terms on latencies that a window broke, but for those that it
 // would have kept if the answers that were errors had been none.
 func (c Config) tooLate(w load.Window) (out []load.Term) {
-	bad := w.Counts.Errors[load.ErrStatus] + w.Counts.Errors[load.ErrWrong] + w.Counts.Errors[load.ErrMissing] + w.Counts.Errors[load.ErrProtocol]
+	e := w.Counts.Errors
+	ended := w.Counts.OK + e[load.ErrStatus] + e[load.ErrWrong] + e[load.ErrMissing] + e[load.ErrProtocol]
 	for t := range c.SLA.Latencies() {
 		_, known := w.Latency(t.Quantile)
-		answered := float64(w.Counts.OK+bad) >= t.Quantile*float64(w.Counts.Due)
-		if t.Miss(w) != "" && (known || !answered) {
+		if t.Miss(w) != "" && (known || float64(ended) < t.Quantile*float64(w.Counts.Due)) {
 			out = append(out, t)
 		}
 	}
@@ -156,15 +148,13 @@ func (c Config) tooLate(w load.Window) (out []load.Term) {
 // SLA allows for whole operations, in most of these windows.
 func (r *replay) pathAlone(failed []Assessment) *Path {
 	for t := range r.cfg.SLA.Latencies() {
-		broken := 0
-		for _, j := range failed {
-			if len(j.RTT) >= fewestRTT && slices.Contains(r.cfg.tooLate(j.Window), t) && seconds(quantile(j.RTT, t.Quantile)) > t.Latency {
-				broken++
-			}
-		}
-		if broken > 0 && 2*broken >= len(failed) {
+		broken := only(failed, func(j Assessment) bool {
+			return len(j.RTT) >= fewestRTT && slices.Contains(r.cfg.tooLate(j.Window), t) &&
+				seconds(quantile(j.RTT, t.Quantile)) > t.Latency
+		})
+		if len(broken) > 0 && 2*len(broken) >= len(failed) {
 			path := r.pathAt(failed, nil)
-			path.Breaks, path.Alone = &t, seconds(quantile(rttOf(failed, nil), t.Quantile))
+			path.Breaks, path.Alone = &t, seconds(quantile(total(failed).RTT, t.Quantile))
 			return path
 		}
 	}
@@ -172,13 +162,8 @@ func (r *replay) pathAlone(failed []Assessment) *Path {
 }
 
 // windowsAt are those at a load with this verdict.
-func (r *replay) windowsAt(load float64, v Verdict) (out []Assessment) {
-	for _, j := range r.judged {
-		if j.Load == load && j.Verdict == v {
-			out = append(out, j)
-		}
-	}
-	return out
+func (r *replay) windowsAt(load float64, v Verdict) []Assessment {
+	return only(r.judged, func(j Assessment) bool { return j.Load == load && j.Verdict == v })
 }
 
 // standing finds the generators whose path had a standing queue in these
@@ -236,23 +221,19 @@ func (c Config) strictest() float64 {
 
 // pathAt is what was seen of the path in windows of one load.
 func (r *replay) pathAt(windows []Assessment, names []model.NodeID) *Path {
-	p := &Path{Load: windows[0].Load, Nodes: names}
 	of := names
 	if len(of) == 0 {
 		of = nodes(windows[0].Window)
 	}
-	p.Light, p.Full = seconds(median(r.lightest(p.Load, of))), seconds(median(rttOf(windows, of)))
-	lost, all, scored := 0, 0, 0.0
-	for _, w := range windows {
-		lost, all = lost+w.Lost, all+w.Lost+len(w.RTT)
-		scored += w.Scored.Seconds()
-		p.Received += float64(w.Received)
-		p.Sent += float64(w.Sent)
+	all, failed := total(windows), windows[0].Load
+	length := max(all.Scored.Seconds(), 1e-9)
+	return &Path{
+		Load: failed, Nodes: names, Lost: lost(all),
+		Light:           *milliseconds(seconds(stats.Median(r.lightest(failed, of)))),
+		Full:            *milliseconds(seconds(stats.Median(rttOf(windows, of)))),
+		OutOfOrderLight: outOfOrder(total(r.lightly(failed)).Segments), OutOfOrder: outOfOrder(all.Segments),
+		Received: float64(all.Received) / length, Sent: float64(all.Sent) / length,
 	}
-	p.SegmentsLight, p.Segments = segmentsIn(r.lightly(p.Load)), segmentsIn(windows)
-	p.Lost = float64(lost) / float64(max(all, 1))
-	p.Received, p.Sent = p.Received/max(scored, 1e-9), p.Sent/max(scored, 1e-9)
-	return p
 }
 
 // Bounds from which on segments out of order are why an SLA was missed.
@@ -276,13 +257,13 @@ const (
 // is behind it until it was sent again: of answers in one segment, none is.
 func (r *replay) lossy(passed, failed []Assessment) bool {
 	excused, late := r.cfg.excused(failed)
-	light, full := segmentsIn(r.lightly(failed[0].Load)), segmentsIn(failed)
+	light, full := total(r.lightly(failed[0].Load)).Segments, total(failed).Segments
 	was, known := light.Share()
 	is, knownToo := full.Share()
 	if !late || !known || !knownToo || full.OutOfOrder < fewestOutOfOrder {
 		return false
 	}
-	if before, ok := segmentsIn(passed).Share(); ok && is < lossGrowth*before {
+	if before, ok := total(passed).Segments.Share(); ok && is < lossGrowth*before {
 		return false
 	}
 	return is-was >= max(excused/2, leastOutOfOrder) && moreOften(light, full)
@@ -305,28 +286,12 @@ func moreOften(light, full load.Segments) bool {
 // is none, all that were passed. Windows before the path has changed for good do
 // not count.
 func (r *replay) lightly(failed float64) []Assessment {
-	var light, all []Assessment
-	for _, j := range r.calm(failed) {
-		if j.Verdict != Passed {
-			continue
-		}
-		all = append(all, j)
-		if 2*j.Load <= failed {
-			light = append(light, j)
-		}
-	}
+	passed := only(r.calm(failed), func(j Assessment) bool { return j.Verdict == Passed })
+	light := only(passed, func(j Assessment) bool { return 2*j.Load <= failed })
 	if len(light) == 0 {
-		return all
+		return passed
 	}
 	return light
-}
-
-// segmentsIn adds up those of several windows.
-func segmentsIn(windows []Assessment) (all load.Segments) {
-	for _, w := range windows {
-		all.Add(w.Segments)
-	}
-	return all
 }
 
 // excused is the share of answers that may be late by the terms that these

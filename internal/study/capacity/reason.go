@@ -49,23 +49,17 @@ func because(words string, figures ...figure) *reason {
 func missed(s load.SLA, w load.Window) (out []reason) {
 	for _, miss := range s.Judge(w) {
 		one := reason{words: "%s", who: miss.Text, short: "load not answered in time"}
-		if miss.Term != nil {
-			one.errors, one.short = miss.Term.OnErrors(), shortMiss(*miss.Term, w)
+		if t := miss.Term; t != nil && t.OnErrors() {
+			one.errors, one.short = true, "errors "+num.Fraction(w.Share(w.Counts.Due-w.Counts.OK))
+		} else if t != nil {
+			one.short = load.Percentile(t.Quantile) + " not reached"
+			if d, known := w.Latency(t.Quantile); known {
+				one.short = load.Percentile(t.Quantile) + " " + num.Seconds(d.Seconds())
+			}
 		}
 		out = append(out, one)
 	}
 	return out
-}
-
-// shortMiss is the value of a term that a window broke: "errors 5 %".
-func shortMiss(t load.Term, w load.Window) string {
-	if t.OnErrors() {
-		return "errors " + num.Fraction(w.Share(w.Counts.Due-w.Counts.OK))
-	}
-	if d, known := w.Latency(t.Quantile); known {
-		return load.Percentile(t.Quantile) + " " + num.Seconds(d.Seconds())
-	}
-	return load.Percentile(t.Quantile) + " not reached"
 }
 
 func (r reason) String() string {
@@ -79,13 +73,6 @@ func (r reason) String() string {
 	return fmt.Sprintf(r.words, args...)
 }
 
-// brief is the reason without what it means and what to do about it, which need
-// be told only once.
-func (r reason) brief() string {
-	text, _, _ := strings.Cut(r.String(), ";")
-	return text
-}
-
 // like reports whether two reasons differ in their figures only.
 func (r reason) like(other reason) bool {
 	return r.words == other.words && r.who == other.who && len(r.figures) == len(other.figures)
@@ -97,16 +84,8 @@ func merged(all []reason) reason {
 	out := all[0]
 	out.figures = slices.Clone(out.figures)
 	for i := range out.figures {
-		lo, hi := out.figures[i], out.figures[i]
-		for _, r := range all[1:] {
-			f := r.figures[i]
-			if cmp.Compare(f.value, lo.value) < 0 {
-				lo = f
-			}
-			if cmp.Compare(f.value, hi.value) > 0 {
-				hi = f
-			}
-		}
+		byValue := func(a, b reason) int { return cmp.Compare(a.figures[i].value, b.figures[i].value) }
+		lo, hi := slices.MinFunc(all, byValue).figures[i], slices.MaxFunc(all, byValue).figures[i]
 		if lo.text != hi.text {
 			out.figures[i].text = lo.text + " to " + hi.text
 		}
@@ -140,10 +119,12 @@ func (j Assessment) reasons() []reason {
 // reason says why a window was not passed.
 func (j Assessment) reason() string { return strings.Join(texts(j.reasons()), "; ") }
 
-// briefReason is reason without what a problem means and what to do about it.
+// briefReason is reason without what a problem means and what to do about it, which need
+// be told only once.
 func (j Assessment) briefReason() string {
+	text := j.reason()
 	if len(j.Problems) > 0 || j.RecordsLost != nil || j.Backlog != nil {
-		return j.reasons()[0].brief()
+		text, _, _ = strings.Cut(text, ";")
 	}
-	return j.reason()
+	return text
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/search"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Percentiles that are shown of every window.
@@ -23,24 +24,7 @@ type Record struct {
 	Trial     int              `json:"trial"`
 	SLA       string           `json:"sla"`
 	Algorithm search.Algorithm `json:"algorithm"`
-	Passed    *float64         `json:"passed"`
-	Failed    *float64         `json:"failed"`
-	Estimate  *float64         `json:"estimate"`
-	CI        *[2]float64      `json:"ci"`
-	Limit     Limit            `json:"limit"`
-	Confirmed bool             `json:"confirmed"`
-	// Generators names those that were at their limit, where that ended the
-	// search and it was not all of them.
-	Generators []model.NodeID `json:"generators,omitempty"`
-	// Reserve is what the target had beyond what it sustains.
-	Reserve *Reserve `json:"reserve,omitempty"`
-	// HeldFor is for how long at a time the load passed was offered, in seconds, where
-	// no window shows that the target sustains it.
-	HeldFor float64 `json:"held_s,omitempty"`
-	// Drift says what the target took then and takes now, where it changed.
-	Drift *Drift `json:"drift,omitempty"`
-	// Path is what showed that the path was at its limit.
-	Path    *PathRecord    `json:"path,omitempty"`
+	Answer
 	Windows []WindowRecord `json:"windows"`
 	// Statuses are the answers that were not expected, by their status, in the
 	// windows that missed the SLA by errors.
@@ -84,9 +68,9 @@ type WindowRecord struct {
 	// server had closed the one before without an answer.
 	Repeated int64 `json:"repeated,omitempty"`
 	// Addresses are those of the target where a host has several.
-	Addresses []AddressRecord `json:"addresses,omitempty"`
+	Addresses []load.AddressUse `json:"addresses,omitempty"`
 	// Connections are those to a data store.
-	Connections *ConnectionRecord `json:"connections,omitempty"`
+	Connections *load.ConnectionUse `json:"connections,omitempty"`
 	// Latency is by percentile, of all that was due; null where fewer ended
 	// well.
 	Latency map[string]*float64 `json:"latency_ms"`
@@ -116,17 +100,15 @@ type WindowRecord struct {
 
 // Record returns what was found for programs.
 func (s Search) Record() Record {
-	r := s.Answer
 	out := Record{
 		Workload: s.Workload, Target: s.Target, Trial: s.Trial, SLA: s.Config.SLA.String(), Algorithm: s.Config.Algorithm,
-		Passed: r.Passed, Failed: r.Failed, Estimate: r.Estimate, CI: r.CI, Limit: r.Limit, Confirmed: r.Confirmed,
-		Generators: r.Generators, Path: r.Path.record(), Drift: r.Drift, Reserve: r.Reserve, HeldFor: r.HeldFor.Seconds(),
-		Windows: make([]WindowRecord, 0, len(r.Windows)), Doubts: append([]model.Doubt{}, r.Doubts...), Warnings: r.Warnings(),
+		Answer: s.Answer, Windows: []WindowRecord{},
+		Doubts: append([]model.Doubt{}, s.Answer.Doubts...), Warnings: s.Answer.Warnings(),
 	}
-	for _, w := range r.Windows {
+	for _, w := range s.Answer.Windows {
 		out.Windows = append(out.Windows, w.Record())
 	}
-	_, failed := r.failed()
+	_, failed := s.Answer.failed()
 	out.Statuses = statuses(failed)
 	return out
 }
@@ -149,7 +131,7 @@ func (j Assessment) Record() WindowRecord {
 		Load: j.Load, Phase: j.Phase, Verdict: j.Verdict, Misses: texts(j.Misses), Generators: texts(j.Problems), Start: j.Start,
 		Scored: j.Scored.Seconds(), RecordsLost: j.RecordsLost != nil, RecordsLoaded: j.RecordsLoaded, Stall: j.Stall.Seconds(), OnReserve: j.OnReserve, Achieved: j.Achieved(), Due: j.Counts.Due, OK: j.Counts.OK,
 		Dropped: j.Counts.Dropped, Unfinished: j.Counts.Unfinished, Late: j.Counts.Late, Waited: j.Counts.Waited,
-		Latency: make(map[string]*float64), RTT: num.IfFinite(1000 * median(j.RTT)),
+		Latency: make(map[string]*float64), RTT: num.IfFinite(1000 * stats.Median(j.RTT)),
 		Lost: j.Lost, OutOfOrder: outOfOrder(j.Segments),
 		PathChanged: j.PathChange != nil, Busy: j.Busy, StartSkew: *milliseconds(j.StartSkew()),
 	}
@@ -168,8 +150,10 @@ func (j Assessment) Record() WindowRecord {
 			out.Latency[load.Percentile(q)] = milliseconds(d)
 		}
 	}
-	out.Repeated, out.Addresses = j.Counts.Repeated, addressRecords(j.Addresses)
-	out.Connections = connectionUse(j.Window).record()
+	out.Repeated, out.Addresses = j.Counts.Repeated, j.Addresses
+	if u := connectionUse(j.Window); u.Asked > 0 {
+		out.Connections = &u.ConnectionUse
+	}
 	out.LagP99, out.ReceiveLagP99 = p99(j.Lags), p99(j.ReceiveLags)
 	if j.ReceiveLags != nil {
 		out.Stamped = j.ReceiveLags.TotalCount()
@@ -191,7 +175,7 @@ func p99(h *hdr.Histogram) *float64 {
 	if h == nil || h.TotalCount() == 0 {
 		return nil
 	}
-	return milliseconds(percentile(h, 99))
+	return milliseconds(load.AtPercentile(h, 99))
 }
 
 func milliseconds(d time.Duration) *float64 {
@@ -224,26 +208,8 @@ func partRecord(p load.Generator, scored time.Duration) PartRecord {
 		Node: p.Node, After: *milliseconds(p.After), Due: p.Counts.Due, OK: p.Counts.OK,
 		Achieved: float64(p.Replies) / max(scored.Seconds(), 1e-9), Waited: p.Counts.Waited, Dropped: p.Counts.Dropped,
 		Answered: p.Answered, LagP99: *milliseconds(p.Lag), ReceiveLagP99: *milliseconds(p.ReceiveLag), Busy: p.Busy, Processor: p.Processor,
-		RTT: num.IfFinite(1000 * median(load.RoundTrips(p.Handshakes))),
+		RTT: num.IfFinite(1000 * stats.Median(load.RoundTrips(p.Handshakes))),
 	}
-}
-
-// PathRecord is a [Path] for programs.
-type PathRecord struct {
-	Load  float64 `json:"load"`
-	Light float64 `json:"rtt_light_ms"`
-	Full  float64 `json:"rtt_ms"`
-	// Lost is the share of handshakes that lost a packet.
-	Lost float64 `json:"lost"`
-	// OutOfOrderLight and OutOfOrder are the shares of TCP segments that came
-	// while one sent earlier was missing, under a light load and at that load.
-	OutOfOrderLight *float64 `json:"out_of_order_light"`
-	OutOfOrder      *float64 `json:"out_of_order"`
-	// Received and Sent are payload; 0 where the driver does not know.
-	Received float64 `json:"received_bytes_per_second"`
-	Sent     float64 `json:"sent_bytes_per_second"`
-	// Nodes are the generators whose path it is; none: all.
-	Nodes []model.NodeID `json:"generators,omitempty"`
 }
 
 // outOfOrder is the share of segments out of order; nil where nobody knows.
@@ -252,15 +218,4 @@ func outOfOrder(s load.Segments) *float64 {
 		return &share
 	}
 	return nil
-}
-
-func (p *Path) record() *PathRecord {
-	if p == nil {
-		return nil
-	}
-	return &PathRecord{
-		Load: p.Load, Light: *milliseconds(p.Light), Full: *milliseconds(p.Full), Lost: p.Lost,
-		OutOfOrderLight: outOfOrder(p.SegmentsLight), OutOfOrder: outOfOrder(p.Segments),
-		Received: p.Received, Sent: p.Sent, Nodes: p.Nodes,
-	}
 }

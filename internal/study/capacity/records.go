@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/load"
@@ -49,27 +50,26 @@ func recordDoubts(windows []Assessment, ended bool, d *model.Doubts) {
 			}
 		}
 	}
-	if lost+between == 0 {
-		return
-	}
-	var text string
+	var parts []string
 	if lost > 0 {
-		text = fmt.Sprintf("the target lost records in %d of %s: up to %s of the operations found no such record, and these windows do not count",
-			lost, num.Count(len(windows), "window"), share(worst).text)
+		parts = append(parts, fmt.Sprintf("the target lost records in %d of %s: up to %s of the operations found no such "+
+			"record, and these windows do not count", lost, num.Count(len(windows), "window"), num.Share(worst)))
 	}
 	if between > 0 {
-		if text != "" {
-			text += "; "
-		}
-		text += fmt.Sprintf("before %s records were gone, although operations had hardly missed them", num.Count(between, "window"))
+		parts = append(parts, fmt.Sprintf("before %s records were gone, although operations had hardly missed them",
+			num.Count(between, "window")))
 	}
-	if reloaded > 0 {
-		text += fmt.Sprintf("; %s records were loaded again", num.Grouped(reloaded))
-	}
-	const look = "look for a restart without persistence, an eviction, an expiry or a flush, and search again when the target keeps what it is given"
-	if ended {
-		d.Problem("records_lost", "%s; after the second loss the search ended; %s", text, look)
+	if len(parts) == 0 {
 		return
 	}
-	d.Warn("records_lost", "%s; %s", text, look)
+	if reloaded > 0 {
+		parts = append(parts, num.Grouped(reloaded)+" records were loaded again")
+	}
+	warn := d.Warn
+	if ended {
+		warn = d.Problem
+		parts = append(parts, "after the second loss the search ended")
+	}
+	warn("records_lost", "%s; look for a restart without persistence, an eviction, an expiry or a flush, and search "+
+		"again when the target keeps what it is given", strings.Join(parts, "; "))
 }

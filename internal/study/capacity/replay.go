@@ -129,18 +129,18 @@ func (r *replay) useless() bool {
 }
 
 // unusable is how many windows say nothing about the target.
-func (r *replay) unusable() (n int) {
-	for _, j := range r.judged {
-		if j.Verdict == Unusable {
-			n++
-		}
-	}
-	return n
+func (r *replay) unusable() int {
+	return len(only(r.judged, func(j Assessment) bool { return j.Verdict == Unusable }))
 }
 
 // take judges a window and acts on it.
 func (r *replay) take(w load.Window) {
-	r.compare(w)
+	// The shortest round trips so far are the nearest to those without a load: while no
+	// window has been passed, they are the baseline. A lower load that does not fill the
+	// path is so no change of it.
+	if !r.rebased && r.lighter(w) {
+		r.baseline = w
+	}
 	j := r.judge(w)
 	defer func() { r.next.RecoverWithin = r.backlog.take(j, r.cfg.WarmUp) }()
 	switch {
@@ -193,21 +193,15 @@ func (r *replay) observe(j Assessment) {
 		both.ObserveRamp(passed, len(r.cfg.SLA.Judge(j.Window)) == 0)
 		return
 	}
-	if sure, ok := r.algorithm.(search.Sure); ok && j.Load == r.options.Min && r.sureAtMin(j) {
+	// There is no load below the smallest allowed to go on with, so where none passed
+	// there, more windows that tell nothing would tell no more.
+	sure, ok := r.algorithm.(search.Sure)
+	hopeless := j.Verdict == Missed && j.Hopeless() || j.Verdict == Unusable && len(r.windowsAt(j.Load, Passed)) == 0
+	if ok && j.Load == r.options.Min && hopeless {
 		sure.ObserveSurely()
 		return
 	}
 	r.algorithm.Observe(passed)
-}
-
-// sureAtMin reports whether a window that was not passed at the smallest load allowed
-// leaves no doubt. There is no smaller load to go on with, so where none passed
-// there, more windows that tell nothing would tell no more.
-func (r *replay) sureAtMin(j Assessment) bool {
-	if j.Verdict == Unusable {
-		return len(r.windowsAt(j.Load, Passed)) == 0
-	}
-	return j.Verdict == Missed && j.Hopeless()
 }
 
 // Review computes what a search has found, from its windows in order.

@@ -77,7 +77,7 @@ func (r *replay) reserve(found search.Result) *Reserve {
 	if !(more > reserveLeast*rate && more > reserveChance*deviation) {
 		return nil
 	}
-	out := &Reserve{Sustained: rate, Held: r.heldFor(found.Passed).Seconds()}
+	out := &Reserve{Sustained: rate, Held: r.heldFor(found.Passed)}
 	for _, j := range windows {
 		_, onset := j.Tail()
 		out.Operations = max(out.Operations, (j.Load-rate)*(r.cfg.WarmUp+onset).Seconds())
@@ -90,11 +90,11 @@ func (r *replay) reserve(found search.Result) *Reserve {
 	return out
 }
 
-// heldFor is for how long the load passed was offered at a time.
-func (r *replay) heldFor(passed float64) (longest time.Duration) {
+// heldFor is for how long the load passed was offered at a time, in seconds.
+func (r *replay) heldFor(passed float64) (longest float64) {
 	for _, j := range r.judged[r.long.from:] {
 		if j.Verdict == Passed && j.Load == passed {
-			longest = max(longest, r.cfg.WarmUp+j.Scored)
+			longest = max(longest, (r.cfg.WarmUp + j.Scored).Seconds())
 		}
 	}
 	return longest

@@ -17,6 +17,7 @@ import (
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // reserveSeed and reserveRounds are of the cases that are drawn: others, and more,
@@ -132,7 +133,7 @@ func (s *simulated) offer(rate, warmUp, scored, drain, still float64) load.Windo
 		due = float64(i+1) / rate
 	}
 	for i, all := range s.latencies {
-		w.Seconds.P50[i] = median(all)
+		w.Seconds.P50[i] = stats.Median(all)
 	}
 	s.now += end + drain
 	s.seconds += end + drain

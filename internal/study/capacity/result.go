@@ -19,7 +19,7 @@ func (r *replay) result() Answer {
 		Passed: num.IfFinite(found.Passed), Failed: r.missedLoad(found.Failed), Confirmed: found.Confirmed,
 		Windows: r.judged, Counted: r.long.counted + len(found.Trials), Doubts: slices.Clone(r.doubted),
 	}
-	out.Limit, out.Generators, out.Path = r.limitOf(found)
+	out.Limit = r.limitOf(found, &out)
 	for _, w := range found.Warnings {
 		if text := r.words(w, out.Limit); text != "" {
 			out.Doubts.Warn("search", "%s", text)
@@ -77,7 +77,7 @@ func (r *replay) words(w search.Warning, limit Limit) string {
 	switch {
 	case len(r.judged) == 0: // the caller knows why
 		return ""
-	case w.About != search.AboutWindows && slices.Contains([]Limit{LimitGenerator, LimitMachine, LimitPath, LimitDrift, LimitRecords}, limit):
+	case w.About != search.AboutWindows && limits[limit].long != "":
 		return ""
 	case w.About == search.AboutFloor && r.onlyUnusable(r.cfg.Min):
 		return ""
@@ -102,7 +102,7 @@ func (r *replay) floorWords(floor float64) string {
 	var failed, above load.Counts
 	var took time.Duration
 	for _, j := range r.judged {
-		switch d := service(j.Window); {
+		switch d := load.AtPercentile(j.Services, 50); {
 		case j.Load > floor:
 			above.Add(j.Counts)
 		case j.Load != floor || j.Verdict != Missed:
@@ -112,20 +112,17 @@ func (r *replay) floorWords(floor float64) string {
 			took = d
 		}
 	}
+	// Operations fail whatever the load is if nothing is answered well, and not for want of
+	// time, or no larger share of them failed at larger loads.
+	share := func(c load.Counts) float64 { return float64(c.Failed()) / float64(c.Due) }
+	always := failed.OK == 0 && failed.Failed() == failed.Due && failed.Errors[load.ErrTimeout] == 0
 	switch {
-	case failed.Due > 0 && asOften(failed, above):
+	case failed.Due > 0 && (always || above.Due > 0 && share(above) <= offered*share(failed)):
 		return fmt.Sprintf("operations fail even at %s, the smallest load allowed (%s): look at what fails; a smaller load would hardly help", rate(floor), failed.Failures())
 	case took > 0 && floor*took.Seconds() <= alone:
 		return fmt.Sprintf("an operation takes %v (median) even at %s, the smallest load allowed, where hardly any other is under way: a smaller load would hardly help; allow longer latencies, or look at what the target does", num.Brief(took), rate(floor))
 	}
 	return ""
-}
-
-// asOften reports whether operations fail whatever the load is: nothing is answered
-// well, and not for want of time, or no larger share of them failed at larger loads.
-func asOften(floor, above load.Counts) bool {
-	share := func(c load.Counts) float64 { return float64(c.Failed()) / float64(c.Due) }
-	return floor.OK == 0 && floor.Failed() == floor.Due && floor.Errors[load.ErrTimeout] == 0 || above.Due > 0 && share(above) <= offered*share(floor)
 }
 
 // missedLoad is the load that the algorithm holds for failed, or the next one up
@@ -137,8 +134,8 @@ func (r *replay) missedLoad(failed float64) *float64 {
 	}
 	next := math.Inf(1)
 	for _, j := range r.judged {
-		if j.Load > failed && j.Load < next && r.windowsMissed(j.Load) > 0 {
-			next = j.Load
+		if j.Load > failed && r.windowsMissed(j.Load) > 0 {
+			next = min(next, j.Load)
 		}
 	}
 	return num.IfFinite(next)
@@ -146,55 +143,39 @@ func (r *replay) missedLoad(failed float64) *float64 {
 
 // onlyUnusable reports whether no window at a load says anything of the target.
 func (r *replay) onlyUnusable(at float64) bool {
-	tried := false
-	for _, j := range r.judged {
-		if j.Load == at {
-			if tried = true; j.Verdict != Unusable {
-				return false
-			}
-		}
-	}
-	return tried
+	return len(r.windowsAt(at, Unusable)) > 0 && len(r.windowsAt(at, Passed))+len(r.windowsAt(at, Missed)) == 0
 }
 
 // windowsMissed is by how many windows a load was rather missed than passed.
-func (r *replay) windowsMissed(at float64) (n int) {
-	for _, j := range r.judged {
-		switch {
-		case j.Load != at || j.OnReserve:
-		case j.Verdict == Missed:
-			n++
-		case j.Verdict == Passed:
-			n--
-		}
-	}
-	return n
+func (r *replay) windowsMissed(at float64) int {
+	passed := only(r.windowsAt(at, Passed), func(j Assessment) bool { return !j.OnReserve })
+	return len(r.windowsAt(at, Missed)) - len(passed)
 }
 
-// limitOf says what was at its limit, and which generators or what of the path.
-func (r *replay) limitOf(found search.Result) (Limit, []model.NodeID, *Path) {
-	if !r.over {
-		return LimitNone, nil, nil
+// limitOf says what was at its limit, and tells in an answer which generators or what
+// of the path.
+func (r *replay) limitOf(found search.Result, out *Answer) (limit Limit) {
+	switch {
+	case !r.over:
+		return LimitNone
+	case r.losses > maxLosses:
+		return LimitRecords
+	case r.drifted():
+		return LimitDrift
 	}
-	if r.losses > maxLosses {
-		return LimitRecords, nil, nil
-	}
-	if r.drifted() {
-		return LimitDrift, nil, nil
-	}
-	if names, limit := r.generatorsLimit(found); limit != "" {
-		return limit, names, nil
+	if out.Generators, limit = r.generatorsLimit(found); limit != "" {
+		return limit
 	}
 	if found.Capped && r.options.Max == r.cfg.Max {
-		return LimitCap, nil, nil
+		return LimitCap
 	}
-	if path := r.pathLimits(found); path != nil {
-		return LimitPath, nil, path
+	if out.Path = r.pathLimits(found); out.Path != nil {
+		return LimitPath
 	}
 	if found.Floored {
-		return LimitFloor, nil, nil
+		return LimitFloor
 	}
-	return LimitTarget, nil, nil
+	return LimitTarget
 }
 
 // offered is up to how many times the load passed a window that missed the SLA
@@ -208,36 +189,34 @@ const offered = 2
 // is below, whatever generators did in between, and the interval says how far.
 // Beyond twice the load passed it would say next to nothing.
 func (r *replay) generatorsLimit(found search.Result) (names []model.NodeID, limit Limit) {
-	for _, j := range r.judged {
-		if j.Load > found.Passed && j.Load < offered*found.Passed && r.windowsMissed(j.Load) > 0 {
-			return nil, ""
-		}
+	if slices.ContainsFunc(r.judged, func(j Assessment) bool {
+		return j.Load > found.Passed && j.Load < offered*found.Passed && r.windowsMissed(j.Load) > 0
+	}) {
+		return nil, ""
 	}
 	late, full, missed, all := 0, 0, 0, 0
-	for _, j := range r.judged {
-		switch {
-		case j.Load != found.Failed:
-		case len(j.Problems) > 0:
-			late++
-			for _, p := range j.Problems {
-				names = append(names, p.nodes...)
-				if p.machine {
-					full++
-				}
-			}
-			all = len(j.Generators)
-		case j.Verdict == Missed:
+	for _, j := range only(r.judged, func(j Assessment) bool { return j.Load == found.Failed }) {
+		if j.Verdict == Missed && len(j.Problems) == 0 {
 			missed++
 		}
+		if len(j.Problems) > 0 {
+			late, all = late+1, len(j.Generators)
+		}
+		for _, p := range j.Problems {
+			names = append(names, p.nodes...)
+			if p.machine {
+				full++
+			}
+		}
+	}
+	if late <= missed {
+		return nil, ""
 	}
 	slices.Sort(names)
 	if names = slices.Compact(names); len(names) == all {
 		names = nil
 	}
-	switch {
-	case late <= missed:
-		return nil, ""
-	case 2*full >= late:
+	if 2*full >= late {
 		return names, LimitMachine
 	}
 	return names, LimitGenerator

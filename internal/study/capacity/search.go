@@ -32,21 +32,10 @@ type measured struct {
 	// with the generators that are left, or this is its end.
 	broken  bool
 	failure string // why, if broken
-	// dropouts are the generators that were left out from some window on.
-	dropouts []dropout
+	// dropouts say which generators were lost in mid-search.
+	dropouts []string
 	offering []model.NodeID // the generators of the latest window
 	latest   int            // the number of its step
-}
-
-// dropout is generators that were lost in mid-search: windows is how many were
-// complete before, left how many generators offered the load from then on.
-type dropout struct {
-	nodes         []model.NodeID
-	windows, left int
-}
-
-func (d dropout) String() string {
-	return fmt.Sprintf("%s did not come back after window %d; from then on the load came from %d", named(d.nodes), d.windows, d.left)
 }
 
 // measuredIn reads the windows of all searches in seen, which may be a part of a
@@ -82,7 +71,8 @@ func (m *measured) add(s model.Step, seen *observe.Run) error {
 		}
 	}
 	if len(gone) > 0 {
-		m.dropouts = append(m.dropouts, dropout{gone, len(m.windows), len(now)})
+		m.dropouts = append(m.dropouts, fmt.Sprintf(
+			"%s did not come back after window %d; from then on the load came from %d", named(gone), len(m.windows), len(now)))
 	}
 	m.offering, m.latest = now, s.Number
 	m.specOf(s)
@@ -168,7 +158,7 @@ func (s *Study) searchOf(m *measured, underWay bool) (Search, error) {
 		a.Doubts = slices.Insert(a.Doubts, 0, model.Doubt{Code: "unfinished", Severity: model.Problem, Text: a.unfinished(underWay && !m.broken)})
 	}
 	for _, d := range m.dropouts {
-		out.Answer.Doubts.Warn("generator_lost", "%s", d.String())
+		out.Answer.Doubts.Warn("generator_lost", "%s", d)
 	}
 	if m.broken {
 		out.Answer.fail(m.failure)

@@ -2,7 +2,6 @@ package capacity
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +22,7 @@ const mostQuantiles = 4
 func shownQuantiles(s load.SLA) []float64 {
 	out := withTerms(nil, s)
 	for _, q := range []float64{.9, .5, .99} {
-		if len(out) < mostQuantiles && !slices.ContainsFunc(out, func(x float64) bool { return sameQuantile(x, q) }) {
+		if len(out) < mostQuantiles && !slices.Contains(out, q) {
 			out = append(out, q)
 		}
 	}
@@ -31,24 +30,15 @@ func shownQuantiles(s load.SLA) []float64 {
 	return out
 }
 
-// withTerms adds the percentiles of an SLA, ascending. One that is there
-// already becomes exactly that of the SLA, by which windows were judged.
+// withTerms adds the percentiles of an SLA, ascending.
 func withTerms(quantiles []float64, s load.SLA) []float64 {
 	out := slices.Clone(quantiles)
 	for t := range s.Latencies() {
-		k := slices.IndexFunc(out, func(q float64) bool { return sameQuantile(q, t.Quantile) })
-		if k < 0 {
-			out = append(out, t.Quantile)
-			continue
-		}
-		out[k] = t.Quantile
+		out = append(out, t.Quantile)
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
-
-// sameQuantile compares quantiles but for rounding: 99.9/100 is not .999.
-func sameQuantile(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 // windowsTable shows the windows of one search, on pages with their reasons.
 func (s Search) windowsTable(reasons bool) *doc.Table {
@@ -174,9 +164,9 @@ func trialsTable(all []group) *doc.Table {
 		for _, s := range g.trials {
 			a := s.Answer
 			estimate := loadCell(a.Estimate)
-			if given(a.Estimate) {
+			if a.Estimate != nil {
 				estimate = estimate.As(doc.Strong)
-				if a.CI != nil && num.Finite(a.CI[0]) && num.Finite(a.CI[1]) {
+				if a.CI != nil {
 					estimate = estimate.Within(a.CI[0], a.CI[1])
 					estimate.Lines = append(estimate.Lines, rangeText(*a.CI, " .. "))
 				}
@@ -191,21 +181,18 @@ func trialsTable(all []group) *doc.Table {
 // limitCell names what was at its limit, and marks what is no capacity of the
 // target.
 func (a Answer) limitCell() doc.Cell {
-	text := map[Limit]string{
-		LimitTarget: "target", LimitPath: "path", LimitGenerator: "generators", LimitMachine: "machine full", LimitRecords: "records lost", LimitCap: "largest load allowed",
-		LimitFloor: "smallest load allowed", LimitDrift: "server changed", LimitNone: "not over",
-	}[a.Limit]
-	switch c := doc.Of(string(a.Limit), text); {
-	case a.Failure != "":
-		return doc.Of(string(a.Limit), "nothing measured").As(doc.Note)
-	case a.Limit != LimitTarget:
-		return c.As(doc.Note)
-	case !a.Confirmed:
-		c.Lines = append(c.Lines, "not confirmed")
-		return c.As(doc.Note)
-	default:
+	text := limits[a.Limit].cell
+	if a.Failure != "" {
+		text = "nothing measured"
+	}
+	c := doc.Of(string(a.Limit), text)
+	if a.Limit == LimitTarget && a.Confirmed {
 		return c
 	}
+	if a.Limit == LimitTarget {
+		c.Lines = append(c.Lines, "not confirmed")
+	}
+	return c.As(doc.Note)
 }
 
 // hiddenReasons lists why windows were not passed where that is neither their
@@ -213,9 +200,8 @@ func (a Answer) limitCell() doc.Cell {
 // figures only are told once: "4 to 6, 9: … were in use for 92.7 % to 100 %".
 func (s Search) hiddenReasons() (lines []string) {
 	type told struct {
-		reasons []reason   // those of the first window
-		all     [][]reason // of each of them, by window
 		windows []int
+		reasons [][]reason // of each of them
 	}
 	var kinds []*told
 	for i, w := range s.Answer.Windows {
@@ -224,19 +210,20 @@ func (s Search) hiddenReasons() (lines []string) {
 		if len(reasons) == 0 || !hidden {
 			continue
 		}
-		k := slices.IndexFunc(kinds, func(t *told) bool { return slices.EqualFunc(t.reasons, reasons, reason.like) })
+		k := slices.IndexFunc(kinds, func(t *told) bool { return slices.EqualFunc(t.reasons[0], reasons, reason.like) })
 		if k < 0 {
-			k, kinds = len(kinds), append(kinds, &told{reasons: reasons, all: make([][]reason, len(reasons))})
+			k, kinds = len(kinds), append(kinds, &told{})
 		}
-		for n, r := range reasons {
-			kinds[k].all[n] = append(kinds[k].all[n], r)
-		}
-		kinds[k].windows = append(kinds[k].windows, i+1)
+		kinds[k].windows, kinds[k].reasons = append(kinds[k].windows, i+1), append(kinds[k].reasons, reasons)
 	}
 	for _, t := range kinds {
 		var said []string
-		for _, all := range t.all {
-			said = append(said, merged(all).String())
+		for n := range t.reasons[0] {
+			var same []reason
+			for _, all := range t.reasons {
+				same = append(same, all[n])
+			}
+			said = append(said, merged(same).String())
 		}
 		lines = append(lines, num.Ranges(t.windows)+": "+strings.Join(said, "; "))
 	}

@@ -1,7 +1,9 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -15,41 +17,33 @@ import (
 // sentence is what a search has found: what is wrong first, then what is known.
 func (a Answer) sentence() string {
 	const notFound = "Capacity not found: "
-	switch {
+	switch l := limits[a.Limit]; {
 	case a.Reserve != nil:
 		return fmt.Sprintf("%sthe server took %s; it sustains about %s.", notFound, a.tookOnly(), rate(a.Reserve.Sustained))
 	case a.Limit == LimitTarget:
 		return "The server takes " + a.boundary()
-	case a.Limit == LimitPath && a.Path != nil && a.Path.Breaks != nil:
+	case a.breaksAlone():
 		alone := a.Path.Alone.Seconds()
 		s := num.For("s", alone)
 		return fmt.Sprintf("%sround trips to the server alone take %s %s, which breaks %s; nothing is known of the server.",
 			notFound, num.Digits(alone/s.Factor, 3), s.Unit, termText(*a.Path.Breaks))
-	case a.Limit == LimitPath:
-		return notFound + "the path to the server was at its limit, not the server" + a.atLeast()
-	case a.Limit == LimitGenerator:
-		return notFound + a.generatorsWords() + ", not the server" + a.atLeast()
-	case a.Limit == LimitMachine:
-		return notFound + a.machine() + " was full, so that this search cannot tell whether the server was at its limit" + a.atLeast()
-	case a.Limit == LimitRecords:
-		return notFound + "the server lost records while it was measured" + a.atLeast()
+	case l.long != "" && a.Passed != nil:
+		return notFound + a.fill(l.long) + "; it takes at least " + a.heldFor() + "."
+	case l.long != "":
+		return notFound + a.fill(l.long) + "."
 	case a.Limit == LimitCap && a.HeldFor > 0:
-		return fmt.Sprintf("The server takes %s: no larger load was allowed, and no longer window shows whether it "+
-			"sustains that.", a.heldFor())
+		return "The server takes " + a.heldFor() + ": no larger load was allowed, and no longer window shows whether it " +
+			"sustains that."
 	case a.Limit == LimitCap:
-		return fmt.Sprintf("The server takes %s or more: no larger load was allowed.", loadText(a.Passed))
+		return "The server takes " + loadText(a.Passed) + " or more: no larger load was allowed."
 	case a.Limit == LimitFloor && a.open != nil:
 		return notFound + a.open.why + "."
 	case a.Limit == LimitFloor:
-		return fmt.Sprintf("The server takes less than %s, the smallest load allowed.", loadText(a.Failed))
-	case a.Limit == LimitDrift:
-		return notFound + "the server changed while it was measured: it took " + rate(a.Drift.Then) + " early in the search and did not at the end" + a.Drift.now() + "."
+		return "The server takes less than " + loadText(a.Failed) + ", the smallest load allowed."
+	case strings.HasSuffix(a.Failure, "?"):
+		return "Nothing was measured: " + a.Failure
 	case a.Failure != "":
-		text := "Nothing was measured: " + a.Failure
-		if strings.HasSuffix(text, "?") {
-			return text
-		}
-		return strings.TrimSuffix(text, ".") + "."
+		return "Nothing was measured: " + strings.TrimSuffix(a.Failure, ".") + "."
 	}
 	return "The search is not over: " + a.soFar() + a.notMeasured() + "."
 }
@@ -86,15 +80,16 @@ func (a Answer) notMeasured() string {
 // boundary is the estimate, the two loads that it lies between, and its
 // interval.
 func (a Answer) boundary() string {
-	sides := fmt.Sprintf("passed at %s, failed at %s", loadText(a.Passed), loadText(a.Failed))
+	text := "a load that was not pinned down"
+	if a.Estimate != nil {
+		text = a.estimate()
+	}
 	if a.Failed == nil {
-		sides = fmt.Sprintf("passed at %s, and no load missed the SLA", loadText(a.Passed))
+		text += fmt.Sprintf(": passed at %s, and no load missed the SLA", loadText(a.Passed))
+	} else {
+		text += fmt.Sprintf(": passed at %s, failed at %s", loadText(a.Passed), loadText(a.Failed))
 	}
-	if !given(a.Estimate) {
-		return "a load that was not pinned down: " + sides + "."
-	}
-	text := a.estimate() + ": " + sides
-	if a.CI != nil {
+	if a.Estimate != nil && a.CI != nil {
 		text += "; 95 % interval " + rangeText(*a.CI, " to ")
 	}
 	return text + "."
@@ -108,21 +103,13 @@ func (a Answer) estimate() string {
 	return loadText(a.Estimate)
 }
 
-// atLeast says what is known where the server's limit was not reached.
-func (a Answer) atLeast() string {
-	if a.Passed == nil {
-		return "."
-	}
-	return "; it takes at least " + a.heldFor() + "."
-}
-
 // heldFor is the load passed, and for how long at a time where it is not shown that
 // the target sustains it.
 func (a Answer) heldFor() string {
 	if a.HeldFor == 0 {
 		return loadText(a.Passed)
 	}
-	return loadText(a.Passed) + " for " + num.Seconds(a.HeldFor.Seconds()) + " at a time"
+	return loadText(a.Passed) + " for " + num.Seconds(a.HeldFor) + " at a time"
 }
 
 // tookOnly is the load passed, and for how long, of a target with a reserve.
@@ -132,31 +119,24 @@ func (a Answer) tookOnly() string {
 
 // brief is what a trial found in a few words, for those without an estimate too.
 func (a Answer) brief() string {
-	switch {
-	case given(a.Estimate):
+	const notFound = "not found: "
+	switch l := limits[a.Limit]; {
+	case a.Estimate != nil:
 		return a.estimate()
 	case a.Reserve != nil:
-		return "not found: " + a.tookOnly()
+		return notFound + a.tookOnly()
 	case a.Limit == LimitCap && a.HeldFor > 0:
 		return a.heldFor()
 	case a.Limit == LimitCap:
 		return loadText(a.Passed) + " or more"
 	case a.Limit == LimitFloor && a.open != nil:
-		return "not found: no window told anything of the server"
+		return notFound + "no window shows what the server takes"
 	case a.Limit == LimitFloor:
 		return "less than " + loadText(a.Failed)
-	case a.Limit == LimitGenerator:
-		return "not found: " + a.generatorsWords()
-	case a.Limit == LimitMachine:
-		return "not found: the machine was full"
-	case a.Limit == LimitRecords:
-		return "not found: the server lost records"
-	case a.Limit == LimitPath && a.Path != nil && a.Path.Breaks != nil:
-		return "not found: round trips alone break the SLA"
-	case a.Limit == LimitPath:
-		return "not found: the path was at its limit"
-	case a.Limit == LimitDrift:
-		return "not found: the server changed"
+	case a.breaksAlone():
+		return notFound + "round trips alone break the SLA"
+	case l.short != "":
+		return notFound + a.fill(l.short)
 	case a.Failure != "":
 		return "nothing was measured"
 	case a.Limit == LimitNone:
@@ -177,26 +157,24 @@ func (a Answer) failing() string {
 
 // failed adds up the windows that missed the SLA by errors.
 func (a Answer) failed() (n int, c load.Counts) {
-	for _, w := range a.Windows {
-		if w.Verdict == Missed && slices.ContainsFunc(w.Misses, func(m reason) bool { return m.errors }) {
-			n++
-			c.Add(w.Counts)
-		}
-	}
-	return n, c
+	windows := only(a.Windows, func(w Assessment) bool {
+		return w.Verdict == Missed && slices.ContainsFunc(w.Misses, func(m reason) bool { return m.errors })
+	})
+	return len(windows), total(windows).Counts
 }
 
 // effort says how much the answer was tried; empty where it was not.
 func (a Answer) effort() string {
-	if len(a.Windows) == 0 {
+	n := len(a.Windows)
+	if n == 0 {
 		return ""
 	}
-	text := num.Count(len(a.Windows), "window") + " of load were measured"
-	if len(a.Windows) == 1 {
+	text := num.Count(n, "window") + " of load were measured"
+	if n == 1 {
 		text = "1 window of load was measured"
 	}
 	if a.Confirmed {
-		return text + "; both sides of the boundary were tried again."
+		text += "; both sides of the boundary were tried again"
 	}
 	return text + "."
 }
@@ -226,7 +204,7 @@ func groups(searches []Search) (out []group) {
 // estimates are those of the trials that have one.
 func (g group) estimates() (out []float64) {
 	for _, s := range g.trials {
-		if e := s.Answer.Estimate; given(e) {
+		if e := s.Answer.Estimate; e != nil {
 			out = append(out, *e)
 		}
 	}
@@ -234,26 +212,26 @@ func (g group) estimates() (out []float64) {
 }
 
 // median of the estimates; NaN where there is none.
-func (g group) median() float64 { return median(g.estimates()) }
+func (g group) median() float64 { return stats.Median(g.estimates()) }
 
 // takes is the median of the estimates with its doubt: how many of them were not
 // confirmed.
 func (g group) takes() string {
-	n, doubtful := 0, 0
+	n := len(g.estimates())
+	doubtful := 0
 	for _, s := range g.trials {
-		if given(s.Answer.Estimate) {
-			if n++; !s.Answer.Confirmed {
-				doubtful++
-			}
+		if s.Answer.Estimate != nil && !s.Answer.Confirmed {
+			doubtful++
 		}
 	}
-	switch {
+	switch text := rate(g.median()); {
 	case doubtful == 0:
-		return rate(g.median())
+		return text
 	case n == 1:
-		return "about " + rate(g.median()) + " (not confirmed)"
+		return "about " + text + " (not confirmed)"
+	default:
+		return fmt.Sprintf("%s (%d of %s not confirmed)", text, doubtful, num.Count(n, "estimate"))
 	}
-	return fmt.Sprintf("%s (%d of %s not confirmed)", rate(g.median()), doubtful, num.Count(n, "estimate"))
 }
 
 // summary says in a few sentences what the searches of a run found.
@@ -263,10 +241,12 @@ func summary(all []group) []string {
 	}
 	g := all[0]
 	if len(g.trials) > 1 {
-		return []string{g.summary(), "SLA: " + slaText(g.trials[0].Config.SLA) + "."}
+		return []string{g.summary(), "SLA: " + slaText(slices.Values(g.trials[0].Config.SLA.Terms)) + "."}
 	}
 	s := g.trials[0]
-	words := []string{s.Answer.sentence(), strings.TrimSpace(fmt.Sprintf("Target: %s. SLA: %s. %s", g.target, slaText(s.Config.SLA), s.Answer.effort()))}
+	sla := slaText(slices.Values(s.Config.SLA.Terms))
+	about := fmt.Sprintf("Target: %s. SLA: %s. %s", g.target, sla, s.Answer.effort())
+	words := []string{s.Answer.sentence(), strings.TrimSpace(about)}
 	if text := s.Answer.failing(); text != "" {
 		words = append(words, text)
 	}
@@ -299,15 +279,8 @@ func compared(all []group) string {
 	case 1:
 		return fmt.Sprintf("Of %d targets, a capacity was found only for %s: %s.", len(all), known[0].target, known[0].takes())
 	}
-	best, least := known[0], known[0]
-	for _, g := range known {
-		if g.median() > best.median() {
-			best = g
-		}
-		if g.median() < least.median() {
-			least = g
-		}
-	}
+	byMedian := func(a, b group) int { return cmp.Compare(a.median(), b.median()) }
+	best, least := slices.MaxFunc(known, byMedian), slices.MinFunc(known, byMedian)
 	text := fmt.Sprintf("Of %d targets, %s takes the most, %s, and %s the least, %s.", len(all), best.target, best.takes(), least.target, least.takes())
 	if n := len(all) - len(known); n > 0 {
 		text += fmt.Sprintf(" The capacity of %s was not found.", num.Count(n, "other"))
@@ -320,34 +293,28 @@ func compared(all []group) string {
 func (g group) without() string {
 	const most = 6
 	var named []string
-	n := 0
 	for _, s := range g.trials {
-		if given(s.Answer.Estimate) {
-			continue
-		}
-		if n++; n <= most {
+		if s.Answer.Estimate == nil {
 			named = append(named, fmt.Sprintf("trial %d (%s)", s.Trial, s.Answer.brief()))
 		}
 	}
+	n := len(named)
 	if n == 0 {
 		return ""
 	}
-	text := num.Count(n, "trial") + " without an estimate: " + strings.Join(named, ", ")
+	text := num.Count(n, "trial") + " without an estimate: " + strings.Join(named[:min(n, most)], ", ")
 	if n > most {
 		text += fmt.Sprintf(" and %d more", n-most)
 	}
 	return text
 }
 
-// given reports whether there is a value that can be printed or drawn.
-func given(v *float64) bool { return v != nil && num.Finite(*v) }
-
 // rate is a load for people.
 func rate(v float64) string { return num.Human(v, "op/s") }
 
 // loadText is rate of a load that may be missing.
 func loadText(v *float64) string {
-	if !given(v) {
+	if v == nil {
 		return "none"
 	}
 	return rate(*v)
@@ -355,17 +322,14 @@ func loadText(v *float64) string {
 
 // rangeText prints two loads in the unit of the larger one.
 func rangeText(r [2]float64, between string) string {
-	if !num.Finite(r[0]) || !num.Finite(r[1]) {
-		return loadText(&r[0]) + between + loadText(&r[1])
-	}
 	s := num.For("op/s", r[0], r[1])
 	return num.Digits(r[0]/s.Factor, 4) + between + num.Digits(r[1]/s.Factor, 4) + " " + s.Unit
 }
 
 // slaText are the terms of an SLA for people: "p90 ≤ 150 ms, errors ≤ 1 %".
-func slaText(s load.SLA) string {
+func slaText(terms iter.Seq[load.Term]) string {
 	var parts []string
-	for _, t := range s.Terms {
+	for t := range terms {
 		parts = append(parts, termText(t))
 	}
 	return strings.Join(parts, ", ")
@@ -383,9 +347,6 @@ func limitText(d time.Duration) string {
 	s := num.For("s", d.Seconds()*(1+1e-9)) // .001 is 1 ms and not 1000 µs
 	return num.Digits(d.Seconds()/s.Factor, 6) + " " + s.Unit
 }
-
-// median is NaN for no values.
-func median(xs []float64) float64 { return quantile(xs, .5) }
 
 // quantile is NaN for no values.
 func quantile(xs []float64, q float64) float64 {

@@ -166,64 +166,52 @@ func (p *Params) drain() time.Duration {
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	errs := []error{p.validateTimes(), p.validateLoad()}
-	var field *model.InputError
-	switch err := p.checkTarget(); {
-	case errors.As(err, &field):
-		errs = append(errs, field)
-	case err != nil:
-		errs = append(errs, bad("target", err.Error(), ""))
+	const forStores, leaveOut = "only applies to redis, postgres, mysql and cassandra targets", "leave it out"
+	refuse := workload.Invalid
+	whole := func(field string, d unit.Duration) error {
+		return refuse(d.Std()%time.Second != 0 || d < 0, field, d.String()+" is not a whole number of seconds",
+			"use whole seconds, since load is scored by the second")
+	}
+	bucket := IsBucket(p.Target)
+	stored := !p.overHTTP() && !bucket
+	target := p.checkTarget()
+	if field, ok := errors.AsType[*model.InputError](target); ok {
+		target = field
+	} else if target != nil {
+		target = bad("target", target.Error(), "")
+	}
+	var rate, data error
+	if r := p.Rate; r != nil && !(r.Base == unit.Operations && r.Value > 0 && r.Value <= engine.MaxRate) {
+		rate = bad("rate", r.String()+" is not a rate of requests", "use rates such as 500op/s, up to 1Gop/s")
 	}
 	if p.Data != nil {
 		if err := p.Data.check(); err != nil {
-			errs = append(errs, bad("data", err.Error(), ""))
+			data = bad("data", err.Error(), "")
 		}
 	}
-	errs = append(errs, p.validateHTTP())
-	return errors.Join(errs...)
+	return errors.Join(
+		whole("duration", p.Duration), whole("warm_up", p.WarmUp),
+		refuse(p.Think < 0, "think", "a user cannot think for "+p.Think.String(), "use 0s and more"),
+		refuse(p.Timeout <= 0, "request_timeout", "a timeout must be longer than 0s", ""),
+		refuse(p.Handshakes < unit.Duration(time.Millisecond), "handshakes",
+			"handshakes this frequent would be a load themselves", "use 1ms and more"),
+		refuse(p.Rate != nil && p.Users > 0, "users",
+			"rate (open loop) and users (closed loop) exclude each other", "leave one of them out"),
+		rate, target, data,
+		refuse(p.HTTP2 && p.plain(), "http2",
+			"HTTP/2 needs TLS, and the target begins with http://", "leave it out, or use https://"),
+		refuse(p.MaxBody > 0 && !p.overHTTP(), "max_body",
+			"only applies to targets that begin with http:// or https://", leaveOut),
+		refuse(p.Spin && !p.plain(), "spin", "only applies to targets that begin with http://", leaveOut),
+		p.validateCA(),
+		refuse(p.Insecure && p.plain(), "insecure", "only applies to targets that begin with https:// or s3s://", leaveOut),
+		refuse(p.Objects != nil && !bucket, "objects", "is only for targets that begin with s3:// or s3s://", leaveOut),
+		refuse(p.Data != nil && !stored, "data", forStores, leaveOut),
+		refuse(p.PasswordEnv != "" && !stored, "password_env", forStores, leaveOut))
 }
 
 func bad(field, problem, allowed string) error {
 	return &model.InputError{Path: field, Problem: problem, Allowed: allowed}
-}
-
-func (p *Params) validateTimes() error {
-	whole := func(field string, d unit.Duration) error {
-		return workload.Invalid(d.Std()%time.Second != 0 || d < 0, field, d.String()+" is not a whole number of seconds", "use whole seconds, since load is scored by the second")
-	}
-	return errors.Join(
-		whole("duration", p.Duration), whole("warm_up", p.WarmUp),
-		workload.Invalid(p.Think < 0, "think", "a user cannot think for "+p.Think.String(), "use 0s and more"),
-		workload.Invalid(p.Timeout <= 0, "request_timeout", "a timeout must be longer than 0s", ""),
-		workload.Invalid(p.Handshakes < unit.Duration(time.Millisecond), "handshakes", "handshakes this frequent would be a load themselves", "use 1ms and more"))
-}
-
-func (p *Params) validateLoad() error {
-	rate := func(field string, r *unit.Rate) error {
-		if r == nil || r.Base == unit.Operations && r.Value > 0 && r.Value <= engine.MaxRate {
-			return nil
-		}
-		return bad(field, r.String()+" is not a rate of requests", "use rates such as 500op/s, up to 1Gop/s")
-	}
-	return errors.Join(
-		workload.Invalid(p.Rate != nil && p.Users > 0, "users", "rate (open loop) and users (closed loop) exclude each other", "leave one of them out"),
-		rate("rate", p.Rate))
-}
-
-// validateHTTP refuses what the target's protocol has no use for.
-func (p *Params) validateHTTP() error {
-	const forStores = "only applies to redis, postgres, mysql and cassandra targets"
-	stored := !p.overHTTP() && !IsBucket(p.Target)
-	return errors.Join(
-		workload.Invalid(p.HTTP2 && p.plain(), "http2", "HTTP/2 needs TLS, and the target begins with http://", "leave it out, or use https://"),
-		workload.Invalid(p.MaxBody > 0 && !p.overHTTP(), "max_body",
-			"only applies to targets that begin with http:// or https://", "leave it out"),
-		workload.Invalid(p.Spin && !p.plain(), "spin", "only applies to targets that begin with http://", "leave it out"),
-		p.validateCA(),
-		workload.Invalid(p.Insecure && p.plain(), "insecure", "only applies to targets that begin with https:// or s3s://", "leave it out"),
-		workload.Invalid(p.Objects != nil && !IsBucket(p.Target), "objects", "is only for targets that begin with s3:// or s3s://", "leave it out"),
-		workload.Invalid(p.Data != nil && !stored, "data", forStores, "leave it out"),
-		workload.Invalid(p.PasswordEnv != "" && !stored, "password_env", forStores, "leave it out"))
 }
 
 // validateCA looks at certificates that are stored with the run: a private key

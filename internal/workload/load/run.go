@@ -59,9 +59,20 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	scorer := engine.NewScorer(len(p.driver.Ops()), p.WarmUp.Std(), p.Scored())
 	start := time.Now()
 	progress := progress{report: env.Report, start: start}
-	probes := p.probe(ctx, start)
-	warm := start.Add(p.WarmUp.Std())
-	segments := countSegments(ctx, warm, warm.Add(p.Scored()))
+	from, to := p.WarmUp.Std(), p.WarmUp.Std()+p.Scored() // what is scored
+	probes := beside(ctx, func(ctx context.Context) []engine.Handshake {
+		prober := prober{address: p.address(), every: p.Handshakes.Std()}
+		prober.settle(ctx)
+		return prober.run(ctx, start)
+	})
+	segments := beside(ctx, func(ctx context.Context) engine.Segments {
+		before, known := segmentsAt(ctx, start.Add(from))
+		after, knownToo := segmentsAt(ctx, start.Add(to))
+		if !known || !knownToo {
+			return engine.Segments{}
+		}
+		return after.Sub(before)
+	})
 	usage, err := p.driver.Run(ctx, engine.Run{
 		Plan: p.plan(), Share: engine.Share{Index: env.Part, Of: env.Parts}, Start: start, Drain: p.drain(),
 		Each: func(s engine.Second) {
@@ -75,8 +86,8 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	}
 	usage.Connections.Room, usage.Connections.Asked, usage.Connections.Allowed = p.uses.Room, p.uses.Asked, p.uses.Allowed
 	summary := scorer.Summary(p.driver.Ops(), usage)
-	summary.RTT, summary.Segments = p.meanwhile(handshakes), arrived
-	summary.RecordsLoaded, summary.Unrecovered = p.recordsLoaded, p.unrecovered
+	summary.RTT = slices.DeleteFunc(handshakes, func(h engine.Handshake) bool { return h.At < from || h.At >= to })
+	summary.Segments, summary.RecordsLoaded, summary.Unrecovered = arrived, p.recordsLoaded, p.unrecovered
 	for _, example := range usage.Examples {
 		if example != nil {
 			_, _ = fmt.Fprintln(env.Stderr, example) // kept with the task; the counts do not depend on it
@@ -94,6 +105,17 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	return summary.ReportLatencies(env.Report)
 }
 
+// beside does something beside the load, until the function returned is called.
+func beside[T any](ctx context.Context, do func(context.Context) T) (end func() T) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan T, 1)
+	go func() { done <- do(ctx) }()
+	return func() T {
+		cancel()
+		return <-done
+	}
+}
+
 // plan is the load of all nodes together.
 func (p *Params) plan() engine.Plan {
 	whole := p.WarmUp.Std() + p.Scored()
@@ -104,33 +126,6 @@ func (p *Params) plan() engine.Plan {
 	}
 	plan.Stages = []engine.Stage{engine.Hold(p.Rate.Value, whole)}
 	return plan
-}
-
-// probe makes handshakes beside the load, until the function returned is
-// called.
-func (p *Params) probe(ctx context.Context, start time.Time) (end func() []engine.Handshake) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan []engine.Handshake, 1)
-	go func() {
-		prober := prober{address: p.address(), every: p.Handshakes.Std()}
-		prober.settle(ctx)
-		done <- prober.run(ctx, start)
-	}()
-	return func() []engine.Handshake {
-		cancel()
-		return <-done
-	}
-}
-
-// meanwhile leaves out what was measured while warming up and draining.
-func (p *Params) meanwhile(all []engine.Handshake) []engine.Handshake {
-	var out []engine.Handshake
-	for _, h := range all {
-		if h.At >= p.WarmUp.Std() && h.At < p.WarmUp.Std()+p.Scored() {
-			out = append(out, h)
-		}
-	}
-	return out
 }
 
 // progress publishes answers as they come.
@@ -147,26 +142,7 @@ func (p *progress) add(s engine.Second) {
 	p.report.ProgressAt(engine.MetricThroughput, "op", at, p.sum)
 }
 
-// countSegments counts the TCP segments that arrive from one moment to another,
-// or until the function returned is called: none where the kernel does not say.
-func countSegments(ctx context.Context, from, to time.Time) (end func() engine.Segments) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan engine.Segments, 1)
-	go func() {
-		before, known := segmentsAt(ctx, from)
-		after, knownToo := segmentsAt(ctx, to)
-		if !known || !knownToo {
-			before, after = engine.Segments{}, engine.Segments{}
-		}
-		done <- after.Sub(before)
-	}()
-	return func() engine.Segments {
-		cancel()
-		return <-done
-	}
-}
-
-// segmentsAt is the count at a moment, or when ctx is done.
+// segmentsAt counts the TCP segments that have arrived by a moment, or when ctx is done.
 func segmentsAt(ctx context.Context, at time.Time) (s engine.Segments, ok bool) {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()
@@ -233,7 +209,8 @@ func (p prober) run(ctx context.Context, start time.Time) []engine.Handshake {
 }
 
 // handshake is one. ok is false where it tells nothing of the path: the server
-// refuses connections, which is seen by the load, or this end was told to stop.
+// refuses connections, which is seen by the load, or this end was told to stop. One that
+// finds no way to the server, or no answer, has lost something.
 func (p prober) handshake(ctx context.Context) (took time.Duration, lost, ok bool) {
 	within, cancel := context.WithTimeout(ctx, handshakeWithin)
 	defer cancel()
@@ -241,27 +218,17 @@ func (p prober) handshake(ctx context.Context) (took time.Duration, lost, ok boo
 	conn, err := (&net.Dialer{}).DialContext(within, "tcp", p.address)
 	took = time.Since(began)
 	if err != nil {
-		return took, true, unreachable(err) || took >= resentAfter && unanswered(err)
+		is := func(target error) bool { return errors.Is(err, target) }
+		away := slices.ContainsFunc([]error{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN}, is)
+		var failure net.Error
+		silent := is(context.Canceled) || errors.As(err, &failure) && failure.Timeout()
+		return took, true, away || took >= resentAfter && silent
 	}
 	defer func() { _ = conn.Close() }() // nothing was sent
-	tcp, isTCP := conn.(*net.TCPConn)
-	if !isTCP {
-		return 0, false, false
-	}
+	tcp, _ := conn.(*net.TCPConn)
 	return handshakeTime(tcp, took)
 }
 
 // resentAfter is when a SYN that was not answered is sent again (RFC 6298); a
 // handshake that takes as long has lost something on the way.
 const resentAfter = time.Second
-
-// unanswered reports whether a handshake was given up for want of an answer.
-func unanswered(err error) bool {
-	var failure net.Error
-	return errors.Is(err, context.Canceled) || errors.As(err, &failure) && failure.Timeout()
-}
-
-// unreachable reports whether there was no way to the server.
-func unreachable(err error) bool {
-	return errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.ENETDOWN)
-}

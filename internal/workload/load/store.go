@@ -62,7 +62,7 @@ func (d Data) check() error {
 	if err != nil {
 		return err
 	}
-	return w.Check()
+	return w.Distribution.Check()
 }
 
 // OverHTTP reports whether a target is asked with requests, and not a store.
