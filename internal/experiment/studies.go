@@ -52,7 +52,7 @@ func (r *reader) readStudy(e *Experiment) {
 	if !ok {
 		return
 	}
-	r.sourceNames(path, study.Parameters(s))
+	r.sourceNames(path, entry.Kind, study.Parameters(s))
 	if _, err := s.Check(); err != nil {
 		r.reportErrors(path, err)
 	}
@@ -81,12 +81,12 @@ func (r *reader) readStudy(e *Experiment) {
 
 // sourceNames refuses files as sources: they are read where a command runs, and the
 // question of a file is answered where its run is stored.
-func (r *reader) sourceNames(path []string, params any) {
+func (r *reader) sourceNames(path []string, kind string, params any) {
 	for _, f := range fieldsOf(reflect.TypeOf(params).Elem()) {
 		v := reflect.ValueOf(params).Elem().FieldByIndex(f.index)
 		if name, ok := v.Interface().(study.SourceName); ok && study.FileLike(string(name)) {
 			r.report(extend(path, f.key), fmt.Sprintf("%q is a file, and files are read where the command runs", name),
-				"name a run or a campaign, or give the file to the command of the study: --"+f.key+" "+string(name))
+				fmt.Sprintf("name a run or a campaign, or give the file to the command: scalebench %s RUN --%s %s", kind, f.key, name))
 		}
 	}
 }

@@ -32,7 +32,8 @@ type listed struct {
 // packages lists those of the program with all that they import, compiled.
 func packages(t *testing.T) map[string]listed {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./cmd/scalebench")
+	const fields = "-json=ImportPath,Dir,Export,GoFiles"
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", fields, "./cmd/scalebench")
 	cmd.Dir = "../.."
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
