@@ -82,9 +82,9 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("opening the store: %w", err), closePools(cfg.Write, cfg.Read))
 	}
 	s := &Store{d: cfg.Dialect, write: cfg.Write, read: cfg.Read, where: cfg.Where, codec: c}
-	s.results = newBatches(s, s.putResults)
-	s.chunks = newBatches(s, s.putChunks)
-	s.events = newBatches(s, s.putEvents)
+	s.results = newBatches(s, putResults)
+	s.chunks = newBatches(s, putChunks)
+	s.events = newBatches(s, putEvents)
 	s.close = sync.OnceValue(func() error {
 		s.results.close()
 		s.chunks.close()
@@ -229,7 +229,7 @@ func (g *group[T]) close() {
 // newBatches returns a group that stores items in one transaction a batch. put
 // writes them and returns an error for each that it refuses (nil: written), or
 // one for the transaction.
-func newBatches[T any](s *Store, put func(context.Context, *sql.Tx, []T) ([]error, error)) *group[T] {
+func newBatches[T any](s *Store, put func(tx, []T) ([]error, error)) *group[T] {
 	return newGroup(s.d.Committers, func(ctx context.Context, items []T) []error {
 		return commitBatch(ctx, s, items, put)
 	})
@@ -238,9 +238,9 @@ func newBatches[T any](s *Store, put func(context.Context, *sql.Tx, []T) ([]erro
 // commitBatch tries every item alone when their transaction fails for a reason
 // that may lie in one of them. When the database is unavailable that would
 // only multiply the waiting, and all get the error.
-func commitBatch[T any](ctx context.Context, s *Store, items []T, put func(context.Context, *sql.Tx, []T) ([]error, error)) (errs []error) {
-	err := s.inTx(ctx, func(tx *sql.Tx) (err error) {
-		errs, err = put(ctx, tx, items)
+func commitBatch[T any](ctx context.Context, s *Store, items []T, put func(tx, []T) ([]error, error)) (errs []error) {
+	err := s.inTx(ctx, func(t tx) (err error) {
+		errs, err = put(t, items)
 		return err
 	})
 	if err == nil {
