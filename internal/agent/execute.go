@@ -331,7 +331,7 @@ func (w *watch) into(r *model.Result, out runner.Outcome) {
 // orderRouter passes the master's orders to the task that waits for them, and
 // remembers cancels for tasks that have not begun yet.
 type orderRouter struct {
-	mu        sync.Mutex
+	sync.Mutex
 	step      model.StepID
 	attempt   int
 	waiting   chan wire.Order // nil when no task is running
@@ -345,24 +345,24 @@ const cancelMemory = 1024
 // follow returns the orders for this step and attempt, from now on. A cancel
 // that came earlier is delivered at once. end must be called.
 func (r *orderRouter) follow(step model.StepID, attempt int) (orders <-chan wire.Order, end func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	r.step, r.attempt = step, attempt
 	r.waiting = make(chan wire.Order, 8) // a start and a few repeated cancels
 	if upTo, ok := r.cancelled[step]; ok && upTo >= attempt {
 		r.waiting <- wire.Order{Kind: wire.OrderCancel, Step: step, Attempt: upTo}
 	}
 	return r.waiting, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		r.Lock()
+		defer r.Unlock()
 		r.waiting = nil
 	}
 }
 
 // deliver hands an order to the task that it concerns.
 func (r *orderRouter) deliver(o wire.Order) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	// A start is for one attempt, a cancel for it and all before.
 	concerns := o.Attempt == r.attempt
 	if o.Kind == wire.OrderCancel {

@@ -14,7 +14,7 @@ const tellEvery = 500 * time.Millisecond
 
 // stages are changes of stages that are still to be told.
 type stages struct {
-	mu      sync.Mutex
+	sync.Mutex
 	pending []model.StageChange
 	waiting bool
 	told    time.Time
@@ -23,8 +23,8 @@ type stages struct {
 // stage passes a stage that begins or ends on; the result has all of them.
 func (x *execution) stage(s model.StageChange) {
 	t := &x.stages
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	t.pending = append(t.pending, wire.FittedStage(s))
 	t.pending = t.pending[max(0, len(t.pending)-wire.MaxStages):]
 	if !t.waiting {
@@ -43,10 +43,10 @@ func (x *execution) live(values map[string]float64) {
 
 func (x *execution) tellStages() {
 	t := &x.stages
-	t.mu.Lock()
+	t.Lock()
 	all := t.pending
 	t.pending, t.waiting, t.told = nil, false, time.Now()
-	t.mu.Unlock()
+	t.Unlock()
 	err := x.agent.link.Progress(wire.Progress{Attempt: x.entry.Attempt, Node: x.as.Node, Run: x.as.Run, Step: x.as.Step, Stages: all})
 	if err != nil {
 		x.agent.log.Debug("sending stages", "err", err)

@@ -61,7 +61,7 @@ func (m *Master) Chunk(ctx context.Context, c wire.Chunk) error {
 	if err != nil {
 		return err
 	}
-	err = m.cfg.Store.PutArtifactChunk(ctx, c.Task, c.Attempt.Attempt, c.Name, c.Offset, c.Data)
+	err = m.store.PutArtifactChunk(ctx, c.Task, c.Attempt.Attempt, c.Name, c.Offset, c.Data)
 	m.storeAnswered(ctx, err)
 	if err != nil {
 		m.mu.Lock()
@@ -127,9 +127,9 @@ func (m *Master) artifactsOf(ctx context.Context, id model.TaskID) (*artifacts, 
 		}
 	}
 	m.mu.Unlock()
-	data, err := m.cfg.Store.Heads(ctx, id.Run(), 0)
+	data, err := m.store.Heads(ctx, id.Run(), 0)
 	if err == nil {
-		data.Artifacts, err = m.cfg.Store.Artifacts(ctx, id.Run())
+		data.Artifacts, err = m.store.Artifacts(ctx, id.Run())
 	}
 	m.mu.Lock()
 	if err != nil {

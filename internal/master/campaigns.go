@@ -21,7 +21,7 @@ func (m *Master) StartCampaign(ctx context.Context, src control.Source) (model.C
 		return "", fmt.Errorf("%w: %w", model.ErrUsage, err)
 	}
 	id := model.CampaignID(src.ID)
-	if _, err := m.cfg.Store.Campaign(ctx, string(id)); err == nil {
+	if _, err := m.store.Campaign(ctx, string(id)); err == nil {
 		return id, nil // started before; the answer was lost
 	}
 	exp, err := experiment.Parse(src.Name, []byte(src.Text), m.cfg.Kinds, nil)
@@ -41,7 +41,7 @@ func (m *Master) StartCampaign(ctx context.Context, src control.Source) (model.C
 	if c.Begin, c.End, err = exp.Bounds(c.Created); err != nil {
 		return "", err
 	}
-	if err := m.cfg.Store.PutCampaign(ctx, c); err != nil {
+	if err := m.store.PutCampaign(ctx, c); err != nil {
 		return "", fmt.Errorf("storing the campaign: %w", err)
 	}
 	m.minder.Changed(id)
@@ -51,7 +51,7 @@ func (m *Master) StartCampaign(ctx context.Context, src control.Source) (model.C
 // ChangeCampaign pauses, resumes, stops, extends or deletes a campaign. A server
 // that resumes one minds it from then on, whoever did before.
 func (m *Master) ChangeCampaign(ctx context.Context, change control.CampaignChange) (model.Campaign, error) {
-	c, err := control.ChangeStored(ctx, m.cfg.Store, change, m.cfg.Server, time.Now().UTC())
+	c, err := control.ChangeStored(ctx, m.store, change, m.cfg.Server, time.Now().UTC())
 	if err != nil {
 		return c, err
 	}
@@ -81,9 +81,9 @@ func (m *Master) BeginRepetition(ctx context.Context, c model.Campaign, rep mode
 		Server: m.cfg.Server, Version: m.cfg.Version, Created: time.Now().UTC(), Seed: design.Seed(exp, rep.Run),
 		Campaign: c.ID, Repetition: rep.Number,
 	}
-	nodes, steps, err := m.plan(run.ID, exp)
+	nodes, steps, err := m.plan(run.ID, exp, true)
 	if err == nil {
-		created, err = m.cfg.Store.CreateRepetition(ctx, rep, run, nodes, steps)
+		created, err = m.store.CreateRepetition(ctx, rep, run, nodes, steps)
 	}
 	if err != nil || !created {
 		m.release(rep.Run)
@@ -93,14 +93,14 @@ func (m *Master) BeginRepetition(ctx context.Context, c model.Campaign, rep mode
 	return true, nil
 }
 
-// plan chooses the nodes of a run and plans its steps; none while agents are
-// missing, for which the run waits.
-func (m *Master) plan(run model.RunID, exp *experiment.Experiment) ([]model.Node, []model.Step, error) {
+// plan chooses the nodes of a run and plans its steps. While agents are missing there
+// are none, if the run is to wait for them.
+func (m *Master) plan(run model.RunID, exp *experiment.Experiment, wait bool) ([]model.Node, []model.Step, error) {
 	nodes, err := m.selectNodes(run, exp)
-	if errors.Is(err, ErrFewAgents) {
-		return nil, nil, nil
-	}
 	if err != nil {
+		if wait && errors.Is(err, ErrFewAgents) {
+			err = nil
+		}
 		return nil, nil, err
 	}
 	p, err := design.Build(exp, run, nodes)

@@ -58,9 +58,7 @@ func (h *Hub) clock(m *nats.Msg) {
 	}
 	if err != nil {
 		h.broke(m, request{}, err)
-		return
-	}
-	if err := h.nc.Publish(m.Reply, reply); err != nil && h.ctx.Err() == nil {
+	} else if err := h.nc.Publish(m.Reply, reply); err != nil && h.ctx.Err() == nil {
 		h.opt.Log.Warn("clock reply not sent", "error", err)
 	}
 }
@@ -127,21 +125,6 @@ func (l *Link) measure(ctx context.Context, least, most int) (offset, bound time
 	}
 	l.offset.Store(int64(offset))
 	return offset, bound, nil
-}
-
-// setClock reads the server's clock once for each connection: without it, a
-// node with a clock a day ahead would treat every task as expired, and one with
-// a clock behind would run expired ones. One round trip is enough for that. The
-// caller holds l.next.
-func (l *Link) setClock(ctx, live context.Context) error {
-	if l.timed == live {
-		return nil
-	}
-	if _, _, err := l.measure(ctx, 1, 1); err != nil {
-		return err
-	}
-	l.timed = live
-	return nil
 }
 
 func (l *Link) probe(ctx context.Context) (offset, bound time.Duration, err error) {

@@ -42,33 +42,6 @@ type Handlers struct {
 	API func(ctx context.Context, caller Caller, verb string, body []byte) ([]byte, error)
 }
 
-func (hs Handlers) hello(ctx context.Context, r *request, m wire.Hello) (wire.HelloReply, error) {
-	m.Node.PublicKey = r.sender // whatever it says
-	return hs.Hello(ctx, m)
-}
-
-func (hs Handlers) goodbye(ctx context.Context, _ *request, m wire.Goodbye) (none, error) {
-	hs.Goodbye(ctx, m)
-	return none{}, nil
-}
-
-func (hs Handlers) ready(ctx context.Context, _ *request, m wire.Ready) (wire.ReadyReply, error) {
-	return hs.Ready(ctx, m)
-}
-
-func (hs Handlers) report(m wire.Report) {
-	m.Event.Node = m.Node // a node reports about itself only
-	hs.Report(m)
-}
-
-func (hs Handlers) result(ctx context.Context, _ *request, m wire.Result) (wire.ResultReply, error) {
-	return hs.Result(ctx, m.Result), nil
-}
-
-func (hs Handlers) chunk(ctx context.Context, _ *request, m wire.Chunk) (none, error) {
-	return none{}, hs.Chunk(ctx, m)
-}
-
 func (hs Handlers) call(ctx context.Context, r *request) ([]byte, error) {
 	verb, body, err := parseCall(r.body)
 	if err != nil {

@@ -30,7 +30,7 @@ type Link struct {
 	offset atomic.Int64 // server minus node, ns, as last measured
 
 	next  sync.Mutex      // one reader of tasks at a time
-	timed context.Context // the connection that setClock was for; guarded by next
+	timed context.Context // the connection on which the clock was read; guarded by next
 
 	shown throttle // progress
 	live  throttle // how things are now
@@ -112,13 +112,20 @@ func (l *Link) Next(ctx context.Context) (Delivery, error) {
 		if err != nil {
 			return Delivery{}, err
 		}
-		if err := l.setClock(ctx, live); err != nil {
+		// The server's clock is read once for each connection: without it, a node with a
+		// clock a day ahead would treat every task as expired, and one with a clock behind
+		// would run expired ones. One round trip is enough for that.
+		if l.timed != live {
+			_, _, err = l.measure(ctx, 1, 1)
+		}
+		if err != nil {
 			l.opt.Log.Debug("waiting for a task", "error", err)
 			if err := pause(ctx, backoff(1)); err != nil {
 				return Delivery{}, err
 			}
 			continue
 		}
+		l.timed = live
 		select {
 		case <-ctx.Done():
 			return Delivery{}, ctx.Err()
@@ -170,12 +177,12 @@ func (l *Link) onOrder(m *nats.Msg) {
 	}
 }
 
-func openOrder(data []byte, server string) (wire.Order, error) {
+func openOrder(data []byte, server string) (o wire.Order, err error) {
 	body, err := verify(server, purposeOrder, data)
-	if err != nil {
-		return wire.Order{}, err
+	if err == nil {
+		o, err = wire.Decode[wire.Order](body)
 	}
-	return wire.Decode[wire.Order](body)
+	return o, err
 }
 
 // Orders delivers verified orders. The channel is never closed.
@@ -196,22 +203,18 @@ func (l *Link) Ready(ctx context.Context, r wire.Ready) (wire.ReadyReply, error)
 // that holds values that are no numbers, arrives as a failed one that says so.
 func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, error) {
 	r = wire.FittedResult(r)
-	err := wire.Check(wire.Result{Result: r})
-	if err != nil {
-		return ask[wire.ResultReply](ctx, l, kindResult, unusable(r, err))
-	}
-	body, err := json.Marshal(r)
+	body, err := []byte(nil), wire.Check(wire.Result{Result: r})
 	if err == nil {
-		err = travels(body)
+		body, err = travels(r)
 	}
 	for (errors.Is(err, errTooLarge) || errors.Is(err, wire.ErrForm)) && coarsen(&r) {
 		l.opt.Log.Warn("the result is too large; every other reading of the host is left out", "task", r.Task, "bytes", len(body))
-		if body, err = json.Marshal(r); err == nil {
-			err = travels(body)
-		}
+		body, err = travels(r)
 	}
 	if err != nil {
-		return ask[wire.ResultReply](ctx, l, kindResult, unusable(r, err))
+		if body, err = encode(unusable(r, err)); err != nil {
+			return wire.ResultReply{}, err
+		}
 	}
 	reply, err := l.call(ctx, kindResult, body)
 	if err != nil {
@@ -239,12 +242,17 @@ func coarsen(r *model.Result) (less bool) {
 	return less
 }
 
-// travels reports why a result cannot: the server would refuse it.
-func travels(body []byte) error {
-	if _, total := limits(kindResult); len(body) > total {
-		return fmt.Errorf("it has %d bytes, and may have %d: %w", len(body), total, errTooLarge)
+// travels encodes a result; the error is why it cannot travel: the server would
+// refuse it.
+func travels(r model.Result) ([]byte, error) {
+	body, err := json.Marshal(r)
+	if _, total := limits(kindResult); err == nil && len(body) > total {
+		err = fmt.Errorf("it has %d bytes, and may have %d: %w", len(body), total, errTooLarge)
 	}
-	return wire.Bounded(body)
+	if err == nil {
+		err = wire.Bounded(body)
+	}
+	return body, err
 }
 
 // unusable takes the place of a result that cannot be used.
@@ -353,7 +361,7 @@ const liveEvery = 800 * time.Millisecond
 // throttle lets one message of an attempt pass in a time; a node is at one
 // attempt at a time. The zero value is ready.
 type throttle struct {
-	mu      sync.Mutex
+	sync.Mutex
 	attempt wire.Attempt // of the last one that passed
 	at      time.Time
 }
@@ -361,8 +369,8 @@ type throttle struct {
 // due reports whether a message may pass now, and notes that it does. A clock
 // that was set back lets it pass.
 func (t *throttle) due(a wire.Attempt, now time.Time, every time.Duration) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	if d := now.Sub(t.at); a == t.attempt && 0 <= d && d < every {
 		return false
 	}

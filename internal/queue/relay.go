@@ -184,10 +184,3 @@ func (d socketDialer) Dial(_, address string) (net.Conn, error) {
 	}
 	return conn, nil
 }
-
-// throughSocket are the options of a connection through a relay. Its other end
-// resolves names, because a lab has no name service; it does not lead to other
-// servers that a cluster announces.
-func throughSocket(path string) []nats.Option {
-	return []nats.Option{nats.SetCustomDialer(socketDialer(path)), nats.SkipHostLookup(), nats.IgnoreDiscoveredServers()}
-}

@@ -86,7 +86,9 @@ func (s *session) connect(ctx context.Context, info ServerInfo, name string) (*n
 		return nil, err
 	}
 	if info.Socket != "" {
-		transport = append(transport, throughSocket(info.Socket)...)
+		// Its other end resolves names, because a lab has no name service; it does not
+		// lead to other servers that a cluster announces.
+		transport = append(transport, nats.SetCustomDialer(socketDialer(info.Socket)), nats.SkipHostLookup(), nats.IgnoreDiscoveredServers())
 	}
 	opts := append(commonOptions(s.names.inbox(s.key.Public()), name),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { s.disconnected(err) }),

@@ -82,7 +82,7 @@ type transfers struct {
 	now   func() time.Time
 	spare func() int64
 
-	mu   sync.Mutex
+	sync.Mutex
 	held int // bytes
 	all  map[transferKey]*transfer
 }
@@ -103,8 +103,8 @@ func newTransfers(opt HubOptions) *transfers {
 // put stores a part that was uploaded; parts come in order. Storing it twice
 // changes nothing.
 func (t *transfers) put(sender string, p part) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	k := transferKey{sender, p.id}
 	x := t.all[k]
 	if x == nil {
@@ -153,8 +153,8 @@ func (t *transfers) write(k transferKey, x *transfer, data []byte) error {
 
 // size is how many bytes of a body are there.
 func (t *transfers) size(sender string, id transferID) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	if x := t.all[transferKey{sender, id}]; x != nil {
 		return x.size
 	}
@@ -163,8 +163,8 @@ func (t *transfers) size(sender string, id transferID) int {
 
 // take returns an uploaded body and forgets it.
 func (t *transfers) take(sender string, id transferID) ([]byte, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	k := transferKey{sender, id}
 	x := t.all[k]
 	if x == nil || x.have < x.count {
@@ -178,8 +178,8 @@ func (t *transfers) take(sender string, id transferID) ([]byte, error) {
 
 // offer keeps a reply until its receiver has fetched its last part.
 func (t *transfers) offer(receiver string, id transferID, body []byte, piece int) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	k := transferKey{receiver, id}
 	x, err := t.open(k, (len(body)+piece-1)/piece)
 	if err != nil {
@@ -191,8 +191,8 @@ func (t *transfers) offer(receiver string, id transferID, body []byte, piece int
 
 // get returns one part of an offered reply.
 func (t *transfers) get(receiver string, p part) ([]byte, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	k := transferKey{receiver, p.id}
 	x := t.all[k]
 	if x == nil || p.index >= x.count {
@@ -237,8 +237,8 @@ func (t *transfers) open(k transferKey, count int) (*transfer, error) {
 
 // drop forgets a body.
 func (t *transfers) drop(sender string, id transferID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	t.remove(transferKey{sender, id})
 }
 
@@ -251,8 +251,8 @@ func (t *transfers) remove(k transferKey) {
 }
 
 func (t *transfers) close() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	for k := range t.all {
 		t.remove(k)
 	}

@@ -17,7 +17,7 @@ import (
 type reporter struct {
 	out *lineWriter
 
-	mu      sync.Mutex
+	sync.Mutex
 	started time.Time // zero before and after Run
 	metrics map[string]*counter
 	err     error // the first refusal
@@ -35,15 +35,15 @@ func newReporter(out *lineWriter) *reporter {
 }
 
 func (r *reporter) begin(at time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	r.started = at
 }
 
 // end sends the last points and returns the first refusal.
 func (r *reporter) end() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	r.started = time.Time{}
 	for _, c := range r.metrics {
 		r.send(c.thin.flush())
@@ -53,15 +53,15 @@ func (r *reporter) end() error {
 
 func (r *reporter) Progress(metric, unit string, cumulative float64) {
 	now := time.Now() // before the lock: it belongs to the value
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	r.point(model.Progress{Metric: metric, Unit: unit, Elapsed: now.Sub(r.started), Value: cumulative})
 }
 
 func (r *reporter) ProgressAt(metric, unit string, after time.Duration, cumulative float64) {
 	now := time.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	if after < 0 || !r.started.IsZero() && after > now.Sub(r.started) {
 		r.refuse(fmt.Errorf("progress of %s is for %v after the start, outside this task", metric, after))
 		return
@@ -117,8 +117,8 @@ func (r *reporter) refuse(err error) { r.err = cmp.Or(r.err, err) }
 
 // deliver sends what its check did not refuse.
 func (r *reporter) deliver(refused error, out report) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	if refused == nil {
 		refused = r.out.write(out)
 	}

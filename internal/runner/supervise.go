@@ -205,7 +205,7 @@ func (o *Outcome) add(text string) {
 
 // data is what the child has reported until now. Safe for concurrent use.
 type data struct {
-	mu      sync.Mutex
+	sync.Mutex
 	ready   *verdict
 	done    *verdict
 	got     Outcome  // what was measured; its verdict is not set
@@ -216,8 +216,8 @@ type data struct {
 
 // addPoint stores a progress point; false if it was refused.
 func (d *data) addPoint(p model.Progress) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.Lock()
+	defer d.Unlock()
 	if d.series == nil {
 		d.series = make(map[string]*progress)
 	}
@@ -232,8 +232,8 @@ func (d *data) addPoint(p model.Progress) bool {
 
 // take stores everything but points.
 func (d *data) take(r report) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.Lock()
+	defer d.Unlock()
 	switch {
 	case r.Ready != nil:
 		d.ready = r.Ready

@@ -127,7 +127,7 @@ type group[T any] struct {
 	commit func(context.Context, []T) []error
 	limit  int // batches under way at once
 
-	mu      sync.Mutex
+	sync.Mutex
 	waiting []*ticket[T]
 	running int
 	closed  bool
@@ -163,8 +163,8 @@ func (g *group[T]) do(ctx context.Context, item T) error {
 // enqueue adds a ticket, and a goroutine that commits until nothing waits; it
 // reports false when the group is closed.
 func (g *group[T]) enqueue(t *ticket[T]) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Lock()
+	defer g.Unlock()
 	if g.closed {
 		return false
 	}
@@ -183,8 +183,8 @@ func (g *group[T]) enqueue(t *ticket[T]) bool {
 // next takes the oldest waiting items that have callers waiting; nil ends the
 // goroutine that asked.
 func (g *group[T]) next() []*ticket[T] {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Lock()
+	defer g.Unlock()
 	var batch []*ticket[T]
 	taken := 0
 	for _, t := range g.waiting {
@@ -220,9 +220,9 @@ func (g *group[T]) run(batch []*ticket[T]) {
 
 // close lets what waits be committed and refuses what comes later.
 func (g *group[T]) close() {
-	g.mu.Lock()
+	g.Lock()
 	g.closed = true
-	g.mu.Unlock()
+	g.Unlock()
 	g.idle.Wait()
 }
 
