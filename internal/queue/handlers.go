@@ -52,7 +52,7 @@ func (hs Handlers) call(ctx context.Context, r *request) ([]byte, error) {
 
 // handler makes an answerer of a function for one type of message. The message
 // must be about the node that sent it.
-func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(context.Context, *request, M) (R, error)) answerer {
+func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(context.Context, M) (R, error)) answerer {
 	return func(ctx context.Context, r *request) ([]byte, error) {
 		m, err := decode(r.body)
 		r.body, r.frame.body = nil, nil // the message may be large, and is not needed twice
@@ -62,7 +62,10 @@ func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(cont
 		case wire.From(m) != r.grant.Node:
 			return nil, errForeign
 		}
-		reply, err := f(ctx, r, m)
+		if hello, ok := any(&m).(*wire.Hello); ok {
+			hello.Node.PublicKey = r.sender // whatever it says
+		}
+		reply, err := f(ctx, m)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +78,7 @@ type none = struct{}
 
 // listener makes an answerer of a function that has nothing to reply.
 func listener[M wire.FromNode](f func(M)) answerer {
-	return handler(wire.Decode, func(_ context.Context, _ *request, m M) (none, error) {
+	return handler(wire.Decode, func(_ context.Context, m M) (none, error) {
 		f(m)
 		return none{}, nil
 	})

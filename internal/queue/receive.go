@@ -63,16 +63,13 @@ const (
 func (h *Hub) Serve(hs Handlers) error {
 	h.cut = hs.Cut
 	err := h.receive(h.names.anyAgent, []route{
-		{kindHello, h.paced(2, 20, handler(wire.Decode, func(ctx context.Context, r *request, m wire.Hello) (wire.HelloReply, error) {
-			m.Node.PublicKey = r.sender // whatever it says
-			return hs.Hello(ctx, m)
-		})), queuePresence, maxPresence, true},
-		{kindGoodbye, h.paced(2, 20, handler(wire.Decode, func(ctx context.Context, _ *request, m wire.Goodbye) (none, error) {
+		{kindHello, h.paced(2, 20, handler(wire.Decode, hs.Hello)), queuePresence, maxPresence, true},
+		{kindGoodbye, h.paced(2, 20, handler(wire.Decode, func(ctx context.Context, m wire.Goodbye) (none, error) {
 			hs.Goodbye(ctx, m)
 			return none{}, nil
 		})), queuePresence, maxPresence, true},
 		{kindHeartbeat, listener(hs.Heartbeat), queueControl, maxControl, true},
-		{kindReady, handler(wire.Decode, func(ctx context.Context, _ *request, m wire.Ready) (wire.ReadyReply, error) { return hs.Ready(ctx, m) }), queueControl, maxControl, true},
+		{kindReady, handler(wire.Decode, hs.Ready), queueControl, maxControl, true},
 		{kindProgress, h.paced(4, 20, listener(hs.Progress)), queueControl, maxControl, false},
 		{kindReport, h.paced(0.1, 50, listener(func(m wire.Report) {
 			m.Event.Node = m.Node // a node reports about itself only
@@ -80,10 +77,12 @@ func (h *Hub) Serve(hs Handlers) error {
 		})), queueControl, maxControl, false},
 		{kindMissing, listener(hs.Missing), queueControl, maxControl, false},
 		{kindFetch, h.fetch, queueControl, maxControl, false},
-		{kindResult, handler(decodeResult, func(ctx context.Context, _ *request, m wire.Result) (wire.ResultReply, error) {
+		{kindResult, handler(decodeResult, func(ctx context.Context, m wire.Result) (wire.ResultReply, error) {
 			return hs.Result(ctx, m.Result), nil
 		}), queueBulk, maxBulk, false},
-		{kindChunk, handler(wire.DecodeChunk, func(ctx context.Context, _ *request, m wire.Chunk) (none, error) { return none{}, hs.Chunk(ctx, m) }), queueBulk, maxBulk, false},
+		{kindChunk, handler(wire.DecodeChunk, func(ctx context.Context, m wire.Chunk) (none, error) {
+			return none{}, hs.Chunk(ctx, m)
+		}), queueBulk, maxBulk, false},
 		{kindPart, h.upload, queueBulk, maxBulk, false},
 	}, h.fromAgent)
 	if err == nil {

@@ -15,8 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/scalebench/scalebench/internal/model"
 )
 
