@@ -206,9 +206,7 @@ func (a *Agent) serve(ctx context.Context) error {
 		}
 		if d.Refused != nil {
 			a.reportRefused(d.Assignment, d.Refused)
-			continue
-		}
-		if err := a.handle(ctx, d.Assignment); err != nil {
+		} else if err := a.handle(ctx, d.Assignment); err != nil {
 			return err
 		}
 	}
@@ -224,15 +222,19 @@ func (a *Agent) heartbeats(ctx context.Context, every time.Duration) {
 	for {
 		select {
 		case <-ctx.Done():
-			a.goodbye(context.WithoutCancel(ctx))
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+			defer cancel()
+			if err := a.link.Goodbye(ctx, wire.Goodbye{Node: a.cfg.Node.ID, Session: a.session,
+				Owes: a.owes.Load()}); err != nil {
+				a.log.Warn("leaving without telling the server", "err", err)
+			}
 			return
 		case <-tick.C:
 			beat := wire.Heartbeat{Node: a.cfg.Node.ID, Session: a.session, Running: a.running.Load()}
 			if t := a.trouble.Load(); t != nil {
 				beat.Trouble = *t
 			}
-			err := a.link.Heartbeat(beat)
-			if err != nil {
+			if err := a.link.Heartbeat(beat); err != nil {
 				a.log.Debug("sending a heartbeat", "err", err)
 			}
 		}
@@ -257,14 +259,6 @@ func (a *Agent) registerAgain(ctx context.Context) {
 		if _, err := a.register(ctx, "registering again", holding); err == nil {
 			a.log.Info("registered again after the connection was lost")
 		}
-	}
-}
-
-func (a *Agent) goodbye(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, stopGrace)
-	defer cancel()
-	if err := a.link.Goodbye(ctx, wire.Goodbye{Node: a.cfg.Node.ID, Session: a.session, Owes: a.owes.Load()}); err != nil {
-		a.log.Warn("leaving without telling the server", "err", err)
 	}
 }
 

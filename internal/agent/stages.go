@@ -33,22 +33,11 @@ func (x *execution) stage(s model.StageChange) {
 	}
 }
 
-// live passes on how things are now.
-func (x *execution) live(values map[string]float64) {
-	err := x.agent.link.Progress(wire.Progress{Attempt: x.entry.Attempt, Node: x.as.Node, Run: x.as.Run, Step: x.as.Step, Live: values})
-	if err != nil {
-		x.agent.log.Debug("sending how things are", "err", err)
-	}
-}
-
 func (x *execution) tellStages() {
 	t := &x.stages
 	t.Lock()
 	all := t.pending
 	t.pending, t.waiting, t.told = nil, false, time.Now()
 	t.Unlock()
-	err := x.agent.link.Progress(wire.Progress{Attempt: x.entry.Attempt, Node: x.as.Node, Run: x.as.Run, Step: x.as.Step, Stages: all})
-	if err != nil {
-		x.agent.log.Debug("sending stages", "err", err)
-	}
+	x.tell(wire.Progress{Stages: all})
 }

@@ -53,7 +53,7 @@ func (m *Master) Chunk(ctx context.Context, c wire.Chunk) error {
 	case task.node != c.Node:
 		return fmt.Errorf("%w: task %s does not belong to node %s", model.ErrNotFound, c.Task, c.Node)
 	case !m.may(c, run, task), c.Offset%wire.MaxChunk != 0:
-		return fmt.Errorf("%w: task %s has no artifact %q with a part at %d", model.ErrUsage, c.Task, c.Name, c.Offset)
+		return model.Usagef("task %s has no artifact %q with a part at %d", c.Task, c.Name, c.Offset)
 	case c.Offset+int64(len(c.Data)) > task.limit:
 		return fmt.Errorf("%w: artifact %s of %s is larger than its limit of %s", model.ErrQuota, c.Name, c.Task, num.Bytes(task.limit))
 	}
@@ -123,7 +123,7 @@ func (m *Master) artifactsOf(ctx context.Context, id model.TaskID) (*artifacts, 
 			return run, task, nil
 		}
 		if time.Since(run.read) < readAgain {
-			return nil, printing{}, fmt.Errorf("%w: task %s is not known yet", model.ErrUnavailable, id)
+			return nil, printing{}, model.Unavailablef("task %s is not known yet", id)
 		}
 	}
 	m.mu.Unlock()

@@ -18,7 +18,7 @@ var _ campaign.Runs = (*Master)(nil)
 // StartCampaign stores a file with a schedule as a campaign, and begins with it.
 func (m *Master) StartCampaign(ctx context.Context, src control.Source) (model.CampaignID, error) {
 	if err := src.ID.Validate(); err != nil {
-		return "", fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return "", model.Usagef("%w", err)
 	}
 	id := model.CampaignID(src.ID)
 	if _, err := m.store.Campaign(ctx, string(id)); err == nil {
@@ -29,7 +29,7 @@ func (m *Master) StartCampaign(ctx context.Context, src control.Source) (model.C
 		return "", err
 	}
 	if exp.Schedule == nil {
-		return "", fmt.Errorf("%w: %s has no schedule; submit it as a run", model.ErrUsage, src.Name)
+		return "", model.Usagef("%s has no schedule; submit it as a run", src.Name)
 	}
 	if _, err := m.fleetOf("", exp); err != nil {
 		return "", err // it could not begin at any time
@@ -74,7 +74,7 @@ func (m *Master) BeginRepetition(ctx context.Context, c model.Campaign, rep mode
 		return false, err
 	}
 	if !m.reserve(rep.Run) {
-		return false, fmt.Errorf("%w: a run with the id %s is under way", model.ErrUsage, rep.Run)
+		return false, model.Usagef("a run with the id %s is under way", rep.Run)
 	}
 	run := model.Run{
 		ID: rep.Run, Kind: model.KindExperiment, State: model.RunPending, Name: c.Name, SourceName: c.SourceName, Source: exp.Source,

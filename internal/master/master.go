@@ -169,7 +169,8 @@ func (m *Master) Recover(ctx context.Context) (interrupted []model.Run, err erro
 	for _, n := range nodes {
 		m.reg.know(n)
 	}
-	list, err := m.store.Runs(ctx, store.Filter{States: []model.RunState{model.RunPending, model.RunRunning, model.RunInterrupted}})
+	list, err := m.store.Runs(ctx, store.Filter{States: []model.RunState{model.RunPending, model.RunRunning,
+		model.RunInterrupted}})
 	if err != nil {
 		return nil, fmt.Errorf("reading unfinished runs: %w", err)
 	}

@@ -164,7 +164,7 @@ func (x *execution) awaitIdle(ctx context.Context) error {
 			for node, at := range busy {
 				all = append(all, fmt.Sprintf("node %s is still working on %s", node, at))
 			}
-			return fmt.Errorf("%w: %s", model.ErrUnavailable, strings.Join(all, "; "))
+			return model.Unavailablef("%s", strings.Join(all, "; "))
 		}
 		select {
 		case <-ctx.Done():
@@ -279,9 +279,8 @@ func checkAddress(node model.NodeID, address string) error {
 	if address == "" || addressForm.MatchString(address) {
 		return nil
 	}
-	return fmt.Errorf("%w: node %s says that its address is %.80q, which is neither an IP address nor the name of a "+
-		"host; start its agent with --label %s=ADDRESS",
-		model.ErrUnavailable, node, address, model.LabelAddress)
+	return model.Unavailablef("node %s says that its address is %.80q, which is neither an IP address nor the name of a "+
+		"host; start its agent with --label %s=ADDRESS", node, address, model.LabelAddress)
 }
 
 // check refuses tasks that need an address which is unknown, or none.
@@ -294,16 +293,16 @@ func (b addressBook) check(step model.Step, tasks []model.Task) error {
 	for _, name := range slices.Sorted(maps.Keys(step.Services)) {
 		for _, id := range step.Services[name].Nodes {
 			if b[id].Address == "" {
-				return fmt.Errorf("%w: node %s, which runs the service %s, has no address at which others can reach it; start its agent with --label %s=ADDRESS",
-					model.ErrUnavailable, id, name, model.LabelAddress)
+				return model.Unavailablef("node %s, which runs the service %s, has no address at which others can reach it; start "+
+					"its agent with --label %s=ADDRESS", id, name, model.LabelAddress)
 			}
 		}
 	}
 	for _, t := range tasks {
 		for _, id := range append(slices.Clone(t.Spec.Peers), t.Spec.Clients...) {
 			if b[id].Address == "" {
-				return fmt.Errorf("%w: node %s has no address at which %s can reach it; start its agent with --label %s=ADDRESS",
-					model.ErrUnavailable, id, t.Node, model.LabelAddress)
+				return model.Unavailablef("node %s has no address at which %s can reach it; start its agent with --label "+
+					"%s=ADDRESS", id, t.Node, model.LabelAddress)
 			}
 		}
 	}

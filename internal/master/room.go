@@ -111,7 +111,7 @@ func (m *Master) roomFor() error {
 	if m.noRoom == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: %s", model.ErrUnavailable, m.noRoom)
+	return model.Unavailablef("%s", m.noRoom)
 }
 
 // awaitRoom waits until there is room for what the run does next.

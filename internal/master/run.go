@@ -179,7 +179,7 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	defer func() { x.down(ctx) }()
 	missing, err := x.up(ctx)
 	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("%w: %s", model.ErrUnavailable, x.absence(missing))
+		err = model.Unavailablef("%s", x.absence(missing))
 	}
 	if err == nil {
 		err = x.checkNeeds(ctx)

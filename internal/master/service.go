@@ -22,17 +22,17 @@ var _ control.Server = (*Master)(nil)
 
 // ErrFewAgents is model.ErrUnavailable where fewer agents have joined than a
 // file asks for.
-var ErrFewAgents = fmt.Errorf("%w: too few agents", model.ErrUnavailable)
+var ErrFewAgents = model.Unavailablef("too few agents")
 
 // Submit checks a file, plans it, stores it as a run and puts it in line. It
 // fails with model.ErrUsage for a bad file, and with ErrFewAgents while there
 // are fewer nodes than the file asks for, unless the run is to wait for them.
 func (m *Master) Submit(ctx context.Context, src control.Source) (model.RunID, error) {
 	if err := src.ID.Validate(); err != nil {
-		return "", fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return "", model.Usagef("%w", err)
 	}
 	if !src.Kind.Valid() {
-		return "", fmt.Errorf("%w: %.40q is no kind of run", model.ErrUsage, src.Kind)
+		return "", model.Usagef("%.40q is no kind of run", src.Kind)
 	}
 	if !m.reserve(src.ID) {
 		return src.ID, nil // submitted before; the answer was lost
@@ -76,7 +76,7 @@ func (m *Master) submitExperiment(ctx context.Context, run model.Run, src contro
 		return err
 	}
 	if exp.Schedule != nil {
-		return fmt.Errorf("%w: %s has a schedule: it is a campaign, which `scalebench run` begins", model.ErrUsage, src.Name)
+		return model.Usagef("%s has a schedule: it is a campaign, which `scalebench run` begins", src.Name)
 	}
 	run.Name, run.Source, run.Seed = exp.Name, exp.Source, design.Seed(exp, run.ID)
 	nodes, steps, err := m.plan(run.ID, exp, src.Detached)
@@ -180,7 +180,7 @@ func (m *Master) fleetOf(run model.RunID, exp *experiment.Experiment) (Fleet, er
 	case exp.Fleet.Agents != nil:
 		return nil, nil
 	case m.cfg.Fleets == nil:
-		return nil, fmt.Errorf("%w: this server cannot start agents; use a fleet of agents", model.ErrUsage)
+		return nil, model.Usagef("this server cannot start agents; use a fleet of agents")
 	}
 	return m.cfg.Fleets(run, exp)
 }
@@ -205,9 +205,9 @@ func (m *Master) Resume(ctx context.Context, id model.RunID) error {
 	}
 	switch {
 	case run.State == model.RunDone:
-		return fmt.Errorf("%w: run %s is done; there is nothing to resume", model.ErrUsage, id)
+		return model.Usagef("run %s is done; there is nothing to resume", id)
 	case !m.reserve(id):
-		return fmt.Errorf("%w: run %s is already %s", model.ErrUsage, id, run.State)
+		return model.Usagef("run %s is already %s", id, run.State)
 	}
 	if err = control.NotAnothers(ctx, m.store, run, m.cfg.Server); err == nil {
 		err = m.enqueueStored(ctx, id)
@@ -260,8 +260,8 @@ func (m *Master) checkResumable(ctx context.Context, run model.Run, nodes []mode
 		err = sequence.Agrees(observe.Of(data))
 	}
 	if err != nil {
-		return fmt.Errorf("%w: run %s cannot be resumed: %w; run its file again, or resume it with scalebench %s, which started it",
-			model.ErrUsage, run.ID, err, run.Version)
+		return model.Usagef("run %s cannot be resumed: %w; run its file again, or resume it with scalebench %s, which "+
+			"started it", run.ID, err, run.Version)
 	}
 	return nil
 }
@@ -298,7 +298,7 @@ func (m *Master) CancelSoon(ctx context.Context, id model.RunID) error {
 // Delete removes a run that is over.
 func (m *Master) Delete(ctx context.Context, id model.RunID) error {
 	if !m.reserve(id) {
-		return fmt.Errorf("%w: run %s is not finished; cancel it first", model.ErrUsage, id)
+		return model.Usagef("run %s is not finished; cancel it first", id)
 	}
 	defer m.release(id)
 	return control.DeleteIdle(ctx, m.store, id, m.cfg.Server)

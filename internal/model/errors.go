@@ -2,6 +2,7 @@ package model
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -32,6 +33,16 @@ var (
 	// ErrUnavailable: the store or the queue does not answer now; try again.
 	ErrUnavailable = errors.New("unavailable")
 )
+
+// Usagef is an ErrUsage that says what is wrong, and what to do.
+func Usagef(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrUsage, fmt.Errorf(format, args...))
+}
+
+// Unavailablef is an ErrUnavailable that says what does not answer.
+func Unavailablef(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrUnavailable, fmt.Errorf(format, args...))
+}
 
 // kind is a kind of error that is one of another kind.
 type kind struct {

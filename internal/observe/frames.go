@@ -36,7 +36,12 @@ func (r *Run) Frames() []frame.Frame {
 					f.Doubts = append(f.Doubts, d)
 				}
 			}
-			if d, some := r.invalid(m.Workload, phase); some {
+			invalid := slices.DeleteFunc(slices.Clone(r.Steps()), func(s model.Step) bool {
+				return s.Workload != m.Workload || s.Phase != phase || s.State != model.StepInvalid
+			})
+			if len(invalid) > 0 {
+				d := r.Failed(m.Workload, invalid)
+				d.Workload, d.Phase = m.Workload, phase
 				f.Doubts = append(f.Doubts, d)
 			}
 			var rows []map[string]string
@@ -53,19 +58,6 @@ func (r *Run) Frames() []frame.Frame {
 		out = append(out, *f.ByTime())
 	}
 	return out
-}
-
-// invalid is the doubt that steps of a workload failed.
-func (r *Run) invalid(workload string, phase model.Phase) (d model.Doubt, some bool) {
-	var steps []model.Step
-	for _, s := range r.Steps() {
-		if s.Workload == workload && s.Phase == phase && s.State == model.StepInvalid {
-			steps = append(steps, s)
-		}
-	}
-	d = r.Failed(workload, steps)
-	d.Workload, d.Phase = workload, phase
-	return d, len(steps) > 0
 }
 
 // Failed is the doubt that what was measured failed in some steps: their results do not

@@ -113,18 +113,23 @@ const (
 	plenty = 0.3
 )
 
+// partOfTask is so much time as a share of the task's.
+func (n Host) partOfTask(seconds float64) float64 {
+	if n.End <= n.Begin {
+		return 0
+	}
+	return min(seconds/(n.End-n.Begin), 1)
+}
+
 // short is the share of the task's time in which the machine's processors were
 // short, from one reading of the monitor to the next: a stranger may work in
 // bursts.
 func (n Host) short() float64 {
-	if n.End <= n.Begin {
-		return 0
-	}
 	short := 0.0
 	for _, m := range n.moments() {
 		short += (m.To - m.From) * m.Short
 	}
-	return short / (n.End - n.Begin)
+	return n.partOfTask(short)
 }
 
 // walk goes along several counters in step, so that each reading is looked at
@@ -188,10 +193,10 @@ func (n Host) belowLimit() float64 {
 func lostToSteal(n Host) float64 {
 	stolen, ok := n.growth(MetricSteal)
 	ran, okRan := n.growths(CPURunning)
-	if !ok || !okRan || stolen <= 0 {
+	if !ok || !okRan {
 		return 0
 	}
-	return stolen / (stolen + ran)
+	return Moment{Stolen: stolen, Busy: ran}.lostToSteal(0)
 }
 
 // lostToLimit is the share of what would have run that a limit kept from it.

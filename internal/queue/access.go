@@ -213,7 +213,8 @@ func (a *access) userFor(key string) *server.User {
 	case admitted && grant.Role == identity.RoleClient:
 		u.Permissions = allow([]string{a.names.client(key, ">")}, []string{inbox, a.names.anyEvent()})
 	case admitted:
-		u.Permissions = allow([]string{a.names.agent(grant.Node, ">")}, []string{inbox, a.names.task(grant.Node), a.names.order(grant.Node)})
+		u.Permissions = allow([]string{a.names.agent(grant.Node, ">")},
+			[]string{inbox, a.names.task(grant.Node), a.names.order(grant.Node)})
 	case a.auth.TokenKnown(key):
 		u.Permissions = allow([]string{a.names.join()}, []string{inbox})
 		u.ConnectionDeadline = time.Now().Add(joinTime)

@@ -216,7 +216,7 @@ func (h *Hub) paced(perSecond rate.Limit, burst int, do answerer) answerer {
 	p := pace{perSecond: perSecond, burst: burst, limits: make(map[string]*rate.Limiter)}
 	return func(ctx context.Context, r *request) ([]byte, error) {
 		if !h.opt.patient && !p.due(r.sender, h.opt.Now()) {
-			return nil, fmt.Errorf("%w: %w", model.ErrUnavailable, errTooMany)
+			return nil, model.Unavailablef("%w", errTooMany)
 		}
 		return do(ctx, r)
 	}

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -93,7 +92,7 @@ func decodeResult(data []byte) (wire.Result, error) {
 	}
 	bare := unusable(m.Result, err)
 	if wire.Check(bare) != nil {
-		return m, fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return m, model.Usagef("%w", err)
 	}
 	return bare, nil
 }

@@ -70,7 +70,7 @@ const (
 // key (model.ErrDenied). When it returns, the node receives tasks and orders.
 func DialAgent(ctx context.Context, info ServerInfo, key *identity.Key, node model.NodeID, opt DialOptions) (*Link, error) {
 	if err := node.Validate(); err != nil {
-		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return nil, model.Usagef("%w", err)
 	}
 	s := newSession(key, info.ServerKey, opt)
 	s.from, s.subject = fromAgent, func(kind string) string { return s.names.agent(node, kind) }
@@ -310,14 +310,14 @@ func (l *Link) tell(kind string, m wire.Message) error {
 		return fmt.Errorf("%s: %w", kind, err)
 	}
 	if !l.nc.IsConnected() {
-		return unavailable("sending %s: the queue is not connected", kind)
+		return model.Unavailablef("sending %s: the queue is not connected", kind)
 	}
 	data, err := sealFor(l.key, l.server, l.from+kind, bodyFrame(body), l.stamp.next())
 	if err != nil {
 		return err
 	}
 	if err := l.nc.Publish(l.subject(kind), data); err != nil {
-		return unavailable("sending %s: %w", kind, err)
+		return model.Unavailablef("sending %s: %w", kind, err)
 	}
 	return nil
 }
@@ -325,7 +325,7 @@ func (l *Link) tell(kind string, m wire.Message) error {
 // encode encodes a message that the server will not refuse for what it holds.
 func encode(m wire.Message) ([]byte, error) {
 	if err := wire.Check(m); err != nil {
-		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return nil, model.Usagef("%w", err)
 	}
 	return json.Marshal(m)
 }

@@ -113,7 +113,7 @@ const minPack = 512
 
 var (
 	errPacked   = errors.New("message cannot be unpacked")
-	errTooLarge = fmt.Errorf("%w: the message is larger than its kind may be", model.ErrUsage)
+	errTooLarge = model.Usagef("the message is larger than its kind may be")
 )
 
 // pack compresses a message if that makes it smaller. Compressing before
@@ -240,7 +240,7 @@ func parseFrame(data []byte) (frame, error) {
 // encodeCall puts the verb before the body.
 func encodeCall(verb string, body []byte) ([]byte, error) {
 	if verb == "" || len(verb) > 255 {
-		return nil, fmt.Errorf("%w: verb %.40q must have 1 to 255 bytes", model.ErrUsage, verb)
+		return nil, model.Usagef("verb %.40q must have 1 to 255 bytes", verb)
 	}
 	out := append(make([]byte, 0, 1+len(verb)+len(body)), byte(len(verb)))
 	return append(append(out, verb...), body...), nil
@@ -248,7 +248,7 @@ func encodeCall(verb string, body []byte) ([]byte, error) {
 
 func parseCall(data []byte) (verb string, body []byte, err error) {
 	if len(data) == 0 || data[0] == 0 || len(data) < 1+int(data[0]) {
-		return "", nil, fmt.Errorf("%w: call without a verb: %w", model.ErrUsage, errFrame)
+		return "", nil, model.Usagef("call without a verb: %w", errFrame)
 	}
 	n := 1 + int(data[0])
 	return string(data[1:n]), data[n:], nil
@@ -279,8 +279,3 @@ type remoteError struct {
 
 func (e remoteError) Error() string { return e.text }
 func (e remoteError) Unwrap() error { return e.kind }
-
-// unavailable is an error of this side for which trying again can help.
-func unavailable(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", model.ErrUnavailable, fmt.Errorf(format, args...))
-}

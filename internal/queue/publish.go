@@ -27,7 +27,8 @@ func (h *Hub) Dispatch(a wire.Assignment) error {
 		data, err = sealFor(h.key, a.NodeKey, purposeTask, body, h.stamp.next())
 	}
 	if room := h.nc.MaxPayload(); err == nil && (int64(len(data)) > room || len(body) > maxWhole) {
-		err = fmt.Errorf("%w: the task has %d bytes, but the queue takes at most %d (max_payload of the NATS server); put large inputs into files on the nodes", model.ErrUsage, len(data), min(room, maxWhole))
+		err = model.Usagef("the task has %d bytes, but the queue takes at most %d (max_payload of the NATS server); put "+
+			"large inputs into files on the nodes", len(data), min(room, maxWhole))
 	}
 	if err == nil {
 		err = h.publish(h.names.task(a.Node), data)
@@ -41,7 +42,7 @@ func (h *Hub) Dispatch(a wire.Assignment) error {
 func (h *Hub) publish(subject string, data []byte) error {
 	err := h.nc.Publish(subject, data)
 	if err != nil && !errors.Is(err, nats.ErrMaxPayload) {
-		return unavailable("%w", err)
+		return model.Unavailablef("%w", err)
 	}
 	return err
 }

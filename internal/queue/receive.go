@@ -428,7 +428,7 @@ const maxUnread = 4 << 20
 
 var errUnread = errors.New("the sender does not read what it asked for")
 
-var errReplySize = fmt.Errorf("%w: the answer is larger than a message may be", model.ErrUnavailable)
+var errReplySize = model.Unavailablef("the answer is larger than a message may be")
 
 func (h *Hub) upload(_ context.Context, r *request) ([]byte, error) {
 	p, err := parsePart(r.body)

@@ -58,7 +58,8 @@ const (
 // socket is a model.ErrUsage.
 func StartRelay(path string, info ServerInfo, log *slog.Logger) (*Relay, error) {
 	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("%w: the path of the socket %s is too long: %d bytes, and the limit is %d", model.ErrUsage, path, len(path), maxSocketPath)
+		return nil, model.Usagef("the path of the socket %s is too long: %d bytes, and the limit is %d", path, len(path),
+			maxSocketPath)
 	}
 	r := &Relay{info: info, log: cmp.Or(log, slog.New(slog.DiscardHandler))}
 	r.done, r.end = context.WithCancel(context.Background())

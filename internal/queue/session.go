@@ -88,7 +88,8 @@ func (s *session) connect(ctx context.Context, info ServerInfo, name string) (*n
 	if info.Socket != "" {
 		// Its other end resolves names, because a lab has no name service; it does not
 		// lead to other servers that a cluster announces.
-		transport = append(transport, nats.SetCustomDialer(socketDialer(info.Socket)), nats.SkipHostLookup(), nats.IgnoreDiscoveredServers())
+		transport = append(transport, nats.SetCustomDialer(socketDialer(info.Socket)), nats.SkipHostLookup(),
+			nats.IgnoreDiscoveredServers())
 	}
 	opts := append(commonOptions(s.names.inbox(s.key.Public()), name),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { s.disconnected(err) }),
@@ -158,7 +159,8 @@ func connect(ctx context.Context, info ServerInfo, opts []nats.Option, log *slog
 			log.Warn("the server does not answer; retrying", "server", info.String(), "error", err)
 		}
 		if pause(ctx, backoff(n)) != nil {
-			return nil, fmt.Errorf("%w: %w (last error: %w); check that the server is running and that its address can be reached from here", model.ErrUnavailable, ctx.Err(), err)
+			return nil, model.Unavailablef("%w (last error: %w); check that the server is running and that its address can be "+
+				"reached from here", ctx.Err(), err)
 		}
 	}
 }
@@ -223,7 +225,7 @@ func (s *session) closed(err error) {
 		return
 	}
 	if s.err = refusal(err, s.external); s.err == nil {
-		s.err = fmt.Errorf("%w: the connection is closed", model.ErrUnavailable)
+		s.err = model.Unavailablef("the connection is closed")
 	}
 	s.cut()
 	close(s.done)

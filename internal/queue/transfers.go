@@ -3,7 +3,6 @@ package queue
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -116,11 +115,11 @@ func (t *transfers) put(sender string, p part) error {
 	x.touched = t.now()
 	switch {
 	case p.count != x.count:
-		return fmt.Errorf("%w: part %d of %d, earlier it was of %d", model.ErrUsage, p.index, p.count, x.count)
+		return model.Usagef("part %d of %d, earlier it was of %d", p.index, p.count, x.count)
 	case p.index < x.have:
 		return nil
 	case p.index > x.have:
-		return fmt.Errorf("%w: part %d of %d before part %d", model.ErrUsage, p.index, p.count, x.have)
+		return model.Usagef("part %d of %d before part %d", p.index, p.count, x.have)
 	case x.size+len(p.data) > max(maxCall, maxResult):
 		t.remove(k)
 		return errTooLarge
@@ -133,12 +132,13 @@ func (t *transfers) write(k transferKey, x *transfer, data []byte) error {
 	var err error
 	switch {
 	case t.held+len(data) > maxHeld:
-		err = unavailable("too many large messages are under way")
+		err = model.Unavailablef("too many large messages are under way")
 	case t.spare != nil && t.spare() < int64(len(data)):
-		err = unavailable("the disk of the server's data directory is nearly full, and large messages wait there; free some space, or delete runs with `scalebench delete`")
+		err = model.Unavailablef("the disk of the server's data directory is nearly full, and large messages wait there; " +
+			"free some space, or delete runs with `scalebench delete`")
 	default:
 		if _, err = x.file.WriteAt(data, int64(x.size)); err != nil {
-			err = unavailable("keeping a large message: %w", err)
+			err = model.Unavailablef("keeping a large message: %w", err)
 		}
 	}
 	if err != nil {
@@ -168,7 +168,7 @@ func (t *transfers) take(sender string, id transferID) ([]byte, error) {
 	k := transferKey{sender, id}
 	x := t.all[k]
 	if x == nil || x.have < x.count {
-		return nil, unavailable("the parts of the message did not all arrive")
+		return nil, model.Unavailablef("the parts of the message did not all arrive")
 	}
 	body := make([]byte, x.size)
 	_, err := x.file.ReadAt(body, 0)
@@ -196,13 +196,13 @@ func (t *transfers) get(receiver string, p part) ([]byte, error) {
 	k := transferKey{receiver, p.id}
 	x := t.all[k]
 	if x == nil || p.index >= x.count {
-		return nil, unavailable("the reply has been dropped; ask again")
+		return nil, model.Unavailablef("the reply has been dropped; ask again")
 	}
 	x.touched = t.now()
 	at := p.index * x.piece
 	out := make([]byte, min(x.piece, x.size-at))
 	if _, err := x.file.ReadAt(out, int64(at)); err != nil {
-		return nil, unavailable("reading a large reply: %w", err)
+		return nil, model.Unavailablef("reading a large reply: %w", err)
 	}
 	if p.index == x.count-1 {
 		t.remove(k)
@@ -221,14 +221,14 @@ func (t *transfers) open(k transferKey, count int) (*transfer, error) {
 		}
 	}
 	if n >= maxTransfers || len(t.all) >= maxOpen {
-		return nil, unavailable("%d large messages are under way already", n)
+		return nil, model.Unavailablef("%d large messages are under way already", n)
 	}
 	f, err := os.CreateTemp(t.dir, "message-*")
 	if err == nil {
 		err = os.Remove(f.Name())
 	}
 	if err != nil {
-		return nil, unavailable("keeping a large message: %w", err)
+		return nil, model.Unavailablef("keeping a large message: %w", err)
 	}
 	x := &transfer{file: f, count: count, touched: t.now()}
 	t.all[k] = x

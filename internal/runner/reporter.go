@@ -79,30 +79,21 @@ func (r *reporter) point(p model.Progress) {
 		c = &counter{unit: p.Unit, thin: thinner{step: minStep}, after: -1, value: math.Inf(-1)}
 		r.metrics[p.Metric] = c
 	}
-	if err := c.check(p); err != nil {
-		r.refuse(err)
-		return
-	}
-	if p.Elapsed <= c.after {
-		return // two goroutines met; the other reading stands
-	}
-	c.after, c.value = p.Elapsed, p.Value
-	r.send(c.thin.add(p))
-}
-
-// check refuses a reading that cannot follow the one before.
-func (c *counter) check(p model.Progress) error {
 	switch {
 	case p.Metric == "" || p.Unit == "":
-		return fmt.Errorf("progress without metric or unit: %q %q", p.Metric, p.Unit)
+		r.refuse(fmt.Errorf("progress without metric or unit: %q %q", p.Metric, p.Unit))
 	case p.Unit != c.unit:
-		return fmt.Errorf("progress of %s changed its unit from %q to %q", p.Metric, c.unit, p.Unit)
+		r.refuse(fmt.Errorf("progress of %s changed its unit from %q to %q", p.Metric, c.unit, p.Unit))
 	case !finite(p.Value):
-		return fmt.Errorf("progress of %s is %v; it must be a number", p.Metric, p.Value)
-	case p.Elapsed > c.after && p.Value < c.value:
-		return fmt.Errorf("progress of %s went down from %v to %v; it must be the work done since the start", p.Metric, c.value, p.Value)
+		r.refuse(fmt.Errorf("progress of %s is %v; it must be a number", p.Metric, p.Value))
+	case p.Elapsed <= c.after: // two goroutines met; the other reading stands
+	case p.Value < c.value:
+		r.refuse(fmt.Errorf("progress of %s went down from %v to %v; it must be the work done since the start", p.Metric,
+			c.value, p.Value))
+	default:
+		c.after, c.value = p.Elapsed, p.Value
+		r.send(c.thin.add(p))
 	}
-	return nil
 }
 
 // send writes points; a pipe that is closed means that the agent is gone.
@@ -253,14 +244,14 @@ type progress struct {
 	points []model.Progress
 }
 
-func newProgress(unit string) *progress {
-	return &progress{unit: unit, thin: thinner{step: steps[0]}}
-}
-
 // add appends a point. One that goes back in time or in value contradicts what
 // is stored and is dropped; the child refuses it before.
 func (s *progress) add(p model.Progress) bool {
-	if l := s.latest(); l != nil && (p.Elapsed <= l.Elapsed || p.Value < l.Value) {
+	latest := s.thin.pending
+	if latest == nil && len(s.points) > 0 {
+		latest = &s.points[len(s.points)-1]
+	}
+	if latest != nil && (p.Elapsed <= latest.Elapsed || p.Value < latest.Value) {
 		return false
 	}
 	s.points = append(s.points, s.thin.add(p)...)
@@ -268,16 +259,6 @@ func (s *progress) add(p model.Progress) bool {
 		s.coarsen()
 	}
 	return true
-}
-
-func (s *progress) latest() *model.Progress {
-	if s.thin.pending != nil {
-		return s.thin.pending
-	}
-	if len(s.points) > 0 {
-		return &s.points[len(s.points)-1]
-	}
-	return nil
 }
 
 // coarsen thins what is stored to the next step.

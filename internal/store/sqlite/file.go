@@ -24,7 +24,7 @@ import (
 func prepareFile(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", model.ErrUnavailable, err)
+		return "", model.Unavailablef("%w", err)
 	}
 	if readOnly(abs) {
 		return abs, nil
@@ -146,5 +146,5 @@ func fileError(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: %w; choose another place or change the permissions", model.ErrDenied, err)
 	}
-	return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
+	return model.Unavailablef("%w", err)
 }

@@ -184,8 +184,8 @@ func check(ctx context.Context, db *sql.DB, path string, busy time.Duration) err
 		return classify(err).Explain(err)
 	}
 	if mode != "wal" {
-		return fmt.Errorf("%w: the file system of %s does not support SQLite's write-ahead log; put the store on a local disk",
-			model.ErrUnavailable, filepath.Dir(path))
+		return model.Unavailablef("the file system of %s does not support SQLite's write-ahead log; put the store on a "+
+			"local disk", filepath.Dir(path))
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func checkOwner(ctx context.Context, db *sql.DB) error {
 		return classify(err).Explain(err)
 	}
 	if id != applicationID && (id != 0 || others > 0) {
-		return fmt.Errorf("%w: the file is the database of another program; use another file", model.ErrUsage)
+		return model.Usagef("the file is the database of another program; use another file")
 	}
 	return nil
 }

@@ -67,35 +67,38 @@ func putChunks(t tx, chunks []*putChunk) ([]error, error) {
 // Artifact implements store.Reader. An artifact that lacks a part is
 // model.ErrNotFound: half a file must not pass for a whole one.
 func (s *Store) Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error) {
-	return read(ctx, s, fmt.Sprintf("reading artifact %q of %s#%d", name, task, attempt), func(t tx) (content []byte, err error) {
-		var start int64
-		var blob sql.RawBytes
-		// Parts come in ascending order and may overlap.
-		err = t.each([]any{&start, &blob}, func() error {
-			part, err := s.codec.unpack(blob, nil)
-			if err != nil {
-				return err
+	return read(ctx, s, fmt.Sprintf("reading artifact %q of %s#%d", name, task, attempt),
+		func(t tx) (content []byte, err error) {
+			var start int64
+			var blob sql.RawBytes
+			// Parts come in ascending order and may overlap.
+			err = t.each([]any{&start, &blob}, func() error {
+				part, err := s.codec.unpack(blob, nil)
+				if err != nil {
+					return err
+				}
+				have := int64(len(content))
+				if start > have {
+					return fmt.Errorf("%w: bytes %d to %d have not arrived", model.ErrNotFound, have, start-1)
+				}
+				if content == nil {
+					content = []byte{} // an empty file is not a missing one
+				}
+				content = append(content, part[min(have-start, int64(len(part))):]...)
+				return nil
+			}, `SELECT start, content FROM artifact_chunks WHERE task = ? AND attempt = ? AND name = ? ORDER BY start`, task,
+				attempt, name)
+			if err == nil && content == nil {
+				err = fmt.Errorf("%w: it is not stored", model.ErrNotFound)
 			}
-			have := int64(len(content))
-			if start > have {
-				return fmt.Errorf("%w: bytes %d to %d have not arrived", model.ErrNotFound, have, start-1)
-			}
-			if content == nil {
-				content = []byte{} // an empty file is not a missing one
-			}
-			content = append(content, part[min(have-start, int64(len(part))):]...)
-			return nil
-		}, `SELECT start, content FROM artifact_chunks WHERE task = ? AND attempt = ? AND name = ? ORDER BY start`, task, attempt, name)
-		if err == nil && content == nil {
-			err = fmt.Errorf("%w: it is not stored", model.ErrNotFound)
-		}
-		return content, err
-	})
+			return content, err
+		})
 }
 
 // Artifacts implements store.Store.
 func (s *Store) Artifacts(ctx context.Context, id model.RunID) ([]model.Artifact, error) {
-	return read(ctx, s, fmt.Sprintf("listing the artifacts of run %s", id), func(t tx) ([]model.Artifact, error) { return t.artifacts(id) })
+	return read(ctx, s, fmt.Sprintf("listing the artifacts of run %s", id),
+		func(t tx) ([]model.Artifact, error) { return t.artifacts(id) })
 }
 
 // artifacts lists the artifacts of a run; Size reaches to the end of the last

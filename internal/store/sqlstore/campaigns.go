@@ -15,10 +15,12 @@ import (
 )
 
 var campaignTable = table[model.Campaign]{
-	name: "campaigns", noun: "campaign", columns: `id, name, state, reason, source_name, source, server, created, begins, ends, seed, finished`,
+	name: "campaigns", noun: "campaign", columns: `id, name, state, reason, source_name, source, server, created, begins,
+		ends, seed, finished`,
 	listed: "`scalebench campaign list` lists the campaigns", short: model.ErrNotFound,
 	fields: func(c *model.Campaign) []any {
-		return []any{&c.ID, &c.Name, &c.State, &c.Reason, &c.SourceName, &c.Source, &c.Server, &c.Created, &c.Begin, &c.End, &c.Seed, &c.Finished}
+		return []any{&c.ID, &c.Name, &c.State, &c.Reason, &c.SourceName, &c.Source, &c.Server, &c.Created, &c.Begin, &c.End,
+			&c.Seed, &c.Finished}
 	},
 	about: func(c model.Campaign) (string, time.Time, string) { return string(c.ID), c.Created, c.Name },
 }
@@ -27,7 +29,7 @@ var campaignTable = table[model.Campaign]{
 func (s *Store) PutCampaign(ctx context.Context, c model.Campaign) error {
 	return s.change(ctx, fmt.Sprintf("storing campaign %s", c.ID), func(t tx) error {
 		if c.ID == "" {
-			return fmt.Errorf("%w: the campaign has no id", model.ErrUsage)
+			return model.Usagef("the campaign has no id")
 		}
 		return t.putCampaign(c)
 	})
@@ -40,7 +42,7 @@ func (t tx) putCampaign(c model.Campaign) error {
 		WHERE campaigns.name = excluded.name AND campaigns.source = excluded.source AND campaigns.seed = excluded.seed
 			AND COALESCE(campaigns.begins, 0) = COALESCE(excluded.begins, 0)`)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: another campaign already has this id", model.ErrUsage)
+		err = model.Usagef("another campaign already has this id")
 	}
 	return err
 }
@@ -66,7 +68,8 @@ func (s *Store) ChangeCampaign(ctx context.Context, id string, change func(*mode
 // Campaign implements store.CampaignReader. Letters of a prefix may be in
 // either case. A prefix of several campaigns is model.ErrUsage.
 func (s *Store) Campaign(ctx context.Context, id string) (model.Campaign, error) {
-	return read(ctx, s, fmt.Sprintf("looking up campaign %q", id), func(t tx) (model.Campaign, error) { return t.campaign(id) })
+	return read(ctx, s, fmt.Sprintf("looking up campaign %q", id),
+		func(t tx) (model.Campaign, error) { return t.campaign(id) })
 }
 
 func (t tx) campaign(id string) (model.Campaign, error) {
@@ -89,7 +92,8 @@ func (s *Store) Campaigns(ctx context.Context, states ...model.CampaignState) ([
 		where, args = ` WHERE state IN (`+marks(len(states))+`)`, values(states)
 	}
 	return read(ctx, s, "listing campaigns", func(t tx) ([]model.Campaign, error) {
-		return selectAll(t, campaignTable.fields, `SELECT `+campaignTable.columns+` FROM campaigns`+where+newestFirst, args...)
+		return selectAll(t, campaignTable.fields, `SELECT `+campaignTable.columns+` FROM campaigns`+where+newestFirst,
+			args...)
 	})
 }
 
@@ -107,7 +111,8 @@ func (s *Store) DeleteCampaign(ctx context.Context, id model.CampaignID, runs bo
 			err := t.each([]any{&number}, func() error {
 				numbers = append(numbers, number)
 				return nil
-			}, `DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE campaign = ? LIMIT ?) RETURNING repetition`, id, deleteRuns)
+			}, `DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE campaign = ? LIMIT ?) RETURNING repetition`, id,
+				deleteRuns)
 			if more = len(numbers) == deleteRuns; err != nil || len(numbers) == 0 {
 				return err
 			}
@@ -139,7 +144,8 @@ func (s *Store) DeleteCampaign(ctx context.Context, id model.CampaignID, runs bo
 // runsDeleted notes that the runs of repetitions were deleted.
 func (t tx) runsDeleted(id model.CampaignID, numbers []int) error {
 	_, err := t.exec(`UPDATE repetitions SET state = ?, run = '', reason = 'its run was deleted'
-		WHERE campaign = ? AND number IN (`+marks(len(numbers))+`)`, append([]any{model.RepetitionDeleted, id}, values(numbers)...)...)
+		WHERE campaign = ? AND number IN (`+marks(len(numbers))+`)`, append([]any{model.RepetitionDeleted, id},
+		values(numbers)...)...)
 	return err
 }
 
@@ -153,7 +159,8 @@ func (t tx) insertRepetitions(reps ...model.Repetition) (added int, err error) {
 	for i := range reps {
 		rows = append(rows, repetitionFields(&reps[i]))
 	}
-	n, err := t.insert("repetitions (campaign, number, due, state, run, reason)", rows, "ON CONFLICT (campaign, number) DO NOTHING")
+	n, err := t.insert("repetitions (campaign, number, due, state, run, reason)", rows,
+		"ON CONFLICT (campaign, number) DO NOTHING")
 	return int(n), err
 }
 
@@ -162,7 +169,7 @@ func (s *Store) AddRepetition(ctx context.Context, reps ...model.Repetition) (ad
 	err = s.change(ctx, "recording times of a schedule", func(t tx) (err error) {
 		for _, r := range reps {
 			if r.Number < 1 || r.State == model.RepetitionRun || r.State == "" || r.Run != "" {
-				return fmt.Errorf("%w: repetition %d of campaign %s is %q with run %q", model.ErrUsage, r.Number, r.Campaign, r.State, r.Run)
+				return model.Usagef("repetition %d of campaign %s is %q with run %q", r.Number, r.Campaign, r.State, r.Run)
 			}
 		}
 		added, err = t.insertRepetitions(reps...)
@@ -176,8 +183,10 @@ func (s *Store) AddRepetition(ctx context.Context, reps ...model.Repetition) (ad
 func (s *Store) CreateRepetition(ctx context.Context, rep model.Repetition, run model.Run, nodes []model.Node, steps []model.Step) (created bool, err error) {
 	err = s.change(ctx, fmt.Sprintf("creating repetition %d of campaign %s", rep.Number, rep.Campaign), func(t tx) error {
 		created = false
-		if rep.Number < 1 || rep.State != model.RepetitionRun || rep.Run != run.ID || rep.Campaign != run.Campaign || rep.Number != run.Repetition {
-			return fmt.Errorf("%w: it is %q with run %q, and that run is repetition %d of campaign %s", model.ErrUsage, rep.State, rep.Run, run.Repetition, run.Campaign)
+		if rep.Number < 1 || rep.State != model.RepetitionRun || rep.Run != run.ID || rep.Campaign != run.Campaign ||
+			rep.Number != run.Repetition {
+			return model.Usagef("it is %q with run %q, and that run is repetition %d of campaign %s", rep.State, rep.Run,
+				run.Repetition, run.Campaign)
 		}
 		// Who stops or pauses the campaign waits, or else nothing begins.
 		c, err := campaignTable.one(t, whereID+s.d.ForUpdate, rep.Campaign)
@@ -203,15 +212,18 @@ func (s *Store) Repetitions(ctx context.Context, id model.CampaignID, from, most
 		return append(repetitionFields(r), &r.RunState, &r.Started, &r.Finished, &r.Measured)
 	}
 	return readCampaign(ctx, s, "listing the repetitions", id, func(t tx) ([]model.Repetition, error) {
-		return selectAll(t, fields, `SELECT p.campaign, p.number, p.due, p.state, p.run, CASE WHEN p.reason = '' THEN COALESCE(r.reason, '') ELSE p.reason END,
+		return selectAll(t, fields, `SELECT p.campaign, p.number, p.due, p.state, p.run,
+				CASE WHEN p.reason = '' THEN COALESCE(r.reason, '') ELSE p.reason END,
 				COALESCE(r.state, ''), r.started, r.finished, `+hasMeasured+`
 			FROM repetitions p LEFT JOIN runs r ON r.id = p.run
-			WHERE p.campaign = ? AND p.number >= ? ORDER BY p.number LIMIT ?`, store.MeasuredVersion, id, from, cmp.Or(most, math.MaxInt32))
+			WHERE p.campaign = ? AND p.number >= ? ORDER BY p.number LIMIT ?`,
+			store.MeasuredVersion, id, from, cmp.Or(most, math.MaxInt32))
 	})
 }
 
 // readCampaign is read of a campaign that must exist.
-func readCampaign[T any](ctx context.Context, s *Store, doing string, id model.CampaignID, fn func(tx) (T, error)) (T, error) {
+func readCampaign[T any](ctx context.Context, s *Store, doing string, id model.CampaignID,
+	fn func(tx) (T, error)) (T, error) {
 	return read(ctx, s, fmt.Sprintf("%s of campaign %s", doing, id), func(t tx) (x T, err error) {
 		if _, err := campaignTable.one(t, whereID, id); err != nil {
 			return x, err
@@ -264,7 +276,8 @@ func (s *Store) PutMeasured(ctx context.Context, id model.CampaignID, number int
 		if err := t.forgetMeasured(id, number); err != nil {
 			return err
 		}
-		_, err = t.insert("measured (campaign, number, version, packed)", [][]any{{id, number, store.MeasuredVersion, blob}}, "")
+		_, err = t.insert("measured (campaign, number, version, packed)",
+			[][]any{{id, number, store.MeasuredVersion, blob}}, "")
 		return err
 	})
 }
@@ -293,7 +306,8 @@ func (s *Store) Measured(ctx context.Context, id model.CampaignID) iter.Seq2[sto
 					return errBreak
 				}
 				return nil
-			}, `SELECT number, packed FROM measured WHERE campaign = ? AND version = ? ORDER BY number`, id, store.MeasuredVersion)
+			}, `SELECT number, packed FROM measured WHERE campaign = ? AND version = ? ORDER BY number`, id,
+				store.MeasuredVersion)
 		})
 		if err != nil && !errors.Is(err, errBreak) {
 			yield(store.Measurement{}, err)

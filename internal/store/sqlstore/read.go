@@ -50,8 +50,10 @@ func (s *Store) Head(ctx context.Context, task model.TaskID, attempt int) (model
 	doing := fmt.Sprintf("reading the result %s#%d", task, attempt)
 	return read(ctx, s, doing, func(t tx) (r model.Result, err error) {
 		var step model.StepID
-		err = t.results(&step, func(_ int64, x model.Result) { r = x }, `SELECT r.id, r.task, r.attempt, s.id, r.node, r.outcome, r.started, r.ended, r.body, NULL
-			FROM results r JOIN steps s ON s.run = r.run AND s.number = r.step WHERE r.task = ? AND r.attempt = ?`, task, attempt)
+		err = t.results(&step, func(_ int64, x model.Result) { r = x },
+			`SELECT r.id, r.task, r.attempt, s.id, r.node, r.outcome, r.started, r.ended, r.body, NULL
+			FROM results r JOIN steps s ON s.run = r.run AND s.number = r.step
+			WHERE r.task = ? AND r.attempt = ?`, task, attempt)
 		if r.Run, r.Step = task.Run(), step; err == nil && r.Task == "" {
 			err = model.ErrNotFound
 		}
@@ -91,7 +93,8 @@ func (t tx) run(id model.RunID, from int, much extent) (d model.RunData, err err
 	if d.Run, err = runTable.one(t, whereID, id); err != nil {
 		return d, err
 	}
-	d.Nodes, err = selectAll(t, runNodeFields, `SELECT `+nodeColumns+`, startups FROM run_nodes WHERE run = ? ORDER BY position, id`, id)
+	d.Nodes, err = selectAll(t, runNodeFields,
+		`SELECT `+nodeColumns+`, startups FROM run_nodes WHERE run = ? ORDER BY position, id`, id)
 	if err != nil {
 		return d, err
 	}

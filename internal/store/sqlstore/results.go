@@ -151,7 +151,8 @@ func (t tx) lockAttempts(tasks []string) (current map[model.TaskID]taskState, ha
 	current, have = make(map[model.TaskID]taskState, len(tasks)), make(map[attemptKey]bool)
 	var id model.TaskID
 	var st taskState
-	err = t.eachIn([]any{&id, &st.run, &st.step, &st.number, &st.position, &st.node, &st.attempt}, func() { current[id] = st },
+	err = t.eachIn([]any{&id, &st.run, &st.step, &st.number, &st.position, &st.node, &st.attempt},
+		func() { current[id] = st },
 		`SELECT t.id, s.run, s.id, s.number, t.position, t.node, s.attempt FROM tasks t JOIN steps s ON s.id = t.step
 		WHERE t.id IN (%s) ORDER BY s.id, t.id`+t.s.d.ForShare, tasks)
 	if err == nil {

@@ -56,7 +56,7 @@ func (k table[T]) one(t tx, where string, args ...any) (one T, err error) {
 		id, created, name := k.about(x)
 		fmt.Fprintf(&list, "\n  %s  %s  %s", id, created.Format(time.DateTime), name)
 	}
-	return one, fmt.Errorf("%w: %d %s begin with these characters; give more:%s", model.ErrUsage, len(all), k.name, list.String())
+	return one, model.Usagef("%d %s begin with these characters; give more:%s", len(all), k.name, list.String())
 }
 
 // minPrefix is how many characters of an id a person must type.
@@ -64,7 +64,8 @@ const minPrefix = 4
 
 func (k table[T]) byPrefix(t tx, id string) (one T, err error) {
 	if len(id) < minPrefix {
-		return one, fmt.Errorf("%w: no %s has this name; give the name, at least %d characters of the id, or `latest`; %s", k.short, k.noun, minPrefix, k.listed)
+		return one, fmt.Errorf("%w: no %s has this name; give the name, at least %d characters of the id, or `latest`; %s",
+			k.short, k.noun, minPrefix, k.listed)
 	}
 	// substr rather than LIKE: nothing in the prefix has a special meaning.
 	prefix := strings.ToUpper(id)
@@ -72,7 +73,8 @@ func (k table[T]) byPrefix(t tx, id string) (one T, err error) {
 }
 
 var runTable = table[model.Run]{
-	name: "runs", columns: `id, name, kind, state, reason, source_name, source, seed, version, server, created, started, finished, campaign, repetition`,
+	name: "runs", columns: `id, name, kind, state, reason, source_name, source, seed, version, server, created, started,
+		finished, campaign, repetition`,
 	noun: "run", listed: "`scalebench runs` lists the runs", short: model.ErrUsage,
 	fields: func(r *model.Run) []any {
 		return []any{&r.ID, &r.Name, &r.Kind, &r.State, &r.Reason, &r.SourceName, &r.Source, &r.Seed, &r.Version, &r.Server,
@@ -85,17 +87,18 @@ var runTable = table[model.Run]{
 // changes nothing and succeeds: a caller that got model.ErrUnavailable cannot
 // know whether the run was stored, and must be able to ask again.
 func (s *Store) CreateRun(ctx context.Context, run model.Run, nodes []model.Node, steps []model.Step) error {
-	return s.change(ctx, fmt.Sprintf("creating run %s", run.ID), func(t tx) error { return t.createRun(run, nodes, steps) })
+	return s.change(ctx, fmt.Sprintf("creating run %s", run.ID),
+		func(t tx) error { return t.createRun(run, nodes, steps) })
 }
 
 func (t tx) createRun(run model.Run, nodes []model.Node, steps []model.Step) error {
 	if run.ID == "" {
-		return fmt.Errorf("%w: the run has no id", model.ErrUsage)
+		return model.Usagef("the run has no id")
 	}
 	seen := make(map[model.NodeID]bool, len(nodes))
 	for _, n := range nodes {
 		if seen[n.ID] {
-			return fmt.Errorf("%w: node %q appears twice", model.ErrUsage, n.ID)
+			return model.Usagef("node %q appears twice", n.ID)
 		}
 		seen[n.ID] = true
 	}
@@ -109,7 +112,7 @@ func (t tx) createRun(run model.Run, nodes []model.Node, steps []model.Step) err
 	if n == 0 {
 		old, err := runTable.one(t, whereID, run.ID)
 		if err == nil && !sameRun(old, run) {
-			err = fmt.Errorf("%w: another run already has this id", model.ErrUsage)
+			err = model.Usagef("another run already has this id")
 		}
 		return err
 	}
@@ -144,8 +147,8 @@ func (s *Store) Run(ctx context.Context, id string) (model.Run, error) {
 		run, err := runTable.one(t, whereID, id)
 		if errors.Is(err, errUnknown) && id != "" {
 			// Of a name the newest that is over, or the newest if none is.
-			run, err = runTable.one(t, ` WHERE name = ? ORDER BY CASE WHEN state IN (?, ?) THEN 1 ELSE 0 END, `+newest+` LIMIT 1`,
-				id, model.RunPending, model.RunRunning)
+			run, err = runTable.one(t, ` WHERE name = ?
+				ORDER BY CASE WHEN state IN (?, ?) THEN 1 ELSE 0 END, `+newest+` LIMIT 1`, id, model.RunPending, model.RunRunning)
 		}
 		if errors.Is(err, errUnknown) {
 			return runTable.byPrefix(t, id)
@@ -166,7 +169,8 @@ func (s *Store) SetRunState(ctx context.Context, id model.RunID, state model.Run
 		finished = at
 	}
 	return s.change(ctx, fmt.Sprintf("moving run %s to %s", id, state), func(t tx) error {
-		of, err := t.changeRun(`UPDATE runs SET state = ?, reason = ?, started = COALESCE(started, ?), finished = ? WHERE id = ?`,
+		of, err := t.changeRun(`UPDATE runs SET state = ?, reason = ?, started = COALESCE(started, ?), finished = ?
+			WHERE id = ?`,
 			state, reason, started, finished, id)
 		if err != nil || of.Campaign == "" || state.Final() {
 			return err
@@ -178,7 +182,8 @@ func (s *Store) SetRunState(ctx context.Context, id model.RunID, state model.Run
 // TakeRun implements store.Writer.
 func (s *Store) TakeRun(ctx context.Context, seen model.Run, server string) error {
 	return s.change(ctx, fmt.Sprintf("taking run %s up", seen.ID), func(t tx) error {
-		of, err := t.changeRun(`UPDATE runs SET state = ?, reason = '', server = ?, finished = NULL WHERE id = ? AND state = ? AND server = ?`,
+		of, err := t.changeRun(`UPDATE runs SET state = ?, reason = '', server = ?, finished = NULL
+			WHERE id = ? AND state = ? AND server = ?`,
 			model.RunPending, server, seen.ID, seen.State, seen.Server)
 		if errors.Is(err, errGone) {
 			return fmt.Errorf("%w: it is no longer %s, or another server has taken it; look at it again", model.ErrStale, seen.State)
@@ -249,7 +254,7 @@ func (t tx) insertSteps(steps []model.Step, conflict string) error {
 func checkSteps(run model.RunID, steps []model.Step) error {
 	for _, st := range steps {
 		if st.Run != run {
-			return fmt.Errorf("%w: step %q belongs to run %q", model.ErrUsage, st.ID, st.Run)
+			return model.Usagef("step %q belongs to run %q", st.ID, st.Run)
 		}
 	}
 	return nil
@@ -257,7 +262,8 @@ func checkSteps(run model.RunID, steps []model.Step) error {
 
 // steps returns the steps of a run from a number on, with their tasks.
 func (t tx) steps(run model.RunID, from int) ([]model.Step, error) {
-	steps, err := selectAll(t, stepFields, `SELECT `+stepColumns+` FROM steps WHERE run = ? AND number >= ? ORDER BY number`, run, from)
+	steps, err := selectAll(t, stepFields, `SELECT `+stepColumns+` FROM steps
+		WHERE run = ? AND number >= ? ORDER BY number`, run, from)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +273,8 @@ func (t tx) steps(run model.RunID, from int) ([]model.Step, error) {
 		index[steps[i].ID] = &steps[i]
 	}
 	tasks, err := selectAll(t, taskFields, `SELECT t.id, t.step, t.position, t.node, t.spec
-		FROM steps s JOIN tasks t ON t.step = s.id WHERE s.run = ? AND s.number >= ? ORDER BY s.number, t.position`, run, from)
+		FROM steps s JOIN tasks t ON t.step = s.id
+		WHERE s.run = ? AND s.number >= ? ORDER BY s.number, t.position`, run, from)
 	for _, task := range tasks {
 		index[task.step].Tasks = append(index[task.step].Tasks, task.Task)
 	}
@@ -304,7 +311,8 @@ func (s *Store) BeginAttempt(ctx context.Context, step model.StepID) (attempt in
 
 // SetStepStart implements store.Writer.
 func (s *Store) SetStepStart(ctx context.Context, step model.StepID, at time.Time) error {
-	return s.changeOne(ctx, fmt.Sprintf("recording the start of step %s", step), `UPDATE steps SET start_at = ? WHERE id = ?`, at, step)
+	return s.changeOne(ctx, fmt.Sprintf("recording the start of step %s", step),
+		`UPDATE steps SET start_at = ? WHERE id = ?`, at, step)
 }
 
 // SetStepState implements store.Writer.

@@ -23,13 +23,13 @@ func (s *Store) migrate(ctx context.Context, asIs bool) error {
 	current, err := s.schemaVersion(ctx)
 	if err == nil && current < latestVersion {
 		if asIs {
-			return fmt.Errorf("%w: %s has schema version %d, not %d", model.ErrUnavailable, s.where, current, latestVersion)
+			return model.Unavailablef("%s has schema version %d, not %d", s.where, current, latestVersion)
 		}
 		current, err = s.migrateUp(ctx)
 	}
 	if err == nil && current != latestVersion {
-		err = fmt.Errorf("%w: %s has schema version %d, and this scalebench knows version %d. Another build made it: "+
-			"use that one, or another store (--data, --store)", model.ErrUsage, s.where, current, latestVersion)
+		err = model.Usagef("%s has schema version %d, and this scalebench knows version %d. Another build made it: "+
+			"use that one, or another store (--data, --store)", s.where, current, latestVersion)
 	}
 	return err
 }

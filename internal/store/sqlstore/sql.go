@@ -96,7 +96,7 @@ func (d *Dialect) bind(query string) string {
 	return b.String()
 }
 
-var errClosed = fmt.Errorf("%w: the store is closed", model.ErrUnavailable)
+var errClosed = model.Unavailablef("the store is closed")
 
 // fail says what was being done and gives a driver error its kind. Errors
 // that have a kind keep it. It knows the errors of database/sql and context; the
@@ -108,7 +108,8 @@ func (s *Store) fail(ctx context.Context, doing string, err error) error {
 	case err == nil:
 		return nil
 	case slices.ContainsFunc([]error{
-		model.ErrUsage, model.ErrNotFound, model.ErrInvalid, model.ErrDenied, model.ErrStale, model.ErrQuota, model.ErrUnavailable,
+		model.ErrUsage, model.ErrNotFound, model.ErrInvalid, model.ErrDenied, model.ErrStale, model.ErrQuota,
+		model.ErrUnavailable,
 	}, is):
 		return fmt.Errorf("%s: %w", doing, err)
 	case ctx.Err() != nil:
@@ -133,7 +134,7 @@ func (s *Store) fail(ctx context.Context, doing string, err error) error {
 // for it and gets just that.
 func ended(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
+		return model.Unavailablef("%w", err)
 	}
 	return err
 }
