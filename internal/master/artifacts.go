@@ -136,7 +136,17 @@ func (m *Master) artifactsOf(ctx context.Context, id model.TaskID) (*artifacts, 
 		return nil, printing{}, err
 	}
 	if run = m.artifacts[id.Run()]; run == nil {
-		run = m.newArtifacts(id.Run(), data.Artifacts)
+		for other := range m.artifacts { // one is forgotten if there are too many
+			if len(m.artifacts) >= runsKept {
+				delete(m.artifacts, other)
+			}
+		}
+		run = &artifacts{tasks: make(map[model.TaskID]printing), ends: make(map[artifact]int64)}
+		for _, a := range data.Artifacts {
+			run.ends[artifact{wire.Attempt{Task: a.Task, Attempt: a.Attempt}, a.Name}] = a.Size
+			run.total += a.Size
+		}
+		m.artifacts[id.Run()] = run
 	}
 	run.read = time.Now()
 	for _, s := range data.Steps {
@@ -145,21 +155,4 @@ func (m *Master) artifactsOf(ctx context.Context, id model.TaskID) (*artifacts, 
 		}
 	}
 	return run, run.tasks[id], nil // none: a task of no node
-}
-
-// newArtifacts keeps a run in mind, and forgets another one if there are too
-// many. m.mu is held.
-func (m *Master) newArtifacts(id model.RunID, stored []model.Artifact) *artifacts {
-	for other := range m.artifacts {
-		if len(m.artifacts) >= runsKept {
-			delete(m.artifacts, other)
-		}
-	}
-	run := &artifacts{tasks: make(map[model.TaskID]printing), ends: make(map[artifact]int64)}
-	for _, a := range stored {
-		run.ends[artifact{wire.Attempt{Task: a.Task, Attempt: a.Attempt}, a.Name}] = a.Size
-		run.total += a.Size
-	}
-	m.artifacts[id] = run
-	return run
 }

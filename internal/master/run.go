@@ -179,7 +179,11 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	defer func() { x.down(ctx) }()
 	missing, err := x.up(ctx)
 	if err == nil && len(missing) > 0 {
-		err = model.Unavailablef("%s", x.absence(missing))
+		did := fmt.Sprintf("did not connect within %s", x.timeouts.node)
+		if x.ends.final(missing) {
+			did = "cannot start"
+		}
+		err = model.Unavailablef("%s %s%s", nodeList(missing), did, x.ends.why(missing))
 	}
 	if err == nil {
 		err = x.checkNeeds(ctx)
@@ -329,15 +333,6 @@ func (x *execution) down(ctx context.Context) {
 		x.log.Warn("bringing the fleet down", "err", err)
 	}
 	x.fleet = nil
-}
-
-// absence says that nodes are missing when a run is to begin, and why.
-func (x *execution) absence(missing []model.NodeID) string {
-	did := fmt.Sprintf("did not connect within %s", x.timeouts.node)
-	if x.ends.final(missing) {
-		did = "cannot start"
-	}
-	return nodeList(missing) + " " + did + x.ends.why(missing)
 }
 
 // agentEnded is called by the run's fleet when an agent process has ended by

@@ -78,11 +78,13 @@ func open(ctx context.Context, path string, busy time.Duration) (*Store, error) 
 
 func openPath(ctx context.Context, path string, busy time.Duration, asIs bool) (*Store, error) {
 	write, read, err := openPools(path, busy)
+	if err == nil {
+		if err = check(ctx, write, path, busy); err != nil {
+			err = errors.Join(err, read.Close(), write.Close())
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the store %s: %w", path, err)
-	}
-	if err := check(ctx, write, path, busy); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the store %s: %w", path, err), read.Close(), write.Close())
 	}
 	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(path, busy), Write: write, Read: read, Where: path, AsIs: asIs})
 }
@@ -108,11 +110,13 @@ func openReadOnly(ctx context.Context, path string, busy time.Duration) (*Store,
 			path, model.ErrUnavailable, filepath.Base(path))
 	}
 	db, err := openPool(path, busy, params...)
+	if err == nil {
+		if err = checkOwner(ctx, db); err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the store %s: %w", path, err)
-	}
-	if err := checkOwner(ctx, db); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the store %s: %w", path, err), db.Close())
 	}
 	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(path, busy), Write: db, Read: db, Where: path})
 }
