@@ -196,8 +196,17 @@ func (a *Agent) holding() ([]wire.Attempt, error) {
 
 // serve delivers what an earlier agent left and then takes task after task.
 func (a *Agent) serve(ctx context.Context) error {
-	if err := a.deliverPending(ctx); err != nil {
+	entries, _, err := a.journal.pending()
+	if err != nil {
 		return err
+	}
+	for _, e := range entries {
+		a.running.Store(&e.Attempt)
+		err := a.deliver(ctx, e)
+		a.running.Store(nil)
+		if err != nil {
+			return err
+		}
 	}
 	for {
 		d, err := a.link.Next(ctx)
@@ -223,11 +232,11 @@ func (a *Agent) heartbeats(ctx context.Context, every time.Duration) {
 		select {
 		case <-ctx.Done():
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
-			defer cancel()
-			if err := a.link.Goodbye(ctx, wire.Goodbye{Node: a.cfg.Node.ID, Session: a.session,
-				Owes: a.owes.Load()}); err != nil {
+			bye := wire.Goodbye{Node: a.cfg.Node.ID, Session: a.session, Owes: a.owes.Load()}
+			if err := a.link.Goodbye(ctx, bye); err != nil {
 				a.log.Warn("leaving without telling the server", "err", err)
 			}
+			cancel()
 			return
 		case <-tick.C:
 			beat := wire.Heartbeat{Node: a.cfg.Node.ID, Session: a.session, Running: a.running.Load()}

@@ -29,15 +29,12 @@ func (x *execution) stage(s model.StageChange) {
 	t.pending = t.pending[max(0, len(t.pending)-wire.MaxStages):]
 	if !t.waiting {
 		t.waiting = true
-		time.AfterFunc(tellEvery-time.Since(t.told), x.tellStages)
+		time.AfterFunc(tellEvery-time.Since(t.told), func() {
+			t.Lock()
+			all := t.pending
+			t.pending, t.waiting, t.told = nil, false, time.Now()
+			t.Unlock()
+			x.tell(wire.Progress{Stages: all})
+		})
 	}
-}
-
-func (x *execution) tellStages() {
-	t := &x.stages
-	t.Lock()
-	all := t.pending
-	t.pending, t.waiting, t.told = nil, false, time.Now()
-	t.Unlock()
-	x.tell(wire.Progress{Stages: all})
 }

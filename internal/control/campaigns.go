@@ -25,7 +25,15 @@ func ChangeStored(ctx context.Context, st store.Store, change CampaignChange, ow
 func deleteStored(ctx context.Context, st store.Store, change CampaignChange) (model.Campaign, error) {
 	c, err := st.Campaign(ctx, change.ID)
 	if err == nil && change.DeleteRuns {
-		err = allOver(ctx, st, c.ID)
+		// A run that is under way is not deleted.
+		var reps []model.Repetition
+		reps, err = st.Repetitions(ctx, c.ID, 1, 0)
+		for _, r := range reps {
+			if r.RunState != "" && !r.RunState.Final() {
+				return c, model.Usagef("repetition %d is %s; wait for its end, or `scalebench cancel %s`",
+					r.Number, r.RunState, r.Run)
+			}
+		}
 	}
 	if err != nil {
 		return c, err
@@ -41,17 +49,6 @@ func deleteStored(ctx context.Context, st store.Store, change CampaignChange) (m
 		return c, err
 	}
 	return c, st.DeleteCampaign(ctx, c.ID, change.DeleteRuns)
-}
-
-// allOver refuses to delete a run that is under way.
-func allOver(ctx context.Context, st store.Store, id model.CampaignID) error {
-	reps, err := st.Repetitions(ctx, id, 1, 0)
-	for _, r := range reps {
-		if r.RunState != "" && !r.RunState.Final() {
-			return model.Usagef("repetition %d is %s; wait for its end, or `scalebench cancel %s`", r.Number, r.RunState, r.Run)
-		}
-	}
-	return err
 }
 
 // apply changes what is read of a campaign.

@@ -150,7 +150,16 @@ func (x *execution) awaitIdle(ctx context.Context) error {
 		maps.DeleteFunc(busy, harmless)
 		maps.DeleteFunc(lost, harmless)
 		if len(busy) == 0 {
-			x.noteUnreachable(lost)
+			// Nodes on its hosts that were lost while they were at work are recorded, once
+			// a run: a task whose agent is stopped or cut off may go on.
+			for _, node := range slices.Sorted(maps.Keys(lost)) {
+				if at := lost[node]; !x.unreachable[at] && x.leases.beside(x.claim, node) {
+					x.unreachable[at] = true
+					x.ev.emit(model.Event{Run: x.run.ID, Node: node, Kind: model.EventUnreachable, Severity: model.Warning,
+						Text: fmt.Sprintf("node %s is on a host of this run and was lost while it worked on %s: "+
+							"that work may go on beside this run's", node, at.Task)})
+				}
+			}
 			return nil
 		}
 		for node, at := range busy {
@@ -170,18 +179,6 @@ func (x *execution) awaitIdle(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(quietPoll):
-		}
-	}
-}
-
-// noteUnreachable records, once a run, which nodes on its hosts were lost while
-// they were at work: a task whose agent is stopped or cut off may go on.
-func (x *execution) noteUnreachable(lost map[model.NodeID]wire.Attempt) {
-	for _, node := range slices.Sorted(maps.Keys(lost)) {
-		if at := lost[node]; !x.unreachable[at] && x.leases.beside(x.claim, node) {
-			x.unreachable[at] = true
-			x.ev.emit(model.Event{Run: x.run.ID, Node: node, Kind: model.EventUnreachable, Severity: model.Warning,
-				Text: fmt.Sprintf("node %s is on a host of this run and was lost while it worked on %s: that work may go on beside this run's", node, at.Task)})
 		}
 	}
 }

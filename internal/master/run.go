@@ -143,15 +143,6 @@ func (x *execution) openTasks(s model.Step) []model.Task {
 	return out
 }
 
-// noteDone remembers the batch tasks that an attempt brought to an end.
-func (x *execution) noteDone(a *attempt) {
-	a.Lock()
-	defer a.Unlock()
-	for id, t := range a.tasks {
-		x.settled[id] = x.settled[id] || t.outcome.Definitive()
-	}
-}
-
 // perform waits for the run's nodes, reads the run, brings its fleet up, runs
 // the steps, and brings the fleet down.
 func (x *execution) perform(ctx context.Context) (model.RunState, string) {
@@ -239,10 +230,10 @@ func (x *execution) performSteps(ctx context.Context) (invalid []model.Step, err
 		if err != nil {
 			// It was cut short, and is to be done again by a resume.
 			ctx, cancel := x.ending(ctx, endGrace, stopFleet)
-			defer cancel()
 			if err := x.store.SetStepState(ctx, s.ID, model.StepPending, "cut short"); err != nil {
 				x.log.Warn("noting that a step was cut short", "step", s.ID, "err", err)
 			}
+			cancel()
 			return invalid, err
 		}
 		if state != model.StepComplete {

@@ -64,7 +64,11 @@ func (x *execution) runStep(ctx context.Context, step model.Step) (model.StepSta
 		}
 		x.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventRetry, Severity: model.Warning,
 			Text: fmt.Sprintf("retrying %s: %s", describe(step), why)})
-		x.noteDone(a)
+		a.Lock()
+		for id, t := range a.tasks { // of a batch, those that came to an end
+			x.settled[id] = x.settled[id] || t.outcome.Definitive()
+		}
+		a.Unlock()
 	}
 }
 
@@ -195,7 +199,9 @@ func (x *execution) collect(ctx context.Context, a *attempt) {
 		}
 		look := deadline
 		if nodes := a.openServices(); len(nodes) > 0 && !calledOff {
-			x.release(ctx, a, nodes)
+			// It is told again until they have ended: an order may be lost.
+			order := wire.Order{Kind: wire.OrderOver, Run: a.run, Step: a.step.ID, Attempt: a.number}
+			x.order(ctx, order, nodes, "telling services that they may end; telling them again")
 			if again := time.Now().Add(releaseEvery); again.Before(deadline) {
 				look = again
 			}
@@ -212,13 +218,6 @@ func (x *execution) collect(ctx context.Context, a *attempt) {
 
 // releaseEvery is how often services are told that they may end.
 const releaseEvery = time.Second
-
-// release tells the services of a step that no task measures any more. It is
-// told again until they have ended: an order may be lost.
-func (x *execution) release(ctx context.Context, a *attempt, nodes []model.NodeID) {
-	order := wire.Order{Kind: wire.OrderOver, Run: a.run, Step: a.step.ID, Attempt: a.number}
-	x.order(ctx, order, nodes, "telling services that they may end; telling them again")
-}
 
 // order gives nodes an order. One that is not sent is logged: it is given again, or
 // asked for.

@@ -25,12 +25,10 @@ func (r *Run) SharedMachine() bool {
 func (r *Run) machines() map[model.NodeID]string {
 	out := make(map[model.NodeID]string)
 	for _, x := range r.Nodes() {
-		machine := x.Facts.BootID
 		if x.Managed() {
-			machine = "the server"
-		}
-		if machine != "" {
-			out[x.ID] = machine
+			out[x.ID] = "the server"
+		} else if x.Facts.BootID != "" {
+			out[x.ID] = x.Facts.BootID
 		}
 	}
 	return out

@@ -194,18 +194,13 @@ func (h *Hub) broke(m *nats.Msg, r request, err error) {
 	for _, g := range h.auth.Grants() {
 		if h.names.senderOf(g) == sender {
 			h.conn.disconnect(g.Key)
-			h.cutOff(g, err)
+			text := fmt.Sprintf("%s %s is cut off for %v: %d of its messages within %v broke the form, the last one: %.200v",
+				g.Role, g.Node, barredFor, maxBroken, brokenFor, err)
+			h.opt.Log.Warn(text, "key", g.Key)
+			if h.cut != nil {
+				h.cut(g, text)
+			}
 		}
-	}
-}
-
-// cutOff tells that a sender was cut.
-func (h *Hub) cutOff(g identity.Grant, why error) {
-	text := fmt.Sprintf("%s %s is cut off for %v: %d of its messages within %v broke the form, the last one: %.200v",
-		g.Role, g.Node, barredFor, maxBroken, brokenFor, why)
-	h.opt.Log.Warn(text, "key", g.Key)
-	if h.cut != nil {
-		h.cut(g, text)
 	}
 }
 

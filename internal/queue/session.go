@@ -70,20 +70,9 @@ func newSession(key *identity.Key, server string, opt DialOptions) *session {
 func (s *session) dial(ctx context.Context, info ServerInfo, name string) error {
 	s.external = info.External
 	err := info.check()
+	var transport []nats.Option
 	if err == nil {
-		s.nc, err = s.connect(ctx, info, name)
-	}
-	if err != nil {
-		return fmt.Errorf("connecting to %v: %w", info, err)
-	}
-	s.connected()
-	return nil
-}
-
-func (s *session) connect(ctx context.Context, info ServerInfo, name string) (*nats.Conn, error) {
-	transport, err := info.transport(s.key, credentials{s.opt.CredsFile, s.opt.NKeyFile, s.opt.CAFile})
-	if err != nil {
-		return nil, err
+		transport, err = info.transport(s.key, credentials{s.opt.CredsFile, s.opt.NKeyFile, s.opt.CAFile})
 	}
 	if info.Socket != "" {
 		// Its other end resolves names, because a lab has no name service; it does not
@@ -103,7 +92,14 @@ func (s *session) connect(ctx context.Context, info ServerInfo, name string) (*n
 			s.opt.Log.Warn("queue connection", "error", err, "subject", subject)
 		}),
 	)
-	return connect(ctx, info, append(opts, transport...), s.opt.Log)
+	if err == nil {
+		s.nc, err = connect(ctx, info, append(opts, transport...), s.opt.Log)
+	}
+	if err != nil {
+		return fmt.Errorf("connecting to %v: %w", info, err)
+	}
+	s.connected()
+	return nil
 }
 
 // commonOptions are those of every connection, the master's included.

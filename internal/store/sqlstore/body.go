@@ -159,24 +159,28 @@ func layoutBody(w *wire, r *model.Result) {
 	}
 	layoutOutput(w, &r.Stdout)
 	layoutOutput(w, &r.Stderr)
-	list(w, &r.Samples, layoutSample)
-	list(w, &r.Stages, layoutStage)
-	list(w, &r.Kept, layoutKept)
-}
-
-func layoutStage(w *wire, x *model.Stage) {
-	letters(w, &x.Name)
-	letters(w, &x.Service)
-	integer(w, &x.Started)
-	integer(w, &x.Ended)
-	letters(w, &x.Note)
-	letters(w, &x.Error)
-}
-
-func layoutKept(w *wire, x *model.KeptFile) {
-	letters(w, &x.Name)
-	integer(w, &x.Size)
-	w.bool(&x.Cut)
+	list(w, &r.Samples, func(w *wire, x *model.Sample) {
+		letters(w, &x.Metric)
+		letters(w, &x.Unit)
+		w.float(&x.Value)
+		letters(w, &x.Better)
+		labels(w, &x.Labels)
+		letters(w, &x.Resource)
+		w.bool(&x.Info)
+	})
+	list(w, &r.Stages, func(w *wire, x *model.Stage) {
+		letters(w, &x.Name)
+		letters(w, &x.Service)
+		integer(w, &x.Started)
+		integer(w, &x.Ended)
+		letters(w, &x.Note)
+		letters(w, &x.Error)
+	})
+	list(w, &r.Kept, func(w *wire, x *model.KeptFile) {
+		letters(w, &x.Name)
+		integer(w, &x.Size)
+		w.bool(&x.Cut)
+	})
 }
 
 // layoutOutput leaves out the text, which has a column of its own.
@@ -185,16 +189,6 @@ func layoutOutput(w *wire, o *model.Output) {
 	w.bool(&o.Truncated)
 	letters(w, &o.Artifact)
 	w.bool(&o.ArtifactCut)
-}
-
-func layoutSample(w *wire, x *model.Sample) {
-	letters(w, &x.Metric)
-	letters(w, &x.Unit)
-	w.float(&x.Value)
-	letters(w, &x.Better)
-	labels(w, &x.Labels)
-	letters(w, &x.Resource)
-	w.bool(&x.Info)
 }
 
 // layoutTexts is what the column output holds.

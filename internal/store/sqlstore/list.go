@@ -38,7 +38,12 @@ func conditions(f store.Filter) (where string, args []any) {
 		all, args = append(all, condition), append(args, values...)
 	}
 	if f.Name != "" {
-		add(`LOWER(name) LIKE LOWER(?) ESCAPE '!'`, likePattern(f.Name))
+		// A part of a name, or a pattern with * and ?.
+		pattern := "%" + escapeLike(f.Name) + "%"
+		if strings.ContainsAny(f.Name, "*?") {
+			pattern = strings.NewReplacer("*", "%", "?", "_").Replace(escapeLike(f.Name))
+		}
+		add(`LOWER(name) LIKE LOWER(?) ESCAPE '!'`, pattern)
 	}
 	if len(f.States) > 0 {
 		// What a server left behind that has ended is what the next one will make of it.
@@ -73,12 +78,4 @@ func conditions(f store.Filter) (where string, args []any) {
 // escapeLike takes its meaning from what means something in a pattern of LIKE.
 func escapeLike(s string) string {
 	return strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(s)
-}
-
-// likePattern is a part of a name, or a pattern with * and ?, for LIKE.
-func likePattern(name string) string {
-	if !strings.ContainsAny(name, "*?") {
-		return "%" + escapeLike(name) + "%"
-	}
-	return strings.NewReplacer("*", "%", "?", "_").Replace(escapeLike(name))
 }
