@@ -47,13 +47,17 @@ func (m *Master) execute(x *execution) {
 	defer m.release(x.run.ID)
 	defer x.cancel(nil)
 	state, reason := x.perform(x.ctx)
-	ctx := x.ctx
-	if ctx.Err() != nil { // the end is recorded even when the server is stopping, within a bound
+	m.endRun(x.ctx, x.run.ID, state, reason)
+}
+
+// endRun records the end even when the server is stopping, within a bound.
+func (m *Master) endRun(ctx context.Context, id model.RunID, state model.RunState, reason string) {
+	if ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = m.ending(ctx, 5*time.Second, stopRecord)
 		defer cancel()
 	}
-	m.setRunState(ctx, x.run.ID, state, reason)
+	m.setRunState(ctx, id, state, reason)
 }
 
 // load reads what is stored of the run.

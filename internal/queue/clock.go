@@ -127,6 +127,20 @@ func (l *Link) measure(ctx context.Context, least, most int) (offset, bound time
 	return offset, bound, nil
 }
 
+// setClock reads the server's clock once for each connection: without it, a
+// node with a clock a day ahead would treat every task as expired, and one with
+// a clock behind would run expired ones. One round trip is enough for that. The
+// caller holds l.next.
+func (l *Link) setClock(ctx, live context.Context) (err error) {
+	if l.timed != live {
+		_, _, err = l.measure(ctx, 1, 1)
+	}
+	if err == nil {
+		l.timed = live
+	}
+	return err
+}
+
 func (l *Link) probe(ctx context.Context) (offset, bound time.Duration, err error) {
 	live, err := l.connection(ctx)
 	if err != nil {

@@ -30,7 +30,7 @@ type Link struct {
 	offset atomic.Int64 // server minus node, ns, as last measured
 
 	next  sync.Mutex      // one reader of tasks at a time
-	timed context.Context // the connection on which the clock was read; guarded by next
+	timed context.Context // the connection that setClock was for; guarded by next
 
 	shown throttle // progress
 	live  throttle // how things are now
@@ -112,20 +112,13 @@ func (l *Link) Next(ctx context.Context) (Delivery, error) {
 		if err != nil {
 			return Delivery{}, err
 		}
-		// The server's clock is read once for each connection: without it, a node with a
-		// clock a day ahead would treat every task as expired, and one with a clock behind
-		// would run expired ones. One round trip is enough for that.
-		if l.timed != live {
-			_, _, err = l.measure(ctx, 1, 1)
-		}
-		if err != nil {
+		if err := l.setClock(ctx, live); err != nil {
 			l.opt.Log.Debug("waiting for a task", "error", err)
 			if err := pause(ctx, backoff(1)); err != nil {
 				return Delivery{}, err
 			}
 			continue
 		}
-		l.timed = live
 		select {
 		case <-ctx.Done():
 			return Delivery{}, ctx.Err()

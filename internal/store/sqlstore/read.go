@@ -188,6 +188,19 @@ var errBreak = errors.New("the loop has ended")
 
 func readColumns[T any](ctx context.Context, s *Store, id model.RunID, sel store.Selection, kind int,
 	build func(*pointReader, column) (T, error)) iter.Seq2[store.Column[T], error] {
+	query := `SELECT r.task, r.attempt, p.metric, p.packed FROM results r JOIN points p ON p.result = r.id
+		WHERE r.run = ? AND p.kind = ?`
+	var keys []string
+	if sel.Metrics != nil {
+		keys = []string{timesKey}
+		for _, metric := range sel.Metrics {
+			keys = append(keys, metricKey(metric))
+		}
+		slices.Sort(keys)
+		keys = slices.Compact(keys)
+		query += ` AND p.metric IN (` + marks(len(keys)) + `)`
+	}
+	query += ` ORDER BY r.step, r.attempt, r.position, p.metric`
 	return func(yield func(store.Column[T], error) bool) {
 		err := s.inSnapshot(ctx, func(t tx) error {
 			if _, err := runTable.one(t, whereID, id); err != nil {
@@ -197,7 +210,7 @@ func readColumns[T any](ctx context.Context, s *Store, id model.RunID, sel store
 			var at store.Column[T]
 			var key string
 			var blob sql.RawBytes
-			return t.eachColumn(id, sel, kind, []any{&at.Step, &at.Task, &at.Attempt, &at.Node, &key, &blob}, func() error {
+			return t.each([]any{&at.Task, &at.Attempt, &key, &blob}, func() error {
 				list, err := p.read(key, blob)
 				for _, c := range list {
 					if err == nil {
@@ -211,40 +224,10 @@ func readColumns[T any](ctx context.Context, s *Store, id model.RunID, sel store
 					return fmt.Errorf("metric %q of %s#%d: %w", key, at.Task, at.Attempt, err)
 				}
 				return nil
-			})
+			}, query, append([]any{id, kind}, values(keys)...)...)
 		})
 		if err != nil && !errors.Is(err, errBreak) {
 			yield(store.Column[T]{}, s.fail(ctx, fmt.Sprintf("reading columns of run %s", id), err))
 		}
 	}
-}
-
-// eachColumn reads every column that is selected, in the order of the results.
-func (t tx) eachColumn(id model.RunID, sel store.Selection, kind int, places []any, row func() error) error {
-	query := `SELECT r.step, r.task, r.attempt, r.node, p.metric, p.packed FROM results r JOIN points p ON p.result = r.id
-		WHERE r.run = ? AND r.step BETWEEN ? AND ? AND p.kind = ?`
-	var keys []string
-	if sel.Metrics != nil {
-		keys = []string{timesKey}
-		for _, metric := range sel.Metrics {
-			keys = append(keys, metricKey(metric))
-		}
-		slices.Sort(keys)
-		keys = slices.Compact(keys)
-		query += ` AND p.metric IN (` + marks(len(keys)) + `)`
-	}
-	query += ` ORDER BY r.step, r.attempt, r.position, p.metric`
-	spans := [][2]int{{0, math.MaxInt32}}
-	if sel.Steps != nil {
-		spans = nil
-		for _, number := range sel.Steps {
-			spans = append(spans, [2]int{number, number})
-		}
-	}
-	for _, span := range spans {
-		if err := t.each(places, row, query, append([]any{id, span[0], span[1], kind}, values(keys)...)...); err != nil {
-			return err
-		}
-	}
-	return nil
 }
