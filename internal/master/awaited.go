@@ -24,7 +24,7 @@ func (x *execution) chooseAgents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = x.persist(ctx, "storing the nodes", func(ctx context.Context) error {
+	err = x.persist(ctx, "storing the nodes", func() error {
 		return x.store.PutRunNodes(ctx, x.run.ID, nodes)
 	})
 	if err != nil {

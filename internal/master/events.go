@@ -187,7 +187,7 @@ func (m *Master) setRunState(ctx context.Context, id model.RunID, state model.Ru
 // storeRunState stores a run's state; a store that fails for good is logged, for
 // the run itself can go on.
 func (m *Master) storeRunState(ctx context.Context, id model.RunID, state model.RunState, reason string) {
-	err := m.persist(ctx, "recording the run's state", func(ctx context.Context) error {
+	err := m.persist(ctx, "recording the run's state", func() error {
 		return m.store.SetRunState(ctx, id, state, reason, time.Now().UTC())
 	})
 	if err != nil && ctx.Err() == nil { // or the next start will see that it was cut

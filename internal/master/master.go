@@ -438,9 +438,9 @@ func (m *Master) countTell(node model.NodeID, now time.Time) int {
 
 // persist calls write until it succeeds, fails for a reason that time does
 // not cure, or ctx is done. A failing store stops the run, not its data.
-func (m *Master) persist(ctx context.Context, doing string, write func(context.Context) error) error {
+func (m *Master) persist(ctx context.Context, doing string, write func() error) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := write(ctx)
+		err := write()
 		m.storeAnswered(ctx, err)
 		if err == nil {
 			return nil

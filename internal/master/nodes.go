@@ -37,7 +37,7 @@ func (x *execution) recordNodes(ctx context.Context, requested time.Time) (missi
 		nodes = append(nodes, n.node)
 		x.noteChange(n.node)
 	}
-	return missing, x.persist(ctx, "recording the nodes", func(ctx context.Context) error {
+	return missing, x.persist(ctx, "recording the nodes", func() error {
 		return x.store.PutRunNodes(ctx, x.run.ID, nodes)
 	})
 }

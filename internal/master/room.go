@@ -141,7 +141,7 @@ func (x *execution) awaitRoom(ctx context.Context) error {
 	if !said {
 		return nil
 	}
-	return x.persist(ctx, "recording that the run goes on", func(ctx context.Context) error {
+	return x.persist(ctx, "recording that the run goes on", func() error {
 		return x.store.SetRunState(ctx, x.run.ID, model.RunRunning, "", time.Now().UTC())
 	})
 }

@@ -63,7 +63,7 @@ func (m *Master) endRun(ctx context.Context, id model.RunID, state model.RunStat
 // load reads what is stored of the run.
 func (x *execution) load(ctx context.Context) error {
 	var data model.RunData
-	err := x.persist(ctx, "reading run "+string(x.run.ID), func(ctx context.Context) (err error) {
+	err := x.persist(ctx, "reading run "+string(x.run.ID), func() (err error) {
 		data, err = x.store.Heads(ctx, x.run.ID, 0)
 		return err
 	})
@@ -408,7 +408,7 @@ func (x *execution) decideMore(ctx context.Context) (more bool, err error) {
 
 // addSteps appends steps to the run, once they are stored.
 func (x *execution) addSteps(ctx context.Context, doing string, steps []model.Step) error {
-	err := x.persist(ctx, doing, func(ctx context.Context) error { return x.store.AddSteps(ctx, x.run.ID, steps) })
+	err := x.persist(ctx, doing, func() error { return x.store.AddSteps(ctx, x.run.ID, steps) })
 	if err == nil {
 		x.steps = append(x.steps, steps...)
 	}
@@ -417,7 +417,7 @@ func (x *execution) addSteps(ctx context.Context, doing string, steps []model.St
 
 // dataFrom is what is stored of the run from a step on.
 func (x *execution) dataFrom(ctx context.Context, number int) (data model.RunData, err error) {
-	err = x.persist(ctx, "reading run "+string(x.run.ID), func(ctx context.Context) error {
+	err = x.persist(ctx, "reading run "+string(x.run.ID), func() error {
 		data, err = x.store.DataFrom(ctx, x.run.ID, number)
 		return err
 	})

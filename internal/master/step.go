@@ -119,7 +119,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 		return nil, err
 	}
 	var number int
-	err = x.persist(ctx, "beginning "+describe(step), func(ctx context.Context) (err error) {
+	err = x.persist(ctx, "beginning "+describe(step), func() (err error) {
 		number, err = x.store.BeginAttempt(ctx, step.ID)
 		return err
 	})
@@ -174,7 +174,7 @@ func (x *execution) agree(ctx context.Context, a *attempt) bool {
 	a.setStart(at)
 	order := wire.Order{Kind: wire.OrderStart, Run: a.run, Step: a.step.ID, Attempt: a.number, At: at}
 	x.order(ctx, order, a.nodes, "broadcasting a start failed; agents will ask for it")
-	err := x.persist(ctx, "recording a start", func(ctx context.Context) error {
+	err := x.persist(ctx, "recording a start", func() error {
 		return x.store.SetStepStart(ctx, a.step.ID, at)
 	})
 	return err == nil
@@ -293,7 +293,7 @@ func (x *execution) callOff(ctx context.Context, a *attempt, reason string) {
 func (x *execution) giveUp(ctx context.Context, a *attempt, node model.NodeID, reason string) {
 	for _, t := range a.openOn(node) {
 		r := a.ended(t, model.OutcomeLost, reason)
-		err := x.persist(ctx, "recording a lost task", func(ctx context.Context) error {
+		err := x.persist(ctx, "recording a lost task", func() error {
 			stored, err := x.store.PutResult(ctx, r)
 			if err == nil && stored {
 				x.ev.emit(endedEvent(r))
@@ -320,7 +320,7 @@ func (x *execution) setCurrent(a *attempt) {
 
 // endStep stores a step's state and tells people.
 func (x *execution) endStep(ctx context.Context, step model.Step, state model.StepState, reason string) error {
-	err := x.persist(ctx, "ending "+describe(step), func(ctx context.Context) error {
+	err := x.persist(ctx, "ending "+describe(step), func() error {
 		return x.store.SetStepState(ctx, step.ID, state, reason)
 	})
 	ev := model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventStepEnded,

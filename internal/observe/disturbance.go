@@ -202,7 +202,10 @@ func (r *Run) hostsOf() func(model.Step) []Host {
 		if times := r.Times(s); times.N > 1 {
 			skew = times.Skew().Seconds()
 		}
-		results, kinds := r.Accepted(s.ID), kindsOf(s)
+		results, kinds := r.Accepted(s.ID), make(map[model.TaskID]string)
+		for _, t := range s.Tasks {
+			kinds[t.ID] = t.Spec.Kind
+		}
 		hosts := make([]Host, len(results))
 		for i, x := range results {
 			hosts[i] = NewHost(x, x.Started)

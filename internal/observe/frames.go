@@ -26,7 +26,13 @@ func (r *Run) Frames() []frame.Frame {
 	var out []frame.Frame
 	about, disturbed := r.subjectFacts(), r.disturbedSteps()
 	for _, m := range r.Metrics() {
-		for _, phase := range phasesOf(m) {
+		var phases []model.Phase // in which it was measured, in their order
+		for _, v := range m.Values {
+			if !slices.Contains(phases, v.Phase) {
+				phases = append(phases, v.Phase)
+			}
+		}
+		for _, phase := range phases {
 			f := frame.Frame{Key: frame.Key{Workload: m.Workload, Metric: m.Name, Phase: phase}, Unit: m.Unit, Better: m.Better, Info: m.Info}
 			for _, text := range m.LeftOut {
 				f.Doubts = append(f.Doubts, model.Doubt{Code: "left_out", Severity: model.Warning, Text: text, Workload: m.Workload})
@@ -97,17 +103,6 @@ func (r *Run) startups(about map[model.NodeID]map[string]string) *frame.Frame {
 	}
 	f.Facts = factColumns(rows)
 	return &f
-}
-
-// phasesOf are the phases in which a metric was measured, in their order.
-func phasesOf(m Metric) []model.Phase {
-	var out []model.Phase
-	for _, v := range m.Values {
-		if !slices.Contains(out, v.Phase) {
-			out = append(out, v.Phase)
-		}
-	}
-	return out
 }
 
 // largest are the values of a phase with the most subjects at once.

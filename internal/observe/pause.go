@@ -28,15 +28,6 @@ const (
 // load it is counted by the second for which operations were due.
 var unclocked = []string{"command", "load"}
 
-// kindsOf are the kinds of workload of a step's tasks.
-func kindsOf(s model.Step) map[model.TaskID]string {
-	out := make(map[model.TaskID]string, len(s.Tasks))
-	for _, t := range s.Tasks {
-		out[t.ID] = t.Spec.Kind
-	}
-	return out
-}
-
 // pauseOf looks for gaps in the progress of a task. The monitor stands in for a
 // task that publishes none: it tells when the machine stood still.
 func pauseOf(r model.Result, kind string) pause {
