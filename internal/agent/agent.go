@@ -196,8 +196,17 @@ func (a *Agent) holding() ([]wire.Attempt, error) {
 
 // serve delivers what an earlier agent left and then takes task after task.
 func (a *Agent) serve(ctx context.Context) error {
-	if err := a.deliverPending(ctx); err != nil {
+	entries, _, err := a.journal.pending()
+	if err != nil {
 		return err
+	}
+	for _, e := range entries {
+		a.running.Store(&e.Attempt)
+		err := a.deliver(ctx, e)
+		a.running.Store(nil)
+		if err != nil {
+			return err
+		}
 	}
 	for {
 		d, err := a.link.Next(ctx)
@@ -206,9 +215,7 @@ func (a *Agent) serve(ctx context.Context) error {
 		}
 		if d.Refused != nil {
 			a.reportRefused(d.Assignment, d.Refused)
-			continue
-		}
-		if err := a.handle(ctx, d.Assignment); err != nil {
+		} else if err := a.handle(ctx, d.Assignment); err != nil {
 			return err
 		}
 	}
@@ -224,15 +231,19 @@ func (a *Agent) heartbeats(ctx context.Context, every time.Duration) {
 	for {
 		select {
 		case <-ctx.Done():
-			a.goodbye(context.WithoutCancel(ctx))
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+			bye := wire.Goodbye{Node: a.cfg.Node.ID, Session: a.session, Owes: a.owes.Load()}
+			if err := a.link.Goodbye(ctx, bye); err != nil {
+				a.log.Warn("leaving without telling the server", "err", err)
+			}
+			cancel()
 			return
 		case <-tick.C:
 			beat := wire.Heartbeat{Node: a.cfg.Node.ID, Session: a.session, Running: a.running.Load()}
 			if t := a.trouble.Load(); t != nil {
 				beat.Trouble = *t
 			}
-			err := a.link.Heartbeat(beat)
-			if err != nil {
+			if err := a.link.Heartbeat(beat); err != nil {
 				a.log.Debug("sending a heartbeat", "err", err)
 			}
 		}
@@ -257,14 +268,6 @@ func (a *Agent) registerAgain(ctx context.Context) {
 		if _, err := a.register(ctx, "registering again", holding); err == nil {
 			a.log.Info("registered again after the connection was lost")
 		}
-	}
-}
-
-func (a *Agent) goodbye(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, stopGrace)
-	defer cancel()
-	if err := a.link.Goodbye(ctx, wire.Goodbye{Node: a.cfg.Node.ID, Session: a.session, Owes: a.owes.Load()}); err != nil {
-		a.log.Warn("leaving without telling the server", "err", err)
 	}
 }
 

@@ -122,23 +122,6 @@ func (a *Agent) sendArtifact(ctx context.Context, e entry, name string, sent map
 	}
 }
 
-// deliverPending delivers what the journal holds from before this start.
-func (a *Agent) deliverPending(ctx context.Context) error {
-	entries, _, err := a.journal.pending()
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		a.running.Store(&e.Attempt)
-		err := a.deliver(ctx, e)
-		a.running.Store(nil)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // endUnfinished turns the attempts that an earlier agent left in the middle
 // into results: they are lost, and whatever of them still runs is killed, for
 // it would disturb what is measured next.

@@ -69,7 +69,13 @@ func (x *execution) run(ctx context.Context) model.Result {
 	}
 	at, ok := x.awaitStart(ctx)
 	if ok {
-		x.watch = x.agent.beginWatch(ctx, x.proc)
+		// What the process has started before, such as a service, has used processor
+		// time already.
+		used, known := x.proc.CPU()
+		if !known {
+			x.agent.log.Debug("cannot read the processor time of the task's processes")
+		}
+		x.watch = &watch{recording: x.agent.monitor.Start(ctx), began: time.Now(), used: used, known: known}
 		if err := x.proc.Begin(at); err != nil {
 			x.force(model.OutcomeFailed, "starting the workload: "+model.Plain(err))
 		}
@@ -91,9 +97,9 @@ func (x *execution) start(ctx context.Context) error {
 		WorkDir:     a.cfg.WorkDir,
 		Environ:     append(runner.Environ(a.cfg.Workloads, x.as.Spec, a.cfg.Environ), "SCALEBENCH_ATTEMPT="+x.entry.Attempt.String()),
 		ArtifactDir: filepath.Join(a.cfg.StateDir, artifactDir),
-		OnProgress:  x.progress,
+		OnProgress:  func(p model.Progress) { x.tell(wire.Progress{Progress: p}) },
 		OnStage:     x.stage,
-		OnLive:      x.live,
+		OnLive:      func(values map[string]float64) { x.tell(wire.Progress{Live: values}) },
 	})
 	if err != nil {
 		return fmt.Errorf("starting the task's process: %w", err)
@@ -115,13 +121,12 @@ func (x *execution) force(o model.Outcome, reason string) {
 	x.proc.Kill(o)
 }
 
-// progress passes a live point on; the complete series travels in the result.
-func (x *execution) progress(p model.Progress) {
-	err := x.agent.link.Progress(wire.Progress{
-		Attempt: x.entry.Attempt, Node: x.as.Node, Run: x.as.Run, Step: x.as.Step, Progress: p,
-	})
-	if err != nil {
-		x.agent.log.Debug("sending progress", "err", err)
+// tell passes on what is for people only; the complete series and all stages travel
+// in the result.
+func (x *execution) tell(p wire.Progress) {
+	p.Attempt, p.Node, p.Run, p.Step = x.entry.Attempt, x.as.Node, x.as.Run, x.as.Step
+	if err := x.agent.link.Progress(p); err != nil {
+		x.agent.log.Debug("sending how far the task is", "err", err)
 	}
 }
 
@@ -129,13 +134,26 @@ func (x *execution) progress(p model.Progress) {
 // the start, should the broadcast have been lost.
 const repeatReady = time.Second
 
+// toldToStop is why a task is lost whose agent ends.
+const toldToStop = "the agent was told to stop"
+
 // awaitStart waits until the process is prepared and, with a barrier, until
 // the master has agreed on a start. It returns the start on this node's clock;
 // ok is false when the task must not begin.
 func (x *execution) awaitStart(ctx context.Context) (at time.Time, ok bool) {
 	timeout := time.NewTimer(x.as.ReadyTimeout)
 	defer timeout.Stop()
-	if !x.awaitPrepared(ctx) || !x.measureClock(ctx) {
+	if !x.awaitPrepared(ctx) {
+		return time.Time{}, false
+	}
+	// The server's clock is found right before the start, when an offset is freshest.
+	// Without an answer the task cannot begin: its times would mean nothing.
+	err := retry(ctx, x.agent.log, "measuring the clock offset", func(ctx context.Context) (err error) {
+		x.offset, x.bound, err = x.agent.link.Clock(ctx)
+		return err
+	})
+	if err != nil {
+		x.force(model.OutcomeLost, toldToStop)
 		return time.Time{}, false
 	}
 	if !x.as.Barrier {
@@ -157,24 +175,10 @@ func (x *execution) awaitPrepared(ctx context.Context) bool {
 				return false
 			}
 		case <-ctx.Done():
-			x.force(model.OutcomeLost, "the agent was told to stop")
+			x.force(model.OutcomeLost, toldToStop)
 			return false
 		}
 	}
-}
-
-// measureClock finds the server's clock right before the start, when an offset
-// is freshest. Without an answer the task cannot begin: its times would mean
-// nothing.
-func (x *execution) measureClock(ctx context.Context) bool {
-	err := retry(ctx, x.agent.log, "measuring the clock offset", func(ctx context.Context) (err error) {
-		x.offset, x.bound, err = x.agent.link.Clock(ctx)
-		return err
-	})
-	if err != nil {
-		x.force(model.OutcomeLost, "the agent was told to stop")
-	}
-	return err == nil
 }
 
 // awaitAgreement says ready until the master names the start or calls it off.
@@ -205,7 +209,7 @@ func (x *execution) awaitAgreement(ctx context.Context, timeout <-chan time.Time
 			x.force(model.OutcomeLost, "no start from the server within "+x.as.ReadyTimeout.String())
 			return time.Time{}, false
 		case <-ctx.Done():
-			x.force(model.OutcomeLost, "the agent was told to stop")
+			x.force(model.OutcomeLost, toldToStop)
 			return time.Time{}, false
 		}
 	}
@@ -244,7 +248,7 @@ func (x *execution) awaitEnd(ctx context.Context) runner.Outcome {
 			x.obey(o)
 		case <-stopping:
 			stopping = nil
-			x.force(model.OutcomeLost, "the agent was told to stop")
+			x.force(model.OutcomeLost, toldToStop)
 		}
 	}
 }
@@ -301,16 +305,6 @@ type watch struct {
 	known bool
 }
 
-// beginWatch begins to watch for the task with this process. What that has
-// started before, such as a service, has used processor time already.
-func (a *Agent) beginWatch(ctx context.Context, p *runner.Process) *watch {
-	used, known := p.CPU()
-	if !known {
-		a.log.Debug("cannot read the processor time of the task's processes")
-	}
-	return &watch{recording: a.monitor.Start(ctx), began: time.Now(), used: used, known: known}
-}
-
 // into ends the watch and puts what it saw into the result.
 func (w *watch) into(r *model.Result, out runner.Outcome) {
 	w.recording.Stop()
@@ -331,7 +325,7 @@ func (w *watch) into(r *model.Result, out runner.Outcome) {
 // orderRouter passes the master's orders to the task that waits for them, and
 // remembers cancels for tasks that have not begun yet.
 type orderRouter struct {
-	mu        sync.Mutex
+	sync.Mutex
 	step      model.StepID
 	attempt   int
 	waiting   chan wire.Order // nil when no task is running
@@ -345,24 +339,24 @@ const cancelMemory = 1024
 // follow returns the orders for this step and attempt, from now on. A cancel
 // that came earlier is delivered at once. end must be called.
 func (r *orderRouter) follow(step model.StepID, attempt int) (orders <-chan wire.Order, end func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	r.step, r.attempt = step, attempt
 	r.waiting = make(chan wire.Order, 8) // a start and a few repeated cancels
 	if upTo, ok := r.cancelled[step]; ok && upTo >= attempt {
 		r.waiting <- wire.Order{Kind: wire.OrderCancel, Step: step, Attempt: upTo}
 	}
 	return r.waiting, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		r.Lock()
+		defer r.Unlock()
 		r.waiting = nil
 	}
 }
 
 // deliver hands an order to the task that it concerns.
 func (r *orderRouter) deliver(o wire.Order) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	// A start is for one attempt, a cancel for it and all before.
 	concerns := o.Attempt == r.attempt
 	if o.Kind == wire.OrderCancel {

@@ -18,7 +18,11 @@ func (a *Agent) look(o wire.Order) {
 		defer a.looking.Store(false)
 		answer := wire.Missing{Node: a.cfg.Node.ID, Inquiry: o.Inquiry}
 		for i, n := range o.Needs {
-			if a.lacks(n) {
+			lacks := len(environ.Missing(a.cfg.Environ, []string{n.Variable})) > 0
+			if n.Variable == "" {
+				lacks = workload.Tool{Name: n.Program, Path: n.Path}.Missing(a.cfg.Environ)
+			}
+			if lacks {
 				answer.Needs = append(answer.Needs, i)
 			}
 		}
@@ -26,11 +30,4 @@ func (a *Agent) look(o wire.Order) {
 			a.log.Debug("telling what is missing here", "err", err)
 		}
 	}()
-}
-
-func (a *Agent) lacks(n wire.Need) bool {
-	if n.Variable != "" {
-		return len(environ.Missing(a.cfg.Environ, []string{n.Variable})) > 0
-	}
-	return workload.Tool{Name: n.Program, Path: n.Path}.Missing(a.cfg.Environ)
 }

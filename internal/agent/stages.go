@@ -14,7 +14,7 @@ const tellEvery = 500 * time.Millisecond
 
 // stages are changes of stages that are still to be told.
 type stages struct {
-	mu      sync.Mutex
+	sync.Mutex
 	pending []model.StageChange
 	waiting bool
 	told    time.Time
@@ -23,32 +23,18 @@ type stages struct {
 // stage passes a stage that begins or ends on; the result has all of them.
 func (x *execution) stage(s model.StageChange) {
 	t := &x.stages
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	t.pending = append(t.pending, wire.FittedStage(s))
 	t.pending = t.pending[max(0, len(t.pending)-wire.MaxStages):]
 	if !t.waiting {
 		t.waiting = true
-		time.AfterFunc(tellEvery-time.Since(t.told), x.tellStages)
-	}
-}
-
-// live passes on how things are now.
-func (x *execution) live(values map[string]float64) {
-	err := x.agent.link.Progress(wire.Progress{Attempt: x.entry.Attempt, Node: x.as.Node, Run: x.as.Run, Step: x.as.Step, Live: values})
-	if err != nil {
-		x.agent.log.Debug("sending how things are", "err", err)
-	}
-}
-
-func (x *execution) tellStages() {
-	t := &x.stages
-	t.mu.Lock()
-	all := t.pending
-	t.pending, t.waiting, t.told = nil, false, time.Now()
-	t.mu.Unlock()
-	err := x.agent.link.Progress(wire.Progress{Attempt: x.entry.Attempt, Node: x.as.Node, Run: x.as.Run, Step: x.as.Step, Stages: all})
-	if err != nil {
-		x.agent.log.Debug("sending stages", "err", err)
+		time.AfterFunc(tellEvery-time.Since(t.told), func() {
+			t.Lock()
+			all := t.pending
+			t.pending, t.waiting, t.told = nil, false, time.Now()
+			t.Unlock()
+			x.tell(wire.Progress{Stages: all})
+		})
 	}
 }

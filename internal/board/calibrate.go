@@ -40,7 +40,7 @@ func (d *databases) calibrated(ctx context.Context, work []time.Duration, unit t
 		}
 		ns, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || ns <= 0 {
-			return model.Usage("it is not known what work costs in %s: "+
+			return model.Usagef("it is not known what work costs in %s: "+
 				"measure it with `scalebench board calibrate --db URL --save`, or say it with --db-unit", p.Address())
 		}
 		p.unit = time.Duration(ns)
@@ -79,7 +79,7 @@ func Calibrate(ctx context.Context, url string, save bool) (Calibration, error) 
 		return Calibration{}, err
 	}
 	if len(all) > 1 {
-		return Calibration{}, model.Usage("one database at a time is calibrated")
+		return Calibration{}, model.Usagef("one database at a time is calibrated")
 	}
 	n := all[0]
 	if save {

@@ -45,14 +45,14 @@ func (s Sizes) check() error {
 		{"story-size", s.StorySize, 1}, {"comment-size", s.CommentSize, 1},
 	} {
 		if size.n < size.least || size.n > maxRows {
-			return model.Usage("%s is from %d to %d, not %d", size.name, size.least, maxRows, size.n)
+			return model.Usagef("%s is from %d to %d, not %d", size.name, size.least, maxRows, size.n)
 		}
 	}
 	if s.Authors > s.Users {
-		return model.Usage("authors are users, and there are only %d of those", s.Users)
+		return model.Usagef("authors are users, and there are only %d of those", s.Users)
 	}
 	if most := maxBody * 2 / 3; s.StorySize > most || s.CommentSize > most {
-		return model.Usage("texts have at most %d bytes in the mean", most)
+		return model.Usagef("texts have at most %d bytes in the mean", most)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func openNodes(urls []string) (nodes, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, model.Usage("no database is named: give --db URL")
+		return nil, model.Usagef("no database is named: give --db URL")
 	}
 	return all, nil
 }
@@ -121,7 +121,7 @@ func (n *database) clear(ctx context.Context, replace bool) error {
 	case there && !ours:
 		return fmt.Errorf("%s: %w", n.Address(), kv.Foreign("the table "+dataTable, "database"))
 	case ours && !replace:
-		return model.Usage("%s holds a board already; --replace drops it", n.Address())
+		return model.Usagef("%s holds a board already; --replace drops it", n.Address())
 	}
 	var drop []string
 	for _, t := range tables() {
@@ -130,7 +130,7 @@ func (n *database) clear(ctx context.Context, replace bool) error {
 		case err != nil:
 			return err
 		case there && !ours:
-			return model.Usage("%s has a table %s that is not the board's; use a database of its own", n.Address(), t.name)
+			return model.Usagef("%s has a table %s that is not the board's; use a database of its own", n.Address(), t.name)
 		case there:
 			drop = append(drop, "DROP TABLE "+t.name)
 		}
@@ -242,13 +242,13 @@ func (n *database) description(ctx context.Context) (s Sizes, err error) {
 	case err != nil:
 		return s, fmt.Errorf("%s: %w", n.Address(), err)
 	case !there:
-		return s, model.Usage("%s holds no board; fill it with `scalebench board load --db URL`", n.Address())
+		return s, model.Usagef("%s holds no board; fill it with `scalebench board load --db URL`", n.Address())
 	}
 	switch text, err := n.get(ctx, sizesName); {
 	case err != nil:
 		return s, err
 	case text == "":
-		return s, model.Usage("the board of %s was not loaded to its end; load it again with --replace", n.Address())
+		return s, model.Usagef("the board of %s was not loaded to its end; load it again with --replace", n.Address())
 	default:
 		return s, json.Unmarshal([]byte(text), &s)
 	}
@@ -259,7 +259,7 @@ func (n *database) description(ctx context.Context) (s Sizes, err error) {
 func (l Loading) partitioned(ctx context.Context, sqlNodes nodes) error {
 	first := sqlNodes[0]
 	if first.Postgres() {
-		return model.Usage("partitions on other servers need MariaDB with Spider, not PostgreSQL")
+		return model.Usagef("partitions on other servers need MariaDB with Spider, not PostgreSQL")
 	}
 	var urls []string
 	for _, host := range l.DataNodes {
@@ -301,7 +301,7 @@ func (n *database) spread(ctx context.Context, data nodes) error {
 	var status string
 	err := n.db.QueryRowContext(ctx, "SELECT plugin_status FROM information_schema.plugins WHERE plugin_name = 'SPIDER'").Scan(&status)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && status != "ACTIVE" {
-		return model.Usage("%s has no Spider: install mariadb-plugin-spider and start it with "+
+		return model.Usagef("%s has no Spider: install mariadb-plugin-spider and start it with "+
 			"--plugin-load-add=ha_spider --plugin-maturity=gamma", n.Address())
 	}
 	if err != nil {

@@ -95,7 +95,7 @@ func (p *pool) meterable(ctx context.Context) error {
 		return p.Explain(err)
 	}
 	if m.thread == 0 {
-		return model.Usage("the threads of %s are not seen on this machine, "+
+		return model.Usagef("the threads of %s are not seen on this machine, "+
 			"so that their processor time cannot be read; leave out --meter-db", p.Address())
 	}
 	return nil

@@ -56,7 +56,7 @@ func (v *visit) query(e either) query {
 func hosts(url string) ([]string, error) {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
-		return nil, model.Usage("a database is named by its URL, as in " +
+		return nil, model.Usagef("a database is named by its URL, as in " +
 			"mysql://user:password@host:3306/board or postgres://user:password@host:5432/board")
 	}
 	end := strings.IndexAny(rest, "/?")

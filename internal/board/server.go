@@ -69,19 +69,19 @@ func (c Config) check() error {
 	app := c.Role == App || c.Role == All
 	switch {
 	case !slices.Contains([]Role{Web, App, Router, All}, c.Role):
-		return model.Usage("no role is called %q: there are web, app, router and all", c.Role)
+		return model.Usagef("no role is called %q: there are web, app, router and all", c.Role)
 	case app && len(c.DB) == 0:
-		return model.Usage("role %s needs a database", c.Role)
+		return model.Usagef("role %s needs a database", c.Role)
 	case !app && len(c.Upstreams) == 0:
-		return model.Usage("role %s needs upstreams to forward to", c.Role)
+		return model.Usagef("role %s needs upstreams to forward to", c.Role)
 	case app && len(c.Upstreams) > 0:
-		return model.Usage("role %s forwards nothing; upstreams are of roles web and router", c.Role)
+		return model.Usagef("role %s forwards nothing; upstreams are of roles web and router", c.Role)
 	case !app && len(c.DB)+len(c.ReadDB) > 0:
-		return model.Usage("role %s has no database; that is of roles app and all", c.Role)
+		return model.Usagef("role %s has no database; that is of roles app and all", c.Role)
 	case app && c.Pool < 1:
-		return model.Usage("the pool needs at least one connection")
+		return model.Usagef("the pool needs at least one connection")
 	case c.Threads < 0 || c.Backlog < 0 || c.Connections < 0 || c.DBUnit < 0 || c.DBWait < 0:
-		return model.Usage("threads, backlog, connections, and the database's unit and wait are 0 or more")
+		return model.Usagef("threads, backlog, connections, and the database's unit and wait are 0 or more")
 	}
 	if _, known := procself.ThreadTime(); len(c.Work) > 0 && !known {
 		return errors.New("work needs Linux, where a thread's processor time is known exactly")

@@ -28,7 +28,7 @@ func ParseWork(texts []string) (Work, error) {
 	for _, text := range texts {
 		for part := range strings.SplitSeq(text, ",") {
 			if err := w.add(strings.TrimSpace(part)); err != nil {
-				return nil, model.Usage("work %q: %w; write TIER=TIME or TIER:INTERACTION=TIME, as in app=5ms,app:ViewStory=8ms",
+				return nil, model.Usagef("work %q: %w; write TIER=TIME or TIER:INTERACTION=TIME, as in app=5ms,app:ViewStory=8ms",
 					part, err)
 			}
 		}

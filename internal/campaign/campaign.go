@@ -100,30 +100,22 @@ func (m *Minder) Mind(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for {
-		retry := time.Duration(0)
+		var retry <-chan time.Time // never
 		if err := m.adopt(ctx, &all); err != nil && ctx.Err() == nil {
 			m.cfg.Log.Warn("reading the campaigns", "err", err)
-			retry = pause
+			retry = time.After(pause)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-m.changed:
-		case <-after(retry):
+		case <-retry:
 		}
 	}
 }
 
 // pause is how long a minder waits after an error of the store.
 const pause = 5 * time.Second
-
-// after fires once so much time has passed; never after 0.
-func after(d time.Duration) <-chan time.Time {
-	if d == 0 {
-		return nil
-	}
-	return time.After(d)
-}
 
 // adopt begins to mind campaigns that are not minded yet, and nudges the others.
 func (m *Minder) adopt(ctx context.Context, all *sync.WaitGroup) error {
@@ -275,11 +267,10 @@ func (x *minding) read(c model.Campaign) error {
 		return nil
 	}
 	times, err := x.cfg.Times(c)
-	if err != nil {
-		return err
+	if err == nil {
+		x.times, x.seen = times, c
 	}
-	x.times, x.seen = times, c
-	return nil
+	return err
 }
 
 // done ends a campaign that is as it was seen. If it has changed since, it is to be

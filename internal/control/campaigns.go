@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -26,14 +25,22 @@ func ChangeStored(ctx context.Context, st store.Store, change CampaignChange, ow
 func deleteStored(ctx context.Context, st store.Store, change CampaignChange) (model.Campaign, error) {
 	c, err := st.Campaign(ctx, change.ID)
 	if err == nil && change.DeleteRuns {
-		err = allOver(ctx, st, c.ID)
+		// A run that is under way is not deleted.
+		var reps []model.Repetition
+		reps, err = st.Repetitions(ctx, c.ID, 1, 0)
+		for _, r := range reps {
+			if r.RunState != "" && !r.RunState.Final() {
+				return c, model.Usagef("repetition %d is %s; wait for its end, or `scalebench cancel %s`",
+					r.Number, r.RunState, r.Run)
+			}
+		}
 	}
 	if err != nil {
 		return c, err
 	}
 	c, err = st.ChangeCampaign(ctx, string(c.ID), func(c *model.Campaign) error {
 		if !c.State.Final() {
-			return fmt.Errorf("%w: campaign %s is %s; stop it first (`scalebench campaign stop %s`)", model.ErrUsage, c.ID, c.State, c.ID)
+			return model.Usagef("campaign %s is %s; stop it first (`scalebench campaign stop %s`)", c.ID, c.State, c.ID)
 		}
 		c.State = model.CampaignStopped
 		return nil
@@ -44,26 +51,16 @@ func deleteStored(ctx context.Context, st store.Store, change CampaignChange) (m
 	return c, st.DeleteCampaign(ctx, c.ID, change.DeleteRuns)
 }
 
-// allOver refuses to delete a run that is under way.
-func allOver(ctx context.Context, st store.Store, id model.CampaignID) error {
-	reps, err := st.Repetitions(ctx, id, 1, 0)
-	for _, r := range reps {
-		if r.RunState != "" && !r.RunState.Final() {
-			return fmt.Errorf("%w: repetition %d is %s; wait for its end, or `scalebench cancel %s`", model.ErrUsage, r.Number, r.RunState, r.Run)
-		}
-	}
-	return err
-}
-
 // apply changes what is read of a campaign.
 func (x CampaignChange) apply(c *model.Campaign, own string, now time.Time) error {
 	switch {
 	case !slices.Contains([]model.CampaignState{"", model.CampaignActive, model.CampaignPaused, model.CampaignStopped}, x.State):
-		return fmt.Errorf("%w: a campaign cannot be made %q; it can be %s, %s or %s", model.ErrUsage, x.State, model.CampaignActive, model.CampaignPaused, model.CampaignStopped)
+		return model.Usagef("a campaign cannot be made %q; it can be %s, %s or %s", x.State, model.CampaignActive,
+			model.CampaignPaused, model.CampaignStopped)
 	case c.State == model.CampaignStopped:
-		return fmt.Errorf("%w: campaign %s was stopped; start it anew with `scalebench run`", model.ErrUsage, c.ID)
+		return model.Usagef("campaign %s was stopped; start it anew with `scalebench run`", c.ID)
 	case x.State != "" && c.State == model.CampaignDone:
-		return fmt.Errorf("%w: campaign %s is done; `scalebench campaign extend %s --for 7d` goes on with it", model.ErrUsage, c.ID, c.ID)
+		return model.Usagef("campaign %s is done; `scalebench campaign extend %s --for 7d` goes on with it", c.ID, c.ID)
 	case x.State == "":
 		return x.extend(c, own, now)
 	case x.State == model.CampaignStopped:
@@ -86,13 +83,13 @@ func (x CampaignChange) extend(c *model.Campaign, own string, now time.Time) err
 	}
 	switch {
 	case end.IsZero():
-		return fmt.Errorf("%w: campaign %s has no end that could be moved; `scalebench campaign stop %s` ends it", model.ErrUsage, c.ID, c.ID)
+		return model.Usagef("campaign %s has no end that could be moved; `scalebench campaign stop %s` ends it", c.ID, c.ID)
 	case x.Longer < 0:
-		return fmt.Errorf("%w: a campaign cannot go on for %s longer; give its new end", model.ErrUsage, x.Longer)
+		return model.Usagef("a campaign cannot go on for %s longer; give its new end", x.Longer)
 	case !end.After(now):
-		return fmt.Errorf("%w: %s is over; give a time to come", model.ErrUsage, end.UTC().Format(time.RFC3339))
+		return model.Usagef("%s is over; give a time to come", end.UTC().Format(time.RFC3339))
 	case end.Year() > schedule.LastYear:
-		return fmt.Errorf("%w: a campaign ends before the year %d", model.ErrUsage, schedule.LastYear+1)
+		return model.Usagef("a campaign ends before the year %d", schedule.LastYear+1)
 	}
 	c.End = end.UTC()
 	if c.State == model.CampaignDone {

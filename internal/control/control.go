@@ -8,7 +8,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/answer"
@@ -120,7 +119,7 @@ func CancelIdle(ctx context.Context, st store.Store, id model.RunID, own, reason
 		return err
 	}
 	if run.State == model.RunDone || run.State == model.RunCancelled {
-		return fmt.Errorf("%w: run %s is already %s", model.ErrUsage, id, run.State)
+		return model.Usagef("run %s is already %s", id, run.State)
 	}
 	if err := NotAnothers(ctx, st, run, own); err != nil {
 		return err
@@ -149,6 +148,6 @@ func NotAnothers(ctx context.Context, st store.Servers, run model.Run, own strin
 	if lives, err := st.Lives(ctx, run.Server); err != nil || !lives {
 		return err
 	}
-	return fmt.Errorf("%w: run %s is %s on another server that shares this store; do that there, with its --data or --server, or %s after it was killed",
-		model.ErrUsage, run.ID, run.State, num.Brief(store.ServerLease))
+	return model.Usagef("run %s is %s on another server that shares this store; do that there, with its --data or "+
+		"--server, or %s after it was killed", run.ID, run.State, num.Brief(store.ServerLease))
 }

@@ -112,7 +112,7 @@ func (o operation[Q, A]) name() string { return o.verb }
 func (o operation[Q, A]) handle(ctx context.Context, s Server, body []byte) ([]byte, error) {
 	var req Q
 	if err := json.Unmarshal(body, &req); err != nil {
-		return nil, fmt.Errorf("%w: decoding the request: %w", model.ErrUsage, err)
+		return nil, model.Usagef("decoding the request: %w", err)
 	}
 	reply, err := o.do(s, ctx, req)
 	if err != nil {
@@ -152,7 +152,7 @@ func (o operation[Q, A]) patiently(ctx context.Context, c Caller, req Q) (A, err
 	defer cancel()
 	reply, err := o.call(limited, c, req)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w: no answer within %v", model.ErrUnavailable, answerWithin)
+		err = model.Unavailablef("no answer within %v", answerWithin)
 	}
 	return reply, err
 }
@@ -161,14 +161,14 @@ func (o operation[Q, A]) patiently(ctx context.Context, c Caller, req Q) (A, err
 // authenticated as a client.
 func Handle(ctx context.Context, s Server, verb string, body []byte) ([]byte, error) {
 	if err := wire.Bounded(body); err != nil {
-		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return nil, model.Usagef("%w", err)
 	}
 	for _, o := range operations {
 		if o.name() == verb {
 			return o.handle(ctx, s, body)
 		}
 	}
-	return nil, fmt.Errorf("%w: this server does not know %q; it may be older than the client", model.ErrUsage, verb)
+	return nil, model.Usagef("this server does not know %q; it may be older than the client", verb)
 }
 
 // Handler performs requests, and few at a time of those that may take as much

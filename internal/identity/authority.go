@@ -136,7 +136,9 @@ func (a *Authority) TokenKnown(tokenKey string) bool {
 // id that belongs to another key goes to the new one only if alive says that
 // the old agent is gone (nil: it never is). Errors are model.ErrDenied.
 func (a *Authority) Redeem(j Join, alive func(model.NodeID) bool) (Grant, error) {
-	g, replaced, err := a.redeem(j, alive)
+	// Asked before the lock is taken: the answer may need locks of its own.
+	gone := alive != nil && !alive(j.Node)
+	g, replaced, err := a.redeem(j, gone)
 	if err != nil {
 		return Grant{}, fmt.Errorf("%w: %w", model.ErrDenied, err)
 	}
@@ -144,38 +146,32 @@ func (a *Authority) Redeem(j Join, alive func(model.NodeID) bool) (Grant, error)
 	return g, nil
 }
 
-func (a *Authority) redeem(j Join, alive func(model.NodeID) bool) (Grant, []string, error) {
+func (a *Authority) redeem(j Join, gone bool) (g Grant, replaced []string, err error) {
 	if err := errors.Join(j.Node.Validate(), CheckPublic(j.Key, j.Role)); err != nil {
-		return Grant{}, nil, err
+		return g, nil, err
 	}
-	// Asked before the lock is taken: the answer may need locks of its own.
-	gone := alive != nil && !alive(j.Node)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t, err := a.usable(j)
 	if err != nil {
-		return Grant{}, nil, err
+		return g, nil, err
 	}
-	g := Grant{Key: j.Key, Role: j.Role, Node: j.Node, At: a.now().UTC(), Asked: j.Asked}
+	g = Grant{Key: j.Key, Role: j.Role, Node: j.Node, At: a.now().UTC(), Asked: j.Asked}
 	if old, ok := a.grants[j.Key]; ok && old.Role == g.Role && old.Node == g.Node {
 		return old, nil, nil
 	}
-	holders := a.holders(g)
-	if len(holders) > 0 && !gone {
-		return Grant{}, nil, fmt.Errorf("%q: %w", j.Node, ErrNodeTaken)
+	if !gone && len(a.holders(g)) > 0 {
+		return g, nil, fmt.Errorf("%q: %w", j.Node, ErrNodeTaken)
 	}
 	err = a.commit(func() {
-		a.put(g, holders)
+		replaced = a.put(g)
 		t.Left--
 		t.Used = append(slices.Clone(t.Used), g.Key)
 		a.tokens[t.Key] = t
 	})
-	if err != nil {
-		return Grant{}, nil, err
-	}
 	// A key that moved to another node id must reconnect, too: its open
 	// connections have the rights of the old one.
-	return g, append(holders, j.Key), nil
+	return g, append(replaced, j.Key), err
 }
 
 // usable returns the token of a request if it can still admit this key. A key
@@ -223,11 +219,14 @@ func (a *Authority) named(node model.NodeID, role Role) []string {
 	return keys
 }
 
-func (a *Authority) put(g Grant, replaced []string) {
+// put admits a key, and returns those that it replaces.
+func (a *Authority) put(g Grant) (replaced []string) {
+	replaced = a.holders(g)
 	for _, k := range replaced {
 		delete(a.grants, k)
 	}
 	a.grants[g.Key] = g
+	return replaced
 }
 
 // Admit admits keys without a token: the server's own command line, or agents
@@ -246,17 +245,14 @@ func (a *Authority) Admit(grants ...Grant) error {
 			if g.At.IsZero() {
 				g.At = a.now().UTC()
 			}
-			holders := a.holders(g)
-			a.put(g, holders)
-			replaced = append(replaced, holders...)
+			replaced = append(replaced, a.put(g)...)
 		}
 	})
 	a.mu.Unlock()
-	if err != nil {
-		return err
+	if err == nil {
+		a.revoked(replaced)
 	}
-	a.revoked(replaced)
-	return nil
+	return err
 }
 
 // Admitted returns the grant of a public key.
@@ -286,27 +282,23 @@ func (a *Authority) Revoke(node model.NodeID) error {
 	}
 	err := fmt.Errorf("revoking %q: %w; `scalebench nodes` lists the nodes", node, model.ErrNotFound)
 	if len(keys) > 0 {
-		err = a.commit(func() { a.expel(keys) })
+		err = a.commit(func() {
+			for _, key := range keys {
+				delete(a.grants, key)
+				for k, t := range a.tokens {
+					if slices.Contains(t.Used, key) {
+						t.Left = 0
+						a.tokens[k] = t
+					}
+				}
+			}
+		})
 	}
 	a.mu.Unlock()
-	if err != nil {
-		return err
+	if err == nil {
+		a.revoked(keys)
 	}
-	a.revoked(keys)
-	return nil
-}
-
-// expel removes keys and closes the tokens that admitted them.
-func (a *Authority) expel(keys []string) {
-	for _, key := range keys {
-		delete(a.grants, key)
-		for k, t := range a.tokens {
-			if slices.Contains(t.Used, key) {
-				t.Left = 0
-				a.tokens[k] = t
-			}
-		}
-	}
+	return err
 }
 
 // OnRevoke calls f with every key that stops being admitted. The queue ends
@@ -346,10 +338,10 @@ func (a *Authority) load() error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
+	var f authorityFile
+	if err == nil {
+		f, err = parseAuthority(data)
 	}
-	f, err := parseAuthority(data)
 	if err != nil {
 		return err
 	}

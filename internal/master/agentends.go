@@ -11,7 +11,7 @@ import (
 // agentEnds are how agents of a run's fleet have ended by themselves, each at
 // last. Its methods may be called from any goroutine.
 type agentEnds struct {
-	mu   sync.Mutex
+	sync.Mutex
 	last map[model.NodeID]agentEnd
 }
 
@@ -27,15 +27,15 @@ const endsToTell = 3
 
 // reset forgets the ends of a fleet that was up before.
 func (e *agentEnds) reset() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	e.last = make(map[model.NodeID]agentEnd)
 }
 
 // note returns how often the node's agent has ended.
 func (e *agentEnds) note(id model.NodeID, why string, again bool) int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	end := agentEnd{why, again, e.last[id].count + 1}
 	e.last[id] = end
 	return end.count
@@ -43,8 +43,8 @@ func (e *agentEnds) note(id model.NodeID, why string, again bool) int {
 
 // final reports whether none of these nodes will come.
 func (e *agentEnds) final(ids []model.NodeID) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	return !slices.ContainsFunc(ids, func(id model.NodeID) bool {
 		end, known := e.last[id]
 		return !known || end.again
@@ -54,8 +54,8 @@ func (e *agentEnds) final(ids []model.NodeID) bool {
 // why says how the agent of the first of these nodes ended that is known to
 // have, as the end of a sentence; "" if none has.
 func (e *agentEnds) why(ids []model.NodeID) string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	for _, id := range ids {
 		if end, known := e.last[id]; known {
 			return fmt.Sprintf("; the agent of node %s ended: %s", id, end.why)

@@ -66,7 +66,7 @@ func TestAgentEnded(t *testing.T) {
 	m := &Master{ev: testEvents(), reg: newRegistry(defaultLease), log: slog.New(slog.DiscardHandler), tells: make(map[model.NodeID]tells)}
 	m.leases = newLeases(host{}, func(model.NodeID) host { return host{} })
 	m.leases.request((&claim{run: "r", nodes: []model.NodeID{"x"}}).again())
-	x := &execution{m: m, run: model.Run{ID: "r"}}
+	x := &execution{Master: m, run: model.Run{ID: "r"}}
 	x.ends.reset()
 	live, stop := m.ev.watch("r")
 	defer stop()

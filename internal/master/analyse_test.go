@@ -29,7 +29,7 @@ func TestAnalyse(t *testing.T) {
 	if got := s.analysis(model.RunDone, model.ErrUsage); got == "" {
 		t.Error("an analysis that failed is not on record")
 	}
-	if run, err := s.x.m.Run(t.Context(), "latest"); err != nil || run.State != model.RunDone {
+	if run, err := s.x.Run(t.Context(), "latest"); err != nil || run.State != model.RunDone {
 		t.Errorf("the run is %s, %v, want it kept", run.State, err)
 	}
 }
@@ -37,8 +37,8 @@ func TestAnalyse(t *testing.T) {
 // analysis ends the run and asks what was found; it returns what went on record of that.
 func (s *searches) analysis(state model.RunState, want error) string {
 	s.tb.Helper()
-	ctx, m := context.Background(), s.x.m
-	if err := m.cfg.Store.SetRunState(ctx, s.x.run.ID, state, "", time.Now()); err != nil {
+	ctx, m := context.Background(), s.x.Master
+	if err := m.store.SetRunState(ctx, s.x.run.ID, state, "", time.Now()); err != nil {
 		s.tb.Fatal(err)
 	}
 	m.ev.unstored = nil

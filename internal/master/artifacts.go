@@ -53,7 +53,7 @@ func (m *Master) Chunk(ctx context.Context, c wire.Chunk) error {
 	case task.node != c.Node:
 		return fmt.Errorf("%w: task %s does not belong to node %s", model.ErrNotFound, c.Task, c.Node)
 	case !m.may(c, run, task), c.Offset%wire.MaxChunk != 0:
-		return fmt.Errorf("%w: task %s has no artifact %q with a part at %d", model.ErrUsage, c.Task, c.Name, c.Offset)
+		return model.Usagef("task %s has no artifact %q with a part at %d", c.Task, c.Name, c.Offset)
 	case c.Offset+int64(len(c.Data)) > task.limit:
 		return fmt.Errorf("%w: artifact %s of %s is larger than its limit of %s", model.ErrQuota, c.Name, c.Task, num.Bytes(task.limit))
 	}
@@ -61,7 +61,7 @@ func (m *Master) Chunk(ctx context.Context, c wire.Chunk) error {
 	if err != nil {
 		return err
 	}
-	err = m.cfg.Store.PutArtifactChunk(ctx, c.Task, c.Attempt.Attempt, c.Name, c.Offset, c.Data)
+	err = m.store.PutArtifactChunk(ctx, c.Task, c.Attempt.Attempt, c.Name, c.Offset, c.Data)
 	m.storeAnswered(ctx, err)
 	if err != nil {
 		m.mu.Lock()
@@ -123,20 +123,30 @@ func (m *Master) artifactsOf(ctx context.Context, id model.TaskID) (*artifacts, 
 			return run, task, nil
 		}
 		if time.Since(run.read) < readAgain {
-			return nil, printing{}, fmt.Errorf("%w: task %s is not known yet", model.ErrUnavailable, id)
+			return nil, printing{}, model.Unavailablef("task %s is not known yet", id)
 		}
 	}
 	m.mu.Unlock()
-	data, err := m.cfg.Store.Heads(ctx, id.Run(), 0)
+	data, err := m.store.Heads(ctx, id.Run(), 0)
 	if err == nil {
-		data.Artifacts, err = m.cfg.Store.Artifacts(ctx, id.Run())
+		data.Artifacts, err = m.store.Artifacts(ctx, id.Run())
 	}
 	m.mu.Lock()
 	if err != nil {
 		return nil, printing{}, err
 	}
 	if run = m.artifacts[id.Run()]; run == nil {
-		run = m.newArtifacts(id.Run(), data.Artifacts)
+		for other := range m.artifacts { // one is forgotten if there are too many
+			if len(m.artifacts) >= runsKept {
+				delete(m.artifacts, other)
+			}
+		}
+		run = &artifacts{tasks: make(map[model.TaskID]printing), ends: make(map[artifact]int64)}
+		for _, a := range data.Artifacts {
+			run.ends[artifact{wire.Attempt{Task: a.Task, Attempt: a.Attempt}, a.Name}] = a.Size
+			run.total += a.Size
+		}
+		m.artifacts[id.Run()] = run
 	}
 	run.read = time.Now()
 	for _, s := range data.Steps {
@@ -145,21 +155,4 @@ func (m *Master) artifactsOf(ctx context.Context, id model.TaskID) (*artifacts, 
 		}
 	}
 	return run, run.tasks[id], nil // none: a task of no node
-}
-
-// newArtifacts keeps a run in mind, and forgets another one if there are too
-// many. m.mu is held.
-func (m *Master) newArtifacts(id model.RunID, stored []model.Artifact) *artifacts {
-	for other := range m.artifacts {
-		if len(m.artifacts) >= runsKept {
-			delete(m.artifacts, other)
-		}
-	}
-	run := &artifacts{tasks: make(map[model.TaskID]printing), ends: make(map[artifact]int64)}
-	for _, a := range stored {
-		run.ends[artifact{wire.Attempt{Task: a.Task, Attempt: a.Attempt}, a.Name}] = a.Size
-		run.total += a.Size
-	}
-	m.artifacts[id] = run
-	return run
 }

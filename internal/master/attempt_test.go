@@ -149,7 +149,7 @@ func TestPatience(t *testing.T) {
 		{ID: "2", Node: "a", Spec: model.Spec{Timeout: time.Minute}},
 		{ID: "3", Node: "b", Spec: model.Spec{Timeout: 90 * time.Second}},
 	}}
-	x := &execution{m: New(Config{Lease: 10 * time.Second})}
+	x := &execution{Master: New(Config{Lease: 10 * time.Second})}
 	x.timeouts.ready = 5 * time.Second
 	if got, want := x.patience(newAttempt("r", step, 1, step.Tasks)), 135*time.Second; got != want {
 		t.Errorf("patience = %s, want %s", got, want)

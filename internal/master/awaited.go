@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -25,24 +24,24 @@ func (x *execution) chooseAgents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = x.m.persist(ctx, "storing the nodes", func(ctx context.Context) error {
-		return x.m.cfg.Store.PutRunNodes(ctx, x.run.ID, nodes)
+	err = x.persist(ctx, "storing the nodes", func() error {
+		return x.store.PutRunNodes(ctx, x.run.ID, nodes)
 	})
 	if err != nil {
 		return err
 	}
-	x.m.leases.release(x.run.ID)
+	x.leases.release(x.run.ID)
 	x.claim = x.claim.again()
 	x.claim.nodes = model.NodeIDs(nodes)
-	x.m.leases.request(x.claim)
+	x.leases.request(x.claim)
 	return nil
 }
 
 func (x *execution) awaitAgents(ctx context.Context) ([]model.Node, error) {
 	timeout := time.After(x.timeouts.node)
 	for said := ""; ; {
-		_, changed := x.m.reg.missing(nil)
-		nodes, err := x.m.selectNodes(x.run.ID, x.exp)
+		_, changed := x.reg.missing(nil)
+		nodes, err := x.selectNodes(x.run.ID, x.exp)
 		if !errors.Is(err, ErrFewAgents) {
 			return nodes, err
 		}
@@ -58,17 +57,4 @@ func (x *execution) awaitAgents(ctx context.Context) ([]model.Node, error) {
 		case <-changed:
 		}
 	}
-}
-
-// layOut stores the steps of a run that was stored without them. A run in which
-// results decide may have none.
-func (x *execution) layOut(ctx context.Context, nodes []model.Node) error {
-	d, err := design.Build(x.exp, x.run.ID, nodes)
-	if err != nil || len(d.Steps) == 0 {
-		return err
-	}
-	x.steps = d.Steps
-	return x.m.persist(ctx, "storing the steps", func(ctx context.Context) error {
-		return x.m.cfg.Store.AddSteps(ctx, x.run.ID, d.Steps)
-	})
 }

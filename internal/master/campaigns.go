@@ -18,10 +18,10 @@ var _ campaign.Runs = (*Master)(nil)
 // StartCampaign stores a file with a schedule as a campaign, and begins with it.
 func (m *Master) StartCampaign(ctx context.Context, src control.Source) (model.CampaignID, error) {
 	if err := src.ID.Validate(); err != nil {
-		return "", fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return "", model.Usagef("%w", err)
 	}
 	id := model.CampaignID(src.ID)
-	if _, err := m.cfg.Store.Campaign(ctx, string(id)); err == nil {
+	if _, err := m.store.Campaign(ctx, string(id)); err == nil {
 		return id, nil // started before; the answer was lost
 	}
 	exp, err := experiment.Parse(src.Name, []byte(src.Text), m.cfg.Kinds, nil)
@@ -29,7 +29,7 @@ func (m *Master) StartCampaign(ctx context.Context, src control.Source) (model.C
 		return "", err
 	}
 	if exp.Schedule == nil {
-		return "", fmt.Errorf("%w: %s has no schedule; submit it as a run", model.ErrUsage, src.Name)
+		return "", model.Usagef("%s has no schedule; submit it as a run", src.Name)
 	}
 	if _, err := m.fleetOf("", exp); err != nil {
 		return "", err // it could not begin at any time
@@ -41,7 +41,7 @@ func (m *Master) StartCampaign(ctx context.Context, src control.Source) (model.C
 	if c.Begin, c.End, err = exp.Bounds(c.Created); err != nil {
 		return "", err
 	}
-	if err := m.cfg.Store.PutCampaign(ctx, c); err != nil {
+	if err := m.store.PutCampaign(ctx, c); err != nil {
 		return "", fmt.Errorf("storing the campaign: %w", err)
 	}
 	m.minder.Changed(id)
@@ -51,7 +51,7 @@ func (m *Master) StartCampaign(ctx context.Context, src control.Source) (model.C
 // ChangeCampaign pauses, resumes, stops, extends or deletes a campaign. A server
 // that resumes one minds it from then on, whoever did before.
 func (m *Master) ChangeCampaign(ctx context.Context, change control.CampaignChange) (model.Campaign, error) {
-	c, err := control.ChangeStored(ctx, m.cfg.Store, change, m.cfg.Server, time.Now().UTC())
+	c, err := control.ChangeStored(ctx, m.store, change, m.cfg.Server, time.Now().UTC())
 	if err != nil {
 		return c, err
 	}
@@ -74,7 +74,7 @@ func (m *Master) BeginRepetition(ctx context.Context, c model.Campaign, rep mode
 		return false, err
 	}
 	if !m.reserve(rep.Run) {
-		return false, fmt.Errorf("%w: a run with the id %s is under way", model.ErrUsage, rep.Run)
+		return false, model.Usagef("a run with the id %s is under way", rep.Run)
 	}
 	run := model.Run{
 		ID: rep.Run, Kind: model.KindExperiment, State: model.RunPending, Name: c.Name, SourceName: c.SourceName,
@@ -82,9 +82,9 @@ func (m *Master) BeginRepetition(ctx context.Context, c model.Campaign, rep mode
 		Server: m.cfg.Server, Version: m.cfg.Version, Created: time.Now().UTC(), Seed: design.Seed(exp, rep.Run),
 		Campaign: c.ID, Repetition: rep.Number,
 	}
-	nodes, steps, err := m.plan(run.ID, exp)
+	nodes, steps, err := m.plan(run.ID, exp, true)
 	if err == nil {
-		created, err = m.cfg.Store.CreateRepetition(ctx, rep, run, nodes, steps)
+		created, err = m.store.CreateRepetition(ctx, rep, run, nodes, steps)
 	}
 	if err != nil || !created {
 		m.release(rep.Run)
@@ -94,14 +94,14 @@ func (m *Master) BeginRepetition(ctx context.Context, c model.Campaign, rep mode
 	return true, nil
 }
 
-// plan chooses the nodes of a run and plans its steps; none while agents are
-// missing, for which the run waits.
-func (m *Master) plan(run model.RunID, exp *experiment.Experiment) ([]model.Node, []model.Step, error) {
+// plan chooses the nodes of a run and plans its steps. While agents are missing there
+// are none, if the run is to wait for them.
+func (m *Master) plan(run model.RunID, exp *experiment.Experiment, wait bool) ([]model.Node, []model.Step, error) {
 	nodes, err := m.selectNodes(run, exp)
-	if errors.Is(err, ErrFewAgents) {
-		return nil, nil, nil
-	}
 	if err != nil {
+		if wait && errors.Is(err, ErrFewAgents) {
+			err = nil
+		}
 		return nil, nil, err
 	}
 	p, err := design.Build(exp, run, nodes)

@@ -47,7 +47,7 @@ func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task
 	}
 	x.send(ctx, a, book)
 	// A node that went away while this was being prepared did not tell.
-	gone, _ := x.m.reg.missing(a.nodes)
+	gone, _ := x.reg.missing(a.nodes)
 	for _, n := range gone {
 		a.lose(n, "it is not connected")
 	}
@@ -90,16 +90,12 @@ func (x *execution) sendBurst(ctx context.Context, a *attempt, tasks []*awaited,
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, t := range tasks {
 		g.Go(func() error {
-			as := x.assignment(a, t.Task, book)
-			err := x.m.cfg.Queue.Dispatch(as)
+			err := x.cfg.Queue.Dispatch(x.assignment(a, t.Task, book))
 			switch {
 			case errors.Is(err, model.ErrUnavailable):
-				x.m.log.Warn("a task was not sent; sending it again", "err", err)
+				x.log.Warn("a task was not sent; sending it again", "err", err)
 			case err != nil:
-				x.m.Result(ctx, model.Result{
-					Run: as.Run, Step: as.Step, Task: as.Task, Attempt: as.Attempt, Node: as.Node,
-					Outcome: model.OutcomeFailed, Error: model.Plain(err),
-				})
+				x.Result(ctx, a.ended(t.Task, model.OutcomeFailed, model.Plain(err)))
 			}
 			return nil
 		})
@@ -109,7 +105,7 @@ func (x *execution) sendBurst(ctx context.Context, a *attempt, tasks []*awaited,
 
 // assignment is what a node's agent needs to run a task.
 func (x *execution) assignment(a *attempt, t model.Task, book addressBook) wire.Assignment {
-	n, _ := x.m.reg.get(t.Node)
+	n, _ := x.reg.get(t.Node)
 	now := time.Now().UTC()
 	return wire.Assignment{
 		Run: x.run.ID, Step: a.step.ID, Task: t.ID, Attempt: a.number,
@@ -131,7 +127,7 @@ type attempt struct {
 	links map[model.NodeID]model.Link
 	moved string
 
-	mu        sync.Mutex
+	sync.Mutex
 	tasks     map[model.TaskID]*awaited
 	order     []*awaited // the same, in the order of the step
 	start     time.Time  // agreed start; zero before
@@ -168,6 +164,11 @@ func newAttempt(run model.RunID, step model.Step, number int, tasks []model.Task
 	return a
 }
 
+// ended is the result of a task that left none of its own.
+func (a *attempt) ended(t model.Task, o model.Outcome, why string) model.Result {
+	return model.Result{Run: a.run, Step: a.step.ID, Task: t.ID, Attempt: a.number, Node: t.Node, Outcome: o, Error: why}
+}
+
 // notify leaves a token for who waits for one.
 func notify(c chan struct{}) {
 	select {
@@ -181,8 +182,8 @@ func notify(c chan struct{}) {
 // node has one task at a time, so that the jobs of a batch run in order. They
 // count as sent.
 func (a *attempt) due(now time.Time, again time.Duration) []*awaited {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	if a.cancelled {
 		return nil
 	}
@@ -203,8 +204,8 @@ func (a *attempt) due(now time.Time, again time.Duration) []*awaited {
 
 // noteHeld notes that a node has shown that it has a task.
 func (a *attempt) noteHeld(node model.NodeID, at wire.Attempt) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	if t, ok := a.tasks[at.Task]; ok && t.Node == node && at.Attempt == a.number {
 		t.held = true
 	}
@@ -212,8 +213,8 @@ func (a *attempt) noteHeld(node model.NodeID, at wire.Attempt) {
 
 // has reports whether a live point is of a task of the attempt, on that node.
 func (a *attempt) has(p wire.Progress) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	t, ok := a.tasks[p.Task]
 	return ok && t.Node == p.Node && p.Step == a.step.ID && p.Attempt.Attempt == a.number
 }
@@ -221,8 +222,8 @@ func (a *attempt) has(p wire.Progress) bool {
 // sendAgain notes that a node's connection or agent is a new one, which may not
 // have what was sent before.
 func (a *attempt) sendAgain(node model.NodeID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	for _, t := range a.order {
 		if t.Node == node {
 			t.held, t.sent = false, time.Time{}
@@ -239,8 +240,8 @@ const maxClockError = 5 * time.Second
 // setReady notes that a task is prepared, and answers its agent. A node that does not know
 // the time well enough is left out, so that it moves nobody else's start.
 func (a *attempt) setReady(r wire.Ready) (reply wire.ReadyReply, first bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	t, ok := a.tasks[r.Task]
 	if !ok || t.Node != r.Node || r.Attempt.Attempt != a.number || a.cancelled {
 		return wire.ReadyReply{Cancel: true}, false
@@ -266,8 +267,8 @@ func (a *attempt) setReady(r wire.Ready) (reply wire.ReadyReply, first bool) {
 // jobs behind it on that node are taken back: jobs run in order or not at all.
 // They will be sent again, in order, by the next attempt.
 func (a *attempt) setOutcome(task model.TaskID, number int, o model.Outcome, reason string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	t, ok := a.tasks[task]
 	if !ok || number != a.number || t.outcome != "" {
 		return
@@ -286,8 +287,8 @@ func (a *attempt) setOutcome(task model.TaskID, number int, o model.Outcome, rea
 
 // lose notes that a node was lost; the executor acts on it.
 func (a *attempt) lose(node model.NodeID, why string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	a.leaveOut(node, why)
 }
 
@@ -302,8 +303,8 @@ func (a *attempt) leaveOut(node model.NodeID, why string) {
 
 // takeLost returns the nodes lost since the last call.
 func (a *attempt) takeLost() map[model.NodeID]string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	lost := a.lost
 	a.lost = nil
 	return lost
@@ -312,8 +313,8 @@ func (a *attempt) takeLost() map[model.NodeID]string {
 // cancel makes every later Ready be answered with a cancel, and takes back what
 // was not sent yet.
 func (a *attempt) cancel() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	a.cancelled = true
 	for _, t := range a.order {
 		t.void = t.void || t.outcome == "" && t.sent.IsZero() && !t.held
@@ -321,8 +322,8 @@ func (a *attempt) cancel() {
 }
 
 func (a *attempt) setStart(at time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	a.start = at
 }
 
@@ -339,8 +340,8 @@ type tally struct {
 func (t tally) bad() int { return t.total - t.open - t.outcomes[model.OutcomeOK] }
 
 func (a *attempt) tally() tally {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	t := tally{total: len(a.tasks), outcomes: make(map[model.Outcome]int), worst: a.worst}
 	for _, w := range a.order {
 		if w.ready || w.outcome != "" {
@@ -364,8 +365,8 @@ func (a *attempt) tally() tally {
 // openServices returns the nodes of services that are the only tasks of the step
 // which are not over: none measures any more. There are none while one does.
 func (a *attempt) openServices() (nodes []model.NodeID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	for _, t := range a.order {
 		switch {
 		case t.outcome != "" || t.void:
@@ -380,8 +381,8 @@ func (a *attempt) openServices() (nodes []model.NodeID) {
 
 // openOn returns the tasks without a result, of one node or of all ("").
 func (a *attempt) openOn(node model.NodeID) (open []model.Task) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	for _, t := range a.order {
 		if t.outcome == "" && !t.void && (node == "" || t.Node == node) {
 			open = append(open, t.Task)

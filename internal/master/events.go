@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -20,7 +21,7 @@ type events struct {
 	// answered gets the store's error, or nil, for each event.
 	answered func(context.Context, error)
 
-	mu       sync.Mutex
+	sync.Mutex
 	unstored []model.Event
 	dropped  int
 	watchers map[chan model.Event]model.RunID
@@ -45,17 +46,18 @@ func newEvents(s store.Writer, q Queue, log *slog.Logger) *events {
 	}
 }
 
-// emit publishes an event. An event of the fleet (without a run) reaches all
+// emit publishes an event; without a severity it is one of progress. An event of the fleet (without a run) reaches all
 // watchers but is not stored: it belongs to no run.
 func (e *events) emit(ev model.Event) {
+	ev.Severity = cmp.Or(ev.Severity, model.Info)
 	if ev.Time.IsZero() {
 		ev.Time = time.Now().UTC()
 	}
 	if err := e.queue.PublishEvent(ev); err != nil {
 		e.log.Debug("publishing an event", "err", err)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	if ev.Kind == model.EventFleetUp {
 		e.fleets[ev.Run] = ev
 	}
@@ -83,15 +85,15 @@ func (e *events) emit(ev model.Event) {
 // fleet the run has.
 func (e *events) watch(run model.RunID) (live <-chan model.Event, stop func()) {
 	ch := make(chan model.Event, watchBuffer)
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	if up, ok := e.fleets[run]; ok {
 		ch <- up // the channel is empty, and has room
 	}
 	e.watchers[ch] = run
 	return ch, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
+		e.Lock()
+		defer e.Unlock()
 		delete(e.watchers, ch)
 	}
 }
@@ -118,20 +120,20 @@ func (e *events) write(ctx context.Context) {
 
 // over forgets the fleet of a run that is over.
 func (e *events) over(run model.RunID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	delete(e.fleets, run)
 }
 
 // flush stores what waits, for so long at most, and reports whether nothing is
 // left.
 func (e *events) flush(ctx context.Context, timeout time.Duration) bool {
-	e.mu.Lock()
+	e.Lock()
 	batch := e.unstored
 	e.unstored = nil
 	dropped := e.dropped
 	e.dropped = 0
-	e.mu.Unlock()
+	e.Unlock()
 	if len(batch) == 0 {
 		return true
 	}
@@ -144,8 +146,8 @@ func (e *events) flush(ctx context.Context, timeout time.Duration) bool {
 	if len(left) == 0 {
 		return true
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	e.unstored = append(left, e.unstored...)
 	return false
 }
@@ -175,7 +177,7 @@ func (e *events) add(ctx context.Context, batch []model.Event) (left []model.Eve
 // setRunState stores and tells a run's state.
 func (m *Master) setRunState(ctx context.Context, id model.RunID, state model.RunState, reason string) {
 	m.storeRunState(ctx, id, state, reason)
-	ev := model.Event{Run: id, Kind: model.EventRunState, Severity: model.Info, Text: state.With(reason)}
+	ev := model.Event{Run: id, Kind: model.EventRunState, Text: state.With(reason)}
 	if state == model.RunFailed || state == model.RunIncomplete {
 		ev.Severity = model.Problem
 	}
@@ -185,21 +187,10 @@ func (m *Master) setRunState(ctx context.Context, id model.RunID, state model.Ru
 // storeRunState stores a run's state; a store that fails for good is logged, for
 // the run itself can go on.
 func (m *Master) storeRunState(ctx context.Context, id model.RunID, state model.RunState, reason string) {
-	err := m.persist(ctx, "recording the run's state", func(ctx context.Context) error {
-		return m.cfg.Store.SetRunState(ctx, id, state, reason, time.Now().UTC())
+	err := m.persist(ctx, "recording the run's state", func() error {
+		return m.store.SetRunState(ctx, id, state, reason, time.Now().UTC())
 	})
 	if err != nil && ctx.Err() == nil { // or the next start will see that it was cut
 		m.log.Error("recording the run's state", "run", id, "state", state, "err", err)
 	}
-}
-
-// endRun records the end even when the server is stopping, within a bound.
-func (m *Master) endRun(ctx context.Context, id model.RunID, state model.RunState, reason string) {
-	if ctx.Err() == nil {
-		m.setRunState(ctx, id, state, reason)
-		return
-	}
-	ctx, cancel := m.ending(ctx, 5*time.Second, stopRecord)
-	defer cancel()
-	m.setRunState(ctx, id, state, reason)
 }

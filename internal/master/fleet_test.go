@@ -53,7 +53,7 @@ func TestServiceEnded(t *testing.T) {
 	m := &Master{ev: testEvents()}
 	begin := func(id model.RunID) *execution {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		return &execution{m: m, run: model.Run{ID: id}, ctx: ctx, cancel: cancel}
+		return &execution{Master: m, run: model.Run{ID: id}, ctx: ctx, cancel: cancel}
 	}
 	x, other := begin("r1"), begin("r2")
 	m.active = map[model.RunID]*execution{"r1": x, "r2": other}

@@ -18,14 +18,14 @@ func (m *Master) Hello(ctx context.Context, h wire.Hello) (wire.HelloReply, erro
 	}
 	now := time.Now()
 	h.Node.Registered, h.Node.Left = now.UTC(), time.Time{}
-	err := m.cfg.Store.PutNode(ctx, h.Node)
+	err := m.store.PutNode(ctx, h.Node)
 	m.storeAnswered(ctx, err)
 	if err != nil {
 		return wire.HelloReply{}, fmt.Errorf("recording node %s: %w", h.Node.ID, err)
 	}
 	c := m.reg.hello(h, time.Now()) // only from now on can it be given a task
 	if c.from == model.NodeLost || c.from == model.NodeLeft {
-		m.tell(model.Event{Node: h.Node.ID, Kind: model.EventNodeJoined, Severity: model.Info,
+		m.tell(model.Event{Node: h.Node.ID, Kind: model.EventNodeJoined,
 			Text: fmt.Sprintf("node %s has joined", h.Node.ID)})
 	}
 	m.nodeChanged(c, "an agent with another identity replaced its agent")
@@ -63,7 +63,14 @@ func (m *Master) Goodbye(ctx context.Context, g wire.Goodbye) {
 		return // a former agent process; its successor is here already
 	}
 	if g.Owes && n.status.Up() {
-		m.awaitOwed(g.Node)
+		// Its result is on its way. Should it not come, the task is lost as with every
+		// agent that leaves.
+		a := m.attemptOn(g.Node)
+		c, _ := m.reg.gone(g.Node, model.NodeLeft)
+		m.tellChange(c, "")
+		if a != nil {
+			time.AfterFunc(owedFor, func() { a.lose(g.Node, "its agent left, and the result of its task did not come") })
+		}
 	} else if c, ok := m.reg.gone(g.Node, model.NodeLeft); ok {
 		m.nodeChanged(c, "its agent left during the task")
 	}
@@ -71,7 +78,7 @@ func (m *Master) Goodbye(ctx context.Context, g wire.Goodbye) {
 		return // agents of a run's fleet leave with it; nothing else is to be known
 	}
 	n.node.Left = time.Now().UTC()
-	err := m.cfg.Store.PutNode(ctx, n.node)
+	err := m.store.PutNode(ctx, n.node)
 	m.storeAnswered(ctx, err)
 	if err != nil {
 		m.log.Warn("noting that a node has left", "node", g.Node, "err", err)
@@ -80,17 +87,6 @@ func (m *Master) Goodbye(ctx context.Context, g wire.Goodbye) {
 
 // owedFor is how long the result of an agent that leaves may take to come.
 const owedFor = 5 * time.Second
-
-// awaitOwed notes that a node has left whose result is on its way. Should it not
-// come, the task is lost as with every agent that leaves.
-func (m *Master) awaitOwed(node model.NodeID) {
-	a := m.attemptOn(node)
-	c, _ := m.reg.gone(node, model.NodeLeft)
-	m.tellChange(c, "")
-	if a != nil {
-		time.AfterFunc(owedFor, func() { a.lose(node, "its agent left, and the result of its task did not come") })
-	}
-}
 
 // Ready notes that a task is prepared and returns its start, once that is
 // agreed. It calls off attempts that the run no longer waits for.
@@ -102,18 +98,23 @@ func (m *Master) Ready(_ context.Context, r wire.Ready) (wire.ReadyReply, error)
 	reply, first := a.setReady(r)
 	if first {
 		m.ev.emit(model.Event{Run: a.run, Step: a.step.ID, Task: r.Task, Node: r.Node,
-			Kind: model.EventTaskReady, Severity: model.Info, Text: fmt.Sprintf("node %s is ready", r.Node)})
+			Kind: model.EventTaskReady, Text: fmt.Sprintf("node %s is ready", r.Node)})
 	}
 	return reply, nil
 }
 
 // Result stores a result and confirms it only then.
 func (m *Master) Result(ctx context.Context, r model.Result) wire.ResultReply {
-	stored, err := m.cfg.Store.PutResult(ctx, r)
+	stored, err := m.store.PutResult(ctx, r)
 	m.storeAnswered(ctx, err)
 	switch {
 	case errors.Is(err, model.ErrInvalid), errors.Is(err, model.ErrUsage):
-		return m.refuseResult(ctx, r, err)
+		// A failed result takes the place of one that can never be stored, because it
+		// holds values that are no numbers.
+		if r.Outcome == model.OutcomeFailed && len(r.Samples)+len(r.Series) == 0 {
+			return wire.ResultReply{Dropped: true, Reason: err.Error()} // this is such a result already
+		}
+		return m.Result(ctx, wire.Failed(r, fmt.Sprintf("its result cannot be stored: %v", err)))
 	case errors.Is(err, model.ErrStale), errors.Is(err, model.ErrNotFound):
 		m.noteEnded(r)
 		return wire.ResultReply{Dropped: true, Reason: err.Error()}
@@ -123,7 +124,7 @@ func (m *Master) Result(ctx context.Context, r model.Result) wire.ResultReply {
 	m.noteEnded(r)
 	if stored {
 		m.ev.emit(endedEvent(r))
-	} else if r, err = m.cfg.Store.Head(ctx, r.Task, r.Attempt); err != nil {
+	} else if r, err = m.store.Head(ctx, r.Task, r.Attempt); err != nil {
 		// When two meet, one that the agent delivers and one that was given up as
 		// lost, what the store kept decides, not who came back from it first.
 		return wire.ResultReply{Reason: err.Error()}
@@ -134,18 +135,9 @@ func (m *Master) Result(ctx context.Context, r model.Result) wire.ResultReply {
 	return wire.ResultReply{Stored: true}
 }
 
-// refuseResult puts a failed result in the place of one that can never be
-// stored, because it holds values that are no numbers.
-func (m *Master) refuseResult(ctx context.Context, r model.Result, why error) wire.ResultReply {
-	if r.Outcome == model.OutcomeFailed && len(r.Samples)+len(r.Series) == 0 {
-		return wire.ResultReply{Dropped: true, Reason: why.Error()} // this is such a result already
-	}
-	return m.Result(ctx, wire.Failed(r, fmt.Sprintf("its result cannot be stored: %v", why)))
-}
-
 func endedEvent(r model.Result) model.Event {
 	ev := model.Event{Run: r.Run, Step: r.Step, Task: r.Task, Node: r.Node,
-		Kind: model.EventTaskEnded, Severity: model.Info, Text: fmt.Sprintf("node %s: %s", r.Node, r.Outcome)}
+		Kind: model.EventTaskEnded, Text: fmt.Sprintf("node %s: %s", r.Node, r.Outcome)}
 	if r.Outcome != model.OutcomeOK && r.Outcome != model.OutcomeCancelled {
 		ev.Severity = model.Warning
 		ev.Text += ": " + r.Error
@@ -158,20 +150,20 @@ func (m *Master) Progress(p wire.Progress) {
 	if a := m.attemptOf(p.Run); a == nil || !a.has(p) {
 		return
 	}
+	ev := model.Event{Run: p.Run, Step: p.Step, Task: p.Task, Node: p.Node, Kind: model.EventProgress}
 	for _, s := range p.Stages {
-		m.ev.emit(model.Event{Run: p.Run, Step: p.Step, Task: p.Task, Node: p.Node,
-			Kind: model.EventStage, Severity: model.Info, Text: s.Text(), Stage: &s})
+		ev.Kind, ev.Text, ev.Stage = model.EventStage, s.Text(), &s
+		m.ev.emit(ev)
 	}
 	switch {
 	case len(p.Stages) > 0:
 		return
 	case len(p.Live) > 0:
-		m.ev.emit(model.Event{Run: p.Run, Step: p.Step, Task: p.Task, Node: p.Node,
-			Kind: model.EventValues, Severity: model.Info, Values: p.Live})
-		return
+		ev.Kind, ev.Values = model.EventValues, p.Live
+	default:
+		ev.Progress = &p.Progress
 	}
-	m.ev.emit(model.Event{Run: p.Run, Step: p.Step, Task: p.Task, Node: p.Node,
-		Kind: model.EventProgress, Severity: model.Info, Progress: &p.Progress})
+	m.ev.emit(ev)
 }
 
 // Cut notes that the queue cut off a sender that broke the form of messages.

@@ -132,7 +132,7 @@ type leases struct {
 	here   host // the server's own
 	hostOf func(model.NodeID) host
 
-	mu            sync.Mutex
+	sync.Mutex
 	held, waiting []*claim // waiting: in the order of arrival
 }
 
@@ -142,16 +142,16 @@ func newLeases(here host, hostOf func(model.NodeID) host) *leases {
 
 // request puts a claim in line.
 func (l *leases) request(c *claim) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	l.waiting = append(l.waiting, c)
 	l.settle()
 }
 
 // release takes back what a run holds, or waits for.
 func (l *leases) release(run model.RunID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	of := func(c *claim) bool { return c.run == run }
 	l.held, l.waiting = slices.DeleteFunc(l.held, of), slices.DeleteFunc(l.waiting, of)
 	l.settle()
@@ -204,8 +204,8 @@ func (l *leases) hostsOf(c *claim) []host {
 
 // holder returns the run that has leased a node, "" when none has.
 func (l *leases) holder(node model.NodeID) model.RunID {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	for _, c := range l.held {
 		if slices.Contains(c.nodes, node) {
 			return c.run
@@ -216,8 +216,8 @@ func (l *leases) holder(node model.NodeID) model.RunID {
 
 // holding returns the runs that hold leases.
 func (l *leases) holding() (out []model.RunID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	for _, c := range l.held {
 		out = append(out, c.run)
 	}
@@ -226,8 +226,8 @@ func (l *leases) holding() (out []model.RunID) {
 
 // free reports whether a run could lease this node now.
 func (l *leases) free(node model.NodeID, shared bool) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	c := &claim{nodes: []model.NodeID{node}, shared: shared}
 	c.hosts = l.hostsOf(c)
 	return schedule(slices.Concat(l.held, l.waiting), []*claim{c})[0] == ""
@@ -274,6 +274,6 @@ func (x *execution) acquire(ctx context.Context, state model.RunState) error {
 // sayWaiting stores and tells what the run waits for. It is stored first: who
 // begins to watch the run and then reads it misses nothing.
 func (x *execution) sayWaiting(ctx context.Context, state model.RunState, waits string) {
-	x.m.storeRunState(ctx, x.run.ID, state, waits)
-	x.m.ev.emit(model.Event{Run: x.run.ID, Kind: model.EventWaiting, Severity: model.Info, Text: waits})
+	x.storeRunState(ctx, x.run.ID, state, waits)
+	x.ev.emit(model.Event{Run: x.run.ID, Kind: model.EventWaiting, Text: waits})
 }

@@ -82,6 +82,7 @@ type Master struct {
 	store.Reader // reading goes straight to the store
 	answer.Asker // so do studies
 	cfg          Config
+	store        store.Store
 	log          *slog.Logger
 	reg          *registry
 	ev           *events
@@ -129,7 +130,7 @@ func New(cfg Config) *Master {
 	m := &Master{
 		Reader: cfg.Store,
 		Asker:  answer.Asker{Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, Now: time.Now},
-		cfg:    cfg, log: cfg.Log,
+		cfg:    cfg, store: cfg.Store, log: cfg.Log,
 		reg:       newRegistry(cfg.Lease),
 		wake:      make(chan struct{}, 1),
 		active:    make(map[model.RunID]*execution),
@@ -158,17 +159,18 @@ func New(cfg Config) *Master {
 // the interrupted runs of this server, the latest first: they can be resumed. It
 // must be called once, before messages are served.
 func (m *Master) Recover(ctx context.Context) (interrupted []model.Run, err error) {
-	if err := m.cfg.Store.Beat(ctx, m.cfg.Server); err != nil {
+	if err := m.store.Beat(ctx, m.cfg.Server); err != nil {
 		return nil, err
 	}
-	nodes, err := m.cfg.Store.Nodes(ctx)
+	nodes, err := m.store.Nodes(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the known nodes: %w", err)
 	}
 	for _, n := range nodes {
 		m.reg.know(n)
 	}
-	list, err := m.cfg.Store.Runs(ctx, store.Filter{States: []model.RunState{model.RunPending, model.RunRunning, model.RunInterrupted}})
+	list, err := m.store.Runs(ctx, store.Filter{States: []model.RunState{model.RunPending, model.RunRunning,
+		model.RunInterrupted}})
 	if err != nil {
 		return nil, fmt.Errorf("reading unfinished runs: %w", err)
 	}
@@ -180,19 +182,15 @@ func (m *Master) Recover(ctx context.Context) (interrupted []model.Run, err erro
 		if r.State.Final() {
 			continue
 		}
-		if err := m.cfg.Store.SetRunState(ctx, r.ID, model.RunInterrupted, cutReason(r), time.Now()); err != nil {
+		reason := "the scalebench server stopped before the run began"
+		if !r.Started.IsZero() {
+			reason = "the scalebench server stopped during the run"
+		}
+		if err := m.store.SetRunState(ctx, r.ID, model.RunInterrupted, reason, time.Now()); err != nil {
 			return nil, fmt.Errorf("marking run %s as interrupted: %w", r.ID, err)
 		}
 	}
 	return interrupted, nil
-}
-
-// cutReason says in which state a run was when its server was killed.
-func cutReason(r model.Run) string {
-	if r.Started.IsZero() {
-		return "the scalebench server stopped before the run began"
-	}
-	return "the scalebench server stopped during the run"
 }
 
 // Serve executes submitted runs until ctx is done: each begins when its nodes
@@ -205,7 +203,10 @@ func (m *Master) Serve(ctx context.Context) error {
 	defer stop()
 	helpers.Go(func() { m.beat(background) })
 	helpers.Go(func() { m.watchNodes(ctx) })
-	helpers.Go(func() { m.watchRoom(ctx) })
+	helpers.Go(func() {
+		m.checkRoom(ctx)
+		every(ctx, roomPoll, func() { m.checkRoom(ctx) })
+	})
 	helpers.Go(func() { m.minder.Mind(ctx) })
 	defer runs.Wait()
 	for {
@@ -255,24 +256,31 @@ func (m *Master) ending(ctx context.Context, grace, afterStop time.Duration) (co
 	return context.WithDeadline(context.WithoutCancel(ctx), until)
 }
 
+// every does something again and again, after pauses, until ctx is done.
+func every(ctx context.Context, pause time.Duration, do func()) {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			do()
+		}
+	}
+}
+
 // beat lets the servers that share the store know that this one lives, until ctx is
 // done: then that it has ended, which they learn later if the store takes long.
 func (m *Master) beat(ctx context.Context) {
-	tick := time.NewTicker(store.ServerBeat)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-			continue
-		case <-tick.C:
-		}
-		if err := m.cfg.Store.Beat(ctx, m.cfg.Server); err != nil {
+	every(ctx, store.ServerBeat, func() {
+		if err := m.store.Beat(ctx, m.cfg.Server); err != nil {
 			m.log.Debug("telling that the server lives", "err", err)
 		}
-	}
+	})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
 	defer cancel()
-	if err := m.cfg.Store.Leave(ctx, m.cfg.Server); err != nil {
+	if err := m.store.Leave(ctx, m.cfg.Server); err != nil {
 		m.log.Debug("leaving the store", "err", err)
 	}
 }
@@ -300,7 +308,7 @@ func (m *Master) reserve(id model.RunID) bool {
 // enqueue puts a reserved run in line for its nodes, behind those that came
 // before. From here on it can be cancelled. exp is nil for a batch.
 func (m *Master) enqueue(run model.Run, nodes []model.Node, exp *experiment.Experiment) {
-	x := &execution{m: m, run: run, exp: exp}
+	x := &execution{Master: m, run: run, exp: exp}
 	x.ctx, x.cancel = context.WithCancelCause(context.Background())
 	x.timeouts.ready, x.timeouts.node = time.Minute, 2*time.Minute
 	line := claim{run: run.ID, name: run.Name, nodes: model.NodeIDs(nodes)}
@@ -332,15 +340,8 @@ func (m *Master) attemptOn(node model.NodeID) *attempt { return m.attemptOf(m.le
 
 // watchNodes looks for silent nodes, until ctx is done.
 func (m *Master) watchNodes(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
 	last := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, time.Second, func() {
 		now := time.Now()
 		if now.Sub(last) > m.reg.slowAfter {
 			// This process was paused or starved: heartbeats may wait unread.
@@ -352,7 +353,7 @@ func (m *Master) watchNodes(ctx context.Context) {
 		for _, c := range m.reg.expire(now) {
 			m.nodeChanged(c, fmt.Sprintf("no heartbeat for %s", m.cfg.Lease))
 		}
-	}
+	})
 }
 
 // nodeChanged tells people, and the attempt that runs on the node when the node is lost.
@@ -367,7 +368,7 @@ func (m *Master) nodeChanged(c change, why string) {
 
 // tellChange tells people of a node that changed.
 func (m *Master) tellChange(c change, why string) {
-	ev := model.Event{Node: c.node, Severity: model.Info}
+	ev := model.Event{Node: c.node}
 	switch {
 	case c.to == model.NodeLost:
 		ev.Kind, ev.Severity, ev.Text = model.EventNodeLost, model.Warning, "is lost: "+why
@@ -437,9 +438,9 @@ func (m *Master) countTell(node model.NodeID, now time.Time) int {
 
 // persist calls write until it succeeds, fails for a reason that time does
 // not cure, or ctx is done. A failing store stops the run, not its data.
-func (m *Master) persist(ctx context.Context, doing string, write func(context.Context) error) error {
+func (m *Master) persist(ctx context.Context, doing string, write func() error) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := write(ctx)
+		err := write()
 		m.storeAnswered(ctx, err)
 		if err == nil {
 			return nil

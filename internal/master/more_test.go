@@ -74,7 +74,7 @@ func newSearches(tb testing.TB) *searches {
 		tb.Fatal(err)
 	}
 	m := New(Config{Store: st, Queue: noQueue{}, Kinds: kinds, Log: slog.New(slog.DiscardHandler)})
-	s := &searches{tb: tb, x: &execution{m: m, run: run, exp: exp}, measured: make(map[string]model.Result)}
+	s := &searches{tb: tb, x: &execution{Master: m, run: run, exp: exp}, measured: make(map[string]model.Result)}
 	s.anew()
 	return s
 }
@@ -101,7 +101,7 @@ func (s *searches) plan() model.Step {
 // measure stores what a window has measured.
 func (s *searches) measure(step model.Step) {
 	s.tb.Helper()
-	ctx, st := context.Background(), s.x.m.cfg.Store
+	ctx, st := context.Background(), s.x.store
 	attempt, err := st.BeginAttempt(ctx, step.ID)
 	if err != nil {
 		s.tb.Fatal(err)
@@ -228,9 +228,9 @@ func TestResumeOfAnotherVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		tt.more(s, next[0])
-		err = s.x.m.Resume(t.Context(), s.x.run.ID)
+		err = s.x.Resume(t.Context(), s.x.run.ID)
 		if tt.want == "" {
-			if err != nil || len(s.x.m.takeArrived()) != 1 {
+			if err != nil || len(s.x.takeArrived()) != 1 {
 				t.Errorf("%s: Resume: %v, want it in line", tt.name, err)
 			}
 			continue
@@ -238,7 +238,7 @@ func TestResumeOfAnotherVersion(t *testing.T) {
 		if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "scalebench 0.0.1") {
 			t.Errorf("%s: Resume: %v, want bad usage with %q and the version", tt.name, err, tt.want)
 		}
-		if len(s.x.m.takeArrived()) != 0 || !s.x.m.reserve(s.x.run.ID) {
+		if len(s.x.takeArrived()) != 0 || !s.x.reserve(s.x.run.ID) {
 			t.Errorf("%s: a run that was refused is in line", tt.name)
 		}
 	}
@@ -247,7 +247,7 @@ func TestResumeOfAnotherVersion(t *testing.T) {
 // add stores a step.
 func (s *searches) add(step model.Step) {
 	s.tb.Helper()
-	if err := s.x.m.cfg.Store.AddSteps(context.Background(), step.Run, []model.Step{step}); err != nil {
+	if err := s.x.store.AddSteps(context.Background(), step.Run, []model.Step{step}); err != nil {
 		s.tb.Fatal(err)
 	}
 }

@@ -105,7 +105,7 @@ func (x *execution) checkNeeds(ctx context.Context) error {
 	}
 	var nodes []model.Node
 	for _, id := range x.nodes {
-		if n, ok := x.m.reg.get(id); ok {
+		if n, ok := x.reg.get(id); ok {
 			nodes = append(nodes, n.node)
 		}
 	}
@@ -138,34 +138,31 @@ func (x *execution) ask(ctx context.Context, all []need) (map[int][]model.NodeID
 	if len(q.open) == 0 {
 		return nil, nil
 	}
-	m := x.m
-	m.mu.Lock()
-	m.inquiries[o.Inquiry] = q
-	m.mu.Unlock()
+	x.mu.Lock()
+	x.inquiries[o.Inquiry] = q
+	x.mu.Unlock()
 	again := time.NewTicker(lookEvery)
 	defer again.Stop()
 	timeout := time.After(lookFor)
 	for waiting := true; waiting; {
-		m.mu.Lock()
+		x.mu.Lock()
 		silent := slices.Sorted(maps.Keys(q.open))
-		m.mu.Unlock()
-		if err := m.cfg.Queue.Order(ctx, o, silent); err != nil && ctx.Err() == nil {
-			m.log.Warn("asking nodes what they lack", "err", err)
-		}
+		x.mu.Unlock()
+		x.order(ctx, o, silent, "asking nodes what they lack")
 		select {
 		case <-q.done:
 			waiting = false
 		case <-timeout:
 			waiting = false
-			m.log.Warn("some nodes did not say whether they lack a program", "run", x.run.ID, "nodes", len(silent))
+			x.log.Warn("some nodes did not say whether they lack a program", "run", x.run.ID, "nodes", len(silent))
 		case <-ctx.Done():
 			waiting = false
 		case <-again.C:
 		}
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.inquiries, o.Inquiry)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.inquiries, o.Inquiry)
 	return q.missing, context.Cause(ctx)
 }
 
@@ -188,7 +185,7 @@ func lack(all []need, nodes []model.Node) error {
 			}
 			what, programs = append(what, name), append(programs, other.Program)
 		}
-		said = append(said, n.say(what, unique(programs), nodes))
+		said = append(said, n.say(what, slices.Compact(slices.Sorted(slices.Values(programs))), nodes))
 	}
 	if len(said) == 0 {
 		return nil
@@ -203,8 +200,6 @@ func (n need) goesWith(other need) bool {
 	return slices.Equal(n.nodes, other.nodes) && n.get == other.get && (n.Variable == "") == (other.Variable == "") && known(n) == known(other)
 }
 
-func unique(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
-
 // say says that the nodes of a need lack all of these things, and what to do.
 func (n need) say(things, programs []string, nodes []model.Node) string {
 	is, it := "is", "it"
@@ -213,7 +208,7 @@ func (n need) say(things, programs []string, nodes []model.Node) string {
 	}
 	where := fmt.Sprintf("all %d nodes", len(nodes))
 	if len(n.nodes) < len(nodes) || len(nodes) == 1 {
-		where = fmt.Sprintf("%s (%d of %s)", someNodes(n.nodes), len(n.nodes), num.Count(len(nodes), "node"))
+		where = fmt.Sprintf("%s (%d of %s)", some(n.nodes, ", "), len(n.nodes), num.Count(len(nodes), "node"))
 	}
 	what := strings.Join(things, ", ")
 	switch {
@@ -247,7 +242,7 @@ func (n need) how(programs []string, nodes []model.Node) string {
 		return ": " + lines[0]
 	}
 	for i, line := range lines {
-		lines[i] = fmt.Sprintf("%s (%s)", line, someNodes(by[line]))
+		lines[i] = fmt.Sprintf("%s (%s)", line, some(by[line], ", "))
 	}
 	return ": " + strings.Join(lines, ", ")
 }

@@ -58,7 +58,7 @@ func TestAskNodes(t *testing.T) {
 		} {
 			m := &Master{inquiries: make(map[string]*inquiry), log: slog.New(slog.DiscardHandler)}
 			m.cfg.Queue = &deafQueue{m: m, heard: make(map[model.NodeID]int)}
-			x := &execution{m: m, run: model.Run{ID: "r"}}
+			x := &execution{Master: m, run: model.Run{ID: "r"}}
 			begin := time.Now()
 			got, err := x.ask(t.Context(), []need{{Need: wire.Need{Program: "fio"}, nodes: tt.nodes}})
 			if took := time.Since(begin); err != nil || took < tt.atLeast || took > tt.atMost {

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -27,7 +28,7 @@ func (x *execution) recordNodes(ctx context.Context, requested time.Time) (missi
 		if slices.Contains(missing, id) {
 			continue
 		}
-		n, _ := x.m.reg.get(id)
+		n, _ := x.reg.get(id)
 		if x.fleet != nil && n.joined.After(requested) {
 			took := n.joined.Sub(requested) - x.fleet.Beside()
 			x.startups[id] = append(x.startups[id], model.Startup{Requested: requested.UTC(), Took: took})
@@ -36,8 +37,8 @@ func (x *execution) recordNodes(ctx context.Context, requested time.Time) (missi
 		nodes = append(nodes, n.node)
 		x.noteChange(n.node)
 	}
-	return missing, x.m.persist(ctx, "recording the nodes", func(ctx context.Context) error {
-		return x.m.cfg.Store.PutRunNodes(ctx, x.run.ID, nodes)
+	return missing, x.persist(ctx, "recording the nodes", func() error {
+		return x.store.PutRunNodes(ctx, x.run.ID, nodes)
 	})
 }
 
@@ -65,7 +66,7 @@ func (x *execution) noteChange(n model.Node) {
 	if len(changes) == 0 {
 		return
 	}
-	x.m.ev.emit(model.Event{Run: x.run.ID, Node: n.ID, Kind: model.EventNodeChanged, Severity: model.Warning,
+	x.ev.emit(model.Event{Run: x.run.ID, Node: n.ID, Kind: model.EventNodeChanged, Severity: model.Warning,
 		Text: fmt.Sprintf("the host of node %s has changed: %s", n.ID, strings.Join(changes, "; "))})
 }
 
@@ -74,7 +75,7 @@ func (x *execution) noteChange(n model.Node) {
 // reasonable time.
 func (x *execution) nodesReady(ctx context.Context, tasks []model.Task) (problem string, ok bool) {
 	var wait, dead []model.NodeID
-	now, _ := x.m.reg.missing(nodesOf(tasks))
+	now, _ := x.reg.missing(nodesOf(tasks))
 	for _, id := range now {
 		if x.givenUp[id] {
 			dead = append(dead, id)
@@ -100,7 +101,7 @@ func (x *execution) nodesReady(ctx context.Context, tasks []model.Task) (problem
 func (x *execution) awaitNodes(ctx context.Context, ids []model.NodeID) []model.NodeID {
 	timeout := time.After(x.timeouts.node)
 	for {
-		missing, changed := x.m.reg.missing(ids)
+		missing, changed := x.reg.missing(ids)
 		if len(missing) == 0 {
 			return nil
 		}
@@ -125,16 +126,7 @@ func nodeList(ids []model.NodeID) string {
 	if len(ids) == 1 {
 		return "node " + string(ids[0])
 	}
-	return "nodes " + someNodes(ids)
-}
-
-// someNodes names the first few nodes, and says how many more there are.
-func someNodes(ids []model.NodeID) string {
-	var s []string
-	for _, id := range ids {
-		s = append(s, string(id))
-	}
-	return some(s, ", ")
+	return "nodes " + some(ids, ", ")
 }
 
 // Before a step begins no node of the run, and no other one on its hosts, may
@@ -153,12 +145,21 @@ func (x *execution) awaitIdle(ctx context.Context) error {
 	deadline := time.Now().Add(x.timeouts.node)
 	told := make(map[wire.Attempt]bool)
 	for {
-		busy, lost := x.m.reg.atWork(x.m.hasEnded)
-		harmless := func(node model.NodeID, _ wire.Attempt) bool { return !x.m.leases.disturbs(x.claim, node) }
+		busy, lost := x.reg.atWork(x.hasEnded)
+		harmless := func(node model.NodeID, _ wire.Attempt) bool { return !x.leases.disturbs(x.claim, node) }
 		maps.DeleteFunc(busy, harmless)
 		maps.DeleteFunc(lost, harmless)
 		if len(busy) == 0 {
-			x.noteUnreachable(lost)
+			// Nodes on its hosts that were lost while they were at work are recorded, once
+			// a run: a task whose agent is stopped or cut off may go on.
+			for _, node := range slices.Sorted(maps.Keys(lost)) {
+				if at := lost[node]; !x.unreachable[at] && x.leases.beside(x.claim, node) {
+					x.unreachable[at] = true
+					x.ev.emit(model.Event{Run: x.run.ID, Node: node, Kind: model.EventUnreachable, Severity: model.Warning,
+						Text: fmt.Sprintf("node %s is on a host of this run and was lost while it worked on %s: "+
+							"that work may go on beside this run's", node, at.Task)})
+				}
+			}
 			return nil
 		}
 		for node, at := range busy {
@@ -172,24 +173,12 @@ func (x *execution) awaitIdle(ctx context.Context) error {
 			for node, at := range busy {
 				all = append(all, fmt.Sprintf("node %s is still working on %s", node, at))
 			}
-			return fmt.Errorf("%w: %s", model.ErrUnavailable, strings.Join(all, "; "))
+			return model.Unavailablef("%s", strings.Join(all, "; "))
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(quietPoll):
-		}
-	}
-}
-
-// noteUnreachable records, once a run, which nodes on its hosts were lost while
-// they were at work: a task whose agent is stopped or cut off may go on.
-func (x *execution) noteUnreachable(lost map[model.NodeID]wire.Attempt) {
-	for _, node := range slices.Sorted(maps.Keys(lost)) {
-		if at := lost[node]; !x.unreachable[at] && x.m.leases.beside(x.claim, node) {
-			x.unreachable[at] = true
-			x.m.ev.emit(model.Event{Run: x.run.ID, Node: node, Kind: model.EventUnreachable, Severity: model.Warning,
-				Text: fmt.Sprintf("node %s is on a host of this run and was lost while it worked on %s: that work may go on beside this run's", node, at.Task)})
 		}
 	}
 }
@@ -200,12 +189,9 @@ func (x *execution) endLeftover(ctx context.Context, node model.NodeID, at wire.
 	if i := strings.LastIndexByte(step, '/'); i > 0 {
 		step = step[:i] // a task's id is its step's, and its position
 	}
-	o := wire.Order{Kind: wire.OrderCancel, Run: x.run.ID, Step: model.StepID(step), Attempt: at.Attempt,
-		Reason: "its result is no longer needed"}
-	if err := x.m.cfg.Queue.Order(ctx, o, []model.NodeID{node}); err != nil {
-		x.m.log.Warn("ending left-over work", "node", node, "attempt", at, "err", err)
-	}
-	x.m.log.Info("a node is still working on another task; it was told to stop", "node", node, "attempt", at)
+	x.order(ctx, wire.Order{Kind: wire.OrderCancel, Run: x.run.ID, Step: model.StepID(step), Attempt: at.Attempt,
+		Reason: "its result is no longer needed"}, []model.NodeID{node}, "ending left-over work")
+	x.log.Info("a node is still working on another task; it was told to stop", "node", node, "attempt", at)
 }
 
 // endedMemory bounds how many ended attempts are remembered. Only a node's
@@ -240,7 +226,7 @@ func (x *execution) addresses(links map[model.NodeID]model.Link) addressBook {
 	book := make(addressBook, len(x.nodes))
 	used := make(map[string]int)
 	for _, id := range slices.Sorted(slices.Values(x.nodes)) {
-		n, _ := x.m.reg.get(id)
+		n, _ := x.reg.get(id)
 		h := model.Host{Node: id, Address: addressOf(n.node), Link: links[id]}
 		h.Slot = used[h.Address]
 		used[h.Address]++
@@ -252,25 +238,16 @@ func (x *execution) addresses(links map[model.NodeID]model.Link) addressBook {
 // addressOf is what its owner says, or else the node's first address; empty
 // when neither is known.
 func addressOf(n model.Node) string {
-	if a := n.Labels[model.LabelAddress]; a != "" {
-		return a
+	found := append(slices.Clone(n.Facts.Addresses), "")[0]
+	if found == "" && n.Labels[model.LabelFleet] == model.FleetLocal {
+		found = "127.0.0.1" // of a machine without a network
 	}
-	if len(n.Facts.Addresses) > 0 {
-		return n.Facts.Addresses[0]
-	}
-	if n.Labels[model.LabelFleet] == model.FleetLocal {
-		return "127.0.0.1" // of a machine without a network
-	}
-	return ""
+	return cmp.Or(n.Labels[model.LabelAddress], found)
 }
 
-func (b addressBook) hosts(ids []model.NodeID) []model.Host {
-	if len(ids) == 0 {
-		return nil
-	}
-	out := make([]model.Host, len(ids))
-	for i, id := range ids {
-		out[i] = b[id]
+func (b addressBook) hosts(ids []model.NodeID) (out []model.Host) {
+	for _, id := range ids {
+		out = append(out, b[id])
 	}
 	return out
 }
@@ -299,9 +276,8 @@ func checkAddress(node model.NodeID, address string) error {
 	if address == "" || addressForm.MatchString(address) {
 		return nil
 	}
-	return fmt.Errorf("%w: node %s says that its address is %.80q, which is neither an IP address nor the name of a "+
-		"host; start its agent with --label %s=ADDRESS",
-		model.ErrUnavailable, node, address, model.LabelAddress)
+	return model.Unavailablef("node %s says that its address is %.80q, which is neither an IP address nor the name of a "+
+		"host; start its agent with --label %s=ADDRESS", node, address, model.LabelAddress)
 }
 
 // check refuses tasks that need an address which is unknown, or none.
@@ -314,16 +290,16 @@ func (b addressBook) check(step model.Step, tasks []model.Task) error {
 	for _, name := range slices.Sorted(maps.Keys(step.Services)) {
 		for _, id := range step.Services[name].Nodes {
 			if b[id].Address == "" {
-				return fmt.Errorf("%w: node %s, which runs the service %s, has no address at which others can reach it; start its agent with --label %s=ADDRESS",
-					model.ErrUnavailable, id, name, model.LabelAddress)
+				return model.Unavailablef("node %s, which runs the service %s, has no address at which others can reach it; start "+
+					"its agent with --label %s=ADDRESS", id, name, model.LabelAddress)
 			}
 		}
 	}
 	for _, t := range tasks {
 		for _, id := range append(slices.Clone(t.Spec.Peers), t.Spec.Clients...) {
 			if b[id].Address == "" {
-				return fmt.Errorf("%w: node %s has no address at which %s can reach it; start its agent with --label %s=ADDRESS",
-					model.ErrUnavailable, id, t.Node, model.LabelAddress)
+				return model.Unavailablef("node %s has no address at which %s can reach it; start its agent with --label "+
+					"%s=ADDRESS", id, t.Node, model.LabelAddress)
 			}
 		}
 	}

@@ -31,7 +31,7 @@ type registry struct {
 	lease     time.Duration
 	slowAfter time.Duration
 
-	mu      sync.Mutex
+	sync.Mutex
 	nodes   map[model.NodeID]*nodeState
 	changed chan struct{} // closed and replaced whenever a status changes
 }
@@ -66,8 +66,8 @@ const tellEvery = 10 * time.Second
 
 // know adds a node from the store that has not been heard yet.
 func (r *registry) know(n model.Node) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	if _, ok := r.nodes[n.ID]; !ok {
 		r.nodes[n.ID] = &nodeState{node: n, status: n.Absent()}
 	}
@@ -75,8 +75,8 @@ func (r *registry) know(n model.Node) {
 
 // hello registers an agent.
 func (r *registry) hello(h wire.Hello, now time.Time) change {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	old, ok := r.nodes[h.Node.ID]
 	if !ok {
 		old = &nodeState{status: model.NodeLost}
@@ -101,8 +101,8 @@ func (r *registry) hello(h wire.Hello, now time.Time) change {
 // heartbeat notes that a node was heard. A heartbeat of a former agent process
 // is ignored, and so is that of a node that never said hello.
 func (r *registry) heartbeat(h wire.Heartbeat, now time.Time) (change, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	n, ok := r.nodes[h.Node]
 	if !ok || (n.session != "" && n.session != h.Session) {
 		return change{}, false
@@ -122,8 +122,8 @@ func (r *registry) heartbeat(h wire.Heartbeat, now time.Time) (change, bool) {
 // heldUp is when one of these nodes last said that something keeps it from going
 // on; zero if none did.
 func (r *registry) heldUp(ids []model.NodeID) (last time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	for _, id := range ids {
 		if n, ok := r.nodes[id]; ok && n.held.After(last) {
 			last = n.held
@@ -135,8 +135,8 @@ func (r *registry) heldUp(ids []model.NodeID) (last time.Time) {
 // gone notes that a node's agent has ended, by its own word or by that of the
 // fleet that started it.
 func (r *registry) gone(id model.NodeID, to model.NodeStatus) (change, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	n, ok := r.nodes[id]
 	if !ok {
 		return change{}, false
@@ -146,8 +146,8 @@ func (r *registry) gone(id model.NodeID, to model.NodeStatus) (change, bool) {
 
 // expire looks for nodes that were not heard for too long.
 func (r *registry) expire(now time.Time) []change {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	var out []change
 	for id, n := range r.nodes {
 		if !n.status.Up() {
@@ -170,8 +170,8 @@ func (r *registry) expire(now time.Time) []change {
 // pardon counts all nodes as heard now. The master uses it after a time in
 // which it could not listen itself: that silence was its own.
 func (r *registry) pardon(now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	for _, n := range r.nodes {
 		if n.status.Up() {
 			n.heard = now
@@ -197,15 +197,15 @@ func (r *registry) notify() {
 
 // wake lets everybody who waits for a change look again.
 func (r *registry) wake() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	r.notify()
 }
 
 // list returns all nodes by id.
 func (r *registry) list() []model.NodeInfo {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	out := make([]model.NodeInfo, 0, len(r.nodes))
 	for _, n := range r.nodes {
 		i := model.NodeInfo{Node: n.node, Status: n.status, Heard: n.heard}
@@ -220,8 +220,8 @@ func (r *registry) list() []model.NodeInfo {
 
 // get returns one node.
 func (r *registry) get(id model.NodeID) (nodeState, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	n, ok := r.nodes[id]
 	if !ok {
 		return nodeState{}, false
@@ -232,8 +232,8 @@ func (r *registry) get(id model.NodeID) (nodeState, bool) {
 // missing returns which of these nodes are not up, and a channel that is
 // closed at the next change.
 func (r *registry) missing(ids []model.NodeID) ([]model.NodeID, <-chan struct{}) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	var out []model.NodeID
 	for _, id := range ids {
 		if n, ok := r.nodes[id]; !ok || !n.status.Up() {
@@ -246,8 +246,8 @@ func (r *registry) missing(ids []model.NodeID) ([]model.NodeID, <-chan struct{})
 // atWork returns what nodes said last that they are executing, as far as that
 // has not ended: the nodes that are up, and those that were lost at it.
 func (r *registry) atWork(ended func(wire.Attempt) bool) (up, lost map[model.NodeID]wire.Attempt) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	up, lost = make(map[model.NodeID]wire.Attempt), make(map[model.NodeID]wire.Attempt)
 	for id, n := range r.nodes {
 		switch {
@@ -263,8 +263,8 @@ func (r *registry) atWork(ended func(wire.Attempt) bool) (up, lost map[model.Nod
 
 // forget removes a node.
 func (r *registry) forget(id model.NodeID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	delete(r.nodes, id)
 	r.notify()
 }

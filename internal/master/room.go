@@ -22,24 +22,10 @@ func KeepFree(disk int64) int64 { return min(256<<20, disk/20) }
 // roomPoll is how often the disk is looked at.
 const roomPoll = 2 * time.Second
 
-// watchRoom looks at the disk until ctx is done.
-func (m *Master) watchRoom(ctx context.Context) {
-	tick := time.NewTicker(roomPoll)
-	defer tick.Stop()
-	for {
-		m.checkRoom(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
 // checkRoom asks the store for its room. A store that does not answer changes
 // nothing.
 func (m *Master) checkRoom(ctx context.Context) {
-	room, err := m.cfg.Store.Room(ctx)
+	room, err := m.store.Room(ctx)
 	if err != nil {
 		m.log.Debug("asking how much room the store has", "err", err)
 		return
@@ -92,9 +78,9 @@ func (m *Master) outages(note func()) {
 	case is != "" && was == "":
 		m.log.Warn(text)
 	case is == "" && was == model.EventNoRoom:
-		ev = model.Event{Kind: model.EventRoom, Severity: model.Info, Text: "there is room again; runs go on"}
+		ev = model.Event{Kind: model.EventRoom, Text: "there is room again; runs go on"}
 	case is == "" && was == model.EventStoreFailing:
-		ev = model.Event{Kind: model.EventStoreBack, Severity: model.Info, Text: "the store works again; waiting results are being stored"}
+		ev = model.Event{Kind: model.EventStoreBack, Text: "the store works again; waiting results are being stored"}
 	default:
 		return
 	}
@@ -125,21 +111,26 @@ func (m *Master) roomFor() error {
 	if m.noRoom == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: %s", model.ErrUnavailable, m.noRoom)
+	return model.Unavailablef("%s", m.noRoom)
 }
 
 // awaitRoom waits until there is room for what the run does next.
 func (x *execution) awaitRoom(ctx context.Context) error {
-	x.m.checkRoom(ctx)
+	x.checkRoom(ctx)
 	said := false
 	for {
-		err := x.m.roomFor()
+		err := x.roomFor()
 		if err == nil {
 			break
 		}
 		if !said {
 			said = true
-			x.noteState(ctx, "paused: "+model.Plain(err))
+			// Why it pauses is stored, if the store can take that.
+			why := "paused: " + model.Plain(err)
+			err := x.store.SetRunState(ctx, x.run.ID, model.RunRunning, why, time.Now().UTC())
+			if err != nil && !errors.Is(err, model.ErrUnavailable) {
+				x.log.Warn("recording that a run pauses", "run", x.run.ID, "err", err)
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -150,17 +141,9 @@ func (x *execution) awaitRoom(ctx context.Context) error {
 	if !said {
 		return nil
 	}
-	return x.m.persist(ctx, "recording that the run goes on", func(ctx context.Context) error {
-		return x.m.cfg.Store.SetRunState(ctx, x.run.ID, model.RunRunning, "", time.Now().UTC())
+	return x.persist(ctx, "recording that the run goes on", func() error {
+		return x.store.SetRunState(ctx, x.run.ID, model.RunRunning, "", time.Now().UTC())
 	})
-}
-
-// noteState stores why a run that goes on pauses, if the store can take that.
-func (x *execution) noteState(ctx context.Context, reason string) {
-	err := x.m.cfg.Store.SetRunState(ctx, x.run.ID, model.RunRunning, reason, time.Now().UTC())
-	if err != nil && !errors.Is(err, model.ErrUnavailable) {
-		x.m.log.Warn("recording that a run pauses", "run", x.run.ID, "err", err)
-	}
 }
 
 // tellTrouble tells what keeps a node from going on, by its own word. A full
@@ -181,7 +164,7 @@ func (m *Master) tellTrouble(id model.NodeID, trouble string) {
 	if same {
 		return
 	}
-	ev := model.Event{Node: id, Kind: model.EventRoom, Severity: model.Info, Text: fmt.Sprintf("node %s goes on", id)}
+	ev := model.Event{Node: id, Kind: model.EventRoom, Text: fmt.Sprintf("node %s goes on", id)}
 	if trouble != "" {
 		ev.Kind, ev.Severity, ev.Text = model.EventNoRoom, model.Problem, fmt.Sprintf("node %s waits: %s", id, trouble)
 	}
@@ -191,15 +174,15 @@ func (m *Master) tellTrouble(id model.NodeID, trouble string) {
 // extended moves a deadline while results are held up by no fault of their
 // tasks, and for a lease after: those that wait then are not late.
 func (x *execution) extended(deadline time.Time) time.Time {
-	held := x.m.reg.heldUp(x.nodes)
-	x.m.mu.Lock()
-	if x.m.storeFails != "" || x.m.noRoom != "" {
+	held := x.reg.heldUp(x.nodes)
+	x.mu.Lock()
+	if x.storeFails != "" || x.noRoom != "" {
 		held = time.Now()
-	} else if x.m.heldUp.After(held) {
-		held = x.m.heldUp
+	} else if x.heldUp.After(held) {
+		held = x.heldUp
 	}
-	x.m.mu.Unlock()
-	if until := held.Add(x.m.cfg.Lease); !held.IsZero() && until.After(deadline) {
+	x.mu.Unlock()
+	if until := held.Add(x.cfg.Lease); !held.IsZero() && until.After(deadline) {
 		return until
 	}
 	return deadline

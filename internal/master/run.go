@@ -18,7 +18,7 @@ import (
 
 // execution is a run while it waits for its nodes, and while it is executed.
 type execution struct {
-	m        *Master
+	*Master
 	ctx      context.Context // ends with the run
 	cancel   context.CancelCauseFunc
 	claim    *claim
@@ -44,18 +44,27 @@ type execution struct {
 
 // execute runs one run to its end and records that end.
 func (m *Master) execute(x *execution) {
-	id := x.run.ID
-	defer m.release(id)
+	defer m.release(x.run.ID)
 	defer x.cancel(nil)
 	state, reason := x.perform(x.ctx)
-	m.endRun(x.ctx, id, state, reason)
+	m.endRun(x.ctx, x.run.ID, state, reason)
+}
+
+// endRun records the end even when the server is stopping, within a bound.
+func (m *Master) endRun(ctx context.Context, id model.RunID, state model.RunState, reason string) {
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = m.ending(ctx, 5*time.Second, stopRecord)
+		defer cancel()
+	}
+	m.setRunState(ctx, id, state, reason)
 }
 
 // load reads what is stored of the run.
 func (x *execution) load(ctx context.Context) error {
 	var data model.RunData
-	err := x.m.persist(ctx, "reading run "+string(x.run.ID), func(ctx context.Context) (err error) {
-		data, err = x.m.cfg.Store.Heads(ctx, x.run.ID, 0)
+	err := x.persist(ctx, "reading run "+string(x.run.ID), func() (err error) {
+		data, err = x.store.Heads(ctx, x.run.ID, 0)
 		return err
 	})
 	if err != nil {
@@ -77,7 +86,12 @@ func (x *execution) load(ctx context.Context) error {
 	}
 	x.adopt(data)
 	if len(x.steps) == 0 && x.exp != nil && x.exp.Fleet.Agents != nil {
-		if err := x.layOut(ctx, data.Nodes); err != nil {
+		// It was stored without steps; one in which results decide may have none.
+		d, err := design.Build(x.exp, x.run.ID, data.Nodes)
+		if err == nil && len(d.Steps) > 0 {
+			err = x.addSteps(ctx, "storing the steps", d.Steps)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -118,13 +132,6 @@ func (x *execution) adopt(data model.RunData) {
 	}
 }
 
-func (x *execution) retries() *budget {
-	if x.exp == nil {
-		return &budget{lost: 2}
-	}
-	return &budget{failed: x.exp.Retries.Failed, lost: x.exp.Retries.Lost}
-}
-
 // openTasks are the tasks of a step that an attempt must run: all, but in a
 // batch only those that have not come to an end yet.
 func (x *execution) openTasks(s model.Step) []model.Task {
@@ -138,17 +145,6 @@ func (x *execution) openTasks(s model.Step) []model.Task {
 		}
 	}
 	return out
-}
-
-// noteDone remembers the batch tasks that an attempt brought to an end.
-func (x *execution) noteDone(a *attempt) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for id, t := range a.tasks {
-		if t.outcome.Definitive() {
-			x.settled[id] = true
-		}
-	}
 }
 
 // perform waits for the run's nodes, reads the run, brings its fleet up, runs
@@ -168,7 +164,7 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	if err := x.load(ctx); err != nil {
 		return stateAfter(ctx, err)
 	}
-	x.m.setRunState(ctx, x.run.ID, model.RunRunning, "")
+	x.setRunState(ctx, x.run.ID, model.RunRunning, "")
 	if x.run.Started.IsZero() {
 		x.run.Started = time.Now().UTC()
 	}
@@ -178,7 +174,11 @@ func (x *execution) perform(ctx context.Context) (model.RunState, string) {
 	defer func() { x.down(ctx) }()
 	missing, err := x.up(ctx)
 	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("%w: %s", model.ErrUnavailable, x.absence(missing))
+		did := fmt.Sprintf("did not connect within %s", x.timeouts.node)
+		if x.ends.final(missing) {
+			did = "cannot start"
+		}
+		err = model.Unavailablef("%s %s%s", nodeList(missing), did, x.ends.why(missing))
 	}
 	if err == nil {
 		err = x.checkNeeds(ctx)
@@ -232,7 +232,12 @@ func (x *execution) performSteps(ctx context.Context) (invalid []model.Step, err
 		s := x.steps[i]
 		state, err := x.performStep(ctx, s)
 		if err != nil {
-			x.suspend(ctx, s)
+			// It was cut short, and is to be done again by a resume.
+			ctx, cancel := x.ending(ctx, endGrace, stopFleet)
+			if err := x.store.SetStepState(ctx, s.ID, model.StepPending, "cut short"); err != nil {
+				x.log.Warn("noting that a step was cut short", "step", s.ID, "err", err)
+			}
+			cancel()
 			return invalid, err
 		}
 		if state != model.StepComplete {
@@ -268,22 +273,17 @@ func (x *execution) performStep(ctx context.Context, s model.Step) (model.StepSt
 	return x.runStep(ctx, s)
 }
 
-// suspend notes that a step was cut short and is to be done again by a resume.
-func (x *execution) suspend(ctx context.Context, s model.Step) {
-	ctx, cancel := x.m.ending(ctx, endGrace, stopFleet)
-	defer cancel()
-	if err := x.m.cfg.Store.SetStepState(ctx, s.ID, model.StepPending, "cut short"); err != nil {
-		x.m.log.Warn("noting that a step was cut short", "step", s.ID, "err", err)
-	}
-}
-
 // some joins the first few of a list and says how many more there are.
-func some(list []string, separator string) string {
+func some[T ~string](list []T, separator string) string {
 	const most = 3
-	if len(list) <= most {
-		return strings.Join(list, separator)
+	var shown []string
+	for _, x := range list[:min(len(list), most)] {
+		shown = append(shown, string(x))
 	}
-	return fmt.Sprintf("%s%sand %d more", strings.Join(list[:most], separator), separator, len(list)-most)
+	if more := len(list) - len(shown); more > 0 {
+		shown = append(shown, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(shown, separator)
 }
 
 // stateAfter tells from why the executor stopped what the run is now.
@@ -303,7 +303,7 @@ func stateAfter(ctx context.Context, err error) (model.RunState, string) {
 // nodes, and stores who they are. It returns those that have not come in time.
 func (x *execution) up(ctx context.Context) (missing []model.NodeID, err error) {
 	if x.exp != nil {
-		if x.fleet, err = x.m.fleetOf(x.run.ID, x.exp); err != nil {
+		if x.fleet, err = x.fleetOf(x.run.ID, x.exp); err != nil {
 			return nil, err
 		}
 	}
@@ -322,43 +322,34 @@ func (x *execution) down(ctx context.Context) {
 	if x.fleet == nil {
 		return
 	}
-	ctx, cancel := x.m.ending(ctx, endGrace, stopFleet)
+	ctx, cancel := x.ending(ctx, endGrace, stopFleet)
 	defer cancel()
 	if err := x.fleet.Down(ctx); err != nil {
-		x.m.log.Warn("bringing the fleet down", "err", err)
+		x.log.Warn("bringing the fleet down", "err", err)
 	}
 	x.fleet = nil
-}
-
-// absence says that nodes are missing when a run is to begin, and why.
-func (x *execution) absence(missing []model.NodeID) string {
-	did := fmt.Sprintf("did not connect within %s", x.timeouts.node)
-	if x.ends.final(missing) {
-		did = "cannot start"
-	}
-	return nodeList(missing) + " " + did + x.ends.why(missing)
 }
 
 // agentEnded is called by the run's fleet when an agent process has ended by
 // itself.
 func (x *execution) agentEnded(id model.NodeID, why string, again bool) {
 	ends := x.ends.note(id, why, again)
-	n, _ := x.m.reg.get(id)
-	switch c, ok := x.m.reg.gone(id, model.NodeLost); {
+	n, _ := x.reg.get(id)
+	switch c, ok := x.reg.gone(id, model.NodeLost); {
 	case ok && n.status.Up():
-		x.m.nodeChanged(c, "its agent has ended")
+		x.nodeChanged(c, "its agent has ended")
 	case again && ends == endsToTell:
-		x.m.ev.emit(model.Event{Run: x.run.ID, Node: id, Kind: model.EventWaiting, Severity: model.Info,
+		x.ev.emit(model.Event{Run: x.run.ID, Node: id, Kind: model.EventWaiting,
 			Text: fmt.Sprintf("waiting for node %s, its agent cannot start yet and is tried again: %s", id, why)})
 	}
 	if !again {
-		x.m.reg.wake()
+		x.reg.wake()
 	}
 }
 
 // FleetUp publishes what the fleet of a run makes; the fleet calls it.
 func (m *Master) FleetUp(run model.RunID, text string) {
-	m.ev.emit(model.Event{Run: run, Kind: model.EventFleetUp, Severity: model.Info, Text: text})
+	m.ev.emit(model.Event{Run: run, Kind: model.EventFleetUp, Text: text})
 }
 
 // errService ends a run whose fleet lost one of its services.
@@ -407,25 +398,27 @@ func (x *execution) decideMore(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	if latest != "" {
-		x.m.ev.emit(model.Event{Run: x.run.ID, Kind: model.EventLatest, Severity: model.Info, Text: latest})
+		x.ev.emit(model.Event{Run: x.run.ID, Kind: model.EventLatest, Text: latest})
 	}
 	if len(steps) == 0 {
 		return false, nil
 	}
-	err = x.m.persist(ctx, "planning "+describe(steps[0]), func(ctx context.Context) error {
-		return x.m.cfg.Store.AddSteps(ctx, x.run.ID, steps)
-	})
-	if err != nil {
-		return false, err
+	return true, x.addSteps(ctx, "planning "+describe(steps[0]), steps)
+}
+
+// addSteps appends steps to the run, once they are stored.
+func (x *execution) addSteps(ctx context.Context, doing string, steps []model.Step) error {
+	err := x.persist(ctx, doing, func() error { return x.store.AddSteps(ctx, x.run.ID, steps) })
+	if err == nil {
+		x.steps = append(x.steps, steps...)
 	}
-	x.steps = append(x.steps, steps...)
-	return true, nil
+	return err
 }
 
 // dataFrom is what is stored of the run from a step on.
 func (x *execution) dataFrom(ctx context.Context, number int) (data model.RunData, err error) {
-	err = x.m.persist(ctx, "reading run "+string(x.run.ID), func(ctx context.Context) error {
-		data, err = x.m.cfg.Store.DataFrom(ctx, x.run.ID, number)
+	err = x.persist(ctx, "reading run "+string(x.run.ID), func() error {
+		data, err = x.store.DataFrom(ctx, x.run.ID, number)
 		return err
 	})
 	return data, err
@@ -442,7 +435,7 @@ func (x *execution) waitUntil(ctx context.Context, at time.Time) error {
 	rests := time.Until(at) > restFrom
 	if rests {
 		x.down(ctx)
-		x.m.leases.release(x.run.ID)
+		x.leases.release(x.run.ID)
 		x.sayWaiting(ctx, model.RunRunning, fmt.Sprintf("waiting until %s; other runs may use its nodes until then",
 			at.UTC().Format("2006-01-02 15:04:05 UTC")))
 	}
@@ -455,11 +448,11 @@ func (x *execution) waitUntil(ctx context.Context, at time.Time) error {
 		return nil
 	}
 	x.claim = x.claim.again()
-	x.m.leases.request(x.claim)
+	x.leases.request(x.claim)
 	if err := x.acquire(ctx, model.RunRunning); err != nil {
 		return err
 	}
-	x.m.setRunState(ctx, x.run.ID, model.RunRunning, "")
+	x.setRunState(ctx, x.run.ID, model.RunRunning, "")
 	missing, err := x.up(ctx)
 	for _, id := range missing {
 		x.givenUp[id] = true // the steps go on without it

@@ -470,9 +470,9 @@ func TestEvery(t *testing.T) {
 // its host say so, others do not.
 func TestUnreachableWork(t *testing.T) {
 	h := newHouse(t, testStore(t))
-	h.m.reg.mu.Lock()
+	h.m.reg.Lock()
 	h.m.reg.nodes["d"].status, h.m.reg.nodes["d"].running = model.NodeLost, &wire.Attempt{Task: "OLD/0/0", Attempt: 1}
-	h.m.reg.mu.Unlock()
+	h.m.reg.Unlock()
 	for node, want := range map[string]int{"a": 0, "c": 1} {
 		id, _ := h.submit("run-"+node, "node: "+node)
 		h.awaitTasks(1)

@@ -22,17 +22,17 @@ var _ control.Server = (*Master)(nil)
 
 // ErrFewAgents is model.ErrUnavailable where fewer agents have joined than a
 // file asks for.
-var ErrFewAgents = fmt.Errorf("%w: too few agents", model.ErrUnavailable)
+var ErrFewAgents = model.Unavailablef("too few agents")
 
 // Submit checks a file, plans it, stores it as a run and puts it in line. It
 // fails with model.ErrUsage for a bad file, and with ErrFewAgents while there
 // are fewer nodes than the file asks for, unless the run is to wait for them.
 func (m *Master) Submit(ctx context.Context, src control.Source) (model.RunID, error) {
 	if err := src.ID.Validate(); err != nil {
-		return "", fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return "", model.Usagef("%w", err)
 	}
 	if !src.Kind.Valid() {
-		return "", fmt.Errorf("%w: %.40q is no kind of run", model.ErrUsage, src.Kind)
+		return "", model.Usagef("%.40q is no kind of run", src.Kind)
 	}
 	if !m.reserve(src.ID) {
 		return src.ID, nil // submitted before; the answer was lost
@@ -51,7 +51,7 @@ func (m *Master) Submit(ctx context.Context, src control.Source) (model.RunID, e
 // submit stores a reserved run and puts it in line. A run that is stored
 // already, by a submission that did not get this far, is only put in line.
 func (m *Master) submit(ctx context.Context, src control.Source) error {
-	stored, err := m.cfg.Store.Run(ctx, string(src.ID))
+	stored, err := m.store.Run(ctx, string(src.ID))
 	switch {
 	case err == nil && stored.State == model.RunPending:
 		return m.enqueueStored(ctx, src.ID)
@@ -76,21 +76,14 @@ func (m *Master) submitExperiment(ctx context.Context, run model.Run, src contro
 		return err
 	}
 	if exp.Schedule != nil {
-		return fmt.Errorf("%w: %s has a schedule: it is a campaign, which `scalebench run` begins", model.ErrUsage, src.Name)
+		return model.Usagef("%s has a schedule: it is a campaign, which `scalebench run` begins", src.Name)
 	}
 	run.Name, run.Source, run.Asked, run.Seed = exp.Name, exp.Source, exp.Asked, design.Seed(exp, run.ID)
-	nodes, err := m.selectNodes(run.ID, exp)
-	if errors.Is(err, ErrFewAgents) && src.Detached {
-		return m.admit(ctx, run, nil, nil, exp)
-	}
+	nodes, steps, err := m.plan(run.ID, exp, src.Detached)
 	if err != nil {
 		return err
 	}
-	p, err := design.Build(exp, run.ID, nodes)
-	if err != nil {
-		return err
-	}
-	return m.admit(ctx, run, nodes, p.Steps, exp)
+	return m.admit(ctx, run, nodes, steps, exp)
 }
 
 // submitJob takes the paper's job file. A job for a node that does not exist
@@ -145,7 +138,7 @@ func resolveNames(job *experiment.JobFile, nodes []model.Node) {
 
 // admit stores a planned run and puts it in line.
 func (m *Master) admit(ctx context.Context, run model.Run, nodes []model.Node, steps []model.Step, exp *experiment.Experiment) error {
-	if err := m.cfg.Store.CreateRun(ctx, run, nodes, steps); err != nil {
+	if err := m.store.CreateRun(ctx, run, nodes, steps); err != nil {
 		return fmt.Errorf("storing the run: %w", err)
 	}
 	m.enqueue(run, nodes, exp)
@@ -187,7 +180,7 @@ func (m *Master) fleetOf(run model.RunID, exp *experiment.Experiment) (Fleet, er
 	case exp.Fleet.Agents != nil:
 		return nil, nil
 	case m.cfg.Fleets == nil:
-		return nil, fmt.Errorf("%w: this server cannot start agents; use a fleet of agents", model.ErrUsage)
+		return nil, model.Usagef("this server cannot start agents; use a fleet of agents")
 	}
 	return m.cfg.Fleets(run, exp)
 }
@@ -206,17 +199,17 @@ func (m *Master) upNodes(labels map[string]string) []model.Node {
 
 // Resume puts a run in line again; what it has achieved is kept.
 func (m *Master) Resume(ctx context.Context, id model.RunID) error {
-	run, err := m.cfg.Store.Run(ctx, string(id))
+	run, err := m.store.Run(ctx, string(id))
 	if err != nil {
 		return err
 	}
 	switch {
 	case run.State == model.RunDone:
-		return fmt.Errorf("%w: run %s is done; there is nothing to resume", model.ErrUsage, id)
+		return model.Usagef("run %s is done; there is nothing to resume", id)
 	case !m.reserve(id):
-		return fmt.Errorf("%w: run %s is already %s", model.ErrUsage, id, run.State)
+		return model.Usagef("run %s is already %s", id, run.State)
 	}
-	if err = control.NotAnothers(ctx, m.cfg.Store, run, m.cfg.Server); err == nil {
+	if err = control.NotAnothers(ctx, m.store, run, m.cfg.Server); err == nil {
 		err = m.enqueueStored(ctx, id)
 	}
 	if err != nil {
@@ -227,7 +220,7 @@ func (m *Master) Resume(ctx context.Context, id model.RunID) error {
 
 // enqueueStored puts a stored, reserved run in line again.
 func (m *Master) enqueueStored(ctx context.Context, id model.RunID) error {
-	data, err := m.cfg.Store.Heads(ctx, id, 0)
+	data, err := m.store.Heads(ctx, id, 0)
 	if err != nil {
 		return err
 	}
@@ -240,7 +233,7 @@ func (m *Master) enqueueStored(ctx context.Context, id model.RunID) error {
 			return err
 		}
 	}
-	if err := m.cfg.Store.TakeRun(ctx, data.Run, m.cfg.Server); err != nil {
+	if err := m.store.TakeRun(ctx, data.Run, m.cfg.Server); err != nil {
 		return fmt.Errorf("resuming run %s: %w", id, err)
 	}
 	data.Run.Server = m.cfg.Server
@@ -261,14 +254,14 @@ func (m *Master) checkResumable(ctx context.Context, run model.Run, nodes []mode
 	}
 	if err == nil {
 		var data model.RunData
-		if data, err = m.cfg.Store.DataFrom(ctx, run.ID, 0); err != nil {
+		if data, err = m.store.DataFrom(ctx, run.ID, 0); err != nil {
 			return err
 		}
 		err = sequence.Agrees(observe.Of(data))
 	}
 	if err != nil {
-		return fmt.Errorf("%w: run %s cannot be resumed: %w; run its file again, or resume it with scalebench %s, which started it",
-			model.ErrUsage, run.ID, err, run.Version)
+		return model.Usagef("run %s cannot be resumed: %w; run its file again, or resume it with scalebench %s, which "+
+			"started it", run.ID, err, run.Version)
 	}
 	return nil
 }
@@ -299,16 +292,16 @@ func (m *Master) CancelSoon(ctx context.Context, id model.RunID) error {
 		x.cancel(errCancelled)
 		return nil
 	}
-	return control.CancelIdle(ctx, m.cfg.Store, id, m.cfg.Server, errCancelled.Error(), time.Now())
+	return control.CancelIdle(ctx, m.store, id, m.cfg.Server, errCancelled.Error(), time.Now())
 }
 
 // Delete removes a run that is over.
 func (m *Master) Delete(ctx context.Context, id model.RunID) error {
 	if !m.reserve(id) {
-		return fmt.Errorf("%w: run %s is not finished; cancel it first", model.ErrUsage, id)
+		return model.Usagef("run %s is not finished; cancel it first", id)
 	}
 	defer m.release(id)
-	return control.DeleteIdle(ctx, m.cfg.Store, id, m.cfg.Server)
+	return control.DeleteIdle(ctx, m.store, id, m.cfg.Server)
 }
 
 // Watch returns the live events of a run, until stop is called.
@@ -328,9 +321,9 @@ func (m *Master) Findings(ctx context.Context, name string, params answer.Params
 	if !run.State.Final() || run.State == model.RunInterrupted {
 		return m.Asker.Findings(ctx, name, params)
 	}
-	started := model.Event{Run: run.ID, Kind: model.EventAnalysisStarted, Severity: model.Info, Text: "analysis began", Time: time.Now().UTC()}
+	started := model.Event{Run: run.ID, Kind: model.EventAnalysisStarted, Text: "analysis began", Time: time.Now().UTC()}
 	answers, err := m.Asker.Findings(ctx, string(run.ID), params)
-	ended := model.Event{Run: run.ID, Kind: model.EventAnalysisEnded, Severity: model.Info, Text: "no study has anything to say"}
+	ended := model.Event{Run: run.ID, Kind: model.EventAnalysisEnded, Text: "no study has anything to say"}
 	var said []string
 	for _, a := range answers {
 		said = append(said, a.Study)
@@ -375,7 +368,7 @@ func (m *Master) RemoveNode(ctx context.Context, id model.NodeID) error {
 		m.nodeChanged(c, "it was removed")
 	}
 	m.reg.forget(id)
-	if err := m.cfg.Store.RemoveNode(ctx, id); !errors.Is(err, model.ErrNotFound) {
+	if err := m.store.RemoveNode(ctx, id); !errors.Is(err, model.ErrNotFound) {
 		return err
 	}
 	return nil // a client, or an agent that never said hello: its key was revoked

@@ -34,7 +34,10 @@ const (
 // runStep brings one step to its end: complete, or invalid once the retry
 // policy is used up. An error means that the run cannot go on now.
 func (x *execution) runStep(ctx context.Context, step model.Step) (model.StepState, error) {
-	budget := x.retries()
+	budget := &budget{lost: 2}
+	if x.exp != nil {
+		budget.failed, budget.lost = x.exp.Retries.Failed, x.exp.Retries.Lost
+	}
 	for {
 		tasks := x.openTasks(step)
 		if problem, ok := x.nodesReady(ctx, tasks); !ok {
@@ -59,9 +62,13 @@ func (x *execution) runStep(ctx context.Context, step model.Step) (model.StepSta
 		if !again {
 			return model.StepInvalid, x.endStep(ctx, step, model.StepInvalid, why)
 		}
-		x.m.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventRetry, Severity: model.Warning,
+		x.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventRetry, Severity: model.Warning,
 			Text: fmt.Sprintf("retrying %s: %s", describe(step), why)})
-		x.noteDone(a)
+		a.Lock()
+		for id, t := range a.tasks { // of a batch, those that came to an end
+			x.settled[id] = x.settled[id] || t.outcome.Definitive()
+		}
+		a.Unlock()
 	}
 }
 
@@ -101,7 +108,6 @@ func onlyDefinitive(t tally) bool {
 
 // attempt dispatches the tasks, agrees on a start, and waits for the results.
 func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.Task) (*attempt, error) {
-	m := x.m
 	if err := x.awaitRoom(ctx); err != nil {
 		return nil, err
 	}
@@ -113,8 +119,8 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 		return nil, err
 	}
 	var number int
-	err = m.persist(ctx, "beginning "+describe(step), func(ctx context.Context) (err error) {
-		number, err = m.cfg.Store.BeginAttempt(ctx, step.ID)
+	err = x.persist(ctx, "beginning "+describe(step), func() (err error) {
+		number, err = x.store.BeginAttempt(ctx, step.ID)
 		return err
 	})
 	if err != nil {
@@ -124,7 +130,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 	a.links = links
 	x.setCurrent(a)
 	defer x.setCurrent(nil)
-	m.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventStepStarted, Severity: model.Info,
+	x.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventStepStarted,
 		Text: describe(step), Left: x.left(step)})
 
 	stop, err := x.dispatch(ctx, a, tasks)
@@ -147,7 +153,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 // agree waits until all nodes are ready and names the start. It returns false
 // when some task has ended before it could begin.
 func (x *execution) agree(ctx context.Context, a *attempt) bool {
-	deadline := time.Now().Add(x.ready(a.step) + x.m.cfg.Lease)
+	deadline := time.Now().Add(x.ready(a.step) + x.cfg.Lease)
 	for {
 		t := a.tally()
 		if t.open < t.total {
@@ -167,11 +173,9 @@ func (x *execution) agree(ctx context.Context, a *attempt) bool {
 	at := time.Now().Add(lead).UTC()
 	a.setStart(at)
 	order := wire.Order{Kind: wire.OrderStart, Run: a.run, Step: a.step.ID, Attempt: a.number, At: at}
-	if err := x.m.cfg.Queue.Order(ctx, order, a.nodes); err != nil {
-		x.m.log.Warn("broadcasting a start failed; agents will ask for it", "err", err)
-	}
-	err := x.m.persist(ctx, "recording a start", func(ctx context.Context) error {
-		return x.m.cfg.Store.SetStepStart(ctx, a.step.ID, at)
+	x.order(ctx, order, a.nodes, "broadcasting a start failed; agents will ask for it")
+	err := x.persist(ctx, "recording a start", func() error {
+		return x.store.SetStepStart(ctx, a.step.ID, at)
 	})
 	return err == nil
 }
@@ -195,7 +199,9 @@ func (x *execution) collect(ctx context.Context, a *attempt) {
 		}
 		look := deadline
 		if nodes := a.openServices(); len(nodes) > 0 && !calledOff {
-			x.release(ctx, a, nodes)
+			// It is told again until they have ended: an order may be lost.
+			order := wire.Order{Kind: wire.OrderOver, Run: a.run, Step: a.step.ID, Attempt: a.number}
+			x.order(ctx, order, nodes, "telling services that they may end; telling them again")
 			if again := time.Now().Add(releaseEvery); again.Before(deadline) {
 				look = again
 			}
@@ -213,12 +219,11 @@ func (x *execution) collect(ctx context.Context, a *attempt) {
 // releaseEvery is how often services are told that they may end.
 const releaseEvery = time.Second
 
-// release tells the services of a step that no task measures any more. It is
-// told again until they have ended: an order may be lost.
-func (x *execution) release(ctx context.Context, a *attempt, nodes []model.NodeID) {
-	order := wire.Order{Kind: wire.OrderOver, Run: a.run, Step: a.step.ID, Attempt: a.number}
-	if err := x.m.cfg.Queue.Order(ctx, order, nodes); err != nil && ctx.Err() == nil {
-		x.m.log.Warn("telling services that they may end; telling them again", "err", err)
+// order gives nodes an order. One that is not sent is logged: it is given again, or
+// asked for.
+func (m *Master) order(ctx context.Context, o wire.Order, nodes []model.NodeID, doing string) {
+	if err := m.cfg.Queue.Order(ctx, o, nodes); err != nil && ctx.Err() == nil {
+		m.log.Warn(doing, "run", o.Run, "nodes", len(nodes), "err", err)
 	}
 }
 
@@ -231,7 +236,7 @@ func (x *execution) patience(a *attempt) time.Duration {
 		chain[t.Node] += t.Spec.Timeout
 		longest = max(longest, chain[t.Node])
 	}
-	return longest + x.ready(a.step) + x.m.cfg.Lease
+	return longest + x.ready(a.step) + x.cfg.Lease
 }
 
 // ready is how long nodes may take to prepare a step.
@@ -272,13 +277,11 @@ func (x *execution) await(ctx context.Context, a *attempt, deadline time.Time) b
 // word that they did. It does so even when the run has been cut, and ends in
 // time even when the store fails.
 func (x *execution) callOff(ctx context.Context, a *attempt, reason string) {
-	ctx, cancel := x.m.ending(ctx, endGrace, stopTasks)
+	ctx, cancel := x.ending(ctx, endGrace, stopTasks)
 	defer cancel()
 	a.cancel()
 	order := wire.Order{Kind: wire.OrderCancel, Run: a.run, Step: a.step.ID, Attempt: a.number, Reason: reason}
-	if err := x.m.cfg.Queue.Order(ctx, order, a.nodes); err != nil {
-		x.m.log.Warn("calling an attempt off", "err", err)
-	}
+	x.order(ctx, order, a.nodes, "calling an attempt off")
 	deadline := time.Now().Add(endGrace)
 	for a.tally().open > 0 && x.await(ctx, a, deadline) {
 	}
@@ -289,42 +292,38 @@ func (x *execution) callOff(ctx context.Context, a *attempt, reason string) {
 // stored.
 func (x *execution) giveUp(ctx context.Context, a *attempt, node model.NodeID, reason string) {
 	for _, t := range a.openOn(node) {
-		r := model.Result{
-			Run: a.run, Step: a.step.ID, Task: t.ID, Attempt: a.number, Node: t.Node,
-			Outcome: model.OutcomeLost, Error: reason,
-		}
-		err := x.m.persist(ctx, "recording a lost task", func(ctx context.Context) error {
-			stored, err := x.m.cfg.Store.PutResult(ctx, r)
-			switch {
-			case err == nil && stored:
-				x.m.ev.emit(endedEvent(r))
-			case err == nil:
+		r := a.ended(t, model.OutcomeLost, reason)
+		err := x.persist(ctx, "recording a lost task", func() error {
+			stored, err := x.store.PutResult(ctx, r)
+			if err == nil && stored {
+				x.ev.emit(endedEvent(r))
+			} else if err == nil {
 				var kept model.Result // which came first
-				if kept, err = x.m.cfg.Store.Head(ctx, t.ID, a.number); err == nil {
+				if kept, err = x.store.Head(ctx, t.ID, a.number); err == nil {
 					r = kept
 				}
 			}
 			return err
 		})
 		if err != nil {
-			x.m.log.Warn("recording a lost task", "task", t.ID, "err", err)
+			x.log.Warn("recording a lost task", "task", t.ID, "err", err)
 		}
 		a.setOutcome(t.ID, a.number, r.Outcome, r.Error)
 	}
 }
 
 func (x *execution) setCurrent(a *attempt) {
-	x.m.mu.Lock()
-	defer x.m.mu.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	x.current = a
 }
 
 // endStep stores a step's state and tells people.
 func (x *execution) endStep(ctx context.Context, step model.Step, state model.StepState, reason string) error {
-	err := x.m.persist(ctx, "ending "+describe(step), func(ctx context.Context) error {
-		return x.m.cfg.Store.SetStepState(ctx, step.ID, state, reason)
+	err := x.persist(ctx, "ending "+describe(step), func() error {
+		return x.store.SetStepState(ctx, step.ID, state, reason)
 	})
-	ev := model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventStepEnded, Severity: model.Info,
+	ev := model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventStepEnded,
 		Text: describe(step) + ": " + string(state)}
 	if state == model.StepInvalid {
 		for i := range x.steps {
@@ -335,7 +334,7 @@ func (x *execution) endStep(ctx context.Context, step model.Step, state model.St
 		ev.Severity = model.Warning
 		ev.Text += ": " + reason
 	}
-	x.m.ev.emit(ev)
+	x.ev.emit(ev)
 	return err
 }
 

@@ -34,9 +34,14 @@ var (
 	ErrUnavailable = errors.New("unavailable")
 )
 
-// Usage is an ErrUsage; its text says what to change.
-func Usage(format string, args ...any) error {
+// Usagef is an ErrUsage that says what is wrong, and what to do.
+func Usagef(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrUsage, fmt.Errorf(format, args...))
+}
+
+// Unavailablef is an ErrUnavailable that says what does not answer.
+func Unavailablef(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrUnavailable, fmt.Errorf(format, args...))
 }
 
 // kind is a kind of error that is one of another kind.

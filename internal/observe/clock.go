@@ -27,17 +27,6 @@ func (c clocks) step(r model.Result) float64 {
 	return max(0, moved-r.ClockError-last.ClockError-drift).Seconds()
 }
 
-func hostStep(n Host) (float64, bool) { return n.step, true }
-
-// lostToStep is the share of the task's time that a clock was set by: at worst it
-// began so much beside the others.
-func lostToStep(n Host) float64 {
-	if n.End <= n.Begin {
-		return 0
-	}
-	return min(n.step/(n.End-n.Begin), 1)
-}
-
 // hostClock is how far off the node's clock may have been, in seconds, if that
 // is at least a quarter of the step's start skew.
 func hostClock(n Host) (float64, bool) {

@@ -111,12 +111,15 @@ var checks = []check{
 	{kind: KindThrottled, metrics: []string{MetricThrottled}, value: hostHeldBack, above: 0.01, lost: lostToLimit, words: func(v float64) string {
 		return "the node’s own CPU limit held it back, by " + num.Tick(v, 0.01) + " s of waiting a second"
 	}},
-	{kind: KindPause, value: hostPause, above: 0, lost: lostToPauses, words: func(v float64) string {
-		return "nothing went on for " + num.Seconds(v) + ": the process or its machine stood still"
-	}},
-	{kind: "clock_step", value: hostStep, above: 0.01, lost: lostToStep, words: func(v float64) string {
-		return "the clock was set by " + num.Seconds(v) + " since the task before, or while this one waited for its start"
-	}},
+	{kind: KindPause, value: func(n Host) (float64, bool) { return n.pause.longest, true }, above: 0,
+		lost: func(n Host) float64 { return n.partOfTask(n.pause.lost) }, words: func(v float64) string {
+			return "nothing went on for " + num.Seconds(v) + ": the process or its machine stood still"
+		}},
+	{kind: "clock_step", value: func(n Host) (float64, bool) { return n.step, true }, above: 0.01,
+		// At worst it began so much beside the others.
+		lost: func(n Host) float64 { return n.partOfTask(n.step) }, words: func(v float64) string {
+			return "the clock was set by " + num.Seconds(v) + " since the task before, or while this one waited for its start"
+		}},
 	{kind: "clock", value: hostClock, above: 0.001, words: func(v float64) string {
 		return "the clock was known to ± " + num.Seconds(v) + ", which does not tell the start skew"
 	}},
@@ -156,7 +159,8 @@ func (r *Run) disturbedTasks() []Disturbance {
 			for _, c := range checks {
 				k := kind{s.Workload, c.kind}
 				if found[k] == nil {
-					found[k] = &worstOf{check: c, nodes: make(map[model.NodeID]bool), lost: make(map[model.TaskID]float64)}
+					found[k] = &worstOf{check: c, nodes: make(map[model.NodeID]bool),
+						worst: Disturbance{Lost: make(map[model.TaskID]float64)}}
 					order = append(order, k)
 				}
 				found[k].take(s, windows[s.ID], result, seen[i])
@@ -165,7 +169,7 @@ func (r *Run) disturbedTasks() []Disturbance {
 	}
 	var out []Disturbance
 	for _, k := range order {
-		if t := found[k]; len(t.nodes)+len(t.lost) > 0 {
+		if t := found[k]; len(t.nodes)+len(t.worst.Lost) > 0 {
 			out = append(out, t.disturbance())
 		}
 	}
@@ -182,7 +186,10 @@ func (r *Run) hostsOf() func(model.Step) []Host {
 		if times := r.Times(s); times.N > 1 {
 			skew = times.Skew().Seconds()
 		}
-		results, kinds := r.Accepted(s.ID), kindsOf(s)
+		results, kinds := r.Accepted(s.ID), make(map[model.TaskID]string)
+		for _, t := range s.Tasks {
+			kinds[t.ID] = t.Spec.Kind
+		}
 		hosts := make([]Host, len(results))
 		for i, x := range results {
 			hosts[i] = NewHost(x, x.Started)
@@ -217,9 +224,9 @@ func windowNumbers(steps []model.Step) map[model.StepID]int {
 	}
 	sofar, out := make(map[search]int), make(map[model.StepID]int)
 	for _, s := range steps {
-		if s.Phase == model.Search && s.State == model.StepComplete {
-			sofar[search{s.Workload, s.Trial}]++
-			out[s.ID] = sofar[search{s.Workload, s.Trial}]
+		if of := (search{s.Workload, s.Trial}); s.Phase == model.Search && s.State == model.StepComplete {
+			sofar[of]++
+			out[s.ID] = sofar[of]
 		}
 	}
 	return out
@@ -227,15 +234,9 @@ func windowNumbers(steps []model.Step) map[model.StepID]int {
 
 // worstOf finds the worst and counts the rest.
 type worstOf struct {
-	check   check
-	worst   Disturbance
-	tasks   int
-	watched int
-	where   []model.TaskID
-	steps   []int
-	nodes   map[model.NodeID]bool
-	lost    map[model.TaskID]float64
-	courses map[model.TaskID]Course
+	check check
+	worst Disturbance
+	nodes map[model.NodeID]bool
 }
 
 func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
@@ -243,39 +244,40 @@ func (t *worstOf) take(s model.Step, window int, r model.Result, n Host) {
 	if !ok || !num.Finite(v) {
 		return
 	}
-	t.watched++
+	d := &t.worst
+	d.Watched++
 	share := 0.0
 	if t.check.lost != nil {
 		// The counters' clocks differ by ticks: nothing takes more than all.
 		if share = min(t.check.lost(n), 1); share > 0 {
-			t.lost[r.Task] = share
+			d.Lost[r.Task] = share
 		}
 		if course := t.check.course(n, share); len(course.Moments) > 1 {
-			if t.courses == nil {
-				t.courses = make(map[model.TaskID]Course)
+			if d.Courses == nil {
+				d.Courses = make(map[model.TaskID]Course)
 			}
-			t.courses[r.Task] = course
+			d.Courses[r.Task] = course
 		}
 	}
 	told := v > t.check.above || t.check.lostAbove > 0 && share > t.check.lostAbove
 	if told {
-		t.tasks++
-		t.where = append(t.where, r.Task)
-		if !slices.Contains(t.steps, s.Number) {
-			t.steps = append(t.steps, s.Number)
+		d.Tasks++
+		d.Where = append(d.Where, r.Task)
+		if !slices.Contains(d.Steps, s.Number) {
+			d.Steps = append(d.Steps, s.Number)
 		}
 		t.nodes[r.Node] = true
 	}
-	first := t.worst.Kind == "" || told && t.tasks == 1
-	if (told || t.tasks == 0 && share > 0) && (first || v > t.worst.Value) {
-		t.worst = Disturbance{Workload: s.Workload, Kind: t.check.kind, Phase: s.Phase, Trial: s.Trial, Step: s.Number, Window: window, Node: r.Node, Value: v}
+	first := d.Kind == "" || told && d.Tasks == 1
+	if (told || d.Tasks == 0 && share > 0) && (first || v > d.Value) {
+		d.Workload, d.Kind, d.Phase, d.Trial, d.Step = s.Workload, t.check.kind, s.Phase, s.Trial, s.Number
+		d.Window, d.Node, d.Value = window, r.Node, v
 	}
 }
 
 func (t *worstOf) disturbance() Disturbance {
 	n := t.worst
-	n.Tasks, n.Watched, n.Nodes, n.Where, n.Steps, n.Silent = t.tasks, t.watched, len(t.nodes), t.where, t.steps, t.tasks == 0
-	n.Lost, n.Courses = t.lost, t.courses
+	n.Nodes, n.Silent = len(t.nodes), n.Tasks == 0
 	return n
 }
 

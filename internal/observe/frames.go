@@ -26,7 +26,13 @@ func (r *Run) Frames() []frame.Frame {
 	var out []frame.Frame
 	about, disturbed := r.subjectFacts(), r.disturbedSteps()
 	for _, m := range r.Metrics() {
-		for _, phase := range phasesOf(m) {
+		var phases []model.Phase // in which it was measured, in their order
+		for _, v := range m.Values {
+			if !slices.Contains(phases, v.Phase) {
+				phases = append(phases, v.Phase)
+			}
+		}
+		for _, phase := range phases {
 			f := frame.Frame{Key: frame.Key{Workload: m.Workload, Metric: m.Name, Phase: phase}, Unit: m.Unit, Better: m.Better, Info: m.Info}
 			for _, text := range m.LeftOut {
 				f.Doubts = append(f.Doubts, model.Doubt{Code: "left_out", Severity: model.Warning, Text: text, Workload: m.Workload})
@@ -36,7 +42,12 @@ func (r *Run) Frames() []frame.Frame {
 					f.Doubts = append(f.Doubts, d)
 				}
 			}
-			if d, some := r.invalid(m.Workload, phase); some {
+			invalid := slices.DeleteFunc(slices.Clone(r.Steps()), func(s model.Step) bool {
+				return s.Workload != m.Workload || s.Phase != phase || s.State != model.StepInvalid
+			})
+			if len(invalid) > 0 {
+				d := r.Failed(m.Workload, invalid)
+				d.Workload, d.Phase = m.Workload, phase
 				f.Doubts = append(f.Doubts, d)
 			}
 			var rows []map[string]string
@@ -53,19 +64,6 @@ func (r *Run) Frames() []frame.Frame {
 		out = append(out, *f.ByTime())
 	}
 	return out
-}
-
-// invalid is the doubt that steps of a workload failed.
-func (r *Run) invalid(workload string, phase model.Phase) (d model.Doubt, some bool) {
-	var steps []model.Step
-	for _, s := range r.Steps() {
-		if s.Workload == workload && s.Phase == phase && s.State == model.StepInvalid {
-			steps = append(steps, s)
-		}
-	}
-	d = r.Failed(workload, steps)
-	d.Workload, d.Phase = workload, phase
-	return d, len(steps) > 0
 }
 
 // Failed is the doubt that what was measured failed in some steps: their results do not
@@ -105,17 +103,6 @@ func (r *Run) startups(about map[model.NodeID]map[string]string) *frame.Frame {
 	}
 	f.Facts = factColumns(rows)
 	return &f
-}
-
-// phasesOf are the phases in which a metric was measured, in their order.
-func phasesOf(m Metric) []model.Phase {
-	var out []model.Phase
-	for _, v := range m.Values {
-		if !slices.Contains(out, v.Phase) {
-			out = append(out, v.Phase)
-		}
-	}
-	return out
 }
 
 // largest are the values of a phase with the most subjects at once.

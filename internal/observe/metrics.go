@@ -71,21 +71,13 @@ func (r *Run) MetricsNamed(key, name string) ([]Metric, error) {
 // subject are not. Of steps with different numbers of subjects at once those
 // with the most count; the others are of another treatment.
 func (m Metric) Subjects(phase model.Phase) (names []model.NodeID, means []float64) {
-	most := 0
-	for _, v := range m.Values {
-		if v.Phase == phase {
-			most = max(most, v.Active)
-		}
-	}
 	sum, n := make(map[model.NodeID]float64), make(map[model.NodeID]float64)
-	for _, v := range m.Values {
-		if v.Phase == phase && v.Active == most {
-			if n[v.Subject] == 0 {
-				names = append(names, v.Subject)
-			}
-			sum[v.Subject] += v.Value
-			n[v.Subject]++
+	for _, v := range largest(m.Values, phase) {
+		if n[v.Subject] == 0 {
+			names = append(names, v.Subject)
 		}
+		sum[v.Subject] += v.Value
+		n[v.Subject]++
 	}
 	slices.Sort(names)
 	for _, s := range names {

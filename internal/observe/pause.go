@@ -28,15 +28,6 @@ const (
 // load it is counted by the second for which operations were due.
 var unclocked = []string{"command", "load"}
 
-// kindsOf are the kinds of workload of a step's tasks.
-func kindsOf(s model.Step) map[model.TaskID]string {
-	out := make(map[model.TaskID]string, len(s.Tasks))
-	for _, t := range s.Tasks {
-		out[t.ID] = t.Spec.Kind
-	}
-	return out
-}
-
 // pauseOf looks for gaps in the progress of a task. The monitor stands in for a
 // task that publishes none: it tells when the machine stood still.
 func pauseOf(r model.Result, kind string) pause {
@@ -45,7 +36,9 @@ func pauseOf(r model.Result, kind string) pause {
 	for _, s := range r.Series {
 		if times := worked(s); len(times) >= fewestReadings && !slices.Contains(unclocked, kind) {
 			known = true
-			out = out.worse(gaps(times))
+			if p := gaps(times); p.longest > out.longest {
+				out = p
+			}
 		}
 	}
 	if known {
@@ -57,13 +50,6 @@ func pauseOf(r model.Result, kind string) pause {
 		}
 	}
 	return pause{}
-}
-
-func (p pause) worse(o pause) pause {
-	if o.longest > p.longest {
-		return o
-	}
-	return p
 }
 
 // worked are the times of a progress series from its first sign of work on.
@@ -112,15 +98,4 @@ func gaps(times []float64) pause {
 		}
 	}
 	return out
-}
-
-// hostPause is the longest pause during the task.
-func hostPause(n Host) (float64, bool) { return n.pause.longest, true }
-
-// lostToPauses is the share of the task's time in which it stood still.
-func lostToPauses(n Host) float64 {
-	if n.End <= n.Begin {
-		return 0
-	}
-	return min(n.pause.lost/(n.End-n.Begin), 1)
 }

@@ -25,12 +25,10 @@ func (r *Run) SharedMachine() bool {
 func (r *Run) machines() map[model.NodeID]string {
 	out := make(map[model.NodeID]string)
 	for _, x := range r.Nodes() {
-		machine := x.Facts.BootID
 		if x.Managed() {
-			machine = "the server"
-		}
-		if machine != "" {
-			out[x.ID] = machine
+			out[x.ID] = "the server"
+		} else if x.Facts.BootID != "" {
+			out[x.ID] = x.Facts.BootID
 		}
 	}
 	return out
@@ -113,18 +111,23 @@ const (
 	plenty = 0.3
 )
 
+// partOfTask is so much time as a share of the task's.
+func (n Host) partOfTask(seconds float64) float64 {
+	if n.End <= n.Begin {
+		return 0
+	}
+	return min(seconds/(n.End-n.Begin), 1)
+}
+
 // short is the share of the task's time in which the machine's processors were
 // short, from one reading of the monitor to the next: a stranger may work in
 // bursts.
 func (n Host) short() float64 {
-	if n.End <= n.Begin {
-		return 0
-	}
 	short := 0.0
 	for _, m := range n.moments() {
 		short += (m.To - m.From) * m.Short
 	}
-	return short / (n.End - n.Begin)
+	return n.partOfTask(short)
 }
 
 // walk goes along several counters in step, so that each reading is looked at
@@ -188,10 +191,10 @@ func (n Host) belowLimit() float64 {
 func lostToSteal(n Host) float64 {
 	stolen, ok := n.growth(MetricSteal)
 	ran, okRan := n.growths(CPURunning)
-	if !ok || !okRan || stolen <= 0 {
+	if !ok || !okRan {
 		return 0
 	}
-	return stolen / (stolen + ran)
+	return Moment{Stolen: stolen, Busy: ran}.lostToSteal(0)
 }
 
 // lostToLimit is the share of what would have run that a limit kept from it.

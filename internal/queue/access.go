@@ -164,7 +164,7 @@ type access struct {
 	auth   *identity.Authority
 	names  names
 
-	mu    sync.Mutex
+	sync.Mutex
 	conns map[string][]uint64 // connection ids by key, the latest last
 	ns    *server.Server      // nil until it listens and after it stopped
 }
@@ -181,8 +181,12 @@ func newAccess(master string, auth *identity.Authority) *access {
 
 // Check implements server.Authentication.
 func (a *access) Check(c server.ClientAuthentication) bool {
-	key, ok := signerOf(c)
-	if !ok {
+	o := c.GetOpts()
+	if o.Nkey == "" || len(c.GetNonce()) == 0 {
+		return false
+	}
+	key := o.Nkey // which has signed the server's nonce
+	if sig, err := base64.RawURLEncoding.DecodeString(o.Sig); err != nil || !identity.Verify(key, c.GetNonce(), sig) {
 		return false
 	}
 	// Before the look-up: a key that is revoked in between is in the list of
@@ -196,47 +200,28 @@ func (a *access) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// signerOf returns the key that signed the server's nonce.
-func signerOf(c server.ClientAuthentication) (key string, ok bool) {
-	o := c.GetOpts()
-	if o.Nkey == "" || len(c.GetNonce()) == 0 {
-		return "", false
-	}
-	sig, err := base64.RawURLEncoding.DecodeString(o.Sig)
-	if err != nil {
-		return "", false
-	}
-	return o.Nkey, identity.Verify(o.Nkey, c.GetNonce(), sig)
-}
-
-// userFor returns what a proven key may do, nil for nothing.
+// userFor returns what a proven key may do, nil for nothing. Nothing is allowed that
+// is not listed: no subject of the queue server's own administration is.
 func (a *access) userFor(key string) *server.User {
 	u := &server.User{Username: key}
-	if key == a.master {
+	inbox := a.names.inbox(key) + ".>"
+	grant, admitted := a.auth.Admitted(key)
+	switch {
+	case key == a.master:
 		own := []string{a.names.root() + ".>"}
 		u.Permissions = allow(own, own)
-		return u
-	}
-	if grant, ok := a.auth.Admitted(key); ok {
-		u.Permissions = permissions(a.names, grant)
-		return u
-	}
-	if a.auth.TokenKnown(key) {
-		u.Permissions = allow([]string{a.names.join()}, []string{a.names.inbox(key) + ".>"})
+	case admitted && grant.Role == identity.RoleClient:
+		u.Permissions = allow([]string{a.names.client(key, ">")}, []string{inbox, a.names.anyEvent()})
+	case admitted:
+		u.Permissions = allow([]string{a.names.agent(grant.Node, ">")},
+			[]string{inbox, a.names.task(grant.Node), a.names.order(grant.Node)})
+	case a.auth.TokenKnown(key):
+		u.Permissions = allow([]string{a.names.join()}, []string{inbox})
 		u.ConnectionDeadline = time.Now().Add(joinTime)
-		return u
+	default:
+		return nil
 	}
-	return nil
-}
-
-// permissions of an admitted key. Nothing is allowed that is not listed: no
-// subject of the queue server's own administration is.
-func permissions(n names, g identity.Grant) *server.Permissions {
-	inbox := n.inbox(g.Key) + ".>"
-	if g.Role == identity.RoleClient {
-		return allow([]string{n.client(g.Key, ">")}, []string{inbox, n.anyEvent()})
-	}
-	return allow([]string{n.agent(g.Node, ">")}, []string{inbox, n.task(g.Node), n.order(g.Node)})
+	return u
 }
 
 func allow(publish, subscribe []string) *server.Permissions {
@@ -247,8 +232,8 @@ func allow(publish, subscribe []string) *server.Permissions {
 }
 
 func (a *access) remember(key string, id uint64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	if _, ok := a.auth.Admitted(key); !ok && !a.auth.TokenKnown(key) {
 		return // a stranger must not make the list grow
 	}
@@ -266,9 +251,9 @@ func (a *access) ended(id uint64) bool { return a.ns == nil || a.ns.GetClient(id
 // unread is how many bytes wait for the connections of a key, because it does
 // not read them.
 func (a *access) unread(key string) (bytes int) {
-	a.mu.Lock()
+	a.Lock()
 	ids, ns := slices.Clone(a.conns[key]), a.ns
-	a.mu.Unlock()
+	a.Unlock()
 	for _, id := range ids {
 		if ns == nil {
 			break
@@ -282,10 +267,10 @@ func (a *access) unread(key string) (bytes int) {
 
 // disconnect ends the connections of a key that is not admitted any more.
 func (a *access) disconnect(key string) {
-	a.mu.Lock()
+	a.Lock()
 	ids, ns := a.conns[key], a.ns
 	delete(a.conns, key)
-	a.mu.Unlock()
+	a.Unlock()
 	if ns == nil {
 		return
 	}
@@ -296,8 +281,8 @@ func (a *access) disconnect(key string) {
 
 // attach says which server's connections disconnect ends; nil for none.
 func (a *access) attach(ns *server.Server) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Lock()
+	defer a.Unlock()
 	a.ns = ns
 }
 
@@ -323,7 +308,7 @@ func (h *Hub) join(m *nats.Msg) {
 
 func (h *Hub) redeem(m *nats.Msg) {
 	j, err := identity.OpenJoin(h.key, m.Data)
-	r := request{data: m.Data, reply: m.Reply, inbox: j.TokenKey, kind: "join", sender: j.Key}
+	r := request{msg: m, inbox: j.TokenKey, kind: "join", sender: j.Key}
 	if err == nil && !h.names.isInbox(m.Reply, j.TokenKey) {
 		err = errReplySubject
 	}

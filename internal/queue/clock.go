@@ -58,9 +58,7 @@ func (h *Hub) clock(m *nats.Msg) {
 	}
 	if err != nil {
 		h.broke(m, request{}, err)
-		return
-	}
-	if err := h.nc.Publish(m.Reply, reply); err != nil && h.ctx.Err() == nil {
+	} else if err := h.nc.Publish(m.Reply, reply); err != nil && h.ctx.Err() == nil {
 		h.opt.Log.Warn("clock reply not sent", "error", err)
 	}
 }
@@ -133,15 +131,14 @@ func (l *Link) measure(ctx context.Context, least, most int) (offset, bound time
 // node with a clock a day ahead would treat every task as expired, and one with
 // a clock behind would run expired ones. One round trip is enough for that. The
 // caller holds l.next.
-func (l *Link) setClock(ctx, live context.Context) error {
-	if l.timed == live {
-		return nil
+func (l *Link) setClock(ctx, live context.Context) (err error) {
+	if l.timed != live {
+		_, _, err = l.measure(ctx, 1, 1)
 	}
-	if _, _, err := l.measure(ctx, 1, 1); err != nil {
-		return err
+	if err == nil {
+		l.timed = live
 	}
-	l.timed = live
-	return nil
+	return err
 }
 
 func (l *Link) probe(ctx context.Context) (offset, bound time.Duration, err error) {

@@ -45,13 +45,13 @@ const (
 type guard struct {
 	now func() time.Time
 
-	mu      sync.Mutex
+	sync.Mutex
 	waiting int // bytes of all messages that wait or are being handled
-	senders map[string]*conduct
+	senders map[string]*senderState
 }
 
-// conduct is what is remembered of one sender, while there is anything.
-type conduct struct {
+// senderState is what is remembered of one sender, while there is anything.
+type senderState struct {
 	waiting int         // bytes
 	broken  []time.Time // when it broke the form lately
 	last    time.Time   // when it signed the last message that did
@@ -59,7 +59,7 @@ type conduct struct {
 }
 
 func newGuard(now func() time.Time) *guard {
-	return &guard{now: now, senders: make(map[string]*conduct)}
+	return &guard{now: now, senders: make(map[string]*senderState)}
 }
 
 // errBarred: the message is dropped without a word.
@@ -68,11 +68,11 @@ var errBarred = errors.New("dropped: its sender is cut off for a while")
 // enter notes that a message of so many bytes waits. What it refuses with
 // errBusy is not the sender's fault.
 func (g *guard) enter(sender string, size int) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Lock()
+	defer g.Unlock()
 	c, room := g.senders[sender], maxWaiting
 	if c == nil {
-		c = &conduct{}
+		c = &senderState{}
 	}
 	if size > maxSmall+margin {
 		room -= keptForSmall
@@ -93,8 +93,8 @@ func (g *guard) enter(sender string, size int) error {
 
 // leave notes that a message has been handled, or dropped.
 func (g *guard) leave(sender string, size int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Lock()
+	defer g.Unlock()
 	c := g.senders[sender]
 	c.waiting -= size
 	g.waiting -= size
@@ -105,8 +105,8 @@ func (g *guard) leave(sender string, size int) {
 }
 
 func (g *guard) barred(sender string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Lock()
+	defer g.Unlock()
 	c := g.senders[sender]
 	return c != nil && g.now().Before(c.barred)
 }
@@ -115,11 +115,11 @@ func (g *guard) barred(sender string) bool {
 // has to be cut now. The time at which it was signed tells a new one from a
 // replay; it is zero where only the sender itself can have sent it.
 func (g *guard) broke(sender string, issued time.Time) (cut bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Lock()
+	defer g.Unlock()
 	c, now := g.senders[sender], g.now()
 	if c == nil {
-		c = &conduct{}
+		c = &senderState{}
 		g.senders[sender] = c
 	}
 	if now.Before(c.barred) || !issued.IsZero() && !issued.After(c.last) {
@@ -194,18 +194,13 @@ func (h *Hub) broke(m *nats.Msg, r request, err error) {
 	for _, g := range h.auth.Grants() {
 		if h.names.senderOf(g) == sender {
 			h.conn.disconnect(g.Key)
-			h.cutOff(g, err)
+			text := fmt.Sprintf("%s %s is cut off for %v: %d of its messages within %v broke the form, the last one: %.200v",
+				g.Role, g.Node, barredFor, maxBroken, brokenFor, err)
+			h.opt.Log.Warn(text, "key", g.Key)
+			if h.cut != nil {
+				h.cut(g, text)
+			}
 		}
-	}
-}
-
-// cutOff tells that a sender was cut.
-func (h *Hub) cutOff(g identity.Grant, why error) {
-	text := fmt.Sprintf("%s %s is cut off for %v: %d of its messages within %v broke the form, the last one: %.200v",
-		g.Role, g.Node, barredFor, maxBroken, brokenFor, why)
-	h.opt.Log.Warn(text, "key", g.Key)
-	if h.cut != nil {
-		h.cut(g, text)
 	}
 }
 
@@ -216,7 +211,7 @@ func (h *Hub) paced(perSecond rate.Limit, burst int, do answerer) answerer {
 	p := pace{perSecond: perSecond, burst: burst, limits: make(map[string]*rate.Limiter)}
 	return func(ctx context.Context, r *request) ([]byte, error) {
 		if !h.opt.patient && !p.due(r.sender, h.opt.Now()) {
-			return nil, fmt.Errorf("%w: %w", model.ErrUnavailable, errTooMany)
+			return nil, model.Unavailablef("%w", errTooMany)
 		}
 		return do(ctx, r)
 	}
@@ -227,15 +222,15 @@ type pace struct {
 	perSecond rate.Limit
 	burst     int
 
-	mu     sync.Mutex
+	sync.Mutex
 	limits map[string]*rate.Limiter // by key; only admitted keys get here
 }
 
 // due reports whether a key's message may pass. A key that sent nothing for so
 // long that it has its whole burst again is forgotten when another one comes.
 func (p *pace) due(key string, now time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Lock()
+	defer p.Unlock()
 	l := p.limits[key]
 	if l == nil {
 		maps.DeleteFunc(p.limits, func(_ string, l *rate.Limiter) bool { return l.TokensAt(now) >= float64(p.burst) })

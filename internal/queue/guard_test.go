@@ -44,8 +44,8 @@ func (s *strict) handlers() Handlers {
 
 // sum is how much waits of all senders.
 func (g *guard) sum() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Lock()
+	defer g.Unlock()
 	return g.waiting
 }
 

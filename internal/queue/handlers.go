@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
@@ -42,33 +41,6 @@ type Handlers struct {
 	API func(ctx context.Context, caller Caller, verb string, body []byte) ([]byte, error)
 }
 
-func (hs Handlers) hello(ctx context.Context, r *request, m wire.Hello) (wire.HelloReply, error) {
-	m.Node.PublicKey = r.sender // whatever it says
-	return hs.Hello(ctx, m)
-}
-
-func (hs Handlers) goodbye(ctx context.Context, _ *request, m wire.Goodbye) (none, error) {
-	hs.Goodbye(ctx, m)
-	return none{}, nil
-}
-
-func (hs Handlers) ready(ctx context.Context, _ *request, m wire.Ready) (wire.ReadyReply, error) {
-	return hs.Ready(ctx, m)
-}
-
-func (hs Handlers) report(m wire.Report) {
-	m.Event.Node = m.Node // a node reports about itself only
-	hs.Report(m)
-}
-
-func (hs Handlers) result(ctx context.Context, _ *request, m wire.Result) (wire.ResultReply, error) {
-	return hs.Result(ctx, m.Result), nil
-}
-
-func (hs Handlers) chunk(ctx context.Context, _ *request, m wire.Chunk) (none, error) {
-	return none{}, hs.Chunk(ctx, m)
-}
-
 func (hs Handlers) call(ctx context.Context, r *request) ([]byte, error) {
 	verb, body, err := parseCall(r.body)
 	if err != nil {
@@ -79,7 +51,7 @@ func (hs Handlers) call(ctx context.Context, r *request) ([]byte, error) {
 
 // handler makes an answerer of a function for one type of message. The message
 // must be about the node that sent it.
-func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(context.Context, *request, M) (R, error)) answerer {
+func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(context.Context, M) (R, error)) answerer {
 	return func(ctx context.Context, r *request) ([]byte, error) {
 		m, err := decode(r.body)
 		r.body, r.frame.body = nil, nil // the message may be large, and is not needed twice
@@ -89,7 +61,10 @@ func handler[M wire.FromNode, R any](decode func([]byte) (M, error), f func(cont
 		case wire.From(m) != r.grant.Node:
 			return nil, errForeign
 		}
-		reply, err := f(ctx, r, m)
+		if hello, ok := any(&m).(*wire.Hello); ok {
+			hello.Node.PublicKey = r.sender // whatever it says
+		}
+		reply, err := f(ctx, m)
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +77,7 @@ type none = struct{}
 
 // listener makes an answerer of a function that has nothing to reply.
 func listener[M wire.FromNode](f func(M)) answerer {
-	return handler(wire.Decode, func(_ context.Context, _ *request, m M) (none, error) {
+	return handler(wire.Decode, func(_ context.Context, m M) (none, error) {
 		f(m)
 		return none{}, nil
 	})
@@ -117,7 +92,7 @@ func decodeResult(data []byte) (wire.Result, error) {
 	}
 	bare := unusable(m.Result, err)
 	if wire.Check(bare) != nil {
-		return m, fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return m, model.Usagef("%w", err)
 	}
 	return bare, nil
 }

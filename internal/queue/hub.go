@@ -154,14 +154,14 @@ func (h *Hub) Close() error {
 // gone. Results, chunks and reports need no such guard, because storing them
 // twice changes nothing.
 type freshness struct {
-	mu   sync.Mutex
+	sync.Mutex
 	last map[string]time.Time // by key
 }
 
 // accept reports whether a message is new; floor is the latest time seen.
 func (f *freshness) accept(key string, issued time.Time) (floor time.Time, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Lock()
+	defer f.Unlock()
 	if last := f.last[key]; !issued.After(last) {
 		return last, false
 	}
@@ -172,7 +172,7 @@ func (f *freshness) accept(key string, issued time.Time) (floor time.Time, ok bo
 // serialQueues run functions one after another for equal keys, and at the same
 // time for different ones. A key costs a goroutine only while it has work.
 type serialQueues struct {
-	mu      sync.Mutex
+	sync.Mutex
 	waiting map[string][]func()
 	closed  bool
 	running sync.WaitGroup
@@ -183,8 +183,8 @@ func newSerialQueues() *serialQueues { return &serialQueues{waiting: make(map[st
 // add queues f; it reports false, and does nothing, if limit functions wait
 // under the key already or all queues are closed.
 func (q *serialQueues) add(key string, limit int, f func()) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.Lock()
+	defer q.Unlock()
 	queue, busy := q.waiting[key]
 	if q.closed || len(queue) >= limit {
 		return false
@@ -202,8 +202,8 @@ func (q *serialQueues) add(key string, limit int, f func()) bool {
 
 // take removes the first function of a queue; nil ends it.
 func (q *serialQueues) take(key string) func() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.Lock()
+	defer q.Unlock()
 	queue := q.waiting[key]
 	if len(queue) == 0 || q.closed {
 		delete(q.waiting, key)
@@ -215,8 +215,8 @@ func (q *serialQueues) take(key string) func() {
 
 // close drops what waits and returns when nothing runs any more.
 func (q *serialQueues) close() {
-	q.mu.Lock()
+	q.Lock()
 	q.closed = true
-	q.mu.Unlock()
+	q.Unlock()
 	q.running.Wait()
 }

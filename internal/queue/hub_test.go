@@ -217,8 +217,8 @@ func TestSlowHelloHoldsUpNoHeartbeat(t *testing.T) {
 }
 
 func (q *serialQueues) length(key string) int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.Lock()
+	defer q.Unlock()
 	return len(q.waiting[key])
 }
 
@@ -321,8 +321,8 @@ func TestCallsOfAnySize(t *testing.T) {
 }
 
 func heldBytes(x *transfers) int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.Lock()
+	defer x.Unlock()
 	return x.held
 }
 

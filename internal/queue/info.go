@@ -44,10 +44,10 @@ var errNoTLS = errors.New("no TLS, although the server is not on this machine")
 // check refuses what could not be trusted.
 func (i ServerInfo) check() error {
 	if len(i.Servers) == 0 {
-		return fmt.Errorf("%w: no server named", model.ErrUsage)
+		return model.Usagef("no server named")
 	}
 	if err := identity.CheckPublic(i.ServerKey, identity.RoleServer); err != nil {
-		return fmt.Errorf("%w: server key: %w", model.ErrUsage, err)
+		return model.Usagef("server key: %w", err)
 	}
 	for _, s := range i.Servers {
 		u, err := parseServer(s)
@@ -77,7 +77,7 @@ func parseServer(server string) (*url.URL, error) {
 	}
 	u, err := url.Parse(server)
 	if err != nil || u.Hostname() == "" {
-		return nil, fmt.Errorf("%w: server address %q must be nats://host:port", model.ErrUsage, identity.RedactURLs([]string{server})[0])
+		return nil, model.Usagef("server address %q must be nats://host:port", identity.RedactURLs([]string{server})[0])
 	}
 	return u, nil
 }
@@ -116,11 +116,11 @@ func (i ServerInfo) externalTransport(c credentials) ([]nats.Option, error) {
 	if c.caFile != "" {
 		data, err := os.ReadFile(c.caFile)
 		if err != nil {
-			return nil, fmt.Errorf("%w: CA file: %w", model.ErrUsage, err)
+			return nil, model.Usagef("CA file: %w", err)
 		}
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(data) {
-			return nil, fmt.Errorf("%w: CA file %s has no PEM certificate", model.ErrUsage, c.caFile)
+			return nil, model.Usagef("CA file %s has no PEM certificate", c.caFile)
 		}
 		opts = append(opts, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}))
 	}
@@ -130,7 +130,7 @@ func (i ServerInfo) externalTransport(c credentials) ([]nats.Option, error) {
 	if c.nkeyFile != "" {
 		o, err := nats.NkeyOptionFromSeed(c.nkeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("%w: nkey file %s: %w", model.ErrUsage, c.nkeyFile, err)
+			return nil, model.Usagef("nkey file %s: %w", c.nkeyFile, err)
 		}
 		opts = append(opts, o)
 	}

@@ -70,7 +70,7 @@ const (
 // key (model.ErrDenied). When it returns, the node receives tasks and orders.
 func DialAgent(ctx context.Context, info ServerInfo, key *identity.Key, node model.NodeID, opt DialOptions) (*Link, error) {
 	if err := node.Validate(); err != nil {
-		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return nil, model.Usagef("%w", err)
 	}
 	s := newSession(key, info.ServerKey, opt)
 	s.from, s.subject = fromAgent, func(kind string) string { return s.names.agent(node, kind) }
@@ -170,12 +170,12 @@ func (l *Link) onOrder(m *nats.Msg) {
 	}
 }
 
-func openOrder(data []byte, server string) (wire.Order, error) {
+func openOrder(data []byte, server string) (o wire.Order, err error) {
 	body, err := verify(server, purposeOrder, data)
-	if err != nil {
-		return wire.Order{}, err
+	if err == nil {
+		o, err = wire.Decode[wire.Order](body)
 	}
-	return wire.Decode[wire.Order](body)
+	return o, err
 }
 
 // Orders delivers verified orders. The channel is never closed.
@@ -196,22 +196,18 @@ func (l *Link) Ready(ctx context.Context, r wire.Ready) (wire.ReadyReply, error)
 // that holds values that are no numbers, arrives as a failed one that says so.
 func (l *Link) Result(ctx context.Context, r model.Result) (wire.ResultReply, error) {
 	r = wire.FittedResult(r)
-	err := wire.Check(wire.Result{Result: r})
-	if err != nil {
-		return ask[wire.ResultReply](ctx, l, kindResult, unusable(r, err))
-	}
-	body, err := json.Marshal(r)
+	body, err := []byte(nil), wire.Check(wire.Result{Result: r})
 	if err == nil {
-		err = travels(body)
+		body, err = travels(r)
 	}
 	for (errors.Is(err, errTooLarge) || errors.Is(err, wire.ErrForm)) && coarsen(&r) {
 		l.opt.Log.Warn("the result is too large; every other reading of the host is left out", "task", r.Task, "bytes", len(body))
-		if body, err = json.Marshal(r); err == nil {
-			err = travels(body)
-		}
+		body, err = travels(r)
 	}
 	if err != nil {
-		return ask[wire.ResultReply](ctx, l, kindResult, unusable(r, err))
+		if body, err = encode(unusable(r, err)); err != nil {
+			return wire.ResultReply{}, err
+		}
 	}
 	reply, err := l.call(ctx, kindResult, body)
 	if err != nil {
@@ -239,12 +235,17 @@ func coarsen(r *model.Result) (less bool) {
 	return less
 }
 
-// travels reports why a result cannot: the server would refuse it.
-func travels(body []byte) error {
-	if _, total := limits(kindResult); len(body) > total {
-		return fmt.Errorf("it has %d bytes, and may have %d: %w", len(body), total, errTooLarge)
+// travels encodes a result; the error is why it cannot travel: the server would
+// refuse it.
+func travels(r model.Result) ([]byte, error) {
+	body, err := json.Marshal(r)
+	if _, total := limits(kindResult); err == nil && len(body) > total {
+		err = fmt.Errorf("it has %d bytes, and may have %d: %w", len(body), total, errTooLarge)
 	}
-	return wire.Bounded(body)
+	if err == nil {
+		err = wire.Bounded(body)
+	}
+	return body, err
 }
 
 // unusable takes the place of a result that cannot be used.
@@ -302,14 +303,14 @@ func (l *Link) tell(kind string, m wire.Message) error {
 		return fmt.Errorf("%s: %w", kind, err)
 	}
 	if !l.nc.IsConnected() {
-		return unavailable("sending %s: the queue is not connected", kind)
+		return model.Unavailablef("sending %s: the queue is not connected", kind)
 	}
 	data, err := sealFor(l.key, l.server, l.from+kind, bodyFrame(body), l.stamp.next())
 	if err != nil {
 		return err
 	}
 	if err := l.nc.Publish(l.subject(kind), data); err != nil {
-		return unavailable("sending %s: %w", kind, err)
+		return model.Unavailablef("sending %s: %w", kind, err)
 	}
 	return nil
 }
@@ -317,7 +318,7 @@ func (l *Link) tell(kind string, m wire.Message) error {
 // encode encodes a message that the server will not refuse for what it holds.
 func encode(m wire.Message) ([]byte, error) {
 	if err := wire.Check(m); err != nil {
-		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return nil, model.Usagef("%w", err)
 	}
 	return json.Marshal(m)
 }
@@ -353,7 +354,7 @@ const liveEvery = 800 * time.Millisecond
 // throttle lets one message of an attempt pass in a time; a node is at one
 // attempt at a time. The zero value is ready.
 type throttle struct {
-	mu      sync.Mutex
+	sync.Mutex
 	attempt wire.Attempt // of the last one that passed
 	at      time.Time
 }
@@ -361,8 +362,8 @@ type throttle struct {
 // due reports whether a message may pass now, and notes that it does. A clock
 // that was set back lets it pass.
 func (t *throttle) due(a wire.Attempt, now time.Time, every time.Duration) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	if d := now.Sub(t.at); a == t.attempt && 0 <= d && d < every {
 		return false
 	}

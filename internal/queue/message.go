@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,14 +44,14 @@ func replyPurpose(request []byte) string {
 type issuer struct {
 	now func() time.Time
 
-	mu   sync.Mutex
+	sync.Mutex
 	last time.Time
 }
 
 func (i *issuer) next() time.Time {
 	t := i.now()
-	i.mu.Lock()
-	defer i.mu.Unlock()
+	i.Lock()
+	defer i.Unlock()
 	if !t.After(i.last) {
 		t = i.last.Add(1)
 	}
@@ -60,8 +61,8 @@ func (i *issuer) next() time.Time {
 
 // raise makes later stamps exceed floor: the receiver has seen it.
 func (i *issuer) raise(floor time.Time) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
+	i.Lock()
+	defer i.Unlock()
 	if floor.After(i.last) {
 		i.last = floor
 	}
@@ -94,16 +95,11 @@ func openFrom(k *identity.Key, from, purpose string, data []byte) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	return decrypt(k, from, secret, maxWhole)
-}
-
-// decrypt returns a message of at most limit bytes.
-func decrypt(k *identity.Key, from string, secret []byte, limit int) ([]byte, error) {
 	packed, err := k.Decrypt(from, secret)
 	if err != nil {
 		return nil, err
 	}
-	return unpack(packed, limit+margin)
+	return unpack(packed, maxWhole+margin)
 }
 
 // The first byte of a packed message.
@@ -117,7 +113,7 @@ const minPack = 512
 
 var (
 	errPacked   = errors.New("message cannot be unpacked")
-	errTooLarge = fmt.Errorf("%w: the message is larger than its kind may be", model.ErrUsage)
+	errTooLarge = model.Usagef("the message is larger than its kind may be")
 )
 
 // pack compresses a message if that makes it smaller. Compressing before
@@ -203,7 +199,9 @@ func partsFrame(id transferID, parts int) []byte {
 }
 
 func errorFrame(err error) []byte {
-	return append([]byte{frameError, kindOf(err)}, err.Error()...)
+	// 0 if it has no kind.
+	code := max(0, slices.IndexFunc(errorKinds(), func(kind error) bool { return kind != nil && errors.Is(err, kind) }))
+	return append([]byte{frameError, byte(code)}, err.Error()...)
 }
 
 func replayFrame(floor time.Time) []byte {
@@ -226,7 +224,11 @@ func parseFrame(data []byte) (frame, error) {
 			return frame{}, errFrame
 		}
 	case f.kind == frameError && len(rest) > 0:
-		f.err = remoteError{kind: errorKind(rest[0]), text: string(rest[1:])}
+		remote := remoteError{text: string(rest[1:])}
+		if kinds := errorKinds(); int(rest[0]) < len(kinds) { // this version knows it
+			remote.kind = kinds[rest[0]]
+		}
+		f.err = remote
 	case f.kind == frameReplay && len(rest) == 8:
 		f.floor = time.Unix(0, int64(binary.BigEndian.Uint64(rest)))
 	default:
@@ -238,7 +240,7 @@ func parseFrame(data []byte) (frame, error) {
 // encodeCall puts the verb before the body.
 func encodeCall(verb string, body []byte) ([]byte, error) {
 	if verb == "" || len(verb) > 255 {
-		return nil, fmt.Errorf("%w: verb %.40q must have 1 to 255 bytes", model.ErrUsage, verb)
+		return nil, model.Usagef("verb %.40q must have 1 to 255 bytes", verb)
 	}
 	out := append(make([]byte, 0, 1+len(verb)+len(body)), byte(len(verb)))
 	return append(append(out, verb...), body...), nil
@@ -246,7 +248,7 @@ func encodeCall(verb string, body []byte) ([]byte, error) {
 
 func parseCall(data []byte) (verb string, body []byte, err error) {
 	if len(data) == 0 || data[0] == 0 || len(data) < 1+int(data[0]) {
-		return "", nil, fmt.Errorf("%w: call without a verb: %w", model.ErrUsage, errFrame)
+		return "", nil, model.Usagef("call without a verb: %w", errFrame)
 	}
 	n := 1 + int(data[0])
 	return string(data[1:n]), data[n:], nil
@@ -268,24 +270,6 @@ func errorKinds() []error {
 	}
 }
 
-// kindOf returns the code of an error, 0 if it has no kind.
-func kindOf(err error) byte {
-	for code, kind := range errorKinds() {
-		if kind != nil && errors.Is(err, kind) {
-			return byte(code)
-		}
-	}
-	return 0
-}
-
-// errorKind is nil for a code that this version does not know.
-func errorKind(code byte) error {
-	if kinds := errorKinds(); int(code) < len(kinds) {
-		return kinds[code]
-	}
-	return nil
-}
-
 // remoteError is an error of the other side: its text, and its kind for
 // errors.Is.
 type remoteError struct {
@@ -295,8 +279,3 @@ type remoteError struct {
 
 func (e remoteError) Error() string { return e.text }
 func (e remoteError) Unwrap() error { return e.kind }
-
-// unavailable is an error of this side for which trying again can help.
-func unavailable(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", model.ErrUnavailable, fmt.Errorf(format, args...))
-}

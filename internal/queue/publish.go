@@ -21,16 +21,14 @@ import (
 // It may get lost on the way: dispatch it again until the node shows that it
 // has it. An error that is not model.ErrUnavailable will not pass.
 func (h *Hub) Dispatch(a wire.Assignment) error {
-	err := wire.Check(a)
-	var body, data []byte
-	if err == nil {
-		body, err = json.Marshal(a)
-	}
+	var data []byte
+	body, err := encode(a)
 	if err == nil {
 		data, err = sealFor(h.key, a.NodeKey, purposeTask, body, h.stamp.next())
 	}
 	if room := h.nc.MaxPayload(); err == nil && (int64(len(data)) > room || len(body) > maxWhole) {
-		err = fmt.Errorf("%w: the task has %d bytes, but the queue takes at most %d (max_payload of the NATS server); put large inputs into files on the nodes", model.ErrUsage, len(data), min(room, maxWhole))
+		err = model.Usagef("the task has %d bytes, but the queue takes at most %d (max_payload of the NATS server); put "+
+			"large inputs into files on the nodes", len(data), min(room, maxWhole))
 	}
 	if err == nil {
 		err = h.publish(h.names.task(a.Node), data)
@@ -44,7 +42,7 @@ func (h *Hub) Dispatch(a wire.Assignment) error {
 func (h *Hub) publish(subject string, data []byte) error {
 	err := h.nc.Publish(subject, data)
 	if err != nil && !errors.Is(err, nats.ErrMaxPayload) {
-		return unavailable("%w", err)
+		return model.Unavailablef("%w", err)
 	}
 	return err
 }
@@ -55,11 +53,8 @@ func (h *Hub) publish(subject string, data []byte) error {
 // It is signed without being encrypted: one order goes to many nodes, and says
 // nothing but which step begins or ends when, or names of programs and variables.
 func (h *Hub) Order(ctx context.Context, o wire.Order, nodes []model.NodeID) error {
-	err := wire.Check(o)
-	var body, data []byte
-	if err == nil {
-		body, err = json.Marshal(o)
-	}
+	var data []byte
+	body, err := encode(o)
 	if err == nil {
 		data, err = identity.Seal(h.key, purposeOrder, body, h.stamp.next())
 	}
@@ -89,15 +84,15 @@ const (
 // with every hub and whenever a key is revoked; clients fetch it as a reply
 // that is encrypted for them.
 type eventKey struct {
-	mu    sync.Mutex
+	sync.Mutex
 	key   *[eventKeySize]byte // nil: no client has asked yet
 	until time.Time           // a client watches
 }
 
 // get returns the key for a watching client.
 func (e *eventKey) get(now time.Time) [eventKeySize]byte {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	if e.key == nil {
 		e.key = new([eventKeySize]byte)
 		rand.Read(e.key[:]) // never fails
@@ -108,8 +103,8 @@ func (e *eventKey) get(now time.Time) [eventKeySize]byte {
 
 // current returns the key if a client watches.
 func (e *eventKey) current(now time.Time) (key [eventKeySize]byte, watched bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	if e.key == nil || now.After(e.until) {
 		return key, false
 	}
@@ -117,8 +112,8 @@ func (e *eventKey) current(now time.Time) (key [eventKeySize]byte, watched bool)
 }
 
 func (e *eventKey) renew() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	if e.key != nil { // who watches finds that the old one does not fit, and asks
 		e.key = new([eventKeySize]byte)
 		rand.Read(e.key[:]) // never fails

@@ -16,10 +16,8 @@ import (
 
 // request is a verified message of an agent or client.
 type request struct {
-	msg    *nats.Msg
-	data   []byte // as it came, to bind the reply to it
-	reply  string // subject, "" if the sender expects none
-	inbox  string // the reply must be below the inbox of this key
+	msg    *nats.Msg // its Reply is "" if the sender expects none
+	inbox  string    // the reply must be below the inbox of this key
 	kind   string
 	sender string // public key
 	grant  identity.Grant
@@ -65,16 +63,26 @@ const (
 func (h *Hub) Serve(hs Handlers) error {
 	h.cut = hs.Cut
 	err := h.receive(h.names.anyAgent, []route{
-		{kindHello, h.paced(2, 20, handler(wire.Decode, hs.hello)), queuePresence, maxPresence, true},
-		{kindGoodbye, h.paced(2, 20, handler(wire.Decode, hs.goodbye)), queuePresence, maxPresence, true},
+		{kindHello, h.paced(2, 20, handler(wire.Decode, hs.Hello)), queuePresence, maxPresence, true},
+		{kindGoodbye, h.paced(2, 20, handler(wire.Decode, func(ctx context.Context, m wire.Goodbye) (none, error) {
+			hs.Goodbye(ctx, m)
+			return none{}, nil
+		})), queuePresence, maxPresence, true},
 		{kindHeartbeat, listener(hs.Heartbeat), queueControl, maxControl, true},
-		{kindReady, handler(wire.Decode, hs.ready), queueControl, maxControl, true},
+		{kindReady, handler(wire.Decode, hs.Ready), queueControl, maxControl, true},
 		{kindProgress, h.paced(4, 20, listener(hs.Progress)), queueControl, maxControl, false},
-		{kindReport, h.paced(0.1, 50, listener(hs.report)), queueControl, maxControl, false},
+		{kindReport, h.paced(0.1, 50, listener(func(m wire.Report) {
+			m.Event.Node = m.Node // a node reports about itself only
+			hs.Report(m)
+		})), queueControl, maxControl, false},
 		{kindMissing, listener(hs.Missing), queueControl, maxControl, false},
 		{kindFetch, h.fetch, queueControl, maxControl, false},
-		{kindResult, handler(decodeResult, hs.result), queueBulk, maxBulk, false},
-		{kindChunk, handler(wire.DecodeChunk, hs.chunk), queueBulk, maxBulk, false},
+		{kindResult, handler(decodeResult, func(ctx context.Context, m wire.Result) (wire.ResultReply, error) {
+			return hs.Result(ctx, m.Result), nil
+		}), queueBulk, maxBulk, false},
+		{kindChunk, handler(wire.DecodeChunk, func(ctx context.Context, m wire.Chunk) (none, error) {
+			return none{}, hs.Chunk(ctx, m)
+		}), queueBulk, maxBulk, false},
 		{kindPart, h.upload, queueBulk, maxBulk, false},
 	}, h.fromAgent)
 	if err == nil {
@@ -224,7 +232,7 @@ var (
 // admit verifies a message; it tells the sender why if that fails.
 func (h *Hub) admit(m *nats.Msg, from string, rt route) (request, bool) {
 	r, err := h.open(m, from, rt.kind)
-	if err == nil && r.reply != "" && !h.names.isInbox(r.reply, r.inbox) {
+	if err == nil && m.Reply != "" && !h.names.isInbox(m.Reply, r.inbox) {
 		err = errReplySubject
 	}
 	if err != nil {
@@ -247,7 +255,7 @@ func (h *Hub) admit(m *nats.Msg, from string, rt route) (request, bool) {
 // open verifies a message. The request is set as far as it is known to be
 // true: a sender that is set has signed the message, admitted or not.
 func (h *Hub) open(m *nats.Msg, from, kind string) (request, error) {
-	r := request{msg: m, data: m.Data, reply: m.Reply, kind: kind}
+	r := request{msg: m, kind: kind}
 	secret, signer, issued, err := identity.Open(m.Data, from+kind)
 	if err != nil {
 		return r, err
@@ -381,17 +389,17 @@ func (h *Hub) answer(r request, frame []byte) {
 }
 
 func (h *Hub) tryAnswer(r request, frame []byte) error {
-	if !h.names.isInbox(r.reply, r.inbox) {
+	if !h.names.isInbox(r.msg.Reply, r.inbox) {
 		return nil
 	}
 	if len(frame) > maxSmall && h.conn.unread(r.sender) > maxUnread {
 		return errUnread
 	}
-	data, err := sealFor(h.key, r.sender, replyPurpose(r.data), frame, h.stamp.next())
+	data, err := sealFor(h.key, r.sender, replyPurpose(r.msg.Data), frame, h.stamp.next())
 	if err != nil {
 		return err
 	}
-	return h.nc.Publish(r.reply, data)
+	return h.nc.Publish(r.msg.Reply, data)
 }
 
 // answerBody sends a reply of any size: too large for one message, it is kept
@@ -420,7 +428,7 @@ const maxUnread = 4 << 20
 
 var errUnread = errors.New("the sender does not read what it asked for")
 
-var errReplySize = fmt.Errorf("%w: the answer is larger than a message may be", model.ErrUnavailable)
+var errReplySize = model.Unavailablef("the answer is larger than a message may be")
 
 func (h *Hub) upload(_ context.Context, r *request) ([]byte, error) {
 	p, err := parsePart(r.body)

@@ -15,8 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -60,7 +58,8 @@ const (
 // socket is a model.ErrUsage.
 func StartRelay(path string, info ServerInfo, log *slog.Logger) (*Relay, error) {
 	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("%w: the path of the socket %s is too long: %d bytes, and the limit is %d", model.ErrUsage, path, len(path), maxSocketPath)
+		return nil, model.Usagef("the path of the socket %s is too long: %d bytes, and the limit is %d", path, len(path),
+			maxSocketPath)
 	}
 	r := &Relay{info: info, log: cmp.Or(log, slog.New(slog.DiscardHandler))}
 	r.done, r.end = context.WithCancel(context.Background())
@@ -183,11 +182,4 @@ func (d socketDialer) Dial(_, address string) (net.Conn, error) {
 		return nil, err
 	}
 	return conn, nil
-}
-
-// throughSocket are the options of a connection through a relay. Its other end
-// resolves names, because a lab has no name service; it does not lead to other
-// servers that a cluster announces.
-func throughSocket(path string) []nats.Option {
-	return []nats.Option{nats.SetCustomDialer(socketDialer(path)), nats.SkipHostLookup(), nats.IgnoreDiscoveredServers()}
 }

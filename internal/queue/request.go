@@ -81,7 +81,7 @@ func (s *session) request(ctx context.Context, kind string, body []byte) (frame,
 		f, err = s.exchange(ctx, kind, body)
 	}
 	if err == nil && f.kind == frameReplay {
-		err = unavailable("the server rejects this message as replayed")
+		err = model.Unavailablef("the server rejects this message as replayed")
 	}
 	if err == nil && f.kind == frameError {
 		err = f.err
@@ -142,11 +142,11 @@ func explain(outer context.Context, err error) error {
 	case errors.Is(err, model.ErrDenied), errors.Is(err, model.ErrUnavailable):
 		return err
 	case errors.Is(err, nats.ErrNoResponders):
-		return unavailable("the master does not answer on the queue: the server is starting or has stopped")
+		return model.Unavailablef("the master does not answer on the queue: the server is starting or has stopped")
 	case errors.Is(err, context.DeadlineExceeded):
-		return unavailable("no answer within %v", requestTimeout)
+		return model.Unavailablef("no answer within %v", requestTimeout)
 	}
-	return unavailable("%w", err)
+	return model.Unavailablef("%w", err)
 }
 
 // flush returns when the queue has received everything sent before.

@@ -105,7 +105,8 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	_ = f.Close() // the first error matters
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, fmt.Errorf("%w: data directory %s is in use by another scalebench server; stop it, or choose another directory", model.ErrUnavailable, dir)
+		return nil, model.Unavailablef("data directory %s is in use by another scalebench server; stop it, or choose "+
+			"another directory", dir)
 	}
 	return nil, fmt.Errorf("locking data directory %s: %w", dir, err)
 }
@@ -158,9 +159,10 @@ func (s *Server) run(ctx context.Context, cfg ServerConfig, fatal <-chan string)
 	for !s.ns.ReadyForConnections(50 * time.Millisecond) {
 		select {
 		case text := <-fatal:
-			return fmt.Errorf("%w: %s; check that no other server is running there (listen address %s, data directory %s)", model.ErrUnavailable, text, cfg.Listen, cfg.DataDir)
+			return model.Unavailablef("%s; check that no other server is running there (listen address %s, data directory %s)",
+				text, cfg.Listen, cfg.DataDir)
 		case <-ctx.Done():
-			return fmt.Errorf("%w: not ready: %w", model.ErrUnavailable, ctx.Err())
+			return model.Unavailablef("not ready: %w", ctx.Err())
 		default:
 		}
 	}
@@ -207,7 +209,7 @@ func splitListen(listen string) (host string, port int, err error) {
 		port, err = strconv.Atoi(p)
 	}
 	if err != nil || port < 0 || port > 65535 {
-		return "", 0, fmt.Errorf("%w: listen address %q must be host:port, such as 127.0.0.1:4222 or 0.0.0.0:4222", model.ErrUsage, listen)
+		return "", 0, model.Usagef("listen address %q must be host:port, such as 127.0.0.1:4222 or 0.0.0.0:4222", listen)
 	}
 	if host == "" {
 		host = "0.0.0.0"

@@ -70,23 +70,15 @@ func newSession(key *identity.Key, server string, opt DialOptions) *session {
 func (s *session) dial(ctx context.Context, info ServerInfo, name string) error {
 	s.external = info.External
 	err := info.check()
+	var transport []nats.Option
 	if err == nil {
-		s.nc, err = s.connect(ctx, info, name)
-	}
-	if err != nil {
-		return fmt.Errorf("connecting to %v: %w", info, err)
-	}
-	s.connected()
-	return nil
-}
-
-func (s *session) connect(ctx context.Context, info ServerInfo, name string) (*nats.Conn, error) {
-	transport, err := info.transport(s.key, credentials{s.opt.CredsFile, s.opt.NKeyFile, s.opt.CAFile})
-	if err != nil {
-		return nil, err
+		transport, err = info.transport(s.key, credentials{s.opt.CredsFile, s.opt.NKeyFile, s.opt.CAFile})
 	}
 	if info.Socket != "" {
-		transport = append(transport, throughSocket(info.Socket)...)
+		// Its other end resolves names, because a lab has no name service; it does not
+		// lead to other servers that a cluster announces.
+		transport = append(transport, nats.SetCustomDialer(socketDialer(info.Socket)), nats.SkipHostLookup(),
+			nats.IgnoreDiscoveredServers())
 	}
 	opts := append(commonOptions(s.names.inbox(s.key.Public()), name),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { s.disconnected(err) }),
@@ -100,7 +92,14 @@ func (s *session) connect(ctx context.Context, info ServerInfo, name string) (*n
 			s.opt.Log.Warn("queue connection", "error", err, "subject", subject)
 		}),
 	)
-	return connect(ctx, info, append(opts, transport...), s.opt.Log)
+	if err == nil {
+		s.nc, err = connect(ctx, info, append(opts, transport...), s.opt.Log)
+	}
+	if err != nil {
+		return fmt.Errorf("connecting to %v: %w", info, err)
+	}
+	s.connected()
+	return nil
 }
 
 // commonOptions are those of every connection, the master's included.
@@ -156,7 +155,8 @@ func connect(ctx context.Context, info ServerInfo, opts []nats.Option, log *slog
 			log.Warn("the server does not answer; retrying", "server", info.String(), "error", err)
 		}
 		if pause(ctx, backoff(n)) != nil {
-			return nil, fmt.Errorf("%w: %w (last error: %w); check that the server is running and that its address can be reached from here", model.ErrUnavailable, ctx.Err(), err)
+			return nil, model.Unavailablef("%w (last error: %w); check that the server is running and that its address can be "+
+				"reached from here", ctx.Err(), err)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func (s *session) closed(err error) {
 		return
 	}
 	if s.err = refusal(err, s.external); s.err == nil {
-		s.err = fmt.Errorf("%w: the connection is closed", model.ErrUnavailable)
+		s.err = model.Unavailablef("the connection is closed")
 	}
 	s.cut()
 	close(s.done)

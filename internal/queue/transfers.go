@@ -3,7 +3,6 @@ package queue
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -82,7 +81,7 @@ type transfers struct {
 	now   func() time.Time
 	spare func() int64
 
-	mu   sync.Mutex
+	sync.Mutex
 	held int // bytes
 	all  map[transferKey]*transfer
 }
@@ -103,8 +102,8 @@ func newTransfers(opt HubOptions) *transfers {
 // put stores a part that was uploaded; parts come in order. Storing it twice
 // changes nothing.
 func (t *transfers) put(sender string, p part) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	k := transferKey{sender, p.id}
 	x := t.all[k]
 	if x == nil {
@@ -116,11 +115,11 @@ func (t *transfers) put(sender string, p part) error {
 	x.touched = t.now()
 	switch {
 	case p.count != x.count:
-		return fmt.Errorf("%w: part %d of %d, earlier it was of %d", model.ErrUsage, p.index, p.count, x.count)
+		return model.Usagef("part %d of %d, earlier it was of %d", p.index, p.count, x.count)
 	case p.index < x.have:
 		return nil
 	case p.index > x.have:
-		return fmt.Errorf("%w: part %d of %d before part %d", model.ErrUsage, p.index, p.count, x.have)
+		return model.Usagef("part %d of %d before part %d", p.index, p.count, x.have)
 	case x.size+len(p.data) > max(maxCall, maxResult):
 		t.remove(k)
 		return errTooLarge
@@ -133,12 +132,13 @@ func (t *transfers) write(k transferKey, x *transfer, data []byte) error {
 	var err error
 	switch {
 	case t.held+len(data) > maxHeld:
-		err = unavailable("too many large messages are under way")
+		err = model.Unavailablef("too many large messages are under way")
 	case t.spare != nil && t.spare() < int64(len(data)):
-		err = unavailable("the disk of the server's data directory is nearly full, and large messages wait there; free some space, or delete runs with `scalebench delete`")
+		err = model.Unavailablef("the disk of the server's data directory is nearly full, and large messages wait there; " +
+			"free some space, or delete runs with `scalebench delete`")
 	default:
 		if _, err = x.file.WriteAt(data, int64(x.size)); err != nil {
-			err = unavailable("keeping a large message: %w", err)
+			err = model.Unavailablef("keeping a large message: %w", err)
 		}
 	}
 	if err != nil {
@@ -153,8 +153,8 @@ func (t *transfers) write(k transferKey, x *transfer, data []byte) error {
 
 // size is how many bytes of a body are there.
 func (t *transfers) size(sender string, id transferID) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	if x := t.all[transferKey{sender, id}]; x != nil {
 		return x.size
 	}
@@ -163,12 +163,12 @@ func (t *transfers) size(sender string, id transferID) int {
 
 // take returns an uploaded body and forgets it.
 func (t *transfers) take(sender string, id transferID) ([]byte, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	k := transferKey{sender, id}
 	x := t.all[k]
 	if x == nil || x.have < x.count {
-		return nil, unavailable("the parts of the message did not all arrive")
+		return nil, model.Unavailablef("the parts of the message did not all arrive")
 	}
 	body := make([]byte, x.size)
 	_, err := x.file.ReadAt(body, 0)
@@ -178,8 +178,8 @@ func (t *transfers) take(sender string, id transferID) ([]byte, error) {
 
 // offer keeps a reply until its receiver has fetched its last part.
 func (t *transfers) offer(receiver string, id transferID, body []byte, piece int) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	k := transferKey{receiver, id}
 	x, err := t.open(k, (len(body)+piece-1)/piece)
 	if err != nil {
@@ -191,18 +191,18 @@ func (t *transfers) offer(receiver string, id transferID, body []byte, piece int
 
 // get returns one part of an offered reply.
 func (t *transfers) get(receiver string, p part) ([]byte, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	k := transferKey{receiver, p.id}
 	x := t.all[k]
 	if x == nil || p.index >= x.count {
-		return nil, unavailable("the reply has been dropped; ask again")
+		return nil, model.Unavailablef("the reply has been dropped; ask again")
 	}
 	x.touched = t.now()
 	at := p.index * x.piece
 	out := make([]byte, min(x.piece, x.size-at))
 	if _, err := x.file.ReadAt(out, int64(at)); err != nil {
-		return nil, unavailable("reading a large reply: %w", err)
+		return nil, model.Unavailablef("reading a large reply: %w", err)
 	}
 	if p.index == x.count-1 {
 		t.remove(k)
@@ -221,14 +221,14 @@ func (t *transfers) open(k transferKey, count int) (*transfer, error) {
 		}
 	}
 	if n >= maxTransfers || len(t.all) >= maxOpen {
-		return nil, unavailable("%d large messages are under way already", n)
+		return nil, model.Unavailablef("%d large messages are under way already", n)
 	}
 	f, err := os.CreateTemp(t.dir, "message-*")
 	if err == nil {
 		err = os.Remove(f.Name())
 	}
 	if err != nil {
-		return nil, unavailable("keeping a large message: %w", err)
+		return nil, model.Unavailablef("keeping a large message: %w", err)
 	}
 	x := &transfer{file: f, count: count, touched: t.now()}
 	t.all[k] = x
@@ -237,8 +237,8 @@ func (t *transfers) open(k transferKey, count int) (*transfer, error) {
 
 // drop forgets a body.
 func (t *transfers) drop(sender string, id transferID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	t.remove(transferKey{sender, id})
 }
 
@@ -251,8 +251,8 @@ func (t *transfers) remove(k transferKey) {
 }
 
 func (t *transfers) close() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	for k := range t.all {
 		t.remove(k)
 	}

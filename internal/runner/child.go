@@ -135,7 +135,15 @@ func (c *child) execute(ctx context.Context, reg workload.Registry, begin <-chan
 		remove := orphan.Orphaned
 		c.orphaned.Store(&remove)
 	}
-	if err = c.await(ctx); err == nil {
+	if len(c.setup.Spec.Await) > 0 { // services that the task needs
+		c.reporter.Stage("await", model.StageBegun, "")
+		if err = workload.AwaitHealthy(ctx, c.setup.Spec.Await, c.env.Environ); err != nil {
+			c.reporter.Stage("await", model.StageFailed, err.Error())
+		} else {
+			c.reporter.Stage("await", model.StageDone, "")
+		}
+	}
+	if err == nil {
 		err = guard(func() error { return w.Prepare(ctx, c.env) })
 	}
 	if err != nil {
@@ -152,20 +160,6 @@ func (c *child) execute(ctx context.Context, reg workload.Registry, begin <-chan
 		return 1
 	}
 	return c.run(ctx, w)
-}
-
-// await waits for the services that the task needs.
-func (c *child) await(ctx context.Context) error {
-	if len(c.setup.Spec.Await) == 0 {
-		return nil
-	}
-	c.reporter.Stage("await", model.StageBegun, "")
-	if err := workload.AwaitHealthy(ctx, c.setup.Spec.Await, c.env.Environ); err != nil {
-		c.reporter.Stage("await", model.StageFailed, err.Error())
-		return err
-	}
-	c.reporter.Stage("await", model.StageDone, "")
-	return nil
 }
 
 func (c *child) run(ctx context.Context, w workload.Workload) int {

@@ -30,13 +30,21 @@ func (t tree) kill() error {
 		if err != nil || len(alive) == 0 {
 			return err
 		}
-		err = t.sendKill(alive)
+		if t.pgid > 0 && !t.spareSelf {
+			_ = unix.Kill(-t.pgid, unix.SIGKILL) // the group may be empty by now
+		}
+		var errs []error
+		for _, p := range alive {
+			if err := p.Signal(unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+				errs = append(errs, fmt.Errorf("killing process %d: %w", p.PID, err))
+			}
+		}
 		if time.Now().After(deadline) {
 			var pids []int
 			for _, p := range alive {
 				pids = append(pids, p.PID)
 			}
-			return errors.Join(fmt.Errorf("processes %v cannot be killed", pids), err)
+			return errors.Join(append([]error{fmt.Errorf("processes %v cannot be killed", pids)}, errs...)...)
 		}
 		procself.AwaitEnd(alive[0].PID, 50*time.Millisecond)
 	}
@@ -61,19 +69,6 @@ func (t tree) freeze(stopped map[int]bool) ([]procself.Process, error) {
 	}
 }
 
-func (t tree) sendKill(alive []procself.Process) error {
-	if t.pgid > 0 && !t.spareSelf {
-		_ = unix.Kill(-t.pgid, unix.SIGKILL) // the group may be empty by now
-	}
-	var errs []error
-	for _, p := range alive {
-		if err := p.Signal(unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
-			errs = append(errs, fmt.Errorf("killing process %d: %w", p.PID, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 func (t tree) find() ([]procself.Process, error) {
 	all, err := processes()
 	if err != nil {
@@ -85,7 +80,9 @@ func (t tree) find() ([]procself.Process, error) {
 	}
 	self := os.Getpid()
 	return slices.DeleteFunc(all, func(p procself.Process) bool {
-		return p.Zombie || p.PID == self || !t.owns(p, parent)
+		mine := t.pgid > 0 && (p.Group == t.pgid || descends(p.PID, t.pgid, parent)) ||
+			t.cookie != "" && carries(p.PID, t.cookie)
+		return p.Zombie || p.PID == self || !mine
 	}), nil
 }
 
@@ -96,13 +93,6 @@ func (t tree) cpu() (sum time.Duration, ok bool) {
 		sum += p.CPU
 	}
 	return sum, err == nil && len(all) > 0
-}
-
-func (t tree) owns(p procself.Process, parent map[int]int) bool {
-	if t.pgid > 0 && (p.Group == t.pgid || descends(p.PID, t.pgid, parent)) {
-		return true
-	}
-	return t.cookie != "" && carries(p.PID, t.cookie)
 }
 
 // descends reports whether pid is root or below it. The walk is bounded: the

@@ -93,8 +93,8 @@ func (l *lineReader) next(v any) error {
 
 // lineWriter writes JSON lines, each whole, from any goroutine.
 type lineWriter struct {
-	mu sync.Mutex
-	w  io.Writer
+	sync.Mutex
+	w io.Writer
 }
 
 func (l *lineWriter) write(v any) error {
@@ -105,8 +105,8 @@ func (l *lineWriter) write(v any) error {
 	if len(line) >= maxLine {
 		return errors.New("a line for the control pipe is too long: fewer labels or shorter parameters are needed")
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	_, err = l.w.Write(append(line, '\n'))
 	return err
 }

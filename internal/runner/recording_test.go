@@ -27,7 +27,7 @@ func TestRecording(t *testing.T) {
 	}
 	var d data
 	d.take(got)
-	if diff := cmp.Diff([]model.HostSeries{good}, d.outcome().Host); diff != "" {
+	if diff := cmp.Diff([]model.HostSeries{good}, d.got.Host); diff != "" {
 		t.Errorf("recordings (-want +got):\n%s", diff)
 	}
 	for name, bad := range map[string]model.HostSeries{
@@ -53,7 +53,7 @@ func TestRecording(t *testing.T) {
 			}
 			d.take(got)
 		}
-		if diff := cmp.Diff([]model.HostSeries{good}, d.outcome().Host); diff != "" {
+		if diff := cmp.Diff([]model.HostSeries{good}, d.got.Host); diff != "" {
 			t.Errorf("%s: recordings (-want +got):\n%s", name, diff)
 		}
 		if len(d.stages) != 1 || d.stages[0].Name != "signals" || d.stages[0].State != model.StageFailed || !strings.Contains(d.stages[0].Reason, bad.Metric) {

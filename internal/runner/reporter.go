@@ -17,7 +17,7 @@ import (
 type reporter struct {
 	out *lineWriter
 
-	mu      sync.Mutex
+	sync.Mutex
 	started time.Time // zero before and after Run
 	metrics map[string]*counter
 	err     error // the first refusal
@@ -35,15 +35,15 @@ func newReporter(out *lineWriter) *reporter {
 }
 
 func (r *reporter) begin(at time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	r.started = at
 }
 
 // end sends the last points and returns the first refusal.
 func (r *reporter) end() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	r.started = time.Time{}
 	for _, c := range r.metrics {
 		r.send(c.thin.flush())
@@ -53,15 +53,15 @@ func (r *reporter) end() error {
 
 func (r *reporter) Progress(metric, unit string, cumulative float64) {
 	now := time.Now() // before the lock: it belongs to the value
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	r.point(model.Progress{Metric: metric, Unit: unit, Elapsed: now.Sub(r.started), Value: cumulative})
 }
 
 func (r *reporter) ProgressAt(metric, unit string, after time.Duration, cumulative float64) {
 	now := time.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	if after < 0 || !r.started.IsZero() && after > now.Sub(r.started) {
 		r.refuse(fmt.Errorf("progress of %s is for %v after the start, outside this task", metric, after))
 		return
@@ -79,30 +79,21 @@ func (r *reporter) point(p model.Progress) {
 		c = &counter{unit: p.Unit, thin: thinner{step: minStep}, after: -1, value: math.Inf(-1)}
 		r.metrics[p.Metric] = c
 	}
-	if err := c.check(p); err != nil {
-		r.refuse(err)
-		return
-	}
-	if p.Elapsed <= c.after {
-		return // two goroutines met; the other reading stands
-	}
-	c.after, c.value = p.Elapsed, p.Value
-	r.send(c.thin.add(p))
-}
-
-// check refuses a reading that cannot follow the one before.
-func (c *counter) check(p model.Progress) error {
 	switch {
 	case p.Metric == "" || p.Unit == "":
-		return fmt.Errorf("progress without metric or unit: %q %q", p.Metric, p.Unit)
+		r.refuse(fmt.Errorf("progress without metric or unit: %q %q", p.Metric, p.Unit))
 	case p.Unit != c.unit:
-		return fmt.Errorf("progress of %s changed its unit from %q to %q", p.Metric, c.unit, p.Unit)
+		r.refuse(fmt.Errorf("progress of %s changed its unit from %q to %q", p.Metric, c.unit, p.Unit))
 	case !finite(p.Value):
-		return fmt.Errorf("progress of %s is %v; it must be a number", p.Metric, p.Value)
-	case p.Elapsed > c.after && p.Value < c.value:
-		return fmt.Errorf("progress of %s went down from %v to %v; it must be the work done since the start", p.Metric, c.value, p.Value)
+		r.refuse(fmt.Errorf("progress of %s is %v; it must be a number", p.Metric, p.Value))
+	case p.Elapsed <= c.after: // two goroutines met; the other reading stands
+	case p.Value < c.value:
+		r.refuse(fmt.Errorf("progress of %s went down from %v to %v; it must be the work done since the start", p.Metric,
+			c.value, p.Value))
+	default:
+		c.after, c.value = p.Elapsed, p.Value
+		r.send(c.thin.add(p))
 	}
-	return nil
 }
 
 // send writes points; a pipe that is closed means that the agent is gone.
@@ -117,8 +108,8 @@ func (r *reporter) refuse(err error) { r.err = cmp.Or(r.err, err) }
 
 // deliver sends what its check did not refuse.
 func (r *reporter) deliver(refused error, out report) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	if refused == nil {
 		refused = r.out.write(out)
 	}
@@ -253,14 +244,14 @@ type progress struct {
 	points []model.Progress
 }
 
-func newProgress(unit string) *progress {
-	return &progress{unit: unit, thin: thinner{step: steps[0]}}
-}
-
 // add appends a point. One that goes back in time or in value contradicts what
 // is stored and is dropped; the child refuses it before.
 func (s *progress) add(p model.Progress) bool {
-	if l := s.latest(); l != nil && (p.Elapsed <= l.Elapsed || p.Value < l.Value) {
+	latest := s.thin.pending
+	if latest == nil && len(s.points) > 0 {
+		latest = &s.points[len(s.points)-1]
+	}
+	if latest != nil && (p.Elapsed <= latest.Elapsed || p.Value < latest.Value) {
 		return false
 	}
 	s.points = append(s.points, s.thin.add(p)...)
@@ -268,16 +259,6 @@ func (s *progress) add(p model.Progress) bool {
 		s.coarsen()
 	}
 	return true
-}
-
-func (s *progress) latest() *model.Progress {
-	if s.thin.pending != nil {
-		return s.thin.pending
-	}
-	if len(s.points) > 0 {
-		return &s.points[len(s.points)-1]
-	}
-	return nil
 }
 
 // coarsen thins what is stored to the next step.

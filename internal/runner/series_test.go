@@ -13,7 +13,7 @@ import (
 
 // feed adds points at these times, in milliseconds; the value is the time.
 func feed(times []int) *progress {
-	s := newProgress("op")
+	s := &progress{unit: "op", thin: thinner{step: steps[0]}}
 	for _, ms := range times {
 		s.add(model.Progress{Metric: "m", Elapsed: time.Duration(ms) * time.Millisecond, Value: float64(ms)})
 	}
@@ -118,7 +118,8 @@ func FuzzReport(f *testing.F) {
 			}
 			d.take(r)
 		}
-		for _, s := range d.outcome().Series {
+		for metric, p := range d.series {
+			s := p.series(metric)
 			for i := range s.Offsets[1:] {
 				if s.Offsets[i+1] <= s.Offsets[i] || s.Values[i+1] < s.Values[i] {
 					t.Errorf("series %v %v of %q does not rise", s.Offsets, s.Values, text)

@@ -159,7 +159,10 @@ func (p *Process) watch(ctx context.Context) death {
 
 // conclude says how it ended. exit is what the child's exit looked like.
 func (p *Process) conclude(d death, exit error) Outcome {
-	o := p.data.outcome()
+	o := p.data.got // nothing more comes
+	for _, m := range p.data.metrics {
+		o.Series = append(o.Series, p.data.series[m].series(m))
+	}
 	if ps := p.cmd.ProcessState; ps != nil {
 		o.CPU = ps.UserTime() + ps.SystemTime()
 	}
@@ -205,7 +208,7 @@ func (o *Outcome) add(text string) {
 
 // data is what the child has reported until now. Safe for concurrent use.
 type data struct {
-	mu      sync.Mutex
+	sync.Mutex
 	ready   *verdict
 	done    *verdict
 	got     Outcome  // what was measured; its verdict is not set
@@ -216,14 +219,14 @@ type data struct {
 
 // addPoint stores a progress point; false if it was refused.
 func (d *data) addPoint(p model.Progress) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.Lock()
+	defer d.Unlock()
 	if d.series == nil {
 		d.series = make(map[string]*progress)
 	}
 	s, ok := d.series[p.Metric]
 	if !ok {
-		s = newProgress(p.Unit)
+		s = &progress{unit: p.Unit, thin: thinner{step: steps[0]}}
 		d.series[p.Metric] = s
 		d.metrics = append(d.metrics, p.Metric)
 	}
@@ -232,8 +235,8 @@ func (d *data) addPoint(p model.Progress) bool {
 
 // take stores everything but points.
 func (d *data) take(r report) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.Lock()
+	defer d.Unlock()
 	switch {
 	case r.Ready != nil:
 		d.ready = r.Ready
@@ -254,14 +257,4 @@ func (d *data) take(r report) {
 	case r.Done != nil:
 		d.done = r.Done
 	}
-}
-
-// outcome returns what was measured, when nothing more comes; the verdict is
-// left to the caller.
-func (d *data) outcome() Outcome {
-	o := d.got
-	for _, m := range d.metrics {
-		o.Series = append(o.Series, d.series[m].series(m))
-	}
-	return o
 }

@@ -49,20 +49,20 @@ func New(spec Spec, begin, end time.Time, seed int64) (*Schedule, error) {
 	return &Schedule{spec: spec, times: times, begin: begin, end: end, seed: seed}, nil
 }
 
-// Begin is when number 1 is due, jitter apart.
-func (s *Schedule) Begin() time.Time { return s.begin }
-
-// End is when the schedule is over; zero: never.
-func (s *Schedule) End() time.Time { return s.end }
-
 // At returns when a number, from 1, is due. ok is false where the schedule has no
 // such number.
 func (s *Schedule) At(number int) (due time.Time, ok bool) {
 	at, ok := s.Time(number)
-	if !ok {
-		return at, false
+	// The jitter is a part of the Spec's, at random, and less than what is left until
+	// the next time: repetitions keep their order.
+	most := s.spec.Jitter.Std()
+	if !ok || most <= 0 {
+		return at, ok
 	}
-	return at.Add(s.jitter(number, at)), true
+	if next := s.times.after(at); !next.IsZero() {
+		most = min(most, next.Sub(at))
+	}
+	return at.Add(time.Duration(rand.New(rand.NewPCG(uint64(s.seed), uint64(number))).Int64N(int64(most)))), true
 }
 
 // Time is At without the jitter.
@@ -74,62 +74,25 @@ func (s *Schedule) Time(number int) (at time.Time, ok bool) {
 	return at, true
 }
 
-// Next returns the first repetition that is due after a time. ok is false when
-// there is none.
-func (s *Schedule) Next(after time.Time) (number int, due time.Time, ok bool) {
-	if !s.end.IsZero() && after.After(s.end.Add(s.spec.Jitter.Std())) {
-		return 0, time.Time{}, false
-	}
-	if number = s.upTo(after); number > 0 {
-		if due, ok = s.At(number); ok && due.After(after) {
-			return number, due, true
-		}
-	}
-	if due, ok = s.At(number + 1); !ok {
-		return 0, due, false
-	}
-	return number + 1, due, true
-}
-
-// Count is how many repetitions are due before a time, jitter apart.
-func (s *Schedule) Count(until time.Time) int {
-	if !s.end.IsZero() && until.After(s.end) {
-		until = s.end
-	}
-	return s.upTo(until.Add(-1))
-}
-
 // mostCounted is how many times of a crontab are counted: more take too long.
 const mostCounted = 1_000_000
 
 // Total is how many repetitions there are; ok is false without end, and where the
 // times of a crontab are more than a million.
 func (s *Schedule) Total() (n int, ok bool) {
-	if s.end.IsZero() || s.uncounted() {
+	if s.end.IsZero() {
 		return 0, false
 	}
-	return s.Count(s.end), true
-}
-
-// uncounted reports whether there are too many times to be counted.
-func (s *Schedule) uncounted() bool {
-	if _, ok := s.times.(steady); ok {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := 0; s.mark(i) && s.marks[i].Before(s.end); i++ {
-		if i*markEvery >= mostCounted {
-			return true
+	if _, ok := s.times.(steady); !ok {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for i := 0; s.mark(i) && s.marks[i].Before(s.end); i++ {
+			if i*markEvery >= mostCounted {
+				return 0, false
+			}
 		}
 	}
-	return false
-}
-
-// Extend is the schedule with another end; zero: without end. Numbers and times
-// stay what they are.
-func (s *Schedule) Extend(end time.Time) *Schedule {
-	return &Schedule{spec: s.spec, times: s.times, begin: s.begin, end: end, seed: s.seed}
+	return s.upTo(s.end.Add(-1)), true
 }
 
 // EndAfter is the end with which the schedule has so many repetitions.
@@ -239,7 +202,7 @@ func (s *Schedule) time(number int) time.Time {
 	return at
 }
 
-// upTo is the number of the last time that is not after t; 0: all are.
+// upTo is the number of the last time that is not after t; 0: all are. s.mu is held.
 func (s *Schedule) upTo(t time.Time) int {
 	if t.Before(s.begin) {
 		return 0
@@ -247,8 +210,6 @@ func (s *Schedule) upTo(t time.Time) int {
 	if st, ok := s.times.(steady); ok {
 		return int(t.Sub(st.begin)/st.every) + 1
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for i := max(len(s.marks)-1, 0); s.mark(i) && !s.marks[i].After(t); i++ {
 	}
 	i := sort.Search(len(s.marks), func(i int) bool { return s.marks[i].After(t) }) - 1
@@ -289,17 +250,4 @@ func (s *Schedule) step(at time.Time, n int) time.Time {
 		}
 	}
 	return at
-}
-
-// jitter is a part of the Spec's, at random, and less than what is left until the
-// next time: repetitions keep their order.
-func (s *Schedule) jitter(number int, at time.Time) time.Duration {
-	most := s.spec.Jitter.Std()
-	if most <= 0 {
-		return 0
-	}
-	if next := s.times.after(at); !next.IsZero() {
-		most = min(most, next.Sub(at))
-	}
-	return time.Duration(rand.New(rand.NewPCG(uint64(s.seed), uint64(number))).Int64N(int64(most)))
 }

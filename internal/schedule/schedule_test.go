@@ -225,7 +225,7 @@ func walk(c clock, walls []time.Time, begin time.Time) (all []time.Time) {
 	return all
 }
 
-// TestNumbers: Next, At and Count agree, in any order and from many goroutines.
+// TestNumbers: times and numbers agree, in any order and from many goroutines.
 func TestNumbers(t *testing.T) {
 	for _, spec := range []Spec{
 		{Every: 30 * minute, For: 365 * day},
@@ -254,23 +254,27 @@ func TestNumbers(t *testing.T) {
 		if _, ok := s.At(total + 1); ok {
 			t.Errorf("%+v: there is a number %d", spec, total+1)
 		}
-		if n, due, ok := s.Next(last); ok {
-			t.Errorf("%+v: after the last comes %d at %v", spec, n, due)
-		}
-		if n, due, ok := s.Next(last.AddDate(100, 0, 0)); ok {
-			t.Errorf("%+v: in a hundred years comes %d at %v", spec, n, due)
-		}
-		longer := s.Extend(s.End().Add(time.Hour))
+		longer := extended(t, s, s.end.Add(time.Hour))
 		if n, ok := longer.Total(); n != total+2 || !ok {
 			t.Errorf("%+v: extended by an hour it has %d, want %d", spec, n, total+2)
 		}
 		if a, b := due(t, s, 777), due(t, longer, 777); !a.Equal(b) {
 			t.Errorf("%+v: extended, number 777 moves from %v to %v", spec, a, b)
 		}
-		if end, err := s.EndAfter(total + 2); err != nil || !end.Equal(longer.End()) {
-			t.Errorf("%+v: EndAfter = %v, %v, want %v", spec, end, err, longer.End())
+		if end, err := s.EndAfter(total + 2); err != nil || !end.Equal(longer.end) {
+			t.Errorf("%+v: EndAfter = %v, %v, want %v", spec, end, err, longer.end)
 		}
 	}
+}
+
+// extended is the schedule of a campaign with another end.
+func extended(t *testing.T, s *Schedule, end time.Time) *Schedule {
+	t.Helper()
+	longer, err := New(s.spec, s.begin, end, s.seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return longer
 }
 
 func due(t *testing.T, s *Schedule, number int) time.Time {
@@ -286,18 +290,18 @@ func (s *Schedule) check(t *testing.T, r *rand.Rand, total int) {
 	for range 60 {
 		number := 1 + r.IntN(total-1)
 		due, ok := s.At(number)
-		next, after, _ := s.Next(due)
-		same, again, _ := s.Next(due.Add(-1))
-		if !ok || next != number+1 || !after.After(due) || same != number || !again.Equal(due) {
-			t.Errorf("number %d is due at %v, %v; the next is %d at %v; just before it is %d at %v", number, due, ok, next, after, same, again)
+		after, more := s.At(number + 1)
+		again, _ := s.At(number)
+		if !ok || more != (number < total) || more && !after.After(due) || !again.Equal(due) {
+			t.Errorf("number %d is due at %v, %v, then at %v; the next is at %v, %v", number, due, ok, again, after, more)
 			return
 		}
 		nominal := s.time(number)
-		if n := s.Count(nominal); n != number-1 {
-			t.Errorf("before number %d are %d", number, n)
-		}
-		if n := s.Count(nominal.Add(1)); n != number {
-			t.Errorf("up to number %d are %d", number, n)
+		s.mu.Lock()
+		before, with := s.upTo(nominal.Add(-1)), s.upTo(nominal)
+		s.mu.Unlock()
+		if before != number-1 || with != number {
+			t.Errorf("before number %d are %d, and up to it %d", number, before, with)
 		}
 	}
 }
@@ -432,7 +436,7 @@ func TestTooManyToCount(t *testing.T) {
 	if n, ok := s.Total(); ok || !strings.HasSuffix(s.Describe(), "UTC: more than 1,000,000 repetitions") {
 		t.Errorf("Total() = %d, %v; %s", n, ok, s.Describe())
 	}
-	if n, ok := s.Extend(begin.AddDate(1, 0, 0)).Total(); n != 365*24*60 || !ok {
+	if n, ok := extended(t, s, begin.AddDate(1, 0, 0)).Total(); n != 365*24*60 || !ok {
 		t.Errorf("Total() of a year = %d, %v", n, ok)
 	}
 	if _, _, err := (Spec{At: []int{0}, Repetitions: 10_000_000}).Bounds(begin); err == nil {
@@ -467,8 +471,8 @@ func BenchmarkYears(b *testing.B) {
 		b.Run(fmt.Sprint(spec.rule()), func(b *testing.B) {
 			now := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 			for b.Loop() {
-				if _, _, ok := begun(b, spec, now).Next(now.AddDate(3, 0, 0)); !ok {
-					b.Fatal("there is no next one")
+				if s := begun(b, spec, now); s.upTo(now.AddDate(3, 0, 0)) == 0 {
+					b.Fatal("there is none")
 				}
 			}
 		})

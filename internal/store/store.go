@@ -126,15 +126,12 @@ type Room struct {
 // Selection says which columns to read.
 type Selection struct {
 	Metrics []string // nil: all
-	Steps   []int    // numbers, read in this order; nil: all, in theirs
 }
 
 // Column is a series, host series or histogram with the result that has it.
 type Column[T any] struct {
-	Step    int // its number in the run
 	Task    model.TaskID
 	Attempt int
-	Node    model.NodeID
 	// Value is to be read only: series of one result share offsets.
 	Value T
 }

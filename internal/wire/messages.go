@@ -332,24 +332,20 @@ func (o Order) check() error {
 		}
 	case OrderCancel, OrderOver:
 	case OrderLook:
-		return o.checkLook()
+		if o.Inquiry == "" || len(o.Needs) == 0 || len(o.Needs) > MaxNeeds {
+			return fmt.Errorf("look %q for %d things: 1 to %d are possible", o.Inquiry, len(o.Needs), MaxNeeds)
+		}
+		for _, n := range o.Needs {
+			if err := n.check(); err != nil {
+				return err
+			}
+		}
+		return o.Run.Validate()
 	default:
 		return fmt.Errorf("unknown order %q", o.Kind)
 	}
 	if o.Step == "" {
 		return errors.New("no step")
-	}
-	return o.Run.Validate()
-}
-
-func (o Order) checkLook() error {
-	if o.Inquiry == "" || len(o.Needs) == 0 || len(o.Needs) > MaxNeeds {
-		return fmt.Errorf("look %q for %d things: 1 to %d are possible", o.Inquiry, len(o.Needs), MaxNeeds)
-	}
-	for _, n := range o.Needs {
-		if err := n.check(); err != nil {
-			return err
-		}
 	}
 	return o.Run.Validate()
 }
@@ -463,17 +459,13 @@ func (r Result) check() error {
 			return fmt.Errorf("host metric %s: %d offsets, %d values", s.Metric, len(s.Offsets), len(s.Values))
 		}
 	}
-	return cmp.Or(r.Node.Validate(), checkKept(r.Kept), r.checkTexts())
-}
-
-func checkKept(files []model.KeptFile) error {
-	if len(files) > model.MaxKept {
-		return fmt.Errorf("%d files are kept, and may be %d", len(files), model.MaxKept)
+	if len(r.Kept) > model.MaxKept {
+		return fmt.Errorf("%d files are kept, and may be %d", len(r.Kept), model.MaxKept)
 	}
-	for _, f := range files {
+	for _, f := range r.Kept {
 		if !model.CanKeep(f.Name) || f.Size < 0 {
 			return fmt.Errorf("a file %.40q of %d bytes cannot be kept", f.Name, f.Size)
 		}
 	}
-	return nil
+	return cmp.Or(r.Node.Validate(), r.checkTexts())
 }

@@ -125,7 +125,7 @@ func columns[T any](s *shelf, id model.RunID, sel store.Selection, list func(mod
 				if sel.Metrics != nil && !slices.Contains(sel.Metrics, metric(x)) {
 					continue
 				}
-				if !yield(store.Column[T]{Task: r.Task, Attempt: r.Attempt, Node: r.Node, Value: x}, nil) {
+				if !yield(store.Column[T]{Task: r.Task, Attempt: r.Attempt, Value: x}, nil) {
 					return
 				}
 			}

@@ -95,9 +95,7 @@ func testColumns(t *testing.T, e env) {
 		{Metrics: oddMetrics},
 		{Metrics: []string{"nothing has this"}},
 		{Metrics: []string{}},
-		{Steps: []int{}},
-		{Steps: []int{2, 0}},
-		{Steps: []int{1, 99}, Metrics: []string{"cpu.user", "first_byte", ""}},
+		{Metrics: []string{"cpu.user", "first_byte", ""}},
 	}
 	for _, sel := range selections {
 		compareColumns(t, "series", sel, d, e.s.Series(e.ctx, f.Run.ID, sel),
@@ -114,17 +112,12 @@ func compareColumns[T any](t *testing.T, what string, sel store.Selection, d mod
 	columns iter.Seq2[store.Column[T], error], of func(model.Result) []T, metric func(T) string) {
 	t.Helper()
 	var want, got []store.Column[T]
-	for _, number := range order(sel.Steps, len(d.Steps)) {
-		for _, r := range d.Results {
-			if number >= len(d.Steps) || r.Step != d.Steps[number].ID {
-				continue
-			}
-			list := slices.Clone(of(r))
-			slices.SortStableFunc(list, func(a, b T) int { return strings.Compare(metric(a), metric(b)) })
-			for _, x := range list {
-				if sel.Metrics == nil || slices.Contains(sel.Metrics, metric(x)) {
-					want = append(want, store.Column[T]{Step: number, Task: r.Task, Attempt: r.Attempt, Node: r.Node, Value: x})
-				}
+	for _, r := range d.Results {
+		list := slices.Clone(of(r))
+		slices.SortStableFunc(list, func(a, b T) int { return strings.Compare(metric(a), metric(b)) })
+		for _, x := range list {
+			if sel.Metrics == nil || slices.Contains(sel.Metrics, metric(x)) {
+				want = append(want, store.Column[T]{Task: r.Task, Attempt: r.Attempt, Value: x})
 			}
 		}
 	}
@@ -144,25 +137,14 @@ func compareColumns[T any](t *testing.T, what string, sel store.Selection, d mod
 	diff(t, fmt.Sprintf("%s of %v", what, sel), want, got)
 }
 
-// order is that of the steps to read.
-func order(steps []int, n int) []int {
-	if steps != nil {
-		return steps
-	}
-	for i := range n {
-		steps = append(steps, i)
-	}
-	return steps
-}
-
 // testColumnsEnd: a loop over columns can be left, can read more, and tells
 // why it ended.
 func testColumnsEnd(t *testing.T, e env) {
 	f := startColumns(t, e)
 	for range 20 { // more than there are connections
-		for x, err := range e.s.Host(e.ctx, f.Run.ID, store.Selection{}) {
+		for _, err := range e.s.Host(e.ctx, f.Run.ID, store.Selection{}) {
 			must(t, err)
-			if _, err := e.s.Heads(e.ctx, f.Run.ID, x.Step); err != nil {
+			if _, err := e.s.Heads(e.ctx, f.Run.ID, 0); err != nil {
 				t.Errorf("Heads within a loop: %v", err)
 			}
 			break

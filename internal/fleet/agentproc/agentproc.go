@@ -15,6 +15,7 @@
 package agentproc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,22 +124,16 @@ func (s *Set) Up(ctx context.Context, agents []Agent, ended Ended) error {
 		if err != nil {
 			return fmt.Errorf("preparing node %s: %w", a.Node.ID, err)
 		}
-		if err := s.add(ctx, p, ended); err != nil {
+		s.mu.Lock()
+		if err = s.launch(ctx, p); err == nil {
+			s.agents = append(s.agents, p)
+			s.wg.Go(func() { s.supervise(ctx, p, ended) })
+		}
+		s.mu.Unlock()
+		if err != nil {
 			return fmt.Errorf("starting node %s: %w", a.Node.ID, err)
 		}
 	}
-	return nil
-}
-
-// add starts an agent and watches over it.
-func (s *Set) add(ctx context.Context, p *process, ended Ended) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.launch(ctx, p); err != nil {
-		return err
-	}
-	s.agents = append(s.agents, p)
-	s.wg.Go(func() { s.supervise(ctx, p, ended) })
 	return nil
 }
 
@@ -206,7 +201,13 @@ func (s *Set) supervise(ctx context.Context, p *process, ended Ended) {
 		}
 		now := time.Now()
 		pause, again := policy.next(held(err), now.Sub(p.started), now)
-		why := p.lastWords(err)
+		// Why it ended is the last line that it printed since it was started, or how it
+		// ended if it printed nothing; with the place of its log.
+		file, how := filepath.Join(p.dir, LogFile), "it ended without an error"
+		if err != nil {
+			how = err.Error()
+		}
+		why := fmt.Sprintf("%s (log: %s)", cmp.Or(lastLine(file, p.logFrom), how), file)
 		s.cfg.Log.Warn("an agent stopped unexpectedly", "node", p.id, "why", why, "restart", again)
 		ended(p.id, why, again)
 		if !again || !s.relaunch(ctx, p, pause, ended) {

@@ -1,13 +1,10 @@
 package agentproc
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -57,17 +54,6 @@ func (r *restarts) next(held bool, lived time.Duration, now time.Time) (pause ti
 func held(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && exit.ExitCode() == ExitHeld
-}
-
-// lastWords says why a process ended: the last line that it printed since it was
-// started, or how it ended if it printed nothing; and where its log is.
-func (p *process) lastWords(err error) string {
-	file := filepath.Join(p.dir, LogFile)
-	how := "it ended without an error"
-	if err != nil {
-		how = err.Error()
-	}
-	return fmt.Sprintf("%s (log: %s)", cmp.Or(lastLine(file, p.logFrom), how), file)
 }
 
 // lastLine returns the last line of a file that is not empty, from an offset on;

@@ -76,19 +76,17 @@ func Open(ctx context.Context, url string) (*Store, error) {
 }
 
 func openPool(t *target) *sql.DB {
-	db := stdlib.OpenDB(*t.config, stdlib.OptionAfterConnect(requireSync))
+	// synchronous_commit is turned on where the server or the role has it off; stronger
+	// settings (remote_apply) stay.
+	db := stdlib.OpenDB(*t.config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false)
+			WHERE current_setting('synchronous_commit') = 'off'`)
+		return err
+	}))
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections / 2)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	return db
-}
-
-// requireSync turns synchronous_commit on where the server or the role has it
-// off; stronger settings (remote_apply) stay.
-func requireSync(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false)
-		WHERE current_setting('synchronous_commit') = 'off'`)
-	return err
 }
 
 // prepareSchema makes our schema unless the user chose another place. Two
@@ -98,18 +96,17 @@ func prepareSchema(ctx context.Context, db *sql.DB, t *target) error {
 		return db.PingContext(ctx)
 	}
 	var exists bool
-	const query = `SELECT to_regnamespace($1) IS NOT NULL`
-	if err := db.QueryRowContext(ctx, query, ownSchema).Scan(&exists); err != nil || exists {
+	look := func() error {
+		return db.QueryRowContext(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, ownSchema).Scan(&exists)
+	}
+	if err := look(); err != nil || exists {
 		return err
 	}
 	_, createErr := db.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+ownSchema)
-	if err := db.QueryRowContext(ctx, query, ownSchema).Scan(&exists); err != nil {
+	if err := look(); err != nil || exists {
 		return err
 	}
-	if !exists {
-		return createErr
-	}
-	return nil
+	return createErr
 }
 
 func dialect(db *sql.DB) sqlstore.Dialect {
@@ -123,20 +120,18 @@ func dialect(db *sql.DB) sqlstore.Dialect {
 		Numbered:    true,
 		// SHARE and not KEY SHARE: BeginAttempt, which changes no key, must
 		// wait as well.
-		ForShare:   ` FOR SHARE OF s FOR KEY SHARE OF t`,
-		ForUpdate:  ` FOR UPDATE`,
-		Now:        `CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1e9 AS BIGINT)`,
-		Snapshot:   &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-		Room:       room,
+		ForShare:  ` FOR SHARE OF s FOR KEY SHARE OF t`,
+		ForUpdate: ` FOR UPDATE`,
+		Now:       `CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1e9 AS BIGINT)`,
+		Snapshot:  &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		// Only the database's own machine knows it, and what deleted runs leave is free
+		// within the files, which do not shrink.
+		Room: func(context.Context, *sql.DB) (store.Room, error) {
+			return store.Room{Used: -1, Free: -1, Disk: -1}, nil
+		},
 		Committers: committers,
 		Classify:   classify,
 	}
-}
-
-// room is unknown: only the database's own machine knows it, and what deleted
-// runs leave is free within the files, which do not shrink.
-func room(context.Context, *sql.DB) (store.Room, error) {
-	return store.Room{Used: -1, Free: -1, Disk: -1}, nil
 }
 
 // lockMigration waits for the lock, which ends with its connection.
@@ -194,27 +189,20 @@ var bySQLState = map[string]sqlstore.Fault{
 
 func classify(err error) sqlstore.Fault {
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
-		if f, ok := bySQLState[pgErr.Code]; ok {
-			return f
+		f, ok := bySQLState[pgErr.Code]
+		if !ok && len(pgErr.Code) == 5 {
+			f = bySQLState[pgErr.Code[:2]]
 		}
-		if len(pgErr.Code) == 5 {
-			return bySQLState[pgErr.Code[:2]]
-		}
-		return sqlstore.Fault{}
+		return f
 	}
-	if lostConnection(err) {
+	var connectErr *pgconn.ConnectError
+	var netErr net.Error
+	if errors.As(err, &connectErr) || errors.As(err, &netErr) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) ||
+		slices.ContainsFunc([]error{ // it lies between us and the server
+			driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed, os.ErrDeadlineExceeded,
+			context.DeadlineExceeded, syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.EPIPE,
+		}, func(target error) bool { return errors.Is(err, target) }) {
 		return sqlstore.Fault{Kind: model.ErrUnavailable, Advice: "check that the server is running and reachable from here"}
 	}
 	return sqlstore.Fault{}
-}
-
-// lostConnection reports whether the error lies between us and the server.
-func lostConnection(err error) bool {
-	var connectErr *pgconn.ConnectError
-	var netErr net.Error
-	return errors.As(err, &connectErr) || errors.As(err, &netErr) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) ||
-		slices.ContainsFunc([]error{
-			driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed, os.ErrDeadlineExceeded,
-			context.DeadlineExceeded, syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.EPIPE,
-		}, func(target error) bool { return errors.Is(err, target) })
 }

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -24,13 +23,14 @@ var secretParams = []string{"password", "sslpassword", "passfile", "sslkey"}
 func parseURL(raw string) (*target, error) {
 	u, err := url.Parse(raw)
 	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
-		return nil, fmt.Errorf("%w: cannot parse the store's URL (not shown, it may hold a password); use postgres://user:password@host:port/database?sslmode=require, with special characters in the password written as %%XX",
-			model.ErrUsage)
+		return nil, model.Usagef("cannot parse the store's URL (not shown, it may hold a password); use " +
+			"postgres://user:password@host:port/database?sslmode=require, with special characters in the password written as " +
+			"%%XX")
 	}
 	where := redact(u)
 	config, err := pgx.ParseConfig(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %s", model.ErrUsage, where, withoutSecrets(u, reason(err)))
+		return nil, model.Usagef("%s: %s", where, withoutSecrets(u, reason(err)))
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout

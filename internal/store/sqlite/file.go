@@ -24,27 +24,33 @@ import (
 func prepareFile(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", model.ErrUnavailable, err)
+		return "", model.Unavailablef("%w", err)
 	}
 	if readOnly(abs) {
 		return abs, nil
 	}
 	dir := filepath.Dir(abs)
-	made, err := makeDir(dir)
-	if err != nil {
+	existing := dir // the first directory above that was there already
+	for existing != filepath.Dir(existing) {
+		if _, err := os.Stat(existing); err == nil {
+			break
+		}
+		existing = filepath.Dir(existing)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fileError(err)
 	}
 	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return abs, nil
 	}
-	if err != nil {
-		return "", fileError(err)
+	if err == nil {
+		err = f.Close()
 	}
-	if err := f.Close(); err != nil {
-		return "", fileError(err)
+	if err == nil {
+		err = syncDirs(dir, existing)
 	}
-	return abs, fileError(syncDirs(dir, made))
+	return abs, fileError(err)
 }
 
 // readOnly reports whether the file is there and it, or the directory in which
@@ -70,19 +76,6 @@ func room(ctx context.Context, db *sql.DB, dir string) (r store.Room, err error)
 		return r, fileError(err)
 	}
 	return store.Room{Used: (pages - free) * size, Free: left + free*size, Disk: disk}, nil
-}
-
-// makeDir makes a directory with its parents and returns the first directory
-// above them that was there already.
-func makeDir(dir string) (existing string, err error) {
-	existing = dir
-	for {
-		if _, err := os.Stat(existing); err == nil || existing == filepath.Dir(existing) {
-			break
-		}
-		existing = filepath.Dir(existing)
-	}
-	return existing, os.MkdirAll(dir, 0o700)
 }
 
 // syncDirs makes the names from dir up to top durable: a result is not safe
@@ -146,5 +139,5 @@ func fileError(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: %w; choose another place or change the permissions", model.ErrDenied, err)
 	}
-	return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
+	return model.Unavailablef("%w", err)
 }

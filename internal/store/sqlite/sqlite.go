@@ -78,11 +78,13 @@ func open(ctx context.Context, path string, busy time.Duration) (*Store, error) 
 
 func openPath(ctx context.Context, path string, busy time.Duration, asIs bool) (*Store, error) {
 	write, read, err := openPools(path, busy)
+	if err == nil {
+		if err = check(ctx, write, path, busy); err != nil {
+			err = errors.Join(err, read.Close(), write.Close())
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the store %s: %w", path, err)
-	}
-	if err := check(ctx, write, path, busy); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the store %s: %w", path, err), read.Close(), write.Close())
 	}
 	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(path, busy), Write: write, Read: read, Where: path, AsIs: asIs})
 }
@@ -108,11 +110,13 @@ func openReadOnly(ctx context.Context, path string, busy time.Duration) (*Store,
 			path, model.ErrUnavailable, filepath.Base(path))
 	}
 	db, err := openPool(path, busy, params...)
+	if err == nil {
+		if err = checkOwner(ctx, db); err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the store %s: %w", path, err)
-	}
-	if err := checkOwner(ctx, db); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the store %s: %w", path, err), db.Close())
 	}
 	return sqlstore.New(ctx, sqlstore.Config{Dialect: dialect(path, busy), Write: db, Read: db, Where: path})
 }
@@ -184,8 +188,8 @@ func check(ctx context.Context, db *sql.DB, path string, busy time.Duration) err
 		return classify(err).Explain(err)
 	}
 	if mode != "wal" {
-		return fmt.Errorf("%w: the file system of %s does not support SQLite's write-ahead log; put the store on a local disk",
-			model.ErrUnavailable, filepath.Dir(path))
+		return model.Unavailablef("the file system of %s does not support SQLite's write-ahead log; put the store on a "+
+			"local disk", filepath.Dir(path))
 	}
 	return nil
 }
@@ -202,7 +206,7 @@ func checkOwner(ctx context.Context, db *sql.DB) error {
 		return classify(err).Explain(err)
 	}
 	if id != applicationID && (id != 0 || others > 0) {
-		return fmt.Errorf("%w: the file is the database of another program; use another file", model.ErrUsage)
+		return model.Usagef("the file is the database of another program; use another file")
 	}
 	return nil
 }

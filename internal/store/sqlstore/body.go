@@ -31,6 +31,10 @@ type wire struct {
 	scratch []byte            // what records are unpacked to
 }
 
+func (w *wire) fail(format string, args ...any) {
+	w.err, w.buf = fmt.Errorf("%w: %s", errPacked, fmt.Sprintf(format, args...)), nil
+}
+
 func (w *wire) uint(x *uint64) {
 	if !w.reading {
 		w.buf = binary.AppendUvarint(w.buf, *x)
@@ -38,7 +42,7 @@ func (w *wire) uint(x *uint64) {
 	}
 	v, n := binary.Uvarint(w.buf)
 	if n <= 0 {
-		w.err, w.buf = fmt.Errorf("%w: it ends too early", errPacked), nil
+		w.fail("it ends too early")
 		return
 	}
 	*x, w.buf = v, w.buf[n:]
@@ -66,7 +70,7 @@ func (w *wire) float(x *float64) {
 		return
 	}
 	if len(w.buf) < 8 {
-		w.err, w.buf = fmt.Errorf("%w: it ends too early", errPacked), nil
+		w.fail("it ends too early")
 		return
 	}
 	*x, w.buf = math.Float64frombits(binary.LittleEndian.Uint64(w.buf)), w.buf[8:]
@@ -81,7 +85,7 @@ func (w *wire) bytes(x *[]byte) {
 		return
 	}
 	if n > uint64(len(w.buf)) {
-		w.err, w.buf = fmt.Errorf("%w: it ends too early", errPacked), nil
+		w.fail("it ends too early")
 		return
 	}
 	*x, w.buf = w.buf[:n], w.buf[n:]
@@ -111,7 +115,7 @@ func list[T any](w *wire, xs *[]T, each func(*wire, *T)) {
 	n := uint64(len(*xs))
 	w.uint(&n)
 	if w.reading && n > uint64(len(w.buf)) {
-		w.err, w.buf = fmt.Errorf("%w: %d elements in %d bytes", errPacked, n, len(w.buf)), nil
+		w.fail("%d elements in %d bytes", n, len(w.buf))
 		return
 	}
 	if w.reading && n > 0 {
@@ -139,7 +143,7 @@ func layoutBody(w *wire, r *model.Result) {
 	version := uint64(bodyVersion)
 	w.uint(&version)
 	if version != bodyVersion {
-		w.err = errors.Join(w.err, fmt.Errorf("%w: its version is %d, and this program knows %d", errPacked, version, bodyVersion))
+		w.fail("its version is %d, and this program knows %d", version, bodyVersion)
 		return
 	}
 	letters(w, &r.Error)
@@ -155,24 +159,28 @@ func layoutBody(w *wire, r *model.Result) {
 	}
 	layoutOutput(w, &r.Stdout)
 	layoutOutput(w, &r.Stderr)
-	list(w, &r.Samples, layoutSample)
-	list(w, &r.Stages, layoutStage)
-	list(w, &r.Kept, layoutKept)
-}
-
-func layoutStage(w *wire, x *model.Stage) {
-	letters(w, &x.Name)
-	letters(w, &x.Service)
-	integer(w, &x.Started)
-	integer(w, &x.Ended)
-	letters(w, &x.Note)
-	letters(w, &x.Error)
-}
-
-func layoutKept(w *wire, x *model.KeptFile) {
-	letters(w, &x.Name)
-	integer(w, &x.Size)
-	w.bool(&x.Cut)
+	list(w, &r.Samples, func(w *wire, x *model.Sample) {
+		letters(w, &x.Metric)
+		letters(w, &x.Unit)
+		w.float(&x.Value)
+		letters(w, &x.Better)
+		labels(w, &x.Labels)
+		letters(w, &x.Resource)
+		w.bool(&x.Info)
+	})
+	list(w, &r.Stages, func(w *wire, x *model.Stage) {
+		letters(w, &x.Name)
+		letters(w, &x.Service)
+		integer(w, &x.Started)
+		integer(w, &x.Ended)
+		letters(w, &x.Note)
+		letters(w, &x.Error)
+	})
+	list(w, &r.Kept, func(w *wire, x *model.KeptFile) {
+		letters(w, &x.Name)
+		integer(w, &x.Size)
+		w.bool(&x.Cut)
+	})
 }
 
 // layoutOutput leaves out the text, which has a column of its own.
@@ -181,16 +189,6 @@ func layoutOutput(w *wire, o *model.Output) {
 	w.bool(&o.Truncated)
 	letters(w, &o.Artifact)
 	w.bool(&o.ArtifactCut)
-}
-
-func layoutSample(w *wire, x *model.Sample) {
-	letters(w, &x.Metric)
-	letters(w, &x.Unit)
-	w.float(&x.Value)
-	letters(w, &x.Better)
-	labels(w, &x.Labels)
-	letters(w, &x.Resource)
-	w.bool(&x.Info)
 }
 
 // layoutTexts is what the column output holds.
@@ -217,11 +215,9 @@ func readRecord[T any](c *codec, w *wire, blob []byte, x *T, layout func(*wire, 
 		w.scratch = raw
 	}
 	w.buf, w.reading, w.err = raw, true, nil
-	if layout(w, x); w.err != nil {
-		return w.err
+	layout(w, x)
+	if w.err == nil && len(w.buf) > 0 {
+		w.fail("%d bytes too many", len(w.buf))
 	}
-	if len(w.buf) > 0 {
-		return fmt.Errorf("%w: %d bytes too many", errPacked, len(w.buf))
-	}
-	return nil
+	return w.err
 }

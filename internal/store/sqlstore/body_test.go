@@ -77,8 +77,7 @@ func TestPackedComplete(t *testing.T) {
 	}
 	reader := pointReader{c: s.codec}
 	for _, row := range p.points {
-		key, _ := row[1].(text)
-		if err := reader.add(&got, row[0].(int), string(key), row[2].([]byte)); err != nil {
+		if err := reader.add(&got, row[0].(int), row[1].(string), row[2].([]byte)); err != nil {
 			t.Fatal(err)
 		}
 	}

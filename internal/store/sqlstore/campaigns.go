@@ -8,112 +8,92 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"strings"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
 )
 
-const campaignColumns = `id, name, state, reason, source_name, source, asked, server, created, begins, ends, seed, ` +
-	`finished`
-
-func campaignFields(c *model.Campaign) []any {
-	return []any{(*text)(&c.ID), (*text)(&c.Name), (*text)(&c.State), (*text)(&c.Reason), (*text)(&c.SourceName),
-		(*text)(&c.Source), document{&c.Asked},
-		(*text)(&c.Server), (*instant)(&c.Created), (*instant)(&c.Begin), (*instant)(&c.End), &c.Seed, (*instant)(&c.Finished)}
+var campaignTable = table[model.Campaign]{
+	name: "campaigns", noun: "campaign", columns: `id, name, state, reason, source_name, source, asked, server, created,
+		begins, ends, seed, finished`,
+	listed: "`scalebench campaign list` lists the campaigns", short: model.ErrNotFound,
+	fields: func(c *model.Campaign) []any {
+		return []any{&c.ID, &c.Name, &c.State, &c.Reason, &c.SourceName, &c.Source, &c.Asked, &c.Server, &c.Created,
+			&c.Begin, &c.End, &c.Seed, &c.Finished}
+	},
+	about: func(c model.Campaign) (string, time.Time, string) { return string(c.ID), c.Created, c.Name },
 }
 
 // PutCampaign implements store.Campaigns.
 func (s *Store) PutCampaign(ctx context.Context, c model.Campaign) error {
-	doing := fmt.Sprintf("storing campaign %s", c.ID)
-	if c.ID == "" {
-		return s.fail(ctx, doing, fmt.Errorf("%w: the campaign has no id", model.ErrUsage))
-	}
-	return s.change(ctx, doing, func(tx *sql.Tx) error { return s.putCampaign(ctx, tx, c) })
+	return s.change(ctx, fmt.Sprintf("storing campaign %s", c.ID), func(t tx) error {
+		if c.ID == "" {
+			return model.Usagef("the campaign has no id")
+		}
+		return t.putCampaign(c)
+	})
 }
 
-func (s *Store) putCampaign(ctx context.Context, tx *sql.Tx, c model.Campaign) error {
-	query, args := insertQuery("campaigns ("+campaignColumns+")", [][]any{campaignFields(&c)},
+func (t tx) putCampaign(c model.Campaign) error {
+	n, err := t.insert("campaigns ("+campaignTable.columns+")", [][]any{campaignTable.fields(&c)},
 		`ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, server = excluded.server,
 			ends = excluded.ends, finished = excluded.finished
 		WHERE campaigns.name = excluded.name AND campaigns.source = excluded.source AND campaigns.seed = excluded.seed
 			AND COALESCE(campaigns.begins, 0) = COALESCE(excluded.begins, 0)`)
-	n, err := s.exec(ctx, tx, query, args...)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: another campaign already has this id", model.ErrUsage)
+		err = model.Usagef("another campaign already has this id")
 	}
 	return err
 }
 
 // ChangeCampaign implements store.Campaigns.
 func (s *Store) ChangeCampaign(ctx context.Context, id string, change func(*model.Campaign) error) (c model.Campaign, err error) {
-	err = s.change(ctx, fmt.Sprintf("changing campaign %q", id), func(tx *sql.Tx) error {
-		if c, err = s.findCampaign(ctx, tx, id); err != nil {
-			return err
+	err = s.change(ctx, fmt.Sprintf("changing campaign %q", id), func(t tx) error {
+		c, err = t.campaign(id)
+		if err == nil {
+			c, err = campaignTable.one(t, whereID+s.d.ForUpdate, c.ID)
 		}
-		if c, err = s.oneCampaign(ctx, tx, ` WHERE id = ?`+s.d.ForUpdate, text(c.ID)); err != nil {
-			return err
+		if err == nil {
+			err = change(&c)
 		}
-		if err := change(&c); err != nil {
-			return err
+		if err == nil {
+			err = t.putCampaign(c)
 		}
-		return s.putCampaign(ctx, tx, c)
+		return err
 	})
 	return c, err
 }
 
-var errNoCampaign = fmt.Errorf("%w: unknown campaign; `scalebench campaign list` lists the campaigns", model.ErrNotFound)
-
 // Campaign implements store.CampaignReader. Letters of a prefix may be in
 // either case. A prefix of several campaigns is model.ErrUsage.
 func (s *Store) Campaign(ctx context.Context, id string) (model.Campaign, error) {
-	return read(ctx, s, fmt.Sprintf("looking up campaign %q", id), func(tx *sql.Tx) (model.Campaign, error) {
-		return s.findCampaign(ctx, tx, id)
-	})
+	return read(ctx, s, fmt.Sprintf("looking up campaign %q", id),
+		func(t tx) (model.Campaign, error) { return t.campaign(id) })
 }
 
-func (s *Store) findCampaign(ctx context.Context, tx *sql.Tx, id string) (model.Campaign, error) {
+func (t tx) campaign(id string) (model.Campaign, error) {
 	if id == "latest" {
-		return s.oneCampaign(ctx, tx, newestFirst+` LIMIT 1`)
+		return campaignTable.one(t, newestFirst+` LIMIT 1`)
 	}
-	for _, where := range []string{` WHERE id = ?`, ` WHERE name = ?` + newestFirst + ` LIMIT 1`} {
-		c, err := s.oneCampaign(ctx, tx, where, text(id))
-		if !errors.Is(err, errNoCampaign) {
+	for _, where := range []string{whereID, ` WHERE name = ?` + newestFirst + ` LIMIT 1`} {
+		c, err := campaignTable.one(t, where, id)
+		if !errors.Is(err, errUnknown) {
 			return c, err
 		}
 	}
-	if len(id) < minPrefix {
-		return model.Campaign{}, fmt.Errorf("%w: no campaign has this name; give the name, at least %d characters of the id, or `latest`; `scalebench campaign list` lists the campaigns",
-			model.ErrNotFound, minPrefix)
-	}
-	prefix := strings.ToUpper(id)
-	return s.oneCampaign(ctx, tx, ` WHERE substr(id, 1, ?) = ?`+newestFirst, len([]rune(prefix)), text(prefix))
-}
-
-func (s *Store) oneCampaign(ctx context.Context, tx *sql.Tx, where string, args ...any) (model.Campaign, error) {
-	all, err := selectAll(ctx, s, tx, campaignFields, `SELECT `+campaignColumns+` FROM campaigns`+where, args...)
-	switch {
-	case err != nil:
-		return model.Campaign{}, err
-	case len(all) == 0:
-		return model.Campaign{}, errNoCampaign
-	case len(all) > 1:
-		return model.Campaign{}, ambiguous("campaigns", all, func(c model.Campaign) candidate { return candidate{string(c.ID), c.Created, c.Name} })
-	}
-	return all[0], nil
+	return campaignTable.byPrefix(t, id)
 }
 
 // Campaigns implements store.CampaignReader.
 func (s *Store) Campaigns(ctx context.Context, states ...model.CampaignState) ([]model.Campaign, error) {
 	where, args := "", []any(nil)
 	if len(states) > 0 {
-		where = ` WHERE state IN (` + marks(len(states)) + `)`
-		for _, state := range states {
-			args = append(args, text(state))
-		}
+		where, args = ` WHERE state IN (`+marks(len(states))+`)`, values(states)
 	}
-	return read(ctx, s, "listing campaigns", func(tx *sql.Tx) ([]model.Campaign, error) {
-		return selectAll(ctx, s, tx, campaignFields, `SELECT `+campaignColumns+` FROM campaigns`+where+newestFirst, args...)
+	return read(ctx, s, "listing campaigns", func(t tx) ([]model.Campaign, error) {
+		return selectAll(t, campaignTable.fields, `SELECT `+campaignTable.columns+` FROM campaigns`+where+newestFirst,
+			args...)
 	})
 }
 
@@ -124,81 +104,75 @@ const deleteRuns = 64
 func (s *Store) DeleteCampaign(ctx context.Context, id model.CampaignID, runs bool) error {
 	doing := fmt.Sprintf("deleting campaign %s", id)
 	for more := runs; more; {
-		err := s.change(ctx, doing, func(tx *sql.Tx) error {
+		err := s.change(ctx, doing, func(t tx) error {
 			// Their repetitions say so in the same transaction: this may be cut here.
-			var numbers []any
-			err := s.each(ctx, tx, func(rows *sql.Rows) error {
-				var number int
-				err := rows.Scan(&number)
+			var numbers []int
+			var number int
+			err := t.each([]any{&number}, func() error {
 				numbers = append(numbers, number)
-				return err
-			}, `DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE campaign = ? LIMIT ?) RETURNING repetition`, text(id), deleteRuns)
+				return nil
+			}, `DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE campaign = ? LIMIT ?) RETURNING repetition`, id,
+				deleteRuns)
 			if more = len(numbers) == deleteRuns; err != nil || len(numbers) == 0 {
 				return err
 			}
-			return s.runsDeleted(ctx, tx, id, numbers)
+			return t.runsDeleted(id, numbers)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return s.change(ctx, doing, func(tx *sql.Tx) error {
+	return s.change(ctx, doing, func(t tx) error {
 		// First the campaign, which waits for a repetition that is being created:
 		// the runs that are left are all there are.
-		n, err := s.exec(ctx, tx, `DELETE FROM campaigns WHERE id = ?`, text(id))
+		n, err := t.exec(`DELETE FROM campaigns WHERE id = ?`, id)
 		if err == nil && n == 0 {
-			err = errNoCampaign
+			err = campaignTable.unknown()
 		}
 		if err != nil {
 			return err
 		}
+		query := `UPDATE runs SET campaign = '', repetition = 0 WHERE campaign = ?`
 		if runs {
-			_, err = s.exec(ctx, tx, `DELETE FROM runs WHERE campaign = ?`, text(id))
-		} else {
-			_, err = s.exec(ctx, tx, `UPDATE runs SET campaign = '', repetition = 0 WHERE campaign = ?`, text(id))
+			query = `DELETE FROM runs WHERE campaign = ?`
 		}
+		_, err = t.exec(query, id)
 		return err
 	})
 }
 
 // runsDeleted notes that the runs of repetitions were deleted.
-func (s *Store) runsDeleted(ctx context.Context, tx *sql.Tx, id model.CampaignID, numbers []any) error {
-	_, err := s.exec(ctx, tx, `UPDATE repetitions SET state = ?, run = '', reason = 'its run was deleted'
-		WHERE campaign = ? AND number IN (`+marks(len(numbers))+`)`, append([]any{text(model.RepetitionDeleted), text(id)}, numbers...)...)
+func (t tx) runsDeleted(id model.CampaignID, numbers []int) error {
+	_, err := t.exec(`UPDATE repetitions SET state = ?, run = '', reason = 'its run was deleted'
+		WHERE campaign = ? AND number IN (`+marks(len(numbers))+`)`, append([]any{model.RepetitionDeleted, id},
+		values(numbers)...)...)
 	return err
 }
 
-const repetitionColumns = `campaign, number, due, state, run, reason`
-
 func repetitionFields(r *model.Repetition) []any {
-	return []any{(*text)(&r.Campaign), &r.Number, (*instant)(&r.Due), (*text)(&r.State), (*text)(&r.Run), (*text)(&r.Reason)}
+	return []any{&r.Campaign, &r.Number, &r.Due, &r.State, &r.Run, &r.Reason}
 }
 
 // insertRepetitions returns how many are new.
-func (s *Store) insertRepetitions(ctx context.Context, tx *sql.Tx, reps []model.Repetition) (added int, err error) {
+func (t tx) insertRepetitions(reps ...model.Repetition) (added int, err error) {
 	var rows [][]any
 	for i := range reps {
 		rows = append(rows, repetitionFields(&reps[i]))
 	}
-	err = split(len(rows), func(from, to int) error {
-		query, args := insertQuery("repetitions ("+repetitionColumns+")", rows[from:to], "ON CONFLICT (campaign, number) DO NOTHING")
-		n, err := s.exec(ctx, tx, query, args...)
-		added += int(n)
-		return err
-	})
-	return added, err
+	n, err := t.insert("repetitions (campaign, number, due, state, run, reason)", rows,
+		"ON CONFLICT (campaign, number) DO NOTHING")
+	return int(n), err
 }
 
 // AddRepetition implements store.Campaigns.
 func (s *Store) AddRepetition(ctx context.Context, reps ...model.Repetition) (added int, err error) {
-	const doing = "recording times of a schedule"
-	for _, r := range reps {
-		if r.Number < 1 || r.State == model.RepetitionRun || r.State == "" || r.Run != "" {
-			return 0, s.fail(ctx, doing, fmt.Errorf("%w: repetition %d of campaign %s is %q with run %q", model.ErrUsage, r.Number, r.Campaign, r.State, r.Run))
+	err = s.change(ctx, "recording times of a schedule", func(t tx) (err error) {
+		for _, r := range reps {
+			if r.Number < 1 || r.State == model.RepetitionRun || r.State == "" || r.Run != "" {
+				return model.Usagef("repetition %d of campaign %s is %q with run %q", r.Number, r.Campaign, r.State, r.Run)
+			}
 		}
-	}
-	err = s.change(ctx, doing, func(tx *sql.Tx) (err error) {
-		added, err = s.insertRepetitions(ctx, tx, reps)
+		added, err = t.insertRepetitions(reps...)
 		return err
 	})
 	return added, err
@@ -207,26 +181,23 @@ func (s *Store) AddRepetition(ctx context.Context, reps ...model.Repetition) (ad
 // CreateRepetition implements store.Campaigns. After model.ErrUnavailable it may
 // have been created: asking again then answers that it is there.
 func (s *Store) CreateRepetition(ctx context.Context, rep model.Repetition, run model.Run, nodes []model.Node, steps []model.Step) (created bool, err error) {
-	doing := fmt.Sprintf("creating repetition %d of campaign %s", rep.Number, rep.Campaign)
-	err = checkRun(run, nodes, steps)
-	if err == nil && (rep.Number < 1 || rep.State != model.RepetitionRun || rep.Run != run.ID || rep.Campaign != run.Campaign || rep.Number != run.Repetition) {
-		err = fmt.Errorf("%w: it is %q with run %q, and that run is repetition %d of campaign %s", model.ErrUsage, rep.State, rep.Run, run.Repetition, run.Campaign)
-	}
-	if err != nil {
-		return false, s.fail(ctx, doing, err)
-	}
-	err = s.change(ctx, doing, func(tx *sql.Tx) error {
+	err = s.change(ctx, fmt.Sprintf("creating repetition %d of campaign %s", rep.Number, rep.Campaign), func(t tx) error {
 		created = false
+		if rep.Number < 1 || rep.State != model.RepetitionRun || rep.Run != run.ID || rep.Campaign != run.Campaign ||
+			rep.Number != run.Repetition {
+			return model.Usagef("it is %q with run %q, and that run is repetition %d of campaign %s", rep.State, rep.Run,
+				run.Repetition, run.Campaign)
+		}
 		// Who stops or pauses the campaign waits, or else nothing begins.
-		c, err := s.oneCampaign(ctx, tx, ` WHERE id = ?`+s.d.ForUpdate, text(rep.Campaign))
+		c, err := campaignTable.one(t, whereID+s.d.ForUpdate, rep.Campaign)
 		if err != nil || c.State != model.CampaignActive {
 			return err
 		}
-		n, err := s.insertRepetitions(ctx, tx, []model.Repetition{rep})
+		n, err := t.insertRepetitions(rep)
 		if created = n == 1; err != nil || !created {
 			return err
 		}
-		return s.createRun(ctx, tx, run, nodes, steps)
+		return t.createRun(run, nodes, steps)
 	})
 	return created && err == nil, err
 }
@@ -238,37 +209,37 @@ const hasMeasured = `EXISTS (SELECT 1 FROM measured m WHERE m.campaign = p.campa
 // Repetitions implements store.CampaignReader.
 func (s *Store) Repetitions(ctx context.Context, id model.CampaignID, from, most int) ([]model.Repetition, error) {
 	fields := func(r *model.Repetition) []any {
-		return append(repetitionFields(r), (*text)(&r.RunState), (*instant)(&r.Started), (*instant)(&r.Finished), &r.Measured)
+		return append(repetitionFields(r), &r.RunState, &r.Started, &r.Finished, &r.Measured)
 	}
-	return readCampaign(ctx, s, "listing the repetitions", id, func(tx *sql.Tx) ([]model.Repetition, error) {
-		return selectAll(ctx, s, tx, fields, `SELECT p.campaign, p.number, p.due, p.state, p.run, CASE WHEN p.reason = '' THEN COALESCE(r.reason, '') ELSE p.reason END,
+	return readCampaign(ctx, s, "listing the repetitions", id, func(t tx) ([]model.Repetition, error) {
+		return selectAll(t, fields, `SELECT p.campaign, p.number, p.due, p.state, p.run,
+				CASE WHEN p.reason = '' THEN COALESCE(r.reason, '') ELSE p.reason END,
 				COALESCE(r.state, ''), r.started, r.finished, `+hasMeasured+`
 			FROM repetitions p LEFT JOIN runs r ON r.id = p.run
-			WHERE p.campaign = ? AND p.number >= ? ORDER BY p.number LIMIT ?`, store.MeasuredVersion, text(id), from, cmp.Or(most, math.MaxInt32))
+			WHERE p.campaign = ? AND p.number >= ? ORDER BY p.number LIMIT ?`,
+			store.MeasuredVersion, id, from, cmp.Or(most, math.MaxInt32))
 	})
 }
 
 // readCampaign is read of a campaign that must exist.
-func readCampaign[T any](ctx context.Context, s *Store, doing string, id model.CampaignID, fn func(*sql.Tx) (T, error)) (T, error) {
-	return read(ctx, s, fmt.Sprintf("%s of campaign %s", doing, id), func(tx *sql.Tx) (x T, err error) {
-		if _, err := s.oneCampaign(ctx, tx, ` WHERE id = ?`, text(id)); err != nil {
+func readCampaign[T any](ctx context.Context, s *Store, doing string, id model.CampaignID,
+	fn func(tx) (T, error)) (T, error) {
+	return read(ctx, s, fmt.Sprintf("%s of campaign %s", doing, id), func(t tx) (x T, err error) {
+		if _, err := campaignTable.one(t, whereID, id); err != nil {
 			return x, err
 		}
-		return fn(tx)
+		return fn(t)
 	})
 }
 
 // Progress implements store.CampaignReader.
 func (s *Store) Progress(ctx context.Context, id model.CampaignID) (model.CampaignProgress, error) {
-	return readCampaign(ctx, s, "counting the repetitions", id, func(tx *sql.Tx) (model.CampaignProgress, error) {
+	return readCampaign(ctx, s, "counting the repetitions", id, func(t tx) (model.CampaignProgress, error) {
 		p := model.CampaignProgress{States: map[model.RepetitionState]int{}, Runs: map[model.RunState]int{}}
-		err := s.each(ctx, tx, func(rows *sql.Rows) error {
-			var state model.RepetitionState
-			var run model.RunState
-			var count, measured, last int
-			if err := rows.Scan((*text)(&state), (*text)(&run), &count, &measured, &last); err != nil {
-				return err
-			}
+		var state model.RepetitionState
+		var run model.RunState
+		var count, measured, last int
+		err := t.each([]any{&state, &run, &count, &measured, &last}, func() error {
 			p.States[state] += count
 			if run != "" {
 				p.Runs[run] += count
@@ -279,22 +250,21 @@ func (s *Store) Progress(ctx context.Context, id model.CampaignID) (model.Campai
 		}, `SELECT state, run, COUNT(*), SUM(CASE WHEN measured THEN 1 ELSE 0 END), MAX(number)
 			FROM (SELECT p.state, COALESCE(r.state, '') AS run, p.number, `+hasMeasured+` AS measured
 				FROM repetitions p LEFT JOIN runs r ON r.id = p.run WHERE p.campaign = ?) AS p
-			GROUP BY state, run`, store.MeasuredVersion, text(id))
+			GROUP BY state, run`, store.MeasuredVersion, id)
 		return p, err
 	})
 }
 
 // PutMeasured implements store.Campaigns.
 func (s *Store) PutMeasured(ctx context.Context, id model.CampaignID, number int, data []byte) error {
-	doing := fmt.Sprintf("storing what repetition %d of campaign %s measured", number, id)
-	blob, err := s.codec.pack(data)
-	if err != nil {
-		return s.fail(ctx, doing, fmt.Errorf("%w: %w", model.ErrInvalid, err))
-	}
-	return s.change(ctx, doing, func(tx *sql.Tx) error {
+	return s.change(ctx, fmt.Sprintf("storing what repetition %d of campaign %s measured", number, id), func(t tx) error {
+		blob, err := s.codec.pack(data)
+		if err != nil {
+			return fmt.Errorf("%w: %w", model.ErrInvalid, err)
+		}
 		var state model.RunState
-		err := tx.QueryRowContext(ctx, s.d.bind(`SELECT state FROM runs
-			WHERE id = (SELECT run FROM repetitions WHERE campaign = ? AND number = ?)`+s.d.ForUpdate), text(id), number).Scan((*text)(&state))
+		err = t.first([]any{&state}, `SELECT state FROM runs
+			WHERE id = (SELECT run FROM repetitions WHERE campaign = ? AND number = ?)`+s.d.ForUpdate, id, number)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return fmt.Errorf("%w: there is no such repetition, or it has no run", model.ErrNotFound)
@@ -303,17 +273,18 @@ func (s *Store) PutMeasured(ctx context.Context, id model.CampaignID, number int
 		case !state.Final():
 			return fmt.Errorf("%w: its run is %s", model.ErrStale, state)
 		}
-		if err := s.forgetMeasured(ctx, tx, id, number); err != nil {
+		if err := t.forgetMeasured(id, number); err != nil {
 			return err
 		}
-		return s.insert(ctx, tx, "measured (campaign, number, version, packed)",
-			[][]any{{text(id), number, store.MeasuredVersion, blob}}, "")
+		_, err = t.insert("measured (campaign, number, version, packed)",
+			[][]any{{id, number, store.MeasuredVersion, blob}}, "")
+		return err
 	})
 }
 
 // forgetMeasured removes what a repetition measured, of all versions.
-func (s *Store) forgetMeasured(ctx context.Context, tx *sql.Tx, id model.CampaignID, number int) error {
-	_, err := s.exec(ctx, tx, `DELETE FROM measured WHERE campaign = ? AND number = ?`, text(id), number)
+func (t tx) forgetMeasured(id model.CampaignID, number int) error {
+	_, err := t.exec(`DELETE FROM measured WHERE campaign = ? AND number = ?`, id, number)
 	return err
 }
 
@@ -321,13 +292,10 @@ func (s *Store) forgetMeasured(ctx context.Context, tx *sql.Tx, id model.Campaig
 func (s *Store) Measured(ctx context.Context, id model.CampaignID) iter.Seq2[store.Measurement, error] {
 	return func(yield func(store.Measurement, error) bool) {
 		var scratch []byte
-		_, err := readCampaign(ctx, s, "reading the measurements", id, func(tx *sql.Tx) (none struct{}, err error) {
-			return none, s.each(ctx, tx, func(rows *sql.Rows) error {
-				var m store.Measurement
-				var blob sql.RawBytes
-				if err := rows.Scan(&m.Number, &blob); err != nil {
-					return err
-				}
+		_, err := readCampaign(ctx, s, "reading the measurements", id, func(t tx) (none struct{}, err error) {
+			var m store.Measurement
+			var blob sql.RawBytes
+			return none, t.each([]any{&m.Number, &blob}, func() error {
 				if m.Data, err = s.codec.unpack(blob, scratch[:0]); err != nil {
 					return fmt.Errorf("repetition %d: %w", m.Number, err)
 				}
@@ -338,7 +306,8 @@ func (s *Store) Measured(ctx context.Context, id model.CampaignID) iter.Seq2[sto
 					return errBreak
 				}
 				return nil
-			}, `SELECT number, packed FROM measured WHERE campaign = ? AND version = ? ORDER BY number`, text(id), store.MeasuredVersion)
+			}, `SELECT number, packed FROM measured WHERE campaign = ? AND version = ? ORDER BY number`, id,
+				store.MeasuredVersion)
 		})
 		if err != nil && !errors.Is(err, errBreak) {
 			yield(store.Measurement{}, err)

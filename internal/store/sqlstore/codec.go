@@ -85,21 +85,21 @@ func asInts(xs []float64) ([]int64, bool) {
 
 func decodeInts(data []byte) ([]int64, error) {
 	form, n, data, err := seriesHeader(data)
+	if form == formXOR {
+		err = fmt.Errorf("%w: integers have form %d", errSeries, form)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if form == formXOR {
-		return nil, fmt.Errorf("%w: integers have form %d", errSeries, form)
 	}
 	return decodeDelta2[int64](n, data)
 }
 
 func decodeFloats(data []byte) ([]float64, error) {
 	form, n, data, err := seriesHeader(data)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if form == formXOR {
+	case form == formXOR:
 		return decodeXOR(n, data)
 	}
 	return decodeDelta2[float64](n, data)
@@ -112,12 +112,11 @@ func seriesHeader(data []byte) (form byte, n int, rest []byte, err error) {
 	if len(data) == 0 || data[0] < formDelta2 || data[0] > formXOR {
 		return 0, 0, nil, fmt.Errorf("%w: no data of a known form", errSeries)
 	}
-	form = data[0]
 	count, w := binary.Uvarint(data[1:])
 	if w <= 0 {
 		return 0, 0, nil, fmt.Errorf("%w: no count", errSeries)
 	}
-	rest = data[1+w:]
+	form, rest = data[0], data[1+w:]
 	most := uint64(len(rest))
 	if form == formDelta2 {
 		most *= 128

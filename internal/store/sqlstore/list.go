@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -10,7 +9,7 @@ import (
 )
 
 // listColumns are runColumns without the file, which may be long.
-var listColumns = strings.Replace(runColumns, " source,", " '' AS source,", 1)
+var listColumns = strings.Replace(runTable.columns, " source,", " '' AS source,", 1)
 
 // Runs implements store.Reader. The database filters, so that a long history
 // costs little.
@@ -20,13 +19,13 @@ func (s *Store) Runs(ctx context.Context, f store.Filter) (store.RunList, error)
 	if f.Limit > 0 {
 		query, limited = query+` LIMIT ?`, append(args[:len(args):len(args)], f.Limit)
 	}
-	return read(ctx, s, "listing runs", func(tx *sql.Tx) (out store.RunList, err error) {
-		if out.Runs, err = selectAll(ctx, s, tx, runFields, query, limited...); err != nil {
+	return read(ctx, s, "listing runs", func(t tx) (out store.RunList, err error) {
+		if out.Runs, err = selectAll(t, runTable.fields, query, limited...); err != nil {
 			return out, err
 		}
 		out.Matching = len(out.Runs)
 		if f.Limit > 0 && out.Matching == f.Limit {
-			err = tx.QueryRowContext(ctx, s.d.bind(`SELECT COUNT(*) FROM runs`+where), args...).Scan(&out.Matching)
+			err = t.first([]any{&out.Matching}, `SELECT COUNT(*) FROM runs`+where, args...)
 		}
 		return out, err
 	})
@@ -39,34 +38,36 @@ func conditions(f store.Filter) (where string, args []any) {
 		all, args = append(all, condition), append(args, values...)
 	}
 	if f.Name != "" {
-		add(`LOWER(name) LIKE LOWER(?) ESCAPE '!'`, text(likePattern(f.Name)))
+		// A part of a name, or a pattern with * and ?.
+		pattern := "%" + escapeLike(f.Name) + "%"
+		if strings.ContainsAny(f.Name, "*?") {
+			pattern = strings.NewReplacer("*", "%", "?", "_").Replace(escapeLike(f.Name))
+		}
+		add(`LOWER(name) LIKE LOWER(?) ESCAPE '!'`, pattern)
 	}
 	if len(f.States) > 0 {
 		// What a server left behind that has ended is what the next one will make of it.
-		values := []any{text(model.RunPending), text(model.RunRunning), text(f.Ended), text(model.RunInterrupted)}
-		for _, state := range f.States {
-			values = append(values, text(state))
-		}
-		add(`CASE WHEN state IN (?, ?) AND server <> '' AND server = ? THEN ? ELSE state END IN (?`+strings.Repeat(", ?", len(f.States)-1)+`)`, values...)
+		add(`CASE WHEN state IN (?, ?) AND server <> '' AND server = ? THEN ? ELSE state END IN (`+marks(len(f.States))+`)`,
+			append([]any{model.RunPending, model.RunRunning, f.Ended, model.RunInterrupted}, values(f.States)...)...)
 	}
 	if f.Kind != "" {
-		add(`kind = ?`, text(f.Kind))
+		add(`kind = ?`, f.Kind)
 	}
 	if f.Campaign != "" {
-		add(`campaign = ?`, text(f.Campaign))
+		add(`campaign = ?`, f.Campaign)
 	}
 	if f.WithoutRepetitions {
 		add(`campaign = ''`)
 	}
 	if f.Study != "" {
 		add(`EXISTS (SELECT 1 FROM steps WHERE steps.run = runs.id AND steps.treatment LIKE ? ESCAPE '!')`,
-			text(`%"study":"`+escapeLike(f.Study)+`"%`))
+			`%"study":"`+escapeLike(f.Study)+`"%`)
 	}
 	if !f.Since.IsZero() {
-		add(`created >= ?`, instant(f.Since))
+		add(`created >= ?`, f.Since)
 	}
 	if !f.Until.IsZero() {
-		add(`created < ?`, instant(f.Until))
+		add(`created < ?`, f.Until)
 	}
 	if len(all) == 0 {
 		return "", nil
@@ -77,12 +78,4 @@ func conditions(f store.Filter) (where string, args []any) {
 // escapeLike takes its meaning from what means something in a pattern of LIKE.
 func escapeLike(s string) string {
 	return strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(s)
-}
-
-// likePattern is a part of a name, or a pattern with * and ?, for LIKE.
-func likePattern(name string) string {
-	if !strings.ContainsAny(name, "*?") {
-		return "%" + escapeLike(name) + "%"
-	}
-	return strings.NewReplacer("*", "%", "?", "_").Replace(escapeLike(name))
 }

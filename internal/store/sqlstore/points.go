@@ -55,17 +55,17 @@ type column struct {
 	values   []byte // as encodeFloats writes them; the text of a histogram
 }
 
-func layoutColumn(w *wire, c *column) {
-	integer(w, &c.position)
-	letters(w, &c.metric)
-	letters(w, &c.unit)
-	w.bool(&c.counter)
-	integer(w, &c.second)
-	integer(w, &c.times)
-	w.bytes(&c.values)
+func layoutColumns(w *wire, cs *[]column) {
+	list(w, cs, func(w *wire, c *column) {
+		integer(w, &c.position)
+		letters(w, &c.metric)
+		letters(w, &c.unit)
+		w.bool(&c.counter)
+		integer(w, &c.second)
+		integer(w, &c.times)
+		w.bytes(&c.values)
+	})
 }
-
-func layoutColumns(w *wire, cs *[]column) { list(w, cs, layoutColumn) }
 
 func layoutTimes(w *wire, ts *[][]byte) { list(w, ts, (*wire).bytes) }
 
@@ -102,26 +102,24 @@ func (cs *columns) addSeries(c column, metric string, offsets []int64, values []
 
 // rows are those of the table points, without their first column, the number
 // of the result, in the order of the table's key.
-func (cs *columns) rows(c *codec) ([][]any, error) {
-	var rows [][]any
+func (cs *columns) rows(c *codec) (rows [][]any, err error) {
+	var blob []byte
 	if len(cs.offsets) > 0 {
 		times := make([][]byte, len(cs.offsets))
 		for i, x := range cs.offsets {
 			times[i] = encodeInts(x)
 		}
-		blob, err := packRecord(c, &times, layoutTimes)
-		if err != nil {
+		if blob, err = packRecord(c, &times, layoutTimes); err != nil {
 			return nil, fmt.Errorf("its times: %w", err)
 		}
 		rows = append(rows, []any{cs.kind, timesKey, blob})
 	}
 	for _, key := range slices.Sorted(maps.Keys(cs.of)) {
 		list := cs.of[key]
-		blob, err := packRecord(c, &list, layoutColumns)
-		if err != nil {
+		if blob, err = packRecord(c, &list, layoutColumns); err != nil {
 			return nil, fmt.Errorf("metric %q: %w", key, err)
 		}
-		rows = append(rows, []any{cs.kind, text(key), blob})
+		rows = append(rows, []any{cs.kind, key, blob})
 	}
 	return rows, nil
 }

@@ -1,8 +1,8 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -61,7 +61,7 @@ func (s *Store) encodeResult(r *model.Result) (*putResult, error) {
 	}
 	return &putResult{
 		key: attemptKey{r.Task, r.Attempt}, run: r.Run, step: r.Step, node: r.Node, points: points,
-		row: []any{text(r.Node), text(r.Outcome), instant(r.Started), instant(r.Ended), body, output},
+		row: []any{r.Node, r.Outcome, r.Started, r.Ended, body, output},
 	}, nil
 }
 
@@ -69,24 +69,21 @@ func (s *Store) encodeResult(r *model.Result) (*putResult, error) {
 // has no NaN and no infinity, and a pair of columns has one length. It refuses
 // here, for one result, what the driver would refuse later for its whole batch.
 func checkResult(r *model.Result) error {
+	_, startErr := instant(r.Started).Value()
+	_, endErr := instant(r.Ended).Value()
+	err := errors.Join(startErr, endErr)
 	for _, x := range r.Samples {
 		if !finite(x.Value) {
-			return fmt.Errorf("sample %q is %v; only finite numbers can be stored", x.Metric, x.Value)
+			err = fmt.Errorf("sample %q is %v; only finite numbers can be stored", x.Metric, x.Value)
 		}
 	}
 	for _, x := range r.Series {
-		if err := checkSeries("series", x.Metric, x.Offsets, x.Values); err != nil {
-			return err
-		}
+		err = cmp.Or(err, checkSeries("series", x.Metric, x.Offsets, x.Values))
 	}
 	for _, x := range r.Host {
-		if err := checkSeries("host series", x.Metric, x.Offsets, x.Values); err != nil {
-			return err
-		}
+		err = cmp.Or(err, checkSeries("host series", x.Metric, x.Offsets, x.Values))
 	}
-	_, startErr := instant(r.Started).Value()
-	_, endErr := instant(r.Ended).Value()
-	return errors.Join(startErr, endErr)
+	return err
 }
 
 func checkSeries(kind, metric string, offsets []int64, values []float64) error {
@@ -103,12 +100,12 @@ func checkSeries(kind, metric string, offsets []int64, values []float64) error {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-func (s *Store) putResults(ctx context.Context, tx *sql.Tx, batch []*putResult) ([]error, error) {
+func putResults(t tx, batch []*putResult) ([]error, error) {
 	var tasks []string
 	for _, p := range batch {
 		tasks = append(tasks, string(p.key.task))
 	}
-	current, have, err := s.lockAttempts(ctx, tx, tasks)
+	current, have, err := t.lockAttempts(tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -116,14 +113,23 @@ func (s *Store) putResults(ctx context.Context, tx *sql.Tx, batch []*putResult) 
 	var fresh []*putResult
 	for i, p := range batch {
 		p.stored = false // the transaction may be a repetition
-		isNew, err := p.judge(current, have[p.key])
-		errs[i] = err
-		if isNew {
+		st, ok := current[p.key.task]
+		switch {
+		case !ok:
+			errs[i] = errNoTask
+		case p.run != st.run, p.step != st.step, p.node != st.node:
+			errs[i] = fmt.Errorf("%w: the task belongs to run %q, step %q, node %q; the result says run %q, step %q, node %q",
+				model.ErrNotFound, st.run, st.step, st.node, p.run, p.step, p.node)
+		case have[p.key]: // a duplicate is neither new nor an error
+		case p.key.attempt != st.attempt:
+			errs[i] = fmt.Errorf("%w: step %s is at attempt %d", model.ErrStale, st.step, st.attempt)
+		default:
 			have[p.key] = true // a twin later in the batch is a duplicate
+			p.at = st
 			fresh = append(fresh, p)
 		}
 	}
-	return errs, s.insertResults(ctx, tx, fresh)
+	return errs, t.insertResults(fresh)
 }
 
 // taskState is what a result is judged against.
@@ -138,97 +144,57 @@ type taskState struct {
 
 // lockAttempts reads the state of tasks, which stays as it is until the
 // transaction ends, and which attempts at them have results.
-func (s *Store) lockAttempts(ctx context.Context, tx *sql.Tx, tasks []string) (map[model.TaskID]taskState, map[attemptKey]bool, error) {
+func (t tx) lockAttempts(tasks []string) (current map[model.TaskID]taskState, have map[attemptKey]bool, err error) {
 	// In order, so that all batches take their locks in the same order.
 	slices.Sort(tasks)
 	tasks = slices.Compact(tasks)
-	current, err := s.lockTasks(ctx, tx, tasks)
-	if err != nil {
-		return nil, nil, err
-	}
-	have, err := s.storedAttempts(ctx, tx, tasks)
-	return current, have, err
-}
-
-// lockTasks reads the state of tasks; it stays as it is until the transaction
-// ends.
-func (s *Store) lockTasks(ctx context.Context, tx *sql.Tx, tasks []string) (map[model.TaskID]taskState, error) {
-	states := make(map[model.TaskID]taskState, len(tasks))
-	err := s.eachIn(ctx, tx, func(rows *sql.Rows) error {
-		var id model.TaskID
-		var st taskState
-		err := rows.Scan((*text)(&id), (*text)(&st.run), (*text)(&st.step), &st.number, &st.position, (*text)(&st.node), &st.attempt)
-		states[id] = st
-		return err
-	}, `SELECT t.id, s.run, s.id, s.number, t.position, t.node, s.attempt FROM tasks t JOIN steps s ON s.id = t.step
-		WHERE t.id IN (%s) ORDER BY s.id, t.id`+s.d.ForShare, tasks)
-	return states, err
-}
-
-func (s *Store) storedAttempts(ctx context.Context, tx *sql.Tx, tasks []string) (map[attemptKey]bool, error) {
-	have := make(map[attemptKey]bool)
-	err := s.eachIn(ctx, tx, func(rows *sql.Rows) error {
+	current, have = make(map[model.TaskID]taskState, len(tasks)), make(map[attemptKey]bool)
+	var id model.TaskID
+	var st taskState
+	err = t.eachIn([]any{&id, &st.run, &st.step, &st.number, &st.position, &st.node, &st.attempt},
+		func() { current[id] = st },
+		`SELECT t.id, s.run, s.id, s.number, t.position, t.node, s.attempt FROM tasks t JOIN steps s ON s.id = t.step
+		WHERE t.id IN (%s) ORDER BY s.id, t.id`+t.s.d.ForShare, tasks)
+	if err == nil {
 		var k attemptKey
-		err := rows.Scan((*text)(&k.task), &k.attempt)
-		have[k] = true
-		return err
-	}, `SELECT task, attempt FROM results WHERE task IN (%s)`, tasks)
-	return have, err
+		err = t.eachIn([]any{&k.task, &k.attempt}, func() { have[k] = true },
+			`SELECT task, attempt FROM results WHERE task IN (%s)`, tasks)
+	}
+	return current, have, err
 }
 
 var errNoTask = fmt.Errorf("%w: the task does not exist, or its run was deleted", model.ErrNotFound)
 
-// judge reports whether the result is new and must be stored; a duplicate is
-// neither new nor an error.
-func (p *putResult) judge(current map[model.TaskID]taskState, have bool) (isNew bool, err error) {
-	st, ok := current[p.key.task]
-	switch {
-	case !ok:
-		return false, errNoTask
-	case p.run != st.run, p.step != st.step, p.node != st.node:
-		return false, fmt.Errorf("%w: the task belongs to run %q, step %q, node %q; the result says run %q, step %q, node %q",
-			model.ErrNotFound, st.run, st.step, st.node, p.run, p.step, p.node)
-	case have:
-		return false, nil
-	case p.key.attempt != st.attempt:
-		return false, fmt.Errorf("%w: step %s is at attempt %d", model.ErrStale, st.step, st.attempt)
-	}
-	p.at = st
-	return true, nil
-}
-
 // insertResults inserts results with their points. One that another process
 // stored since the batch looked stays unstored.
-func (s *Store) insertResults(ctx context.Context, tx *sql.Tx, fresh []*putResult) error {
+func (t tx) insertResults(fresh []*putResult) error {
 	rows := make([][]any, len(fresh))
 	for i, p := range fresh {
-		rows[i] = append([]any{text(p.key.task), p.key.attempt, text(p.run), p.at.number, p.at.position}, p.row...)
+		rows[i] = append([]any{p.key.task, p.key.attempt, p.run, p.at.number, p.at.position}, p.row...)
 	}
 	numbers := make(map[attemptKey]int64, len(fresh))
 	err := split(len(rows), func(from, to int) error {
 		query, args := insertQuery("results (task, attempt, run, step, position, node, outcome, started, ended, body, output)",
 			rows[from:to], "ON CONFLICT DO NOTHING RETURNING id, task, attempt")
-		return s.each(ctx, tx, func(rows *sql.Rows) error {
-			var number int64
-			var k attemptKey
-			err := rows.Scan(&number, (*text)(&k.task), &k.attempt)
+		var number int64
+		var k attemptKey
+		return t.each([]any{&number, &k.task, &k.attempt}, func() error {
 			numbers[k] = number
-			return err
+			return nil
 		}, query, args...)
 	})
-	if err != nil {
-		return err
-	}
 	var points [][]any
 	for _, p := range fresh {
 		number, ok := numbers[p.key]
-		if !ok {
-			continue
-		}
-		p.stored = true
+		p.stored = ok
 		for _, row := range p.points {
-			points = append(points, append([]any{number}, row...))
+			if ok {
+				points = append(points, append([]any{number}, row...))
+			}
 		}
 	}
-	return s.insert(ctx, tx, "points (result, kind, metric, packed)", points, "")
+	if err == nil {
+		_, err = t.insert("points (result, kind, metric, packed)", points, "")
+	}
+	return err
 }

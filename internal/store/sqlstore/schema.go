@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,18 +23,15 @@ func (s *Store) migrate(ctx context.Context, asIs bool) error {
 	current, err := s.schemaVersion(ctx)
 	if err == nil && current < latestVersion {
 		if asIs {
-			return fmt.Errorf("%w: %s has schema version %d, not %d", model.ErrUnavailable, s.where, current, latestVersion)
+			return model.Unavailablef("%s has schema version %d, not %d", s.where, current, latestVersion)
 		}
 		current, err = s.migrateUp(ctx)
 	}
-	if err != nil {
-		return err
+	if err == nil && current != latestVersion {
+		err = model.Usagef("%s has schema version %d, and this scalebench knows version %d. Another build made it: "+
+			"use that one, or another store (--data, --store)", s.where, current, latestVersion)
 	}
-	if current != latestVersion {
-		return fmt.Errorf("%w: %s has schema version %d, and this scalebench knows version %d. Another build made it: "+
-			"use that one, or another store (--data, --store)", model.ErrUsage, s.where, current, latestVersion)
-	}
-	return nil
+	return err
 }
 
 // migrateUp applies what is missing and returns the version reached, one
@@ -49,37 +45,30 @@ func (s *Store) migrateUp(ctx context.Context) (current int64, err error) {
 	if current, err = s.schemaVersion(ctx); err != nil || current >= latestVersion {
 		return current, err
 	}
-	if err := s.gooseUp(ctx); err != nil {
+	files, err := fs.Sub(s.d.Migrations, "migrations")
+	if err != nil {
+		return 0, fmt.Errorf("finding the migrations: %w", err)
+	}
+	// The provider is not closed: that would close the pool, which is ours.
+	p, err := goose.NewProvider(s.d.Goose, s.write, files,
+		goose.WithTableName(VersionTable), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	if err == nil {
+		_, err = p.Up(ctx)
+	}
+	if err != nil {
 		return 0, fmt.Errorf("updating the schema from version %d to %d: %w", current, latestVersion, err)
 	}
 	return s.schemaVersion(ctx)
 }
 
-func (s *Store) gooseUp(ctx context.Context) error {
-	files, err := fs.Sub(s.d.Migrations, "migrations")
-	if err != nil {
-		return fmt.Errorf("finding the migrations: %w", err)
-	}
-	// The provider is not closed: that would close the pool, which is ours.
-	p, err := goose.NewProvider(s.d.Goose, s.write, files,
-		goose.WithTableName(VersionTable), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
-	if err != nil {
-		return fmt.Errorf("reading the migrations: %w", err)
-	}
-	_, err = p.Up(ctx)
-	return err
-}
-
 // schemaVersion is 0 for an empty database.
 func (s *Store) schemaVersion(ctx context.Context) (version int64, err error) {
-	err = s.inSnapshot(ctx, func(tx *sql.Tx) error {
+	err = s.inSnapshot(ctx, func(t tx) error {
 		var exists bool
-		query := s.d.bind(s.d.TableExists)
-		if err := tx.QueryRowContext(ctx, query, VersionTable).Scan(&exists); err != nil || !exists {
+		if err := t.first([]any{&exists}, s.d.TableExists, VersionTable); err != nil || !exists {
 			return err
 		}
-		const latest = "SELECT COALESCE(MAX(version_id), 0) FROM " + VersionTable
-		return tx.QueryRowContext(ctx, latest).Scan(&version)
+		return t.first([]any{&version}, "SELECT COALESCE(MAX(version_id), 0) FROM "+VersionTable)
 	})
 	return version, err
 }

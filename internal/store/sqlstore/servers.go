@@ -11,16 +11,14 @@ import (
 
 // Beat implements store.Servers.
 func (s *Store) Beat(ctx context.Context, server string) error {
-	return s.change(ctx, "noting that the server lives", func(tx *sql.Tx) error {
-		_, err := s.exec(ctx, tx, `INSERT INTO servers (id, seen) VALUES (?, `+s.d.Now+`) ON CONFLICT (id) DO UPDATE SET seen = excluded.seen`, text(server))
-		return err
-	})
+	return s.changeOne(ctx, "noting that the server lives",
+		`INSERT INTO servers (id, seen) VALUES (?, `+s.d.Now+`) ON CONFLICT (id) DO UPDATE SET seen = excluded.seen`, server)
 }
 
 // Leave implements store.Servers.
 func (s *Store) Leave(ctx context.Context, server string) error {
-	return s.change(ctx, "noting that the server has ended", func(tx *sql.Tx) error {
-		_, err := s.exec(ctx, tx, `DELETE FROM servers WHERE id = ?`, text(server))
+	return s.change(ctx, "noting that the server has ended", func(t tx) error {
+		_, err := t.exec(`DELETE FROM servers WHERE id = ?`, server)
 		return err
 	})
 }
@@ -28,9 +26,9 @@ func (s *Store) Leave(ctx context.Context, server string) error {
 // Lives implements store.Servers. One that was heard in the future lives: the
 // clock of the database was set back.
 func (s *Store) Lives(ctx context.Context, server string) (bool, error) {
-	return read(ctx, s, "asking whether a server lives", func(tx *sql.Tx) (bool, error) {
+	return read(ctx, s, "asking whether a server lives", func(t tx) (bool, error) {
 		var ago time.Duration
-		err := tx.QueryRowContext(ctx, s.d.bind(`SELECT `+s.d.Now+` - seen FROM servers WHERE id = ?`), text(server)).Scan(&ago)
+		err := t.first([]any{&ago}, `SELECT `+s.d.Now+` - seen FROM servers WHERE id = ?`, server)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil
 		}

@@ -96,38 +96,37 @@ func (d *Dialect) bind(query string) string {
 	return b.String()
 }
 
-var errClosed = fmt.Errorf("%w: the store is closed", model.ErrUnavailable)
+var errClosed = model.Unavailablef("the store is closed")
 
 // fail says what was being done and gives a driver error its kind. Errors
-// that have a kind keep it.
+// that have a kind keep it. It knows the errors of database/sql and context; the
+// dialect knows the rest.
 func (s *Store) fail(ctx context.Context, doing string, err error) error {
+	is := func(target error) bool { return errors.Is(err, target) }
+	var f Fault
 	switch {
 	case err == nil:
 		return nil
-	case hasKind(err):
+	case slices.ContainsFunc([]error{
+		model.ErrUsage, model.ErrNotFound, model.ErrInvalid, model.ErrDenied, model.ErrStale, model.ErrQuota,
+		model.ErrUnavailable,
+	}, is):
 		return fmt.Errorf("%s: %w", doing, err)
 	case ctx.Err() != nil:
 		// The driver's error is only the echo of the caller's own decision.
 		return fmt.Errorf("%s: %w", doing, ended(ctx.Err()))
-	case errors.Is(err, context.Canceled):
+	case is(context.Canceled):
 		return fmt.Errorf("%s: %w", doing, err)
+	case is(context.DeadlineExceeded):
+		f = Fault{Kind: model.ErrUnavailable, Advice: "the database did not answer in time"}
+	case is(sql.ErrConnDone), is(sql.ErrTxDone):
+		f = Fault{Kind: model.ErrUnavailable, Advice: "the connection was lost"}
+	case err.Error() == "sql: database is closed": // database/sql does not export it
+		f = Fault{Kind: model.ErrUnavailable, Advice: "the store was closed"}
+	default:
+		f = s.d.Classify(err)
 	}
-	return fmt.Errorf("%s in %s: %w", doing, s.where, s.classify(err).Explain(err))
-}
-
-// classify knows the errors of database/sql and context; the dialect knows
-// the rest.
-func (s *Store) classify(err error) Fault {
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return Fault{Kind: model.ErrUnavailable, Advice: "the database did not answer in time"}
-	case errors.Is(err, sql.ErrConnDone), errors.Is(err, sql.ErrTxDone):
-		return Fault{Kind: model.ErrUnavailable, Advice: "the connection was lost"}
-	case err.Error() == "sql: database is closed":
-		// database/sql does not export it.
-		return Fault{Kind: model.ErrUnavailable, Advice: "the store was closed"}
-	}
-	return s.d.Classify(err)
+	return fmt.Errorf("%s in %s: %w", doing, s.where, f.Explain(err))
 }
 
 // ended makes a deadline that passed model.ErrUnavailable: whether the write
@@ -135,22 +134,24 @@ func (s *Store) classify(err error) Fault {
 // for it and gets just that.
 func ended(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%w: %w", model.ErrUnavailable, err)
+		return model.Unavailablef("%w", err)
 	}
 	return err
 }
 
-func hasKind(err error) bool {
-	return slices.ContainsFunc([]error{
-		model.ErrUsage, model.ErrNotFound, model.ErrInvalid, model.ErrDenied, model.ErrStale, model.ErrQuota, model.ErrUnavailable,
-	}, func(kind error) bool { return errors.Is(err, kind) })
+// tx is a transaction, with the context of who asked for it. In its statements
+// arguments and places of columns are of the model's types: see [sqlValue].
+type tx struct {
+	*sql.Tx
+	s   *Store
+	ctx context.Context
 }
 
 // inTx runs fn in a transaction that may write, again if the database asks
 // for a repetition; fn must not keep state from one call to the next.
-func (s *Store) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
+func (s *Store) inTx(ctx context.Context, fn func(tx) error) error {
 	for try := 1; ; try++ {
-		err := oneTx(ctx, s.write, nil, fn)
+		err := s.oneTx(ctx, s.write, nil, fn)
 		if err == nil || try == maxTries || !s.d.Classify(err).Retry {
 			return err
 		}
@@ -166,15 +167,15 @@ func (s *Store) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 }
 
 // inSnapshot runs fn in a transaction that reads one moment of the database.
-func (s *Store) inSnapshot(ctx context.Context, fn func(*sql.Tx) error) error {
-	return oneTx(ctx, s.read, s.d.Snapshot, fn)
+func (s *Store) inSnapshot(ctx context.Context, fn func(tx) error) error {
+	return s.oneTx(ctx, s.read, s.d.Snapshot, fn)
 }
 
 // read returns what fn reads of one moment of the database. An error says what
 // was being done, and the value is zero then.
-func read[T any](ctx context.Context, s *Store, doing string, fn func(*sql.Tx) (T, error)) (x T, err error) {
-	err = s.inSnapshot(ctx, func(tx *sql.Tx) (err error) {
-		x, err = fn(tx)
+func read[T any](ctx context.Context, s *Store, doing string, fn func(tx) (T, error)) (x T, err error) {
+	err = s.inSnapshot(ctx, func(t tx) (err error) {
+		x, err = fn(t)
 		return err
 	})
 	if err != nil {
@@ -185,26 +186,27 @@ func read[T any](ctx context.Context, s *Store, doing string, fn func(*sql.Tx) (
 }
 
 // change is inTx with an error that says what was being done.
-func (s *Store) change(ctx context.Context, doing string, fn func(*sql.Tx) error) error {
+func (s *Store) change(ctx context.Context, doing string, fn func(tx) error) error {
 	return s.fail(ctx, doing, s.inTx(ctx, fn))
 }
 
-func oneTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, fn func(*sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, opts)
+func (s *Store) oneTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, fn func(tx) error) error {
+	t, err := db.BeginTx(ctx, opts)
 	if err != nil {
 		return err
 	}
 	// Also when fn panics or ends its goroutine; after a commit it does
 	// nothing. Its error says nothing new: the first one is the cause.
-	defer func() { _ = tx.Rollback() }()
-	if err := fn(tx); err != nil {
+	defer func() { _ = t.Rollback() }()
+	if err := fn(tx{t, s, ctx}); err != nil {
 		return err
 	}
-	return tx.Commit()
+	return t.Commit()
 }
 
-func (s *Store) exec(ctx context.Context, tx *sql.Tx, query string, args ...any) (int64, error) {
-	res, err := tx.ExecContext(ctx, s.d.bind(query), args...)
+// exec returns how many rows a statement touched.
+func (t tx) exec(query string, args ...any) (int64, error) {
+	res, err := t.ExecContext(t.ctx, t.s.d.bind(query), sqlValues(args)...)
 	if err != nil {
 		return 0, err
 	}
@@ -213,11 +215,11 @@ func (s *Store) exec(ctx context.Context, tx *sql.Tx, query string, args ...any)
 
 var errGone = fmt.Errorf("%w: it does not exist, or was deleted", model.ErrNotFound)
 
-// updateOne runs a statement that must touch one row; none is
+// changeOne runs a statement that must touch one row; none is
 // model.ErrNotFound.
-func (s *Store) updateOne(ctx context.Context, doing, query string, args ...any) error {
-	return s.change(ctx, doing, func(tx *sql.Tx) error {
-		n, err := s.exec(ctx, tx, query, args...)
+func (s *Store) changeOne(ctx context.Context, doing, query string, args ...any) error {
+	return s.change(ctx, doing, func(t tx) error {
+		n, err := t.exec(query, args...)
 		if err == nil && n == 0 {
 			err = errGone
 		}
@@ -225,15 +227,23 @@ func (s *Store) updateOne(ctx context.Context, doing, query string, args ...any)
 	})
 }
 
-// each runs a query and calls scan for every row.
-func (s *Store) each(ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) error, query string, args ...any) (err error) {
-	rows, err := tx.QueryContext(ctx, s.d.bind(query), args...)
+// first reads the first row that a query finds; none is sql.ErrNoRows.
+func (t tx) first(places []any, query string, args ...any) error {
+	return t.QueryRowContext(t.ctx, t.s.d.bind(query), sqlValues(args)...).Scan(sqlValues(places)...)
+}
+
+// each runs a query and calls row for every row, which is in these places then.
+func (t tx) each(places []any, row func() error, query string, args ...any) (err error) {
+	rows, err := t.QueryContext(t.ctx, t.s.d.bind(query), sqlValues(args)...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
+	for places = sqlValues(places); rows.Next(); {
+		if err := rows.Scan(places...); err != nil {
+			return err
+		}
+		if err := row(); err != nil {
 			return err
 		}
 	}
@@ -242,13 +252,12 @@ func (s *Store) each(ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) error
 
 // selectAll returns what a query finds; fields are the places of the columns
 // in a value. The same functions give the arguments of an insertion.
-func selectAll[T any](ctx context.Context, s *Store, tx *sql.Tx, fields func(*T) []any, query string, args ...any) ([]T, error) {
+func selectAll[T any](t tx, fields func(*T) []any, query string, args ...any) ([]T, error) {
 	all := []T{}
-	err := s.each(ctx, tx, func(rows *sql.Rows) error {
-		var x T
-		err := rows.Scan(fields(&x)...)
-		all = append(all, x)
-		return err
+	var x, zero T
+	err := t.each(fields(&x), func() error {
+		all, x = append(all, x), zero
+		return nil
 	}, query, args...)
 	return all, err
 }
@@ -276,14 +285,16 @@ func split(n int, fn func(from, to int) error) error {
 	return nil
 }
 
-// insert writes rows into the columns of a table: "runs (id, name)". suffix
-// may hold an ON CONFLICT clause.
-func (s *Store) insert(ctx context.Context, tx *sql.Tx, into string, rows [][]any, suffix string) error {
-	return split(len(rows), func(from, to int) error {
+// insert writes rows into the columns of a table, "runs (id, name)", and returns
+// how many. suffix may hold an ON CONFLICT clause.
+func (t tx) insert(into string, rows [][]any, suffix string) (n int64, err error) {
+	err = split(len(rows), func(from, to int) error {
 		query, args := insertQuery(into, rows[from:to], suffix)
-		_, err := s.exec(ctx, tx, query, args...)
+		more, err := t.exec(query, args...)
+		n += more
 		return err
 	})
+	return n, err
 }
 
 func insertQuery(into string, rows [][]any, suffix string) (string, []any) {
@@ -292,28 +303,19 @@ func insertQuery(into string, rows [][]any, suffix string) (string, []any) {
 }
 
 // eachIn runs a query in which "%s" is an IN list of these values, in parts.
-func (s *Store) eachIn(ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) error, query string, values []string) error {
-	return split(len(values), func(from, to int) error {
-		return s.each(ctx, tx, scan, fmt.Sprintf(query, marks(to-from)), texts(values[from:to])...)
+func (t tx) eachIn(places []any, row func(), query string, list []string) error {
+	return split(len(list), func(from, to int) error {
+		return t.each(places, func() error {
+			row()
+			return nil
+		}, fmt.Sprintf(query, marks(to-from)), values(list[from:to])...)
 	})
 }
 
-// existing returns which of these ids the table has.
-func (s *Store) existing(ctx context.Context, tx *sql.Tx, table string, ids []string) (map[string]bool, error) {
-	found := make(map[string]bool, len(ids))
-	err := s.eachIn(ctx, tx, func(rows *sql.Rows) error {
-		var id text
-		err := rows.Scan(&id)
-		found[string(id)] = true
-		return err
-	}, "SELECT id FROM "+table+" WHERE id IN (%s)", ids)
-	return found, err
-}
-
-func texts(values []string) []any {
-	args := make([]any, len(values))
-	for i, v := range values {
-		args[i] = text(v)
+func values[T any](list []T) []any {
+	args := make([]any, len(list))
+	for i, v := range list {
+		args[i] = v
 	}
 	return args
 }

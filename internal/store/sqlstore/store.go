@@ -82,9 +82,9 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("opening the store: %w", err), closePools(cfg.Write, cfg.Read))
 	}
 	s := &Store{d: cfg.Dialect, write: cfg.Write, read: cfg.Read, where: cfg.Where, codec: c}
-	s.results = newBatches(s, s.putResults)
-	s.chunks = newBatches(s, s.putChunks)
-	s.events = newBatches(s, s.putEvents)
+	s.results = newBatches(s, putResults)
+	s.chunks = newBatches(s, putChunks)
+	s.events = newBatches(s, putEvents)
 	s.close = sync.OnceValue(func() error {
 		s.results.close()
 		s.chunks.close()
@@ -127,7 +127,7 @@ type group[T any] struct {
 	commit func(context.Context, []T) []error
 	limit  int // batches under way at once
 
-	mu      sync.Mutex
+	sync.Mutex
 	waiting []*ticket[T]
 	running int
 	closed  bool
@@ -163,8 +163,8 @@ func (g *group[T]) do(ctx context.Context, item T) error {
 // enqueue adds a ticket, and a goroutine that commits until nothing waits; it
 // reports false when the group is closed.
 func (g *group[T]) enqueue(t *ticket[T]) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Lock()
+	defer g.Unlock()
 	if g.closed {
 		return false
 	}
@@ -183,8 +183,8 @@ func (g *group[T]) enqueue(t *ticket[T]) bool {
 // next takes the oldest waiting items that have callers waiting; nil ends the
 // goroutine that asked.
 func (g *group[T]) next() []*ticket[T] {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Lock()
+	defer g.Unlock()
 	var batch []*ticket[T]
 	taken := 0
 	for _, t := range g.waiting {
@@ -220,16 +220,16 @@ func (g *group[T]) run(batch []*ticket[T]) {
 
 // close lets what waits be committed and refuses what comes later.
 func (g *group[T]) close() {
-	g.mu.Lock()
+	g.Lock()
 	g.closed = true
-	g.mu.Unlock()
+	g.Unlock()
 	g.idle.Wait()
 }
 
 // newBatches returns a group that stores items in one transaction a batch. put
 // writes them and returns an error for each that it refuses (nil: written), or
 // one for the transaction.
-func newBatches[T any](s *Store, put func(context.Context, *sql.Tx, []T) ([]error, error)) *group[T] {
+func newBatches[T any](s *Store, put func(tx, []T) ([]error, error)) *group[T] {
 	return newGroup(s.d.Committers, func(ctx context.Context, items []T) []error {
 		return commitBatch(ctx, s, items, put)
 	})
@@ -238,9 +238,9 @@ func newBatches[T any](s *Store, put func(context.Context, *sql.Tx, []T) ([]erro
 // commitBatch tries every item alone when their transaction fails for a reason
 // that may lie in one of them. When the database is unavailable that would
 // only multiply the waiting, and all get the error.
-func commitBatch[T any](ctx context.Context, s *Store, items []T, put func(context.Context, *sql.Tx, []T) ([]error, error)) (errs []error) {
-	err := s.inTx(ctx, func(tx *sql.Tx) (err error) {
-		errs, err = put(ctx, tx, items)
+func commitBatch[T any](ctx context.Context, s *Store, items []T, put func(tx, []T) ([]error, error)) (errs []error) {
+	err := s.inTx(ctx, func(t tx) (err error) {
+		errs, err = put(t, items)
 		return err
 	})
 	if err == nil {

@@ -1,16 +1,53 @@
 package sqlstore
 
 import (
+	"database/sql"
 	"database/sql/driver"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/scalebench/scalebench/internal/model"
 )
+
+// sqlValues gives values, or places of values, the form in which the database takes
+// them: names and texts are [text], times [instant], and what has fields or
+// elements a [document].
+func sqlValues(values []any) []any {
+	out := make([]any, len(values))
+	for i, v := range values {
+		out[i] = sqlValue(v)
+	}
+	return out
+}
+
+func sqlValue(v any) any {
+	switch v := v.(type) {
+	case nil, []byte, *[]byte, *sql.RawBytes, driver.Valuer:
+		return v
+	case time.Time:
+		return instant(v)
+	case *time.Time:
+		return (*instant)(v)
+	}
+	r := reflect.ValueOf(v)
+	if r.Kind() == reflect.String {
+		return text(r.String())
+	}
+	if r.Kind() == reflect.Pointer {
+		switch r.Elem().Kind() {
+		case reflect.String:
+			return r.Convert(reflect.TypeFor[*text]()).Interface()
+		case reflect.Struct, reflect.Map, reflect.Slice:
+			return document{v}
+		}
+	}
+	return v
+}
 
 // text is a text column. PostgreSQL refuses NUL and invalid UTF-8 in text, and
 // both occur in what programs print; such strings, and the ones that look like
