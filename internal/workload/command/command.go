@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -208,8 +207,6 @@ func (p *Params) Validate() error {
 	return errors.Join(errs...)
 }
 
-var metricName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
-
 func (m Metric) validate(field string) error {
 	ways := 0
 	for _, given := range []bool{m.JSON != "", m.Regex != "", m.Number} {
@@ -218,14 +215,12 @@ func (m Metric) validate(field string) error {
 		}
 	}
 	switch {
-	case !metricName.MatchString(m.Name):
-		return invalid(field+".name", fmt.Sprintf("%q cannot name a metric", m.Name), "use letters, digits, _ . and -, beginning with a letter or _")
+	case m.Name == "":
+		return invalid(field+".name", `"" cannot name a metric`,
+			"use letters, digits, _ . and -, beginning with a letter or _")
 	case ways != 1:
-		return invalid(field, fmt.Sprintf("%d ways to read the number are given", ways), "use exactly one of json, regex and number: true")
-	case m.Better != "" && m.Better != model.Higher && m.Better != model.Lower:
-		return invalid(field+".better", fmt.Sprintf("%q is not a direction", m.Better), "use higher or lower")
-	case m.From != "" && m.From != "stdout" && m.From != "stderr":
-		return invalid(field+".from", fmt.Sprintf("%q is not a stream", m.From), "use stdout or stderr")
+		return invalid(field, fmt.Sprintf("%d ways to read the number are given", ways),
+			"use exactly one of json, regex and number: true")
 	}
 	return validateSource(field, m.JSON, m.Regex)
 }

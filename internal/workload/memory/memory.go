@@ -107,21 +107,9 @@ const (
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	return cmp.Or(
-		workload.Refuse(p.Threads < 1 || p.Threads > 4096, "threads", "1 to 4096", "%d threads are impossible", p.Threads),
 		workload.Refuse(p.Duration.Std() < minDuration, "duration", fmt.Sprintf("%v or more", minDuration), "%s is too short to measure", p.Duration),
 		workload.Refuse(p.Size != 0 && (p.Size < minSize || p.Size > maxSize), "size", fmt.Sprintf("%v to %v; leave it out for four times the last-level cache", minSize, maxSize), "%s is not a useful working set", p.Size),
-		p.validateTests(),
 	)
-}
-
-func (p *Params) validateTests() (err error) {
-	for i, name := range p.Tests {
-		key := fmt.Sprintf("tests[%d]", i)
-		err = cmp.Or(err,
-			workload.Refuse(!slices.Contains(allTests, name), key, "copy, triad or latency", "unknown test %q", name),
-			workload.Refuse(slices.Contains(p.Tests[:i], name), key, "each test once", "test %q appears twice", name))
-	}
-	return err
 }
 
 // Estimate implements workload.Workload.

@@ -67,7 +67,6 @@ type Params struct {
 const (
 	defaultSize    = 80_000_000
 	defaultSources = 100_000
-	maxSources     = 10_000_000
 	leastMemory    = 512 * unit.MiB // with less Spark refuses to start
 )
 
@@ -86,11 +85,7 @@ func Kind() workload.Kind {
 func (p *Params) Validate() error {
 	return errors.Join(
 		workload.Refuse(p.Size < 1 || p.Size > 1<<50, "size", "a size up to 1PiB", "%s is impossible", p.Size),
-		workload.Refuse(p.Sources < 1 || p.Sources > maxSources, "sources", fmt.Sprintf("1 to %d", maxSources), "%d is impossible", p.Sources),
-		workload.Refuse(!(p.Skew >= 0 && p.Skew <= 10), "skew", "0 to 10", "%v is impossible", p.Skew),
-		workload.Refuse(p.Cores < 0 || p.Cores > 4096, "cores", "1 to 4096; leave it out for the node's processors", "%d is impossible", p.Cores),
 		workload.Refuse(p.Memory < leastMemory, "memory", leastMemory.String()+" or more", "%s is not enough for Spark", p.Memory),
-		workload.Refuse(p.Port < 1 || p.Port > 65534, "port", "1 to 65534", "%d is impossible", p.Port),
 		workload.Refuse(p.Path != "" && !filepath.IsAbs(p.Path), "path", "an absolute path", "%q is not one", p.Path),
 		workload.Refuse(p.Home != "" && !filepath.IsAbs(p.Home), "home", "an absolute path", "%q is not one", p.Home))
 }
