@@ -253,11 +253,11 @@ func (c *common) campaignExtend() *cobra.Command {
 			var err error
 			switch {
 			case (longer == "") == (until == ""):
-				err = fmt.Errorf("%w: give --for SPAN or --until TIME", model.ErrUsage)
+				err = usageError("give --for SPAN or --until TIME")
 			case longer != "":
 				var d time.Duration
 				if d, err = span(longer); err != nil {
-					err = fmt.Errorf("%w: --for %q must be a span such as 36h or 7d", model.ErrUsage, longer)
+					err = usageError("--for %q must be a span such as 36h or 7d", longer)
 				}
 				change.Longer = unit.Duration(d)
 			default:
@@ -311,7 +311,7 @@ they are deleted, too, with all that they measured: that is asked first.`,
 // startCampaign begins the campaign that an experiment file with a schedule is.
 func (c *common) startCampaign(ctx context.Context, name string, exp *experiment.Experiment, opt runOptions) error {
 	if flag := opt.gates.flag(); flag != "" {
-		return fmt.Errorf("%w: %s is about a single run, and %s has a schedule; give the file a threshold for all repetitions, such as study: {kind: variability, fail_above: 5}", model.ErrUsage, flag, name)
+		return usageError("%s is about a single run, and %s has a schedule; give the file a threshold for all repetitions, such as study: {kind: variability, fail_above: 5}", flag, name)
 	}
 	if of := exp.Study; of != nil && of.Kind != variability.Kind().Name {
 		if keys := study.Thresholds(of.Study); len(keys) > 0 {

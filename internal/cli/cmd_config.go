@@ -65,7 +65,7 @@ func (c *common) configDocument(cmd *cobra.Command) *doc.Document {
 func (c *common) shownValue(f *pflag.Flag) string {
 	value := map[string]string{
 		"data": c.paths.root, "store": c.storeURL, "server": c.serverAddr,
-		"token": cmp.Or(c.token, c.env.Getenv(envOf["token"]), c.keptToken),
+		"token": cmp.Or(c.flags.Token, c.env.Getenv(envOf["token"]), c.keptToken),
 	}[f.Name]
 	return withoutSecret(f.Name, cmp.Or(value, f.Value.String()))
 }

@@ -147,7 +147,7 @@ if any job fails.`,
 			}
 			_, err = experiment.ParseJob(name, text)
 			if err != nil && looksLikeExperiment(name, text) {
-				return fmt.Errorf("%w: %s looks like an experiment file: use `scalebench run`", model.ErrUsage, name)
+				return usageError("%s looks like an experiment file: use `scalebench run`", name)
 			}
 			if err != nil {
 				return err
@@ -181,7 +181,7 @@ func artifactLimit(text string) (int64, error) {
 	}
 	size, err := unit.ParseSize(text)
 	if err != nil {
-		return 0, fmt.Errorf("%w: --artifact-limit: %w", model.ErrUsage, err)
+		return 0, usageError("--artifact-limit: %w", err)
 	}
 	return size.Bytes(), nil
 }

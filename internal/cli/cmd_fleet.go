@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/url"
@@ -20,7 +19,7 @@ import (
 )
 
 func (c *common) serverCommand() *cobra.Command {
-	var opt serverOptions
+	opt := serverOptions{Listen: "127.0.0.1:4222", Lease: unit.Duration(time.Minute), RunQuota: defaultRunQuota}
 	cmd := &cobra.Command{
 		Use: "server", Short: "run a server that agents join",
 		Long: `Runs a server: queue, store and master. By default the queue is embedded and
@@ -33,16 +32,7 @@ certificates. --nats uses your own NATS cluster instead.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context(), opt) },
 	}
-	f := cmd.Flags()
-	f.StringVar(&opt.Listen, "listen", "127.0.0.1:4222", "address of the embedded queue")
-	f.StringSliceVar(&opt.Advertise, "advertise", nil, "HOST:PORT for agents to connect to (default: the listen address)")
-	f.BoolVar(&opt.Insecure, "insecure-no-tls", false, "no TLS, even on addresses other than loopback: results can be read on the network")
-	f.StringSliceVar(&opt.NATS, "nats", nil, "use this external NATS cluster: nats://A,nats://B,…")
-	f.BoolVar(&opt.NATSOpen, "insecure-open-nats", false, "accept an external cluster without authentication")
-	f.DurationVar(&opt.Lease, "lease", time.Minute, "a node counts as lost after this long without a heartbeat")
-	f.TextVar(&opt.RunQuota, "run-quota", defaultRunQuota, "what a run may keep of the output of its tasks; what is more is cut; 0B: no bound")
-	f.TextVar(&opt.StoreQuota, "store-quota", unit.Size(0), "what the store may hold before runs pause; 0B: no bound")
-	f.TextVar(&opt.KeepFree, "keep-free", unit.Size(0), "what stays free on the store's disk: runs pause below (default: 5 %, at most 256MiB)")
+	addOptions(cmd.Flags(), &opt)
 	return cmd
 }
 
@@ -128,7 +118,7 @@ you keep a password.`,
 				spec.Role = identity.RoleClient
 			}
 			if spec.Uses < 1 || spec.TTL <= 0 {
-				return fmt.Errorf("%w: --uses and --ttl must be more than 0", model.ErrUsage)
+				return usageError("--uses and --ttl must be more than 0")
 			}
 			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
 				tok, err := s.NewToken(ctx, spec)

@@ -120,7 +120,7 @@ func (c *common) labFile(file string, set []string) (*experiment.Experiment, err
 		return nil, err
 	}
 	if exp.Fleet.Lab == nil {
-		return nil, fmt.Errorf("%w: %s has no lab; use fleet: {lab: …}", model.ErrUsage, name)
+		return nil, usageError("%s has no lab; use fleet: {lab: …}", name)
 	}
 	return exp, nil
 }
@@ -166,7 +166,8 @@ makes a lab removes.`,
 }
 
 type labDownOptions struct {
-	all, force bool
+	All   bool `flag:"all" jsonschema_description:"Remove all labs that are kept or left over."`
+	Force bool `flag:"force" jsonschema_description:"Remove the lab even if a running process uses it."`
 }
 
 func (c *common) labDownCommand() *cobra.Command {
@@ -179,11 +180,11 @@ refused: end the run, which removes it, or say --force.`,
 		Example: `  scalebench lab down k3jx2a
   scalebench lab down --all`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 || opt.all && len(args) > 0 {
-				return fmt.Errorf("%w: %s takes either the ID of one lab or --all", model.ErrUsage, commandName(cmd))
+			if len(args) > 1 || opt.All && len(args) > 0 {
+				return usageError("%s takes either the ID of one lab or --all", commandName(cmd))
 			}
 			if len(args) == 1 && args[0] == "" {
-				return fmt.Errorf("%w: the ID of the lab is empty; `scalebench lab list` shows the labs", model.ErrUsage)
+				return usageError("the ID of the lab is empty; `scalebench lab list` shows the labs")
 			}
 			return nil
 		},
@@ -191,8 +192,7 @@ refused: end the run, which removes it, or say --force.`,
 			return c.labDown(cmd.Context(), strings.Join(args, ""), opt)
 		},
 	}
-	cmd.Flags().BoolVar(&opt.all, "all", false, "remove all labs that are kept or left over")
-	cmd.Flags().BoolVar(&opt.force, "force", false, "remove the lab even if a running process uses it")
+	addOptions(cmd.Flags(), &opt)
 	return cmd
 }
 
@@ -222,19 +222,19 @@ func (c *common) labDown(ctx context.Context, id string, opt labDownOptions) err
 
 // chooseLabs returns the labs that a person means by an id, or by none.
 func chooseLabs(all []record.Lab, id string, opt labDownOptions) ([]record.Lab, error) {
-	idle := slices.DeleteFunc(slices.Clone(all), func(l record.Lab) bool { return l.State == record.LabRunning && !opt.force })
+	idle := slices.DeleteFunc(slices.Clone(all), func(l record.Lab) bool { return l.State == record.LabRunning && !opt.Force })
 	switch {
-	case id == "" && (opt.all || len(idle) <= 1):
+	case id == "" && (opt.All || len(idle) <= 1):
 		return idle, nil
 	case id == "":
-		return nil, fmt.Errorf("%w: there are %d labs: %s; name one, or use --all", model.ErrUsage, len(idle), labIDs(idle))
+		return nil, usageError("there are %d labs: %s; name one, or use --all", len(idle), labIDs(idle))
 	}
 	i := slices.IndexFunc(all, func(l record.Lab) bool { return l.ID == id })
 	switch {
 	case i < 0:
 		return nil, fmt.Errorf("%w: unknown lab %q; `scalebench lab list` shows the labs of this machine", model.ErrNotFound, id)
-	case all[i].State == record.LabRunning && !opt.force:
-		return nil, fmt.Errorf("%w: lab %s is in use by process %d; end the process, which removes the lab, or use --force", model.ErrUsage, id, all[i].Owner.PID)
+	case all[i].State == record.LabRunning && !opt.Force:
+		return nil, usageError("lab %s is in use by process %d; end the process, which removes the lab, or use --force", id, all[i].Owner.PID)
 	}
 	return all[i : i+1], nil
 }
@@ -258,7 +258,7 @@ found, and 126 if it cannot be executed. Needs root.`,
   scalebench lab exec --lab k3jx2a lab-rack-2 -- sh`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 || len(args) == 2 && args[1] == "--" {
-				return fmt.Errorf("%w: a host and a command are required, as in `scalebench lab exec lab-rack-1 -- ip addr`", model.ErrUsage)
+				return usageError("a host and a command are required, as in `scalebench lab exec lab-rack-1 -- ip addr`")
 			}
 			return nil
 		},
@@ -345,10 +345,10 @@ func findHost(all []record.Lab, id string, host model.NodeID) (record.Lab, error
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return record.Lab{}, fmt.Errorf("%w: %d labs have a host %s: %s; name one with --lab", model.ErrUsage, len(found), host, labIDs(found))
+		return record.Lab{}, usageError("%d labs have a host %s: %s; name one with --lab", len(found), host, labIDs(found))
 	case len(names) == 0:
 		return record.Lab{}, fmt.Errorf("%w: this lab is not up; `scalebench lab list` shows the labs of this machine", model.ErrNotFound)
 	}
 	slices.Sort(names)
-	return record.Lab{}, fmt.Errorf("%w: unknown host %q; the hosts are %s", model.ErrUsage, host, strings.Join(slices.Compact(names), ", "))
+	return record.Lab{}, usageError("unknown host %q; the hosts are %s", host, strings.Join(slices.Compact(names), ", "))
 }

@@ -89,10 +89,10 @@ func checkReportPath(path string) error {
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("%w: -o %s is a directory; give the path of a file", model.ErrUsage, path)
+		return usageError("-o %s is a directory; give the path of a file", path)
 	}
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("%w: -o %s: %w; create the directory first", model.ErrUsage, path, err)
+		return usageError("-o %s: %w; create the directory first", path, err)
 	}
 	_, err := render.FormatOfFile(path)
 	return err

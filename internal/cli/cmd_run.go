@@ -74,13 +74,13 @@ Ctrl-C; "scalebench cancel" ends it.`,
 // check refuses flags that would only fail after hours of measurement.
 func (opt runOptions) check() error {
 	if opt.out == "-" {
-		return fmt.Errorf("%w: -o - is not possible, because standard output shows the table; give -o a path, or use `scalebench report RUN -o -` afterwards", model.ErrUsage)
+		return usageError("-o - is not possible, because standard output shows the table; give -o a path, or use `scalebench report RUN -o -` afterwards")
 	}
 	if _, err := opt.gates.given(); err != nil {
 		return err
 	}
 	if flag := opt.gates.flag(); opt.detach && flag != "" {
-		return fmt.Errorf("%w: --detach does not wait for the result that %s checks; use `scalebench show RUN %s …` afterwards", model.ErrUsage, flag, flag)
+		return usageError("--detach does not wait for the result that %s checks; use `scalebench show RUN %s …` afterwards", flag, flag)
 	}
 	return checkReportPath(opt.out)
 }
@@ -90,7 +90,7 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 		return err
 	}
 	if opt.dryRun && c.formatFlag == "csv" {
-		return fmt.Errorf("%w: --dry-run cannot print csv; use --format text or json", model.ErrUsage)
+		return usageError("--dry-run cannot print csv; use --format text or json")
 	}
 	text, name, err := c.readFile(file)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 	}
 	exp, err := experiment.Parse(name, text, Kinds(), opt.set)
 	if err != nil && looksLikeJob(text) {
-		return fmt.Errorf("%w: %s looks like a job file: use `scalebench submit`", model.ErrUsage, name)
+		return usageError("%s looks like a job file: use `scalebench submit`", name)
 	}
 	if err == nil {
 		err = opt.gates.fit(exp)
@@ -142,7 +142,7 @@ func unreadable(argument, file string, err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		err = e.Err // the path stands there already
 	}
-	return fmt.Errorf("%w: %s %q: %w; give the path of a file that you can read", model.ErrUsage, argument, file, err)
+	return usageError("%s %q: %w; give the path of a file that you can read", argument, file, err)
 }
 
 // looksLikeJob reports whether a file that is not a valid experiment is meant

@@ -52,7 +52,7 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 	}
 	// A token in the environment alone does not mean a server elsewhere: on a
 	// node it may be the agent's.
-	if c.serverAddr != "" || c.token != "" {
+	if c.serverAddr != "" || c.flags.Token != "" {
 		return c.connectRemote(ctx)
 	}
 	if s, ok, err := c.connectRunning(ctx); ok || err != nil {
@@ -73,7 +73,7 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 	case toJoin:
 		return service{}, errNoServerToJoin
 	case toLeave:
-		return service{}, fmt.Errorf("%w: --detach needs a server, which goes on with the run; start `scalebench server`, name one with --server, or leave --detach out", model.ErrUsage)
+		return service{}, usageError("--detach needs a server, which goes on with the run; start `scalebench server`, name one with --server, or leave --detach out")
 	}
 	in, err := c.startServer(ctx, serverOptions{RunQuota: defaultRunQuota, Guest: true})
 	if errors.Is(err, errLocked) {
@@ -201,7 +201,7 @@ func (c *common) dial(ctx context.Context, info queue.ServerInfo, key *identity.
 }
 
 func (c *common) dialOptions() queue.DialOptions {
-	return queue.DialOptions{Log: c.log, CredsFile: c.natsCreds, NKeyFile: c.natsNKey, CAFile: c.natsCA}
+	return queue.DialOptions{Log: c.log, CredsFile: c.flags.NATSCreds, NKeyFile: c.flags.NATSNKey, CAFile: c.flags.NATSCA}
 }
 
 // parseToken reads a token and insists on its being for this role, before it
@@ -209,18 +209,18 @@ func (c *common) dialOptions() queue.DialOptions {
 func parseToken(s string, role identity.Role) (identity.Token, error) {
 	tok, err := identity.ParseToken(s)
 	if err != nil {
-		return tok, fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return tok, usageError("%w", err)
 	}
 	if tok.Role != role {
 		advice := map[identity.Role]string{identity.RoleAgent: "scalebench token", identity.RoleClient: "scalebench token --client"}
-		return tok, fmt.Errorf("%w: this token is for the role %s; make the right one with `%s`", model.ErrUsage, tok.Role, advice[role])
+		return tok, usageError("this token is for the role %s; make the right one with `%s`", tok.Role, advice[role])
 	}
 	return tok, nil
 }
 
 // tokenValue is the token that was given, or the one that is kept.
 func (c *common) tokenValue(kept string) (string, error) {
-	t := cmp.Or(c.token, c.env.Getenv("SCALEBENCH_TOKEN"), kept)
+	t := cmp.Or(c.flags.Token, c.env.Getenv("SCALEBENCH_TOKEN"), kept)
 	if file, ok := strings.CutPrefix(t, "@"); ok {
 		data, err := os.ReadFile(file)
 		if err != nil {

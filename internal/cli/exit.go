@@ -63,3 +63,8 @@ func ExitCode(err error) int {
 	}
 	return exitFailed
 }
+
+// usageError is an error of what the user has typed or written.
+func usageError(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", model.ErrUsage, fmt.Errorf(format, args...))
+}

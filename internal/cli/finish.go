@@ -124,10 +124,10 @@ func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.R
 
 // resume is the command that continues a run, where its data are.
 func (c *common) resume(id model.RunID) string {
-	if c.dataFlag == "" {
+	if c.flags.Data == "" {
 		return "scalebench resume " + string(id)
 	}
-	return fmt.Sprintf("scalebench resume %s --%s %s", id, dataDirFlag, c.dataFlag)
+	return fmt.Sprintf("scalebench resume %s --%s %s", id, dataDirFlag, c.flags.Data)
 }
 
 // interrupted ends what this command began, in order. A run on a server of
@@ -193,7 +193,7 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 		c.say("analysed in %s", num.Seconds(took.Seconds()))
 	}
 	if len(answers) == 0 {
-		return fmt.Errorf("%w: run %s has nothing that a study can report; `scalebench show %s` shows what it did", model.ErrUsage, run.ID, run.ID)
+		return usageError("run %s has nothing that a study can report; `scalebench show %s` shows what it did", run.ID, run.ID)
 	}
 	text, worst := c.formatFlag == string(render.FormatText), answer.Worst(answers...)
 	nothing := errors.Is(worst, model.ErrNothing)

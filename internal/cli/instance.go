@@ -26,15 +26,17 @@ import (
 // serverOptions configure a server, whether it is a process of its own or
 // embedded in a command.
 type serverOptions struct {
-	Listen    string
-	Advertise []string
-	Insecure  bool // no TLS off loopback
-	NATS      []string
-	NATSOpen  bool
-	Lease     time.Duration
-	Guest     bool // embedded in a command; see master.Config
+	Listen    string        `flag:"listen" jsonschema_description:"Address of the embedded queue."`
+	Advertise commaList     `flag:"advertise" jsonschema_description:"HOST:PORT for agents to connect to (default: the listen address)."`
+	Insecure  bool          `flag:"insecure-no-tls" jsonschema_description:"No TLS, even on addresses other than loopback: results can be read on the network."`
+	NATS      commaList     `flag:"nats" jsonschema_description:"Use this external NATS cluster: nats://A,nats://B,…"`
+	NATSOpen  bool          `flag:"insecure-open-nats" jsonschema_description:"Accept an external cluster without authentication."`
+	Lease     unit.Duration `flag:"lease" jsonschema_description:"A node counts as lost after this long without a heartbeat."`
+	Guest     bool          // embedded in a command; see master.Config
 	// Bounds of what is kept; see master.Config.
-	RunQuota, StoreQuota, KeepFree unit.Size
+	RunQuota   unit.Size `flag:"run-quota" jsonschema_description:"What a run may keep of the output of its tasks; what is more is cut; 0B: no bound."`
+	StoreQuota unit.Size `flag:"store-quota" jsonschema_description:"What the store may hold before runs pause; 0B: no bound."`
+	KeepFree   unit.Size `flag:"keep-free" jsonschema_description:"What stays free on the store's disk: runs pause below (default: 5 %, at most 256MiB)."`
 }
 
 // defaultRunQuota is for runs of commands that bring their own server, too.
@@ -82,7 +84,7 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	}
 	in.onClose(st.Close)
 	if room, err := st.Room(ctx); err == nil && room.Used < 0 && (opt.StoreQuota > 0 || opt.KeepFree > 0) {
-		return nil, fmt.Errorf("%w: --store-quota and --keep-free need a store on this machine: how much room PostgreSQL has only its own machine knows; bound the database there", model.ErrUsage)
+		return nil, usageError("--store-quota and --keep-free need a store on this machine: how much room PostgreSQL has only its own machine knows; bound the database there")
 	}
 
 	hub, auth, err := c.startQueue(ctx, in, opt)
@@ -95,7 +97,7 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 		Store: st, Queue: hub, Authority: auth, Host: host, BootID: boot,
 		Kinds: Kinds(), Fleets: c.fleets(in, auth),
 		RunQuota: opt.RunQuota.Bytes(), StoreQuota: opt.StoreQuota.Bytes(), KeepFree: opt.KeepFree.Bytes(),
-		Lease: opt.Lease, Guest: opt.Guest, Server: in.info.ServerKey, Version: Version(), Log: c.log,
+		Lease: opt.Lease.Std(), Guest: opt.Guest, Server: in.info.ServerKey, Version: Version(), Log: c.log,
 	})
 	if in.interrupted, err = in.Recover(ctx); err != nil {
 		return nil, err
@@ -160,7 +162,7 @@ const helloGrace = 30 * time.Second
 func (c *common) openQueue(ctx context.Context, in *instance, opt serverOptions, key *identity.Key, auth *identity.Authority) (queue.Conn, error) {
 	if len(opt.NATS) > 0 {
 		ext, err := queue.ConnectExternal(ctx, queue.ExternalConfig{
-			URLs: opt.NATS, CredsFile: c.natsCreds, NKeyFile: c.natsNKey, CAFile: c.natsCA,
+			URLs: opt.NATS, CredsFile: c.flags.NATSCreds, NKeyFile: c.flags.NATSNKey, CAFile: c.flags.NATSCA,
 			AllowOpen: opt.NATSOpen, Insecure: opt.Insecure, Key: key, Log: c.log,
 		})
 		if err != nil {
@@ -234,7 +236,7 @@ func (c *common) openStore(ctx context.Context) (store.Store, error) {
 	path, ok := strings.CutPrefix(url, "sqlite://")
 	if !ok {
 		scheme, _, _ := strings.Cut(url, ":")
-		return nil, fmt.Errorf("%w: --store %s:… must be postgres://… or sqlite://PATH", model.ErrUsage, scheme)
+		return nil, usageError("--store %s:… must be postgres://… or sqlite://PATH", scheme)
 	}
 	return sqlite.Open(ctx, path)
 }

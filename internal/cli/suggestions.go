@@ -7,15 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // unknownCommand is the error for a word that is no command below cmd, with
 // those that were perhaps meant.
 func unknownCommand(cmd *cobra.Command, word string) error {
-	return fmt.Errorf("%w: unknown command %q%s; see `%s --help`",
-		model.ErrUsage, word, didYouMean(cmd, word, "`"+cmd.CommandPath()+" "), cmd.CommandPath())
+	return usageError("unknown command %q%s; see `%s --help`", word, didYouMean(cmd, word, "`"+cmd.CommandPath()+" "), cmd.CommandPath())
 }
 
 // flagError is what is wrong with a command's flags, with where to look.
@@ -32,7 +29,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		cmd.InheritedFlags().VisitAll(add)
 		meant = didYouMean(flags, unknown.GetSpecifiedName(), "`--")
 	}
-	return fmt.Errorf("%w: %w%s; see `%s --help`", model.ErrUsage, err, meant, cmd.CommandPath())
+	return usageError("%w%s; see `%s --help`", err, meant, cmd.CommandPath())
 }
 
 // didYouMean names the commands below cmd that a word resembles, each with a
