@@ -180,7 +180,8 @@ func (c *common) joinAgent(ctx context.Context, state string, key *identity.Key,
 	if raw == "" {
 		kept, err := queue.ReadServerInfo(file)
 		if err != nil {
-			return kept, usageError("this node has not joined a server yet; run `scalebench token` there and give the token with --token")
+			return kept,
+				usageError("this node has not joined a server yet; run `scalebench token` there and give the token with --token")
 		}
 		if c.serverAddr != "" {
 			kept.Servers = []string{c.serverAddr}

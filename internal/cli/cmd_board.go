@@ -48,12 +48,7 @@ it is well. SIGTERM ends it after the requests that have begun.`,
   scalebench board calibrate --db mysql://bench:pw@10.0.0.5/board --save
   scalebench board --role app --listen :8080 --db mysql://bench:pw@10.0.0.5/board --work web=1ms,app=5ms,db=3ms
   scalebench board --role web --listen :80 --upstream 10.0.0.3:8080,10.0.0.4:8080 --work web=1ms,app=5ms,db=3ms`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return nil
-		},
+		Args: subcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.serveBoard(cmd.Context(), opt) },
 	}
 	f := cmd.Flags()

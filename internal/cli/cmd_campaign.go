@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,15 +55,13 @@ func (c *common) campaignList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "list campaigns, newest first", Args: noArgs,
 		Example: "  scalebench campaign list\n  scalebench campaign list --format json",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
-				list, err := s.CampaignStatuses(ctx)
-				if err != nil {
-					return err
-				}
-				return c.print(record.Campaigns(list), append([]campaign.Status{}, list...)) // never null
-			})
-		},
+		RunE: c.asking(func(ctx context.Context, s service, _ []string) error {
+			list, err := s.CampaignStatuses(ctx)
+			if err != nil {
+				return err
+			}
+			return c.print(record.Campaigns(list), append([]campaign.Status{}, list...)) // never null
+		}),
 	}
 	c.addList(cmd)
 	return cmd
@@ -75,12 +74,10 @@ func (c *common) campaignStatus() *cobra.Command {
 latest campaign of that name), or "latest".`,
 		Example: "  scalebench campaign status latest\n  scalebench campaign status nightly --format csv",
 		Args:    oneArg("the campaign"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
-				_, err := c.showCampaign(ctx, s, args[0])
-				return err
-			})
-		},
+		RunE: c.asking(func(ctx context.Context, s service, args []string) error {
+			_, err := c.showCampaign(ctx, s, args[0])
+			return err
+		}),
 	}
 	c.addFormat(cmd)
 	return cmd
@@ -109,17 +106,22 @@ func (c *common) showCampaign(ctx context.Context, s service, id string) (campai
 	}
 	status.Repetitions = all
 	d := record.Campaign(status, time.Now())
-	out := campaignReport{Status: status}
+	out, sofar := campaignReport{Status: status}, []doc.Block(nil)
 	switch measured := status.Progress.Measured; {
 	case measured > mostSoFar:
-		d.Sections = append(d.Sections, doc.Section{Title: "Result so far", Blocks: []doc.Block{
-			doc.Remark(fmt.Sprintf("`scalebench variability %s` has it: with %s it takes some seconds.", status.ID, num.Count(measured, "repetition")))}})
+		sofar = append(sofar, doc.Remark(fmt.Sprintf("`scalebench variability %s` has it: with %s it takes some seconds.",
+			status.ID, num.Count(measured, "repetition"))))
 	case measured > 0 && c.formatFlag != string(render.FormatCSV):
 		found, err := foundSoFar(ctx, s, status)
-		d.Sections = append(d.Sections, soFar(found.Document, status, err))
 		if out.Result = found.Result; err != nil {
 			out.NoResult = model.Plain(err)
+			sofar = append(sofar, doc.Para("None: "+out.NoResult+"."))
+		} else {
+			sofar = soFar(found.Document, status)
 		}
+	}
+	if sofar != nil {
+		d.Sections = append(d.Sections, doc.Section{Title: "Result so far", Blocks: sofar})
 	}
 	return status, c.print(d, out)
 }
@@ -166,23 +168,19 @@ func (c *common) checkCampaign(ctx context.Context, s service, status campaign.S
 // result: status must be there at once.
 const mostSoFar = 1000
 
-// soFar is what a campaign has found, in brief, or why that is nothing.
-func soFar(found *doc.Document, status campaign.Status, err error) doc.Section {
-	if err != nil {
-		return doc.Section{Title: "Result so far", Blocks: []doc.Block{doc.Para("None: " + model.Plain(err) + ".")}}
-	}
-	out := doc.Section{Title: "Result so far", Blocks: []doc.Block{doc.Para(found.Answer)}}
+// soFar is what a campaign has found, in brief.
+func soFar(found *doc.Document, status campaign.Status) []doc.Block {
+	out := []doc.Block{doc.Para(found.Answer)}
 	for _, s := range found.Sections {
 		if s.ID == variability.Overview {
-			out.Blocks = append(out.Blocks, s.Blocks...)
+			out = append(out, s.Blocks...)
 		}
 	}
 	more := fmt.Sprintf("`scalebench variability %s -o FILE.html` has all of it, with figures.", status.ID)
 	if n := len(found.Warnings); n > 0 {
 		more = num.Count(n, "warning") + ". " + more
 	}
-	out.Blocks = append(out.Blocks, doc.Remark(more))
-	return out
+	return append(out, doc.Remark(more))
 }
 
 // campaignChange is a command that moves a campaign to a state.
@@ -218,11 +216,7 @@ campaign is over or Ctrl-C.`,
 		Example: "  scalebench campaign resume latest",
 		Args:    oneArg("the campaign"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			need := toRun
-			if detach {
-				need = toLeave
-			}
-			return c.withService(cmd.Context(), need, func(ctx context.Context, s service) error {
+			return c.withService(cmd.Context(), toExecute(false, detach), func(ctx context.Context, s service) error {
 				x, err := s.CampaignStatus(ctx, args[0], 0)
 				if err != nil {
 					return err
@@ -282,26 +276,26 @@ func (c *common) campaignDelete() *cobra.Command {
 they are deleted, too, with all that they measured: that is asked first.`,
 		Example: "  scalebench campaign delete latest --runs",
 		Args:    oneArg("the campaign"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
-				id := args[0]
-				if runs {
-					x, err := s.CampaignStatus(ctx, id, 0)
-					if err != nil {
-						return err
-					}
-					id = string(x.ID) // the one that was asked about, whatever begins meanwhile
-					if x.State.Final() && !yes && !c.confirm(fmt.Sprintf("delete campaign %s (%s, %s) with its %s and all that they measured?", x.ID, x.Name, x.State, num.Count(x.Progress.States[model.RepetitionRun], "run"))) {
-						return errors.New("not deleted; answer y, or give --yes")
-					}
+		RunE: c.asking(func(ctx context.Context, s service, args []string) error {
+			id := args[0]
+			if runs {
+				x, err := s.CampaignStatus(ctx, id, 0)
+				if err != nil {
+					return err
 				}
-				x, err := s.ChangeCampaign(ctx, control.CampaignChange{ID: id, Delete: true, DeleteRuns: runs})
-				if err == nil {
-					c.say("campaign %s is deleted", x.ID)
+				id = string(x.ID) // the one that was asked about, whatever begins meanwhile
+				if x.State.Final() && !yes &&
+					!c.confirm(fmt.Sprintf("delete campaign %s (%s, %s) with its %s and all that they measured?", x.ID, x.Name,
+						x.State, num.Count(x.Progress.States[model.RepetitionRun], "run"))) {
+					return errors.New("not deleted; answer y, or give --yes")
 				}
-				return err
-			})
-		},
+			}
+			x, err := s.ChangeCampaign(ctx, control.CampaignChange{ID: id, Delete: true, DeleteRuns: runs})
+			if err == nil {
+				c.say("campaign %s is deleted", x.ID)
+			}
+			return err
+		}),
 	}
 	cmd.Flags().BoolVar(&runs, "runs", false, "delete its runs, too, with all that they measured (asks first)")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
@@ -318,14 +312,7 @@ func (c *common) startCampaign(ctx context.Context, name string, exp *experiment
 			c.say("! study.%s of %s is about one run, and holds for no campaign; `scalebench %s RUN` asks it of a repetition, and study: {kind: variability, fail_above: 5} holds for all", num.List(keys), name, of.Kind)
 		}
 	}
-	need := toRun
-	switch {
-	case exp.Fleet.Agents != nil:
-		need = toJoin
-	case opt.detach:
-		need = toLeave
-	}
-	return c.withService(ctx, need, func(ctx context.Context, s service) error {
+	return c.withService(ctx, toExecute(exp.Fleet.Agents != nil, opt.detach), func(ctx context.Context, s service) error {
 		id, err := s.StartCampaign(ctx, newSource(name, exp.Source, model.KindExperiment))
 		if err != nil {
 			return err
@@ -389,7 +376,10 @@ func (c *common) followCampaign(ctx context.Context, s service, id model.Campaig
 				next = status.Next
 			}
 			if status.State.Final() && from > status.Progress.Last {
-				return noneDone(status)
+				if p := status.Progress; p.Last > 0 && p.Runs[model.RunDone] == 0 {
+					return fmt.Errorf("no repetition of campaign %s ended as intended", id)
+				}
+				return nil
 			}
 		}
 		select {
@@ -430,28 +420,18 @@ func (c *common) tellRepetitions(ctx context.Context, s service, status campaign
 	return from
 }
 
-// noneDone is an error if repetitions of a campaign that is over had runs, and
-// none did what it was to do.
-func noneDone(s campaign.Status) error {
-	if s.Progress.Last == 0 || s.Progress.Runs[model.RunDone] > 0 {
-		return nil
-	}
-	return fmt.Errorf("no repetition of campaign %s ended as intended", s.ID)
-}
-
 // followEvery is how often a campaign is looked at while it is followed.
 const followEvery = time.Second
 
 // repetitionText is what became of a time of the schedule, in a line.
 func repetitionText(r model.Repetition) string {
 	text := fmt.Sprintf("repetition %d, due %s: ", r.Number, r.Due.UTC().Format("2006-01-02 15:04:05"))
-	switch {
-	case r.State != model.RepetitionRun && r.Reason != "":
-		return text + string(r.State) + ": " + r.Reason
-	case r.State != model.RepetitionRun:
-		return text + string(r.State)
-	case r.RunState.Final() && r.Finished.After(r.Started):
-		return text + string(r.RunState) + " in " + num.Brief(r.Finished.Sub(r.Started)) + ", run " + string(r.Run)
+	if r.State != model.RepetitionRun {
+		return text + strings.TrimSuffix(string(r.State)+": "+r.Reason, ": ")
 	}
-	return text + string(r.RunState) + ", run " + string(r.Run)
+	text += string(r.RunState)
+	if r.RunState.Final() && r.Finished.After(r.Started) {
+		text += " in " + num.Brief(r.Finished.Sub(r.Started))
+	}
+	return text + ", run " + string(r.Run)
 }

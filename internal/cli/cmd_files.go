@@ -146,7 +146,7 @@ if any job fails.`,
 				return err
 			}
 			_, err = experiment.ParseJob(name, text)
-			if err != nil && looksLikeExperiment(name, text) {
+			if err != nil && !strings.HasSuffix(name, ".json") && !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 				return usageError("%s looks like an experiment file: use `scalebench run`", name)
 			}
 			if err != nil {
@@ -166,12 +166,6 @@ if any job fails.`,
 	cmd.Flags().StringVar(&artifacts, "artifact-limit", "", "limit up to which a job's stdout and stderr are kept in full, such as 100MiB (default 16MiB)")
 	c.addFormat(cmd)
 	return cmd
-}
-
-// looksLikeExperiment reports whether a file that is not a valid job file is
-// meant to be an experiment file.
-func looksLikeExperiment(name string, text []byte) bool {
-	return !strings.HasSuffix(name, ".json") && !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{"))
 }
 
 // artifactLimit reads the flag; 0 keeps the default.

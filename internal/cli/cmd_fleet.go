@@ -142,18 +142,16 @@ func (c *common) nodesCommand() *cobra.Command {
 		Example: `  scalebench nodes
   scalebench nodes --remove 10.0.0.7`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
-				if remove != "" {
-					return s.RemoveNode(ctx, model.NodeID(remove))
-				}
-				nodes, err := s.Nodes(ctx)
-				if err != nil {
-					return err
-				}
-				return c.print(record.Nodes(nodes, !s.left), append([]model.NodeInfo{}, nodes...))
-			})
-		},
+		RunE: c.asking(func(ctx context.Context, s service, _ []string) error {
+			if remove != "" {
+				return s.RemoveNode(ctx, model.NodeID(remove))
+			}
+			nodes, err := s.Nodes(ctx)
+			if err != nil {
+				return err
+			}
+			return c.print(record.Nodes(nodes, !s.left), append([]model.NodeInfo{}, nodes...))
+		}),
 	}
 	cmd.Flags().StringVar(&remove, "remove", "", "remove this node and revoke its agent's key")
 	c.addList(cmd)

@@ -34,12 +34,7 @@ use the labs of these commands, which have no agents.`,
   scalebench lab exec lab-rack-1 -- iperf3 --client 10.213.2.1 --time 2
   scalebench lab list
   scalebench lab down --all`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return nil
-		},
+		Args: subcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.labUpCommand(), c.labDownCommand(), c.labListCommand(), c.labExecCommand())
@@ -73,7 +68,7 @@ func (c *common) labUp(ctx context.Context, file string, set []string, keep bool
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(lab.Check(), lab.CheckDelay(*exp.Fleet.Lab, exp.HostServices())); err != nil {
+	if err := checkLab(exp); err != nil {
 		return err
 	}
 	c.sweepLabs(ctx)
@@ -222,7 +217,8 @@ func (c *common) labDown(ctx context.Context, id string, opt labDownOptions) err
 
 // chooseLabs returns the labs that a person means by an id, or by none.
 func chooseLabs(all []record.Lab, id string, opt labDownOptions) ([]record.Lab, error) {
-	idle := slices.DeleteFunc(slices.Clone(all), func(l record.Lab) bool { return l.State == record.LabRunning && !opt.Force })
+	idle := slices.DeleteFunc(slices.Clone(all),
+		func(l record.Lab) bool { return l.State == record.LabRunning && !opt.Force })
 	switch {
 	case id == "" && (opt.All || len(idle) <= 1):
 		return idle, nil
@@ -234,7 +230,8 @@ func chooseLabs(all []record.Lab, id string, opt labDownOptions) ([]record.Lab, 
 	case i < 0:
 		return nil, fmt.Errorf("%w: unknown lab %q; `scalebench lab list` shows the labs of this machine", model.ErrNotFound, id)
 	case all[i].State == record.LabRunning && !opt.Force:
-		return nil, usageError("lab %s is in use by process %d; end the process, which removes the lab, or use --force", id, all[i].Owner.PID)
+		return nil, usageError("lab %s is in use by process %d; end the process, which removes the lab, or use --force", id,
+			all[i].Owner.PID)
 	}
 	return all[i : i+1], nil
 }

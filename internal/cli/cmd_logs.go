@@ -33,21 +33,19 @@ steer it written out (\x1b); a pipe or a file gets what the tasks printed, byte 
 byte, and so does a terminal with --raw.`,
 		Example: "  scalebench logs latest --node local-1 --stderr\n  scalebench logs latest | less",
 		Args:    oneArg("the run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
-				d, err := s.Printed(ctx, run.ID)
-				if err != nil {
-					return err
-				}
-				if err := checkLogNode(d, opt.Node); err != nil {
-					return err
-				}
-				if opt.Files != "" {
-					return c.saveKept(ctx, s, d, opt)
-				}
-				return c.printLogs(ctx, s, d, opt)
-			})
-		},
+		RunE: c.aboutRun(func(ctx context.Context, s service, run model.Run) error {
+			d, err := s.Printed(ctx, run.ID)
+			if err != nil {
+				return err
+			}
+			if err := checkLogNode(d, opt.Node); err != nil {
+				return err
+			}
+			if opt.Files != "" {
+				return c.saveKept(ctx, s, d, opt)
+			}
+			return c.printLogs(ctx, s, d, opt)
+		}),
 	}
 	addOptions(cmd.Flags(), &opt)
 	return cmd

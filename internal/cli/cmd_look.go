@@ -28,6 +28,11 @@ func (c *common) withRun(ctx context.Context, need need, name string, f func(con
 	})
 }
 
+// aboutRun is what a command does about the run that its argument names.
+func (c *common) aboutRun(f func(context.Context, service, model.Run) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error { return c.withRun(cmd.Context(), toRead, args[0], f) }
+}
+
 func (c *common) showCommand() *cobra.Command {
 	var held gates
 	cmd := &cobra.Command{
@@ -68,15 +73,13 @@ func (c *common) reportCommand() *cobra.Command {
 		Long:    "Writes one self-contained HTML file with figures and prints its path; with -o -\nwrites it to standard output. With -o FILE the ending of the name says the\nformat: .html, .md, .svg, .json, .csv or .txt.",
 		Example: "  scalebench report latest -o result.html",
 		Args:    oneArg("the run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
-				path, err := c.writePage(ctx, s, run.ID, out)
-				if err != nil || out == "-" {
-					return err
-				}
-				return write(c.env.Stdout, path+"\n")
-			})
-		},
+		RunE: c.aboutRun(func(ctx context.Context, s service, run model.Run) error {
+			path, err := c.writePage(ctx, s, run.ID, out)
+			if err != nil || out == "-" {
+				return err
+			}
+			return write(c.env.Stdout, path+"\n")
+		}),
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "path of the file, or - for HTML on standard output (default: in the data directory)")
 	return cmd
@@ -104,21 +107,19 @@ func (c *common) deleteCommand() *cobra.Command {
 		Use: "delete RUN", Short: "delete a run and everything measured in it (asks first)",
 		Example: "  scalebench delete 01JD2M --yes",
 		Args:    oneArg("the run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
-				if !yes && !c.confirm(fmt.Sprintf("delete run %s (%s, %s) with all its results?", run.ID, run.Name, run.State)) {
-					return errors.New("not deleted; answer y, or give --yes")
-				}
-				if err := s.Delete(ctx, run.ID); err != nil {
-					return err
-				}
-				if err := os.Remove(c.paths.report(string(run.ID))); err != nil && !errors.Is(err, os.ErrNotExist) {
-					return fmt.Errorf("the run is deleted, but its report is not: %w", err)
-				}
-				c.say("deleted %s", run.ID)
-				return nil
-			})
-		},
+		RunE: c.aboutRun(func(ctx context.Context, s service, run model.Run) error {
+			if !yes && !c.confirm(fmt.Sprintf("delete run %s (%s, %s) with all its results?", run.ID, run.Name, run.State)) {
+				return errors.New("not deleted; answer y, or give --yes")
+			}
+			if err := s.Delete(ctx, run.ID); err != nil {
+				return err
+			}
+			if err := os.Remove(c.paths.report(string(run.ID))); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return fmt.Errorf("the run is deleted, but its report is not: %w", err)
+			}
+			c.say("deleted %s", run.ID)
+			return nil
+		}),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd

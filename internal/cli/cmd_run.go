@@ -80,7 +80,8 @@ func (opt runOptions) check() error {
 		return err
 	}
 	if flag := opt.gates.flag(); opt.detach && flag != "" {
-		return usageError("--detach does not wait for the result that %s checks; use `scalebench show RUN %s …` afterwards", flag, flag)
+		return usageError("--detach does not wait for the result that %s checks; use `scalebench show RUN %s …` afterwards",
+			flag, flag)
 	}
 	return checkReportPath(opt.out)
 }
@@ -97,7 +98,7 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 		return err
 	}
 	exp, err := experiment.Parse(name, text, Kinds(), opt.set)
-	if err != nil && looksLikeJob(text) {
+	if err != nil && bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && bytes.Contains(text, []byte(`"jobs"`)) {
 		return usageError("%s looks like a job file: use `scalebench submit`", name)
 	}
 	if err == nil {
@@ -143,12 +144,6 @@ func unreadable(argument, file string, err error) error {
 		err = e.Err // the path stands there already
 	}
 	return usageError("%s %q: %w; give the path of a file that you can read", argument, file, err)
-}
-
-// looksLikeJob reports whether a file that is not a valid experiment is meant
-// to be a job file.
-func looksLikeJob(text []byte) bool {
-	return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && bytes.Contains(text, []byte(`"jobs"`))
 }
 
 // printPlan shows what a run would do. Agents that are not known yet are
@@ -273,9 +268,14 @@ func (c *common) sayLabProblem(exp *experiment.Experiment) {
 	if exp.Fleet.Lab == nil {
 		return
 	}
-	if err := errors.Join(lab.Check(), lab.CheckDelay(*exp.Fleet.Lab, exp.HostServices())); err != nil {
+	if err := checkLab(exp); err != nil {
 		c.say("! this machine cannot run it: %v", err)
 	}
+}
+
+// checkLab reports why this process cannot make the lab of an experiment.
+func checkLab(exp *experiment.Experiment) error {
+	return errors.Join(lab.Check(), lab.CheckDelay(*exp.Fleet.Lab, exp.HostServices()))
 }
 
 // newSource is a file to be submitted, as a run with a new id.
@@ -292,15 +292,8 @@ func (c *common) executeExperiment(ctx context.Context, name string, exp *experi
 // executeSource submits a source, follows the run to its end, and prints what
 // it found. While nodes are missing it tries again, up to wait.
 func (c *common) executeSource(ctx context.Context, src control.Source, wait time.Duration, opt runOptions) error {
-	need := toRun
-	switch {
-	case opt.agents:
-		need = toJoin
-	case opt.detach:
-		need = toLeave
-	}
 	src.Detached = opt.detach
-	return c.withService(ctx, need, func(ctx context.Context, s service) error {
+	return c.withService(ctx, toExecute(opt.agents, opt.detach), func(ctx context.Context, s service) error {
 		id, err := c.submitPatiently(ctx, s, src, wait)
 		if err != nil {
 			return err
@@ -348,26 +341,23 @@ given as a flag is not stored: give it again. One in the file holds.`,
 			if err := opt.check(); err != nil {
 				return err
 			}
-			need := toRun
-			if opt.detach {
-				need = toLeave
-			}
-			return c.withRun(cmd.Context(), need, args[0], func(ctx context.Context, s service, run model.Run) error {
-				// What this version cannot read, it has not written.
-				if exp, err := experiment.Parse(run.SourceName, []byte(run.Source), Kinds(), nil); err == nil && run.Kind == model.KindExperiment {
-					if err := opt.gates.fit(exp); err != nil {
+			return c.withRun(cmd.Context(), toExecute(false, opt.detach), args[0],
+				func(ctx context.Context, s service, run model.Run) error {
+					// What this version cannot read, it has not written.
+					if exp, err := experiment.Parse(run.SourceName, []byte(run.Source), Kinds(), nil); err == nil && run.Kind == model.KindExperiment {
+						if err := opt.gates.fit(exp); err != nil {
+							return err
+						}
+						opt.agents = exp.Fleet.Agents != nil
+					}
+					if s.own && (opt.agents || run.Kind == model.KindBatch) {
+						return errNoServerToJoin
+					}
+					if err := s.Resume(ctx, run.ID); err != nil {
 						return err
 					}
-					opt.agents = exp.Fleet.Agents != nil
-				}
-				if s.own && (opt.agents || run.Kind == model.KindBatch) {
-					return errNoServerToJoin
-				}
-				if err := s.Resume(ctx, run.ID); err != nil {
-					return err
-				}
-				return c.finish(ctx, s, run.ID, opt)
-			})
+					return c.finish(ctx, s, run.ID, opt)
+				})
 		},
 	}
 	cmd.Flags().BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is queued")

@@ -81,7 +81,8 @@ func (o runsFlags) given() bool {
 
 // filter is what the flags say at a moment.
 func (o runsFlags) filter(now time.Time) (f store.Filter, err error) {
-	f = store.Filter{Name: o.Name, Kind: model.RunKind(o.Kind), Study: o.Study, Limit: o.Limit, WithoutRepetitions: !o.Repetitions && o.Campaign == ""}
+	f = store.Filter{Name: o.Name, Kind: model.RunKind(o.Kind), Study: o.Study, Limit: o.Limit,
+		WithoutRepetitions: !o.Repetitions && o.Campaign == ""}
 	if o.Limit < 0 {
 		return f, usageError("--limit %d must be a number of runs, or 0 for all", o.Limit)
 	}
@@ -153,7 +154,8 @@ func moment(flag, text string, now time.Time) (at time.Time, day bool, err error
 	if d, err := span(text); err == nil {
 		return now.Add(-d), false, nil
 	}
-	return at, false, usageError("%s %q must be a span such as 90m, 36h or 7d, a day such as 2026-11-01, or a time such as 2026-11-01T08:00 (UTC)", flag, text)
+	return at, false,
+		usageError("%s %q must be a span such as 90m, 36h or 7d, a day such as 2026-11-01, or a time such as 2026-11-01T08:00 (UTC)", flag, text)
 }
 
 // span reads a span of time, which may be in days: 90m, 36h, 7d.

@@ -51,7 +51,8 @@ const dataDirFlag = "data-dir"
 func (c *common) addFlags(cmd *cobra.Command) {
 	c.flags.Color = "auto"
 	addOptions(cmd.PersistentFlags(), &c.flags)
-	cmd.PersistentFlags().StringVar(&c.flags.Data, dataDirFlag, "", "as --data, also for capacity, where --data is what requests send")
+	cmd.PersistentFlags().StringVar(&c.flags.Data, dataDirFlag, "",
+		"as --data, also for capacity, where --data is what requests send")
 }
 
 func (c *common) addFormat(cmd *cobra.Command) {
@@ -140,28 +141,35 @@ func (c *common) withService(ctx context.Context, need need, f func(context.Cont
 	return errors.Join(err, s.Close())
 }
 
-// oneArg insists on exactly one argument and names it in the message.
-func oneArg(name string) cobra.PositionalArgs {
+// asking is what a command does that only asks a service.
+func (c *common) asking(f func(ctx context.Context, s service, args []string) error) func(*cobra.Command,
+	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return wrongArgs(cmd, "takes one argument, "+name, args)
-		}
-		return nil
+		return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error { return f(ctx, s, args) })
 	}
 }
+
+// oneArg insists on exactly one argument and names it in the message.
+func oneArg(name string) cobra.PositionalArgs { return args(1, "one argument, "+name) }
 
 // atMostOneArg allows no argument, or one.
-func atMostOneArg(name string) cobra.PositionalArgs {
+func atMostOneArg(name string) cobra.PositionalArgs { return args(0, "at most one argument, "+name) }
+
+func args(least int, takes string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return wrongArgs(cmd, "takes at most one argument, "+name, args)
+		if n := len(args); n < least || n > 1 {
+			return usageError("%s takes %s (got %d); see `%s --help`", commandName(cmd), takes, n, cmd.CommandPath())
 		}
 		return nil
 	}
 }
 
-func wrongArgs(cmd *cobra.Command, takes string, args []string) error {
-	return usageError("%s %s (got %d); see `%s --help`", commandName(cmd), takes, len(args), cmd.CommandPath())
+// subcommands is for a command that is nothing by itself.
+func subcommands(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return unknownCommand(cmd, args[0])
+	}
+	return nil
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

@@ -27,6 +27,17 @@ const (
 	toJoin              // a master must execute something on agents, which join servers that run by themselves
 )
 
+// toExecute is the need of what is executed on agents or not, and waited for or not.
+func toExecute(agents, detach bool) need {
+	switch {
+	case agents:
+		return toJoin
+	case detach:
+		return toLeave
+	}
+	return toRun
+}
+
 // service is a control.Service with an end.
 type service struct {
 	control.Service
@@ -73,7 +84,8 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 	case toJoin:
 		return service{}, errNoServerToJoin
 	case toLeave:
-		return service{}, usageError("--detach needs a server, which goes on with the run; start `scalebench server`, name one with --server, or leave --detach out")
+		return service{},
+			usageError("--detach needs a server, which goes on with the run; start `scalebench server`, name one with --server, or leave --detach out")
 	}
 	in, err := c.startServer(ctx, serverOptions{RunQuota: defaultRunQuota, Guest: true})
 	if errors.Is(err, errLocked) {

@@ -193,7 +193,8 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 		c.say("analysed in %s", num.Seconds(took.Seconds()))
 	}
 	if len(answers) == 0 {
-		return usageError("run %s has nothing that a study can report; `scalebench show %s` shows what it did", run.ID, run.ID)
+		return usageError("run %s has nothing that a study can report; `scalebench show %s` shows what it did", run.ID,
+			run.ID)
 	}
 	text, worst := c.formatFlag == string(render.FormatText), answer.Worst(answers...)
 	nothing := errors.Is(worst, model.ErrNothing)

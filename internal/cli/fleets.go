@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"runtime"
 	"strconv"
@@ -37,7 +36,7 @@ func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID
 			return local.New(f.Local.Nodes, agents), nil
 		case f.Lab != nil:
 			// Before the run is stored: without rights there is nothing to run.
-			if err := errors.Join(lab.Check(), lab.CheckDelay(*f.Lab, exp.HostServices())); err != nil {
+			if err := checkLab(exp); err != nil {
 				return nil, err
 			}
 			return fleetlab.New(fleetlab.Config{

@@ -143,8 +143,8 @@ func newRoot(env Env) *cobra.Command {
 	c.addCompletion(root)
 	c.foldHelp(root)
 	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return unknownCommand(cmd, args[0])
+		if err := subcommands(cmd, args); err != nil {
+			return err
 		}
 		return cmd.Help()
 	}

@@ -12,7 +12,8 @@ import (
 // unknownCommand is the error for a word that is no command below cmd, with
 // those that were perhaps meant.
 func unknownCommand(cmd *cobra.Command, word string) error {
-	return usageError("unknown command %q%s; see `%s --help`", word, didYouMean(cmd, word, "`"+cmd.CommandPath()+" "), cmd.CommandPath())
+	return usageError("unknown command %q%s; see `%s --help`", word, didYouMean(cmd, word, "`"+cmd.CommandPath()+" "),
+		cmd.CommandPath())
 }
 
 // flagError is what is wrong with a command's flags, with where to look.
