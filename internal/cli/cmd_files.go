@@ -3,13 +3,13 @@ package cli
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/scalebench/scalebench/internal/design"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
@@ -187,11 +187,8 @@ func batchError(data model.RunData) error {
 			failed++
 		}
 	}
-	switch failed {
-	case 0:
+	if failed == 0 {
 		return nil
-	case 1:
-		return errors.New("1 job failed")
 	}
-	return fmt.Errorf("%d jobs failed", failed)
+	return errors.New(num.Count(failed, "job") + " failed")
 }

@@ -143,7 +143,7 @@ func campaignAnswer(s campaign.Status, now time.Time) string {
 	default:
 		parts = append(parts, "the next was due "+num.Brief(-wait)+" ago: no server minds the campaign, or it is busy or has no room to store anything")
 	}
-	return strings.ToUpper(parts[0][:1]) + strings.Join(parts, "; ")[1:] + "."
+	return num.Sentence(strings.Join(parts, "; "))
 }
 
 // repetitions lists repetitions, oldest first.

@@ -168,9 +168,8 @@ func NewOverview(run *observe.Run) Overview {
 		_ = run.Need(observe.Texts) // run.Err tells
 		results = run.Results()
 	}
-	v := Overview{Run: run.Run(), Fleet: []model.NodeID{}, Steps: []stepView{}, Failed: []failure{}, Events: []model.Event{}}
+	v := Overview{Run: run.Run(), Fleet: model.NodeIDs(run.Nodes()), Steps: []stepView{}, Failed: []failure{}, Events: []model.Event{}}
 	for _, n := range run.Nodes() {
-		v.Fleet = append(v.Fleet, n.ID)
 		if i := len(n.Startups) - 1; i >= 0 {
 			if v.Startup == nil {
 				v.Startup = make(map[model.NodeID]float64)

@@ -171,21 +171,17 @@ func invalid(field, problem, allowed string) error {
 
 // Validate implements workload.Workload. It reports all problems at once.
 func (p *Params) Validate() error {
-	var errs []error
+	problem, allowed := environ.Check(p.PassEnv)
+	errs := []error{
+		workload.Invalid(strings.TrimSpace(p.Command) == "", "command", "is missing", "write the command that the shell runs"),
+		workload.Refuse(!filepath.IsAbs(p.Shell), "shell", "a path such as /bin/sh", "%q is not an absolute path", p.Shell),
+		workload.Invalid(problem != "", "pass_env", problem, allowed),
+	}
 	bad := func(field, problem, allowed string) { errs = append(errs, invalid(field, problem, allowed)) }
-	if strings.TrimSpace(p.Command) == "" {
-		bad("command", "is missing", "write the command that the shell runs")
-	}
-	if !filepath.IsAbs(p.Shell) {
-		bad("shell", fmt.Sprintf("%q is not an absolute path", p.Shell), "use a path such as /bin/sh")
-	}
 	for name := range p.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			bad("env", fmt.Sprintf("%q cannot name a variable", name), "use names without =")
 		}
-	}
-	if problem, allowed := environ.Check(p.PassEnv); problem != "" {
-		bad("pass_env", problem, allowed)
 	}
 	for _, name := range p.PassEnv {
 		if _, ok := p.Env[name]; ok {

@@ -275,7 +275,7 @@ func (p *Params) fixSize() error {
 		s.size = 2 * memory
 	}
 	if s.part() == 0 {
-		return fmt.Errorf("a size of %s is too small for %s with blocks of %s: give a larger size", unit.Size(s.size), jobs(s.jobs), unit.Size(s.block))
+		return fmt.Errorf("a size of %s is too small for %s with blocks of %s: give a larger size", unit.Size(s.size), num.Count(s.jobs, "job"), unit.Size(s.block))
 	}
 	return nil
 }
@@ -317,7 +317,7 @@ func (p *Params) Validate() error {
 		workload.Refuse(s.direct && s.block%sector != 0, "block_size", "a multiple of 512B, or direct: false",
 			"%s cannot be read or written past the page cache", p.BlockSize),
 		workload.Refuse(p.Size != 0 && p.Size.Bytes()/int64(s.jobs) < s.block, "size", "at least one block per job",
-			"%s is too small for %s with blocks of %s", p.Size, jobs(s.jobs), unit.Size(s.block)),
+			"%s is too small for %s with blocks of %s", p.Size, num.Count(s.jobs, "job"), unit.Size(s.block)),
 		cmp.Or(
 			workload.Refuse(s.duration != 0 && s.duration < time.Second, "duration", "1s or more, or 0s to read or write the size once", "%v is too short to measure", s.duration),
 			workload.Refuse(s.duration%time.Millisecond != 0, "duration", "whole milliseconds", "fio cannot run for %v", s.duration),
@@ -335,12 +335,4 @@ func (p *Params) Validate() error {
 			workload.Refuse(p.ReadShare != 0 && s.operation != Mixed, "read_share", "it only with operation: mixed", "does not apply to operation: %s", s.operation),
 			workload.Refuse(p.Fsync != 0 && !s.writes(), "fsync", "it only with operation: write or mixed", "nothing is written"),
 		))
-}
-
-// jobs counts them for people.
-func jobs(n int) string {
-	if n == 1 {
-		return "1 job"
-	}
-	return fmt.Sprintf("%d jobs", n)
 }

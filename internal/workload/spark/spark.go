@@ -124,10 +124,12 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 	return err
 }
 
-// address is where a node listens, on a port that counts up for nodes of one
-// address.
+// portOf is a port that counts up for nodes of one address.
+func portOf(h model.Host, port int) int { return port + 2*h.Slot }
+
+// address is where a node listens.
 func address(h model.Host, port int) string {
-	return net.JoinHostPort(h.Address, strconv.Itoa(port+2*h.Slot))
+	return net.JoinHostPort(h.Address, strconv.Itoa(portOf(h, port)))
 }
 
 // Cleanup implements workload.Cleaner.
@@ -179,7 +181,8 @@ func heap(s unit.Size) string { return strconv.FormatInt(s.Bytes()>>20, 10) + "m
 
 // work starts this node's worker. It may use a bit more than the executor's heap.
 func (p *Params) work(ctx context.Context, h *home, self model.Host, master string, trouble func(error)) error {
-	return h.startWorker(ctx, self.Address, master, p.cores(), heap(p.Memory), trouble)
+	return h.startDaemon(ctx, "worker", workerReady, trouble, "org.apache.spark.deploy.worker.Worker",
+		"--host", self.Address, "--port", "0", "--webui-port", "0", "--cores", strconv.Itoa(p.cores()), "--memory", heap(p.Memory), master)
 }
 
 // serve is what the other nodes do: they have a worker until the first node says
@@ -216,15 +219,13 @@ func (p *Params) serve(ctx context.Context, trouble func(error), h *home, env *w
 func (p *Params) measure(ctx context.Context, trouble func(error), h *home, env *workload.Env) error {
 	began := time.Now()
 	secret := rand.Text()
-	port, err := strconv.Atoi(portOf(address(env.Self, p.Port)))
-	if err == nil {
-		err = h.prepare(env.Self.Address, secret)
-	}
+	err := h.prepare(env.Self.Address, secret)
 	if err == nil {
 		err = p.first.gather(ctx, p.kept.CRC)
 	}
 	if err == nil {
-		err = h.startMaster(ctx, env.Self.Address, port, trouble)
+		err = h.startDaemon(ctx, "master", masterReady, trouble, "org.apache.spark.deploy.master.Master",
+			"--host", env.Self.Address, "--port", strconv.Itoa(portOf(env.Self, p.Port)), "--webui-port", "0")
 	}
 	if err != nil {
 		return err
@@ -249,11 +250,6 @@ func (p *Params) measure(ctx context.Context, trouble func(error), h *home, env 
 	sample("spark_session", times.session, true)
 	sample("spark_aggregate", times.answered-times.session, true)
 	return nil
-}
-
-func portOf(at string) string {
-	_, port, _ := net.SplitHostPort(at)
-	return port
 }
 
 // times are when, since the job was submitted, its session had all executors, and
