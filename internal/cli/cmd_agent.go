@@ -76,7 +76,7 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 		if err := c.needData(); err != nil {
 			return err
 		}
-		opt.State = filepath.Join(c.paths.root, "agent")
+		opt.State = c.paths.at("agent")
 	}
 	if opt.WorkDir == "" {
 		opt.WorkDir, _ = os.Getwd() // empty: the runner's scratch directory

@@ -80,10 +80,11 @@ func (c *common) labUp(ctx context.Context, file string, set []string, keep bool
 	if err != nil {
 		return err // it names the lab
 	}
-	if err := c.print(record.LabHosts(labState(built.Manifest())), labState(built.Manifest()).Masked()); err != nil {
+	up := labState(built.Manifest())
+	if err := c.print(record.LabHosts(up), up.Masked()); err != nil {
 		return errors.Join(err, labRemove(context.WithoutCancel(ctx), built.Down))
 	}
-	first := built.Manifest().Hosts[0]
+	first := up.Hosts[0]
 	c.say("lab %s is up; enter a host with `scalebench lab exec %s -- sh`, or `ip netns exec %s sh` without its limits", built.ID(), first.Name, first.Namespace.Name)
 	if keep {
 		c.say("`scalebench lab down %s` removes it", built.ID())
@@ -121,13 +122,14 @@ func (c *common) labFile(file string, set []string) (*experiment.Experiment, err
 }
 
 func labState(m lab.Manifest) record.Lab {
+	state := record.LabRunning
 	switch {
 	case m.LeftOver():
-		return record.Lab{Manifest: m, State: record.LabLeftOver}
+		state = record.LabLeftOver
 	case m.Keep:
-		return record.Lab{Manifest: m, State: record.LabKept}
+		state = record.LabKept
 	}
-	return record.Lab{Manifest: m, State: record.LabRunning}
+	return record.Lab{Manifest: m, State: state}
 }
 
 // labs lists the labs of this machine. Manifests that cannot be read hide
@@ -139,6 +141,15 @@ func labs() ([]record.Lab, error) {
 		out = append(out, labState(m))
 	}
 	return out, err
+}
+
+// readableLabs are those that can be read; it says what cannot be.
+func (c *common) readableLabs() []record.Lab {
+	all, err := labs()
+	if err != nil {
+		c.say("! %v", err)
+	}
+	return all
 }
 
 func (c *common) labListCommand() *cobra.Command {
@@ -192,27 +203,20 @@ refused: end the run, which removes it, or say --force.`,
 }
 
 func (c *common) labDown(ctx context.Context, id string, opt labDownOptions) error {
-	all, err := labs()
-	if err != nil {
-		c.say("! %v", err)
-	}
-	chosen, err := chooseLabs(all, id, opt)
+	chosen, err := chooseLabs(c.readableLabs(), id, opt)
 	if err != nil {
 		return err
 	}
-	var errs []error
 	for _, l := range chosen {
-		err := labRemove(ctx, func(ctx context.Context) error { return lab.Remove(ctx, l.Manifest) })
-		if err != nil {
-			errs = append(errs, err)
-			continue
+		gone := labRemove(ctx, func(ctx context.Context) error { return lab.Remove(ctx, l.Manifest) })
+		if err = errors.Join(err, gone); gone == nil {
+			c.say("lab %s is removed", l.ID)
 		}
-		c.say("lab %s is removed", l.ID)
 	}
 	if len(chosen) == 0 {
 		c.say("no lab to remove")
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // chooseLabs returns the labs that a person means by an id, or by none.
@@ -277,11 +281,7 @@ func (c *common) labExec(ctx context.Context, id string, host model.NodeID, argv
 	if errors.Is(lab.Check(), model.ErrDenied) {
 		return fmt.Errorf("%w: `scalebench lab exec` needs root: use sudo", model.ErrDenied)
 	}
-	all, err := labs()
-	if err != nil {
-		c.say("! %v", err)
-	}
-	found, err := findHost(all, id, host)
+	found, err := findHost(c.readableLabs(), id, host)
 	if err != nil {
 		return err
 	}

@@ -223,18 +223,18 @@ func (c *common) peek(ctx context.Context) (service, bool) {
 	}
 	if c.serverAddr != "" {
 		dir := c.paths.remote(hostPort(c.serverAddr))
-		info, err := queue.ReadServerInfo(filepath.Join(dir, "server.json"))
+		info, err := queue.ReadServerInfo(filepath.Join(dir, serverInfoName))
 		if err != nil {
 			return service{}, false
 		}
-		key, err := identity.LoadOrCreate(filepath.Join(dir, "client.nk"), identity.RoleClient)
+		key, err := identity.LoadOrCreate(filepath.Join(dir, clientKeyName), identity.RoleClient)
 		if err != nil {
 			return service{}, false
 		}
 		s, err := c.dial(ctx, info, key)
 		return s, err == nil
 	}
-	if _, err := os.Stat(c.paths.lock()); err != nil {
+	if _, err := os.Stat(c.paths.at(lockName)); err != nil {
 		return service{}, false // nothing has ever run here
 	}
 	if s, ok, err := c.connectRunning(ctx); ok || err != nil {
@@ -243,7 +243,7 @@ func (c *common) peek(ctx context.Context) (service, bool) {
 	path, ok := strings.CutPrefix(c.storeURL, "sqlite://")
 	switch {
 	case c.storeURL == "":
-		path = c.paths.database()
+		path = c.paths.at(databaseName)
 	case !ok:
 		return service{}, false
 	}

@@ -73,7 +73,7 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 	case toRead:
 		st, err := c.openStore(ctx)
 		if errors.Is(err, model.ErrUnavailable) && c.storeURL == "" { // on a full disk it can be read all the same
-			if only, roErr := sqlite.OpenReadOnly(ctx, c.paths.database()); roErr == nil {
+			if only, roErr := sqlite.OpenReadOnly(ctx, c.paths.at(databaseName)); roErr == nil {
 				st, err = only, nil
 			}
 		}
@@ -101,15 +101,15 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 // ownServer is the key of the server that ran on this data directory last, or ""
 // if none has, or it has not quite ended yet.
 func (c *common) ownServer() string {
-	unlock, err := lockFile(c.paths.lock())
+	unlock, err := lockFile(c.paths.at(lockName))
 	if err != nil {
 		return ""
 	}
 	unlock()
-	if _, err := os.Stat(c.paths.serverKey()); err != nil {
+	if _, err := os.Stat(c.paths.at(serverKeyName)); err != nil {
 		return "" // and none is made
 	}
-	key, err := identity.LoadOrCreate(c.paths.serverKey(), identity.RoleServer)
+	key, err := identity.LoadOrCreate(c.paths.at(serverKeyName), identity.RoleServer)
 	if err != nil {
 		return "" // a server would say what is wrong with it
 	}
@@ -119,7 +119,7 @@ func (c *common) ownServer() string {
 // connectRunning connects to a server that runs on this data directory, if
 // there is one.
 func (c *common) connectRunning(ctx context.Context) (service, bool, error) {
-	unlock, err := lockFile(c.paths.lock())
+	unlock, err := lockFile(c.paths.at(lockName))
 	if err == nil {
 		unlock()
 		return service{}, false, nil
@@ -130,11 +130,11 @@ func (c *common) connectRunning(ctx context.Context) (service, bool, error) {
 	if !errors.Is(err, errLocked) {
 		return service{}, false, err
 	}
-	info, err := queue.ReadServerInfo(c.paths.serverInfo())
+	info, err := queue.ReadServerInfo(c.paths.at(serverInfoName))
 	if err != nil {
 		return service{}, false, nil //nolint:nilerr // its address is not there yet; the caller goes on alone
 	}
-	key, err := identity.LoadOrCreate(c.paths.clientKey(), identity.RoleClient)
+	key, err := identity.LoadOrCreate(c.paths.at(clientKeyName), identity.RoleClient)
 	if err != nil {
 		return service{}, false, err
 	}
@@ -163,11 +163,11 @@ func (c *common) connectRemote(ctx context.Context) (service, error) {
 		}
 	}
 	dir := c.paths.remote(hostPort(address))
-	key, err := identity.LoadOrCreate(filepath.Join(dir, "client.nk"), identity.RoleClient)
+	key, err := identity.LoadOrCreate(filepath.Join(dir, clientKeyName), identity.RoleClient)
 	if err != nil {
 		return service{}, err
 	}
-	file := filepath.Join(dir, "server.json")
+	file := filepath.Join(dir, serverInfoName)
 	var info queue.ServerInfo
 	if tok.Secret.Reveal() != "" {
 		host, _ := os.Hostname()

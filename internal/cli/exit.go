@@ -34,22 +34,14 @@ func (e commandEnded) Error() string {
 	return fmt.Sprintf("the command ended with exit code %d", int(e))
 }
 
-// code is that of the command, as shells report it; a signal has none.
-func (e commandEnded) code() int {
-	if e < 0 {
-		return exitFailed
-	}
-	return int(e)
-}
-
 // ExitCode maps an error to an exit code; it is the only place that does.
 func ExitCode(err error) int {
 	var ended commandEnded
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &ended):
-		return ended.code()
+	case errors.As(err, &ended) && ended >= 0:
+		return int(ended) // as shells report it; a signal has none
 	case errors.Is(err, context.Canceled), errors.Is(err, errCutShort):
 		return exitInterrupt
 	case errors.Is(err, model.ErrUsage):

@@ -25,7 +25,7 @@ import (
 func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID, *experiment.Experiment) (master.Fleet, error) {
 	return func(run model.RunID, exp *experiment.Experiment) (master.Fleet, error) {
 		agents := agentproc.Config{
-			Dir: c.paths.agents(), Server: in.info, Log: c.log,
+			Dir: c.paths.at(agentsName), Server: in.info, Log: c.log,
 			Command: []string{c.env.Self, "agent", "--" + coresTogetherFlag, coresTogether()}, Environ: c.childEnviron(), Patience: exp.Timeouts.Node.Std(),
 			Admit: func(node model.NodeID, key string) error {
 				return auth.Admit(identity.Grant{Key: key, Role: identity.RoleAgent, Node: node, At: time.Now().UTC()})

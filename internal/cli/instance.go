@@ -69,14 +69,14 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	if err := c.needData(); err != nil {
 		return nil, err
 	}
-	unlock, err := lockFile(c.paths.lock())
+	unlock, err := lockFile(c.paths.at(lockName))
 	if err != nil {
 		return nil, err
 	}
 	in.onClose(func() error { unlock(); return nil })
 	c.sweepLabs(ctx)
 	// An address that a killed server left would lead others astray.
-	_ = os.Remove(c.paths.serverInfo())
+	_ = os.Remove(c.paths.at(serverInfoName))
 
 	st, err := c.openStore(ctx)
 	if err != nil {
@@ -109,22 +109,28 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	in.halt = in.run(ctx)
 	in.onClose(in.halt)
 	// It tells this user's other commands where the server is.
-	in.onClose(func() error { return os.Remove(c.paths.serverInfo()) })
-	return in, in.info.Save(c.paths.serverInfo())
+	in.onClose(func() error { return os.Remove(c.paths.at(serverInfoName)) })
+	return in, in.info.Save(c.paths.at(serverInfoName))
 }
 
 // startQueue starts the embedded queue or connects to the user's, and joins
 // the master to it.
 func (c *common) startQueue(ctx context.Context, in *instance, opt serverOptions) (*queue.Hub, *identity.Authority, error) {
-	key, err := identity.LoadOrCreate(c.paths.serverKey(), identity.RoleServer)
+	key, err := identity.LoadOrCreate(c.paths.at(serverKeyName), identity.RoleServer)
 	if err != nil {
 		return nil, nil, err
 	}
-	auth, err := identity.OpenAuthority(c.paths.authority())
+	auth, err := identity.OpenAuthority(c.paths.at(authorityName))
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := c.admitLocalClient(auth); err != nil {
+	// This user's own commands may speak to the server: a process that can read the
+	// key file can also read the database beside it.
+	own, err := identity.LoadOrCreate(c.paths.at(clientKeyName), identity.RoleClient)
+	if err == nil {
+		err = auth.Admit(identity.Grant{Key: own.Public(), Role: identity.RoleClient, Node: "local-client", At: time.Now().UTC()})
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	conn, err := c.openQueue(ctx, in, opt, key, auth)
@@ -173,7 +179,7 @@ func (c *common) openQueue(ctx context.Context, in *instance, opt serverOptions,
 		return ext, nil
 	}
 	srv, err := queue.StartServer(ctx, queue.ServerConfig{
-		DataDir: c.paths.queue(), Listen: opt.Listen, Advertise: opt.Advertise, Insecure: opt.Insecure,
+		DataDir: c.paths.at(queueName), Listen: opt.Listen, Advertise: opt.Advertise, Insecure: opt.Insecure,
 		Key: key, Authority: auth, Log: c.log,
 	})
 	if err != nil {
@@ -182,16 +188,6 @@ func (c *common) openQueue(ctx context.Context, in *instance, opt serverOptions,
 	in.onClose(func() error { srv.Shutdown(); return nil })
 	in.info = srv.Info()
 	return srv, nil
-}
-
-// admitLocalClient lets this user's own commands speak to the server: a process
-// that can read the key file can also read the database beside it.
-func (c *common) admitLocalClient(auth *identity.Authority) error {
-	key, err := identity.LoadOrCreate(c.paths.clientKey(), identity.RoleClient)
-	if err != nil {
-		return err
-	}
-	return auth.Admit(identity.Grant{Key: key.Public(), Role: identity.RoleClient, Node: "local-client", At: time.Now().UTC()})
 }
 
 func (in *instance) handlers() queue.Handlers {
@@ -230,7 +226,7 @@ func (c *common) openStore(ctx context.Context) (store.Store, error) {
 	url := c.storeURL
 	switch {
 	case url == "":
-		return sqlite.Open(ctx, c.paths.database())
+		return sqlite.Open(ctx, c.paths.at(databaseName))
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
 		return postgres.Open(ctx, url)
 	}

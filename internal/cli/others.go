@@ -19,10 +19,12 @@ const parting = 3 * time.Second
 func (c *common) serveOthers(ctx context.Context, s service) {
 	served := false
 	for ctx.Err() == nil {
-		run, ok := othersRun(ctx, s)
-		if !ok {
+		list, err := s.Runs(ctx, store.Filter{States: []model.RunState{model.RunPending, model.RunRunning}})
+		i := slices.IndexFunc(list.Runs, func(r model.Run) bool { return r.Server == s.server })
+		if err != nil || i < 0 {
 			break
 		}
+		run := list.Runs[i]
 		served = true
 		c.say("run %s of another command uses this server, which stays until that run is over; Ctrl-C ends it, and `scalebench resume %s` continues it later",
 			run.ID, run.ID)
@@ -34,16 +36,4 @@ func (c *common) serveOthers(ctx context.Context, s service) {
 		case <-time.After(parting):
 		}
 	}
-}
-
-func othersRun(ctx context.Context, s service) (model.Run, bool) {
-	list, err := s.Runs(ctx, store.Filter{States: []model.RunState{model.RunPending, model.RunRunning}})
-	if err != nil {
-		return model.Run{}, false
-	}
-	i := slices.IndexFunc(list.Runs, func(r model.Run) bool { return r.Server == s.server })
-	if i < 0 {
-		return model.Run{}, false
-	}
-	return list.Runs[i], true
 }
