@@ -99,10 +99,5 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := ParseDuration(string(text))
-	if err != nil {
-		return err
-	}
-	*d = v
-	return nil
+	return set(d, text, ParseDuration)
 }

@@ -120,10 +120,5 @@ func (r Rate) MarshalText() ([]byte, error) {
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (r *Rate) UnmarshalText(text []byte) error {
-	v, err := ParseRate(string(text))
-	if err != nil {
-		return err
-	}
-	*r = v
-	return nil
+	return set(r, text, ParseRate)
 }

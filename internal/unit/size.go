@@ -145,10 +145,14 @@ func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *Size) UnmarshalText(text []byte) error {
-	v, err := ParseSize(string(text))
-	if err != nil {
-		return err
+	return set(s, text, ParseSize)
+}
+
+// set reads a quantity into a variable, which stays as it is after an error.
+func set[T any](into *T, text []byte, parse func(string) (T, error)) error {
+	v, err := parse(string(text))
+	if err == nil {
+		*into = v
 	}
-	*s = v
-	return nil
+	return err
 }
