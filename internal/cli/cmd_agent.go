@@ -43,7 +43,6 @@ The agent survives restarts of the server and leaves on SIGTERM.`,
 		Example: `  scalebench agent --token sbjoin1.…
   scalebench agent --server nats://10.0.0.5:4222 --token @/run/join-token --label role=worker
   scalebench agent                                 (any later time)`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runAgent(cmd.Context(), opt) },
 	}
 	f := cmd.Flags()
@@ -235,7 +234,7 @@ var errWorkloadEnded = errors.New("the workload did not end well")
 // workloadCommand executes one task for the agent that started this process.
 func (c *common) workloadCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: workloadCommandName, Hidden: true, Args: noArgs,
+		Use: workloadCommandName, Hidden: true,
 		PersistentPreRunE: noSetup,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			orders, reports, err := runner.ControlPipes()

@@ -128,7 +128,6 @@ database.`,
 		Example: `  scalebench board load --db mysql://bench:pw@10.0.0.5/board --users 500000
   scalebench board load --db postgres://bench:pw@10.0.0.5/board --replace
   scalebench board load --db mysql://bench:pw@10.0.0.5/board --partition-servers 10.0.0.6,10.0.0.7`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if parts != "" {
 				l.DataNodes = strings.Split(parts, ",")
@@ -190,7 +189,6 @@ func (c *common) boardCheckCommand() *cobra.Command {
 lengths of texts, and some rows letter by letter. What users have written since is a
 difference, too. The exit code is 1 if there is any.`,
 		Example: "  scalebench board check --db mysql://bench:pw@10.0.0.5,10.0.0.6/board",
-		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			sizes, differences, err := board.Check(cmd.Context(), urls)
 			if err != nil {
@@ -234,7 +232,6 @@ database's thread where that runs on this machine, so that load and quotas do no
 matter; otherwise in elapsed time, which is right only if the database has a
 processor to itself. With --save the database keeps it, for "scalebench board".`,
 		Example: "  scalebench board calibrate --db mysql://bench:pw@127.0.0.1/board --save",
-		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cal, err := board.Calibrate(cmd.Context(), url, save)
 			if err != nil {

@@ -42,7 +42,6 @@ that began or resumed it. After a stop or a crash it goes on from where it was.
   scalebench campaign status latest
   scalebench campaign pause latest
   scalebench variability nightly`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.campaignList(), c.campaignStatus(), c.campaignResume(), c.campaignExtend(), c.campaignDelete(),
@@ -53,7 +52,7 @@ that began or resumed it. After a stop or a crash it goes on from where it was.
 
 func (c *common) campaignList() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "list", Short: "list campaigns, newest first", Args: noArgs,
+		Use: "list", Short: "list campaigns, newest first",
 		Example: "  scalebench campaign list\n  scalebench campaign list --format json",
 		RunE: c.asking(func(ctx context.Context, s service, _ []string) error {
 			list, err := s.CampaignStatuses(ctx)
@@ -73,7 +72,6 @@ func (c *common) campaignStatus() *cobra.Command {
 		Long: `Shows how far a campaign is. CAMPAIGN is an id, its unique beginning, a name (the
 latest campaign of that name), or "latest".`,
 		Example: "  scalebench campaign status latest\n  scalebench campaign status nightly --format csv",
-		Args:    oneArg("the campaign"),
 		RunE: c.asking(func(ctx context.Context, s service, args []string) error {
 			_, err := c.showCampaign(ctx, s, args[0])
 			return err
@@ -186,7 +184,7 @@ func soFar(found *doc.Document, status campaign.Status) []doc.Block {
 // campaignChange is a command that moves a campaign to a state.
 func (c *common) campaignChange(verb, short string, state model.CampaignState) *cobra.Command {
 	return &cobra.Command{
-		Use: verb + " CAMPAIGN", Short: short, Args: oneArg("the campaign"),
+		Use: verb + " CAMPAIGN", Short: short,
 		Example: "  scalebench campaign " + verb + " latest",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.changeCampaign(cmd.Context(), control.CampaignChange{ID: args[0], State: state})
@@ -214,7 +212,6 @@ func (c *common) campaignResume() *cobra.Command {
 ended. Where no server runs, this command is the server, and goes on until the
 campaign is over or Ctrl-C.`,
 		Example: "  scalebench campaign resume latest",
-		Args:    oneArg("the campaign"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withService(cmd.Context(), toExecute(false, detach), func(ctx context.Context, s service) error {
 				x, err := s.CampaignStatus(ctx, args[0], 0)
@@ -241,7 +238,6 @@ func (c *common) campaignExtend() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "extend CAMPAIGN", Short: "let a campaign end later; one that is done goes on",
 		Example: "  scalebench campaign extend latest --for 14d\n  scalebench campaign extend latest --until 2026-12-24",
-		Args:    oneArg("the campaign"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change := control.CampaignChange{ID: args[0]}
 			var err error
@@ -275,7 +271,6 @@ func (c *common) campaignDelete() *cobra.Command {
 		Long: `Removes a campaign that is over. Its runs stay, as runs of their own; with --runs
 they are deleted, too, with all that they measured: that is asked first.`,
 		Example: "  scalebench campaign delete latest --runs",
-		Args:    oneArg("the campaign"),
 		RunE: c.asking(func(ctx context.Context, s service, args []string) error {
 			id := args[0]
 			if runs {

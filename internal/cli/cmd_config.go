@@ -29,7 +29,6 @@ The file is $SCALEBENCH_CONFIG, or scalebench/config.yaml in $XDG_CONFIG_HOME or
 Only you may be able to write it.`,
 		Example: `  scalebench config
   SCALEBENCH_CONFIG=./ci.yaml scalebench config`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.print(c.configDocument(cmd), nil)
 		},

@@ -40,7 +40,6 @@ loses depends on the machine.`,
 		Example: `  scalebench demo
   scalebench demo -o demo.html
   scalebench demo --local`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := opt.check(); err != nil {
 				return err

@@ -27,7 +27,6 @@ that task. Gobench is the format of Go benchmarks, for benchstat and its relativ
 what counts, without times.`,
 		Example: `  scalebench export latest > run.json
   scalebench export latest --format csv > samples.csv`,
-		Args: oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneOf("--format", format, exportFormats); err != nil {
 				return err

@@ -109,7 +109,6 @@ func (c *common) schemaCommand() *cobra.Command {
 		Long: `Prints the JSON Schema of experiment files. Editors use it to complete and check
 them. With --job it prints the schema of the job files of "scalebench submit".`,
 		Example: "  scalebench schema > scalebench.schema.json",
-		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			schema := func() ([]byte, error) { return experiment.Schema(Kinds()) }
 			if job {
@@ -139,7 +138,6 @@ every agent; on each node jobs run in the order of the file. The exit code is 1
 if any job fails.`,
 		Example: `  scalebench submit examples/paper-fig2.json
   scalebench submit job.json --detach`,
-		Args: oneArg("the job file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, name, err := c.readFile(args[0])
 			if err != nil {

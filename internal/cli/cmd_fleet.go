@@ -29,7 +29,6 @@ certificates. --nats uses your own NATS cluster instead.`,
 		Example: `  scalebench server --listen 0.0.0.0:4222 --advertise 10.0.0.5:4222
   scalebench server --nats nats://a:4222,b:4222,c:4222 --nats-creds user.creds
   scalebench server --store postgres://user@db/scalebench`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context(), opt) },
 	}
 	addOptions(cmd.Flags(), &opt)
@@ -112,7 +111,6 @@ you keep a password.`,
 		Example: `  scalebench token
   scalebench token --uses 20 --ttl 30m
   scalebench token --client`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if client {
 				spec.Role = identity.RoleClient
@@ -141,7 +139,6 @@ func (c *common) nodesCommand() *cobra.Command {
 		Use: "nodes", Short: "list the nodes and their state",
 		Example: `  scalebench nodes
   scalebench nodes --remove 10.0.0.7`,
-		Args: noArgs,
 		RunE: c.asking(func(ctx context.Context, s service, _ []string) error {
 			if remove != "" {
 				return s.RemoveNode(ctx, model.NodeID(remove))

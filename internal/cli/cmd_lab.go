@@ -52,7 +52,6 @@ stays, and Ctrl-C removes them. No agents are started: "scalebench run" makes a
 lab of its own.`,
 		Example: `  scalebench lab up examples/lab-network.yaml
   scalebench lab up examples/lab-disk.yaml --keep=false`,
-		Args: oneArg("the experiment file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.labUp(cmd.Context(), args[0], set, keep)
 		},
@@ -161,7 +160,6 @@ before the machine's last start, which the next command that starts a server or
 makes a lab removes.`,
 		Example: `  scalebench lab list
   scalebench lab list --format json`,
-		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			all, err := labs()
 			return errors.Join(c.print(record.Labs(all), record.Masked(all)), err)

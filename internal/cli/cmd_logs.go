@@ -32,7 +32,6 @@ every task of one node, in full if it was kept in full. A terminal gets what wou
 steer it written out (\x1b); a pipe or a file gets what the tasks printed, byte by
 byte, and so does a terminal with --raw.`,
 		Example: "  scalebench logs latest --node local-1 --stderr\n  scalebench logs latest | less",
-		Args:    oneArg("the run"),
 		RunE: c.aboutRun(func(ctx context.Context, s service, run model.Run) error {
 			d, err := s.Printed(ctx, run.ID)
 			if err != nil {

@@ -45,7 +45,6 @@ also shows the result, or what is known so far, and checks it against --fail-bel
 are counted from 1; their "number" in JSON and CSV counts from 0.`,
 		Example: `  scalebench show latest
   scalebench show latest --fail-below 2000`,
-		Args: oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			params, err := held.given()
 			if err != nil {
@@ -72,7 +71,6 @@ func (c *common) reportCommand() *cobra.Command {
 		Use: "report RUN", Short: "write the HTML report of a run",
 		Long:    "Writes one self-contained HTML file with figures and prints its path; with -o -\nwrites it to standard output. With -o FILE the ending of the name says the\nformat: .html, .md, .svg, .json, .csv or .txt.",
 		Example: "  scalebench report latest -o result.html",
-		Args:    oneArg("the run"),
 		RunE: c.aboutRun(func(ctx context.Context, s service, run model.Run) error {
 			path, err := c.writePage(ctx, s, run.ID, out)
 			if err != nil || out == "-" {
@@ -106,7 +104,6 @@ func (c *common) deleteCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete RUN", Short: "delete a run and everything measured in it (asks first)",
 		Example: "  scalebench delete 01JD2M --yes",
-		Args:    oneArg("the run"),
 		RunE: c.aboutRun(func(ctx context.Context, s service, run model.Run) error {
 			if !yes && !c.confirm(fmt.Sprintf("delete run %s (%s, %s) with all its results?", run.ID, run.Name, run.State)) {
 				return errors.New("not deleted; answer y, or give --yes")
@@ -142,7 +139,6 @@ func (c *common) cancelCommand() *cobra.Command {
 		Long: `Cancels a run; what was measured is kept. "latest" is here the newest run that is
 under way, as "running" is everywhere.`,
 		Example: "  scalebench cancel running",
-		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			if name == store.Latest { // of those that are over none can be meant

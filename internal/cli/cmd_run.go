@@ -56,7 +56,6 @@ Ctrl-C; "scalebench cancel" ends it.`,
   scalebench run examples/cpu-overcommit.yaml --set trials=3 --set fleet.local.nodes=2
   scalebench run experiment.yaml --dry-run
   scalebench run experiment.yaml --server nats://10.0.0.5:4222 --detach`,
-		Args: oneArg("the experiment file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.runFile(cmd.Context(), args[0], opt)
 		},
@@ -336,7 +335,6 @@ func (c *common) resumeCommand() *cobra.Command {
 complete steps are kept, the others are executed again. A threshold that was
 given as a flag is not stored: give it again. One in the file holds.`,
 		Example: "  scalebench resume latest\n  scalebench resume latest --detach",
-		Args:    oneArg("the run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := opt.check(); err != nil {
 				return err

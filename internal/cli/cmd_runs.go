@@ -44,7 +44,6 @@ go on.`,
 		Example: `  scalebench runs --name 'cpu-*' --since 7d
   scalebench runs --state failed,incomplete --study capacity
   scalebench runs --limit 0 --format csv`,
-		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter, err := opt.filter(time.Now())
 			if err != nil {

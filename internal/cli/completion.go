@@ -30,24 +30,38 @@ const completing = 800 * time.Millisecond
 // suggest says what could stand in the place of an argument or value.
 type suggest = cobra.CompletionFunc
 
-// addCompletion gives every command below root its completion.
-func (c *common) addCompletion(root *cobra.Command) {
-	arguments := map[string]suggest{
-		"RUN": c.storedRuns, "CAMPAIGN": c.storedCampaigns, "[RUN]": c.storedRuns, "FILE": aFile, "JOB.json": aFile,
-		"[ID]": standingLabs, "HOST": labHosts,
+// addArguments gives every command below root its completion, and checks of the
+// arguments that its use names.
+func (c *common) addArguments(root *cobra.Command) {
+	arguments := map[string]struct {
+		one     string // what it is called where there must be just one
+		suggest suggest
+	}{
+		"RUN": {"the run", c.storedRuns}, "CAMPAIGN": {"the campaign", c.storedCampaigns}, "[RUN]": {"", c.storedRuns},
+		"FILE": {"the experiment file", aFile}, "JOB.json": {"the job file", aFile},
+		"[ID]": {"", standingLabs}, "HOST": {"", labHosts},
 	}
 	values := map[string]suggest{
 		"format": oneOfThese(string(render.FormatText), string(render.FormatJSON), string(render.FormatCSV)),
 		"color":  oneOfThese(colors...), "state": oneOfThese(stateNames()...), "kind": oneOfThese(kindNames...),
 		"study": oneOfThese(designingStudies()...), "agents": oneOfThese(allAgents),
 		"remove": c.knownNodes, "node": c.knownNodes, "lab": standingLabs, "demand-run": c.storedRuns,
-		"set": nothing, "name": nothing, "since": nothing, "until": nothing, "server": nothing, "store": nothing,
+		"set": cobra.NoFileCompletions, "name": cobra.NoFileCompletions, "since": cobra.NoFileCompletions, "until": cobra.NoFileCompletions, "server": cobra.NoFileCompletions, "store": cobra.NoFileCompletions,
 	}
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
-		word, _, _ := strings.Cut(strings.TrimPrefix(cmd.Use, cmd.Name()+" "), " ")
-		if cmd.ValidArgsFunction = arguments[word]; cmd.ValidArgsFunction == nil {
-			cmd.ValidArgsFunction = nothing
+		_, words, _ := strings.Cut(cmd.Use, " ")
+		word, _, _ := strings.Cut(words, " ")
+		argument := arguments[word]
+		switch {
+		case cmd.Args != nil:
+		case word == "":
+			cmd.Args = noArgs
+		case argument.one != "":
+			cmd.Args = oneArg(argument.one)
+		}
+		if cmd.ValidArgsFunction = argument.suggest; cmd.ValidArgsFunction == nil {
+			cmd.ValidArgsFunction = cobra.NoFileCompletions
 		}
 		complete := func(f *pflag.Flag) {
 			of := values[f.Name]
@@ -55,11 +69,11 @@ func (c *common) addCompletion(root *cobra.Command) {
 			case cmd.Name() == "export" && f.Name == "format":
 				of = oneOfThese(string(render.FormatJSON), string(render.FormatCSV))
 			case cmd.Name() == "agent" && f.Name == "node":
-				of = nothing
+				of = cobra.NoFileCompletions
 			case strings.Contains(kind, "|"):
 				of = oneOfThese(strings.Split(kind, "|")...)
 			case of == nil && kind != "string" && kind != "stringArray":
-				of = nothing
+				of = cobra.NoFileCompletions
 			case of == nil:
 				return // a path, for all that is known
 			}
@@ -73,10 +87,6 @@ func (c *common) addCompletion(root *cobra.Command) {
 	}
 	visit(root)
 	root.ValidArgsFunction = nil // its arguments are commands
-}
-
-func nothing(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
 // aFile leaves the first argument to the shell.

@@ -140,7 +140,7 @@ func newRoot(env Env) *cobra.Command {
 	root.AddCommand(c.configCommand())
 	root.AddCommand(c.workloadCommand(), c.versionCommand())
 	root.SetHelpCommand(helpCommand())
-	c.addCompletion(root)
+	c.addArguments(root)
 	c.foldHelp(root)
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := subcommands(cmd, args); err != nil {

@@ -99,5 +99,10 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (d *Duration) UnmarshalText(text []byte) error {
-	return set(d, text, ParseDuration)
+	v, err := ParseDuration(string(text))
+	if err != nil {
+		return err
+	}
+	*d = v
+	return nil
 }

@@ -120,5 +120,10 @@ func (r Rate) MarshalText() ([]byte, error) {
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (r *Rate) UnmarshalText(text []byte) error {
-	return set(r, text, ParseRate)
+	v, err := ParseRate(string(text))
+	if err != nil {
+		return err
+	}
+	*r = v
+	return nil
 }

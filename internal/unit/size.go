@@ -145,14 +145,10 @@ func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *Size) UnmarshalText(text []byte) error {
-	return set(s, text, ParseSize)
-}
-
-// set reads a quantity into a variable, which stays as it is after an error.
-func set[T any](into *T, text []byte, parse func(string) (T, error)) error {
-	v, err := parse(string(text))
-	if err == nil {
-		*into = v
+	v, err := ParseSize(string(text))
+	if err != nil {
+		return err
 	}
-	return err
+	*s = v
+	return nil
 }
