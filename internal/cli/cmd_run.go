@@ -342,7 +342,8 @@ given as a flag is not stored: give it again. One in the file holds.`,
 			return c.withRun(cmd.Context(), toExecute(false, opt.detach), args[0],
 				func(ctx context.Context, s service, run model.Run) error {
 					// What this version cannot read, it has not written.
-					if exp, err := experiment.Parse(run.SourceName, []byte(run.Source), Kinds(), nil); err == nil && run.Kind == model.KindExperiment {
+					if exp, err := experiment.Parse(run.SourceName, []byte(run.Source), Kinds(), nil); err == nil &&
+						run.Kind == model.KindExperiment {
 						if err := opt.gates.fit(exp); err != nil {
 							return err
 						}

@@ -160,7 +160,7 @@ func (c *common) storedCampaigns(cmd *cobra.Command, args []string, _ string) (o
 const latestRuns = 100
 
 func (c *common) storedRuns(cmd *cobra.Command, args []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-	if len(args) > 0 && !strings.Contains(cmd.Use, "RUN…") {
+	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	filter := store.Filter{Limit: latestRuns}

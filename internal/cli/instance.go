@@ -128,7 +128,8 @@ func (c *common) startQueue(ctx context.Context, in *instance, opt serverOptions
 	// key file can also read the database beside it.
 	own, err := identity.LoadOrCreate(c.paths.at(clientKeyName), identity.RoleClient)
 	if err == nil {
-		err = auth.Admit(identity.Grant{Key: own.Public(), Role: identity.RoleClient, Node: "local-client", At: time.Now().UTC()})
+		err = auth.Admit(identity.Grant{Key: own.Public(), Role: identity.RoleClient, Node: "local-client",
+			At: time.Now().UTC()})
 	}
 	if err != nil {
 		return nil, nil, err

@@ -116,32 +116,32 @@ func campaignAnswer(s campaign.Status, now time.Time) string {
 	if s.Planned > 0 {
 		did = fmt.Sprintf("%d of %s", ran(s), num.Count(s.Planned, "repetition"))
 	}
-	parts := []string{did + " ran"}
-	if n := gaps(s); n > 0 {
-		parts = append(parts, fmt.Sprintf("%s of the schedule had no run", num.Count(n, "time")))
+	runs, missed := s.Progress.Runs, gaps(s)
+	bad := runs[model.RunFailed] + runs[model.RunIncomplete] + runs[model.RunCancelled] + runs[model.RunInterrupted]
+	interrupted := s.Latest != nil && s.Latest.RunState == model.RunInterrupted
+	under := s.Latest != nil && !s.Latest.RunState.Final() && !interrupted
+	parts := phrases{did + " ran"}
+	parts.add(missed > 0, "%s of the schedule had no run", num.Count(missed, "time"))
+	parts.add(bad > 0, "%s did not end as intended", num.Count(bad, "run"))
+	if under || interrupted {
+		parts.add(true, "repetition %d is %s", s.Latest.Number, s.Latest.RunState)
 	}
-	runs := s.Progress.Runs
-	if bad := runs[model.RunFailed] + runs[model.RunIncomplete] + runs[model.RunCancelled] + runs[model.RunInterrupted]; bad > 0 {
-		parts = append(parts, num.Count(bad, "run")+" did not end as intended")
-	}
-	switch {
-	case s.Latest != nil && (!s.Latest.RunState.Final() || s.Latest.RunState == model.RunInterrupted):
-		parts = append(parts, fmt.Sprintf("repetition %d is %s", s.Latest.Number, s.Latest.RunState))
-	case s.State == model.CampaignPaused:
-		parts = append(parts, "paused: `scalebench campaign resume` goes on")
-	}
-	under := s.Latest != nil && !s.Latest.RunState.Final() && s.Latest.RunState != model.RunInterrupted
+	parts.add(s.State == model.CampaignPaused && !under && !interrupted, "paused: `scalebench campaign resume` goes on")
 	switch wait := s.Next.Sub(now); {
 	case s.State == model.CampaignPaused: // none begins
 	case s.State == model.CampaignActive && !under && (s.Next.IsZero() || !s.End.IsZero() && now.After(s.End)):
-		parts = append(parts, "its schedule is over, and no server has ended it: `scalebench campaign resume` does, or `scalebench server`")
+		parts.add(true,
+			"its schedule is over, and no server has ended it: `scalebench campaign resume` does, or `scalebench server`")
 	case s.Next.IsZero():
 	case s.Left:
-		parts = append(parts, fmt.Sprintf("its server has ended, so that nothing begins at %s: `scalebench campaign resume %s` goes on, and so does `scalebench server`", clock(s.Next), s.ID))
+		parts.add(true,
+			"its server has ended, so that nothing begins at %s: `scalebench campaign resume %s` goes on, and so does `scalebench server`", clock(s.Next), s.ID)
 	case wait > 0:
-		parts = append(parts, "the next begins in "+num.Brief(wait))
+		parts.add(true, "the next begins in %s", num.Brief(wait))
 	default:
-		parts = append(parts, "the next was due "+num.Brief(-wait)+" ago: no server minds the campaign, or it is busy or has no room to store anything")
+		parts.add(true,
+			"the next was due %s ago: no server minds the campaign, or it is busy or has no room to store anything",
+			num.Brief(-wait))
 	}
 	return num.Sentence(strings.Join(parts, "; "))
 }

@@ -143,23 +143,22 @@ func LabHosts(l Lab) *doc.Document {
 // limitsText says what a host is limited to: "link 100Mbit/s, cpu 0.5". The
 // uplink is shared by all hosts of its group.
 func limitsText(l lab.HostRecord) string {
-	var out []string
-	if l.Link != (unit.Rate{}) {
-		out = append(out, "link "+l.Link.String())
-	}
-	if l.Delay > 0 {
-		out = append(out, "delay "+l.Delay.String())
-	}
-	if l.Uplink != (unit.Rate{}) {
-		out = append(out, "shared uplink "+l.Uplink.String())
-	}
-	if l.CPU > 0 {
-		out = append(out, "cpu "+strconv.FormatFloat(l.CPU, 'f', -1, 64))
-	}
-	if l.Memory > 0 {
-		out = append(out, "memory "+l.Memory.String())
-	}
+	var out phrases
+	out.add(l.Link != (unit.Rate{}), "link %s", l.Link)
+	out.add(l.Delay > 0, "delay %s", l.Delay)
+	out.add(l.Uplink != (unit.Rate{}), "shared uplink %s", l.Uplink)
+	out.add(l.CPU > 0, "cpu %s", strconv.FormatFloat(l.CPU, 'f', -1, 64))
+	out.add(l.Memory > 0, "memory %s", l.Memory)
 	return strings.Join(out, ", ")
+}
+
+// phrases are those of a text that hold.
+type phrases []string
+
+func (p *phrases) add(holds bool, format string, args ...any) {
+	if holds {
+		*p = append(*p, fmt.Sprintf(format, args...))
+	}
 }
 
 // volumeLimits says what each volume of a host is, in the order of its paths:
@@ -179,22 +178,12 @@ func volumeLimits(volumes []lab.VolumeRecord, h lab.HostRecord) []string {
 }
 
 func volumeText(v lab.Volume) string {
-	var out []string
-	if v.Type == lab.Folder {
-		out = append(out, "folder")
-	}
-	if v.Size > 0 {
-		out = append(out, v.Size.String())
-	}
-	if v.IOPS > 0 {
-		out = append(out, strconv.Itoa(v.IOPS)+"op/s")
-	}
-	if v.Bandwidth != (unit.Rate{}) {
-		out = append(out, v.Bandwidth.String())
-	}
-	if v.Shared {
-		out = append(out, "shared")
-	}
+	var out phrases
+	out.add(v.Type == lab.Folder, "folder")
+	out.add(v.Size > 0, "%s", v.Size)
+	out.add(v.IOPS > 0, "%dop/s", v.IOPS)
+	out.add(v.Bandwidth != (unit.Rate{}), "%s", v.Bandwidth)
+	out.add(v.Shared, "shared")
 	if len(out) == 0 {
 		return v.Name
 	}

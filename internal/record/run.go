@@ -168,7 +168,8 @@ func NewOverview(run *observe.Run) Overview {
 		_ = run.Need(observe.Texts) // run.Err tells
 		results = run.Results()
 	}
-	v := Overview{Run: run.Run(), Fleet: model.NodeIDs(run.Nodes()), Steps: []stepView{}, Failed: []failure{}, Events: []model.Event{}}
+	v := Overview{Run: run.Run(), Fleet: model.NodeIDs(run.Nodes()), Steps: []stepView{}, Failed: []failure{},
+		Events: []model.Event{}}
 	for _, n := range run.Nodes() {
 		if i := len(n.Startups) - 1; i >= 0 {
 			if v.Startup == nil {
@@ -202,17 +203,13 @@ func newStepView(s model.Step, results []model.Result) stepView {
 		Number: s.Number, Phase: s.Phase, Workload: s.Workload, Trial: s.Trial, State: s.State, Reason: s.Reason,
 		Attempts: s.Attempt, Tasks: len(s.Tasks), Outcomes: map[model.Outcome]int{},
 	}
-	serving := make(map[model.TaskID]bool) // they are no part of the overlap
-	for _, task := range s.Tasks {
-		serving[task.ID] = task.Spec.Role == model.RoleServe
-	}
 	var times observe.Times
 	for _, r := range results {
 		if replaced(s, r, results) {
 			continue
 		}
 		v.Outcomes[r.Outcome]++
-		if !serving[r.Task] {
+		if !serves(s, r) { // that is no part of the overlap
 			times.Add(r.Started, r.Ended)
 		}
 	}

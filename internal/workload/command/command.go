@@ -173,7 +173,8 @@ func invalid(field, problem, allowed string) error {
 func (p *Params) Validate() error {
 	problem, allowed := environ.Check(p.PassEnv)
 	errs := []error{
-		workload.Invalid(strings.TrimSpace(p.Command) == "", "command", "is missing", "write the command that the shell runs"),
+		workload.Invalid(strings.TrimSpace(p.Command) == "", "command", "is missing",
+			"write the command that the shell runs"),
 		workload.Refuse(!filepath.IsAbs(p.Shell), "shell", "a path such as /bin/sh", "%q is not an absolute path", p.Shell),
 		workload.Invalid(problem != "", "pass_env", problem, allowed),
 	}

@@ -106,7 +106,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	env.Report.Sample(model.Sample{Metric: metrics[p.Kernel], Unit: "op/s", Value: rate, Better: model.Higher, Resource: model.ResourceCPU})
+	env.Report.Sample(workload.Capacity(metrics[p.Kernel], "op/s", rate, model.ResourceCPU))
 	return nil
 }
 

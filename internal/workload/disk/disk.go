@@ -275,7 +275,8 @@ func (p *Params) fixSize() error {
 		s.size = 2 * memory
 	}
 	if s.part() == 0 {
-		return fmt.Errorf("a size of %s is too small for %s with blocks of %s: give a larger size", unit.Size(s.size), num.Count(s.jobs, "job"), unit.Size(s.block))
+		return fmt.Errorf("a size of %s is too small for %s with blocks of %s: give a larger size", unit.Size(s.size),
+			num.Count(s.jobs, "job"), unit.Size(s.block))
 	}
 	return nil
 }

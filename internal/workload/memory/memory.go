@@ -193,9 +193,9 @@ func (p *Params) test(ctx context.Context, r workload.Reporter, k kind, deadline
 	if ctx.Err() != nil {
 		return t
 	}
-	r.Sample(model.Sample{Metric: k.metric, Unit: k.unit + "/s", Value: rate * k.weight, Better: model.Higher, Resource: model.ResourceMemory})
+	r.Sample(workload.Capacity(k.metric, k.unit+"/s", rate*k.weight, model.ResourceMemory))
 	if k.latency != "" {
-		r.Sample(model.Sample{Metric: k.latency, Unit: "ns", Value: 1e9 * step, Better: model.Lower, Info: true})
+		r.Sample(workload.Info(k.latency, "ns", 1e9*step))
 	}
 	return t
 }

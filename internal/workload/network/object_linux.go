@@ -44,7 +44,8 @@ func discard(conn net.Conn, n int64, took func(int64)) error {
 
 // turns moves n bytes with a system call of this name, in pieces; between two turns the
 // deadline is looked at. wait calls until the socket is ready.
-func turns(wait func(func(fd uintptr) (done bool)) error, name string, n int64, move func(fd uintptr, most int64) (int64, error), took func(int64)) error {
+func turns(wait func(func(fd uintptr) (done bool)) error, name string, n int64,
+	move func(fd uintptr, most int64) (int64, error), took func(int64)) error {
 	for n > 0 {
 		left, failed := min(n, turn), error(nil)
 		n -= left

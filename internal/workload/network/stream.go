@@ -22,7 +22,7 @@ type stream struct {
 
 	received atomic.Int64 // bytes of bodies
 	ledgers  []*ledger    // one for each flow that sends
-	tickets  tickets
+	tickets  atomic.Int64 // transfers that may still be begun
 	active   atomic.Int32 // flows that still have something to do
 	missing  atomic.Int32 // flows that have not been connected yet
 
@@ -71,19 +71,6 @@ func silence(verb string, peer model.Host, addr string, stall time.Duration, las
 	}
 	return fmt.Errorf("%w; the last error was: %w", err, last)
 }
-
-// tickets bound how many transfers are begun, once they are limited.
-type tickets struct {
-	limited atomic.Bool
-	left    atomic.Int64
-}
-
-func (t *tickets) limit(n int64) {
-	t.left.Store(n)
-	t.limited.Store(true)
-}
-
-func (t *tickets) take() bool { return !t.limited.Load() || t.left.Add(-1) >= 0 }
 
 // flow is one connection of a stream, made again after every error.
 type flow struct {
@@ -138,7 +125,7 @@ func (f *flow) use(ctx context.Context) error {
 	if f.send {
 		one = f.upload
 	}
-	for link := newLink(conn); f.tickets.take(); {
+	for link := newLink(conn); f.tickets.Add(-1) >= 0; {
 		if err := one(link); err != nil {
 			return err
 		}

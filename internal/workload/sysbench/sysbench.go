@@ -116,9 +116,9 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		return fmt.Errorf("sysbench ended after %v of %v seconds: the rate would be for another duration", s.seconds, p.Duration.Seconds())
 	}
 	publisher.finish(s.total)
-	env.Report.Sample(model.Sample{Metric: name, Unit: counted + "/s", Value: s.rate, Better: model.Higher, Resource: resource})
+	env.Report.Sample(workload.Capacity(name, counted+"/s", s.rate, resource))
 	if p.Test == CPU {
-		env.Report.Sample(model.Sample{Metric: "sysbench_cpu_latency_p95", Unit: "ms", Value: s.p95, Better: model.Lower, Info: true})
+		env.Report.Sample(workload.Info("sysbench_cpu_latency_p95", "ms", s.p95))
 	}
 	return nil
 }
