@@ -48,9 +48,7 @@ The agent survives restarts of the server and leaves on SIGTERM.`,
 	f := cmd.Flags()
 	addOptions(f, &opt)
 	for _, ours := range []string{"exit-with-stdin", coresTogetherFlag} { // of agents that a server starts
-		if err := f.MarkHidden(ours); err != nil {
-			panic(err) // the flag is defined above
-		}
+		f.Lookup(ours).Hidden = true
 	}
 	return cmd
 }
@@ -110,18 +108,18 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 }
 
 // agentConfig collects the identity of this node and its server.
-func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Config, error) {
+func (c *common) agentConfig(ctx context.Context, opt agentOptions) (cfg agent.Config, err error) {
 	labels, err := parsePairs("label", "KEY=VALUE", opt.Labels)
 	if err != nil {
-		return agent.Config{}, err
+		return cfg, err
 	}
 	volumes, err := parseVolumes(opt.Volumes)
 	if err != nil {
-		return agent.Config{}, err
+		return cfg, err
 	}
 	key, err := identity.LoadOrCreate(filepath.Join(opt.State, agentproc.KeyFile), identity.RoleAgent)
 	if err != nil {
-		return agent.Config{}, err
+		return cfg, err
 	}
 	f, err := facts.Collect(ctx, facts.Options{Version: Version()})
 	if err != nil {
@@ -133,11 +131,11 @@ func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Confi
 	}
 	node, err := nodeName(opt, f)
 	if err != nil {
-		return agent.Config{}, err
+		return cfg, err
 	}
 	info, err := c.joinAgent(ctx, opt.State, key, node)
 	if err != nil {
-		return agent.Config{}, err
+		return cfg, err
 	}
 	return agent.Config{
 		Node:   model.Node{ID: node, Labels: labels, Facts: f},

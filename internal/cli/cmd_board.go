@@ -11,6 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/board"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/record"
 )
 
 // boardOptions are the flags of "board".
@@ -213,11 +214,8 @@ func (c *common) printCheck(sizes board.Sizes, differences []board.Difference) e
 	for _, d := range differences {
 		t.Add(doc.Say(d.Database), doc.Say(d.Table), doc.Say(d.What))
 	}
-	d := &doc.Document{Answer: "As it was loaded.", Data: t}
-	if len(differences) > 0 {
-		d = &doc.Document{Sections: []doc.Section{{Blocks: []doc.Block{{Table: t}}}}}
-	}
-	if err := c.print(d, boardCheck{sizes, append([]board.Difference{}, differences...)}); err != nil || len(differences) == 0 {
+	if err := c.print(record.Listing(t, "As it was loaded."),
+		boardCheck{sizes, append([]board.Difference{}, differences...)}); err != nil || len(differences) == 0 {
 		return err
 	}
 	return fmt.Errorf("%s; `scalebench board load --replace` fills it anew", num.Count(len(differences), "difference"))

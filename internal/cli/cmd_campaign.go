@@ -23,6 +23,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/study/variability"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 func (c *common) campaignCommand() *cobra.Command {
@@ -377,10 +378,8 @@ func (c *common) followCampaign(ctx context.Context, s service, id model.Campaig
 				return nil
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(followEvery):
+		if err := workload.Pause(ctx, followEvery); err != nil {
+			return err
 		}
 	}
 }

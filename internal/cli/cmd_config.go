@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/record"
 )
 
 func (c *common) configCommand() *cobra.Command {
@@ -57,7 +58,7 @@ func (c *common) configDocument(cmd *cobra.Command) *doc.Document {
 			t.Add(doc.Say(commandName(s.cmd)+" --"+s.flag.Name), doc.Say(strings.Join(values, " ")), doc.Say(s.place(c.settings.file)))
 		}
 	}
-	return &doc.Document{Data: t, Sections: []doc.Section{{Blocks: []doc.Block{{Table: t}}}}}
+	return record.Listing(t, "")
 }
 
 // shownValue is what a flag of all commands amounts to, secrets apart.

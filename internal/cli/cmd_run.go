@@ -318,10 +318,8 @@ func (c *common) submitPatiently(ctx context.Context, s service, src control.Sou
 			said = err.Error()
 			c.say("waiting: %s (%s left)", model.Plain(err), unit.Duration(time.Until(deadline).Round(time.Second)))
 		}
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(time.Second):
+		if err := workload.Pause(ctx, time.Second); err != nil {
+			return "", err
 		}
 	}
 }

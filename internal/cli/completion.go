@@ -33,11 +33,13 @@ type suggest = cobra.CompletionFunc
 // addArguments gives every command below root its completion, and checks of the
 // arguments that its use names.
 func (c *common) addArguments(root *cobra.Command) {
+	runs, nodes := c.stored(storedRuns), c.stored(knownNodes)
+	aFile := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault) // which the shell knows
 	arguments := map[string]struct {
 		one     string // what it is called where there must be just one
 		suggest suggest
 	}{
-		"RUN": {"the run", c.storedRuns}, "CAMPAIGN": {"the campaign", c.storedCampaigns}, "[RUN]": {"", c.storedRuns},
+		"RUN": {"the run", runs}, "CAMPAIGN": {"the campaign", c.stored(storedCampaigns)}, "[RUN]": {"", runs},
 		"FILE": {"the experiment file", aFile}, "JOB.json": {"the job file", aFile},
 		"[ID]": {"", standingLabs}, "HOST": {"", labHosts},
 	}
@@ -45,7 +47,7 @@ func (c *common) addArguments(root *cobra.Command) {
 		"format": oneOfThese(string(render.FormatText), string(render.FormatJSON), string(render.FormatCSV)),
 		"color":  oneOfThese(colors...), "state": oneOfThese(stateNames()...), "kind": oneOfThese(kindNames...),
 		"study": oneOfThese(designingStudies()...), "agents": oneOfThese(allAgents),
-		"remove": c.knownNodes, "node": c.knownNodes, "lab": standingLabs, "demand-run": c.storedRuns,
+		"remove": nodes, "node": nodes, "lab": standingLabs, "demand-run": runs,
 		"set": cobra.NoFileCompletions, "name": cobra.NoFileCompletions, "since": cobra.NoFileCompletions, "until": cobra.NoFileCompletions, "server": cobra.NoFileCompletions, "store": cobra.NoFileCompletions,
 	}
 	var visit func(*cobra.Command)
@@ -60,8 +62,12 @@ func (c *common) addArguments(root *cobra.Command) {
 		case argument.one != "":
 			cmd.Args = oneArg(argument.one)
 		}
-		if cmd.ValidArgsFunction = argument.suggest; cmd.ValidArgsFunction == nil {
-			cmd.ValidArgsFunction = cobra.NoFileCompletions
+		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion,
+			cobra.ShellCompDirective) {
+			if argument.suggest == nil || len(args) > 0 && word != "HOST" {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return argument.suggest(cmd, args, typed)
 		}
 		complete := func(f *pflag.Flag) {
 			of := values[f.Name]
@@ -87,14 +93,6 @@ func (c *common) addArguments(root *cobra.Command) {
 	}
 	visit(root)
 	root.ValidArgsFunction = nil // its arguments are commands
-}
-
-// aFile leaves the first argument to the shell.
-func aFile(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return nil, cobra.ShellCompDirectiveDefault
 }
 
 // oneOfThese completes a list at its last comma.
@@ -142,27 +140,26 @@ func labHosts(_ *cobra.Command, args []string, _ string) (out []cobra.Completion
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (c *common) storedCampaigns(cmd *cobra.Command, args []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+// stored completes what is stored.
+func (c *common) stored(list func(context.Context, *cobra.Command, service) []cobra.Completion) suggest {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		out := c.ask(cmd, func(ctx context.Context, s service) []cobra.Completion { return list(ctx, cmd, s) })
+		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
-	out = c.ask(cmd, func(ctx context.Context, s service) (out []cobra.Completion) {
-		list, _ := s.CampaignStatuses(ctx)
-		for _, x := range list {
-			out = append(out, cobra.CompletionWithDesc(string(x.ID), fmt.Sprintf("%s, %s", printable(x.Name), x.State)))
-		}
-		return out
-	})
-	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+func storedCampaigns(ctx context.Context, _ *cobra.Command, s service) (out []cobra.Completion) {
+	list, _ := s.CampaignStatuses(ctx)
+	for _, x := range list {
+		out = append(out, cobra.CompletionWithDesc(string(x.ID), fmt.Sprintf("%s, %s", printable(x.Name), x.State)))
+	}
+	return out
 }
 
 // latestRuns is how many runs are offered: more cannot be looked through.
 const latestRuns = 100
 
-func (c *common) storedRuns(cmd *cobra.Command, args []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+func storedRuns(ctx context.Context, cmd *cobra.Command, s service) (out []cobra.Completion) {
 	filter := store.Filter{Limit: latestRuns}
 	switch cmd.Name() {
 	case "cancel":
@@ -170,33 +167,27 @@ func (c *common) storedRuns(cmd *cobra.Command, args []string, _ string) (out []
 	case "resume":
 		filter.States = []model.RunState{model.RunIncomplete, model.RunFailed, model.RunCancelled, model.RunInterrupted}
 	}
-	out = c.ask(cmd, func(ctx context.Context, s service) (out []cobra.Completion) {
-		list, _ := s.Runs(ctx, filter)
-		for i, r := range list.Runs {
-			switch {
-			case i > 0 || len(filter.States) > 0:
-			case r.State.Final():
-				out = append(out, cobra.CompletionWithDesc(store.Latest, "the newest run that is over"))
-			default:
-				out = append(out, cobra.CompletionWithDesc(store.Running, "the newest run that is under way"))
-			}
-			what := fmt.Sprintf("%s, %s, %s", printable(r.Name), r.State, r.Created.UTC().Format("2006-01-02 15:04"))
-			out = append(out, cobra.CompletionWithDesc(string(r.ID), what))
+	list, _ := s.Runs(ctx, filter)
+	for i, r := range list.Runs {
+		switch {
+		case i > 0 || len(filter.States) > 0:
+		case r.State.Final():
+			out = append(out, cobra.CompletionWithDesc(store.Latest, "the newest run that is over"))
+		default:
+			out = append(out, cobra.CompletionWithDesc(store.Running, "the newest run that is under way"))
 		}
-		return out
-	})
-	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		what := fmt.Sprintf("%s, %s, %s", printable(r.Name), r.State, r.Created.UTC().Format("2006-01-02 15:04"))
+		out = append(out, cobra.CompletionWithDesc(string(r.ID), what))
+	}
+	return out
 }
 
-func (c *common) knownNodes(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-	out = c.ask(cmd, func(ctx context.Context, s service) (out []cobra.Completion) {
-		nodes, _ := s.Nodes(ctx)
-		for _, n := range nodes {
-			out = append(out, cobra.CompletionWithDesc(string(n.ID), string(n.Status)))
-		}
-		return out
-	})
-	return out, cobra.ShellCompDirectiveNoFileComp
+func knownNodes(ctx context.Context, _ *cobra.Command, s service) (out []cobra.Completion) {
+	nodes, _ := s.Nodes(ctx)
+	for _, n := range nodes {
+		out = append(out, cobra.CompletionWithDesc(string(n.ID), string(n.Status)))
+	}
+	return out
 }
 
 // ask calls f with what a command would read from, and returns what f does, or

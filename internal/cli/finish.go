@@ -18,6 +18,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // finish follows a run to its end and prints what it found, or leaves it to the
@@ -68,10 +69,8 @@ func (c *common) sayWaits(ctx context.Context, s service, id model.RunID) {
 			c.say("%s", run.Reason)
 			return
 		}
-		select {
-		case <-ctx.Done():
+		if workload.Pause(ctx, 50*time.Millisecond) != nil {
 			return
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }

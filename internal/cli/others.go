@@ -8,6 +8,7 @@ import (
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // parting is how long a command may take to ask for the results of its run once
@@ -31,9 +32,6 @@ func (c *common) serveOthers(ctx context.Context, s service) {
 		_, _ = control.AwaitEnd(ctx, s, run.ID, func(error) {}) // its own command says what is wrong
 	}
 	if served {
-		select {
-		case <-ctx.Done():
-		case <-time.After(parting):
-		}
+		_ = workload.Pause(ctx, parting) // or until it is to end
 	}
 }

@@ -36,7 +36,7 @@ func Campaigns(list []campaign.Status) *doc.Document {
 			doc.Int(ran(s)), planned, doc.Int(gaps(s)),
 			timeCell(s.Next), timeCell(s.End), say(scheduleText(s)))
 	}
-	return listing(t, "No campaigns yet. `scalebench run FILE` begins one if the file has a schedule.")
+	return Listing(t, "No campaigns yet. `scalebench run FILE` begins one if the file has a schedule.")
 }
 
 func campaignTone(s model.CampaignState) doc.Tone {

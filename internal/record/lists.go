@@ -45,7 +45,7 @@ func Runs(runs []model.Run, matching int, filtered bool) *doc.Document {
 	if filtered {
 		none = "No run matches. `scalebench runs` without filters lists the latest."
 	}
-	d := listing(t, none)
+	d := Listing(t, none)
 	if len(runs) < matching {
 		blocks := &d.Sections[0].Blocks
 		*blocks = append(*blocks, doc.Para(fmt.Sprintf("%d of %s; --limit 0 shows all", len(runs), num.Count(matching, "run"))))
@@ -118,7 +118,7 @@ func Labs(labs []Lab) *doc.Document {
 		t.Add(say(l.ID), say(l.State).As(tone), timeCell(l.Created),
 			doc.Int(l.Owner.PID), doc.Of(strings.Join(names, " "), shown), say(l.Dir))
 	}
-	return listing(t, "No labs on this machine. `scalebench lab up FILE` makes one.")
+	return Listing(t, "No labs on this machine. `scalebench lab up FILE` makes one.")
 }
 
 // LabHosts lists the hosts of one lab, with how to enter each.
@@ -137,7 +137,7 @@ func LabHosts(l Lab) *doc.Document {
 		t.Add(say(h.Name), say(kind), say(h.Group), say(h.Address), say(limitsText(h)),
 			doc.Of(strings.Join(volumes, " "), volumes...), doc.Of(strings.Join(limits, " "), limits...), say(h.Namespace.Name))
 	}
-	return listing(t, "")
+	return Listing(t, "")
 }
 
 // limitsText says what a host is limited to: "link 100Mbit/s, cpu 0.5". The

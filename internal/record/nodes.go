@@ -35,7 +35,7 @@ func Nodes(nodes []model.NodeInfo, served bool) *doc.Document {
 		row = append(row, factCells(n.Node)...)
 		t.Add(append(row, doc.Of(string(n.Status)), timeCell(n.Heard), doc.Of(string(n.Task)))...)
 	}
-	d := listing(t, "No nodes have joined. `scalebench token` makes a token with which `scalebench agent` joins.")
+	d := Listing(t, "No nodes have joined. `scalebench token` makes a token with which `scalebench agent` joins.")
 	if !served && len(nodes) > 0 {
 		d.Answer = "No server is running here: these nodes were known to the one that has ended. `scalebench server` begins one, which agents join again."
 	}

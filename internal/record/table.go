@@ -30,8 +30,8 @@ func fields(labelled ...string) (out []doc.Field) {
 	return out
 }
 
-// listing is a document of one table; none says that it has no rows.
-func listing(t *doc.Table, none string) *doc.Document {
+// Listing is a document of one table; none says that it has no rows.
+func Listing(t *doc.Table, none string) *doc.Document {
 	if len(t.Rows) == 0 {
 		return &doc.Document{Data: t, Answer: none}
 	}
