@@ -29,9 +29,27 @@ type stream struct {
 	seen  int64     // bytes when it last moved, for the watch
 	moved time.Time // and when that was
 
+	troubles
+}
+
+// troubles are errors that are tried again.
+type troubles struct {
 	errors atomic.Int64
 	mu     sync.Mutex
-	last   error // the latest error, for the message when nothing moves any more
+	last   error // the latest one, for the message when nothing moves any more
+}
+
+func (t *troubles) trouble(err error) {
+	t.errors.Add(1)
+	t.mu.Lock()
+	t.last = err
+	t.mu.Unlock()
+}
+
+func (t *troubles) latest() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last
 }
 
 // bytes is the work done since the beginning.
@@ -44,23 +62,13 @@ func (s *stream) bytes() int64 {
 	return n
 }
 
-// trouble counts an error that is tried again.
-func (s *stream) trouble(err error) {
-	s.errors.Add(1)
-	s.mu.Lock()
-	s.last = err
-	s.mu.Unlock()
-}
-
 // silent is the error for a peer that has stopped.
 func (s *stream) silent(stall time.Duration) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	verb := "received from"
 	if s.send {
 		verb = "accepted by"
 	}
-	return silence(verb, s.peer, s.addr, stall, s.last)
+	return silence(verb, s.peer, s.addr, stall, s.latest())
 }
 
 // silence says that a peer has stopped, and what to look at.

@@ -35,7 +35,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -142,7 +141,7 @@ func (p *Params) Cleanup(context.Context, *workload.Env) error {
 
 // Run implements workload.Workload.
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
-	h := &home{dir: env.Dir, environ: env.Environ, stderr: &together{w: env.Stderr}}
+	h := &home{dir: env.Dir, environ: env.Environ, stderr: env.Stderr}
 	if p.Home != "" {
 		h.bin = filepath.Join(p.Home, "bin")
 		h.environ = append(h.environ, "SPARK_HOME="+p.Home)
@@ -158,19 +157,6 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	}
 	defer p.first.end()
 	return p.measure(alive, stop, h, env)
-}
-
-// together lets several processes print at once.
-type together struct {
-	mu sync.Mutex
-	w  interface{ Write(p []byte) (int, error) }
-}
-
-// Write implements io.Writer.
-func (t *together) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.w.Write(p)
 }
 
 // cores are the tasks of the job at once.
