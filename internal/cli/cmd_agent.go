@@ -35,16 +35,14 @@ type agentOptions struct {
 
 func (c *common) agentCommand() *cobra.Command {
 	var opt agentOptions
-	cmd := &cobra.Command{
-		Use: "agent", Short: "run an agent on this node",
-		Long: `Joins a server with a token from "scalebench token" and executes its tasks, one at
+	cmd := newCommand("agent", "run an agent on this node",
+		`Joins a server with a token from "scalebench token" and executes its tasks, one at
 a time. The token is needed once; the identity is kept in the state directory.
 The agent survives restarts of the server and leaves on SIGTERM.`,
-		Example: `  scalebench agent --token sbjoin1.…
+		`  scalebench agent --token sbjoin1.…
   scalebench agent --server nats://10.0.0.5:4222 --token @/run/join-token --label role=worker
   scalebench agent                                 (any later time)`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.runAgent(cmd.Context(), opt) },
-	}
+		func(ctx context.Context, _ []string) error { return c.runAgent(ctx, opt) })
 	f := cmd.Flags()
 	addOptions(f, &opt)
 	for _, ours := range []string{"exit-with-stdin", coresTogetherFlag} { // of agents that a server starts

@@ -27,9 +27,8 @@ import (
 )
 
 func (c *common) campaignCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "campaign", Short: "list campaigns, look at them, pause, resume, extend and stop them",
-		Long: `A campaign is an experiment that is repeated on a schedule: "scalebench run FILE"
+	cmd := newCommand("campaign", "list campaigns, look at them, pause, resume, extend and stop them",
+		`A campaign is an experiment that is repeated on a schedule: "scalebench run FILE"
 begins one if the file has the key schedule. Each repetition is a run. Times of the
 schedule at which there can be no run are counted with the reason: the repetition
 before had not ended, no server was there, the campaign was paused.
@@ -38,13 +37,12 @@ A campaign goes on as long as its server runs: "scalebench server", or the comma
 that began or resumed it. After a stop or a crash it goes on from where it was.
 
 "scalebench variability CAMPAIGN" analyses what was measured so far.`,
-		Example: `  scalebench run examples/paper-variance.yaml --detach
+		`  scalebench run examples/paper-variance.yaml --detach
   scalebench campaign list
   scalebench campaign status latest
   scalebench campaign pause latest
   scalebench variability nightly`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+		nil)
 	cmd.AddCommand(c.campaignList(), c.campaignStatus(), c.campaignResume(), c.campaignExtend(), c.campaignDelete(),
 		c.campaignChange("pause", "begin no more repetitions until the campaign is resumed", model.CampaignPaused),
 		c.campaignChange("stop", "end a campaign; a repetition that is under way comes to its end", model.CampaignStopped))
@@ -52,32 +50,30 @@ that began or resumed it. After a stop or a crash it goes on from where it was.
 }
 
 func (c *common) campaignList() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "list", Short: "list campaigns, newest first",
-		Example: "  scalebench campaign list\n  scalebench campaign list --format json",
-		RunE: c.asking(func(ctx context.Context, s service, _ []string) error {
+	cmd := newCommand("list", "list campaigns, newest first",
+		"",
+		"  scalebench campaign list\n  scalebench campaign list --format json",
+		c.asking(func(ctx context.Context, s service, _ []string) error {
 			list, err := s.CampaignStatuses(ctx)
 			if err != nil {
 				return err
 			}
 			return c.print(record.Campaigns(list), append([]campaign.Status{}, list...)) // never null
-		}),
-	}
+		}))
 	c.addList(cmd)
 	return cmd
 }
 
 func (c *common) campaignStatus() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "status CAMPAIGN", Short: "show how far a campaign is: progress, gaps, next start, repetitions, result so far",
-		Long: `Shows how far a campaign is. CAMPAIGN is an id, its unique beginning, a name (the
+	cmd := newCommand("status CAMPAIGN",
+		"show how far a campaign is: progress, gaps, next start, repetitions, result so far",
+		`Shows how far a campaign is. CAMPAIGN is an id, its unique beginning, a name (the
 latest campaign of that name), or "latest".`,
-		Example: "  scalebench campaign status latest\n  scalebench campaign status nightly --format csv",
-		RunE: c.asking(func(ctx context.Context, s service, args []string) error {
+		"  scalebench campaign status latest\n  scalebench campaign status nightly --format csv",
+		c.asking(func(ctx context.Context, s service, args []string) error {
 			_, err := c.showCampaign(ctx, s, args[0])
 			return err
-		}),
-	}
+		}))
 	c.addFormat(cmd)
 	return cmd
 }
@@ -184,13 +180,12 @@ func soFar(found *doc.Document, status campaign.Status) []doc.Block {
 
 // campaignChange is a command that moves a campaign to a state.
 func (c *common) campaignChange(verb, short string, state model.CampaignState) *cobra.Command {
-	return &cobra.Command{
-		Use: verb + " CAMPAIGN", Short: short,
-		Example: "  scalebench campaign " + verb + " latest",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.changeCampaign(cmd.Context(), control.CampaignChange{ID: args[0], State: state})
-		},
-	}
+	return newCommand(verb+" CAMPAIGN", short,
+		"",
+		"  scalebench campaign "+verb+" latest",
+		func(ctx context.Context, args []string) error {
+			return c.changeCampaign(ctx, control.CampaignChange{ID: args[0], State: state})
+		})
 }
 
 // changeCampaign changes a campaign and says how it stands.
@@ -207,14 +202,13 @@ func (c *common) changeCampaign(ctx context.Context, change control.CampaignChan
 
 func (c *common) campaignResume() *cobra.Command {
 	detach := false
-	cmd := &cobra.Command{
-		Use: "resume CAMPAIGN", Short: "go on with a campaign that was paused, or whose server has ended",
-		Long: `Goes on with a campaign that was paused, or that another command began which has
+	cmd := newCommand("resume CAMPAIGN", "go on with a campaign that was paused, or whose server has ended",
+		`Goes on with a campaign that was paused, or that another command began which has
 ended. Where no server runs, this command is the server, and goes on until the
 campaign is over or Ctrl-C.`,
-		Example: "  scalebench campaign resume latest",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withService(cmd.Context(), toExecute(false, detach), func(ctx context.Context, s service) error {
+		"  scalebench campaign resume latest",
+		func(ctx context.Context, args []string) error {
+			return c.withService(ctx, toExecute(false, detach), func(ctx context.Context, s service) error {
 				x, err := s.CampaignStatus(ctx, args[0], 0)
 				if err != nil {
 					return err
@@ -228,18 +222,17 @@ campaign is over or Ctrl-C.`,
 				}
 				return c.finishCampaign(ctx, s, x.ID, detach)
 			})
-		},
-	}
+		})
 	cmd.Flags().BoolVar(&detach, "detach", false, "with a server: return at once")
 	return cmd
 }
 
 func (c *common) campaignExtend() *cobra.Command {
 	longer, until := "", ""
-	cmd := &cobra.Command{
-		Use: "extend CAMPAIGN", Short: "let a campaign end later; one that is done goes on",
-		Example: "  scalebench campaign extend latest --for 14d\n  scalebench campaign extend latest --until 2026-12-24",
-		RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("extend CAMPAIGN", "let a campaign end later; one that is done goes on",
+		"",
+		"  scalebench campaign extend latest --for 14d\n  scalebench campaign extend latest --until 2026-12-24",
+		func(ctx context.Context, args []string) error {
 			change := control.CampaignChange{ID: args[0]}
 			var err error
 			switch {
@@ -257,9 +250,8 @@ func (c *common) campaignExtend() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.changeCampaign(cmd.Context(), change)
-		},
-	}
+			return c.changeCampaign(ctx, change)
+		})
 	cmd.Flags().StringVar(&longer, "for", "", "how much longer, such as 36h or 7d")
 	cmd.Flags().StringVar(&until, "until", "", "its new end: 2026-12-24 or 2026-12-24T18:00 (UTC)")
 	return cmd
@@ -267,12 +259,11 @@ func (c *common) campaignExtend() *cobra.Command {
 
 func (c *common) campaignDelete() *cobra.Command {
 	runs, yes := false, false
-	cmd := &cobra.Command{
-		Use: "delete CAMPAIGN", Short: "remove a campaign that is over; its runs stay, as runs of their own",
-		Long: `Removes a campaign that is over. Its runs stay, as runs of their own; with --runs
+	cmd := newCommand("delete CAMPAIGN", "remove a campaign that is over; its runs stay, as runs of their own",
+		`Removes a campaign that is over. Its runs stay, as runs of their own; with --runs
 they are deleted, too, with all that they measured: that is asked first.`,
-		Example: "  scalebench campaign delete latest --runs",
-		RunE: c.asking(func(ctx context.Context, s service, args []string) error {
+		"  scalebench campaign delete latest --runs",
+		c.asking(func(ctx context.Context, s service, args []string) error {
 			id := args[0]
 			if runs {
 				x, err := s.CampaignStatus(ctx, id, 0)
@@ -291,8 +282,7 @@ they are deleted, too, with all that they measured: that is asked first.`,
 				c.say("campaign %s is deleted", x.ID)
 			}
 			return err
-		}),
-	}
+		}))
 	cmd.Flags().BoolVar(&runs, "runs", false, "delete its runs, too, with all that they measured (asks first)")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
@@ -301,7 +291,8 @@ they are deleted, too, with all that they measured: that is asked first.`,
 // startCampaign begins the campaign that an experiment file with a schedule is.
 func (c *common) startCampaign(ctx context.Context, name string, exp *experiment.Experiment, opt runOptions) error {
 	if flag := opt.gates.flag(); flag != "" {
-		return usageError("%s is about a single run, and %s has a schedule; give the file a threshold for all repetitions, such as study: {kind: variability, fail_above: 5}", flag, name)
+		return usageError("%s is about a single run, and %s has a schedule; give the file a threshold for all "+
+			"repetitions, such as study: {kind: variability, fail_above: 5}", flag, name)
 	}
 	if of := exp.Study; of != nil && of.Kind != variability.Kind().Name {
 		if keys := study.Thresholds(of.Study); len(keys) > 0 {

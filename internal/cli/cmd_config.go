@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"net/url"
 	"strings"
 
@@ -13,9 +14,9 @@ import (
 )
 
 func (c *common) configCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "config", Short: "show the effective settings, and where each comes from",
-		Long: `Shows the values of the flags of all commands, and the defaults of your own for
+	var cmd *cobra.Command
+	cmd = newCommand("config", "show the effective settings, and where each comes from",
+		`Shows the values of the flags of all commands, and the defaults of your own for
 single commands. They come, in this order, from a flag, from the environment, from
 the file of your settings, or they are built in.
 
@@ -28,12 +29,11 @@ The file is $SCALEBENCH_CONFIG, or scalebench/config.yaml in $XDG_CONFIG_HOME or
     window: 20s
 
 Only you may be able to write it.`,
-		Example: `  scalebench config
+		`  scalebench config
   SCALEBENCH_CONFIG=./ci.yaml scalebench config`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		func(context.Context, []string) error {
 			return c.print(c.configDocument(cmd), nil)
-		},
-	}
+		})
 	c.addFormat(cmd)
 	return cmd
 }

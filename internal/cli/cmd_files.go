@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"strings"
 	"time"
@@ -19,14 +20,11 @@ import (
 
 func (c *common) validateCommand() *cobra.Command {
 	var set []string
-	cmd := &cobra.Command{
-		Use:   "validate FILE",
-		Short: "check an experiment or job file",
-		Long: `Checks an experiment file (YAML) or a job file (JSON) and reports all
+	cmd := newCommand("validate FILE", "check an experiment or job file",
+		`Checks an experiment file (YAML) or a job file (JSON) and reports all
 problems as file:line:col. The exit code is 2 if there are any.`,
-		Example: "  scalebench validate experiment.yaml",
-		Args:    oneArg("the file"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		"  scalebench validate experiment.yaml",
+		func(_ context.Context, args []string) error {
 			text, name, err := c.readFile(args[0])
 			if err != nil {
 				return err
@@ -40,8 +38,8 @@ problems as file:line:col. The exit code is 2 if there are any.`,
 				return err
 			}
 			return write(c.env.Stdout, name+": valid\n")
-		},
-	}
+		})
+	cmd.Args = oneArg("the file")
 	cmd.Flags().StringArrayVar(&set, "set", nil, "replace a value of the file: KEY.PATH=VALUE")
 	return cmd
 }
@@ -103,13 +101,11 @@ func checkNodes(exp *experiment.Experiment) (design.Design, error) {
 
 func (c *common) schemaCommand() *cobra.Command {
 	job := false
-	cmd := &cobra.Command{
-		Use:   "schema",
-		Short: "print the JSON Schema of experiment files",
-		Long: `Prints the JSON Schema of experiment files. Editors use it to complete and check
+	cmd := newCommand("schema", "print the JSON Schema of experiment files",
+		`Prints the JSON Schema of experiment files. Editors use it to complete and check
 them. With --job it prints the schema of the job files of "scalebench submit".`,
-		Example: "  scalebench schema > scalebench.schema.json",
-		RunE: func(*cobra.Command, []string) error {
+		"  scalebench schema > scalebench.schema.json",
+		func(context.Context, []string) error {
 			schema := func() ([]byte, error) { return experiment.Schema(Kinds()) }
 			if job {
 				schema = experiment.JobSchema
@@ -119,8 +115,7 @@ them. With --job it prints the schema of the job files of "scalebench submit".`,
 				return err
 			}
 			return write(c.env.Stdout, strings.TrimRight(string(out), "\n")+"\n")
-		},
-	}
+		})
 	cmd.Flags().BoolVar(&job, "job", false, "print the schema of job files")
 	return cmd
 }
@@ -129,16 +124,14 @@ func (c *common) submitCommand() *cobra.Command {
 	var opt runOptions
 	var timeout time.Duration
 	artifacts := ""
-	cmd := &cobra.Command{
-		Use:   "submit JOB.json",
-		Short: "run a job file: commands on some or all nodes, in order",
-		Long: `Runs a job file of the form used by ScaleBench (jobName or testName, jobs with
+	cmd := newCommand("submit JOB.json", "run a job file: commands on some or all nodes, in order",
+		`Runs a job file of the form used by ScaleBench (jobName or testName, jobs with
 node, path and command) on the agents of a running server. Jobs for "*" run on
 every agent; on each node jobs run in the order of the file. The exit code is 1
 if any job fails.`,
-		Example: `  scalebench submit examples/paper-fig2.json
+		`  scalebench submit examples/paper-fig2.json
   scalebench submit job.json --detach`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		func(ctx context.Context, args []string) error {
 			text, name, err := c.readFile(args[0])
 			if err != nil {
 				return err
@@ -156,9 +149,8 @@ if any job fails.`,
 				return err
 			}
 			opt.agents = true
-			return c.executeSource(cmd.Context(), src, 0, opt)
-		},
-	}
+			return c.executeSource(ctx, src, 0, opt)
+		})
 	cmd.Flags().BoolVar(&opt.detach, "detach", false, "return as soon as the batch is queued")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "time limit of each job (default 24h)")
 	cmd.Flags().StringVar(&artifacts, "artifact-limit", "", "limit up to which a job's stdout and stderr are kept in full, such as 100MiB (default 16MiB)")

@@ -21,22 +21,20 @@ import (
 )
 
 func (c *common) labCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "lab", Short: "make hosts with limits on this machine, and remove them",
-		Long: `Makes the hosts of an experiment's lab without running the experiment, so that
+	cmd := newCommand("lab", "make hosts with limits on this machine, and remove them",
+		`Makes the hosts of an experiment's lab without running the experiment, so that
 you can look around. A host is a network namespace with a link of a set rate, and
 cgroups with a set share of processor, memory and disk. Labs need root.
 
 "scalebench run" makes a lab of its own and removes it afterwards: it does not
 use the labs of these commands, which have no agents.`,
-		Example: `  scalebench lab up examples/lab-network.yaml
+		`  scalebench lab up examples/lab-network.yaml
   scalebench lab exec lab-core-1 -- iperf3 --server --daemon
   scalebench lab exec lab-rack-1 -- iperf3 --client 10.213.2.1 --time 2
   scalebench lab list
   scalebench lab down --all`,
-		Args: subcommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+		nil)
+	cmd.Args = subcommands
 	cmd.AddCommand(c.labUpCommand(), c.labDownCommand(), c.labListCommand(), c.labExecCommand())
 	return cmd
 }
@@ -44,18 +42,16 @@ use the labs of these commands, which have no agents.`,
 func (c *common) labUpCommand() *cobra.Command {
 	var set []string
 	keep := true
-	cmd := &cobra.Command{
-		Use: "up FILE", Short: "make the hosts, volumes and services of an experiment file",
-		Long: `Makes the hosts, volumes and services of an experiment file and leaves them until
+	cmd := newCommand("up FILE", "make the hosts, volumes and services of an experiment file",
+		`Makes the hosts, volumes and services of an experiment file and leaves them until
 "scalebench lab down" or the machine's next start. With --keep=false the command
 stays, and Ctrl-C removes them. No agents are started: "scalebench run" makes a
 lab of its own.`,
-		Example: `  scalebench lab up examples/lab-network.yaml
+		`  scalebench lab up examples/lab-network.yaml
   scalebench lab up examples/lab-disk.yaml --keep=false`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.labUp(cmd.Context(), args[0], set, keep)
-		},
-	}
+		func(ctx context.Context, args []string) error {
+			return c.labUp(ctx, args[0], set, keep)
+		})
 	cmd.Flags().StringArrayVar(&set, "set", nil, "replace a value of the file: KEY.PATH=VALUE")
 	cmd.Flags().BoolVar(&keep, "keep", true, "leave the lab when this command ends; false: remove it on Ctrl-C")
 	c.addFormat(cmd)
@@ -152,19 +148,17 @@ func (c *common) readableLabs() []record.Lab {
 }
 
 func (c *common) labListCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "list", Short: "list the labs of this machine",
-		Long: `Lists all labs of this machine: those of runs that are running, those that "lab
+	cmd := newCommand("list", "list the labs of this machine",
+		`Lists all labs of this machine: those of runs that are running, those that "lab
 up" made and keeps, and what is left over of processes that were killed and from
 before the machine's last start, which the next command that starts a server or
 makes a lab removes.`,
-		Example: `  scalebench lab list
+		`  scalebench lab list
   scalebench lab list --format json`,
-		RunE: func(*cobra.Command, []string) error {
+		func(context.Context, []string) error {
 			all, err := labs()
 			return errors.Join(c.print(record.Labs(all), record.Masked(all)), err)
-		},
-	}
+		})
 	c.addList(cmd)
 	return cmd
 }
@@ -176,25 +170,23 @@ type labDownOptions struct {
 
 func (c *common) labDownCommand() *cobra.Command {
 	var opt labDownOptions
-	cmd := &cobra.Command{
-		Use: "down [ID]", Short: "remove a lab",
-		Long: `Removes a lab: its processes, namespaces, volumes and cgroups. Without ID it is
+	cmd := newCommand("down [ID]", "remove a lab",
+		`Removes a lab: its processes, namespaces, volumes and cgroups. Without ID it is
 the only one that is kept or left over. The lab of a run that is running is
 refused: end the run, which removes it, or say --force.`,
-		Example: `  scalebench lab down k3jx2a
+		`  scalebench lab down k3jx2a
   scalebench lab down --all`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 || opt.All && len(args) > 0 {
-				return usageError("%s takes either the ID of one lab or --all", commandName(cmd))
-			}
-			if len(args) == 1 && args[0] == "" {
-				return usageError("the ID of the lab is empty; `scalebench lab list` shows the labs")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.labDown(cmd.Context(), strings.Join(args, ""), opt)
-		},
+		func(ctx context.Context, args []string) error {
+			return c.labDown(ctx, strings.Join(args, ""), opt)
+		})
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 || opt.All && len(args) > 0 {
+			return usageError("%s takes either the ID of one lab or --all", commandName(cmd))
+		}
+		if len(args) == 1 && args[0] == "" {
+			return usageError("the ID of the lab is empty; `scalebench lab list` shows the labs")
+		}
+		return nil
 	}
 	addOptions(cmd.Flags(), &opt)
 	return cmd
@@ -248,26 +240,24 @@ func labIDs(all []record.Lab) string {
 
 func (c *common) labExecCommand() *cobra.Command {
 	id := ""
-	cmd := &cobra.Command{
-		Use: "exec HOST -- COMMAND [ARG…]", Short: "run a command on a host of a lab",
-		Long: `Runs a command on a host of a lab that is up: in its network namespace and under
+	cmd := newCommand("exec HOST -- COMMAND [ARG…]", "run a command on a host of a lab",
+		`Runs a command on a host of a lab that is up: in its network namespace and under
 its limits. The exit code is that of the command, 127 if the command is not
 found, and 126 if it cannot be executed. Needs root.`,
-		Example: `  scalebench lab exec lab-rack-1 -- ip addr
+		`  scalebench lab exec lab-rack-1 -- ip addr
   scalebench lab exec --lab k3jx2a lab-rack-2 -- sh`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 2 || len(args) == 2 && args[1] == "--" {
-				return usageError("a host and a command are required, as in `scalebench lab exec lab-rack-1 -- ip addr`")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		func(ctx context.Context, args []string) error {
 			argv := args[1:]
 			if argv[0] == "--" {
 				argv = argv[1:]
 			}
-			return c.labExec(cmd.Context(), id, model.NodeID(args[0]), argv)
-		},
+			return c.labExec(ctx, id, model.NodeID(args[0]), argv)
+		})
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) < 2 || len(args) == 2 && args[1] == "--" {
+			return usageError("a host and a command are required, as in `scalebench lab exec lab-rack-1 -- ip addr`")
+		}
+		return nil
 	}
 	cmd.Flags().StringVar(&id, "lab", "", "ID of the lab, if there are several")
 	cmd.Flags().SetInterspersed(false) // what follows the host is the command's

@@ -25,14 +25,13 @@ type logOptions struct {
 
 func (c *common) logsCommand() *cobra.Command {
 	var opt logOptions
-	cmd := &cobra.Command{
-		Use: "logs RUN", Short: "print what the tasks of a run printed",
-		Long: `Prints the standard output of every task of a run that printed something, or of
+	cmd := newCommand("logs RUN", "print what the tasks of a run printed",
+		`Prints the standard output of every task of a run that printed something, or of
 every task of one node, in full if it was kept in full. A terminal gets what would
 steer it written out (\x1b); a pipe or a file gets what the tasks printed, byte by
 byte, and so does a terminal with --raw.`,
-		Example: "  scalebench logs latest --node local-1 --stderr\n  scalebench logs latest | less",
-		RunE: c.aboutRun(func(ctx context.Context, s service, run model.Run) error {
+		"  scalebench logs latest --node local-1 --stderr\n  scalebench logs latest | less",
+		c.aboutRun(func(ctx context.Context, s service, run model.Run) error {
 			d, err := s.Printed(ctx, run.ID)
 			if err != nil {
 				return err
@@ -44,8 +43,7 @@ byte, and so does a terminal with --raw.`,
 				return c.saveKept(ctx, s, d, opt)
 			}
 			return c.printLogs(ctx, s, d, opt)
-		}),
-	}
+		}))
 	addOptions(cmd.Flags(), &opt)
 	return cmd
 }

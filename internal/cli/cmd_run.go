@@ -43,23 +43,20 @@ const reportUsage = "write the report to this file, in the format of its ending:
 
 func (c *common) runCommand() *cobra.Command {
 	var opt runOptions
-	cmd := &cobra.Command{
-		Use:   "run FILE",
-		Short: "run an experiment file and print what it found",
-		Long: `Runs an experiment file (YAML; "-" reads standard input) and prints the results of
+	cmd := newCommand("run FILE", "run an experiment file and print what it found",
+		`Runs an experiment file (YAML; "-" reads standard input) and prints the results of
 the file's study, or the CDI of every workload if the file names no study. Without
 --server, and unless a server is running on the data directory, this process is
 the server: then Ctrl-C ends the run cleanly, what was measured is kept, and
 "scalebench resume" continues the run. A run on another server goes on after
 Ctrl-C; "scalebench cancel" ends it.`,
-		Example: `  scalebench run examples/cpu-overcommit.yaml
+		`  scalebench run examples/cpu-overcommit.yaml
   scalebench run examples/cpu-overcommit.yaml --set trials=3 --set fleet.local.nodes=2
   scalebench run experiment.yaml --dry-run
   scalebench run experiment.yaml --server nats://10.0.0.5:4222 --detach`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.runFile(cmd.Context(), args[0], opt)
-		},
-	}
+		func(ctx context.Context, args []string) error {
+			return c.runFile(ctx, args[0], opt)
+		})
 	f := cmd.Flags()
 	f.StringArrayVar(&opt.set, "set", nil, "replace a value of the file: KEY.PATH=VALUE (may be repeated)")
 	f.BoolVar(&opt.dryRun, "dry-run", false, "print the plan and do nothing")
@@ -73,7 +70,8 @@ Ctrl-C; "scalebench cancel" ends it.`,
 // check refuses flags that would only fail after hours of measurement.
 func (opt runOptions) check() error {
 	if opt.out == "-" {
-		return usageError("-o - is not possible, because standard output shows the table; give -o a path, or use `scalebench report RUN -o -` afterwards")
+		return usageError("-o - is not possible, because standard output shows the table; give -o a path, or use " +
+			"`scalebench report RUN -o -` afterwards")
 	}
 	if _, err := opt.gates.given(); err != nil {
 		return err
@@ -326,18 +324,16 @@ func (c *common) submitPatiently(ctx context.Context, s service, src control.Sou
 
 func (c *common) resumeCommand() *cobra.Command {
 	var opt runOptions
-	cmd := &cobra.Command{
-		Use:   "resume RUN",
-		Short: "go on with a run that was cut short",
-		Long: `Goes on with a run that was interrupted or cancelled, or that ended incomplete:
+	cmd := newCommand("resume RUN", "go on with a run that was cut short",
+		`Goes on with a run that was interrupted or cancelled, or that ended incomplete:
 complete steps are kept, the others are executed again. A threshold that was
 given as a flag is not stored: give it again. One in the file holds.`,
-		Example: "  scalebench resume latest\n  scalebench resume latest --detach",
-		RunE: func(cmd *cobra.Command, args []string) error {
+		"  scalebench resume latest\n  scalebench resume latest --detach",
+		func(ctx context.Context, args []string) error {
 			if err := opt.check(); err != nil {
 				return err
 			}
-			return c.withRun(cmd.Context(), toExecute(false, opt.detach), args[0],
+			return c.withRun(ctx, toExecute(false, opt.detach), args[0],
 				func(ctx context.Context, s service, run model.Run) error {
 					// What this version cannot read, it has not written.
 					if exp, err := experiment.Parse(run.SourceName, []byte(run.Source), Kinds(), nil); err == nil &&
@@ -355,8 +351,7 @@ given as a flag is not stored: give it again. One in the file holds.`,
 					}
 					return c.finish(ctx, s, run.ID, opt)
 				})
-		},
-	}
+		})
 	cmd.Flags().BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is queued")
 	cmd.Flags().StringVarP(&opt.out, "output", "o", "", reportUsage)
 	opt.gates.add(cmd)

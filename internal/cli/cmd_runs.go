@@ -29,9 +29,8 @@ type runsFlags struct {
 
 func (c *common) runsCommand() *cobra.Command {
 	opt := runsFlags{Limit: 20}
-	cmd := &cobra.Command{
-		Use: "runs", Short: "list runs, newest first",
-		Long: `Lists runs, newest first: those to which all given filters apply. --since and
+	cmd := newCommand("runs", "list runs, newest first",
+		`Lists runs, newest first: those to which all given filters apply. --since and
 --until take a span of time up to now (90m, 36h, 7d), a day (2026-11-01) or a time
 (2026-11-01T08:00), in UTC as all times of scalebench. A day counts whole: --since
 begins with it, --until ends with it.
@@ -41,15 +40,15 @@ them; "scalebench campaign list" lists the campaigns.
 
 A run that was cut because its server ended is listed as interrupted, with how to
 go on.`,
-		Example: `  scalebench runs --name 'cpu-*' --since 7d
+		`  scalebench runs --name 'cpu-*' --since 7d
   scalebench runs --state failed,incomplete --study capacity
   scalebench runs --limit 0 --format csv`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		func(ctx context.Context, _ []string) error {
 			filter, err := opt.filter(time.Now())
 			if err != nil {
 				return err
 			}
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+			return c.withService(ctx, toRead, func(ctx context.Context, s service) error {
 				if opt.Campaign != "" {
 					of, err := s.CampaignStatus(ctx, opt.Campaign, 0)
 					if err != nil {
@@ -63,8 +62,7 @@ go on.`,
 				}
 				return c.print(record.Runs(list.Runs, list.Matching, opt.given()), nil)
 			})
-		},
-	}
+		})
 	f := cmd.Flags()
 	addOptions(f, &opt)
 	f.Lookup("state").Usage += " " + strings.Join(stateNames(), ", ")
@@ -154,7 +152,8 @@ func moment(flag, text string, now time.Time) (at time.Time, day bool, err error
 		return now.Add(-d), false, nil
 	}
 	return at, false,
-		usageError("%s %q must be a span such as 90m, 36h or 7d, a day such as 2026-11-01, or a time such as 2026-11-01T08:00 (UTC)", flag, text)
+		usageError("%s %q must be a span such as 90m, 36h or 7d, a day such as 2026-11-01, or a time such as "+
+			"2026-11-01T08:00 (UTC)", flag, text)
 }
 
 // span reads a span of time, which may be in days: 90m, 36h, 7d.

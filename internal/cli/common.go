@@ -142,10 +142,9 @@ func (c *common) withService(ctx context.Context, need need, f func(context.Cont
 }
 
 // asking is what a command does that only asks a service.
-func (c *common) asking(f func(ctx context.Context, s service, args []string) error) func(*cobra.Command,
-	[]string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error { return f(ctx, s, args) })
+func (c *common) asking(f func(context.Context, service, []string) error) func(context.Context, []string) error {
+	return func(ctx context.Context, args []string) error {
+		return c.withService(ctx, toRead, func(ctx context.Context, s service) error { return f(ctx, s, args) })
 	}
 }
 
@@ -191,4 +190,16 @@ func write(w io.Writer, s string) error {
 		return fmt.Errorf("writing the output: %w", err)
 	}
 	return nil
+}
+
+// newCommand is a command with its help: what it takes is said by its use, see
+// addArguments. Without run it shows its help.
+func newCommand(use, short, long, example string, run func(context.Context, []string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Long: long, Example: example,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if run == nil {
+				return cmd.Help()
+			}
+			return run(cmd.Context(), args)
+		}}
 }

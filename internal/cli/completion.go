@@ -33,6 +33,7 @@ type suggest = cobra.CompletionFunc
 // addArguments gives every command below root its completion, and checks of the
 // arguments that its use names.
 func (c *common) addArguments(root *cobra.Command) {
+	nothing := cobra.NoFileCompletions
 	runs, nodes := c.stored(storedRuns), c.stored(knownNodes)
 	aFile := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault) // which the shell knows
 	arguments := map[string]struct {
@@ -48,7 +49,7 @@ func (c *common) addArguments(root *cobra.Command) {
 		"color":  oneOfThese(colors...), "state": oneOfThese(stateNames()...), "kind": oneOfThese(kindNames...),
 		"study": oneOfThese(designingStudies()...), "agents": oneOfThese(allAgents),
 		"remove": nodes, "node": nodes, "lab": standingLabs, "demand-run": runs,
-		"set": cobra.NoFileCompletions, "name": cobra.NoFileCompletions, "since": cobra.NoFileCompletions, "until": cobra.NoFileCompletions, "server": cobra.NoFileCompletions, "store": cobra.NoFileCompletions,
+		"set": nothing, "name": nothing, "since": nothing, "until": nothing, "server": nothing, "store": nothing,
 	}
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
@@ -75,11 +76,11 @@ func (c *common) addArguments(root *cobra.Command) {
 			case cmd.Name() == "export" && f.Name == "format":
 				of = oneOfThese(string(render.FormatJSON), string(render.FormatCSV))
 			case cmd.Name() == "agent" && f.Name == "node":
-				of = cobra.NoFileCompletions
+				of = nothing
 			case strings.Contains(kind, "|"):
 				of = oneOfThese(strings.Split(kind, "|")...)
 			case of == nil && kind != "string" && kind != "stringArray":
-				of = cobra.NoFileCompletions
+				of = nothing
 			case of == nil:
 				return // a path, for all that is known
 			}

@@ -85,7 +85,8 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 		return service{}, errNoServerToJoin
 	case toLeave:
 		return service{},
-			usageError("--detach needs a server, which goes on with the run; start `scalebench server`, name one with --server, or leave --detach out")
+			usageError("--detach needs a server, which goes on with the run; start `scalebench server`, name one with " +
+				"--server, or leave --detach out")
 	}
 	in, err := c.startServer(ctx, serverOptions{RunQuota: defaultRunQuota, Guest: true})
 	if errors.Is(err, errLocked) {

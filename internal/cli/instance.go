@@ -85,7 +85,8 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	in.onClose(st.Close)
 	if room, err := st.Room(ctx); err == nil && room.Used < 0 && (opt.StoreQuota > 0 || opt.KeepFree > 0) {
 		return nil,
-			usageError("--store-quota and --keep-free need a store on this machine: how much room PostgreSQL has only its own machine knows; bound the database there")
+			usageError("--store-quota and --keep-free need a store on this machine: how much room PostgreSQL has only its " +
+				"own machine knows; bound the database there")
 	}
 
 	hub, auth, err := c.startQueue(ctx, in, opt)

@@ -118,7 +118,8 @@ func readSettings(file string) ([]byte, error) {
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
 		return nil,
-			usageError("%s belongs to another user, who can write it; `chown %d '%s'` mends it, or $SCALEBENCH_CONFIG names another file", file, os.Geteuid(), file)
+			usageError("%s belongs to another user, who can write it; `chown %d '%s'` mends it, or $SCALEBENCH_CONFIG names "+
+				"another file", file, os.Geteuid(), file)
 	}
 	src, err := os.ReadFile(file)
 	if err != nil {

@@ -135,7 +135,8 @@ func campaignAnswer(s campaign.Status, now time.Time) string {
 	case s.Next.IsZero():
 	case s.Left:
 		parts.add(true,
-			"its server has ended, so that nothing begins at %s: `scalebench campaign resume %s` goes on, and so does `scalebench server`", clock(s.Next), s.ID)
+			"its server has ended, so that nothing begins at %s: `scalebench campaign resume %s` goes on, and so does "+
+				"`scalebench server`", clock(s.Next), s.ID)
 	case wait > 0:
 		parts.add(true, "the next begins in %s", num.Brief(wait))
 	default:

@@ -168,7 +168,8 @@ func heap(s unit.Size) string { return strconv.FormatInt(s.Bytes()>>20, 10) + "m
 // work starts this node's worker. It may use a bit more than the executor's heap.
 func (p *Params) work(ctx context.Context, h *home, self model.Host, master string, trouble func(error)) error {
 	return h.startDaemon(ctx, "worker", workerReady, trouble, "org.apache.spark.deploy.worker.Worker",
-		"--host", self.Address, "--port", "0", "--webui-port", "0", "--cores", strconv.Itoa(p.cores()), "--memory", heap(p.Memory), master)
+		"--host", self.Address, "--port", "0", "--webui-port", "0",
+		"--cores", strconv.Itoa(p.cores()), "--memory", heap(p.Memory), master)
 }
 
 // serve is what the other nodes do: they have a worker until the first node says
