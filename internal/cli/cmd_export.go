@@ -59,8 +59,8 @@ type exported struct {
 // the one that analyses use; disturbed what was seen beyond its threshold while
 // its task ran.
 func exportCSV(w io.Writer, d model.RunData) error {
-	out := doc.Table{Columns: doc.ForPrograms("run", "workload", "phase", "trial", "node", "task", "attempt", "outcome", "counted",
-		"started", "ended", "metric", "labels", "unit", "better", "value", "resource", "info", "disturbed")}
+	out := doc.Table{Columns: doc.ForPrograms(strings.Fields(`run workload phase trial node task attempt outcome counted
+		started ended metric labels unit better value resource info disturbed`)...)}
 	steps := make(map[model.StepID]model.Step)
 	for _, s := range d.Steps {
 		steps[s.ID] = s

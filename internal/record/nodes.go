@@ -58,11 +58,9 @@ func statusCell(n model.NodeInfo) doc.Cell {
 
 // factColumns are all facts of a node, for programs.
 func factColumns() []doc.Column {
-	return doc.ForPrograms(
-		"id", "public_key", "labels", "hostname", "addresses", "os", "kernel", "arch", "cpu_model", "cores",
-		"cpu_limit", "microcode", "hypervisor", "memory", "mem_limit", "provider", "instance_type", "zone",
-		"instance_id", "agent", "registered", "cores_together",
-	)
+	return doc.ForPrograms(strings.Fields(`id public_key labels hostname addresses os kernel arch cpu_model cores
+		cpu_limit microcode hypervisor memory mem_limit provider instance_type zone
+		instance_id agent registered cores_together`)...)
 }
 
 func factCells(n model.Node) []doc.Cell {
