@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
@@ -320,7 +321,7 @@ func hostGrid(phases []hostPhase) grid {
 		}
 	}
 	most := min(mostBins, lineBudget/max(min(lines, chart.MostLines), 1))
-	if !(to > 0) || math.IsInf(to-from, 0) {
+	if !(to > 0) {
 		return grid{width: 1}
 	}
 	width := max(spacing, to/float64(most-2))
@@ -360,7 +361,7 @@ func hostFigures(phases []hostPhase, g grid, workload string) (out []doc.Block, 
 		switch {
 		case known && happened:
 			out = append(out, doc.Block{Figure: f})
-		case known && len(panel.title) > 1 && panel.title[1] >= 'A' && panel.title[1] <= 'Z': // an abbreviation
+		case known && unicode.IsUpper(rune(panel.title[1])): // an abbreviation
 			quiet = append(quiet, panel.title)
 		case known:
 			quiet = append(quiet, strings.ToLower(panel.title[:1])+panel.title[1:])

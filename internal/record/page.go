@@ -197,7 +197,7 @@ func orderWords(steps []model.Step) []string {
 		if s.Phase == model.Search {
 			continue
 		}
-		if _, ok := order[s.Workload]; !ok {
+		if last[s.Workload] == "" {
 			names = append(names, s.Workload)
 		}
 		key := fmt.Sprintf("%s %d", s.Phase, s.Trial)

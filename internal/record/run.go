@@ -168,13 +168,10 @@ func NewOverview(run *observe.Run) Overview {
 		_ = run.Need(observe.Texts) // run.Err tells
 		results = run.Results()
 	}
-	v := Overview{Run: run.Run(), Fleet: model.NodeIDs(run.Nodes()), Steps: []stepView{}, Failed: []failure{},
+	v := Overview{Run: run.Run(), Fleet: model.NodeIDs(run.Nodes()), Startup: map[model.NodeID]float64{}, Steps: []stepView{}, Failed: []failure{},
 		Events: []model.Event{}}
 	for _, n := range run.Nodes() {
 		if i := len(n.Startups) - 1; i >= 0 {
-			if v.Startup == nil {
-				v.Startup = make(map[model.NodeID]float64)
-			}
 			v.Startup[n.ID] = n.Startups[i].Took.Seconds()
 		}
 	}
