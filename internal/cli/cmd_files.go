@@ -122,8 +122,10 @@ them. With --job it prints the schema of the job files of "scalebench submit".`,
 
 func (c *common) submitCommand() *cobra.Command {
 	var opt runOptions
-	var timeout time.Duration
-	artifacts := ""
+	var limits struct {
+		Timeout       unit.Duration `flag:"timeout" jsonschema_description:"Time limit of each job (default 24h)."`
+		ArtifactLimit unit.Size     `flag:"artifact-limit" jsonschema_description:"Limit up to which a job's stdout and stderr are kept in full, such as 100MiB (default 16MiB)."`
+	}
 	cmd := newCommand("submit JOB.json", "run a job file: commands on some or all nodes, in order",
 		`Runs a job file of the form used by ScaleBench (jobName or testName, jobs with
 node, path and command) on the agents of a running server. Jobs for "*" run on
@@ -144,30 +146,14 @@ if any job fails.`,
 				return err
 			}
 			src := newSource(name, string(text), model.KindBatch)
-			src.Timeout = timeout
-			if src.ArtifactLimit, err = artifactLimit(artifacts); err != nil {
-				return err
-			}
+			src.Timeout, src.ArtifactLimit = limits.Timeout.Std(), limits.ArtifactLimit.Bytes()
 			opt.agents = true
 			return c.executeSource(ctx, src, 0, opt)
 		})
 	cmd.Flags().BoolVar(&opt.detach, "detach", false, "return as soon as the batch is queued")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "time limit of each job (default 24h)")
-	cmd.Flags().StringVar(&artifacts, "artifact-limit", "", "limit up to which a job's stdout and stderr are kept in full, such as 100MiB (default 16MiB)")
+	addOptions(cmd.Flags(), &limits)
 	c.addFormat(cmd)
 	return cmd
-}
-
-// artifactLimit reads the flag; 0 keeps the default.
-func artifactLimit(text string) (int64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	size, err := unit.ParseSize(text)
-	if err != nil {
-		return 0, usageError("--artifact-limit: %w", err)
-	}
-	return size.Bytes(), nil
 }
 
 func batchError(data model.RunData) error {

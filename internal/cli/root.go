@@ -31,7 +31,11 @@ func Main(env Env) int {
 	err := inTime(ctx, newRoot(env).ExecuteContext)
 	var ended commandEnded
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.As(err, &ended) {
-		fmt.Fprintln(env.Stderr, errorPrefix(err)+model.Plain(err)) //nolint:errcheck // no other place to report
+		prefix := "scalebench: "
+		if errors.Is(err, model.ErrUsage) && positionRE.MatchString(err.Error()) {
+			prefix = "" // so that editors find the position in every line, the first included
+		}
+		fmt.Fprintln(env.Stderr, prefix+model.Plain(err)) //nolint:errcheck // no other place to report
 	}
 	return ExitCode(err)
 }
@@ -63,15 +67,6 @@ func inTime(ctx context.Context, command func(context.Context) error) error {
 
 // positionRE is how an error of a file begins: file:line:col.
 var positionRE = regexp.MustCompile(`^[^:\n]+:[0-9]+:[0-9]+: `)
-
-// errorPrefix names the program. Errors in files have no prefix, so that
-// editors find the position in every line, the first included.
-func errorPrefix(err error) string {
-	if errors.Is(err, model.ErrUsage) && positionRE.MatchString(err.Error()) {
-		return ""
-	}
-	return "scalebench: "
-}
 
 const longHelp = `scalebench finds out how far an application scales on rented machines, what
 limits it, and how certain that is.

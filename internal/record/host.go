@@ -208,7 +208,7 @@ func hostPhases(run *observe.Run, workload string) (phases []hostPhase, words st
 		p := hostPhase{name: string(phase), role: chart.Parallel, hosts: make(map[model.NodeID]observe.Host),
 			window: commonWindow(run, s, zero)}
 		for _, r := range results {
-			if _, had := p.hosts[r.Node]; isWatched(r) && !(had && serves(s, r)) { // it may measure and serve
+			if _, had := p.hosts[r.Node]; isWatched(r) && (!had || !serves(s, r)) { // it may measure and serve
 				p.hosts[r.Node] = observe.NewHost(r, zero)
 			}
 		}

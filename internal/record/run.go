@@ -168,7 +168,8 @@ func NewOverview(run *observe.Run) Overview {
 		_ = run.Need(observe.Texts) // run.Err tells
 		results = run.Results()
 	}
-	v := Overview{Run: run.Run(), Fleet: model.NodeIDs(run.Nodes()), Startup: map[model.NodeID]float64{}, Steps: []stepView{}, Failed: []failure{},
+	v := Overview{Run: run.Run(), Fleet: model.NodeIDs(run.Nodes()), Startup: map[model.NodeID]float64{},
+		Steps: []stepView{}, Failed: []failure{},
 		Events: []model.Event{}}
 	for _, n := range run.Nodes() {
 		if i := len(n.Startups) - 1; i >= 0 {

@@ -2,6 +2,7 @@ package network
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -53,9 +54,9 @@ func turns(wait func(func(fd uintptr) (done bool)) error, name string, n int64,
 			for left > 0 {
 				k, err := move(fd, min(left, chunk))
 				switch {
-				case err == unix.EINTR:
+				case errors.Is(err, unix.EINTR):
 					continue
-				case err == unix.EAGAIN:
+				case errors.Is(err, unix.EAGAIN):
 					return false // wait until there is more, or room
 				case err != nil:
 					failed = os.NewSyscallError(name, err)
