@@ -23,12 +23,12 @@ import (
 )
 
 type agentOptions struct {
-	Node          string   `flag:"node" jsonschema_description:"Name of this node (default: its private address, or its host name)."`
-	State         string   `flag:"state" jsonschema_description:"State directory: identity and undelivered results (default: below the data directory)."`
-	WorkDir       string   `flag:"workdir" jsonschema_description:"Where commands start (default: the current directory)."`
-	Labels        []string `flag:"label" jsonschema_description:"Label of this node: KEY=VALUE (may be repeated)."`
-	Volumes       []string `flag:"volume" jsonschema_description:"Folder or block device that workloads may write to: NAME=PATH (may be repeated)."`
-	ExitWithStdin bool     `flag:"exit-with-stdin" jsonschema_description:"End when standard input closes."`
+	Node          string            `flag:"node" jsonschema_description:"Name of this node (default: its private address, or its host name)."`
+	State         string            `flag:"state" jsonschema_description:"State directory: identity and undelivered results (default: below the data directory)."`
+	WorkDir       string            `flag:"workdir" jsonschema_description:"Where commands start (default: the current directory)."`
+	Labels        map[string]string `flag:"label" jsonschema_description:"Label of this node: KEY=VALUE (may be repeated)."`
+	Volumes       map[string]string `flag:"volume" jsonschema_description:"Folder or block device that workloads may write to: NAME=PATH (may be repeated)."`
+	ExitWithStdin bool              `flag:"exit-with-stdin" jsonschema_description:"End when standard input closes."`
 	// CoresTogether is that of model.Facts; 0: to be calibrated.
 	CoresTogether float64 `flag:"cores-together" jsonschema_description:"What a fleet's server has calibrated once for all nodes of its machine."`
 }
@@ -107,12 +107,7 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 
 // agentConfig collects the identity of this node and its server.
 func (c *common) agentConfig(ctx context.Context, opt agentOptions) (cfg agent.Config, err error) {
-	labels, err := parsePairs("label", "KEY=VALUE", opt.Labels)
-	if err != nil {
-		return cfg, err
-	}
-	volumes, err := parseVolumes(opt.Volumes)
-	if err != nil {
+	if err = placeVolumes(opt.Volumes); err != nil {
 		return cfg, err
 	}
 	key, err := identity.LoadOrCreate(filepath.Join(opt.State, agentproc.KeyFile), identity.RoleAgent)
@@ -136,10 +131,10 @@ func (c *common) agentConfig(ctx context.Context, opt agentOptions) (cfg agent.C
 		return cfg, err
 	}
 	return agent.Config{
-		Node:   model.Node{ID: node, Labels: labels, Facts: f},
+		Node:   model.Node{ID: node, Labels: opt.Labels, Facts: f},
 		Server: info, Key: key, StateDir: opt.State,
 		Runner: []string{c.env.Self, workloadCommandName}, WorkDir: opt.WorkDir,
-		Volumes: volumes, Environ: c.env.Environ, Workloads: Tasks(), Dial: c.dialOptions(), Log: c.log,
+		Volumes: opt.Volumes, Environ: c.env.Environ, Workloads: Tasks(), Dial: c.dialOptions(), Log: c.log,
 	}, nil
 }
 
@@ -190,35 +185,19 @@ func (c *common) joinAgent(ctx context.Context, state string, key *identity.Key,
 	return c.redeem(ctx, tok, key, node, file)
 }
 
-// parsePairs reads the values of a flag of the form KEY=VALUE.
-func parsePairs(flag, form string, list []string) (map[string]string, error) {
-	out := make(map[string]string, len(list))
-	for _, l := range list {
-		k, v, ok := strings.Cut(l, "=")
-		if !ok || k == "" {
-			return nil, usageError("--%s %q must be %s", flag, l, form)
-		}
-		out[k] = v
-	}
-	return out, nil
-}
-
-// parseVolumes reads --volume: each path must exist, and is made absolute, for
-// tasks run elsewhere.
-func parseVolumes(list []string) (map[string]string, error) {
-	volumes, err := parsePairs("volume", "NAME=PATH", list)
-	if err != nil {
-		return nil, err
-	}
+// placeVolumes makes paths absolute, which must exist: tasks run elsewhere.
+func placeVolumes(volumes map[string]string) error {
 	for name, path := range volumes {
-		if _, err := os.Stat(path); err != nil {
-			return nil, usageError("--volume %s: %w", name, err)
+		full, err := filepath.Abs(path)
+		if err == nil {
+			_, err = os.Stat(full)
 		}
-		if volumes[name], err = filepath.Abs(path); err != nil {
-			return nil, fmt.Errorf("finding the volume %s: %w", name, err)
+		if err != nil {
+			return usageError("--volume %s: %w", name, err)
 		}
+		volumes[name] = full
 	}
-	return volumes, nil
+	return nil
 }
 
 // workloadCommandName is the hidden command that executes one task.

@@ -134,7 +134,7 @@ database.`,
 			if err := board.Load(ctx, l); err != nil {
 				return err
 			}
-			return write(c.env.Stdout, "loaded\n")
+			return c.out("loaded")
 		})
 	f := cmd.Flags()
 	addBoardDB(cmd, &l.DB)

@@ -228,32 +228,24 @@ campaign is over or Ctrl-C.`,
 }
 
 func (c *common) campaignExtend() *cobra.Command {
-	longer, until := "", ""
+	var opt struct {
+		For   unit.Duration `flag:"for" jsonschema_description:"How much longer, such as 36h or 7d."`
+		Until string        `flag:"until" jsonschema_description:"Its new end: 2026-12-24 or 2026-12-24T18:00 (UTC)."`
+	}
 	cmd := newCommand("extend CAMPAIGN", "let a campaign end later; one that is done goes on",
 		"",
 		"  scalebench campaign extend latest --for 14d\n  scalebench campaign extend latest --until 2026-12-24",
-		func(ctx context.Context, args []string) error {
-			change := control.CampaignChange{ID: args[0]}
-			var err error
-			switch {
-			case (longer == "") == (until == ""):
-				err = usageError("give --for SPAN or --until TIME")
-			case longer != "":
-				var d time.Duration
-				if d, err = span(longer); err != nil {
-					err = usageError("--for %q must be a span such as 36h or 7d", longer)
-				}
-				change.Longer = unit.Duration(d)
-			default:
-				change.Until, _, err = moment("--until", until, time.Now())
+		func(ctx context.Context, args []string) (err error) {
+			change := control.CampaignChange{ID: args[0], Longer: opt.For}
+			if (opt.For == 0) == (opt.Until == "") {
+				return usageError("give --for SPAN or --until TIME")
 			}
-			if err != nil {
+			if change.Until, _, err = moment("--until", opt.Until, time.Now()); err != nil {
 				return err
 			}
 			return c.changeCampaign(ctx, change)
 		})
-	cmd.Flags().StringVar(&longer, "for", "", "how much longer, such as 36h or 7d")
-	cmd.Flags().StringVar(&until, "until", "", "its new end: 2026-12-24 or 2026-12-24T18:00 (UTC)")
+	addOptions(cmd.Flags(), &opt)
 	return cmd
 }
 
@@ -313,7 +305,7 @@ func (c *common) startCampaign(ctx context.Context, name string, exp *experiment
 func (c *common) finishCampaign(ctx context.Context, s service, id model.CampaignID, detach bool) error {
 	if detach {
 		c.say("the server goes on with campaign %s; `scalebench campaign status %s` shows how far it is", id, id)
-		return write(c.env.Stdout, string(id)+"\n")
+		return c.out(string(id))
 	}
 	err := c.followCampaign(ctx, s, id)
 	rest := context.WithoutCancel(ctx)

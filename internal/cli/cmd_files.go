@@ -37,7 +37,7 @@ problems as file:line:col. The exit code is 2 if there are any.`,
 			if err != nil {
 				return err
 			}
-			return write(c.env.Stdout, name+": valid\n")
+			return c.out(name + ": valid")
 		})
 	cmd.Args = oneArg("the file")
 	cmd.Flags().StringArrayVar(&set, "set", nil, "replace a value of the file: KEY.PATH=VALUE")
@@ -114,7 +114,7 @@ them. With --job it prints the schema of the job files of "scalebench submit".`,
 			if err != nil {
 				return err
 			}
-			return write(c.env.Stdout, strings.TrimRight(string(out), "\n")+"\n")
+			return c.out(strings.TrimRight(string(out), "\n"))
 		})
 	cmd.Flags().BoolVar(&job, "job", false, "print the schema of job files")
 	return cmd

@@ -120,7 +120,7 @@ you keep a password.`,
 				if err != nil {
 					return err
 				}
-				return write(c.env.Stdout, tok+"\n")
+				return c.out(tok)
 			})
 		})
 	cmd.Flags().BoolVar(&client, "client", false, "make a token for a user's commands instead of an agent")

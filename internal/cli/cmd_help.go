@@ -31,7 +31,7 @@ func (c *common) versionCommand() *cobra.Command {
 		Use: "version", Short: "print the version",
 		PersistentPreRunE: noSetup,
 		RunE: func(*cobra.Command, []string) error {
-			return write(c.env.Stdout, "scalebench version "+Version()+"\n")
+			return c.out("scalebench version " + Version())
 		},
 	}
 }

@@ -112,7 +112,7 @@ func (c *common) saveKept(ctx context.Context, s service, d model.RunData, opt l
 			if k.Cut {
 				cut = fmt.Sprintf("  (only the first %d bytes were kept: output.artifact)", k.Size)
 			}
-			if err := write(c.env.Stdout, path+cut+"\n"); err != nil {
+			if err := c.out(path + cut); err != nil {
 				return err
 			}
 		}

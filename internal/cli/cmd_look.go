@@ -74,7 +74,7 @@ func (c *common) reportCommand() *cobra.Command {
 			if err != nil || out == "-" {
 				return err
 			}
-			return write(c.env.Stdout, path+"\n")
+			return c.out(path)
 		}))
 	cmd.Flags().StringVarP(&out, "output", "o", "", "path of the file, or - for HTML on standard output (default: in the data directory)")
 	return cmd

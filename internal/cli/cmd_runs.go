@@ -148,21 +148,10 @@ func moment(flag, text string, now time.Time) (at time.Time, day bool, err error
 			return at.UTC(), form == time.DateOnly, nil
 		}
 	}
-	if d, err := span(text); err == nil {
-		return now.Add(-d), false, nil
+	if d, err := unit.ParseDuration(text); err == nil {
+		return now.Add(-d.Std()), false, nil
 	}
 	return at, false,
 		usageError("%s %q must be a span such as 90m, 36h or 7d, a day such as 2026-11-01, or a time such as "+
 			"2026-11-01T08:00 (UTC)", flag, text)
-}
-
-// span reads a span of time, which may be in days: 90m, 36h, 7d.
-func span(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if d, err := unit.ParseDuration(days + "h"); err == nil && d.Std() < 292*365*time.Hour {
-			return 24 * d.Std(), nil
-		}
-	}
-	d, err := unit.ParseDuration(text)
-	return d.Std(), err
 }

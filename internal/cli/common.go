@@ -184,6 +184,9 @@ func commandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
+// out prints a line of the result.
+func (c *common) out(line string) error { return write(c.env.Stdout, line+"\n") }
+
 // write reports whether everything could be printed.
 func write(w io.Writer, s string) error {
 	if _, err := io.WriteString(w, s); err != nil {

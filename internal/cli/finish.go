@@ -27,7 +27,7 @@ func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runO
 	if opt.detach {
 		c.say("the server goes on with run %s; `scalebench show %s` shows how far it is", id, id)
 		c.sayWaits(ctx, s, id)
-		return write(c.env.Stdout, string(id)+"\n")
+		return c.out(string(id))
 	}
 	run, err := c.follow(ctx, s, id)
 	if ctx.Err() != nil {
@@ -226,7 +226,7 @@ func (c *common) printAnswers(answers []answer.Answer) error {
 	}
 	for i, a := range answers {
 		if i > 0 {
-			if err := write(c.env.Stdout, "\n"); err != nil {
+			if err := c.out(""); err != nil {
 				return err
 			}
 		}

@@ -331,7 +331,7 @@ func (p *paramFlag) grow(v reflect.Value, text string) error {
 		return nil
 	}
 	name, value, ok := strings.Cut(text, "=")
-	if !ok {
+	if !ok || name == "" {
 		return errors.New("must be NAME=VALUE")
 	}
 	if v.IsNil() {
