@@ -141,29 +141,25 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	named, err := a.studyOf(run.Run())
+	runs, err := a.reading(run)
+	if err == nil {
+		err = runs.several(ctx, kind, name, q.More)
+	}
 	if err != nil {
 		return Answer{}, err
 	}
-	runs := &reading{open: a.open, main: run, campaign: a.campaign}
-	if runs.tolerance, err = a.tolerance(run.Run(), named); err != nil {
-		return Answer{}, err
-	}
-	if err := runs.several(ctx, kind, name, q.More); err != nil {
-		return Answer{}, err
-	}
-	s, err := a.startingPoint(run.Run(), kind, named)
+	s, err := a.startingPoint(run.Run().Asked, kind)
 	if err == nil {
 		err = Set(a.Kinds.Studies, s, q.Params)
 	}
 	if err != nil {
 		return Answer{}, err
 	}
-	result, err := s.Analyze(ctx, runs.input())
+	found, err := s.Answer(ctx, runs.input())
 	if err != nil {
 		return Answer{}, byFlag(s, err)
 	}
-	return of(result, q.Bare, runs)
+	return of(kind, found, q.Bare, runs)
 }
 
 // ErrStored is why [WithoutRun] has no answer to a question with parameters
@@ -182,39 +178,33 @@ func withoutRun(ctx context.Context, kind study.Kind, q Question, open opener, n
 		return Answer{}, err
 	}
 	runs := &reading{open: open}
-	var result study.Result
-	var err error
-	switch importer, ok := s.(study.Importer); {
-	case table == nil:
-		result, err = s.Analyze(ctx, runs.input())
-	case !ok:
-		err = fmt.Errorf("%w: %s cannot read tables; give it a run", model.ErrUsage, kind.Name)
-	default:
-		result, err = importer.Import(ctx, runs.input(), name, table)
+	in := runs.input()
+	if table != nil {
+		if !kind.Table {
+			return Answer{}, fmt.Errorf("%w: %s cannot read tables; give it a run", model.ErrUsage, kind.Name)
+		}
+		in.Table = &study.Table{Name: name, Reader: table}
 	}
+	found, err := s.Answer(ctx, in)
 	if err != nil {
 		return Answer{}, byFlag(s, err)
 	}
-	return of(result, q.Bare, runs)
+	return of(kind, found, q.Bare, runs)
 }
 
-// of puts a result into a form that travels, with what makes the runs doubtful
+// of puts an answer into a form that travels, with what makes the runs doubtful
 // that it rests on.
-func of(r study.Result, bare bool, runs *reading) (Answer, error) {
-	doubts := runs.doubts()
-	result, err := encode(r)
-	if err == nil {
-		result, err = doubtResult(result, doubts)
-	}
+func of(kind study.Kind, found *study.Answer, bare bool, runs *reading) (Answer, error) {
+	fill(kind, found, runs.caveats())
+	result, err := encode(found.Result)
 	if err != nil {
 		return Answer{}, fmt.Errorf("encoding the result: %w", err)
 	}
-	out := Answer{Result: result}
+	out := Answer{Study: kind.Name, Result: result}
 	if !bare {
-		out.Document = r.Document()
-		doubtDocument(out.Document, doubts)
+		out.Document = found.Document()
 	}
-	if err := r.Gate(); err != nil {
+	if err := found.Gate; err != nil {
 		out.Gate = &Gate{Threshold: errors.Is(err, model.ErrThreshold), Nothing: errors.Is(err, model.ErrNothing), Text: err.Error()}
 	}
 	return out, runs.err()
@@ -232,9 +222,9 @@ func encode(v any) ([]byte, error) {
 // Set puts given parameters over those of a study, one of all that there are,
 // and validates them: what it does not take is a model.ErrUsage.
 func Set(all study.Registry, s study.Study, params map[string]json.RawMessage) error {
-	err := experiment.Fill(s, params, all)
+	err := experiment.Fill(study.Parameters(s), params, all)
 	if err == nil {
-		err = s.Validate()
+		_, err = s.Check()
 	}
 	if err == nil || errors.Is(err, model.ErrUsage) {
 		return byFlag(s, err)
@@ -253,7 +243,7 @@ func byFlag(s study.Study, err error) error {
 			_ = byFlag(s, one) // the same error, which now has another name in it
 		}
 	case errors.As(err, &p) && p.File == "" && p.Path != "":
-		for _, field := range reflect.VisibleFields(reflect.TypeOf(s).Elem()) {
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(study.Parameters(s)).Elem()) {
 			key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if flag, _, _ := strings.Cut(field.Tag.Get("flag"), ","); flag != "" && key == p.Path {
 				p.Flag, p.Path = "--"+flag, ""
@@ -272,35 +262,26 @@ func (a Asker) open(ctx context.Context, name string) (*observe.Run, error) {
 }
 
 // startingPoint is a study with the parameters of a run's file, where that asks
-// the same question or has keys of it at its top, and defaults else.
-func (a Asker) startingPoint(run model.Run, kind study.Kind, named *experiment.StudyEntry) (study.Study, error) {
-	switch {
-	case named != nil && named.Kind == kind.Name:
-		return named.Study, nil
-	case named != nil || run.Kind != model.KindExperiment:
-		return kind.New(), nil
+// the same question, and defaults else.
+func (a Asker) startingPoint(asked model.Asked, kind study.Kind) (study.Study, error) {
+	if params, ok := asked.Params[kind.Name]; ok {
+		return kind.Decode(params)
 	}
-	return experiment.ParseTop(run.SourceName, []byte(run.Source), a.Kinds, kind)
+	return kind.New(), nil
 }
 
-// tolerance is that of the CDI by the file of a run; 0: it does not say.
-func (a Asker) tolerance(run model.Run, named *experiment.StudyEntry) (float64, error) {
+// common are the parameters of a run's file that several questions read.
+func (a Asker) common(asked model.Asked) (study.Common, error) {
 	for _, kind := range a.Kinds.Studies {
-		if _, has := kind.New().(study.Tolerant); has {
-			s, err := a.startingPoint(run, kind, named)
-			if err != nil {
-				return 0, err
+		s, err := a.startingPoint(asked, kind)
+		if err != nil {
+			return study.Common{}, err
+		}
+		if field := reflect.ValueOf(study.Parameters(s)).Elem().FieldByName("Common"); field.IsValid() {
+			if common, ok := reflect.TypeAssert[study.Common](field); ok {
+				return common, nil
 			}
-			return s.(study.Tolerant).Points(), nil
 		}
 	}
-	return 0, nil
-}
-
-// studyOf is the question that a run's file asks; nil where it names none.
-func (a Asker) studyOf(run model.Run) (*experiment.StudyEntry, error) {
-	if run.Kind != model.KindExperiment {
-		return nil, nil
-	}
-	return experiment.ParseStudy(run.SourceName, []byte(run.Source), a.Kinds)
+	return study.Common{}, nil
 }

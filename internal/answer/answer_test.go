@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -25,6 +26,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study/capacity"
 	"github.com/scalebench/scalebench/internal/study/cdi"
 	"github.com/scalebench/scalebench/internal/study/compare"
+	"github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/study/variability"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
@@ -44,27 +46,29 @@ type heat struct {
 }
 
 type hottest struct {
-	Value     float64 `json:"value"`
-	Tolerance float64 `json:"tolerance"`
+	Value     float64       `json:"value"`
+	Tolerance float64       `json:"tolerance"`
+	Warnings  []caveat.Text `json:"warnings,omitempty"`
+	Doubts    caveat.List   `json:"doubts,omitempty"`
 	study     heat
 }
 
 func heatKind() study.Kind {
 	return study.Kind{
-		Name: "heat", Summary: "the greatest value", Shown: true, Optional: true, Several: true,
+		Name: "heat", Summary: "the greatest value", Shown: true, Optional: true, Several: true, Table: true,
 		Tells: func(run *observe.Run) bool { return len(run.Results()) > 0 },
 		New:   func() study.Study { return &heat{Word: "degrees"} },
 	}
 }
 
-func (h *heat) Validate() error {
+func (h *heat) Check() ([]caveat.Caveat, error) {
 	if h.Above < 0 {
-		return &model.InputError{Path: "fail_above", Problem: "must be a number of at least 0"}
+		return nil, &model.InputError{Path: "fail_above", Problem: "must be a number of at least 0"}
 	}
-	return nil
+	return nil, nil
 }
 
-func (h *heat) Analyze(ctx context.Context, in study.Input) (study.Result, error) {
+func (h *heat) Answer(ctx context.Context, in study.Input) (*study.Answer, error) {
 	if h.Breaks {
 		return nil, errors.New("it broke")
 	}
@@ -73,32 +77,30 @@ func (h *heat) Analyze(ctx context.Context, in study.Input) (study.Result, error
 			return nil, err
 		}
 	}
-	if h.Beside == "" && (in.Run == nil || len(in.Run.Results()) == 0) {
+	run := in.Run()
+	if h.Beside == "" && (run == nil || len(run.Results()) == 0) {
 		return nil, fmt.Errorf("%w: heat needs a run with results", model.ErrUsage)
 	}
-	r := &hottest{study: *h, Tolerance: in.Tolerance}
-	if in.Run == nil {
-		return r, nil
-	}
-	for _, x := range in.Run.Results() {
-		for _, s := range x.Samples {
-			r.Value = max(r.Value, s.Value)
+	r := &hottest{study: *h, Tolerance: in.Common.Tolerance}
+	if run != nil {
+		for _, x := range run.Results() {
+			for _, s := range x.Samples {
+				r.Value = max(r.Value, s.Value)
+			}
 		}
 	}
-	return r, nil
-}
-
-// Import implements study.Importer.
-func (h *heat) Import(ctx context.Context, in study.Input, _ string, _ io.Reader) (study.Result, error) {
-	return h.Analyze(ctx, in)
+	places := []caveat.Place{{Caveats: &r.Doubts, Warnings: &r.Warnings}}
+	return &study.Answer{Result: r, Places: places, Gate: r.Gate(), Document: r.Document}, nil
 }
 
 func (r *hottest) Document() *doc.Document {
-	return &doc.Document{
+	d := &doc.Document{
 		Answer: fmt.Sprintf("It is %g %s <hot>.", r.Value, r.study.Word), Verdict: doc.Tag{Word: "hot"}, More: []string{"Mind it."},
 		Warnings: []doc.Warning{{Text: "only 2 nodes: the interval is wide and says nothing about nodes that were not measured; 6 or more are better", Links: []doc.Link{{Href: "#heat", Text: "Heat"}}}, {Text: "summer"}},
 		Sections: []doc.Section{{ID: "heat", Title: "Heat"}},
 	}
+	d.Warnings = append(d.Warnings, doc.Caveats(r.Doubts...)...)
+	return d
 }
 
 func (r *hottest) Gate() error {
@@ -109,7 +111,8 @@ func (r *hottest) Gate() error {
 }
 
 func kinds() experiment.Kinds {
-	return experiment.Kinds{Workloads: workload.NewRegistry(cpu.Kind()), Studies: study.Registry{capacity.Kind(), cdi.Kind(), heatKind()}}
+	return experiment.Kinds{Workloads: workload.NewRegistry(cpu.Kind()),
+		Studies: study.Registry{legacy.Adapt(capacity.Kind()), cdi.Kind(), heatKind()}}
 }
 
 // source is the file of the test's run; more are further keys.
@@ -117,10 +120,22 @@ func source(more string) string {
 	return "fleet: {local: {nodes: 2}}\nworkloads: [{name: w, kind: cpu, duration: 1s}]\n" + more
 }
 
+// asked is the question of a file, as it is stored when the file is submitted.
+func asked(source string) model.Asked {
+	all := kinds()
+	all.Studies = append(all.Studies, legacy.Adapt(variability.Kind()))
+	exp, err := experiment.Parse("two.yaml", []byte(source), all, nil)
+	if err != nil {
+		panic(err)
+	}
+	return exp.Asked
+}
+
 // measured is a run of two nodes; each does 100 alone and 80 together.
 func measured(id, source string) model.RunData {
 	d := model.RunData{Run: model.Run{
-		ID: model.RunID(id), Name: "two", Kind: model.KindExperiment, State: model.RunDone, SourceName: "two.yaml", Source: source, Seed: 7, Version: "v1",
+		ID: model.RunID(id), Name: "two", Kind: model.KindExperiment, State: model.RunDone, SourceName: "two.yaml",
+		Source: source, Asked: asked(source), Seed: 7, Version: "v1",
 		Created: day, Started: day, Finished: day.Add(time.Minute),
 	}}
 	for _, n := range []model.NodeID{"a", "b"} {
@@ -190,11 +205,14 @@ func TestAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := observe.Of(measured(plain, source("")))
-	r, err := cdi.New().Analyze(t.Context(), study.Input{Run: run})
+	found, err := cdi.New().Answer(t.Context(), study.Input{Runs: []study.NamedRun{{Run: run}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := json.Marshal(r)
+	for _, p := range found.Places {
+		slices.Concat(evaluation.Caveats, observe.Caveats).FillPlace(p)
+	}
+	b, err := json.Marshal(found.Result)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +223,7 @@ func TestAnswer(t *testing.T) {
 	if diff := cmp.Diff(want, string(got.Result)); diff != "" {
 		t.Errorf("the result differs (-want +got):\n%s", diff)
 	}
-	document := r.Document()
+	document := found.Document()
 	if diff := cmp.Diff(document, got.Document); diff != "" {
 		t.Errorf("the document differs (-want +got):\n%s", diff)
 	}
@@ -308,7 +326,8 @@ func TestWithoutRun(t *testing.T) {
 	if !errors.Is(err, model.ErrUsage) || !strings.HasPrefix(err.Error(), "bad.csv:2:3: ") {
 		t.Errorf("a bad table: %v, want its place", err)
 	}
-	_, err = answer.WithoutRun(t.Context(), capacity.Kind(), answer.Question{}, "x.csv", strings.NewReader(table))
+	_, err = answer.WithoutRun(t.Context(), legacy.Adapt(capacity.Kind()), answer.Question{}, "x.csv",
+		strings.NewReader(table))
 	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "capacity cannot read tables") {
 		t.Errorf("a study that reads none: %v", err)
 	}
@@ -393,10 +412,7 @@ func TestShow(t *testing.T) {
 			Fleet    []model.NodeID
 			Steps    []json.RawMessage
 			Findings struct {
-				Heat struct {
-					hottest
-					Warnings []string
-				}
+				Heat hottest
 			}
 			Warnings []string
 		}
@@ -404,7 +420,8 @@ func TestShow(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(shown.Run.ID) != c.run || len(shown.Fleet) != 2 || len(shown.Steps) != 3 || shown.Findings.Heat.Value != 100 ||
-			!slices.Equal(shown.Findings.Heat.Warnings, []string{swapped}) || !slices.Equal(shown.Warnings, []string{swapped}) {
+			!slices.Equal(shown.Findings.Heat.Warnings, []caveat.Text{swapped}) || !slices.Equal(shown.Warnings,
+			[]string{swapped}) {
 			t.Errorf("%s: result %s", c.name, got.Result)
 		}
 		d := got.Document
@@ -569,7 +586,7 @@ func TestSilentStudy(t *testing.T) {
 // is stored nowhere is named.
 func TestFileNamesBaseline(t *testing.T) {
 	a := asker(t)
-	a.Kinds.Studies = append(a.Kinds.Studies, variability.Kind())
+	a.Kinds.Studies = append(a.Kinds.Studies, legacy.Adapt(variability.Kind()))
 	ask := func(baseline string) error {
 		id := "01KJ2Q8Z7V3N5XW9T4B6C8D0E" + map[bool]string{true: "F", false: "G"}[baseline == plain]
 		storetest.Save(t, a.Store.(store.Store), measured(id, source("study: {kind: variability, baseline: "+baseline+"}\n")))
@@ -592,7 +609,7 @@ func TestFileNamesBaseline(t *testing.T) {
 // those of another question than the one asked, also where runs are compared.
 func TestThresholdsOfAnother(t *testing.T) {
 	a := asker(t)
-	a.Kinds.Studies = append(a.Kinds.Studies, variability.Kind(), compare.Kind())
+	a.Kinds.Studies = append(a.Kinds.Studies, legacy.Adapt(variability.Kind()), legacy.Adapt(compare.Kind()))
 	stored := func(id string) answer.Source { return answer.Source{Source: study.Source{Name: id}, Stored: true} }
 	for kind, sources := range map[string][]answer.Source{"variability": {stored(asking)}, "compare": {stored(plain), stored(asking)}} {
 		got, err := a.Answer(t.Context(), answer.Question{Study: kind, Sources: sources})

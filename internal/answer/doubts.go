@@ -1,13 +1,14 @@
 package answer
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -20,12 +21,18 @@ type opener func(ctx context.Context, name string) (*observe.Run, error)
 // reading is the runs that a study reads: the one in question, and those that
 // it opens.
 type reading struct {
-	open      opener
-	main      *observe.Run // nil: none
-	tolerance float64      // of the main one
-	campaign  func(context.Context, string) (study.Source, error)
-	others    []*observe.Run
-	all       []study.NamedRun // of a question about several runs
+	open     opener
+	main     *observe.Run // nil: none
+	common   study.Common // of the main one
+	campaign func(context.Context, string) (study.Source, error)
+	others   []*observe.Run
+	all      []study.NamedRun
+}
+
+// reading is a question about one run, so far.
+func (a Asker) reading(run *observe.Run) (*reading, error) {
+	common, err := a.common(run.Run().Asked)
+	return &reading{open: a.open, main: run, campaign: a.campaign, common: common, all: []study.NamedRun{{Run: run}}}, err
 }
 
 // nameOf takes the name before a run of a question about several apart.
@@ -44,7 +51,7 @@ func (r *reading) several(ctx context.Context, kind study.Kind, name string, mor
 		}
 		return nil
 	}
-	r.all = []study.NamedRun{{Name: name, Run: r.main}}
+	r.all[0].Name = name
 	for _, arg := range more {
 		name, id := nameOf(kind, arg)
 		run, err := r.open(ctx, id)
@@ -69,24 +76,52 @@ func (r *reading) another(ctx context.Context, name string) (*observe.Run, error
 }
 
 func (r *reading) input() study.Input {
-	return study.Input{Run: r.main, Runs: r.all, Open: r.another, Campaign: r.campaign, Tolerance: r.tolerance}
+	return study.Input{Runs: r.all, Open: r.another, Campaign: r.campaign, Common: r.common, Disturbances: r.caveats()}
 }
 
-// doubts are what disturbed the nodes of all runs while they were measured. The
-// platform adds them to what a study says: no study needs a line for it.
-func (r *reading) doubts() []model.Doubt {
-	var out []model.Doubt
+// caveats are what disturbed the nodes of all runs that were read so far.
+func (r *reading) caveats() []caveat.Caveat {
+	var out []caveat.Caveat
 	if r.main != nil {
-		out = r.main.Doubts()
+		out = r.main.Caveats()
 	}
 	for _, run := range r.others {
-		for _, x := range run.Doubts() {
-			x.Text = "run " + string(run.Run().ID) + ": " + x.Text
-			x.Workload = "" // the answer is about another run's
-			out = append(out, x)
+		for _, c := range run.Caveats() {
+			c.Run = run.Run().ID
+			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// fill puts what disturbed the nodes into the places of an answer, and makes the
+// texts. No study needs a line for it.
+func fill(kind study.Kind, found *study.Answer, disturbances []caveat.Caveat) {
+	table := slices.Concat(kind.Caveats, observe.Caveats)
+	for _, p := range found.Places {
+		for _, d := range disturbances {
+			known := func(c caveat.Caveat) bool { return sameDisturbance(c, d, p.About) }
+			if !p.Own && concerns(d, p.About) && !slices.ContainsFunc(*p.Caveats, known) {
+				*p.Caveats = append(*p.Caveats, d)
+			}
+		}
+		table.FillPlace(p)
+	}
+}
+
+// concerns reports whether a disturbance is about a part of a result.
+func concerns(d caveat.Caveat, place caveat.Subject) bool {
+	return d.Run != "" || d.Workload == "" || place.Workload == "" || d.Workload == place.Workload
+}
+
+// sameDisturbance reports whether a caveat at a place is this disturbance: the study
+// may know more of it than the platform. A workload has one of each kind.
+func sameDisturbance(c, d caveat.Caveat, place caveat.Subject) bool {
+	if d.Workload == "" {
+		return c.Same(d) && c.Node == d.Node && c.Run == d.Run
+	}
+	return c.Code == d.Code && c.Run == d.Run && cmp.Or(c.Workload, place.Workload) == d.Workload &&
+		c.Phase == d.Phase && c.Trial == d.Trial && c.Node == d.Node
 }
 
 // err is what could not be read of the runs.
@@ -99,158 +134,6 @@ func (r *reading) err() error {
 		errs = append(errs, run.Err())
 	}
 	return errors.Join(errs...)
-}
-
-// tells reports whether a text says what a doubt does. A finding's own doubts do
-// not name its workload.
-func tells(text string, d model.Doubt) bool {
-	return strings.Contains(text, strings.TrimPrefix(d.Text, d.Workload+": "))
-}
-
-// untold are the doubts about a workload that no text tells yet, each once.
-// Empty: all workloads.
-func untold(texts []string, workload string, doubts []model.Doubt) []model.Doubt {
-	var out []model.Doubt
-	for _, d := range doubts {
-		about := d.Workload == "" || workload == "" || d.Workload == workload
-		if about && !slices.ContainsFunc(texts, func(w string) bool { return tells(w, d) }) {
-			texts, out = append(texts, d.Text), append(out, d)
-		}
-	}
-	return out
-}
-
-// doubtResult adds doubts to a result in JSON, or to each of its elements where
-// it is an array: to its "doubts", and their texts to its "warnings". One with a
-// "workload" gets those about that one.
-func doubtResult(result json.RawMessage, doubts []model.Doubt) (json.RawMessage, error) {
-	if len(doubts) == 0 {
-		return result, nil
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(result, &list) == nil {
-		var all []string
-		for _, x := range list {
-			x, err := doubtResult(x, doubts)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, string(x))
-		}
-		return json.RawMessage("[" + strings.Join(all, ",") + "]"), nil
-	}
-	var has struct {
-		Workload string        `json:"workload"`
-		Warnings []string      `json:"warnings"`
-		Doubts   []model.Doubt `json:"doubts"`
-	}
-	if json.Unmarshal(result, &has) != nil {
-		return result, nil //nolint:nilerr // a result of another form has no place for them
-	}
-	more := untold(has.Warnings, has.Workload, doubts)
-	if len(more) == 0 {
-		return result, nil
-	}
-	result, err := with(result, "warnings", append(has.Warnings, model.Texts(more)...))
-	if err != nil {
-		return nil, err
-	}
-	return with(result, "doubts", append(has.Doubts, more...))
-}
-
-// with is a JSON object in which a key has this value: in its place, or at the
-// end where it was missing.
-func with(object json.RawMessage, key string, value any) (json.RawMessage, error) {
-	text, err := encode(value)
-	if err != nil {
-		return nil, err
-	}
-	if from, to := member(object, key); to > 0 {
-		return slices.Concat(object[:from], text, object[to:]), nil
-	}
-	before := object[:len(object)-len("}")]
-	if len(before) > len("{") {
-		before = slices.Concat(before, []byte(","))
-	}
-	return slices.Concat(before, []byte(`"`+key+`":`), text, []byte("}")), nil
-}
-
-// member is where the value of a key lies in a JSON object without spaces; 0,
-// 0 if the key is missing.
-func member(object json.RawMessage, key string) (from, to int) {
-	dec := json.NewDecoder(strings.NewReader(string(object)))
-	_, _ = dec.Token() // "{"
-	for dec.More() {
-		name, _ := dec.Token()
-		var value json.RawMessage
-		if dec.Decode(&value) != nil {
-			break
-		}
-		if name == key {
-			return int(dec.InputOffset()) - len(value), int(dec.InputOffset())
-		}
-	}
-	return 0, 0
-}
-
-// doubtTable adds doubts to the column "warnings" of a table for programs, if
-// it has one: in a row with a "workload" those about that one, in one with the
-// "number" of a step those that were seen in it.
-func doubtTable(t *doc.Table, doubts []model.Doubt) {
-	if t == nil {
-		return
-	}
-	column := func(key string) int {
-		return slices.IndexFunc(t.Columns, func(c doc.Column) bool { return c.Key == key })
-	}
-	warnings, workload, number := column("warnings"), column("workload"), column("number")
-	if warnings < 0 {
-		return
-	}
-	for _, row := range t.Rows {
-		about, cell := "", &row.Cells[warnings]
-		if workload >= 0 {
-			about, _ = row.Cells[workload].Value.(string)
-		}
-		for _, d := range untold(nil, about, doubts) {
-			if number >= 0 && len(d.Steps) > 0 && !slices.ContainsFunc(d.Steps, func(n int) bool { return row.Cells[number].Value == n }) {
-				continue
-			}
-			switch text, _ := cell.Value.(string); {
-			case text == "":
-				cell.Value = d.Text
-			case !tells(text, d):
-				cell.Value = text + "; " + d.Text
-			}
-		}
-	}
-}
-
-// doubtDocument adds doubts to the warnings of a document and to its table.
-func doubtDocument(d *doc.Document, doubts []model.Doubt) {
-	for _, x := range doubts {
-		if !slices.ContainsFunc(said(d), func(text string) bool { return tells(text, x) }) {
-			d.Warnings = append(d.Warnings, doc.Warning{Text: x.Text})
-		}
-	}
-	doubtTable(d.Table(), doubts)
-}
-
-// said are the warnings of a document, and what it lists: why a question has no
-// answer.
-func said(d *doc.Document) []string {
-	var out []string
-	for _, w := range d.Warnings {
-		out = append(out, w.Text)
-	}
-	for _, s := range d.Sections {
-		for _, b := range s.Blocks {
-			if b.List != nil {
-				out = append(out, b.List.Items...)
-			}
-		}
-	}
-	return out
 }
 
 // warnOnce adds a warning unless one of the document says it already, be it

@@ -9,11 +9,11 @@ import (
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc"
-	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/record"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/study/legacy"
 )
 
 // Page is the document of a run: what every study has to say of it, and the
@@ -37,7 +37,7 @@ func (a Asker) Page(ctx context.Context, name string) (*doc.Document, error) {
 	for _, w := range append(doc.Warnings(model.Texts(told.doubts())), record.Warnings(run)...) {
 		warnOnce(page, w)
 	}
-	doubtDocument(page, record.NewOverview(run).Doubts)
+	legacy.DoubtDocument(page, record.NewOverview(run).Doubts)
 	addSections(page, record.Sections(run))
 	if i := slices.IndexFunc(page.Sections, func(s doc.Section) bool { return s.ID == doc.Reading }); i >= 0 {
 		reading := page.Sections[i] // how to read a page stands at its end
@@ -109,56 +109,53 @@ func everything(study.Kind) bool { return true }
 // asked study gets its params; if params match none of them, the first study
 // that they match is asked too, and says why it has no answer.
 func (a Asker) tell(ctx context.Context, run *observe.Run, params Params, wanted func(study.Kind) bool) (t told, err error) {
-	named, err := a.studyOf(run.Run())
-	if err != nil {
-		return t, err
-	}
-	kinds, err := a.asked(run, named, params, wanted)
-	if err != nil {
-		return t, err
-	}
-	tolerance, err := a.tolerance(run.Run(), named)
+	asked := run.Run().Asked
+	kinds, err := a.asked(run, asked.Study, params, wanted)
 	if err != nil {
 		return t, err
 	}
 	for _, kind := range kinds {
-		s, err := a.startingPoint(run.Run(), kind, named)
+		s, err := a.startingPoint(asked, kind)
 		if err == nil {
 			err = Set(a.Kinds.Studies, s, params[kind.Name])
 		}
 		if err != nil {
 			return t, err
 		}
-		runs := &reading{open: a.open, main: run, campaign: a.campaign, tolerance: tolerance}
-		r, err := s.Analyze(ctx, runs.input())
+		runs, err := a.reading(run)
+		if err != nil {
+			return t, err
+		}
+		found, err := s.Answer(ctx, runs.input())
 		switch {
 		case errors.Is(err, model.ErrUsage) && len(params[kind.Name]) == 0: // the run holds nothing for it
-			if named != nil {
+			if asked.Study != "" {
 				t.silent = err
 			}
 			continue
 		case err != nil:
 			return t, err
 		}
-		if s, ok := r.(study.Silent); ok && named == nil && s.Silent() {
+		if asked.Study == "" && found.Silent {
 			continue
 		}
-		one, err := of(r, false, runs)
+		one, err := of(kind, found, false, runs)
 		if err != nil {
 			return t, err
 		}
-		one.Study = kind.Name
 		t.answers = append(t.answers, one)
 	}
 	return t, nil
 }
 
 // asked are the studies that [Asker.tell] asks.
-func (a Asker) asked(run *observe.Run, named *experiment.StudyEntry, params Params, wanted func(study.Kind) bool) ([]study.Kind, error) {
+func (a Asker) asked(run *observe.Run, named string, params Params, wanted func(study.Kind) bool) (
+	[]study.Kind, error,
+) {
 	kinds := slices.DeleteFunc(slices.Clone(a.Kinds.Studies), func(k study.Kind) bool {
 		speaks := k.Tells != nil && k.Tells(run)
-		if named != nil {
-			speaks = k.Name == named.Kind
+		if named != "" {
+			speaks = k.Name == named
 		}
 		return !speaks || !wanted(k)
 	})
@@ -166,8 +163,9 @@ func (a Asker) asked(run *observe.Run, named *experiment.StudyEntry, params Para
 	if len(params) == 0 || slices.ContainsFunc(kinds, given) {
 		return kinds, nil
 	}
-	if named != nil {
-		return nil, fmt.Errorf("%w: run %s belongs to the study %s, which has no such threshold; leave it out", model.ErrUsage, run.Run().ID, named.Kind)
+	if named != "" {
+		return nil, fmt.Errorf("%w: run %s belongs to the study %s, which has no such threshold; leave it out",
+			model.ErrUsage, run.Run().ID, named)
 	}
 	i := slices.IndexFunc(a.Kinds.Studies, given)
 	if i < 0 {
@@ -216,7 +214,7 @@ func (a Asker) Show(ctx context.Context, name string, params Params) (Answer, er
 	v.Doubts = slices.Concat(told.doubts(), v.Doubts)
 	v.Warnings = model.Texts(v.Doubts)
 	out := Answer{Document: v.Document()}
-	doubtTable(out.Document.Data, v.Doubts)
+	legacy.DoubtTable(out.Document.Data, v.Doubts)
 	var held []Answer
 	for _, x := range told.answers {
 		if len(params[x.Study]) > 0 {

@@ -30,19 +30,21 @@ type Source struct {
 
 // Ask answers a question about sources that are all here.
 func Ask(ctx context.Context, kind study.Kind, q Question) (Answer, error) {
-	return ask(ctx, study.Registry{kind}, kind.New(), q, func(context.Context, *Source, study.Takes) error { return ErrStored })
+	nothing := func(context.Context, *Source, study.Takes) error { return ErrStored }
+	return ask(ctx, kind, study.Registry{kind}, kind.New(), q, nothing)
 }
 
 // ask lets a study answer from sources; find fills one that is stored.
-func ask(ctx context.Context, all study.Registry, s study.Study, q Question, find func(context.Context, *Source, study.Takes) error) (Answer, error) {
-	measured, ok := s.(study.Measured)
-	if !ok {
+func ask(ctx context.Context, kind study.Kind, all study.Registry, s study.Study, q Question,
+	find func(context.Context, *Source, study.Takes) error,
+) (Answer, error) {
+	if kind.Takes == nil {
 		return Answer{}, fmt.Errorf("%w: %s is about one run", model.ErrUsage, q.Study)
 	}
 	if err := Set(all, s, q.Params); err != nil {
 		return Answer{}, err
 	}
-	takes := measured.Takes()
+	takes := kind.Takes(s)
 	if err := takes.Check(len(q.Sources) - len(takes.Also)); err != nil {
 		return Answer{}, err
 	}
@@ -56,11 +58,11 @@ func ask(ctx context.Context, all study.Registry, s study.Study, q Question, fin
 		sources[i], ids[i] = x.Source, x.id
 	}
 	tellApart(sources, ids)
-	result, err := measured.Ask(ctx, study.Input{Progress: q.Progress}, sources)
+	found, err := s.Answer(ctx, study.Input{Sources: sources, Progress: q.Progress})
 	if err != nil {
 		return Answer{}, byFlag(s, err)
 	}
-	return of(result, q.Bare, &reading{})
+	return of(kind, found, q.Bare, &reading{})
 }
 
 // askStored answers a question about sources of which some are stored. The
@@ -68,23 +70,19 @@ func ask(ctx context.Context, all study.Registry, s study.Study, q Question, fin
 // campaign that asks the same question.
 func (a Asker) askStored(ctx context.Context, kind study.Kind, q Question) (Answer, error) {
 	s, heeded := kind.New(), false
-	if measured, ok := s.(study.Measured); ok && !measured.Takes().Named && len(q.Sources) == 1 && q.Sources[0].Stored {
+	if kind.Takes != nil && !kind.Takes(s).Named && len(q.Sources) == 1 && q.Sources[0].Stored {
 		if x, err := a.lookUp(ctx, q.Sources[0].Name); err == nil {
-			file := x.file()
-			named, err := a.studyOf(file)
-			if err != nil {
+			asked := x.asked()
+			if s, err = a.startingPoint(asked, kind); err != nil {
 				return Answer{}, err
 			}
-			if s, err = a.startingPoint(file, kind, named); err != nil {
-				return Answer{}, err
-			}
-			heeded = named != nil && named.Kind == kind.Name
+			heeded = asked.Study == kind.Name
 			if q.Sources, err = a.also(kind, s, q); err != nil {
 				return Answer{}, err
 			}
 		}
 	}
-	return ask(ctx, a.Kinds.Studies, s, q, func(ctx context.Context, x *Source, takes study.Takes) error {
+	return ask(ctx, kind, a.Kinds.Studies, s, q, func(ctx context.Context, x *Source, takes study.Takes) error {
 		err := a.find(ctx, x, takes)
 		if err != nil || takes.Named || heeded {
 			return err
@@ -102,19 +100,24 @@ func (a Asker) unheeded(ctx context.Context, id string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	file := x.file()
-	named, err := a.studyOf(file)
-	if err != nil || named == nil {
+	asked, name := x.asked(), x.sourceName()
+	kind, ok := a.Kinds.Studies.Find(asked.Study)
+	if !ok {
+		return nil, nil
+	}
+	named, err := a.startingPoint(asked, kind)
+	if err != nil {
 		return nil, err
 	}
-	keys := study.Thresholds(named.Study)
+	keys := study.Thresholds(named)
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	if _, takes := named.Study.(study.Measured); x.campaign != nil && !takes {
+	if x.campaign != nil && kind.Takes == nil {
 		id = "RUN"
 	}
-	return []string{fmt.Sprintf("the threshold study.%s of %s is not heeded here: it is about `scalebench %s %s`", num.List(keys), cmp.Or(file.SourceName, "its file"), named.Kind, id)}, nil
+	return []string{fmt.Sprintf("the threshold study.%s of %s is not heeded here: it is about `scalebench %s %s`",
+		num.List(keys), cmp.Or(name, "its file"), kind.Name, id)}, nil
 }
 
 // stored is a run or a campaign that is stored; the other is nil.
@@ -123,12 +126,19 @@ type stored struct {
 	campaign *model.Campaign
 }
 
-// file is the run, or one that has the campaign's file.
-func (x stored) file() model.Run {
-	if c := x.campaign; c != nil {
-		return model.Run{Kind: model.KindExperiment, SourceName: c.SourceName, Source: c.Source}
+// asked is the question of its file, sourceName the file's name.
+func (x stored) asked() model.Asked {
+	if x.campaign != nil {
+		return x.campaign.Asked
 	}
-	return *x.run
+	return x.run.Asked
+}
+
+func (x stored) sourceName() string {
+	if x.campaign != nil {
+		return x.campaign.SourceName
+	}
+	return x.run.SourceName
 }
 
 // lookUp finds a run or a campaign: a campaign by its whole name or id before a
@@ -192,12 +202,11 @@ func (a Asker) also(kind study.Kind, s study.Study, q Question) ([]Source, error
 	if err := errors.Join(Set(a.Kinds.Studies, asked, q.Params), Set(a.Kinds.Studies, s, q.Params)); err != nil {
 		return nil, err
 	}
-	known, ok := asked.(study.Measured)
-	if !ok || len(known.Takes().Also) > 0 {
+	if len(kind.Takes(asked).Also) > 0 {
 		return q.Sources, nil
 	}
 	out := slices.Clone(q.Sources)
-	for _, name := range s.(study.Measured).Takes().Also { //nolint:forcetypeassert // of the same kind
+	for _, name := range kind.Takes(s).Also {
 		out = append(out, Source{Source: study.Source{Name: name}, Stored: true})
 	}
 	return out, nil
@@ -243,13 +252,9 @@ func (a Asker) campaign(ctx context.Context, name string) (study.Source, error) 
 
 // measuredIn is what a run measured, with what the study of its file found in it.
 func (a Asker) measuredIn(run *observe.Run) ([]frame.Frame, error) {
-	named, err := a.studyOf(run.Run())
-	if err != nil {
-		return nil, err
-	}
 	var unread error
 	frames, err := a.Kinds.Studies.Frames(run, func(kind study.Kind) study.Study {
-		s, err := a.startingPoint(run.Run(), kind, named)
+		s, err := a.startingPoint(run.Run().Asked, kind)
 		unread = errors.Join(unread, err)
 		return s
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/study/compare"
 	"github.com/scalebench/scalebench/internal/study/history"
+	"github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
 	"github.com/scalebench/scalebench/test/storetest"
@@ -79,7 +80,9 @@ func TestCampaigns(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = st.Close() })
-	a := answer.Asker{Store: st, Kinds: experiment.Kinds{Workloads: workload.NewRegistry(cpu.Kind()), Studies: study.Registry{compare.Kind(), history.Kind()}}, Version: "v9", Now: func() time.Time { return day }}
+	a := answer.Asker{Store: st, Kinds: experiment.Kinds{Workloads: workload.NewRegistry(cpu.Kind()),
+		Studies: study.Registry{legacy.Adapt(compare.Kind()), legacy.Adapt(history.Kind())}}, Version: "v9",
+		Now: func() time.Time { return day }}
 	first := model.Campaign{ID: "01KJ3Q8Z7V3N5XW9T4B6C8D0EA", Name: "nightly", Source: source(""), Begin: day.Add(24 * time.Hour)}
 	second := model.Campaign{ID: "01KJ3Q8Z7V3N5XW9T4B6C8D0EB", Name: "nightly", Source: source(""), Begin: day.Add(48 * time.Hour), Created: day}
 	want := append(repeat(t, st, first, 7, 1), repeat(t, st, second, 7, .8)...)

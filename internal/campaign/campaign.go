@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"sync"
 	"time"
 
@@ -270,7 +271,7 @@ func (x *minding) turn(ctx context.Context) (waiting, error) {
 
 // read works out the times of a campaign, once it can be read.
 func (x *minding) read(c model.Campaign) error {
-	if x.times != nil && c == x.seen {
+	if x.times != nil && reflect.DeepEqual(c, x.seen) {
 		return nil
 	}
 	times, err := x.cfg.Times(c)
@@ -285,7 +286,7 @@ func (x *minding) read(c model.Campaign) error {
 // looked at again.
 func (x *minding) done(ctx context.Context, seen model.Campaign) error {
 	_, err := x.cfg.Store.ChangeCampaign(ctx, string(seen.ID), func(c *model.Campaign) error {
-		if *c == seen {
+		if reflect.DeepEqual(*c, seen) {
 			c.State, c.Finished = model.CampaignDone, time.Now().UTC()
 		}
 		return nil

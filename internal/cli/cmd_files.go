@@ -9,11 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/design"
+	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -81,10 +82,11 @@ func (c *common) sayNotes(exp *experiment.Experiment) {
 		}
 	}
 	for _, d := range exp.Designers {
-		if n, ok := d.Designer.(study.Noter); ok {
-			for _, note := range n.Notes() {
-				c.say("warning: study %s: %s", d.Kind, note)
-			}
+		kind, _ := Studies().Find(d.Kind)
+		notes, _ := d.Check() // the file reader has reported what is wrong
+		kind.Caveats.Fill(caveat.Subject{}, notes)
+		for _, note := range notes {
+			c.say("warning: study %s: %s", d.Kind, doc.Words(note.Text))
 		}
 	}
 }

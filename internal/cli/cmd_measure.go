@@ -19,13 +19,12 @@ import (
 func (c *common) measureCommand(kind study.Kind) *cobra.Command {
 	var opt runOptions
 	var agents agentLabels
-	params := kind.Measure()
-	usage, meaning := params.Argument()
+	measures := kind.Measure()
 	cmd := &cobra.Command{
-		Use: kind.CommandName() + " " + usage, Short: kind.Summary, Long: kind.Long, Example: kind.Example,
-		Args: oneArg(meaning),
+		Use: kind.CommandName() + " " + measures.Usage, Short: kind.Summary, Long: kind.Long, Example: kind.Example,
+		Args: oneArg(measures.Meaning),
 	}
-	flags := addParams(cmd.Flags(), params)
+	flags := addParams(cmd.Flags(), measures.Params)
 	cmd.Flags().Var(&agents, "agents", "use the server's agents with these labels, KEY=VALUE,…, or all of them: all")
 	cmd.Flags().BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is queued")
 	cmd.Flags().StringVarP(&opt.out, "output", "o", "", reportUsage)
@@ -44,24 +43,19 @@ func (c *common) measureCommand(kind study.Kind) *cobra.Command {
 				return fmt.Errorf("%w: --agents: %w", model.ErrUsage, err)
 			}
 		}
-		text, err := params.Experiment(args[0], given)
+		text, err := measures.Experiment(args[0], given)
 		if err != nil {
-			return inFlags(err, params, flags)
+			return inFlags(err, measures, flags)
 		}
-		if r, ok := params.(hostChecker); ok && !agents.given && c.serverAddr == "" {
-			if err := r.CheckHost(cmd.Context(), args[0]); err != nil {
+		if measures.CheckHost != nil && !agents.given && c.serverAddr == "" {
+			if err := measures.CheckHost(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 		}
-		return c.measure(cmd.Context(), kind.CommandName()+".yaml", text, opt, func(err error) error { return inFlags(err, params, flags) })
+		explain := func(err error) error { return inFlags(err, measures, flags) }
+		return c.measure(cmd.Context(), kind.CommandName()+".yaml", text, opt, explain)
 	}
 	return cmd
-}
-
-// hostChecker is a measurer whose argument names a host, which this machine must
-// know if it measures itself.
-type hostChecker interface {
-	CheckHost(ctx context.Context, argument string) error
 }
 
 // measure runs an experiment that a command stands for; explain says what is
@@ -79,15 +73,14 @@ func (c *common) measure(ctx context.Context, name string, text []byte, opt runO
 
 // inFlags says what is wrong with the file that a command stands for by its
 // flags: no user has written that file.
-func inFlags(err error, params study.Measurer, flags *paramFlags) error {
-	usage, _ := params.Argument()
-	argument, _, _ := strings.Cut(usage, " ")
+func inFlags(err error, measures study.Command, flags *paramFlags) error {
+	argument, _, _ := strings.Cut(measures.Usage, " ")
 	for _, one := range model.Single(err) {
 		e, ok := errors.AsType[*model.InputError](one)
 		if !ok {
 			continue
 		}
-		key := params.Key(e.Path)
+		key := measures.Key(e.Path)
 		if key == "" {
 			e.Path, e.Flag = "", argument
 		}

@@ -22,7 +22,6 @@ import (
 	"github.com/scalebench/scalebench/internal/fleet/local"
 	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -183,8 +182,8 @@ func (c *common) planNodes(exp *experiment.Experiment) []model.Node {
 			n += s.Instances()
 		}
 		for _, d := range exp.Designers {
-			if s, ok := d.Designer.(study.Sized); ok {
-				n = max(n, s.LeastSubjects())
+			if kind, _ := Studies().Find(d.Kind); kind.Least != nil {
+				n = max(n, kind.Least(d.Designer))
 			}
 		}
 		c.say("the number of agents is unknown before the run; this plan assumes %d", n)

@@ -25,8 +25,9 @@ func (c *common) sourcesCommand(kind study.Kind) *cobra.Command {
 	name := kind.CommandName()
 	params := kind.New()
 	out := ""
-	cmd := &cobra.Command{Use: name + usageOfSources(params.(study.Measured).Takes()), Short: kind.Summary, Long: kind.Long, Example: kind.Example} //nolint:forcetypeassert // the caller has looked
-	flags := addParams(cmd.Flags(), params)
+	cmd := &cobra.Command{Use: name + usageOfSources(kind.Takes(params)), Short: kind.Summary, Long: kind.Long,
+		Example: kind.Example}
+	flags := addParams(cmd.Flags(), study.Parameters(params))
 	c.addOutput(cmd, &out)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		q, err := c.question(cmd, kind, flags, out)
@@ -37,7 +38,7 @@ func (c *common) sourcesCommand(kind study.Kind) *cobra.Command {
 		if err := answer.Set(study.Registry{kind}, s, q.Params); err != nil {
 			return err
 		}
-		takes := s.(study.Measured).Takes() //nolint:forcetypeassert // as above
+		takes := kind.Takes(s)
 		if len(args) == 0 {
 			return takes.Check(0)
 		}

@@ -24,8 +24,6 @@ import (
 // about a table that the user has, and prints the answer.
 func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 	name := kind.CommandName()
-	params := kind.New()
-	_, imports := params.(study.Importer)
 	use, file, out := name+" RUN", "", ""
 	if kind.Optional {
 		use = name + " [RUN]"
@@ -34,12 +32,12 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 	if kind.Several {
 		use, args = name+" [NAME=]RUN…", cobra.ArbitraryArgs
 	}
-	if imports {
+	if kind.Table {
 		use += " | " + name + " --csv FILE"
 	}
 	cmd := &cobra.Command{Use: use, Short: kind.Summary, Long: kind.Long, Example: kind.Example, Args: args}
-	flags := addParams(cmd.Flags(), params)
-	if imports {
+	flags := addParams(cmd.Flags(), study.Parameters(kind.New()))
+	if kind.Table {
 		cmd.Flags().StringVar(&file, "csv", "", "analyse this file instead of a run (\"-\": standard input)")
 	}
 	c.addOutput(cmd, &out)
@@ -55,7 +53,7 @@ func (c *common) studyCommand(kind study.Kind) *cobra.Command {
 			return flags.place(c.printAnswer(out, func() (answer.Answer, error) { return c.answerWithoutRun(cmd.Context(), kind, q, file) }))
 		case len(args) > 0:
 			q.Run, q.More = args[0], args[1:]
-		case imports:
+		case kind.Table:
 			return fmt.Errorf("%w: %s needs a run or --csv FILE; `scalebench runs` lists the runs", model.ErrUsage, name)
 		default:
 			return fmt.Errorf("%w: %s needs a run; `scalebench runs` lists them", model.ErrUsage, name)

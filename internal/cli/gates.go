@@ -30,11 +30,13 @@ type gate struct {
 // one of the same name it is for each of them: the run decides which is asked.
 func (g *gates) add(cmd *cobra.Command) {
 	for _, kind := range Studies() {
-		if asked, ok := kind.New().(study.Measured); kind.Optional || ok && asked.Takes().Named {
+		params := kind.New()
+		if kind.Optional || kind.Takes != nil && kind.Takes(params).Named {
 			continue
 		}
 		own := pflag.NewFlagSet(kind.Name, pflag.ContinueOnError)
-		flags := addSomeParams(own, kind.New(), func(flag string) bool { return strings.HasPrefix(flag, "fail-") })
+		threshold := func(flag string) bool { return strings.HasPrefix(flag, "fail-") }
+		flags := addSomeParams(own, study.Parameters(params), threshold)
 		if len(flags.flags) == 0 {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study/cdi"
 	"github.com/scalebench/scalebench/internal/study/compare"
 	"github.com/scalebench/scalebench/internal/study/history"
+	"github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/study/ntier"
 	"github.com/scalebench/scalebench/internal/study/resources"
 	"github.com/scalebench/scalebench/internal/study/sizing"
@@ -36,14 +37,14 @@ func Kinds() experiment.Kinds {
 // Studies returns the questions that this binary knows: one line each.
 func Studies() study.Registry {
 	return study.Registry{
-		studycapacity.Kind(),
+		legacy.Adapt(studycapacity.Kind()),
 		cdi.Kind(),
 		resources.Kind(),
-		variability.Kind(),
-		sizing.Kind(),
-		compare.Kind(),
-		history.Kind(),
-		ntier.Kind(),
+		legacy.Adapt(variability.Kind()),
+		legacy.Adapt(sizing.Kind()),
+		legacy.Adapt(compare.Kind()),
+		legacy.Adapt(history.Kind()),
+		legacy.Adapt(ntier.Kind()),
 	}
 }
 

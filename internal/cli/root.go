@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
 )
 
 // Main runs one command and returns its exit code. The first SIGINT, SIGTERM, or
@@ -118,11 +117,10 @@ func newRoot(env Env) *cobra.Command {
 	}
 	add("run", c.demoCommand(), c.runCommand())
 	for _, kind := range Studies() {
-		_, measured := kind.New().(study.Measured)
 		switch {
 		case kind.Measure != nil:
 			add("run", c.measureCommand(kind))
-		case measured:
+		case kind.Takes != nil:
 			add("look", c.sourcesCommand(kind))
 		default:
 			add("look", c.studyCommand(kind))

@@ -12,7 +12,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -29,29 +28,20 @@ const (
 // there would be unreasonably many tasks. What is about keys of the file has its
 // place there; all that the nodes do not suit comes at once.
 func Build(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (Design, error) {
-	b, designs, err := begin(exp, run, nodes)
+	b, plans, err := begin(exp, run, nodes)
 	if err != nil {
 		return Design{}, err
 	}
 	d := Design{Run: run, Name: exp.Name, Kind: model.KindExperiment, Seed: b.setup.Seed, Nodes: model.NodeIDs(b.setup.Nodes)}
-	for _, design := range designs {
-		if !study.IsFixed(design.Design) {
-			if f, ok := design.Design.(study.Forecaster); ok {
-				d.Outlook = append(d.Outlook, f.Outlook()...)
+	for _, p := range plans {
+		if p.Next != nil {
+			d.Outlook, d.Later = append(d.Outlook, p.Outlook...), append(d.Later, p.study)
+			if _, err := b.steps(p.study, p.First, 0); err != nil {
+				return Design{}, err
 			}
-			if o, ok := design.Design.(study.Opener); ok {
-				if _, err := b.steps(design.study, o.Opening(), 0); err != nil {
-					return Design{}, err
-				}
-			}
-			d.Later = append(d.Later, design.study)
 			continue
 		}
-		treatments, err := design.Next(observe.Of(model.RunData{Run: model.Run{ID: run}, Nodes: b.setup.Nodes}))
-		if err != nil {
-			return Design{}, err
-		}
-		steps, err := b.steps(design.study, treatments, len(d.Steps))
+		steps, err := b.steps(p.study, p.First, len(d.Steps))
 		if err != nil {
 			return Design{}, err
 		}
@@ -118,22 +108,22 @@ type prepared struct {
 	alike int
 }
 
-// designed is the design of a study.
-type designed struct {
-	study.Design
+// planned is the plan of a study.
+type planned struct {
+	*study.Plan
 	study string
 }
 
 // begin prepares an experiment for these nodes and asks its studies for their
-// designs.
-func begin(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (*builder, []designed, error) {
+// plans.
+func begin(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (*builder, []planned, error) {
 	b, err := newBuilder(exp, run, nodes)
 	if err != nil {
 		return nil, nil, exp.Place(err)
 	}
-	var all []designed
+	var all []planned
 	for _, designer := range exp.Designers {
-		d, err := designer.Design(b.setup)
+		p, err := designer.Plan(b.setup)
 		if err != nil {
 			for _, one := range model.Single(err) {
 				if key, ok := errors.AsType[*model.InputError](one); ok && key.Path != "" {
@@ -142,7 +132,7 @@ func begin(exp *experiment.Experiment, run model.RunID, nodes []model.Node) (*bu
 			}
 			return nil, nil, exp.Place(err)
 		}
-		all = append(all, designed{d, designer.Kind})
+		all = append(all, planned{p, designer.Kind})
 	}
 	return b, all, nil
 }
@@ -259,8 +249,13 @@ func (b *builder) step(by string, t study.Treatment, number int) (model.Step, er
 	})
 	s := newStep(b.run, number, t.Phase, t.Workload, t.Trial)
 	s.Barrier = !t.NoBarrier
-	s.Treatment = model.Treatment{Study: by, Label: t.Label, Levels: w.levels, Block: t.Block,
+	s.Treatment = model.Treatment{Study: by, Label: t.Label, Replaces: t.Replaces, Levels: w.levels, Block: t.Block,
 		NotBefore: max(t.NotBefore, time.Duration(t.Trial-1)*b.exp.Every.Std())}
+	if t.Factors != nil {
+		if s.Factors, err = json.Marshal(t.Factors); err != nil {
+			return model.Step{}, fmt.Errorf("encoding the levels of the study: %w", err)
+		}
+	}
 	spec := specOf(w.Workload, b.exp.Output)
 	spec.Offer, spec.Trial = t.Offer, t.Trial
 	s.Tasks = tasks(s.ID, active, spec)

@@ -20,6 +20,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/study/capacity"
 	"github.com/scalebench/scalebench/internal/study/cdi"
+	"github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/golden"
@@ -48,7 +49,8 @@ func parse(t *testing.T, src string) *experiment.Experiment {
 	reg := workload.NewRegistry(
 		workload.Kind{Name: "nap", Summary: "Waits.", New: func() workload.Workload { return &nap{} }},
 		workload.Kind{Name: "flood", Summary: "Offers a load.", New: func() workload.Workload { return &flood{} }})
-	e, err := experiment.Parse("test.yaml", []byte("fleet: {agents: {}}\n"+src), experiment.Kinds{Workloads: reg, Studies: study.Registry{cdi.Kind(), capacity.Kind()}}, nil)
+	e, err := experiment.Parse("test.yaml", []byte("fleet: {agents: {}}\n"+src), experiment.Kinds{Workloads: reg,
+		Studies: study.Registry{cdi.Kind(), legacy.Adapt(capacity.Kind())}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

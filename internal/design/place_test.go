@@ -19,7 +19,7 @@ func laidOut(t *testing.T, levels map[string]study.ServiceLevel, nodes []model.N
 	src := strings.NewReplacer("on: {tier: front}", "on: {role: server}", "on: {tier: back}", "on: {role: server}", "on: {tier: users}", "on: {role: users}").Replace(tiersFile)
 	e := parse(t, src)
 	treatment := study.Treatment{Phase: "pool", Workload: "nap", Trial: 1, Services: levels}
-	e.Designers = []experiment.Designer{{Designer: &probe{study.Fixed([]study.Treatment{treatment})}, Kind: "a"}}
+	e.Designers = []experiment.Designer{{Designer: &probe{known(treatment)}, Kind: "a"}}
 	return Build(e, testRun, nodes)
 }
 

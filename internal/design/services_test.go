@@ -106,7 +106,7 @@ func TestServiceLevels(t *testing.T) {
 	treatment := study.Treatment{Phase: "pool", Workload: "nap", Trial: 1, NoBarrier: true, Services: map[string]study.ServiceLevel{
 		"app": {Count: 2, Sizes: map[string]int{"threads": 10}}, "db": {Count: 1, On: map[string]string{"type": "big"}, CPU: 0.25, Memory: 128 * unit.MiB},
 	}}
-	e.Designers = []experiment.Designer{{Designer: &probe{study.Fixed([]study.Treatment{treatment})}, Kind: "a"}}
+	e.Designers = []experiment.Designer{{Designer: &probe{known(treatment)}, Kind: "a"}}
 	nodes := tiered("users", "front", "back", "front", "back", "back")
 	nodes[4].Labels["type"] = "big"
 	d, err := Build(e, testRun, nodes)
@@ -139,7 +139,7 @@ func TestServiceLevels(t *testing.T) {
 func TestSizeUnnamed(t *testing.T) {
 	e := parse(t, tiersFile)
 	treatment := study.Treatment{Phase: "pool", Workload: "nap", Trial: 1, Services: map[string]study.ServiceLevel{"app": {Sizes: map[string]int{"pool": 10}}}}
-	e.Designers = []experiment.Designer{{Designer: &probe{study.Fixed([]study.Treatment{treatment})}, Kind: "a"}}
+	e.Designers = []experiment.Designer{{Designer: &probe{known(treatment)}, Kind: "a"}}
 	if _, err := Build(e, testRun, tiered("users", "front", "back", "back")); err == nil || !strings.Contains(err.Error(), "services.app.sizes: it names no variable for pool") {
 		t.Errorf("Build = %v, want that no variable is named", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
@@ -19,23 +20,27 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/study/capacity"
 	"github.com/scalebench/scalebench/internal/study/cdi"
+	"github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/internal/workload/load"
 )
 
-// probe is a study with any design.
-type probe struct{ design study.Design }
+// probe is a study with any plan.
+type probe struct{ plan *study.Plan }
 
-func (*probe) Validate() error                                            { return nil }
-func (*probe) Analyze(context.Context, study.Input) (study.Result, error) { return nil, nil }
-func (p *probe) Design(study.Setup) (study.Design, error)                 { return p.design, nil }
+func (*probe) Check() ([]caveat.Caveat, error)                            { return nil, nil }
+func (*probe) Answer(context.Context, study.Input) (*study.Answer, error) { return nil, nil }
+func (p *probe) Plan(study.Setup) (*study.Plan, error)                    { return p.plan, nil }
 
-// designing is an experiment on four nodes with these designs, of studies a, b, ….
-func designing(t *testing.T, designs ...study.Design) (*experiment.Experiment, []model.Node) {
+// known is a plan of which all treatments are known beforehand.
+func known(all ...study.Treatment) *study.Plan { return &study.Plan{First: all} }
+
+// designing is an experiment on four nodes with these plans, of studies a, b, ….
+func designing(t *testing.T, plans ...*study.Plan) (*experiment.Experiment, []model.Node) {
 	t.Helper()
 	e := parse(t, "workloads: [{kind: nap, duration: 2s}, {kind: flood}]\nevery: 10s\n")
 	e.Designers = nil
-	for i, d := range designs {
+	for i, d := range plans {
 		e.Designers = append(e.Designers, experiment.Designer{Designer: &probe{d}, Kind: string(rune('a' + i))})
 	}
 	return e, named(nodes(4)...)
@@ -43,11 +48,11 @@ func designing(t *testing.T, designs ...study.Design) (*experiment.Experiment, [
 
 // TestTreatment: all that a treatment says is in its step.
 func TestTreatment(t *testing.T) {
-	e, nodes := designing(t, study.Fixed([]study.Treatment{
+	e, nodes := designing(t, known([]study.Treatment{
 		{Phase: "pool", Label: "pool of 8", Workload: "nap", Trial: 1, Block: 3, NoBarrier: true, Active: []int{2, 0},
 			Levels: map[string]any{"duration": "5s"}, NotBefore: 7 * time.Second},
 		{Phase: "pool", Workload: "flood", Trial: 2, Offer: &model.Offer{Rate: 9}, Active: []int{1, 3}},
-	}))
+	}...))
 	d, err := Build(e, testRun, nodes)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +88,7 @@ func TestTreatmentErrors(t *testing.T) {
 		"test.yaml:2:47: workloads.flood.kind: the nodes of a flood workload share one load, so they cannot be compared": {Workload: "flood", Active: []int{0, 1}},
 	} {
 		bad.Phase, bad.Trial = "x", 1
-		e, nodes := designing(t, study.Fixed([]study.Treatment{{Phase: "x", Workload: "flood", Trial: 1}, bad}))
+		e, nodes := designing(t, known(study.Treatment{Phase: "x", Workload: "flood", Trial: 1}, bad))
 		if _, err := Build(e, testRun, nodes); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("Build: %v, want %s", err, want)
 		}
@@ -96,8 +101,9 @@ type keyed struct {
 	Duration []int `json:"duration,omitempty"`
 }
 
-func (k *keyed) Design(study.Setup) (study.Design, error) {
-	return study.Fixed([]study.Treatment{{Phase: model.Parallel, Workload: "nap", Trial: 1, Levels: map[string]any{"duration": k.Duration[0]}}}), nil
+func (k *keyed) Plan(study.Setup) (*study.Plan, error) {
+	return known(study.Treatment{Phase: model.Parallel, Workload: "nap", Trial: 1,
+		Levels: map[string]any{"duration": k.Duration[0]}}), nil
 }
 
 // TestLevelsOfStudy: what is wrong with a value that stands in the study is told there,
@@ -178,7 +184,7 @@ func TestSharedLoad(t *testing.T) {
 			t.Errorf("%s: parts %v, %v; want %v", src, got, err, parts)
 		}
 	}
-	e, nodes := designing(t, study.Fixed([]study.Treatment{{Phase: "x", Workload: "flood", Trial: 1, Active: []int{1, 3}}}))
+	e, nodes := designing(t, known(study.Treatment{Phase: "x", Workload: "flood", Trial: 1, Active: []int{1, 3}}))
 	d, err := Build(e, testRun, nodes)
 	if err != nil || d.Steps[0].Tasks[1].Spec.Part != 1 || d.Steps[0].Tasks[1].Spec.Parts != 2 {
 		t.Errorf("two of four: %+v, %v; want two parts", d.Steps, err)
@@ -206,13 +212,13 @@ type counted struct {
 	seen  []string
 }
 
-func (c *counted) Next(seen *observe.Run) (out []study.Treatment, _ error) {
-	for _, s := range seen.Steps() {
+func (c *counted) next(seen study.Seen) (out study.More, _ error) {
+	for _, s := range seen.Run.Steps() {
 		c.seen = append(c.seen, fmt.Sprint(s.Study, s.Number))
-		c.seen = append(c.seen, fmt.Sprint(len(seen.Accepted(s.ID))))
+		c.seen = append(c.seen, fmt.Sprint(len(seen.Run.Accepted(s.ID))))
 	}
 	for i := 0; i < 2 && len(c.seen)/2+i < c.steps; i++ {
-		out = append(out, study.Treatment{Phase: "x", Workload: "nap", Trial: 1 + i})
+		out.Treatments = append(out.Treatments, study.Treatment{Phase: "x", Workload: "nap", Trial: 1 + i})
 	}
 	return out, nil
 }
@@ -222,7 +228,8 @@ func (c *counted) Next(seen *observe.Run) (out []study.Treatment, _ error) {
 func TestSequences(t *testing.T) {
 	begin := func() (*Sequence, *counted, *counted) {
 		a, b := &counted{steps: 3}, &counted{steps: 4}
-		e, nodes := designing(t, a, study.Fixed([]study.Treatment{{Phase: "x", Workload: "flood", Trial: 1}}), b)
+		e, nodes := designing(t, &study.Plan{Next: a.next}, known(study.Treatment{Phase: "x", Workload: "flood", Trial: 1}),
+			&study.Plan{Next: b.next})
 		d, err := Build(e, testRun, nodes)
 		if err != nil || len(d.Steps) != 1 || !slices.Equal(d.Later, []string{"a", "c"}) {
 			t.Fatalf("Build: %+v, %v; want the step that is known, and a and c later", d, err)
@@ -233,9 +240,9 @@ func TestSequences(t *testing.T) {
 		}
 		return s, a, b
 	}
-	known := newStep(testRun, 0, "x", "flood", 1)
-	known.Study, known.State = "b", model.StepComplete
-	all := model.RunData{Steps: []model.Step{known}}
+	before := newStep(testRun, 0, "x", "flood", 1)
+	before.Study, before.State = "b", model.StepComplete
+	all := model.RunData{Steps: []model.Step{before}}
 	measure := func(s *Sequence) bool {
 		data := model.RunData{Steps: all.Steps[s.Told():]}
 		for _, r := range all.Results {
@@ -278,7 +285,8 @@ func TestSequences(t *testing.T) {
 // steps, for people and for programs; what a study refuses has its place.
 func TestOutlook(t *testing.T) {
 	parse := func(src string) *experiment.Experiment {
-		kinds := experiment.Kinds{Workloads: workload.NewRegistry(load.Kind()), Studies: study.Registry{cdi.Kind(), capacity.Kind()}}
+		kinds := experiment.Kinds{Workloads: workload.NewRegistry(load.Kind()), Studies: study.Registry{cdi.Kind(),
+			legacy.Adapt(capacity.Kind())}}
 		e, err := experiment.Parse("search.yaml", []byte("fleet: {local: {nodes: 2}}\ntrials: 3\n"+src), kinds, nil)
 		if err != nil {
 			t.Fatal(err)

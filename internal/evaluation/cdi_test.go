@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
@@ -29,15 +30,26 @@ func one(t *testing.T, data model.RunData, opt Options) Finding {
 	return fs[0]
 }
 
+// texts are the texts of caveats.
+func texts(all caveat.List) []string {
+	all = slices.Clone(all)
+	slices.Concat(Caveats, observe.Caveats).Fill(caveat.Subject{}, all)
+	var out []string
+	for _, text := range all.Texts() {
+		out = append(out, string(text))
+	}
+	return out
+}
+
 // warned reports whether some warning contains the text.
 func warned(f Finding, text string) bool {
-	return slices.ContainsFunc(f.Warnings, func(w string) bool { return strings.Contains(w, text) })
+	return slices.ContainsFunc(texts(f.Doubts), func(w string) bool { return strings.Contains(w, text) })
 }
 
 func wantWarning(t *testing.T, f Finding, text string) {
 	t.Helper()
 	if !warned(f, text) {
-		t.Errorf("no warning contains %q:\n%s", text, strings.Join(f.Warnings, "\n"))
+		t.Errorf("no warning contains %q:\n%s", text, strings.Join(texts(f.Doubts), "\n"))
 	}
 }
 
@@ -232,7 +244,7 @@ func TestCounterAgainstSample(t *testing.T) {
 		}
 		f := one(t, b.Data, quick)
 		if warned(f, "progress counter says") {
-			t.Errorf("%s: sample and counter agree, and yet: %q", c.unit, f.Warnings)
+			t.Errorf("%s: sample and counter agree, and yet: %q", c.unit, texts(f.Doubts))
 		}
 		b.Data.Results[0].Samples[0].Value = 50
 		f = one(t, b.Data, quick)
@@ -266,7 +278,8 @@ func TestReciprocal(t *testing.T) {
 func TestRepetitions(t *testing.T) {
 	steady := one(t, noisyRun(rand.New(rand.NewPCG(5, 5)), 10, 3, .1, .8, .01), quick)
 	if len(steady.CDITrials) != 3 || warned(steady, "trials differ") || warned(steady, "one parallel trial") {
-		t.Errorf("steady run: trials %v, warnings %q, want 3 trials and no warning about them", steady.CDITrials, steady.Warnings)
+		t.Errorf("steady run: trials %v, warnings %q, want 3 trials and no warning about them", steady.CDITrials,
+			texts(steady.Doubts))
 	}
 	b := newBuilder(10)
 	rng := rand.New(rand.NewPCG(6, 6))
@@ -337,6 +350,6 @@ func TestCounterOfASlowStart(t *testing.T) {
 		b.Data.Results[i].Samples[0].Value = 100
 	}
 	if f := one(t, b.Data, quick); code(f, "counter_disagrees") != nil {
-		t.Errorf("the counter agrees since its start, and yet: %q", f.Warnings)
+		t.Errorf("the counter agrees since its start, and yet: %q", texts(f.Doubts))
 	}
 }

@@ -3,6 +3,7 @@ package evaluation
 import (
 	"cmp"
 	"fmt"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"maps"
 	"slices"
 	"time"
@@ -108,7 +109,7 @@ type stepReadings struct {
 }
 
 // read collects one metric over all complete steps.
-func (p part) read(like metric, n *notes) []stepReadings {
+func (p part) read(like metric, n *caveat.List) []stepReadings {
 	var out []stepReadings
 	for _, step := range p.steps {
 		if step.State != model.StepComplete {
@@ -118,7 +119,7 @@ func (p part) read(like metric, n *notes) []stepReadings {
 		for task, r := range p.run.Measured(step) {
 			rd, err := readResult(r, like)
 			if err != nil {
-				n.warn("missing_values", "%s, trial %d: node %s, task %s: %v; left out", step.Phase, step.Trial, r.Node, r.Task, err)
+				n.Add(missingResult.Warn(unreadable{step.Phase, step.Trial, r.Node, r.Task, caveat.Verbatim(err.Error())}))
 				continue
 			}
 			rd.task = task.ID
@@ -194,7 +195,7 @@ func readCurve(r model.Result, s model.Sample) (*curve, string) {
 // else be averaged over more trials than another, and a phase over other
 // trials than its counterpart. Where no trial is complete, all steps are
 // returned, with a doubt.
-func (p part) balanced(steps []stepReadings, key string, n *notes) []stepReadings {
+func (p part) balanced(steps []stepReadings, key string, n *caveat.List) []stepReadings {
 	if !p.has(model.Serial) || !p.has(model.Parallel) {
 		return steps // one phase only was asked for; comparison says so
 	}
@@ -208,7 +209,7 @@ func (p part) balanced(steps []stepReadings, key string, n *notes) []stepReading
 		t.steps = append(t.steps, s)
 		trials[s.Trial] = t
 	}
-	var dropped incompleteTrials
+	var dropped lackingTrials
 	for _, number := range slices.Sorted(maps.Keys(trials)) {
 		dropped.add(number, trials[number].lacks(missing, key))
 	}
@@ -239,11 +240,11 @@ func (p part) alone() map[model.NodeID]bool {
 // lacks says what a trial lacks to be complete: steps that did not come to a
 // valid end, subjects that were not measured alone. One without a value in a
 // complete parallel step is worse and not said here (noteMissing).
-func (p part) lacks(missing map[model.StepID][]model.NodeID, key string) (out []string) {
+func (p part) lacks(missing map[model.StepID][]model.NodeID, key string) (out []lack) {
 	alone := p.alone()
 	for _, phase := range []model.Phase{model.Serial, model.Parallel} {
 		if !p.has(phase) && phase == model.Parallel {
-			out = append(out, "no parallel step")
+			out = append(out, lack{What: lacksStep, Phase: model.Parallel})
 		}
 		for _, s := range p.steps {
 			silent := missing[s.ID]
@@ -251,13 +252,13 @@ func (p part) lacks(missing map[model.StepID][]model.NodeID, key string) (out []
 			case s.Phase != phase:
 				continue
 			case s.State != model.StepComplete:
-				out = append(out, phaseName(s)+" "+string(s.State))
+				out = append(out, lack{What: lacksEnd, Phase: s.Phase, Nodes: aloneIn(s), State: s.State})
 			case phase == model.Serial && len(silent) > 0:
-				out = append(out, "no usable "+key+" of "+named(s.Of(), silent)+" alone")
+				out = append(out, lack{What: lacksOwnValue, Of: s.Of(), Nodes: silent, Metric: caveat.Verbatim(key)})
 			}
 			for _, subject := range observe.Subjects(s) {
 				if !alone[subject] {
-					out = append(out, "no serial step on "+string(subject))
+					out = append(out, lack{What: lacksStep, Phase: model.Serial, Nodes: []model.NodeID{subject}})
 				}
 			}
 		}
@@ -265,10 +266,10 @@ func (p part) lacks(missing map[model.StepID][]model.NodeID, key string) (out []
 	return out
 }
 
-// phaseName says which step of a trial it is.
-func phaseName(s model.Step) string {
+// aloneIn is the subject of a serial step; none of others.
+func aloneIn(s model.Step) []model.NodeID {
 	if on := observe.Subjects(s); s.Phase == model.Serial && len(on) == 1 {
-		return fmt.Sprintf("serial on %s", on[0])
+		return on
 	}
-	return string(s.Phase)
+	return nil
 }

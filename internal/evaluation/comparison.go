@@ -2,12 +2,12 @@ package evaluation
 
 import (
 	"errors"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"maps"
 	"math"
 	"slices"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -174,7 +174,7 @@ type comparison struct {
 	fromFile   bool          // the numbers are a user's own
 	tolerance  float64       // points of the index
 	trialTime  time.Duration // how long a trial takes; 0: not known
-	notes      notes
+	notes      caveat.List
 }
 
 // finding computes the index, its intervals and its verdict.
@@ -204,8 +204,7 @@ func (c comparison) finding(opt Options) Finding {
 	c.doubtLosses(&f)
 	f.Verdict = c.verdict(&f)
 	f.bound()
-	f.Doubts = c.notes.all()
-	f.Warnings = model.Texts(f.Doubts)
+	f.Doubts = c.notes.Ordered()
 	return f
 }
 
@@ -235,21 +234,21 @@ func (c *comparison) pairs(serial, parallel []float64) []NodePair {
 			together = append(together, name)
 		}
 	}
-	noSerial, noParallel := len(pairs)+len(alone) == 0, len(pairs)+len(together) == 0
-	if noSerial {
-		c.notes.doubt("no_serial", "there are no serial values to compare with")
+	withoutSerial, withoutParallel := len(pairs)+len(alone) == 0, len(pairs)+len(together) == 0
+	if withoutSerial {
+		c.notes.Add(noSerial.Problem(struct{}{}))
 	}
-	if noParallel {
-		c.notes.doubt("no_parallel", "there are no parallel values")
+	if withoutParallel {
+		c.notes.Add(noParallel.Problem(struct{}{}))
 	}
-	if noSerial || noParallel {
+	if withoutSerial || withoutParallel {
 		return pairs
 	}
 	if len(alone) > 0 {
-		c.notes.warn("serial_only", "%s: serial value only; left out", named(c.of, alone))
+		c.notes.Add(serialOnly.Warn(subjects{c.of, alone}))
 	}
 	if len(together) > 0 {
-		c.notes.doubt("parallel_only", "%s took part in the parallel phase and has no serial value", named(c.of, together))
+		c.notes.Add(parallelOnly.Problem(subjects{c.of, together}))
 	}
 	return pairs
 }
@@ -283,7 +282,7 @@ func (c *comparison) spread(xs []float64) Spread {
 	}
 	s, err := stats.Describe(xs)
 	if err != nil {
-		c.notes.doubt("no_summary", "the capacities cannot be summarised: %v", err)
+		c.notes.Add(noSummary.Problem(because(err)))
 		return Spread{}
 	}
 	return Spread{Mean: &s.Mean, Min: &s.Min, Max: &s.Max, SD: &s.PopulationSD}
@@ -302,7 +301,7 @@ func (c *comparison) index(f *Finding, serial, parallel []float64) {
 	}
 	f.CDIWhole = c.cdi(whole, serial)
 	if f.CDI != nil && f.CDIWhole != nil && math.Abs(*f.CDI-*f.CDIWhole) > wholeDeviation {
-		c.notes.warn("uncontended_end", "over whole tasks the CDI would be %.1f %% instead of %.1f %%: %ss that finished early left the others uncontended", *f.CDIWhole, *f.CDI, c.of)
+		c.notes.Add(uncontendedEnd.Warn(twoIndices{c.of, *f.CDI, *f.CDIWhole}))
 	}
 }
 
@@ -310,7 +309,7 @@ func (c *comparison) index(f *Finding, serial, parallel []float64) {
 func (c *comparison) cdi(parallel, serial []float64) *float64 {
 	ratio, err := stats.RatioOfMeans(parallel, serial)
 	if err != nil {
-		c.notes.doubt("no_index", "the index cannot be computed: %v", err)
+		c.notes.Add(noIndex.Problem(because(err)))
 		return nil
 	}
 	v := degradation(ratio)
@@ -332,7 +331,7 @@ func (c *comparison) intervals(f *Finding, serial, parallel []float64, opt Optio
 	f.CIFleet = c.thisFleet(f.Pairs)
 	if f.Nodes < 2 {
 		if f.CIFleet == nil {
-			c.notes.doubt("no_interval", "one %s in %s has no interval; at least 2 %ss or 2 complete trials that differ are needed, 6 %ss and 3 trials are better", c.of, num.Count(len(c.parallel), "trial"), c.of, c.of)
+			c.notes.Add(oneSubject.Problem(single{c.of, len(c.parallel)}))
 		}
 		f.CI = f.CIFleet
 		return
@@ -354,8 +353,7 @@ func (c *comparison) intervals(f *Finding, serial, parallel []float64, opt Optio
 // resolved is the interval of an index without any scatter: what the instrument
 // resolves. A volume at its provisioned rate gives every node the same.
 func (c *comparison) resolved(cdi float64) *Interval {
-	c.notes.warn("no_scatter", "nothing scatters from %s to %s or from trial to trial: the interval is how well the "+
-		"values themselves are known", c.of, c.of)
+	c.notes.Add(noScatter.Warn(resolvedOnly{c.of}))
 	iv, _ := c.resolution.floor(Interval{cdi, cdi}, cdi)
 	return &iv
 }
@@ -385,12 +383,11 @@ func (c *comparison) noteInterval(err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, stats.ErrUnbounded):
-		c.notes.doubt("no_interval", "the serial capacities differ so much that the interval has no bounds; measure more %ss, or equal ones", c.of)
+		c.notes.Add(unbounded.Problem(measuredAs{c.of}))
 	case errors.Is(err, stats.ErrNoSpread):
-		c.notes.doubt("no_scatter", "every %s has exactly the same two values, as a mean has that was copied into "+
-			"all rows; there is no scatter to compute an interval from", c.of)
+		c.notes.Add(copiedRows.Problem(measuredAs{c.of}))
 	default:
-		c.notes.doubt("no_interval", "no interval: %v", err)
+		c.notes.Add(noInterval.Problem(because(err)))
 	}
 }
 

@@ -1,9 +1,9 @@
 package evaluation
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
@@ -11,7 +11,7 @@ import (
 // loss is something that took capacity and is none of what is measured: it can
 // explain a part of the index, or hide one.
 type loss struct {
-	model.Doubt
+	caveat.Caveat
 	// serial and parallel are shares of the capacity of each phase, 0 to 1.
 	serial, parallel float64
 	// bounded: by what the metric did while the loss changed, it is smaller than
@@ -26,8 +26,8 @@ type loss struct {
 // uncontended is what makes an index too small that is scored on whole tasks,
 // although all were active together for this share of the time only.
 func uncontended(overlap float64) loss {
-	text := fmt.Sprintf("poor overlap: all nodes were active together for %.0f %% of the time, and whole tasks are scored, so that degradation is understated", 100*overlap)
-	return loss{Doubt: model.Doubt{Code: "overlap", Severity: model.Warning, Text: text, Phase: model.Parallel}, alone: 1 - overlap}
+	return loss{Caveat: wholeOverlap.At(model.Warning, caveat.Subject{Phase: model.Parallel},
+		wholeScored{Overlap: overlap}), alone: 1 - overlap}
 }
 
 // losses are what disturbed the tasks that the comparison is of.
@@ -37,7 +37,8 @@ func (p part) losses(steps []stepReadings) []loss {
 		if d.Workload != p.workload {
 			continue
 		}
-		l := loss{Doubt: d.Doubt(), silent: d.Silent, serial: lostIn(steps, model.Serial, d, 1), parallel: lostIn(steps, model.Parallel, d, 1)}
+		l := loss{Caveat: d.Caveat(), silent: d.Silent, serial: lostIn(steps, model.Serial, d, 1), parallel: lostIn(steps,
+			model.Parallel, d, 1)}
 		if d.Phase != model.Serial && d.Phase != model.Parallel && l.serial+l.parallel == 0 {
 			continue
 		}
@@ -52,7 +53,6 @@ func (p part) losses(steps []stepReadings) []loss {
 			l.parallel = lostIn(steps, model.Parallel, d, followed(steps, model.Parallel, d, shared))
 			l.bounded = l.serial+l.parallel < mostlyBounded*taken
 		}
-		l.Text = d.Seen // the finding is about the workload
 		out = append(out, l)
 	}
 	return out
@@ -149,7 +149,7 @@ func (c *comparison) doubtLosses(f *Finding) {
 	if f.CDI == nil || f.CI == nil {
 		for _, l := range c.losses {
 			if !l.silent {
-				c.notes.add(l.Doubt)
+				c.notes.Add(l.Caveat)
 			}
 		}
 		return
@@ -172,18 +172,25 @@ func (c *comparison) doubtLosses(f *Finding) {
 		if l.silent && l.Severity != model.Problem {
 			continue
 		}
-		if l.bounded && l.Severity != model.Problem {
-			l.Text += fmt.Sprintf("; but the metric followed less than half of its changes, so that it explains up to "+
-				"%.1f points of the CDI", points)
-			c.notes.add(l.Doubt)
-			continue
-		}
-		if l.Severity == model.Problem || points >= worthAWord {
+		bounded := l.bounded && l.Severity != model.Problem
+		if bounded || l.Severity == model.Problem || points >= worthAWord {
 			without := withoutLosses(Interval{*f.CDI, *f.CDI}, []loss{l})
-			l.Text += fmt.Sprintf("; without it the CDI of %.1f %% could lie between %.1f and %.1f %%",
-				*f.CDI, min(without[0], *f.CDI), min(max(without[1], *f.CDI), 100))
+			l.effect(observe.Effect{Index: *f.CDI, Lo: min(without[0], *f.CDI), Hi: min(max(without[1], *f.CDI), 100),
+				Bounded: bounded})
 		}
-		c.notes.add(l.Doubt)
+		c.notes.Add(l.Caveat)
+	}
+}
+
+// effect adds to the arguments of a loss what it can have done to the index.
+func (l *loss) effect(e observe.Effect) {
+	switch args := l.Args.(type) {
+	case observe.Seen:
+		args.Effect = &e
+		l.Args = args
+	case wholeScored:
+		args.Effect = &e
+		l.Args = args
 	}
 }
 

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"encoding/json"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"slices"
 	"strings"
 	"testing"
@@ -51,8 +52,8 @@ func strangerRun(nodes int, cores float64, sizes ...int) model.RunData {
 	return b.Data
 }
 
-func code(f Finding, code string) *model.Doubt {
-	i := slices.IndexFunc(f.Doubts, func(d model.Doubt) bool { return d.Code == code })
+func code(f Finding, code caveat.Code) *caveat.Caveat {
+	i := slices.IndexFunc(f.Doubts, func(d caveat.Caveat) bool { return d.Code == code })
 	if i < 0 {
 		return nil
 	}

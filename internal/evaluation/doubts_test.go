@@ -85,7 +85,7 @@ func TestDoubtsAndWarnings(t *testing.T) {
 			c.change(b)
 			f := one(t, b.Data, quick)
 			if f.Verdict != c.verdict {
-				t.Errorf("verdict %s, want %s\n%s", f.Verdict, c.verdict, strings.Join(f.Warnings, "\n"))
+				t.Errorf("verdict %s, want %s\n%s", f.Verdict, c.verdict, strings.Join(texts(f.Doubts), "\n"))
 			}
 			wantWarning(t, f, c.text)
 		})
@@ -276,7 +276,7 @@ func TestNothingScatters(t *testing.T) {
 		wantWarning(t, f, "nothing scatters")
 		if f.Verdict != c.verdict || f.CI == nil || f.CI[0] > c.cdi || f.CI[1] < c.cdi || f.CI[1]-f.CI[0] > 2 {
 			t.Errorf("%s: %s, interval %v, %q, want %s with %v in 2 points at most", c.name, f.Verdict, f.CI,
-				f.Warnings, c.verdict, c.cdi)
+				texts(f.Doubts), c.verdict, c.cdi)
 		}
 	}
 	for _, c := range []struct {
@@ -293,7 +293,7 @@ func TestNothingScatters(t *testing.T) {
 			t.Fatal(err)
 		}
 		if fs[0].Verdict != c.verdict {
-			t.Errorf("%s: %s, %v, %q, want %s", c.name, fs[0].Verdict, fs[0].CI, fs[0].Warnings, c.verdict)
+			t.Errorf("%s: %s, %v, %q, want %s", c.name, fs[0].Verdict, fs[0].CI, texts(fs[0].Doubts), c.verdict)
 		}
 	}
 }
@@ -325,7 +325,7 @@ func TestConstantTrials(t *testing.T) {
 		wantWarning(t, f, "nothing scatters")
 		if f.Verdict != Degraded || f.CI == nil || f.CI[0] < c.lo || f.CI[1] > c.hi || f.CI[0] == f.CI[1] {
 			t.Errorf("%d nodes, %d trials of %s and %s: %s, %v, %q", c.nodes, c.trials, c.serial, c.parallel,
-				f.Verdict, f.CI, f.Warnings)
+				f.Verdict, f.CI, texts(f.Doubts))
 		}
 	}
 }

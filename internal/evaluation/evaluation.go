@@ -29,6 +29,7 @@ package evaluation
 
 import (
 	"cmp"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -42,7 +43,7 @@ const level = stats.DefaultLevel
 // Limits beyond which a finding carries a warning.
 const (
 	minOverlap      = 0.5  // of a parallel step: with less the verdict is unknown
-	fewNodes        = 6    // fewer nodes than this make a wide, fragile interval
+	leastNodes      = 6    // fewer nodes than this make a wide, fragile interval
 	goodOverlap     = 0.9  // share of the time in which all nodes were active
 	groupGap        = 0.05 // least relative distance of two groups worth a word
 	sampleDeviation = 0.1  // between the reported value and the counter
@@ -123,7 +124,7 @@ func (p part) findings(opt Options) []Finding {
 	metrics := p.metrics()
 	if len(metrics) == 0 {
 		empty := comparison{workload: p.workload, of: p.steps[0].Of(), scoring: scoring{window: WindowWhole}}
-		empty.notes.doubt("no_values", "no valid result reported a metric")
+		empty.notes.Add(noValues.Problem(struct{}{}))
 		p.noteRun(&empty.notes)
 		return []Finding{empty.finding(opt)}
 	}
@@ -143,7 +144,7 @@ func (p part) compare(like metric) comparison {
 	c := comparison{workload: p.workload, metric: like.key, of: p.steps[0].Of(), resource: like.Resource}
 	n := &c.notes
 	if like.Better != model.Higher && like.Better != model.Lower {
-		n.warn("no_direction", "%s does not say which direction is better (%q); taken as higher", like.key, like.Better)
+		n.Add(noDirection.Warn(direction{caveat.Verbatim(like.key), caveat.Verbatim(like.Better)}))
 	}
 	steps := p.balanced(p.read(like, n), like.key, n)
 	noteMissing(steps, like.key, c.of, n)
@@ -178,28 +179,29 @@ func trialTime(steps []stepReadings) time.Duration {
 
 // noteMissing doubts a parallel step in which not every subject was measured:
 // the others then ran against something that the sum does not contain.
-func noteMissing(steps []stepReadings, key string, of Subjects, n *notes) {
+func noteMissing(steps []stepReadings, key string, of Subjects, n *caveat.List) {
 	for _, s := range steps {
 		switch {
 		case len(s.missing) == 0:
 		case s.step.Phase == model.Parallel:
-			n.doubt("missing_values", "parallel, trial %d: %s of %d gave no usable %s", s.step.Trial, named(of, s.missing), len(observe.Subjects(s.step)), key)
+			n.Add(missingTogether.Problem(missingParallel{s.step.Trial, of, s.missing, len(observe.Subjects(s.step)),
+				caveat.Verbatim(key)}))
 		default:
-			n.warn("missing_values", "serial, trial %d: %s gave no usable %s", s.step.Trial, named(of, s.missing), key)
+			n.Add(missingAlone.Warn(missingSerial{s.step.Trial, of, s.missing, caveat.Verbatim(key)}))
 		}
 	}
 }
 
 // noteFleet doubts parallel trials of different subjects: CDI(n) is of one
 // fleet.
-func (p part) noteFleet(steps []stepReadings, n *notes) {
+func (p part) noteFleet(steps []stepReadings, n *caveat.List) {
 	var fleet []model.NodeID
 	for _, s := range steps {
 		if s.step.Phase != model.Parallel {
 			continue
 		}
 		now := observe.Subjects(s.step)
-		if fleet != nil && !n.sameFleet(p.steps[0].Of(), fleet, now) {
+		if fleet != nil && !sameFleet(p.steps[0].Of(), fleet, now, n) {
 			return
 		}
 		fleet = now

@@ -162,7 +162,8 @@ func TestEvidence(t *testing.T) {
 			}
 			if f.Verdict == Gain || f.Verdict == Degraded && truth == 0 || f.Verdict == None && truth > DefaultTolerance {
 				wrong++
-				t.Logf("%s: %+v: %s %v, possibly %v, %q; the truth is %.1f", c.name, w, f.Verdict, *f.CI, *f.Possible, f.Warnings, truth)
+				t.Logf("%s: %+v: %s %v, possibly %v, %q; the truth is %.1f", c.name, w, f.Verdict, *f.CI, *f.Possible,
+					texts(f.Doubts), truth)
 			}
 		}
 		t.Logf("%s: verdicts %v, %d wrong; the truth is possible in %d of %.0f", c.name, words, wrong, held, runs)

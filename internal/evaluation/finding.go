@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"github.com/scalebench/scalebench/internal/caveat"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -130,8 +131,8 @@ type Finding struct {
 	Reciprocal bool    `json:"reciprocal,omitempty"`
 	Verdict    Verdict `json:"verdict"`
 	// Doubts are what speaks against the finding; Warnings their texts.
-	Doubts   []model.Doubt `json:"doubts"`
-	Warnings []string      `json:"warnings"`
+	Doubts   caveat.List   `json:"doubts"`
+	Warnings []caveat.Text `json:"warnings"`
 	Pairs    []NodePair    `json:"pairs"`
 	// Parts are the subjects by the share that they keep, where the mean describes
 	// nobody: those that stand out first, the rest last. SerialParts are those of

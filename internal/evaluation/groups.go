@@ -1,11 +1,10 @@
 package evaluation
 
 import (
-	"fmt"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"maps"
 	"slices"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -50,13 +49,13 @@ func (s *sweep) groupLimit(name string, c curveOfGrowth, opt Options) *SharedLim
 		return nil
 	}
 	silent := *s
-	silent.notes = notes{}
+	silent.notes = nil
 	l := silent.limit(c, silent.capInterval(c, opt), s.points())
 	if l == nil {
 		return nil
 	}
 	l.Among = model.LabelGroup + "=" + name
-	l.Text = fmt.Sprintf("within %s %s", l.Among, l.Text)
+	l.Text = caveat.Sentence("within " + l.Among + " " + s.limitWords(*l))
 	return l
 }
 
@@ -147,5 +146,9 @@ func (s *sweep) noteEvenGroups(limit *SharedLimit, names []string) {
 			}
 		}
 	}
-	s.notes.warn("groups_alike", "the groups %s were always active in equal parts, so the run cannot show whether the whole fleet shares the limit or each group has its own", num.List(names))
+	all := make([]caveat.Verbatim, len(names))
+	for i, name := range names {
+		all[i] = caveat.Verbatim(name)
+	}
+	s.notes.Add(groupsAlike.Warn(groups{all}))
 }

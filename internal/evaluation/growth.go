@@ -3,9 +3,9 @@ package evaluation
 import (
 	"errors"
 	"fmt"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
@@ -26,7 +26,7 @@ type Scaling struct {
 	// Peak is the size from which on the total falls; nil where it does not.
 	Peak *Peak `json:"peak,omitempty"`
 	// Fit is the curve through the points; nil with fewer than three sizes, past a
-	// peak, and where no curve describes them (the doubt [NoCurve]).
+	// peak, and where no curve describes them (the caveat [CodeNoCurve]).
 	Fit *ScalingFit `json:"fit"`
 	// Limit is the shared limit that the points show; nil when none does.
 	Limit *SharedLimit `json:"limit"`
@@ -34,8 +34,8 @@ type Scaling struct {
 	// explain the points better than one limit of the whole fleet.
 	Groups []SharedLimit `json:"groups,omitempty"`
 	// Doubts are what speaks against it; Warnings their texts.
-	Doubts   []model.Doubt `json:"doubts"`
-	Warnings []string      `json:"warnings"`
+	Doubts   caveat.List   `json:"doubts"`
+	Warnings []caveat.Text `json:"warnings"`
 }
 
 // ScalingPoint is one size of fleet.
@@ -57,11 +57,8 @@ type Peak struct {
 	Last float64 `json:"last"`
 	// Text says it: "the sum is largest with 4 nodes, 40 op/s, and falls to
 	// 12 op/s with 7".
-	Text string `json:"text"`
+	Text caveat.Text `json:"text"`
 }
-
-// NoCurve is the code of the doubt that no curve describes the totals.
-const NoCurve = "no_curve"
 
 // Grows reports whether the largest size has the largest total by far.
 func (s Scaling) Grows() bool {
@@ -95,7 +92,7 @@ type SharedLimit struct {
 	Among string `json:"among,omitempty"`
 	// Text is the finding in words: "the sum stays at 300 Mbit/s from 2 to 4
 	// nodes".
-	Text string `json:"text"`
+	Text caveat.Text `json:"text"`
 }
 
 // What a limit needs to be called one.
@@ -121,14 +118,15 @@ func (p part) scaling(like metric, opt Options) Scaling {
 	quick := opt
 	quick.Resamples = 100 // of the finding the verdict is wanted, not the bootstrap
 	f := p.largest().compare(like).finding(quick)
-	s.notes.warnings = slices.DeleteFunc(s.notes.warnings, func(d model.Doubt) bool { return slices.Contains(f.Warnings, d.Text) })
+	s.notes = slices.DeleteFunc(s.notes, func(c caveat.Caveat) bool {
+		return c.Severity != model.Problem && slices.ContainsFunc(f.Doubts, c.Same)
+	})
 	if len(out.Points) < leastSizes {
 		s.noteFewSizes(out.Points, f)
 	} else {
 		s.grow(&out, opt)
 	}
-	out.Doubts = s.notes.all()
-	out.Warnings = model.Texts(out.Doubts)
+	out.Doubts = s.notes.Ordered()
 	return out
 }
 
@@ -140,20 +138,12 @@ func (s *sweep) noteFewSizes(points []ScalingPoint, f Finding) {
 	}
 	p := points[len(points)-1]
 	knee := p.Total / (points[0].Total / float64(points[0].Nodes))
-	s.notes.warn("one_size", "the sum of %s is %s; one size cannot show whether that is a shared limit: %s",
-		num.Count(p.Nodes, string(s.of)), s.amount(p.Total), s.advice(knee, points))
+	s.notes.Add(oneSize.Warn(sizesWanted{s.sum(p.Total), p.Nodes, Wanted{knee, missingSizes(knee, points)}}))
 }
 
-// amount prints a capacity of the sweep for people.
-func (s *sweep) amount(v float64) string { return AmountText(v, s.unit, s.like.Resource) }
-
-// advice says what to measure to see at least two sizes past a knee.
-func (s *sweep) advice(knee float64, points []ScalingPoint) string {
-	sizes := missingSizes(knee, points)
-	if len(sizes) == 0 {
-		return fmt.Sprintf("measure a larger fleet, at two sizes of more than %d %ss", int(math.Ceil(knee)), s.of)
-	}
-	return "measure more sizes: sizes: " + strings.ReplaceAll(fmt.Sprint(sizes), " ", ", ") // as the experiment file takes them
+// sum is a total of the sweep, for caveats.
+func (s *sweep) sum(total float64) Sum {
+	return Sum{s.of, total, caveat.Verbatim(s.unit), caveat.Verbatim(s.like.Resource)}
 }
 
 // maxAdvised bounds how many sizes are proposed.
@@ -187,17 +177,15 @@ func (s *sweep) grow(out *Scaling, opt Options) {
 	}
 	g, err := stats.ChooseGrowth(sizes, totals, s.noise(totals))
 	if errors.Is(err, stats.ErrTooFew) {
-		s.notes.warn("few_sizes", "%d totals of %d sizes are too few to choose a curve, 5 are needed: add sizes or trials", len(totals), len(out.Points))
+		s.notes.Add(fewSizes.Warn(totalsOfSizes{len(totals), len(out.Points)}))
 		return
 	}
 	if err != nil {
-		s.notes.warn(NoCurve, "no curve: %v", err)
+		s.notes.Add(noCurve.Warn(because(err)))
 		return
 	}
 	if worst, off := g.Misses(bySize, noise); off {
-		s.notes.warn(NoCurve, "no curve describes the totals: the best has %s with %s, where %s were measured; look "+
-			"at the sizes one by one",
-			s.amount(g.At(worst.Size)), num.Count(int(worst.Size), string(s.of)), s.amount(worst.Mean))
+		s.notes.Add(curveMisses.Warn(missedSize{s.sum(worst.Mean), int(worst.Size), g.At(worst.Size)}))
 		return
 	}
 	fleet := curveOfGrowth{g, sizes, totals}
@@ -237,11 +225,9 @@ func (s *sweep) peak(out *Scaling, bySize []stats.SizeTotals, noise stats.Noise)
 	p := Peak{Nodes: int(top.Size), Total: top.Mean, Last: last.Total}
 	i := slices.IndexFunc(out.Points, func(x ScalingPoint) bool { return x.Nodes == p.Nodes })
 	p.CI = out.Points[i].CI
-	p.Text = fmt.Sprintf("the sum is largest with %s, %s, and falls to %s with %d",
-		num.Count(p.Nodes, string(s.of)), s.amount(p.Total), s.amount(p.Last), last.Nodes)
-	out.Peak = &p
-	s.notes.warn("falls", "%s: that is contention or a collapse, not a constant limit; use no more than %s, or find "+
-		"what they wait for", p.Text, num.Count(p.Nodes, string(s.of)))
+	peak := peaked{s.sum(p.Total), p.Nodes, p.Last, last.Nodes}
+	p.Text, out.Peak = caveat.Sentence(peak.text()), &p
+	s.notes.Add(fallsPeak.Warn(peak))
 	return true
 }
 
@@ -268,7 +254,7 @@ func (s *sweep) capInterval(c curveOfGrowth, opt Options) *Interval {
 	}
 	iv, err := stats.CapInterval(c.Growth, c.sizes, c.totals, level, min(opt.Resamples, stats.GrowthResamples), opt.Seed)
 	if err != nil {
-		s.notes.warn("no_interval", "the limit has no interval: %v", err)
+		s.notes.Add(capInterval.Warn(capCause{caveat.Verbatim(err.Error())}))
 		return nil
 	}
 	half := coverage * s.resolution.parallel * c.Cap
@@ -283,16 +269,20 @@ func (s *sweep) limit(c curveOfGrowth, ci *Interval, points []ScalingPoint) *Sha
 	}
 	past := distinctAbove(c.sizes, c.Knee)
 	if len(past) < 2 {
-		s.notes.warn("one_size", "the sum seems to stop at %s, but one size past the knee at %.1f cannot distinguish a limit that all %ss share from a loss of each one: %s",
-			s.amount(c.Cap), c.Knee, s.of, s.advice(c.Knee, points))
+		s.notes.Add(onePastKnee.Warn(kneeAlone{s.sum(c.Cap), Wanted{c.Knee, missingSizes(c.Knee, points)}}))
 		return nil
 	}
 	if !s.levels(c) {
 		return nil
 	}
 	out := &SharedLimit{Total: c.Cap, CI: ci, From: reached(c.sizes, c.Knee), To: past[len(past)-1]}
-	out.Text = fmt.Sprintf("the sum stays at %s%s from %d to %s", s.amount(out.Total), payload[Category(s.like.Resource)], out.From, num.Count(out.To, string(s.of)))
+	out.Text = caveat.Sentence(s.limitWords(*out))
 	return out
+}
+
+func (s *sweep) limitWords(l SharedLimit) string {
+	return fmt.Sprintf("the sum stays at %s%s from %d to %s",
+		s.sum(0).amount(l.Total), payload[Category(s.like.Resource)], l.From, num.Count(l.To, string(s.of)))
 }
 
 // levels tests whether the totals past the knee stay on one level. They do if a
@@ -302,7 +292,7 @@ func (s *sweep) limit(c curveOfGrowth, ci *Interval, points []ScalingPoint) *Sha
 func (s *sweep) levels(c curveOfGrowth) bool {
 	l, err := stats.LevelOff(c.Growth, c.sizes, c.totals, level, s.resolution.parallel*c.Cap)
 	if err != nil {
-		s.notes.warn("no_test", "cannot test whether the sum stays at %s: %v", s.amount(c.Cap), err)
+		s.notes.Add(noLevelTest.Warn(untested{s.sum(c.Cap), caveat.Verbatim(err.Error())}))
 		return false
 	}
 	same := l.Slope.Contains(0) || math.Abs(l.Change) < levelShare*c.Cap
@@ -310,11 +300,11 @@ func (s *sweep) levels(c curveOfGrowth) bool {
 	case same && l.Slope.Hi < c.Slope/2:
 		return true
 	case same:
-		s.notes.warn("scatter", "the sums past %.1f %ss scatter so much that they may still grow: no limit is inferred; add trials", c.Knee, s.of)
+		s.notes.Add(scatters.Warn(pastKnee{s.sum(0), c.Knee}))
 	case l.Change < 0:
-		s.notes.warn("falls", "past %.1f %ss the sum falls, by %s up to the largest fleet: that is contention, not a constant limit", c.Knee, s.of, s.amount(-l.Change))
+		s.notes.Add(fallsPast.Warn(pastKnee{s.sum(l.Change), c.Knee}))
 	default:
-		s.notes.warn("still_grows", "past %.1f %ss the sum grows more slowly, but it grows, by %s up to the largest fleet: no constant limit was reached", c.Knee, s.of, s.amount(l.Change))
+		s.notes.Add(stillGrows.Warn(pastKnee{s.sum(l.Change), c.Knee}))
 	}
 	return false
 }

@@ -3,10 +3,10 @@ package evaluation
 import (
 	"cmp"
 	"fmt"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,37 +14,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
-
-// notes are what a reader of a finding must know. A problem leaves no
-// verdict but "unknown".
-type notes struct{ problems, warnings model.Doubts }
-
-// VerdictUnknown begins what says why a verdict is unknown.
-const VerdictUnknown = "verdict unknown: "
-
-// doubt adds a reason why the verdict is unknown.
-func (n *notes) doubt(code, format string, args ...any) {
-	n.add(model.Doubt{Code: code, Severity: model.Problem, Text: fmt.Sprintf(format, args...)})
-}
-
-// warn adds a warning.
-func (n *notes) warn(code, format string, args ...any) {
-	n.add(model.Doubt{Code: code, Severity: model.Warning, Text: fmt.Sprintf(format, args...)})
-}
-
-func (n *notes) add(d model.Doubt) {
-	if d.Severity == model.Problem {
-		d.Text = VerdictUnknown + d.Text
-		n.problems.Add(d)
-		return
-	}
-	n.warnings.Add(d)
-}
-
-// all returns problems first; never nil: the JSON contract has an array.
-func (n *notes) all() []model.Doubt {
-	return append(append([]model.Doubt{}, n.problems...), n.warnings...)
-}
 
 // named is "node a", "nodes a, b" or "pairs a+b, c+d".
 func named(of Subjects, names []model.NodeID) string {
@@ -54,47 +23,40 @@ func named(of Subjects, names []model.NodeID) string {
 	return string(of) + "s " + num.List(names)
 }
 
-// number prints a value for a warning, to four significant digits.
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
-
 // noteRun adds what the course of the run says about the part.
-func (p part) noteRun(n *notes) {
+func (p part) noteRun(n *caveat.List) {
 	p.noteChanges(n)
 	noteState(p.run.Run(), n)
 	p.noteFailures(n)
 }
 
 // noteState says that the run is not over, or did not come to its end.
-func noteState(run model.Run, n *notes) {
+func noteState(run model.Run, n *caveat.List) {
 	if run.State == "" || run.State == model.RunDone {
 		return
 	}
-	text := "the run is " + string(run.State)
-	if reason := strings.TrimSpace(run.Reason); reason != "" {
-		text += " (" + reason + ")"
-	}
-	n.warn("not_over", "%s: the finding rests on what was measured so far", text)
+	n.Add(notOver.Warn(runState{run.State, caveat.Verbatim(strings.TrimSpace(run.Reason))}))
 }
 
 // noteFailures names the steps that have no valid result and counts the tasks
 // that failed on the way to a valid one.
-func (p part) noteFailures(n *notes) {
-	var lost []string
+func (p part) noteFailures(n *caveat.List) {
+	var lost []lostStep
 	for _, s := range p.steps {
 		if s.State == model.StepComplete {
 			continue
 		}
-		text := fmt.Sprintf("%s, trial %d: %s", phaseName(s), s.Trial, s.State)
-		if s.Reason != "" {
-			text += ", " + s.Reason
+		one := lostStep{Phase: s.Phase, Trial: s.Trial, State: s.State, Reason: caveat.Verbatim(s.Reason)}
+		if on := aloneIn(s); len(on) > 0 {
+			one.Node = on[0]
 		}
-		lost = append(lost, text)
+		lost = append(lost, one)
 	}
 	if len(lost) > 0 {
-		n.warn("steps_lost", "%s of %d without a valid result, left out: %s", num.Count(len(lost), "step"), len(p.steps), num.List(lost))
+		n.Add(stepsLost.Warn(lostSteps{lost, len(p.steps)}))
 	}
 	if failed := p.failed(); len(failed) > 0 {
-		n.warn("tasks_failed", "%s did not end well before the attempt that counts: %s", num.Count(len(failed), "task"), num.List(failed))
+		n.Add(tasksFailed.Warn(failedTasks{failed}))
 	}
 }
 
@@ -104,7 +66,7 @@ const errorsSuffix = "_errors"
 
 // noteErrors says how many attempts failed within tasks that ended well: what a
 // store refuses costs a retry each, and may be the limit itself.
-func (p part) noteErrors(n *notes) {
+func (p part) noteErrors(n *caveat.List) {
 	type count struct{ all, tasks float64 }
 	counts := make(map[string]map[model.Phase]count)
 	for _, s := range p.steps {
@@ -122,36 +84,32 @@ func (p part) noteErrors(n *notes) {
 			}
 		}
 	}
-	each := func(c count) string { return number(c.all / max(c.tasks, 1)) }
+	each := func(c count) float64 { return c.all / max(c.tasks, 1) }
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
 		alone, together := counts[kind][model.Serial], counts[kind][model.Parallel]
 		if alone.all+together.all == 0 {
 			continue
 		}
-		n.add(model.Doubt{
-			Code: "errors", Severity: model.Warning, Workload: p.workload,
-			Text: fmt.Sprintf("%s answered with errors: %s a task of kind %s when all work, %s alone; each costs an "+
-				"attempt, and a limit of requests shows in that way",
-				p.workload, each(together), kind, each(alone)),
-		})
+		n.Add(failedAttempts.At(model.Warning, caveat.Subject{Workload: p.workload},
+			attempts{caveat.Verbatim(kind), each(together), each(alone)}))
 	}
 }
 
 // failed lists the unhappy results of steps that are complete all the same.
-func (p part) failed() []string {
+func (p part) failed() []failedTask {
 	steps := make(map[model.StepID]model.Step)
 	for _, s := range p.steps {
 		if s.State == model.StepComplete {
 			steps[s.ID] = s
 		}
 	}
-	var out []string
+	var out []failedTask
 	for _, r := range p.run.Results() {
 		s, ours := steps[r.Step]
 		// Cancelled tasks are the innocent companions of one that failed.
 		bad := r.Outcome != model.OutcomeOK && r.Outcome != model.OutcomeCancelled
 		if ours && bad && r.Attempt < s.Attempt {
-			out = append(out, fmt.Sprintf("node %s %s (%s, trial %d, attempt %d)", r.Node, r.Outcome, s.Phase, s.Trial, r.Attempt))
+			out = append(out, failedTask{r.Node, r.Outcome, s.Phase, s.Trial, r.Attempt})
 		}
 	}
 	return out
@@ -160,15 +118,15 @@ func (p part) failed() []string {
 // noteChanges names the part's nodes that became other hosts in the course of
 // the run. If that was in the midst of the part, values of both hosts are in
 // it, and a difference between the phases may be one between the hosts.
-func (p part) noteChanges(n *notes) {
+func (p part) noteChanges(n *caveat.List) {
 	for _, e := range p.run.Events() {
 		if e.Kind != model.EventNodeChanged || !p.uses(e.Node) {
 			continue
 		}
-		if p.during(e.Time) {
-			n.doubt("node_changed", "node %s changed between two measurements: %s", e.Node, e.Text)
+		if event := caveat.Verbatim(e.Text); p.during(e.Time) {
+			n.Add(changedBetween.Problem(change{e.Node, event}))
 		} else {
-			n.warn("node_changed", "node %s changed during the run, but not between measurements of %s: %s", e.Node, p.workload, e.Text)
+			n.Add(changedDuring.Warn(changeElsewhere{e.Node, event, caveat.Verbatim(p.workload)}))
 		}
 	}
 }
@@ -195,7 +153,7 @@ func (p part) during(at time.Time) bool {
 
 // noteFacts warns when the measured nodes are not of one kind, or do not say.
 // Of a pair that is both ends, whichever of them measures.
-func (p part) noteFacts(cmp comparison, n *notes) {
+func (p part) noteFacts(cmp comparison, n *caveat.List) {
 	measured := p.nodesOf(cmp)
 	models := make(map[string]int)
 	for _, node := range p.run.Nodes() {
@@ -209,15 +167,15 @@ func (p part) noteFacts(cmp comparison, n *notes) {
 		models[""] += len(measured)
 	}
 	if silent := models[""]; silent > 0 {
-		n.warn("unknown_cpus", "%s without a known CPU model, so the nodes may be unequal", num.Count(silent, "node"))
+		n.Add(unknownCPUs.Warn(unknownModels{silent}))
 		delete(models, "")
 	}
 	if len(models) > 1 {
-		counted := make([]string, 0, len(models))
+		var counted []cpuModel
 		for _, name := range slices.Sorted(maps.Keys(models)) {
-			counted = append(counted, fmt.Sprintf("%d × %s", models[name], name))
+			counted = append(counted, cpuModel{models[name], caveat.Verbatim(name)})
 		}
-		n.warn("unequal_cpus", "unequal CPUs: %s", num.List(counted))
+		n.Add(unequalCPUs.Warn(cpuModels{counted}))
 	}
 }
 

@@ -3,6 +3,7 @@ package evaluation
 import (
 	"cmp"
 	"fmt"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"math"
 	"slices"
 
@@ -31,9 +32,8 @@ const (
 
 // groups warns of few nodes, and of those that are unlike the others.
 func (c *comparison) groups(f *Finding, serial, parallel []float64) {
-	if f.Nodes > 1 && f.Nodes < fewNodes {
-		c.notes.warn("few_nodes", "only %d %ss: they say little about others of their kind; %d or more are better",
-			f.Nodes, c.of, fewNodes)
+	if f.Nodes > 1 && f.Nodes < leastNodes {
+		c.notes.Add(fewNodes.Warn(few{c.of, f.Nodes}))
 	}
 	kept := make([]float64, len(serial))
 	for i := range kept {
@@ -52,25 +52,22 @@ func (c *comparison) groups(f *Finding, serial, parallel []float64) {
 
 // noteParts says who is unlike the others.
 func (c *comparison) noteParts(f *Finding) {
-	if text := f.SerialPartsText(); text != "" {
-		c.notes.add(unlike("unlike_alone", model.Serial, f.SerialParts, text+": look for what these have alone"))
+	if len(f.SerialParts) > 0 {
+		c.notes.Add(unlikeAlone.At(model.Warning, subjectOf(model.Serial, f.SerialParts),
+			partsAlone{f.Of, f.Nodes, f.SerialParts, caveat.Verbatim(f.Unit), caveat.Verbatim(f.Resource)}))
 	}
-	if text := f.PartsText(); text != "" {
-		advice := ": the mean describes none of them; look for what they have in common"
-		if f.Nodes == 2 {
-			advice = ": the mean describes neither; look for how they differ"
-		}
-		c.notes.add(unlike("unlike_loss", model.Parallel, f.Parts, text+advice))
+	if len(f.Parts) > 0 {
+		c.notes.Add(unlikeLoss.At(model.Warning, subjectOf(model.Parallel, f.Parts), partsTogether{f.Of, f.Nodes, f.Parts}))
 	}
 }
 
-// unlike is the doubt about parts, the first of which is a single node at times.
-func unlike(code string, phase model.Phase, parts []Part, text string) model.Doubt {
-	d := model.Doubt{Code: code, Severity: model.Warning, Phase: phase, Text: text}
+// subjectOf is what a caveat about parts is about: the first is a single node at times.
+func subjectOf(phase model.Phase, parts []Part) caveat.Subject {
+	s := caveat.Subject{Phase: phase}
 	if len(parts[0].Nodes) == 1 {
-		d.Node = parts[0].Nodes[0]
+		s.Node = parts[0].Nodes[0]
 	}
-	return d
+	return s
 }
 
 // ownNoise is the error of the logarithm of a subject's mean over trials, without

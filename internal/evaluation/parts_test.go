@@ -144,7 +144,7 @@ func TestFewNodes(t *testing.T) {
 func doubtCodes(f Finding) []string {
 	var out []string
 	for _, d := range f.Doubts {
-		out = append(out, d.Code)
+		out = append(out, string(d.Code))
 	}
 	return out
 }

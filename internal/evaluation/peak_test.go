@@ -84,7 +84,7 @@ func TestPeakRates(t *testing.T) {
 				if s.Peak != nil {
 					alarms++
 				}
-				if slices.ContainsFunc(s.Warnings, func(w string) bool {
+				if slices.ContainsFunc(texts(s.Doubts), func(w string) bool {
 					return strings.HasPrefix(w, "no curve describes")
 				}) {
 					refused++
@@ -162,8 +162,8 @@ func TestTotalsThatCollapse(t *testing.T) {
 		if peak != c.peak || s.Fit != nil || s.Limit != nil {
 			t.Errorf("%s: peak %d, fit %+v, limit %+v, want a peak of %d only", c.name, peak, s.Fit, s.Limit, c.peak)
 		}
-		if got := strings.Join(s.Warnings, "\n"); !strings.Contains(got, c.text) {
-			t.Errorf("%s: warnings %q, want %q", c.name, s.Warnings, c.text)
+		if got := strings.Join(texts(s.Doubts), "\n"); !strings.Contains(got, c.text) {
+			t.Errorf("%s: warnings %q, want %q", c.name, texts(s.Doubts), c.text)
 		}
 		if got := s.Grows(); got != (c.peak == 0) {
 			t.Errorf("%s: it grows: %v", c.name, got)

@@ -1,7 +1,7 @@
 package evaluation
 
 import (
-	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -20,7 +20,7 @@ const (
 // keep the cores awake. A second of a core then does some percent more work, which
 // looks like a gain. What hosts share can only make it do less, so that nothing of
 // the fleet explains it. It returns the factor by which it raised serial values.
-func (p part) awake(steps []stepReadings, n *notes) float64 {
+func (p part) awake(steps []stepReadings, n *caveat.List) float64 {
 	var alone, together []float64 // work in a second of a core
 	for _, s := range steps {
 		quotas := p.run.Quotas(s.step)
@@ -50,8 +50,7 @@ func (p part) awake(steps []stepReadings, n *notes) float64 {
 		}
 	}
 	if more > 1+worthAWord/100 {
-		n.warn("woken_cores", "each second of a core did %s more work when all worked, as cores that sleep between "+
-			"the periods of a quota can cause; serial values are raised by it", num.Fraction(more-1))
+		n.Add(wokenCores.Warn(raised{more - 1}))
 	}
 	return more
 }

@@ -41,12 +41,13 @@ func TestSharedLimit(t *testing.T) {
 	inBytes(b, model.ResourceNetworkReceive, 1e6/8)
 	s := scaled(t, b.Data)
 	if s.Limit == nil || s.Fit == nil || s.Fit.Model != "capped" {
-		t.Fatalf("limit %v, fit %v, want both; warnings %q", s.Limit, s.Fit, s.Warnings)
+		t.Fatalf("limit %v, fit %v, want both; warnings %q", s.Limit, s.Fit, texts(s.Doubts))
 	}
-	if got, want := s.Limit.Text, "of payload from 2 to 4 nodes"; !strings.HasSuffix(got, want) || !strings.HasPrefix(got, "the sum stays at ") {
+	if got, want := s.Limit.Text, "of payload from 2 to 4 nodes"; !strings.HasSuffix(string(got), want) ||
+		!strings.HasPrefix(string(got), "the sum stays at ") {
 		t.Errorf("limit in words: %q, want it to end in %q", got, want)
 	}
-	if !strings.Contains(s.Limit.Text, "Mbit/s") {
+	if !strings.Contains(string(s.Limit.Text), "Mbit/s") {
 		t.Errorf("limit in words: %q, want Mbit/s", s.Limit.Text)
 	}
 	wantValue(t, "limit", &s.Limit.Total, 300e6/8, 300e6/8*.002)
@@ -109,13 +110,13 @@ func TestNoLimitFromOneSize(t *testing.T) {
 		if s.Limit != nil {
 			t.Errorf("%s: limit %q, want none", c.name, s.Limit.Text)
 		}
-		if !strings.Contains(strings.Join(s.Warnings, "\n"), c.text) {
-			t.Errorf("%s: warnings %q, want %q among them", c.name, s.Warnings, c.text)
+		if !strings.Contains(strings.Join(texts(s.Doubts), "\n"), c.text) {
+			t.Errorf("%s: warnings %q, want %q among them", c.name, texts(s.Doubts), c.text)
 		}
 	}
 	sound := scaled(t, sweepCase{Fleet: 4, Trials: 2, Noise: .005, Total: fleetCap(1e6)}.Run(rand.New(rand.NewPCG(3, 1))).Data)
-	if sound.Limit != nil || len(sound.Warnings) > 0 {
-		t.Errorf("without a loss: limit %v, warnings %q, want none", sound.Limit, sound.Warnings)
+	if sound.Limit != nil || len(texts(sound.Doubts)) > 0 {
+		t.Errorf("without a loss: limit %v, warnings %q, want none", sound.Limit, texts(sound.Doubts))
 	}
 }
 
@@ -179,11 +180,13 @@ func TestGroupLimits(t *testing.T) {
 	each := sweepCase{Fleet: 8, Trials: 3, Sizes: []int{3, 5, 6, 7}, Noise: .01, Groups: 2, Total: fleetCap(300)}
 	s := scaled(t, each.Run(rng()).Data)
 	if len(s.Groups) != 2 || s.Limit != nil {
-		t.Fatalf("groups %+v, limit %+v, want two groups and no limit of the fleet; warnings %q", s.Groups, s.Limit, s.Warnings)
+		t.Fatalf("groups %+v, limit %+v, want two groups and no limit of the fleet; warnings %q", s.Groups, s.Limit,
+			texts(s.Doubts))
 	}
 	for i, g := range s.Groups {
 		wantValue(t, "limit of a group", &s.Groups[i].Total, 300, 9)
-		if want := fmt.Sprintf("group=rack%d", i); g.Among != want || !strings.HasPrefix(g.Text, "within "+want+" the sum stays at ") {
+		if want := fmt.Sprintf("group=rack%d", i); g.Among != want || !strings.HasPrefix(string(g.Text),
+			"within "+want+" the sum stays at ") {
 			t.Errorf("group %d: %+v, want it among %s", i, g, want)
 		}
 	}
@@ -198,8 +201,8 @@ func TestGroupLimits(t *testing.T) {
 	}
 	even := sweepCase{Fleet: 8, Trials: 3, Sizes: []int{2, 4, 6}, Noise: .01, Groups: 2, Total: fleetCap(300)}
 	s = scaled(t, even.Run(rng()).Data)
-	if s.Limit == nil || !strings.Contains(strings.Join(s.Warnings, "\n"), "in equal parts") {
-		t.Errorf("even groups: limit %v, warnings %q, want a limit and a doubt about who has it", s.Limit, s.Warnings)
+	if s.Limit == nil || !strings.Contains(strings.Join(texts(s.Doubts), "\n"), "in equal parts") {
+		t.Errorf("even groups: limit %v, warnings %q, want a limit and a doubt about who has it", s.Limit, texts(s.Doubts))
 	}
 }
 
@@ -215,8 +218,8 @@ func TestSweepLeavesOut(t *testing.T) {
 		}
 	}
 	s := scaled(t, b.Data)
-	text := strings.Join(s.Warnings, "\n")
+	text := strings.Join(texts(s.Doubts), "\n")
 	if len(s.Points) != 2 || !strings.Contains(text, "measured them: parallel with 2 nodes, parallel with 3 nodes: trial 1 (parallel with 2 nodes invalid, parallel with 3 nodes not usable)") || !strings.Contains(text, "parallel with 3 nodes, trial 1: node n") {
-		t.Errorf("points %v, warnings %q, want sizes 1 and 4 and why", s.Points, s.Warnings)
+		t.Errorf("points %v, warnings %q, want sizes 1 and 4 and why", s.Points, texts(s.Doubts))
 	}
 }

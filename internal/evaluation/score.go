@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"fmt"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"math"
 	"slices"
 	"strings"
@@ -24,13 +25,13 @@ type scoring struct {
 
 // score sets the capacities of all readings. It scores in the common window
 // if every curve of every step allows it, else on whole tasks.
-func score(steps []stepReadings, like model.Sample, n *notes) scoring {
+func score(steps []stepReadings, like model.Sample, n *caveat.List) scoring {
 	unit, err := curveUnit(steps)
 	if err == nil && unit != "" {
 		err = scoreCommon(steps)
 	}
 	if err != nil {
-		n.warn("whole_tasks", "scored on whole tasks, not in the common window: %v", err)
+		n.Add(wholeTasks.Warn(because(err)))
 	}
 	sc := scoring{window: WindowCommon, unit: unit + "/s"}
 	if err != nil || unit == "" {
@@ -144,7 +145,7 @@ func capacityOf(value float64, reciprocal bool) float64 {
 // different stories: one of the two is wrong. In the same unit they must be
 // equal, else have the same ratio on every task. Where the reported value counts,
 // because the counter cannot be used, it may be what is wrong.
-func compareWithSamples(steps []stepReadings, like model.Sample, sc scoring, n *notes) {
+func compareWithSamples(steps []stepReadings, like model.Sample, sc scoring, n *caveat.List) {
 	reciprocal := like.Better == model.Lower
 	var all []reading
 	var ratios []float64
@@ -175,13 +176,15 @@ func compareWithSamples(steps []stepReadings, like model.Sample, sc scoring, n *
 	if worst < 0 {
 		return
 	}
-	r, tell := all[worst], n.warn
+	r, severity := all[worst], model.Warning
 	if sc.window == WindowWhole {
-		tell = n.doubt
+		severity = model.Problem
 	}
 	rate, _ := r.curve.rate()
-	tell("counter_disagrees", "node %s reported %s = %s %s but its progress counter says %s %s, %.0f %% off: the workload spends time that its counter does not see, or one of the two is wrong",
-		r.node, like.Metric, number(r.value), like.Unit, number(rate), unit, 100*math.Abs(ratios[worst]/usual-1))
+	n.Add(counterDiffers.At(severity, caveat.Subject{}, twoRates{
+		Node: r.node, Metric: caveat.Verbatim(like.Metric), Reported: r.value, Unit: caveat.Verbatim(like.Unit),
+		Counted: rate, CounterUnit: caveat.Verbatim(unit), Off: 100 * math.Abs(ratios[worst]/usual-1),
+	}))
 }
 
 // againstCounter is the reported capacity over that of the counter: from its
@@ -203,54 +206,54 @@ type simultaneity struct{ overlap, skewMS, spreadMS *float64 }
 // may take and still have been given the same time.
 const tasksAlike = 1.25
 
-// advice says what makes nodes work together: tasks of unequal length need the same
-// running time, and those of equal length a longer one.
-func (s stepReadings) advice() string {
+// alikeTasks are how long the tasks take and how far apart they start, in seconds, where
+// they were given the same time; 0: they were not. Tasks of unequal length need the
+// same running time to work together, and those of equal length a longer one.
+func (s stepReadings) alikeTasks() (length, skew float64) {
 	var lengths []float64
 	for _, r := range s.readings {
 		lengths = append(lengths, r.ended.Sub(r.started).Seconds())
 	}
 	tasks, _ := timesOf(s.readings, false)
 	if slices.Max(lengths) <= tasksAlike*slices.Min(lengths) {
-		return fmt.Sprintf("the tasks take %s and start up to %s apart: let them take longer",
-			num.Seconds(slices.Max(lengths)), num.Seconds(tasks.Skew().Seconds()))
+		return slices.Max(lengths), tasks.Skew().Seconds()
 	}
-	return "give every node the same running time instead of the same amount of work"
+	return 0, 0
 }
 
 // simultaneityOf looks at every parallel step and notes what is poor.
-func simultaneityOf(steps []stepReadings, window string, n *notes) simultaneity {
+func simultaneityOf(steps []stepReadings, window string, n *caveat.List) simultaneity {
 	var s simultaneity
-	var advice string
+	var worst tooLittle
 	for _, sr := range steps {
 		if sr.step.Phase != model.Parallel || len(sr.readings) == 0 {
 			continue
 		}
 		tasks, active := timesOf(sr.readings, window == WindowCommon)
 		if tasks.N == 0 {
-			n.doubt("no_times", "parallel, trial %d: tasks without start and end times; it is unknown whether they ran together", sr.step.Trial)
+			n.Add(noTimes.Problem(untimed{sr.step.Trial}))
 			return simultaneity{}
 		}
 		if s.overlap == nil || active.Overlap() < *s.overlap {
-			advice = sr.advice()
+			worst.Length, worst.Skew = sr.alikeTasks()
 		}
 		s.overlap = extreme(s.overlap, active.Overlap(), math.Min)
 		s.skewMS = extreme(s.skewMS, milliseconds(tasks.Skew()), math.Max)
 		s.spreadMS = extreme(s.spreadMS, milliseconds(tasks.Spread()), math.Max)
 	}
-	noteOverlap(s.overlap, window, advice, n)
+	noteOverlap(s.overlap, window, worst, n)
 	return s
 }
 
-// noteOverlap judges the least overlap; advice is what to do about it.
-func noteOverlap(overlap *float64, window, advice string, n *notes) {
+// noteOverlap judges the least overlap, that of the worst step.
+func noteOverlap(overlap *float64, window string, worst tooLittle, n *caveat.List) {
 	switch {
 	case overlap == nil:
 	case *overlap < minOverlap:
-		n.doubt("overlap", "all nodes were active together for only %.0f %% of the time from the first start to the "+
-			"last end (at least %.0f %% required): %s", 100**overlap, 100*minOverlap, advice)
+		worst.Overlap = *overlap
+		n.Add(littleOverlap.Problem(worst))
 	case *overlap < goodOverlap && window == WindowCommon:
-		n.warn("overlap", "poor overlap: all nodes were active together for %.0f %% of the time; only that time is scored", 100**overlap)
+		n.Add(poorOverlap.Warn(commonOnly{*overlap}))
 	}
 }
 

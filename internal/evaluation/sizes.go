@@ -1,9 +1,11 @@
 package evaluation
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -23,12 +25,18 @@ func sizeOf(s model.Step) sizeAt {
 	return sizeAt{s.Phase, len(observe.Subjects(s))}
 }
 
-// name is how warnings call the size.
-func (a sizeAt) name(of Subjects) string {
-	if a.phase == model.Serial {
-		return string(a.phase)
+// size is one for caveats: "serial", "parallel", "parallel with 2 nodes".
+type size struct {
+	Phase model.Phase `json:"phase"`
+	Size  int         `json:"size,omitempty"`
+	Of    Subjects    `json:"of,omitempty"`
+}
+
+func (s size) String() string {
+	if s.Phase == model.Serial || s.Size == 0 {
+		return string(s.Phase)
 	}
-	return string(a.phase) + " with " + num.Count(a.size, string(of))
+	return fmt.Sprintf("%s with %s", s.Phase, num.Count(s.Size, string(s.Of)))
 }
 
 // measuredSizes says which trials measured which sizes of a sweep. A trial that
@@ -62,31 +70,32 @@ func (p part) measuredSizes() measuredSizes {
 
 // lacks says what of a size a trial lacks. Size 1 is measured if every subject
 // was measured alone.
-func (m measuredSizes) lacks(trial int, at sizeAt) []string {
-	var out []string
+func (m measuredSizes) lacks(trial int, at sizeAt) []lack {
+	var out []lack
 	steps := m.steps[trial][at]
 	alone := make(map[model.NodeID]bool)
 	for _, s := range steps {
-		name := at.name(m.of)
+		one := lack{What: lacksUse, Phase: s.Phase, Size: at.size, Of: m.of}
 		if s.Phase == model.Serial {
-			name = phaseName(s)
-			for _, subject := range observe.Subjects(s) {
+			one = lack{What: lacksUse, Phase: s.Phase, Nodes: observe.Subjects(s)}
+			for _, subject := range one.Nodes {
 				alone[subject] = true
 			}
 		}
 		switch {
 		case s.State != model.StepComplete:
-			out = append(out, name+" "+string(s.State))
+			one.What, one.State = lacksEnd, s.State
+			out = append(out, one)
 		case m.unusable[s.ID]:
-			out = append(out, name+" not usable")
+			out = append(out, one)
 		}
 	}
 	switch {
 	case at.phase == model.Serial && len(alone) < len(m.subjects):
 		absent := slices.DeleteFunc(slices.Clone(m.subjects), func(s model.NodeID) bool { return alone[s] })
-		out = append(out, "no serial step on "+num.List(absent))
+		out = append(out, lack{What: lacksStep, Phase: model.Serial, Nodes: absent})
 	case len(steps) == 0:
-		out = append(out, "no parallel step with "+num.Count(at.size, string(m.of)))
+		out = append(out, lack{What: lacksStep, Phase: model.Parallel, Size: at.size, Of: m.of})
 	}
 	return out
 }
@@ -118,7 +127,7 @@ func (m measuredSizes) choose() (sizes []sizeAt, trials []int) {
 
 // balanced returns the usable steps of the sizes and trials that count, and
 // names those that do not.
-func (m measuredSizes) balanced(steps []stepReadings, n *notes) []stepReadings {
+func (m measuredSizes) balanced(steps []stepReadings, n *caveat.List) []stepReadings {
 	sizes, trials := m.choose()
 	m.note(sizes, trials, n)
 	return slices.DeleteFunc(slices.Clone(steps), func(sr stepReadings) bool {
@@ -129,11 +138,11 @@ func (m measuredSizes) balanced(steps []stepReadings, n *notes) []stepReadings {
 
 // note names the trials that are left out of all sizes, the sizes that are left
 // out of all trials, and what they lack.
-func (m measuredSizes) note(sizes []sizeAt, trials []int, n *notes) {
-	var left, lost []string
+func (m measuredSizes) note(sizes []sizeAt, trials []int, n *caveat.List) {
+	var left, lost []lackingTrial
 	for _, trial := range slices.Sorted(maps.Keys(m.steps)) {
 		_, counts := slices.BinarySearch(trials, trial)
-		var lacks []string
+		var lacks []lack
 		for _, at := range m.sizes {
 			if counts != slices.Contains(sizes, at) {
 				lacks = append(lacks, m.lacks(trial, at)...)
@@ -141,21 +150,21 @@ func (m measuredSizes) note(sizes []sizeAt, trials []int, n *notes) {
 		}
 		switch {
 		case !counts:
-			left = append(left, trialText(trial, lacks))
+			left = append(left, lackingTrial{trial, lacks})
 		case len(lacks) > 0:
-			lost = append(lost, trialText(trial, lacks))
+			lost = append(lost, lackingTrial{trial, lacks})
 		}
 	}
 	if len(left) > 0 {
-		n.warn("missing_values", "left out of the growth with size, because not measured at every size: %s", num.List(left))
+		n.Add(sizesUneven.Warn(leftOut{left}))
 	}
-	var without []string
+	var without []size
 	for _, at := range m.sizes {
 		if !slices.Contains(sizes, at) {
-			without = append(without, at.name(m.of))
+			without = append(without, size{at.phase, at.size, m.of})
 		}
 	}
 	if len(without) > 0 {
-		n.warn("sizes_lost", "sizes left out of the growth, because no trial that counts measured them: %s: %s", num.List(without), num.List(lost))
+		n.Add(sizesLost.Warn(lostSizes{without, lost}))
 	}
 }

@@ -89,9 +89,9 @@ func TestSweepIsOfSameTrials(t *testing.T) {
 			if s.Limit != nil || s.Fit != nil && (s.Fit.Model != "linear" || s.Fit.Slope != c.each) {
 				t.Errorf("limit %v, fit %+v, want none or a line with slope %v", s.Limit, s.Fit, c.each)
 			}
-			got := strings.Join(s.Warnings, "\n")
+			got := strings.Join(texts(s.Doubts), "\n")
 			if !strings.Contains(got, c.text) || c.text == "" && strings.Contains(got, "left out") {
-				t.Errorf("warnings %q, want %q among them", s.Warnings, c.text)
+				t.Errorf("warnings %q, want %q among them", texts(s.Doubts), c.text)
 			}
 		})
 	}

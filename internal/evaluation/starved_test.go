@@ -151,11 +151,12 @@ func TestStarved(t *testing.T) {
 		if f.Possible[0]-1 <= truth && truth <= f.Possible[1]+1 {
 			held++
 		} else {
-			t.Logf("%+v: %v %v, possibly %v; the truth is %.1f; %q", l, f.Verdict, *f.CI, *f.Possible, truth, f.Warnings)
+			t.Logf("%+v: %v %v, possibly %v; the truth is %.1f; %q", l, f.Verdict, *f.CI, *f.Possible, truth, texts(f.Doubts))
 		}
 		if f.Verdict == Gain || f.Verdict == Degraded && truth < .5 || f.Verdict == None && truth > DefaultTolerance {
 			wrong++
-			t.Logf("wrong: %+v: %v %v, possibly %v; the truth is %.1f; %q", l, f.Verdict, *f.CI, *f.Possible, truth, f.Warnings)
+			t.Logf("wrong: %+v: %v %v, possibly %v; the truth is %.1f; %q", l, f.Verdict, *f.CI, *f.Possible, truth,
+				texts(f.Doubts))
 		}
 	}
 	t.Logf("%v; %d wrong; the truth is possible in %d of %d", words, wrong, held, runs)

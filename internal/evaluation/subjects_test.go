@@ -36,7 +36,7 @@ func TestServingTasks(t *testing.T) {
 	wantValue(t, "overlap", f.Overlap, 1, 1e-9)
 	wantValue(t, "end spread", f.EndSpreadMS, 0, 1e-9)
 	if f.Verdict != Degraded || warned(f, "no usable") {
-		t.Errorf("verdict %s, warnings %q, want degraded and nothing missing", f.Verdict, f.Warnings)
+		t.Errorf("verdict %s, warnings %q, want degraded and nothing missing", f.Verdict, texts(f.Doubts))
 	}
 	wantWarning(t, f, "unequal CPUs: 11 × Model X (2 cores), 1 × Model Y (2 cores)")
 }
@@ -60,8 +60,8 @@ func TestHalfAPair(t *testing.T) {
 func TestInfo(t *testing.T) {
 	b := pairsRun(rand.New(rand.NewPCG(1, 5)), 4, 2, .5, .01, false)
 	f := one(t, b.Data, quick) // fails on a second finding
-	if f.Metric != "rate" || strings.Contains(strings.Join(f.Warnings, "\n"), "rtt") {
-		t.Errorf("finding of %s, warnings %q, want rate, and no word about rtt", f.Metric, f.Warnings)
+	if f.Metric != "rate" || strings.Contains(strings.Join(texts(f.Doubts), "\n"), "rtt") {
+		t.Errorf("finding of %s, warnings %q, want rate, and no word about rtt", f.Metric, texts(f.Doubts))
 	}
 	for i := range b.Data.Results {
 		b.Data.Results[i].Samples = b.Data.Results[i].Samples[1:]

@@ -1,12 +1,11 @@
 package evaluation
 
 import (
-	"fmt"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"maps"
 	"math"
 	"slices"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
@@ -21,7 +20,7 @@ type sweep struct {
 	observations []observation
 	resolution   resolution
 	alike        stats.Noise // between subjects, within a step or a serial phase
-	notes        notes
+	notes        caveat.List
 }
 
 // observation is the capacity of a fleet of one size in one trial.
@@ -64,7 +63,7 @@ func (s *sweep) scored(m measuredSizes, steps []stepReadings) []stepReadings {
 		m.unusable[sr.step.ID] = s.incomplete(sr)
 	}
 	for {
-		var n notes
+		var n caveat.List
 		counted := m.balanced(steps, &n)
 		s.scoring = score(counted, s.like.Sample, &n)
 		again := false
@@ -74,7 +73,7 @@ func (s *sweep) scored(m measuredSizes, steps []stepReadings) []stepReadings {
 			}
 		}
 		if !again {
-			s.notes.warnings = append(s.notes.warnings, n.warnings...)
+			s.notes.Add(slices.DeleteFunc(n, func(c caveat.Caveat) bool { return c.Severity == model.Problem })...)
 			return counted
 		}
 	}
@@ -85,7 +84,7 @@ func (s *sweep) incomplete(sr stepReadings) bool {
 	if len(sr.missing) == 0 {
 		return false
 	}
-	s.notes.warn("missing_values", "%s: %s gave no usable %s; left out", sizeName(sr.step, s.of), named(s.of, sr.missing), s.like.key)
+	s.notes.Add(sizeMissing.Warn(missingAtSize{stepSize(sr.step, s.of), sr.missing, caveat.Verbatim(s.like.key)}))
 	return true
 }
 
@@ -99,13 +98,13 @@ func (s *sweep) scattered(sr stepReadings) bool {
 	if active.Overlap() >= minOverlap {
 		return false
 	}
-	s.notes.warn("overlap", "%s: its %ss were active together for %.0f %% of the time, or when is not known; left out", sizeName(sr.step, s.of), s.of, 100*active.Overlap())
+	s.notes.Add(sizeOverlap.Warn(overlapAtSize{stepSize(sr.step, s.of), active.Overlap()}))
 	return true
 }
 
-// sizeName says which step of a sweep it is.
-func sizeName(step model.Step, of Subjects) string {
-	return fmt.Sprintf("%s with %s, trial %d", step.Phase, num.Count(len(observe.Subjects(step)), string(of)), step.Trial)
+// stepSize says which step of a sweep it is.
+func stepSize(step model.Step, of Subjects) stepOfSize {
+	return stepOfSize{step.Phase, len(observe.Subjects(step)), of, step.Trial}
 }
 
 // alone adds the serial phase as size 1: in each trial, the mean of all
@@ -204,7 +203,7 @@ func (s *sweep) points() []ScalingPoint {
 	for _, size := range slices.Sorted(maps.Keys(totals)) {
 		mean, err := stats.Mean(totals[size])
 		if err != nil {
-			s.notes.warn("no_summary", "the totals of size %d cannot be summarised: %v", size, err)
+			s.notes.Add(sizeSummary.Warn(causeAtSize{size, caveat.Verbatim(err.Error())}))
 			continue
 		}
 		out = append(out, ScalingPoint{Nodes: size, Total: mean, Totals: totals[size], CI: s.trialInterval(mean, totals[size])})

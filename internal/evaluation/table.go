@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"github.com/scalebench/scalebench/internal/caveat"
 	"maps"
 	"math"
 	"slices"
@@ -81,7 +82,7 @@ func (t *Table) Finding(opt Options) Finding {
 	if c.reciprocal {
 		c.unit = inverseUnit(t.Unit)
 	}
-	c.notes.warn("from_a_file", "the numbers come from a file: it is unknown whether the nodes were active together and whether they are equal")
+	c.notes.Add(fromFile.Warn(struct{}{}))
 	if t.published != nil {
 		return t.published.finding(c)
 	}
@@ -98,7 +99,7 @@ func (t *Table) Finding(opt Options) Finding {
 // rule of runs (part.balanced): a phase would else be averaged over other trials
 // than its counterpart. Of a single trial, and of one phase, the comparison says
 // what is missing.
-func (t *Table) balance(n *notes) {
+func (t *Table) balance(n *caveat.List) {
 	if len(t.serial) == 0 || len(t.parallel) == 0 {
 		return
 	}
@@ -108,28 +109,28 @@ func (t *Table) balance(n *notes) {
 	if len(numbers) == 1 {
 		return
 	}
-	var dropped incompleteTrials
+	var dropped lackingTrials
 	for _, number := range numbers {
 		dropped.add(number, t.lacks(number))
 	}
 	if !dropped.leave(len(numbers), n) {
 		return
 	}
-	for _, number := range dropped.numbers {
-		delete(t.serial, number)
-		delete(t.parallel, number)
+	for _, x := range dropped {
+		delete(t.serial, x.Trial)
+		delete(t.parallel, x.Trial)
 	}
 }
 
 // lacks says what a trial lacks to be complete: parallel values, or serial ones
 // of nodes that have a parallel one.
-func (t *Table) lacks(number int) []string {
+func (t *Table) lacks(number int) []lack {
 	serial, parallel := t.serial[number], t.parallel[number]
 	switch {
 	case parallel == nil:
-		return []string{"no parallel value"}
+		return []lack{{What: lacksPhase, Phase: model.Parallel}}
 	case serial == nil:
-		return []string{"no serial value"}
+		return []lack{{What: lacksPhase, Phase: model.Serial}}
 	}
 	var missing []model.NodeID
 	for node := range parallel {
@@ -141,7 +142,7 @@ func (t *Table) lacks(number int) []string {
 		return nil
 	}
 	slices.Sort(missing)
-	return []string{"no serial value of " + named(OfNodes, missing)}
+	return []lack{{What: lacksValue, Phase: model.Serial, Of: OfNodes, Nodes: missing}}
 }
 
 // noteFleet doubts parallel trials of different nodes, as part.noteFleet.
@@ -156,7 +157,7 @@ func (c *comparison) noteFleet() {
 	for i := 1; i < len(c.parallel); i++ {
 		before, now := c.parallel[i-1], c.parallel[i]
 		if !slices.Equal(before.subjects, now.subjects) {
-			c.notes.sameFleet(c.of, names(before), names(now))
+			sameFleet(c.of, names(before), names(now), &c.notes)
 			return
 		}
 	}
@@ -218,14 +219,13 @@ func (p published) finding(c comparison) Finding {
 	f.Serial.Mean, f.Parallel.Mean, f.Parallel.Total = &p.serial, &p.parallel, &total
 	ratio, err := stats.RatioOfMeans([]float64{p.parallel}, []float64{p.serial})
 	if err != nil {
-		c.notes.doubt("no_index", "the index cannot be computed: %v", err)
+		c.notes.Add(noIndex.Problem(because(err)))
 	} else {
 		cdi := degradation(ratio)
 		whole := cdi
 		f.CDI, f.CDIWhole = &cdi, &whole
 	}
-	c.notes.doubt("only_means", "only means over the nodes are given: there is no interval, and least, largest and SD are not known")
-	f.Doubts = c.notes.all()
-	f.Warnings = model.Texts(f.Doubts)
+	c.notes.Add(onlyMeans.Problem(struct{}{}))
+	f.Doubts = c.notes.Ordered()
 	return f
 }

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"fmt"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"math"
 	"slices"
 	"strings"
@@ -132,10 +133,10 @@ func TestTableTrials(t *testing.T) {
 			}
 			if strings.HasPrefix(c.text, left) {
 				if warned(f, "verdict unknown") || warned(f, "different nodes") {
-					t.Errorf("warnings %q, want no doubt", f.Warnings)
+					t.Errorf("warnings %q, want no doubt", texts(f.Doubts))
 				}
 			} else if warned(f, "left out, because") {
-				t.Errorf("warnings %q, want none about trials", f.Warnings)
+				t.Errorf("warnings %q, want none about trials", texts(f.Doubts))
 			}
 		})
 	}
@@ -159,8 +160,7 @@ func TestTableTrialsAsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got[0].Warnings = slices.DeleteFunc(got[0].Warnings, func(w string) bool { return strings.HasPrefix(w, "left out, because") })
-	got[0].Doubts = slices.DeleteFunc(got[0].Doubts, func(d model.Doubt) bool { return d.Code == "incomplete_trials" })
+	got[0].Doubts = slices.DeleteFunc(got[0].Doubts, func(d caveat.Caveat) bool { return d.Code == "incomplete_trials" })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("one trial of two complete (-that trial alone +got):\n%s", diff)
 	}
@@ -184,7 +184,7 @@ func TestTableSingleTrial(t *testing.T) {
 			"the numbers come from a file: it is unknown whether the nodes were active together and whether they are equal",
 			"node c: serial value only; left out",
 		}
-		if got := fs[0].Warnings[:3]; !slices.Equal(got, want) {
+		if got := texts(fs[0].Doubts)[:3]; !slices.Equal(got, want) {
 			t.Errorf("trial %q: warnings %q, want %q first", column, got, want)
 		}
 	}

@@ -1,7 +1,7 @@
 package evaluation
 
 import (
-	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
@@ -12,7 +12,7 @@ import (
 // that were short, they would have used. All of a machine get back no more than others
 // took there, and do no more than they did alone. It returns the factor by which it raised
 // the sum of all.
-func (p part) giveBack(steps []stepReadings, resource string, n *notes) float64 {
+func (p part) giveBack(steps []stepReadings, resource string, n *caveat.List) float64 {
 	if resource != model.ResourceCPU {
 		return 1
 	}
@@ -49,12 +49,11 @@ func (p part) giveBack(steps []stepReadings, resource string, n *notes) float64 
 	if !(before > 0) {
 		return 1
 	}
-	raised := after / before
-	if raised > 1+worthAWord/100 {
-		n.warn("taken_processors", "other programs took up to %.2f processors from the nodes in parallel steps; the "+
-			"values there are raised by %s in all, the least that this cost", most, num.Fraction(raised-1))
+	factor := after / before
+	if factor > 1+worthAWord/100 {
+		n.Add(takenProcessors.Warn(givenBack{most, factor - 1}))
 	}
-	return raised
+	return factor
 }
 
 // use is what a node used, in processors, and did with them.

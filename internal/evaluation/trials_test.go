@@ -83,7 +83,7 @@ func TestUnfinishedTrials(t *testing.T) {
 				wantWarning(t, f, text)
 			}
 			if c.texts == nil && (warned(f, "complete in both") || warned(f, "the run is")) {
-				t.Errorf("warnings %q, want none about trials or the run", f.Warnings)
+				t.Errorf("warnings %q, want none about trials or the run", texts(f.Doubts))
 			}
 		})
 	}
@@ -116,7 +116,7 @@ func TestNodeReplaced(t *testing.T) {
 			}
 			if c.warning != "" {
 				wantWarning(t, f, c.warning)
-			} else if got := fmt.Sprint(f.Warnings); strings.Contains(got, text) {
+			} else if got := fmt.Sprint(texts(f.Doubts)); strings.Contains(got, text) {
 				t.Errorf("warnings %s, want none of the event", got)
 			}
 		})

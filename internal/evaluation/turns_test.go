@@ -80,14 +80,14 @@ func TestTestsInTurn(t *testing.T) {
 		wantValue(t, w.metric+": overlap", f.Overlap, 4/6., 1e-9)
 		wantValue(t, w.metric+": start skew", f.StartSkewMS, 1000, 1e-6)
 		if f.Metric != w.metric || f.Window != "common" {
-			t.Errorf("finding %d: %s in the window %q, want %s, common\n%q", i, f.Metric, f.Window, w.metric, f.Warnings)
+			t.Errorf("finding %d: %s in the window %q, want %s, common\n%q", i, f.Metric, f.Window, w.metric, texts(f.Doubts))
 		}
 		for k, p := range f.Pairs {
 			wantValue(t, w.metric+", node "+string(p.Node), &p.Parallel, w.kept[k], 1e-6)
 		}
 	}
 	if fs[0].Verdict != Degraded {
-		t.Errorf("verdict of copy: %s, want degraded\n%q", fs[0].Verdict, fs[0].Warnings)
+		t.Errorf("verdict of copy: %s, want degraded\n%q", fs[0].Verdict, texts(fs[0].Doubts))
 	}
 }
 

@@ -2,11 +2,9 @@ package evaluation
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
-	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -14,7 +12,7 @@ import (
 // verdict answers in one word, after everything else is known. It adds what
 // the word leaves open.
 func (c *comparison) verdict(f *Finding) Verdict {
-	if f.CI == nil || len(c.notes.problems) > 0 {
+	if f.CI == nil || c.notes.Problem() {
 		return Unknown
 	}
 	word := verdictOf(*f.CI, c.tolerance)
@@ -22,20 +20,15 @@ func (c *comparison) verdict(f *Finding) Verdict {
 		return word
 	}
 	if f.CI[1] >= 100 {
-		c.notes.doubt("too_wide", "the interval contains every degradation up to a total loss: %s", c.tooWide(f))
+		wide := scattered{Of: c.of, Nodes: f.Nodes}
+		if f.CIFleet != nil {
+			wide.Trials = len(c.parallel)
+		}
+		c.notes.Add(tooWide.Problem(wide))
 		return Unknown
 	}
-	c.notes.warn("unclear", "unclear: a loss of up to %s cannot be excluded, nor that there is none; %s",
-		num.Percent(f.CI[1]), c.settles(f))
+	c.notes.Add(unclear.Warn(c.undecided(f)))
 	return word
-}
-
-// tooWide says what an interval is too wide of, and what would help.
-func (c *comparison) tooWide(f *Finding) string {
-	if f.CIFleet != nil {
-		return num.Count(len(c.parallel), "trial") + " with this much scatter allow no conclusion; add trials, or let tasks take longer"
-	}
-	return fmt.Sprintf("%s with this much scatter allow no conclusion; measure more %ss, or 3 or more trials", num.Count(f.Nodes, string(c.of)), c.of)
 }
 
 // verdictOf reads an interval of the index. Any loss is one; a gain must be able
@@ -53,26 +46,25 @@ func verdictOf(i Interval, tolerance float64) Verdict {
 	return Unclear
 }
 
-// settles says what would make an unclear finding clear, if its index is right:
+// undecided says what would make an unclear finding clear, if its index is right:
 // an interval without 0, or one within the tolerance, whichever is nearer.
-func (c *comparison) settles(f *Finding) string {
+func (c *comparison) undecided(f *Finding) undecided {
+	out := undecided{Of: c.of, Most: f.CI[1]}
 	half := max(*f.CDI-f.CI[0], f.CI[1]-*f.CDI)
 	wanted := max(math.Abs(*f.CDI), c.tolerance-math.Abs(*f.CDI))
-	if _, floor := c.resolution.floor(*f.CI, *f.CDI); floor >= wanted {
-		return "more of the same does not settle it, for what was measured is known no better: let tasks take longer, or report more digits"
-	}
+	_, floor := c.resolution.floor(*f.CI, *f.CDI)
 	factor := half / wanted
 	factor *= factor
-	if f.CIFleet != nil {
+	switch {
+	case floor >= wanted:
+		out.Resolved = true
+	case f.CIFleet != nil:
 		trials := len(c.parallel)
-		more := max(1, int(math.Ceil(factor*float64(trials)))-trials)
-		text := num.Count(more, "more trial") + " would settle it"
-		if c.trialTime > 0 {
-			text += ", about " + num.Seconds(float64(more)*c.trialTime.Seconds())
-		}
-		return text
+		out.MoreTrials, out.Seconds = max(1, int(math.Ceil(factor*float64(trials)))-trials), c.trialTime.Seconds()
+	default:
+		out.NodesWanted = int(math.Ceil(factor * float64(f.Nodes)))
 	}
-	return fmt.Sprintf("3 or more trials would tell for these %ss, about %d %ss for others of their kind", c.of, int(math.Ceil(factor*float64(f.Nodes))), c.of)
+	return out
 }
 
 // repetitions sets the index of each trial alone.
@@ -82,15 +74,14 @@ func (c *comparison) repetitions(f *Finding) {
 	}
 	f.CDITrials = c.cdiTrials(f.Pairs)
 	if len(c.parallel) == 1 {
-		c.notes.warn("one_trial", "one parallel trial: the interval cannot cover what differs from trial to trial; use 3 or more")
+		c.notes.Add(oneTrial.Warn(struct{}{}))
 	}
 }
 
 // warnTrialsDiffer says that trials differ more than what happens within them.
 func (c *comparison) warnTrialsDiffer(pairs []NodePair) {
 	trials := c.cdiTrials(pairs)
-	c.notes.warn("trials_differ", "trials differ more than what happens within them explains (CDI from %.1f %% to %.1f %%): something that all %ss share changed between them; add trials",
-		slices.Min(trials), slices.Max(trials), c.of)
+	c.notes.Add(trialsDiffer.Warn(indexRange{c.of, slices.Min(trials), slices.Max(trials)}))
 }
 
 // cdiTrials compares each parallel repetition with the serial one of the same

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"fmt"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"slices"
 	"strings"
 
@@ -186,30 +187,35 @@ func tip(f Finding) string {
 	return s + ", verdict " + string(f.Verdict)
 }
 
-// Warnings says each warning of the findings once, in order of first
-// appearance, with links to the findings that carry it, or to all of them.
-// href leads to a finding, or to all of them for -1.
-func Warnings(findings []Finding, href func(i int) string) []doc.Warning {
+// Warnings says each caveat of findings and scalings once, in order of first
+// appearance, with links to the findings that carry it, or to all of them, and to
+// the scalings. href leads to a finding, or to all of them for -1; growth to a
+// scaling.
+func Warnings(findings []Finding, scalings []Scaling, href, growth func(i int) string) []doc.Warning {
 	var out []doc.Warning
-	place := make(map[string]int)
-	for i, f := range findings {
-		for _, text := range f.Warnings {
-			k, seen := place[text]
-			if !seen {
-				k = len(out)
-				place[text] = k
-				out = append(out, doc.Warning{Text: text})
+	var told caveat.List // of each warning
+	add := func(all caveat.List, link doc.Link) {
+		for _, c := range all {
+			k := slices.IndexFunc(told, c.Same)
+			if k < 0 {
+				k, told = len(out), append(told, c)
+				out = append(out, doc.Warning{Text: doc.Words(c.Text)})
 			}
-			link := doc.Link{Href: href(i), Text: f.Name()}
 			if !slices.Contains(out[k].Links, link) {
 				out[k].Links = append(out[k].Links, link)
 			}
 		}
 	}
+	for i, f := range findings {
+		add(f.Doubts, doc.Link{Href: href(i), Text: f.Name()})
+	}
 	for i := range out {
 		if len(findings) > 2 && len(out[i].Links) == len(findings) {
 			out[i].Links = []doc.Link{{Href: href(-1), Text: "all findings"}}
 		}
+	}
+	for i, s := range scalings {
+		add(s.Doubts, doc.Link{Href: growth(i), Text: s.Name()})
 	}
 	return out
 }

@@ -48,6 +48,9 @@ type Experiment struct {
 	SourceName string `json:"-"`
 	Source     string `json:"-"`
 
+	// Asked is the question of the file, as it is stored with its runs.
+	Asked model.Asked `json:"-"`
+
 	// Designers say what is measured, in their order: the study that the file
 	// names, or those of its evaluations.
 	Designers []Designer `json:"-"`

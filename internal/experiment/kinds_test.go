@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -75,9 +76,9 @@ func (w *writer) UsesVolume() (name string, size unit.Size, ok bool) {
 // hunt is a study without parameters.
 type hunt struct{}
 
-func (*hunt) Validate() error                                            { return nil }
-func (*hunt) Analyze(context.Context, study.Input) (study.Result, error) { return nil, nil }
-func (*hunt) Design(study.Setup) (study.Design, error)                   { return study.Fixed(nil), nil }
+func (*hunt) Check() ([]caveat.Caveat, error)                            { return nil, nil }
+func (*hunt) Answer(context.Context, study.Input) (*study.Answer, error) { return nil, nil }
+func (*hunt) Plan(study.Setup) (*study.Plan, error)                      { return &study.Plan{}, nil }
 
 // sweep is a study with keys that may stand at the top of a file.
 type sweep struct {
@@ -88,11 +89,11 @@ type sweep struct {
 	Only       model.Phase `json:"only,omitempty"`
 }
 
-func (s *sweep) Validate() error {
+func (s *sweep) Check() ([]caveat.Caveat, error) {
 	if len(s.Sizes) > 0 && s.Sizes[0] == 7 {
-		return &model.InputError{Path: "sizes.0", Problem: "7 is one too many"}
+		return nil, &model.InputError{Path: "sizes.0", Problem: "7 is one too many"}
 	}
-	return nil
+	return nil, nil
 }
 
 func testKinds() Kinds {

@@ -19,14 +19,17 @@ func (r *reader) moved(v *value, path []string, kind string) []string {
 	var all []string
 	for _, k := range r.kinds.Studies {
 		s := k.New()
-		fields := slices.DeleteFunc(fieldsOf(reflect.TypeOf(s).Elem()), func(f field) bool { return f.at != kind || kind == "" || v.get(f.key) == nil })
+		params := reflect.ValueOf(study.Parameters(s)).Elem()
+		fields := slices.DeleteFunc(fieldsOf(params.Type()), func(f field) bool {
+			return f.at != kind || kind == "" || v.get(f.key) == nil
+		})
 		if len(fields) == 0 {
 			continue
 		}
 		keys := keysOf(fields)
 		all = append(all, keys...)
-		r.fields(v, path, reflect.ValueOf(s).Elem(), fields, keys)
-		if err := s.Validate(); err != nil && r.clean(path...) {
+		r.fields(v, path, params, fields, keys)
+		if _, err := s.Check(); err != nil && r.clean(path...) {
 			r.reportErrors(path, err)
 		}
 		r.twice(k, keys, path)
@@ -54,8 +57,9 @@ func (r *reader) twice(k study.Kind, keys, path []string) {
 // addMoved describes these keys among those of the workloads.
 func addMoved(defs invopop.Definitions, reg study.Registry) {
 	for _, k := range reg {
-		s := reflectSchema(k.New())
-		for _, f := range fieldsOf(reflect.TypeOf(k.New()).Elem()) {
+		params := study.Parameters(k.New())
+		s := reflectSchema(params)
+		for _, f := range fieldsOf(reflect.TypeOf(params).Elem()) {
 			p, _ := s.Properties.Get(f.key)
 			if workload := defs["workload-"+f.at]; workload != nil && p != nil {
 				p.Description = fmt.Sprintf("Of the study %s, for this workload alone: %s", k.Name, p.Description)

@@ -27,21 +27,22 @@ type Kinds struct {
 // kind is what the kinds of workloads and of studies have in common.
 type kind struct {
 	name, summary string
-	defaults      func() any // a pointer to the parameters
+	// defaults makes a workload or a study, and a pointer to its parameters.
+	defaults func() (made, params any)
 }
 
 // workloads are the kinds of workloads by name, studies those of studies.
 func (k Kinds) workloads() (all []kind) {
 	for _, name := range k.Workloads.Names() {
 		w := k.Workloads[name]
-		all = append(all, kind{name, w.Summary, func() any { return w.New() }})
+		all = append(all, kind{name, w.Summary, func() (made, params any) { x := w.New(); return x, x }})
 	}
 	return all
 }
 
 func (k Kinds) studies() (all []kind) {
 	for _, s := range k.Studies {
-		all = append(all, kind{s.Name, s.Summary, func() any { return s.New() }})
+		all = append(all, kind{s.Name, s.Summary, func() (made, params any) { x := s.New(); return x, study.Parameters(x) }})
 	}
 	slices.SortFunc(all, func(a, b kind) int { return strings.Compare(a.name, b.name) })
 	return all
@@ -73,38 +74,11 @@ func Parse(name string, src []byte, kinds Kinds, set []string) (*Experiment, err
 		e.Name = defaultName(name)
 	}
 	var err error
+	if e.Asked, err = e.asked(); err != nil {
+		return nil, err
+	}
 	e.Source, err = file.effective(src, set)
 	return e, err
-}
-
-// ParseStudy reads from an experiment file only the question that it asks; nil
-// where it names none.
-func ParseStudy(name string, src []byte, kinds Kinds) (*StudyEntry, error) {
-	probs := &problems{file: name}
-	file := readYAML(src, probs)
-	if file == nil {
-		return nil, probs.err()
-	}
-	e := defaults()
-	r := &reader{decoder: newDecoder(file), kinds: kinds}
-	if r.readStudy(&e); e.Study == nil && r.root.get("study") != nil {
-		return nil, probs.err()
-	}
-	return e.Study, nil
-}
-
-// ParseTop reads from an experiment file without a study of its own the keys of
-// one of this kind that stand at its top: the kind's defaults with them.
-func ParseTop(name string, src []byte, kinds Kinds, kind study.Kind) (study.Study, error) {
-	s, probs := kind.New(), &problems{file: name}
-	d, ok := s.(study.Designer)
-	file := readYAML(src, probs)
-	if !ok || len(kind.Top) == 0 || file == nil {
-		return s, probs.err()
-	}
-	r := &reader{decoder: newDecoder(file), kinds: kinds}
-	r.readTop(kind, d)
-	return d, probs.err()
 }
 
 // defaultName is the file's name without directory and ending; what cannot be
@@ -180,7 +154,7 @@ func (r *reader) workloadList(list *value) bool {
 
 // entry decodes a group of keys that names its kind: what every kind has into
 // common, a pointer to a struct, and the rest into the kind's parameters. It
-// returns these, or nil where the entry is wrong. also are further keys that it
+// returns the workload or study, or nil where the entry is wrong. also are further keys that it
 // may have.
 func (r *reader) entry(path []string, common any, kinds []kind, also ...string) any {
 	v := r.root.find(path)
@@ -203,17 +177,17 @@ func (r *reader) entry(path []string, common any, kinds []kind, also ...string) 
 		r.fields(v, path, into, fields, keysOf(fields)) // its own keys cannot be judged
 		return nil
 	}
-	out := kinds[at].defaults()
-	own := fieldsOf(reflect.TypeOf(out).Elem())
+	made, params := kinds[at].defaults()
+	own := fieldsOf(reflect.TypeOf(params).Elem())
 	known := keysOf(slices.Concat(fields, own))
 	r.fields(v, path, into, fields, known)
 	r.unknownKeys(v, path, known, also...)
 	filled := r.withStandIns(v, path)
-	r.fields(filled, path, reflect.ValueOf(out).Elem(), own, known)
+	r.fields(filled, path, reflect.ValueOf(params).Elem(), own, known)
 	if !r.clean(path...) {
 		return nil
 	}
-	return out
+	return made
 }
 
 // own are the keys of an entry that are its kind's alone, as in the file.

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -60,6 +61,7 @@ func TestDefaults(t *testing.T) {
 		Output:      Output{64 * unit.KiB, 16 * unit.MiB},
 		SourceName:  "some-file.yaml",
 		Source:      valid,
+		Asked:       model.Asked{Params: map[string]json.RawMessage{"sweep": json.RawMessage(`{"rotate":true}`)}},
 	}
 	if diff := cmp.Diff(want, got, noPlaces); diff != "" {
 		t.Errorf("Parse (-want +got):\n%s", diff)
@@ -127,6 +129,7 @@ func TestEveryKey(t *testing.T) {
 		Output:      Output{unit.KiB, 0},
 		SourceName:  "some-file.yaml",
 		Source:      full,
+		Asked:       model.Asked{Params: map[string]json.RawMessage{"sweep": json.RawMessage(`{"rotate":false}`)}},
 	}
 	if diff := cmp.Diff(want, got, noPlaces); diff != "" {
 		t.Errorf("Parse (-want +got):\n%s", diff)

@@ -89,7 +89,7 @@ func addEntries(defs invopop.Definitions, what string, common any, kinds []kind)
 // schema describes the entries of one kind: the keys that every kind has, and
 // the kind's own.
 func (k kind) schema(common any) (*invopop.Schema, error) {
-	defaults := k.defaults()
+	_, defaults := k.defaults()
 	params := reflectSchema(defaults)
 	params.Version = ""
 	params.Description = k.summary

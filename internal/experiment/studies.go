@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v4"
 
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 )
 
@@ -32,7 +34,7 @@ type Designer struct {
 // In is the path in the file of what the study calls path: a key of its own, or
 // one of the file.
 func (d Designer) In(path string) string {
-	own := append(keysOf(fieldsOf(reflect.TypeOf(d.Designer).Elem())), "kind")
+	own := append(keysOf(fieldsOf(reflect.TypeOf(study.Parameters(d.Designer)).Elem())), "kind")
 	if first, _, _ := strings.Cut(path, "."); !slices.Contains(own, first) {
 		return path
 	}
@@ -50,12 +52,11 @@ func (r *reader) readStudy(e *Experiment) {
 	if !ok {
 		return
 	}
-	err := s.Validate()
-	if filed, ok := s.(study.Filed); ok && err == nil {
-		err = filed.InFile()
-	}
-	if err != nil {
+	r.sourceNames(path, study.Parameters(s))
+	if _, err := s.Check(); err != nil {
 		r.reportErrors(path, err)
+	}
+	if !r.clean(path...) {
 		return
 	}
 	entry.Study = s
@@ -76,6 +77,38 @@ func (r *reader) readStudy(e *Experiment) {
 				"use "+strings.Join(phases(study.Registry{kind}), ", "))
 		}
 	}
+}
+
+// sourceNames refuses files as sources: they are read where a command runs, and the
+// question of a file is answered where its run is stored.
+func (r *reader) sourceNames(path []string, params any) {
+	for _, f := range fieldsOf(reflect.TypeOf(params).Elem()) {
+		v := reflect.ValueOf(params).Elem().FieldByIndex(f.index)
+		if name, ok := v.Interface().(study.SourceName); ok && study.FileLike(string(name)) {
+			r.report(extend(path, f.key), fmt.Sprintf("%q is a file, and files are read where the command runs", name),
+				"name a run or a campaign, or give the file to the command of the study: --"+f.key+" "+string(name))
+		}
+	}
+}
+
+// asked is [Experiment.Asked].
+func (e *Experiment) asked() (out model.Asked, err error) {
+	add := func(kind string, s study.Study) {
+		params, encoding := study.Encode(s)
+		if out.Params == nil {
+			out.Params = make(map[string]json.RawMessage)
+		}
+		out.Params[kind], err = params, errors.Join(err, encoding)
+	}
+	if e.Study != nil {
+		out.Study = e.Study.Kind
+		add(e.Study.Kind, e.Study.Study)
+		return out, err
+	}
+	for _, d := range e.Designers {
+		add(d.Kind, d.Designer)
+	}
+	return out, err
 }
 
 // phases are those that studies design, sorted.
@@ -112,12 +145,13 @@ func (r *reader) designers(e *Experiment) {
 
 // readTop reads the keys of a study that stand at the top of the file.
 func (r *reader) readTop(kind study.Kind, d study.Designer) {
-	fields := slices.DeleteFunc(fieldsOf(reflect.TypeOf(d).Elem()), func(f field) bool { return !slices.Contains(kind.Top, f.key) })
-	r.fields(r.root, nil, reflect.ValueOf(d).Elem(), fields, kind.Top)
+	params := reflect.ValueOf(study.Parameters(d)).Elem()
+	fields := slices.DeleteFunc(fieldsOf(params.Type()), func(f field) bool { return !slices.Contains(kind.Top, f.key) })
+	r.fields(r.root, nil, params, fields, kind.Top)
 	if slices.ContainsFunc(kind.Top, func(key string) bool { return !r.clean(key) }) {
 		return
 	}
-	if err := d.Validate(); err != nil {
+	if _, err := d.Check(); err != nil {
 		r.reportErrors(nil, err)
 	}
 }

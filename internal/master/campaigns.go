@@ -35,7 +35,7 @@ func (m *Master) StartCampaign(ctx context.Context, src control.Source) (model.C
 		return "", err // it could not begin at any time
 	}
 	c := model.Campaign{
-		ID: id, Name: exp.Name, State: model.CampaignActive, SourceName: src.Name, Source: exp.Source,
+		ID: id, Name: exp.Name, State: model.CampaignActive, SourceName: src.Name, Source: exp.Source, Asked: exp.Asked,
 		Server: m.cfg.Server, Created: time.Now().UTC(), Seed: design.Seed(exp, src.ID),
 	}
 	if c.Begin, c.End, err = exp.Bounds(c.Created); err != nil {
@@ -77,7 +77,8 @@ func (m *Master) BeginRepetition(ctx context.Context, c model.Campaign, rep mode
 		return false, fmt.Errorf("%w: a run with the id %s is under way", model.ErrUsage, rep.Run)
 	}
 	run := model.Run{
-		ID: rep.Run, Kind: model.KindExperiment, State: model.RunPending, Name: c.Name, SourceName: c.SourceName, Source: exp.Source,
+		ID: rep.Run, Kind: model.KindExperiment, State: model.RunPending, Name: c.Name, SourceName: c.SourceName,
+		Source: exp.Source, Asked: exp.Asked,
 		Server: m.cfg.Server, Version: m.cfg.Version, Created: time.Now().UTC(), Seed: design.Seed(exp, rep.Run),
 		Campaign: c.ID, Repetition: rep.Number,
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/scalebench/scalebench/internal/store/sqlite"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/study/capacity"
+	"github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/workload"
 	workloadload "github.com/scalebench/scalebench/internal/workload/load"
 	"github.com/scalebench/scalebench/test/skip"
@@ -55,7 +56,8 @@ func newSearches(tb testing.TB) *searches {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = st.Close() })
-	kinds := experiment.Kinds{Workloads: workload.NewRegistry(workloadload.Kind()), Studies: study.Registry{capacity.Kind()}}
+	kinds := experiment.Kinds{Workloads: workload.NewRegistry(workloadload.Kind()),
+		Studies: study.Registry{legacy.Adapt(capacity.Kind())}}
 	exp, err := experiment.Parse("study.yaml", []byte(studySource), kinds, nil)
 	if err != nil {
 		tb.Fatal(err)

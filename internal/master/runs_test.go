@@ -478,7 +478,8 @@ func TestUnreachableWork(t *testing.T) {
 		h.awaitTasks(1)
 		h.end(id)
 		got := observe.Of(h.checkDone(id)).Disturbances()
-		if len(got) != want || want == 1 && !strings.Contains(got[0].Text, "node d is on a host of this run and was lost while it worked on OLD/0/0") {
+		if len(got) != want || want == 1 && !strings.Contains(got[0].Event,
+			"node d is on a host of this run and was lost while it worked on OLD/0/0") {
 			t.Errorf("a run on node %s: %+v, want %d disturbances", node, got, want)
 		}
 	}

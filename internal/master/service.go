@@ -78,7 +78,7 @@ func (m *Master) submitExperiment(ctx context.Context, run model.Run, src contro
 	if exp.Schedule != nil {
 		return fmt.Errorf("%w: %s has a schedule: it is a campaign, which `scalebench run` begins", model.ErrUsage, src.Name)
 	}
-	run.Name, run.Source, run.Seed = exp.Name, exp.Source, design.Seed(exp, run.ID)
+	run.Name, run.Source, run.Asked, run.Seed = exp.Name, exp.Source, exp.Asked, design.Seed(exp, run.ID)
 	nodes, err := m.selectNodes(run.ID, exp)
 	if errors.Is(err, ErrFewAgents) && src.Detached {
 		return m.admit(ctx, run, nil, nil, exp)

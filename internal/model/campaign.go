@@ -24,7 +24,8 @@ type Campaign struct {
 	State      CampaignState `json:"state"`
 	Reason     string        `json:"reason,omitempty"` // why the state is what it is, for people
 	SourceName string        `json:"source_name"`
-	Source     string        `json:"source"` // the experiment file with its schedule
+	Source     string        `json:"source"`         // the experiment file with its schedule
+	Asked      Asked         `json:"asked,omitzero"` // the question of the file, decoded
 	// Server is the public key of the server that minds it: several may share a
 	// store.
 	Server  string    `json:"server,omitempty"`

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,6 +66,7 @@ type Run struct {
 	Reason     string   `json:"reason,omitempty"` // why the state is what it is, for people
 	SourceName string   `json:"source_name"`      // file name of the experiment
 	Source     string   `json:"source"`           // the experiment file itself, as executed (after --set)
+	Asked      Asked    `json:"asked,omitzero"`   // the question of the file, decoded
 	Seed       int64    `json:"seed"`
 	Version    string   `json:"version"` // of the scalebench that made the run
 	// Server is the public key of the server that executes the run: several
@@ -77,6 +79,15 @@ type Run struct {
 	// its number there, from 1; empty and 0 for a run of its own.
 	Campaign   CampaignID `json:"campaign,omitempty"`
 	Repetition int        `json:"repetition,omitempty"`
+}
+
+// Asked is the question of a run's file.
+type Asked struct {
+	// Study is the one that the file names; empty: it names none.
+	Study string `json:"study,omitempty"`
+	// Params are the parameters of studies, by their names: of the one that is named,
+	// or of those that evaluations need.
+	Params map[string]json.RawMessage `json:"params,omitempty"`
 }
 
 // Phase names the kind of a step. Which there are is up to the studies: each
@@ -147,6 +158,11 @@ type Treatment struct {
 	Study string `json:"study,omitempty"`
 	// Label says for people what is special about the step; empty: its phase.
 	Label string `json:"label,omitempty"`
+	// Factors are the study's own levels, such as a configuration. Only it reads them.
+	Factors json.RawMessage `json:"factors,omitempty"`
+	// Replaces is 1 + the number of the invalid step that this one stands in for; 0:
+	// none.
+	Replaces int `json:"replaces,omitempty"`
 	// Levels are the parameters of the workload that the treatment sets.
 	Levels map[string]any `json:"levels,omitempty"`
 	// Block groups steps that are compared with each other; 0: none.

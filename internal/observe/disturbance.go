@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -39,14 +38,8 @@ type Disturbance struct {
 	// Silent: it was nowhere beyond the threshold, and matters only where what was
 	// lost to it decides.
 	Silent bool
-	// Text says all of it in a sentence without its full stop, Seen what it says of
-	// the workload.
-	Text, Seen string
-}
-
-// Doubt is the disturbance as what speaks against a result.
-func (d Disturbance) Doubt() model.Doubt {
-	return model.Doubt{Code: d.Kind, Severity: model.Warning, Text: d.Text, Workload: d.Workload, Phase: d.Phase, Trial: d.Trial, Node: d.Node, Steps: d.Steps}
+	// Event is what the master told, where it comes from that; Kind is the event's.
+	Event string
 }
 
 // check is one thing to look for.
@@ -140,15 +133,6 @@ func (r *Run) Disturbances() []Disturbance {
 // being worth a word by themselves.
 func (r *Run) Losses() []Disturbance { return slices.Clone(r.disturbances()) }
 
-// Doubts are the disturbances as what speaks against results.
-func (r *Run) Doubts() []model.Doubt {
-	var out []model.Doubt
-	for _, d := range r.Disturbances() {
-		out = append(out, d.Doubt())
-	}
-	return out
-}
-
 func (r *Run) findDisturbances() []Disturbance {
 	var metrics []string
 	for _, c := range checks {
@@ -218,7 +202,7 @@ func (r *Run) disturbingEvents() []Disturbance {
 	for _, e := range r.Events() {
 		if slices.Contains(disturbing, e.Kind) && !told[e.Text] {
 			told[e.Text] = true
-			out = append(out, Disturbance{Kind: string(e.Kind), Node: e.Node, Text: e.Text})
+			out = append(out, Disturbance{Kind: string(e.Kind), Node: e.Node, Event: e.Text})
 		}
 	}
 	return out
@@ -292,28 +276,7 @@ func (t *worstOf) disturbance() Disturbance {
 	n := t.worst
 	n.Tasks, n.Watched, n.Nodes, n.Where, n.Steps, n.Silent = t.tasks, t.watched, len(t.nodes), t.where, t.steps, t.tasks == 0
 	n.Lost, n.Courses = t.lost, t.courses
-	n.Seen = fmt.Sprintf("%s on %s in %s", t.check.words(n.Value), n.Node, n.Phase.OfTrial(n.Trial))
-	if n.Phase != model.Serial && n.Phase != model.Parallel { // it has many steps a trial
-		n.Seen += ", " + n.place()
-	}
-	if n.Tasks > 1 {
-		n.Seen += fmt.Sprintf(" (the worst of %s on %s, of %d watched)",
-			num.Count(n.Tasks, "task"), num.Count(n.Nodes, "node"), n.Watched)
-	}
-	n.Text = n.Workload + ": " + n.Seen
 	return n
-}
-
-// place is the window or the step where it was worst. Tables of windows count
-// those of their search from 1, tables of steps those of the run.
-func (d Disturbance) place() string {
-	switch d.Window {
-	case 0:
-		return fmt.Sprintf("step %d", d.Step+1)
-	case d.Step + 1:
-		return fmt.Sprintf("window %d", d.Window)
-	}
-	return fmt.Sprintf("window %d, step %d of the run", d.Window, d.Step+1)
 }
 
 // shareWords prints a small share with enough digits to tell it from nothing.

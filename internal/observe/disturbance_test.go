@@ -80,8 +80,9 @@ func TestDisturbances(t *testing.T) {
 			t.Errorf("%s: Disturbances = %+v, want one of kind %s and value %v", c.name, found, c.kind, c.value)
 			continue
 		}
-		if n := found[0]; !strings.Contains(n.Text, c.words) || !strings.HasSuffix(n.Text, " on n1 in parallel trial 2") {
-			t.Errorf("%s: text = %q, want %q and where it was", c.name, n.Text, c.words)
+		if text := Of(oneTask(c.grown)).Doubts()[0].Text; !strings.Contains(text, c.words) || !strings.HasSuffix(text,
+			" on n1 in parallel trial 2") {
+			t.Errorf("%s: text = %q, want %q and where it was", c.name, text, c.words)
 		}
 	}
 }
@@ -106,12 +107,16 @@ func TestDisturbancesNameTheWorst(t *testing.T) {
 		Lost:  map[model.TaskID]float64{model.NewTaskID("s", 0): .01 / 24.01, model.NewTaskID("s", 1): 3. / 27, model.NewTaskID("s", 2): 1. / 25, model.NewTaskID("s", 3): 3. / 27},
 		Where: []model.TaskID{model.NewTaskID("s", 1), model.NewTaskID("s", 2), model.NewTaskID("s", 3)},
 		Steps: []int{0},
-		Seen:  "11.1 % of the CPU time was stolen: the host of the virtual machine gave it to others on n2 in parallel trial 2 (the worst of 3 tasks on 2 nodes, of 4 watched)",
-		Text:  "w: 11.1 % of the CPU time was stolen: the host of the virtual machine gave it to others on n2 in parallel trial 2 (the worst of 3 tasks on 2 nodes, of 4 watched)",
 	}}
 	near := cmp.Comparer(func(x, y float64) bool { return math.Abs(x-y) < 1e-9 })
 	if diff := cmp.Diff(want, Of(d).Disturbances(), near); diff != "" {
 		t.Errorf("Disturbances differ (-want +got):\n%s", diff)
+	}
+	const text = "w: 11.1 % of the CPU time was stolen: the host of the virtual machine gave it to others on n2 in " +
+		"parallel trial 2 " +
+		"(the worst of 3 tasks on 2 nodes, of 4 watched)"
+	if got := Of(d).Doubts()[0].Text; got != text {
+		t.Errorf("it says %q, want %q", got, text)
 	}
 }
 
@@ -124,7 +129,8 @@ func TestSharesAreNoMoreThanAll(t *testing.T) {
 		"retransmits": {MetricRetransmits: 4000, MetricSegments: -100},
 	} {
 		found := Of(oneTask(grown)).Disturbances()
-		if len(found) != 1 || found[0].Kind != kind || found[0].Value != 1 || !strings.Contains(found[0].Text, " 100.0 % of the ") {
+		if len(found) != 1 || found[0].Kind != kind || found[0].Value != 1 ||
+			!strings.Contains(Of(oneTask(grown)).Doubts()[0].Text, " 100.0 % of the ") {
 			t.Errorf("%s: %+v, want one of all", kind, found)
 			continue
 		}
@@ -159,7 +165,7 @@ func TestDisturbancesOfTheClock(t *testing.T) {
 		}
 		d.Results[len(d.Results)-1].ClockError = c.clock
 		var got string
-		for _, x := range Of(d).Disturbances() {
+		for _, x := range Of(d).Doubts() {
 			got += x.Text
 		}
 		if got != c.want {
@@ -174,7 +180,7 @@ func TestDisturbancesOfASearch(t *testing.T) {
 	d := oneTask(map[string]float64{"memory.swap_in": 12 << 20})
 	d.Steps[0].Phase, d.Steps[0].Number = model.Search, 6
 	const want = "w: 10.0 MiB of memory were swapped in or out on n1 in search trial 2, window 1, step 7 of the run"
-	if got := Of(d).Disturbances(); len(got) != 1 || got[0].Text != want {
+	if got := Of(d).Disturbances(); len(got) != 1 || Of(d).Doubts()[0].Text != want {
 		t.Errorf("Disturbances = %+v, want %q", got, want)
 	}
 }
@@ -275,7 +281,7 @@ func TestDisturbancesOfAClockThatIsSet(t *testing.T) {
 		next.ID, next.Number, next.Tasks = "s2", 1, []model.Task{{ID: "t2", Node: "n1"}}
 		d.Steps, d.Results = append(d.Steps, next), []model.Result{first, second}
 		var got string
-		for _, x := range Of(d).Disturbances() {
+		for _, x := range Of(d).Doubts() {
 			got += x.Text
 		}
 		if got != c.want {

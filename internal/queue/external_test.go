@@ -266,7 +266,8 @@ func TestExternalServerRefused(t *testing.T) {
 		{"open, off loopback, allowed", ExternalConfig{URLs: []string{open.url}, AllowOpen: true}, true, nil},
 		{"no server", ExternalConfig{}, true, model.ErrUsage},
 		{"a CA file that is none", ExternalConfig{URLs: []string{closed.url}, CAFile: os.Args[0]}, true, model.ErrUsage},
-		{"an nkey file that is none", ExternalConfig{URLs: []string{closed.url}, NKeyFile: "/dev/null/missing"}, true, model.ErrUsage},
+		{"an nkey file that is none", ExternalConfig{URLs: []string{closed.url}, NKeyFile: "/dev/null/missing"},
+			true, model.ErrUsage},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.cfg.Key = key

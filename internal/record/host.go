@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -147,14 +148,9 @@ func hostPart(run *observe.Run, workload string) *doc.Section {
 			" own processes and network are the node’s, and a volume that nodes share is in each of them whole."
 	}
 	s := &doc.Section{Title: "What happened on the nodes meanwhile", Intro: words}
-	var notes []string
-	for _, d := range run.Disturbances() {
-		if d.Workload == workload {
-			notes = append(notes, strings.ToUpper(d.Seen[:1])+d.Seen[1:])
-		}
-	}
-	if len(notes) > 0 {
-		s.Blocks = append(s.Blocks, doc.Cautions(notes))
+	notes := slices.DeleteFunc(run.Caveats(), func(c caveat.Caveat) bool { return c.Workload != workload })
+	if observe.Caveats.Fill(caveat.Subject{Workload: workload}, notes); len(notes) > 0 {
+		s.Blocks = append(s.Blocks, doc.Noted(notes))
 	}
 	figures, quiet := hostFigures(phases, g, workload)
 	if len(figures) == 0 {

@@ -70,7 +70,7 @@ func (*Percent) Type() string { return "percent" }
 // they are set.
 func Thresholds(s Study) []string {
 	var all map[string]any
-	text, err := json.Marshal(s)
+	text, err := json.Marshal(Parameters(s))
 	if err != nil || json.Unmarshal(text, &all) != nil {
 		return nil
 	}

@@ -267,7 +267,10 @@ func TestGroupRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "cpu.stat"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for want, dirs := range map[string][]string{"no cpu.stat in": {"/dev/null/missing"}, "no control groups below the root": {dir}} {
+	for want, dirs := range map[string][]string{
+		"no cpu.stat in":                   {"/dev/null/missing"},
+		"no control groups below the root": {dir},
+	} {
 		if g, err := openGroup(dirs, limit{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("openGroup(%q) = %v, %v, want %q", dirs, g, err, want)
 		}

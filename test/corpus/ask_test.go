@@ -78,11 +78,10 @@ func (q question) askFiles(ctx context.Context, kind study.Kind, ask answer.Ques
 	if err := answer.Set(study.Registry{kind}, s, ask.Params); err != nil {
 		return answer.Answer{}, err
 	}
-	measured, ok := s.(study.Measured)
-	if !ok {
+	if kind.Takes == nil {
 		return answer.Answer{}, fmt.Errorf("study %s takes no tables", kind.Name)
 	}
-	takes := measured.Takes()
+	takes := kind.Takes(s)
 	choice := takes.Choice
 	for i, f := range q.files {
 		choice.Beside = i >= len(q.files)-len(takes.Also)

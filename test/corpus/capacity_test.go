@@ -8,7 +8,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
 )
 
 // searchRun is the id of runs with a search.
@@ -274,11 +273,12 @@ func capacityEnds(t *testing.T, put func(name, params string, d model.RunData)) 
 	put("did not return", sla, run(searched{capacity: 7300, most: 40, change: from(3, func(g *generated) {
 		g.latency, g.service, g.others, g.lag = time.Second, time.Second, 1.9, 500*time.Millisecond
 	})}))
-	put("generator lost", sla, run(searched{capacity: 730, generators: 2, after: func(d *model.RunData, design study.Design) {
-		if len(d.Steps) == 4 {
-			d.Steps[3].State, d.Steps[3].Reason = model.StepInvalid, "node g2 was lost"
-			design.(study.Loser).Lost([]model.NodeID{"g2"}) //nolint:forcetypeassert // it is one
+	put("generator lost", sla, run(searched{capacity: 730, generators: 2, after: func(d *model.RunData) []model.NodeID {
+		if len(d.Steps) != 4 {
+			return nil
 		}
+		d.Steps[3].State, d.Steps[3].Reason = model.StepInvalid, "node g2 was lost"
+		return []model.NodeID{"g2"}
 	}}))
 	put("no search", `{"fail_below": "100op/s"}`, model.RunData{Run: model.Run{ID: searchRun, State: model.RunDone}})
 	put("no search, no gate", "", model.RunData{Run: model.Run{ID: searchRun, State: model.RunDone}})

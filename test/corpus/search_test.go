@@ -28,7 +28,7 @@ type searched struct {
 	seconds    int                                          // of a window; 0: ten
 	change     func(window int, rate float64, g *generated) // of one generator; nil: nothing
 	most       int                                          // windows; 0: until the search is over
-	after      func(d *model.RunData, design study.Design)  // after each window; nil: nothing
+	after      func(d *model.RunData) (lost []model.NodeID) // after each window; nil: nothing
 	workload   map[string]any                               // parameters of the workload
 	trials     int                                          // 0: one
 }
@@ -65,24 +65,25 @@ func (x searched) run(t *testing.T, params string) model.RunData {
 		setup.Nodes = append(setup.Nodes, model.Node{ID: model.NodeID(fmt.Sprintf("g%d", i+1))})
 	}
 	d := model.RunData{Run: model.Run{ID: searchRun, Name: "search", State: model.RunDone, Created: simulated.Epoch, Started: simulated.Epoch}, Nodes: setup.Nodes}
-	design, err := s.(study.Designer).Design(setup) //nolint:forcetypeassert // it is one
+	plan, err := s.(study.Designer).Plan(setup) //nolint:forcetypeassert // it is one
 	if err != nil {
 		t.Fatal(err)
 	}
 	rng := seeded(70)
+	var lost []model.NodeID
 	for told := 0; x.most == 0 || len(d.Steps) < x.most; {
 		news := d
 		news.Steps, told = d.Steps[told:], len(d.Steps)
-		next, err := design.Next(observe.Of(news))
+		next, err := plan.Next(study.Seen{Run: observe.Of(news), Lost: lost})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(next) == 0 {
+		if len(next.Treatments) == 0 {
 			break
 		}
-		x.step(t, rng, &d, setup, next[0])
+		x.step(t, rng, &d, setup, next.Treatments[0])
 		if x.after != nil {
-			x.after(&d, design)
+			lost = append(lost, x.after(&d)...)
 		}
 	}
 	return d

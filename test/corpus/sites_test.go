@@ -27,7 +27,8 @@ var reach = map[string][]string{
 }
 
 // coders are the functions that take a code, by name, with the place of the argument.
-var coders = map[string]int{"Warn": 0, "Problem": 0, "doubt": 0, "warn": 0, "perLoad": 1, "again": 0, "unlike": 0, "tell": 0}
+var coders = map[string]int{"Warn": 0, "Problem": 0, "doubt": 0, "warn": 0, "perLoad": 1, "again": 0, "Define": 0,
+	"DefineAbout": 0}
 
 // codeForm is how codes are written. One that ends with * is the beginning of several.
 var codeForm = regexp.MustCompile(`^[a-z]+(_[a-z]+)*_?\*?$`)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/answer"
+	"github.com/scalebench/scalebench/internal/cli"
+	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
 )
@@ -29,16 +31,30 @@ type campaign struct {
 func (s *shelf) data(id model.RunID) (model.RunData, error) {
 	for _, d := range s.runs {
 		if d.Run.ID == id {
+			d.Run.Asked = asked(d.Run.SourceName, d.Run.Source)
 			return d, nil
 		}
 	}
 	return model.RunData{}, fmt.Errorf("%w: run %s", model.ErrNotFound, id)
 }
 
+// asked is the question of a file, as the server stores it when the file is submitted.
+func asked(name, source string) model.Asked {
+	if source == "" {
+		return model.Asked{}
+	}
+	exp, err := experiment.Parse(name, []byte(source), cli.Kinds(), nil)
+	if err != nil {
+		panic(err) // a file of the corpus
+	}
+	return exp.Asked
+}
+
 // Run implements store.Reader.
 func (s *shelf) Run(_ context.Context, id string) (model.Run, error) {
 	for _, d := range slices.Backward(s.runs) {
 		if id == store.Latest || string(d.Run.ID) == id || d.Run.Name == id {
+			d.Run.Asked = asked(d.Run.SourceName, d.Run.Source)
 			return d.Run, nil
 		}
 	}

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ trials: 2
 		}
 	}
 	f := w.findings("latest")[0]
-	if warned := strings.Join(f.Warnings, "\n"); !strings.Contains(warned, "trial 1") {
+	if warned := fmt.Sprint(f.Warnings); !strings.Contains(warned, "trial 1") {
 		t.Errorf("no warning says that trial 1 was left out: %q", f.Warnings)
 	}
 	if f.CDI == nil || math.Abs(*f.CDI) > 10 || len(f.CDITrials) != 1 {

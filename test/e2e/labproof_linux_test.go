@@ -280,7 +280,8 @@ func TestLabLimit(t *testing.T) {
 		t.Fatalf("no limit is named: %q", s.Warnings)
 	}
 	t.Log(s.Limit.Text)
-	if math.Abs(s.Limit.Total/payload-1) > .02 || s.Limit.From != 2 || s.Limit.To != 6 || !strings.Contains(got.Ranking.Resources[0].Text, s.Limit.Text) {
+	if math.Abs(s.Limit.Total/payload-1) > .02 || s.Limit.From != 2 || s.Limit.To != 6 ||
+		!strings.Contains(string(got.Ranking.Resources[0].Text), string(s.Limit.Text)) {
 		t.Errorf("limit %+v in %q, want %.4g byte/s from 2 to 6", s.Limit, got.Ranking.Resources[0].Text, payload)
 	}
 }
@@ -364,7 +365,7 @@ func TestRandomLabs(t *testing.T) {
 func describeRanking(r resources.Ranking) string {
 	var out []string
 	for _, x := range r.Resources {
-		out = append(out, x.Text)
+		out = append(out, string(x.Text))
 	}
 	return strings.Join(out, "; ")
 }

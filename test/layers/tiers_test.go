@@ -35,6 +35,7 @@ var places = []place{
 	{pkg: "doc/num", tier: 0},
 	{pkg: "doc/term", tier: 0},
 
+	{pkg: "caveat", tier: 1},
 	{pkg: "tabular", tier: 1},
 	{pkg: "frame", tier: 1},
 	{pkg: "doc/chart", tier: 1},
@@ -76,6 +77,7 @@ var places = []place{
 	{pkg: "campaign", tier: 3},
 	{pkg: "workload/service", tier: 3},
 
+	{pkg: "study/legacy", tier: 4},
 	{pkg: "microbench", tier: 4},
 	{pkg: "experiment", tier: 4},
 	{pkg: "load/<name>", tier: 4},

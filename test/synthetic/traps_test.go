@@ -13,7 +13,7 @@ import (
 	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/study/variability"
 )
 

@@ -14,10 +14,12 @@ import (
 	"github.com/scalebench/scalebench/internal/store"
 )
 
-const campaignColumns = `id, name, state, reason, source_name, source, server, created, begins, ends, seed, finished`
+const campaignColumns = `id, name, state, reason, source_name, source, asked, server, created, begins, ends, seed, ` +
+	`finished`
 
 func campaignFields(c *model.Campaign) []any {
-	return []any{(*text)(&c.ID), (*text)(&c.Name), (*text)(&c.State), (*text)(&c.Reason), (*text)(&c.SourceName), (*text)(&c.Source),
+	return []any{(*text)(&c.ID), (*text)(&c.Name), (*text)(&c.State), (*text)(&c.Reason), (*text)(&c.SourceName),
+		(*text)(&c.Source), document{&c.Asked},
 		(*text)(&c.Server), (*instant)(&c.Created), (*instant)(&c.Begin), (*instant)(&c.End), &c.Seed, (*instant)(&c.Finished)}
 }
 

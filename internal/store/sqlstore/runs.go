@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -12,7 +13,8 @@ import (
 	"github.com/scalebench/scalebench/internal/store"
 )
 
-const runColumns = `id, name, kind, state, reason, source_name, source, seed, version, server, created, started, finished, campaign, repetition`
+const runColumns = `id, name, kind, state, reason, source_name, source, asked, seed, version, server, ` +
+	`created, started, finished, campaign, repetition`
 
 // newestFirst orders runs; ids decide between runs made in the same instant.
 const (
@@ -22,7 +24,7 @@ const (
 
 func runFields(r *model.Run) []any {
 	return []any{(*text)(&r.ID), (*text)(&r.Name), (*text)(&r.Kind), (*text)(&r.State), (*text)(&r.Reason),
-		(*text)(&r.SourceName), (*text)(&r.Source), &r.Seed, (*text)(&r.Version), (*text)(&r.Server),
+		(*text)(&r.SourceName), (*text)(&r.Source), document{&r.Asked}, &r.Seed, (*text)(&r.Version), (*text)(&r.Server),
 		(*instant)(&r.Created), (*instant)(&r.Started), (*instant)(&r.Finished), (*text)(&r.Campaign), &r.Repetition}
 }
 
@@ -91,7 +93,7 @@ func sameRun(a, b model.Run) bool {
 		r.State, r.Reason = "", ""
 		r.Created, r.Started, r.Finished = time.Time{}, time.Time{}, time.Time{}
 	}
-	return sameTime && a == b
+	return sameTime && reflect.DeepEqual(a, b)
 }
 
 // Run implements store.Reader. Letters of a prefix may be in either case. A

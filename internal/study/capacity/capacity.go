@@ -34,7 +34,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/search"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -45,11 +45,11 @@ type Study struct {
 	Start      *unit.Rate `json:"start,omitempty" flag:"start" unit:"op/s" at:"load" jsonschema_description:"First load, in operations per second (default 100op/s, or the nearest that min and max allow)."`
 	Min        *unit.Rate `json:"min,omitempty" flag:"min" unit:"op/s" at:"load" jsonschema_description:"Smallest load allowed (default 1op/s, or start or max where that is less)."`
 	Max        *unit.Rate `json:"max,omitempty" flag:"max" unit:"op/s" at:"load" jsonschema_description:"Largest load allowed, such as 50kop/s (default 1Mop/s)."`
-	Resolution float64    `json:"resolution,omitempty" flag:"resolution" at:"load" jsonschema:"minimum=0.001,maximum=0.5" jsonschema_description:"Largest relative distance of the passed and the failed load at the end."`
-	Windows    int        `json:"windows,omitempty" flag:"windows" at:"load" jsonschema:"minimum=5,maximum=1000" jsonschema_description:"Largest number of windows that count."`
-	Algorithm  string     `json:"algorithm,omitempty" flag:"algorithm" at:"load" jsonschema:"enum=default,enum=paper" jsonschema_description:"default tolerates wrong windows; paper is that of the black-box throughput paper, with its errors."`
-	Fraction   float64    `json:"fraction,omitempty" at:"load" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"With paper: a second of the ramp passes if the median latency exceeds the round-trip time by at most this fraction of it."`
-	Step       float64    `json:"step,omitempty" at:"load" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"With paper: size of the fine steps as a fraction of the last gap."`
+	Resolution float64    `json:"resolution" flag:"resolution" at:"load" jsonschema:"minimum=0.001,maximum=0.5" jsonschema_description:"Largest relative distance of the passed and the failed load at the end."`
+	Windows    int        `json:"windows" flag:"windows" at:"load" jsonschema:"minimum=5,maximum=1000" jsonschema_description:"Largest number of windows that count."`
+	Algorithm  string     `json:"algorithm" flag:"algorithm" at:"load" jsonschema:"enum=default,enum=paper" jsonschema_description:"default tolerates wrong windows; paper is that of the black-box throughput paper, with its errors."`
+	Fraction   float64    `json:"fraction" at:"load" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"With paper: a second of the ramp passes if the median latency exceeds the round-trip time by at most this fraction of it."`
+	Step       float64    `json:"step" at:"load" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"With paper: size of the fine steps as a fraction of the last gap."`
 	FailBelow  *unit.Rate `json:"fail_below,omitempty" flag:"fail-below" unit:"op/s" jsonschema_description:"Exit code 3 if the server takes less than this many requests per second, 4 if that is uncertain."`
 }
 
@@ -66,7 +66,7 @@ func Kind() study.Kind {
 		Long:    long, Example: example,
 		Phases: []model.Phase{model.Search}, Shown: true, Found: found,
 		Tells: func(run *observe.Run) bool { return run.Has(model.Search) },
-		New:   func() study.Study { return newStudy() }, Measure: func() study.Measurer { return newFlags() },
+		New:   func() study.Study { return newStudy() }, Measure: command,
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/unit"
 	work "github.com/scalebench/scalebench/internal/workload/load"
 )
@@ -72,12 +73,14 @@ func newFlags() *Flags {
 	return &Flags{Params: *p, Study: *newStudy(), Generators: 1}
 }
 
-// Argument implements study.Measurer.
-func (*Flags) Argument() (usage, meaning string) {
-	return "TARGET --sla p90=150ms", "the URL of the server"
+// command is study.Kind.Measure.
+func command() study.Command {
+	f := newFlags()
+	return study.Command{Params: f, Usage: "TARGET --sla p90=150ms", Meaning: "the URL of the server",
+		Experiment: f.Experiment, Key: f.Key, CheckHost: f.CheckHost}
 }
 
-// Key implements study.Measurer.
+// Key is study.Command.Key.
 func (*Flags) Key(path string) string {
 	path = strings.TrimPrefix(strings.TrimPrefix(path, "workloads.capacity."), "study.")
 	if in, ok := strings.CutPrefix(path, "requests."); ok { // of the only request
@@ -102,7 +105,7 @@ func (*Flags) Key(path string) string {
 	return path
 }
 
-// Experiment implements study.Measurer. JSON is YAML.
+// Experiment is study.Command.Experiment. JSON is YAML.
 func (*Flags) Experiment(target string, given map[string]json.RawMessage) ([]byte, error) {
 	u, err := url.Parse(target)
 	switch {

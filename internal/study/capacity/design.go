@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/unit"
 	work "github.com/scalebench/scalebench/internal/workload/load"
 )
@@ -37,7 +36,6 @@ var _ interface {
 	study.Commenter
 	study.Forecaster
 	study.Bounded
-	study.Resumer
 } = (*design)(nil)
 
 // planned is one search of a design.
@@ -51,6 +49,7 @@ type planned struct {
 	// over: windows are large.
 	state  *replay
 	broken bool // its latest window is invalid for good
+	latest int  // the number of the step of its latest window
 	// offering are the generators of the latest window.
 	offering []model.NodeID
 }
@@ -125,9 +124,14 @@ func (d *design) treatment(p *planned) study.Treatment {
 	if lasts := p.state.next.Scored; lasts != p.Scored {
 		levels = map[string]any{"duration": unit.Duration(lasts).String()}
 	}
+	replaces := 0
+	if p.broken { // with a node that is lost: the search goes on without it
+		replaces = p.latest + 1
+	}
 	return study.Treatment{
-		Levels: levels,
-		Phase:  model.Search, Label: "window at " + num.Human(p.state.next.Load, "op/s"), Workload: p.workload.Name, Trial: p.trial, Without: d.lost,
+		Levels: levels, Replaces: replaces,
+		Phase: model.Search, Label: "window at " + num.Human(p.state.next.Load, "op/s"), Workload: p.workload.Name,
+		Trial: p.trial, Without: d.lost,
 		Offer: &model.Offer{Rate: p.state.next.Load, Recover: p.state.next.Recover, RecoverWithin: p.state.next.RecoverWithin, SLA: p.SLA.String(),
 			Seed: int64(rng.Uint64() >> 11)}, // what JSON keeps whole
 	}
@@ -151,7 +155,7 @@ func (d *design) take(seen *observe.Run) error {
 		if err := p.begin(); err != nil {
 			return err
 		}
-		p.broken, p.offering = m.broken, m.offering
+		p.broken, p.offering, p.latest = m.broken, m.offering, m.latest
 		if err := p.state.takeAll(m.windows); err != nil {
 			return fmt.Errorf("workload %s, trial %d: %w", m.workload, m.trial, err)
 		}
@@ -170,27 +174,6 @@ func (p *planned) begin() (err error) {
 // Lost implements study.Loser. A search whose window became invalid with
 // one of the nodes goes on with the others.
 func (d *design) Lost(nodes []model.NodeID) { d.lost = slices.Clone(nodes) }
-
-// Replaced implements study.Resumer: the search of a window that became invalid
-// has gone on since, without the node that was lost.
-func (*design) Replaced(invalid model.Step, later []model.Step) bool {
-	return invalid.Phase == model.Search && slices.ContainsFunc(later, func(s model.Step) bool {
-		return s.Phase == model.Search && s.Workload == invalid.Workload && s.Trial == invalid.Trial
-	})
-}
-
-// Agrees implements study.Resumer: a stored window offers the load that this
-// version asks for.
-func (*design) Agrees(stored model.Step, next study.Treatment) error {
-	if stored.Phase != model.Search {
-		return nil
-	}
-	rate, err := load.Offered(stored)
-	if err == nil && rate != next.Offer.Rate {
-		err = fmt.Errorf("%w: its next window offered %s, but this version would offer %s", model.ErrUsage, num.Human(rate, "op/s"), num.Human(next.Offer.Rate, "op/s"))
-	}
-	return err
-}
 
 // lostInLatest reports whether the latest step had a node that is lost for good.
 func (d *design) lostInLatest(seen *observe.Run) bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
@@ -224,25 +224,6 @@ func TestSearchesInTurn(t *testing.T) {
 	}
 }
 
-// TestReplaced: a window that became invalid is not missing when its search has
-// gone on since. The last one of a search is.
-func TestReplaced(t *testing.T) {
-	window := func(phase model.Phase, workload string, trial int) model.Step {
-		return model.Step{Phase: phase, Workload: workload, Trial: trial, State: model.StepInvalid}
-	}
-	steps := []model.Step{
-		window(model.Search, "a", 1), window(model.Search, "a", 1), window(model.Search, "b", 1), window(model.Search, "a", 2),
-		window(model.Parallel, "a", 3), window(model.Parallel, "a", 3),
-	}
-	var got []bool
-	for i, s := range steps {
-		got = append(got, (&design{}).Replaced(s, steps[i+1:]))
-	}
-	if want := []bool{true, false, false, false, false, false}; !slices.Equal(got, want) {
-		t.Errorf("replaced %v, want %v", got, want)
-	}
-}
-
 // TestBrokenSearch: a search with a window that is invalid for good ends there,
 // and the others go on.
 func TestBrokenSearch(t *testing.T) {
@@ -281,8 +262,9 @@ func TestLostGenerator(t *testing.T) {
 	gone := x.setup.Nodes[1].ID
 	x.design.(study.Loser).Lost([]model.NodeID{gone})
 	tr := x.next(t)
-	if tr == nil || tr.Offer.Rate != before.Offer.Rate || !slices.Equal(tr.Without, []model.NodeID{gone}) {
-		t.Fatalf("without %s: %+v; want the same load from two", gone, tr)
+	if tr == nil || tr.Offer.Rate != before.Offer.Rate || !slices.Equal(tr.Without, []model.NodeID{gone}) ||
+		tr.Replaces != len(x.data.Steps) {
+		t.Fatalf("without %s: %+v; want the same load from two in place of the last step", gone, tr)
 	}
 	s := x.step(*tr)
 	x.data.Steps = append(x.data.Steps, s)

@@ -9,7 +9,7 @@ import (
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
 
 // metricFound names what a search found among the metrics of a run.

@@ -6,7 +6,8 @@ import (
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
-	"github.com/scalebench/scalebench/internal/study"
+	platform "github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -39,7 +40,8 @@ func TestFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		frames, err := study.Registry{Kind()}.Frames(run, func(study.Kind) study.Study { return s })
+		frames, err := platform.Registry{study.Adapt(Kind())}.Frames(run,
+			func(platform.Kind) platform.Study { return study.Wrap(s) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,6 +35,7 @@ type measured struct {
 	// dropouts are the generators that were left out from some window on.
 	dropouts []dropout
 	offering []model.NodeID // the generators of the latest window
+	latest   int            // the number of its step
 }
 
 // dropout is generators that were lost in mid-search: windows is how many were
@@ -83,7 +84,7 @@ func (m *measured) add(s model.Step, seen *observe.Run) error {
 	if len(gone) > 0 {
 		m.dropouts = append(m.dropouts, dropout{gone, len(m.windows), len(now)})
 	}
-	m.offering = now
+	m.offering, m.latest = now, s.Number
 	m.specOf(s)
 	m.broken, m.failure = s.State == model.StepInvalid, failure(s, seen.Results())
 	if s.State != model.StepComplete {

@@ -1,22 +1,21 @@
 // Package cdi is the question how much capacity each node loses when all work
 // at once: the Capacity Degradation Index of ScaleBench, section 2.3.
 //
-//  1. [Params.Design]: every node alone, in an order that rotates, then all
+//  1. [Params.Plan]: every node alone, in an order that rotates, then all
 //     together; sizes between those where they are asked for.
-//  2. [Params.Analyze] and [Params.Import]: findings, from a run or from
-//     the user's own table (package evaluation).
+//  2. [Params.Answer]: findings, from a run or from the user's own table (package
+//     evaluation).
 //  3. [Result.Document]: what they mean, in words, numbers and charts.
 //  4. [Result.Gate]: --fail-above.
 package cdi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"math"
+	"slices"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -47,10 +46,18 @@ measurement does not tell.`,
   scalebench cdi latest --format json
   scalebench cdi latest --fail-above 10
   scalebench cdi --csv numbers.csv`,
+		Caveats: evaluation.Caveats, Table: true,
 		Phases: []model.Phase{model.Serial, model.Parallel}, Top: []string{"sizes", "interleave", "rotate", "expect", "tolerance"},
 		Tells: func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
 		New:   func() study.Study { return New() },
+		Least: least,
 	}
+}
+
+// least is study.Kind.Least.
+func least(s study.Study) int {
+	p, _ := s.(*Params) // New made it
+	return slices.Max(append([]int{1}, p.Sizes...))
 }
 
 // Params are the parameters of the study.
@@ -61,54 +68,52 @@ type Params struct {
 	Rotate     bool  `json:"rotate" jsonschema_description:"Whether the serial order rotates from trial to trial, so that each node has each turn equally often."`
 	// Expect is what is known beforehand, by workload.
 	Expect map[string]float64 `json:"expect,omitempty" jsonschema_description:"The CDI in percent that is known beforehand, by workload, such as that of a lab by arithmetic: it is shown beside what was measured."`
-	// Tolerance is how many points of the index are of no interest.
-	Tolerance float64 `json:"tolerance" flag:"tolerance" jsonschema:"exclusiveMinimum=0,maximum=100" jsonschema_description:"Points of the CDI that are of no interest: the verdict is none if the interval is not above 0 and reaches no further."`
+	study.Common
 	// FailAbove is the largest CDI, in percent, that is accepted; nil: any.
 	FailAbove *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if the whole interval of a CDI is above this percentage, 4 if that cannot be told."`
 }
 
 // New returns parameters with their defaults.
 func New() *Params {
-	return &Params{Interleave: true, Rotate: true, Tolerance: evaluation.DefaultTolerance}
+	return &Params{Interleave: true, Rotate: true, Common: study.Common{Tolerance: evaluation.DefaultTolerance}}
 }
 
-// Validate implements study.Study.
-func (p *Params) Validate() error {
+// Check implements study.Study.
+func (p *Params) Check() ([]caveat.Caveat, error) {
 	if p.FailAbove != nil && (math.IsNaN(float64(*p.FailAbove)) || math.IsInf(float64(*p.FailAbove), 0)) {
-		return &model.InputError{Path: "fail_above", Problem: "must be a number of percent", Allowed: "such as 10 or 2.5"}
+		return nil, &model.InputError{Path: "fail_above", Problem: "must be a number of percent",
+			Allowed: "such as 10 or 2.5"}
 	}
-	return nil
+	return nil, nil
 }
 
-// Points implements study.Tolerant.
-func (p *Params) Points() float64 { return p.Tolerance }
-
-// Analyze implements study.Study.
-func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error) {
-	findings, err := evaluation.Findings(in.Run, evaluation.Options{Tolerance: p.Tolerance})
-	if err != nil {
-		return nil, err
-	}
-	return p.result(findings, in.Run, in.Run.Title()), nil
-}
-
-// Import implements study.Importer: findings of the user's own numbers
+// Answer implements study.Study: of a run, or of the user's own numbers
 // (evaluation.Import).
-func (p *Params) Import(ctx context.Context, _ study.Input, name string, table io.Reader) (study.Result, error) {
-	findings, err := evaluation.Import(ctx, name, table, evaluation.Options{Tolerance: p.Tolerance})
+func (p *Params) Answer(ctx context.Context, in study.Input) (*study.Answer, error) {
+	r, err := p.find(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	return p.result(findings, nil, name), nil
+	return &study.Answer{Result: r.findings, Places: evaluation.Places(r.findings), Gate: r.Gate(),
+		Document: r.Document}, nil
 }
 
-func (p *Params) result(findings []evaluation.Finding, run *observe.Run, title string) *Result {
-	for i, f := range findings {
+func (p *Params) find(ctx context.Context, in study.Input) (*Result, error) {
+	r, opt, err := &Result{run: in.Run(), limit: p.FailAbove}, evaluation.Options{Tolerance: p.Tolerance}, error(nil)
+	if in.Table != nil {
+		r.title = in.Table.Name
+		r.findings, err = evaluation.Import(ctx, in.Table.Name, in.Table, opt)
+	} else {
+		r.title = r.run.Title()
+		r.findings, err = evaluation.Findings(r.run, opt)
+	}
+	for i, f := range r.findings {
 		if v, ok := p.Expect[f.Workload]; ok {
-			findings[i].Expected, findings[i].ExpectedHere = &v, expectedHere(v, f, run)
+			r.findings[i].Expected, r.findings[i].ExpectedHere = &v, expectedHere(v, f, r.run)
 		}
 	}
-	return &Result{findings: findings, run: run, limit: p.FailAbove, title: title}
+	r.findings = append([]evaluation.Finding{}, r.findings...) // the contract is an array, never null
+	return r, err
 }
 
 // expectedHere is what is expected of a processor's capacity, by arithmetic that
@@ -127,24 +132,13 @@ func expectedHere(cdi float64, f evaluation.Finding, run *observe.Run) *float64 
 	return &here
 }
 
-// Result is the findings with what they were computed from.
+// Result is the findings with what they were computed from. Its JSON form is the
+// array of findings.
 type Result struct {
 	findings []evaluation.Finding
 	run      *observe.Run // nil for a table
 	limit    *study.Percent
 	title    string
-}
-
-// Findings are what was found, in the order of the steps or of the table.
-func (r *Result) Findings() []evaluation.Finding { return r.findings }
-
-// MarshalJSON implements json.Marshaler: the contract is an array of findings.
-func (r *Result) MarshalJSON() ([]byte, error) {
-	b, err := json.Marshal(append([]evaluation.Finding{}, r.findings...)) // never null
-	if err != nil {
-		return nil, fmt.Errorf("encoding findings: %w", err)
-	}
-	return b, nil
 }
 
 // Gate holds every CDI to the threshold by its interval (study.Limit). An

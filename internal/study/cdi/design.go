@@ -11,10 +11,10 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 )
 
-// Design implements study.Designer: in each trial every subject works alone,
+// Plan implements study.Designer: in each trial every subject works alone,
 // in an order that rotates, and then all work together, after the smaller sizes
 // that were asked for.
-func (p *Params) Design(setup study.Setup) (study.Design, error) {
+func (p *Params) Plan(setup study.Setup) (*study.Plan, error) {
 	phases := setup.Phases
 	if len(phases) == 0 {
 		phases = []model.Phase{model.Serial, model.Parallel}
@@ -46,11 +46,8 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 		l.trials(setup, l.serial, false)
 		l.trials(setup, false, parallel)
 	}
-	return study.Fixed(l.treatments), nil
+	return &study.Plan{First: l.treatments}, nil
 }
-
-// LeastSubjects implements study.Sized.
-func (p *Params) LeastSubjects() int { return slices.Max(append([]int{1}, p.Sizes...)) }
 
 // layout collects the treatments; all are known before the first measurement.
 type layout struct {

@@ -19,18 +19,14 @@ func designed(t *testing.T, p *Params, workloads, n, trials int, seed int64, pha
 	for i := range workloads {
 		setup.Workloads = append(setup.Workloads, study.Workload{Name: string(rune('a' + i)), Subjects: n})
 	}
-	d, err := p.Design(setup)
+	plan, err := p.Plan(setup)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := d.Next(nil)
-	if err != nil {
-		t.Fatal(err)
+	if plan.Next != nil {
+		t.Error("after all treatments there are more, want none")
 	}
-	if more, err := d.Next(nil); len(more) > 0 || err != nil {
-		t.Errorf("after all treatments there are %v, %v, want none", more, err)
-	}
-	return all
+	return plan.First
 }
 
 // outline is a design in short.
@@ -140,9 +136,9 @@ func TestSizesAreFair(t *testing.T) {
 func TestImpossibleSize(t *testing.T) {
 	p := New()
 	p.Sizes = []int{2, 9}
-	_, err := p.Design(study.Setup{Trials: 1, Workloads: []study.Workload{{Name: "a", Subjects: 4}}})
+	_, err := p.Plan(study.Setup{Trials: 1, Workloads: []study.Workload{{Name: "a", Subjects: 4}}})
 	var bad *model.InputError
 	if !errors.As(err, &bad) || bad.Path != "sizes.1" || !errors.Is(err, model.ErrUsage) {
-		t.Errorf("Design = %v, want an error of sizes.1", err)
+		t.Errorf("Plan = %v, want an error of sizes.1", err)
 	}
 }

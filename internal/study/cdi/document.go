@@ -22,12 +22,12 @@ func href(i int) string {
 	return fmt.Sprintf("#f%d", i)
 }
 
-// Document implements study.Result.
+// Document is study.Answer.Document.
 func (r *Result) Document() *doc.Document {
 	said := summary(r.run, r.findings)
 	d := &doc.Document{
 		Title: r.title, Answer: said[0], More: said[1:], Verdict: overall(r.findings).Tag(),
-		Warnings: evaluation.Warnings(r.findings, href), Data: flatTable(r.findings),
+		Warnings: evaluation.Warnings(r.findings, nil, href, nil), Data: flatTable(r.findings),
 	}
 	if r.run != nil && hasSizes(r.run.Steps()) {
 		d.More = append(d.More, fmt.Sprintf("How the total grows with size: `scalebench resources %s`.", r.run.Run().ID))
@@ -203,7 +203,7 @@ func whyApart(f evaluation.Finding, expected float64) string {
 	if f.Possible != nil && f.Possible.Contains(expected) {
 		for _, d := range f.Doubts {
 			if d.Explains != nil && *d.Explains >= math.Abs(*f.CDI-expected) {
-				return d.Text
+				return doc.Words(d.Text)
 			}
 		}
 		return "what disturbed the nodes, taken together: see the warnings"
@@ -261,7 +261,7 @@ func flatTable(findings []evaluation.Finding) *doc.Table {
 			f.Workload, f.Metric, f.Unit, f.Nodes,
 			f.Serial.Mean, f.Serial.Min, f.Serial.Max, f.Serial.SD,
 			f.Parallel.Mean, f.Parallel.Min, f.Parallel.Max, f.Parallel.SD, f.Parallel.Total,
-			f.CDI, lo, hi, f.Overlap, f.StartSkewMS, f.Verdict, strings.Join(f.Warnings, "; "),
+			f.CDI, lo, hi, f.Overlap, f.StartSkewMS, f.Verdict, doc.Joined(f.Warnings),
 			bcaLo, bcaHi, f.EndSpreadMS, f.Window, f.CDIWhole, f.Reciprocal, f.Of, f.Resource,
 			fleetLo, fleetHi, nodesLo, nodesHi, f.Expected, possibleLo, possibleHi, f.ExpectedHere, f.CDIMeasured,
 		)...)

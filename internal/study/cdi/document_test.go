@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/scalebench/scalebench/internal/caveat"
 	"math"
 	"os"
 	"slices"
@@ -34,11 +35,20 @@ func analyzed(t *testing.T, p *Params) *Result {
 	if err := json.Unmarshal(b, &data); err != nil {
 		t.Fatal(err)
 	}
-	r, err := p.Analyze(context.Background(), study.Input{Run: observe.Of(data)})
+	return answered(t, p, study.Input{Runs: []study.NamedRun{{Run: observe.Of(data)}}})
+}
+
+// answered is what an answer is made of, with its texts.
+func answered(t *testing.T, p *Params, in study.Input) *Result {
+	t.Helper()
+	r, err := p.find(context.Background(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.(*Result)
+	for _, place := range evaluation.Places(r.findings) {
+		slices.Concat(evaluation.Caveats, observe.Caveats).FillPlace(place)
+	}
+	return r
 }
 
 // ownNumbers are three nodes with two trials.
@@ -55,7 +65,7 @@ c,2,98,78.5,MB/s
 // single trials, which are many, are left out of the file.
 func TestDocument(t *testing.T) {
 	r := analyzed(t, New())
-	golden.JSON(t, "testdata/findings.json", r)
+	golden.JSON(t, "testdata/findings.json", r.findings)
 	d := r.Document()
 	for i, s := range d.Sections {
 		if i > 2 && s.Kind == "Workload" { // one is enough
@@ -67,12 +77,8 @@ func TestDocument(t *testing.T) {
 
 // TestDocumentOfTable: a table has no trials and no state.
 func TestDocumentOfTable(t *testing.T) {
-	p := New()
-	result, err := p.Import(context.Background(), study.Input{}, "mine.csv", strings.NewReader(ownNumbers))
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden.JSON(t, "testdata/table.json", result.Document())
+	in := study.Input{Table: &study.Table{Name: "mine.csv", Reader: strings.NewReader(ownNumbers)}}
+	golden.JSON(t, "testdata/table.json", answered(t, New(), in).Document())
 }
 
 // TestGate: the whole interval decides on the exit code of a threshold.
@@ -120,10 +126,10 @@ func TestGate(t *testing.T) {
 func TestValidate(t *testing.T) {
 	p, none := New(), study.Percent(math.NaN())
 	p.FailAbove = &none
-	if err := p.Validate(); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "fail_above: ") {
+	if _, err := p.Check(); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "fail_above: ") {
 		t.Errorf("Validate = %v, want an error of fail_above", err)
 	}
-	if err := New().Validate(); err != nil {
+	if _, err := New().Check(); err != nil {
 		t.Errorf("Validate of the defaults: %v", err)
 	}
 }
@@ -135,7 +141,8 @@ func TestSummary(t *testing.T) {
 	}
 	lost, gain := f("disk", 75, 74, 76, evaluation.Degraded), f("net", -8, -9, -7, evaluation.Gain)
 	sharp, coarse := f("cpu", .1, -1, 1, evaluation.None), f("memory", 2, -30, 38.2, evaluation.Unclear)
-	unknown := evaluation.Finding{Workload: "raid", Metric: "write", Of: evaluation.OfNodes, Verdict: evaluation.Unknown, Warnings: []string{"verdict unknown: no values."}}
+	unknown := evaluation.Finding{Workload: "raid", Metric: "write", Of: evaluation.OfNodes, Verdict: evaluation.Unknown,
+		Doubts: caveat.List{caveat.Define("no_values", func(struct{}) string { return "" }).Problem(struct{}{})}}
 	parts := []evaluation.Part{{Nodes: []model.NodeID{"n4"}, Kept: .2, Serial: 100},
 		{Nodes: []model.NodeID{"n1", "n2", "n3"}, Kept: .99, Serial: 100}}
 	uneven, someLose, scattered, disturbed := lost, coarse, lost, coarse
@@ -155,7 +162,8 @@ func TestSummary(t *testing.T) {
 		{[]evaluation.Finding{lost}, []string{"disk rate: when all 4 nodes work at once, each node loses 75.0 % of its capacity (95 % interval 74.0 to 76.0 %).", "Together the 4 nodes do the work of 1.0 node."}},
 		{[]evaluation.Finding{sharp}, []string{"No loss of capacity was found when all 4 nodes work at once; one of more than 1.0 % is excluded (upper end of the 95 % interval)."}},
 		{[]evaluation.Finding{coarse}, []string{"It is unclear whether capacity is lost when all 4 nodes work at once: a loss of up to 38.2 % is not excluded (upper end of the 95 % interval); the warnings say what would settle it."}},
-		{[]evaluation.Finding{unknown}, []string{"The measurement does not allow a verdict: no values."}},
+		{[]evaluation.Finding{unknown}, []string{"The measurement does not allow a verdict: no valid result reported a " +
+			"metric."}},
 		{[]evaluation.Finding{sharp, sharp}, []string{"No loss of capacity was found in any of 2 metrics."}},
 		{[]evaluation.Finding{lost, gain, sharp, coarse, unknown}, []string{
 			"One of 5 metrics degrades: when all 4 nodes work at once, each node loses 75.0 % of its capacity (95 % interval 74.0 to 76.0 %) in disk rate.",
@@ -163,7 +171,7 @@ func TestSummary(t *testing.T) {
 			"Capacity per node is higher at once than alone for net rate: look for what the serial evaluation suffered from.",
 			"No loss was found for cpu rate.",
 			"It is unclear whether capacity is lost for memory rate: a loss of up to 38.2 % is not excluded (upper end of the 95 % interval); the warnings say what would settle it.",
-			"The measurement does not allow a verdict on raid write: no values.",
+			"The measurement does not allow a verdict on raid write: no valid result reported a metric.",
 		}},
 		{[]evaluation.Finding{lost, f("raid", 90.4, 89, 92, evaluation.Degraded)}, []string{
 			"2 of 2 metrics degrade when nodes work at once. The worst is raid rate: with 4 nodes, each node loses 90.4 % of its capacity (95 % interval 89.0 to 92.0 %).",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
@@ -142,8 +143,8 @@ func unknownSentence(unknown []evaluation.Finding, of int) string {
 	if of == 1 {
 		s = "The measurement does not allow a verdict"
 	}
-	if w := unknown[0].Warnings; len(w) > 0 && len(unknown) == 1 {
-		return s + ": " + strings.TrimPrefix(strings.TrimSuffix(w[0], "."), evaluation.VerdictUnknown) + "."
+	if why := unknown[0].Doubts; len(why) > 0 && len(unknown) == 1 {
+		return s + ": " + doc.Words(evaluation.Reason(why[0])) + "."
 	}
 	return s + "; the warnings say why."
 }

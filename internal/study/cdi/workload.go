@@ -63,8 +63,8 @@ func (r *Result) metric(i int, f evaluation.Finding) *doc.Section {
 	if f.Verdict == evaluation.Unclear {
 		s.Words += ", a loss of up to " + num.Percent(f.CI[1]) + " is not excluded"
 	}
-	if len(f.Warnings) > 0 {
-		s.Blocks = append(s.Blocks, doc.Cautions(f.Warnings))
+	if len(f.Doubts) > 0 {
+		s.Blocks = append(s.Blocks, doc.Listed(f.Doubts))
 	}
 	drawn := len(f.Pairs) > 0 && len(f.Pairs) <= mostShown
 	if drawn {

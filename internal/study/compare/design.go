@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
 
 // Design implements study.Designer: two workloads in turns on the same nodes, a

@@ -9,7 +9,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
 
 // TestDisturbed: a verdict that only disturbed rows carry is unknown, with both

@@ -10,7 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/tabular"
 )
 

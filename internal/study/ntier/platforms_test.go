@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/bottleneck"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
 
 func unknownTimes(users, trial int, throughput float64) bottleneck.Trial {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/microbench"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
 
 // source is what was measured of all runs in question.

@@ -6,15 +6,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
 )
 
-// Document implements study.Result.
+// Document is study.Answer.Document.
 func (r *Result) Document() *doc.Document {
-	d := &doc.Document{Title: r.title, Warnings: r.warnings(), Data: scalingFlat(r.Scalings, r.findings)}
+	d := &doc.Document{Title: r.title, Warnings: r.warnings(), Data: r.scalingFlat()}
 	said := r.answer()
 	d.Answer, d.More = said[0], said[1:]
 	if rs := r.Ranking.Resources; len(rs) > 0 {
@@ -42,30 +43,19 @@ func href(i int) string { return fmt.Sprintf("#growth%d", i) }
 func (r *Result) warnings() []doc.Warning {
 	findings := slices.Clone(r.findings)
 	for i, f := range findings {
-		if !f.Answered() && len(f.Warnings) > 0 {
-			findings[i].Warnings = f.Warnings[1:]
+		if !f.Answered() && len(f.Doubts) > 0 {
+			findings[i].Doubts = f.Doubts[1:]
 		}
 	}
-	out := evaluation.Warnings(findings, func(i int) string {
+	out := evaluation.Warnings(findings, r.Scalings, func(i int) string {
 		if i >= 0 {
 			if k := r.scalingOf(findings[i]); k >= 0 && shown(r.Scalings[k]) {
 				return href(k)
 			}
 		}
 		return "#resources"
-	})
-	for i, s := range r.Scalings {
-		link := doc.Link{Href: href(i), Text: s.Name()}
-		for _, w := range s.Warnings {
-			k := slices.IndexFunc(out, func(x doc.Warning) bool { return x.Text == w })
-			if k < 0 {
-				out = append(out, doc.Warning{Text: w, Links: []doc.Link{link}})
-			} else if !slices.Contains(out[k].Links, link) {
-				out[k].Links = append(out[k].Links, link)
-			}
-		}
-	}
-	return out
+	}, href)
+	return append(out, doc.Caveats(r.Doubts...)...)
 }
 
 // scalingOf is the place of the scaling of a finding's metric, -1 if there is
@@ -79,7 +69,7 @@ func (r *Result) answer() []string {
 	var first, names []string
 	for _, x := range r.Ranking.Resources {
 		if x.Rank == 1 && x.Finding.Verdict == evaluation.Degraded {
-			first, names = append(first, x.Text+"."), append(names, x.Resource)
+			first, names = append(first, doc.Words(x.Text)+"."), append(names, x.Resource)
 		}
 	}
 	switch {
@@ -109,7 +99,7 @@ func (r *Result) ranking() doc.Section {
 	}
 	if len(r.Ranking.Unknown) > 0 {
 		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{
-			Title: "What this run cannot tell", Blocks: []doc.Block{{List: &doc.List{Items: r.Ranking.Unknown}}},
+			Title: "What this run cannot tell", Blocks: []doc.Block{doc.Unknowns(r.Ranking.unknown)},
 		}})
 	}
 	return s
@@ -126,7 +116,7 @@ func (r *Result) row(x RankedResource) chart.Row {
 		out.Href = href(i)
 	}
 	for _, l := range x.Limits {
-		out.More = append(out.More, "Shared limit: "+limitText(l))
+		out.More = append(out.More, "Shared limit: "+doc.Words(l.Text))
 	}
 	if f.Verdict == evaluation.Degraded && f.Nodes > 1 {
 		out.More = append(out.More, "The "+f.Work()+".")
@@ -137,14 +127,6 @@ func (r *Result) row(x RankedResource) chart.Row {
 	return out
 }
 
-// limitText is the limit in words, with who shares it unless the words say so.
-func limitText(l evaluation.SharedLimit) string {
-	if l.Among != "" && !strings.Contains(l.Text, l.Among) {
-		return l.Among + ": " + l.Text
-	}
-	return l.Text
-}
-
 // curveSizes is how many sizes make a curve: of two, one is the serial phase
 // and the other the finding itself.
 const curveSizes = 3
@@ -153,17 +135,21 @@ const curveSizes = 3
 // axis that reaches it to its end would press the measurements to the ground.
 const idealRoom = 2
 
-// warningsOf are those of a scaling and of the findings of its metric, each once.
-func warningsOf(s evaluation.Scaling, findings []evaluation.Finding) []string {
-	out := slices.Clone(s.Warnings)
-	for _, f := range findings {
-		for _, w := range f.Warnings {
-			if f.Workload == s.Workload && f.Metric == s.Metric && !slices.Contains(out, w) {
-				out = append(out, w)
-			}
+// warningsOf are those of a scaling and of the findings of its metric, each once, and
+// what disturbed the nodes.
+func (r *Result) warningsOf(s evaluation.Scaling) []caveat.Text {
+	all := slices.Clone(s.Doubts)
+	for _, f := range r.findings {
+		if f.Workload == s.Workload && f.Metric == s.Metric {
+			all = append(all, f.Doubts...)
 		}
 	}
-	return out
+	for _, d := range r.Doubts {
+		if d.Workload == "" || d.Workload == s.Workload {
+			all = append(all, d)
+		}
+	}
+	return all.Texts()
 }
 
 // scalingColumns are the columns of the CSV form; new ones are added at the
@@ -175,9 +161,9 @@ var scalingColumns = []string{
 
 // scalingFlat is the table for programs: one row a size, with the warnings of the
 // scaling and of the metric's findings.
-func scalingFlat(scalings []evaluation.Scaling, findings []evaluation.Finding) *doc.Table {
+func (r *Result) scalingFlat() *doc.Table {
 	t := &doc.Table{Columns: doc.ForPrograms(scalingColumns...)}
-	for _, s := range scalings {
+	for _, s := range r.Scalings {
 		fit := []any{nil, nil, nil, nil, nil, nil}
 		if s.Fit != nil {
 			lo, hi := s.Fit.CapCI.Ends()
@@ -185,12 +171,12 @@ func scalingFlat(scalings []evaluation.Scaling, findings []evaluation.Finding) *
 		}
 		var limit, peakNodes, peakTotal any
 		if s.Limit != nil {
-			limit = limitText(*s.Limit)
+			limit = doc.Words(s.Limit.Text)
 		}
 		if s.Peak != nil {
 			peakNodes, peakTotal = s.Peak.Nodes, s.Peak.Total
 		}
-		text := strings.Join(warningsOf(s, findings), "; ")
+		text := doc.Joined(r.warningsOf(s))
 		for _, p := range s.Points {
 			lo, hi := p.CI.Ends()
 			values := append([]any{s.Workload, s.Metric, s.Unit, s.Resource, s.Of, p.Nodes, len(p.Totals), p.Total, lo, hi}, fit...)

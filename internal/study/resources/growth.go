@@ -13,7 +13,7 @@ import (
 
 // shown reports whether a scaling says more than its finding.
 func shown(s evaluation.Scaling) bool {
-	return len(s.Points) >= curveSizes || s.Limit != nil || len(s.Groups) > 0 || len(s.Warnings) > 0
+	return len(s.Points) >= curveSizes || s.Limit != nil || len(s.Groups) > 0 || len(s.Doubts) > 0
 }
 
 // growth shows how the total of a metric grew with the size of the fleet.
@@ -27,8 +27,8 @@ func growth(i int, s evaluation.Scaling, terminal bool) (section doc.Section, ok
 	case !shown(s):
 		return out, false
 	}
-	if len(s.Warnings) > 0 {
-		out.Blocks = append(out.Blocks, doc.Cautions(s.Warnings).On(doc.Page))
+	if len(s.Doubts) > 0 {
+		out.Blocks = append(out.Blocks, doc.Listed(s.Doubts).On(doc.Page))
 	}
 	for _, sentence := range growthWords(s) {
 		out.Blocks = append(out.Blocks, doc.Para(sentence))
@@ -106,7 +106,7 @@ func growthWords(s evaluation.Scaling) []string {
 		limits = append([]evaluation.SharedLimit{*s.Limit}, limits...)
 	}
 	for _, l := range limits {
-		out = append(out, "Shared limit: "+strings.TrimSuffix(limitText(l), ".")+".")
+		out = append(out, "Shared limit: "+doc.Words(l.Text)+".")
 	}
 	return out
 }
@@ -115,7 +115,7 @@ func fitWords(s evaluation.Scaling) string {
 	scale := scaleOf(s)
 	switch {
 	case s.Peak != nil:
-		return "The total does not stay: " + s.Peak.Text + "."
+		return "The total does not stay: " + doc.Words(s.Peak.Text) + "."
 	case s.Fit == nil && len(s.Points) >= curveSizes && s.Grows():
 		return fmt.Sprintf("No end of growth was seen up to %s.",
 			num.Count(s.Points[len(s.Points)-1].Nodes, string(s.Of)))

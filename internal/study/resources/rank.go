@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -13,8 +15,9 @@ import (
 // Ranking orders the resources of a run by how much of them was lost at scale.
 type Ranking struct {
 	Resources []RankedResource `json:"resources"` // worst first
-	// Unknown says what the run cannot tell.
-	Unknown []string `json:"unknown"`
+	// Unknown says what the run cannot tell: the texts of unknown.
+	Unknown []caveat.Text `json:"unknown"`
+	unknown caveat.List
 }
 
 // RankedResource is one resource with the finding that speaks for it.
@@ -27,12 +30,12 @@ type RankedResource struct {
 	Limits []evaluation.SharedLimit `json:"limits,omitempty"`
 	// Peak is the size from which on its total falls; nil where it does not.
 	Peak *evaluation.Peak `json:"peak,omitempty"`
-	Text string           `json:"text"`
+	Text caveat.Text      `json:"text"`
 }
 
 // categories are what can be bought, and so what a run should measure before
 // it names a culprit.
-var categories = []string{"cpu", "memory", "disk", "network", "objectstore"}
+var categories = []category{"cpu", "memory", "disk", "network", "objectstore"}
 
 // closeLimits is how far apart two limits may lie, relative to the larger, and
 // still be one and the same: the headers of packets and requests, which count
@@ -45,12 +48,9 @@ const closeLimits = 0.05
 // verdict has no rank; it is among what the run cannot tell, with the
 // resources that were not measured and the limits that larger fleets may meet.
 func rank(findings []evaluation.Finding, scalings []evaluation.Scaling) Ranking {
-	out := Ranking{Resources: ranked(worst(findings), scalings), Unknown: []string{}}
-	out.Unknown = append(out.Unknown, unanswered(findings)...)
-	out.Unknown = append(out.Unknown, behindNetwork(out.Resources, findings)...)
-	out.Unknown = append(out.Unknown, sharedEnds(out.Resources)...)
-	out.Unknown = append(out.Unknown, notMeasured(findings)...)
-	out.Unknown = append(out.Unknown, onlyUpTo(out.Resources)...)
+	out := Ranking{Resources: ranked(worst(findings), scalings)}
+	out.unknown = slices.Concat(unanswered(findings), behindNetwork(out.Resources, findings), sharedEnds(out.Resources),
+		notMeasured(findings), onlyUpTo(out.Resources))
 	return out
 }
 
@@ -136,7 +136,7 @@ func peakOf(f evaluation.Finding, scalings []evaluation.Scaling) *evaluation.Pea
 }
 
 // rankText is the finding in one sentence.
-func rankText(r RankedResource) string {
+func rankText(r RankedResource) caveat.Text {
 	f := r.Finding
 	fleet := f.Count()
 	lose, gain, whose, together := "lose", "gain", "their", " together"
@@ -157,77 +157,70 @@ func rankText(r RankedResource) string {
 		text += "; " + parts
 	}
 	for _, l := range r.Limits {
-		text += "; " + l.Text
+		text += "; " + doc.Words(l.Text)
 	}
 	if r.Peak != nil {
-		text += "; " + r.Peak.Text
+		text += "; " + doc.Words(r.Peak.Text)
 	}
-	return text
+	return caveat.Sentence(text)
 }
 
 // unanswered lists the findings without a verdict, with the first reason.
-func unanswered(findings []evaluation.Finding) []string {
-	var out []string
+func unanswered(findings []evaluation.Finding) (out caveat.List) {
 	for _, f := range findings {
 		if f.Answered() {
 			continue
 		}
-		why := "verdict unknown"
-		if len(f.Warnings) > 0 {
-			why = f.Warnings[0]
+		a := finding{Resource: caveat.Verbatim(f.Resource), Workload: caveat.Verbatim(f.Workload),
+			Metric: caveat.Verbatim(f.Metric)}
+		if len(f.Doubts) > 0 {
+			a.Why = &f.Doubts[0]
 		}
-		name := strings.TrimSuffix(f.About(), "/")
-		if f.Resource != "" {
-			name += " (" + strings.TrimSpace(f.Workload+" "+f.Metric) + ")"
-		}
-		out = append(out, name+": "+why)
+		out.Add(noVerdict.Warn(a))
 	}
 	return out
 }
 
 // notMeasured names the resources that no workload of the run is about.
-func notMeasured(findings []evaluation.Finding) []string {
-	var missing []string
-	for _, c := range categories {
-		if !slices.ContainsFunc(findings, func(f evaluation.Finding) bool { return evaluation.Category(f.Resource) == c }) {
-			missing = append(missing, c)
-		}
+func notMeasured(findings []evaluation.Finding) (out caveat.List) {
+	missing := slices.DeleteFunc(slices.Clone(categories), func(c category) bool {
+		return slices.ContainsFunc(findings, func(f evaluation.Finding) bool {
+			return evaluation.Category(f.Resource) == string(c)
+		})
+	})
+	if len(missing) > 0 {
+		out.Add(unmeasured.Warn(resourceList{missing}))
 	}
-	if len(missing) == 0 {
-		return nil
-	}
-	verb := "was"
-	if len(missing) > 1 {
-		verb = "were"
-	}
-	return []string{fmt.Sprintf("%s %s not measured in this run, so that a limit there cannot be seen", strings.Join(missing, ", "), verb)}
+	return out
 }
 
 // onlyUpTo says of the resources without a loss how far that was tested.
-func onlyUpTo(resources []RankedResource) []string {
-	var out []string
-	bySize := make(map[string][]string)
-	var order []string
+func onlyUpTo(resources []RankedResource) (out caveat.List) {
+	type fleet struct {
+		nodes int
+		of    evaluation.Subjects
+	}
+	bySize := make(map[fleet][]caveat.Verbatim)
+	var order []fleet
 	for _, r := range resources {
 		if r.Finding.Verdict == evaluation.Degraded {
 			continue
 		}
-		fleet := r.Finding.Count()
-		if _, seen := bySize[fleet]; !seen {
-			order = append(order, fleet)
+		at := fleet{r.Finding.Nodes, r.Finding.Of}
+		if _, seen := bySize[at]; !seen {
+			order = append(order, at)
 		}
-		bySize[fleet] = append(bySize[fleet], r.Resource)
+		bySize[at] = append(bySize[at], caveat.Verbatim(r.Resource))
 	}
-	for _, fleet := range order {
-		out = append(out, fmt.Sprintf("%s: measured with up to %s only; a larger fleet may meet a limit", strings.Join(bySize[fleet], ", "), fleet))
+	for _, at := range order {
+		out.Add(testedUpTo.Warn(tested{bySize[at], at.nodes, at.of}))
 	}
 	return out
 }
 
 // behindNetwork says where a loss of object storage may be one of the network
 // in front of it: nothing reaches an object store but through the network.
-func behindNetwork(resources []RankedResource, findings []evaluation.Finding) []string {
-	var out []string
+func behindNetwork(resources []RankedResource, findings []evaluation.Finding) (out caveat.List) {
 	var measured, answered bool
 	for _, f := range findings {
 		if evaluation.Category(f.Resource) == "network" {
@@ -238,26 +231,20 @@ func behindNetwork(resources []RankedResource, findings []evaluation.Finding) []
 		if evaluation.Category(store.Resource) != "objectstore" || store.Finding.Verdict != evaluation.Degraded {
 			continue
 		}
-		if !measured {
-			out = append(out, fmt.Sprintf("%s is reached through the network, which was not measured: object storage may not be the cause", store.Resource))
-			continue
-		}
+		name := caveat.Verbatim(store.Resource)
 		if !answered {
-			out = append(out, fmt.Sprintf("%s is reached through the network, which has no verdict: object storage "+
-				"may not be the cause", store.Resource))
+			out.Add(networkUnknown.Warn(behind{name, measured}))
 			continue
 		}
 		same := false
 		for _, net := range resources {
 			if evaluation.Category(net.Resource) == "network" && sameLimit(store, net) {
 				same = true
-				out = append(out, fmt.Sprintf("%s: %s shows the same limit (%s and %s); object storage may not be the cause",
-					store.Resource, net.Resource, totalText(store.Finding), totalText(net.Finding)))
+				out.Add(networkAlike.Warn(alike{name, total(store.Finding), caveat.Verbatim(net.Resource), total(net.Finding)}))
 			}
 		}
 		if !same {
-			out = append(out, fmt.Sprintf("%s: the network was measured between nodes, and not on the way to the "+
-				"store: the store's own link may be the limit", store.Resource))
+			out.Add(networkBetween.Warn(between{name}))
 		}
 	}
 	return out
@@ -266,19 +253,14 @@ func behindNetwork(resources []RankedResource, findings []evaluation.Finding) []
 // sharedEnds says where all pairs of nodes that lose capacity have one end in
 // common. A transfer is named after what the node does that measures it; what
 // limits it may be at the other end, and that is the one that all share.
-func sharedEnds(resources []RankedResource) []string {
-	var out []string
+func sharedEnds(resources []RankedResource) (out caveat.List) {
+	others := map[string]caveat.Verbatim{
+		model.ResourceNetworkSend: model.ResourceNetworkReceive, model.ResourceNetworkReceive: model.ResourceNetworkSend,
+	}
 	for _, r := range resources {
-		end := sharedEnd(r.Finding.Pairs)
-		if end == "" || r.Finding.Verdict != evaluation.Degraded {
-			continue
-		}
-		other := map[string]string{
-			model.ResourceNetworkSend: model.ResourceNetworkReceive, model.ResourceNetworkReceive: model.ResourceNetworkSend,
-		}[r.Resource]
-		if other != "" {
-			out = append(out, fmt.Sprintf("%s: all %d pairs end at %s, so that the limit may be %s of that node, and not what the others send or receive: give it more, or measure pairs without a common end",
-				r.Resource, r.Finding.Nodes, end, other))
+		end, other := sharedEnd(r.Finding.Pairs), others[r.Resource]
+		if end != "" && other != "" && r.Finding.Verdict == evaluation.Degraded {
+			out.Add(commonEnd.Warn(endOfPairs{caveat.Verbatim(r.Resource), r.Finding.Nodes, model.NodeID(end), other}))
 		}
 	}
 	return out
@@ -299,11 +281,6 @@ func sharedEnd(pairs []evaluation.NodePair) string {
 		return ""
 	}
 	return end
-}
-
-// totalText prints what all subjects of a finding had together.
-func totalText(f evaluation.Finding) string {
-	return evaluation.AmountText(*f.Parallel.Total, f.Unit, model.ResourceNetworkSend)
 }
 
 // sameLimit reports whether two resources that lose capacity had the same total

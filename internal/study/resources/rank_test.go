@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"github.com/scalebench/scalebench/internal/caveat"
 	"strings"
 	"testing"
 
@@ -18,15 +19,27 @@ func found(resource string, cdi, lo, hi, total float64) evaluation.Finding {
 	}
 	f := evaluation.Finding{
 		Workload: "w", Metric: "m" + resource, Unit: "byte/s", Resource: resource, Nodes: 4, Of: evaluation.OfNodes,
-		CDI: &cdi, CI: &evaluation.Interval{lo, hi}, Verdict: verdict, Warnings: []string{},
+		CDI: &cdi, CI: &evaluation.Interval{lo, hi}, Verdict: verdict,
 	}
 	f.Parallel.Total = &total
 	return f
 }
 
+// noInterval is why a finding has no verdict.
+var noInterval = caveat.Caveat{Code: "no_serial", Severity: model.Problem}
+
+// unknowns is what a ranking says that the run cannot tell.
+func unknowns(r Ranking) string {
+	var out []string
+	for _, text := range filled(&Result{Ranking: r}).Ranking.Unknown {
+		out = append(out, string(text))
+	}
+	return strings.Join(out, "\n")
+}
+
 func TestRank(t *testing.T) {
 	unknown := found(model.ResourceMemory, 3, 1, 5, 1)
-	unknown.Verdict, unknown.Warnings = evaluation.Unknown, []string{"verdict unknown: one node has no interval"}
+	unknown.Verdict, unknown.Doubts = evaluation.Unknown, caveat.List{noInterval}
 	nameless := found("", 1, -2, 4, 1)
 	nameless.Metric = "score"
 	r := rank([]evaluation.Finding{
@@ -36,7 +49,7 @@ func TestRank(t *testing.T) {
 	}, []evaluation.Scaling{{Workload: "w", Metric: "mnetwork.receive", Limit: &evaluation.SharedLimit{Total: 37.5e6, Text: "the sum stays at 300 Mbit/s from 2 to 4 nodes"}}})
 	var got []string
 	for _, x := range r.Resources {
-		got = append(got, strings.Repeat("#", x.Rank)+" "+x.Text)
+		got = append(got, strings.Repeat("#", x.Rank)+" "+string(x.Text))
 	}
 	want := []string{
 		"# network.receive: 4 nodes lose 62.5 % of their capacity together [61.0, 64.0]; the sum stays at 300 Mbit/s from 2 to 4 nodes",
@@ -48,39 +61,39 @@ func TestRank(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ranking (-want +got):\n%s", diff)
 	}
-	unknowns := []string{
-		"memory (w mmemory): verdict unknown: one node has no interval",
+	cannot := []string{
+		"memory (w mmemory): verdict unknown: there are no serial values to compare with",
 		"objectstore.put: network.receive shows the same limit (296 Mbit/s and 300 Mbit/s); object storage may not be the cause",
 		"disk was not measured in this run, so that a limit there cannot be seen",
 		"w/score, cpu: measured with up to 4 nodes only; a larger fleet may meet a limit",
 	}
-	if diff := cmp.Diff(unknowns, r.Unknown); diff != "" {
+	if diff := cmp.Diff(strings.Join(cannot, "\n"), unknowns(r)); diff != "" {
 		t.Errorf("what cannot be known (-want +got):\n%s", diff)
 	}
 }
 
 func TestRankWithoutNetwork(t *testing.T) {
 	r := rank([]evaluation.Finding{found(model.ResourceObjectGet, 50, 48, 52, 1e6)}, nil)
-	if want := "through the network, which was not measured"; !strings.Contains(strings.Join(r.Unknown, "\n"), want) {
+	if want := "through the network, which was not measured"; !strings.Contains(unknowns(r), want) {
 		t.Errorf("unknown %q, want %q", r.Unknown, want)
 	}
 	other := rank([]evaluation.Finding{found(model.ResourceObjectGet, 50, 48, 52, 1e6), found(model.ResourceNetworkSend, 50, 48, 52, 2e6)}, nil)
-	if text := strings.Join(other.Unknown, "\n"); strings.Contains(text, "may not be the cause") {
-		t.Errorf("a network with twice the limit: unknown %q, want no doubt about the cause", other.Unknown)
+	if text := unknowns(other); strings.Contains(text, "may not be the cause") {
+		t.Errorf("a network with twice the limit: unknown %q, want no doubt about the cause", unknowns(other))
 	}
-	if text := strings.Join(other.Unknown, "\n"); !strings.Contains(text, "not on the way to the store") {
+	if text := unknowns(other); !strings.Contains(text, "not on the way to the store") {
 		t.Errorf("a network with twice the limit: unknown %q, want that the way to the store was not measured",
-			other.Unknown)
+			unknowns(other))
 	}
 	noVerdict := found(model.ResourceNetworkSend, 5, -40, 50, 1e6)
 	noVerdict.Verdict = evaluation.Unknown
 	disturbed := rank([]evaluation.Finding{found(model.ResourceObjectGet, 50, 48, 52, 1e6), noVerdict}, nil)
-	if text := strings.Join(disturbed.Unknown, "\n"); strings.Contains(text, "not measured: object") ||
+	if text := unknowns(disturbed); strings.Contains(text, "not measured: object") ||
 		!strings.Contains(text, "which has no verdict") {
-		t.Errorf("a network without a verdict: unknown %q, want that it has none", disturbed.Unknown)
+		t.Errorf("a network without a verdict: unknown %q, want that it has none", unknowns(disturbed))
 	}
 	none := rank(nil, nil)
-	if len(none.Resources) != 0 || len(none.Unknown) != 1 {
+	if len(none.Resources) != 0 || len(none.unknown) != 1 {
 		t.Errorf("ranking of nothing: %+v, want only what was not measured", none)
 	}
 }
@@ -130,7 +143,7 @@ func TestRankTextOfOne(t *testing.T) {
 		if len(f.Parts) == 0 {
 			f.Nodes, f.Of = 1, evaluation.OfPairs
 		}
-		if got := rankText(RankedResource{Resource: f.Resource, Finding: f}); got != want {
+		if got := rankText(RankedResource{Resource: f.Resource, Finding: f}); string(got) != want {
 			t.Errorf("rankText = %q, want %q", got, want)
 		}
 	}
@@ -162,7 +175,7 @@ func TestSharedEnd(t *testing.T) {
 	} {
 		f := found(c.resource, 50, 48, 52, 1e6)
 		f.Pairs, f.Nodes, f.Of = c.pairs, len(c.pairs), evaluation.OfPairs
-		got := strings.Join(rank(list(f), nil).Unknown, "\n")
+		got := unknowns(rank(list(f), nil))
 		if said := strings.Contains(got, "pairs end at"); said != (c.want != "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: unknown %q, want %q in it", c.name, got, c.want)
 		}

@@ -1,7 +1,7 @@
 // Package resources is the question which resource is lost first when all nodes
 // work, and what limits it (ScaleBench, sections 5.3 and 5.4).
 //
-//  1. [Params.Analyze] takes the findings and scalings of a run (package
+//  1. [Params.Answer] takes the findings and scalings of a run (package
 //     evaluation), and ranks the resources by what is lost of them.
 //  2. [Result.Document] names them, the limits that nodes share, and what the
 //     run cannot tell.
@@ -14,6 +14,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -33,29 +34,39 @@ The JSON has the ranking, the scalings, and under "unranked" what has no verdict
 the CSV one line a size.`,
 		Example: `  scalebench resources latest
   scalebench resources latest --format json`,
-		Tells: func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
-		New:   func() study.Study { return &Params{} },
+		Caveats: slices.Concat(caveats, evaluation.Caveats),
+		Tells:   func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
+		New:     func() study.Study { return &Params{} },
 	}
 }
 
 // Params are the parameters of the study: none.
 type Params struct{}
 
-// Validate implements study.Study.
-func (*Params) Validate() error { return nil }
+// Check implements study.Study.
+func (*Params) Check() ([]caveat.Caveat, error) { return nil, nil }
 
-// Analyze implements study.Study.
-func (p *Params) Analyze(_ context.Context, in study.Input) (study.Result, error) {
-	findings, err := evaluation.Findings(in.Run, evaluation.Options{Tolerance: in.Tolerance})
+// Answer implements study.Study.
+func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error) {
+	r, err := find(in.Run(), evaluation.Options{Tolerance: in.Common.Tolerance})
 	if err != nil {
 		return nil, err
 	}
-	scalings, err := evaluation.Scalings(in.Run, evaluation.Options{Tolerance: in.Tolerance})
+	return &study.Answer{Result: r, Places: r.places(), Silent: r.silent(), Document: r.Document}, nil
+}
+
+func find(run *observe.Run, opt evaluation.Options) (*Result, error) {
+	findings, err := evaluation.Findings(run, opt)
 	if err != nil {
 		return nil, err
 	}
-	unranked := slices.DeleteFunc(append([]evaluation.Finding{}, findings...), evaluation.Finding.Answered)
-	return &Result{Ranking: rank(findings, scalings), Scalings: scalings, Unranked: unranked, title: in.Run.Title(), findings: findings}, nil
+	scalings, err := evaluation.Scalings(run, opt)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Ranking: rank(findings, scalings), Scalings: scalings, title: run.Title(), findings: findings}
+	r.Unranked = slices.DeleteFunc(append([]evaluation.Finding{}, findings...), evaluation.Finding.Answered)
+	return r, nil
 }
 
 // Result is the ranking, and how the total of each metric grew with the size of
@@ -65,16 +76,35 @@ type Result struct {
 	Scalings []evaluation.Scaling `json:"scalings"`
 	// Unranked are the findings without a verdict, with what speaks against them.
 	Unranked []evaluation.Finding `json:"unranked"`
+	// Warnings are the texts of Doubts: of what disturbed the nodes.
+	Warnings []caveat.Text `json:"warnings,omitempty"`
+	Doubts   caveat.List   `json:"doubts,omitempty"`
 
 	title    string
 	findings []evaluation.Finding // all of them, those without a rank as well
 }
 
-// Silent implements study.Silent: no resource has a rank, and no total is worth
-// a curve.
-func (r *Result) Silent() bool {
-	return len(r.Ranking.Resources) == 0 && !slices.ContainsFunc(r.Scalings, shown)
+// places are those of the result itself, and of its parts.
+func (r *Result) places() []caveat.Place {
+	parts := slices.Concat(evaluation.Places(r.findings), evaluation.Places(r.Unranked))
+	for i := range r.Ranking.Resources {
+		f := &r.Ranking.Resources[i].Finding
+		parts = append(parts, caveat.Place{About: caveat.Subject{Workload: f.Workload}, Caveats: &f.Doubts,
+			Warnings: &f.Warnings})
+	}
+	for i := range r.Scalings {
+		s := &r.Scalings[i]
+		parts = append(parts, caveat.Place{About: caveat.Subject{Workload: s.Workload}, Caveats: &s.Doubts,
+			Warnings: &s.Warnings})
+	}
+	parts = append(parts, caveat.Place{Caveats: &r.Ranking.unknown, Warnings: &r.Ranking.Unknown})
+	for i := range parts {
+		parts[i].Own = true
+	}
+	return append(parts, caveat.Place{Caveats: &r.Doubts, Warnings: &r.Warnings})
 }
 
-// Gate implements study.Result: nothing is held against a threshold.
-func (r *Result) Gate() error { return nil }
+// silent: no resource has a rank, and no total is worth a curve.
+func (r *Result) silent() bool {
+	return len(r.Ranking.Resources) == 0 && !slices.ContainsFunc(r.Scalings, shown)
+}

@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"slices"
@@ -9,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
-	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/test/golden"
 )
 
@@ -29,11 +28,19 @@ func analyzed(t *testing.T) *Result {
 	if err := json.Unmarshal(b, &data); err != nil {
 		t.Fatal(err)
 	}
-	r, err := (&Params{}).Analyze(context.Background(), study.Input{Run: observe.Of(data)})
+	r, err := find(observe.Of(data), evaluation.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.(*Result)
+	return filled(r)
+}
+
+// filled makes the texts.
+func filled(r *Result) *Result {
+	for _, p := range r.places() {
+		slices.Concat(Kind().Caveats, observe.Caveats).FillPlace(p)
+	}
+	return r
 }
 
 // TestGolden: the JSON contract and the whole document.
@@ -68,11 +75,16 @@ func TestAnswer(t *testing.T) {
 // once, in the document and in CSV.
 func TestWarnings(t *testing.T) {
 	ranked, unranked := found(model.ResourceNetworkSend, 40, 38, 42, 50e6), found(model.ResourceCPU, 3, 1, 5, 1)
-	ranked.Warnings = []string{"left out trial 2", "only 4 nodes"}
-	unranked.Verdict, unranked.Warnings = evaluation.Unknown, []string{"verdict unknown: poor overlap", "only 4 nodes"}
+	said := func(text caveat.Text) caveat.Caveat {
+		return caveat.Caveat{Code: caveat.Code(text[:4]), Severity: model.Warning, Text: text}
+	}
+	ranked.Doubts = caveat.List{said("left out trial 2"), said("only 4 nodes")}
+	unranked.Verdict, unranked.Doubts = evaluation.Unknown, caveat.List{said("verdict unknown: poor overlap"),
+		said("only 4 nodes")}
 	scaling := evaluation.Scaling{
 		Workload: "w", Metric: ranked.Metric, Unit: "byte/s", Resource: ranked.Resource, Of: evaluation.OfNodes,
-		Points: []evaluation.ScalingPoint{{Nodes: 1, Total: 1}, {Nodes: 4, Total: 2}}, Warnings: []string{"measure more sizes", "only 4 nodes"},
+		Points: []evaluation.ScalingPoint{{Nodes: 1, Total: 1}, {Nodes: 4, Total: 2}},
+		Doubts: caveat.List{said("measure more sizes"), said("only 4 nodes")},
 	}
 	findings := []evaluation.Finding{ranked, unranked}
 	r := &Result{Ranking: rank(findings, nil), Scalings: []evaluation.Scaling{scaling}, findings: findings}

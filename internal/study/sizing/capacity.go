@@ -2,6 +2,9 @@ package sizing
 
 import (
 	"fmt"
+	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/observe"
 	"maps"
 	"math"
 	"slices"
@@ -9,7 +12,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -139,12 +141,19 @@ func (c *capacity) peak(p evaluation.Peak, factor float64) {
 	c.source += fmt.Sprintf(", of which %d had the most", c.nodes)
 }
 
+// doubtsOf are the caveats of a finding, with their texts, as this study has them.
+func doubtsOf(f evaluation.Finding) []model.Doubt {
+	all := slices.Clone(f.Doubts)
+	slices.Concat(evaluation.Caveats, observe.Caveats).Fill(caveat.Subject{Workload: f.Workload}, all)
+	return caveat.Doubts(all)
+}
+
 // doubtOf is why a finding has no verdict, and the rest of its doubts: that it has
 // none is what they mean for the plan.
 func doubtOf(f evaluation.Finding) (doubt string, rest []model.Doubt) {
-	for _, d := range f.Doubts {
+	for _, d := range doubtsOf(f) {
 		if d.Severity == model.Problem && doubt == "" {
-			doubt = strings.TrimPrefix(d.Text, evaluation.VerdictUnknown)
+			doubt = strings.TrimPrefix(d.Text, caveat.Unknown)
 			continue
 		}
 		d.Severity = model.Warning
@@ -223,9 +232,9 @@ func (c *capacity) checkGrowth(f evaluation.Finding, scalings []evaluation.Scali
 	s, known := scalingOf(f, scalings)
 	switch {
 	case s.Peak != nil:
-		c.caution = fmt.Sprintf("%s: %s; more nodes than these do less", c.name(), s.Peak.Text)
-	case s.Fit == nil && slices.ContainsFunc(s.Doubts, func(d model.Doubt) bool {
-		return d.Code == evaluation.NoCurve
+		c.caution = fmt.Sprintf("%s: %s; more nodes than these do less", c.name(), doc.Words(s.Peak.Text))
+	case s.Fit == nil && slices.ContainsFunc(s.Doubts, func(c caveat.Caveat) bool {
+		return c.Code == evaluation.CodeNoCurve
 	}):
 		c.limited, c.open = false, "no curve describes how the sum grew with n, so that this may not be a limit"
 	case !known || s.Fit == nil: // fewer than three sizes, or too few totals

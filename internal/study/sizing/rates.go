@@ -27,7 +27,7 @@ func (q *question) doubtRate(findings []evaluation.Finding, run *observe.Run, wo
 	if err != nil {
 		return
 	}
-	for _, d := range f.Doubts {
+	for _, d := range doubtsOf(f) {
 		if wanted(d) {
 			q.doubts = append(q.doubts, doubt{fmt.Sprintf("run %s: %s", run.Run().ID, f.Name()), d})
 		}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/frame"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/test/skip"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
 
 // Gate implements study.Result: fail_above, fail_on and fail_unless_within, for

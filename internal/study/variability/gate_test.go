@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/test/simulated"
 	"github.com/scalebench/scalebench/test/skip"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
 
 // columnOf is a frame of values, one a minute where timed, with a node each where

@@ -35,7 +35,7 @@ import (
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
-	"github.com/scalebench/scalebench/internal/study"
+	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
 
 const long = `Says how much measurements vary, over what, and how often to repeat them.
@@ -95,8 +95,8 @@ type Params struct {
 	Level   float64   `json:"level" flag:"level" jsonschema:"exclusiveMinimum=0.5,exclusiveMaximum=1" jsonschema_description:"Confidence level of intervals; what it leaves is the error rate of alarms."`
 	Targets []float64 `json:"targets,omitempty" flag:"target" jsonschema:"exclusiveMinimum=0,maximum=100" jsonschema_description:"Percentage within which mean and median shall be known; repeatable, or with commas. Default: 1, 2, 5 and 10."`
 	// Baseline is a source.
-	Baseline string `json:"baseline,omitempty" flag:"baseline" jsonschema_description:"Run, campaign or table with the same metric, measured where little varies, such as a machine of your own: the COVs are compared."`
-	Cluster  string `json:"cluster,omitempty" flag:"cluster" jsonschema_description:"Fact that says which rows are one cluster at one time. Default: repetition, or else trial, where several nodes took part."`
+	Baseline study.SourceName `json:"baseline,omitempty" flag:"baseline" jsonschema_description:"Run, campaign or table with the same metric, measured where little varies, such as a machine of your own: the COVs are compared."`
+	Cluster  string           `json:"cluster,omitempty" flag:"cluster" jsonschema_description:"Fact that says which rows are one cluster at one time. Default: repetition, or else trial, where several nodes took part."`
 	// FailAbove, FailOn and FailUnlessWithin are gates; see [Result.Gate].
 	FailAbove        *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema:"minimum=0" jsonschema_description:"Exit code 3 if the whole interval of a COV is above this percentage, 4 if that cannot be told."`
 	FailOn           []Verdict      `json:"fail_on,omitempty" flag:"fail-on" jsonschema:"enum=varies,enum=bands,enum=changes" jsonschema_description:"Exit code 3 if this is found of a metric, 4 if its verdict is unknown, or unclear what varies; repeatable."`
@@ -125,21 +125,12 @@ func (p *Params) Validate() error {
 	return errors.Join(errs...)
 }
 
-// InFile implements study.Filed: tables are read where the command runs, and a file
-// is answered where its run is stored.
-func (p *Params) InFile() error {
-	if !study.FileLike(p.Baseline) {
-		return nil
-	}
-	return &model.InputError{Path: "baseline", Problem: fmt.Sprintf("%q is a file, and files are read where the command runs", p.Baseline), Allowed: "name a run or a campaign, or give the file to the command: scalebench variability RUN --baseline " + p.Baseline}
-}
-
 // Takes implements study.Measured.
 func (p *Params) Takes() study.Takes {
 	out := study.Takes{Least: 1, Choice: frame.Choice{Value: p.Value, Time: p.Time, By: p.by(),
 		Later: append(explain.Calendar(), factSource), Facts: []string{p.Cluster}, Zone: p.Zone}}
 	if p.Baseline != "" {
-		out.Also = []string{p.Baseline}
+		out.Also = []string{string(p.Baseline)}
 	}
 	return out
 }
@@ -188,12 +179,12 @@ func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, err
 
 // open is the baseline of a file: a run or a campaign.
 func (p *Params) open(ctx context.Context, in study.Input) (study.Source, error) {
-	run, err := in.Open(ctx, p.Baseline)
+	run, err := in.Open(ctx, string(p.Baseline))
 	switch {
 	case err == nil:
 		return study.OfRun(run), nil
 	case errors.Is(err, model.ErrNotFound) && in.Campaign != nil:
-		return in.Campaign(ctx, p.Baseline)
+		return in.Campaign(ctx, string(p.Baseline))
 	}
 	return study.Source{}, err //nolint:wrapcheck // the caller does
 }

@@ -12,6 +12,7 @@ CREATE TABLE runs (
     reason      TEXT NOT NULL,
     source_name TEXT NOT NULL,
     source      TEXT NOT NULL, -- the experiment file itself
+    asked       TEXT NOT NULL DEFAULT '{}', -- JSON: the question of the file, decoded
     seed        BIGINT NOT NULL,
     version     TEXT NOT NULL,
     server      TEXT NOT NULL,
@@ -139,6 +140,7 @@ CREATE TABLE campaigns (
     reason      TEXT NOT NULL,
     source_name TEXT NOT NULL,
     source      TEXT NOT NULL, -- the experiment file with its schedule
+    asked       TEXT NOT NULL DEFAULT '{}', -- JSON: the question of the file, decoded
     server      TEXT NOT NULL,
     created     BIGINT,
     begins      BIGINT,

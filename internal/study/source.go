@@ -1,7 +1,6 @@
 package study
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,18 +11,6 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
-
-// Measured is implemented by studies that ask of measurements, wherever they
-// came from: runs, campaigns, files. The arguments of their command name sources,
-// and Analyze is asked at the end of a run whose file names the study.
-type Measured interface {
-	Study
-	// Takes says which sources the question is about.
-	Takes() Takes
-	// Ask answers from the sources: those of the arguments in their order, then
-	// those that Takes.Also names. in.Run is nil.
-	Ask(ctx context.Context, in Input, sources []Source) (Result, error)
-}
 
 // Takes is which sources a question is about. It may depend on the parameters.
 type Takes struct {
@@ -63,7 +50,7 @@ func FileLike(name string) bool {
 
 var fileEndings = []string{".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".gz", ".zst"}
 
-// OfRun is a run as a source: for Analyze at the end of a run whose file names
+// OfRun is a run as a source: for an answer at the end of a run whose file names
 // the study.
 func OfRun(run *observe.Run) Source {
 	return Source{Name: run.Title(), Frames: run.Frames()}

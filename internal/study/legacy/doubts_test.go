@@ -1,4 +1,4 @@
-package answer
+package legacy
 
 import (
 	"encoding/json"
@@ -52,7 +52,7 @@ func TestDoubtTable(t *testing.T) {
 	table := &doc.Table{Columns: doc.ForPrograms("workload", "warnings")}
 	table.Add(doc.Values("w", "few; run X: swapped")...)
 	table.Add(doc.Values("v", "")...)
-	doubtTable(table, someDoubts)
+	DoubtTable(table, someDoubts)
 	var got []any
 	for _, r := range table.Rows {
 		got = append(got, r.Cells[1].Value)
@@ -64,12 +64,12 @@ func TestDoubtTable(t *testing.T) {
 	for n := range 3 {
 		steps.Add(doc.Values(n, "w", "")...)
 	}
-	doubtTable(steps, []model.Doubt{{Text: "w: stolen", Workload: "w", Steps: []int{0, 2}}, {Text: "few"}})
+	DoubtTable(steps, []model.Doubt{{Text: "w: stolen", Workload: "w", Steps: []int{0, 2}}, {Text: "few"}})
 	for n, want := range []string{"w: stolen; few", "few", "w: stolen; few"} {
 		if got := steps.Rows[n].Cells[2].Value; got != want {
 			t.Errorf("step %d has the warnings %q, want %q", n, got, want)
 		}
 	}
-	doubtTable(nil, someDoubts)
-	doubtTable(&doc.Table{Columns: doc.ForPrograms("a")}, someDoubts)
+	DoubtTable(nil, someDoubts)
+	DoubtTable(&doc.Table{Columns: doc.ForPrograms("a")}, someDoubts)
 }
