@@ -39,3 +39,17 @@ func (a *agentLabels) String() string { return "" }
 
 // Type implements pflag.Value.
 func (a *agentLabels) Type() string { return "KEY=VALUE,..." }
+
+// commaList is a flag: values separated by commas, which grow with each use.
+type commaList []string
+
+// Set takes the values of one use.
+func (l *commaList) Set(text string) error {
+	if text != "" {
+		*l = append(*l, strings.Split(text, ",")...)
+	}
+	return nil
+}
+
+// Type is what help shows in place of the value.
+func (*commaList) Type() string { return "strings" }

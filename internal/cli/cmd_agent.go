@@ -23,37 +23,30 @@ import (
 )
 
 type agentOptions struct {
-	node, state, workDir string
-	labels, volumes      []string
-	exitWithStdin        bool
-	coresTogether        float64 // model.Facts; 0: to be calibrated
+	Node          string            `flag:"node" jsonschema_description:"Name of this node (default: its private address, or its host name)."`
+	State         string            `flag:"state" jsonschema_description:"State directory: identity and undelivered results (default: below the data directory)."`
+	WorkDir       string            `flag:"workdir" jsonschema_description:"Where commands start (default: the current directory)."`
+	Labels        map[string]string `flag:"label" jsonschema_description:"Label of this node: KEY=VALUE (may be repeated)."`
+	Volumes       map[string]string `flag:"volume" jsonschema_description:"Folder or block device that workloads may write to: NAME=PATH (may be repeated)."`
+	ExitWithStdin bool              `flag:"exit-with-stdin" jsonschema_description:"End when standard input closes."`
+	// CoresTogether is that of model.Facts; 0: to be calibrated.
+	CoresTogether float64 `flag:"cores-together" jsonschema_description:"What a fleet's server has calibrated once for all nodes of its machine."`
 }
 
 func (c *common) agentCommand() *cobra.Command {
 	var opt agentOptions
-	cmd := &cobra.Command{
-		Use: "agent", Short: "run an agent on this node",
-		Long: `Joins a server with a token from "scalebench token" and executes its tasks, one at
+	cmd := newCommand("agent", "run an agent on this node",
+		`Joins a server with a token from "scalebench token" and executes its tasks, one at
 a time. The token is needed once; the identity is kept in the state directory.
 The agent survives restarts of the server and leaves on SIGTERM.`,
-		Example: `  scalebench agent --token sbjoin1.…
+		`  scalebench agent --token sbjoin1.…
   scalebench agent --server nats://10.0.0.5:4222 --token @/run/join-token --label role=worker
   scalebench agent                                 (any later time)`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.runAgent(cmd.Context(), opt) },
-	}
+		func(ctx context.Context, _ []string) error { return c.runAgent(ctx, opt) })
 	f := cmd.Flags()
-	f.StringVar(&opt.node, "node", "", "name of this node (default: its private address, or its host name)")
-	f.StringVar(&opt.state, "state", "", "state directory: identity and undelivered results (default: below the data directory)")
-	f.StringVar(&opt.workDir, "workdir", "", "where commands start (default: the current directory)")
-	f.StringArrayVar(&opt.labels, "label", nil, "label of this node: KEY=VALUE (may be repeated)")
-	f.StringArrayVar(&opt.volumes, "volume", nil, "folder or block device that workloads may write to: NAME=PATH (may be repeated)")
-	f.BoolVar(&opt.exitWithStdin, "exit-with-stdin", false, "end when standard input closes")
-	f.Float64Var(&opt.coresTogether, coresTogetherFlag, 0, "what a fleet's server has calibrated once for all nodes of its machine")
+	addOptions(f, &opt)
 	for _, ours := range []string{"exit-with-stdin", coresTogetherFlag} { // of agents that a server starts
-		if err := f.MarkHidden(ours); err != nil {
-			panic(err) // the flag is defined above
-		}
+		f.Lookup(ours).Hidden = true
 	}
 	return cmd
 }
@@ -68,34 +61,34 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 	// An agent allocates little and must be small: it shares the node with what
 	// is measured there.
 	debug.SetGCPercent(25)
-	if opt.exitWithStdin {
+	if opt.ExitWithStdin {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()
 		go func() { _, _ = io.Copy(io.Discard, c.env.Stdin); cancel() }()
 	}
-	if opt.state == "" {
+	if opt.State == "" {
 		if err := c.needData(); err != nil {
 			return err
 		}
-		opt.state = filepath.Join(c.paths.root, "agent")
+		opt.State = c.paths.at("agent")
 	}
-	if opt.workDir == "" {
-		opt.workDir, _ = os.Getwd() // empty: the runner's scratch directory
+	if opt.WorkDir == "" {
+		opt.WorkDir, _ = os.Getwd() // empty: the runner's scratch directory
 	}
 	var err error
-	if opt.state, err = filepath.Abs(opt.state); err != nil {
+	if opt.State, err = filepath.Abs(opt.State); err != nil {
 		return fmt.Errorf("finding the state directory: %w", err)
 	}
-	if err := os.MkdirAll(opt.state, 0o700); err != nil {
+	if err := os.MkdirAll(opt.State, 0o700); err != nil {
 		return fmt.Errorf("creating the state directory: %w", err)
 	}
-	unlock, err := lockFile(filepath.Join(opt.state, "lock"))
-	if errors.Is(err, errLocked) && opt.exitWithStdin {
-		return fmt.Errorf("%w on %s", errStateHeld, opt.state)
+	unlock, err := lockFile(filepath.Join(opt.State, "lock"))
+	if errors.Is(err, errLocked) && opt.ExitWithStdin {
+		return fmt.Errorf("%w on %s", errStateHeld, opt.State)
 	}
 	if errors.Is(err, errLocked) {
-		return fmt.Errorf("%w: another agent is running on %s; give this one another --state", model.ErrUsage, opt.state)
+		return usageError("another agent is running on %s; give this one another --state", opt.State)
 	}
 	if err != nil {
 		return err
@@ -113,40 +106,35 @@ func (c *common) runAgent(ctx context.Context, opt agentOptions) error {
 }
 
 // agentConfig collects the identity of this node and its server.
-func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Config, error) {
-	labels, err := parsePairs("label", "KEY=VALUE", opt.labels)
-	if err != nil {
-		return agent.Config{}, err
+func (c *common) agentConfig(ctx context.Context, opt agentOptions) (cfg agent.Config, err error) {
+	if err = placeVolumes(opt.Volumes); err != nil {
+		return cfg, err
 	}
-	volumes, err := parseVolumes(opt.volumes)
+	key, err := identity.LoadOrCreate(filepath.Join(opt.State, agentproc.KeyFile), identity.RoleAgent)
 	if err != nil {
-		return agent.Config{}, err
-	}
-	key, err := identity.LoadOrCreate(filepath.Join(opt.state, agentproc.KeyFile), identity.RoleAgent)
-	if err != nil {
-		return agent.Config{}, err
+		return cfg, err
 	}
 	f, err := facts.Collect(ctx, facts.Options{Version: Version()})
 	if err != nil {
 		c.log.Warn("some facts about this node are missing", "err", err)
 	}
-	f.CoresTogether = max(opt.coresTogether, 0)
-	if opt.coresTogether == 0 && (f.CPULimit == 0 || f.CPULimit >= float64(f.Cores)) {
+	f.CoresTogether = max(opt.CoresTogether, 0)
+	if opt.CoresTogether == 0 && (f.CPULimit == 0 || f.CPULimit >= float64(f.Cores)) {
 		f.CoresTogether = facts.Together(f.Cores)
 	}
 	node, err := nodeName(opt, f)
 	if err != nil {
-		return agent.Config{}, err
+		return cfg, err
 	}
-	info, err := c.joinAgent(ctx, opt.state, key, node)
+	info, err := c.joinAgent(ctx, opt.State, key, node)
 	if err != nil {
-		return agent.Config{}, err
+		return cfg, err
 	}
 	return agent.Config{
-		Node:   model.Node{ID: node, Labels: labels, Facts: f},
-		Server: info, Key: key, StateDir: opt.state,
-		Runner: []string{c.env.Self, workloadCommandName}, WorkDir: opt.workDir,
-		Volumes: volumes, Environ: c.env.Environ, Workloads: Tasks(), Dial: c.dialOptions(), Log: c.log,
+		Node:   model.Node{ID: node, Labels: opt.Labels, Facts: f},
+		Server: info, Key: key, StateDir: opt.State,
+		Runner: []string{c.env.Self, workloadCommandName}, WorkDir: opt.WorkDir,
+		Volumes: opt.Volumes, Environ: c.env.Environ, Workloads: Tasks(), Dial: c.dialOptions(), Log: c.log,
 	}, nil
 }
 
@@ -154,8 +142,8 @@ func (c *common) agentConfig(ctx context.Context, opt agentOptions) (agent.Confi
 // one that the facts suggest. It is kept because the server ties it to the
 // key: an address may change, the node's name must not.
 func nodeName(opt agentOptions, f model.Facts) (model.NodeID, error) {
-	file := filepath.Join(opt.state, "node")
-	name := model.NodeID(opt.node)
+	file := filepath.Join(opt.State, "node")
+	name := model.NodeID(opt.Node)
 	if name == "" {
 		if kept, err := os.ReadFile(file); err == nil {
 			name = model.NodeID(strings.TrimSpace(string(kept)))
@@ -164,7 +152,7 @@ func nodeName(opt agentOptions, f model.Facts) (model.NodeID, error) {
 		}
 	}
 	if err := name.Validate(); err != nil {
-		return "", fmt.Errorf("%w: %w; set another with --node", model.ErrUsage, err)
+		return "", usageError("%w; set another with --node", err)
 	}
 	if err := os.WriteFile(file, []byte(name+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("keeping the node's name: %w", err)
@@ -182,7 +170,8 @@ func (c *common) joinAgent(ctx context.Context, state string, key *identity.Key,
 	if raw == "" {
 		kept, err := queue.ReadServerInfo(file)
 		if err != nil {
-			return kept, fmt.Errorf("%w: this node has not joined a server yet; run `scalebench token` there and give the token with --token", model.ErrUsage)
+			return kept,
+				usageError("this node has not joined a server yet; run `scalebench token` there and give the token with --token")
 		}
 		if c.serverAddr != "" {
 			kept.Servers = []string{c.serverAddr}
@@ -196,35 +185,19 @@ func (c *common) joinAgent(ctx context.Context, state string, key *identity.Key,
 	return c.redeem(ctx, tok, key, node, file)
 }
 
-// parsePairs reads the values of a flag of the form KEY=VALUE.
-func parsePairs(flag, form string, list []string) (map[string]string, error) {
-	out := make(map[string]string, len(list))
-	for _, l := range list {
-		k, v, ok := strings.Cut(l, "=")
-		if !ok || k == "" {
-			return nil, fmt.Errorf("%w: --%s %q must be %s", model.ErrUsage, flag, l, form)
-		}
-		out[k] = v
-	}
-	return out, nil
-}
-
-// parseVolumes reads --volume: each path must exist, and is made absolute, for
-// tasks run elsewhere.
-func parseVolumes(list []string) (map[string]string, error) {
-	volumes, err := parsePairs("volume", "NAME=PATH", list)
-	if err != nil {
-		return nil, err
-	}
+// placeVolumes makes paths absolute, which must exist: tasks run elsewhere.
+func placeVolumes(volumes map[string]string) error {
 	for name, path := range volumes {
-		if _, err := os.Stat(path); err != nil {
-			return nil, fmt.Errorf("%w: --volume %s: %w", model.ErrUsage, name, err)
+		full, err := filepath.Abs(path)
+		if err == nil {
+			_, err = os.Stat(full)
 		}
-		if volumes[name], err = filepath.Abs(path); err != nil {
-			return nil, fmt.Errorf("finding the volume %s: %w", name, err)
+		if err != nil {
+			return usageError("--volume %s: %w", name, err)
 		}
+		volumes[name] = full
 	}
-	return volumes, nil
+	return nil
 }
 
 // workloadCommandName is the hidden command that executes one task.
@@ -236,12 +209,12 @@ var errWorkloadEnded = errors.New("the workload did not end well")
 // workloadCommand executes one task for the agent that started this process.
 func (c *common) workloadCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: workloadCommandName, Hidden: true, Args: noArgs,
+		Use: workloadCommandName, Hidden: true,
 		PersistentPreRunE: noSetup,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			orders, reports, err := runner.ControlPipes()
 			if err != nil {
-				return fmt.Errorf("%w: %w", model.ErrUsage, err)
+				return usageError("%w", err)
 			}
 			if code := runner.Main(cmd.Context(), Tasks(), orders, reports, c.env.rawOut, c.env.rawErr); code != 0 {
 				return errWorkloadEnded // the agent has been told the reason

@@ -11,6 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/board"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/record"
 )
 
 // boardOptions are the flags of "board".
@@ -24,9 +25,8 @@ type boardOptions struct {
 
 func (c *common) boardCommand() *cobra.Command {
 	var opt boardOptions
-	cmd := &cobra.Command{
-		Use: "board", Short: "the built-in application: a bulletin board whose demands are known",
-		Long: `Serves a bulletin board with 24 interactions over MariaDB, MySQL or PostgreSQL, to
+	cmd := newCommand("board", "the built-in application: a bulletin board whose demands are known",
+		`Serves a bulletin board with 24 interactions over MariaDB, MySQL or PostgreSQL, to
 find out where an n-tier application binds (docs/ntier.md). It is measured, not
 measuring: threads, connections and processor time of each interaction are set.
 
@@ -42,20 +42,14 @@ The database computes so many units, by what "board calibrate" has measured of t
 with --meter-db, where it runs on this machine, its threads' own time counts, too.
 
 It serves HTTP without encryption and has no protection against misuse: use it on
-networks of your own. ` + board.StatusPath + ` tells counters as JSON, ` + board.HealthPath + ` whether
+networks of your own. `+board.StatusPath+` tells counters as JSON, `+board.HealthPath+` whether
 it is well. SIGTERM ends it after the requests that have begun.`,
-		Example: `  scalebench board load --db mysql://bench:pw@10.0.0.5/board
+		`  scalebench board load --db mysql://bench:pw@10.0.0.5/board
   scalebench board calibrate --db mysql://bench:pw@10.0.0.5/board --save
   scalebench board --role app --listen :8080 --db mysql://bench:pw@10.0.0.5/board --work web=1ms,app=5ms,db=3ms
   scalebench board --role web --listen :80 --upstream 10.0.0.3:8080,10.0.0.4:8080 --work web=1ms,app=5ms,db=3ms`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.serveBoard(cmd.Context(), opt) },
-	}
+		func(ctx context.Context, _ []string) error { return c.serveBoard(ctx, opt) })
+	cmd.Args = subcommands
 	f := cmd.Flags()
 	f.StringVar(&opt.role, "role", string(board.All), "web, app, router or all")
 	f.StringVar(&opt.Listen, "listen", "127.0.0.1:8080", "address to serve at, HOST:PORT")
@@ -121,30 +115,27 @@ func (c *common) serveBoard(ctx context.Context, opt boardOptions) error {
 func (c *common) boardLoadCommand() *cobra.Command {
 	l := board.Loading{Sizes: board.DefaultSizes()}
 	parts := ""
-	cmd := &cobra.Command{
-		Use: "load", Short: "make the board's tables and fill them",
-		Long: `Makes the board's tables in a database and fills them: the same seed and sizes give
+	cmd := newCommand("load", "make the board's tables and fill them",
+		`Makes the board's tables in a database and fills them: the same seed and sizes give
 the same rows in every database. Users are user1, user2, … with passwords password1,
 password2, …; the first of them are authors.
 
 With --partition-servers the databases of --db are SQL nodes of MariaDB with Spider,
 and the rows are on these data nodes: MariaDB servers with the same user, password and
 database.`,
-		Example: `  scalebench board load --db mysql://bench:pw@10.0.0.5/board --users 500000
+		`  scalebench board load --db mysql://bench:pw@10.0.0.5/board --users 500000
   scalebench board load --db postgres://bench:pw@10.0.0.5/board --replace
   scalebench board load --db mysql://bench:pw@10.0.0.5/board --partition-servers 10.0.0.6,10.0.0.7`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		func(ctx context.Context, _ []string) error {
 			if parts != "" {
 				l.DataNodes = strings.Split(parts, ",")
 			}
 			l.Progress = c.loadProgress()
-			if err := board.Load(cmd.Context(), l); err != nil {
+			if err := board.Load(ctx, l); err != nil {
 				return err
 			}
-			return write(c.env.Stdout, "loaded\n")
-		},
-	}
+			return c.out("loaded")
+		})
 	f := cmd.Flags()
 	addBoardDB(cmd, &l.DB)
 	s := &l.Sizes
@@ -189,21 +180,18 @@ func (c *common) loadProgress() func(table string, done, total int) {
 
 func (c *common) boardCheckCommand() *cobra.Command {
 	var urls []string
-	cmd := &cobra.Command{
-		Use: "check", Short: "say whether databases are as they were loaded",
-		Long: `Compares databases with what they were filled with: numbers of rows, sums of columns,
+	cmd := newCommand("check", "say whether databases are as they were loaded",
+		`Compares databases with what they were filled with: numbers of rows, sums of columns,
 lengths of texts, and some rows letter by letter. What users have written since is a
 difference, too. The exit code is 1 if there is any.`,
-		Example: "  scalebench board check --db mysql://bench:pw@10.0.0.5,10.0.0.6/board",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			sizes, differences, err := board.Check(cmd.Context(), urls)
+		"  scalebench board check --db mysql://bench:pw@10.0.0.5,10.0.0.6/board",
+		func(ctx context.Context, _ []string) error {
+			sizes, differences, err := board.Check(ctx, urls)
 			if err != nil {
 				return err
 			}
 			return c.printCheck(sizes, differences)
-		},
-	}
+		})
 	addBoardDB(cmd, &urls)
 	c.addFormat(cmd)
 	return cmd
@@ -220,11 +208,8 @@ func (c *common) printCheck(sizes board.Sizes, differences []board.Difference) e
 	for _, d := range differences {
 		t.Add(doc.Say(d.Database), doc.Say(d.Table), doc.Say(d.What))
 	}
-	d := &doc.Document{Answer: "As it was loaded.", Data: t}
-	if len(differences) > 0 {
-		d = &doc.Document{Sections: []doc.Section{{Blocks: []doc.Block{{Table: t}}}}}
-	}
-	if err := c.print(d, boardCheck{sizes, append([]board.Difference{}, differences...)}); err != nil || len(differences) == 0 {
+	if err := c.print(record.Listing(t, "As it was loaded."),
+		boardCheck{sizes, append([]board.Difference{}, differences...)}); err != nil || len(differences) == 0 {
 		return err
 	}
 	return fmt.Errorf("%s; `scalebench board load --replace` fills it anew", num.Count(len(differences), "difference"))
@@ -232,22 +217,19 @@ func (c *common) printCheck(sizes board.Sizes, differences []board.Difference) e
 
 func (c *common) boardCalibrateCommand() *cobra.Command {
 	url, save := "", false
-	cmd := &cobra.Command{
-		Use: "calibrate", Short: "measure what a unit of the database's work costs",
-		Long: `Measures what a unit of the database's work costs, in processor time of the
+	cmd := newCommand("calibrate", "measure what a unit of the database's work costs",
+		`Measures what a unit of the database's work costs, in processor time of the
 database's thread where that runs on this machine, so that load and quotas do not
 matter; otherwise in elapsed time, which is right only if the database has a
 processor to itself. With --save the database keeps it, for "scalebench board".`,
-		Example: "  scalebench board calibrate --db mysql://bench:pw@127.0.0.1/board --save",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cal, err := board.Calibrate(cmd.Context(), url, save)
+		"  scalebench board calibrate --db mysql://bench:pw@127.0.0.1/board --save",
+		func(ctx context.Context, _ []string) error {
+			cal, err := board.Calibrate(ctx, url, save)
 			if err != nil {
 				return err
 			}
 			return c.printCalibration(cal)
-		},
-	}
+		})
 	cmd.Flags().StringVar(&url, "db", "", "database, mysql://… or postgres://…")
 	cmd.Flags().BoolVar(&save, "save", false, "store it in the database")
 	c.addFormat(cmd)

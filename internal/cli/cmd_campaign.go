@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,12 +23,12 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/study/variability"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 func (c *common) campaignCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "campaign", Short: "list campaigns, look at them, pause, resume, extend and stop them",
-		Long: `A campaign is an experiment that is repeated on a schedule: "scalebench run FILE"
+	cmd := newCommand("campaign", "list campaigns, look at them, pause, resume, extend and stop them",
+		`A campaign is an experiment that is repeated on a schedule: "scalebench run FILE"
 begins one if the file has the key schedule. Each repetition is a run. Times of the
 schedule at which there can be no run are counted with the reason: the repetition
 before had not ended, no server was there, the campaign was paused.
@@ -36,14 +37,12 @@ A campaign goes on as long as its server runs: "scalebench server", or the comma
 that began or resumed it. After a stop or a crash it goes on from where it was.
 
 "scalebench variability CAMPAIGN" analyses what was measured so far.`,
-		Example: `  scalebench run examples/paper-variance.yaml --detach
+		`  scalebench run examples/paper-variance.yaml --detach
   scalebench campaign list
   scalebench campaign status latest
   scalebench campaign pause latest
   scalebench variability nightly`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+		nil)
 	cmd.AddCommand(c.campaignList(), c.campaignStatus(), c.campaignResume(), c.campaignExtend(), c.campaignDelete(),
 		c.campaignChange("pause", "begin no more repetitions until the campaign is resumed", model.CampaignPaused),
 		c.campaignChange("stop", "end a campaign; a repetition that is under way comes to its end", model.CampaignStopped))
@@ -51,37 +50,30 @@ that began or resumed it. After a stop or a crash it goes on from where it was.
 }
 
 func (c *common) campaignList() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "list", Short: "list campaigns, newest first", Args: noArgs,
-		Example: "  scalebench campaign list\n  scalebench campaign list --format json",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
-				list, err := s.CampaignStatuses(ctx)
-				if err != nil {
-					return err
-				}
-				return c.print(record.Campaigns(list), append([]campaign.Status{}, list...)) // never null
-			})
-		},
-	}
+	cmd := newCommand("list", "list campaigns, newest first",
+		"",
+		"  scalebench campaign list\n  scalebench campaign list --format json",
+		c.asking(func(ctx context.Context, s service, _ []string) error {
+			list, err := s.CampaignStatuses(ctx)
+			if err != nil {
+				return err
+			}
+			return c.print(record.Campaigns(list), append([]campaign.Status{}, list...)) // never null
+		}))
 	c.addList(cmd)
 	return cmd
 }
 
 func (c *common) campaignStatus() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "status CAMPAIGN", Short: "show how far a campaign is: progress, gaps, next start, repetitions, result so far",
-		Long: `Shows how far a campaign is. CAMPAIGN is an id, its unique beginning, a name (the
+	cmd := newCommand("status CAMPAIGN",
+		"show how far a campaign is: progress, gaps, next start, repetitions, result so far",
+		`Shows how far a campaign is. CAMPAIGN is an id, its unique beginning, a name (the
 latest campaign of that name), or "latest".`,
-		Example: "  scalebench campaign status latest\n  scalebench campaign status nightly --format csv",
-		Args:    oneArg("the campaign"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
-				_, err := c.showCampaign(ctx, s, args[0])
-				return err
-			})
-		},
-	}
+		"  scalebench campaign status latest\n  scalebench campaign status nightly --format csv",
+		c.asking(func(ctx context.Context, s service, args []string) error {
+			_, err := c.showCampaign(ctx, s, args[0])
+			return err
+		}))
 	c.addFormat(cmd)
 	return cmd
 }
@@ -109,17 +101,22 @@ func (c *common) showCampaign(ctx context.Context, s service, id string) (campai
 	}
 	status.Repetitions = all
 	d := record.Campaign(status, time.Now())
-	out := campaignReport{Status: status}
+	out, sofar := campaignReport{Status: status}, []doc.Block(nil)
 	switch measured := status.Progress.Measured; {
 	case measured > mostSoFar:
-		d.Sections = append(d.Sections, doc.Section{Title: "Result so far", Blocks: []doc.Block{
-			doc.Remark(fmt.Sprintf("`scalebench variability %s` has it: with %s it takes some seconds.", status.ID, num.Count(measured, "repetition")))}})
+		sofar = append(sofar, doc.Remark(fmt.Sprintf("`scalebench variability %s` has it: with %s it takes some seconds.",
+			status.ID, num.Count(measured, "repetition"))))
 	case measured > 0 && c.formatFlag != string(render.FormatCSV):
 		found, err := foundSoFar(ctx, s, status)
-		d.Sections = append(d.Sections, soFar(found.Document, status, err))
 		if out.Result = found.Result; err != nil {
 			out.NoResult = model.Plain(err)
+			sofar = append(sofar, doc.Para("None: "+out.NoResult+"."))
+		} else {
+			sofar = soFar(found.Document, status)
 		}
+	}
+	if sofar != nil {
+		d.Sections = append(d.Sections, doc.Section{Title: "Result so far", Blocks: sofar})
 	}
 	return status, c.print(d, out)
 }
@@ -165,34 +162,29 @@ func (c *common) checkCampaign(ctx context.Context, s service, status campaign.S
 // result: status must be there at once.
 const mostSoFar = 1000
 
-// soFar is what a campaign has found, in brief, or why that is nothing.
-func soFar(found *doc.Document, status campaign.Status, err error) doc.Section {
-	if err != nil {
-		return doc.Section{Title: "Result so far", Blocks: []doc.Block{doc.Para("None: " + model.Plain(err) + ".")}}
-	}
-	out := doc.Section{Title: "Result so far", Blocks: []doc.Block{doc.Para(found.Answer)}}
+// soFar is what a campaign has found, in brief.
+func soFar(found *doc.Document, status campaign.Status) []doc.Block {
+	out := []doc.Block{doc.Para(found.Answer)}
 	for _, s := range found.Sections {
 		if s.ID == variability.Overview {
-			out.Blocks = append(out.Blocks, s.Blocks...)
+			out = append(out, s.Blocks...)
 		}
 	}
 	more := fmt.Sprintf("`scalebench variability %s -o FILE.html` has all of it, with figures.", status.ID)
 	if n := len(found.Warnings); n > 0 {
 		more = num.Count(n, "warning") + ". " + more
 	}
-	out.Blocks = append(out.Blocks, doc.Remark(more))
-	return out
+	return append(out, doc.Remark(more))
 }
 
 // campaignChange is a command that moves a campaign to a state.
 func (c *common) campaignChange(verb, short string, state model.CampaignState) *cobra.Command {
-	return &cobra.Command{
-		Use: verb + " CAMPAIGN", Short: short, Args: oneArg("the campaign"),
-		Example: "  scalebench campaign " + verb + " latest",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.changeCampaign(cmd.Context(), control.CampaignChange{ID: args[0], State: state})
-		},
-	}
+	return newCommand(verb+" CAMPAIGN", short,
+		"",
+		"  scalebench campaign "+verb+" latest",
+		func(ctx context.Context, args []string) error {
+			return c.changeCampaign(ctx, control.CampaignChange{ID: args[0], State: state})
+		})
 }
 
 // changeCampaign changes a campaign and says how it stands.
@@ -209,19 +201,13 @@ func (c *common) changeCampaign(ctx context.Context, change control.CampaignChan
 
 func (c *common) campaignResume() *cobra.Command {
 	detach := false
-	cmd := &cobra.Command{
-		Use: "resume CAMPAIGN", Short: "go on with a campaign that was paused, or whose server has ended",
-		Long: `Goes on with a campaign that was paused, or that another command began which has
+	cmd := newCommand("resume CAMPAIGN", "go on with a campaign that was paused, or whose server has ended",
+		`Goes on with a campaign that was paused, or that another command began which has
 ended. Where no server runs, this command is the server, and goes on until the
 campaign is over or Ctrl-C.`,
-		Example: "  scalebench campaign resume latest",
-		Args:    oneArg("the campaign"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			need := toRun
-			if detach {
-				need = toLeave
-			}
-			return c.withService(cmd.Context(), need, func(ctx context.Context, s service) error {
+		"  scalebench campaign resume latest",
+		func(ctx context.Context, args []string) error {
+			return c.withService(ctx, toExecute(false, detach), func(ctx context.Context, s service) error {
 				x, err := s.CampaignStatus(ctx, args[0], 0)
 				if err != nil {
 					return err
@@ -235,73 +221,59 @@ campaign is over or Ctrl-C.`,
 				}
 				return c.finishCampaign(ctx, s, x.ID, detach)
 			})
-		},
-	}
+		})
 	cmd.Flags().BoolVar(&detach, "detach", false, "with a server: return at once")
 	return cmd
 }
 
 func (c *common) campaignExtend() *cobra.Command {
-	longer, until := "", ""
-	cmd := &cobra.Command{
-		Use: "extend CAMPAIGN", Short: "let a campaign end later; one that is done goes on",
-		Example: "  scalebench campaign extend latest --for 14d\n  scalebench campaign extend latest --until 2026-12-24",
-		Args:    oneArg("the campaign"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			change := control.CampaignChange{ID: args[0]}
-			var err error
-			switch {
-			case (longer == "") == (until == ""):
-				err = fmt.Errorf("%w: give --for SPAN or --until TIME", model.ErrUsage)
-			case longer != "":
-				var d time.Duration
-				if d, err = span(longer); err != nil {
-					err = fmt.Errorf("%w: --for %q must be a span such as 36h or 7d", model.ErrUsage, longer)
-				}
-				change.Longer = unit.Duration(d)
-			default:
-				change.Until, _, err = moment("--until", until, time.Now())
+	var opt struct {
+		For   unit.Duration `flag:"for" jsonschema_description:"How much longer, such as 36h or 7d."`
+		Until string        `flag:"until" jsonschema_description:"Its new end: 2026-12-24 or 2026-12-24T18:00 (UTC)."`
+	}
+	cmd := newCommand("extend CAMPAIGN", "let a campaign end later; one that is done goes on",
+		"",
+		"  scalebench campaign extend latest --for 14d\n  scalebench campaign extend latest --until 2026-12-24",
+		func(ctx context.Context, args []string) (err error) {
+			change := control.CampaignChange{ID: args[0], Longer: opt.For}
+			if (opt.For == 0) == (opt.Until == "") {
+				return usageError("give --for SPAN or --until TIME")
 			}
-			if err != nil {
+			if change.Until, _, err = moment("--until", opt.Until, time.Now()); err != nil {
 				return err
 			}
-			return c.changeCampaign(cmd.Context(), change)
-		},
-	}
-	cmd.Flags().StringVar(&longer, "for", "", "how much longer, such as 36h or 7d")
-	cmd.Flags().StringVar(&until, "until", "", "its new end: 2026-12-24 or 2026-12-24T18:00 (UTC)")
+			return c.changeCampaign(ctx, change)
+		})
+	addOptions(cmd.Flags(), &opt)
 	return cmd
 }
 
 func (c *common) campaignDelete() *cobra.Command {
 	runs, yes := false, false
-	cmd := &cobra.Command{
-		Use: "delete CAMPAIGN", Short: "remove a campaign that is over; its runs stay, as runs of their own",
-		Long: `Removes a campaign that is over. Its runs stay, as runs of their own; with --runs
+	cmd := newCommand("delete CAMPAIGN", "remove a campaign that is over; its runs stay, as runs of their own",
+		`Removes a campaign that is over. Its runs stay, as runs of their own; with --runs
 they are deleted, too, with all that they measured: that is asked first.`,
-		Example: "  scalebench campaign delete latest --runs",
-		Args:    oneArg("the campaign"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
-				id := args[0]
-				if runs {
-					x, err := s.CampaignStatus(ctx, id, 0)
-					if err != nil {
-						return err
-					}
-					id = string(x.ID) // the one that was asked about, whatever begins meanwhile
-					if x.State.Final() && !yes && !c.confirm(fmt.Sprintf("delete campaign %s (%s, %s) with its %s and all that they measured?", x.ID, x.Name, x.State, num.Count(x.Progress.States[model.RepetitionRun], "run"))) {
-						return errors.New("not deleted; answer y, or give --yes")
-					}
+		"  scalebench campaign delete latest --runs",
+		c.asking(func(ctx context.Context, s service, args []string) error {
+			id := args[0]
+			if runs {
+				x, err := s.CampaignStatus(ctx, id, 0)
+				if err != nil {
+					return err
 				}
-				x, err := s.ChangeCampaign(ctx, control.CampaignChange{ID: id, Delete: true, DeleteRuns: runs})
-				if err == nil {
-					c.say("campaign %s is deleted", x.ID)
+				id = string(x.ID) // the one that was asked about, whatever begins meanwhile
+				if x.State.Final() && !yes &&
+					!c.confirm(fmt.Sprintf("delete campaign %s (%s, %s) with its %s and all that they measured?", x.ID, x.Name,
+						x.State, num.Count(x.Progress.States[model.RepetitionRun], "run"))) {
+					return errors.New("not deleted; answer y, or give --yes")
 				}
-				return err
-			})
-		},
-	}
+			}
+			x, err := s.ChangeCampaign(ctx, control.CampaignChange{ID: id, Delete: true, DeleteRuns: runs})
+			if err == nil {
+				c.say("campaign %s is deleted", x.ID)
+			}
+			return err
+		}))
 	cmd.Flags().BoolVar(&runs, "runs", false, "delete its runs, too, with all that they measured (asks first)")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
@@ -310,21 +282,15 @@ they are deleted, too, with all that they measured: that is asked first.`,
 // startCampaign begins the campaign that an experiment file with a schedule is.
 func (c *common) startCampaign(ctx context.Context, name string, exp *experiment.Experiment, opt runOptions) error {
 	if flag := opt.gates.flag(); flag != "" {
-		return fmt.Errorf("%w: %s is about a single run, and %s has a schedule; give the file a threshold for all repetitions, such as study: {kind: variability, fail_above: 5}", model.ErrUsage, flag, name)
+		return usageError("%s is about a single run, and %s has a schedule; give the file a threshold for all "+
+			"repetitions, such as study: {kind: variability, fail_above: 5}", flag, name)
 	}
 	if of := exp.Study; of != nil && of.Kind != variability.Kind().Name {
 		if keys := study.Thresholds(of.Study); len(keys) > 0 {
 			c.say("! study.%s of %s is about one run, and holds for no campaign; `scalebench %s RUN` asks it of a repetition, and study: {kind: variability, fail_above: 5} holds for all", num.List(keys), name, of.Kind)
 		}
 	}
-	need := toRun
-	switch {
-	case exp.Fleet.Agents != nil:
-		need = toJoin
-	case opt.detach:
-		need = toLeave
-	}
-	return c.withService(ctx, need, func(ctx context.Context, s service) error {
+	return c.withService(ctx, toExecute(exp.Fleet.Agents != nil, opt.detach), func(ctx context.Context, s service) error {
 		id, err := s.StartCampaign(ctx, newSource(name, exp.Source, model.KindExperiment))
 		if err != nil {
 			return err
@@ -338,7 +304,7 @@ func (c *common) startCampaign(ctx context.Context, name string, exp *experiment
 func (c *common) finishCampaign(ctx context.Context, s service, id model.CampaignID, detach bool) error {
 	if detach {
 		c.say("the server goes on with campaign %s; `scalebench campaign status %s` shows how far it is", id, id)
-		return write(c.env.Stdout, string(id)+"\n")
+		return c.out(string(id))
 	}
 	err := c.followCampaign(ctx, s, id)
 	rest := context.WithoutCancel(ctx)
@@ -388,13 +354,14 @@ func (c *common) followCampaign(ctx context.Context, s service, id model.Campaig
 				next = status.Next
 			}
 			if status.State.Final() && from > status.Progress.Last {
-				return noneDone(status)
+				if p := status.Progress; p.Last > 0 && p.Runs[model.RunDone] == 0 {
+					return fmt.Errorf("no repetition of campaign %s ended as intended", id)
+				}
+				return nil
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(followEvery):
+		if err := workload.Pause(ctx, followEvery); err != nil {
+			return err
 		}
 	}
 }
@@ -429,28 +396,18 @@ func (c *common) tellRepetitions(ctx context.Context, s service, status campaign
 	return from
 }
 
-// noneDone is an error if repetitions of a campaign that is over had runs, and
-// none did what it was to do.
-func noneDone(s campaign.Status) error {
-	if s.Progress.Last == 0 || s.Progress.Runs[model.RunDone] > 0 {
-		return nil
-	}
-	return fmt.Errorf("no repetition of campaign %s ended as intended", s.ID)
-}
-
 // followEvery is how often a campaign is looked at while it is followed.
 const followEvery = time.Second
 
 // repetitionText is what became of a time of the schedule, in a line.
 func repetitionText(r model.Repetition) string {
 	text := fmt.Sprintf("repetition %d, due %s: ", r.Number, r.Due.UTC().Format("2006-01-02 15:04:05"))
-	switch {
-	case r.State != model.RepetitionRun && r.Reason != "":
-		return text + string(r.State) + ": " + r.Reason
-	case r.State != model.RepetitionRun:
-		return text + string(r.State)
-	case r.RunState.Final() && r.Finished.After(r.Started):
-		return text + string(r.RunState) + " in " + num.Brief(r.Finished.Sub(r.Started)) + ", run " + string(r.Run)
+	if r.State != model.RepetitionRun {
+		return text + strings.TrimSuffix(string(r.State)+": "+r.Reason, ": ")
 	}
-	return text + string(r.RunState) + ", run " + string(r.Run)
+	text += string(r.RunState)
+	if r.RunState.Final() && r.Finished.After(r.Started) {
+		text += " in " + num.Brief(r.Finished.Sub(r.Started))
+	}
+	return text + ", run " + string(r.Run)
 }

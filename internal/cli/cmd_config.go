@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"net/url"
 	"strings"
 
@@ -9,12 +10,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/record"
 )
 
 func (c *common) configCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "config", Short: "show the effective settings, and where each comes from",
-		Long: `Shows the values of the flags of all commands, and the defaults of your own for
+	var cmd *cobra.Command
+	cmd = newCommand("config", "show the effective settings, and where each comes from",
+		`Shows the values of the flags of all commands, and the defaults of your own for
 single commands. They come, in this order, from a flag, from the environment, from
 the file of your settings, or they are built in.
 
@@ -27,13 +29,11 @@ The file is $SCALEBENCH_CONFIG, or scalebench/config.yaml in $XDG_CONFIG_HOME or
     window: 20s
 
 Only you may be able to write it.`,
-		Example: `  scalebench config
+		`  scalebench config
   SCALEBENCH_CONFIG=./ci.yaml scalebench config`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		func(context.Context, []string) error {
 			return c.print(c.configDocument(cmd), nil)
-		},
-	}
+		})
 	c.addFormat(cmd)
 	return cmd
 }
@@ -58,14 +58,14 @@ func (c *common) configDocument(cmd *cobra.Command) *doc.Document {
 			t.Add(doc.Say(commandName(s.cmd)+" --"+s.flag.Name), doc.Say(strings.Join(values, " ")), doc.Say(s.place(c.settings.file)))
 		}
 	}
-	return &doc.Document{Data: t, Sections: []doc.Section{{Blocks: []doc.Block{{Table: t}}}}}
+	return record.Listing(t, "")
 }
 
 // shownValue is what a flag of all commands amounts to, secrets apart.
 func (c *common) shownValue(f *pflag.Flag) string {
 	value := map[string]string{
 		"data": c.paths.root, "store": c.storeURL, "server": c.serverAddr,
-		"token": cmp.Or(c.token, c.env.Getenv(envOf["token"]), c.keptToken),
+		"token": cmp.Or(c.flags.Token, c.env.Getenv(envOf["token"]), c.keptToken),
 	}[f.Name]
 	return withoutSecret(f.Name, cmp.Or(value, f.Value.String()))
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"runtime"
@@ -23,10 +24,8 @@ var (
 func (c *common) demoCommand() *cobra.Command {
 	var opt runOptions
 	processes := false
-	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "try scalebench on this machine in about a minute",
-		Long: `Runs a small experiment on this machine without configuration, prints the CDI
+	cmd := newCommand("demo", "try scalebench on this machine in about a minute",
+		`Runs a small experiment on this machine without configuration, prints the CDI
 table and writes an HTML report.
 
 With the rights to make a lab (root), it makes six hosts behind an uplink that
@@ -37,11 +36,10 @@ the result shows what was measured beside it.
 Otherwise, or with --local, six agent processes share this machine. Each uses
 all cores, so that the CDI of the processor is 83.3 % by arithmetic; what memory
 loses depends on the machine.`,
-		Example: `  scalebench demo
+		`  scalebench demo
   scalebench demo -o demo.html
   scalebench demo --local`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		func(ctx context.Context, _ []string) error {
 			if err := opt.check(); err != nil {
 				return err
 			}
@@ -50,9 +48,8 @@ loses depends on the machine.`,
 			if err != nil {
 				return err
 			}
-			return c.executeExperiment(cmd.Context(), "demo.yaml", exp, opt)
-		},
-	}
+			return c.executeExperiment(ctx, "demo.yaml", exp, opt)
+		})
 	cmd.Flags().BoolVar(&processes, "local", false, "use agent processes, even if a lab is possible")
 	cmd.Flags().StringArrayVar(&opt.set, "set", nil, "replace a value of the demo's experiment file: KEY.PATH=VALUE")
 	cmd.Flags().StringVarP(&opt.out, "output", "o", "", reportUsage)

@@ -16,23 +16,21 @@ import (
 
 func (c *common) exportCommand() *cobra.Command {
 	format := "json"
-	cmd := &cobra.Command{
-		Use: "export RUN", Short: "export everything measured in a run",
-		Long: `Exports a run. JSON holds all that is stored: the run with its experiment file,
+	cmd := newCommand("export RUN", "export everything measured in a run",
+		`Exports a run. JSON holds all that is stored: the run with its experiment file,
 nodes with facts, steps, events, and the results of every attempt with samples,
 series, histograms and the monitor's host metrics; and "doubts", what disturbed
 the nodes meanwhile. CSV holds one line per sample, ready for a spreadsheet, the
 start-up of nodes first; its last column names what disturbed the node during
 that task. Gobench is the format of Go benchmarks, for benchstat and its relatives:
 what counts, without times.`,
-		Example: `  scalebench export latest > run.json
+		`  scalebench export latest > run.json
   scalebench export latest --format csv > samples.csv`,
-		Args: oneArg("the run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		func(ctx context.Context, args []string) error {
 			if err := oneOf("--format", format, exportFormats); err != nil {
 				return err
 			}
-			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
+			return c.withRun(ctx, toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
 				d, err := s.Data(ctx, run.ID)
 				switch {
 				case err != nil:
@@ -44,8 +42,7 @@ what counts, without times.`,
 				}
 				return exportCSV(c.env.Stdout, d)
 			})
-		},
-	}
+		})
 	cmd.Flags().StringVar(&format, "format", format, "json, csv or gobench")
 	return cmd
 }
@@ -62,8 +59,8 @@ type exported struct {
 // the one that analyses use; disturbed what was seen beyond its threshold while
 // its task ran.
 func exportCSV(w io.Writer, d model.RunData) error {
-	out := doc.Table{Columns: doc.ForPrograms("run", "workload", "phase", "trial", "node", "task", "attempt", "outcome", "counted",
-		"started", "ended", "metric", "labels", "unit", "better", "value", "resource", "info", "disturbed")}
+	out := doc.Table{Columns: doc.ForPrograms(strings.Fields(`run workload phase trial node task attempt outcome counted
+		started ended metric labels unit better value resource info disturbed`)...)}
 	steps := make(map[model.StepID]model.Step)
 	for _, s := range d.Steps {
 		steps[s.ID] = s

@@ -2,8 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -12,6 +12,7 @@ import (
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
@@ -20,14 +21,11 @@ import (
 
 func (c *common) validateCommand() *cobra.Command {
 	var set []string
-	cmd := &cobra.Command{
-		Use:   "validate FILE",
-		Short: "check an experiment or job file",
-		Long: `Checks an experiment file (YAML) or a job file (JSON) and reports all
+	cmd := newCommand("validate FILE", "check an experiment or job file",
+		`Checks an experiment file (YAML) or a job file (JSON) and reports all
 problems as file:line:col. The exit code is 2 if there are any.`,
-		Example: "  scalebench validate experiment.yaml",
-		Args:    oneArg("the file"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		"  scalebench validate experiment.yaml",
+		func(_ context.Context, args []string) error {
 			text, name, err := c.readFile(args[0])
 			if err != nil {
 				return err
@@ -40,9 +38,9 @@ problems as file:line:col. The exit code is 2 if there are any.`,
 			if err != nil {
 				return err
 			}
-			return write(c.env.Stdout, name+": valid\n")
-		},
-	}
+			return c.out(name + ": valid")
+		})
+	cmd.Args = oneArg("the file")
 	cmd.Flags().StringArrayVar(&set, "set", nil, "replace a value of the file: KEY.PATH=VALUE")
 	return cmd
 }
@@ -105,14 +103,11 @@ func checkNodes(exp *experiment.Experiment) (design.Design, error) {
 
 func (c *common) schemaCommand() *cobra.Command {
 	job := false
-	cmd := &cobra.Command{
-		Use:   "schema",
-		Short: "print the JSON Schema of experiment files",
-		Long: `Prints the JSON Schema of experiment files. Editors use it to complete and check
+	cmd := newCommand("schema", "print the JSON Schema of experiment files",
+		`Prints the JSON Schema of experiment files. Editors use it to complete and check
 them. With --job it prints the schema of the job files of "scalebench submit".`,
-		Example: "  scalebench schema > scalebench.schema.json",
-		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
+		"  scalebench schema > scalebench.schema.json",
+		func(context.Context, []string) error {
 			schema := func() ([]byte, error) { return experiment.Schema(Kinds()) }
 			if job {
 				schema = experiment.JobSchema
@@ -121,71 +116,46 @@ them. With --job it prints the schema of the job files of "scalebench submit".`,
 			if err != nil {
 				return err
 			}
-			return write(c.env.Stdout, strings.TrimRight(string(out), "\n")+"\n")
-		},
-	}
+			return c.out(strings.TrimRight(string(out), "\n"))
+		})
 	cmd.Flags().BoolVar(&job, "job", false, "print the schema of job files")
 	return cmd
 }
 
 func (c *common) submitCommand() *cobra.Command {
 	var opt runOptions
-	var timeout time.Duration
-	artifacts := ""
-	cmd := &cobra.Command{
-		Use:   "submit JOB.json",
-		Short: "run a job file: commands on some or all nodes, in order",
-		Long: `Runs a job file of the form used by ScaleBench (jobName or testName, jobs with
+	var limits struct {
+		Timeout       unit.Duration `flag:"timeout" jsonschema_description:"Time limit of each job (default 24h)."`
+		ArtifactLimit unit.Size     `flag:"artifact-limit" jsonschema_description:"Limit up to which a job's stdout and stderr are kept in full, such as 100MiB (default 16MiB)."`
+	}
+	cmd := newCommand("submit JOB.json", "run a job file: commands on some or all nodes, in order",
+		`Runs a job file of the form used by ScaleBench (jobName or testName, jobs with
 node, path and command) on the agents of a running server. Jobs for "*" run on
 every agent; on each node jobs run in the order of the file. The exit code is 1
 if any job fails.`,
-		Example: `  scalebench submit examples/paper-fig2.json
+		`  scalebench submit examples/paper-fig2.json
   scalebench submit job.json --detach`,
-		Args: oneArg("the job file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		func(ctx context.Context, args []string) error {
 			text, name, err := c.readFile(args[0])
 			if err != nil {
 				return err
 			}
 			_, err = experiment.ParseJob(name, text)
-			if err != nil && looksLikeExperiment(name, text) {
-				return fmt.Errorf("%w: %s looks like an experiment file: use `scalebench run`", model.ErrUsage, name)
+			if err != nil && !strings.HasSuffix(name, ".json") && !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+				return usageError("%s looks like an experiment file: use `scalebench run`", name)
 			}
 			if err != nil {
 				return err
 			}
 			src := newSource(name, string(text), model.KindBatch)
-			src.Timeout = timeout
-			if src.ArtifactLimit, err = artifactLimit(artifacts); err != nil {
-				return err
-			}
+			src.Timeout, src.ArtifactLimit = limits.Timeout.Std(), limits.ArtifactLimit.Bytes()
 			opt.agents = true
-			return c.executeSource(cmd.Context(), src, 0, opt)
-		},
-	}
+			return c.executeSource(ctx, src, 0, opt)
+		})
 	cmd.Flags().BoolVar(&opt.detach, "detach", false, "return as soon as the batch is queued")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "time limit of each job (default 24h)")
-	cmd.Flags().StringVar(&artifacts, "artifact-limit", "", "limit up to which a job's stdout and stderr are kept in full, such as 100MiB (default 16MiB)")
+	addOptions(cmd.Flags(), &limits)
 	c.addFormat(cmd)
 	return cmd
-}
-
-// looksLikeExperiment reports whether a file that is not a valid job file is
-// meant to be an experiment file.
-func looksLikeExperiment(name string, text []byte) bool {
-	return !strings.HasSuffix(name, ".json") && !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{"))
-}
-
-// artifactLimit reads the flag; 0 keeps the default.
-func artifactLimit(text string) (int64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	size, err := unit.ParseSize(text)
-	if err != nil {
-		return 0, fmt.Errorf("%w: --artifact-limit: %w", model.ErrUsage, err)
-	}
-	return size.Bytes(), nil
 }
 
 func batchError(data model.RunData) error {
@@ -195,11 +165,8 @@ func batchError(data model.RunData) error {
 			failed++
 		}
 	}
-	switch failed {
-	case 0:
+	if failed == 0 {
 		return nil
-	case 1:
-		return errors.New("1 job failed")
 	}
-	return fmt.Errorf("%d jobs failed", failed)
+	return errors.New(num.Count(failed, "job") + " failed")
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/url"
@@ -20,29 +19,17 @@ import (
 )
 
 func (c *common) serverCommand() *cobra.Command {
-	var opt serverOptions
-	cmd := &cobra.Command{
-		Use: "server", Short: "run a server that agents join",
-		Long: `Runs a server: queue, store and master. By default the queue is embedded and
+	opt := serverOptions{Listen: "127.0.0.1:4222", Lease: unit.Duration(time.Minute), RunQuota: defaultRunQuota}
+	cmd := newCommand("server", "run a server that agents join",
+		`Runs a server: queue, store and master. By default the queue is embedded and
 listens on loopback; --listen makes it reachable, with TLS, and the tokens of
 "scalebench token" carry the certificate's fingerprint, so that agents need no
 certificates. --nats uses your own NATS cluster instead.`,
-		Example: `  scalebench server --listen 0.0.0.0:4222 --advertise 10.0.0.5:4222
+		`  scalebench server --listen 0.0.0.0:4222 --advertise 10.0.0.5:4222
   scalebench server --nats nats://a:4222,b:4222,c:4222 --nats-creds user.creds
   scalebench server --store postgres://user@db/scalebench`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context(), opt) },
-	}
-	f := cmd.Flags()
-	f.StringVar(&opt.Listen, "listen", "127.0.0.1:4222", "address of the embedded queue")
-	f.StringSliceVar(&opt.Advertise, "advertise", nil, "HOST:PORT for agents to connect to (default: the listen address)")
-	f.BoolVar(&opt.Insecure, "insecure-no-tls", false, "no TLS, even on addresses other than loopback: results can be read on the network")
-	f.StringSliceVar(&opt.NATS, "nats", nil, "use this external NATS cluster: nats://A,nats://B,…")
-	f.BoolVar(&opt.NATSOpen, "insecure-open-nats", false, "accept an external cluster without authentication")
-	f.DurationVar(&opt.Lease, "lease", time.Minute, "a node counts as lost after this long without a heartbeat")
-	f.TextVar(&opt.RunQuota, "run-quota", defaultRunQuota, "what a run may keep of the output of its tasks; what is more is cut; 0B: no bound")
-	f.TextVar(&opt.StoreQuota, "store-quota", unit.Size(0), "what the store may hold before runs pause; 0B: no bound")
-	f.TextVar(&opt.KeepFree, "keep-free", unit.Size(0), "what stays free on the store's disk: runs pause below (default: 5 %, at most 256MiB)")
+		func(ctx context.Context, _ []string) error { return c.serve(ctx, opt) })
+	addOptions(cmd.Flags(), &opt)
 	return cmd
 }
 
@@ -113,32 +100,29 @@ func withoutPasswords(addresses []string) string {
 func (c *common) tokenCommand() *cobra.Command {
 	var client bool
 	spec := identity.TokenSpec{Role: identity.RoleAgent, Uses: 1, TTL: time.Hour}
-	cmd := &cobra.Command{
-		Use: "token", Short: "make a join token for agents or users",
-		Long: `Makes a token for agents, or with --client for users' commands, to join the
+	cmd := newCommand("token", "make a join token for agents or users",
+		`Makes a token for agents, or with --client for users' commands, to join the
 running server. It holds the server's address, its public key and certificate
 fingerprint, and a secret that works --uses times until it expires: keep it as
 you keep a password.`,
-		Example: `  scalebench token
+		`  scalebench token
   scalebench token --uses 20 --ttl 30m
   scalebench token --client`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		func(ctx context.Context, _ []string) error {
 			if client {
 				spec.Role = identity.RoleClient
 			}
 			if spec.Uses < 1 || spec.TTL <= 0 {
-				return fmt.Errorf("%w: --uses and --ttl must be more than 0", model.ErrUsage)
+				return usageError("--uses and --ttl must be more than 0")
 			}
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+			return c.withService(ctx, toRead, func(ctx context.Context, s service) error {
 				tok, err := s.NewToken(ctx, spec)
 				if err != nil {
 					return err
 				}
-				return write(c.env.Stdout, tok+"\n")
+				return c.out(tok)
 			})
-		},
-	}
+		})
 	cmd.Flags().BoolVar(&client, "client", false, "make a token for a user's commands instead of an agent")
 	cmd.Flags().IntVar(&spec.Uses, "uses", spec.Uses, "how often the token can be used")
 	cmd.Flags().DurationVar(&spec.TTL, "ttl", spec.TTL, "lifetime of the token")
@@ -147,24 +131,20 @@ you keep a password.`,
 
 func (c *common) nodesCommand() *cobra.Command {
 	remove := ""
-	cmd := &cobra.Command{
-		Use: "nodes", Short: "list the nodes and their state",
-		Example: `  scalebench nodes
+	cmd := newCommand("nodes", "list the nodes and their state",
+		"",
+		`  scalebench nodes
   scalebench nodes --remove 10.0.0.7`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
-				if remove != "" {
-					return s.RemoveNode(ctx, model.NodeID(remove))
-				}
-				nodes, err := s.Nodes(ctx)
-				if err != nil {
-					return err
-				}
-				return c.print(record.Nodes(nodes, !s.left), append([]model.NodeInfo{}, nodes...))
-			})
-		},
-	}
+		c.asking(func(ctx context.Context, s service, _ []string) error {
+			if remove != "" {
+				return s.RemoveNode(ctx, model.NodeID(remove))
+			}
+			nodes, err := s.Nodes(ctx)
+			if err != nil {
+				return err
+			}
+			return c.print(record.Nodes(nodes, !s.left), append([]model.NodeInfo{}, nodes...))
+		}))
 	cmd.Flags().StringVar(&remove, "remove", "", "remove this node and revoke its agent's key")
 	c.addList(cmd)
 	return cmd

@@ -29,10 +29,9 @@ func helpCommand() *cobra.Command {
 func (c *common) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "print the version",
-		Args:              noArgs,
 		PersistentPreRunE: noSetup,
 		RunE: func(*cobra.Command, []string) error {
-			return write(c.env.Stdout, "scalebench version "+Version()+"\n")
+			return c.out("scalebench version " + Version())
 		},
 	}
 }

@@ -21,27 +21,20 @@ import (
 )
 
 func (c *common) labCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "lab", Short: "make hosts with limits on this machine, and remove them",
-		Long: `Makes the hosts of an experiment's lab without running the experiment, so that
+	cmd := newCommand("lab", "make hosts with limits on this machine, and remove them",
+		`Makes the hosts of an experiment's lab without running the experiment, so that
 you can look around. A host is a network namespace with a link of a set rate, and
 cgroups with a set share of processor, memory and disk. Labs need root.
 
 "scalebench run" makes a lab of its own and removes it afterwards: it does not
 use the labs of these commands, which have no agents.`,
-		Example: `  scalebench lab up examples/lab-network.yaml
+		`  scalebench lab up examples/lab-network.yaml
   scalebench lab exec lab-core-1 -- iperf3 --server --daemon
   scalebench lab exec lab-rack-1 -- iperf3 --client 10.213.2.1 --time 2
   scalebench lab list
   scalebench lab down --all`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+		nil)
+	cmd.Args = subcommands
 	cmd.AddCommand(c.labUpCommand(), c.labDownCommand(), c.labListCommand(), c.labExecCommand())
 	return cmd
 }
@@ -49,19 +42,16 @@ use the labs of these commands, which have no agents.`,
 func (c *common) labUpCommand() *cobra.Command {
 	var set []string
 	keep := true
-	cmd := &cobra.Command{
-		Use: "up FILE", Short: "make the hosts, volumes and services of an experiment file",
-		Long: `Makes the hosts, volumes and services of an experiment file and leaves them until
+	cmd := newCommand("up FILE", "make the hosts, volumes and services of an experiment file",
+		`Makes the hosts, volumes and services of an experiment file and leaves them until
 "scalebench lab down" or the machine's next start. With --keep=false the command
 stays, and Ctrl-C removes them. No agents are started: "scalebench run" makes a
 lab of its own.`,
-		Example: `  scalebench lab up examples/lab-network.yaml
+		`  scalebench lab up examples/lab-network.yaml
   scalebench lab up examples/lab-disk.yaml --keep=false`,
-		Args: oneArg("the experiment file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.labUp(cmd.Context(), args[0], set, keep)
-		},
-	}
+		func(ctx context.Context, args []string) error {
+			return c.labUp(ctx, args[0], set, keep)
+		})
 	cmd.Flags().StringArrayVar(&set, "set", nil, "replace a value of the file: KEY.PATH=VALUE")
 	cmd.Flags().BoolVar(&keep, "keep", true, "leave the lab when this command ends; false: remove it on Ctrl-C")
 	c.addFormat(cmd)
@@ -73,7 +63,7 @@ func (c *common) labUp(ctx context.Context, file string, set []string, keep bool
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(lab.Check(), lab.CheckDelay(*exp.Fleet.Lab, exp.HostServices())); err != nil {
+	if err := checkLab(exp); err != nil {
 		return err
 	}
 	c.sweepLabs(ctx)
@@ -85,10 +75,11 @@ func (c *common) labUp(ctx context.Context, file string, set []string, keep bool
 	if err != nil {
 		return err // it names the lab
 	}
-	if err := c.print(record.LabHosts(labState(built.Manifest())), labState(built.Manifest()).Masked()); err != nil {
+	up := labState(built.Manifest())
+	if err := c.print(record.LabHosts(up), up.Masked()); err != nil {
 		return errors.Join(err, labRemove(context.WithoutCancel(ctx), built.Down))
 	}
-	first := built.Manifest().Hosts[0]
+	first := up.Hosts[0]
 	c.say("lab %s is up; enter a host with `scalebench lab exec %s -- sh`, or `ip netns exec %s sh` without its limits", built.ID(), first.Name, first.Namespace.Name)
 	if keep {
 		c.say("`scalebench lab down %s` removes it", built.ID())
@@ -120,19 +111,20 @@ func (c *common) labFile(file string, set []string) (*experiment.Experiment, err
 		return nil, err
 	}
 	if exp.Fleet.Lab == nil {
-		return nil, fmt.Errorf("%w: %s has no lab; use fleet: {lab: …}", model.ErrUsage, name)
+		return nil, usageError("%s has no lab; use fleet: {lab: …}", name)
 	}
 	return exp, nil
 }
 
 func labState(m lab.Manifest) record.Lab {
+	state := record.LabRunning
 	switch {
 	case m.LeftOver():
-		return record.Lab{Manifest: m, State: record.LabLeftOver}
+		state = record.LabLeftOver
 	case m.Keep:
-		return record.Lab{Manifest: m, State: record.LabKept}
+		state = record.LabKept
 	}
-	return record.Lab{Manifest: m, State: record.LabRunning}
+	return record.Lab{Manifest: m, State: state}
 }
 
 // labs lists the labs of this machine. Manifests that cannot be read hide
@@ -146,95 +138,94 @@ func labs() ([]record.Lab, error) {
 	return out, err
 }
 
+// readableLabs are those that can be read; it says what cannot be.
+func (c *common) readableLabs() []record.Lab {
+	all, err := labs()
+	if err != nil {
+		c.say("! %v", err)
+	}
+	return all
+}
+
 func (c *common) labListCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "list", Short: "list the labs of this machine",
-		Long: `Lists all labs of this machine: those of runs that are running, those that "lab
+	cmd := newCommand("list", "list the labs of this machine",
+		`Lists all labs of this machine: those of runs that are running, those that "lab
 up" made and keeps, and what is left over of processes that were killed and from
 before the machine's last start, which the next command that starts a server or
 makes a lab removes.`,
-		Example: `  scalebench lab list
+		`  scalebench lab list
   scalebench lab list --format json`,
-		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
+		func(context.Context, []string) error {
 			all, err := labs()
 			return errors.Join(c.print(record.Labs(all), record.Masked(all)), err)
-		},
-	}
+		})
 	c.addList(cmd)
 	return cmd
 }
 
 type labDownOptions struct {
-	all, force bool
+	All   bool `flag:"all" jsonschema_description:"Remove all labs that are kept or left over."`
+	Force bool `flag:"force" jsonschema_description:"Remove the lab even if a running process uses it."`
 }
 
 func (c *common) labDownCommand() *cobra.Command {
 	var opt labDownOptions
-	cmd := &cobra.Command{
-		Use: "down [ID]", Short: "remove a lab",
-		Long: `Removes a lab: its processes, namespaces, volumes and cgroups. Without ID it is
+	cmd := newCommand("down [ID]", "remove a lab",
+		`Removes a lab: its processes, namespaces, volumes and cgroups. Without ID it is
 the only one that is kept or left over. The lab of a run that is running is
 refused: end the run, which removes it, or say --force.`,
-		Example: `  scalebench lab down k3jx2a
+		`  scalebench lab down k3jx2a
   scalebench lab down --all`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 || opt.all && len(args) > 0 {
-				return fmt.Errorf("%w: %s takes either the ID of one lab or --all", model.ErrUsage, commandName(cmd))
-			}
-			if len(args) == 1 && args[0] == "" {
-				return fmt.Errorf("%w: the ID of the lab is empty; `scalebench lab list` shows the labs", model.ErrUsage)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.labDown(cmd.Context(), strings.Join(args, ""), opt)
-		},
+		func(ctx context.Context, args []string) error {
+			return c.labDown(ctx, strings.Join(args, ""), opt)
+		})
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 || opt.All && len(args) > 0 {
+			return usageError("%s takes either the ID of one lab or --all", commandName(cmd))
+		}
+		if len(args) == 1 && args[0] == "" {
+			return usageError("the ID of the lab is empty; `scalebench lab list` shows the labs")
+		}
+		return nil
 	}
-	cmd.Flags().BoolVar(&opt.all, "all", false, "remove all labs that are kept or left over")
-	cmd.Flags().BoolVar(&opt.force, "force", false, "remove the lab even if a running process uses it")
+	addOptions(cmd.Flags(), &opt)
 	return cmd
 }
 
 func (c *common) labDown(ctx context.Context, id string, opt labDownOptions) error {
-	all, err := labs()
-	if err != nil {
-		c.say("! %v", err)
-	}
-	chosen, err := chooseLabs(all, id, opt)
+	chosen, err := chooseLabs(c.readableLabs(), id, opt)
 	if err != nil {
 		return err
 	}
-	var errs []error
 	for _, l := range chosen {
-		err := labRemove(ctx, func(ctx context.Context) error { return lab.Remove(ctx, l.Manifest) })
-		if err != nil {
-			errs = append(errs, err)
-			continue
+		gone := labRemove(ctx, func(ctx context.Context) error { return lab.Remove(ctx, l.Manifest) })
+		if err = errors.Join(err, gone); gone == nil {
+			c.say("lab %s is removed", l.ID)
 		}
-		c.say("lab %s is removed", l.ID)
 	}
 	if len(chosen) == 0 {
 		c.say("no lab to remove")
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // chooseLabs returns the labs that a person means by an id, or by none.
 func chooseLabs(all []record.Lab, id string, opt labDownOptions) ([]record.Lab, error) {
-	idle := slices.DeleteFunc(slices.Clone(all), func(l record.Lab) bool { return l.State == record.LabRunning && !opt.force })
+	idle := slices.DeleteFunc(slices.Clone(all),
+		func(l record.Lab) bool { return l.State == record.LabRunning && !opt.Force })
 	switch {
-	case id == "" && (opt.all || len(idle) <= 1):
+	case id == "" && (opt.All || len(idle) <= 1):
 		return idle, nil
 	case id == "":
-		return nil, fmt.Errorf("%w: there are %d labs: %s; name one, or use --all", model.ErrUsage, len(idle), labIDs(idle))
+		return nil, usageError("there are %d labs: %s; name one, or use --all", len(idle), labIDs(idle))
 	}
 	i := slices.IndexFunc(all, func(l record.Lab) bool { return l.ID == id })
 	switch {
 	case i < 0:
 		return nil, fmt.Errorf("%w: unknown lab %q; `scalebench lab list` shows the labs of this machine", model.ErrNotFound, id)
-	case all[i].State == record.LabRunning && !opt.force:
-		return nil, fmt.Errorf("%w: lab %s is in use by process %d; end the process, which removes the lab, or use --force", model.ErrUsage, id, all[i].Owner.PID)
+	case all[i].State == record.LabRunning && !opt.Force:
+		return nil, usageError("lab %s is in use by process %d; end the process, which removes the lab, or use --force", id,
+			all[i].Owner.PID)
 	}
 	return all[i : i+1], nil
 }
@@ -249,26 +240,24 @@ func labIDs(all []record.Lab) string {
 
 func (c *common) labExecCommand() *cobra.Command {
 	id := ""
-	cmd := &cobra.Command{
-		Use: "exec HOST -- COMMAND [ARG…]", Short: "run a command on a host of a lab",
-		Long: `Runs a command on a host of a lab that is up: in its network namespace and under
+	cmd := newCommand("exec HOST -- COMMAND [ARG…]", "run a command on a host of a lab",
+		`Runs a command on a host of a lab that is up: in its network namespace and under
 its limits. The exit code is that of the command, 127 if the command is not
 found, and 126 if it cannot be executed. Needs root.`,
-		Example: `  scalebench lab exec lab-rack-1 -- ip addr
+		`  scalebench lab exec lab-rack-1 -- ip addr
   scalebench lab exec --lab k3jx2a lab-rack-2 -- sh`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 2 || len(args) == 2 && args[1] == "--" {
-				return fmt.Errorf("%w: a host and a command are required, as in `scalebench lab exec lab-rack-1 -- ip addr`", model.ErrUsage)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		func(ctx context.Context, args []string) error {
 			argv := args[1:]
 			if argv[0] == "--" {
 				argv = argv[1:]
 			}
-			return c.labExec(cmd.Context(), id, model.NodeID(args[0]), argv)
-		},
+			return c.labExec(ctx, id, model.NodeID(args[0]), argv)
+		})
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) < 2 || len(args) == 2 && args[1] == "--" {
+			return usageError("a host and a command are required, as in `scalebench lab exec lab-rack-1 -- ip addr`")
+		}
+		return nil
 	}
 	cmd.Flags().StringVar(&id, "lab", "", "ID of the lab, if there are several")
 	cmd.Flags().SetInterspersed(false) // what follows the host is the command's
@@ -280,11 +269,7 @@ func (c *common) labExec(ctx context.Context, id string, host model.NodeID, argv
 	if errors.Is(lab.Check(), model.ErrDenied) {
 		return fmt.Errorf("%w: `scalebench lab exec` needs root: use sudo", model.ErrDenied)
 	}
-	all, err := labs()
-	if err != nil {
-		c.say("! %v", err)
-	}
-	found, err := findHost(all, id, host)
+	found, err := findHost(c.readableLabs(), id, host)
 	if err != nil {
 		return err
 	}
@@ -345,10 +330,10 @@ func findHost(all []record.Lab, id string, host model.NodeID) (record.Lab, error
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return record.Lab{}, fmt.Errorf("%w: %d labs have a host %s: %s; name one with --lab", model.ErrUsage, len(found), host, labIDs(found))
+		return record.Lab{}, usageError("%d labs have a host %s: %s; name one with --lab", len(found), host, labIDs(found))
 	case len(names) == 0:
 		return record.Lab{}, fmt.Errorf("%w: this lab is not up; `scalebench lab list` shows the labs of this machine", model.ErrNotFound)
 	}
 	slices.Sort(names)
-	return record.Lab{}, fmt.Errorf("%w: unknown host %q; the hosts are %s", model.ErrUsage, host, strings.Join(slices.Compact(names), ", "))
+	return record.Lab{}, usageError("unknown host %q; the hosts are %s", host, strings.Join(slices.Compact(names), ", "))
 }

@@ -15,49 +15,49 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
+// logOptions are the flags of "logs".
+type logOptions struct {
+	Node   model.NodeID `flag:"node" jsonschema_description:"Only tasks of this node."`
+	Files  string       `flag:"files" jsonschema_description:"Write the files that services kept (keep) below this folder, and print no output."`
+	Stderr bool         `flag:"stderr" jsonschema_description:"Standard error instead of standard output."`
+	Raw    bool         `flag:"raw" jsonschema_description:"Print to a terminal what the tasks printed, with all that steers it."`
+}
+
 func (c *common) logsCommand() *cobra.Command {
-	node, stderr, raw, files := "", false, false, ""
-	cmd := &cobra.Command{
-		Use: "logs RUN", Short: "print what the tasks of a run printed",
-		Long: `Prints the standard output of every task of a run that printed something, or of
+	var opt logOptions
+	cmd := newCommand("logs RUN", "print what the tasks of a run printed",
+		`Prints the standard output of every task of a run that printed something, or of
 every task of one node, in full if it was kept in full. A terminal gets what would
 steer it written out (\x1b); a pipe or a file gets what the tasks printed, byte by
 byte, and so does a terminal with --raw.`,
-		Example: "  scalebench logs latest --node local-1 --stderr\n  scalebench logs latest | less",
-		Args:    oneArg("the run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
-				d, err := s.Printed(ctx, run.ID)
-				if err != nil {
-					return err
-				}
-				if files != "" {
-					return c.saveKept(ctx, s, d, model.NodeID(node), files)
-				}
-				return c.printLogs(ctx, s, d, model.NodeID(node), stderr, raw || !c.env.Terminal)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&node, "node", "", "only tasks of this node")
-	cmd.Flags().StringVar(&files, "files", "", "write the files that services kept (keep) below this folder, and print no output")
-	cmd.Flags().BoolVar(&stderr, "stderr", false, "standard error instead of standard output")
-	cmd.Flags().BoolVar(&raw, "raw", false, "print to a terminal what the tasks printed, with all that steers it")
+		"  scalebench logs latest --node local-1 --stderr\n  scalebench logs latest | less",
+		c.aboutRun(func(ctx context.Context, s service, run model.Run) error {
+			d, err := s.Printed(ctx, run.ID)
+			if err != nil {
+				return err
+			}
+			if err := checkLogNode(d, opt.Node); err != nil {
+				return err
+			}
+			if opt.Files != "" {
+				return c.saveKept(ctx, s, d, opt)
+			}
+			return c.printLogs(ctx, s, d, opt)
+		}))
+	addOptions(cmd.Flags(), &opt)
 	return cmd
 }
 
 // printLogs prints what the attempts of a run printed. It leaves out tasks
 // that printed nothing, unless the user asks for their node.
-func (c *common) printLogs(ctx context.Context, s service, d model.RunData, node model.NodeID, stderr, raw bool) error {
-	if err := checkLogNode(d, node); err != nil {
-		return err
-	}
+func (c *common) printLogs(ctx context.Context, s service, d model.RunData, opt logOptions) error {
 	heads, printed := taskHeads(d), false
 	for _, r := range d.Results {
 		o := r.Stdout
-		if stderr {
+		if opt.Stderr {
 			o = r.Stderr
 		}
-		if node != "" && r.Node != node || node == "" && o.Total == 0 {
+		if opt.Node != "" && r.Node != opt.Node || opt.Node == "" && o.Total == 0 {
 			continue
 		}
 		text, err := wholeOutput(ctx, s, r, o)
@@ -69,7 +69,7 @@ func (c *common) printLogs(ctx context.Context, s service, d model.RunData, node
 			return err
 		}
 		to := c.env.rawOut
-		if !raw {
+		if !opt.Raw && c.env.Terminal {
 			to, text = c.env.Stdout, strings.ReplaceAll(text, "\r\n", "\n")
 		}
 		if err := write(to, text); err != nil {
@@ -85,14 +85,11 @@ func (c *common) printLogs(ctx context.Context, s service, d model.RunData, node
 
 // saveKept writes the files that tasks have left below a folder, each task's in one
 // of its own, and names them.
-func (c *common) saveKept(ctx context.Context, s service, d model.RunData, node model.NodeID, folder string) error {
-	if err := checkLogNode(d, node); err != nil {
-		return err
-	}
+func (c *common) saveKept(ctx context.Context, s service, d model.RunData, opt logOptions) error {
 	saved := false
 	for _, r := range d.Results {
 		for _, k := range r.Kept {
-			if node != "" && r.Node != node {
+			if opt.Node != "" && r.Node != opt.Node {
 				continue
 			}
 			var content []byte
@@ -103,7 +100,7 @@ func (c *common) saveKept(ctx context.Context, s service, d model.RunData, node 
 				}
 			}
 			task := strings.ReplaceAll(strings.TrimPrefix(string(r.Task), string(d.Run.ID)+"/"), "/", "-")
-			path := filepath.Join(folder, fmt.Sprintf("%s-%s-attempt%d", task, r.Node, r.Attempt), k.Name)
+			path := filepath.Join(opt.Files, fmt.Sprintf("%s-%s-attempt%d", task, r.Node, r.Attempt), k.Name)
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				return err
 			}
@@ -115,7 +112,7 @@ func (c *common) saveKept(ctx context.Context, s service, d model.RunData, node 
 			if k.Cut {
 				cut = fmt.Sprintf("  (only the first %d bytes were kept: output.artifact)", k.Size)
 			}
-			if err := write(c.env.Stdout, path+cut+"\n"); err != nil {
+			if err := c.out(path + cut); err != nil {
 				return err
 			}
 		}
@@ -159,8 +156,7 @@ func checkLogNode(d model.RunData, node model.NodeID) error {
 	if node == "" || slices.Contains(nodes, string(node)) {
 		return nil
 	}
-	return fmt.Errorf("%w: --node %s: run %s has no such node; its nodes are %s",
-		model.ErrUsage, node, d.Run.ID, strings.Join(nodes, ", "))
+	return usageError("--node %s: run %s has no such node; its nodes are %s", node, d.Run.ID, strings.Join(nodes, ", "))
 }
 
 // taskHeads names the tasks of a run for people: by step, workload, trial and what is

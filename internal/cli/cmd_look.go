@@ -28,25 +28,28 @@ func (c *common) withRun(ctx context.Context, need need, name string, f func(con
 	})
 }
 
+// aboutRun is what a command does about the run that its argument names.
+func (c *common) aboutRun(f func(context.Context, service, model.Run) error) func(context.Context, []string) error {
+	return func(ctx context.Context, args []string) error { return c.withRun(ctx, toRead, args[0], f) }
+}
+
 func (c *common) showCommand() *cobra.Command {
 	var held gates
-	cmd := &cobra.Command{
-		Use: "show RUN", Short: "show a run: state, steps, failures, events",
-		Long: `Shows one run. RUN is an id, the unique beginning of an id, a name (the newest run
+	cmd := newCommand("show RUN", "show a run: state, steps, failures, events",
+		`Shows one run. RUN is an id, the unique beginning of an id, a name (the newest run
 of that name), "latest" (the newest run that is over) or "running" (the newest that
 is under way). All commands take runs so. For a run that searches for a capacity it
 also shows the result, or what is known so far, and checks it against --fail-below as
 "scalebench capacity" does. A threshold in the run's file is not checked here. Steps
 are counted from 1; their "number" in JSON and CSV counts from 0.`,
-		Example: `  scalebench show latest
+		`  scalebench show latest
   scalebench show latest --fail-below 2000`,
-		Args: oneArg("the run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		func(ctx context.Context, args []string) error {
 			params, err := held.given()
 			if err != nil {
 				return err
 			}
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
+			return c.withService(ctx, toRead, func(ctx context.Context, s service) error {
 				if args[0] == store.Latest {
 					if run, err := s.Run(ctx, store.Running); err == nil {
 						c.say("run %s (%s) is under way: `scalebench show %s` shows it", run.ID, run.Name, store.Running)
@@ -54,8 +57,7 @@ are counted from 1; their "number" in JSON and CSV counts from 0.`,
 				}
 				return c.printAnswer("", func() (answer.Answer, error) { return s.Show(ctx, args[0], params) })
 			})
-		},
-	}
+		})
 	held.add(cmd)
 	c.addFormat(cmd)
 	return cmd
@@ -63,21 +65,17 @@ are counted from 1; their "number" in JSON and CSV counts from 0.`,
 
 func (c *common) reportCommand() *cobra.Command {
 	out := ""
-	cmd := &cobra.Command{
-		Use: "report RUN", Short: "write the HTML report of a run",
-		Long:    "Writes one self-contained HTML file with figures and prints its path; with -o -\nwrites it to standard output. With -o FILE the ending of the name says the\nformat: .html, .md, .svg, .json, .csv or .txt.",
-		Example: "  scalebench report latest -o result.html",
-		Args:    oneArg("the run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
-				path, err := c.writePage(ctx, s, run.ID, out)
-				if err != nil || out == "-" {
-					return err
-				}
-				return write(c.env.Stdout, path+"\n")
-			})
-		},
-	}
+	cmd := newCommand("report RUN", "write the HTML report of a run",
+		"Writes one self-contained HTML file with figures and prints its path; with -o -\nwrites it to standard output. "+
+			"With -o FILE the ending of the name says the\nformat: .html, .md, .svg, .json, .csv or .txt.",
+		"  scalebench report latest -o result.html",
+		c.aboutRun(func(ctx context.Context, s service, run model.Run) error {
+			path, err := c.writePage(ctx, s, run.ID, out)
+			if err != nil || out == "-" {
+				return err
+			}
+			return c.out(path)
+		}))
 	cmd.Flags().StringVarP(&out, "output", "o", "", "path of the file, or - for HTML on standard output (default: in the data directory)")
 	return cmd
 }
@@ -89,10 +87,10 @@ func checkReportPath(path string) error {
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("%w: -o %s is a directory; give the path of a file", model.ErrUsage, path)
+		return usageError("-o %s is a directory; give the path of a file", path)
 	}
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("%w: -o %s: %w; create the directory first", model.ErrUsage, path, err)
+		return usageError("-o %s: %w; create the directory first", path, err)
 	}
 	_, err := render.FormatOfFile(path)
 	return err
@@ -100,26 +98,22 @@ func checkReportPath(path string) error {
 
 func (c *common) deleteCommand() *cobra.Command {
 	yes := false
-	cmd := &cobra.Command{
-		Use: "delete RUN", Short: "delete a run and everything measured in it (asks first)",
-		Example: "  scalebench delete 01JD2M --yes",
-		Args:    oneArg("the run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withRun(cmd.Context(), toRead, args[0], func(ctx context.Context, s service, run model.Run) error {
-				if !yes && !c.confirm(fmt.Sprintf("delete run %s (%s, %s) with all its results?", run.ID, run.Name, run.State)) {
-					return errors.New("not deleted; answer y, or give --yes")
-				}
-				if err := s.Delete(ctx, run.ID); err != nil {
-					return err
-				}
-				if err := os.Remove(c.paths.report(string(run.ID))); err != nil && !errors.Is(err, os.ErrNotExist) {
-					return fmt.Errorf("the run is deleted, but its report is not: %w", err)
-				}
-				c.say("deleted %s", run.ID)
-				return nil
-			})
-		},
-	}
+	cmd := newCommand("delete RUN", "delete a run and everything measured in it (asks first)",
+		"",
+		"  scalebench delete 01JD2M --yes",
+		c.aboutRun(func(ctx context.Context, s service, run model.Run) error {
+			if !yes && !c.confirm(fmt.Sprintf("delete run %s (%s, %s) with all its results?", run.ID, run.Name, run.State)) {
+				return errors.New("not deleted; answer y, or give --yes")
+			}
+			if err := s.Delete(ctx, run.ID); err != nil {
+				return err
+			}
+			if err := os.Remove(c.paths.report(string(run.ID))); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return fmt.Errorf("the run is deleted, but its report is not: %w", err)
+			}
+			c.say("deleted %s", run.ID)
+			return nil
+		}))
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
 }
@@ -136,18 +130,16 @@ func (c *common) confirm(question string) bool {
 }
 
 func (c *common) cancelCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "cancel RUN", Short: "cancel a run; what was measured is kept",
-		Long: `Cancels a run; what was measured is kept. "latest" is here the newest run that is
+	return newCommand("cancel RUN", "cancel a run; what was measured is kept",
+		`Cancels a run; what was measured is kept. "latest" is here the newest run that is
 under way, as "running" is everywhere.`,
-		Example: "  scalebench cancel running",
-		Args:    oneArg("the run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		"  scalebench cancel running",
+		func(ctx context.Context, args []string) error {
 			name := args[0]
 			if name == store.Latest { // of those that are over none can be meant
 				name = store.Running
 			}
-			return c.withRun(cmd.Context(), toRead, name, func(ctx context.Context, s service, run model.Run) error {
+			return c.withRun(ctx, toRead, name, func(ctx context.Context, s service, run model.Run) error {
 				if err := s.Cancel(ctx, run.ID); err != nil {
 					return err
 				}
@@ -158,6 +150,5 @@ under way, as "running" is everywhere.`,
 				c.say("run %s is %s", run.ID, run.State) // it may have been done just then
 				return nil
 			})
-		},
-	}
+		})
 }

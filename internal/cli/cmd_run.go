@@ -42,24 +42,20 @@ const reportUsage = "write the report to this file, in the format of its ending:
 
 func (c *common) runCommand() *cobra.Command {
 	var opt runOptions
-	cmd := &cobra.Command{
-		Use:   "run FILE",
-		Short: "run an experiment file and print what it found",
-		Long: `Runs an experiment file (YAML; "-" reads standard input) and prints the results of
+	cmd := newCommand("run FILE", "run an experiment file and print what it found",
+		`Runs an experiment file (YAML; "-" reads standard input) and prints the results of
 the file's study, or the CDI of every workload if the file names no study. Without
 --server, and unless a server is running on the data directory, this process is
 the server: then Ctrl-C ends the run cleanly, what was measured is kept, and
 "scalebench resume" continues the run. A run on another server goes on after
 Ctrl-C; "scalebench cancel" ends it.`,
-		Example: `  scalebench run examples/cpu-overcommit.yaml
+		`  scalebench run examples/cpu-overcommit.yaml
   scalebench run examples/cpu-overcommit.yaml --set trials=3 --set fleet.local.nodes=2
   scalebench run experiment.yaml --dry-run
   scalebench run experiment.yaml --server nats://10.0.0.5:4222 --detach`,
-		Args: oneArg("the experiment file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.runFile(cmd.Context(), args[0], opt)
-		},
-	}
+		func(ctx context.Context, args []string) error {
+			return c.runFile(ctx, args[0], opt)
+		})
 	f := cmd.Flags()
 	f.StringArrayVar(&opt.set, "set", nil, "replace a value of the file: KEY.PATH=VALUE (may be repeated)")
 	f.BoolVar(&opt.dryRun, "dry-run", false, "print the plan and do nothing")
@@ -73,13 +69,15 @@ Ctrl-C; "scalebench cancel" ends it.`,
 // check refuses flags that would only fail after hours of measurement.
 func (opt runOptions) check() error {
 	if opt.out == "-" {
-		return fmt.Errorf("%w: -o - is not possible, because standard output shows the table; give -o a path, or use `scalebench report RUN -o -` afterwards", model.ErrUsage)
+		return usageError("-o - is not possible, because standard output shows the table; give -o a path, or use " +
+			"`scalebench report RUN -o -` afterwards")
 	}
 	if _, err := opt.gates.given(); err != nil {
 		return err
 	}
 	if flag := opt.gates.flag(); opt.detach && flag != "" {
-		return fmt.Errorf("%w: --detach does not wait for the result that %s checks; use `scalebench show RUN %s …` afterwards", model.ErrUsage, flag, flag)
+		return usageError("--detach does not wait for the result that %s checks; use `scalebench show RUN %s …` afterwards",
+			flag, flag)
 	}
 	return checkReportPath(opt.out)
 }
@@ -89,15 +87,15 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 		return err
 	}
 	if opt.dryRun && c.formatFlag == "csv" {
-		return fmt.Errorf("%w: --dry-run cannot print csv; use --format text or json", model.ErrUsage)
+		return usageError("--dry-run cannot print csv; use --format text or json")
 	}
 	text, name, err := c.readFile(file)
 	if err != nil {
 		return err
 	}
 	exp, err := experiment.Parse(name, text, Kinds(), opt.set)
-	if err != nil && looksLikeJob(text) {
-		return fmt.Errorf("%w: %s looks like a job file: use `scalebench submit`", model.ErrUsage, name)
+	if err != nil && bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && bytes.Contains(text, []byte(`"jobs"`)) {
+		return usageError("%s looks like a job file: use `scalebench submit`", name)
 	}
 	if err == nil {
 		err = opt.gates.fit(exp)
@@ -141,13 +139,7 @@ func unreadable(argument, file string, err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		err = e.Err // the path stands there already
 	}
-	return fmt.Errorf("%w: %s %q: %w; give the path of a file that you can read", model.ErrUsage, argument, file, err)
-}
-
-// looksLikeJob reports whether a file that is not a valid experiment is meant
-// to be a job file.
-func looksLikeJob(text []byte) bool {
-	return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && bytes.Contains(text, []byte(`"jobs"`))
+	return usageError("%s %q: %w; give the path of a file that you can read", argument, file, err)
 }
 
 // printPlan shows what a run would do. Agents that are not known yet are
@@ -272,9 +264,14 @@ func (c *common) sayLabProblem(exp *experiment.Experiment) {
 	if exp.Fleet.Lab == nil {
 		return
 	}
-	if err := errors.Join(lab.Check(), lab.CheckDelay(*exp.Fleet.Lab, exp.HostServices())); err != nil {
+	if err := checkLab(exp); err != nil {
 		c.say("! this machine cannot run it: %v", err)
 	}
+}
+
+// checkLab reports why this process cannot make the lab of an experiment.
+func checkLab(exp *experiment.Experiment) error {
+	return errors.Join(lab.Check(), lab.CheckDelay(*exp.Fleet.Lab, exp.HostServices()))
 }
 
 // newSource is a file to be submitted, as a run with a new id.
@@ -291,15 +288,8 @@ func (c *common) executeExperiment(ctx context.Context, name string, exp *experi
 // executeSource submits a source, follows the run to its end, and prints what
 // it found. While nodes are missing it tries again, up to wait.
 func (c *common) executeSource(ctx context.Context, src control.Source, wait time.Duration, opt runOptions) error {
-	need := toRun
-	switch {
-	case opt.agents:
-		need = toJoin
-	case opt.detach:
-		need = toLeave
-	}
 	src.Detached = opt.detach
-	return c.withService(ctx, need, func(ctx context.Context, s service) error {
+	return c.withService(ctx, toExecute(opt.agents, opt.detach), func(ctx context.Context, s service) error {
 		id, err := c.submitPatiently(ctx, s, src, wait)
 		if err != nil {
 			return err
@@ -325,50 +315,42 @@ func (c *common) submitPatiently(ctx context.Context, s service, src control.Sou
 			said = err.Error()
 			c.say("waiting: %s (%s left)", model.Plain(err), unit.Duration(time.Until(deadline).Round(time.Second)))
 		}
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(time.Second):
+		if err := workload.Pause(ctx, time.Second); err != nil {
+			return "", err
 		}
 	}
 }
 
 func (c *common) resumeCommand() *cobra.Command {
 	var opt runOptions
-	cmd := &cobra.Command{
-		Use:   "resume RUN",
-		Short: "go on with a run that was cut short",
-		Long: `Goes on with a run that was interrupted or cancelled, or that ended incomplete:
+	cmd := newCommand("resume RUN", "go on with a run that was cut short",
+		`Goes on with a run that was interrupted or cancelled, or that ended incomplete:
 complete steps are kept, the others are executed again. A threshold that was
 given as a flag is not stored: give it again. One in the file holds.`,
-		Example: "  scalebench resume latest\n  scalebench resume latest --detach",
-		Args:    oneArg("the run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		"  scalebench resume latest\n  scalebench resume latest --detach",
+		func(ctx context.Context, args []string) error {
 			if err := opt.check(); err != nil {
 				return err
 			}
-			need := toRun
-			if opt.detach {
-				need = toLeave
-			}
-			return c.withRun(cmd.Context(), need, args[0], func(ctx context.Context, s service, run model.Run) error {
-				// What this version cannot read, it has not written.
-				if exp, err := experiment.Parse(run.SourceName, []byte(run.Source), Kinds(), nil); err == nil && run.Kind == model.KindExperiment {
-					if err := opt.gates.fit(exp); err != nil {
+			return c.withRun(ctx, toExecute(false, opt.detach), args[0],
+				func(ctx context.Context, s service, run model.Run) error {
+					// What this version cannot read, it has not written.
+					if exp, err := experiment.Parse(run.SourceName, []byte(run.Source), Kinds(), nil); err == nil &&
+						run.Kind == model.KindExperiment {
+						if err := opt.gates.fit(exp); err != nil {
+							return err
+						}
+						opt.agents = exp.Fleet.Agents != nil
+					}
+					if s.own && (opt.agents || run.Kind == model.KindBatch) {
+						return errNoServerToJoin
+					}
+					if err := s.Resume(ctx, run.ID); err != nil {
 						return err
 					}
-					opt.agents = exp.Fleet.Agents != nil
-				}
-				if s.own && (opt.agents || run.Kind == model.KindBatch) {
-					return errNoServerToJoin
-				}
-				if err := s.Resume(ctx, run.ID); err != nil {
-					return err
-				}
-				return c.finish(ctx, s, run.ID, opt)
-			})
-		},
-	}
+					return c.finish(ctx, s, run.ID, opt)
+				})
+		})
 	cmd.Flags().BoolVar(&opt.detach, "detach", false, "with a server: return as soon as the run is queued")
 	cmd.Flags().StringVarP(&opt.out, "output", "o", "", reportUsage)
 	opt.gates.add(cmd)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -17,18 +16,21 @@ import (
 
 // runsFlags are the flags of `runs`, as they were typed.
 type runsFlags struct {
-	name, since, until, kind, study string
-	states                          []string
-	campaign                        string
-	repetitions                     bool
-	limit                           int
+	Name        string    `flag:"name" jsonschema_description:"Only runs with this in their name, or with a name of this pattern: * is any text, ? any character."`
+	States      commaList `flag:"state" jsonschema_description:"Only runs in one of these states:"`
+	Since       string    `flag:"since" jsonschema_description:"Only runs created since then: 2h, 7d, 2026-11-01 or 2026-11-01T08:00."`
+	Until       string    `flag:"until" jsonschema_description:"Only runs created until then."`
+	Kind        string    `flag:"kind" jsonschema_description:"Only runs of experiment files (experiment) or of job files (batch)."`
+	Study       string    `flag:"study" jsonschema_description:"Only runs in which this study has measured:"`
+	Campaign    string    `flag:"campaign" jsonschema_description:"Only the repetitions of this campaign: an id, a name or \"latest\"."`
+	Repetitions bool      `flag:"repetitions" jsonschema_description:"List the repetitions of campaigns, too."`
+	Limit       int       `flag:"limit" jsonschema_description:"List at most this many runs; 0 means all."`
 }
 
 func (c *common) runsCommand() *cobra.Command {
-	opt := runsFlags{limit: 20}
-	cmd := &cobra.Command{
-		Use: "runs", Short: "list runs, newest first",
-		Long: `Lists runs, newest first: those to which all given filters apply. --since and
+	opt := runsFlags{Limit: 20}
+	cmd := newCommand("runs", "list runs, newest first",
+		`Lists runs, newest first: those to which all given filters apply. --since and
 --until take a span of time up to now (90m, 36h, 7d), a day (2026-11-01) or a time
 (2026-11-01T08:00), in UTC as all times of scalebench. A day counts whole: --since
 begins with it, --until ends with it.
@@ -38,18 +40,17 @@ them; "scalebench campaign list" lists the campaigns.
 
 A run that was cut because its server ended is listed as interrupted, with how to
 go on.`,
-		Example: `  scalebench runs --name 'cpu-*' --since 7d
+		`  scalebench runs --name 'cpu-*' --since 7d
   scalebench runs --state failed,incomplete --study capacity
   scalebench runs --limit 0 --format csv`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		func(ctx context.Context, _ []string) error {
 			filter, err := opt.filter(time.Now())
 			if err != nil {
 				return err
 			}
-			return c.withService(cmd.Context(), toRead, func(ctx context.Context, s service) error {
-				if opt.campaign != "" {
-					of, err := s.CampaignStatus(ctx, opt.campaign, 0)
+			return c.withService(ctx, toRead, func(ctx context.Context, s service) error {
+				if opt.Campaign != "" {
+					of, err := s.CampaignStatus(ctx, opt.Campaign, 0)
 					if err != nil {
 						return err
 					}
@@ -61,53 +62,47 @@ go on.`,
 				}
 				return c.print(record.Runs(list.Runs, list.Matching, opt.given()), nil)
 			})
-		},
-	}
+		})
 	f := cmd.Flags()
-	f.StringVar(&opt.name, "name", "", "only runs with this in their name, or with a name of this pattern: * is any text, ? any character")
-	f.StringSliceVar(&opt.states, "state", nil, "only runs in one of these states: "+strings.Join(stateNames(), ", "))
-	f.StringVar(&opt.since, "since", "", "only runs created since then: 2h, 7d, 2026-11-01 or 2026-11-01T08:00")
-	f.StringVar(&opt.until, "until", "", "only runs created until then")
-	f.StringVar(&opt.kind, "kind", "", "only runs of experiment files (experiment) or of job files (batch)")
-	f.StringVar(&opt.study, "study", "", "only runs in which this study has measured: "+strings.Join(designingStudies(), ", "))
-	f.StringVar(&opt.campaign, "campaign", "", "only the repetitions of this campaign: an id, a name or \"latest\"")
-	f.BoolVar(&opt.repetitions, "repetitions", false, "list the repetitions of campaigns, too")
-	f.IntVar(&opt.limit, "limit", opt.limit, "list at most this many runs; 0 means all")
+	addOptions(f, &opt)
+	f.Lookup("state").Usage += " " + strings.Join(stateNames(), ", ")
+	f.Lookup("study").Usage += " " + strings.Join(designingStudies(), ", ")
 	c.addList(cmd)
 	return cmd
 }
 
 // given reports whether anything is filtered.
 func (o runsFlags) given() bool {
-	return o.name+o.since+o.until+o.kind+o.study+o.campaign != "" || len(o.states) > 0
+	return o.Name+o.Since+o.Until+o.Kind+o.Study+o.Campaign != "" || len(o.States) > 0
 }
 
 // filter is what the flags say at a moment.
 func (o runsFlags) filter(now time.Time) (f store.Filter, err error) {
-	f = store.Filter{Name: o.name, Kind: model.RunKind(o.kind), Study: o.study, Limit: o.limit, WithoutRepetitions: !o.repetitions && o.campaign == ""}
-	if o.limit < 0 {
-		return f, fmt.Errorf("%w: --limit %d must be a number of runs, or 0 for all", model.ErrUsage, o.limit)
+	f = store.Filter{Name: o.Name, Kind: model.RunKind(o.Kind), Study: o.Study, Limit: o.Limit,
+		WithoutRepetitions: !o.Repetitions && o.Campaign == ""}
+	if o.Limit < 0 {
+		return f, usageError("--limit %d must be a number of runs, or 0 for all", o.Limit)
 	}
-	for _, s := range o.states {
+	for _, s := range o.States {
 		if err := oneOf("--state", s, stateNames()); err != nil {
 			return f, err
 		}
 		f.States = append(f.States, model.RunState(s))
 	}
-	if o.kind != "" {
-		if err := oneOf("--kind", o.kind, kindNames); err != nil {
+	if o.Kind != "" {
+		if err := oneOf("--kind", o.Kind, kindNames); err != nil {
 			return f, err
 		}
 	}
-	if o.study != "" {
-		if err := oneOf("--study", o.study, designingStudies()); err != nil {
+	if o.Study != "" {
+		if err := oneOf("--study", o.Study, designingStudies()); err != nil {
 			return f, err
 		}
 	}
-	if f.Since, _, err = moment("--since", o.since, now); err != nil {
+	if f.Since, _, err = moment("--since", o.Since, now); err != nil {
 		return f, err
 	}
-	until, day, err := moment("--until", o.until, now)
+	until, day, err := moment("--until", o.Until, now)
 	if day {
 		until = until.AddDate(0, 0, 1)
 	}
@@ -139,7 +134,7 @@ func oneOf(flag, value string, allowed []string) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s %q must be one of %s", model.ErrUsage, flag, value, strings.Join(allowed, ", "))
+	return usageError("%s %q must be one of %s", flag, value, strings.Join(allowed, ", "))
 }
 
 // moment reads a time: a span before now, or a point in UTC. day says that it
@@ -153,19 +148,10 @@ func moment(flag, text string, now time.Time) (at time.Time, day bool, err error
 			return at.UTC(), form == time.DateOnly, nil
 		}
 	}
-	if d, err := span(text); err == nil {
-		return now.Add(-d), false, nil
+	if d, err := unit.ParseDuration(text); err == nil {
+		return now.Add(-d.Std()), false, nil
 	}
-	return at, false, fmt.Errorf("%w: %s %q must be a span such as 90m, 36h or 7d, a day such as 2026-11-01, or a time such as 2026-11-01T08:00 (UTC)", model.ErrUsage, flag, text)
-}
-
-// span reads a span of time, which may be in days: 90m, 36h, 7d.
-func span(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if d, err := unit.ParseDuration(days + "h"); err == nil && d.Std() < 292*365*time.Hour {
-			return 24 * d.Std(), nil
-		}
-	}
-	d, err := unit.ParseDuration(text)
-	return d.Std(), err
+	return at, false,
+		usageError("%s %q must be a span such as 90m, 36h or 7d, a day such as 2026-11-01, or a time such as "+
+			"2026-11-01T08:00 (UTC)", flag, text)
 }

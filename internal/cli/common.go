@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scalebench/scalebench/internal/doc/render"
-	"github.com/scalebench/scalebench/internal/model"
 )
 
 // common is what every command shares: the environment, the global flags, and
@@ -20,11 +19,10 @@ import (
 type common struct {
 	env Env
 
-	dataFlag, storeURL          string
-	serverAddr, token           string
-	natsCreds, natsNKey, natsCA string
-	formatFlag, colorFlag       string
-	verbose, wide               bool
+	flags                globalFlags
+	storeURL, serverAddr string // what flag and environment say
+	formatFlag           string
+	wide                 bool
 
 	settings  settings
 	keptToken string // with which the user's settings join a server; no agent's
@@ -34,21 +32,27 @@ type common struct {
 	log     *slog.Logger
 }
 
+// globalFlags are those of all commands.
+type globalFlags struct {
+	Data      string `flag:"data" jsonschema_description:"Data directory (default $SCALEBENCH_DATA, or ~/.local/share/scalebench)."`
+	Store     string `flag:"store" jsonschema_description:"Store: postgres://… or sqlite://PATH (default: $SCALEBENCH_STORE, or SQLite in the data directory)."`
+	Server    string `flag:"server" jsonschema_description:"Server to use: nats://HOST:PORT (default: $SCALEBENCH_SERVER, or the server on the data directory)."`
+	Token     string `flag:"token" jsonschema_description:"Join token, needed once; @FILE reads it from a file (default: $SCALEBENCH_TOKEN)."`
+	NATSCreds string `flag:"nats-creds" jsonschema_description:"Credentials file of an external NATS cluster."`
+	NATSNKey  string `flag:"nats-nkey" jsonschema_description:"Nkey seed file of an external NATS cluster."`
+	NATSCA    string `flag:"nats-ca" jsonschema_description:"CA file of an external NATS cluster."`
+	Color     string `flag:"color" jsonschema_description:"Colours: auto, always or never."`
+	Verbose   bool   `flag:"verbose,v" jsonschema_description:"Write the log to standard error."`
+}
+
 // dataDirFlag is --data for commands that have a flag of that name themselves.
 const dataDirFlag = "data-dir"
 
 func (c *common) addFlags(cmd *cobra.Command) {
-	f := cmd.PersistentFlags()
-	f.StringVar(&c.dataFlag, "data", "", "data directory (default $SCALEBENCH_DATA, or ~/.local/share/scalebench)")
-	f.StringVar(&c.dataFlag, dataDirFlag, "", "as --data, also for capacity, where --data is what requests send")
-	f.StringVar(&c.storeURL, "store", "", "store: postgres://… or sqlite://PATH (default: $SCALEBENCH_STORE, or SQLite in the data directory)")
-	f.StringVar(&c.serverAddr, "server", "", "server to use: nats://HOST:PORT (default: $SCALEBENCH_SERVER, or the server on the data directory)")
-	f.StringVar(&c.token, "token", "", "join token, needed once; @FILE reads it from a file (default: $SCALEBENCH_TOKEN)")
-	f.StringVar(&c.natsCreds, "nats-creds", "", "credentials file of an external NATS cluster")
-	f.StringVar(&c.natsNKey, "nats-nkey", "", "nkey seed file of an external NATS cluster")
-	f.StringVar(&c.natsCA, "nats-ca", "", "CA file of an external NATS cluster")
-	f.StringVar(&c.colorFlag, "color", "auto", "colours: auto, always or never")
-	f.BoolVarP(&c.verbose, "verbose", "v", false, "write the log to standard error")
+	c.flags.Color = "auto"
+	addOptions(cmd.PersistentFlags(), &c.flags)
+	cmd.PersistentFlags().StringVar(&c.flags.Data, dataDirFlag, "",
+		"as --data, also for capacity, where --data is what requests send")
 }
 
 func (c *common) addFormat(cmd *cobra.Command) {
@@ -79,7 +83,7 @@ func (c *common) settle(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := oneOf("--color", c.colorFlag, colors); err != nil {
+	if err := oneOf("--color", c.flags.Color, colors); err != nil {
 		return err
 	}
 	if c.formatFlag != "" {
@@ -89,15 +93,15 @@ func (c *common) settle(cmd *cobra.Command) error {
 	}
 	// Not as defaults of the flags: --help prints those, and a store's address
 	// may hold a password.
-	c.storeURL = cmp.Or(c.storeURL, c.env.Getenv("SCALEBENCH_STORE"))
-	c.serverAddr = cmp.Or(c.serverAddr, c.env.Getenv("SCALEBENCH_SERVER"))
-	c.paths, c.noPaths = c.env.dataDir(c.dataFlag)
+	c.storeURL = cmp.Or(c.flags.Store, c.env.Getenv("SCALEBENCH_STORE"))
+	c.serverAddr = cmp.Or(c.flags.Server, c.env.Getenv("SCALEBENCH_SERVER"))
+	c.paths, c.noPaths = c.env.dataDir(c.flags.Data)
 	return nil
 }
 
 // logFrom logs what is of this level, or with --verbose all.
 func (c *common) logFrom(level slog.Level) {
-	if c.verbose {
+	if c.flags.Verbose {
 		level = slog.LevelDebug
 	}
 	c.log = slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: level}))
@@ -105,7 +109,7 @@ func (c *common) logFrom(level slog.Level) {
 
 func (c *common) textOptions() render.TextOptions {
 	color := c.env.Terminal && !c.env.Dumb && c.env.Getenv("NO_COLOR") == ""
-	switch c.colorFlag {
+	switch c.flags.Color {
 	case "always":
 		color = true
 	case "never":
@@ -137,33 +141,39 @@ func (c *common) withService(ctx context.Context, need need, f func(context.Cont
 	return errors.Join(err, s.Close())
 }
 
-// oneArg insists on exactly one argument and names it in the message.
-func oneArg(name string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return wrongArgs(cmd, "takes one argument, "+name, args)
-		}
-		return nil
+// asking is what a command does that only asks a service.
+func (c *common) asking(f func(context.Context, service, []string) error) func(context.Context, []string) error {
+	return func(ctx context.Context, args []string) error {
+		return c.withService(ctx, toRead, func(ctx context.Context, s service) error { return f(ctx, s, args) })
 	}
 }
+
+// oneArg insists on exactly one argument and names it in the message.
+func oneArg(name string) cobra.PositionalArgs { return args(1, "one argument, "+name) }
 
 // atMostOneArg allows no argument, or one.
-func atMostOneArg(name string) cobra.PositionalArgs {
+func atMostOneArg(name string) cobra.PositionalArgs { return args(0, "at most one argument, "+name) }
+
+func args(least int, takes string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return wrongArgs(cmd, "takes at most one argument, "+name, args)
+		if n := len(args); n < least || n > 1 {
+			return usageError("%s takes %s (got %d); see `%s --help`", commandName(cmd), takes, n, cmd.CommandPath())
 		}
 		return nil
 	}
 }
 
-func wrongArgs(cmd *cobra.Command, takes string, args []string) error {
-	return fmt.Errorf("%w: %s %s (got %d); see `%s --help`", model.ErrUsage, commandName(cmd), takes, len(args), cmd.CommandPath())
+// subcommands is for a command that is nothing by itself.
+func subcommands(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return unknownCommand(cmd, args[0])
+	}
+	return nil
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%w: %s takes no arguments (got %q)", model.ErrUsage, commandName(cmd), strings.Join(args, " "))
+		return usageError("%s takes no arguments (got %q)", commandName(cmd), strings.Join(args, " "))
 	}
 	return nil
 }
@@ -174,10 +184,25 @@ func commandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
+// out prints a line of the result.
+func (c *common) out(line string) error { return write(c.env.Stdout, line+"\n") }
+
 // write reports whether everything could be printed.
 func write(w io.Writer, s string) error {
 	if _, err := io.WriteString(w, s); err != nil {
 		return fmt.Errorf("writing the output: %w", err)
 	}
 	return nil
+}
+
+// newCommand is a command with its help: what it takes is said by its use, see
+// addArguments. Without run it shows its help.
+func newCommand(use, short, long, example string, run func(context.Context, []string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Long: long, Example: example,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if run == nil {
+				return cmd.Help()
+			}
+			return run(cmd.Context(), args)
+		}}
 }

@@ -30,24 +30,45 @@ const completing = 800 * time.Millisecond
 // suggest says what could stand in the place of an argument or value.
 type suggest = cobra.CompletionFunc
 
-// addCompletion gives every command below root its completion.
-func (c *common) addCompletion(root *cobra.Command) {
-	arguments := map[string]suggest{
-		"RUN": c.storedRuns, "CAMPAIGN": c.storedCampaigns, "[RUN]": c.storedRuns, "FILE": aFile, "JOB.json": aFile,
-		"[ID]": standingLabs, "HOST": labHosts,
+// addArguments gives every command below root its completion, and checks of the
+// arguments that its use names.
+func (c *common) addArguments(root *cobra.Command) {
+	nothing := cobra.NoFileCompletions
+	runs, nodes := c.stored(storedRuns), c.stored(knownNodes)
+	aFile := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault) // which the shell knows
+	arguments := map[string]struct {
+		one     string // what it is called where there must be just one
+		suggest suggest
+	}{
+		"RUN": {"the run", runs}, "CAMPAIGN": {"the campaign", c.stored(storedCampaigns)}, "[RUN]": {"", runs},
+		"FILE": {"the experiment file", aFile}, "JOB.json": {"the job file", aFile},
+		"[ID]": {"", standingLabs}, "HOST": {"", labHosts},
 	}
 	values := map[string]suggest{
 		"format": oneOfThese(string(render.FormatText), string(render.FormatJSON), string(render.FormatCSV)),
 		"color":  oneOfThese(colors...), "state": oneOfThese(stateNames()...), "kind": oneOfThese(kindNames...),
 		"study": oneOfThese(designingStudies()...), "agents": oneOfThese(allAgents),
-		"remove": c.knownNodes, "node": c.knownNodes, "lab": standingLabs, "demand-run": c.storedRuns,
+		"remove": nodes, "node": nodes, "lab": standingLabs, "demand-run": runs,
 		"set": nothing, "name": nothing, "since": nothing, "until": nothing, "server": nothing, "store": nothing,
 	}
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
-		word, _, _ := strings.Cut(strings.TrimPrefix(cmd.Use, cmd.Name()+" "), " ")
-		if cmd.ValidArgsFunction = arguments[word]; cmd.ValidArgsFunction == nil {
-			cmd.ValidArgsFunction = nothing
+		_, words, _ := strings.Cut(cmd.Use, " ")
+		word, _, _ := strings.Cut(words, " ")
+		argument := arguments[word]
+		switch {
+		case cmd.Args != nil:
+		case word == "":
+			cmd.Args = noArgs
+		case argument.one != "":
+			cmd.Args = oneArg(argument.one)
+		}
+		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion,
+			cobra.ShellCompDirective) {
+			if argument.suggest == nil || len(args) > 0 && word != "HOST" {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return argument.suggest(cmd, args, typed)
 		}
 		complete := func(f *pflag.Flag) {
 			of := values[f.Name]
@@ -73,18 +94,6 @@ func (c *common) addCompletion(root *cobra.Command) {
 	}
 	visit(root)
 	root.ValidArgsFunction = nil // its arguments are commands
-}
-
-func nothing(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveNoFileComp
-}
-
-// aFile leaves the first argument to the shell.
-func aFile(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return nil, cobra.ShellCompDirectiveDefault
 }
 
 // oneOfThese completes a list at its last comma.
@@ -132,27 +141,26 @@ func labHosts(_ *cobra.Command, args []string, _ string) (out []cobra.Completion
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (c *common) storedCampaigns(cmd *cobra.Command, args []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+// stored completes what is stored.
+func (c *common) stored(list func(context.Context, *cobra.Command, service) []cobra.Completion) suggest {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		out := c.ask(cmd, func(ctx context.Context, s service) []cobra.Completion { return list(ctx, cmd, s) })
+		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
-	out = c.ask(cmd, func(ctx context.Context, s service) (out []cobra.Completion) {
-		list, _ := s.CampaignStatuses(ctx)
-		for _, x := range list {
-			out = append(out, cobra.CompletionWithDesc(string(x.ID), fmt.Sprintf("%s, %s", printable(x.Name), x.State)))
-		}
-		return out
-	})
-	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+func storedCampaigns(ctx context.Context, _ *cobra.Command, s service) (out []cobra.Completion) {
+	list, _ := s.CampaignStatuses(ctx)
+	for _, x := range list {
+		out = append(out, cobra.CompletionWithDesc(string(x.ID), fmt.Sprintf("%s, %s", printable(x.Name), x.State)))
+	}
+	return out
 }
 
 // latestRuns is how many runs are offered: more cannot be looked through.
 const latestRuns = 100
 
-func (c *common) storedRuns(cmd *cobra.Command, args []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-	if len(args) > 0 && !strings.Contains(cmd.Use, "RUN…") {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+func storedRuns(ctx context.Context, cmd *cobra.Command, s service) (out []cobra.Completion) {
 	filter := store.Filter{Limit: latestRuns}
 	switch cmd.Name() {
 	case "cancel":
@@ -160,33 +168,27 @@ func (c *common) storedRuns(cmd *cobra.Command, args []string, _ string) (out []
 	case "resume":
 		filter.States = []model.RunState{model.RunIncomplete, model.RunFailed, model.RunCancelled, model.RunInterrupted}
 	}
-	out = c.ask(cmd, func(ctx context.Context, s service) (out []cobra.Completion) {
-		list, _ := s.Runs(ctx, filter)
-		for i, r := range list.Runs {
-			switch {
-			case i > 0 || len(filter.States) > 0:
-			case r.State.Final():
-				out = append(out, cobra.CompletionWithDesc(store.Latest, "the newest run that is over"))
-			default:
-				out = append(out, cobra.CompletionWithDesc(store.Running, "the newest run that is under way"))
-			}
-			what := fmt.Sprintf("%s, %s, %s", printable(r.Name), r.State, r.Created.UTC().Format("2006-01-02 15:04"))
-			out = append(out, cobra.CompletionWithDesc(string(r.ID), what))
+	list, _ := s.Runs(ctx, filter)
+	for i, r := range list.Runs {
+		switch {
+		case i > 0 || len(filter.States) > 0:
+		case r.State.Final():
+			out = append(out, cobra.CompletionWithDesc(store.Latest, "the newest run that is over"))
+		default:
+			out = append(out, cobra.CompletionWithDesc(store.Running, "the newest run that is under way"))
 		}
-		return out
-	})
-	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		what := fmt.Sprintf("%s, %s, %s", printable(r.Name), r.State, r.Created.UTC().Format("2006-01-02 15:04"))
+		out = append(out, cobra.CompletionWithDesc(string(r.ID), what))
+	}
+	return out
 }
 
-func (c *common) knownNodes(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-	out = c.ask(cmd, func(ctx context.Context, s service) (out []cobra.Completion) {
-		nodes, _ := s.Nodes(ctx)
-		for _, n := range nodes {
-			out = append(out, cobra.CompletionWithDesc(string(n.ID), string(n.Status)))
-		}
-		return out
-	})
-	return out, cobra.ShellCompDirectiveNoFileComp
+func knownNodes(ctx context.Context, _ *cobra.Command, s service) (out []cobra.Completion) {
+	nodes, _ := s.Nodes(ctx)
+	for _, n := range nodes {
+		out = append(out, cobra.CompletionWithDesc(string(n.ID), string(n.Status)))
+	}
+	return out
 }
 
 // ask calls f with what a command would read from, and returns what f does, or
@@ -223,18 +225,18 @@ func (c *common) peek(ctx context.Context) (service, bool) {
 	}
 	if c.serverAddr != "" {
 		dir := c.paths.remote(hostPort(c.serverAddr))
-		info, err := queue.ReadServerInfo(filepath.Join(dir, "server.json"))
+		info, err := queue.ReadServerInfo(filepath.Join(dir, serverInfoName))
 		if err != nil {
 			return service{}, false
 		}
-		key, err := identity.LoadOrCreate(filepath.Join(dir, "client.nk"), identity.RoleClient)
+		key, err := identity.LoadOrCreate(filepath.Join(dir, clientKeyName), identity.RoleClient)
 		if err != nil {
 			return service{}, false
 		}
 		s, err := c.dial(ctx, info, key)
 		return s, err == nil
 	}
-	if _, err := os.Stat(c.paths.lock()); err != nil {
+	if _, err := os.Stat(c.paths.at(lockName)); err != nil {
 		return service{}, false // nothing has ever run here
 	}
 	if s, ok, err := c.connectRunning(ctx); ok || err != nil {
@@ -243,7 +245,7 @@ func (c *common) peek(ctx context.Context) (service, bool) {
 	path, ok := strings.CutPrefix(c.storeURL, "sqlite://")
 	switch {
 	case c.storeURL == "":
-		path = c.paths.database()
+		path = c.paths.at(databaseName)
 	case !ok:
 		return service{}, false
 	}

@@ -27,6 +27,17 @@ const (
 	toJoin              // a master must execute something on agents, which join servers that run by themselves
 )
 
+// toExecute is the need of what is executed on agents or not, and waited for or not.
+func toExecute(agents, detach bool) need {
+	switch {
+	case agents:
+		return toJoin
+	case detach:
+		return toLeave
+	}
+	return toRun
+}
+
 // service is a control.Service with an end.
 type service struct {
 	control.Service
@@ -52,7 +63,7 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 	}
 	// A token in the environment alone does not mean a server elsewhere: on a
 	// node it may be the agent's.
-	if c.serverAddr != "" || c.token != "" {
+	if c.serverAddr != "" || c.flags.Token != "" {
 		return c.connectRemote(ctx)
 	}
 	if s, ok, err := c.connectRunning(ctx); ok || err != nil {
@@ -62,7 +73,7 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 	case toRead:
 		st, err := c.openStore(ctx)
 		if errors.Is(err, model.ErrUnavailable) && c.storeURL == "" { // on a full disk it can be read all the same
-			if only, roErr := sqlite.OpenReadOnly(ctx, c.paths.database()); roErr == nil {
+			if only, roErr := sqlite.OpenReadOnly(ctx, c.paths.at(databaseName)); roErr == nil {
 				st, err = only, nil
 			}
 		}
@@ -73,7 +84,9 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 	case toJoin:
 		return service{}, errNoServerToJoin
 	case toLeave:
-		return service{}, fmt.Errorf("%w: --detach needs a server, which goes on with the run; start `scalebench server`, name one with --server, or leave --detach out", model.ErrUsage)
+		return service{},
+			usageError("--detach needs a server, which goes on with the run; start `scalebench server`, name one with " +
+				"--server, or leave --detach out")
 	}
 	in, err := c.startServer(ctx, serverOptions{RunQuota: defaultRunQuota, Guest: true})
 	if errors.Is(err, errLocked) {
@@ -89,15 +102,15 @@ func (c *common) connect(ctx context.Context, need need) (service, error) {
 // ownServer is the key of the server that ran on this data directory last, or ""
 // if none has, or it has not quite ended yet.
 func (c *common) ownServer() string {
-	unlock, err := lockFile(c.paths.lock())
+	unlock, err := lockFile(c.paths.at(lockName))
 	if err != nil {
 		return ""
 	}
 	unlock()
-	if _, err := os.Stat(c.paths.serverKey()); err != nil {
+	if _, err := os.Stat(c.paths.at(serverKeyName)); err != nil {
 		return "" // and none is made
 	}
-	key, err := identity.LoadOrCreate(c.paths.serverKey(), identity.RoleServer)
+	key, err := identity.LoadOrCreate(c.paths.at(serverKeyName), identity.RoleServer)
 	if err != nil {
 		return "" // a server would say what is wrong with it
 	}
@@ -107,7 +120,7 @@ func (c *common) ownServer() string {
 // connectRunning connects to a server that runs on this data directory, if
 // there is one.
 func (c *common) connectRunning(ctx context.Context) (service, bool, error) {
-	unlock, err := lockFile(c.paths.lock())
+	unlock, err := lockFile(c.paths.at(lockName))
 	if err == nil {
 		unlock()
 		return service{}, false, nil
@@ -118,11 +131,11 @@ func (c *common) connectRunning(ctx context.Context) (service, bool, error) {
 	if !errors.Is(err, errLocked) {
 		return service{}, false, err
 	}
-	info, err := queue.ReadServerInfo(c.paths.serverInfo())
+	info, err := queue.ReadServerInfo(c.paths.at(serverInfoName))
 	if err != nil {
 		return service{}, false, nil //nolint:nilerr // its address is not there yet; the caller goes on alone
 	}
-	key, err := identity.LoadOrCreate(c.paths.clientKey(), identity.RoleClient)
+	key, err := identity.LoadOrCreate(c.paths.at(clientKeyName), identity.RoleClient)
 	if err != nil {
 		return service{}, false, err
 	}
@@ -151,11 +164,11 @@ func (c *common) connectRemote(ctx context.Context) (service, error) {
 		}
 	}
 	dir := c.paths.remote(hostPort(address))
-	key, err := identity.LoadOrCreate(filepath.Join(dir, "client.nk"), identity.RoleClient)
+	key, err := identity.LoadOrCreate(filepath.Join(dir, clientKeyName), identity.RoleClient)
 	if err != nil {
 		return service{}, err
 	}
-	file := filepath.Join(dir, "server.json")
+	file := filepath.Join(dir, serverInfoName)
 	var info queue.ServerInfo
 	if tok.Secret.Reveal() != "" {
 		host, _ := os.Hostname()
@@ -201,7 +214,7 @@ func (c *common) dial(ctx context.Context, info queue.ServerInfo, key *identity.
 }
 
 func (c *common) dialOptions() queue.DialOptions {
-	return queue.DialOptions{Log: c.log, CredsFile: c.natsCreds, NKeyFile: c.natsNKey, CAFile: c.natsCA}
+	return queue.DialOptions{Log: c.log, CredsFile: c.flags.NATSCreds, NKeyFile: c.flags.NATSNKey, CAFile: c.flags.NATSCA}
 }
 
 // parseToken reads a token and insists on its being for this role, before it
@@ -209,18 +222,18 @@ func (c *common) dialOptions() queue.DialOptions {
 func parseToken(s string, role identity.Role) (identity.Token, error) {
 	tok, err := identity.ParseToken(s)
 	if err != nil {
-		return tok, fmt.Errorf("%w: %w", model.ErrUsage, err)
+		return tok, usageError("%w", err)
 	}
 	if tok.Role != role {
 		advice := map[identity.Role]string{identity.RoleAgent: "scalebench token", identity.RoleClient: "scalebench token --client"}
-		return tok, fmt.Errorf("%w: this token is for the role %s; make the right one with `%s`", model.ErrUsage, tok.Role, advice[role])
+		return tok, usageError("this token is for the role %s; make the right one with `%s`", tok.Role, advice[role])
 	}
 	return tok, nil
 }
 
 // tokenValue is the token that was given, or the one that is kept.
 func (c *common) tokenValue(kept string) (string, error) {
-	t := cmp.Or(c.token, c.env.Getenv("SCALEBENCH_TOKEN"), kept)
+	t := cmp.Or(c.flags.Token, c.env.Getenv("SCALEBENCH_TOKEN"), kept)
 	if file, ok := strings.CutPrefix(t, "@"); ok {
 		data, err := os.ReadFile(file)
 		if err != nil {

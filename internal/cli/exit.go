@@ -34,22 +34,14 @@ func (e commandEnded) Error() string {
 	return fmt.Sprintf("the command ended with exit code %d", int(e))
 }
 
-// code is that of the command, as shells report it; a signal has none.
-func (e commandEnded) code() int {
-	if e < 0 {
-		return exitFailed
-	}
-	return int(e)
-}
-
 // ExitCode maps an error to an exit code; it is the only place that does.
 func ExitCode(err error) int {
 	var ended commandEnded
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &ended):
-		return ended.code()
+	case errors.As(err, &ended) && ended >= 0:
+		return int(ended) // as shells report it; a signal has none
 	case errors.Is(err, context.Canceled), errors.Is(err, errCutShort):
 		return exitInterrupt
 	case errors.Is(err, model.ErrUsage):
@@ -62,4 +54,9 @@ func ExitCode(err error) int {
 		return exitInvalid
 	}
 	return exitFailed
+}
+
+// usageError is an error of what the user has typed or written.
+func usageError(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", model.ErrUsage, fmt.Errorf(format, args...))
 }

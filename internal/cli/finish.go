@@ -18,6 +18,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // finish follows a run to its end and prints what it found, or leaves it to the
@@ -26,7 +27,7 @@ func (c *common) finish(ctx context.Context, s service, id model.RunID, opt runO
 	if opt.detach {
 		c.say("the server goes on with run %s; `scalebench show %s` shows how far it is", id, id)
 		c.sayWaits(ctx, s, id)
-		return write(c.env.Stdout, string(id)+"\n")
+		return c.out(string(id))
 	}
 	run, err := c.follow(ctx, s, id)
 	if ctx.Err() != nil {
@@ -68,10 +69,8 @@ func (c *common) sayWaits(ctx context.Context, s service, id model.RunID) {
 			c.say("%s", run.Reason)
 			return
 		}
-		select {
-		case <-ctx.Done():
+		if workload.Pause(ctx, 50*time.Millisecond) != nil {
 			return
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
@@ -124,10 +123,10 @@ func (c *common) follow(ctx context.Context, s service, id model.RunID) (model.R
 
 // resume is the command that continues a run, where its data are.
 func (c *common) resume(id model.RunID) string {
-	if c.dataFlag == "" {
+	if c.flags.Data == "" {
 		return "scalebench resume " + string(id)
 	}
-	return fmt.Sprintf("scalebench resume %s --%s %s", id, dataDirFlag, c.dataFlag)
+	return fmt.Sprintf("scalebench resume %s --%s %s", id, dataDirFlag, c.flags.Data)
 }
 
 // interrupted ends what this command began, in order. A run on a server of
@@ -193,7 +192,8 @@ func (c *common) printResult(ctx context.Context, s service, run model.Run, opt 
 		c.say("analysed in %s", num.Seconds(took.Seconds()))
 	}
 	if len(answers) == 0 {
-		return fmt.Errorf("%w: run %s has nothing that a study can report; `scalebench show %s` shows what it did", model.ErrUsage, run.ID, run.ID)
+		return usageError("run %s has nothing that a study can report; `scalebench show %s` shows what it did", run.ID,
+			run.ID)
 	}
 	text, worst := c.formatFlag == string(render.FormatText), answer.Worst(answers...)
 	nothing := errors.Is(worst, model.ErrNothing)
@@ -226,7 +226,7 @@ func (c *common) printAnswers(answers []answer.Answer) error {
 	}
 	for i, a := range answers {
 		if i > 0 {
-			if err := write(c.env.Stdout, "\n"); err != nil {
+			if err := c.out(""); err != nil {
 				return err
 			}
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"runtime"
 	"strconv"
@@ -26,7 +25,7 @@ import (
 func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID, *experiment.Experiment) (master.Fleet, error) {
 	return func(run model.RunID, exp *experiment.Experiment) (master.Fleet, error) {
 		agents := agentproc.Config{
-			Dir: c.paths.agents(), Server: in.info, Log: c.log,
+			Dir: c.paths.at(agentsName), Server: in.info, Log: c.log,
 			Command: []string{c.env.Self, "agent", "--" + coresTogetherFlag, coresTogether()}, Environ: c.childEnviron(), Patience: exp.Timeouts.Node.Std(),
 			Admit: func(node model.NodeID, key string) error {
 				return auth.Admit(identity.Grant{Key: key, Role: identity.RoleAgent, Node: node, At: time.Now().UTC()})
@@ -37,7 +36,7 @@ func (c *common) fleets(in *instance, auth *identity.Authority) func(model.RunID
 			return local.New(f.Local.Nodes, agents), nil
 		case f.Lab != nil:
 			// Before the run is stored: without rights there is nothing to run.
-			if err := errors.Join(lab.Check(), lab.CheckDelay(*f.Lab, exp.HostServices())); err != nil {
+			if err := checkLab(exp); err != nil {
 				return nil, err
 			}
 			return fleetlab.New(fleetlab.Config{

@@ -26,15 +26,17 @@ import (
 // serverOptions configure a server, whether it is a process of its own or
 // embedded in a command.
 type serverOptions struct {
-	Listen    string
-	Advertise []string
-	Insecure  bool // no TLS off loopback
-	NATS      []string
-	NATSOpen  bool
-	Lease     time.Duration
-	Guest     bool // embedded in a command; see master.Config
+	Listen    string        `flag:"listen" jsonschema_description:"Address of the embedded queue."`
+	Advertise commaList     `flag:"advertise" jsonschema_description:"HOST:PORT for agents to connect to (default: the listen address)."`
+	Insecure  bool          `flag:"insecure-no-tls" jsonschema_description:"No TLS, even on addresses other than loopback: results can be read on the network."`
+	NATS      commaList     `flag:"nats" jsonschema_description:"Use this external NATS cluster: nats://A,nats://B,…"`
+	NATSOpen  bool          `flag:"insecure-open-nats" jsonschema_description:"Accept an external cluster without authentication."`
+	Lease     unit.Duration `flag:"lease" jsonschema_description:"A node counts as lost after this long without a heartbeat."`
+	Guest     bool          // embedded in a command; see master.Config
 	// Bounds of what is kept; see master.Config.
-	RunQuota, StoreQuota, KeepFree unit.Size
+	RunQuota   unit.Size `flag:"run-quota" jsonschema_description:"What a run may keep of the output of its tasks; what is more is cut; 0B: no bound."`
+	StoreQuota unit.Size `flag:"store-quota" jsonschema_description:"What the store may hold before runs pause; 0B: no bound."`
+	KeepFree   unit.Size `flag:"keep-free" jsonschema_description:"What stays free on the store's disk: runs pause below (default: 5 %, at most 256MiB)."`
 }
 
 // defaultRunQuota is for runs of commands that bring their own server, too.
@@ -67,14 +69,14 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	if err := c.needData(); err != nil {
 		return nil, err
 	}
-	unlock, err := lockFile(c.paths.lock())
+	unlock, err := lockFile(c.paths.at(lockName))
 	if err != nil {
 		return nil, err
 	}
 	in.onClose(func() error { unlock(); return nil })
 	c.sweepLabs(ctx)
 	// An address that a killed server left would lead others astray.
-	_ = os.Remove(c.paths.serverInfo())
+	_ = os.Remove(c.paths.at(serverInfoName))
 
 	st, err := c.openStore(ctx)
 	if err != nil {
@@ -82,7 +84,9 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	}
 	in.onClose(st.Close)
 	if room, err := st.Room(ctx); err == nil && room.Used < 0 && (opt.StoreQuota > 0 || opt.KeepFree > 0) {
-		return nil, fmt.Errorf("%w: --store-quota and --keep-free need a store on this machine: how much room PostgreSQL has only its own machine knows; bound the database there", model.ErrUsage)
+		return nil,
+			usageError("--store-quota and --keep-free need a store on this machine: how much room PostgreSQL has only its " +
+				"own machine knows; bound the database there")
 	}
 
 	hub, auth, err := c.startQueue(ctx, in, opt)
@@ -95,7 +99,7 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 		Store: st, Queue: hub, Authority: auth, Host: host, BootID: boot,
 		Kinds: Kinds(), Fleets: c.fleets(in, auth),
 		RunQuota: opt.RunQuota.Bytes(), StoreQuota: opt.StoreQuota.Bytes(), KeepFree: opt.KeepFree.Bytes(),
-		Lease: opt.Lease, Guest: opt.Guest, Server: in.info.ServerKey, Version: Version(), Log: c.log,
+		Lease: opt.Lease.Std(), Guest: opt.Guest, Server: in.info.ServerKey, Version: Version(), Log: c.log,
 	})
 	if in.interrupted, err = in.Recover(ctx); err != nil {
 		return nil, err
@@ -106,22 +110,29 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	in.halt = in.run(ctx)
 	in.onClose(in.halt)
 	// It tells this user's other commands where the server is.
-	in.onClose(func() error { return os.Remove(c.paths.serverInfo()) })
-	return in, in.info.Save(c.paths.serverInfo())
+	in.onClose(func() error { return os.Remove(c.paths.at(serverInfoName)) })
+	return in, in.info.Save(c.paths.at(serverInfoName))
 }
 
 // startQueue starts the embedded queue or connects to the user's, and joins
 // the master to it.
 func (c *common) startQueue(ctx context.Context, in *instance, opt serverOptions) (*queue.Hub, *identity.Authority, error) {
-	key, err := identity.LoadOrCreate(c.paths.serverKey(), identity.RoleServer)
+	key, err := identity.LoadOrCreate(c.paths.at(serverKeyName), identity.RoleServer)
 	if err != nil {
 		return nil, nil, err
 	}
-	auth, err := identity.OpenAuthority(c.paths.authority())
+	auth, err := identity.OpenAuthority(c.paths.at(authorityName))
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := c.admitLocalClient(auth); err != nil {
+	// This user's own commands may speak to the server: a process that can read the
+	// key file can also read the database beside it.
+	own, err := identity.LoadOrCreate(c.paths.at(clientKeyName), identity.RoleClient)
+	if err == nil {
+		err = auth.Admit(identity.Grant{Key: own.Public(), Role: identity.RoleClient, Node: "local-client",
+			At: time.Now().UTC()})
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	conn, err := c.openQueue(ctx, in, opt, key, auth)
@@ -160,7 +171,7 @@ const helloGrace = 30 * time.Second
 func (c *common) openQueue(ctx context.Context, in *instance, opt serverOptions, key *identity.Key, auth *identity.Authority) (queue.Conn, error) {
 	if len(opt.NATS) > 0 {
 		ext, err := queue.ConnectExternal(ctx, queue.ExternalConfig{
-			URLs: opt.NATS, CredsFile: c.natsCreds, NKeyFile: c.natsNKey, CAFile: c.natsCA,
+			URLs: opt.NATS, CredsFile: c.flags.NATSCreds, NKeyFile: c.flags.NATSNKey, CAFile: c.flags.NATSCA,
 			AllowOpen: opt.NATSOpen, Insecure: opt.Insecure, Key: key, Log: c.log,
 		})
 		if err != nil {
@@ -170,7 +181,7 @@ func (c *common) openQueue(ctx context.Context, in *instance, opt serverOptions,
 		return ext, nil
 	}
 	srv, err := queue.StartServer(ctx, queue.ServerConfig{
-		DataDir: c.paths.queue(), Listen: opt.Listen, Advertise: opt.Advertise, Insecure: opt.Insecure,
+		DataDir: c.paths.at(queueName), Listen: opt.Listen, Advertise: opt.Advertise, Insecure: opt.Insecure,
 		Key: key, Authority: auth, Log: c.log,
 	})
 	if err != nil {
@@ -179,16 +190,6 @@ func (c *common) openQueue(ctx context.Context, in *instance, opt serverOptions,
 	in.onClose(func() error { srv.Shutdown(); return nil })
 	in.info = srv.Info()
 	return srv, nil
-}
-
-// admitLocalClient lets this user's own commands speak to the server: a process
-// that can read the key file can also read the database beside it.
-func (c *common) admitLocalClient(auth *identity.Authority) error {
-	key, err := identity.LoadOrCreate(c.paths.clientKey(), identity.RoleClient)
-	if err != nil {
-		return err
-	}
-	return auth.Admit(identity.Grant{Key: key.Public(), Role: identity.RoleClient, Node: "local-client", At: time.Now().UTC()})
 }
 
 func (in *instance) handlers() queue.Handlers {
@@ -227,14 +228,14 @@ func (c *common) openStore(ctx context.Context) (store.Store, error) {
 	url := c.storeURL
 	switch {
 	case url == "":
-		return sqlite.Open(ctx, c.paths.database())
+		return sqlite.Open(ctx, c.paths.at(databaseName))
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
 		return postgres.Open(ctx, url)
 	}
 	path, ok := strings.CutPrefix(url, "sqlite://")
 	if !ok {
 		scheme, _, _ := strings.Cut(url, ":")
-		return nil, fmt.Errorf("%w: --store %s:… must be postgres://… or sqlite://PATH", model.ErrUsage, scheme)
+		return nil, usageError("--store %s:… must be postgres://… or sqlite://PATH", scheme)
 	}
 	return sqlite.Open(ctx, path)
 }

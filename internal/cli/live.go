@@ -107,8 +107,13 @@ func (v *liveView) event(ev model.Event) {
 	if v.holds(ev) {
 		return
 	}
-	if ev.Severity != model.Info || ev.Kind == model.EventStoreBack || ev.Kind == model.EventRoom || ev.Kind == model.EventFleetUp || ev.Kind == model.EventLatest || ev.Kind == model.EventWaiting {
+	switch ev.Kind {
+	case model.EventStoreBack, model.EventRoom, model.EventFleetUp, model.EventLatest, model.EventWaiting:
 		v.remark(ev)
+	default:
+		if ev.Severity != model.Info {
+			v.remark(ev)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // parting is how long a command may take to ask for the results of its run once
@@ -19,31 +20,18 @@ const parting = 3 * time.Second
 func (c *common) serveOthers(ctx context.Context, s service) {
 	served := false
 	for ctx.Err() == nil {
-		run, ok := othersRun(ctx, s)
-		if !ok {
+		list, err := s.Runs(ctx, store.Filter{States: []model.RunState{model.RunPending, model.RunRunning}})
+		i := slices.IndexFunc(list.Runs, func(r model.Run) bool { return r.Server == s.server })
+		if err != nil || i < 0 {
 			break
 		}
+		run := list.Runs[i]
 		served = true
 		c.say("run %s of another command uses this server, which stays until that run is over; Ctrl-C ends it, and `scalebench resume %s` continues it later",
 			run.ID, run.ID)
 		_, _ = control.AwaitEnd(ctx, s, run.ID, func(error) {}) // its own command says what is wrong
 	}
 	if served {
-		select {
-		case <-ctx.Done():
-		case <-time.After(parting):
-		}
+		_ = workload.Pause(ctx, parting) // or until it is to end
 	}
-}
-
-func othersRun(ctx context.Context, s service) (model.Run, bool) {
-	list, err := s.Runs(ctx, store.Filter{States: []model.RunState{model.RunPending, model.RunRunning}})
-	if err != nil {
-		return model.Run{}, false
-	}
-	i := slices.IndexFunc(list.Runs, func(r model.Run) bool { return r.Server == s.server })
-	if i < 0 {
-		return model.Run{}, false
-	}
-	return list.Runs[i], true
 }

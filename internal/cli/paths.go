@@ -12,17 +12,21 @@ import (
 // paths are the places below the data directory.
 type paths struct{ root string }
 
-func (p paths) lock() string       { return filepath.Join(p.root, "lock") }
-func (p paths) database() string   { return filepath.Join(p.root, "scalebench.db") }
-func (p paths) queue() string      { return filepath.Join(p.root, "queue") }
-func (p paths) serverKey() string  { return filepath.Join(p.root, "server.nk") }
-func (p paths) clientKey() string  { return filepath.Join(p.root, "client.nk") }
-func (p paths) authority() string  { return filepath.Join(p.root, "authority.json") }
-func (p paths) serverInfo() string { return filepath.Join(p.root, "server.json") }
-func (p paths) agents() string     { return filepath.Join(p.root, "agents") }
-func (p paths) report(id string) string {
-	return filepath.Join(p.root, "reports", id+".html")
-}
+// What is there.
+const (
+	lockName       = "lock"
+	databaseName   = "scalebench.db"
+	queueName      = "queue"
+	serverKeyName  = "server.nk"
+	clientKeyName  = "client.nk"
+	authorityName  = "authority.json"
+	serverInfoName = "server.json"
+	agentsName     = "agents"
+)
+
+func (p paths) at(name ...string) string { return filepath.Join(append([]string{p.root}, name...)...) }
+
+func (p paths) report(id string) string { return p.at("reports", id+".html") }
 
 // remote holds the identity with which this user speaks to a server elsewhere.
 func (p paths) remote(address string) string {
@@ -32,7 +36,7 @@ func (p paths) remote(address string) string {
 		}
 		return '_'
 	}, strings.ToLower(address))
-	return filepath.Join(p.root, "remotes", safe)
+	return p.at("remotes", safe)
 }
 
 // otherData is what a user without a usable data directory can do.

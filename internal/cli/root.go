@@ -30,7 +30,11 @@ func Main(env Env) int {
 	err := inTime(ctx, newRoot(env).ExecuteContext)
 	var ended commandEnded
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.As(err, &ended) {
-		fmt.Fprintln(env.Stderr, errorPrefix(err)+model.Plain(err)) //nolint:errcheck // no other place to report
+		prefix := "scalebench: "
+		if errors.Is(err, model.ErrUsage) && positionRE.MatchString(err.Error()) {
+			prefix = "" // so that editors find the position in every line, the first included
+		}
+		fmt.Fprintln(env.Stderr, prefix+model.Plain(err)) //nolint:errcheck // no other place to report
 	}
 	return ExitCode(err)
 }
@@ -62,15 +66,6 @@ func inTime(ctx context.Context, command func(context.Context) error) error {
 
 // positionRE is how an error of a file begins: file:line:col.
 var positionRE = regexp.MustCompile(`^[^:\n]+:[0-9]+:[0-9]+: `)
-
-// errorPrefix names the program. Errors in files have no prefix, so that
-// editors find the position in every line, the first included.
-func errorPrefix(err error) string {
-	if errors.Is(err, model.ErrUsage) && positionRE.MatchString(err.Error()) {
-		return ""
-	}
-	return "scalebench: "
-}
 
 const longHelp = `scalebench finds out how far an application scales on rented machines, what
 limits it, and how certain that is.
@@ -138,11 +133,11 @@ func newRoot(env Env) *cobra.Command {
 	root.AddCommand(c.configCommand())
 	root.AddCommand(c.workloadCommand(), c.versionCommand())
 	root.SetHelpCommand(helpCommand())
-	c.addCompletion(root)
+	c.addArguments(root)
 	c.foldHelp(root)
 	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return unknownCommand(cmd, args[0])
+		if err := subcommands(cmd, args); err != nil {
+			return err
 		}
 		return cmd.Help()
 	}

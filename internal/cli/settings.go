@@ -114,11 +114,12 @@ func readSettings(file string) ([]byte, error) {
 		return nil, unreadable("the settings", file, err)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return nil, fmt.Errorf("%w: %s can be written by others; `chmod go-w '%s'` mends it", model.ErrUsage, file, file)
+		return nil, usageError("%s can be written by others; `chmod go-w '%s'` mends it", file, file)
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
-		return nil, fmt.Errorf("%w: %s belongs to another user, who can write it; `chown %d '%s'` mends it, or $SCALEBENCH_CONFIG names another file",
-			model.ErrUsage, file, os.Geteuid(), file)
+		return nil,
+			usageError("%s belongs to another user, who can write it; `chown %d '%s'` mends it, or $SCALEBENCH_CONFIG names "+
+				"another file", file, os.Geteuid(), file)
 	}
 	src, err := os.ReadFile(file)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/pflag"
 
@@ -33,8 +34,18 @@ func addParams(f *pflag.FlagSet, params any) *paramFlags {
 	return addSomeParams(f, params, func(string) bool { return true })
 }
 
+// addOptions defines the flags of options, a pointer to a struct: its fields hold
+// the defaults, and then what was given.
+func addOptions(f *pflag.FlagSet, options any) {
+	addFields(f, options, func(string) bool { return true }, true)
+}
+
 // addSomeParams defines those flags of params of which the name is wanted.
 func addSomeParams(f *pflag.FlagSet, params any, wanted func(name string) bool) *paramFlags {
+	return addFields(f, params, wanted, false)
+}
+
+func addFields(f *pflag.FlagSet, params any, wanted func(name string) bool, bound bool) *paramFlags {
 	out := &paramFlags{}
 	v := reflect.ValueOf(params).Elem()
 	for _, field := range reflect.VisibleFields(v.Type()) {
@@ -48,6 +59,9 @@ func addSomeParams(f *pflag.FlagSet, params any, wanted func(name string) bool) 
 		}
 		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		p := &paramFlag{name: name, key: key, unit: field.Tag.Get("unit"), from: field.Tag.Get("from"), allowed: allowedIn(field.Tag.Get("jsonschema")), value: reflect.New(field.Type).Elem(), initial: v.FieldByIndex(field.Index)}
+		if bound {
+			p.value, p.initial = p.initial, reflect.Value{}
+		}
 		added := f.VarPF(p, name, short, usageOf(field, p))
 		if field.Type.Kind() == reflect.Bool {
 			added.NoOptDefVal = "true"
@@ -64,7 +78,7 @@ func (p *paramFlags) thresholds() *paramFlags {
 
 func usageOf(field reflect.StructField, p *paramFlag) string {
 	text := strings.TrimSuffix(field.Tag.Get("jsonschema_description"), ".")
-	if text != "" {
+	if len(text) > 1 && !unicode.IsUpper(rune(text[1])) { // no abbreviation
 		text = strings.ToLower(text[:1]) + text[1:]
 	}
 	if d := p.defaultText(); d != "" {
@@ -82,7 +96,7 @@ func (p *paramFlags) given() (map[string]json.RawMessage, error) {
 		}
 		b, err := json.Marshal(f.value.Interface())
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+			return nil, usageError("%w", err)
 		}
 		out[f.key] = b
 	}
@@ -123,14 +137,23 @@ type paramFlag struct {
 	path           string // of the file whose text is the value; empty: there is none
 }
 
-// String implements pflag.Value; the default stands in the usage.
-func (p *paramFlag) String() string { return "" }
-
-func (p *paramFlag) defaultText() string {
-	v := p.initial
-	if !v.IsValid() || v.IsZero() {
+// String implements pflag.Value. It is empty where the value is apart from the
+// default, which stands in the usage.
+func (p *paramFlag) String() string {
+	if p.initial.IsValid() {
 		return ""
 	}
+	return valueText(p.value)
+}
+
+func (p *paramFlag) defaultText() string {
+	if !p.initial.IsValid() || p.initial.IsZero() {
+		return ""
+	}
+	return valueText(p.initial)
+}
+
+func valueText(v reflect.Value) string {
 	if t, ok := v.Interface().(encoding.TextMarshaler); ok {
 		if b, err := t.MarshalText(); err == nil {
 			return string(b)
@@ -308,7 +331,7 @@ func (p *paramFlag) grow(v reflect.Value, text string) error {
 		return nil
 	}
 	name, value, ok := strings.Cut(text, "=")
-	if !ok {
+	if !ok || name == "" {
 		return errors.New("must be NAME=VALUE")
 	}
 	if v.IsNil() {

@@ -14,16 +14,14 @@ import (
 // always are the patterns of what every program gets. docs/security.md shows
 // the same.
 func always() []string {
-	return []string{
-		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_*",
-		"LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "GOMAXPROCS",
-	}
+	return strings.Fields(`PATH HOME USER LOGNAME SHELL TMPDIR TZ LANG LANGUAGE LC_*
+		LD_LIBRARY_PATH SSL_CERT_FILE SSL_CERT_DIR GOMAXPROCS`)
 }
 
 // Proxies are the patterns of what names proxies. Every program gets those
 // whose addresses hold no user and password.
 func Proxies() []string {
-	return []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"}
+	return strings.Fields("HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy")
 }
 
 // own is how variables begin that configure scalebench itself: they may hold a

@@ -86,7 +86,8 @@ func (r *reader) sourceNames(path []string, kind string, params any) {
 		v := reflect.ValueOf(params).Elem().FieldByIndex(f.index)
 		if name, ok := v.Interface().(study.SourceName); ok && study.FileLike(string(name)) {
 			r.report(extend(path, f.key), fmt.Sprintf("%q is a file, and files are read where the command runs", name),
-				fmt.Sprintf("name a run or a campaign, or give the file to the command: scalebench %s RUN --%s %s", kind, f.key, name))
+				fmt.Sprintf("name a run or a campaign, or give the file to the command: scalebench %s RUN --%s %s",
+					kind, f.key, name))
 		}
 	}
 }

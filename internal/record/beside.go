@@ -14,6 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // workloadSections say of each workload what was measured beside the capacity,
@@ -28,11 +29,10 @@ func workloadSections(run *observe.Run) []doc.Section {
 	var out []doc.Section
 	for _, name := range names {
 		s := doc.Section{Kind: "Workload", Title: name}
-		if part := besidePart(run, name); part != nil {
-			s.Blocks = append(s.Blocks, doc.Block{Part: part})
-		}
-		if part := hostPart(run, name); part != nil {
-			s.Blocks = append(s.Blocks, doc.Block{Part: part})
+		for _, part := range []*doc.Section{besidePart(run, name), hostPart(run, name)} {
+			if part != nil {
+				s.Blocks = append(s.Blocks, doc.Block{Part: part})
+			}
 		}
 		if len(s.Blocks) > 0 {
 			out = append(out, s)
@@ -70,13 +70,10 @@ func besidePart(run *observe.Run, workload string) *doc.Section {
 // of an error.
 type infoKey struct{ metric, name, unit string }
 
-// infoValues are all its values, one a task and trial, in each phase.
-type infoValues struct{ serial, parallel []float64 }
-
 // infoOf collects what a workload's samples say beside its capacity, in order
-// of first appearance.
-func infoOf(run *observe.Run, workload string) (keys []infoKey, values map[infoKey]*infoValues) {
-	values = make(map[infoKey]*infoValues)
+// of first appearance: all values, one a task and trial, in each phase.
+func infoOf(run *observe.Run, workload string) (keys []infoKey, values map[infoKey]map[model.Phase][]float64) {
+	values = make(map[infoKey]map[model.Phase][]float64)
 	eachScored(run, workload, func(s model.Step, r model.Result) {
 		for _, sample := range r.Samples {
 			if !sample.Info || !num.Finite(sample.Value) || sample.Metric == model.MetricOtherCPU {
@@ -84,14 +81,10 @@ func infoOf(run *observe.Run, workload string) (keys []infoKey, values map[infoK
 			}
 			k := infoKey{sample.Metric, sample.Key(), sample.Unit}
 			if values[k] == nil {
-				values[k] = &infoValues{}
+				values[k] = make(map[model.Phase][]float64)
 				keys = append(keys, k)
 			}
-			if s.Phase == model.Serial {
-				values[k].serial = append(values[k].serial, sample.Value)
-			} else {
-				values[k].parallel = append(values[k].parallel, sample.Value)
-			}
+			values[k][s.Phase] = append(values[k][s.Phase], sample.Value)
 		}
 	})
 	return keys, values
@@ -123,14 +116,14 @@ func infoTable(run *observe.Run, workload string) *doc.Table {
 		return nil
 	}
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "metric", Head: "metric"},
-		{Key: "serial", Head: "serial, mean of tasks\n[min .. max]", Right: true},
-		{Key: "parallel", Head: "parallel, mean of tasks\n[min .. max]", Right: true},
+		column("metric", "metric"),
+		number("serial", "serial, mean of tasks\n[min .. max]"),
+		number("parallel", "parallel, mean of tasks\n[min .. max]"),
 	}}
 	for _, k := range keys {
-		v := values[k]
-		s := fineScale(k.unit, append(slices.Clone(v.serial), v.parallel...)...)
-		t.Add(doc.Say(k.name), infoCell(k.metric, s, v.serial), infoCell(k.metric, s, v.parallel))
+		serial, parallel := values[k][model.Serial], values[k][model.Parallel]
+		s := fineScale(k.unit, slices.Concat(serial, parallel)...)
+		t.Add(say(k.name), infoCell(k.metric, s, serial), infoCell(k.metric, s, parallel))
 	}
 	return t
 }
@@ -141,7 +134,7 @@ var percentileName = regexp.MustCompile(`(?i)(^|[_. -])(p\d{1,2}(\.?\d+)?|median
 
 func infoCell(metric string, s num.Scale, values []float64) doc.Cell {
 	if len(values) == 0 {
-		return doc.Of(nil, num.Missing)
+		return people(num.Missing)
 	}
 	lo, hi, unit := slices.Min(values), slices.Max(values), strings.TrimSuffix(" "+s.Unit, " ")
 	number := func(v float64) string { return s.Number(v, 0) }
@@ -149,12 +142,12 @@ func infoCell(metric string, s num.Scale, values []float64) doc.Cell {
 		number = func(v float64) string { return num.Tick(v, 1) }
 	}
 	span := "[" + number(lo) + " .. " + number(hi) + "]"
-	mean := meanOf(values)
+	mean := stats.Average(values)
 	switch {
 	case lo == hi:
 		return doc.Of(lo, number(lo)+unit)
 	case percentileName.MatchString(metric):
-		return doc.Of(nil, span+unit)
+		return people(span + unit)
 	case whole(values) && s.Factor == 1:
 		return doc.Of(mean, num.Tick(mean, 0.1)+unit, span)
 	}
@@ -192,10 +185,10 @@ func histogramTable(run *observe.Run, workload string) (t *doc.Table, notes []st
 		return nil, nil
 	}
 	t = &doc.Table{Columns: []doc.Column{
-		{Key: "metric", Head: "metric"}, {Key: "phase", Head: "phase"},
-		{Key: "operations", Head: "values", Right: true},
-		{Key: "p50", Head: "p50", Right: true}, {Key: "p90", Head: "p90", Right: true},
-		{Key: "p99", Head: "p99", Right: true}, {Key: "max", Head: "max", Right: true},
+		column("metric", "metric"), column("phase", "phase"),
+		number("operations", "values"),
+		number("p50", "p50"), number("p90", "p90"),
+		number("p99", "p99"), number("max", "max"),
 	}}
 	for _, k := range keys {
 		m := merged[k]
@@ -215,17 +208,16 @@ func histogramTable(run *observe.Run, workload string) (t *doc.Table, notes []st
 }
 
 func histogramRow(k histogramKey, h *hdr.Histogram) []doc.Cell {
-	s := fineScale(k.unit, float64(h.Max()))
-	cell := func(v int64) doc.Cell {
-		return doc.Of(float64(v), fineScale(k.unit, float64(v)).Value(float64(v), 0))
+	common := fineScale(k.unit, float64(h.Max()))
+	out := []doc.Cell{say(k.metric), say(k.phase), doc.Of(h.TotalCount(), num.Grouped(h.TotalCount()))}
+	for _, v := range []int64{h.ValueAtPercentile(50), h.ValueAtPercentile(90), h.ValueAtPercentile(99), h.Max()} {
+		s, value := common, float64(v)
+		if s.Unit != k.unit { // there is a prefix to choose for each value
+			s = fineScale(k.unit, value)
+		}
+		out = append(out, doc.Of(value, s.Value(value, 0)))
 	}
-	if s.Unit == k.unit { // no prefix to choose for each value
-		cell = func(v int64) doc.Cell { return doc.Of(float64(v), s.Value(float64(v), 0)) }
-	}
-	return []doc.Cell{
-		doc.Say(k.metric), doc.Say(string(k.phase)), doc.Of(h.TotalCount(), num.Grouped(h.TotalCount())),
-		cell(h.ValueAtPercentile(50)), cell(h.ValueAtPercentile(90)), cell(h.ValueAtPercentile(99)), cell(h.Max()),
-	}
+	return out
 }
 
 // histogramKey is what may be merged: the same quantity in the same phase.
@@ -245,25 +237,17 @@ type mergedHistogram struct {
 // appearance of the metric, serial before parallel.
 func mergedHistograms(run *observe.Run, workload string) (merged map[histogramKey]*mergedHistogram, keys []histogramKey) {
 	merged = make(map[histogramKey]*mergedHistogram)
-	rank := make(map[string]int)
 	eachScored(run, workload, func(s model.Step, r model.Result) {
 		for _, x := range r.Histograms {
 			k := histogramKey{x.Metric, x.Unit, s.Phase}
-			if _, seen := rank[x.Metric]; !seen {
-				rank[x.Metric] = len(rank)
-			}
 			if merged[k] == nil {
-				merged[k] = &mergedHistogram{}
-				keys = append(keys, k)
+				for _, phase := range []model.Phase{model.Serial, model.Parallel} {
+					keys = append(keys, histogramKey{x.Metric, x.Unit, phase})
+					merged[keys[len(keys)-1]] = &mergedHistogram{}
+				}
 			}
 			merged[k].add(x)
 		}
-	})
-	slices.SortStableFunc(keys, func(x, y histogramKey) int {
-		if x.metric != y.metric {
-			return rank[x.metric] - rank[y.metric]
-		}
-		return strings.Compare(string(y.phase), string(x.phase)) // serial first
 	})
 	return merged, keys
 }
@@ -279,13 +263,4 @@ func (m *mergedHistogram) add(x model.Histogram) {
 		return
 	}
 	m.h = h
-}
-
-// meanOf is NaN for no values: missing is missing.
-func meanOf(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
 }

@@ -15,28 +15,28 @@ import (
 // Campaigns lists campaigns in the order given.
 func Campaigns(list []campaign.Status) *doc.Document {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "id", Head: "campaign"}, {Key: "name", Head: "name", Wrap: leastName}, {Key: "state", Head: "state"}, {Key: "reason", For: doc.Programs},
-		{Key: "ran", Head: "ran", Right: true, Tip: "repetitions with a run that is over"}, {Key: "planned", Head: "of", Right: true},
+		column("id", "campaign"), {Key: "name", Head: "name", Wrap: leastName}, column("state", "state"), hidden("reason"),
+		{Key: "ran", Head: "ran", Right: true, Tip: "repetitions with a run that is over"}, number("planned", "of"),
 		{Key: "gaps", Head: "gaps", Right: true, Tip: "times of the schedule without a run", Spare: 2},
-		{Key: "next", Head: "next", Spare: 3}, {Key: "end", For: doc.Programs}, {Key: "schedule", Head: "schedule", Wrap: 30, Spare: 1},
+		{Key: "next", Head: "next", Spare: 3}, hidden("end"), {Key: "schedule", Head: "schedule", Wrap: 30, Spare: 1},
 	}, OneLine: true}
 	for _, s := range list {
-		planned := doc.Of(nil, "no end")
+		planned := people("no end")
 		switch {
 		case s.Planned > 0:
 			planned = doc.Int(s.Planned)
 		case !s.End.IsZero():
-			planned = doc.Of(nil, "not known") // too many, or in a file that cannot be read
+			planned = people("not known") // too many, or in a file that cannot be read
 		}
 		state := string(s.State)
 		if s.Left {
 			state += ", no server"
 		}
-		t.Add(doc.Say(string(s.ID)), doc.Say(s.Name), doc.Of(string(s.State), state).As(campaignTone(s.State)), doc.Of(s.Reason),
+		t.Add(say(s.ID), say(s.Name), doc.Of(string(s.State), state).As(campaignTone(s.State)), doc.Of(s.Reason),
 			doc.Int(ran(s)), planned, doc.Int(gaps(s)),
-			timeCell(s.Next), timeCell(s.End), doc.Say(scheduleText(s)))
+			timeCell(s.Next), timeCell(s.End), say(scheduleText(s)))
 	}
-	return listing(t, "No campaigns yet. `scalebench run FILE` begins one if the file has a schedule.")
+	return Listing(t, "No campaigns yet. `scalebench run FILE` begins one if the file has a schedule.")
 }
 
 func campaignTone(s model.CampaignState) doc.Tone {
@@ -71,23 +71,18 @@ func gaps(s campaign.Status) int {
 // latest repetitions; programs get all of them.
 func Campaign(s campaign.Status, now time.Time) *doc.Document {
 	d := &doc.Document{Title: s.Name, Answer: campaignAnswer(s, now), Verdict: doc.Tag{Word: string(s.State), Tone: campaignTone(s.State)}}
-	about := doc.Block{Fields: []doc.Field{
-		{Label: "campaign", Text: string(s.ID)},
-		{Label: "schedule", Text: scheduleText(s)},
-		{Label: "began", Text: clock(s.Begin)},
-	}}
-	switch {
-	case !s.Finished.IsZero():
-		about.Fields = append(about.Fields, doc.Field{Label: "ended", Text: clock(s.Finished)})
-	case !s.End.IsZero():
-		about.Fields = append(about.Fields, doc.Field{Label: "ends", Text: clock(s.End)})
+	ends := clock(s.End)
+	if !s.Finished.IsZero() {
+		ends = ""
 	}
-	for _, state := range []model.RepetitionState{model.RepetitionSkipped, model.RepetitionMissed, model.RepetitionPaused, model.RepetitionFailed, model.RepetitionDeleted} {
-		if n := s.Progress.States[state]; n > 0 {
-			about.Fields = append(about.Fields, doc.Field{Label: string(state), Text: num.Count(n, "time") + " of the schedule: " + gapWords[state]})
+	about := fields("campaign", string(s.ID), "schedule", scheduleText(s), "began", clock(s.Begin), "ended",
+		clock(s.Finished), "ends", ends)
+	for _, gap := range gapWords {
+		if n := s.Progress.States[gap.state]; n > 0 {
+			about = append(about, fields(string(gap.state), num.Count(n, "time")+" of the schedule: "+gap.words)...)
 		}
 	}
-	d.Sections = []doc.Section{{Blocks: []doc.Block{about}}}
+	d.Sections = []doc.Section{{Blocks: []doc.Block{{Fields: about}}}}
 	d.Data = repetitions(s.Repetitions)
 	if n := len(s.Repetitions); n > 0 {
 		latest := repetitions(s.Repetitions[max(0, n-LatestRepetitions):])
@@ -103,12 +98,16 @@ func Campaign(s campaign.Status, now time.Time) *doc.Document {
 // LatestRepetitions is how many repetitions people see of a campaign.
 const LatestRepetitions = 10
 
-var gapWords = map[model.RepetitionState]string{
-	model.RepetitionSkipped: "the repetition before had not ended",
-	model.RepetitionMissed:  "no scalebench server was there, it stood still or was busy, or its clock was set forward",
-	model.RepetitionPaused:  "the campaign was paused",
-	model.RepetitionFailed:  "no run could be made",
-	model.RepetitionDeleted: "the run was deleted",
+// gapWords say why there was no run, in the order in which they are shown.
+var gapWords = []struct {
+	state model.RepetitionState
+	words string
+}{
+	{model.RepetitionSkipped, "the repetition before had not ended"},
+	{model.RepetitionMissed, "no scalebench server was there, it stood still or was busy, or its clock was set forward"},
+	{model.RepetitionPaused, "the campaign was paused"},
+	{model.RepetitionFailed, "no run could be made"},
+	{model.RepetitionDeleted, "the run was deleted"},
 }
 
 // campaignAnswer says in a sentence how far a campaign is.
@@ -117,42 +116,43 @@ func campaignAnswer(s campaign.Status, now time.Time) string {
 	if s.Planned > 0 {
 		did = fmt.Sprintf("%d of %s", ran(s), num.Count(s.Planned, "repetition"))
 	}
-	parts := []string{did + " ran"}
-	if n := gaps(s); n > 0 {
-		parts = append(parts, fmt.Sprintf("%s of the schedule had no run", num.Count(n, "time")))
+	runs, missed := s.Progress.Runs, gaps(s)
+	bad := runs[model.RunFailed] + runs[model.RunIncomplete] + runs[model.RunCancelled] + runs[model.RunInterrupted]
+	interrupted := s.Latest != nil && s.Latest.RunState == model.RunInterrupted
+	under := s.Latest != nil && !s.Latest.RunState.Final() && !interrupted
+	parts := phrases{did + " ran"}
+	parts.add(missed > 0, "%s of the schedule had no run", num.Count(missed, "time"))
+	parts.add(bad > 0, "%s did not end as intended", num.Count(bad, "run"))
+	if under || interrupted {
+		parts.add(true, "repetition %d is %s", s.Latest.Number, s.Latest.RunState)
 	}
-	runs := s.Progress.Runs
-	if bad := runs[model.RunFailed] + runs[model.RunIncomplete] + runs[model.RunCancelled] + runs[model.RunInterrupted]; bad > 0 {
-		parts = append(parts, num.Count(bad, "run")+" did not end as intended")
-	}
-	switch {
-	case s.Latest != nil && (!s.Latest.RunState.Final() || s.Latest.RunState == model.RunInterrupted):
-		parts = append(parts, fmt.Sprintf("repetition %d is %s", s.Latest.Number, s.Latest.RunState))
-	case s.State == model.CampaignPaused:
-		parts = append(parts, "paused: `scalebench campaign resume` goes on")
-	}
-	under := s.Latest != nil && !s.Latest.RunState.Final() && s.Latest.RunState != model.RunInterrupted
+	parts.add(s.State == model.CampaignPaused && !under && !interrupted, "paused: `scalebench campaign resume` goes on")
 	switch wait := s.Next.Sub(now); {
 	case s.State == model.CampaignPaused: // none begins
 	case s.State == model.CampaignActive && !under && (s.Next.IsZero() || !s.End.IsZero() && now.After(s.End)):
-		parts = append(parts, "its schedule is over, and no server has ended it: `scalebench campaign resume` does, or `scalebench server`")
+		parts.add(true,
+			"its schedule is over, and no server has ended it: `scalebench campaign resume` does, or `scalebench server`")
 	case s.Next.IsZero():
 	case s.Left:
-		parts = append(parts, fmt.Sprintf("its server has ended, so that nothing begins at %s: `scalebench campaign resume %s` goes on, and so does `scalebench server`", clock(s.Next), s.ID))
+		parts.add(true,
+			"its server has ended, so that nothing begins at %s: `scalebench campaign resume %s` goes on, and so does "+
+				"`scalebench server`", clock(s.Next), s.ID)
 	case wait > 0:
-		parts = append(parts, "the next begins in "+num.Brief(wait))
+		parts.add(true, "the next begins in %s", num.Brief(wait))
 	default:
-		parts = append(parts, "the next was due "+num.Brief(-wait)+" ago: no server minds the campaign, or it is busy or has no room to store anything")
+		parts.add(true,
+			"the next was due %s ago: no server minds the campaign, or it is busy or has no room to store anything",
+			num.Brief(-wait))
 	}
-	return strings.ToUpper(parts[0][:1]) + strings.Join(parts, "; ")[1:] + "."
+	return num.Sentence(strings.Join(parts, "; "))
 }
 
 // repetitions lists repetitions, oldest first.
 func repetitions(reps []model.Repetition) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "number", Head: "no.", Right: true}, {Key: "due", Head: "due (UTC)"}, {Key: "state", Head: "state"},
-		{Key: "run", Head: "run"}, {Key: "run_state", For: doc.Programs}, {Key: "started", For: doc.Programs}, {Key: "finished", For: doc.Programs},
-		{Key: "seconds", Head: "took", Right: true}, {Key: "reason", Head: "reason", Wrap: 30},
+		number("number", "no."), column("due", "due (UTC)"), column("state", "state"),
+		column("run", "run"), hidden("run_state"), hidden("started"), hidden("finished"),
+		number("seconds", "took"), {Key: "reason", Head: "reason", Wrap: 30},
 	}}
 	for _, r := range reps {
 		state, tone := string(r.State), doc.Note
@@ -164,7 +164,8 @@ func repetitions(reps []model.Repetition) *doc.Table {
 			d := r.Finished.Sub(r.Started)
 			seconds = doc.Of(d.Seconds(), num.Brief(d))
 		}
-		t.Add(doc.Int(r.Number), doc.Of(r.Due, r.Due.UTC().Format("2006-01-02 15:04:05")), doc.Of(string(r.State), state).As(tone), doc.Say(string(r.Run)), doc.Of(string(r.RunState)),
+		t.Add(doc.Int(r.Number), doc.Of(r.Due, r.Due.UTC().Format("2006-01-02 15:04:05")),
+			doc.Of(string(r.State), state).As(tone), say(r.Run), doc.Of(string(r.RunState)),
 			timeCell(r.Started), timeCell(r.Finished), seconds, doc.Of(r.Reason, term.Cut(r.Reason, mostReason)))
 	}
 	return t

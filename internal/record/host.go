@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc"
@@ -124,8 +125,9 @@ func cpuShare(kinds []string) func(observe.Host, grid) []float64 {
 type hostPhase struct {
 	name   string
 	role   chart.Role
-	nodes  []observe.Host
-	window *[2]float64 // in which all tasks ran
+	hosts  map[model.NodeID]observe.Host // that were watched
+	nodes  []observe.Host                // in the order of the fleet, the same in all phases
+	window *[2]float64                   // in which all tasks ran
 }
 
 // hostPart shows what the monitor saw of the nodes during the last complete step
@@ -188,19 +190,25 @@ func hostPhases(run *observe.Run, workload string) (phases []hostPhase, words st
 	if len(order) > 0 {
 		first = last[order[0]]
 	}
-	if serial := serialPhase(run, workload, first); len(serial.nodes) > 0 {
+	if serial := serialPhase(run, workload, first); len(serial.hosts) > 0 {
 		phases = append(phases, serial)
 	}
 	if first == nil {
+		align(run.Nodes(), phases)
 		return phases, "Only tasks alone were watched; each at its own start."
 	}
 	for _, phase := range order {
 		s := *last[phase]
 		results := run.Accepted(s.ID)
 		zero := startOf(s, results)
-		phases = append(phases, hostPhase{
-			name: string(phase), role: chart.Parallel, nodes: onePerNode(s, results, zero), window: commonWindow(run, s, zero),
-		})
+		p := hostPhase{name: string(phase), role: chart.Parallel, hosts: make(map[model.NodeID]observe.Host),
+			window: commonWindow(run, s, zero)}
+		for _, r := range results {
+			if _, had := p.hosts[r.Node]; isWatched(r) && (!had || !serves(s, r)) { // it may measure and serve
+				p.hosts[r.Node] = observe.NewHost(r, zero)
+			}
+		}
+		phases = append(phases, p)
 		if words != "" {
 			words += "; "
 		}
@@ -221,16 +229,15 @@ func hostPhases(run *observe.Run, workload string) (phases []hostPhase, words st
 // serialPhase collects the nodes alone in the trial of a parallel step, or in
 // all trials without a parallel step.
 func serialPhase(run *observe.Run, workload string, parallel *model.Step) hostPhase {
-	p := hostPhase{name: string(model.Serial), role: chart.Serial}
+	p := hostPhase{name: string(model.Serial), role: chart.Serial, hosts: make(map[model.NodeID]observe.Host)}
 	for _, s := range run.Steps() {
 		results := run.Accepted(s.ID)
 		if s.Workload != workload || s.Phase != model.Serial || parallel != nil && s.Trial != parallel.Trial || !watched(results) {
 			continue
 		}
-		measured := slices.DeleteFunc(slices.Clone(results), func(r model.Result) bool { return serves(s, r) })
-		for _, n := range onePerNode(s, measured, startOf(s, results)) {
-			if !slices.ContainsFunc(p.nodes, func(had observe.Host) bool { return had.Node == n.Node }) {
-				p.nodes = append(p.nodes, n)
+		for _, r := range results {
+			if _, had := p.hosts[r.Node]; !had && isWatched(r) && !serves(s, r) {
+				p.hosts[r.Node] = observe.NewHost(r, startOf(s, results))
 			}
 		}
 	}
@@ -269,45 +276,22 @@ func commonWindow(run *observe.Run, s model.Step, zero time.Time) *[2]float64 {
 	return &[2]float64{common.Start.Sub(zero).Seconds(), common.End.Sub(zero).Seconds()}
 }
 
-// onePerNode has each node once, in the order of the tasks: a node that
-// measures and serves was watched during both.
-func onePerNode(s model.Step, results []model.Result, zero time.Time) []observe.Host {
-	var out []observe.Host
-	for _, r := range results {
-		if len(r.Host) == 0 || r.Started.IsZero() {
-			continue
-		}
-		switch k := slices.IndexFunc(out, func(n observe.Host) bool { return n.Node == r.Node }); {
-		case k < 0:
-			out = append(out, observe.NewHost(r, zero))
-		case !serves(s, r):
-			out[k] = observe.NewHost(r, zero)
-		}
-	}
-	return out
-}
+// isWatched reports whether the monitor watched a task from its start on.
+func isWatched(r model.Result) bool { return len(r.Host) > 0 && !r.Started.IsZero() }
 
 // align gives phases the same nodes in the order of the fleet, so that a node
 // has one colour. A node that was not watched in a phase has nothing to draw
 // there.
 func align(fleet []model.Node, phases []hostPhase) {
-	var names []model.NodeID
 	for _, n := range fleet {
-		if slices.ContainsFunc(phases, func(p hostPhase) bool {
-			return slices.ContainsFunc(p.nodes, func(h observe.Host) bool { return h.Node == n.ID })
-		}) {
-			names = append(names, n.ID)
+		if !slices.ContainsFunc(phases, func(p hostPhase) bool { _, ok := p.hosts[n.ID]; return ok }) {
+			continue
 		}
-	}
-	for k := range phases {
-		nodes := make([]observe.Host, len(names))
-		for i, name := range names {
-			nodes[i].Node = name
-			if at := slices.IndexFunc(phases[k].nodes, func(n observe.Host) bool { return n.Node == name }); at >= 0 {
-				nodes[i] = phases[k].nodes[at]
-			}
+		for k := range phases {
+			host := phases[k].hosts[n.ID]
+			host.Node = n.ID
+			phases[k].nodes = append(phases[k].nodes, host)
 		}
-		phases[k].nodes = nodes
 	}
 }
 
@@ -333,7 +317,7 @@ func hostGrid(phases []hostPhase) grid {
 		}
 	}
 	most := min(mostBins, lineBudget/max(min(lines, chart.MostLines), 1))
-	if !(to > 0) || math.IsInf(to-from, 0) {
+	if !(to > 0) {
 		return grid{width: 1}
 	}
 	width := max(spacing, to/float64(most-2))
@@ -373,7 +357,7 @@ func hostFigures(phases []hostPhase, g grid, workload string) (out []doc.Block, 
 		switch {
 		case known && happened:
 			out = append(out, doc.Block{Figure: f})
-		case known && len(panel.title) > 1 && panel.title[1] >= 'A' && panel.title[1] <= 'Z': // an abbreviation
+		case known && unicode.IsUpper(rune(panel.title[1])): // an abbreviation
 			quiet = append(quiet, panel.title)
 		case known:
 			quiet = append(quiet, strings.ToLower(panel.title[:1])+panel.title[1:])

@@ -27,9 +27,9 @@ const leastName = 20
 // that not every run does.
 func Runs(runs []model.Run, matching int, filtered bool) *doc.Document {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "id", Head: "run"}, {Key: "name", Head: "name", Wrap: leastName}, {Key: "kind", For: doc.Programs}, {Key: "state", Head: "state"},
-		{Key: "reason", For: doc.Programs}, {Key: "source_name", For: doc.Programs}, {Key: "seed", For: doc.Programs}, {Key: "version", For: doc.Programs},
-		{Key: "created", Head: "created", Spare: 4}, {Key: "started", For: doc.Programs}, {Key: "finished", For: doc.Programs},
+		column("id", "run"), {Key: "name", Head: "name", Wrap: leastName}, hidden("kind"), column("state", "state"),
+		hidden("reason"), hidden("source_name"), hidden("seed"), hidden("version"),
+		{Key: "created", Head: "created", Spare: 4}, hidden("started"), hidden("finished"),
 		{Key: "seconds", Head: "took", Right: true, Spare: 2}, {Key: "file", Head: "file", For: doc.People, Spare: 1}, {Key: "why", Head: "reason", For: doc.People, Wrap: 40, Spare: 3},
 	}, OneLine: true}
 	for _, r := range runs {
@@ -37,28 +37,20 @@ func Runs(runs []model.Run, matching int, filtered bool) *doc.Document {
 		if d, ok := took(r); ok {
 			seconds = doc.Of(d.Seconds(), tookText(r))
 		}
-		t.Add(doc.Say(string(r.ID)), doc.Say(r.Name), doc.Of(string(r.Kind)), doc.Say(string(r.State)).As(stateTag(r.State).Tone),
+		t.Add(say(r.ID), say(r.Name), doc.Of(string(r.Kind)), say(r.State).As(stateTag(r.State).Tone),
 			doc.Of(r.Reason), doc.Of(r.SourceName), doc.Of(r.Seed), doc.Of(r.Version), doc.Of(r.Created, minute(r.Created)), timeCell(r.Started), timeCell(r.Finished),
-			seconds, doc.Of(nil, r.SourceName), doc.Of(nil, term.Cut(r.Reason, mostReason)))
+			seconds, people(r.SourceName), people(term.Cut(r.Reason, mostReason)))
 	}
 	none := "No runs yet, other than repetitions of campaigns. `scalebench demo` makes one in about a minute."
 	if filtered {
 		none = "No run matches. `scalebench runs` without filters lists the latest."
 	}
-	d := listing(t, none)
+	d := Listing(t, none)
 	if len(runs) < matching {
 		blocks := &d.Sections[0].Blocks
 		*blocks = append(*blocks, doc.Para(fmt.Sprintf("%d of %s; --limit 0 shows all", len(runs), num.Count(matching, "run"))))
 	}
 	return d
-}
-
-// listing is a document of one table; none says that it has no rows.
-func listing(t *doc.Table, none string) *doc.Document {
-	if len(t.Rows) == 0 {
-		return &doc.Document{Data: t, Answer: none}
-	}
-	return &doc.Document{Data: t, Sections: []doc.Section{{Blocks: []doc.Block{{Table: t}}}}}
 }
 
 // LabState says how a lab stands.
@@ -109,7 +101,7 @@ func Masked(labs []Lab) []Lab {
 // Labs lists the labs of this machine, in the order given.
 func Labs(labs []Lab) *doc.Document {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "id", Head: "lab"}, {Key: "state", Head: "state"}, {Key: "created", Head: "created"},
+		column("id", "lab"), column("state", "state"), column("created", "created"),
 		{Key: "owner", Head: "process", Right: true, Spare: 2}, {Key: "hosts", Head: "hosts", Wrap: 30}, {Key: "dir", Head: "folder", Spare: 1},
 	}, OneLine: true}
 	for _, l := range labs {
@@ -123,54 +115,50 @@ func Labs(labs []Lab) *doc.Document {
 		if len(names) > most {
 			shown = fmt.Sprintf("%s and %d more", strings.Join(names[:most], " "), len(names)-most)
 		}
-		t.Add(doc.Say(l.ID), doc.Say(string(l.State)).As(tone), timeCell(l.Created),
-			doc.Int(l.Owner.PID), doc.Of(strings.Join(names, " "), shown), doc.Say(l.Dir))
+		t.Add(say(l.ID), say(l.State).As(tone), timeCell(l.Created),
+			doc.Int(l.Owner.PID), doc.Of(strings.Join(names, " "), shown), say(l.Dir))
 	}
-	return listing(t, "No labs on this machine. `scalebench lab up FILE` makes one.")
+	return Listing(t, "No labs on this machine. `scalebench lab up FILE` makes one.")
 }
 
 // LabHosts lists the hosts of one lab, with how to enter each.
 func LabHosts(l Lab) *doc.Document {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "host", Head: "host"}, {Key: "kind", Head: "kind"}, {Key: "group", Head: "group"}, {Key: "address", Head: "address"},
-		{Key: "limits", Head: "limits"}, {Key: "volumes", Head: "volumes"}, {Key: "volume_limits", Head: "volume limits"}, {Key: "namespace", Head: "namespace"},
+		column("host", "host"), column("kind", "kind"), column("group", "group"), column("address", "address"),
+		column("limits", "limits"), column("volumes", "volumes"), column("volume_limits", "volume limits"),
+		column("namespace", "namespace"),
 	}}
 	for _, h := range l.Hosts {
 		kind := "node"
 		if h.Service != nil {
 			kind = "service"
 		}
-		var volumes []string
-		for _, name := range slices.Sorted(maps.Keys(h.Paths)) {
-			volumes = append(volumes, name+"="+h.Paths[name])
-		}
-		limits := volumeLimits(l.Volumes, h)
-		t.Add(doc.Say(string(h.Name)), doc.Say(kind), doc.Say(h.Group), doc.Say(h.Address), doc.Say(limitsText(h)),
-			doc.Of(strings.Join(volumes, " "), volumes...), doc.Of(strings.Join(limits, " "), limits...), doc.Say(h.Namespace.Name))
+		volumes, limits := pairs(h.Paths), volumeLimits(l.Volumes, h)
+		t.Add(say(h.Name), say(kind), say(h.Group), say(h.Address), say(limitsText(h)),
+			doc.Of(strings.Join(volumes, " "), volumes...), doc.Of(strings.Join(limits, " "), limits...), say(h.Namespace.Name))
 	}
-	return &doc.Document{Data: t, Sections: []doc.Section{{Blocks: []doc.Block{{Table: t}}}}}
+	return Listing(t, "")
 }
 
 // limitsText says what a host is limited to: "link 100Mbit/s, cpu 0.5". The
 // uplink is shared by all hosts of its group.
 func limitsText(l lab.HostRecord) string {
-	var out []string
-	if l.Link != (unit.Rate{}) {
-		out = append(out, "link "+l.Link.String())
-	}
-	if l.Delay > 0 {
-		out = append(out, "delay "+l.Delay.String())
-	}
-	if l.Uplink != (unit.Rate{}) {
-		out = append(out, "shared uplink "+l.Uplink.String())
-	}
-	if l.CPU > 0 {
-		out = append(out, "cpu "+strconv.FormatFloat(l.CPU, 'f', -1, 64))
-	}
-	if l.Memory > 0 {
-		out = append(out, "memory "+l.Memory.String())
-	}
+	var out phrases
+	out.add(l.Link != (unit.Rate{}), "link %s", l.Link)
+	out.add(l.Delay > 0, "delay %s", l.Delay)
+	out.add(l.Uplink != (unit.Rate{}), "shared uplink %s", l.Uplink)
+	out.add(l.CPU > 0, "cpu %s", strconv.FormatFloat(l.CPU, 'f', -1, 64))
+	out.add(l.Memory > 0, "memory %s", l.Memory)
 	return strings.Join(out, ", ")
+}
+
+// phrases are those of a text that hold.
+type phrases []string
+
+func (p *phrases) add(holds bool, format string, args ...any) {
+	if holds {
+		*p = append(*p, fmt.Sprintf(format, args...))
+	}
 }
 
 // volumeLimits says what each volume of a host is, in the order of its paths:
@@ -190,22 +178,12 @@ func volumeLimits(volumes []lab.VolumeRecord, h lab.HostRecord) []string {
 }
 
 func volumeText(v lab.Volume) string {
-	var out []string
-	if v.Type == lab.Folder {
-		out = append(out, "folder")
-	}
-	if v.Size > 0 {
-		out = append(out, v.Size.String())
-	}
-	if v.IOPS > 0 {
-		out = append(out, strconv.Itoa(v.IOPS)+"op/s")
-	}
-	if v.Bandwidth != (unit.Rate{}) {
-		out = append(out, v.Bandwidth.String())
-	}
-	if v.Shared {
-		out = append(out, "shared")
-	}
+	var out phrases
+	out.add(v.Type == lab.Folder, "folder")
+	out.add(v.Size > 0, "%s", v.Size)
+	out.add(v.IOPS > 0, "%dop/s", v.IOPS)
+	out.add(v.Bandwidth != (unit.Rate{}), "%s", v.Bandwidth)
+	out.add(v.Shared, "shared")
 	if len(out) == 0 {
 		return v.Name
 	}

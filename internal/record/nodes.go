@@ -16,24 +16,26 @@ import (
 // served says that a server tells of them, and not the store that it has left.
 func Nodes(nodes []model.NodeInfo, served bool) *doc.Document {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "node", Head: "node", For: doc.People, Wrap: leastName}, {Key: "doing", Head: "status", For: doc.People}, {Key: "address", Head: "address", For: doc.People, Spare: 6},
-		{Key: "cpu", Head: "CPU", For: doc.People, Wrap: leastName, Spare: 5}, {Key: "cores_of", Head: "cores", Right: true, For: doc.People, Spare: 8},
-		{Key: "memory_of", Head: "memory", Right: true, For: doc.People, Spare: 7}, {Key: "kernel_of", Head: "kernel", For: doc.People, Spare: 2},
-		{Key: "type", Head: "type", For: doc.People, Spare: 4}, {Key: "zone_of", Head: "zone", For: doc.People, Spare: 3},
-		{Key: "label", Head: "labels", For: doc.People, Wrap: leastName, Spare: 9}, {Key: "agent_of", Head: "agent", For: doc.People, Spare: 1},
+		{Key: "node", Head: "node", Wrap: leastName}, column("doing", "status"), {Key: "address", Head: "address", Spare: 6},
+		{Key: "cpu", Head: "CPU", Wrap: leastName, Spare: 5}, {Key: "cores_of", Head: "cores", Right: true, Spare: 8},
+		{Key: "memory_of", Head: "memory", Right: true, Spare: 7}, {Key: "kernel_of", Head: "kernel", Spare: 2},
+		{Key: "type", Head: "type", Spare: 4}, {Key: "zone_of", Head: "zone", Spare: 3},
+		{Key: "label", Head: "labels", Wrap: leastName, Spare: 9}, {Key: "agent_of", Head: "agent", Spare: 1},
 	}, OneLine: true}
+	for i := range t.Columns {
+		t.Columns[i].For = doc.People
+	}
 	t.Columns = slices.Concat(t.Columns, factColumns(), doc.ForPrograms("status", "heard", "task"))
 	for _, n := range nodes {
-		people := func(s string) doc.Cell { return doc.Of(nil, s) }
 		row := []doc.Cell{
-			people(string(n.ID)), statusCell(n), people(firstAddress(n.Node)), people(n.Facts.CPUModel), people(coresText(n.Facts)),
+			people(n.ID), statusCell(n), people(firstAddress(n.Node)), people(n.Facts.CPUModel), people(coresText(n.Facts)),
 			people(memoryText(n.Facts)), people(n.Facts.Kernel), people(cloud(n.Node).InstanceType), people(cloud(n.Node).Zone),
-			people(labelsText(n.Labels)), people(n.Facts.Agent),
+			people(labelsText(n.Node)), people(n.Facts.Agent),
 		}
 		row = append(row, factCells(n.Node)...)
 		t.Add(append(row, doc.Of(string(n.Status)), timeCell(n.Heard), doc.Of(string(n.Task)))...)
 	}
-	d := listing(t, "No nodes have joined. `scalebench token` makes a token with which `scalebench agent` joins.")
+	d := Listing(t, "No nodes have joined. `scalebench token` makes a token with which `scalebench agent` joins.")
 	if !served && len(nodes) > 0 {
 		d.Answer = "No server is running here: these nodes were known to the one that has ended. `scalebench server` begins one, which agents join again."
 	}
@@ -42,30 +44,29 @@ func Nodes(nodes []model.NodeInfo, served bool) *doc.Document {
 
 // statusCell says what a node is doing when it is doing something.
 func statusCell(n model.NodeInfo) doc.Cell {
+	word, tone := string(n.Status), doc.Tone("")
 	switch {
 	case n.Status == model.NodeAlive && n.Task != "":
-		return doc.Of(nil, "working").As(doc.Good)
+		word, tone = "working", doc.Good
 	case n.Status == model.NodeSlow:
-		return doc.Of(nil, "slow").As(doc.Note)
+		tone = doc.Note
 	case !n.Status.Up():
-		return doc.Of(nil, string(n.Status)).As(doc.Bad)
+		tone = doc.Bad
 	}
-	return doc.Of(nil, string(n.Status))
+	return people(word).As(tone)
 }
 
 // factColumns are all facts of a node, for programs.
 func factColumns() []doc.Column {
-	return doc.ForPrograms(
-		"id", "public_key", "labels", "hostname", "addresses", "os", "kernel", "arch", "cpu_model", "cores",
-		"cpu_limit", "microcode", "hypervisor", "memory", "mem_limit", "provider", "instance_type", "zone",
-		"instance_id", "agent", "registered", "cores_together",
-	)
+	return doc.ForPrograms(strings.Fields(`id public_key labels hostname addresses os kernel arch cpu_model cores
+		cpu_limit microcode hypervisor memory mem_limit provider instance_type zone
+		instance_id agent registered cores_together`)...)
 }
 
 func factCells(n model.Node) []doc.Cell {
 	f, c := n.Facts, cloud(n)
 	return append(doc.Values(
-		string(n.ID), n.PublicKey, labelsText(n.Labels), f.Hostname, strings.Join(f.Addresses, " "), f.OS,
+		string(n.ID), n.PublicKey, labelsText(n), f.Hostname, strings.Join(f.Addresses, " "), f.OS,
 		f.Kernel, f.Arch, f.CPUModel, known(f.Cores), known(f.CPULimit), f.Microcode, f.Hypervisor,
 		known(f.Memory), known(f.MemLimit), c.Provider, c.InstanceType, c.Zone, c.InstanceID, f.Agent,
 	), timeCell(n.Registered), doc.Of(known(f.CoresTogether)))
@@ -117,19 +118,20 @@ func memoryText(f model.Facts) string {
 	return num.Bytes(f.Memory)
 }
 
-// labelsText prints labels sorted by key: "disk=ssd, rack=4".
-func labelsText(labels map[string]string) string {
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(labels)) {
-		out = append(out, k+"="+labels[k])
+// pairs are names with their values, sorted: "disk=ssd", "rack=4".
+func pairs(of map[string]string) (out []string) {
+	for _, k := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, k+"="+of[k])
 	}
-	return strings.Join(out, ", ")
+	return out
 }
+
+func labelsText(n model.Node) string { return strings.Join(pairs(n.Labels), ", ") }
 
 // fact is one thing that nodes say about themselves, by which they may differ.
 type fact struct {
-	label string
-	of    func(model.Node) string
+	label  string
+	values []string // of each node
 	// matters says that a difference can explain a difference in capacity.
 	matters bool
 }
@@ -137,29 +139,30 @@ type fact struct {
 // factsOf are the facts that are shown, with the labels that the user gave,
 // which differ on purpose.
 func factsOf(nodes []model.Node) []fact {
-	out := []fact{
-		{"CPU model", func(n model.Node) string { return n.Facts.CPUModel }, true},
-		{"cores", func(n model.Node) string { return coresText(n.Facts) }, true},
-		{"memory", func(n model.Node) string { return memoryText(n.Facts) }, true},
-		{"microcode", func(n model.Node) string { return n.Facts.Microcode }, true},
-		{"kernel", func(n model.Node) string { return n.Facts.Kernel }, true},
-		{"operating system", func(n model.Node) string { return n.Facts.OS }, true},
-		{"architecture", func(n model.Node) string { return n.Facts.Arch }, true},
-		{"hypervisor", func(n model.Node) string { return n.Facts.Hypervisor }, true},
-		{"provider", func(n model.Node) string { return cloud(n).Provider }, true},
-		{"instance type", func(n model.Node) string { return cloud(n).InstanceType }, true},
-		{"zone", func(n model.Node) string { return cloud(n).Zone }, true},
-		{"agent", func(n model.Node) string { return n.Facts.Agent }, true},
+	var out []fact
+	for _, label := range []string{"CPU model", "cores", "memory", "microcode", "kernel", "operating system",
+		"architecture", "hypervisor", "provider", "instance type", "zone", "agent"} {
+		out = append(out, fact{label: label, matters: true})
 	}
-	out = append(out, fact{"start-up", startupText, false})
-	keys := make(map[string]bool)
+	out = append(out, fact{label: "start-up"})
+	labels := make(map[string]string)
 	for _, n := range nodes {
-		for k := range n.Labels {
-			keys[k] = true
-		}
+		maps.Copy(labels, n.Labels)
 	}
-	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		out = append(out, fact{"label " + k, func(n model.Node) string { return n.Labels[k] }, false})
+	keys := slices.Sorted(maps.Keys(labels))
+	for _, k := range keys {
+		out = append(out, fact{label: "label " + k})
+	}
+	for _, n := range nodes {
+		f, c := n.Facts, cloud(n)
+		values := []string{f.CPUModel, coresText(f), memoryText(f), f.Microcode, f.Kernel, f.OS,
+			f.Arch, f.Hypervisor, c.Provider, c.InstanceType, c.Zone, f.Agent, startupText(n)}
+		for _, k := range keys {
+			values = append(values, n.Labels[k])
+		}
+		for i, v := range values {
+			out[i].values = append(out[i].values, v)
+		}
 	}
 	return out
 }
@@ -173,11 +176,11 @@ func startupText(n model.Node) string {
 	return num.Seconds(n.Startups[len(n.Startups)-1].Took.Seconds())
 }
 
-// values counts how many nodes have each value of a fact.
-func (f fact) values(nodes []model.Node) map[string]int {
+// counts tells how many nodes have each value of a fact.
+func (f fact) counts() map[string]int {
 	out := make(map[string]int)
-	for _, n := range nodes {
-		out[f.of(n)]++
+	for _, v := range f.values {
+		out[v]++
 	}
 	return out
 }
@@ -186,7 +189,7 @@ func (f fact) values(nodes []model.Node) map[string]int {
 func differText(nodes []model.Node) string {
 	var by []string
 	for _, f := range factsOf(nodes) {
-		if f.matters && len(f.values(nodes)) > 1 {
+		if f.matters && len(f.counts()) > 1 {
 			by = append(by, f.label)
 		}
 	}
@@ -203,8 +206,8 @@ func nodesSection(nodes []model.Node) doc.Section {
 	var differ []fact
 	var same []doc.Field
 	for _, f := range factsOf(nodes) {
-		switch v := f.of(nodes[0]); {
-		case len(f.values(nodes)) > 1:
+		switch v := f.values[0]; {
+		case len(f.counts()) > 1:
 			differ = append(differ, f)
 		case v != "":
 			same = append(same, doc.Field{Label: f.label, Text: v})
@@ -230,7 +233,7 @@ func nodesTable(nodes []model.Node, differ []fact) *doc.Table {
 	usual := make([]string, len(differ))
 	for i, f := range differ {
 		t.Columns = append(t.Columns, doc.Column{Key: f.label, Head: f.label, For: doc.People})
-		for v, k := range f.values(nodes) {
+		for v, k := range f.counts() {
 			if f.matters && 2*k > len(nodes) {
 				usual[i] = v
 			}
@@ -238,10 +241,10 @@ func nodesTable(nodes []model.Node, differ []fact) *doc.Table {
 	}
 	t.Columns = append(t.Columns, factColumns()...)
 	for k, n := range nodes {
-		row := []doc.Cell{doc.Of(nil, strconv.Itoa(k+1)), doc.Of(nil, string(n.ID)), doc.Of(nil, firstAddress(n))}
+		row := []doc.Cell{people(strconv.Itoa(k + 1)), people(n.ID), people(firstAddress(n))}
 		for i, f := range differ {
-			c := doc.Of(nil, cmp.Or(f.of(n), "not known"))
-			if usual[i] != "" && f.of(n) != usual[i] {
+			c := people(cmp.Or(f.values[k], "not known"))
+			if usual[i] != "" && f.values[k] != usual[i] {
 				c = c.As(doc.Note)
 			}
 			row = append(row, c)

@@ -17,13 +17,12 @@ import (
 // About are the short facts beside the title of a run's page.
 func About(run *observe.Run) []doc.Field {
 	r := run.Run()
-	out := []doc.Field{{Label: "state", Text: string(r.State), Tone: stateTag(r.State).Tone}, {Label: "run", Text: string(r.ID)}}
-	if t := clock(r.Created); t != "" {
-		out = append(out, doc.Field{Label: "created", Text: t})
-	}
+	fleet := ""
 	if n := len(run.Nodes()); n > 0 {
-		out = append(out, doc.Field{Label: "fleet", Text: num.Count(n, "node")})
+		fleet = num.Count(n, "node")
 	}
+	out := fields("state", string(r.State), "run", string(r.ID), "created", clock(r.Created), "fleet", fleet)
+	out[0].Tone = stateTag(r.State).Tone
 	return out
 }
 
@@ -120,22 +119,14 @@ func Sections(run *observe.Run) []doc.Section {
 func setupSection(run *observe.Run) doc.Section {
 	r := run.Run()
 	s := doc.Section{ID: "setup", Title: "What was run"}
-	var fields []doc.Field
-	for _, f := range []doc.Field{
-		{Label: "run", Text: string(r.ID)}, {Label: "file", Text: r.SourceName}, {Label: "kind", Text: string(r.Kind)},
-		{Label: "workloads", Text: strings.Join(workloadWords(run.Steps()), "; ")},
-		{Label: "evaluations", Text: evaluationWords(run.Steps())},
-		{Label: "order (S serial, P parallel, B batch)", Text: strings.Join(orderWords(run.Steps()), "; ")},
-		{Label: "seed", Text: strconv.FormatInt(r.Seed, 10)}, {Label: "scalebench", Text: r.Version},
-		{Label: "agents", Text: strings.Join(agentVersions(run.Nodes()), ", ")},
-		{Label: "created", Text: clock(r.Created)}, {Label: "started", Text: clock(r.Started)},
-		{Label: "finished", Text: clock(r.Finished)}, {Label: "took", Text: tookText(r)}, {Label: "clocks", Text: clockWords(run)},
-	} {
-		if f.Text != "" {
-			fields = append(fields, f)
-		}
-	}
-	s.Blocks = append(s.Blocks, doc.Block{Fields: fields})
+	s.Blocks = []doc.Block{{Fields: fields("run", string(r.ID), "file", r.SourceName, "kind", string(r.Kind),
+		"workloads", strings.Join(workloadWords(run.Steps()), "; "),
+		"evaluations", evaluationWords(run.Steps()),
+		"order (S serial, P parallel, B batch)", strings.Join(orderWords(run.Steps()), "; "),
+		"seed", strconv.FormatInt(r.Seed, 10), "scalebench", r.Version,
+		"agents", strings.Join(agentVersions(run.Nodes()), ", "),
+		"created", clock(r.Created), "started", clock(r.Started), "finished", clock(r.Finished),
+		"took", tookText(r), "clocks", clockWords(run))}}
 	if r.Source != "" {
 		title := "The experiment file"
 		if r.SourceName != "" {
@@ -168,23 +159,25 @@ func workloadWords(steps []model.Step) []string {
 // evaluationWords counts trials: "serial: 3 trials, parallel: 3 trials".
 func evaluationWords(steps []model.Step) string {
 	var phases []model.Phase
-	trials := make(map[model.Phase]map[string]map[int]bool) // by workload
+	type trial struct {
+		phase    model.Phase
+		workload string
+		number   int
+	}
+	seen, trials := make(map[trial]bool), make(map[model.Phase]map[string]int) // by workload
 	for _, s := range steps {
 		if trials[s.Phase] == nil {
 			phases = append(phases, s.Phase)
-			trials[s.Phase] = make(map[string]map[int]bool)
+			trials[s.Phase] = make(map[string]int)
 		}
-		if trials[s.Phase][s.Workload] == nil {
-			trials[s.Phase][s.Workload] = make(map[int]bool)
+		if t := (trial{s.Phase, s.Workload, s.Trial}); !seen[t] {
+			seen[t] = true
+			trials[s.Phase][s.Workload]++
 		}
-		trials[s.Phase][s.Workload][s.Trial] = true
 	}
 	var out []string
 	for _, p := range phases {
-		var counts []int
-		for _, t := range trials[p] {
-			counts = append(counts, len(t))
-		}
+		counts := slices.Collect(maps.Values(trials[p]))
 		words := num.Count(slices.Max(counts), "trial")
 		if lo, hi := slices.Min(counts), slices.Max(counts); lo != hi {
 			words = fmt.Sprintf("%d to %d trials", lo, hi)
@@ -204,7 +197,7 @@ func orderWords(steps []model.Step) []string {
 		if s.Phase == model.Search {
 			continue
 		}
-		if _, ok := order[s.Workload]; !ok {
+		if last[s.Workload] == "" {
 			names = append(names, s.Workload)
 		}
 		key := fmt.Sprintf("%s %d", s.Phase, s.Trial)
@@ -220,13 +213,14 @@ func orderWords(steps []model.Step) []string {
 }
 
 func agentVersions(nodes []model.Node) []string {
-	seen := make(map[string]bool)
+	var out []string
 	for _, n := range nodes {
 		if n.Facts.Agent != "" {
-			seen[n.Facts.Agent] = true
+			out = append(out, n.Facts.Agent)
 		}
 	}
-	return slices.Sorted(maps.Keys(seen))
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // clockWords says how well the nodes' clocks were known.

@@ -143,20 +143,20 @@ func analyses(run *observe.Run) (out []stageView) {
 
 func stagesTable(stages []stageView) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "step", Head: "step", Right: true}, {Key: "at", Head: "at", Right: true}, {Key: "service", Head: "service"},
-		{Key: "node", Head: "node"}, {Key: "stage", Head: "stage"}, {Key: "seconds", Head: "took", Right: true}, {Key: "note", Head: "note", Wrap: 60},
+		number("step", "step"), number("at", "at"), column("service", "service"),
+		column("node", "node"), column("stage", "stage"), number("seconds", "took"), {Key: "note", Head: "note", Wrap: 60},
 	}}
 	for _, s := range stages {
-		note := doc.Say(s.Note)
+		note := say(s.Note)
 		if s.Error != "" {
-			note = doc.Say(s.Error).As(doc.Bad)
+			note = say(s.Error).As(doc.Bad)
 		}
-		step := doc.Say("run")
+		step := say("run")
 		if s.Step != nil {
 			step = doc.Int(*s.Step + 1)
 		}
-		t.Add(step, doc.Of(s.At, fmt.Sprintf("%+.1f s", s.At)), doc.Say(s.Service), doc.Say(string(s.Node)),
-			doc.Say(strings.ReplaceAll(s.Name, "_", " ")), doc.Of(s.Seconds, num.Seconds(s.Seconds)), note)
+		t.Add(step, doc.Of(s.At, fmt.Sprintf("%+.1f s", s.At)), say(s.Service), say(s.Node),
+			say(strings.ReplaceAll(s.Name, "_", " ")), doc.Of(s.Seconds, num.Seconds(s.Seconds)), note)
 	}
 	return t
 }
@@ -168,13 +168,11 @@ func NewOverview(run *observe.Run) Overview {
 		_ = run.Need(observe.Texts) // run.Err tells
 		results = run.Results()
 	}
-	v := Overview{Run: run.Run(), Fleet: []model.NodeID{}, Steps: []stepView{}, Failed: []failure{}, Events: []model.Event{}}
+	v := Overview{Run: run.Run(), Fleet: model.NodeIDs(run.Nodes()), Startup: map[model.NodeID]float64{},
+		Steps: []stepView{}, Failed: []failure{},
+		Events: []model.Event{}}
 	for _, n := range run.Nodes() {
-		v.Fleet = append(v.Fleet, n.ID)
 		if i := len(n.Startups) - 1; i >= 0 {
-			if v.Startup == nil {
-				v.Startup = make(map[model.NodeID]float64)
-			}
 			v.Startup[n.ID] = n.Startups[i].Took.Seconds()
 		}
 	}
@@ -203,17 +201,13 @@ func newStepView(s model.Step, results []model.Result) stepView {
 		Number: s.Number, Phase: s.Phase, Workload: s.Workload, Trial: s.Trial, State: s.State, Reason: s.Reason,
 		Attempts: s.Attempt, Tasks: len(s.Tasks), Outcomes: map[model.Outcome]int{},
 	}
-	serving := make(map[model.TaskID]bool) // they are no part of the overlap
-	for _, task := range s.Tasks {
-		serving[task.ID] = task.Spec.Role == model.RoleServe
-	}
 	var times observe.Times
 	for _, r := range results {
 		if replaced(s, r, results) {
 			continue
 		}
 		v.Outcomes[r.Outcome]++
-		if !serving[r.Task] {
+		if !serves(s, r) { // that is no part of the overlap
 			times.Add(r.Started, r.Ended)
 		}
 	}
@@ -347,7 +341,7 @@ func (v Overview) warnings() []doc.Warning {
 	return out
 }
 
-// about are label and text pairs; those without text are left out.
+// about are the facts beside the title.
 func (v Overview) about() []doc.Field {
 	r := v.Run
 	times := "created " + clock(r.Created)
@@ -357,23 +351,18 @@ func (v Overview) about() []doc.Field {
 	if t := tookText(r); t != "" {
 		times += ", took " + t
 	}
-	out := []doc.Field{
-		{Label: "file", Text: fmt.Sprintf("%s (%s), seed %d, scalebench %s", r.SourceName, r.Kind, r.Seed, r.Version)},
-		{Label: "time", Text: times},
-		{Label: "fleet", Text: num.Count(len(v.Fleet), "node") + ": " + joined(v.Fleet)},
-	}
+	startup := ""
 	if len(v.Startup) > 0 {
 		took := slices.Collect(maps.Values(v.Startup))
-		text := num.Seconds(slices.Min(took))
-		if most := num.Seconds(slices.Max(took)); most != text {
-			text += " to " + most
+		startup = num.Seconds(slices.Min(took))
+		if most := num.Seconds(slices.Max(took)); most != startup {
+			startup += " to " + most
 		}
-		out = append(out, doc.Field{Label: "start-up", Text: text + " from the request until a node was usable"})
+		startup += " from the request until a node was usable"
 	}
-	if r.Reason != "" {
-		out = append([]doc.Field{{Label: "reason", Text: r.Reason}}, out...)
-	}
-	return out
+	return fields("reason", r.Reason,
+		"file", fmt.Sprintf("%s (%s), seed %d, scalebench %s", r.SourceName, r.Kind, r.Seed, r.Version),
+		"time", times, "fleet", num.Count(len(v.Fleet), "node")+": "+joined(v.Fleet), "start-up", startup)
 }
 
 // trouble are the sections about what failed and what happened.
@@ -404,32 +393,32 @@ var outcomeColumns = []model.Outcome{
 
 func stepsTable(steps []stepView) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "step", Head: "step", Right: true, For: doc.People}, {Key: "number", For: doc.Programs},
-		{Key: "phase", Head: "phase"}, {Key: "workload", Head: "workload"}, {Key: "trial", Head: "trial", Right: true},
-		{Key: "state", Head: "state"}, {Key: "reason", For: doc.Programs},
-		{Key: "attempts", Head: "attempts", Right: true}, {Key: "tasks", For: doc.Programs},
+		{Key: "step", Head: "step", Right: true, For: doc.People}, hidden("number"),
+		column("phase", "phase"), column("workload", "workload"), number("trial", "trial"),
+		column("state", "state"), hidden("reason"),
+		number("attempts", "attempts"), hidden("tasks"),
 		{Key: "outcomes", Head: "outcomes", For: doc.People},
 	}}
 	for _, c := range outcomeColumns {
-		t.Columns = append(t.Columns, doc.Column{Key: string(c), For: doc.Programs})
+		t.Columns = append(t.Columns, hidden(string(c)))
 	}
-	t.Columns = append(t.Columns, doc.Column{Key: "started", For: doc.Programs}, doc.Column{Key: "seconds", Head: "time", Right: true},
-		doc.Column{Key: "start_skew_ms", Head: "skew", Right: true}, doc.Column{Key: "why", Head: "reason", For: doc.People, Wrap: 40})
+	t.Columns = append(t.Columns, hidden("started"), number("seconds", "time"),
+		number("start_skew_ms", "skew"), doc.Column{Key: "why", Head: "reason", For: doc.People, Wrap: 40})
 	for _, s := range steps {
-		state := doc.Say(string(s.State))
+		state := say(s.State)
 		if s.State == model.StepInvalid {
 			state = state.As(doc.Bad)
 		}
 		row := []doc.Cell{
-			doc.Of(nil, fmt.Sprint(s.Number+1)), doc.Of(s.Number), doc.Say(string(s.Phase)), doc.Say(s.Workload),
+			people(fmt.Sprint(s.Number + 1)), doc.Of(s.Number), say(s.Phase), say(s.Workload),
 			doc.Int(s.Trial), state, doc.Of(s.Reason), doc.Int(s.Attempts),
-			doc.Of(s.Tasks), doc.Of(nil, s.outcomes()),
+			doc.Of(s.Tasks), people(s.outcomes()),
 		}
 		for _, c := range outcomeColumns {
 			row = append(row, doc.Of(s.Outcomes[c]))
 		}
 		t.Add(append(row, timeCell(s.Started), doc.Of(s.Seconds, optional(s.Seconds, num.Seconds)),
-			doc.Of(s.SkewMS, optional(s.SkewMS, num.Millis)), doc.Of(nil, s.Reason))...)
+			doc.Of(s.SkewMS, optional(s.SkewMS, num.Millis)), people(s.Reason))...)
 	}
 	return t
 }
@@ -450,15 +439,15 @@ func (s stepView) outcomes() string {
 
 func eventsTable(events []model.Event) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "time", Head: "time"}, {Key: "severity", Head: "severity"}, {Key: "kind", Head: "what"},
-		{Key: "node", Head: "node"}, {Key: "text", Head: "text", Wrap: 60},
+		column("time", "time"), column("severity", "severity"), column("kind", "what"),
+		column("node", "node"), {Key: "text", Head: "text", Wrap: 60},
 	}}
 	for _, e := range events {
 		tone := doc.Note
 		if e.Severity == model.Problem {
 			tone = doc.Bad
 		}
-		t.Add(timeCell(e.Time), doc.Say(string(e.Severity)).As(tone), doc.Say(string(e.Kind)), doc.Say(string(e.Node)), doc.Say(e.Text))
+		t.Add(timeCell(e.Time), say(e.Severity).As(tone), say(e.Kind), say(e.Node), say(e.Text))
 	}
 	return t
 }

@@ -53,22 +53,16 @@ func executable(file string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// benchmarks are programs that measure, or work to be measured, and install
-// nothing. Their packages have their names.
-func benchmarks() []string {
-	return []string{
-		"fio", "iperf3", "sysbench", "ffmpeg", "stress-ng", "stress", "iperf", "netperf", "nuttcp", "hdparm",
-		"openssl", "gzip", "bzip2", "zstd", "bc", "lame",
-	}
-}
+// Programs whose packages have their names: benchmarks measure, or work to be
+// measured, and install nothing.
+const (
+	benchmarks = `fio iperf3 sysbench ffmpeg stress-ng stress iperf netperf nuttcp hdparm
+		openssl gzip bzip2 zstd bc lame`
+	packaged = "bash curl gcc git jq make perl python3 sudo wget"
+)
 
 // Benchmark reports whether a program is known to measure and to install nothing.
-func Benchmark(program string) bool { return slices.Contains(benchmarks(), program) }
-
-// packaged are other programs whose packages have their names.
-func packaged() []string {
-	return []string{"bash", "curl", "gcc", "git", "jq", "make", "perl", "python3", "sudo", "wget"}
-}
+func Benchmark(program string) bool { return slices.Contains(strings.Fields(benchmarks), program) }
 
 // InstallLine is the command that installs programs on a node with this
 // operating system, as its facts tell it; empty where it is not known in which
@@ -77,7 +71,7 @@ func InstallLine(system string, programs ...string) string {
 	var packages []string
 	for _, p := range programs {
 		name := filepath.Base(p)
-		if !Benchmark(name) && !slices.Contains(packaged(), name) {
+		if !Benchmark(name) && !slices.Contains(strings.Fields(packaged), name) {
 			return ""
 		}
 		packages = append(packages, name)

@@ -30,6 +30,16 @@ func Invalid(bad bool, key, problem, instead string) error {
 	return &model.InputError{Path: key, Problem: problem, Allowed: instead}
 }
 
+// Capacity is a rate that a task has reached: what it can do of a resource.
+func Capacity(metric, unit string, value float64, resource string) model.Sample {
+	return model.Sample{Metric: metric, Unit: unit, Value: value, Better: model.Higher, Resource: resource}
+}
+
+// Info is a value that describes a task beside its capacity; less of it is better.
+func Info(metric, unit string, value float64) model.Sample {
+	return model.Sample{Metric: metric, Unit: unit, Value: value, Better: model.Lower, Info: true}
+}
+
 // Getenv is a variable of an environment; ok is false where it is not set.
 func Getenv(environ []string, name string) (value string, ok bool) {
 	for _, v := range slices.Backward(environ) { // the last one counts

@@ -32,8 +32,9 @@ import (
 // Workload is a benchmark with its parameters. Implementations are pointers to
 // structs with JSON tags.
 type Workload interface {
-	// Validate reports impossible values: a [*model.InputError] with the key
-	// as its Path ("metrics[0].json"), or several joined with errors.Join.
+	// Validate reports impossible values that the tags do not exclude: a
+	// [*model.InputError] with the key as its Path ("metrics[0].json"), or several
+	// joined with errors.Join.
 	Validate() error
 	// Estimate is the expected time from start to end of one task; zero when
 	// it cannot be known.

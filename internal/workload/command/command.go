@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -172,21 +171,18 @@ func invalid(field, problem, allowed string) error {
 
 // Validate implements workload.Workload. It reports all problems at once.
 func (p *Params) Validate() error {
-	var errs []error
+	problem, allowed := environ.Check(p.PassEnv)
+	errs := []error{
+		workload.Invalid(strings.TrimSpace(p.Command) == "", "command", "is missing",
+			"write the command that the shell runs"),
+		workload.Refuse(!filepath.IsAbs(p.Shell), "shell", "a path such as /bin/sh", "%q is not an absolute path", p.Shell),
+		workload.Invalid(problem != "", "pass_env", problem, allowed),
+	}
 	bad := func(field, problem, allowed string) { errs = append(errs, invalid(field, problem, allowed)) }
-	if strings.TrimSpace(p.Command) == "" {
-		bad("command", "is missing", "write the command that the shell runs")
-	}
-	if !filepath.IsAbs(p.Shell) {
-		bad("shell", fmt.Sprintf("%q is not an absolute path", p.Shell), "use a path such as /bin/sh")
-	}
 	for name := range p.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			bad("env", fmt.Sprintf("%q cannot name a variable", name), "use names without =")
 		}
-	}
-	if problem, allowed := environ.Check(p.PassEnv); problem != "" {
-		bad("pass_env", problem, allowed)
 	}
 	for _, name := range p.PassEnv {
 		if _, ok := p.Env[name]; ok {
@@ -208,8 +204,6 @@ func (p *Params) Validate() error {
 	return errors.Join(errs...)
 }
 
-var metricName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
-
 func (m Metric) validate(field string) error {
 	ways := 0
 	for _, given := range []bool{m.JSON != "", m.Regex != "", m.Number} {
@@ -218,14 +212,12 @@ func (m Metric) validate(field string) error {
 		}
 	}
 	switch {
-	case !metricName.MatchString(m.Name):
-		return invalid(field+".name", fmt.Sprintf("%q cannot name a metric", m.Name), "use letters, digits, _ . and -, beginning with a letter or _")
+	case m.Name == "":
+		return invalid(field+".name", `"" cannot name a metric`,
+			"use letters, digits, _ . and -, beginning with a letter or _")
 	case ways != 1:
-		return invalid(field, fmt.Sprintf("%d ways to read the number are given", ways), "use exactly one of json, regex and number: true")
-	case m.Better != "" && m.Better != model.Higher && m.Better != model.Lower:
-		return invalid(field+".better", fmt.Sprintf("%q is not a direction", m.Better), "use higher or lower")
-	case m.From != "" && m.From != "stdout" && m.From != "stderr":
-		return invalid(field+".from", fmt.Sprintf("%q is not a stream", m.From), "use stdout or stderr")
+		return invalid(field, fmt.Sprintf("%d ways to read the number are given", ways),
+			"use exactly one of json, regex and number: true")
 	}
 	return validateSource(field, m.JSON, m.Regex)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/scalebench/scalebench/internal/expression"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/test/paramtest"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -276,11 +277,12 @@ func TestValidate(t *testing.T) {
 		{`{"command": "x", "pass_env": ["A"], "env": {"A": ""}}`, []string{"pass_env"}},
 		{`{"command": "x", "metrics": [{"name": "m"}]}`, []string{"metrics[0]"}},
 		{`{"command": "x", "metrics": [{"name": "m", "number": true, "regex": "(a)"}]}`, []string{"metrics[0]"}},
-		{`{"command": "x", "metrics": [{"name": "1 m", "number": true}]}`, []string{"metrics[0].name"}},
+		{`{"command": "x", "metrics": [{"number": true}]}`, []string{"metrics[0].name"}},
+		{`{"command": "x", "metrics": [{"name": "1 m", "number": true}]}`, []string{"metrics.1 m.name"}},
 		{`{"command": "x", "metrics": [{"name": "elapsed", "number": true}]}`, []string{"metrics[0].name"}},
 		{`{"command": "x", "metrics": [{"name": "m", "number": true}, {"name": "m", "number": true}]}`, []string{"metrics[1].name"}},
-		{`{"command": "x", "metrics": [{"name": "m", "number": true, "better": "bigger"}]}`, []string{"metrics[0].better"}},
-		{`{"command": "x", "metrics": [{"name": "m", "number": true, "from": "file"}]}`, []string{"metrics[0].from"}},
+		{`{"command": "x", "metrics": [{"name": "m", "number": true, "better": "bigger"}]}`, []string{"metrics.m.better"}},
+		{`{"command": "x", "metrics": [{"name": "m", "number": true, "from": "file"}]}`, []string{"metrics.m.from"}},
 		{`{"command": "x", "metrics": [{"name": "m", "regex": "("}]}`, []string{"metrics[0].regex"}},
 		{`{"command": "x", "metrics": [{"name": "m", "regex": "a"}]}`, []string{"metrics[0].regex"}},
 		{`{"command": "x", "metrics": [{"name": "m", "regex": "(a)(b)"}]}`, []string{"metrics[0].regex"}},
@@ -292,29 +294,10 @@ func TestValidate(t *testing.T) {
 		{`{"command": "x", "metrics": [{"name": "m", "number": true}], "progress": {"unit": "op", "metric": "n", "json": "."}}`, []string{"progress.metric"}},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.fields, fields(workloadtest.Parse(t, Kind(), tt.params).Validate())); diff != "" {
+		if diff := cmp.Diff(tt.fields, paramtest.Fields(paramtest.Check(t, Kind(), tt.params))); diff != "" {
 			t.Errorf("Validate(%s) (-want +got):\n%s", tt.params, diff)
 		}
 	}
-}
-
-// fields lists the paths of all input errors in an error.
-func fields(err error) []string {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var out []string
-		for _, e := range joined.Unwrap() {
-			out = append(out, fields(e)...)
-		}
-		return out
-	}
-	var f *model.InputError
-	if errors.As(err, &f) {
-		return []string{f.Path}
-	}
-	return []string{"not a field: " + err.Error()}
 }
 
 // TestExpressionMemory: an expression that takes memory without end is stopped. One that

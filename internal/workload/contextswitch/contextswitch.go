@@ -16,7 +16,6 @@
 package contextswitch
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -66,20 +65,13 @@ func (p *Params) counts() []int {
 
 const (
 	leastDuration = 100 * time.Millisecond
-	mostThreads   = 2000
 	batches       = 9
 )
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	err := workload.Refuse(p.Duration.Std() < leastDuration, "duration", fmt.Sprintf("%v or more", leastDuration), "%s is too short to measure", p.Duration)
-	for i, n := range p.Threads {
-		key := fmt.Sprintf("threads[%d]", i)
-		err = cmp.Or(err,
-			workload.Refuse(n < 2 || n > mostThreads, key, fmt.Sprintf("2 to %d", mostThreads), "%d threads cannot take turns", n),
-			workload.Refuse(slices.Contains(p.Threads[:i], n), key, "each number once", "%d threads are there twice", n))
-	}
-	return err
+	return workload.Refuse(p.Duration.Std() < leastDuration, "duration", fmt.Sprintf("%v or more", leastDuration),
+		"%s is too short to measure", p.Duration)
 }
 
 // Estimate implements workload.Workload.

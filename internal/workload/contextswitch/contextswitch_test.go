@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/test/paramtest"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -63,12 +64,12 @@ func TestCancel(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	workloadtest.Validate(t, Kind(), [][2]string{
+	paramtest.Validate(t, Kind(), [][2]string{
 		{`{}`, ""},
 		{`{"threads": [2, 1000], "duration": "3s"}`, ""},
-		{`{"threads": [8, 1]}`, "threads[1]"},
-		{`{"threads": [5000]}`, "threads[0]"},
-		{`{"threads": [8, 8]}`, "threads[1]"},
+		{`{"threads": [8, 1]}`, "threads.1"},
+		{`{"threads": [5000]}`, "threads.0"},
+		{`{"threads": [8, 8]}`, "threads"},
 		{`{"duration": "1ms"}`, "duration"},
 	})
 	if got := Kind().New().Estimate(); got != 5*time.Second {

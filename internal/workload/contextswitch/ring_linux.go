@@ -1,18 +1,20 @@
 package contextswitch
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/scalebench/scalebench/internal/kernel"
 )
 
 // processors are those that this process may use.
@@ -172,14 +174,14 @@ func switchesOf(tid int) (sum int64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("reading the context switches of a thread: %w", err)
 	}
-	for _, name := range []string{"\nvoluntary_ctxt_switches:", "\nnonvoluntary_ctxt_switches:"} {
-		_, rest, ok := bytes.Cut(status, []byte(name))
-		line, _, _ := bytes.Cut(rest, []byte("\n"))
-		n, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 10, 64)
-		if !ok || err != nil {
-			return 0, errors.New("the kernel does not say how many context switches a thread has made; use another kind of node")
+	found := 0
+	kernel.Pairs(status, func(key []byte, n uint64) {
+		if strings.HasSuffix(string(key), "voluntary_ctxt_switches") { // of both kinds
+			sum, found = sum+int64(n), found+1
 		}
-		sum += n
+	})
+	if found != 2 {
+		return 0, errors.New("the kernel does not say how many context switches a thread has made; use another kind of node")
 	}
 	return sum, nil
 }

@@ -20,7 +20,6 @@
 package cpu
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -69,11 +68,8 @@ const minDuration = 100 * time.Millisecond
 
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
-	return cmp.Or(
-		workload.Refuse(p.Threads < 1 || p.Threads > 4096, "threads", "1 to 4096", "%d threads are impossible", p.Threads),
-		workload.Refuse(p.Duration.Std() < minDuration, "duration", fmt.Sprintf("%v or more", minDuration), "%s is too short to measure", p.Duration),
-		workload.Refuse(metrics[p.Kernel] == "", "kernel", "integer, float or mixed", "unknown kernel %q", p.Kernel),
-	)
+	return workload.Refuse(p.Duration.Std() < minDuration, "duration", fmt.Sprintf("%v or more", minDuration),
+		"%s is too short to measure", p.Duration)
 }
 
 // Estimate implements workload.Workload.
@@ -110,7 +106,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	env.Report.Sample(model.Sample{Metric: metrics[p.Kernel], Unit: "op/s", Value: rate, Better: model.Higher, Resource: model.ResourceCPU})
+	env.Report.Sample(workload.Capacity(metrics[p.Kernel], "op/s", rate, model.ResourceCPU))
 	return nil
 }
 

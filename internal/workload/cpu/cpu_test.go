@@ -13,6 +13,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/test/paramtest"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -146,7 +147,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	workloadtest.Validate(t, Kind(), [][2]string{
+	paramtest.Validate(t, Kind(), [][2]string{
 		{`{}`, ""},
 		{`{"threads": 8, "duration": "1m", "kernel": "mixed"}`, ""},
 		{`{"threads": 0}`, "threads"},

@@ -27,7 +27,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -67,7 +66,7 @@ type Params struct {
 	Size      unit.Size      `json:"size,omitempty" jsonschema_description:"Size of the file, or of the part of the device that is used. Default: 512MiB; preset paper: twice the memory of the node."`
 	Ramp      unit.Duration  `json:"ramp,omitempty" jsonschema_description:"Warm-up before the measurement; its work is not counted. Default: 0s."`
 	Duration  *unit.Duration `json:"duration,omitempty" jsonschema_description:"How long to measure. Default: 30s. 0s, the default of the preset paper: until the whole size was read or written once."`
-	Fsync     int            `json:"fsync,omitempty" jsonschema:"minimum=1" jsonschema_description:"fsync after this many writes of each job. Default: none."`
+	Fsync     int            `json:"fsync,omitempty" jsonschema:"minimum=1,maximum=1073741824" jsonschema_description:"fsync after this many writes of each job. Default: none."`
 	Layout    *bool          `json:"layout,omitempty" jsonschema_description:"Whether the whole size is written before the measurement. false is right for a device that is known to be written already. Default: true; preset paper: false while it writes in order."`
 
 	fio    string // path of the program
@@ -276,7 +275,8 @@ func (p *Params) fixSize() error {
 		s.size = 2 * memory
 	}
 	if s.part() == 0 {
-		return fmt.Errorf("a size of %s is too small for %s with blocks of %s: give a larger size", unit.Size(s.size), jobs(s.jobs), unit.Size(s.block))
+		return fmt.Errorf("a size of %s is too small for %s with blocks of %s: give a larger size", unit.Size(s.size),
+			num.Count(s.jobs, "job"), unit.Size(s.block))
 	}
 	return nil
 }
@@ -312,7 +312,13 @@ const sector = 512
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	s := p.settings()
-	return errors.Join(p.validateWords(), p.validateNumbers(),
+	return errors.Join(
+		workload.Refuse(p.BlockSize < 0 || p.BlockSize > unit.GiB, "block_size", "up to 1GiB",
+			"%s is not a useful block size", p.BlockSize),
+		workload.Refuse(s.direct && s.block%sector != 0, "block_size", "a multiple of 512B, or direct: false",
+			"%s cannot be read or written past the page cache", p.BlockSize),
+		workload.Refuse(p.Size != 0 && p.Size.Bytes()/int64(s.jobs) < s.block, "size", "at least one block per job",
+			"%s is too small for %s with blocks of %s", p.Size, num.Count(s.jobs, "job"), unit.Size(s.block)),
 		cmp.Or(
 			workload.Refuse(s.duration != 0 && s.duration < time.Second, "duration", "1s or more, or 0s to read or write the size once", "%v is too short to measure", s.duration),
 			workload.Refuse(s.duration%time.Millisecond != 0, "duration", "whole milliseconds", "fio cannot run for %v", s.duration),
@@ -330,37 +336,4 @@ func (p *Params) Validate() error {
 			workload.Refuse(p.ReadShare != 0 && s.operation != Mixed, "read_share", "it only with operation: mixed", "does not apply to operation: %s", s.operation),
 			workload.Refuse(p.Fsync != 0 && !s.writes(), "fsync", "it only with operation: write or mixed", "nothing is written"),
 		))
-}
-
-func (p *Params) validateWords() error {
-	check := func(key, value, allowed string) error {
-		bad := value != "" && !slices.Contains(strings.Split(allowed, ", "), value)
-		return workload.Refuse(bad, key, allowed, "unknown %s %q", key, value)
-	}
-	return errors.Join(
-		check("preset", p.Preset, "paper"),
-		check("pattern", p.Pattern, "sequential, random"),
-		check("operation", p.Operation, "read, write, mixed"),
-		check("engine", p.Engine, "psync, sync, libaio, io_uring"))
-}
-
-func (p *Params) validateNumbers() error {
-	check := func(key string, value, most int) error {
-		return workload.Refuse(value < 0 || value > most, key, fmt.Sprintf("1 to %d", most), "%d is impossible", value)
-	}
-	s := p.settings()
-	return errors.Join(
-		check("depth", p.Depth, 4096), check("jobs", p.Jobs, 256), check("read_share", p.ReadShare, 99), check("fsync", p.Fsync, 1<<30),
-		workload.Refuse(p.BlockSize < 0 || p.BlockSize > unit.GiB, "block_size", "up to 1GiB", "%s is not a useful block size", p.BlockSize),
-		workload.Refuse(s.direct && s.block%sector != 0, "block_size", "a multiple of 512B, or direct: false", "%s cannot be read or written past the page cache", p.BlockSize),
-		workload.Refuse(p.Size != 0 && p.Size.Bytes()/int64(max(1, s.jobs)) < s.block, "size", "at least one block per job",
-			"%s is too small for %s with blocks of %s", p.Size, jobs(s.jobs), unit.Size(s.block)))
-}
-
-// jobs counts them for people.
-func jobs(n int) string {
-	if n == 1 {
-		return "1 job"
-	}
-	return fmt.Sprintf("%d jobs", n)
 }

@@ -220,8 +220,8 @@ func publish(r workload.Reporter, s settings, t target, j job, scored reading) e
 		// One time for both ways: that of the task, so that a way which began
 		// late is not made faster by it.
 		rate := float64(scored.bytes[i]) / scored.runtime.Seconds()
-		r.Sample(model.Sample{Metric: w.throughput(), Unit: "byte/s", Value: rate, Better: model.Higher, Resource: w.resource})
-		r.Sample(model.Sample{Metric: w.iops(), Unit: "op/s", Value: rate / float64(s.block), Better: model.Higher, Resource: w.resource})
+		r.Sample(workload.Capacity(w.throughput(), "byte/s", rate, w.resource))
+		r.Sample(workload.Capacity(w.iops(), "op/s", rate/float64(s.block), w.resource))
 		if err := publishLatency(r, w, w.of(j).Latency); err != nil {
 			return err
 		}
@@ -236,7 +236,7 @@ func publish(r workload.Reporter, s settings, t target, j job, scored reading) e
 // off by .8 %; the mean is exact. The histogram's bins are narrower.
 func publishLatency(r workload.Reporter, w way, l latency) error {
 	sample := func(name string, ns float64) {
-		r.Sample(model.Sample{Metric: w.latency() + "_" + name, Unit: "us", Value: ns / 1000, Better: model.Lower, Info: true})
+		r.Sample(workload.Info(w.latency()+"_"+name, "us", ns/1000))
 	}
 	sample("mean", l.Mean)
 	for _, p := range []struct{ name, key string }{{"p50", "50.000000"}, {"p99", "99.000000"}, {"p999", "99.900000"}} {

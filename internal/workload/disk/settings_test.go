@@ -1,7 +1,6 @@
 package disk
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -9,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/paramtest"
 )
 
 const mib, gib = int64(1) << 20, int64(1) << 30
@@ -85,9 +84,8 @@ func TestValidate(t *testing.T) {
 		{`{"destroy": true}`, "destroy"},
 	}
 	for _, tt := range tests {
-		var f *model.InputError
-		if err := params(t, tt.params).Validate(); !errors.As(err, &f) || f.Path != tt.field {
-			t.Errorf("Validate(%s) = %v, want an error of %s", tt.params, err, tt.field)
+		if err := paramtest.Check(t, Kind(), tt.params); !slices.Contains(paramtest.Fields(err), tt.field) {
+			t.Errorf("the parameters %s: %v, want an error of %s", tt.params, err, tt.field)
 		}
 	}
 	if err := params(t, `{"direct": false, "block_size": "1000B"}`).Validate(); err != nil {

@@ -52,28 +52,25 @@ func pattern(k, i int) float64 { return float64(k*1_000_003 + i%65_521) }
 
 // copyBlock copies the next block and returns the number of elements.
 func (a *arena) copyBlock() uint64 {
-	n := min(blockWords, len(a.a)-a.next)
-	copy(a.b[a.next:a.next+n], a.a[a.next:a.next+n])
-	a.advance(n)
-	a.copied += uint64(n)
-	return uint64(n)
+	from, to := a.block()
+	copy(a.b[from:to], a.a[from:to])
+	a.copied += uint64(to - from)
+	return uint64(to - from)
 }
 
 // triadBlock computes the next block and returns the number of elements.
 func (a *arena) triadBlock() uint64 {
-	n := min(blockWords, len(a.a)-a.next)
-	triad(a.c[a.next:a.next+n], a.a[a.next:a.next+n], a.b[a.next:a.next+n])
-	a.advance(n)
-	a.added += uint64(n)
-	return uint64(n)
+	from, to := a.block()
+	triad(a.c[from:to], a.a[from:to], a.b[from:to])
+	a.added += uint64(to - from)
+	return uint64(to - from)
 }
 
-// advance moves to the next block, or to the begin of the vectors.
-func (a *arena) advance(n int) {
-	a.next += n
-	if a.next == len(a.a) {
-		a.next = 0
-	}
+// block is the next block of the vectors, after the last one the first.
+func (a *arena) block() (from, to int) {
+	from, to = a.next, min(a.next+blockWords, len(a.a))
+	a.next = to % len(a.a)
+	return from, to
 }
 
 // scalar is the factor of the triad.

@@ -27,12 +27,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/kernel"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -88,11 +88,9 @@ type kind struct {
 	block   func(*arena) uint64 // does the next block, returns counter steps
 }
 
-// rewind starts at the first element.
-func rewind(a *arena) { a.next = 0 }
-
 var kinds = map[string]kind{
-	Copy: {metric: "copy_bandwidth", unit: "byte", weight: 16, begin: rewind, block: (*arena).copyBlock},
+	Copy: {metric: "copy_bandwidth", unit: "byte", weight: 16, block: (*arena).copyBlock,
+		begin: func(a *arena) { a.next = 0 }},
 	Triad: {metric: "triad_bandwidth", unit: "byte", weight: 24, block: (*arena).triadBlock,
 		begin: func(a *arena) { a.next, a.before = 0, a.copied }},
 	Latency: {metric: "random_access_rate", unit: "op", weight: 1, latency: "random_access_latency", begin: func(*arena) {}, block: (*arena).walk},
@@ -107,21 +105,9 @@ const (
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	return cmp.Or(
-		workload.Refuse(p.Threads < 1 || p.Threads > 4096, "threads", "1 to 4096", "%d threads are impossible", p.Threads),
 		workload.Refuse(p.Duration.Std() < minDuration, "duration", fmt.Sprintf("%v or more", minDuration), "%s is too short to measure", p.Duration),
 		workload.Refuse(p.Size != 0 && (p.Size < minSize || p.Size > maxSize), "size", fmt.Sprintf("%v to %v; leave it out for four times the last-level cache", minSize, maxSize), "%s is not a useful working set", p.Size),
-		p.validateTests(),
 	)
-}
-
-func (p *Params) validateTests() (err error) {
-	for i, name := range p.Tests {
-		key := fmt.Sprintf("tests[%d]", i)
-		err = cmp.Or(err,
-			workload.Refuse(!slices.Contains(allTests, name), key, "copy, triad or latency", "unknown test %q", name),
-			workload.Refuse(slices.Contains(p.Tests[:i], name), key, "each test once", "test %q appears twice", name))
-	}
-	return err
 }
 
 // Estimate implements workload.Workload.
@@ -138,7 +124,7 @@ func (p *Params) Prepare(ctx context.Context, _ *workload.Env) error {
 		size = defaultSize(lastLevelCache("/sys"), p.Threads)
 	}
 	walks := slices.Contains(p.tests(), Latency)
-	streams := slices.Contains(p.tests(), Copy) || slices.Contains(p.tests(), Triad)
+	streams := !walks || len(p.tests()) > 1
 	need := int64(size) * int64(p.Threads)
 	if walks && streams {
 		need *= 2 // links and vectors
@@ -207,9 +193,9 @@ func (p *Params) test(ctx context.Context, r workload.Reporter, k kind, deadline
 	if ctx.Err() != nil {
 		return t
 	}
-	r.Sample(model.Sample{Metric: k.metric, Unit: k.unit + "/s", Value: rate * k.weight, Better: model.Higher, Resource: model.ResourceMemory})
+	r.Sample(workload.Capacity(k.metric, k.unit+"/s", rate*k.weight, model.ResourceMemory))
 	if k.latency != "" {
-		r.Sample(model.Sample{Metric: k.latency, Unit: "ns", Value: 1e9 * step, Better: model.Lower, Info: true})
+		r.Sample(workload.Info(k.latency, "ns", 1e9*step))
 	}
 	return t
 }
@@ -238,16 +224,14 @@ func lastLevelCache(root string) (largest unit.Size) {
 
 // available returns the memory that can be had without swapping (MemAvailable
 // of proc(5)) in bytes, read from a file like /proc/meminfo; 0 if unknown.
-func available(meminfo string) int64 {
+func available(meminfo string) (bytes int64) {
 	data, _ := os.ReadFile(meminfo) // empty is unknown
-	_, after, _ := strings.Cut("\n"+string(data), "\nMemAvailable:")
-	line, _, _ := strings.Cut(after, "\n")
-	number, ok := strings.CutSuffix(strings.TrimSpace(line), " kB")
-	kib, err := strconv.ParseInt(number, 10, 64)
-	if !ok || err != nil {
-		return 0
-	}
-	return kib << 10
+	kernel.Pairs(data, func(key []byte, kib uint64) {
+		if string(key) == "MemAvailable" {
+			bytes = int64(kib) << 10
+		}
+	})
+	return bytes
 }
 
 // checkFits refuses working sets that would make the machine swap or kill:

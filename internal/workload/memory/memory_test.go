@@ -15,6 +15,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/test/paramtest"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -172,15 +173,15 @@ func TestCancel(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	workloadtest.Validate(t, Kind(), [][2]string{
+	paramtest.Validate(t, Kind(), [][2]string{
 		{`{}`, ""},
 		{`{"threads": 2, "duration": "1s", "size": "256MiB", "tests": ["latency", "copy"]}`, ""},
 		{`{"threads": 0}`, "threads"},
 		{`{"duration": "1ms"}`, "duration"},
 		{`{"size": "64KiB"}`, "size"},
 		{`{"size": "1TiB"}`, "size"},
-		{`{"tests": ["copy", "paste"]}`, "tests[1]"},
-		{`{"tests": ["copy", "copy"]}`, "tests[1]"},
+		{`{"tests": ["copy", "paste"]}`, "tests.1"},
+		{`{"tests": ["copy", "copy"]}`, "tests"},
 	})
 	if got := Kind().New().Estimate(); got != 15*time.Second {
 		t.Errorf("Estimate() = %v, want 15s", got)

@@ -115,12 +115,22 @@ func (cs *clients) wait(ctx context.Context, stall time.Duration) error {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
 	for {
-		waiting, silent := cs.missing(stall)
+		waiting, silent := 0, []string(nil)
+		for _, c := range cs.order {
+			if c.gone.Load() {
+				continue
+			}
+			waiting++
+			if time.Since(cs.origin)-time.Duration(c.heard.Load()) > stall {
+				silent = append(silent, name(c.host))
+			}
+		}
 		switch {
-		case len(waiting) == 0:
+		case waiting == 0:
 			return nil
 		case len(silent) > 0:
-			return fmt.Errorf("nothing was heard from %s for %v, although it should measure against this node; check that its task still runs and that the network connects the two nodes", strings.Join(silent, ", "), stall)
+			return fmt.Errorf("nothing was heard from %s for %v, although it should measure against this node; "+
+				"check that its task still runs and that the network connects the two nodes", strings.Join(silent, ", "), stall)
 		}
 		select {
 		case <-ctx.Done():
@@ -129,23 +139,6 @@ func (cs *clients) wait(ctx context.Context, stall time.Duration) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// missing names the clients that have not said goodbye, and those of them that
-// are silent.
-func (cs *clients) missing(stall time.Duration) (waiting, silent []string) {
-	now := time.Since(cs.origin)
-	for _, c := range cs.order {
-		if c.gone.Load() {
-			continue
-		}
-		name := name(c.host)
-		waiting = append(waiting, name)
-		if now-time.Duration(c.heard.Load()) > stall {
-			silent = append(silent, name)
-		}
-	}
-	return waiting, silent
 }
 
 // name is how a host is called in messages.

@@ -45,13 +45,11 @@ type echo struct {
 	stall time.Duration
 	phase *atomic.Int32
 
-	errors atomic.Int64
+	troubles
 	origin time.Time
 	heard  atomic.Int64 // when the peer was last heard, since origin
 
-	mu    sync.Mutex
-	times [phases]*hdrhistogram.Histogram // in us
-	last  error
+	times [phases]*hdrhistogram.Histogram // in us; mu is held
 }
 
 func newEcho(peer model.Host, addr, node string, stall time.Duration, phase *atomic.Int32) *echo {
@@ -76,10 +74,7 @@ func (e *echo) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		e.errors.Add(1)
-		e.mu.Lock()
-		e.last = err
-		e.mu.Unlock()
+		e.trouble(err)
 		_ = workload.Pause(ctx, pace) // the loop looks at ctx
 	}
 }
@@ -173,9 +168,7 @@ func (e *echo) check() error {
 	if time.Since(e.origin)-time.Duration(e.heard.Load()) < e.stall {
 		return nil
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return silence("heard from", e.peer, e.addr, e.stall, e.last)
+	return silence("heard from", e.peer, e.addr, e.stall, e.latest())
 }
 
 // merge adds up one phase of several echoes.

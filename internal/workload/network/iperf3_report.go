@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // report is what iperf3 3.x prints with --json: the part that is used.
@@ -178,7 +179,7 @@ func (s *session) reportIperf3(run clientRun, start time.Time) error {
 		for _, p := range res.points {
 			s.report.ProgressAt(res.metric, "byte", scored+p.after, p.bytes)
 		}
-		s.report.Sample(model.Sample{Metric: res.metric, Unit: "byte/s", Value: res.rate, Better: model.Higher, Resource: res.resource})
+		s.report.Sample(workload.Capacity(res.metric, "byte/s", res.rate, res.resource))
 		if res.retransmits != nil {
 			s.info(metricRetransmits, "segment", *res.retransmits)
 		}

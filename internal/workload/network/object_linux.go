@@ -2,10 +2,10 @@ package network
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"net"
 	"os"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -40,38 +40,41 @@ func discard(conn net.Conn, n int64, took func(int64)) error {
 	if err != nil {
 		return err
 	}
+	return turns(raw.Read, "recv", n, receiveNothing, took)
+}
+
+// turns moves n bytes with a system call of this name, in pieces; between two turns the
+// deadline is looked at. wait calls until the socket is ready.
+func turns(wait func(func(fd uintptr) (done bool)) error, name string, n int64,
+	move func(fd uintptr, most int64) (int64, error), took func(int64)) error {
 	for n > 0 {
-		got, err := discardTurn(raw, min(n, turn), took)
-		if n -= got; err != nil {
+		left, failed := min(n, turn), error(nil)
+		n -= left
+		err := wait(func(fd uintptr) bool {
+			for left > 0 {
+				k, err := move(fd, min(left, chunk))
+				switch {
+				case errors.Is(err, unix.EINTR):
+					continue
+				case errors.Is(err, unix.EAGAIN):
+					return false // wait until there is more, or room
+				case err != nil:
+					failed = os.NewSyscallError(name, err)
+					return true
+				case k == 0:
+					failed = io.ErrUnexpectedEOF
+					return true
+				}
+				left -= k
+				took(k)
+			}
+			return true
+		})
+		if err = cmp.Or(err, failed); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func discardTurn(raw syscall.RawConn, n int64, took func(int64)) (got int64, err error) {
-	var failed error
-	err = raw.Read(func(fd uintptr) bool {
-		for got < n {
-			k, errno := receiveNothing(fd, min(n-got, chunk))
-			switch {
-			case errno == unix.EINTR:
-				continue
-			case errno == unix.EAGAIN:
-				return false // wait for more
-			case errno != 0:
-				failed = os.NewSyscallError("recv", errno)
-				return true
-			case k == 0:
-				failed = io.ErrUnexpectedEOF
-				return true
-			}
-			got += k
-			took(k)
-		}
-		return true
-	})
-	return got, cmp.Or(err, failed)
 }
 
 // nothing is where received data would go, were they copied: a kernel that
@@ -81,9 +84,12 @@ var nothing [chunk]byte
 
 // receiveNothing drops at most n bytes of what a socket has received; n is not
 // above chunk. (unix.Recvfrom would allocate for an address at every call.)
-func receiveNothing(fd uintptr, n int64) (int64, unix.Errno) {
+func receiveNothing(fd uintptr, n int64) (int64, error) {
 	k, _, errno := unix.Syscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&nothing[0])), uintptr(n), unix.MSG_TRUNC|unix.MSG_DONTWAIT, 0, 0)
-	return int64(k), errno
+	if errno != 0 {
+		return 0, errno
+	}
+	return int64(k), nil
 }
 
 // sendFile sends n bytes of a file from its beginning, without copying them
@@ -105,35 +111,13 @@ func sendFile(conn net.Conn, file *os.File, n int64, took func(int64)) error {
 	var inner error
 	// Control keeps the file open until all is sent.
 	err = source.Control(func(from uintptr) {
-		for offset := int64(0); offset < n && inner == nil; {
-			offset, inner = sendTurn(raw, int(from), offset, min(n, offset+turn), took)
-		}
+		offset := int64(0)
+		inner = turns(raw.Write, "sendfile", n, func(fd uintptr, most int64) (int64, error) {
+			k, err := unix.Sendfile(int(fd), int(from), &offset, int(most))
+			return int64(k), err
+		}, took)
 	})
 	return cmp.Or(err, inner)
-}
-
-func sendTurn(raw syscall.RawConn, from int, offset, end int64, took func(int64)) (int64, error) {
-	var failed error
-	err := raw.Write(func(fd uintptr) bool {
-		for offset < end {
-			k, err := unix.Sendfile(int(fd), from, &offset, int(min(end-offset, chunk)))
-			switch {
-			case err == unix.EINTR:
-				continue
-			case err == unix.EAGAIN:
-				return false // wait for room
-			case err != nil:
-				failed = os.NewSyscallError("sendfile", err)
-				return true
-			case k == 0:
-				failed = io.ErrUnexpectedEOF
-				return true
-			}
-			took(int64(k))
-		}
-		return true
-	})
-	return offset, cmp.Or(err, failed)
 }
 
 // sent is what TCP knows of what a connection has sent.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,6 +60,7 @@ func newSession(set settings, env *workload.Env, o *object) (*session, error) {
 		s.echoes = append(s.echoes, newEcho(peer, addr, s.node, set.stall, &s.phase))
 		for _, c := range s.counts {
 			st := &stream{peer: peer, addr: addr, send: c.send}
+			st.tickets.Store(math.MaxInt64)
 			c.streams, s.streams = append(c.streams, st), append(s.streams, st)
 		}
 	}
@@ -248,7 +250,7 @@ func (s *session) reportRTT() {
 
 // info reports what describes the trial.
 func (s *session) info(metric, unit string, value float64) {
-	s.report.Sample(model.Sample{Metric: metric, Unit: unit, Value: value, Better: model.Lower, Info: true})
+	s.report.Sample(workload.Info(metric, unit, value))
 }
 
 // The metrics.
@@ -280,7 +282,7 @@ func (s *session) begin() {
 	s.retransmits = s.resent()
 	if n := s.set.downloads; n > 0 {
 		for _, st := range s.streams {
-			st.tickets.limit(n)
+			st.tickets.Store(n)
 		}
 	}
 	s.phase.Store(phaseScored)
@@ -323,10 +325,7 @@ func (s *session) finish() error {
 		if bytes <= 0 {
 			return fmt.Errorf("nothing was measured: no byte was transferred in %v", took)
 		}
-		s.report.Sample(model.Sample{
-			Metric: c.metric, Unit: "byte/s", Value: float64(bytes) / took.Seconds(),
-			Better: model.Higher, Resource: c.resource,
-		})
+		s.report.Sample(workload.Capacity(c.metric, "byte/s", float64(bytes)/took.Seconds(), c.resource))
 	}
 	if s.set.send {
 		s.info(metricRetransmits, "segment", float64(s.resent()-s.retransmits))

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/test/paramtest"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -18,7 +19,7 @@ func parse(t *testing.T, text string) *Params {
 }
 
 func TestValidate(t *testing.T) {
-	workloadtest.Validate(t, Kind(), [][2]string{
+	paramtest.Validate(t, Kind(), [][2]string{
 		{`{}`, ""},
 		{`{"preset": "paper"}`, ""},
 		{`{"preset": "paper", "duration": "1m"}`, ""},

@@ -22,16 +22,34 @@ type stream struct {
 
 	received atomic.Int64 // bytes of bodies
 	ledgers  []*ledger    // one for each flow that sends
-	tickets  tickets
+	tickets  atomic.Int64 // transfers that may still be begun
 	active   atomic.Int32 // flows that still have something to do
 	missing  atomic.Int32 // flows that have not been connected yet
 
 	seen  int64     // bytes when it last moved, for the watch
 	moved time.Time // and when that was
 
+	troubles
+}
+
+// troubles are errors that are tried again.
+type troubles struct {
 	errors atomic.Int64
 	mu     sync.Mutex
-	last   error // the latest error, for the message when nothing moves any more
+	last   error // the latest one, for the message when nothing moves any more
+}
+
+func (t *troubles) trouble(err error) {
+	t.errors.Add(1)
+	t.mu.Lock()
+	t.last = err
+	t.mu.Unlock()
+}
+
+func (t *troubles) latest() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last
 }
 
 // bytes is the work done since the beginning.
@@ -44,23 +62,13 @@ func (s *stream) bytes() int64 {
 	return n
 }
 
-// trouble counts an error that is tried again.
-func (s *stream) trouble(err error) {
-	s.errors.Add(1)
-	s.mu.Lock()
-	s.last = err
-	s.mu.Unlock()
-}
-
 // silent is the error for a peer that has stopped.
 func (s *stream) silent(stall time.Duration) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	verb := "received from"
 	if s.send {
 		verb = "accepted by"
 	}
-	return silence(verb, s.peer, s.addr, stall, s.last)
+	return silence(verb, s.peer, s.addr, stall, s.latest())
 }
 
 // silence says that a peer has stopped, and what to look at.
@@ -71,19 +79,6 @@ func silence(verb string, peer model.Host, addr string, stall time.Duration, las
 	}
 	return fmt.Errorf("%w; the last error was: %w", err, last)
 }
-
-// tickets bound how many transfers are begun, once they are limited.
-type tickets struct {
-	limited atomic.Bool
-	left    atomic.Int64
-}
-
-func (t *tickets) limit(n int64) {
-	t.left.Store(n)
-	t.limited.Store(true)
-}
-
-func (t *tickets) take() bool { return !t.limited.Load() || t.left.Add(-1) >= 0 }
 
 // flow is one connection of a stream, made again after every error.
 type flow struct {
@@ -138,7 +133,7 @@ func (f *flow) use(ctx context.Context) error {
 	if f.send {
 		one = f.upload
 	}
-	for link := newLink(conn); f.tickets.take(); {
+	for link := newLink(conn); f.tickets.Add(-1) >= 0; {
 		if err := one(link); err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -159,14 +158,4 @@ func (h *home) startDaemon(ctx context.Context, name string, ready *regexp.Regex
 		trouble(end())
 	})
 	return nil
-}
-
-func (h *home) startMaster(ctx context.Context, address string, port int, trouble func(error)) error {
-	return h.startDaemon(ctx, "master", masterReady, trouble, "org.apache.spark.deploy.master.Master",
-		"--host", address, "--port", strconv.Itoa(port), "--webui-port", "0")
-}
-
-func (h *home) startWorker(ctx context.Context, address, master string, cores int, memory string, trouble func(error)) error {
-	return h.startDaemon(ctx, "worker", workerReady, trouble, "org.apache.spark.deploy.worker.Worker",
-		"--host", address, "--port", "0", "--webui-port", "0", "--cores", strconv.Itoa(cores), "--memory", memory, master)
 }

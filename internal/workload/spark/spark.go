@@ -35,7 +35,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -67,7 +66,6 @@ type Params struct {
 const (
 	defaultSize    = 80_000_000
 	defaultSources = 100_000
-	maxSources     = 10_000_000
 	leastMemory    = 512 * unit.MiB // with less Spark refuses to start
 )
 
@@ -86,11 +84,7 @@ func Kind() workload.Kind {
 func (p *Params) Validate() error {
 	return errors.Join(
 		workload.Refuse(p.Size < 1 || p.Size > 1<<50, "size", "a size up to 1PiB", "%s is impossible", p.Size),
-		workload.Refuse(p.Sources < 1 || p.Sources > maxSources, "sources", fmt.Sprintf("1 to %d", maxSources), "%d is impossible", p.Sources),
-		workload.Refuse(!(p.Skew >= 0 && p.Skew <= 10), "skew", "0 to 10", "%v is impossible", p.Skew),
-		workload.Refuse(p.Cores < 0 || p.Cores > 4096, "cores", "1 to 4096; leave it out for the node's processors", "%d is impossible", p.Cores),
 		workload.Refuse(p.Memory < leastMemory, "memory", leastMemory.String()+" or more", "%s is not enough for Spark", p.Memory),
-		workload.Refuse(p.Port < 1 || p.Port > 65534, "port", "1 to 65534", "%d is impossible", p.Port),
 		workload.Refuse(p.Path != "" && !filepath.IsAbs(p.Path), "path", "an absolute path", "%q is not one", p.Path),
 		workload.Refuse(p.Home != "" && !filepath.IsAbs(p.Home), "home", "an absolute path", "%q is not one", p.Home))
 }
@@ -129,10 +123,12 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 	return err
 }
 
-// address is where a node listens, on a port that counts up for nodes of one
-// address.
+// portOf is a port that counts up for nodes of one address.
+func portOf(h model.Host, port int) int { return port + 2*h.Slot }
+
+// address is where a node listens.
 func address(h model.Host, port int) string {
-	return net.JoinHostPort(h.Address, strconv.Itoa(port+2*h.Slot))
+	return net.JoinHostPort(h.Address, strconv.Itoa(portOf(h, port)))
 }
 
 // Cleanup implements workload.Cleaner.
@@ -145,7 +141,7 @@ func (p *Params) Cleanup(context.Context, *workload.Env) error {
 
 // Run implements workload.Workload.
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
-	h := &home{dir: env.Dir, environ: env.Environ, stderr: &together{w: env.Stderr}}
+	h := &home{dir: env.Dir, environ: env.Environ, stderr: env.Stderr}
 	if p.Home != "" {
 		h.bin = filepath.Join(p.Home, "bin")
 		h.environ = append(h.environ, "SPARK_HOME="+p.Home)
@@ -163,19 +159,6 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	return p.measure(alive, stop, h, env)
 }
 
-// together lets several processes print at once.
-type together struct {
-	mu sync.Mutex
-	w  interface{ Write(p []byte) (int, error) }
-}
-
-// Write implements io.Writer.
-func (t *together) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.w.Write(p)
-}
-
 // cores are the tasks of the job at once.
 func (p *Params) cores() int { return cmp.Or(p.Cores, runtime.GOMAXPROCS(0)) } // processors, or the cgroup's share of them
 
@@ -184,7 +167,9 @@ func heap(s unit.Size) string { return strconv.FormatInt(s.Bytes()>>20, 10) + "m
 
 // work starts this node's worker. It may use a bit more than the executor's heap.
 func (p *Params) work(ctx context.Context, h *home, self model.Host, master string, trouble func(error)) error {
-	return h.startWorker(ctx, self.Address, master, p.cores(), heap(p.Memory), trouble)
+	return h.startDaemon(ctx, "worker", workerReady, trouble, "org.apache.spark.deploy.worker.Worker",
+		"--host", self.Address, "--port", "0", "--webui-port", "0",
+		"--cores", strconv.Itoa(p.cores()), "--memory", heap(p.Memory), master)
 }
 
 // serve is what the other nodes do: they have a worker until the first node says
@@ -221,15 +206,13 @@ func (p *Params) serve(ctx context.Context, trouble func(error), h *home, env *w
 func (p *Params) measure(ctx context.Context, trouble func(error), h *home, env *workload.Env) error {
 	began := time.Now()
 	secret := rand.Text()
-	port, err := strconv.Atoi(portOf(address(env.Self, p.Port)))
-	if err == nil {
-		err = h.prepare(env.Self.Address, secret)
-	}
+	err := h.prepare(env.Self.Address, secret)
 	if err == nil {
 		err = p.first.gather(ctx, p.kept.CRC)
 	}
 	if err == nil {
-		err = h.startMaster(ctx, env.Self.Address, port, trouble)
+		err = h.startDaemon(ctx, "master", masterReady, trouble, "org.apache.spark.deploy.master.Master",
+			"--host", env.Self.Address, "--port", strconv.Itoa(portOf(env.Self, p.Port)), "--webui-port", "0")
 	}
 	if err != nil {
 		return err
@@ -254,11 +237,6 @@ func (p *Params) measure(ctx context.Context, trouble func(error), h *home, env 
 	sample("spark_session", times.session, true)
 	sample("spark_aggregate", times.answered-times.session, true)
 	return nil
-}
-
-func portOf(at string) string {
-	_, port, _ := net.SplitHostPort(at)
-	return port
 }
 
 // times are when, since the job was submitted, its session had all executors, and

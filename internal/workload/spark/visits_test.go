@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/scalebench/scalebench/test/workloadtest"
+	"github.com/scalebench/scalebench/test/paramtest"
 )
 
 // TestAnswer holds the answer against what Python makes of the table, which
@@ -158,7 +158,7 @@ func TestFolder(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	workloadtest.Validate(t, Kind(), [][2]string{
+	paramtest.Validate(t, Kind(), [][2]string{
 		{`{}`, ""},
 		{`{"size": "1GB", "sources": 10000000, "skew": 1.1, "cores": 2, "memory": "2GiB", "path": "/data", "home": "/opt/spark", "port": 9000}`, ""},
 		{`{"size": "0B"}`, "size"},

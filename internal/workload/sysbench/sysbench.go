@@ -63,13 +63,8 @@ func Kind() workload.Kind {
 // Validate implements workload.Workload.
 func (p *Params) Validate() error {
 	return cmp.Or(
-		workload.Refuse(p.Test != CPU && p.Test != Memory, "test", "cpu or memory", "unknown test %q", p.Test),
-		workload.Refuse(p.Threads < 1 || p.Threads > 4096, "threads", "1 to 4096", "%d threads are impossible", p.Threads),
 		workload.Refuse(p.Duration.Std() < time.Second || p.Duration.Std()%time.Second != 0, "duration", "a whole number of seconds, such as 10s", "sysbench cannot run for %s", p.Duration),
-		workload.Refuse(p.MaxPrime < 3, "max_prime", "3 or more", "%d is not a limit for primes", p.MaxPrime),
 		workload.Refuse(p.BlockSize < unit.Byte || p.BlockSize&(p.BlockSize-1) != 0, "block_size", "a power of 2, such as 1KiB or 1MiB", "%s is not a block size", p.BlockSize),
-		workload.Refuse(p.Operation != "read" && p.Operation != "write", "operation", "read or write", "unknown operation %q", p.Operation),
-		workload.Refuse(p.Access != "seq" && p.Access != "rnd", "access", "seq or rnd", "unknown order %q", p.Access),
 	)
 }
 
@@ -121,9 +116,9 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		return fmt.Errorf("sysbench ended after %v of %v seconds: the rate would be for another duration", s.seconds, p.Duration.Seconds())
 	}
 	publisher.finish(s.total)
-	env.Report.Sample(model.Sample{Metric: name, Unit: counted + "/s", Value: s.rate, Better: model.Higher, Resource: resource})
+	env.Report.Sample(workload.Capacity(name, counted+"/s", s.rate, resource))
 	if p.Test == CPU {
-		env.Report.Sample(model.Sample{Metric: "sysbench_cpu_latency_p95", Unit: "ms", Value: s.p95, Better: model.Lower, Info: true})
+		env.Report.Sample(workload.Info("sysbench_cpu_latency_p95", "ms", s.p95))
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/test/paramtest"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -210,7 +211,7 @@ func TestFails(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	workloadtest.Validate(t, Kind(), [][2]string{
+	paramtest.Validate(t, Kind(), [][2]string{
 		{`{}`, ""},
 		{`{"test": "memory", "block_size": "1MiB", "operation": "read", "access": "rnd", "threads": 4, "duration": "1m"}`, ""},
 		{`{"test": "fileio"}`, "test"},

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/test/paramtest"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
 
@@ -193,14 +194,14 @@ func TestCheckCopies(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	workloadtest.Validate(t, Kind(), [][2]string{
+	paramtest.Validate(t, Kind(), [][2]string{
 		{`{"dir": "/opt/UnixBench"}`, ""},
 		{`{"dir": "/opt/UnixBench", "tests": ["dhry2reg"], "copies": [1, 4], "iterations": 3}`, ""},
 		{`{}`, "dir"},
 		{`{"dir": "UnixBench"}`, "dir"},
 		{`{"dir": "/u", "tests": ["-i"]}`, "tests[0]"},
-		{`{"dir": "/u", "copies": [1, 0]}`, "copies[1]"},
-		{`{"dir": "/u", "copies": [2, 2]}`, "copies[1]"},
+		{`{"dir": "/u", "copies": [1, 0]}`, "copies.1"},
+		{`{"dir": "/u", "copies": [2, 2]}`, "copies"},
 		{`{"dir": "/u", "iterations": 101}`, "iterations"},
 	})
 }
