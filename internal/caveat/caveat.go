@@ -12,6 +12,8 @@
 package caveat
 
 import (
+	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -111,12 +113,26 @@ func (l List) Ordered() List {
 	return out
 }
 
-// Texts are those of caveats that [Table.Fill] has filled, each once; never nil.
+// mostOfCode is how many caveats of one code are told one by one.
+const mostOfCode = 10
+
+// Texts are those of caveats that [Table.Fill] has filled, each once; never nil. Of
+// one code ten are told, and how many more there are.
 func (l List) Texts() []Text {
 	out := make([]Text, 0, len(l))
+	told, seen := make(map[Code]int), make(map[Text]bool)
 	for _, c := range l {
-		if !slices.Contains(out, c.Text) {
+		if seen[c.Text] {
+			continue
+		}
+		seen[c.Text] = true
+		if told[c.Code]++; told[c.Code] <= mostOfCode {
 			out = append(out, c.Text)
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(told)) {
+		if n := told[code] - mostOfCode; n > 0 {
+			out = append(out, Text(fmt.Sprintf("and %d more of the kind %s", n, code)))
 		}
 	}
 	return out
