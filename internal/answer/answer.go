@@ -37,7 +37,7 @@ type Question struct {
 	More []string `json:"more,omitempty"`
 	// Table replaces the run as the source; nil: none.
 	Table *Table `json:"table,omitempty"`
-	// Sources are what studies of measurements are asked about (study.Measured),
+	// Sources are what studies of measurements are asked about (study.Kind.Takes),
 	// instead of Run and Table.
 	Sources []Source `json:"sources,omitempty"`
 	// Params are the parameters that the user has given, by their JSON keys.

@@ -8,7 +8,7 @@
 //  3. When the answer is complete, [Table.Fill] makes the text, once.
 //
 // A [Text] is for people: documents and JSON show it. A test on types refuses
-// to compare, search, cut or convert one anywhere else (test/text).
+// to compare, search, cut or convert one anywhere else (test/texts).
 package caveat
 
 import (
@@ -67,7 +67,8 @@ type Caveat struct {
 	Severity model.Severity `json:"severity"`
 	Text     Text           `json:"text"` // empty until Table.Fill
 	Subject
-	// Args are the numbers of the text, of the type that the definition names.
+	// Args are what the text is made of, of the type that the definition names. Numbers
+	// are finite: JSON has no others.
 	Args any `json:"args,omitempty"`
 	// Explains is how much of the result it can explain at most, in the result's
 	// own unit (points of a CDI); nil: not known.

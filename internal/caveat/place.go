@@ -5,7 +5,8 @@ type Place struct {
 	// About is what the part is about. Only disturbances of this workload are added;
 	// zero: all of them.
 	About Subject
-	// Own: no disturbances are added; what was found has what matters.
+	// Own: no disturbances are added. It is for parts of a result that stand in another
+	// place, too, and for sources whose frames have their disturbances.
 	Own bool
 	// Caveats are the caveats that were found. The platform adds disturbances and
 	// makes the texts.

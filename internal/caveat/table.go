@@ -67,7 +67,8 @@ func (d Def[A]) fill(c Caveat) (string, bool) {
 type Table []Definition
 
 // Fill makes the texts that are still missing. place is what the result says
-// already of itself: a caveat about something else names that first. A caveat
+// already of itself: a caveat about something else names that first. The text of
+// a problem begins with [Unknown]. A caveat
 // without a definition, which a test keeps from happening, is shown by its code
 // and arguments.
 func (t Table) Fill(place Subject, list []Caveat) {
@@ -103,7 +104,7 @@ func (t Table) text(c Caveat) string {
 	return fmt.Sprintf("%s %s", c.Code, args)
 }
 
-// Reason is the text of a caveat without what [Table.Fill] puts in front of it,
+// Reason is the text of a caveat that has none yet, without what [Table.Fill] puts in front of it,
 // for a sentence that says that itself.
 func (t Table) Reason(c Caveat) Text { return Text(t.text(c)) }
 

@@ -2,9 +2,10 @@ package evaluation
 
 import (
 	"fmt"
-	"github.com/scalebench/scalebench/internal/observe"
 	"slices"
 	"strconv"
+
+	"github.com/scalebench/scalebench/internal/observe"
 
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc/num"

@@ -3,10 +3,11 @@ package evaluation
 import (
 	"cmp"
 	"fmt"
-	"github.com/scalebench/scalebench/internal/caveat"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"

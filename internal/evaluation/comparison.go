@@ -2,11 +2,12 @@ package evaluation
 
 import (
 	"errors"
-	"github.com/scalebench/scalebench/internal/caveat"
 	"maps"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"

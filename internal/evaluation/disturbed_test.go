@@ -2,11 +2,12 @@ package evaluation
 
 import (
 	"encoding/json"
-	"github.com/scalebench/scalebench/internal/caveat"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/scalebench/scalebench/internal/model"
 )

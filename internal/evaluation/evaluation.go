@@ -29,8 +29,9 @@ package evaluation
 
 import (
 	"cmp"
-	"github.com/scalebench/scalebench/internal/caveat"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"

@@ -1,8 +1,9 @@
 package evaluation
 
 import (
-	"github.com/scalebench/scalebench/internal/caveat"
 	"strings"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/scalebench/scalebench/internal/model"
 )

@@ -1,9 +1,10 @@
 package evaluation
 
 import (
-	"github.com/scalebench/scalebench/internal/caveat"
 	"maps"
 	"slices"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"

@@ -3,12 +3,13 @@ package evaluation
 import (
 	"cmp"
 	"fmt"
-	"github.com/scalebench/scalebench/internal/caveat"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"

@@ -3,9 +3,10 @@ package evaluation
 import (
 	"cmp"
 	"fmt"
-	"github.com/scalebench/scalebench/internal/caveat"
 	"math"
 	"slices"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"

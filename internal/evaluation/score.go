@@ -2,11 +2,12 @@ package evaluation
 
 import (
 	"fmt"
-	"github.com/scalebench/scalebench/internal/caveat"
 	"math"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"

@@ -1,10 +1,11 @@
 package evaluation
 
 import (
-	"github.com/scalebench/scalebench/internal/caveat"
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"

@@ -1,11 +1,12 @@
 package evaluation
 
 import (
-	"github.com/scalebench/scalebench/internal/caveat"
 	"maps"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"

@@ -2,11 +2,12 @@ package evaluation
 
 import (
 	"fmt"
-	"github.com/scalebench/scalebench/internal/caveat"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/google/go-cmp/cmp"
 

@@ -2,9 +2,10 @@ package evaluation
 
 import (
 	"fmt"
-	"github.com/scalebench/scalebench/internal/caveat"
 	"slices"
 	"strings"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"

@@ -36,8 +36,8 @@ type Kind struct {
 	Several bool
 	// Table says that it also answers from the user's own table: --csv FILE.
 	Table bool
-	// Takes: the arguments name sources, and those of a file's study are asked at the
-	// end of its run. Which ones may depend on the parameters. Nil: it is about runs.
+	// Takes: the arguments name sources. Which ones may depend on the parameters: it
+	// gets a study that New has made. Nil: it is about runs.
 	Takes func(Study) Takes
 	// Measure is of a command that measures by itself; nil: it asks about a run.
 	Measure func() Command

@@ -41,7 +41,9 @@ type Study interface {
 	// will lack although the parameters are valid.
 	Check() ([]caveat.Caveat, error)
 	// Answer answers from what was measured. Input that holds nothing for the
-	// question is a model.ErrUsage.
+	// question is a model.ErrUsage, as a *model.InputError is. Verdicts and the gate
+	// are computed here: before texts are made, and before the platform adds
+	// disturbances.
 	Answer(ctx context.Context, in Input) (*Answer, error)
 }
 
@@ -55,9 +57,12 @@ type Designer interface {
 
 // Input is what an answer is made from: one run or several, sources, or a table.
 type Input struct {
-	// Runs are the runs in question; empty where a command was used without one.
+	// Runs are the runs in question; empty if a command was used without one.
 	Runs []NamedRun
-	// Sources are measurements, of studies whose Kind takes them.
+	// Sources are measurements, of studies whose Kind takes them; then Runs are empty.
+	// At the end of a run whose file names such a study, it gets Runs alone
+	// (see OfRun). Disturbances are not added to answers from sources: frames
+	// have them.
 	Sources []Source
 	// Table is the user's own, in place of a run, where the Kind takes one; nil: none.
 	Table *Table

@@ -99,7 +99,8 @@ func (p *Params) Answer(ctx context.Context, in study.Input) (*study.Answer, err
 }
 
 func (p *Params) find(ctx context.Context, in study.Input) (*Result, error) {
-	r, opt, err := &Result{run: in.Run(), limit: p.FailAbove}, evaluation.Options{Tolerance: p.Tolerance}, error(nil)
+	r, opt := &Result{run: in.Run(), limit: p.FailAbove}, evaluation.Options{Tolerance: p.Tolerance}
+	var err error
 	if in.Table != nil {
 		r.title = in.Table.Name
 		r.findings, err = evaluation.Import(ctx, in.Table.Name, in.Table, opt)

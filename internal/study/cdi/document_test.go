@@ -5,12 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/scalebench/scalebench/internal/caveat"
 	"math"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/google/go-cmp/cmp"
 

@@ -16,7 +16,9 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 )
 
-// What both contracts have in common.
+// What both contracts have in common, see package study.
+//
+//nolint:revive // each is documented there
 type (
 	NamedRun     = study.NamedRun
 	Common       = study.Common

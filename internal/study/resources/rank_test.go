@@ -1,9 +1,10 @@
 package resources
 
 import (
-	"github.com/scalebench/scalebench/internal/caveat"
 	"strings"
 	"testing"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/google/go-cmp/cmp"
 

@@ -99,7 +99,7 @@ func (r *Result) places() []caveat.Place {
 	for i := range parts {
 		parts[i].Own = true
 	}
-	return append(parts, r.Notes.Places()...)
+	return append(parts, r.Places()...)
 }
 
 // silent: no resource has a rank, and no total is worth a curve.

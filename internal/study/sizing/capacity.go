@@ -2,13 +2,14 @@ package sizing
 
 import (
 	"fmt"
-	"github.com/scalebench/scalebench/internal/caveat"
-	"github.com/scalebench/scalebench/internal/doc"
-	"github.com/scalebench/scalebench/internal/observe"
 	"maps"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/observe"
 
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
