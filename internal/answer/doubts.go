@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +99,7 @@ func fill(kind study.Kind, found *study.Answer, disturbances []caveat.Caveat) {
 	table := slices.Concat(kind.Caveats, observe.Caveats)
 	for _, p := range found.Places {
 		for _, d := range disturbances {
-			known := func(c caveat.Caveat) bool { return sameDisturbance(c, d, p.About) }
+			known := func(c caveat.Caveat) bool { return c.SameDisturbance(d, p.About) }
 			if !p.Own && concerns(d, p.About) && !slices.ContainsFunc(*p.Caveats, known) {
 				*p.Caveats = append(*p.Caveats, d)
 			}
@@ -112,16 +111,6 @@ func fill(kind study.Kind, found *study.Answer, disturbances []caveat.Caveat) {
 // concerns reports whether a disturbance is about a part of a result.
 func concerns(d caveat.Caveat, place caveat.Subject) bool {
 	return d.Run != "" || d.Workload == "" || place.Workload == "" || d.Workload == place.Workload
-}
-
-// sameDisturbance reports whether a caveat at a place is this disturbance: the study
-// may know more of it than the platform. A workload has one of each kind.
-func sameDisturbance(c, d caveat.Caveat, place caveat.Subject) bool {
-	if d.Workload == "" {
-		return c.Same(d) && c.Node == d.Node && c.Run == d.Run
-	}
-	return c.Code == d.Code && c.Run == d.Run && cmp.Or(c.Workload, place.Workload) == d.Workload &&
-		c.Phase == d.Phase && c.Trial == d.Trial && c.Node == d.Node
 }
 
 // err is what could not be read of the runs.

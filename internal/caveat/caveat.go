@@ -12,8 +12,7 @@
 package caveat
 
 import (
-	"fmt"
-	"maps"
+	"cmp"
 	"reflect"
 	"slices"
 
@@ -81,6 +80,16 @@ func (c Caveat) Same(other Caveat) bool {
 	return c.Code == other.Code && c.Severity == other.Severity && reflect.DeepEqual(c.Args, other.Args)
 }
 
+// SameDisturbance reports whether a caveat at a place is a disturbance of nodes: a
+// study may know more of it than the platform. A workload has one of each kind.
+func (c Caveat) SameDisturbance(d Caveat, place Subject) bool {
+	if d.Workload == "" {
+		return c.Same(d) && c.Node == d.Node && c.Run == d.Run
+	}
+	return c.Code == d.Code && c.Run == d.Run && cmp.Or(c.Workload, place.Workload) == d.Workload &&
+		c.Phase == d.Phase && c.Trial == d.Trial && c.Node == d.Node
+}
+
 // List is the caveats of one result, in the order in which they were found.
 type List []Caveat
 
@@ -114,26 +123,13 @@ func (l List) Ordered() List {
 	return out
 }
 
-// mostOfCode is how many caveats of one code are told one by one.
-const mostOfCode = 10
-
-// Texts are those of caveats that [Table.Fill] has filled, each once; never nil. Of
-// one code ten are told, and how many more there are.
+// Texts are those of caveats that [Table.Fill] has filled, each once; never nil.
 func (l List) Texts() []Text {
-	out := make([]Text, 0, len(l))
-	told, seen := make(map[Code]int), make(map[Text]bool)
+	out, seen := make([]Text, 0, len(l)), make(map[Text]bool)
 	for _, c := range l {
-		if seen[c.Text] {
-			continue
-		}
-		seen[c.Text] = true
-		if told[c.Code]++; told[c.Code] <= mostOfCode {
+		if !seen[c.Text] {
+			seen[c.Text] = true
 			out = append(out, c.Text)
-		}
-	}
-	for _, code := range slices.Sorted(maps.Keys(told)) {
-		if n := told[code] - mostOfCode; n > 0 {
-			out = append(out, Text(fmt.Sprintf("and %d more of the kind %s", n, code)))
 		}
 	}
 	return out

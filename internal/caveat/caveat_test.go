@@ -65,20 +65,6 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestTexts: of many caveats of one code the first are told, and how many more there are.
-func TestTexts(t *testing.T) {
-	var l List
-	for i := range 14 {
-		c := stolen.Warn(share{float64(i)})
-		c.Text = Text("stolen " + strings.Repeat("x", i))
-		l = append(l, c, given.Warn(other{})) // the latter has an empty text, once
-	}
-	got := l.Texts()
-	if len(got) != 11 || got[len(got)-1] != "and 5 more of the kind steal" {
-		t.Errorf("%d texts, the last %q; want ten, and that there are 5 more", len(got), got[len(got)-1])
-	}
-}
-
 // TestCheck: definitions that nothing tells apart, codes that are none, and arguments that may
 // hold a sentence are refused.
 func TestCheck(t *testing.T) {

@@ -140,7 +140,7 @@ func offered(s model.Step) float64 {
 // Replaced reports whether the study can do without a step that became invalid,
 // because one of the later steps replaces it.
 func (s *Sequence) Replaced(invalid model.Step, later []model.Step) bool {
-	return slices.ContainsFunc(later, func(x model.Step) bool { return x.Replaces == invalid.Number+1 })
+	return s.Made(invalid) && slices.ContainsFunc(later, func(x model.Step) bool { return x.Replaces == invalid.Number+1 })
 }
 
 // made reports whether a step is of this plan.

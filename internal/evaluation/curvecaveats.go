@@ -172,7 +172,7 @@ var (
 			"limit",
 			a.Knee, a.Of, a.amount(-a.Total))
 	})
-	scatters = caveat.Define("scatter", func(a pastKnee) string {
+	scatters = caveat.Define("scatter", func(a knee) string {
 		return fmt.Sprintf("the sums past %.1f %ss scatter so much that they may still grow: no limit is inferred; add "+
 			"trials", a.Knee, a.Of)
 	})
@@ -254,6 +254,10 @@ type (
 		Size     int     `json:"size"` // that has the largest total
 		Last     float64 `json:"last"` // total of the largest size
 		LastSize int     `json:"last_size"`
+	}
+	knee struct {
+		Of   Subjects `json:"of"`
+		Knee float64  `json:"knee"`
 	}
 	// pastKnee: Total is by how much the sum grows.
 	pastKnee struct {

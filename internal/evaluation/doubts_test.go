@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/caveat"
+
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 )
@@ -327,5 +331,30 @@ func TestConstantTrials(t *testing.T) {
 			t.Errorf("%d nodes, %d trials of %s and %s: %s, %v, %q", c.nodes, c.trials, c.serial, c.parallel,
 				f.Verdict, f.CI, texts(f.Doubts))
 		}
+	}
+}
+
+// TestWarningsOfWorkloads: what is said alike of two workloads is told of both; what is said
+// alike of two metrics is told once, with links to both.
+func TestWarningsOfWorkloads(t *testing.T) {
+	of := func(workload, metric string, all ...caveat.Caveat) Finding {
+		f := Finding{Workload: workload, Metric: metric, Doubts: all}
+		Caveats.Fill(caveat.Subject{Workload: workload}, f.Doubts)
+		return f
+	}
+	errors := func(workload string) caveat.Caveat {
+		return failedAttempts.At(model.Warning, caveat.Subject{Workload: workload}, attempts{"refused", 3, 0})
+	}
+	little := func(most float64) caveat.Caveat {
+		return unclear.Warn(undecided{Of: OfNodes, Most: most, Resolved: true})
+	}
+	findings := []Finding{of("v", "rate", errors("v"), little(18.7001)), of("w", "rate", errors("w"), little(18.7002))}
+	got := Warnings(findings, nil, func(i int) string { return fmt.Sprintf("#f%d", i) }, nil)
+	var said []string
+	for _, w := range got {
+		said = append(said, fmt.Sprint(len(w.Links), " ", strings.Fields(w.Text)[0]))
+	}
+	if diff := cmp.Diff([]string{"1 v", "2 unclear:", "1 w"}, said); diff != "" {
+		t.Errorf("links and beginnings of warnings (-want +got):\n%s", diff)
 	}
 }

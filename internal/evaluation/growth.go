@@ -301,7 +301,7 @@ func (s *sweep) levels(c curveOfGrowth) bool {
 	case same && l.Slope.Hi < c.Slope/2:
 		return true
 	case same:
-		s.notes.Add(scatters.Warn(pastKnee{s.sum(0), c.Knee}))
+		s.notes.Add(scatters.Warn(knee{s.of, c.Knee}))
 	case l.Change < 0:
 		s.notes.Add(fallsPast.Warn(pastKnee{s.sum(l.Change), c.Knee}))
 	default:

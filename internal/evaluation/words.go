@@ -2,10 +2,7 @@ package evaluation
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-
-	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
@@ -193,30 +190,19 @@ func tip(f Finding) string {
 // the scalings. href leads to a finding, or to all of them for -1; growth to a
 // scaling.
 func Warnings(findings []Finding, scalings []Scaling, href, growth func(i int) string) []doc.Warning {
-	var out []doc.Warning
-	var told caveat.List // of each warning
-	add := func(all caveat.List, link doc.Link) {
-		for _, c := range all {
-			k := slices.IndexFunc(told, c.Same)
-			if k < 0 {
-				k, told = len(out), append(told, c)
-				out = append(out, doc.Warning{Text: doc.Words(c.Text)})
-			}
-			if !slices.Contains(out[k].Links, link) {
-				out[k].Links = append(out[k].Links, link)
-			}
-		}
-	}
+	var parts []doc.Noting
 	for i, f := range findings {
-		add(f.Doubts, doc.Link{Href: href(i), Text: f.Name()})
+		parts = append(parts, doc.Noting{Link: doc.Link{Href: href(i), Text: f.Name()}, Caveats: f.Doubts})
 	}
-	for i := range out {
-		if len(findings) > 2 && len(out[i].Links) == len(findings) {
-			out[i].Links = []doc.Link{{Href: href(-1), Text: "all findings"}}
-		}
-	}
+	n, ofFindings := len(findings), doc.LinkedCaveats(parts)
 	for i, s := range scalings {
-		add(s.Doubts, doc.Link{Href: growth(i), Text: s.Name()})
+		parts = append(parts, doc.Noting{Link: doc.Link{Href: growth(i), Text: s.Name()}, Caveats: s.Doubts})
+	}
+	out := doc.LinkedCaveats(parts)
+	for i, w := range ofFindings {
+		if n > 2 && len(w.Links) == n {
+			out[i].Links = append([]doc.Link{{Href: href(-1), Text: "all findings"}}, out[i].Links[n:]...)
+		}
 	}
 	return out
 }

@@ -1,6 +1,6 @@
 // Package explain is what the rows of a frame tell: how much each tells that others
 // do not, which recorded facts explain the values, whether they fall into bands, and
-// how the level goes. Studies that ask of measurements (study.Measured) put their
+// how the level goes. Studies that ask of measurements (study.Kind.Takes) put their
 // question on top: what is shown of it, in which words, with which verdict.
 //
 //  1. [New] reads a frame once: [Rows] has its values sorted, its facts, and those of

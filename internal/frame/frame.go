@@ -6,7 +6,7 @@
 //  2. [Join] puts frames of several sources together; [Frame.Where] and
 //     [Frame.Groups] take them apart.
 //  3. Studies that ask of measurements, wherever they came from, read frames
-//     (study.Measured).
+//     (study.Kind.Takes).
 //
 // Columns are plain slices, so that ten million rows take some hundred megabytes.
 package frame

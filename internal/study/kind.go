@@ -122,7 +122,7 @@ type Registry []Kind
 func (r Registry) Frames(run *observe.Run, asked func(Kind) Study) ([]frame.Frame, error) {
 	out := run.Frames()
 	for _, k := range r {
-		if k.Found == nil || !k.Tells(run) {
+		if k.Found == nil || k.Tells == nil || !k.Tells(run) {
 			continue
 		}
 		for i := range out {

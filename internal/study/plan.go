@@ -46,8 +46,8 @@ type Workload struct {
 // Plan says what is measured.
 type Plan struct {
 	// First are the treatments that are known beforehand, in their order. Without
-	// Next they are all. With Next they are those that it begins with: nodes that do
-	// not suit them are refused before the run.
+	// Next they are what is measured. With Next they are only checked, so that nodes
+	// that do not suit them are refused before the run: Next returns them, too.
 	First []Treatment
 	// Next returns the treatments that follow, to be measured in their order; none
 	// where the study is over. Nil: First is all.
@@ -104,7 +104,7 @@ type Treatment struct {
 	// Phase names the kind of treatment, one of those of the study's Kind.
 	Phase model.Phase
 	// Label says for people what is special about this one, such as "window at
-	// 2 kop/s"; empty: the phase. Nothing reads it.
+	// 2 kop/s"; empty: the phase. Only studies of package legacy read it.
 	Label string
 	// Factors are the study's own levels, such as a configuration: any value with JSON
 	// tags. It is stored with the step, from where the study decodes it

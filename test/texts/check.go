@@ -60,7 +60,8 @@ func (c *checker) holdsText(t types.Type) bool {
 func (c *checker) visit(n ast.Node) bool {
 	switch x := n.(type) {
 	case *ast.BinaryExpr:
-		if c.isText(x.X) || c.isText(x.Y) {
+		compares := x.Op != token.ADD && (c.isShown(x.X) || c.isShown(x.Y))
+		if c.isText(x.X) || c.isText(x.Y) || compares {
 			c.refuse(x, "a text is compared, or joined with another: decide by code and arguments")
 		}
 	case *ast.IndexExpr:
@@ -112,10 +113,13 @@ func (c *checker) call(x *ast.CallExpr) {
 		switch {
 		case len(x.Args) == 1 && c.isText(x.Args[0]) && to != c.text:
 			c.refuse(x, "a text is converted: package doc shows it")
-		case to == c.text && len(x.Args) == 1 && !c.isText(x.Args[0]):
+		case to == c.text && len(x.Args) == 1 && (!c.isText(x.Args[0]) || c.info.Types[x.Args[0]].Value != nil):
 			c.refuse(x, "a text is made: caveat.Define and caveat.Sentence make it")
 		}
 		return
+	}
+	if id, ok := ast.Unparen(x.Fun).(*ast.Ident); ok && id.Name == "len" && c.isText(x.Args[0]) {
+		c.refuse(x, "a text is measured: decide by code and arguments")
 	}
 	name := c.called(x)
 	pkg, _, _ := strings.Cut(name, ".")
@@ -123,11 +127,22 @@ func (c *checker) call(x *ast.CallExpr) {
 		return
 	}
 	for _, a := range x.Args {
-		if c.holdsText(c.info.TypeOf(a)) {
+		if c.holdsText(c.info.TypeOf(a)) || pkg != "fmt" && c.isShown(a) {
 			c.refuse(x, name+" looks into a text")
 			return
 		}
 	}
+}
+
+// isShown reports whether an expression is what package doc returns of a text, to be shown as it
+// is.
+func (c *checker) isShown(e ast.Expr) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	name := c.called(call)
+	return strings.HasSuffix(name, "internal/doc.Words") || strings.HasSuffix(name, "internal/doc.Joined")
 }
 
 // called is "slices.Contains" of a call of a function of another package; empty: it is none.

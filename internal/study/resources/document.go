@@ -55,7 +55,7 @@ func (r *Result) warnings() []doc.Warning {
 		}
 		return "#resources"
 	}, href)
-	return append(out, doc.Caveats(r.Doubts...)...)
+	return append(out, doc.Caveats(r.others()...)...)
 }
 
 // scalingOf is the place of the scaling of a finding's metric, -1 if there is
@@ -99,7 +99,7 @@ func (r *Result) ranking() doc.Section {
 	}
 	if len(r.Ranking.Unknown) > 0 {
 		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{
-			Title: "What this run cannot tell", Blocks: []doc.Block{doc.Unknowns(r.Ranking.unknown)},
+			Title: "What this run cannot tell", Blocks: []doc.Block{{List: &doc.List{Items: doc.Texts(r.Ranking.unknown)}}},
 		}})
 	}
 	return s
@@ -135,6 +135,16 @@ const curveSizes = 3
 // axis that reaches it to its end would press the measurements to the ground.
 const idealRoom = 2
 
+// others are the disturbances that no finding tells of.
+func (r *Result) others() caveat.List {
+	return slices.DeleteFunc(slices.Clone(r.Doubts), func(d caveat.Caveat) bool {
+		return slices.ContainsFunc(r.findings, func(f evaluation.Finding) bool {
+			place := caveat.Subject{Workload: f.Workload}
+			return slices.ContainsFunc(f.Doubts, func(c caveat.Caveat) bool { return c.SameDisturbance(d, place) })
+		})
+	})
+}
+
 // warningsOf are those of a scaling and of the findings of its metric, each once, and
 // what disturbed the nodes.
 func (r *Result) warningsOf(s evaluation.Scaling) []caveat.Text {
@@ -144,7 +154,7 @@ func (r *Result) warningsOf(s evaluation.Scaling) []caveat.Text {
 			all = append(all, f.Doubts...)
 		}
 	}
-	for _, d := range r.Doubts {
+	for _, d := range r.others() {
 		if d.Workload == "" || d.Workload == s.Workload {
 			all = append(all, d)
 		}

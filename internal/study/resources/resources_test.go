@@ -105,3 +105,19 @@ func TestWarnings(t *testing.T) {
 		}
 	}
 }
+
+// TestDisturbanceOnce: what disturbed the nodes is told once, though findings and the result
+// as a whole have it.
+func TestDisturbanceOnce(t *testing.T) {
+	at := caveat.Subject{Workload: "w", Phase: model.Parallel, Trial: 1, Node: "n1"}
+	swap := caveat.Caveat{Code: "swap", Severity: model.Warning, Subject: at, Args: observe.Seen{Value: 1 << 20}}
+	other := swap
+	other.Code = "oom"
+	f := found(model.ResourceNetworkSend, 40, 38, 42, 50e6)
+	f.Doubts = caveat.List{swap}
+	r := &Result{Ranking: rank(list(f), nil), findings: list(f)}
+	r.Doubts = caveat.List{swap, other}
+	if d := filled(r).Document(); len(d.Warnings) != 2 {
+		t.Errorf("warnings %+v, want each of two disturbances once", d.Warnings)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc"
@@ -150,9 +149,9 @@ func doubtsOf(f evaluation.Finding) []model.Doubt {
 // doubtOf is why a finding has no verdict, and the rest of its doubts: that it has
 // none is what they mean for the plan.
 func doubtOf(f evaluation.Finding) (doubt string, rest []model.Doubt) {
-	for _, d := range doubtsOf(f) {
+	for i, d := range doubtsOf(f) {
 		if d.Severity == model.Problem && doubt == "" {
-			doubt = strings.TrimPrefix(d.Text, caveat.Unknown)
+			doubt = doc.Words(evaluation.Reason(f.Doubts[i]))
 			continue
 		}
 		d.Severity = model.Warning
