@@ -75,7 +75,7 @@ func (r *reading) another(ctx context.Context, name string) (*observe.Run, error
 }
 
 func (r *reading) input() study.Input {
-	return study.Input{Runs: r.all, Open: r.another, Campaign: r.campaign, Common: r.common, Disturbances: r.caveats()}
+	return study.Input{Runs: r.all, Open: r.another, Campaign: r.campaign, Common: r.common, Disturbances: r.caveats}
 }
 
 // caveats are what disturbed the nodes of all runs that were read so far.

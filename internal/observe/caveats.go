@@ -8,12 +8,17 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// Caveats defines what disturbances say: one for each kind of check, and for each
-// kind of event that tells of one.
+// Caveats defines what observations say: what was left out, and what disturbed the
+// nodes, one for each kind of check and for each kind of event that tells of one.
 var Caveats = definitions()
 
+// leftOut is a task without a usable value of a metric.
+var leftOut = caveat.DefineAbout("left_out", func(about caveat.Caveat, a caveat.Cause) string {
+	return fmt.Sprintf("%s, trial %d: %s on %s: %s", about.Phase, about.Trial, a.Of, about.Node, a.Why)
+})
+
 func definitions() caveat.Table {
-	var out caveat.Table
+	out := caveat.Table{leftOut}
 	for _, c := range checks {
 		out = append(out, caveat.DefineAbout(caveat.Code(c.kind), func(about caveat.Caveat, a Seen) string {
 			return c.words(a.Value) + a.where(about.Subject) + a.Effect.Words()

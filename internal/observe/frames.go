@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/caveat"
+
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
@@ -34,8 +36,11 @@ func (r *Run) Frames() []frame.Frame {
 		}
 		for _, phase := range phases {
 			f := frame.Frame{Key: frame.Key{Workload: m.Workload, Metric: m.Name, Phase: phase}, Unit: m.Unit, Better: m.Better, Info: m.Info}
-			for _, text := range m.LeftOut {
-				f.Doubts = append(f.Doubts, model.Doubt{Code: "left_out", Severity: model.Warning, Text: text, Workload: m.Workload})
+			left := slices.Clone(m.LeftOut)
+			Caveats.Fill(caveat.Subject{Workload: m.Workload}, left)
+			for _, d := range caveat.Doubts(left) {
+				d.Phase, d.Trial, d.Node = "", 0, "" // the frame is about all of them
+				f.Doubts = append(f.Doubts, d)
 			}
 			for _, d := range r.Doubts() {
 				if d.Workload == "" || d.Workload == m.Workload {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/caveat"
+
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 )
@@ -20,9 +22,8 @@ type Metric struct {
 	Info bool
 	// Values are what counts, in the order of the steps, and in each by subject.
 	Values []Value
-	// LeftOut says what should have given a value and did not, one sentence a
-	// task, without its full stop.
-	LeftOut []string
+	// LeftOut are the tasks that should have given a value and did not.
+	LeftOut []caveat.Caveat
 }
 
 // Value is what one subject came to in one step. Where several tasks measure one
@@ -133,7 +134,8 @@ func (m *Metric) add(s model.Step, results map[model.TaskID]model.Result) {
 		}
 		if err != nil {
 			missing[subject] = true
-			m.LeftOut = append(m.LeftOut, fmt.Sprintf("%s, trial %d: %s on %s: %v", s.Phase, s.Trial, m.Name, t.Node, err))
+			at := caveat.Subject{Workload: m.Workload, Phase: s.Phase, Trial: s.Trial, Node: t.Node}
+			m.LeftOut = append(m.LeftOut, leftOut.At(model.Warning, at, caveat.Because(m.Name, err.Error())))
 		}
 		sum[subject] += x.Value
 		tasks[subject]++

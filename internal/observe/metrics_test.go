@@ -3,7 +3,10 @@ package observe
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
+
+	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -76,9 +79,19 @@ func TestMetrics(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := rates
-			want.Values, want.LeftOut = c.values, c.leftOut
-			if diff := cmp.Diff([]Metric{want}, c.run.Metrics()); diff != "" {
+			want.Values = c.values
+			got := slices.Clone(c.run.Metrics())
+			var left []string
+			Caveats.Fill(caveat.Subject{Workload: "w"}, got[0].LeftOut)
+			for _, d := range caveat.Doubts(got[0].LeftOut) {
+				left = append(left, d.Text)
+			}
+			got[0].LeftOut = nil
+			if diff := cmp.Diff([]Metric{want}, got); diff != "" {
 				t.Errorf("Metrics() (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.leftOut, left); diff != "" {
+				t.Errorf("left out (-want +got):\n%s", diff)
 			}
 		})
 	}

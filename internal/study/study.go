@@ -66,10 +66,10 @@ type Input struct {
 	Sources []Source
 	// Table is the user's own, in place of a run, where the Kind takes one; nil: none.
 	Table *Table
-	// Disturbances are what disturbed the nodes of Runs. The platform adds them to the
-	// places of the answer afterwards: they are here for studies whose verdict
-	// depends on them.
-	Disturbances []caveat.Caveat
+	// Disturbances returns what disturbed the nodes of the runs that were read so far.
+	// The platform adds it to the places of the answer afterwards: it is here for
+	// studies whose verdict depends on it. Nil where there are no runs.
+	Disturbances func() []caveat.Caveat
 	// Common are the parameters of the run's file that several questions read.
 	Common Common
 	// Open returns another run by id, unique prefix, name or "latest".
