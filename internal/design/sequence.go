@@ -2,6 +2,7 @@ package design
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -116,7 +117,7 @@ func agree(stored, next model.Step) error {
 		{"phase", stored.Phase, next.Phase},
 		{"workload", stored.Workload, next.Workload},
 		{"trial", stored.Trial, next.Trial},
-		{"levels", string(stored.Factors), string(next.Factors)}, {"parameters", stored.Levels, next.Levels},
+		{"levels", decoded(stored.Factors), decoded(next.Factors)}, {"parameters", stored.Levels, next.Levels},
 		{"offered load in operations/s", offered(stored), offered(next)},
 	} {
 		if !reflect.DeepEqual(x.before, x.asks) {
@@ -125,6 +126,14 @@ func agree(stored, next model.Step) error {
 		}
 	}
 	return nil
+}
+
+// decoded are levels as values: the order of their keys does not matter.
+func decoded(factors json.RawMessage) (v any) {
+	if json.Unmarshal(factors, &v) != nil {
+		return nil // none
+	}
+	return v
 }
 
 // offered is the rate of the load of a step in operations a second; 0: it has none.

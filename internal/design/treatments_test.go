@@ -317,3 +317,25 @@ func TestOutlook(t *testing.T) {
 		}
 	}
 }
+
+// TestReplaced: a step that became invalid is not missing if a later one stands in for it. The last
+// of a chain is, and so is a step of a study that does not decide as it goes.
+func TestReplaced(t *testing.T) {
+	e, nodes := designing(t, &study.Plan{Next: (&counted{}).next})
+	s, err := NewSequence(e, model.Run{ID: testRun}, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(number, replaces int, by string) model.Step {
+		treatment := model.Treatment{Study: by, Replaces: replaces}
+		return model.Step{Number: number, State: model.StepInvalid, Treatment: treatment}
+	}
+	steps := []model.Step{step(0, 0, "a"), step(1, 1, "a"), step(2, 0, "other"), step(3, 2, "a"), step(4, 3, "a")}
+	var got []bool
+	for i, invalid := range steps {
+		got = append(got, s.Replaced(invalid, steps[i+1:]))
+	}
+	if want := []bool{true, true, false, false, false}; !slices.Equal(got, want) {
+		t.Errorf("replaced %v, want %v", got, want)
+	}
+}

@@ -206,16 +206,3 @@ func (s *Socket) set(b []byte) {
 		}
 	})
 }
-
-// eachAttribute cuts up netlink attributes: length, type, value, and zeros up
-// to a multiple of four bytes.
-func eachAttribute(b []byte, fn func(kind uint16, value []byte)) {
-	for len(b) >= unix.SizeofRtAttr {
-		n := int(binary.NativeEndian.Uint16(b))
-		if n < unix.SizeofRtAttr || n > len(b) {
-			return
-		}
-		fn(binary.NativeEndian.Uint16(b[2:])&^unix.NLA_F_NESTED, b[unix.SizeofRtAttr:n])
-		b = b[min((n+3)&^3, len(b)):]
-	}
-}

@@ -199,18 +199,21 @@ func BCa(num, den []float64, level float64, resamples int, seed uint64) (iv Inte
 	return iv.times(scale)
 }
 
-// mostDraws bounds how many pairs are drawn in all resamples together: of so many pairs that it matters
-// the interval is narrow anyway.
-const mostDraws = 1_000_000_000
+// manyPairs is from where on pairs are not drawn one by one: at random places of
+// so much memory that takes minutes.
+const manyPairs = 100_000
 
 // resampleRatios returns the ratio of means of each bootstrap sample.
 func resampleRatios(num, den []float64, resamples int, seed uint64) []float64 {
+	if len(num) > manyPairs {
+		return weightedRatios(num, den, resamples, seed)
+	}
 	rng := rand.New(rand.NewPCG(seed, bcaStream))
 	pairs := make([][2]float64, len(num)) // side by side in memory
 	for i := range num {
 		pairs[i] = [2]float64{num[i], den[i]}
 	}
-	out := make([]float64, min(resamples, max(200, mostDraws/len(num))))
+	out := make([]float64, resamples)
 	for i := range out {
 		var sumN, sumD float64
 		for range pairs {
@@ -219,6 +222,48 @@ func resampleRatios(num, den []float64, resamples int, seed uint64) []float64 {
 			sumD += p[1]
 		}
 		out[i] = sumN / sumD
+	}
+	return out
+}
+
+// weightedRatios is the bootstrap for many pairs: how often each is drawn is
+// Poisson distributed with mean 1, which in samples of n pairs is the same up to
+// 1/n (J. A. Hanley and B. MacGibbon, "Creating non-parametric bootstrap samples
+// using Poisson frequencies", Comput. Methods Programs Biomed. 83(1), 2006).
+// There are at most 10⁹ pairs in all resamples together, and at least 200
+// resamples: of so many pairs the interval is narrow anyway.
+func weightedRatios(num, den []float64, resamples int, seed uint64) []float64 {
+	weights := poissonWeights()
+	source := rand.NewPCG(seed, bcaStream)
+	out := make([]float64, min(resamples, max(200, 1_000_000_000/len(num))))
+	for i := range out {
+		var sumN, sumD float64
+		var random uint64
+		for k, n := range num {
+			if k%4 == 0 {
+				random = source.Uint64()
+			}
+			w := weights[uint16(random)]
+			random >>= 16
+			sumN += w * n
+			sumD += w * den[k]
+		}
+		out[i] = sumN / sumD
+	}
+	return out
+}
+
+// poissonWeights turns 16 random bits into a Poisson variate of mean 1.
+func poissonWeights() []float64 {
+	const cells = 1 << 16
+	out := make([]float64, 0, cells)
+	p, below := math.Exp(-1), 0.0
+	for k := 0; len(out) < cells; k++ {
+		below += p
+		p /= float64(k + 1)
+		for len(out) < cells && (float64(len(out))+.5)/cells < below {
+			out = append(out, float64(k))
+		}
 	}
 	return out
 }

@@ -122,3 +122,14 @@ func pairsOf(n int) (num, den []float64) {
 	}
 	return num, den
 }
+
+// TestPoissonWeights: mean and variance are 1, as those of how often a pair is
+// drawn.
+func TestPoissonWeights(t *testing.T) {
+	w := poissonWeights()
+	mean, _ := Mean(w)
+	sd, _ := PopulationSD(w)
+	if len(w) != 1<<16 || math.Abs(mean-1) > 1e-4 || math.Abs(sd-1) > 1e-3 {
+		t.Errorf("%d weights, mean %v, SD %v, want 65536, 1, 1", len(w), mean, sd)
+	}
+}

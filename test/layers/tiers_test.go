@@ -170,7 +170,7 @@ var libraries = []library{
 		reason: "vocabulary and mathematics start no goroutines"},
 	{module: "github.com/itchyny/gojq", users: []string{"workload/<name>"},
 		reason: "only workloads read what a benchmark printed"},
-	{module: "github.com/vishvananda/netlink", users: []string{"lab", "kernel"},
+	{module: "github.com/vishvananda/netlink", users: []string{"lab"},
 		reason: "interfaces are made where everything that is made is written down and removed again; kernel lists them"},
 	{module: "github.com/vishvananda/netns", users: []string{"lab"},
 		reason: "threads change their namespace in one place, where they are locked"},

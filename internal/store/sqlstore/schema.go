@@ -14,14 +14,15 @@ import (
 // VersionTable is where goose keeps which migrations were applied.
 const VersionTable = "scalebench_schema"
 
-// latestVersion is the number of the last migration of every dialect.
-const latestVersion = 1
+// latestVersion is the number of the only migration of every dialect: a store has the
+// schema of one version, and one of another version is refused.
+const latestVersion = 2
 
 // migrate brings the schema to the version this program knows. A store that is
 // up to date is not written to, so that a reading command needs no lock.
 func (s *Store) migrate(ctx context.Context, asIs bool) error {
 	current, err := s.schemaVersion(ctx)
-	if err == nil && current < latestVersion {
+	if err == nil && current == 0 { // it is new
 		if asIs {
 			return model.Unavailablef("%s has schema version %d, not %d", s.where, current, latestVersion)
 		}
