@@ -24,7 +24,7 @@ services:
 workloads:
   - {kind: network, pairing: all_to_one, sink: core, warm_up: 500ms, duration: 2s}
   - {kind: disk, on: {group: rack}, volume: data, pattern: random, operation: write, block_size: 64KiB, direct: true,
-     size: 32MiB, duration: 3s, ramp: 1s}
+     size: 32MiB, duration: 2s, ramp: 1s}
 ` + program.S3Workload(", on: {group: rack}") + "\n",
 	}
 	table := &program.LabTable{}
