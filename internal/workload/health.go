@@ -40,11 +40,16 @@ func Healthy(ctx context.Context, c model.Check, since time.Time, environ []stri
 	within := cmp.Or(c.Within, time.Minute)
 	ctx, cancel := context.WithDeadline(ctx, since.Add(within))
 	defer cancel()
+	var last error
 	for {
 		err := look(ctx, c, environ)
 		if err == nil {
 			return nil
 		}
+		if ctx.Err() != nil && last != nil { // this look was cut short: the one before says more
+			err = last
+		}
+		last = err
 		if Pause(ctx, lookEvery) != nil {
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return fmt.Errorf("service %s at %s is not healthy after %s: %w", Instance(c), c.Address, within.Round(time.Millisecond), err)

@@ -24,7 +24,7 @@ func TestHealthyByStatus(t *testing.T) {
 	}))
 	defer server.Close()
 	for path, want := range map[string]string{"/": "", "/away": "", "/circle": "", "/ill": "answers 503"} {
-		c := model.Check{Service: "web", HTTP: server.URL + path, Within: time.Millisecond}
+		c := model.Check{Service: "web", HTTP: server.URL + path, Within: 200 * time.Millisecond}
 		if want == "" {
 			c.Within = 10 * time.Second
 		}
