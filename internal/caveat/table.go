@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -68,9 +67,8 @@ type Table []Definition
 
 // Fill makes the texts that are still missing. place is what the result says
 // already of itself: a caveat about something else names that first. The text of
-// a problem begins with [Unknown]. A caveat
-// without a definition, which a test keeps from happening, is shown by its code
-// and arguments.
+// a problem begins with [Unknown]. A caveat without a definition, which a test keeps
+// from happening, is shown by its code and arguments.
 func (t Table) Fill(place Subject, list []Caveat) {
 	for i, c := range list {
 		if c.Text != "" {
@@ -104,20 +102,9 @@ func (t Table) text(c Caveat) string {
 	return fmt.Sprintf("%s %s", c.Code, args)
 }
 
-// Reason is the text of a caveat that has none yet, without what [Table.Fill] puts in front of it,
-// for a sentence that says that itself.
+// Reason is the text of a caveat that has none yet, without what [Table.Fill] puts in
+// front of it, for a sentence that says that itself.
 func (t Table) Reason(c Caveat) Text { return Text(t.text(c)) }
-
-// Codes lists the codes of a table, sorted, each once.
-func (t Table) Codes() []Code {
-	var out []Code
-	for _, d := range t {
-		code, _ := d.row()
-		out = append(out, code)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
 
 // Check returns what is wrong with the definitions: a code that is none, two
 // definitions that nothing tells apart, arguments of a type that is no data.

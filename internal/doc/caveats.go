@@ -87,13 +87,6 @@ func Joined(texts []caveat.Text) string {
 	return strings.Join(all, "; ")
 }
 
-// Unknowns is a list of caveats, which have their texts, that are no warnings.
-func Unknowns(all []caveat.Caveat) Block {
-	block := Listed(all)
-	block.List.Tone = Plain
-	return block
-}
-
 // Texts are those of all caveats, each once, for a list that is no warning.
 func Texts(all []caveat.Caveat) []string {
 	var out []string

@@ -47,9 +47,6 @@ type Column struct {
 	Spare int `json:"spare,omitempty"`
 }
 
-// Numbers is a column of numbers for people and programs.
-func Numbers(key, head string) Column { return Column{Key: key, Head: head, Right: true} }
-
 // ForPrograms are columns with these keys that people do not see.
 func ForPrograms(keys ...string) []Column {
 	out := make([]Column, len(keys))

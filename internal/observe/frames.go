@@ -26,7 +26,7 @@ import (
 // asked for them.
 func (r *Run) Frames() []frame.Frame {
 	var out []frame.Frame
-	about, disturbed := r.subjectFacts(), r.disturbedSteps()
+	about, disturbed, doubts := r.subjectFacts(), r.disturbedSteps(), r.Doubts()
 	for _, m := range r.Metrics() {
 		var phases []model.Phase // in which it was measured, in their order
 		for _, v := range m.Values {
@@ -42,7 +42,7 @@ func (r *Run) Frames() []frame.Frame {
 				d.Phase, d.Trial, d.Node = "", 0, "" // the frame is about all of them
 				f.Doubts = append(f.Doubts, d)
 			}
-			for _, d := range r.Doubts() {
+			for _, d := range doubts {
 				if d.Workload == "" || d.Workload == m.Workload {
 					f.Doubts = append(f.Doubts, d)
 				}

@@ -85,8 +85,8 @@ func (r *Result) table() *doc.Table {
 	}
 	t := &doc.Table{Columns: []doc.Column{
 		{Key: "metric", Head: "metric"},
-		doc.Numbers("a", r.Base+"\nmedian ±COV"), doc.Numbers("b", b+"\nmedian ±COV"),
-		doc.Numbers("change", "change"), doc.Numbers("ci", "interval"),
+		doc.Number("a", r.Base+"\nmedian ±COV"), doc.Number("b", b+"\nmedian ±COV"),
+		doc.Number("change", "change"), doc.Number("ci", "interval"),
 		{Key: "p", Head: p, Right: true, Tip: "two-sided probability of so large a difference by chance; q: corrected " +
 			"for the number of comparisons"},
 		{Key: "n", Head: "n", Right: true, Tip: "independent values of both sides, or pairs"},
@@ -264,7 +264,7 @@ func (r *Result) tests() *doc.Table {
 		{Key: "metric", Head: "metric"}, {Key: "decides", Head: "decides"},
 		{Key: "t", Head: "t test\np", Right: true, Tip: "Welch's, or the paired one"}, {Key: "ranks", Head: "ranks\np", Right: true, Tip: "Mann-Whitney, or Wilcoxon's signed ranks"},
 		{Key: "a12", Head: "A12", Right: true, Tip: "share of pairs in which B is higher"}, {Key: "shift", Head: "shift", Right: true, Tip: "Hodges-Lehmann, in the unit"},
-		doc.Numbers("means", "ratio of means"),
+		doc.Number("means", "ratio of means"),
 	}}
 	for _, c := range r.Comparisons {
 		scale := num.For(c.Unit, deref(c.A.Median), deref(c.B.Median))

@@ -175,9 +175,9 @@ func factList(facts []Fact, at int) string {
 
 func (r *Result) changesTable(m *Metric) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "at", Head: "changed at"}, {Key: "run", Head: "with run"}, doc.Numbers("before", "before"),
-		doc.Numbers("after", "after"),
-		doc.Numbers("change", "change"), doc.Numbers("p", "p"), {Key: "facts", Head: "what else changed", Wrap: 30},
+		{Key: "at", Head: "changed at"}, {Key: "run", Head: "with run"}, doc.Number("before", "before"),
+		doc.Number("after", "after"),
+		doc.Number("change", "change"), doc.Number("p", "p"), {Key: "facts", Head: "what else changed", Wrap: 30},
 	}}
 	for _, c := range m.Changes {
 		scale := num.For(m.Unit, c.Before, c.After)
@@ -213,7 +213,7 @@ const mostRows = 20
 // runsTable is the latest runs; a run that begins another level is marked.
 func (r *Result) runsTable(m *Metric) []doc.Block {
 	t := &doc.Table{Columns: []doc.Column{{Key: "at", Head: "time"}, {Key: "run", Head: "run"},
-		doc.Numbers("mean", "mean"), doc.Numbers("ci", "interval"), {Key: "n", Head: "n", Right: true,
+		doc.Number("mean", "mean"), doc.Number("ci", "interval"), {Key: "n", Head: "n", Right: true,
 			Tip: "nodes, or values of one node"}, {Key: "change", Head: "level"}}}
 	scale := num.For(m.Unit, m.means()...)
 	first := max(0, len(m.Runs)-mostRows)

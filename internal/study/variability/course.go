@@ -58,17 +58,17 @@ func (m *Metric) changesTable() doc.Block {
 	if m.Course == nil || len(m.Course.Changes) == 0 {
 		return doc.Block{}
 	}
-	t := &doc.Table{Columns: []doc.Column{{Key: "from", Head: "from"}, doc.Numbers("n", "n"),
+	t := &doc.Table{Columns: []doc.Column{{Key: "from", Head: "from"}, doc.Number("n", "n"),
 		{Key: "worth", Head: "worth", Right: true, Tip: "how many independent values these are worth"},
-		doc.Numbers("mean", "mean"), doc.Numbers("cov", "COV"),
-		doc.Numbers("change", "change")}}
+		doc.Number("mean", "mean"), doc.Number("cov", "COV"),
+		doc.Number("change", "change")}}
 	facts, adjusted := m.adjusted()
 	if adjusted {
 		head := "level, rows of\none time as one"
 		if len(facts) > 0 {
 			head = "level without what\n" + num.List(facts) + " explains"
 		}
-		t.Columns = slices.Insert(t.Columns, 5, doc.Numbers("level", head))
+		t.Columns = slices.Insert(t.Columns, 5, doc.Number("level", head))
 	}
 	for i, p := range m.Course.Parts {
 		level, change := m.Course.Changes[0].Before, doc.Of(nil, "")

@@ -99,9 +99,9 @@ func (m *Metric) best() *explain.Effect { return m.effect(explain.Best(m.Facts))
 // are shown.
 func (r *Result) overview(rows, shown []int) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "metric", Head: "metric", Wrap: 30}, doc.Numbers("n", "n"), doc.Numbers("mean", "mean"),
+		{Key: "metric", Head: "metric", Wrap: 30}, doc.Number("n", "n"), doc.Number("mean", "mean"),
 		{Key: "cov", Head: fmt.Sprintf("COV [%v %%]", 100*r.Level), Right: true, Interval: true},
-		doc.Numbers("bands", "bands"), {Key: "fact", Head: "explained by", Wrap: 24}, {Key: "verdict", Head: "verdict"},
+		doc.Number("bands", "bands"), {Key: "fact", Head: "explained by", Wrap: 24}, {Key: "verdict", Head: "verdict"},
 	}}
 	for _, i := range rows {
 		m := &r.Metrics[i]
@@ -123,7 +123,7 @@ func (r *Result) overview(rows, shown []int) *doc.Table {
 // spreadTable is mean, median and the like, with their intervals.
 func (m *Metric) spreadTable(level float64) *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "what", Head: ""}, doc.Numbers("value", "value"), doc.Numbers("interval", fmt.Sprintf("%v %%", 100*level)),
+		{Key: "what", Head: ""}, doc.Number("value", "value"), doc.Number("interval", fmt.Sprintf("%v %%", 100*level)),
 		{Key: "note", Head: "", Wrap: 50},
 	}}
 	s := m.scale()
@@ -182,9 +182,9 @@ func (m *Metric) bandWords() string {
 // bandColumns are those of bands, found or cut.
 func bandColumns() []doc.Column {
 	return []doc.Column{
-		{Key: "band", Head: "band"}, doc.Numbers("values", "values"), doc.Numbers("n", "n"),
+		{Key: "band", Head: "band"}, doc.Number("values", "values"), doc.Number("n", "n"),
 		{Key: "share", Head: "share", Right: true, Interval: true},
-		doc.Numbers("mean", "mean"), doc.Numbers("cov", "COV"), {Key: "level", Head: "mostly", Wrap: 40},
+		doc.Number("mean", "mean"), doc.Number("cov", "COV"), {Key: "level", Head: "mostly", Wrap: 40},
 	}
 }
 
@@ -233,8 +233,8 @@ func (m *Metric) factTable() doc.Block {
 		return doc.Block{}
 	}
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "fact", Head: "fact"}, doc.Numbers("levels", "levels"), {Key: "explained", Head: "explains", Right: true,
-			Interval: true, Tip: "omega squared: corrected for what chance explains"}, doc.Numbers("p", "p"),
+		{Key: "fact", Head: "fact"}, doc.Number("levels", "levels"), {Key: "explained", Head: "explains", Right: true,
+			Interval: true, Tip: "omega squared: corrected for what chance explains"}, doc.Number("p", "p"),
 		{Key: "units", Head: "tested over", Wrap: 40}, {Key: "verdict", Head: ""},
 	}}
 	for _, e := range m.Facts[:min(len(m.Facts), mostFactRows)] {
@@ -317,9 +317,9 @@ func (m *Metric) factRemarks() doc.Block {
 
 func (m *Metric) groupTable(g explain.Grouping) doc.Block {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "level", Head: m.nameOf(g.Fact), Wrap: 36}, doc.Numbers("n", "n"), doc.Numbers("share", "share"),
-		doc.Numbers("mean", "mean"), doc.Numbers("median", "median"),
-		doc.Numbers("p25", "25 %"), doc.Numbers("p75", "75 %"), {Key: "cov", Head: "COV", Right: true, Interval: true},
+		{Key: "level", Head: m.nameOf(g.Fact), Wrap: 36}, doc.Number("n", "n"), doc.Number("share", "share"),
+		doc.Number("mean", "mean"), doc.Number("median", "median"),
+		doc.Number("p25", "25 %"), doc.Number("p75", "75 %"), {Key: "cov", Head: "COV", Right: true, Interval: true},
 	}}
 	for _, x := range g.Groups {
 		t.Add(doc.Say(x.Level), doc.Int(x.N), share(x.Share), m.value(x.Mean), m.value(x.Median), m.value(x.P25),
@@ -351,10 +351,10 @@ func (m *Metric) decompositionTable() doc.Block {
 		return doc.Block{}
 	}
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "level", Head: "level"}, doc.Numbers("groups", "groups"),
+		{Key: "level", Head: "level"}, doc.Number("groups", "groups"),
 		{Key: "between", Head: "between\nas in Table 3", Right: true, Tip: "COV of the means of the groups"}, {Key: "in", Head: "in\nas in Table 4", Right: true, Tip: "mean of the COVs of the groups"},
 		{Key: "between_corrected", Head: "between\ncorrected", Right: true, Tip: "without what noise makes of the means"},
-		doc.Numbers("in_corrected", "in\ncorrected"), doc.Numbers("share", "of the\nvariance"),
+		doc.Number("in_corrected", "in\ncorrected"), doc.Number("share", "of the\nvariance"),
 	}}
 	t.Add(doc.Say("all"), doc.Of(nil, ""), graded(&d.All), graded(&d.All), doc.Of(nil, ""), doc.Of(nil, ""), doc.Of(nil, ""))
 	for _, l := range d.Levels {
@@ -392,12 +392,12 @@ func remark(sentences []string) doc.Block {
 func (m *Metric) neededTable() doc.Block {
 	more := "missing\n" + m.Repeated.Noun() + "s"
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "target", Head: "interval"}, doc.Numbers("mean", "mean:\nin all"), doc.Numbers("more_mean", more),
-		doc.Numbers("median", "median:\nin all"), doc.Numbers("more_median", more),
+		{Key: "target", Head: "interval"}, doc.Number("mean", "mean:\nin all"), doc.Number("more_mean", more),
+		doc.Number("median", "median:\nin all"), doc.Number("more_median", more),
 	}}
 	if m.Dependence.OfNodes() {
-		t.Columns = append(t.Columns, doc.Numbers("more_nodes", "missing\nnodes: mean"),
-			doc.Numbers("more_median_nodes", "missing\nnodes: median"))
+		t.Columns = append(t.Columns, doc.Number("more_nodes", "missing\nnodes: mean"),
+			doc.Number("more_median_nodes", "missing\nnodes: median"))
 	}
 	t.Columns = append(t.Columns, doc.Column{Key: "why", Head: "", Wrap: 50})
 	count := func(n *int) doc.Cell {
@@ -438,8 +438,8 @@ func (m *Metric) outlierTable() doc.Block {
 	if m.Outliers.N == 0 {
 		return doc.Block{}
 	}
-	t := &doc.Table{Columns: []doc.Column{doc.Numbers("row", "row"), {Key: "time", Head: "time"},
-		doc.Numbers("value", "value"), {Key: "node", Head: "node"}, {Key: "facts", Head: "", Wrap: 60}}}
+	t := &doc.Table{Columns: []doc.Column{doc.Number("row", "row"), {Key: "time", Head: "time"},
+		doc.Number("value", "value"), {Key: "node", Head: "node"}, {Key: "facts", Head: "", Wrap: 60}}}
 	for _, o := range m.Outliers.Rows {
 		var facts []string
 		for _, name := range slices.Sorted(maps.Keys(o.Facts)) {
@@ -460,8 +460,8 @@ func (m *Metric) clusterTable() doc.Block {
 	if c == nil {
 		return doc.Block{}
 	}
-	t := &doc.Table{Columns: []doc.Column{doc.Numbers("size", "nodes"), {Key: "cov", Head: "COV of the means",
-		Right: true, Interval: true}, doc.Numbers("independent", "if nodes were\nindependent")}}
+	t := &doc.Table{Columns: []doc.Column{doc.Number("size", "nodes"), {Key: "cov", Head: "COV of the means",
+		Right: true, Interval: true}, doc.Number("independent", "if nodes were\nindependent")}}
 	for _, s := range c.Sizes {
 		t.Add(doc.Int(s.Size), within(cov(&s.COV), s.CI), cov(&s.Independent))
 	}
@@ -473,7 +473,7 @@ func (m *Metric) mixTable() doc.Block {
 		return doc.Block{}
 	}
 	t := &doc.Table{Columns: []doc.Column{{Key: "fact", Head: "share of", Wrap: 40},
-		doc.Numbers("slope", "mean from none\nto all of it"), doc.Numbers("r2", "explains of\nthe means")}}
+		doc.Number("slope", "mean from none\nto all of it"), doc.Number("r2", "explains of\nthe means")}}
 	s := m.scale()
 	for _, x := range m.Clusters.Mixes {
 		text := s.Value(x.Slope, 0)
@@ -487,14 +487,14 @@ func (m *Metric) mixTable() doc.Block {
 
 // togetherSection is the metrics beside each other.
 func togetherSection(t *explain.Together) doc.Section {
-	metrics := &doc.Table{Columns: []doc.Column{{Key: "metric", Head: "metric", Wrap: 36}, doc.Numbers("n", t.Fact+"s"),
-		{Key: "cov", Head: "COV of\ntheir means", Right: true, Interval: true}, doc.Numbers("within", "COV\nwithin one")}}
+	metrics := &doc.Table{Columns: []doc.Column{{Key: "metric", Head: "metric", Wrap: 36}, doc.Number("n", t.Fact+"s"),
+		{Key: "cov", Head: "COV of\ntheir means", Right: true, Interval: true}, doc.Number("within", "COV\nwithin one")}}
 	for _, m := range t.Metrics {
 		metrics.Add(doc.Say(m.Name), doc.Int(m.N), within(cov(m.COV), m.COVCI), cov(m.Within))
 	}
 	pairs := &doc.Table{Columns: []doc.Column{{Key: "a", Head: "metric", Wrap: 26}, {Key: "b", Head: "and", Wrap: 26},
-		doc.Numbers("n", "n"), doc.Numbers("effective_n", "worth"), {Key: "rho", Head: "rank\ncorrelation", Right: true,
-			Interval: true}, doc.Numbers("p", "p"), {Key: "verdict", Head: ""}}}
+		doc.Number("n", "n"), doc.Number("effective_n", "worth"), {Key: "rho", Head: "rank\ncorrelation", Right: true,
+			Interval: true}, doc.Number("p", "p"), {Key: "verdict", Head: ""}}}
 	for _, p := range t.Pairs {
 		word := doc.Say("")
 		if p.Significant {
