@@ -221,7 +221,10 @@ func (a Asker) find(ctx context.Context, x *Source, takes study.Takes) error {
 	if err != nil {
 		return err
 	}
-	if c := of.campaign; c != nil {
+	if c := of.campaign; c != nil && takes.Read != nil {
+		return fmt.Errorf("%w: %q is a campaign; give one of its runs (`scalebench campaign status %s` lists them)",
+			model.ErrUsage, x.Name, x.Name)
+	} else if c != nil {
 		x.Name, x.id = c.Name, string(c.ID)
 		x.Frames, err = a.framesOf(ctx, c.ID)
 		return err
@@ -231,6 +234,10 @@ func (a Asker) find(ctx context.Context, x *Source, takes study.Takes) error {
 		return err
 	}
 	x.Name, x.id = run.Title(), string(of.run.ID)
+	if takes.Read != nil {
+		x.Run = run
+		return nil
+	}
 	if x.Frames, err = a.measuredIn(run); err != nil {
 		return err
 	}

@@ -16,7 +16,8 @@ const maxSingle = 8
 
 // diskMetrics are the last words of the metrics of disks and volumes, in the
 // order of [diskStats].
-var diskMetrics = [...]string{"reads", "writes", "read_bytes", "write_bytes", "queue", "busy", "inflight"}
+var diskMetrics = [...]string{"reads", "writes", "read_bytes", "write_bytes", "queue", "busy", "inflight",
+	"read_merges", "write_merges"}
 
 // inflight is the index of the only state; the others are counters.
 const inflight = 6
@@ -34,7 +35,7 @@ type diskStats struct {
 var diskColumns = [len(diskMetrics)]struct {
 	at     int
 	factor float64
-}{{0, 1}, {4, 1}, {2, 512}, {6, 512}, {10, 1e-3}, {9, 1e-3}, {8, 1}}
+}{{0, 1}, {4, 1}, {2, 512}, {6, 512}, {10, 1e-3}, {9, 1e-3}, {8, 1}, {1, 1}, {5, 1}}
 
 func (s *diskStats) name(prefix string) {
 	for i, m := range diskMetrics {

@@ -84,15 +84,17 @@ func TestDisks(t *testing.T) {
 				"   8       1 sda1 10 0 100 5 20 0 200 6 0 1000 2000" + more + "\n" +
 				" 253       0 dm-0 10 0 100 5 20 0 200 6 0 1000 2000" + more + "\n" +
 				"   7       0 loop0 1 0 8 0 2 0 16 0 0 3 4" + more + "\n"
-			after := "   8       0 sda 15 0 108 9 22 0 216 9 3 1500 4500" + more + "\n" +
+			after := "   8       0 sda 15 6 108 9 22 7 216 9 3 1500 4500" + more + "\n" +
 				"   8       1 sda1 15 0 108 9 22 0 216 9 3 1500 4500" + more + "\n" +
 				" 253       0 dm-0 15 0 108 9 22 0 216 9 3 1500 4500" + more + "\n" +
 				"   7       0 loop0 1 0 8 0 4 0 24 0 1 13 24" + more + "\n"
-			zero := merged(numbered("disk.", 0, 0, 0, 0, 0, 0, 0), numbered("volume.data.", 0, 0, 0, 0, 0, 0, 0))
+			zero := merged(numbered("disk.", make([]float64, 9)...),
+				numbered("volume.data.", make([]float64, 9)...))
 			if diff := cmp.Diff(zero, collect(t, d.parse, before)); diff != "" {
 				t.Errorf("first reading (-want +got):\n%s", diff)
 			}
-			want := merged(numbered("disk.", 5, 2, 4096, 8192, 2.5, 0.5, 3), numbered("volume.data.", 0, 2, 0, 4096, 0.02, 0.01, 1))
+			want := merged(numbered("disk.", 5, 2, 4096, 8192, 2.5, 0.5, 3, 6, 7),
+				numbered("volume.data.", 0, 2, 0, 4096, 0.02, 0.01, 1, 0, 0))
 			if diff := cmp.Diff(want, collect(t, d.parse, after)); diff != "" {
 				t.Errorf("second reading (-want +got):\n%s", diff)
 			}

@@ -98,8 +98,10 @@ var metrics = slices.Concat(
 // diskSeries are those of a disk, a volume, and the sum of all disks.
 var diskSeries = slices.Concat(
 	recording.Counters(one,
-		"reads",  // reads completed
-		"writes", // writes completed
+		"reads",        // reads completed
+		"writes",       // writes completed
+		"read_merges",  // reads that the kernel joined to others before it sent them
+		"write_merges", // writes that it joined
 	),
 	recording.Counters(octets,
 		"read_bytes",  // read

@@ -1,7 +1,10 @@
 package study
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +26,20 @@ type Takes struct {
 	// Named: the arguments are names of experiments, and a source is all runs of
 	// one, or files in which rows say the run.
 	Named bool
+	// Read reads what is not stored, where the command runs, in place of the reader of
+	// tables: in is the content of a file, or nil where the argument is an address. What
+	// it returns is JSON of the study's own, in [Source.Own]. Sources that are stored
+	// are then runs, in [Source.Run].
+	Read func(ctx context.Context, name string, in io.Reader) (json.RawMessage, error)
+	// Addresses are the words before the colon of arguments that are addresses, such
+	// as cloudwatch.
+	Addresses []string
+}
+
+// Address reports whether an argument is one of the addresses.
+func (t Takes) Address(arg string) bool {
+	word, _, ok := strings.Cut(arg, ":")
+	return ok && slices.Contains(t.Addresses, word)
 }
 
 // Check refuses a number of arguments that the question cannot have.
@@ -67,4 +84,8 @@ type Source struct {
 	// Told is what was guessed or left out while the source was read, for people:
 	// "the values are in column score".
 	Told []string `json:"told,omitempty"`
+	// Own is what [Takes.Read] made of it, which the platform never reads; Run is a
+	// stored run, for studies that read their sources themselves.
+	Own json.RawMessage `json:"own,omitempty"`
+	Run *observe.Run    `json:"-"`
 }
