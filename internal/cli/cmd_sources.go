@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -22,7 +23,7 @@ import (
 // sourcesCommand is the command of a question about measurements, wherever they
 // came from: runs, campaigns, files.
 func (c *common) sourcesCommand(kind study.Kind) *cobra.Command {
-	name := kind.CommandName()
+	name := lastWord(kind.CommandName())
 	params := kind.New()
 	out := ""
 	cmd := &cobra.Command{Use: name + usageOfSources(kind.Takes(params)), Short: kind.Summary, Long: kind.Long,
@@ -52,6 +53,8 @@ func usageOfSources(t study.Takes) string {
 	switch {
 	case t.Named:
 		return " NAME|FILE"
+	case t.Read != nil:
+		return " SOURCE…"
 	case t.Least > 1:
 		return " A B… (RUN|CAMPAIGN|FILE)"
 	}
@@ -78,8 +81,9 @@ func (c *common) answerSources(ctx context.Context, kind study.Kind, q answer.Qu
 		if i == len(args) {
 			choice.Beside = true
 		}
-		if c.isFile(arg) && (!takes.Named || study.FileLike(arg)) { // a name may be that of a folder's file
-			x, err := c.readSource(ctx, arg, names[i], choice)
+		// a name may be that of a folder's file
+		if takes.Address(arg) || c.isFile(arg) && (!takes.Named || study.FileLike(arg)) {
+			x, err := c.readSource(ctx, arg, names[i], takes, choice)
 			if err != nil {
 				return answer.Answer{}, err
 			}
@@ -164,21 +168,31 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// readSource reads a file ("-": standard input), which is called name.
-func (c *common) readSource(ctx context.Context, file, name string, choice frame.Choice) (x study.Source, err error) {
-	x.Name = name
-	if file == "-" {
-		x.Frames, x.Told, err = files.Read(ctx, x.Name, c.env.Stdin, choice, files.Limits{})
+// readSource reads a file ("-": standard input) or an address, which is called name.
+func (c *common) readSource(ctx context.Context, arg, name string, takes study.Takes, choice frame.Choice) (x study.Source, err error) {
+	read := func(in io.Reader) (study.Source, error) {
+		if takes.Read != nil {
+			x.Own, err = takes.Read(ctx, x.Name, in)
+			return x, err
+		}
+		x.Frames, x.Told, err = files.Read(ctx, x.Name, in, choice, files.Limits{})
 		return x, err
 	}
-	f, err := os.Open(file)
+	x.Name = name
+	switch {
+	case takes.Address(arg):
+		x.Name = arg
+		return read(nil)
+	case arg == "-":
+		return read(c.env.Stdin)
+	}
+	f, err := os.Open(arg)
 	if err != nil {
-		return x, fmt.Errorf("%w, or a run (`scalebench runs` lists them)", unreadable("source", file, err))
+		return x, fmt.Errorf("%w, or a run (`scalebench runs` lists them)", unreadable("source", arg, err))
 	}
 	defer f.Close() //nolint:errcheck // read only
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return x, unreadable("source", file, syscall.EISDIR)
+		return x, unreadable("source", arg, syscall.EISDIR)
 	}
-	x.Frames, x.Told, err = files.Read(ctx, x.Name, f, choice, files.Limits{})
-	return x, err
+	return read(f)
 }

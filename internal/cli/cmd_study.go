@@ -23,7 +23,7 @@ import (
 // studyCommand is the command of a question: it asks the study about a run, or
 // about a table that the user has, and prints the answer.
 func (c *common) studyCommand(kind study.Kind) *cobra.Command {
-	name := kind.CommandName()
+	name := lastWord(kind.CommandName())
 	use, file, out := name+" RUN", "", ""
 	if kind.Optional {
 		use = name + " [RUN]"

@@ -8,8 +8,11 @@ import (
 	"github.com/scalebench/scalebench/internal/study/compare"
 	"github.com/scalebench/scalebench/internal/study/history"
 	"github.com/scalebench/scalebench/internal/study/legacy"
+	"github.com/scalebench/scalebench/internal/study/levelfit"
 	"github.com/scalebench/scalebench/internal/study/ntier"
+	"github.com/scalebench/scalebench/internal/study/pressure"
 	"github.com/scalebench/scalebench/internal/study/resources"
+	"github.com/scalebench/scalebench/internal/study/servicelevel"
 	"github.com/scalebench/scalebench/internal/study/sizing"
 	"github.com/scalebench/scalebench/internal/study/variability"
 	"github.com/scalebench/scalebench/internal/tiers"
@@ -45,6 +48,9 @@ func Studies() study.Registry {
 		legacy.Adapt(compare.Kind()),
 		legacy.Adapt(history.Kind()),
 		legacy.Adapt(ntier.Kind()),
+		pressure.Kind(),
+		servicelevel.Kind(),
+		levelfit.Kind(),
 	}
 }
 

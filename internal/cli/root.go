@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
 )
 
 // Main runs one command and returns its exit code. The first SIGINT, SIGTERM, or
@@ -85,6 +87,20 @@ const rootExample = `  scalebench demo                      try it on this machi
   scalebench cdi latest --format json  the result as JSON
   scalebench report latest             the result as a page with figures`
 
+// questionCommand is the command of a question, and the group of help that it is in.
+func (c *common) questionCommand(kind study.Kind) (group string, cmd *cobra.Command) {
+	switch {
+	case kind.Measure != nil:
+		return "run", c.measureCommand(kind)
+	case kind.Takes != nil:
+		return "look", c.sourcesCommand(kind)
+	}
+	return "look", c.studyCommand(kind)
+}
+
+// lastWord is the last word of a command, by which its parent knows it.
+func lastWord(command string) string { return command[strings.LastIndexByte(command, ' ')+1:] }
+
 // Commands is the tree of commands, from which man pages and the completion of
 // shells are made.
 func Commands() *cobra.Command { return newRoot(Env{}) }
@@ -116,16 +132,16 @@ func newRoot(env Env) *cobra.Command {
 		}
 	}
 	add("run", c.demoCommand(), c.runCommand())
+	levels := c.serviceLevelCommand()
 	for _, kind := range Studies() {
-		switch {
-		case kind.Measure != nil:
-			add("run", c.measureCommand(kind))
-		case kind.Takes != nil:
-			add("look", c.sourcesCommand(kind))
-		default:
-			add("look", c.studyCommand(kind))
+		group, cmd := c.questionCommand(kind)
+		if kind.CommandName() != lastWord(kind.CommandName()) { // "servicelevel pressure"
+			levels.AddCommand(cmd)
+			continue
 		}
+		add(group, cmd)
 	}
+	add("look", levels)
 	add("run", c.campaignCommand(), c.submitCommand(), c.resumeCommand(), c.cancelCommand(), c.validateCommand(), c.schemaCommand())
 	add("look", c.runsCommand(), c.showCommand(),
 		c.reportCommand(), c.exportCommand(), c.logsCommand(), c.deleteCommand())

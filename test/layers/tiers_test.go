@@ -55,6 +55,7 @@ var places = []place{
 	{pkg: "doc", tier: 2},
 	{pkg: "observe", tier: 2},
 	{pkg: "explain", tier: 2},
+	{pkg: "telemetry", tier: 2},
 	{pkg: "frame/files", tier: 2},
 	{pkg: "monitor", tier: 2},
 	{pkg: "probe", tier: 2},
@@ -77,6 +78,8 @@ var places = []place{
 	{pkg: "campaign", tier: 3},
 	{pkg: "workload/service", tier: 3},
 
+	{pkg: "telemetry/<name>", tier: 3},
+
 	{pkg: "study/legacy", tier: 4},
 	{pkg: "microbench", tier: 4},
 	{pkg: "experiment", tier: 4},
@@ -89,6 +92,7 @@ var places = []place{
 	{pkg: "workload/users", tier: 5},
 	{pkg: "board", tier: 5},
 	{pkg: "timeline", tier: 5},
+	{pkg: "levels", tier: 5},
 
 	{pkg: "control", tier: 6},
 	{pkg: "fleet/<name>", tier: 6},

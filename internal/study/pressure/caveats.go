@@ -1,0 +1,133 @@
+package pressure
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/telemetry"
+)
+
+// caveats are all that an answer can say against itself.
+var caveats = slices.Concat(caveat.Table{noModel, lacks, gaps, sizesUnknown, balanceUnknown, overdrawn, outsideCells},
+	telemetry.Caveats)
+
+var (
+	noModel = caveat.DefineAbout("no_model", func(c caveat.Caveat, _ struct{}) string {
+		return c.Part + " has no pressure: no model was given for it"
+	})
+	lacks = caveat.DefineAbout("measure_absent", func(c caveat.Caveat, a absentMeasure) string {
+		return fmt.Sprintf("%s has no pressure: the source lacks %s", c.Part, a.Measure)
+	})
+	gaps = caveat.DefineAbout("periods_missing", func(c caveat.Caveat, a countOf) string {
+		return fmt.Sprintf("%s: %s of %d have no value. They count as gaps, which break runs", c.Part, num.Count(a.Count, "period"), a.Of)
+	})
+	sizesUnknown = caveat.DefineAbout("operation_sizes", func(c caveat.Caveat, a sizeArgs) string {
+		return fmt.Sprintf("%s: operations are %s on average, and larger ones than %s count more than once. "+
+			"If the kernel does not split them, the mean pressure may be up to %s",
+			c.Part, num.Bytes(a.Mean), num.Bytes(a.Unit), num.Percent(100*a.Most))
+	})
+	balanceUnknown = caveat.DefineAbout("credits_unknown", func(c caveat.Caveat, a shareArgs) string {
+		return fmt.Sprintf("%s: the credits at the beginning are not known, and for %s of the time neither is the limit of the moment. "+
+			"The bounds allow for both. Give --credits full if the bucket was full", c.Part, num.Percent(100*a.Share))
+	})
+	overdrawn = caveat.DefineAbout("overdrawn", func(c caveat.Caveat, a countOf) string {
+		return fmt.Sprintf("%s: in %s of %d the load was more than the bucket allows. The model or its inputs do not hold",
+			c.Part, num.Count(a.Count, "period"), a.Of)
+	})
+	outsideCells = caveat.DefineAbout("outside_measured", func(c caveat.Caveat, a countOf) string {
+		return fmt.Sprintf("%s: in %s of %d the operations are of a size or mix that the model has not measured. These have no pressure",
+			c.Part, num.Count(a.Count, "period"), a.Of)
+	})
+)
+
+// Arguments of caveats.
+type (
+	absentMeasure struct {
+		Measure telemetry.Measure `json:"measure"`
+	}
+	countOf struct {
+		Count int `json:"count"`
+		Of    int `json:"of"`
+	}
+	sizeArgs struct {
+		Mean float64 `json:"mean"` // bytes
+		Unit float64 `json:"unit"` // bytes
+		Most float64 `json:"most"` // pressure
+	}
+	shareArgs struct {
+		Share float64 `json:"share"` // of the time
+	}
+)
+
+// about is the subject of a line's caveats.
+func (l *line) about() caveat.Subject { return subject(l.node, l.service, limitWords(l.level.Name())) }
+
+// absent says why a line has no pressure.
+func (l *line) absent() caveat.Caveat {
+	if l.load.Absent == "" {
+		return gaps.At(model.Warning, l.about(), countOf{l.missing, len(l.recording.Begin)})
+	}
+	return lacks.At(model.Warning, l.about(), absentMeasure{telemetry.Measure(l.load.Absent)})
+}
+
+// mostUnsplit is the mean size of operations, as a share of the unit, from which some are
+// likely to be larger than the unit.
+const mostUnsplit = .5
+
+// doubts are what speaks against the pressure of a line.
+func (l *line) doubts(s *Service) (out []caveat.Caveat) {
+	n := len(l.recording.Begin)
+	if l.missing > 0 {
+		def := gaps
+		if len(l.of.Cells) > 0 {
+			def = outsideCells
+		}
+		out = append(out, def.At(model.Warning, l.about(), countOf{l.missing, n}))
+	}
+	if size := l.meanSize(); l.level.Unit > 0 && size > mostUnsplit*l.level.Unit {
+		most := l.loads.mean()/s.Limit + size/l.level.Unit*l.loads.mean()/s.Limit
+		out = append(out, sizesUnknown.At(model.Warning, l.about(), sizeArgs{size, l.level.Unit, most}))
+	}
+	c := l.credits
+	if c == nil {
+		return out
+	}
+	unknown := 0.0
+	for i, p := range c.Periods {
+		if p.Limit.Hi > p.Limit.Lo {
+			unknown += l.loads[i].seconds()
+		}
+	}
+	if unknown > 0 {
+		out = append(out, balanceUnknown.At(model.Warning, l.about(), shareArgs{unknown / l.loads.Seconds()}))
+	}
+	if c.Overdrawn > 0 {
+		out = append(out, overdrawn.At(model.Warning, l.about(), countOf{c.Overdrawn, n}))
+	}
+	return out
+}
+
+// meanSize is that of the operations in bytes; 0: not known.
+func (l *line) meanSize() float64 {
+	if l.level.Quality != "ops" {
+		return 0
+	}
+	ways := make([]string, len(l.level.Ways))
+	for i, w := range l.level.Ways {
+		ways[i] = string(w)
+	}
+	bytes := Limit{Quality: "bytes", Ways: ways}.Load(l.rates).Least
+	ops := Limit{Quality: "ops", Ways: ways}.Load(l.rates).Least
+	if bytes == nil || ops == nil {
+		return 0
+	}
+	b, _ := NewSeries(l.recording.Begin, l.recording.End, bytes, nil, nil)
+	n, _ := NewSeries(l.recording.Begin, l.recording.End, ops, nil, nil)
+	if len(b) == 0 || n.mean() == 0 {
+		return 0
+	}
+	return b.mean() / n.mean()
+}

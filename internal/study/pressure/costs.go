@@ -1,0 +1,223 @@
+package pressure
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/levels"
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// Growth is what serving a multiple of the present load costs, by raising services and
+// by adding nodes.
+type Growth struct {
+	Growth   float64    `json:"growth"`
+	Currency string     `json:"currency,omitempty"`
+	Raise    *Option    `json:"raise"` // null: no inputs of the models reach it
+	Nodes    *Option    `json:"nodes"`
+	Services []Provided `json:"services"` // what to choose
+}
+
+// Provided are the inputs of a service.
+type Provided struct {
+	Node    string            `json:"node"`
+	Service string            `json:"service"`
+	Model   string            `json:"model"`
+	Now     map[string]string `json:"now"`
+	To      map[string]string `json:"to"` // null: no inputs of the model give the levels
+	Monthly float64           `json:"monthly"`
+}
+
+// nodeInput is the item of a price list that is one more node.
+const nodeInput = "node"
+
+// price answers what growth costs, where that is asked.
+func (p *Params) price(r *Result, a Advice) error {
+	if p.Growth == 0 {
+		return nil
+	}
+	prices, err := ReadPrices("prices", strings.NewReader(cmp.Or(p.Prices, noPrices)))
+	if err != nil {
+		return err
+	}
+	g := &Growth{Growth: p.Growth, Currency: prices.Currency}
+	raises := a.Raises(p.Growth, r.Critical/100)
+	factor := func(s *Service) float64 {
+		for _, c := range raises {
+			if u := a.Uses[c.Use]; u.Node == s.Node && u.Service == s.Service && u.Limit == s.Quality {
+				return c.Factor
+			}
+		}
+		return 1
+	}
+	now, then, reached := 0.0, 0.0, true
+	for _, group := range r.provided() {
+		x, monthly, err := p.provide(group, factor, prices)
+		if err != nil {
+			return err
+		}
+		reached = reached && x.To != nil
+		now, then = now+monthly, then+x.Monthly
+		g.Services = append(g.Services, x)
+	}
+	node := 0.0
+	for at, price := range prices.Inputs {
+		if at.Input == nodeInput {
+			node = price.Unit
+		}
+	}
+	throughput := Range{p.Requests, p.Requests, p.Requests}
+	if reached {
+		o := NewOption(r.nodes, Range{p.Growth, p.Growth, p.Growth}, then+float64(r.nodes)*node, throughput)
+		g.Raise = &o
+	}
+	k, by := ScaleOut(r.nodes, p.Growth)
+	o := NewOption(k, by, float64(k)*(node+now/float64(r.nodes)), throughput)
+	g.Nodes = &o
+	r.Growth = g
+	return nil
+}
+
+const noPrices = "model,input,per_month,currency\n"
+
+// provided are the limits of each service by its model.
+func (r *Result) provided() [][]*Service {
+	var out [][]*Service
+	for _, s := range r.Services {
+		if n := len(out); n > 0 && out[n-1][0].Node == s.Node && out[n-1][0].Service == s.Service && out[n-1][0].Model == s.Model {
+			out[n-1] = append(out[n-1], s)
+			continue
+		}
+		out = append(out, []*Service{s})
+	}
+	return out
+}
+
+// provide chooses the cheapest inputs whose levels are high enough. now is the price of
+// the present ones.
+func (p *Params) provide(limits []*Service, factor func(*Service) float64, prices Prices) (out Provided, now float64, err error) {
+	s := limits[0]
+	m, err := p.modelOf(s)
+	if err != nil {
+		return out, 0, err
+	}
+	set := p.inputs(s.Node, s.Service, m)
+	out = Provided{Node: s.Node, Service: s.Service, Model: s.Model, Now: set}
+	needed := make([]float64, len(limits))
+	for i, l := range limits {
+		needed[i] = l.Limit * factor(l)
+	}
+	var b Budget
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		lo, hi, number := m.Bounds(name, set)
+		value, err := m.Number(name, set[name])
+		if !number || err != nil {
+			continue
+		}
+		price := prices.Inputs[Priced{s.Model, name}]
+		now += price.Monthly(value)
+		b.Inputs = append(b.Inputs, Input{Name: name, Least: max(lo, value), Most: hi, Price: price})
+		names = append(names, name)
+	}
+	b.Levels = func(values []float64) ([]float64, error) {
+		of, err := m.Levels(with(set, names, values))
+		if err != nil {
+			return nil, err
+		}
+		rates := make([]float64, len(limits))
+		for i, l := range limits {
+			if k := slices.IndexFunc(of.Limits, func(x levels.Level) bool { return x.Name() == l.Quality }); k >= 0 {
+				rates[i] = of.Limits[k].Rate.Level()
+			}
+		}
+		return rates, nil
+	}
+	values, monthly, err := b.Cheapest(needed)
+	switch {
+	case errors.Is(err, ErrNotOffered):
+		return out, now, nil
+	case err != nil:
+		return out, now, fmt.Errorf("choosing the inputs of %s: %w", s.Service, err)
+	}
+	out.To, out.Monthly = with(set, names, values), monthly
+	return out, now, nil
+}
+
+// with are inputs of which some have other values.
+func with(set map[string]string, names []string, values []float64) map[string]string {
+	out := maps.Clone(set)
+	for i, name := range names {
+		out[name] = strconv.FormatFloat(values[i], 'f', -1, 64)
+	}
+	return out
+}
+
+// modelOf is the model of a limit.
+func (p *Params) modelOf(s *Service) (*levels.Model, error) {
+	for _, u := range p.Models {
+		m, err := u.model()
+		if err != nil {
+			return nil, err
+		}
+		if m.Name == s.Model {
+			return m, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: there is no model %q", model.ErrUsage, s.Model)
+}
+
+// growthBlocks are the tables of what a growth costs.
+func (r *Result) growthBlocks() []doc.Block {
+	g := r.Growth
+	if g == nil {
+		return nil
+	}
+	options := &doc.Table{Columns: []doc.Column{
+		{Key: "option", Head: "option"}, {Key: "nodes", Head: "nodes", Right: true}, {Key: "growth", Head: "throughput", Right: true},
+		{Key: "monthly", Head: "a month", Right: true}, {Key: "per_rate", Head: "a month for 1 request/s", Right: true},
+	}}
+	add := func(name string, o *Option) {
+		if o == nil {
+			options.Add(doc.Say(name), doc.Of(nil, "–"), doc.Of(nil, "no inputs of the models reach it"), doc.Of(nil), doc.Of(nil))
+			return
+		}
+		price := func(x float64) doc.Cell {
+			if g.Currency == "" || !num.Finite(x) {
+				return doc.Of(nil, "not known")
+			}
+			return doc.Of(x, num.Brief(x)+" "+g.Currency)
+		}
+		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth.Value, "× "+num.Brief(o.Growth.Value)), price(o.Monthly), price(o.PerRate.Value))
+	}
+	add("raise services", g.Raise)
+	add("add nodes", g.Nodes)
+	inputs := &doc.Table{Columns: []doc.Column{
+		{Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "model", Head: "model"}, {Key: "now", Head: "now"}, {Key: "to", Head: "choose"},
+	}}
+	for _, s := range g.Services {
+		to := "another service: none of its inputs gives these levels"
+		if s.To != nil {
+			to = settings(s.To)
+		}
+		inputs.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Say(s.Model), doc.Say(settings(s.Now)), doc.Say(to))
+	}
+	return []doc.Block{{Table: options}, {Table: inputs},
+		doc.Remark("More nodes are taken to grow linearly; the number is the largest whose throughput stays below the growth.")}
+}
+
+// settings are inputs for people.
+func settings(set map[string]string) string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(set)) {
+		out = append(out, key+"="+set[key])
+	}
+	return strings.Join(out, ", ")
+}

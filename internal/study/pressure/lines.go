@@ -1,0 +1,207 @@
+package pressure
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/levels"
+	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/telemetry"
+)
+
+// line is a limit of a service, with its pressure over time.
+type line struct {
+	node, service string // service is empty: all volumes of the node
+	of            levels.Levels
+	level         levels.Level
+	recording     *telemetry.Recording
+	load          Load
+	loads         Series // what counts against the limit, a second
+	// series is the pressure; most is what it can be at most, where the balance of a
+	// bucket is not known.
+	series, most Series
+	credits      *Credits
+	missing      int // periods without a value
+}
+
+// lines are those of all recordings, by node and service, and the services that no model
+// fits.
+func (p *Params) lines(recordings []telemetry.Recording) (out []line, without []telemetry.Recording, err error) {
+	models := make([]*levels.Model, len(p.Models))
+	for i, u := range p.Models {
+		if models[i], err = u.model(); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i := range recordings {
+		r := &recordings[i]
+		var found int
+		for _, scope := range []levels.Scope{levels.OfVolume, levels.OfNode} {
+			if scope == levels.OfNode && kindOf(r.Service) == levels.Volume {
+				continue // see below
+			}
+			more, err := p.linesOf(models, r, scope)
+			if err != nil {
+				return nil, nil, err
+			}
+			out, found = append(out, more...), found+len(more)
+		}
+		if found == 0 {
+			without = append(without, *r)
+		}
+	}
+	for _, r := range wholeNodes(recordings) {
+		more, err := p.linesOf(models, &r, levels.OfNode)
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, more...)
+	}
+	slices.SortStableFunc(out, func(a, b line) int {
+		return cmp.Or(strings.Compare(a.node, b.node), strings.Compare(a.service, b.service))
+	})
+	return out, without, nil
+}
+
+// kindOf is what a service is.
+func kindOf(service string) levels.Service {
+	switch service {
+	case telemetry.Network:
+		return levels.Network
+	case telemetry.Processor:
+		return levels.Processor
+	}
+	return levels.Volume
+}
+
+// wholeNodes are the sums over the volumes of each node that has them with the same
+// periods: what a limit of the node counts.
+func wholeNodes(recordings []telemetry.Recording) []telemetry.Recording {
+	nodes := make(map[string][]telemetry.Recording)
+	var names []string
+	for _, r := range recordings {
+		if kindOf(r.Service) == levels.Volume {
+			if nodes[r.Node] == nil {
+				names = append(names, r.Node)
+			}
+			nodes[r.Node] = append(nodes[r.Node], r)
+		}
+	}
+	out := make([]telemetry.Recording, 0, len(names))
+	for _, name := range names {
+		out = append(out, telemetry.Sum(nodes[name]))
+	}
+	return out
+}
+
+// linesOf are the limits of a recording by the model that fits it most closely.
+func (p *Params) linesOf(models []*levels.Model, r *telemetry.Recording, scope levels.Scope) ([]line, error) {
+	best, closest := -1, -1
+	for i, u := range p.Models {
+		near, fits := u.fits(r.Node, r.Service)
+		if fits && models[i].Service == kindOf(r.Service) && models[i].Scope == scope && near >= closest {
+			best, closest = i, near
+		}
+	}
+	if best < 0 {
+		return nil, nil
+	}
+	of, err := models[best].Levels(p.inputs(r.Node, r.Service, models[best]))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cmp.Or(r.Service, r.Node), err)
+	}
+	if len(of.Cells) > 0 {
+		l := line{node: r.Node, service: r.Service, of: of, recording: r, level: levels.Level{Quality: levels.Ops, Ways: both}}
+		l.measure()
+		return []line{l}, nil
+	}
+	var out []line
+	for _, level := range of.Limits {
+		l := line{node: r.Node, service: r.Service, of: of, level: level, recording: r}
+		l.press(p.Credits)
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+var both = []levels.Way{levels.Read, levels.Write}
+
+// rates are those of the recording, see [Rates].
+func (l *line) rates(measure string) []float64 { return l.recording.Rates[telemetry.Measure(measure)] }
+
+// press computes the pressure in each period. credits is the share of a full bucket at
+// the begin.
+func (l *line) press(credits string) {
+	ways := make([]string, len(l.level.Ways))
+	for i, w := range l.level.Ways {
+		ways[i] = string(w)
+	}
+	counts := Limit{Quality: string(l.level.Quality), Ways: ways, Unit: l.level.Unit, Unmerged: l.level.Unmerged,
+		Network: kindOf(l.service) == levels.Network}
+	l.load = counts.Load(l.rates)
+	if l.load.Least == nil {
+		return
+	}
+	r, idle := l.recording, []float64(l.recording.Rates[telemetry.Idle])
+	l.loads, l.missing = NewSeries(r.Begin, r.End, l.load.Least, nil, idle)
+	b := l.level.Bucket
+	if b == nil {
+		l.series, _ = NewSeries(r.Begin, r.End, l.load.Least, l.level.Rate.Pressure, idle)
+		return
+	}
+	start, known := shareOf(credits)
+	if !known {
+		start = math.NaN()
+	}
+	readings, _ := NewSeries(r.Begin, r.End, l.rates(string(telemetry.Credits)), nil, nil)
+	c := Follow(Bucket{Size: b.Size, Burst: b.Burst, Fill: b.Fill, Start: start}, l.loads, readings)
+	l.credits = &c
+	l.series, l.most = c.Pressure(l.loads)
+}
+
+// measure computes the pressure on measured cells: what was observed, over what was
+// measured of operations of that size and mix.
+func (l *line) measure() {
+	r := l.recording
+	ops := Limit{Quality: string(levels.Ops), Ways: []string{string(levels.Read), string(levels.Write)}}
+	bytes := ops
+	bytes.Quality = string(levels.Bytes)
+	n, b, reads := ops.Load(l.rates).Least, bytes.Load(l.rates).Least, l.rates(string(telemetry.ReadOps))
+	if n == nil || b == nil || reads == nil {
+		l.load.Absent = string(telemetry.ReadOps)
+		return
+	}
+	pressures := make([]float64, len(n))
+	for i := range n {
+		if n[i] == 0 {
+			continue
+		}
+		pressures[i] = math.NaN()
+		if d, inside := l.of.Measured(b[i]/n[i], reads[i]/n[i]); inside {
+			pressures[i] = d.Pressure(n[i])
+		}
+	}
+	l.load.Least = n
+	l.loads, _ = NewSeries(r.Begin, r.End, n, nil, nil)
+	l.series, l.missing = NewSeries(r.Begin, r.End, pressures, nil, r.Rates[telemetry.Idle])
+}
+
+const allowedShare = "full, empty, or a percentage such as 70%"
+
+// shareOf reads full, empty or a percentage.
+func shareOf(text string) (float64, bool) {
+	switch text {
+	case "full":
+		return 1, true
+	case "empty":
+		return 0, true
+	}
+	var p study.Percent
+	if p.Set(text) != nil || !(p >= 0 && p <= 100) {
+		return 0, false
+	}
+	return float64(p) / 100, true
+}

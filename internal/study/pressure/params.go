@@ -1,0 +1,179 @@
+package pressure
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/levels"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+// Params are the parameters of the study.
+type Params struct {
+	Models   []Use             `json:"models,omitempty" flag:"model" jsonschema_description:"What may be expected of the services: a model by its name or file, for all services that it fits, or for one: vol-1=aws-gp2. Repeatable."`
+	Set      map[string]string `json:"set,omitempty" flag:"set" jsonschema_description:"Inputs of the models: gib=100, or of one service: vol-1.gib=100. Repeatable."`
+	Critical study.Percent     `json:"critical" flag:"critical" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"Pressure above which a service is at its limit, in percent."`
+	OrEqual  bool              `json:"or_equal,omitempty" flag:"or-equal" jsonschema_description:"A pressure that equals the critical one counts, too: a throttled service stays exactly at 100 %."`
+	Credits  string            `json:"credits,omitempty" flag:"credits" jsonschema_description:"Credits of buckets at the beginning: full, empty, or a percentage. Default: not known, unless the source has them."`
+	Growth   float64           `json:"growth,omitempty" flag:"growth" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Times the present load for which the cheapest raises are wanted."`
+	Prices   string            `json:"prices,omitempty" flag:"prices" from:"file" jsonschema_description:"Prices a month, CSV: model, input, per_month, currency, and perhaps included. The input node is one more node."`
+	Requests float64           `json:"requests,omitempty" flag:"requests" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Requests a second that the application served, for prices of a request."`
+	Zone     string            `json:"zone,omitempty" flag:"zone" jsonschema_description:"Time zone of stamps that do not say theirs, such as Europe/Berlin. Default: UTC."`
+	Period   unit.Duration     `json:"period,omitempty" flag:"period" jsonschema_description:"Time that a report covers, where the source does not tell; of CloudWatch and Prometheus the step."`
+	Since    string            `json:"since,omitempty" flag:"since" jsonschema_description:"Of CloudWatch and Prometheus: from this time on, or for so long: 2026-11-27T08:00:00Z, 3h. Default: 3h."`
+	Until    string            `json:"until,omitempty" flag:"until" jsonschema_description:"Of CloudWatch and Prometheus: until this time. Default: now."`
+	Region   string            `json:"region,omitempty" flag:"region" jsonschema_description:"Region of CloudWatch. Default: that of the environment."`
+	Endpoint string            `json:"endpoint,omitempty" flag:"endpoint" jsonschema_description:"Address of CloudWatch, where it is not that of the region."`
+
+	FailAbove *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a service was at its limit for more than this percentage of the time, 4 if that cannot be told."`
+}
+
+// defaultCritical is the pressure of the paper's Fig. 1, in percent.
+const defaultCritical = 95
+
+// Use is a model that is used for a service.
+type Use struct {
+	// For is the service, or node/service, with * for any part; empty: all that the
+	// model fits.
+	For  string `json:"for,omitempty" jsonschema_description:"The service, or node/service, with * for any part. Default: all that the model fits."`
+	Name string `json:"name" jsonschema:"required,minLength=1" jsonschema_description:"Name of a built-in model, or of the file."`
+	// Text is that of the file; empty: Name is built in.
+	Text string `json:"text,omitempty" jsonschema_description:"The text of a model file, in place of a built-in model."`
+}
+
+// Set reads a flag: NAME, FILE, SERVICE=NAME or SERVICE=FILE.
+func (u *Use) Set(text string) error {
+	*u = Use{Name: text}
+	if service, name, ok := strings.Cut(text, "="); ok {
+		u.For, u.Name = service, name
+	}
+	if u.Name == "" {
+		return errors.New("must be NAME, FILE or SERVICE=NAME")
+	}
+	if ext := path.Ext(u.Name); ext != ".yaml" && ext != ".yml" && !strings.ContainsRune(u.Name, os.PathSeparator) {
+		return nil
+	}
+	b, err := os.ReadFile(u.Name)
+	if err != nil {
+		return err //nolint:wrapcheck // it names the file, and pflag the flag
+	}
+	u.Text = string(b)
+	return nil
+}
+
+// Type is what help shows in place of the value.
+func (*Use) Type() string { return "[SERVICE=]NAME|FILE" }
+
+// model reads it.
+func (u Use) model() (*levels.Model, error) {
+	if u.Text == "" {
+		return levels.Find(u.Name)
+	}
+	return levels.Parse(u.Name, []byte(u.Text))
+}
+
+// fits reports whether it is for a service of a node, and how closely that is named.
+func (u Use) fits(node, service string) (closeness int, ok bool) {
+	if u.For == "" {
+		return 0, true
+	}
+	for _, name := range []string{service, node + "/" + service} {
+		if u.For == name {
+			return 2, true
+		}
+		if hit, err := path.Match(u.For, name); err == nil && hit {
+			closeness, ok = 1, true
+		}
+	}
+	return closeness, ok
+}
+
+// Check implements study.Study.
+func (p *Params) Check() ([]caveat.Caveat, error) {
+	var errs []error
+	refuse := func(key, problem, allowed string) {
+		errs = append(errs, &model.InputError{Path: key, Problem: problem, Allowed: allowed})
+	}
+	for _, u := range p.Models {
+		if _, err := path.Match(u.For, ""); err != nil {
+			refuse("models", fmt.Sprintf("%q is no pattern", u.For), "use the name of a service, with * for any part")
+		}
+		if _, err := u.model(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if _, err := p.location(); err != nil {
+		refuse("zone", err.Error(), "use a name such as Europe/Berlin, or UTC")
+	}
+	if _, ok := shareOf(p.Credits); p.Credits != "" && !ok {
+		refuse("credits", fmt.Sprintf("%q is no share", p.Credits), "use "+allowedShare)
+	}
+	if _, _, err := p.span(time.Now()); err != nil {
+		refuse("since", err.Error(), "use a time such as 2026-11-27T08:00:00Z, or a duration such as 3h")
+	}
+	return nil, errors.Join(errs...)
+}
+
+func (p *Params) location() (*time.Location, error) { return time.LoadLocation(cmp.Or(p.Zone, "UTC")) }
+
+// defaultSpan is how much is asked for of what has no beginning.
+const defaultSpan = 3 * time.Hour
+
+// span is the time that is asked for.
+func (p *Params) span(now time.Time) (from, to time.Time, err error) {
+	to = now
+	if p.Until != "" {
+		if to, err = time.Parse(time.RFC3339, p.Until); err != nil {
+			return from, to, fmt.Errorf("%q is no time", p.Until)
+		}
+	}
+	from = to.Add(-defaultSpan)
+	if p.Since != "" {
+		var ago unit.Duration
+		if ago.UnmarshalText([]byte(p.Since)) == nil {
+			from = to.Add(-ago.Std())
+		} else if from, err = time.Parse(time.RFC3339, p.Since); err != nil {
+			return from, to, fmt.Errorf("%q is neither a time nor a duration", p.Since)
+		}
+	}
+	if !from.Before(to) {
+		return from, to, errors.New("the time ends before it begins")
+	}
+	return from, to, nil
+}
+
+// inputs are those of the models for a service of a node: what is set for it alone
+// comes before what is set for all.
+func (p *Params) inputs(node, service string, m *levels.Model) map[string]string {
+	out := make(map[string]string)
+	rank := make(map[string]int)
+	for _, key := range slices.Sorted(maps.Keys(p.Set)) {
+		of, name, ok := cutLast(key, ".")
+		if !ok {
+			name = key
+		}
+		near, fits := Use{For: of}.fits(node, service)
+		if !fits || !m.Takes(name) || out[name] != "" && near < rank[name] {
+			continue
+		}
+		out[name], rank[name] = p.Set[key], near
+	}
+	return out
+}
+
+func cutLast(text, sep string) (before, after string, ok bool) {
+	if i := strings.LastIndex(text, sep); i >= 0 {
+		return text[:i], text[i+len(sep):], true
+	}
+	return "", text, false
+}

@@ -1,0 +1,255 @@
+package pressure
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/telemetry"
+)
+
+const long = `Says how close each rented service came to what may be expected of it, for how long,
+how sure that is, which one to raise, and what binds next.
+
+A source is a run, a file, or an address:
+  RUN                      what the monitor recorded of volumes, network and processors
+  iostat.json, iostat.txt  iostat -x -y -t, as JSON or text
+  diskstats.txt            recordings of /proc/diskstats
+  table.csv                time (the end of each period), volume, read_ops, write_ops,
+                           read_bytes, write_bytes (a second), and perhaps node
+  cloudwatch:vol-1,vol-2   CloudWatch, with the usual credentials
+  prometheus:http://HOST   node_exporter's metrics
+
+What may be expected is a model: "scalebench servicelevel models" lists those that come
+with the program. A pressure of 100 % is all that may be expected. Times at the limit have
+bounds, because the mean of a period hides its seconds.
+
+With --fail-above the exit code is 0 if every service was at its limit for at most so
+much of the time by its bounds, 3 if one was for longer, and 4 if that cannot be told.`
+
+// Kind describes the question.
+func Kind() study.Kind {
+	return study.Kind{
+		Name: "pressure", Command: "servicelevel pressure",
+		Summary: "which rented service is at its limit, for how long, and which to raise", Long: long,
+		Example: "  scalebench servicelevel pressure iostat.json --model aws-gp3 --set gib=100 --set iops=3000\n" +
+			"  scalebench servicelevel pressure latest --model data=lab --set iops=300 --set bandwidth=60MiB/s\n" +
+			"  scalebench servicelevel pressure cloudwatch:vol-1 --region eu-west-1 --model aws-io1 --set gib=100 --set iops=1800\n" +
+			"  scalebench servicelevel pressure disks.csv --model my-volume.yaml --growth 2 --prices prices.csv",
+		New:     func() study.Study { return New() },
+		Caveats: caveats,
+		Takes:   takes,
+	}
+}
+
+// New are the parameters with their defaults.
+func New() *Params { return &Params{Critical: defaultCritical} }
+
+// Answer implements study.Study.
+func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error) {
+	sources := in.Sources
+	for _, r := range in.Runs {
+		sources = append(sources, study.Source{Name: r.Run.Title(), Run: r.Run})
+	}
+	if len(sources) == 0 {
+		return nil, fmt.Errorf("%w: give a run, a file or an address; --help lists what can be read", model.ErrUsage)
+	}
+	if len(p.Models) == 0 {
+		return nil, &model.InputError{Path: "models", Problem: "no model says what may be expected",
+			Allowed: "give one: --model aws-gp3 (`scalebench servicelevel models` lists them), or a file"}
+	}
+	recordings, err := recordingsOf(sources)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.result(recordings)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(sources))
+	for i, s := range sources {
+		names[i] = s.Name
+	}
+	r.title = "Service level pressure of " + num.List(names)
+	return &study.Answer{Result: r, Places: r.Places(), Gate: p.gate(r), Document: r.document}, nil
+}
+
+// result is the pressure of each limit, and what to do.
+func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
+	lines, without, err := p.lines(recordings)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Critical: float64(p.Critical), zone: p.Zone, Services: []*Service{}, Advice: []Advised{}}
+	nodes, steps := make(map[string]bool), []float64(nil)
+	for i := range lines {
+		l := &lines[i]
+		nodes[l.node] = true
+		if len(l.series) == 0 {
+			r.Doubts.Add(l.absent())
+			continue
+		}
+		s, err := p.service(l)
+		if err != nil {
+			return nil, err
+		}
+		r.Services, steps = append(r.Services, s), append(steps, s.found.Step)
+		r.Doubts.Add(l.doubts(s)...)
+	}
+	if len(lines) == 0 {
+		return nil, &model.InputError{Path: "models", Problem: "no model fits " + num.List(servicesOf(without)),
+			Allowed: "a model for one of them: --model " + firstService(without) + "=NAME"}
+	}
+	if len(steps) > 0 {
+		r.Period = stats.Median(steps)
+	}
+	r.nodes, r.sampling = len(nodes), Sampling{Above: r.Critical / 100, Inclusive: p.OrEqual}
+	for _, w := range without {
+		r.Doubts.Add(noModel.At(model.Info, subject(w.Node, w.Service, ""), struct{}{}))
+	}
+	for _, rec := range recordings {
+		r.Doubts.Add(rec.Caveats()...)
+	}
+	r.Sizes = sizesOf(recordings)
+	uses, err := r.uses()
+	if err != nil || len(uses) == 0 {
+		return r, err
+	}
+	a := Advise(uses, r.Critical/100)
+	r.advise(a)
+	return r, p.price(r, a)
+}
+
+// servicesOf are the services of recordings for people, each once.
+func servicesOf(all []telemetry.Recording) (names []string) {
+	for _, r := range all {
+		names = append(names, r.Service)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func firstService(all []telemetry.Recording) string {
+	if len(all) == 0 {
+		return "SERVICE"
+	}
+	return all[0].Service
+}
+
+// subject is a limit of a service.
+func subject(node, service, quality string) caveat.Subject {
+	return caveat.Subject{Node: model.NodeID(node), Part: strings.TrimSpace(cmp.Or(service, "all volumes") + " " + quality)}
+}
+
+// gate holds the times at the limit against the threshold.
+func (p *Params) gate(r *Result) error {
+	if p.FailAbove == nil {
+		return nil
+	}
+	limit := study.Limit{Most: float64(*p.FailAbove), Unit: "%", By: "--fail-above"}
+	if len(r.Services) == 0 {
+		return limit.Unknown("no service has a pressure")
+	}
+	var unknown error
+	for _, s := range r.Services {
+		err := limit.Check(fmt.Sprintf("the time of %s at its %s limit", s.name(r.nodes), limitWords(s.Quality)), s.TCPT.Lo, s.TCPT.Hi)
+		if err != nil && s.TCPT.Lo > limit.Most {
+			return err
+		}
+		unknown = cmp.Or(unknown, err)
+	}
+	return unknown
+}
+
+// NormalisedOf is the size by which a provider counts the operations of a volume.
+type NormalisedOf struct {
+	Node    string `json:"node"`
+	Service string `json:"service"`
+	// Ratio is the provider's operations to ours.
+	Ratio float64 `json:"ratio"`
+	// Size is the interval of the normalised size in bytes; null: the counts do not tell.
+	Size    *stats.Interval `json:"size"`
+	Periods int             `json:"periods"`
+}
+
+// sizesOf are the normalised sizes of the volumes of which a provider counted operations.
+// Ours are those of the same source, or else of the one other source of that volume.
+func sizesOf(recordings []telemetry.Recording) (out []NormalisedOf) {
+	for i := range recordings {
+		r := &recordings[i]
+		consumed := r.Rates[telemetry.ConsumedOps]
+		if consumed == nil {
+			continue
+		}
+		ours := r
+		if k := slices.IndexFunc(recordings, func(x telemetry.Recording) bool {
+			return x.Service == r.Service && x.Rates[telemetry.ConsumedOps] == nil
+		}); k >= 0 {
+			ours = &recordings[k]
+		}
+		size := EstimateSize(counts(r, ours), stats.DefaultLevel)
+		x := NormalisedOf{Node: r.Node, Service: r.Service, Ratio: size.Ratio, Periods: size.Periods}
+		if size.Periods == 0 {
+			continue
+		}
+		if !math.IsNaN(size.Lo) && !math.IsInf(size.Hi, 0) {
+			x.Size = &stats.Interval{Lo: size.Lo, Hi: size.Hi}
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// counts are those of the provider's periods, with ours over the same time.
+func counts(provider, ours *telemetry.Recording) (out []Counts) {
+	all := Limit{Quality: "ops", Ways: []string{"read", "write"}}
+	rates := func(m string) []float64 { return ours.Rates[telemetry.Measure(m)] }
+	ops := all.Load(rates).Least
+	all.Quality = "bytes"
+	bytes := all.Load(rates).Least
+	if ops == nil || bytes == nil {
+		return nil
+	}
+	n, _ := NewSeries(ours.Begin, ours.End, ops, nil, nil)
+	b, _ := NewSeries(ours.Begin, ours.End, bytes, nil, nil)
+	const most = .02 // of a period that is not ours
+	for i, consumed := range provider.Rates[telemetry.ConsumedOps] {
+		from, to := provider.Begin[i], provider.End[i]
+		slack := most * (to - from)
+		nn, bb := n.Between(from-slack, to+slack), b.Between(from-slack, to+slack)
+		if nn.Seconds() < (1-most)*(to-from) {
+			continue
+		}
+		out = append(out, Counts{Ops: nn.mean(), Bytes: bb.mean(), Consumed: consumed})
+	}
+	return out
+}
+
+// sizeBlocks are the table of normalised sizes.
+func (r *Result) sizeBlocks() []doc.Block {
+	if len(r.Sizes) == 0 {
+		return nil
+	}
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "node", Head: "node"}, {Key: "service", Head: "service"},
+		{Key: "ratio", Head: "provider's operations to ours", Right: true},
+		{Key: "size", Head: "normalised size", Right: true, Interval: true}, {Key: "periods", Head: "periods", Right: true},
+	}}
+	for _, s := range r.Sizes {
+		cell := doc.Of(nil, "not known")
+		if s.Size != nil {
+			cell = doc.Of(s.Size.Lo, num.Bytes(s.Size.Lo)+" .. "+num.Bytes(s.Size.Hi)).Within(s.Size.Lo, s.Size.Hi)
+		}
+		t.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Of(s.Ratio, num.Brief(s.Ratio)), cell, doc.Int(s.Periods))
+	}
+	return []doc.Block{{Table: t}, doc.Remark("An operation of more than the normalised size counts for each part of that size.")}
+}

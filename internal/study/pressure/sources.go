@@ -1,0 +1,162 @@
+package pressure
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/telemetry"
+	"github.com/scalebench/scalebench/internal/telemetry/cloudwatch"
+	"github.com/scalebench/scalebench/internal/telemetry/prometheus"
+)
+
+// Addresses of sources that are asked.
+const (
+	cloudWatch = "cloudwatch"
+	prom       = "prometheus"
+)
+
+// takes says that sources are read by this package.
+func takes(s study.Study) study.Takes {
+	p, ok := s.(*Params)
+	if !ok {
+		p = &Params{}
+	}
+	return study.Takes{Least: 1, Addresses: []string{cloudWatch, prom}, Read: p.read}
+}
+
+// read reads a source that is no run.
+func (p *Params) read(ctx context.Context, name string, in io.Reader) (json.RawMessage, error) {
+	var recordings []telemetry.Recording
+	from, to, err := p.span(time.Now())
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	zone, err := p.location()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
+	}
+	scheme, rest, _ := strings.Cut(name, ":")
+	switch {
+	case in != nil:
+		recordings, err = telemetry.Read(ctx, name, in, telemetry.Options{Zone: zone, Period: p.Period.Std()})
+	case scheme == cloudWatch:
+		recordings, err = cloudwatch.Read(ctx, cloudwatch.Spec{Volumes: strings.Split(rest, ","), From: from, To: to,
+			Period: p.Period.Std(), Region: p.Region, Endpoint: p.Endpoint})
+	default:
+		recordings, err = prometheus.Read(ctx, prometheus.Spec{URL: rest, From: from, To: to, Step: p.Period.Std()})
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range recordings {
+		recordings[i].Source = name
+	}
+	return json.Marshal(recordings)
+}
+
+// recordingsOf are those of all sources, by node and service, ascending in time.
+func recordingsOf(sources []study.Source) ([]telemetry.Recording, error) {
+	var out []telemetry.Recording
+	for _, s := range sources {
+		var found []telemetry.Recording
+		switch {
+		case s.Run != nil:
+			if err := s.Run.Need(observe.Hosts); err != nil {
+				return nil, err
+			}
+			found = ofRun(s.Name, s.Run)
+		case s.Own != nil:
+			if err := json.Unmarshal(s.Own, &found); err != nil {
+				return nil, fmt.Errorf("decoding what was read of %s: %w", s.Name, err)
+			}
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%w: %s has no volume, network or processor that was monitored", model.ErrUsage, s.Name)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// counters are the host series of a volume or disk, by what they measure.
+var counters = map[string]telemetry.Measure{
+	"reads": telemetry.ReadOps, "writes": telemetry.WriteOps,
+	"read_bytes": telemetry.ReadBytes, "write_bytes": telemetry.WriteBytes,
+	"read_merges": telemetry.ReadMerges, "write_merges": telemetry.WriteMerges,
+}
+
+// measured says which service of a node a host series is of, and what it measures.
+// Disks count by their own names where there are several.
+func measured(metric string) (service string, of telemetry.Measure) {
+	switch metric {
+	case observe.MetricReceived:
+		return telemetry.Network, telemetry.ReceivedBytes
+	case observe.MetricSent:
+		return telemetry.Network, telemetry.SentBytes
+	}
+	if slices.Contains(observe.CPURunning, metric) {
+		return telemetry.Processor, telemetry.CPU
+	}
+	prefix, name, _ := strings.Cut(metric, ".")
+	device, counter, single := cutLast(name, ".")
+	if of = counters[counter]; of == "" || prefix != "volume" && prefix != "disk" {
+		return "", ""
+	}
+	if !single {
+		device = prefix // the only disk
+	}
+	return device, of
+}
+
+// ofRun is what the monitor recorded of the services of each node, task by task: what
+// lies between tasks is a gap.
+func ofRun(name string, run *observe.Run) []telemetry.Recording {
+	var out []telemetry.Recording
+	for _, step := range run.Steps() {
+		for _, result := range run.Accepted(step.ID) {
+			begin := float64(result.Started.UnixNano()) / 1e9
+			services := make(map[string]map[telemetry.Measure][]float64)
+			times := make(map[string][]float64)
+			for _, s := range result.Host {
+				service, of := measured(s.Metric)
+				if of == "" || !s.Counter || len(s.Offsets) != len(s.Values) || len(s.Values) < 2 {
+					continue
+				}
+				if services[service] == nil {
+					services[service] = make(map[telemetry.Measure][]float64)
+					for _, at := range s.Offsets {
+						times[service] = append(times[service], begin+float64(at)/1e9)
+					}
+				}
+				if len(s.Values) == len(times[service]) {
+					services[service][of] = sum(services[service][of], s.Values)
+				}
+			}
+			for service, counters := range services {
+				r := telemetry.FromCounters(service, times[service], counters)
+				r.Source, r.Node = name, string(result.Node)
+				out = append(out, r)
+			}
+		}
+	}
+	return telemetry.Join(out)
+}
+
+// sum adds columns; a is nil at the first.
+func sum(a, b []float64) []float64 {
+	if a == nil {
+		return slices.Clone(b)
+	}
+	for i := range a {
+		a[i] += b[i]
+	}
+	return a
+}
