@@ -1,0 +1,170 @@
+package pressure
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+// gp3 are the levels of a volume with gib, iops and MiB/s: operations, bytes. The provider refuses combinations.
+func gp3(v []float64) ([]float64, error) {
+	if v[1] > max(3000, 500*v[0]) || v[2] > max(125, v[1]/4) {
+		return nil, errors.New("not offered")
+	}
+	return []float64{v[1], v[2]}, nil
+}
+
+func TestCheapest(t *testing.T) {
+	volume := Budget{Levels: gp3, Inputs: []Input{
+		{Name: "gib", Least: 5, Most: 16384, Price: Price{Unit: .08}},
+		{Name: "iops", Least: 3000, Most: 80000, Price: Price{Unit: .005, Included: 3000}},
+		{Name: "throughput", Least: 125, Most: 2000, Price: Price{Unit: .04, Included: 125}}}}
+	golden := Budget{Inputs: []Input{{Name: "iops", Least: 300, Most: 20000, Price: Price{Unit: .1}}},
+		Levels: func(v []float64) ([]float64, error) { return v, nil }}
+	coarse := golden
+	coarse.Inputs = []Input{{Name: "iops", Least: 300, Most: 20000, Step: 500, Price: Price{Unit: .1}}}
+	tests := []struct {
+		name    string
+		budget  Budget
+		needed  []float64
+		values  []float64
+		monthly float64
+		err     error
+	}{
+		{"960 of operations", golden, []float64{300 * .92 / .2875}, []float64{960}, 96, nil},
+		{"rounded up to whole steps", coarse, []float64{960}, []float64{1300}, 130, nil},
+		{"nothing needed", golden, []float64{0}, []float64{300}, 30, nil},
+		{"more than there is", golden, []float64{20001}, nil, 0, ErrNotOffered},
+		{"an input that another one needs", volume, []float64{6000, 0}, []float64{12, 6000, 125}, .96 + 15, nil},
+		{"bytes need operations, and these GiB", volume, []float64{0, 1000}, []float64{8, 4000, 1000}, .64 + 5 + 35, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			values, monthly, err := tt.budget.Cheapest(tt.needed)
+			if !errors.Is(err, tt.err) {
+				t.Fatalf("error %v, want %v", err, tt.err)
+			}
+			near(t, "monthly", monthly, tt.monthly)
+			if diff := cmp.Diff(tt.values, values, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+				t.Errorf("values (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestCheapestIsCheapest looks at all values of small services, whose limits depend on one input each, as those of the
+// models that come with the program, or on two.
+func TestCheapestIsCheapest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(14, 15))
+	for k := range 200 {
+		limits, most := make([][3]float64, 1+rng.IntN(4)), float64(10+rng.IntN(10))
+		needed := make([]float64, len(limits))
+		for l := range limits {
+			limits[l][rng.IntN(2)] = float64(1 + rng.IntN(5))
+			limits[l][2] = 10 + rng.Float64()*100 // at most
+			needed[l] = rng.Float64() * 60
+		}
+		if k%4 == 0 { // one limit depends on both
+			limits = [][3]float64{{1 + rng.Float64(), 1 + rng.Float64(), 1000}}
+			needed = needed[:1]
+		}
+		b := Budget{Inputs: []Input{{Most: most, Price: Price{Unit: rng.Float64()}}, {Most: most, Price: Price{Unit: rng.Float64()}}},
+			Levels: func(v []float64) ([]float64, error) {
+				out := make([]float64, len(limits))
+				for l, f := range limits {
+					out[l] = min(f[0]*v[0]+f[1]*v[1], f[2])
+				}
+				return out, nil
+			}}
+		least := math.Inf(1)
+		for x := range int(most) + 1 {
+			for y := range int(most) + 1 {
+				if b.check([]float64{float64(x), float64(y)}, needed) == nil {
+					least = min(least, b.Inputs[0].Price.Monthly(float64(x))+b.Inputs[1].Price.Monthly(float64(y)))
+				}
+			}
+		}
+		values, monthly, err := b.Cheapest(needed)
+		if (err != nil) != math.IsInf(least, 1) {
+			t.Fatalf("error %v, the least price is %g", err, least)
+		}
+		if err == nil && (b.check(values, needed) != nil || monthly > least+max(b.Inputs[0].Price.Unit, b.Inputs[1].Price.Unit)+1e-9 || k%4 > 0 && monthly > least+1e-9) {
+			t.Errorf("service %d: %v for %g, the least price is %g", k, values, monthly, least)
+		}
+	}
+}
+
+func TestScaleOut(t *testing.T) {
+	for _, tt := range []struct {
+		nodes  int
+		growth float64
+		want   int
+	}{{3, 3.48, 10}, {3, 1 / .2875, 10}, {3, 4, 11}, {3, 1, 3}, {3, .5, 3}, {1, 2, 1}, {1, 2.01, 2}} {
+		got, growth := ScaleOut(tt.nodes, tt.growth)
+		if got != tt.want {
+			t.Errorf("ScaleOut(%d, %g) = %d nodes, want %d", tt.nodes, tt.growth, got, tt.want)
+		}
+		near(t, "growth", growth.Value, float64(tt.want)/float64(tt.nodes))
+	}
+	got := NewOption(3, Range{3, 2, 4}, 600, Range{100, 90, 110})
+	if diff := cmp.Diff(Range{2, 600. / 440, 600. / 180}, got.PerRate, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+		t.Errorf("price of one request a second (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(Range{2, 1, 3}, Least([]Range{{3, 1, 4}, {2, 2, 3}})); diff != "" {
+		t.Errorf("least growth (-want +got):\n%s", diff)
+	}
+}
+
+func TestReadPrices(t *testing.T) {
+	const head = "model,input,per_month,currency,included\n"
+	got, err := ReadPrices("prices.csv", strings.NewReader(head+"aws-gp3,iops,0.005,USD,3000\naws-gp3,gib,0.08,USD,\nm5.large,node,70,USD,\n"))
+	want := Prices{Currency: "USD", Inputs: map[Priced]Price{{"aws-gp3", "iops"}: {.005, 3000}, {"aws-gp3", "gib"}: {.08, 0}, {"m5.large", "node"}: {70, 0}}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for name, tt := range map[string]struct{ text, at string }{
+		"no columns":       {"a,b\n1,2\n", "prices.csv:1:"},
+		"a negative price": {head + "m,iops,-1,USD,\n", "prices.csv:2:"},
+		"no price":         {head + "m,iops,,USD,\n", "prices.csv:2:"},
+		"no model":         {head + ",iops,1,USD,\n", "prices.csv:2:"},
+		"no input":         {head + "m,,1,USD,\n", "prices.csv:2:"},
+		"no currency":      {head + "m,iops,1,,\n", "prices.csv:2:"},
+		"two currencies":   {head + "m,iops,1,USD,\nm,gib,1,EUR,\n", "prices.csv:3:"},
+		"twice":            {head + "m,iops,1,USD,\nm,iops,2,USD,\n", "prices.csv:3:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ReadPrices("prices.csv", strings.NewReader(tt.text))
+			if !errors.Is(err, model.ErrUsage) && !errors.Is(err, model.ErrInvalid) || !strings.Contains(err.Error(), tt.at) {
+				t.Errorf("error %v, want one at %s", err, tt.at)
+			}
+		})
+	}
+}
+
+func FuzzReadPrices(f *testing.F) {
+	f.Add("model,input,per_month,currency\naws-gp3,iops,0.005,USD\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := ReadPrices("prices.csv", strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for at, p := range got.Inputs {
+			if at.Model == "" || at.Input == "" || got.Currency == "" || !(p.Unit >= 0) || !(p.Included >= 0) {
+				t.Errorf("%v costs %v %q", at, p, got.Currency)
+			}
+		}
+	})
+}
+
+func TestCaveats(t *testing.T) {
+	for _, problem := range Caveats.Check() {
+		t.Error(problem)
+	}
+}

@@ -1,0 +1,170 @@
+package pressure
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Sampling says what a critical pressure is, and what is known of the time within periods.
+type Sampling struct {
+	Above     float64 // c, larger than 0
+	Inclusive bool    // whether the pressure c is critical itself: a capped service sits exactly at 1
+	// Ceiling is the largest pressure that is possible: see [Series.Ceiling], whose value 0 stands for. A limit that the kernel enforces in
+	// slices of 0.1 s lets seconds reach 1.1, though no minute exceeds 1.
+	Ceiling float64
+	// Resolution is the length of the shortest pause in seconds that ends a run of critical pressure; 0: 1 s.
+	Resolution float64
+}
+
+// Percent is an amount of the observed time: as sampled, and the bounds of what it truly can be.
+type Percent struct {
+	Value float64 `json:"value"`
+	Lo    float64 `json:"lo"`
+	Hi    float64 `json:"hi"`
+}
+
+// Seconds is a time: as sampled, and the bounds of what it truly can be.
+type Seconds Percent
+
+// Critical says for how long a pressure was critical. A value takes each period's mean for the whole period, as
+// the paper does (3.2). The mean hides shorter moments: bounds are what they can add or take away, and
+// the value need not lie within, for example if a period was partly idle.
+type Critical struct {
+	Above   float64 `json:"above"`
+	Seconds float64 `json:"seconds"` // observed
+	Step    float64 `json:"step"`    // median period, s
+	// TCPT is the share of the observed time with a critical pressure.
+	TCPT Percent `json:"tcpt"`
+	// MCPT is the longest run of critical pressure; a gap ends it. Begin and End are those of the sampled one.
+	MCPT  Seconds `json:"mcpt"`
+	Begin float64 `json:"begin,omitempty"`
+	End   float64 `json:"end,omitempty"`
+	// Tolerant is the longest sampled run in which no two successive periods are below: one short dip does not
+	// halve it, as it does the MCPT. It begins and ends with a critical period, s.
+	Tolerant float64 `json:"tolerant"`
+}
+
+// part is what a period adds to the bounds, in seconds.
+type part struct {
+	sure, rest float64 // certainly critical, and the others
+	most       float64 // possibly critical
+	whole      bool    // the whole period may be critical
+}
+
+// Critical measures the time above a threshold.
+//
+// Within a period of mean p, of which the share i was idle, let x be the share above c, and P the ceiling. The time
+// above has at most P, the rest of the busy time at most c: p ≤ x·P + (1−i−x)·c. The time above has at least c:
+// x·c ≤ p. Therefore max(0, (p−c(1−i))/(P−c)) ≤ x ≤ min(1−i, p/c).
+//
+// A run passes through periods that may be critical as a whole, and reaches into one more at each end: that
+// bounds the MCPT from above. If in some stretch A seconds are certainly critical and B are left, then B holds at
+// most ⌊B/δ⌋ pauses of δ, and the longest run has at least A/(⌊B/δ⌋+1).
+//
+// Errors: an empty series, a threshold that is not above 0.
+func (s Series) Critical(o Sampling) (Critical, error) {
+	if len(s) == 0 {
+		return Critical{}, fmt.Errorf("critical pressure: %w", stats.ErrTooFew)
+	}
+	if !(o.Above > 0) {
+		return Critical{}, fmt.Errorf("critical pressure above %g: %w", o.Above, stats.ErrArgument)
+	}
+	o.Resolution, o.Ceiling = cmp.Or(o.Resolution, 1), cmp.Or(o.Ceiling, s.Ceiling(0))
+	out := Critical{Above: o.Above, Seconds: s.Seconds(), Step: s.Step()}
+	for _, stretch := range s.stretches() {
+		out.addRuns(stretch, o)
+		parts, through := make([]part, len(stretch)), 0.0 // through: the longest run that reaches the end so far
+		for i, p := range stretch {
+			x := o.part(p)
+			parts[i] = x
+			out.TCPT.Lo, out.TCPT.Hi = out.TCPT.Lo+x.sure, out.TCPT.Hi+x.most
+			out.MCPT.Hi = max(out.MCPT.Hi, through+x.most)
+			if x.whole {
+				through += x.most
+			} else {
+				through = x.most
+			}
+		}
+		out.MCPT.Lo = leastRun(parts, o.Resolution, out.MCPT.Lo)
+	}
+	for _, v := range []*float64{&out.TCPT.Value, &out.TCPT.Lo, &out.TCPT.Hi} {
+		*v = min(100, 100**v/out.Seconds)
+	}
+	return out, nil
+}
+
+// critical reports whether a pressure is, but for rounding.
+func (o Sampling) critical(p float64) bool {
+	return p > o.Above*(1+same) || o.Inclusive && p >= o.Above*(1-same)
+}
+
+// part bounds for how long a period was critical.
+func (o Sampling) part(p Period) part {
+	c, peak := o.Above, max(cmp.Or(p.Ceiling, o.Ceiling), p.Mean)
+	// An idle share that leaves too little time for the work is not believed.
+	busy := min(1, max(1-p.Idle, p.Mean/peak))
+	lo, hi := 0.0, min(busy, p.Mean/c)
+	switch {
+	case peak > c:
+		lo = max(0, min(1-p.Idle, (p.Mean-c*busy)/(peak-c), hi))
+	case peak < c || !o.Inclusive:
+		hi = 0
+	case p.Mean >= peak*(1-same): // always at the ceiling
+		lo = hi
+	}
+	length := p.seconds()
+	return part{sure: lo * length, rest: (1 - lo) * length, most: hi * length, whole: hi >= 1-same}
+}
+
+// addRuns adds what is sampled in a stretch without gaps.
+func (c *Critical) addRuns(stretch Series, o Sampling) {
+	run, begin := 0.0, 0.0                // the run so far, s, and its begin
+	tolerant, pause, below := 0.0, 0.0, 2 // the tolerant run so far, and the periods below since its last critical one
+	for _, p := range stretch {
+		if !o.critical(p.Mean) {
+			run, pause, below = 0, p.seconds(), below+1
+			continue
+		}
+		if run == 0 {
+			begin = p.Begin
+		}
+		switch below {
+		case 0:
+		case 1:
+			tolerant += pause
+		default:
+			tolerant = 0
+		}
+		run, tolerant, below = run+p.seconds(), tolerant+p.seconds(), 0
+		c.TCPT.Value += p.seconds()
+		c.Tolerant = max(c.Tolerant, tolerant)
+		if run > c.MCPT.Value {
+			c.MCPT.Value, c.Begin, c.End = run, begin, p.End
+		}
+	}
+}
+
+// leastRun is the least possible length of the longest run, and at least so much: the largest A/(⌊B/δ⌋+1) of the
+// stretches that it looks at. It looks for the best by Dinkelbach's iteration (W. Dinkelbach, "On nonlinear
+// fractional programming", Management Science 13(7), 1967): a stretch beats the run L if the sum of A − L·B/δ
+// exceeds L, and the largest such sum is found in one pass (J. Bentley, CACM 27(9), 1984).
+func leastRun(parts []part, resolution, least float64) float64 {
+	for {
+		better, sum, sure, rest := least, 0.0, 0.0, 0.0
+		for _, p := range parts {
+			if sum <= 0 {
+				sum, sure, rest = 0, 0, 0
+			}
+			sum += p.sure - least*p.rest/resolution
+			sure, rest = sure+p.sure, rest+p.rest
+			better = max(better, sure/(math.Floor(rest/resolution+1e-9)+1))
+		}
+		if better <= least*(1+1e-12) {
+			return least
+		}
+		least = better
+	}
+}

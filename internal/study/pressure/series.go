@@ -1,0 +1,211 @@
+// Package pressure is the question how close each rented service is to what may be expected of it, and so
+// where money helps: AISLE's service level pressure, with what its sampling hides.
+//
+//  1. [Limit.Load]: what counts against a limit in each period of a recording.
+//  2. [NewSeries]: the pressure of each period, SLP(o) = Σ f·o/s (paper, equation 1); [Series.Summary].
+//  3. [Series.Critical]: how long the pressure was above a threshold, TCPT and MCPT, with bounds.
+//  4. [Follow]: the balance of a token bucket, and when it runs out.
+//  5. [NormalisedSize], [EstimateSize]: the size of operations that the provider counts by.
+//  6. [Advise], [Raises]: what to raise, by how much it is of use, what is more than needed.
+//  7. [Budget.Cheapest], [Option], [Prices]: what that costs, against more nodes.
+package pressure
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Period is what holds from Begin to End (Unix seconds).
+type Period struct {
+	Begin float64 `json:"begin"`
+	End   float64 `json:"end"`
+	Mean  float64 `json:"mean"` // of the pressure, or of a load a second
+	// Idle is the least share of the period without any work that was offered or waited; 0: not known. A
+	// device's utilization is no measure of it: a throttle holds work back before it reaches the device.
+	Idle float64 `json:"idle,omitempty"`
+	// Ceiling is the largest pressure that is possible within the period; 0: that of the whole series.
+	Ceiling float64 `json:"ceiling,omitempty"`
+}
+
+func (p Period) seconds() float64 { return p.End - p.Begin }
+
+// Series are periods in ascending order that do not overlap, each known. Time between them is a gap if it is
+// longer than half the median period.
+type Series []Period
+
+// NewSeries pairs periods with a load and its pressure (nil: the load itself). idle may be nil. Missing is the
+// number of periods without a value; these become gaps. If one end of a period is not known (NaN), it
+// lasts as long as the median period.
+func NewSeries(begin, end, load []float64, pressure func(o float64) float64, idle []float64) (s Series, missing int) {
+	var known []float64
+	for i := range begin {
+		if d := end[i] - begin[i]; d > 0 {
+			known = append(known, d)
+		}
+	}
+	median := stats.Median(known)
+	for i, o := range load {
+		p := Period{Begin: begin[i], End: end[i], Mean: o}
+		if math.IsNaN(p.Begin) {
+			p.Begin = p.End - median
+		}
+		if math.IsNaN(p.End) {
+			p.End = p.Begin + median
+		}
+		if pressure != nil {
+			p.Mean = pressure(o)
+		}
+		if idle != nil && idle[i] >= 0 { // not NaN
+			p.Idle = min(idle[i], 1)
+		}
+		if math.IsNaN(p.Mean) || math.IsInf(p.Mean, 0) || !(p.seconds() > 0) {
+			missing++
+			continue
+		}
+		s = append(s, p)
+	}
+	return s, missing
+}
+
+// Seconds is the time that the periods cover.
+func (s Series) Seconds() float64 {
+	total := 0.0
+	for _, p := range s {
+		total += p.seconds()
+	}
+	return total
+}
+
+// Step is the median length of the periods in seconds; NaN: there are none.
+func (s Series) Step() float64 {
+	lengths := make([]float64, len(s))
+	for i, p := range s {
+		lengths[i] = p.seconds()
+	}
+	return stats.Median(lengths)
+}
+
+// Between are the periods that lie within two times.
+func (s Series) Between(begin, end float64) Series {
+	from, _ := slices.BinarySearchFunc(s, begin, func(p Period, t float64) int { return cmp.Compare(p.Begin, t) })
+	to := from
+	for to < len(s) && s[to].End <= end {
+		to++
+	}
+	return s[from:to]
+}
+
+// Ceiling is the largest pressure that bounds suppose: 1 for a limit that is enforced, what a bucket's burst is of
+// its base rate (burst; 0: no bucket), but never less than the largest pressure seen. +Inf: not enforced.
+func (s Series) Ceiling(burst float64) float64 {
+	out := max(1, burst)
+	for _, p := range s {
+		out = max(out, p.Mean)
+	}
+	return out
+}
+
+// stretches are the parts of the series between gaps.
+func (s Series) stretches() []Series {
+	var out []Series
+	half, from := s.Step()/2, 0
+	for i := 1; i <= len(s); i++ {
+		if i == len(s) || s[i].Begin-s[i-1].End > half {
+			out, from = append(out, s[from:i]), i
+		}
+	}
+	return out
+}
+
+// Summary describes a series; each period counts by its length.
+type Summary struct {
+	Periods int     `json:"periods"`
+	Seconds float64 `json:"seconds"`
+	Step    float64 `json:"step"` // median length of a period, s
+	Mean    float64 `json:"mean"`
+	// P1 to P99 are the least values that were not exceeded for that share of the time.
+	P1  float64 `json:"p1"`
+	P25 float64 `json:"p25"`
+	P50 float64 `json:"p50"`
+	P75 float64 `json:"p75"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+// Summary describes the series; an empty one has the error [stats.ErrTooFew].
+func (s Series) Summary() (Summary, error) {
+	if len(s) == 0 {
+		return Summary{}, fmt.Errorf("summary of a pressure: %w", stats.ErrTooFew)
+	}
+	sorted := slices.SortedFunc(slices.Values(s), func(a, b Period) int { return cmp.Compare(a.Mean, b.Mean) })
+	out := Summary{Periods: len(s), Seconds: s.Seconds(), Step: s.Step(), Max: sorted[len(s)-1].Mean}
+	marks := []struct {
+		share float64
+		value *float64
+	}{{.01, &out.P1}, {.25, &out.P25}, {.5, &out.P50}, {.75, &out.P75}, {.99, &out.P99}}
+	passed := 0.0
+	for _, p := range sorted {
+		passed += p.seconds()
+		out.Mean += p.Mean * p.seconds() / out.Seconds
+		for len(marks) > 0 && passed >= marks[0].share*out.Seconds*(1-1e-12) {
+			*marks[0].value, marks = p.Mean, marks[1:]
+		}
+	}
+	return out, nil
+}
+
+// mostBatches is how many batches a mean's interval is estimated from at most.
+const mostBatches = 20
+
+// MeanInterval is the confidence interval of the mean from batches of neighbours (stats.BatchMeans); fewer than
+// 4 periods have the error [stats.ErrTooFew].
+func (s Series) MeanInterval(level float64) (stats.Interval, error) {
+	n := min(len(s), mostBatches)
+	batches := make([]float64, n)
+	for i := range batches {
+		batch := s[i*len(s)/n : (i+1)*len(s)/n]
+		for _, p := range batch {
+			batches[i] += p.Mean * p.seconds() / batch.Seconds()
+		}
+	}
+	e, err := stats.BatchMeans(batches, stats.Autocorrelation(batches))
+	if err != nil {
+		return stats.Interval{}, fmt.Errorf("interval of a mean pressure: %w", err)
+	}
+	return e.Interval(level)
+}
+
+// Busiest is the window of this length (seconds) in which one of several pressures was highest on average; the
+// whole time if none is as long. Advice uses the mean of all pressures in this one window: a quantile of each
+// would mix different moments, and then the ratio of two pressures says nothing of what binds next. A
+// window of which less than nine tenths were observed does not count.
+func Busiest(all []Series, length float64) (begin, end float64) {
+	begin, end = math.Inf(1), math.Inf(-1)
+	for _, s := range all {
+		if len(s) > 0 {
+			begin, end = min(begin, s[0].Begin), max(end, s[len(s)-1].End)
+		}
+	}
+	highest := math.Inf(-1)
+	for _, s := range all {
+		to, work, seconds := 0, 0.0, 0.0
+		for from, p := range s {
+			for to < len(s) && s[to].End <= p.Begin+length*(1+1e-9) {
+				work, seconds, to = work+s[to].Mean*s[to].seconds(), seconds+s[to].seconds(), to+1
+			}
+			if seconds >= .9*length && work/seconds > highest {
+				highest, begin, end = work/seconds, p.Begin, s[to-1].End
+			}
+			if to == from { // longer than the window
+				to++
+				continue
+			}
+			work, seconds = work-p.Mean*p.seconds(), seconds-p.seconds()
+		}
+	}
+	return begin, end
+}
