@@ -26,6 +26,7 @@ needs() {
   have mariadbd || echo mariadb-server
   have haproxy || echo haproxy                                         # tiers whose status is asked for
   have apache2 || echo apache2
+  command -v promtool >/dev/null || echo prometheus                    # a source of monitoring data
   have ip || echo iproute2                                             # tests look at the lab with it
   have mkfs.ext4 || echo e2fsprogs                                     # the lab's volumes
   have losetup || echo util-linux mount

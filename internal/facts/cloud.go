@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path"
 	"strings"
 	"time"
@@ -65,6 +66,9 @@ func providers() []provider {
 func dmiIs(file, value string) func(tree) bool {
 	return func(root tree) bool { return dmi(root, file) == value }
 }
+
+// OnEC2 reports whether the firmware says that this is a machine of Amazon EC2.
+func OnEC2() bool { return hintEC2(tree{os.DirFS("/")}) }
 
 func hintEC2(root tree) bool {
 	if dmi(root, "sys_vendor") == "Amazon EC2" {
