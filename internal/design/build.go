@@ -148,7 +148,7 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 		treated: map[string]*treated{}, services: map[string]*served{}}
 	b.setup = study.Setup{
 		Nodes:  slices.SortedFunc(slices.Values(nodes), func(a, b model.Node) int { return strings.Compare(string(a.ID), string(b.ID)) }),
-		Trials: exp.Trials, Seed: Seed(exp, run), Phases: exp.Evaluations, Services: servicesOf(exp), Links: linksOf(exp),
+		Trials: exp.Trials, Seed: Seed(exp, run), Phases: exp.Evaluations, Services: servicesOf(exp), Links: linksOf(exp), Volumes: volumesOf(exp),
 	}
 	var errs []error
 	var err error
@@ -163,9 +163,19 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 		}
 		b.workloads[w.Name] = p
 		b.setup.Workloads = append(b.setup.Workloads, study.Workload{
-			Name: w.Name, Kind: w.Kind, Bench: w.Bench, Params: p.Params, Timeout: w.Timeout.Std(), Subjects: len(p.subjects)})
+			Name: w.Name, Kind: w.Kind, Bench: w.Bench, Params: p.Params, Timeout: w.Timeout.Std(),
+			Subjects: len(p.subjects), Names: names(p.subjects)})
 	}
 	return b, errors.Join(errs...)
+}
+
+// names are those of subjects.
+func names(subjects []subject) []model.NodeID {
+	out := make([]model.NodeID, len(subjects))
+	for i, s := range subjects {
+		out[i] = model.NodeID(s.name)
+	}
+	return out
 }
 
 // prepare settles what is the same in all steps of a workload.

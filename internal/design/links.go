@@ -7,6 +7,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -47,4 +48,21 @@ func (b *builder) links(tiers []tier) (map[model.NodeID]model.Link, error) {
 		}
 	}
 	return out, nil
+}
+
+// volumesOf are the volumes that a lab gives its nodes.
+func volumesOf(exp *experiment.Experiment) (out []study.Volume) {
+	l := exp.Fleet.Lab
+	if l == nil {
+		return nil
+	}
+	for _, h := range l.Hosts(nil) {
+		for _, v := range l.Volumes {
+			rate, _ := v.Bandwidth.BytesPerSecond() // of none it is 0, and others were validated
+			if slices.Contains(h.Use, v.Name) {
+				out = append(out, study.Volume{Name: v.Name, Node: h.Name, IOPS: float64(v.IOPS), Bandwidth: rate})
+			}
+		}
+	}
+	return out
 }

@@ -303,9 +303,13 @@ func (b *builder) limitVolume(r VolumeRecord) error {
 		return nil
 	}
 	for _, l := range loops() {
-		if l.backing == r.Backing {
-			return b.groups.limitDevice(l.number, r.Volume)
+		if l.backing != r.Backing {
+			continue
 		}
+		if err := l.split(splitKiB); err != nil {
+			return err
+		}
+		return b.groups.limitDevice(l.number, r.Volume)
 	}
 	return fmt.Errorf("its device %s is no longer attached to %s", r.Device, r.Backing)
 }

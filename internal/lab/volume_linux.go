@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -239,6 +240,21 @@ type loop struct {
 	backing string
 }
 
+// splitKiB is the size at which a limited volume counts an operation once more, as EBS
+// does: the kernel splits there, and limits of operations count the parts. Unset, a
+// loop device splits reads at 512 KiB and writes at 1,280.
+const splitKiB = 256
+
+// split sets the size at which the kernel splits operations; 0: its own choice. The
+// kernel keeps it when the device gets another file.
+func (l loop) split(kib int) error {
+	file := filepath.Join(sysBlock, filepath.Base(l.device), "queue/max_sectors_kb")
+	if err := os.WriteFile(file, []byte(strconv.Itoa(kib)), 0o200); err != nil {
+		return fmt.Errorf("setting the size at which %s splits operations: %w", l.device, err)
+	}
+	return nil
+}
+
 // loops lists the loop devices with a backing file.
 func loops() (all []loop) {
 	dirs, _ := filepath.Glob(sysBlock + "/loop*") // it fails for other patterns only
@@ -264,6 +280,7 @@ func (l loop) detach() error {
 	}
 	defer d.Close() //nolint:errcheck // this is when the kernel detaches
 	if slices.Contains(loops(), l) {
+		_ = l.split(0) // old kernels refuse it, and the next user has what this one had
 		err = unix.IoctlSetInt(int(d.Fd()), unix.LOOP_CLR_FD, 0)
 	}
 	if err != nil && !errors.Is(err, unix.ENXIO) {

@@ -23,6 +23,16 @@ type Setup struct {
 	// Links are the rates of nodes' links in bytes a second, in each direction, of
 	// those that the fleet sets and a treatment may raise.
 	Links map[model.NodeID]float64
+	// Volumes are those that the fleet makes for its nodes, with the limits that it sets.
+	Volumes []Volume
+}
+
+// Volume is one of a node. IOPS are operations a second and Bandwidth bytes a second,
+// of reads and of writes each; 0: no limit.
+type Volume struct {
+	Name            string
+	Node            model.NodeID
+	IOPS, Bandwidth float64
 }
 
 // Service is one entry of the file's services.
@@ -41,6 +51,7 @@ type Workload struct {
 	Params     map[string]any // as in the file
 	Timeout    time.Duration  // of one task
 	Subjects   int            // how many nodes, or pairs of nodes, can be active at once
+	Names      []model.NodeID // of the subjects, as observe.SubjectOf names them
 }
 
 // Plan says what is measured.
