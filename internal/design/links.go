@@ -3,10 +3,14 @@ package design
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/lab"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -30,6 +34,43 @@ func linksOf(exp *experiment.Experiment) map[model.NodeID]float64 {
 		}
 	}
 	return out
+}
+
+// volumesOf are the limits of volumes that a treatment may change: those that a lab sets.
+func volumesOf(exp *experiment.Experiment) map[string]study.VolumeLevel {
+	l := exp.Fleet.Lab
+	if l == nil {
+		return nil
+	}
+	var out map[string]study.VolumeLevel
+	hosts := l.Hosts(exp.HostServices())
+	for _, v := range l.Volumes {
+		used := slices.ContainsFunc(hosts, func(h lab.Host) bool { return slices.Contains(h.Use, v.Name) })
+		if is := v.Level(); used && is != (study.VolumeLevel{}) {
+			if out == nil {
+				out = make(map[string]study.VolumeLevel)
+			}
+			out[v.Name] = is
+		}
+	}
+	return out
+}
+
+// volumes are the limits that volumes have in a step, of which a treatment sets some.
+func (b *builder) volumes(want map[string]study.VolumeLevel) (map[string]study.VolumeLevel, error) {
+	out := maps.Clone(b.setup.Volumes)
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		level, is := want[name], out[name]
+		if is == (study.VolumeLevel{}) {
+			return nil, fmt.Errorf("the treatment sets limits of the volume %q, of which the fleet sets none", name)
+		}
+		ops, bytes := level.IOPS, math.Round(level.Bandwidth)
+		if ops < 0 || !(bytes >= 0) {
+			return nil, fmt.Errorf("the treatment gives the volume %s %d operations and %v bytes a second", name, ops, bytes)
+		}
+		out[name] = study.VolumeLevel{IOPS: cmp.Or(ops, is.IOPS), Bandwidth: cmp.Or(bytes, is.Bandwidth)}
+	}
+	return out, nil
 }
 
 // links are the rates of the links of a step's services.

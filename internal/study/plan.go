@@ -23,6 +23,9 @@ type Setup struct {
 	// Links are the rates of nodes' links in bytes a second, in each direction, of
 	// those that the fleet sets and a treatment may raise.
 	Links map[model.NodeID]float64
+	// Volumes are the limits of volumes, by name, that the fleet sets and a treatment may
+	// change. Empty: the fleet sets none.
+	Volumes map[string]VolumeLevel
 }
 
 // Service is one entry of the file's services.
@@ -138,7 +141,13 @@ type Treatment struct {
 	// Services sets what this treatment has other than the file, of services that
 	// run on nodes of the fleet, by name. The others are as in the file.
 	Services map[string]ServiceLevel
+	// Volumes sets limits of volumes, by name. What is 0 is as in the file, as all
+	// other volumes are. The step stores the limits of all (model.Treatment.Volumes).
+	Volumes map[string]VolumeLevel
 }
+
+// VolumeLevel is the limits of a volume.
+type VolumeLevel = model.VolumeLevel
 
 // ServiceLevel is how a service takes part in a treatment; what is zero is as the
 // file has it.
