@@ -75,6 +75,27 @@ func ioMax(device string, iops int, bytes int64) string {
 	return fmt.Sprintf("%s rbps=%s wbps=%s riops=%s wiops=%s", device, bps, bps, ops, ops)
 }
 
+// DeviceLimit is what LimitDevice has set of a device's reads ("read") or writes ("write"):
+// operations ("iops") or bytes ("bps") a second; 0: no limit.
+func (g Group) DeviceLimit(device, way, what string) int64 {
+	file, key := "blkio.throttle."+way+"_"+what+"_device", ""
+	if g.V2 != "" {
+		file, key = "io.max", way[:1]+what+"="
+	}
+	for line := range strings.Lines(Read(g.Dir("blkio"), file)) {
+		for i, field := range strings.Fields(line) {
+			if i == 0 && field != device {
+				break
+			}
+			if value, ok := strings.CutPrefix(field, key); i > 0 && ok {
+				n, _ := strconv.ParseInt(value, 10, 64) // "max" is no limit
+				return n
+			}
+		}
+	}
+	return 0
+}
+
 // Unlimit takes away, in one folder, whatever would make the end of its processes slow:
 // writes to these devices that wait for their turn cannot be killed. It is for groups that
 // are about to go, of either version, so errors do not matter.

@@ -148,7 +148,8 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 		treated: map[string]*treated{}, services: map[string]*served{}}
 	b.setup = study.Setup{
 		Nodes:  slices.SortedFunc(slices.Values(nodes), func(a, b model.Node) int { return strings.Compare(string(a.ID), string(b.ID)) }),
-		Trials: exp.Trials, Seed: Seed(exp, run), Phases: exp.Evaluations, Services: servicesOf(exp), Links: linksOf(exp), Volumes: volumesOf(exp),
+		Trials: exp.Trials, Seed: Seed(exp, run), Phases: exp.Evaluations, Services: servicesOf(exp),
+		Links: linksOf(exp), Volumes: volumesOf(exp),
 	}
 	var errs []error
 	var err error
@@ -265,6 +266,9 @@ func (b *builder) step(by string, t study.Treatment, number int) (model.Step, er
 		if s.Factors, err = json.Marshal(t.Factors); err != nil {
 			return model.Step{}, fmt.Errorf("encoding the levels of the study: %w", err)
 		}
+	}
+	if s.Volumes, err = b.volumes(t.Volumes); err != nil {
+		return model.Step{}, err
 	}
 	spec := specOf(w.Workload, b.exp.Output)
 	spec.Offer, spec.Trial = t.Offer, t.Trial

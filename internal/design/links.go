@@ -3,6 +3,8 @@ package design
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/experiment"
@@ -33,6 +35,47 @@ func linksOf(exp *experiment.Experiment) map[model.NodeID]float64 {
 	return out
 }
 
+// volumesOf are the volumes that a lab gives its nodes.
+func volumesOf(exp *experiment.Experiment) (out []study.Volume) {
+	l := exp.Fleet.Lab
+	if l == nil {
+		return nil
+	}
+	for _, h := range l.Hosts(exp.HostServices()) {
+		for _, v := range l.Volumes {
+			if slices.Contains(h.Use, v.Name) {
+				out = append(out, study.Volume{Name: v.Name, Node: h.Name, VolumeLevel: v.Level()})
+			}
+		}
+	}
+	return out
+}
+
+// volumes are the limits that volumes have in a step, of which a treatment sets some.
+func (b *builder) volumes(want map[string]study.VolumeLevel) (map[string]study.VolumeLevel, error) {
+	var out map[string]study.VolumeLevel
+	for _, v := range b.setup.Volumes {
+		if out == nil && v.VolumeLevel != (study.VolumeLevel{}) {
+			out = make(map[string]study.VolumeLevel)
+		}
+		if v.VolumeLevel != (study.VolumeLevel{}) {
+			out[v.Name] = v.VolumeLevel
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		level, is := want[name], out[name]
+		if is == (study.VolumeLevel{}) {
+			return nil, fmt.Errorf("the treatment sets limits of the volume %q, of which the fleet sets none", name)
+		}
+		ops, bytes := level.IOPS, math.Round(level.Bandwidth)
+		if ops < 0 || !(bytes >= 0) {
+			return nil, fmt.Errorf("the treatment gives the volume %s %d operations and %v bytes a second", name, ops, bytes)
+		}
+		out[name] = study.VolumeLevel{IOPS: cmp.Or(ops, is.IOPS), Bandwidth: cmp.Or(bytes, is.Bandwidth)}
+	}
+	return out, nil
+}
+
 // links are the rates of the links of a step's services.
 func (b *builder) links(tiers []tier) (map[model.NodeID]model.Link, error) {
 	out := make(map[model.NodeID]model.Link)
@@ -48,21 +91,4 @@ func (b *builder) links(tiers []tier) (map[model.NodeID]model.Link, error) {
 		}
 	}
 	return out, nil
-}
-
-// volumesOf are the volumes that a lab gives its nodes.
-func volumesOf(exp *experiment.Experiment) (out []study.Volume) {
-	l := exp.Fleet.Lab
-	if l == nil {
-		return nil
-	}
-	for _, h := range l.Hosts(nil) {
-		for _, v := range l.Volumes {
-			rate, _ := v.Bandwidth.BytesPerSecond() // of none it is 0, and others were validated
-			if slices.Contains(h.Use, v.Name) {
-				out = append(out, study.Volume{Name: v.Name, Node: h.Name, IOPS: float64(v.IOPS), Bandwidth: rate})
-			}
-		}
-	}
-	return out
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -230,5 +231,63 @@ func TestLinks(t *testing.T) {
 	exp.Services[2].Bounds.Link = unit.Rate{Value: 80, Base: unit.Bits} // what the file tells is not the lab's
 	if s, err := step(nil); err != nil || len(s.Links) != 0 {
 		t.Errorf("links %v, %v, want none", s.Links, err)
+	}
+}
+
+// TestVolumes: a step says which limits the volumes have that a lab limits; a treatment
+// sets some of them, and what it leaves out is as in the file.
+func TestVolumes(t *testing.T) {
+	exp := parse(t, tiersFile)
+	mib := func(n float64) unit.Rate { return unit.Rate{Value: n * (1 << 20), Base: unit.Bytes} }
+	exp.Fleet = experiment.Fleet{Lab: &lab.Spec{Limits: lab.Limits{Use: []string{"data", "log", "free", "plain"}},
+		Volumes: []lab.Volume{{Name: "data", IOPS: 300, Bandwidth: mib(60)}, {Name: "log", IOPS: 100}, {Name: "free"},
+			{Name: "plain", Type: lab.Folder}, {Name: "unused", IOPS: 5}},
+		Groups: []lab.Group{
+			{Name: "users", Nodes: 1, Labels: map[string]string{"tier": "users"}},
+			{Name: "front", Nodes: 1, Labels: map[string]string{"tier": "front"}},
+			{Name: "back", Nodes: 2, Labels: map[string]string{"tier": "back"}},
+		}}}
+	nodes := tiered("users", "front", "back", "back")
+	step := func(volumes map[string]study.VolumeLevel) (model.Step, error) {
+		b, err := newBuilder(exp, testRun, nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.step("x", study.Treatment{Phase: "trial", Workload: "nap", Trial: 1, Volumes: volumes}, 0)
+	}
+	for name, c := range map[string]struct {
+		set  study.VolumeLevel
+		want model.VolumeLevel
+	}{
+		"as made":     {study.VolumeLevel{}, model.VolumeLevel{IOPS: 300, Bandwidth: 60 << 20}},
+		"operations":  {study.VolumeLevel{IOPS: 1800}, model.VolumeLevel{IOPS: 1800, Bandwidth: 60 << 20}},
+		"whole bytes": {study.VolumeLevel{Bandwidth: 1e6 + .4}, model.VolumeLevel{IOPS: 300, Bandwidth: 1e6}},
+	} {
+		s, err := step(map[string]study.VolumeLevel{"data": c.set})
+		want := map[string]model.VolumeLevel{"data": c.want, "log": {IOPS: 100}}
+		if diff := cmp.Diff(want, s.Volumes); err != nil || diff != "" {
+			t.Errorf("%s: %v, volumes (-want +got):\n%s", name, err, diff)
+		}
+	}
+	for name, c := range map[string]struct {
+		set  study.VolumeLevel
+		want string
+	}{
+		"free": {study.VolumeLevel{IOPS: 1}, "sets none"}, "plain": {study.VolumeLevel{IOPS: 1}, "sets none"},
+		"unused": {study.VolumeLevel{IOPS: 1}, "sets none"}, "other": {study.VolumeLevel{IOPS: 1}, "sets none"},
+		"data": {study.VolumeLevel{IOPS: -1}, "-1 operations"}, "log": {study.VolumeLevel{Bandwidth: math.NaN()}, "NaN bytes"},
+	} {
+		_, err := step(map[string]study.VolumeLevel{name: c.set})
+		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s of %v: %v, want it refused", name, c.set, err)
+		}
+	}
+	exp.Fleet = experiment.Fleet{} // which sets no limits
+	if s, err := step(nil); err != nil || len(s.Volumes) != 0 {
+		t.Errorf("volumes %v, %v, want none", s.Volumes, err)
+	}
+	_, err := step(map[string]study.VolumeLevel{"data": {IOPS: 1}})
+	if err == nil || !strings.Contains(err.Error(), "of which the fleet sets none") {
+		t.Errorf("volumes of another fleet: %v, want them refused", err)
 	}
 }

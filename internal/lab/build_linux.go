@@ -299,17 +299,15 @@ func (b *builder) volumes(ctx context.Context) error {
 // limitVolume sets the limits of a volume's device. They do not hold for this
 // process, so making the file system was not slowed by them.
 func (b *builder) limitVolume(r VolumeRecord) error {
-	if r.Device == "" || (r.IOPS == 0 && r.Bandwidth.Value == 0) {
+	if r.Level() == (model.VolumeLevel{}) {
 		return nil
 	}
-	for _, l := range loops() {
-		if l.backing != r.Backing {
-			continue
-		}
-		if err := l.split(splitKiB); err != nil {
-			return err
-		}
-		return b.groups.limitDevice(l.number, r.Volume)
+	l, err := r.loop()
+	if err == nil {
+		err = l.split(splitKiB)
 	}
-	return fmt.Errorf("its device %s is no longer attached to %s", r.Device, r.Backing)
+	if err != nil {
+		return err
+	}
+	return b.groups.limitDevice(l.number, r.Level())
 }

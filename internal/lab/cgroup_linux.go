@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // controllersV1 are the controllers of version 1 that a lab uses. cpuacct limits nothing,
@@ -187,13 +185,13 @@ func balance(common string) error {
 
 // limitDevice sets the limits of a volume's device, "major:minor", for the
 // whole lab.
-func (g groups) limitDevice(device string, v Volume) error {
-	var rate float64
-	if v.Bandwidth != (unit.Rate{}) {
-		var err error
-		if rate, err = v.Bandwidth.BytesPerSecond(); err != nil {
-			return fmt.Errorf("volume %s: %w", v.Name, err)
-		}
-	}
-	return g.lab().LimitDevice(device, v.IOPS, int64(math.Round(rate)))
+func (g groups) limitDevice(device string, level model.VolumeLevel) error {
+	return g.lab().LimitDevice(device, level.IOPS, int64(level.Bandwidth))
+}
+
+// limitsOf are the limits of one way of a device, "read" or "write", as the kernel has them.
+func (g groups) limitsOf(device, way string) model.VolumeLevel {
+	own := g.lab()
+	ops, bytes := own.DeviceLimit(device, way, "iops"), own.DeviceLimit(device, way, "bps")
+	return model.VolumeLevel{IOPS: int(ops), Bandwidth: float64(bytes)}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/cgroup"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -69,8 +70,13 @@ func TestV2(t *testing.T) {
 	if err := g.limit(h.Host); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.limitDevice("7:3", Volume{IOPS: 300, Bandwidth: unit.Rate{Value: 60 << 20, Base: unit.Bytes}}); err != nil {
+	if err := g.limitDevice("7:3", model.VolumeLevel{IOPS: 300, Bandwidth: 60 << 20}); err != nil {
 		t.Fatal(err)
+	}
+	want := model.VolumeLevel{IOPS: 300, Bandwidth: 60 << 20}
+	read, write, none := g.limitsOf("7:3", "read"), g.limitsOf("7:3", "write"), g.limitsOf("7:33", "read")
+	if read != want || write != want || none != (model.VolumeLevel{}) {
+		t.Errorf("limits of reads %v, of writes %v, of another device %v; want %v and none", read, write, none, want)
 	}
 	for path, want := range map[string]string{
 		top + "/cgroup.subtree_control":               "+cpu +memory +io",

@@ -45,10 +45,8 @@ func (l *Lab) ServicesTook() time.Duration            { return 0 }
 func (l *Lab) Manifest() Manifest                     { return Manifest{} }
 func (l *Lab) Volumes(model.NodeID) map[string]string { return nil }
 func (l *Lab) Down(context.Context) error             { return nil }
-func (l *Lab) Shape(map[model.NodeID]model.Link) (map[model.NodeID]model.Link, error) {
-	return nil, errPlatform()
-}
-func (l *Lab) Links() (map[model.NodeID]model.Link, error) { return nil, errPlatform() }
+func (l *Lab) Shape(model.Shape) (model.Shape, error) { return model.Shape{}, errPlatform() }
+func (l *Lab) Shaped() (model.Shape, error)           { return model.Shape{}, errPlatform() }
 func (l *Lab) Dial(context.Context, model.NodeID, string) (net.Conn, error) {
 	return nil, errPlatform()
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/scalebench/scalebench/internal/cgroup"
@@ -123,6 +124,62 @@ func TestLimits(t *testing.T) {
 			t.Errorf("allocating 128MiB of 64MiB = %v, want killed", err)
 		}
 	})
+}
+
+// TestShapeVolumes: the limits of a volume change in a lab that is up, of all hosts that
+// have it and of no other volume; with nothing to change all are as they were made. The
+// kernel tells what is, also where something else has changed it.
+func TestShapeVolumes(t *testing.T) {
+	t.Parallel() // it mostly waits
+	l := up(t, Config{ID: "volumes", StateDir: t.TempDir(), VolumeDir: memoryDir(t), Spec: Spec{
+		Nodes: 2,
+		Volumes: []Volume{
+			{Name: "data", Type: Raw, Size: 16 * unit.MiB, IOPS: 300},
+			{Name: "log", Type: Raw, Size: 16 * unit.MiB, Shared: true, Bandwidth: unit.Rate{Value: 1 << 20, Base: unit.Bytes}},
+			{Name: "free", Type: Raw, Size: 16 * unit.MiB, Shared: true}, {Name: "plain", Type: Folder},
+		},
+	}})
+	log, raised := model.VolumeLevel{Bandwidth: 1 << 20}, model.VolumeLevel{IOPS: 1800, Bandwidth: 60 << 20}
+	for _, c := range []struct {
+		name string
+		want map[string]model.VolumeLevel
+		is   model.VolumeLevel
+	}{
+		{"as made", nil, model.VolumeLevel{IOPS: 300}},
+		{"raised", map[string]model.VolumeLevel{"data": raised}, raised},
+		{"put back", map[string]model.VolumeLevel{"log": log}, model.VolumeLevel{IOPS: 300}},
+	} {
+		shape, err := l.Shape(model.Shape{Volumes: c.want})
+		want := map[string]model.VolumeLevel{
+			"reads of volume data of lab-1": c.is, "writes of volume data of lab-1": c.is,
+			"reads of volume data of lab-2": c.is, "writes of volume data of lab-2": c.is,
+			"reads of volume log of lab-1, lab-2": log, "writes of volume log of lab-1, lab-2": log,
+		}
+		if diff := cmp.Diff(want, shape.Volumes); err != nil || diff != "" {
+			t.Fatalf("%s: %v, volumes (-want +got):\n%s", c.name, err, diff)
+		}
+		if testing.Short() || c.want == nil {
+			continue // what follows measures; TestLimits measures what is as made
+		}
+		attempts(t, c.name+": writes per second", float64(c.is.IOPS), .02, .02, func() float64 {
+			return number(t, l, "lab-2", helper(t, "write", l.Volumes("lab-2")["data"]))
+		})
+	}
+	for _, bad := range []string{"free", "plain", "other"} {
+		_, err := l.Shape(model.Shape{Volumes: map[string]model.VolumeLevel{bad: {IOPS: 1}}})
+		if err == nil || !strings.Contains(err.Error(), `"`+bad+`" has no limits in this lab`) {
+			t.Errorf("Shape of %s = %v, want it refused", bad, err)
+		}
+	}
+	g, err1 := findGroups(l.ID())
+	device, err2 := l.manifest.Volumes[1].loop()
+	if err := errors.Join(err1, err2, g.limitDevice(device.number, model.VolumeLevel{IOPS: 100})); err != nil {
+		t.Fatal(err)
+	}
+	is, err := l.Shaped()
+	if err != nil || is.Volumes["writes of volume data of lab-2"] != (model.VolumeLevel{IOPS: 100}) {
+		t.Errorf("Shaped = %v, %v, want the volume of lab-2 slower", is.Volumes, err)
+	}
 }
 
 func TestStartIsInsideFromTheFirstInstruction(t *testing.T) {

@@ -11,11 +11,28 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// Shape gives the links of hosts these rates, in whole bytes a second, and those of all
-// others the rates with which they were made. It returns what the kernel has then of
-// all links with a rate, and fails where that is another one. Hosts without a rate
-// cannot get one. Frames that wait on a link that changes are lost.
-func (l *Lab) Shape(want map[model.NodeID]model.Link) (map[model.NodeID]model.Link, error) {
+// Shape gives the links of hosts these rates, in whole bytes a second, and volumes these
+// limits, and all others those with which they were made. It returns what the kernel
+// has then of all that are limited, and fails where that is something else. Links
+// without a rate and volumes without limits cannot get any. Frames that wait on a link
+// that changes are lost.
+func (l *Lab) Shape(want model.Shape) (is model.Shape, err error) {
+	if is.Links, err = l.shapeLinks(want.Links); err == nil {
+		is.Volumes, err = l.shapeVolumes(want.Volumes)
+	}
+	return is, err
+}
+
+// Shaped is what the kernel has now of links and volumes that are limited.
+func (l *Lab) Shaped() (is model.Shape, err error) {
+	is.Links, err = l.links(func(HostRecord) model.Link { return model.Link{} })
+	if err == nil {
+		is.Volumes, err = l.limits(nil)
+	}
+	return is, err
+}
+
+func (l *Lab) shapeLinks(want map[model.NodeID]model.Link) (map[model.NodeID]model.Link, error) {
 	for name := range want {
 		if r, err := l.host(name); err != nil {
 			return nil, err
@@ -30,11 +47,6 @@ func (l *Lab) Shape(want map[model.NodeID]model.Link) (map[model.NodeID]model.Li
 		rates, _ := r.made()
 		return rates
 	})
-}
-
-// Links are the rates of all links that have one, as the kernel has them.
-func (l *Lab) Links() (map[model.NodeID]model.Link, error) {
-	return l.links(func(HostRecord) model.Link { return model.Link{} })
 }
 
 // made is the rate of a host's link as the lab made it; false: it has none.

@@ -222,8 +222,9 @@ func TestShape(t *testing.T) {
 		{"what it receives", map[model.NodeID]model.Link{"lab-a-1": {Out: made, In: 1.25 * made}}, model.Link{Out: made, In: 1.25 * made}},
 		{"neither", nil, model.Link{Out: made, In: made}},
 	} {
-		all, err := l.Shape(c.want)
-		if diff := cmp.Diff(map[model.NodeID]model.Link{"lab-a-1": c.is, "lab-b-1": {Out: 125e6, In: 125e6}}, all); err != nil || diff != "" {
+		all, err := l.Shape(model.Shape{Links: c.want})
+		want := map[model.NodeID]model.Link{"lab-a-1": c.is, "lab-b-1": {Out: 125e6, In: 125e6}}
+		if diff := cmp.Diff(want, all.Links); err != nil || diff != "" {
 			t.Fatalf("%s: %v, links (-want +got):\n%s", c.name, err, diff)
 		}
 		if testing.Short() {
@@ -234,7 +235,7 @@ func TestShape(t *testing.T) {
 		}
 	}
 	for want, bad := range map[string]map[model.NodeID]model.Link{"has no rate in this lab": {"lab-c-1": {Out: 1e6, In: 1e6}}, "no host lab-d-1": {"lab-d-1": {}}} {
-		if _, err := l.Shape(bad); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := l.Shape(model.Shape{Links: bad}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Shape = %v, want %q", err, want)
 		}
 	}
@@ -246,7 +247,7 @@ func TestShape(t *testing.T) {
 	if _, err := rateOf(hub, l.manifest.Hosts[0].Port, 1e6); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := l.Links(); err != nil || all["lab-a-1"] != (model.Link{Out: made, In: 1e6}) {
-		t.Errorf("Links = %v, %v, want that of lab-a-1 slower", all, err)
+	if all, err := l.Shaped(); err != nil || all.Links["lab-a-1"] != (model.Link{Out: made, In: 1e6}) {
+		t.Errorf("Shaped = %v, %v, want that of lab-a-1 slower", all.Links, err)
 	}
 }

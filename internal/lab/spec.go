@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"time"
@@ -105,6 +106,12 @@ type Volume struct {
 	IOPS      int       `json:"iops,omitempty" jsonschema:"minimum=1" jsonschema_description:"Operations per second of the device, for reads and for writes each."`
 	Bandwidth unit.Rate `json:"bandwidth,omitzero" jsonschema_description:"Bytes per second of the device, for reads and for writes each."`
 	Shared    bool      `json:"shared,omitempty" jsonschema_description:"true: one volume for all its nodes together. false: one for each node."`
+}
+
+// Level is the limits of a valid volume, in whole bytes a second.
+func (v Volume) Level() model.VolumeLevel {
+	rate, _ := v.Bandwidth.BytesPerSecond() // it fails where there is none
+	return model.VolumeLevel{IOPS: v.IOPS, Bandwidth: math.Round(rate)}
 }
 
 // DefaultVolume is the size of a volume that names none.

@@ -232,6 +232,65 @@ func configure(device string, backing *os.File) error {
 	return nil
 }
 
+// loop is the device of a volume.
+func (r VolumeRecord) loop() (loop, error) {
+	for _, l := range loops() {
+		if l.backing == r.Backing {
+			return l, nil
+		}
+	}
+	return loop{}, fmt.Errorf("its device %s is no longer attached to %s", r.Device, r.Backing)
+}
+
+// shapeVolumes gives volumes these limits, by name, and all others those with which they
+// were made, and returns what all have then.
+func (l *Lab) shapeVolumes(want map[string]model.VolumeLevel) (map[string]model.VolumeLevel, error) {
+	for name := range want {
+		limited := func(r VolumeRecord) bool { return r.Name == name && r.Level() != (model.VolumeLevel{}) }
+		if !slices.ContainsFunc(l.manifest.Volumes, limited) {
+			problem := fmt.Sprintf("the volume %q has no limits in this lab", name)
+			return nil, &model.InputError{Problem: problem, Allowed: "give it iops or bandwidth"}
+		}
+	}
+	return l.limits(func(r VolumeRecord) model.VolumeLevel {
+		if level, ok := want[r.Name]; ok {
+			return level
+		}
+		return r.Level()
+	})
+}
+
+// limits sets the limits of volumes that have some to those that want returns, with nil
+// none, and returns those that reads and writes of each have then.
+func (l *Lab) limits(want func(VolumeRecord) model.VolumeLevel) (map[string]model.VolumeLevel, error) {
+	out := make(map[string]model.VolumeLevel)
+	g, err := findGroups(l.ID())
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range l.manifest.Volumes {
+		if r.Level() == (model.VolumeLevel{}) {
+			continue
+		}
+		dev, err := r.loop()
+		if err == nil && want != nil {
+			err = g.limitDevice(dev.number, want(r))
+		}
+		for _, way := range []string{"read", "write"} {
+			is := g.limitsOf(dev.number, way)
+			if err == nil && want != nil && is != want(r) {
+				err = fmt.Errorf("%ss have %d operations and %.0f bytes a second, and not %d and %.0f, to which they were set",
+					way, is.IOPS, is.Bandwidth, want(r).IOPS, want(r).Bandwidth)
+			}
+			out[fmt.Sprintf("%ss of volume %s of %s", way, r.Name, strings.Join(r.Hosts, ", "))] = is
+		}
+		if err != nil {
+			return nil, fmt.Errorf("volume %s of %s: %w", r.Name, strings.Join(r.Hosts, ", "), err)
+		}
+	}
+	return out, nil
+}
+
 const sysBlock = "/sys/block"
 
 type loop struct {

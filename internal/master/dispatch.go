@@ -41,7 +41,7 @@ const (
 // dispatch sends every node its first task, and goes on sending what is due
 // until the returned function is called.
 func (x *execution) dispatch(ctx context.Context, a *attempt, tasks []model.Task) (stop func(), err error) {
-	book := x.addresses(a.links)
+	book := x.addresses(a.shape.Links)
 	if err := book.check(a.step, tasks); err != nil {
 		return nil, fmt.Errorf("dispatching %s: %w", describe(a.step), err)
 	}
@@ -123,8 +123,8 @@ type attempt struct {
 	step   model.Step
 	number int
 	nodes  []model.NodeID // those that take part, each once
-	// links are those of the fleet when it began, and moved what became of them since.
-	links map[model.NodeID]model.Link
+	// shape is that of the fleet when it began, and moved what became of it since.
+	shape model.Shape
 	moved string
 
 	sync.Mutex

@@ -8,44 +8,53 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 )
 
-// shaper is a fleet that sets the rates of its nodes' links.
+// shaper is a fleet that sets the rates of its nodes' links, and the limits of volumes.
 type shaper interface {
-	// Shape gives the links of nodes these rates, and those of all others what they
-	// had when the fleet came up. It returns what all have then.
-	Shape(want map[model.NodeID]model.Link) (map[model.NodeID]model.Link, error)
-	// Links are what they have.
-	Links() (map[model.NodeID]model.Link, error)
+	// Shape sets links and volumes, and gives all others what they had when the
+	// fleet came up. It returns what all have then: of volumes by a name for each
+	// direction of each host's.
+	Shape(want model.Shape) (model.Shape, error)
+	// Shaped is what they have.
+	Shaped() (model.Shape, error)
 }
 
-// shape sets the links of the fleet to what a step says before any of it is sent, each
-// time, so that no step is measured with the links of another, whatever became of that.
-func (x *execution) shape(s model.Step) (map[model.NodeID]model.Link, error) {
+// shape sets links and volumes of the fleet to what a step says before any of it is sent,
+// each time, so that no step is measured with those of another, whatever became of that.
+func (x *execution) shape(s model.Step) (model.Shape, error) {
 	f, ok := x.fleet.(shaper)
 	if !ok {
-		return nil, nil
+		return model.Shape{}, nil
 	}
-	is, err := f.Shape(s.Links)
+	is, err := f.Shape(model.Shape{Links: s.Links, Volumes: s.Volumes})
 	if err != nil {
-		return nil, fmt.Errorf("setting the links for %s: %w", describe(s), err)
+		return is, fmt.Errorf("setting links and volumes for %s: %w", describe(s), err)
 	}
 	return is, nil
 }
 
-// moved says which link did not keep its rates while an attempt was measured; empty:
-// all did.
-func (x *execution) moved(was map[model.NodeID]model.Link) string {
+// moved says which link or volume did not keep its rates while an attempt was measured;
+// empty: all did.
+func (x *execution) moved(was model.Shape) string {
 	f, ok := x.fleet.(shaper)
 	if !ok {
 		return ""
 	}
-	is, err := f.Links()
+	is, err := f.Shaped()
 	if err != nil {
-		return "whether links kept their rates is not known: " + model.Plain(err)
+		return "whether links and volumes kept their rates is not known: " + model.Plain(err)
 	}
-	for _, id := range slices.Sorted(maps.Keys(was)) {
-		if is[id] != was[id] {
-			return fmt.Sprintf("something else than scalebench changed the link of node %s while the step was measured, from %.0f and %.0f to %.0f and %.0f bytes per second out and in",
-				id, was[id].Out, was[id].In, is[id].Out, is[id].In)
+	const changed = "something else than scalebench changed "
+	for _, id := range slices.Sorted(maps.Keys(was.Links)) {
+		if a, b := was.Links[id], is.Links[id]; a != b {
+			return fmt.Sprintf(changed+"the link of node %s while the step was measured, "+
+				"from %.0f and %.0f to %.0f and %.0f bytes per second out and in", id, a.Out, a.In, b.Out, b.In)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was.Volumes)) {
+		if a, b := was.Volumes[name], is.Volumes[name]; a != b {
+			return fmt.Sprintf(changed+"the limits of %s while the step was measured, "+
+				"from %d operations and %.0f bytes per second to %d and %.0f (0: none)",
+				name, a.IOPS, a.Bandwidth, b.IOPS, b.Bandwidth)
 		}
 	}
 	return ""

@@ -114,7 +114,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 	if err := x.awaitIdle(ctx); err != nil {
 		return nil, err
 	}
-	links, err := x.shape(step)
+	shape, err := x.shape(step)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 		return nil, err
 	}
 	a := newAttempt(x.run.ID, step, number, tasks)
-	a.links = links
+	a.shape = shape
 	x.setCurrent(a)
 	defer x.setCurrent(nil)
 	x.ev.emit(model.Event{Run: x.run.ID, Step: step.ID, Kind: model.EventStepStarted,
@@ -146,7 +146,7 @@ func (x *execution) attempt(ctx context.Context, step model.Step, tasks []model.
 		x.callOff(ctx, a, cause.Error())
 		return nil, cause
 	}
-	a.moved = x.moved(links)
+	a.moved = x.moved(shape)
 	return a, nil
 }
 

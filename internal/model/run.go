@@ -176,6 +176,9 @@ type Treatment struct {
 	// Links are the rates that the links of nodes with services have in the step, as far
 	// as its fleet sets them; see [Link].
 	Links map[NodeID]Link `json:"links,omitempty"`
+	// Volumes are the limits that volumes have in the step, by name, as far as its fleet
+	// sets them.
+	Volumes map[string]VolumeLevel `json:"volumes,omitempty"`
 }
 
 // Link is the rate of a node's link in bytes a second: of what the node sends, and of
@@ -183,6 +186,18 @@ type Treatment struct {
 type Link struct {
 	Out float64 `json:"out"`
 	In  float64 `json:"in"`
+}
+
+// VolumeLevel is the limits of a volume, of reads and of writes each.
+type VolumeLevel struct {
+	IOPS      int     `json:"iops,omitempty"`      // operations a second; 0: no limit
+	Bandwidth float64 `json:"bandwidth,omitempty"` // bytes a second; 0: no limit
+}
+
+// Shape is what a fleet sets of its nodes' links and volumes for a step.
+type Shape struct {
+	Links   map[NodeID]Link
+	Volumes map[string]VolumeLevel
 }
 
 // ServiceLevel is how a service took part in a step.

@@ -23,16 +23,16 @@ type Setup struct {
 	// Links are the rates of nodes' links in bytes a second, in each direction, of
 	// those that the fleet sets and a treatment may raise.
 	Links map[model.NodeID]float64
-	// Volumes are those that the fleet makes for its nodes, with the limits that it sets.
+	// Volumes are those that the fleet makes for its nodes. A treatment may change the
+	// limits of those that have any.
 	Volumes []Volume
 }
 
-// Volume is one of a node. IOPS are operations a second and Bandwidth bytes a second,
-// of reads and of writes each; 0: no limit.
+// Volume is one of a node, with the limits that the fleet sets.
 type Volume struct {
-	Name            string
-	Node            model.NodeID
-	IOPS, Bandwidth float64
+	Name string
+	Node model.NodeID
+	VolumeLevel
 }
 
 // Service is one entry of the file's services.
@@ -149,7 +149,13 @@ type Treatment struct {
 	// Services sets what this treatment has other than the file, of services that
 	// run on nodes of the fleet, by name. The others are as in the file.
 	Services map[string]ServiceLevel
+	// Volumes sets limits of volumes, by name. What is 0 is as in the file, as all
+	// other volumes are. The step stores the limits of all (model.Treatment.Volumes).
+	Volumes map[string]VolumeLevel
 }
+
+// VolumeLevel is the limits of a volume.
+type VolumeLevel = model.VolumeLevel
 
 // ServiceLevel is how a service takes part in a treatment; what is zero is as the
 // file has it.

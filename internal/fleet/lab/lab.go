@@ -106,14 +106,12 @@ func (f *Fleet) Beside() time.Duration {
 	return f.lab.ServicesTook()
 }
 
-// Shape sets the links of nodes, all others as they were made, and returns what all have
-// then: see lab.Lab.
-func (f *Fleet) Shape(want map[model.NodeID]model.Link) (map[model.NodeID]model.Link, error) {
-	return f.lab.Shape(want)
-}
+// Shape sets the links of nodes and the limits of volumes, all others as they were made,
+// and returns what all have then: see lab.Lab.
+func (f *Fleet) Shape(want model.Shape) (model.Shape, error) { return f.lab.Shape(want) }
 
-// Links are the rates that the links of the nodes have.
-func (f *Fleet) Links() (map[model.NodeID]model.Link, error) { return f.lab.Links() }
+// Shaped is what the links of the nodes and the volumes have.
+func (f *Fleet) Shaped() (model.Shape, error) { return f.lab.Shaped() }
 
 // Up makes the hosts, starts the services and then the agents. ended is called
 // whenever an agent stopped unexpectedly; it is started again, unless it ends

@@ -1,0 +1,63 @@
+package program
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+)
+
+// NeedCassandra makes what examples/servicelevel-cassandra.yaml starts from. Where
+// Cassandra is not installed, which takes long, it skips the test.
+func NeedCassandra(t *testing.T) {
+	t.Helper()
+	NeedLab(t)
+	if _, err := os.Stat("../../.tools/cassandra/lib"); err != nil {
+		t.Skip("Cassandra is not installed: scripts/cassandra.sh fetches it")
+	}
+	if _, err := os.Stat("/var/lib/scalebench-cassandra/classes/Node.class"); err == nil {
+		return
+	}
+	if out, err := exec.CommandContext(t.Context(), ExampleFile("cassandra/prepare.sh")).CombinedOutput(); err != nil {
+		t.Fatalf("preparing Cassandra: %v\n%s", err, out)
+	}
+}
+
+// CassandraForm are the flags that make another form of that example: so many nodes, records
+// of 4 KB and seconds, and YCSB's workload of this name alone. One that has less data than
+// memory leaves cache MiB for it (0: what the hosts have).
+func CassandraForm(nodes, records, cache int, ycsb string, seconds int) []string {
+	var out []string
+	for _, set := range []string{
+		fmt.Sprintf("fleet.lab.groups.db.nodes=%d", nodes), fmt.Sprintf("services.db.count=%d", nodes),
+		fmt.Sprintf(`services.db.environ.RECORDS="%d"`, records), fmt.Sprintf(`services.db.environ.CACHE="%d"`, cache),
+		fmt.Sprintf(`workloads=[{name: %[1]s, kind: load, on: {group: clients}, users: 100, warm_up: 3s, duration: %[3]ds,
+  target: "cassandra://${service.db[*]}:9042/scalebench_kv?consistency=one", request_timeout: 10s, timeout: 1h,
+  data: {workload: %[1]s, records: %[2]d, fields: 4, field_size: 1000, distribution: uniform},
+}]`, ycsb, records, seconds),
+	} {
+		out = append(out, "--set", set)
+	}
+	if cache > 0 {
+		size := fmt.Sprintf("fleet.lab.volumes.data.size=%dMiB", 128+records*8/1000/nodes)
+		out = append(out, "--set", "fleet.lab.groups.db.memory=1GiB", "--set", size)
+	}
+	return out
+}
+
+// Cassandra runs that form with these further flags, and returns the requests a second.
+func (w *Installation) Cassandra(form []string, more ...string) (requests float64) {
+	w.T.Helper()
+	w.Run(slices.Concat([]string{"run", ExampleFile("servicelevel-cassandra.yaml")}, form, more)...)
+	d := w.Data("latest")
+	CheckComplete(w.T, d)
+	for _, r := range d.Accepted() {
+		for _, s := range r.Samples {
+			if s.Metric == "load_throughput" {
+				requests = s.Value
+			}
+		}
+	}
+	return requests
+}
