@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	jsonHead  = `{"sysstat": {"hosts": [{"nodename": "n", "date": "2026-11-27", "statistics": [` + "\n\n"
-	textHead  = "Linux 6.18 (vm) \t2026-11-27 \t_x86_64_\t(2 CPU)\n\n\n"
-	diskLine0 = "254 0 vda 1 0 8 0 0 0 0 0 0 0 0\n"
+	jsonHead = `{"sysstat": {"hosts": [{"nodename": "n", "date": "2026-11-27", "statistics": [` + "\n\n"
+	textHead = "Linux 6.18 (vm) \t2026-11-27 \t_x86_64_\t(2 CPU)\n\n\n"
+	oneDisk  = "254 0 vda 1 0 8 0 0 0 0 0 0 0 0\n"
 )
 
 // TestWrong: each kind of bad input is refused with its place and with what to do.
@@ -55,12 +55,12 @@ func TestWrong(t *testing.T) {
 		"text, no times":   {textHead + "Device r/s rkB/s\nvda 1.00 8.0\n\nDevice r/s rkB/s\nvda 1.00 8.0\n\n", Options{}, "f:4:1: the reports have no times"},
 		"text, long line":  {textHead + strings.Repeat("x", longestLine+1), Options{}, "f:4:1: the line is longer than"},
 
-		"diskstats, no time":      {diskLine0, Options{}, "f:1:1: the line has no time; write each block"},
-		"diskstats, bad time":     {"noon " + diskLine0, Options{}, `f:1:1: "noon" is no time; use`},
-		"diskstats, other line":   {"1\n" + diskLine0 + "vda 1 2\n", Options{}, "f:3:1: the line is no time, and none of /proc/diskstats"},
-		"diskstats, few numbers":  {"1\n" + diskLine0 + "254 0 vda 1 0 8\n", Options{}, "f:3:1: the line is no time"},
-		"diskstats, negative":     {"1\n" + diskLine0 + "254 0 vda -1 0 8 0 0 0 0 0 0 0 0\n", Options{}, "f:3:1: the line is no time"},
-		"diskstats, one reading":  {"1\n" + diskLine0, Options{}, "no period of the file can be used"},
+		"diskstats, no time":      {oneDisk, Options{}, "f:1:1: the line has no time; write each block"},
+		"diskstats, bad time":     {"noon " + oneDisk, Options{}, `f:1:1: "noon" is no time; use`},
+		"diskstats, other line":   {"1\n" + oneDisk + "vda 1 2\n", Options{}, "f:3:1: the line is no time, and none of /proc/diskstats"},
+		"diskstats, few numbers":  {"1\n" + oneDisk + "254 0 vda 1 0 8\n", Options{}, "f:3:1: the line is no time"},
+		"diskstats, negative":     {"1\n" + oneDisk + "254 0 vda -1 0 8 0 0 0 0 0 0 0 0\n", Options{}, "f:3:1: the line is no time"},
+		"diskstats, one reading":  {"1\n" + oneDisk, Options{}, "no period of the file can be used"},
 		"diskstats, always reset": {"1\n254 0 vda 9 0 8 0 0 0 0 0 0 0 0\n2\n254 0 vda 1 0 1 0 0 0 0 0 0 0 0\n", Options{}, "no period"},
 	} {
 		_, err := Read(t.Context(), "f", strings.NewReader(c.text), c.opt)

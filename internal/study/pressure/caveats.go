@@ -10,8 +10,8 @@ import (
 	"github.com/scalebench/scalebench/internal/telemetry"
 )
 
-// caveats are all that an answer can say against itself.
-var caveats = slices.Concat(caveat.Table{noModel, lacks, gaps, sizesUnknown, balanceUnknown, overdrawn, outsideCells},
+// Caveats are all that an answer can say against itself.
+var Caveats = slices.Concat(caveat.Table{noModel, lacks, gaps, sizesUnknown, balanceUnknown, overdrawn, outsideCells},
 	telemetry.Caveats)
 
 var (
@@ -27,7 +27,7 @@ var (
 	sizesUnknown = caveat.DefineAbout("operation_sizes", func(c caveat.Caveat, a sizeArgs) string {
 		return fmt.Sprintf("%s: operations are %s on average, and larger ones than %s count more than once. "+
 			"If the kernel does not split them, the mean pressure may be up to %s",
-			c.Part, num.Bytes(a.Mean), num.Bytes(a.Unit), num.Percent(100*a.Most))
+			c.Part, num.Human(a.Mean, "byte"), num.Human(a.Unit, "byte"), num.Percent(100*a.Most))
 	})
 	balanceUnknown = caveat.DefineAbout("credits_unknown", func(c caveat.Caveat, a shareArgs) string {
 		return fmt.Sprintf("%s: the credits at the beginning are not known, and for %s of the time neither is the limit of the moment. "+

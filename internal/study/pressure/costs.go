@@ -114,18 +114,17 @@ func (p *Params) provide(limits []*Service, factor func(*Service) float64, price
 	for i, l := range limits {
 		needed[i] = l.Limit * factor(l)
 	}
+	provisions, err := m.Provisions(set)
+	if err != nil {
+		return out, 0, err
+	}
 	var b Budget
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(set)) {
-		lo, hi, number := m.Bounds(name, set)
-		value, err := m.Number(name, set[name])
-		if !number || err != nil {
-			continue
-		}
-		price := prices.Inputs[Priced{s.Model, name}]
-		now += price.Monthly(value)
-		b.Inputs = append(b.Inputs, Input{Name: name, Least: max(lo, value), Most: hi, Price: price})
-		names = append(names, name)
+	for _, of := range provisions {
+		price := prices.Inputs[Priced{s.Model, of.Name}]
+		now += price.Monthly(of.Value)
+		b.Inputs = append(b.Inputs, Input{Name: of.Name, Least: of.Value, Most: max(of.Value, of.Most), Price: price})
+		names = append(names, of.Name)
 	}
 	b.Levels = func(values []float64) ([]float64, error) {
 		of, err := m.Levels(with(set, names, values))
@@ -193,9 +192,9 @@ func (r *Result) growthBlocks() []doc.Block {
 			if g.Currency == "" || !num.Finite(x) {
 				return doc.Of(nil, "not known")
 			}
-			return doc.Of(x, num.Brief(x)+" "+g.Currency)
+			return doc.Of(x, num.Digits(x, 4)+" "+g.Currency)
 		}
-		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth.Value, "× "+num.Brief(o.Growth.Value)), price(o.Monthly), price(o.PerRate.Value))
+		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth.Value, "× "+num.Digits(o.Growth.Value, 3)), price(o.Monthly), price(o.PerRate.Value))
 	}
 	add("raise services", g.Raise)
 	add("add nodes", g.Nodes)

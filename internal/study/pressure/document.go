@@ -94,7 +94,7 @@ func limitWords(quality string) string {
 }
 
 // percentBounds is a share of the time with its bounds, as far as they say more.
-func percentBounds(t Percent) string {
+func percentBounds(t TCPT) string {
 	text := num.Percent(t.Percent)
 	if t.Hi-t.Lo < 1 {
 		return text
@@ -173,7 +173,7 @@ func (r *Result) adviceBlocks() []doc.Block {
 			to = ""
 		}
 		if g := a.Growth; g != nil {
-			growth = fmt.Sprintf("× %s [%s .. %s]", num.Brief(g.Value), num.Brief(g.Lo), num.Brief(g.Hi))
+			growth = fmt.Sprintf("× %s [%s .. %s]", num.Digits(g.Value, 3), num.Digits(g.Lo, 3), num.Digits(g.Hi, 3))
 		}
 		if len(a.Next) > 0 {
 			next = binds(a)

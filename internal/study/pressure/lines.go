@@ -80,14 +80,15 @@ func kindOf(service string) levels.Service {
 // wholeNodes are the sums over the volumes of each node that has them with the same
 // periods: what a limit of the node counts.
 func wholeNodes(recordings []telemetry.Recording) []telemetry.Recording {
-	nodes := make(map[string][]telemetry.Recording)
-	var names []string
+	nodes := make(map[[2]string][]telemetry.Recording)
+	var names [][2]string
 	for _, r := range recordings {
 		if kindOf(r.Service) == levels.Volume {
-			if nodes[r.Node] == nil {
-				names = append(names, r.Node)
+			key := [2]string{r.Source, r.Node}
+			if nodes[key] == nil {
+				names = append(names, key)
 			}
-			nodes[r.Node] = append(nodes[r.Node], r)
+			nodes[key] = append(nodes[key], r)
 		}
 	}
 	out := make([]telemetry.Recording, 0, len(names))

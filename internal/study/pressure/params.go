@@ -20,7 +20,7 @@ import (
 
 // Params are the parameters of the study.
 type Params struct {
-	Models   []Use             `json:"models,omitempty" flag:"model" jsonschema_description:"What may be expected of the services: a model by its name or file, for all services that it fits, or for one: vol-1=aws-gp2. Repeatable."`
+	Models   []Chosen             `json:"models,omitempty" flag:"model" jsonschema_description:"What may be expected of the services: a model by its name or file, for all services that it fits, or for one: vol-1=aws-gp2. Repeatable."`
 	Set      map[string]string `json:"set,omitempty" flag:"set" jsonschema_description:"Inputs of the models: gib=100, or of one service: vol-1.gib=100. Repeatable."`
 	Critical study.Percent     `json:"critical" flag:"critical" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"Pressure above which a service is at its limit, in percent."`
 	OrEqual  bool              `json:"or_equal,omitempty" flag:"or-equal" jsonschema_description:"A pressure that equals the critical one counts, too: a throttled service stays exactly at 100 %."`
@@ -41,8 +41,8 @@ type Params struct {
 // defaultCritical is the pressure of the paper's Fig. 1, in percent.
 const defaultCritical = 95
 
-// Use is a model that is used for a service.
-type Use struct {
+// Chosen is a model that is used for a service.
+type Chosen struct {
 	// For is the service, or node/service, with * for any part; empty: all that the
 	// model fits.
 	For  string `json:"for,omitempty" jsonschema_description:"The service, or node/service, with * for any part. Default: all that the model fits."`
@@ -52,8 +52,8 @@ type Use struct {
 }
 
 // Set reads a flag: NAME, FILE, SERVICE=NAME or SERVICE=FILE.
-func (u *Use) Set(text string) error {
-	*u = Use{Name: text}
+func (u *Chosen) Set(text string) error {
+	*u = Chosen{Name: text}
 	if service, name, ok := strings.Cut(text, "="); ok {
 		u.For, u.Name = service, name
 	}
@@ -72,10 +72,10 @@ func (u *Use) Set(text string) error {
 }
 
 // Type is what help shows in place of the value.
-func (*Use) Type() string { return "[SERVICE=]NAME|FILE" }
+func (*Chosen) Type() string { return "[SERVICE=]NAME|FILE" }
 
 // model reads it.
-func (u Use) model() (*levels.Model, error) {
+func (u Chosen) model() (*levels.Model, error) {
 	if u.Text == "" {
 		return levels.Find(u.Name)
 	}
@@ -83,7 +83,7 @@ func (u Use) model() (*levels.Model, error) {
 }
 
 // fits reports whether it is for a service of a node, and how closely that is named.
-func (u Use) fits(node, service string) (closeness int, ok bool) {
+func (u Chosen) fits(node, service string) (closeness int, ok bool) {
 	if u.For == "" {
 		return 0, true
 	}
@@ -162,7 +162,7 @@ func (p *Params) inputs(node, service string, m *levels.Model) map[string]string
 		if !ok {
 			name = key
 		}
-		near, fits := Use{For: of}.fits(node, service)
+		near, fits := Chosen{For: of}.fits(node, service)
 		if !fits || !m.Takes(name) || out[name] != "" && near < rank[name] {
 			continue
 		}

@@ -46,7 +46,7 @@ func Kind() study.Kind {
 			"  scalebench servicelevel pressure cloudwatch:vol-1 --region eu-west-1 --model aws-io1 --set gib=100 --set iops=1800\n" +
 			"  scalebench servicelevel pressure disks.csv --model my-volume.yaml --growth 2 --prices prices.csv",
 		New:     func() study.Study { return New() },
-		Caveats: caveats,
+		Caveats: Caveats,
 		Takes:   takes,
 	}
 }
@@ -247,9 +247,9 @@ func (r *Result) sizeBlocks() []doc.Block {
 	for _, s := range r.Sizes {
 		cell := doc.Of(nil, "not known")
 		if s.Size != nil {
-			cell = doc.Of(s.Size.Lo, num.Bytes(s.Size.Lo)+" .. "+num.Bytes(s.Size.Hi)).Within(s.Size.Lo, s.Size.Hi)
+			cell = doc.Of(s.Size.Lo, num.Human(s.Size.Lo, "byte")+" .. "+num.Human(s.Size.Hi, "byte")).Within(s.Size.Lo, s.Size.Hi)
 		}
-		t.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Of(s.Ratio, num.Brief(s.Ratio)), cell, doc.Int(s.Periods))
+		t.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Of(s.Ratio, num.Digits(s.Ratio, 3)), cell, doc.Int(s.Periods))
 	}
 	return []doc.Block{{Table: t}, doc.Remark("An operation of more than the normalised size counts for each part of that size.")}
 }

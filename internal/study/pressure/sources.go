@@ -137,7 +137,7 @@ func ofRun(name string, run *observe.Run) []telemetry.Recording {
 					}
 				}
 				if len(s.Values) == len(times[service]) {
-					services[service][of] = sum(services[service][of], s.Values)
+					services[service][of] = plus(services[service][of], s.Values)
 				}
 			}
 			for service, counters := range services {
@@ -150,8 +150,8 @@ func ofRun(name string, run *observe.Run) []telemetry.Recording {
 	return telemetry.Join(out)
 }
 
-// sum adds columns; a is nil at the first.
-func sum(a, b []float64) []float64 {
+// plus adds columns; a is nil at the first.
+func plus(a, b []float64) []float64 {
 	if a == nil {
 		return slices.Clone(b)
 	}

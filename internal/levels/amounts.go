@@ -1,0 +1,50 @@
+package levels
+
+import "math"
+
+// Takes reports whether the model has this input.
+func (m *Model) Takes(input string) bool {
+	_, ok := m.Inputs[input]
+	return ok
+}
+
+// Provision is an input that is a number, in its own unit: what is rented, and the most
+// that can be. Default: it was not set.
+type Provision struct {
+	Name    string
+	Value   float64
+	Most    float64
+	Default bool
+}
+
+// mostTimes is how many times the present amount is tried where the model has no maximum.
+const mostTimes = 1000
+
+// Provisions are the inputs that are numbers. The most of each is that with the most of
+// all others: a larger volume may have more operations.
+func (m *Model) Provisions(set map[string]string) (out []Provision, err error) {
+	in, err := m.resolve(set)
+	if err != nil {
+		return nil, err
+	}
+	most := inputs{numbers: map[string]float64{}, words: in.words}
+	for _, name := range m.InputNames() {
+		x, number := in.numbers[name]
+		if !number {
+			continue
+		}
+		of := m.Inputs[name]
+		_, hi := of.bounds(most)
+		if math.IsInf(hi, 1) {
+			hi = mostTimes * x
+		}
+		most.numbers[name] = hi
+		unit := 1.0
+		if of.Unit != "" {
+			unit = of.factor()
+		}
+		_, given := set[name]
+		out = append(out, Provision{Name: name, Value: x / unit, Most: hi / unit, Default: !given})
+	}
+	return out, nil
+}

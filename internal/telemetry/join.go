@@ -1,0 +1,67 @@
+package telemetry
+
+import (
+	"maps"
+	"math"
+	"slices"
+)
+
+// The services that are no volumes.
+const (
+	Network   = "network"
+	Processor = "cpu"
+)
+
+// Join puts recordings of one service of one node together, in the order of their periods:
+// parts that were recorded one after the other.
+func Join(parts []Recording) []Recording {
+	var out []Recording
+	for i := range parts {
+		p := &parts[i]
+		if k := slices.IndexFunc(out, func(r Recording) bool {
+			return r.Source == p.Source && r.Node == p.Node && r.Service == p.Service
+		}); k >= 0 {
+			out[k].join(p)
+			continue
+		}
+		out = append(out, *p)
+	}
+	for i := range out {
+		out[i].order()
+	}
+	return out
+}
+
+// Sum is what all volumes of a node do together, in the periods that all of them have:
+// a measure that one of them lacks is absent. Its Service is empty.
+func Sum(volumes []Recording) Recording {
+	first := volumes[0]
+	out := Recording{Source: first.Source, Node: first.Node, Rates: make(map[Measure]Numbers)}
+	for i := range first.Begin {
+		of := first.row(i)
+		for _, v := range volumes[1:] {
+			k, ok := slices.BinarySearch(v.End, first.End[i])
+			if !ok || v.Begin[k] != first.Begin[i] {
+				clear(of)
+				break
+			}
+			row := v.row(k)
+			for m := range maps.Keys(of) {
+				if _, has := row[m]; !has || slices.Contains(shares, m) && !nodeWide(m) {
+					delete(of, m)
+				} else if nodeWide(m) {
+					of[m] = math.Max(of[m], row[m])
+				} else {
+					of[m] += row[m]
+				}
+			}
+		}
+		if len(of) > 0 {
+			out.add(first.Begin[i], first.End[i], of)
+		}
+	}
+	return out
+}
+
+// nodeWide reports whether each volume of a node tells the same.
+func nodeWide(m Measure) bool { return m == NodeExceededOps || m == NodeExceededBytes }
