@@ -38,24 +38,10 @@ func (p Period) seconds() float64 { return p.End - p.Begin }
 type Series []Period
 
 // NewSeries pairs periods with a load and its pressure (nil: the load itself). idle may be nil. Missing is the
-// number of periods without a value; these become gaps. If one end of a period is not known (NaN), it
-// lasts as long as the median period.
+// number of periods without a value; these become gaps.
 func NewSeries(begin, end, load []float64, pressure func(o float64) float64, idle []float64) (s Series, missing int) {
-	var known []float64
-	for i := range begin {
-		if d := end[i] - begin[i]; d > 0 {
-			known = append(known, d)
-		}
-	}
-	median := stats.Median(known)
 	for i, o := range load {
 		p := Period{Begin: begin[i], End: end[i], Mean: o}
-		if math.IsNaN(p.Begin) {
-			p.Begin = p.End - median
-		}
-		if math.IsNaN(p.End) {
-			p.End = p.Begin + median
-		}
 		if pressure != nil {
 			p.Mean = pressure(o)
 		}
