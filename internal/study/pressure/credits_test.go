@@ -83,6 +83,7 @@ func TestRunsOut(t *testing.T) {
 	if got.RunsOut == nil {
 		t.Fatal("it does not run out")
 	}
+	near(t, "demand of a longer period", Follow(gp2(1), Series{{0, 7200, 500, 0, 0}}, nil).Demand, 500)
 	near(t, "latest", got.RunsOut.Hi, 7200+(5.4e6-300*3600)/300)
 	if got := Follow(gp2(1), steady(299, 600), nil); got.RunsOut != nil {
 		t.Errorf("below the base rate it runs out at %v", *got.RunsOut)
