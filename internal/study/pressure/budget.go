@@ -34,7 +34,7 @@ type Budget struct {
 	Levels func(values []float64) ([]float64, error)
 }
 
-// ErrNotOffered: no values of the inputs give these levels. What helps is another size or kind of the service.
+// ErrNotOffered says that no values of the inputs give these levels. Another size or kind of the service helps.
 var ErrNotOffered = errors.New("no values of the inputs give these levels")
 
 // Cheapest are the values of the inputs, in whole steps, with the lowest monthly price whose levels are at least
