@@ -2,7 +2,6 @@ package pressure
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/stats"
@@ -30,17 +29,15 @@ func NewUse(rate float64, s Series, begin, end float64) (Use, error) {
 	if err != nil {
 		return Use{}, err
 	}
-	out := Use{Rate: rate, Pressure: math.NaN(), Peak: all.P99}
 	window := s.Between(begin, end)
 	if len(window) == 0 { // its periods are longer
 		window = s
 	}
-	busy, err := window.Summary()
-	out.Pressure = busy.Mean
-	if iv, noInterval := window.MeanInterval(.95); noInterval == nil {
+	out := Use{Rate: rate, Pressure: window.Mean(), Peak: all.P99}
+	if iv, err := window.MeanInterval(.95); err == nil {
 		out.Mean = &iv
 	}
-	return out, err
+	return out, nil
 }
 
 // highest is the upper end of the mean's interval.

@@ -47,7 +47,8 @@ func TestAdvise(t *testing.T) {
 
 func TestAdviseGroups(t *testing.T) {
 	iv := func(lo, hi float64) *stats.Interval { return &stats.Interval{Lo: lo, Hi: hi} }
-	uses := []Use{{Limit: "a", Pressure: .77}, {Limit: "b", Pressure: .8, Mean: iv(.75, .85)}, {Limit: "c", Pressure: .4, Peak: .7},
+	uses := []Use{{Limit: "a", Pressure: .77}, {Limit: "b", Pressure: .8, Mean: iv(.75, .85)}, {Limit: "c",
+		Pressure: .4, Peak: .7},
 		{Limit: "d", Pressure: 0}}
 	got := Advise(uses, 1)
 	if diff := cmp.Diff([]Step{
@@ -56,7 +57,8 @@ func TestAdviseGroups(t *testing.T) {
 	}, got.Steps, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]Change{{0, .85, 0}, {1, .77, 0}, {2, .7, 0}, {3, 0, 0}}, got.Lower, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+	if diff := cmp.Diff([]Change{{0, .85, 0}, {1, .77, 0}, {2, .7, 0}, {3, 0, 0}}, got.Lower,
+		cmpopts.EquateApprox(1e-12, 0)); diff != "" {
 		t.Errorf("lower by the peak and the interval (-want +got):\n%s", diff)
 	}
 	if got.Clipped || !Advise([]Use{{Pressure: .88, Mean: iv(.85, .91)}}, 1).Clipped {
@@ -67,7 +69,7 @@ func TestAdviseGroups(t *testing.T) {
 	}
 }
 
-// TestAdviceIsTrue draws what requests need and what limits allow. The throughput of a saturated service is the least of
+// TestAdviceIsTrue draws what requests need and what limits allow. The throughput of a saturated service is the least
 // L/a, and the advice must foresee it.
 func TestAdviceIsTrue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 13))

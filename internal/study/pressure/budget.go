@@ -34,13 +34,13 @@ type Budget struct {
 	Levels func(values []float64) ([]float64, error)
 }
 
-// ErrNotOffered: no values of the inputs give these levels. What helps is another size or kind of the service.
+// ErrNotOffered says that no values of the inputs give these levels. Another size or kind of the service helps.
 var ErrNotOffered = errors.New("no values of the inputs give these levels")
 
-// Cheapest are the values of the inputs, in whole steps, with the lowest monthly price whose levels are at least needed
-// (0: any). It lowers one input after the other as far as the levels allow, until nothing can be lowered alone,
-// from each order of inputs. That is the optimum if each limit depends on one input, as for all volumes whose model comes
-// with the program. Error: [ErrNotOffered].
+// Cheapest are the values of the inputs, in whole steps, with the lowest monthly price whose levels are at least
+// needed (0: any). It lowers one input after the other as far as the levels allow, until none can be lowered alone;
+// once for each input that may come first. That is the optimum if each limit depends on one input, as with all
+// volumes whose model comes with the program. Error: [ErrNotOffered].
 func (b Budget) Cheapest(needed []float64) (values []float64, monthly float64, err error) {
 	monthly = math.Inf(1)
 	for first := range max(1, len(b.Inputs)) {

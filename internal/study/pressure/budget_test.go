@@ -43,7 +43,8 @@ func TestCheapest(t *testing.T) {
 		{"nothing needed", golden, []float64{0}, []float64{300}, 30, nil},
 		{"more than there is", golden, []float64{20001}, nil, 0, ErrNotOffered},
 		{"an input that another one needs", volume, []float64{6000, 0}, []float64{12, 6000, 125}, .96 + 15, nil},
-		{"bytes need operations, and these GiB", volume, []float64{0, 1000}, []float64{8, 4000, 1000}, .64 + 5 + 35, nil},
+		{"bytes need operations, and these GiB", volume, []float64{0, 1000}, []float64{8, 4000, 1000},
+			.64 + 5 + 35, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -75,7 +76,8 @@ func TestCheapestIsCheapest(t *testing.T) {
 			limits = [][3]float64{{1 + rng.Float64(), 1 + rng.Float64(), 1000}}
 			needed = needed[:1]
 		}
-		b := Budget{Inputs: []Input{{Most: most, Price: Price{Unit: rng.Float64()}}, {Most: most, Price: Price{Unit: rng.Float64()}}},
+		b := Budget{Inputs: []Input{{Most: most, Price: Price{Unit: rng.Float64()}}, {Most: most,
+			Price: Price{Unit: rng.Float64()}}},
 			Levels: func(v []float64) ([]float64, error) {
 				out := make([]float64, len(limits))
 				for l, f := range limits {
@@ -95,7 +97,8 @@ func TestCheapestIsCheapest(t *testing.T) {
 		if (err != nil) != math.IsInf(least, 1) {
 			t.Fatalf("error %v, the least price is %g", err, least)
 		}
-		if err == nil && (b.check(values, needed) != nil || monthly > least+max(b.Inputs[0].Price.Unit, b.Inputs[1].Price.Unit)+1e-9 || k%4 > 0 && monthly > least+1e-9) {
+		if err == nil && (b.check(values, needed) != nil || monthly > least+max(b.Inputs[0].Price.Unit,
+			b.Inputs[1].Price.Unit)+1e-9 || k%4 > 0 && monthly > least+1e-9) {
 			t.Errorf("service %d: %v for %g, the least price is %g", k, values, monthly, least)
 		}
 	}
@@ -124,8 +127,10 @@ func TestScaleOut(t *testing.T) {
 
 func TestReadPrices(t *testing.T) {
 	const head = "model,input,per_month,currency,included\n"
-	got, err := ReadPrices("prices.csv", strings.NewReader(head+"aws-gp3,iops,0.005,USD,3000\naws-gp3,gib,0.08,USD,\nm5.large,node,70,USD,\n"))
-	want := Prices{Currency: "USD", Inputs: map[Priced]Price{{"aws-gp3", "iops"}: {.005, 3000}, {"aws-gp3", "gib"}: {.08, 0}, {"m5.large", "node"}: {70, 0}}}
+	got, err := ReadPrices("prices.csv",
+		strings.NewReader(head+"aws-gp3,iops,0.005,USD,3000\naws-gp3,gib,0.08,USD,\nm5.large,node,70,USD,\n"))
+	want := Prices{Currency: "USD", Inputs: map[Priced]Price{{"aws-gp3", "iops"}: {.005, 3000}, {"aws-gp3",
+		"gib"}: {.08, 0}, {"m5.large", "node"}: {70, 0}}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -141,7 +146,8 @@ func TestReadPrices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ReadPrices("prices.csv", strings.NewReader(tt.text))
-			if !errors.Is(err, model.ErrUsage) && !errors.Is(err, model.ErrInvalid) || !strings.Contains(err.Error(), tt.at) {
+			if !errors.Is(err, model.ErrUsage) && !errors.Is(err,
+				model.ErrInvalid) || !strings.Contains(err.Error(), tt.at) {
 				t.Errorf("error %v, want one at %s", err, tt.at)
 			}
 		})

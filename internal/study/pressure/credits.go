@@ -90,9 +90,10 @@ func Follow(b Bucket, loads, readings Series) Credits {
 	}
 	end := loads[len(loads)-1].End
 	recent := loads.Between(end-recentTime, end)
-	for _, p := range recent {
-		out.Demand += p.Mean * p.seconds() / recent.Seconds()
+	if len(recent) == 0 { // the last period is longer
+		recent = loads[len(loads)-1:]
 	}
+	out.Demand = recent.Mean()
 	if spent := out.Demand - b.Fill; spent > 0 {
 		out.RunsOut = &stats.Interval{Lo: end + now.Lo/spent, Hi: end + now.Hi/spent}
 	}

@@ -37,19 +37,30 @@ func TestFollow(t *testing.T) {
 		limit     stats.Interval // of the last period
 		overdrawn int
 	}{
-		{"a full one bursts for 2,000 s", gp2(1), steady(3000, 1980), nil, stats.Interval{Lo: 54000, Hi: 54000}, stats.Interval{Lo: 3000, Hi: 3000}, 0},
-		{"and is empty then", gp2(1), append(steady(3000, 1980), Period{1980, 2000, 3000, 0, 0}, Period{2000, 2060, 300, 0, 0}), nil, empty, stats.Interval{Lo: 300, Hi: 300}, 0},
-		{"an empty one is full after 18,000 s", gp2(0), steady(0, 18000), nil, full, stats.Interval{Lo: 3000, Hi: 3000}, 0},
-		{"not known, then certainly full", gp2(math.NaN()), steady(0, 18000), nil, full, stats.Interval{Lo: 3000, Hi: 3000}, 0},
-		{"not known, then certainly empty", gp2(math.NaN()), append(steady(3000, 1980), Period{1980, 2000, 3000, 0, 0}, Period{2000, 2060, 300, 0, 0}), nil, empty, stats.Interval{Lo: 300, Hi: 300}, 0},
-		{"not known at the base rate", gp2(math.NaN()), steady(300, 600), nil, any, stats.Interval{Lo: 300, Hi: 3000}, 0},
-		{"read", gp2(math.NaN()), steady(300, 600), reading(600, .5), stats.Interval{Lo: 2.7e6 - 81000, Hi: 2.7e6 + 9000}, stats.Interval{Lo: 300, Hi: 3000}, 0},
-		{"a reading that contradicts", gp2(0), steady(300, 600), reading(600, .5), stats.Interval{Lo: 2.7e6 - 81000, Hi: 2.7e6 + 9000}, stats.Interval{Lo: 300, Hi: 300}, 0},
-		{"a gap", gp2(.5), Series{{0, 60, 300, 0, 0}, {120, 180, 300, 0, 0}}, nil, stats.Interval{Lo: 2.7e6 - 162000, Hi: 2.7e6 + 18000}, stats.Interval{Lo: 3000, Hi: 3000}, 0},
-		{"the order within a period", gp2(1), Series{{0, 60, 300, 0, 0}}, nil, stats.Interval{Lo: 5.4e6 - 16200, Hi: 5.4e6}, stats.Interval{Lo: 3000, Hi: 3000}, 0},
+		{"a full one bursts for 2,000 s", gp2(1), steady(3000, 1980), nil, stats.Interval{Lo: 54000, Hi: 54000},
+			stats.Interval{Lo: 3000, Hi: 3000}, 0},
+		{"and is empty then", gp2(1), append(steady(3000, 1980), Period{1980, 2000, 3000, 0, 0}, Period{2000,
+			2060, 300, 0, 0}), nil, empty, stats.Interval{Lo: 300, Hi: 300}, 0},
+		{"an empty one is full after 18,000 s", gp2(0), steady(0, 18000), nil, full, stats.Interval{Lo: 3000,
+			Hi: 3000}, 0},
+		{"not known, then certainly full", gp2(math.NaN()), steady(0, 18000), nil, full,
+			stats.Interval{Lo: 3000, Hi: 3000}, 0},
+		{"not known, then certainly empty", gp2(math.NaN()), append(steady(3000, 1980), Period{1980, 2000, 3000,
+			0, 0}, Period{2000, 2060, 300, 0, 0}), nil, empty, stats.Interval{Lo: 300, Hi: 300}, 0},
+		{"not known at the base rate", gp2(math.NaN()), steady(300, 600), nil, any, stats.Interval{Lo: 300,
+			Hi: 3000}, 0},
+		{"read", gp2(math.NaN()), steady(300, 600), reading(600, .5), stats.Interval{Lo: 2.7e6 - 81000,
+			Hi: 2.7e6 + 9000}, stats.Interval{Lo: 300, Hi: 3000}, 0},
+		{"a reading that contradicts", gp2(0), steady(300, 600), reading(600, .5),
+			stats.Interval{Lo: 2.7e6 - 81000, Hi: 2.7e6 + 9000}, stats.Interval{Lo: 300, Hi: 300}, 0},
+		{"a gap", gp2(.5), Series{{0, 60, 300, 0, 0}, {120, 180, 300, 0, 0}}, nil,
+			stats.Interval{Lo: 2.7e6 - 162000, Hi: 2.7e6 + 18000}, stats.Interval{Lo: 3000, Hi: 3000}, 0},
+		{"the order within a period", gp2(1), Series{{0, 60, 300, 0, 0}}, nil, stats.Interval{Lo: 5.4e6 - 16200,
+			Hi: 5.4e6}, stats.Interval{Lo: 3000, Hi: 3000}, 0},
 		{"more than the bucket allows", gp2(0), steady(330, 180), nil, empty, stats.Interval{Lo: 300, Hi: 300}, 3},
 		{"a little more by chance", gp2(0), steady(303, 180), nil, empty, stats.Interval{Lo: 300, Hi: 300}, 0},
-		{"what fills it is not known", Bucket{Size: math.NaN(), Burst: 3000, Base: 300, Fill: math.NaN(), Start: 1}, steady(400, 180), nil, unknown, stats.Interval{Lo: 300, Hi: 3000}, 0},
+		{"what fills it is not known", Bucket{Size: math.NaN(), Burst: 3000, Base: 300, Fill: math.NaN(),
+			Start: 1}, steady(400, 180), nil, unknown, stats.Interval{Lo: 300, Hi: 3000}, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -72,6 +83,7 @@ func TestRunsOut(t *testing.T) {
 	if got.RunsOut == nil {
 		t.Fatal("it does not run out")
 	}
+	near(t, "demand of a longer period", Follow(gp2(1), Series{{0, 7200, 500, 0, 0}}, nil).Demand, 500)
 	near(t, "latest", got.RunsOut.Hi, 7200+(5.4e6-300*3600)/300)
 	if got := Follow(gp2(1), steady(299, 600), nil); got.RunsOut != nil {
 		t.Errorf("below the base rate it runs out at %v", *got.RunsOut)
@@ -124,7 +136,8 @@ func TestFollowHoldsTheTruth(t *testing.T) {
 			}
 			for i, c := range got.Periods {
 				if e := 1e-6 * b.Size; balances[i] < c.Balance.Lo-e || balances[i] > c.Balance.Hi+e {
-					t.Fatalf("series %d, period %d of %d s: balance %g, bounds %v", k, i, length, balances[i], c.Balance)
+					t.Fatalf("series %d, period %d of %d s: balance %g, bounds %v", k, i, length, balances[i],
+						c.Balance)
 				}
 				if loads[i].Mean > c.Limit.Hi*(1+1e-9) {
 					t.Fatalf("series %d, period %d: load %g, limit %v", k, i, loads[i].Mean, c.Limit)

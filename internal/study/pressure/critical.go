@@ -12,22 +12,18 @@ import (
 type Sampling struct {
 	Above     float64 // c, larger than 0
 	Inclusive bool    // whether the pressure c is critical itself: a capped service sits exactly at 1
-	// Ceiling is the largest pressure that is possible: see [Series.Ceiling], whose value 0 stands for. A limit that the kernel enforces in
-	// slices of 0.1 s lets seconds reach 1.1, though no minute exceeds 1.
+	// Ceiling is the largest pressure that is possible; 0: [Series.Ceiling] without a bucket. A kernel enforces limits in
+	// slices of 0.1 s: then single seconds reach 1.1, though no minute exceeds 1.
 	Ceiling float64
 	// Resolution is the length of the shortest pause in seconds that ends a run of critical pressure; 0: 1 s.
 	Resolution float64
 }
 
 // Percent is an amount of the observed time: as sampled, and the bounds of what it truly can be.
-type Percent struct {
-	Value float64 `json:"value"`
-	Lo    float64 `json:"lo"`
-	Hi    float64 `json:"hi"`
-}
+type Percent Range
 
 // Seconds is a time: as sampled, and the bounds of what it truly can be.
-type Seconds Percent
+type Seconds Range
 
 // Critical says for how long a pressure was critical. A value takes each period's mean for the whole period, as
 // the paper does (3.2). The mean hides shorter moments: bounds are what they can add or take away, and

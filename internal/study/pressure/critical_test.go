@@ -21,12 +21,15 @@ func TestCritical(t *testing.T) {
 	}{
 		{"golden", seriesOf(60, golden...), Sampling{Above: .95, Ceiling: 1}, [3]float64{20, 8, 66.3158},
 			[3]float64{60, 24. / 37, 148.4211}, 60},
-		{"one minute of .60 hides 63 %", seriesOf(60, .6), Sampling{Above: .95, Ceiling: 1}, [3]float64{0, 0, 63.1579},
+		{"one minute of .60 hides 63 %", seriesOf(60, .6), Sampling{Above: .95, Ceiling: 1}, [3]float64{0, 0,
+			63.1579},
 			[3]float64{0, 0, 37.8947}, 0},
 		{"always at the ceiling hides nothing", seriesOf(60, 1, 1), Sampling{Above: .95, Ceiling: 1},
 			[3]float64{100, 100, 100}, [3]float64{120, 120, 120}, 120},
-		{"no work hides nothing", seriesOf(60, 0, 0), Sampling{Above: .95, Ceiling: 1}, [3]float64{}, [3]float64{}, 0},
-		{"at the threshold, strictly", seriesOf(10, 1, 1), Sampling{Above: 1, Ceiling: 1}, [3]float64{}, [3]float64{}, 0},
+		{"no work hides nothing", seriesOf(60, 0, 0), Sampling{Above: .95, Ceiling: 1}, [3]float64{},
+			[3]float64{}, 0},
+		{"at the threshold, strictly", seriesOf(10, 1, 1), Sampling{Above: 1, Ceiling: 1}, [3]float64{},
+			[3]float64{}, 0},
 		{"at the threshold, inclusive", seriesOf(10, 1, 1), Sampling{Above: 1, Ceiling: 1, Inclusive: true},
 			[3]float64{100, 100, 100}, [3]float64{20, 20, 20}, 20},
 		{"no ceiling", seriesOf(60, .97), Sampling{Above: .95, Ceiling: math.Inf(1)}, [3]float64{100, 0, 100},
@@ -35,14 +38,17 @@ func TestCritical(t *testing.T) {
 			[3]float64{100, 54, 100}, [3]float64{120, 60, 120}, 120},
 		{"a gap ends a run", at(seriesOf(10, 1, 1, 1, 1), func(s Series) Series { return append(s[:2], s[3]) }),
 			Sampling{Above: .95, Ceiling: 1}, [3]float64{100, 100, 100}, [3]float64{20, 20, 20}, 20},
-		{"less than half a period is no gap", at(seriesOf(10, 1, 1, 1), func(s Series) Series { s[1].Begin += 4; return s }),
+		{"less than half a period is no gap", at(seriesOf(10, 1, 1, 1),
+			func(s Series) Series { s[1].Begin += 4; return s }),
 			Sampling{Above: .95, Ceiling: 1}, [3]float64{100, 100, 100}, [3]float64{26, 26, 26}, 26},
 		{"half idle", at(seriesOf(60, .49), func(s Series) Series { s[0].Idle = .5; return s }),
 			Sampling{Above: .95, Ceiling: 1}, [3]float64{0, 30, 50}, [3]float64{0, 18. / 43, 30}, 0},
-		{"an idle share that leaves no time for the work", at(seriesOf(60, 1), func(s Series) Series { s[0].Idle = .97; return s }),
+		{"an idle share that leaves no time for the work", at(seriesOf(60, 1),
+			func(s Series) Series { s[0].Idle = .97; return s }),
 			Sampling{Above: .95, Ceiling: 1}, [3]float64{100, 3, 100}, [3]float64{60, 1.8 / 59, 60}, 60},
 		{"a ceiling of its own", at(seriesOf(60, .97), func(s Series) Series { s[0].Ceiling = 2; return s }),
-			Sampling{Above: .95, Ceiling: 1}, [3]float64{100, 100 * .02 / 1.05, 100}, [3]float64{60, 60 * .02 / 1.05 / 59, 60}, 60},
+			Sampling{Above: .95, Ceiling: 1}, [3]float64{100, 100 * .02 / 1.05, 100}, [3]float64{60,
+				60 * .02 / 1.05 / 59, 60}, 60},
 		{"single dips", seriesOf(1, 1, .5, 1, 1, .5, 1, .5, .5, 1), Sampling{Above: .95, Ceiling: 1},
 			[3]float64{500. / 9, 500. / 9, 100 * (5 + 4*.5/.95) / 9}, [3]float64{2, 2, 2 + 2*.5/.95}, 6},
 	}
@@ -154,13 +160,17 @@ func TestBoundsHoldTheTruth(t *testing.T) {
 		}
 		const e = 1e-6
 		if x := 100 * tr.above / got.Seconds; x < got.TCPT.Lo-e || x > got.TCPT.Hi+e {
-			t.Errorf("series %d, %g s, c %g: TCPT is %.4f %%, bounds %.4f to %.4f", k, length, o.Above, x, got.TCPT.Lo, got.TCPT.Hi)
+			t.Errorf("series %d, %g s, c %g: TCPT is %.4f %%, bounds %.4f to %.4f", k, length, o.Above, x,
+				got.TCPT.Lo, got.TCPT.Hi)
 		}
 		if tr.longest < got.MCPT.Lo-e || tr.longest > got.MCPT.Hi+e {
-			t.Errorf("series %d, %g s, c %g: MCPT is %.4f s, bounds %.4f to %.4f", k, length, o.Above, tr.longest, got.MCPT.Lo, got.MCPT.Hi)
+			t.Errorf("series %d, %g s, c %g: MCPT is %.4f s, bounds %.4f to %.4f", k, length, o.Above,
+				tr.longest, got.MCPT.Lo, got.MCPT.Hi)
 		}
-		if all := got.TCPT.Value / 100 * got.Seconds; got.MCPT.Value > all+e || all > got.Seconds+e || got.Tolerant < got.MCPT.Value-e {
-			t.Errorf("series %d: MCPT %g, tolerant %g, TCPT %g s of %g s", k, got.MCPT.Value, got.Tolerant, all, got.Seconds)
+		all := got.TCPT.Value / 100 * got.Seconds
+		if got.MCPT.Value > all+e || all > got.Seconds+e || got.Tolerant < got.MCPT.Value-e {
+			t.Errorf("series %d: MCPT %g, tolerant %g, TCPT %g s of %g s", k, got.MCPT.Value, got.Tolerant, all,
+				got.Seconds)
 		}
 	}
 }
@@ -197,11 +207,13 @@ func TestBoundsAreAttained(t *testing.T) {
 		}
 		near(t, "least TCPT", got.TCPT.Lo, 100*(share[0]+share[1])/2)
 		if least := math.Ceil(got.MCPT.Lo - 1e-9); least != float64(want.least) {
-			t.Errorf("%v critical seconds: MCPT ≥ %g, and the shortest longest run has %d s", k, got.MCPT.Lo, want.least)
+			t.Errorf("%v critical seconds: MCPT ≥ %g, and the shortest longest run has %d s", k, got.MCPT.Lo,
+				want.least)
 		}
 		// As many as possible: they are just above the threshold, the others idle.
 		const barely = c * (1 + 1e-10)
-		if got, err = seriesOf(n, share[0]*barely, share[1]*barely).Critical(Sampling{Above: c, Ceiling: peak}); err != nil {
+		if got, err = seriesOf(n, share[0]*barely, share[1]*barely).Critical(Sampling{Above: c,
+			Ceiling: peak}); err != nil {
 			t.Fatal(err)
 		}
 		near(t, "largest TCPT", got.TCPT.Hi, 100*(share[0]+share[1])/2)

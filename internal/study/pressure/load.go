@@ -1,6 +1,7 @@
 package pressure
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -42,18 +43,27 @@ func (l Limit) Load(rates Rates) Load {
 		}
 		return out
 	}
-	amounts, absent := l.ways(rates, l.Quality)
-	if absent != "" {
-		return Load{Absent: absent}
+	ops, noOps := l.ways(rates, "ops")
+	bytes, noBytes := l.ways(rates, "bytes")
+	counted, scale, out := &ops, 1.0, Load{Absent: noOps, Lacks: noBytes}
+	if l.Quality == "bytes" {
+		counted, scale, out = &bytes, l.Unit, Load{Absent: noBytes, Lacks: noOps}
 	}
-	var out Load
-	ops, bytes, lacks := l.operations(rates, amounts)
-	if out.Lacks = lacks; l.Unit > 0 && ops != nil && bytes != nil {
-		out.Least, out.Most = l.split(ops, bytes)
-	} else if l.Quality == "ops" {
-		out.Least, out.Most = sum(ops), sum(ops)
-	} else {
-		out.Least, out.Most = sum(bytes), sum(bytes)
+	switch {
+	case out.Absent != "":
+		return Load{Absent: out.Absent}
+	case l.Unit == 0:
+		out.Lacks = ""
+	}
+	if l.Unmerged && ops != nil {
+		merges, absent := l.ways(rates, "merges")
+		if out.Lacks = cmp.Or(out.Lacks, absent); merges != nil {
+			ops = combine(ops, merges, func(n, m float64) float64 { return n + m })
+		}
+	}
+	if out.Least, out.Most = sum(*counted), sum(*counted); l.Unit > 0 && ops != nil && bytes != nil {
+		out.Least = sum(combine(ops, bytes, func(n, b float64) float64 { return max(n, b/l.Unit) * scale }))
+		out.Most = sum(combine(ops, bytes, func(n, b float64) float64 { return (n + b/l.Unit) * scale }))
 	}
 	if out.Lacks != "" {
 		out.Most = slices.Repeat([]float64{math.Inf(1)}, len(out.Least))
@@ -61,52 +71,18 @@ func (l Limit) Load(rates Rates) Load {
 	return out
 }
 
-// operations are the operations and the bytes of the ways, as far as the limit counts by them. amounts are those of
-// its quality.
-func (l Limit) operations(rates Rates, amounts [][]float64) (ops, bytes [][]float64, lacks string) {
-	if ops, bytes = amounts, nil; l.Quality == "bytes" {
-		ops, bytes = nil, amounts
+// combine combines two measures in each period: way by way, or of all ways if one of them has no others.
+func combine(a, b [][]float64, value func(a, b float64) float64) [][]float64 {
+	if len(a) != len(b) {
+		a, b = [][]float64{sum(a)}, [][]float64{sum(b)}
 	}
-	if l.Unit > 0 && bytes == nil {
-		bytes, lacks = l.ways(rates, "bytes")
-	} else if l.Unit > 0 {
-		ops, lacks = l.ways(rates, "ops")
-	}
-	if !l.Unmerged || ops == nil {
-		return ops, bytes, lacks
-	}
-	merges, absent := l.ways(rates, "merges")
-	switch {
-	case absent != "":
-		return ops, bytes, absent
-	case len(merges) != len(ops): // ops are those of all ways
-		return [][]float64{sum(append(ops, merges...))}, bytes, lacks
-	}
-	for w := range ops {
-		ops[w] = sum([][]float64{ops[w], merges[w]})
-	}
-	return ops, bytes, lacks
-}
-
-// split bounds what operations count for, each way by itself if both measures have the same ways.
-func (l Limit) split(ops, bytes [][]float64) (least, most []float64) {
-	if len(ops) != len(bytes) {
-		ops, bytes = [][]float64{sum(ops)}, [][]float64{sum(bytes)}
-	}
-	scale := 1.0
-	if l.Quality == "bytes" {
-		scale = l.Unit
-	}
-	var atLeast, atMost [][]float64
-	for w := range ops {
-		low, high := slices.Clone(ops[w]), slices.Clone(ops[w])
-		for i, n := range ops[w] {
-			units := bytes[w][i] / l.Unit
-			low[i], high[i] = max(n, units)*scale, (n+units)*scale // NaN if either is
+	out := make([][]float64, len(a))
+	for w := range a {
+		for i := range a[w] {
+			out[w] = append(out[w], value(a[w][i], b[w][i])) // NaN if either is
 		}
-		atLeast, atMost = append(atLeast, low), append(atMost, high)
 	}
-	return sum(atLeast), sum(atMost)
+	return out
 }
 
 // ways are the series of a measure for each way of the limit, or the one of their sum.
@@ -131,11 +107,8 @@ func (l Limit) ways(rates Rates, kind string) (series [][]float64, absent string
 	return nil, absent
 }
 
-// sum adds up series of the same periods: NaN if one is; nil of none.
+// sum adds up series of the same periods: NaN if one is.
 func sum(series [][]float64) []float64 {
-	if len(series) == 0 {
-		return nil
-	}
 	out := slices.Clone(series[0])
 	for _, xs := range series[1:] {
 		for i, x := range xs {

@@ -20,7 +20,8 @@ func recorded(rates map[string]float64) Rates {
 
 func TestLoad(t *testing.T) {
 	both := []string{"read", "write"}
-	iostat := map[string]float64{"read_ops": 100, "write_ops": 50, "read_bytes": 400 * kib, "write_bytes": 51200 * kib,
+	iostat := map[string]float64{"read_ops": 100, "write_ops": 50, "read_bytes": 400 * kib,
+		"write_bytes": 51200 * kib,
 		"read_merges": 10, "write_merges": 5}
 	pair := map[string]float64{"ops": 100, "bytes": 51200 * kib}
 	inf, nan := math.Inf(1), math.NaN()
@@ -36,17 +37,21 @@ func TestLoad(t *testing.T) {
 		{"each way splits by itself", Limit{Quality: "ops", Ways: both, Unit: 256 * kib}, iostat,
 			100 + 200, 100 + 400./256 + 50 + 200, "", ""},
 		{"before merging", Limit{Quality: "ops", Ways: both, Unmerged: true}, iostat, 165, 165, "", ""},
-		{"before merging, and split", Limit{Quality: "ops", Ways: both[1:], Unit: 256 * kib, Unmerged: true}, iostat, 200, 255, "", ""},
+		{"before merging, and split", Limit{Quality: "ops", Ways: both[1:], Unit: 256 * kib, Unmerged: true},
+			iostat, 200, 255, "", ""},
 		{"bytes", Limit{Quality: "bytes", Ways: both}, iostat, 51600 * kib, 51600 * kib, "", ""},
-		{"bytes of whole units", Limit{Quality: "bytes", Ways: both[:1], Unit: 16 * kib}, iostat, 1600 * kib, 2000 * kib, "", ""},
+		{"bytes of whole units", Limit{Quality: "bytes", Ways: both[:1], Unit: 16 * kib}, iostat, 1600 * kib,
+			2000 * kib, "", ""},
 		{"a pair serves a joint limit", Limit{Quality: "ops", Ways: both, Unit: 256 * kib}, pair, 200, 300, "", ""},
 		{"a pair does not serve one way", Limit{Quality: "ops", Ways: both[:1]}, pair, nan, nan, "read_ops", ""},
 		{"no bytes", Limit{Quality: "bytes", Ways: both}, map[string]float64{"ops": 1}, nan, nan, "read_bytes", ""},
-		{"no sizes", Limit{Quality: "ops", Ways: both, Unit: kib}, map[string]float64{"ops": 7}, 7, inf, "", "read_bytes"},
+		{"no sizes", Limit{Quality: "ops", Ways: both, Unit: kib}, map[string]float64{"ops": 7}, 7, inf, "",
+			"read_bytes"},
 		{"no merges", Limit{Quality: "ops", Ways: both, Unmerged: true}, pair, 100, inf, "", "read_merges"},
 		{"a pair with merges of each way", Limit{Quality: "ops", Ways: both, Unmerged: true},
 			map[string]float64{"ops": 7, "read_merges": 1, "write_merges": 2}, 10, 10, "", ""},
-		{"received", Limit{Quality: "bytes", Ways: both[:1], Network: true}, map[string]float64{"received_bytes": 5}, 5, 5, "", ""},
+		{"received", Limit{Quality: "bytes", Ways: both[:1], Network: true},
+			map[string]float64{"received_bytes": 5}, 5, 5, "", ""},
 		{"cores", Limit{Quality: "cpu"}, map[string]float64{"cpu": 1.5}, 1.5, 1.5, "", ""},
 		{"no cores", Limit{Quality: "cpu"}, pair, nan, nan, "cpu", ""},
 		{"a missing value stays missing", Limit{Quality: "ops", Ways: both, Unit: kib},
@@ -82,9 +87,11 @@ func TestLoadHoldsTheTruth(t *testing.T) {
 			size := math.Ceil(rng.Float64() * largest)
 			ops, bytes, count = ops+1, bytes+size, count+math.Ceil(size/unit)
 		}
-		got := Limit{Quality: "ops", Ways: []string{"read"}, Unit: unit}.Load(recorded(map[string]float64{"read_ops": ops, "read_bytes": bytes}))
+		got := Limit{Quality: "ops", Ways: []string{"read"},
+			Unit: unit}.Load(recorded(map[string]float64{"read_ops": ops, "read_bytes": bytes}))
 		if count < got.Least[0]*(1-same) || count >= got.Most[0] {
-			t.Errorf("%g operations of %g bytes count %g, bounds %g to %g", ops, bytes, count, got.Least[0], got.Most[0])
+			t.Errorf("%g operations of %g bytes count %g, bounds %g to %g", ops, bytes, count, got.Least[0],
+				got.Most[0])
 		}
 		if largest <= unit {
 			near(t, "operations up to the unit", got.Least[0], count)

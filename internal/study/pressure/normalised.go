@@ -23,6 +23,17 @@ func NormalisedSize(mean, ratio float64) (lo, hi float64) {
 // Counts are operations, bytes and the provider's normalised operations of one period; any unit of time.
 type Counts struct{ Ops, Bytes, Consumed float64 }
 
+// PairCounts pairs our rates with a provider's, in each of its periods of which ours cover at least 95 %.
+func PairCounts(ops, bytes, consumed Series) (out []Counts) {
+	for _, p := range consumed {
+		ours := ops.Between(p.Begin, p.End)
+		if ours.Seconds() >= .95*p.seconds() {
+			out = append(out, Counts{ours.Mean(), bytes.Between(p.Begin, p.End).Mean(), p.Mean})
+		}
+	}
+	return out
+}
+
 // Size is an interval of the normalised size in bytes; NaN, with NaN: not known. Hi may be +Inf.
 type Size struct {
 	Lo, Hi  float64

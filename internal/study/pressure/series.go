@@ -37,25 +37,12 @@ func (p Period) seconds() float64 { return p.End - p.Begin }
 // longer than half the median period.
 type Series []Period
 
-// NewSeries pairs periods with a load and its pressure (nil: the load itself). idle may be nil. Missing is the
-// number of periods without a value; these become gaps. If one end of a period is not known (NaN), it
-// lasts as long as the median period.
+// NewSeries pairs periods with a load and its pressure (nil: the load itself). With P(s ≤ o) in place of the
+// pressure, the mean is the share of the time in which the service need not deliver more than it did. idle may be
+// nil. Missing is the number of periods without a value; these become gaps.
 func NewSeries(begin, end, load []float64, pressure func(o float64) float64, idle []float64) (s Series, missing int) {
-	var known []float64
-	for i := range begin {
-		if d := end[i] - begin[i]; d > 0 {
-			known = append(known, d)
-		}
-	}
-	median := stats.Median(known)
 	for i, o := range load {
 		p := Period{Begin: begin[i], End: end[i], Mean: o}
-		if math.IsNaN(p.Begin) {
-			p.Begin = p.End - median
-		}
-		if math.IsNaN(p.End) {
-			p.End = p.Begin + median
-		}
 		if pressure != nil {
 			p.Mean = pressure(o)
 		}
@@ -80,6 +67,15 @@ func (s Series) Seconds() float64 {
 	return total
 }
 
+// Mean is that over the time that the periods cover; NaN: there are none.
+func (s Series) Mean() float64 {
+	total := 0.0
+	for _, p := range s {
+		total += p.Mean * p.seconds()
+	}
+	return total / s.Seconds()
+}
+
 // Step is the median length of the periods in seconds; NaN: there are none.
 func (s Series) Step() float64 {
 	lengths := make([]float64, len(s))
@@ -99,10 +95,36 @@ func (s Series) Between(begin, end float64) Series {
 	return s[from:to]
 }
 
-// Ceiling is the largest pressure that bounds suppose: 1 for a limit that is enforced, what a bucket's burst is of
-// its base rate (burst; 0: no bucket), but never less than the largest pressure seen. +Inf: not enforced.
-func (s Series) Ceiling(burst float64) float64 {
-	out := max(1, burst)
+// Together is the load of services that share a limit, from series of their loads in the same periods. Missing is
+// the number of periods that not all of them have.
+func Together(all ...Series) (s Series, missing int) {
+	next := make([]int, len(all))
+	for _, p := range all[0] {
+		load, known := 0.0, true
+		for k, other := range all {
+			near := p.seconds() / 10
+			for next[k] < len(other) && other[next[k]].Begin < p.Begin-near {
+				next[k]++
+			}
+			if known = known && next[k] < len(other) && math.Abs(other[next[k]].Begin-p.Begin) <= near &&
+				math.Abs(other[next[k]].End-p.End) <= near; known {
+				load += other[next[k]].Mean
+			}
+		}
+		if known {
+			s = append(s, Period{Begin: p.Begin, End: p.End, Mean: load})
+		} else {
+			missing++
+		}
+	}
+	return s, missing
+}
+
+// Ceiling is the largest pressure that bounds suppose: 1 for a limit that is enforced, or the pressure of the
+// largest rate that the service delivers (largest), as of a bucket's burst, or of the largest value of a
+// distribution; but never less than the largest pressure seen. +Inf: nothing is enforced.
+func (s Series) Ceiling(largest float64) float64 {
+	out := max(1, largest)
 	for _, p := range s {
 		out = max(out, p.Mean)
 	}
@@ -142,7 +164,8 @@ func (s Series) Summary() (Summary, error) {
 		return Summary{}, fmt.Errorf("summary of a pressure: %w", stats.ErrTooFew)
 	}
 	sorted := slices.SortedFunc(slices.Values(s), func(a, b Period) int { return cmp.Compare(a.Mean, b.Mean) })
-	out := Summary{Periods: len(s), Seconds: s.Seconds(), Step: s.Step(), Max: sorted[len(s)-1].Mean}
+	out := Summary{Periods: len(s), Seconds: s.Seconds(), Step: s.Step(), Mean: s.Mean(),
+		Max: sorted[len(s)-1].Mean}
 	marks := []struct {
 		share float64
 		value *float64
@@ -150,7 +173,6 @@ func (s Series) Summary() (Summary, error) {
 	passed := 0.0
 	for _, p := range sorted {
 		passed += p.seconds()
-		out.Mean += p.Mean * p.seconds() / out.Seconds
 		for len(marks) > 0 && passed >= marks[0].share*out.Seconds*(1-1e-12) {
 			*marks[0].value, marks = p.Mean, marks[1:]
 		}
@@ -167,10 +189,7 @@ func (s Series) MeanInterval(level float64) (stats.Interval, error) {
 	n := min(len(s), mostBatches)
 	batches := make([]float64, n)
 	for i := range batches {
-		batch := s[i*len(s)/n : (i+1)*len(s)/n]
-		for _, p := range batch {
-			batches[i] += p.Mean * p.seconds() / batch.Seconds()
-		}
+		batches[i] = s[i*len(s)/n : (i+1)*len(s)/n].Mean()
 	}
 	e, err := stats.BatchMeans(batches, stats.Autocorrelation(batches))
 	if err != nil {

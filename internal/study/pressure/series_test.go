@@ -14,12 +14,23 @@ import (
 
 func TestNewSeries(t *testing.T) {
 	nan := math.NaN()
-	got, missing := NewSeries([]float64{nan, 10, 20, 30, 40, 50, 60}, []float64{10, 20, 30, 40, nan, 60, 60},
-		[]float64{30, 60, nan, 300, 3, math.Inf(1), 1}, func(o float64) float64 { return o / 300 },
-		[]float64{.5, nan, 0, 0, 0, 0, 0})
-	want := Series{{0, 10, .1, .5, 0}, {10, 20, .2, 0, 0}, {30, 40, 1, 0, 0}, {40, 50, .01, 0, 0}}
+	got, missing := NewSeries([]float64{0, 10, 20, 30, 40, 60}, []float64{10, 20, 30, 40, 50, 60},
+		[]float64{30, 60, nan, 300, math.Inf(1), 1}, func(o float64) float64 { return o / 300 },
+		[]float64{.5, nan, 0, 0, 0, 0})
+	want := Series{{0, 10, .1, .5, 0}, {10, 20, .2, 0, 0}, {30, 40, 1, 0, 0}}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" || missing != 3 {
-		t.Errorf("missing %d, want 3 (without a value, infinite, without a length); series (-want +got):\n%s", missing, diff)
+		t.Errorf("missing %d, want 3 (without a value, infinite, without a length); series (-want +got):\n%s",
+			missing, diff)
+	}
+}
+
+func TestTogether(t *testing.T) {
+	a, b := seriesOf(10, 1, 2, 3, 4), seriesOf(10, 10, 20, 30, 40)
+	b[2].Begin, b[2].End = b[2].Begin+.5, b[2].End+.5 // the clock steps a little
+	got, missing := Together(a, append(b[:1], b[2:]...))
+	if diff := cmp.Diff(Series{{0, 10, 11, 0, 0}, {20, 30, 33, 0, 0}, {30, 40, 44, 0, 0}},
+		got); diff != "" || missing != 1 {
+		t.Errorf("missing %d, want 1 (-want +got):\n%s", missing, diff)
 	}
 }
 
@@ -39,7 +50,8 @@ func TestPressureIsLinear(t *testing.T) {
 func TestSummary(t *testing.T) {
 	s := Series{{0, 10, .2, 0, 0}, {10, 70, .8, 0, 0}, {70, 100, .4, 0, 0}}
 	got, err := s.Summary()
-	want := Summary{Periods: 3, Seconds: 100, Step: 30, Mean: .62, P1: .2, P25: .4, P50: .8, P75: .8, P99: .8, Max: .8}
+	want := Summary{Periods: 3, Seconds: 100, Step: 30, Mean: .62, P1: .2, P25: .4, P50: .8, P75: .8, P99: .8,
+		Max: .8}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
