@@ -14,10 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/monitor"
+	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/study/pressure"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -55,7 +57,7 @@ each service.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		given, err := flags.given()
 		if err == nil {
-			err = fillParams(kind, params, given)
+			err = answer.Set(study.Registry{kind}, params, given)
 		}
 		if err == nil {
 			err = opt.parse()
@@ -77,7 +79,7 @@ func (o *watchOptions) parse() error {
 		return nil
 	}
 	level, after, ok := strings.Cut(o.Alert, ":")
-	var percent percentOf
+	var percent study.Percent
 	var duration unit.Duration
 	if !ok || percent.Set(level) != nil || !(percent > 0) || duration.UnmarshalText([]byte(after)) != nil {
 		return usageError("--alert must be a pressure and a time, such as 95%%:60s (got %q)", o.Alert)
@@ -115,7 +117,7 @@ func (c *common) watchPressure(ctx context.Context, p *pressure.Params, opt watc
 			return ctx.Err()
 		case <-tick.C:
 		}
-		now, err := p.Now(pressure.OfHost(host, began, rec.Series(began)))
+		now, err := p.Now(pressure.OfHost(host, began, rec.Series(began), false))
 		if err != nil {
 			return err
 		}

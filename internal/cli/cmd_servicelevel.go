@@ -52,7 +52,8 @@ them, and how long a burst lasts.`,
 			all, d := levels.List()
 			return c.printOrSave(out, d, all)
 		}
-		given := maps.Clone(set)
+		given := map[string]string{}
+		maps.Copy(given, set)
 		for key, value := range inputs {
 			if cmd.Flags().Changed(key) {
 				given[key] = *value

@@ -3,7 +3,9 @@ package pressure
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/levels"
@@ -93,19 +95,68 @@ func (r *Result) advise(a Advice) {
 			x.AtLeast = true
 			if len(a.Steps) > 1 {
 				next := a.Steps[1]
-				x.To, x.Growth, x.Next = &next.Raise[k].Rate, &next.Growth, limes(next.Next)
+				x.To, x.Growth, x.Next = new(roundUp(next.Raise[k].Rate)), &next.Growth, limes(next.Next)
 			}
 		}
 		r.Advice = append(r.Advice, x)
 	}
-	for _, c := range a.Lower {
-		if slices.Contains(first.Next, c.Use) {
-			continue
-		}
-		x := of(ActionLower, c.Use)
-		x.To = &c.Rate
+	grown := 1.0
+	if a.Clipped && len(a.Steps) > 1 {
+		grown = a.Steps[1].Growth.Value
+	}
+	for _, i := range r.lower(a, grown) {
+		x := of(ActionLower, i.Use)
+		x.To = new(roundUp(i.Rate * grown))
 		r.Advice = append(r.Advice, x)
 	}
+}
+
+// lower are the limits of which less is enough when the throughput has grown: one for
+// each input of a service, of the limit that needs most of it. A limit that no input sets
+// cannot be lowered.
+func (r *Result) lower(a Advice, grown float64) (out []Change) {
+	level := func(u Use) *line {
+		k := slices.IndexFunc(r.Services, func(s *Service) bool {
+			return s.Node == u.Node && s.Service == u.Service && s.Quality == u.Limit
+		})
+		return r.Services[k].line
+	}
+	needs := make(map[string]Change) // by service and inputs
+	kept := make(map[string]bool)
+	var keys []string
+	for i, u := range a.Uses {
+		l := level(u)
+		key := u.Node + "\x00" + u.Service + "\x00" + l.of.Model + "\x00" + strings.Join(l.level.Inputs, ",")
+		k := slices.IndexFunc(a.Lower, func(c Change) bool { return c.Use == i })
+		if k < 0 || len(l.level.Inputs) == 0 || a.Lower[k].Factor*grown >= mostLowered {
+			kept[key] = true
+			continue
+		}
+		if _, ok := needs[key]; !ok {
+			keys = append(keys, key)
+		}
+		if c := a.Lower[k]; c.Factor > needs[key].Factor {
+			needs[key] = c
+		}
+	}
+	for _, key := range keys {
+		if c := needs[key]; !kept[key] && c.Rate > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// mostLowered is the share of a limit above which lowering it is not worth a change.
+const mostLowered = .8
+
+// roundUp rounds up to three digits: what is advised is at least what is needed.
+func roundUp(x float64) float64 {
+	if !(x > 0) {
+		return x
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
+	return math.Ceil(x/unit-1e-9) * unit
 }
 
 // adviceFor is that to raise a service.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/telemetry"
 )
@@ -112,15 +113,13 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 
 // meanSize is that of the operations in bytes; 0: not known.
 func (l *line) meanSize() float64 {
-	if l.level.Quality != "ops" {
+	if l.level.Quality != levels.Ops {
 		return 0
 	}
-	ways := make([]string, len(l.level.Ways))
-	for i, w := range l.level.Ways {
-		ways[i] = string(w)
-	}
-	bytes := Limit{Quality: "bytes", Ways: ways}.Load(l.rates).Least
-	ops := Limit{Quality: "ops", Ways: ways}.Load(l.rates).Least
+	bytes := l.limit(levels.Bytes).Load(l.rates).Least
+	counted := l.limit(levels.Ops)
+	counted.Unit = 0
+	ops := counted.Load(l.rates).Least
 	if bytes == nil || ops == nil {
 		return 0
 	}

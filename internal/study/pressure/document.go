@@ -95,33 +95,35 @@ func limitWords(quality string) string {
 
 // percentBounds is a share of the time with its bounds, as far as they say more.
 func percentBounds(t TCPT) string {
-	text := num.Percent(t.Percent)
+	text := num.Digits(t.Percent, 3) + " %"
 	if t.Hi-t.Lo < 1 {
 		return text
 	}
-	return fmt.Sprintf("%s [%s .. %s]", text, num.Percent(t.Lo), num.Percent(t.Hi))
+	return fmt.Sprintf("%s [%s .. %s]", text, num.Digits(t.Lo, 3), num.Digits(t.Hi, 3))
 }
 
 // table has a row for each limit of each service, those with the highest pressure first.
 func (r *Result) table() *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{
+	t := &doc.Table{OneLine: true, Columns: []doc.Column{
 		{Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "quality", Head: "limit"},
 		{Key: "limit", Head: "expected", Right: true},
 		{Key: "mean", Head: "pressure", Right: true, Tip: "mean over the time"},
-		{Key: "p25", Head: "p25 .. p75", Right: true}, {Key: "p99", Head: "p99", Right: true},
+		{Key: "p25", Head: "p25 .. p75", Right: true, Spare: 1}, {Key: "p99", Head: "p99", Right: true, Spare: 2},
 		{Key: "tcpt", Head: "time at limit", Right: true, Tip: "total critical pressure time (TCPT), with its bounds"},
 		{Key: "mcpt", Head: "longest", Right: true, Tip: "maximum critical pressure time (MCPT), with its bounds"},
 	}}
-	for _, s := range r.Services {
+	for _, s := range r.ranked() {
 		t.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Say(limitWords(s.Quality)), doc.Of(s.Limit, rateText(s.Quality, s.Limit)),
-			doc.Of(s.SLP.Mean, num.Percent(100*s.SLP.Mean)),
-			doc.Of(s.SLP.P25, num.Percent(100*s.SLP.P25)+" .. "+num.Percent(100*s.SLP.P75)),
-			doc.Of(s.SLP.P99, num.Percent(100*s.SLP.P99)),
+			doc.Of(s.SLP.Mean, percentOf(s.SLP.Mean)),
+			doc.Of(s.SLP.P25, num.Digits(100*s.SLP.P25, 3)+" .. "+percentOf(s.SLP.P75)),
+			doc.Of(s.SLP.P99, percentOf(s.SLP.P99)),
 			doc.Of(s.TCPT.Percent, percentBounds(s.TCPT)).As(s.tone()),
 			doc.Of(s.MCPT.Seconds, s.longest()))
 	}
 	return t
 }
+
+func percentOf(share float64) string { return num.Digits(100*share, 3) + " %" }
 
 func (s *Service) tone() doc.Tone {
 	switch {
@@ -145,11 +147,11 @@ func (s *Service) longest() string {
 	if m.Hi == 0 {
 		return "–"
 	}
-	text := num.Seconds(m.Seconds)
+	text := num.Digits(m.Seconds, 3) + " s"
 	if m.Hi-m.Lo < 1 {
 		return text
 	}
-	return fmt.Sprintf("%s [%s .. %s]", text, num.Seconds(m.Lo), num.Seconds(m.Hi))
+	return fmt.Sprintf("%s [%s .. %s]", text, num.Digits(m.Lo, 3), num.Digits(m.Hi, 3))
 }
 
 // adviceBlocks are the table of what to do.

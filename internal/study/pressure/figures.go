@@ -9,6 +9,9 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 )
 
+// mostBoxes is how many limits have a box: the others are in the table.
+const mostBoxes = 12
+
 // mostCurves is how many services are drawn over time: the page is for the worst.
 const mostCurves = 6
 
@@ -67,7 +70,7 @@ func (r *Result) curve(s *Service) chart.Chart {
 func (r *Result) boxes() chart.Chart {
 	box := chart.Layer{Mark: chart.Box, Role: chart.Series1}
 	var rows []chart.Row
-	for i, s := range r.Services {
+	for i, s := range r.ranked()[:min(len(r.Services), mostBoxes)] {
 		rows = append(rows, chart.Row{Name: s.name(r.nodes), Sub: limitWords(s.Quality), Value: num.Percent(100 * s.SLP.Mean)})
 		box.Y = append(box.Y, float64(i))
 		q := s.SLP

@@ -133,16 +133,26 @@ var both = []levels.Way{levels.Read, levels.Write}
 // rates are those of the recording, see [Rates].
 func (l *line) rates(measure string) []float64 { return l.recording.Rates[telemetry.Measure(measure)] }
 
-// press computes the pressure in each period. credits is the share of a full bucket at
-// the begin.
-func (l *line) press(credits string) {
+// limit is what counts against the level, in a quality.
+func (l *line) limit(of levels.Quality) Limit {
 	ways := make([]string, len(l.level.Ways))
 	for i, w := range l.level.Ways {
 		ways[i] = string(w)
 	}
-	counts := Limit{Quality: string(l.level.Quality), Ways: ways, Unit: l.level.Unit, Unmerged: l.level.Unmerged,
-		Network: kindOf(l.service) == levels.Network}
-	l.load = counts.Load(l.rates)
+	out := Limit{Quality: string(of), Ways: ways, Network: kindOf(l.service) == levels.Network}
+	switch of {
+	case l.level.Quality:
+		out.Unit, out.Unmerged = l.level.Unit, l.level.Unmerged
+	case levels.Metric:
+		out.Quality = l.level.Label
+	}
+	return out
+}
+
+// press computes the pressure in each period. credits is the share of a full bucket at
+// the begin.
+func (l *line) press(credits string) {
+	l.load = l.limit(l.level.Quality).Load(l.rates)
 	if l.load.Least == nil {
 		return
 	}
@@ -158,7 +168,7 @@ func (l *line) press(credits string) {
 		start = math.NaN()
 	}
 	readings, _ := NewSeries(r.Begin, r.End, l.rates(string(telemetry.Credits)), nil, nil)
-	c := Follow(Bucket{Size: b.Size, Burst: b.Burst, Fill: b.Fill, Start: start}, l.loads, readings)
+	c := Follow(Bucket{Size: b.Size, Burst: b.Burst, Base: l.level.Rate.Level(), Fill: b.Fill, Start: start}, l.loads, readings)
 	l.credits = &c
 	l.series, l.most = c.Pressure(l.loads)
 }
@@ -167,10 +177,7 @@ func (l *line) press(credits string) {
 // measured of operations of that size and mix.
 func (l *line) measure() {
 	r := l.recording
-	ops := Limit{Quality: string(levels.Ops), Ways: []string{string(levels.Read), string(levels.Write)}}
-	bytes := ops
-	bytes.Quality = string(levels.Bytes)
-	n, b, reads := ops.Load(l.rates).Least, bytes.Load(l.rates).Least, l.rates(string(telemetry.ReadOps))
+	n, b, reads := l.limit(levels.Ops).Load(l.rates).Least, l.limit(levels.Bytes).Load(l.rates).Least, l.rates(string(telemetry.ReadOps))
 	if n == nil || b == nil || reads == nil {
 		l.load.Absent = string(telemetry.ReadOps)
 		return

@@ -20,7 +20,7 @@ import (
 
 // Params are the parameters of the study.
 type Params struct {
-	Models   []Chosen             `json:"models,omitempty" flag:"model" jsonschema_description:"What may be expected of the services: a model by its name or file, for all services that it fits, or for one: vol-1=aws-gp2. Repeatable."`
+	Models   []Chosen          `json:"models,omitempty" flag:"model" jsonschema_description:"What may be expected of the services: a model by its name or file, for all services that it fits, or for one: vol-1=aws-gp2. Repeatable."`
 	Set      map[string]string `json:"set,omitempty" flag:"set" jsonschema_description:"Inputs of the models: gib=100, or of one service: vol-1.gib=100. Repeatable."`
 	Critical study.Percent     `json:"critical" flag:"critical" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"Pressure above which a service is at its limit, in percent."`
 	OrEqual  bool              `json:"or_equal,omitempty" flag:"or-equal" jsonschema_description:"A pressure that equals the critical one counts, too: a throttled service stays exactly at 100 %."`

@@ -115,11 +115,18 @@ func (p *Params) service(l *line) (*Service, error) {
 // sampling says what is critical of a line.
 func (p *Params) sampling(l *line) Sampling {
 	out := Sampling{Above: float64(p.Critical) / 100, Inclusive: p.OrEqual}
-	if n := len(l.level.Rate); n > 1 { // a service may be better than expected
+	switch n := len(l.level.Rate); {
+	case n > 1: // a service may be better than expected
 		out.Ceiling = l.series.Ceiling(l.level.Rate[n-1].Rate / l.level.Rate.Level())
+	case l.level.Unmerged:
+		out.Ceiling = l.series.Ceiling(kernelCeiling)
 	}
 	return out
 }
+
+// kernelCeiling is the largest pressure of a second under a limit that the kernel
+// enforces, in slices of a tenth of a second.
+const kernelCeiling = 1.1
 
 // critical sets the times at the limit. Where the balance of a bucket is not known the
 // bounds are those of both ends.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -93,25 +94,27 @@ var counters = map[string]telemetry.Measure{
 	"read_merges": telemetry.ReadMerges, "write_merges": telemetry.WriteMerges,
 }
 
+// allDisks is what the monitor calls the sum of all disks: the only one, where no single
+// one has a name.
+const allDisks = "disk"
+
 // measured says which service of a node a host series is of, and what it measures.
-// Disks count by their own names where there are several.
-func measured(metric string) (service string, of telemetry.Measure) {
-	switch metric {
-	case observe.MetricReceived:
+func measured(metric string, shared bool) (service string, of telemetry.Measure) {
+	switch {
+	case metric == observe.MetricReceived:
 		return telemetry.Network, telemetry.ReceivedBytes
-	case observe.MetricSent:
+	case metric == observe.MetricSent:
 		return telemetry.Network, telemetry.SentBytes
-	}
-	if slices.Contains(observe.CPURunning, metric) {
+	case shared && metric == observe.MetricCgroupCPU, !shared && slices.Contains(observe.CPURunning, metric):
 		return telemetry.Processor, telemetry.CPU
 	}
 	prefix, name, _ := strings.Cut(metric, ".")
 	device, counter, single := cutLast(name, ".")
-	if of = counters[counter]; of == "" || prefix != "volume" && prefix != "disk" {
+	if of = counters[counter]; of == "" || prefix != "volume" && (prefix != allDisks || shared) {
 		return "", ""
 	}
 	if !single {
-		device = prefix // the only disk
+		device = prefix
 	}
 	return device, of
 }
@@ -122,32 +125,48 @@ func ofRun(name string, run *observe.Run) []telemetry.Recording {
 	var out []telemetry.Recording
 	for _, step := range run.Steps() {
 		for _, result := range run.Accepted(step.ID) {
-			begin := float64(result.Started.UnixNano()) / 1e9
-			services := make(map[string]map[telemetry.Measure][]float64)
-			times := make(map[string][]float64)
-			for _, s := range result.Host {
-				service, of := measured(s.Metric)
-				if of == "" || !s.Counter || len(s.Offsets) != len(s.Values) || len(s.Values) < 2 {
-					continue
-				}
-				if services[service] == nil {
-					services[service] = make(map[telemetry.Measure][]float64)
-					for _, at := range s.Offsets {
-						times[service] = append(times[service], begin+float64(at)/1e9)
-					}
-				}
-				if len(s.Values) == len(times[service]) {
-					services[service][of] = plus(services[service][of], s.Values)
-				}
-			}
-			for service, counters := range services {
-				r := telemetry.FromCounters(service, times[service], counters)
-				r.Source, r.Node = name, string(result.Node)
+			for _, r := range OfHost(string(result.Node), result.Started, result.Host, run.SharedMachine()) {
+				r.Source = name
 				out = append(out, r)
 			}
 		}
 	}
 	return telemetry.Join(out)
+}
+
+// OfHost is what the monitor recorded of the services of a node since it began. Of hosts
+// that share a machine, disks are the machine's and are left out, and the processor time
+// is that of the node's own control group.
+func OfHost(node string, began time.Time, series []model.HostSeries, shared bool) (out []telemetry.Recording) {
+	begin := float64(began.UnixNano()) / 1e9
+	counted := make(map[string]map[telemetry.Measure][]float64)
+	times := make(map[string][]float64)
+	for _, s := range series {
+		service, of := measured(s.Metric, shared)
+		if of == "" || !s.Counter || len(s.Offsets) != len(s.Values) || len(s.Values) < 2 {
+			continue
+		}
+		if counted[service] == nil {
+			counted[service] = make(map[telemetry.Measure][]float64)
+			for _, at := range s.Offsets {
+				times[service] = append(times[service], begin+float64(at)/1e9)
+			}
+		}
+		if len(s.Values) == len(times[service]) {
+			counted[service][of] = plus(counted[service][of], s.Values)
+		}
+	}
+	if slices.ContainsFunc(series, func(s model.HostSeries) bool {
+		return strings.HasPrefix(s.Metric, allDisks+".") && strings.Count(s.Metric, ".") > 1
+	}) {
+		delete(counted, allDisks) // each is there by itself
+	}
+	for _, service := range slices.Sorted(maps.Keys(counted)) {
+		r := telemetry.FromCounters(service, times[service], counted[service])
+		r.Node = node
+		out = append(out, r)
+	}
+	return out
 }
 
 // plus adds columns; a is nil at the first.
