@@ -21,6 +21,7 @@ import (
 	"github.com/scalebench/scalebench/internal/monitor"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/study/pressure"
+	"github.com/scalebench/scalebench/internal/telemetry"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
@@ -88,6 +89,10 @@ func (o *watchOptions) parse() error {
 	return nil
 }
 
+// watchPoll is how often it is looked whether there is a new reading: there is one each
+// second.
+const watchPoll = 100 * time.Millisecond
+
 // watchPressure looks until the context ends, the time is over, or an alert ends it.
 func (c *common) watchPressure(ctx context.Context, p *pressure.Params, opt watchOptions) error {
 	if d := opt.For.Std(); d > 0 {
@@ -106,7 +111,8 @@ func (c *common) watchPressure(ctx context.Context, p *pressure.Params, opt watc
 	view.out, view.raw = c.env.Stdout, c.env.rawOut
 	defer view.close()
 	alerts := make(map[string]bool) // services about which it was said
-	tick := time.NewTicker(time.Second)
+	var last time.Time // the latest reading that was shown
+	tick := time.NewTicker(watchPoll)
 	defer tick.Stop()
 	for {
 		select {
@@ -117,10 +123,21 @@ func (c *common) watchPressure(ctx context.Context, p *pressure.Params, opt watc
 			return ctx.Err()
 		case <-tick.C:
 		}
-		now, err := p.Now(pressure.OfHost(host, began, rec.Series(began), false))
+		services := pressure.OfHost(host, began, rec.Series(began), false)
+		if len(opt.Volumes) > 0 {
+			services = slices.DeleteFunc(services, func(r telemetry.Recording) bool {
+				_, named := opt.Volumes[r.Service]
+				return !named && r.Service != telemetry.Network && r.Service != telemetry.Processor
+			})
+		}
+		now, err := p.Now(services)
 		if err != nil {
 			return err
 		}
+		if len(now) == 0 || !now[0].Time.After(last) {
+			continue
+		}
+		last = now[0].Time
 		if err := c.showPressures(view, now); err != nil {
 			return err
 		}

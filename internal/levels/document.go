@@ -133,7 +133,7 @@ func rateOfBytes(x float64) string { return num.Digits(x/mib, 4) + " MiB/s" }
 
 func opsText(x float64) string { return num.Digits(x, 5) + " op/s" }
 
-func kibText(x float64) string { return num.Digits(x/kib, 3) + " KiB" }
+func kibText(x float64) string { return num.Digits(x/kib, 4) + " KiB" }
 
 func (s *Shown) document(m *Model) *doc.Document {
 	d := &doc.Document{Title: "Expected service levels: " + s.Model, Answer: s.answer(), More: s.more()}

@@ -69,6 +69,14 @@ func (r *Result) uses() ([]Use, error) {
 	return out, nil
 }
 
+// undecided reports whether the balance of a bucket, which is not known, decides what holds
+// the throughput back: then there is no advice.
+func (r *Result) undecided() bool {
+	return slices.ContainsFunc(r.Services, func(s *Service) bool {
+		return s.line.most != nil && s.SLP.P99 < saturated && s.line.most.peak() >= saturated
+	})
+}
+
 // advise fills Advice from what P found: what to raise if a limit is saturated, how much
 // more fits otherwise, and of what less is enough.
 func (r *Result) advise(a Advice) {
@@ -128,7 +136,7 @@ func (r *Result) lower(a Advice, grown float64) (out []Change) {
 		l := level(u)
 		key := u.Node + "\x00" + u.Service + "\x00" + l.of.Model + "\x00" + strings.Join(l.level.Inputs, ",")
 		k := slices.IndexFunc(a.Lower, func(c Change) bool { return c.Use == i })
-		if k < 0 || len(l.level.Inputs) == 0 || a.Lower[k].Factor*grown >= mostLowered {
+		if k < 0 || len(l.level.Inputs) == 0 || l.chosen || a.Lower[k].Factor*grown >= mostLowered {
 			kept[key] = true
 			continue
 		}

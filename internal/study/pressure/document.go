@@ -51,9 +51,14 @@ func (r *Result) answer() string {
 	if worst == nil {
 		return "No service has a pressure: the data lack what its limits count."
 	}
-	if worst.TCPT.Hi <= 0 {
-		return fmt.Sprintf("No service was at its limit. The closest is %s, at %s of its %s for 1 %% of the time.",
-			worst.name(r.nodes), num.Percent(100*worst.SLP.P99), limitWords(worst.Quality))
+	if worst.TCPT.Percent == 0 {
+		text := fmt.Sprintf("No period was above %s. The closest is %s with %s of its %s (99th percentile)",
+			num.Percent(r.Critical), worst.name(r.nodes), percentOf(worst.SLP.P99), limitWords(worst.Quality))
+		if worst.TCPT.Hi > 0 {
+			text += fmt.Sprintf("; its means of %s can hide at most %s of the time at the limit", num.Seconds(r.Period),
+				percentOf(worst.TCPT.Hi/100))
+		}
+		return text + "."
 	}
 	text := fmt.Sprintf("%s was at its %s limit for %s of the time", worst.name(r.nodes), limitWords(worst.Quality),
 		percentBounds(worst.TCPT))

@@ -2,12 +2,14 @@ package pressure
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/levels"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/telemetry"
 )
@@ -24,7 +26,8 @@ type line struct {
 	// bucket is not known.
 	series, most Series
 	credits      *Credits
-	missing      int // periods without a value
+	missing      int  // periods without a value
+	chosen       bool // the level is chosen by a word, such as a type, not by an amount
 }
 
 // lines are those of all recordings, by node and service, and the services that no model
@@ -112,7 +115,8 @@ func (p *Params) linesOf(models []*levels.Model, r *telemetry.Recording, scope l
 	}
 	of, err := models[best].Levels(p.inputs(r.Node, r.Service, models[best]))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cmp.Or(r.Service, r.Node), err)
+		return nil, fmt.Errorf("what %s of %s may expect by the model %s: %w", cmp.Or(r.Service, "all volumes"),
+			cmp.Or(r.Node, r.Source), models[best].Name, bySet(err))
 	}
 	if len(of.Cells) > 0 {
 		l := line{node: r.Node, service: r.Service, of: of, recording: r, level: levels.Level{Quality: levels.Ops, Ways: both}}
@@ -121,11 +125,22 @@ func (p *Params) linesOf(models []*levels.Model, r *telemetry.Recording, scope l
 	}
 	var out []line
 	for _, level := range of.Limits {
-		l := line{node: r.Node, service: r.Service, of: of, level: level, recording: r}
+		l := line{node: r.Node, service: r.Service, of: of, level: level, recording: r,
+			chosen: slices.ContainsFunc(level.Inputs, func(in string) bool { return models[best].Choices(in) != nil })}
 		l.press(p.Credits)
 		out = append(out, l)
 	}
 	return out, nil
+}
+
+// bySet names the inputs of a model that are wrong by the flag that sets them.
+func bySet(err error) error {
+	for _, one := range model.Single(err) {
+		if bad, ok := errors.AsType[*model.InputError](one); ok && bad.Path != "" {
+			bad.Flag, bad.Path = "--set "+bad.Path, ""
+		}
+	}
+	return err
 }
 
 var both = []levels.Way{levels.Read, levels.Write}

@@ -121,7 +121,7 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 	}
 	r.Sizes = sizesOf(recordings)
 	uses, err := r.uses()
-	if err != nil || len(uses) == 0 {
+	if err != nil || len(uses) == 0 || r.undecided() {
 		return r, err
 	}
 	a := Advise(uses, r.Critical/100)

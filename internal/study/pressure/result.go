@@ -157,6 +157,15 @@ func (s Series) mean() float64 {
 	return total / s.Seconds()
 }
 
+// peak is the largest mean of a period.
+func (s Series) peak() float64 {
+	out := 0.0
+	for _, p := range s {
+		out = max(out, p.Mean)
+	}
+	return out
+}
+
 // exceeds is P(s ≤ o) over time.
 func (l *line) exceeds() float64 {
 	total := 0.0
