@@ -79,7 +79,7 @@ func (r *Recording) filled() caveat.List {
 // locales, and /proc/diskstats.
 func TestFiles(t *testing.T) {
 	var b strings.Builder
-	names, err := filepath.Glob("testdata/*[nt]")
+	names, err := filepath.Glob("testdata/*[st]-*[nt]")
 	if err != nil || len(names) < 20 {
 		t.Fatalf("%d files, %v", len(names), err)
 	}
@@ -179,7 +179,7 @@ func TestCaveats(t *testing.T) {
 		t.Error(problems)
 	}
 	codes := []caveat.Code{SinceBoot, Cut, NoStamps, DatesGuessed, Sorted, Twice, Overlap, Absent, Gap, Reset, Wrapped,
-		ClockSet, Paused, RatesAssumed}
+		ClockSet, Paused, Discards, RatesAssumed}
 	if len(codes) != len(Caveats) {
 		t.Errorf("%d codes, %d texts", len(codes), len(Caveats))
 	}

@@ -24,7 +24,7 @@ func TestWrong(t *testing.T) {
 	}{
 		"empty":               {" \n", Options{}, "f: the file is empty; give what iostat"},
 		"too long":            {"time,ops\n1,2\n2,3\n", Options{Limit: 10}, "f: the file has more than 10 B; give a part"},
-		"other columns":       {"a,b\n1,2\n", Options{}, "f:1:1: unknown columns a and b; columns are time"},
+		"other columns":       {"a,b\n1,2\n", Options{}, "f:1:1: unknown columns a, b; columns are time"},
 		"an unknown column":   {"time,ops,iowait\n1,2,3\n", Options{}, `f:1:10: unknown column "iowait"`},
 		"no time":             {"volume,ops\na,2\n", Options{}, `f:1:1: the column "time" is missing`},
 		"two of a column":     {"time,ops,ops\n1,2,3\n", Options{}, `f:1:10: the column "ops" appears twice`},
@@ -36,7 +36,7 @@ func TestWrong(t *testing.T) {
 		"percent":             {"time,ops,credits\n1,2,85\n2,2,80\n", Options{}, "85% if it is in percent, or 0.85"},
 		"no volume":           {"time,volume,ops\n1,,2\n", Options{}, "f:2:3: volume is empty; use the name"},
 		"other values":        {"time,ops\n1,2\n2,3\n1,4\n", Options{}, "f:4:1: f has other values for the time of line 2"},
-		"one row":             {"time,ops\n1,2\n", Options{}, "f:2:1: f has 1 time; give at least two"},
+		"one row":             {"time,ops\n1,2\n", Options{}, "f:2:1: f has one time only; give at least two"},
 		"one row, many cells": {"time,ops\n1,2,3\n", Options{}, "f:2:1: the line has 3 values; the header has 2"},
 		"nothing known":       {"time,ops\n1,n/a\n2,NaN\n", Options{}, "no period of the file can be used"},
 		"quotes":              {"time,ops\n1,\"2\n3,4\n", Options{}, "quot"},
@@ -146,7 +146,7 @@ func TestDates(t *testing.T) {
 		{[]string{"05/06/2026 10:00"}, dayFirst, true},         // fr
 		{[]string{"05/06/2026 10:00:00 AM"}, monthFirst, true}, // en_US
 		{[]string{"13/06/26 10:00", "05/07/26 10:00"}, dayFirst, false},
-		{[]string{"05.06.26 10:00"}, dayFirst, false},
+		{[]string{"05.06.26 10:00:00"}, "", false},
 	} {
 		clock := clock{zone: time.UTC}
 		for _, date := range c.dates {
