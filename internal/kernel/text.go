@@ -135,14 +135,19 @@ func (t *Counter) Add(raw uint64) {
 }
 
 // gain is how far a counter went from one reading to the next. One that went
-// back has passed 2³², where the kernel counts in 32 bits (times of disks,
-// bytes of interfaces on 32-bit machines), or was reset and began at 0.
+// back has wrapped, or was reset and began at 0.
 func gain(last, raw uint64) uint64 {
-	if raw >= last {
+	switch {
+	case raw >= last:
 		return raw - last
-	}
-	if d := uint32(raw - last); last < 1<<32 && d < 1<<31 {
-		return uint64(d)
+	case Wrapped(last, raw):
+		return uint64(uint32(raw - last))
 	}
 	return raw
+}
+
+// Wrapped reports whether a counter that went back may have passed 2³², where the
+// kernel counts in 32 bits (times of disks, bytes of interfaces on 32-bit machines).
+func Wrapped(last, raw uint64) bool {
+	return raw < last && last < 1<<32 && uint32(raw-last) < 1<<31
 }

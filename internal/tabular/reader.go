@@ -44,6 +44,8 @@ const Absent Column = -1
 
 // Reader reads one table.
 type Reader struct {
+	// Names turns the name of a column in the file into the one that forms have; nil: it stays.
+	Names   func(string) string
 	name    string
 	pieces  Pieces
 	piece   Rows
@@ -69,13 +71,9 @@ const bufferSize = 64 << 10
 
 // Open begins to read a table; name is that of the file, for messages.
 func Open(name string, r io.Reader) (*Reader, error) {
-	source := bufio.NewReaderSize(r, bufferSize)
-	if magic, _ := source.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		unpacked, err := gzip.NewReader(source)
-		if err != nil {
-			return nil, unreadable(name, err)
-		}
-		source = bufio.NewReaderSize(unpacked, bufferSize)
+	source, err := Unpack(name, r)
+	if err != nil {
+		return nil, err
 	}
 	source = UTF8(source)
 	beginning, _ := source.Peek(bufferSize) // an error comes again when rows are read
@@ -88,11 +86,24 @@ func Open(name string, r io.Reader) (*Reader, error) {
 	return t, nil
 }
 
+// Unpack is what a file says, which may be packed with gzip.
+func Unpack(name string, r io.Reader) (*bufio.Reader, error) {
+	source := bufio.NewReaderSize(r, bufferSize)
+	if magic, _ := source.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		return source, nil
+	}
+	unpacked, err := gzip.NewReader(source)
+	if err != nil {
+		return nil, Unreadable(name, err)
+	}
+	return bufio.NewReaderSize(unpacked, bufferSize), nil
+}
+
 // longestRow is how long a row may be, in bytes.
 const longestRow = 1 << 20
 
-// unreadable is why a file cannot be read: often it is packed and not whole.
-func unreadable(name string, err error) error {
+// Unreadable is why a file cannot be read: often it is packed and not whole.
+func Unreadable(name string, err error) error {
 	var corrupt flate.CorruptInputError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -123,7 +134,11 @@ func (t *Reader) Use(forms []Form, allowed string) (form int, err error) {
 		return 0, t.Err()
 	}
 	for _, c := range t.cells {
-		t.names = append(t.names, strings.ReplaceAll(strings.ToLower(c), " ", "_"))
+		name := strings.ReplaceAll(strings.ToLower(c), " ", "_")
+		if t.Names != nil {
+			name = t.Names(name)
+		}
+		t.names = append(t.names, name)
 	}
 	form = slices.IndexFunc(forms, func(f Form) bool {
 		return slices.ContainsFunc(f.Required[1:], func(name string) bool { return slices.Contains(t.names, name) })
@@ -160,6 +175,9 @@ func (t *Reader) setColumns(f Form) {
 		}
 	}
 }
+
+// Comma is what separates cells.
+func (t *Reader) Comma() byte { return t.piece.Comma }
 
 // Column finds a column of the form.
 func (t *Reader) Column(name string) Column {
@@ -235,7 +253,7 @@ func (t *Reader) fail(err error) {
 		t.problems = Problems{} // they would only be consequences
 		t.Refuse("the file is not UTF-8 text", NotTextAllowed)
 	case err != io.EOF: //nolint:errorlint // packages that unpack wrap it where a file is cut
-		t.err = unreadable(t.name, err)
+		t.err = Unreadable(t.name, err)
 	}
 }
 

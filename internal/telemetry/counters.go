@@ -1,0 +1,45 @@
+package telemetry
+
+import "math"
+
+// FromCounters makes a recording of counters that only grow: bytes, operations, seconds of
+// processors. times are those of the readings, in Unix s; counters are each as long, NaN where
+// the service was not there. A period is a gap if a counter fell, since the service was made
+// anew, if the clock was set back, or if the recorder paused for more than ten median steps.
+func FromCounters(service string, times []float64, counters map[Measure][]float64) Recording {
+	r := Recording{Service: service}
+	usual := median(times)
+	for i := range times {
+		of := make(map[Measure]float64, len(counters))
+		present := false
+		for m, c := range counters {
+			present = present || !math.IsNaN(c[i])
+			if i > 0 {
+				of[m] = c[i] - c[i-1]
+			}
+		}
+		if !present {
+			r.remark(Remark{Code: Gap, Count: 1, At: times[i]})
+		}
+		if i == 0 || !known(of) {
+			continue
+		}
+		length := times[i] - times[i-1]
+		reset := false
+		for m, gain := range of {
+			reset = reset || gain < 0
+			of[m] = gain / length
+		}
+		switch {
+		case !(length > 0):
+			r.remark(Remark{Code: ClockSet, Count: 1, At: times[i]})
+		case length > pause*usual:
+			r.remark(Remark{Code: Paused, Count: 1, At: times[i]})
+		case reset:
+			r.remark(Remark{Code: Reset, Count: 1, At: times[i]})
+		default:
+			r.add(times[i-1], times[i], of)
+		}
+	}
+	return r
+}
