@@ -91,7 +91,8 @@ func explain(err error) error {
 	}
 	switch {
 	case retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}.IsErrorThrottle(err) == aws.TrueTernary:
-		advice = fmt.Sprintf("it throttled %d attempts: an account may make 50 calls and get 180,000 values a second", attempts)
+		advice = fmt.Sprintf("it throttled %d attempts: an account may make 50 calls and get 180,000 values a second",
+			attempts)
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
 		kind, advice = model.ErrDenied, "the credentials need the right cloudwatch:GetMetricData"
 	case code >= http.StatusBadRequest && code < http.StatusInternalServerError:

@@ -93,8 +93,8 @@ var Caveats = caveat.Table{
 			n.Service, num.Count(n.Count, "minute"))
 	}),
 	caveat.Define(ChecksMet, func(n telemetry.Noted) string {
-		return fmt.Sprintf("%s: %s counts each minute in which a limit was met as a whole one, in %s; the time is at most that",
-			n.Service, n.Of, num.Count(n.Count, "period"))
+		return fmt.Sprintf("%s: %s counts each minute in which a limit was met as a whole one, in %s; "+
+			"the time is at most that", n.Service, n.Of, num.Count(n.Count, "period"))
 	}),
 }
 

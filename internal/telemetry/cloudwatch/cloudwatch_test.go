@@ -35,7 +35,8 @@ type truth struct {
 func makeTruth(r *rand.Rand, begin time.Time) truth {
 	const minutes, gapAt, gapSize, lacks = 120, 30, 5, 70
 	t := truth{spec: Spec{Volumes: []string{"vol-0a1", "i-0f/vol-0b2"}, From: begin.Add(-20 * time.Second),
-		To: begin.Add(minutes*time.Minute + 59*time.Second), Region: "eu-west-1", backoff: time.Millisecond, silence: 10 * time.Second}}
+		To: begin.Add(minutes*time.Minute + 59*time.Second), Region: "eu-west-1",
+		backoff: time.Millisecond, silence: 10 * time.Second}}
 	for v, id := range []string{"vol-0a1", "vol-0b2"} {
 		want := telemetry.Recording{Source: "cloudwatch", Service: id, Rates: make(map[telemetry.Measure]telemetry.Numbers)}
 		for minute := range minutes {
@@ -71,7 +72,8 @@ func makeTruth(r *rand.Rand, begin time.Time) truth {
 			want.Rates[telemetry.NodeExceededOps] = append(want.Rates[telemetry.NodeExceededOps], exceeded)
 		}
 		if v == 0 {
-			want.Remarks = []telemetry.Remark{{Code: telemetry.Gap, Count: gapSize, At: float64(begin.Add((gapAt + 1) * time.Minute).Unix())}}
+			at := begin.Add((gapAt + 1) * time.Minute)
+			want.Remarks = []telemetry.Remark{{Code: telemetry.Gap, Count: gapSize, At: float64(at.Unix())}}
 		} else {
 			want.Node = "i-0f"
 		}
@@ -118,7 +120,8 @@ func testKnownSeries(t *testing.T, m *moto) {
 	}{
 		{name: "a known series", set: func() {}, calls: 1},
 		{name: "two pages", set: func() { m.paged = true }, calls: 2},
-		{name: "a part only", set: func() { m.paged, m.torn = true, true }, calls: 1, wantErr: model.ErrUnavailable, says: `VolumeReadOps of vol-0a1 only ("PartialData")`},
+		{name: "a part only", set: func() { m.paged, m.torn = true, true }, calls: 1,
+			wantErr: model.ErrUnavailable, says: `VolumeReadOps of vol-0a1 only ("PartialData")`},
 		{name: "throttled twice", set: func() {
 			m.fault = func(w http.ResponseWriter, call int) bool {
 				if call <= 2 {
@@ -130,7 +133,8 @@ func testKnownSeries(t *testing.T, m *moto) {
 		{name: "throttled for good", set: func() {
 			m.fault = func(w http.ResponseWriter, _ int) bool { throttle(w); return true }
 		}, calls: attempts, wantErr: model.ErrUnavailable, says: "throttled 5 attempts: an account may make 50 calls"},
-		{name: "unknown credentials", set: func() { m.demandCredentials(t) }, calls: 1, wantErr: model.ErrDenied, says: "cloudwatch:GetMetricData"},
+		{name: "unknown credentials", set: func() { m.demandCredentials(t) }, calls: 1,
+			wantErr: model.ErrDenied, says: "cloudwatch:GetMetricData"},
 	} {
 		m.reset()
 		c.set()
@@ -179,7 +183,8 @@ func testManyVolumes(t *testing.T, m *moto) {
 		}
 	}
 	spec.Volumes = []string{"vol-3e8", "vol-dead"}
-	if _, err := Read(t.Context(), spec); !errors.Is(err, model.ErrNotFound) || !strings.Contains(err.Error(), "no data of vol-dead") {
+	_, err = Read(t.Context(), spec)
+	if !errors.Is(err, model.ErrNotFound) || !strings.Contains(err.Error(), "no data of vol-dead") {
 		t.Errorf("a volume without data: %v", err)
 	}
 }
@@ -197,8 +202,8 @@ func TestNoServer(t *testing.T) {
 		{"no credentials", silent, "", "set AWS_PROFILE", model.ErrDenied},
 	} {
 		setAccount(t, c.key)
-		spec := Spec{Volumes: []string{"vol-1"}, From: begin, To: begin.Add(time.Hour), Region: "eu-west-1", Endpoint: "http://" + c.address,
-			silence: 100 * time.Millisecond, backoff: time.Millisecond}
+		spec := Spec{Volumes: []string{"vol-1"}, From: begin, To: begin.Add(time.Hour), Region: "eu-west-1",
+			Endpoint: "http://" + c.address, silence: 100 * time.Millisecond, backoff: time.Millisecond}
 		start := time.Now()
 		_, err := Read(t.Context(), spec)
 		if !errors.Is(err, c.wantErr) || !strings.Contains(err.Error(), c.says) {
@@ -209,7 +214,8 @@ func TestNoServer(t *testing.T) {
 		}
 	}
 	setAccount(t, "key")
-	if _, err := Read(t.Context(), Spec{Volumes: []string{"vol-1"}, From: begin, To: begin.Add(time.Hour)}); !errors.Is(err, model.ErrUsage) {
+	spec := Spec{Volumes: []string{"vol-1"}, From: begin, To: begin.Add(time.Hour)}
+	if _, err := Read(t.Context(), spec); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("no region: %v", err)
 	}
 }
@@ -228,7 +234,7 @@ func TestGrid(t *testing.T) {
 	}{
 		{"minutes, whole ones only", ago(time.Hour), ago(time.Minute), 0, time.Minute, "2026-11-27T11:01:00Z", 58, ""},
 		{"not after now", ago(10 * time.Minute), now.Add(time.Hour), 0, time.Minute, "2026-11-27T11:51:00Z", 9, ""},
-		{"five minutes, aligned", ago(time.Hour), now, 5 * time.Minute, 5 * time.Minute, "2026-11-27T11:05:00Z", 11, ""},
+		{"five minutes, aligned, and complete", ago(time.Hour), now, 5 * time.Minute, 5 * time.Minute, "2026-11-27T11:05:00Z", 10, ""},
 		{"sixteen days ago", ago(16 * day), ago(16*day - time.Hour), 0, 5 * time.Minute, "2026-11-11T12:05:00Z", 11, ""},
 		{"a hundred days ago", ago(100 * day), ago(99 * day), 0, time.Hour, "2026-08-19T13:00:00Z", 23, ""},
 		{"sixteen days ago by the minute", ago(16 * day), now, time.Minute, 0, "", 0, "choose a multiple of 5m0s"},
@@ -247,7 +253,8 @@ func TestGrid(t *testing.T) {
 			continue
 		}
 		if err != nil || stamp(g.begin) != c.begin || g.slots != c.slots || g.period != c.wantOf {
-			t.Errorf("%s: %v %d × %v, %v; want %v %d × %v", c.name, stamp(g.begin), g.slots, g.period, err, c.begin, c.slots, c.wantOf)
+			t.Errorf("%s: %v %d × %v, %v; want %v %d × %v", c.name, stamp(g.begin), g.slots, g.period, err,
+				c.begin, c.slots, c.wantOf)
 		}
 	}
 }
@@ -283,38 +290,39 @@ func TestFill(t *testing.T) {
 // because of their age are remarked.
 func TestSettle(t *testing.T) {
 	begin := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
-	read := func(g grid, slots ...int) (telemetry.Recording, error) {
+	read := func(g grid, slots ...int) ([]telemetry.Remark, error) {
 		r := g.recording()
 		values := slices.Repeat(telemetry.Numbers{math.NaN()}, g.slots)
 		for _, slot := range slots {
 			values[slot] = 1
 		}
 		r.Rates[telemetry.ReadOps] = values
-		return r, g.settle(&r)
+		err := g.settle(&r)
+		return r.Remarks, err
 	}
 	minutes := grid{begin: begin, period: time.Minute, slots: 20}
-	if _, err := read(minutes, 0, 5, 10, 15); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "every 300 s") {
+	_, err := read(minutes, 0, 5, 10, 15)
+	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "every 300 s") {
 		t.Errorf("a value in each fifth minute: %v", err)
 	}
 	if _, err := read(minutes, 0, 5, 6, 15); err != nil {
 		t.Errorf("a value in some minutes: %v", err)
 	}
-	g := grid{begin: begin, period: 5 * time.Minute, slots: 2, old: true}
-	r := g.recording()
-	r.Rates[telemetry.ReadOps] = telemetry.Numbers{1, 2}
-	err := g.settle(&r)
-	if diff := cmp.Diff([]telemetry.Remark{{Code: NoMinutes, Count: 5}}, r.Remarks); err != nil || diff != "" {
+	got, err := read(grid{begin: begin, period: 5 * time.Minute, slots: 2, old: true}, 0, 1)
+	if diff := cmp.Diff([]telemetry.Remark{{Code: NoMinutes, Count: 5}}, got); err != nil || diff != "" {
 		t.Errorf("%v; remarks (-want +got):\n%s", err, diff)
 	}
 }
 
 // TestCaveats: each remark has a text.
 func TestCaveats(t *testing.T) {
-	r := telemetry.Recording{Service: "vol-1", Remarks: []telemetry.Remark{{Code: NoMinutes, Count: 5}, {Code: ChecksMet, Of: "exceeded_ops", Count: 1}}}
+	r := telemetry.Recording{Service: "vol-1", Remarks: []telemetry.Remark{{Code: NoMinutes, Count: 5},
+		{Code: ChecksMet, Of: "exceeded_ops", Count: 1}}}
 	list := r.Caveats()
 	Caveats.Fill(caveat.Subject{}, list)
 	want := []caveat.Text{"vol-1: CloudWatch keeps minutes for 15 days; periods have 5 minutes and hide what is shorter",
-		"vol-1: exceeded_ops counts each minute in which a limit was met as a whole one, in 1 period; the time is at most that"}
+		"vol-1: exceeded_ops counts each minute in which a limit was met as a whole one, in 1 period; " +
+			"the time is at most that"}
 	if diff := cmp.Diff(want, list.Texts()); diff != "" || len(Caveats.Check()) > 0 {
 		t.Errorf("%q; texts (-want +got):\n%s", Caveats.Check(), diff)
 	}
@@ -324,7 +332,8 @@ func TestCaveats(t *testing.T) {
 func TestVolumes(t *testing.T) {
 	now := time.Now()
 	for _, volumes := range [][]string{{"sda"}, {"vol-xyz"}, {"i-1/"}, {"vol-1/i-1"}} {
-		if _, err := Read(t.Context(), Spec{Volumes: volumes, From: now.Add(-time.Hour), To: now, Region: "x"}); !errors.Is(err, model.ErrUsage) {
+		_, err := Read(t.Context(), Spec{Volumes: volumes, From: now.Add(-time.Hour), To: now, Region: "x"})
+		if !errors.Is(err, model.ErrUsage) {
 			t.Errorf("%q: %v, want ErrUsage", volumes, err)
 		}
 	}

@@ -7,7 +7,11 @@ import (
 	"github.com/scalebench/scalebench/internal/telemetry"
 )
 
-const day = 24 * time.Hour
+const (
+	day = 24 * time.Hour
+	// delay is how late minutes may come in; a sum of several may grow until then.
+	delay = 5 * time.Minute
+)
 
 // grid is the periods that are read: whole ones, aligned to the day, as CloudWatch's are.
 type grid struct {
@@ -38,9 +42,12 @@ func (s Spec) grid() (grid, error) {
 			g.period, stamp(s.From), kept)
 	}
 	g.begin = s.From.Add(g.period - 1).Truncate(g.period).UTC()
-	end := s.To
-	if s.now.Before(end) {
-		end = s.now
+	end, present := s.To, s.now
+	if g.period > time.Minute {
+		present = present.Add(-delay)
+	}
+	if present.Before(end) {
+		end = present
 	}
 	if g.slots = int(end.Sub(g.begin) / g.period); g.slots < 1 {
 		return g, model.Usagef("no whole period of %v is between %s and %s; choose a longer time",

@@ -46,8 +46,8 @@ func Device(device string) ([]byte, error) {
 	status, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), ioctlAdmin, uintptr(unsafe.Pointer(&command)))
 	runtime.KeepAlive(page)
 	if errno != 0 || status != 0 {
-		return nil, model.Usagef("there is no EBS log page (%w, NVMe status %#x); it needs root, and a volume on a Nitro instance",
-			errno, status)
+		return nil, model.Usagef("there is no EBS log page (%w, NVMe status %#x); it needs root, and a volume on a Nitro "+
+			"instance", errno, status)
 	}
 	return page, nil
 }

@@ -76,7 +76,8 @@ func TestRead(t *testing.T) {
 		const seconds, anew = 30, 12
 		r := rand.New(rand.NewPCG(27, 3))
 		begin := float64(time.Now().UnixMicro()) / 1e6
-		want := telemetry.Recording{Source: "nvme", Node: "db-1", Service: "nvme9n1", Rates: make(map[telemetry.Measure]telemetry.Numbers),
+		want := telemetry.Recording{Source: "nvme", Node: "db-1", Service: "nvme9n1",
+			Rates:   make(map[telemetry.Measure]telemetry.Numbers),
 			Remarks: []telemetry.Remark{{Code: telemetry.Reset, Count: 1, At: begin + anew}}}
 		counters := [11]uint64{1 << 40, 1 << 40, 1 << 50, 1 << 50}
 		second := 0
@@ -90,8 +91,9 @@ func TestRead(t *testing.T) {
 			if second <= seconds {
 				want.Begin, want.End = append(want.Begin, begin+float64(second-1)), append(want.End, begin+float64(second))
 			}
-			for i, m := range map[int]telemetry.Measure{0: telemetry.ReadOps, 1: telemetry.WriteOps, 2: telemetry.ReadBytes, 3: telemetry.WriteBytes,
-				6: telemetry.ExceededOps, 7: telemetry.ExceededBytes, 8: telemetry.NodeExceededOps, 9: telemetry.NodeExceededBytes} {
+			for i, m := range map[int]telemetry.Measure{0: telemetry.ReadOps, 1: telemetry.WriteOps,
+				2: telemetry.ReadBytes, 3: telemetry.WriteBytes, 6: telemetry.ExceededOps, 7: telemetry.ExceededBytes,
+				8: telemetry.NodeExceededOps, 9: telemetry.NodeExceededBytes} {
 				by := r.Uint64N(1_000_000)
 				rate := float64(by)
 				if i >= 6 {
@@ -104,7 +106,8 @@ func TestRead(t *testing.T) {
 			}
 			return now, nil
 		}
-		got, err := Read(t.Context(), Spec{Devices: []string{"/dev/nvme9n1"}, Period: time.Second, For: seconds * time.Second, Node: "db-1", page: page})
+		got, err := Read(t.Context(), Spec{Devices: []string{"/dev/nvme9n1"}, Period: time.Second,
+			For: seconds * time.Second, Node: "db-1", page: page})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +126,8 @@ func TestThrottledAll(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	for _, s := range []Spec{{Period: time.Second}, {Devices: []string{"x"}}, {Devices: []string{"x"}, Period: 1, For: -1}} {
+	x := []string{"x"}
+	for _, s := range []Spec{{Period: time.Second}, {Devices: x}, {Devices: x, Period: 1, For: -1}} {
 		if _, err := Read(t.Context(), s); !errors.Is(err, model.ErrUsage) {
 			t.Errorf("%+v: %v, want ErrUsage", s, err)
 		}

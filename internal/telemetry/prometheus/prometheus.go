@@ -88,7 +88,8 @@ func Read(ctx context.Context, s Spec) ([]telemetry.Recording, error) {
 		}
 	}
 	var out []telemetry.Recording
-	for _, of := range slices.SortedFunc(maps.Keys(groups), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+	byName := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
+	for _, of := range slices.SortedFunc(maps.Keys(groups), byName) {
 		r := groups[of].recording(of[1])
 		r.Source, r.Node = "prometheus", of[0]
 		if len(r.Begin)+len(r.Remarks) > 0 { // more than one sample
@@ -96,8 +97,8 @@ func Read(ctx context.Context, s Spec) ([]telemetry.Recording, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%w: Prometheus has no two samples of node_exporter with {%s} from %s to %s; check match and time",
-			model.ErrNotFound, s.Match, s.From.Format(time.RFC3339), s.To.Format(time.RFC3339))
+		return nil, fmt.Errorf("%w: Prometheus has no two samples of node_exporter with {%s} from %s to %s; "+
+			"check match and time", model.ErrNotFound, s.Match, s.From.Format(time.RFC3339), s.To.Format(time.RFC3339))
 	}
 	return out, nil
 }

@@ -91,5 +91,6 @@ func (c *client) problem(response *http.Response, a *answer, unreadable error) e
 	default:
 		return nil
 	}
-	return fmt.Errorf("%w: the answer of Prometheus at %s (%s) cannot be used: %s", kind, c.url.Redacted(), response.Status, why)
+	return fmt.Errorf("%w: the answer of Prometheus at %s (%s) cannot be used: %s",
+		kind, c.url.Redacted(), response.Status, why)
 }

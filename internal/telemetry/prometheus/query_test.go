@@ -40,7 +40,9 @@ func matrix(series string) string {
 
 // TestAnswers: what is not the whole answer of a Prometheus is refused in words that help.
 func TestAnswers(t *testing.T) {
-	sample := `{"metric":{"__name__":"node_disk_read_bytes_total","device":"sda","instance":"a"},"values":[[1000,"1"],[1015,%s]]}`
+	const metric = `{"metric":{"__name__":"node_disk_read_bytes_total","device":"sda","instance":"a"},`
+	sample := metric + `"values":[[1000,"1"],[1015,%s]]}`
+	two := fmt.Sprintf(sample, `"2"`)
 	for _, c := range []struct {
 		name    string
 		code    int
@@ -49,23 +51,30 @@ func TestAnswers(t *testing.T) {
 		wantErr error
 		says    string
 	}{
-		{"a web page", 200, "text/html", "<html>Grafana</html>", model.ErrUsage, "(200 OK) cannot be used: this is no JSON of Prometheus"},
+		{"a web page", 200, "text/html", "<html>Grafana</html>",
+			model.ErrUsage, "(200 OK) cannot be used: this is no JSON of Prometheus"},
 		{"not found", 404, "text/plain", "404 page not found", model.ErrUsage, "404 Not Found"},
 		{"a gateway", 502, "text/html", "", model.ErrUnavailable, "502"},
 		{"no rights", 401, "text/plain", "", model.ErrDenied, "a token"},
-		{"a bad query", 400, asJSON, `{"status":"error","errorType":"bad_data","error":"parse error"}`, model.ErrUsage, "check match: parse error"},
-		{"too long", 503, asJSON, `{"status":"error","errorType":"timeout","error":"query timed out"}`, model.ErrUnavailable, "query timed out"},
-		{"a part", 200, asJSON, `{"status":"success","warnings":["store db2 is down"],"data":{"resultType":"matrix"}}`, model.ErrUnavailable, "store db2 is down"},
+		{"a bad query", 400, asJSON, `{"status":"error","errorType":"bad_data","error":"parse error"}`,
+			model.ErrUsage, "check match: parse error"},
+		{"too long", 503, asJSON, `{"status":"error","errorType":"timeout","error":"query timed out"}`,
+			model.ErrUnavailable, "query timed out"},
+		{"a part", 200, asJSON, `{"status":"success","warnings":["store db2 is down"],"data":{"resultType":"matrix"}}`,
+			model.ErrUnavailable, "store db2 is down"},
 		{"cut off", 200, asJSON, `{"status":"success","data":{"res`, model.ErrUsage, "unexpected EOF"},
-		{"a vector", 200, asJSON, `{"status":"success","data":{"resultType":"vector","result":[]}}`, model.ErrUsage, `a "vector"`},
+		{"a vector", 200, asJSON, `{"status":"success","data":{"resultType":"vector","result":[]}}`,
+			model.ErrUsage, `a "vector"`},
 		{"no series", 200, asJSON, matrix(""), model.ErrNotFound, "no two samples"},
-		{"one sample", 200, asJSON, matrix(`{"metric":{"__name__":"node_disk_read_bytes_total","device":"sda","instance":"a"},"values":[[1000,"1"]]}`), model.ErrNotFound, "no two samples"},
+		{"one sample", 200, asJSON, matrix(metric + `"values":[[1000,"1"]]}`), model.ErrNotFound, "no two samples"},
 		{"a word for a value", 200, asJSON, matrix(fmt.Sprintf(sample, `"one"`)), model.ErrUsage, `invalid number`},
-		{"no value", 200, asJSON, matrix(fmt.Sprintf(sample, `null`)), model.ErrUnavailable, "node_disk_read_bytes_total of a sda"},
-		{"two jobs", 200, asJSON, matrix(strings.Replace(fmt.Sprintf(sample, `"2"`), `"instance"`, `"job":"x","instance"`, 1) + "," + fmt.Sprintf(sample, `"2"`)),
+		{"no value", 200, asJSON, matrix(fmt.Sprintf(sample, `null`)),
+			model.ErrUnavailable, "node_disk_read_bytes_total of a sda"},
+		{"two jobs", 200, asJSON, matrix(strings.Replace(two, `"instance"`, `"job":"x","instance"`, 1) + "," + two),
 			model.ErrUsage, "node_disk_read_bytes_total of a sda"},
 	} {
-		spec := Spec{URL: recorded(t, c.code, c.kind, c.body, nil), From: time.Unix(1000, 0), To: time.Unix(2000, 0), Match: `job="x"`}
+		spec := Spec{URL: recorded(t, c.code, c.kind, c.body, nil), Match: `job="x"`,
+			From: time.Unix(1000, 0), To: time.Unix(2000, 0)}
 		_, err := Read(t.Context(), spec)
 		if !errors.Is(err, c.wantErr) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %v with %q", c.name, err, c.wantErr, c.says)
@@ -101,7 +110,8 @@ func TestRights(t *testing.T) {
 	for _, c := range []struct{ token, want string }{{"", "Basic dTpzZWNyZXQ="}, {"t0ken", "Bearer t0ken"}} {
 		got := ""
 		url := recorded(t, 403, "text/plain", "", func(r *http.Request) { got = r.Header.Get("Authorization") })
-		_, err := Read(t.Context(), Spec{URL: strings.Replace(url, "http://", "http://u:secret@", 1), Token: c.token, From: time.Unix(0, 0), To: time.Unix(1, 0)})
+		_, err := Read(t.Context(), Spec{URL: strings.Replace(url, "http://", "http://u:secret@", 1), Token: c.token,
+			From: time.Unix(0, 0), To: time.Unix(1, 0)})
 		if got != c.want || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "t0ken") {
 			t.Errorf("the server saw %q, want %q; %v", got, c.want, err)
 		}
@@ -115,24 +125,28 @@ func TestSums(t *testing.T) {
 		return fmt.Sprintf(`{"metric":{"__name__":%q,"instance":"a",%s},"values":[%s]}`, name, labels, values)
 	}
 	body := matrix(strings.Join([]string{
-		one("node_cpu_seconds_total", `"cpu":"0","mode":"user"`, `[1000,"10"],[1010,"15"],[1020,"20"],[1030,"25"],[1040,"30"]`),
+		one("node_cpu_seconds_total", `"cpu":"0","mode":"user"`,
+			`[1000,"10"],[1010,"15"],[1020,"20"],[1030,"25"],[1040,"30"]`),
 		one("node_cpu_seconds_total", `"cpu":"1","mode":"user"`, `[1000,"10"],[1010,"12"],[1020,"13"]`),
 		one("node_network_receive_bytes_total", `"device":"eth0"`, `[1000,"0"],[1010,"10"]`),
 		one("node_network_receive_bytes_total", `"device":"ens5"`, `[1000,"0"],[1010,"30"]`),
 		one("node_network_receive_bytes_total", `"device":"enP1s2"`, `[1000,"0"],[1010,"10"]`),
 		one("node_disk_read_bytes_total", `"device":"sda"`, `[1000,"50"],[1010,"20"],[1020,"30"]`),
 	}, ","))
-	got, err := Read(t.Context(), Spec{URL: recorded(t, 200, asJSON, body, nil), From: time.Unix(1000, 0), To: time.Unix(2000, 0)})
+	got, err := Read(t.Context(), Spec{URL: recorded(t, 200, asJSON, body, nil),
+		From: time.Unix(1000, 0), To: time.Unix(2000, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	recording := func(service string, begin, end []float64, m telemetry.Measure, rates telemetry.Numbers) telemetry.Recording {
-		return telemetry.Recording{Source: "prometheus", Node: "a", Service: service, Begin: begin, End: end, Rates: map[telemetry.Measure]telemetry.Numbers{m: rates}}
+	type numbers = telemetry.Numbers
+	recording := func(service string, begin, end numbers, m telemetry.Measure, rates numbers) telemetry.Recording {
+		return telemetry.Recording{Source: "prometheus", Node: "a", Service: service, Begin: begin, End: end,
+			Rates: map[telemetry.Measure]numbers{m: rates}}
 	}
 	want := []telemetry.Recording{
-		recording("cpu", []float64{1000, 1010}, []float64{1010, 1020}, telemetry.CPU, telemetry.Numbers{.7, .6}),
-		recording("network", []float64{1000}, []float64{1010}, telemetry.ReceivedBytes, telemetry.Numbers{4}),
-		recording("sda", []float64{1010}, []float64{1020}, telemetry.ReadBytes, telemetry.Numbers{1}),
+		recording("cpu", numbers{1000, 1010}, numbers{1010, 1020}, telemetry.CPU, numbers{.7, .6}),
+		recording("network", numbers{1000}, numbers{1010}, telemetry.ReceivedBytes, numbers{4}),
+		recording("sda", numbers{1010}, numbers{1020}, telemetry.ReadBytes, numbers{1}),
 	}
 	want[0].Remarks = []telemetry.Remark{{Code: telemetry.Gap, Count: 2, At: 1030}}
 	want[2].Remarks = []telemetry.Remark{{Code: telemetry.Reset, Count: 1, At: 1010}}
@@ -144,7 +158,8 @@ func TestSums(t *testing.T) {
 // FuzzAnswer: whatever a server sends, it is refused, or each measure has a value a period.
 func FuzzAnswer(f *testing.F) {
 	f.Add(matrix(`{"metric":{"__name__":"node_cpu_seconds_total"},"values":[[1435781430.781,"1"],[2,"3e300"],[3,"-1"]]}`))
-	f.Add(matrix(`{"metric":{"__name__":"node_disk_read_bytes_total","device":"a"},"values":[[1,"2"],[2,null],[1e999,"x"]]}`))
+	f.Add(matrix(`{"metric":{"__name__":"node_disk_read_bytes_total","device":"a"},` +
+		`"values":[[1,"2"],[2,null],[1e999,"x"]]}`))
 	f.Fuzz(func(t *testing.T, text string) {
 		var a answer
 		groups := make(map[[2]string]group)

@@ -32,7 +32,8 @@ func (n *node) sample(name, labels string, at int64, value float64) {
 	if n.text[name] == nil {
 		n.text[name] = &strings.Builder{}
 	}
-	fmt.Fprintf(n.text[name], "%s{instance=\"db-1:9100\",job=\"node\"%s} %s %d.%03d\n", name, labels, fmt.Sprint(value), at/1000, at%1000)
+	fmt.Fprintf(n.text[name], "%s{instance=\"db-1:9100\",job=\"node\"%s} %v %d.%03d\n",
+		name, labels, value, at/1000, at%1000)
 }
 
 // count adds to a counter and writes a sample.
@@ -42,8 +43,9 @@ func (n *node) count(name, labels string, at int64, by float64) {
 }
 
 // diskCounters are those of each device, in the order in which they are drawn.
-var diskCounters = []string{"node_disk_reads_completed_total", "node_disk_writes_completed_total", "node_disk_read_bytes_total",
-	"node_disk_written_bytes_total", "node_disk_reads_merged_total", "node_disk_writes_merged_total"}
+var diskCounters = []string{"node_disk_reads_completed_total", "node_disk_writes_completed_total",
+	"node_disk_read_bytes_total", "node_disk_written_bytes_total",
+	"node_disk_reads_merged_total", "node_disk_writes_merged_total"}
 
 // draw is two and a half hours of a node: scrapes about every 15 s, a gap of ten minutes, a device
 // that is attached anew, and a restart.
@@ -51,7 +53,8 @@ func draw(r *rand.Rand, begin int64) (n node, want []telemetry.Recording) {
 	const anewAt, gapAt, bootAt, scrapes = 100, 200, 400, 600
 	n = node{text: make(map[string]*strings.Builder), counters: make(map[string]float64)}
 	recording := func(service string) telemetry.Recording {
-		return telemetry.Recording{Source: "prometheus", Node: "db-1:9100", Service: service, Rates: make(map[telemetry.Measure]telemetry.Numbers)}
+		return telemetry.Recording{Source: "prometheus", Node: "db-1:9100", Service: service,
+			Rates: make(map[telemetry.Measure]telemetry.Numbers)}
 	}
 	cpu, network, sda, sdb := recording("cpu"), recording("network"), recording("sda"), recording("sdb")
 	at, last := begin, begin
@@ -118,7 +121,8 @@ func draw(r *rand.Rand, begin int64) (n node, want []telemetry.Recording) {
 			n.count("node_network_receive_bytes_total", fmt.Sprintf(`,device=%q`, device), at, received)
 			n.count("node_network_transmit_bytes_total", fmt.Sprintf(`,device=%q`, device), at, sent)
 			if device == "eth0" {
-				add(&network, map[telemetry.Measure]float64{telemetry.ReceivedBytes: received, telemetry.SentBytes: sent}, restarted)
+				values := map[telemetry.Measure]float64{telemetry.ReceivedBytes: received, telemetry.SentBytes: sent}
+				add(&network, values, restarted)
 			}
 		}
 		last = at
@@ -143,7 +147,8 @@ func serve(t *testing.T, n node) (url string) {
 		t.Fatal(err)
 	}
 	data := filepath.Join(s.Dir, "data")
-	if out, err := s.Command(promtool, "tsdb", "create-blocks-from", "openmetrics", input, data).CombinedOutput(); err != nil {
+	fill := s.Command(promtool, "tsdb", "create-blocks-from", "openmetrics", input, data)
+	if out, err := fill.CombinedOutput(); err != nil {
 		t.Fatalf("promtool: %v\n%s", err, out)
 	}
 	s.Listen(func(port string) *exec.Cmd {
@@ -174,11 +179,13 @@ func TestPrometheus(t *testing.T) {
 		t.Errorf("%d recordings, %v; want that of sda", len(got), err)
 	}
 	spec.Match = `instance="db-2"`
-	if _, err := Read(t.Context(), spec); !errors.Is(err, model.ErrNotFound) || !strings.Contains(err.Error(), `{instance="db-2"}`) {
+	_, err = Read(t.Context(), spec)
+	if !errors.Is(err, model.ErrNotFound) || !strings.Contains(err.Error(), `{instance="db-2"}`) {
 		t.Errorf("no such series: %v", err)
 	}
 	spec.Match = `instance=db-2`
-	if _, err := Read(t.Context(), spec); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "check match") {
+	_, err = Read(t.Context(), spec)
+	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "check match") {
 		t.Errorf("bad match: %v", err)
 	}
 }
