@@ -12,6 +12,7 @@ package telemetry
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 
@@ -45,11 +46,11 @@ const (
 	CPU               Measure = "cpu"                 // cores busy
 )
 
-// measures are all of them, and the first of them shares.
-var measures = []Measure{Credits, ExceededOps, ExceededBytes, NodeExceededOps, NodeExceededBytes, Idle,
-	ReadOps, WriteOps, Ops, ReadBytes, WriteBytes, Bytes, ReadMerges, WriteMerges, ConsumedOps, ReceivedBytes, SentBytes, CPU}
-
-const shares = 6
+var (
+	rates = []Measure{ReadOps, WriteOps, Ops, ReadBytes, WriteBytes, Bytes, ReadMerges, WriteMerges, ConsumedOps,
+		ReceivedBytes, SentBytes, CPU}
+	shares = []Measure{Credits, ExceededOps, ExceededBytes, NodeExceededOps, NodeExceededBytes, Idle}
+)
 
 // Recording is one service of one node, from one source.
 type Recording struct {

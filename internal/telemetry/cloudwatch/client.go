@@ -16,7 +16,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/schemas"
-	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/transport/http/protocol/awsquery"
 
 	"github.com/scalebench/scalebench/internal/facts"
@@ -58,8 +57,8 @@ func (s Spec) client(ctx context.Context) (*cloudwatch.Client, error) {
 		return nil, model.Usagef("CloudWatch needs a region; give one, or set AWS_REGION")
 	}
 	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
-		return nil, fmt.Errorf("%w: there are no credentials for CloudWatch; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: %w",
-			model.ErrDenied, err)
+		return nil, fmt.Errorf("%w: there are no credentials for CloudWatch; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and "+
+			"AWS_SECRET_ACCESS_KEY: %w", model.ErrDenied, err)
 	}
 	return cloudwatch.NewFromConfig(cfg, func(o *cloudwatch.Options) {
 		if s.Endpoint != "" {
@@ -71,43 +70,33 @@ func (s Spec) client(ctx context.Context) (*cloudwatch.Client, error) {
 	}), nil
 }
 
-// notTimeout refuses to try again after a time-out: a server that is silent once has
-// taken all the time there is.
+// notTimeout refuses to try again after a time-out: a server that is silent once has taken all
+// the time there is.
 func notTimeout(err error) aws.Ternary {
-	if timeout(err) {
+	if t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err); ok && t.Timeout() {
 		return aws.FalseTernary
 	}
 	return aws.UnknownTernary
 }
 
-func timeout(err error) bool {
-	var t interface{ Timeout() bool }
-	return errors.As(err, &t) && t.Timeout()
-}
-
 // explain gives an error of a call its kind, and says what to do.
 func explain(err error) error {
-	var answer smithy.APIError
-	var status *awshttp.ResponseError
-	switch {
-	case errors.Is(err, context.Canceled):
-		return err
-	case errors.As(err, &answer) && throttled(answer.ErrorCode()):
-		return model.Unavailablef("CloudWatch throttled %d attempts (%s); the limits of an account are 50 calls and 180,000 values a second;"+
-			" try later, or ask for fewer volumes", attempts, answer.ErrorCode())
-	case errors.As(err, &status) && (status.HTTPStatusCode() == http.StatusForbidden || status.HTTPStatusCode() == http.StatusUnauthorized):
-		return fmt.Errorf("%w: CloudWatch refused the credentials; they need the right cloudwatch:GetMetricData: %w", model.ErrDenied, err)
-	case timeout(err):
-		return model.Unavailablef("CloudWatch did not answer in time; check region, endpoint and network: %w", err)
-	case errors.As(err, &status) && status.HTTPStatusCode() < http.StatusInternalServerError && answer != nil:
-		return model.Usagef("CloudWatch refused the call: %w", err)
-	case status != nil || errors.As(err, new(*smithy.OperationError)):
-		return model.Unavailablef("CloudWatch cannot be reached; check region, endpoint and network: %w", err)
+	kind, advice := model.ErrUnavailable, "check region, endpoint and network"
+	code := 0
+	if answer, ok := errors.AsType[*awshttp.ResponseError](err); ok {
+		code = answer.HTTPStatusCode()
 	}
-	return err
-}
-
-func throttled(code string) bool {
-	_, is := retry.DefaultThrottleErrorCodes[code]
-	return is
+	switch {
+	case retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}.IsErrorThrottle(err) == aws.TrueTernary:
+		advice = fmt.Sprintf("it throttled %d attempts: an account may make 50 calls and get 180,000 values a second",
+			attempts)
+	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+		kind, advice = model.ErrDenied, "the credentials need the right cloudwatch:GetMetricData"
+	case code >= http.StatusBadRequest && code < http.StatusInternalServerError:
+		kind, advice = model.ErrUsage, "check volumes, time and endpoint"
+	}
+	return fmt.Errorf("%w: CloudWatch gives no data; %s: %w", kind, advice, err)
 }

@@ -1,11 +1,10 @@
 // Package cloudwatch reads what Amazon CloudWatch recorded of EBS volumes.
 //
-//  1. [Spec] names volumes and a time; its grid has only whole periods of that
-//     time, because a period that is cut has operations from outside (grid.go).
+//  1. [Spec] names volumes and a time. Its grid has only whole periods of that time, because a
+//     period that is cut has operations from outside (grid.go).
 //  2. The client has the usual chain of credentials, and time-outs (client.go).
-//  3. Queries go out in calls of 500. Answers fill the grid, and what was
-//     not answered stays NaN.
-//  4. A period without operations and bytes is a gap (recording.go).
+//  3. Queries go out in calls of 500. Answers fill the grid; what was not answered stays NaN.
+//  4. A period without a value is a gap.
 //
 // Metrics: Amazon EBS user guide, "Amazon CloudWatch metrics for Amazon EBS".
 package cloudwatch
@@ -17,223 +16,245 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 
+	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/telemetry"
 )
 
 // Spec says what is read.
 type Spec struct {
-	// Volumes are ids, "vol-…". With "i-…/vol-…" the recording is of that node, and
-	// has the checks of the instance's own limits.
+	// Volumes are ids, "vol-…". With "i-…/vol-…" the recording is of that node, and has the
+	// checks of the instance's own limits.
 	Volumes []string
-	// From and To bound the time. Only whole periods that lie between them, and before
-	// now, are read.
+	// From and To bound the time. Only whole periods that lie between them, and before now,
+	// are read.
 	From, To time.Time
-	// Period is a part of a day in whole minutes. 0 is the shortest that CloudWatch keeps
-	// so long: a minute for 15 days, five for 63 days, an hour for 455 days.
+	// Period is a part of a day in whole minutes. 0 is the shortest that CloudWatch keeps so
+	// long: a minute for 15 days, five for 63 days, an hour for 455 days.
 	Period time.Duration
 	// Region is empty if the environment or the profile names it.
 	Region string
-	// Endpoint is the URL of a server that speaks CloudWatch's query protocol; empty:
-	// Amazon's own.
+	// Endpoint is the URL of a server that speaks CloudWatch's query protocol; empty: Amazon's.
 	Endpoint string
 	// Progress hears how many queries of all are answered; may be nil.
 	Progress func(done, total int)
-	// Now is the present; zero: by the clock.
-	Now time.Time
 
-	silence, backoff time.Duration // as in package's constants, unless tests set them
+	now              time.Time     // zero: by the clock
+	silence, backoff time.Duration // 0: as the constants
 }
 
-// metric is one that EBS or EC2 sends. EBS counts operations as its volumes do: after
-// the kernel has merged them.
+// metric is one that EBS or EC2 sends.
 type metric struct {
-	namespace, name string
-	measure         telemetry.Measure
-	// average is the factor of an average. 0: the metric is a sum, which is divided by
-	// the period.
+	name    string
+	measure telemetry.Measure
+	// average is the factor of an average. 0: the metric is a sum, which is divided by the
+	// period.
 	average float64
 }
 
-// metrics are those of a volume. The checks are 0 or 1 of a minute. Their average is
-// the share of minutes in which the limit was met at all, so it bounds the share of
-// time from above.
-var metrics = []metric{
-	{"AWS/EBS", "VolumeReadOps", telemetry.ReadOps, 0},
-	{"AWS/EBS", "VolumeWriteOps", telemetry.WriteOps, 0},
-	{"AWS/EBS", "VolumeReadBytes", telemetry.ReadBytes, 0},
-	{"AWS/EBS", "VolumeWriteBytes", telemetry.WriteBytes, 0},
-	{"AWS/EBS", "VolumeConsumedReadWriteOps", telemetry.ConsumedOps, 0},
-	{"AWS/EBS", "VolumeIdleTime", telemetry.Idle, 0}, // seconds
-	{"AWS/EBS", "BurstBalance", telemetry.Credits, .01},
-	{"AWS/EBS", "VolumeIOPSExceededCheck", telemetry.ExceededOps, 1},
-	{"AWS/EBS", "VolumeThroughputExceededCheck", telemetry.ExceededBytes, 1},
-	{"AWS/EC2", "InstanceEBSIOPSExceededCheck", telemetry.NodeExceededOps, 1},
-	{"AWS/EC2", "InstanceEBSThroughputExceededCheck", telemetry.NodeExceededBytes, 1},
+const check = 1 // the factor of metrics that are 0 or 1 of a minute
+
+// ofVolume are metrics of a volume, which counts operations after the kernel has merged them.
+var ofVolume = []metric{
+	{"VolumeReadOps", telemetry.ReadOps, 0},
+	{"VolumeWriteOps", telemetry.WriteOps, 0},
+	{"VolumeReadBytes", telemetry.ReadBytes, 0},
+	{"VolumeWriteBytes", telemetry.WriteBytes, 0},
+	{"VolumeConsumedReadWriteOps", telemetry.ConsumedOps, 0},
+	{"VolumeIdleTime", telemetry.Idle, 0}, // seconds
+	{"BurstBalance", telemetry.Credits, .01},
+	{"VolumeIOPSExceededCheck", telemetry.ExceededOps, check},
+	{"VolumeThroughputExceededCheck", telemetry.ExceededBytes, check},
 }
 
-// maxQueries is CloudWatch's limit for one call.
-const maxQueries = 500
-
-// volume is one that is read, with a value a slot of the grid for each measure.
-type volume struct {
-	node, id string
-	values   map[telemetry.Measure]telemetry.Numbers
+// ofInstance are metrics of an instance, for all its volumes together.
+var ofInstance = []metric{
+	{"InstanceEBSIOPSExceededCheck", telemetry.NodeExceededOps, check},
+	{"InstanceEBSThroughputExceededCheck", telemetry.NodeExceededBytes, check},
 }
 
-// query is a metric of a volume.
+// Codes of remarks, beside those of package telemetry.
+const (
+	NoMinutes caveat.Code = "no_minutes" // Count: minutes of a period
+	ChecksMet caveat.Code = "checks_met" // Of: a measure; Count: periods in which the limit was met
+)
+
+// Caveats defines what they say.
+var Caveats = caveat.Table{
+	caveat.Define(NoMinutes, func(n telemetry.Noted) string {
+		return fmt.Sprintf("%s: CloudWatch keeps minutes for 15 days; periods have %s and hide what is shorter",
+			n.Service, num.Count(n.Count, "minute"))
+	}),
+	caveat.Define(ChecksMet, func(n telemetry.Noted) string {
+		return fmt.Sprintf("%s: %s counts each minute in which a limit was met as a whole one, in %s; "+
+			"the time is at most that", n.Service, n.Of, num.Count(n.Count, "period"))
+	}),
+}
+
+// query asks for a metric of a recording's volume, or of its node.
 type query struct {
 	metric
-	*volume
+	space, dimension, id string
+	to                   *telemetry.Recording
 }
 
 var volumeID = regexp.MustCompile(`^(?:(i-[0-9a-f]+)/)?(vol-[0-9a-f]+)$`)
 
-// Read returns a recording for each volume, in their order. Errors are ErrUsage,
-// ErrDenied for credentials, ErrNotFound if a volume has no data, ErrUnavailable if
-// CloudWatch does not answer.
+// Read returns a recording for each volume, in their order. Errors are ErrUsage, ErrDenied for
+// credentials, ErrNotFound if a volume has no data, ErrUnavailable if CloudWatch does not
+// answer.
 func Read(ctx context.Context, s Spec) ([]telemetry.Recording, error) {
-	if s.Now.IsZero() {
-		s.Now = time.Now()
+	if s.now.IsZero() {
+		s.now = time.Now()
 	}
 	g, err := s.grid()
 	if err != nil {
 		return nil, err
 	}
-	volumes, queries, err := s.queries(g)
-	if err != nil {
-		return nil, err
+	recordings := make([]telemetry.Recording, len(s.Volumes))
+	var queries []query
+	for i, name := range s.Volumes {
+		parts := volumeID.FindStringSubmatch(name)
+		if parts == nil {
+			return nil, model.Usagef("%q is not the id of a volume; write vol-0123456789abcdef0, or i-…/vol-…", name)
+		}
+		r := &recordings[i]
+		*r = g.recording()
+		r.Node, r.Service = parts[1], parts[2]
+		for _, m := range ofVolume {
+			queries = append(queries, query{m, "AWS/EBS", "VolumeId", r.Service, r})
+		}
+		for _, m := range ofInstance {
+			if r.Node != "" {
+				queries = append(queries, query{m, "AWS/EC2", "InstanceId", r.Node, r})
+			}
+		}
 	}
 	client, err := s.client(ctx)
 	if err != nil {
 		return nil, err
 	}
 	done := 0
-	for call := range slices.Chunk(queries, maxQueries) {
-		if err := ask(ctx, client, g, call); err != nil {
-			return nil, explain(err)
+	for call := range slices.Chunk(queries, 500) { // CloudWatch's limit
+		if err := g.ask(ctx, client, call); err != nil {
+			return nil, err
 		}
 		if done += len(call); s.Progress != nil {
 			s.Progress(done, len(queries))
 		}
 	}
-	recordings := make([]telemetry.Recording, 0, len(volumes))
-	for _, v := range volumes {
-		r, err := v.recording(g)
-		if err != nil {
+	for i := range recordings {
+		if err := g.settle(&recordings[i]); err != nil {
 			return nil, err
 		}
-		recordings = append(recordings, r)
 	}
 	return recordings, nil
 }
 
-func (s Spec) queries(g grid) (volumes []*volume, queries []query, err error) {
-	if len(s.Volumes) == 0 {
-		return nil, nil, model.Usagef("CloudWatch is asked for no volume; give ids, such as vol-0123456789abcdef0")
-	}
-	for i, name := range s.Volumes {
-		parts := volumeID.FindStringSubmatch(name)
-		if parts == nil {
-			return nil, nil, model.Usagef("%q is not the id of a volume; write vol-0123456789abcdef0, or i-0123456789abcdef0/vol-…", name)
-		}
-		if slices.Contains(s.Volumes[:i], name) {
-			return nil, nil, model.Usagef("volume %s is given twice; give it once", name)
-		}
-		v := &volume{node: parts[1], id: parts[2], values: make(map[telemetry.Measure]telemetry.Numbers)}
-		for _, m := range metrics {
-			if m.namespace == "AWS/EC2" && v.node == "" {
-				continue
-			}
-			v.values[m.measure] = slices.Repeat([]float64{math.NaN()}, g.slots)
-			queries = append(queries, query{m, v})
-		}
-		volumes = append(volumes, v)
-	}
-	return volumes, queries, nil
-}
-
-// ask sends one call, follows its pages, and fills the values.
-func ask(ctx context.Context, client *cloudwatch.Client, g grid, call []query) error {
-	input := &cloudwatch.GetMetricDataInput{StartTime: &g.begin, EndTime: aws.Time(g.end()), ScanBy: types.ScanByTimestampAscending}
+// ask sends one call, follows its pages, and fills the recordings.
+func (g grid) ask(ctx context.Context, client *cloudwatch.Client, call []query) error {
+	input := &cloudwatch.GetMetricDataInput{StartTime: &g.begin, EndTime: aws.Time(g.at(g.slots))}
+	byID := make(map[string]query, len(call))
 	for i, q := range call {
-		input.MetricDataQueries = append(input.MetricDataQueries, q.data(i, g))
+		id := "m" + strconv.Itoa(i)
+		byID[id] = q
+		stat := types.StatisticSum
+		if q.average != 0 {
+			stat = types.StatisticAverage
+		}
+		q.to.Rates[q.measure] = slices.Repeat(telemetry.Numbers{math.NaN()}, g.slots)
+		input.MetricDataQueries = append(input.MetricDataQueries, types.MetricDataQuery{
+			Id: &id,
+			MetricStat: &types.MetricStat{
+				Metric: &types.Metric{Namespace: &q.space, MetricName: &q.name,
+					Dimensions: []types.Dimension{{Name: &q.dimension, Value: &q.id}}},
+				Period: aws.Int32(int32(g.period.Seconds())), Stat: aws.String(string(stat)),
+			},
+		})
 	}
-	complete := make([]types.StatusCode, len(call))
-	pages := cloudwatch.NewGetMetricDataPaginator(client, input, func(o *cloudwatch.GetMetricDataPaginatorOptions) { o.StopOnDuplicateToken = true })
+	pages := cloudwatch.NewGetMetricDataPaginator(client, input,
+		func(o *cloudwatch.GetMetricDataPaginatorOptions) { o.StopOnDuplicateToken = true })
+	status := make(map[string]types.StatusCode)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return err
+			return explain(err)
 		}
-		if len(page.Messages) > 0 {
-			m := page.Messages[0]
-			return fmt.Errorf("CloudWatch did not answer in full: %s: %s", aws.ToString(m.Code), aws.ToString(m.Value))
-		}
-		for _, r := range page.MetricDataResults {
-			i, err := strconv.Atoi(strings.TrimPrefix(aws.ToString(r.Id), "m"))
-			if err != nil || i < 0 || i >= len(call) {
-				return fmt.Errorf("CloudWatch answered the query %q, which was not asked", aws.ToString(r.Id))
+		for _, result := range page.MetricDataResults {
+			id := aws.ToString(result.Id)
+			q, ok := byID[id]
+			if !ok || len(result.Values) != len(result.Timestamps) {
+				return fmt.Errorf("CloudWatch answered %d times and %d values of %q, which do not fit the call",
+					len(result.Timestamps), len(result.Values), id)
 			}
-			if err := call[i].fill(g, r); err != nil {
+			status[id] = result.StatusCode
+			if err := g.fill(q, result); err != nil {
 				return err
 			}
-			complete[i] = r.StatusCode
 		}
 	}
-	for i, q := range call {
-		if complete[i] != types.StatusCodeComplete {
-			return fmt.Errorf("CloudWatch gave a part of %s of %s only (%q); try again, or ask for less time", q.name, q.id, complete[i])
+	for _, asked := range input.MetricDataQueries {
+		if got, q := status[*asked.Id], byID[*asked.Id]; got != types.StatusCodeComplete {
+			return model.Unavailablef("CloudWatch gave a part of %s of %s only (%q); try again, or ask for less time",
+				q.name, q.id, got)
 		}
 	}
 	return nil
 }
 
-func (q query) data(i int, g grid) types.MetricDataQuery {
-	name, value, stat := "VolumeId", q.id, "Sum"
-	if q.namespace == "AWS/EC2" {
-		name, value = "InstanceId", q.node
-	}
-	if q.average != 0 {
-		stat = "Average"
-	}
-	return types.MetricDataQuery{
-		Id: aws.String("m" + strconv.Itoa(i)),
-		MetricStat: &types.MetricStat{
-			Metric: &types.Metric{
-				Namespace: aws.String(q.namespace), MetricName: aws.String(q.name),
-				Dimensions: []types.Dimension{{Name: &name, Value: &value}},
-			},
-			Period: aws.Int32(int32(g.period / time.Second)), Stat: &stat,
-		},
-	}
-}
-
 // fill takes the values of one page. Stamps are the begins of periods.
-func (q query) fill(g grid, r types.MetricDataResult) error {
-	if len(r.Timestamps) != len(r.Values) {
-		return fmt.Errorf("CloudWatch answered %d times and %d values of %s of %s", len(r.Timestamps), len(r.Values), q.name, q.id)
-	}
+func (g grid) fill(q query, result types.MetricDataResult) error {
 	factor := q.average
 	if factor == 0 {
 		factor = 1 / g.period.Seconds()
 	}
-	for i, at := range r.Timestamps {
-		slot := at.Sub(g.begin) / g.period
-		if at.Before(g.begin) || int(slot) >= g.slots || !g.at(int(slot)).Equal(at) {
-			return fmt.Errorf("CloudWatch answered %s of %s at %s, where no period of %v begins", q.name, q.id, at.Format(time.RFC3339), g.period)
+	for i, at := range result.Timestamps {
+		slot, value := int(at.Sub(g.begin)/g.period), result.Values[i]
+		if !g.at(slot).Equal(at) || slot < 0 || slot >= g.slots || !(value >= 0) || math.IsInf(value, 1) {
+			return fmt.Errorf("CloudWatch answered %s of %s with %v at %s; there is no such value or no such period",
+				q.name, q.id, value, stamp(at))
 		}
-		if r.Values[i] < 0 || math.IsNaN(r.Values[i]) || math.IsInf(r.Values[i], 0) {
-			return fmt.Errorf("CloudWatch answered %s of %s at %s with %v", q.name, q.id, at.Format(time.RFC3339), r.Values[i])
+		q.to.Rates[q.measure][slot] = value * factor
+	}
+	return nil
+}
+
+// settle leaves out gaps, and remarks what the values do not show.
+func (g grid) settle(r *telemetry.Recording) error {
+	r.Settle()
+	nearest := math.Inf(1)
+	for i := 1; i < len(r.Begin); i++ {
+		nearest = min(nearest, r.Begin[i]-r.Begin[i-1])
+	}
+	switch {
+	case len(r.Begin) == 0:
+		return fmt.Errorf("%w: CloudWatch has no data of %s from %s to %s; check id, region, and that it was attached",
+			model.ErrNotFound, r.Service, stamp(g.begin), stamp(g.at(g.slots)))
+	case len(r.Begin) > 2 && nearest > g.period.Seconds():
+		// Without detailed monitoring a value is the sum of five minutes, at the first one.
+		return model.Usagef("%s has values every %v s at most, which may be sums of that time; choose it as the period",
+			r.Service, nearest)
+	}
+	if g.old {
+		r.Remarks = append(r.Remarks, telemetry.Remark{Code: NoMinutes, Count: int(g.period / time.Minute)})
+	}
+	for _, m := range append(ofVolume, ofInstance...) {
+		met := 0
+		for _, value := range r.Rates[m.measure] {
+			if value > 0 && m.average == check {
+				met++
+			}
 		}
-		q.values[q.measure][slot] = r.Values[i] * factor
+		if met > 0 {
+			r.Remarks = append(r.Remarks, telemetry.Remark{Code: ChecksMet, Of: string(m.measure), Count: met})
+		}
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/telemetry"
 	"github.com/scalebench/scalebench/test/servers"
@@ -34,7 +35,8 @@ type truth struct {
 func makeTruth(r *rand.Rand, begin time.Time) truth {
 	const minutes, gapAt, gapSize, lacks = 120, 30, 5, 70
 	t := truth{spec: Spec{Volumes: []string{"vol-0a1", "i-0f/vol-0b2"}, From: begin.Add(-20 * time.Second),
-		To: begin.Add(minutes*time.Minute + 59*time.Second), Region: "eu-west-1", backoff: time.Millisecond, silence: 10 * time.Second}}
+		To: begin.Add(minutes*time.Minute + 59*time.Second), Region: "eu-west-1",
+		backoff: time.Millisecond, silence: 10 * time.Second}}
 	for v, id := range []string{"vol-0a1", "vol-0b2"} {
 		want := telemetry.Recording{Source: "cloudwatch", Service: id, Rates: make(map[telemetry.Measure]telemetry.Numbers)}
 		for minute := range minutes {
@@ -42,7 +44,7 @@ func makeTruth(r *rand.Rand, begin time.Time) truth {
 			if v == 0 && minute >= gapAt && minute < gapAt+gapSize {
 				continue
 			}
-			want.Begin, want.End = append(want.Begin, seconds(at)), append(want.End, seconds(at)+60)
+			want.Begin, want.End = append(want.Begin, float64(at.Unix())), append(want.End, float64(at.Unix())+60)
 			add := func(name string, m telemetry.Measure, value, rate float64) {
 				if v == 0 && minute == lacks && name == "VolumeWriteBytes" {
 					rate = math.NaN()
@@ -51,7 +53,7 @@ func makeTruth(r *rand.Rand, begin time.Time) truth {
 				}
 				want.Rates[m] = append(want.Rates[m], rate)
 			}
-			for _, sum := range metrics[:4] {
+			for _, sum := range ofVolume[:4] {
 				value := float64(r.IntN(1e9))
 				add(sum.name, sum.measure, value, value/60)
 			}
@@ -70,9 +72,19 @@ func makeTruth(r *rand.Rand, begin time.Time) truth {
 			want.Rates[telemetry.NodeExceededOps] = append(want.Rates[telemetry.NodeExceededOps], exceeded)
 		}
 		if v == 0 {
-			want.Remarks = []telemetry.Remark{{Code: "gap", Count: gapSize, At: seconds(begin.Add(gapAt * time.Minute))}}
+			at := begin.Add((gapAt + 1) * time.Minute)
+			want.Remarks = []telemetry.Remark{{Code: telemetry.Gap, Count: gapSize, At: float64(at.Unix())}}
 		} else {
 			want.Node = "i-0f"
+		}
+		for _, check := range []telemetry.Measure{telemetry.ExceededOps, telemetry.NodeExceededOps} {
+			met := 0
+			for _, v := range want.Rates[check] {
+				met += int(v)
+			}
+			if met > 0 {
+				want.Remarks = append(want.Remarks, telemetry.Remark{Code: ChecksMet, Of: string(check), Count: met})
+			}
 		}
 		t.want = append(t.want, want)
 	}
@@ -108,7 +120,8 @@ func testKnownSeries(t *testing.T, m *moto) {
 	}{
 		{name: "a known series", set: func() {}, calls: 1},
 		{name: "two pages", set: func() { m.paged = true }, calls: 2},
-		{name: "a part only", set: func() { m.paged, m.torn = true, true }, calls: 1, says: `VolumeReadOps of vol-0a1 only ("PartialData")`},
+		{name: "a part only", set: func() { m.paged, m.torn = true, true }, calls: 1,
+			wantErr: model.ErrUnavailable, says: `VolumeReadOps of vol-0a1 only ("PartialData")`},
 		{name: "throttled twice", set: func() {
 			m.fault = func(w http.ResponseWriter, call int) bool {
 				if call <= 2 {
@@ -119,8 +132,9 @@ func testKnownSeries(t *testing.T, m *moto) {
 		}, calls: 3},
 		{name: "throttled for good", set: func() {
 			m.fault = func(w http.ResponseWriter, _ int) bool { throttle(w); return true }
-		}, calls: attempts, wantErr: model.ErrUnavailable, says: "throttled 5 attempts (Throttling); the limits of an account are 50 calls"},
-		{name: "unknown credentials", set: func() { m.demandCredentials(t) }, calls: 1, wantErr: model.ErrDenied, says: "cloudwatch:GetMetricData"},
+		}, calls: attempts, wantErr: model.ErrUnavailable, says: "throttled 5 attempts: an account may make 50 calls"},
+		{name: "unknown credentials", set: func() { m.demandCredentials(t) }, calls: 1,
+			wantErr: model.ErrDenied, says: "cloudwatch:GetMetricData"},
 	} {
 		m.reset()
 		c.set()
@@ -169,7 +183,8 @@ func testManyVolumes(t *testing.T, m *moto) {
 		}
 	}
 	spec.Volumes = []string{"vol-3e8", "vol-dead"}
-	if _, err := Read(t.Context(), spec); !errors.Is(err, model.ErrNotFound) || !strings.Contains(err.Error(), "no data of vol-dead") {
+	_, err = Read(t.Context(), spec)
+	if !errors.Is(err, model.ErrNotFound) || !strings.Contains(err.Error(), "no data of vol-dead") {
 		t.Errorf("a volume without data: %v", err)
 	}
 }
@@ -182,13 +197,13 @@ func TestNoServer(t *testing.T) {
 		name, address, key, says string
 		wantErr                  error
 	}{
-		{"refused", servers.FreeAddress(t), "key", "cannot be reached", model.ErrUnavailable},
-		{"silent", silent, "key", "did not answer in time", model.ErrUnavailable},
+		{"refused", servers.FreeAddress(t), "key", "check region, endpoint and network", model.ErrUnavailable},
+		{"silent", silent, "key", "check region, endpoint and network", model.ErrUnavailable},
 		{"no credentials", silent, "", "set AWS_PROFILE", model.ErrDenied},
 	} {
 		setAccount(t, c.key)
-		spec := Spec{Volumes: []string{"vol-1"}, From: begin, To: begin.Add(time.Hour), Region: "eu-west-1", Endpoint: "http://" + c.address,
-			silence: 100 * time.Millisecond, backoff: time.Millisecond}
+		spec := Spec{Volumes: []string{"vol-1"}, From: begin, To: begin.Add(time.Hour), Region: "eu-west-1",
+			Endpoint: "http://" + c.address, silence: 100 * time.Millisecond, backoff: time.Millisecond}
 		start := time.Now()
 		_, err := Read(t.Context(), spec)
 		if !errors.Is(err, c.wantErr) || !strings.Contains(err.Error(), c.says) {
@@ -199,7 +214,8 @@ func TestNoServer(t *testing.T) {
 		}
 	}
 	setAccount(t, "key")
-	if _, err := Read(t.Context(), Spec{Volumes: []string{"vol-1"}, From: begin, To: begin.Add(time.Hour)}); !errors.Is(err, model.ErrUsage) {
+	spec := Spec{Volumes: []string{"vol-1"}, From: begin, To: begin.Add(time.Hour)}
+	if _, err := Read(t.Context(), spec); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("no region: %v", err)
 	}
 }
@@ -218,18 +234,18 @@ func TestGrid(t *testing.T) {
 	}{
 		{"minutes, whole ones only", ago(time.Hour), ago(time.Minute), 0, time.Minute, "2026-11-27T11:01:00Z", 58, ""},
 		{"not after now", ago(10 * time.Minute), now.Add(time.Hour), 0, time.Minute, "2026-11-27T11:51:00Z", 9, ""},
-		{"five minutes, aligned", ago(time.Hour), now, 5 * time.Minute, 5 * time.Minute, "2026-11-27T11:05:00Z", 11, ""},
+		{"five minutes, aligned, and complete", ago(time.Hour), now, 5 * time.Minute, 5 * time.Minute, "2026-11-27T11:05:00Z", 10, ""},
 		{"sixteen days ago", ago(16 * day), ago(16*day - time.Hour), 0, 5 * time.Minute, "2026-11-11T12:05:00Z", 11, ""},
 		{"a hundred days ago", ago(100 * day), ago(99 * day), 0, time.Hour, "2026-08-19T13:00:00Z", 23, ""},
-		{"sixteen days ago by the minute", ago(16 * day), now, time.Minute, 0, "", 0, "more than 15 days ago"},
-		{"a hundred days ago by five minutes", ago(100 * day), now, 5 * time.Minute, 0, "", 0, "choose a multiple of 1h"},
+		{"sixteen days ago by the minute", ago(16 * day), now, time.Minute, 0, "", 0, "choose a multiple of 5m0s"},
+		{"a hundred days ago by five minutes", ago(100 * day), now, 5 * time.Minute, 0, "", 0, "choose a multiple of 1h0m0s"},
 		{"two years ago", ago(730 * day), now, 0, 0, "", 0, "455 days"},
-		{"seconds", ago(time.Hour), now, 10 * time.Second, 0, "", 0, "a period of 10s"},
-		{"seven minutes", ago(time.Hour), now, 7 * time.Minute, 0, "", 0, "divide a day"},
+		{"seconds", ago(time.Hour), now, 10 * time.Second, 0, "", 0, "no periods of 10s"},
+		{"seven minutes", ago(time.Hour), now, 7 * time.Minute, 0, "", 0, "divides a day"},
 		{"nothing whole", ago(70 * time.Second), ago(20 * time.Second), 0, 0, "", 0, "no whole period"},
 		{"backwards", now, ago(time.Hour), 0, 0, "", 0, "no whole period"},
 	} {
-		g, err := Spec{From: c.from, To: c.to, Period: c.period, Now: now}.grid()
+		g, err := Spec{From: c.from, To: c.to, Period: c.period, now: now}.grid()
 		if c.says != "" {
 			if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s: %v, want %q", c.name, err, c.says)
@@ -237,7 +253,8 @@ func TestGrid(t *testing.T) {
 			continue
 		}
 		if err != nil || stamp(g.begin) != c.begin || g.slots != c.slots || g.period != c.wantOf {
-			t.Errorf("%s: %v %d × %v, %v; want %v %d × %v", c.name, stamp(g.begin), g.slots, g.period, err, c.begin, c.slots, c.wantOf)
+			t.Errorf("%s: %v %d × %v, %v; want %v %d × %v", c.name, stamp(g.begin), g.slots, g.period, err,
+				c.begin, c.slots, c.wantOf)
 		}
 	}
 }
@@ -245,61 +262,78 @@ func TestGrid(t *testing.T) {
 // TestFill: what CloudWatch answers fits what was asked, or is refused.
 func TestFill(t *testing.T) {
 	begin := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
-	g := grid{begin, time.Minute, 10, true}
+	g := grid{begin: begin, period: time.Minute, slots: 10}
 	for _, c := range []struct {
-		name   string
-		times  []time.Time
-		values []float64
-		says   string
+		name  string
+		at    time.Time
+		value float64
+		says  string
 	}{
-		{"a time between", []time.Time{begin.Add(90 * time.Second)}, []float64{1}, "12:01:30Z, where no period"},
-		{"too early", []time.Time{begin.Add(-time.Minute)}, []float64{1}, "where no period"},
-		{"too late", []time.Time{g.end()}, []float64{1}, "where no period"},
-		{"fewer values", []time.Time{begin}, nil, "1 times and 0 values"},
-		{"below 0", []time.Time{begin}, []float64{-1}, "with -1"},
-		{"no number", []time.Time{begin}, []float64{math.NaN()}, "with NaN"},
+		{"a time between", begin.Add(90 * time.Second), 1, "with 1 at 2026-11-27T12:01:30Z; there is no such"},
+		{"too early", begin.Add(-time.Minute), 1, "no such period"},
+		{"too late", begin.Add(10 * time.Minute), 1, "no such period"},
+		{"below 0", begin, -1, "VolumeReadOps of vol-1 with -1"},
+		{"no number", begin, math.NaN(), "with NaN"},
+		{"infinite", begin, math.Inf(1), "with +Inf"},
 	} {
-		v := &volume{id: "vol-1", values: map[telemetry.Measure]telemetry.Numbers{telemetry.ReadOps: make(telemetry.Numbers, 10)}}
-		err := query{metrics[0], v}.fill(g, types.MetricDataResult{Timestamps: c.times, Values: c.values})
+		r := g.recording()
+		r.Rates[telemetry.ReadOps] = make(telemetry.Numbers, 10)
+		err := g.fill(query{metric: ofVolume[0], id: "vol-1", to: &r},
+			types.MetricDataResult{Timestamps: []time.Time{c.at}, Values: []float64{c.value}})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
 	}
 }
 
-// TestRecording: sums of five minutes are not taken for those of one, and periods that are long
+// TestSettle: sums of five minutes are not taken for those of one, and periods that are long
 // because of their age are remarked.
-func TestRecording(t *testing.T) {
+func TestSettle(t *testing.T) {
 	begin := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
-	read := func(g grid, slots ...int) (telemetry.Recording, error) {
-		_, queries, err := Spec{Volumes: []string{"vol-1"}}.queries(g)
-		if err != nil {
-			t.Fatal(err)
-		}
+	read := func(g grid, slots ...int) ([]telemetry.Remark, error) {
+		r := g.recording()
+		values := slices.Repeat(telemetry.Numbers{math.NaN()}, g.slots)
 		for _, slot := range slots {
-			queries[0].values[telemetry.ReadOps][slot] = 1
+			values[slot] = 1
 		}
-		return queries[0].recording(g)
+		r.Rates[telemetry.ReadOps] = values
+		err := g.settle(&r)
+		return r.Remarks, err
 	}
-	minutes := grid{begin, time.Minute, 20, true}
-	if _, err := read(minutes, 0, 5, 10, 15); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "every 5m0s") {
+	minutes := grid{begin: begin, period: time.Minute, slots: 20}
+	_, err := read(minutes, 0, 5, 10, 15)
+	if !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), "every 300 s") {
 		t.Errorf("a value in each fifth minute: %v", err)
 	}
-	if r, err := read(minutes, 0, 5, 6, 15); err != nil || len(r.Begin) != 4 {
+	if _, err := read(minutes, 0, 5, 6, 15); err != nil {
 		t.Errorf("a value in some minutes: %v", err)
 	}
-	r, err := read(grid{begin, 5 * time.Minute, 2, false}, 0, 1)
-	want := []telemetry.Remark{{Code: "no-minutes", Count: 5, At: seconds(begin)}}
-	if diff := cmp.Diff(want, r.Remarks); err != nil || diff != "" {
+	got, err := read(grid{begin: begin, period: 5 * time.Minute, slots: 2, old: true}, 0, 1)
+	if diff := cmp.Diff([]telemetry.Remark{{Code: NoMinutes, Count: 5}}, got); err != nil || diff != "" {
 		t.Errorf("%v; remarks (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestCaveats: each remark has a text.
+func TestCaveats(t *testing.T) {
+	r := telemetry.Recording{Service: "vol-1", Remarks: []telemetry.Remark{{Code: NoMinutes, Count: 5},
+		{Code: ChecksMet, Of: "exceeded_ops", Count: 1}}}
+	list := r.Caveats()
+	Caveats.Fill(caveat.Subject{}, list)
+	want := []caveat.Text{"vol-1: CloudWatch keeps minutes for 15 days; periods have 5 minutes and hide what is shorter",
+		"vol-1: exceeded_ops counts each minute in which a limit was met as a whole one, in 1 period; " +
+			"the time is at most that"}
+	if diff := cmp.Diff(want, list.Texts()); diff != "" || len(Caveats.Check()) > 0 {
+		t.Errorf("%q; texts (-want +got):\n%s", Caveats.Check(), diff)
 	}
 }
 
 // TestVolumes: ids that are none are refused before anybody is asked.
 func TestVolumes(t *testing.T) {
 	now := time.Now()
-	for _, volumes := range [][]string{nil, {"sda"}, {"vol-xyz"}, {"vol-1", "vol-1"}, {"i-1/"}, {"vol-1/i-1"}} {
-		if _, err := Read(t.Context(), Spec{Volumes: volumes, From: now.Add(-time.Hour), To: now, Region: "x"}); !errors.Is(err, model.ErrUsage) {
+	for _, volumes := range [][]string{{"sda"}, {"vol-xyz"}, {"i-1/"}, {"vol-1/i-1"}} {
+		_, err := Read(t.Context(), Spec{Volumes: volumes, From: now.Add(-time.Hour), To: now, Region: "x"})
+		if !errors.Is(err, model.ErrUsage) {
 			t.Errorf("%q: %v, want ErrUsage", volumes, err)
 		}
 	}

@@ -4,58 +4,66 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/telemetry"
 )
 
-const day = 24 * time.Hour
+const (
+	day = 24 * time.Hour
+	// delay is how late minutes may come in; a sum of several may grow until then.
+	delay = 5 * time.Minute
+)
 
-// grid is the periods that are read: whole ones, aligned to the day, as CloudWatch
-// aligns them.
+// grid is the periods that are read: whole ones, aligned to the day, as CloudWatch's are.
 type grid struct {
-	begin    time.Time
-	period   time.Duration
-	slots    int
-	shortest bool // CloudWatch keeps minutes of this time
+	begin  time.Time
+	period time.Duration
+	slots  int
+	old    bool // so long ago that CloudWatch keeps no minutes
 }
 
 func (g grid) at(slot int) time.Time { return g.begin.Add(time.Duration(slot) * g.period) }
-func (g grid) end() time.Time        { return g.at(g.slots) }
 
 func (s Spec) grid() (grid, error) {
-	age := s.Now.Sub(s.From)
-	kept, days := time.Minute, 15
+	age, kept := s.now.Sub(s.From), time.Minute
 	switch {
 	case age > 455*day:
-		return grid{}, model.Usagef("CloudWatch keeps data for 455 days, and %s is longer ago; choose a later time", stamp(s.From))
+		return grid{}, model.Usagef("CloudWatch keeps data for 455 days; %s is longer ago", stamp(s.From))
 	case age > 63*day:
-		kept, days = time.Hour, 63
+		kept = time.Hour
 	case age > 15*day:
 		kept = 5 * time.Minute
 	}
-	period := s.Period
-	if period == 0 {
-		period = kept
+	g := grid{period: s.Period, old: kept > time.Minute}
+	if g.period == 0 {
+		g.period = kept
 	}
-	switch {
-	case period < time.Minute || period%time.Minute != 0 || day%period != 0:
-		return grid{}, model.Usagef("a period of %v is not possible; choose whole minutes that divide a day, such as 1m, 5m or 1h", s.Period)
-	case period%kept != 0:
-		return grid{}, model.Usagef("%s is more than %d days ago, and of that time CloudWatch keeps no periods of %v; choose a multiple of %v", stamp(s.From), days, period, kept)
+	if g.period < kept || g.period%kept != 0 || day%g.period != 0 {
+		return g, model.Usagef("CloudWatch has no periods of %v that begin at %s; choose a multiple of %v that divides a day",
+			g.period, stamp(s.From), kept)
 	}
-	g := grid{begin: s.From.UTC().Truncate(period), period: period, shortest: kept == time.Minute}
-	if g.begin.Before(s.From) {
-		g.begin = g.begin.Add(period)
+	g.begin = s.From.Add(g.period - 1).Truncate(g.period).UTC()
+	end, present := s.To, s.now
+	if g.period > time.Minute {
+		present = present.Add(-delay)
 	}
-	end := s.To
-	if s.Now.Before(end) {
-		end = s.Now
+	if present.Before(end) {
+		end = present
 	}
-	if end.After(g.begin) {
-		g.slots = int(end.Sub(g.begin) / period)
-	}
-	if g.slots == 0 {
-		return grid{}, model.Usagef("there is no whole period of %v between %s and %s; choose a longer time", period, stamp(s.From), stamp(end))
+	if g.slots = int(end.Sub(g.begin) / g.period); g.slots < 1 {
+		return g, model.Usagef("no whole period of %v is between %s and %s; choose a longer time",
+			g.period, stamp(s.From), stamp(end))
 	}
 	return g, nil
+}
+
+// recording has all periods, and no measures.
+func (g grid) recording() telemetry.Recording {
+	r := telemetry.Recording{Source: "cloudwatch", Rates: make(map[telemetry.Measure]telemetry.Numbers)}
+	for slot := range g.slots {
+		r.Begin = append(r.Begin, float64(g.at(slot).Unix()))
+		r.End = append(r.End, float64(g.at(slot+1).Unix()))
+	}
+	return r
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -137,13 +137,15 @@ func (m *moto) put(t *testing.T, s Spec, data []types.MetricDatum) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.PutMetricData(t.Context(), &cloudwatch.PutMetricDataInput{Namespace: aws.String("AWS/EBS"), MetricData: data}); err != nil {
+	input := &cloudwatch.PutMetricDataInput{Namespace: aws.String("AWS/EBS"), MetricData: data}
+	if _, err := client.PutMetricData(t.Context(), input); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func datum(dimension, id, name string, at time.Time, value float64) types.MetricDatum {
-	return types.MetricDatum{MetricName: &name, Dimensions: []types.Dimension{{Name: &dimension, Value: &id}}, Timestamp: &at, Value: &value}
+	return types.MetricDatum{MetricName: &name, Timestamp: &at, Value: &value,
+		Dimensions: []types.Dimension{{Name: &dimension, Value: &id}}}
 }
 
 // demandCredentials lets moto refuse calls that are signed with unknown keys.
@@ -163,7 +165,7 @@ func (m *moto) demandCredentials(t *testing.T) {
 func throttle(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/xml")
 	w.WriteHeader(http.StatusBadRequest)
-	fmt.Fprint(w, `<ErrorResponse xmlns="http://monitoring.amazonaws.com/doc/2010-08-01/"><Error><Type>Sender</Type>`+
+	_, _ = fmt.Fprint(w, `<ErrorResponse xmlns="http://monitoring.amazonaws.com/doc/2010-08-01/"><Error><Type>Sender</Type>`+
 		`<Code>Throttling</Code><Message>Rate exceeded</Message></Error><RequestId>1</RequestId></ErrorResponse>`)
 }
 
@@ -171,8 +173,9 @@ func throttle(w http.ResponseWriter) {
 func setAccount(t *testing.T, key string) {
 	t.Helper()
 	none := filepath.Join(t.TempDir(), "none")
-	for _, name := range []string{"AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL",
-		"AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_WEB_IDENTITY_TOKEN_FILE"} {
+	for _, name := range []string{"AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN",
+		"AWS_ENDPOINT_URL", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+		"AWS_WEB_IDENTITY_TOKEN_FILE"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("AWS_CONFIG_FILE", none)

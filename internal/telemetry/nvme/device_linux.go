@@ -1,7 +1,6 @@
 package nvme
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -46,15 +45,9 @@ func Device(device string) ([]byte, error) {
 	}
 	status, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), ioctlAdmin, uintptr(unsafe.Pointer(&command)))
 	runtime.KeepAlive(page)
-	switch {
-	case errors.Is(errno, unix.ENOTTY), errors.Is(errno, unix.EINVAL):
-		return nil, model.Usagef("this is not an NVMe device")
-	case errors.Is(errno, unix.EACCES), errors.Is(errno, unix.EPERM):
-		return nil, fmt.Errorf("%w: reading the log page of a device needs root", model.ErrDenied)
-	case errno != 0:
-		return nil, fmt.Errorf("reading the log page: %w", errno)
-	case status != 0:
-		return nil, model.Usagef("this device has no EBS log page (NVMe status %#x); only volumes on Nitro instances have one", status)
+	if errno != 0 || status != 0 {
+		return nil, model.Usagef("there is no EBS log page (%w, NVMe status %#x); it needs root, and a volume on a Nitro "+
+			"instance", errno, status)
 	}
 	return page, nil
 }

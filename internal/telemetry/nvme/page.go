@@ -19,57 +19,52 @@ const (
 	magic    = 0x3C23B510
 )
 
-// Page begins a log page 0xD0, little-endian. Reserved bytes and two histograms of
-// latencies follow from byte 96 on. Times are in µs since the volume was attached.
-// Source: the Amazon EBS user guide, "Detailed performance statistics".
-type Page struct {
-	Magic, Version                     uint32
-	ReadOps, WriteOps                  uint64
-	ReadBytes, WriteBytes              uint64
-	ReadTime, WriteTime                uint64
-	ExceededOps, ExceededBytes         uint64 // of the volume
-	NodeExceededOps, NodeExceededBytes uint64 // of the instance
-	QueueLength                        uint64
+// words are the counters from byte 8 on, 64 bits each, little-endian. Those without a name are
+// times of operations. Times are in µs since the volume was attached. A queue length, reserved
+// bytes and two histograms of latencies follow. Source: the Amazon EBS user guide, "Detailed
+// performance statistics".
+var words = [...]telemetry.Measure{
+	telemetry.ReadOps, telemetry.WriteOps, telemetry.ReadBytes, telemetry.WriteBytes, "", "",
+	telemetry.ExceededOps, telemetry.ExceededBytes, telemetry.NodeExceededOps, telemetry.NodeExceededBytes,
 }
 
-// Decode reads a page. A page of another device is an ErrUsage.
-func Decode(page []byte) (Page, error) {
-	var p Page
+// throttled is the first word that is throttled time.
+const throttled = 6
+
+// Page is the counters of a log page.
+type Page [len(words)]uint64
+
+// Decode reads a page. One of another device is an ErrUsage.
+func Decode(page []byte) (p Page, err error) {
 	if len(page) != pageSize {
 		return p, fmt.Errorf("the log page has %d bytes instead of %d", len(page), pageSize)
 	}
-	if _, err := binary.Decode(page, binary.LittleEndian, &p); err != nil {
-		return p, err
+	if begin := binary.LittleEndian.Uint32(page); begin != magic {
+		return p, model.Usagef("this is not an EBS device: its log page begins with %#x instead of %#x", begin, magic)
 	}
-	if p.Magic != magic {
-		return p, model.Usagef("this is not an EBS device: its log page begins with %#x instead of %#x", p.Magic, magic)
+	for i := range p {
+		p[i] = binary.LittleEndian.Uint64(page[8+8*i:])
 	}
 	return p, nil
 }
 
-// measures are those of counters, in the same order.
-var measures = [...]telemetry.Measure{
-	telemetry.ReadOps, telemetry.WriteOps, telemetry.ReadBytes, telemetry.WriteBytes,
-	telemetry.ExceededOps, telemetry.ExceededBytes, telemetry.NodeExceededOps, telemetry.NodeExceededBytes,
-}
-
-func (p Page) counters() [len(measures)]uint64 {
-	return [...]uint64{p.ReadOps, p.WriteOps, p.ReadBytes, p.WriteBytes,
-		p.ExceededOps, p.ExceededBytes, p.NodeExceededOps, p.NodeExceededBytes}
-}
-
-// rates are the measures of the time between two pages, in seconds; ok is false if a
-// counter went back: the volume was attached anew.
-func rates(a, b Page, seconds float64) (rates [len(measures)]float64, ok bool) {
-	before, after := a.counters(), b.counters()
-	for i := range rates {
-		if after[i] < before[i] {
-			return rates, false
-		}
-		rates[i] = float64(after[i]-before[i]) / seconds
-		if i >= 4 { // µs of throttled time, which clocks may see as a little more than all
-			rates[i] = min(rates[i]/1e6, 1)
+// recording makes rates of pages and the Unix s at which they were read.
+func recording(service string, times []float64, pages []Page) telemetry.Recording {
+	counters := make(map[telemetry.Measure][]float64)
+	for _, p := range pages {
+		for i, m := range words {
+			if m != "" {
+				// Differences to the first page are exact, and below 0 after a reset.
+				counters[m] = append(counters[m], float64(int64(p[i]-pages[0][i])))
+			}
 		}
 	}
-	return rates, true
+	r := telemetry.FromCounters(service, times, counters)
+	for _, m := range words[throttled:] {
+		for i, rate := range r.Rates[m] {
+			r.Rates[m][i] = min(rate/1e6, 1) // clocks may see a little more than all
+		}
+	}
+	r.Source = "nvme"
+	return r
 }

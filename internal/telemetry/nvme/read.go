@@ -31,11 +31,8 @@ func Read(ctx context.Context, s Spec) ([]telemetry.Recording, error) {
 	if s.page == nil {
 		s.page = Device
 	}
-	readers := make([]reader, len(s.Devices))
-	for i, device := range s.Devices {
-		readers[i] = reader{device: device, Recording: telemetry.Recording{
-			Source: "nvme", Node: s.Node, Service: volume(device), Rates: make(map[telemetry.Measure]telemetry.Numbers)}}
-	}
+	times, pages := make([][]float64, len(s.Devices)), make([][]Page, len(s.Devices))
+	begin := time.Now()
 	if s.For > 0 {
 		var cancel context.CancelFunc
 		// Half a period more, so that the last reading is in it.
@@ -45,60 +42,29 @@ func Read(ctx context.Context, s Spec) ([]telemetry.Recording, error) {
 	tick := time.NewTicker(s.Period)
 	defer tick.Stop()
 	for {
-		for i := range readers {
-			if err := readers[i].read(s.page); err != nil {
-				return nil, fmt.Errorf("%s: %w", s.Devices[i], err)
+		for i, device := range s.Devices {
+			data, err := s.page(device)
+			at := float64(begin.UnixMicro())/1e6 + time.Since(begin).Seconds() // the wall clock may be set
+			var page Page
+			if err == nil {
+				page, err = Decode(data)
 			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", device, err)
+			}
+			times[i], pages[i] = append(times[i], at), append(pages[i], page)
 		}
 		select {
 		case <-ctx.Done():
-			out := make([]telemetry.Recording, len(readers))
-			for i, r := range readers {
-				out[i] = r.Recording
+			out := make([]telemetry.Recording, len(s.Devices))
+			for i, device := range s.Devices {
+				out[i] = recording(volume(device), times[i], pages[i])
+				out[i].Node = s.Node
 			}
 			return out, nil
 		case <-tick.C:
 		}
 	}
-}
-
-type reader struct {
-	telemetry.Recording
-	device string
-	at     time.Time // of the last page; zero: there is none
-	last   Page
-}
-
-func (r *reader) read(page func(string) ([]byte, error)) error {
-	data, err := page(r.device)
-	now := time.Now()
-	if err != nil {
-		return err
-	}
-	p, err := Decode(data)
-	if err != nil {
-		return err
-	}
-	before, at := r.last, r.at
-	r.last, r.at = p, now
-	elapsed := now.Sub(at).Seconds() // by the monotonic clock
-	if at.IsZero() || elapsed <= 0 {
-		return nil
-	}
-	begin, end := float64(at.UnixMicro())/1e6, float64(at.UnixMicro())/1e6+elapsed
-	if n := len(r.End); n > 0 && r.End[n-1] > begin { // wall clock set back
-		begin, end = r.End[n-1], r.End[n-1]+elapsed
-	}
-	values, ok := rates(before, p, elapsed)
-	if !ok {
-		r.Remarks = append(r.Remarks, telemetry.Remark{Code: "reset", Count: 1, At: end})
-		return nil
-	}
-	r.Begin, r.End = append(r.Begin, begin), append(r.End, end)
-	for i, m := range measures {
-		r.Rates[m] = append(r.Rates[m], values[i])
-	}
-	return nil
 }
 
 // volume is the id of a device's volume, or the device's name where there is no serial.

@@ -1,12 +1,11 @@
-// Package prometheus reads what Prometheus recorded of nodes that run node_exporter:
-// disks, network interfaces and processors.
+// Package prometheus reads what Prometheus recorded of nodes that run node_exporter: disks,
+// network interfaces and processors.
 //
-// Rates come from raw samples, as the selector metric[range] of an instant query gives
-// them (query.go): a rate is the increase between two scrapes over the time between
-// them, both exact (series.go). query_range would not do. Without rate() it repeats the
-// last sample at each step, so steps that drift against scrapes see an increase twice
-// or never. With rate() it extrapolates to the window's borders and adds up what is
-// before and after a reset of the counter.
+// Rates come from raw samples, as the selector metric[range] of an instant query gives them: a
+// rate is the increase between two scrapes over the time between them, both exact. query_range
+// would not do. Without rate() it repeats the last sample at each step, so steps that drift
+// against scrapes see an increase twice or never. With rate() it extrapolates to the window's
+// borders, and adds up what is before and after a reset of the counter.
 package prometheus
 
 import (
@@ -14,9 +13,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
+	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -36,10 +37,8 @@ type Spec struct {
 	Match string
 	// From and To bound the time; both readings of a period are in it.
 	From, To time.Time
-	// Step is the shortest period; 0: each scrape.
-	Step time.Duration
 
-	patience time.Duration // as the constant, unless tests set it
+	patience time.Duration // 0: as the constant
 }
 
 // counters are node_exporter's names of what is measured.
@@ -55,116 +54,127 @@ var counters = map[string]telemetry.Measure{
 	"node_cpu_seconds_total":            telemetry.CPU,
 }
 
-const (
-	// bootTime tells a restart of the node, after which a counter may have passed
-	// what it was before.
-	bootTime = "node_boot_time_seconds"
-	// busyModes are those in which a processor works for this node, and no mode for
-	// what is no processor. Time of guests is in user time.
-	busyModes = `mode=~"|user|nice|system|irq|softirq"`
-	// window is how much time one query asks for.
-	window = time.Hour
-)
+// busyModes are those in which a processor works for this node, and no mode for what is no
+// processor. Time of guests is in user time.
+const busyModes = `mode=~"|user|nice|system|irq|softirq"`
 
-// physical are interfaces that Linux names after a card. Others (bridges, bonds,
-// tunnels, VLANs, ends of containers) pass on the same bytes once more.
-var physical = regexp.MustCompile(`^(eth|en[dopsxPX]|em[0-9]|ib|wl|p[0-9]+p)[^.:]*$`)
+// window is how much time one query asks for.
+const window = time.Hour
 
-// Read returns a recording for each service: of a disk it has the device's name, of
-// processors "cpu". Of a node with one physical interface it is "network". Several are
-// "network NAME" each: some cards show the same bytes as two interfaces. Errors are
-// ErrUsage, ErrDenied, ErrNotFound if there are no such series, ErrUnavailable.
+// physical are interfaces that Linux names after a card. Others (bridges, bonds, VLANs, ends of
+// containers) pass on the same bytes once more. So does enP…, which Azure shows beside eth0.
+var physical = regexp.MustCompile(`^(eth|en[dopsxX]|em[0-9]|ib|wl|p[0-9]+p)[^.:]*$`)
+
+// Read returns a recording for each service: a disk by its device's name, "network" of all
+// physical interfaces of a node, "cpu" of all its cores. Errors are ErrUsage, ErrDenied,
+// ErrNotFound if there are no such series, ErrUnavailable.
 func Read(ctx context.Context, s Spec) ([]telemetry.Recording, error) {
-	if !s.From.Before(s.To) {
-		return nil, model.Usagef("the time begins at %s and ends at %s; the end must be later", stamp(s.From), stamp(s.To))
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Host == "" {
+		return nil, model.Usagef("the address of Prometheus is not a URL; write it as in http://prometheus:9090")
 	}
-	if s.Step < 0 {
-		return nil, model.Usagef("the step %v is below 0; leave it out to have each scrape", s.Step)
-	}
-	c, err := s.client()
-	if err != nil {
-		return nil, err
-	}
-	names := strings.Join(slices.Sorted(maps.Keys(counters)), "|")
-	all, err := c.read(ctx, fmt.Sprintf(`__name__=~"%s",%s,%s`, names, busyModes, strings.Trim(s.Match, "{} ")), s.From, s.To)
-	if err != nil {
-		return nil, err
-	}
-	boots, err := c.boots(ctx, all, s)
-	if err != nil {
-		return nil, err
-	}
-	return s.recordings(all, boots)
-}
-
-// boots are the boot times of the nodes that series are from. They are asked for by
-// themselves, because matchers of devices do not match them.
-func (c *client) boots(ctx context.Context, all map[string]*series, s Spec) (map[string]*series, error) {
-	instances := make(map[string]bool)
-	for _, one := range all {
-		instances[regexp.QuoteMeta(one.labels["instance"])] = true
-	}
-	boots := make(map[string]*series)
-	for some := range slices.Chunk(slices.Sorted(maps.Keys(instances)), 50) { // a URL has a limit
-		answer, err := c.read(ctx, fmt.Sprintf(`__name__="%s",instance=~%s`, bootTime, strconv.Quote(strings.Join(some, "|"))), s.From, s.To)
+	c := &client{http.Client{Timeout: cmp.Or(s.patience, patience)}, u, s.Token}
+	selector := fmt.Sprintf(`{__name__=~"%s",%s,%s}`, strings.Join(slices.Sorted(maps.Keys(counters)), "|"), busyModes,
+		strings.Trim(s.Match, "{} "))
+	groups := make(map[[2]string]group)
+	for after := s.From.Add(-time.Millisecond); after.Before(s.To); after = after.Add(window) {
+		length := min(window, s.To.Sub(after))
+		all, err := c.samples(ctx, selector, after.Add(length), length)
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range answer {
-			boots[one.labels["instance"]] = one
+		if err := add(groups, all, seconds(after)); err != nil {
+			return nil, err
 		}
-	}
-	return boots, nil
-}
-
-// recordings joins the series of each service.
-func (s Spec) recordings(all, boots map[string]*series) ([]telemetry.Recording, error) {
-	groups, identities := make(map[[2]string]*group), make(map[string]*series)
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		one := all[key]
-		l := one.labels
-		identity := fmt.Sprintf("%s of %s %s %s %s", l["__name__"], l["instance"], l["device"], l["cpu"], l["mode"])
-		if other := identities[identity]; other != nil {
-			return nil, model.Usagef("Prometheus has %s twice: %v and %v; narrow the match to one of them", identity, other.labels, l)
-		}
-		identities[identity] = one
-		service, ok := one.service()
-		if !ok {
-			continue
-		}
-		g := groups[[2]string{l["instance"], service}]
-		if g == nil {
-			g = &group{node: l["instance"], service: service, counters: make(map[telemetry.Measure][]*series)}
-			groups[[2]string{g.node, service}] = g
-		}
-		m := counters[l["__name__"]]
-		g.counters[m] = append(g.counters[m], one)
 	}
 	var out []telemetry.Recording
-	interfaces := make(map[string][]int)
-	for _, key := range slices.SortedFunc(maps.Keys(groups), func(a, b [2]string) int {
-		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
-	}) {
-		g := groups[key]
-		r := g.recording(s.Step, boots[g.node])
-		if len(r.Begin) == 0 && len(r.Remarks) == 0 {
-			continue // one sample
-		}
-		if _, network := g.counters[telemetry.ReceivedBytes]; network {
-			interfaces[g.node] = append(interfaces[g.node], len(out))
-		}
-		out = append(out, r)
-	}
-	for _, at := range interfaces {
-		if len(at) == 1 {
-			out[at[0]].Service = "network"
+	byName := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
+	for _, of := range slices.SortedFunc(maps.Keys(groups), byName) {
+		r := groups[of].recording(of[1])
+		r.Source, r.Node = "prometheus", of[0]
+		if len(r.Begin)+len(r.Remarks) > 0 { // more than one sample
+			out = append(out, r)
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%w: Prometheus has no two samples of node_exporter's disks, networks or processors with {%s} between %s and %s;"+
-			" check match and time, and that it scrapes node_exporter", model.ErrNotFound, s.Match, stamp(s.From), stamp(s.To))
+		return nil, fmt.Errorf("%w: Prometheus has no two samples of node_exporter with {%s} from %s to %s; "+
+			"check match and time", model.ErrNotFound, s.Match, s.From.Format(time.RFC3339), s.To.Format(time.RFC3339))
 	}
 	return out, nil
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// group is the counters of one service of a node: sums over series, by Unix s.
+type group map[telemetry.Measure]map[float64]sum
+
+type sum struct {
+	value  float64
+	series int
+}
+
+// add puts samples later than a time into the groups of their node and service.
+func add(groups map[[2]string]group, all []series, after float64) error {
+	known := make(map[string]map[string]string)
+	for _, s := range all {
+		l := s.Metric
+		id := fmt.Sprint(l["__name__"], " of ", l["instance"], " ", l["device"], l["cpu"], " ", l["mode"])
+		if other := known[id]; other != nil {
+			return model.Usagef("Prometheus has %stwice, as %v and %v; let match choose one of them", id, other, l)
+		}
+		known[id] = l
+		m, of := counters[l["__name__"]], [2]string{l["instance"], l["device"]}
+		switch m {
+		case telemetry.CPU:
+			of[1] = "cpu"
+		case telemetry.ReceivedBytes, telemetry.SentBytes:
+			if !physical.MatchString(of[1]) {
+				continue
+			}
+			of[1] = "network"
+		}
+		if groups[of] == nil {
+			groups[of] = make(group)
+		}
+		if groups[of][m] == nil {
+			groups[of][m] = make(map[float64]sum)
+		}
+		for _, sample := range s.Values {
+			at, timeErr := sample[0].Float64()
+			value, err := sample[1].Float64()
+			if err := cmp.Or(timeErr, err); err != nil {
+				return model.Unavailablef("Prometheus has a sample of %sthat is not a number: %w", id, err)
+			}
+			if at > after {
+				before := groups[of][m][at]
+				groups[of][m][at] = sum{before.value + value, before.series + 1}
+			}
+		}
+	}
+	return nil
+}
+
+// recording makes rates of the counters. A sum that lacks a series is not known.
+func (g group) recording(service string) telemetry.Recording {
+	var times []float64
+	for _, sums := range g {
+		times = slices.AppendSeq(times, maps.Keys(sums))
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+	counters := make(map[telemetry.Measure][]float64)
+	for m, sums := range g {
+		all := 0
+		for _, s := range sums {
+			all = max(all, s.series)
+		}
+		for _, at := range times {
+			value := math.NaN()
+			if s := sums[at]; s.series == all {
+				value = s.value
+			}
+			counters[m] = append(counters[m], value)
+		}
+	}
+	return telemetry.FromCounters(service, times, counters)
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1e3 }

@@ -1,12 +1,11 @@
 package prometheus
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -17,8 +16,8 @@ import (
 )
 
 const (
-	patience = 60 * time.Second // for an answer of all series of an hour
-	maxBytes = 1 << 30          // of one
+	patience = time.Minute // for an answer of all series of an hour
+	maxBytes = 1 << 30     // of one
 )
 
 // client asks one server.
@@ -28,40 +27,28 @@ type client struct {
 	token string
 }
 
-func (s Spec) client() (*client, error) {
-	u, err := url.Parse(s.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, model.Usagef("the address of Prometheus is not a URL; write it as in http://prometheus:9090")
+// answer is that of Prometheus, of which a failed one has ErrorType and Error.
+type answer struct {
+	Error, ErrorType string
+	Warnings         []string
+	Data             struct {
+		ResultType string
+		Result     []series
 	}
-	return &client{http.Client{Timeout: cmp.Or(s.patience, patience)}, u.JoinPath("api/v1/query"), s.Token}, nil
 }
 
-// read returns the raw samples from one time to another, both included, by labels.
-func (c *client) read(ctx context.Context, selector string, from, to time.Time) (map[string]*series, error) {
-	all := make(map[string]*series)
-	for begin := from; begin.Before(to); begin = begin.Add(window) {
-		end := begin.Add(window)
-		if to.Before(end) {
-			end = to
-		}
-		answer, err := c.query(ctx, selector, begin, end)
-		if err != nil {
-			return nil, err
-		}
-		for _, one := range answer {
-			one.join(all, from.UnixMilli())
-		}
-	}
-	return all, nil
+// series has times in Unix s, and values as text.
+type series struct {
+	Metric map[string]string
+	Values [][2]json.Number
 }
 
-func (c *client) query(ctx context.Context, selector string, from, to time.Time) ([]series, error) {
-	// A range is without its left end from version 3 on.
-	ms := to.Sub(from).Milliseconds() + 1
-	u := *c.url
+// samples are the raw ones of a time that ends at end. One at its very begin may be among them.
+func (c *client) samples(ctx context.Context, selector string, end time.Time, length time.Duration) ([]series, error) {
+	u := *c.url.JoinPath("api/v1/query")
 	u.RawQuery = url.Values{
-		"query": {fmt.Sprintf("{%s}[%dms]", selector, ms)},
-		"time":  {strconv.FormatFloat(float64(to.UnixMilli())/1e3, 'f', 3, 64)},
+		"query": {fmt.Sprintf("%s[%dms]", selector, max(length.Milliseconds(), 1))},
+		"time":  {strconv.FormatFloat(seconds(end), 'f', 3, 64)},
 	}.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -71,60 +58,39 @@ func (c *client) query(ctx context.Context, selector string, from, to time.Time)
 		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	response, err := c.http.Do(request)
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return nil, model.Unavailablef("Prometheus at %s cannot be reached: %w", c.url.Redacted(), failed.Err)
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, model.Unavailablef("Prometheus cannot be reached; check URL and network: %w", unwrapURL(err))
+		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }() // all that counts is read
-	return c.answer(response)
+	var a answer
+	err = json.NewDecoder(io.LimitReader(response.Body, maxBytes)).Decode(&a)
+	return a.Data.Result, c.problem(response, &a, err)
 }
 
-// unwrapURL leaves out the query, which is long.
-func unwrapURL(err error) error {
-	if u, ok := err.(*url.Error); ok { //nolint:errorlint // Do returns it unwrapped
-		return u.Err
-	}
-	return err
-}
-
-func (c *client) answer(response *http.Response) ([]series, error) {
-	at := strings.TrimSuffix(c.url.Redacted(), "/api/v1/query")
-	if code := response.StatusCode; code == http.StatusUnauthorized || code == http.StatusForbidden {
-		return nil, fmt.Errorf("%w: Prometheus at %s refused the call (%s); give user:password@ in the URL, or a token", model.ErrDenied, at, response.Status)
-	}
-	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind != "application/json" {
-		if response.StatusCode >= http.StatusInternalServerError {
-			return nil, model.Unavailablef("Prometheus at %s has an error: %s", at, response.Status)
-		}
-		return nil, model.Usagef("%s does not answer as Prometheus does (%s, %s); give the URL below which api/v1/query is",
-			at, response.Status, cmp.Or(kind, "no type"))
-	}
-	var in struct {
-		Status, Error, ErrorType string
-		Warnings                 []string
-		Data                     struct {
-			ResultType string
-			Result     []series
-		}
-	}
-	body := &io.LimitedReader{R: response.Body, N: maxBytes}
-	if err := json.NewDecoder(body).Decode(&in); err != nil {
-		if body.N <= 0 {
-			return nil, model.Usagef("the answer of Prometheus has more than %d bytes an hour; narrow the match to fewer nodes", maxBytes)
-		}
-		return nil, model.Unavailablef("the answer of Prometheus at %s cannot be read: %w", at, err)
-	}
+// problem is why an answer is not used; nil: it is whole.
+func (c *client) problem(response *http.Response, a *answer, unreadable error) error {
+	kind, why := model.ErrUnavailable, a.Error
 	switch {
-	case in.ErrorType == "bad_data":
-		return nil, model.Usagef("Prometheus refuses the query; check match: %s", in.Error)
-	case in.Status != "success":
-		return nil, model.Unavailablef("Prometheus at %s has an error: %s: %s", at, in.ErrorType, in.Error)
-	case len(in.Warnings) > 0:
-		return nil, model.Unavailablef("Prometheus at %s may have answered a part only: %s", at, strings.Join(in.Warnings, "; "))
-	case in.Data.ResultType != "matrix":
-		return nil, model.Usagef("%s answered a %q instead of a matrix; is it Prometheus?", at, in.Data.ResultType)
+	case response.StatusCode == http.StatusUnauthorized, response.StatusCode == http.StatusForbidden:
+		kind, why = model.ErrDenied, "give user:password@ in the URL, or a token"
+	case a.ErrorType == "bad_data":
+		kind, why = model.ErrUsage, "check match: "+why
+	case a.ErrorType != "":
+	case unreadable != nil && response.StatusCode < http.StatusInternalServerError:
+		kind = model.ErrUsage
+		why = fmt.Sprintf("this is no JSON of Prometheus (%v); give the URL below which api/v1/query is", unreadable)
+	case unreadable != nil:
+		why = unreadable.Error()
+	case len(a.Warnings) > 0:
+		why = "it may be a part only: " + strings.Join(a.Warnings, "; ")
+	case a.Data.ResultType != "matrix":
+		kind, why = model.ErrUsage, fmt.Sprintf("there is a %q instead of a matrix; is it Prometheus?", a.Data.ResultType)
+	default:
+		return nil
 	}
-	return in.Data.Result, nil
+	return fmt.Errorf("%w: the answer of Prometheus at %s (%s) cannot be used: %s",
+		kind, c.url.Redacted(), response.Status, why)
 }
