@@ -116,8 +116,8 @@ func (s *Shown) names(limits []int) string {
 	return strings.Join(names, ", ")
 }
 
-// Print is a rate of a limit: "300 op/s", "60 MiB/s".
-func (l Level) Print(x float64) string {
+// Format is a rate of a limit: "300 op/s", "60 MiB/s".
+func (l Level) Format(x float64) string {
 	switch l.Quality {
 	case Ops:
 		return num.Digits(x, 5) + " op/s"
@@ -133,7 +133,13 @@ func rateOfBytes(x float64) string { return num.Digits(x/mib, 4) + " MiB/s" }
 
 func opsText(x float64) string { return num.Digits(x, 5) + " op/s" }
 
-func kibText(x float64) string { return num.Digits(x/kib, 3) + " KiB" }
+// kibText has all digits of whole numbers, such as 1,024 KiB, and three of others.
+func kibText(x float64) string {
+	if n := int64(x / kib); float64(n)*kib == x {
+		return num.Grouped(n) + " KiB"
+	}
+	return num.Digits(x/kib, 3) + " KiB"
+}
 
 func (s *Shown) document(m *Model) *doc.Document {
 	d := &doc.Document{Title: "Expected service levels: " + s.Model, Answer: s.answer(), More: s.more()}
@@ -166,7 +172,7 @@ func (s *Shown) answer() string {
 	if len(s.Levels) == 0 {
 		var all []string
 		for _, lim := range s.Limits {
-			all = append(all, fmt.Sprintf("%s %s", lim.Name, lim.Print(lim.Rate.Level())))
+			all = append(all, fmt.Sprintf("%s %s", lim.Name, lim.Format(lim.Rate.Level())))
 		}
 		return fmt.Sprintf("Expected of %s: %s.", s.Model, strings.Join(all, ", "))
 	}
@@ -199,12 +205,15 @@ func (s *Shown) more() (out []string) {
 	}
 	for _, lim := range s.Limits {
 		if b := lim.Bucket; b != nil {
-			text := fmt.Sprintf("%s: a full bucket lasts %s s at %s", lim.Name, num.Digits(b.BurstTime(), 4), lim.Print(b.Burst))
+			text := fmt.Sprintf("%s: a full bucket lasts %s s at %s", lim.Name, num.Digits(b.BurstTime(), 4), lim.Format(b.Burst))
 			if refill := b.RefillTime(); num.Finite(refill) {
 				text += fmt.Sprintf(", and fills in %s s", num.Digits(refill, 5))
 			}
 			out = append(out, text+".")
 		}
+	}
+	if turn := s.levels.Burst().Turn(s.mixes()[0] / 100); s.Bucket != nil && turn > 0 && s.TurnSize == nil {
+		out = append(out, fmt.Sprintf("With credits, operations of %s and more reach the limit of bytes first.", kibText(turn)))
 	}
 	if s.Kept != nil {
 		out = append(out, fmt.Sprintf("The provider promises at least %s of these levels for %s of the time.", num.Share(s.Kept.Of), num.Share(s.Kept.Share)))
@@ -259,8 +268,8 @@ func (s *Shown) limitTable() *doc.Table {
 		}
 		for _, v := range lim.Rate {
 			shares = shares || v.Share != 1
-			t.Add(doc.Say(lim.Name), doc.Of(v.Rate, lim.Print(v.Rate)), doc.Of(v.Share, num.Share(v.Share)), unit,
-				doc.Optional(num.IfFinite(b.Burst), lim.Print), doc.Optional(num.IfFinite(b.BurstTime()), seconds), doc.Optional(num.IfFinite(b.RefillTime()), seconds))
+			t.Add(doc.Say(lim.Name), doc.Of(v.Rate, lim.Format(v.Rate)), doc.Of(v.Share, num.Share(v.Share)), unit,
+				doc.Optional(num.IfFinite(b.Burst), lim.Format), doc.Optional(num.IfFinite(b.BurstTime()), seconds), doc.Optional(num.IfFinite(b.RefillTime()), seconds))
 		}
 	}
 	t.Drop(func(key string) bool {
