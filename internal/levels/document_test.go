@@ -48,21 +48,27 @@ func TestShow(t *testing.T) {
 		text  []string
 	}{
 		"gp2": {find("aws-gp2"), map[string]string{"gib": "100"}, []string{
-			"aws-gp2 serves 300 op/s of 4 KiB and 75 op/s of 1,024 KiB.", "The limit of operations is reached first at every size.",
-			"ops: a full bucket lasts 2000 s at 3000 op/s, and fills in 18000 s.", "With credits, operations of 43.7 KiB and more reach the limit of bytes first.",
-			"The provider promises at least 90 % of these levels for 99 % of the time.", "64 KiB    300 op/s  18.75 MiB/s  ops    2048 op/s"}},
+			"aws-gp2: ops 300 op/s (3000 op/s with credits), bytes 128 MiB/s.",
+			"With credits, operations of 43.7 KiB are the smallest that reach the limit of bytes first.",
+			"Without credits, the limit of operations is reached first at every size.",
+			"The provider promises at least 90 % of these levels for 99 % of the time.",
+			"64 KiB    300 op/s  18.75 MiB/s  ops       2048 op/s",
+			"ops     300 op/s               256 KiB               2000 s       18000 s"}},
 		"paper": {find("paper-ebs-2015"), map[string]string{"iops": "1800", "type": "m3.large"}, []string{
-			"Operations of 34.1 KiB and more reach the limit of bytes first.\n", "64 KiB    960 op/s     60 MiB/s  bytes.connection"}},
-		"paper at 300": {find("paper-ebs-2015"), map[string]string{"iops": "300", "type": "m3.large"}, []string{
-			"Operations of 205 KiB and more reach the limit of bytes first; those just above a multiple"}},
+			"Operations of 34.1 KiB are the smallest that reach the limit of bytes first.",
+			"64 KiB    960 op/s     60 MiB/s  bytes.connection"}},
 		"lab": {find("lab"), map[string]string{"iops": "300", "bandwidth": "60"}, []string{
-			", if all are reads.", "4 KiB   75 %    400 op/s  1.562 MiB/s  ops.read"}},
+			"lab: ops.read 300 op/s, ops.write 300 op/s, bytes.read 60 MiB/s, bytes.write 60 MiB/s.",
+			"4 KiB   75 %    400 op/s  1.562 MiB/s  ops.read"}},
 		"instance": {find("aws-instance"), map[string]string{"type": "t3.medium"}, []string{
-			"All volumes of the node share these levels.", "ops: a full bucket lasts 1800 s at 11800 op/s."}},
-		"st1": {find("aws-st1"), map[string]string{"gib": "1024"}, []string{"The limit of bytes is reached first at every size."}},
-		"processor": {parse(t, "model: p\nservice: cpu\nlimits: [{of: cpu, rate: {values: {0.5: 0.25, 1: 0.75}}}]\n"), nil, []string{
-			"Expected of p: cpu 0.8 cores.", "0.5 cores   25 %", "1 cores   75 %"}},
-		"cells": {parse(t, "model: c\ncells: [{size: 4KiB, reads: 100, ops: [200, 200]}, {size: 64KiB, reads: 50, ops: [100]}]\n"), nil, []string{
+			"All volumes of the node share these levels.", "ops 2000 op/s (11800 op/s with credits)",
+			"1800 s           n/a"}},
+		"st1": {find("aws-st1"), map[string]string{"gib": "1024"}, []string{
+			"Without credits, the limit of bytes is reached first at every size."}},
+		"processor": {parse(t, "model: p\nservice: cpu\nlimits: [{of: cpu, rate: {values: {0.5: 0.25, 1: 0.75}}}]\n"), nil,
+			[]string{"p: cpu 0.8 cores.", "0.5 cores   25 %", "1 cores   75 %"}},
+		"cells": {parse(t, "model: c\ncells:\n- {size: 4KiB, reads: 100, ops: [200, 200]}\n"+
+			"- {size: 64KiB, reads: 50, ops: [100]}\n"), nil, []string{"c: its measured cells.",
 			"4 KiB  100 %    200 op/s", "64 KiB   50 %    100 op/s", "64 KiB  100 %         n/a"}},
 	} {
 		_, text, _ := show(t, c.model, c.set)
