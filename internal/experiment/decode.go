@@ -111,6 +111,9 @@ func (d *decoder) decode(v *value, path []string, dst reflect.Value, s shape) bo
 		return ok
 	}
 	if !s.holds(v) {
+		if i := slices.IndexFunc(s.plain, func(f field) bool { return f.shape.takes(v) }); i >= 0 {
+			return d.decode(v, path, dst.FieldByIndex(s.plain[i].index), s.plain[i].shape)
+		}
 		problem, allowed := wrongType(v, s)
 		d.report(path, problem, allowed)
 		return false
@@ -317,6 +320,7 @@ type shape struct {
 	unit     string   // the only unit of a quantity; empty: any
 	format   string   // name of a format of texts
 	keys     []string // of a struct, sorted
+	plain    []field  // of a struct: fields that a value without keys may set; the first that takes it
 	exactly  int      // so many keys; 0: any number
 	item     *shape   // of lists and maps
 	enum     []string
@@ -362,6 +366,11 @@ const (
 
 func (k shapeKind) word() string {
 	return [...]string{"anything", "a group of keys", "a list", "text", "a whole number", "a number", "true or false"}[k]
+}
+
+// takes reports whether a value has this shape, or one that it may have in its place.
+func (s shape) takes(v *value) bool {
+	return s.holds(v) || slices.ContainsFunc(s.plain, func(f field) bool { return f.shape.takes(v) })
 }
 
 func (s shape) holds(v *value) bool {

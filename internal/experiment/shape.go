@@ -42,6 +42,17 @@ func fieldsOf(t reflect.Type) []field {
 	return out
 }
 
+// plainOf lists the fields of a struct that a value without keys sets: those with
+// the tag plain:"true". So "rate: 300" may stand for "rate: {base: 300}".
+func plainOf(t reflect.Type) (out []field) {
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Tag.Get("plain") == "true" {
+			out = append(out, field{index: f.Index, shape: shapeOf(f.Type, f.Tag.Get("jsonschema"))})
+		}
+	}
+	return out
+}
+
 func keysOf(fields []field) []string {
 	var out []string
 	for _, f := range fields {
@@ -75,7 +86,7 @@ func shapeOf(t reflect.Type, tag string) shape {
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		s.kind, s.keys = groupShape, keysOf(fieldsOf(t))
+		s.kind, s.keys, s.plain = groupShape, keysOf(fieldsOf(t)), plainOf(t)
 	case reflect.Map:
 		item := shapeOf(t.Elem(), "")
 		s.kind, s.item = groupShape, &item

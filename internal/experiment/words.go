@@ -94,12 +94,29 @@ func (s shape) describe() string {
 		return "use a list" + s.length("entries")
 	case s.exactly > 0:
 		return fmt.Sprintf("use exactly %d of %s", s.exactly, strings.Join(s.keys, ", "))
+	case s.kind == groupShape && len(s.plain) > 0:
+		return "use " + strings.Join(s.alternatives(), ", or ")
 	case s.kind == groupShape && len(s.keys) > 0:
 		return "use the keys " + strings.Join(s.keys, ", ")
 	case s.kind == groupShape:
 		return "use a group of keys"
 	}
 	return ""
+}
+
+// alternatives are what a struct with plain fields takes: their forms, then its keys.
+func (s shape) alternatives() (all []string) {
+	for _, f := range s.plain {
+		for _, word := range strings.Split(strings.TrimPrefix(f.shape.describe(), "use "), ", or ") {
+			if !slices.Contains(all, word) {
+				all = append(all, word)
+			}
+		}
+	}
+	if len(s.keys) > 0 {
+		all = append(all, "the keys "+strings.Join(s.keys, ", "))
+	}
+	return all
 }
 
 func (s shape) bounds() string {

@@ -1,0 +1,314 @@
+package levels
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/model"
+)
+
+func levelsOf(t *testing.T, name string, set map[string]string) Levels {
+	t.Helper()
+	m, err := Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := m.Levels(set)
+	if err != nil {
+		t.Fatalf("%s %v: %v", name, set, err)
+	}
+	return l
+}
+
+func parse(t *testing.T, src string) *Model {
+	t.Helper()
+	m, err := Parse("m.yaml", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) || a == b }
+
+func TestBuiltin(t *testing.T) {
+	for _, m := range Builtin() {
+		src, err := WriteModel(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := Parse(m.Name, src)
+		if err != nil {
+			t.Fatalf("%s does not read back: %v\n%s", m.Name, err, src)
+		}
+		if diff := cmp.Diff(m, back); diff != "" {
+			t.Errorf("%s (-was +read back):\n%s", m.Name, diff)
+		}
+		if found, err := Find(m.Name); err != nil || !cmp.Equal(found, m) {
+			t.Errorf("Find(%s) = %v, %v", m.Name, found, err)
+		}
+		if m.Source.Title == "" || m.Source.Read != "2026-11-27" || m.About == "" {
+			t.Errorf("%s has the source %+v", m.Name, m.Source)
+		}
+	}
+}
+
+// TestAt: levels of models, by arithmetic from their documents.
+func TestAt(t *testing.T) {
+	const analytic = "model: m\ninputs: {iops: {}, throughput: {unit: MiB}}\nlimits:\n" +
+		"- {of: ops, unit: 256KiB, rate: iops}\n- {of: bytes, rate: throughput}\n"
+	at := func(iops, throughput string) map[string]string {
+		return map[string]string{"iops": iops, "throughput": throughput}
+	}
+	for _, c := range []struct {
+		model, text string
+		set         map[string]string
+		kib, reads  float64
+		ops         float64
+		limit       string
+	}{
+		// methods.md 003, analytic levels of a volume
+		{"", analytic, at("300", "320"), 4, 1, 300, "ops"},
+		{"", analytic, at("300", "66"), 64, 1, 300, "ops"},
+		{"", analytic, at("300", "66"), 1024, 1, 66, "bytes"},
+		{"", analytic, at("1800", "66MiB/s"), 4, 1, 1800, "ops"},
+		{"paper-ebs-2015", "", map[string]string{"iops": "300"}, 1024, 1, 75, "ops"},
+		{"paper-ebs-2015", "", map[string]string{"iops": "1800"}, 1024, 1, 320, "bytes.volume"},
+		{"paper-ebs-2015", "", map[string]string{"iops": "1800", "type": "t2.micro"}, 1024, 0, 60, "bytes.connection"},
+		{"paper-ebs-2015", "", map[string]string{"iops": "3000", "type": "optimized-62.5"}, 256, 0, 250, "bytes.connection"},
+		{"aws-gp2", "", map[string]string{"gib": "100"}, 16, .5, 300, "ops"},
+		{"aws-gp2", "", map[string]string{"gib": "20"}, 16, .5, 100, "ops"},
+		{"aws-gp2", "", map[string]string{"gib": "170"}, 256, .5, 510, "ops"},
+		{"aws-gp2", "", map[string]string{"gib": "334"}, 256, .5, 1000, "bytes"},
+		{"aws-gp2", "", map[string]string{"gib": "16384"}, 4, .5, 16000, "ops"},
+		{"aws-gp3", "", map[string]string{"gib": "8"}, 64, .5, 2000, "bytes"},
+		{"aws-io1", "", map[string]string{"gib": "100", "iops": "3000"}, 4, 1, 3000, "ops"},
+		{"aws-io1", "", map[string]string{"gib": "100", "iops": "3000"}, 64, 1, 3000, "ops"},
+		{"aws-io1", "", map[string]string{"gib": "100", "iops": "3000"}, 256, 1, 2000, "bytes"},
+		{"aws-io1", "", map[string]string{"gib": "100", "iops": "3000"}, 1024, 1, 500, "bytes"},
+		{"aws-io1", "", map[string]string{"gib": "2000", "iops": "48000"}, 16, 1, 48000, "ops, bytes"},
+		{"aws-io2", "", map[string]string{"gib": "100", "iops": "1000"}, 256, 1, 1000, "ops"},
+		{"aws-st1", "", map[string]string{"gib": "1024"}, 1024, 1, 40, "bytes"},
+		{"aws-st1", "", map[string]string{"gib": "1024"}, 4, 1, 40, "bytes"}, // counts as 1 MiB
+		{"aws-st1", "", map[string]string{"gib": "16384"}, 1024, 1, 500, "ops, bytes"},
+		{"aws-sc1", "", map[string]string{"gib": "512"}, 2048, 1, 3, "bytes"},
+		{"azure-premium", "", map[string]string{"tier": "P10"}, 257, 1, 250, "ops"},
+		{"gcp-pd-balanced", "", map[string]string{"gib": "500", "vcpus": "4"}, 4, .5, 6000, "ops.disks"},
+		{"gcp-pd-balanced", "", map[string]string{"gib": "5000", "vcpus": "16"}, 4, .5, 20000, "ops.machine"},
+		{"gcp-pd-ssd", "", map[string]string{"gib": "500", "vcpus": "4"}, 1024, .5, 480, "bytes.read.machine, bytes.write.machine"},
+		{"gcp-vm", "", map[string]string{"machine": "extreme-64"}, 1024, .5, 6000, "bytes.write"},
+		{"aws-instance", "", map[string]string{"type": "t3.medium"}, 16, 1, 2000, "ops"},
+		// servicelevels.md 0.1: the lab's directions
+		{"lab", "", map[string]string{"iops": "300"}, 4, 1, 300, "ops.read"},
+		{"lab", "", map[string]string{"iops": "300"}, 4, .75, 400, "ops.read"},
+		{"lab", "", map[string]string{"iops": "300"}, 4, .5, 600, "ops.read, ops.write"},
+		{"lab", "", map[string]string{"iops": "100", "bandwidth": "60"}, 384, 1, 50, "ops.read"},
+		{"lab", "", map[string]string{"iops": "100", "bandwidth": "60"}, 1024, 0, 25, "ops.write"},
+		{"lab", "", map[string]string{"bandwidth": "60MiB/s"}, 1024, 0, 60, "bytes.write"},
+	} {
+		var l Levels
+		if c.model == "" {
+			var err error
+			if l, err = parse(t, c.text).Levels(c.set); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			l = levelsOf(t, c.model, c.set)
+		}
+		e := l.At(c.kib*1024, c.reads)
+		var names []string
+		for _, i := range e.Limits {
+			names = append(names, l.Limits[i].Name())
+		}
+		if got := strings.Join(names, ", "); !near(e.Ops, c.ops) || got != c.limit || !near(e.Bytes, c.ops*c.kib*1024) {
+			t.Errorf("%s %v at %v KiB, reads %v: %v op/s by %s, want %v by %s", c.model, c.set, c.kib, c.reads, e.Ops, got, c.ops, c.limit)
+		}
+	}
+}
+
+// TestCounts: no(d) of section 4.1.
+func TestCounts(t *testing.T) {
+	for unit, want := range map[float64]map[float64]float64{
+		256: {4: 1, 256: 1, 257: 2, 512: 2, 1024: 4}, 16: {4: 1, 32: 2, 64: 4, 256: 16, 1024: 64}, 0: {4: 1, 1024: 1},
+	} {
+		for size, no := range want {
+			if got := (Level{Quality: Ops, Unit: unit * 1024}).Counts(size * 1024); got != no {
+				t.Errorf("no(%v) by %v KiB = %v, want %v", size, unit, got, no)
+			}
+		}
+	}
+}
+
+func TestBucket(t *testing.T) {
+	type bucket struct{ size, burst, fill, start, lasts, refill float64 }
+	nan := math.NaN()
+	for _, c := range []struct {
+		model string
+		set   map[string]string
+		limit int
+		want  *bucket
+	}{
+		{"aws-gp2", map[string]string{"gib": "100"}, 0, &bucket{5.4e6, 3000, 300, 1, 2000, 18000}},
+		{"aws-gp2", map[string]string{"gib": "1000"}, 0, nil},
+		{"aws-gp2", map[string]string{"gib": "100"}, 1, nil},
+		{"aws-st1", map[string]string{"gib": "1024"}, 1, &bucket{1 << 40, 250 << 20, 40 << 20, nan, 1048576. / 210, 1048576. / 40}},
+		{"azure-premium", map[string]string{"tier": "P10"}, 0, &bucket{5.4e6, 3500, 500, 1, 1800, 10800}},
+		{"azure-premium", map[string]string{"tier": "P30"}, 0, nil},
+		{"aws-instance", map[string]string{"type": "t3.medium"}, 0, &bucket{nan, 11800, nan, nan, 1800, nan}},
+		{"aws-instance", map[string]string{"type": "m6i.8xlarge"}, 0, nil},
+	} {
+		got := levelsOf(t, c.model, c.set).Limits[c.limit].Bucket
+		if (got == nil) != (c.want == nil) {
+			t.Errorf("%s %v: bucket %v, want %v", c.model, c.set, got, c.want)
+		} else if got != nil {
+			have := bucket{got.Size, got.Burst, got.Fill, got.Start, got.BurstTime(), got.RefillTime()}
+			if a, b := fmt.Sprint(have), fmt.Sprint(*c.want); a != b {
+				t.Errorf("%s %v: bucket %s, want %s", c.model, c.set, a, b)
+			}
+		}
+	}
+}
+
+func TestDistribution(t *testing.T) {
+	one, three := Distribution{{5, 1}}, Distribution{{50, .25}, {100, .5}, {200, .25}}
+	if p := one.Pressure(3); !near(p, .6) {
+		t.Errorf("SLP(3) of 5 = %v, want .6", p)
+	}
+	if p, r := three.Pressure(60), three.Reached(60); !near(p, .675) || r != .25 {
+		t.Errorf("SLP(60) = %v, P(s ≤ 60) = %v; want .675, .25", p, r)
+	}
+	for o := 1.; o < 1000; o *= 1.7 {
+		if p := three.Pressure(o); !near(p, o*three.Pressure(1)) || !near(p, o/three.Level()) {
+			t.Errorf("SLP(%v) = %v is not linear", o, p)
+		}
+	}
+	if three.Reached(49) != 0 || three.Reached(200) != 1 || three.Reached(100) != .75 {
+		t.Error("P(s ≤ o) is wrong at its steps")
+	}
+}
+
+func TestTurn(t *testing.T) {
+	for _, c := range []struct {
+		model string
+		set   map[string]string
+		kib   float64
+	}{
+		{"paper-ebs-2015", map[string]string{"iops": "1800", "type": "m3.medium"}, 60 * 1024. / 1800}, // 34.1
+		{"paper-ebs-2015", map[string]string{"iops": "300", "type": "m3.medium"}, 204.8},
+		{"aws-gp2", map[string]string{"gib": "100"}, math.NaN()},
+		{"aws-st1", map[string]string{"gib": "100"}, 0},
+		{"lab", map[string]string{"iops": "1800", "bandwidth": "60"}, 60 * 1024. / 1800},
+	} {
+		if got := levelsOf(t, c.model, c.set).Turn(1) / 1024; !near(got, c.kib) && !(math.IsNaN(got) && math.IsNaN(c.kib)) {
+			t.Errorf("%s %v turns at %v KiB, want %v", c.model, c.set, got, c.kib)
+		}
+	}
+}
+
+func TestScale(t *testing.T) {
+	l := levelsOf(t, "aws-gp2", map[string]string{"gib": "100"})
+	up := l.Scale(0, 3.2)
+	if r, b := up.Limits[0].Rate.Level(), up.Limits[0].Bucket; !near(r, 960) || b == nil || !near(b.Fill, 960) || l.Limits[0].Rate[0].Rate != 300 || l.Limits[0].Bucket.Fill != 300 {
+		t.Errorf("raised: %v %+v of %+v", r, b, l.Limits[0])
+	}
+	if up := l.Scale(0, 10); up.Limits[0].Bucket != nil {
+		t.Errorf("a rate of 3000 still has the bucket %+v", up.Limits[0].Bucket)
+	}
+	if b := l.Burst().At(4096, 1); b.Ops != 3000 {
+		t.Errorf("with credits %v, want 3000", b.Ops)
+	}
+}
+
+func TestInputs(t *testing.T) {
+	for _, c := range []struct {
+		model string
+		set   map[string]string
+		want  string
+	}{
+		{"aws-gp2", nil, "gib: it is missing; use a number from 1 to 16384: size of the volume in GiB"},
+		{"aws-gp2", map[string]string{"gib": "0.5"}, "gib: 0.5 is too small; use a number from 1 to 16384: size of the volume in GiB"},
+		{"aws-gp2", map[string]string{"gib": "NaN"}, `gib: "NaN" is not a level of ops; use a number from 1 to 16384: size of the volume in GiB`},
+		{"aws-gp2", map[string]string{"gib": "-3"}, "gib: -3 is not greater than 0; use a number from 1 to 16384: size of the volume in GiB"},
+		{"aws-gp2", map[string]string{"gib": "100", "iop": "3"}, "iop: aws-gp2 has no such input; the inputs are gib"},
+		{"aws-io1", map[string]string{"gib": "100", "iops": "5001"}, "iops: 5001 is too large; use a number from 100 to 5000: provisioned operations a second"},
+		{"aws-io1", map[string]string{"gib": "100", "iop": "5000"}, "iop: aws-io1 has no such input; did you mean \"iops\"? The inputs are gib, iops\niops: it is missing; use a number from 100 to 5000: provisioned operations a second"},
+		{"aws-gp3", map[string]string{"gib": "100", "throughput": "800"}, "throughput: 800 MiB is too large; use a number from 125 MiB to 750 MiB: provisioned throughput"},
+		{"aws-gp3", map[string]string{"gib": "100", "throughput": "300op/s"}, "throughput: \"300op/s\" is not a level of bytes; use a number from 125 MiB to 750 MiB: provisioned throughput"},
+		{"azure-premium", map[string]string{"tier": "P11"}, "tier: \"P11\" is not one of its words; use P10, P15, P20, P30, P40, P50, P60, P70, P80: tier of the disk"},
+		{"lab", nil, "iops, bandwidth: all are none, so that no limit is left; give one of them"},
+	} {
+		m, err := Find(c.model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Levels(c.set)
+		if err == nil || err.Error() != c.want || !errors.Is(err, model.ErrUsage) {
+			t.Errorf("%s %v:\n%v\nwant\n%s", c.model, c.set, err, c.want)
+		}
+	}
+	if _, err := Find("gp2"); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("Find(gp2): %v", err)
+	}
+	m := parse(t, "model: m\ninputs: {vcpus: {}}\nlimits: [{of: ops, rate: {by: vcpus, steps: {15: 300, 63: unknown}}}]\n")
+	for vcpus, want := range map[string]string{
+		"15": "", "16": "vcpus: the model does not know the level of ops: vcpus is 16; use other inputs, or a file of your own",
+		"64": "vcpus: the model does not know the level of ops: vcpus is 64; use other inputs, or a file of your own",
+	} {
+		if _, err := m.Levels(map[string]string{"vcpus": vcpus}); err == nil != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("vcpus %s: %v, want %q", vcpus, err, want)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	const head = "model: m\n"
+	for name, c := range map[string]struct{ src, want string }{
+		"nothing":        {head, "m.yaml:1:1: the model has neither limits nor cells"},
+		"zero":           {head + "limits: [{of: ops, rate: 0}]\n", "m.yaml:2:26: limits.0.rate: 0 is too small; use a number greater than 0"},
+		"negative":       {head + "limits: [{of: ops, rate: -3}]\n", "m.yaml:2:26: limits.0.rate: -3 is too small"},
+		"zero bytes":     {head + "limits: [{of: bytes, rate: 0MiB}]\n", "m.yaml:2:28: limits.0.rate: 0MiB is too small; use more than 0"},
+		"NaN":            {head + "limits: [{of: ops, rate: .nan}]\n", `m.yaml:2:26: limits.0.rate: ".nan" is not a plain number`},
+		"empty rate":     {head + "limits: [{of: ops, rate: {}}]\n", "m.yaml:2:26: limits.0.rate: the rate is empty"},
+		"no rate":        {head + "limits: [{of: ops}]\n", `m.yaml:2:10: limits.0: the key "rate" is missing`},
+		"a list":         {head + "limits: [{of: ops, rate: [3]}]\n", "m.yaml:2:26: limits.0.rate: must be a group of keys, not a list; use a number greater than 0, or text that is not empty, or the keys base, by, choices, max, min, per_gib, per_op, steps, values"},
+		"unit":           {head + "limits: [{of: bytes, rate: 60MiBs}]\n", `m.yaml:2:28: limits.0.rate: "60MiBs" is not a level of bytes; use a number of bytes, or one with a unit: 60MiB/s, 128MiB`},
+		"bytes of ops":   {head + "limits: [{of: ops, rate: 60MiB/s}]\n", `m.yaml:2:26: limits.0.rate: "60MiB/s" is not a level of ops; use a number, or one with a unit: 300op/s`},
+		"key":            {head + "limits: [{of: ops, rate: {per_gb: 3}}]\n", `m.yaml:2:27: limits.0.rate.per_gb: unknown key "per_gb"; did you mean "per_gib"?`},
+		"quality":        {head + "limits: [{of: iops, rate: 3}]\n", `m.yaml:2:15: limits.0.of: unknown value "iops"; did you mean "ops"?`},
+		"way":            {head + "limits: [{of: ops, ways: [reads], rate: 3}]\n", `m.yaml:2:27: limits.0.ways.0: unknown value "reads"; did you mean "read"?`},
+		"ways":           {head + "limits: [{of: ops, ways: both, rate: 3}]\n", `m.yaml:2:26: limits.0.ways: unknown value "both"; use each`},
+		"no input":       {head + "limits: [{of: ops, rate: {per_gib: 3}}]\n", `m.yaml:2:36: limits.0.rate.per_gib: the model has no input "gib"; add it to the inputs: gib: {}`},
+		"unused":         {head + "inputs: {gib: {}}\nlimits: [{of: ops, rate: 3}]\n", "m.yaml:2:15: inputs.gib: no limit uses it; remove it"},
+		"sum":            {head + "limits:\n- of: ops\n  rate:\n    values: {50: 0.25, 100: 0.7}\n", "m.yaml:5:13: limits.0.rate.values: the shares sum to 0.95; they must sum to 1"},
+		"share":          {head + "limits: [{of: ops, rate: {values: {50: -0.5, 100: 1.5}}}]\n", "m.yaml:2:40: limits.0.rate.values.50: the share -0.5 is too small"},
+		"level":          {head + "limits: [{of: ops, rate: {values: {-50: 0.5, 100: 0.5}}}]\n", "m.yaml:2:41: limits.0.rate.values.-50: -50 is no level; a level must be greater than 0"},
+		"same level":     {head + "limits: [{of: ops, rate: {values: {50: 0.5, 5e1: 0.5}}}]\n", "m.yaml:2:50: limits.0.rate.values.5e1: it is the same level as 50; add their shares"},
+		"two forms":      {head + "limits: [{of: ops, rate: {base: 3, values: {5: 1}}}]\n", "m.yaml:2:26: limits.0.rate: it has keys of several forms"},
+		"min above max":  {head + "inputs: {gib: {}}\nlimits: [{of: ops, rate: {per_gib: 3, min: 10, max: 5}}]\n", "m.yaml:3:53: limits.0.rate.max: it is less than min"},
+		"step":           {head + "inputs: {gib: {}}\nlimits: [{of: ops, rate: {steps: {a: 3}}}]\n", `m.yaml:3:38: limits.0.rate.steps.a: "a" is not the end of a step`},
+		"choices":        {head + "inputs: {type: {}}\nlimits:\n- {of: ops, rate: {by: type, choices: {a.b: 1, c: 2}}}\n- {of: bytes, rate: {by: type, choices: {c: 2}}}\n", "m.yaml:5:26: limits.1.rate.by: choices lacks a.b, which another limit has"},
+		"choice":         {head + "inputs: {type: {}}\nlimits: [{of: ops, rate: {by: type, choices: {a.b: 3MiB}}}]\n", `m.yaml:3:52: limits.0.rate.choices.a.b: "3MiB" is not a level of ops`},
+		"bucket":         {head + "limits: [{of: ops, rate: 3, bucket: {burst: 5}}]\n", "m.yaml:2:37: limits.0.bucket: it must have either size or for"},
+		"start":          {head + "limits: [{of: ops, rate: 3, bucket: {burst: 5, for: 1m, start: 2}}]\n", "m.yaml:2:64: limits.0.bucket.start: it is no share of the bucket"},
+		"twice":          {head + "limits: [{of: ops, rate: 3}, {of: ops, ways: [write], rate: 3}]\n", "m.yaml:2:30: limits.1: another limit counts the same: ops.write; give each a name"},
+		"cpu":            {head + "limits: [{of: cpu, rate: 3}]\n", "m.yaml:2:15: limits.0.of: a model of service volume has no limit of cpu"},
+		"input's unit":   {head + "inputs: {t: {unit: MiB, min: 3}}\nlimits: [{of: bytes, rate: t}]\n", "m.yaml:2:30: inputs.t.min: 3 has no unit; write 3MiB"},
+		"unit of input":  {head + "inputs: {t: {unit: mib}}\nlimits: [{of: bytes, rate: t}]\n", `m.yaml:2:20: inputs.t.unit: "mib" is not a unit of bytes`},
+		"input of bytes": {head + "inputs: {t: {}}\nlimits: [{of: bytes, rate: t}]\n", "m.yaml:3:28: limits.0.rate: the input t does not count bytes"},
+		"circle":         {head + "inputs: {iops: {max: {per_op: 3}}}\nlimits: [{of: ops, rate: iops}]\n", "m.yaml:2:22: inputs.iops.max: the bound depends on the input itself"},
+		"cell":           {head + "cells: [{size: 4KiB, reads: 100, ops: [3]}, {size: 4KiB, reads: 100, ops: [4]}]\n", "m.yaml:2:45: cells.1: cell 1 has the same size and reads"},
+		"cell of zero":   {head + "cells: [{size: 4KiB, reads: 100, ops: [0]}]\n", "m.yaml:2:40: cells.0.ops.0: 0 is too small"},
+		"kept":           {head + "limits: [{of: ops, rate: 3}]\nkept: {share: 99, of: 0.9}\n", "m.yaml:3:15: kept.share: 99 is too large"},
+		"yaml":           {head + "limits: [\n", "m.yaml:"},
+	} {
+		_, err := Parse("m.yaml", []byte(c.src))
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || !errors.Is(err, model.ErrUsage) {
+			t.Errorf("%s: %v\nwant %s", name, err, c.want)
+		}
+	}
+}
