@@ -103,7 +103,7 @@ type Volume struct {
 	Type VolumeType `json:"type,omitempty" jsonschema:"enum=ext4,enum=raw,enum=folder,default=ext4" jsonschema_description:"ext4: a file system on a block device, made without lazy initialisation. raw: the block device itself. folder: a plain folder, which cannot have limits."`
 	Size unit.Size  `json:"size,omitempty" jsonschema_description:"Size of the block device. Default: 1GiB."`
 	// IOPS and Bandwidth apply to reads and to writes each; 0: no limit.
-	IOPS      int       `json:"iops,omitempty" jsonschema:"minimum=1" jsonschema_description:"Operations per second of the device, for reads and for writes each."`
+	IOPS      int       `json:"iops,omitempty" jsonschema:"minimum=1" jsonschema_description:"Operations per second of the device, for reads and for writes each. One of more than 256KiB counts once for each started 256KiB."`
 	Bandwidth unit.Rate `json:"bandwidth,omitzero" jsonschema_description:"Bytes per second of the device, for reads and for writes each."`
 	Shared    bool      `json:"shared,omitempty" jsonschema_description:"true: one volume for all its nodes together. false: one for each node."`
 }

@@ -1,0 +1,28 @@
+package measured_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/test/program"
+)
+
+// TestServiceLevels: cells of a volume with limits drawn at random are what its model says.
+// `make lab-proof` measures more.
+func TestServiceLevels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures; needs the machine for itself")
+	}
+	program.NeedLab(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	v := program.DrawVolume(rand.New(rand.NewPCG(seed, 0)), 1)
+	program.Calmly(t, func() error {
+		r, err := program.Install(t).MeasureVolume(v.File(1, "500ms", "3s", ", depth: 32"))
+		if err != nil {
+			return err
+		}
+		return v.Judge(t, r)
+	})
+}
