@@ -21,6 +21,7 @@ import org.apache.cassandra.db.SerializationHeader;
 import org.apache.cassandra.db.partitions.PartitionUpdate;
 import org.apache.cassandra.db.rows.Row;
 import org.apache.cassandra.dht.Murmur3Partitioner;
+import org.apache.cassandra.io.sstable.Descriptor;
 import org.apache.cassandra.io.sstable.SSTableTxnWriter;
 import org.apache.cassandra.schema.Schema;
 import org.apache.cassandra.schema.TableMetadata;
@@ -111,9 +112,10 @@ public final class Node {
   private void createTables() {
     String columns = IntStream.range(0, fields).mapToObj(i -> "field" + i + " text").collect(Collectors.joining(", "));
     for (String statement : new String[] {
-      "CREATE KEYSPACE " + KEYSPACE + " WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
-      "CREATE TABLE " + KEYSPACE + "." + STATE + " (id int PRIMARY KEY, description text) WITH comment = '" + MARK + "'",
-      "CREATE TABLE " + KEYSPACE + "." + RECORDS + " (k text PRIMARY KEY, " + columns + ") WITH comment = '" + MARK
+      "CREATE KEYSPACE scalebench_kv WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+      "CREATE TABLE scalebench_kv.scalebench_kv_state (id int PRIMARY KEY, description text) WITH comment = '"
+        + MARK + "'",
+      "CREATE TABLE scalebench_kv.scalebench_kv (k text PRIMARY KEY, " + columns + ") WITH comment = '" + MARK
         + "' AND compression = {'class': 'LZ4Compressor', 'chunk_length_in_kb': " + chunk + "}",
     }) {
       QueryProcessor.process(statement, ConsistencyLevel.ONE);
@@ -126,7 +128,8 @@ public final class Node {
       return;
     }
     PartitionUpdate.SimpleBuilder b = PartitionUpdate.simpleBuilder(metadata(STATE), 0).timestamp(1);
-    b.row().add("description", String.format("format=1 records=%d fields=%d fieldsize=%d keys=hashed", records, fields, fieldSize));
+    String form = "format=1 records=%d fields=%d fieldsize=%d keys=hashed";
+    b.row().add("description", String.format(form, records, fields, fieldSize));
     b.buildAsMutation().apply();
   }
 
@@ -158,8 +161,9 @@ public final class Node {
   private void write(ColumnFamilyStore table) {
     TableMetadata metadata = table.metadata();
     long[] numbers = inOrder();
-    try (SSTableTxnWriter w = SSTableTxnWriter.create(table, table.newSSTableDescriptor(table.getDirectories().getDirectoryForNewSSTables()),
-        numbers.length, 0, null, false, SerializationHeader.makeWithoutStats(metadata))) {
+    Descriptor own = table.newSSTableDescriptor(table.getDirectories().getDirectoryForNewSSTables());
+    SerializationHeader header = SerializationHeader.makeWithoutStats(metadata);
+    try (SSTableTxnWriter w = SSTableTxnWriter.create(table, own, numbers.length, 0, null, false, header)) {
       for (long record : numbers) {
         PartitionUpdate.SimpleBuilder b = PartitionUpdate.simpleBuilder(metadata, key(record)).timestamp(1);
         Row.SimpleBuilder row = b.row();

@@ -15,4 +15,5 @@ if [ -n "$own" ]; then
 else
   group=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup) limit=memory.max used='^(anon|file_mapped) '
 fi
-grep -E "$used" "$group/memory.stat" | awk -v cache="$1" '{ sum += $2 } END { printf "%d\n", sum + cache * 1048576 }' >"$group/$limit"
+grep -E "$used" "$group/memory.stat" |
+  awk -v cache="$1" '{ sum += $2 } END { printf "%d\n", sum + cache * 1048576 }' >"$group/$limit"

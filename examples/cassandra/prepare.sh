@@ -31,7 +31,7 @@ options() {
     java.rmi/sun.rmi.{registry,server}; do
     echo "--add-exports $p=ALL-UNNAMED"
   done
-  for p in java.base/{sun.nio.ch,java.io,java.lang,java.lang.reflect,java.util,java.util.concurrent,java.nio,jdk.internal.ref,jdk.internal.reflect}; do
+  for p in java.base/{java.{io,lang,lang.reflect,nio,util,util.concurrent},jdk.internal.{ref,reflect},sun.nio.ch}; do
     echo "--add-opens $p=ALL-UNNAMED"
   done
   echo "-cp \"$folder/classes:$folder/lib/*\""

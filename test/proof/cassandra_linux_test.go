@@ -1,0 +1,44 @@
+//go:build proof
+
+package proof_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/scalebench/scalebench/test/program"
+	"github.com/scalebench/scalebench/test/proof/parts"
+)
+
+// cassandraLevels are the limits of operations that the volumes have: as in the example, and
+// raised.
+var cassandraLevels = [2]int{300, 1800}
+
+// TestLabCassandra: real nodes of Cassandra read what their volumes let them. With chunks of
+// 64 KiB, of which a read is 64 to 80 KiB of the volume, six times as many operations carry at
+// most 60 MiB / (300 · 64 KiB) = 3.2 times as many requests, for bytes bind. With chunks of
+// 16 KiB, of which a read is 20 to 32 KiB, they carry more than that.
+func TestLabCassandra(t *testing.T) {
+	for _, c := range []struct {
+		nodes, records, cache, seconds int
+	}{{1, 35_000, 48, 10}, {3, 1_800_000, 0, 300}} {
+		for chunk, want := range map[int][2]float64{64: {1.8, 3.2}, 16: {3.2, 8}} {
+			t.Run(fmt.Sprintf("nodes %d, chunks of %d KiB", c.nodes, chunk), func(t *testing.T) {
+				parts.Begin(t)
+				program.NeedCassandra(t)
+				w := install(t)
+				form := program.CassandraForm(c.nodes, c.records, c.cache, "b", c.seconds)
+				form = append(form, "--set", fmt.Sprintf(`services.db.environ.CHUNK="%d"`, chunk))
+				var requests [2]float64
+				for i, iops := range cassandraLevels {
+					requests[i] = w.Cassandra(form, "--set", fmt.Sprintf("fleet.lab.volumes.data.iops=%d", iops))
+				}
+				growth := requests[1] / requests[0]
+				t.Logf("requests a second %.0f at %v operations: × %.2f", requests, cassandraLevels, growth)
+				if !(growth >= want[0] && growth <= want[1]) {
+					t.Errorf("requests grew × %.2f, want × %v to %v", growth, want[0], want[1])
+				}
+			})
+		}
+	}
+}
