@@ -34,7 +34,7 @@ func (m *Model) Provisions(set map[string]string) (out []Provision, err error) {
 			continue
 		}
 		of := m.Inputs[name]
-		_, hi := of.bounds(most)
+		hi := of.high(most)
 		if math.IsInf(hi, 1) {
 			hi = mostTimes * x
 		}

@@ -12,7 +12,6 @@ package telemetry
 
 import (
 	"encoding/json"
-	"maps"
 	"math"
 	"slices"
 
@@ -46,11 +45,12 @@ const (
 	CPU               Measure = "cpu"                 // cores busy
 )
 
-var (
-	rates = []Measure{ReadOps, WriteOps, Ops, ReadBytes, WriteBytes, Bytes, ReadMerges, WriteMerges, ConsumedOps,
-		ReceivedBytes, SentBytes, CPU}
-	shares = []Measure{Credits, ExceededOps, ExceededBytes, NodeExceededOps, NodeExceededBytes, Idle}
-)
+// measures are all of them, and the first of them shares.
+var measures = []Measure{Credits, ExceededOps, ExceededBytes, NodeExceededOps, NodeExceededBytes, Idle,
+	ReadOps, WriteOps, Ops, ReadBytes, WriteBytes, Bytes, ReadMerges, WriteMerges, ConsumedOps, ReceivedBytes, SentBytes,
+	CPU}
+
+const shares = 6
 
 // Recording is one service of one node, from one source.
 type Recording struct {
