@@ -62,7 +62,8 @@ func Read(ctx context.Context, name string, r io.Reader, opt Options) ([]Recordi
 	return f.settle(list)
 }
 
-const allowed = "give what iostat -x -y -t 1 or iostat -o JSON prints, lines of /proc/diskstats with their times, or CSV"
+const allowed = "give what iostat -x -y -t 1 or iostat -o JSON prints, lines of /proc/diskstats with their times, " +
+	"or CSV"
 
 var iostatBegins = regexp.MustCompile(`(?m)^(?:Linux \S+ .*\(|avg-cpu:|Device:?\s)|\sDevice\r?$`)
 

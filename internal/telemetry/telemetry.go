@@ -47,7 +47,8 @@ const (
 
 // measures are all of them, and the first of them shares.
 var measures = []Measure{Credits, ExceededOps, ExceededBytes, NodeExceededOps, NodeExceededBytes, Idle,
-	ReadOps, WriteOps, Ops, ReadBytes, WriteBytes, Bytes, ReadMerges, WriteMerges, ConsumedOps, ReceivedBytes, SentBytes, CPU}
+	ReadOps, WriteOps, Ops, ReadBytes, WriteBytes, Bytes, ReadMerges, WriteMerges, ConsumedOps, ReceivedBytes, SentBytes,
+	CPU}
 
 const shares = 6
 
