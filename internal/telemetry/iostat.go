@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -20,113 +19,122 @@ var columns = func() map[string]column {
 	out := map[string]column{"r/s": {ReadOps, 1}, "w/s": {WriteOps, 1}, "tps": {Ops, 1},
 		"rrqm/s": {ReadMerges, 1}, "wrqm/s": {WriteMerges, 1}}
 	for unit, size := range map[string]float64{"sec": 512, "Blk": 512, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30} {
-		out["r"+unit+"/s"], out[unit+"_read/s"] = column{ReadBytes, size}, column{ReadBytes, size}
-		out["w"+unit+"/s"], out[unit+"_wrtn/s"] = column{WriteBytes, size}, column{WriteBytes, size}
-		out[unit+"_w+d/s"], out[unit+"/s"] = column{WriteBytes, size}, column{Bytes, size}
+		for name, m := range map[string]Measure{"r%s/s": ReadBytes, "%s_read/s": ReadBytes, "w%s/s": WriteBytes,
+			"%s_wrtn/s": WriteBytes, "%s_w+d/s": WriteBytes, "%s/s": Bytes} {
+			out[fmt.Sprintf(name, unit)] = column{m, size}
+		}
 	}
 	return out
 }()
 
-// withDiscards are columns of reports in which transfers (tps), or bytes written, have discards,
-// too: those without -x, and with -s.
-var withDiscards = regexp.MustCompile(`_(?:dscd|w\+d)/s$`)
+// withDiscards are columns of reports in which transfers (tps) or bytes have discards, too: those
+// without -x, and with -s.
+var withDiscards = regexp.MustCompile(`_(?:dscd|w\+d)/s$|^(?:sec|kB|MB)/s$`)
 
 // mostOps and mostBytes a second no device has: sysstat before 12 shows such rates where a
 // counter went back.
 const mostOps, mostBytes = 1e9, 1e12
 
-// reports are those of one run of iostat on one node, in order.
+// report is one of iostat: the measures of each device.
+type report struct {
+	stamp float64 // Unix s; NaN: it has none
+	disks map[string]map[Measure]float64
+}
+
+// reports are those of runs of iostat, each on one node, in order.
 type reports struct {
-	file *file
-	node string
-	date string // of its beginning
+	*file
+	clock clock
+	node  string
+	date  string // of the beginning of the run
 	// sinceBoot: the first report may be about the time since the system was booted. It is not
 	// where -y was given, and there is a sign of that only in some versions.
 	sinceBoot bool
-	line      int       // of the first report
-	stamps    []float64 // of the reports; NaN: without
-	now       map[string]map[Measure]float64
-	devices   map[string]*Recording // periods are from and to the number of their report
+	first     int // the line of the first report
+	run       []report
+	devices   map[[2]string]*Recording // of node and name
 }
 
-// begin begins a report.
-func (r *reports) begin(line int, stamp float64) {
-	r.end()
-	if len(r.stamps) == 0 {
-		r.line = line
+func (f *file) newReports() reports {
+	return reports{file: f, clock: clock{zone: f.Zone}, devices: make(map[[2]string]*Recording)}
+}
+
+// all are the recordings of all runs.
+func (r *reports) all() (out []Recording) {
+	r.host("", "")
+	for _, d := range r.devices {
+		out = append(out, *d)
 	}
-	r.stamps, r.now = append(r.stamps, stamp), make(map[string]map[Measure]float64)
+	return r.clock.guess(out)
+}
+
+// stamp reads the time of a report.
+func (r *reports) stamp(line int, text string) float64 {
+	at, ok := r.clock.read(strings.TrimSpace(text))
+	if !ok {
+		r.refuse(line, fmt.Sprintf("%q is no time of a report", text), "record with S_TIME_FORMAT=ISO iostat -t")
+	}
+	return at
+}
+
+// begin begins a report; omitted: if it is the first one, that since boot was omitted.
+func (r *reports) begin(line int, stamp float64, omitted bool) {
+	if len(r.run) == 0 {
+		r.first, r.sinceBoot = line, !omitted
+	}
+	r.run = append(r.run, report{stamp, make(map[string]map[Measure]float64)})
+}
+
+func (r *reports) device(name string) *Recording {
+	d := r.devices[[2]string{r.node, name}]
+	if d == nil {
+		d = &Recording{Node: r.node, Service: name}
+		r.devices[[2]string{r.node, name}] = d
+	}
+	return d
 }
 
 // disk takes a value of a device.
 func (r *reports) disk(device, name string, value float64) {
-	of := r.now[device]
-	if of == nil {
-		of = make(map[Measure]float64)
-		r.now[device] = of
+	disks := r.run[len(r.run)-1].disks
+	if disks[device] == nil {
+		disks[device] = make(map[Measure]float64)
 	}
 	c, ok := columns[name]
-	if value > 0 && (withDiscards.MatchString(name) || c.measure == Bytes) {
+	if value > 0 && withDiscards.MatchString(name) {
 		r.device(device).remark(Remark{Code: Discards, Count: 1})
 	}
-	if !ok {
-		return
-	}
-	of[c.measure] = value * c.unit
 	if value < 0 || c.unit == 1 && value > mostOps || value*c.unit > mostBytes {
-		of[c.measure] = math.NaN()
 		r.device(device).remark(Remark{Code: Reset, Of: name, Count: 1})
+		value = math.NaN()
+	}
+	if ok {
+		disks[device][c.measure] = value * c.unit
 	}
 }
 
-func (r *reports) device(name string) *Recording {
-	if r.devices[name] == nil {
-		if r.devices == nil {
-			r.devices = make(map[string]*Recording)
-		}
-		r.devices[name] = &Recording{Node: r.node, Service: name}
-	}
-	return r.devices[name]
-}
-
-// end ends the report.
-func (r *reports) end() {
-	n := float64(len(r.stamps) - 1)
-	for device, of := range r.now {
-		if known(of) {
-			r.device(device).add(n, n, of)
-		}
-	}
-	r.now = nil
-}
-
-// recordings are those of the devices, with times.
-func (r *reports) recordings() []Recording {
-	r.end()
-	if len(r.stamps) == 0 {
-		return nil
-	}
+// host ends a run, of which the reports now get their times, and begins another one.
+func (r *reports) host(node, date string) {
 	begin, remarks := r.times()
-	var out []Recording
-	for _, name := range slices.Sorted(maps.Keys(r.devices)) {
-		d := r.devices[name]
-		var places []int
-		if absent := len(r.stamps) - len(d.Begin); absent > 0 {
-			d.remark(Remark{Code: Absent, Count: absent})
-		}
-		for i, n := range d.Begin {
-			if at := int(n); !math.IsNaN(begin[at]) && (at > 0 || !r.sinceBoot) {
-				d.Begin[i], d.End[i] = begin[at], r.stamps[at]
-				places = append(places, i)
+	seen := make(map[*Recording]int)
+	for i, x := range r.run {
+		for name, of := range x.disks {
+			d := r.device(name)
+			seen[d]++
+			if !math.IsNaN(begin[i]) && (i > 0 || !r.sinceBoot) {
+				d.add(begin[i], x.stamp, of)
 			}
 		}
-		d.rows(places)
+	}
+	for d, n := range seen {
+		if n < len(r.run) {
+			d.remark(Remark{Code: Absent, Count: len(r.run) - n})
+		}
 		for _, x := range remarks {
 			d.remark(x)
 		}
-		out = append(out, *d)
 	}
-	return out
+	r.node, r.date, r.run = node, date, nil
 }
 
 // times sets the stamps to when each report was made, and returns when its time began: that is
@@ -134,78 +142,48 @@ func (r *reports) recordings() []Recording {
 // that differ from the usual one by at most a second, reports are evenly spaced.
 func (r *reports) times() (begin []float64, remarks []Remark) {
 	if r.sinceBoot {
-		remarks = append(remarks, Remark{Code: SinceBoot, Count: 1, Line: r.line})
+		remarks = append(remarks, Remark{Code: SinceBoot, Count: 1, Line: r.first})
 	}
-	usual := r.file.Period.Seconds()
-	if slices.ContainsFunc(r.stamps, math.IsNaN) {
-		return r.placed(usual), append(remarks, Remark{Code: NoStamps, Count: len(r.stamps)})
+	var stamps []float64
+	for _, x := range r.run {
+		stamps = append(stamps, x.stamp)
+	}
+	usual := r.Period.Seconds()
+	if slices.ContainsFunc(stamps, math.IsNaN) {
+		remarks = append(remarks, Remark{Code: NoStamps, Count: len(stamps)})
+		if usual <= 0 {
+			r.refuse(r.first, "the reports have no times", "record with iostat -t, or give how long a report's period is")
+		}
+		clock := clock{zone: r.Zone}
+		day, _ := clock.read(r.date + " 00:00:00") // 0 where there is no date
+		for i := range stamps {
+			stamps[i] = day + float64(i+1)*usual
+		}
 	}
 	if usual <= 0 {
-		usual = median(r.stamps)
+		usual = median(stamps)
 	}
-	begin = slices.Repeat([]float64{math.NaN()}, len(r.stamps))
-	if usual <= 0 { // of a single report
-		return begin, remarks
-	}
-	for from := 0; from < len(r.stamps); {
-		to := from
-		for to+1 < len(r.stamps) && math.Abs(r.stamps[to+1]-r.stamps[to]-usual) <= 1 {
+	begin = slices.Repeat([]float64{math.NaN()}, len(stamps))
+	for from, to := 0, 0; usual > 0 && from < len(stamps); from = to {
+		for to = from + 1; to < len(stamps) && math.Abs(stamps[to]-stamps[to-1]-usual) <= 1; {
 			to++
 		}
-		length := usual
-		if to > from && r.stamps[to] > r.stamps[from] {
-			length = (r.stamps[to] - r.stamps[from]) / float64(to-from)
+		first, length := stamps[from], usual
+		if gained := stamps[to-1] - first; gained > 0 {
+			length = gained / float64(to-1-from)
 		}
-		first := r.stamps[from]
-		for i := from; i <= to; i++ {
-			r.stamps[i] = first + float64(i-from)*length
-			begin[i] = r.stamps[i] - length
-		}
+		before := first - length
 		if from > 0 {
-			switch step := first - r.stamps[from-1]; {
-			case step <= 0, step > pause*usual:
-				begin[from] = math.NaN()
-				remarks = append(remarks, Remark{Code: ClockSet, Count: 1, At: first})
-			default:
-				begin[from] = r.stamps[from-1]
-			}
+			before = stamps[from-1]
 		}
-		from = to + 1
+		for i := from; i < to; i++ {
+			r.run[i].stamp = first + float64(i-from)*length
+			begin[i] = r.run[i].stamp - length
+		}
+		if begin[from] = before; first <= before || first-before > pause*usual {
+			begin[from] = math.NaN()
+			remarks = append(remarks, Remark{Code: ClockSet, Count: 1, At: first})
+		}
 	}
 	return begin, remarks
-}
-
-// placed sets the stamps of reports without any: by their order, from the beginning of the day.
-func (r *reports) placed(length float64) (begin []float64) {
-	if length <= 0 {
-		r.file.refuse(r.line, "the reports have no times", "record with iostat -t, or give how long a report's period is")
-		length = math.NaN()
-	}
-	clock := clock{zone: r.file.Zone}
-	from, _ := clock.read(r.date + " 00:00:00") // 0 where there is no date
-	for i := range r.stamps {
-		begin = append(begin, from+float64(i)*length)
-		r.stamps[i] = from + float64(i+1)*length
-	}
-	return begin
-}
-
-// stamp reads the time of a report. Which of day and month is first is a guess only where no
-// report shows it.
-func (f *file) stamp(c *clock, line int, text string) float64 {
-	at, ok := c.read(strings.TrimSpace(text))
-	if !ok {
-		f.refuse(line, fmt.Sprintf("%q is no time of a report", text), "record with S_TIME_FORMAT=ISO iostat -t")
-	}
-	return at
-}
-
-// guess remarks on dates of which the order of day and month is guessed.
-func (c *clock) guess(list []Recording) []Recording {
-	for i := range list {
-		if c.guessed {
-			list[i].remark(Remark{Code: DatesGuessed, Of: string(c.order), Count: 1})
-		}
-	}
-	return list
 }

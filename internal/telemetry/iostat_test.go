@@ -76,7 +76,8 @@ func TestSeveral(t *testing.T) {
 	if len(r.Begin) != 2 || count(r, "reset") != 1 || r.Rates[ReadOps][1] == r.Rates[ReadOps][1] {
 		t.Errorf("a rate that no device has: %v", r)
 	}
-	r = read(t, reportsAt("10:00:01", "10:00:02", "10:00:03")+"2026-11-27 10:00:04\nDevice r/s rkB/s\nvda 1.", Options{})[0]
+	cut := reportsAt("10:00:01", "10:00:02", "10:00:03") + "2026-11-27 10:00:04\nDevice r/s rkB/s\nvda 1."
+	r = read(t, cut, Options{})[0]
 	if len(r.Begin) != 3 || count(r, "cut_file") != 1 {
 		t.Errorf("a line is cut: %v", r)
 	}

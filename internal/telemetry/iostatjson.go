@@ -3,10 +3,10 @@ package telemetry
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
-	"strings"
 )
 
 // marked notes where lines end.
@@ -28,110 +28,88 @@ func (m *marked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// line is that of an offset, from 1.
-func (m *marked) line(offset int64) int {
-	n, _ := slices.BinarySearch(m.ends, offset)
+// iostatReports reads what iostat -o JSON prints, report by report.
+type iostatReports struct {
+	reports
+	*json.Decoder
+	lines marked
+	depth int // of objects and arrays that have not ended
+	found bool
+}
+
+// line is the one that is read.
+func (j *iostatReports) line() int {
+	n, _ := slices.BinarySearch(j.lines.ends, j.InputOffset())
 	return n + 1
 }
 
-// iostatReports reads what iostat -o JSON prints, report by report.
-type iostatReports struct {
-	file  *file
-	lines *marked
-	in    *json.Decoder
-	clock *clock
-	now   reports
-	found bool // reports of iostat
-	depth int  // of objects and arrays that have not ended
-	out   []Recording
-}
-
-// report is one of iostat -o JSON.
-type report struct {
-	Timestamp string           `json:"timestamp"`
-	Disk      []map[string]any `json:"disk"`
-}
-
 func (f *file) iostatJSON() ([]Recording, error) {
-	lines := &marked{r: f.in}
-	j := &iostatReports{file: f, lines: lines, in: json.NewDecoder(lines), clock: &clock{zone: f.Zone}}
+	j := &iostatReports{reports: f.newReports(), lines: marked{r: f.in}}
+	j.Decoder = json.NewDecoder(&j.lines)
 	err := j.read()
-	j.out = append(j.out, j.now.recordings()...)
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		f.cut = j.depth > 0
 	case errors.As(err, &syntax), errors.As(err, &kind):
-		f.refuse(lines.line(j.in.InputOffset()), "this is no JSON of iostat: "+err.Error(), allowed)
+		f.refuse(j.line(), "this is no JSON of iostat: "+err.Error(), allowed)
 	default:
 		return nil, f.unreadable(err)
 	}
 	if !j.found {
 		f.refuse(1, "the JSON has no reports of iostat", allowed)
 	}
-	return j.clock.guess(j.out), f.problem()
+	return j.all(), f.problem()
 }
 
-// read goes through keys and values until the end: hosts have a name, a date and reports.
+// read goes through all tokens: hosts have a name, a date and reports.
 func (j *iostatReports) read() error {
-	key := ""
 	for {
-		token, err := j.in.Token()
-		if err != nil {
-			return err
-		}
-		text, isText := token.(string)
+		token, err := j.Token()
 		switch token {
 		case json.Delim('['), json.Delim('{'):
 			j.depth++
 		case json.Delim(']'), json.Delim('}'):
 			j.depth--
-		}
-		switch {
-		case key == "nodename" && isText:
-			j.out = append(j.out, j.now.recordings()...)
-			j.now = reports{file: j.file, node: text}
-			key = ""
-		case key == "date" && isText:
-			j.now.date, key = text, ""
-		case key == "statistics" && token == json.Delim('['):
-			if err := j.reports(); err != nil {
-				return err
+		case "nodename":
+			j.host("", "")
+			err = j.Decode(&j.node)
+		case "date":
+			err = j.Decode(&j.date)
+		case "statistics":
+			if token, err = j.Token(); err == nil && token == json.Delim('[') {
+				j.depth, j.found = j.depth+1, true
+				err = j.statistics()
 			}
-			key = ""
-		case isText:
-			key = text
-		default:
-			key = ""
+		}
+		if err != nil {
+			return err
 		}
 	}
 }
 
-// reports reads those of one host. An empty line before the first one is a sign of -y.
-func (j *iostatReports) reports() error {
-	begin := j.lines.line(j.in.InputOffset())
-	j.now.file, j.now.sinceBoot, j.found = j.file, true, true
-	for first := true; j.in.More(); first = false {
-		line := j.lines.line(j.in.InputOffset())
-		if first && line-begin > 1 {
-			j.now.sinceBoot = false
+// statistics reads the reports of a host. An empty line before the first one is a sign of -y.
+func (j *iostatReports) statistics() error {
+	begin := j.line()
+	for j.More() {
+		var r struct {
+			Timestamp string           `json:"timestamp"`
+			Disk      []map[string]any `json:"disk"`
 		}
-		var r report
-		if err := j.in.Decode(&r); err != nil {
+		line := j.line()
+		if err := j.Decode(&r); err != nil {
 			return err
 		}
 		stamp := math.NaN()
 		if r.Timestamp != "" {
-			stamp = j.file.stamp(j.clock, line, r.Timestamp)
+			stamp = j.stamp(line, r.Timestamp)
 		}
-		j.now.begin(line, stamp)
+		j.begin(line, stamp, line-begin > 1)
 		for _, disk := range r.Disk {
-			device, _ := disk["disk_device"].(string)
-			device = strings.TrimSpace(device)
 			for name, value := range disk {
 				if v, ok := value.(float64); ok {
-					j.now.disk(device, name, v)
+					j.disk(fmt.Sprint(disk["disk_device"]), name, v)
 				}
 			}
 		}

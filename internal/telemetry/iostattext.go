@@ -17,26 +17,20 @@ var iostatHeader = regexp.MustCompile(`^Linux \S+ .*\((.*?)\)\s+(\S+)\s`)
 // iostatLines read what iostat prints as text. Columns are known by their header, of which a
 // report may have several (--pretty).
 type iostatLines struct {
-	file    *file
-	clock   *clock
-	now     reports
-	out     []Recording
+	reports
 	blank   int      // empty lines since the header of the file
 	columns []string // of the current table
-	device  int      // the column with the device's name
 	seen    []string // columns of the current report
 	open    bool     // a report has begun, and has no table yet
 	cpu     bool     // the next line is about processors
 }
 
 func (f *file) iostatText() ([]Recording, error) {
-	t := &iostatLines{file: f, clock: &clock{zone: f.Zone}}
-	t.now = reports{file: f, sinceBoot: true}
+	t := &iostatLines{reports: f.newReports()}
 	for n, line := range f.lines() {
 		t.read(n, string(line))
 	}
-	t.out = append(t.out, t.now.recordings()...)
-	return t.clock.guess(t.out), f.problem()
+	return t.all(), f.problem()
 }
 
 // read reads a line.
@@ -48,65 +42,55 @@ func (t *iostatLines) read(n int, line string) {
 		t.blank++
 		t.columns = nil
 	case header != nil:
-		t.out = append(t.out, t.now.recordings()...)
-		t.now = reports{file: t.file, node: header[1], date: header[2], sinceBoot: true}
+		t.host(header[1], header[2])
 		t.blank, t.seen, t.open = 0, nil, false
 	case t.cpu:
 		t.cpu = false
 	case fields[0] == "avg-cpu:":
 		t.cpu = true
 		if !t.open {
-			t.begin(n, math.NaN())
+			t.report(n, math.NaN())
 		}
-	case isDevice(fields[0]), isDevice(fields[len(fields)-1]):
-		t.table(n, fields)
+	case slices.ContainsFunc(fields, isDevice):
+		// These columns are of a new report, if the current one has them.
+		again := slices.ContainsFunc(fields, func(name string) bool {
+			return !isDevice(name) && slices.Contains(t.seen, name)
+		})
+		if again || len(t.run) == 0 {
+			t.report(n, math.NaN())
+		}
+		t.columns, t.open, t.seen = fields, false, append(t.seen, fields...)
 	case t.columns != nil:
 		t.row(n, fields)
 	default:
-		t.begin(n, t.file.stamp(t.clock, n, line))
+		t.report(n, t.stamp(n, line))
 	}
 }
 
 func isDevice(field string) bool { return field == "Device" || field == "Device:" }
 
-// begin begins a report. Before the first one, a second empty line is a sign of -y.
-func (t *iostatLines) begin(n int, stamp float64) {
-	if len(t.now.stamps) == 0 && t.blank > 1 {
-		t.now.sinceBoot = false
-	}
-	t.now.begin(n, stamp)
+// report begins a report. Before the first one, a second empty line is a sign of -y.
+func (t *iostatLines) report(n int, stamp float64) {
+	t.begin(n, stamp, t.blank > 1)
 	t.open, t.seen = true, nil
-}
-
-// table begins a table: of a new report, where the current one has these columns.
-func (t *iostatLines) table(n int, fields []string) {
-	t.device = slices.IndexFunc(fields, isDevice)
-	again := slices.ContainsFunc(fields, func(name string) bool {
-		return !isDevice(name) && slices.Contains(t.seen, name)
-	})
-	if again || len(t.now.stamps) == 0 {
-		t.begin(n, math.NaN())
-	}
-	t.columns, t.open = fields, false
-	t.seen = append(t.seen, fields...)
 }
 
 // row reads the values of a device, with a decimal point or, in some locales, a comma.
 func (t *iostatLines) row(n int, fields []string) {
 	if len(fields) != len(t.columns) {
-		t.file.refuse(n, "the line has "+num.Count(len(fields), "value"),
-			"the header has "+num.Count(len(t.columns), "column"))
+		t.refuse(n, "the line has "+num.Count(len(fields), "value"), "the header has "+num.Count(len(t.columns), "column"))
 		return
 	}
+	device := fields[slices.IndexFunc(t.columns, isDevice)]
 	for i, name := range t.columns {
-		if _, ok := columns[name]; !ok && !withDiscards.MatchString(name) {
+		if !strings.HasSuffix(name, "/s") && name != "tps" {
 			continue
 		}
 		v, ok := tabular.Number(strings.Replace(fields[i], ",", ".", 1))
 		if !ok {
-			t.file.refuse(n, fmt.Sprintf("%s is %q", name, fields[i]), "record without -h and --human")
+			t.refuse(n, fmt.Sprintf("%s is %q", name, fields[i]), "record without -h and --human")
 			continue
 		}
-		t.now.disk(fields[t.device], name, v)
+		t.disk(device, name, v)
 	}
 }

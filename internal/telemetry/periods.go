@@ -23,7 +23,7 @@ const (
 func median(times []float64) float64 {
 	var steps []float64
 	for i := 1; i < len(times); i++ {
-		if d := times[i] - times[i-1]; d > 0 && !math.IsInf(d, 0) {
+		if d := times[i] - times[i-1]; d > 0 {
 			steps = append(steps, d)
 		}
 	}
@@ -35,7 +35,7 @@ func median(times []float64) float64 {
 }
 
 // periods are those that end at ascending stamps, or begin there. Most steps are as long as the
-// median, or all as period if that is above 0. A longer step is a gap before a period of the
+// median, or all as period if that is above 0. A longer step is a gap beside a period of the
 // usual length. Where its neighbour is as long, it is a period: monitoring thins out old values.
 // ok: the length is known.
 func periods(stamps []float64, stampsBegin bool, period float64) (begin, end []float64, ok bool) {
@@ -53,57 +53,60 @@ func periods(stamps []float64, stampsBegin bool, period float64) (begin, end []f
 		return stamps[i+1] - stamps[i]
 	}
 	length := func(i int) float64 { // of the period of a step
-		s, equal := step(i), func(n float64) bool { return math.Abs(n-step(i)) <= alike*step(i) }
-		switch {
-		case period > 0 && s >= period, math.IsNaN(s):
-			return usual
-		case s <= jitter*usual, period <= 0 && (equal(step(i-1)) || equal(step(i+1))):
+		s, most := step(i), jitter*usual
+		if period > 0 {
+			most = usual
+		} else if math.Abs(step(i-1)-s) <= alike*s || math.Abs(step(i+1)-s) <= alike*s {
+			most = s
+		}
+		if s <= most {
 			return s
 		}
 		return usual
 	}
 	for i, s := range stamps {
-		switch {
-		case stampsBegin:
-			begin, end = append(begin, s), append(end, s+length(min(i, max(len(stamps)-2, 0))))
-		default:
+		if stampsBegin {
+			begin, end = append(begin, s), append(end, s+length(max(min(i, len(stamps)-2), 0)))
+		} else {
 			begin, end = append(begin, s-length(max(i-1, 0))), append(end, s)
 		}
 	}
 	return begin, end, true
 }
 
-// order sorts the periods by time, and leaves out those that overlap with earlier ones or have
-// no value, and measures without any.
-func (r *Recording) order() {
-	places := make([]int, len(r.Begin))
-	for i := range places {
-		places[i] = i
-	}
+// sort sorts the periods by their ends.
+func (r *Recording) sort() {
 	back := 0
-	for i := 1; i < len(r.End); i++ {
-		if r.End[i] < r.End[i-1] {
+	places := make([]int, len(r.End))
+	for i := range places {
+		if places[i] = i; i > 0 && r.End[i] < r.End[i-1] {
 			back++
 		}
 	}
 	if back > 0 {
 		r.remark(Remark{Code: Sorted, Count: back})
 		slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(r.End[a], r.End[b]) })
+		r.rows(places)
 	}
+}
+
+// order sorts the periods, and leaves out those that overlap with earlier ones or have no value,
+// and measures without any.
+func (r *Recording) order() {
+	r.sort()
 	last := math.Inf(-1)
-	places = slices.DeleteFunc(places, func(p int) bool {
-		begin, end := &r.Begin[p], r.End[p]
-		switch tolerance := alike * (end - *begin); {
+	var places []int
+	for p, end := range r.End {
+		switch begin := r.Begin[p]; {
 		case !known(r.row(p)):
 			r.remark(Remark{Code: Gap, Count: 1, At: end})
-			return true
-		case *begin < last-tolerance || end <= last:
+		case begin < last-alike*(end-begin) || end <= last || begin >= end:
 			r.remark(Remark{Code: Overlap, Count: 1, At: end})
-			return true
+		default:
+			r.Begin[p], last = max(begin, last), end
+			places = append(places, p)
 		}
-		*begin, last = max(*begin, last), end
-		return false
-	})
+	}
 	r.rows(places)
 	maps.DeleteFunc(r.Rates, func(_ Measure, values Numbers) bool {
 		return !slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) })

@@ -52,18 +52,22 @@ func TestRandomDiskstats(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		var b strings.Builder
 		var want drawn
-		var raw [4]uint64 // reads, sectors read, writes, sectors written
+		var raw [4]uint64   // reads, sectors read, writes, sectors written
+		near := rng.IntN(2) // operations or sectors are about to wrap
 		for i := range raw {
-			raw[i] = 1<<32 - 1 - uint64(rng.IntN(1<<20))
+			if raw[i] = uint64(rng.IntN(1 << 30)); i%2 == near {
+				raw[i] = 1<<32 - 1 - uint64(rng.IntN(1<<18))
+			}
 		}
 		bits32, now, present := rng.IntN(2) == 0, float64(start), false
 		wraps, resets, steps, backs := 0, 0, 0, 0
+		wrapped, seen := false, false // since the last reading, of which there is one
 		for i := range 40 {
 			step := .8 + .4*rng.Float64()
 			if i == 0 {
 				step = 0
 			}
-			event := rng.IntN(12)
+			event, before := rng.IntN(12), raw
 			back := event == 0 && i > 2
 			if back {
 				step = -30
@@ -74,7 +78,6 @@ func TestRandomDiskstats(t *testing.T) {
 				backs++
 			}
 			of := map[Measure]float64{ReadMerges: 0, WriteMerges: 0}
-			wrapped := false
 			for k, m := range []Measure{ReadOps, ReadBytes, WriteOps, WriteBytes} {
 				gain := uint64(rng.IntN(10_000))
 				of[m] = float64(gain) / step * []float64{1, 512}[k%2]
@@ -84,7 +87,7 @@ func TestRandomDiskstats(t *testing.T) {
 					wrapped = true
 				}
 			}
-			reset := event == 1 && raw[0] > 9 // the counters fall
+			reset := event == 1 && before[0] > 9 // the counters fall
 			if reset {
 				raw = [4]uint64{uint64(rng.IntN(9)), uint64(rng.IntN(99)), 0, uint64(rng.IntN(99))}
 			}
@@ -103,9 +106,11 @@ func TestRandomDiskstats(t *testing.T) {
 			default:
 				want.add(now, at, of)
 			}
-			if present && was && wrapped && !reset {
+			if present && seen && wrapped && !reset {
 				wraps++
 			}
+			seen = seen || present
+			wrapped = wrapped && seen && !present && !reset
 			now = at
 		}
 		got := read(t, b.String(), Options{})
@@ -169,7 +174,8 @@ func TestRandomIostat(t *testing.T) {
 			at := from + float64(i+1)*(interval+late)
 			stamp := time.Unix(int64(at), 0).UTC().Format(locale.layout)
 			if isText {
-				fmt.Fprintf(&text, "%s\navg-cpu:  %%user\n   1%s00\n\nDevice %s\n", stamp, locale.decimal, strings.Join(columns, " "))
+				fmt.Fprintf(&text, "%s\navg-cpu:  %%user\n   1%s00\n\nDevice %s\n", stamp, locale.decimal,
+					strings.Join(columns, " "))
 			} else {
 				fmt.Fprintf(&text, "%s{\"timestamp\": %q, \"disk\": [\n", map[bool]string{true: ","}[i > 0], stamp)
 			}
@@ -199,7 +205,8 @@ func TestRandomIostat(t *testing.T) {
 				if isText {
 					fmt.Fprintf(&text, "%-9s %s\n", device, strings.Join(cells, "  "))
 				} else {
-					fmt.Fprintf(&text, "%s{\"disk_device\": %q, %s}\n", map[bool]string{true: ","}[k > 0], device, strings.Join(cells, ", "))
+					fmt.Fprintf(&text, "%s{\"disk_device\": %q, %s}\n", map[bool]string{true: ","}[k > 0], device,
+						strings.Join(cells, ", "))
 				}
 				if i > 0 || omitted {
 					want[k].add(at-interval-late, at, of)
@@ -307,27 +314,28 @@ func TestRandomCSV(t *testing.T) {
 
 // TestPeriods: which time stamps stand for.
 func TestPeriods(t *testing.T) {
+	type times = []float64
 	for name, c := range map[string]struct {
-		stamps     []float64
+		stamps     times
 		begins     bool
 		period     float64
-		begin, end []float64
-		notKnown   bool
+		begin, end times
 	}{
-		"ends":         {stamps: []float64{10, 20, 30}, begin: []float64{0, 10, 20}, end: []float64{10, 20, 30}},
-		"begins":       {stamps: []float64{10, 20, 30}, begins: true, begin: []float64{10, 20, 30}, end: []float64{20, 30, 40}},
-		"a gap":        {stamps: []float64{10, 20, 50, 60}, begin: []float64{0, 10, 40, 50}, end: []float64{10, 20, 50, 60}},
-		"begins, gap":  {stamps: []float64{10, 20, 50, 60}, begins: true, begin: []float64{10, 20, 50, 60}, end: []float64{20, 30, 60, 70}},
-		"late":         {stamps: []float64{10, 20, 34, 40, 50}, begin: []float64{0, 10, 20, 34, 40}, end: []float64{10, 20, 34, 40, 50}},
-		"thinned out":  {stamps: []float64{0, 50, 100, 110, 120, 130, 140}, begin: []float64{-50, 0, 50, 100, 110, 120, 130}, end: []float64{0, 50, 100, 110, 120, 130, 140}},
-		"given":        {stamps: []float64{10, 20, 50, 60}, period: 5, begin: []float64{5, 15, 45, 55}, end: []float64{10, 20, 50, 60}},
-		"given, alone": {stamps: []float64{10}, period: 5, begin: []float64{5}, end: []float64{10}},
-		"given, long":  {stamps: []float64{10, 20}, period: 15, begin: []float64{0, 10}, end: []float64{10, 20}},
-		"alone":        {stamps: []float64{10}, notKnown: true},
-		"none":         {notKnown: true},
+		"ends":        {times{10, 20, 30}, false, 0, times{0, 10, 20}, times{10, 20, 30}},
+		"begins":      {times{10, 20, 30}, true, 0, times{10, 20, 30}, times{20, 30, 40}},
+		"a gap":       {times{10, 20, 50, 60}, false, 0, times{0, 10, 40, 50}, times{10, 20, 50, 60}},
+		"begins, gap": {times{10, 20, 50, 60}, true, 0, times{10, 20, 50, 60}, times{20, 30, 60, 70}},
+		"late":        {times{10, 20, 34, 40, 50}, false, 0, times{0, 10, 20, 34, 40}, times{10, 20, 34, 40, 50}},
+		"thinned out": {times{0, 50, 100, 110, 120, 130, 140}, false, 0,
+			times{-50, 0, 50, 100, 110, 120, 130}, times{0, 50, 100, 110, 120, 130, 140}},
+		"given":        {times{10, 20, 50, 60}, false, 5, times{5, 15, 45, 55}, times{10, 20, 50, 60}},
+		"given, alone": {times{10}, false, 5, times{5}, times{10}},
+		"given, long":  {times{10, 20}, false, 15, times{0, 10}, times{10, 20}},
+		"alone":        {times{10}, false, 0, nil, nil},
+		"none":         {},
 	} {
 		begin, end, ok := periods(c.stamps, c.begins, c.period)
-		if ok == c.notKnown || !slices.Equal(begin, c.begin) || !slices.Equal(end, c.end) {
+		if ok != (c.begin != nil) || !slices.Equal(begin, c.begin) || !slices.Equal(end, c.end) {
 			t.Errorf("%s: %v to %v, %v, want %v to %v", name, begin, end, ok, c.begin, c.end)
 		}
 	}

@@ -6,10 +6,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -62,7 +62,8 @@ func Read(ctx context.Context, name string, r io.Reader, opt Options) ([]Recordi
 	return f.settle(list)
 }
 
-const allowed = "give what iostat -x -y -t 1 or iostat -o JSON prints, lines of /proc/diskstats with their times, or CSV"
+const allowed = "give what iostat -x -y -t 1 or iostat -o JSON prints, lines of /proc/diskstats with their times, " +
+	"or CSV"
 
 var iostatBegins = regexp.MustCompile(`(?m)^(?:Linux \S+ .*\(|avg-cpu:|Device:?\s)|\sDevice\r?$`)
 
@@ -79,7 +80,7 @@ func (f *file) read() ([]Recording, error) {
 		return f.iostatJSON()
 	case iostatBegins.Match(text):
 		return f.iostatText()
-	case f.isDiskstats(text):
+	case isDiskstats(text):
 		return f.diskstats()
 	}
 	return f.csv()
@@ -132,35 +133,24 @@ func (f *file) lines() iter.Seq2[int, []byte] {
 	}
 }
 
-// settle makes recordings of what a file has of services: one a service and node, its periods
-// in order.
-func (f *file) settle(parts []Recording) ([]Recording, error) {
-	type key struct{ node, service string }
-	var out []Recording
-	at := make(map[key]int)
-	for i := range parts {
-		p := &parts[i]
-		p.Source, p.Node = f.name, cmp.Or(p.Node, f.Node)
-		if have, ok := at[key{p.Node, p.Service}]; ok {
-			out[have].join(p)
-			continue
-		}
-		at[key{p.Node, p.Service}] = len(out)
-		out = append(out, *p)
-	}
+// settle puts the periods of all recordings into order.
+func (f *file) settle(list []Recording) ([]Recording, error) {
+	slices.SortFunc(list, func(a, b Recording) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Service, b.Service))
+	})
 	periods := 0
-	for i := range out {
-		out[i].order()
-		periods += len(out[i].Begin)
-		if f.cut {
-			out[i].remark(Remark{Code: Cut, Count: 1})
+	for i := range list {
+		r := &list[i]
+		r.Source, r.Node = f.name, cmp.Or(r.Node, f.Node)
+		r.order()
+		if periods += len(r.Begin); f.cut {
+			r.remark(Remark{Code: Cut, Count: 1})
 		}
 	}
 	if periods == 0 {
-		return nil, f.wrong(0, "no period of the file can be used", fmt.Sprintf("%s, of at least %s", allowed,
-			num.Count(2, "report")))
+		return nil, f.wrong(0, "no period of the file can be used", allowed+", of at least 2 reports")
 	}
-	return out, nil
+	return list, nil
 }
 
 // bounded reads until its context is done or the limit is passed.

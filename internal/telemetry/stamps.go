@@ -1,8 +1,6 @@
 package telemetry
 
 import (
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +14,7 @@ type clock struct {
 	// guessed: none was.
 	order   order
 	guessed bool
+	layout  string // of the last time
 }
 
 type order string
@@ -26,16 +25,30 @@ const (
 )
 
 // timeAllowed is what to write instead of a time that cannot be read.
-const timeAllowed = `use a time such as "2026-01-31T12:00:00Z", "2026-01-31 12:00:00" or Unix seconds`
+const timeAllowed = `a time such as "2026-01-31T12:00:00Z", "2026-01-31 12:00:00" or Unix seconds`
 
-// localTime is a date and a time as locales write them (%x %X), or with a zone: ISO 8601.
-var localTime = regexp.MustCompile(`^(\d{1,4})([-./年]) ?(\d{1,2})[-./月] ?(\d{1,4})\D{1,3}` +
-	`(\d{1,2})[:.時时](\d{2})(?:[:.分](\d{2})(?:[.,](\d{1,9}))?)?秒?(\D.*)?$`)
+// spelling makes times of locales (%x %X) and of ISO 8601 alike.
+var spelling = strings.NewReplacer("年", "-", "月", "-", "日", "", "時", ":", "时", ":", "分", ":", "秒", "",
+	"\u202f", " ", "\u00a0", " ", "a.m.", "AM", "p.m.", "PM", "am", "AM", "pm", "PM", " UTC", "Z", " GMT", "Z", "T", " ")
 
-// ignored are points and spaces in what follows a time: p.m. is pm.
-var ignored = regexp.MustCompile(`[\s.\x{202f}\x{a0}]`)
+// layouts are those in which day and month are clear. Digits may be missing or more.
+var layouts = []string{
+	"2006-1-2 15:4:5Z07:00", "2006-1-2 15:4:5Z0700", "2006-1-2 15:4:5 Z0700", "2006-1-2 15:4:5", "2006-1-2 15:4",
+	"2006-1-2 3:4:5 PM", "2006.1.2. 15:4:5", "2006/1/2 15:4:5", "2.1.2006 15:4:5", "2.1.2006 15:4", "2.1.2006 15.4.5",
+	"2.1.06 15:4:5", "2-1-2006 15:4:5", "2-1-06 15:4:5",
+}
 
-var zoneOffset = regexp.MustCompile(`^([-+])(\d\d):?(\d\d)$`)
+// slashed are those in which day and month come in either order, and what is guessed. Years of
+// two digits are those of C and POSIX; of four, clocks of twelve hours are those of en_US, and
+// others those of fr, it and pt.
+var slashed = []struct {
+	monthFirst, dayFirst string
+	guess                order
+}{
+	{"1/2/06 15:4:5", "2/1/06 15:4:5", monthFirst}, {"1/2/06 15:4", "2/1/06 15:4", monthFirst},
+	{"1/2/2006 3:4:5 PM", "2/1/2006 3:4:5 PM", monthFirst}, {"1/2/2006 3:4 PM", "2/1/2006 3:4 PM", monthFirst},
+	{"1/2/2006 15:4:5", "2/1/2006 15:4:5", dayFirst}, {"1/2/2006 15:4", "2/1/2006 15:4", dayFirst},
+}
 
 // read returns Unix seconds. Numbers are these, or ms, µs or ns by their size: as seconds they
 // would be after the year 5138.
@@ -46,82 +59,45 @@ func (c *clock) read(text string) (at float64, ok bool) {
 		}
 		return v, v >= 0 && v < 1e11
 	}
-	p := localTime.FindStringSubmatch(text)
-	if p == nil {
-		return 0, false
+	text = spelling.Replace(text)
+	t, ok := c.parse(c.layout, text)
+	for i := 0; !ok && i < len(layouts); i++ {
+		t, ok = c.parse(layouts[i], text)
 	}
-	number := func(i int) int {
-		n, _ := strconv.Atoi(p[i]) // digits, or none: 0
-		return n
+	for i := 0; !ok && i < len(slashed); i++ {
+		s := slashed[i]
+		month, isMonth := c.parse(s.monthFirst, text)
+		day, isDay := c.parse(s.dayFirst, text)
+		if c.order == "" && isMonth && isDay {
+			c.order, c.guessed = s.guess, true
+		}
+		switch {
+		case isMonth && c.order != dayFirst:
+			t, ok, c.order = month, true, monthFirst
+		case isDay && c.order != monthFirst:
+			t, ok, c.order = day, true, dayFirst
+		}
 	}
-	rest := strings.ToLower(ignored.ReplaceAllString(p[9], ""))
-	hour, zone, ok := c.rest(number(5), rest)
-	year, month, day, dated := c.date(p[1], p[2], number(3), p[4], rest)
-	nanos, _ := strconv.Atoi((p[8] + "000000000")[:9])
-	t := time.Date(year, time.Month(month), day, hour, number(6), number(7), nanos, zone)
-	if !ok || !dated || int(t.Month()) != month || t.Day() != day || hour > 23 || number(6) > 59 || number(7) > 60 {
-		return 0, false
-	}
-	return float64(t.Unix()) + float64(t.Nanosecond())/1e9, true
+	return float64(t.Unix()) + float64(t.Nanosecond())/1e9, ok
 }
 
-// rest reads what follows a time: the half of the day, a zone, or nothing.
-func (c *clock) rest(hour int, text string) (of24 int, zone *time.Location, ok bool) {
-	switch offset := zoneOffset.FindStringSubmatch(text); {
-	case text == "":
-		return hour, c.zone, true
-	case text == "am":
-		return hour % 12, c.zone, hour >= 1 && hour <= 12
-	case text == "pm":
-		return hour%12 + 12, c.zone, hour >= 1 && hour <= 12
-	case text == "z", text == "utc", text == "gmt":
-		return hour, time.UTC, true
-	case offset != nil:
-		h, _ := strconv.Atoi(offset[1] + offset[2])
-		m, _ := strconv.Atoi(offset[1] + offset[3])
-		return hour, time.FixedZone("", 3600*h+60*m), true
+func (c *clock) parse(layout, text string) (time.Time, bool) {
+	t, err := time.ParseInLocation(layout, text, c.zone)
+	if layout == "" || err != nil {
+		return t, false
 	}
-	return 0, time.UTC, false
+	if !strings.Contains(layout, "/") { // of slashes, the next one may be clearer
+		c.layout = layout
+	}
+	return t, true
 }
 
-// date puts the parts of a date into order. Locales with slashes have the day first where the
-// year has four digits (fr, it, pt), unless the clock has twelve hours (en_US), and the month
-// first where it has two (C, POSIX).
-func (c *clock) date(first, separator string, second int, third, rest string) (year, month, day int, ok bool) {
-	a, _ := strconv.Atoi(first)
-	y, _ := strconv.Atoi(third)
-	if len(first) == 4 {
-		return a, second, y, len(third) <= 2
+// guess remarks on dates of which the order of day and month is guessed.
+func (c *clock) guess(list []Recording) []Recording {
+	for i := range list {
+		if c.guessed {
+			list[i].remark(Remark{Code: DatesGuessed, Of: string(c.order), Count: 1})
+		}
 	}
-	switch len(third) {
-	case 2:
-		y += 2000
-	case 4:
-	default:
-		return 0, 0, 0, false
-	}
-	shown := order("")
-	switch {
-	case a > 12:
-		shown = dayFirst
-	case second > 12:
-		shown = monthFirst
-	}
-	switch {
-	case shown != "" && c.order != "" && shown != c.order:
-		return 0, 0, 0, false
-	case shown != "":
-		c.order = shown
-	case c.order != "":
-	case separator != "/":
-		c.order = dayFirst
-	case len(third) == 2, rest == "am", rest == "pm":
-		c.order, c.guessed = monthFirst, true
-	default:
-		c.order, c.guessed = dayFirst, true
-	}
-	if c.order == dayFirst {
-		return y, second, a, true
-	}
-	return y, a, second, true
+	return list
 }

@@ -12,7 +12,6 @@ package telemetry
 
 import (
 	"encoding/json"
-	"maps"
 	"math"
 	"slices"
 
@@ -46,11 +45,12 @@ const (
 	CPU               Measure = "cpu"                 // cores busy
 )
 
-var (
-	rates = []Measure{ReadOps, WriteOps, Ops, ReadBytes, WriteBytes, Bytes, ReadMerges, WriteMerges, ConsumedOps,
-		ReceivedBytes, SentBytes, CPU}
-	shares = []Measure{Credits, ExceededOps, ExceededBytes, NodeExceededOps, NodeExceededBytes, Idle}
-)
+// measures are all of them, and the first of them shares.
+var measures = []Measure{Credits, ExceededOps, ExceededBytes, NodeExceededOps, NodeExceededBytes, Idle,
+	ReadOps, WriteOps, Ops, ReadBytes, WriteBytes, Bytes, ReadMerges, WriteMerges, ConsumedOps, ReceivedBytes, SentBytes,
+	CPU}
+
+const shares = 6
 
 // Recording is one service of one node, from one source.
 type Recording struct {
@@ -140,16 +140,6 @@ func (r *Recording) rows(places []int) {
 	}
 }
 
-// join appends the periods and remarks of a later part of the same recording.
-func (r *Recording) join(later *Recording) {
-	for i := range later.Begin {
-		r.add(later.Begin[i], later.End[i], later.row(i))
-	}
-	for _, remark := range later.Remarks {
-		r.remark(remark)
-	}
-}
-
 // row is all measures of a period.
 func (r *Recording) row(i int) map[Measure]float64 {
 	of := make(map[Measure]float64, len(r.Rates))
@@ -172,7 +162,7 @@ func (r *Recording) remark(x Remark) {
 
 // known reports whether any measure of a period is.
 func known(of map[Measure]float64) bool {
-	for v := range maps.Values(of) {
+	for _, v := range of {
 		if !math.IsNaN(v) {
 			return true
 		}
