@@ -165,8 +165,8 @@ func (m *moto) demandCredentials(t *testing.T) {
 func throttle(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/xml")
 	w.WriteHeader(http.StatusBadRequest)
-	_, _ = fmt.Fprint(w, `<ErrorResponse xmlns="http://monitoring.amazonaws.com/doc/2010-08-01/"><Error><Type>Sender</Type>`+
-		`<Code>Throttling</Code><Message>Rate exceeded</Message></Error><RequestId>1</RequestId></ErrorResponse>`)
+	_, _ = fmt.Fprint(w, `<ErrorResponse xmlns="http://monitoring.amazonaws.com/doc/2010-08-01/">`+
+		`<Error><Type>Sender</Type><Code>Throttling</Code><Message>Rate exceeded</Message></Error></ErrorResponse>`)
 }
 
 // setAccount sets the environment in which the chain of credentials looks.
