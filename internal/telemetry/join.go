@@ -13,7 +13,7 @@ const (
 )
 
 // Join puts recordings of one service of one node together, in the order of their periods:
-// parts that were recorded one after the other.
+// parts that were recorded at different times. Where parts overlap one of them counts.
 func Join(parts []Recording) []Recording {
 	var out []Recording
 	for i := range parts {
@@ -21,13 +21,20 @@ func Join(parts []Recording) []Recording {
 		if k := slices.IndexFunc(out, func(r Recording) bool {
 			return r.Source == p.Source && r.Node == p.Node && r.Service == p.Service
 		}); k >= 0 {
-			out[k].join(p)
+			for j := range p.Begin {
+				out[k].add(p.Begin[j], p.End[j], p.row(j))
+			}
+			for _, x := range p.Remarks {
+				out[k].remark(x)
+			}
 			continue
 		}
 		out = append(out, *p)
 	}
 	for i := range out {
+		had := out[i].Remarks
 		out[i].order()
+		out[i].Remarks = had
 	}
 	return out
 }
@@ -47,7 +54,7 @@ func Sum(volumes []Recording) Recording {
 			}
 			row := v.row(k)
 			for m := range maps.Keys(of) {
-				if _, has := row[m]; !has || slices.Contains(shares, m) && !nodeWide(m) {
+				if _, has := row[m]; !has || slices.Contains(measures[:shares], m) && !nodeWide(m) {
 					delete(of, m)
 				} else if nodeWide(m) {
 					of[m] = math.Max(of[m], row[m])

@@ -9,11 +9,12 @@ import (
 	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/telemetry"
+	"github.com/scalebench/scalebench/internal/telemetry/cloudwatch"
 )
 
 // Caveats are all that an answer can say against itself.
 var Caveats = slices.Concat(caveat.Table{noModel, lacks, gaps, sizesUnknown, balanceUnknown, overdrawn, outsideCells},
-	telemetry.Caveats)
+	telemetry.Caveats, cloudwatch.Caveats)
 
 var (
 	noModel = caveat.DefineAbout("no_model", func(c caveat.Caveat, _ struct{}) string {

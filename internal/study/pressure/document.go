@@ -143,7 +143,15 @@ func (s *Service) tone() doc.Tone {
 // rateText is a rate in the unit of its quality.
 func rateText(quality string, rate float64) string {
 	of, _, _ := strings.Cut(quality, ".")
-	return levels.Level{Quality: levels.Quality(of)}.Print(rate)
+	switch levels.Quality(of) {
+	case levels.Ops:
+		return num.Digits(rate, 5) + " op/s"
+	case levels.Bytes:
+		return num.Digits(rate/(1<<20), 4) + " MiB/s"
+	case levels.CPU:
+		return num.Digits(rate, 4) + " cores"
+	}
+	return num.Digits(rate, 4)
 }
 
 // longest is the longest time at the limit, with its bounds where they say more.

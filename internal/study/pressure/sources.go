@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -52,7 +53,8 @@ func (p *Params) read(ctx context.Context, name string, in io.Reader) (json.RawM
 		recordings, err = cloudwatch.Read(ctx, cloudwatch.Spec{Volumes: strings.Split(rest, ","), From: from, To: to,
 			Period: p.Period.Std(), Region: p.Region, Endpoint: p.Endpoint})
 	default:
-		recordings, err = prometheus.Read(ctx, prometheus.Spec{URL: rest, From: from, To: to, Step: p.Period.Std()})
+		recordings, err = prometheus.Read(ctx, prometheus.Spec{URL: rest, From: from, To: to, Match: p.Match,
+			Token: os.Getenv("PROMETHEUS_TOKEN")})
 	}
 	if err != nil {
 		return nil, err
