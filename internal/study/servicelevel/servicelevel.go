@@ -48,7 +48,7 @@ Verdicts of a cell: holds (the interval lies within the margin), lower or higher
 excludes the model's value, and reaches beyond the margin), unclear (neither), unknown
 (the measurement does not tell). Intervals are over repetitions. They are wide enough
 that all verdicts together hold at the confidence level (Holm).`,
-		Example: "  scalebench servicelevel latest\n  scalebench servicelevel latest --format json",
+		Example: "  scalebench servicelevel measured latest\n  scalebench servicelevel measured latest --format json",
 		New:     func() study.Study { return New() },
 		Phases:  []model.Phase{Phase}, Named: true,
 		Caveats: caveats,
