@@ -104,7 +104,8 @@ func TestAt(t *testing.T) {
 		{"azure-premium", "", map[string]string{"tier": "P10"}, 257, 1, 250, "ops"},
 		{"gcp-pd-balanced", "", map[string]string{"gib": "500", "vcpus": "4"}, 4, .5, 6000, "ops.disks"},
 		{"gcp-pd-balanced", "", map[string]string{"gib": "5000", "vcpus": "16"}, 4, .5, 20000, "ops.machine"},
-		{"gcp-pd-ssd", "", map[string]string{"gib": "500", "vcpus": "4"}, 1024, .5, 480, "bytes.read.machine, bytes.write.machine"},
+		{"gcp-pd-ssd", "", map[string]string{"gib": "500", "vcpus": "4"}, 1024, .5, 480,
+			"bytes.read.machine, bytes.write.machine"},
 		{"gcp-vm", "", map[string]string{"machine": "extreme-64"}, 1024, .5, 6000, "bytes.write"},
 		{"aws-instance", "", map[string]string{"type": "t3.medium"}, 16, 1, 2000, "ops"},
 		// servicelevels.md 0.1: the lab's directions
@@ -130,7 +131,8 @@ func TestAt(t *testing.T) {
 			names = append(names, l.Limits[i].Name())
 		}
 		if got := strings.Join(names, ", "); !near(e.Ops, c.ops) || got != c.limit || !near(e.Bytes, c.ops*c.kib*1024) {
-			t.Errorf("%s %v at %v KiB, reads %v: %v op/s by %s, want %v by %s", c.model, c.set, c.kib, c.reads, e.Ops, got, c.ops, c.limit)
+			t.Errorf("%s %v at %v KiB, reads %v: %v op/s by %s, want %v by %s", c.model, c.set, c.kib, c.reads, e.Ops, got,
+				c.ops, c.limit)
 		}
 	}
 }
@@ -160,7 +162,8 @@ func TestBucket(t *testing.T) {
 		{"aws-gp2", map[string]string{"gib": "100"}, 0, &bucket{5.4e6, 3000, 300, 1, 2000, 18000}},
 		{"aws-gp2", map[string]string{"gib": "1000"}, 0, nil},
 		{"aws-gp2", map[string]string{"gib": "100"}, 1, nil},
-		{"aws-st1", map[string]string{"gib": "1024"}, 1, &bucket{1 << 40, 250 << 20, 40 << 20, nan, 1048576. / 210, 1048576. / 40}},
+		{"aws-st1", map[string]string{"gib": "1024"}, 1, &bucket{1 << 40, 250 << 20, 40 << 20, nan, 1048576. / 210,
+			1048576. / 40}},
 		{"azure-premium", map[string]string{"tier": "P10"}, 0, &bucket{5.4e6, 3500, 500, 1, 1800, 10800}},
 		{"azure-premium", map[string]string{"tier": "P30"}, 0, nil},
 		{"aws-instance", map[string]string{"type": "t3.medium"}, 0, &bucket{nan, 11800, nan, nan, 1800, nan}},
@@ -217,7 +220,8 @@ func TestTurn(t *testing.T) {
 func TestScale(t *testing.T) {
 	l := levelsOf(t, "aws-gp2", map[string]string{"gib": "100"})
 	up := l.Scale(0, 3.2)
-	if r, b := up.Limits[0].Rate.Level(), up.Limits[0].Bucket; !near(r, 960) || b == nil || !near(b.Fill, 960) || l.Limits[0].Rate[0].Rate != 300 || l.Limits[0].Bucket.Fill != 300 {
+	if r, b := up.Limits[0].Rate.Level(), up.Limits[0].Bucket; !near(r, 960) || b == nil || !near(b.Fill, 960) ||
+		l.Limits[0].Rate[0].Rate != 300 || l.Limits[0].Bucket.Fill != 300 {
 		t.Errorf("raised: %v %+v of %+v", r, b, l.Limits[0])
 	}
 	if up := l.Scale(0, 10); up.Limits[0].Bucket != nil {
@@ -246,7 +250,8 @@ func TestInputs(t *testing.T) {
 		{"aws-io1", map[string]string{"gib": "100", "iops": "5001"},
 			"iops: 5001 is too large; use a number from 100 to 5000: provisioned operations a second"},
 		{"aws-io1", map[string]string{"gib": "100", "iop": "5000"},
-			"iop: aws-io1 has no such input; did you mean \"iops\"? The inputs are gib, iops\niops: it is missing; use a number from 100 to 5000: provisioned operations a second"},
+			"iop: aws-io1 has no such input; did you mean \"iops\"? The inputs are gib, iops\niops: it is missing; use a " +
+				"number from 100 to 5000: provisioned operations a second"},
 		{"aws-gp3", map[string]string{"gib": "100", "throughput": "800"},
 			"throughput: 800 MiB is too large; use a number from 125 MiB to 750 MiB: provisioned throughput"},
 		{"aws-gp3", map[string]string{"gib": "100", "throughput": "300op/s"},
@@ -272,7 +277,8 @@ func TestInputs(t *testing.T) {
 		"15": "", "16": "vcpus: the model does not know the level of ops, vcpus=16; use other inputs, or a file of your own",
 		"64": "vcpus: the model does not know the level of ops, vcpus=64; use other inputs, or a file of your own",
 	} {
-		if _, err := m.Levels(map[string]string{"vcpus": vcpus}); err == nil != (want == "") || err != nil && err.Error() != want {
+		if _, err := m.Levels(map[string]string{"vcpus": vcpus}); err == nil != (want == "") || err != nil &&
+			err.Error() != want {
 			t.Errorf("vcpus %s: %v, want %q", vcpus, err, want)
 		}
 	}
@@ -302,7 +308,8 @@ func TestParseErrors(t *testing.T) {
 			`m.yaml:2:10: limits.0: the key "rate" is missing`},
 		"a list": {
 			head + "limits: [{of: ops, rate: [3]}]\n",
-			"m.yaml:2:26: limits.0.rate: must be a group of keys, not a list; use a number greater than 0, or text that is not empty, or the keys base, by, choices, max, min, per_gib, per_op, steps, values"},
+			"m.yaml:2:26: limits.0.rate: must be a group of keys, not a list; use a number greater than 0, or text that is " +
+				"not empty, or the keys base, by, choices, max, min, per_gib, per_op, steps, values"},
 		"unit": {
 			head + "limits: [{of: bytes, rate: 60MiBs}]\n",
 			`m.yaml:2:28: limits.0.rate: "60MiBs" is not a level of bytes; use a number, or one with a unit: 60MiB/s, 128MiB`},
@@ -346,7 +353,8 @@ func TestParseErrors(t *testing.T) {
 			head + "inputs: {gib: {}}\nlimits: [{of: ops, rate: {steps: {a: 3}}}]\n",
 			`m.yaml:3:38: limits.0.rate.steps.a: "a" is not the end of a step`},
 		"choices": {
-			head + "inputs: {type: {}}\nlimits:\n- {of: ops, rate: {by: type, choices: {a.b: 1, c: 2}}}\n- {of: bytes, rate: {by: type, choices: {c: 2}}}\n",
+			head + "inputs: {type: {}}\nlimits:\n- {of: ops, rate: {by: type, choices: {a.b: 1, c: 2}}}\n- {of: bytes, " +
+				"rate: {by: type, choices: {c: 2}}}\n",
 			"m.yaml:5:21: limits.1.rate: choices lacks a.b, which another limit has"},
 		"choice": {
 			head + "inputs: {type: {}}\nlimits: [{of: ops, rate: {by: type, choices: {a.b: 3MiB}}}]\n",

@@ -61,7 +61,7 @@ func Find(name string) (*Model, error) {
 // model.InputErrors with file:line:col of everything that is wrong.
 func Parse(name string, src []byte) (*Model, error) {
 	m := &Model{}
-	err := experiment.ReadFile(name, src, m, func(report func([]string, string, string)) {
+	err := experiment.ReadFile(name, src, m, func(report experiment.Report) {
 		m.Service, m.Scope = cmp.Or(m.Service, Volume), cmp.Or(m.Scope, OfVolume)
 		(&compiler{Model: m, report: report}).compile()
 	})
