@@ -148,7 +148,8 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 		treated: map[string]*treated{}, services: map[string]*served{}}
 	b.setup = study.Setup{
 		Nodes:  slices.SortedFunc(slices.Values(nodes), func(a, b model.Node) int { return strings.Compare(string(a.ID), string(b.ID)) }),
-		Trials: exp.Trials, Seed: Seed(exp, run), Phases: exp.Evaluations, Services: servicesOf(exp), Links: linksOf(exp), Volumes: volumesOf(exp),
+		Trials: exp.Trials, Seed: Seed(exp, run), Phases: exp.Evaluations, Services: servicesOf(exp),
+		Links: linksOf(exp), Volumes: volumesOf(exp),
 	}
 	var errs []error
 	var err error
