@@ -13,6 +13,7 @@ import (
 
 	steps "github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
@@ -205,6 +206,37 @@ func TestDrain(t *testing.T) {
 	for _, c := range r.Cells {
 		if c.Verdict != Unknown || len(c.Compared) > 0 {
 			t.Errorf("%s was measured with credits left, and is %s", c.name(), c.Verdict)
+		}
+	}
+}
+
+// TestDrainTime: what else limits the volume makes its credits last longer; documents that
+// give only a time are believed.
+func TestDrainTime(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limits string
+		want   time.Duration
+	}{
+		"alone": {"- {of: ops, unit: 256KiB, rate: 300, bucket: {size: 5.4e6, burst: 3000}}", 2200 * time.Second},
+		"an instance": {"- {of: ops, unit: 256KiB, rate: 300, bucket: {size: 5.4e6, burst: 3000}}\n- {of: ops, name: node, rate: 1300}",
+			5940 * time.Second},
+		"never":      {"- {of: ops, unit: 256KiB, rate: 300, bucket: {size: 5.4e6, burst: 3000}}\n- {of: ops, name: node, rate: 200}", 0},
+		"for a time": {"- {of: ops, rate: 2000, bucket: {burst: 11800, for: 30m, fill: unknown}}", 1980 * time.Second},
+		"bytes":      {"- {of: bytes, rate: 40MiB/s, bucket: {size: 1TiB, burst: 250MiB/s}}", 5493 * time.Second},
+		"no bucket":  {"- {of: ops, rate: 300}", 0},
+	} {
+		m, err := levels.Parse("own.yaml", []byte("model: own\nlimits:\n"+c.limits+"\n"))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		l, err := m.Levels(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := expectation{l}
+		if got, _ := e.drain(e.full(), time.Second); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

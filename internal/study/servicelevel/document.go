@@ -132,6 +132,7 @@ func (r *Result) figure(volume string) doc.Block {
 	}
 	f := &doc.Figure{Title: "Service levels of " + volumeName(volume), Columns: 2}
 	for _, unit := range [...]string{"op/s", "byte/s"} {
+		human := func(v float64) string { return num.Human(v, unit) }
 		c := chart.Chart{Title: f.Title + " in " + unit, X: chart.Axis{Unit: unit}, Y: chart.Axis{Kind: chart.Rows}}
 		measured := chart.Layer{Mark: chart.Box, Role: chart.Parallel, Name: "measured"}
 		expected := chart.Layer{Mark: chart.Point, Role: chart.Reference, Name: "expected"}
@@ -148,7 +149,7 @@ func (r *Result) figure(volume string) doc.Block {
 				}
 			}
 			box := rate(nil, seconds, each, stats.DefaultLevel).Seconds
-			c.Y.Rows = append(c.Y.Rows, chart.Row{Name: name, Value: num.Human(box.Five[2], unit)})
+			c.Y.Rows = append(c.Y.Rows, chart.Row{Name: name, Value: num.Optional(&box.Five[2], human)})
 			measured.Boxes, measured.Y = append(measured.Boxes, box), append(measured.Y, float64(i))
 		}
 		c.Layers = []chart.Layer{measured, expected}

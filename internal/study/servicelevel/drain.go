@@ -58,22 +58,28 @@ const (
 	drainOps   = 16 << 10
 	drainBytes = 1 << 20
 	drainDepth = 32
-	drainMore  = 1.1 // times as long as the model says
 )
 
 // drain is how long to spend the credits, with operations of which size; 0: they are gone
-// by the end of the ramp anyway.
+// by the end of the ramp anyway. What else limits the volume makes it last longer. A tenth
+more is for credits that come meanwhile.
 func (e expectation) drain(left credits, ramp time.Duration) (lasts time.Duration, with int64) {
+	var bursting expectation
+	for _, l := range e {
+		bursting = append(bursting, l.Burst())
+	}
 	e.buckets(func(i int, l levels.Level, b levels.Bucket) {
-		seconds := left[i] * b.BurstTime()
-		if seconds <= ramp.Seconds() || math.IsInf(seconds, 0) || math.IsNaN(seconds) {
-			return
+		size := int64(drainOps)
+		if l.Quality == levels.Bytes {
+			size = drainBytes
 		}
-		if d := time.Duration(math.Ceil(drainMore*seconds)) * time.Second; d > lasts {
-			lasts, with = d, drainOps
-			if l.Quality == levels.Bytes {
-				with = drainBytes
-			}
+		seconds := left[i] * b.BurstTime()
+		if x := bursting.at(Cell{Size: size, Reads: 100}); x != nil && b.Size > 0 {
+			seconds = left[i] * b.Size / (x.Ops*l.Counts(float64(size)) - b.Fill) // below 0: it is never used up
+		}
+		d := time.Duration(math.Ceil(seconds+seconds/10)) * time.Second
+		if seconds > ramp.Seconds() && !math.IsInf(seconds, 0) && d > lasts {
+			lasts, with = d, size
 		}
 	})
 	return lasts, with

@@ -122,7 +122,9 @@ func judge(all []*Comparison, bounds stats.Interval, level float64) {
 // few repetitions, or no scatter.
 func (x *Comparison) smallest(bounds stats.Interval) float64 {
 	mean, _, err := stats.MeanInterval(x.logs, stats.DefaultLevel)
-	x.Ratio = math.Exp(mean)
+	if !math.IsNaN(mean) { // a repetition without any operation has no logarithm
+		x.Ratio = math.Exp(mean)
+	}
 	if err != nil {
 		return math.NaN()
 	}
