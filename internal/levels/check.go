@@ -1,248 +1,307 @@
 package levels
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/tabular"
 	"github.com/scalebench/scalebench/internal/unit"
 )
 
-// checker reports what tags cannot say of a model.
-type checker struct {
-	*Model
-	report func(path []string, problem, allowed string)
-	used   map[string]bool // inputs
+// amountAt and rateAt compute a value for inputs. NaN: it is not known; +Inf: there is no
+// limit.
+type (
+	amountAt func(inputs) float64
+	rateAt   func(inputs) Distribution
+)
+
+// limit is one of a file, ready to compute a [Level] of its own.
+type limit struct {
+	Level
+	ways                    [][]Way // of each level that it becomes
+	rate, burst, size, fill rateAt  // fill nil: as rate
+	lasts, start            float64
 }
 
-// path is a list of keys and indices.
-func path(tokens ...any) (out []string) {
+// compiler makes the limits of a model, and reports what tags cannot say.
+type compiler struct {
+	*Model
+	report experiment.Report
+	used   []string // inputs
+}
+
+// below is a path of keys and indices.
+func below(at []string, tokens ...any) []string {
+	out := slices.Clone(at)
 	for _, t := range tokens {
 		out = append(out, fmt.Sprint(t))
 	}
 	return out
 }
 
-func below(at []string, tokens ...any) []string { return slices.Concat(at, path(tokens...)) }
+// Inputs with terms of their own.
+const (
+	inputGiB  = "gib"
+	inputIOPS = "iops"
+)
 
 var inputRE = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-func (c *checker) check() {
+func (c *compiler) compile() {
 	if len(c.Limits)+len(c.Cells) == 0 {
 		c.report(nil, "the model has neither limits nor cells", "add limits: [{of: ops, rate: 300}]")
 	}
+	var all []string
 	names := map[string]bool{}
 	for i, lim := range c.Limits {
-		c.limit(path("limits", i), lim)
-		for _, name := range lim.names() {
-			if names[name] {
-				c.report(path("limits", i), "another limit counts the same: "+name, "give each a name")
-				break
+		c.used = nil
+		out := c.limit(below(nil, "limits", i), lim)
+		c.limits, all = append(c.limits, out), append(all, c.used...)
+		for _, ways := range out.ways {
+			for _, w := range ways {
+				name := Level{Quality: lim.Quality, Ways: []Way{w}, Label: lim.Label}.Name()
+				if names[name] {
+					c.report(below(nil, "limits", i), "another limit counts the same: "+name, "give each a name")
+				}
+				names[name] = true
 			}
-			names[name] = true
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Inputs)) {
-		c.input(name)
+	c.used = all
+	for _, name := range c.InputNames() {
+		c.Inputs[name] = c.input(below(nil, "inputs", name), name, c.Inputs[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Inputs)) {
-		if !c.used[name] {
-			c.report(path("inputs", name), "no limit uses it", "remove it")
+	for name := range c.Inputs {
+		if !slices.Contains(c.used, name) {
+			c.report(below(nil, "inputs", name), "no limit uses it", "remove it")
 		}
 	}
-	c.cells()
+	for i, cell := range c.Cells {
+		same := func(other Cell) bool { return other.Size == cell.Size && other.Reads == cell.Reads }
+		if slices.ContainsFunc(c.Cells[:i], same) {
+			c.report(below(nil, "cells", i), "another cell has the same size and reads", "put all values into one")
+		}
+		if cell.Size == 0 {
+			c.report(below(nil, "cells", i, "size"), "operations have more than 0 bytes", "")
+		}
+	}
 }
 
-// names are those of a limit in each of its ways.
-func (l Limit) names() (out []string) {
-	for _, w := range []Way{Read, Write} {
-		if l.Ways.Joint == nil || slices.Contains(l.Ways.Joint, w) {
-			out = append(out, Level{Quality: l.Quality, Ways: []Way{w}, Label: l.Label}.Name())
-		}
-	}
-	return out
-}
-
-func (c *checker) limit(at []string, lim Limit) {
-	processor := c.Service == Processor
+func (c *compiler) limit(at []string, lim Limit) limit {
+	counts := lim.Quality == Ops || lim.Quality == Bytes
 	switch {
-	case processor != (lim.Quality == CPU) && lim.Quality != Metric:
-		c.report(below(at, "of"), fmt.Sprintf("a model of service %s has no limit of %s", cmp.Or(c.Service, Volume), lim.Quality), "use service: cpu with of: cpu, others with ops and bytes")
-	case lim.Unit != 0 && lim.Unit < smallestUnit:
-		c.report(below(at, "unit"), lim.Unit.String()+" is too small", "use at least "+smallestUnit.String())
-	case lim.Unit != 0 && lim.Quality != Ops && lim.Quality != Bytes:
-		c.report(below(at, "unit"), "only operations and bytes have a unit", "remove it")
+	case lim.Quality != Metric && counts == (c.Service == Processor):
+		c.report(below(at, "of"), fmt.Sprintf("a model of service %s has no limit of %s", c.Service, lim.Quality),
+			"use service: cpu with of: cpu, others with ops and bytes")
+	case lim.Unit != 0 && (lim.Unit < smallestUnit || !counts):
+		c.report(below(at, "unit"), "it is not possible", "operations and bytes have units of 512B and more")
 	case lim.Unmerged && lim.Quality != Ops:
 		c.report(below(at, "unmerged"), "only operations are merged", "remove it")
 	case lim.Quality == Metric && lim.Label == "":
 		c.report(at, "the limit has no name", "give it the name of the metric")
 	}
-	if !lim.Rate.given() && lim.Rate.Term == (Term{}) {
-		c.report(below(at, "rate"), "the rate is empty", "use a number, or per_gib, per_op, steps, choices, values")
+	ways := [][]Way{lim.Ways.Joint}
+	if lim.Ways.Each != "" {
+		ways = [][]Way{{Read}, {Write}}
+	} else if lim.Ways.Joint == nil {
+		ways[0] = []Way{Read, Write}
 	}
-	c.rate(below(at, "rate"), lim.Rate, lim.Quality)
-	if b := lim.Bucket; b != nil {
-		c.bucket(below(at, "bucket"), *b, lim.Quality)
+	out := limit{Level: Level{Quality: lim.Quality, Ways: ways[0], Label: lim.Label, Unit: float64(lim.Unit),
+		Unmerged: lim.Unmerged},
+		ways: ways, rate: c.rate(below(at, "rate"), lim.Rate, lim.Quality), burst: constant(0)}
+	out.Inputs = slices.Compact(slices.Sorted(slices.Values(c.used)))
+	if lim.Bucket != nil {
+		c.bucket(below(at, "bucket"), *lim.Bucket, &out)
 	}
+	return out
 }
 
 // smallestUnit is the size of a sector: nothing counts smaller parts.
 const smallestUnit = 512 * unit.Byte
 
-func (c *checker) bucket(at []string, b FileBucket, q Quality) {
-	size := b.Size.given() || b.Size.Term != (Term{})
-	if size == (b.For != 0) {
+func (c *compiler) bucket(at []string, b FileBucket, out *limit) {
+	out.lasts, out.start = b.For.Seconds(), b.Start.Number
+	switch sized := b.Size.form() > 0; {
+	case sized == (b.For != 0):
 		c.report(at, "it must have either size or for", "size: 5.4e6, or for: 30m")
+	case sized:
+		out.size = c.rate(below(at, "size"), b.Size, out.Quality)
 	}
-	if b.For < 0 {
-		c.report(below(at, "for"), "it must be longer than 0s", "")
+	out.burst = c.rate(below(at, "burst"), b.Burst, out.Quality)
+	if b.Fill.form() > 0 {
+		out.fill = c.rate(below(at, "fill"), b.Fill, out.Quality)
 	}
-	for key, r := range (Limit{Bucket: &b}).rates() {
-		if key != "rate" {
-			c.rate(below(at, key), r, q)
-		}
-	}
-	if s := b.Start; s.Text != "" && s.Text != full && s.Text != empty || s.Number > 1 {
+	switch s := b.Start; {
+	case s == Amount{}:
+		out.start = math.NaN()
+	case s.Text == full:
+		out.start = 1
+	case s.Text != empty && s.Text != "" || s.Number > 1:
 		c.report(below(at, "start"), "it is no share of the bucket", "use full, empty, or a number from 0 to 1")
 	}
 }
 
-// rate checks the terms of a rate, of which it has one form.
-func (c *checker) rate(at []string, r Rate, q Quality) {
-	forms := 0
+// form is how many forms a rate has; it must be one.
+func (r Rate) form() (n int) {
 	for _, has := range []bool{r.Term != Term{}, r.Steps != nil, r.Choices != nil, r.Values != nil} {
-		forms += map[bool]int{true: 1}[has]
-	}
-	if forms > 1 || r.By != "" && r.Steps == nil && r.Choices == nil {
-		c.report(at, "it has keys of several forms", "use one: base, per_gib, per_op, min, max; by and steps; by and choices; values")
-		return
-	}
-	c.term(at, r.Term, q)
-	for _, key := range slices.Sorted(maps.Keys(r.Steps)) {
-		if x, ok := tabular.Number(key); key != above && !(ok && x > 0) {
-			c.report(below(at, "steps", key), fmt.Sprintf("%q is not the end of a step", key), "use a number above 0, or above for what is beyond the last")
+		if has {
+			n++
 		}
-		c.entry(below(at, "steps", key), r.Steps[key], q)
 	}
-	for _, key := range slices.Sorted(maps.Keys(r.Choices)) {
-		c.entry(below(at, "choices", key), r.Choices[key], q)
-	}
-	c.by(at, r)
-	c.values(at, r.Values, q)
+	return n
 }
 
-func (c *checker) entry(at []string, t Term, q Quality) {
-	if t == (Term{}) {
-		c.report(at, "it is empty", "use a number, or per_gib, per_op")
+func constant(x float64) rateAt { return func(inputs) Distribution { return Distribution{{x, 1}} } }
+
+func (c *compiler) rate(at []string, r Rate, q Quality) rateAt {
+	by := r.By
+	if by == "" && r.Steps != nil {
+		by = inputGiB
 	}
-	c.term(at, t, q)
+	switch isTable := r.Steps != nil || r.Choices != nil; {
+	case r.form() != 1 || (by != "") != isTable:
+		c.report(at, "it must have one form", "use a number; base, per_gib, per_op, min, max; by and steps; by and "+
+			"choices; or values")
+		return constant(0)
+	case r.Values != nil:
+		d := c.values(below(at, "values"), r.Values, q)
+		return func(inputs) Distribution { return d }
+	case !isTable:
+		term := c.term(at, r.Term, q)
+		return func(in inputs) Distribution { return Distribution{{term(in), 1}} }
+	}
+	if c.use(at, by) && r.Steps != nil && c.Choices(by) != nil {
+		c.report(at, by+" is a word", "use choices")
+	}
+	key, terms := "steps", r.Steps
+	if r.Choices != nil {
+		key, terms = "choices", r.Choices
+		for _, word := range c.Choices(by) {
+			if _, has := terms[word]; !has {
+				c.report(at, fmt.Sprintf("choices lacks %s, which another limit has", word), "give each limit the same choices")
+			}
+		}
+	}
+	table := map[string]amountAt{}
+	for name, t := range terms {
+		if x, ok := tabular.Number(name); r.Steps != nil && name != above && !(ok && x > 0) {
+			c.report(below(at, key, name), fmt.Sprintf("%q is not the end of a step", name),
+				"use a number above 0, or above for what is beyond the last")
+		}
+		table[name] = c.term(below(at, key, name), t, q)
+	}
+	return func(in inputs) Distribution {
+		x, name := in.number(by), in.words[by]
+		if r.Steps != nil {
+			name = stepOf(r.Steps, x)
+		}
+		switch term := table[name]; {
+		case r.Steps != nil && math.IsInf(x, 1):
+			return Distribution{{x, 1}}
+		case term == nil:
+			return Distribution{{math.NaN(), 1}}
+		default:
+			return Distribution{{term(in), 1}}
+		}
+	}
 }
 
-// by checks the input by which there are steps or choices.
-func (c *checker) by(at []string, r Rate) {
-	if r.Steps == nil && r.Choices == nil {
-		return
+// stepOf is the key of the first step that reaches x.
+func stepOf(steps map[string]Term, x float64) string {
+	key, least := above, math.Inf(1)
+	for name := range steps {
+		if end, ok := tabular.Number(name); ok && end >= x && end < least {
+			key, least = name, end
+		}
 	}
-	name := r.by()
-	words := c.Choices(name)
-	if r.By != "" {
-		at = below(at, "by")
-	}
-	switch {
-	case !c.has(at, name):
-	case r.Choices == nil && words != nil:
-		c.report(at, name+" is a word", "use choices")
-	case r.Choices != nil && len(r.Choices) < len(words):
-		c.report(at, fmt.Sprintf("choices lacks %s, which another limit has", strings.Join(slices.DeleteFunc(words, func(w string) bool {
-			_, has := r.Choices[w]
-			return has
-		}), ", ")), "give each limit the same choices")
-	}
+	return key
 }
 
-// has notes that an input is used, and reports one that there is not.
-func (c *checker) has(at []string, name string) bool {
-	c.used[name] = true
+// use notes that an input is used, and reports one that there is not.
+func (c *compiler) use(at []string, name string) bool {
+	c.used = append(c.used, name)
 	if _, known := c.Inputs[name]; known {
 		return true
 	}
-	c.report(at, fmt.Sprintf("the model has no input %q", name), suggestion(name, slices.Sorted(maps.Keys(c.Inputs))))
+	allowed := fmt.Sprintf("add it to the inputs: %s: {}", name)
+	if s := num.Suggest(name, c.InputNames()); s != "" {
+		allowed = fmt.Sprintf("did you mean %q?", s)
+	}
+	c.report(at, fmt.Sprintf("the model has no input %q", name), allowed)
 	return false
-}
-
-func suggestion(name string, names []string) string {
-	if s := num.Suggest(name, names); s != "" {
-		return fmt.Sprintf("did you mean %q?", s)
-	}
-	return fmt.Sprintf("add it to the inputs: %s: {}", name)
-}
-
-func (c *checker) values(at []string, values map[string]float64, q Quality) {
-	if values == nil {
-		return
-	}
-	sum := 0.0
-	levels := map[float64]string{}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		at, share := below(at, "values", key), values[key]
-		x, problem, allowed := quantity(key, q)
-		switch was := levels[x]; {
-		case problem != "":
-			c.report(at, problem, allowed)
-		case !(x > 0):
-			c.report(at, key+" is no level", "a level must be greater than 0")
-		case was != "":
-			c.report(at, "it is the same level as "+was, "add their shares")
-		case !(share > 0):
-			c.report(at, fmt.Sprintf("the share %v is too small", share), "use a share greater than 0; all sum to 1")
-		}
-		levels[x], sum = key, sum+share
-	}
-	if math.Abs(sum-1) > sumTolerance {
-		c.report(below(at, "values"), fmt.Sprintf("the shares sum to %s", num.Digits(sum, 7)), "they must sum to 1")
-	}
 }
 
 // sumTolerance leaves room for shares that were rounded.
 const sumTolerance = 1e-6
 
-// term checks the amounts of a term, and which inputs it needs.
-func (c *checker) term(at []string, t Term, q Quality) {
-	if a := t.Value; a.isWord() && a.Text != none && a.Text != unknown {
-		of := c.Inputs[a.Text]
-		switch {
-		case !c.has(at, a.Text):
-		case c.Choices(a.Text) != nil:
-			c.report(at, a.Text+" is a word", "use choices by it")
-		case (of.quality() == Bytes) != (q == Bytes):
-			c.report(at, fmt.Sprintf("the input %s does not count %s", a.Text, q), "an input of bytes has a unit, such as unit: MiB; others have none")
-		}
-	} else if !a.isWord() {
-		c.amount(at, a, q)
-	}
-	for key, a := range map[string]Amount{"base": t.Base, "per_gib": t.PerGiB, "per_op": t.PerOp, "min": t.Min, "max": t.Max} {
-		at := below(at, key)
-		input := map[string]string{"per_gib": inputGiB, "per_op": inputIOPS}[key]
-		if a != (Amount{}) && (input == "" || c.has(at, input)) {
-			c.amount(at, a, q)
+func (c *compiler) values(at []string, shares map[string]float64, q Quality) Distribution {
+	var all []Value
+	sum := 0.0
+	for key, share := range shares {
+		all = append(all, Value{c.amount(below(at, key), Amount{Text: key}, q), share})
+		if sum += share; !(share > 0) {
+			c.report(below(at, key), fmt.Sprintf("the share %v is too small", share), "use a share greater than 0; all sum to 1")
 		}
 	}
-	if lo, hi := t.Min.at(inputs{}, q), t.Max.at(inputs{}, q); t.Max != (Amount{}) && lo > hi {
+	if math.Abs(sum-1) > sumTolerance {
+		c.report(at, fmt.Sprintf("the shares sum to %s", num.Digits(sum, 7)), "they must sum to 1")
+	}
+	return distribution(all)
+}
+
+func (c *compiler) term(at []string, t Term, q Quality) amountAt {
+	fixed := func(x float64) amountAt { return func(inputs) float64 { return x } }
+	switch name := t.Value.Text; {
+	case name == none:
+		return fixed(math.Inf(1))
+	case name == unknown:
+		return fixed(math.NaN())
+	case t.Value.isWord():
+		if of := c.Inputs[name]; c.use(at, name) && (c.Choices(name) != nil || (of.quality() == Bytes) != (q == Bytes)) {
+			c.report(at, fmt.Sprintf("the input %s does not count %s", name, q),
+				"an input of bytes has a unit, such as unit: MiB; others have none")
+		}
+		return func(in inputs) float64 { return in.number(name) }
+	case t.Value != Amount{}:
+		return fixed(c.amount(at, t.Value, q))
+	case t == Term{}:
+		c.report(at, "it is empty", "use a number, or base, per_gib, per_op")
+	}
+	part := func(key string, a Amount, input string) float64 {
+		if a == (Amount{}) || input != "" && !c.use(below(at, key), input) {
+			return 0
+		}
+		return c.amount(below(at, key), a, q)
+	}
+	base, gib, op := part("base", t.Base, ""), part("per_gib", t.PerGiB, inputGiB), part("per_op", t.PerOp, inputIOPS)
+	lo, hi := part("min", t.Min, ""), part("max", t.Max, "")
+	if hi > 0 && lo > hi {
 		c.report(below(at, "max"), "it is less than min", "")
+	}
+	return func(in inputs) float64 {
+		x := base
+		if gib > 0 {
+			x += gib * in.number(inputGiB)
+		}
+		if op > 0 {
+			x += op * in.number(inputIOPS)
+		}
+		if x = max(x, lo); hi > 0 {
+			x = min(x, hi)
+		}
+		return x
 	}
 }
 
-// amount checks one that is not a word.
-func (c *checker) amount(at []string, a Amount, q Quality) {
+// amount is one that is not a word.
+func (c *compiler) amount(at []string, a Amount, q Quality) float64 {
 	if a.Text == "" {
-		return // tags checked the number
+		return a.Number // which is above 0 by its tag
 	}
 	x, problem, allowed := quantity(a.Text, q)
 	if problem == "" && !(x > 0) {
@@ -251,55 +310,71 @@ func (c *checker) amount(at []string, a Amount, q Quality) {
 	if problem != "" {
 		c.report(at, problem, allowed)
 	}
+	return x
 }
 
-func (c *checker) input(name string) {
-	at, of := path("inputs", name), c.Inputs[name]
+// input makes the bounds of an input.
+func (c *compiler) input(at []string, name string, of Input) Input {
 	words := c.Choices(name)
 	switch {
 	case !inputRE.MatchString(name) || name == none || name == unknown:
-		c.report(at, fmt.Sprintf("%q cannot be the name of an input", name), "use small letters, digits and _, beginning with a letter")
+		c.report(at, fmt.Sprintf("%q cannot be the name of an input", name),
+			"use small letters, digits and _, beginning with a letter")
+	case !(of.factor() > 0):
+		c.report(below(at, "unit"), fmt.Sprintf("%q is not a unit of bytes", of.Unit), "use MiB, MB, GiB, GB, KiB, kB")
+		return of
 	case words != nil && (of.Unit != "" || of.Min != Term{} || of.Max != Term{}):
 		c.report(at, "it is a word, by which choices are made", "remove unit, min and max")
 	case words != nil && of.Default != (Amount{}) && !slices.Contains(words, of.Default.Text):
 		c.report(below(at, "default"), "it is no choice", "use "+strings.Join(words, ", "))
 	}
-	if of.Unit != "" {
-		if _, ok := tabular.Number(of.Unit); ok || !(of.factor() > 0) {
-			c.report(below(at, "unit"), fmt.Sprintf("%q is not a unit of bytes", of.Unit), "use MiB, MB, GiB, GB, KiB, kB")
-			return
-		}
+	if words != nil {
+		return of
 	}
-	for key, t := range map[string]Term{"min": of.Min, "max": of.Max, "default": {Value: of.Default}} {
-		at := below(at, key)
+	bound := func(key string, t Term, missing float64) amountAt {
+		at, used := below(at, key), len(c.used)
 		switch {
-		case words != nil || t.Value.Text == none && key == "default":
+		case t == Term{}:
+			return func(inputs) float64 { return missing }
 		case t.Value.isWord():
 			c.report(at, fmt.Sprintf("%q is no amount", t.Value.Text), "use a number")
 		case of.Unit != "" && t.Value.Number != 0:
-			c.report(at, num.Digits(t.Value.Number, 7)+" has no unit", "write "+num.Digits(t.Value.Number, 7)+of.Unit)
-		case name == inputGiB && t.PerGiB != Amount{}, t.PerOp != Amount{} && (name == inputGiB || name == inputIOPS):
-			c.report(at, "the bound depends on the input itself, or on one that depends on it", "use numbers")
-		default:
-			c.term(at, t, of.quality())
+			c.report(at, t.Value.String()+" has no unit", "write "+t.Value.String()+of.Unit)
 		}
+		out := c.term(at, t, of.quality())
+		if needs := c.used[used:]; slices.Contains(needs, name) || len(needs) > 0 && name == inputGiB {
+			c.report(at, "the bound depends on the input itself, or on one that depends on it", "use numbers")
+		}
+		return out
 	}
+	of.low, of.high = bound("min", of.Min, 0), bound("max", of.Max, math.Inf(1))
+	if of.Default.Text != none {
+		bound("default", Term{Value: of.Default}, 0)
+	}
+	return of
 }
 
-func (c *checker) cells() {
-	type place struct {
-		size  unit.Size
-		reads float64
+// isWord reports whether the amount is a text that begins with a letter.
+func (a Amount) isWord() bool {
+	return a.Text != "" && (a.Text[0]|0x20 >= 'a' && a.Text[0]|0x20 <= 'z')
+}
+
+// quantity reads an amount, perhaps a second: a number, or one with a unit of the quality.
+func quantity(text string, q Quality) (x float64, problem, allowed string) {
+	if x, ok := tabular.Number(text); ok {
+		return x, "", ""
 	}
-	seen := map[place]int{}
-	for i, cell := range c.Cells {
-		at := place{cell.Size, cell.Reads}
-		if was, twice := seen[at]; twice {
-			c.report(path("cells", i), "cell "+strconv.Itoa(was+1)+" has the same size and reads", "put all values into one")
-		}
-		if cell.Size == 0 {
-			c.report(path("cells", i, "size"), "operations have more than 0 bytes", "")
-		}
-		seen[at] = i
+	rate, err := unit.ParseRate(strings.TrimSuffix(text, "/s") + "/s")
+	perSecond, notBytes := rate.BytesPerSecond()
+	switch {
+	case q == Bytes && err == nil && notBytes == nil:
+		return perSecond, "", ""
+	case q == Ops && err == nil && rate.Base == unit.Operations:
+		return rate.Value, "", ""
+	case q == Bytes:
+		allowed = ", or one with a unit: 60MiB/s, 128MiB"
+	case q == Ops:
+		allowed = ", or one with a unit: 300op/s"
 	}
+	return math.NaN(), fmt.Sprintf("%q is not a level of %s", text, q), "use a number" + allowed
 }

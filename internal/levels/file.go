@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -20,6 +21,8 @@ type Model struct {
 	Limits  []Limit          `json:"limits,omitempty"`
 	Kept    *Kept            `json:"kept,omitempty"`
 	Cells   []Cell           `json:"cells,omitempty"`
+
+	limits []limit
 }
 
 // Source is where the numbers come from, and the day on which they were read there.
@@ -39,6 +42,8 @@ type Input struct {
 	Min     Term   `json:"min,omitzero"`
 	Max     Term   `json:"max,omitzero"`
 	Default Amount `json:"default,omitzero"` // none: limits that need it are left out
+
+	low, high amountAt // its bounds; nil: it is a word
 }
 
 // Limit is one limit of a file.
@@ -83,10 +88,6 @@ type Table struct {
 	Values  map[string]float64 `json:"values,omitempty"`  // shares of levels
 }
 
-func (t Table) given() bool {
-	return t.By != "" || t.Steps != nil || t.Choices != nil || t.Values != nil
-}
-
 // Term is clamp(base + per_gib·gib + per_op·iops, min, max), or an amount alone.
 type Term struct {
 	Value  Amount `json:"-" plain:"true"`
@@ -109,10 +110,17 @@ const (
 	none    = "none"
 	unknown = "unknown"
 	above   = "above" // in place of the number of a step
-	each    = "each"
 	full    = "full"
 	empty   = "empty"
 )
+
+// String is the amount as it stands in a file; empty: there is none.
+func (a Amount) String() string {
+	if a.Text == "" && a.Number != 0 {
+		return num.Digits(a.Number, 15)
+	}
+	return a.Text
+}
 
 // MarshalJSON implements json.Marshaler.
 func (a Amount) MarshalJSON() ([]byte, error) {
@@ -133,10 +141,10 @@ func (t Term) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON implements json.Marshaler.
 func (r Rate) MarshalJSON() ([]byte, error) {
-	if r.given() {
-		return json.Marshal(r.Table)
+	if r.Term != (Term{}) {
+		return json.Marshal(r.Term)
 	}
-	return json.Marshal(r.Term)
+	return json.Marshal(r.Table)
 }
 
 // MarshalJSON implements json.Marshaler.

@@ -159,7 +159,8 @@ func (b Bucket) RefillTime() float64 { return b.Size / b.Fill }
 
 // MarshalJSON implements json.Marshaler.
 func (b Bucket) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[string]*float64{"size": num.IfFinite(b.Size), "burst": num.IfFinite(b.Burst), "fill": num.IfFinite(b.Fill),
+	return json.Marshal(map[string]*float64{"size": num.IfFinite(b.Size), "burst": num.IfFinite(b.Burst),
+		"fill":  num.IfFinite(b.Fill),
 		"start": num.IfFinite(b.Start), "burst_s": num.IfFinite(b.BurstTime()), "refill_s": num.IfFinite(b.RefillTime())})
 }
 
