@@ -62,7 +62,7 @@ const (
 
 // drain is how long to spend the credits, with operations of which size; 0: they are gone
 // by the end of the ramp anyway. What else limits the volume makes it last longer. A tenth
-more is for credits that come meanwhile.
+// more is for credits that come meanwhile.
 func (e expectation) drain(left credits, ramp time.Duration) (lasts time.Duration, with int64) {
 	var bursting expectation
 	for _, l := range e {
