@@ -21,7 +21,8 @@ type LabVolume struct {
 // DrawVolume draws limits, and sizes of operations in KiB. Each cell has 60 operations a
 // second or more, so that counting whole ones is no error.
 func DrawVolume(rng *rand.Rand, sizes int) LabVolume {
-	v := LabVolume{IOPS: 250 + rng.IntN(550), KiB: (30 + rng.IntN(31)) << 10, Reads: []int{100, []int{75, 50, 25}[rng.IntN(3)], 0}}
+	v := LabVolume{IOPS: 250 + rng.IntN(550), KiB: (30 + rng.IntN(31)) << 10, Reads: []int{100, []int{75, 50,
+		25}[rng.IntN(3)], 0}}
 	all := []int{4, 16, 32, 64, 128, 256, 384, 512}
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	v.Sizes = all[:sizes]
@@ -41,15 +42,19 @@ func (v LabVolume) Total(kib, reads int) float64 {
 
 // File is the experiment that measures it; study are further keys of the study.
 func (v LabVolume) File(trials int, ramp, duration, study string) string {
-	var sizes []string
-	for _, kib := range v.Sizes {
-		sizes = append(sizes, fmt.Sprintf("%dKiB", kib))
+	list := func(values []int, unit string) string {
+		var texts []string
+		for _, x := range values {
+			texts = append(texts, fmt.Sprint(x, unit))
+		}
+		return strings.Join(texts, ", ")
 	}
-	return fmt.Sprintf(`fleet: {lab: {nodes: 1, volumes: [{name: data, type: raw, size: 128MiB, iops: %d, bandwidth: %dKiB/s}]}}
+	return fmt.Sprintf(`fleet:
+  lab: {nodes: 1, volumes: [{name: data, type: raw, size: 128MiB, iops: %d, bandwidth: %dKiB/s}]}
 workloads: [{name: fio, kind: disk, size: 64MiB, layout: false, ramp: %s, duration: %s}]
 trials: %d
 study: {kind: servicelevel, sizes: [%s], reads: [%s]%s}
-`, v.IOPS, v.KiB, ramp, duration, trials, strings.Join(sizes, ", "), strings.Trim(strings.Join(strings.Fields(fmt.Sprint(v.Reads)), ", "), "[]"), study)
+`, v.IOPS, v.KiB, ramp, duration, trials, list(v.Sizes, "KiB"), list(v.Reads, ""), study)
 }
 
 // MeasureVolume runs such a file.
@@ -77,10 +82,12 @@ func (v LabVolume) Judge(t *testing.T, r servicelevel.Result) error {
 		}
 		within := map[bool]float64{true: .03, false: .05}[c.Reads == 0 || c.Reads == 100]
 		for _, x := range c.Compared {
-			t.Logf("iops %d, %d KiB/s: %d KiB, %d %% reads, depth %d, %s: %.1f of %.1f (%.3f), %s", v.IOPS, v.KiB, kib, c.Reads, c.Depth, x.Way,
+			t.Logf("iops %d, %d KiB/s: %d KiB, %d %% reads, depth %d, %s: %.1f of %.1f (%.3f), %s", v.IOPS, v.KiB, kib,
+				c.Reads, c.Depth, x.Way,
 				x.Measured, x.Expected, x.Measured/x.Expected, x.Verdict)
 			if c.Depth >= 8 && math.Abs(x.Measured/x.Expected-1) > within {
-				wrong = append(wrong, fmt.Sprintf("%d KiB, %d %% reads %s: %.1f, want %.1f", kib, c.Reads, x.Way, x.Measured, x.Expected))
+				wrong = append(wrong, fmt.Sprintf("%d KiB, %d %% reads %s: %.1f, want %.1f", kib, c.Reads, x.Way, x.Measured,
+					x.Expected))
 			}
 		}
 	}

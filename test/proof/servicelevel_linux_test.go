@@ -29,7 +29,8 @@ func TestServiceLevelsOfVolumes(t *testing.T) {
 				for _, c := range r.Cells {
 					alone := c.Reads == 0 || c.Reads == 100
 					if !c.Saturated || c.Verdict != servicelevel.Holds && (alone || c.Verdict != servicelevel.Unclear) {
-						return fmt.Errorf("%d bytes, %d %% reads: %s at depth %d, saturated %v: %+v", c.Size, c.Reads, c.Verdict, c.Depth, c.Saturated, c.Compared)
+						return fmt.Errorf("%d bytes, %d %% reads: %s at depth %d, saturated %v: %+v", c.Size, c.Reads, c.Verdict,
+							c.Depth, c.Saturated, c.Compared)
 					}
 				}
 				return v.Judge(t, r)

@@ -3,22 +3,17 @@ package servicelevel
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
-// labModel is the model of a lab's volumes, with its inputs.
-const (
-	labModel     = "lab"
-	labIOPS      = "iops"
-	labBandwidth = "bandwidth"
-)
+// labModel is the model of a lab's volumes.
+const labModel = "lab"
 
 // levelsOf are those of the i-th of the models that the user named.
 func (p *Params) levelsOf(i int) (levels.Levels, error) {
@@ -48,7 +43,8 @@ func (p *Params) find(key, name string) (*levels.Model, error) {
 	}
 	m, err := levels.Find(name)
 	if err != nil {
-		return nil, refuse(key, fmt.Sprintf("there is no model %q", name), "`scalebench servicelevel models` lists them; --model-file names a file")
+		return nil, refuse(key, fmt.Sprintf("there is no model %q", name),
+			"`scalebench servicelevel models` lists them; --model-file names a file")
 	}
 	return m, nil
 }
@@ -87,7 +83,7 @@ func (p *Params) expect(n model.Node, volume string, lab map[string]any) (expect
 	if len(out) > 0 || len(lab) == 0 {
 		return out, nil
 	}
-	m, err := levels.Find(labModel)
+	m, err := p.find("models", labModel)
 	if err != nil {
 		return nil, err
 	}
@@ -95,22 +91,16 @@ func (p *Params) expect(n model.Node, volume string, lab map[string]any) (expect
 	return expectation{l}, err
 }
 
-// labInputs are the inputs of the lab's model by node, of a volume that a lab made.
-func labInputs(volumes []study.Volume, name string) map[model.NodeID]map[string]any {
-	out := make(map[model.NodeID]map[string]any)
-	for _, v := range volumes {
-		in := make(map[string]any)
-		if v.IOPS > 0 {
-			in[labIOPS] = v.IOPS
-		}
-		if v.Bandwidth > 0 { // with its unit: that of a bare number is up to the model
-			in[labBandwidth] = strconv.FormatFloat(v.Bandwidth, 'f', -1, 64) + "B/s"
-		}
-		if v.Name == name && len(in) > 0 {
-			out[v.Node] = in
-		}
+// labInputs are the inputs of the lab's model, of a volume that a lab made.
+func labInputs(v study.Volume) map[string]any {
+	in := make(map[string]any)
+	if v.IOPS > 0 {
+		in["iops"] = v.IOPS
 	}
-	return out
+	if v.Bandwidth > 0 { // with its unit: that of a bare number is up to the model
+		in["bandwidth"] = strconv.FormatFloat(v.Bandwidth, 'f', -1, 64) + "B/s"
+	}
+	return in
 }
 
 // Expected is what a model expects of a cell.
@@ -123,13 +113,12 @@ type Expected struct {
 	bytes bool // one of them is of bytes
 }
 
-// at is what is expected of operations of this size, in bytes, with this share of reads;
-// nil where no model applies.
-func (e expectation) at(size, reads float64) *Expected {
+// at is what is expected of a cell; nil where no model says it.
+func (e expectation) at(c Cell) *Expected {
 	var out *Expected
 	for _, l := range e {
-		x := l.At(size, reads)
-		if out != nil && out.Ops <= x.Ops || math.IsInf(x.Ops, 0) || math.IsNaN(x.Ops) {
+		x := l.At(float64(c.Size), c.share())
+		if out != nil && out.Ops <= x.Ops || !num.Finite(x.Ops) {
 			continue
 		}
 		out = &Expected{Ops: x.Ops, Bytes: x.Bytes}
@@ -145,14 +134,4 @@ func (e expectation) apart() bool {
 	return slices.ContainsFunc(e, func(l levels.Levels) bool {
 		return slices.ContainsFunc(l.Limits, func(x levels.Level) bool { return len(x.Ways) == 1 })
 	})
-}
-
-// turn is the least of sizes, ascending, at which bytes bind and not operations; 0: none.
-func (e expectation) turn(sizes []unit.Size, reads float64) unit.Size {
-	for _, size := range sizes {
-		if x := e.at(float64(size.Bytes()), reads); x != nil && x.bytes {
-			return size
-		}
-	}
-	return 0
 }
