@@ -21,7 +21,7 @@ var cassandraLevels = [2]int{300, 1800}
 func TestLabCassandra(t *testing.T) {
 	for _, c := range []struct {
 		nodes, records, cache, seconds int
-	}{{1, 35_000, 48, 10}, {3, 1_800_000, 0, 300}} {
+	}{{1, 45_000, 64, 10}, {3, 1_800_000, 0, 300}} {
 		for chunk, want := range map[int][2]float64{64: {1.8, 3.2}, 16: {3.2, 8}} {
 			t.Run(fmt.Sprintf("nodes %d, chunks of %d KiB", c.nodes, chunk), func(t *testing.T) {
 				parts.Begin(t)
