@@ -44,8 +44,8 @@ func (c *common) levelWatch() *cobra.Command {
 	params := pressure.New()
 	var opt watchOptions
 	cmd := newCommand("watch", "show each second how close this host's services are to their limits",
-		`Shows the pressure of each disk, the network and the processors of this host, each
-second: a line of the last seconds, the value, and for how long it has been critical.
+		`Shows each second the pressure of the disks, the network and the processors of this
+host. A line has the course of the last seconds, the value, and how long it was critical.
 Where standard output is no terminal, or with --format json, each second is a line for
 each service.`,
 		`  scalebench servicelevel watch --model aws-gp3 --set gib=100
@@ -111,7 +111,7 @@ func (c *common) watchPressure(ctx context.Context, p *pressure.Params, opt watc
 	view.out, view.raw = c.env.Stdout, c.env.rawOut
 	defer view.close()
 	alerts := make(map[string]bool) // services about which it was said
-	var last time.Time // the latest reading that was shown
+	var last time.Time              // the latest reading that was shown
 	tick := time.NewTicker(watchPoll)
 	defer tick.Stop()
 	for {

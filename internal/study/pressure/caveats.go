@@ -24,7 +24,8 @@ var (
 		return fmt.Sprintf("%s has no pressure: the source lacks %s", c.Part, a.Measure)
 	})
 	gaps = caveat.DefineAbout("periods_missing", func(c caveat.Caveat, a countOf) string {
-		return fmt.Sprintf("%s: %s of %d have no value. They count as gaps, which break runs", c.Part, num.Count(a.Count, "period"), a.Of)
+		return fmt.Sprintf("%s: %s of %d have no value. They count as gaps, which break runs", c.Part, num.Count(a.Count,
+			"period"), a.Of)
 	})
 	sizesUnknown = caveat.DefineAbout("operation_sizes", func(c caveat.Caveat, a sizeArgs) string {
 		return fmt.Sprintf("%s: operations are %s on average, and larger ones than %s count more than once. "+
@@ -32,7 +33,8 @@ var (
 			c.Part, num.Human(a.Mean, "byte"), num.Human(a.Unit, "byte"), num.Percent(100*a.Most))
 	})
 	balanceUnknown = caveat.DefineAbout("credits_unknown", func(c caveat.Caveat, a shareArgs) string {
-		return fmt.Sprintf("%s: the credits at the beginning are not known, and for %s of the time neither is the limit of the moment. "+
+		return fmt.Sprintf("%s: the credits at the beginning are not known, and for %s of the time neither is the limit of "+
+			"the moment. "+
 			"The bounds allow for both. Give --credits full if the bucket was full", c.Part, num.Percent(100*a.Share))
 	})
 	overdrawn = caveat.DefineAbout("overdrawn", func(c caveat.Caveat, a countOf) string {
@@ -40,7 +42,8 @@ var (
 			c.Part, num.Count(a.Count, "period"), a.Of)
 	})
 	outsideCells = caveat.DefineAbout("outside_measured", func(c caveat.Caveat, a countOf) string {
-		return fmt.Sprintf("%s: in %s of %d the operations are of a size or mix that the model has not measured. These have no pressure",
+		return fmt.Sprintf("%s: in %s of %d the operations are of a size or mix that the model has not measured. These have "+
+			"no pressure",
 			c.Part, num.Count(a.Count, "period"), a.Of)
 	})
 )

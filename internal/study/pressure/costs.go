@@ -91,7 +91,8 @@ const noPrices = "model,input,per_month,currency\n"
 func (r *Result) provided() [][]*Service {
 	var out [][]*Service
 	for _, s := range r.Services {
-		if n := len(out); n > 0 && out[n-1][0].Node == s.Node && out[n-1][0].Service == s.Service && out[n-1][0].Model == s.Model {
+		if n := len(out); n > 0 && out[n-1][0].Node == s.Node && out[n-1][0].Service == s.Service &&
+			out[n-1][0].Model == s.Model {
 			out[n-1] = append(out[n-1], s)
 			continue
 		}
@@ -102,7 +103,8 @@ func (r *Result) provided() [][]*Service {
 
 // provide chooses the cheapest inputs whose levels are high enough. now is the price of
 // the present ones.
-func (p *Params) provide(limits []*Service, factor func(*Service) float64, prices Prices) (out Provided, now float64, err error) {
+func (p *Params) provide(limits []*Service, factor func(*Service) float64, prices Prices) (out Provided, now float64,
+	err error) {
 	s := limits[0]
 	m, err := p.modelOf(s)
 	if err != nil {
@@ -127,7 +129,7 @@ func (p *Params) provide(limits []*Service, factor func(*Service) float64, price
 		names = append(names, of.Name)
 	}
 	b.Levels = func(values []float64) ([]float64, error) {
-		of, err := m.Levels(with(set, names, values))
+		of, err := m.Levels(changed(set, names, values))
 		if err != nil {
 			return nil, err
 		}
@@ -146,12 +148,12 @@ func (p *Params) provide(limits []*Service, factor func(*Service) float64, price
 	case err != nil:
 		return out, now, fmt.Errorf("choosing the inputs of %s: %w", s.Service, err)
 	}
-	out.To, out.Monthly = with(set, names, values), monthly
+	out.To, out.Monthly = changed(set, names, values), monthly
 	return out, now, nil
 }
 
-// with are inputs of which some have other values.
-func with(set map[string]string, names []string, values []float64) map[string]string {
+// changed are inputs of which some have other values.
+func changed(set map[string]string, names []string, values []float64) map[string]string {
 	out := maps.Clone(set)
 	for i, name := range names {
 		out[name] = strconv.FormatFloat(values[i], 'f', -1, 64)
@@ -180,12 +182,14 @@ func (r *Result) growthBlocks() []doc.Block {
 		return nil
 	}
 	options := &doc.Table{Columns: []doc.Column{
-		{Key: "option", Head: "option"}, {Key: "nodes", Head: "nodes", Right: true}, {Key: "growth", Head: "throughput", Right: true},
+		{Key: "option", Head: "option"}, {Key: "nodes", Head: "nodes", Right: true}, {Key: "growth", Head: "throughput",
+			Right: true},
 		{Key: "monthly", Head: "a month", Right: true}, {Key: "per_rate", Head: "a month for 1 request/s", Right: true},
 	}}
 	add := func(name string, o *Option) {
 		if o == nil {
-			options.Add(doc.Say(name), doc.Of(nil, "–"), doc.Of(nil, "no inputs of the models reach it"), doc.Of(nil), doc.Of(nil))
+			options.Add(doc.Say(name), doc.Of(nil, "–"), doc.Of(nil, "no inputs of the models reach it"), doc.Of(nil),
+				doc.Of(nil))
 			return
 		}
 		price := func(x float64) doc.Cell {
@@ -194,12 +198,14 @@ func (r *Result) growthBlocks() []doc.Block {
 			}
 			return doc.Of(x, num.Digits(x, 4)+" "+g.Currency)
 		}
-		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth.Value, "× "+num.Digits(o.Growth.Value, 3)), price(o.Monthly), price(o.PerRate.Value))
+		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth.Value, "× "+num.Digits(o.Growth.Value, 3)),
+			price(o.Monthly), price(o.PerRate.Value))
 	}
 	add("raise services", g.Raise)
 	add("add nodes", g.Nodes)
 	inputs := &doc.Table{Columns: []doc.Column{
-		{Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "model", Head: "model"}, {Key: "now", Head: "now"}, {Key: "to", Head: "choose"},
+		{Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "model", Head: "model"}, {Key: "now",
+			Head: "now"}, {Key: "to", Head: "choose"},
 	}}
 	for _, s := range g.Services {
 		to := "another service: none of its inputs gives these levels"
@@ -209,7 +215,8 @@ func (r *Result) growthBlocks() []doc.Block {
 		inputs.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Say(s.Model), doc.Say(settings(s.Now)), doc.Say(to))
 	}
 	return []doc.Block{{Table: options}, {Table: inputs},
-		doc.Remark("More nodes are taken to grow linearly; the number is the largest whose throughput stays below the growth.")}
+		doc.Remark("More nodes are taken to grow linearly; the number is the largest whose throughput stays below the " +
+			"growth.")}
 }
 
 // settings are inputs for people.

@@ -94,7 +94,8 @@ func (s *Service) name(nodes int) string {
 // limitWords is a quality for people.
 func limitWords(quality string) string {
 	of, way, _ := strings.Cut(quality, ".")
-	word := map[string]string{string(levels.Ops): "operations", string(levels.Bytes): "bytes", string(levels.CPU): "processor"}[of]
+	word := map[string]string{string(levels.Ops): "operations", string(levels.Bytes): "bytes",
+		string(levels.CPU): "processor"}[of]
 	return strings.TrimSpace(way + " " + cmp.Or(word, of))
 }
 
@@ -118,7 +119,8 @@ func (r *Result) table() *doc.Table {
 		{Key: "mcpt", Head: "longest", Right: true, Tip: "maximum critical pressure time (MCPT), with its bounds"},
 	}}
 	for _, s := range r.ranked() {
-		t.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Say(limitWords(s.Quality)), doc.Of(s.Limit, rateText(s.Quality, s.Limit)),
+		t.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Say(limitWords(s.Quality)), doc.Of(s.Limit, rateText(s.Quality,
+			s.Limit)),
 			doc.Of(s.SLP.Mean, percentOf(s.SLP.Mean)),
 			doc.Of(s.SLP.P25, num.Digits(100*s.SLP.P25, 3)+" .. "+percentOf(s.SLP.P75)),
 			doc.Of(s.SLP.P99, percentOf(s.SLP.P99)),
@@ -173,7 +175,8 @@ func (r *Result) adviceBlocks() []doc.Block {
 		return nil
 	}
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "action", Head: "do"}, {Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "quality", Head: "limit"},
+		{Key: "action", Head: "do"}, {Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "quality",
+			Head: "limit"},
 		{Key: "from", Head: "now", Right: true}, {Key: "to", Head: "to", Right: true},
 		{Key: "growth", Head: "throughput", Right: true, Tip: "largest throughput then, as a multiple of the present one"},
 		{Key: "next", Head: "then binds"},

@@ -119,7 +119,8 @@ func (p *Params) linesOf(models []*levels.Model, r *telemetry.Recording, scope l
 			cmp.Or(r.Node, r.Source), models[best].Name, bySet(err))
 	}
 	if len(of.Cells) > 0 {
-		l := line{node: r.Node, service: r.Service, of: of, recording: r, level: levels.Level{Quality: levels.Ops, Ways: both}}
+		l := line{node: r.Node, service: r.Service, of: of, recording: r, level: levels.Level{Quality: levels.Ops,
+			Ways: both}}
 		l.measure()
 		return []line{l}, nil
 	}
@@ -183,7 +184,8 @@ func (l *line) press(credits string) {
 		start = math.NaN()
 	}
 	readings, _ := NewSeries(r.Begin, r.End, l.rates(string(telemetry.Credits)), nil, nil)
-	c := Follow(Bucket{Size: b.Size, Burst: b.Burst, Base: l.level.Rate.Level(), Fill: b.Fill, Start: start}, l.loads, readings)
+	c := Follow(Bucket{Size: b.Size, Burst: b.Burst, Base: l.level.Rate.Level(), Fill: b.Fill, Start: start}, l.loads,
+		readings)
 	l.credits = &c
 	l.series, l.most = c.Pressure(l.loads)
 }
@@ -192,7 +194,8 @@ func (l *line) press(credits string) {
 // measured of operations of that size and mix.
 func (l *line) measure() {
 	r := l.recording
-	n, b, reads := l.limit(levels.Ops).Load(l.rates).Least, l.limit(levels.Bytes).Load(l.rates).Least, l.rates(string(telemetry.ReadOps))
+	n, b, reads := l.limit(levels.Ops).Load(l.rates).Least, l.limit(levels.Bytes).Load(l.rates).Least,
+		l.rates(string(telemetry.ReadOps))
 	if n == nil || b == nil || reads == nil {
 		l.load.Absent = string(telemetry.ReadOps)
 		return

@@ -30,13 +30,13 @@ type Params struct {
 	Requests float64           `json:"requests,omitempty" flag:"requests" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Requests a second that the application served, for prices of a request."`
 	Zone     string            `json:"zone,omitempty" flag:"zone" jsonschema_description:"Time zone of stamps that do not say theirs, such as Europe/Berlin. Default: UTC."`
 	Period   unit.Duration     `json:"period,omitempty" flag:"period" jsonschema_description:"Time that a report covers, where the source does not tell; of CloudWatch the length of its periods."`
-	Since    string            `json:"since,omitempty" flag:"since" jsonschema_description:"Of CloudWatch and Prometheus: from this time on, or for so long: 2026-11-27T08:00:00Z, 3h. Default: 3h."`
-	Until    string            `json:"until,omitempty" flag:"until" jsonschema_description:"Of CloudWatch and Prometheus: until this time. Default: now."`
-	Match    string            `json:"match,omitempty" flag:"match" jsonschema_description:"Of Prometheus: matchers of labels, such as device=\"sda\". Default: all series. PROMETHEUS_TOKEN in the environment is the bearer token."`
+	Since    string            `json:"since,omitempty" flag:"since" jsonschema_description:"CloudWatch, Prometheus: from this time on, or for so long: 2026-11-27T08:00:00Z, 3h. Default: 3h."`
+	Until    string            `json:"until,omitempty" flag:"until" jsonschema_description:"CloudWatch, Prometheus: until this time. Default: now."`
+	Match    string            `json:"match,omitempty" flag:"match" jsonschema_description:"Prometheus: matchers of labels, such as device=\"sda\". Default: all series. PROMETHEUS_TOKEN in the environment is the bearer token."`
 	Region   string            `json:"region,omitempty" flag:"region" jsonschema_description:"Region of CloudWatch. Default: that of the environment."`
 	Endpoint string            `json:"endpoint,omitempty" flag:"endpoint" jsonschema_description:"Address of CloudWatch, where it is not that of the region."`
 
-	FailAbove *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a service was at its limit for more than this percentage of the time, 4 if that cannot be told."`
+	FailAbove *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a service was at its limit for more than this percentage of the time, 4 if the data do not show it."`
 }
 
 // defaultCritical is the pressure of the paper's Fig. 1, in percent.

@@ -17,8 +17,8 @@ import (
 	"github.com/scalebench/scalebench/internal/telemetry"
 )
 
-const long = `Says how close each rented service came to what may be expected of it, for how long,
-how sure that is, which one to raise, and what binds next.
+const long = `Says how close each rented service came to what may be expected of it, and for how
+long. It says which one to raise, and what is the bottleneck then.
 
 A source is a run, a file, or an address:
   RUN                      what the monitor recorded of volumes, network and processors
@@ -33,8 +33,8 @@ What may be expected is a model: "scalebench servicelevel models" lists those th
 with the program. A pressure of 100 % is all that may be expected. Times at the limit have
 bounds, because the mean of a period hides its seconds.
 
-With --fail-above the exit code is 0 if every service was at its limit for at most so
-much of the time by its bounds, 3 if one was for longer, and 4 if that cannot be told.`
+With --fail-above, the exit code is 3 if a service was at its limit for longer by its
+bounds. It is 4 if the bounds do not show it, and 0 otherwise.`
 
 // Kind describes the question.
 func Kind() study.Kind {
@@ -43,7 +43,8 @@ func Kind() study.Kind {
 		Summary: "which rented service is at its limit, for how long, and which to raise", Long: long,
 		Example: "  scalebench servicelevel pressure iostat.json --model aws-gp3 --set gib=100 --set iops=3000\n" +
 			"  scalebench servicelevel pressure latest --model data=lab --set iops=300 --set bandwidth=60MiB/s\n" +
-			"  scalebench servicelevel pressure cloudwatch:vol-1 --region eu-west-1 --model aws-io1 --set gib=100 --set iops=1800\n" +
+			"  scalebench servicelevel pressure cloudwatch:vol-1 --region eu-west-1 --model aws-io1 --set gib=100 --set " +
+			"iops=1800\n" +
 			"  scalebench servicelevel pressure disks.csv --model my-volume.yaml --growth 2 --prices prices.csv",
 		New:     func() study.Study { return New() },
 		Caveats: Caveats,
@@ -147,7 +148,8 @@ func firstService(all []telemetry.Recording) string {
 
 // subject is a limit of a service.
 func subject(node, service, quality string) caveat.Subject {
-	return caveat.Subject{Node: model.NodeID(node), Part: strings.TrimSpace(cmp.Or(service, "all volumes") + " " + quality)}
+	return caveat.Subject{Node: model.NodeID(node), Part: strings.TrimSpace(cmp.Or(service, "all volumes") + " " +
+		quality)}
 }
 
 // gate holds the times at the limit against the threshold.
@@ -161,7 +163,8 @@ func (p *Params) gate(r *Result) error {
 	}
 	var unknown error
 	for _, s := range r.Services {
-		err := limit.Check(fmt.Sprintf("the time of %s at its %s limit", s.name(r.nodes), limitWords(s.Quality)), s.TCPT.Lo, s.TCPT.Hi)
+		err := limit.Check(fmt.Sprintf("the time of %s at its %s limit", s.name(r.nodes), limitWords(s.Quality)), s.TCPT.Lo,
+			s.TCPT.Hi)
 		if err != nil && s.TCPT.Lo > limit.Most {
 			return err
 		}
@@ -247,9 +250,11 @@ func (r *Result) sizeBlocks() []doc.Block {
 	for _, s := range r.Sizes {
 		cell := doc.Of(nil, "not known")
 		if s.Size != nil {
-			cell = doc.Of(s.Size.Lo, num.Human(s.Size.Lo, "byte")+" .. "+num.Human(s.Size.Hi, "byte")).Within(s.Size.Lo, s.Size.Hi)
+			cell = doc.Of(s.Size.Lo, num.Human(s.Size.Lo, "byte")+" .. "+num.Human(s.Size.Hi, "byte")).Within(s.Size.Lo,
+				s.Size.Hi)
 		}
 		t.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Of(s.Ratio, num.Digits(s.Ratio, 3)), cell, doc.Int(s.Periods))
 	}
-	return []doc.Block{{Table: t}, doc.Remark("An operation of more than the normalised size counts for each part of that size.")}
+	return []doc.Block{{Table: t}, doc.Remark("An operation of more than the normalised size counts for each part of " +
+		"that size.")}
 }

@@ -107,7 +107,8 @@ func (p *Params) service(l *line) (*Service, error) {
 	s.Throttled = l.throttled()
 	if c := l.credits; c != nil && len(c.Periods) > 0 {
 		last := c.Periods[len(c.Periods)-1].Balance
-		s.Credits = &Balance{Share: stats.Interval{Lo: last.Lo / c.Bucket.Size, Hi: last.Hi / c.Bucket.Size}, RunsOut: c.RunsOut}
+		s.Credits = &Balance{Share: stats.Interval{Lo: last.Lo / c.Bucket.Size, Hi: last.Hi / c.Bucket.Size},
+			RunsOut: c.RunsOut}
 	}
 	return s, nil
 }
@@ -144,7 +145,8 @@ func (s *Service) critical(o Sampling) error {
 		c.TCPT.Hi, c.MCPT.Hi = max(c.TCPT.Hi, most.TCPT.Hi), max(c.MCPT.Hi, most.MCPT.Hi)
 	}
 	s.TCPT = TCPT{c.TCPT.Value, c.TCPT.Lo, c.TCPT.Hi}
-	s.MCPT = MCPT{Seconds: c.MCPT.Value, Lo: c.MCPT.Lo, Hi: c.MCPT.Hi, Percent: 100 * c.MCPT.Value / c.Seconds, Tolerant: c.Tolerant}
+	s.MCPT = MCPT{Seconds: c.MCPT.Value, Lo: c.MCPT.Lo, Hi: c.MCPT.Hi, Percent: 100 * c.MCPT.Value / c.Seconds,
+		Tolerant: c.Tolerant}
 	return nil
 }
 
@@ -187,7 +189,8 @@ func (l *line) exceeds() float64 {
 func (l *line) throttled() *float64 {
 	measure := map[string]telemetry.Measure{"ops": telemetry.ExceededOps, "bytes": telemetry.ExceededBytes}[l.level.Name()]
 	if l.service == "" {
-		measure = map[string]telemetry.Measure{"ops": telemetry.NodeExceededOps, "bytes": telemetry.NodeExceededBytes}[l.level.Name()]
+		measure = map[string]telemetry.Measure{"ops": telemetry.NodeExceededOps,
+			"bytes": telemetry.NodeExceededBytes}[l.level.Name()]
 	}
 	values := l.recording.Rates[measure]
 	if values == nil {

@@ -91,7 +91,8 @@ func (m Moment) Plain() string {
 // CSV is a row: time, node, service, quality, slp, critical_s.
 func (m Moment) CSV() string {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	return strings.Join([]string{m.Time.Format(time.RFC3339Nano), m.Node, m.Service, m.Quality, number(m.SLP), number(m.Critical)}, ",")
+	return strings.Join([]string{m.Time.Format(time.RFC3339Nano), m.Node, m.Service, m.Quality, number(m.SLP),
+		number(m.Critical)}, ",")
 }
 
 // Environ says it to a command.

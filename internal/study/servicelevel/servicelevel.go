@@ -39,7 +39,8 @@ const (
 // Kind describes the question.
 func Kind() study.Kind {
 	return study.Kind{
-		Name: "servicelevel", Command: "servicelevel measured", Summary: "what service level a volume gives, and where its model holds",
+		Name: "servicelevel", Command: "servicelevel measured", Summary: "what service level a volume gives, and where its " +
+			"model holds",
 		Long: `Measures operations and bytes a second of volumes by the size of operations and the
 share of reads, and compares them with what a model expects.
 
