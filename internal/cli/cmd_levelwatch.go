@@ -51,7 +51,7 @@ each service.`,
 		`  scalebench servicelevel watch --model aws-gp3 --set gib=100
   scalebench servicelevel watch --model data=aws-io1 --set gib=100 --set iops=1800 --volume data=/dev/nvme1n1
   scalebench servicelevel watch --model aws-gp3 --set gib=100 --alert 95%:60s --command 'logger disk'`, nil)
-	wanted := []string{"model", "set", "critical", "or-equal"}
+	wanted := []string{"model", "set", "critical", "or-equal", "credits"}
 	flags := addSomeParams(cmd.Flags(), params, func(name string) bool { return slices.Contains(wanted, name) })
 	addOptions(cmd.Flags(), &opt)
 	c.addFormat(cmd)

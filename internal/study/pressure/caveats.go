@@ -2,6 +2,7 @@ package pressure
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/caveat"
@@ -13,7 +14,8 @@ import (
 )
 
 // Caveats are all that an answer can say against itself.
-var Caveats = slices.Concat(caveat.Table{noModel, lacks, gaps, sizesUnknown, balanceUnknown, overdrawn, outsideCells},
+var Caveats = slices.Concat(caveat.Table{noModel, lacks, gaps, sizesUnknown, balanceUnknown, overdrawn, outsideCells,
+	aboveModel, twice, leftOut, adviceUnknown},
 	telemetry.Caveats, cloudwatch.Caveats)
 
 var (
@@ -30,7 +32,7 @@ var (
 	sizesUnknown = caveat.DefineAbout("operation_sizes", func(c caveat.Caveat, a sizeArgs) string {
 		return fmt.Sprintf("%s: operations are %s on average, and larger ones than %s count more than once. "+
 			"If the kernel does not split them, the mean pressure may be up to %s",
-			c.Part, num.Human(a.Mean, "byte"), num.Human(a.Unit, "byte"), num.Percent(100*a.Most))
+			c.Part, kibText(a.Mean), kibText(a.Unit), num.Percent(100*a.Most))
 	})
 	balanceUnknown = caveat.DefineAbout("credits_unknown", func(c caveat.Caveat, a shareArgs) string {
 		return fmt.Sprintf("%s: the credits at the beginning are not known, and for %s of the time neither is the limit of "+
@@ -47,6 +49,25 @@ var (
 			c.Part, num.Count(a.Count, "period"), a.Of)
 	})
 )
+
+var (
+	aboveModel = caveat.DefineAbout("above_model", func(c caveat.Caveat, a shareArgs) string {
+		return fmt.Sprintf("%s: the pressure reached %s for a while, so the model or its inputs do not hold. "+
+			"There is no lower bound of the time at the limit", c.Part, num.Percent(100*a.Share))
+	})
+	twice = caveat.DefineAbout("two_sources", func(c caveat.Caveat, _ struct{}) string {
+		return c.Part + ": another source has it, too. The advice uses the first one"
+	})
+	leftOut = caveat.DefineAbout("devices_left_out", func(c caveat.Caveat, a countOf) string {
+		return fmt.Sprintf("%s of %d are partitions, or made of other devices, and are left out. Name one with --model to see it",
+			num.Count(a.Count, "device"), a.Of)
+	})
+	adviceUnknown = caveat.Define("advice_unknown", func(struct{}) string {
+		return "there is no advice: the credits of a bucket decide it, and they are not known. Give --credits"
+	})
+)
+
+func kibText(bytes float64) string { return num.Digits(bytes/1024, 4) + " KiB" }
 
 // Arguments of caveats.
 type (
@@ -67,13 +88,16 @@ type (
 	}
 )
 
+// periods is how many periods its source has.
+func (l *line) periods() int { return len(l.recording().Begin) }
+
 // about is the subject of a line's caveats.
 func (l *line) about() caveat.Subject { return subject(l.node, l.service, limitWords(l.level.Name())) }
 
 // absent says why a line has no pressure.
 func (l *line) absent() caveat.Caveat {
 	if l.load.Absent == "" {
-		return gaps.At(model.Warning, l.about(), countOf{l.missing, len(l.recording.Begin)})
+		return gaps.At(model.Warning, l.about(), countOf{l.missing, l.periods()})
 	}
 	return lacks.At(model.Warning, l.about(), absentMeasure{telemetry.Measure(l.load.Absent)})
 }
@@ -84,7 +108,7 @@ const mostUnsplit = .5
 
 // doubts are what speaks against the pressure of a line.
 func (l *line) doubts(s *Service) (out []caveat.Caveat) {
-	n := len(l.recording.Begin)
+	n := l.periods()
 	if l.missing > 0 {
 		def := gaps
 		if len(l.of.Cells) > 0 {
@@ -93,8 +117,16 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 		out = append(out, def.At(model.Warning, l.about(), countOf{l.missing, n}))
 	}
 	if size := l.meanSize(); l.level.Unit > 0 && size > mostUnsplit*l.level.Unit {
-		most := l.loads.mean()/s.Limit + size/l.level.Unit*l.loads.mean()/s.Limit
-		out = append(out, sizesUnknown.At(model.Warning, l.about(), sizeArgs{size, l.level.Unit, most}))
+		r := l.recording()
+		if most, _ := NewSeries(r.Begin, r.End, l.load.Most, nil, nil); len(most) > 0 && !math.IsInf(most.peak(), 0) {
+			out = append(out, sizesUnknown.At(model.Warning, l.about(), sizeArgs{size, l.level.Unit, most.mean() / s.Limit}))
+		}
+	}
+	if s.beyond {
+		out = append(out, aboveModel.At(model.Warning, l.about(), shareArgs{s.SLP.Max}))
+	}
+	if l.again {
+		out = append(out, twice.At(model.Info, l.about(), struct{}{}))
 	}
 	c := l.credits
 	if c == nil {
@@ -117,7 +149,7 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 
 // meanSize is that of the operations in bytes; 0: not known.
 func (l *line) meanSize() float64 {
-	if l.level.Quality != levels.Ops {
+	if l.level.Quality != levels.Ops || len(l.recordings) > 1 {
 		return 0
 	}
 	bytes := l.limit(levels.Bytes).Load(l.rates).Least
@@ -127,8 +159,8 @@ func (l *line) meanSize() float64 {
 	if bytes == nil || ops == nil {
 		return 0
 	}
-	b, _ := NewSeries(l.recording.Begin, l.recording.End, bytes, nil, nil)
-	n, _ := NewSeries(l.recording.Begin, l.recording.End, ops, nil, nil)
+	b, _ := NewSeries(l.recording().Begin, l.recording().End, bytes, nil, nil)
+	n, _ := NewSeries(l.recording().Begin, l.recording().End, ops, nil, nil)
 	if len(b) == 0 || n.mean() == 0 {
 		return 0
 	}

@@ -1,7 +1,6 @@
 package pressure
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,9 +19,19 @@ import (
 type Growth struct {
 	Growth   float64    `json:"growth"`
 	Currency string     `json:"currency,omitempty"`
-	Raise    *Option    `json:"raise"` // null: no inputs of the models reach it
-	Nodes    *Option    `json:"nodes"`
+	Raise    *Offer     `json:"raise"` // null: no inputs of the models reach it
+	Nodes    *Offer     `json:"nodes"`
 	Services []Provided `json:"services"` // what to choose
+	// Unpriced are inputs, as MODEL INPUT, whose price is not known: they are not in the sums.
+	Unpriced []string `json:"without_price,omitempty"`
+}
+
+// Offer is a way to serve more. Null is a price that is not known.
+type Offer struct {
+	Nodes   int      `json:"nodes"`
+	Growth  float64  `json:"growth"`   // of the throughput
+	Monthly *float64 `json:"monthly"`  // of all nodes with their services
+	PerRate *float64 `json:"per_rate"` // of one request a second
 }
 
 // Provided are the inputs of a service.
@@ -43,9 +52,12 @@ func (p *Params) price(r *Result, a Advice) error {
 	if p.Growth == 0 {
 		return nil
 	}
-	prices, err := ReadPrices("prices", strings.NewReader(cmp.Or(p.Prices, noPrices)))
-	if err != nil {
-		return err
+	var prices Prices
+	if p.Prices != "" {
+		var err error
+		if prices, err = ReadPrices("prices", strings.NewReader(p.Prices)); err != nil {
+			return err
+		}
 	}
 	g := &Growth{Growth: p.Growth, Currency: prices.Currency}
 	raises := a.Raises(p.Growth, r.Critical/100)
@@ -59,7 +71,7 @@ func (p *Params) price(r *Result, a Advice) error {
 	}
 	now, then, reached := 0.0, 0.0, true
 	for _, group := range r.provided() {
-		x, monthly, err := p.provide(group, factor, prices)
+		x, monthly, err := p.provide(g, group, factor, prices)
 		if err != nil {
 			return err
 		}
@@ -67,25 +79,50 @@ func (p *Params) price(r *Result, a Advice) error {
 		now, then = now+monthly, then+x.Monthly
 		g.Services = append(g.Services, x)
 	}
-	node := 0.0
-	for at, price := range prices.Inputs {
-		if at.Input == nodeInput {
-			node = price.Unit
-		}
+	node, known, err := prices.node()
+	if err != nil {
+		return err
 	}
-	throughput := Range{p.Requests, p.Requests, p.Requests}
+	known = known && prices.Currency != ""
 	if reached {
-		o := NewOption(r.nodes, Range{p.Growth, p.Growth, p.Growth}, then+float64(r.nodes)*node, throughput)
-		g.Raise = &o
+		g.Raise = p.offer(r.nodes, p.Growth, then+float64(r.nodes)*node, known)
 	}
 	k, by := ScaleOut(r.nodes, p.Growth)
-	o := NewOption(k, by, float64(k)*(node+now/float64(r.nodes)), throughput)
-	g.Nodes = &o
+	if k == r.nodes { // the paper's number is no growth
+		k++
+		by.Value = float64(k) / float64(r.nodes)
+	}
+	g.Nodes = p.offer(k, by.Value, float64(k)*(node+now/float64(r.nodes)), known)
 	r.Growth = g
 	return nil
 }
 
-const noPrices = "model,input,per_month,currency\n"
+// offer prices a way.
+func (p *Params) offer(nodes int, growth, monthly float64, known bool) *Offer {
+	out := &Offer{Nodes: nodes, Growth: growth}
+	if known {
+		out.Monthly = &monthly
+		if p.Requests > 0 {
+			out.PerRate = new(monthly / (growth * p.Requests))
+		}
+	}
+	return out
+}
+
+// node is the price of one more node, of which there must be at most one.
+func (p Prices) node() (price float64, known bool, err error) {
+	for at, x := range p.Inputs {
+		if at.Input != nodeInput {
+			continue
+		}
+		if known {
+			return 0, false, &model.InputError{Path: "prices", Problem: "there are several prices of a node",
+				Allowed: "keep that of these nodes"}
+		}
+		price, known = x.Unit, true
+	}
+	return price, known, nil
+}
 
 // provided are the limits of each service by its model.
 func (r *Result) provided() [][]*Service {
@@ -103,14 +140,11 @@ func (r *Result) provided() [][]*Service {
 
 // provide chooses the cheapest inputs whose levels are high enough. now is the price of
 // the present ones.
-func (p *Params) provide(limits []*Service, factor func(*Service) float64, prices Prices) (out Provided, now float64,
-	err error) {
+func (p *Params) provide(g *Growth, limits []*Service, factor func(*Service) float64, prices Prices) (out Provided,
+	now float64, err error) {
 	s := limits[0]
-	m, err := p.modelOf(s)
-	if err != nil {
-		return out, 0, err
-	}
-	set := p.inputs(s.Node, s.Service, m)
+	m := s.line.model
+	set := p.inputs(s.Node, s.Service, m, newUsed(p))
 	out = Provided{Node: s.Node, Service: s.Service, Model: s.Model, Now: set}
 	needed := make([]float64, len(limits))
 	for i, l := range limits {
@@ -123,13 +157,16 @@ func (p *Params) provide(limits []*Service, factor func(*Service) float64, price
 	var b Budget
 	var names []string
 	for _, of := range provisions {
-		price := prices.Inputs[Priced{s.Model, of.Name}]
+		price, known := prices.Inputs[Priced{s.Model, of.Name}]
+		if name := s.Model + " " + of.Name; !known && prices.Currency != "" && !slices.Contains(g.Unpriced, name) {
+			g.Unpriced = append(g.Unpriced, name)
+		}
 		now += price.Monthly(of.Value)
 		b.Inputs = append(b.Inputs, Input{Name: of.Name, Least: of.Value, Most: max(of.Value, of.Most), Price: price})
 		names = append(names, of.Name)
 	}
 	b.Levels = func(values []float64) ([]float64, error) {
-		of, err := m.Levels(changed(set, names, values))
+		of, err := m.Levels(changed(set, names, texts(values)))
 		if err != nil {
 			return nil, err
 		}
@@ -148,32 +185,28 @@ func (p *Params) provide(limits []*Service, factor func(*Service) float64, price
 	case err != nil:
 		return out, now, fmt.Errorf("choosing the inputs of %s: %w", s.Service, err)
 	}
-	out.To, out.Monthly = changed(set, names, values), monthly
+	out.To, out.Monthly = changed(set, names, texts(values)), monthly
 	return out, now, nil
 }
 
 // changed are inputs of which some have other values.
-func changed(set map[string]string, names []string, values []float64) map[string]string {
+func changed(set map[string]string, names, values []string) map[string]string {
 	out := maps.Clone(set)
 	for i, name := range names {
-		out[name] = strconv.FormatFloat(values[i], 'f', -1, 64)
+		out[name] = values[i]
 	}
 	return out
 }
 
-// modelOf is the model of a limit.
-func (p *Params) modelOf(s *Service) (*levels.Model, error) {
-	for _, u := range p.Models {
-		m, err := u.model()
-		if err != nil {
-			return nil, err
-		}
-		if m.Name == s.Model {
-			return m, nil
-		}
+func texts(values []float64) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = digits(v)
 	}
-	return nil, fmt.Errorf("%w: there is no model %q", model.ErrUsage, s.Model)
+	return out
 }
+
+func digits(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // growthBlocks are the tables of what a growth costs.
 func (r *Result) growthBlocks() []doc.Block {
@@ -186,20 +219,20 @@ func (r *Result) growthBlocks() []doc.Block {
 			Right: true},
 		{Key: "monthly", Head: "a month", Right: true}, {Key: "per_rate", Head: "a month for 1 request/s", Right: true},
 	}}
-	add := func(name string, o *Option) {
+	price := func(x *float64) doc.Cell {
+		if x == nil {
+			return doc.Of(nil, "not known")
+		}
+		return doc.Of(*x, num.Digits(*x, 4)+" "+g.Currency)
+	}
+	add := func(name string, o *Offer) {
 		if o == nil {
 			options.Add(doc.Say(name), doc.Of(nil, "–"), doc.Of(nil, "no inputs of the models reach it"), doc.Of(nil),
 				doc.Of(nil))
 			return
 		}
-		price := func(x float64) doc.Cell {
-			if g.Currency == "" || !num.Finite(x) {
-				return doc.Of(nil, "not known")
-			}
-			return doc.Of(x, num.Digits(x, 4)+" "+g.Currency)
-		}
-		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth.Value, "× "+num.Digits(o.Growth.Value, 3)),
-			price(o.Monthly), price(o.PerRate.Value))
+		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth, "× "+num.Digits(o.Growth, 3)), price(o.Monthly),
+			price(o.PerRate))
 	}
 	add("raise services", g.Raise)
 	add("add nodes", g.Nodes)
@@ -214,9 +247,13 @@ func (r *Result) growthBlocks() []doc.Block {
 		}
 		inputs.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Say(s.Model), doc.Say(settings(s.Now)), doc.Say(to))
 	}
-	return []doc.Block{{Table: options}, {Table: inputs},
-		doc.Remark("More nodes are taken to grow linearly; the number is the largest whose throughput stays below the " +
-			"growth.")}
+	blocks := []doc.Block{{Table: options}, {Table: inputs}}
+	if len(g.Unpriced) > 0 {
+		blocks = append(blocks, doc.Remark("The sums lack what has no price: "+num.List(g.Unpriced)+"."))
+	}
+	return append(blocks,
+		doc.Remark("More nodes are taken to grow linearly; the number is the largest whose throughput stays below the "+
+			"growth."))
 }
 
 // settings are inputs for people.

@@ -23,7 +23,7 @@ func (r *Result) figures() []doc.Section {
 	}
 	var panels []doc.Panel
 	for _, s := range r.ranked()[:min(len(r.Services), mostCurves)] {
-		panels = append(panels, doc.Panel{Title: s.name(r.nodes) + ", " + limitWords(s.Quality),
+		panels = append(panels, doc.Panel{Title: s.name(r.nodes) + ", " + s.words(),
 			Words: "at its limit " + percentBounds(s.TCPT) + " of the time, longest " + s.longest(), Chart: r.curve(s)})
 	}
 	return []doc.Section{
@@ -38,7 +38,7 @@ func (r *Result) figures() []doc.Section {
 func (r *Result) ranked() []*Service {
 	out := slices.Clone(r.Services)
 	slices.SortStableFunc(out, func(a, b *Service) int {
-		return cmp.Or(cmp.Compare(b.TCPT.Percent, a.TCPT.Percent), cmp.Compare(b.SLP.Mean, a.SLP.Mean))
+		return cmp.Or(cmp.Compare(b.atLimit(), a.atLimit()), cmp.Compare(b.SLP.Mean, a.SLP.Mean))
 	})
 	return out
 }
@@ -54,7 +54,7 @@ func (r *Result) curve(s *Service) chart.Chart {
 		}
 	}
 	c := chart.Chart{
-		Title: s.name(r.nodes) + ", " + limitWords(s.Quality),
+		Title: s.name(r.nodes) + ", " + s.words(),
 		X:     chart.Axis{Kind: chart.Time, Zone: r.zone}, Y: chart.Axis{Label: "pressure", Unit: "%"},
 		Layers: []chart.Layer{total, line,
 			{Mark: chart.Rule, Role: chart.Limit, Y: chart.Values{r.Critical}, Text: []string{"critical " +
@@ -72,7 +72,7 @@ func (r *Result) boxes() chart.Chart {
 	box := chart.Layer{Mark: chart.Box, Role: chart.Series1}
 	var rows []chart.Row
 	for i, s := range r.ranked()[:min(len(r.Services), mostBoxes)] {
-		rows = append(rows, chart.Row{Name: s.name(r.nodes), Sub: limitWords(s.Quality),
+		rows = append(rows, chart.Row{Name: s.name(r.nodes), Sub: s.words(),
 			Value: num.Percent(100 * s.SLP.Mean)})
 		box.Y = append(box.Y, float64(i))
 		q := s.SLP

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
@@ -16,18 +18,20 @@ import (
 
 // line is a limit of a service, with its pressure over time.
 type line struct {
-	node, service string // service is empty: all volumes of the node
-	of            levels.Levels
-	level         levels.Level
-	recording     *telemetry.Recording
-	load          Load
-	loads         Series // what counts against the limit, a second
+	source, node, service string // service is empty: all volumes of the node
+	model                 *levels.Model
+	of                    levels.Levels
+	level                 levels.Level
+	// recordings are that of the service, or those of all volumes of the node.
+	recordings []*telemetry.Recording
+	load       Load   // of a single recording
+	loads      Series // what counts against the limit, a second
 	// series is the pressure; most is what it can be at most, where the balance of a
 	// bucket is not known.
 	series, most Series
 	credits      *Credits
 	missing      int  // periods without a value
-	chosen       bool // the level is chosen by a word, such as a type, not by an amount
+	again        bool // another source has the same limit
 }
 
 // lines are those of all recordings, by node and service, and the services that no model
@@ -39,34 +43,46 @@ func (p *Params) lines(recordings []telemetry.Recording) (out []line, without []
 			return nil, nil, err
 		}
 	}
-	for i := range recordings {
-		r := &recordings[i]
-		var found int
-		for _, scope := range []levels.Scope{levels.OfVolume, levels.OfNode} {
-			if scope == levels.OfNode && kindOf(r.Service) == levels.Volume {
-				continue // see below
-			}
-			more, err := p.linesOf(models, r, scope)
-			if err != nil {
-				return nil, nil, err
-			}
-			out, found = append(out, more...), found+len(more)
-		}
-		if found == 0 {
-			without = append(without, *r)
-		}
+	used := newUsed(p)
+	add := func(of []*telemetry.Recording, scope levels.Scope) (int, error) {
+		more, err := p.linesOf(models, of, scope, used)
+		out = append(out, more...)
+		return len(more), err
 	}
-	for _, r := range wholeNodes(recordings) {
-		more, err := p.linesOf(models, &r, levels.OfNode)
+	for i := range recordings {
+		r := []*telemetry.Recording{&recordings[i]}
+		found, err := add(r, levels.OfVolume)
+		if err == nil && kindOf(r[0].Service) != levels.Volume {
+			var more int
+			more, err = add(r, levels.OfNode)
+			found += more
+		}
 		if err != nil {
 			return nil, nil, err
 		}
-		out = append(out, more...)
+		if found == 0 {
+			without = append(without, recordings[i])
+		}
+	}
+	for _, volumes := range wholeNodes(recordings) {
+		if _, err := add(volumes, levels.OfNode); err != nil {
+			return nil, nil, err
+		}
 	}
 	slices.SortStableFunc(out, func(a, b line) int {
 		return cmp.Or(strings.Compare(a.node, b.node), strings.Compare(a.service, b.service))
 	})
-	return out, without, nil
+	for i := range out {
+		out[i].again = slices.ContainsFunc(out[:i], out[i].same)
+	}
+	return out, without, used.check(recordings)
+}
+
+// same reports whether another line is of the same limit: of the same service, by the
+// name of the node as far as both sources say it.
+func (l *line) same(other line) bool {
+	return l.service == other.service && l.level.Name() == other.level.Name() && l.source != other.source &&
+		(l.node == other.node || l.node == "" || other.node == "")
 }
 
 // kindOf is what a service is.
@@ -80,32 +96,37 @@ func kindOf(service string) levels.Service {
 	return levels.Volume
 }
 
-// wholeNodes are the sums over the volumes of each node that has them with the same
-// periods: what a limit of the node counts.
-func wholeNodes(recordings []telemetry.Recording) []telemetry.Recording {
-	nodes := make(map[[2]string][]telemetry.Recording)
-	var names [][2]string
-	for _, r := range recordings {
-		if kindOf(r.Service) == levels.Volume {
-			key := [2]string{r.Source, r.Node}
-			if nodes[key] == nil {
-				names = append(names, key)
-			}
-			nodes[key] = append(nodes[key], r)
+// wholeNodes are the volumes of each node, over all sources: what a limit of the node
+// counts. Of one volume that several sources have the first counts.
+func wholeNodes(recordings []telemetry.Recording) (out [][]*telemetry.Recording) {
+	at := make(map[string]int)
+	for i := range recordings {
+		r := &recordings[i]
+		if kindOf(r.Service) != levels.Volume {
+			continue
 		}
-	}
-	out := make([]telemetry.Recording, 0, len(names))
-	for _, name := range names {
-		out = append(out, telemetry.Sum(nodes[name]))
+		k, ok := at[r.Node]
+		if !ok {
+			k = len(out)
+			at[r.Node], out = k, append(out, nil)
+		}
+		if !slices.ContainsFunc(out[k], func(x *telemetry.Recording) bool { return x.Service == r.Service }) {
+			out[k] = append(out[k], r)
+		}
 	}
 	return out
 }
 
-// linesOf are the limits of a recording by the model that fits it most closely.
-func (p *Params) linesOf(models []*levels.Model, r *telemetry.Recording, scope levels.Scope) ([]line, error) {
+// linesOf are the limits of a service, or of all volumes of a node, by the model that
+// fits most closely.
+func (p *Params) linesOf(models []*levels.Model, of []*telemetry.Recording, scope levels.Scope, used *used) ([]line, error) {
+	r, service := of[0], of[0].Service
+	if scope == levels.OfNode && kindOf(service) == levels.Volume {
+		service = ""
+	}
 	best, closest := -1, -1
 	for i, u := range p.Models {
-		near, fits := u.fits(r.Node, r.Service)
+		near, fits := u.fits(r.Node, service)
 		if fits && models[i].Service == kindOf(r.Service) && models[i].Scope == scope && near >= closest {
 			best, closest = i, near
 		}
@@ -113,21 +134,23 @@ func (p *Params) linesOf(models []*levels.Model, r *telemetry.Recording, scope l
 	if best < 0 {
 		return nil, nil
 	}
-	of, err := models[best].Levels(p.inputs(r.Node, r.Service, models[best]))
+	used.models[best] = true
+	set := p.inputs(r.Node, service, models[best], used)
+	expected, err := models[best].Levels(set)
 	if err != nil {
-		return nil, fmt.Errorf("what %s of %s may expect by the model %s: %w", cmp.Or(r.Service, "all volumes"),
+		return nil, fmt.Errorf("what %s of %s may expect by the model %s: %w", cmp.Or(service, "all volumes"),
 			cmp.Or(r.Node, r.Source), models[best].Name, bySet(err))
 	}
-	if len(of.Cells) > 0 {
-		l := line{node: r.Node, service: r.Service, of: of, recording: r, level: levels.Level{Quality: levels.Ops,
-			Ways: both}}
-		l.measure()
-		return []line{l}, nil
+	first := line{source: r.Source, node: r.Node, service: service, model: models[best], of: expected, recordings: of}
+	if len(expected.Cells) > 0 {
+		first.level = levels.Level{Quality: levels.Ops, Ways: both}
+		first.measure()
+		return []line{first}, nil
 	}
 	var out []line
-	for _, level := range of.Limits {
-		l := line{node: r.Node, service: r.Service, of: of, level: level, recording: r,
-			chosen: slices.ContainsFunc(level.Inputs, func(in string) bool { return models[best].Choices(in) != nil })}
+	for _, level := range expected.Limits {
+		l := first
+		l.level = level
 		l.press(p.Credits)
 		out = append(out, l)
 	}
@@ -146,8 +169,13 @@ func bySet(err error) error {
 
 var both = []levels.Way{levels.Read, levels.Write}
 
+// recording is that of a single service.
+func (l *line) recording() *telemetry.Recording { return l.recordings[0] }
+
 // rates are those of the recording, see [Rates].
-func (l *line) rates(measure string) []float64 { return l.recording.Rates[telemetry.Measure(measure)] }
+func (l *line) rates(measure string) []float64 {
+	return l.recording().Rates[telemetry.Measure(measure)]
+}
 
 // limit is what counts against the level, in a quality.
 func (l *line) limit(of levels.Quality) Limit {
@@ -156,11 +184,11 @@ func (l *line) limit(of levels.Quality) Limit {
 		ways[i] = string(w)
 	}
 	out := Limit{Quality: string(of), Ways: ways, Network: kindOf(l.service) == levels.Network}
-	switch of {
-	case l.level.Quality:
-		out.Unit, out.Unmerged = l.level.Unit, l.level.Unmerged
-	case levels.Metric:
+	if of == levels.Metric {
 		out.Quality = l.level.Label
+	}
+	if of == l.level.Quality {
+		out.Unit, out.Unmerged = l.level.Unit, l.level.Unmerged
 	}
 	return out
 }
@@ -168,22 +196,31 @@ func (l *line) limit(of levels.Quality) Limit {
 // press computes the pressure in each period. credits is the share of a full bucket at
 // the begin.
 func (l *line) press(credits string) {
-	l.load = l.limit(l.level.Quality).Load(l.rates)
-	if l.load.Least == nil {
-		return
+	var all []Series
+	for _, r := range l.recordings {
+		load := l.limit(l.level.Quality).Load(func(m string) []float64 { return r.Rates[telemetry.Measure(m)] })
+		if l.load = load; load.Least == nil {
+			return
+		}
+		s, missing := NewSeries(r.Begin, r.End, load.Least, nil, r.Rates[telemetry.Idle])
+		all, l.missing = append(all, s), l.missing+missing
 	}
-	r, idle := l.recording, []float64(l.recording.Rates[telemetry.Idle])
-	l.loads, l.missing = NewSeries(r.Begin, r.End, l.load.Least, nil, idle)
+	if l.loads = all[0]; len(all) > 1 {
+		l.loads, l.missing = Together(all...)
+	}
 	b := l.level.Bucket
-	if b == nil {
-		l.series, _ = NewSeries(r.Begin, r.End, l.load.Least, l.level.Rate.Pressure, idle)
+	if b == nil || math.IsNaN(b.Size) || math.IsNaN(b.Fill) {
+		l.series = slices.Clone(l.loads)
+		for i := range l.series {
+			l.series[i].Mean = l.level.Rate.Pressure(l.series[i].Mean)
+		}
 		return
 	}
 	start, known := shareOf(credits)
 	if !known {
 		start = math.NaN()
 	}
-	readings, _ := NewSeries(r.Begin, r.End, l.rates(string(telemetry.Credits)), nil, nil)
+	readings, _ := NewSeries(l.recording().Begin, l.recording().End, l.rates(string(telemetry.Credits)), nil, nil)
 	c := Follow(Bucket{Size: b.Size, Burst: b.Burst, Base: l.level.Rate.Level(), Fill: b.Fill, Start: start}, l.loads,
 		readings)
 	l.credits = &c
@@ -193,7 +230,7 @@ func (l *line) press(credits string) {
 // measure computes the pressure on measured cells: what was observed, over what was
 // measured of operations of that size and mix.
 func (l *line) measure() {
-	r := l.recording
+	r := l.recording()
 	n, b, reads := l.limit(levels.Ops).Load(l.rates).Least, l.limit(levels.Bytes).Load(l.rates).Least,
 		l.rates(string(telemetry.ReadOps))
 	if n == nil || b == nil || reads == nil {
@@ -230,4 +267,33 @@ func shareOf(text string) (float64, bool) {
 		return 0, false
 	}
 	return float64(p) / 100, true
+}
+
+// used is which models and inputs that were given fit something.
+type used struct {
+	p      *Params
+	models map[int]bool
+	set    map[string]bool
+	inputs map[string]bool // that any of the models has
+}
+
+func newUsed(p *Params) *used {
+	return &used{p: p, models: make(map[int]bool), set: make(map[string]bool), inputs: make(map[string]bool)}
+}
+
+// check refuses what fits nothing: a name that is misspelt would change the answer.
+func (u *used) check(recordings []telemetry.Recording) error {
+	for i, m := range u.p.Models {
+		if !u.models[i] {
+			return &model.InputError{Path: "models", Problem: fmt.Sprintf("%s fits no service", cmp.Or(m.For+"="+m.Name)),
+				Allowed: "the sources have " + num.List(servicesOf(recordings))}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(u.p.Set)) {
+		if !u.set[key] {
+			return &model.InputError{Path: "set", Problem: key + " is an input of no service",
+				Allowed: "the inputs are " + num.List(slices.Sorted(maps.Keys(u.inputs)))}
+		}
+	}
+	return nil
 }

@@ -155,7 +155,10 @@ func (p *Params) span(now time.Time) (from, to time.Time, err error) {
 
 // inputs are those of the models for a service of a node: what is set for it alone
 // comes before what is set for all.
-func (p *Params) inputs(node, service string, m *levels.Model) map[string]string {
+func (p *Params) inputs(node, service string, m *levels.Model, used *used) map[string]string {
+	for _, name := range m.InputNames() {
+		used.inputs[name] = true
+	}
 	out := make(map[string]string)
 	rank := make(map[string]int)
 	for _, key := range slices.Sorted(maps.Keys(p.Set)) {
@@ -164,7 +167,11 @@ func (p *Params) inputs(node, service string, m *levels.Model) map[string]string
 			name = key
 		}
 		near, fits := Chosen{For: of}.fits(node, service)
-		if !fits || !m.Takes(name) || out[name] != "" && near < rank[name] {
+		if !fits || !m.Takes(name) {
+			continue
+		}
+		used.set[key] = true
+		if out[name] != "" && near < rank[name] {
 			continue
 		}
 		out[name], rank[name] = p.Set[key], near

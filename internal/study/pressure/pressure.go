@@ -86,6 +86,7 @@ func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error
 
 // result is the pressure of each limit, and what to do.
 func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
+	recordings, dropped := rented(recordings, p.Models)
 	lines, without, err := p.lines(recordings)
 	if err != nil {
 		return nil, err
@@ -114,6 +115,11 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		r.Period = stats.Median(steps)
 	}
 	r.nodes, r.sampling = len(nodes), Sampling{Above: r.Critical / 100, Inclusive: p.OrEqual}
+	if dropped > 0 {
+		r.Doubts.Add(leftOut.At(model.Info, caveat.Subject{}, countOf{dropped, dropped + len(recordings)}))
+	}
+	r.absent = slices.ContainsFunc(lines, func(l line) bool { return len(l.series) == 0 })
+	r.cover(recordings)
 	for _, w := range without {
 		r.Doubts.Add(noModel.At(model.Info, subject(w.Node, w.Service, ""), struct{}{}))
 	}
@@ -122,11 +128,17 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 	}
 	r.Sizes = sizesOf(recordings)
 	uses, err := r.uses()
-	if err != nil || len(uses) == 0 || r.undecided() {
+	if err != nil || len(uses) == 0 {
 		return r, err
 	}
+	if r.undecided() {
+		r.Doubts.Add(adviceUnknown.At(model.Warning, caveat.Subject{}, struct{}{}))
+		return r, nil
+	}
 	a := Advise(uses, r.Critical/100)
-	r.advise(a)
+	if err := r.advise(p, a); err != nil {
+		return nil, err
+	}
 	return r, p.price(r, a)
 }
 
@@ -170,6 +182,9 @@ func (p *Params) gate(r *Result) error {
 		}
 		unknown = cmp.Or(unknown, err)
 	}
+	if r.absent {
+		unknown = cmp.Or(unknown, limit.Unknown("a limit has no pressure, because the source lacks what it counts"))
+	}
 	return unknown
 }
 
@@ -195,7 +210,8 @@ func sizesOf(recordings []telemetry.Recording) (out []NormalisedOf) {
 		}
 		ours := r
 		if k := slices.IndexFunc(recordings, func(x telemetry.Recording) bool {
-			return x.Service == r.Service && x.Rates[telemetry.ConsumedOps] == nil
+			return x.Service == r.Service && x.Rates[telemetry.ConsumedOps] == nil &&
+				(x.Node == r.Node || x.Node == "" || r.Node == "")
 		}); k >= 0 {
 			ours = &recordings[k]
 		}
@@ -250,7 +266,7 @@ func (r *Result) sizeBlocks() []doc.Block {
 	for _, s := range r.Sizes {
 		cell := doc.Of(nil, "not known")
 		if s.Size != nil {
-			cell = doc.Of(s.Size.Lo, num.Human(s.Size.Lo, "byte")+" .. "+num.Human(s.Size.Hi, "byte")).Within(s.Size.Lo,
+			cell = doc.Of(s.Size.Lo, num.Digits(s.Size.Lo/1024, 3)+" .. "+num.Digits(s.Size.Hi/1024, 3)+" KiB").Within(s.Size.Lo,
 				s.Size.Hi)
 		}
 		t.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Of(s.Ratio, num.Digits(s.Ratio, 3)), cell, doc.Int(s.Periods))

@@ -7,10 +7,12 @@ import (
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
@@ -181,3 +183,36 @@ func plus(a, b []float64) []float64 {
 	}
 	return a
 }
+
+// rented are the recordings without devices that are parts of others, or made of them:
+// partitions of a disk, and mapped, striped and loop devices beside disks. A model that
+// names one keeps it.
+func rented(all []telemetry.Recording, models []Chosen) (kept []telemetry.Recording, dropped int) {
+	disk := func(r telemetry.Recording) bool {
+		return kindOf(r.Service) == levels.Volume && !made.MatchString(r.Service)
+	}
+	for _, r := range all {
+		named := slices.ContainsFunc(models, func(u Chosen) bool {
+			_, fits := u.fits(r.Node, r.Service)
+			return fits && u.For != ""
+		})
+		part := kindOf(r.Service) == levels.Volume && slices.ContainsFunc(all, func(x telemetry.Recording) bool {
+			of := partition.FindStringSubmatch(r.Service)
+			return x.Node == r.Node && x.Source == r.Source && disk(x) &&
+				(made.MatchString(r.Service) || of != nil && x.Service == of[1]+of[2])
+		})
+		if part && !named {
+			dropped++
+			continue
+		}
+		kept = append(kept, r)
+	}
+	return kept, dropped
+}
+
+// made are names of devices that hold no data themselves; partition has the name of the
+// disk in its groups.
+var (
+	made      = regexp.MustCompile(`^(dm-|md|loop|zram|ram|sr|fd)[0-9]+$`)
+	partition = regexp.MustCompile(`^(?:([shv]d[a-z]+|xvd[a-z]+)[0-9]+|(nvme[0-9]+n[0-9]+|mmcblk[0-9]+)p[0-9]+)$`)
+)

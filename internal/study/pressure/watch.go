@@ -21,10 +21,13 @@ type Moment struct {
 	// Critical is for how long the pressure has been above the critical one.
 	Critical float64 `json:"critical_s"`
 	series   Series
+	// inclusive: the level itself counts as above it.
+	inclusive bool
 }
 
 // Now is the pressure of each limit at the end of what was recorded.
 func (p *Params) Now(recordings []telemetry.Recording) ([]Moment, error) {
+	recordings, _ = rented(recordings, p.Models)
 	lines, _, err := p.lines(recordings)
 	if err != nil {
 		return nil, err
@@ -37,6 +40,7 @@ func (p *Params) Now(recordings []telemetry.Recording) ([]Moment, error) {
 		last := l.series[len(l.series)-1]
 		m := Moment{Time: time.UnixMilli(int64(1e3 * last.End)).UTC(), Node: l.node, Service: l.service,
 			Quality: l.level.Name(), SLP: last.Mean, series: l.series}
+		m.inclusive = p.OrEqual
 		m.Critical = m.Above(float64(p.Critical) / 100).Seconds()
 		out = append(out, m)
 	}
@@ -45,9 +49,10 @@ func (p *Params) Now(recordings []telemetry.Recording) ([]Moment, error) {
 
 // Above is for how long the pressure has been above a level, up to now.
 func (m Moment) Above(level float64) time.Duration {
+	critical := Sampling{Above: level, Inclusive: m.inclusive}
 	i := len(m.series)
 	half := m.series.Step() / 2
-	for i > 0 && m.series[i-1].Mean > level && (i == len(m.series) || m.series[i].Begin-m.series[i-1].End <= half) {
+	for i > 0 && critical.critical(m.series[i-1].Mean) && (i == len(m.series) || m.series[i].Begin-m.series[i-1].End <= half) {
 		i--
 	}
 	if i == len(m.series) {
