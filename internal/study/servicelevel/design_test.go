@@ -245,8 +245,8 @@ func TestDrainTime(t *testing.T) {
 func TestSavesWhatItDoesNotUse(t *testing.T) {
 	t.Parallel()
 	p := params(1, 1)
-	p.ModelFile = strings.Replace(gp2, "128MiB/s", "1MiB/s", 1)
-	w := newWorld(1, 3, map[string]volume{"": {ops: 300, bytes: 1 << 20, latency: .001, noise: .001}})
+	p.ModelFile = strings.Replace(gp2, "128MiB/s", "20MiB/s", 1)
+	w := newWorld(1, 3, map[string]volume{"": {ops: 300, bytes: 20 << 20, latency: .001, noise: .001}})
 	w.setup.Workloads[0].Params["ramp"] = "0s"
 	drains := 0
 	for _, x := range w.run(t, p) {
