@@ -219,9 +219,11 @@ func TestDrainTime(t *testing.T) {
 		want   time.Duration
 	}{
 		"alone": {"- {of: ops, unit: 256KiB, rate: 300, bucket: {size: 5.4e6, burst: 3000}}", 2200 * time.Second},
-		"an instance": {"- {of: ops, unit: 256KiB, rate: 300, bucket: {size: 5.4e6, burst: 3000}}\n- {of: ops, name: node, rate: 1300}",
+		"an instance": {"- {of: ops, rate: 300, bucket: {size: 5.4e6, burst: 3000}}\n" +
+			"- {of: ops, name: node, rate: 1300}",
 			5940 * time.Second},
-		"never":      {"- {of: ops, unit: 256KiB, rate: 300, bucket: {size: 5.4e6, burst: 3000}}\n- {of: ops, name: node, rate: 200}", 0},
+		"never": {"- {of: ops, rate: 300, bucket: {size: 5.4e6, burst: 3000}}\n" +
+			"- {of: ops, name: node, rate: 200}", 0},
 		"for a time": {"- {of: ops, rate: 2000, bucket: {burst: 11800, for: 30m, fill: unknown}}", 1980 * time.Second},
 		"bytes":      {"- {of: bytes, rate: 40MiB/s, bucket: {size: 1TiB, burst: 250MiB/s}}", 5493 * time.Second},
 		"no bucket":  {"- {of: ops, rate: 300}", 0},
