@@ -219,11 +219,11 @@ func TestDrainTime(t *testing.T) {
 		want   time.Duration
 	}{
 		"alone": {"- {of: ops, unit: 256KiB, rate: 300, bucket: {size: 5.4e6, burst: 3000}}", 2200 * time.Second},
-		"an instance": {"- {of: ops, unit: 256KiB, rate: 300, bucket: {size: 5.4e6, burst: 3000}}\n- {of: ops, name: node, " +
-			"rate: 1300}",
+		"an instance": {"- {of: ops, rate: 300, bucket: {size: 5.4e6, burst: 3000}}\n" +
+			"- {of: ops, name: node, rate: 1300}",
 			5940 * time.Second},
-		"never": {"- {of: ops, unit: 256KiB, rate: 300, bucket: {size: 5.4e6, burst: 3000}}\n- {of: ops, name: node, " +
-			"rate: 200}", 0},
+		"never": {"- {of: ops, rate: 300, bucket: {size: 5.4e6, burst: 3000}}\n" +
+			"- {of: ops, name: node, rate: 200}", 0},
 		"for a time": {"- {of: ops, rate: 2000, bucket: {burst: 11800, for: 30m, fill: unknown}}", 1980 * time.Second},
 		"bytes":      {"- {of: bytes, rate: 40MiB/s, bucket: {size: 1TiB, burst: 250MiB/s}}", 5493 * time.Second},
 		"no bucket":  {"- {of: ops, rate: 300}", 0},
@@ -247,8 +247,8 @@ func TestDrainTime(t *testing.T) {
 func TestSavesWhatItDoesNotUse(t *testing.T) {
 	t.Parallel()
 	p := params(1, 1)
-	p.ModelFile = strings.Replace(gp2, "128MiB/s", "1MiB/s", 1)
-	w := newWorld(1, 3, map[string]volume{"": {ops: 300, bytes: 1 << 20, latency: .001, noise: .001}})
+	p.ModelFile = strings.Replace(gp2, "128MiB/s", "20MiB/s", 1)
+	w := newWorld(1, 3, map[string]volume{"": {ops: 300, bytes: 20 << 20, latency: .001, noise: .001}})
 	w.setup.Workloads[0].Params["ramp"] = "0s"
 	drains := 0
 	for _, x := range w.run(t, p) {

@@ -129,6 +129,7 @@ func TestErrorRate(t *testing.T) {
 			wrong++
 		}
 	}
+	t.Logf("%d of %d families have a wrong verdict", wrong, families)
 	if limit := .05*families + 3*math.Sqrt(.05*.95*families); float64(wrong) > limit {
 		t.Errorf("%d of %d families have a wrong verdict, want at most %.0f", wrong, families, limit)
 	}
