@@ -40,7 +40,6 @@ func Kinds() experiment.Kinds {
 // Studies returns the questions that this binary knows: one line each.
 func Studies() study.Registry {
 	return study.Registry{
-		servicelevel.Kind(),
 		legacy.Adapt(studycapacity.Kind()),
 		cdi.Kind(),
 		resources.Kind(),

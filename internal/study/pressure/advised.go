@@ -191,7 +191,7 @@ func (a *Advised) within(p *Params, s *Service) error {
 // give.
 func (p *Params) extreme(s *Service, largest bool) (float64, error) {
 	l := s.line
-	set := p.inputs(s.Node, s.Service, l.model, newUsed(p))
+	set := p.inputs(l.source, s.Node, s.Service, l.model, newUsed(p))
 	provisions, err := l.model.Provisions(set)
 	if err != nil {
 		return 0, fmt.Errorf("what %s may be: %w", s.Service, err)

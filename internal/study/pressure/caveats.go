@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -125,7 +126,7 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 	if s.beyond {
 		out = append(out, aboveModel.At(model.Warning, l.about(), shareArgs{s.SLP.Max}))
 	}
-	if l.again {
+	if l.again && !strings.HasSuffix(l.source, afterRaise) {
 		out = append(out, twice.At(model.Info, l.about(), struct{}{}))
 	}
 	c := l.credits

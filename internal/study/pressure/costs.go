@@ -144,7 +144,7 @@ func (p *Params) provide(g *Growth, limits []*Service, factor func(*Service) flo
 	now float64, err error) {
 	s := limits[0]
 	m := s.line.model
-	set := p.inputs(s.Node, s.Service, m, newUsed(p))
+	set := p.inputs(s.line.source, s.Node, s.Service, m, newUsed(p))
 	out = Provided{Node: s.Node, Service: s.Service, Model: s.Model, Now: set}
 	needed := make([]float64, len(limits))
 	for i, l := range limits {

@@ -19,11 +19,11 @@ func (r *Result) document() *doc.Document {
 		Title: r.title, Answer: r.answer(), Warnings: doc.Caveats(r.Doubts...),
 		About: []doc.Field{{Label: "at its limit", Text: "above " + num.Percent(r.Critical)},
 			{Label: "period", Text: num.Seconds(r.Period)}, {Label: "data", Text: r.span()}},
-		More: r.credits(),
+		More: r.more(),
 		Data: doc.Flatten(r, "services"),
 	}
 	d.Sections = append(d.Sections, doc.Section{ID: "pressure", Title: "How close to its limits is each service?",
-		Blocks: []doc.Block{{Table: r.table()}}})
+		Blocks: r.tableBlocks()})
 	if blocks := r.adviceBlocks(); len(blocks) > 0 {
 		d.Sections = append(d.Sections, doc.Section{ID: "advice", Title: "What to raise", Blocks: blocks})
 	}
@@ -55,6 +55,15 @@ func (r *Result) span() string {
 
 // leastCovered is the share of the time with values, below which the rest is worth a word.
 const leastCovered = .95
+
+// more is what a reader needs to know beside the answer.
+func (r *Result) more() []string {
+	out := r.credits()
+	for _, x := range r.Raised {
+		out = append(out, x.sentence())
+	}
+	return out
+}
 
 // credits says when buckets run out.
 func (r *Result) credits() (out []string) {
@@ -116,10 +125,10 @@ func (r *Result) answer() string {
 
 // worst is the service that was at its limit for longest, or closest to it.
 func (r *Result) worst() *Service {
-	if len(r.Services) == 0 {
+	if len(r.candidates()) == 0 {
 		return nil
 	}
-	worst := slices.MaxFunc(r.Services, func(a, b *Service) int {
+	worst := slices.MaxFunc(r.candidates(), func(a, b *Service) int {
 		return cmp.Or(cmp.Compare(a.atLimit(), b.atLimit()), cmp.Compare(a.SLP.P99, b.SLP.P99))
 	})
 	return worst
@@ -127,6 +136,11 @@ func (r *Result) worst() *Service {
 
 // name is the service for people: with its node where there are several.
 func (s *Service) name(nodes int) string {
+	if strings.HasSuffix(s.Source, afterRaise) {
+		plain := *s
+		plain.Source = ""
+		return plain.name(nodes) + afterRaise
+	}
 	if s.Node == "" || nodes < 2 && s.Service != "" {
 		return cmp.Or(s.Service, "the node")
 	}
@@ -164,6 +178,14 @@ func (s *Service) atLimit() float64 {
 	return s.TCPT.shown()
 }
 
+// serviceText is the service in a table.
+func (s *Service) serviceText() string {
+	if strings.HasSuffix(s.Source, afterRaise) {
+		return s.Service + afterRaise
+	}
+	return s.Service
+}
+
 // words is the limit for people.
 func (s *Service) words() string {
 	if s.Service == telemetry.Network {
@@ -181,6 +203,21 @@ func percentBounds(t TCPT) string {
 	return fmt.Sprintf("%s [%s .. %s]", text, num.Digits(t.Lo, 3), num.Digits(t.Hi, 3))
 }
 
+// tableBlocks are the table, and the limits of which nothing was used.
+func (r *Result) tableBlocks() []doc.Block {
+	var unused []string
+	for _, s := range r.Services {
+		if s.SLP.Max == 0 {
+			unused = append(unused, s.name(r.nodes)+" "+s.words())
+		}
+	}
+	blocks := []doc.Block{{Table: r.table()}}
+	if len(unused) > 0 {
+		blocks = append(blocks, doc.Remark("Not used at all: "+num.List(unused)+"."))
+	}
+	return blocks
+}
+
 // table has a row for each limit of each service, those with the highest pressure first.
 func (r *Result) table() *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
@@ -192,7 +229,10 @@ func (r *Result) table() *doc.Table {
 		{Key: "mcpt", Head: "longest", Right: true, Tip: "maximum critical pressure time (MCPT), with its bounds"},
 	}}
 	for _, s := range r.ranked() {
-		t.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Say(s.words()), doc.Of(s.Limit, rateText(s.Quality,
+		if s.SLP.Max == 0 {
+			continue
+		}
+		t.Add(doc.Say(s.Node), doc.Say(s.serviceText()), doc.Say(s.words()), doc.Of(s.Limit, rateText(s.Quality,
 			s.Limit)),
 			doc.Of(s.SLP.Mean, percentOf(s.SLP.Mean)),
 			doc.Of(s.SLP.P99, percentOf(s.SLP.P99)),

@@ -72,6 +72,9 @@ func (r *Result) boxes() chart.Chart {
 	box := chart.Layer{Mark: chart.Box, Role: chart.Series1}
 	var rows []chart.Row
 	for i, s := range r.ranked()[:min(len(r.Services), mostBoxes)] {
+		if s.SLP.Max == 0 {
+			continue
+		}
 		rows = append(rows, chart.Row{Name: s.name(r.nodes), Sub: s.words(),
 			Value: num.Percent(100 * s.SLP.Mean)})
 		box.Y = append(box.Y, float64(i))

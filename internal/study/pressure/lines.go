@@ -135,7 +135,7 @@ func (p *Params) linesOf(models []*levels.Model, of []*telemetry.Recording, scop
 		return nil, nil
 	}
 	used.models[best] = true
-	set := p.inputs(r.Node, service, models[best], used)
+	set := p.inputs(r.Source, r.Node, service, models[best], used)
 	expected, err := models[best].Levels(set)
 	if err != nil {
 		return nil, fmt.Errorf("what %s of %s may expect by the model %s: %w", cmp.Or(service, "all volumes"),

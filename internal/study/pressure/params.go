@@ -36,7 +36,12 @@ type Params struct {
 	Region   string            `json:"region,omitempty" flag:"region" jsonschema_description:"Region of CloudWatch. Default: that of the environment."`
 	Endpoint string            `json:"endpoint,omitempty" flag:"endpoint" jsonschema_description:"Address of CloudWatch, where it is not that of the region."`
 
+	Raise map[string]Raise `json:"raise,omitempty" jsonschema_description:"Volumes of a lab and the limits that they have after a raise, by name: each workload is measured before and after it."`
+
 	FailAbove *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a service was at its limit for more than this percentage of the time, 4 if the data do not show it."`
+
+	// forced are inputs that a run's steps say, by source and service.
+	forced map[string]map[string]string
 }
 
 // defaultCritical is the pressure of the paper's Fig. 1, in percent.
@@ -155,7 +160,7 @@ func (p *Params) span(now time.Time) (from, to time.Time, err error) {
 
 // inputs are those of the models for a service of a node: what is set for it alone
 // comes before what is set for all.
-func (p *Params) inputs(node, service string, m *levels.Model, used *used) map[string]string {
+func (p *Params) inputs(source, node, service string, m *levels.Model, used *used) map[string]string {
 	for _, name := range m.InputNames() {
 		used.inputs[name] = true
 	}
@@ -175,6 +180,11 @@ func (p *Params) inputs(node, service string, m *levels.Model, used *used) map[s
 			continue
 		}
 		out[name], rank[name] = p.Set[key], near
+	}
+	for name, value := range p.forced[source+"/"+service] {
+		if out[name] == "" && m.Takes(name) {
+			out[name] = value
+		}
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/internal/study"
@@ -49,6 +50,7 @@ func Kind() study.Kind {
 		New:     func() study.Study { return New() },
 		Caveats: Caveats,
 		Takes:   takes,
+		Phases:  []model.Phase{model.Parallel}, Named: true,
 	}
 }
 
@@ -68,13 +70,20 @@ func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error
 		return nil, &model.InputError{Path: "models", Problem: "no model says what may be expected",
 			Allowed: "give one: --model aws-gp3 (`scalebench servicelevel models` lists them), or a file"}
 	}
-	recordings, err := recordingsOf(sources)
+	recordings, err := p.recordingsOf(sources)
 	if err != nil {
 		return nil, err
 	}
 	r, err := p.result(recordings)
 	if err != nil {
 		return nil, err
+	}
+	for _, s := range sources {
+		if s.Run != nil {
+			if err := r.compare(p, s.Run); err != nil {
+				return nil, err
+			}
+		}
 	}
 	names := make([]string, len(sources))
 	for i, s := range sources {
@@ -104,6 +113,9 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
+		if l.again {
+			s.Source = l.source
+		}
 		r.Services, steps = append(r.Services, s), append(steps, s.found.Step)
 		r.Doubts.Add(l.doubts(s)...)
 	}
@@ -121,6 +133,9 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 	r.absent = slices.ContainsFunc(lines, func(l line) bool { return len(l.series) == 0 })
 	r.cover(recordings)
 	for _, w := range without {
+		if kindOf(w.Service) != levels.Volume {
+			continue // who rents no link has no model of it
+		}
 		r.Doubts.Add(noModel.At(model.Info, subject(w.Node, w.Service, ""), struct{}{}))
 	}
 	for _, rec := range recordings {

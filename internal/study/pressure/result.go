@@ -23,6 +23,8 @@ type Result struct {
 	// Sizes are the sizes by which providers count operations, of sources that have
 	// their count.
 	Sizes []NormalisedOf `json:"normalised_sizes,omitempty"`
+	// Raised is what a raise did, of runs that measured before and after it.
+	Raised []Raised `json:"raised,omitempty"`
 	// Growth is what a growth that was asked for costs; null: none was.
 	Growth *Growth `json:"growth,omitempty"`
 	caveat.Notes
@@ -39,6 +41,8 @@ type Result struct {
 type Service struct {
 	Node    string `json:"node"`
 	Service string `json:"service"` // empty: all volumes of the node
+	// Source is where it was recorded, if there are several.
+	Source  string `json:"source,omitempty"`
 	Quality string `json:"quality"` // ops, bytes; of one way ops.read
 	Model   string `json:"model"`
 	// Limit is the rate of which the pressure is 1: operations or bytes a second. With a
@@ -133,7 +137,7 @@ func (p *Params) sampling(l *line) Sampling {
 		out.Ceiling = l.series.Ceiling(l.level.Rate[n-1].Rate / l.level.Rate.Level())
 	case l.beyond():
 		out.Ceiling = math.Inf(1)
-	case l.level.Unmerged:
+	case l.level.Unmerged && l.series.Step() > kernelSlices:
 		out.Ceiling = l.series.Ceiling(kernelCeiling)
 	}
 	return out
@@ -163,8 +167,8 @@ func (l *line) beyond() bool {
 }
 
 // kernelCeiling is the largest pressure of a second under a limit that the kernel
-// enforces, in slices of a tenth of a second.
-const kernelCeiling = 1.1
+// enforces, in slices of a tenth of a second. Periods up to kernelSlices, in s, show it.
+const kernelCeiling, kernelSlices = 1.1, 2
 
 // critical sets the times at the limit. Where the balance of a bucket is not known the
 // bounds are those of both ends.

@@ -68,7 +68,7 @@ func (p *Params) read(ctx context.Context, name string, in io.Reader) (json.RawM
 }
 
 // recordingsOf are those of all sources, by node and service, ascending in time.
-func recordingsOf(sources []study.Source) ([]telemetry.Recording, error) {
+func (p *Params) recordingsOf(sources []study.Source) ([]telemetry.Recording, error) {
 	var out []telemetry.Recording
 	for _, s := range sources {
 		var found []telemetry.Recording
@@ -77,7 +77,7 @@ func recordingsOf(sources []study.Source) ([]telemetry.Recording, error) {
 			if err := s.Run.Need(observe.Hosts); err != nil {
 				return nil, err
 			}
-			found = ofRun(s.Name, s.Run)
+			found = p.ofRun(s.Name, s.Run)
 		case s.Own != nil:
 			if err := json.Unmarshal(s.Own, &found); err != nil {
 				return nil, fmt.Errorf("decoding what was read of %s: %w", s.Name, err)
@@ -123,14 +123,31 @@ func measured(metric string, shared bool) (service string, of telemetry.Measure)
 	return device, of
 }
 
+// afterRaise is what the source of steps after a raise is called.
+const afterRaise = ", raised"
+
 // ofRun is what the monitor recorded of the services of each node, task by task: what
-// lies between tasks is a gap.
-func ofRun(name string, run *observe.Run) []telemetry.Recording {
+// lies between tasks is a gap. Steps after a raise are a source of their own.
+func (p *Params) ofRun(name string, run *observe.Run) []telemetry.Recording {
 	var out []telemetry.Recording
+	shared := make(map[model.NodeID]bool) // nodes that share a machine with others
+	for _, n := range run.Nodes() {
+		shared[n.ID] = run.SharedMachine() || n.Labels[model.LabelFleet] == model.FleetLab
+	}
 	for _, step := range run.Steps() {
+		source := name
+		if raisedIn(step) {
+			source += afterRaise
+		}
+		for volume, set := range inForce(step) {
+			if p.forced == nil {
+				p.forced = make(map[string]map[string]string)
+			}
+			p.forced[source+"/"+volume] = set
+		}
 		for _, result := range run.Accepted(step.ID) {
-			for _, r := range OfHost(string(result.Node), result.Started, result.Host, run.SharedMachine()) {
-				r.Source = name
+			for _, r := range OfHost(string(result.Node), result.Started, result.Host, shared[result.Node]) {
+				r.Source = source
 				out = append(out, r)
 			}
 		}
