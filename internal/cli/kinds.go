@@ -10,7 +10,6 @@ import (
 	"github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/study/ntier"
 	"github.com/scalebench/scalebench/internal/study/resources"
-	"github.com/scalebench/scalebench/internal/study/servicelevel"
 	"github.com/scalebench/scalebench/internal/study/sizing"
 	"github.com/scalebench/scalebench/internal/study/variability"
 	"github.com/scalebench/scalebench/internal/tiers"
@@ -38,7 +37,6 @@ func Kinds() experiment.Kinds {
 // Studies returns the questions that this binary knows: one line each.
 func Studies() study.Registry {
 	return study.Registry{
-		servicelevel.Kind(),
 		legacy.Adapt(studycapacity.Kind()),
 		cdi.Kind(),
 		resources.Kind(),
