@@ -120,12 +120,11 @@ func (p *Params) read(run *observe.Run) (*Result, error) {
 // where raising it was cut off, at the greatest.
 func (p *Params) measurement(run *observe.Run, c Cell, trials map[int][]point) (Measurement, error) {
 	m := Measurement{Cell: c}
-	node := slices.IndexFunc(run.Nodes(), func(n model.Node) bool { return n.ID == c.Node })
 	var all []point
 	for _, trial := range slices.Sorted(maps.Keys(trials)) {
 		all = append(all, trials[trial]...)
 	}
-	e, err := p.expect(run.Nodes()[node], c.Volume, all[0].Lab)
+	e, err := p.expect(nodeOf(run.Nodes(), c.Node), c.Volume, all[0].Lab)
 	if err != nil {
 		return m, err
 	}

@@ -85,7 +85,7 @@ func (d *design) addNode(subject int, id model.NodeID) error {
 	case path || len(volumes) == 0:
 		volumes = []string{""} // where the workload says
 	}
-	node := d.Nodes[slices.IndexFunc(d.Nodes, func(n model.Node) bool { return n.ID == id })]
+	node := nodeOf(d.Nodes, id)
 	for _, name := range volumes {
 		e, err := d.expect(node, name, labs[name])
 		if err != nil {
@@ -116,7 +116,7 @@ func (d *design) cellsOf(at Place, e expectation) (out []Cell) {
 	return slices.DeleteFunc(out, func(c Cell) bool {
 		corner := slices.Contains(corners, c.Size) && (c.Reads == reads[0] || c.Reads == reads[len(reads)-1])
 		middle := c.Size == sizes[len(sizes)/2].Bytes() && c.Reads == reads[len(reads)/2]
-		return d.Reduced && !corner && !middle && !(c.Size == turn.Bytes() && c.Reads == reads[0])
+		return d.Reduced && !corner && !middle && (c.Size != turn.Bytes() || c.Reads != reads[0])
 	})
 }
 
@@ -129,6 +129,9 @@ func (d *design) next(seen study.Seen) (more study.More, err error) {
 			return more, err
 		}
 		v := d.places[p.Place]
+		if v == nil {
+			return more, fmt.Errorf("%w: step %d measured %s, which the study has not", model.ErrUsage, s.Number+1, p.name())
+		}
 		if p.Drain {
 			clear(v.credits)
 			v.burst = s.State != model.StepComplete

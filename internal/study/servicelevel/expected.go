@@ -135,3 +135,13 @@ func (e expectation) apart() bool {
 		return slices.ContainsFunc(l.Limits, func(x levels.Level) bool { return len(x.Ways) == 1 })
 	})
 }
+
+// nodeOf is the node of that name; one that is not known has no labels.
+func nodeOf(nodes []model.Node, id model.NodeID) model.Node {
+	for _, n := range nodes {
+		if n.ID == id {
+			return n
+		}
+	}
+	return model.Node{ID: id}
+}
