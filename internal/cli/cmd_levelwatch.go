@@ -63,6 +63,9 @@ each service.`,
 		if err == nil {
 			err = opt.parse()
 		}
+		if err == nil {
+			err = params.Chosen()
+		}
 		if err != nil {
 			return err
 		}
@@ -111,7 +114,7 @@ func (c *common) watchPressure(ctx context.Context, p *pressure.Params, opt watc
 	view.out, view.raw = c.env.Stdout, c.env.rawOut
 	defer view.close()
 	alerts := make(map[string]bool) // services about which it was said
-	var last time.Time // the latest reading that was shown
+	var last time.Time              // the latest reading that was shown
 	tick := time.NewTicker(watchPoll)
 	defer tick.Stop()
 	for {
@@ -183,7 +186,7 @@ func (c *common) alert(ctx context.Context, opt watchOptions, now []pressure.Mom
 		return nil
 	}
 	for _, m := range now {
-		key, above := m.Name(), m.Above(opt.level)
+		key, above := m.Name(), m.Above(pressure.Sampling{Above: opt.level})
 		if above < opt.after {
 			delete(said, key)
 			continue

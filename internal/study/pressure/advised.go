@@ -64,9 +64,33 @@ func (r *Result) uses() ([]Use, error) {
 			return nil, fmt.Errorf("the use of %s: %w", s.Service, err)
 		}
 		u.Node, u.Service, u.Limit = s.Node, s.Service, s.Quality
+		if s.line.level.Bucket != nil {
+			if err := s.line.allow(&u, begin, end); err != nil {
+				return nil, err
+			}
+		}
 		out[i] = u
 	}
 	return out, nil
+}
+
+// allow sets what a bucket adds to a use. If the limit of the moment binds, that is its
+// rate: in a burst, a higher base rate is of no use. Less is enough only if
+// the base rate alone bears the loads.
+func (l *line) allow(u *Use, begin, end float64) error {
+	loads := l.loads.Between(begin, end)
+	if len(loads) == 0 {
+		loads = l.loads
+	}
+	all, err := l.loads.Summary()
+	if err != nil {
+		return fmt.Errorf("the loads of %s: %w", l.service, err)
+	}
+	u.Peak = max(u.Peak, all.P99/l.level.Rate.Level())
+	if u.highest() >= saturated {
+		u.Rate = loads.Mean() / u.Pressure
+	}
+	return nil
 }
 
 // undecided reports whether the balance of a bucket, which is not known, decides what holds

@@ -13,7 +13,7 @@ import (
 )
 
 // Caveats are all that an answer can say against itself.
-var Caveats = slices.Concat(caveat.Table{noModel, lacks, gaps, sizesUnknown, balanceUnknown, overdrawn, outsideCells},
+var Caveats = slices.Concat(caveat.Table{noModel, lacks, atLeast, gaps, sizesUnknown, noPrice, balanceUnknown, overdrawn, outsideCells},
 	telemetry.Caveats, cloudwatch.Caveats)
 
 var (
@@ -22,6 +22,12 @@ var (
 	})
 	lacks = caveat.DefineAbout("measure_absent", func(c caveat.Caveat, a absentMeasure) string {
 		return fmt.Sprintf("%s has no pressure: the source lacks %s", c.Part, a.Measure)
+	})
+	atLeast = caveat.DefineAbout("load_incomplete", func(c caveat.Caveat, a absentMeasure) string {
+		return fmt.Sprintf("%s: the source lacks %s. The pressure is at least what is shown", c.Part, a.Measure)
+	})
+	noPrice = caveat.Define("price_absent", func(a pricesArgs) string {
+		return fmt.Sprintf("the price list lacks %s. What these take part in has no price. If one costs nothing, list it with 0", num.List(a.Inputs))
 	})
 	gaps = caveat.DefineAbout("periods_missing", func(c caveat.Caveat, a countOf) string {
 		return fmt.Sprintf("%s: %s of %d have no value. They count as gaps, which break runs", c.Part, num.Count(a.Count, "period"), a.Of)
@@ -49,6 +55,9 @@ var (
 type (
 	absentMeasure struct {
 		Measure telemetry.Measure `json:"measure"`
+	}
+	pricesArgs struct {
+		Inputs []caveat.Verbatim `json:"inputs"` // model and input
 	}
 	countOf struct {
 		Count int `json:"count"`
@@ -89,9 +98,11 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 		}
 		out = append(out, def.At(model.Warning, l.about(), countOf{l.missing, n}))
 	}
-	if size := l.meanSize(); l.level.Unit > 0 && size > mostUnsplit*l.level.Unit {
-		most := l.loads.mean()/s.Limit + size/l.level.Unit*l.loads.mean()/s.Limit
-		out = append(out, sizesUnknown.At(model.Warning, l.about(), sizeArgs{size, l.level.Unit, most}))
+	if l.load.Lacks != "" {
+		out = append(out, atLeast.At(model.Warning, l.about(), absentMeasure{telemetry.Measure(l.load.Lacks)}))
+	} else if size := l.meanSize(); l.level.Unit > 0 && size > mostUnsplit*l.level.Unit {
+		most, _ := NewSeries(l.recording.Begin, l.recording.End, l.load.Most, nil, nil)
+		out = append(out, sizesUnknown.At(model.Warning, l.about(), sizeArgs{size, l.level.Unit, most.Mean() / s.Limit}))
 	}
 	c := l.credits
 	if c == nil {
@@ -126,8 +137,8 @@ func (l *line) meanSize() float64 {
 	}
 	b, _ := NewSeries(l.recording.Begin, l.recording.End, bytes, nil, nil)
 	n, _ := NewSeries(l.recording.Begin, l.recording.End, ops, nil, nil)
-	if len(b) == 0 || n.mean() == 0 {
+	if len(b) == 0 || n.Mean() == 0 {
 		return 0
 	}
-	return b.mean() / n.mean()
+	return b.Mean() / n.Mean()
 }

@@ -1,14 +1,15 @@
 package pressure
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/levels"
@@ -31,8 +32,10 @@ type Provided struct {
 	Service string            `json:"service"`
 	Model   string            `json:"model"`
 	Now     map[string]string `json:"now"`
-	To      map[string]string `json:"to"` // null: no inputs of the model give the levels
-	Monthly float64           `json:"monthly"`
+	To      map[string]string `json:"to"`      // null: no inputs of the model give the levels
+	Monthly *float64          `json:"monthly"` // of To; null: not known
+
+	inputs []string // that are numbers, and so have prices
 }
 
 // nodeInput is the item of a price list that is one more node.
@@ -43,35 +46,41 @@ func (p *Params) price(r *Result, a Advice) error {
 	if p.Growth == 0 {
 		return nil
 	}
-	prices, err := ReadPrices("prices", strings.NewReader(cmp.Or(p.Prices, noPrices)))
-	if err != nil {
-		return err
+	var prices Prices
+	if p.Prices != "" {
+		var err error
+		if prices, err = ReadPrices("prices", strings.NewReader(p.Prices)); err != nil {
+			return err
+		}
 	}
 	g := &Growth{Growth: p.Growth, Currency: prices.Currency}
 	raises := a.Raises(p.Growth, r.Critical/100)
-	factor := func(s *Service) float64 {
+	needed := func(s *Service) float64 {
 		for _, c := range raises {
 			if u := a.Uses[c.Use]; u.Node == s.Node && u.Service == s.Service && u.Limit == s.Quality {
-				return c.Factor
+				return max(s.Limit, c.Rate)
 			}
 		}
-		return 1
+		return s.Limit
 	}
 	now, then, reached := 0.0, 0.0, true
 	for _, group := range r.provided() {
-		x, monthly, err := p.provide(group, factor, prices)
+		x, to, monthly, err := p.provide(group, needed, prices)
 		if err != nil {
 			return err
 		}
 		reached = reached && x.To != nil
-		now, then = now+monthly, then+x.Monthly
+		now, then = now+monthly, then+to
 		g.Services = append(g.Services, x)
 	}
-	node := 0.0
+	node := math.NaN()
 	for at, price := range prices.Inputs {
 		if at.Input == nodeInput {
 			node = price.Unit
 		}
+	}
+	if p.Prices != "" {
+		r.lacking(prices, g.Services, node)
 	}
 	throughput := Range{p.Requests, p.Requests, p.Requests}
 	if reached {
@@ -85,7 +94,23 @@ func (p *Params) price(r *Result, a Advice) error {
 	return nil
 }
 
-const noPrices = "model,input,per_month,currency\n"
+// lacking says which inputs have no price.
+func (r *Result) lacking(prices Prices, services []Provided, node float64) {
+	var names []caveat.Verbatim
+	if math.IsNaN(node) {
+		names = append(names, nodeInput)
+	}
+	for _, s := range services {
+		for _, input := range s.inputs {
+			if _, ok := prices.Inputs[Priced{s.Model, input}]; !ok {
+				names = append(names, caveat.Verbatim(s.Model+" "+input))
+			}
+		}
+	}
+	if slices.Sort(names); len(names) > 0 {
+		r.Doubts.Add(noPrice.Warn(pricesArgs{slices.Compact(names)}))
+	}
+}
 
 // provided are the limits of each service by its model.
 func (r *Result) provided() [][]*Service {
@@ -100,31 +125,36 @@ func (r *Result) provided() [][]*Service {
 	return out
 }
 
-// provide chooses the cheapest inputs whose levels are high enough. now is the price of
-// the present ones.
-func (p *Params) provide(limits []*Service, factor func(*Service) float64, prices Prices) (out Provided, now float64, err error) {
+// provide chooses the cheapest inputs whose levels are high enough. then is their price,
+// and now that of the present ones; NaN: not known.
+func (p *Params) provide(limits []*Service, need func(*Service) float64, prices Prices) (out Provided, then, now float64, err error) {
 	s := limits[0]
 	m, err := p.modelOf(s)
 	if err != nil {
-		return out, 0, err
+		return out, 0, 0, err
 	}
 	set := p.inputs(s.Node, s.Service, m)
 	out = Provided{Node: s.Node, Service: s.Service, Model: s.Model, Now: set}
 	needed := make([]float64, len(limits))
 	for i, l := range limits {
-		needed[i] = l.Limit * factor(l)
+		needed[i] = need(l)
 	}
 	provisions, err := m.Provisions(set)
 	if err != nil {
-		return out, 0, err
+		return out, 0, 0, err
 	}
 	var b Budget
 	var names []string
+	unknown := 0.0
 	for _, of := range provisions {
-		price := prices.Inputs[Priced{s.Model, of.Name}]
+		price, ok := prices.Inputs[Priced{s.Model, of.Name}]
+		if !ok {
+			unknown = math.NaN()
+		}
 		now += price.Monthly(of.Value)
 		b.Inputs = append(b.Inputs, Input{Name: of.Name, Least: of.Value, Most: max(of.Value, of.Most), Price: price})
 		names = append(names, of.Name)
+		out.inputs = names
 	}
 	b.Levels = func(values []float64) ([]float64, error) {
 		of, err := m.Levels(with(set, names, values))
@@ -142,12 +172,13 @@ func (p *Params) provide(limits []*Service, factor func(*Service) float64, price
 	values, monthly, err := b.Cheapest(needed)
 	switch {
 	case errors.Is(err, ErrNotOffered):
-		return out, now, nil
+		return out, math.NaN(), now + unknown, nil
 	case err != nil:
-		return out, now, fmt.Errorf("choosing the inputs of %s: %w", s.Service, err)
+		return out, 0, 0, fmt.Errorf("choosing the inputs of %s: %w", s.Service, err)
 	}
-	out.To, out.Monthly = with(set, names, values), monthly
-	return out, now, nil
+	then = monthly + unknown
+	out.To, out.Monthly = with(set, names, values), num.IfFinite(then)
+	return out, then, now + unknown, nil
 }
 
 // with are inputs of which some have other values.
@@ -188,13 +219,17 @@ func (r *Result) growthBlocks() []doc.Block {
 			options.Add(doc.Say(name), doc.Of(nil, "–"), doc.Of(nil, "no inputs of the models reach it"), doc.Of(nil), doc.Of(nil))
 			return
 		}
-		price := func(x float64) doc.Cell {
-			if g.Currency == "" || !num.Finite(x) {
+		price := func(x *float64) doc.Cell {
+			if x == nil {
 				return doc.Of(nil, "not known")
 			}
-			return doc.Of(x, num.Digits(x, 4)+" "+g.Currency)
+			return doc.Of(*x, num.Digits(*x, 4)+" "+g.Currency)
 		}
-		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth.Value, "× "+num.Digits(o.Growth.Value, 3)), price(o.Monthly), price(o.PerRate.Value))
+		var each *float64
+		if o.PerRate != nil {
+			each = &o.PerRate.Value
+		}
+		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth.Value, "× "+num.Digits(o.Growth.Value, 3)), price(o.Monthly), price(each))
 	}
 	add("raise services", g.Raise)
 	add("add nodes", g.Nodes)

@@ -118,7 +118,7 @@ func (r *Result) table() *doc.Table {
 		{Key: "mcpt", Head: "longest", Right: true, Tip: "maximum critical pressure time (MCPT), with its bounds"},
 	}}
 	for _, s := range r.ranked() {
-		t.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Say(limitWords(s.Quality)), doc.Of(s.Limit, rateText(s.Quality, s.Limit)),
+		t.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Say(limitWords(s.Quality)), s.expected(),
 			doc.Of(s.SLP.Mean, percentOf(s.SLP.Mean)),
 			doc.Of(s.SLP.P25, num.Digits(100*s.SLP.P25, 3)+" .. "+percentOf(s.SLP.P75)),
 			doc.Of(s.SLP.P99, percentOf(s.SLP.P99)),
@@ -126,6 +126,14 @@ func (r *Result) table() *doc.Table {
 			doc.Of(s.MCPT.Seconds, s.longest()))
 	}
 	return t
+}
+
+// expected is the limit for people.
+func (s *Service) expected() doc.Cell {
+	if s.Limit == 0 {
+		return doc.Of(nil, "not known")
+	}
+	return doc.Of(s.Limit, rateText(s.Quality, s.Limit))
 }
 
 func percentOf(share float64) string { return num.Digits(100*share, 3) + " %" }

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
@@ -20,6 +22,7 @@ type line struct {
 	of            levels.Levels
 	level         levels.Level
 	recording     *telemetry.Recording
+	parts         []telemetry.Recording // of a whole node: its volumes
 	load          Load
 	loads         Series // what counts against the limit, a second
 	// series is the pressure; most is what it can be at most, where the balance of a
@@ -39,6 +42,10 @@ func (p *Params) lines(recordings []telemetry.Recording) (out []line, without []
 			return nil, nil, err
 		}
 	}
+	whole, parts := wholeNodes(recordings)
+	if err := p.unused(models, recordings, whole); err != nil {
+		return nil, nil, err
+	}
 	for i := range recordings {
 		r := &recordings[i]
 		var found int
@@ -46,7 +53,7 @@ func (p *Params) lines(recordings []telemetry.Recording) (out []line, without []
 			if scope == levels.OfNode && kindOf(r.Service) == levels.Volume {
 				continue // see below
 			}
-			more, err := p.linesOf(models, r, scope)
+			more, err := p.linesOf(models, r, nil, scope)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -56,8 +63,8 @@ func (p *Params) lines(recordings []telemetry.Recording) (out []line, without []
 			without = append(without, *r)
 		}
 	}
-	for _, r := range wholeNodes(recordings) {
-		more, err := p.linesOf(models, &r, levels.OfNode)
+	for i, parts := range parts {
+		more, err := p.linesOf(models, &whole[i], parts, levels.OfNode)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -80,9 +87,9 @@ func kindOf(service string) levels.Service {
 	return levels.Volume
 }
 
-// wholeNodes are the sums over the volumes of each node that has them with the same
-// periods: what a limit of the node counts.
-func wholeNodes(recordings []telemetry.Recording) []telemetry.Recording {
+// wholeNodes are the sums over the volumes of each node, which a limit of the node counts,
+// and these volumes.
+func wholeNodes(recordings []telemetry.Recording) (whole []telemetry.Recording, parts [][]telemetry.Recording) {
 	nodes := make(map[[2]string][]telemetry.Recording)
 	var names [][2]string
 	for _, r := range recordings {
@@ -94,15 +101,14 @@ func wholeNodes(recordings []telemetry.Recording) []telemetry.Recording {
 			nodes[key] = append(nodes[key], r)
 		}
 	}
-	out := make([]telemetry.Recording, 0, len(names))
 	for _, name := range names {
-		out = append(out, telemetry.Sum(nodes[name]))
+		whole, parts = append(whole, telemetry.Sum(nodes[name])), append(parts, nodes[name])
 	}
-	return out
+	return whole, parts
 }
 
 // linesOf are the limits of a recording by the model that fits it most closely.
-func (p *Params) linesOf(models []*levels.Model, r *telemetry.Recording, scope levels.Scope) ([]line, error) {
+func (p *Params) linesOf(models []*levels.Model, r *telemetry.Recording, parts []telemetry.Recording, scope levels.Scope) ([]line, error) {
 	best, closest := -1, -1
 	for i, u := range p.Models {
 		near, fits := u.fits(r.Node, r.Service)
@@ -125,12 +131,63 @@ func (p *Params) linesOf(models []*levels.Model, r *telemetry.Recording, scope l
 	}
 	var out []line
 	for _, level := range of.Limits {
-		l := line{node: r.Node, service: r.Service, of: of, level: level, recording: r,
+		l := line{node: r.Node, service: r.Service, of: of, level: level, recording: r, parts: parts,
 			chosen: slices.ContainsFunc(level.Inputs, func(in string) bool { return models[best].Choices(in) != nil })}
 		l.press(p.Credits)
 		out = append(out, l)
 	}
 	return out, nil
+}
+
+// unused refuses what is set for an input that no model has, and what is for a service that
+// is not there: a name that is misspelt would change nothing.
+func (p *Params) unused(models []*levels.Model, recordings, whole []telemetry.Recording) (err error) {
+	if len(recordings) == 0 {
+		return nil
+	}
+	there := func(u Chosen, takes func(*levels.Model) bool) bool {
+		for _, m := range models {
+			for _, r := range append(slices.Clone(recordings), whole...) {
+				scope := m.Scope == levels.OfNode || r.Service != ""
+				if _, fits := u.fits(r.Node, r.Service); fits && scope && m.Service == kindOf(r.Service) && takes(m) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	refuse := func(flag, problem, allowed string) {
+		err = errors.Join(err, &model.InputError{Flag: flag, Problem: problem, Allowed: allowed})
+	}
+	services := "the services are " + num.List(servicesOf(recordings))
+	for i, u := range p.Models {
+		if u.For != "" && !there(u, func(m *levels.Model) bool { return m == models[i] }) {
+			refuse("--model "+u.For+"="+u.Name, fmt.Sprintf("there is no service %q that the model fits", u.For), services)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.Set)) {
+		of, input, ok := cutLast(key, ".")
+		if !ok {
+			input = key
+		}
+		takes := func(m *levels.Model) bool { return m.Takes(input) }
+		switch {
+		case !slices.ContainsFunc(models, takes):
+			refuse("--set "+key, fmt.Sprintf("no model has the input %q", input), "the inputs are "+num.List(inputsOf(models)))
+		case of != "" && !there(Chosen{For: of}, takes):
+			refuse("--set "+key, fmt.Sprintf("there is no service %q with such a model", of), services)
+		}
+	}
+	return err
+}
+
+// inputsOf are the inputs of models, each once.
+func inputsOf(models []*levels.Model) (names []string) {
+	for _, m := range models {
+		names = append(names, m.InputNames()...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // bySet names the inputs of a model that are wrong by the flag that sets them.
@@ -171,6 +228,7 @@ func (l *line) press(credits string) {
 	if l.load.Least == nil {
 		return
 	}
+	l.addParts()
 	r, idle := l.recording, []float64(l.recording.Rates[telemetry.Idle])
 	l.loads, l.missing = NewSeries(r.Begin, r.End, l.load.Least, nil, idle)
 	b := l.level.Bucket
@@ -205,11 +263,33 @@ func (l *line) measure() {
 		pressures[i] = math.NaN()
 		if d, inside := l.of.Measured(b[i]/n[i], reads[i]/n[i]); inside {
 			pressures[i] = d.Pressure(n[i])
+		} else {
+			n[i] = math.NaN() // loads and pressures have the same periods
 		}
 	}
 	l.load.Least = n
 	l.loads, _ = NewSeries(r.Begin, r.End, n, nil, nil)
 	l.series, l.missing = NewSeries(r.Begin, r.End, pressures, nil, r.Rates[telemetry.Idle])
+}
+
+// addParts computes the load of a node as the sum of its volumes' loads: each volume splits
+// operations by itself.
+func (l *line) addParts() {
+	if len(l.parts) < 2 || l.level.Unit == 0 { // without a unit, the sum counts as much
+		return
+	}
+	clear(l.load.Least)
+	clear(l.load.Most)
+	for _, r := range l.parts {
+		of := l.limit(l.level.Quality).Load(func(measure string) []float64 { return r.Rates[telemetry.Measure(measure)] })
+		for i, end := range l.recording.End {
+			least, most := math.NaN(), math.NaN()
+			if k, ok := slices.BinarySearch(r.End, end); ok && r.Begin[k] == l.recording.Begin[i] {
+				least, most = of.Least[k], of.Most[k]
+			}
+			l.load.Least[i], l.load.Most[i] = l.load.Least[i]+least, l.load.Most[i]+most
+		}
+	}
 }
 
 const allowedShare = "full, empty, or a percentage such as 70%"

@@ -63,9 +63,8 @@ func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error
 	if len(sources) == 0 {
 		return nil, fmt.Errorf("%w: give a run, a file or an address; --help lists what can be read", model.ErrUsage)
 	}
-	if len(p.Models) == 0 {
-		return nil, &model.InputError{Path: "models", Problem: "no model says what may be expected",
-			Allowed: "give one: --model aws-gp3 (`scalebench servicelevel models` lists them), or a file"}
+	if err := p.Chosen(); err != nil {
+		return nil, err
 	}
 	recordings, err := recordingsOf(sources)
 	if err != nil {
@@ -83,6 +82,15 @@ func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error
 	return &study.Answer{Result: r, Places: r.Places(), Gate: p.gate(r), Document: r.document}, nil
 }
 
+// Chosen refuses parameters without a model.
+func (p *Params) Chosen() error {
+	if len(p.Models) > 0 {
+		return nil
+	}
+	return &model.InputError{Path: "models", Problem: "no model says what may be expected",
+		Allowed: "give one: --model aws-gp3 (`scalebench servicelevel models` lists them), or a file"}
+}
+
 // result is the pressure of each limit, and what to do.
 func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 	lines, without, err := p.lines(recordings)
@@ -96,6 +104,7 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		nodes[l.node] = true
 		if len(l.series) == 0 {
 			r.Doubts.Add(l.absent())
+			r.untold = append(r.untold, l)
 			continue
 		}
 		s, err := p.service(l)
@@ -104,10 +113,12 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		}
 		r.Services, steps = append(r.Services, s), append(steps, s.found.Step)
 		r.Doubts.Add(l.doubts(s)...)
+		if l.load.Lacks != "" {
+			r.untold = append(r.untold, l)
+		}
 	}
 	if len(lines) == 0 {
-		return nil, &model.InputError{Path: "models", Problem: "no model fits " + num.List(servicesOf(without)),
-			Allowed: "a model for one of them: --model " + firstService(without) + "=NAME"}
+		return nil, noneFits(without)
 	}
 	if len(steps) > 0 {
 		r.Period = stats.Median(steps)
@@ -127,6 +138,12 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 	a := Advise(uses, r.Critical/100)
 	r.advise(a)
 	return r, p.price(r, a)
+}
+
+// noneFits is the error if no model fits any service.
+func noneFits(all []telemetry.Recording) error {
+	return &model.InputError{Path: "models", Problem: "no model fits " + num.List(servicesOf(all)),
+		Allowed: "a model for one of them: --model " + firstService(all) + "=NAME"}
 }
 
 // servicesOf are the services of recordings for people, each once.
@@ -166,6 +183,10 @@ func (p *Params) gate(r *Result) error {
 			return err
 		}
 		unknown = cmp.Or(unknown, err)
+	}
+	if unknown == nil && len(r.untold) > 0 {
+		l := r.untold[0]
+		return limit.Unknown(fmt.Sprintf("the source lacks what the %s limit of %s counts", limitWords(l.level.Name()), cmp.Or(l.service, "all volumes")))
 	}
 	return unknown
 }
@@ -229,7 +250,7 @@ func counts(provider, ours *telemetry.Recording) (out []Counts) {
 		if nn.Seconds() < (1-most)*(to-from) {
 			continue
 		}
-		out = append(out, Counts{Ops: nn.mean(), Bytes: bb.mean(), Consumed: consumed})
+		out = append(out, Counts{Ops: nn.Mean(), Bytes: bb.Mean(), Consumed: consumed})
 	}
 	return out
 }

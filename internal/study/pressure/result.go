@@ -26,6 +26,7 @@ type Result struct {
 	nodes    int
 	zone     string
 	sampling Sampling
+	untold   []*line // limits of which the load is not known, or not all of it
 }
 
 // Service is one limit of one service. Pressures are shares: 1 is all that may be
@@ -35,8 +36,9 @@ type Service struct {
 	Service string `json:"service"` // empty: all volumes of the node
 	Quality string `json:"quality"` // ops, bytes; of one way ops.read
 	Model   string `json:"model"`
-	// Limit is the rate of which the pressure is 1: operations or bytes a second.
-	Limit float64 `json:"limit"`
+	// Limit is the rate of which the pressure is 1: operations or bytes a second. Of
+	// measured cells it depends on sizes, and is not known (0) without operations.
+	Limit float64 `json:"limit,omitzero"`
 	SLP   SLP     `json:"slp"`
 	// Exceeds is P(s ≤ o), averaged over time: the share in which the service cannot be
 	// expected to deliver what was observed.
@@ -98,7 +100,9 @@ func (p *Params) service(l *line) (*Service, error) {
 		s.SLP.CI = &ci
 	}
 	if s.Limit = l.level.Rate.Level(); len(l.of.Cells) > 0 {
-		s.Limit = l.loads.mean() / summary.Mean
+		if s.Limit = 0; summary.Mean > 0 {
+			s.Limit = l.loads.Mean() / summary.Mean
+		}
 	}
 	s.Exceeds = l.exceeds()
 	if err := s.critical(p.sampling(l)); err != nil {
@@ -148,15 +152,6 @@ func (s *Service) critical(o Sampling) error {
 	return nil
 }
 
-// mean is the mean over time.
-func (s Series) mean() float64 {
-	total := 0.0
-	for _, p := range s {
-		total += p.Mean * p.seconds()
-	}
-	return total / s.Seconds()
-}
-
 // peak is the largest mean of a period.
 func (s Series) peak() float64 {
 	out := 0.0
@@ -197,6 +192,6 @@ func (l *line) throttled() *float64 {
 	if len(s) == 0 {
 		return nil
 	}
-	mean := s.mean()
+	mean := s.Mean()
 	return &mean
 }

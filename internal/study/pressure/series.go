@@ -95,31 +95,6 @@ func (s Series) Between(begin, end float64) Series {
 	return s[from:to]
 }
 
-// Together is the load of services that share a limit, from series of their loads in the same periods. Missing is
-// the number of periods that not all of them have.
-func Together(all ...Series) (s Series, missing int) {
-	next := make([]int, len(all))
-	for _, p := range all[0] {
-		load, known := 0.0, true
-		for k, other := range all {
-			near := p.seconds() / 10
-			for next[k] < len(other) && other[next[k]].Begin < p.Begin-near {
-				next[k]++
-			}
-			if known = known && next[k] < len(other) && math.Abs(other[next[k]].Begin-p.Begin) <= near &&
-				math.Abs(other[next[k]].End-p.End) <= near; known {
-				load += other[next[k]].Mean
-			}
-		}
-		if known {
-			s = append(s, Period{Begin: p.Begin, End: p.End, Mean: load})
-		} else {
-			missing++
-		}
-	}
-	return s, missing
-}
-
 // Ceiling is the largest pressure that bounds suppose: 1 for a limit that is enforced, or the pressure of the
 // largest rate that the service delivers (largest), as of a bucket's burst, or of the largest value of a
 // distribution; but never less than the largest pressure seen. +Inf: nothing is enforced.
@@ -195,7 +170,9 @@ func (s Series) MeanInterval(level float64) (stats.Interval, error) {
 	if err != nil {
 		return stats.Interval{}, fmt.Errorf("interval of a mean pressure: %w", err)
 	}
-	return e.Interval(level)
+	out, err := e.Interval(level)
+	out.Lo = max(0, out.Lo) // as no pressure is less
+	return out, err
 }
 
 // Busiest is the window of this length (seconds) in which one of several pressures was highest on average; the
