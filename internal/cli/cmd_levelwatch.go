@@ -63,6 +63,9 @@ each service.`,
 		if err == nil {
 			err = opt.parse()
 		}
+		if err == nil {
+			err = params.Chosen()
+		}
 		if err != nil {
 			return err
 		}
@@ -183,7 +186,7 @@ func (c *common) alert(ctx context.Context, opt watchOptions, now []pressure.Mom
 		return nil
 	}
 	for _, m := range now {
-		key, above := m.Name(), m.Above(opt.level)
+		key, above := m.Name(), m.Above(pressure.Sampling{Above: opt.level})
 		if above < opt.after {
 			delete(said, key)
 			continue

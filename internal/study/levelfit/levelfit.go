@@ -29,7 +29,7 @@ service came to which level. Values near each other become one level, so that a
 processor that comes in two kinds has two. The model is text that
 "servicelevel pressure --model FILE" reads.`,
 		Example: "  scalebench servicelevel fit nightly --metric score\n" +
-			"  scalebench servicelevel fit cpu.csv --value score --name m5.large --format csv\n" +
+			"  scalebench servicelevel fit cpu.csv --value score --name m5-large --format csv\n" +
 			"  scalebench servicelevel fit cpu.csv --value score --format json | jq -r .file > m5.yaml",
 		New:     func() study.Study { return &Params{} },
 		Caveats: caveat.Table{fewValues},
@@ -57,7 +57,7 @@ var fewValues = caveat.Define("few_values", func(a valuesArgs) string {
 type Params struct {
 	Metric string `json:"metric,omitempty" flag:"metric" jsonschema_description:"The metric. Needed where there are several."`
 	Value  string `json:"value,omitempty" flag:"value" jsonschema_description:"Column of a table that has the values. Default: guessed; the answer names it."`
-	Name   string `json:"name,omitempty" flag:"name" jsonschema_description:"Name of the model. Default: that of the metric."`
+	Name   string `json:"name,omitempty" flag:"name" jsonschema:"format=scalebench-name" jsonschema_description:"Name of the model. Default: that of the metric."`
 }
 
 // Check implements study.Study: tags say all of it.

@@ -88,15 +88,37 @@ func (r *Result) uses() ([]Use, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the use of %s: %w", s.Service, err)
 		}
-		if c := s.line.credits; c != nil { // in the long run a bucket gives what it gains
-			if lasting := s.line.loads.mean() / c.Bucket.Fill; lasting > u.Pressure {
-				u.Pressure, u.Mean = lasting, nil
-			}
+		if err := s.line.allow(&u, begin, end); err != nil {
+			return nil, err
 		}
 		u.Node, u.Service, u.Limit = s.Node, s.Service, s.Quality
 		out[i] = u
 	}
 	return out, nil
+}
+
+// allow sets what a bucket adds to a use. If the limit of the moment binds, that is its rate:
+// in a burst, a higher base rate is of no use. In the long run a bucket gives what it gains.
+// Less is enough only if the base rate alone bears the loads.
+func (l *line) allow(u *Use, begin, end float64) error {
+	if l.credits == nil {
+		return nil
+	}
+	loads := l.loads.Between(begin, end)
+	if len(loads) == 0 {
+		loads = l.loads
+	}
+	all, err := l.loads.Summary()
+	if err != nil {
+		return fmt.Errorf("the loads of %s: %w", l.service, err)
+	}
+	u.Peak = max(u.Peak, all.P99/l.level.Rate.Level())
+	if u.highest() >= saturated {
+		u.Rate = loads.Mean() / u.Pressure
+	} else if lasting := all.Mean / l.credits.Bucket.Fill; lasting > u.Pressure {
+		u.Pressure, u.Mean = lasting, nil
+	}
+	return nil
 }
 
 // undecided reports whether the balance of a bucket, which is not known, decides what holds
@@ -180,11 +202,49 @@ func (a *Advised) within(p *Params, s *Service) error {
 		if most <= s.Limit*(1+same) {
 			a.Other = true
 		}
+	case *a.To <= most*(1+same):
+		for _, level := range s.line.levelsOf(p) {
+			if level >= *a.To*(1-same) { // levels that are chosen by a word have steps
+				a.To = &level
+				break
+			}
+		}
 	case *a.To > most*(1+same):
 		a.To, a.Other, a.Next = &most, true, nil
 		a.Growth = new(Range{most / s.Limit, most / s.Limit, most / s.Limit})
 	}
 	return nil
+}
+
+// choices are the inputs of the level that are words, such as a type.
+func (l *line) choices() (names []string) {
+	for _, name := range l.level.Inputs {
+		if l.model.Choices(name) != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// levelsOf are the levels of the limit with each word of its inputs, ascending; none: it
+// has no such input.
+func (l *line) levelsOf(p *Params) (out []float64) {
+	set := p.inputs(l.source, l.node, l.service, l.model, newUsed(p))
+	for _, name := range l.choices() {
+		for _, word := range l.model.Choices(name) {
+			of, err := l.model.Levels(changed(set, []string{name}, []string{word}))
+			if err != nil {
+				continue // not with the other inputs
+			}
+			for _, level := range of.Limits {
+				if level.Name() == l.level.Name() {
+					out = append(out, level.Rate.Level())
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // extreme is the largest or the smallest level of a limit that the inputs of its model
@@ -231,8 +291,8 @@ func (p *Params) extreme(s *Service, largest bool) (float64, error) {
 }
 
 // lower are the limits of which less is enough when the throughput has grown: one for
-// each input of a service, of the limit that needs most of it. Short data tell of no
-// such thing, and neither do credits.
+// each input of a service, of the limit that needs most of it. Short data do not
+// show it.
 func (r *Result) lower(a Advice, grown float64) (out []Change) {
 	needs := make(map[string]Change) // by service and inputs
 	kept := make(map[string]bool)
@@ -241,7 +301,7 @@ func (r *Result) lower(a Advice, grown float64) (out []Change) {
 		s := r.of(u)
 		key := strings.Join([]string{u.Node, u.Service, s.Model, strings.Join(s.line.level.Inputs, ",")}, "\x00")
 		k := slices.IndexFunc(a.Lower, func(c Change) bool { return c.Use == i })
-		if k < 0 || len(s.line.level.Inputs) == 0 || s.line.level.Bucket != nil || s.Observed < leastObserved ||
+		if k < 0 || len(s.line.level.Inputs) == 0 || s.line.choices() != nil || s.Observed < leastObserved ||
 			s.atLimit() > 0 || a.Lower[k].Factor*grown >= mostLowered {
 			kept[key] = true
 			continue

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"sort"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
 )
 
 // Input is what a user provisions of a service, and its price.
@@ -94,17 +96,22 @@ func (b Budget) check(at, needed []float64) error {
 
 // Option is one way to serve more requests.
 type Option struct {
-	Nodes   int     `json:"nodes"`
-	Growth  Range   `json:"growth"`  // of the throughput
-	Monthly float64 `json:"monthly"` // price of all nodes with their services
-	// PerRate is the monthly price of one request a second.
-	PerRate Range `json:"per_rate"`
+	Nodes   int      `json:"nodes"`
+	Growth  Range    `json:"growth"`  // of the throughput
+	Monthly *float64 `json:"monthly"` // price of all nodes with their services; null: not known
+	// PerRate is the monthly price of one request a second; null: not known.
+	PerRate *Range `json:"per_rate"`
 }
 
-// NewOption prices an option. throughput is the present one, requests a second.
+// NewOption prices an option. throughput is the present one, requests a second; a price of NaN and a throughput of 0
+// are not known.
 func NewOption(nodes int, growth Range, monthly float64, throughput Range) Option {
-	return Option{nodes, growth, monthly, Range{Value: monthly / (growth.Value * throughput.Value),
-		Lo: monthly / (growth.Hi * throughput.Hi), Hi: monthly / (growth.Lo * throughput.Lo)}}
+	out := Option{Nodes: nodes, Growth: growth, Monthly: num.IfFinite(monthly)}
+	if out.Monthly != nil && throughput.Value > 0 {
+		out.PerRate = &Range{Value: monthly / (growth.Value * throughput.Value),
+			Lo: monthly / (growth.Hi * throughput.Hi), Hi: monthly / (growth.Lo * throughput.Lo)}
+	}
+	return out
 }
 
 // ScaleOut is how many nodes the paper compares a growth with (5.3): the largest number whose throughput, linear in

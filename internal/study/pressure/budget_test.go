@@ -117,7 +117,7 @@ func TestScaleOut(t *testing.T) {
 		near(t, "growth", growth.Value, float64(tt.want)/float64(tt.nodes))
 	}
 	got := NewOption(3, Range{3, 2, 4}, 600, Range{100, 90, 110})
-	if diff := cmp.Diff(Range{2, 600. / 440, 600. / 180}, got.PerRate, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+	if diff := cmp.Diff(&Range{2, 600. / 440, 600. / 180}, got.PerRate, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
 		t.Errorf("price of one request a second (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(Range{2, 1, 3}, Least([]Range{{3, 1, 4}, {2, 2, 3}})); diff != "" {

@@ -15,7 +15,7 @@ import (
 )
 
 // Caveats are all that an answer can say against itself.
-var Caveats = slices.Concat(caveat.Table{noModel, lacks, gaps, sizesUnknown, balanceUnknown, overdrawn, outsideCells,
+var Caveats = slices.Concat(caveat.Table{noModel, lacks, atLeast, noPrice, gaps, sizesUnknown, balanceUnknown, overdrawn, outsideCells,
 	aboveModel, twice, leftOut, adviceUnknown},
 	telemetry.Caveats, cloudwatch.Caveats)
 
@@ -25,6 +25,13 @@ var (
 	})
 	lacks = caveat.DefineAbout("measure_absent", func(c caveat.Caveat, a absentMeasure) string {
 		return fmt.Sprintf("%s has no pressure: the source lacks %s", c.Part, a.Measure)
+	})
+	atLeast = caveat.DefineAbout("load_incomplete", func(c caveat.Caveat, a absentMeasure) string {
+		return fmt.Sprintf("%s: the source lacks %s. The pressure is at least what is shown", c.Part, a.Measure)
+	})
+	noPrice = caveat.Define("price_absent", func(a pricesArgs) string {
+		return fmt.Sprintf("the price list lacks %s. What these take part in has no price. If one costs nothing, list it with 0",
+			num.List(a.Inputs))
 	})
 	gaps = caveat.DefineAbout("periods_missing", func(c caveat.Caveat, a countOf) string {
 		return fmt.Sprintf("%s: %s of %d have no value. They count as gaps, which break runs", c.Part, num.Count(a.Count,
@@ -75,6 +82,9 @@ type (
 	absentMeasure struct {
 		Measure telemetry.Measure `json:"measure"`
 	}
+	pricesArgs struct {
+		Inputs []caveat.Verbatim `json:"inputs"` // model and input
+	}
 	countOf struct {
 		Count int `json:"count"`
 		Of    int `json:"of"`
@@ -117,10 +127,12 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 		}
 		out = append(out, def.At(model.Warning, l.about(), countOf{l.missing, n}))
 	}
-	if size := l.meanSize(); l.level.Unit > 0 && size > mostUnsplit*l.level.Unit {
+	if l.load.Lacks != "" {
+		out = append(out, atLeast.At(model.Warning, l.about(), absentMeasure{telemetry.Measure(l.load.Lacks)}))
+	} else if size := l.meanSize(); l.level.Unit > 0 && size > mostUnsplit*l.level.Unit {
 		r := l.recording()
 		if most, _ := NewSeries(r.Begin, r.End, l.load.Most, nil, nil); len(most) > 0 && !math.IsInf(most.peak(), 0) {
-			out = append(out, sizesUnknown.At(model.Warning, l.about(), sizeArgs{size, l.level.Unit, most.mean() / s.Limit}))
+			out = append(out, sizesUnknown.At(model.Warning, l.about(), sizeArgs{size, l.level.Unit, most.Mean() / s.Limit}))
 		}
 	}
 	if s.beyond {
@@ -162,8 +174,8 @@ func (l *line) meanSize() float64 {
 	}
 	b, _ := NewSeries(l.recording().Begin, l.recording().End, bytes, nil, nil)
 	n, _ := NewSeries(l.recording().Begin, l.recording().End, ops, nil, nil)
-	if len(b) == 0 || n.mean() == 0 {
+	if len(b) == 0 || n.Mean() == 0 {
 		return 0
 	}
-	return b.mean() / n.mean()
+	return b.Mean() / n.Mean()
 }

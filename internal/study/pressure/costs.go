@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/levels"
@@ -19,19 +21,9 @@ import (
 type Growth struct {
 	Growth   float64    `json:"growth"`
 	Currency string     `json:"currency,omitempty"`
-	Raise    *Offer     `json:"raise"` // null: no inputs of the models reach it
-	Nodes    *Offer     `json:"nodes"`
+	Raise    *Option    `json:"raise"` // null: no inputs of the models reach it
+	Nodes    *Option    `json:"nodes"`
 	Services []Provided `json:"services"` // what to choose
-	// Unpriced are inputs, as MODEL INPUT, whose price is not known: they are not in the sums.
-	Unpriced []string `json:"without_price,omitempty"`
-}
-
-// Offer is a way to serve more. Null is a price that is not known.
-type Offer struct {
-	Nodes   int      `json:"nodes"`
-	Growth  float64  `json:"growth"`   // of the throughput
-	Monthly *float64 `json:"monthly"`  // of all nodes with their services
-	PerRate *float64 `json:"per_rate"` // of one request a second
 }
 
 // Provided are the inputs of a service.
@@ -40,8 +32,10 @@ type Provided struct {
 	Service string            `json:"service"`
 	Model   string            `json:"model"`
 	Now     map[string]string `json:"now"`
-	To      map[string]string `json:"to"` // null: no inputs of the model give the levels
-	Monthly float64           `json:"monthly"`
+	To      map[string]string `json:"to"`      // null: no inputs of the model give the levels
+	Monthly *float64          `json:"monthly"` // of To; null: not known
+
+	inputs []string // that are numbers, and so have prices
 }
 
 // nodeInput is the item of a price list that is one more node.
@@ -61,75 +55,87 @@ func (p *Params) price(r *Result, a Advice) error {
 	}
 	g := &Growth{Growth: p.Growth, Currency: prices.Currency}
 	raises := a.Raises(p.Growth, r.Critical/100)
-	factor := func(s *Service) float64 {
+	needed := func(s *Service) float64 {
 		for _, c := range raises {
 			if u := a.Uses[c.Use]; u.Node == s.Node && u.Service == s.Service && u.Limit == s.Quality {
-				return c.Factor
+				return max(s.Limit, c.Rate)
 			}
 		}
-		return 1
+		return s.Limit
 	}
 	now, then, reached := 0.0, 0.0, true
 	for _, group := range r.provided() {
-		x, monthly, err := p.provide(g, group, factor, prices)
+		x, to, monthly, err := p.provide(group, needed, prices)
 		if err != nil {
 			return err
 		}
 		reached = reached && x.To != nil
-		now, then = now+monthly, then+x.Monthly
+		now, then = now+monthly, then+to
 		g.Services = append(g.Services, x)
 	}
-	node, known, err := prices.node()
+	node, err := prices.node()
 	if err != nil {
 		return err
 	}
-	known = known && prices.Currency != ""
+	if p.Prices != "" {
+		r.lacking(prices, g.Services, node)
+	}
+	throughput := Range{p.Requests, p.Requests, p.Requests}
 	if reached {
-		g.Raise = p.offer(r.nodes, p.Growth, then+float64(r.nodes)*node, known)
+		o := NewOption(r.nodes, Range{p.Growth, p.Growth, p.Growth}, then+float64(r.nodes)*node, throughput)
+		g.Raise = &o
 	}
 	k, by := ScaleOut(r.nodes, p.Growth)
 	if k == r.nodes { // the paper's number is no growth
 		k++
-		by.Value = float64(k) / float64(r.nodes)
+		g := float64(k) / float64(r.nodes)
+		by = Range{g, g, g}
 	}
-	g.Nodes = p.offer(k, by.Value, float64(k)*(node+now/float64(r.nodes)), known)
+	o := NewOption(k, by, float64(k)*(node+now/float64(r.nodes)), throughput)
+	g.Nodes = &o
 	r.Growth = g
 	return nil
 }
 
-// offer prices a way.
-func (p *Params) offer(nodes int, growth, monthly float64, known bool) *Offer {
-	out := &Offer{Nodes: nodes, Growth: growth}
-	if known {
-		out.Monthly = &monthly
-		if p.Requests > 0 {
-			out.PerRate = new(monthly / (growth * p.Requests))
-		}
-	}
-	return out
-}
-
-// node is the price of one more node, of which there must be at most one.
-func (p Prices) node() (price float64, known bool, err error) {
+// node is the price of one more node, of which there must be at most one; NaN: none.
+func (p Prices) node() (float64, error) {
+	out := math.NaN()
 	for at, x := range p.Inputs {
 		if at.Input != nodeInput {
 			continue
 		}
-		if known {
-			return 0, false, &model.InputError{Path: "prices", Problem: "there are several prices of a node",
+		if !math.IsNaN(out) {
+			return out, &model.InputError{Path: "prices", Problem: "there are several prices of a node",
 				Allowed: "keep that of these nodes"}
 		}
-		price, known = x.Unit, true
+		out = x.Unit
 	}
-	return price, known, nil
+	return out, nil
+}
+
+// lacking says which inputs have no price.
+func (r *Result) lacking(prices Prices, services []Provided, node float64) {
+	var names []caveat.Verbatim
+	if math.IsNaN(node) {
+		names = append(names, nodeInput)
+	}
+	for _, s := range services {
+		for _, input := range s.inputs {
+			if _, ok := prices.Inputs[Priced{s.Model, input}]; !ok {
+				names = append(names, caveat.Verbatim(s.Model+" "+input))
+			}
+		}
+	}
+	if slices.Sort(names); len(names) > 0 {
+		r.Doubts.Add(noPrice.Warn(pricesArgs{slices.Compact(names)}))
+	}
 }
 
 // provided are the limits of each service by its model.
 func (r *Result) provided() [][]*Service {
 	var out [][]*Service
 	for _, s := range r.Services {
-		if n := len(out); n > 0 && out[n-1][0].Node == s.Node && out[n-1][0].Service == s.Service &&
-			out[n-1][0].Model == s.Model {
+		if n := len(out); n > 0 && out[n-1][0].Node == s.Node && out[n-1][0].Service == s.Service && out[n-1][0].Model == s.Model {
 			out[n-1] = append(out[n-1], s)
 			continue
 		}
@@ -138,32 +144,33 @@ func (r *Result) provided() [][]*Service {
 	return out
 }
 
-// provide chooses the cheapest inputs whose levels are high enough. now is the price of
-// the present ones.
-func (p *Params) provide(g *Growth, limits []*Service, factor func(*Service) float64, prices Prices) (out Provided,
-	now float64, err error) {
+// provide chooses the cheapest inputs whose levels are high enough. then is their price,
+// and now that of the present ones; NaN: not known.
+func (p *Params) provide(limits []*Service, need func(*Service) float64, prices Prices) (out Provided, then, now float64, err error) {
 	s := limits[0]
 	m := s.line.model
 	set := p.inputs(s.line.source, s.Node, s.Service, m, newUsed(p))
 	out = Provided{Node: s.Node, Service: s.Service, Model: s.Model, Now: set}
 	needed := make([]float64, len(limits))
 	for i, l := range limits {
-		needed[i] = l.Limit * factor(l)
+		needed[i] = need(l)
 	}
 	provisions, err := m.Provisions(set)
 	if err != nil {
-		return out, 0, err
+		return out, 0, 0, err
 	}
 	var b Budget
 	var names []string
+	unknown := 0.0
 	for _, of := range provisions {
-		price, known := prices.Inputs[Priced{s.Model, of.Name}]
-		if name := s.Model + " " + of.Name; !known && prices.Currency != "" && !slices.Contains(g.Unpriced, name) {
-			g.Unpriced = append(g.Unpriced, name)
+		price, ok := prices.Inputs[Priced{s.Model, of.Name}]
+		if !ok {
+			unknown = math.NaN()
 		}
 		now += price.Monthly(of.Value)
 		b.Inputs = append(b.Inputs, Input{Name: of.Name, Least: of.Value, Most: max(of.Value, of.Most), Price: price})
 		names = append(names, of.Name)
+		out.inputs = names
 	}
 	b.Levels = func(values []float64) ([]float64, error) {
 		of, err := m.Levels(changed(set, names, texts(values)))
@@ -181,12 +188,13 @@ func (p *Params) provide(g *Growth, limits []*Service, factor func(*Service) flo
 	values, monthly, err := b.Cheapest(needed)
 	switch {
 	case errors.Is(err, ErrNotOffered):
-		return out, now, nil
+		return out, math.NaN(), now + unknown, nil
 	case err != nil:
-		return out, now, fmt.Errorf("choosing the inputs of %s: %w", s.Service, err)
+		return out, 0, 0, fmt.Errorf("choosing the inputs of %s: %w", s.Service, err)
 	}
-	out.To, out.Monthly = changed(set, names, texts(values)), monthly
-	return out, now, nil
+	then = monthly + unknown
+	out.To, out.Monthly = changed(set, names, texts(values)), num.IfFinite(then)
+	return out, then, now + unknown, nil
 }
 
 // changed are inputs of which some have other values.
@@ -215,30 +223,30 @@ func (r *Result) growthBlocks() []doc.Block {
 		return nil
 	}
 	options := &doc.Table{Columns: []doc.Column{
-		{Key: "option", Head: "option"}, {Key: "nodes", Head: "nodes", Right: true}, {Key: "growth", Head: "throughput",
-			Right: true},
+		{Key: "option", Head: "option"}, {Key: "nodes", Head: "nodes", Right: true}, {Key: "growth", Head: "throughput", Right: true},
 		{Key: "monthly", Head: "a month", Right: true}, {Key: "per_rate", Head: "a month for 1 request/s", Right: true},
 	}}
-	price := func(x *float64) doc.Cell {
-		if x == nil {
-			return doc.Of(nil, "not known")
-		}
-		return doc.Of(*x, num.Digits(*x, 4)+" "+g.Currency)
-	}
-	add := func(name string, o *Offer) {
+	add := func(name string, o *Option) {
 		if o == nil {
-			options.Add(doc.Say(name), doc.Of(nil, "–"), doc.Of(nil, "no inputs of the models reach it"), doc.Of(nil),
-				doc.Of(nil))
+			options.Add(doc.Say(name), doc.Of(nil, "–"), doc.Of(nil, "no inputs of the models reach it"), doc.Of(nil), doc.Of(nil))
 			return
 		}
-		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth, "× "+num.Digits(o.Growth, 3)), price(o.Monthly),
-			price(o.PerRate))
+		price := func(x *float64) doc.Cell {
+			if x == nil {
+				return doc.Of(nil, "not known")
+			}
+			return doc.Of(*x, num.Digits(*x, 4)+" "+g.Currency)
+		}
+		var each *float64
+		if o.PerRate != nil {
+			each = &o.PerRate.Value
+		}
+		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth.Value, "× "+num.Digits(o.Growth.Value, 3)), price(o.Monthly), price(each))
 	}
 	add("raise services", g.Raise)
 	add("add nodes", g.Nodes)
 	inputs := &doc.Table{Columns: []doc.Column{
-		{Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "model", Head: "model"}, {Key: "now",
-			Head: "now"}, {Key: "to", Head: "choose"},
+		{Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "model", Head: "model"}, {Key: "now", Head: "now"}, {Key: "to", Head: "choose"},
 	}}
 	for _, s := range g.Services {
 		to := "another service: none of its inputs gives these levels"
@@ -247,13 +255,8 @@ func (r *Result) growthBlocks() []doc.Block {
 		}
 		inputs.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Say(s.Model), doc.Say(settings(s.Now)), doc.Say(to))
 	}
-	blocks := []doc.Block{{Table: options}, {Table: inputs}}
-	if len(g.Unpriced) > 0 {
-		blocks = append(blocks, doc.Remark("The sums lack what has no price: "+num.List(g.Unpriced)+"."))
-	}
-	return append(blocks,
-		doc.Remark("More nodes are taken to grow linearly; the number is the largest whose throughput stays below the "+
-			"growth."))
+	return []doc.Block{{Table: options}, {Table: inputs},
+		doc.Remark("More nodes are taken to grow linearly; the number is the largest whose throughput stays below the growth.")}
 }
 
 // settings are inputs for people.

@@ -203,6 +203,14 @@ func percentBounds(t TCPT) string {
 	return fmt.Sprintf("%s [%s .. %s]", text, num.Digits(t.Lo, 3), num.Digits(t.Hi, 3))
 }
 
+// expected is the limit for people.
+func (s *Service) expected() doc.Cell {
+	if s.Limit == 0 {
+		return doc.Of(nil, "not known")
+	}
+	return doc.Of(s.Limit, rateText(s.Quality, s.Limit))
+}
+
 // tableBlocks are the table, and the limits of which nothing was used.
 func (r *Result) tableBlocks() []doc.Block {
 	var unused []string
@@ -232,8 +240,7 @@ func (r *Result) table() *doc.Table {
 		if s.SLP.Max == 0 {
 			continue
 		}
-		t.Add(doc.Say(s.Node), doc.Say(s.serviceText()), doc.Say(s.words()), doc.Of(s.Limit, rateText(s.Quality,
-			s.Limit)),
+		t.Add(doc.Say(s.Node), doc.Say(s.serviceText()), doc.Say(s.words()), s.expected(),
 			doc.Of(s.SLP.Mean, percentOf(s.SLP.Mean)),
 			doc.Of(s.SLP.P99, percentOf(s.SLP.P99)),
 			doc.Of(s.TCPT.Percent, percentBounds(s.TCPT)).As(s.tone()),

@@ -282,18 +282,28 @@ func newUsed(p *Params) *used {
 }
 
 // check refuses what fits nothing: a name that is misspelt would change the answer.
-func (u *used) check(recordings []telemetry.Recording) error {
+func (u *used) check(recordings []telemetry.Recording) (err error) {
+	refuse := func(flag, problem, allowed string) {
+		err = errors.Join(err, &model.InputError{Flag: flag, Problem: problem, Allowed: allowed})
+	}
+	services := "the services are " + num.List(servicesOf(recordings))
 	for i, m := range u.p.Models {
-		if !u.models[i] {
-			return &model.InputError{Path: "models", Problem: fmt.Sprintf("%s fits no service", cmp.Or(m.For+"="+m.Name)),
-				Allowed: "the sources have " + num.List(servicesOf(recordings))}
+		if !u.models[i] && m.For != "" {
+			refuse("--model "+m.For+"="+m.Name, fmt.Sprintf("there is no service %q that the model fits", m.For), services)
+		} else if !u.models[i] && len(u.models) > 0 {
+			refuse("--model "+m.Name, "the model fits no service, or only such as another one fits more closely", services)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(u.p.Set)) {
-		if !u.set[key] {
-			return &model.InputError{Path: "set", Problem: key + " is an input of no service",
-				Allowed: "the inputs are " + num.List(slices.Sorted(maps.Keys(u.inputs)))}
+		of, input, _ := cutLast(key, ".")
+		switch {
+		case u.set[key] || len(u.models) == 0:
+		case !u.inputs[input]:
+			refuse("--set "+key, fmt.Sprintf("no model has the input %q", input),
+				"the inputs are "+num.List(slices.Sorted(maps.Keys(u.inputs))))
+		default:
+			refuse("--set "+key, fmt.Sprintf("there is no service %q with such a model", of), services)
 		}
 	}
-	return nil
+	return err
 }

@@ -93,9 +93,9 @@ func (u Chosen) fits(node, service string) (closeness int, ok bool) {
 	if u.For == "" {
 		return 0, true
 	}
-	for _, name := range []string{service, node + "/" + service} {
+	for i, name := range []string{service, node + "/" + service} {
 		if u.For == name {
-			return 2, true
+			return 2 + i, true
 		}
 		if hit, err := path.Match(u.For, name); err == nil && hit {
 			closeness, ok = 1, true

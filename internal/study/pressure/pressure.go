@@ -66,9 +66,8 @@ func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error
 	if len(sources) == 0 {
 		return nil, fmt.Errorf("%w: give a run, a file or an address; --help lists what can be read", model.ErrUsage)
 	}
-	if len(p.Models) == 0 {
-		return nil, &model.InputError{Path: "models", Problem: "no model says what may be expected",
-			Allowed: "give one: --model aws-gp3 (`scalebench servicelevel models` lists them), or a file"}
+	if err := p.Chosen(); err != nil {
+		return nil, err
 	}
 	recordings, err := p.recordingsOf(sources)
 	if err != nil {
@@ -91,6 +90,15 @@ func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error
 	}
 	r.title = "Service level pressure of " + num.List(names)
 	return &study.Answer{Result: r, Places: r.Places(), Gate: p.gate(r), Document: r.document}, nil
+}
+
+// Chosen refuses parameters without a model.
+func (p *Params) Chosen() error {
+	if len(p.Models) > 0 {
+		return nil
+	}
+	return &model.InputError{Path: "models", Problem: "no model says what may be expected",
+		Allowed: "give one: --model aws-gp3 (`scalebench servicelevel models` lists them), or a file"}
 }
 
 // result is the pressure of each limit, and what to do.
@@ -120,8 +128,7 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		r.Doubts.Add(l.doubts(s)...)
 	}
 	if len(lines) == 0 {
-		return nil, &model.InputError{Path: "models", Problem: "no model fits " + num.List(servicesOf(without)),
-			Allowed: "a model for one of them: --model " + firstService(without) + "=NAME"}
+		return nil, noneFits(without)
 	}
 	if len(steps) > 0 {
 		r.Period = stats.Median(steps)
@@ -130,7 +137,7 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 	if dropped > 0 {
 		r.Doubts.Add(leftOut.At(model.Info, caveat.Subject{}, countOf{dropped, dropped + len(recordings)}))
 	}
-	r.absent = slices.ContainsFunc(lines, func(l line) bool { return len(l.series) == 0 })
+	r.absent = slices.ContainsFunc(lines, func(l line) bool { return len(l.series) == 0 || l.load.Lacks != "" })
 	r.cover(recordings)
 	for _, w := range without {
 		if kindOf(w.Service) != levels.Volume {
@@ -155,6 +162,12 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		return nil, err
 	}
 	return r, p.price(r, a)
+}
+
+// noneFits is the error if no model fits any service.
+func noneFits(all []telemetry.Recording) error {
+	return &model.InputError{Path: "models", Problem: "no model fits " + num.List(servicesOf(all)),
+		Allowed: "a model for one of them: --model " + firstService(all) + "=NAME"}
 }
 
 // servicesOf are the services of recordings for people, each once.
@@ -263,7 +276,7 @@ func counts(provider, ours *telemetry.Recording) (out []Counts) {
 		if nn.Seconds() < (1-most)*(to-from) {
 			continue
 		}
-		out = append(out, Counts{Ops: nn.mean(), Bytes: bb.mean(), Consumed: consumed})
+		out = append(out, Counts{Ops: nn.Mean(), Bytes: bb.Mean(), Consumed: consumed})
 	}
 	return out
 }

@@ -47,7 +47,8 @@ type Service struct {
 	Model   string `json:"model"`
 	// Limit is the rate of which the pressure is 1: operations or bytes a second. With a
 	// bucket it is the rate while that is empty.
-	Limit float64 `json:"limit"`
+	// Of measured cells it depends on sizes, and is not known (0) without operations.
+	Limit float64 `json:"limit,omitzero"`
 	SLP   SLP     `json:"slp"`
 	// Exceeds is P(s ≤ o), averaged over time: the share in which the service cannot be
 	// expected to deliver what was observed.
@@ -114,7 +115,9 @@ func (p *Params) service(l *line) (*Service, error) {
 		s.SLP.CI = &ci
 	}
 	if s.Limit = l.level.Rate.Level(); len(l.of.Cells) > 0 {
-		s.Limit = l.loads.mean() / summary.Mean
+		if s.Limit = 0; summary.Mean > 0 {
+			s.Limit = l.loads.Mean() / summary.Mean
+		}
 	}
 	s.Exceeds = l.exceeds()
 	if err := s.critical(p.sampling(l)); err != nil {
@@ -191,15 +194,6 @@ func (s *Service) critical(o Sampling) error {
 	return nil
 }
 
-// mean is the mean over time.
-func (s Series) mean() float64 {
-	total := 0.0
-	for _, p := range s {
-		total += p.Mean * p.seconds()
-	}
-	return total / s.Seconds()
-}
-
 // peak is the largest mean of a period.
 func (s Series) peak() float64 {
 	out := 0.0
@@ -241,7 +235,7 @@ func (l *line) throttled() *float64 {
 	if len(s) == 0 {
 		return nil
 	}
-	mean := s.mean()
+	mean := s.Mean()
 	return &mean
 }
 

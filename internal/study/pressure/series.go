@@ -95,6 +95,17 @@ func (s Series) Between(begin, end float64) Series {
 	return s[from:to]
 }
 
+// Ceiling is the largest pressure that bounds suppose: 1 for a limit that is enforced, or the pressure of the
+// largest rate that the service delivers (largest), as of a bucket's burst, or of the largest value of a
+// distribution; but never less than the largest pressure seen. +Inf: nothing is enforced.
+func (s Series) Ceiling(largest float64) float64 {
+	out := max(1, largest)
+	for _, p := range s {
+		out = max(out, p.Mean)
+	}
+	return out
+}
+
 // Together is the load of services that share a limit, from series of their loads in the same periods. Missing is
 // the number of periods that not all of them have.
 func Together(all ...Series) (s Series, missing int) {
@@ -118,17 +129,6 @@ func Together(all ...Series) (s Series, missing int) {
 		}
 	}
 	return s, missing
-}
-
-// Ceiling is the largest pressure that bounds suppose: 1 for a limit that is enforced, or the pressure of the
-// largest rate that the service delivers (largest), as of a bucket's burst, or of the largest value of a
-// distribution; but never less than the largest pressure seen. +Inf: nothing is enforced.
-func (s Series) Ceiling(largest float64) float64 {
-	out := max(1, largest)
-	for _, p := range s {
-		out = max(out, p.Mean)
-	}
-	return out
 }
 
 // stretches are the parts of the series between gaps.
@@ -195,7 +195,9 @@ func (s Series) MeanInterval(level float64) (stats.Interval, error) {
 	if err != nil {
 		return stats.Interval{}, fmt.Errorf("interval of a mean pressure: %w", err)
 	}
-	return e.Interval(level)
+	out, err := e.Interval(level)
+	out.Lo = max(0, out.Lo) // as no pressure is less
+	return out, err
 }
 
 // Busiest is the window of this length (seconds) in which one of several pressures was highest on average; the

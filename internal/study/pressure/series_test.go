@@ -24,16 +24,6 @@ func TestNewSeries(t *testing.T) {
 	}
 }
 
-func TestTogether(t *testing.T) {
-	a, b := seriesOf(10, 1, 2, 3, 4), seriesOf(10, 10, 20, 30, 40)
-	b[2].Begin, b[2].End = b[2].Begin+.5, b[2].End+.5 // the clock steps a little
-	got, missing := Together(a, append(b[:1], b[2:]...))
-	if diff := cmp.Diff(Series{{0, 10, 11, 0, 0}, {20, 30, 33, 0, 0}, {30, 40, 44, 0, 0}},
-		got); diff != "" || missing != 1 {
-		t.Errorf("missing %d, want 1 (-want +got):\n%s", missing, diff)
-	}
-}
-
 // TestPressureIsLinear holds the paper's values (methods.md 003).
 func TestPressureIsLinear(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 5))

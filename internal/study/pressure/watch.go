@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/telemetry"
 )
 
@@ -21,38 +22,41 @@ type Moment struct {
 	// Critical is for how long the pressure has been above the critical one.
 	Critical float64 `json:"critical_s"`
 	series   Series
-	// inclusive: the level itself counts as above it.
-	inclusive bool
 }
 
 // Now is the pressure of each limit at the end of what was recorded.
 func (p *Params) Now(recordings []telemetry.Recording) ([]Moment, error) {
 	recordings, _ = rented(recordings, p.Models)
-	lines, _, err := p.lines(recordings)
-	if err != nil {
+	lines, without, err := p.lines(recordings)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(recordings) > 0 && len(lines) == 0:
+		return nil, noneFits(without)
 	}
 	var out []Moment
-	for _, l := range lines {
+	for i := range lines {
+		l := &lines[i]
+		if l.load.Absent != "" {
+			return nil, model.Usagef("%s", Caveats.Reason(l.absent()))
+		}
 		if len(l.series) == 0 {
 			continue
 		}
 		last := l.series[len(l.series)-1]
 		m := Moment{Time: time.UnixMilli(int64(1e3 * last.End)).UTC(), Node: l.node, Service: l.service,
 			Quality: l.level.Name(), SLP: last.Mean, series: l.series}
-		m.inclusive = p.OrEqual
-		m.Critical = m.Above(float64(p.Critical) / 100).Seconds()
+		m.Critical = m.Above(Sampling{Above: float64(p.Critical) / 100, Inclusive: p.OrEqual}).Seconds()
 		out = append(out, m)
 	}
 	return out, nil
 }
 
-// Above is for how long the pressure has been above a level, up to now.
-func (m Moment) Above(level float64) time.Duration {
-	critical := Sampling{Above: level, Inclusive: m.inclusive}
+// Above is for how long the pressure has been critical, up to now.
+func (m Moment) Above(o Sampling) time.Duration {
 	i := len(m.series)
 	half := m.series.Step() / 2
-	for i > 0 && critical.critical(m.series[i-1].Mean) && (i == len(m.series) || m.series[i].Begin-m.series[i-1].End <= half) {
+	for i > 0 && o.critical(m.series[i-1].Mean) && (i == len(m.series) || m.series[i].Begin-m.series[i-1].End <= half) {
 		i--
 	}
 	if i == len(m.series) {

@@ -1,0 +1,30 @@
+package measured_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/test/program"
+)
+
+// TestPressure: the pressures of a volume with limits drawn at random, under loads of set
+// rates, are what arithmetic says, and a limit that changes is seen by watch within two
+// seconds. `make servicelevel-proof` measures more.
+func TestPressure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures; needs the machine for itself")
+	}
+	program.NeedLab(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	v := program.DrawVolume(rng, 1)
+	p := program.Install(t).Press(v)
+	for _, l := range []program.FioLoad{v.DrawLoad(rng, 4, true, false), v.DrawLoad(rng, 128, false, true),
+		v.DrawLoad(rng, []int{4, 128}[rng.IntN(2)], true, true)} {
+		program.Calmly(t, func() error { return p.JudgeLoad(l, 3) })
+	}
+	program.Calmly(t, p.JudgeChange)
+	p.Down()
+}
