@@ -224,10 +224,19 @@ func (m *Model) allowed(name string, in inputs) string {
 	return text
 }
 
-// Levels are those of a service with these inputs, by their keys; the model comes from
-// [Parse]. Errors: an *model.InputError of each input that is unknown, missing or out of
-// range, and of each level that is not known.
+// Levels are those of a service with these inputs, by their keys. Errors: an
+// *model.InputError of each input that is unknown, missing or out of range, and of each
+// level that is not known; what [Parse] refuses of a model that was made in code.
 func (m *Model) Levels(set map[string]string) (Levels, error) {
+	if m.Service == "" || len(m.limits) != len(m.Limits) { // made in code
+		src, err := WriteModel(m)
+		if err != nil {
+			return Levels{}, err
+		}
+		if m, err = Parse(m.Name, src); err != nil {
+			return Levels{}, err
+		}
+	}
 	in, err := m.resolve(set)
 	out := Levels{Model: m.Name, Service: m.Service, Scope: m.Scope, Kept: m.Kept, Cells: m.Cells}
 	if err != nil {
