@@ -39,8 +39,8 @@ type Measurement struct {
 	Bytes     Rate `json:"bytes"` // bytes a second
 	// Expected is what the model says; null: there is none.
 	Expected *Expected `json:"expected"`
-	// Compared are the measured rates beside it: all operations, or where the model tells
-	// them apart reads and writes of a mix.
+	// Compared are the measured rates beside it: all operations, or the reads or writes of
+	// a mix that have a limit of their own and reach it.
 	Compared []Comparison `json:"compared,omitempty"`
 	Verdict  Verdict      `json:"verdict,omitempty"` // the worst of them
 

@@ -110,7 +110,8 @@ type Expected struct {
 	// Limits are those that bind, by name: "ops", "bytes.write".
 	Limits []string `json:"limits"`
 
-	bytes bool // one of them is of bytes
+	bytes bool         // one of them is of bytes
+	ways  []levels.Way // of those that are of reads or of writes alone
 }
 
 // at is what is expected of a cell; nil where no model says it.
@@ -123,7 +124,11 @@ func (e expectation) at(c Cell) *Expected {
 		}
 		out = &Expected{Ops: x.Ops, Bytes: x.Bytes}
 		for _, i := range x.Limits {
-			out.Limits, out.bytes = append(out.Limits, l.Limits[i].Name()), out.bytes || l.Limits[i].Quality == levels.Bytes
+			lim := l.Limits[i]
+			out.Limits, out.bytes = append(out.Limits, lim.Name()), out.bytes || lim.Quality == levels.Bytes
+			if len(lim.Ways) == 1 {
+				out.ways = append(out.ways, lim.Ways[0])
+			}
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -67,25 +68,30 @@ func (r *Result) compare(p *Params) {
 	r.doubt()
 }
 
-// comparisons are those of a cell: of reads and of writes each where both are limited on
-// their own and both are done.
-func (c *Measurement) comparisons() []Comparison {
-	add := func(way string, share float64, of func([2]float64) float64) Comparison {
-		x := Comparison{Way: way, Expected: share * c.Expected.Ops}
+// comparisons are those of a cell: of reads or of writes where a limit of these alone
+// binds, and of all operations otherwise. What the other direction of a mix does is not up
+// to the volume: its share is drawn at random.
+func (c *Measurement) comparisons() (out []Comparison) {
+	add := func(way levels.Way, share, reads, writes float64) {
+		x := Comparison{Way: string(way), Expected: share * c.Expected.Ops}
 		for _, w := range c.ways {
-			x.Measured += of(w) / float64(len(c.ways))
-			x.logs = append(x.logs, math.Log(of(w)/x.Expected))
+			rate := reads*w[0] + writes*w[1]
+			x.Measured += rate / float64(len(c.ways))
+			x.logs = append(x.logs, math.Log(rate/x.Expected))
 		}
-		return x
+		out = append(out, x)
 	}
-	share := c.share()
-	if !c.apart || c.Reads == 0 || c.Reads == 100 {
-		return []Comparison{add("", 1, func(w [2]float64) float64 { return w[0] + w[1] })}
+	mixed := c.Reads > 0 && c.Reads < 100
+	if mixed && slices.Contains(c.Expected.ways, levels.Read) {
+		add(levels.Read, c.share(), 1, 0)
 	}
-	return []Comparison{
-		add("read", share, func(w [2]float64) float64 { return w[0] }),
-		add("write", 1-share, func(w [2]float64) float64 { return w[1] }),
+	if mixed && slices.Contains(c.Expected.ways, levels.Write) {
+		add(levels.Write, 1-c.share(), 0, 1)
 	}
+	if len(out) == 0 {
+		add("", 1, 1, 1)
+	}
+	return out
 }
 
 // judge gives each comparison its verdict, so that the probability of any wrong one is at

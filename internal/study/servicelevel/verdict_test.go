@@ -52,6 +52,7 @@ func TestWays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(1, 5, map[string]volume{"": {ops: 300, bytes: 60 << 20, apart: true, latency: .0005, noise: .004}})
 	p := params(1, 1)
+	p.Reads = New().Reads
 	p.ModelFile = "model: own\nlimits:\n- {of: ops, ways: each, unit: 256KiB, rate: 300}\n- {of: bytes, ways: each, " +
 		"rate: 60MiB/s}\n"
 	w.run(t, p)
@@ -61,7 +62,7 @@ func TestWays(t *testing.T) {
 		for _, x := range c.Compared {
 			ways = append(ways, x.Way)
 		}
-		want := map[int][]string{100: {""}, 50: {"read", "write"}, 0: {""}}[c.Reads]
+		want := map[int][]string{100: {""}, 75: {"read"}, 50: {"read", "write"}, 25: {"write"}, 0: {""}}[c.Reads]
 		if !cmp.Equal(ways, want) || c.Verdict != Holds {
 			t.Errorf("%s: ways %q, %s", c.name(), ways, c.Verdict)
 		}
