@@ -140,8 +140,10 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 	r.absent = slices.ContainsFunc(lines, func(l line) bool { return len(l.series) == 0 || l.load.Lacks != "" })
 	r.cover(recordings)
 	for _, w := range without {
-		if kindOf(w.Service) != levels.Volume {
-			continue // who rents no link has no model of it
+		if kindOf(w.Service) != levels.Volume || slices.ContainsFunc(lines, func(l line) bool {
+			return l.node == w.Node && l.service == ""
+		}) {
+			continue // who rents no link has no model of it; a limit of the node counts its volumes
 		}
 		r.Doubts.Add(noModel.At(model.Info, subject(w.Node, w.Service, ""), struct{}{}))
 	}
