@@ -127,7 +127,8 @@ func (r *Result) provided() [][]*Service {
 
 // provide chooses the cheapest inputs whose levels are high enough. then is their price,
 // and now that of the present ones; NaN: not known.
-func (p *Params) provide(limits []*Service, need func(*Service) float64, prices Prices) (out Provided, then, now float64, err error) {
+func (p *Params) provide(limits []*Service, need func(*Service) float64, prices Prices) (out Provided,
+	then, now float64, err error) {
 	s := limits[0]
 	m, err := p.modelOf(s)
 	if err != nil {
@@ -157,7 +158,7 @@ func (p *Params) provide(limits []*Service, need func(*Service) float64, prices 
 		out.inputs = names
 	}
 	b.Levels = func(values []float64) ([]float64, error) {
-		of, err := m.Levels(with(set, names, values))
+		of, err := m.Levels(replaceInputs(set, names, values))
 		if err != nil {
 			return nil, err
 		}
@@ -177,12 +178,12 @@ func (p *Params) provide(limits []*Service, need func(*Service) float64, prices 
 		return out, 0, 0, fmt.Errorf("choosing the inputs of %s: %w", s.Service, err)
 	}
 	then = monthly + unknown
-	out.To, out.Monthly = with(set, names, values), num.IfFinite(then)
+	out.To, out.Monthly = replaceInputs(set, names, values), num.IfFinite(then)
 	return out, then, now + unknown, nil
 }
 
-// with are inputs of which some have other values.
-func with(set map[string]string, names []string, values []float64) map[string]string {
+// replaceInputs are inputs of which some have other values.
+func replaceInputs(set map[string]string, names []string, values []float64) map[string]string {
 	out := maps.Clone(set)
 	for i, name := range names {
 		out[name] = strconv.FormatFloat(values[i], 'f', -1, 64)
@@ -229,7 +230,8 @@ func (r *Result) growthBlocks() []doc.Block {
 		if o.PerRate != nil {
 			each = &o.PerRate.Value
 		}
-		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth.Value, "× "+num.Digits(o.Growth.Value, 3)), price(o.Monthly), price(each))
+		growth := doc.Of(o.Growth.Value, "× "+num.Digits(o.Growth.Value, 3))
+		options.Add(doc.Say(name), doc.Int(o.Nodes), growth, price(o.Monthly), price(each))
 	}
 	add("raise services", g.Raise)
 	add("add nodes", g.Nodes)

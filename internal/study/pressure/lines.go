@@ -108,7 +108,8 @@ func wholeNodes(recordings []telemetry.Recording) (whole []telemetry.Recording, 
 }
 
 // linesOf are the limits of a recording by the model that fits it most closely.
-func (p *Params) linesOf(models []*levels.Model, r *telemetry.Recording, parts []telemetry.Recording, scope levels.Scope) ([]line, error) {
+func (p *Params) linesOf(models []*levels.Model, r *telemetry.Recording, parts []telemetry.Recording,
+	scope levels.Scope) ([]line, error) {
 	best, closest := -1, -1
 	for i, u := range p.Models {
 		near, fits := u.fits(r.Node, r.Service)
@@ -250,7 +251,8 @@ func (l *line) press(credits string) {
 // measured of operations of that size and mix.
 func (l *line) measure() {
 	r := l.recording
-	n, b, reads := l.limit(levels.Ops).Load(l.rates).Least, l.limit(levels.Bytes).Load(l.rates).Least, l.rates(string(telemetry.ReadOps))
+	n, b := l.limit(levels.Ops).Load(l.rates).Least, l.limit(levels.Bytes).Load(l.rates).Least
+	reads := l.rates(string(telemetry.ReadOps))
 	if n == nil || b == nil || reads == nil {
 		l.load.Absent = string(telemetry.ReadOps)
 		return

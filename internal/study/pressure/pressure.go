@@ -186,7 +186,8 @@ func (p *Params) gate(r *Result) error {
 	}
 	if unknown == nil && len(r.untold) > 0 {
 		l := r.untold[0]
-		return limit.Unknown(fmt.Sprintf("the source lacks what the %s limit of %s counts", limitWords(l.level.Name()), cmp.Or(l.service, "all volumes")))
+		return limit.Unknown(fmt.Sprintf("the source lacks what the %s limit of %s counts", limitWords(l.level.Name()),
+			cmp.Or(l.service, "all volumes")))
 	}
 	return unknown
 }
