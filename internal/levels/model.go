@@ -50,11 +50,11 @@ func Find(name string) (*Model, error) {
 	if slices.Contains(names, name) {
 		return builtin(name), nil
 	}
-	allowed := "use one of " + strings.Join(names, ", ")
+	allowed := "use one of " + strings.Join(names, ", ") + ", or a file"
 	if s := num.Suggest(name, names); s != "" {
 		allowed = fmt.Sprintf("did you mean %q?", s)
 	}
-	return nil, model.Usagef("there is no model %q; %s, or a file", name, allowed)
+	return nil, model.Usagef("there is no model %q; %s", name, allowed)
 }
 
 // Parse reads a model file; its name is used in messages. The error is a

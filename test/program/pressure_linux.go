@@ -32,7 +32,8 @@ func (w *Installation) Press(v LabVolume) *PressedVolume {
 	file := fmt.Sprintf(`fleet: {lab: {nodes: 1, volumes: [{name: data, type: raw, size: 128MiB, iops: %d, bandwidth: %dKiB/s}]}}
 workloads: [{kind: command, command: "true"}]
 `, v.IOPS, v.KiB)
-	p := &PressedVolume{Installation: w, LabVolume: v, lab: w.MakeLab(w.Write("press.yaml", file)), limits: map[string]float64{}}
+	p := &PressedVolume{Installation: w, LabVolume: v, lab: w.MakeLab(w.Write("press.yaml", file)),
+		limits: map[string]float64{}}
 	p.device = filepath.Base(p.lab.Hosts[0].Paths["data"])
 	for _, way := range []string{"read", "write"} {
 		p.limits["ops."+way], p.limits["bytes."+way] = float64(v.IOPS), float64(v.KiB)*1024
@@ -87,7 +88,8 @@ type FioLoad struct {
 const pressSettle = 1500 * time.Millisecond
 
 func (l FioLoad) args(device string, runtime time.Duration) []string {
-	all := []string{"fio", "--filename=/dev/" + device, "--direct=1", "--ioengine=libaio", "--iodepth=32", "--size=64MiB", "--randrepeat=0",
+	all := []string{"fio", "--filename=/dev/" + device, "--direct=1", "--ioengine=libaio", "--iodepth=32",
+		"--size=64MiB", "--randrepeat=0",
 		"--time_based", fmt.Sprintf("--runtime=%dms", runtime.Milliseconds()), fmt.Sprintf("--bs=%dk", l.KiB)}
 	for _, job := range []struct {
 		way  string
@@ -173,7 +175,8 @@ func (p *PressedVolume) Pressure(file string, args ...string) (r pressure.Result
 
 // Lab are the arguments for the model of a lab's volume.
 func (p *PressedVolume) Lab() []string {
-	return []string{"--model", "lab", "--set", fmt.Sprintf("iops=%d", p.IOPS), "--set", fmt.Sprintf("bandwidth=%dKiB/s", p.KiB)}
+	return []string{"--model", "lab", "--set", fmt.Sprintf("iops=%d", p.IOPS), "--set",
+		fmt.Sprintf("bandwidth=%dKiB/s", p.KiB)}
 }
 
 // Truth is the pressure of each limit by arithmetic.
@@ -269,7 +272,8 @@ func (p *PressedVolume) JudgeChange() (err error) {
 	if err := fio.Start(); err != nil {
 		return err
 	}
-	watch := exec.Command(p.Bin, append([]string{"servicelevel", "watch", "--volume", "data=/dev/" + p.device, "--for", "7s", "--format", "json"},
+	watch := exec.Command(p.Bin, append([]string{"servicelevel", "watch", "--volume", "data=/dev/" + p.device,
+		"--for", "7s", "--format", "json"},
 		p.Lab()...)...)
 	watch.Env, watch.Stderr = p.Env(), os.Stderr
 	out, err := watch.StdoutPipe()
@@ -346,12 +350,15 @@ func (p *PressedVolume) JudgeRaise(l FioLoad, seconds int) error {
 		return err
 	}
 	growth, next := after/before, len(r.Advice) > 0 && slices.ContainsFunc(said.Next, func(n pressure.Limes) bool {
-		return slices.ContainsFunc(r.Advice, func(a pressure.Advised) bool { return a.Action == pressure.ActionRaise && a.Quality == n.Quality })
+		return slices.ContainsFunc(r.Advice,
+			func(a pressure.Advised) bool { return a.Action == pressure.ActionRaise && a.Quality == n.Quality })
 	})
-	p.T.Logf("%+v on %d operations and %d KiB a second: %s from %g to %g, growth %.3f of %.3f; then %v", l, p.IOPS, p.KiB, said.Quality, said.From,
+	p.T.Logf("%+v on %d operations and %d KiB a second: %s from %g to %g, growth %.3f of %.3f; then %v", l, p.IOPS,
+		p.KiB, said.Quality, said.From,
 		*said.To, growth, said.Growth.Value, said.Next)
 	if growth > 1.02*said.Growth.Value || growth < .8*said.Growth.Value || !next {
-		return fmt.Errorf("%+v: growth %.3f, said %.3f; then %v, said %v", l, growth, said.Growth.Value, r.Advice, said.Next)
+		return fmt.Errorf("%+v: growth %.3f, said %.3f; then %v, said %v", l, growth, said.Growth.Value, r.Advice,
+			said.Next)
 	}
 	return nil
 }

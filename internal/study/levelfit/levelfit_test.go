@@ -40,7 +40,8 @@ func TestTwoPeaks(t *testing.T) {
 			x *= 1 + .005*rng.NormFloat64()
 			values, inverse = append(values, x), inverse+1/x
 		}
-		r, err := fit(t, &Params{Name: "m5-large"}, frame.Frame{Key: frame.Key{Metric: "score"}, Unit: "points", Values: values})
+		r, err := fit(t, &Params{Name: "m5-large"}, frame.Frame{Key: frame.Key{Metric: "score"}, Unit: "points",
+			Values: values})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +69,8 @@ func TestTwoPeaks(t *testing.T) {
 }
 
 func TestFitRefuses(t *testing.T) {
-	a, b := frame.Frame{Key: frame.Key{Metric: "score"}, Values: []float64{1, 2}}, frame.Frame{Key: frame.Key{Metric: "time"}, Values: []float64{1, -2}}
+	a, b := frame.Frame{Key: frame.Key{Metric: "score"}, Values: []float64{1, 2}},
+		frame.Frame{Key: frame.Key{Metric: "time"}, Values: []float64{1, -2}}
 	for name, tt := range map[string]struct {
 		metric string
 		frames []frame.Frame
@@ -79,7 +81,8 @@ func TestFitRefuses(t *testing.T) {
 		"negative":  {"time", []frame.Frame{a, b}, "greater than 0"},
 		"no values": {"", []frame.Frame{{Key: frame.Key{Metric: "score"}}}, "no values"},
 	} {
-		if _, err := fit(t, &Params{Metric: tt.metric}, tt.frames...); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), tt.want) {
+		if _, err := fit(t, &Params{Metric: tt.metric}, tt.frames...); !errors.Is(err, model.ErrUsage) ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}

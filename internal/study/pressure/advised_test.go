@@ -42,8 +42,10 @@ func TestAdvisedGolden(t *testing.T) {
 			t.Fatalf("%d nodes: advice %+v", len(nodes), r.Advice)
 		}
 		for i, a := range r.Advice {
-			if a.Action != ActionRaise || a.Node != nodes[i] || a.Quality != "ops" || a.From != 300 || *a.To != 960 || !a.AtLeast ||
-				math.Round(100*a.Growth.Value) != 348 || len(a.Next) != len(nodes) || a.Next[i] != (Limes{nodes[i], "vol-2", "bytes"}) {
+			if a.Action != ActionRaise || a.Node != nodes[i] || a.Quality != "ops" || a.From != 300 || *a.To != 960 ||
+				!a.AtLeast ||
+				math.Round(100*a.Growth.Value) != 348 || len(a.Next) != len(nodes) || a.Next[i] != (Limes{nodes[i], "vol-2",
+				"bytes"}) {
 				t.Errorf("advice %+v", a)
 			}
 		}
@@ -83,7 +85,8 @@ func TestAdvisedLower(t *testing.T) {
 			var got []string
 			for _, a := range lowered(r) {
 				got = append(got, a.Quality)
-				if s := find(t, r, a.Node, a.Service, a.Quality); *a.To < s.SLP.P99*s.Limit/.95 || *a.To > 1.02*s.SLP.P99*s.Limit/.95 {
+				if s := find(t, r, a.Node, a.Service, a.Quality); *a.To < s.SLP.P99*s.Limit/.95 ||
+					*a.To > 1.02*s.SLP.P99*s.Limit/.95 {
 					t.Errorf("%s: to %g, from %g at a pressure of %g", a.Quality, *a.To, a.From, s.SLP.P99)
 				}
 			}
@@ -117,9 +120,11 @@ func TestCosts(t *testing.T) {
 	}
 	near(t, "price of nodes", *g.Nodes.Monthly, 10*(60*.5+70))
 	for name, tt := range map[string]struct{ prices, doubt string }{
-		"none":            {"", ""},
-		"of some inputs":  {"model,input,per_month,currency\nebs,iops,0.1,USD\n", "the price list lacks ebs throughput, node"},
-		"of no node":      {"model,input,per_month,currency\nebs,iops,0.1,USD\nebs,throughput,1,USD\n", "the price list lacks node"},
+		"none": {"", ""},
+		"of some inputs": {"model,input,per_month,currency\nebs,iops,0.1,USD\n",
+			"the price list lacks ebs throughput, node"},
+		"of no node": {"model,input,per_month,currency\nebs,iops,0.1,USD\nebs,throughput,1,USD\n",
+			"the price list lacks node"},
 		"and no requests": {p.Prices, ""},
 	} {
 		p.Prices, p.Requests = tt.prices, 0
@@ -192,10 +197,12 @@ func TestContract(t *testing.T) {
 		Advice   *[]any
 		Doubts   *[]any
 	}
-	if err := json.Unmarshal(text, &got); err != nil || got.Period == nil || len(got.Services) != 2 || got.Advice == nil {
+	if err := json.Unmarshal(text, &got); err != nil || got.Period == nil || len(got.Services) != 2 ||
+		got.Advice == nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	for key, inner := range map[string]string{"node": "", "service": "", "quality": "", "exceeds": "", "slp": "mean p1 p25 p75 p99",
+	for key, inner := range map[string]string{"node": "", "service": "", "quality": "", "exceeds": "",
+		"slp":  "mean p1 p25 p75 p99",
 		"tcpt": "percent lo hi", "mcpt": "seconds lo hi"} {
 		var of map[string]float64
 		if got.Services[0][key] == nil {
