@@ -132,11 +132,12 @@ func (r *Result) undecided() bool {
 // clipped reports whether limits hold the throughput back: by their pressure, by the time
 // at them, or by what the provider says.
 func (r *Result) clipped(a Advice) bool {
-	return a.Clipped || slices.ContainsFunc(a.Steps[0].Next, func(i int) bool { return r.of(a.Uses[i]).atLimit() >= often })
+	return a.Clipped || slices.ContainsFunc(a.Steps[0].Next,
+		func(i int) bool { return r.serviceOf(a.Uses[i]).atLimit() >= often })
 }
 
-// of is the service of a use.
-func (r *Result) of(u Use) *Service {
+// serviceOf is that of a use.
+func (r *Result) serviceOf(u Use) *Service {
 	k := slices.IndexFunc(r.Services, func(s *Service) bool {
 		return !s.line.again && s.Node == u.Node && s.Service == u.Service && s.Quality == u.Limit
 	})
@@ -170,7 +171,7 @@ func (r *Result) advise(p *Params, a Advice) error {
 				next := a.Steps[1]
 				x.To, x.Growth, x.Next, grown = new(roundUp(next.Raise[k].Rate)), &next.Growth, limes(next.Next), next.Growth.Value
 			}
-			if err := x.within(p, r.of(a.Uses[i])); err != nil {
+			if err := x.within(p, r.serviceOf(a.Uses[i])); err != nil {
 				return err
 			}
 		}
@@ -178,7 +179,7 @@ func (r *Result) advise(p *Params, a Advice) error {
 	}
 	for _, c := range r.lower(a, grown) {
 		x := of(ActionLower, c.Use)
-		s := r.of(a.Uses[c.Use])
+		s := r.serviceOf(a.Uses[c.Use])
 		least, err := p.extreme(s, false)
 		if err != nil {
 			return err
@@ -298,7 +299,7 @@ func (r *Result) lower(a Advice, grown float64) (out []Change) {
 	kept := make(map[string]bool)
 	var keys []string
 	for i, u := range a.Uses {
-		s := r.of(u)
+		s := r.serviceOf(u)
 		key := strings.Join([]string{u.Node, u.Service, s.Model, strings.Join(s.line.level.Inputs, ",")}, "\x00")
 		k := slices.IndexFunc(a.Lower, func(c Change) bool { return c.Use == i })
 		if k < 0 || len(s.line.level.Inputs) == 0 || s.line.choices() != nil || s.Observed < leastObserved ||

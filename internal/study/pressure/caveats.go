@@ -15,7 +15,8 @@ import (
 )
 
 // Caveats are all that an answer can say against itself.
-var Caveats = slices.Concat(caveat.Table{noModel, lacks, atLeast, noPrice, gaps, sizesUnknown, balanceUnknown, overdrawn, outsideCells,
+var Caveats = slices.Concat(caveat.Table{noModel, lacks, atLeast, noPrice, gaps, sizesUnknown, balanceUnknown,
+	overdrawn, outsideCells,
 	aboveModel, twice, leftOut, adviceUnknown},
 	telemetry.Caveats, cloudwatch.Caveats)
 
@@ -30,7 +31,8 @@ var (
 		return fmt.Sprintf("%s: the source lacks %s. The pressure is at least what is shown", c.Part, a.Measure)
 	})
 	noPrice = caveat.Define("price_absent", func(a pricesArgs) string {
-		return fmt.Sprintf("the price list lacks %s. What these take part in has no price. If one costs nothing, list it with 0",
+		return fmt.Sprintf("the price list lacks %s. What these take part in has no price. If one costs nothing, list it "+
+			"with 0",
 			num.List(a.Inputs))
 	})
 	gaps = caveat.DefineAbout("periods_missing", func(c caveat.Caveat, a countOf) string {
@@ -67,7 +69,8 @@ var (
 		return c.Part + ": another source has it, too. The advice uses the first one"
 	})
 	leftOut = caveat.DefineAbout("devices_left_out", func(c caveat.Caveat, a countOf) string {
-		return fmt.Sprintf("%s of %d are partitions, or made of other devices, and are left out. Name one with --model to see it",
+		return fmt.Sprintf("%s of %d are partitions, or made of other devices, and are left out. Name one with --model to "+
+			"see it",
 			num.Count(a.Count, "device"), a.Of)
 	})
 	adviceUnknown = caveat.Define("advice_unknown", func(struct{}) string {

@@ -135,7 +135,8 @@ func (r *Result) lacking(prices Prices, services []Provided, node float64) {
 func (r *Result) provided() [][]*Service {
 	var out [][]*Service
 	for _, s := range r.Services {
-		if n := len(out); n > 0 && out[n-1][0].Node == s.Node && out[n-1][0].Service == s.Service && out[n-1][0].Model == s.Model {
+		if n := len(out); n > 0 && out[n-1][0].Node == s.Node && out[n-1][0].Service == s.Service &&
+			out[n-1][0].Model == s.Model {
 			out[n-1] = append(out[n-1], s)
 			continue
 		}
@@ -146,7 +147,8 @@ func (r *Result) provided() [][]*Service {
 
 // provide chooses the cheapest inputs whose levels are high enough. then is their price,
 // and now that of the present ones; NaN: not known.
-func (p *Params) provide(limits []*Service, need func(*Service) float64, prices Prices) (out Provided, then, now float64, err error) {
+func (p *Params) provide(limits []*Service, need func(*Service) float64, prices Prices) (out Provided, then,
+	now float64, err error) {
 	s := limits[0]
 	m := s.line.model
 	set := p.inputs(s.line.source, s.Node, s.Service, m, newUsed(p))
@@ -223,12 +225,14 @@ func (r *Result) growthBlocks() []doc.Block {
 		return nil
 	}
 	options := &doc.Table{Columns: []doc.Column{
-		{Key: "option", Head: "option"}, {Key: "nodes", Head: "nodes", Right: true}, {Key: "growth", Head: "throughput", Right: true},
+		{Key: "option", Head: "option"}, {Key: "nodes", Head: "nodes", Right: true}, {Key: "growth", Head: "throughput",
+			Right: true},
 		{Key: "monthly", Head: "a month", Right: true}, {Key: "per_rate", Head: "a month for 1 request/s", Right: true},
 	}}
 	add := func(name string, o *Option) {
 		if o == nil {
-			options.Add(doc.Say(name), doc.Of(nil, "–"), doc.Of(nil, "no inputs of the models reach it"), doc.Of(nil), doc.Of(nil))
+			options.Add(doc.Say(name), doc.Of(nil, "–"), doc.Of(nil, "no inputs of the models reach it"), doc.Of(nil),
+				doc.Of(nil))
 			return
 		}
 		price := func(x *float64) doc.Cell {
@@ -241,12 +245,14 @@ func (r *Result) growthBlocks() []doc.Block {
 		if o.PerRate != nil {
 			each = &o.PerRate.Value
 		}
-		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth.Value, "× "+num.Digits(o.Growth.Value, 3)), price(o.Monthly), price(each))
+		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth.Value, "× "+num.Digits(o.Growth.Value, 3)),
+			price(o.Monthly), price(each))
 	}
 	add("raise services", g.Raise)
 	add("add nodes", g.Nodes)
 	inputs := &doc.Table{Columns: []doc.Column{
-		{Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "model", Head: "model"}, {Key: "now", Head: "now"}, {Key: "to", Head: "choose"},
+		{Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "model", Head: "model"}, {Key: "now",
+			Head: "now"}, {Key: "to", Head: "choose"},
 	}}
 	for _, s := range g.Services {
 		to := "another service: none of its inputs gives these levels"
@@ -256,7 +262,8 @@ func (r *Result) growthBlocks() []doc.Block {
 		inputs.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Say(s.Model), doc.Say(settings(s.Now)), doc.Say(to))
 	}
 	return []doc.Block{{Table: options}, {Table: inputs},
-		doc.Remark("More nodes are taken to grow linearly; the number is the largest whose throughput stays below the growth.")}
+		doc.Remark("More nodes are taken to grow linearly; the number is the largest whose throughput stays below the " +
+			"growth.")}
 }
 
 // settings are inputs for people.

@@ -119,7 +119,8 @@ func wholeNodes(recordings []telemetry.Recording) (out [][]*telemetry.Recording)
 
 // linesOf are the limits of a service, or of all volumes of a node, by the model that
 // fits most closely.
-func (p *Params) linesOf(models []*levels.Model, of []*telemetry.Recording, scope levels.Scope, used *used) ([]line, error) {
+func (p *Params) linesOf(models []*levels.Model, of []*telemetry.Recording, scope levels.Scope, used *used) ([]line,
+	error) {
 	r, service := of[0], of[0].Service
 	if scope == levels.OfNode && kindOf(service) == levels.Volume {
 		service = ""

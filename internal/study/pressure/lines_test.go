@@ -15,7 +15,8 @@ type columns map[telemetry.Measure][]float64
 
 // recordedOf is a service with periods of this length from time 0.
 func recordedOf(node, service string, step float64, of columns) telemetry.Recording {
-	r := telemetry.Recording{Source: "x.csv", Node: node, Service: service, Rates: map[telemetry.Measure]telemetry.Numbers{}}
+	r := telemetry.Recording{Source: "x.csv", Node: node, Service: service,
+		Rates: map[telemetry.Measure]telemetry.Numbers{}}
 	for m, values := range of {
 		r.Rates[m], r.Begin, r.End = values, nil, nil
 		for i := range values {
@@ -31,7 +32,8 @@ func reads(size float64, ops ...float64) columns {
 	for _, n := range ops {
 		out[telemetry.ReadOps] = append(out[telemetry.ReadOps], n)
 		out[telemetry.ReadBytes] = append(out[telemetry.ReadBytes], n*size)
-		out[telemetry.WriteOps], out[telemetry.WriteBytes] = append(out[telemetry.WriteOps], 0), append(out[telemetry.WriteBytes], 0)
+		out[telemetry.WriteOps], out[telemetry.WriteBytes] = append(out[telemetry.WriteOps], 0),
+			append(out[telemetry.WriteBytes], 0)
 	}
 	return out
 }
@@ -42,8 +44,9 @@ func file(of, name string, lines ...string) Chosen {
 }
 
 const (
-	opsInput   = "inputs: {iops: {}}\nlimits: [{of: ops, rate: iops}]"
-	paperForm  = "inputs: {iops: {max: 16000}, throughput: {unit: MiB}}\nlimits:\n- {of: ops, rate: iops}\n- {of: bytes, rate: throughput}"
+	opsInput  = "inputs: {iops: {}}\nlimits: [{of: ops, rate: iops}]"
+	paperForm = "inputs: {iops: {max: 16000}, throughput: {unit: MiB}}\nlimits:\n- {of: ops, rate: iops}\n- {of: bytes, " +
+		"rate: throughput}"
 	nodeForm   = "scope: node\nlimits: [{of: ops, rate: 1000}]"
 	bucketForm = "limits: [{of: ops, rate: 100, bucket: {size: 5000, burst: 300}}]"
 )
@@ -92,7 +95,8 @@ func says(t *testing.T, r *Result, words string) {
 
 // TestModelsByCloseness: a service has the model and the inputs that name it most closely.
 func TestModelsByCloseness(t *testing.T) {
-	p := params(map[string]string{"iops": "100", "vol-2.iops": "200", "db-2/vol-2.iops": "400", "log-*.iops": "800", "log-1.iops": "1600"},
+	p := params(map[string]string{"iops": "100", "vol-2.iops": "200", "db-2/vol-2.iops": "400", "log-*.iops": "800",
+		"log-1.iops": "1600"},
 		file("", "all", opsInput), file("log-*", "logs", opsInput), file("db-1/log-2", "one", opsInput))
 	var recordings []telemetry.Recording
 	for _, name := range []string{"db-1/vol-1", "db-1/vol-2", "db-2/vol-2", "db-1/log-1", "db-1/log-2"} {
@@ -115,12 +119,17 @@ func TestWrongModelsAndInputs(t *testing.T) {
 		p    *Params
 		want string
 	}{
-		"no model fits":       {params(nil, file("", "cpu", "service: cpu\nlimits: [{of: cpu, rate: 2}]")), "models: no model fits vol-1; "},
-		"an unknown input":    {params(map[string]string{"iops": "9", "iop": "9"}, file("", "m", opsInput)), "--set iop: no model has the input"},
-		"an unknown service":  {params(map[string]string{"iops": "9", "vol-2.iops": "9"}, file("", "m", opsInput)), "--set vol-2.iops: there is no service"},
-		"a model of no one":   {params(map[string]string{"iops": "9"}, file("", "m", opsInput), file("v2", "n", opsInput)), "--model v2=n: there is no service"},
-		"a missing input":     {params(nil, file("", "m", opsInput)), "--set iops: it is missing"},
-		"an input of no size": {params(map[string]string{"iops": "0"}, file("", "m", opsInput)), "--set iops: 0 is not greater than 0"},
+		"no model fits": {params(nil, file("", "cpu", "service: cpu\nlimits: [{of: cpu, rate: 2}]")),
+			"models: no model fits vol-1; "},
+		"an unknown input": {params(map[string]string{"iops": "9", "iop": "9"}, file("", "m", opsInput)),
+			"--set iop: no model has the input"},
+		"an unknown service": {params(map[string]string{"iops": "9", "vol-2.iops": "9"}, file("", "m", opsInput)),
+			"--set vol-2.iops: there is no service"},
+		"a model of no one": {params(map[string]string{"iops": "9"}, file("", "m", opsInput), file("v2", "n", opsInput)),
+			"--model v2=n: there is no service"},
+		"a missing input": {params(nil, file("", "m", opsInput)), "--set iops: it is missing"},
+		"an input of no size": {params(map[string]string{"iops": "0"}, file("", "m", opsInput)),
+			"--set iops: 0 is not greater than 0"},
 	} {
 		if _, err := tt.p.result([]telemetry.Recording{volume}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tt.want)
@@ -134,7 +143,8 @@ func TestWrongModelsAndInputs(t *testing.T) {
 // TestAbsentMeasures: what a source lacks is said, and is no pressure of 0.
 func TestAbsentMeasures(t *testing.T) {
 	ops := columns{telemetry.Ops: {50, 50}}
-	r := resultOf(t, params(nil, file("", "m", "limits:\n- {of: ops, unit: 16KiB, rate: 100}\n- {of: bytes, rate: 1MiB/s}")),
+	r := resultOf(t, params(nil, file("", "m", "limits:\n- {of: ops, unit: 16KiB, rate: 100}\n- {of: bytes, rate: "+
+		"1MiB/s}")),
 		recordedOf("", "vol-1", 1, ops), recordedOf("", "cpu", 1, columns{telemetry.CPU: {1, 1}}))
 	if len(r.Services) != 1 {
 		t.Fatalf("%d limits have a pressure, want 1", len(r.Services))
@@ -143,7 +153,8 @@ func TestAbsentMeasures(t *testing.T) {
 	says(t, r, "vol-1 operations: the source lacks read_bytes. The pressure is at least what is shown")
 	nan := math.NaN()
 	r = resultOf(t, params(nil, file("", "m", "limits: [{of: ops, rate: 100}]")),
-		recordedOf("", "vol-1", 1, columns{telemetry.Ops: {50, nan, 50}}), recordedOf("", "vol-2", 1, columns{telemetry.Ops: {nan, nan}}))
+		recordedOf("", "vol-1", 1, columns{telemetry.Ops: {50, nan, 50}}), recordedOf("", "vol-2", 1,
+			columns{telemetry.Ops: {nan, nan}}))
 	near(t, "mean without the gap", find(t, r, "", "vol-1", "ops").SLP.Mean, .5)
 	says(t, r, "vol-1 operations: 1 period of 3 have no value")
 	says(t, r, "vol-2 operations: 2 periods of 2 have no value")
@@ -151,7 +162,8 @@ func TestAbsentMeasures(t *testing.T) {
 
 // TestSizesUnknown: if operations are larger than the unit, the most that they can count.
 func TestSizesUnknown(t *testing.T) {
-	r := resultOf(t, params(nil, file("", "m", "limits: [{of: ops, unit: 16KiB, rate: 1000}]")), recordedOf("", "v", 1, reads(64<<10, 50, 50)))
+	r := resultOf(t, params(nil, file("", "m", "limits: [{of: ops, unit: 16KiB, rate: 1000}]")), recordedOf("", "v", 1,
+		reads(64<<10, 50, 50)))
 	near(t, "pressure of started units", find(t, r, "", "v", "ops").SLP.Mean, .2)
 	says(t, r, "the mean pressure may be up to 25.0 %") // 50 operations + 200 units
 }
@@ -161,7 +173,8 @@ func TestSizesUnknown(t *testing.T) {
 func TestWholeNodes(t *testing.T) {
 	nan := math.NaN()
 	shares := recordedOf("db-1", "vol-1", 1, reads(4096, 100, 300, 100))
-	shares.Rates[telemetry.Credits], shares.Rates[telemetry.NodeExceededOps] = telemetry.Numbers{.5, .5, .5}, telemetry.Numbers{0, .5, 0}
+	shares.Rates[telemetry.Credits], shares.Rates[telemetry.NodeExceededOps] = telemetry.Numbers{.5, .5, .5},
+		telemetry.Numbers{0, .5, 0}
 	single := resultOf(t, params(nil, file("", "node", nodeForm)), shares)
 	s := find(t, single, "db-1", "", "ops")
 	near(t, "one volume", s.SLP.Max, .3)
@@ -225,7 +238,8 @@ func TestBuckets(t *testing.T) {
 	says(t, r, "the credits at the beginning are not known")
 	// A half-used burst is no reason to lower the base rate.
 	p.Credits = "full"
-	p.Models = []Chosen{file("", "m", "inputs: {iops: {}}\nlimits: [{of: ops, rate: iops, bucket: {size: 5000, burst: 900}}]")}
+	p.Models = []Chosen{file("", "m", "inputs: {iops: {}}\nlimits: [{of: ops, rate: iops, bucket: {size: 5000, burst: "+
+		"900}}]")}
 	p.Set = map[string]string{"iops": "400"}
 	for rate, want := range map[float64]int{420: 0, 100: 1} {
 		r = resultOf(t, p, recordedOf("", "v", 1, reads(4096, slicesOf(rate, 3600)...)))
@@ -262,7 +276,8 @@ type drawn struct {
 func (d drawn) text() string {
 	var values []string
 	for i, r := range d.rates {
-		values = append(values, fmt.Sprintf("%q: %g", fmt.Sprintf("%.0f%s", r, map[string]string{"bytes": "B/s"}[d.quality]), d.shares[i]))
+		values = append(values, fmt.Sprintf("%q: %g", fmt.Sprintf("%.0f%s", r,
+			map[string]string{"bytes": "B/s"}[d.quality]), d.shares[i]))
 	}
 	unit := ""
 	if d.unit > 0 {
@@ -323,7 +338,8 @@ func drawVolume(rng *rand.Rand, n int) columns {
 func TestPressuresAreTheDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(27, 3))
 	for range 60 {
-		own, whole := []drawn{drawLimit(rng, "ops"), drawLimit(rng, "bytes")}, []drawn{drawLimit(rng, "ops"), drawLimit(rng, "bytes")}
+		own, whole := []drawn{drawLimit(rng, "ops"), drawLimit(rng, "bytes")}, []drawn{drawLimit(rng, "ops"), drawLimit(rng,
+			"bytes")}
 		p := params(nil, file("", "own", "limits:", own[0].text(), own[1].text()),
 			file("", "whole", "scope: node", "limits:", whole[0].text(), whole[1].text()))
 		p.Critical = 80
@@ -384,7 +400,8 @@ func (d drawn) holds(t *testing.T, s *Service, all []columns, ways []string) {
 	near(t, s.Service+" "+s.Quality+" max", s.SLP.Max, most)
 	near(t, s.Service+" "+s.Quality+" P(s ≤ o)", s.Exceeds, reached/known)
 	near(t, s.Service+" "+s.Quality+" TCPT", s.TCPT.Percent, 100*above/known)
-	if s.TCPT.Lo > s.TCPT.Percent && s.TCPT.Percent > 0 || s.MCPT.Seconds > s.TCPT.Percent/100*known*(s.line.series[0].seconds())+1e-9 {
+	if s.TCPT.Lo > s.TCPT.Percent && s.TCPT.Percent > 0 ||
+		s.MCPT.Seconds > s.TCPT.Percent/100*known*(s.line.series[0].seconds())+1e-9 {
 		t.Errorf("%s %s: bounds %+v, longest %+v", s.Service, s.Quality, s.TCPT, s.MCPT)
 	}
 }

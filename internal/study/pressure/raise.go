@@ -151,7 +151,7 @@ func throughput(values []float64) Throughput {
 func (r *Result) predicted(uses []Use, raise map[string]Raise) float64 {
 	highest := 0.0
 	for _, u := range uses {
-		factor, s := 1.0, r.of(u)
+		factor, s := 1.0, r.serviceOf(u)
 		if to, ok := raise[u.Service]; ok {
 			rate, _ := to.Bandwidth.BytesPerSecond() // it was checked
 			switch {

@@ -26,7 +26,8 @@ func hostSeries(disks ...string) []model.HostSeries {
 	all := []model.HostSeries{
 		counter("volume.data.reads", 300, 200), counter("volume.data.read_bytes", 3000, 2000),
 		counter("disk.reads", 7, 9), counter("net.rx_bytes", 50, 60), counter("net.tx_bytes", 5, 6),
-		counter("cpu.user", .5, 1), counter("cpu.system", .25, .5), counter("cpu.idle", 1, 1), counter("cgroup.cpu", .25, .75),
+		counter("cpu.user", .5, 1), counter("cpu.system", .25, .5), counter("cpu.idle", 1, 1), counter("cgroup.cpu", .25,
+			.75),
 		{Metric: "disk.inflight", Offsets: []int64{0, 1e9}, Values: []float64{3, 4}},
 	}
 	for _, d := range disks {
@@ -55,8 +56,9 @@ func TestOfHost(t *testing.T) {
 		shared bool
 		more   map[string][]float64
 	}{
-		"one disk is the sum":     {nil, false, map[string][]float64{"n1/disk read_ops": {7, 9}}},
-		"disks have their names":  {[]string{"sda", "sdb"}, false, map[string][]float64{"n1/sda read_ops": {3, 4}, "n1/sdb read_ops": {3, 4}, "n1/sda write_ops": {1, 2}, "n1/sdb write_ops": {1, 2}}},
+		"one disk is the sum": {nil, false, map[string][]float64{"n1/disk read_ops": {7, 9}}},
+		"disks have their names": {[]string{"sda", "sdb"}, false, map[string][]float64{"n1/sda read_ops": {3, 4},
+			"n1/sdb read_ops": {3, 4}, "n1/sda write_ops": {1, 2}, "n1/sdb write_ops": {1, 2}}},
 		"disks of a machine that": {[]string{"sda", "sdb"}, true, map[string][]float64{"n1/cpu cpu": {.25, .75}}},
 	}
 	for name, tt := range tests {
@@ -85,14 +87,17 @@ func TestOfHost(t *testing.T) {
 func TestOfRun(t *testing.T) {
 	at := time.Unix(1000, 0)
 	result := func(step model.StepID, attempt int, after time.Duration, reads ...float64) model.Result {
-		return model.Result{Step: step, Task: model.TaskID(string(step) + "-t"), Attempt: attempt, Node: "n1", Outcome: model.OutcomeOK,
-			Started: at.Add(after), Host: []model.HostSeries{counter("volume.data.reads", reads...), counter("volume.data.writes", 0, 0)}}
+		return model.Result{Step: step, Task: model.TaskID(string(step) + "-t"), Attempt: attempt, Node: "n1",
+			Outcome: model.OutcomeOK,
+			Started: at.Add(after), Host: []model.HostSeries{counter("volume.data.reads", reads...),
+				counter("volume.data.writes", 0, 0)}}
 	}
 	step := func(id model.StepID, attempt int) model.Step {
 		return model.Step{ID: id, Phase: model.Serial, State: model.StepComplete, Attempt: attempt}
 	}
 	run := observe.Of(model.RunData{Run: model.Run{Name: "r"}, Steps: []model.Step{step("a", 2), step("b", 1)},
-		Results: []model.Result{result("b", 1, 20*time.Second, 100, 100), result("a", 1, 0, 9, 9), result("a", 2, 5*time.Second, 300, 150)}})
+		Results: []model.Result{result("b", 1, 20*time.Second, 100, 100), result("a", 1, 0, 9, 9), result("a", 2,
+			5*time.Second, 300, 150)}})
 	all, err := New().recordingsOf([]study.Source{{Name: "r", Run: run}})
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d recordings, %v", len(all), err)
