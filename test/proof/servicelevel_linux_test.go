@@ -70,7 +70,7 @@ func TestServiceLevelsAtDepthOne(t *testing.T) {
 			t.Errorf("%d bytes, %d %% reads: %.1f of %.1f, %s", c.Size, c.Reads, c.Ops.Mean, c.Expected.Ops, c.Verdict)
 		}
 	}
-	if text := w.Run("servicelevel", "latest"); !strings.Contains(text, "the latency may bind") {
+	if text := w.Run("servicelevel", "measured", "latest"); !strings.Contains(text, "the latency may bind") {
 		t.Errorf("no warning names the latency:\n%s", text)
 	}
 }
