@@ -112,8 +112,8 @@ func (c *common) levelMeasure() *cobra.Command {
 reads and writes is measured on each volume, in random order, until more depth gains
 nothing. --dry-run shows the plan with its time and bytes. A run that was cut short is
 resumed by "scalebench resume".`
-	cmd.Example = `  scalebench servicelevel measure examples/servicelevel-lab.yaml --dry-run
-  scalebench servicelevel measure examples/servicelevel-lab.yaml
+	cmd.Example = `  scalebench servicelevel measure levels.yaml --dry-run
+  scalebench servicelevel measure levels.yaml
   scalebench servicelevel measured latest --format json`
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 && args[0] != "-" {

@@ -23,6 +23,8 @@ const (
 
 // foldHelp makes a command, and all below it, fold their help.
 func (c *common) foldHelp(root *cobra.Command) {
+	// Two spaces divide even the longest name from its text.
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".NamePadding }} ", ".NamePadding }}  "))
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		var text bytes.Buffer

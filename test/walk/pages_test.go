@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/doc/term"
+	"github.com/scalebench/scalebench/internal/levels"
 )
 
 // TestBlocks holds every block to its language: files are valid, commands name
@@ -58,6 +59,12 @@ func checkBlock(t *testing.T, known *typed, page string, b Block) string {
 			return accepts(t, b, "page.json", "validate")
 		}
 	case "yaml":
+		if strings.HasPrefix(b.Text, "model: ") {
+			if _, err := levels.Parse("page.yaml", []byte(b.Text)); err != nil {
+				return err.Error()
+			}
+			return ""
+		}
 		if page != elsewhere {
 			return accepts(t, b, "page.yaml", "validate")
 		}

@@ -22,13 +22,13 @@ const long = `Says how close each rented service came to what may be expected of
 long. It says which one to raise, and what is the bottleneck then.
 
 A source is a run, a file, or an address:
-  RUN                      what the monitor recorded of volumes, network and processors
-  iostat.json, iostat.txt  iostat -x -y -t, as JSON or text
-  diskstats.txt            recordings of /proc/diskstats
-  table.csv                time (the end of each period), volume, read_ops, write_ops,
-                           read_bytes, write_bytes (a second), and perhaps node
-  cloudwatch:vol-1,vol-2   CloudWatch, with the usual credentials
-  prometheus:http://HOST   node_exporter's metrics
+    RUN                      what the monitor recorded of volumes, network and processors
+    iostat.json, iostat.txt  iostat -x -y -t, as JSON or text
+    diskstats.txt            recordings of /proc/diskstats
+    table.csv                time (the end of each period), volume, read_ops, write_ops,
+                             read_bytes, write_bytes (a second), and perhaps node
+    cloudwatch:vol-1,vol-2   CloudWatch, with the usual credentials
+    prometheus:http://HOST   node_exporter's metrics
 
 What may be expected is a model: "scalebench servicelevel models" lists those that come
 with the program. A pressure of 100 % is all that may be expected. Times at the limit have
