@@ -78,19 +78,22 @@ func diskLine(line []byte) (at, name []byte, numbers []uint64, ok bool) {
 	return at, name, numbers, slices.Contains(diskNumbers, len(numbers))
 }
 
+// missBlock notes devices that a block lacks.
+func missBlock(devices map[string]*diskDevice, block int, now float64) {
+	for _, d := range devices {
+		if d.block < block {
+			d.append(now, slices.Repeat([]float64{math.NaN()}, len(diskCounters)))
+		}
+	}
+}
+
 // diskstats reads recordings of /proc/diskstats: blocks of it, each below a line with the time,
 // or lines that begin with the time. A line may lack the device: then there is one.
 func (f *file) diskstats() ([]Recording, error) {
 	clock := clock{zone: f.Zone}
 	devices := make(map[string]*diskDevice)
 	now, block := math.NaN(), 0
-	end := func() {
-		for _, d := range devices {
-			if d.block < block {
-				d.append(now, slices.Repeat([]float64{math.NaN()}, len(diskCounters)))
-			}
-		}
-	}
+	end := func() { missBlock(devices, block, now) }
 	for n, line := range f.lines() {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
@@ -99,7 +102,7 @@ func (f *file) diskstats() ([]Recording, error) {
 		at, name, numbers, isDisk := diskLine(line)
 		when, ok := now, !math.IsNaN(now)
 		if !isDisk || at != nil {
-			when, ok = clock.read(string(cmp.Or(string(at), string(line))))
+			when, ok = clock.read(cmp.Or(string(at), string(line)))
 		}
 		switch {
 		case !ok && isDisk && at != nil:

@@ -164,8 +164,9 @@ func (r *reports) times() (begin []float64, remarks []Remark) {
 		usual = median(stamps)
 	}
 	begin = slices.Repeat([]float64{math.NaN()}, len(stamps))
-	for from, to := 0, 0; usual > 0 && from < len(stamps); from = to {
-		for to = from + 1; to < len(stamps) && math.Abs(stamps[to]-stamps[to-1]-usual) <= 1; {
+	for from := 0; usual > 0 && from < len(stamps); {
+		to := from + 1
+		for to < len(stamps) && math.Abs(stamps[to]-stamps[to-1]-usual) <= 1 {
 			to++
 		}
 		first, length := stamps[from], usual
@@ -184,6 +185,7 @@ func (r *reports) times() (begin []float64, remarks []Remark) {
 			begin[from] = math.NaN()
 			remarks = append(remarks, Remark{Code: ClockSet, Count: 1, At: first})
 		}
+		from = to
 	}
 	return begin, remarks
 }

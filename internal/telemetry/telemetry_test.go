@@ -42,7 +42,7 @@ func readFile(t *testing.T, name string, opt Options) ([]Recording, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
+	defer in.Close() //nolint:errcheck // read only
 	return Read(t.Context(), name, in, opt)
 }
 

@@ -134,22 +134,9 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		r.Period = stats.Median(steps)
 	}
 	r.nodes, r.sampling = len(nodes), Sampling{Above: r.Critical / 100, Inclusive: p.OrEqual}
-	if dropped > 0 {
-		r.Doubts.Add(leftOut.At(model.Info, caveat.Subject{}, countOf{dropped, dropped + len(recordings)}))
-	}
 	r.absent = slices.ContainsFunc(lines, func(l line) bool { return len(l.series) == 0 || l.load.Lacks != "" })
 	r.cover(recordings)
-	for _, w := range without {
-		if kindOf(w.Service) != levels.Volume || slices.ContainsFunc(lines, func(l line) bool {
-			return l.node == w.Node && l.service == ""
-		}) {
-			continue // who rents no link has no model of it; a limit of the node counts its volumes
-		}
-		r.Doubts.Add(noModel.At(model.Info, subject(w.Node, w.Service, ""), struct{}{}))
-	}
-	for _, rec := range recordings {
-		r.Doubts.Add(rec.Caveats()...)
-	}
+	r.doubt(recordings, lines, without, dropped)
 	r.Sizes = sizesOf(recordings)
 	uses, err := r.uses()
 	if err != nil || len(uses) == 0 {
@@ -164,6 +151,25 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		return nil, err
 	}
 	return r, p.price(r, a)
+}
+
+// doubt adds what is about the recordings: devices that are left out, services without a
+// model, and what readers found.
+func (r *Result) doubt(recordings []telemetry.Recording, lines []line, without []telemetry.Recording, dropped int) {
+	if dropped > 0 {
+		r.Doubts.Add(leftOut.At(model.Info, caveat.Subject{}, countOf{dropped, dropped + len(recordings)}))
+	}
+	for _, w := range without {
+		if kindOf(w.Service) != levels.Volume || slices.ContainsFunc(lines, func(l line) bool {
+			return l.node == w.Node && l.service == ""
+		}) {
+			continue // who rents no link has no model of it; a limit of the node counts its volumes
+		}
+		r.Doubts.Add(noModel.At(model.Info, subject(w.Node, w.Service, ""), struct{}{}))
+	}
+	for _, rec := range recordings {
+		r.Doubts.Add(rec.Caveats()...)
+	}
 }
 
 // noneFits is the error if no model fits any service.
