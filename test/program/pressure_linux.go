@@ -29,7 +29,8 @@ type PressedVolume struct {
 // Press makes a lab with such a volume, until the test ends.
 func (w *Installation) Press(v LabVolume) *PressedVolume {
 	w.T.Helper()
-	file := fmt.Sprintf(`fleet: {lab: {nodes: 1, volumes: [{name: data, type: raw, size: 128MiB, iops: %d, bandwidth: %dKiB/s}]}}
+	file := fmt.Sprintf(`fleet: {lab: {nodes: 1, volumes: [{name: data, type: raw, size: 128MiB,
+  iops: %d, bandwidth: %dKiB/s}]}}
 workloads: [{kind: command, command: "true"}]
 `, v.IOPS, v.KiB)
 	p := &PressedVolume{Installation: w, LabVolume: v, lab: w.MakeLab(w.Write("press.yaml", file)),
@@ -70,7 +71,8 @@ func (p *PressedVolume) Limit(name string, to float64) error {
 func (p *PressedVolume) Model() string {
 	text := "model: pressed\nlimits:\n"
 	for _, way := range []string{"read", "write"} {
-		text += fmt.Sprintf("- {of: ops, ways: [%s], unit: 256KiB, unmerged: true, rate: %.0f}\n- {of: bytes, ways: [%s], rate: %.0f}\n", way,
+		text += fmt.Sprintf("- {of: ops, ways: [%s], unit: 256KiB, unmerged: true, rate: %.0f}\n"+
+			"- {of: bytes, ways: [%s], rate: %.0f}\n", way,
 			p.limits["ops."+way], way, p.limits["bytes."+way])
 	}
 	return p.Write("pressed.yaml", text)
@@ -164,8 +166,17 @@ func (p *PressedVolume) counters() ([]string, error) {
 	return nil, fmt.Errorf("/proc/diskstats has no %s: %w", p.device, err)
 }
 
+// Pressures are those parts of a result that are judged.
+type Pressures struct {
+	Services []struct {
+		Quality string
+		SLP     struct{ Mean float64 }
+	}
+	Advice []pressure.Advised
+}
+
 // Pressure asks the program how close the volume came to its limits. args say the model.
-func (p *PressedVolume) Pressure(file string, args ...string) (r pressure.Result, err error) {
+func (p *PressedVolume) Pressure(file string, args ...string) (r Pressures, err error) {
 	out, stderr, err := p.Try(append([]string{"servicelevel", "pressure", file, "--format", "json"}, args...)...)
 	if err != nil {
 		return r, fmt.Errorf("%w: %s", err, stderr)
@@ -320,8 +331,8 @@ func (p *PressedVolume) JudgeChange() (err error) {
 }
 
 // JudgeRaise saturates the volume, raises what the advice says, and holds the growth to
-// what was said: at most so much, and 80 % of it at least; then the limit binds that was
-// named.
+// what was said: at most so much (2 % are those of the measurement), and 80 % of it at least;
+// then the limit binds that was named.
 func (p *PressedVolume) JudgeRaise(l FioLoad, seconds int) error {
 	file, before, err := p.Record(l, seconds)
 	if err != nil {

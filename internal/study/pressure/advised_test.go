@@ -49,10 +49,11 @@ func TestAdvisedGolden(t *testing.T) {
 				t.Errorf("advice %+v", a)
 			}
 		}
-		want := "vol-2 was at its operations limit for 100 % [20 .. 100] of the time; raise it to 960 op/s; more is of no use, for then bytes bind."
+		want := "vol-2 was at its operations limit for 100 % [20 .. 100] of the time; raise it to 960 op/s; " +
+			"more is of no use, for then bytes bind."
 		if len(nodes) > 1 {
-			want = "vol-2 of db-1 was at its operations limit for 100 % [20 .. 100] of the time; raise it and that of 2 other services to 960 op/s; " +
-				"more is of no use, for then bytes bind."
+			want = "vol-2 of db-1 was at its operations limit for 100 % [20 .. 100] of the time; " +
+				"raise it and that of 2 other services to 960 op/s; more is of no use, for then bytes bind."
 		}
 		if got := r.document().Answer; got != want {
 			t.Errorf("answer %q, want %q", got, want)
@@ -68,10 +69,12 @@ func TestAdvisedLower(t *testing.T) {
 		form string
 		want []string
 	}{
-		"each input":           {paperForm, []string{"ops", "bytes"}},
-		"one input for both":   {"inputs: {gib: {}}\nlimits:\n- {of: ops, rate: {per_gib: 3}}\n- {of: bytes, rate: {per_gib: 256KiB}}", []string{"ops"}},
-		"no input":             {"limits:\n- {of: ops, rate: 1000}\n- {of: bytes, rate: 100MiB/s}", nil},
-		"chosen by a word":     {"inputs: {tier: {}}\nlimits: [{of: ops, rate: {by: tier, choices: {P10: 500, P20: 1000}}}]", nil},
+		"each input": {paperForm, []string{"ops", "bytes"}},
+		"one input for both": {"inputs: {gib: {}}\nlimits:\n- {of: ops, rate: {per_gib: 3}}\n" +
+			"- {of: bytes, rate: {per_gib: 256KiB}}", []string{"ops"}},
+		"no input": {"limits:\n- {of: ops, rate: 1000}\n- {of: bytes, rate: 100MiB/s}", nil},
+		"chosen by a word": {"inputs: {tier: {}}\nlimits: [{of: ops, rate: " +
+			"{by: tier, choices: {P10: 500, P20: 1000}}}]", nil},
 		"nearly all is needed": {"inputs: {iops: {}}\nlimits: [{of: ops, rate: {base: 2, per_op: 0.12}}]", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +105,8 @@ func TestAdvisedLower(t *testing.T) {
 func TestCosts(t *testing.T) {
 	p := paper()
 	p.Critical, p.Growth, p.Requests = 100, 3.48, 1000
-	p.Prices = "model,input,per_month,currency,included\nebs,iops,0.1,USD,300\nebs,throughput,0.5,USD,\nm5.large,node,70,USD,\n"
+	p.Prices = "model,input,per_month,currency,included\nebs,iops,0.1,USD,300\n" +
+		"ebs,throughput,0.5,USD,\nm5.large,node,70,USD,\n"
 	all := []telemetry.Recording{clipped("db-1"), clipped("db-2"), clipped("db-3")}
 	r := resultOf(t, p, all...)
 	g := r.Growth

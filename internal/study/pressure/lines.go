@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -93,7 +94,7 @@ func wholeNodes(recordings []telemetry.Recording) (whole []telemetry.Recording, 
 	nodes := make(map[[2]string][]telemetry.Recording)
 	var names [][2]string
 	for _, r := range recordings {
-		if kindOf(r.Service) == levels.Volume {
+		if kindOf(r.Service) == levels.Volume && !stacked(&r, recordings) {
 			key := [2]string{r.Source, r.Node}
 			if nodes[key] == nil {
 				names = append(names, key)
@@ -105,6 +106,27 @@ func wholeNodes(recordings []telemetry.Recording) (whole []telemetry.Recording, 
 		whole, parts = append(whole, telemetry.Sum(nodes[name])), append(parts, nodes[name])
 	}
 	return whole, parts
+}
+
+// devices are names of kernels: of devices that lie on others, and of partitions.
+var devices = regexp.MustCompile(`^(?:(?:dm-|md|loop)\d+|(nvme\d+n\d+|mmcblk\d+)p\d+|((?:[hsv]|xv)d[a-z]+)\d+)$`)
+
+// stacked reports whether a volume lies on others that are recorded: what it does is done by
+// these as well.
+func stacked(r *telemetry.Recording, all []telemetry.Recording) bool {
+	below := "" // of a partition
+	if m := devices.FindStringSubmatch(r.Service); m != nil {
+		below = m[1] + m[2]
+	} else if !r.Stacked {
+		return false
+	}
+	return slices.ContainsFunc(all, func(x telemetry.Recording) bool {
+		same := x.Source == r.Source && x.Node == r.Node
+		if below != "" {
+			return same && x.Service == below
+		}
+		return same && kindOf(x.Service) == levels.Volume && !x.Stacked && !devices.MatchString(x.Service)
+	})
 }
 
 // linesOf are the limits of a recording by the model that fits it most closely.

@@ -44,8 +44,9 @@ func file(of, name string, lines ...string) Chosen {
 }
 
 const (
-	opsInput   = "inputs: {iops: {}}\nlimits: [{of: ops, rate: iops}]"
-	paperForm  = "inputs: {iops: {max: 16000}, throughput: {unit: MiB}}\nlimits:\n- {of: ops, rate: iops}\n- {of: bytes, rate: throughput}"
+	opsInput  = "inputs: {iops: {}}\nlimits: [{of: ops, rate: iops}]"
+	paperForm = "inputs: {iops: {max: 16000}, throughput: {unit: MiB}}\nlimits:\n" +
+		"- {of: ops, rate: iops}\n- {of: bytes, rate: throughput}"
 	nodeForm   = "scope: node\nlimits: [{of: ops, rate: 1000}]"
 	bucketForm = "limits: [{of: ops, rate: 100, bucket: {size: 5000, burst: 300}}]"
 )
@@ -178,6 +179,15 @@ func TestWholeNodes(t *testing.T) {
 	single := resultOf(t, params(nil, file("", "node", nodeForm)), shares)
 	s := find(t, single, "db-1", "", "ops")
 	near(t, "one volume", s.SLP.Max, .3)
+	var devices []telemetry.Recording // of which only the disk counts
+	for _, name := range []string{"nvme0n1", "nvme0n1p1", "dm-0", "data"} {
+		devices = append(devices, recordedOf("db-1", name, 1, reads(4096, 100, 300, 100)))
+	}
+	devices[3].Stacked = true
+	near(t, "a disk and what lies on it", find(t, resultOf(t, params(nil, file("", "node", nodeForm)), devices...),
+		"db-1", "", "ops").SLP.Max, .3)
+	near(t, "stacked devices alone", find(t, resultOf(t, params(nil, file("", "node", nodeForm)), devices[1:3]...),
+		"db-1", "", "ops").SLP.Max, .6)
 	if s.line.recording.Rates[telemetry.Credits] != nil || s.Throttled == nil || math.Abs(*s.Throttled-.5/3) > 1e-9 {
 		t.Errorf("credits %v of the node are the volume's, or throttled %v is not",
 			s.line.recording.Rates[telemetry.Credits], s.Throttled)
