@@ -178,11 +178,14 @@ public final class Node {
 
   /** Numbers of the records that this node has, by token. */
   private long[] inOrder() {
-    long[] tokens = new long[(int) records];
+    long[] tokens = new long[1 << 16];
     int n = 0;
     for (long record = 0; record < records; record++) {
       long token = ownToken(ByteBufferUtil.bytes(key(record)));
       if (token != Long.MIN_VALUE) {
+        if (n == tokens.length) {
+          tokens = Arrays.copyOf(tokens, n + n / 2);
+        }
         tokens[n++] = token;
       }
     }

@@ -44,14 +44,14 @@ func (c *common) levelWatch() *cobra.Command {
 	params := pressure.New()
 	var opt watchOptions
 	cmd := newCommand("watch", "show each second how close this host's services are to their limits",
-		`Shows the pressure of each disk, the network and the processors of this host, each
-second: a line of the last seconds, the value, and for how long it has been critical.
+		`Shows each second the pressure of the disks, the network and the processors of this
+host. A line has the course of the last seconds, the value, and how long it was critical.
 Where standard output is no terminal, or with --format json, each second is a line for
 each service.`,
 		`  scalebench servicelevel watch --model aws-gp3 --set gib=100
   scalebench servicelevel watch --model data=aws-io1 --set gib=100 --set iops=1800 --volume data=/dev/nvme1n1
   scalebench servicelevel watch --model aws-gp3 --set gib=100 --alert 95%:60s --command 'logger disk'`, nil)
-	wanted := []string{"model", "set", "critical", "or-equal"}
+	wanted := []string{"model", "set", "critical", "or-equal", "credits"}
 	flags := addSomeParams(cmd.Flags(), params, func(name string) bool { return slices.Contains(wanted, name) })
 	addOptions(cmd.Flags(), &opt)
 	c.addFormat(cmd)

@@ -130,7 +130,8 @@ resumed by "scalebench resume".`
 				return err
 			}
 			if kind := servicelevel.Kind().Name; exp.Study == nil || exp.Study.Kind != kind {
-				return usageError("%s does not ask what may be expected: its study is not %s; use `scalebench run %s`", name, kind, args[0])
+				return usageError("%s does not ask what may be expected: its study is not %s; use `scalebench run %s`", name,
+					kind, args[0])
 			}
 		}
 		return run(cmd, args)

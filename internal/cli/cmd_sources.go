@@ -169,7 +169,8 @@ func sameFile(a, b string) bool {
 }
 
 // readSource reads a file ("-": standard input) or an address, which is called name.
-func (c *common) readSource(ctx context.Context, arg, name string, takes study.Takes, choice frame.Choice) (x study.Source, err error) {
+func (c *common) readSource(ctx context.Context, arg, name string, takes study.Takes,
+	choice frame.Choice) (x study.Source, err error) {
 	read := func(in io.Reader) (study.Source, error) {
 		if takes.Read != nil {
 			x.Own, err = takes.Read(ctx, x.Name, in)

@@ -122,6 +122,9 @@ func (g gates) fit(exp *experiment.Experiment) error {
 			continue // a study that speaks only where it is named
 		}
 		if x.kind.Named {
+			if unfit != nil {
+				continue // a study that needs no name is what people mean
+			}
 			unfit = fmt.Errorf("%w: %s is for files that name the study %s, and %s does not; leave it out", model.ErrUsage, gates{x}.flag(), x.kind.Name, exp.SourceName)
 			continue
 		}

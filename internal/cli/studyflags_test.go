@@ -240,9 +240,12 @@ func TestGateFlags(t *testing.T) {
 		err         string
 	}{
 		{"", evaluates{model.Serial}, `{}`, "", ""},
-		{"--fail-above 10", evaluates{model.Serial, model.Parallel}, `{"cdi":{"fail_above":10}}`, "--fail-above", ""},
+		{"--fail-above 10", evaluates{model.Serial, model.Parallel},
+			`{"cdi":{"fail_above":10},"pressure":{"fail_above":10}}`, "--fail-above", ""},
 		{"--fail-below 2000", evaluates{model.Search}, `{"capacity":{"fail_below":"2kop/s"}}`, "--fail-below", ""},
-		{"--fail-below 2kop/s --fail-above 0", evaluates{model.Parallel, model.Search}, `{"capacity":{"fail_below":"2kop/s"},"cdi":{"fail_above":0}}`, "--fail-below", ""},
+		{"--fail-below 2kop/s --fail-above 0", evaluates{model.Parallel, model.Search},
+			`{"capacity":{"fail_below":"2kop/s"},"cdi":{"fail_above":0},"pressure":{"fail_above":0}}`,
+			"--fail-below", ""},
 		{"--fail-below 10", evaluates{model.Serial, model.Parallel}, "", "", "--fail-below needs evaluations: [search], and two.yaml has [serial, parallel]; leave it out"},
 		{"--fail-above 10", evaluates{model.Search}, "", "", "--fail-above needs evaluations: [serial, parallel], and two.yaml has [search]"},
 		{"--fail-below 10MB/s", evaluates{model.Search}, "", "", "--fail-below: 10MB/s is not a rate of requests"},
@@ -276,8 +279,8 @@ func TestStudiesHaveCommands(t *testing.T) {
 	root := newRoot(Env{})
 	for _, kind := range Studies() {
 		name := kind.CommandName()
-		cmd, _, err := root.Find([]string{name})
-		if err != nil || cmd.Name() != name {
+		cmd, _, err := root.Find(strings.Fields(name))
+		if err != nil || cmd.CommandPath() != root.Name()+" "+name {
 			t.Errorf("study %s has no command: %v", kind.Name, err)
 			continue
 		}

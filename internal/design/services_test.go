@@ -275,7 +275,8 @@ func TestVolumes(t *testing.T) {
 	}{
 		"free": {study.VolumeLevel{IOPS: 1}, "sets none"}, "plain": {study.VolumeLevel{IOPS: 1}, "sets none"},
 		"unused": {study.VolumeLevel{IOPS: 1}, "sets none"}, "other": {study.VolumeLevel{IOPS: 1}, "sets none"},
-		"data": {study.VolumeLevel{IOPS: -1}, "-1 operations"}, "log": {study.VolumeLevel{Bandwidth: math.NaN()}, "NaN bytes"},
+		"data": {study.VolumeLevel{IOPS: -1}, "-1 operations"},
+		"log":  {study.VolumeLevel{Bandwidth: math.NaN()}, "NaN bytes"},
 	} {
 		_, err := step(map[string]study.VolumeLevel{name: c.set})
 		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), c.want) {

@@ -8,12 +8,15 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 )
 
+// Report notes what is wrong with the value at a path of keys and indices, and what is
+// allowed.
+type Report func(path []string, problem, allowed string)
+
 // ReadFile fills into, a pointer to a tagged struct, from a YAML file of any kind, as
 // strictly as an experiment is read. If the tags allow the file, check reports what
-// tags cannot express: of the value at a path of keys and indices, what is wrong and
-// what is allowed. The error is a model.InputErrors with the place of everything that
-// is wrong.
-func ReadFile(name string, src []byte, into any, check func(report func(path []string, problem, allowed string))) error {
+// tags cannot express. The error is a model.InputErrors with the place of everything
+// that is wrong.
+func ReadFile(name string, src []byte, into any, check func(Report)) error {
 	probs := &problems{file: name}
 	file := readYAML(src, probs)
 	if file == nil {

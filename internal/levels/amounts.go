@@ -8,11 +8,12 @@ func (m *Model) Takes(input string) bool {
 	return ok
 }
 
-// Provision is an input that is a number, in its own unit: what is rented, and the most
-// that can be. Default: it was not set.
+// Provision is an input that is a number, in its own unit: what is rented, and the least
+// and the most that can be. Default: it was not set.
 type Provision struct {
 	Name    string
 	Value   float64
+	Least   float64
 	Most    float64
 	Default bool
 }
@@ -34,7 +35,10 @@ func (m *Model) Provisions(set map[string]string) (out []Provision, err error) {
 			continue
 		}
 		of := m.Inputs[name]
-		hi := of.high(most)
+		lo, hi := of.low(in), of.high(most)
+		if math.IsInf(lo, 1) || !(lo > 0) {
+			lo = min(x, 1)
+		}
 		if math.IsInf(hi, 1) {
 			hi = mostTimes * x
 		}
@@ -44,7 +48,7 @@ func (m *Model) Provisions(set map[string]string) (out []Provision, err error) {
 			unit = of.factor()
 		}
 		_, given := set[name]
-		out = append(out, Provision{Name: name, Value: x / unit, Most: hi / unit, Default: !given})
+		out = append(out, Provision{Name: name, Value: x / unit, Least: lo / unit, Most: hi / unit, Default: !given})
 	}
 	return out, nil
 }

@@ -25,8 +25,8 @@ type Cell struct {
 // one gives way to the other, the rate is underestimated. It is not inside if one of
 // the cells around it is missing.
 func (l Levels) Measured(size, reads float64) (d Distribution, inside bool) {
-	sizes, mixes := axis(l.Cells, func(c Cell) float64 { return float64(c.Size) }), axis(l.Cells, func(c Cell) float64 { return c.Reads })
-	rows, columns := around(sizes, size), around(mixes, 100*reads)
+	rows := around(axis(l.Cells, func(c Cell) float64 { return float64(c.Size) }), size)
+	columns := around(axis(l.Cells, func(c Cell) float64 { return c.Reads }), 100*reads)
 	var corners []corner
 	points := 0
 	for _, row := range rows {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/experiment"
 	"github.com/scalebench/scalebench/internal/tabular"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -30,7 +31,7 @@ type limit struct {
 // compiler makes the limits of a model, and reports what tags cannot say.
 type compiler struct {
 	*Model
-	report func(path []string, problem, allowed string)
+	report experiment.Report
 	used   []string // inputs
 }
 
@@ -81,7 +82,8 @@ func (c *compiler) compile() {
 		}
 	}
 	for i, cell := range c.Cells {
-		if slices.ContainsFunc(c.Cells[:i], func(other Cell) bool { return other.Size == cell.Size && other.Reads == cell.Reads }) {
+		same := func(other Cell) bool { return other.Size == cell.Size && other.Reads == cell.Reads }
+		if slices.ContainsFunc(c.Cells[:i], same) {
 			c.report(below(nil, "cells", i), "another cell has the same size and reads", "put all values into one")
 		}
 		if cell.Size == 0 {
@@ -109,7 +111,8 @@ func (c *compiler) limit(at []string, lim Limit) limit {
 	} else if lim.Ways.Joint == nil {
 		ways[0] = []Way{Read, Write}
 	}
-	out := limit{Level: Level{Quality: lim.Quality, Ways: ways[0], Label: lim.Label, Unit: float64(lim.Unit), Unmerged: lim.Unmerged},
+	out := limit{Level: Level{Quality: lim.Quality, Ways: ways[0], Label: lim.Label, Unit: float64(lim.Unit),
+		Unmerged: lim.Unmerged},
 		ways: ways, rate: c.rate(below(at, "rate"), lim.Rate, lim.Quality), burst: constant(0)}
 	out.Inputs = slices.Compact(slices.Sorted(slices.Values(c.used)))
 	if lim.Bucket != nil {
@@ -162,7 +165,8 @@ func (c *compiler) rate(at []string, r Rate, q Quality) rateAt {
 	}
 	switch isTable := r.Steps != nil || r.Choices != nil; {
 	case r.form() != 1 || (by != "") != isTable:
-		c.report(at, "it must have one form", "use a number; base, per_gib, per_op, min, max; by and steps; by and choices; or values")
+		c.report(at, "it must have one form", "use a number; base, per_gib, per_op, min, max; by and steps; by and "+
+			"choices; or values")
 		return constant(0)
 	case r.Values != nil:
 		d := c.values(below(at, "values"), r.Values, q)
@@ -186,7 +190,8 @@ func (c *compiler) rate(at []string, r Rate, q Quality) rateAt {
 	table := map[string]amountAt{}
 	for name, t := range terms {
 		if x, ok := tabular.Number(name); r.Steps != nil && name != above && !(ok && x > 0) {
-			c.report(below(at, key, name), fmt.Sprintf("%q is not the end of a step", name), "use a number above 0, or above for what is beyond the last")
+			c.report(below(at, key, name), fmt.Sprintf("%q is not the end of a step", name),
+				"use a number above 0, or above for what is beyond the last")
 		}
 		table[name] = c.term(below(at, key, name), t, q)
 	}
@@ -258,7 +263,8 @@ func (c *compiler) term(at []string, t Term, q Quality) amountAt {
 		return fixed(math.NaN())
 	case t.Value.isWord():
 		if of := c.Inputs[name]; c.use(at, name) && (c.Choices(name) != nil || (of.quality() == Bytes) != (q == Bytes)) {
-			c.report(at, fmt.Sprintf("the input %s does not count %s", name, q), "an input of bytes has a unit, such as unit: MiB; others have none")
+			c.report(at, fmt.Sprintf("the input %s does not count %s", name, q),
+				"an input of bytes has a unit, such as unit: MiB; others have none")
 		}
 		return func(in inputs) float64 { return in.number(name) }
 	case t.Value != Amount{}:
@@ -312,7 +318,8 @@ func (c *compiler) input(at []string, name string, of Input) Input {
 	words := c.Choices(name)
 	switch {
 	case !inputRE.MatchString(name) || name == none || name == unknown:
-		c.report(at, fmt.Sprintf("%q cannot be the name of an input", name), "use small letters, digits and _, beginning with a letter")
+		c.report(at, fmt.Sprintf("%q cannot be the name of an input", name),
+			"use small letters, digits and _, beginning with a letter")
 	case !(of.factor() > 0):
 		c.report(below(at, "unit"), fmt.Sprintf("%q is not a unit of bytes", of.Unit), "use MiB, MB, GiB, GB, KiB, kB")
 		return of

@@ -60,7 +60,8 @@ func Show(m *Model, set map[string]string) (*Shown, *doc.Document, error) {
 		return nil, nil, err
 	}
 	in, _ := m.resolve(set) // as Levels did
-	s := &Shown{Model: m.Name, About: m.About, Source: m.Source, Scope: m.Scope, Inputs: map[string]any{}, Kept: m.Kept, levels: l}
+	s := &Shown{Model: m.Name, About: m.About, Source: m.Source, Scope: m.Scope, Kept: m.Kept,
+		Inputs: map[string]any{}, levels: l}
 	for name := range m.Inputs {
 		if x, is := in.numbers[name]; is {
 			s.Inputs[name] = x
@@ -85,7 +86,8 @@ func (s *Shown) fill(service Service) {
 	case service != Volume:
 		return
 	default:
-		s.sizes, s.mixes = []float64{4 * kib, 16 * kib, 32 * kib, 64 * kib, 128 * kib, 256 * kib, 512 * kib, 1024 * kib}, []float64{100}
+		s.sizes, s.mixes = []float64{4 * kib, 16 * kib, 32 * kib, 64 * kib, 128 * kib, 256 * kib, 512 * kib,
+			1024 * kib}, []float64{100}
 		if s.levels.directional() {
 			s.mixes = []float64{0, 25, 50, 75, 100}
 		}
@@ -192,7 +194,8 @@ func (s *Shown) more() (out []string) {
 		turn(s.levels, "")
 	}
 	if s.Kept != nil {
-		out = append(out, fmt.Sprintf("The provider promises at least %s of these levels for %s of the time.", num.Share(s.Kept.Of), num.Share(s.Kept.Share)))
+		out = append(out, fmt.Sprintf("The provider promises at least %s of these levels for %s of the time.",
+			num.Share(s.Kept.Of), num.Share(s.Kept.Share)))
 	}
 	if s.Scope == OfNode {
 		out = append(out, "All volumes of the node share these levels.")
@@ -201,22 +204,25 @@ func (s *Shown) more() (out []string) {
 }
 
 func (s *Shown) sizeTable() *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{doc.Number("size", "size"), doc.Number("reads", "reads"), doc.Number("ops", "operations"),
+	t := &doc.Table{Columns: []doc.Column{doc.Number("size", "size"), doc.Number("reads", "reads"),
+		doc.Number("ops", "operations"),
 		doc.Number("bytes", "bytes"), doc.Label("limit", "limit"), doc.Number("burst_ops", "with credits")}}
 	for _, r := range s.Levels {
 		t.Add(doc.Of(r.Size, kibText(r.Size)), doc.Of(r.Reads, num.Digits(r.Reads, 3)+" %"), doc.Optional(r.Ops, opsText),
 			doc.Optional(r.Bytes, bytesText), doc.Say(r.Limit), doc.Optional(r.BurstOps, opsText))
 	}
 	t.Drop(func(key string) bool {
-		return key == "reads" && len(s.mixes) == 1 || key == "burst_ops" && s.Bucket == nil || key == "limit" && len(s.levels.Cells) > 0
+		return key == "reads" && len(s.mixes) == 1 || key == "burst_ops" && s.Bucket == nil ||
+			key == "limit" && len(s.levels.Cells) > 0
 	})
 	return t
 }
 
 // limitTable has a row for each limit, and for each level of a distribution.
 func (s *Shown) limitTable() *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{doc.Label("limit", "limit"), doc.Number("rate", "rate"), doc.Number("share", "share"),
-		doc.Number("unit", "counts once\nfor each"), doc.Number("burst_s", "a full bucket\nlasts"), doc.Number("refill_s", "and fills in")}}
+	t := &doc.Table{Columns: []doc.Column{doc.Label("limit", "limit"), doc.Number("rate", "rate"),
+		doc.Number("share", "share"), doc.Number("unit", "counts once\nfor each"),
+		doc.Number("burst_s", "a full bucket\nlasts"), doc.Number("refill_s", "and fills in")}}
 	shares := false
 	for _, lim := range s.Limits {
 		lasts, fills, unit := math.NaN(), math.NaN(), num.IfFinite(lim.Unit)
@@ -228,7 +234,8 @@ func (s *Shown) limitTable() *doc.Table {
 		}
 		for _, v := range lim.Rate {
 			shares = shares || v.Share != 1
-			t.Add(doc.Say(lim.Name), doc.Of(v.Rate, lim.Format(v.Rate)), doc.Of(v.Share, num.Share(v.Share)), doc.Optional(unit, kibText),
+			t.Add(doc.Say(lim.Name), doc.Of(v.Rate, lim.Format(v.Rate)), doc.Of(v.Share, num.Share(v.Share)),
+				doc.Optional(unit, kibText),
 				doc.Optional(num.IfFinite(lasts), seconds), doc.Optional(num.IfFinite(fills), seconds))
 		}
 	}
@@ -269,21 +276,27 @@ func (s *Shown) figure() *doc.Figure {
 	}
 	panel := func(title, unit string, curves []chart.Curve) doc.Panel {
 		c := chart.Curves(title+" over the size of operations", x, chart.Axis{Unit: unit}, curves)
-		c.Layers = slices.DeleteFunc(c.Layers, func(l chart.Layer) bool { return l.Mark == chart.Point && len(s.levels.Cells) == 0 })
+		c.Layers = slices.DeleteFunc(c.Layers, func(l chart.Layer) bool {
+			return l.Mark == chart.Point && len(s.levels.Cells) == 0
+		})
 		return doc.Panel{Title: title, Chart: c}
 	}
-	return &doc.Figure{Columns: 2, Panels: []doc.Panel{panel("Operations a second", "op/s", ops), panel("Bytes a second", "MiB/s", bytes)}}
+	return &doc.Figure{Columns: 2, Panels: []doc.Panel{panel("Operations a second", "op/s", ops),
+		panel("Bytes a second", "MiB/s", bytes)}}
 }
 
 // List are the built-in models, and their document.
 func List() ([]*Model, *doc.Document) {
 	all := Builtin()
-	t := &doc.Table{Columns: []doc.Column{doc.Label("model", "model"), {Key: "about", Head: "of", Wrap: 24}, {Key: "inputs", Head: "inputs", Wrap: 16},
+	t := &doc.Table{Columns: []doc.Column{doc.Label("model", "model"), {Key: "about", Head: "of", Wrap: 24},
+		{Key: "inputs", Head: "inputs", Wrap: 16},
 		{Key: "source", Head: "source", Wrap: 24}, doc.Label("read", "read")}}
 	for _, m := range all {
-		t.Add(doc.Say(m.Name), doc.Say(m.About), doc.Say(strings.Join(m.InputNames(), ", ")), doc.Say(m.Source.Title), doc.Say(m.Source.Read))
+		t.Add(doc.Say(m.Name), doc.Say(m.About), doc.Say(strings.Join(m.InputNames(), ", ")), doc.Say(m.Source.Title),
+			doc.Say(m.Source.Read))
 	}
-	d := &doc.Document{Title: "Models of expected service levels", Answer: fmt.Sprintf("The program comes with %s; a file of your own works alike.", num.Count(len(all), "model"))}
+	d := &doc.Document{Title: "Models of expected service levels",
+		Answer: fmt.Sprintf("The program comes with %s; a file of your own works alike.", num.Count(len(all), "model"))}
 	d.AddSection("models", "Models", "", doc.Everywhere, doc.Block{Table: t})
 	return all, d
 }

@@ -96,11 +96,13 @@ func TestContract(t *testing.T) {
 		t.Fatalf("the result is %v", got)
 	}
 	first, _ := sizes[0].(map[string]any)
-	if first["size"] != 4096. || first["ops"] != 2000. || first["bytes"] != 8192000. || first["limit"] != "ops" || first["burst_ops"] != 11800. {
+	if first["size"] != 4096. || first["ops"] != 2000. || first["bytes"] != 8192000. || first["limit"] != "ops" ||
+		first["burst_ops"] != 11800. {
 		t.Errorf("the first size is %v", first)
 	}
 	limits, _ := got["limits"].([]any)
-	if l, _ := limits[1].(map[string]any); l["name"] != "bytes" || l["of"] != "bytes" || l["bucket"].(map[string]any)["burst_s"] != 1800. {
+	if l, _ := limits[1].(map[string]any); l["name"] != "bytes" || l["of"] != "bytes" ||
+		l["bucket"].(map[string]any)["burst_s"] != 1800. {
 		t.Errorf("the second limit is %v", limits[1])
 	}
 }
@@ -112,7 +114,8 @@ func TestFigure(t *testing.T) {
 	if table := list.Table(); len(table.Rows) != len(all) || len(all) < 18 {
 		t.Errorf("%d rows for %d models", len(table.Rows), len(all))
 	}
-	set := map[string]string{"gib": "1000", "iops": "3000", "throughput": "200", "vcpus": "8", "bandwidth": "60", "tier": "P20", "machine": "ssd-8-15"}
+	set := map[string]string{"gib": "1000", "iops": "3000", "throughput": "200", "vcpus": "8", "bandwidth": "60",
+		"tier": "P20", "machine": "ssd-8-15"}
 	types := map[string]string{"aws-instance": "m5.large", "azure-vm": "D2s_v5", "paper-ebs-2015": "t2.small"}
 	for _, m := range all {
 		own := map[string]string{}

@@ -29,7 +29,8 @@ func Fit(m Model, of Limit, values []float64) (*Model, error) {
 	case n == 0:
 		return nil, model.Usagef("there are no values to fit a model to")
 	case slices.ContainsFunc(sorted, func(x float64) bool { return !(x > 0 && x <= math.MaxFloat64) }):
-		return nil, model.Usagef("a measured level must be greater than 0 and finite; the values reach from %v to %v", sorted[0], sorted[n-1])
+		return nil, model.Usagef("a measured level must be greater than 0 and finite; the values reach from %v to %v",
+			sorted[0], sorted[n-1])
 	}
 	bands, err := stats.FindBands(sorted, float64(len(sorted)), 1)
 	if err != nil {

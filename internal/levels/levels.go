@@ -15,6 +15,7 @@ package levels
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -159,8 +160,25 @@ func (b Bucket) RefillTime() float64 { return b.Size / b.Fill }
 
 // MarshalJSON implements json.Marshaler.
 func (b Bucket) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[string]*float64{"size": num.IfFinite(b.Size), "burst": num.IfFinite(b.Burst), "fill": num.IfFinite(b.Fill),
+	return json.Marshal(map[string]*float64{"size": num.IfFinite(b.Size), "burst": num.IfFinite(b.Burst),
+		"fill":  num.IfFinite(b.Fill),
 		"start": num.IfFinite(b.Start), "burst_s": num.IfFinite(b.BurstTime()), "refill_s": num.IfFinite(b.RefillTime())})
+}
+
+// UnmarshalJSON implements json.Unmarshaler: null is NaN.
+func (b *Bucket) UnmarshalJSON(src []byte) error {
+	var values map[string]*float64
+	if err := json.Unmarshal(src, &values); err != nil {
+		return fmt.Errorf("decoding a bucket: %w", err)
+	}
+	get := func(key string) float64 {
+		if x := values[key]; x != nil {
+			return *x
+		}
+		return math.NaN()
+	}
+	*b = Bucket{Size: get("size"), Burst: get("burst"), Fill: get("fill"), Start: get("start"), Lasts: get("burst_s")}
+	return nil
 }
 
 // Value is a rate and its share of the cases.

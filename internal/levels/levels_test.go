@@ -1,6 +1,7 @@
 package levels
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -104,7 +105,8 @@ func TestAt(t *testing.T) {
 		{"azure-premium", "", map[string]string{"tier": "P10"}, 257, 1, 250, "ops"},
 		{"gcp-pd-balanced", "", map[string]string{"gib": "500", "vcpus": "4"}, 4, .5, 6000, "ops.disks"},
 		{"gcp-pd-balanced", "", map[string]string{"gib": "5000", "vcpus": "16"}, 4, .5, 20000, "ops.machine"},
-		{"gcp-pd-ssd", "", map[string]string{"gib": "500", "vcpus": "4"}, 1024, .5, 480, "bytes.read.machine, bytes.write.machine"},
+		{"gcp-pd-ssd", "", map[string]string{"gib": "500", "vcpus": "4"}, 1024, .5, 480,
+			"bytes.read.machine, bytes.write.machine"},
 		{"gcp-vm", "", map[string]string{"machine": "extreme-64"}, 1024, .5, 6000, "bytes.write"},
 		{"aws-instance", "", map[string]string{"type": "t3.medium"}, 16, 1, 2000, "ops"},
 		// servicelevels.md 0.1: the lab's directions
@@ -130,7 +132,8 @@ func TestAt(t *testing.T) {
 			names = append(names, l.Limits[i].Name())
 		}
 		if got := strings.Join(names, ", "); !near(e.Ops, c.ops) || got != c.limit || !near(e.Bytes, c.ops*c.kib*1024) {
-			t.Errorf("%s %v at %v KiB, reads %v: %v op/s by %s, want %v by %s", c.model, c.set, c.kib, c.reads, e.Ops, got, c.ops, c.limit)
+			t.Errorf("%s %v at %v KiB, reads %v: %v op/s by %s, want %v by %s", c.model, c.set, c.kib, c.reads, e.Ops, got,
+				c.ops, c.limit)
 		}
 	}
 }
@@ -160,13 +163,27 @@ func TestBucket(t *testing.T) {
 		{"aws-gp2", map[string]string{"gib": "100"}, 0, &bucket{5.4e6, 3000, 300, 1, 2000, 18000}},
 		{"aws-gp2", map[string]string{"gib": "1000"}, 0, nil},
 		{"aws-gp2", map[string]string{"gib": "100"}, 1, nil},
-		{"aws-st1", map[string]string{"gib": "1024"}, 1, &bucket{1 << 40, 250 << 20, 40 << 20, nan, 1048576. / 210, 1048576. / 40}},
+		{"aws-st1", map[string]string{"gib": "1024"}, 1, &bucket{1 << 40, 250 << 20, 40 << 20, nan, 1048576. / 210,
+			1048576. / 40}},
 		{"azure-premium", map[string]string{"tier": "P10"}, 0, &bucket{5.4e6, 3500, 500, 1, 1800, 10800}},
 		{"azure-premium", map[string]string{"tier": "P30"}, 0, nil},
 		{"aws-instance", map[string]string{"type": "t3.medium"}, 0, &bucket{nan, 11800, nan, nan, 1800, nan}},
 		{"aws-instance", map[string]string{"type": "m6i.8xlarge"}, 0, nil},
 	} {
-		got := levelsOf(t, c.model, c.set).Limits[c.limit].Bucket
+		l := levelsOf(t, c.model, c.set)
+		src, err := json.Marshal(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var travelled Levels
+		if err := json.Unmarshal(src, &travelled); err != nil {
+			t.Fatal(err)
+		}
+		got, back := l.Limits[c.limit].Bucket, travelled.Limits[c.limit].Bucket
+		if got != nil && (fmt.Sprint(back.BurstTime(), back.RefillTime(), back.Fill, back.Start) !=
+			fmt.Sprint(got.BurstTime(), got.RefillTime(), got.Fill, got.Start)) {
+			t.Errorf("%s %v: %+v travels as %+v", c.model, c.set, got, back)
+		}
 		if (got == nil) != (c.want == nil) {
 			t.Errorf("%s %v: bucket %v, want %v", c.model, c.set, got, c.want)
 		} else if got != nil {
@@ -217,7 +234,8 @@ func TestTurn(t *testing.T) {
 func TestScale(t *testing.T) {
 	l := levelsOf(t, "aws-gp2", map[string]string{"gib": "100"})
 	up := l.Scale(0, 3.2)
-	if r, b := up.Limits[0].Rate.Level(), up.Limits[0].Bucket; !near(r, 960) || b == nil || !near(b.Fill, 960) || l.Limits[0].Rate[0].Rate != 300 || l.Limits[0].Bucket.Fill != 300 {
+	if r, b := up.Limits[0].Rate.Level(), up.Limits[0].Bucket; !near(r, 960) || b == nil || !near(b.Fill, 960) ||
+		l.Limits[0].Rate[0].Rate != 300 || l.Limits[0].Bucket.Fill != 300 {
 		t.Errorf("raised: %v %+v of %+v", r, b, l.Limits[0])
 	}
 	if up := l.Scale(0, 10); up.Limits[0].Bucket != nil {
@@ -225,6 +243,22 @@ func TestScale(t *testing.T) {
 	}
 	if b := l.Burst().At(4096, 1); b.Ops != 3000 {
 		t.Errorf("with credits %v, want 3000", b.Ops)
+	}
+}
+
+// TestMadeInCode: a model that no file had gives the same levels, and is checked alike.
+func TestMadeInCode(t *testing.T) {
+	made := Model{Name: "m", Limits: []Limit{{Quality: Ops, Rate: Rate{Term: Term{Value: Amount{Number: 300}}}}}}
+	if l, err := made.Levels(nil); err != nil || l.At(4096, 1).Ops != 300 || l.Service != Volume {
+		t.Errorf("Levels: %+v, %v", l, err)
+	}
+	made.Limits[0].Quality = CPU
+	if _, err := made.Levels(nil); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("a volume has a limit of cpu: %v", err)
+	}
+	cells := Model{Name: "m", Cells: []Cell{{Size: 4096, Reads: 100, Ops: []float64{298.7, 300.2}}}}
+	if l, err := cells.Levels(nil); err != nil || !near(l.At(4096, 1).Ops, 2/(1/298.7+1/300.2)) {
+		t.Errorf("Levels of cells: %+v, %v", l, err)
 	}
 }
 
@@ -246,7 +280,8 @@ func TestInputs(t *testing.T) {
 		{"aws-io1", map[string]string{"gib": "100", "iops": "5001"},
 			"iops: 5001 is too large; use a number from 100 to 5000: provisioned operations a second"},
 		{"aws-io1", map[string]string{"gib": "100", "iop": "5000"},
-			"iop: aws-io1 has no such input; did you mean \"iops\"? The inputs are gib, iops\niops: it is missing; use a number from 100 to 5000: provisioned operations a second"},
+			"iop: aws-io1 has no such input; did you mean \"iops\"? The inputs are gib, iops\niops: it is missing; use a " +
+				"number from 100 to 5000: provisioned operations a second"},
 		{"aws-gp3", map[string]string{"gib": "100", "throughput": "800"},
 			"throughput: 800 MiB is too large; use a number from 125 MiB to 750 MiB: provisioned throughput"},
 		{"aws-gp3", map[string]string{"gib": "100", "throughput": "300op/s"},
@@ -272,123 +307,9 @@ func TestInputs(t *testing.T) {
 		"15": "", "16": "vcpus: the model does not know the level of ops, vcpus=16; use other inputs, or a file of your own",
 		"64": "vcpus: the model does not know the level of ops, vcpus=64; use other inputs, or a file of your own",
 	} {
-		if _, err := m.Levels(map[string]string{"vcpus": vcpus}); err == nil != (want == "") || err != nil && err.Error() != want {
+		if _, err := m.Levels(map[string]string{"vcpus": vcpus}); err == nil != (want == "") || err != nil &&
+			err.Error() != want {
 			t.Errorf("vcpus %s: %v, want %q", vcpus, err, want)
-		}
-	}
-}
-
-func TestParseErrors(t *testing.T) {
-	const head = "model: m\n"
-	for name, c := range map[string]struct{ src, want string }{
-		"nothing": {head, "m.yaml:1:1: the model has neither limits nor cells"},
-		"zero": {
-			head + "limits: [{of: ops, rate: 0}]\n",
-			"m.yaml:2:26: limits.0.rate: 0 is too small; use a number greater than 0"},
-		"negative": {
-			head + "limits: [{of: ops, rate: -3}]\n",
-			"m.yaml:2:26: limits.0.rate: -3 is too small"},
-		"zero bytes": {
-			head + "limits: [{of: bytes, rate: 0MiB}]\n",
-			"m.yaml:2:28: limits.0.rate: 0MiB is too small; use more than 0"},
-		"NaN": {
-			head + "limits: [{of: ops, rate: .nan}]\n",
-			`m.yaml:2:26: limits.0.rate: ".nan" is not a plain number`},
-		"empty rate": {
-			head + "limits: [{of: ops, rate: {}}]\n",
-			"m.yaml:2:26: limits.0.rate: it must have one form"},
-		"no rate": {
-			head + "limits: [{of: ops}]\n",
-			`m.yaml:2:10: limits.0: the key "rate" is missing`},
-		"a list": {
-			head + "limits: [{of: ops, rate: [3]}]\n",
-			"m.yaml:2:26: limits.0.rate: must be a group of keys, not a list; use a number greater than 0, or text that is not empty, or the keys base, by, choices, max, min, per_gib, per_op, steps, values"},
-		"unit": {
-			head + "limits: [{of: bytes, rate: 60MiBs}]\n",
-			`m.yaml:2:28: limits.0.rate: "60MiBs" is not a level of bytes; use a number, or one with a unit: 60MiB/s, 128MiB`},
-		"bytes of ops": {
-			head + "limits: [{of: ops, rate: 60MiB/s}]\n",
-			`m.yaml:2:26: limits.0.rate: "60MiB/s" is not a level of ops; use a number, or one with a unit: 300op/s`},
-		"key": {
-			head + "limits: [{of: ops, rate: {per_gb: 3}}]\n",
-			`m.yaml:2:27: limits.0.rate.per_gb: unknown key "per_gb"; did you mean "per_gib"?`},
-		"quality": {
-			head + "limits: [{of: iops, rate: 3}]\n",
-			`m.yaml:2:15: limits.0.of: unknown value "iops"; did you mean "ops"?`},
-		"way": {
-			head + "limits: [{of: ops, ways: [reads], rate: 3}]\n",
-			`m.yaml:2:27: limits.0.ways.0: unknown value "reads"; did you mean "read"?`},
-		"ways": {
-			head + "limits: [{of: ops, ways: both, rate: 3}]\n",
-			`m.yaml:2:26: limits.0.ways: unknown value "both"; use each`},
-		"no input": {
-			head + "limits: [{of: ops, rate: {per_gib: 3}}]\n",
-			`m.yaml:2:36: limits.0.rate.per_gib: the model has no input "gib"; add it to the inputs: gib: {}`},
-		"unused": {
-			head + "inputs: {gib: {}}\nlimits: [{of: ops, rate: 3}]\n",
-			"m.yaml:2:15: inputs.gib: no limit uses it; remove it"},
-		"sum": {
-			head + "limits:\n- of: ops\n  rate:\n    values: {50: 0.25, 100: 0.7}\n",
-			"m.yaml:5:13: limits.0.rate.values: the shares sum to 0.95; they must sum to 1"},
-		"share": {
-			head + "limits: [{of: ops, rate: {values: {50: -0.5, 100: 1.5}}}]\n",
-			"m.yaml:2:40: limits.0.rate.values.50: the share -0.5 is too small"},
-		"level": {
-			head + "limits: [{of: ops, rate: {values: {-50: 0.5, 100: 0.5}}}]\n",
-			"m.yaml:2:41: limits.0.rate.values.-50: -50 is too small; use more than 0"},
-		"two forms": {
-			head + "limits: [{of: ops, rate: {base: 3, values: {5: 1}}}]\n",
-			"m.yaml:2:26: limits.0.rate: it must have one form"},
-		"min above max": {
-			head + "inputs: {gib: {}}\nlimits: [{of: ops, rate: {per_gib: 3, min: 10, max: 5}}]\n",
-			"m.yaml:3:53: limits.0.rate.max: it is less than min"},
-		"step": {
-			head + "inputs: {gib: {}}\nlimits: [{of: ops, rate: {steps: {a: 3}}}]\n",
-			`m.yaml:3:38: limits.0.rate.steps.a: "a" is not the end of a step`},
-		"choices": {
-			head + "inputs: {type: {}}\nlimits:\n- {of: ops, rate: {by: type, choices: {a.b: 1, c: 2}}}\n- {of: bytes, rate: {by: type, choices: {c: 2}}}\n",
-			"m.yaml:5:21: limits.1.rate: choices lacks a.b, which another limit has"},
-		"choice": {
-			head + "inputs: {type: {}}\nlimits: [{of: ops, rate: {by: type, choices: {a.b: 3MiB}}}]\n",
-			`m.yaml:3:52: limits.0.rate.choices.a.b: "3MiB" is not a level of ops`},
-		"bucket": {
-			head + "limits: [{of: ops, rate: 3, bucket: {burst: 5}}]\n",
-			"m.yaml:2:37: limits.0.bucket: it must have either size or for"},
-		"start": {
-			head + "limits: [{of: ops, rate: 3, bucket: {burst: 5, for: 1m, start: 2}}]\n",
-			"m.yaml:2:64: limits.0.bucket.start: it is no share of the bucket"},
-		"twice": {
-			head + "limits: [{of: ops, rate: 3}, {of: ops, ways: [write], rate: 3}]\n",
-			"m.yaml:2:30: limits.1: another limit counts the same: ops.write; give each a name"},
-		"cpu": {
-			head + "limits: [{of: cpu, rate: 3}]\n",
-			"m.yaml:2:15: limits.0.of: a model of service volume has no limit of cpu"},
-		"input's unit": {
-			head + "inputs: {t: {unit: MiB, min: 3}}\nlimits: [{of: bytes, rate: t}]\n",
-			"m.yaml:2:30: inputs.t.min: 3 has no unit; write 3MiB"},
-		"unit of input": {
-			head + "inputs: {t: {unit: mib}}\nlimits: [{of: bytes, rate: t}]\n",
-			`m.yaml:2:20: inputs.t.unit: "mib" is not a unit of bytes`},
-		"input of bytes": {
-			head + "inputs: {t: {}}\nlimits: [{of: bytes, rate: t}]\n",
-			"m.yaml:3:28: limits.0.rate: the input t does not count bytes"},
-		"circle": {
-			head + "inputs: {iops: {max: {per_op: 3}}}\nlimits: [{of: ops, rate: iops}]\n",
-			"m.yaml:2:22: inputs.iops.max: the bound depends on the input itself"},
-		"cell": {
-			head + "cells: [{size: 4KiB, reads: 100, ops: [3]}, {size: 4KiB, reads: 100, ops: [4]}]\n",
-			"m.yaml:2:45: cells.1: another cell has the same size and reads"},
-		"cell of zero": {
-			head + "cells: [{size: 4KiB, reads: 100, ops: [0]}]\n",
-			"m.yaml:2:40: cells.0.ops.0: 0 is too small"},
-		"kept": {
-			head + "limits: [{of: ops, rate: 3}]\nkept: {share: 99, of: 0.9}\n",
-			"m.yaml:3:15: kept.share: 99 is too large"},
-		"yaml": {head + "limits: [\n", "m.yaml:"},
-	} {
-		_, err := Parse("m.yaml", []byte(c.src))
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) || !errors.Is(err, model.ErrUsage) {
-			t.Errorf("%s: %v\nwant %s", name, err, c.want)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func Find(name string) (*Model, error) {
 // model.InputErrors with file:line:col of everything that is wrong.
 func Parse(name string, src []byte) (*Model, error) {
 	m := &Model{}
-	err := experiment.ReadFile(name, src, m, func(report func([]string, string, string)) {
+	err := experiment.ReadFile(name, src, m, func(report experiment.Report) {
 		m.Service, m.Scope = cmp.Or(m.Service, Volume), cmp.Or(m.Scope, OfVolume)
 		(&compiler{Model: m, report: report}).compile()
 	})
@@ -224,10 +224,19 @@ func (m *Model) allowed(name string, in inputs) string {
 	return text
 }
 
-// Levels are those of a service with these inputs, by their keys; the model comes from
-// [Parse]. Errors: an *model.InputError of each input that is unknown, missing or out of
-// range, and of each level that is not known.
+// Levels are those of a service with these inputs, by their keys. Errors: an
+// *model.InputError of each input that is unknown, missing or out of range, and of each
+// level that is not known; what [Parse] refuses of a model that was made in code.
 func (m *Model) Levels(set map[string]string) (Levels, error) {
+	if m.Service == "" || len(m.limits) != len(m.Limits) { // made in code
+		src, err := WriteModel(m)
+		if err != nil {
+			return Levels{}, err
+		}
+		if m, err = Parse(m.Name, src); err != nil {
+			return Levels{}, err
+		}
+	}
 	in, err := m.resolve(set)
 	out := Levels{Model: m.Name, Service: m.Service, Scope: m.Scope, Kept: m.Kept, Cells: m.Cells}
 	if err != nil {

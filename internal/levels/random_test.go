@@ -25,7 +25,8 @@ func random(r *rand.Rand) (text string, ops func(size, reads float64) float64) {
 		func(x float64) float64 { return 1 - x }, func(x float64) float64 { return max(x, 1-x) }}
 	for i := range 1 + r.IntN(4) {
 		w := r.IntN(len(ways))
-		l := limit{bytes: r.IntN(2) == 0, ways: ways[w], counts: counts[w], label: fmt.Sprintf("l%d", i), rate: float64(1 + r.IntN(5000))}
+		l := limit{bytes: r.IntN(2) == 0, ways: ways[w], counts: counts[w], label: fmt.Sprintf("l%d", i),
+			rate: float64(1 + r.IntN(5000))}
 		l.from = fmt.Sprint(l.rate)
 		if l.bytes {
 			l.from = fmt.Sprintf("%vMiB/s", l.rate)
@@ -91,7 +92,8 @@ func TestRandom(t *testing.T) {
 			if r.IntN(3) == 0 {
 				size = float64(int(4096) << r.IntN(9))
 			}
-			if got, want := l.At(size, reads), ops(size, reads); !near(got.Ops, want) || math.IsInf(want, 1) != (len(got.Limits) == 0) {
+			if got, want := l.At(size, reads), ops(size, reads); !near(got.Ops, want) ||
+				math.IsInf(want, 1) != (len(got.Limits) == 0) {
 				t.Fatalf("%s\nat %v bytes and reads %v: %+v, want %v", text, size, reads, got, want)
 			}
 		}
@@ -142,7 +144,8 @@ func TestMeasured(t *testing.T) {
 	for _, c := range []struct {
 		kib, reads float64
 		inside     bool
-	}{{4, 1, true}, {16, .25, true}, {48, .75, true}, {64, .5, true}, {64, .25, false}, {48, .25, false}, {3.9, 1, false}, {65, 1, false}} {
+	}{{4, 1, true}, {16, .25, true}, {48, .75, true}, {64, .5, true}, {64, .25, false}, {48, .25, false}, {3.9, 1,
+		false}, {65, 1, false}} {
 		d, inside := l.Measured(c.kib*1024, c.reads)
 		if inside != c.inside {
 			t.Errorf("%+v: inside is %v", c, inside)
@@ -176,7 +179,8 @@ func TestFit(t *testing.T) {
 		values []float64
 		levels int
 	}{
-		"two peaks": {append(draw(140, func() float64 { return 100 * (1 + .01*r.NormFloat64()) }), draw(60, func() float64 { return 60 * (1 + .01*r.NormFloat64()) })...), 2},
+		"two peaks": {append(draw(140, func() float64 { return 100 * (1 + .01*r.NormFloat64()) }),
+			draw(60, func() float64 { return 60 * (1 + .01*r.NormFloat64()) })...), 2},
 		"one peak":  {draw(200, func() float64 { return 100 * (1 + .01*r.NormFloat64()) }), 1},
 		"wide":      {draw(200, func() float64 { return 50 + 100*r.Float64() }), 6},
 		"one value": {[]float64{7}, 1},
@@ -199,7 +203,8 @@ func TestFit(t *testing.T) {
 		if !near(d.Pressure(30), slp) || len(d) != c.levels {
 			t.Errorf("%s: %d levels, want %d; SLP(30) %v, want %v: %v", name, len(d), c.levels, d.Pressure(30), slp, d)
 		}
-		if name == "two peaks" && (math.Abs(d[0].Share-.3) > 1e-9 || math.Abs(d[0].Rate-60) > .5 || math.Abs(d[1].Rate-100) > .5) {
+		if name == "two peaks" && (math.Abs(d[0].Share-.3) > 1e-9 || math.Abs(d[0].Rate-60) > .5 ||
+			math.Abs(d[1].Rate-100) > .5) {
 			t.Errorf("the peaks are %v", d)
 		}
 	}

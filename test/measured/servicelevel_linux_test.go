@@ -19,10 +19,10 @@ func TestServiceLevels(t *testing.T) {
 	t.Logf("seed %d", seed)
 	v := program.DrawVolume(rand.New(rand.NewPCG(seed, 0)), 1)
 	program.Calmly(t, func() error {
-		r, err := program.Install(t).MeasureVolume(v.File(1, "500ms", "3s", ", depth: 32"))
+		cells, err := program.Install(t).MeasureVolume(v.File(1, "500ms", "4s", ", depth: 32"))
 		if err != nil {
 			return err
 		}
-		return v.Judge(t, r)
+		return v.Judge(t, cells)
 	})
 }

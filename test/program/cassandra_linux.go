@@ -40,7 +40,7 @@ func CassandraForm(nodes, records, cache int, ycsb string, seconds int) []string
 		out = append(out, "--set", set)
 	}
 	if cache > 0 {
-		size := fmt.Sprintf("fleet.lab.volumes.data.size=%dMiB", 128+records*8/1000/nodes)
+		size := fmt.Sprintf("fleet.lab.volumes.data.size=%dMiB", 220+records/180/nodes)
 		out = append(out, "--set", "fleet.lab.groups.db.memory=1GiB", "--set", size)
 	}
 	return out

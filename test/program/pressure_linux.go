@@ -29,8 +29,8 @@ type PressedVolume struct {
 // Press makes a lab with such a volume, until the test ends.
 func (w *Installation) Press(v LabVolume) *PressedVolume {
 	w.T.Helper()
-	file := fmt.Sprintf(`fleet: {lab: {nodes: 1, volumes: [{name: data, type: raw, size: 128MiB,
-  iops: %d, bandwidth: %dKiB/s}]}}
+	file := fmt.Sprintf(`fleet:
+  lab: {nodes: 1, volumes: [{name: data, type: raw, size: 128MiB, iops: %d, bandwidth: %dKiB/s}]}
 workloads: [{kind: command, command: "true"}]
 `, v.IOPS, v.KiB)
 	p := &PressedVolume{Installation: w, LabVolume: v, lab: w.MakeLab(w.Write("press.yaml", file)),
@@ -71,8 +71,8 @@ func (p *PressedVolume) Limit(name string, to float64) error {
 func (p *PressedVolume) Model() string {
 	text := "model: pressed\nlimits:\n"
 	for _, way := range []string{"read", "write"} {
-		text += fmt.Sprintf("- {of: ops, ways: [%s], unit: 256KiB, unmerged: true, rate: %.0f}\n"+
-			"- {of: bytes, ways: [%s], rate: %.0f}\n", way,
+		text += fmt.Sprintf("- {of: ops, ways: [%s], unit: 256KiB, unmerged: true, rate: %.0f}\n- {of: bytes, ways: [%s], "+
+			"rate: %.0f}\n", way,
 			p.limits["ops."+way], way, p.limits["bytes."+way])
 	}
 	return p.Write("pressed.yaml", text)

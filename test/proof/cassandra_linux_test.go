@@ -15,13 +15,13 @@ import (
 var cassandraLevels = [2]int{300, 1800}
 
 // TestLabCassandra: real nodes of Cassandra read what their volumes let them. With chunks of
-// 64 KiB, of which a read is 64 to 80 KiB of the volume, six times as many operations carry at
+// 64 KiB, of which a read is 64 to 85 KiB of the volume, six times as many operations carry at
 // most 60 MiB / (300 · 64 KiB) = 3.2 times as many requests, for bytes bind. With chunks of
 // 16 KiB, of which a read is 20 to 32 KiB, they carry more than that.
 func TestLabCassandra(t *testing.T) {
 	for _, c := range []struct {
 		nodes, records, cache, seconds int
-	}{{1, 35_000, 48, 10}, {3, 1_800_000, 0, 300}} {
+	}{{1, 45_000, 64, 10}, {3, 1_800_000, 0, 300}} {
 		for chunk, want := range map[int][2]float64{64: {1.8, 3.2}, 16: {3.2, 8}} {
 			t.Run(fmt.Sprintf("nodes %d, chunks of %d KiB", c.nodes, chunk), func(t *testing.T) {
 				parts.Begin(t)

@@ -158,14 +158,16 @@ const mostBins = 40
 func (r *Result) document() *doc.Document {
 	scale := num.For(r.Unit, r.all...)
 	d := &doc.Document{Title: "Model of " + r.Metric, Warnings: doc.Caveats(r.Doubts...), Data: doc.Flatten(r, "levels"),
-		Answer: fmt.Sprintf("%s of %s come to %s.", num.Count(r.Values, "value"), r.Metric, num.Count(len(r.Levels), "level"))}
+		Answer: fmt.Sprintf("%s of %s come to %s.", num.Count(r.Values, "value"), r.Metric, num.Count(len(r.Levels),
+			"level"))}
 	t := &doc.Table{Columns: []doc.Column{doc.Number("rate", "level"), doc.Number("share", "share of the values")}}
 	for _, v := range r.Levels {
 		t.Add(doc.Of(v.Rate, scale.Value(v.Rate, 0)), doc.Of(v.Share, num.Share(v.Share)))
 	}
 	d.AddSection("levels", "Levels", "", doc.Everywhere, doc.Block{Table: t})
 	d.AddSection("values", "Values", "", doc.Page, doc.Plot("", "", r.histogram()))
-	d.AddSection("file", "Model file", "Save it, and give it to --model.", doc.Everywhere, doc.Block{Code: &doc.Code{Text: r.File}})
+	d.AddSection("file", "Model file", "Save it, and give it to --model.", doc.Everywhere,
+		doc.Block{Code: &doc.Code{Text: r.File}})
 	return d
 }
 
@@ -184,6 +186,7 @@ func (r *Result) histogram() chart.Chart {
 	for _, v := range r.Levels {
 		rules.X = append(rules.X, v.Rate)
 	}
-	return chart.Chart{Title: "Values of " + r.Metric, X: chart.Axis{Unit: r.Unit, Tight: true}, Y: chart.Axis{Label: "values", Whole: true},
+	return chart.Chart{Title: "Values of " + r.Metric, X: chart.Axis{Unit: r.Unit, Tight: true},
+		Y:      chart.Axis{Label: "values", Whole: true},
 		Layers: []chart.Layer{bars, rules}}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/telemetry"
@@ -22,7 +23,7 @@ func paper() *Params {
 
 // clipped is 276 operations of 64 KiB: P_op is .92.
 func clipped(node string) telemetry.Recording {
-	return recordedOf(node, "vol-2", 10, reads(64<<10, repeat(276, 30)...))
+	return recordedOf(node, "vol-2", 10, reads(64<<10, slicesOf(276, 30)...))
 }
 
 // TestAdvisedGolden: raise to 960, for a growth of 3.48; then bytes bind.
@@ -48,11 +49,12 @@ func TestAdvisedGolden(t *testing.T) {
 				t.Errorf("advice %+v", a)
 			}
 		}
-		want := "vol-2 was at its operations limit for 100 % [20 .. 100] of the time; raise it to 960 op/s; " +
-			"more is of no use, for then bytes bind."
+		want := "vol-2 was at its operations limit for 100 % of the time (at least 20, at most 100 %); raise it to 960 " +
+			"op/s; more is of no use, for then bytes bind."
 		if len(nodes) > 1 {
-			want = "vol-2 of db-1 was at its operations limit for 100 % [20 .. 100] of the time; " +
-				"raise it and that of 2 other services to 960 op/s; more is of no use, for then bytes bind."
+			want = "vol-2 of db-1 was at its operations limit for 100 % of the time (at least 20, at most 100 %); raise it to " +
+				"960 op/s, and 2 other services alike; " +
+				"more is of no use, for then bytes bind."
 		}
 		if got := r.document().Answer; got != want {
 			t.Errorf("answer %q, want %q", got, want)
@@ -63,17 +65,17 @@ func TestAdvisedGolden(t *testing.T) {
 // TestAdvisedLower: less is advised only of what an input sets, and for its limit that needs
 // most.
 func TestAdvisedLower(t *testing.T) {
-	quiet := recordedOf("db-1", "vol-2", 10, reads(64<<10, repeat(95, 30)...))
+	quiet := recordedOf("db-1", "vol-2", 120, reads(64<<10, slicesOf(95, 30)...))
 	for name, tt := range map[string]struct {
 		form string
 		want []string
 	}{
 		"each input": {paperForm, []string{"ops", "bytes"}},
-		"one input for both": {"inputs: {gib: {}}\nlimits:\n- {of: ops, rate: {per_gib: 3}}\n" +
-			"- {of: bytes, rate: {per_gib: 256KiB}}", []string{"ops"}},
+		"one input for both": {"inputs: {gib: {}}\nlimits:\n- {of: ops, rate: {per_gib: 3}}\n- {of: bytes, rate: " +
+			"{per_gib: 256KiB}}", []string{"ops"}},
 		"no input": {"limits:\n- {of: ops, rate: 1000}\n- {of: bytes, rate: 100MiB/s}", nil},
-		"chosen by a word": {"inputs: {tier: {}}\nlimits: [{of: ops, rate: " +
-			"{by: tier, choices: {P10: 500, P20: 1000}}}]", nil},
+		"chosen by a word": {"inputs: {tier: {}}\nlimits: [{of: ops, rate: {by: tier, choices: {P10: 500, P20: " +
+			"1000}}}]", nil},
 		"nearly all is needed": {"inputs: {iops: {}}\nlimits: [{of: ops, rate: {base: 2, per_op: 0.12}}]", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +151,7 @@ func TestCosts(t *testing.T) {
 // TestGate: the bounds decide, and what has no pressure is not vouched for.
 func TestGate(t *testing.T) {
 	most := func(x study.Percent) *study.Percent { return &x }
-	half := append(repeat(100, 30), repeat(0, 30)...)
+	half := append(slicesOf(100, 30), slicesOf(0, 30)...)
 	for name, tt := range map[string]struct {
 		recording telemetry.Recording
 		most      *study.Percent
@@ -158,7 +160,7 @@ func TestGate(t *testing.T) {
 		"no threshold":       {recordedOf("", "v", 1, reads(4096, half...)), nil, nil},
 		"below":              {recordedOf("", "v", 1, reads(4096, half...)), most(60), nil},
 		"above":              {recordedOf("", "v", 1, reads(4096, half...)), most(40), model.ErrThreshold},
-		"bounds on both":     {recordedOf("", "v", 60, reads(4096, repeat(60, 9)...)), most(10), model.ErrInvalid},
+		"bounds on both":     {recordedOf("", "v", 60, reads(4096, slicesOf(60, 9)...)), most(10), model.ErrInvalid},
 		"lacks the bytes":    {recordedOf("", "v", 1, columns{telemetry.Ops: half}), most(60), model.ErrInvalid},
 		"lacks but is above": {recordedOf("", "v", 1, columns{telemetry.Ops: half}), most(40), model.ErrThreshold},
 		"nothing":            {recordedOf("", "v", 1, columns{telemetry.Credits: {1, 1}}), most(40), model.ErrInvalid},
@@ -171,16 +173,51 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestDocument: the whole document, and the JSON form, on which scripts rely.
+// TestDocument: the whole document, and the JSON contract.
 func TestDocument(t *testing.T) {
 	p := paper()
 	p.Critical, p.Growth, p.Requests, p.Zone = 90, 2, 500, "UTC"
 	p.Prices = "model,input,per_month,currency\nebs,iops,0.1,USD\nebs,throughput,0.5,USD\nm5.large,node,70,USD\n"
-	quiet := recordedOf("db-2", "vol-1", 10, reads(64<<10, append(repeat(50, 15), repeat(80, 15)...)...))
-	quiet.Rates[telemetry.ExceededOps] = repeat(0, 30)
-	unlike := recordedOf("db-2", "network", 10, columns{telemetry.SentBytes: repeat(1, 30)})
+	quiet := recordedOf("db-2", "vol-1", 10, reads(64<<10, append(slicesOf(50, 15), slicesOf(80, 15)...)...))
+	quiet.Rates[telemetry.ExceededOps] = slicesOf(0, 30)
+	unlike := recordedOf("db-2", "network", 10, columns{telemetry.SentBytes: slicesOf(1, 30)})
 	r := resultOf(t, p, clipped("db-1"), quiet, unlike)
 	r.title = "Service level pressure of x.csv"
 	golden.JSON(t, "testdata/result.json", r)
 	golden.JSON(t, "testdata/document.json", r.document())
+	if _, ok := any(r.document()).(*doc.Document); !ok || len(r.document().Sections) < 5 {
+		t.Errorf("%d sections", len(r.document().Sections))
+	}
+}
+
+// TestContract: scripts rely on these keys.
+func TestContract(t *testing.T) {
+	text, err := json.Marshal(resultOf(t, paper(), clipped("db-1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Period   *float64 `json:"period_s"`
+		Services []map[string]json.RawMessage
+		Advice   *[]any
+		Doubts   *[]any
+	}
+	if err := json.Unmarshal(text, &got); err != nil || got.Period == nil || len(got.Services) != 2 ||
+		got.Advice == nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for key, inner := range map[string]string{"node": "", "service": "", "quality": "", "exceeds": "",
+		"slp":  "mean p1 p25 p75 p99",
+		"tcpt": "percent lo hi", "mcpt": "seconds lo hi"} {
+		var of map[string]float64
+		if got.Services[0][key] == nil {
+			t.Errorf("no key %s: %s", key, text)
+		}
+		for _, k := range strings.Fields(inner) {
+			_ = json.Unmarshal(got.Services[0][key], &of) // ci is an object
+			if _, ok := of[k]; !ok {
+				t.Errorf("no key %s.%s: %s", key, k, got.Services[0][key])
+			}
+		}
+	}
 }

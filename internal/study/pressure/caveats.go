@@ -2,7 +2,9 @@ package pressure
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -13,8 +15,10 @@ import (
 )
 
 // Caveats are all that an answer can say against itself.
-var Caveats = slices.Concat(caveat.Table{noModel, lacks, atLeast, gaps, sizesUnknown, noPrice, balanceUnknown,
-	overdrawn, outsideCells}, telemetry.Caveats, cloudwatch.Caveats)
+var Caveats = slices.Concat(caveat.Table{noModel, lacks, atLeast, noPrice, gaps, sizesUnknown, balanceUnknown,
+	overdrawn, outsideCells,
+	aboveModel, twice, leftOut, adviceUnknown},
+	telemetry.Caveats, cloudwatch.Caveats)
 
 var (
 	noModel = caveat.DefineAbout("no_model", func(c caveat.Caveat, _ struct{}) string {
@@ -31,15 +35,17 @@ var (
 			"If one costs nothing, list it with 0", num.List(a.Inputs))
 	})
 	gaps = caveat.DefineAbout("periods_missing", func(c caveat.Caveat, a countOf) string {
-		return fmt.Sprintf("%s: %s of %d have no value. They count as gaps, which break runs", c.Part, num.Count(a.Count, "period"), a.Of)
+		return fmt.Sprintf("%s: %s of %d have no value. They count as gaps, which break runs", c.Part, num.Count(a.Count,
+			"period"), a.Of)
 	})
 	sizesUnknown = caveat.DefineAbout("operation_sizes", func(c caveat.Caveat, a sizeArgs) string {
 		return fmt.Sprintf("%s: operations are %s on average, and larger ones than %s count more than once. "+
 			"If the kernel does not split them, the mean pressure may be up to %s",
-			c.Part, num.Human(a.Mean, "byte"), num.Human(a.Unit, "byte"), num.Percent(100*a.Most))
+			c.Part, kibText(a.Mean), kibText(a.Unit), num.Percent(100*a.Most))
 	})
 	balanceUnknown = caveat.DefineAbout("credits_unknown", func(c caveat.Caveat, a shareArgs) string {
-		return fmt.Sprintf("%s: the credits at the beginning are not known, and for %s of the time neither is the limit of the moment. "+
+		return fmt.Sprintf("%s: the credits at the beginning are not known, and for %s of the time neither is the limit of "+
+			"the moment. "+
 			"The bounds allow for both. Give --credits full if the bucket was full", c.Part, num.Percent(100*a.Share))
 	})
 	overdrawn = caveat.DefineAbout("overdrawn", func(c caveat.Caveat, a countOf) string {
@@ -47,10 +53,31 @@ var (
 			c.Part, num.Count(a.Count, "period"), a.Of)
 	})
 	outsideCells = caveat.DefineAbout("outside_measured", func(c caveat.Caveat, a countOf) string {
-		return fmt.Sprintf("%s: in %s of %d the operations are of a size or mix that the model has not measured. These have no pressure",
+		return fmt.Sprintf("%s: in %s of %d the operations are of a size or mix that the model has not measured. These have "+
+			"no pressure",
 			c.Part, num.Count(a.Count, "period"), a.Of)
 	})
 )
+
+var (
+	aboveModel = caveat.DefineAbout("above_model", func(c caveat.Caveat, a shareArgs) string {
+		return fmt.Sprintf("%s: the pressure reached %s for a while, so the model or its inputs do not hold. "+
+			"There is no lower bound of the time at the limit", c.Part, num.Percent(100*a.Share))
+	})
+	twice = caveat.DefineAbout("two_sources", func(c caveat.Caveat, _ struct{}) string {
+		return c.Part + ": another source has it, too. The advice uses the first one"
+	})
+	leftOut = caveat.DefineAbout("devices_left_out", func(c caveat.Caveat, a countOf) string {
+		return fmt.Sprintf("%s of %d are partitions, or made of other devices, and are left out. Name one with --model to "+
+			"see it",
+			num.Count(a.Count, "device"), a.Of)
+	})
+	adviceUnknown = caveat.Define("advice_unknown", func(struct{}) string {
+		return "there is no advice: the credits of a bucket decide it, and they are not known. Give --credits"
+	})
+)
+
+func kibText(bytes float64) string { return num.Digits(bytes/1024, 4) + " KiB" }
 
 // Arguments of caveats.
 type (
@@ -74,13 +101,16 @@ type (
 	}
 )
 
+// periods is how many periods its source has.
+func (l *line) periods() int { return len(l.recording().Begin) }
+
 // about is the subject of a line's caveats.
 func (l *line) about() caveat.Subject { return subject(l.node, l.service, limitWords(l.level.Name())) }
 
 // absent says why a line has no pressure.
 func (l *line) absent() caveat.Caveat {
 	if l.load.Absent == "" {
-		return gaps.At(model.Warning, l.about(), countOf{l.missing, len(l.recording.Begin)})
+		return gaps.At(model.Warning, l.about(), countOf{l.missing, l.periods()})
 	}
 	return lacks.At(model.Warning, l.about(), absentMeasure{telemetry.Measure(l.load.Absent)})
 }
@@ -91,7 +121,7 @@ const mostUnsplit = .5
 
 // doubts are what speaks against the pressure of a line.
 func (l *line) doubts(s *Service) (out []caveat.Caveat) {
-	n := len(l.recording.Begin)
+	n := l.periods()
 	if l.missing > 0 {
 		def := gaps
 		if len(l.of.Cells) > 0 {
@@ -102,8 +132,16 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 	if l.load.Lacks != "" {
 		out = append(out, atLeast.At(model.Warning, l.about(), absentMeasure{telemetry.Measure(l.load.Lacks)}))
 	} else if size := l.meanSize(); l.level.Unit > 0 && size > mostUnsplit*l.level.Unit {
-		most, _ := NewSeries(l.recording.Begin, l.recording.End, l.load.Most, nil, nil)
-		out = append(out, sizesUnknown.At(model.Warning, l.about(), sizeArgs{size, l.level.Unit, most.Mean() / s.Limit}))
+		r := l.recording()
+		if most, _ := NewSeries(r.Begin, r.End, l.load.Most, nil, nil); len(most) > 0 && !math.IsInf(most.peak(), 0) {
+			out = append(out, sizesUnknown.At(model.Warning, l.about(), sizeArgs{size, l.level.Unit, most.Mean() / s.Limit}))
+		}
+	}
+	if s.beyond {
+		out = append(out, aboveModel.At(model.Warning, l.about(), shareArgs{s.SLP.Max}))
+	}
+	if l.again && !strings.HasSuffix(l.source, afterRaise) {
+		out = append(out, twice.At(model.Info, l.about(), struct{}{}))
 	}
 	c := l.credits
 	if c == nil {
@@ -126,7 +164,7 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 
 // meanSize is that of the operations in bytes; 0: not known.
 func (l *line) meanSize() float64 {
-	if l.level.Quality != levels.Ops {
+	if l.level.Quality != levels.Ops || len(l.recordings) > 1 {
 		return 0
 	}
 	bytes := l.limit(levels.Bytes).Load(l.rates).Least
@@ -136,8 +174,8 @@ func (l *line) meanSize() float64 {
 	if bytes == nil || ops == nil {
 		return 0
 	}
-	b, _ := NewSeries(l.recording.Begin, l.recording.End, bytes, nil, nil)
-	n, _ := NewSeries(l.recording.Begin, l.recording.End, ops, nil, nil)
+	b, _ := NewSeries(l.recording().Begin, l.recording().End, bytes, nil, nil)
+	n, _ := NewSeries(l.recording().Begin, l.recording().End, ops, nil, nil)
 	if len(b) == 0 || n.Mean() == 0 {
 		return 0
 	}

@@ -73,11 +73,9 @@ func (p *Params) price(r *Result, a Advice) error {
 		now, then = now+monthly, then+to
 		g.Services = append(g.Services, x)
 	}
-	node := math.NaN()
-	for at, price := range prices.Inputs {
-		if at.Input == nodeInput {
-			node = price.Unit
-		}
+	node, err := prices.node()
+	if err != nil {
+		return err
 	}
 	if p.Prices != "" {
 		r.lacking(prices, g.Services, node)
@@ -88,10 +86,31 @@ func (p *Params) price(r *Result, a Advice) error {
 		g.Raise = &o
 	}
 	k, by := ScaleOut(r.nodes, p.Growth)
+	if k == r.nodes { // the paper's number is no growth
+		k++
+		g := float64(k) / float64(r.nodes)
+		by = Range{g, g, g}
+	}
 	o := NewOption(k, by, float64(k)*(node+now/float64(r.nodes)), throughput)
 	g.Nodes = &o
 	r.Growth = g
 	return nil
+}
+
+// node is the price of one more node, of which there must be at most one; NaN: none.
+func (p Prices) node() (float64, error) {
+	out := math.NaN()
+	for at, x := range p.Inputs {
+		if at.Input != nodeInput {
+			continue
+		}
+		if !math.IsNaN(out) {
+			return out, &model.InputError{Path: "prices", Problem: "there are several prices of a node",
+				Allowed: "keep that of these nodes"}
+		}
+		out = x.Unit
+	}
+	return out, nil
 }
 
 // lacking says which inputs have no price.
@@ -116,7 +135,8 @@ func (r *Result) lacking(prices Prices, services []Provided, node float64) {
 func (r *Result) provided() [][]*Service {
 	var out [][]*Service
 	for _, s := range r.Services {
-		if n := len(out); n > 0 && out[n-1][0].Node == s.Node && out[n-1][0].Service == s.Service && out[n-1][0].Model == s.Model {
+		if n := len(out); n > 0 && out[n-1][0].Node == s.Node && out[n-1][0].Service == s.Service &&
+			out[n-1][0].Model == s.Model {
 			out[n-1] = append(out[n-1], s)
 			continue
 		}
@@ -127,14 +147,11 @@ func (r *Result) provided() [][]*Service {
 
 // provide chooses the cheapest inputs whose levels are high enough. then is their price,
 // and now that of the present ones; NaN: not known.
-func (p *Params) provide(limits []*Service, need func(*Service) float64, prices Prices) (out Provided,
-	then, now float64, err error) {
+func (p *Params) provide(limits []*Service, need func(*Service) float64, prices Prices) (out Provided, then,
+	now float64, err error) {
 	s := limits[0]
-	m, err := p.modelOf(s)
-	if err != nil {
-		return out, 0, 0, err
-	}
-	set := p.inputs(s.Node, s.Service, m)
+	m := s.line.model
+	set := p.inputs(s.line.source, s.Node, s.Service, m, newUsed(p))
 	out = Provided{Node: s.Node, Service: s.Service, Model: s.Model, Now: set}
 	needed := make([]float64, len(limits))
 	for i, l := range limits {
@@ -158,7 +175,7 @@ func (p *Params) provide(limits []*Service, need func(*Service) float64, prices 
 		out.inputs = names
 	}
 	b.Levels = func(values []float64) ([]float64, error) {
-		of, err := m.Levels(replaceInputs(set, names, values))
+		of, err := m.Levels(changed(set, names, texts(values)))
 		if err != nil {
 			return nil, err
 		}
@@ -178,32 +195,28 @@ func (p *Params) provide(limits []*Service, need func(*Service) float64, prices 
 		return out, 0, 0, fmt.Errorf("choosing the inputs of %s: %w", s.Service, err)
 	}
 	then = monthly + unknown
-	out.To, out.Monthly = replaceInputs(set, names, values), num.IfFinite(then)
+	out.To, out.Monthly = changed(set, names, texts(values)), num.IfFinite(then)
 	return out, then, now + unknown, nil
 }
 
-// replaceInputs are inputs of which some have other values.
-func replaceInputs(set map[string]string, names []string, values []float64) map[string]string {
+// changed are inputs of which some have other values.
+func changed(set map[string]string, names, values []string) map[string]string {
 	out := maps.Clone(set)
 	for i, name := range names {
-		out[name] = strconv.FormatFloat(values[i], 'f', -1, 64)
+		out[name] = values[i]
 	}
 	return out
 }
 
-// modelOf is the model of a limit.
-func (p *Params) modelOf(s *Service) (*levels.Model, error) {
-	for _, u := range p.Models {
-		m, err := u.model()
-		if err != nil {
-			return nil, err
-		}
-		if m.Name == s.Model {
-			return m, nil
-		}
+func texts(values []float64) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = digits(v)
 	}
-	return nil, fmt.Errorf("%w: there is no model %q", model.ErrUsage, s.Model)
+	return out
 }
+
+func digits(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // growthBlocks are the tables of what a growth costs.
 func (r *Result) growthBlocks() []doc.Block {
@@ -212,12 +225,14 @@ func (r *Result) growthBlocks() []doc.Block {
 		return nil
 	}
 	options := &doc.Table{Columns: []doc.Column{
-		{Key: "option", Head: "option"}, {Key: "nodes", Head: "nodes", Right: true}, {Key: "growth", Head: "throughput", Right: true},
+		{Key: "option", Head: "option"}, {Key: "nodes", Head: "nodes", Right: true}, {Key: "growth", Head: "throughput",
+			Right: true},
 		{Key: "monthly", Head: "a month", Right: true}, {Key: "per_rate", Head: "a month for 1 request/s", Right: true},
 	}}
 	add := func(name string, o *Option) {
 		if o == nil {
-			options.Add(doc.Say(name), doc.Of(nil, "–"), doc.Of(nil, "no inputs of the models reach it"), doc.Of(nil), doc.Of(nil))
+			options.Add(doc.Say(name), doc.Of(nil, "–"), doc.Of(nil, "no inputs of the models reach it"), doc.Of(nil),
+				doc.Of(nil))
 			return
 		}
 		price := func(x *float64) doc.Cell {
@@ -230,13 +245,14 @@ func (r *Result) growthBlocks() []doc.Block {
 		if o.PerRate != nil {
 			each = &o.PerRate.Value
 		}
-		growth := doc.Of(o.Growth.Value, "× "+num.Digits(o.Growth.Value, 3))
-		options.Add(doc.Say(name), doc.Int(o.Nodes), growth, price(o.Monthly), price(each))
+		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Growth.Value, "× "+num.Digits(o.Growth.Value, 3)),
+			price(o.Monthly), price(each))
 	}
 	add("raise services", g.Raise)
 	add("add nodes", g.Nodes)
 	inputs := &doc.Table{Columns: []doc.Column{
-		{Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "model", Head: "model"}, {Key: "now", Head: "now"}, {Key: "to", Head: "choose"},
+		{Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "model", Head: "model"}, {Key: "now",
+			Head: "now"}, {Key: "to", Head: "choose"},
 	}}
 	for _, s := range g.Services {
 		to := "another service: none of its inputs gives these levels"
@@ -246,7 +262,8 @@ func (r *Result) growthBlocks() []doc.Block {
 		inputs.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Say(s.Model), doc.Say(settings(s.Now)), doc.Say(to))
 	}
 	return []doc.Block{{Table: options}, {Table: inputs},
-		doc.Remark("More nodes are taken to grow linearly; the number is the largest whose throughput stays below the growth.")}
+		doc.Remark("More nodes are taken to grow linearly; the number is the largest whose throughput stays below the " +
+			"growth.")}
 }
 
 // settings are inputs for people.

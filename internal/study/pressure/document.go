@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/levels"
+	"github.com/scalebench/scalebench/internal/telemetry"
 )
 
 // document is study.Answer.Document.
@@ -16,11 +18,12 @@ func (r *Result) document() *doc.Document {
 	d := &doc.Document{
 		Title: r.title, Answer: r.answer(), Warnings: doc.Caveats(r.Doubts...),
 		About: []doc.Field{{Label: "at its limit", Text: "above " + num.Percent(r.Critical)},
-			{Label: "period", Text: num.Seconds(r.Period)}},
+			{Label: "period", Text: num.Seconds(r.Period)}, {Label: "data", Text: r.span()}},
+		More: r.more(),
 		Data: doc.Flatten(r, "services"),
 	}
 	d.Sections = append(d.Sections, doc.Section{ID: "pressure", Title: "How close to its limits is each service?",
-		Blocks: []doc.Block{{Table: r.table()}}})
+		Blocks: r.tableBlocks()})
 	if blocks := r.adviceBlocks(); len(blocks) > 0 {
 		d.Sections = append(d.Sections, doc.Section{ID: "advice", Title: "What to raise", Blocks: blocks})
 	}
@@ -34,6 +37,55 @@ func (r *Result) document() *doc.Document {
 	d.Sections = append(d.Sections, doc.Section{ID: doc.Reading, Title: "How to read this", Show: doc.Page,
 		Blocks: []doc.Block{{List: &doc.List{Items: reading}}}})
 	return d
+}
+
+// span is the time of the data.
+func (r *Result) span() string {
+	longest := 0.0
+	for _, s := range r.Services {
+		longest = max(longest, s.Observed)
+	}
+	all := r.To.Sub(r.From).Seconds()
+	text := fmt.Sprintf("%s to %s", r.From.UTC().Format(time.DateTime), r.To.UTC().Format(time.DateTime))
+	if all > 0 && longest < leastCovered*all {
+		text += fmt.Sprintf(", of which %s have values", num.Seconds(longest))
+	}
+	return text
+}
+
+// leastCovered is the share of the time with values, below which the rest is worth a word.
+const leastCovered = .95
+
+// more is what a reader needs to know beside the answer.
+func (r *Result) more() []string {
+	out := r.credits()
+	for _, x := range r.Raised {
+		out = append(out, x.sentence())
+	}
+	return out
+}
+
+// credits says when buckets run out.
+func (r *Result) credits() (out []string) {
+	for _, s := range r.Services {
+		if s.Credits == nil || s.Credits.RunsOut == nil {
+			continue
+		}
+		lo, hi := s.Credits.RunsOut.Lo-float64(r.To.Unix()), s.Credits.RunsOut.Hi-float64(r.To.Unix())
+		when := num.Seconds(max(0, lo))
+		switch {
+		case hi <= 0:
+			when = "already"
+		case hi-lo > 1:
+			when = fmt.Sprintf("%s to %s", when, num.Seconds(hi))
+		}
+		if hi > 0 {
+			when += " after the end of the data"
+		}
+		out = append(out, fmt.Sprintf("%s: the credits of the %s run out %s, if the load of the last hour goes on.",
+			s.name(r.nodes), s.words(), when))
+	}
+	return out
 }
 
 var reading = []string{
@@ -51,17 +103,20 @@ func (r *Result) answer() string {
 	if worst == nil {
 		return "No service has a pressure: the data lack what its limits count."
 	}
-	if worst.TCPT.Percent == 0 {
+	if worst.atLimit() == 0 {
 		text := fmt.Sprintf("No period was above %s. The closest is %s with %s of its %s (99th percentile)",
-			num.Percent(r.Critical), worst.name(r.nodes), percentOf(worst.SLP.P99), limitWords(worst.Quality))
+			num.Percent(r.Critical), worst.name(r.nodes), percentOf(worst.SLP.P99), worst.words())
 		if worst.TCPT.Hi > 0 {
 			text += fmt.Sprintf("; its means of %s can hide at most %s of the time at the limit", num.Seconds(r.Period),
 				percentOf(worst.TCPT.Hi/100))
 		}
 		return text + "."
 	}
-	text := fmt.Sprintf("%s was at its %s limit for %s of the time", worst.name(r.nodes), limitWords(worst.Quality),
-		percentBounds(worst.TCPT))
+	text := fmt.Sprintf("%s was at its %s limit for %s", worst.name(r.nodes), worst.words(), worst.TCPT.sentence())
+	if t := worst.Throttled; t != nil && 100**t > worst.TCPT.shown() {
+		text = fmt.Sprintf("The provider held %s back at its %s limit for %s of the time", worst.name(r.nodes), worst.words(),
+			percentOf(*t))
+	}
 	if a := r.adviceFor(worst); a != nil {
 		text += "; " + r.sentence(a)
 	}
@@ -70,18 +125,22 @@ func (r *Result) answer() string {
 
 // worst is the service that was at its limit for longest, or closest to it.
 func (r *Result) worst() *Service {
-	if len(r.Services) == 0 {
+	if len(r.candidates()) == 0 {
 		return nil
 	}
-	worst := slices.MaxFunc(r.Services, func(a, b *Service) int {
-		return cmp.Or(cmp.Compare(a.TCPT.Percent, b.TCPT.Percent), cmp.Compare(a.TCPT.Hi, b.TCPT.Hi),
-			cmp.Compare(a.SLP.P99, b.SLP.P99))
+	worst := slices.MaxFunc(r.candidates(), func(a, b *Service) int {
+		return cmp.Or(cmp.Compare(a.atLimit(), b.atLimit()), cmp.Compare(a.SLP.P99, b.SLP.P99))
 	})
 	return worst
 }
 
 // name is the service for people: with its node where there are several.
 func (s *Service) name(nodes int) string {
+	if strings.HasSuffix(s.Source, afterRaise) {
+		plain := *s
+		plain.Source = ""
+		return plain.name(nodes) + afterRaise
+	}
 	if s.Node == "" || nodes < 2 && s.Service != "" {
 		return cmp.Or(s.Service, "the node")
 	}
@@ -94,38 +153,54 @@ func (s *Service) name(nodes int) string {
 // limitWords is a quality for people.
 func limitWords(quality string) string {
 	of, way, _ := strings.Cut(quality, ".")
-	word := map[string]string{string(levels.Ops): "operations", string(levels.Bytes): "bytes", string(levels.CPU): "processor"}[of]
+	word := map[string]string{string(levels.Ops): "operations", string(levels.Bytes): "bytes",
+		string(levels.CPU): "processor"}[of]
 	return strings.TrimSpace(way + " " + cmp.Or(word, of))
+}
+
+// shown is the time at the limit for people: what was sampled, as far as the bounds allow it.
+func (t TCPT) shown() float64 { return min(max(t.Percent, t.Lo), t.Hi) }
+
+// sentence is it in a sentence, with the bounds as far as they say more.
+func (t TCPT) sentence() string {
+	if t.Hi-t.Lo < 1 {
+		return num.Digits(t.shown(), 3) + " % of the time"
+	}
+	return fmt.Sprintf("%s %% of the time (at least %s, at most %s %%)", num.Digits(t.shown(), 3), num.Digits(t.Lo, 3),
+		num.Digits(t.Hi, 3))
+}
+
+// atLimit is the time at the limit in percent, by the samples or by the provider.
+func (s *Service) atLimit() float64 {
+	if t := s.Throttled; t != nil {
+		return max(s.TCPT.shown(), 100**t)
+	}
+	return s.TCPT.shown()
+}
+
+// serviceText is the service in a table.
+func (s *Service) serviceText() string {
+	if strings.HasSuffix(s.Source, afterRaise) {
+		return s.Service + afterRaise
+	}
+	return s.Service
+}
+
+// words is the limit for people.
+func (s *Service) words() string {
+	if s.Service == telemetry.Network {
+		return strings.NewReplacer("read", "received", "write", "sent").Replace(limitWords(s.Quality))
+	}
+	return limitWords(s.Quality)
 }
 
 // percentBounds is a share of the time with its bounds, as far as they say more.
 func percentBounds(t TCPT) string {
-	text := num.Digits(t.Percent, 3) + " %"
+	text := num.Digits(t.shown(), 3) + " %"
 	if t.Hi-t.Lo < 1 {
 		return text
 	}
 	return fmt.Sprintf("%s [%s .. %s]", text, num.Digits(t.Lo, 3), num.Digits(t.Hi, 3))
-}
-
-// table has a row for each limit of each service, those with the highest pressure first.
-func (r *Result) table() *doc.Table {
-	t := &doc.Table{OneLine: true, Columns: []doc.Column{
-		{Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "quality", Head: "limit"},
-		{Key: "limit", Head: "expected", Right: true},
-		{Key: "mean", Head: "pressure", Right: true, Tip: "mean over the time"},
-		{Key: "p25", Head: "p25 .. p75", Right: true, Spare: 1}, {Key: "p99", Head: "p99", Right: true, Spare: 2},
-		{Key: "tcpt", Head: "time at limit", Right: true, Tip: "total critical pressure time (TCPT), with its bounds"},
-		{Key: "mcpt", Head: "longest", Right: true, Tip: "maximum critical pressure time (MCPT), with its bounds"},
-	}}
-	for _, s := range r.ranked() {
-		t.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Say(limitWords(s.Quality)), s.expected(),
-			doc.Of(s.SLP.Mean, percentOf(s.SLP.Mean)),
-			doc.Of(s.SLP.P25, num.Digits(100*s.SLP.P25, 3)+" .. "+percentOf(s.SLP.P75)),
-			doc.Of(s.SLP.P99, percentOf(s.SLP.P99)),
-			doc.Of(s.TCPT.Percent, percentBounds(s.TCPT)).As(s.tone()),
-			doc.Of(s.MCPT.Seconds, s.longest()))
-	}
-	return t
 }
 
 // expected is the limit for people.
@@ -136,11 +211,49 @@ func (s *Service) expected() doc.Cell {
 	return doc.Of(s.Limit, rateText(s.Quality, s.Limit))
 }
 
+// tableBlocks are the table, and the limits of which nothing was used.
+func (r *Result) tableBlocks() []doc.Block {
+	var unused []string
+	for _, s := range r.Services {
+		if s.SLP.Max == 0 {
+			unused = append(unused, s.name(r.nodes)+" "+s.words())
+		}
+	}
+	blocks := []doc.Block{{Table: r.table()}}
+	if len(unused) > 0 {
+		blocks = append(blocks, doc.Remark("Not used at all: "+num.List(unused)+"."))
+	}
+	return blocks
+}
+
+// table has a row for each limit of each service, those with the highest pressure first.
+func (r *Result) table() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "quality", Head: "limit"},
+		{Key: "limit", Head: "expected", Right: true},
+		{Key: "mean", Head: "pressure", Right: true, Tip: "mean over the time"},
+		{Key: "p99", Head: "p99", Right: true},
+		{Key: "tcpt", Head: "time at limit", Right: true, Tip: "total critical pressure time (TCPT), with its bounds"},
+		{Key: "mcpt", Head: "longest", Right: true, Tip: "maximum critical pressure time (MCPT), with its bounds"},
+	}}
+	for _, s := range r.ranked() {
+		if s.SLP.Max == 0 {
+			continue
+		}
+		t.Add(doc.Say(s.Node), doc.Say(s.serviceText()), doc.Say(s.words()), s.expected(),
+			doc.Of(s.SLP.Mean, percentOf(s.SLP.Mean)),
+			doc.Of(s.SLP.P99, percentOf(s.SLP.P99)),
+			doc.Of(s.TCPT.Percent, percentBounds(s.TCPT)).As(s.tone()),
+			doc.Of(s.MCPT.Seconds, s.longest()))
+	}
+	return t
+}
+
 func percentOf(share float64) string { return num.Digits(100*share, 3) + " %" }
 
 func (s *Service) tone() doc.Tone {
 	switch {
-	case s.TCPT.Lo > 0 || s.TCPT.Percent > 0:
+	case s.atLimit() > 0:
 		return doc.Bad
 	case s.TCPT.Hi > 0:
 		return doc.Doubt
@@ -181,7 +294,8 @@ func (r *Result) adviceBlocks() []doc.Block {
 		return nil
 	}
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "action", Head: "do"}, {Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "quality", Head: "limit"},
+		{Key: "action", Head: "do"}, {Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "quality",
+			Head: "limit"},
 		{Key: "from", Head: "now", Right: true}, {Key: "to", Head: "to", Right: true},
 		{Key: "growth", Head: "throughput", Right: true, Tip: "largest throughput then, as a multiple of the present one"},
 		{Key: "next", Head: "then binds"},
@@ -189,6 +303,9 @@ func (r *Result) adviceBlocks() []doc.Block {
 	for i := range r.Advice {
 		a := &r.Advice[i]
 		to, growth, next := "any", "", ""
+		if a.Other {
+			next = "another size or kind of service"
+		}
 		switch {
 		case a.To != nil:
 			to = rateText(a.Quality, *a.To)

@@ -23,7 +23,7 @@ func (r *Result) figures() []doc.Section {
 	}
 	var panels []doc.Panel
 	for _, s := range r.ranked()[:min(len(r.Services), mostCurves)] {
-		panels = append(panels, doc.Panel{Title: s.name(r.nodes) + ", " + limitWords(s.Quality),
+		panels = append(panels, doc.Panel{Title: s.name(r.nodes) + ", " + s.words(),
 			Words: "at its limit " + percentBounds(s.TCPT) + " of the time, longest " + s.longest(), Chart: r.curve(s)})
 	}
 	return []doc.Section{
@@ -38,7 +38,7 @@ func (r *Result) figures() []doc.Section {
 func (r *Result) ranked() []*Service {
 	out := slices.Clone(r.Services)
 	slices.SortStableFunc(out, func(a, b *Service) int {
-		return cmp.Or(cmp.Compare(b.TCPT.Percent, a.TCPT.Percent), cmp.Compare(b.SLP.Mean, a.SLP.Mean))
+		return cmp.Or(cmp.Compare(b.atLimit(), a.atLimit()), cmp.Compare(b.SLP.Mean, a.SLP.Mean))
 	})
 	return out
 }
@@ -54,10 +54,11 @@ func (r *Result) curve(s *Service) chart.Chart {
 		}
 	}
 	c := chart.Chart{
-		Title: s.name(r.nodes) + ", " + limitWords(s.Quality),
+		Title: s.name(r.nodes) + ", " + s.words(),
 		X:     chart.Axis{Kind: chart.Time, Zone: r.zone}, Y: chart.Axis{Label: "pressure", Unit: "%"},
 		Layers: []chart.Layer{total, line,
-			{Mark: chart.Rule, Role: chart.Limit, Y: chart.Values{r.Critical}, Text: []string{"critical " + num.Percent(r.Critical)}}},
+			{Mark: chart.Rule, Role: chart.Limit, Y: chart.Values{r.Critical}, Text: []string{"critical " +
+				num.Percent(r.Critical)}}},
 	}
 	if s.found.End > 0 {
 		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Alarm, Name: "the longest without a break",
@@ -71,12 +72,17 @@ func (r *Result) boxes() chart.Chart {
 	box := chart.Layer{Mark: chart.Box, Role: chart.Series1}
 	var rows []chart.Row
 	for i, s := range r.ranked()[:min(len(r.Services), mostBoxes)] {
-		rows = append(rows, chart.Row{Name: s.name(r.nodes), Sub: limitWords(s.Quality), Value: num.Percent(100 * s.SLP.Mean)})
+		if s.SLP.Max == 0 {
+			continue
+		}
+		rows = append(rows, chart.Row{Name: s.name(r.nodes), Sub: s.words(),
+			Value: num.Percent(100 * s.SLP.Mean)})
 		box.Y = append(box.Y, float64(i))
 		q := s.SLP
 		five := chart.Values{100 * q.P1, 100 * q.P25, 100 * q.Mean, 100 * q.P75, 100 * q.P99}
 		box.Boxes = append(box.Boxes, chart.Summary{Five: five, N: len(s.line.series), Style: chart.Percentiles})
 	}
-	return chart.Chart{Title: "Pressure of each limit", X: chart.Axis{Unit: "%"}, Y: chart.Axis{Kind: chart.Rows, Rows: rows},
+	return chart.Chart{Title: "Pressure of each limit", X: chart.Axis{Unit: "%"}, Y: chart.Axis{Kind: chart.Rows,
+		Rows: rows},
 		Layers: []chart.Layer{box, {Mark: chart.Rule, Role: chart.Limit, X: chart.Values{r.Critical}}}}
 }

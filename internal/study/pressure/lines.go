@@ -19,19 +19,20 @@ import (
 
 // line is a limit of a service, with its pressure over time.
 type line struct {
-	node, service string // service is empty: all volumes of the node
-	of            levels.Levels
-	level         levels.Level
-	recording     *telemetry.Recording
-	parts         []telemetry.Recording // of a whole node: its volumes
-	load          Load
-	loads         Series // what counts against the limit, a second
+	source, node, service string // service is empty: all volumes of the node
+	model                 *levels.Model
+	of                    levels.Levels
+	level                 levels.Level
+	// recordings are that of the service, or those of all volumes of the node.
+	recordings []*telemetry.Recording
+	load       Load   // of a single recording
+	loads      Series // what counts against the limit, a second
 	// series is the pressure; most is what it can be at most, where the balance of a
 	// bucket is not known.
 	series, most Series
 	credits      *Credits
 	missing      int  // periods without a value
-	chosen       bool // the level is chosen by a word, such as a type, not by an amount
+	again        bool // another source has the same limit
 }
 
 // lines are those of all recordings, by node and service, and the services that no model
@@ -43,38 +44,46 @@ func (p *Params) lines(recordings []telemetry.Recording) (out []line, without []
 			return nil, nil, err
 		}
 	}
-	whole, parts := wholeNodes(recordings)
-	if err := p.unused(models, recordings, whole); err != nil {
-		return nil, nil, err
+	used := newUsed(p)
+	add := func(of []*telemetry.Recording, scope levels.Scope) (int, error) {
+		more, err := p.linesOf(models, of, scope, used)
+		out = append(out, more...)
+		return len(more), err
 	}
 	for i := range recordings {
-		r := &recordings[i]
-		var found int
-		for _, scope := range []levels.Scope{levels.OfVolume, levels.OfNode} {
-			if scope == levels.OfNode && kindOf(r.Service) == levels.Volume {
-				continue // see below
-			}
-			more, err := p.linesOf(models, r, nil, scope)
-			if err != nil {
-				return nil, nil, err
-			}
-			out, found = append(out, more...), found+len(more)
+		r := []*telemetry.Recording{&recordings[i]}
+		found, err := add(r, levels.OfVolume)
+		if err == nil && kindOf(r[0].Service) != levels.Volume {
+			var more int
+			more, err = add(r, levels.OfNode)
+			found += more
 		}
-		if found == 0 {
-			without = append(without, *r)
-		}
-	}
-	for i, parts := range parts {
-		more, err := p.linesOf(models, &whole[i], parts, levels.OfNode)
 		if err != nil {
 			return nil, nil, err
 		}
-		out = append(out, more...)
+		if found == 0 {
+			without = append(without, recordings[i])
+		}
+	}
+	for _, volumes := range wholeNodes(recordings) {
+		if _, err := add(volumes, levels.OfNode); err != nil {
+			return nil, nil, err
+		}
 	}
 	slices.SortStableFunc(out, func(a, b line) int {
 		return cmp.Or(strings.Compare(a.node, b.node), strings.Compare(a.service, b.service))
 	})
-	return out, without, nil
+	for i := range out {
+		out[i].again = slices.ContainsFunc(out[:i], out[i].same)
+	}
+	return out, without, used.check(recordings)
+}
+
+// same reports whether another line is of the same limit: of the same service, by the
+// name of the node as far as both sources say it.
+func (l *line) same(other line) bool {
+	return l.service == other.service && l.level.Name() == other.level.Name() && l.source != other.source &&
+		(l.node == other.node || l.node == "" || other.node == "")
 }
 
 // kindOf is what a service is.
@@ -88,24 +97,25 @@ func kindOf(service string) levels.Service {
 	return levels.Volume
 }
 
-// wholeNodes are the sums over the volumes of each node, which a limit of the node counts,
-// and these volumes.
-func wholeNodes(recordings []telemetry.Recording) (whole []telemetry.Recording, parts [][]telemetry.Recording) {
-	nodes := make(map[[2]string][]telemetry.Recording)
-	var names [][2]string
-	for _, r := range recordings {
-		if kindOf(r.Service) == levels.Volume && !stacked(&r, recordings) {
-			key := [2]string{r.Source, r.Node}
-			if nodes[key] == nil {
-				names = append(names, key)
-			}
-			nodes[key] = append(nodes[key], r)
+// wholeNodes are the volumes of each node, over all sources: what a limit of the node
+// counts. Of one volume that several sources have the first counts.
+func wholeNodes(recordings []telemetry.Recording) (out [][]*telemetry.Recording) {
+	at := make(map[string]int)
+	for i := range recordings {
+		r := &recordings[i]
+		if kindOf(r.Service) != levels.Volume || stacked(r, recordings) {
+			continue
+		}
+		k, ok := at[r.Node]
+		if !ok {
+			k = len(out)
+			at[r.Node], out = k, append(out, nil)
+		}
+		if !slices.ContainsFunc(out[k], func(x *telemetry.Recording) bool { return x.Service == r.Service }) {
+			out[k] = append(out[k], r)
 		}
 	}
-	for _, name := range names {
-		whole, parts = append(whole, telemetry.Sum(nodes[name])), append(parts, nodes[name])
-	}
-	return whole, parts
+	return out
 }
 
 // devices are names of kernels: of devices that lie on others, and of partitions.
@@ -129,12 +139,17 @@ func stacked(r *telemetry.Recording, all []telemetry.Recording) bool {
 	})
 }
 
-// linesOf are the limits of a recording by the model that fits it most closely.
-func (p *Params) linesOf(models []*levels.Model, r *telemetry.Recording, parts []telemetry.Recording,
-	scope levels.Scope) ([]line, error) {
+// linesOf are the limits of a service, or of all volumes of a node, by the model that
+// fits most closely.
+func (p *Params) linesOf(models []*levels.Model, of []*telemetry.Recording, scope levels.Scope, used *used) ([]line,
+	error) {
+	r, service := of[0], of[0].Service
+	if scope == levels.OfNode && kindOf(service) == levels.Volume {
+		service = ""
+	}
 	best, closest := -1, -1
 	for i, u := range p.Models {
-		near, fits := u.fits(r.Node, r.Service)
+		near, fits := u.fits(r.Node, service)
 		if fits && models[i].Service == kindOf(r.Service) && models[i].Scope == scope && near >= closest {
 			best, closest = i, near
 		}
@@ -142,75 +157,27 @@ func (p *Params) linesOf(models []*levels.Model, r *telemetry.Recording, parts [
 	if best < 0 {
 		return nil, nil
 	}
-	of, err := models[best].Levels(p.inputs(r.Node, r.Service, models[best]))
+	used.models[best] = true
+	set := p.inputs(r.Source, r.Node, service, models[best], used)
+	expected, err := models[best].Levels(set)
 	if err != nil {
-		return nil, fmt.Errorf("what %s of %s may expect by the model %s: %w", cmp.Or(r.Service, "all volumes"),
+		return nil, fmt.Errorf("what %s of %s may expect by the model %s: %w", cmp.Or(service, "all volumes"),
 			cmp.Or(r.Node, r.Source), models[best].Name, bySet(err))
 	}
-	if len(of.Cells) > 0 {
-		l := line{node: r.Node, service: r.Service, of: of, recording: r, level: levels.Level{Quality: levels.Ops, Ways: both}}
-		l.measure()
-		return []line{l}, nil
+	first := line{source: r.Source, node: r.Node, service: service, model: models[best], of: expected, recordings: of}
+	if len(expected.Cells) > 0 {
+		first.level = levels.Level{Quality: levels.Ops, Ways: both}
+		first.measure()
+		return []line{first}, nil
 	}
 	var out []line
-	for _, level := range of.Limits {
-		l := line{node: r.Node, service: r.Service, of: of, level: level, recording: r, parts: parts,
-			chosen: slices.ContainsFunc(level.Inputs, func(in string) bool { return models[best].Choices(in) != nil })}
+	for _, level := range expected.Limits {
+		l := first
+		l.level = level
 		l.press(p.Credits)
 		out = append(out, l)
 	}
 	return out, nil
-}
-
-// unused refuses what is set for an input that no model has, and what is for a service that
-// is not there: a name that is misspelt would change nothing.
-func (p *Params) unused(models []*levels.Model, recordings, whole []telemetry.Recording) (err error) {
-	if len(recordings) == 0 {
-		return nil
-	}
-	there := func(u Chosen, takes func(*levels.Model) bool) bool {
-		for _, m := range models {
-			for _, r := range append(slices.Clone(recordings), whole...) {
-				scope := m.Scope == levels.OfNode || r.Service != ""
-				if _, fits := u.fits(r.Node, r.Service); fits && scope && m.Service == kindOf(r.Service) && takes(m) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	refuse := func(flag, problem, allowed string) {
-		err = errors.Join(err, &model.InputError{Flag: flag, Problem: problem, Allowed: allowed})
-	}
-	services := "the services are " + num.List(servicesOf(recordings))
-	for i, u := range p.Models {
-		if u.For != "" && !there(u, func(m *levels.Model) bool { return m == models[i] }) {
-			refuse("--model "+u.For+"="+u.Name, fmt.Sprintf("there is no service %q that the model fits", u.For), services)
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(p.Set)) {
-		of, input, ok := cutLast(key, ".")
-		if !ok {
-			input = key
-		}
-		takes := func(m *levels.Model) bool { return m.Takes(input) }
-		switch {
-		case !slices.ContainsFunc(models, takes):
-			refuse("--set "+key, fmt.Sprintf("no model has the input %q", input), "the inputs are "+num.List(inputsOf(models)))
-		case of != "" && !there(Chosen{For: of}, takes):
-			refuse("--set "+key, fmt.Sprintf("there is no service %q with such a model", of), services)
-		}
-	}
-	return err
-}
-
-// inputsOf are the inputs of models, each once.
-func inputsOf(models []*levels.Model) (names []string) {
-	for _, m := range models {
-		names = append(names, m.InputNames()...)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // bySet names the inputs of a model that are wrong by the flag that sets them.
@@ -225,8 +192,13 @@ func bySet(err error) error {
 
 var both = []levels.Way{levels.Read, levels.Write}
 
+// recording is that of a single service.
+func (l *line) recording() *telemetry.Recording { return l.recordings[0] }
+
 // rates are those of the recording, see [Rates].
-func (l *line) rates(measure string) []float64 { return l.recording.Rates[telemetry.Measure(measure)] }
+func (l *line) rates(measure string) []float64 {
+	return l.recording().Rates[telemetry.Measure(measure)]
+}
 
 // limit is what counts against the level, in a quality.
 func (l *line) limit(of levels.Quality) Limit {
@@ -235,11 +207,11 @@ func (l *line) limit(of levels.Quality) Limit {
 		ways[i] = string(w)
 	}
 	out := Limit{Quality: string(of), Ways: ways, Network: kindOf(l.service) == levels.Network}
-	switch of {
-	case l.level.Quality:
-		out.Unit, out.Unmerged = l.level.Unit, l.level.Unmerged
-	case levels.Metric:
+	if of == levels.Metric {
 		out.Quality = l.level.Label
+	}
+	if of == l.level.Quality {
+		out.Unit, out.Unmerged = l.level.Unit, l.level.Unmerged
 	}
 	return out
 }
@@ -247,24 +219,33 @@ func (l *line) limit(of levels.Quality) Limit {
 // press computes the pressure in each period. credits is the share of a full bucket at
 // the begin.
 func (l *line) press(credits string) {
-	l.load = l.limit(l.level.Quality).Load(l.rates)
-	if l.load.Least == nil {
-		return
+	var all []Series
+	for _, r := range l.recordings {
+		load := l.limit(l.level.Quality).Load(func(m string) []float64 { return r.Rates[telemetry.Measure(m)] })
+		if l.load = load; load.Least == nil {
+			return
+		}
+		s, missing := NewSeries(r.Begin, r.End, load.Least, nil, r.Rates[telemetry.Idle])
+		all, l.missing = append(all, s), l.missing+missing
 	}
-	l.addParts()
-	r, idle := l.recording, []float64(l.recording.Rates[telemetry.Idle])
-	l.loads, l.missing = NewSeries(r.Begin, r.End, l.load.Least, nil, idle)
+	if l.loads = all[0]; len(all) > 1 {
+		l.loads, l.missing = Together(all...)
+	}
 	b := l.level.Bucket
-	if b == nil {
-		l.series, _ = NewSeries(r.Begin, r.End, l.load.Least, l.level.Rate.Pressure, idle)
+	if b == nil || math.IsNaN(b.Size) || math.IsNaN(b.Fill) {
+		l.series = slices.Clone(l.loads)
+		for i := range l.series {
+			l.series[i].Mean = l.level.Rate.Pressure(l.series[i].Mean)
+		}
 		return
 	}
 	start, known := shareOf(credits)
 	if !known {
 		start = math.NaN()
 	}
-	readings, _ := NewSeries(r.Begin, r.End, l.rates(string(telemetry.Credits)), nil, nil)
-	c := Follow(Bucket{Size: b.Size, Burst: b.Burst, Base: l.level.Rate.Level(), Fill: b.Fill, Start: start}, l.loads, readings)
+	readings, _ := NewSeries(l.recording().Begin, l.recording().End, l.rates(string(telemetry.Credits)), nil, nil)
+	c := Follow(Bucket{Size: b.Size, Burst: b.Burst, Base: l.level.Rate.Level(), Fill: b.Fill, Start: start}, l.loads,
+		readings)
 	l.credits = &c
 	l.series, l.most = c.Pressure(l.loads)
 }
@@ -272,9 +253,9 @@ func (l *line) press(credits string) {
 // measure computes the pressure on measured cells: what was observed, over what was
 // measured of operations of that size and mix.
 func (l *line) measure() {
-	r := l.recording
-	n, b := l.limit(levels.Ops).Load(l.rates).Least, l.limit(levels.Bytes).Load(l.rates).Least
-	reads := l.rates(string(telemetry.ReadOps))
+	r := l.recording()
+	n, b, reads := l.limit(levels.Ops).Load(l.rates).Least, l.limit(levels.Bytes).Load(l.rates).Least,
+		l.rates(string(telemetry.ReadOps))
 	if n == nil || b == nil || reads == nil {
 		l.load.Absent = string(telemetry.ReadOps)
 		return
@@ -287,33 +268,11 @@ func (l *line) measure() {
 		pressures[i] = math.NaN()
 		if d, inside := l.of.Measured(b[i]/n[i], reads[i]/n[i]); inside {
 			pressures[i] = d.Pressure(n[i])
-		} else {
-			n[i] = math.NaN() // loads and pressures have the same periods
 		}
 	}
 	l.load.Least = n
 	l.loads, _ = NewSeries(r.Begin, r.End, n, nil, nil)
 	l.series, l.missing = NewSeries(r.Begin, r.End, pressures, nil, r.Rates[telemetry.Idle])
-}
-
-// addParts computes the load of a node as the sum of its volumes' loads: each volume splits
-// operations by itself.
-func (l *line) addParts() {
-	if len(l.parts) < 2 || l.level.Unit == 0 { // without a unit, the sum counts as much
-		return
-	}
-	clear(l.load.Least)
-	clear(l.load.Most)
-	for _, r := range l.parts {
-		of := l.limit(l.level.Quality).Load(func(measure string) []float64 { return r.Rates[telemetry.Measure(measure)] })
-		for i, end := range l.recording.End {
-			least, most := math.NaN(), math.NaN()
-			if k, ok := slices.BinarySearch(r.End, end); ok && r.Begin[k] == l.recording.Begin[i] {
-				least, most = of.Least[k], of.Most[k]
-			}
-			l.load.Least[i], l.load.Most[i] = l.load.Least[i]+least, l.load.Most[i]+most
-		}
-	}
 }
 
 const allowedShare = "full, empty, or a percentage such as 70%"
@@ -331,4 +290,43 @@ func shareOf(text string) (float64, bool) {
 		return 0, false
 	}
 	return float64(p) / 100, true
+}
+
+// used is which models and inputs that were given fit something.
+type used struct {
+	p      *Params
+	models map[int]bool
+	set    map[string]bool
+	inputs map[string]bool // that any of the models has
+}
+
+func newUsed(p *Params) *used {
+	return &used{p: p, models: make(map[int]bool), set: make(map[string]bool), inputs: make(map[string]bool)}
+}
+
+// check refuses what fits nothing: a name that is misspelt would change the answer.
+func (u *used) check(recordings []telemetry.Recording) (err error) {
+	refuse := func(flag, problem, allowed string) {
+		err = errors.Join(err, &model.InputError{Flag: flag, Problem: problem, Allowed: allowed})
+	}
+	services := "the services are " + num.List(servicesOf(recordings))
+	for i, m := range u.p.Models {
+		if !u.models[i] && m.For != "" {
+			refuse("--model "+m.For+"="+m.Name, fmt.Sprintf("there is no service %q that the model fits", m.For), services)
+		} else if !u.models[i] && len(u.models) > 0 {
+			refuse("--model "+m.Name, "the model fits no service, or only such as another one fits more closely", services)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(u.p.Set)) {
+		of, input, _ := cutLast(key, ".")
+		switch {
+		case u.set[key] || len(u.models) == 0:
+		case !u.inputs[input]:
+			refuse("--set "+key, fmt.Sprintf("no model has the input %q", input),
+				"the inputs are "+num.List(slices.Sorted(maps.Keys(u.inputs))))
+		default:
+			refuse("--set "+key, fmt.Sprintf("there is no service %q with such a model", of), services)
+		}
+	}
+	return err
 }

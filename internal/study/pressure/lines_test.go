@@ -3,7 +3,7 @@ package pressure
 import (
 	"fmt"
 	"math"
-	"slices"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -45,8 +45,8 @@ func file(of, name string, lines ...string) Chosen {
 
 const (
 	opsInput  = "inputs: {iops: {}}\nlimits: [{of: ops, rate: iops}]"
-	paperForm = "inputs: {iops: {max: 16000}, throughput: {unit: MiB}}\nlimits:\n" +
-		"- {of: ops, rate: iops}\n- {of: bytes, rate: throughput}"
+	paperForm = "inputs: {iops: {max: 16000}, throughput: {unit: MiB}}\nlimits:\n- {of: ops, rate: iops}\n- {of: bytes, " +
+		"rate: throughput}"
 	nodeForm   = "scope: node\nlimits: [{of: ops, rate: 1000}]"
 	bucketForm = "limits: [{of: ops, rate: 100, bucket: {size: 5000, burst: 300}}]"
 )
@@ -95,8 +95,8 @@ func says(t *testing.T, r *Result, words string) {
 
 // TestModelsByCloseness: a service has the model and the inputs that name it most closely.
 func TestModelsByCloseness(t *testing.T) {
-	p := params(map[string]string{"iops": "100", "vol-2.iops": "200", "db-2/vol-2.iops": "400",
-		"log-*.iops": "800", "log-1.iops": "1600"},
+	p := params(map[string]string{"iops": "100", "vol-2.iops": "200", "db-2/vol-2.iops": "400", "log-*.iops": "800",
+		"log-1.iops": "1600"},
 		file("", "all", opsInput), file("log-*", "logs", opsInput), file("db-1/log-2", "one", opsInput))
 	var recordings []telemetry.Recording
 	for _, name := range []string{"db-1/vol-1", "db-1/vol-2", "db-2/vol-2", "db-1/log-1", "db-1/log-2"} {
@@ -125,8 +125,8 @@ func TestWrongModelsAndInputs(t *testing.T) {
 			"--set iop: no model has the input"},
 		"an unknown service": {params(map[string]string{"iops": "9", "vol-2.iops": "9"}, file("", "m", opsInput)),
 			"--set vol-2.iops: there is no service"},
-		"a model of no one": {params(map[string]string{"iops": "9"}, file("", "m", opsInput), file("v2", "n",
-			opsInput)), "--model v2=n: there is no service"},
+		"a model of no one": {params(map[string]string{"iops": "9"}, file("", "m", opsInput), file("v2", "n", opsInput)),
+			"--model v2=n: there is no service"},
 		"a missing input": {params(nil, file("", "m", opsInput)), "--set iops: it is missing"},
 		"an input of no size": {params(map[string]string{"iops": "0"}, file("", "m", opsInput)),
 			"--set iops: 0 is not greater than 0"},
@@ -143,15 +143,14 @@ func TestWrongModelsAndInputs(t *testing.T) {
 // TestAbsentMeasures: what a source lacks is said, and is no pressure of 0.
 func TestAbsentMeasures(t *testing.T) {
 	ops := columns{telemetry.Ops: {50, 50}}
-	r := resultOf(t, params(nil, file("", "m",
-		"limits:\n- {of: ops, unit: 16KiB, rate: 100}\n- {of: bytes, rate: 1MiB/s}")),
+	r := resultOf(t, params(nil, file("", "m", "limits:\n- {of: ops, unit: 16KiB, rate: 100}\n- {of: bytes, rate: "+
+		"1MiB/s}")),
 		recordedOf("", "vol-1", 1, ops), recordedOf("", "cpu", 1, columns{telemetry.CPU: {1, 1}}))
 	if len(r.Services) != 1 {
 		t.Fatalf("%d limits have a pressure, want 1", len(r.Services))
 	}
 	says(t, r, "vol-1 bytes has no pressure: the source lacks read_bytes")
 	says(t, r, "vol-1 operations: the source lacks read_bytes. The pressure is at least what is shown")
-	says(t, r, "cpu has no pressure: no model was given for it")
 	nan := math.NaN()
 	r = resultOf(t, params(nil, file("", "m", "limits: [{of: ops, rate: 100}]")),
 		recordedOf("", "vol-1", 1, columns{telemetry.Ops: {50, nan, 50}}), recordedOf("", "vol-2", 1,
@@ -163,8 +162,8 @@ func TestAbsentMeasures(t *testing.T) {
 
 // TestSizesUnknown: if operations are larger than the unit, the most that they can count.
 func TestSizesUnknown(t *testing.T) {
-	r := resultOf(t, params(nil, file("", "m", "limits: [{of: ops, unit: 16KiB, rate: 1000}]")), recordedOf("",
-		"v", 1, reads(64<<10, 50, 50)))
+	r := resultOf(t, params(nil, file("", "m", "limits: [{of: ops, unit: 16KiB, rate: 1000}]")), recordedOf("", "v", 1,
+		reads(64<<10, 50, 50)))
 	near(t, "pressure of started units", find(t, r, "", "v", "ops").SLP.Mean, .2)
 	says(t, r, "the mean pressure may be up to 25.0 %") // 50 operations + 200 units
 }
@@ -188,9 +187,8 @@ func TestWholeNodes(t *testing.T) {
 		"db-1", "", "ops").SLP.Max, .3)
 	near(t, "stacked devices alone", find(t, resultOf(t, params(nil, file("", "node", nodeForm)), devices[1:3]...),
 		"db-1", "", "ops").SLP.Max, .6)
-	if s.line.recording.Rates[telemetry.Credits] != nil || s.Throttled == nil || math.Abs(*s.Throttled-.5/3) > 1e-9 {
-		t.Errorf("credits %v of the node are the volume's, or throttled %v is not",
-			s.line.recording.Rates[telemetry.Credits], s.Throttled)
+	if s.Throttled == nil || math.Abs(*s.Throttled-.5/3) > 1e-9 {
+		t.Errorf("throttled %v, want a sixth", s.Throttled)
 	}
 	other := recordedOf("db-1", "vol-2", 1, reads(4096, 200, nan, 400))
 	short := recordedOf("db-2", "vol-1", 1, reads(4096, 10, 20, 30))
@@ -226,7 +224,10 @@ func TestMeasuredCells(t *testing.T) {
 // TestBuckets: a load of three times the base rate. With a full bucket of 5,000 it lasts for
 // 25 s; with one that is not known, every moment may be the last.
 func TestBuckets(t *testing.T) {
-	load := repeat(300, 20)
+	load := make([]float64, 20)
+	for i := range load {
+		load[i] = 300
+	}
 	p := params(nil, file("", "m", bucketForm))
 	p.Credits = "full"
 	r := resultOf(t, p, recordedOf("", "v", 1, reads(4096, load...)))
@@ -246,18 +247,24 @@ func TestBuckets(t *testing.T) {
 	says(t, r, "the credits at the beginning are not known")
 	// A half-used burst is no reason to lower the base rate.
 	p.Credits = "full"
-	p.Models = []Chosen{file("", "m",
-		"inputs: {iops: {}}\nlimits: [{of: ops, rate: iops, bucket: {size: 5000, burst: 900}}]")}
+	p.Models = []Chosen{file("", "m", "inputs: {iops: {}}\nlimits: [{of: ops, rate: iops, bucket: {size: 5000, burst: "+
+		"900}}]")}
 	p.Set = map[string]string{"iops": "400"}
 	for rate, want := range map[float64]int{420: 0, 100: 1} {
-		r = resultOf(t, p, recordedOf("", "v", 1, reads(4096, repeat(rate, 10)...)))
+		r = resultOf(t, p, recordedOf("", "v", 1, reads(4096, slicesOf(rate, 3600)...)))
 		if n := len(lowered(r)); n != want {
 			t.Errorf("%g of 400, burst 900: %d limits are to be lowered, want %d: %+v", rate, n, want, r.Advice)
 		}
 	}
 }
 
-func repeat(x float64, n int) []float64 { return slices.Repeat([]float64{x}, n) }
+func slicesOf(x float64, n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = x
+	}
+	return out
+}
 
 func lowered(r *Result) (out []Advised) {
 	for _, a := range r.Advice {
@@ -266,4 +273,144 @@ func lowered(r *Result) (out []Advised) {
 		}
 	}
 	return out
+}
+
+// drawn is a random limit with its distribution.
+type drawn struct {
+	quality, ways string
+	unit          float64
+	rates, shares []float64
+}
+
+func (d drawn) text() string {
+	var values []string
+	for i, r := range d.rates {
+		values = append(values, fmt.Sprintf("%q: %g", fmt.Sprintf("%.0f%s", r,
+			map[string]string{"bytes": "B/s"}[d.quality]), d.shares[i]))
+	}
+	unit := ""
+	if d.unit > 0 {
+		unit = fmt.Sprintf("unit: %gKiB, ", d.unit/1024)
+	}
+	return fmt.Sprintf("- {of: %s, ways: %s, %srate: {values: {%s}}}", d.quality, d.ways, unit, strings.Join(values, ", "))
+}
+
+// counts is for how much a period counts, by the definition.
+func (d drawn) counts(of columns, way string, i int) float64 {
+	n, b := of[telemetry.Measure(way+"_ops")][i], of[telemetry.Measure(way+"_bytes")][i]
+	switch {
+	case d.quality == "bytes":
+		return b
+	case d.unit > 0:
+		return math.Max(n, b/d.unit)
+	}
+	return n
+}
+
+func drawLimit(rng *rand.Rand, quality string) drawn {
+	d := drawn{quality: quality, ways: []string{"each", "[read, write]"}[rng.IntN(2)]}
+	scale := map[string]float64{"ops": 100, "bytes": 1 << 20}[quality]
+	if quality == "ops" && rng.IntN(2) == 0 {
+		d.unit = 16 << 10
+	}
+	n, rest := 1+rng.IntN(3), 1.
+	for k := range n {
+		d.rates = append(d.rates, math.Round(scale*(1+.9*rng.Float64())*float64(int(1)<<k)))
+		share := rest
+		if k < n-1 {
+			share = math.Round(rest*rng.Float64()*64) / 128
+			share = max(share, 1./128)
+		}
+		d.shares, rest = append(d.shares, share), rest-share
+	}
+	return d
+}
+
+func drawVolume(rng *rand.Rand, n int) columns {
+	of := columns{}
+	for range n {
+		for _, way := range []string{"read", "write"} {
+			ops := math.Round(300 * rng.Float64() * rng.Float64())
+			size := 1024 * math.Exp(4*rng.Float64())
+			if rng.IntN(12) == 0 {
+				ops = math.NaN()
+			}
+			o, b := telemetry.Measure(way+"_ops"), telemetry.Measure(way+"_bytes")
+			of[o], of[b] = append(of[o], ops), append(of[b], ops*size)
+		}
+	}
+	return of
+}
+
+// TestPressuresAreTheDefinition draws models and recordings. The pressures of volumes and of
+// the whole node are what the definitions of the paper say, period by period.
+func TestPressuresAreTheDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 3))
+	for range 60 {
+		own, whole := []drawn{drawLimit(rng, "ops"), drawLimit(rng, "bytes")}, []drawn{drawLimit(rng, "ops"), drawLimit(rng,
+			"bytes")}
+		p := params(nil, file("", "own", "limits:", own[0].text(), own[1].text()),
+			file("", "whole", "scope: node", "limits:", whole[0].text(), whole[1].text()))
+		p.Critical = 80
+		n, step := 5+rng.IntN(40), float64(1+rng.IntN(60))
+		var recordings []telemetry.Recording
+		volumes := map[string][]columns{"": {}}
+		for k := range 1 + rng.IntN(3) {
+			name := fmt.Sprintf("v%d", k)
+			of := drawVolume(rng, n)
+			recordings = append(recordings, recordedOf("db", name, step, of))
+			volumes[name], volumes[""] = []columns{of}, append(volumes[""], of)
+		}
+		r := resultOf(t, p, recordings...)
+		for name, all := range volumes {
+			limits := own
+			if name == "" {
+				limits = whole
+			}
+			for _, d := range limits {
+				if d.ways == "each" {
+					d.holds(t, find(t, r, "db", name, d.quality+".read"), all, []string{"read"})
+					d.holds(t, find(t, r, "db", name, d.quality+".write"), all, []string{"write"})
+				} else {
+					d.holds(t, find(t, r, "db", name, d.quality), all, []string{"read", "write"})
+				}
+			}
+		}
+	}
+}
+
+// holds compares a limit with what its definition gives of these volumes together.
+func (d drawn) holds(t *testing.T, s *Service, all []columns, ways []string) {
+	t.Helper()
+	known, sum, above, reached, most := 0., 0., 0., 0., 0.
+	for i := range all[0][telemetry.ReadOps] {
+		o := 0.
+		for _, of := range all { // each volume splits operations by itself
+			for _, way := range ways {
+				o += d.counts(of, way, i)
+			}
+		}
+		if math.IsNaN(o) {
+			continue
+		}
+		pressure := 0.
+		for k, rate := range d.rates {
+			pressure += d.shares[k] * o / rate
+			if rate <= o {
+				reached += d.shares[k]
+			}
+		}
+		known, sum, most = known+1, sum+pressure, max(most, pressure)
+		if pressure > .8 {
+			above++
+		}
+	}
+	near(t, s.Service+" "+s.Quality+" mean", s.SLP.Mean, sum/known)
+	near(t, s.Service+" "+s.Quality+" max", s.SLP.Max, most)
+	near(t, s.Service+" "+s.Quality+" P(s ≤ o)", s.Exceeds, reached/known)
+	near(t, s.Service+" "+s.Quality+" TCPT", s.TCPT.Percent, 100*above/known)
+	if s.TCPT.Lo > s.TCPT.Percent && s.TCPT.Percent > 0 ||
+		s.MCPT.Seconds > s.TCPT.Percent/100*known*(s.line.series[0].seconds())+1e-9 {
+		t.Errorf("%s %s: bounds %+v, longest %+v", s.Service, s.Quality, s.TCPT, s.MCPT)
+	}
 }

@@ -30,13 +30,18 @@ type Params struct {
 	Requests float64           `json:"requests,omitempty" flag:"requests" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Requests a second that the application served, for prices of a request."`
 	Zone     string            `json:"zone,omitempty" flag:"zone" jsonschema_description:"Time zone of stamps that do not say theirs, such as Europe/Berlin. Default: UTC."`
 	Period   unit.Duration     `json:"period,omitempty" flag:"period" jsonschema_description:"Time that a report covers, where the source does not tell; of CloudWatch the length of its periods."`
-	Since    string            `json:"since,omitempty" flag:"since" jsonschema_description:"Of CloudWatch and Prometheus: from this time on, or for so long: 2026-11-27T08:00:00Z, 3h. Default: 3h."`
-	Until    string            `json:"until,omitempty" flag:"until" jsonschema_description:"Of CloudWatch and Prometheus: until this time. Default: now."`
-	Match    string            `json:"match,omitempty" flag:"match" jsonschema_description:"Of Prometheus: matchers of labels, such as device=\"sda\". Default: all series. PROMETHEUS_TOKEN in the environment is the bearer token."`
+	Since    string            `json:"since,omitempty" flag:"since" jsonschema_description:"CloudWatch, Prometheus: from this time on, or for so long: 2026-11-27T08:00:00Z, 3h. Default: 3h."`
+	Until    string            `json:"until,omitempty" flag:"until" jsonschema_description:"CloudWatch, Prometheus: until this time. Default: now."`
+	Match    string            `json:"match,omitempty" flag:"match" jsonschema_description:"Prometheus: matchers of labels, such as device=\"sda\". Default: all series. PROMETHEUS_TOKEN in the environment is the bearer token."`
 	Region   string            `json:"region,omitempty" flag:"region" jsonschema_description:"Region of CloudWatch. Default: that of the environment."`
 	Endpoint string            `json:"endpoint,omitempty" flag:"endpoint" jsonschema_description:"Address of CloudWatch, where it is not that of the region."`
 
-	FailAbove *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a service was at its limit for more than this percentage of the time, 4 if that cannot be told."`
+	Raise map[string]Raise `json:"raise,omitempty" jsonschema_description:"Volumes of a lab and the limits that they have after a raise, by name: each workload is measured before and after it."`
+
+	FailAbove *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a service was at its limit for more than this percentage of the time, 4 if the data do not show it."`
+
+	// forced are inputs that a run's steps say, by source and service.
+	forced map[string]map[string]string
 }
 
 // defaultCritical is the pressure of the paper's Fig. 1, in percent.
@@ -155,7 +160,10 @@ func (p *Params) span(now time.Time) (from, to time.Time, err error) {
 
 // inputs are those of the models for a service of a node: what is set for it alone
 // comes before what is set for all.
-func (p *Params) inputs(node, service string, m *levels.Model) map[string]string {
+func (p *Params) inputs(source, node, service string, m *levels.Model, used *used) map[string]string {
+	for _, name := range m.InputNames() {
+		used.inputs[name] = true
+	}
 	out := make(map[string]string)
 	rank := make(map[string]int)
 	for _, key := range slices.Sorted(maps.Keys(p.Set)) {
@@ -164,10 +172,19 @@ func (p *Params) inputs(node, service string, m *levels.Model) map[string]string
 			name = key
 		}
 		near, fits := Chosen{For: of}.fits(node, service)
-		if !fits || !m.Takes(name) || out[name] != "" && near < rank[name] {
+		if !fits || !m.Takes(name) {
+			continue
+		}
+		used.set[key] = true
+		if out[name] != "" && near < rank[name] {
 			continue
 		}
 		out[name], rank[name] = p.Set[key], near
+	}
+	for name, value := range p.forced[source+"/"+service] {
+		if out[name] == "" && m.Takes(name) {
+			out[name] = value
+		}
 	}
 	return out
 }

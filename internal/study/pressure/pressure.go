@@ -11,14 +11,15 @@ import (
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/telemetry"
 )
 
-const long = `Says how close each rented service came to what may be expected of it, for how long,
-how sure that is, which one to raise, and what binds next.
+const long = `Says how close each rented service came to what may be expected of it, and for how
+long. It says which one to raise, and what is the bottleneck then.
 
 A source is a run, a file, or an address:
   RUN                      what the monitor recorded of volumes, network and processors
@@ -33,8 +34,8 @@ What may be expected is a model: "scalebench servicelevel models" lists those th
 with the program. A pressure of 100 % is all that may be expected. Times at the limit have
 bounds, because the mean of a period hides its seconds.
 
-With --fail-above the exit code is 0 if every service was at its limit for at most so
-much of the time by its bounds, 3 if one was for longer, and 4 if that cannot be told.`
+With --fail-above, the exit code is 3 if a service was at its limit for longer by its
+bounds. It is 4 if the bounds do not show it, and 0 otherwise.`
 
 // Kind describes the question.
 func Kind() study.Kind {
@@ -43,11 +44,13 @@ func Kind() study.Kind {
 		Summary: "which rented service is at its limit, for how long, and which to raise", Long: long,
 		Example: "  scalebench servicelevel pressure iostat.json --model aws-gp3 --set gib=100 --set iops=3000\n" +
 			"  scalebench servicelevel pressure latest --model data=lab --set iops=300 --set bandwidth=60MiB/s\n" +
-			"  scalebench servicelevel pressure cloudwatch:vol-1 --region eu-west-1 --model aws-io1 --set gib=100 --set iops=1800\n" +
+			"  scalebench servicelevel pressure cloudwatch:vol-1 --region eu-west-1 --model aws-io1 --set gib=100 --set " +
+			"iops=1800\n" +
 			"  scalebench servicelevel pressure disks.csv --model my-volume.yaml --growth 2 --prices prices.csv",
 		New:     func() study.Study { return New() },
 		Caveats: Caveats,
 		Takes:   takes,
+		Phases:  []model.Phase{model.Parallel}, Named: true,
 	}
 }
 
@@ -66,13 +69,20 @@ func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error
 	if err := p.Chosen(); err != nil {
 		return nil, err
 	}
-	recordings, err := recordingsOf(sources)
+	recordings, err := p.recordingsOf(sources)
 	if err != nil {
 		return nil, err
 	}
 	r, err := p.result(recordings)
 	if err != nil {
 		return nil, err
+	}
+	for _, s := range sources {
+		if s.Run != nil {
+			if err := r.compare(p, s.Run); err != nil {
+				return nil, err
+			}
+		}
 	}
 	names := make([]string, len(sources))
 	for i, s := range sources {
@@ -93,6 +103,7 @@ func (p *Params) Chosen() error {
 
 // result is the pressure of each limit, and what to do.
 func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
+	recordings, dropped := rented(recordings, p.Models)
 	lines, without, err := p.lines(recordings)
 	if err != nil {
 		return nil, err
@@ -104,18 +115,17 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		nodes[l.node] = true
 		if len(l.series) == 0 {
 			r.Doubts.Add(l.absent())
-			r.untold = append(r.untold, l)
 			continue
 		}
 		s, err := p.service(l)
 		if err != nil {
 			return nil, err
 		}
+		if l.again {
+			s.Source = l.source
+		}
 		r.Services, steps = append(r.Services, s), append(steps, s.found.Step)
 		r.Doubts.Add(l.doubts(s)...)
-		if l.load.Lacks != "" {
-			r.untold = append(r.untold, l)
-		}
 	}
 	if len(lines) == 0 {
 		return nil, noneFits(without)
@@ -124,7 +134,17 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		r.Period = stats.Median(steps)
 	}
 	r.nodes, r.sampling = len(nodes), Sampling{Above: r.Critical / 100, Inclusive: p.OrEqual}
+	if dropped > 0 {
+		r.Doubts.Add(leftOut.At(model.Info, caveat.Subject{}, countOf{dropped, dropped + len(recordings)}))
+	}
+	r.absent = slices.ContainsFunc(lines, func(l line) bool { return len(l.series) == 0 || l.load.Lacks != "" })
+	r.cover(recordings)
 	for _, w := range without {
+		if kindOf(w.Service) != levels.Volume || slices.ContainsFunc(lines, func(l line) bool {
+			return l.node == w.Node && l.service == ""
+		}) {
+			continue // who rents no link has no model of it; a limit of the node counts its volumes
+		}
 		r.Doubts.Add(noModel.At(model.Info, subject(w.Node, w.Service, ""), struct{}{}))
 	}
 	for _, rec := range recordings {
@@ -132,11 +152,17 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 	}
 	r.Sizes = sizesOf(recordings)
 	uses, err := r.uses()
-	if err != nil || len(uses) == 0 || r.undecided() {
+	if err != nil || len(uses) == 0 {
 		return r, err
 	}
+	if r.undecided() {
+		r.Doubts.Add(adviceUnknown.At(model.Warning, caveat.Subject{}, struct{}{}))
+		return r, nil
+	}
 	a := Advise(uses, r.Critical/100)
-	r.advise(a)
+	if err := r.advise(p, a); err != nil {
+		return nil, err
+	}
 	return r, p.price(r, a)
 }
 
@@ -164,7 +190,8 @@ func firstService(all []telemetry.Recording) string {
 
 // subject is a limit of a service.
 func subject(node, service, quality string) caveat.Subject {
-	return caveat.Subject{Node: model.NodeID(node), Part: strings.TrimSpace(cmp.Or(service, "all volumes") + " " + quality)}
+	return caveat.Subject{Node: model.NodeID(node), Part: strings.TrimSpace(cmp.Or(service, "all volumes") + " " +
+		quality)}
 }
 
 // gate holds the times at the limit against the threshold.
@@ -178,16 +205,15 @@ func (p *Params) gate(r *Result) error {
 	}
 	var unknown error
 	for _, s := range r.Services {
-		err := limit.Check(fmt.Sprintf("the time of %s at its %s limit", s.name(r.nodes), limitWords(s.Quality)), s.TCPT.Lo, s.TCPT.Hi)
+		err := limit.Check(fmt.Sprintf("the time of %s at its %s limit", s.name(r.nodes), limitWords(s.Quality)), s.TCPT.Lo,
+			s.TCPT.Hi)
 		if err != nil && s.TCPT.Lo > limit.Most {
 			return err
 		}
 		unknown = cmp.Or(unknown, err)
 	}
-	if unknown == nil && len(r.untold) > 0 {
-		l := r.untold[0]
-		return limit.Unknown(fmt.Sprintf("the source lacks what the %s limit of %s counts", limitWords(l.level.Name()),
-			cmp.Or(l.service, "all volumes")))
+	if r.absent {
+		unknown = cmp.Or(unknown, limit.Unknown("a limit has no pressure, because the source lacks what it counts"))
 	}
 	return unknown
 }
@@ -214,7 +240,8 @@ func sizesOf(recordings []telemetry.Recording) (out []NormalisedOf) {
 		}
 		ours := r
 		if k := slices.IndexFunc(recordings, func(x telemetry.Recording) bool {
-			return x.Service == r.Service && x.Rates[telemetry.ConsumedOps] == nil
+			return x.Service == r.Service && x.Rates[telemetry.ConsumedOps] == nil &&
+				(x.Node == r.Node || x.Node == "" || r.Node == "")
 		}); k >= 0 {
 			ours = &recordings[k]
 		}
@@ -269,9 +296,11 @@ func (r *Result) sizeBlocks() []doc.Block {
 	for _, s := range r.Sizes {
 		cell := doc.Of(nil, "not known")
 		if s.Size != nil {
-			cell = doc.Of(s.Size.Lo, num.Human(s.Size.Lo, "byte")+" .. "+num.Human(s.Size.Hi, "byte")).Within(s.Size.Lo, s.Size.Hi)
+			cell = doc.Of(s.Size.Lo, num.Digits(s.Size.Lo/1024, 3)+" .. "+num.Digits(s.Size.Hi/1024, 3)+" KiB").Within(s.Size.Lo,
+				s.Size.Hi)
 		}
 		t.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Of(s.Ratio, num.Digits(s.Ratio, 3)), cell, doc.Int(s.Periods))
 	}
-	return []doc.Block{{Table: t}, doc.Remark("An operation of more than the normalised size counts for each part of that size.")}
+	return []doc.Block{{Table: t}, doc.Remark("An operation of more than the normalised size counts for each part of " +
+		"that size.")}
 }

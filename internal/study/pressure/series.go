@@ -106,6 +106,31 @@ func (s Series) Ceiling(largest float64) float64 {
 	return out
 }
 
+// Together is the load of services that share a limit, from series of their loads in the same periods. Missing is
+// the number of periods that not all of them have.
+func Together(all ...Series) (s Series, missing int) {
+	next := make([]int, len(all))
+	for _, p := range all[0] {
+		load, known := 0.0, true
+		for k, other := range all {
+			near := p.seconds() / 10
+			for next[k] < len(other) && other[next[k]].Begin < p.Begin-near {
+				next[k]++
+			}
+			if known = known && next[k] < len(other) && math.Abs(other[next[k]].Begin-p.Begin) <= near &&
+				math.Abs(other[next[k]].End-p.End) <= near; known {
+				load += other[next[k]].Mean
+			}
+		}
+		if known {
+			s = append(s, Period{Begin: p.Begin, End: p.End, Mean: load})
+		} else {
+			missing++
+		}
+	}
+	return s, missing
+}
+
 // stretches are the parts of the series between gaps.
 func (s Series) stretches() []Series {
 	var out []Series

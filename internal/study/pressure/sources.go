@@ -7,10 +7,12 @@ import (
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
@@ -66,7 +68,7 @@ func (p *Params) read(ctx context.Context, name string, in io.Reader) (json.RawM
 }
 
 // recordingsOf are those of all sources, by node and service, ascending in time.
-func recordingsOf(sources []study.Source) ([]telemetry.Recording, error) {
+func (p *Params) recordingsOf(sources []study.Source) ([]telemetry.Recording, error) {
 	var out []telemetry.Recording
 	for _, s := range sources {
 		var found []telemetry.Recording
@@ -75,7 +77,7 @@ func recordingsOf(sources []study.Source) ([]telemetry.Recording, error) {
 			if err := s.Run.Need(observe.Hosts); err != nil {
 				return nil, err
 			}
-			found = ofRun(s.Name, s.Run)
+			found = p.ofRun(s.Name, s.Run)
 		case s.Own != nil:
 			if err := json.Unmarshal(s.Own, &found); err != nil {
 				return nil, fmt.Errorf("decoding what was read of %s: %w", s.Name, err)
@@ -121,14 +123,31 @@ func measured(metric string, shared bool) (service string, of telemetry.Measure)
 	return device, of
 }
 
+// afterRaise is what the source of steps after a raise is called.
+const afterRaise = ", raised"
+
 // ofRun is what the monitor recorded of the services of each node, task by task: what
-// lies between tasks is a gap.
-func ofRun(name string, run *observe.Run) []telemetry.Recording {
+// lies between tasks is a gap. Steps after a raise are a source of their own.
+func (p *Params) ofRun(name string, run *observe.Run) []telemetry.Recording {
 	var out []telemetry.Recording
+	shared := make(map[model.NodeID]bool) // nodes that share a machine with others
+	for _, n := range run.Nodes() {
+		shared[n.ID] = run.SharedMachine() || n.Labels[model.LabelFleet] == model.FleetLab
+	}
 	for _, step := range run.Steps() {
+		source := name
+		if raisedIn(step) {
+			source += afterRaise
+		}
+		for volume, set := range inForce(step) {
+			if p.forced == nil {
+				p.forced = make(map[string]map[string]string)
+			}
+			p.forced[source+"/"+volume] = set
+		}
 		for _, result := range run.Accepted(step.ID) {
-			for _, r := range OfHost(string(result.Node), result.Started, result.Host, run.SharedMachine()) {
-				r.Source = name
+			for _, r := range OfHost(string(result.Node), result.Started, result.Host, shared[result.Node]) {
+				r.Source = source
 				out = append(out, r)
 			}
 		}
@@ -186,3 +205,36 @@ func plus(a, b []float64) []float64 {
 	}
 	return a
 }
+
+// rented are the recordings without devices that are parts of others, or made of them:
+// partitions of a disk, and mapped, striped and loop devices beside disks. A model that
+// names one keeps it.
+func rented(all []telemetry.Recording, models []Chosen) (kept []telemetry.Recording, dropped int) {
+	disk := func(r telemetry.Recording) bool {
+		return kindOf(r.Service) == levels.Volume && !made.MatchString(r.Service)
+	}
+	for _, r := range all {
+		named := slices.ContainsFunc(models, func(u Chosen) bool {
+			_, fits := u.fits(r.Node, r.Service)
+			return fits && u.For != ""
+		})
+		part := kindOf(r.Service) == levels.Volume && slices.ContainsFunc(all, func(x telemetry.Recording) bool {
+			of := partition.FindStringSubmatch(r.Service)
+			return x.Node == r.Node && x.Source == r.Source && disk(x) &&
+				(made.MatchString(r.Service) || of != nil && x.Service == of[1]+of[2])
+		})
+		if part && !named {
+			dropped++
+			continue
+		}
+		kept = append(kept, r)
+	}
+	return kept, dropped
+}
+
+// made are names of devices that hold no data themselves; partition has the name of the
+// disk in its groups.
+var (
+	made      = regexp.MustCompile(`^(dm-|md|loop|zram|ram|sr|fd)[0-9]+$`)
+	partition = regexp.MustCompile(`^(?:([shv]d[a-z]+|xvd[a-z]+)[0-9]+|(nvme[0-9]+n[0-9]+|mmcblk[0-9]+)p[0-9]+)$`)
+)

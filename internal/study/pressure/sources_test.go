@@ -26,8 +26,8 @@ func hostSeries(disks ...string) []model.HostSeries {
 	all := []model.HostSeries{
 		counter("volume.data.reads", 300, 200), counter("volume.data.read_bytes", 3000, 2000),
 		counter("disk.reads", 7, 9), counter("net.rx_bytes", 50, 60), counter("net.tx_bytes", 5, 6),
-		counter("cpu.user", .5, 1), counter("cpu.system", .25, .5), counter("cpu.idle", 1, 1), counter("cgroup.cpu",
-			.25, .75),
+		counter("cpu.user", .5, 1), counter("cpu.system", .25, .5), counter("cpu.idle", 1, 1), counter("cgroup.cpu", .25,
+			.75),
 		{Metric: "disk.inflight", Offsets: []int64{0, 1e9}, Values: []float64{3, 4}},
 	}
 	for _, d := range disks {
@@ -98,7 +98,7 @@ func TestOfRun(t *testing.T) {
 	run := observe.Of(model.RunData{Run: model.Run{Name: "r"}, Steps: []model.Step{step("a", 2), step("b", 1)},
 		Results: []model.Result{result("b", 1, 20*time.Second, 100, 100), result("a", 1, 0, 9, 9), result("a", 2,
 			5*time.Second, 300, 150)}})
-	all, err := recordingsOf([]study.Source{{Name: "r", Run: run}})
+	all, err := New().recordingsOf([]study.Source{{Name: "r", Run: run}})
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d recordings, %v", len(all), err)
 	}
@@ -109,7 +109,7 @@ func TestOfRun(t *testing.T) {
 	s := find(t, r, "n1", "data", "ops")
 	near(t, "mean", s.SLP.Mean, (3+1.5+1+1)/4)
 	near(t, "the longest ends at the gap", s.MCPT.Seconds, 2)
-	if _, err := recordingsOf([]study.Source{{Name: "empty", Run: observe.Of(model.RunData{})}}); err == nil {
+	if _, err := New().recordingsOf([]study.Source{{Name: "empty", Run: observe.Of(model.RunData{})}}); err == nil {
 		t.Error("no error of a run without volumes")
 	}
 }

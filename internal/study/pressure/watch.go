@@ -26,6 +26,7 @@ type Moment struct {
 
 // Now is the pressure of each limit at the end of what was recorded.
 func (p *Params) Now(recordings []telemetry.Recording) ([]Moment, error) {
+	recordings, _ = rented(recordings, p.Models)
 	lines, without, err := p.lines(recordings)
 	switch {
 	case err != nil:
@@ -99,8 +100,8 @@ func (m Moment) Plain() string {
 // CSV is a row: time, node, service, quality, slp, critical_s.
 func (m Moment) CSV() string {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	cells := []string{m.Time.Format(time.RFC3339Nano), m.Node, m.Service, m.Quality, number(m.SLP), number(m.Critical)}
-	return strings.Join(cells, ",")
+	return strings.Join([]string{m.Time.Format(time.RFC3339Nano), m.Node, m.Service, m.Quality, number(m.SLP),
+		number(m.Critical)}, ",")
 }
 
 // Environ says it to a command.

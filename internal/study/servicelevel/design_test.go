@@ -13,6 +13,7 @@ import (
 
 	steps "github.com/scalebench/scalebench/internal/design"
 	"github.com/scalebench/scalebench/internal/experiment"
+	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
@@ -46,7 +47,8 @@ func TestPlanResumes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		more, err := plan.Next(study.Seen{Run: observe.Of(model.RunData{Nodes: w.data.Nodes, Steps: w.data.Steps[:n], Results: w.data.Results[:n]})})
+		more, err := plan.Next(study.Seen{Run: observe.Of(model.RunData{Nodes: w.data.Nodes, Steps: w.data.Steps[:n],
+			Results: w.data.Results[:n]})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,21 +66,25 @@ func TestPlan(t *testing.T) {
 	p := params(300, 60<<20)
 	p.Volumes = []string{"data"}
 	said := w.run(t, p)
+	type repetition struct {
+		Cell
+		trial int
+	}
 	count := make(map[repetition]int)
-	var orders [4][]cell
+	var orders [4][]Cell
 	for _, x := range said {
 		f, _ := x.Factors.(factors)
-		r := repetition{f.cell, x.Trial}
+		r := repetition{f.Cell, x.Trial}
 		if count[r]++; count[r] == 1 {
-			orders[x.Trial] = append(orders[x.Trial], f.cell)
+			orders[x.Trial] = append(orders[x.Trial], f.Cell)
 		}
-		if len(x.Active) != 1 || x.Active[0] != f.Group {
-			t.Errorf("%s: active are %v of group %d", x.Label, x.Active, f.Group)
+		if len(x.Active) != 1 || w.setup.Workloads[0].Names[x.Active[0]] != f.Node {
+			t.Errorf("%s: active are %v", x.Label, x.Active)
 		}
 	}
 	for r, n := range count {
 		if r.trial > 1 && n != 1 || r.trial == 1 && (n < 2 || n > 5) {
-			t.Errorf("cell %+v: %d steps in repetition %d", r.cell, n, r.trial)
+			t.Errorf("cell %+v: %d steps in repetition %d", r.Cell, n, r.trial)
 		}
 	}
 	if n := 2 * 3 * 3; len(count) != 3*n || len(orders[1]) != n {
@@ -100,7 +106,8 @@ func TestLevels(t *testing.T) {
 		got = append(got, x.Levels)
 	}
 	level := func(operation string) map[string]any {
-		return map[string]any{"block_size": "64KiB", "depth": 8, "operation": operation, "pattern": "random", "volume": "data"}
+		return map[string]any{"block_size": "64KiB", "depth": 8, "operation": operation, "pattern": "random",
+			"volume": "data"}
 	}
 	mixed := level("mixed")
 	mixed["read_share"] = 50
@@ -122,33 +129,30 @@ func TestReduced(t *testing.T) {
 		t.Fatalf("cells %q, want %q", got, want)
 	}
 	for i := range want {
-		if wanted := strings.NewReplacer(".00", "", ".0", "").Replace(want[i]); !strings.Contains(strings.NewReplacer(".00", "", ".0", "").Replace(got[i]), wanted) {
+		if wanted := strings.NewReplacer(".00", "", ".0", "").Replace(want[i]); !strings.Contains(strings.NewReplacer(".00",
+			"", ".0", "").Replace(got[i]), wanted) {
 			t.Errorf("cell %d is %q, want %q", i, got[i], wanted)
 		}
 	}
 }
 
-// TestAtOnce: all nodes of a step, and a lost one is left out.
-func TestAtOnce(t *testing.T) {
+// TestLost: the study goes on without a node that is lost, and ends without any.
+func TestLost(t *testing.T) {
 	t.Parallel()
-	w := newWorld(3, 2, map[string]volume{"": fast})
-	p := params(300, 60<<20)
-	p.AtOnce = true
-	for _, x := range w.run(t, p) {
-		if len(x.Active) != 3 {
-			t.Fatalf("%s: active are %v", x.Label, x.Active)
-		}
-	}
-	plan, err := p.Plan(w.setup)
+	w := newWorld(2, 2, map[string]volume{"": fast})
+	plan, err := params(300, 60<<20).Plan(w.setup)
 	if err != nil {
 		t.Fatal(err)
 	}
 	empty := observe.Of(model.RunData{})
-	more, err := plan.Next(study.Seen{Run: empty, Lost: []model.NodeID{"n2"}})
-	if err != nil || !cmp.Equal(more.Treatments[0].Without, []model.NodeID{"n2"}) {
-		t.Errorf("without %v, error %v", more.Treatments[0].Without, err)
+	for range 3 {
+		more, err := plan.Next(study.Seen{Run: empty, Lost: []model.NodeID{"n2"}})
+		if err != nil || !cmp.Equal(more.Treatments[0].Active, []int{0}) {
+			t.Errorf("active %v, error %v", more.Treatments[0].Active, err)
+		}
 	}
-	if more, err = plan.Next(study.Seen{Run: empty, Lost: []model.NodeID{"n1", "n2", "n3"}}); err != nil || len(more.Treatments) > 0 {
+	if more, err := plan.Next(study.Seen{Run: empty, Lost: []model.NodeID{"n1", "n2"}}); err != nil ||
+		len(more.Treatments) > 0 {
 		t.Errorf("with all lost there are %v, error %v", more.Treatments, err)
 	}
 }
@@ -186,7 +190,8 @@ func TestDrain(t *testing.T) {
 	p.ModelFile = gp2
 	said := w.run(t, p)
 	first, _ := said[0].Factors.(factors)
-	if got := said[0].Levels["duration"]; !first.Drain || got != (2200*time.Second).String() && got != "36m40s" && got != "2200s" {
+	if got := said[0].Levels["duration"]; !first.Drain || got != (2200*time.Second).String() && got != "36m40s" &&
+		got != "2200s" {
 		t.Errorf("the first step is %+v with %v", first, said[0].Levels)
 	}
 	for _, x := range said[1:] {
@@ -205,12 +210,45 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// TestDrainTime: what else limits the volume makes its credits last longer; documents that
+// give only a time are believed.
+func TestDrainTime(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limits string
+		want   time.Duration
+	}{
+		"alone": {"- {of: ops, unit: 256KiB, rate: 300, bucket: {size: 5.4e6, burst: 3000}}", 2200 * time.Second},
+		"an instance": {"- {of: ops, rate: 300, bucket: {size: 5.4e6, burst: 3000}}\n" +
+			"- {of: ops, name: node, rate: 1300}",
+			5940 * time.Second},
+		"never": {"- {of: ops, rate: 300, bucket: {size: 5.4e6, burst: 3000}}\n" +
+			"- {of: ops, name: node, rate: 200}", 0},
+		"for a time": {"- {of: ops, rate: 2000, bucket: {burst: 11800, for: 30m, fill: unknown}}", 1980 * time.Second},
+		"bytes":      {"- {of: bytes, rate: 40MiB/s, bucket: {size: 1TiB, burst: 250MiB/s}}", 5493 * time.Second},
+		"no bucket":  {"- {of: ops, rate: 300}", 0},
+	} {
+		m, err := levels.Parse("own.yaml", []byte("model: own\nlimits:\n"+c.limits+"\n"))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		l, err := m.Levels(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := expectation{l}
+		if got, _ := e.drain(e.full(), time.Second); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 // TestSavesWhatItDoesNotUse: a volume that is bound by bytes saves credits meanwhile.
 func TestSavesWhatItDoesNotUse(t *testing.T) {
 	t.Parallel()
 	p := params(1, 1)
-	p.ModelFile = strings.Replace(gp2, "128MiB/s", "1MiB/s", 1)
-	w := newWorld(1, 3, map[string]volume{"": {ops: 300, bytes: 1 << 20, latency: .001, noise: .001}})
+	p.ModelFile = strings.Replace(gp2, "128MiB/s", "20MiB/s", 1)
+	w := newWorld(1, 3, map[string]volume{"": {ops: 300, bytes: 20 << 20, latency: .001, noise: .001}})
 	w.setup.Workloads[0].Params["ramp"] = "0s"
 	drains := 0
 	for _, x := range w.run(t, p) {
@@ -226,15 +264,8 @@ func TestSavesWhatItDoesNotUse(t *testing.T) {
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(1, 1, nil)
-	w.setup.Workloads[0].Timeout = time.Hour / 2
-	p := params(1, 1)
-	p.ModelFile = gp2
-	_, err := p.Plan(w.setup)
-	if bad, ok := errors.AsType[*model.InputError](err); !ok || bad.Path != "workloads.fio.timeout" {
-		t.Errorf("a drain of 2,200 s with a timeout of 1,800: %v", err)
-	}
 	w.setup.Workloads[0].Kind = "cpu"
-	if _, err = p.Plan(w.setup); !errors.Is(err, model.ErrUsage) {
+	if _, err := params(1, 1).Plan(w.setup); !errors.Is(err, model.ErrUsage) {
 		t.Errorf("a workload of another kind: %v", err)
 	}
 }
@@ -261,7 +292,7 @@ func TestReached(t *testing.T) {
 	} {
 		var points []point
 		for k, ops := range c.ops {
-			points = append(points, point{factors: factors{Depth: 1 << k}, ops: map[model.NodeID][2]float64{"n": {ops / 2, ops / 2}}})
+			points = append(points, point{factors: factors{Depth: 1 << k}, ops: [2]float64{ops / 2, ops / 2}})
 		}
 		i, done, saturated := reached(points, 16, func(point) bool { return c.below })
 		if i != c.i || done != c.done || saturated != c.saturated {
@@ -297,12 +328,15 @@ study: {kind: servicelevel, sizes: [4KiB, 1MiB], reads: [100, 50]%s}
 		return string(text)
 	}
 	for more, want := range map[string]string{
-		"": `"trials":1,"steps":72,"step":15000000000,"note":"all takes at most 22 min 00 s`,
+		"": `"trials":3,"steps":30,"step":15000000000,"note":"all take at most 22 min`,
 		", depth: 16, price: {price_per_hour: 6, currency: USD}": "2 nodes cost at most 1.20 USD",
-		", models: [{model: lab, inputs: {iops: 200}}]":          `"steps":72`,
-		", models: [{model: lab, inputs: {iop: 200}}]":           "study.models.0.inputs.iop: lab has no such input",
-		", models: [{model: labs}]":                              "a.yaml:4:85: study.models.0.model: there is no model",
-		", depth: 0":                                             "a.yaml:4:75: study.depth",
+		", models: [{model: lab, inputs: {iops: 200}}]":          `"steps":30`,
+		", models: [{model: lab, inputs: {iop: 200}}]": "study.models.0.inputs.iop: lab has no " +
+			"such input",
+		", models: [{model: labs}]": "a.yaml:4:85: study.models.0.model: " +
+			"there is no model",
+		", models: [{model: aws-gp2, inputs: {gib: 100}}]}\ntimeouts: {task: 30m": "the timeout of 30m is too short",
+		", depth: 0": "a.yaml:4:75: study.depth",
 	} {
 		if got := said(more); !strings.Contains(got, want) {
 			t.Errorf("with %q: %s\nwant %s", more, got, want)

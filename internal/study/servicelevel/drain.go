@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/levels"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // credits are what the buckets of a volume hold by their models, as shares of full ones;
@@ -37,8 +36,8 @@ func (e expectation) full() (out credits) {
 // pass is what the credits are after operations of a cell for so many seconds. A volume
 // that is bound by the bucket has none and gets none; one that is bound by something
 // else saves what it does not use. What documents leave open is taken for slow.
-func (e expectation) pass(left credits, c cell, seconds float64) {
-	x := e.at(c.bytes(), c.share())
+func (e expectation) pass(left credits, c Cell, seconds float64) {
+	x := e.at(c)
 	if x == nil {
 		return
 	}
@@ -47,7 +46,7 @@ func (e expectation) pass(left credits, c cell, seconds float64) {
 		if len(l.Ways) == 1 {
 			share = map[levels.Way]float64{levels.Read: c.share(), levels.Write: 1 - c.share()}[l.Ways[0]]
 		}
-		if saved := (b.Fill - x.Ops*share*l.Counts(c.bytes())) * seconds / b.Size; saved > 0 {
+		if saved := (b.Fill - x.Ops*share*l.Counts(float64(c.Size))) * seconds / b.Size; saved > 0 {
 			left[i] = min(1, left[i]+saved)
 		}
 	})
@@ -56,25 +55,31 @@ func (e expectation) pass(left credits, c cell, seconds float64) {
 // Sizes of operations that spend credits: small ones for those of operations, large ones
 // for those of bytes.
 const (
-	drainOps   = 16 * unit.KiB
-	drainBytes = unit.MiB
+	drainOps   = 16 << 10
+	drainBytes = 1 << 20
 	drainDepth = 32
-	drainMore  = 1.1 // times as long as the model says
 )
 
 // drain is how long to spend the credits, with operations of which size; 0: they are gone
-// by the end of the ramp anyway.
-func (e expectation) drain(left credits, ramp time.Duration) (lasts time.Duration, with unit.Size) {
+// by the end of the ramp anyway. What else limits the volume makes it last longer. A tenth
+// more is for credits that come meanwhile.
+func (e expectation) drain(left credits, ramp time.Duration) (lasts time.Duration, with int64) {
+	var bursting expectation
+	for _, l := range e {
+		bursting = append(bursting, l.Burst())
+	}
 	e.buckets(func(i int, l levels.Level, b levels.Bucket) {
-		seconds := left[i] * b.BurstTime()
-		if seconds <= ramp.Seconds() || math.IsInf(seconds, 0) || math.IsNaN(seconds) {
-			return
+		size := int64(drainOps)
+		if l.Quality == levels.Bytes {
+			size = drainBytes
 		}
-		if d := time.Duration(math.Ceil(drainMore*seconds)) * time.Second; d > lasts {
-			lasts, with = d, drainOps
-			if l.Quality == levels.Bytes {
-				with = drainBytes
-			}
+		seconds := left[i] * b.BurstTime()
+		if x := bursting.at(Cell{Size: size, Reads: 100}); x != nil && b.Size > 0 {
+			seconds = left[i] * b.Size / (x.Ops*l.Counts(float64(size)) - b.Fill) // below 0: it is never used up
+		}
+		d := time.Duration(math.Ceil(seconds+seconds/10)) * time.Second
+		if seconds > ramp.Seconds() && !math.IsInf(seconds, 0) && d > lasts {
+			lasts, with = d, size
 		}
 	})
 	return lasts, with

@@ -3,22 +3,17 @@ package servicelevel
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
-// labModel is the model of a lab's volumes, with its inputs.
-const (
-	labModel     = "lab"
-	labIOPS      = "iops"
-	labBandwidth = "bandwidth"
-)
+// labModel is the model of a lab's volumes.
+const labModel = "lab"
 
 // levelsOf are those of the i-th of the models that the user named.
 func (p *Params) levelsOf(i int) (levels.Levels, error) {
@@ -48,7 +43,8 @@ func (p *Params) find(key, name string) (*levels.Model, error) {
 	}
 	m, err := levels.Find(name)
 	if err != nil {
-		return nil, refuse(key, fmt.Sprintf("there is no model %q", name), "`scalebench servicelevel models` lists them; --model-file names a file")
+		return nil, refuse(key, fmt.Sprintf("there is no model %q", name),
+			"`scalebench servicelevel models` lists them; --model-file names a file")
 	}
 	return m, nil
 }
@@ -87,7 +83,7 @@ func (p *Params) expect(n model.Node, volume string, lab map[string]any) (expect
 	if len(out) > 0 || len(lab) == 0 {
 		return out, nil
 	}
-	m, err := levels.Find(labModel)
+	m, err := p.find("models", labModel)
 	if err != nil {
 		return nil, err
 	}
@@ -95,22 +91,16 @@ func (p *Params) expect(n model.Node, volume string, lab map[string]any) (expect
 	return expectation{l}, err
 }
 
-// labInputs are the inputs of the lab's model by node, of a volume that a lab made.
-func labInputs(volumes []study.Volume, name string) map[model.NodeID]map[string]any {
-	out := make(map[model.NodeID]map[string]any)
-	for _, v := range volumes {
-		in := make(map[string]any)
-		if v.IOPS > 0 {
-			in[labIOPS] = v.IOPS
-		}
-		if v.Bandwidth > 0 { // with its unit: that of a bare number is up to the model
-			in[labBandwidth] = strconv.FormatFloat(v.Bandwidth, 'f', -1, 64) + "B/s"
-		}
-		if v.Name == name && len(in) > 0 {
-			out[v.Node] = in
-		}
+// labInputs are the inputs of the lab's model, of a volume that a lab made.
+func labInputs(v study.Volume) map[string]any {
+	in := make(map[string]any)
+	if v.IOPS > 0 {
+		in["iops"] = v.IOPS
 	}
-	return out
+	if v.Bandwidth > 0 { // with its unit: that of a bare number is up to the model
+		in["bandwidth"] = strconv.FormatFloat(v.Bandwidth, 'f', -1, 64) + "B/s"
+	}
+	return in
 }
 
 // Expected is what a model expects of a cell.
@@ -120,21 +110,25 @@ type Expected struct {
 	// Limits are those that bind, by name: "ops", "bytes.write".
 	Limits []string `json:"limits"`
 
-	bytes bool // one of them is of bytes
+	bytes bool         // one of them is of bytes
+	ways  []levels.Way // of those that are of reads or of writes alone
 }
 
-// at is what is expected of operations of this size, in bytes, with this share of reads;
-// nil where no model applies.
-func (e expectation) at(size, reads float64) *Expected {
+// at is what is expected of a cell; nil where no model says it.
+func (e expectation) at(c Cell) *Expected {
 	var out *Expected
 	for _, l := range e {
-		x := l.At(size, reads)
-		if out != nil && out.Ops <= x.Ops || math.IsInf(x.Ops, 0) || math.IsNaN(x.Ops) {
+		x := l.At(float64(c.Size), c.share())
+		if out != nil && out.Ops <= x.Ops || !num.Finite(x.Ops) {
 			continue
 		}
 		out = &Expected{Ops: x.Ops, Bytes: x.Bytes}
 		for _, i := range x.Limits {
-			out.Limits, out.bytes = append(out.Limits, l.Limits[i].Name()), out.bytes || l.Limits[i].Quality == levels.Bytes
+			lim := l.Limits[i]
+			out.Limits, out.bytes = append(out.Limits, lim.Name()), out.bytes || lim.Quality == levels.Bytes
+			if len(lim.Ways) == 1 {
+				out.ways = append(out.ways, lim.Ways[0])
+			}
 		}
 	}
 	return out
@@ -147,12 +141,12 @@ func (e expectation) apart() bool {
 	})
 }
 
-// turn is the least of sizes, ascending, at which bytes bind and not operations; 0: none.
-func (e expectation) turn(sizes []unit.Size, reads float64) unit.Size {
-	for _, size := range sizes {
-		if x := e.at(float64(size.Bytes()), reads); x != nil && x.bytes {
-			return size
+// nodeOf is the node of that name; one that is not known has no labels.
+func nodeOf(nodes []model.Node, id model.NodeID) model.Node {
+	for _, n := range nodes {
+		if n.ID == id {
+			return n
 		}
 	}
-	return 0
+	return model.Node{ID: id}
 }

@@ -13,12 +13,16 @@ import (
 // Model is a model file with the measured cells of a volume, over all nodes that have one
 // of this name: what may be expected of such volumes. No such cell is a model.ErrUsage.
 func (r *Result) Model(name, volume string, read time.Time) ([]byte, error) {
-	m := &levels.Model{Name: name, Source: levels.Source{Title: "measured: " + r.title, Read: read.UTC().Format(time.DateOnly)}}
+	m := &levels.Model{Name: name, Source: levels.Source{Title: "measured: " + r.title,
+		Read: read.UTC().Format(time.DateOnly)}}
 	for _, c := range r.Cells {
 		if c.Volume != volume || c.burst {
 			continue
 		}
-		i := slices.IndexFunc(m.Cells, func(x levels.Cell) bool { return x.Size.Bytes() == c.Size && x.Reads == float64(c.Reads) })
+		i := slices.IndexFunc(m.Cells, func(x levels.Cell) bool {
+			return x.Size.Bytes() == c.Size &&
+				x.Reads == float64(c.Reads)
+		})
 		if i < 0 {
 			i, m.Cells = len(m.Cells), append(m.Cells, levels.Cell{Size: unit.Size(c.Size), Reads: float64(c.Reads)})
 		}

@@ -17,10 +17,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/prices"
 	"github.com/scalebench/scalebench/internal/stats"
@@ -40,15 +39,16 @@ const (
 // Kind describes the question.
 func Kind() study.Kind {
 	return study.Kind{
-		Name: "servicelevel", Command: "servicelevel measured", Summary: "what service level a volume gives, and where its model holds",
+		Name: "servicelevel", Command: "servicelevel measured", Summary: "what service level a volume gives, and where its " +
+			"model holds",
 		Long: `Measures operations and bytes a second of volumes by the size of operations and the
 share of reads, and compares them with what a model expects.
 
 Verdicts of a cell: holds (the interval lies within the margin), lower or higher (it
-excludes the model's value, and reaches beyond the margin), unclear (neither), unknown
-(the measurement does not tell). Intervals are over repetitions. They are wide enough
-that all verdicts together hold at the confidence level (Holm).`,
-		Example: "  scalebench servicelevel latest\n  scalebench servicelevel latest --format json",
+excludes the model's value, and reaches beyond the margin), unclear (neither). Unknown:
+the measurement does not tell. Intervals are over repetitions. They are wide enough that
+all verdicts together hold at the confidence level (Holm).`,
+		Example: "  scalebench servicelevel measured latest\n  scalebench servicelevel measured latest --format json",
 		New:     func() study.Study { return New() },
 		Phases:  []model.Phase{Phase}, Named: true,
 		Caveats: caveats,
@@ -62,9 +62,8 @@ type Params struct {
 	Reads     []int       `json:"reads" jsonschema:"minItems=1,maxItems=21,uniqueItems=true,minimum=0,maximum=100" jsonschema_description:"Mixes: percentages of reads."`
 	Depth     int         `json:"depth,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Operations in flight. Default: 1, 2, 4 and so on, until twice as many gain less than 2 %."`
 	DepthMost int         `json:"depth_most" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Most operations in flight that are tried."`
-	Reduced   bool        `json:"reduced,omitempty" jsonschema_description:"Whether only corners and centre are measured: the least and the greatest size with most and fewest reads, the middle of both, and the size from which bytes bind by the model."`
+	Reduced   bool        `json:"reduced,omitempty" jsonschema_description:"Whether only corners and centre are measured: the least and the greatest size with most and fewest reads, and the middle of both. The size from which bytes bind by the model is added."`
 	Order     string      `json:"order" jsonschema:"enum=random,enum=ascending" jsonschema_description:"Order of the cells in each repetition."`
-	AtOnce    bool        `json:"at_once,omitempty" jsonschema_description:"Whether all nodes measure their volumes at once. Otherwise one node measures at a time."`
 	Drain     bool        `json:"drain" jsonschema_description:"Whether credits of a volume are spent before it is measured. Otherwise cells with credits left have no verdict."`
 
 	Models    []Expectation `json:"models,omitempty" jsonschema:"maxItems=256" jsonschema_description:"What is expected of volumes and nodes; of several that apply the least. Default: the limits of a lab's volumes."`
@@ -73,7 +72,7 @@ type Params struct {
 
 	Margin          study.Percent `json:"margin" flag:"margin" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=100" jsonschema_description:"A difference of so many percent is of no interest: the verdict is holds if there is no more."`
 	Level           float64       `json:"level" flag:"level" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1" jsonschema_description:"Confidence level of all verdicts together."`
-	FailUnlessHolds bool          `json:"fail_unless_holds,omitempty" flag:"fail-unless-holds" jsonschema_description:"Exit code 3 if a cell is lower or higher than expected, 4 if that cannot be told."`
+	FailUnlessHolds bool          `json:"fail_unless_holds,omitempty" flag:"fail-unless-holds" jsonschema_description:"Exit code 3 if a cell is lower or higher than expected, 4 if that is not known."`
 }
 
 // Expectation is a model with its inputs, and of what it is expected.
@@ -88,7 +87,8 @@ type Expectation struct {
 func New() *Params {
 	return &Params{
 		Sizes: []unit.Size{4 * unit.KiB, 32 * unit.KiB, 64 * unit.KiB, 256 * unit.KiB, 1024 * unit.KiB},
-		Reads: []int{100, 75, 50, 25, 0}, DepthMost: 256, Order: OrderRandom, Drain: true, Margin: 5, Level: stats.DefaultLevel,
+		Reads: []int{100, 75, 50, 25, 0}, DepthMost: 256, Order: OrderRandom, Drain: true, Margin: 5,
+		Level: stats.DefaultLevel,
 	}
 }
 
@@ -117,7 +117,7 @@ func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error
 	if in.Run() == nil {
 		return nil, fmt.Errorf("%w: name a run whose file has study: {kind: servicelevel}", model.ErrUsage)
 	}
-	r, err := p.measured(in.Run())
+	r, err := p.read(in.Run())
 	if err != nil {
 		return nil, err
 	}
@@ -125,75 +125,60 @@ func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error
 	return &study.Answer{Result: r, Places: r.Places(), Gate: p.gate(r), Document: r.document}, nil
 }
 
-// gate holds every cell with a model to it.
+// gate holds every cell to its model.
 func (p *Params) gate(r *Result) error {
 	if !p.FailUnlessHolds {
 		return nil
 	}
-	count := make(map[Verdict][]string)
+	held := 0
 	for _, c := range r.Cells {
-		count[c.Verdict] = append(count[c.Verdict], string(c.name()))
+		switch c.Verdict {
+		case Lower, Higher:
+			return fmt.Errorf("%w: %s: the service level is %s than expected (--fail-unless-holds)", model.ErrThreshold,
+				c.name(), c.Verdict)
+		case Holds:
+			held++
+		}
 	}
-	told := func(v Verdict) string { return fmt.Sprintf("%s: %s", v, strings.Join(count[v], "; ")) }
-	switch apart := len(count[Lower]) + len(count[Higher]); {
-	case len(count[Lower]) > 0:
-		return fmt.Errorf("%w: %s", model.ErrThreshold, told(Lower))
-	case apart > 0:
-		return fmt.Errorf("%w: %s", model.ErrThreshold, told(Higher))
-	case len(count[Holds]) < len(r.Cells) || len(r.Cells) == 0:
-		return fmt.Errorf("%w: the model holds in %d of %d cells, and of the others that is not known (--fail-unless-holds)",
-			model.ErrInvalid, len(count[Holds]), len(r.Cells))
+	if held == 0 || held < len(r.Cells) {
+		return fmt.Errorf("%w: the model holds in %d of %s, and of the others that is not known (--fail-unless-holds)",
+			model.ErrInvalid, held, num.Count(len(r.Cells), "cell"))
 	}
 	return nil
 }
 
-// CellName names a cell for people.
-type CellName string
-
-// of are arguments of caveats about cells.
-type of struct {
+// cellList are arguments of caveats about cells.
+type cellList struct {
 	Cells []CellName `json:"cells"`
-	Depth int        `json:"depth,omitempty"`
 }
 
-func (o of) list() string {
+func (o cellList) text() string {
 	const most = 3
-	names := make([]string, 0, most)
-	for _, c := range o.Cells[:min(most, len(o.Cells))] {
-		names = append(names, string(c))
+	text := string(o.Cells[0])
+	for _, c := range o.Cells[1:min(most, len(o.Cells))] {
+		text += "; " + string(c)
 	}
-	text := strings.Join(names, "; ")
 	if more := len(o.Cells) - most; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
 	return text
 }
 
-var (
-	latency = caveat.Define("latency", func(o of) string {
-		return fmt.Sprintf("one operation was in flight, so that the latency may bind and not the limit (%s); measure with a greater depth", o.list())
-	})
-	rising = caveat.Define("not_saturated", func(o of) string {
-		return fmt.Sprintf("at depth %d it is not known that more operations in flight are of no use (%s); measure with a greater depth", o.Depth, o.list())
-	})
-	burst = caveat.Define("burst", func(o of) string {
-		return fmt.Sprintf("the volume had credits left by its model, so that a burst was measured (%s); use drain: true", o.list())
-	})
-	noInterval = caveat.Define("no_interval", func(o of) string {
-		return fmt.Sprintf("these have no interval, for there are too few repetitions or all are the same (%s); use trials: 5", o.list())
-	})
-	noModel = caveat.Define("no_model", func(o of) string {
-		return fmt.Sprintf("no model says what is expected (%s); add models to the study", o.list())
-	})
-	caveats = caveat.Table{latency, rising, burst, noInterval, noModel}
-)
-
-// sortedSizes are the sizes, ascending; sortedReads the mixes, most reads first.
-func (p *Params) sortedSizes() []unit.Size { return slices.Sorted(slices.Values(p.Sizes)) }
-
-func (p *Params) sortedReads() []int {
-	return slices.SortedFunc(slices.Values(p.Reads), func(a, b int) int { return b - a })
+// about makes a caveat about cells: what happened, their names, what to do.
+func about(code caveat.Code, what, do string) caveat.Def[cellList] {
+	return caveat.Define(code, func(o cellList) string { return fmt.Sprintf("%s (%s); %s", what, o.text(), do) })
 }
+
+var (
+	latency = about("latency", "one operation was in flight, so that the latency may bind and not the limit",
+		"measure with a greater depth")
+	notSaturated = about("not_saturated", "more operations in flight may do more", "measure with a greater depth")
+	burst        = about("burst", "credits were left by the model, so that a burst was measured", "use drain: true")
+	noInterval   = about("no_interval", "there is no interval, for there is one repetition, or all are the same",
+		"use trials: 5")
+	noModel = about("no_model", "no model says what is expected", "add models to the study")
+	caveats = caveat.Table{latency, notSaturated, burst, noInterval, noModel}
+)
 
 // bounds are the logarithms of the ratios between which a difference is of no interest.
 func (p *Params) bounds() stats.Interval {

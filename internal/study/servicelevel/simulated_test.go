@@ -46,20 +46,21 @@ func (v volume) truth(size, reads float64) float64 {
 // world runs treatments on simulated volumes.
 type world struct {
 	setup   study.Setup
-	volumes map[place]volume
+	volumes map[Place]volume
 	seed    uint64
 	fail    func(study.Treatment) bool
 	data    model.RunData
 }
 
 func newWorld(nodes, trials int, volumes map[string]volume) *world {
-	w := &world{volumes: make(map[place]volume), seed: 1, fail: func(study.Treatment) bool { return false }}
-	x := study.Workload{Name: "fio", Kind: workloadKind, Bench: bench{}, Params: map[string]any{"ramp": "2s", "duration": "10s"}, Subjects: nodes}
+	w := &world{volumes: make(map[Place]volume), seed: 1, fail: func(study.Treatment) bool { return false }}
+	x := study.Workload{Name: "fio", Kind: workloadKind, Bench: bench{}, Params: map[string]any{"ramp": "2s",
+		"duration": "10s"}, Subjects: nodes}
 	for i := range nodes {
 		n := model.Node{ID: model.NodeID(fmt.Sprintf("n%d", i+1)), Labels: map[string]string{"type": fmt.Sprintf("t%d", i+1)}}
 		x.Names, w.setup.Nodes = append(x.Names, n.ID), append(w.setup.Nodes, n)
 		for name, v := range volumes {
-			w.volumes[place{n.ID, name}] = v
+			w.volumes[Place{n.ID, name}] = v
 		}
 	}
 	w.setup.Workloads, w.setup.Trials, w.setup.Seed = []study.Workload{x}, trials, 7
@@ -71,7 +72,8 @@ func newWorld(nodes, trials int, volumes map[string]volume) *world {
 func (w *world) step(t *testing.T, x study.Treatment) model.RunData {
 	t.Helper()
 	number := len(w.data.Steps)
-	s := model.Step{ID: model.NewStepID("r", number), Run: "r", Number: number, Phase: x.Phase, Workload: x.Workload, Trial: x.Trial, State: model.StepComplete, Attempt: 1}
+	s := model.Step{ID: model.NewStepID("r", number), Run: "r", Number: number, Phase: x.Phase, Workload: x.Workload,
+		Trial: x.Trial, State: model.StepComplete, Attempt: 1}
 	var err error
 	if s.Factors, err = json.Marshal(x.Factors); err != nil {
 		t.Fatal(err)
@@ -85,17 +87,19 @@ func (w *world) step(t *testing.T, x study.Treatment) model.RunData {
 	for i, k := range x.Active {
 		id := w.setup.Workloads[0].Names[k]
 		task := model.Task{ID: model.NewTaskID(s.ID, i), Node: id, Position: i}
-		v := w.volumes[place{id, f.Volume}]
-		ops := min(v.truth(f.bytes(), f.share()), float64(f.Depth)/v.latency) * math.Exp(v.noise*rng.NormFloat64())
+		v := w.volumes[Place{id, f.Volume}]
+		ops := min(v.truth(float64(f.Size), f.share()), float64(f.Depth)/v.latency) * math.Exp(v.noise*rng.NormFloat64())
 		r := model.Result{Run: "r", Step: s.ID, Task: task.ID, Node: id, Attempt: 1, Outcome: model.OutcomeOK}
 		for way, share := range [2]float64{f.share(), 1 - f.share()} {
 			if share == 0 {
 				continue
 			}
-			r.Samples = append(r.Samples, model.Sample{Metric: opsMetrics[way], Unit: "op/s", Value: ops * share, Better: model.Higher})
+			r.Samples = append(r.Samples, model.Sample{Metric: opsMetrics[way], Unit: "op/s", Value: ops * share,
+				Better: model.Higher})
 			series := model.Series{Metric: opsMetrics[way], Unit: "op"}
 			for at := 0.0; at <= lasts.Seconds(); at += .5 {
-				series.Offsets, series.Values = append(series.Offsets, int64((at+ramp.Seconds())*1e9)), append(series.Values, ops*share*at)
+				series.Offsets, series.Values = append(series.Offsets, int64((at+ramp.Seconds())*1e9)), append(series.Values,
+					ops*share*at)
 			}
 			r.Series = append(r.Series, series)
 		}

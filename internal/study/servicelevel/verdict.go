@@ -1,12 +1,12 @@
 package servicelevel
 
 import (
-	"maps"
 	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -26,7 +26,8 @@ const (
 var severity = [...]Verdict{Lower, Higher, Unknown, Unclear, Holds}
 
 func (v Verdict) tone() doc.Tone {
-	return map[Verdict]doc.Tone{Holds: doc.Good, Lower: doc.Bad, Higher: doc.Gain, Unknown: doc.Doubt, Unclear: doc.Note}[v]
+	return map[Verdict]doc.Tone{Holds: doc.Good, Lower: doc.Bad, Higher: doc.Gain, Unknown: doc.Doubt,
+		Unclear: doc.Note}[v]
 }
 
 // Comparison is a measured rate beside what is expected, in operations a second.
@@ -45,7 +46,6 @@ type Comparison struct {
 	Verdict Verdict  `json:"verdict"`
 
 	logs []float64
-	p    float64 // not corrected; NaN: there is no interval
 }
 
 // compare compares all cells with their models.
@@ -63,30 +63,35 @@ func (r *Result) compare(p *Params) {
 	}
 	judge(all, p.bounds(), p.Level)
 	for i := range r.Cells {
-		r.Cells[i].settle()
+		r.Cells[i].settle(p.least(1))
 	}
 	r.doubt()
 }
 
-// comparisons are those of a cell: of reads and of writes each where both are limited on
-// their own and both are done.
-func (c *Cell) comparisons() []Comparison {
-	add := func(way string, share float64, of func([2]float64) float64) Comparison {
-		x := Comparison{Way: way, Expected: share * c.Expected.Ops}
+// comparisons are those of a cell: of reads or of writes where a limit of these alone
+// binds, and of all operations otherwise. What the other direction of a mix does is not up
+// to the volume: its share is drawn at random.
+func (c *Measurement) comparisons() (out []Comparison) {
+	add := func(way levels.Way, share, reads, writes float64) {
+		x := Comparison{Way: string(way), Expected: share * c.Expected.Ops}
 		for _, w := range c.ways {
-			x.Measured += of(w) / float64(len(c.ways))
-			x.logs = append(x.logs, math.Log(of(w)/x.Expected))
+			rate := reads*w[0] + writes*w[1]
+			x.Measured += rate / float64(len(c.ways))
+			x.logs = append(x.logs, math.Log(rate/x.Expected))
 		}
-		return x
+		out = append(out, x)
 	}
-	share := float64(c.Reads) / 100
-	if !c.apart || c.Reads == 0 || c.Reads == 100 {
-		return []Comparison{add("", 1, func(w [2]float64) float64 { return w[0] + w[1] })}
+	mixed := c.Reads > 0 && c.Reads < 100
+	if mixed && slices.Contains(c.Expected.ways, levels.Read) {
+		add(levels.Read, c.share(), 1, 0)
 	}
-	return []Comparison{
-		add("read", share, func(w [2]float64) float64 { return w[0] }),
-		add("write", 1-share, func(w [2]float64) float64 { return w[1] }),
+	if mixed && slices.Contains(c.Expected.ways, levels.Write) {
+		add(levels.Write, 1-c.share(), 0, 1)
 	}
+	if len(out) == 0 {
+		add("", 1, 1, 1)
+	}
+	return out
 }
 
 // judge gives each comparison its verdict, so that the probability of any wrong one is at
@@ -100,10 +105,9 @@ func judge(all []*Comparison, bounds stats.Interval, level float64) {
 	var told []*Comparison
 	var ps []float64
 	for _, x := range all {
-		if x.p = x.least(bounds); !math.IsNaN(x.p) {
-			told, ps = append(told, x), append(ps, x.p)
-		} else {
-			x.Verdict = Unclear
+		x.Verdict = Unclear
+		if p := x.smallest(bounds); !math.IsNaN(p) {
+			told, ps = append(told, x), append(ps, p)
 		}
 	}
 	corrected, err := stats.Holm(ps)
@@ -111,53 +115,39 @@ func judge(all []*Comparison, bounds stats.Interval, level float64) {
 		return // p-values are 0 to 1
 	}
 	_, order := stats.SortRows(ps)
-	for rank, i := range order {
-		x := told[i]
-		if corrected[i] > 1-level { // the procedure ends here for all that follow
-			for _, k := range order[rank:] {
-				told[k].conclude(bounds, 1-(1-level)/float64(len(ps)-rank), corrected[k])
-			}
-			return
+	left := len(ps)
+	for _, i := range order {
+		told[i].conclude(bounds, 1-(1-level)/float64(left), corrected[i])
+		if corrected[i] <= 1-level { // else the procedure ends, and the rest is looked at as this one
+			left--
 		}
-		x.conclude(bounds, 1-(1-level)/float64(len(ps)-rank), corrected[i])
 	}
 }
 
-// least is the least error rate at which a comparison has a verdict; NaN: there are too
+// smallest is the least error rate at which a comparison has a verdict; NaN: there are too
 // few repetitions, or no scatter.
-func (x *Comparison) least(bounds stats.Interval) float64 {
-	mean, half, err := meanAndError(x.logs)
-	x.Ratio = math.Exp(mean)
+func (x *Comparison) smallest(bounds stats.Interval) float64 {
+	mean, _, err := stats.MeanInterval(x.logs, stats.DefaultLevel)
+	if !math.IsNaN(mean) { // a repetition without any operation has no logarithm
+		x.Ratio = math.Exp(mean)
+	}
 	if err != nil {
 		return math.NaN()
 	}
-	nu := float64(len(x.logs) - 1)
-	tail := func(t float64) float64 { // two-sided
-		return stats.FTail(t*t, 1, nu)
+	sd, _ := stats.SampleSD(x.logs) // there is an interval
+	tails := func(distance float64) float64 {
+		t := distance / sd * math.Sqrt(float64(len(x.logs)))
+		return stats.FTail(t*t, 1, float64(len(x.logs)-1))
 	}
-	p := tail(mean / half)
 	if inside := min(mean-bounds.Lo, bounds.Hi-mean); inside > 0 {
-		p = min(p, tail(inside/half))
+		return min(tails(mean), tails(inside))
 	}
-	return p
-}
-
-// meanAndError are the mean of values and its standard error.
-func meanAndError(values []float64) (mean, se float64, err error) {
-	if mean, _, err = stats.MeanInterval(values, stats.DefaultLevel); err != nil {
-		return mean, 0, err
-	}
-	sd, err := stats.SampleSD(values)
-	return mean, sd / math.Sqrt(float64(len(values))), err
+	return tails(mean)
 }
 
 // conclude sets interval and verdict at a level.
 func (x *Comparison) conclude(bounds stats.Interval, level, corrected float64) {
-	_, ci, err := stats.MeanInterval(x.logs, level)
-	if err != nil {
-		x.Verdict = Unclear
-		return
-	}
+	_, ci, _ := stats.MeanInterval(x.logs, level) // there is one at any level
 	x.CI, x.IntervalLevel, x.P = &stats.Interval{Lo: math.Exp(ci.Lo), Hi: math.Exp(ci.Hi)}, level, &corrected
 	switch {
 	case ci.Lo >= bounds.Lo && ci.Hi <= bounds.Hi:
@@ -166,65 +156,55 @@ func (x *Comparison) conclude(bounds stats.Interval, level, corrected float64) {
 		x.Verdict = Lower
 	case ci.Lo > 0:
 		x.Verdict = Higher
-	default:
-		x.Verdict = Unclear
 	}
 }
 
+// worst is the most severe verdict; empty: there is none.
+func worst[T any](all []T, of func(T) Verdict) Verdict {
+	for _, v := range severity {
+		if slices.ContainsFunc(all, func(x T) bool { return of(x) == v }) {
+			return v
+		}
+	}
+	return ""
+}
+
 // settle gives a cell the worst verdict of its comparisons. What a volume did with fewer
-// operations in flight than it takes says nothing against its limit.
-func (c *Cell) settle() {
+// operations in flight than it takes says nothing against its limit. least is the share of
+// what is expected from which the limit was reached.
+func (c *Measurement) settle(least float64) {
+	for i, x := range c.Compared {
+		if !c.Saturated && (x.Verdict == Lower || x.Verdict == Unclear && x.Ratio < least) {
+			c.Compared[i].Verdict = Unknown
+		}
+	}
+	c.Verdict = worst(c.Compared, func(x Comparison) Verdict { return x.Verdict })
 	if c.burst && c.Expected != nil {
 		c.Verdict = Unknown
-		return
-	}
-	for i := range c.Compared {
-		x := &c.Compared[i]
-		if !c.Saturated && (x.Verdict == Lower || x.Verdict == Unclear) {
-			x.Verdict = Unknown
-		}
-	}
-	for _, v := range severity {
-		if slices.ContainsFunc(c.Compared, func(x Comparison) bool { return x.Verdict == v }) {
-			c.Verdict = v
-			return
-		}
 	}
 }
 
 // doubt adds the caveats, one of each kind.
 func (r *Result) doubt() {
-	var alone, spent, bare, noCI of
-	deep := make(map[int][]CellName)
-	for _, c := range r.Cells {
-		name := c.name()
-		switch {
-		case c.Expected == nil:
-			bare.Cells = append(bare.Cells, name)
-		case c.burst:
-			spent.Cells = append(spent.Cells, name)
-		case slices.ContainsFunc(c.Compared, func(x Comparison) bool { return x.CI == nil }):
-			noCI.Cells = append(noCI.Cells, name)
+	add := func(def caveat.Def[cellList], is func(Measurement) bool) {
+		var cells []CellName
+		for _, c := range r.Cells {
+			if is(c) {
+				cells = append(cells, c.name())
+			}
 		}
-		switch {
-		case c.Saturated || c.Verdict == Holds || c.Verdict == Higher:
-		case c.Depth == 1:
-			alone.Cells = append(alone.Cells, name)
-		default:
-			deep[c.Depth] = append(deep[c.Depth], name)
+		if len(cells) > 0 {
+			r.Doubts.Add(def.Warn(cellList{cells}))
 		}
 	}
-	r.warn(latency, alone)
-	for _, depth := range slices.Sorted(maps.Keys(deep)) {
-		r.warn(rising, of{deep[depth], depth})
+	short := func(c Measurement) bool {
+		return !c.Saturated && !c.burst && (c.Expected == nil || c.Verdict == Unknown)
 	}
-	r.warn(burst, spent)
-	r.warn(noInterval, noCI)
-	r.warn(noModel, bare)
-}
-
-func (r *Result) warn(def caveat.Def[of], cells of) {
-	if len(cells.Cells) > 0 {
-		r.Doubts.Add(def.Warn(cells))
-	}
+	add(latency, func(c Measurement) bool { return short(c) && c.Depth == 1 })
+	add(notSaturated, func(c Measurement) bool { return short(c) && c.Depth > 1 })
+	add(burst, func(c Measurement) bool { return c.burst })
+	add(noInterval, func(c Measurement) bool {
+		return slices.ContainsFunc(c.Compared, func(x Comparison) bool { return x.CI == nil })
+	})
+	add(noModel, func(c Measurement) bool { return c.Expected == nil })
 }
