@@ -183,10 +183,10 @@ func TestWholeNodes(t *testing.T) {
 		devices = append(devices, recordedOf("db-1", name, 1, reads(4096, 100, 300, 100)))
 	}
 	devices[3].Stacked = true
-	near(t, "a disk and what lies on it", find(t, resultOf(t, params(nil, file("", "node", nodeForm)), devices...),
-		"db-1", "", "ops").SLP.Max, .3)
 	near(t, "stacked devices alone", find(t, resultOf(t, params(nil, file("", "node", nodeForm)), devices[1:3]...),
 		"db-1", "", "ops").SLP.Max, .6)
+	near(t, "a disk and what lies on it", find(t, resultOf(t, params(nil, file("", "node", nodeForm)), devices...),
+		"db-1", "", "ops").SLP.Max, .3)
 	if s.Throttled == nil || math.Abs(*s.Throttled-.5/3) > 1e-9 {
 		t.Errorf("throttled %v, want a sixth", s.Throttled)
 	}
