@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -118,24 +117,11 @@ func wholeNodes(recordings []telemetry.Recording) (out [][]*telemetry.Recording)
 	return out
 }
 
-// devices are names of kernels: of devices that lie on others, and of partitions.
-var devices = regexp.MustCompile(`^(?:(?:dm-|md|loop)\d+|(nvme\d+n\d+|mmcblk\d+)p\d+|((?:[hsv]|xv)d[a-z]+)\d+)$`)
-
-// stacked reports whether a volume lies on others that are recorded: what it does is done by
-// these as well.
+// stacked reports whether a volume lies on disks that are recorded: these do all that it
+// does.
 func stacked(r *telemetry.Recording, all []telemetry.Recording) bool {
-	below := "" // of a partition
-	if m := devices.FindStringSubmatch(r.Service); m != nil {
-		below = m[1] + m[2]
-	} else if !r.Stacked {
-		return false
-	}
-	return slices.ContainsFunc(all, func(x telemetry.Recording) bool {
-		same := x.Source == r.Source && x.Node == r.Node
-		if below != "" {
-			return same && x.Service == below
-		}
-		return same && kindOf(x.Service) == levels.Volume && !x.Stacked && !devices.MatchString(x.Service)
+	return r.Stacked && slices.ContainsFunc(all, func(x telemetry.Recording) bool {
+		return x.Source == r.Source && x.Node == r.Node && kindOf(x.Service) == levels.Volume && !x.Stacked
 	})
 }
 
