@@ -24,7 +24,7 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build all share install uninstall packages test-packages demo test test-long check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof variability-proof tables-proof changes-proof doubt-proof load-proof hidden-proof chaos ntier-proof ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real bench-load bench-users bench-analysis clean FORCE
+.PHONY: build all share install uninstall packages test-packages demo test test-long check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof servicelevel-proof variability-proof tables-proof changes-proof doubt-proof load-proof hidden-proof chaos ntier-proof ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real bench-load bench-users bench-analysis clean FORCE
 
 build: $(BIN)
 
@@ -117,6 +117,11 @@ changes-proof:
 lab-proof: deps
 	scripts/spark.sh
 	$(PROOF) -run 'TestLabProof|TestVarianceCampaign|TestDemo|TestLabLimit|TestPlanPredicts|TestRandomLabs|TestLabSpark' ./test/proof
+
+# Volumes with limits drawn at random: measured levels, pressures under loads of set rates,
+# limits that change while watch looks, and what raising a limit brings; root, an hour.
+servicelevel-proof: deps
+	$(PROOF) -run 'TestServiceLevels|TestPressureOfVolumes' ./test/proof
 
 # That verdicts are right where something else takes half a processor while all
 # nodes work, where nothing does, and where hosts have small quotas: 30 labs of

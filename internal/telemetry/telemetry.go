@@ -58,6 +58,9 @@ type Recording struct {
 	Node   string `json:"node,omitempty"`
 	// Service is the volume's name, "network" or "cpu".
 	Service string `json:"service"`
+	// Stacked: it lies on other volumes of the node that are recorded, too, and so does not
+	// count in the sum of all.
+	Stacked bool `json:"stacked,omitempty"`
 	// Begin and End are Unix seconds of each period: ascending, not overlapping. Between
 	// periods may be gaps.
 	Begin []float64 `json:"begin"`

@@ -166,8 +166,17 @@ func (p *PressedVolume) counters() ([]string, error) {
 	return nil, fmt.Errorf("/proc/diskstats has no %s: %w", p.device, err)
 }
 
+// Pressures are those parts of a result that are judged.
+type Pressures struct {
+	Services []struct {
+		Quality string
+		SLP     struct{ Mean float64 }
+	}
+	Advice []pressure.Advised
+}
+
 // Pressure asks the program how close the volume came to its limits. args say the model.
-func (p *PressedVolume) Pressure(file string, args ...string) (r pressure.Result, err error) {
+func (p *PressedVolume) Pressure(file string, args ...string) (r Pressures, err error) {
 	out, stderr, err := p.Try(append([]string{"servicelevel", "pressure", file, "--format", "json"}, args...)...)
 	if err != nil {
 		return r, fmt.Errorf("%w: %s", err, stderr)
@@ -322,8 +331,8 @@ func (p *PressedVolume) JudgeChange() (err error) {
 }
 
 // JudgeRaise saturates the volume, raises what the advice says, and holds the growth to
-// what was said: at most so much, and 80 % of it at least; then the limit binds that was
-// named.
+// what was said: at most so much (2 % are those of the measurement), and 80 % of it at least;
+// then the limit binds that was named.
 func (p *PressedVolume) JudgeRaise(l FioLoad, seconds int) error {
 	file, before, err := p.Record(l, seconds)
 	if err != nil {

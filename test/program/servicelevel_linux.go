@@ -19,9 +19,10 @@ type LabVolume struct {
 }
 
 // DrawVolume draws limits, and sizes of operations in KiB. Each cell has 60 operations a
-// second or more, so that counting whole ones is no error.
+// second or more, so that counting whole ones is no error. The kernel allows whole operations
+// in each tenth of a second: of a limit of 258 it gives 250.
 func DrawVolume(rng *rand.Rand, sizes int) LabVolume {
-	v := LabVolume{IOPS: 250 + rng.IntN(550), KiB: (30 + rng.IntN(31)) << 10, Reads: []int{100, []int{75, 50,
+	v := LabVolume{IOPS: 250 + 10*rng.IntN(55), KiB: (30 + rng.IntN(31)) << 10, Reads: []int{100, []int{75, 50,
 		25}[rng.IntN(3)], 0}}
 	all := []int{4, 16, 32, 64, 128, 256, 384, 512}
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })

@@ -31,9 +31,8 @@ var (
 		return fmt.Sprintf("%s: the source lacks %s. The pressure is at least what is shown", c.Part, a.Measure)
 	})
 	noPrice = caveat.Define("price_absent", func(a pricesArgs) string {
-		return fmt.Sprintf("the price list lacks %s. What these take part in has no price. If one costs nothing, list it "+
-			"with 0",
-			num.List(a.Inputs))
+		return fmt.Sprintf("the price list lacks %s. Prices that need them are not known. "+
+			"If one costs nothing, list it with 0", num.List(a.Inputs))
 	})
 	gaps = caveat.DefineAbout("periods_missing", func(c caveat.Caveat, a countOf) string {
 		return fmt.Sprintf("%s: %s of %d have no value. They count as gaps, which break runs", c.Part, num.Count(a.Count,

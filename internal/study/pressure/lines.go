@@ -102,7 +102,7 @@ func wholeNodes(recordings []telemetry.Recording) (out [][]*telemetry.Recording)
 	at := make(map[string]int)
 	for i := range recordings {
 		r := &recordings[i]
-		if kindOf(r.Service) != levels.Volume {
+		if kindOf(r.Service) != levels.Volume || stacked(r, recordings) {
 			continue
 		}
 		k, ok := at[r.Node]
@@ -115,6 +115,14 @@ func wholeNodes(recordings []telemetry.Recording) (out [][]*telemetry.Recording)
 		}
 	}
 	return out
+}
+
+// stacked reports whether a volume lies on disks that are recorded: these do all that it
+// does.
+func stacked(r *telemetry.Recording, all []telemetry.Recording) bool {
+	return r.Stacked && slices.ContainsFunc(all, func(x telemetry.Recording) bool {
+		return x.Source == r.Source && x.Node == r.Node && kindOf(x.Service) == levels.Volume && !x.Stacked
+	})
 }
 
 // linesOf are the limits of a service, or of all volumes of a node, by the model that

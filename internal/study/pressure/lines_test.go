@@ -178,6 +178,11 @@ func TestWholeNodes(t *testing.T) {
 	single := resultOf(t, params(nil, file("", "node", nodeForm)), shares)
 	s := find(t, single, "db-1", "", "ops")
 	near(t, "one volume", s.SLP.Max, .3)
+	disk, data := recordedOf("db-1", "nvme0n1", 1, reads(4096, 100, 300, 100)), shares
+	data.Stacked = true
+	for name, all := range map[string][]telemetry.Recording{"a volume beside its disk": {data, disk}, "alone": {data}} {
+		near(t, name, find(t, resultOf(t, params(nil, file("", "node", nodeForm)), all...), "db-1", "", "ops").SLP.Max, .3)
+	}
 	if s.Throttled == nil || math.Abs(*s.Throttled-.5/3) > 1e-9 {
 		t.Errorf("throttled %v, want a sixth", s.Throttled)
 	}

@@ -162,11 +162,16 @@ func OfHost(node string, began time.Time, series []model.HostSeries, shared bool
 	begin := float64(began.UnixNano()) / 1e9
 	counted := make(map[string]map[telemetry.Measure][]float64)
 	times := make(map[string][]float64)
+	named, disks := make(map[string]bool), false // volumes by their names, which lie on disks
 	for _, s := range series {
 		service, of := measured(s.Metric, shared)
 		if of == "" || !s.Counter || len(s.Offsets) != len(s.Values) || len(s.Values) < 2 {
 			continue
 		}
+		if strings.HasPrefix(s.Metric, observe.VolumePrefix) {
+			named[service] = true
+		}
+		disks = disks || strings.HasPrefix(s.Metric, allDisks+".")
 		if counted[service] == nil {
 			counted[service] = make(map[telemetry.Measure][]float64)
 			for _, at := range s.Offsets {
@@ -184,7 +189,7 @@ func OfHost(node string, began time.Time, series []model.HostSeries, shared bool
 	}
 	for _, service := range slices.Sorted(maps.Keys(counted)) {
 		r := telemetry.FromCounters(service, times[service], counted[service])
-		r.Node = node
+		r.Node, r.Stacked = node, named[service] && disks
 		out = append(out, r)
 	}
 	return out

@@ -74,6 +74,9 @@ func TestOfHost(t *testing.T) {
 				t.Errorf("rates (-want +got):\n%s", diff)
 			}
 			for _, r := range got {
+				if want := r.Service == "data" && !tt.shared; r.Stacked != want {
+					t.Errorf("%s lies on a disk: %v, want %v", r.Service, r.Stacked, want)
+				}
 				if diff := cmp.Diff([]float64{1000.5, 1001.5}, r.Begin); diff != "" {
 					t.Errorf("%s begins (-want +got):\n%s", r.Service, diff)
 				}
