@@ -312,7 +312,7 @@ func (p *PressedVolume) JudgeChange() (err error) {
 		p.T.Logf("watch: %.3f at %s", m.SLP, m.Time.Format("05.000"))
 		switch took := time.Since(changed); {
 		case changed.IsZero():
-			if steady++; math.Abs(m.SLP-1) > .05 {
+			if steady++; math.Abs(m.SLP-1) > .15 { // a slice of a tenth of a second more or less
 				steady = 0
 			}
 			if steady == 2 {
