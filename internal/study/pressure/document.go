@@ -233,19 +233,24 @@ func (r *Result) table() *doc.Table {
 		{Key: "limit", Head: "expected", Right: true},
 		{Key: "mean", Head: "pressure", Right: true, Tip: "mean over the time"},
 		{Key: "p99", Head: "p99", Right: true},
+		{Key: "exceeds", Head: "P(s ≤ o)", Right: true, Tip: "share of the time in which the service cannot deliver it"},
 		{Key: "tcpt", Head: "time at limit", Right: true, Tip: "total critical pressure time (TCPT), with its bounds"},
 		{Key: "mcpt", Head: "longest", Right: true, Tip: "maximum critical pressure time (MCPT), with its bounds"},
+		{Key: "throttled", Head: "throttled", Right: true, Tip: "share of the time, by the provider"},
 	}}
+	throttled, reached := false, false
 	for _, s := range r.ranked() {
 		if s.SLP.Max == 0 {
 			continue
 		}
+		throttled, reached = throttled || s.Throttled != nil, reached || len(s.line.level.Rate) > 1
 		t.Add(doc.Say(s.Node), doc.Say(s.serviceText()), doc.Say(s.words()), s.expected(),
 			doc.Of(s.SLP.Mean, percentOf(s.SLP.Mean)),
-			doc.Of(s.SLP.P99, percentOf(s.SLP.P99)),
+			doc.Of(s.SLP.P99, percentOf(s.SLP.P99)), doc.Of(s.Exceeds, percentOf(s.Exceeds)),
 			doc.Of(s.TCPT.Percent, percentBounds(s.TCPT)).As(s.tone()),
-			doc.Of(s.MCPT.Seconds, s.longest()))
+			doc.Of(s.MCPT.Seconds, s.longest()), doc.Optional(s.Throttled, percentOf))
 	}
+	t.Drop(func(key string) bool { return key == "exceeds" && !reached || key == "throttled" && !throttled })
 	return t
 }
 

@@ -23,17 +23,6 @@ func NormalisedSize(mean, ratio float64) (lo, hi float64) {
 // Counts are operations, bytes and the provider's normalised operations of one period; any unit of time.
 type Counts struct{ Ops, Bytes, Consumed float64 }
 
-// PairCounts pairs our rates with a provider's, in each of its periods of which ours cover at least 95 %.
-func PairCounts(ops, bytes, consumed Series) (out []Counts) {
-	for _, p := range consumed {
-		ours := ops.Between(p.Begin, p.End)
-		if ours.Seconds() >= .95*p.seconds() {
-			out = append(out, Counts{ours.Mean(), bytes.Between(p.Begin, p.End).Mean(), p.Mean})
-		}
-	}
-	return out
-}
-
 // Size is an interval of the normalised size in bytes; NaN, with NaN: not known. Hi may be +Inf.
 type Size struct {
 	Lo, Hi  float64
@@ -60,7 +49,7 @@ func EstimateSize(all []Counts, level float64) Size {
 	for _, c := range all {
 		if c.Ops > 0 && c.Bytes > 0 && c.Consumed > 0 { // no NaN
 			known = append(known, c)
-			total = Counts{total.Ops + c.Ops, total.Bytes + c.Bytes, total.Consumed + c.Consumed}
+			total = Counts{Ops: total.Ops + c.Ops, Bytes: total.Bytes + c.Bytes, Consumed: total.Consumed + c.Consumed}
 		}
 	}
 	slices.SortStableFunc(known, func(a, b Counts) int { return cmp.Compare(a.Bytes/a.Ops, b.Bytes/b.Ops) })

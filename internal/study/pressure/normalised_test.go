@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestNormalisedSize(t *testing.T) {
@@ -59,14 +57,6 @@ func TestEstimateSize(t *testing.T) {
 				t.Errorf("%d periods, want %d", got.Periods, tt.periods)
 			}
 		})
-	}
-}
-
-func TestPairCounts(t *testing.T) {
-	ops, bytes := seriesOf(10, 1, 2, 3, 4, 5, 6, 7, 8, 9), seriesOf(10, 2, 4, 6, 8, 10, 12, 14, 16, 18)
-	got := PairCounts(append(ops[:4], ops[5:]...), bytes, seriesOf(30, 4, 5, 6))
-	if diff := cmp.Diff([]Counts{{2, 4, 4}, {8, 16, 6}}, got); diff != "" {
-		t.Errorf("pairs, without the one that is not covered (-want +got):\n%s", diff)
 	}
 }
 

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/caveat"
-	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
@@ -222,91 +220,4 @@ func (p *Params) gate(r *Result) error {
 		unknown = cmp.Or(unknown, limit.Unknown("a limit has no pressure, because the source lacks what it counts"))
 	}
 	return unknown
-}
-
-// NormalisedOf is the size by which a provider counts the operations of a volume.
-type NormalisedOf struct {
-	Node    string `json:"node"`
-	Service string `json:"service"`
-	// Ratio is the provider's operations to ours.
-	Ratio float64 `json:"ratio"`
-	// Size is the interval of the normalised size in bytes; null: the counts do not tell.
-	Size    *stats.Interval `json:"size"`
-	Periods int             `json:"periods"`
-}
-
-// sizesOf are the normalised sizes of the volumes of which a provider counted operations.
-// Ours are those of the same source, or else of the one other source of that volume.
-func sizesOf(recordings []telemetry.Recording) (out []NormalisedOf) {
-	for i := range recordings {
-		r := &recordings[i]
-		consumed := r.Rates[telemetry.ConsumedOps]
-		if consumed == nil {
-			continue
-		}
-		ours := r
-		if k := slices.IndexFunc(recordings, func(x telemetry.Recording) bool {
-			return x.Service == r.Service && x.Rates[telemetry.ConsumedOps] == nil &&
-				(x.Node == r.Node || x.Node == "" || r.Node == "")
-		}); k >= 0 {
-			ours = &recordings[k]
-		}
-		size := EstimateSize(counts(r, ours), stats.DefaultLevel)
-		x := NormalisedOf{Node: r.Node, Service: r.Service, Ratio: size.Ratio, Periods: size.Periods}
-		if size.Periods == 0 {
-			continue
-		}
-		if !math.IsNaN(size.Lo) && !math.IsInf(size.Hi, 0) {
-			x.Size = &stats.Interval{Lo: size.Lo, Hi: size.Hi}
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
-// counts are those of the provider's periods, with ours over the same time.
-func counts(provider, ours *telemetry.Recording) (out []Counts) {
-	all := Limit{Quality: "ops", Ways: []string{"read", "write"}}
-	rates := func(m string) []float64 { return ours.Rates[telemetry.Measure(m)] }
-	ops := all.Load(rates).Least
-	all.Quality = "bytes"
-	bytes := all.Load(rates).Least
-	if ops == nil || bytes == nil {
-		return nil
-	}
-	n, _ := NewSeries(ours.Begin, ours.End, ops, nil, nil)
-	b, _ := NewSeries(ours.Begin, ours.End, bytes, nil, nil)
-	const most = .02 // of a period that is not ours
-	for i, consumed := range provider.Rates[telemetry.ConsumedOps] {
-		from, to := provider.Begin[i], provider.End[i]
-		slack := most * (to - from)
-		nn, bb := n.Between(from-slack, to+slack), b.Between(from-slack, to+slack)
-		if nn.Seconds() < (1-most)*(to-from) {
-			continue
-		}
-		out = append(out, Counts{Ops: nn.Mean(), Bytes: bb.Mean(), Consumed: consumed})
-	}
-	return out
-}
-
-// sizeBlocks are the table of normalised sizes.
-func (r *Result) sizeBlocks() []doc.Block {
-	if len(r.Sizes) == 0 {
-		return nil
-	}
-	t := &doc.Table{Columns: []doc.Column{
-		{Key: "node", Head: "node"}, {Key: "service", Head: "service"},
-		{Key: "ratio", Head: "provider's operations to ours", Right: true},
-		{Key: "size", Head: "normalised size", Right: true, Interval: true}, {Key: "periods", Head: "periods", Right: true},
-	}}
-	for _, s := range r.Sizes {
-		cell := doc.Of(nil, "not known")
-		if s.Size != nil {
-			cell = doc.Of(s.Size.Lo, num.Digits(s.Size.Lo/1024, 3)+" .. "+num.Digits(s.Size.Hi/1024, 3)+" KiB").Within(s.Size.Lo,
-				s.Size.Hi)
-		}
-		t.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Of(s.Ratio, num.Digits(s.Ratio, 3)), cell, doc.Int(s.Periods))
-	}
-	return []doc.Block{{Table: t}, doc.Remark("An operation of more than the normalised size counts for each part of " +
-		"that size.")}
 }
