@@ -77,7 +77,7 @@ func TestAt(t *testing.T) {
 		ops         float64
 		limit       string
 	}{
-		// methods.md 003, analytic levels of a volume
+		// AISLE, section 4.1
 		{"", analytic, at("300", "320"), 4, 1, 300, "ops"},
 		{"", analytic, at("300", "66"), 64, 1, 300, "ops"},
 		{"", analytic, at("300", "66"), 1024, 1, 66, "bytes"},
@@ -109,7 +109,7 @@ func TestAt(t *testing.T) {
 			"bytes.read.machine, bytes.write.machine"},
 		{"gcp-vm", "", map[string]string{"machine": "extreme-64"}, 1024, .5, 6000, "bytes.write"},
 		{"aws-instance", "", map[string]string{"type": "t3.medium"}, 16, 1, 2000, "ops"},
-		// servicelevels.md 0.1: the lab's directions
+		// each direction of a lab has the limit for itself
 		{"lab", "", map[string]string{"iops": "300"}, 4, 1, 300, "ops.read"},
 		{"lab", "", map[string]string{"iops": "300"}, 4, .75, 400, "ops.read"},
 		{"lab", "", map[string]string{"iops": "300"}, 4, .5, 600, "ops.read, ops.write"},

@@ -12,7 +12,7 @@ import (
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
-// cassandra is the golden case of servicelevels.md, section 6: 300 operations a second, of 64 KiB, and 60 MiB/s.
+// cassandra is a golden case: 300 operations a second, of 64 KiB, and 60 MiB/s.
 func cassandra(iops float64) []Use {
 	return []Use{
 		{Node: "db-1", Service: "vol-2", Limit: "bytes", Rate: 60 << 20, Pressure: .92 * 300 * 64 / (60 * 1024)},

@@ -16,7 +16,7 @@ import (
 	"github.com/scalebench/scalebench/test/golden"
 )
 
-// paper are the parameters of the golden case of servicelevels.md, section 6.
+// paper are the parameters of the golden case.
 func paper() *Params {
 	return params(map[string]string{"iops": "300", "throughput": "60MiB/s"}, file("", "ebs", paperForm))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestCritical(t *testing.T) {
-	golden := []float64{.60, .90, .97, .50, .20} // servicelevels.md, section 5
+	golden := []float64{.60, .90, .97, .50, .20} // docs/methods.md, Service levels
 	at := func(s Series, change func(Series) Series) Series { return change(s) }
 	tests := []struct {
 		name       string

@@ -9,7 +9,7 @@ import (
 func TestNormalisedSize(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	tests := []struct{ mean, ratio, lo, hi float64 }{
-		{64, 4, 16, 64. / 3}, // servicelevels.md, section 5
+		{64, 4, 16, 64. / 3}, // docs/methods.md, Service levels
 		{64, 1.25, 51.2, 256},
 		{64, 1, 64, inf},
 		{64, .99, nan, nan},

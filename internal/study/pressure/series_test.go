@@ -24,7 +24,7 @@ func TestNewSeries(t *testing.T) {
 	}
 }
 
-// TestPressureIsLinear holds the paper's values (methods.md 003).
+// TestPressureIsLinear holds the paper's values (section 3.2).
 func TestPressureIsLinear(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 5))
 	slp := func(o float64) float64 { return o * (.25/50 + .5/100 + .25/200) }
