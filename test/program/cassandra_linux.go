@@ -1,10 +1,10 @@
 package program
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"testing"
 )
 
@@ -46,18 +46,19 @@ func CassandraForm(nodes, records, cache int, ycsb string, seconds int) []string
 	return out
 }
 
-// Cassandra runs that form with these further flags, and returns the requests a second.
-func (w *Installation) Cassandra(form []string, more ...string) (requests float64) {
+// Raised is what a raise of volumes did to the requests a second.
+type Raised struct {
+	Before, After     struct{ Mean float64 }
+	Growth, Predicted float64
+}
+
+// Cassandra runs that form, in which the volumes are raised.
+func (w *Installation) Cassandra(form []string) Raised {
 	w.T.Helper()
-	w.Run(slices.Concat([]string{"run", ExampleFile("servicelevel-cassandra.yaml")}, form, more)...)
-	d := w.Data("latest")
-	CheckComplete(w.T, d)
-	for _, r := range d.Accepted() {
-		for _, s := range r.Samples {
-			if s.Metric == "load_throughput" {
-				requests = s.Value
-			}
-		}
+	args := append([]string{"run", ExampleFile("servicelevel-cassandra.yaml"), "--format", "json"}, form...)
+	var r struct{ Raised []Raised }
+	if err := json.Unmarshal([]byte(w.Run(args...)), &r); err != nil || len(r.Raised) != 1 {
+		w.T.Fatalf("raised %+v, %v; want one workload", r.Raised, err)
 	}
-	return requests
+	return r.Raised[0]
 }
