@@ -116,7 +116,9 @@ changes-proof:
 # root, and an hour and a half. A part of it is in `make test`.
 lab-proof: deps
 	scripts/spark.sh
-	$(PROOF) -run 'TestLabProof|TestVarianceCampaign|TestDemo|TestLabLimit|TestPlanPredicts|TestRandomLabs|TestLabSpark' ./test/proof
+	scripts/apt-install.sh maven openjdk-17-jdk-headless
+	scripts/cassandra.sh
+	$(PROOF) -run 'TestLabProof|TestVarianceCampaign|TestDemo|TestLabLimit|TestPlanPredicts|TestRandomLabs|TestLabSpark|TestLabCassandra|TestServiceLevels' ./test/proof
 
 # Volumes with limits drawn at random: measured levels, pressures under loads of set rates,
 # limits that change while watch looks, and what raising a limit brings; root, an hour.
