@@ -93,8 +93,8 @@ func (o *watchOptions) parse() error {
 }
 
 // watchPoll is how often it is looked whether there is a new reading: there is one each
-// second.
-const watchPoll = 100 * time.Millisecond
+// second. Each look copies what was recorded.
+const watchPoll = 250 * time.Millisecond
 
 // watchPressure looks until the context ends, the time is over, or an alert ends it.
 func (c *common) watchPressure(ctx context.Context, p *pressure.Params, opt watchOptions) error {
@@ -114,7 +114,7 @@ func (c *common) watchPressure(ctx context.Context, p *pressure.Params, opt watc
 	view.out, view.raw = c.env.Stdout, c.env.rawOut
 	defer view.close()
 	alerts := make(map[string]bool) // services about which it was said
-	var last time.Time              // the latest reading that was shown
+	last := 0.0                     // when the latest period that was shown ended, Unix s
 	tick := time.NewTicker(watchPoll)
 	defer tick.Stop()
 	for {
@@ -133,14 +133,20 @@ func (c *common) watchPressure(ctx context.Context, p *pressure.Params, opt watc
 				return !named && r.Service != telemetry.Network && r.Service != telemetry.Processor
 			})
 		}
+		latest := last
+		for _, r := range services {
+			if n := len(r.End); n > 0 {
+				latest = max(latest, r.End[n-1])
+			}
+		}
+		if latest <= last {
+			continue
+		}
+		last = latest
 		now, err := p.Now(services)
 		if err != nil {
 			return err
 		}
-		if len(now) == 0 || !now[0].Time.After(last) {
-			continue
-		}
-		last = now[0].Time
 		if err := c.showPressures(view, now); err != nil {
 			return err
 		}
