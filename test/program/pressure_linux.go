@@ -364,7 +364,7 @@ func (p *PressedVolume) JudgeRaise(l FioLoad, seconds int) error {
 	if r, err = p.Pressure(file, "--model", p.Model()); err != nil {
 		return err
 	}
-	growth, next := after/before, len(r.Advice) > 0 && slices.ContainsFunc(said.Next, func(n pressure.Limes) bool {
+	growth, next := after/before, len(r.Advice) > 0 && slices.ContainsFunc(said.Next, func(n pressure.LimitOf) bool {
 		return slices.ContainsFunc(r.Advice,
 			func(a pressure.Advised) bool { return a.Action == pressure.ActionRaise && a.Quality == n.Quality })
 	})

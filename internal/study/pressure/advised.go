@@ -39,13 +39,13 @@ type Advised struct {
 	AtLeast bool   `json:"at_least,omitempty"`
 	// Most is the largest level that the model has, where no other limit is known. Other:
 	// more than that takes another size or kind of service.
-	Most  *float64 `json:"most,omitempty"`
-	Other bool     `json:"other_service,omitempty"`
-	Next  []Limes  `json:"next,omitempty"` // the limits that bind then
+	Most  *float64  `json:"most,omitempty"`
+	Other bool      `json:"other_service,omitempty"`
+	Next  []LimitOf `json:"next,omitempty"` // the limits that bind then
 }
 
-// Limes names a limit of a service.
-type Limes struct {
+// LimitOf names a limit of a service.
+type LimitOf struct {
 	Node    string `json:"node"`
 	Service string `json:"service"`
 	Quality string `json:"quality"`
@@ -150,9 +150,9 @@ func (r *Result) advise(p *Params, a Advice) error {
 	if len(a.Steps) == 0 {
 		return nil
 	}
-	limes := func(indices []int) (out []Limes) {
+	limitsOf := func(indices []int) (out []LimitOf) {
 		for _, i := range indices {
-			out = append(out, Limes{a.Uses[i].Node, a.Uses[i].Service, a.Uses[i].Limit})
+			out = append(out, LimitOf{a.Uses[i].Node, a.Uses[i].Service, a.Uses[i].Limit})
 		}
 		return out
 	}
@@ -169,7 +169,8 @@ func (r *Result) advise(p *Params, a Advice) error {
 			x.AtLeast = true
 			if len(a.Steps) > 1 {
 				next := a.Steps[1]
-				x.To, x.Growth, x.Next, grown = new(roundUp(next.Raise[k].Rate)), &next.Growth, limes(next.Next), next.Growth.Value
+				x.To, x.Growth, x.Next = new(roundUp(next.Raise[k].Rate)), &next.Growth, limitsOf(next.Next)
+				grown = next.Growth.Value
 			}
 			if err := x.within(p, r.serviceOf(a.Uses[i])); err != nil {
 				return err

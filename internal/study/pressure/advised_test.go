@@ -44,7 +44,7 @@ func TestAdvisedGolden(t *testing.T) {
 		for i, a := range r.Advice {
 			if a.Action != ActionRaise || a.Node != nodes[i] || a.Quality != "ops" || a.From != 300 || *a.To != 960 ||
 				!a.AtLeast ||
-				math.Round(100*a.Growth.Value) != 348 || len(a.Next) != len(nodes) || a.Next[i] != (Limes{nodes[i], "vol-2",
+				math.Round(100*a.Growth.Value) != 348 || len(a.Next) != len(nodes) || a.Next[i] != (LimitOf{nodes[i], "vol-2",
 				"bytes"}) {
 				t.Errorf("advice %+v", a)
 			}

@@ -121,12 +121,3 @@ func ScaleOut(nodes int, growth float64) (most int, by Range) {
 	g := float64(most) / float64(nodes)
 	return most, Range{g, g, g}
 }
-
-// Least is the growth of the part that grows least: nodes that share the requests evenly grow together.
-func Least(growths []Range) Range {
-	out := Range{math.Inf(1), math.Inf(1), math.Inf(1)}
-	for _, g := range growths {
-		out = Range{min(out.Value, g.Value), min(out.Lo, g.Lo), min(out.Hi, g.Hi)}
-	}
-	return out
-}

@@ -120,9 +120,6 @@ func TestScaleOut(t *testing.T) {
 	if diff := cmp.Diff(&Range{2, 600. / 440, 600. / 180}, got.PerRate, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
 		t.Errorf("price of one request a second (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(Range{2, 1, 3}, Least([]Range{{3, 1, 4}, {2, 2, 3}})); diff != "" {
-		t.Errorf("least growth (-want +got):\n%s", diff)
-	}
 }
 
 func TestReadPrices(t *testing.T) {

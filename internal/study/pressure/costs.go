@@ -262,8 +262,8 @@ func (r *Result) growthBlocks() []doc.Block {
 		inputs.Add(doc.Say(s.Node), doc.Say(s.Service), doc.Say(s.Model), doc.Say(settings(s.Now)), doc.Say(to))
 	}
 	return []doc.Block{{Table: options}, {Table: inputs},
-		doc.Remark("More nodes are taken to grow linearly; the number is the largest whose throughput stays below the " +
-			"growth.")}
+		doc.Remark("More nodes are taken to grow linearly. The number is the largest whose throughput stays below the " +
+			"growth, or one more than now.")}
 }
 
 // settings are inputs for people.

@@ -76,10 +76,8 @@ func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error
 		return nil, err
 	}
 	for _, s := range sources {
-		if s.Run != nil {
-			if err := r.compare(p, s.Run); err != nil {
-				return nil, err
-			}
+		if s.Run != nil && len(r.used) > 0 {
+			r.Raised = append(r.Raised, p.raised(s.Run, r)...)
 		}
 	}
 	names := make([]string, len(sources))
@@ -131,20 +129,19 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 	if len(steps) > 0 {
 		r.Period = stats.Median(steps)
 	}
-	r.nodes, r.sampling = len(nodes), Sampling{Above: r.Critical / 100, Inclusive: p.OrEqual}
+	r.nodes, r.sampling = len(nodes), p.sampling()
 	r.absent = slices.ContainsFunc(lines, func(l line) bool { return len(l.series) == 0 || l.load.Lacks != "" })
 	r.cover(recordings)
 	r.doubt(recordings, lines, without, dropped)
 	r.Sizes = sizesOf(recordings)
-	uses, err := r.uses()
-	if err != nil || len(uses) == 0 {
+	if r.used, err = r.uses(); err != nil || len(r.used) == 0 {
 		return r, err
 	}
 	if r.undecided() {
 		r.Doubts.Add(adviceUnknown.At(model.Warning, caveat.Subject{}, struct{}{}))
 		return r, nil
 	}
-	a := Advise(uses, r.Critical/100)
+	a := Advise(r.used, r.Critical/100)
 	if err := r.advise(p, a); err != nil {
 		return nil, err
 	}

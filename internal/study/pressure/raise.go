@@ -103,7 +103,7 @@ type Throughput struct {
 }
 
 // raised compares the throughput of each workload before and after the raise.
-func (p *Params) raised(run *observe.Run, r *Result, uses []Use) (out []Raised) {
+func (p *Params) raised(run *observe.Run, r *Result) (out []Raised) {
 	for _, x := range run.Metrics() {
 		if x.Info || x.Unit != "op/s" || x.Better != model.Higher {
 			continue
@@ -114,7 +114,7 @@ func (p *Params) raised(run *observe.Run, r *Result, uses []Use) (out []Raised) 
 		}
 		of := Raised{Workload: x.Workload, Metric: x.Name, Unit: x.Unit, Before: throughput(before), After: throughput(after)}
 		of.Growth = of.After.Mean / of.Before.Mean
-		if g := r.predicted(uses, p.Raise); g > 0 {
+		if g := r.predicted(p.Raise); g > 0 {
 			of.Predicted = &g
 		}
 		of.ScaleOut, _ = ScaleOut(r.nodes, of.Growth)
@@ -148,9 +148,9 @@ func throughput(values []float64) Throughput {
 
 // predicted is the largest growth that the raised limits allow by the present uses; 0:
 // not known.
-func (r *Result) predicted(uses []Use, raise map[string]Raise) float64 {
+func (r *Result) predicted(raise map[string]Raise) float64 {
 	highest := 0.0
-	for _, u := range uses {
+	for _, u := range r.used {
 		factor, s := 1.0, r.serviceOf(u)
 		if to, ok := raise[u.Service]; ok {
 			rate, _ := to.Bandwidth.BytesPerSecond() // it was checked
@@ -176,14 +176,4 @@ func (x Raised) sentence() string {
 		text += fmt.Sprintf("; the pressures before allowed at most %s times", num.Digits(*x.Predicted, 3))
 	}
 	return text + "."
-}
-
-// compare adds what a raise did in a run.
-func (r *Result) compare(p *Params, run *observe.Run) error {
-	uses, err := r.uses()
-	if err != nil || len(uses) == 0 {
-		return err
-	}
-	r.Raised = append(r.Raised, p.raised(run, r, uses)...)
-	return nil
 }

@@ -33,7 +33,8 @@ type Result struct {
 	nodes    int
 	zone     string
 	sampling Sampling
-	absent   bool // a limit has no pressure
+	used     []Use // of each limit, by the throughput of the busiest window
+	absent   bool  // a limit has no pressure
 }
 
 // Service is one limit of one service. Pressures are shares: 1 is all that may be
@@ -120,7 +121,7 @@ func (p *Params) service(l *line) (*Service, error) {
 		}
 	}
 	s.Exceeds = l.exceeds()
-	if err := s.critical(p.sampling(l)); err != nil {
+	if err := s.critical(p.samplingOf(s)); err != nil {
 		return nil, err
 	}
 	s.Throttled = l.throttled()
@@ -132,13 +133,18 @@ func (p *Params) service(l *line) (*Service, error) {
 	return s, nil
 }
 
-// sampling says what is critical of a line.
-func (p *Params) sampling(l *line) Sampling {
-	out := Sampling{Above: float64(p.Critical) / 100, Inclusive: p.OrEqual}
+// sampling says what is critical.
+func (p *Params) sampling() Sampling {
+	return Sampling{Above: float64(p.Critical) / 100, Inclusive: p.OrEqual}
+}
+
+// samplingOf says it of a limit, with the ceiling of its pressure.
+func (p *Params) samplingOf(s *Service) Sampling {
+	l, out := s.line, p.sampling()
 	switch n := len(l.level.Rate); {
 	case n > 1: // a service may be better than expected
 		out.Ceiling = l.series.Ceiling(l.level.Rate[n-1].Rate / l.level.Rate.Level())
-	case l.beyond():
+	case s.beyond:
 		out.Ceiling = math.Inf(1)
 	case l.level.Unmerged && l.series.Step() > kernelSlices:
 		out.Ceiling = l.series.Ceiling(kernelCeiling)

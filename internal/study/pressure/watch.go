@@ -46,7 +46,7 @@ func (p *Params) Now(recordings []telemetry.Recording) ([]Moment, error) {
 		last := l.series[len(l.series)-1]
 		m := Moment{Time: time.UnixMilli(int64(1e3 * last.End)).UTC(), Node: l.node, Service: l.service,
 			Quality: l.level.Name(), SLP: last.Mean, series: l.series}
-		m.Critical = m.Above(Sampling{Above: float64(p.Critical) / 100, Inclusive: p.OrEqual}).Seconds()
+		m.Critical = m.Above(p.sampling()).Seconds()
 		out = append(out, m)
 	}
 	return out, nil
