@@ -93,7 +93,7 @@ var reading = []string{
 	"Time at the limit is the share of the time in which the pressure was above the critical one, as sampled. " +
 		"A mean over a period hides its seconds, so the bounds say how much and how little it can have been.",
 	"The longest is the longest time at the limit without a break. A gap in the data breaks it.",
-	"P(s ≤ o) is the share of the time in which the service cannot be expected to deliver what was observed.",
+	"P(s ≤ o) is the share of the time in which the service can be expected to deliver no more than what was observed.",
 }
 
 // answer is one sentence for a decision: the service that was at its limit for longest,
@@ -233,7 +233,7 @@ func (r *Result) table() *doc.Table {
 		{Key: "limit", Head: "expected", Right: true},
 		{Key: "mean", Head: "pressure", Right: true, Tip: "mean over the time"},
 		{Key: "p99", Head: "p99", Right: true},
-		{Key: "exceeds", Head: "P(s ≤ o)", Right: true, Tip: "share of the time in which the service cannot deliver it"},
+		{Key: "exceeds", Head: "P(s ≤ o)", Right: true, Tip: "share of the time in which the service can deliver no more"},
 		{Key: "tcpt", Head: "time at limit", Right: true, Tip: "total critical pressure time (TCPT), with its bounds"},
 		{Key: "mcpt", Head: "longest", Right: true, Tip: "maximum critical pressure time (MCPT), with its bounds"},
 		{Key: "throttled", Head: "throttled", Right: true, Tip: "share of the time, by the provider"},

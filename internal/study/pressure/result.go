@@ -51,8 +51,8 @@ type Service struct {
 	// Of measured cells it depends on sizes, and is not known (0) without operations.
 	Limit float64 `json:"limit,omitzero"`
 	SLP   SLP     `json:"slp"`
-	// Exceeds is P(s ≤ o), averaged over time: the share in which the service cannot be
-	// expected to deliver what was observed.
+	// Exceeds is P(s ≤ o), averaged over time: the share in which the service can be
+	// expected to deliver no more than what was observed.
 	Exceeds float64 `json:"exceeds"`
 	TCPT    TCPT    `json:"tcpt"`
 	MCPT    MCPT    `json:"mcpt"`
