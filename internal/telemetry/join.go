@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -27,7 +28,9 @@ func Join(parts []Recording) []Recording {
 			}
 			continue
 		}
-		out = append(out, *p)
+		first := *p
+		first.Rates = maps.Clone(p.Rates) // the parts stay as they are
+		out = append(out, first)
 	}
 	for i := range out {
 		had := out[i].Remarks

@@ -97,31 +97,41 @@ func kindOf(service string) levels.Service {
 }
 
 // wholeNodes are the volumes of each node, over all sources: what a limit of the node
-// counts. Of one volume that several sources have the first counts.
+// counts. A volume that several sources have is one; where these overlap one of them counts.
 func wholeNodes(recordings []telemetry.Recording) (out [][]*telemetry.Recording) {
-	at := make(map[string]int)
-	for i := range recordings {
-		r := &recordings[i]
-		if kindOf(r.Service) != levels.Volume || stacked(r, recordings) {
-			continue
+	var volumes []telemetry.Recording
+	for i, r := range recordings {
+		if kindOf(r.Service) == levels.Volume && !stacked(&recordings[i], recordings) &&
+			!strings.HasSuffix(r.Source, afterRaise) {
+			r.Source = ""
+			volumes = append(volumes, r)
 		}
+	}
+	volumes = telemetry.Join(volumes)
+	at := make(map[string]int)
+	for i := range volumes {
+		r := &volumes[i]
 		k, ok := at[r.Node]
 		if !ok {
 			k = len(out)
 			at[r.Node], out = k, append(out, nil)
 		}
-		if !slices.ContainsFunc(out[k], func(x *telemetry.Recording) bool { return x.Service == r.Service }) {
-			out[k] = append(out[k], r)
-		}
+		out[k] = append(out[k], r)
 	}
 	return out
+}
+
+// oneMachine reports whether two recordings are of devices of one machine: of one source,
+// or of one node by its name.
+func oneMachine(a, b *telemetry.Recording) bool {
+	return a.Node == b.Node && (a.Source == b.Source || a.Node != "")
 }
 
 // stacked reports whether a volume lies on disks that are recorded: these do all that it
 // does.
 func stacked(r *telemetry.Recording, all []telemetry.Recording) bool {
 	return r.Stacked && slices.ContainsFunc(all, func(x telemetry.Recording) bool {
-		return x.Source == r.Source && x.Node == r.Node && kindOf(x.Service) == levels.Volume && !x.Stacked
+		return oneMachine(&x, r) && kindOf(x.Service) == levels.Volume && !x.Stacked
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -408,5 +409,27 @@ func (d drawn) holds(t *testing.T, s *Service, all []columns, ways []string) {
 	if s.TCPT.Lo > s.TCPT.Percent && s.TCPT.Percent > 0 ||
 		s.MCPT.Seconds > s.TCPT.Percent/100*known*(s.line.series[0].seconds())+1e-9 {
 		t.Errorf("%s %s: bounds %+v, longest %+v", s.Service, s.Quality, s.TCPT, s.MCPT)
+	}
+}
+
+// TestNodesOverFiles: what a node did is the same in one file and in several.
+func TestNodesOverFiles(t *testing.T) {
+	first, later := recordedOf("n1", "sda", 60, reads(4096, 50, 50)), recordedOf("n1", "sda", 60, reads(4096, 150, 150))
+	for i := range later.Begin {
+		later.Begin[i], later.End[i], later.Source = later.Begin[i]+120, later.End[i]+120, "later.csv"
+	}
+	part := recordedOf("n1", "sda1", 60, reads(4096, 50, 50))
+	part.Source = "later.csv"
+	form := file("", "m", "scope: node\nlimits: [{of: ops, rate: 100}]")
+	for name, all := range map[string][]telemetry.Recording{"in order": {first, later}, "the later first": {later, first},
+		"with a partition": {first, part, later}} {
+		r := resultOf(t, params(nil, form), slices.Clone(all)...)
+		s := find(t, r, "n1", "", "ops")
+		near(t, name+": mean", s.SLP.Mean, 1)
+		near(t, name+": observed", s.Observed, 240)
+		near(t, name+": time at the limit", s.TCPT.Percent, 50)
+		if n := len(first.Rates[telemetry.ReadOps]); n != len(first.Begin) {
+			t.Errorf("%s: the first part has %d values in %d periods", name, n, len(first.Begin))
+		}
 	}
 }

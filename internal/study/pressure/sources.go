@@ -220,7 +220,7 @@ func rented(all []telemetry.Recording, models []Chosen) (kept []telemetry.Record
 		})
 		part := kindOf(r.Service) == levels.Volume && slices.ContainsFunc(all, func(x telemetry.Recording) bool {
 			of := partition.FindStringSubmatch(r.Service)
-			return x.Node == r.Node && x.Source == r.Source && disk(x) &&
+			return oneMachine(&x, &r) && disk(x) &&
 				(made.MatchString(r.Service) || of != nil && x.Service == of[1]+of[2])
 		})
 		if part && !named {
