@@ -31,6 +31,7 @@ var places = []place{
 	{pkg: "search", tier: 0},
 	{pkg: "site", tier: 0},
 	{pkg: "queueing", tier: 0},
+	{pkg: "jobs", tier: 0},
 	{pkg: "kernel", tier: 0},
 	{pkg: "doc/num", tier: 0},
 	{pkg: "doc/term", tier: 0},
