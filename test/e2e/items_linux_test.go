@@ -18,7 +18,7 @@ import (
 // Each item has one result that counts, and none is lost. The proof kills 200 times.
 func TestItemsSurviveKills(t *testing.T) {
 	t.Parallel()
-	program.NewItemKills(install(t).Installation, rand.Uint64(), 120).Execute(4)
+	program.NewItemKills(install(t).Installation, rand.Uint64(), 120).Execute(3)
 }
 
 // TestLateResults: a task stands still for longer than its leases. Others get its items,
