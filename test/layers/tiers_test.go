@@ -145,7 +145,8 @@ type library struct {
 // DEPENDENCIES.md says what each is for.
 var libraries = []library{
 	{module: "github.com/nats-io/nats-server/v2", users: []string{"queue", "test/<name>"},
-		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is; its work queue is a peer of ours"},
+		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is; " +
+			"its work queue is a peer of ours"},
 	{module: "github.com/nats-io/nats.go", users: []string{"queue", "test/<name>"},
 		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is"},
 	{module: "github.com/nats-io/nkeys", users: []string{"identity", "queue"},

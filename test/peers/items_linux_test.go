@@ -67,7 +67,8 @@ func BenchmarkItemQueue(b *testing.B) {
 		b.ReportMetric(ours/theirs, "ratio")
 		b.ReportMetric(float64(memory)/1e6, "server-MB")
 		if ours < theirs/2 || memory > queueMemory {
-			b.Errorf("%.0f jobs/s with %d MB, and JetStream has %.0f: want half of that, and at most %d MB", ours, memory/1e6, theirs, queueMemory/1_000_000)
+			b.Errorf("%.0f jobs/s with %d MB, and JetStream has %.0f: want half of that, and at most %d MB",
+				ours, memory/1e6, theirs, queueMemory/1_000_000)
 		}
 	}
 }
@@ -211,7 +212,8 @@ func fillStream(b *testing.B, nc *nats.Conn) jetstream.Stream {
 
 // serveJetStream is the server's process.
 func serveJetStream(dir string) error {
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true})
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: dir,
+		NoSigs: true, NoLog: true})
 	if err != nil {
 		return err
 	}
