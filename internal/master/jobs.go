@@ -33,14 +33,14 @@ var errOver = fmt.Errorf("%w: the task is not at work now: its attempt is over, 
 
 // Jobs executes the call of a task to the queue of its step, and answers when what it says
 // is stored.
-func (m *Master) Jobs(ctx context.Context, c wire.JobCall) (wire.JobReply, error) {
+func (m *Master) Jobs(ctx context.Context, c wire.JobCall) (jobs.Reply, error) {
 	a := m.attemptOf(c.Task.Run())
 	if a == nil || !a.working(c.Attempt, c.Node) {
-		return wire.JobReply{}, errOver
+		return jobs.Reply{}, errOver
 	}
 	turn, reply, err := m.beginCall(ctx, a, c)
 	if err != nil || turn == nil {
-		return wire.JobReply{Reply: reply}, err
+		return reply, err
 	}
 	var names error
 	if turn.Add != nil {
@@ -55,7 +55,7 @@ func (m *Master) Jobs(ctx context.Context, c wire.JobCall) (wire.JobReply, error
 	if why := errors.Join(names, results); why != nil {
 		err = why
 	}
-	return wire.JobReply{Reply: reply}, err
+	return reply, err
 }
 
 // beginCall begins to execute a call. Leases that have ended go first; items that this
@@ -151,8 +151,8 @@ func (m *Master) tellAside(a *attempt, node model.NodeID, records []jobs.Record,
 // still: renewals of leases that seem to have ended may wait unread.
 func (j *jobQueue) hear(c wire.JobCall) {
 	now := time.Now()
-	if c.Open != nil {
-		j.lease = c.Open.Lease
+	if c.Call.Open != nil {
+		j.lease = c.Call.Open.Lease
 	}
 	if !j.heard.IsZero() && now.Sub(j.heard) > j.lease/2 {
 		j.q.Pardon("", now)

@@ -58,7 +58,7 @@ func (h *queueHouse) call(node model.NodeID, c jobs.Call) jobs.Reply {
 	if err != nil {
 		h.t.Fatalf("call of %s: %v", node, err)
 	}
-	return r.Reply
+	return r
 }
 
 func (h *queueHouse) stored() (keys []string) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/wire"
 )
@@ -34,7 +35,7 @@ type Handlers struct {
 	Missing   func(wire.Missing)
 	Goodbye   func(context.Context, wire.Goodbye)
 	// Jobs answers calls to the queues of items, beside all other messages.
-	Jobs func(context.Context, wire.JobCall) (wire.JobReply, error)
+	Jobs func(context.Context, wire.JobCall) (jobs.Reply, error)
 	// Cut, if it is set, is told of a sender that was cut off: who, and why in
 	// words.
 	Cut func(identity.Grant, string)

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/scalebench/scalebench/internal/identity"
+	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/wire"
 )
@@ -142,7 +143,7 @@ func complete(hs Handlers) Handlers {
 		hs.Goodbye = func(context.Context, wire.Goodbye) {}
 	}
 	if hs.Jobs == nil {
-		hs.Jobs = func(context.Context, wire.JobCall) (wire.JobReply, error) { return wire.JobReply{}, nil }
+		hs.Jobs = func(context.Context, wire.JobCall) (jobs.Reply, error) { return jobs.Reply{}, nil }
 	}
 	if hs.API == nil {
 		hs.API = func(context.Context, Caller, string, []byte) ([]byte, error) { return nil, nil }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"sync"
@@ -15,8 +16,9 @@ import (
 	"github.com/scalebench/scalebench/internal/wire"
 )
 
-func jobCall(node model.NodeID, c jobs.Call) wire.JobCall {
-	return wire.JobCall{Attempt: wire.Attempt{Task: "t", Attempt: 1}, Node: node, Number: 1, Call: c}
+func jobCall(t *testing.T, node model.NodeID, c jobs.Call) wire.JobCall {
+	data := must[[]byte](t)(json.Marshal(c))
+	return wire.JobCall{Attempt: wire.Attempt{Task: "t", Attempt: 1}, Node: node, Number: 1, Data: data}
 }
 
 // TestJobsTravel: calls to a queue of items travel with all they may hold, errors keep
@@ -28,12 +30,12 @@ func TestJobsTravel(t *testing.T) {
 		reply.Leases = append(reply.Leases, lease)
 	}
 	var got wire.JobCall
-	w := newWorld(t, Handlers{Jobs: func(_ context.Context, c wire.JobCall) (wire.JobReply, error) {
-		if c.Take == 0 {
-			return wire.JobReply{}, model.ErrStale
+	w := newWorld(t, Handlers{Jobs: func(_ context.Context, c wire.JobCall) (jobs.Reply, error) {
+		if c.Call.Take == 0 {
+			return jobs.Reply{}, model.ErrStale
 		}
 		got = c
-		return wire.JobReply{Reply: reply}, nil
+		return reply, nil
 	}})
 	l, _ := w.agent(t, "mine")
 	big := jobs.Call{Take: jobs.MaxTake}
@@ -41,19 +43,22 @@ func TestJobsTravel(t *testing.T) {
 		big.Finish = append(big.Finish, jobs.Record{Lease: 1, Key: "k", Name: lease.Name, Try: 1, Outcome: jobs.Done,
 			Output: lease.Name, Begin: 0.123456789, End: 1})
 	}
-	call := jobCall("mine", big)
-	r, err := l.Jobs(testCtx(t), call)
+	call := jobCall(t, "mine", big)
+	data, err := l.Jobs(testCtx(t), call)
 	check(t, err)
+	call.Call, call.Data = big, nil
 	if diff := cmp.Diff(call, got); diff != "" {
 		t.Errorf("call changed on the way (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(reply, r.Reply); diff != "" {
+	var r jobs.Reply
+	check(t, json.Unmarshal(data, &r))
+	if diff := cmp.Diff(reply, r); diff != "" {
 		t.Errorf("reply changed on the way (-want +got):\n%s", diff)
 	}
-	if _, err := l.Jobs(testCtx(t), jobCall("mine", jobs.Call{})); !errors.Is(err, model.ErrStale) {
+	if _, err := l.Jobs(testCtx(t), jobCall(t, "mine", jobs.Call{})); !errors.Is(err, model.ErrStale) {
 		t.Errorf("an error became %v, want model.ErrStale", err)
 	}
-	if _, err := l.Jobs(testCtx(t), jobCall("yours", jobs.Call{Take: 1})); !errors.Is(err, model.ErrDenied) {
+	if _, err := l.Jobs(testCtx(t), jobCall(t, "yours", jobs.Call{Take: 1})); !errors.Is(err, model.ErrDenied) {
 		t.Errorf("a call for another node: %v, want model.ErrDenied", err)
 	}
 }
@@ -76,7 +81,7 @@ func TestJobsDoNotWaitForResults(t *testing.T) {
 		}
 	})
 	<-waits
-	_, err := l.Jobs(testCtx(t), jobCall("n", jobs.Call{Take: 1}))
+	_, err := l.Jobs(testCtx(t), jobCall(t, "n", jobs.Call{Take: 1}))
 	check(t, err)
 	close(store)
 	delivery.Wait()

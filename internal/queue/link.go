@@ -269,9 +269,14 @@ func (l *Link) Chunk(ctx context.Context, c wire.Chunk) error {
 	return err
 }
 
-// Jobs makes a call of a task to the queue of its step.
-func (l *Link) Jobs(ctx context.Context, c wire.JobCall) (wire.JobReply, error) {
-	return ask[wire.JobReply](ctx, l, kindJobs, c)
+// Jobs makes a call of a task to the queue of its step: c.Data. It returns the reply, a
+// jobs.Reply in JSON.
+func (l *Link) Jobs(ctx context.Context, c wire.JobCall) ([]byte, error) {
+	body, err := wire.EncodeJobCall(c)
+	if err != nil {
+		return nil, model.Usagef("%w", err)
+	}
+	return l.call(ctx, kindJobs, body)
 }
 
 // Heartbeat reports that the agent is alive. It is not confirmed; an error

@@ -87,7 +87,7 @@ func (h *Hub) Serve(hs Handlers) error {
 			return none{}, hs.Chunk(ctx, m)
 		}), queueBulk, maxBulk, false},
 		{kindPart, h.upload, queueBulk, maxBulk, false},
-		{kindJobs, handler(wire.Decode, hs.Jobs), queueJobs, maxJobs, false},
+		{kindJobs, handler(wire.DecodeJobCall, hs.Jobs), queueJobs, maxJobs, false},
 	}, h.fromAgent)
 	if err == nil {
 		err = h.receive(h.names.anyClient, []route{

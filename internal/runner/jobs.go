@@ -2,7 +2,9 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -19,14 +21,22 @@ type caller struct {
 // call returns when the agent has the reply. The end of the agent ends this process.
 func (c *caller) call(call jobs.Call) (jobs.Reply, error) {
 	c.number++
-	if err := c.out.write(report{Call: &jobCall{Number: c.number, Call: call}}); err != nil {
+	data, err := json.Marshal(call)
+	if err == nil {
+		err = c.out.write(report{Call: &jobCall{Number: c.number, Data: data}})
+	}
+	if err != nil {
 		return jobs.Reply{}, err
 	}
 	r := <-c.replies
 	if r.Error != "" {
 		return jobs.Reply{}, errors.New(r.Error)
 	}
-	return r.Reply, nil
+	var reply jobs.Reply
+	if err := json.Unmarshal(r.Data, &reply); err != nil {
+		return jobs.Reply{}, fmt.Errorf("decoding the reply of the queue of items: %w", err)
+	}
+	return reply, nil
 }
 
 // teller joins the calls of all slots of a task: while one is on its way, those that

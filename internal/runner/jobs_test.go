@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -139,12 +140,17 @@ func TestTeller(t *testing.T) {
 func TestJobsOfTheChild(t *testing.T) {
 	var numbers []uint64
 	cfg := config(t, map[string]any{"takes": 3})
-	cfg.Jobs = func(_ context.Context, number uint64, c jobs.Call) (jobs.Reply, error) {
+	cfg.Jobs = func(_ context.Context, number uint64, call []byte) ([]byte, error) {
+		var c jobs.Call
+		if err := json.Unmarshal(call, &c); err != nil {
+			return nil, err
+		}
 		numbers = append(numbers, number)
 		if number == 3 {
-			return jobs.Reply{}, model.ErrStale
+			return nil, model.ErrStale
 		}
-		return jobs.Reply{Leases: []jobs.Lease{{ID: number, Key: "k", Name: fmt.Sprint("take ", c.Take), Try: 1}}}, nil
+		lease := jobs.Lease{ID: number, Key: "k", Name: fmt.Sprint("take ", c.Take), Try: 1}
+		return json.Marshal(jobs.Reply{Leases: []jobs.Lease{lease}})
 	}
 	o := begun(t, cfg).Wait()
 	want(t, o, model.OutcomeFailed, model.ErrStale.Error())
@@ -162,11 +168,11 @@ func TestCallEndsWithTheTask(t *testing.T) {
 	ended := make(chan struct{})
 	cfg := config(t, map[string]any{"takes": 1})
 	called := make(chan struct{})
-	cfg.Jobs = func(ctx context.Context, _ uint64, _ jobs.Call) (jobs.Reply, error) {
+	cfg.Jobs = func(ctx context.Context, _ uint64, _ []byte) ([]byte, error) {
 		close(called)
 		<-ctx.Done()
 		close(ended)
-		return jobs.Reply{}, ctx.Err()
+		return nil, ctx.Err()
 	}
 	p := begun(t, cfg)
 	<-called

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -55,9 +54,9 @@ type Config struct {
 	// OnLive is the same for how things are now. Optional.
 	OnLive func(map[string]float64)
 	// Jobs makes a call of the task to the queue of its step's items, until it is
-	// answered; calls have numbers, and come one at a time. Its context ends with the
-	// process. Optional.
-	Jobs func(ctx context.Context, number uint64, c jobs.Call) (jobs.Reply, error)
+	// answered; calls have numbers, and come one at a time. They are a jobs.Call in JSON,
+	// and replies a jobs.Reply. Its context ends with the process. Optional.
+	Jobs func(ctx context.Context, number uint64, call []byte) (reply []byte, err error)
 	// PrepareTimeout bounds the time from Start to ready; Spec.Timeout when
 	// zero. CleanupTimeout bounds the time from the end of Run to the end of
 	// the child; a minute when zero. KillGrace is the time between SIGTERM and

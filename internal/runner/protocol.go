@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -57,14 +56,14 @@ type report struct {
 // jobCall is a call to the queue of items. Calls have numbers, upwards from 1.
 type jobCall struct {
 	Number uint64 `json:"number"`
-	jobs.Call
+	Data   []byte `json:"data"` // jobs.Call in JSON: the agent does not read it
 }
 
 // jobReply answers the call with its number.
 type jobReply struct {
 	Number uint64 `json:"number"`
 	Error  string `json:"error,omitempty"` // why there is no reply
-	jobs.Reply
+	Data   []byte `json:"data,omitempty"`  // jobs.Reply in JSON
 }
 
 // stageReport is a change of a stage at a time of the wall clock, in nanoseconds

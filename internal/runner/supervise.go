@@ -121,8 +121,8 @@ func (p *Process) readReports(ctx context.Context) {
 func (p *Process) passOn(ctx context.Context, c jobCall) {
 	p.calling.Lock()
 	defer p.calling.Unlock()
-	reply, err := p.cfg.Jobs(ctx, c.Number, c.Call)
-	answer := jobReply{Number: c.Number, Reply: reply}
+	reply, err := p.cfg.Jobs(ctx, c.Number, c.Data)
+	answer := jobReply{Number: c.Number, Data: reply}
 	if err != nil {
 		answer.Error = model.Plain(err)
 	}

@@ -194,11 +194,11 @@ type JobCall struct {
 	Attempt
 	Node   model.NodeID `json:"node"`
 	Number uint64       `json:"number"` // of the task's calls, upwards from 1
-	jobs.Call
+	// Data is the call as the task encoded it, in JSON: the agent passes it on unread.
+	// What is decoded has Call instead.
+	Data []byte    `json:"-"`
+	Call jobs.Call `json:"-"`
 }
-
-// JobReply answers a JobCall.
-type JobReply struct{ jobs.Reply }
 
 // Goodbye says that an agent leaves of its own will. Owes: the task that it was
 // at has ended, and its result comes at once.
@@ -300,7 +300,6 @@ func (a Assignment) check() error {
 func (HelloReply) check() error  { return nil }
 func (ReadyReply) check() error  { return nil }
 func (ResultReply) check() error { return nil }
-func (JobReply) check() error    { return nil }
 func (r Ready) check() error     { return cmp.Or(r.Attempt.check(), r.Node.Validate()) }
 func (g Goodbye) check() error   { return cmp.Or(g.Node.Validate(), checkNames(g.Session)) }
 
@@ -325,8 +324,66 @@ func (c JobCall) check() error {
 	if c.Number == 0 {
 		return errors.New("a call without a number")
 	}
-	return cmp.Or(c.Attempt.check(), c.Node.Validate(), c.Check())
+	return cmp.Or(c.Attempt.check(), c.Node.Validate(), c.Call.Check())
 }
+
+// EncodeJobCall is the form in which calls travel: as chunks do.
+func EncodeJobCall(c JobCall) ([]byte, error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("encoding wire.JobCall: %w", err)
+	}
+	return encodeWith(c, c.Data)
+}
+
+// DecodeJobCall parses and checks what EncodeJobCall made. It never panics on any input.
+func DecodeJobCall(b []byte) (c JobCall, err error) {
+	data, err := decodeWith(b, &c)
+	if err == nil {
+		err = Bounded(data)
+	}
+	if err == nil {
+		if err = json.Unmarshal(data, &c.Call); err != nil {
+			err = fmt.Errorf("%w: %w", ErrForm, err)
+		}
+	}
+	if err != nil {
+		return JobCall{}, fmt.Errorf("decoding wire.JobCall: %w", err)
+	}
+	if err := c.check(); err != nil {
+		return JobCall{}, fmt.Errorf("checking wire.JobCall: %w: %w", ErrForm, err)
+	}
+	return c, nil
+}
+
+// encodeWith puts the length of a JSON header (4 bytes, big endian) and the header before
+// data, which stays as it is. In JSON the data would grow by a third.
+func encodeWith(header any, data []byte) ([]byte, error) {
+	text, err := json.Marshal(header)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %T: %w", header, err)
+	}
+	out := make([]byte, 0, 4+len(text)+len(data))
+	out = binary.BigEndian.AppendUint32(out, uint32(len(text)))
+	return append(append(out, text...), data...), nil
+}
+
+// decodeWith is the inverse; data shares memory with b.
+func decodeWith(b []byte, header any) (data []byte, err error) {
+	if len(b) < 4 {
+		return nil, errHeader
+	}
+	n, rest := binary.BigEndian.Uint32(b), b[4:]
+	if uint64(n) > uint64(len(rest)) {
+		return nil, errHeader
+	}
+	if err := json.Unmarshal(rest[:n], header); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrForm, err)
+	}
+	return rest[n:], nil
+}
+
+// errHeader says that the bytes are not a header with data behind it.
+var errHeader = fmt.Errorf("%w: no header", ErrForm)
 
 func (r Report) check() error {
 	if len(r.Event.Text) > maxText {
@@ -401,42 +458,25 @@ func (c Chunk) check() error {
 	return c.Node.Validate()
 }
 
-// errChunk says that the bytes are not an encoded chunk.
-var errChunk = fmt.Errorf("decoding wire.Chunk: %w: not a chunk", ErrForm)
-
-// EncodeChunk is the form in which chunks travel: the length of the JSON
-// header (4 bytes, big endian), the header, and the data as it is. In JSON the
-// data would grow by a third.
+// EncodeChunk is the form in which chunks travel: their data as it is, behind a header.
 func EncodeChunk(c Chunk) ([]byte, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("encoding wire.Chunk: %w", err)
 	}
 	data := c.Data
 	c.Data = nil
-	header, err := json.Marshal(c)
-	if err != nil {
-		return nil, fmt.Errorf("encoding wire.Chunk: %w", err)
-	}
-	out := make([]byte, 0, 4+len(header)+len(data))
-	out = binary.BigEndian.AppendUint32(out, uint32(len(header)))
-	return append(append(out, header...), data...), nil
+	return encodeWith(c, data)
 }
 
 // DecodeChunk parses and checks what EncodeChunk made. The chunk's data shares
 // memory with the input. It never panics on any input.
 func DecodeChunk(b []byte) (Chunk, error) {
-	if len(b) < 4 {
-		return Chunk{}, errChunk
-	}
-	n, rest := binary.BigEndian.Uint32(b), b[4:]
-	if uint64(n) > uint64(len(rest)) {
-		return Chunk{}, errChunk
-	}
 	var c Chunk
-	if err := json.Unmarshal(rest[:n], &c); err != nil {
-		return Chunk{}, fmt.Errorf("decoding wire.Chunk: %w: %w", ErrForm, err)
+	data, err := decodeWith(b, &c)
+	if err != nil {
+		return Chunk{}, fmt.Errorf("decoding wire.Chunk: %w", err)
 	}
-	c.Data = rest[n:]
+	c.Data = data
 	if err := c.check(); err != nil {
 		return Chunk{}, fmt.Errorf("checking wire.Chunk: %w: %w", ErrForm, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/model"
@@ -68,9 +69,6 @@ func TestRoundTrips(t *testing.T) {
 	roundTrip(t, Goodbye{Node: "n", Session: "s"})
 	roundTrip(t, Report{Node: "n", Event: model.Event{Text: "t"}})
 	roundTrip(t, look)
-	roundTrip(t, call)
-	roundTrip(t, JobReply{jobs.Reply{Leases: []jobs.Lease{{ID: 1, Key: "1", Name: "a", Try: 2}}, Lost: []uint64{1},
-		Refused: []uint64{2}, Known: []string{"k"}, State: jobs.State{Items: 1, Ready: true}, Again: time.Second}})
 	roundTrip(t, missing)
 }
 
@@ -79,26 +77,31 @@ func TestCheckRefuses(t *testing.T) {
 	changedOrder := func(f func(*Order)) Message { o := order; f(&o); return o }
 	changedLook := func(f func(*Order)) Message { o := look; o.Needs = slices.Clone(o.Needs); f(&o); return o }
 	changedResult := func(f func(*Result)) Message { r := result; f(&r); return r }
-	changedCall := func(f func(*JobCall)) Message { c := call; c.Finish = slices.Clone(c.Finish); f(&c); return c }
+	changedCall := func(f func(*JobCall)) Message {
+		c := call
+		c.Call.Finish = slices.Clone(c.Call.Finish)
+		f(&c)
+		return c
+	}
 	long, many := strings.Repeat("x", jobs.MaxName+1), slices.Repeat([]string{"x"}, jobs.MaxAdd+1)
 	for name, m := range map[string]Message{
 		"call without a node":         changedCall(func(c *JobCall) { c.Node = "" }),
 		"call of nothing":             changedCall(func(c *JobCall) { c.Task = "" }),
 		"call without a number":       changedCall(func(c *JobCall) { c.Number = 0 }),
-		"call for too many items":     changedCall(func(c *JobCall) { c.Take = jobs.MaxTake + 1 }),
-		"call for less than nothing":  changedCall(func(c *JobCall) { c.Take = -1 }),
-		"call with too many results":  changedCall(func(c *JobCall) { c.Finish = make([]jobs.Record, jobs.MaxFinish+1) }),
-		"call with too many leases":   changedCall(func(c *JobCall) { c.Renew = make([]uint64, jobs.MaxRenew+1) }),
-		"call with too many names":    changedCall(func(c *JobCall) { c.Add = &jobs.Add{Names: many} }),
-		"call with an empty name":     changedCall(func(c *JobCall) { c.Add = &jobs.Add{Names: []string{""}} }),
-		"call with a long name":       changedCall(func(c *JobCall) { c.Add = &jobs.Add{Names: []string{long}} }),
-		"call without a lease":        changedCall(func(c *JobCall) { c.Open = &jobs.Open{Count: 1, Tries: 1} }),
-		"call without tries":          changedCall(func(c *JobCall) { c.Open = &jobs.Open{Count: 1, Lease: time.Minute} }),
-		"result without a key":        changedCall(func(c *JobCall) { c.Finish[0].Key = "" }),
-		"result with a long output":   changedCall(func(c *JobCall) { c.Finish[0].Output = long }),
-		"result of no time":           changedCall(func(c *JobCall) { c.Finish[0].Put = math.NaN() }),
-		"result of no known kind":     changedCall(func(c *JobCall) { c.Finish[0].Outcome = "x" }),
-		"result that sets aside":      changedCall(func(c *JobCall) { c.Finish[0].Outcome = jobs.SetAside }),
+		"call for too many items":     changedCall(func(c *JobCall) { c.Call.Take = jobs.MaxTake + 1 }),
+		"call for less than nothing":  changedCall(func(c *JobCall) { c.Call.Take = -1 }),
+		"call with too many results":  changedCall(func(c *JobCall) { c.Call.Finish = make([]jobs.Record, jobs.MaxFinish+1) }),
+		"call with too many leases":   changedCall(func(c *JobCall) { c.Call.Renew = make([]uint64, jobs.MaxRenew+1) }),
+		"call with too many names":    changedCall(func(c *JobCall) { c.Call.Add = &jobs.Add{Names: many} }),
+		"call with an empty name":     changedCall(func(c *JobCall) { c.Call.Add = &jobs.Add{Names: []string{""}} }),
+		"call with a long name":       changedCall(func(c *JobCall) { c.Call.Add = &jobs.Add{Names: []string{long}} }),
+		"call without a lease":        changedCall(func(c *JobCall) { c.Call.Open = &jobs.Open{Count: 1, Tries: 1} }),
+		"call without tries":          changedCall(func(c *JobCall) { c.Call.Open = &jobs.Open{Count: 1, Lease: time.Minute} }),
+		"result without a key":        changedCall(func(c *JobCall) { c.Call.Finish[0].Key = "" }),
+		"result with a long output":   changedCall(func(c *JobCall) { c.Call.Finish[0].Output = long }),
+		"result of no time":           changedCall(func(c *JobCall) { c.Call.Finish[0].Put = math.NaN() }),
+		"result of no known kind":     changedCall(func(c *JobCall) { c.Call.Finish[0].Outcome = "x" }),
+		"result that sets aside":      changedCall(func(c *JobCall) { c.Call.Finish[0].Outcome = jobs.SetAside }),
 		"hello without a session":     Hello{Node: model.Node{ID: "n"}},
 		"hello without a node":        Hello{Session: "s"},
 		"hello holding nothing":       Hello{Node: model.Node{ID: "n"}, Session: "s", Holding: []Attempt{{}}},
@@ -185,8 +188,8 @@ func TestChunkTravelsAsItIs(t *testing.T) {
 			t.Errorf("the first %d bytes are a chunk", n)
 		}
 	}
-	if _, err := DecodeChunk([]byte{255, 255, 255, 255, 0}); !errors.Is(err, errChunk) {
-		t.Errorf("a header beyond the end: %v, want %v", err, errChunk)
+	if _, err := DecodeChunk([]byte{255, 255, 255, 255, 0}); !errors.Is(err, errHeader) {
+		t.Errorf("a header beyond the end: %v, want %v", err, errHeader)
 	}
 }
 
@@ -244,8 +247,52 @@ func FuzzChunk(f *testing.F)       { fuzzMessage(f, chunk) }
 func FuzzProgress(f *testing.F)    { fuzzMessage(f, Progress{Attempt: attempt, Node: "n"}) }
 func FuzzGoodbye(f *testing.F)     { fuzzMessage(f, Goodbye{Node: "n"}) }
 func FuzzReport(f *testing.F)      { fuzzMessage(f, Report{Node: "n"}) }
-func FuzzJobCall(f *testing.F)     { fuzzMessage(f, call) }
 func FuzzMissing(f *testing.F)     { fuzzMessage(f, missing) }
+
+// encodedCall is a call as a task and its agent encode it.
+func encodedCall(t testing.TB, c JobCall) []byte {
+	data, err := json.Marshal(c.Call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Call, c.Data = jobs.Call{}, data
+	out, err := EncodeJobCall(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestJobCallTravels(t *testing.T) {
+	got, err := DecodeJobCall(encodedCall(t, call))
+	if diff := cmp.Diff(call, got); err != nil || diff != "" {
+		t.Errorf("DecodeJobCall: %v (-want +got):\n%s", err, diff)
+	}
+	bad := call
+	bad.Call.Take = -1
+	if _, err := DecodeJobCall(encodedCall(t, bad)); !errors.Is(err, ErrForm) {
+		t.Errorf("a call that breaks its bounds: %v", err)
+	}
+	bad.Number = 0
+	if _, err := EncodeJobCall(bad); err == nil {
+		t.Error("a call without a number was encoded")
+	}
+}
+
+func FuzzJobCall(f *testing.F) {
+	f.Add(encodedCall(f, call))
+	f.Add([]byte{0, 0, 0, 2, '{', '}', '{', '}'})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := DecodeJobCall(data)
+		if err != nil {
+			return
+		}
+		back, err := DecodeJobCall(encodedCall(t, c))
+		if err != nil || !cmp.Equal(c, back, cmpopts.EquateEmpty()) {
+			t.Errorf("%+v became %+v, %v", c, back, err)
+		}
+	})
+}
 
 func FuzzDecodeChunk(f *testing.F) {
 	data, err := EncodeChunk(chunk)
