@@ -42,6 +42,7 @@ type params struct {
 	done    atomic.Int64 // results that count
 	refused atomic.Int64
 	retried atomic.Int64 // executions that were not the first of their item
+	last    atomic.Int64 // when the last result was told to count, in ns since the start
 }
 
 func (p *params) Validate() error         { return nil }
@@ -112,6 +113,8 @@ func (p *params) Run(ctx context.Context, env *workload.Env) error {
 	} {
 		env.Report.Sample(model.Sample{Metric: name, Unit: "job", Value: float64(n.Load()), Better: model.Higher, Info: true})
 	}
+	env.Report.Sample(model.Sample{Metric: "jobs_last", Unit: "s", Value: time.Duration(p.last.Load()).Seconds(),
+		Better: model.Lower, Info: true})
 	env.Report.Sample(model.Sample{Metric: "jobs", Unit: "job/s", Better: model.Higher,
 		Value: float64(p.done.Load()) / time.Since(begun).Seconds()})
 	return err
@@ -144,6 +147,9 @@ func (p *params) work(ctx context.Context, env *workload.Env, slot int, begun ti
 		}
 		for _, f := range c.Finish {
 			p.settled(f, len(r.Refused) > 0)
+		}
+		if len(c.Finish) > 0 {
+			p.last.Store(int64(time.Since(begun))) // of slots that meet, either
 		}
 		c = jobs.Call{Take: 1}
 		switch {
