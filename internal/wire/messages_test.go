@@ -83,6 +83,7 @@ func TestCheckRefuses(t *testing.T) {
 		f(&c)
 		return c
 	}
+	manyRecords := make([]jobs.Record, jobs.MaxFinish+1)
 	long, many := strings.Repeat("x", jobs.MaxName+1), slices.Repeat([]string{"x"}, jobs.MaxAdd+1)
 	for name, m := range map[string]Message{
 		"call without a node":         changedCall(func(c *JobCall) { c.Node = "" }),
@@ -90,13 +91,13 @@ func TestCheckRefuses(t *testing.T) {
 		"call without a number":       changedCall(func(c *JobCall) { c.Number = 0 }),
 		"call for too many items":     changedCall(func(c *JobCall) { c.Call.Take = jobs.MaxTake + 1 }),
 		"call for less than nothing":  changedCall(func(c *JobCall) { c.Call.Take = -1 }),
-		"call with too many results":  changedCall(func(c *JobCall) { c.Call.Finish = make([]jobs.Record, jobs.MaxFinish+1) }),
+		"call with too many results":  changedCall(func(c *JobCall) { c.Call.Finish = manyRecords }),
 		"call with too many leases":   changedCall(func(c *JobCall) { c.Call.Renew = make([]uint64, jobs.MaxRenew+1) }),
 		"call with too many names":    changedCall(func(c *JobCall) { c.Call.Add = &jobs.Add{Names: many} }),
 		"call with an empty name":     changedCall(func(c *JobCall) { c.Call.Add = &jobs.Add{Names: []string{""}} }),
 		"call with a long name":       changedCall(func(c *JobCall) { c.Call.Add = &jobs.Add{Names: []string{long}} }),
 		"call without a lease":        changedCall(func(c *JobCall) { c.Call.Open = &jobs.Open{Count: 1, Tries: 1} }),
-		"call without tries":          changedCall(func(c *JobCall) { c.Call.Open = &jobs.Open{Count: 1, Lease: time.Minute} }),
+		"call without tries":          changedCall(func(c *JobCall) { c.Call.Open = &jobs.Open{Lease: time.Minute} }),
 		"result without a key":        changedCall(func(c *JobCall) { c.Call.Finish[0].Key = "" }),
 		"result with a long output":   changedCall(func(c *JobCall) { c.Call.Finish[0].Output = long }),
 		"result of no time":           changedCall(func(c *JobCall) { c.Call.Finish[0].Put = math.NaN() }),
