@@ -96,7 +96,8 @@ func (q question) askFiles(ctx context.Context, kind study.Kind, ask answer.Ques
 	choice := takes.Choice
 	for i, f := range q.files {
 		choice.Beside = i >= len(q.files)-len(takes.Also)
-		x, in, err := study.Source{Name: f.name}, strings.NewReader(f.text), error(nil)
+		var err error
+		x, in := study.Source{Name: f.name}, strings.NewReader(f.text)
 		if takes.Read != nil {
 			x.Own, err = takes.Read(ctx, f.name, in)
 		} else {

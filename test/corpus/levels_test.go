@@ -57,7 +57,8 @@ func levelCases() (out []question) {
 // fitCases make models of measured values.
 func fitCases() (out []question) {
 	add := func(name, params, text string) {
-		out = append(out, question{name: "levelfit/" + name, study: "levelfit", params: params, files: []file{{"cpu.csv", text}}})
+		out = append(out, question{name: "levelfit/" + name, study: "levelfit", params: params, files: []file{{"cpu.csv",
+			text}}})
 	}
 	add("two bands", `{"value": "score", "name": "m5-large"}`, values("score", 120, bands(seeded(710), .3, 80, 120, .005)))
 	add("one band", `{"value": "score"}`, values("score", 80, normal(seeded(711), 100, .01)))
@@ -96,7 +97,8 @@ func (x cellsRun) run() model.RunData {
 				for _, size := range []float64{4 * kib, 64 * kib, 512 * kib} {
 					for _, reads := range []float64{1, .5} {
 						for _, depth := range x.depths {
-							factors := map[string]any{"node": simulated.NodeName(node), "volume": volume, "size": size, "reads": 100 * reads, "depth": depth}
+							factors := map[string]any{"node": simulated.NodeName(node), "volume": volume, "size": size,
+								"reads": 100 * reads, "depth": depth}
 							maps.Copy(factors, x.factors)
 							b.Step("trial", trial+1, x.cell(b, rng, node, size, reads, depth))
 							b.Data.Steps[len(b.Data.Steps)-1].Factors, _ = json.Marshal(factors) // it is of plain values
@@ -112,7 +114,8 @@ func (x cellsRun) run() model.RunData {
 // cell is the result of a step.
 func (x cellsRun) cell(b *builder, rng *rand.Rand, node int, size, reads float64, depth int) model.Result {
 	const seconds = 10
-	ops := min(x.ops/math.Ceil(size/(256*kib)), x.bytes/size, float64(depth)/x.latency) * math.Exp(x.noise*rng.NormFloat64())
+	ops := min(x.ops/math.Ceil(size/(256*kib)), x.bytes/size,
+		float64(depth)/x.latency) * math.Exp(x.noise*rng.NormFloat64())
 	r := b.Reported(node, 0, seconds, ops)
 	r.Samples = nil
 	for i, way := range []string{"disk_read_iops", "disk_write_iops"} {
@@ -134,7 +137,8 @@ func (x cellsRun) cell(b *builder, rng *rand.Rand, node int, size, reads float64
 // measuredCases compare what volumes gave with what was expected of them.
 func measuredCases() (out []question) {
 	add := func(name, params string, x cellsRun) {
-		out = append(out, question{name: "servicelevel/" + name, study: "servicelevel", params: params, runs: []model.RunData{x.run()}})
+		out = append(out, question{name: "servicelevel/" + name, study: "servicelevel", params: params,
+			runs: []model.RunData{x.run()}})
 	}
 	own := func(more, limits string) string {
 		text, _ := json.Marshal("model: own\nlimits:\n" + limits)
@@ -158,9 +162,11 @@ func measuredCases() (out []question) {
 	add("one in flight", own("", limits), but(func(x *cellsRun) { x.depths, x.latency = []int{1}, .002 }))
 	add("not saturated", own("", limits), but(func(x *cellsRun) { x.latency = .05 }))
 	add("credits left", own("", limits), but(func(x *cellsRun) { x.factors = map[string]any{"burst": true} }))
-	add("ways", own("", "- {of: ops, ways: each, unit: 256KiB, rate: 1000}\n- {of: bytes, ways: [write], rate: 20MiB}\n"), holding)
+	add("ways", own("", "- {of: ops, ways: each, unit: 256KiB, rate: 1000}\n- {of: bytes, ways: [write], rate: "+
+		"20MiB}\n"), holding)
 	add("lab", "", but(func(x *cellsRun) {
-		x.volumes, x.trials, x.factors = []string{"data", "log"}, 2, map[string]any{"lab": map[string]any{"iops": 1000, "bandwidth": "60MiB/s"}}
+		x.volumes, x.trials, x.factors = []string{"data", "log"}, 2, map[string]any{"lab": map[string]any{"iops": 1000,
+			"bandwidth": "60MiB/s"}}
 	}))
 	add("built-in", `{"models": [{"model": "aws-io1", "inputs": {"gib": 100, "iops": 1000}}]}`, holding)
 	return out

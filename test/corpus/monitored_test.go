@@ -58,9 +58,9 @@ func loadOf(seed uint64, name string, most, size, reads float64, of course) moni
 	return out
 }
 
-// each is the load in periods of another length.
-func (m monitored) each(step time.Duration) monitored {
-	m.step = step
+// eachSecond is the load in periods of a second.
+func (m monitored) eachSecond() monitored {
+	m.step = time.Second
 	return m
 }
 
@@ -104,8 +104,8 @@ func iostatJSON(all ...monitored) file {
 		}
 		reports = append(reports, map[string]any{"timestamp": all[0].end(i).Format("2006-01-02T15:04:05-0700"), "disk": of})
 	}
-	text, _ := json.Marshal(map[string]any{"sysstat": map[string]any{"hosts": []any{map[string]any{ // it is of plain values
-		"nodename": all[0].node, "date": "2026-11-27", "statistics": reports}}}})
+	host := map[string]any{"nodename": all[0].node, "date": "2026-11-27", "statistics": reports}
+	text, _ := json.Marshal(map[string]any{"sysstat": map[string]any{"hosts": []any{host}}}) // it is of plain values
 	return file{"iostat.json", string(text)}
 }
 
@@ -117,7 +117,8 @@ func iostatText(comma bool, all ...monitored) file {
 	if comma {
 		stamp = "02.01.2006 15:04:05"
 	}
-	fmt.Fprintf(&b, "Linux 6.18.44 (%s) \t%s \t_x86_64_\t(2 CPU)\n\n", all[0].node, began().Format(strings.Fields(stamp)[0]))
+	fmt.Fprintf(&b, "Linux 6.18.44 (%s) \t%s \t_x86_64_\t(2 CPU)\n\n", all[0].node,
+		began().Format(strings.Fields(stamp)[0]))
 	for i := range all[0].rates {
 		rows := "Device r/s rkB/s rrqm/s w/s wkB/s wrqm/s %util\n"
 		for _, m := range all {
@@ -142,8 +143,8 @@ func diskstats(start float64, all ...monitored) file {
 		fmt.Fprintf(&b, "%d.250000000\n", began().Add(time.Duration(i)*all[0].step).Unix())
 		for k, m := range all {
 			c := &counts[k]
-			fmt.Fprintf(&b, " 8 %d %s %.0f 0 %.0f 0 %.0f %.0f %.0f 0 0 0 0 0 0 0 0\n", 16*k, m.volume, count(c[0]), count(c[2]/512),
-				count(c[1]), c[1]/10, count(c[3]/512))
+			fmt.Fprintf(&b, " 8 %d %s %.0f 0 %.0f 0 %.0f %.0f %.0f 0 0 0 0 0 0 0 0\n", 16*k, m.volume, count(c[0]),
+				count(c[2]/512), count(c[1]), c[1]/10, count(c[3]/512))
 			if i < len(m.rates) {
 				for w, rate := range m.rates[i] {
 					c[w] += rate * m.step.Seconds()
