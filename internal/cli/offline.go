@@ -11,6 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
+	"github.com/scalebench/scalebench/internal/wire"
 )
 
 // offline is the service when no server runs: everything that the store alone
@@ -162,6 +163,11 @@ func (o offline) Nodes(ctx context.Context) ([]model.NodeInfo, error) {
 		out = append(out, model.NodeInfo{Node: n, Status: n.Absent()})
 	}
 	return out, nil
+}
+
+// Readings needs nodes that are there.
+func (o offline) Readings(context.Context, []model.NodeID) ([]wire.Readings, error) {
+	return nil, errNoServer
 }
 
 func (o offline) RemoveNode(context.Context, model.NodeID) error { return errNoServer }

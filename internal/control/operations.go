@@ -84,6 +84,7 @@ var (
 	opNodes = operation[*none, []model.NodeInfo]{"nodes",
 		func(s Server, ctx context.Context, _ *none) ([]model.NodeInfo, error) { return s.Nodes(ctx) }}
 	opRemoveNode = operation[model.NodeID, none]{"remove-node", silent(Server.RemoveNode)}
+	opReadings   = operation[[]model.NodeID, []wire.Readings]{"readings", Server.Readings}
 	opNewToken   = operation[identity.TokenSpec, string]{"new-token", Server.NewToken}
 )
 
@@ -93,7 +94,8 @@ var operations = []interface {
 }{
 	opRuns, opRun, opData, opPrinted, opArtifact, opAnswer, opFindings, opShow, opPage,
 	opSubmit, opResume, opCancel, opDelete,
-	opStartCampaign, opChangeCampaign, opCampaignStatus, opCampaignStatuses, opNodes, opRemoveNode, opNewToken,
+	opStartCampaign, opChangeCampaign, opCampaignStatus, opCampaignStatuses, opNodes, opRemoveNode, opReadings,
+	opNewToken,
 }
 
 // ofRun makes one request of the two arguments of a method.
@@ -326,6 +328,10 @@ func (r remote) Nodes(ctx context.Context) ([]model.NodeInfo, error) {
 func (r remote) RemoveNode(ctx context.Context, id model.NodeID) error {
 	_, err := opRemoveNode.call(ctx, r.caller, id)
 	return err
+}
+
+func (r remote) Readings(ctx context.Context, nodes []model.NodeID) ([]wire.Readings, error) {
+	return opReadings.call(ctx, r.caller, nodes)
 }
 
 func (r remote) NewToken(ctx context.Context, spec identity.TokenSpec) (string, error) {
