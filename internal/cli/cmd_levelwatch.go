@@ -27,6 +27,14 @@ type watchOptions struct {
 	after   time.Duration     // how long it takes
 }
 
+// levelWatcher is a watch that goes on.
+type levelWatcher struct {
+	c      *common
+	params *pressure.Params
+	opt    watchOptions
+	screen *pressureScreen
+}
+
 // levelWatch shows pressures each second.
 func (c *common) levelWatch() *cobra.Command {
 	kind := pressure.Kind()
@@ -67,10 +75,12 @@ terminal, or with --format json, each second is a line for each limit.`,
 			ctx, cancel = context.WithTimeout(ctx, d)
 			defer cancel()
 		}
+		w := levelWatcher{c, params, opt, c.newPressureScreen()}
+		defer w.screen.close()
 		if len(args) == 0 && len(opt.Nodes) == 0 && !cmd.Flag("server").Changed {
-			return c.watchHost(ctx, params, opt)
+			return w.host(ctx)
 		}
-		return c.watchAgents(ctx, params, opt, strings.Join(args, ""))
+		return w.agents(ctx, strings.Join(args, ""))
 	}
 	return cmd
 }
@@ -100,14 +110,11 @@ const watchPoll = 250 * time.Millisecond
 // errWatchOver ends a watch that has nothing to wait for any more.
 var errWatchOver = errors.New("there is nothing more to watch")
 
-// watchPressure looks until the context ends, an alert ends it, or the source does. look
-// returns what was recorded in the last seconds.
-func (c *common) watchPressure(ctx context.Context, p *pressure.Params, opt watchOptions,
-	look func(context.Context) ([]telemetry.Recording, error)) error {
-	screen := c.newPressureScreen()
-	defer screen.close()
-	alerts := alerts{c: c, screen: screen, opt: opt, said: make(map[*pressure.Moment]bool)}
-	live := p.Live(opt.level)
+// follow looks until the context ends, an alert ends it, or the source does. look returns what
+// was recorded in the last seconds.
+func (w *levelWatcher) follow(ctx context.Context, look func(context.Context) ([]telemetry.Recording, error)) error {
+	alerts := alerts{c: w.c, screen: w.screen, opt: w.opt, said: make(map[*pressure.Moment]bool)}
+	live := w.params.Live(w.opt.level)
 	tick := time.NewTicker(watchPoll)
 	defer tick.Stop()
 	for {
@@ -131,7 +138,7 @@ func (c *common) watchPressure(ctx context.Context, p *pressure.Params, opt watc
 		}
 		news, err := live.Look(now, recordings)
 		if err == nil {
-			err = screen.show(now, news, live.Limits())
+			err = w.screen.show(now, news, live.Limits())
 		}
 		if err == nil {
 			err = alerts.check(ctx, live.Limits())

@@ -24,26 +24,26 @@ import (
 // looks than readings.
 const recentReadings = 10
 
-// watchHost shows this host.
-func (c *common) watchHost(ctx context.Context, p *pressure.Params, opt watchOptions) error {
+// host shows this host.
+func (w *levelWatcher) host(ctx context.Context) error {
 	host, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("asking for the name of this host: %w", err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(opt.Volumes)) {
-		if _, err := os.Stat(opt.Volumes[name]); err != nil {
-			return usageError("--volume %s=%s: %w; give a device or a folder that is there", name, opt.Volumes[name],
+	for _, name := range slices.Sorted(maps.Keys(w.opt.Volumes)) {
+		if _, err := os.Stat(w.opt.Volumes[name]); err != nil {
+			return usageError("--volume %s=%s: %w; give a device or a folder that is there", name, w.opt.Volumes[name],
 				errors.Unwrap(err))
 		}
 	}
 	began := time.Now()
-	rec := monitor.New(monitor.Config{Volumes: opt.Volumes, Recent: recentReadings}).Start(ctx)
+	rec := monitor.New(monitor.Config{Volumes: w.opt.Volumes, Recent: recentReadings}).Start(ctx)
 	defer rec.Stop()
-	if err := uncounted(opt.Volumes, rec.Series(began)); err != nil {
+	if err := uncounted(w.opt.Volumes, rec.Series(began)); err != nil {
 		return err
 	}
-	return c.watchPressure(ctx, p, opt, func(context.Context) ([]telemetry.Recording, error) {
-		return namedOnly(pressure.OfHost(host, began, rec.Series(began), false), opt.Volumes), nil
+	return w.follow(ctx, func(context.Context) ([]telemetry.Recording, error) {
+		return namedOnly(pressure.OfHost(host, began, rec.Series(began), false), w.opt.Volumes), nil
 	})
 }
 
@@ -71,24 +71,23 @@ func namedOnly(all []telemetry.Recording, volumes map[string]string) []telemetry
 	})
 }
 
-// watchAgents shows nodes of a server: those that the options name, or those of a run.
-func (c *common) watchAgents(ctx context.Context, p *pressure.Params, opt watchOptions, run string) error {
-	if len(opt.Volumes) > 0 {
+// agents shows nodes of a server: those that the options name, or those of a run.
+func (w *levelWatcher) agents(ctx context.Context, run string) error {
+	if len(w.opt.Volumes) > 0 {
 		return usageError("--volume names devices of this host; an agent shows those that it was started with")
 	}
-	return c.withService(ctx, toRead, func(ctx context.Context, s service) error {
-		w := nodeWatch{c: c, service: s, shared: make(map[string]bool), began: time.Now()}
-		err := w.choose(ctx, opt.Nodes, run)
-		if err != nil {
+	return w.c.withService(ctx, toRead, func(ctx context.Context, s service) error {
+		n := nodeWatch{say: w.screen.say, service: s, shared: make(map[string]bool)}
+		if err := n.await(ctx, w.opt.Nodes, run); err != nil {
 			return err
 		}
-		return c.watchPressure(ctx, p, opt, w.look)
+		return w.follow(ctx, n.look)
 	})
 }
 
 // nodeWatch reads nodes of a server.
 type nodeWatch struct {
-	c       *common
+	say     func(format string, args ...any)
 	service control.Service
 	nodes   []model.NodeID
 	shared  map[string]bool // nodes that share their machine with others
@@ -97,6 +96,26 @@ type nodeWatch struct {
 	began   time.Time
 	settled bool      // all nodes have sent readings, or it was said which have not
 	away    time.Time // since when the server does not answer; zero: it does
+}
+
+// await chooses the nodes. Those of a run come up with it.
+func (w *nodeWatch) await(ctx context.Context, patterns []string, run string) error {
+	for said := false; ; said = true {
+		w.nodes = nil
+		err := w.choose(ctx, patterns, run)
+		if w.run == "" || !errors.Is(err, model.ErrUnavailable) {
+			w.began = time.Now()
+			return err
+		}
+		if !said {
+			w.say("waiting for the nodes of run %s", w.run)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(nodesLook):
+		}
+	}
 }
 
 // choose finds the nodes: by patterns, and of a run.
@@ -133,7 +152,7 @@ func (w *nodeWatch) choose(ctx context.Context, patterns []string, name string) 
 			return usageError("--node %s: there is no such node; `scalebench nodes` lists them", pattern)
 		}
 	}
-	if len(w.nodes) == 0 {
+	if len(w.nodes) == 0 || w.run != "" && len(lost) > 0 {
 		return fmt.Errorf("%w: no node to watch is here%s; `scalebench nodes` lists them", model.ErrUnavailable,
 			strings.TrimSuffix(": "+num.List(lost), ": "))
 	}
@@ -183,6 +202,10 @@ const (
 	// nodesWithin is how long nodes may take to send the first readings: an order that
 	// is lost comes again.
 	nodesWithin = 8 * time.Second
+	// answerSoon is how long the server may take to answer, before that is said.
+	answerSoon = 2 * time.Second
+	// nodesLook is how often it is looked whether the nodes of a run are there.
+	nodesLook = 500 * time.Millisecond
 	// runLook is how often it is looked whether the run goes on.
 	runLook = 2 * time.Second
 )
@@ -190,12 +213,15 @@ const (
 // look returns what the nodes read in the last seconds; nothing until all have sent
 // something, or had time enough.
 func (w *nodeWatch) look(ctx context.Context) (out []telemetry.Recording, err error) {
-	list, err := w.service.Readings(ctx, w.nodes)
+	soon, cancel := context.WithTimeout(ctx, answerSoon)
+	defer cancel()
+	list, err := w.service.Readings(soon, w.nodes)
 	if err == nil {
-		err = w.over(ctx)
+		err = w.over(soon)
 	}
-	if errors.Is(err, model.ErrUnavailable) && w.settled && ctx.Err() == nil {
-		return nil, w.wait(err)
+	if late := errors.Is(err, context.DeadlineExceeded); w.settled && ctx.Err() == nil &&
+		(late || errors.Is(err, model.ErrUnavailable)) {
+		return nil, w.wait()
 	}
 	if err != nil {
 		return nil, err
@@ -219,7 +245,7 @@ func (w *nodeWatch) look(ctx context.Context) (out []telemetry.Recording, err er
 			"has none without a volume, network or processor of its own", model.ErrUnavailable, num.Brief(nodesWithin))
 	}
 	for _, n := range silent {
-		w.c.say("! node %s sends no readings; its agent may be of an older version", n)
+		w.say("! node %s sends no readings; its agent may be of an older version", n)
 	}
 	return out, nil
 }
@@ -234,18 +260,18 @@ func (w *nodeWatch) over(ctx context.Context) error {
 	if err != nil || !run.State.Final() {
 		return err
 	}
-	w.c.say("run %s is %s", run.ID, run.State)
+	w.say("run %s is %s", run.ID, run.State)
 	return errWatchOver
 }
 
 // wait says that the server is away, and gives up when that lasts.
-func (w *nodeWatch) wait(err error) error {
+func (w *nodeWatch) wait() error {
 	if w.away.IsZero() {
 		w.away = time.Now()
-		w.c.say("! %s; waiting for it", model.Plain(err))
+		w.say("! the server does not answer; waiting for it")
 	}
 	if time.Since(w.away) > control.AwaitPatience {
-		return fmt.Errorf("the server did not come back: %w", err)
+		return model.Unavailablef("the server did not come back within %s", num.Brief(control.AwaitPatience))
 	}
 	return nil
 }
