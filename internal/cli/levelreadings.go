@@ -53,8 +53,8 @@ func uncounted(volumes map[string]string, series []model.HostSeries) error {
 		if !slices.ContainsFunc(series, func(s model.HostSeries) bool {
 			return strings.HasPrefix(s.Metric, observe.VolumePrefix+name+".")
 		}) {
-			return usageError("--volume %s=%s: the kernel counts no operations of what holds it; give the block device below it, "+
-				"such as %s=/dev/sda", name, volumes[name], name)
+			return usageError("--volume %s=%s: the kernel counts no operations of what holds it; give the block device "+
+				"below it, such as %s=/dev/sda", name, volumes[name], name)
 		}
 	}
 	return nil
@@ -77,7 +77,8 @@ func (w *levelWatcher) agents(ctx context.Context, run string) error {
 		return usageError("--volume names devices of this host; an agent shows those that it was started with")
 	}
 	return w.c.withService(ctx, toRead, func(ctx context.Context, s service) error {
-		n := nodeWatch{say: w.screen.say, service: s, shared: make(map[string]bool)}
+		n := nodeWatch{say: w.screen.say, service: s, shared: make(map[string]bool),
+			latest: make(map[model.NodeID][]telemetry.Recording)}
 		if err := n.await(ctx, w.opt.Nodes, run); err != nil {
 			return err
 		}
@@ -90,6 +91,8 @@ type nodeWatch struct {
 	say     func(format string, args ...any)
 	service control.Service
 	nodes   []model.NodeID
+	latest  map[model.NodeID][]telemetry.Recording
+	after   uint64          // the answer before
 	shared  map[string]bool // nodes that share their machine with others
 	run     model.RunID     // that ends the watch when it ends; empty: nothing does
 	asked   time.Time       // when it was looked whether the run goes on
@@ -215,7 +218,7 @@ const (
 func (w *nodeWatch) look(ctx context.Context) (out []telemetry.Recording, err error) {
 	soon, cancel := context.WithTimeout(ctx, answerSoon)
 	defer cancel()
-	list, err := w.service.Readings(soon, w.nodes)
+	read, err := w.service.Readings(soon, w.nodes, w.after)
 	if err == nil {
 		err = w.over(soon)
 	}
@@ -226,16 +229,17 @@ func (w *nodeWatch) look(ctx context.Context) (out []telemetry.Recording, err er
 	if err != nil {
 		return nil, err
 	}
-	w.away = time.Time{}
-	heard := make(map[model.NodeID]bool)
-	for _, r := range list {
-		of := pressure.OfHost(string(r.Node), r.Began, r.Host, w.shared[string(r.Node)])
-		out, heard[r.Node] = append(out, of...), len(of) > 0
+	w.away, w.after = time.Time{}, read.Last
+	for _, r := range read.Nodes {
+		w.latest[r.Node] = pressure.OfHost(string(r.Node), r.Began, r.Host, w.shared[string(r.Node)])
+	}
+	for _, n := range w.nodes {
+		out = append(out, w.latest[n]...)
 	}
 	if w.settled {
 		return out, nil
 	}
-	silent := slices.DeleteFunc(slices.Clone(w.nodes), func(n model.NodeID) bool { return heard[n] })
+	silent := slices.DeleteFunc(slices.Clone(w.nodes), func(n model.NodeID) bool { return len(w.latest[n]) > 0 })
 	if len(silent) > 0 && time.Since(w.began) < nodesWithin {
 		return nil, nil
 	}

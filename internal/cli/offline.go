@@ -11,7 +11,6 @@ import (
 	"github.com/scalebench/scalebench/internal/identity"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
-	"github.com/scalebench/scalebench/internal/wire"
 )
 
 // offline is the service when no server runs: everything that the store alone
@@ -166,8 +165,8 @@ func (o offline) Nodes(ctx context.Context) ([]model.NodeInfo, error) {
 }
 
 // Readings needs nodes that are there.
-func (o offline) Readings(context.Context, []model.NodeID) ([]wire.Readings, error) {
-	return nil, errNoServer
+func (o offline) Readings(context.Context, []model.NodeID, uint64) (control.Readings, error) {
+	return control.Readings{}, errNoServer
 }
 
 func (o offline) RemoveNode(context.Context, model.NodeID) error { return errNoServer }

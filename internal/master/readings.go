@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/control"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/wire"
 )
@@ -14,12 +15,14 @@ import (
 type readings struct {
 	sync.Mutex
 	nodes map[model.NodeID]*nodeReadings
+	last  uint64 // how many have come
 }
 
 type nodeReadings struct {
 	wanted time.Time // when somebody asked last
 	asked  time.Time // when the node was asked last
 	latest wire.Readings
+	number uint64 // of the latest, in the order in which those of all nodes came
 }
 
 // askAgain is how often a node is asked to go on: often enough for two orders to be
@@ -27,14 +30,17 @@ type nodeReadings struct {
 const askAgain = wire.RecordFor / 3
 
 // Readings returns what the monitors of nodes have read in the last seconds, of those
-// nodes that have sent something. At the first call the nodes begin to read; they end
-// by themselves when nobody calls any more.
-func (m *Master) Readings(ctx context.Context, nodes []model.NodeID) ([]wire.Readings, error) {
+// nodes that have sent something after an earlier answer. At the first call the nodes
+// begin to read; they end by themselves when nobody calls any more.
+func (m *Master) Readings(ctx context.Context, nodes []model.NodeID, after uint64) (control.Readings, error) {
 	now := time.Now()
 	var ask []model.NodeID
-	var out []wire.Readings
 	r := &m.readings
 	r.Lock()
+	out := control.Readings{Last: r.last}
+	if after > r.last {
+		after = 0 // it was the answer of a server before this one
+	}
 	for id, n := range r.nodes {
 		if now.Sub(n.wanted) > wire.RecordFor {
 			delete(r.nodes, id)
@@ -54,8 +60,8 @@ func (m *Master) Readings(ctx context.Context, nodes []model.NodeID) ([]wire.Rea
 		if n.wanted = now; now.Sub(n.asked) >= askAgain {
 			n.asked, ask = now, append(ask, id)
 		}
-		if n.latest.Node != "" {
-			out = append(out, n.latest)
+		if n.number > after {
+			out.Nodes = append(out.Nodes, n.latest)
 		}
 	}
 	r.Unlock()
@@ -67,9 +73,11 @@ func (m *Master) Readings(ctx context.Context, nodes []model.NodeID) ([]wire.Rea
 
 // NodeReadings keeps what a node has read, if somebody wants it and it is new.
 func (m *Master) NodeReadings(read wire.Readings) {
-	m.readings.Lock()
-	defer m.readings.Unlock()
-	if n := m.readings.nodes[read.Node]; n != nil && read.Last().After(n.latest.Last()) {
-		n.latest = read
+	r := &m.readings
+	r.Lock()
+	defer r.Unlock()
+	if n := r.nodes[read.Node]; n != nil && read.Last().After(n.latest.Last()) {
+		r.last++
+		n.latest, n.number = read, r.last
 	}
 }

@@ -42,15 +42,17 @@ func TestReadings(t *testing.T) {
 			return wire.Readings{Node: id, Began: began, Host: []model.HostSeries{{Metric: "disk.reads", Counter: true,
 				Offsets: []int64{seconds * 1e9}, Values: []float64{1}}}}
 		}
+		var after uint64 // what was answered before does not count
 		ask := func(ids ...model.NodeID) (last []time.Duration) {
 			t.Helper()
-			got, err := m.Readings(t.Context(), ids)
+			got, err := m.Readings(t.Context(), ids, after)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, r := range got {
+			for _, r := range got.Nodes {
 				last = append(last, r.Last().Sub(began))
 			}
+			after = got.Last
 			return last
 		}
 		want := func(what string, got []time.Duration, want ...time.Duration) {
@@ -66,7 +68,10 @@ func TestReadings(t *testing.T) {
 		want("of one that is wanted", ask("a", "b"), 2*time.Second)
 		m.NodeReadings(read("a", 1))
 		m.NodeReadings(read("b", 3))
-		want("a replay", ask("a", "b"), 2*time.Second, 3*time.Second)
+		want("a replay, and a new one", ask("a", "b"), 3*time.Second)
+		want("nothing new", ask("a", "b"))
+		after = 1000
+		want("after another server", ask("a", "b"), 2*time.Second, 3*time.Second)
 		for range 40 {
 			<-time.After(250 * time.Millisecond)
 			ask("a")

@@ -93,8 +93,8 @@ func TestEveryAgentMessageArrives(t *testing.T) {
 	missing := wire.Missing{Node: "n", Inquiry: "i", Needs: []int{3}}
 	check(t, l.Missing(missing))
 	expect("missing", missing)
-	read := wire.Readings{Node: "n", Began: time.Unix(7, 0).UTC(), Host: []model.HostSeries{{Metric: "disk.reads", Counter: true,
-		Offsets: []int64{1}, Values: []float64{2}}}}
+	read := wire.Readings{Node: "n", Began: time.Unix(7, 0).UTC(), Host: []model.HostSeries{{Metric: "disk.reads",
+		Counter: true, Offsets: []int64{1}, Values: []float64{2}}}}
 	check(t, l.Readings(read))
 	expect("readings", read)
 	bye := wire.Goodbye{Node: "n", Session: "s"}

@@ -224,8 +224,8 @@ func TestThinning(t *testing.T) {
 func TestRecent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := 0
-		r := Start(t.Context(), Config{Step: time.Second, Sources: []Source{&scripted{}}, Metric: metric, Recent: 4, Limit: 16,
-			After: func(r *Recording) {
+		r := Start(t.Context(), Config{Step: time.Second, Sources: []Source{&scripted{}}, Metric: metric, Recent: 4,
+			Limit: 16, After: func(r *Recording) {
 				told++
 				if n := len(r.Series(time.Time{})[0].Values); n != min(told+1, 4) {
 					t.Errorf("%d rows after %d readings", n, told)

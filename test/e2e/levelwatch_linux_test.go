@@ -28,7 +28,8 @@ func TestWatchAgents(t *testing.T) {
 	w.StartAgent("n1")
 	w.StartAgent("n2")
 	w.AwaitNodes(2)
-	file := w.Write("network.yaml", "model: line\nservice: network\nlimits: [{of: bytes, ways: [read, write], rate: 1GiB}]\n")
+	file := w.Write("network.yaml", "model: line\nservice: network\nlimits:\n- {of: bytes, ways: [read, write], "+
+		"rate: 1GiB}\n")
 
 	id := strings.TrimSpace(w.Run("run", "--detach", w.Write("e.yaml",
 		"fleet: {agents: {count: 1}}\nworkloads: [{kind: command, command: sleep 4}]\nevaluations: [serial]\n")))
