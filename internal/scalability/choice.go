@@ -25,19 +25,19 @@ const (
 // logarithm of that factor: the same measure between kinds as within one.
 func (c *Curves) choose() error {
 	for _, k := range kinds() {
-		if c.Of(k).Kind == k {
+		if c.Curve(k).Kind == k {
 			c.Plausible = append(c.Plausible, k)
 		}
 	}
-	slices.SortStableFunc(c.Plausible, func(a, b Kind) int { return cmp.Compare(c.Of(a).AICc, c.Of(b).AICc) })
+	slices.SortStableFunc(c.Plausible, func(a, b Kind) int { return cmp.Compare(c.Curve(a).AICc, c.Curve(b).AICc) })
 	c.Best = c.Plausible[0]
-	best := c.Of(c.Best)
+	best := c.Curve(c.Best)
 	t, err := stats.TCritical(level, float64(best.degrees))
 	if err != nil {
 		return err
 	}
 	c.excess = float64(len(c.data.n)) * math.Log1p(t*t/float64(best.degrees))
-	c.Plausible = slices.DeleteFunc(c.Plausible, func(k Kind) bool { return c.Of(k).AICc > best.AICc+c.excess })
+	c.Plausible = slices.DeleteFunc(c.Plausible, func(k Kind) bool { return c.Curve(k).AICc > best.AICc+c.excess })
 	c.Kind = c.named()
 	return nil
 }
@@ -45,8 +45,8 @@ func (c *Curves) choose() error {
 // bound is up to which squares a curve of a kind is plausible; below those of its best
 // curve where none is.
 func (c *Curves) bound(k Kind) float64 {
-	of, n := c.Of(k), float64(len(c.data.n))
-	return max(of.SSE, c.data.least) * math.Exp((c.Of(c.Best).AICc+c.excess-of.AICc)/n)
+	of, n := c.Curve(k), float64(len(c.data.n))
+	return max(of.SSE, c.data.least) * math.Exp((c.Curve(c.Best).AICc+c.excess-of.AICc)/n)
 }
 
 // named is the kind that the data show. The best curve has it alone, or all others that

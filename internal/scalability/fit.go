@@ -12,8 +12,8 @@ import (
 // plateau. The zero value constrains nothing.
 type pinned struct{ at, value float64 }
 
-// of is the part of the shape in the value.
-func (p pinned) of(s shape, largest float64) float64 {
+// part is that of the shape in the value.
+func (p pinned) part(s shape, largest float64) float64 {
 	if math.IsInf(p.at, 1) {
 		return s.plateau()
 	}
@@ -26,7 +26,7 @@ func (d *data) fitted(k Kind, p pinned, from ...point) fit {
 	s := d.curved(k)
 	s.scale = func(x shape) float64 { return d.scale(x, 0, len(d.n)) }
 	if p.at > 0 {
-		s.scale = func(x shape) float64 { return p.value / p.of(x, d.largest()) }
+		s.scale = func(x shape) float64 { return p.value / p.part(x, d.largest()) }
 	}
 	guess := d.guess()
 	switch k {

@@ -8,14 +8,14 @@ import "math"
 // Fletcher, D. Turek, "Model-averaged profile likelihood intervals", J. Agric. Biol.
 // Environ. Stat. 17(1), 2012).
 func (c Curves) Plateau() Estimate {
-	return c.estimate(c.Of(c.Kind).Plateau(), math.Inf(1))
+	return c.estimate(c.Curve(c.Kind).Plateau(), math.Inf(1))
 }
 
 // Predict is the throughput of so many nodes: what many trials would have in the mean, with its
 // interval as that of [Curves.Plateau]. Past the largest size that was measured no curve
 // falls.
 func (c Curves) Predict(n float64) Estimate {
-	return c.estimate(c.Of(c.Kind).At(n), n)
+	return c.estimate(c.Curve(c.Kind).At(n), n)
 }
 
 // estimate is a value at so many nodes with its interval.
@@ -78,16 +78,16 @@ func (c Curves) end(k Kind, at, direction float64) float64 {
 // valueOf is what the best curve of a kind has at so many nodes.
 func (c Curves) valueOf(k Kind, at float64) float64 {
 	if math.IsInf(at, 1) {
-		return c.Of(k).Plateau()
+		return c.Curve(k).Plateau()
 	}
-	return c.Of(k).At(at)
+	return c.Curve(k).At(at)
 }
 
 // NodesFor is how many nodes reach a target: by the best curve, and with the ends of the
 // interval of [Curves.Predict], Lo by the upper end and Hi by the lower one. +Inf of nodes
 // is that no number of them does.
 func (c Curves) NodesFor(target float64) Estimate {
-	best := c.Of(c.Kind)
+	best := c.Curve(c.Kind)
 	peak := best.Peak() // past it there is nothing to find
 	return Estimate{
 		Value: reach(target, func(n float64) float64 { return best.At(min(n, peak)) }),

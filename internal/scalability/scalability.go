@@ -153,8 +153,8 @@ type Curves struct {
 	excess float64
 }
 
-// Of is the curve of a kind; that of Unclear is the best one.
-func (c Curves) Of(k Kind) Curve {
+// Curve is the curve of a kind; that of Unclear is the best one.
+func (c Curves) Curve(k Kind) Curve {
 	switch k {
 	case Linear:
 		return c.Linear
@@ -165,12 +165,12 @@ func (c Curves) Of(k Kind) Curve {
 	case USL:
 		return c.USL
 	default:
-		return c.Of(c.Best)
+		return c.Curve(c.Best)
 	}
 }
 
-// curve is where the curve of a kind is kept.
-func (c *Curves) curve(k Kind) *Curve {
+// place is where the curve of a kind is kept.
+func (c *Curves) place(k Kind) *Curve {
 	switch k {
 	case Linear:
 		return &c.Linear
@@ -210,7 +210,7 @@ func Fit(n, x []float64) (Curves, error) {
 		if err != nil {
 			return Curves{}, fmt.Errorf("fitting curves of growth: %w", err)
 		}
-		*c.curve(k) = fitted
+		*c.place(k) = fitted
 	}
 	if err := c.choose(); err != nil {
 		return Curves{}, fmt.Errorf("choosing a curve of growth: %w", err)

@@ -60,7 +60,8 @@ func TestUSLGolden(t *testing.T) {
 		}
 		u := got.USL
 		t.Logf("%s: %+v %s %v %v", c.name, u, got.Kind, got.Plausible, got.Plateau())
-		if !digits(u.Alpha, c.alpha, 6) || !digits(u.Beta, c.beta, 6) || !digits(u.Gamma, c.gamma, 6) || !digits(u.SSE, c.sse, 6) {
+		if !digits(u.Alpha, c.alpha, 6) || !digits(u.Beta, c.beta, 6) || !digits(u.Gamma, c.gamma, 6) ||
+			!digits(u.SSE, c.sse, 6) {
 			t.Errorf("%s: α %.8g, β %.8g, γ %.8g, SSE %.8g; want %v, %v, %v, %v",
 				c.name, u.Alpha, u.Beta, u.Gamma, u.SSE, c.alpha, c.beta, c.gamma, c.sse)
 		}
