@@ -21,13 +21,24 @@ type data struct {
 // rounding is the relative error of an observation below which a better fit is chance.
 const rounding = 1e-9
 
+// What it takes to fit every curve: AICc of three parameters and the error variance exists from
+// six observations on. With fewer a simple curve would stand for want of rivals.
+const (
+	leastObservations = 6
+	leastSizes        = 3
+)
+
 func newData(n, x []float64) (*data, error) {
 	sizes, noise, err := stats.BySize(n, x)
 	if err != nil {
 		return nil, err
 	}
-	if len(x) < Linear.parameters()+3 || len(sizes) < 2 {
-		return nil, fmt.Errorf("%d observations of %d sizes, want 4 or more of 2: %w", len(x), len(sizes), stats.ErrTooFew)
+	if len(x) < leastObservations || len(sizes) < leastSizes {
+		return nil, fmt.Errorf("%d observations of %d sizes, want %d or more of %d: %w", len(x), len(sizes),
+			leastObservations, leastSizes, stats.ErrTooFew)
+	}
+	if sizes[0].Size < 1 {
+		return nil, fmt.Errorf("a size of %v, want 1 or more: %w", sizes[0].Size, stats.ErrArgument)
 	}
 	ns, rows := stats.SortRows(n)
 	d := &data{n: ns}
@@ -48,6 +59,10 @@ func newData(n, x []float64) (*data, error) {
 	return d, nil
 }
 
+// lead is by how much the logarithm of the likelihood of equal errors must exceed that of
+// proportional ones: times of jobs vary in proportion.
+const lead = 2
+
 // proportional reports whether the scatter within sizes is likelier for errors that are
 // proportional to the mean of their size than for equal ones.
 func proportional(n, x []float64, sizes []stats.SizeTotals) bool {
@@ -61,13 +76,10 @@ func proportional(n, x []float64, sizes []stats.SizeTotals) bool {
 		degrees += s.Count - 1
 		logs += (s.Count - 1) * math.Log(s.Mean)
 	}
-	return equal > 0 && degrees/2*math.Log(relative)+logs < degrees/2*math.Log(equal)
+	return equal > 0 && degrees/2*math.Log(relative)+logs < degrees/2*math.Log(equal)+lead
 }
 
 func (d *data) largest() float64 { return d.n[len(d.n)-1] }
-
-// sizes is how many different sizes there are.
-func (d *data) sizes() int { return len(slices.Compact(slices.Clone(d.n))) }
 
 // shape is a curve of which one node does 1: min(n, knee) where a knee is given, else
 // n/(1 + α(n−1) + βn(n−1)).

@@ -20,27 +20,31 @@ func (p pinned) part(s shape, largest float64) float64 {
 	return s.value(p.at, largest)
 }
 
-// fitted is the best fit of a kind under a constraint. from are points where a search
-// begins as well: what was found under nearly the same constraint.
+// low is a parameter with which a curve hardly bends, and yet has a plateau.
+const low = 0.01
+
+// fitted is the best fit of a kind under a constraint. from is where a search begins, where
+// something was found under nearly the same constraint.
 func (d *data) fitted(k Kind, p pinned, from ...point) fit {
-	s := d.curved(k)
-	s.scale = func(x shape) float64 { return d.scale(x, 0, len(d.n)) }
+	s := d.free(k)
 	if p.at > 0 {
 		s.scale = func(x shape) float64 { return p.value / p.part(x, d.largest()) }
 	}
 	guess := d.guess()
-	switch k {
-	case Linear:
+	switch {
+	case k == Linear:
 		return s.fit(point{})
-	case Capped:
+	case k == Capped:
 		return d.capped(p)
-	case Amdahl:
-		return s.best(append(from, point{guess[0]}, point{})...)
+	case len(from) > 0:
+		return s.best(from...)
+	case k == Amdahl:
+		return s.best(point{guess[0]}, point{low})
 	default:
 		// The least value lies within the bounds or on an edge.
 		edge := *s
 		edge.dims = 1
-		return s.best(append(from, guess, edge.best(point{guess[0]}).at, point{0, guess[1]})...)
+		return s.best(guess, edge.best(point{guess[0]}, point{low}).at, point{0, max(guess[1], low)})
 	}
 }
 
@@ -110,50 +114,42 @@ func (d *data) curve(k Kind) (Curve, error) {
 	}
 	var err error
 	c.AICc, err = stats.AICc(max(c.SSE, d.least), len(d.n), k.parameters()+1)
-	c.Errors = d.errors(c, f)
+	c.Errors = d.errors(c)
 	return c, err
 }
 
 // errors are the roots of the diagonal of s²·(JᵀJ)⁻¹. Parameters at a bound are fixed.
-func (d *data) errors(c Curve, f fit) Errors {
+func (d *data) errors(c Curve) Errors {
 	out := Errors{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
-	at := []*float64{&f.scale, &f.shape.alpha, &f.shape.beta}
-	to := []*float64{&out.Gamma, &out.Alpha, &out.Beta}
-	free := []bool{true, c.Alpha > 0 && c.Alpha < 1, c.Beta > 0}
-	limit := c.Cap
-	if c.Kind == Capped {
-		at, to = []*float64{&f.scale, &limit}, []*float64{&out.Gamma, &out.Cap}
-		free = []bool{c.Cap > c.Gamma*d.n[0], c.Cap < c.Gamma*d.largest()}
-	}
-	var columns [][]float64
-	var wanted []*float64
-	for i, p := range at {
-		if !free[i] {
-			continue
+	columns, into := [][]float64{d.slopes(&c, &c.Gamma)}, []*float64{&out.Gamma}
+	add := func(parameter, to *float64, free bool) {
+		if free {
+			columns, into = append(columns, d.slopes(&c, parameter)), append(into, to)
 		}
-		h, was := 1e-6**p, *p
-		var ends [2][]float64
-		for j, x := range []float64{was - h, was + h} {
-			*p = x
-			ends[j] = make([]float64, len(d.n))
-			s := f.shape
-			if c.Kind == Capped {
-				s.knee = limit / f.scale
-			}
-			d.residuals(s, f.scale, ends[j])
-		}
-		*p = was
-		for k := range ends[0] {
-			ends[0][k] = (ends[0][k] - ends[1][k]) / (2 * h)
-		}
-		columns, wanted = append(columns, ends[0]), append(wanted, to[i])
 	}
-	if c.degrees < 1 {
-		return out
-	}
+	add(&c.Alpha, &out.Alpha, c.Alpha > 0 && c.Alpha < 1)
+	add(&c.Beta, &out.Beta, c.Beta > 0)
+	add(&c.Cap, &out.Cap, c.Cap < c.Gamma*d.largest())
 	for i, v := range inverseDiagonal(columns) {
-		*wanted[i] = math.Sqrt(c.SSE / float64(c.degrees) * v)
+		*into[i] = math.Sqrt(c.SSE / float64(c.degrees) * v)
 	}
+	return out
+}
+
+// slopes are the derivatives of the residuals of a curve by one of its parameters.
+func (d *data) slopes(c *Curve, parameter *float64) []float64 {
+	was, h, out := *parameter, 1e-6**parameter, make([]float64, len(d.n))
+	for _, side := range []float64{-1, 1} {
+		*parameter = was + side*h
+		for i, n := range d.n {
+			r := d.x[i] - c.formula(n)
+			if d.logs {
+				r = d.ln[i] - math.Log(c.formula(n))
+			}
+			out[i] += side * r / (2 * h)
+		}
+	}
+	*parameter = was
 	return out
 }
 
@@ -195,13 +191,29 @@ func dot(a, b []float64) float64 {
 	return sum
 }
 
-// curved is the search for a shape of a kind: α and β times what makes them about 1.
-func (d *data) curved(k Kind) *search {
+// free is the search for a shape of a kind with its best factor: α and β times what makes
+// them about 1.
+func (d *data) free(k Kind) *search {
 	n := d.largest()
 	return &search{
 		d: d, dims: k.parameters() - 1, most: point{n - 1, math.Inf(1)},
 		shape: func(p point) shape { return shape{alpha: p[0] / (n - 1), beta: p[1] / (n * (n - 1))} },
+		scale: func(x shape) float64 { return d.scale(x, 0, len(d.n)) },
 	}
+}
+
+// where is the point of a curve in that search.
+func (d *data) where(c Curve) point {
+	n := d.largest()
+	return point{c.Alpha * (n - 1), c.Beta * n * (n - 1)}
+}
+
+// peaks is the best curve of [USL] with its peak at a size.
+func (d *data) peaks(peak float64, from ...point) fit {
+	s := d.free(USL)
+	s.dims, s.most = 1, point{1}
+	s.shape = func(p point) shape { return shape{alpha: p[0], beta: (1 - p[0]) / (peak * peak)} }
+	return s.best(append(from, point{}, point{.1}, point{.9})...)
 }
 
 // guess is the linear fit of n/x on 1, n−1 and n(n−1), within the bounds.

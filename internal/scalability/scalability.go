@@ -59,7 +59,7 @@ const (
 	Proportional Noise = "proportional"
 )
 
-// Curve is a fitted curve. One that could not be fitted has no kind.
+// Curve is a fitted curve.
 type Curve struct {
 	Kind  Kind
 	Gamma float64 // γ, throughput of one node
@@ -184,13 +184,11 @@ func (c *Curves) place(k Kind) *Curve {
 }
 
 // Fit fits all curves to the throughput x of fleets of n nodes; trials of one size are
-// observations of their own. A curve is fitted where its AICc exists, from two
-// observations more than parameters on, the error variance among them, and from as many
-// sizes as it has parameters.
+// observations of their own. It takes six of them, of three sizes, each of 1 or more.
 //
 // Where sizes were measured more than once, the scatter within sizes says whether errors are
-// equal or proportional to the throughput, by likelihood. Otherwise they are taken as equal,
-// as is usual for these curves.
+// equal or proportional to the throughput: proportional unless equal ones are clearly
+// likelier. Otherwise they are taken as equal, as is usual for these curves.
 //
 // Errors: those of package stats for input of which no curve can be fitted.
 func Fit(n, x []float64) (Curves, error) {
@@ -203,9 +201,6 @@ func Fit(n, x []float64) (Curves, error) {
 		c.Noise = Proportional
 	}
 	for _, k := range kinds() {
-		if len(x) < k.parameters()+3 || d.sizes() < k.parameters() {
-			continue
-		}
 		fitted, err := d.curve(k)
 		if err != nil {
 			return Curves{}, fmt.Errorf("fitting curves of growth: %w", err)

@@ -38,6 +38,9 @@ func (s *search) fit(at point) fit {
 
 // best is the best of what is found from several points.
 func (s *search) best(from ...point) fit {
+	if s.dims == 0 {
+		return s.fit(point{})
+	}
 	best := fit{squares: math.Inf(1)}
 	for _, p := range from {
 		if f := s.descend(p); f.squares < best.squares {
