@@ -4,7 +4,7 @@ package nvme
 
 import "github.com/scalebench/scalebench/internal/model"
 
-// Device reads the log page of an NVMe device: on Linux only.
-func Device(string) ([]byte, error) {
-	return nil, model.Usagef("EBS counters are read on Linux only")
+// Read reads the counters of an NVMe device: on Linux only.
+func Read(string) (Counters, error) {
+	return Counters{}, model.Usagef("EBS counters are read on Linux only")
 }

@@ -9,14 +9,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/telemetry"
 )
 
 // makePage writes a page byte by byte: magic, version, and eleven counters from byte 8 on. All
@@ -37,7 +33,7 @@ func makePage(counters [11]uint64) []byte {
 
 func TestDecode(t *testing.T) {
 	got, err := Decode(makePage([11]uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1<<64 - 1}))
-	want := Page{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	want := Counters{1, 2, 3, 4, 5, 6, [4]uint64{7, 8, 9, 10}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -63,88 +59,44 @@ func FuzzDecode(f *testing.F) {
 		if sound := len(page) == 4096 && string(page[:4]) == "\x10\xB5\x23\x3C"; sound != (err == nil) {
 			t.Fatalf("sound is %v, but: %v", sound, err)
 		}
-		if err == nil && p[9] != binary.LittleEndian.Uint64(page[80:88]) {
-			t.Errorf("word 9 is %d", p[9])
+		if err == nil && p.Exceeded[3] != binary.LittleEndian.Uint64(page[80:88]) {
+			t.Errorf("word 9 is %d", p.Exceeded[3])
 		}
 	})
 }
 
-// TestRead: rates are what a volume did in each second, drawn at random. One second in which the
-// volume was attached anew is left out.
-func TestRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const seconds, anew = 30, 12
-		r := rand.New(rand.NewPCG(27, 3))
-		begin := float64(time.Now().UnixMicro()) / 1e6
-		want := telemetry.Recording{Source: "nvme", Node: "db-1", Service: "nvme9n1",
-			Rates:   make(map[telemetry.Measure]telemetry.Numbers),
-			Remarks: []telemetry.Remark{{Code: telemetry.Reset, Count: 1, At: begin + anew}}}
-		counters := [11]uint64{1 << 40, 1 << 40, 1 << 50, 1 << 50}
-		second := 0
-		page := func(string) ([]byte, error) {
-			now := makePage(counters)
-			second++
-			if second == anew {
-				counters = [11]uint64{}
-				return now, nil
-			}
-			if second <= seconds {
-				want.Begin, want.End = append(want.Begin, begin+float64(second-1)), append(want.End, begin+float64(second))
-			}
-			for i, m := range map[int]telemetry.Measure{0: telemetry.ReadOps, 1: telemetry.WriteOps,
-				2: telemetry.ReadBytes, 3: telemetry.WriteBytes, 6: telemetry.ExceededOps, 7: telemetry.ExceededBytes,
-				8: telemetry.NodeExceededOps, 9: telemetry.NodeExceededBytes} {
-				by := r.Uint64N(1_000_000)
-				rate := float64(by)
-				if i >= 6 {
-					rate /= 1e6
-				}
-				counters[i] += by
-				if second <= seconds {
-					want.Rates[m] = append(want.Rates[m], rate)
-				}
-			}
-			return now, nil
-		}
-		got, err := Read(t.Context(), Spec{Devices: []string{"/dev/nvme9n1"}, Period: time.Second,
-			For: seconds * time.Second, Node: "db-1", page: page})
-		if err != nil {
+func TestIs(t *testing.T) {
+	sys := t.TempDir()
+	for name, c := range map[string]struct {
+		serial string
+		is     bool
+	}{"nvme1n1": {"vol0123456789abcdef0\n", true}, "nvme0n1": {"AWS22333B5FDAB8E0D4A\n", false}, "sda": {"vol1", false},
+		"nvme2n1": {"", false}} {
+		dir := filepath.Join(sys, "block", name, "device")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]telemetry.Recording{want}, got, cmpopts.EquateApprox(1e-12, 1e-6)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
+		if err := os.WriteFile(filepath.Join(dir, "serial"), []byte(c.serial), 0o600); err != nil {
+			t.Fatal(err)
 		}
-	})
-}
-
-// TestThrottledAll: clocks may see more throttled time than there was.
-func TestThrottledAll(t *testing.T) {
-	got := recording("vol-1", []float64{100, 101}, []Page{{}, {6: 1_000_020}})
-	if diff := cmp.Diff(telemetry.Numbers{1}, got.Rates[telemetry.ExceededOps]); diff != "" {
-		t.Errorf("share of throttled time (-want +got):\n%s", diff)
+		if got := Is(sys, name); got != c.is {
+			t.Errorf("Is(%s) = %v, want %v", name, got, c.is)
+		}
+	}
+	if Is(sys, "nvme9n1") {
+		t.Error("a device that is not there is a volume")
 	}
 }
 
 func TestRefused(t *testing.T) {
-	x := []string{"x"}
-	for _, s := range []Spec{{Period: time.Second}, {Devices: x}, {Devices: x, Period: 1, For: -1}} {
-		if _, err := Read(t.Context(), s); !errors.Is(err, model.ErrUsage) {
-			t.Errorf("%+v: %v, want ErrUsage", s, err)
-		}
-	}
-	if runtime.GOOS != "linux" {
-		return
-	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	spec := Spec{Devices: []string{file}, Period: time.Second}
-	if _, err := Read(t.Context(), spec); !errors.Is(err, model.ErrUsage) || !strings.Contains(err.Error(), file+": ") {
-		t.Errorf("a file: %v, want ErrUsage with its name", err)
+	if _, err := Read(file); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("a file: %v, want ErrUsage", err)
 	}
-	spec.Devices[0] += "s"
-	if _, err := Read(t.Context(), spec); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Read(file + "s"); runtime.GOOS == "linux" && !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no device: %v", err)
 	}
 }
