@@ -52,7 +52,8 @@ func TestContradictions(t *testing.T) {
 			"m.yaml:2:31: inputs.iops.max: it is less than min"},
 		"low default": {"inputs: {iops: {min: 10, default: 5}}\nlimits: [{of: ops, rate: iops}]",
 			"m.yaml:2:35: inputs.iops.default: it is not between min and max"},
-		"high default": {"inputs: {gib: {}, iops: {max: {per_gib: 3, max: 10}, default: 50}}\nlimits: [{of: ops, rate: iops}]",
+		"high default": {
+			"inputs: {gib: {}, iops: {max: {per_gib: 3, max: 10}, default: 50}}\nlimits: [{of: ops, rate: iops}]",
 			"m.yaml:2:63: inputs.iops.default: it is not between min and max"},
 		"ways of processors": {"service: cpu\nlimits: [{of: cpu, ways: each, rate: 4}]",
 			"m.yaml:3:26: limits.0.ways: only operations and bytes have ways"},
@@ -67,8 +68,8 @@ func TestContradictions(t *testing.T) {
 
 // TestRatesOfInputs: what a rate is for inputs that bound it.
 func TestRatesOfInputs(t *testing.T) {
-	const bytes = "inputs: {t: {unit: MiB}, gib: {default: none}}\nlimits:\n- {of: bytes, rate: {by: t, steps: {170: 3MiB, " +
-		"above: 7MiB}}}\n- {of: ops, rate: {per_gib: 3, max: 100}}\n"
+	const bytes = "inputs: {t: {unit: MiB}, gib: {default: none}}\nlimits:\n- {of: bytes, rate: {by: t, " +
+		"steps: {170: 3MiB, above: 7MiB}}}\n- {of: ops, rate: {per_gib: 3, max: 100}}\n"
 	for _, c := range []struct {
 		set  map[string]string
 		want map[string]float64
@@ -86,7 +87,8 @@ func TestRatesOfInputs(t *testing.T) {
 			t.Errorf("%v: %v, %v, want %v", c.set, got, err, c.want)
 		}
 	}
-	m := parse(t, "model: m\ninputs: {gib: {}}\nlimits: [{of: ops, rate: 3, bucket: {burst: 9, fill: {per_gib: 1}, for: 1m}}]\n")
+	m := parse(t, "model: m\ninputs: {gib: {}}\nlimits:\n"+
+		"- {of: ops, rate: 3, bucket: {burst: 9, fill: {per_gib: 1}, for: 1m}}\n")
 	for gib, known := range map[string]bool{"8": true, "9": false} {
 		if _, err := m.Levels(map[string]string{"gib": gib}); (err == nil) != known {
 			t.Errorf("a bucket that gains %s of 9 a second: %v", gib, err)
@@ -105,7 +107,8 @@ func mutate(r *rand.Rand, src string) string {
 	line := r.IntN(len(lines))
 	switch r.IntN(6) {
 	case 0:
-		return put(one, []string{"0", "-1", "1e308", "1e-308", "none", "unknown", "iops", "0.0001", "1e9", ".nan", "99999"}[r.IntN(11)])
+		words := strings.Fields("0 -1 1e308 1e-308 none unknown iops 0.0001 1e9 .nan 99999")
+		return put(one, words[r.IntN(len(words))])
 	case 1:
 		return put(one, fmt.Sprint(math.Round(math.Exp2(20*r.Float64()))))
 	case 2:

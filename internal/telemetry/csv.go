@@ -144,16 +144,16 @@ func (t *csvTable) value(c tabular.Column, name string, share bool) float64 {
 	v, ok := tabular.Number(text)
 	switch _, after, found := strings.Cut(text, ","); {
 	case oneGroup.MatchString(text) && ok:
-		t.unclear = cmp.Or(t.unclear, t.thousands(c, name))
+		if t.unclear == nil {
+			t.unclear = t.thousands(c, name)
+		}
 	case grouped.MatchString(text):
 		v, ok = tabular.Number(strings.ReplaceAll(strings.ReplaceAll(text, ".", ""), ",", "."))
 		t.commas = true
 	case found && (t.Comma() == ';' || len(after) != 3):
 		v, ok = tabular.Number(strings.Replace(text, ",", ".", 1))
-		if oneGroup.MatchString(text) {
-			t.unclearComma = cmp.Or(t.unclearComma, t.thousands(c, name))
-		} else {
-			t.commas = true
+		if t.commas = t.commas || !oneGroup.MatchString(text); t.unclearComma == nil && oneGroup.MatchString(text) {
+			t.unclearComma = t.thousands(c, name)
 		}
 	case ok && strings.Contains(text, "."):
 		t.points = true
@@ -169,9 +169,10 @@ func (t *csvTable) value(c tabular.Column, name string, share bool) float64 {
 
 // thousands is what is wrong with a cell if its mark is not a decimal one.
 func (t *csvTable) thousands(c tabular.Column, name string) *model.InputError {
-	line, col := t.Place(c)
-	return &model.InputError{File: t.name, Line: line, Col: col, Problem: fmt.Sprintf("%s is %q, which may be thousands", name,
-		t.Text(c)), Allowed: "write numbers without marks for thousands"}
+	p := &model.InputError{File: t.name, Problem: fmt.Sprintf("%s is %q, which may be thousands", name, t.Text(c)),
+		Allowed: "write numbers without marks for thousands"}
+	p.Line, p.Col = t.Place(c)
+	return p
 }
 
 // numerals refuses numbers that mean something else if they are read as others of the table: as those
@@ -181,20 +182,6 @@ func (t *csvTable) numerals() {
 		t.Add(t.unclear)
 	} else if t.unclearComma != nil && t.points && !t.commas {
 		t.Add(t.unclearComma)
-	}
-}
-
-// forward puts rows into the order of time if they have the newest first.
-func (r *Recording) forward() {
-	back := 0
-	places := make([]int, len(r.End))
-	for i := range places {
-		if places[i] = len(places) - 1 - i; i > 0 && r.End[i] < r.End[i-1] {
-			back++
-		}
-	}
-	if back > len(places)/2 {
-		r.rows(places)
 	}
 }
 

@@ -101,10 +101,9 @@ func (f *file) diskstats() ([]Recording, error) {
 			continue
 		}
 		at, name, numbers, isDisk := diskLine(line)
-		when, whenLater, ok := now, later, !math.IsNaN(now)
+		when, ok := now, !math.IsNaN(now)
 		if !isDisk || at != nil {
 			when, ok = clock.read(cmp.Or(string(at), string(line)))
-			whenLater = clock.later
 		}
 		switch {
 		case !ok && isDisk && at != nil:
@@ -115,7 +114,7 @@ func (f *file) diskstats() ([]Recording, error) {
 			f.refuse(n, diskNoLine, diskAllowed)
 		case !isDisk:
 			end()
-			now, later, block = when, whenLater, block+1
+			now, later, block = when, clock.later, block+1
 		default:
 			d := devices[string(name)]
 			if d == nil {
@@ -123,7 +122,7 @@ func (f *file) diskstats() ([]Recording, error) {
 				devices[string(name)] = d
 			}
 			d.block = block
-			d.add(when, whenLater, numbers)
+			d.add(when, clock.later, numbers)
 		}
 	}
 	end()

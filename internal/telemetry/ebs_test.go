@@ -92,12 +92,13 @@ func TestEBSDetails(t *testing.T) {
 		count(r, "cut_file") != 1 {
 		t.Errorf("%+v", r)
 	}
+	zeros := ebsText([8]int64{}, true)
 	for name, c := range map[string]struct{ text, want string }{
 		"no time":     {ebsText([8]int64{}, true), "f:1:1: the counters have no time; write a line with the time above"},
 		"second":      {"1\n" + ebsText([8]int64{}, true) + ebsText([8]int64{}, true), "f:3:1: the counters have no time"},
 		"bad time":    {"noon\n" + ebsText([8]int64{}, true), `f:1:1: "noon" is no time; write`},
-		"no number":   {"1\n" + strings.Replace(ebsText([8]int64{}, true), ":0,", ":1.5,", 1), "f:2:1: total_read_ops is 1.5"},
-		"broken":      {"1\n" + strings.Replace(ebsText([8]int64{}, true), ":0,", ":,", 1), "f:2:1: this is no JSON of an EBS"},
+		"no number":   {"1\n" + strings.Replace(zeros, ":0,", ":1.5,", 1), "f:2:1: total_read_ops is 1.5"},
+		"broken":      {"1\n" + strings.Replace(zeros, ":0,", ":,", 1), "f:2:1: this is no JSON of an EBS"},
 		"one reading": {"1\n" + ebsText([8]int64{}, false), "no period of the file can be used"},
 	} {
 		_, err := Read(t.Context(), "f", strings.NewReader(c.text), Options{})

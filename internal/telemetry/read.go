@@ -146,7 +146,7 @@ func (f *file) settle(list []Recording) ([]Recording, error) {
 	for i := range list {
 		r := &list[i]
 		r.Source, r.Node = f.name, cmp.Or(r.Node, f.Node)
-		r.order()
+		r.Settle()
 		if periods += len(r.Begin); f.cut {
 			r.remark(Remark{Code: Cut, Count: 1})
 		}

@@ -68,8 +68,8 @@ var Caveats = caveat.Table{
 	define(Wrapped, "time", "counters of 32 bits passed their end %[2]s, and were continued%[4]s"),
 	define(ClockSet, "time", "the clock was set %[2]s; the period counts as a gap%[4]s"),
 	define(Paused, "period", "%[2]s are over ten times as long as others and count as gaps%[4]s"),
-	define(Repeated, "period", "%[2]s are in an hour that the clock showed twice, and may be an hour off; record times with "+
-		"their zone"),
+	define(Repeated, "period", "%[2]s are in an hour that the clock showed twice, and may be an hour off; "+
+		"record times with their zone"),
 	define(Discards, "report", "discards may count as operations or bytes in %[2]s; record with iostat -x without -s"),
 	define(RatesAssumed, "column", "the column %[3]s is read as a rate a second; divide it first if it has counts"),
 }

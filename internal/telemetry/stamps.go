@@ -113,10 +113,13 @@ func first(t time.Time) (time.Time, float64) {
 func unfold(times, later []float64, isCopy func(i int) bool) (guessed int, ok bool) {
 	usual := median(times)
 	ok = true
-	for from, to := 0, 0; from < len(times); from = max(to, from+1) {
-		for to = from; to < len(times) && later[to] > 0; to++ {
+	for from := 0; from < len(times); {
+		to := from
+		for to < len(times) && later[to] > 0 {
+			to++
 		}
 		if to == from {
+			from++
 			continue
 		}
 		again, told, inOrder := repeats(times, from, to, later[from], usual, isCopy)
@@ -127,6 +130,7 @@ func unfold(times, later []float64, isCopy func(i int) bool) (guessed int, ok bo
 			(to == len(times) || times[to] >= times[to-1]); !told {
 			guessed += to - from
 		}
+		from = to
 	}
 	return guessed, ok
 }
@@ -135,7 +139,8 @@ func unfold(times, later []float64, isCopy func(i int) bool) (guessed int, ok bo
 func always(int) bool { return true }
 
 // repeats finds the first of the times from one index to another at which the hour was shown again.
-func repeats(times []float64, from, to int, later, usual float64, isCopy func(int) bool) (again int, told, inOrder bool) {
+func repeats(times []float64, from, to int, later, usual float64, isCopy func(int) bool) (again int, told,
+	inOrder bool) {
 	largest, gaps, backs := math.Inf(-1), 0, 0
 	for i := from; i <= to; i++ {
 		step := math.Inf(1) // nothing is before the first, or behind the last
