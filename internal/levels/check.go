@@ -100,12 +100,12 @@ func (c *compiler) limit(at []string, lim Limit) limit {
 	case lim.Quality != Metric && counts == (c.Service == Processor):
 		c.report(below(at, "of"), fmt.Sprintf("a model of service %s has no limit of %s", c.Service, lim.Quality),
 			"use service: cpu with of: cpu, others with ops and bytes")
+	case !counts && (lim.Ways.Each != "" || len(lim.Ways.Joint) == 1):
+		c.report(below(at, "ways"), "only operations and bytes have ways", "remove it")
 	case lim.Unit != 0 && (lim.Unit < smallestUnit || !counts):
 		c.report(below(at, "unit"), "it is not possible", "operations and bytes have units of 512B and more")
 	case lim.Unmerged && lim.Quality != Ops:
 		c.report(below(at, "unmerged"), "only operations are merged", "remove it")
-	case !counts && (lim.Ways.Each != "" || len(lim.Ways.Joint) == 1):
-		c.report(below(at, "ways"), "only operations and bytes have ways", "remove it")
 	case lim.Quality == Metric && lim.Label == "":
 		c.report(at, "the limit has no name", "give it the name of the metric")
 	}
