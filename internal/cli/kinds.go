@@ -21,6 +21,7 @@ import (
 	"github.com/scalebench/scalebench/internal/workload/contextswitch"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
 	"github.com/scalebench/scalebench/internal/workload/disk"
+	"github.com/scalebench/scalebench/internal/workload/jobs"
 	"github.com/scalebench/scalebench/internal/workload/load"
 	"github.com/scalebench/scalebench/internal/workload/memory"
 	"github.com/scalebench/scalebench/internal/workload/network"
@@ -75,6 +76,7 @@ func Workloads() workload.Registry {
 		cpu.Kind(),
 		memory.Kind(),
 		disk.Kind(),
+		jobs.Kind(),
 		load.Kind(),
 		network.Kind(),
 		objectstore.Kind(),
