@@ -11,7 +11,7 @@ import (
 const (
 	MaxFinish = 1000   // records
 	MaxRenew  = 10_000 // leases
-	MaxTake   = 10_000 // items
+	MaxTake   = 2000   // items
 	MaxAdd    = 1000   // names
 	MaxItems  = 10_000_000
 	MaxTries  = 1000

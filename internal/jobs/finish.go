@@ -62,17 +62,24 @@ func (q *Queue) giveBack(l *held) {
 	q.again = append(q.again, l.item)
 }
 
+// Expired is a record that sets an item aside whose last lease ended, and who had that.
+// It has no times, as nobody told any.
+type Expired struct {
+	Owner string
+	Record
+}
+
 // Expire ends the leases that were not renewed in time. Their items are tried again, or
 // set aside by the records that are returned to be stored.
-func (q *Queue) Expire(now time.Time) (store []Record) {
+func (q *Queue) Expire(now time.Time) (store []Expired) {
 	for len(q.ends) > 0 && now.After(q.ends[0].at) {
 		l := q.leases[q.ends[0].lease]
 		switch {
 		case l == nil:
 			heap.Pop(&q.ends)
-		case !q.late(l, now): // renewed since, or being stored
+		case !q.late(l, now): // renewed since, or waiting for the store
 			q.ends[0].at = l.ends
-			if l.storing != nil {
+			if !now.Before(l.ends) {
 				q.ends[0].at = now.Add(leastAgain)
 			}
 			heap.Fix(&q.ends, 0)
@@ -83,7 +90,7 @@ func (q *Queue) Expire(now time.Time) (store []Record) {
 				lost.Error = lostError
 			}
 			if aside, ok := q.fail(l, lost); ok {
-				store = append(store, aside)
+				store = append(store, Expired{l.owner, aside})
 			}
 		}
 	}

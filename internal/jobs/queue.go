@@ -191,7 +191,21 @@ func (q *Queue) Renew(owner string, ids []uint64, now time.Time) (lost []uint64)
 	return lost
 }
 
-func (q *Queue) late(l *held, now time.Time) bool { return l.storing == nil && now.After(l.ends) }
+// late reports whether a lease is over. While its result is being stored, or a call of its
+// task waits for the store, it does not end: neither is the task's fault.
+func (q *Queue) late(l *held, now time.Time) bool {
+	return l.storing == nil && now.After(l.ends) && !q.callers[l.owner].busy()
+}
+
+// Pardon begins all leases of a task anew, or of all tasks (""). Who keeps the queue calls
+// it after a time in which it heard nobody, for renewals may wait unread.
+func (q *Queue) Pardon(owner string, now time.Time) {
+	for _, l := range q.leases {
+		if owner == "" || l.owner == owner {
+			l.ends = now.Add(q.open.Lease) // it is open: there are leases
+		}
+	}
+}
 
 // State is what the queue holds.
 func (q *Queue) State() State {

@@ -168,8 +168,10 @@ func TestSetAside(t *testing.T) {
 				store, _ = q.Finish("o", []Record{{Lease: l[0].ID, Outcome: Failed, Error: text}}, now)
 				continue
 			}
-			now = now.Add(11 * time.Second)
-			store = q.Expire(now)
+			now, store = now.Add(11*time.Second), nil
+			for _, e := range q.Expire(now) {
+				store = append(store, e.Record)
+			}
 		}
 		if len(store) != 1 || store[0].Outcome != SetAside || store[0].Error != c.want {
 			t.Fatalf("%s: set aside by %+v, want the error %q", name, store, c.want)
@@ -178,6 +180,23 @@ func TestSetAside(t *testing.T) {
 		if s := q.State(); s.SetAside != 1 || !s.Drained {
 			t.Errorf("%s: state %+v", name, s)
 		}
+	}
+}
+
+// TestPardon: who heard nobody for a while ends no lease for that.
+func TestPardon(t *testing.T) {
+	q := opened(t, Open{Count: 2})
+	take(t, q, "a", 1, at(0))
+	l := take(t, q, "b", 1, at(0))[0]
+	q.Pardon("", at(60))
+	if aside := q.Expire(at(61)); aside != nil || q.State().Leased != 2 {
+		t.Errorf("after a pardon %d of 2 leases are left", q.State().Leased)
+	}
+	if lost := q.Renew("b", []uint64{l.ID}, at(69)); lost != nil {
+		t.Errorf("lease %v is lost", lost)
+	}
+	if q.Expire(at(71)); q.State().Leased != 1 {
+		t.Errorf("%d leases are left, and one was renewed", q.State().Leased)
 	}
 }
 
@@ -248,15 +267,19 @@ func (f *fleet) call(owner string, c Call) (r Reply, lost []uint64) {
 		ok := f.rand.IntN(4) > 0
 		if f.rand.IntN(5) == 0 { // storing takes long: no lease of a result ends meanwhile
 			f.now = f.now.Add(fleetLease * 2)
-			f.expire(turn.Records)
+			f.expire(owner)
+			f.pardon(owner)
+		}
+		if !ok && len(turn.Records) > 0 {
+			f.pardon(owner)
 		}
 		reply, err = f.q.End(turn, ok, f.store(turn.Records, ok), f.now)
 		if wrong := !ok && len(turn.Records) > 0; wrong != (err != nil) {
 			f.t.Fatalf("End = %v, stored: %v", err, ok)
 		}
 		if err != nil {
-			f.now = f.now.Add(time.Second)
-			f.expire(nil)
+			f.now = f.now.Add(fleetLease * 9 / 10)
+			f.expire("")
 			continue
 		}
 		again, same, err := f.q.Begin(owner, f.seq[owner], c, f.now)
@@ -312,11 +335,21 @@ func (f *fleet) store(records []Record, ok bool) []Storage {
 	return out
 }
 
-// expire ends leases in the model and in the queue.
-func (f *fleet) expire(storing []Record) {
+// pardon begins the leases of a task anew in the model.
+func (f *fleet) pardon(owner string) {
+	for _, l := range f.leases {
+		if l.owner == owner {
+			l.ends = f.now.Add(fleetLease)
+		}
+	}
+}
+
+// expire ends leases in the model and in the queue, but those of a task that waits for
+// the store.
+func (f *fleet) expire(busy string) {
 	aside := map[string]bool{}
 	for id, l := range f.leases {
-		if !f.now.After(l.ends) || slices.ContainsFunc(storing, func(r Record) bool { return r.Lease == id }) {
+		if !f.now.After(l.ends) || l.owner == busy {
 			continue
 		}
 		f.tries[l.Key] = l.Try
@@ -326,9 +359,16 @@ func (f *fleet) expire(storing []Record) {
 			aside[l.Key] = true
 		}
 	}
-	records := f.q.Expire(f.now)
-	if len(records) != len(aside) {
-		f.t.Fatalf("Expire sets %v aside, want %v", records, aside)
+	expired := f.q.Expire(f.now)
+	if len(expired) != len(aside) {
+		f.t.Fatalf("Expire sets %v aside, want %v", expired, aside)
+	}
+	var records []Record
+	for _, e := range expired {
+		if l := f.leases[e.Lease]; l == nil || l.owner != e.Owner {
+			f.t.Fatalf("Expire says that lease %d was of %q, in the model %+v", e.Lease, e.Owner, l)
+		}
+		records = append(records, e.Record)
 	}
 	for i, s := range f.store(records, true) {
 		f.q.Settle(records[i], s, f.now)
@@ -338,7 +378,7 @@ func (f *fleet) expire(storing []Record) {
 // work is one call of a task: it finishes some of its leases, old ones too, renews others
 // and takes more.
 func (f *fleet) work(owner string) {
-	f.expire(nil)
+	f.expire("")
 	c := Call{Open: &Open{Count: fleetItems, Lease: fleetLease, Tries: fleetTries}, Take: f.rand.IntN(4)}
 	said := map[uint64]bool{}
 	for id, l := range f.leases {

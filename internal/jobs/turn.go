@@ -12,7 +12,7 @@ type Turn struct {
 	Records []Record // results, in the order of Storage in End
 
 	owner   string
-	seq     uint64
+	began   time.Time
 	call    Call
 	refused []uint64
 	lost    []uint64
@@ -24,6 +24,8 @@ type caller struct {
 	seq   uint64
 	reply *Reply // nil while the call is being executed
 }
+
+func (c *caller) busy() bool { return c != nil && c.reply == nil }
 
 // Errors of calls that come twice.
 var (
@@ -46,7 +48,7 @@ func (q *Queue) Begin(owner string, seq uint64, c Call, now time.Time) (*Turn, R
 		}
 		return nil, *before.reply, nil
 	}
-	t := &Turn{owner: owner, seq: seq, call: c}
+	t := &Turn{owner: owner, began: now, call: c}
 	if err := q.begin(t, now); err != nil {
 		return nil, Reply{}, err
 	}
@@ -80,6 +82,14 @@ func (q *Queue) begin(t *Turn, now time.Time) error {
 // ErrNotStored means that a call could not be stored. The task makes it again.
 var ErrNotStored = errors.New("what the call says could not be stored")
 
+// patience is how long a call may take before the leases of its task begin anew.
+func (q *Queue) patience() time.Duration {
+	if q.open == nil {
+		return 0
+	}
+	return q.open.Lease / 10
+}
+
 // End completes a turn: how its names and each of its records were stored. If any was
 // not, the same call may begin again.
 func (q *Queue) End(t *Turn, names bool, records []Storage, now time.Time) (Reply, error) {
@@ -96,6 +106,9 @@ func (q *Queue) End(t *Turn, names bool, records []Storage, now time.Time) (Repl
 		case record.Outcome == Done:
 			r.Refused = append(r.Refused, record.Lease)
 		}
+	}
+	if !ok || now.Sub(t.began) > q.patience() {
+		q.Pardon(t.owner, now)
 	}
 	if !ok {
 		delete(q.callers, t.owner)

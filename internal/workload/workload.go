@@ -25,6 +25,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -159,6 +160,11 @@ type Env struct {
 	// Environ is the environment for child processes: what all tasks have, and
 	// what an [EnvironUser] asks for.
 	Environ []string
+	// Jobs calls the queue of items that the step's tasks share, and returns when what
+	// the call says is durable. It may be called from any goroutine. Its errors are those
+	// of the call, or that the attempt is over, or ctx's own. Nil: the server has no such
+	// queue.
+	Jobs func(ctx context.Context, c jobs.Call) (jobs.Reply, error)
 	// Stdout and Stderr take what the benchmark prints. They are bounded; a
 	// workload may write without limit.
 	Stdout, Stderr io.Writer
