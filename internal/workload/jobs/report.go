@@ -18,8 +18,8 @@ import (
 
 // What is measured: jobs by time.
 const (
-	metric = "jobs"
-	unit   = "job"
+	jobsMetric = "jobs"
+	jobsUnit   = "job"
 )
 
 // stats are what became of executions; run.mu guards them.
@@ -138,7 +138,7 @@ func (r *run) judge() error {
 // report publishes what was measured.
 func (r *run) report() {
 	if r.until.N > 0 && r.until.After > 0 {
-		r.env.Report.Sample(workload.Capacity(metric, unit+"/s", r.until.N/r.until.After.Seconds(), ""))
+		r.env.Report.Sample(workload.Capacity(jobsMetric, jobsUnit+"/s", r.until.N/r.until.After.Seconds(), ""))
 	}
 	info := func(name, unit string, value float64) { r.env.Report.Sample(workload.Info("jobs_"+name, unit, value)) }
 	q, _ := r.source.(*messages)

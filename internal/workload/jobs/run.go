@@ -67,7 +67,7 @@ func (p *Params) newRun(ctx context.Context, env *workload.Env) *run {
 		}
 	}
 	r.until = store.Until{Deadline: p.Duration.Std(), Publish: func(after time.Duration, n float64) {
-		env.Report.ProgressAt(metric, unit, after, n)
+		env.Report.ProgressAt(jobsMetric, jobsUnit, after, n)
 	}}
 	r.fracs = store.NewFractions(r.until.Add)
 	r.ending, r.end = context.WithCancelCause(ctx)

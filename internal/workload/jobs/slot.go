@@ -46,6 +46,7 @@ func (r *run) newSlot(n int) *slot {
 
 // work takes items until there are no more, or the time is over.
 func (s *slot) work(ctx context.Context) error {
+	defer func() { _ = os.RemoveAll(s.dir) }() // the end of the task removes what is left
 	s.begin(0)
 	var last *job
 	for {
@@ -146,23 +147,27 @@ func (s *slot) record(l *jobs.Lease, o jobs.Outcome) jobs.Record {
 	return jobs.Record{Lease: l.ID, Key: l.Key, Name: l.Name, Try: l.Try, Slot: s.number, Outcome: o, Begin: s.begun.Seconds(), End: s.now().Seconds()}
 }
 
-// timed notes how long a stage takes.
+// timed adds to how long a stage takes.
 func timed(seconds *float64, stage func() error) error {
 	begun := time.Now()
 	err := stage()
-	*seconds = time.Since(begun).Seconds()
+	*seconds += time.Since(begun).Seconds()
 	return err
 }
 
-// stages gets, computes and puts.
+// stages gets, computes and puts. The files of the item before go first, so that each
+// moment of a job is in one of its stages.
 func (s *slot) stages(ctx context.Context, r *jobs.Record) (err error) {
-	if err := errors.Join(os.RemoveAll(s.dir), os.Mkdir(s.dir, 0o700)); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(s.dir)) }()
 	var in, out string
+	first := &r.Compute
 	if s.gets() {
-		in = filepath.Join(s.dir, "in"+ending(r.Name))
+		in, first = filepath.Join(s.dir, "in"+ending(r.Name)), &r.Get
+	}
+	err = timed(first, func() error { return errors.Join(os.RemoveAll(s.dir), os.Mkdir(s.dir, 0o700)) })
+	if err != nil {
+		return s.explain("get", r.Name, err)
+	}
+	if s.gets() {
 		err := timed(&r.Get, func() (err error) { r.In, err = s.from.GetFile(ctx, s.key(r.Name), in); return err })
 		if err != nil {
 			return s.explain("get", s.key(r.Name), err)
