@@ -128,7 +128,7 @@ func (q *Queue) Settle(r Record, s Storage, now time.Time) {
 	delete(q.leases, l.ID)
 	delete(q.tries, l.item)
 	delete(q.errors, l.item)
-	if s == Stored && !q.open.Endless {
+	if s == Stored && r.Outcome == Done && !q.open.Endless {
 		q.settled[l.ID] = true
 	}
 	q.count(r.Outcome, true)

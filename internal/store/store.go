@@ -114,6 +114,9 @@ type Columns interface {
 	// Host and Histograms are Series of what their names say.
 	Host(ctx context.Context, id model.RunID, sel Selection) iter.Seq2[Column[model.HostSeries], error]
 	Histograms(ctx context.Context, id model.RunID, sel Selection) iter.Seq2[Column[model.Histogram], error]
+	// Jobs yields in the same way the records of a step's items, or of those of all steps
+	// of the run (""), by step and key.
+	Jobs(ctx context.Context, id model.RunID, step model.StepID) iter.Seq2[Job, error]
 }
 
 // Room is the space that a store has, in bytes.
@@ -189,8 +192,8 @@ type Job struct {
 	jobs.Record
 }
 
-// Jobs keeps the queues of steps: their items, and one record of each.
-type Jobs interface {
+// Queues keeps the queues of steps: their items, and one record of each.
+type Queues interface {
 	// PutItems stores names of items; those from a.From on are replaced. It fails with
 	// model.ErrStale when the attempt is not the step's current one.
 	PutItems(ctx context.Context, step model.StepID, attempt int, a jobs.Add) error
@@ -201,9 +204,6 @@ type Jobs interface {
 	// Items returns what is stored of a step's queue: the names of its items, whether
 	// they are all, and the items that have a record.
 	Items(ctx context.Context, step model.StepID) (names []string, all bool, over []jobs.Over, err error)
-	// Jobs yields the records of a step, or of all steps of the run (""), by step and
-	// key. Loops over them are as those over [Columns].
-	Jobs(ctx context.Context, id model.RunID, step model.StepID) iter.Seq2[Job, error]
 }
 
 // Fleet keeps who may take part, across restarts of the server.
@@ -239,7 +239,7 @@ type Store interface {
 	Reader
 	Columns
 	Writer
-	Jobs
+	Queues
 	Fleet
 	Servers
 	Campaigns

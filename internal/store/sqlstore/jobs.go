@@ -53,7 +53,7 @@ type jobRow struct {
 	counts bool // set by the batch
 }
 
-// PutJobs implements store.Jobs.
+// PutJobs implements store.Queues.
 func (s *Store) PutJobs(ctx context.Context, records []store.Job) (counts []bool, err error) {
 	if len(records) == 0 {
 		return nil, nil
@@ -181,7 +181,7 @@ func checkAttempt(current map[model.StepID]int, step model.StepID, attempt int) 
 	return nil
 }
 
-// PutItems implements store.Jobs.
+// PutItems implements store.Queues.
 func (s *Store) PutItems(ctx context.Context, step model.StepID, attempt int, a jobs.Add) error {
 	return s.change(ctx, fmt.Sprintf("storing items of step %s", step), func(t tx) error {
 		current, err := t.lockSteps([]*putJobs{{step: step}})
@@ -206,7 +206,7 @@ func (s *Store) PutItems(ctx context.Context, step model.StepID, attempt int, a 
 	})
 }
 
-// Items implements store.Jobs.
+// Items implements store.Queues.
 func (s *Store) Items(ctx context.Context, step model.StepID) (names []string, all bool, over []jobs.Over, err error) {
 	err = s.fail(ctx, fmt.Sprintf("reading the items of step %s", step), s.inSnapshot(ctx, func(t tx) error {
 		var name string
@@ -226,7 +226,7 @@ func (s *Store) Items(ctx context.Context, step model.StepID) (names []string, a
 	return names, all, over, err
 }
 
-// Jobs implements store.Jobs.
+// Jobs implements store.Columns.
 func (s *Store) Jobs(ctx context.Context, id model.RunID, step model.StepID) iter.Seq2[store.Job, error] {
 	return func(yield func(store.Job, error) bool) {
 		err := s.inSnapshot(ctx, func(t tx) error {
