@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/environ"
 	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/procself"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -80,6 +81,17 @@ func (x execution) run(ctx context.Context) (cpu time.Duration, err error) {
 		return cpu, fmt.Errorf("running the command: %w", err)
 	}
 	return cpu, nil
+}
+
+// environ is what commands get: neither the credentials of the store nor those of the queue.
+func (p *Params) environ(env *workload.Env) []string {
+	all := environ.Pick(env.Environ, p.PassEnv, nil)
+	for _, kv := range env.Environ {
+		if strings.HasPrefix(kv, "SCALEBENCH_") { // by the cookie its processes are found
+			all = append(all, kv)
+		}
+	}
+	return all
 }
 
 func killGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -435,6 +435,17 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
+// TestSecrets: what the program needs to reach the store does not reach the command.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	a := newTask(t, newServer(t), `{"items": {"count": 1}, "command": "[ -z \"$AWS_SECRET_ACCESS_KEY\" ] && [ \"$SCALEBENCH_TASK\" = id ] && [ \"$WANTED\" = yes ]", "pass_env": ["WANTED"]}`, 0, 1)
+	a.env.Environ = append(a.env.Environ, "SCALEBENCH_TASK=id", "WANTED=yes")
+	ran(t, a)
+	if n := a.Find("jobs_done").Value; n != 1 {
+		t.Errorf("the environment is another: %s", a.stderr.String())
+	}
+}
+
 func TestFFmpeg(t *testing.T) {
 	t.Parallel()
 	workloadtest.NeedTool(t, "ffmpeg")

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/scalebench/scalebench/internal/environ"
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -60,12 +59,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 
 func (p *Params) newRun(ctx context.Context, env *workload.Env) *run {
 	r := &run{Params: p, env: env, start: time.Now(), slots: p.slots(), held: map[uint64]context.CancelCauseFunc{}, stats: newStats()}
-	r.environ = environ.Pick(env.Environ, p.PassEnv, nil)
-	for _, kv := range env.Environ { // by the cookie its processes are found
-		if isOwn(kv) {
-			r.environ = append(r.environ, kv)
-		}
-	}
+	r.environ = p.environ(env)
 	r.until = store.Until{Deadline: p.Duration.Std(), Publish: func(after time.Duration, n float64) {
 		env.Report.ProgressAt(jobsMetric, jobsUnit, after, n)
 	}}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -250,5 +249,3 @@ func (s *slot) settle(j *job, counts bool) {
 	}
 	s.keep(j, counts)
 }
-
-func isOwn(kv string) bool { return strings.HasPrefix(kv, "SCALEBENCH_") }

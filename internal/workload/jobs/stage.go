@@ -42,7 +42,7 @@ func (p *Params) stage(ctx context.Context, env *workload.Env) ([]string, error)
 	if len(missing) == 0 {
 		return keys, nil
 	}
-	file, err := s.object(ctx, env)
+	file, err := p.object(ctx, env)
 	if err != nil {
 		return nil, fmt.Errorf("stage: %w", err)
 	}
@@ -79,13 +79,14 @@ func (s *Stage) size() (int64, error) {
 }
 
 // object returns a file with what is put.
-func (s *Stage) object(ctx context.Context, env *workload.Env) (string, error) {
+func (p *Params) object(ctx context.Context, env *workload.Env) (string, error) {
+	s := p.Stage
 	if s.File != "" {
 		return s.File, nil
 	}
 	path := filepath.Join(env.Dir, "staged")
 	if s.Make != "" {
-		c := execution{text: s.Make, dir: env.Dir, out: path, environ: env.Environ}
+		c := execution{text: s.Make, dir: env.Dir, out: path, environ: p.environ(env)}
 		_, err := c.run(ctx)
 		if err == nil {
 			_, err = os.Stat(path)

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/scalebench/scalebench/test/servers/s3test"
 )
 
 var startProxy = s3test.Proxy //nolint:gochecknoglobals // a name that tests of this package use often

@@ -9,10 +9,10 @@ import (
 )
 
 // Proxy starts a server before a gateway that does with each request what handle says; pass
-// passes it on. It returns the server's URL.
+// passes it on. The host name stays, because it is signed. Proxy returns the server's URL.
 func Proxy(t *testing.T, gateway string, handle func(w http.ResponseWriter, r *http.Request, pass http.Handler)) string {
 	t.Helper()
-	pass := forward(t, gateway)
+	pass := Forward(t, gateway)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handle(w, r, pass) }))
 	t.Cleanup(func() {
 		s.CloseClientConnections()
@@ -21,8 +21,8 @@ func Proxy(t *testing.T, gateway string, handle func(w http.ResponseWriter, r *h
 	return s.URL
 }
 
-// forward passes requests to a server.
-func forward(t *testing.T, server string) http.Handler {
+// Forward passes requests to a server.
+func Forward(t *testing.T, server string) http.Handler {
 	t.Helper()
 	target, err := url.Parse(server)
 	if err != nil {
