@@ -28,6 +28,8 @@ func TestValidate(t *testing.T) {
 		{`{"items": {"prefix": "/"}, "bucket": "bench", "function": "sort", "put": {"prefix": "out/"}}`, ""},
 		{`{"stage": {"copies": 3, "size": "1kB"}, "bucket": "bench", "command": "wc {in}"}`, ""},
 		{`{"nats": {"url": "nats://h:1", "stream": "s"}, "get": {}, "bucket": "bench", "command": "wc"}`, ""},
+		{`{"items": {"count": 3}, "command": "true", "put": {"suffix": ".tar.gz"}, "bucket": "bench"}`, ""},
+		{`{"items": {"count": 3}, "command": "true", "put": {"suffix": "/../x"}, "bucket": "bench"}`, "put.suffix"},
 		{`{"command": "true"}`, "items"},
 		{`{"items": {}, "command": "true"}`, "items"},
 		{`{"items": {"count": 3, "list": ["a"]}, "command": "true"}`, "items"},
@@ -386,7 +388,7 @@ func TestRefused(t *testing.T) {
 	if err := a.Prepare(t.Context(), a.env); err != nil {
 		t.Fatal(err)
 	}
-	other, err := s.of("other")(t.Context(), jobs.Call{Take: 1})
+	other, err := s.callerFor("other")(t.Context(), jobs.Call{Take: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

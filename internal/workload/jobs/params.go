@@ -78,14 +78,14 @@ type Items struct {
 // Get says where an item's object is.
 type Get struct {
 	Bucket string `json:"bucket,omitempty" jsonschema_description:"Another bucket."`
-	Prefix string `json:"prefix,omitempty" jsonschema_description:"What stands before the item's name in the key. Of a queue in NATS, only messages of keys that begin so are items."`
+	Prefix string `json:"prefix,omitempty" jsonschema_description:"What stands before the item's name in the key. With nats, only messages of keys that begin so are items."`
 }
 
 // Put says where results go.
 type Put struct {
 	Bucket string `json:"bucket,omitempty" jsonschema_description:"Another bucket."`
 	Prefix string `json:"prefix,omitempty" jsonschema_description:"Folder of the bucket. Default: scalebench."`
-	Suffix string `json:"suffix,omitempty" jsonschema:"pattern=^[.][A-Za-z0-9.]{1,15}$" jsonschema_description:"How the output file's name ends, such as .wmv, and the key of a result that is kept."`
+	Suffix string `json:"suffix,omitempty" jsonschema:"pattern=^[.][A-Za-z0-9.]+$,maxLength=16" jsonschema_description:"How the output file's name ends, such as .wmv, and the key of a result that is kept."`
 	Keep   bool   `json:"keep,omitempty" jsonschema_description:"Keep results, as PREFIX/ITEM/EXECUTION. Otherwise the end of the task removes them."`
 }
 

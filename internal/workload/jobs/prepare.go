@@ -18,7 +18,8 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 		return errors.New("jobs: the server keeps no queues of items: give it the version of this node")
 	}
 	if missing := environ.Missing(env.Environ, p.PassEnv); len(missing) > 0 {
-		return fmt.Errorf("pass_env names %s, which the agent's environment lacks: set it where the agent starts", strings.Join(missing, ", "))
+		return fmt.Errorf("pass_env names %s, which the agent's environment lacks: set it where the agent starts",
+			strings.Join(missing, ", "))
 	}
 	if p.Function != "" && p.Function != Sleep {
 		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), p.slots()+1)) // functions compute here
@@ -89,7 +90,8 @@ func (p *Params) nameItems(ctx context.Context, env *workload.Env) (names []stri
 		}
 	})
 	if err == nil && len(names) == 0 {
-		err = fmt.Errorf("bucket %q has no object below %q: put some there, or have stage do it", p.getBucket(), p.Items.Prefix)
+		err = fmt.Errorf("bucket %q has no object below %q: put some there, or have stage do it", p.getBucket(),
+			p.Items.Prefix)
 	}
 	return names, err
 }

@@ -80,7 +80,8 @@ func (r *run) keep(j *job, counts bool) {
 	r.in, r.out = r.in+j.In, r.out+j.Out
 	r.sums["cpu"] += j.CPU
 	r.times = append(r.times, j.ended-j.since)
-	for stage, seconds := range map[string]float64{"wait": j.Wait, "get": j.Get, "compute": j.Compute, "put": j.Put, "time": j.End - j.Begin} {
+	stages := map[string]float64{"wait": j.Wait, "get": j.Get, "compute": j.Compute, "put": j.Put, "time": j.End - j.Begin}
+	for stage, seconds := range stages {
 		if r.stages[stage] == nil {
 			r.stages[stage] = histogram.New(longest)
 		}
@@ -99,7 +100,7 @@ func (r *run) complain(j *job) {
 	}
 	r.faults[j.Key] = true
 	if r.failed <= mostComplaints {
-		_, _ = fmt.Fprintf(r.env.Stderr, "jobs: item %s failed (try %d of %d): %s\n", j.Name, j.Try, r.Tries, j.Error) // what cannot be printed is lost
+		r.say("item %s failed (try %d of %d): %s", j.Name, j.Try, r.Tries, j.Error)
 	}
 }
 
@@ -110,6 +111,11 @@ func (r *run) idle(since time.Duration) {
 	if r.idleSince < 0 || since < r.idleSince {
 		r.idleSince = since
 	}
+}
+
+// say prints a line for people; what cannot be printed is lost.
+func (r *run) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(r.env.Stderr, "jobs: "+format+"\n", args...)
 }
 
 // hopeless says that the task will fail whatever comes.
@@ -128,7 +134,8 @@ func (r *run) judge() error {
 	case faults > 0 && r.done == 0 && (faults > 1 || r.Duration > 0):
 		return fmt.Errorf("no item was done, %d failed; the first: %s", faults, r.first)
 	case faults > 1 && float64(faults) > r.MaxErrors*float64(all):
-		return fmt.Errorf("%d of %d items failed, more than max_errors allows (%g); the first: %s", faults, all, r.MaxErrors, r.first)
+		return fmt.Errorf("%d of %d items failed, more than max_errors allows (%g); the first: %s", faults, all,
+			r.MaxErrors, r.first)
 	case r.Duration > 0 && r.done == 0 && r.duplicates == 0:
 		return errors.New("no item was done in time: give a longer duration, or look whether the queue has items")
 	}
@@ -146,9 +153,10 @@ func (r *run) report() {
 		r.aside += q.aside
 	}
 	info("done", "1", float64(r.done))
-	for name, n := range map[string]int64{"failed": r.failed, "lost": r.lost, "duplicates": r.duplicates, "set_aside": r.aside} {
-		info(name, "1", float64(n))
-	}
+	info("failed", "1", float64(r.failed))
+	info("lost", "1", float64(r.lost))
+	info("duplicates", "1", float64(r.duplicates))
+	info("set_aside", "1", float64(r.aside))
 	r.reportStore(info)
 	if r.done > 0 {
 		info("tries", "1", float64(r.executions)/float64(r.done))

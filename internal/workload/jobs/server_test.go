@@ -39,8 +39,8 @@ func newServer(t testing.TB) *server {
 	return &server{t: t, q: jobs.New(), number: map[string]uint64{}, stored: map[string]jobs.Record{}}
 }
 
-// of is workload.Env.Jobs of a task.
-func (s *server) of(task string) func(context.Context, jobs.Call) (jobs.Reply, error) {
+// callerFor is workload.Env.Jobs of a task.
+func (s *server) callerFor(task string) func(context.Context, jobs.Call) (jobs.Reply, error) {
 	return func(ctx context.Context, c jobs.Call) (jobs.Reply, error) {
 		if err := ctx.Err(); err != nil {
 			return jobs.Reply{}, err
@@ -114,7 +114,7 @@ func newTask(t *testing.T, s *server, params string, part, parts int) *task {
 	b := &task{Params: p}
 	b.T = t
 	b.env = &workload.Env{
-		Part: part, Parts: parts, Dir: t.TempDir(), Environ: os.Environ(), Jobs: s.of(string(rune('a' + part))),
+		Part: part, Parts: parts, Dir: t.TempDir(), Environ: os.Environ(), Jobs: s.callerFor(string(rune('a' + part))),
 		Stdout: &b.stdout, Stderr: &b.stderr, Report: &b.Record,
 	}
 	t.Cleanup(func() {

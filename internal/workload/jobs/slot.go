@@ -143,7 +143,8 @@ func (s *slot) execute(ctx context.Context, l *jobs.Lease) *job {
 }
 
 func (s *slot) record(l *jobs.Lease, o jobs.Outcome) jobs.Record {
-	return jobs.Record{Lease: l.ID, Key: l.Key, Name: l.Name, Try: l.Try, Slot: s.number, Outcome: o, Begin: s.begun.Seconds(), End: s.now().Seconds()}
+	return jobs.Record{Lease: l.ID, Key: l.Key, Name: l.Name, Try: l.Try, Slot: s.number, Outcome: o,
+		Begin: s.begun.Seconds(), End: s.now().Seconds()}
 }
 
 // timed adds to how long a stage takes.
@@ -232,7 +233,7 @@ func (s *slot) drop(j *job) {
 	ctx, cancel := context.WithTimeout(context.Background(), dropTime) // also at the end of the task
 	defer cancel()
 	if err := s.to.Drop(ctx, j.Output); err != nil {
-		_, _ = fmt.Fprintf(s.env.Stderr, "jobs: deleting a result that does not count: %v\n", err) // what cannot be printed is lost
+		s.say("deleting a result that does not count: %v", err)
 	}
 	j.Output = ""
 }

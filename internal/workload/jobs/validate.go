@@ -28,8 +28,10 @@ func (p *Params) checkItems() error {
 			}
 		}
 		errs = append(errs,
-			workload.Invalid(ways != 1, "items", fmt.Sprintf("says in %d ways what there is to do", ways), "use exactly one of count, list and prefix"),
-			workload.Refuse(i.Count < 0 || i.Count > jobs.MaxItems, "items.count", fmt.Sprintf("1 to %d", jobs.MaxItems), "%d is impossible", i.Count))
+			workload.Invalid(ways != 1, "items", fmt.Sprintf("says in %d ways what there is to do", ways),
+				"use exactly one of count, list and prefix"),
+			workload.Refuse(i.Count < 0 || i.Count > jobs.MaxItems, "items.count", fmt.Sprintf("1 to %d", jobs.MaxItems),
+				"%d is impossible", i.Count))
 		for n, name := range i.List {
 			errs = append(errs, workload.Refuse(name == "" || len(name) > jobs.MaxName, fmt.Sprintf("items.list[%d]", n),
 				fmt.Sprintf("a name of 1 to %d bytes", jobs.MaxName), "%.40q is impossible", name))
@@ -37,10 +39,14 @@ func (p *Params) checkItems() error {
 	}
 	named := p.Items != nil || p.Stage != nil || p.NATS != nil
 	errs = append(errs,
-		workload.Invalid(p.Items != nil && p.Stage != nil, "items", "stand beside stage, which makes the items", "leave out one of them"),
-		workload.Invalid(p.Items != nil && p.NATS != nil, "items", "stand beside nats, of which the messages are the items", "leave out one of them"),
-		workload.Invalid(!named && p.Duration == 0, "items", "are missing, and without duration the work would not end", "give items, stage, nats or duration"),
-		workload.Invalid(!named && p.Get != nil, "get", "has no items whose objects could be got", "give items, stage or nats"))
+		workload.Invalid(p.Items != nil && p.Stage != nil, "items", "stand beside stage, which makes the items",
+			"leave out one of them"),
+		workload.Invalid(p.Items != nil && p.NATS != nil, "items", "stand beside nats, of which the messages are the items",
+			"leave out one of them"),
+		workload.Invalid(!named && p.Duration == 0, "items", "are missing, and without duration the work would not end",
+			"give items, stage, nats or duration"),
+		workload.Invalid(!named && p.Get != nil, "get", "has no items whose objects could be got",
+			"give items, stage or nats"))
 	if p.NATS != nil {
 		errs = append(errs, p.NATS.Check())
 	}
@@ -55,12 +61,16 @@ func (p *Params) checkWork() error {
 	errs := []error{
 		workload.Invalid((strings.TrimSpace(p.Command) == "") == (p.Function == ""), "command",
 			"or function says what is done with an item: exactly one of them", "give one of them"),
-		workload.Refuse(p.Function != "" && !timed && !files, "function", "copy, sort, sleep, spin", "%q is unknown", p.Function),
+		workload.Refuse(p.Function != "" && !timed && !files, "function", "copy, sort, sleep, spin", "%q is unknown",
+			p.Function),
 		workload.Invalid(timed && p.Time <= 0, "time", "is missing", "say how long the function takes, such as 100ms"),
 		workload.Invalid(!timed && p.Time != 0, "time", "is of function: sleep and spin", "leave it out"),
-		workload.Invalid(files && !p.gets(), "function", p.Function+" needs an object for each item", "give get, stage or items.prefix"),
-		workload.Invalid(timed && p.Put != nil, "put", "has nothing to put: function "+p.Function+" writes no output", "leave it out"),
-		workload.Invalid(strings.Contains(p.Command, "{in}") && !p.gets(), "command", "names {in}, and nothing is got", "give get, stage or items.prefix"),
+		workload.Invalid(files && !p.gets(), "function", p.Function+" needs an object for each item",
+			"give get, stage or items.prefix"),
+		workload.Invalid(timed && p.Put != nil, "put", "has nothing to put: function "+p.Function+" writes no output",
+			"leave it out"),
+		workload.Invalid(strings.Contains(p.Command, "{in}") && !p.gets(), "command", "names {in}, and nothing is got",
+			"give get, stage or items.prefix"),
 		workload.Invalid(strings.Contains(p.Command, "{out}") && p.Put == nil, "command", "names {out}, and nothing is put",
 			"give put, or write to /dev/null"),
 		workload.Invalid(problem != "", "pass_env", problem, allowed),
@@ -81,11 +91,15 @@ func (p *Params) checkStage() error {
 	}
 	return errors.Join(
 		workload.Refuse(s.Copies < 1, "stage.copies", "1 or more", "%d is impossible", s.Copies),
-		workload.Invalid(ways != 1, "stage", fmt.Sprintf("says in %d ways what the object is", ways), "use exactly one of file, make and size"),
-		workload.Refuse(s.File != "" && !filepath.IsAbs(s.File), "stage.file", "an absolute path", "%q depends on where the agent was started", s.File),
-		workload.Invalid(s.Make != "" && !strings.Contains(s.Make, "{out}"), "stage.make", "does not name {out}", "have the command write into {out}"),
+		workload.Invalid(ways != 1, "stage", fmt.Sprintf("says in %d ways what the object is", ways),
+			"use exactly one of file, make and size"),
+		workload.Refuse(s.File != "" && !filepath.IsAbs(s.File), "stage.file", "an absolute path",
+			"%q depends on where the agent was started", s.File),
+		workload.Invalid(s.Make != "" && !strings.Contains(s.Make, "{out}"), "stage.make", "does not name {out}",
+			"have the command write into {out}"),
 		workload.Refuse(s.Size < 0, "stage.size", "1B or more", "%v is impossible", s.Size),
-		workload.Invalid(s.Announce && p.NATS == nil, "stage.announce", "needs a queue in NATS", "give nats, or leave it out"))
+		workload.Invalid(s.Announce && p.NATS == nil, "stage.announce", "needs a queue in NATS",
+			"give nats, or leave it out"))
 }
 
 // checkStore checks what both buckets have, each as the store does.
@@ -123,8 +137,10 @@ func (p *Params) checkLimits() error {
 	}
 	lease := p.Lease.Std()
 	return errors.Join(
-		impossible(p.Slots < 0 || p.Slots > maxSlots, "slots", p.Slots, fmt.Sprintf("1 to %d; leave it out for one per core", maxSlots)),
-		impossible(p.Duration != 0 && p.Duration.Std() < shortest, "duration", p.Duration, "100ms or more; leave it out to work until each item is done"),
+		impossible(p.Slots < 0 || p.Slots > maxSlots, "slots", p.Slots,
+			fmt.Sprintf("1 to %d; leave it out for one per core", maxSlots)),
+		impossible(p.Duration != 0 && p.Duration.Std() < shortest, "duration", p.Duration,
+			"100ms or more; leave it out to work until each item is done"),
 		impossible(p.Tries < 1 || p.Tries > jobs.MaxTries, "tries", p.Tries, fmt.Sprintf("1 to %d", jobs.MaxTries)),
 		impossible(lease < time.Second || lease > jobs.MaxLease, "lease", p.Lease, "1s to 168h"),
 		impossible(p.RequestTimeout.Std() < shortest, "request_timeout", p.RequestTimeout, "100ms or more"),

@@ -10,7 +10,9 @@ import (
 
 // Proxy starts a server before a gateway that does with each request what handle says; pass
 // passes it on. The host name stays, because it is signed. Proxy returns the server's URL.
-func Proxy(t *testing.T, gateway string, handle func(w http.ResponseWriter, r *http.Request, pass http.Handler)) string {
+func Proxy(t *testing.T, gateway string,
+	handle func(w http.ResponseWriter, r *http.Request, pass http.Handler),
+) string {
 	t.Helper()
 	pass := Forward(t, gateway)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handle(w, r, pass) }))

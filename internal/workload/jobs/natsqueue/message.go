@@ -31,7 +31,8 @@ const takeTime = 500 * time.Millisecond
 func (q *Queue) Take(ctx context.Context) (*Message, error) {
 	msg, err := q.consumer.Next(jetstream.FetchMaxWait(takeTime))
 	switch {
-	case errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrStreamNotFound):
+	case errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrConsumerNotFound),
+		errors.Is(err, jetstream.ErrStreamNotFound):
 		return nil, fmt.Errorf("taking a message of stream %q: %w", q.Stream, err)
 	case err != nil && q.conn.IsClosed():
 		return nil, err

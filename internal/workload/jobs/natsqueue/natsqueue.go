@@ -40,12 +40,14 @@ const DefaultConsumer = "scalebench-jobs"
 // Check reports what is impossible, as errors of the key nats.
 func (c Config) Check() error {
 	name := func(key, value string) error {
-		return workload.Refuse(strings.ContainsAny(value, " .*>/\\\t\r\n"), "nats."+key, "a name without spaces, dots, *, > and /",
+		return workload.Refuse(strings.ContainsAny(value, " .*>/\\\t\r\n"), "nats."+key,
+			"a name without spaces, dots, *, > and /",
 			"%q cannot name one", value)
 	}
 	return errors.Join(c.checkURL(), name("stream", c.Stream), name("consumer", c.Consumer),
 		workload.Invalid(c.Stream == "", "nats.stream", "is missing", "name the stream of the messages"),
-		workload.Invalid(c.Create && c.Subject == "", "nats.subject", "is missing", "name it: create: true makes a stream of this subject"))
+		workload.Invalid(c.Create && c.Subject == "", "nats.subject", "is missing",
+			"name it: create: true makes a stream of this subject"))
 }
 
 func (c Config) checkURL() error {
@@ -53,7 +55,8 @@ func (c Config) checkURL() error {
 		u, err := url.Parse(strings.TrimSpace(one))
 		switch {
 		case err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls": // not shown: it may hold a password
-			return workload.Invalid(true, "nats.url", "is not the URL of a NATS server", "use nats://HOST:PORT or tls://HOST:PORT")
+			return workload.Invalid(true, "nats.url", "is not the URL of a NATS server",
+				"use nats://HOST:PORT or tls://HOST:PORT")
 		case u.User != nil:
 			return workload.Invalid(true, "nats.url", "must not contain credentials",
 				"set NATS_USER and NATS_PASSWORD, NATS_TOKEN, NATS_NKEY or NATS_CREDS in the agent's environment")
@@ -84,7 +87,8 @@ func Open(ctx context.Context, c Config, lease time.Duration, environ []string) 
 	}
 	q := &Queue{Config: c}
 	if q.conn, err = nats.Connect(c.URL, options...); err != nil {
-		return nil, fmt.Errorf("connecting to NATS at %s (credentials come from NATS_… of the agent's environment): %w", c.URL, err)
+		return nil, fmt.Errorf("connecting to NATS at %s (credentials come from NATS_… of the agent's environment): %w",
+			c.URL, err)
 	}
 	if err := q.find(ctx, lease); err != nil {
 		q.conn.Close()
@@ -96,7 +100,8 @@ func Open(ctx context.Context, c Config, lease time.Duration, environ []string) 
 // options are how the server is reached, as variables tell.
 func options(environ []string) ([]nats.Option, error) {
 	get := func(name string) string { value, _ := workload.Getenv(environ, name); return value }
-	o := []nats.Option{nats.Name("scalebench jobs"), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond), nats.Timeout(patience)}
+	o := []nats.Option{nats.Name("scalebench jobs"), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
+		nats.Timeout(patience)}
 	if file := get("NATS_CREDS"); file != "" {
 		o = append(o, nats.UserCredentials(file))
 	}
@@ -157,9 +162,11 @@ func (q *Queue) check(lease time.Duration) error {
 	q.ackWait = c.AckWait
 	switch {
 	case c.AckPolicy != jetstream.AckExplicitPolicy:
-		return fmt.Errorf("consumer %q of stream %q does not ask for explicit acknowledgements: use another one", q.Consumer, q.Stream)
+		return fmt.Errorf("consumer %q of stream %q does not ask for explicit acknowledgements: use another one",
+			q.Consumer, q.Stream)
 	case c.AckWait < lease:
-		return fmt.Errorf("consumer %q of stream %q waits %s for an acknowledgement, less than lease %s: use another one, or a shorter lease",
+		return fmt.Errorf("consumer %q of stream %q waits %s for an acknowledgement, less than lease %s: "+
+			"use another one, or a shorter lease",
 			q.Consumer, q.Stream, c.AckWait, lease)
 	}
 	return nil
