@@ -97,7 +97,7 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	boot, _ := procself.BootID()
 	in.Master = master.New(master.Config{
 		Store: st, Queue: hub, Authority: auth, Host: host, BootID: boot,
-		Kinds: Kinds(), Fleets: c.fleets(in, auth),
+		Kinds: c.env.kinds(), Fleets: c.fleets(in, auth),
 		RunQuota: opt.RunQuota.Bytes(), StoreQuota: opt.StoreQuota.Bytes(), KeepFree: opt.KeepFree.Bytes(),
 		Lease: opt.Lease.Std(), Guest: opt.Guest, Server: in.info.ServerKey, Version: Version(), Log: c.log,
 	})

@@ -38,6 +38,24 @@ func Kinds() experiment.Kinds {
 	return experiment.Kinds{Workloads: Workloads(), Studies: Studies()}
 }
 
+// kinds are those of this binary and of its environment.
+func (e Env) kinds() experiment.Kinds {
+	k := Kinds()
+	for _, more := range e.More {
+		k.Workloads[more.Name] = more
+	}
+	return k
+}
+
+// tasks are Tasks with those of the environment.
+func (e Env) tasks() workload.Registry {
+	all := Tasks()
+	for _, more := range e.More {
+		all[more.Name] = more
+	}
+	return all
+}
+
 // Studies returns the questions that this binary knows: one line each.
 func Studies() study.Registry {
 	return study.Registry{
