@@ -99,6 +99,7 @@ func (x *execution) start(ctx context.Context) error {
 		ArtifactDir: filepath.Join(a.cfg.StateDir, artifactDir),
 		OnProgress:  func(p model.Progress) { x.tell(wire.Progress{Progress: p}) },
 		OnStage:     x.stage,
+		Jobs:        x.jobs,
 		OnLive:      func(values map[string]float64) { x.tell(wire.Progress{Live: values}) },
 	})
 	if err != nil {

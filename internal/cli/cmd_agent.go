@@ -134,7 +134,7 @@ func (c *common) agentConfig(ctx context.Context, opt agentOptions) (cfg agent.C
 		Node:   model.Node{ID: node, Labels: opt.Labels, Facts: f},
 		Server: info, Key: key, StateDir: opt.State,
 		Runner: []string{c.env.Self, workloadCommandName}, WorkDir: opt.WorkDir,
-		Volumes: opt.Volumes, Environ: c.env.Environ, Workloads: Tasks(), Dial: c.dialOptions(), Log: c.log,
+		Volumes: opt.Volumes, Environ: c.env.Environ, Workloads: c.env.tasks(), Dial: c.dialOptions(), Log: c.log,
 	}, nil
 }
 
@@ -216,7 +216,7 @@ func (c *common) workloadCommand() *cobra.Command {
 			if err != nil {
 				return usageError("%w", err)
 			}
-			if code := runner.Main(cmd.Context(), Tasks(), orders, reports, c.env.rawOut, c.env.rawErr); code != 0 {
+			if code := runner.Main(cmd.Context(), c.env.tasks(), orders, reports, c.env.rawOut, c.env.rawErr); code != 0 {
 				return errWorkloadEnded // the agent has been told the reason
 			}
 			return nil

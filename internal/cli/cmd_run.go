@@ -93,7 +93,7 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 	if err != nil {
 		return err
 	}
-	exp, err := experiment.Parse(name, text, Kinds(), opt.set)
+	exp, err := experiment.Parse(name, text, c.env.kinds(), opt.set)
 	if err != nil && bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && bytes.Contains(text, []byte(`"jobs"`)) {
 		return usageError("%s looks like a job file: use `scalebench submit`", name)
 	}
@@ -335,7 +335,7 @@ given as a flag is not stored: give it again. One in the file holds.`,
 			return c.withRun(ctx, toExecute(false, opt.detach), args[0],
 				func(ctx context.Context, s service, run model.Run) error {
 					// What this version cannot read, it has not written.
-					if exp, err := experiment.Parse(run.SourceName, []byte(run.Source), Kinds(), nil); err == nil &&
+					if exp, err := experiment.Parse(run.SourceName, []byte(run.Source), c.env.kinds(), nil); err == nil &&
 						run.Kind == model.KindExperiment {
 						if err := opt.gates.fit(exp); err != nil {
 							return err

@@ -10,6 +10,7 @@ package cli
 
 import (
 	"cmp"
+	"github.com/scalebench/scalebench/internal/workload"
 	"io"
 	"os"
 	"strconv"
@@ -47,6 +48,9 @@ type Env struct {
 	Dumb, ASCII bool
 	// Nowhere says that Stdout was closed, or leads nowhere as a pipe would not.
 	Nowhere bool
+
+	// More are kinds of tasks beside those of this binary.
+	More []workload.Kind
 
 	// rawOut and rawErr are the streams as they came, for what other programs
 	// print and for what redraws a line; see guarded.

@@ -97,7 +97,7 @@ func (c *common) startServer(ctx context.Context, opt serverOptions) (_ *instanc
 	boot, _ := procself.BootID()
 	in.Master = master.New(master.Config{
 		Store: st, Queue: hub, Authority: auth, Host: host, BootID: boot,
-		Kinds: Kinds(), Fleets: c.fleets(in, auth),
+		Kinds: c.env.kinds(), Fleets: c.fleets(in, auth),
 		RunQuota: opt.RunQuota.Bytes(), StoreQuota: opt.StoreQuota.Bytes(), KeepFree: opt.KeepFree.Bytes(),
 		Lease: opt.Lease.Std(), Guest: opt.Guest, Server: in.info.ServerKey, Version: Version(), Log: c.log,
 	})
@@ -196,7 +196,8 @@ func (in *instance) handlers() queue.Handlers {
 	m, api := in.Master, control.NewHandler(in.Master, in.heap.request)
 	return queue.Handlers{
 		Hello: m.Hello, Heartbeat: m.Heartbeat, Ready: m.Ready, Result: m.Result, Chunk: m.Chunk,
-		Progress: m.Progress, Report: m.Report, Missing: m.Missing, Readings: m.NodeReadings, Goodbye: m.Goodbye, Cut: m.Cut,
+		Progress: m.Progress, Report: m.Report, Missing: m.Missing, Readings: m.NodeReadings, Goodbye: m.Goodbye, Jobs: m.Jobs,
+		Cut: m.Cut,
 		API: func(ctx context.Context, _ queue.Caller, verb string, body []byte) ([]byte, error) {
 			return api.Handle(ctx, verb, body)
 		},

@@ -21,6 +21,7 @@ import (
 	"github.com/scalebench/scalebench/internal/workload/contextswitch"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
 	"github.com/scalebench/scalebench/internal/workload/disk"
+	"github.com/scalebench/scalebench/internal/workload/jobs"
 	"github.com/scalebench/scalebench/internal/workload/load"
 	"github.com/scalebench/scalebench/internal/workload/memory"
 	"github.com/scalebench/scalebench/internal/workload/network"
@@ -35,6 +36,24 @@ import (
 // Kinds are what an experiment file may name.
 func Kinds() experiment.Kinds {
 	return experiment.Kinds{Workloads: Workloads(), Studies: Studies()}
+}
+
+// kinds are those of this binary and of its environment.
+func (e Env) kinds() experiment.Kinds {
+	k := Kinds()
+	for _, more := range e.More {
+		k.Workloads[more.Name] = more
+	}
+	return k
+}
+
+// tasks are Tasks with those of the environment.
+func (e Env) tasks() workload.Registry {
+	all := Tasks()
+	for _, more := range e.More {
+		all[more.Name] = more
+	}
+	return all
 }
 
 // Studies returns the questions that this binary knows: one line each.
@@ -75,6 +94,7 @@ func Workloads() workload.Registry {
 		cpu.Kind(),
 		memory.Kind(),
 		disk.Kind(),
+		jobs.Kind(),
 		load.Kind(),
 		network.Kind(),
 		objectstore.Kind(),

@@ -126,6 +126,7 @@ type attempt struct {
 	// shape is that of the fleet when it began, and moved what became of it since.
 	shape model.Shape
 	moved string
+	jobs  jobQueue
 
 	sync.Mutex
 	tasks     map[model.TaskID]*awaited

@@ -40,9 +40,11 @@ const (
 	EventNoRoom EventKind = "no_room"
 	EventRoom   EventKind = "room"
 	// EventQuota: something is not kept, because a quota is used up.
-	EventQuota       EventKind = "quota"
-	EventRetry       EventKind = "retry"
-	EventNodeChanged EventKind = "node_changed" // another host under the same name
+	EventQuota EventKind = "quota"
+	EventRetry EventKind = "retry"
+	// EventItemSetAside: an item of a queue failed as often as it may.
+	EventItemSetAside EventKind = "item_set_aside"
+	EventNodeChanged  EventKind = "node_changed" // another host under the same name
 	// EventUnreachable: a node on a host of the run may be at work, and cannot be
 	// told to stop.
 	EventUnreachable EventKind = "unreachable"

@@ -43,6 +43,7 @@ const (
 	kindMissing   = "missing"
 	kindReadings  = "readings"
 	kindGoodbye   = "goodbye"
+	kindJobs      = "jobs"
 	kindPart      = "part"  // upload of a request too large for one message
 	kindFetch     = "fetch" // download of a reply too large for one message
 	kindCall      = "call"
@@ -60,8 +61,9 @@ const (
 	// bodies travel in parts.
 	maxWhole = 4 << 20
 	// maxCall and maxResult bound what the parts of a call and of a result may
-	// add up to, in bytes. A file that can be submitted has at most 1 MiB; a
-	// result of a day with every series and histogram has less.
+	// add up to, in bytes. A file that can be submitted has at most 1 MiB, a call
+	// to a queue of items a few more; a result of a day with every series and
+	// histogram has less.
 	maxCall   = 8 << 20
 	maxResult = 24 << 20
 	// maxReply bounds what the parts of a reply may add up to, in bytes: the
@@ -81,7 +83,7 @@ func limits(kind string) (whole, total int) {
 	switch kind {
 	case kindResult:
 		return maxWhole, maxResult
-	case kindCall:
+	case kindCall, kindJobs:
 		return maxWhole, maxCall
 	case kindPart:
 		return maxPart + margin, maxPart + margin

@@ -17,9 +17,9 @@ type Caller struct {
 }
 
 // Handlers are what the master does with messages. They are called from
-// several goroutines. Messages of one node come in order within three queues
+// several goroutines. Messages of one node come in order within four queues
 // that do not wait for each other, so that a store that is slow does not make
-// a node look dead: Result and Chunk; Hello and Goodbye; all else. A Heartbeat
+// a node look dead: Result and Chunk; Jobs; Hello and Goodbye; all else. A Heartbeat
 // that was sent after a Hello can so be handled before it; an agent says
 // nothing of a new session before its Hello is answered. The sender is
 // verified, and its node is the message's. Every context ends with the hub.
@@ -34,6 +34,8 @@ type Handlers struct {
 	Missing   func(wire.Missing)
 	Readings  func(wire.Readings)
 	Goodbye   func(context.Context, wire.Goodbye)
+	// Jobs answers calls to the queues of items, beside all other messages.
+	Jobs func(context.Context, wire.JobCall) (wire.JobReply, error)
 	// Cut, if it is set, is told of a sender that was cut off: who, and why in
 	// words.
 	Cut func(identity.Grant, string)

@@ -144,6 +144,9 @@ func complete(hs Handlers) Handlers {
 	if hs.Goodbye == nil {
 		hs.Goodbye = func(context.Context, wire.Goodbye) {}
 	}
+	if hs.Jobs == nil {
+		hs.Jobs = func(context.Context, wire.JobCall) (wire.JobReply, error) { return wire.JobReply{}, nil }
+	}
 	if hs.API == nil {
 		hs.API = func(context.Context, Caller, string, []byte) ([]byte, error) { return nil, nil }
 	}

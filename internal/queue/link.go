@@ -269,6 +269,11 @@ func (l *Link) Chunk(ctx context.Context, c wire.Chunk) error {
 	return err
 }
 
+// Jobs makes a call of a task to the queue of its step.
+func (l *Link) Jobs(ctx context.Context, c wire.JobCall) (wire.JobReply, error) {
+	return ask[wire.JobReply](ctx, l, kindJobs, c)
+}
+
 // Heartbeat reports that the agent is alive. It is not confirmed; an error
 // means that the connection is down, or a programming error.
 func (l *Link) Heartbeat(h wire.Heartbeat) error { return l.tell(kindHeartbeat, h) }

@@ -48,15 +48,18 @@ const (
 	queueControl  = ".control"
 	queueBulk     = ".bulk"
 	queuePresence = ".presence"
+	queueJobs     = ".jobs"
 )
 
 // How many messages may wait in one queue. An agent sends a handful at a time;
 // a sender of more waits for a reply that never comes, and repeats. Bulk
-// messages are large; of coming and going, more are repetitions.
+// messages are large; of coming and going, and of calls to a queue of items, more
+// are repetitions.
 const (
 	maxControl  = 256
 	maxBulk     = 16
 	maxPresence = 8
+	maxJobs     = 8
 )
 
 // Serve starts receiving and returns; messages arrive until Close.
@@ -85,6 +88,7 @@ func (h *Hub) Serve(hs Handlers) error {
 			return none{}, hs.Chunk(ctx, m)
 		}), queueBulk, maxBulk, false},
 		{kindPart, h.upload, queueBulk, maxBulk, false},
+		{kindJobs, handler(wire.Decode, hs.Jobs), queueJobs, maxJobs, false},
 	}, h.fromAgent)
 	if err == nil {
 		err = h.receive(h.names.anyClient, []route{

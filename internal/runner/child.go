@@ -55,6 +55,7 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 	adoptOrphans()
 
 	c := &child{out: &lineWriter{w: reports}, stderr: stderr, over: make(chan struct{})}
+	c.queue = caller{out: c.out, replies: make(chan jobReply, 1)}
 	start, err := startToken(os.Getpid())
 	if err != nil {
 		return c.unprepared(err)
@@ -78,6 +79,9 @@ func Main(ctx context.Context, reg workload.Registry, orders io.Reader, reports 
 		Volumes: c.setup.Volumes, Dir: c.setup.Dir, Keep: c.setup.Keep, KeepLimit: spec.ArtifactLimit, Over: c.over, Environ: append(os.Environ(), c.descendants.cookie),
 		Stdout: stdout, Stderr: stderr, Report: c.reporter,
 	}
+	if c.setup.Jobs {
+		c.env.Jobs = newTeller(c.queue.call).Jobs
+	}
 	return c.execute(ctx, reg, begin)
 }
 
@@ -89,6 +93,7 @@ type child struct {
 	env         *workload.Env
 	descendants tree
 	over        chan struct{} // Env.Over
+	queue       caller
 	// orphaned removes, when the agent is gone, what would outlive the processes;
 	// nil before there can be anything.
 	orphaned atomic.Pointer[func()]
@@ -109,6 +114,12 @@ func (c *child) watch(lines *lineReader, begin chan<- int64) {
 		}
 		if o.Over {
 			over()
+		}
+		if o.Reply != nil {
+			select {
+			case c.queue.replies <- *o.Reply:
+			default: // there is one call at a time, and so one reply
+			}
 		}
 		if o.Begin != nil {
 			select {

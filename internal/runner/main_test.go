@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -53,6 +54,7 @@ type probe struct {
 	Exit     int        `json:"exit"`  // ends the process in the middle of Run
 	Block    bool       `json:"block"` // waits for the end of ctx
 	Deaf     bool       `json:"deaf"`  // waits for ever
+	Takes    int        `json:"takes"` // items, one a call, which it prints
 }
 
 func (p *probe) Estimate() time.Duration { return 0 }
@@ -88,6 +90,18 @@ func (p *probe) Run(ctx context.Context, env *workload.Env) error {
 	}
 	if o := env.Offer; o != nil {
 		env.Report.Sample(model.Sample{Metric: "offered", Unit: "op/s", Value: o.Rate + float64(o.Seed), Better: model.Higher})
+	}
+	for range p.Takes {
+		if env.Jobs == nil {
+			return errors.New("no queue")
+		}
+		r, err := env.Jobs(ctx, jobs.Call{Take: 1})
+		if err != nil {
+			return err
+		}
+		for _, l := range r.Leases {
+			fmt.Fprintln(env.Stdout, l.Name)
+		}
 	}
 	if p.Panic != "" {
 		panic(p.Panic)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -53,6 +54,10 @@ type Config struct {
 	OnStage func(model.StageChange)
 	// OnLive is the same for how things are now. Optional.
 	OnLive func(map[string]float64)
+	// Jobs makes a call of the task to the queue of its step's items, until it is
+	// answered; calls have numbers, and come one at a time. Its context ends with the
+	// process. Optional.
+	Jobs func(ctx context.Context, number uint64, c jobs.Call) (jobs.Reply, error)
 	// PrepareTimeout bounds the time from Start to ready; Spec.Timeout when
 	// zero. CleanupTimeout bounds the time from the end of Run to the end of
 	// the child; a minute when zero. KillGrace is the time between SIGTERM and
@@ -109,6 +114,7 @@ type Process struct {
 	pipes          []*os.File // the agent's ends: orders, reports, stdout, stderr
 	stdout, stderr *capture
 	data           data
+	calling        sync.Mutex // held while a call to the queue of items is on its way
 
 	ready   chan error         // capacity 1: one value
 	begin   chan time.Time     // capacity 1: Begin was called

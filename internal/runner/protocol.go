@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -21,6 +22,8 @@ type order struct {
 	Begin *int64 `json:"begin,omitempty"`
 	// Over: no task of the step measures any more.
 	Over bool `json:"over,omitempty"`
+	// Reply answers a call to the queue of items.
+	Reply *jobReply `json:"reply,omitempty"`
 }
 
 // setup is the first order.
@@ -31,6 +34,7 @@ type setup struct {
 	Keep string       `json:"keep"`
 	// Cleanup bounds the workload's Cleanup, in nanoseconds.
 	Cleanup time.Duration `json:"cleanup"`
+	Jobs    bool          `json:"jobs,omitempty"` // there is a queue of items to call
 	Place
 }
 
@@ -46,7 +50,21 @@ type report struct {
 	ExitCode  *int              `json:"exit_code,omitempty"`
 	// Live is how things are, for people.
 	Live map[string]float64 `json:"live,omitempty"`
+	Call *jobCall           `json:"call,omitempty"` // to the queue of items
 	Done *verdict           `json:"done,omitempty"` // Run returned
+}
+
+// jobCall is a call to the queue of items. Calls have numbers, upwards from 1.
+type jobCall struct {
+	Number uint64 `json:"number"`
+	jobs.Call
+}
+
+// jobReply answers the call with its number.
+type jobReply struct {
+	Number uint64 `json:"number"`
+	Error  string `json:"error,omitempty"` // why there is no reply
+	jobs.Reply
 }
 
 // stageReport is a change of a stage at a time of the wall clock, in nanoseconds

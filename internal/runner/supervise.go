@@ -16,8 +16,10 @@ import (
 
 // supervise follows the child to its end and beyond.
 func (p *Process) supervise(ctx context.Context) {
+	calling, hangUp := context.WithCancel(ctx)
+	defer hangUp()
 	var readers sync.WaitGroup
-	readers.Go(p.readReports)
+	readers.Go(func() { p.readReports(calling) })
 	readers.Go(func() { _, _ = io.Copy(p.stdout, p.pipes[2]) }) // ends at the pipe's end or at a deadline
 	readers.Go(func() { _, _ = io.Copy(p.stderr, p.pipes[3]) })
 	go func() {
@@ -26,7 +28,8 @@ func (p *Process) supervise(ctx context.Context) {
 	}()
 	go func() { // if the child is dead, its end says so
 		_ = p.orders.write(order{Setup: &setup{
-			Node: p.cfg.Node, Spec: p.cfg.Spec, Dir: p.dir, Keep: p.dir + ".keep", Cleanup: p.cfg.CleanupTimeout, Place: p.cfg.Place,
+			Node: p.cfg.Node, Spec: p.cfg.Spec, Dir: p.dir, Keep: p.dir + ".keep", Cleanup: p.cfg.CleanupTimeout,
+			Jobs: p.cfg.Jobs != nil, Place: p.cfg.Place,
 		}})
 	}()
 
@@ -72,7 +75,7 @@ func (p *Process) within(limit time.Duration) bool {
 	}
 }
 
-func (p *Process) readReports() {
+func (p *Process) readReports(ctx context.Context) {
 	readied := sync.OnceFunc(func() { close(p.readied) })
 	ended := sync.OnceFunc(func() { close(p.ended) })
 	for lines := newLineReader(p.pipes[1]); ; {
@@ -95,6 +98,12 @@ func (p *Process) readReports() {
 			}
 			continue
 		}
+		if r.Call != nil {
+			if p.cfg.Jobs != nil {
+				go p.passOn(ctx, *r.Call) // ends with the reply or with ctx
+			}
+			continue
+		}
 		p.data.take(r)
 		switch {
 		case r.Stage != nil && p.cfg.OnStage != nil:
@@ -106,6 +115,18 @@ func (p *Process) readReports() {
 			ended()
 		}
 	}
+}
+
+// passOn makes a call for the child and tells it the reply.
+func (p *Process) passOn(ctx context.Context, c jobCall) {
+	p.calling.Lock()
+	defer p.calling.Unlock()
+	reply, err := p.cfg.Jobs(ctx, c.Number, c.Call)
+	answer := jobReply{Number: c.Number, Reply: reply}
+	if err != nil {
+		answer.Error = model.Plain(err)
+	}
+	_ = p.orders.write(order{Reply: &answer}) // if the child is dead, its end says so
 }
 
 // death is why and when the agent decided to kill the attempt; zero if it did

@@ -17,6 +17,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -113,6 +114,9 @@ type Columns interface {
 	// Host and Histograms are Series of what their names say.
 	Host(ctx context.Context, id model.RunID, sel Selection) iter.Seq2[Column[model.HostSeries], error]
 	Histograms(ctx context.Context, id model.RunID, sel Selection) iter.Seq2[Column[model.Histogram], error]
+	// Jobs yields in the same way the records of a step's items, or of those of all steps
+	// of the run (""), by step and key.
+	Jobs(ctx context.Context, id model.RunID, step model.StepID) iter.Seq2[Job, error]
 }
 
 // Room is the space that a store has, in bytes.
@@ -180,6 +184,28 @@ type Writer interface {
 	DeleteRun(ctx context.Context, id model.RunID) error
 }
 
+// Job is a record of an item, and who executed it.
+type Job struct {
+	Step    model.StepID `json:"step"`
+	Attempt int          `json:"attempt"`
+	Node    model.NodeID `json:"node"`
+	jobs.Record
+}
+
+// Queues keeps the queues of steps: their items, and one record of each.
+type Queues interface {
+	// PutItems stores names of items; those from a.From on are replaced. It fails with
+	// model.ErrStale when the attempt is not the step's current one.
+	PutItems(ctx context.Context, step model.StepID, attempt int, a jobs.Add) error
+	// PutJobs stores records of the step and attempt of the first one, all in one
+	// transaction. The first record of an item is kept: counts says of each whether it
+	// is that one, also when it was stored before. It fails as PutItems does.
+	PutJobs(ctx context.Context, records []Job) (counts []bool, err error)
+	// Items returns what is stored of a step's queue: the names of its items, whether
+	// they are all, and the items that have a record.
+	Items(ctx context.Context, step model.StepID) (names []string, all bool, over []jobs.Over, err error)
+}
+
 // Fleet keeps who may take part, across restarts of the server.
 type Fleet interface {
 	// PutNode stores a node, or replaces what is stored of it, Left included.
@@ -213,6 +239,7 @@ type Store interface {
 	Reader
 	Columns
 	Writer
+	Queues
 	Fleet
 	Servers
 	Campaigns

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -219,6 +220,18 @@ func FittedStage(s model.StageChange) model.StageChange {
 	return s
 }
 
+// JobCall is the call of a task to the queue of its step. It is repeated until a reply
+// comes, with the same number; a task has one call on its way.
+type JobCall struct {
+	Attempt
+	Node   model.NodeID `json:"node"`
+	Number uint64       `json:"number"` // of the task's calls, upwards from 1
+	jobs.Call
+}
+
+// JobReply answers a JobCall.
+type JobReply struct{ jobs.Reply }
+
 // Goodbye says that an agent leaves of its own will. Owes: the task that it was
 // at has ended, and its result comes at once.
 type Goodbye struct {
@@ -262,6 +275,7 @@ func (g Goodbye) from() model.NodeID   { return g.Node }
 func (r Report) from() model.NodeID    { return r.Node }
 func (m Missing) from() model.NodeID   { return m.Node }
 func (r Readings) from() model.NodeID  { return r.Node }
+func (c JobCall) from() model.NodeID   { return c.Node }
 
 // Decode parses and checks a message. It never panics on any input.
 func Decode[T Message](data []byte) (T, error) {
@@ -319,6 +333,7 @@ func (a Assignment) check() error {
 func (HelloReply) check() error  { return nil }
 func (ReadyReply) check() error  { return nil }
 func (ResultReply) check() error { return nil }
+func (JobReply) check() error    { return nil }
 func (r Ready) check() error     { return cmp.Or(r.Attempt.check(), r.Node.Validate()) }
 func (g Goodbye) check() error   { return cmp.Or(g.Node.Validate(), checkNames(g.Session)) }
 
@@ -337,6 +352,13 @@ func (p Progress) check() error {
 		}
 	}
 	return cmp.Or(p.Attempt.check(), p.Node.Validate(), checkNames(p.Metric, p.Unit, string(p.Run), string(p.Step)))
+}
+
+func (c JobCall) check() error {
+	if c.Number == 0 {
+		return errors.New("a call without a number")
+	}
+	return cmp.Or(c.Attempt.check(), c.Node.Validate(), c.Call.Check())
 }
 
 func (r Report) check() error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -30,6 +32,9 @@ var (
 		Counter: true, Offsets: []int64{1e9, 2e9}, Values: []float64{3, 7}}}}
 	result = Result{model.Result{Run: run, Step: "s", Task: "t", Attempt: 1, Node: "n", Outcome: model.OutcomeOK,
 		Series: []model.Series{{Metric: "m", Offsets: []int64{1, 2}, Values: []float64{0.5, 3}}}}}
+	call = JobCall{Attempt: attempt, Node: "n", Number: 1, Call: jobs.Call{
+		Open: &jobs.Open{Count: 3, Lease: time.Minute, Tries: 3}, Add: &jobs.Add{From: 1, Names: []string{"a"}, Last: true},
+		Take: 2, Renew: []uint64{1}, Finish: []jobs.Record{{Lease: 2, Key: "1", Name: "a", Try: 1, Outcome: jobs.Done, End: 0.5}}}}
 	chunk = Chunk{Attempt: attempt, Node: "n", Name: "stdout", Offset: 7, Data: []byte{0, 255}}
 )
 
@@ -64,6 +69,9 @@ func TestRoundTrips(t *testing.T) {
 	roundTrip(t, Goodbye{Node: "n", Session: "s"})
 	roundTrip(t, Report{Node: "n", Event: model.Event{Text: "t"}})
 	roundTrip(t, look)
+	roundTrip(t, call)
+	roundTrip(t, JobReply{jobs.Reply{Leases: []jobs.Lease{{ID: 1, Key: "1", Name: "a", Try: 2}}, Lost: []uint64{1},
+		Refused: []uint64{2}, Known: []string{"k"}, State: jobs.State{Items: 1, Ready: true}, Again: time.Second}})
 	roundTrip(t, missing)
 	roundTrip(t, Order{Kind: OrderRecord})
 	roundTrip(t, read)
@@ -75,7 +83,26 @@ func TestCheckRefuses(t *testing.T) {
 	changedOrder := func(f func(*Order)) Message { o := order; f(&o); return o }
 	changedLook := func(f func(*Order)) Message { o := look; o.Needs = slices.Clone(o.Needs); f(&o); return o }
 	changedResult := func(f func(*Result)) Message { r := result; f(&r); return r }
+	changedCall := func(f func(*JobCall)) Message { c := call; c.Finish = slices.Clone(c.Finish); f(&c); return c }
+	long := strings.Repeat("x", jobs.MaxName+1)
 	for name, m := range map[string]Message{
+		"call without a node":         changedCall(func(c *JobCall) { c.Node = "" }),
+		"call of nothing":             changedCall(func(c *JobCall) { c.Task = "" }),
+		"call without a number":       changedCall(func(c *JobCall) { c.Number = 0 }),
+		"call for too many items":     changedCall(func(c *JobCall) { c.Take = jobs.MaxTake + 1 }),
+		"call for less than nothing":  changedCall(func(c *JobCall) { c.Take = -1 }),
+		"call with too many results":  changedCall(func(c *JobCall) { c.Finish = make([]jobs.Record, jobs.MaxFinish+1) }),
+		"call with too many leases":   changedCall(func(c *JobCall) { c.Renew = make([]uint64, jobs.MaxRenew+1) }),
+		"call with too many names":    changedCall(func(c *JobCall) { c.Add = &jobs.Add{Names: make([]string, jobs.MaxAdd+1)} }),
+		"call with an empty name":     changedCall(func(c *JobCall) { c.Add = &jobs.Add{Names: []string{""}} }),
+		"call with a long name":       changedCall(func(c *JobCall) { c.Add = &jobs.Add{Names: []string{long}} }),
+		"call without a lease":        changedCall(func(c *JobCall) { c.Open = &jobs.Open{Count: 1, Tries: 1} }),
+		"call without tries":          changedCall(func(c *JobCall) { c.Open = &jobs.Open{Count: 1, Lease: time.Minute} }),
+		"result without a key":        changedCall(func(c *JobCall) { c.Finish[0].Key = "" }),
+		"result with a long output":   changedCall(func(c *JobCall) { c.Finish[0].Output = long }),
+		"result of no time":           changedCall(func(c *JobCall) { c.Finish[0].Put = math.NaN() }),
+		"result of no known kind":     changedCall(func(c *JobCall) { c.Finish[0].Outcome = "x" }),
+		"result that sets aside":      changedCall(func(c *JobCall) { c.Finish[0].Outcome = jobs.SetAside }),
 		"hello without a session":     Hello{Node: model.Node{ID: "n"}},
 		"hello without a node":        Hello{Session: "s"},
 		"hello holding nothing":       Hello{Node: model.Node{ID: "n"}, Session: "s", Holding: []Attempt{{}}},
@@ -228,6 +255,7 @@ func FuzzChunk(f *testing.F)       { fuzzMessage(f, chunk) }
 func FuzzProgress(f *testing.F)    { fuzzMessage(f, Progress{Attempt: attempt, Node: "n"}) }
 func FuzzGoodbye(f *testing.F)     { fuzzMessage(f, Goodbye{Node: "n"}) }
 func FuzzReport(f *testing.F)      { fuzzMessage(f, Report{Node: "n"}) }
+func FuzzJobCall(f *testing.F)     { fuzzMessage(f, call) }
 func FuzzMissing(f *testing.F)     { fuzzMessage(f, missing) }
 func FuzzReadings(f *testing.F)    { fuzzMessage(f, read) }
 

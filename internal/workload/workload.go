@@ -25,6 +25,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -135,7 +136,8 @@ type Env struct {
 	Peers, Clients []model.Host
 	Role           model.Role
 	// Part, counted from 0, is this node's share of a load that Parts nodes
-	// offer together; Parts is at least 1.
+	// offer together ([Sharer]), or its number among them ([Teamed]); Parts is at
+	// least 1.
 	Part, Parts int
 	// Offer is the load that the step sets, of all Parts together; nil: what
 	// the workload's own parameters say.
@@ -158,6 +160,11 @@ type Env struct {
 	// Environ is the environment for child processes: what all tasks have, and
 	// what an [EnvironUser] asks for.
 	Environ []string
+	// Jobs calls the queue of items that the step's tasks share, and returns when what
+	// the call says is durable. It may be called from any goroutine. Its errors are those
+	// of the call, or that the attempt is over, or ctx's own. Nil: the server has no such
+	// queue.
+	Jobs func(ctx context.Context, c jobs.Call) (jobs.Reply, error)
 	// Stdout and Stderr take what the benchmark prints. They are bounded; a
 	// workload may write without limit.
 	Stdout, Stderr io.Writer
@@ -244,4 +251,12 @@ type Completer interface {
 type Sharer interface {
 	// SharesLoad is called on valid parameters.
 	SharesLoad() bool
+}
+
+// Teamed is implemented by workloads whose tasks of a step each need to know which one of
+// how many it is, though each does all that a node can: they may be compared with fewer
+// nodes.
+type Teamed interface {
+	// IsTeam is called on valid parameters.
+	IsTeam() bool
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/scalebench/scalebench/internal/cli"
+	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/loadserver"
+	"github.com/scalebench/scalebench/test/slots"
 )
 
 // Main is a TestMain: a copy of the test binary by the name scalebench is on the PATH,
@@ -36,5 +38,6 @@ func run() (code int) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	env.More = []workload.Kind{slots.Kind()}
 	return cli.Main(env)
 }

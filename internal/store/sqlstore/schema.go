@@ -16,7 +16,7 @@ const VersionTable = "scalebench_schema"
 
 // latestVersion is the number of the only migration of every dialect: a store has the
 // schema of one version, and one of another version is refused.
-const latestVersion = 2
+const latestVersion = 3
 
 // migrate brings the schema to the version this program knows. A store that is
 // up to date is not written to, so that a reading command needs no lock.

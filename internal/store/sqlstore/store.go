@@ -68,6 +68,7 @@ type Store struct {
 	results *group[*putResult]
 	chunks  *group[*putChunk]
 	events  *group[[]model.Event]
+	jobs    *group[*putJobs]
 
 	close func() error // once
 }
@@ -85,10 +86,12 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	s.results = newBatches(s, putResults)
 	s.chunks = newBatches(s, putChunks)
 	s.events = newBatches(s, putEvents)
+	s.jobs = newBatches(s, storeJobs)
 	s.close = sync.OnceValue(func() error {
 		s.results.close()
 		s.chunks.close()
 		s.events.close()
+		s.jobs.close()
 		defer s.codec.close()
 		return closePools(s.write, s.read)
 	})

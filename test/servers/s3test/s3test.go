@@ -54,14 +54,16 @@ func gatewayBinary(t *testing.T) string {
 	return path
 }
 
-// Start starts a server with an empty bucket, which ends with the test. A program finds
-// its credentials where the test calls UseCredentials, or TestMain SetCredentials.
-func Start(t *testing.T) *Gateway {
+// Start starts a server with an empty bucket, which ends with the test. It may have more
+// options. A program finds its credentials where the test calls UseCredentials, or TestMain
+// SetCredentials.
+func Start(t *testing.T, options ...string) *Gateway {
 	t.Helper()
 	binary, g := gatewayBinary(t), &Gateway{Dir: t.TempDir()}
 	address := servers.FreeAddress(t)
 	g.URL = "http://" + address
-	cmd := exec.Command(binary, "--port", address, "--health", "/health", "--quiet", "posix", g.Dir)
+	options = append(options, "--port", address, "--health", "/health", "--quiet", "posix", g.Dir)
+	cmd := exec.Command(binary, options...)
 	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+Key, "ROOT_SECRET_KEY="+Secret)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output

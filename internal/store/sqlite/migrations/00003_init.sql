@@ -105,6 +105,25 @@ CREATE TABLE artifact_chunks (
     PRIMARY KEY (task, attempt, name, start)
 ) STRICT;
 
+-- The queues of steps: names of items, and what became of each item. An item has at
+-- most one record that counts. An empty name stands after the last item.
+CREATE TABLE job_items (
+    step     TEXT NOT NULL REFERENCES steps (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    name     TEXT NOT NULL,
+    PRIMARY KEY (step, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE jobs (
+    step    TEXT NOT NULL REFERENCES steps (id) ON DELETE CASCADE,
+    item    TEXT NOT NULL, -- its key
+    attempt INTEGER NOT NULL,
+    node    TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    packed  BLOB NOT NULL,
+    PRIMARY KEY (step, item)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE events (
     id       INTEGER PRIMARY KEY,
     run      TEXT REFERENCES runs (id) ON DELETE CASCADE, -- NULL: of the fleet

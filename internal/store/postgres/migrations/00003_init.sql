@@ -107,6 +107,25 @@ CREATE TABLE artifact_chunks (
     PRIMARY KEY (task, attempt, name, start)
 );
 
+-- The queues of steps: names of items, and what became of each item. An item has at
+-- most one record that counts. An empty name stands after the last item.
+CREATE TABLE job_items (
+    step     TEXT COLLATE "C" NOT NULL REFERENCES steps (id) ON DELETE CASCADE,
+    position BIGINT NOT NULL,
+    name     TEXT NOT NULL,
+    PRIMARY KEY (step, position)
+);
+
+CREATE TABLE jobs (
+    step    TEXT COLLATE "C" NOT NULL REFERENCES steps (id) ON DELETE CASCADE,
+    item    TEXT COLLATE "C" NOT NULL, -- its key
+    attempt BIGINT NOT NULL,
+    node    TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    packed  BYTEA NOT NULL,
+    PRIMARY KEY (step, item)
+);
+
 CREATE TABLE events (
     id       BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     run      TEXT COLLATE "C" REFERENCES runs (id) ON DELETE CASCADE, -- NULL: of the fleet

@@ -1,0 +1,195 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/scalebench/scalebench/internal/jobs"
+)
+
+// caller makes the child's calls to the queue of items, one at a time.
+type caller struct {
+	out     *lineWriter
+	replies chan jobReply // capacity 1
+	number  uint64
+}
+
+// call returns when the agent has the reply. The end of the agent ends this process.
+func (c *caller) call(call jobs.Call) (jobs.Reply, error) {
+	c.number++
+	if err := c.out.write(report{Call: &jobCall{Number: c.number, Call: call}}); err != nil {
+		return jobs.Reply{}, err
+	}
+	r := <-c.replies
+	if r.Error != "" {
+		return jobs.Reply{}, errors.New(r.Error)
+	}
+	return r.Reply, nil
+}
+
+// teller joins the calls of all slots of a task: while one is on its way, those that
+// come meanwhile wait and go together as the next. So a thousand slots need no more round
+// trips than one, and each its own of the time that one takes.
+type teller struct {
+	send func(jobs.Call) (jobs.Reply, error)
+
+	sync.Mutex
+	waiting []*slotCall
+	sending bool
+}
+
+// slotCall is one call of a slot. Its answer has one reader or, when that has left, none.
+type slotCall struct {
+	jobs.Call
+	answer chan slotReply // capacity 1
+	left   bool           // nobody waits for the answer; guarded by the teller
+}
+
+type slotReply struct {
+	jobs.Reply
+	err error
+}
+
+func newTeller(send func(jobs.Call) (jobs.Reply, error)) *teller { return &teller{send: send} }
+
+// Jobs is workload.Env.Jobs.
+func (t *teller) Jobs(ctx context.Context, c jobs.Call) (jobs.Reply, error) {
+	if err := c.Check(); err != nil {
+		return jobs.Reply{}, err
+	}
+	s := &slotCall{Call: c, answer: make(chan slotReply, 1)}
+	t.add(s)
+	select {
+	case r := <-s.answer:
+		return r.Reply, r.err
+	case <-ctx.Done():
+	}
+	t.Lock()
+	defer t.Unlock()
+	select {
+	case r := <-s.answer: // it came at the same moment
+		return r.Reply, r.err
+	default:
+		s.left = true
+		return jobs.Reply{}, ctx.Err()
+	}
+}
+
+func (t *teller) add(s *slotCall) {
+	t.Lock()
+	defer t.Unlock()
+	t.waiting = append(t.waiting, s)
+	if !t.sending {
+		t.sending = true
+		go t.sendAll()
+	}
+}
+
+// sendAll sends what waits until nothing does.
+func (t *teller) sendAll() {
+	for {
+		t.Lock()
+		joined, whole := join(t.waiting)
+		t.waiting = t.waiting[len(joined):]
+		t.sending = len(joined) > 0
+		t.Unlock()
+		if len(joined) == 0 {
+			return
+		}
+		reply, err := t.send(whole)
+		t.Lock()
+		if unwanted := share(joined, reply, err); len(unwanted) > 0 {
+			back := &slotCall{Call: jobs.Call{Finish: unwanted}, answer: make(chan slotReply, 1)}
+			t.waiting = append(t.waiting, back)
+		}
+		t.Unlock()
+	}
+}
+
+// maxJoined is about how long the texts of joined calls are, in bytes: a message of this
+// size travels whole.
+const maxJoined = 256 << 10
+
+// join makes one call of the first of those that wait.
+func join(waiting []*slotCall) (joined []*slotCall, c jobs.Call) {
+	size := 0
+	for i, s := range waiting {
+		size += textOf(s.Call)
+		if i > 0 && (size > maxJoined || c.Add != nil && s.Add != nil || !sameOpen(c.Open, s.Open) ||
+			c.Take+s.Take > jobs.MaxTake || len(c.Renew)+len(s.Renew) > jobs.MaxRenew ||
+			len(c.Finish)+len(s.Finish) > jobs.MaxFinish) {
+			break
+		}
+		if s.Open != nil {
+			c.Open = s.Open
+		}
+		if s.Add != nil {
+			c.Add = s.Add
+		}
+		c.Take += s.Take
+		c.Renew = append(c.Renew, s.Renew...)
+		c.Finish = append(c.Finish, s.Finish...)
+		joined = waiting[:i+1]
+	}
+	return joined, c
+}
+
+func sameOpen(a, b *jobs.Open) bool { return a == nil || b == nil || *a == *b }
+
+func textOf(c jobs.Call) (size int) {
+	if c.Add != nil {
+		for _, n := range c.Add.Names {
+			size += len(n)
+		}
+	}
+	for i := range c.Finish {
+		r := &c.Finish[i]
+		size += len(r.Key) + len(r.Name) + len(r.Error) + len(r.Output)
+	}
+	return size
+}
+
+// share gives each of the joined calls its part of the reply. Leases of callers that left
+// meanwhile are returned, as items that were not begun.
+func share(joined []*slotCall, r jobs.Reply, err error) (unwanted []jobs.Record) {
+	lost, refused, known := setOf(r.Lost), setOf(r.Refused), setOf(r.Known)
+	leases := r.Leases
+	for _, s := range joined {
+		n := min(s.Take, len(leases))
+		own := jobs.Reply{Leases: slices.Clone(leases[:n]), State: r.State}
+		leases = leases[n:]
+		if n < s.Take {
+			own.Again = r.Again
+		}
+		for _, id := range s.Renew {
+			if lost[id] {
+				own.Lost = append(own.Lost, id)
+			}
+		}
+		for _, f := range s.Finish {
+			switch {
+			case f.Lease == 0 && known[f.Key]:
+				own.Known = append(own.Known, f.Key)
+			case f.Lease != 0 && refused[f.Lease]:
+				own.Refused = append(own.Refused, f.Lease)
+			}
+		}
+		if s.left {
+			for _, l := range own.Leases {
+				unwanted = append(unwanted, jobs.Record{Lease: l.ID, Key: l.Key, Name: l.Name, Try: l.Try, Outcome: jobs.Returned})
+			}
+		}
+		s.answer <- slotReply{own, err}
+	}
+	return unwanted
+}
+
+func setOf[T comparable](list []T) map[T]bool {
+	set := make(map[T]bool, len(list))
+	for _, x := range list {
+		set[x] = true
+	}
+	return set
+}
