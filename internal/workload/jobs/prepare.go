@@ -27,20 +27,23 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 	if err := p.openStore(ctx, env); err != nil {
 		return err
 	}
+	var q *messages
+	if p.NATS != nil { // before anything is put, of which the store sends a message
+		var err error
+		if q, err = p.openMessages(ctx, env); err != nil {
+			return err
+		}
+		p.source = q
+	}
 	names, err := p.nameItems(ctx, env)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case q != nil:
+		return p.announce(ctx, env, q, names)
 	}
-	if p.NATS == nil {
-		p.source, err = p.openBuiltin(ctx, env, names)
-		return err
-	}
-	q, err := p.openMessages(ctx, env)
-	if err != nil {
-		return err
-	}
-	p.source = q
-	return p.announce(ctx, env, q, names)
+	p.source, err = p.openBuiltin(ctx, env, names)
+	return err
 }
 
 // openStore opens the buckets that are used. Results that do not stay go into a folder of
