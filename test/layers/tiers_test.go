@@ -146,8 +146,9 @@ type library struct {
 // libraries lists every third-party module that scalebench imports directly.
 // DEPENDENCIES.md says what each is for.
 var libraries = []library{
-	{module: "github.com/nats-io/nats-server/v2", users: []string{"queue"},
-		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is"},
+	{module: "github.com/nats-io/nats-server/v2", users: []string{"queue", "test/<name>"},
+		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is; " +
+			"its work queue is a peer of ours"},
 	{module: "github.com/nats-io/nats.go", users: []string{"queue", "workload/jobs/natsqueue", "test/<name>"},
 		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is; " +
 			"a work queue of the user's own is another thing, and one package, too"},

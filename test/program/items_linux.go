@@ -43,8 +43,8 @@ type ItemKills struct {
 
 // NewItemKills starts a server and three agents.
 func NewItemKills(w *Installation, seed uint64, items int) *ItemKills {
-	k := &ItemKills{Installation: w, rnd: rand.New(rand.NewPCG(seed, 28)), items: items, dir: filepath.Join(w.Dir, "results"),
-		kills: make(map[string]int)}
+	k := &ItemKills{Installation: w, rnd: rand.New(rand.NewPCG(seed, 28)), items: items,
+		dir: filepath.Join(w.Dir, "results"), kills: make(map[string]int)}
 	w.T.Logf("seed %d", seed)
 	w.StartServer()
 	for i := range 3 {
