@@ -191,7 +191,7 @@ func TestStayBusy(t *testing.T) {
 		call, waited := a.env.Jobs, new(atomic.Bool)
 		a.env.Jobs = func(ctx context.Context, c jobs.Call) (jobs.Reply, error) {
 			if c.Take > 0 && waited.CompareAndSwap(false, true) { // one job ends 1.05 s after the start
-				time.Sleep(950 * time.Millisecond)
+				<-time.After(950 * time.Millisecond)
 			}
 			return call(ctx, c)
 		}
@@ -384,7 +384,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(mine, err)
 	}
 	s.later(time.Minute) // and so is this one, before its result comes
-	r := a.newRun(t.Context(), a.env)
+	r := a.newRun(a.env)
 	sl := r.newSlot(0)
 	sl.begin(0)
 	j := sl.execute(t.Context(), mine.lease)
@@ -395,8 +395,7 @@ func TestRefused(t *testing.T) {
 	if err != nil || answer.counts {
 		t.Fatalf("a late result counts: %+v, %v; the first lease was %+v", answer, err, other.Leases)
 	}
-	sl.settle(j, answer.counts)
-	r.end(nil)
+	sl.settle(t.Context(), j, answer.counts)
 	if objects := keysOf(g.Objects(t)); len(objects) != 1 || r.duplicates != 1 {
 		t.Errorf("left are %v, %d duplicates", objects, r.duplicates)
 	}
