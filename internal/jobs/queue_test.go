@@ -257,7 +257,7 @@ const (
 func (f *fleet) call(owner string, c Call) (r Reply, lost []uint64) {
 	f.seq[owner]++
 	for {
-		turn, reply, err := f.q.Begin(owner, f.seq[owner], c, f.now)
+		turn, _, err := f.q.Begin(owner, f.seq[owner], c, f.now)
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -274,7 +274,7 @@ func (f *fleet) call(owner string, c Call) (r Reply, lost []uint64) {
 		if !ok && len(turn.Records) > 0 {
 			f.pardon(owner)
 		}
-		reply, err = f.q.End(turn, ok, f.store(turn.Records, ok), f.now)
+		reply, err := f.q.End(turn, ok, f.store(turn.Records, ok), f.now)
 		if wrong := !ok && len(turn.Records) > 0; wrong != (err != nil) {
 			f.t.Fatalf("End = %v, stored: %v", err, ok)
 		}

@@ -157,10 +157,18 @@ func drainJetStream(b *testing.B) (rate float64, memory int64) {
 	defer nc.Close()
 	stream := fillStream(b, nc)
 	workers := make([]io.WriteCloser, queueProcesses)
+	processes := make([]*exec.Cmd, queueProcesses)
+	defer func() {
+		for i, cmd := range processes {
+			_ = workers[i].Close()
+			if err := cmd.Wait(); err != nil {
+				b.Errorf("workers: %v", err)
+			}
+		}
+	}()
 	for i := range workers {
-		in, out, cmd := role(b, "workers "+url)
-		workers[i] = in
-		defer func() { _ = in.Close(); _ = cmd.Wait() }()
+		var out *bufio.Scanner
+		workers[i], out, processes[i] = role(b, "workers "+url)
 		said(b, out) // it is ready
 	}
 	begin := time.Now()

@@ -70,7 +70,7 @@ func (p *params) Prepare(ctx context.Context, env *workload.Env) error {
 		if err != nil || r.State.Ready {
 			return err
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // another process is asked again
 	}
 }
 
