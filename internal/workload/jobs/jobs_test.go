@@ -154,6 +154,11 @@ func TestRemoved(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		for _, x := range []*task{a, b} {
+			if v := x.Values(); v["jobs_done"] > 0 && v["jobs_requests"] != 2 {
+				t.Errorf("%v requests a job, want a get and a put", v["jobs_requests"])
+			}
+		}
 		if left := keysOf(g.Objects(t)); len(left) != 5 || !strings.HasPrefix(left[0], "staged/") {
 			t.Errorf("left are %v", left)
 		}

@@ -62,6 +62,9 @@ func (p *Params) newRun(env *workload.Env) *run {
 		env.Report.ProgressAt(jobsMetric, jobsUnit, after, n)
 	}}
 	r.fracs = store.NewFractions(r.until.Add)
+	for _, t := range r.targets() { // what was staged is none of the jobs'
+		t.Recorder = store.NewRecorder(t.Operation, r.start, nil)
+	}
 	return r
 }
 
