@@ -12,17 +12,18 @@ import (
 	"github.com/scalebench/scalebench/internal/frame/files"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/store"
 )
 
 func (c *common) exportCommand() *cobra.Command {
 	format := "json"
 	cmd := newCommand("export RUN", "export everything measured in a run",
 		`Exports a run. JSON holds all that is stored: the run with its experiment file,
-nodes with facts, steps, events, and the results of every attempt with samples,
-series, histograms and the monitor's host metrics; and "doubts", what disturbed
-the nodes meanwhile. CSV holds one line per sample, ready for a spreadsheet, the
-start-up of nodes first; its last column names what disturbed the node during
-that task. Gobench is the format of Go benchmarks, for benchstat and its relatives:
+nodes with facts, steps, events, and the results of every attempt. A result has
+samples, series, histograms and the monitor's host metrics. "jobs" is what became of
+each item of a queue, and "doubts" what disturbed the nodes meanwhile. CSV holds one
+line per sample, ready for a spreadsheet, the start-up of nodes first; its last column
+names what disturbed the node during that task. Gobench is the format of Go benchmarks, for benchstat and its relatives:
 what counts, without times.`,
 		`  scalebench export latest > run.json
   scalebench export latest --format csv > samples.csv`,
@@ -36,7 +37,11 @@ what counts, without times.`,
 				case err != nil:
 					return err
 				case format == "json":
-					return render.JSON(c.env.Stdout, exported{d, observe.Of(d).Doubts()})
+					jobs, err := s.RunJobs(ctx, run.ID)
+					if err != nil {
+						return err
+					}
+					return render.JSON(c.env.Stdout, exported{d, jobs, observe.Of(d).Doubts()})
 				case format == "gobench":
 					return files.WriteBench(c.env.Stdout, observe.Of(d).Frames())
 				}
@@ -52,6 +57,7 @@ var exportFormats = []string{"json", "csv", "gobench"}
 // exported is all that was measured, with what disturbed the nodes.
 type exported struct {
 	model.RunData
+	Jobs   []store.Job   `json:"jobs,omitempty"`
 	Doubts []model.Doubt `json:"doubts,omitempty"`
 }
 

@@ -10,7 +10,6 @@ package cli
 
 import (
 	"cmp"
-	"github.com/scalebench/scalebench/internal/workload"
 	"io"
 	"os"
 	"strconv"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/doc/term"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // Env is the process as commands see it: tests replace it.

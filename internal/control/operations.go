@@ -61,6 +61,7 @@ var (
 	opRun      = operation[string, model.Run]{"run", Server.Run}
 	opData     = operation[model.RunID, model.RunData]{"data", Server.Data}
 	opPrinted  = operation[model.RunID, model.RunData]{"printed", Server.Printed}
+	opJobs     = operation[model.RunID, []store.Job]{"jobs", Server.RunJobs}
 	opArtifact = operation[artifactRequest, []byte]{"artifact",
 		func(s Server, ctx context.Context, r artifactRequest) ([]byte, error) {
 			return s.Artifact(ctx, r.Task, r.Attempt, r.Name)
@@ -100,7 +101,7 @@ var operations = []interface {
 	name() string
 	handle(ctx context.Context, s Server, body []byte) ([]byte, error)
 }{
-	opRuns, opRun, opData, opPrinted, opArtifact, opAnswer, opFindings, opShow, opPage,
+	opRuns, opRun, opData, opPrinted, opJobs, opArtifact, opAnswer, opFindings, opShow, opPage,
 	opSubmit, opResume, opCancel, opDelete,
 	opStartCampaign, opChangeCampaign, opCampaignStatus, opCampaignStatuses, opNodes, opRemoveNode, opReadings,
 	opNewToken,
@@ -203,7 +204,7 @@ const maxHeavy = 2
 // or a file, travels.
 func weight(verb string) int64 {
 	switch verb {
-	case opData.verb, opPrinted.verb, opArtifact.verb:
+	case opData.verb, opPrinted.verb, opJobs.verb, opArtifact.verb:
 		return maxHeavy
 	case opAnswer.verb, opFindings.verb, opShow.verb, opPage.verb, opCampaignStatus.verb:
 		return 1
@@ -249,6 +250,10 @@ func (r remote) Data(ctx context.Context, id model.RunID) (model.RunData, error)
 
 func (r remote) Printed(ctx context.Context, id model.RunID) (model.RunData, error) {
 	return opPrinted.call(ctx, r.caller, id)
+}
+
+func (r remote) RunJobs(ctx context.Context, id model.RunID) ([]store.Job, error) {
+	return opJobs.call(ctx, r.caller, id)
 }
 
 func (r remote) Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error) {

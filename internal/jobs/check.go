@@ -9,11 +9,12 @@ import (
 
 // Bounds of a call. A task with more to say makes several calls.
 const (
-	MaxFinish = 1000   // records
-	MaxRenew  = 10_000 // leases
-	MaxTake   = 2000   // items
-	MaxAdd    = 1000   // names
-	MaxItems  = 10_000_000
+	MaxFinish = 1000       // records
+	MaxRenew  = 10_000     // leases
+	MaxTake   = 2000       // items
+	MaxAdd    = 1000       // names
+	MaxItems  = 10_000_000 // in a queue; of one that is not ours, records
+	MaxNames  = 256 << 20  // bytes of all names of a queue
 	MaxTries  = 1000
 	MinLease  = 100 * time.Millisecond
 	MaxLease  = 7 * 24 * time.Hour

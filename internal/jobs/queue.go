@@ -16,6 +16,7 @@ import (
 type Queue struct {
 	open    *Open
 	names   []string
+	letters int // bytes of names
 	ready   bool
 	next    int64          // first item that was never taken
 	over    map[int64]bool // items at or after next that have a record of an earlier attempt
@@ -58,6 +59,7 @@ type Over struct {
 // they are all, and the items that are over. An endless queue goes on after the last.
 func (q *Queue) Restore(names []string, all bool, over []Over) {
 	q.names, q.ready = slices.Clone(names), all
+	q.letters = sizeOf(names)
 	for _, o := range over {
 		if o.Outcome == SetAside {
 			q.aside++
@@ -103,6 +105,7 @@ func (q *Queue) Add(a Add) error {
 	if err := q.canAdd(a); err != nil {
 		return err
 	}
+	q.letters += sizeOf(a.Names) - sizeOf(q.names[a.From:])
 	q.names = append(q.names[:a.From], a.Names...)
 	q.ready = a.Last
 	return nil
@@ -112,7 +115,17 @@ func (q *Queue) canAdd(a Add) error {
 	if a.From > int64(len(q.names)) {
 		return fmt.Errorf("items are added from position %d, and there are %d", a.From, len(q.names))
 	}
+	if q.letters+sizeOf(a.Names) > MaxNames {
+		return fmt.Errorf("the names of all items have more than %d bytes: use shorter ones, or several queues", MaxNames)
+	}
 	return nil
+}
+
+func sizeOf(names []string) (bytes int) {
+	for _, n := range names {
+		bytes += len(n)
+	}
+	return bytes
 }
 
 // ErrClosed means that no task has said yet what queue this is.

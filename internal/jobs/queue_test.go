@@ -54,16 +54,17 @@ func TestItems(t *testing.T) {
 		drained  bool
 		setAside int64
 	}{
-		"count":                   {open: Open{Count: 2}, want: []string{"0=0", "1=1"}},
-		"names":                   {add: &names, want: []string{"0=a", "1=b"}},
-		"not all are known":       {add: &Add{Names: []string{"a"}}},
-		"none":                    {add: &Add{Last: true}, drained: true},
-		"endless names":           {open: Open{Endless: true}, add: &names, want: []string{"0=a", "1=b", "2=a"}},
-		"endless, of none":        {open: Open{Endless: true}, add: &Add{Last: true}, drained: true},
-		"endless numbers":         {open: Open{Endless: true, Count: 1}, want: []string{"0=0", "1=1", "2=2"}},
-		"some are over":           {open: Open{Count: 3}, over: []Over{{"1", Done}}, want: []string{"0=0", "2=2"}},
-		"all are over":            {open: Open{Count: 1}, over: []Over{{"0", SetAside}}, drained: true, setAside: 1},
-		"endless goes on":         {open: Open{Endless: true, Count: 1}, over: []Over{{"1", Done}}, want: []string{"2=2", "3=3", "4=4"}},
+		"count":             {open: Open{Count: 2}, want: []string{"0=0", "1=1"}},
+		"names":             {add: &names, want: []string{"0=a", "1=b"}},
+		"not all are known": {add: &Add{Names: []string{"a"}}},
+		"none":              {add: &Add{Last: true}, drained: true},
+		"endless names":     {open: Open{Endless: true}, add: &names, want: []string{"0=a", "1=b", "2=a"}},
+		"endless, of none":  {open: Open{Endless: true}, add: &Add{Last: true}, drained: true},
+		"endless numbers":   {open: Open{Endless: true, Count: 1}, want: []string{"0=0", "1=1", "2=2"}},
+		"some are over":     {open: Open{Count: 3}, over: []Over{{"1", Done}}, want: []string{"0=0", "2=2"}},
+		"all are over":      {open: Open{Count: 1}, over: []Over{{"0", SetAside}}, drained: true, setAside: 1},
+		"endless goes on": {open: Open{Endless: true, Count: 1}, over: []Over{{"1", Done}},
+			want: []string{"2=2", "3=3", "4=4"}},
 		"names of a past attempt": {names: []string{"x"}, add: &names, want: []string{"0=x"}},
 	} {
 		q := New()
@@ -256,7 +257,7 @@ const (
 func (f *fleet) call(owner string, c Call) (r Reply, lost []uint64) {
 	f.seq[owner]++
 	for {
-		turn, reply, err := f.q.Begin(owner, f.seq[owner], c, f.now)
+		turn, _, err := f.q.Begin(owner, f.seq[owner], c, f.now)
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -273,7 +274,7 @@ func (f *fleet) call(owner string, c Call) (r Reply, lost []uint64) {
 		if !ok && len(turn.Records) > 0 {
 			f.pardon(owner)
 		}
-		reply, err = f.q.End(turn, ok, f.store(turn.Records, ok), f.now)
+		reply, err := f.q.End(turn, ok, f.store(turn.Records, ok), f.now)
 		if wrong := !ok && len(turn.Records) > 0; wrong != (err != nil) {
 			f.t.Fatalf("End = %v, stored: %v", err, ok)
 		}

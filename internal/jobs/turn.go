@@ -2,6 +2,8 @@ package jobs
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 )
 
@@ -65,8 +67,13 @@ func (q *Queue) begin(t *Turn, now time.Time) error {
 			return err
 		}
 	}
-	if t.call.Take > 0 && q.open == nil {
+	if (t.call.Take > 0 || t.call.Add != nil) && q.open == nil {
 		return ErrClosed
+	}
+	over := q.done + q.aside
+	foreign := slices.ContainsFunc(t.call.Finish, func(r Record) bool { return r.Lease == 0 })
+	if foreign && over+int64(len(t.call.Finish)) > MaxItems {
+		return fmt.Errorf("%d items have records, and a queue may have %d", over, MaxItems)
 	}
 	if a := t.call.Add; a != nil && !q.ready {
 		if err := q.canAdd(*a); err != nil {

@@ -42,20 +42,18 @@ func (m *Master) Jobs(ctx context.Context, c wire.JobCall) (wire.JobReply, error
 	if err != nil || turn == nil {
 		return wire.JobReply{Reply: reply}, err
 	}
-	names := true
+	var names error
 	if turn.Add != nil {
-		err = m.store.PutItems(ctx, a.step.ID, a.number, *turn.Add)
-		names = err == nil
+		names = m.store.PutItems(ctx, a.step.ID, a.number, *turn.Add)
+		m.storeAnswered(ctx, names)
 	}
-	storage, stored := m.storeJobs(ctx, a, turn.Records, func(int) model.NodeID { return c.Node })
-	err = errors.Join(err, stored)
-	m.storeAnswered(ctx, err)
+	storage, results := m.storeJobs(ctx, a, turn.Records, func(int) model.NodeID { return c.Node })
 	a.jobs.Lock()
 	defer a.jobs.Unlock()
 	m.tellAside(a, c.Node, turn.Records, storage)
-	reply, ended := a.jobs.q.End(turn, names, storage, time.Now())
-	if err == nil {
-		err = ended
+	reply, err = a.jobs.q.End(turn, names == nil, storage, time.Now())
+	if why := errors.Join(names, results); why != nil {
+		err = why
 	}
 	return wire.JobReply{Reply: reply}, err
 }
@@ -102,7 +100,6 @@ func (m *Master) setAside(ctx context.Context, a *attempt) error {
 	storage, err := m.storeJobs(ctx, a, records, func(i int) model.NodeID {
 		return a.nodeOf(model.TaskID(expired[i].Owner))
 	})
-	m.storeAnswered(ctx, err)
 	for i, r := range records {
 		m.tellAside(a, a.nodeOf(model.TaskID(expired[i].Owner)), records[i:i+1], storage[i:i+1])
 		a.jobs.q.Settle(r, storage[i], time.Now())
@@ -113,12 +110,16 @@ func (m *Master) setAside(ctx context.Context, a *attempt) error {
 // storeJobs stores records, and says what became of each.
 func (m *Master) storeJobs(ctx context.Context, a *attempt, records []jobs.Record, node func(int) model.NodeID,
 ) ([]jobs.Storage, error) {
+	if len(records) == 0 {
+		return nil, nil
+	}
 	storage := slices.Repeat([]jobs.Storage{jobs.NotStored}, len(records))
 	list := make([]store.Job, len(records))
 	for i, r := range records {
 		list[i] = store.Job{Step: a.step.ID, Attempt: a.number, Node: node(i), Record: r}
 	}
 	counts, err := m.store.PutJobs(ctx, list)
+	m.storeAnswered(ctx, err)
 	if err != nil {
 		return storage, err
 	}

@@ -25,7 +25,8 @@ type queueHouse struct {
 }
 
 func newQueueHouse(t *testing.T, st store.Store) *queueHouse {
-	h := &queueHouse{house: newHouse(t, st), task: make(map[model.NodeID]wire.Assignment), numbers: make(map[model.NodeID]uint64)}
+	h := &queueHouse{house: newHouse(t, st), task: make(map[model.NodeID]wire.Assignment),
+		numbers: make(map[model.NodeID]uint64)}
 	h.run, h.live = h.submit("queue", "pair: ab", "retries: {failed: 3}")
 	h.await()
 	return h
@@ -47,7 +48,8 @@ func (h *queueHouse) await() {
 func (h *queueHouse) message(node model.NodeID, c jobs.Call) wire.JobCall {
 	as := h.task[node]
 	h.numbers[node]++
-	return wire.JobCall{Attempt: wire.Attempt{Task: as.Task, Attempt: as.Attempt}, Node: node, Number: h.numbers[node], Call: c}
+	return wire.JobCall{Attempt: wire.Attempt{Task: as.Task, Attempt: as.Attempt}, Node: node,
+		Number: h.numbers[node], Call: c}
 }
 
 func (h *queueHouse) call(node model.NodeID, c jobs.Call) jobs.Reply {
@@ -105,7 +107,8 @@ func TestJobs(t *testing.T) {
 
 	h.fail("a")
 	h.await()
-	if r := h.call("b", jobs.Call{Open: threeItems, Take: 3}); len(r.Leases) != 1 || r.Leases[0].Key != "1" || r.Leases[0].Try != 1 {
+	r := h.call("b", jobs.Call{Open: threeItems, Take: 3})
+	if len(r.Leases) != 1 || r.Leases[0].Key != "1" || r.Leases[0].Try != 1 {
 		t.Errorf("the next attempt has %+v", r)
 	}
 	h.endTasks(h.run)
@@ -239,7 +242,8 @@ func TestLostLeaseIsSetAside(t *testing.T) {
 	h := newQueueHouse(t, testStore(t))
 	open := &jobs.Open{Count: 1, Lease: jobs.MinLease, Tries: 1}
 	l := h.call("a", jobs.Call{Open: open, Take: 1}).Leases[0]
-	for until := time.Now().Add(patience); len(h.stored()) == 0; time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // a poll
+	for until := time.Now().Add(patience); len(h.stored()) == 0; {
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // the clock of leases is the system's
 		if r := h.call("b", jobs.Call{Take: 1}); len(r.Leases) > 0 || time.Now().After(until) {
 			t.Fatalf("reply %+v", r)
 		}

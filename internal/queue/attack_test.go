@@ -301,7 +301,7 @@ func TestMessagesAreBoundedBeforeTheyAreUnpacked(t *testing.T) {
 	bomb := append([]byte{packedS2}, binary.AppendUvarint(nil, maxReply-1)...)
 	bomb = append(bomb, bytes.Repeat([]byte{0xfe, 0xff, 0xff}, 60)...)
 	for _, kind := range []string{kindHello, kindHeartbeat, kindReady, kindResult, kindChunk, kindProgress,
-		kindReport, kindMissing, kindReadings, kindGoodbye, kindPart, kindFetch} {
+		kindReport, kindMissing, kindReadings, kindGoodbye, kindPart, kindFetch, kindJobs} {
 		whole, _ := limits(kind)
 		large := pack(bodyFrame(make([]byte, whole+2*margin)))
 		for name, packed := range map[string][]byte{

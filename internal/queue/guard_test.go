@@ -326,7 +326,7 @@ func TestDocumentedLimits(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{kindHello, kindHeartbeat, kindReady, kindResult, kindChunk, kindProgress, kindReport,
-		kindGoodbye, kindMissing, kindReadings, kindPart, kindFetch, kindCall, kindWatch} {
+		kindGoodbye, kindMissing, kindReadings, kindPart, kindFetch, kindCall, kindWatch, kindJobs} {
 		whole, total := limits(kind)
 		want := fmt.Sprintf("%d ", whole>>10)
 		if total != whole {

@@ -61,8 +61,9 @@ func TestShare(t *testing.T) {
 	}
 	lease := func(id uint64) jobs.Lease { return jobs.Lease{ID: id, Key: fmt.Sprint(id), Name: "n", Try: 1} }
 	state := jobs.State{Items: 9}
-	unwanted := share(slots, jobs.Reply{Leases: []jobs.Lease{lease(11), lease(12), lease(13), lease(14)}, Lost: []uint64{2},
-		Refused: []uint64{6}, Known: []string{"b"}, State: state, Again: time.Second}, nil)
+	leases := []jobs.Lease{lease(11), lease(12), lease(13), lease(14)}
+	unwanted := share(slots, jobs.Reply{Leases: leases, Lost: []uint64{2}, Refused: []uint64{6}, Known: []string{"b"},
+		State: state, Again: time.Second}, nil)
 	want := []jobs.Reply{
 		{Leases: []jobs.Lease{lease(11)}, Lost: []uint64{2}, State: state},
 		{State: state, Leases: []jobs.Lease{}},

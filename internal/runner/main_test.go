@@ -100,7 +100,9 @@ func (p *probe) Run(ctx context.Context, env *workload.Env) error {
 			return err
 		}
 		for _, l := range r.Leases {
-			fmt.Fprintln(env.Stdout, l.Name)
+			if _, err := fmt.Fprintln(env.Stdout, l.Name); err != nil {
+				return err
+			}
 		}
 	}
 	if p.Panic != "" {

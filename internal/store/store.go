@@ -31,12 +31,14 @@ type Reader interface {
 	// of the newest run of this name that is over, or the newest if none is, or a
 	// unique prefix of at least four characters.
 	Run(ctx context.Context, id string) (model.Run, error)
-	// Data returns all that is stored of a run, artifact contents apart. It is
+	// Data returns all that is stored of a run, jobs and artifact contents apart. It is
 	// to be read only: series of one result share offsets.
 	Data(ctx context.Context, id model.RunID) (model.RunData, error)
 	// Printed returns a run without large data except the output of its tasks:
 	// Heads of all steps with the texts of Stdout and Stderr.
 	Printed(ctx context.Context, id model.RunID) (model.RunData, error)
+	// RunJobs returns the records of the items of all queues of a run, by step and key.
+	RunJobs(ctx context.Context, id model.RunID) ([]Job, error)
 	// Artifact returns the content of one artifact.
 	Artifact(ctx context.Context, task model.TaskID, attempt int, name string) ([]byte, error)
 }

@@ -358,7 +358,7 @@ func (c JobCall) check() error {
 	if c.Number == 0 {
 		return errors.New("a call without a number")
 	}
-	return cmp.Or(c.Attempt.check(), c.Node.Validate(), c.Call.Check())
+	return cmp.Or(c.Attempt.check(), c.Node.Validate(), c.Check())
 }
 
 func (r Report) check() error {

@@ -34,7 +34,8 @@ var (
 		Series: []model.Series{{Metric: "m", Offsets: []int64{1, 2}, Values: []float64{0.5, 3}}}}}
 	call = JobCall{Attempt: attempt, Node: "n", Number: 1, Call: jobs.Call{
 		Open: &jobs.Open{Count: 3, Lease: time.Minute, Tries: 3}, Add: &jobs.Add{From: 1, Names: []string{"a"}, Last: true},
-		Take: 2, Renew: []uint64{1}, Finish: []jobs.Record{{Lease: 2, Key: "1", Name: "a", Try: 1, Outcome: jobs.Done, End: 0.5}}}}
+		Take: 2, Renew: []uint64{1},
+		Finish: []jobs.Record{{Lease: 2, Key: "1", Name: "a", Try: 1, Outcome: jobs.Done, End: 0.5}}}}
 	chunk = Chunk{Attempt: attempt, Node: "n", Name: "stdout", Offset: 7, Data: []byte{0, 255}}
 )
 
@@ -84,7 +85,7 @@ func TestCheckRefuses(t *testing.T) {
 	changedLook := func(f func(*Order)) Message { o := look; o.Needs = slices.Clone(o.Needs); f(&o); return o }
 	changedResult := func(f func(*Result)) Message { r := result; f(&r); return r }
 	changedCall := func(f func(*JobCall)) Message { c := call; c.Finish = slices.Clone(c.Finish); f(&c); return c }
-	long := strings.Repeat("x", jobs.MaxName+1)
+	long, many := strings.Repeat("x", jobs.MaxName+1), slices.Repeat([]string{"x"}, jobs.MaxAdd+1)
 	for name, m := range map[string]Message{
 		"call without a node":         changedCall(func(c *JobCall) { c.Node = "" }),
 		"call of nothing":             changedCall(func(c *JobCall) { c.Task = "" }),
@@ -93,7 +94,7 @@ func TestCheckRefuses(t *testing.T) {
 		"call for less than nothing":  changedCall(func(c *JobCall) { c.Take = -1 }),
 		"call with too many results":  changedCall(func(c *JobCall) { c.Finish = make([]jobs.Record, jobs.MaxFinish+1) }),
 		"call with too many leases":   changedCall(func(c *JobCall) { c.Renew = make([]uint64, jobs.MaxRenew+1) }),
-		"call with too many names":    changedCall(func(c *JobCall) { c.Add = &jobs.Add{Names: make([]string, jobs.MaxAdd+1)} }),
+		"call with too many names":    changedCall(func(c *JobCall) { c.Add = &jobs.Add{Names: many} }),
 		"call with an empty name":     changedCall(func(c *JobCall) { c.Add = &jobs.Add{Names: []string{""}} }),
 		"call with a long name":       changedCall(func(c *JobCall) { c.Add = &jobs.Add{Names: []string{long}} }),
 		"call without a lease":        changedCall(func(c *JobCall) { c.Open = &jobs.Open{Count: 1, Tries: 1} }),

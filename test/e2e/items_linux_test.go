@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/store"
 	"github.com/scalebench/scalebench/test/program"
 	"github.com/scalebench/scalebench/test/slots"
 )
@@ -18,7 +20,7 @@ import (
 // Each item has one result that counts, and none is lost. The proof kills 200 times.
 func TestItemsSurviveKills(t *testing.T) {
 	t.Parallel()
-	program.NewItemKills(install(t).Installation, rand.Uint64(), 120).Execute(4)
+	program.NewItemKills(install(t).Installation, rand.Uint64(), 120).Execute(3)
 }
 
 // TestLateResults: a task stands still for longer than its leases. Others get its items,
@@ -70,6 +72,11 @@ trials: 1
 	if got["jobs_done a"]+got["jobs_done b"] != items || got["jobs_retried b"] < 1 {
 		t.Errorf("%v and %v results count, of %d items; %v were tried again", got["jobs_done a"], got["jobs_done b"], items,
 			got["jobs_retried b"])
+	}
+	var exported struct{ Jobs []store.Job }
+	err := json.Unmarshal([]byte(w.Run("export", string(d.Run.ID))), &exported)
+	if err != nil || len(exported.Jobs) != items {
+		t.Errorf("the export has %d jobs of %d: %v", len(exported.Jobs), items, err)
 	}
 	if left, err := filepath.Glob(filepath.Join(files, "*")); err != nil || len(left) != items {
 		t.Errorf("%d files are left of %d items: %v", len(left), items, err)

@@ -148,8 +148,9 @@ type library struct {
 // libraries lists every third-party module that scalebench imports directly.
 // DEPENDENCIES.md says what each is for.
 var libraries = []library{
-	{module: "github.com/nats-io/nats-server/v2", users: []string{"queue"},
-		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is"},
+	{module: "github.com/nats-io/nats-server/v2", users: []string{"queue", "test/<name>"},
+		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is; " +
+			"its work queue is a peer of ours"},
 	{module: "github.com/nats-io/nats.go", users: []string{"queue", "workload/jobs/natsqueue", "test/<name>"},
 		reason: "the queue can be replaced, and secured in one place, only while one package knows what it is; " +
 			"a work queue of the user's own is another thing, and one package, too"},
@@ -188,8 +189,8 @@ var libraries = []library{
 		reason: "each protocol of the load engine is one package"},
 	{module: "github.com/google/uuid", users: []string{"load/<name>"},
 		reason: "ids of scalebench itself are ULIDs, of package model; UUIDs name objects in a store"},
-	{module: "github.com/HdrHistogram/hdrhistogram-go", users: []string{"histogram", "load", "load/<name>", "workload/<name>",
-		"workload/objectstore", "workload/jobs", "record", "study/<name>"},
+	{module: "github.com/HdrHistogram/hdrhistogram-go", users: []string{"histogram", "load", "load/<name>",
+		"workload/<name>", "workload/objectstore", "workload/jobs", "record", "study/<name>"},
 		reason: "distributions are recorded where things are measured, encoded and merged in one place, and read where they are judged and shown"},
 	{module: "github.com/gomodule/redigo", users: []string{"load/<name>"},
 		reason: "each protocol of the load engine is one package"},

@@ -43,8 +43,8 @@ type ItemKills struct {
 
 // NewItemKills starts a server and three agents.
 func NewItemKills(w *Installation, seed uint64, items int) *ItemKills {
-	k := &ItemKills{Installation: w, rnd: rand.New(rand.NewPCG(seed, 28)), items: items, dir: filepath.Join(w.Dir, "results"),
-		kills: make(map[string]int)}
+	k := &ItemKills{Installation: w, rnd: rand.New(rand.NewPCG(seed, 28)), items: items,
+		dir: filepath.Join(w.Dir, "results"), kills: make(map[string]int)}
 	w.T.Logf("seed %d", seed)
 	w.StartServer()
 	for i := range 3 {
@@ -58,20 +58,28 @@ func NewItemKills(w *Installation, seed uint64, items int) *ItemKills {
 // queue must get ahead.
 func (k *ItemKills) Execute(kills int) {
 	k.T.Helper()
-	faults := map[string]func(){
-		"a task":           func() { k.killTask(syscall.SIGKILL) },
+	kill := func(processes ...*Process) bool {
+		for _, p := range processes {
+			p.Kill()
+		}
+		return true
+	}
+	faults := map[string]func() bool{ // false: there was none
+		"a task":           func() bool { return k.signalTask(syscall.SIGKILL) > 0 },
 		"a stopped task":   k.stopTask,
-		"an agent":         func() { k.Agents[k.anyAgent()].Kill() },
-		"the server":       func() { k.Server.Kill() },
-		"server and agent": func() { k.Server.Kill(); k.Agents[k.anyAgent()].Kill() },
+		"an agent":         func() bool { return kill(k.Agents[k.anyAgent()]) },
+		"the server":       func() bool { return kill(k.Server) },
+		"server and agent": func() bool { return kill(k.Server, k.Agents[k.anyAgent()]) },
 	}
 	names := slices.Sorted(maps.Keys(faults))
-	for range kills {
+	for n := 0; n < kills; {
 		k.goOn()
 		time.Sleep(time.Duration(k.rnd.Int64N(int64(600 * time.Millisecond)))) //nolint:forbidigo // the random moment
 		name := names[k.rnd.IntN(len(names))]
-		k.kills[name]++
-		faults[name]()
+		if faults[name]() {
+			n++
+			k.kills[name]++
+		}
 		k.revive()
 	}
 	k.Poll("the end of the last queue", k.over)
@@ -93,7 +101,8 @@ func (w *Installation) TaskOf(agent string) int {
 	return 0
 }
 
-func (k *ItemKills) killTask(sig syscall.Signal) int {
+// signalTask signals the task of any agent, and returns its process; 0: it has none.
+func (k *ItemKills) signalTask(sig syscall.Signal) int {
 	pid := k.TaskOf(k.anyAgent())
 	if pid > 0 {
 		_ = syscall.Kill(pid, sig)
@@ -102,11 +111,13 @@ func (k *ItemKills) killTask(sig syscall.Signal) int {
 }
 
 // stopTask stops a task for longer than its leases.
-func (k *ItemKills) stopTask() {
-	if pid := k.killTask(syscall.SIGSTOP); pid > 0 {
+func (k *ItemKills) stopTask() bool {
+	pid := k.signalTask(syscall.SIGSTOP)
+	if pid > 0 {
 		time.Sleep(2500 * time.Millisecond) //nolint:forbidigo // longer than a lease
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}
+	return pid > 0
 }
 
 // revive starts again what was killed.

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	itemKills = flag.Int("item-kills", 200, "how many tasks, agents and servers are killed while queues of items are drained")
+	itemKills = flag.Int("item-kills", 200, "how many tasks, agents and servers are killed while queues are drained")
 	itemSeed  = flag.Uint64("item-seed", 0, "of the kills; 0 draws one")
 )
 

@@ -70,7 +70,7 @@ func (p *params) Prepare(ctx context.Context, env *workload.Env) error {
 		if err != nil || r.State.Ready {
 			return err
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // another process is asked again
 	}
 }
 
@@ -107,7 +107,9 @@ func (p *params) Run(ctx context.Context, env *workload.Env) error {
 	env.Report.Progress("jobs", "job", float64(p.done.Load()))
 	cancel(nil)
 	helpers.Wait()
-	for name, n := range map[string]*atomic.Int64{"jobs_done": &p.done, "jobs_refused": &p.refused, "jobs_retried": &p.retried} {
+	for name, n := range map[string]*atomic.Int64{
+		"jobs_done": &p.done, "jobs_refused": &p.refused, "jobs_retried": &p.retried,
+	} {
 		env.Report.Sample(model.Sample{Metric: name, Unit: "job", Value: float64(n.Load()), Better: model.Higher, Info: true})
 	}
 	env.Report.Sample(model.Sample{Metric: "jobs", Unit: "job/s", Better: model.Higher,

@@ -53,10 +53,13 @@ func testJobs(t *testing.T, e env) {
 	other := f.job(1, 0, 1)
 	e.putJobs(t, e.s, []bool{true}, other) // an item of this key in another queue
 	diff(t, "jobs of the run", []store.Job{a, b, other}, e.readJobs(t, f, ""))
+	all, err := e.s.RunJobs(e.ctx, f.Run.ID)
+	must(t, err)
+	diff(t, "all jobs of the run", []store.Job{a, b, other}, all)
 	diff(t, "jobs of a step", []store.Job{other}, e.readJobs(t, f, f.Steps[1].ID))
 	e.putJobs(t, e.s, nil)
 
-	_, err := e.s.BeginAttempt(e.ctx, f.Steps[0].ID)
+	_, err = e.s.BeginAttempt(e.ctx, f.Steps[0].ID)
 	must(t, err)
 	for name, c := range map[string]struct {
 		kind error

@@ -143,7 +143,8 @@ func (t tx) insertJobs(rows [][]any, kept map[itemKey][]byte) error {
 			continue
 		}
 		var packed []byte
-		if err := t.first([]any{&packed}, `SELECT packed FROM jobs WHERE step = ? AND item = ?`, key.step, key.item); err != nil {
+		err := t.first([]any{&packed}, `SELECT packed FROM jobs WHERE step = ? AND item = ?`, key.step, key.item)
+		if err != nil {
 			return err
 		}
 		kept[key] = packed
@@ -224,6 +225,17 @@ func (s *Store) Items(ctx context.Context, step model.StepID) (names []string, a
 		return err
 	}))
 	return names, all, over, err
+}
+
+// RunJobs implements store.Reader.
+func (s *Store) RunJobs(ctx context.Context, id model.RunID) (list []store.Job, err error) {
+	for j, err := range s.Jobs(ctx, id, "") {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, j)
+	}
+	return list, nil
 }
 
 // Jobs implements store.Columns.

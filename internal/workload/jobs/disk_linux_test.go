@@ -18,11 +18,12 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("mounting a small disk takes root")
 	}
 	g := s3test.Start(t)
-	put(t, g, "in/large", strings.Repeat("x", 300_000))
-	put(t, g, "in/doubled", strings.Repeat("x", 150_000))
-	put(t, g, "in/small", "x")
+	g.Write(t, "in/large", strings.Repeat("x", 300_000))
+	g.Write(t, "in/doubled", strings.Repeat("x", 150_000))
+	g.Write(t, "in/small", "x")
 	s := newServer(t)
-	a := newTask(t, s, with(g, `"items": {"prefix": "in/"}, "command": "cat {in} {in} > {out}", "put": {"keep": true}, "slots": 1, "tries": 2, "max_errors": 1`), 0, 1)
+	a := newTask(t, s, onGateway(g, `"items": {"prefix": "in/"}, "command": "cat {in} {in} > {out}",
+			"put": {"keep": true}, "slots": 1, "tries": 2, "max_errors": 1`), 0, 1)
 	a.env.Dir = t.TempDir()
 	if err := syscall.Mount("small", a.env.Dir, "tmpfs", 0, "size=256k"); err != nil {
 		t.Skip(err)
@@ -34,7 +35,8 @@ func TestFullDisk(t *testing.T) {
 	}()
 	ran(t, a)
 	aside := s.records(jobs.SetAside)
-	for name, says := range map[string]string{"in/large": "has no room for item", "in/doubled": "No space left on device"} {
+	for name, says := range map[string]string{"in/large": "has no room for item",
+		"in/doubled": "No space left on device"} {
 		if r := aside[name]; !strings.Contains(r.Error, says) {
 			t.Errorf("%s: %+v, want %q", name, r, says)
 		}

@@ -18,7 +18,7 @@ func TestRetries(t *testing.T) {
 	g := s3test.Start(t)
 	text := strings.Repeat("0123456789\n", 10_000)
 	for _, key := range []string{"in/a", "in/b", "in/c"} {
-		put(t, g, key, text)
+		g.Write(t, key, text)
 	}
 	var seen sync.Map
 	url := s3test.Proxy(t, g.URL, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
@@ -40,10 +40,11 @@ func TestRetries(t *testing.T) {
 	s := newServer(t)
 	gateway := *g
 	gateway.URL = url
-	a := newTask(t, s, with(&gateway, `"items": {"prefix": "in/"}, "function": "copy", "put": {"prefix": "out", "keep": true}, "slots": 1`), 0, 1)
+	a := newTask(t, s, onGateway(&gateway, `"items": {"prefix": "in/"}, "function": "copy", "put": {"prefix": "out",
+			"keep": true}, "slots": 1`), 0, 1)
 	ran(t, a)
 	for name, r := range s.records(jobs.Done) {
-		if content(t, g, r.Output) != text || r.Try != 1 {
+		if g.Read(t, r.Output) != text || r.Try != 1 {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

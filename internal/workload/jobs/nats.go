@@ -56,8 +56,8 @@ func (q *messages) next(ctx context.Context, result *jobs.Record, take bool) (t 
 			return t, err
 		}
 		if m == nil {
-			t.drained, err = q.empty(ctx)
-			return t, err
+			t.drained = q.drain && q.empty(ctx)
+			return t, nil
 		}
 		if t.lease, err = q.accept(ctx, m); t.lease != nil || err != nil {
 			return t, err
@@ -65,13 +65,11 @@ func (q *messages) next(ctx context.Context, result *jobs.Record, take bool) (t 
 	}
 }
 
-// empty reports whether all messages were worked on, where the work is to end then.
-func (q *messages) empty(ctx context.Context) (bool, error) {
-	if !q.drain {
-		return false, nil
-	}
+// empty reports whether all messages were worked on. What cannot be asked now is asked
+// again.
+func (q *messages) empty(ctx context.Context) bool {
 	pending, taken, err := q.Waiting(ctx)
-	return pending+taken == 0 && err == nil, nil // what cannot be asked now is asked again
+	return pending+taken == 0 && err == nil
 }
 
 // accept returns the item of a message; nil if it is none. One that cannot be an item, or

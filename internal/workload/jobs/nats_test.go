@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,12 +20,32 @@ import (
 // startNATS starts a real server with JetStream, as a process of its own.
 func startNATS(t *testing.T) (url string) {
 	t.Helper()
+	url, _ = startNATSTwice(t)
+	return url
+}
+
+// startNATSTwice is startNATS of a server that can be killed, and started again at once.
+func startNATSTwice(t *testing.T) (url string, again func()) {
+	t.Helper()
 	binary := servers.Program(t, "nats-server")
 	s := servers.New(t, "")
-	s.Listen(func(port string) *exec.Cmd {
+	command := func(port string) *exec.Cmd {
 		return s.Command(binary, "-a", "127.0.0.1", "-p", port, "-js", "-sd", s.Dir)
-	}, func() error { return s.Says("", "INFO") })
-	return "nats://" + s.Addr
+	}
+	ready := func() error { return s.Says("", "INFO") }
+	s.Listen(command, ready)
+	return "nats://" + s.Addr, func() {
+		if err := s.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		var err error
+		if s.Process, err = servers.Start(command(strings.TrimPrefix(s.Addr, "127.0.0.1:")), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Process.Await(ready, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // openQueue is the queue as whoever sends messages has it.
@@ -139,10 +160,11 @@ func TestStoreEvents(t *testing.T) {
 	q := openQueue(t, url, 10*time.Second)
 	g := s3test.Start(t, "--event-nats-url", url, "--event-nats-topic", "items.new")
 	for i := range 4 {
-		put(t, g, fmt.Sprintf("in/%d", i), "b\na")
+		g.Write(t, fmt.Sprintf("in/%d", i), "b\na")
 	}
 	s := newServer(t)
-	rest := strings.TrimPrefix(with(g, `"get": {"prefix": "in/"}, "put": {"prefix": "out", "keep": true}, "function": "sort", "slots": 2, "lease": "10s"`), "{")
+	rest := strings.TrimPrefix(onGateway(g, `"get": {"prefix": "in/"}, "put": {"prefix": "out", "keep": true},
+			"function": "sort", "slots": 2, "lease": "10s"`), "{")
 	a := newTask(t, s, natsParams(url, strings.TrimSuffix(rest, "}")), 0, 1)
 	ran(t, a)
 	done := s.records(jobs.Done)
@@ -150,7 +172,7 @@ func TestStoreEvents(t *testing.T) {
 		t.Errorf("done (-want +got):\n%s", diff)
 	}
 	for name, r := range done {
-		if content(t, g, r.Output) != "a\nb\n" {
+		if g.Read(t, r.Output) != "a\nb\n" {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -166,10 +188,11 @@ func TestFed(t *testing.T) {
 	url := startNATS(t)
 	g := s3test.Start(t)
 	s := newServer(t)
-	rest := strings.TrimPrefix(with(g, `"stage": {"copies": 3, "size": "1kB", "announce": true}, "command": "cat {in}; sleep 0.02", "slots": 2, "duration": "1s"`), "{")
+	rest := strings.TrimPrefix(onGateway(g, `"stage": {"copies": 1, "size": "1kB", "announce": true},
+			"command": "cat {in}; sleep 0.02", "slots": 2, "duration": "1s"`), "{")
 	a := newTask(t, s, natsParams(url, strings.TrimSuffix(rest, "}")), 0, 1)
 	ran(t, a)
-	if n := a.last(); n.After != time.Second || n.Value < 6 {
+	if n := a.last(); n.After != time.Second || n.Value <= 1 {
 		t.Errorf("%v jobs until %v", n.Value, n.After)
 	}
 	if v := a.Values(); v["jobs_failed"]+v["jobs_duplicates"]+v["jobs_set_aside"] != 0 {
@@ -177,13 +200,53 @@ func TestFed(t *testing.T) {
 	}
 }
 
+// TestQueueKilled: the queue is killed in mid-work and comes back. Each item is stored
+// once, and none is lost.
+func TestQueueKilled(t *testing.T) {
+	t.Parallel()
+	url, again := startNATSTwice(t)
+	q := openQueue(t, url, time.Second)
+	const items = 40
+	var names []string
+	for i := range items {
+		names = append(names, fmt.Sprint("item", i))
+	}
+	publish(t, q, names...)
+	s := newServer(t)
+	a := newTask(t, s, natsParams(url, `"command": "sleep 0.05", "slots": 2, "lease": "1s", "tries": 9`), 0, 1)
+	if err := a.Prepare(t.Context(), a.env); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(t.Context(), a.env) }()
+	for len(s.records(jobs.Done)) < items/4 {
+		select {
+		case err := <-ended:
+			t.Fatalf("Run() = %v", err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	again()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if done := s.records(jobs.Done); len(done) != items || len(s.stored) != items {
+		t.Errorf("%d items are done, %d are stored", len(done), len(s.stored))
+	}
+	if n := a.Find("jobs_done").Value; n != items {
+		t.Errorf("%v results counted", n)
+	}
+	checkEmpty(t, q)
+}
+
 func TestNoQueue(t *testing.T) {
 	t.Parallel()
 	url := startNATS(t)
 	const command = `"command": "true"`
 	for params, says := range map[string]string{
-		fmt.Sprintf(`{"nats": {"url": %q, "stream": "none"}, %s}`, url, command):           `there is no stream "none"`,
-		fmt.Sprintf(`{"nats": {"url": "nats://127.0.0.1:1", "stream": "s"}, %s}`, command): "connecting to NATS at nats://127.0.0.1:1",
+		fmt.Sprintf(`{"nats": {"url": %q, "stream": "none"}, %s}`, url, command): `there is no stream "none"`,
+		fmt.Sprintf(`{"nats": {"url": "nats://127.0.0.1:1",
+			"stream": "s"}, %s}`, command): "connecting to NATS at nats://127.0.0.1:1",
 	} {
 		a := newTask(t, newServer(t), params, 0, 1)
 		if err := a.Prepare(t.Context(), a.env); err == nil || !strings.Contains(err.Error(), says) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/environ"
@@ -74,6 +75,12 @@ func (p *Params) openStore(ctx context.Context, env *workload.Env) (err error) {
 		return err
 	}
 	return p.from.Reach(ctx)
+}
+
+// targets are the buckets that are used, each once.
+func (p *Params) targets() []*store.Target {
+	all := slices.Compact([]*store.Target{p.from, p.to})
+	return slices.DeleteFunc(all, func(t *store.Target) bool { return t == nil })
 }
 
 // nameItems returns the names of the items; none where they have numbers, or are messages

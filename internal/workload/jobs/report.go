@@ -193,11 +193,7 @@ func (r *run) reportStages(info func(name, unit string, value float64)) {
 // reportStore publishes what requests to the store became.
 func (r *run) reportStore(info func(name, unit string, value float64)) {
 	var requests, retries int64
-	targets := slices.Compact([]*store.Target{r.from, r.to})
-	for _, t := range targets {
-		if t == nil {
-			continue
-		}
+	for _, t := range r.targets() {
 		c := t.Recorder.Counts()
 		requests, retries = requests+c.Completed, retries+c.Retries
 		for _, n := range c.Errors {
@@ -207,7 +203,7 @@ func (r *run) reportStore(info func(name, unit string, value float64)) {
 			t.Say(r.env.Stderr, "jobs: attempts at requests that failed%s", text)
 		}
 	}
-	if len(targets) == 1 && targets[0] == nil {
+	if len(r.targets()) == 0 {
 		return
 	}
 	info("retries", "1", float64(retries))

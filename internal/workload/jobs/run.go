@@ -27,9 +27,7 @@ type run struct {
 	// crossed counts the slots that have ended what they began before the deadline. The
 	// others go on meanwhile, so that nobody works on a fleet that idles.
 	crossed atomic.Int64
-	stopped atomic.Bool
-	ending  context.Context // of jobs that need not end; done once all slots have crossed
-	end     context.CancelCauseFunc
+	stopped atomic.Bool // all have: nothing more is taken
 
 	mu   sync.Mutex
 	held map[uint64]context.CancelCauseFunc // what ends the execution, by lease
@@ -48,8 +46,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	if p.source == nil {
 		return errors.New("jobs: Run was called before Prepare")
 	}
-	r := p.newRun(ctx, env)
-	defer r.end(nil)
+	r := p.newRun(env)
 	if err := r.work(ctx); err != nil && !errors.Is(err, errHopeless) {
 		return err
 	}
@@ -57,7 +54,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	return r.judge()
 }
 
-func (p *Params) newRun(ctx context.Context, env *workload.Env) *run {
+func (p *Params) newRun(env *workload.Env) *run {
 	r := &run{Params: p, env: env, start: time.Now(), slots: p.slots(), held: map[uint64]context.CancelCauseFunc{},
 		stats: newStats()}
 	r.environ = p.environ(env)
@@ -65,7 +62,9 @@ func (p *Params) newRun(ctx context.Context, env *workload.Env) *run {
 		env.Report.ProgressAt(jobsMetric, jobsUnit, after, n)
 	}}
 	r.fracs = store.NewFractions(r.until.Add)
-	r.ending, r.end = context.WithCancelCause(ctx)
+	for _, t := range r.targets() { // what was staged is none of the jobs'
+		t.Recorder = store.NewRecorder(t.Operation, r.start, nil)
+	}
 	return r
 }
 
@@ -81,9 +80,13 @@ func (r *run) cross() {
 	if r.crossed.Add(1) < int64(r.slots) {
 		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.stopped.Store(true)
 	if r.source.free() {
-		r.end(errOver)
+		for _, end := range r.held {
+			end(errOver)
+		}
 	}
 }
 

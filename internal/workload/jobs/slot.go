@@ -58,7 +58,7 @@ func (s *slot) work(ctx context.Context) error {
 		switch {
 		case last == nil:
 		case err == nil:
-			s.settle(last, turn.counts)
+			s.settle(ctx, last, turn.counts)
 		default: // it may count: what it wrote stays
 			last.count(last.since, last.ended, false)
 		}
@@ -113,14 +113,13 @@ func (s *slot) rest(ctx context.Context, t turn, took bool) (over bool) {
 
 // execute works on an item.
 func (s *slot) execute(ctx context.Context, l *jobs.Lease) *job {
-	if s.source.free() && s.ending.Err() != nil { // it was taken while the time ended
-		return &job{Record: s.record(l, jobs.Returned), since: s.since, ended: s.now(), count: s.count}
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(s.ending, func() { cancel(context.Cause(s.ending)) })()
 	s.mu.Lock()
 	s.held[l.ID] = cancel
+	if s.stopped.Load() && s.source.free() { // it was taken while the time ended
+		cancel(errOver)
+	}
 	s.mu.Unlock()
 	j := &job{Record: s.record(l, jobs.Done), since: s.since, count: s.count}
 	j.Wait = (s.now() - s.begun).Seconds()
@@ -138,7 +137,7 @@ func (s *slot) execute(ctx context.Context, l *jobs.Lease) *job {
 	default: // the lease is over, or the task
 		j.lost = true
 	}
-	s.drop(j)
+	s.drop(ctx, j)
 	return j
 }
 
@@ -226,11 +225,11 @@ func (s *slot) explain(stage, key string, err error) error {
 const dropTime = 10 * time.Second
 
 // drop deletes what an execution wrote that does not count.
-func (s *slot) drop(j *job) {
+func (s *slot) drop(ctx context.Context, j *job) {
 	if j.Output == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), dropTime) // also at the end of the task
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime) // also at the end of the task
 	defer cancel()
 	if err := s.to.Drop(ctx, j.Output); err != nil {
 		s.say("deleting a result that does not count: %v", err)
@@ -239,14 +238,14 @@ func (s *slot) drop(j *job) {
 }
 
 // settle ends a job, once it is known whether it counts.
-func (s *slot) settle(j *job, counts bool) {
+func (s *slot) settle(ctx context.Context, j *job, counts bool) {
 	counts = counts && j.Outcome == jobs.Done
 	j.count(j.since, j.ended, counts)
 	s.mu.Lock()
 	delete(s.held, j.Lease)
 	s.mu.Unlock()
 	if j.Outcome == jobs.Done && !counts {
-		s.drop(j)
+		s.drop(ctx, j)
 	}
 	s.keep(j, counts)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/environ"
 	"github.com/scalebench/scalebench/internal/jobs"
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
@@ -18,15 +17,20 @@ func (p *Params) Validate() error {
 	return errors.Join(p.checkItems(), p.checkWork(), p.checkStage(), p.checkStore(), p.checkLimits())
 }
 
+// given counts what is.
+func given(ways ...bool) (n int) {
+	for _, is := range ways {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
 func (p *Params) checkItems() error {
 	var errs []error
 	if i := p.Items; i != nil {
-		ways := 0
-		for _, given := range []bool{i.Count != 0, len(i.List) > 0, i.Prefix != ""} {
-			if given {
-				ways++
-			}
-		}
+		ways := given(i.Count != 0, len(i.List) > 0, i.Prefix != "")
 		errs = append(errs,
 			workload.Invalid(ways != 1, "items", fmt.Sprintf("says in %d ways what there is to do", ways),
 				"use exactly one of count, list and prefix"),
@@ -83,12 +87,7 @@ func (p *Params) checkStage() error {
 	if s == nil {
 		return nil
 	}
-	ways := 0
-	for _, given := range []bool{s.File != "", s.Make != "", s.Size != 0} {
-		if given {
-			ways++
-		}
-	}
+	ways := given(s.File != "", s.Make != "", s.Size != 0)
 	return errors.Join(
 		workload.Refuse(s.Copies < 1, "stage.copies", "1 or more", "%d is impossible", s.Copies),
 		workload.Invalid(ways != 1, "stage", fmt.Sprintf("says in %d ways what the object is", ways),
@@ -102,32 +101,21 @@ func (p *Params) checkStage() error {
 			"give nats, or leave it out"))
 }
 
-// checkStore checks what both buckets have, each as the store does.
+// checkStore checks both buckets as the store does.
 func (p *Params) checkStore() error {
 	var errs []error
+	var checked string
 	check := func(used bool, key, bucket string) {
 		switch {
 		case used && bucket == "":
 			errs = append(errs, workload.Invalid(true, "bucket", "is missing", "name the bucket to "+key))
-		case used:
-			errs = append(errs, p.config(bucket, nil).Check())
+		case used && bucket != checked: // what both have is said once
+			errs, checked = append(errs, p.config(bucket, nil).Check()), bucket
 		}
 	}
 	check(p.gets(), "get from", p.getBucket())
 	check(p.Put != nil, "put into", p.putBucket())
-	// What both have is wrong in both.
-	return errors.Join(unique(errs)...)
-}
-
-func unique(errs []error) (out []error) {
-	said := map[string]bool{}
-	for _, one := range model.Single(errors.Join(errs...)) {
-		if !said[one.Error()] {
-			out = append(out, one)
-		}
-		said[one.Error()] = true
-	}
-	return out
+	return errors.Join(errs...)
 }
 
 func (p *Params) checkLimits() error {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -96,7 +97,8 @@ func client(t *testing.T, address string) *minio.Client {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	c, err := minio.New(address, &minio.Options{Creds: credentials.NewStaticV4(Key, Secret, ""), Region: "us-east-1", Transport: transport})
+	c, err := minio.New(address, &minio.Options{Creds: credentials.NewStaticV4(Key, Secret, ""), Region: "us-east-1",
+		Transport: transport})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,8 +110,10 @@ func client(t *testing.T, address string) *minio.Client {
 func variables() map[string]string {
 	all := map[string]string{"HOME": "/nonexistent", "AWS_EC2_METADATA_DISABLED": "true", "AWS_ACCESS_KEY_ID": Key,
 		"AWS_SECRET_ACCESS_KEY": Secret}
-	for _, name := range []string{"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3",
-		"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "MINIO_ROOT_USER", "MINIO_ACCESS_KEY"} {
+	for _, name := range []string{"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION",
+		"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3",
+		"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+		"MINIO_ROOT_USER", "MINIO_ACCESS_KEY"} {
 		all[name] = ""
 	}
 	return all
@@ -169,9 +173,36 @@ func (g *Gateway) Objects(t *testing.T) map[string]int64 {
 }
 
 // Put puts an object of one byte.
-func (g *Gateway) Put(t *testing.T, key string) {
+func (g *Gateway) Put(t *testing.T, key string) { g.Write(t, key, "x") }
+
+// Write puts an object.
+func (g *Gateway) Write(t *testing.T, key, text string) {
 	t.Helper()
-	if _, err := g.Client.PutObject(t.Context(), Bucket, key, strings.NewReader("x"), 1, minio.PutObjectOptions{}); err != nil {
+	body := strings.NewReader(text)
+	if _, err := g.Client.PutObject(t.Context(), Bucket, key, body, body.Size(), minio.PutObjectOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Read gets an object.
+func (g *Gateway) Read(t *testing.T, key string) string {
+	t.Helper()
+	o, err := g.Client.GetObject(t.Context(), Bucket, key, minio.GetObjectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = o.Close() }() // only read
+	text, err := io.ReadAll(o)
+	if err != nil {
+		t.Fatalf("object %q: %v", key, err)
+	}
+	return string(text)
+}
+
+// Remove deletes an object.
+func (g *Gateway) Remove(t *testing.T, key string) {
+	t.Helper()
+	if err := g.Client.RemoveObject(t.Context(), Bucket, key, minio.RemoveObjectOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -30,7 +30,8 @@ func TestRead(t *testing.T) {
 		`{"Records": [{"s3": {"object": {"key": "no-event-name"}}}]}`: {name: "no-event-name"},
 	} {
 		name, skip, err := Read([]byte(message))
-		if name != want.name || skip != want.skip || (err != nil) != (want.says != "") || err != nil && !strings.Contains(err.Error(), want.says) {
+		if name != want.name || skip != want.skip || (err != nil) != (want.says != "") || err != nil &&
+			!strings.Contains(err.Error(), want.says) {
 			t.Errorf("Read(%.60q) = %q, %v, %v, want %+v", message, name, skip, err, want)
 		}
 	}
