@@ -50,6 +50,7 @@ var places = []place{
 	{pkg: "recording", tier: 1},
 	{pkg: "load", tier: 1},
 	{pkg: "bottleneck", tier: 1},
+	{pkg: "scalability", tier: 1},
 
 	{pkg: "workload/<name>", tier: 2},
 	{pkg: "doc", tier: 2},
