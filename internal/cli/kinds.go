@@ -12,6 +12,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study/ntier"
 	"github.com/scalebench/scalebench/internal/study/pressure"
 	"github.com/scalebench/scalebench/internal/study/resources"
+	"github.com/scalebench/scalebench/internal/study/scaleout"
 	"github.com/scalebench/scalebench/internal/study/servicelevel"
 	"github.com/scalebench/scalebench/internal/study/sizing"
 	"github.com/scalebench/scalebench/internal/study/variability"
@@ -70,6 +71,7 @@ func Studies() study.Registry {
 		pressure.Kind(),
 		servicelevel.Kind(),
 		levelfit.Kind(),
+		scaleout.Kind(),
 	}
 }
 
