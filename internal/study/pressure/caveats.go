@@ -112,7 +112,7 @@ func (l *line) absent() caveat.Caveat {
 	if l.load.Absent == "" {
 		return gaps.At(model.Warning, l.about(), countOf{l.missing, l.periods()})
 	}
-	return lacks.At(model.Warning, l.about(), absentMeasure{telemetry.Measure(l.load.Absent)})
+	return lacks.At(model.Warning, l.about(), absentMeasure{l.load.Absent})
 }
 
 // mostUnsplit is the mean size of operations, as a share of the unit, from which some are
@@ -130,10 +130,9 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 		out = append(out, def.At(model.Warning, l.about(), countOf{l.missing, n}))
 	}
 	if l.load.Lacks != "" {
-		out = append(out, atLeast.At(model.Warning, l.about(), absentMeasure{telemetry.Measure(l.load.Lacks)}))
+		out = append(out, atLeast.At(model.Warning, l.about(), absentMeasure{l.load.Lacks}))
 	} else if size := l.meanSize(); l.level.Unit > 0 && size > mostUnsplit*l.level.Unit {
-		r := l.recording()
-		if most, _ := NewSeries(r.Begin, r.End, l.load.Most, nil, nil); len(most) > 0 && !math.IsInf(most.peak(), 0) {
+		if most, _ := NewSeries(l.recording(), l.load.Most); len(most) > 0 && !math.IsInf(most.peak(), 0) {
 			out = append(out, sizesUnknown.At(model.Warning, l.about(), sizeArgs{size, l.level.Unit, most.Mean() / s.Limit}))
 		}
 	}
@@ -162,22 +161,17 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 	return out
 }
 
-// meanSize is that of the operations in bytes; 0: not known.
+// meanSize is that of the operations in bytes; NaN: not known.
 func (l *line) meanSize() float64 {
 	if l.level.Quality != levels.Ops || len(l.recordings) > 1 {
-		return 0
+		return math.NaN()
 	}
-	bytes := l.limit(levels.Bytes).Load(l.rates).Least
-	counted := l.limit(levels.Ops)
-	counted.Unit = 0
-	ops := counted.Load(l.rates).Least
-	if bytes == nil || ops == nil {
-		return 0
-	}
-	b, _ := NewSeries(l.recording().Begin, l.recording().End, bytes, nil, nil)
-	n, _ := NewSeries(l.recording().Begin, l.recording().End, ops, nil, nil)
-	if len(b) == 0 || n.Mean() == 0 {
-		return 0
+	ops := l.level
+	ops.Unit = 0
+	n, _ := NewSeries(l.recording(), loadOn(ops, l.recording()).Least)
+	b, _ := NewSeries(l.recording(), loadOn(levels.Level{Quality: levels.Bytes, Ways: ops.Ways}, l.recording()).Least)
+	if n.peak() == 0 {
+		return math.NaN()
 	}
 	return b.Mean() / n.Mean()
 }

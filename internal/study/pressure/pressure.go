@@ -120,7 +120,7 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		if l.again {
 			s.Source = l.source
 		}
-		r.Services, steps = append(r.Services, s), append(steps, s.found.Step)
+		r.Services, steps = append(r.Services, s), append(steps, l.series.Step())
 		r.Doubts.Add(l.doubts(s)...)
 	}
 	if len(lines) == 0 {
