@@ -48,13 +48,18 @@ func Follow(l levels.Level, start float64, loads, readings Series) Credits {
 	if !math.IsNaN(start) {
 		now = stats.Interval{Lo: start * b.Size, Hi: start * b.Size}
 	}
+	usable := 1.0
+	if b.Fill < base { // bursts use up the difference, too
+		usable = (b.Burst - base) / (b.Burst - b.Fill)
+	}
 	for i, p := range loads {
 		if i > 0 {
 			gap := max(0, p.Begin-loads[i-1].End)
 			now = within(b.Size, now.Lo-(b.Burst-b.Fill)*gap, now.Hi+b.Fill*gap)
 		}
 		length := p.seconds()
-		c := Credit{Limit: stats.Interval{Lo: min(b.Burst, base+now.Lo/length), Hi: min(b.Burst, base+now.Hi/length)}}
+		limit := func(balance float64) float64 { return min(b.Burst, base+usable*balance/length) }
+		c := Credit{Limit: stats.Interval{Lo: limit(now.Lo), Hi: limit(now.Hi)}}
 		out.Least = append(out.Least, p.over(c.Limit.Hi, b.Burst))
 		out.Most = append(out.Most, p.over(c.Limit.Lo, b.Burst))
 		used, at := p.Mean*length, min(length, p.Mean*length/b.Burst) // at: s at the burst rate

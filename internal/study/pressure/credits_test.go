@@ -147,3 +147,47 @@ func TestFollowHoldsTheTruth(t *testing.T) {
 		}
 	}
 }
+
+// TestBucketBoundsHoldTheTruth looks at a demand on a bucket, second by second, through periods that may be longer than
+// the bucket lasts. A second is critical by its own limit.
+func TestBucketBoundsHoldTheTruth(t *testing.T) {
+	const base = 100.
+	rng := rand.New(rand.NewPCG(8, 10))
+	for k := range 3000 {
+		b := levels.Bucket{Size: 50 * math.Exp(rng.Float64()*6), Burst: base * []float64{1.5, 3, 10}[rng.IntN(3)],
+			Fill: base * []float64{1, 1, .5}[rng.IntN(3)]}
+		length := []int{10, 60, 300, 1 + rng.IntN(600)}[rng.IntN(4)]
+		demand, by := draw(rng, 3600/length*length), base*[]float64{1, .5, 3}[rng.IntN(3)]
+		o := Sampling{Above: []float64{.95, .9, .7, 1}[rng.IntN(4)], Inclusive: rng.IntN(2) == 0}
+		start, idle := []float64{0, 1, rng.Float64()}[rng.IntN(3)], float64(rng.IntN(2))
+		loads := make(Series, len(demand)/length)
+		var above, run, longest float64
+		balance := start * b.Size
+		for i, d := range demand {
+			limit := min(b.Burst, base+balance)
+			x := min(d*by, limit)
+			balance = max(0, min(b.Size, balance+b.Fill-x))
+			if run++; !o.critical(x / limit) {
+				run = 0
+			} else {
+				above++
+			}
+			longest = max(longest, run)
+			p := &loads[i/length]
+			p.Begin, p.End = float64(i/length*length), float64((i/length+1)*length)
+			if p.Mean += x / float64(length); x == 0 {
+				p.Idle += idle / float64(length)
+			}
+		}
+		for _, begin := range []float64{start, math.NaN()} {
+			c := Follow(bucketOf(base, b), begin, loads, nil)
+			got, most := c.Least.Critical(o), c.Most.Critical(o)
+			hi, share := max(got.TCPT.Hi, most.TCPT.Hi), 100*above/float64(len(demand))
+			if e := 1e-6; share < got.TCPT.Lo-e || share > hi+e || longest < got.MCPT.Lo-e ||
+				longest > max(got.MCPT.Hi, most.MCPT.Hi)+e {
+				t.Errorf("series %d, %d s, %+v, from %g: TCPT %.4f %%, MCPT %g s; bounds %+v to %.4f %% and %g s", k, length, b,
+					begin, share, longest, got, hi, max(got.MCPT.Hi, most.MCPT.Hi))
+			}
+		}
+	}
+}

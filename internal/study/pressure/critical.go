@@ -57,7 +57,8 @@ type part struct {
 //
 // Within a period of mean p, of which the share i was idle, let x be the share above c, and P the ceiling. The time
 // above has at most P, the rest of the busy time at most c: p ≤ x·P + (1−i−x)·c. The time above has at least c:
-// x·c ≤ p. Therefore max(0, (p−c(1−i))/(P−c)) ≤ x ≤ min(1−i, p/c).
+// x·c ≤ p. Therefore max(0, (p−c(1−i))/(P−c)) ≤ x ≤ min(1−i, p/c). A bucket may run empty at any moment of
+// the period, or at its end: as long as it lasts, P·c is not critical, and takes the place of c in the lower bound.
 //
 // A run passes through periods that may be critical as a whole, and reaches into one more at each end: that
 // bounds the MCPT from above. If in some stretch A seconds are certainly critical and B are left, then B holds at
@@ -97,12 +98,14 @@ func (o Sampling) critical(p float64) bool {
 // part bounds for how long a period was critical.
 func (o Sampling) part(p Period) part {
 	c, peak := o.Above, max(cmp.Or(p.Ceiling, o.Ceiling), p.Mean)
+	quiet := c * max(1, p.Ceiling) // the most that is not critical: while credits last, c of the burst
 	// An idle share that leaves too little time for the work is not believed.
 	busy := min(1, max(1-p.Idle, p.Mean/peak))
 	lo, hi := 0.0, min(busy, p.Mean/c)
 	switch {
+	case peak > quiet:
+		lo = max(0, min(1-p.Idle, (p.Mean-quiet*busy)/(peak-quiet), hi))
 	case peak > c:
-		lo = max(0, min(1-p.Idle, (p.Mean-c*busy)/(peak-c), hi))
 	case peak < c || !o.Inclusive:
 		hi = 0
 	case p.Mean >= peak*(1-same): // always at the ceiling

@@ -44,8 +44,9 @@ func TestCritical(t *testing.T) {
 			func(s Series) Series { s[0].Idle = .97; return s }),
 			Sampling{Above: .95, Ceiling: 1}, [3]float64{100, 3, 100}, [3]float64{60, 1.8 / 59, 60}, 60},
 		{"a ceiling of its own", at(seriesOf(60, .97), func(s Series) Series { s[0].Ceiling = 2; return s }),
-			Sampling{Above: .95, Ceiling: 1}, [3]float64{100, 100 * .02 / 1.05, 100}, [3]float64{60,
-				60 * .02 / 1.05 / 59, 60}, 60},
+			Sampling{Above: .95, Ceiling: 1}, [3]float64{100, 0, 100}, [3]float64{60, 0, 60}, 60},
+		{"nearly always at a ceiling of its own", at(seriesOf(60, 1.95), func(s Series) Series { s[0].Ceiling = 2; return s }),
+			Sampling{Above: .95, Ceiling: 1}, [3]float64{100, 50, 100}, [3]float64{60, 30. / 31, 60}, 60},
 		{"single dips", seriesOf(1, 1, .5, 1, 1, .5, 1, .5, .5, 1), Sampling{Above: .95, Ceiling: 1},
 			[3]float64{500. / 9, 500. / 9, 100 * (5 + 4*.5/.95) / 9}, [3]float64{2, 2, 2 + 2*.5/.95}, 6},
 	}
