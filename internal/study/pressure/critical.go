@@ -103,9 +103,9 @@ func (o Sampling) part(p Period) part {
 	busy := min(1, max(1-p.Idle, p.Mean/peak))
 	lo, hi := 0.0, min(busy, p.Mean/c)
 	switch {
-	case peak > quiet:
+	case peak > quiet*(1+same): // sums are rounded
 		lo = max(0, min(1-p.Idle, (p.Mean-quiet*busy)/(peak-quiet), hi))
-	case peak > c:
+	case peak > c*(1+same):
 	case peak < c || !o.Inclusive:
 		hi = 0
 	case p.Mean >= peak*(1-same): // always at the ceiling

@@ -29,6 +29,8 @@ func TestCritical(t *testing.T) {
 			[3]float64{}, 0},
 		{"at the threshold, inclusive", seriesOf(10, 1, 1), Sampling{Above: 1, Ceiling: 1, Inclusive: true},
 			[3]float64{100, 100, 100}, [3]float64{20, 20, 20}, 20},
+		{"at the threshold, strictly, but for rounding", seriesOf(10, 1+1e-15), Sampling{Above: 1, Ceiling: 1}, [3]float64{},
+			[3]float64{}, 0},
 		{"no ceiling", seriesOf(60, .97), Sampling{Above: .95, Ceiling: math.Inf(1)}, [3]float64{100, 0, 100},
 			[3]float64{60, 0, 60}, 60},
 		{"the largest value seen is the ceiling, and at least 1", seriesOf(60, .97, 1.2), Sampling{Above: .95},
