@@ -46,7 +46,7 @@ var (
 	balanceUnknown = caveat.DefineAbout("credits_unknown", func(c caveat.Caveat, a shareArgs) string {
 		return fmt.Sprintf("%s: the credits at the beginning are not known, and for %s of the time neither is the limit of "+
 			"the moment. "+
-			"The bounds allow for both. Give --credits full if the bucket was full", c.Part, num.Percent(100*a.Share))
+			"The bounds allow for both. If the model knows how the bucket fills, give --credits", c.Part, num.Percent(100*a.Share))
 	})
 	overdrawn = caveat.DefineAbout("overdrawn", func(c caveat.Caveat, a countOf) string {
 		return fmt.Sprintf("%s: in %s of %d the load was more than the bucket allows. The model or its inputs do not hold",
@@ -143,8 +143,11 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 		out = append(out, twice.At(model.Info, l.about(), struct{}{}))
 	}
 	c := l.credits
-	if c == nil {
+	switch {
+	case l.level.Bucket == nil:
 		return out
+	case c == nil: // documents do not say how it fills
+		return append(out, balanceUnknown.At(model.Warning, l.about(), shareArgs{1}))
 	}
 	unknown := 0.0
 	for i, p := range c.Periods {

@@ -164,12 +164,10 @@ func (p *Params) linesOf(models []*levels.Model, of []*telemetry.Recording, scop
 		first.measure()
 		return []line{first}, nil
 	}
-	var out []line
-	for _, level := range expected.Limits {
-		l := first
-		l.level = level
-		l.press(p.Credits)
-		out = append(out, l)
+	out := slices.Repeat([]line{first}, len(expected.Limits))
+	for i := range out {
+		out[i].level = expected.Limits[i]
+		out[i].press(p.Credits)
 	}
 	return out, nil
 }
@@ -203,9 +201,15 @@ func (l *line) press(credits string) {
 	if l.loads = all[0]; len(all) > 1 {
 		l.loads, l.missing = Together(all...)
 	}
+	l.series = l.loads.each(l.level.Rate.Pressure)
 	b := l.level.Bucket
-	if b == nil || math.IsNaN(b.Size) || math.IsNaN(b.Fill) {
-		l.series = l.loads.each(l.level.Rate.Pressure)
+	if b == nil {
+		return
+	}
+	if math.IsNaN(b.Size) || math.IsNaN(b.Fill) {
+		for i := range l.series { // at any moment there may be credits
+			l.series[i].Ceiling = b.Burst / l.level.Rate.Level()
+		}
 		return
 	}
 	start, known := shareOf(credits)
@@ -261,14 +265,13 @@ func shareOf(text string) (float64, bool) {
 
 // used is which models and inputs that were given fit something.
 type used struct {
-	p      *Params
-	models map[int]bool
-	set    map[string]bool
-	inputs map[string]bool // that any of the models has
+	p           *Params
+	models      map[int]bool
+	set, inputs map[string]bool // inputs: that any of the models has
 }
 
 func newUsed(p *Params) *used {
-	return &used{p: p, models: make(map[int]bool), set: make(map[string]bool), inputs: make(map[string]bool)}
+	return &used{p, make(map[int]bool), make(map[string]bool), make(map[string]bool)}
 }
 
 // check refuses what fits nothing: a name that is misspelt would change the answer.

@@ -127,7 +127,7 @@ const beyondPeriods = 10
 
 // beyond reports whether the pressure was above what a limit that is enforced allows.
 func (l *line) beyond() bool {
-	if len(l.level.Rate) != 1 || l.credits != nil || len(l.of.Cells) > 0 {
+	if len(l.level.Rate) != 1 || l.level.Bucket != nil || len(l.of.Cells) > 0 {
 		return false
 	}
 	n := min(beyondPeriods, len(l.series))
