@@ -46,7 +46,8 @@ var (
 	balanceUnknown = caveat.DefineAbout("credits_unknown", func(c caveat.Caveat, a shareArgs) string {
 		return fmt.Sprintf("%s: the credits at the beginning are not known, and for %s of the time neither is the limit of "+
 			"the moment. "+
-			"The bounds allow for both. If the model knows how the bucket fills, give --credits", c.Part, num.Percent(100*a.Share))
+			"The bounds allow for both. If the model knows how the bucket fills, give --credits",
+			c.Part, num.Percent(100*a.Share))
 	})
 	overdrawn = caveat.DefineAbout("overdrawn", func(c caveat.Caveat, a countOf) string {
 		return fmt.Sprintf("%s: in %s of %d the load was more than the bucket allows. The model or its inputs do not hold",
