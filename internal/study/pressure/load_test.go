@@ -11,11 +11,11 @@ import (
 
 const kib = 1024
 
-// of are the rates of one period.
-type of map[telemetry.Measure]float64
+// period is the rates period one.
+type period map[telemetry.Measure]float64
 
 // recorded is a source with these rates.
-func recorded(service string, rates of) *telemetry.Recording {
+func recorded(service string, rates period) *telemetry.Recording {
 	all := columns{}
 	for m, x := range rates {
 		all[m] = []float64{x}
@@ -25,15 +25,15 @@ func recorded(service string, rates of) *telemetry.Recording {
 }
 
 func TestLoad(t *testing.T) {
-	iostat := of{"read_ops": 100, "write_ops": 50, "read_bytes": 400 * kib,
+	iostat := period{"read_ops": 100, "write_ops": 50, "read_bytes": 400 * kib,
 		"write_bytes": 51200 * kib,
 		"read_merges": 10, "write_merges": 5}
-	pair := of{"ops": 100, "bytes": 51200 * kib}
+	pair := period{"ops": 100, "bytes": 51200 * kib}
 	inf, nan := math.Inf(1), math.NaN()
 	tests := []struct {
 		name          string
 		limit         levels.Level
-		rates         of
+		rates         period
 		least, most   float64
 		absent, lacks telemetry.Measure
 	}{
@@ -50,18 +50,18 @@ func TestLoad(t *testing.T) {
 		{"a pair serves a joint limit", levels.Level{Quality: levels.Ops, Ways: both, Unit: 256 * kib}, pair, 200,
 			300, "", ""},
 		{"a pair does not serve one way", levels.Level{Quality: levels.Ops, Ways: both[:1]}, pair, nan, nan, "read_ops", ""},
-		{"no bytes", levels.Level{Quality: levels.Bytes, Ways: both}, of{"ops": 1}, nan, nan, "read_bytes", ""},
-		{"no sizes", levels.Level{Quality: levels.Ops, Ways: both, Unit: kib}, of{"ops": 7}, 7, inf,
+		{"no bytes", levels.Level{Quality: levels.Bytes, Ways: both}, period{"ops": 1}, nan, nan, "read_bytes", ""},
+		{"no sizes", levels.Level{Quality: levels.Ops, Ways: both, Unit: kib}, period{"ops": 7}, 7, inf,
 			"", "read_bytes"},
 		{"no merges", levels.Level{Quality: levels.Ops, Ways: both, Unmerged: true}, pair, 100, inf, "", "read_merges"},
 		{"a pair with merges of each way", levels.Level{Quality: levels.Ops, Ways: both, Unmerged: true},
-			of{"ops": 7, "read_merges": 1, "write_merges": 2}, 10, 10, "", ""},
+			period{"ops": 7, "read_merges": 1, "write_merges": 2}, 10, 10, "", ""},
 		{"received", levels.Level{Quality: levels.Bytes, Ways: both[:1], Label: telemetry.Network},
-			of{"received_bytes": 5}, 5, 5, "", ""},
-		{"cores", levels.Level{Quality: levels.CPU}, of{"cpu": 1.5}, 1.5, 1.5, "", ""},
+			period{"received_bytes": 5}, 5, 5, "", ""},
+		{"cores", levels.Level{Quality: levels.CPU}, period{"cpu": 1.5}, 1.5, 1.5, "", ""},
 		{"no cores", levels.Level{Quality: levels.CPU}, pair, nan, nan, "cpu", ""},
 		{"a missing value stays missing", levels.Level{Quality: levels.Ops, Ways: both, Unit: kib},
-			of{"ops": 7, "bytes": nan}, nan, nan, "", ""},
+			period{"ops": 7, "bytes": nan}, nan, nan, "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestLoadHoldsTheTruth(t *testing.T) {
 			ops, bytes, count = ops+1, bytes+size, count+math.Ceil(size/unit)
 		}
 		got := loadOn(levels.Level{Quality: levels.Ops, Ways: both[:1], Unit: unit},
-			recorded("", of{"read_ops": ops, "read_bytes": bytes}))
+			recorded("", period{"read_ops": ops, "read_bytes": bytes}))
 		if count < got.Least[0]*(1-same) || count >= got.Most[0] {
 			t.Errorf("%g operations of %g bytes count %g, bounds %g to %g", ops, bytes, count, got.Least[0],
 				got.Most[0])
