@@ -294,11 +294,14 @@ func (l limit) at(in inputs) (out Level, known bool) {
 	}
 	base, burst := out.Rate.Level(), l.burst(in).Level()
 	if !(burst > base) || math.IsInf(burst, 1) {
-		return out, !math.IsNaN(burst) // or credits would be of no use
+		return out, num.Finite(burst) // or credits would be of no use
 	}
 	b := Bucket{Burst: burst, Fill: base, Lasts: l.lasts, Start: l.start}
 	if l.fill != nil {
 		b.Fill = l.fill(in).Level()
+	}
+	if b.Fill >= burst {
+		return out, false // the bucket would never be empty
 	}
 	b.Size = (burst - b.Fill) * b.Lasts
 	if b.Lasts == 0 {

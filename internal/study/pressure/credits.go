@@ -9,6 +9,7 @@ import (
 
 // Credit is the balance of a bucket around one period, as far as it is known.
 type Credit struct {
+	End float64 // of the period, Unix s
 	// Balance is that at the end of the period, in what the limit counts.
 	Balance stats.Interval
 	// Limit is the largest mean rate that the bucket allows in the period: the burst, or less where the
@@ -35,14 +36,15 @@ const (
 )
 
 // Follow follows the balance of a limit's bucket under the loads of a series (their means, a second), from a share of
-// a full bucket at its begin; NaN: not known, since a recording begins at any balance. A provider's readings of the
-// balance (share of a full bucket, mean of the period; may be empty) narrow it.
+// a full bucket at its begin; NaN: not known, since a recording begins at any balance. If after is not nil, the series
+// goes on from that earlier balance. A provider's readings of the balance (share of a full bucket, mean of the period;
+// may be empty) narrow it.
 //
 // At a load o the balance changes by fill − o a second, between empty and full. A mean hides the order within the
 // period: the balance is lowest if the bucket fills first, is full, and the load follows at the burst rate; it is
 // highest if nothing is lost at the brim. A balance that is not known begins anywhere between empty and full. Both
 // bounds meet when it was certainly full or empty.
-func Follow(l levels.Level, start float64, loads, readings Series) Credits {
+func Follow(l levels.Level, start float64, after *Credit, loads, readings Series) Credits {
 	var out Credits
 	b, base, now := *l.Bucket, l.Rate.Level(), stats.Interval{Hi: l.Bucket.Size}
 	if !math.IsNaN(start) {
@@ -52,14 +54,21 @@ func Follow(l levels.Level, start float64, loads, readings Series) Credits {
 	if b.Fill < base { // bursts use up the difference, too
 		usable = (b.Burst - base) / (b.Burst - b.Fill)
 	}
+	if after != nil {
+		now = after.Balance
+	}
 	for i, p := range loads {
-		if i > 0 {
-			gap := max(0, p.Begin-loads[i-1].End)
+		if i > 0 || after != nil {
+			end := loads[max(i, 1)-1].End
+			if i == 0 {
+				end = after.End
+			}
+			gap := max(0, p.Begin-end)
 			now = within(b.Size, now.Lo-(b.Burst-b.Fill)*gap, now.Hi+b.Fill*gap)
 		}
 		length := p.seconds()
 		limit := func(balance float64) float64 { return min(b.Burst, base+usable*balance/length) }
-		c := Credit{Limit: stats.Interval{Lo: limit(now.Lo), Hi: limit(now.Hi)}}
+		c := Credit{End: p.End, Limit: stats.Interval{Lo: limit(now.Lo), Hi: limit(now.Hi)}}
 		out.Least = append(out.Least, p.over(c.Limit.Hi, b.Burst))
 		out.Most = append(out.Most, p.over(c.Limit.Lo, b.Burst))
 		used, at := p.Mean*length, min(length, p.Mean*length/b.Burst) // at: s at the burst rate

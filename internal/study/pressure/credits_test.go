@@ -65,7 +65,7 @@ func TestFollow(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Follow(gp2(), tt.start, tt.loads, tt.readings)
+			got := Follow(gp2(), tt.start, nil, tt.loads, tt.readings)
 			last := got.Periods[len(got.Periods)-1]
 			near(t, "lowest balance", last.Balance.Lo, tt.balance.Lo)
 			near(t, "highest balance", last.Balance.Hi, tt.balance.Hi)
@@ -79,20 +79,20 @@ func TestFollow(t *testing.T) {
 }
 
 func TestRunsOut(t *testing.T) {
-	got := Follow(gp2(), 1, append(steady(0, 1200), Series{{3600, 7200, 600, 0, 0}}...), nil)
+	got := Follow(gp2(), 1, nil, append(steady(0, 1200), Series{{3600, 7200, 600, 0, 0}}...), nil)
 	if got.RunsOut == nil {
 		t.Fatal("it does not run out")
 	}
 	near(t, "latest", got.RunsOut.Hi, 7200+(5.4e6-300*3600)/300)
-	got = Follow(gp2(), 1, Series{{0, 7200, 500, 0, 0}}, nil)
+	got = Follow(gp2(), 1, nil, Series{{0, 7200, 500, 0, 0}}, nil)
 	near(t, "latest after a longer period", got.RunsOut.Hi, 7200+(5.4e6-200*7200)/200)
-	if got := Follow(gp2(), 1, steady(299, 600), nil); got.RunsOut != nil {
+	if got := Follow(gp2(), 1, nil, steady(299, 600), nil); got.RunsOut != nil {
 		t.Errorf("below the base rate it runs out at %v", *got.RunsOut)
 	}
-	if got := Follow(gp2(), 1, nil, nil); got.RunsOut != nil || len(got.Periods) != 0 {
+	if got := Follow(gp2(), 1, nil, nil, nil); got.RunsOut != nil || len(got.Periods) != 0 {
 		t.Errorf("of no loads: %+v", got)
 	}
-	got = Follow(gp2(), math.NaN(), steady(300, 60), nil)
+	got = Follow(gp2(), math.NaN(), nil, steady(300, 60), nil)
 	near(t, "least pressure of the moment", got.Least[0].Mean, .1)
 	near(t, "its ceiling", got.Least[0].Ceiling, 1)
 	near(t, "most", got.Most[0].Mean, 1)
@@ -131,7 +131,7 @@ func TestFollowHoldsTheTruth(t *testing.T) {
 			start    float64
 			readings Series
 		}{{start, nil}, {math.NaN(), nil}, {start, readings}, {math.NaN(), readings}} {
-			got := Follow(bucketOf(100, b), tt.start, loads, tt.readings)
+			got := Follow(bucketOf(100, b), tt.start, nil, loads, tt.readings)
 			if got.Overdrawn > 0 {
 				t.Errorf("series %d: overdrawn in %d periods", k, got.Overdrawn)
 			}
@@ -180,7 +180,7 @@ func TestBucketBoundsHoldTheTruth(t *testing.T) {
 			}
 		}
 		for _, begin := range []float64{start, math.NaN()} {
-			c := Follow(bucketOf(base, b), begin, loads, nil)
+			c := Follow(bucketOf(base, b), begin, nil, loads, nil)
 			got, most := c.Least.Critical(o), c.Most.Critical(o)
 			hi, share := max(got.TCPT.Hi, most.TCPT.Hi), 100*above/float64(len(demand))
 			if e := 1e-6; share < got.TCPT.Lo-e || share > hi+e || longest < got.MCPT.Lo-e ||

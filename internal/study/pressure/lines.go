@@ -37,11 +37,9 @@ type line struct {
 // lines are those of all recordings, by node and service, and the services that no model
 // fits.
 func (p *Params) lines(recordings []telemetry.Recording) (out []line, without []telemetry.Recording, err error) {
-	models := make([]*levels.Model, len(p.Models))
-	for i, u := range p.Models {
-		if models[i], err = levels.Open(u.Name, u.Text); err != nil {
-			return nil, nil, err
-		}
+	models, err := p.parse()
+	if err != nil {
+		return nil, nil, err
 	}
 	used := newUsed(p)
 	add := func(of []*telemetry.Recording, scopes ...levels.Scope) (fits bool) {
@@ -75,7 +73,24 @@ func (p *Params) lines(recordings []telemetry.Recording) (out []line, without []
 	for i := range out {
 		out[i].again = slices.ContainsFunc(out[:i], out[i].same)
 	}
-	return out, without, used.check(recordings)
+	if p.live == nil {
+		err = used.check(recordings)
+	}
+	return out, without, err
+}
+
+// parse reads the models.
+func (p *Params) parse() (models []*levels.Model, err error) {
+	if p.parsed != nil {
+		return p.parsed, nil
+	}
+	models = make([]*levels.Model, len(p.Models))
+	for i, u := range p.Models {
+		if models[i], err = levels.Open(u.Name, u.Text); err != nil {
+			return nil, err
+		}
+	}
+	return models, nil
 }
 
 // same reports whether another line is of the same limit: of the same service, by the
@@ -167,7 +182,7 @@ func (p *Params) linesOf(models []*levels.Model, of []*telemetry.Recording, scop
 	out := slices.Repeat([]line{first}, len(expected.Limits))
 	for i := range out {
 		out[i].level = expected.Limits[i]
-		out[i].press(p.Credits)
+		out[i].press(p.Credits, p.live[out[i].key()])
 	}
 	return out, nil
 }
@@ -187,9 +202,12 @@ var both = []levels.Way{levels.Read, levels.Write}
 // recording is that of a single service.
 func (l *line) recording() *telemetry.Recording { return l.recordings[0] }
 
+// key names the limit.
+func (l *line) key() string { return l.node + "/" + l.service + " " + l.level.Name() }
+
 // press computes the pressure in each period. credits is the share of a full bucket at
-// the begin.
-func (l *line) press(credits string) {
+// the begin, and after the balance before, from which it goes on.
+func (l *line) press(credits string, after *Credit) {
 	var all []Series
 	for _, r := range l.recordings {
 		if l.load = loadOn(l.level, r); l.load.Least == nil {
@@ -217,7 +235,7 @@ func (l *line) press(credits string) {
 		start = math.NaN()
 	}
 	readings, _ := NewSeries(l.recording(), l.recording().Rates[telemetry.Credits])
-	c := Follow(l.level, start, l.loads, readings)
+	c := Follow(l.level, start, after, l.loads, readings)
 	l.credits, l.series, l.most = &c, c.Least, c.Most
 }
 

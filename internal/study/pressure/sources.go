@@ -91,6 +91,8 @@ var counters = map[string]telemetry.Measure{
 	"reads": telemetry.ReadOps, "writes": telemetry.WriteOps,
 	"read_bytes": telemetry.ReadBytes, "write_bytes": telemetry.WriteBytes,
 	"read_merges": telemetry.ReadMerges, "write_merges": telemetry.WriteMerges,
+	"exceeded_ops": telemetry.ExceededOps, "exceeded_bytes": telemetry.ExceededBytes,
+	"node_exceeded_ops": telemetry.NodeExceededOps, "node_exceeded_bytes": telemetry.NodeExceededBytes,
 }
 
 // allDisks is what the monitor calls the sum of all disks: the only one, where no single
