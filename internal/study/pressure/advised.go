@@ -115,7 +115,7 @@ func (l *line) allow(u *Use, begin, end float64) error {
 	u.Peak = max(u.Peak, all.P99/l.level.Rate.Level())
 	if u.highest() >= saturated {
 		u.Rate = loads.Mean() / u.Pressure
-	} else if lasting := all.Mean / l.credits.Bucket.Fill; lasting > u.Pressure {
+	} else if lasting := all.Mean / l.level.Bucket.Fill; lasting > u.Pressure {
 		u.Pressure, u.Mean = lasting, nil
 	}
 	return nil
