@@ -112,7 +112,7 @@ func (c *compiler) limit(at []string, lim Limit) limit {
 		ways[0] = []Way{Read, Write}
 	}
 	out := limit{Level: Level{Quality: lim.Quality, Ways: ways[0], Label: lim.Label, Unit: float64(lim.Unit),
-		Unmerged: lim.Unmerged},
+		Unmerged: lim.Unmerged, Scope: lim.Scope},
 		ways: ways, rate: c.rate(below(at, "rate"), lim.Rate, lim.Quality), burst: constant(0)}
 	out.Inputs = slices.Compact(slices.Sorted(slices.Values(c.used)))
 	if lim.Bucket != nil {

@@ -48,12 +48,19 @@ func (u Use) highest() float64 {
 	return max(u.Pressure, u.Mean.Hi)
 }
 
+// clipped reports whether the demand is at the limit. The interval of a mean alone, which few periods make
+// wide, does not show it.
+func (u Use) clipped() bool { return u.Pressure >= saturated || min(u.highest(), u.Peak) >= saturated }
+
 // Range is a number with its interval.
 type Range struct {
 	Value float64 `json:"value"`
 	Lo    float64 `json:"lo"`
 	Hi    float64 `json:"hi"`
 }
+
+// times is the range, multiplied.
+func (r Range) times(x float64) Range { return Range{x * r.Value, x * r.Lo, x * r.Hi} }
 
 // growth is by how much the throughput grows until the limit binds.
 func (u Use) growth() Range {
@@ -116,7 +123,7 @@ func Advise(uses []Use, target float64) Advice {
 		}
 		out.Steps = append(out.Steps, step)
 	}
-	out.Clipped = len(out.Uses) > 0 && out.Uses[0].highest() >= saturated
+	out.Clipped = len(out.Uses) > 0 && out.Uses[0].clipped()
 	for i, u := range out.Uses {
 		if enough := max(u.highest(), u.Peak) / target; enough < 1-same {
 			out.Lower = append(out.Lower, u.change(i, enough))
