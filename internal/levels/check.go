@@ -102,6 +102,8 @@ func (c *compiler) limit(at []string, lim Limit) limit {
 		c.report(below(at, "unit"), "it is not possible", "operations and bytes have units of 512B and more")
 	case lim.Unmerged && lim.Quality != Ops:
 		c.report(below(at, "unmerged"), "only operations are merged", "remove it")
+	case lim.Scope != "" && (c.Service != Volume || c.Scope == OfNode):
+		c.report(below(at, "scope"), "only volumes share a limit of their node", "remove it")
 	case lim.Quality == Metric && lim.Label == "":
 		c.report(at, "the limit has no name", "give it the name of the metric")
 	}

@@ -341,25 +341,33 @@ func (r *Result) adviceFor(s *Service) *Advised {
 	return &r.Advice[i]
 }
 
-// others are how many other services need the same of the same quality.
-func (r *Result) others(a *Advised) (n int) {
+// also says which limits have to be raised, too.
+func (r *Result) also(a *Advised) (text string) {
+	alike, others := 0, 0
 	for i := range r.Advice {
-		if x := &r.Advice[i]; x != a && x.Action == a.Action && x.Quality == a.Quality {
-			n++
+		x := &r.Advice[i]
+		switch {
+		case x == a || x.Action != ActionRaise && x.Action != ActionOtherService:
+		case x.Action == a.Action && x.Quality == a.Quality && (x.To == nil || a.To != nil && *x.To == *a.To):
+			alike++
+		default:
+			others++
 		}
 	}
-	return n
+	if alike > 0 {
+		text = ", and " + num.Count(alike, "other service") + " alike"
+	}
+	if others > 0 {
+		text += ", and " + num.Count(others, "other limit") + " as the table says"
+	}
+	return text
 }
 
 // sentence says what to raise.
 func (r *Result) sentence(a *Advised) string {
-	also := ""
-	if n := r.others(a); n > 0 {
-		also = ", and " + num.Count(n, "other service") + " alike"
-	}
-	useless := ""
+	also, useless := r.also(a), ""
 	if len(a.Next) > 0 {
-		useless = "; more is of no use, for then " + binds(a)
+		useless = "; more is of no use, for then " + a.binds()
 	}
 	switch {
 	case a.Action == ActionOtherService && a.To != nil:
@@ -377,30 +385,40 @@ func (r *Result) sentence(a *Advised) string {
 }
 
 // binds says which limits bind after a raise.
-func binds(a *Advised) string {
-	verb := " bind"
-	if levels.Quality(a.Next[0].Quality) == levels.CPU {
+func (a *Advised) binds() string {
+	n, text, verb := a.first(), a.next(), " bind"
+	if n.Service != a.Service || n.Node != a.Node {
+		text = "the " + text
+	}
+	if levels.Quality(n.Quality) == levels.CPU {
 		verb = " binds"
 	}
-	if next := a.next(); strings.Contains(next, " of ") {
-		return "the " + next + verb
-	}
-	return a.next() + verb
+	return text + verb
 }
 
-// next is the first limit that binds then, without its label; empty: none is known.
+// first is the limit that is named of those that bind then: one of the same service, or else the first.
+func (a *Advised) first() LimitOf {
+	own := slices.IndexFunc(a.Next, func(n LimitOf) bool { return n.Service == a.Service && n.Node == a.Node })
+	return a.Next[max(0, own)]
+}
+
+// next is that limit for people, without its label; empty: none is known.
 func (a *Advised) next() string {
 	if len(a.Next) == 0 {
 		return ""
 	}
-	n := a.Next[0]
+	n := a.first()
 	parts := strings.Split(n.Quality, ".")
 	if way := parts[len(parts)-1]; len(parts) > 1 && way != string(levels.Read) && way != string(levels.Write) {
 		parts = parts[:len(parts)-1]
 	}
 	n.Quality = strings.Join(parts, ".")
+	text := n.words()
 	if n.Service != a.Service || n.Node != a.Node {
-		return n.words() + " of " + cmp.Or(n.Service, n.Node, "the node")
+		text += " of " + cmp.Or(n.Service, n.Node, "the node")
 	}
-	return n.words()
+	if n.Service != "" && n.Node != a.Node {
+		text += " of " + n.Node
+	}
+	return text
 }
