@@ -2,6 +2,7 @@ package pressure
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/stats"
@@ -21,6 +22,19 @@ type Use struct {
 	Mean *stats.Interval `json:"mean,omitempty"`
 	// Peak is the 99th percentile of the whole series: what a lower level has to bear, too.
 	Peak float64 `json:"peak"`
+
+	// load is the mean of the busiest window, and burst the rate of a bucket; 0: there is none. A level above the burst
+	// has no credits.
+	load, burst float64
+}
+
+// needed is the level for a throughput that is a multiple (growth) of the present one.
+func (u Use) needed(growth float64) float64 {
+	out := growth * u.Pressure * u.Rate
+	if load := growth * u.load; load > u.burst {
+		return max(out, load)
+	}
+	return out
 }
 
 // NewUse is the use of a limit at this rate, from its pressures and the busiest window.
@@ -59,9 +73,6 @@ type Range struct {
 	Hi    float64 `json:"hi"`
 }
 
-// times is the range, multiplied.
-func (r Range) times(x float64) Range { return Range{x * r.Value, x * r.Lo, x * r.Hi} }
-
 // growth is by how much the throughput grows until the limit binds.
 func (u Use) growth() Range {
 	g := 1 / u.Pressure
@@ -69,6 +80,16 @@ func (u Use) growth() Range {
 		return Range{g, g, g}
 	}
 	return Range{g, min(g, 1/u.Mean.Hi), max(g, 1/u.Mean.Lo)}
+}
+
+// reach is by how much the throughput grows until another level of the limit binds.
+func (u Use) reach(level float64) Range {
+	g, most := u.growth(), math.Inf(1)
+	if u.load > 0 {
+		most = max(level, u.burst) / u.load
+	}
+	x := level / u.Rate
+	return Range{min(x*g.Value, most), min(x*g.Lo, most), min(x*g.Hi, most)}
 }
 
 // Change is another level of a limit.
@@ -135,12 +156,12 @@ func Advise(uses []Use, target float64) Advice {
 func (u Use) change(index int, factor float64) Change { return Change{index, factor, factor * u.Rate} }
 
 // Raises are the levels for a throughput that is a multiple (growth) of the present one, at pressures of at most
-// target: r = growth·u/target. Limits that are high enough are left out.
+// target. Limits that are high enough are left out.
 func (a Advice) Raises(growth, target float64) []Change {
 	var out []Change
 	for i, u := range a.Uses {
-		if r := growth * u.Pressure / target; r > 1 {
-			out = append(out, u.change(i, r))
+		if to := u.needed(growth / target); to > u.Rate {
+			out = append(out, Change{i, to / u.Rate, to})
 		}
 	}
 	return out

@@ -120,6 +120,7 @@ func (l *line) allow(u *Use, begin, end float64) error {
 	}
 	clipped := u.clipped()
 	u.Peak = max(u.Peak, all.P99/l.level.Rate.Level())
+	u.load, u.burst = loads.Mean(), l.credits.Bucket.Burst
 	if clipped {
 		u.Rate = loads.Mean() / u.Pressure
 	} else if lasting := all.Mean / l.credits.Bucket.Fill; lasting > u.Pressure {
@@ -193,13 +194,68 @@ func (a Advice) limitsOf(indices []int) (out []LimitOf) {
 }
 
 // raise advises raises of the first limits, up to where others bind, or where one of them has no higher
-// level. grown is the throughput then, as a multiple of the present one.
+// level. Inputs for a raise may give more of the others, too: then it is of use for longer. grown is the
+// throughput then, as a multiple of the present one.
 func (r *Result) raise(a Advice, offers []*offer) (grown float64) {
-	first, growth, next := a.Steps[0].Next, Range{math.Inf(1), math.Inf(1), math.Inf(1)}, []int(nil)
-	if len(a.Steps) > 1 {
-		growth, next = a.Steps[1].Growth, a.Steps[1].Next
+	growth, next := r.after(a, offers)
+	var all []Advised
+	for range mostRounds {
+		all, grown = r.raiseTo(a, offers, growth, next)
+		more, then := r.after(a, offers)
+		if grown < growth.Value*(1-same) {
+			break
+		}
+		for k := range all {
+			if all[k].Next != nil {
+				all[k].Next = a.limitsOf(then)
+			}
+		}
+		if !(more.Value > growth.Value*(1+same)) {
+			break
+		}
+		growth, next = more, then
 	}
-	all, most := make([]Advised, len(first)), make([]float64, len(first))
+	r.Advice = append(r.Advice, all...)
+	if math.IsInf(grown, 1) {
+		return 1
+	}
+	return grown
+}
+
+// mostRounds is more than the models that come with the program take.
+const mostRounds = 1000
+
+// after is how far the throughput can grow until limits bind that are not the first, with the inputs that
+// are chosen.
+func (r *Result) after(a Advice, offers []*offer) (growth Range, next []int) {
+	growth = Range{math.Inf(1), math.Inf(1), math.Inf(1)}
+	all := make(map[int]Range)
+	for i, u := range a.Uses {
+		if slices.Contains(a.Steps[0].Next, i) || !(u.Pressure > 0) {
+			continue
+		}
+		o, level := r.advised("", u, offers).offer, u.Rate
+		if then := o.levels(o.set)[u.Limit]; then > o.levels(o.now)[u.Limit]*(1+same) {
+			level = then
+		}
+		if all[i] = u.reach(level); all[i].Value < growth.Value {
+			growth = all[i]
+		}
+	}
+	for i := range a.Uses {
+		if g, ok := all[i]; ok && g.Value*alike <= growth.Value {
+			next = append(next, i)
+		}
+	}
+	return growth, next
+}
+
+// raiseTo are the raises of the first limits for a growth, at which the next ones bind. reached is how far
+// the models let it grow.
+func (r *Result) raiseTo(a Advice, offers []*offer, growth Range, next []int) (all []Advised, reached float64) {
+	first := a.Steps[0].Next
+	all = make([]Advised, len(first))
+	most := make([]float64, len(first))
 	for k, i := range first {
 		u := a.Uses[i]
 		all[k] = r.advised(ActionRaise, u, offers)
@@ -207,12 +263,12 @@ func (r *Result) raise(a Advice, offers []*offer) (grown float64) {
 		most[k] = all[k].offer.most(u.Limit)
 		if most[k] <= u.Rate*(1+same) {
 			all[k].Action, all[k].Other = ActionOtherService, true
-		} else if g := u.growth().times(most[k] / u.Rate); next != nil && g.Value < growth.Value*(1-same) {
+		} else if g := u.reach(most[k]); next != nil && g.Value < growth.Value*(1-same) {
 			growth, next = g, []int{i}
 		}
 	}
 	for k, i := range first {
-		x, to := &all[k], a.Uses[i].Rate*a.Uses[i].Pressure*growth.Value
+		x, to := &all[k], a.Uses[i].needed(growth.Value)
 		switch {
 		case next == nil:
 			x.Most = &most[k]
@@ -230,11 +286,7 @@ func (r *Result) raise(a Advice, offers []*offer) (grown float64) {
 	for _, o := range offers {
 		o.reach(all)
 	}
-	r.Advice = append(r.Advice, all...)
-	if next == nil {
-		return 1
-	}
-	return growth.Value
+	return all, growth.Value
 }
 
 // reach chooses the inputs for the raises of a service. They may give more: amounts are whole, and words

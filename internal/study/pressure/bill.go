@@ -40,7 +40,9 @@ func (o *offer) price(set map[string]string, p Prices) (monthly float64, host Pr
 // processors.
 func (o *offer) ofHost(input string) bool {
 	return o.model.Service != levels.Volume || o.model.Scope == levels.OfNode ||
-		slices.ContainsFunc(o.model.Limits, func(l levels.Limit) bool { return l.Rate.By == input && l.Scope == levels.OfNode })
+		slices.ContainsFunc(o.model.Limits, func(l levels.Limit) bool {
+			return l.Rate.By == input && l.Scope == levels.OfNode
+		})
 }
 
 // bill adds up what services and their hosts cost a month.

@@ -340,7 +340,11 @@ func (r *Result) adviceBlocks() []doc.Block {
 	t.Drop(func(key string) bool {
 		return slices.Contains([]string{"node", "inputs", "interval"}, key) && !given[key]
 	})
-	blocks := []doc.Block{{Table: t}}
+	return append([]doc.Block{{Table: t}}, r.remarks(given)...)
+}
+
+// remarks say what the actions mean that were given.
+func (r *Result) remarks(given map[string]bool) (blocks []doc.Block) {
 	critical := num.Percent(r.Critical)
 	for _, remark := range []struct {
 		action Action
@@ -349,9 +353,9 @@ func (r *Result) adviceBlocks() []doc.Block {
 		{ActionRaise, "Raise: up to this level more is of use. The next limit is then at 100 %. " +
 			"With --growth, raises keep all limits at or below " + critical + "."},
 		{ActionOtherService, "Other service: the model gives no more. A larger size or another kind of service may."},
-		{ActionHeadroom, "Headroom: nothing has to change now. When the throughput has grown so far, this limit is at 100 %."},
-		{ActionLower, "Lower: this is enough for the present load, and for what a raise allows. The 99th percentile stays at " +
-			"or below " + critical + ". A smaller volume still has to hold the data."},
+		{ActionHeadroom, "Headroom: nothing has to change now. If the throughput grows so far, this limit is at 100 %."},
+		{ActionLower, "Lower: this is enough for the present load, and for what a raise allows. " +
+			"The 99th percentile stays at or below " + critical + ". A smaller volume still has to hold the data."},
 	} {
 		if given[string(remark.action)] {
 			blocks = append(blocks, doc.Remark(remark.text))
