@@ -89,6 +89,8 @@ type Level struct {
 	Unit float64 `json:"unit,omitempty"`
 	// Unmerged: operations count before the kernel merges them, as on a lab's volumes.
 	Unmerged bool `json:"unmerged,omitempty"`
+	// Scope is node in a model of volumes, if all volumes of the node share this limit.
+	Scope Scope `json:"scope,omitempty"`
 	// Rate is what may be expected, a second; with a bucket, the rate while it is empty.
 	Rate   Distribution `json:"rate"`
 	Bucket *Bucket      `json:"bucket,omitempty"`

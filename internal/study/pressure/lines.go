@@ -20,6 +20,7 @@ import (
 type line struct {
 	source, node, service string // service is empty: all volumes of the node
 	model                 *levels.Model
+	set                   map[string]string // inputs of the model
 	of                    levels.Levels
 	level                 levels.Level
 	// recordings are that of the service, or those of all volumes of the node.
@@ -63,6 +64,7 @@ func (p *Params) lines(recordings []telemetry.Recording) (out []line, without []
 	}
 	for _, volumes := range wholeNodes(recordings) {
 		add(volumes, levels.OfNode)
+		out = p.shared(out, volumes)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -91,6 +93,26 @@ func (p *Params) parse() (models []*levels.Model, err error) {
 		}
 	}
 	return models, nil
+}
+
+// shared puts one limit of the node in place of those that its volumes have and share. One volume has it alone.
+func (p *Params) shared(lines []line, volumes []*telemetry.Recording) []line {
+	if len(volumes) < 2 {
+		return lines
+	}
+	var out []line
+	lines = slices.DeleteFunc(lines, func(l line) bool {
+		if l.node != volumes[0].Node || l.level.Scope != levels.OfNode {
+			return false
+		}
+		of := line{node: l.node, model: l.model, set: l.set, of: l.of, level: l.level, recordings: volumes}
+		if !slices.ContainsFunc(out, func(x line) bool { return x.level.Name() == of.level.Name() }) {
+			of.press(p.Credits, p.live[of.key()])
+			out = append(out, of)
+		}
+		return true
+	})
+	return append(lines, out...)
 }
 
 // same reports whether another line is of the same limit: of the same service, by the
@@ -173,7 +195,8 @@ func (p *Params) linesOf(models []*levels.Model, of []*telemetry.Recording, scop
 		return nil, fmt.Errorf("what %s of %s may expect by the model %s: %w", cmp.Or(service, "all volumes"),
 			cmp.Or(r.Node, r.Source), models[best].Name, bySet(err))
 	}
-	first := line{source: r.Source, node: r.Node, service: service, model: models[best], of: expected, recordings: of}
+	first := line{source: r.Source, node: r.Node, service: service, model: models[best], set: set, of: expected,
+		recordings: of}
 	if len(expected.Cells) > 0 {
 		first.level = levels.Level{Quality: levels.Ops, Ways: both}
 		first.measure()

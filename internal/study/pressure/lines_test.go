@@ -234,8 +234,8 @@ func TestBuckets(t *testing.T) {
 	near(t, "pressure on the burst", s.SLP.Mean, 1)
 	near(t, "share left", s.Credits.Share.Lo, 1-20*200/5000.)
 	near(t, "runs out", s.Credits.RunsOut.Hi, 25)
-	if len(r.Advice) == 0 || r.Advice[0].Action != ActionRaise || r.Advice[0].From != 300 {
-		t.Errorf("advice %+v, want a raise from the burst rate", r.Advice)
+	if len(r.Advice) == 0 || r.Advice[0].Action != ActionOtherService || r.Advice[0].From != 300 {
+		t.Errorf("advice %+v, want another service in place of the burst rate", r.Advice)
 	}
 	p.Credits = ""
 	r = resultOf(t, p, recordedOf("", "v", 1, reads(4096, load[:10]...)))

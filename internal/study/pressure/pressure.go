@@ -142,9 +142,7 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		return r, nil
 	}
 	a := Advise(r.used, r.Critical/100)
-	if err := r.advise(p, a); err != nil {
-		return nil, err
-	}
+	r.advise(a)
 	return r, p.price(r, a)
 }
 

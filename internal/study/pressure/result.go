@@ -28,7 +28,7 @@ type Result struct {
 	// Raised is what a raise did, of runs that measured before and after it.
 	Raised []Raised `json:"raised,omitempty"`
 	// Growth is what a growth that was asked for costs; null: none was.
-	Growth *Growth `json:"growth,omitempty"`
+	Growth *Growth `json:"growth_cost,omitempty"`
 	caveat.Notes
 
 	title    string
