@@ -106,6 +106,8 @@ func (c *compiler) limit(at []string, lim Limit) limit {
 		c.report(below(at, "unit"), "it is not possible", "operations and bytes have units of 512B and more")
 	case lim.Unmerged && lim.Quality != Ops:
 		c.report(below(at, "unmerged"), "only operations are merged", "remove it")
+	case lim.Scope != "" && (c.Service != Volume || c.Scope == OfNode):
+		c.report(below(at, "scope"), "only volumes share a limit of their node", "remove it")
 	case lim.Quality == Metric && lim.Label == "":
 		c.report(at, "the limit has no name", "give it the name of the metric")
 	}
@@ -116,7 +118,7 @@ func (c *compiler) limit(at []string, lim Limit) limit {
 		ways[0] = []Way{Read, Write}
 	}
 	out := limit{Level: Level{Quality: lim.Quality, Ways: ways[0], Label: lim.Label, Unit: float64(lim.Unit),
-		Unmerged: lim.Unmerged},
+		Unmerged: lim.Unmerged, Scope: lim.Scope},
 		ways: ways, rate: c.rate(below(at, "rate"), lim.Rate, lim.Quality), burst: constant(0)}
 	out.Inputs = slices.Compact(slices.Sorted(slices.Values(c.used)))
 	if lim.Bucket != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -55,6 +57,24 @@ func Find(name string) (*Model, error) {
 		allowed = fmt.Sprintf("did you mean %q?", s)
 	}
 	return nil, model.Usagef("there is no model %q; %s", name, allowed)
+}
+
+// FileText is the text of the model file of this name; empty if the name has neither an extension nor a folder, and so
+// is that of a built-in model.
+func FileText(name string) (string, error) {
+	if filepath.Base(name) == name && filepath.Ext(name) == "" {
+		return "", nil
+	}
+	b, err := os.ReadFile(name)
+	return string(b), err
+}
+
+// Open is the model of a file's text; without a text, the built-in model of this name.
+func Open(name, text string) (*Model, error) {
+	if text == "" {
+		return Find(name)
+	}
+	return Parse(name, []byte(text))
 }
 
 // Parse reads a model file; its name is used in messages. The error is a
