@@ -81,7 +81,7 @@ func (r *Result) bind() {
 		r.Bottleneck = Unknown
 		return
 	}
-	small, large := r.of(r.smallest().Nodes), r.of(r.largest().Nodes)
+	small, large := r.pointsOf(r.smallest().Nodes), r.pointsOf(r.largest().Nodes)
 	r.stages(small, large)
 	r.uses(large)
 	node := func(x point) float64 { return x.node }

@@ -2,10 +2,12 @@ package scaleout
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Arguments of caveats.
@@ -57,11 +59,12 @@ var (
 			"workload that measures it under capacities", a.Resource)
 	})
 	beyond = caveat.Define("beyond_measured", func(a beyondArgs) string {
-		return fmt.Sprintf("%s were not measured: the largest fleet had %d. A limit may lie between", num.Count(a.Nodes, "node"),
-			a.Largest)
+		return fmt.Sprintf("%s were not measured: the largest fleet had %d. A limit may lie between",
+			num.Count(a.Nodes, "node"), a.Largest)
 	})
 	notPriced = caveat.Define("not_priced", func(a caveat.Cause) string { return "there is no cost: " + string(a.Why) })
-	caveats   = caveat.Table{stepLost, noCurve, noPrediction, wideBand, latePrediction, drift, notMeasured, beyond, notPriced}
+	caveats   = caveat.Table{stepLost, noCurve, noPrediction, wideBand, latePrediction, drift, notMeasured, beyond,
+		notPriced}
 )
 
 // doubt adds what the steps and the prediction leave in doubt.
@@ -77,16 +80,29 @@ func (r *Result) doubt(p *Params) {
 	if pr.FirstLarger != nil && pr.FirstLarger.Before(pr.Made) {
 		r.Doubts.Add(latePrediction.Warn(struct{}{}))
 	}
-	if one, ok := r.size(1); ok && one.CI != nil && pr.Rate.CI != nil {
-		apart := one.CI.Lo > pr.Rate.CI[1] || one.CI.Hi < pr.Rate.CI[0]
-		if change := one.Rate/pr.Rate.Value - 1; apart && (change > worthDoubting || change < -worthDoubting) {
-			r.Doubts.Add(drift.Warn(driftArgs{pr.Rate.Value, one.Rate}))
-		}
-	}
+	r.doubtDrift()
 	for _, u := range r.Uses {
 		if u.Capacity == nil {
 			r.Doubts.Add(notMeasured.At(model.Warning, caveat.Subject{}, resourceArgs{u.Resource}))
 		}
+	}
+}
+
+// doubtDrift compares one node before the prediction with one node in the blocks.
+func (r *Result) doubtDrift() {
+	var before, after []float64
+	for _, x := range r.points {
+		switch {
+		case x.single:
+			before = append(before, x.rate)
+		case x.nodes == 1:
+			after = append(after, x.rate)
+		}
+	}
+	was, is := stats.Average(before), stats.Average(after)
+	test, err := stats.WelchT(before, after, stats.DefaultLevel)
+	if err == nil && test.P < 1-stats.DefaultLevel && math.Abs(is/was-1) > worthDoubting {
+		r.Doubts.Add(drift.Warn(driftArgs{was, is}))
 	}
 }
 

@@ -193,7 +193,7 @@ func (d *design) see(run *observe.Run, s model.Step) (latest string, err error) 
 	case Fleet:
 		d.done[cell{s.Trial, f.Nodes}] = true
 		d.prediction = f.Prediction
-		if x, ok := score(run, s, metricOf(run, s.Workload), jobsPerBatch); valid && ok {
+		if x, ok := scoreJobs(run, s, metricOf(run, s.Workload)); valid && ok {
 			latest = num.Count(f.Nodes, "node") + ": " + num.Human(x.total, "job/s")
 		}
 	}

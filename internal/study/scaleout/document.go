@@ -185,8 +185,8 @@ func reading() doc.Section {
 			{Label: "Predicted", Text: "Made from one node and the measured capacities before larger fleets ran, and stored " +
 				"with their steps. The lower end is a closed queueing network, the upper end min(N·r, C/d). Both are widened by " +
 				"the intervals of what was measured."},
-			{Label: "Plateau", Text: "The most that any number of nodes does. Its interval holds over all kinds of curves that " +
-				"the data do not rule out."},
+			{Label: "Plateau", Text: "The most that any number of nodes does. Its interval holds over all kinds of curves " +
+				"that the data do not rule out."},
 			{Label: "Knee", Text: "The size at which growth in proportion would reach the plateau."},
 			{Label: "Bottleneck", Text: "The part of a job whose time grew, with its resource. Where growth does not end: the " +
 				"nodes' own processors if they are busy, and none otherwise."},

@@ -69,7 +69,7 @@ func (r *Result) stack() chart.Chart {
 	for i, s := range r.Stages {
 		l := chart.Layer{Mark: chart.Band, Role: chart.Series(i), Name: string(s.Stage), Stack: true}
 		for _, size := range r.Sizes {
-			v := average(r.of(size.Nodes), func(x point) float64 { return x.stages[s.Stage] })
+			v := average(r.pointsOf(size.Nodes), func(x point) float64 { return x.stages[s.Stage] })
 			if num.Finite(v) {
 				l.AddRange(float64(size.Nodes), 0, v)
 			}

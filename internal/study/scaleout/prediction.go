@@ -39,7 +39,9 @@ func rangeOf(e stats.Estimate) Range {
 }
 
 // exact is the value without its interval.
-func (r Range) exact() queueing.Range { return queueing.Range{Value: r.Value, Lo: r.Value, Hi: r.Value} }
+func (r Range) exact() queueing.Range {
+	return queueing.Range{Value: r.Value, Lo: r.Value, Hi: r.Value}
+}
 
 // ends are those of the interval, or the value where there is none.
 func (r Range) ends() queueing.Range {
@@ -87,7 +89,7 @@ func (p *Prediction) band(nodes int) Band {
 	as := p.fleet(-1)
 	at := as.Band(nodes)
 	b := Band{Nodes: nodes, Network: at.Lower, Bound: at.Upper}
-	var down, up float64
+	down, up := square(transient*at.Lower), 0.0
 	for i := range 1 + 2*len(p.Limits) {
 		x := p.fleet(i)
 		down += square(at.Lower - x.Slowest.Band(nodes).Lower)
@@ -99,6 +101,10 @@ func (p *Prediction) band(nodes int) Band {
 	}
 	return b
 }
+
+// transient is by what share the first seconds of a step, in which all nodes ask for the
+// same at once, may lower its rate.
+const transient = .05
 
 func square(x float64) float64 { return x * x }
 
@@ -129,8 +135,8 @@ func (p *Prediction) widest() (b Band) {
 	return b
 }
 
-// of is the band of a size; false: there is none.
-func (p *Prediction) of(nodes int) (Band, bool) {
+// bandOf is the band of a size; false: there is none.
+func (p *Prediction) bandOf(nodes int) (Band, bool) {
 	for _, b := range p.Sizes {
 		if b.Nodes == nodes {
 			return b, true

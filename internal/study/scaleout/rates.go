@@ -1,6 +1,7 @@
 package scaleout
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -27,8 +28,9 @@ type scored struct {
 
 // score is the rate at which a step did what a metric counts, in the time in which all
 // nodes were at work where they have counters. perBatch is how much a batch holds at
-// least; 0: any amount. False: a node has no value.
-func score(run *observe.Run, s model.Step, metric string, perBatch float64) (out scored, ok bool) {
+// least; 0: any amount. skip is how long after the start counts for nothing, in s. False:
+// a node has no value.
+func score(run *observe.Run, s model.Step, metric string, perBatch, skip float64) (out scored, ok bool) {
 	var counters []counter
 	for _, x := range run.Measured(s) {
 		i := slices.IndexFunc(x.Samples, func(v model.Sample) bool { return v.Key() == metric && !v.Info })
@@ -46,6 +48,7 @@ func score(run *observe.Run, s model.Step, metric string, perBatch float64) (out
 		begin, end := c.span()
 		from, to = max(from, begin), min(to, end)
 	}
+	from += min(skip, mostSkipped*(to-from))
 	if to <= from {
 		return out, ok
 	}
@@ -74,8 +77,19 @@ func score(run *observe.Run, s model.Step, metric string, perBatch float64) (out
 
 const (
 	mostBatches  = 20
-	jobsPerBatch = 3 // so that the length of jobs does not show
+	jobsPerBatch = 3      // so that the length of jobs does not show
+	mostSkipped  = 1. / 3 // of the time
 )
+
+// scoreJobs is the rate at which a step did jobs. All slots take their first job at one
+// moment and wait for each other then, so the time of two jobs is skipped.
+func scoreJobs(run *observe.Run, s model.Step, metric string) (scored, bool) {
+	skip := 2 * mean(run, s, metricTime)
+	if math.IsNaN(skip) {
+		skip = 0
+	}
+	return score(run, s, metric, jobsPerBatch, skip)
+}
 
 // counter is how much a node had done, in seconds since any moment.
 type counter struct{ times, done []float64 }

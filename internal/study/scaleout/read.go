@@ -78,7 +78,7 @@ func capacitiesOf(run *observe.Run, s model.Step) (out []Limit) {
 		if _, known := demands[m.Resource]; !known || m.Workload != s.Workload || m.Info {
 			continue
 		}
-		if x, ok := score(run, s, m.Name, 0); ok && x.total > 0 {
+		if x, ok := score(run, s, m.Name, 0, 0); ok && x.total > 0 {
 			out = append(out, Limit{Resource: m.Resource, Workload: m.Workload,
 				Capacity: rangeOf(estimate([]scored{x}))})
 		}
@@ -88,7 +88,7 @@ func capacitiesOf(run *observe.Run, s model.Step) (out []Limit) {
 
 // singleOf is what one node came to alone.
 func singleOf(run *observe.Run, s model.Step) (out single, ok bool) {
-	x, ok := score(run, s, metricOf(run, s.Workload), jobsPerBatch)
+	x, ok := scoreJobs(run, s, metricOf(run, s.Workload))
 	return single{scored: x, time: mean(run, s, metricTime),
 		bytes: map[string]float64{metricGet: mean(run, s, metricGet), metricPut: mean(run, s, metricPut)}}, ok && x.total > 0
 }
@@ -102,9 +102,6 @@ func (m *pilot) note(run *observe.Run, s model.Step) {
 
 // read collects what the steps of the study came to, and the prediction.
 func (p *Params) read(run *observe.Run, r *Result) (out []point, err error) {
-	if err := run.Need(observe.Series, metricJobs); err != nil {
-		return nil, err
-	}
 	r.title, r.Unit = run.Title(), "job/s"
 	for _, s := range run.Steps() {
 		if s.Study != name {
@@ -120,8 +117,11 @@ func (p *Params) read(run *observe.Run, r *Result) (out []point, err error) {
 		if r.metric == "" {
 			r.metric = metricOf(run, s.Workload)
 			r.unitOf(run, s.Workload)
+			if err := run.Need(observe.Series, r.metric); err != nil {
+				return nil, err
+			}
 		}
-		x, ok := score(run, s, r.metric, jobsPerBatch)
+		x, ok := scoreJobs(run, s, r.metric)
 		if f.Prediction != nil {
 			r.keep(f, run.Times(s).FirstStart)
 		}

@@ -72,6 +72,9 @@ type Curve struct {
 	AICc       *float64         `json:"aicc"`
 	// Plausible: the data do not rule it out.
 	Plausible bool `json:"plausible"`
+	// Plateau and Peak are those of this curve.
+	Plateau *float64 `json:"plateau"`
+	Peak    *float64 `json:"peak"`
 }
 
 // Ends are those of an interval; null: it has no bound there.
@@ -130,8 +133,8 @@ func (r *Result) fleets() []point {
 	return slices.DeleteFunc(slices.Clone(r.points), func(x point) bool { return x.single })
 }
 
-// of are the points of a size.
-func (r *Result) of(nodes int) (out []point) {
+// pointsOf are the points of a size.
+func (r *Result) pointsOf(nodes int) (out []point) {
 	for _, x := range r.fleets() {
 		if x.nodes == nodes {
 			out = append(out, x)
@@ -149,13 +152,13 @@ func (r *Result) measure() {
 		}
 		s := Size{Nodes: x.nodes}
 		var rates []float64
-		for _, same := range r.of(x.nodes) {
+		for _, same := range r.pointsOf(x.nodes) {
 			rates = append(rates, same.rate)
 		}
 		s.Trials = len(rates)
 		s.Rate, s.CI = stats.MeanWithin(rates, stats.DefaultLevel)
 		if r.Predicted != nil {
-			if b, ok := r.Predicted.of(s.Nodes); ok {
+			if b, ok := r.Predicted.bandOf(s.Nodes); ok {
 				inside, apart := b.Lower <= s.Rate && s.Rate <= b.Upper, s.Rate/b.Bound-1
 				s.Lower, s.Upper, s.Bound, s.Inside, s.BoundError = &b.Lower, &b.Upper, &b.Bound, &inside, num.IfFinite(apart)
 			}
@@ -195,7 +198,7 @@ func (r *Result) fit() {
 	for _, k := range [...]scalability.Kind{scalability.Linear, scalability.Capped, scalability.Amdahl, scalability.USL} {
 		one := c.Curve(k)
 		r.Curves = append(r.Curves, Curve{k, parametersOf(one), one.SSE, num.IfFinite(one.AICc),
-			slices.Contains(c.Plausible, k)})
+			slices.Contains(c.Plausible, k), num.IfFinite(one.Plateau()), num.IfFinite(one.Peak())})
 	}
 	set := func(value **float64, ci **Ends, e scalability.Estimate) {
 		*value, *ci = num.IfFinite(e.Value), endsOf(e)
