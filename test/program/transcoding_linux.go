@@ -40,10 +40,11 @@ func DrawTranscoding(rng *rand.Rand, ends scaleout.Bottleneck) TranscodingLab {
 	switch ends {
 	case StoreEnds:
 		l.Store = 16 + 24*rng.Float64()
-	case scaleout.OwnProcessors: // the store has ten times what six nodes take
-		l.Store, l.CPU, l.Sizes = 300+200*rng.Float64(), .1+.05*rng.Float64(), []int{1, 2, 4, 6}
-	default: // nodes wait for their own links, and the store has enough
+	case scaleout.OwnProcessors: // links have ten times what six nodes take
+		l.Store, l.Link, l.CPU, l.Sizes = 300+200*rng.Float64(), 200, .08+.04*rng.Float64(), []int{1, 2, 4, 6}
+	default: // each node waits for its own link most of the time, and the store has enough
 		l.Store, l.Link, l.Sizes = 300+200*rng.Float64(), 6+4*rng.Float64(), []int{1, 2, 3}
+		l.Duration = 20 * time.Second
 	}
 	return l
 }
