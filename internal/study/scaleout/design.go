@@ -188,16 +188,21 @@ func (d *design) see(run *observe.Run, s model.Step) (latest string, err error) 
 		if x, ok := singleOf(run, s); valid && ok {
 			d.pilot.singles = append(d.pilot.singles, x)
 			d.pilot.note(run, s)
-			latest = "one node: " + num.Human(x.total, "job/s")
+			latest = "one node: " + rateText(run, s, x.scored)
 		}
 	case Fleet:
 		d.done[cell{s.Trial, f.Nodes}] = true
 		d.prediction = f.Prediction
 		if x, ok := scoreJobs(run, s, metricOf(run, s.Workload)); valid && ok {
-			latest = num.Count(f.Nodes, "node") + ": " + num.Human(x.total, "job/s")
+			latest = num.Count(f.Nodes, "node") + ": " + rateText(run, s, x)
 		}
 	}
 	return latest, nil
+}
+
+// rateText is what a step came to, for people.
+func rateText(run *observe.Run, s model.Step, x scored) string {
+	return num.Human(x.total, unitOf(run, s.Workload, metricOf(run, s.Workload)))
 }
 
 func factorsOf(s model.Step) (f factors, err error) {
