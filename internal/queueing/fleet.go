@@ -89,7 +89,7 @@ func (f Fleet) Network() Closed {
 	}
 	// Slots of one node wait for each other as well: that is in r.
 	lo, hi := 0.0, c.Think
-	for hi-lo > 1e-12*hi {
+	for range 60 { // bisected to the last digit
 		c.Think = (lo + hi) / 2
 		if c.at(f.slots()) < f.Rate {
 			hi = c.Think

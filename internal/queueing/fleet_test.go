@@ -132,9 +132,11 @@ func TestFleetSlots(t *testing.T) {
 			t.Errorf("%d slots: 60 nodes do %v, want nearly the 5 that the station has", slots, all)
 		}
 	}
-	// A closed form: 2 nodes of 2 slots without any think time at one station are its queue.
-	if got := (Fleet{Rate: 9, Slots: 2, Shared: []Shared{{Service: .25}}}).Least(2); !near(got, 4, 1e-9) {
-		t.Errorf("a station that is always busy does %v, want 4", got)
+	// Rates that the station cannot serve: it is always busy, and no think time is left.
+	for _, rate := range []float64{9, 4.1} {
+		if got := (Fleet{Rate: rate, Slots: 2, Shared: []Shared{{Service: .25}}}).Least(2); !near(got, 4, 1e-9) {
+			t.Errorf("a station that is always busy does %v, want 4", got)
+		}
 	}
 	f := Fleet{Rate: 8, Slots: 4, Shared: []Shared{{Service: 1e-9}}}
 	if got := f.Least(100); !near(got, 800, 1e-3) {

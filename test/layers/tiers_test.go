@@ -47,6 +47,7 @@ var places = []place{
 	{pkg: "expression", tier: 1},
 	{pkg: "facts", tier: 1},
 	{pkg: "cgroup", tier: 1},
+	{pkg: "nvme", tier: 1},
 	{pkg: "recording", tier: 1},
 	{pkg: "load", tier: 1},
 	{pkg: "bottleneck", tier: 1},
