@@ -72,10 +72,13 @@ func mean(run *observe.Run, s model.Step, metric string) float64 {
 	return stats.Average(values)
 }
 
+// bytesUnit is that of capacities: of a store, requests a second are measured, too.
+const bytesUnit = "byte/s"
+
 // capacitiesOf are what a step measured of what nodes share.
 func capacitiesOf(run *observe.Run, s model.Step) (out []Limit) {
 	for _, m := range run.Metrics() {
-		if _, known := demands[m.Resource]; !known || m.Workload != s.Workload || m.Info {
+		if _, known := demands[m.Resource]; !known || m.Workload != s.Workload || m.Info || m.Unit != bytesUnit {
 			continue
 		}
 		if x, ok := score(run, s, m.Name, 0, 0); ok && x.total > 0 {

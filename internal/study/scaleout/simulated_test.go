@@ -217,7 +217,9 @@ func (w *world) capacity(r *model.Result, rng *rand.Rand, way string, nodes int)
 		return max(0, rate*t+noise)
 	})
 	r.Samples = append(r.Samples, model.Sample{Metric: "objectstore_" + way + "_throughput", Unit: "byte/s",
-		Better: model.Higher, Value: rate, Resource: "objectstore." + way})
+		Better: model.Higher, Value: rate, Resource: "objectstore." + way},
+		model.Sample{Metric: "objectstore_operations", Unit: "op/s", Better: model.Higher, Value: rate / w.get,
+			Resource: "objectstore." + way})
 }
 
 // params are those of the tests.
