@@ -147,7 +147,8 @@ func scaleoutCases() (out []question) {
 	const paper = `, "demand": ["objectstore.put=5.3MB"], "capacity": ["objectstore.put=3125MB/s"]}`
 	const linear = "1,4.8\n2,9.6\n4,19.2\n8,38.4\n16,76.8\n32,153.6\n"
 	table("specsdm91", "", "1,64.9\n18,995.9\n36,1652.4\n72,1853.2\n108,1828.9\n144,1775.0\n216,1702.2\n")
-	table("raytracer", `{"target": 250}`, "1,20\n4,78\n8,130\n12,170\n16,190\n20,200\n24,210\n28,230\n32,260\n48,280\n64,310\n")
+	table("raytracer", `{"target": 250}`,
+		"1,20\n4,78\n8,130\n12,170\n16,190\n20,200\n24,210\n28,230\n32,260\n48,280\n64,310\n")
 	table("cap", `{"target": 5}`, "1,1\n2,2\n3,3\n4,4\n5,4\n6,4\n7,4\n8,4\n")
 	table("paper, 227", `{"target": 227`+paper, linear)
 	table("paper, 590", `{"target": 590`+paper, linear)

@@ -103,11 +103,11 @@ func (d *design) choose() error {
 	}
 	var rest []string
 	for _, w := range d.Workloads {
-		if !slices.Contains(d.Params.Capacities, w.Name) {
+		if !slices.Contains(d.Capacities, w.Name) {
 			rest = append(rest, w.Name)
 		}
 	}
-	for i, name := range d.Params.Capacities {
+	for i, name := range d.Capacities {
 		w, ok := byName(name)
 		if !ok || name == d.Workload {
 			return refuse(fmt.Sprintf("capacities.%d", i), fmt.Sprintf("%q is no other workload of this file", name),
@@ -134,14 +134,14 @@ func (d *design) choose() error {
 // size settles the sizes: one node is always there.
 func (d *design) size() error {
 	all := d.work.Subjects
-	for i, n := range d.Params.Sizes {
+	for i, n := range d.Sizes {
 		if n > all {
 			return refuse("sizes."+strconv.Itoa(i), fmt.Sprintf("%d cannot work at once: there are only %d", n, all),
 				fmt.Sprintf("at most %d", all))
 		}
 	}
-	d.sizes = append([]int{1}, d.Params.Sizes...)
-	if len(d.Params.Sizes) == 0 {
+	d.sizes = append([]int{1}, d.Sizes...)
+	if len(d.Sizes) == 0 {
 		for n := 2; n < all; n *= 2 {
 			d.sizes = append(d.sizes, n)
 		}
@@ -188,16 +188,21 @@ func (d *design) see(run *observe.Run, s model.Step) (latest string, err error) 
 		if x, ok := singleOf(run, s); valid && ok {
 			d.pilot.singles = append(d.pilot.singles, x)
 			d.pilot.note(run, s)
-			latest = "one node: " + num.Human(x.total, "job/s")
+			latest = "one node: " + rateText(run, s, x.scored)
 		}
 	case Fleet:
 		d.done[cell{s.Trial, f.Nodes}] = true
 		d.prediction = f.Prediction
 		if x, ok := scoreJobs(run, s, metricOf(run, s.Workload)); valid && ok {
-			latest = num.Count(f.Nodes, "node") + ": " + num.Human(x.total, "job/s")
+			latest = num.Count(f.Nodes, "node") + ": " + rateText(run, s, x)
 		}
 	}
 	return latest, nil
+}
+
+// rateText is what a step came to, for people.
+func rateText(run *observe.Run, s model.Step, x scored) string {
+	return num.Human(x.total, unitOf(run, s.Workload, metricOf(run, s.Workload)))
 }
 
 func factorsOf(s model.Step) (f factors, err error) {
@@ -244,9 +249,9 @@ func slotsOf(w study.Workload) int {
 func (d *design) needsSingle() bool {
 	have := len(d.pilot.singles)
 	switch {
-	case d.singles >= mostSingles*d.Params.Singles:
+	case d.singles >= mostSingles*d.Singles:
 		return false
-	case have < d.Params.Singles:
+	case have < d.Singles:
 		return true
 	}
 	p := d.pilot.prediction(slotsOf(d.work), d.sizes)
@@ -317,7 +322,7 @@ func (d *design) left() *study.Left {
 	}
 	n := d.Trials*len(d.sizes) - len(d.done)
 	if d.prediction == nil {
-		n += mostSingles*d.Params.Singles - d.singles
+		n += mostSingles*d.Singles - d.singles
 	}
 	out.Steps, out.Time = out.Steps+n, out.Time+time.Duration(n)*d.lasts
 	return out

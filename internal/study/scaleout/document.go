@@ -72,7 +72,7 @@ func (r *Result) sizes() *doc.Table {
 		t.Columns = append(t.Columns, doc.Number("job_cost", "cost of 1,000\njobs, "+r.Currency))
 	}
 	for _, s := range r.Sizes {
-		cells := []doc.Cell{doc.Int(s.Nodes), doc.Int(s.Trials), doc.Ranged(&s.Rate, s.CI, r.shown)}
+		cells := []doc.Cell{doc.Int(s.Nodes), doc.Int(s.Trials), r.measured(s)}
 		if r.Predicted != nil {
 			predicted, inside := doc.Of(nil, num.Missing), doc.Of(nil, num.Missing)
 			if s.Lower != nil {
@@ -90,6 +90,15 @@ func (r *Result) sizes() *doc.Table {
 		t.Add(cells...)
 	}
 	return t
+}
+
+// measured is the cell of what a size came to.
+func (r *Result) measured(s Size) doc.Cell {
+	c := doc.Of(s.Rate, r.shown(s.Rate))
+	if s.CI != nil {
+		c = doc.Of(s.Rate, r.shown(s.Rate), r.scale().Interval(max(0, s.CI.Lo), s.CI.Hi)).Within(s.CI.Lo, s.CI.Hi)
+	}
+	return c
 }
 
 // evidence is what the bottleneck rests on; nil: nothing is known.

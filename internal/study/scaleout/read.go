@@ -105,7 +105,7 @@ func (m *pilot) note(run *observe.Run, s model.Step) {
 
 // read collects what the steps of the study came to, and the prediction.
 func (p *Params) read(run *observe.Run, r *Result) (out []point, err error) {
-	r.title, r.Unit = run.Title(), "job/s"
+	r.title = run.Title()
 	for _, s := range run.Steps() {
 		if s.Study != name {
 			continue
@@ -119,7 +119,7 @@ func (p *Params) read(run *observe.Run, r *Result) (out []point, err error) {
 		}
 		if r.metric == "" {
 			r.metric = metricOf(run, s.Workload)
-			r.unitOf(run, s.Workload)
+			r.Unit = unitOf(run, s.Workload, r.metric)
 			if err := run.Need(observe.Series, r.metric); err != nil {
 				return nil, err
 			}
@@ -151,13 +151,14 @@ func (r *Result) keep(f factors, begun time.Time) {
 	}
 }
 
-// unitOf takes the unit of the throughput.
-func (r *Result) unitOf(run *observe.Run, workload string) {
+// unitOf is the unit of a metric.
+func unitOf(run *observe.Run, workload, metric string) string {
 	for _, m := range run.Metrics() {
-		if m.Workload == workload && m.Name == r.metric {
-			r.Unit = m.Unit
+		if m.Workload == workload && m.Name == metric {
+			return m.Unit
 		}
 	}
+	return ""
 }
 
 func (p *Params) point(run *observe.Run, s model.Step, f factors, rate float64) point {

@@ -10,11 +10,20 @@ import (
 	"github.com/scalebench/scalebench/internal/scalability"
 )
 
+// scale is the unit in which throughputs are shown.
+func (r *Result) scale() num.Scale {
+	var all []float64
+	for _, s := range r.Sizes {
+		all = append(all, s.Rate)
+	}
+	return num.For(r.Unit, all...)
+}
+
 // shown is a throughput for people.
-func (r *Result) shown(v float64) string { return num.For(r.Unit, v).Value(v, 0) }
+func (r *Result) shown(v float64) string { return r.scale().Value(v, 0) }
 
 // number is a throughput without its unit.
-func (r *Result) number(v float64) string { return num.Digits(v, 3) }
+func (r *Result) number(v float64) string { return r.scale().Number(v, 0) }
 
 // paths are the shared resources for people.
 var paths = map[Bottleneck]string{
@@ -98,6 +107,8 @@ func (r *Result) curveWords() string {
 		return ""
 	case r.Kind == scalability.Linear:
 		return ": growth was not seen to end"
+	case r.Kind == scalability.Unclear && r.bounded():
+		return ": growth ends at " + r.withUnit(r.PlateauCI)
 	case r.Kind == scalability.Unclear:
 		return ": the data do not show what kind of growth it is"
 	case r.Peak != nil && *r.Peak < float64(large):
@@ -108,11 +119,21 @@ func (r *Result) curveWords() string {
 	return ""
 }
 
+// bounded reports whether the fleet is known to have come near a plateau.
+func (r *Result) bounded() bool {
+	return r.PlateauCI != nil && r.PlateauCI[1] != nil && r.largest().Rate > poorEfficiency**r.PlateauCI[1]
+}
+
+// withUnit is an interval of throughputs with its unit.
+func (r *Result) withUnit(ci *Ends) string {
+	return strings.TrimSpace(r.ends(ci) + " " + r.scale().Unit)
+}
+
 // more is what else a reader needs for a decision.
 func (r *Result) more() (out []string) {
 	if r.Plateau != nil && r.Knee != nil && r.Bottleneck != None && r.Bottleneck != OwnProcessors {
 		out = append(out, fmt.Sprintf("Plateau: %s %s. Knee: %s nodes %s. Curve: %s.", r.shown(*r.Plateau),
-			r.ends(r.PlateauCI), num.Digits(*r.Knee, 3), r.ends(r.KneeCI), r.Kind))
+			r.ends(r.PlateauCI), num.Digits(*r.Knee, 3), endsText(r.KneeCI, digits), r.Kind))
 	}
 	if t := r.Target; t != nil {
 		out = append(out, r.targetWords(t))
@@ -120,12 +141,16 @@ func (r *Result) more() (out []string) {
 	return out
 }
 
-// ends are those of an interval for people.
-func (r *Result) ends(ci *Ends) string {
+// ends are those of an interval of throughputs for people.
+func (r *Result) ends(ci *Ends) string { return endsText(ci, r.number) }
+
+func digits(v float64) string { return num.Digits(v, 3) }
+
+func endsText(ci *Ends, print func(float64) string) string {
 	if ci == nil {
 		return ""
 	}
-	side := func(v *float64) string { return num.Optional(v, r.number) }
+	side := func(v *float64) string { return num.Optional(v, print) }
 	switch {
 	case ci[0] == nil && ci[1] == nil:
 		return ""
@@ -153,7 +178,7 @@ func (r *Result) targetWords(t *Target) string {
 		return fmt.Sprintf("No number of nodes does %s. Raise %s; then %s do it%s.", wanted, strings.Join(raise, " and "),
 			nodesText(t.Raised), cost)
 	case t.Nodes != nil:
-		return fmt.Sprintf("%s takes %s %s%s.", wanted, nodesText(t.Nodes), r.ends(t.NodesCI), cost)
+		return fmt.Sprintf("%s takes %s %s%s.", wanted, nodesText(t.Nodes), endsText(t.NodesCI, digits), cost)
 	case t.Raised != nil:
 		return fmt.Sprintf("No number of nodes does %s. Once %s is raised, %s may do it%s.", wanted, r.raised(),
 			nodesText(t.Raised), cost)
