@@ -25,6 +25,9 @@ type TranscodingLab struct {
 	Duration time.Duration // of a step
 	Singles  int
 	Trials   int
+	// HalfWidth is that of the band that is wanted, in percent; one node is measured again
+	// and again meanwhile.
+	HalfWidth float64
 	// Ends is what ends growth there. The store's incoming link carries more bytes than the
 	// outgoing one.
 	Ends scaleout.Bottleneck
@@ -36,7 +39,7 @@ const StoreEnds = scaleout.Bottleneck(model.ResourceObjectPut)
 // DrawTranscoding draws a lab in which growth ends so.
 func DrawTranscoding(rng *rand.Rand, ends scaleout.Bottleneck) TranscodingLab {
 	l := TranscodingLab{CPU: .2, Link: 100, Ends: ends, Sizes: []int{1, 2, 3, 4, 6}, Duration: 12 * time.Second,
-		Singles: 3, Trials: 2}
+		Singles: 3, Trials: 2, HalfWidth: 100 * WidestBand}
 	switch ends {
 	case StoreEnds:
 		l.Store = 16 + 24*rng.Float64()
@@ -70,10 +73,11 @@ workloads:
   - {name: put, kind: objectstore, %s, operation: put, size: 826kB, concurrency: 1, duration: %s}
   - {name: transcode, kind: jobs, %s, slots: 1, duration: %s, put: {suffix: .wmv},
      stage: {copies: 12, make: "%s"}, command: "%s"}
-study: {kind: scaleout, workload: transcode, capacities: [get, put], sizes: %s, singles: %d}
+study: {kind: scaleout, workload: transcode, capacities: [get, put], sizes: %s, singles: %d,
+  half_width: %g}
 trials: %d
-`, nodes, l.CPU, l.Link, store, at, l.Duration, at, l.Duration, at, l.Duration, makeVideo, transcode,
-		strings.ReplaceAll(fmt.Sprint(l.Sizes), " ", ", "), l.Singles, l.Trials)
+`, nodes, l.CPU, l.Link, store, at, l.Duration/2, at, l.Duration/2, at, l.Duration, makeVideo, transcode,
+		strings.ReplaceAll(fmt.Sprint(l.Sizes), " ", ", "), l.Singles, l.HalfWidth, l.Trials)
 }
 
 // NeedTranscoding skips the test where labs or ffmpeg are missing.

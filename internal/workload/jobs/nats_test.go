@@ -182,6 +182,21 @@ func TestStoreEvents(t *testing.T) {
 	checkEmpty(t, q)
 }
 
+// TestStagedEvents: the stream is there before the first of the uploads of which the store
+// sends a message.
+func TestStagedEvents(t *testing.T) {
+	t.Parallel()
+	url := startNATS(t)
+	g := s3test.Start(t, "--event-nats-url", url, "--event-nats-topic", "items.new")
+	s := newServer(t)
+	rest := strings.TrimPrefix(onGateway(g, `"stage": {"copies": 3, "prefix": "in", "size": "1kB"}, "get": {"prefix": "in/"},
+			"function": "copy", "put": {"prefix": "out"}, "slots": 1, "lease": "10s"`), "{")
+	ran(t, newTask(t, s, natsParams(url, strings.TrimSuffix(rest, "}")), 0, 1))
+	if done := s.records(jobs.Done); len(done) != 3 {
+		t.Errorf("of three uploads these were worked on: %v", done)
+	}
+}
+
 // TestFed: by time, messages are sent again and again, so that there always are some.
 func TestFed(t *testing.T) {
 	t.Parallel()
