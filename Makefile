@@ -24,7 +24,7 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build all share install uninstall packages test-packages demo test test-long check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof servicelevel-proof variability-proof tables-proof changes-proof doubt-proof load-proof hidden-proof chaos ntier-proof ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real bench-load bench-users bench-analysis clean FORCE
+.PHONY: build all share install uninstall packages test-packages demo test test-long check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof servicelevel-proof variability-proof tables-proof changes-proof doubt-proof load-proof hidden-proof scaleout-proof chaos ntier-proof ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real bench-load bench-users bench-analysis clean FORCE
 
 build: $(BIN)
 
@@ -145,6 +145,13 @@ HIDDEN ?= 40
 SEED ?= 1
 hidden-proof: deps
 	$(PROOF) -run 'TestCapacityHidden$$' ./test/proof -args -hidden $(HIDDEN) -hidden-seed $(SEED)
+
+# Fleets that transcode videos in labs drawn at random: what larger fleets do is predicted
+# before they run, and what ends their growth is named. SCALEOUT: labs with a slow link of
+# the store, and half as many of each other kind; two hours for twenty. Root.
+SCALEOUT ?= 20
+scaleout-proof: deps
+	$(PROOF) -run 'TestScaleout$$' ./test/proof -args -scaleout-labs $(SCALEOUT) -scaleout-seed $(SEED)
 
 # Faults at random moments: kills, stops, cuts and full disks, for agents,
 # server, store, commands and tasks, half of them with each store; half an hour

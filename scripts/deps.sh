@@ -19,6 +19,7 @@ needs() {
   command -v chromium >/dev/null || echo chromium fonts-dejavu-core    # looks at reports
   command -v sysbench >/dev/null || echo sysbench                      # workload sysbench
   command -v fio >/dev/null || echo fio                                # workload disk
+  command -v ffmpeg >/dev/null || echo ffmpeg                          # fleets that transcode, workload jobs
   command -v iperf3 >/dev/null || echo iperf3                          # workload network, as an alternative
   have nginx || echo nginx-light                                       # a server whose capacity is measured
   command -v mandoc >/dev/null || echo mandoc                          # looks at the man pages

@@ -12,6 +12,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study/ntier"
 	"github.com/scalebench/scalebench/internal/study/pressure"
 	"github.com/scalebench/scalebench/internal/study/resources"
+	"github.com/scalebench/scalebench/internal/study/scaleout"
 	"github.com/scalebench/scalebench/internal/study/servicelevel"
 	"github.com/scalebench/scalebench/internal/study/sizing"
 	"github.com/scalebench/scalebench/internal/study/variability"
@@ -21,6 +22,7 @@ import (
 	"github.com/scalebench/scalebench/internal/workload/contextswitch"
 	"github.com/scalebench/scalebench/internal/workload/cpu"
 	"github.com/scalebench/scalebench/internal/workload/disk"
+	"github.com/scalebench/scalebench/internal/workload/jobs"
 	"github.com/scalebench/scalebench/internal/workload/load"
 	"github.com/scalebench/scalebench/internal/workload/memory"
 	"github.com/scalebench/scalebench/internal/workload/network"
@@ -69,6 +71,7 @@ func Studies() study.Registry {
 		pressure.Kind(),
 		servicelevel.Kind(),
 		levelfit.Kind(),
+		scaleout.Kind(),
 	}
 }
 
@@ -93,6 +96,7 @@ func Workloads() workload.Registry {
 		cpu.Kind(),
 		memory.Kind(),
 		disk.Kind(),
+		jobs.Kind(),
 		load.Kind(),
 		network.Kind(),
 		objectstore.Kind(),

@@ -273,7 +273,7 @@ func (b *builder) step(by string, t study.Treatment, number int) (model.Step, er
 	spec := specOf(w.Workload, b.exp.Output)
 	spec.Offer, spec.Trial = t.Offer, t.Trial
 	s.Tasks = tasks(s.ID, active, spec)
-	if sharesLoad(p.Bench) {
+	if sharesLoad(p.Bench) || isTeam(p.Bench) {
 		share(s.Tasks)
 	}
 	if len(s.Tasks) > 0 {
@@ -413,7 +413,13 @@ func sharesLoad(bench workload.Workload) bool {
 	return ok && s.SharesLoad()
 }
 
-// share gives each measuring task its part of the load.
+// isTeam reports whether the tasks of a workload know of each other.
+func isTeam(bench workload.Workload) bool {
+	t, ok := bench.(workload.Teamed)
+	return ok && t.IsTeam()
+}
+
+// share tells each measuring task its part.
 func share(tasks []model.Task) {
 	var parts []*model.Spec
 	for i := range tasks {

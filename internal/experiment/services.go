@@ -130,7 +130,7 @@ func (r *reader) checkHostServices(e *Experiment) {
 // keys that only one sort of services reads.
 var (
 	nodeKeys = []string{"count", "sizes", "volume", "files", "reset", "after", "healthy", "warm", "limits", "steps", "keep", "stop_timeout", "probes", "every"}
-	hostKeys = []string{"link", "delay", "cpu", "memory", "use"}
+	hostKeys = []string{"link", "delay", "queue", "cpu", "memory", "use"}
 )
 
 // onlyOnNodes notes keys of services on nodes where the service is on none.

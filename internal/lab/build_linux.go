@@ -60,7 +60,7 @@ func probeNetwork() error {
 		if err := f.LinkAdd(&netlink.Veth{LinkAttrs: attrs("a"), PeerName: "b"}); err != nil {
 			return fmt.Errorf("making a veth pair: %w", err)
 		}
-		return f.port("a", f.core, unit.Rate{Value: 1e6, Base: unit.Bits}, 0)
+		return f.port("a", f.core, Limits{Link: unit.Rate{Value: 1e6, Base: unit.Bits}})
 	})
 }
 
@@ -85,7 +85,7 @@ func CheckDelay(spec Spec, services []Service) error {
 	if !slices.ContainsFunc(spec.Hosts(services), func(h Host) bool { return h.Delay > 0 }) {
 		return nil
 	}
-	err := inProbe(func(f *fabric) error { return shape(f.Handle, f.core, unit.Rate{}, time.Millisecond) })
+	err := inProbe(func(f *fabric) error { return shape(f.Handle, f.core, Limits{Delay: unit.Duration(time.Millisecond)}) })
 	if err == nil || errors.Is(err, fs.ErrPermission) {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/vishvananda/netlink"
 
@@ -85,14 +86,14 @@ func (r HostRecord) rated(hub *os.File, want model.Link) (has model.Link, err er
 		return has, err
 	}
 	defer own.Close() //nolint:errcheck // only looked at
-	out, err1 := rateOf(own, hostLink, want.Out)
-	in, err2 := rateOf(hub, r.Port, want.In)
+	out, err1 := rateOf(own, hostLink, want.Out, r.Queue.Std())
+	in, err2 := rateOf(hub, r.Port, want.In, r.Queue.Std())
 	return model.Link{Out: out, In: in}, errors.Join(err1, err2)
 }
 
 // rateOf is the rate of the bucket of an interface in bytes a second, after it was set
-// to another one; 0: it stays as it is.
-func rateOf(ns *os.File, name string, want float64) (float64, error) {
+// to another one; 0: it stays as it is. A new bucket has a queue of so much time.
+func rateOf(ns *os.File, name string, want float64, queue time.Duration) (float64, error) {
 	h, err := handleIn(ns)
 	if err != nil {
 		return 0, err
@@ -110,7 +111,7 @@ func rateOf(ns *os.File, name string, want float64) (float64, error) {
 	// from then on (Linux 6.18): a new one takes its place.
 	err = h.QdiscDel(&is)
 	if err == nil {
-		err = h.QdiscAdd(bucket(is.QdiscAttrs, want))
+		err = h.QdiscAdd(bucket(is.QdiscAttrs, want, queue))
 	}
 	if err != nil {
 		return 0, fmt.Errorf("changing the rate of interface %s: %w", name, err)

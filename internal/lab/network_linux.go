@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -99,7 +100,7 @@ func prepare(ns *os.File) error {
 		return err
 	}
 	defer h.Close()
-	return setUp(h, "lo", unit.Rate{}, 0, nil)
+	return setUp(h, "lo", Limits{}, nil)
 }
 
 // controlCongestion gives this thread's namespace the congestion control that
@@ -126,7 +127,7 @@ func handleIn(ns *os.File) (*netlink.Handle, error) {
 
 // setUp connects an interface, if there is something to connect it to, limits
 // and delays what it sends, and takes it up.
-func setUp(h *netlink.Handle, name string, rate unit.Rate, delay time.Duration, connect func(netlink.Link) error) error {
+func setUp(h *netlink.Handle, name string, limits Limits, connect func(netlink.Link) error) error {
 	link, err := h.LinkByName(name)
 	if err != nil {
 		return fmt.Errorf("interface %s: %w", name, err)
@@ -136,8 +137,8 @@ func setUp(h *netlink.Handle, name string, rate unit.Rate, delay time.Duration, 
 			return fmt.Errorf("connecting interface %s: %w", name, err)
 		}
 	}
-	if err := shape(h, link, rate, delay); err != nil {
-		return fmt.Errorf("shaping interface %s to %s with a delay of %v: %w", name, rate, delay, err)
+	if err := shape(h, link, limits); err != nil {
+		return fmt.Errorf("shaping interface %s to %s with a delay of %s: %w", name, limits.Link, limits.Delay, err)
 	}
 	if err := h.LinkSetUp(link); err != nil {
 		return fmt.Errorf("taking interface %s up: %w", name, err)
@@ -152,7 +153,7 @@ func (f *fabric) bridge(name string) (netlink.Link, error) {
 	if err := f.LinkAdd(b); err != nil {
 		return nil, fmt.Errorf("making bridge %s: %w", name, err)
 	}
-	return b, setUp(f.Handle, name, unit.Rate{}, 0, nil)
+	return b, setUp(f.Handle, name, Limits{}, nil)
 }
 
 // attrs are the kernel's defaults with a name.
@@ -177,13 +178,13 @@ func (f *fabric) rack(number int, r rack) (netlink.Link, error) {
 		return nil, fmt.Errorf("making uplink %s: %w", up, err)
 	}
 	return bridge, errors.Join(
-		f.port(up, bridge, r.uplink, 0),
-		f.port(down, f.core, r.uplink, 0))
+		f.port(up, bridge, Limits{Link: r.uplink}),
+		f.port(down, f.core, Limits{Link: r.uplink}))
 }
 
 // port attaches an interface of the switch to a bridge and takes it up.
-func (f *fabric) port(name string, bridge netlink.Link, rate unit.Rate, delay time.Duration) error {
-	return setUp(f.Handle, name, rate, delay, func(link netlink.Link) error { return f.LinkSetMaster(link, bridge) })
+func (f *fabric) port(name string, bridge netlink.Link, limits Limits) error {
+	return setUp(f.Handle, name, limits, func(link netlink.Link) error { return f.LinkSetMaster(link, bridge) })
 }
 
 // plug makes a host's link. Its own end shapes and delays what it sends, the switch's
@@ -193,7 +194,7 @@ func (f *fabric) plug(bridge netlink.Link, r HostRecord, ns *os.File) error {
 	if err := f.LinkAdd(veth); err != nil {
 		return fmt.Errorf("making link %s: %w", r.Port, err)
 	}
-	if err := f.port(r.Port, bridge, r.Link, r.Delay.Std()); err != nil {
+	if err := f.port(r.Port, bridge, r.Limits); err != nil {
 		return err
 	}
 	h, err := handleIn(ns)
@@ -202,7 +203,7 @@ func (f *fabric) plug(bridge netlink.Link, r HostRecord, ns *os.File) error {
 	}
 	defer h.Close()
 	addr := &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(r.Address).To4(), Mask: net.CIDRMask(prefixBits, 32)}}
-	return setUp(h, hostLink, r.Link, r.Delay.Std(), func(link netlink.Link) error { return h.AddrAdd(link, addr) })
+	return setUp(h, hostLink, r.Limits, func(link netlink.Link) error { return h.AddrAdd(link, addr) })
 }
 
 // Token buckets. The bucket must hold what is due between two looks of the
@@ -211,10 +212,12 @@ func (f *fabric) plug(bridge netlink.Link, r HostRecord, ns *os.File) error {
 const (
 	burstTime = 0.004     // seconds at the link's rate: 0.4 % of a second's bytes
 	minBurst  = 16 * 1024 // bytes; ten frames
-	queueTime = 0.020     // seconds that a frame waits at most, as in a switch with short buffers
 	minQueue  = 64 * 1024 // bytes; one segment as TCP hands it down
 	tickNanos = 64        // the unit of the kernel's packet scheduler (PSCHED_SHIFT)
 )
+
+// defaultQueue is how long a frame waits at most, as in a switch with short buffers.
+const defaultQueue = 20 * time.Millisecond
 
 // inFlight is how many packets a delay holds at most: so many that it never drops any,
 // for that is what the bucket's queue is for.
@@ -222,8 +225,8 @@ const inFlight = 1_000_000
 
 // shape delays what an interface sends, and limits it to a rate, in bytes of Ethernet
 // frames. Rate or delay 0 means none.
-func shape(h *netlink.Handle, link netlink.Link, rate unit.Rate, delay time.Duration) error {
-	all, err := qdiscs(link.Attrs().Index, rate, delay)
+func shape(h *netlink.Handle, link netlink.Link, limits Limits) error {
+	all, err := qdiscs(link.Attrs().Index, limits)
 	for _, q := range all {
 		if err == nil {
 			err = h.QdiscAdd(q)
@@ -234,26 +237,27 @@ func shape(h *netlink.Handle, link netlink.Link, rate unit.Rate, delay time.Dura
 
 // qdiscs are what shapes an interface, from the outer to the inner one: with both, what
 // has had its delay waits for the bucket (tc-netem(8), "Rate control").
-func qdiscs(index int, rate unit.Rate, delay time.Duration) (out []netlink.Qdisc, err error) {
+func qdiscs(index int, limits Limits) (out []netlink.Qdisc, err error) {
 	at := netlink.QdiscAttrs{LinkIndex: index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT}
-	if delay > 0 {
+	if delay := limits.Delay.Std(); delay > 0 {
 		out = append(out, netlink.NewNetem(at, netlink.NetemQdiscAttrs{Latency: uint32(delay.Microseconds()), Limit: inFlight}))
 		at.Handle, at.Parent = netlink.MakeHandle(2, 0), netlink.MakeHandle(1, 1)
 	}
-	if rate == (unit.Rate{}) {
+	if limits.Link == (unit.Rate{}) {
 		return out, nil
 	}
-	bytes, err := rate.BytesPerSecond()
+	bytes, err := limits.Link.BytesPerSecond()
 	if err != nil {
 		return nil, err
 	}
-	return append(out, bucket(at, bytes)), nil
+	return append(out, bucket(at, bytes, limits.Queue.Std())), nil
 }
 
-// bucket lets so many bytes a second pass.
-func bucket(at netlink.QdiscAttrs, bytes float64) *netlink.Tbf {
+// bucket lets so many bytes a second pass. A frame that would wait for longer than the
+// queue's time is dropped; 0: defaultQueue.
+func bucket(at netlink.QdiscAttrs, bytes float64, wait time.Duration) *netlink.Tbf {
 	burst := max(minBurst, bytes*burstTime)
-	queue := max(minQueue, bytes*queueTime)
+	queue := max(minQueue, bytes*cmp.Or(wait, defaultQueue).Seconds())
 	return &netlink.Tbf{
 		QdiscAttrs: at,
 		Rate:       uint64(bytes),

@@ -155,7 +155,7 @@ func TestRates(t *testing.T) {
 // TestQdiscs: what the kernel is told of a link with delay and rate, from tc-netem(8):
 // the delay outside, the bucket within. Whether this kernel can delay does not matter.
 func TestQdiscs(t *testing.T) {
-	all, err := qdiscs(7, bits(8e6), 5*time.Millisecond)
+	all, err := qdiscs(7, Limits{Link: bits(8e6), Delay: unit.Duration(5 * time.Millisecond)})
 	if err != nil || len(all) != 2 {
 		t.Fatalf("qdiscs = %v, %v, want a delay and a bucket", all, err)
 	}
@@ -171,9 +171,70 @@ func TestQdiscs(t *testing.T) {
 	if delay.Parent != netlink.HANDLE_ROOT || bucket.Parent != netlink.MakeHandle(1, 1) || delay.Handle == bucket.Handle || bucket.Rate != 1e6 {
 		t.Errorf("netem is %v, the bucket %v with %d B/s; want it within netem", delay.QdiscAttrs, bucket.QdiscAttrs, bucket.Rate)
 	}
-	if alone, err := qdiscs(7, bits(8e6), 0); err != nil || len(alone) != 1 || alone[0].Attrs().Parent != netlink.HANDLE_ROOT {
+	if alone, err := qdiscs(7, Limits{Link: bits(8e6)}); err != nil || len(alone) != 1 || alone[0].Attrs().Parent != netlink.HANDLE_ROOT {
 		t.Errorf("without delay: %v, %v, want the bucket alone", alone, err)
 	}
+}
+
+// TestQueue: the kernel drops what would wait longer for a link than its queue lasts, at
+// both ends, also after the rate has changed. The limit counts what the bucket holds, too
+// (tc-tbf(8)).
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	l := up(t, Config{ID: "queue", Spec: Spec{Limits: Limits{Link: bits(80e6)}, Groups: []Group{
+		{Name: "long", Nodes: 1, Limits: Limits{Queue: unit.Duration(100 * time.Millisecond)}},
+		{Name: "usual", Nodes: 1},
+		{Name: "slow", Nodes: 1, Limits: Limits{Link: bits(8e6)}},
+	}}})
+	for _, c := range []struct {
+		host model.NodeID
+		rate float64 // bytes a second
+		want uint32  // bytes: 4 ms or 16 KiB of bucket, and the queue
+	}{
+		{"lab-long-1", 10e6, 40_000 + 1_000_000},
+		{"lab-usual-1", 10e6, 40_000 + 200_000},
+		{"lab-slow-1", 1e6, 16<<10 + 64<<10}, // the least there is
+		{"lab-long-1", 5e6, 20_000 + 500_000},
+		{"lab-usual-1", 5e6, 20_000 + 100_000},
+	} {
+		if _, err := l.Shape(model.Shape{Links: map[model.NodeID]model.Link{c.host: {Out: c.rate, In: c.rate}}}); err != nil {
+			t.Fatal(err)
+		}
+		if out, in := queues(t, l, c.host); out != c.want || in != c.want {
+			t.Errorf("of %s at %v B/s the kernel holds %d bytes out and %d in, want %d", c.host, c.rate, out, in, c.want)
+		}
+	}
+}
+
+// queues are how many bytes wait at most at the two ends of a host's link, as the kernel says.
+func queues(t *testing.T, l *Lab, host model.NodeID) (out, in uint32) {
+	t.Helper()
+	r, err := l.host(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := func(n Namespace, name string) uint32 {
+		ns, err := n.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ns.Close() //nolint:errcheck // only looked at
+		h, err := handleIn(ns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		link, err := h.LinkByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := bucketOf(h, link)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.Limit
+	}
+	return limit(r.Namespace, hostLink), limit(l.manifest.Switch, r.Port)
 }
 
 // TestDelay: a link with delay has it, in each direction; where the kernel cannot, that
@@ -244,7 +305,7 @@ func TestShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer hub.Close() //nolint:errcheck // only looked at
-	if _, err := rateOf(hub, l.manifest.Hosts[0].Port, 1e6); err != nil {
+	if _, err := rateOf(hub, l.manifest.Hosts[0].Port, 1e6, 0); err != nil {
 		t.Fatal(err)
 	}
 	if all, err := l.Shaped(); err != nil || all.Links["lab-a-1"] != (model.Link{Out: made, In: 1e6}) {

@@ -42,7 +42,9 @@ func (s Spec) Size() int {
 type Limits struct {
 	Link unit.Rate `json:"link,omitzero" jsonschema_description:"Rate of the node's network link in each direction."`
 	// Delay is that of the link in each direction.
-	Delay  unit.Duration `json:"delay,omitempty" jsonschema_description:"Time that each frame takes longer over the node's network link, in each direction: two nodes with 1ms are 4ms of round trip apart. Needs netem in the kernel (module sch_netem)."`
+	Delay unit.Duration `json:"delay,omitempty" jsonschema_description:"Time that each frame takes longer over the node's network link, in each direction: two nodes with 1ms are 4ms of round trip apart. Needs netem in the kernel (module sch_netem)."`
+	// Queue is that of the link in each direction.
+	Queue  unit.Duration `json:"queue,omitempty" jsonschema_description:"Time that a frame waits at most before the node's network link, in each direction; what would wait longer is dropped. Default: 20ms, at least 64KiB. A longer queue keeps a slow link busy where many short connections share it."`
 	CPU    float64       `json:"cpu,omitempty" jsonschema:"minimum=0.01,maximum=1024" jsonschema_description:"Cores that the node may use; a fraction is allowed. A sum above the machine's cores is an over-commit."`
 	Memory unit.Size     `json:"memory,omitempty" jsonschema_description:"Memory that the node may use; at least 64MiB."`
 	// Use lists the names of volumes. Nil: all.
@@ -229,6 +231,7 @@ func (h Host) NodeLabels() map[string]string {
 func (s Spec) resolve(own Limits) Limits {
 	own.Link = cmp.Or(own.Link, s.Link)
 	own.Delay = cmp.Or(own.Delay, s.Delay)
+	own.Queue = cmp.Or(own.Queue, s.Queue)
 	own.CPU = cmp.Or(own.CPU, s.CPU)
 	own.Memory = cmp.Or(own.Memory, s.Memory)
 	if own.Use == nil {

@@ -31,8 +31,10 @@ const (
 	minLink      = 8e3    // bytes per second: 64kbit/s
 	maxLink      = 12.5e9 // bytes per second: 100Gbit/s
 	maxDelay     = 10 * time.Second
-	minBandwidth = 4096 // bytes per second: one page
-	maxName      = 40   // characters, so that names of namespaces stay readable
+	minQueueTime = time.Millisecond
+	maxQueueTime = 250 * time.Millisecond // of the fastest link it is as many bytes as the kernel can count
+	minBandwidth = 4096                   // bytes per second: one page
+	maxName      = 40                     // characters, so that names of namespaces stay readable
 )
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
@@ -64,6 +66,9 @@ func (s Spec) Validate() error {
 		c.add("groups", fmt.Sprintf("use at most %d", MaxHosts), "they have %d nodes together", s.Size())
 	}
 	c.limits("", s.Limits)
+	if len(s.Groups) == 0 {
+		c.queue("", s.Limits)
+	}
 	c.link("uplink", s.Uplink)
 	c.labels("labels", s.Labels)
 	c.busy(s.Busy)
@@ -77,6 +82,7 @@ func (s Spec) Validate() error {
 		c.name(at+"name", g.Name, taken, "another group has that name")
 		c.count(at+"nodes", g.Nodes)
 		c.limits(at, g.Limits)
+		c.queue(at, s.resolve(g.Limits))
 		c.link(at+"uplink", g.Uplink)
 		c.labels(at+"labels", g.Labels)
 	}
@@ -107,6 +113,7 @@ func (s Spec) ValidateServices(services []Service) error {
 			c.add(at+"pass_env", allowed, "%s", problem)
 		}
 		c.limits(at, svc.Limits)
+		c.queue(at, svc.Limits)
 	}
 	if n := s.Size() + len(services); n > MaxHosts && len(services) > 0 {
 		c.add(fmt.Sprintf("[%d]", len(services)-1), fmt.Sprintf("use at most %d nodes and services together", MaxHosts),
@@ -138,6 +145,9 @@ func (c *checker) limits(at string, l Limits) {
 	c.link(at+"link", l.Link)
 	if d := l.Delay.Std(); d < 0 || d > maxDelay || d%time.Microsecond != 0 {
 		c.add(at+"delay", fmt.Sprintf("use 1µs to %v, in whole microseconds", maxDelay), "%s cannot be set", l.Delay)
+	}
+	if q := l.Queue.Std(); q != 0 && (q < minQueueTime || q > maxQueueTime) {
+		c.add(at+"queue", fmt.Sprintf("use %v to %v", minQueueTime, maxQueueTime), "%s cannot be set", l.Queue)
 	}
 	c.cpu(at+"cpu", l.CPU)
 	if l.Memory != 0 && l.Memory < minMemory {
@@ -197,6 +207,13 @@ func (c *checker) busy(b *Busy) {
 func (c *checker) cpu(field string, cores float64) {
 	if cores != 0 && !(cores >= minCores && cores <= maxCores) { // so that NaN is refused too
 		c.add(field, fmt.Sprintf("use %v to %v", minCores, maxCores), "%v cores", cores)
+	}
+}
+
+// queue notes a link's queue where there is no link to wait for.
+func (c *checker) queue(at string, l Limits) {
+	if l.Queue != 0 && l.Link == (unit.Rate{}) {
+		c.add(at+"queue", "give the link's rate, too: link: 100Mbit/s", "the link has no rate, so that nothing waits for it")
 	}
 }
 

@@ -57,6 +57,11 @@ func TestValidate(t *testing.T) {
 		{"operations in a group", Spec{Groups: []Group{{Name: "a", Nodes: 1, Limits: Limits{Link: ops}, Uplink: ops}}}, []string{"groups[0].link", "groups[0].uplink"}},
 		{"too slow a link", Spec{Nodes: 1, Limits: Limits{Link: unit.Rate{Value: 63e3, Base: unit.Bits}}}, []string{"link"}},
 		{"too fast a link", Spec{Nodes: 1, Limits: Limits{Link: unit.Rate{Value: 13e9, Base: unit.Bytes}}}, []string{"link"}},
+		{"too long and too short a queue", Spec{Groups: []Group{{Name: "a", Nodes: 1, Limits: Limits{Link: mbit(1), Queue: unit.Duration(time.Second)}},
+			{Name: "b", Nodes: 1, Limits: Limits{Link: mbit(1), Queue: unit.Duration(time.Microsecond)}}}}, []string{"groups[0].queue", "groups[1].queue"}},
+		{"a queue before no link", Spec{Nodes: 1, Limits: Limits{Queue: unit.Duration(100 * time.Millisecond)}}, []string{"queue"}},
+		{"a queue before the links of all groups but one", Spec{Limits: Limits{Queue: unit.Duration(100 * time.Millisecond)},
+			Groups: []Group{{Name: "a", Nodes: 1, Limits: Limits{Link: mbit(1)}}, {Name: "b", Nodes: 1}}}, []string{"groups[1].queue"}},
 		{"groups of one name", Spec{Groups: []Group{{Name: "a", Nodes: 1}, {Name: "a", Nodes: 1}}}, []string{"groups[1].name"}},
 		{"no name", Spec{Groups: []Group{{Nodes: 1}}}, []string{"groups[0].name"}},
 		{"an empty group", Spec{Groups: []Group{{Name: "a"}}}, []string{"groups[0].nodes"}},
@@ -102,6 +107,7 @@ func TestValidateServices(t *testing.T) {
 		{"no names of variables", []Service{{Name: "s", Command: "run", PassEnv: []string{"A", "B=c"}}}, []string{"[0].pass_env"}},
 		{"no command, no port, no volume", []Service{{Name: "s", Port: 70000, Limits: Limits{Use: []string{"x"}}}},
 			[]string{"[0].command", "[0].port", "[0].use[0]"}},
+		{"a queue before no link", []Service{{Name: "s", Command: "run", Limits: Limits{Queue: unit.Duration(100 * time.Millisecond)}}}, []string{"[0].queue"}},
 		{"too many", many, []string{"[199]"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -29,8 +29,10 @@
 //     those over loopback included.
 //   - disk is the sum over whole disks: no partitions, nothing made of other
 //     devices (RAID, LVM), no loop devices, no memory. With two to eight of
-//     them each has its own series, too; busy and queue of the sum add up as
-//     well, so the sum can be busy for more than a second a second.
+//     them each has its own series, too, and with up to 64 those of operations
+//     and bytes; busy and queue of the sum add up as well, so the sum can be
+//     busy for more than a second a second. An EBS volume says for how long its
+//     limits were exceeded, if the agent is root.
 //   - volume is a volume that the node offers to workloads, by its name in
 //     [Config], whatever its device is: a loop device of a lab, a partition. A
 //     device that several volumes or nodes share is in each of them whole.
@@ -66,6 +68,9 @@ type Config struct {
 	Volumes map[string]string
 	// Step is the time between readings; a second if zero.
 	Step time.Duration
+	// Recent and After are those of [recording.Config].
+	Recent int
+	After  func(*recording.Recording)
 	// Now is the clock; time.Now if nil. Its times must carry Go's monotonic
 	// reading, so that a clock that is set does not shift readings.
 	Now func() time.Time
@@ -107,7 +112,7 @@ func (m *Monitor) Start(ctx context.Context) *recording.Recording {
 		defs[d.Name] = d
 	}
 	return recording.Start(ctx, recording.Config{
-		Step: m.cfg.Step, Now: m.cfg.Now, Sources: m.open(),
+		Step: m.cfg.Step, Now: m.cfg.Now, Sources: m.open(), Recent: m.cfg.Recent, After: m.cfg.After,
 		Metric: func(name string) Metric { return defs[pattern(name)] },
 	})
 }

@@ -33,6 +33,7 @@ type Handlers struct {
 	Progress  func(wire.Progress)
 	Report    func(wire.Report)
 	Missing   func(wire.Missing)
+	Readings  func(wire.Readings)
 	Goodbye   func(context.Context, wire.Goodbye)
 	// Jobs answers calls to the queues of items, beside all other messages.
 	Jobs func(context.Context, wire.JobCall) (jobs.Reply, error)

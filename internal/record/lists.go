@@ -146,6 +146,7 @@ func limitsText(l lab.HostRecord) string {
 	var out phrases
 	out.add(l.Link != (unit.Rate{}), "link %s", l.Link)
 	out.add(l.Delay > 0, "delay %s", l.Delay)
+	out.add(l.Queue > 0, "queue %s", l.Queue)
 	out.add(l.Uplink != (unit.Rate{}), "shared uplink %s", l.Uplink)
 	out.add(l.CPU > 0, "cpu %s", strconv.FormatFloat(l.CPU, 'f', -1, 64))
 	out.add(l.Memory > 0, "memory %s", l.Memory)

@@ -136,7 +136,8 @@ type Env struct {
 	Peers, Clients []model.Host
 	Role           model.Role
 	// Part, counted from 0, is this node's share of a load that Parts nodes
-	// offer together; Parts is at least 1.
+	// offer together ([Sharer]), or its number among them ([Teamed]); Parts is at
+	// least 1.
 	Part, Parts int
 	// Offer is the load that the step sets, of all Parts together; nil: what
 	// the workload's own parameters say.
@@ -250,4 +251,12 @@ type Completer interface {
 type Sharer interface {
 	// SharesLoad is called on valid parameters.
 	SharesLoad() bool
+}
+
+// Teamed is implemented by workloads whose tasks of a step each need to know which one of
+// how many it is, though each does all that a node can: they may be compared with fewer
+// nodes.
+type Teamed interface {
+	// IsTeam is called on valid parameters.
+	IsTeam() bool
 }

@@ -17,6 +17,20 @@ import (
 // findBucket makes the bucket if it may, and refuses one that keeps what was
 // deleted: it would grow by all that is put.
 func (t *Target) findBucket(ctx context.Context) error {
+	if err := t.reach(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
+	defer cancel()
+	// This may be forbidden, and not every server knows it.
+	if v, err := t.client.GetBucketVersioning(ctx, t.Bucket); err == nil && v.Enabled() {
+		return fmt.Errorf("bucket %q keeps versions, so deleted objects would stay and cost money; use a bucket without versioning", t.Bucket)
+	}
+	return nil
+}
+
+// reach lists the bucket, and makes it if it is missing and may be made.
+func (t *Target) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
 	defer cancel()
 	// HEAD would do, but its answer has no text, so that all that is wrong with
@@ -37,10 +51,6 @@ func (t *Target) findBucket(ctx context.Context) error {
 		return fmt.Errorf("the bucket %q does not exist on %s: create it, or set create: true (workload objectstore)", t.Bucket, t.client.endpoint)
 	case err != nil:
 		return fmt.Errorf("checking bucket %q: %w", t.Bucket, err)
-	}
-	// This may be forbidden, and not every server knows it.
-	if v, err := t.client.GetBucketVersioning(ctx, t.Bucket); err == nil && v.Enabled() {
-		return fmt.Errorf("bucket %q keeps versions, so deleted objects would stay and cost money; use a bucket without versioning", t.Bucket)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/test/servers"
+	"github.com/scalebench/scalebench/test/servers/s3test"
 )
 
 // refuse answers as S3 does.
@@ -354,7 +355,7 @@ func TestTLS(t *testing.T) {
 	plain := startProxy(t, g.URL, func(w http.ResponseWriter, r *http.Request, pass http.Handler) { pass.ServeHTTP(w, r) })
 	secure := httptest.NewTLSServer(nil)
 	secure.Config.ErrorLog = stdlog.New(io.Discard, "", 0) // of the client that does not trust it
-	secure.Config.Handler = forward(t, plain)
+	secure.Config.Handler = s3test.Forward(t, plain)
 	t.Cleanup(func() { secure.CloseClientConnections(); secure.Close() })
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})

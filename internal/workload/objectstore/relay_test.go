@@ -5,47 +5,15 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/scalebench/scalebench/test/servers/s3test"
 )
 
-// startProxy starts a reverse proxy in front of a gateway; handle may answer
-// itself. The host name stays, because it is signed.
-func startProxy(t *testing.T, gateway string, handle func(w http.ResponseWriter, r *http.Request, pass http.Handler)) string {
-	t.Helper()
-	pass := forward(t, gateway)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handle(w, r, pass) }))
-	t.Cleanup(func() {
-		s.CloseClientConnections()
-		s.Close()
-	})
-	return s.URL
-}
-
-// forward passes requests to a server.
-func forward(t *testing.T, server string) http.Handler {
-	t.Helper()
-	target, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport := &http.Transport{MaxIdleConnsPerHost: 16}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &httputil.ReverseProxy{
-		Transport: transport,
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(target)
-			r.Out.Host = r.In.Host
-		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
-	}
-}
+var startProxy = s3test.Proxy //nolint:gochecknoglobals // a name that tests of this package use often
 
 // meter passes a rate of bytes, to all of its users together, and records what
 // it has passed when. It gives credit for some milliseconds at most, so that no

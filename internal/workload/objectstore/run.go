@@ -198,13 +198,8 @@ type series struct {
 	metric, unit string  // unit of the counter: byte or op
 	resource     string  // of the sample; may be empty
 	scale        float64 // parts that make one of the unit
-	deadline     time.Duration
+	until        store.Until
 	report       workload.Reporter
-
-	last struct {
-		after time.Duration
-		parts float64
-	}
 }
 
 const operationsMetric = "objectstore_operations"
@@ -214,7 +209,8 @@ var resources = map[string]string{store.Put: model.ResourceObjectPut, store.Dele
 
 // newSeries is the series of a counter, in a task of these kinds of operations.
 func newSeries(c store.Counter, kinds []string, deadline time.Duration, report workload.Reporter) *series {
-	s := &series{metric: operationsMetric, unit: "op", resource: resources[c.Kind], scale: store.Parts, deadline: deadline, report: report}
+	s := &series{metric: operationsMetric, unit: "op", resource: resources[c.Kind], scale: store.Parts, report: report}
+	s.until = store.Until{Deadline: deadline, Publish: s.publish}
 	switch {
 	case c.Bytes:
 		s.metric, s.unit, s.scale = "objectstore_"+c.Kind+"_throughput", "byte", 1
@@ -226,28 +222,21 @@ func newSeries(c store.Counter, kinds []string, deadline time.Duration, report w
 	return s
 }
 
-// add takes the next final reading.
-func (s *series) add(after time.Duration, parts int64) {
-	now := float64(parts)
-	if s.deadline > 0 && after > s.deadline {
-		if s.last.after >= s.deadline {
-			return
-		}
-		share := float64(s.deadline-s.last.after) / float64(after-s.last.after)
-		after, now = s.deadline, s.last.parts+share*(now-s.last.parts)
-	}
-	s.last.after, s.last.parts = after, now
-	s.report.ProgressAt(s.metric, s.unit, after, now/s.scale)
+func (s *series) publish(after time.Duration, n float64) {
+	s.report.ProgressAt(s.metric, s.unit, after, n/s.scale)
 }
+
+// add takes the next final reading.
+func (s *series) add(after time.Duration, parts int64) { s.until.Add(after, float64(parts)) }
 
 // sample reports the slope of the whole series: up to the deadline, or to the
 // end of the last operation of a task by count.
 func (s *series) sample() {
-	if s.last.parts == 0 || s.last.after == 0 {
+	if s.until.N == 0 || s.until.After == 0 {
 		return // no value is not a value of 0
 	}
 	s.report.Sample(model.Sample{
-		Metric: s.metric, Unit: s.unit + "/s", Value: s.last.parts / s.scale / s.last.after.Seconds(),
+		Metric: s.metric, Unit: s.unit + "/s", Value: s.until.N / s.scale / s.until.After.Seconds(),
 		Better: model.Higher, Resource: s.resource,
 	})
 }

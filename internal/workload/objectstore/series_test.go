@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	store "github.com/scalebench/scalebench/internal/load/objectstore"
 )
 
 // reading is a counter at a time.
@@ -34,7 +36,8 @@ func TestSeries(t *testing.T) {
 	for _, tt := range tests {
 		r := newLog(t)
 		r.Start = time.Now().Add(-time.Minute)
-		one := &series{metric: "m", unit: "op", scale: 2, deadline: tt.deadline, report: r}
+		one := &series{metric: "m", unit: "op", scale: 2, report: r}
+		one.until = store.Until{Deadline: tt.deadline, Publish: one.publish}
 		for _, x := range tt.readings {
 			one.add(x.after, x.bytes)
 		}

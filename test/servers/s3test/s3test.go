@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -54,14 +55,16 @@ func gatewayBinary(t *testing.T) string {
 	return path
 }
 
-// Start starts a server with an empty bucket, which ends with the test. A program finds
-// its credentials where the test calls UseCredentials, or TestMain SetCredentials.
-func Start(t *testing.T) *Gateway {
+// Start starts a server with an empty bucket, which ends with the test. It may have more
+// options. A program finds its credentials where the test calls UseCredentials, or TestMain
+// SetCredentials.
+func Start(t *testing.T, options ...string) *Gateway {
 	t.Helper()
 	binary, g := gatewayBinary(t), &Gateway{Dir: t.TempDir()}
 	address := servers.FreeAddress(t)
 	g.URL = "http://" + address
-	cmd := exec.Command(binary, "--port", address, "--health", "/health", "--quiet", "posix", g.Dir)
+	options = append(options, "--port", address, "--health", "/health", "--quiet", "posix", g.Dir)
+	cmd := exec.Command(binary, options...)
 	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+Key, "ROOT_SECRET_KEY="+Secret)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
@@ -94,7 +97,8 @@ func client(t *testing.T, address string) *minio.Client {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	c, err := minio.New(address, &minio.Options{Creds: credentials.NewStaticV4(Key, Secret, ""), Region: "us-east-1", Transport: transport})
+	c, err := minio.New(address, &minio.Options{Creds: credentials.NewStaticV4(Key, Secret, ""), Region: "us-east-1",
+		Transport: transport})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,8 +110,10 @@ func client(t *testing.T, address string) *minio.Client {
 func variables() map[string]string {
 	all := map[string]string{"HOME": "/nonexistent", "AWS_EC2_METADATA_DISABLED": "true", "AWS_ACCESS_KEY_ID": Key,
 		"AWS_SECRET_ACCESS_KEY": Secret}
-	for _, name := range []string{"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3",
-		"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "MINIO_ROOT_USER", "MINIO_ACCESS_KEY"} {
+	for _, name := range []string{"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION",
+		"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3",
+		"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+		"MINIO_ROOT_USER", "MINIO_ACCESS_KEY"} {
 		all[name] = ""
 	}
 	return all
@@ -167,9 +173,36 @@ func (g *Gateway) Objects(t *testing.T) map[string]int64 {
 }
 
 // Put puts an object of one byte.
-func (g *Gateway) Put(t *testing.T, key string) {
+func (g *Gateway) Put(t *testing.T, key string) { g.Write(t, key, "x") }
+
+// Write puts an object.
+func (g *Gateway) Write(t *testing.T, key, text string) {
 	t.Helper()
-	if _, err := g.Client.PutObject(t.Context(), Bucket, key, strings.NewReader("x"), 1, minio.PutObjectOptions{}); err != nil {
+	body := strings.NewReader(text)
+	if _, err := g.Client.PutObject(t.Context(), Bucket, key, body, body.Size(), minio.PutObjectOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Read gets an object.
+func (g *Gateway) Read(t *testing.T, key string) string {
+	t.Helper()
+	o, err := g.Client.GetObject(t.Context(), Bucket, key, minio.GetObjectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = o.Close() }() // only read
+	text, err := io.ReadAll(o)
+	if err != nil {
+		t.Fatalf("object %q: %v", key, err)
+	}
+	return string(text)
+}
+
+// Remove deletes an object.
+func (g *Gateway) Remove(t *testing.T, key string) {
+	t.Helper()
+	if err := g.Client.RemoveObject(t.Context(), Bucket, key, minio.RemoveObjectOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,0 +1,163 @@
+package objectstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+
+	"github.com/google/uuid"
+	"github.com/minio/minio-go/v7"
+
+	"github.com/scalebench/scalebench/internal/load"
+)
+
+// ErrGone means that there is no such object.
+var ErrGone = errors.New("the object is not there")
+
+// Reach finds out whether the bucket can be listed, and makes it if it may.
+func (t *Target) Reach(ctx context.Context) error {
+	t.Say(t.Stdout, "%s%s, bucket %s", t.client.endpoint, t.client.via(ctx), t.Bucket)
+	return t.scrub(t.reach(ctx))
+}
+
+// Close ends the connections of a target without a directory; Remove does so, too.
+func (t *Target) Close() { t.client.transport.CloseIdleConnections() }
+
+// List calls each for the keys and sizes of all objects below a prefix.
+func (t *Target) List(ctx context.Context, prefix string, each func(key string, size int64)) error {
+	for o := range t.client.ListObjectsIter(ctx, t.Bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
+		if o.Err != nil {
+			return t.scrub(fmt.Errorf("listing bucket %q: %w", t.Bucket, o.Err))
+		}
+		each(o.Key, o.Size)
+	}
+	return ctx.Err()
+}
+
+// GetFile gets an object into a file, which is replaced, and returns its size. Attempts
+// are counted and repeated as in a test. The error is ErrGone where there is no object,
+// and that of the file system where the file cannot be written.
+func (t *Target) GetFile(ctx context.Context, key, path string) (size int64, err error) {
+	var local error
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err = t.attempts(ctx, Get, func(tr *transfer) (err error) {
+		size, local, err = t.getFile(ctx, key, path, tr)
+		if local != nil {
+			cancel() // nothing is wrong with the store: no attempt has failed, and none follows
+		}
+		return err
+	})
+	if local != nil {
+		return 0, local
+	}
+	return size, plain(err)
+}
+
+// plain is an error without the engine's kind, and tells what is not there from the rest.
+func plain(err error) error {
+	e, ok := errors.AsType[*load.Error](err)
+	switch {
+	case !ok:
+		return err
+	case e.Status == http.StatusNotFound:
+		return fmt.Errorf("%w: %w", ErrGone, e.Err)
+	}
+	return e.Err
+}
+
+// getFile is one attempt. What went wrong with the file is local.
+func (t *Target) getFile(ctx context.Context, key, path string, tr *transfer) (size int64, local, err error) {
+	ctx, cancel := t.watch(ctx, tr, false)
+	defer cancel()
+	content, info, _, err := minio.Core{Client: t.client.Client}.GetObject(ctx, t.Bucket, key, minio.GetObjectOptions{})
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = content.Close() }() // everything was read, or it failed
+	file, local := os.Create(path)
+	if local != nil {
+		return 0, local, local
+	}
+	from := &reader{Reader: content, tr: tr}
+	size, err = io.Copy(file, from)
+	closed := file.Close()
+	switch {
+	case from.failed != nil:
+		return 0, nil, from.failed
+	case err != nil || closed != nil:
+		local = errors.Join(err, closed)
+		return 0, local, local
+	case size != info.Size:
+		return 0, nil, fmt.Errorf("%w: %d of %d bytes came", errCorrupt, size, info.Size)
+	}
+	return size, nil, nil
+}
+
+// reader counts what comes, and keeps why no more did.
+type reader struct {
+	io.Reader
+
+	tr     *transfer
+	failed error
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.tr.moved.Add(int64(n))
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.failed = err
+	}
+	return n, err
+}
+
+// PutFile puts a file as an object, and returns its size.
+func (t *Target) PutFile(ctx context.Context, path, key string) (size int64, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = file.Close() }() // only read
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if size = info.Size(); size > maxSize {
+		return 0, fmt.Errorf("the file has %d bytes, and one PutObject takes %d", size, maxSize)
+	}
+	return size, plain(t.attempts(ctx, Put, func(tr *transfer) error {
+		ctx, cancel := t.watch(ctx, tr, true)
+		defer cancel()
+		payload := &reader{Reader: io.NewSectionReader(file, 0, size), tr: tr} // no library sends it again unnoticed
+		_, err := t.client.PutObject(ctx, t.Bucket, key, payload, size,
+			minio.PutObjectOptions{DisableMultipart: true, DisableContentSha256: true})
+		return err
+	}))
+}
+
+// Drop deletes an object. It is no error if there is none.
+func (t *Target) Drop(ctx context.Context, key string) error {
+	return t.scrub(repeat(ctx, t.Retries, false, func() error {
+		ctx, cancel := context.WithTimeout(ctx, t.Timeout)
+		defer cancel()
+		return t.client.RemoveObject(ctx, t.Bucket, key, minio.RemoveObjectOptions{})
+	}, func(error, bool) {}))
+}
+
+// NewKey is that of a new object: with a UUID, in the target's directory, and so removed
+// with it; or below a folder of the bucket, and left there.
+func (t *Target) NewKey(folder string) string {
+	if folder == "" {
+		folder = t.Dir
+	}
+	return folder + uuid.NewString()
+}
+
+// NumberedID is a UUID that all nodes give to the n-th of these things.
+func NumberedID(things string, n int) string {
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(things+"#"+strconv.Itoa(n))).String()
+}

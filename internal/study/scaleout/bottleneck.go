@@ -1,0 +1,215 @@
+package scaleout
+
+import (
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/scalability"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Bottleneck is what ends growth: the name of a shared resource such as objectstore.put,
+// or one of these.
+type Bottleneck string
+
+// The bottlenecks that are no resource by name.
+const (
+	OwnProcessors Bottleneck = "processors" // of the nodes: growth goes on with nodes
+	Machine       Bottleneck = "machine"    // processors of a machine that nodes share
+	Queue         Bottleneck = "queue"      // jobs do not come fast enough
+	None          Bottleneck = "none"       // growth was not seen to end
+	Unknown       Bottleneck = "unknown"    // the data do not show it
+)
+
+// From which shares something counts.
+const (
+	goodEfficiency = .9  // with it a fleet grows in proportion
+	poorEfficiency = .75 // with it growth ends, whatever a resource's use
+	busyNode       = .8  // of a node's processors
+	busyMachine    = .85 // of a machine's processors
+	heavyUse       = .7  // of a resource's capacity
+	grownShare     = .25 // of all growth of the time of a job, to be a candidate
+)
+
+// Stage is what a part of a job takes on average in the smallest and in the largest fleet.
+type Stage struct {
+	Stage    Part    `json:"stage"`
+	Smallest float64 `json:"smallest"` // s
+	Largest  float64 `json:"largest"`  // s
+	// Share is its share of all growth.
+	Share float64 `json:"share"`
+}
+
+// Use is how much the largest fleet took of a shared resource.
+type Use struct {
+	Resource string  `json:"resource"`
+	Rate     float64 `json:"rate"` // bytes a second
+	// Capacity is in bytes a second and Use a share of it; null: it was not measured.
+	Capacity *Range   `json:"capacity"`
+	Use      *float64 `json:"use"`
+
+	stage Part
+}
+
+// Processors is how much of them nodes and machines used, as shares of 1; null: not known.
+type Processors struct {
+	Smallest        *float64 `json:"smallest"`
+	Largest         *float64 `json:"largest"`
+	MachineSmallest *float64 `json:"machine_smallest"`
+	MachineLargest  *float64 `json:"machine_largest"`
+}
+
+// average is the mean over points of what is known; NaN: nothing is.
+func average(points []point, of func(point) float64) float64 {
+	var values []float64
+	for _, x := range points {
+		if v := of(x); num.Finite(v) {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	return stats.Average(values)
+}
+
+// bind names the bottleneck, with the evidence.
+func (r *Result) bind() {
+	if len(r.Sizes) == 0 {
+		r.Bottleneck = Unknown
+		return
+	}
+	small, large := r.pointsOf(r.smallest().Nodes), r.pointsOf(r.largest().Nodes)
+	r.stages(small, large)
+	r.uses(large)
+	node := func(x point) float64 { return x.node }
+	machine := func(x point) float64 { return x.machine }
+	busy, shared := average(large, node), average(large, machine)
+	if num.Finite(busy) || num.Finite(shared) {
+		r.Processors = &Processors{num.IfFinite(average(small, node)), num.IfFinite(busy),
+			num.IfFinite(average(small, machine)), num.IfFinite(shared)}
+	}
+	r.Bottleneck = r.bottleneck(busy, shared)
+}
+
+func (r *Result) bottleneck(busy, shared float64) Bottleneck {
+	e := r.efficiency()
+	linear := e >= goodEfficiency
+	if r.curves != nil && r.curves.Kind == scalability.Linear {
+		linear = true
+	}
+	switch {
+	case math.IsNaN(e):
+		return Unknown
+	case linear && busy >= busyNode:
+		return OwnProcessors
+	case linear:
+		return None
+	}
+	at, use := r.grown()
+	switch at {
+	case Get, Put:
+		if use != nil && use.Use != nil && *use.Use < heavyUse && e > poorEfficiency {
+			return None
+		}
+		if use != nil {
+			return Bottleneck(use.Resource)
+		}
+		return Bottleneck(map[Part]string{Get: model.ResourceObjectGet, Put: model.ResourceObjectPut}[at])
+	case Wait:
+		return Queue
+	}
+	switch {
+	case shared >= busyMachine:
+		return Machine
+	case at == Compute && busy >= busyNode:
+		return OwnProcessors
+	}
+	return Unknown
+}
+
+// grown is the part of a job that grew; of several, the one whose resource is nearest to
+// its capacity, or else the one that grew most. Empty: none is known to have grown.
+func (r *Result) grown() (at Part, use *Use) {
+	best, nearest := 0.0, 0.0
+	for _, s := range r.Stages {
+		if s.Share < grownShare {
+			continue
+		}
+		i := slices.IndexFunc(r.Uses, func(u Use) bool { return u.stage == s.Stage && u.Use != nil })
+		near := 0.0
+		if i >= 0 && *r.Uses[i].Use >= heavyUse {
+			near = *r.Uses[i].Use
+		}
+		if near < nearest || near == nearest && s.Share <= best {
+			continue
+		}
+		at, best, nearest, use = s.Stage, s.Share, near, nil
+		if i >= 0 {
+			use = &r.Uses[i]
+		}
+	}
+	return at, use
+}
+
+func (r *Result) stages(small, large []point) {
+	total := 0.0
+	for _, part := range parts() {
+		of := func(x point) float64 {
+			if v, ok := x.stages[part]; ok {
+				return v
+			}
+			return math.NaN()
+		}
+		s := Stage{Stage: part, Smallest: average(small, of), Largest: average(large, of)}
+		if num.Finite(s.Smallest) && num.Finite(s.Largest) {
+			s.Share = max(0, s.Largest-s.Smallest)
+			total += s.Share
+			r.Stages = append(r.Stages, s)
+		}
+	}
+	for i := range r.Stages {
+		if total > 0 {
+			r.Stages[i].Share /= total
+		}
+	}
+}
+
+// uses adds what the largest fleet took of what is shared.
+func (r *Result) uses(large []point) {
+	for _, way := range [...]struct {
+		stage    Part
+		metric   string
+		resource string
+	}{{Get, metricGet, model.ResourceObjectGet}, {Put, metricPut, model.ResourceObjectPut}} {
+		rate := average(large, func(x point) float64 {
+			if v, ok := x.bytes[way.metric]; ok {
+				return v * x.rate
+			}
+			return math.NaN()
+		})
+		if !(rate > 0) {
+			continue
+		}
+		found := false
+		for _, l := range r.limits() {
+			if demands[l.Resource] == way.metric {
+				share := rate / l.Capacity.Value
+				r.Uses, found = append(r.Uses, Use{l.Resource, rate, &l.Capacity, &share, way.stage}), true
+			}
+		}
+		if !found {
+			r.Uses = append(r.Uses, Use{Resource: way.resource, Rate: rate, stage: way.stage})
+		}
+	}
+}
+
+// limits are those of the prediction.
+func (r *Result) limits() []Limit {
+	if r.Predicted == nil {
+		return nil
+	}
+	return r.Predicted.Limits
+}

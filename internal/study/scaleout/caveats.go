@@ -1,0 +1,110 @@
+package scaleout
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Arguments of caveats.
+type (
+	sizeOf struct {
+		Nodes int `json:"nodes"`
+	}
+	wideArgs struct {
+		Nodes     int     `json:"nodes"`
+		HalfWidth float64 `json:"half_width"` // a share
+		Wanted    float64 `json:"wanted"`
+	}
+	driftArgs struct {
+		Before float64 `json:"before"` // jobs a second
+		After  float64 `json:"after"`
+	}
+	resourceArgs struct {
+		Resource string `json:"resource"`
+	}
+	beyondArgs struct {
+		Nodes   int `json:"nodes"`
+		Largest int `json:"largest"`
+	}
+)
+
+var (
+	stepLost = caveat.Define("step_lost", func(a sizeOf) string {
+		return num.Count(a.Nodes, "node") + ": a step failed and does not count"
+	})
+	noCurve = caveat.Define("no_curve", func(a caveat.Cause) string {
+		return fmt.Sprintf("no curve was fitted: %s. Measure three sizes or more, and use trials: 3", a.Why)
+	})
+	noPrediction = caveat.Define("no_prediction", func(struct{}) string {
+		return "nothing was predicted, because no measurement of one node is complete"
+	})
+	wideBand = caveat.Define("wide_band", func(a wideArgs) string {
+		return fmt.Sprintf("the predicted band of %s has a half-width of %s, and %s was wanted. Measure one node for longer "+
+			"(singles, or a longer duration)", num.Count(a.Nodes, "node"), num.Fraction(a.HalfWidth), num.Fraction(a.Wanted))
+	})
+	latePrediction = caveat.Define("late_prediction", func(struct{}) string {
+		return "a larger fleet began before the last measurement of the prediction ended"
+	})
+	drift = caveat.Define("drift", func(a driftArgs) string {
+		return fmt.Sprintf("one node did %s before the prediction and %s in the blocks. The prediction may be off by as much",
+			num.Human(a.Before, "job/s"), num.Human(a.After, "job/s"))
+	})
+	notMeasured = caveat.DefineAbout("capacity_not_measured", func(c caveat.Caveat, a resourceArgs) string {
+		return fmt.Sprintf("jobs use %s, and its capacity was not measured. The prediction has no limit of it. Name a "+
+			"workload that measures it under capacities", a.Resource)
+	})
+	beyond = caveat.Define("beyond_measured", func(a beyondArgs) string {
+		return fmt.Sprintf("%s were not measured: the largest fleet had %d. A limit may lie between",
+			num.Count(a.Nodes, "node"), a.Largest)
+	})
+	notPriced = caveat.Define("not_priced", func(a caveat.Cause) string { return "there is no cost: " + string(a.Why) })
+	caveats   = caveat.Table{stepLost, noCurve, noPrediction, wideBand, latePrediction, drift, notMeasured, beyond,
+		notPriced}
+)
+
+// doubt adds what the steps and the prediction leave in doubt.
+func (r *Result) doubt(p *Params) {
+	pr := r.Predicted
+	if pr == nil {
+		r.Doubts.Add(noPrediction.Warn(struct{}{}))
+		return
+	}
+	if w := pr.widest(); w.HalfWidth > float64(p.HalfWidth)/100 {
+		r.Doubts.Add(wideBand.Warn(wideArgs{w.Nodes, w.HalfWidth, float64(p.HalfWidth) / 100}))
+	}
+	if pr.FirstLarger != nil && pr.FirstLarger.Before(pr.Made) {
+		r.Doubts.Add(latePrediction.Warn(struct{}{}))
+	}
+	r.doubtDrift()
+	for _, u := range r.Uses {
+		if u.Capacity == nil {
+			r.Doubts.Add(notMeasured.At(model.Warning, caveat.Subject{}, resourceArgs{u.Resource}))
+		}
+	}
+}
+
+// doubtDrift compares one node before the prediction with one node in the blocks.
+func (r *Result) doubtDrift() {
+	var before, after []float64
+	for _, x := range r.points {
+		switch {
+		case x.single:
+			before = append(before, x.rate)
+		case x.nodes == 1:
+			after = append(after, x.rate)
+		}
+	}
+	was, is := stats.Average(before), stats.Average(after)
+	test, err := stats.WelchT(before, after, stats.DefaultLevel)
+	if err == nil && test.P < 1-stats.DefaultLevel && math.Abs(is/was-1) > worthDoubting {
+		r.Doubts.Add(drift.Warn(driftArgs{was, is}))
+	}
+}
+
+// worthDoubting is by what share the rate of one node may change without a word.
+const worthDoubting = .05

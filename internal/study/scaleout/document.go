@@ -1,0 +1,203 @@
+package scaleout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
+)
+
+// document is study.Answer.Document. Its table for programs has a row a size: the names
+// and order of the columns are a contract.
+func (r *Result) document() *doc.Document {
+	d := &doc.Document{Title: r.title, Answer: doc.Words(r.Answer), More: r.more(), Warnings: doc.Caveats(r.Doubts...),
+		Data: r.data()}
+	if len(r.Sizes) == 0 {
+		return d
+	}
+	if r.run != nil {
+		d.Verdict = r.Bottleneck.tag()
+	}
+	d.AddSection("throughput", "Throughput by size", "", doc.Everywhere, doc.Plot("", "", r.curve()),
+		doc.Block{Table: r.sizes()})
+	if t := r.evidence(); t != nil {
+		d.AddSection("evidence", "What ends growth", "", doc.Everywhere, t...)
+	}
+	if r.Target != nil && len(r.Target.Limits) > 0 {
+		d.AddSection("target", "What "+r.shown(r.Target.Rate)+" needs", "", doc.Everywhere, doc.Block{Table: r.needed()})
+	}
+	if len(r.Curves) > 0 {
+		d.AddSection("curves", "Curves", "", doc.Everywhere, doc.Block{Table: r.curvesTable()})
+	}
+	if f := r.oneNode(); f != nil {
+		d.AddSection("node", "What one node consumes", "", doc.Page, doc.Block{Figure: f})
+	}
+	if c, ok := r.costs(); ok {
+		d.AddSection("cost", "Cost of a job", "", doc.Page, doc.Plot("", "", c))
+	}
+	d.Sections = append(d.Sections, reading())
+	return d
+}
+
+// data is the table for programs.
+func (r *Result) data() *doc.Table {
+	t := &doc.Table{Columns: doc.ForPrograms("nodes", "trials", "throughput", "throughput_lo", "throughput_hi",
+		"predicted_lower", "predicted_upper", "inside", "bound", "bound_error", "job_cost", "kind", "bottleneck")}
+	for _, s := range r.Sizes {
+		var lo, hi any
+		if s.CI != nil {
+			lo, hi = s.CI.Lo, s.CI.Hi
+		}
+		var inside any
+		if s.Inside != nil {
+			inside = *s.Inside
+		}
+		t.Add(doc.Values(s.Nodes, s.Trials, s.Rate, lo, hi, s.Lower, s.Upper, inside, s.Bound, s.BoundError, s.JobCost,
+			string(r.Kind), string(r.Bottleneck))...)
+	}
+	return t
+}
+
+// sizes is the table of sizes.
+func (r *Result) sizes() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{doc.Number("nodes", "nodes"), doc.Number("trials", "trials"),
+		doc.Interval("throughput", "measured\n[95 %]")}}
+	if r.Predicted != nil {
+		t.Columns = append(t.Columns, doc.Interval("predicted", "predicted\nbefore"), doc.Label("inside", "inside"),
+			doc.Number("bound_error", "against\nmin(N·r, C/d)"))
+	}
+	if r.Currency != "" {
+		t.Columns = append(t.Columns, doc.Number("job_cost", "cost of 1,000\njobs, "+r.Currency))
+	}
+	for _, s := range r.Sizes {
+		cells := []doc.Cell{doc.Int(s.Nodes), doc.Int(s.Trials), r.measured(s)}
+		if r.Predicted != nil {
+			predicted, inside := doc.Of(nil, num.Missing), doc.Of(nil, num.Missing)
+			if s.Lower != nil {
+				predicted = doc.Of(nil, r.number(*s.Lower)+" to "+r.number(*s.Upper)).Within(*s.Lower, *s.Upper)
+				inside = doc.Say("no").As(doc.Bad)
+				if *s.Inside {
+					inside = doc.Say("yes").As(doc.Good)
+				}
+			}
+			cells = append(cells, predicted, inside, doc.Optional(s.BoundError, num.Signed))
+		}
+		if r.Currency != "" {
+			cells = append(cells, doc.Optional(s.JobCost, func(v float64) string { return num.Digits(1000*v, 3) }))
+		}
+		t.Add(cells...)
+	}
+	return t
+}
+
+// measured is the cell of what a size came to.
+func (r *Result) measured(s Size) doc.Cell {
+	c := doc.Of(s.Rate, r.shown(s.Rate))
+	if s.CI != nil {
+		c = doc.Of(s.Rate, r.shown(s.Rate), r.scale().Interval(max(0, s.CI.Lo), s.CI.Hi)).Within(s.CI.Lo, s.CI.Hi)
+	}
+	return c
+}
+
+// evidence is what the bottleneck rests on; nil: nothing is known.
+func (r *Result) evidence() []doc.Block {
+	var out []doc.Block
+	if len(r.Stages) > 0 {
+		t := &doc.Table{Columns: []doc.Column{doc.Label("stage", "part of a job"),
+			doc.Number("smallest", num.Count(r.smallest().Nodes, "node")), doc.Number("largest", num.Count(r.largest().Nodes,
+				"node")), doc.Number("share", "of all growth")}}
+		for _, s := range r.Stages {
+			t.Add(doc.Say(string(s.Stage)), doc.Of(s.Smallest, num.Seconds(s.Smallest)), doc.Of(s.Largest,
+				num.Seconds(s.Largest)), doc.Of(s.Share, num.Fraction(s.Share)))
+		}
+		out = append(out, doc.Block{Table: t}, doc.Plot("", "", r.stack()))
+	}
+	if len(r.Uses) > 0 {
+		t := &doc.Table{Columns: []doc.Column{doc.Label("resource", "shared resource"),
+			doc.Number("rate", num.Count(r.largest().Nodes, "node")+" use"), doc.Number("capacity", "capacity"),
+			doc.Number("use", "use")}}
+		for _, u := range r.Uses {
+			capacity := doc.Of(nil, "not measured")
+			if u.Capacity != nil {
+				capacity = doc.Of(u.Capacity.Value, num.Human(u.Capacity.Value, "B/s"))
+			}
+			t.Add(doc.Say(u.Resource), doc.Of(u.Rate, num.Human(u.Rate, "B/s")), capacity, doc.Optional(u.Use, num.Fraction))
+		}
+		out = append(out, doc.Block{Table: t})
+	}
+	if p := r.Processors; p != nil && p.Largest != nil {
+		text := fmt.Sprintf("A node uses %s of its processors alone, and %s in the largest fleet.",
+			num.Optional(p.Smallest, num.Fraction), num.Fraction(*p.Largest))
+		if r.run.SharedMachine() && p.MachineLargest != nil {
+			text += fmt.Sprintf(" The machine that the nodes share is %s busy then.", num.Fraction(*p.MachineLargest))
+		}
+		out = append(out, doc.Remark(text))
+	}
+	return out
+}
+
+// needed is the table of what the target needs.
+func (r *Result) needed() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{doc.Label("resource", "resource"), doc.Number("per_job", "a job takes"),
+		doc.Number("needed", "needed"), doc.Number("capacity", "capacity"), doc.Number("rate_limit", "suffices for"),
+		doc.Number("node_limit", "nodes then"), doc.Label("suffices", "suffices")}}
+	for _, n := range r.Target.Limits {
+		suffices := doc.Of(nil, "not known")
+		if n.Suffices != nil {
+			suffices = doc.Say("no").As(doc.Bad)
+			if *n.Suffices {
+				suffices = doc.Say("yes").As(doc.Good)
+			}
+		}
+		rate := func(v float64) string { return num.Human(v, "B/s") }
+		t.Add(doc.Say(n.Resource), doc.Of(n.PerJob, num.Human(n.PerJob, "B")), doc.Of(n.Needed, rate(n.Needed)),
+			doc.Optional(n.Capacity, rate), doc.Optional(n.RateLimit, r.shown),
+			doc.Optional(n.NodeLimit, func(v float64) string { return num.Digits(v, 4) }), suffices)
+	}
+	return t
+}
+
+// curvesTable has the curves that were fitted.
+func (r *Result) curvesTable() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{doc.Label("kind", "kind"), doc.Label("parameters", "parameters"),
+		doc.Number("sse", "SSE"), doc.Number("aicc", "AICc"), doc.Label("plausible", "plausible")}}
+	for _, c := range r.Curves {
+		plausible := "no"
+		if c.Plausible {
+			plausible = "yes"
+		}
+		t.Add(doc.Say(string(c.Kind)), doc.Say(c.Parameters.words()), doc.Of(c.SSE, num.Digits(c.SSE, 4)),
+			doc.Optional(c.AICc, func(v float64) string { return fmt.Sprintf("%.1f", v) }), doc.Say(plausible))
+	}
+	return t
+}
+
+func (p Parameters) words() string {
+	var out []string
+	for _, x := range []struct {
+		name  string
+		value *float64
+	}{{"γ", p.Gamma}, {"α", p.Alpha}, {"β", p.Beta}, {"cap", p.Cap}} {
+		if x.value != nil {
+			out = append(out, fmt.Sprintf("%s = %.4g", x.name, *x.value))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// reading explains the words.
+func reading() doc.Section {
+	return doc.Section{ID: doc.Reading, Title: "Reading this", Show: doc.Page, Blocks: []doc.Block{{Fields: slices.Concat(
+		[]doc.Field{
+			{Label: "Predicted", Text: "Made from one node and the measured capacities before larger fleets ran, and stored " +
+				"with their steps. The lower end is a closed queueing network, the upper end min(N·r, C/d). Both are widened by " +
+				"the intervals of what was measured."},
+			{Label: "Plateau", Text: "The most that any number of nodes does. Its interval holds over all kinds of curves " +
+				"that the data do not rule out."},
+			{Label: "Knee", Text: "The size at which growth in proportion would reach the plateau."},
+			{Label: "Bottleneck", Text: "The part of a job whose time grew, with its resource. Where growth does not end: the " +
+				"nodes' own processors if they are busy, and none otherwise."},
+		})}}}
+}

@@ -1,0 +1,206 @@
+package scaleout
+
+import (
+	"math"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queueing"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Prediction is what is expected of fleets, from one node and from what all share. Steps
+// of larger fleets store it before they run.
+type Prediction struct {
+	// Made is when the last measurement ended of which it was made.
+	Made time.Time `json:"made"`
+	// Rate is what one node alone does, in jobs a second, from so many steps.
+	Rate  Range `json:"rate"`
+	Steps int   `json:"steps"`
+	// Slots is how many jobs a node works on at once.
+	Slots  int     `json:"slots"`
+	Limits []Limit `json:"limits"`
+	Sizes  []Band  `json:"sizes"`
+}
+
+// Range is a value with its interval at 95 %; null: not known.
+type Range struct {
+	Value float64     `json:"value"`
+	CI    *[2]float64 `json:"ci"`
+}
+
+// rangeOf is an estimate of something that cannot be negative.
+func rangeOf(e stats.Estimate) Range {
+	r := Range{Value: e.Mean}
+	if ci, err := e.Interval(stats.DefaultLevel); err == nil && e.Degrees > 0 {
+		r.CI = &[2]float64{max(ci.Lo, 0), ci.Hi}
+	}
+	return r
+}
+
+// exact is the value without its interval.
+func (r Range) exact() queueing.Range {
+	return queueing.Range{Value: r.Value, Lo: r.Value, Hi: r.Value}
+}
+
+// ends are those of the interval, or the value where there is none.
+func (r Range) ends() queueing.Range {
+	if r.CI == nil {
+		return r.exact()
+	}
+	return queueing.Range{Value: r.Value, Lo: r.CI[0], Hi: r.CI[1]}
+}
+
+// Limit is a resource that all nodes share.
+type Limit struct {
+	Resource string `json:"resource"`
+	Workload string `json:"workload,omitempty"` // that measured the capacity
+	// PerJob is in bytes, Capacity in bytes a second.
+	PerJob   Range `json:"per_job"`
+	Capacity Range `json:"capacity"`
+}
+
+// Band is what is expected of a fleet of one size, in jobs a second.
+type Band struct {
+	Nodes int     `json:"nodes"`
+	Lower float64 `json:"lower"`
+	Upper float64 `json:"upper"`
+	// Network is the closed queueing network and Bound is min(N·r, C/d), both by the values
+	// without their intervals.
+	Network float64 `json:"network"`
+	Bound   float64 `json:"bound"`
+	// HalfWidth is that of the band as a share of its middle.
+	HalfWidth float64 `json:"half_width"`
+}
+
+// predict adds the bands of all sizes.
+func (p *Prediction) predict(sizes []int) {
+	p.Sizes = nil
+	for _, n := range sizes {
+		p.Sizes = append(p.Sizes, p.band(n))
+	}
+}
+
+// band goes from the closed network, in which nodes wait for each other as customers of a
+// queue do, to min(N·r, C/d), where they never wait before something is saturated. Each
+// measured value moves both ends by its interval. The values are independent, so that
+// their effects add up as squares.
+func (p *Prediction) band(nodes int) Band {
+	as := p.fleet(-1)
+	at := as.Band(nodes)
+	b := Band{Nodes: nodes, Network: at.Lower, Bound: at.Upper}
+	down, up := square(transient*at.Lower), 0.0
+	for i := range 1 + 2*len(p.Limits) {
+		x := p.fleet(i)
+		down += square(at.Lower - x.Slowest.Band(nodes).Lower)
+		up += square(x.Fastest.Upper(nodes) - at.Upper)
+	}
+	b.Lower, b.Upper = max(0, at.Lower-math.Sqrt(down)), at.Upper+math.Sqrt(up)
+	if b.Upper > 0 {
+		b.HalfWidth = (b.Upper - b.Lower) / (b.Upper + b.Lower)
+	}
+	return b
+}
+
+// transient is by what share the first seconds of a step, in which all nodes ask for the
+// same at once, may lower its rate.
+const transient = .05
+
+func square(x float64) float64 { return x * x }
+
+// fleet is the network in which one value has its interval: 0 is the rate, 1 + 2·i what a
+// job takes of limit i, 2 + 2·i its capacity.
+func (p *Prediction) fleet(varies int) queueing.Ends {
+	at := func(i int, r Range) queueing.Range {
+		if i == varies {
+			return r.ends()
+		}
+		return r.exact()
+	}
+	var limits []queueing.Limit
+	for i, l := range p.Limits {
+		limits = append(limits, queueing.Limit{Name: l.Resource, PerJob: at(1+2*i, l.PerJob),
+			Capacity: at(2+2*i, l.Capacity)})
+	}
+	return queueing.NewEnds(at(0, p.Rate), p.Slots, limits...)
+}
+
+// widest is the largest half-width.
+func (p *Prediction) widest() (b Band) {
+	for _, x := range p.Sizes {
+		if x.HalfWidth > b.HalfWidth {
+			b = x
+		}
+	}
+	return b
+}
+
+// bandOf is the band of a size; false: there is none.
+func (p *Prediction) bandOf(nodes int) (Band, bool) {
+	for _, b := range p.Sizes {
+		if b.Nodes == nodes {
+			return b, true
+		}
+	}
+	return Band{}, false
+}
+
+// demands are the metrics that say how many bytes of a resource a job takes.
+var demands = map[string]string{
+	model.ResourceObjectGet: metricGet, model.ResourceNetworkReceive: metricGet,
+	model.ResourceObjectPut: metricPut, model.ResourceNetworkSend: metricPut,
+}
+
+// pilot is what was measured before the prediction.
+type pilot struct {
+	made       time.Time
+	singles    []single
+	capacities []Limit // without what a job takes
+}
+
+// single is what one node came to alone.
+type single struct {
+	scored
+	bytes map[string]float64 // of one job, by metric
+	time  float64            // of one job, in s; NaN: not known
+}
+
+// prediction is made of all that was measured; nil: one node was not.
+func (m *pilot) prediction(slots int, sizes []int) *Prediction {
+	if len(m.singles) == 0 {
+		return nil
+	}
+	p := &Prediction{Made: m.made, Steps: len(m.singles), Slots: slots, Limits: []Limit{}}
+	all := make([]scored, len(m.singles))
+	busy := 0.0
+	for i, s := range m.singles {
+		all[i] = s.scored
+		busy += s.total * s.time / float64(len(m.singles))
+	}
+	p.Rate = rangeOf(estimate(all))
+	if slots == 0 {
+		p.Slots = 1
+		if busy > 1 { // Little's law; NaN is not
+			p.Slots = int(math.Round(busy))
+		}
+	}
+	for _, l := range m.capacities {
+		var values []float64
+		for _, s := range m.singles {
+			if v := s.bytes[demands[l.Resource]]; v > 0 {
+				values = append(values, v)
+			}
+		}
+		if len(values) == 0 {
+			continue
+		}
+		mean, ci := stats.MeanWithin(values, stats.DefaultLevel)
+		l.PerJob = Range{Value: mean}
+		if ci != nil {
+			l.PerJob.CI = &[2]float64{max(ci.Lo, 0), ci.Hi}
+		}
+		p.Limits = append(p.Limits, l)
+	}
+	p.predict(sizes)
+	return p
+}

@@ -1,0 +1,150 @@
+package scaleout
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Metrics of the workload jobs.
+const (
+	metricJobs = "jobs"
+	metricGet  = "jobs_get_bytes"
+	metricPut  = "jobs_put_bytes"
+	metricTime = "jobs_time"
+	metricCPU  = "jobs_cpu"
+)
+
+// scored is the rate of a step, all nodes together.
+type scored struct {
+	total float64
+	// batches are totals in equal parts of the time; nil: there are no counters.
+	batches []float64
+}
+
+// score is the rate at which a step did what a metric counts, in the time in which all
+// nodes were at work where they have counters. perBatch is how much a batch holds at
+// least; 0: any amount. skip is how long after the start counts for nothing, in s. False:
+// a node has no value.
+func score(run *observe.Run, s model.Step, metric string, perBatch, skip float64) (out scored, ok bool) {
+	var counters []counter
+	for _, x := range run.Measured(s) {
+		i := slices.IndexFunc(x.Samples, func(v model.Sample) bool { return v.Key() == metric && !v.Info })
+		if i < 0 || x.Outcome != model.OutcomeOK {
+			return out, false
+		}
+		out.total, ok = out.total+x.Samples[i].Value, true
+		counters = append(counters, counterOf(x, metric))
+	}
+	if !ok || slices.ContainsFunc(counters, func(c counter) bool { return len(c.times) < 2 }) {
+		return out, ok
+	}
+	from, to := counters[0].span()
+	for _, c := range counters {
+		begin, end := c.span()
+		from, to = max(from, begin), min(to, end)
+	}
+	from += min(skip, mostSkipped*(to-from))
+	if to <= from {
+		return out, ok
+	}
+	total := 0.0
+	for _, c := range counters {
+		total += c.at(to) - c.at(from)
+	}
+	if total <= 0 {
+		return out, ok
+	}
+	out.total = total / (to - from)
+	parts := mostBatches
+	if perBatch > 0 {
+		parts = int(min(mostBatches, total/perBatch))
+	}
+	for i := range parts {
+		a, b := from+(to-from)*float64(i)/float64(parts), from+(to-from)*float64(i+1)/float64(parts)
+		sum := 0.0
+		for _, c := range counters {
+			sum += c.at(b) - c.at(a)
+		}
+		out.batches = append(out.batches, sum/(b-a))
+	}
+	return out, ok
+}
+
+const (
+	mostBatches  = 20
+	jobsPerBatch = 3      // so that the length of jobs does not show
+	mostSkipped  = 1. / 3 // of the time
+)
+
+// scoreJobs is the rate at which a step did jobs. All slots take their first job at one
+// moment and wait for each other then, so the time of two jobs is skipped.
+func scoreJobs(run *observe.Run, s model.Step, metric string) (scored, bool) {
+	skip := 2 * mean(run, s, metricTime)
+	if math.IsNaN(skip) {
+		skip = 0
+	}
+	return score(run, s, metric, jobsPerBatch, skip)
+}
+
+// counter is how much a node had done, in seconds since any moment.
+type counter struct{ times, done []float64 }
+
+func counterOf(x model.Result, metric string) (c counter) {
+	for _, s := range x.Series {
+		if s.Metric != metric || len(s.Offsets) != len(s.Values) || len(s.Offsets) == 0 {
+			continue
+		}
+		begin := float64(x.Started.UnixNano()) / float64(time.Second)
+		if s.Offsets[0] > 0 {
+			c.times, c.done = append(c.times, begin), append(c.done, 0)
+		}
+		for i, at := range s.Offsets {
+			c.times, c.done = append(c.times, begin+time.Duration(at).Seconds()), append(c.done, s.Values[i])
+		}
+	}
+	return c
+}
+
+func (c counter) span() (from, to float64) { return c.times[0], c.times[len(c.times)-1] }
+
+func (c counter) at(t float64) float64 {
+	v, _ := stats.Interpolate(c.times, c.done, t, 0)
+	return v
+}
+
+// estimate is the mean rate of steps with what is known of it: from batches within steps,
+// and from how far steps differ.
+func estimate(steps []scored) stats.Estimate {
+	var totals, weights []float64
+	var courses [][]float64
+	for _, s := range steps {
+		totals, weights = append(totals, s.total), append(weights, 1/float64(len(steps)))
+		courses = append(courses, s.batches)
+	}
+	out := stats.Estimate{Mean: stats.Average(totals)}
+	if sd, err := stats.SampleSD(totals); err == nil {
+		out.Var, out.Degrees = sd*sd/float64(len(totals)), float64(len(totals)-1)
+	}
+	var parts []stats.Estimate
+	r := stats.Autocorrelation(courses...)
+	for _, c := range courses {
+		if e, err := stats.BatchMeans(c, r); err == nil {
+			parts = append(parts, e)
+		}
+	}
+	if len(parts) < len(steps) {
+		return out
+	}
+	within := stats.Sum(parts, weights)
+	within.Mean = out.Mean
+	pooled, _ := stats.Pool(within, out, poolLevel)
+	return pooled
+}
+
+// poolLevel is at which level steps count as unlike each other, as Bancroft advises.
+const poolLevel = .25

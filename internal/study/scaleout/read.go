@@ -1,0 +1,216 @@
+package scaleout
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// point is what a fleet of one size came to in one trial.
+type point struct {
+	nodes, trial, number int
+	rate                 float64 // jobs a second
+	stages               map[Part]float64
+	bytes                map[string]float64 // of one job, by metric
+	cpu                  float64            // s of one job; NaN: not known
+	// node is how much of its processors a node used, machine how much of a machine's
+	// processors all used that ran there; shares of 1, NaN: not known.
+	node, machine float64
+	begun         time.Time
+	single        bool // before the prediction
+	step          model.Step
+}
+
+// Part is a part of the time of a job.
+type Part string
+
+// The parts of a job, in their order.
+const (
+	Wait    Part = "wait"
+	Get     Part = "get"
+	Compute Part = "compute"
+	Put     Part = "put"
+)
+
+func parts() []Part { return []Part{Wait, Get, Compute, Put} }
+
+// metricOf is what counts the jobs of a workload: "jobs", or its first capacity.
+func metricOf(run *observe.Run, workload string) string {
+	first := ""
+	for _, m := range run.Metrics() {
+		if m.Workload != workload || m.Info || m.Better != model.Higher {
+			continue
+		}
+		if m.Name == metricJobs {
+			return m.Name
+		}
+		if first == "" {
+			first = m.Name
+		}
+	}
+	return first
+}
+
+// mean is a value that describes a step, the mean over its nodes; NaN: there is none.
+func mean(run *observe.Run, s model.Step, metric string) float64 {
+	var values []float64
+	for _, x := range run.Measured(s) {
+		for _, v := range x.Samples {
+			if v.Metric == metric && v.Info {
+				values = append(values, v.Value)
+			}
+		}
+	}
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	return stats.Average(values)
+}
+
+// bytesUnit is that of capacities: of a store, requests a second are measured, too.
+const bytesUnit = "byte/s"
+
+// capacitiesOf are what a step measured of what nodes share.
+func capacitiesOf(run *observe.Run, s model.Step) (out []Limit) {
+	for _, m := range run.Metrics() {
+		if _, known := demands[m.Resource]; !known || m.Workload != s.Workload || m.Info || m.Unit != bytesUnit {
+			continue
+		}
+		if x, ok := score(run, s, m.Name, 0, 0); ok && x.total > 0 {
+			out = append(out, Limit{Resource: m.Resource, Workload: m.Workload,
+				Capacity: rangeOf(estimate([]scored{x}))})
+		}
+	}
+	return out
+}
+
+// singleOf is what one node came to alone.
+func singleOf(run *observe.Run, s model.Step) (out single, ok bool) {
+	x, ok := scoreJobs(run, s, metricOf(run, s.Workload))
+	return single{scored: x, time: mean(run, s, metricTime),
+		bytes: map[string]float64{metricGet: mean(run, s, metricGet), metricPut: mean(run, s, metricPut)}}, ok && x.total > 0
+}
+
+// note keeps when the last measurement ended that a prediction rests on.
+func (m *pilot) note(run *observe.Run, s model.Step) {
+	if end := run.Times(s).LastEnd; end.After(m.made) {
+		m.made = end
+	}
+}
+
+// read collects what the steps of the study came to, and the prediction.
+func (p *Params) read(run *observe.Run, r *Result) (out []point, err error) {
+	r.title = run.Title()
+	for _, s := range run.Steps() {
+		if s.Study != name {
+			continue
+		}
+		f, err := factorsOf(s)
+		if err != nil {
+			return nil, err
+		}
+		if f.Role == Capacity {
+			continue
+		}
+		if r.metric == "" {
+			r.metric = metricOf(run, s.Workload)
+			r.Unit = unitOf(run, s.Workload, r.metric)
+			if err := run.Need(observe.Series, r.metric); err != nil {
+				return nil, err
+			}
+		}
+		x, ok := scoreJobs(run, s, r.metric)
+		if f.Prediction != nil {
+			r.keep(f, run.Times(s).FirstStart)
+		}
+		if s.State != model.StepComplete || !ok {
+			r.Doubts.Add(stepLost.At(model.Warning, caveat.Subject{Steps: []int{s.Number}}, sizeOf{f.Nodes}))
+			continue
+		}
+		out = append(out, p.point(run, s, f, x.total))
+	}
+	if len(out) == 0 {
+		return nil, &model.InputError{Problem: "run " + string(run.Run().ID) + " has no step of the study " + name,
+			Allowed: "a run whose file has study: {kind: scaleout}"}
+	}
+	return out, nil
+}
+
+// keep takes the prediction that a step stored before it ran.
+func (r *Result) keep(f factors, begun time.Time) {
+	if r.Predicted == nil {
+		r.Predicted = &Predicted{Prediction: *f.Prediction}
+	}
+	if f.Nodes > 1 && !begun.IsZero() && (r.Predicted.FirstLarger == nil || begun.Before(*r.Predicted.FirstLarger)) {
+		r.Predicted.FirstLarger = &begun
+	}
+}
+
+// unitOf is the unit of a metric.
+func unitOf(run *observe.Run, workload, metric string) string {
+	for _, m := range run.Metrics() {
+		if m.Workload == workload && m.Name == metric {
+			return m.Unit
+		}
+	}
+	return ""
+}
+
+func (p *Params) point(run *observe.Run, s model.Step, f factors, rate float64) point {
+	x := point{nodes: f.Nodes, trial: s.Trial, number: s.Number, rate: rate, stages: make(map[Part]float64),
+		bytes: make(map[string]float64), cpu: mean(run, s, metricCPU), begun: run.Times(s).FirstStart,
+		single: f.Role == Single, step: s}
+	for _, part := range parts() {
+		x.stages[part] = mean(run, s, metricJobs+"_"+string(part))
+	}
+	for _, metric := range [...]string{metricGet, metricPut} {
+		x.bytes[metric] = mean(run, s, metric)
+	}
+	x.machine = machineUse(run, s)
+	x.node = x.machine
+	var shares []float64
+	for _, q := range run.Quotas(s) {
+		shares = append(shares, q.Share)
+	}
+	if len(shares) > 0 {
+		slices.Sort(shares) // maps have no order, and sums of floats one
+		x.node = stats.Average(shares)
+	}
+	return x
+}
+
+// machineUse is how much of the processors of its machines a step used, with all that ran
+// there, a share of 1; NaN: not known.
+func machineUse(run *observe.Run, s model.Step) float64 {
+	if run.Need(observe.Hosts, append([]string{observe.MetricCores}, observe.CPUKinds...)...) != nil {
+		return math.NaN() // Run.Err tells
+	}
+	var uses []float64
+	for _, x := range run.Measured(s) {
+		h := observe.NewHost(x, x.Started)
+		var busy, all float64
+		for _, kind := range observe.CPUKinds {
+			values := h.Readings(kind).Values
+			if len(values) < 2 {
+				continue
+			}
+			grown := values[len(values)-1] - values[0]
+			all += grown
+			if slices.Contains(observe.CPURunning, kind) {
+				busy += grown
+			}
+		}
+		if all > 0 {
+			uses = append(uses, busy/all)
+		}
+	}
+	if len(uses) == 0 {
+		return math.NaN()
+	}
+	return stats.Average(uses)
+}

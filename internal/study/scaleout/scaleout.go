@@ -1,0 +1,155 @@
+// Package scaleout is the question how far a real application scales: ScaleBench, section
+// 5 with Fig. 9 to 11.
+//
+//  1. [Params.Plan]: first the capacities that all nodes share and the rate of one node.
+//     From them comes the prediction, which the steps of larger fleets store before they
+//     run (design.go, prediction.go). Then each size in random order in each block.
+//  2. [Params.Answer]: the curve, its plateau and its knee (result.go), the bottleneck with
+//     evidence (bottleneck.go), the prediction beside what was measured, and what a target
+//     needs (target.go). Also of a table (table.go).
+//  3. Figures as 10 and 11 of the paper (document.go, figures.go).
+package scaleout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/prices"
+	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/unit"
+)
+
+const name = "scaleout"
+
+// Kind describes the question.
+func Kind() study.Kind {
+	return study.Kind{
+		Name: name, Summary: "how far an application scales, what ends growth, and how many nodes a target needs",
+		Long: `Says how the throughput of a fleet grows with its size: the kind of the curve, the
+plateau and the knee with intervals, and the bottleneck with its evidence.
+
+A run of an experiment with "study: {kind: scaleout}" also has the prediction that was made
+from one node and the measured capacities, before larger fleets ran. A table in CSV has the
+columns nodes and throughput, and perhaps trial.
+
+Kinds: linear, capped (growth ends at a hard limit), amdahl, usl (growth turns into a
+fall), and unclear where several curves describe the data. No fall is predicted past the
+largest size that was measured.`,
+		Example: "  scalebench scaleout latest\n  scalebench scaleout latest --target 590 --prices prices.csv\n" +
+			"  scalebench scaleout fleet.csv --target 590 --demand objectstore.put=5.3MB " +
+			"--capacity objectstore.put=3125MB/s",
+		New:    func() study.Study { return New() },
+		Phases: []model.Phase{model.Parallel}, Named: true,
+		Takes: func(study.Study) study.Takes {
+			return study.Takes{Least: 1, Most: 1, Read: readTable}
+		},
+		Caveats: caveats,
+	}
+}
+
+// Params are the parameters of the study. The file's trials are its blocks.
+type Params struct {
+	Workload   string        `json:"workload,omitempty" jsonschema_description:"Name of the workload that is the application. Default: the only one that is no capacity."`
+	Sizes      []int         `json:"sizes,omitempty" jsonschema:"maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"Sizes of the fleet: [1, 2, 3, 4, 6]. One node is always measured. Default: 1, 2, 4 and so on, and all."`
+	Capacities []string      `json:"capacities,omitempty" jsonschema:"maxItems=20,uniqueItems=true" jsonschema_description:"Names of workloads that measure what the nodes share, such as objectstore get and put. All nodes measure each together, before everything else."`
+	Singles    int           `json:"singles" jsonschema:"minimum=2,maximum=100" jsonschema_description:"Steps of one node before the prediction, on different nodes. There are up to three times as many if the prediction is wider than half_width."`
+	HalfWidth  study.Percent `json:"half_width" jsonschema:"exclusiveMinimum=0,maximum=100" jsonschema_description:"Half-width of the predicted band that is wanted at every size, in percent of its middle."`
+
+	Target   float64  `json:"target,omitempty" flag:"target" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Throughput that is wanted: how many nodes, what they cost, and what to raise where nodes do not help."`
+	Prices   string   `json:"prices,omitempty" flag:"prices" from:"file" jsonschema_description:"What nodes cost, CSV: type, price_per_hour, currency, and perhaps zone."`
+	Type     string   `json:"type,omitempty" flag:"type" jsonschema_description:"Type of the nodes in the prices. Default: what the nodes say of themselves."`
+	Demand   []string `json:"demand,omitempty" flag:"demand" jsonschema_description:"Demand of one job: RESOURCE=SIZE, such as objectstore.put=5.3MB; repeatable. Default: as measured."`
+	Capacity []string `json:"capacity,omitempty" flag:"capacity" jsonschema_description:"Capacity that all nodes share: RESOURCE=RATE, such as objectstore.put=3125MB/s; repeatable. Default: as measured."`
+}
+
+// New returns parameters with their defaults.
+func New() *Params { return &Params{Singles: 3, HalfWidth: 20} }
+
+// refuse is the error about a parameter.
+func refuse(path, problem, allowed string) error {
+	return &model.InputError{Path: path, Problem: problem, Allowed: allowed}
+}
+
+// Check implements study.Study.
+func (p *Params) Check() ([]caveat.Caveat, error) {
+	_, bad := p.amounts("demand", p.Demand)
+	_, worse := p.amounts("capacity", p.Capacity)
+	_, prices := prices.Read(p.Prices)
+	if p.Prices == "" {
+		prices = nil
+	}
+	return nil, errors.Join(bad, worse, prices)
+}
+
+// amounts are those of a parameter by resource: bytes of one job, or bytes a second.
+func (p *Params) amounts(key string, texts []string) (map[string]float64, error) {
+	out := make(map[string]float64)
+	for _, text := range texts {
+		resource, amount, _ := strings.Cut(text, "=")
+		value, allowed := 0.0, "RESOURCE=SIZE, such as objectstore.put=5.3MB"
+		if key == "capacity" {
+			allowed = "RESOURCE=RATE, such as objectstore.put=3125MB/s or network.send=10Gbit/s"
+			if rate, err := unit.ParseRate(amount); err == nil {
+				value, _ = rate.BytesPerSecond() // 0: of operations
+			}
+		} else if size, err := unit.ParseSize(amount); err == nil {
+			value = float64(size)
+		}
+		if !(value > 0) {
+			return nil, refuse(key, fmt.Sprintf("%q is no amount of a resource", text), allowed)
+		}
+		if _, known := demands[resource]; !known {
+			return nil, refuse(key, fmt.Sprintf("%q is no resource whose bytes jobs have", resource),
+				"objectstore.get, objectstore.put, network.receive or network.send")
+		}
+		out[resource] = value
+	}
+	return out, nil
+}
+
+// readTable is study.Takes.Read.
+func readTable(_ context.Context, name string, in io.Reader) (json.RawMessage, error) {
+	t, err := parseTable(name, in)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(t)
+}
+
+// Answer implements study.Study.
+func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error) {
+	run, r := in.Run(), &Result{}
+	own := len(in.Sources) > 0
+	var points []point
+	switch {
+	case own && in.Sources[0].Run != nil:
+		run = in.Sources[0].Run
+	case own:
+		var t table
+		if err := json.Unmarshal(in.Sources[0].Own, &t); err != nil {
+			return nil, fmt.Errorf("decoding a table: %w", err)
+		}
+		r.title, points = in.Sources[0].Name, t.points()
+	case run == nil:
+		return nil, fmt.Errorf("%w: give a run or a file with the columns nodes and throughput", model.ErrUsage)
+	}
+	if run != nil {
+		var err error
+		if points, err = p.read(run, r); err != nil {
+			return nil, err
+		}
+		if own { // the platform adds them to answers about runs alone
+			r.Doubts.Add(run.Caveats()...)
+		}
+	}
+	if err := p.analyse(r, run, points); err != nil {
+		return nil, err
+	}
+	return &study.Answer{Result: r, Places: r.Places(), Document: r.document}, nil
+}

@@ -1,0 +1,276 @@
+package scaleout
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// bench is a workload that knows how long it takes, and nothing else.
+type bench struct{ workload.Workload }
+
+const lasts = 20 * time.Second
+
+func (bench) Estimate() time.Duration { return lasts }
+
+// site is a simulated application whose truth is known: a store whose link divides its
+// rate evenly among the transfers of each way, and nodes that compute.
+type site struct {
+	link     float64 // bytes a second, each way
+	get, put float64 // bytes of a job
+	compute  float64 // s of a job, on average
+	scatter  float64 // of that, relative
+	unfair   float64 // of transfers that share a link, standard deviation of ln of their weights
+	drift    float64 // by what share computing becomes slower from block to block
+}
+
+// transcoding is the application that was tried in a lab.
+func transcoding(link float64) site {
+	return site{link: link, get: 738e3, put: 826e3, compute: .9, scatter: .2, unfair: .5}
+}
+
+// job is one of a node, by its times.
+type job struct{ begin, got, computed, end float64 }
+
+// jobs simulates so many nodes with one slot each for a while: the jobs of each node that
+// begin before the end.
+func (s site) jobs(rng *rand.Rand, nodes int, seconds float64) [][]job {
+	out := make([][]job, nodes)
+	type slot struct {
+		phase int // get, compute, put
+		left  float64
+		share float64 // of a link, by its weight
+		at    job
+	}
+	slots := make([]slot, nodes)
+	weight := func() float64 { return math.Exp(s.unfair * rng.NormFloat64()) }
+	for i := range slots {
+		slots[i] = slot{left: s.get, share: weight()}
+	}
+	for now := 0.0; ; {
+		var there [3]float64
+		going := false
+		for _, x := range slots {
+			there[x.phase] += x.share
+			going = going || x.at.begin < seconds
+		}
+		if !going {
+			return out
+		}
+		pace := func(x slot) float64 {
+			if x.phase == 1 {
+				return 1
+			}
+			return s.link * x.share / there[x.phase]
+		}
+		next := math.Inf(1)
+		for _, x := range slots {
+			next = min(next, x.left/pace(x))
+		}
+		now += next
+		for i := range slots {
+			x := &slots[i]
+			if x.left -= next * pace(*x); x.left > 1e-9 {
+				continue
+			}
+			switch x.phase {
+			case 0:
+				x.at.got, x.left = now, s.compute*max(.3, 1+s.scatter*rng.NormFloat64())
+			case 1:
+				x.at.computed, x.left = now, s.put
+			default:
+				if x.at.end = now; x.at.begin < seconds {
+					out[i] = append(out[i], x.at)
+				}
+				*x = slot{left: s.get, at: job{begin: now}, phase: -1}
+			}
+			x.phase, x.share = x.phase+1, weight()
+		}
+	}
+}
+
+// done is how much of the jobs lies before a time.
+func done(all []job, t float64) (sum float64) {
+	for _, j := range all {
+		sum += min(1, max(0, (t-j.begin)/(j.end-j.begin)))
+	}
+	return sum
+}
+
+// world runs treatments on a simulated site.
+type world struct {
+	site
+	setup study.Setup
+	seed  uint64
+	fail  func(study.Treatment) bool
+	data  model.RunData
+}
+
+func newWorld(s site, nodes, trials int) *world {
+	w := &world{site: s, seed: 1, fail: func(study.Treatment) bool { return false }}
+	for i := range nodes {
+		w.setup.Nodes = append(w.setup.Nodes, model.Node{ID: model.NodeID(fmt.Sprintf("n%02d", i+1)),
+			Labels: map[string]string{"type": "small"}})
+	}
+	for _, kind := range [...][2]string{{"transcode", "jobs"}, {"get", "objectstore"}, {"put", "objectstore"}} {
+		x := study.Workload{Name: kind[0], Kind: kind[1], Bench: bench{}, Params: map[string]any{"duration": "20s",
+			"slots": 1.}, Subjects: nodes, Names: model.NodeIDs(w.setup.Nodes)}
+		w.setup.Workloads = append(w.setup.Workloads, x)
+	}
+	w.setup.Trials, w.setup.Seed = trials, 7
+	w.data.Run, w.data.Nodes = model.Run{ID: "R", Name: "transcoding"}, w.setup.Nodes
+	return w
+}
+
+var epoch = time.Date(2026, 11, 27, 8, 0, 0, 0, time.UTC)
+
+// step is what a treatment came to. Its draws depend on its number alone.
+func (w *world) step(t *testing.T, x study.Treatment) model.RunData {
+	t.Helper()
+	number := len(w.data.Steps)
+	s := model.Step{ID: model.NewStepID("R", number), Run: "R", Number: number, Phase: x.Phase, Workload: x.Workload,
+		Trial: x.Trial, State: model.StepComplete, Attempt: 1}
+	s.Study = name
+	var err error
+	if s.Factors, err = json.Marshal(x.Factors); err != nil {
+		t.Fatal(err)
+	}
+	if w.fail(x) {
+		s.State = model.StepInvalid
+	}
+	rng := rand.New(rand.NewPCG(w.seed, uint64(number)))
+	active := x.Active
+	if active == nil {
+		for i := range w.setup.Nodes {
+			active = append(active, i)
+		}
+	}
+	here := w.site
+	here.compute *= 1 + w.drift*float64(x.Block)
+	all := here.jobs(rng, len(active), lasts.Seconds())
+	out := model.RunData{Run: w.data.Run, Nodes: w.data.Nodes}
+	begin := epoch.Add(time.Duration(number) * time.Minute)
+	for i, k := range active {
+		id := w.setup.Nodes[k].ID
+		task := model.Task{ID: model.NewTaskID(s.ID, i), Node: id, Position: i}
+		r := model.Result{Run: "R", Step: s.ID, Task: task.ID, Node: id, Attempt: 1, Outcome: model.OutcomeOK,
+			Started: begin, Ended: begin.Add(lasts)}
+		if x.Workload == "transcode" {
+			w.measured(&r, all[i])
+		} else {
+			w.capacity(&r, rng, x.Workload, len(active))
+		}
+		s.Tasks, out.Results = append(s.Tasks, task), append(out.Results, r)
+	}
+	out.Steps = []model.Step{s}
+	w.data.Steps, w.data.Results = append(w.data.Steps, s), append(w.data.Results, out.Results...)
+	return out
+}
+
+// series adds a counter with readings each half second.
+func series(r *model.Result, metric, unit string, at func(t float64) float64) {
+	x := model.Series{Metric: metric, Unit: unit}
+	for t := 0.0; t <= lasts.Seconds(); t += .5 {
+		x.Offsets, x.Values = append(x.Offsets, int64(t*1e9)), append(x.Values, at(t))
+	}
+	r.Series = append(r.Series, x)
+}
+
+// measured adds what the workload jobs reports.
+func (w *world) measured(r *model.Result, all []job) {
+	series(r, "jobs", "job", func(t float64) float64 { return done(all, t) })
+	r.Samples = append(r.Samples, model.Sample{Metric: "jobs", Unit: "job/s", Better: model.Higher,
+		Value: done(all, lasts.Seconds()) / lasts.Seconds()})
+	var get, compute, put, busy float64
+	for _, j := range all {
+		get, compute, put = get+j.got-j.begin, compute+j.computed-j.got, put+j.end-j.computed
+		busy += max(0, min(j.computed, lasts.Seconds())-min(j.got, lasts.Seconds()))
+	}
+	n := float64(len(all))
+	for metric, v := range map[string]float64{"jobs_wait": 0, "jobs_get": get / n, "jobs_compute": compute / n,
+		"jobs_put": put / n, "jobs_time": (get + compute + put) / n, "jobs_get_bytes": w.get, "jobs_put_bytes": w.put,
+		"jobs_cpu": compute / n} {
+		r.Samples = append(r.Samples, model.Sample{Metric: metric, Value: v, Info: true, Better: model.Lower})
+	}
+	ends := []int64{0, lasts.Nanoseconds()}
+	for metric, v := range map[string]float64{observe.MetricUser: busy, observe.MetricIdle: lasts.Seconds() - busy} {
+		r.Host = append(r.Host, model.HostSeries{Metric: metric, Unit: "s", Counter: true, Offsets: ends,
+			Values: []float64{0, v}})
+	}
+}
+
+// capacity adds what the workload objectstore reports of a link that is shared.
+func (w *world) capacity(r *model.Result, rng *rand.Rand, way string, nodes int) {
+	rate := w.link / float64(nodes)
+	noise := 0.0
+	series(r, "objectstore_"+way+"_throughput", "byte", func(t float64) float64 {
+		noise += .02 * rate * rng.NormFloat64()
+		return max(0, rate*t+noise)
+	})
+	r.Samples = append(r.Samples, model.Sample{Metric: "objectstore_" + way + "_throughput", Unit: "byte/s",
+		Better: model.Higher, Value: rate, Resource: "objectstore." + way},
+		model.Sample{Metric: "objectstore_operations", Unit: "op/s", Better: model.Higher, Value: rate / w.get,
+			Resource: "objectstore." + way})
+}
+
+// params are those of the tests.
+func params(sizes ...int) *Params {
+	p := New()
+	p.Workload, p.Capacities, p.Sizes = "transcode", []string{"get", "put"}, sizes
+	return p
+}
+
+// run plans and measures until the study is over.
+func (w *world) run(t *testing.T, p *Params) (said []study.Treatment) {
+	t.Helper()
+	plan, err := p.Plan(w.setup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := model.RunData{Run: w.data.Run, Nodes: w.data.Nodes}
+	for {
+		more, err := plan.Next(study.Seen{Run: observe.Of(seen)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(more.Treatments) == 0 {
+			return said
+		}
+		if len(said) > 500 {
+			t.Fatal("the study does not end")
+		}
+		said = append(said, more.Treatments...)
+		seen = w.step(t, more.Treatments[0])
+	}
+}
+
+// result is what the study says of all that was measured.
+func (w *world) result(t *testing.T, p *Params) (*Result, *study.Answer) {
+	t.Helper()
+	answer, err := p.Answer(t.Context(), study.Input{Runs: []study.NamedRun{{Run: observe.Of(w.data)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range answer.Places {
+		Kind().Caveats.FillPlace(place)
+	}
+	r, _ := answer.Result.(*Result)
+	return r, answer
+}
+
+// codes are those of caveats.
+func codes(all caveat.List) (out []caveat.Code) {
+	for _, c := range all {
+		out = append(out, c.Code)
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+package scaleout
+
+import (
+	"io"
+	"math"
+
+	"github.com/scalebench/scalebench/internal/tabular"
+)
+
+// table is what a user measured.
+type table struct {
+	Nodes      []float64 `json:"nodes"`
+	Throughput []float64 `json:"throughput"`
+}
+
+// parseTable reads a table in CSV with the columns nodes and throughput, and perhaps
+// trial. Its errors name line and column.
+func parseTable(name string, in io.Reader) (out table, err error) {
+	t, err := tabular.Open(name, in)
+	if err != nil {
+		return out, err
+	}
+	const columns = "the first line must name the columns: nodes,throughput, and perhaps trial"
+	form := tabular.Form{Required: []string{"nodes", "throughput"}, Optional: []string{"trial"}}
+	if _, err := t.Use([]tabular.Form{form}, columns); err != nil {
+		return out, err
+	}
+	for t.Next() {
+		nodes, x := t.Amount("nodes", true), t.Amount("throughput", true)
+		switch {
+		case math.IsNaN(nodes) || math.IsNaN(x):
+			continue // told
+		case nodes < 1 || nodes != math.Trunc(nodes) || nodes > mostNodes:
+			t.RefuseCell(t.Column("nodes"), "nodes", "a whole number from 1 to 1000000")
+		case x == 0:
+			t.RefuseCell(t.Column("throughput"), "throughput", "a number above 0")
+		default:
+			out.Nodes, out.Throughput = append(out.Nodes, nodes), append(out.Throughput, x)
+		}
+	}
+	if len(out.Nodes) == 0 && t.Err() == nil {
+		t.Refuse("the table has no rows", "one row for each trial of a size")
+	}
+	return out, t.Err()
+}
+
+const mostNodes = 1_000_000
+
+func (t table) points() (out []point) {
+	for i, n := range t.Nodes {
+		out = append(out, point{nodes: int(n), rate: t.Throughput[i], node: math.NaN(), machine: math.NaN(),
+			cpu: math.NaN()})
+	}
+	return out
+}

@@ -1,0 +1,201 @@
+package scaleout
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/prices"
+)
+
+// Target is what a throughput takes.
+type Target struct {
+	Rate float64 `json:"rate"`
+	// Nodes is how many nodes reach it; null: no number of them does.
+	Nodes   *float64 `json:"nodes"`
+	NodesCI *Ends    `json:"nodes_ci"`
+	// Raised is how many nodes do it once the limits are raised that do not suffice: Rate
+	// by the throughput of one node.
+	Raised *float64 `json:"nodes_raised"`
+	Limits []Needed `json:"limits,omitempty"`
+	// Hourly is what Nodes, or else Raised, cost an hour.
+	Hourly *float64 `json:"hourly"`
+}
+
+// Needed is how much a target needs of a shared resource.
+type Needed struct {
+	Resource string  `json:"resource"`
+	PerJob   float64 `json:"per_job"` // bytes
+	Needed   float64 `json:"needed"`  // bytes a second
+	// Capacity is what there is, RateLimit the throughput with all of it, C/d, and NodeLimit
+	// how many nodes do that, C/(d·r); null: not known.
+	Capacity  *float64 `json:"capacity"`
+	RateLimit *float64 `json:"rate_limit"`
+	NodeLimit *float64 `json:"node_limit"`
+	Suffices  *bool    `json:"suffices"`
+}
+
+// perNode is the throughput of one node.
+func (r *Result) perNode() float64 {
+	if r.curves != nil {
+		return r.curves.Curve(r.curves.Kind).Gamma
+	}
+	s := r.smallest()
+	return s.Rate / float64(s.Nodes)
+}
+
+// aim says what the target takes.
+func (p *Params) aim(r *Result, run *observe.Run) error {
+	if p.Target == 0 || len(r.Sizes) == 0 {
+		return nil
+	}
+	t := &Target{Rate: p.Target}
+	r.Target = t
+	if err := p.needed(r, t); err != nil {
+		return err
+	}
+	raised := math.Ceil(t.Rate/r.perNode() - 1e-9)
+	short := slices.ContainsFunc(t.Limits, func(n Needed) bool { return n.Suffices != nil && !*n.Suffices })
+	switch {
+	case short:
+		t.Raised = num.IfFinite(raised)
+	case r.curves != nil:
+		e := r.curves.NodesFor(t.Rate)
+		t.Nodes = num.IfFinite(e.Value)
+		t.NodesCI = endsOf(e)
+		if t.Nodes == nil {
+			t.Raised = num.IfFinite(raised)
+		} else if e.Value > r.curves.Largest {
+			r.network(t)
+			r.Doubts.Add(beyond.Warn(beyondArgs{int(*t.Nodes), int(r.curves.Largest)}))
+		}
+	}
+	if nodes := cmp.Or(t.Nodes, t.Raised); nodes != nil {
+		if each := p.each(r, run, false); each != nil {
+			hourly := *each * *nodes
+			t.Hourly = &hourly
+		}
+	}
+	return nil
+}
+
+// network replaces numbers of nodes past those that were measured by what the closed
+// network says, where limits are known.
+func (r *Result) network(t *Target) {
+	if len(r.limits()) == 0 {
+		return
+	}
+	f := r.Predicted.fleet(-1)
+	least := int(math.Ceil(t.Rate/r.perNode() - 1e-9))
+	lo, hi := float64(least), math.Inf(1)
+	if n := f.Safe(t.Rate, shortfall, least); n != nil {
+		hi = float64(*n)
+	}
+	t.NodesCI = &Ends{&lo, num.IfFinite(hi)}
+	*t.Nodes = max(*t.Nodes, lo)
+}
+
+// shortfall is how far below the target, as a part of it, the lower bound may lie.
+const shortfall = .01
+
+// needed adds what the target needs of what is shared.
+func (p *Params) needed(r *Result, t *Target) error {
+	demand, err := p.amounts("demand", p.Demand)
+	if err != nil {
+		return err
+	}
+	capacity, err := p.amounts("capacity", p.Capacity)
+	if err != nil {
+		return err
+	}
+	for _, l := range r.limits() {
+		if _, given := demand[l.Resource]; !given {
+			demand[l.Resource] = l.PerJob.Value
+		}
+		if _, given := capacity[l.Resource]; !given {
+			capacity[l.Resource] = l.Capacity.Value
+		}
+	}
+	for _, u := range r.Uses {
+		if _, given := demand[u.Resource]; !given {
+			demand[u.Resource] = u.Rate / r.largest().Rate
+		}
+	}
+	for _, resource := range slices.Sorted(maps.Keys(demand)) {
+		n := Needed{Resource: resource, PerJob: demand[resource], Needed: t.Rate * demand[resource]}
+		if c, known := capacity[resource]; known {
+			limit, suffices := c/n.PerJob, n.Needed <= c
+			nodes := limit / r.perNode()
+			n.Capacity, n.RateLimit, n.NodeLimit, n.Suffices = &c, &limit, num.IfFinite(nodes), &suffices
+		}
+		t.Limits = append(t.Limits, n)
+	}
+	return nil
+}
+
+// each is what a node costs an hour; nil: there is no price. tell: say why.
+func (p *Params) each(r *Result, run *observe.Run, tell bool) *float64 {
+	if p.Prices == "" {
+		return nil
+	}
+	list, err := prices.Read(p.Prices)
+	if err != nil {
+		return nil // Check has refused it
+	}
+	r.Currency = list.Currency
+	places := []prices.Place{{Type: p.Type}}
+	if run != nil {
+		places = nil
+		for _, n := range r.nodes() {
+			places = append(places, p.placeOf(n))
+		}
+	}
+	sum, missing := list.Sum(places)
+	if missing != "" || len(places) == 0 {
+		if tell {
+			r.Doubts.Add(notPriced.Warn(caveat.Because("", missing)))
+		}
+		return nil
+	}
+	sum /= float64(len(places))
+	return &sum
+}
+
+// nodes are those of the application.
+func (r *Result) nodes() (out []model.Node) {
+	for _, n := range r.run.Nodes() {
+		if slices.ContainsFunc(r.points, func(x point) bool {
+			return slices.ContainsFunc(x.step.Tasks, func(t model.Task) bool { return t.Node == n.ID })
+		}) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// placeOf is what the price of a node depends on.
+func (p *Params) placeOf(n model.Node) prices.Place {
+	var cloud model.CloudInfo
+	if n.Facts.Cloud != nil {
+		cloud = *n.Facts.Cloud
+	}
+	return prices.Place{Type: cmp.Or(p.Type, n.Labels["type"], cloud.InstanceType),
+		Zone: cmp.Or(n.Labels["zone"], n.Labels["region"], cloud.Zone)}
+}
+
+// price adds what jobs cost at each size.
+func (p *Params) price(r *Result, run *observe.Run) error {
+	each := p.each(r, run, true)
+	if each == nil {
+		return nil
+	}
+	for i, s := range r.Sizes {
+		r.Sizes[i].JobCost = num.IfFinite(*each * float64(s.Nodes) / (3600 * s.Rate))
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package scaleout
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/scalebench/scalebench/internal/doc"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/scalability"
+)
+
+// scale is the unit in which throughputs are shown.
+func (r *Result) scale() num.Scale {
+	var all []float64
+	for _, s := range r.Sizes {
+		all = append(all, s.Rate)
+	}
+	return num.For(r.Unit, all...)
+}
+
+// shown is a throughput for people.
+func (r *Result) shown(v float64) string { return r.scale().Value(v, 0) }
+
+// number is a throughput without its unit.
+func (r *Result) number(v float64) string { return r.scale().Number(v, 0) }
+
+// paths are the shared resources for people.
+var paths = map[Bottleneck]string{
+	model.ResourceObjectPut: "the store's incoming path", model.ResourceObjectGet: "the store's outgoing path",
+	model.ResourceNetworkReceive: "the network to the nodes", model.ResourceNetworkSend: "the network from the nodes",
+}
+
+// words say what the bottleneck is.
+func (b Bottleneck) words() string {
+	switch b {
+	case OwnProcessors:
+		return "the nodes' own processors"
+	case Machine:
+		return "the machine that the nodes share"
+	case Queue:
+		return "the queue"
+	case None:
+		return "none yet"
+	case Unknown:
+		return "unknown"
+	}
+	return paths[b]
+}
+
+func (b Bottleneck) tag() doc.Tag {
+	tone := doc.Bad
+	switch b {
+	case OwnProcessors:
+		tone = doc.Note
+	case None:
+		tone = doc.Good
+	case Unknown:
+		tone = doc.Doubt
+	}
+	return doc.Tag{Word: "bottleneck: " + b.words(), Tone: tone}
+}
+
+// sentence is the answer for a manager.
+func (r *Result) sentence() string {
+	if len(r.Sizes) == 0 {
+		return "No fleet was measured completely."
+	}
+	large := r.largest()
+	text := fmt.Sprintf("%s %s", num.Do(large.Nodes, "node"), r.shown(large.Rate))
+	fewer := r.enough()
+	if fewer < large.Nodes && r.Bottleneck != OwnProcessors {
+		text += fmt.Sprintf(", and %d would do as well", fewer)
+	}
+	text += r.ending() + "."
+	if large.Lower != nil {
+		text += fmt.Sprintf(" Predicted before: %s to %s.", r.number(*large.Lower), r.number(*large.Upper))
+	}
+	return text
+}
+
+// ending says why growth ends, or that it does not.
+func (r *Result) ending() string {
+	switch b := r.Bottleneck; b {
+	case OwnProcessors:
+		return ": more nodes do more, because their own processors are the bottleneck"
+	case None:
+		return ": growth was not seen to end"
+	case Unknown:
+		return r.curveWords()
+	default:
+		text := ": " + b.words()
+		for _, u := range r.Uses {
+			if Bottleneck(u.Resource) == b && u.Capacity != nil {
+				text += " (" + num.Human(u.Capacity.Value, "B/s") + ")"
+			}
+		}
+		return text + " is the bottleneck"
+	}
+}
+
+// curveWords say what the curve alone shows.
+func (r *Result) curveWords() string {
+	large := r.largest().Nodes
+	switch {
+	case r.curves == nil:
+		return ""
+	case r.Kind == scalability.Linear:
+		return ": growth was not seen to end"
+	case r.Kind == scalability.Unclear && r.bounded():
+		return ": growth ends at " + r.withUnit(r.PlateauCI)
+	case r.Kind == scalability.Unclear:
+		return ": the data do not show what kind of growth it is"
+	case r.Peak != nil && *r.Peak < float64(large):
+		return fmt.Sprintf(": throughput falls beyond %s", num.Count(int(*r.Peak+.5), "node"))
+	case r.Plateau != nil:
+		return fmt.Sprintf(": growth ends at %s", r.shown(*r.Plateau))
+	}
+	return ""
+}
+
+// bounded reports whether the fleet is known to have come near a plateau.
+func (r *Result) bounded() bool {
+	return r.PlateauCI != nil && r.PlateauCI[1] != nil && r.largest().Rate > poorEfficiency**r.PlateauCI[1]
+}
+
+// withUnit is an interval of throughputs with its unit.
+func (r *Result) withUnit(ci *Ends) string {
+	return strings.TrimSpace(r.ends(ci) + " " + r.scale().Unit)
+}
+
+// more is what else a reader needs for a decision.
+func (r *Result) more() (out []string) {
+	if r.Plateau != nil && r.Knee != nil && r.Bottleneck != None && r.Bottleneck != OwnProcessors {
+		out = append(out, fmt.Sprintf("Plateau: %s %s. Knee: %s nodes %s. Curve: %s.", r.shown(*r.Plateau),
+			r.ends(r.PlateauCI), num.Digits(*r.Knee, 3), endsText(r.KneeCI, digits), r.Kind))
+	}
+	if t := r.Target; t != nil {
+		out = append(out, r.targetWords(t))
+	}
+	return out
+}
+
+// ends are those of an interval of throughputs for people.
+func (r *Result) ends(ci *Ends) string { return endsText(ci, r.number) }
+
+func digits(v float64) string { return num.Digits(v, 3) }
+
+func endsText(ci *Ends, print func(float64) string) string {
+	if ci == nil {
+		return ""
+	}
+	side := func(v *float64) string { return num.Optional(v, print) }
+	switch {
+	case ci[0] == nil && ci[1] == nil:
+		return ""
+	case ci[1] == nil:
+		return "[" + side(ci[0]) + " or more]"
+	}
+	return "[" + side(ci[0]) + " .. " + side(ci[1]) + "]"
+}
+
+// targetWords say what the target takes.
+func (r *Result) targetWords(t *Target) string {
+	cost := ""
+	if t.Hourly != nil {
+		cost = fmt.Sprintf(", %s %s an hour", num.Digits(*t.Hourly, 3), r.Currency)
+	}
+	var raise []string
+	for _, n := range t.Limits {
+		if n.Suffices != nil && !*n.Suffices {
+			raise = append(raise, fmt.Sprintf("%s to %s", n.Resource, num.Human(n.Needed, "B/s")))
+		}
+	}
+	wanted := r.shown(t.Rate)
+	switch {
+	case len(raise) > 0:
+		return fmt.Sprintf("No number of nodes does %s. Raise %s; then %s do it%s.", wanted, strings.Join(raise, " and "),
+			nodesText(t.Raised), cost)
+	case t.Nodes != nil:
+		return fmt.Sprintf("%s takes %s %s%s.", wanted, nodesText(t.Nodes), endsText(t.NodesCI, digits), cost)
+	case t.Raised != nil:
+		return fmt.Sprintf("No number of nodes does %s. Once %s is raised, %s may do it%s.", wanted, r.raised(),
+			nodesText(t.Raised), cost)
+	}
+	return "How many nodes do " + wanted + " is not known: no curve was fitted."
+}
+
+func nodesText(n *float64) string {
+	return num.Optional(n, func(v float64) string { return num.Count(int(v), "node") })
+}
+
+// raised is what a target needs more of.
+func (r *Result) raised() string {
+	if r.Bottleneck == Unknown || r.Bottleneck == None {
+		return "the bottleneck"
+	}
+	return r.Bottleneck.words()
+}

@@ -1,0 +1,277 @@
+package jobs
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/jobs"
+	"github.com/scalebench/scalebench/internal/workload/jobs/natsqueue"
+	"github.com/scalebench/scalebench/test/servers"
+	"github.com/scalebench/scalebench/test/servers/s3test"
+)
+
+// startNATS starts a real server with JetStream, as a process of its own.
+func startNATS(t *testing.T) (url string) {
+	t.Helper()
+	url, _ = startNATSTwice(t)
+	return url
+}
+
+// startNATSTwice is startNATS of a server that can be killed, and started again at once.
+func startNATSTwice(t *testing.T) (url string, again func()) {
+	t.Helper()
+	binary := servers.Program(t, "nats-server")
+	s := servers.New(t, "")
+	command := func(port string) *exec.Cmd {
+		return s.Command(binary, "-a", "127.0.0.1", "-p", port, "-js", "-sd", s.Dir)
+	}
+	ready := func() error { return s.Says("", "INFO") }
+	s.Listen(command, ready)
+	return "nats://" + s.Addr, func() {
+		if err := s.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		var err error
+		if s.Process, err = servers.Start(command(strings.TrimPrefix(s.Addr, "127.0.0.1:")), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Process.Await(ready, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// openQueue is the queue as whoever sends messages has it.
+func openQueue(t *testing.T, url string, lease time.Duration) *natsqueue.Queue {
+	t.Helper()
+	c := natsqueue.Config{URL: url, Stream: "items", Subject: "items.new", Create: true}
+	q, err := natsqueue.Open(t.Context(), c, lease, os.Environ())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(q.Close)
+	return q
+}
+
+func publish(t *testing.T, q *natsqueue.Queue, messages ...string) {
+	t.Helper()
+	if err := q.Publish(t.Context(), messages); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// natsParams are those of a task with the queue, and the rest.
+func natsParams(url, rest string) string {
+	return fmt.Sprintf(`{"nats": {"url": %q, "stream": "items", "subject": "items.new", "create": true}, %s}`, url, rest)
+}
+
+func checkEmpty(t *testing.T, q *natsqueue.Queue) {
+	t.Helper()
+	if pending, taken, err := q.Waiting(t.Context()); pending+taken != 0 || err != nil {
+		t.Errorf("%d messages wait, %d are taken, %v", pending, taken, err)
+	}
+}
+
+// TestMessages: names and events are items, each stored once; what is neither is set
+// aside, and what tells of other things dropped.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	url := startNATS(t)
+	q := openQueue(t, url, time.Second)
+	publish(t, q, "a", "b", "c", "fails",
+		`{"Records": [{"eventName": "s3:ObjectCreated:Put", "s3": {"object": {"key": "in/with+space%2B"}}}]}`,
+		`{"Records": [{"eventName": "s3:ObjectRemoved:Delete", "s3": {"object": {"key": "a"}}}]}`,
+		`{"Event": "s3:TestEvent"}`, `{"neither": 1}`)
+	s := newServer(t)
+	params := natsParams(url, `"command": "[ {item} != fails ]", "slots": 2, "lease": "1s", "tries": 2`)
+	a, b := newTask(t, s, params, 0, 2), newTask(t, s, params, 1, 2)
+	ran(t, a, b)
+	if diff := cmp.Diff([]string{"a", "b", "c", "in/with space+"}, keysOf(s.records(jobs.Done))); diff != "" {
+		t.Errorf("done (-want +got):\n%s", diff)
+	}
+	aside := s.records(jobs.SetAside)
+	if r := aside["fails"]; len(aside) != 2 || r.Try != 2 || !strings.Contains(r.Error, "exit status 1") || r.Lease != 0 {
+		t.Errorf("set aside are %+v", aside)
+	}
+	if r := aside[""]; !strings.Contains(r.Error, "event of 0 objects") {
+		t.Errorf("the message that is no item: %+v", r)
+	}
+	if n := a.Find("jobs_set_aside").Value + b.Find("jobs_set_aside").Value; n != 2 {
+		t.Errorf("%v items are set aside", n)
+	}
+	checkEmpty(t, q)
+}
+
+// TestSilentWorker: an item whose worker died comes again; one whose record is stored and
+// whose acknowledgement was lost is done again, and counts once.
+func TestSilentWorker(t *testing.T) {
+	t.Parallel()
+	url := startNATS(t)
+	q := openQueue(t, url, time.Second)
+	publish(t, q, "dead", "recorded")
+	for range 2 { // a worker that takes them and dies
+		if m, err := q.Take(t.Context()); m == nil || err != nil {
+			t.Fatal(m, err)
+		}
+	}
+	s := newServer(t)
+	s.stored["2"] = jobs.Record{Key: "2", Name: "recorded", Outcome: jobs.Done}
+	a := newTask(t, s, natsParams(url, `"command": "true", "slots": 1, "lease": "1s"`), 0, 1)
+	ran(t, a)
+	if r := s.records(jobs.Done)["dead"]; r.Try != 2 || r.Key != "1" {
+		t.Errorf("record %+v", r)
+	}
+	if v := a.Values(); v["jobs_duplicates"] != 1 || v["jobs_done"] != 1 || len(s.stored) != 2 {
+		t.Errorf("samples %v, stored %v", v, s.stored)
+	}
+	checkEmpty(t, q)
+}
+
+// TestLostTooOften: an item that kills its workers is set aside.
+func TestLostTooOften(t *testing.T) {
+	t.Parallel()
+	url := startNATS(t)
+	q := openQueue(t, url, time.Second)
+	publish(t, q, "poison")
+	if m, err := q.Take(t.Context()); m == nil || err != nil {
+		t.Fatal(m, err)
+	}
+	s := newServer(t)
+	a := newTask(t, s, natsParams(url, `"command": "true", "slots": 1, "lease": "1s", "tries": 1`), 0, 1)
+	ran(t, a)
+	if r := s.records(jobs.SetAside)["poison"]; r.Error != lostError || a.Find("jobs_set_aside").Value != 1 {
+		t.Errorf("record %+v", r)
+	}
+	checkEmpty(t, q)
+}
+
+// TestStoreEvents is the paper's system: who uploads an object makes a message, which is
+// an item. Results in the same bucket make messages, too, which are none.
+func TestStoreEvents(t *testing.T) {
+	t.Parallel()
+	url := startNATS(t)
+	q := openQueue(t, url, 10*time.Second)
+	g := s3test.Start(t, "--event-nats-url", url, "--event-nats-topic", "items.new")
+	for i := range 4 {
+		g.Write(t, fmt.Sprintf("in/%d", i), "b\na")
+	}
+	s := newServer(t)
+	rest := strings.TrimPrefix(onGateway(g, `"get": {"prefix": "in/"}, "put": {"prefix": "out", "keep": true},
+			"function": "sort", "slots": 2, "lease": "10s"`), "{")
+	a := newTask(t, s, natsParams(url, strings.TrimSuffix(rest, "}")), 0, 1)
+	ran(t, a)
+	done := s.records(jobs.Done)
+	if diff := cmp.Diff([]string{"in/0", "in/1", "in/2", "in/3"}, keysOf(done)); diff != "" {
+		t.Errorf("done (-want +got):\n%s", diff)
+	}
+	for name, r := range done {
+		if g.Read(t, r.Output) != "a\nb\n" {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	if len(s.stored) != 4 {
+		t.Errorf("stored %v", s.stored)
+	}
+	checkEmpty(t, q)
+}
+
+// TestStagedEvents: the stream is there before the first of the uploads of which the store
+// sends a message.
+func TestStagedEvents(t *testing.T) {
+	t.Parallel()
+	url := startNATS(t)
+	g := s3test.Start(t, "--event-nats-url", url, "--event-nats-topic", "items.new")
+	s := newServer(t)
+	rest := strings.TrimPrefix(onGateway(g, `"stage": {"copies": 3, "prefix": "in", "size": "1kB"}, "get": {"prefix": "in/"},
+			"function": "copy", "put": {"prefix": "out"}, "slots": 1, "lease": "10s"`), "{")
+	ran(t, newTask(t, s, natsParams(url, strings.TrimSuffix(rest, "}")), 0, 1))
+	if done := s.records(jobs.Done); len(done) != 3 {
+		t.Errorf("of three uploads these were worked on: %v", done)
+	}
+}
+
+// TestFed: by time, messages are sent again and again, so that there always are some.
+func TestFed(t *testing.T) {
+	t.Parallel()
+	url := startNATS(t)
+	g := s3test.Start(t)
+	s := newServer(t)
+	rest := strings.TrimPrefix(onGateway(g, `"stage": {"copies": 1, "size": "1kB", "announce": true},
+			"command": "cat {in}; sleep 0.02", "slots": 2, "duration": "1s"`), "{")
+	a := newTask(t, s, natsParams(url, strings.TrimSuffix(rest, "}")), 0, 1)
+	ran(t, a)
+	if n := a.last(); n.After != time.Second || n.Value <= 1 {
+		t.Errorf("%v jobs until %v", n.Value, n.After)
+	}
+	if v := a.Values(); v["jobs_failed"]+v["jobs_duplicates"]+v["jobs_set_aside"] != 0 {
+		t.Errorf("samples %v", v)
+	}
+}
+
+// TestQueueKilled: the queue is killed in mid-work and comes back. Each item is stored
+// once, and none is lost.
+func TestQueueKilled(t *testing.T) {
+	t.Parallel()
+	url, again := startNATSTwice(t)
+	q := openQueue(t, url, time.Second)
+	const items = 40
+	var names []string
+	for i := range items {
+		names = append(names, fmt.Sprint("item", i))
+	}
+	publish(t, q, names...)
+	s := newServer(t)
+	a := newTask(t, s, natsParams(url, `"command": "sleep 0.05", "slots": 2, "lease": "1s", "tries": 9`), 0, 1)
+	if err := a.Prepare(t.Context(), a.env); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(t.Context(), a.env) }()
+	for len(s.records(jobs.Done)) < items/4 {
+		select {
+		case err := <-ended:
+			t.Fatalf("Run() = %v", err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	again()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if done := s.records(jobs.Done); len(done) != items || len(s.stored) != items {
+		t.Errorf("%d items are done, %d are stored", len(done), len(s.stored))
+	}
+	if n := a.Find("jobs_done").Value; n != items {
+		t.Errorf("%v results counted", n)
+	}
+	checkEmpty(t, q)
+}
+
+func TestNoQueue(t *testing.T) {
+	t.Parallel()
+	url := startNATS(t)
+	const command = `"command": "true"`
+	for params, says := range map[string]string{
+		fmt.Sprintf(`{"nats": {"url": %q, "stream": "none"}, %s}`, url, command): `there is no stream "none"`,
+		fmt.Sprintf(`{"nats": {"url": "nats://127.0.0.1:1",
+			"stream": "s"}, %s}`, command): "connecting to NATS at nats://127.0.0.1:1",
+	} {
+		a := newTask(t, newServer(t), params, 0, 1)
+		if err := a.Prepare(t.Context(), a.env); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("Prepare() = %v, want %q", err, says)
+		}
+	}
+	q := openQueue(t, url, time.Second) // makes a consumer that waits 1.5 s
+	defer q.Close()
+	a := newTask(t, newServer(t), natsParams(url, command+`, "lease": "1m"`), 0, 1)
+	if err := a.Prepare(t.Context(), a.env); err == nil || !strings.Contains(err.Error(), "less than lease 1m") {
+		t.Errorf("a consumer that does not wait long enough: %v", err)
+	}
+}

@@ -1,0 +1,240 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/scalebench/scalebench/internal/histogram"
+	"github.com/scalebench/scalebench/internal/jobs"
+	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// What is measured: jobs by time.
+const (
+	jobsMetric = "jobs"
+	jobsUnit   = "job"
+)
+
+// stats are what became of executions; run.mu guards them.
+type stats struct {
+	done       int64 // results that count
+	scored     int64 // those of jobs that began in time
+	executions int64 // that ended, but those that were given back
+	failed     int64
+	lost       int64 // executions whose lease ended
+	duplicates int64 // results that did not count
+	aside      int64
+	faults     map[string]bool // items that failed at least once
+	first      string          // error of the first
+
+	stages         map[string]*hdr.Histogram // in µs
+	sums           map[string]float64        // s
+	in, out        int64
+	times          []time.Duration
+	idleSince      time.Duration // of the slot that found the queue empty first; -1: none did
+	makespan       time.Duration
+	own, functions time.Duration // processor time of this process without functions; and of these
+}
+
+// longest is the longest time that histograms tell apart, in µs.
+const longest = int64(7 * 24 * time.Hour / time.Microsecond)
+
+func newStats() stats {
+	return stats{faults: map[string]bool{}, stages: map[string]*hdr.Histogram{}, sums: map[string]float64{}, idleSince: -1}
+}
+
+// keep counts a job.
+func (r *run) keep(j *job, counts bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case j.Outcome == jobs.Returned:
+		return
+	case j.lost:
+		r.lost++
+	case j.Outcome == jobs.Failed:
+		r.failed++
+		if j.Try >= r.Tries {
+			r.aside++
+		}
+		r.complain(j)
+	case !counts:
+		r.duplicates++
+	}
+	r.executions++
+	if !counts {
+		return
+	}
+	r.done++
+	if r.past(j.since) {
+		return // it began after the deadline, while the fleet came to its end
+	}
+	r.scored++
+	r.in, r.out = r.in+j.In, r.out+j.Out
+	r.sums["cpu"] += j.CPU
+	r.times = append(r.times, j.ended-j.since)
+	stages := map[string]float64{"wait": j.Wait, "get": j.Get, "compute": j.Compute, "put": j.Put, "time": j.End - j.Begin}
+	for stage, seconds := range stages {
+		if r.stages[stage] == nil {
+			r.stages[stage] = histogram.New(longest)
+		}
+		histogram.Record(r.stages[stage], int64(seconds*1e6))
+		r.sums[stage] += seconds
+	}
+}
+
+// mostComplaints is how many failures are printed; the queue has all.
+const mostComplaints = 20
+
+// complain notes that an item has failed; r.mu is held.
+func (r *run) complain(j *job) {
+	if len(r.faults) == 0 {
+		r.first = j.Error
+	}
+	r.faults[j.Key] = true
+	if r.failed <= mostComplaints {
+		r.say("item %s failed (try %d of %d): %s", j.Name, j.Try, r.Tries, j.Error)
+	}
+}
+
+// idle notes since when a slot has found nothing.
+func (r *run) idle(since time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.idleSince < 0 || since < r.idleSince {
+		r.idleSince = since
+	}
+}
+
+// say prints a line for people; what cannot be printed is lost.
+func (r *run) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(r.env.Stderr, "jobs: "+format+"\n", args...)
+}
+
+// hopeless says that the task will fail whatever comes.
+func (r *run) hopeless() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	const enough = 20
+	return r.MaxErrors < .5 && len(r.faults) >= enough && int64(len(r.faults)) > r.done
+}
+
+// judge fails the task if more items failed than the user allows.
+func (r *run) judge() error {
+	faults := int64(len(r.faults))
+	all := r.done + faults
+	switch {
+	case faults > 0 && r.done == 0 && (faults > 1 || r.Duration > 0):
+		return fmt.Errorf("no item was done, %d failed; the first: %s", faults, r.first)
+	case faults > 1 && float64(faults) > r.MaxErrors*float64(all):
+		return fmt.Errorf("%d of %d items failed, more than max_errors allows (%g); the first: %s", faults, all,
+			r.MaxErrors, r.first)
+	case r.Duration > 0 && r.done == 0 && r.duplicates == 0:
+		return errors.New("no item was done in time: give a longer duration, or look whether the queue has items")
+	}
+	return nil
+}
+
+// report publishes what was measured.
+func (r *run) report() {
+	if r.until.N > 0 && r.until.After > 0 {
+		r.env.Report.Sample(workload.Capacity(jobsMetric, jobsUnit+"/s", r.until.N/r.until.After.Seconds(), ""))
+	}
+	info := func(name, unit string, value float64) { r.env.Report.Sample(workload.Info("jobs_"+name, unit, value)) }
+	q, _ := r.source.(*messages)
+	if q != nil {
+		r.aside += q.aside
+	}
+	info("done", "1", float64(r.done))
+	info("failed", "1", float64(r.failed))
+	info("lost", "1", float64(r.lost))
+	info("duplicates", "1", float64(r.duplicates))
+	info("set_aside", "1", float64(r.aside))
+	r.reportStore(info)
+	if r.done > 0 {
+		info("tries", "1", float64(r.executions)/float64(r.done))
+		info("cpu_own", "s", max(r.own, 0).Seconds()/float64(r.done))
+	}
+	if r.scored > 0 {
+		r.reportStages(info)
+	}
+	if r.Duration == 0 {
+		r.reportDrain(info)
+	}
+}
+
+// reportStages publishes means and distributions of one job.
+func (r *run) reportStages(info func(name, unit string, value float64)) {
+	n := float64(r.scored)
+	info("cpu", "s", r.sums["cpu"]/n)
+	used := map[string]bool{"wait": true, "get": r.gets(), "compute": true, "put": r.Put != nil, "time": true}
+	for stage, h := range r.stages {
+		if !used[stage] {
+			continue
+		}
+		info(stage, "s", r.sums[stage]/n)
+		r.env.Report.Histogram(model.Histogram{Metric: "jobs_" + stage, Unit: "us", Encoded: histogram.Encode(h)})
+	}
+	if r.gets() {
+		info("get_bytes", "byte", float64(r.in)/n)
+	}
+	if r.Put != nil {
+		info("put_bytes", "byte", float64(r.out)/n)
+	}
+}
+
+// reportStore publishes what requests to the store became.
+func (r *run) reportStore(info func(name, unit string, value float64)) {
+	var requests, retries int64
+	for _, t := range r.targets() {
+		c := t.Recorder.Counts()
+		requests, retries = requests+c.Completed, retries+c.Retries
+		for _, n := range c.Errors {
+			requests += n
+		}
+		if text := c.Describe(); text != "" {
+			t.Say(r.env.Stderr, "jobs: attempts at requests that failed%s", text)
+		}
+	}
+	if len(r.targets()) == 0 {
+		return
+	}
+	info("retries", "1", float64(retries))
+	if r.done > 0 {
+		info("requests", "1", float64(requests)/float64(r.done))
+	}
+}
+
+// stragglerFactor is how many times the median a job takes that is called a straggler
+// (Ananthanarayanan et al., OSDI 2010).
+const stragglerFactor = 1.5
+
+// reportDrain publishes how long the work took, and how long not all slots had some.
+func (r *run) reportDrain(info func(name, unit string, value float64)) {
+	info("makespan", "s", r.makespan.Seconds())
+	if r.idleSince >= 0 {
+		info("tail", "s", (r.makespan - r.idleSince).Seconds())
+	}
+	if len(r.times) == 0 {
+		return
+	}
+	slices.Sort(r.times)
+	median := r.times[len(r.times)/2]
+	slow, _ := slices.BinarySearch(r.times, time.Duration(stragglerFactor*float64(median))+1)
+	info("stragglers", "1", float64(len(r.times)-slow))
+}
+
+// ownCPU is the processor time that this process has used, without its children.
+func ownCPU() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,251 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/scalebench/scalebench/internal/jobs"
+	store "github.com/scalebench/scalebench/internal/load/objectstore"
+	"github.com/scalebench/scalebench/internal/workload"
+)
+
+// slot works on one item at a time. Its jobs follow each other without gaps: a job begins
+// when the one before has ended, and waits for its item first.
+type slot struct {
+	*run
+
+	number int
+	dir    string // of an item's files, emptied for each
+
+	begun   time.Duration // of the job that is on
+	since   time.Duration // the same, or when the queue was found empty last
+	count   func(begun, ended time.Duration, counts bool)
+	crossed bool
+}
+
+// job is an execution that has ended.
+type job struct {
+	jobs.Record
+
+	since, ended time.Duration
+	count        func(begun, ended time.Duration, counts bool)
+	fault        error
+	lost         bool // there is nothing to tell the queue
+}
+
+func (r *run) newSlot(n int) *slot {
+	return &slot{run: r, number: n, dir: filepath.Join(r.env.Dir, "slot-"+strconv.Itoa(n))}
+}
+
+// work takes items until there are no more, or the time is over.
+func (s *slot) work(ctx context.Context) error {
+	defer func() { _ = os.RemoveAll(s.dir) }() // the end of the task removes what is left
+	s.begin(0)
+	var last *job
+	for {
+		var result *jobs.Record
+		if last != nil && !last.lost {
+			result = &last.Record
+		}
+		take := !s.stopped.Load()
+		turn, err := s.source.next(ctx, result, take)
+		switch {
+		case last == nil:
+		case err == nil:
+			s.settle(ctx, last, turn.counts)
+		default: // it may count: what it wrote stays
+			last.count(last.since, last.ended, false)
+		}
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			s.count(s.since, s.now(), false)
+			return err
+		}
+		if last = nil; turn.lease == nil {
+			if s.rest(ctx, turn, take) {
+				return nil
+			}
+			continue
+		}
+		last = s.execute(ctx, turn.lease)
+		s.begin(last.ended)
+		s.pass(last.ended)
+		if s.hopeless() {
+			s.count(s.since, s.now(), false)
+			last.count(last.since, last.ended, false)
+			return errHopeless
+		}
+	}
+}
+
+// begin begins a job.
+func (s *slot) begin(at time.Duration) { s.begun, s.since, s.count = at, at, s.fracs.Begin() }
+
+// pass notes that the slot has ended what it began before the deadline.
+func (s *slot) pass(at time.Duration) {
+	if s.past(at) && !s.crossed {
+		s.crossed = true
+		s.cross()
+	}
+}
+
+// rest waits where there is nothing to take. over: there will be nothing.
+func (s *slot) rest(ctx context.Context, t turn, took bool) (over bool) {
+	now := s.now()
+	s.count(s.since, now, false)
+	s.pass(now)
+	if !took || t.drained {
+		s.idle(s.begun)
+		return true
+	}
+	_ = workload.Pause(ctx, t.again) // if it is over, the next call says so
+	s.since, s.count = now, s.fracs.Begin()
+	return false
+}
+
+// execute works on an item.
+func (s *slot) execute(ctx context.Context, l *jobs.Lease) *job {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.mu.Lock()
+	s.held[l.ID] = cancel
+	if s.stopped.Load() && s.source.free() { // it was taken while the time ended
+		cancel(errOver)
+	}
+	s.mu.Unlock()
+	j := &job{Record: s.record(l, jobs.Done), since: s.since, count: s.count}
+	j.Wait = (s.now() - s.begun).Seconds()
+	j.fault = s.stages(ctx, &j.Record)
+	j.ended = s.now()
+	j.End = j.ended.Seconds()
+	if j.fault == nil {
+		return j
+	}
+	j.Outcome, j.Error = jobs.Failed, short(j.fault.Error())
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+	case errors.Is(cause, errOver):
+		j.Outcome, j.Error = jobs.Returned, ""
+	default: // the lease is over, or the task
+		j.lost = true
+	}
+	s.drop(ctx, j)
+	return j
+}
+
+func (s *slot) record(l *jobs.Lease, o jobs.Outcome) jobs.Record {
+	return jobs.Record{Lease: l.ID, Key: l.Key, Name: l.Name, Try: l.Try, Slot: s.number, Outcome: o,
+		Begin: s.begun.Seconds(), End: s.now().Seconds()}
+}
+
+// timed adds to how long a stage takes.
+func timed(seconds *float64, stage func() error) error {
+	begun := time.Now()
+	err := stage()
+	*seconds += time.Since(begun).Seconds()
+	return err
+}
+
+// stages gets, computes and puts. The files of the item before go first, so that each
+// moment of a job is in one of its stages.
+func (s *slot) stages(ctx context.Context, r *jobs.Record) (err error) {
+	var in, out string
+	first := &r.Compute
+	if s.gets() {
+		in, first = filepath.Join(s.dir, "in"+ending(r.Name)), &r.Get
+	}
+	err = timed(first, func() error { return errors.Join(os.RemoveAll(s.dir), os.Mkdir(s.dir, 0o700)) })
+	if err != nil {
+		return s.explain("get", r.Name, err)
+	}
+	if s.gets() {
+		err := timed(&r.Get, func() (err error) { r.In, err = s.from.GetFile(ctx, s.key(r.Name), in); return err })
+		if err != nil {
+			return s.explain("get", s.key(r.Name), err)
+		}
+	}
+	if s.Put != nil {
+		out = filepath.Join(s.dir, "out"+s.Put.Suffix)
+	}
+	if err := timed(&r.Compute, func() error { return s.compute(ctx, r, in, out) }); err != nil || s.Put == nil {
+		return err
+	}
+	if _, err := os.Stat(out); err != nil {
+		return errors.New("the command ended well, and has written no {out}")
+	}
+	r.Output = s.outputKey(r.Key)
+	err = timed(&r.Put, func() (err error) { r.Out, err = s.to.PutFile(ctx, out, r.Output); return err })
+	return s.explain("put", r.Output, err)
+}
+
+// outputKey is a key of this execution alone.
+func (s *slot) outputKey(item string) string {
+	if s.folder == "" {
+		return s.to.NewKey("")
+	}
+	return s.to.NewKey(s.folder+item+"/") + s.Put.Suffix
+}
+
+func (s *slot) compute(ctx context.Context, r *jobs.Record, in, out string) (err error) {
+	var cpu time.Duration
+	if s.Function != "" {
+		cpu, err = s.function(ctx, in, out)
+		s.mu.Lock()
+		s.functions += cpu
+		s.mu.Unlock()
+	} else {
+		cpu, err = execution{text: s.Command, dir: s.dir, in: in, out: out, item: r.Name, environ: s.environ}.run(ctx)
+	}
+	r.CPU = cpu.Seconds()
+	return s.explain("compute", r.Name, err)
+}
+
+// explain says what an error is about.
+func (s *slot) explain(stage, key string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrGone):
+		return fmt.Errorf("%s: object %q is not in bucket %q", stage, key, s.getBucket())
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("%s: the disk of %s has no room for item %q: %w", stage, s.env.Dir, key, err)
+	}
+	return fmt.Errorf("%s: %w", stage, err)
+}
+
+// dropTime bounds the deletion of a result that does not count.
+const dropTime = 10 * time.Second
+
+// drop deletes what an execution wrote that does not count.
+func (s *slot) drop(ctx context.Context, j *job) {
+	if j.Output == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime) // also at the end of the task
+	defer cancel()
+	if err := s.to.Drop(ctx, j.Output); err != nil {
+		s.say("deleting a result that does not count: %v", err)
+	}
+	j.Output = ""
+}
+
+// settle ends a job, once it is known whether it counts.
+func (s *slot) settle(ctx context.Context, j *job, counts bool) {
+	counts = counts && j.Outcome == jobs.Done
+	j.count(j.since, j.ended, counts)
+	s.mu.Lock()
+	delete(s.held, j.Lease)
+	s.mu.Unlock()
+	if j.Outcome == jobs.Done && !counts {
+		s.drop(ctx, j)
+	}
+	s.keep(j, counts)
+}
