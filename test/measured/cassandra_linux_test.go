@@ -14,6 +14,7 @@ func TestCassandra(t *testing.T) {
 		t.Skip("measures; needs the machine for itself")
 	}
 	program.NeedCassandra(t)
-	form := program.CassandraForm{Nodes: 1, Records: 40_000, Cache: 64, Chunk: 64, YCSB: "b", WarmUp: 2, Seconds: 6}
+	// At a third of the full form's rates a processor that others use, too, is no bottleneck.
+	form := program.CassandraForm{Nodes: 1, Records: 32_000, Cache: 64, IOPS: 100, Chunk: 64, WarmUp: 2, Seconds: 6}
 	program.Calmly(t, func() error { return program.Install(t).JudgeCassandra(form) })
 }

@@ -31,13 +31,14 @@ func NeedCassandra(t *testing.T) {
 	}
 }
 
-// CassandraForm is a form of that example: so many nodes, records of 4 KB and seconds, chunks
-// of so many KiB, and YCSB's workload of this name alone. One that has less data than memory
-// leaves cache MiB for it (0: what the hosts have).
+// CassandraForm is a form of that example: so many nodes, records of 4 KB, and seconds under
+// YCSB's workload B alone.
 type CassandraForm struct {
-	Nodes, Records, Cache, Chunk int
-	YCSB                         string
-	WarmUp, Seconds              int
+	Nodes, Records  int
+	Cache           int // MiB of memory for cached files, for a form with less data than memory; 0: what hosts have
+	IOPS            int // limit of a volume's operations a second; that of bytes is a fifth of as many MiB
+	Chunk           int // KiB
+	WarmUp, Seconds int
 }
 
 // flags are what `scalebench run` of the example takes for the form.
@@ -46,10 +47,13 @@ func (f CassandraForm) flags() []string {
 		fmt.Sprintf("fleet.lab.groups.db.nodes=%d", f.Nodes), fmt.Sprintf("services.db.count=%d", f.Nodes),
 		fmt.Sprintf(`services.db.environ.RECORDS="%d"`, f.Records), fmt.Sprintf(`services.db.environ.CACHE="%d"`, f.Cache),
 		fmt.Sprintf(`services.db.environ.CHUNK="%d"`, f.Chunk),
-		fmt.Sprintf(`workloads=[{name: %[1]s, kind: load, on: {group: clients}, users: 100, warm_up: %[3]ds, duration: %[4]ds,
+		fmt.Sprintf("fleet.lab.volumes.data.iops=%d", f.IOPS),
+		fmt.Sprintf("fleet.lab.volumes.data.bandwidth=%dMiB/s", f.IOPS/5),
+		fmt.Sprintf("study={kind: pressure, models: [{name: lab}], raise: {data: {iops: %d}}}", 6*f.IOPS),
+		fmt.Sprintf(`workloads=[{name: b, kind: load, on: {group: clients}, users: 100, warm_up: %ds, duration: %ds,
   target: "cassandra://${service.db[*]}:9042/scalebench_kv?consistency=one", request_timeout: 10s, timeout: 1h,
-  data: {workload: %[1]s, records: %[2]d, fields: 4, field_size: 1000, distribution: uniform},
-}]`, f.YCSB, f.Records, f.WarmUp, f.Seconds),
+  data: {workload: b, records: %d, fields: 4, field_size: 1000, distribution: uniform},
+}]`, f.WarmUp, f.Seconds, f.Records),
 	}
 	if f.Cache > 0 {
 		set = append(set, "fleet.lab.groups.db.memory=1GiB",
@@ -62,9 +66,9 @@ func (f CassandraForm) flags() []string {
 	return out
 }
 
-// JudgeCassandra runs a form, in which the volumes are raised from 300 to 1,800 operations a
-// second. Before, operations are the bottleneck of each node; after it bytes are, if a read of
-// the volume has more than 60 MiB / 1,800 = 34.1 KiB.
+// JudgeCassandra runs a form, in which the volumes get six times the operations a second.
+// Before, operations are the bottleneck of each node; after it bytes are, if a read of the
+// volume has more than 1 MiB / 30 = 34.1 KiB.
 func (w *Installation) JudgeCassandra(form CassandraForm) error {
 	args := append([]string{"run", ExampleFile("servicelevel-cassandra.yaml"), "--format", "json"}, form.flags()...)
 	out, stderr, err := w.Try(args...)
@@ -88,27 +92,29 @@ func (f CassandraForm) large() bool { return f.Chunk > 34 }
 
 // judgeNode looks at the pressures of a node's limits of reads, and at what is named.
 func (f CassandraForm) judgeNode(r *Pressures, node string) error {
-	mean := make(map[string]float64)
+	before, after := make(map[string]float64), make(map[string]float64) // means by limit
 	for _, s := range r.Services {
-		if s.Node == node {
-			when, _, raised := strings.Cut(s.Source, ", ")
-			if when = "before "; raised {
-				when = "after "
-			}
-			mean[when+s.Quality] = s.SLP.Mean
+		switch {
+		case s.Node != node:
+		case strings.HasSuffix(s.Source, ", raised"):
+			after[s.Quality] = s.SLP.Mean
+		default:
+			before[s.Quality] = s.SLP.Mean
 		}
 	}
-	binds, other := "after ops.read", "after bytes.read"
+	const ops, bytes = "ops.read", "bytes.read"
+	binds, other := ops, bytes
 	if f.large() {
-		binds, other = other, binds
+		binds, other = bytes, ops
 	}
 	named := slices.ContainsFunc(r.Advice, func(a pressure.Advised) bool {
-		return a.Node == node && a.Action == pressure.ActionRaise && a.Quality == "ops.read" && len(a.Next) > 0 &&
-			a.Next[0].Quality == "bytes.read"
+		return a.Node == node && a.Action == pressure.ActionRaise && a.Quality == ops && len(a.Next) > 0 &&
+			a.Next[0].Quality == bytes
 	})
-	if mean["before ops.read"] < .9 || mean["before bytes.read"] > .6 || mean[binds] < .9 || mean[other] > mean[binds] || !named {
-		return fmt.Errorf("pressures of %s are %.3v, want .9 of operations before, and %s; advice is %+v, want a raise of "+
-			"operations until bytes bind", node, mean, binds, r.Advice)
+	if before[ops] < .9 || before[bytes] > .6 || after[binds] < .9 || after[other] > after[binds] || !named {
+		return fmt.Errorf("%s: pressures of operations %.3f, then %.3f, of bytes %.3f, then %.3f; want .9 of operations, "+
+			"then of %s; to raise operations until bytes bind is advised: %v", node, before[ops], after[ops],
+			before[bytes], after[bytes], binds, named)
 	}
 	return nil
 }

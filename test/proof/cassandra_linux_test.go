@@ -14,8 +14,8 @@ import (
 // 64 KiB, of which a read is 64 to 85 KiB of the volume, bytes bind after a raise to 1,800
 // operations. With chunks of 16 KiB, of which a read is 20 to 32 KiB, operations do.
 func TestLabCassandra(t *testing.T) {
-	short := program.CassandraForm{Nodes: 1, Records: 45_000, Cache: 64, YCSB: "b", WarmUp: 3, Seconds: 10}
-	full := program.CassandraForm{Nodes: 3, Records: 1_800_000, YCSB: "b", WarmUp: 10, Seconds: 300}
+	short := program.CassandraForm{Nodes: 1, Records: 45_000, Cache: 64, IOPS: 300, WarmUp: 3, Seconds: 10}
+	full := program.CassandraForm{Nodes: 3, Records: 1_800_000, IOPS: 300, WarmUp: 10, Seconds: 300}
 	for _, form := range []program.CassandraForm{short, full} {
 		for _, form.Chunk = range []int{64, 16} {
 			t.Run(fmt.Sprintf("nodes %d, chunks of %d KiB", form.Nodes, form.Chunk), func(t *testing.T) {

@@ -129,7 +129,8 @@ func TestUntil(t *testing.T) {
 			Ended: at.Add(lasted), Host: host}
 	}
 	run := observe.Of(model.RunData{Run: model.Run{Name: "r"}, Steps: []model.Step{step}, Results: []model.Result{
-		result(load, "n2", 2*time.Second), result(service, "n1", 4*time.Second, counter("volume.data.reads", 300, 290, 0, 9))}})
+		result(load, "n2", 2*time.Second),
+		result(service, "n1", 4*time.Second, counter("volume.data.reads", 300, 290, 0, 9))}})
 	all, err := New().recordingsOf([]study.Source{{Name: "r", Run: run}})
 	if err != nil {
 		t.Fatal(err)
