@@ -75,6 +75,7 @@ type Agent struct {
 	left    chan struct{} // closed once the server knows that this agent leaves
 
 	looking atomic.Bool // for what a run needs
+	watched watched
 	// running is what this agent executes or delivers now, and trouble what keeps
 	// it from going on.
 	running atomic.Pointer[wire.Attempt]

@@ -376,16 +376,20 @@ func (r *orderRouter) deliver(o wire.Order) {
 }
 
 func (a *Agent) followOrders(ctx context.Context) {
+	defer a.watched.Wait()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case o := <-a.link.Orders():
-			if o.Kind == wire.OrderLook {
+			switch o.Kind {
+			case wire.OrderLook:
 				a.look(o)
-				continue
+			case wire.OrderRecord:
+				a.record(ctx)
+			default:
+				a.orders.deliver(o)
 			}
-			a.orders.deliver(o)
 		}
 	}
 }

@@ -35,6 +35,9 @@ type Env struct {
 	// limit. Terminal says that Stdout is a terminal.
 	Width    int
 	Terminal bool
+	// Size is how many columns and rows the terminal of Stdout has now, 0: it does not
+	// tell; nil: there is none.
+	Size func() (width, height int)
 	// Live says that Stderr is a terminal, so that a line can be redrawn, of
 	// LiveWidth columns; 0 if it does not tell.
 	Live      bool
@@ -71,6 +74,12 @@ func (e *Env) connect(in, out, errs *os.File) {
 	e.Live = e.Live && !e.Dumb
 	e.ASCII = e.asciiOnly()
 	e.Width, e.LiveWidth = columns(out), columns(errs)
+	if e.Terminal {
+		e.Size = func() (width, height int) {
+			width, height, _ = tty.GetSize(int(out.Fd())) // 0 if it fails
+			return width, height
+		}
+	}
 	if e.Width == 0 {
 		e.Width = render.PlainWidth
 		if n, err := strconv.Atoi(e.Getenv("COLUMNS")); err == nil && n > 0 {

@@ -164,4 +164,9 @@ func (o offline) Nodes(ctx context.Context) ([]model.NodeInfo, error) {
 	return out, nil
 }
 
+// Readings needs nodes that are there.
+func (o offline) Readings(context.Context, []model.NodeID, uint64) (control.Readings, error) {
+	return control.Readings{}, errNoServer
+}
+
 func (o offline) RemoveNode(context.Context, model.NodeID) error { return errNoServer }

@@ -18,6 +18,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/store"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/wire"
 )
 
 // Source is a file to be executed, as text.
@@ -83,8 +84,19 @@ type CampaignChange struct {
 type Fleet interface {
 	Nodes(ctx context.Context) ([]model.NodeInfo, error)
 	RemoveNode(ctx context.Context, id model.NodeID) error
+	// Readings returns what the monitors of nodes have read in the last seconds, as far
+	// as it came after an earlier answer. At the first call the nodes begin to read.
+	// They end some seconds after the last.
+	Readings(ctx context.Context, nodes []model.NodeID, after uint64) (Readings, error)
 	// NewToken returns the printable form of a new join token.
 	NewToken(ctx context.Context, spec identity.TokenSpec) (string, error)
+}
+
+// Readings are what some nodes have sent.
+type Readings struct {
+	Nodes []wire.Readings `json:"nodes"`
+	// Last is what a later call gives as after.
+	Last uint64 `json:"last"`
 }
 
 // Answers are what studies say of stored runs, worked out where the store is.

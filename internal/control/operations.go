@@ -46,6 +46,11 @@ type runRequest struct {
 	Params answer.Params `json:"params,omitempty"`
 }
 
+type readingsRequest struct {
+	Nodes []model.NodeID `json:"nodes"`
+	After uint64         `json:"after,omitempty"`
+}
+
 type statusRequest struct {
 	Campaign string `json:"campaign"`
 	From     int    `json:"from,omitempty"`
@@ -84,7 +89,11 @@ var (
 	opNodes = operation[*none, []model.NodeInfo]{"nodes",
 		func(s Server, ctx context.Context, _ *none) ([]model.NodeInfo, error) { return s.Nodes(ctx) }}
 	opRemoveNode = operation[model.NodeID, none]{"remove-node", silent(Server.RemoveNode)}
-	opNewToken   = operation[identity.TokenSpec, string]{"new-token", Server.NewToken}
+	opReadings   = operation[readingsRequest, Readings]{"readings",
+		func(s Server, ctx context.Context, r readingsRequest) (Readings, error) {
+			return s.Readings(ctx, r.Nodes, r.After)
+		}}
+	opNewToken = operation[identity.TokenSpec, string]{"new-token", Server.NewToken}
 )
 
 var operations = []interface {
@@ -93,7 +102,8 @@ var operations = []interface {
 }{
 	opRuns, opRun, opData, opPrinted, opArtifact, opAnswer, opFindings, opShow, opPage,
 	opSubmit, opResume, opCancel, opDelete,
-	opStartCampaign, opChangeCampaign, opCampaignStatus, opCampaignStatuses, opNodes, opRemoveNode, opNewToken,
+	opStartCampaign, opChangeCampaign, opCampaignStatus, opCampaignStatuses, opNodes, opRemoveNode, opReadings,
+	opNewToken,
 }
 
 // ofRun makes one request of the two arguments of a method.
@@ -326,6 +336,10 @@ func (r remote) Nodes(ctx context.Context) ([]model.NodeInfo, error) {
 func (r remote) RemoveNode(ctx context.Context, id model.NodeID) error {
 	_, err := opRemoveNode.call(ctx, r.caller, id)
 	return err
+}
+
+func (r remote) Readings(ctx context.Context, nodes []model.NodeID, after uint64) (Readings, error) {
+	return opReadings.call(ctx, r.caller, readingsRequest{nodes, after})
 }
 
 func (r remote) NewToken(ctx context.Context, spec identity.TokenSpec) (string, error) {

@@ -109,6 +109,7 @@ type Master struct {
 	// artifacts are those of runs that have delivered some lately.
 	artifacts map[model.RunID]*artifacts
 	inquiries map[string]*inquiry // under way
+	readings  readings            // of nodes that are watched; with a lock of its own
 	// ended are attempts with results that came lately.
 	ended map[wire.Attempt]bool
 }

@@ -66,6 +66,9 @@ type Config struct {
 	Volumes map[string]string
 	// Step is the time between readings; a second if zero.
 	Step time.Duration
+	// Recent and After are those of [recording.Config].
+	Recent int
+	After  func(*recording.Recording)
 	// Now is the clock; time.Now if nil. Its times must carry Go's monotonic
 	// reading, so that a clock that is set does not shift readings.
 	Now func() time.Time
@@ -107,7 +110,7 @@ func (m *Monitor) Start(ctx context.Context) *recording.Recording {
 		defs[d.Name] = d
 	}
 	return recording.Start(ctx, recording.Config{
-		Step: m.cfg.Step, Now: m.cfg.Now, Sources: m.open(),
+		Step: m.cfg.Step, Now: m.cfg.Now, Sources: m.open(), Recent: m.cfg.Recent, After: m.cfg.After,
 		Metric: func(name string) Metric { return defs[pattern(name)] },
 	})
 }

@@ -41,6 +41,7 @@ const (
 	kindProgress  = "progress"
 	kindReport    = "report"
 	kindMissing   = "missing"
+	kindReadings  = "readings"
 	kindGoodbye   = "goodbye"
 	kindPart      = "part"  // upload of a request too large for one message
 	kindFetch     = "fetch" // download of a reply too large for one message
@@ -52,6 +53,9 @@ const (
 const (
 	// maxSmall bounds the messages that are small by nature, in bytes.
 	maxSmall = 64 << 10
+	// maxReadings bounds what a node reads in a few seconds: five readings of 1,000
+	// series.
+	maxReadings = 256 << 10
 	// maxWhole bounds the body of one message, unpacked, in bytes. Larger
 	// bodies travel in parts.
 	maxWhole = 4 << 20
@@ -83,6 +87,8 @@ func limits(kind string) (whole, total int) {
 		return maxPart + margin, maxPart + margin
 	case kindChunk:
 		return wire.MaxChunk + margin, wire.MaxChunk + margin
+	case kindReadings:
+		return maxReadings, maxReadings
 	}
 	return maxSmall, maxSmall
 }

@@ -182,6 +182,11 @@ func TestHubRefusesWhatPermissionsWouldNot(t *testing.T) {
 			defer mu.Unlock()
 			heard = append(heard, m.Inquiry)
 		},
+		Readings: func(r wire.Readings) {
+			mu.Lock()
+			defer mu.Unlock()
+			heard = append(heard, "readings of "+string(r.Node))
+		},
 		API: func(context.Context, Caller, string, []byte) ([]byte, error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -207,6 +212,8 @@ func TestHubRefusesWhatPermissionsWouldNot(t *testing.T) {
 		{w.hub.names.agent("n", kindHeartbeat), beat(other, purpose, `{"node":"n","session":"another node"}`)},
 		{w.hub.names.agent("m", kindHeartbeat), beat(other, purpose, `{"node":"n","session":"another node's name"}`)},
 		{w.hub.names.agent("m", kindMissing), beat(other, fromAgent+kindMissing, `{"node":"n","inquiry":"another node's"}`)},
+		{w.hub.names.agent("m", kindReadings), beat(other, fromAgent+kindReadings,
+			`{"node":"n","began":"2026-01-01T00:00:00Z"}`)},
 		{w.hub.names.agent("n", kindHeartbeat), beat(k, fromAgent+kindGoodbye, `{"node":"n","session":"another purpose"}`)},
 		{w.hub.names.agent("n", kindHeartbeat), must[[]byte](t)(identity.Seal(k, purpose, []byte(`{"node":"n","session":"not encrypted"}`), time.Now()))},
 		{w.hub.names.client(k.Public(), kindCall), must[[]byte](t)(sealFor(k, w.key.Public(), fromClient+kindCall, call, time.Now()))},

@@ -69,13 +69,14 @@ func (a *attacker) requests(t *testing.T) map[string][]byte {
 	}
 	question := must[[]byte](t)(a.key.Encrypt(a.hub.key.Public(), append([]byte{clockQuestion}, random(t, clockNonceSize)...)))
 	return map[string][]byte{
-		n.agent("mine", kindHello):   seal(kindHello, wire.Hello{Node: model.Node{ID: "mine"}, Session: "s"}),
-		n.agent("mine", kindReady):   seal(kindReady, wire.Ready{Node: "mine", Attempt: attempt()}),
-		n.agent("mine", kindResult):  seal(kindResult, someResult("mine")),
-		n.agent("mine", kindGoodbye): seal(kindGoodbye, wire.Goodbye{Node: "mine", Session: "s"}),
-		n.agent("mine", kindFetch):   seal(kindFetch, "x"),
-		n.agent("mine", kindClock):   append([]byte(a.key.Public()), question...),
-		n.agent("mine", kindMissing): seal(kindMissing, wire.Missing{Node: "yours", Inquiry: "i"}),
+		n.agent("mine", kindHello):    seal(kindHello, wire.Hello{Node: model.Node{ID: "mine"}, Session: "s"}),
+		n.agent("mine", kindReady):    seal(kindReady, wire.Ready{Node: "mine", Attempt: attempt()}),
+		n.agent("mine", kindResult):   seal(kindResult, someResult("mine")),
+		n.agent("mine", kindGoodbye):  seal(kindGoodbye, wire.Goodbye{Node: "mine", Session: "s"}),
+		n.agent("mine", kindFetch):    seal(kindFetch, "x"),
+		n.agent("mine", kindClock):    append([]byte(a.key.Public()), question...),
+		n.agent("mine", kindMissing):  seal(kindMissing, wire.Missing{Node: "yours", Inquiry: "i"}),
+		n.agent("mine", kindReadings): seal(kindReadings, wire.Readings{Node: "yours", Began: time.Unix(7, 0)}),
 		// What is refused must not be answered there either.
 		n.agent("mine", kindReport):  []byte("no envelope"),
 		n.agent("yours", kindResult): seal(kindResult, someResult("yours")),
@@ -299,7 +300,8 @@ func TestMessagesAreBoundedBeforeTheyAreUnpacked(t *testing.T) {
 	}
 	bomb := append([]byte{packedS2}, binary.AppendUvarint(nil, maxReply-1)...)
 	bomb = append(bomb, bytes.Repeat([]byte{0xfe, 0xff, 0xff}, 60)...)
-	for _, kind := range []string{kindHello, kindHeartbeat, kindReady, kindResult, kindChunk, kindProgress, kindReport, kindMissing, kindGoodbye, kindPart, kindFetch} {
+	for _, kind := range []string{kindHello, kindHeartbeat, kindReady, kindResult, kindChunk, kindProgress,
+		kindReport, kindMissing, kindReadings, kindGoodbye, kindPart, kindFetch} {
 		whole, _ := limits(kind)
 		large := pack(bodyFrame(make([]byte, whole+2*margin)))
 		for name, packed := range map[string][]byte{

@@ -325,7 +325,8 @@ func TestDocumentedLimits(t *testing.T) {
 			documented[strings.Trim(kind, "`")] = row[2] + " " + row[3]
 		}
 	}
-	for _, kind := range []string{kindHello, kindHeartbeat, kindReady, kindResult, kindChunk, kindProgress, kindReport, kindGoodbye, kindMissing, kindPart, kindFetch, kindCall, kindWatch} {
+	for _, kind := range []string{kindHello, kindHeartbeat, kindReady, kindResult, kindChunk, kindProgress, kindReport,
+		kindGoodbye, kindMissing, kindReadings, kindPart, kindFetch, kindCall, kindWatch} {
 		whole, total := limits(kind)
 		want := fmt.Sprintf("%d ", whole>>10)
 		if total != whole {

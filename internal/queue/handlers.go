@@ -32,6 +32,7 @@ type Handlers struct {
 	Progress  func(wire.Progress)
 	Report    func(wire.Report)
 	Missing   func(wire.Missing)
+	Readings  func(wire.Readings)
 	Goodbye   func(context.Context, wire.Goodbye)
 	// Cut, if it is set, is told of a sender that was cut off: who, and why in
 	// words.

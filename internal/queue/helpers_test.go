@@ -138,6 +138,9 @@ func complete(hs Handlers) Handlers {
 	if hs.Missing == nil {
 		hs.Missing = func(wire.Missing) {}
 	}
+	if hs.Readings == nil {
+		hs.Readings = func(wire.Readings) {}
+	}
 	if hs.Goodbye == nil {
 		hs.Goodbye = func(context.Context, wire.Goodbye) {}
 	}

@@ -50,6 +50,7 @@ func TestEveryAgentMessageArrives(t *testing.T) {
 		Progress: func(p wire.Progress) { got <- p.Value },
 		Report:   func(r wire.Report) { got <- r.Event.Text },
 		Missing:  func(m wire.Missing) { got <- m },
+		Readings: func(r wire.Readings) { got <- r },
 		Goodbye:  func(_ context.Context, g wire.Goodbye) { got <- g },
 	})
 	ctx := testCtx(t)
@@ -92,6 +93,10 @@ func TestEveryAgentMessageArrives(t *testing.T) {
 	missing := wire.Missing{Node: "n", Inquiry: "i", Needs: []int{3}}
 	check(t, l.Missing(missing))
 	expect("missing", missing)
+	read := wire.Readings{Node: "n", Began: time.Unix(7, 0).UTC(), Host: []model.HostSeries{{Metric: "disk.reads",
+		Counter: true, Offsets: []int64{1}, Values: []float64{2}}}}
+	check(t, l.Readings(read))
+	expect("readings", read)
 	bye := wire.Goodbye{Node: "n", Session: "s"}
 	check(t, l.Goodbye(ctx, bye))
 	expect("goodbye", bye)

@@ -296,6 +296,10 @@ func (l *Link) Report(r wire.Report) error { return l.tell(kindReport, r.Fitted(
 // order comes again.
 func (l *Link) Missing(m wire.Missing) error { return l.tell(kindMissing, m) }
 
+// Readings shows what the node's monitor read last to who watches. They are not
+// confirmed: a second later there are others.
+func (l *Link) Readings(r wire.Readings) error { return l.tell(kindReadings, r) }
+
 // tell sends a message that has no reply and may be lost.
 func (l *Link) tell(kind string, m wire.Message) error {
 	body, err := encode(m)

@@ -76,6 +76,7 @@ func (h *Hub) Serve(hs Handlers) error {
 			hs.Report(m)
 		})), queueControl, maxControl, false},
 		{kindMissing, listener(hs.Missing), queueControl, maxControl, false},
+		{kindReadings, h.paced(2, 20, listener(hs.Readings)), queueControl, maxControl, false},
 		{kindFetch, h.fetch, queueControl, maxControl, false},
 		{kindResult, handler(decodeResult, func(ctx context.Context, m wire.Result) (wire.ResultReply, error) {
 			return hs.Result(ctx, m.Result), nil

@@ -6,7 +6,7 @@
 //     once and make one row of a table. A reading that was missed stays
 //     missing: nothing is interpolated.
 //  3. After so many rows every other one is dropped, and readings become half as
-//     many.
+//     many. Who looks while it goes on may keep the latest rows instead.
 //  4. [Recording.Stop] takes a last reading; [Recording.Series] gives columns,
 //     with times since the task's start.
 package recording
@@ -73,6 +73,12 @@ type Config struct {
 	// Limit is how many rows are kept; 8,000 if zero: at one a second, readings
 	// are half as many after 2 h 13 min.
 	Limit int
+	// Recent, if it is not zero, is how many of the latest rows are kept, in place of
+	// all: a recording without an end stays as small as it is, and as fine.
+	Recent int
+	// After is called after each reading but the first and the last, in the order of
+	// readings; nil: nothing is.
+	After func(*Recording)
 	// AtEnd: the time of a reading is its end. Otherwise it is the middle. It is
 	// for sources that wait for an answer, which tells how things were when it
 	// was made.
@@ -150,6 +156,9 @@ func (r *Recording) run(ctx context.Context) {
 			return
 		case <-timer.C:
 			r.read(tick)
+			if r.cfg.After != nil {
+				r.cfg.After(r)
+			}
 			tick, wait = r.next()
 			timer.Reset(wait)
 		}
@@ -174,6 +183,11 @@ func (r *Recording) read(tick int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.take(tick)
+	if n := r.cfg.Recent; n > 0 {
+		oldest := len(r.table.at) - n
+		r.table.keep(func(row int) bool { return row >= oldest })
+		return
+	}
 	if len(r.table.at) >= r.limit {
 		r.stride *= 2
 		r.table.keep(func(row int) bool { return r.table.ticks[row]%r.stride == 0 })

@@ -219,6 +219,29 @@ func TestThinning(t *testing.T) {
 	})
 }
 
+// TestRecent: of a recording without an end the latest rows stay, at the same step, and
+// counters count from the first of all. Each reading is told of once.
+func TestRecent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := 0
+		r := Start(t.Context(), Config{Step: time.Second, Sources: []Source{&scripted{}}, Metric: metric, Recent: 4,
+			Limit: 16, After: func(r *Recording) {
+				told++
+				if n := len(r.Series(time.Time{})[0].Values); n != min(told+1, 4) {
+					t.Errorf("%d rows after %d readings", n, told)
+				}
+			}})
+		started := time.Now()
+		<-time.After(20_000*time.Second + time.Millisecond)
+		wantPoints(t, r, started, "sched.forks", []int64{19_997_000, 19_998_000, 19_999_000, 20_000_000},
+			[]float64{199_970, 199_980, 199_990, 200_000})
+		if rows, values := cap(r.table.at), cap(r.table.columns[0].values); rows > 16 || values > 16 || told != 20_000 {
+			t.Errorf("room for %d rows and %d values after %d readings, want a few and 20000", rows, values, told)
+		}
+		r.Stop()
+	})
+}
+
 // TestTable: whatever comes in, columns are what model.HostSeries promises.
 func TestTable(t *testing.T) {
 	s := &table{metric: metric, index: map[string]int{}}

@@ -98,16 +98,21 @@ type OrderKind string
 // Start begins the tasks of a step at an absolute time; Cancel ends them. Look
 // asks what the node lacks of what a run needs; it is repeated until a Missing
 // answers. Over says that no task of the step measures any more, so that its
-// services may end.
+// services may end. Record asks a node to send [Readings] each second, for
+// [RecordFor]; it is repeated for as long as somebody watches.
 const (
 	OrderStart  OrderKind = "start"
 	OrderCancel OrderKind = "cancel"
 	OrderLook   OrderKind = "look"
 	OrderOver   OrderKind = "over"
+	OrderRecord OrderKind = "record"
 )
 
+// RecordFor is how long a node sends its readings after an order to record.
+const RecordFor = 10 * time.Second
+
 // Order is broadcast by the master to all agents of a step, or for Look of a
-// run; signed.
+// run, or for Record of none; signed.
 type Order struct {
 	Kind    OrderKind    `json:"kind"`
 	Run     model.RunID  `json:"run"`
@@ -135,6 +140,33 @@ type Missing struct {
 	Inquiry string       `json:"inquiry"`
 	Needs   []int        `json:"needs,omitempty"` // positions in the order's, of what the node lacks
 }
+
+// Readings are what the monitor of a node read last, for who watches. One that is
+// lost is made up for by the next: each has the readings of some seconds.
+type Readings struct {
+	Node model.NodeID `json:"node"`
+	// Began is when the recording began, by the server's clock. Offsets of the
+	// series count from it.
+	Began time.Time          `json:"began"`
+	Host  []model.HostSeries `json:"host"`
+}
+
+// Last is when the latest of the readings was taken.
+func (r Readings) Last() time.Time {
+	last := int64(0)
+	for _, s := range r.Host {
+		if n := len(s.Offsets); n > 0 {
+			last = max(last, s.Offsets[n-1])
+		}
+	}
+	return r.Began.Add(time.Duration(last))
+}
+
+// Bounds of Readings: how many rows and how many series.
+const (
+	MaxReadings = 16
+	maxWatched  = 4096
+)
 
 // Bounds of a Look: how many needs it can name, and how long their texts are, in
 // bytes.
@@ -229,6 +261,7 @@ func (p Progress) from() model.NodeID  { return p.Node }
 func (g Goodbye) from() model.NodeID   { return g.Node }
 func (r Report) from() model.NodeID    { return r.Node }
 func (m Missing) from() model.NodeID   { return m.Node }
+func (r Readings) from() model.NodeID  { return r.Node }
 
 // Decode parses and checks a message. It never panics on any input.
 func Decode[T Message](data []byte) (T, error) {
@@ -331,6 +364,8 @@ func (o Order) check() error {
 			return errors.New("start without a time")
 		}
 	case OrderCancel, OrderOver:
+	case OrderRecord:
+		return nil
 	case OrderLook:
 		if o.Inquiry == "" || len(o.Needs) == 0 || len(o.Needs) > MaxNeeds {
 			return fmt.Errorf("look %q for %d things: 1 to %d are possible", o.Inquiry, len(o.Needs), MaxNeeds)
@@ -367,6 +402,21 @@ func (m Missing) check() error {
 		}
 	}
 	return m.Node.Validate()
+}
+
+func (r Readings) check() error {
+	if r.Began.IsZero() || len(r.Host) > maxWatched {
+		return fmt.Errorf("readings of %d series, that began at %v", len(r.Host), r.Began)
+	}
+	for _, s := range r.Host {
+		if n := len(s.Offsets); n != len(s.Values) || n > MaxReadings {
+			return fmt.Errorf("host metric %.40s: %d offsets, %d values", s.Metric, n, len(s.Values))
+		}
+		if err := checkNames(s.Metric, s.Unit); err != nil {
+			return err
+		}
+	}
+	return r.Node.Validate()
 }
 
 func (c Chunk) check() error {

@@ -26,7 +26,9 @@ var (
 	order   = Order{Kind: OrderStart, Run: run, Step: "s", Attempt: 1, At: now}
 	look    = Order{Kind: OrderLook, Run: run, Inquiry: "i", Needs: []Need{{Program: "fio", Path: "/bin"}, {Variable: "KEY"}}}
 	missing = Missing{Node: "n", Inquiry: "i", Needs: []int{1}}
-	result  = Result{model.Result{Run: run, Step: "s", Task: "t", Attempt: 1, Node: "n", Outcome: model.OutcomeOK,
+	read    = Readings{Node: "n", Began: now, Host: []model.HostSeries{{Metric: "volume.data.reads", Unit: "1",
+		Counter: true, Offsets: []int64{1e9, 2e9}, Values: []float64{3, 7}}}}
+	result = Result{model.Result{Run: run, Step: "s", Task: "t", Attempt: 1, Node: "n", Outcome: model.OutcomeOK,
 		Series: []model.Series{{Metric: "m", Offsets: []int64{1, 2}, Values: []float64{0.5, 3}}}}}
 	chunk = Chunk{Attempt: attempt, Node: "n", Name: "stdout", Offset: 7, Data: []byte{0, 255}}
 )
@@ -63,9 +65,12 @@ func TestRoundTrips(t *testing.T) {
 	roundTrip(t, Report{Node: "n", Event: model.Event{Text: "t"}})
 	roundTrip(t, look)
 	roundTrip(t, missing)
+	roundTrip(t, Order{Kind: OrderRecord})
+	roundTrip(t, read)
 }
 
 func TestCheckRefuses(t *testing.T) {
+	readings := func(of ...model.HostSeries) Message { return Readings{Node: "n", Began: now, Host: of} }
 	changedTask := func(f func(*Assignment)) Message { a := task; f(&a); return a }
 	changedOrder := func(f func(*Order)) Message { o := order; f(&o); return o }
 	changedLook := func(f func(*Order)) Message { o := look; o.Needs = slices.Clone(o.Needs); f(&o); return o }
@@ -103,6 +108,13 @@ func TestCheckRefuses(t *testing.T) {
 		"missing what was not asked":  Missing{Node: "n", Inquiry: "i", Needs: []int{-1}},
 		"missing too far a thing":     Missing{Node: "n", Inquiry: "i", Needs: []int{MaxNeeds}},
 		"missing too much":            Missing{Node: "n", Inquiry: "i", Needs: make([]int, MaxNeeds+1)},
+		"readings of no node":         Readings{Began: now},
+		"readings that never began":   Readings{Node: "n"},
+		"readings of two lengths":     readings(model.HostSeries{Offsets: []int64{1}}),
+		"readings of a long time": readings(model.HostSeries{Offsets: make([]int64, MaxReadings+1),
+			Values: make([]float64, MaxReadings+1)}),
+		"readings of too much":        readings(make([]model.HostSeries, maxWatched+1)...),
+		"readings of a long name":     readings(model.HostSeries{Metric: strings.Repeat("x", maxName+1)}),
 		"result without a node":       changedResult(func(r *Result) { r.Node = "" }),
 		"result without an outcome":   changedResult(func(r *Result) { r.Outcome = "" }),
 		"result of attempt 0":         changedResult(func(r *Result) { r.Attempt = 0 }),
@@ -217,6 +229,7 @@ func FuzzProgress(f *testing.F)    { fuzzMessage(f, Progress{Attempt: attempt, N
 func FuzzGoodbye(f *testing.F)     { fuzzMessage(f, Goodbye{Node: "n"}) }
 func FuzzReport(f *testing.F)      { fuzzMessage(f, Report{Node: "n"}) }
 func FuzzMissing(f *testing.F)     { fuzzMessage(f, missing) }
+func FuzzReadings(f *testing.F)    { fuzzMessage(f, read) }
 
 func FuzzDecodeChunk(f *testing.F) {
 	data, err := EncodeChunk(chunk)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/answer"
 	"github.com/scalebench/scalebench/internal/cli"
+	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/frame/files"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/study"
@@ -33,10 +34,20 @@ type question struct {
 	files     []file   // sources that are tables, those of the parameters last
 	table     *file    // of --csv
 	bare      bool     // it is about no run
+	// show is a page that no study answers; nil: the study does.
+	show func() (result any, d *doc.Document, err error)
 }
 
 // ask answers as the command of the study does.
 func (q question) ask(ctx context.Context) (answer.Answer, error) {
+	if q.show != nil {
+		result, d, err := q.show()
+		if err != nil {
+			return answer.Answer{}, err
+		}
+		text, err := json.Marshal(result)
+		return answer.Answer{Study: q.study, Result: text, Document: d}, err
+	}
 	kind, ok := cli.Studies().Find(q.study)
 	if !ok {
 		return answer.Answer{}, fmt.Errorf("no study %q", q.study)
@@ -85,11 +96,17 @@ func (q question) askFiles(ctx context.Context, kind study.Kind, ask answer.Ques
 	choice := takes.Choice
 	for i, f := range q.files {
 		choice.Beside = i >= len(q.files)-len(takes.Also)
-		frames, told, err := files.Read(ctx, f.name, strings.NewReader(f.text), choice, files.Limits{})
+		var err error
+		x, in := study.Source{Name: f.name}, strings.NewReader(f.text)
+		if takes.Read != nil {
+			x.Own, err = takes.Read(ctx, f.name, in)
+		} else {
+			x.Frames, x.Told, err = files.Read(ctx, f.name, in, choice, files.Limits{})
+		}
 		if err != nil {
 			return answer.Answer{}, err
 		}
-		ask.Sources = append(ask.Sources, answer.Source{Source: study.Source{Name: f.name, Frames: frames, Told: told}})
+		ask.Sources = append(ask.Sources, answer.Source{Source: x})
 	}
 	return answer.Ask(ctx, kind, ask)
 }

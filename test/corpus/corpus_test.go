@@ -21,7 +21,7 @@ const (
 	leastCases      = 200
 	mostDifferences = 20
 	mostUncovered   = 10
-	mostBytes       = 1 << 20 // of all that is recorded
+	mostBytes       = 17 << 16 // of all that is recorded
 )
 
 // The files of the corpus.
@@ -36,7 +36,7 @@ const (
 func cases(t *testing.T) []question {
 	t.Helper()
 	out := slices.Concat(lossCases(), growthCases(), planCases(), capacityCases(t), tierCases(), variabilityCases(),
-		compareCases(), historyCases(), campaignCases(t))
+		compareCases(), historyCases(), campaignCases(t), pressureCases(t), levelCases(), fitCases(), measuredCases())
 	slices.SortStableFunc(out, func(a, b question) int { return cmp.Compare(a.name, b.name) })
 	for i := range out {
 		if i > 0 && out[i].name == out[i-1].name {
@@ -297,6 +297,8 @@ func TestSame(t *testing.T) {
 		{"n=2 first=1 last=-1 sum=0 squares=2", "n=2 first=1 last=-1 sum=1.5e-12 squares=2", true},
 		{"n=2 first=1 last=-1 sum=0 squares=2", "n=2 first=1 last=-1 sum=1e-9 squares=2", false},
 		{"n=4 all=2", "n=4 first=2 last=2 sum=8.000000000001 squares=16", true}, {"n=4 all=2", "n=4 all=2.1", false},
+		{"n=4 each=2", "n=4 first=2 last=2 sum=8.000000000001 order=20", true}, {"n=4 each=2",
+			"n=4 first=2 last=2 sum=8 order=21", false},
 		{"[ 1 2 ]", "[ 1 2.0000000000001 ]", true}, {"[ 1 2 ]", "[ 1 2 3 ]", false}, {"[ ]", "[ ]", true},
 		{`"named"×3 n=1`, `"named"×2 n=1`, false},
 	} {

@@ -10,6 +10,9 @@
 // their squares; of words how many of each. Sentences are not compared: they may be put
 // in other words.
 //
+// Of questions about service levels (inOrder in flat_test.go) more is recorded: the order
+// of a list's elements, and the parts and numbers of doubts.
+//
 // Reasons that are sentences and have no code get one from testdata/codes.tsv: the first
 // row whose pattern matches from the beginning of the sentence. Its group "part", if it
 // has one, is the subject. A sentence that no row matches is an error, so the table is

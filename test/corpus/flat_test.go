@@ -28,11 +28,11 @@ type seen struct {
 // Keys of JSON with strings that are no data. Words are compared although they may have
 // spaces; labels are not compared; reasons say why, and get a code from codes.tsv.
 var (
-	words  = []string{"verdict", "method", "answer", "state", "severity"}
+	words  = []string{"verdict", "method", "answer", "state", "severity", "part"}
 	labels = []string{"text", "label", "title", "sla", "by", "among", "target", "demand_source", "capacity_source",
 		"binding", "says", "base", "others", "name", "fact", "level", "levels", "a", "b", "from", "to", "run",
 		"source", "first", "second", "configuration", "machine", "besides", "limited_by", "units", "fit",
-		"unit", "resource", "workload", "metric", "group", "rack", "setting", "intervals", "of"}
+		"unit", "resource", "workload", "metric", "group", "rack", "setting", "intervals", "of", "about", "file"}
 	reasons = []string{"warnings", "notes", "why", "uncounted", "refused", "unknown", "told", "misses", "generators",
 		"path_change"}
 )
@@ -59,7 +59,13 @@ func flatten(a answer.Answer, err error, codes table) (seen, error) {
 		return s, err
 	}
 	f := flattener{seen: &s, explained: map[string]float64{}}
+	if slices.Contains(inOrder, a.Study) {
+		f.arguments = make(map[string]*column)
+	}
 	f.value("", v)
+	for at, c := range f.arguments {
+		f.facts[at] = c.String()
+	}
 	for _, text := range f.sentences {
 		if !slices.ContainsFunc(s.doubts, func(d model.Doubt) bool { return strings.HasSuffix(text, d.Text) }) {
 			s.explain("reason", text, codes)
@@ -96,6 +102,7 @@ type flattener struct {
 	sentences []string
 	strange   []string
 	explained map[string]float64
+	arguments map[string]*column // of doubts; nil: they are not recorded
 }
 
 // last is the key that a path ends with, without numbers of elements.
@@ -195,7 +202,7 @@ func (f *flattener) column(path string, v any, of map[string]*column) {
 			return
 		}
 		if of[path] == nil {
-			of[path] = &column{words: map[string]int{}}
+			of[path] = &column{words: map[string]int{}, ordered: f.arguments != nil}
 		}
 		of[path].add(text)
 	}
@@ -224,8 +231,8 @@ func (f *flattener) leaf(path string, v any) (text string, ok bool) {
 				f.sentences = append(f.sentences, x)
 			}
 			return "", false
-		case !strings.Contains(x, " "):
-			return strconv.Quote(x), true
+		case !strings.Contains(x, " ") || key == "limit": // of several limits, all are named
+			return strconv.Quote(word(x)), true
 		case !slices.Contains(labels, key):
 			f.strange = append(f.strange, fmt.Sprintf("%s: %q", path, x))
 		}
@@ -233,8 +240,30 @@ func (f *flattener) leaf(path string, v any) (text string, ok bool) {
 	return "", false
 }
 
+// inOrder are the questions of which lists are recorded so that elements cannot change
+// places, and doubts with their numbers and parts.
+var inOrder = []string{"pressure", "levels", "levelfit", "servicelevel"}
+
+// argue records numbers and parts of doubts by code.
+func (f *flattener) argue(list []any) {
+	for _, v := range list {
+		x, _ := v.(map[string]any)
+		args, _ := x["args"].(map[string]any)
+		said := map[string]any{"part": x["part"]}
+		for key, arg := range args {
+			if _, ok := arg.(json.Number); ok {
+				said[key] = arg
+			}
+		}
+		f.column(fmt.Sprintf("/doubts/%s", x["code"]), said, f.arguments)
+	}
+}
+
 // addDoubts records doubts by code, severity and subject, with what they explain.
 func (f *flattener) addDoubts(list []any) {
+	if f.arguments != nil {
+		f.argue(list)
+	}
 	b, err := json.Marshal(list)
 	var doubts []model.Doubt
 	if err != nil || json.Unmarshal(b, &doubts) != nil {
@@ -277,12 +306,19 @@ type column struct {
 	sum, squares float64
 	differ       bool
 	words        map[string]int
+	// ordered: the order counts, so that values of two elements cannot change places.
+	ordered bool
+	order   float64  // the sum of values, each times its place
+	runs    []string // words in their order, each once as long as it is repeated
 }
 
 func (c *column) add(text string) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		c.words[text]++
+		if len(c.runs) == 0 || c.runs[len(c.runs)-1] != text {
+			c.runs = append(c.runs, text)
+		}
 		return
 	}
 	if c.n == 0 {
@@ -290,11 +326,17 @@ func (c *column) add(text string) {
 	}
 	c.differ = c.differ || v != c.first
 	c.n, c.last, c.sum, c.squares = c.n+1, v, c.sum+v, c.squares+v*v
+	c.order += float64(c.n) * v
 }
 
 func (c *column) String() string {
 	var out []string
 	switch {
+	case c.n > 0 && !c.differ && c.ordered:
+		out = append(out, fmt.Sprintf("n=%d each=%s", c.n, number(c.first)))
+	case c.n > 0 && c.ordered:
+		out = append(out, fmt.Sprintf("n=%d first=%s last=%s sum=%s order=%s",
+			c.n, number(c.first), number(c.last), number(c.sum), number(c.order)))
 	case c.n > 0 && !c.differ:
 		out = append(out, fmt.Sprintf("n=%d all=%s", c.n, number(c.first)))
 	case c.n > 0:
@@ -305,6 +347,9 @@ func (c *column) String() string {
 		out = append(out, fmt.Sprintf("%s×%d", text, n))
 	}
 	slices.Sort(out)
+	if c.ordered && len(c.runs) > 1 {
+		out = append(out, "as", strings.Join(c.runs, ">"))
+	}
 	const most = 12 // of more words there is one line too long
 	if len(out) > most {
 		out = append(out[:most], fmt.Sprintf("more×%d", len(out)-most))
@@ -352,15 +397,18 @@ func same(a, b string) bool {
 func tokens(text string) []string {
 	out := strings.Fields(text)
 	for i := 1; i < len(out); i++ {
-		of, all := out[i-1], out[i]
-		if !strings.HasPrefix(of, "n=") || !strings.HasPrefix(all, "all=") {
+		of, count := cutNumber(out[i-1])
+		kind, value := cutNumber(out[i])
+		n, errN := strconv.ParseFloat(count, 64)
+		v, errV := strconv.ParseFloat(value, 64)
+		if of != "n" || kind != "all" && kind != "each" || errN != nil || errV != nil {
 			continue
 		}
-		n, errN := strconv.ParseFloat(of[len("n="):], 64)
-		v, errV := strconv.ParseFloat(all[len("all="):], 64)
-		if errN == nil && errV == nil {
-			return slices.Replace(out, i, i+1, "first="+number(v), "last="+number(v), "sum="+number(n*v), "squares="+number(n*v*v))
+		fourth := "squares=" + number(n*v*v)
+		if kind == "each" {
+			fourth = "order=" + number(v*n*(n+1)/2)
 		}
+		return slices.Replace(out, i, i+1, "first="+number(v), "last="+number(v), "sum="+number(n*v), fourth)
 	}
 	return out
 }

@@ -24,11 +24,15 @@ var reach = map[string][]string{
 	"variability": {"study/variability", "explain", "frame", "frame/files", "observe", "study/capacity"},
 	"compare":     {"study/compare", "frame", "frame/files", "observe", "study/capacity"},
 	"history":     {"study/history", "frame", "frame/files", "observe", "study/capacity"},
+
+	"pressure":     {"study/pressure", "telemetry"},
+	"levelfit":     {"study/levelfit"},
+	"servicelevel": {"study/servicelevel"},
 }
 
 // coders are the functions that take a code, by name, with the place of the argument.
 var coders = map[string]int{"Warn": 0, "Problem": 0, "doubt": 0, "warn": 0, "perLoad": 1, "again": 0, "Define": 0,
-	"DefineAbout": 0}
+	"DefineAbout": 0, "define": 0, "about": 0}
 
 // codeForm is how codes are written. One that ends with * is the beginning of several.
 var codeForm = regexp.MustCompile(`^[a-z]+(_[a-z]+)*_?\*?$`)

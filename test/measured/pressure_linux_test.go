@@ -10,7 +10,7 @@ import (
 
 // TestPressure: the pressures of a volume with limits drawn at random, under loads of set
 // rates, are what arithmetic says, and a limit that changes is seen by watch within two
-// seconds. `make servicelevel-proof` measures more.
+// seconds, also on an agent. `make servicelevel-proof` measures more.
 func TestPressure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
@@ -26,5 +26,6 @@ func TestPressure(t *testing.T) {
 		program.Calmly(t, func() error { return p.JudgeLoad(l, 3) })
 	}
 	program.Calmly(t, p.JudgeChange)
+	program.Calmly(t, p.JudgeAgents)
 	p.Down()
 }

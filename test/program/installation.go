@@ -163,20 +163,21 @@ func (w *Installation) StartServer() {
 // AgentState is the directory of an agent.
 func (w *Installation) AgentState(name string) string { return filepath.Join(w.Dir, "agents", name) }
 
-// StartAgent starts the agent of a node; the first time it joins with a token.
-func (w *Installation) StartAgent(name string) {
+// StartAgent starts the agent of a node; the first time it joins with a token. more are
+// further arguments.
+func (w *Installation) StartAgent(name string, more ...string) {
 	w.T.Helper()
 	token := ""
 	if _, err := os.Stat(filepath.Join(w.AgentState(name), "server.json")); err != nil {
 		token = strings.TrimSpace(w.Run("token"))
 	}
-	w.StartAgentWith(name, token)
+	w.StartAgentWith(name, token, more...)
 }
 
 // StartAgentWith starts an agent with a token, or without one ("").
-func (w *Installation) StartAgentWith(name, token string) {
+func (w *Installation) StartAgentWith(name, token string, more ...string) {
 	w.T.Helper()
-	args := []string{"agent", "--node", name, "--state", w.AgentState(name)}
+	args := append([]string{"agent", "--node", name, "--state", w.AgentState(name)}, more...)
 	if token != "" {
 		args = append(args, "--token", token)
 	}

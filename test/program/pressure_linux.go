@@ -23,6 +23,7 @@ type PressedVolume struct {
 	LabVolume
 	lab    LabMade
 	device string
+	other  string             // the device of another host, which nothing loads
 	limits map[string]float64 // by levels.Level.Name; both ways of each
 }
 
@@ -30,12 +31,12 @@ type PressedVolume struct {
 func (w *Installation) Press(v LabVolume) *PressedVolume {
 	w.T.Helper()
 	file := fmt.Sprintf(`fleet:
-  lab: {nodes: 1, volumes: [{name: data, type: raw, size: 128MiB, iops: %d, bandwidth: %dKiB/s}]}
+  lab: {nodes: 2, volumes: [{name: data, type: raw, size: 128MiB, iops: %d, bandwidth: %dKiB/s}]}
 workloads: [{kind: command, command: "true"}]
 `, v.IOPS, v.KiB)
 	p := &PressedVolume{Installation: w, LabVolume: v, lab: w.MakeLab(w.Write("press.yaml", file)),
 		limits: map[string]float64{}}
-	p.device = filepath.Base(p.lab.Hosts[0].Paths["data"])
+	p.device, p.other = filepath.Base(p.lab.Hosts[0].Paths["data"]), filepath.Base(p.lab.Hosts[1].Paths["data"])
 	for _, way := range []string{"read", "write"} {
 		p.limits["ops."+way], p.limits["bytes."+way] = float64(v.IOPS), float64(v.KiB)*1024
 	}
@@ -280,17 +281,31 @@ func (p *PressedVolume) JudgeLoad(l FioLoad, seconds int) error {
 	return nil
 }
 
+// JudgeAgents is JudgeChange on a server with two agents. Each offers a volume of its own, of
+// which one is loaded.
+func (p *PressedVolume) JudgeAgents() error {
+	if p.Server == nil {
+		p.StartServer()
+		p.StartAgent("db-1", "--volume", "data=/dev/"+p.device)
+		p.StartAgent("db-2", "--volume", "log=/dev/"+p.other)
+		p.AwaitNodes(2)
+	}
+	return p.judgeChange("--node", "db-*")
+}
+
 // JudgeChange changes a throttle while `servicelevel watch` looks: it must show that within
 // two seconds.
-func (p *PressedVolume) JudgeChange() (err error) {
+func (p *PressedVolume) JudgeChange() error { return p.judgeChange("--volume", "data=/dev/"+p.device) }
+
+// judgeChange is JudgeChange where watch is told where to look. A volume called log is idle.
+func (p *PressedVolume) judgeChange(where ...string) (err error) {
 	const runtime = 7 * time.Second
 	fio := p.Start(FioLoad{KiB: 4, Reads: 100}, runtime)
 	if err := fio.Start(); err != nil {
 		return err
 	}
-	watch := exec.Command(p.Bin, append([]string{"servicelevel", "watch", "--volume", "data=/dev/" + p.device,
-		"--for", "7s", "--format", "json"},
-		p.Lab()...)...)
+	watch := exec.Command(p.Bin, slices.Concat([]string{"servicelevel", "watch", "--for", "7s", "--format", "json"}, where,
+		p.Lab())...)
 	watch.Env, watch.Stderr = p.Env(), os.Stderr
 	out, err := watch.StdoutPipe()
 	if err == nil {
@@ -311,10 +326,13 @@ func (p *PressedVolume) JudgeChange() (err error) {
 		if err := in.Decode(&m); err != nil {
 			return fmt.Errorf("reading what watch says: %w", err)
 		}
+		if m.Service == "log" && m.SLP > .01 {
+			return fmt.Errorf("a pressure of %.3f of a volume that nothing loads", m.SLP)
+		}
 		if m.Service != "data" || m.Quality != "ops.read" {
 			continue
 		}
-		p.T.Logf("watch: %.3f at %s", m.SLP, m.Time.Format("05.000"))
+		p.T.Logf("watch: %.3f at %s on %s", m.SLP, m.Time.Format("05.000"), m.Node)
 		switch took := time.Since(changed); {
 		case changed.IsZero():
 			if steady++; math.Abs(m.SLP-1) > .15 { // a slice of a tenth of a second more or less

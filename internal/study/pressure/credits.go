@@ -15,6 +15,9 @@ type Bucket struct {
 	// Start is the share of a full bucket at the begin of the series. A new volume may begin full; a recording
 	// begins at any balance.
 	Start float64
+	// After is the balance at an earlier time, from which the series goes on, in place of Start; nil: it is not
+	// known.
+	After *Credit
 }
 
 // Credit is the balance of a bucket around one period, as far as it is known.
@@ -59,9 +62,16 @@ func Follow(b Bucket, loads, readings Series) Credits {
 	if !math.IsNaN(b.Start) {
 		now = stats.Interval{Lo: b.Start * b.Size, Hi: b.Start * b.Size}
 	}
+	if b.After != nil {
+		now = b.After.Balance
+	}
 	for i, p := range loads {
-		if i > 0 {
-			gap := max(0, p.Begin-loads[i-1].End)
+		if i > 0 || b.After != nil {
+			before := b.After
+			if i > 0 {
+				before = &out.Periods[i-1]
+			}
+			gap := max(0, p.Begin-before.End)
 			now = b.within(now.Lo-(b.Burst-b.Fill)*gap, now.Hi+b.Fill*gap)
 		}
 		length := p.seconds()

@@ -37,11 +37,9 @@ type line struct {
 // lines are those of all recordings, by node and service, and the services that no model
 // fits.
 func (p *Params) lines(recordings []telemetry.Recording) (out []line, without []telemetry.Recording, err error) {
-	models := make([]*levels.Model, len(p.Models))
-	for i, u := range p.Models {
-		if models[i], err = u.model(); err != nil {
-			return nil, nil, err
-		}
+	models, err := p.parse()
+	if err != nil {
+		return nil, nil, err
 	}
 	used := newUsed(p)
 	add := func(of []*telemetry.Recording, scope levels.Scope) (int, error) {
@@ -75,7 +73,24 @@ func (p *Params) lines(recordings []telemetry.Recording) (out []line, without []
 	for i := range out {
 		out[i].again = slices.ContainsFunc(out[:i], out[i].same)
 	}
-	return out, without, used.check(recordings)
+	if p.live == nil {
+		err = used.check(recordings)
+	}
+	return out, without, err
+}
+
+// parse reads the models.
+func (p *Params) parse() (models []*levels.Model, err error) {
+	if p.parsed != nil {
+		return p.parsed, nil
+	}
+	models = make([]*levels.Model, len(p.Models))
+	for i, u := range p.Models {
+		if models[i], err = u.model(); err != nil {
+			return nil, err
+		}
+	}
+	return models, nil
 }
 
 // same reports whether another line is of the same limit: of the same service, by the
@@ -170,7 +185,7 @@ func (p *Params) linesOf(models []*levels.Model, of []*telemetry.Recording, scop
 	for _, level := range expected.Limits {
 		l := first
 		l.level = level
-		l.press(p.Credits)
+		l.press(p.Credits, p.live[l.key()])
 		out = append(out, l)
 	}
 	return out, nil
@@ -212,9 +227,12 @@ func (l *line) limit(of levels.Quality) Limit {
 	return out
 }
 
+// key names the limit.
+func (l *line) key() string { return l.node + "/" + l.service + " " + l.level.Name() }
+
 // press computes the pressure in each period. credits is the share of a full bucket at
-// the begin.
-func (l *line) press(credits string) {
+// the begin, and after the balance before, from which it goes on.
+func (l *line) press(credits string, after *Credit) {
 	var all []Series
 	for _, r := range l.recordings {
 		load := l.limit(l.level.Quality).Load(func(m string) []float64 { return r.Rates[telemetry.Measure(m)] })
@@ -240,8 +258,8 @@ func (l *line) press(credits string) {
 		start = math.NaN()
 	}
 	readings, _ := NewSeries(l.recording().Begin, l.recording().End, l.rates(string(telemetry.Credits)), nil, nil)
-	c := Follow(Bucket{Size: b.Size, Burst: b.Burst, Base: l.level.Rate.Level(), Fill: b.Fill, Start: start}, l.loads,
-		readings)
+	c := Follow(Bucket{Size: b.Size, Burst: b.Burst, Base: l.level.Rate.Level(), Fill: b.Fill, Start: start, After: after},
+		l.loads, readings)
 	l.credits = &c
 	l.series, l.most = c.Pressure(l.loads)
 }

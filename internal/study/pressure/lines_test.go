@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/telemetry"
 )
@@ -135,7 +136,8 @@ func TestWrongModelsAndInputs(t *testing.T) {
 		if _, err := tt.p.result([]telemetry.Recording{volume}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", name, err, tt.want)
 		}
-		if _, err := tt.p.Now([]telemetry.Recording{volume}); err == nil || !strings.Contains(err.Error(), tt.want) {
+		_, err := tt.p.Live(0).Look(time.Now(), []telemetry.Recording{volume})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: now: error %v, want %q", name, err, tt.want)
 		}
 	}

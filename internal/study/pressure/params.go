@@ -42,6 +42,11 @@ type Params struct {
 
 	// forced are inputs that a run's steps say, by source and service.
 	forced map[string]map[string]string
+	// live are the balances of buckets so far, by limit, where pressures are followed as
+	// they come; see [Live]. Nil: they are not.
+	live map[string]*Credit
+	// parsed are the models, if they were parsed before.
+	parsed []*levels.Model
 }
 
 // defaultCritical is the pressure of the paper's Fig. 1, in percent.

@@ -140,31 +140,3 @@ func TestUntil(t *testing.T) {
 		t.Errorf("rates (-want +got):\n%s", diff)
 	}
 }
-
-// TestNow: a watch says how long a pressure has been critical up to now, and what has none.
-func TestNow(t *testing.T) {
-	volume := recordedOf("h", "data", 1, reads(4096, 50, 100, 100, 100))
-	for name, tt := range map[string]struct {
-		critical study.Percent
-		equal    bool
-		want     float64
-	}{"above": {95, false, 3}, "not above": {100, false, 0}, "equal": {100, true, 3}} {
-		p := params(nil, file("", "m", "limits: [{of: ops, rate: 100}]"))
-		p.Critical, p.OrEqual = tt.critical, tt.equal
-		got, err := p.Now([]telemetry.Recording{volume})
-		if err != nil || len(got) != 1 || got[0].SLP != 1 || got[0].Critical != tt.want {
-			t.Errorf("%s: %+v, %v, want critical for %g s", name, got, err, tt.want)
-			continue
-		}
-		if line := got[0].CSV(); name == "above" && line != "1970-01-01T00:00:04Z,h,data,ops,1,3" {
-			t.Errorf("CSV %q", line)
-		}
-	}
-	if _, err := params(nil, file("", "m", "limits: [{of: ops, ways: each, rate: 100}]")).Now([]telemetry.Recording{
-		recordedOf("h", "data", 1, columns{telemetry.Ops: {1, 2}})}); err == nil {
-		t.Error("no error of a source without what the limit counts")
-	}
-	if got, err := params(nil).Now(nil); err != nil || len(got) != 0 {
-		t.Errorf("nothing was read yet: %v, %v", got, err)
-	}
-}
