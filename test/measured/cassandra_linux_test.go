@@ -10,9 +10,6 @@ import (
 // from operations to bytes when operations are raised, and the throughput grows as the
 // pressures before allow. `make lab-proof` has three nodes, and smaller reads.
 func TestCassandra(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures; needs the machine for itself")
-	}
 	program.NeedCassandra(t)
 	// At a third of the full form's rates a processor that others use, too, is no bottleneck.
 	form := program.CassandraForm{Nodes: 1, Records: 32_000, Cache: 64, IOPS: 100, Chunk: 64, WarmUp: 2, Seconds: 6}
