@@ -2,8 +2,6 @@ package cli
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +57,11 @@ them, and how long a burst lasts.`,
 				given[key] = *value
 			}
 		}
-		m, err := findModel(args[0])
+		text, err := levels.FileText(args[0])
+		if err != nil {
+			return unreadable("the model", args[0], err)
+		}
+		m, err := levels.Open(args[0], text)
 		if err != nil {
 			return err
 		}
@@ -70,18 +72,6 @@ them, and how long a burst lasts.`,
 		return c.printOrSave(out, d, result)
 	}
 	return cmd
-}
-
-// findModel reads a model file, or finds a built-in model.
-func findModel(name string) (*levels.Model, error) {
-	if _, err := os.Stat(name); err != nil && filepath.Ext(name) == "" {
-		return levels.Find(name)
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, unreadable("the model", name, err)
-	}
-	return levels.Parse(name, text)
 }
 
 // printOrSave prints a document, or writes it to a file.

@@ -36,17 +36,17 @@ func (m *Model) Provisions(set map[string]string) (out []Provision, err error) {
 		}
 		of := m.Inputs[name]
 		lo, hi := of.low(in), of.high(most)
+		unit := 1.0
+		if of.Unit != "" {
+			unit = of.factor()
+		}
 		if math.IsInf(lo, 1) || !(lo > 0) {
-			lo = min(x, 1)
+			lo = min(x, unit)
 		}
 		if math.IsInf(hi, 1) {
 			hi = mostTimes * x
 		}
 		most.numbers[name] = hi
-		unit := 1.0
-		if of.Unit != "" {
-			unit = of.factor()
-		}
 		_, given := set[name]
 		out = append(out, Provision{Name: name, Value: x / unit, Least: lo / unit, Most: hi / unit, Default: !given})
 	}

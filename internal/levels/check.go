@@ -1,7 +1,9 @@
 package levels
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -98,10 +100,14 @@ func (c *compiler) limit(at []string, lim Limit) limit {
 	case lim.Quality != Metric && counts == (c.Service == Processor):
 		c.report(below(at, "of"), fmt.Sprintf("a model of service %s has no limit of %s", c.Service, lim.Quality),
 			"use service: cpu with of: cpu, others with ops and bytes")
+	case !counts && (lim.Ways.Each != "" || len(lim.Ways.Joint) == 1):
+		c.report(below(at, "ways"), "only operations and bytes have ways", "remove it")
 	case lim.Unit != 0 && (lim.Unit < smallestUnit || !counts):
 		c.report(below(at, "unit"), "it is not possible", "operations and bytes have units of 512B and more")
 	case lim.Unmerged && lim.Quality != Ops:
 		c.report(below(at, "unmerged"), "only operations are merged", "remove it")
+	case lim.Scope != "" && (c.Service != Volume || c.Scope == OfNode):
+		c.report(below(at, "scope"), "only volumes share a limit of their node", "remove it")
 	case lim.Quality == Metric && lim.Label == "":
 		c.report(at, "the limit has no name", "give it the name of the metric")
 	}
@@ -112,11 +118,12 @@ func (c *compiler) limit(at []string, lim Limit) limit {
 		ways[0] = []Way{Read, Write}
 	}
 	out := limit{Level: Level{Quality: lim.Quality, Ways: ways[0], Label: lim.Label, Unit: float64(lim.Unit),
-		Unmerged: lim.Unmerged},
+		Unmerged: lim.Unmerged, Scope: lim.Scope},
 		ways: ways, rate: c.rate(below(at, "rate"), lim.Rate, lim.Quality), burst: constant(0)}
 	out.Inputs = slices.Compact(slices.Sorted(slices.Values(c.used)))
 	if lim.Bucket != nil {
 		c.bucket(below(at, "bucket"), *lim.Bucket, &out)
+		c.credits(below(at, "bucket"), lim.Rate, *lim.Bucket, out)
 	}
 	return out
 }
@@ -143,6 +150,53 @@ func (c *compiler) bucket(at []string, b FileBucket, out *limit) {
 		out.start = 1
 	case s.Text != empty && s.Text != "" || s.Number > 1:
 		c.report(below(at, "start"), "it is no share of the bucket", "use full, empty, or a number from 0 to 1")
+	}
+	for key, rate := range map[string]rateAt{"burst": out.burst, "size": out.size, "fill": out.fill} {
+		if rate != nil && math.IsInf(rate(c.numbers(anyMost)).Level(), 1) {
+			c.report(below(at, key), "it must have a limit", "use a number")
+		}
+	}
+}
+
+// anyMost is more than any input, and finite in products with amounts.
+const anyMost = 1e100
+
+// numbers are inputs of which every number is x.
+func (c *compiler) numbers(x float64) inputs {
+	in := inputs{map[string]float64{}, map[string]string{}}
+	for name := range c.Inputs {
+		in.numbers[name] = x
+	}
+	return in
+}
+
+// credits reports a bucket that is of no use whatever the inputs are, or never empty. Rates do not fall with
+// inputs that are numbers, unless they have steps.
+func (c *compiler) credits(at []string, rate Rate, b FileBucket, out limit) {
+	by := cmp.Or(b.Burst.By, rate.By, b.Fill.By)
+	if rate.Steps != nil || b.Burst.Steps != nil || b.Fill.Steps != nil {
+		return
+	}
+	words, useless := c.Choices(by), 0
+	if words == nil {
+		words = []string{""}
+	}
+	for _, word := range words {
+		least, most := c.numbers(0), c.numbers(anyMost)
+		least.words[by], most.words[by] = word, word
+		burst := out.burst(most).Level()
+		switch low := out.rate(least).Level(); {
+		case burst < low && b.Burst.By != "":
+			c.report(below(at, "burst", "choices", word), "it is below the rate of "+word, "use a burst above it")
+		case burst < low:
+			useless++
+		case out.fill != nil && out.fill(least).Level() >= burst:
+			c.report(below(at, "fill"), "it is not below the burst: the bucket is never empty", "use a fill below the burst")
+			return
+		}
+	}
+	if useless == len(words) {
+		c.report(below(at, "burst"), "it is below the rate", "use a burst above it")
 	}
 }
 
@@ -178,48 +232,58 @@ func (c *compiler) rate(at []string, r Rate, q Quality) rateAt {
 	if c.use(at, by) && r.Steps != nil && c.Choices(by) != nil {
 		c.report(at, by+" is a word", "use choices")
 	}
-	key, terms := "steps", r.Steps
-	if r.Choices != nil {
-		key, terms = "choices", r.Choices
-		for _, word := range c.Choices(by) {
-			if _, has := terms[word]; !has {
-				c.report(at, fmt.Sprintf("choices lacks %s, which another limit has", word), "give each limit the same choices")
-			}
+	if len(r.Steps)+len(r.Choices) == 0 {
+		c.report(at, "it is empty", "give a rate for each step or choice")
+	}
+	if r.Steps != nil {
+		return c.steps(below(at, "steps"), by, r.Steps, q)
+	}
+	for _, word := range c.Choices(by) {
+		if _, has := r.Choices[word]; !has {
+			c.report(at, fmt.Sprintf("choices lacks %s, which another limit has", word), "give each limit the same choices")
 		}
 	}
 	table := map[string]amountAt{}
-	for name, t := range terms {
-		if x, ok := tabular.Number(name); r.Steps != nil && name != above && !(ok && x > 0) {
-			c.report(below(at, key, name), fmt.Sprintf("%q is not the end of a step", name),
-				"use a number above 0, or above for what is beyond the last")
-		}
-		table[name] = c.term(below(at, key, name), t, q)
+	for word, t := range r.Choices {
+		table[word] = c.term(below(at, "choices", word), t, q)
 	}
 	return func(in inputs) Distribution {
-		x, name := in.number(by), in.words[by]
-		if r.Steps != nil {
-			name = stepOf(r.Steps, x)
-		}
-		switch term := table[name]; {
-		case r.Steps != nil && math.IsInf(x, 1):
-			return Distribution{{x, 1}}
-		case term == nil:
-			return Distribution{{math.NaN(), 1}}
-		default:
+		if term := table[in.words[by]]; term != nil {
 			return Distribution{{term(in), 1}}
 		}
+		return Distribution{{math.NaN(), 1}}
 	}
 }
 
-// stepOf is the key of the first step that reaches x.
-func stepOf(steps map[string]Term, x float64) string {
-	key, least := above, math.Inf(1)
-	for name := range steps {
-		if end, ok := tabular.Number(name); ok && end >= x && end < least {
-			key, least = name, end
+// steps are rates up to numbers of an input, which are in its unit.
+func (c *compiler) steps(at []string, by string, steps map[string]Term, q Quality) rateAt {
+	terms := map[float64]amountAt{}
+	for _, name := range slices.Sorted(maps.Keys(steps)) {
+		end, problem := math.Inf(1), ""
+		if name != above {
+			end, problem = c.Inputs[by].number(name)
+		}
+		switch {
+		case problem != "":
+			c.report(below(at, name), fmt.Sprintf("%q is not the end of a step", name),
+				"use a number above 0, or above for what is beyond the last")
+		case terms[end] != nil:
+			c.report(below(at, name), "another step ends there, too", "remove one of them")
+		}
+		terms[end] = c.term(below(at, name), steps[name], q)
+	}
+	ends := slices.Sorted(maps.Keys(terms))
+	return func(in inputs) Distribution {
+		x := in.number(by)
+		switch i, _ := slices.BinarySearch(ends, x); {
+		case math.IsInf(x, 1): // it is none
+			return Distribution{{x, 1}}
+		case i == len(ends):
+			return Distribution{{math.NaN(), 1}}
+		default:
+			return Distribution{{terms[ends[i]](in), 1}}
 		}
 	}
-	return key
 }
 
 // use notes that an input is used, and reports one that there is not.
@@ -242,8 +306,12 @@ const sumTolerance = 1e-6
 func (c *compiler) values(at []string, shares map[string]float64, q Quality) Distribution {
 	var all []Value
 	sum := 0.0
-	for key, share := range shares {
-		all = append(all, Value{c.amount(below(at, key), Amount{Text: key}, q), share})
+	for _, key := range slices.Sorted(maps.Keys(shares)) {
+		share, rate := shares[key], c.amount(below(at, key), Amount{Text: key}, q)
+		if slices.ContainsFunc(all, func(v Value) bool { return v.Rate == rate }) {
+			c.report(below(at, key), "another level is the same", "write one with the sum of both shares")
+		}
+		all = append(all, Value{rate, share})
 		if sum += share; !(share > 0) {
 			c.report(below(at, key), fmt.Sprintf("the share %v is too small", share), "use a share greater than 0; all sum to 1")
 		}
@@ -269,12 +337,15 @@ func (c *compiler) term(at []string, t Term, q Quality) amountAt {
 		return func(in inputs) float64 { return in.number(name) }
 	case t.Value != Amount{}:
 		return fixed(c.amount(at, t.Value, q))
-	case t == Term{}:
+	case t.Base == Amount{} && t.PerGiB == Amount{} && t.PerOp == Amount{}:
 		c.report(at, "it is empty", "use a number, or base, per_gib, per_op")
 	}
 	part := func(key string, a Amount, input string) float64 {
-		if a == (Amount{}) || input != "" && !c.use(below(at, key), input) {
+		switch at := below(at, key); {
+		case a == (Amount{}) || input != "" && !c.use(at, input):
 			return 0
+		case input != "" && (c.Choices(input) != nil || c.Inputs[input].Unit != ""):
+			c.report(at, fmt.Sprintf("the input %s is a word, or in bytes", input), "it must be a plain number")
 		}
 		return c.amount(below(at, key), a, q)
 	}
@@ -291,19 +362,16 @@ func (c *compiler) term(at []string, t Term, q Quality) amountAt {
 		if op > 0 {
 			x += op * in.number(inputIOPS)
 		}
-		if x = max(x, lo); hi > 0 {
+		if hi > 0 && !math.IsInf(x, 1) { // an input is none
 			x = min(x, hi)
 		}
-		return x
+		return max(x, lo)
 	}
 }
 
 // amount is one that is not a word.
 func (c *compiler) amount(at []string, a Amount, q Quality) float64 {
-	if a.Text == "" {
-		return a.Number // which is above 0 by its tag
-	}
-	x, problem, allowed := quantity(a.Text, q)
+	x, problem, allowed := quantity(a.String(), q)
 	if problem == "" && !(x > 0) {
 		problem, allowed = a.Text+" is too small", "use more than 0"
 	}
@@ -348,8 +416,16 @@ func (c *compiler) input(at []string, name string, of Input) Input {
 		return out
 	}
 	of.low, of.high = bound("min", of.Min, 0), bound("max", of.Max, math.Inf(1))
-	if of.Default.Text != none {
-		bound("default", Term{Value: of.Default}, 0)
+	least, most := of.low(c.numbers(0)), of.high(c.numbers(anyMost))
+	fixed := of.Default
+	if fixed.Text == none {
+		fixed = Amount{}
+	}
+	switch x := bound("default", Term{Value: fixed}, least)(inputs{}); {
+	case least > most:
+		c.report(below(at, "max"), "it is less than min", "")
+	case x < least || x > most:
+		c.report(below(at, "default"), "it is not between min and max", "")
 	}
 	return of
 }
@@ -359,9 +435,15 @@ func (a Amount) isWord() bool {
 	return a.Text != "" && (a.Text[0]|0x20 >= 'a' && a.Text[0]|0x20 <= 'z')
 }
 
+// Bounds of amounts: their products are finite.
+const leastAmount, mostAmount = 1e-30, 1e30
+
 // quantity reads an amount, perhaps a second: a number, or one with a unit of the quality.
 func quantity(text string, q Quality) (x float64, problem, allowed string) {
 	if x, ok := tabular.Number(text); ok {
+		if x > 0 && (x < leastAmount || x > mostAmount) {
+			return math.NaN(), text + " is out of range", "use 1e-30 to 1e30"
+		}
 		return x, "", ""
 	}
 	rate, err := unit.ParseRate(strings.TrimSuffix(text, "/s") + "/s")

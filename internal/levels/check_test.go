@@ -47,6 +47,9 @@ func TestParseErrors(t *testing.T) {
 		"quality": {
 			head + "limits: [{of: iops, rate: 3}]\n",
 			`m.yaml:2:15: limits.0.of: unknown value "iops"; did you mean "ops"?`},
+		"scope": {
+			head + "scope: node\nlimits: [{of: ops, rate: 3, scope: node}]\n",
+			"m.yaml:3:36: limits.0.scope: only volumes share a limit of their node; remove it"},
 		"way": {
 			head + "limits: [{of: ops, ways: [reads], rate: 3}]\n",
 			`m.yaml:2:27: limits.0.ways.0: unknown value "reads"; did you mean "read"?`},

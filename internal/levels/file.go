@@ -53,6 +53,7 @@ type Limit struct {
 	Ways     Ways        `json:"ways,omitzero"`
 	Unit     unit.Size   `json:"unit,omitzero"`
 	Unmerged bool        `json:"unmerged,omitempty"`
+	Scope    Scope       `json:"scope,omitempty" jsonschema:"enum=node"` // default: that of the model
 	Rate     Rate        `json:"rate" jsonschema:"required"`
 	Bucket   *FileBucket `json:"bucket,omitempty"`
 }

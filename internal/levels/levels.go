@@ -6,8 +6,8 @@
 //     that [Distribution.Pressure] names).
 //  2. With the inputs of one service, such as its GiB, [Model.Levels] computes its
 //     [Levels]: for each limit the rate that may be expected, and its bucket.
-//  3. [Levels.At] gives what they allow for operations of one size. [Levels.Scale] and
-//     [Levels.Burst] are the same service with a raised limit, or with full buckets.
+//  3. [Levels.At] gives what they allow for operations of one size. [Levels.Burst] is the
+//     same service with full buckets.
 //  4. [Fit] makes a model of measured values, and [WriteModel] a file of a model.
 //  5. [Show] and [List] are models as documents.
 package levels
@@ -15,7 +15,6 @@ package levels
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -90,6 +89,8 @@ type Level struct {
 	Unit float64 `json:"unit,omitempty"`
 	// Unmerged: operations count before the kernel merges them, as on a lab's volumes.
 	Unmerged bool `json:"unmerged,omitempty"`
+	// Scope is node in a model of volumes, if all volumes of the node share this limit.
+	Scope Scope `json:"scope,omitempty"`
 	// Rate is what may be expected, a second; with a bucket, the rate while it is empty.
 	Rate   Distribution `json:"rate"`
 	Bucket *Bucket      `json:"bucket,omitempty"`
@@ -165,22 +166,6 @@ func (b Bucket) MarshalJSON() ([]byte, error) {
 		"start": num.IfFinite(b.Start), "burst_s": num.IfFinite(b.BurstTime()), "refill_s": num.IfFinite(b.RefillTime())})
 }
 
-// UnmarshalJSON implements json.Unmarshaler: null is NaN.
-func (b *Bucket) UnmarshalJSON(src []byte) error {
-	var values map[string]*float64
-	if err := json.Unmarshal(src, &values); err != nil {
-		return fmt.Errorf("decoding a bucket: %w", err)
-	}
-	get := func(key string) float64 {
-		if x := values[key]; x != nil {
-			return *x
-		}
-		return math.NaN()
-	}
-	*b = Bucket{Size: get("size"), Burst: get("burst"), Fill: get("fill"), Start: get("start"), Lasts: get("burst_s")}
-	return nil
-}
-
 // Value is a rate and its share of the cases.
 type Value struct {
 	Rate  float64 `json:"rate"`
@@ -217,15 +202,6 @@ func (d Distribution) Level() float64 {
 		return d[0].Rate
 	}
 	return 1 / d.Pressure(1)
-}
-
-// scale is the distribution with all rates times by.
-func (d Distribution) scale(by float64) Distribution {
-	out := slices.Clone(d)
-	for i := range out {
-		out[i].Rate *= by
-	}
-	return out
 }
 
 // distribution sorts values and joins those of the same rate.
@@ -323,23 +299,6 @@ func (l Levels) Turn(reads float64) float64 {
 		begin = end
 	}
 	return math.NaN()
-}
-
-// Scale are the levels with one limit times by: its rate, and what its bucket gains.
-// If the rate reaches the burst, there is no bucket any more.
-func (l Levels) Scale(limit int, by float64) Levels {
-	l.Limits = slices.Clone(l.Limits)
-	lim := &l.Limits[limit]
-	lim.Rate = lim.Rate.scale(by)
-	if lim.Bucket != nil {
-		b := *lim.Bucket
-		b.Fill *= by
-		lim.Bucket = &b
-		if b.Burst <= lim.Rate.Level() {
-			lim.Bucket = nil
-		}
-	}
-	return l
 }
 
 // Burst are the levels while all buckets have credits.

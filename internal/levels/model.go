@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -55,6 +57,24 @@ func Find(name string) (*Model, error) {
 		allowed = fmt.Sprintf("did you mean %q?", s)
 	}
 	return nil, model.Usagef("there is no model %q; %s", name, allowed)
+}
+
+// FileText is the text of the model file of this name; empty if the name has neither an extension nor a folder, and so
+// is that of a built-in model.
+func FileText(name string) (string, error) {
+	if filepath.Base(name) == name && filepath.Ext(name) == "" {
+		return "", nil
+	}
+	b, err := os.ReadFile(name)
+	return string(b), err
+}
+
+// Open is the model of a file's text; without a text, the built-in model of this name.
+func Open(name, text string) (*Model, error) {
+	if text == "" {
+		return Find(name)
+	}
+	return Parse(name, []byte(text))
 }
 
 // Parse reads a model file; its name is used in messages. The error is a
@@ -274,11 +294,14 @@ func (l limit) at(in inputs) (out Level, known bool) {
 	}
 	base, burst := out.Rate.Level(), l.burst(in).Level()
 	if !(burst > base) || math.IsInf(burst, 1) {
-		return out, !math.IsNaN(burst) // or credits would be of no use
+		return out, num.Finite(burst) // or credits would be of no use
 	}
 	b := Bucket{Burst: burst, Fill: base, Lasts: l.lasts, Start: l.start}
 	if l.fill != nil {
 		b.Fill = l.fill(in).Level()
+	}
+	if b.Fill >= burst {
+		return out, false // the bucket would never be empty
 	}
 	b.Size = (burst - b.Fill) * b.Lasts
 	if b.Lasts == 0 {

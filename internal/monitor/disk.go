@@ -7,20 +7,24 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/kernel"
+	"github.com/scalebench/scalebench/internal/nvme"
 	"github.com/scalebench/scalebench/internal/procself"
 )
 
-// maxSingle is the largest number of disks that get series of their own beside
-// the sum.
-const maxSingle = 8
+// Up to maxWhole disks have all series of their own beside the sum, and up to
+// maxSingle have those of operations and bytes.
+const maxWhole, maxSingle = 8, 64
 
 // diskMetrics are the last words of the metrics of disks and volumes, in the
 // order of [diskStats].
 var diskMetrics = [...]string{"reads", "writes", "read_bytes", "write_bytes", "queue", "busy", "inflight",
-	"read_merges", "write_merges"}
+	"read_merges", "write_merges", "exceeded_ops", "exceeded_bytes", "node_exceeded_ops", "node_exceeded_bytes"}
 
-// inflight is the index of the only state; the others are counters.
-const inflight = 6
+const (
+	basic    = 4 // the first of them are operations and bytes
+	inflight = 6 // the only state; the others are counters
+	exceeded = 9 // from here on they are of EBS volumes only
+)
 
 // diskStats are the counters of one device, in the units of /proc/diskstats
 // (operations, sectors of 512 bytes, ms), and the names of its series, empty for
@@ -28,22 +32,31 @@ const inflight = 6
 type diskStats struct {
 	counters [len(diskMetrics)]kernel.Counter
 	names    [len(diskMetrics)]string
+	ebs      bool // its limits are known
 }
 
-// diskColumns are the places of the numbers in /proc/diskstats, counted behind
-// the name, and the factor to the metric's unit.
+// numbers are those of /proc/diskstats behind the name, and the µs in which the limits
+// of an EBS volume were exceeded.
+type numbers [diskNumbers + len(nvme.Counters{}.Exceeded)]uint64
+
+const diskNumbers = 11
+
+// diskColumns are the places of the numbers, and the factor to the metric's unit.
 var diskColumns = [len(diskMetrics)]struct {
 	at     int
 	factor float64
-}{{0, 1}, {4, 1}, {2, 512}, {6, 512}, {10, 1e-3}, {9, 1e-3}, {8, 1}, {1, 1}, {5, 1}}
+}{{0, 1}, {4, 1}, {2, 512}, {6, 512}, {10, 1e-3}, {9, 1e-3}, {8, 1}, {1, 1}, {5, 1}, {11, 1e-6}, {12, 1e-6}, {13, 1e-6},
+	{14, 1e-6}}
 
-func (s *diskStats) name(prefix string) {
+func (s *diskStats) name(prefix string, metrics []string) {
 	for i, m := range diskMetrics {
-		s.names[i] = prefix + m
+		if slices.Contains(metrics, m) {
+			s.names[i] = prefix + m
+		}
 	}
 }
 
-func (s *diskStats) add(numbers *[11]uint64) {
+func (s *diskStats) add(numbers *numbers) {
 	for i := range s.counters {
 		if raw := numbers[diskColumns[i].at]; i == inflight {
 			s.counters[i].Total = raw
@@ -54,8 +67,10 @@ func (s *diskStats) add(numbers *[11]uint64) {
 }
 
 func (s *diskStats) emit(out emit) {
-	for i := range s.counters {
-		out(s.names[i], float64(s.counters[i].Total)*diskColumns[i].factor)
+	for i, name := range s.names {
+		if name != "" && (s.ebs || i < exceeded) {
+			out(name, float64(s.counters[i].Total)*diskColumns[i].factor)
+		}
 	}
 }
 
@@ -65,6 +80,8 @@ type disks struct {
 	// volumes are the devices to be shown by the name of a volume.
 	volumes []volume
 	settled bool // which have series of their own was decided, at the first reading
+	// limits reads the counters of an EBS volume.
+	limits func(device string) (nvme.Counters, error)
 }
 
 // disk is a row of /proc/diskstats. Physical ones count in the sum.
@@ -83,9 +100,9 @@ type volume struct {
 
 func newDisks(sys string, volumes []volume) *disks {
 	for i := range volumes {
-		volumes[i].name("volume." + volumes[i].volume + ".")
+		volumes[i].name("volume."+volumes[i].volume+".", diskMetrics[:])
 	}
-	return &disks{sys: sys, devices: map[string]*disk{}, volumes: volumes}
+	return &disks{sys: sys, devices: map[string]*disk{}, volumes: volumes, limits: nvme.Read}
 }
 
 // parse reads the file: lines of major, minor, name, and at least 11 numbers.
@@ -104,20 +121,27 @@ func (d *disks) line(line []byte, out emit) {
 	major, line, ok1 := kernel.Uint(line)
 	minor, line, ok2 := kernel.Uint(line)
 	name, line := kernel.Field(line)
-	var numbers [11]uint64
-	if kernel.Uints(line, numbers[:]) < len(numbers) || !ok1 || !ok2 || len(name) == 0 {
+	var numbers numbers
+	if kernel.Uints(line, numbers[:diskNumbers]) < diskNumbers || !ok1 || !ok2 || len(name) == 0 {
 		return
-	}
-	for i := range d.volumes {
-		if v := &d.volumes[i]; v.major == major && v.minor == minor {
-			v.add(&numbers)
-			v.emit(out)
-		}
 	}
 	dev := d.devices[string(name)]
 	if dev == nil {
 		dev = &disk{physical: physicalDisk(d.sys, string(name))}
+		dev.ebs = dev.physical && nvme.Is(d.sys, string(name))
 		d.devices[string(name)] = dev
+	}
+	if dev.ebs {
+		counters, err := d.limits("/dev/" + string(name))
+		dev.ebs = err == nil // without root it fails each time
+		copy(numbers[diskNumbers:], counters.Exceeded[:])
+	}
+	for i := range d.volumes {
+		if v := &d.volumes[i]; v.major == major && v.minor == minor {
+			v.ebs = dev.ebs
+			v.add(&numbers)
+			v.emit(out)
+		}
 	}
 	if dev.physical {
 		dev.add(&numbers)
@@ -126,7 +150,7 @@ func (d *disks) line(line []byte, out emit) {
 }
 
 // settle decides once which disks get series of their own: one disk is the
-// sum, and many would be a flood.
+// sum, and all series of many would be a flood.
 func (d *disks) settle() {
 	d.settled = true
 	physical := 0
@@ -138,9 +162,13 @@ func (d *disks) settle() {
 	if physical < 2 || physical > maxSingle {
 		return
 	}
+	metrics := diskMetrics[:]
+	if physical > maxWhole {
+		metrics = slices.Concat(metrics[:basic], metrics[exceeded:])
+	}
 	for name, dev := range d.devices {
 		if dev.physical {
-			dev.name("disk." + name + ".")
+			dev.name("disk."+name+".", metrics)
 		}
 	}
 }
@@ -149,12 +177,13 @@ func (d *disks) settle() {
 // that is gone stays in the sums of counters with what it had.
 func (d *disks) emit(out emit) {
 	sum := diskStats{names: diskSums}
-	found := false
+	found := 0
 	for _, dev := range d.devices {
 		if !dev.physical {
 			continue
 		}
-		found = true
+		found++
+		sum.ebs = dev.ebs && found == 1 // shares of several cannot be added
 		for i := range sum.counters {
 			if i != inflight || dev.read {
 				sum.counters[i].Total += dev.counters[i].Total
@@ -165,7 +194,7 @@ func (d *disks) emit(out emit) {
 		}
 		dev.read = false
 	}
-	if found {
+	if found > 0 {
 		sum.emit(out)
 	}
 }
@@ -173,7 +202,7 @@ func (d *disks) emit(out emit) {
 // diskSums are the names of the sum over all disks.
 var diskSums = func() [len(diskMetrics)]string {
 	var s diskStats
-	s.name("disk.")
+	s.name("disk.", diskMetrics[:])
 	return s.names
 }()
 

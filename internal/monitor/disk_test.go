@@ -2,12 +2,15 @@ package monitor
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/scalebench/scalebench/internal/nvme"
 )
 
 // tree makes files and folders (ending in "/") below a new directory.
@@ -144,16 +147,59 @@ func TestDisksComeAndGo(t *testing.T) {
 	}
 }
 
-// TestDisksMany: with more than eight disks there is only the sum.
+// TestDisksMany: with more than eight disks each has operations and bytes alone, and with more than 64 there is
+// only the sum.
 func TestDisksMany(t *testing.T) {
-	files, values := map[string]string{}, map[string]uint64{}
-	for i := range maxSingle + 1 {
-		name := "sd" + string(rune('a'+i))
-		files["block/"+name+"/"], values[name] = "", 1
+	for n, single := range map[int]int{maxWhole: exceeded, maxWhole + 1: basic, maxSingle: basic, maxSingle + 1: 0} {
+		files, values := map[string]string{}, map[string]uint64{}
+		for i := range n {
+			name := fmt.Sprintf("sd%c%c", 'a'+i/26, 'a'+i%26)
+			files["block/"+name+"/"], values[name] = "", 1
+		}
+		got := collect(t, newDisks(tree(t, files), nil).parse, disksText(values))
+		if want := exceeded + n*single; len(got) != want {
+			t.Errorf("%d disks: %d metrics, want %d", n, len(got), want)
+		}
 	}
-	got := collect(t, newDisks(tree(t, files), nil).parse, disksText(values))
-	if len(got) != len(diskMetrics) {
-		t.Errorf("%d metrics, want %d: %v", len(got), len(diskMetrics), got)
+}
+
+// TestLimits: an EBS volume says for how long its limits were exceeded: in the sum where it is the only disk, by
+// its own name beside others, and not where its counters cannot be read.
+func TestLimits(t *testing.T) {
+	ebs := map[string]string{"block/nvme1n1/device/serial": "vol0123\n"}
+	both := map[string]string{"block/nvme1n1/device/serial": "vol0123\n", "block/nvme0n1/device/serial": "AWS123\n"}
+	for name, c := range map[string]struct {
+		files map[string]string
+		err   error
+		want  map[string]float64
+	}{
+		"alone": {ebs, nil, map[string]float64{"disk.exceeded_ops": 2, "disk.exceeded_bytes": 3, "disk.node_exceeded_ops": 4,
+			"disk.node_exceeded_bytes": 5, "volume.data.exceeded_ops": 2, "volume.data.exceeded_bytes": 3,
+			"volume.data.node_exceeded_ops": 4, "volume.data.node_exceeded_bytes": 5}},
+		"beside another": {both, nil, map[string]float64{"disk.nvme1n1.exceeded_ops": 2, "disk.nvme1n1.exceeded_bytes": 3,
+			"disk.nvme1n1.node_exceeded_ops": 4, "disk.nvme1n1.node_exceeded_bytes": 5, "volume.data.exceeded_ops": 2,
+			"volume.data.exceeded_bytes": 3, "volume.data.node_exceeded_ops": 4, "volume.data.node_exceeded_bytes": 5}},
+		"without root": {ebs, os.ErrPermission, map[string]float64{}},
+	} {
+		d := newDisks(tree(t, c.files), []volume{{volume: "data", major: 259, minor: 1}})
+		calls := uint64(0)
+		d.limits = func(device string) (n nvme.Counters, err error) {
+			if calls++; device != "/dev/nvme1n1" {
+				t.Errorf("%s: asked %s", name, device)
+			}
+			n.Exceeded = [4]uint64{7 + 2e6*calls, 3e6 * calls, 4e6 * calls, 5e6 * calls}
+			return n, c.err
+		}
+		text := "259 1 nvme1n1 1 2 3 4 5 6 7 8 9 10 11\n"
+		if len(c.files) > 1 {
+			text += "259 0 nvme0n1 1 2 3 4 5 6 7 8 9 10 11\n"
+		}
+		collect(t, d.parse, text)
+		got := collect(t, d.parse, text)
+		maps.DeleteFunc(got, func(metric string, _ float64) bool { return !strings.Contains(metric, "exceeded") })
+		if diff := cmp.Diff(c.want, got); diff != "" || c.err != nil && calls > 1 {
+			t.Errorf("%s, asked %d times (-want +got):\n%s", name, calls, diff)
+		}
 	}
 }
 

@@ -110,6 +110,11 @@ var diskSeries = slices.Concat(
 	recording.Counters(seconds,
 		"queue", // time of all requests together; its rate is the mean number of them
 		"busy",  // time with at least one request
+		// of an EBS volume: time in which its limit of operations was exceeded (NVMe log page)
+		"exceeded_ops",
+		"exceeded_bytes",      // its limit of bytes
+		"node_exceeded_ops",   // the limits of the instance for all its volumes
+		"node_exceeded_bytes", // of bytes
 	),
 	recording.States(one,
 		"inflight", // requests under way

@@ -29,8 +29,10 @@
 //     those over loopback included.
 //   - disk is the sum over whole disks: no partitions, nothing made of other
 //     devices (RAID, LVM), no loop devices, no memory. With two to eight of
-//     them each has its own series, too; busy and queue of the sum add up as
-//     well, so the sum can be busy for more than a second a second.
+//     them each has its own series, too, and with up to 64 those of operations
+//     and bytes; busy and queue of the sum add up as well, so the sum can be
+//     busy for more than a second a second. An EBS volume says for how long its
+//     limits were exceeded, if the agent is root.
 //   - volume is a volume that the node offers to workloads, by its name in
 //     [Config], whatever its device is: a loop device of a lab, a partition. A
 //     device that several volumes or nodes share is in each of them whole.

@@ -10,6 +10,8 @@
 //  3. [Closed.Solve] is the exact solution of the product-form network with these
 //     demands: the numbers of mean value analysis; [Closed.Rates] the same, user by
 //     user.
+//  4. [Fleet] is such a network of nodes that share resources; [Fleet.Band] is between which
+//     rates so many of them work.
 //
 // Times are in seconds, rates per second. The models know no contention: demands
 // that grow with the load, as they do past many a knee, they cannot show.

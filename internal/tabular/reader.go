@@ -278,6 +278,12 @@ func (t *Reader) Line() int {
 	return t.before + line
 }
 
+// Place is where a cell of the current row begins.
+func (t *Reader) Place(c Column) (line, col int) {
+	line, col = t.piece.CellAt(int(c))
+	return t.before + line, col
+}
+
 // RefuseRow reports what is wrong with the current row, at a column or, if that
 // is Absent, at its beginning.
 func (t *Reader) RefuseRow(c Column, problem, allowed string) {

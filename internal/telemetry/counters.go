@@ -1,6 +1,9 @@
 package telemetry
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // FromCounters makes a recording of counters that only grow: bytes, operations, seconds of
 // processors. times are those of the readings, in Unix s; counters are each as long, NaN where
@@ -28,7 +31,9 @@ func FromCounters(service string, times []float64, counters map[Measure][]float6
 		reset := false
 		for m, gain := range of {
 			reset = reset || gain < 0
-			of[m] = gain / length
+			if of[m] = gain / length; slices.Contains(measures[:shares], m) {
+				of[m] = min(of[m], 1) // clocks may see a little more than all
+			}
 		}
 		switch {
 		case !(length > 0):

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/tabular"
 )
 
@@ -43,10 +45,17 @@ type csvTable struct {
 	*tabular.Reader
 	clock  clock
 	series map[[2]string]*Recording // of node and volume
+	// commas and points: numbers have decimal ones. unclear is the first point that may be a mark
+	// for thousands, and unclearComma the first comma.
+	commas, points        bool
+	unclear, unclearComma *model.InputError
 }
 
-// lineMeasure is the line of a row, until its periods are known.
-const lineMeasure Measure = "line"
+// The line of a row, and by how much its time may be later, until its periods are known.
+const (
+	lineMeasure  Measure = "line"
+	laterMeasure Measure = "later"
+)
 
 func (f *file) csv() ([]Recording, error) {
 	r, err := tabular.Open(f.name, f.in)
@@ -78,6 +87,7 @@ func (f *file) csv() ([]Recording, error) {
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
+	t.numerals()
 	var out []Recording
 	for _, s := range t.series {
 		for _, name := range counts {
@@ -106,7 +116,7 @@ func (t *csvTable) row() {
 		s = &Recording{Node: key[0], Service: key[1]}
 		t.series[key] = s
 	}
-	of := map[Measure]float64{lineMeasure: float64(t.Line())}
+	of := map[Measure]float64{lineMeasure: float64(t.Line()), laterMeasure: t.clock.later}
 	for i, m := range measures {
 		if c := t.Column(string(m)); c != tabular.Absent {
 			of[m] = t.value(c, string(m), i < shares)
@@ -114,6 +124,12 @@ func (t *csvTable) row() {
 	}
 	s.add(at, at, of)
 }
+
+// grouped are numbers in which each point may be a mark for thousands; oneGroup is one with one mark.
+var (
+	grouped  = regexp.MustCompile(`^[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?$`)
+	oneGroup = regexp.MustCompile(`^[1-9][0-9]{0,2}[.,][0-9]{3}$`)
+)
 
 // value reads a rate or a share. Where semicolons separate cells, a comma is a decimal one.
 // Elsewhere three digits behind a comma may be thousands: they are refused.
@@ -126,8 +142,21 @@ func (t *csvTable) value(c tabular.Column, name string, share bool) float64 {
 		return t.Share(name, 1, "")
 	}
 	v, ok := tabular.Number(text)
-	if before, after, found := strings.Cut(text, ","); found && (t.Comma() == ';' || len(after) != 3) {
-		v, ok = tabular.Number(before + "." + after)
+	switch _, after, found := strings.Cut(text, ","); {
+	case oneGroup.MatchString(text) && ok:
+		if t.unclear == nil {
+			t.unclear = t.thousands(c, name)
+		}
+	case grouped.MatchString(text):
+		v, ok = tabular.Number(strings.ReplaceAll(strings.ReplaceAll(text, ".", ""), ",", "."))
+		t.commas = true
+	case found && (t.Comma() == ';' || len(after) != 3):
+		v, ok = tabular.Number(strings.Replace(text, ",", ".", 1))
+		if t.commas = t.commas || !oneGroup.MatchString(text); t.unclearComma == nil && oneGroup.MatchString(text) {
+			t.unclearComma = t.thousands(c, name)
+		}
+	case ok && strings.Contains(text, "."):
+		t.points = true
 	}
 	switch {
 	case !ok:
@@ -138,19 +167,62 @@ func (t *csvTable) value(c tabular.Column, name string, share bool) float64 {
 	return v
 }
 
+// thousands is what is wrong with a cell if its mark is not a decimal one.
+func (t *csvTable) thousands(c tabular.Column, name string) *model.InputError {
+	p := &model.InputError{File: t.name, Problem: fmt.Sprintf("%s is %q, which may be thousands", name, t.Text(c)),
+		Allowed: "write numbers without marks for thousands"}
+	p.Line, p.Col = t.Place(c)
+	return p
+}
+
+// numerals refuses numbers that mean something else if they are read as others of the table: as those
+// with decimal commas, which tables of semicolons have, too, unless a point shows that it is decimal.
+func (t *csvTable) numerals() {
+	if t.unclear != nil && (t.commas || t.unclearComma != nil || t.Comma() == ';' && !t.points) {
+		t.Add(t.unclear)
+	} else if t.unclearComma != nil && t.points && !t.commas {
+		t.Add(t.unclearComma)
+	}
+}
+
+// equal reports whether two periods have the same values.
+func (r *Recording) equal(i, j int) bool {
+	return maps.EqualFunc(r.row(i), r.row(j), func(a, b float64) bool { return a == b || a != a && b != b })
+}
+
+// Numbers in which spreadsheets count days since 1899, from 1970 to 2100, and the longest step
+// between two times that is taken for a part of a day.
+const leastSerial, mostSerial, serialStep = 25_569, 73_051, .5
+
 // finish turns the stamps of a service into periods. A row with the time of another one is left
 // out if it says the same.
 func (t *csvTable) finish(s *Recording) {
-	s.sort()
-	lines := s.Rates[lineMeasure]
+	s.forward()
+	later, lines := s.Rates[laterMeasure], s.Rates[lineMeasure]
+	delete(s.Rates, laterMeasure)
 	delete(s.Rates, lineMeasure)
+	guessed, inOrder := unfold(s.End, later, func(i int) bool { return s.equal(i, i-1) })
+	s.remark(Remark{Code: Repeated, Count: guessed})
+	if !inOrder {
+		t.refuse(int(slices.Min(lines)), "times of "+s.Service+" in an hour that the clock showed twice are not in order",
+			"sort the rows by time, or write times with their zone")
+	}
+	s.Rates[lineMeasure] = lines
+	s.sort()
+	lines = s.Rates[lineMeasure]
+	delete(s.Rates, lineMeasure)
+	step := median(s.End)
+	if last := len(s.End) - 1; step > 0 && step < serialStep && s.End[0] >= leastSerial && s.End[last] < mostSerial {
+		t.refuse(int(lines[0]), fmt.Sprintf("time is %v, which looks like the serial date of a spreadsheet", s.End[0]),
+			"use "+timeAllowed)
+	}
 	var places []int
 	for p := range s.End {
 		if p == 0 || s.End[p] != s.End[p-1] {
 			places = append(places, p)
 			continue
 		}
-		if !maps.EqualFunc(s.row(p), s.row(p-1), func(a, b float64) bool { return a == b || a != a && b != b }) {
+		if !s.equal(p, p-1) {
 			t.refuse(int(lines[p]), fmt.Sprintf("%s has other values for the time of line %g", s.Service, lines[p-1]),
 				"keep one of them, or write times with their zone")
 		}

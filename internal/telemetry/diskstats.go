@@ -34,6 +34,7 @@ type readings [len(diskCounters)]uint64
 // diskDevice is what was recorded of a device.
 type diskDevice struct {
 	times    []float64
+	later    []float64             // of each, as the clock says
 	counters map[Measure][]float64 // NaN: the device was not there
 	last     readings
 	passed   readings // by how much each counter wrapped so far
@@ -79,10 +80,10 @@ func diskLine(line []byte) (at, name []byte, numbers []uint64, ok bool) {
 }
 
 // missBlock notes devices that a block lacks.
-func missBlock(devices map[string]*diskDevice, block int, now float64) {
+func missBlock(devices map[string]*diskDevice, block int, now, later float64) {
 	for _, d := range devices {
 		if d.block < block {
-			d.append(now, slices.Repeat([]float64{math.NaN()}, len(diskCounters)))
+			d.append(now, later, slices.Repeat([]float64{math.NaN()}, len(diskCounters)))
 		}
 	}
 }
@@ -92,8 +93,8 @@ func missBlock(devices map[string]*diskDevice, block int, now float64) {
 func (f *file) diskstats() ([]Recording, error) {
 	clock := clock{zone: f.Zone}
 	devices := make(map[string]*diskDevice)
-	now, block := math.NaN(), 0
-	end := func() { missBlock(devices, block, now) }
+	now, later, block := math.NaN(), 0.0, 0
+	end := func() { missBlock(devices, block, now, later) }
 	for n, line := range f.lines() {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
@@ -113,7 +114,7 @@ func (f *file) diskstats() ([]Recording, error) {
 			f.refuse(n, diskNoLine, diskAllowed)
 		case !isDisk:
 			end()
-			now, block = when, block+1
+			now, later, block = when, clock.later, block+1
 		default:
 			d := devices[string(name)]
 			if d == nil {
@@ -121,17 +122,17 @@ func (f *file) diskstats() ([]Recording, error) {
 				devices[string(name)] = d
 			}
 			d.block = block
-			d.add(when, numbers)
+			d.add(when, clock.later, numbers)
 		}
 	}
 	end()
 	var out []Recording
 	for _, name := range slices.Sorted(maps.Keys(devices)) {
 		d := devices[name]
+		guessed, _ := unfold(d.times, d.later, always)
 		r := FromCounters(cmp.Or(name, f.Service), d.times, d.counters)
-		if d.wrapped.Count > 0 {
-			r.remark(d.wrapped)
-		}
+		r.remark(d.wrapped)
+		r.remark(Remark{Code: Repeated, Count: guessed})
 		out = append(out, r)
 	}
 	return clock.guess(out), f.problem()
@@ -139,7 +140,7 @@ func (f *file) diskstats() ([]Recording, error) {
 
 // add takes a reading. A counter of 32 bits that wrapped goes on. If the operations of one way and
 // their sectors fall together, the device was made anew: then the counters fall, too.
-func (d *diskDevice) add(at float64, numbers []uint64) {
+func (d *diskDevice) add(at, later float64, numbers []uint64) {
 	var raw readings
 	var fell [len(raw)]bool
 	reset, wraps := false, 0
@@ -162,11 +163,11 @@ func (d *diskDevice) add(at float64, numbers []uint64) {
 	}
 	d.wrapped = Remark{Code: Wrapped, Count: d.wrapped.Count + wraps}
 	d.last = raw
-	d.append(at, values)
+	d.append(at, later, values)
 }
 
-func (d *diskDevice) append(at float64, values []float64) {
-	d.times = append(d.times, at)
+func (d *diskDevice) append(at, later float64, values []float64) {
+	d.times, d.later = append(d.times, at), append(d.later, later)
 	for i, c := range diskCounters {
 		d.counters[c.Measure] = append(d.counters[c.Measure], values[i])
 	}

@@ -38,6 +38,7 @@ const mostOps, mostBytes = 1e9, 1e12
 // report is one of iostat: the measures of each device.
 type report struct {
 	stamp float64 // Unix s; NaN: it has none
+	later float64 // by how much it may be later
 	disks map[string]map[Measure]float64
 }
 
@@ -82,7 +83,11 @@ func (r *reports) begin(line int, stamp float64, omitted bool) {
 	if len(r.run) == 0 {
 		r.first, r.sinceBoot = line, !omitted
 	}
-	r.run = append(r.run, report{stamp, make(map[string]map[Measure]float64)})
+	later := r.clock.later
+	if math.IsNaN(stamp) {
+		later = 0
+	}
+	r.run = append(r.run, report{stamp, later, make(map[string]map[Measure]float64)})
 }
 
 func (r *reports) device(name string) *Recording {
@@ -144,10 +149,12 @@ func (r *reports) times() (begin []float64, remarks []Remark) {
 	if r.sinceBoot {
 		remarks = append(remarks, Remark{Code: SinceBoot, Count: 1, Line: r.first})
 	}
-	var stamps []float64
+	var stamps, later []float64
 	for _, x := range r.run {
-		stamps = append(stamps, x.stamp)
+		stamps, later = append(stamps, x.stamp), append(later, x.later)
 	}
+	guessed, _ := unfold(stamps, later, always)
+	remarks = append(remarks, Remark{Code: Repeated, Count: guessed})
 	usual := r.Period.Seconds()
 	if slices.ContainsFunc(stamps, math.IsNaN) {
 		remarks = append(remarks, Remark{Code: NoStamps, Count: len(stamps)})

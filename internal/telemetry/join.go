@@ -34,7 +34,7 @@ func Join(parts []Recording) []Recording {
 	}
 	for i := range out {
 		had := out[i].Remarks
-		out[i].order()
+		out[i].Settle()
 		out[i].Remarks = had
 	}
 	return out

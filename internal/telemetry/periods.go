@@ -74,25 +74,36 @@ func periods(stamps []float64, stampsBegin bool, period float64) (begin, end []f
 	return begin, end, true
 }
 
-// sort sorts the periods by their ends.
-func (r *Recording) sort() {
-	back := 0
-	places := make([]int, len(r.End))
-	for i := range places {
-		if places[i] = i; i > 0 && r.End[i] < r.End[i-1] {
-			back++
+// places are those of all periods, and how often their ends go back.
+func (r *Recording) places() (places []int, backs int) {
+	for i := range r.End {
+		if places = append(places, i); i > 0 && r.End[i] < r.End[i-1] {
+			backs++
 		}
 	}
-	if back > 0 {
-		r.remark(Remark{Code: Sorted, Count: back})
+	return places, backs
+}
+
+// forward turns a recording around if it has the newest periods first.
+func (r *Recording) forward() {
+	if places, backs := r.places(); backs > len(places)/2 {
+		slices.Reverse(places)
+		r.rows(places)
+	}
+}
+
+// sort sorts the periods by their ends.
+func (r *Recording) sort() {
+	if places, backs := r.places(); backs > 0 {
+		r.remark(Remark{Code: Sorted, Count: backs})
 		slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(r.End[a], r.End[b]) })
 		r.rows(places)
 	}
 }
 
-// order sorts the periods, and leaves out those that overlap with earlier ones or have no value,
-// and measures without any.
-func (r *Recording) order() {
+// Settle sorts the periods, and leaves out those that overlap with earlier ones or have no value,
+// with a remark, and measures without any.
+func (r *Recording) Settle() {
 	r.sort()
 	last := math.Inf(-1)
 	var places []int

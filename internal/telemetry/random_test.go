@@ -345,7 +345,7 @@ func TestPeriods(t *testing.T) {
 func TestOrder(t *testing.T) {
 	r := Recording{Begin: []float64{10, 20, 0, 5, 30, 40}, End: []float64{20, 30, 10, 15, 40, 50},
 		Rates: map[Measure]Numbers{Ops: {1, 2, 3, 4, 5, math.NaN()}, Bytes: slices.Repeat(Numbers{math.NaN()}, 6)}}
-	r.order()
+	r.Settle()
 	want := Recording{Begin: []float64{0, 10, 20, 30}, End: []float64{10, 20, 30, 40},
 		Rates:   map[Measure]Numbers{Ops: {3, 1, 2, 5}},
 		Remarks: []Remark{{Code: Sorted, Count: 1}, {Code: Overlap, Count: 1, At: 15}, {Code: Gap, Count: 1, At: 50}}}

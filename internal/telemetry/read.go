@@ -63,9 +63,11 @@ func Read(ctx context.Context, name string, r io.Reader, opt Options) ([]Recordi
 }
 
 const allowed = "give what iostat -x -y -t 1 or iostat -o JSON prints, lines of /proc/diskstats with their times, " +
-	"or CSV"
+	"what nvme amzn stats -o json prints, or CSV"
 
 var iostatBegins = regexp.MustCompile(`(?m)^(?:Linux \S+ .*\(|avg-cpu:|Device:?\s)|\sDevice\r?$`)
+
+var ebsBegins = regexp.MustCompile(`"total_read_ops"`)
 
 // read reads the file in its form.
 func (f *file) read() ([]Recording, error) {
@@ -76,6 +78,8 @@ func (f *file) read() ([]Recording, error) {
 		return nil, f.unreadable(err)
 	case len(text) == 0:
 		return nil, f.wrong(0, "the file is empty", allowed)
+	case ebsBegins.Match(text):
+		return f.ebs()
 	case text[0] == '{':
 		return f.iostatJSON()
 	case iostatBegins.Match(text):
@@ -142,7 +146,7 @@ func (f *file) settle(list []Recording) ([]Recording, error) {
 	for i := range list {
 		r := &list[i]
 		r.Source, r.Node = f.name, cmp.Or(r.Node, f.Node)
-		r.order()
+		r.Settle()
 		if periods += len(r.Begin); f.cut {
 			r.remark(Remark{Code: Cut, Count: 1})
 		}

@@ -25,6 +25,7 @@ const (
 	ClockSet     caveat.Code = "clock_set"     // Count: the clock went back, or far ahead
 	Paused       caveat.Code = "paused"        // Count: periods that are much longer than others
 	Discards     caveat.Code = "discards"      // Count: reports in which discards may be among operations or bytes
+	Repeated     caveat.Code = "clock_repeats" // Count: periods in an hour that the clock showed twice
 	RatesAssumed caveat.Code = "rates_assumed" // Of: a column that may have counts
 )
 
@@ -55,7 +56,7 @@ func define(code caveat.Code, noun, text string) caveat.Definition {
 var Caveats = caveat.Table{
 	define(SinceBoot, "report", "the first report of iostat may be about the time since boot and is left out"),
 	define(Cut, "line", "the file ends within a report or a line, which is left out"),
-	define(NoStamps, "report", "%[2]s have no time and are placed one after the other; record with iostat -t"),
+	define(NoStamps, "report", "%[2]s have no time and are placed one after the other; record times, too (iostat -t)"),
 	define(DatesGuessed, "date", "dates are read with the %[3]s, and no date shows it; record with S_TIME_FORMAT=ISO"),
 	define(Sorted, "time", "times go back %[2]s; the periods were sorted"),
 	define(Twice, "row", "%[2]s equal another one and are left out%[4]s"),
@@ -67,6 +68,8 @@ var Caveats = caveat.Table{
 	define(Wrapped, "time", "counters of 32 bits passed their end %[2]s, and were continued%[4]s"),
 	define(ClockSet, "time", "the clock was set %[2]s; the period counts as a gap%[4]s"),
 	define(Paused, "period", "%[2]s are over ten times as long as others and count as gaps%[4]s"),
+	define(Repeated, "period", "%[2]s are in an hour that the clock showed twice, and may be an hour off; "+
+		"record times with their zone"),
 	define(Discards, "report", "discards may count as operations or bytes in %[2]s; record with iostat -x without -s"),
 	define(RatesAssumed, "column", "the column %[3]s is read as a rate a second; divide it first if it has counts"),
 }

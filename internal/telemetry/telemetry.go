@@ -1,7 +1,8 @@
 // Package telemetry is what monitoring recorded of services: volumes, networks, processors.
 //
 //  1. [Read] finds out what a file is by its content: what iostat printed, as JSON or text
-//     (iostat.go, iostattext.go), recorded /proc/diskstats (diskstats.go), or CSV (csv.go).
+//     (iostat.go, iostattext.go), recorded /proc/diskstats (diskstats.go), counters of an EBS volume
+//     (ebs.go), or CSV (csv.go).
 //  2. Times become Unix seconds (stamps.go), and stamps become periods (periods.go). Counters
 //     become rates ([FromCounters]).
 //  3. Each service of each node becomes a [Recording]. What was left out or repaired is in its
@@ -152,8 +153,11 @@ func (r *Recording) row(i int) map[Measure]float64 {
 	return of
 }
 
-// remark adds one, to that of the same kind if there is one.
+// remark adds one, to that of the same kind if there is one. One of nothing is none.
 func (r *Recording) remark(x Remark) {
+	if x.Count == 0 {
+		return
+	}
 	for i := range r.Remarks {
 		if have := &r.Remarks[i]; have.Code == x.Code && have.Of == x.Of {
 			have.Count += x.Count

@@ -179,7 +179,7 @@ func TestCaveats(t *testing.T) {
 		t.Error(problems)
 	}
 	codes := []caveat.Code{SinceBoot, Cut, NoStamps, DatesGuessed, Sorted, Twice, Overlap, Absent, Gap, Reset, Wrapped,
-		ClockSet, Paused, Discards, RatesAssumed}
+		ClockSet, Paused, Discards, Repeated, RatesAssumed}
 	if len(codes) != len(Caveats) {
 		t.Errorf("%d codes, %d texts", len(codes), len(Caveats))
 	}

@@ -266,6 +266,11 @@ func dataPressures(add adding) {
 	add("data/dates guessed", plain, file{"disks.csv", "time,volume,read_ops,write_ops,read_bytes,write_bytes\n" +
 		"03/04/2026 10:00:00,v,200,90,900000,400000\n" +
 		"03/04/2026 10:01:00,v,210,90,900000,400000\n03/04/2026 10:02:00,v,290,9,900000,400000\n"})
+	repeated := "time,volume,read_ops,write_ops,read_bytes,write_bytes\n"
+	for minute := 90; minute < 240; minute += 10 { // the hour from 2:00 is there once, and the clock showed it twice
+		repeated += fmt.Sprintf("2026-10-25 %02d:%02d:00,v,200,90,900000,400000\n", minute/60, minute%60)
+	}
+	add("data/clock repeats an hour", expecting(`"zone": "Europe/Berlin"`, "plain.yaml"), file{"disks.csv", repeated})
 	add("data/counts of gcp", plain, file{"disks.csv", "time,device_name,instance/disk/read_ops_count," +
 		"instance/disk/write_ops_count,instance/disk/read_bytes_count,instance/disk/write_bytes_count\n" +
 		"2026-04-03T10:00:00Z,v,200,90,900000,400000\n" +

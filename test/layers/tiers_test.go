@@ -47,9 +47,11 @@ var places = []place{
 	{pkg: "expression", tier: 1},
 	{pkg: "facts", tier: 1},
 	{pkg: "cgroup", tier: 1},
+	{pkg: "nvme", tier: 1},
 	{pkg: "recording", tier: 1},
 	{pkg: "load", tier: 1},
 	{pkg: "bottleneck", tier: 1},
+	{pkg: "scalability", tier: 1},
 
 	{pkg: "workload/<name>", tier: 2},
 	{pkg: "doc", tier: 2},

@@ -15,6 +15,7 @@ func TestServiceLevels(t *testing.T) {
 		t.Skip("measures; needs the machine for itself")
 	}
 	program.NeedLab(t)
+	t.Parallel() // it waits for its volume, which its own limits hold back
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	v := program.DrawVolume(rand.New(rand.NewPCG(seed, 0)), 1)

@@ -2,6 +2,7 @@ package pressure
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/stats"
@@ -21,6 +22,19 @@ type Use struct {
 	Mean *stats.Interval `json:"mean,omitempty"`
 	// Peak is the 99th percentile of the whole series: what a lower level has to bear, too.
 	Peak float64 `json:"peak"`
+
+	// load is the mean of the busiest window, and burst the rate of a bucket; 0: there is none. A level above the burst
+	// has no credits.
+	load, burst float64
+}
+
+// needed is the level for a throughput that is a multiple (growth) of the present one.
+func (u Use) needed(growth float64) float64 {
+	out := growth * u.Pressure * u.Rate
+	if load := growth * u.load; load > u.burst {
+		return max(out, load)
+	}
+	return out
 }
 
 // NewUse is the use of a limit at this rate, from its pressures and the busiest window.
@@ -48,6 +62,10 @@ func (u Use) highest() float64 {
 	return max(u.Pressure, u.Mean.Hi)
 }
 
+// clipped reports whether the demand is at the limit. The interval of a mean alone, which few periods make
+// wide, does not show it.
+func (u Use) clipped() bool { return u.Pressure >= saturated || min(u.highest(), u.Peak) >= saturated }
+
 // Range is a number with its interval.
 type Range struct {
 	Value float64 `json:"value"`
@@ -62,6 +80,16 @@ func (u Use) growth() Range {
 		return Range{g, g, g}
 	}
 	return Range{g, min(g, 1/u.Mean.Hi), max(g, 1/u.Mean.Lo)}
+}
+
+// reach is by how much the throughput grows until another level of the limit binds.
+func (u Use) reach(level float64) Range {
+	g, most := u.growth(), math.Inf(1)
+	if u.load > 0 {
+		most = max(level, u.burst) / u.load
+	}
+	x := level / u.Rate
+	return Range{min(x*g.Value, most), min(x*g.Lo, most), min(x*g.Hi, most)}
 }
 
 // Change is another level of a limit.
@@ -116,7 +144,7 @@ func Advise(uses []Use, target float64) Advice {
 		}
 		out.Steps = append(out.Steps, step)
 	}
-	out.Clipped = len(out.Uses) > 0 && out.Uses[0].highest() >= saturated
+	out.Clipped = len(out.Uses) > 0 && out.Uses[0].clipped()
 	for i, u := range out.Uses {
 		if enough := max(u.highest(), u.Peak) / target; enough < 1-same {
 			out.Lower = append(out.Lower, u.change(i, enough))
@@ -128,12 +156,12 @@ func Advise(uses []Use, target float64) Advice {
 func (u Use) change(index int, factor float64) Change { return Change{index, factor, factor * u.Rate} }
 
 // Raises are the levels for a throughput that is a multiple (growth) of the present one, at pressures of at most
-// target: r = growth·u/target. Limits that are high enough are left out.
+// target. Limits that are high enough are left out.
 func (a Advice) Raises(growth, target float64) []Change {
 	var out []Change
 	for i, u := range a.Uses {
-		if r := growth * u.Pressure / target; r > 1 {
-			out = append(out, u.change(i, r))
+		if to := u.needed(growth / target); to > u.Rate {
+			out = append(out, Change{i, to / u.Rate, to})
 		}
 	}
 	return out

@@ -61,8 +61,12 @@ func TestAdviseGroups(t *testing.T) {
 		cmpopts.EquateApprox(1e-12, 0)); diff != "" {
 		t.Errorf("lower by the peak and the interval (-want +got):\n%s", diff)
 	}
-	if got.Clipped || !Advise([]Use{{Pressure: .88, Mean: iv(.85, .91)}}, 1).Clipped {
+	near := Use{Pressure: .88, Mean: iv(.85, .91), Peak: .95}
+	if got.Clipped || !Advise([]Use{near}, 1).Clipped {
 		t.Error("a demand is clipped if the interval reaches .9")
+	}
+	if Advise([]Use{{Pressure: .25, Mean: iv(0, 1.15), Peak: .36}}, 1).Clipped {
+		t.Error("a demand is not clipped if only the interval of few periods reaches .9")
 	}
 	if got := Advise(nil, 1); len(got.Steps)+len(got.Lower) > 0 || got.Clipped {
 		t.Errorf("of nothing: %+v", got)

@@ -15,12 +15,14 @@ import (
 // Action is what an advice says of a limit.
 type Action string
 
-// Raise: it holds the throughput back, and a raise up to To is of use. Headroom: it is the
-// next to hold it back, when the throughput has grown by Growth. Lower: less is enough.
+// Raise: it holds the throughput back, and a raise up to To is of use. OtherService: so does it, and
+// the model has no higher level. Headroom: it is the next to hold it back, when the throughput has
+// grown by Growth. Lower: less is enough.
 const (
-	ActionRaise    Action = "raise"
-	ActionHeadroom Action = "headroom"
-	ActionLower    Action = "lower"
+	ActionRaise        Action = "raise"
+	ActionOtherService Action = "other_service"
+	ActionHeadroom     Action = "headroom"
+	ActionLower        Action = "lower"
 )
 
 // Advised is what to do about a limit.
@@ -29,19 +31,23 @@ type Advised struct {
 	Node    string `json:"node"`
 	Service string `json:"service"`
 	Quality string `json:"quality"`
-	// From is the present level, To the advised one; null: no other limit is known, so
-	// that any raise is of use.
+	// From is the present level, To the advised one. Of another service, To is the level up to which
+	// more is of use. null: no other limit is known, so that any raise is of use.
 	From float64  `json:"from"`
 	To   *float64 `json:"to"`
+	// Inputs are those to change of the service, for all that is advised of it: its new inputs give To.
+	Inputs map[string]string `json:"inputs,omitempty"`
 	// Growth is the largest throughput then, as a multiple of the present one. AtLeast:
 	// the demand is clipped at the limit, so that the demand is at least what was seen.
 	Growth  *Range `json:"growth,omitempty"`
 	AtLeast bool   `json:"at_least,omitempty"`
 	// Most is the largest level that the model has, where no other limit is known. Other:
-	// more than that takes another size or kind of service.
+	// more than To takes another size or kind of service, and would be of use.
 	Most  *float64  `json:"most,omitempty"`
 	Other bool      `json:"other_service,omitempty"`
 	Next  []LimitOf `json:"next,omitempty"` // the limits that bind then
+
+	offer *offer
 }
 
 // LimitOf names a limit of a service.
@@ -112,10 +118,12 @@ func (l *line) allow(u *Use, begin, end float64) error {
 	if err != nil {
 		return fmt.Errorf("the loads of %s: %w", l.service, err)
 	}
+	clipped := u.clipped()
 	u.Peak = max(u.Peak, all.P99/l.level.Rate.Level())
-	if u.highest() >= saturated {
+	u.load, u.burst = loads.Mean(), l.level.Bucket.Burst
+	if clipped {
 		u.Rate = loads.Mean() / u.Pressure
-	} else if lasting := all.Mean / l.credits.Bucket.Fill; lasting > u.Pressure {
+	} else if lasting := all.Mean / l.level.Bucket.Fill; lasting > u.Pressure {
 		u.Pressure, u.Mean = lasting, nil
 	}
 	return nil
@@ -146,181 +154,218 @@ func (r *Result) serviceOf(u Use) *Service {
 
 // advise fills Advice: what to raise if a limit is saturated, how much more fits
 // otherwise, and of what less is enough. It names levels that the models have.
-func (r *Result) advise(p *Params, a Advice) error {
+func (r *Result) advise(a Advice) {
 	if len(a.Steps) == 0 {
-		return nil
+		return
 	}
-	limitsOf := func(indices []int) (out []LimitOf) {
-		for _, i := range indices {
-			out = append(out, LimitOf{a.Uses[i].Node, a.Uses[i].Service, a.Uses[i].Limit})
+	offers, grown := r.offers(), 1.0
+	if r.clipped(a) {
+		grown = r.raise(a, offers)
+	} else {
+		for _, i := range a.Steps[0].Next {
+			x := r.advised(ActionHeadroom, a.Uses[i], offers)
+			x.Growth = &a.Steps[0].Growth
+			r.Advice = append(r.Advice, x)
 		}
-		return out
 	}
-	of := func(action Action, i int) Advised {
+	for _, o := range offers {
+		r.lower(a, o, offers, grown)
+	}
+	for i := range r.Advice {
+		if x := &r.Advice[i]; x.Action == ActionRaise || x.Action == ActionLower {
+			x.Inputs = x.offer.changes()
+		}
+	}
+}
+
+// advised is an advice about the limit of a use.
+func (r *Result) advised(action Action, u Use, offers []*offer) Advised {
+	s := r.serviceOf(u)
+	k := slices.IndexFunc(offers, func(o *offer) bool { return slices.Contains(o.limits, s) })
+	return Advised{Action: action, Node: u.Node, Service: u.Service, Quality: u.Limit, From: u.Rate, offer: offers[k]}
+}
+
+// limitsOf names the limits of uses.
+func (a Advice) limitsOf(indices []int) (out []LimitOf) {
+	for _, i := range indices {
+		out = append(out, LimitOf{a.Uses[i].Node, a.Uses[i].Service, a.Uses[i].Limit})
+	}
+	return out
+}
+
+// raise advises raises of the first limits, up to where others bind, or where one of them has no higher
+// level. Inputs for a raise may give more of the others, too: then it is of use for longer. grown is the
+// throughput then, as a multiple of the present one.
+func (r *Result) raise(a Advice, offers []*offer) (grown float64) {
+	growth, next := r.after(a, offers)
+	var all []Advised
+	for range mostRounds {
+		all, grown = r.raiseTo(a, offers, growth, next)
+		more, then := r.after(a, offers)
+		if grown < growth.Value*(1-same) {
+			break
+		}
+		for k := range all {
+			if all[k].Next != nil {
+				all[k].Next = a.limitsOf(then)
+			}
+		}
+		if !(more.Value > growth.Value*(1+same)) {
+			break
+		}
+		growth, next = more, then
+	}
+	r.Advice = append(r.Advice, all...)
+	if math.IsInf(grown, 1) {
+		return 1
+	}
+	return grown
+}
+
+// mostRounds is more than the models that come with the program take.
+const mostRounds = 1000
+
+// after is how far the throughput can grow until limits bind that are not the first, with the inputs that
+// are chosen.
+func (r *Result) after(a Advice, offers []*offer) (growth Range, next []int) {
+	growth = Range{math.Inf(1), math.Inf(1), math.Inf(1)}
+	all := make(map[int]Range)
+	for i, u := range a.Uses {
+		if slices.Contains(a.Steps[0].Next, i) || !(u.Pressure > 0) {
+			continue
+		}
+		o, level := r.advised("", u, offers).offer, u.Rate
+		if then := o.levels(o.set)[u.Limit]; then > o.levels(o.now)[u.Limit]*(1+same) {
+			level = then
+		}
+		if all[i] = u.reach(level); all[i].Value < growth.Value {
+			growth = all[i]
+		}
+	}
+	for i := range a.Uses {
+		if g, ok := all[i]; ok && g.Value*alike <= growth.Value {
+			next = append(next, i)
+		}
+	}
+	return growth, next
+}
+
+// raiseTo are the raises of the first limits for a growth, at which the next ones bind. reached is how far
+// the models let it grow.
+func (r *Result) raiseTo(a Advice, offers []*offer, growth Range, next []int) (all []Advised, reached float64) {
+	first := a.Steps[0].Next
+	all = make([]Advised, len(first))
+	most := make([]float64, len(first))
+	for k, i := range first {
 		u := a.Uses[i]
-		return Advised{Action: action, Node: u.Node, Service: u.Service, Quality: u.Limit, From: u.Rate}
-	}
-	first, clipped, grown := a.Steps[0], r.clipped(a), 1.0
-	for k, i := range first.Next {
-		x := of(ActionHeadroom, i)
-		x.Growth = &first.Growth
-		if clipped {
-			x = of(ActionRaise, i)
-			x.AtLeast = true
-			if len(a.Steps) > 1 {
-				next := a.Steps[1]
-				x.To, x.Growth, x.Next = new(roundUp(next.Raise[k].Rate)), &next.Growth, limitsOf(next.Next)
-				grown = next.Growth.Value
-			}
-			if err := x.within(p, r.serviceOf(a.Uses[i])); err != nil {
-				return err
-			}
+		all[k] = r.advised(ActionRaise, u, offers)
+		all[k].AtLeast = true
+		most[k] = all[k].offer.most(u.Limit)
+		if most[k] <= u.Rate*(1+same) {
+			all[k].Action, all[k].Other = ActionOtherService, true
+		} else if g := u.reach(most[k]); next != nil && g.Value < growth.Value*(1-same) {
+			growth, next = g, []int{i}
 		}
-		r.Advice = append(r.Advice, x)
 	}
-	for _, c := range r.lower(a, grown) {
-		x := of(ActionLower, c.Use)
-		s := r.serviceOf(a.Uses[c.Use])
-		least, err := p.extreme(s, false)
-		if err != nil {
-			return err
+	for k, i := range first {
+		x, to := &all[k], a.Uses[i].needed(growth.Value)
+		switch {
+		case next == nil:
+			x.Most = &most[k]
+			continue
+		case slices.Contains(next, i):
+			x.Other, to = true, most[k]
+		case to <= x.From*(1+same): // another one has to be raised first
+			x.Action, x.AtLeast, x.Next, x.Growth = ActionHeadroom, false, a.limitsOf(next), &growth
+			continue
+		default:
+			x.Next, to = a.limitsOf(next), roundUp(to)
 		}
-		if to := max(roundUp(c.Rate*grown), least); to < mostLowered*s.Limit {
+		x.To, x.Growth = &to, &growth
+	}
+	for _, o := range offers {
+		o.reach(all)
+	}
+	return all, growth.Value
+}
+
+// reach chooses the inputs for the raises of a service. They may give more: amounts are whole, and words
+// have steps.
+func (o *offer) reach(all []Advised) {
+	needed, raises := o.levels(o.now), []*Advised(nil)
+	for k := range all {
+		if x := &all[k]; x.offer == o && x.Action == ActionRaise && x.To != nil {
+			needed[x.Quality] = min(*x.To, o.most(x.Quality))
+			raises = append(raises, x)
+		}
+	}
+	c, ok := o.raise(needed, Prices{})
+	for _, x := range raises {
+		if ok {
+			x.To = new(c.levels[x.Quality])
+		} else { // not all of them
+			x.Action, x.Other = ActionOtherService, true
+		}
+	}
+	if ok && len(raises) > 0 {
+		o.set = c.set
+	}
+}
+
+// lower advises less of a service, where that is enough when the throughput has grown. The inputs still
+// give all that its other limits need. Of limits with the same inputs, it names the one that needs most.
+// Short data do not show it.
+func (r *Result) lower(a Advice, o *offer, offers []*offer, grown float64) {
+	enough, uses := make(map[string]float64), make(map[string]Use) // by the names of limits
+	for _, c := range a.Lower {
+		u := a.Uses[c.Use]
+		s := r.serviceOf(u)
+		if slices.Contains(o.limits, s) && !s.line.byWord() && s.Observed >= leastObserved && s.atLimit() == 0 &&
+			c.Factor*grown < mostLowered {
+			enough[u.Limit], uses[u.Limit] = roundUp(c.Rate*grown), u
+		}
+	}
+	c, now := o.least(enough), o.levels(o.now)
+	o.set = c.set
+	share := func(s *Service) float64 { return enough[s.Quality] / c.levels[s.Quality] }
+	for _, s := range o.limits {
+		more := func(other *Service) bool { // needs more of the same
+			return slices.Equal(other.line.level.Inputs, s.line.level.Inputs) && share(other) > share(s)
+		}
+		if to := c.levels[s.Quality]; share(s) > 0 && to < now[s.Quality] && !slices.ContainsFunc(o.limits, more) {
+			x := r.advised(ActionLower, uses[s.Quality], offers)
 			x.To = &to
 			r.Advice = append(r.Advice, x)
 		}
 	}
-	return nil
 }
 
-// within keeps a raise to what the model has.
-func (a *Advised) within(p *Params, s *Service) error {
-	most, err := p.extreme(s, true)
-	switch {
-	case err != nil:
-		return err
-	case a.To == nil:
-		a.Most = &most
-		if most <= s.Limit*(1+same) {
-			a.Other = true
-		}
-	case *a.To <= most*(1+same):
-		for _, level := range s.line.levelsOf(p) {
-			if level >= *a.To*(1-same) { // levels that are chosen by a word have steps
-				a.To = &level
-				break
+// least chooses the least inputs for the levels that are enough. A limit that would hardly change stays as
+// it is, and is no longer in enough.
+func (o *offer) least(enough map[string]float64) choice {
+	now := o.levels(o.now)
+	for {
+		needed, inputs := o.levels(o.set), []string(nil)
+		maps.Copy(needed, enough)
+		for _, s := range o.limits {
+			if enough[s.Quality] > 0 {
+				inputs = append(inputs, s.line.level.Inputs...)
 			}
 		}
-	case *a.To > most*(1+same):
-		a.To, a.Other, a.Next = &most, true, nil
-		a.Growth = new(Range{most / s.Limit, most / s.Limit, most / s.Limit})
+		c, ok := o.lower(inputs, needed)
+		before := len(enough)
+		maps.DeleteFunc(enough, func(name string, rate float64) bool {
+			return !ok || rate > 0 && c.levels[name] >= mostLowered*now[name]
+		})
+		if len(enough) == before {
+			return c
+		}
 	}
-	return nil
 }
 
-// choices are the inputs of the level that are words, such as a type.
-func (l *line) choices() (names []string) {
-	for _, name := range l.level.Inputs {
-		if l.model.Choices(name) != nil {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// levelsOf are the levels of the limit with each word of its inputs, ascending; none: it
-// has no such input.
-func (l *line) levelsOf(p *Params) (out []float64) {
-	set := p.inputs(l.source, l.node, l.service, l.model, newUsed(p))
-	for _, name := range l.choices() {
-		for _, word := range l.model.Choices(name) {
-			of, err := l.model.Levels(changed(set, []string{name}, []string{word}))
-			if err != nil {
-				continue // not with the other inputs
-			}
-			for _, level := range of.Limits {
-				if level.Name() == l.level.Name() {
-					out = append(out, level.Rate.Level())
-				}
-			}
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// extreme is the largest or the smallest level of a limit that the inputs of its model
-// give.
-func (p *Params) extreme(s *Service, largest bool) (float64, error) {
-	l := s.line
-	set := p.inputs(l.source, s.Node, s.Service, l.model, newUsed(p))
-	provisions, err := l.model.Provisions(set)
-	if err != nil {
-		return 0, fmt.Errorf("what %s may be: %w", s.Service, err)
-	}
-	ends := maps.Clone(set) // all amounts at their ends
-	for _, of := range provisions {
-		if ends[of.Name] = digits(of.Least); largest {
-			ends[of.Name] = digits(of.Most)
-		}
-	}
-	sets := []map[string]string{set, ends}
-	for _, of := range provisions {
-		if slices.Contains(l.level.Inputs, of.Name) {
-			sets = append(sets, changed(set, []string{of.Name}, []string{ends[of.Name]}))
-		}
-	}
-	for _, name := range l.level.Inputs {
-		for _, one := range sets {
-			for _, word := range l.model.Choices(name) {
-				sets = append(sets, changed(one, []string{name}, []string{word}))
-			}
-		}
-	}
-	out := s.Limit
-	for _, one := range sets {
-		of, err := l.model.Levels(one)
-		if err != nil {
-			continue // a combination that there is not
-		}
-		for _, level := range of.Limits {
-			if rate := level.Rate.Level(); level.Name() == s.Quality && (rate > out) == largest {
-				out = rate
-			}
-		}
-	}
-	return out, nil
-}
-
-// lower are the limits of which less is enough when the throughput has grown: one for
-// each input of a service, of the limit that needs most of it. Short data do not
-// show it.
-func (r *Result) lower(a Advice, grown float64) (out []Change) {
-	needs := make(map[string]Change) // by service and inputs
-	kept := make(map[string]bool)
-	var keys []string
-	for i, u := range a.Uses {
-		s := r.serviceOf(u)
-		key := strings.Join([]string{u.Node, u.Service, s.Model, strings.Join(s.line.level.Inputs, ",")}, "\x00")
-		k := slices.IndexFunc(a.Lower, func(c Change) bool { return c.Use == i })
-		if k < 0 || len(s.line.level.Inputs) == 0 || s.line.choices() != nil || s.Observed < leastObserved ||
-			s.atLimit() > 0 || a.Lower[k].Factor*grown >= mostLowered {
-			kept[key] = true
-			continue
-		}
-		if _, ok := needs[key]; !ok {
-			keys = append(keys, key)
-		}
-		if c := a.Lower[k]; c.Factor > needs[key].Factor {
-			needs[key] = c
-		}
-	}
-	for _, key := range keys {
-		if c := needs[key]; !kept[key] && c.Rate > 0 {
-			out = append(out, c)
-		}
-	}
-	return out
+// byWord reports whether a limit depends on a word, such as a type.
+func (l *line) byWord() bool {
+	return slices.ContainsFunc(l.level.Inputs, func(name string) bool { return l.model.Choices(name) != nil })
 }
 
 // mostLowered is the share of a limit above which lowering it is not worth a change.
@@ -339,7 +384,8 @@ func roundUp(x float64) float64 {
 // adviceFor is that to raise a service.
 func (r *Result) adviceFor(s *Service) *Advised {
 	i := slices.IndexFunc(r.Advice, func(a Advised) bool {
-		return a.Action == ActionRaise && a.Node == s.Node && a.Service == s.Service && a.Quality == s.Quality
+		return (a.Action == ActionRaise || a.Action == ActionOtherService) && a.Node == s.Node && a.Service == s.Service &&
+			a.Quality == s.Quality
 	})
 	if i < 0 {
 		return nil
@@ -347,44 +393,84 @@ func (r *Result) adviceFor(s *Service) *Advised {
 	return &r.Advice[i]
 }
 
-// same are the raises of the same quality of other services.
-func (r *Result) others(a *Advised) (n int) {
+// also says which limits have to be raised, too.
+func (r *Result) also(a *Advised) (text string) {
+	alike, others := 0, 0
 	for i := range r.Advice {
-		if x := &r.Advice[i]; x != a && x.Action == ActionRaise && x.Quality == a.Quality {
-			n++
+		x := &r.Advice[i]
+		switch {
+		case x == a || x.Action != ActionRaise && x.Action != ActionOtherService:
+		case x.Action == a.Action && x.Quality == a.Quality && (x.To == nil || a.To != nil && *x.To == *a.To):
+			alike++
+		default:
+			others++
 		}
 	}
-	return n
+	if alike > 0 {
+		text = ", and " + num.Count(alike, "other service") + " alike"
+	}
+	if others > 0 {
+		text += ", and " + num.Count(others, "other limit") + " as the table says"
+	}
+	return text
 }
 
 // sentence says what to raise.
 func (r *Result) sentence(a *Advised) string {
-	also := ""
-	if n := r.others(a); n > 0 {
-		also = ", and " + num.Count(n, "other service") + " alike"
+	also, useless := r.also(a), ""
+	if len(a.Next) > 0 {
+		useless = "; more is of no use, for then " + a.binds()
 	}
 	switch {
-	case a.Other && (a.To == nil || *a.To <= a.From*(1+same)):
-		return "the model has no higher level: more takes another size or kind of service"
+	case a.Action == ActionOtherService && a.To != nil:
+		return fmt.Sprintf("its model has no higher level%s. Another size or kind of service is of use up to %s%s", also,
+			rateText(a.Quality, *a.To), useless)
+	case a.Action == ActionOtherService:
+		return "its model has no higher level" + also + ": more takes another size or kind of service"
+	case a.To == nil:
+		return "raise it" + also + ": no other limit is known"
 	case a.Other:
 		return fmt.Sprintf("raise it to %s%s, the most that the model has; more takes another size or kind of service",
 			rateText(a.Quality, *a.To), also)
-	case a.To == nil:
-		return "raise it" + also + ": no other limit is known"
 	}
-	return fmt.Sprintf("raise it to %s%s; more is of no use, for then %s", rateText(a.Quality, *a.To), also, binds(a))
+	return "raise it to " + rateText(a.Quality, *a.To) + also + useless
 }
 
 // binds says which limits bind after a raise.
-func binds(a *Advised) string {
-	n := a.Next[0]
-	words := limitWords(n.Quality)
-	verb := " bind"
+func (a *Advised) binds() string {
+	n, text, verb := a.first(), a.next(), " bind"
+	if n.Service != a.Service || n.Node != a.Node {
+		text = "the " + text
+	}
 	if levels.Quality(n.Quality) == levels.CPU {
 		verb = " binds"
 	}
-	if n.Service != a.Service || n.Node != a.Node {
-		return fmt.Sprintf("the %s of %s%s", words, cmp.Or(n.Service, n.Node), verb)
+	return text + verb
+}
+
+// first is the limit that is named of those that bind then: one of the same service, or else the first.
+func (a *Advised) first() LimitOf {
+	own := slices.IndexFunc(a.Next, func(n LimitOf) bool { return n.Service == a.Service && n.Node == a.Node })
+	return a.Next[max(0, own)]
+}
+
+// next is that limit for people, without its label; empty: none is known.
+func (a *Advised) next() string {
+	if len(a.Next) == 0 {
+		return ""
 	}
-	return words + verb
+	n := a.first()
+	parts := strings.Split(n.Quality, ".")
+	if way := parts[len(parts)-1]; len(parts) > 1 && way != string(levels.Read) && way != string(levels.Write) {
+		parts = parts[:len(parts)-1]
+	}
+	n.Quality = strings.Join(parts, ".")
+	text := n.words()
+	if n.Service != a.Service || n.Node != a.Node {
+		text += " of " + cmp.Or(n.Service, n.Node, "the node")
+	}
+	if n.Service != "" && n.Node != a.Node {
+		text += " of " + n.Node
+	}
+	return text
 }

@@ -90,7 +90,7 @@ func TestAdvisedLower(t *testing.T) {
 			for _, a := range lowered(r) {
 				got = append(got, a.Quality)
 				if s := find(t, r, a.Node, a.Service, a.Quality); *a.To < s.SLP.P99*s.Limit/.95 ||
-					*a.To > 1.02*s.SLP.P99*s.Limit/.95 {
+					*a.To > max(1.02*s.SLP.P99*s.Limit/.95, 7<<20) {
 					t.Errorf("%s: to %g, from %g at a pressure of %g", a.Quality, *a.To, a.From, s.SLP.P99)
 				}
 			}
@@ -113,17 +113,18 @@ func TestCosts(t *testing.T) {
 	g := r.Growth
 	// 276·3.48 = 960.48 operations, and 60.03 MiB/s.
 	for _, s := range g.Services {
-		if diff := cmp.Diff(map[string]string{"iops": "961", "throughput": "61"}, s.To); diff != "" {
+		if diff := cmp.Diff(map[string]string{"iops": "961", "throughput": "61MiB"}, s.To); diff != "" {
 			t.Errorf("%s: inputs (-want +got):\n%s", s.Node, diff)
 		}
 		near(t, "price of a volume", *s.Monthly, 661*.1+61*.5)
 	}
 	near(t, "price of raises", *g.Raise.Monthly, 3*(661*.1+61*.5+70))
 	near(t, "price of a request", g.Raise.PerRate.Value, *g.Raise.Monthly/3480)
-	if g.Nodes.Nodes != 10 {
-		t.Errorf("%d nodes, want 10", g.Nodes.Nodes)
+	if g.Nodes.Nodes != 10 || g.EnoughNodes.Nodes != 11 {
+		t.Errorf("%d nodes below, %d are enough; want 10 and 11", g.Nodes.Nodes, g.EnoughNodes.Nodes)
 	}
 	near(t, "price of nodes", *g.Nodes.Monthly, 10*(60*.5+70))
+	near(t, "price of enough nodes", *g.EnoughNodes.Monthly, 11*(60*.5+70))
 	for name, tt := range map[string]struct{ prices, doubt string }{
 		"none": {"", ""},
 		"of some inputs": {"model,input,per_month,currency\nebs,iops,0.1,USD\n",

@@ -46,7 +46,8 @@ var (
 	balanceUnknown = caveat.DefineAbout("credits_unknown", func(c caveat.Caveat, a shareArgs) string {
 		return fmt.Sprintf("%s: the credits at the beginning are not known, and for %s of the time neither is the limit of "+
 			"the moment. "+
-			"The bounds allow for both. Give --credits full if the bucket was full", c.Part, num.Percent(100*a.Share))
+			"The bounds allow for both. If the model knows how the bucket fills, give --credits",
+			c.Part, num.Percent(100*a.Share))
 	})
 	overdrawn = caveat.DefineAbout("overdrawn", func(c caveat.Caveat, a countOf) string {
 		return fmt.Sprintf("%s: in %s of %d the load was more than the bucket allows. The model or its inputs do not hold",
@@ -112,7 +113,7 @@ func (l *line) absent() caveat.Caveat {
 	if l.load.Absent == "" {
 		return gaps.At(model.Warning, l.about(), countOf{l.missing, l.periods()})
 	}
-	return lacks.At(model.Warning, l.about(), absentMeasure{telemetry.Measure(l.load.Absent)})
+	return lacks.At(model.Warning, l.about(), absentMeasure{l.load.Absent})
 }
 
 // mostUnsplit is the mean size of operations, as a share of the unit, from which some are
@@ -130,10 +131,9 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 		out = append(out, def.At(model.Warning, l.about(), countOf{l.missing, n}))
 	}
 	if l.load.Lacks != "" {
-		out = append(out, atLeast.At(model.Warning, l.about(), absentMeasure{telemetry.Measure(l.load.Lacks)}))
+		out = append(out, atLeast.At(model.Warning, l.about(), absentMeasure{l.load.Lacks}))
 	} else if size := l.meanSize(); l.level.Unit > 0 && size > mostUnsplit*l.level.Unit {
-		r := l.recording()
-		if most, _ := NewSeries(r.Begin, r.End, l.load.Most, nil, nil); len(most) > 0 && !math.IsInf(most.peak(), 0) {
+		if most, _ := NewSeries(l.recording(), l.load.Most); len(most) > 0 && !math.IsInf(most.peak(), 0) {
 			out = append(out, sizesUnknown.At(model.Warning, l.about(), sizeArgs{size, l.level.Unit, most.Mean() / s.Limit}))
 		}
 	}
@@ -144,8 +144,11 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 		out = append(out, twice.At(model.Info, l.about(), struct{}{}))
 	}
 	c := l.credits
-	if c == nil {
+	switch {
+	case l.level.Bucket == nil:
 		return out
+	case c == nil: // documents do not say how it fills
+		return append(out, balanceUnknown.At(model.Warning, l.about(), shareArgs{1}))
 	}
 	unknown := 0.0
 	for i, p := range c.Periods {
@@ -162,22 +165,17 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 	return out
 }
 
-// meanSize is that of the operations in bytes; 0: not known.
+// meanSize is that of the operations in bytes; NaN: not known.
 func (l *line) meanSize() float64 {
 	if l.level.Quality != levels.Ops || len(l.recordings) > 1 {
-		return 0
+		return math.NaN()
 	}
-	bytes := l.limit(levels.Bytes).Load(l.rates).Least
-	counted := l.limit(levels.Ops)
-	counted.Unit = 0
-	ops := counted.Load(l.rates).Least
-	if bytes == nil || ops == nil {
-		return 0
-	}
-	b, _ := NewSeries(l.recording().Begin, l.recording().End, bytes, nil, nil)
-	n, _ := NewSeries(l.recording().Begin, l.recording().End, ops, nil, nil)
-	if len(b) == 0 || n.Mean() == 0 {
-		return 0
+	ops := l.level
+	ops.Unit = 0
+	n, _ := NewSeries(l.recording(), loadOn(ops, l.recording()).Least)
+	b, _ := NewSeries(l.recording(), loadOn(levels.Level{Quality: levels.Bytes, Ways: ops.Ways}, l.recording()).Least)
+	if n.peak() == 0 {
+		return math.NaN()
 	}
 	return b.Mean() / n.Mean()
 }

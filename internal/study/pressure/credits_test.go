@@ -5,13 +5,17 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
-// gp2 is that of 100 GiB: a burst of 2,000 s, and 18,000 s to fill.
-func gp2(start float64) Bucket {
-	return Bucket{Size: 5.4e6, Burst: 3000, Base: 300, Fill: 300, Start: start}
+// bucketOf is a limit with a bucket.
+func bucketOf(base float64, b levels.Bucket) levels.Level {
+	return levels.Level{Quality: levels.Ops, Ways: both, Rate: levels.Distribution{{Rate: base, Share: 1}}, Bucket: &b}
 }
+
+// gp2 is that of 100 GiB: a burst of 2,000 s, and 18,000 s to fill.
+func gp2() levels.Level { return bucketOf(300, levels.Bucket{Size: 5.4e6, Burst: 3000, Fill: 300}) }
 
 // steady is a load for so long, in periods of a minute.
 func steady(load, seconds float64) Series {
@@ -26,45 +30,42 @@ func TestFollow(t *testing.T) {
 	empty := stats.Interval{}
 	full := stats.Interval{Lo: 5.4e6, Hi: 5.4e6}
 	any := stats.Interval{Hi: 5.4e6}
-	unknown := stats.Interval{Lo: math.NaN(), Hi: math.NaN()}
 	reading := func(at, share float64) Series { return Series{{at - 60, at, share, 0, 0}} }
 	tests := []struct {
 		name      string
-		bucket    Bucket
+		start     float64
 		loads     Series
 		readings  Series
 		balance   stats.Interval // at the end
 		limit     stats.Interval // of the last period
 		overdrawn int
 	}{
-		{"a full one bursts for 2,000 s", gp2(1), steady(3000, 1980), nil, stats.Interval{Lo: 54000, Hi: 54000},
+		{"a full one bursts for 2,000 s", 1, steady(3000, 1980), nil, stats.Interval{Lo: 54000, Hi: 54000},
 			stats.Interval{Lo: 3000, Hi: 3000}, 0},
-		{"and is empty then", gp2(1), append(steady(3000, 1980), Period{1980, 2000, 3000, 0, 0}, Period{2000,
+		{"and is empty then", 1, append(steady(3000, 1980), Period{1980, 2000, 3000, 0, 0}, Period{2000,
 			2060, 300, 0, 0}), nil, empty, stats.Interval{Lo: 300, Hi: 300}, 0},
-		{"an empty one is full after 18,000 s", gp2(0), steady(0, 18000), nil, full, stats.Interval{Lo: 3000,
+		{"an empty one is full after 18,000 s", 0, steady(0, 18000), nil, full, stats.Interval{Lo: 3000,
 			Hi: 3000}, 0},
-		{"not known, then certainly full", gp2(math.NaN()), steady(0, 18000), nil, full,
+		{"not known, then certainly full", math.NaN(), steady(0, 18000), nil, full,
 			stats.Interval{Lo: 3000, Hi: 3000}, 0},
-		{"not known, then certainly empty", gp2(math.NaN()), append(steady(3000, 1980), Period{1980, 2000, 3000,
+		{"not known, then certainly empty", math.NaN(), append(steady(3000, 1980), Period{1980, 2000, 3000,
 			0, 0}, Period{2000, 2060, 300, 0, 0}), nil, empty, stats.Interval{Lo: 300, Hi: 300}, 0},
-		{"not known at the base rate", gp2(math.NaN()), steady(300, 600), nil, any, stats.Interval{Lo: 300,
+		{"not known at the base rate", math.NaN(), steady(300, 600), nil, any, stats.Interval{Lo: 300,
 			Hi: 3000}, 0},
-		{"read", gp2(math.NaN()), steady(300, 600), reading(600, .5), stats.Interval{Lo: 2.7e6 - 81000,
+		{"read", math.NaN(), steady(300, 600), reading(600, .5), stats.Interval{Lo: 2.7e6 - 81000,
 			Hi: 2.7e6 + 9000}, stats.Interval{Lo: 300, Hi: 3000}, 0},
-		{"a reading that contradicts", gp2(0), steady(300, 600), reading(600, .5),
+		{"a reading that contradicts", 0, steady(300, 600), reading(600, .5),
 			stats.Interval{Lo: 2.7e6 - 81000, Hi: 2.7e6 + 9000}, stats.Interval{Lo: 300, Hi: 300}, 0},
-		{"a gap", gp2(.5), Series{{0, 60, 300, 0, 0}, {120, 180, 300, 0, 0}}, nil,
+		{"a gap", .5, Series{{0, 60, 300, 0, 0}, {120, 180, 300, 0, 0}}, nil,
 			stats.Interval{Lo: 2.7e6 - 162000, Hi: 2.7e6 + 18000}, stats.Interval{Lo: 3000, Hi: 3000}, 0},
-		{"the order within a period", gp2(1), Series{{0, 60, 300, 0, 0}}, nil, stats.Interval{Lo: 5.4e6 - 16200,
+		{"the order within a period", 1, Series{{0, 60, 300, 0, 0}}, nil, stats.Interval{Lo: 5.4e6 - 16200,
 			Hi: 5.4e6}, stats.Interval{Lo: 3000, Hi: 3000}, 0},
-		{"more than the bucket allows", gp2(0), steady(330, 180), nil, empty, stats.Interval{Lo: 300, Hi: 300}, 3},
-		{"a little more by chance", gp2(0), steady(303, 180), nil, empty, stats.Interval{Lo: 300, Hi: 300}, 0},
-		{"what fills it is not known", Bucket{Size: math.NaN(), Burst: 3000, Base: 300, Fill: math.NaN(),
-			Start: 1}, steady(400, 180), nil, unknown, stats.Interval{Lo: 300, Hi: 3000}, 0},
+		{"more than the bucket allows", 0, steady(330, 180), nil, empty, stats.Interval{Lo: 300, Hi: 300}, 3},
+		{"a little more by chance", 0, steady(303, 180), nil, empty, stats.Interval{Lo: 300, Hi: 300}, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Follow(tt.bucket, tt.loads, tt.readings)
+			got := Follow(gp2(), tt.start, nil, tt.loads, tt.readings)
 			last := got.Periods[len(got.Periods)-1]
 			near(t, "lowest balance", last.Balance.Lo, tt.balance.Lo)
 			near(t, "highest balance", last.Balance.Hi, tt.balance.Hi)
@@ -78,32 +79,33 @@ func TestFollow(t *testing.T) {
 }
 
 func TestRunsOut(t *testing.T) {
-	got := Follow(gp2(1), append(steady(0, 1200), Series{{3600, 7200, 600, 0, 0}}...), nil)
-	near(t, "demand of the last hour", got.Demand, 600)
+	got := Follow(gp2(), 1, nil, append(steady(0, 1200), Series{{3600, 7200, 600, 0, 0}}...), nil)
 	if got.RunsOut == nil {
 		t.Fatal("it does not run out")
 	}
-	near(t, "demand of a longer period", Follow(gp2(1), Series{{0, 7200, 500, 0, 0}}, nil).Demand, 500)
 	near(t, "latest", got.RunsOut.Hi, 7200+(5.4e6-300*3600)/300)
-	if got := Follow(gp2(1), steady(299, 600), nil); got.RunsOut != nil {
+	got = Follow(gp2(), 1, nil, Series{{0, 7200, 500, 0, 0}}, nil)
+	near(t, "latest after a longer period", got.RunsOut.Hi, 7200+(5.4e6-200*7200)/200)
+	if got := Follow(gp2(), 1, nil, steady(299, 600), nil); got.RunsOut != nil {
 		t.Errorf("below the base rate it runs out at %v", *got.RunsOut)
 	}
-	if got := Follow(gp2(1), nil, nil); got.RunsOut != nil || len(got.Periods) != 0 {
+	if got := Follow(gp2(), 1, nil, nil, nil); got.RunsOut != nil || len(got.Periods) != 0 {
 		t.Errorf("of no loads: %+v", got)
 	}
-	least, most := Follow(gp2(math.NaN()), steady(300, 60), nil).Pressure(steady(300, 60))
-	near(t, "least pressure of the moment", least[0].Mean, .1)
-	near(t, "its ceiling", least[0].Ceiling, 1)
-	near(t, "most", most[0].Mean, 1)
-	near(t, "its ceiling", most[0].Ceiling, 10)
+	got = Follow(gp2(), math.NaN(), nil, steady(300, 60), nil)
+	near(t, "least pressure of the moment", got.Least[0].Mean, .1)
+	near(t, "its ceiling", got.Least[0].Ceiling, 1)
+	near(t, "most", got.Most[0].Mean, 1)
+	near(t, "its ceiling", got.Most[0].Ceiling, 10)
 }
 
 // TestFollowHoldsTheTruth draws a demand and a bucket, second by second.
 func TestFollowHoldsTheTruth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	for k := range 300 {
-		b := Bucket{Size: 1000 + rng.Float64()*20000, Burst: 300, Base: 100, Fill: 100, Start: rng.Float64()}
-		demand, balance, length := draw(rng, 3600), b.Start*b.Size, 2+rng.IntN(120)
+		b := levels.Bucket{Size: 1000 + rng.Float64()*20000, Burst: 300, Fill: 100}
+		start := rng.Float64()
+		demand, balance, length := draw(rng, 3600), start*b.Size, 2+rng.IntN(120)
 		var loads, readings Series
 		var balances []float64
 		var sum, sumBalance float64
@@ -128,9 +130,8 @@ func TestFollowHoldsTheTruth(t *testing.T) {
 		for _, tt := range []struct {
 			start    float64
 			readings Series
-		}{{b.Start, nil}, {math.NaN(), nil}, {b.Start, readings}, {math.NaN(), readings}} {
-			b.Start = tt.start
-			got := Follow(b, loads, tt.readings)
+		}{{start, nil}, {math.NaN(), nil}, {start, readings}, {math.NaN(), readings}} {
+			got := Follow(bucketOf(100, b), tt.start, nil, loads, tt.readings)
 			if got.Overdrawn > 0 {
 				t.Errorf("series %d: overdrawn in %d periods", k, got.Overdrawn)
 			}
@@ -142,6 +143,50 @@ func TestFollowHoldsTheTruth(t *testing.T) {
 				if loads[i].Mean > c.Limit.Hi*(1+1e-9) {
 					t.Fatalf("series %d, period %d: load %g, limit %v", k, i, loads[i].Mean, c.Limit)
 				}
+			}
+		}
+	}
+}
+
+// TestBucketBoundsHoldTheTruth looks at a demand on a bucket, second by second, through periods that may be longer than
+// the bucket lasts. A second is critical by its own limit.
+func TestBucketBoundsHoldTheTruth(t *testing.T) {
+	const base = 100.
+	rng := rand.New(rand.NewPCG(8, 10))
+	for k := range 3000 {
+		b := levels.Bucket{Size: 50 * math.Exp(rng.Float64()*6), Burst: base * []float64{1.5, 3, 10}[rng.IntN(3)],
+			Fill: base * []float64{1, 1, .5}[rng.IntN(3)]}
+		length := []int{10, 60, 300, 1 + rng.IntN(600)}[rng.IntN(4)]
+		demand, by := draw(rng, 3600/length*length), base*[]float64{1, .5, 3}[rng.IntN(3)]
+		o := Sampling{Above: []float64{.95, .9, .7, 1}[rng.IntN(4)], Inclusive: rng.IntN(2) == 0}
+		start, idle := []float64{0, 1, rng.Float64()}[rng.IntN(3)], float64(rng.IntN(2))
+		loads := make(Series, len(demand)/length)
+		var above, run, longest float64
+		balance := start * b.Size
+		for i, d := range demand {
+			limit := min(b.Burst, base+balance)
+			x := min(d*by, limit)
+			balance = max(0, min(b.Size, balance+b.Fill-x))
+			if run++; !o.critical(x / limit) {
+				run = 0
+			} else {
+				above++
+			}
+			longest = max(longest, run)
+			p := &loads[i/length]
+			p.Begin, p.End = float64(i/length*length), float64((i/length+1)*length)
+			if p.Mean += x / float64(length); x == 0 {
+				p.Idle += idle / float64(length)
+			}
+		}
+		for _, begin := range []float64{start, math.NaN()} {
+			c := Follow(bucketOf(base, b), begin, nil, loads, nil)
+			got, most := c.Least.Critical(o), c.Most.Critical(o)
+			hi, share := max(got.TCPT.Hi, most.TCPT.Hi), 100*above/float64(len(demand))
+			if e := 1e-6; share < got.TCPT.Lo-e || share > hi+e || longest < got.MCPT.Lo-e ||
+				longest > max(got.MCPT.Hi, most.MCPT.Hi)+e {
+				t.Errorf("series %d, %d s, %+v, from %g: TCPT %.4f %%, MCPT %g s; bounds %+v to %.4f %% and %g s", k, length, b,
+					begin, share, longest, got, hi, max(got.MCPT.Hi, most.MCPT.Hi))
 			}
 		}
 	}

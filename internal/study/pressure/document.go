@@ -91,7 +91,7 @@ func (r *Result) credits() (out []string) {
 var reading = []string{
 	"Pressure is what was observed, divided by what may be expected. At 100 % a service gives all that it promises.",
 	"Time at the limit is the share of the time in which the pressure was above the critical one, as sampled. " +
-		"A mean over a period hides its seconds, so the bounds say how much and how little it can have been.",
+		"A mean over a period hides its seconds: it was at least (≥) and at most (≤) what the bounds say.",
 	"The longest is the longest time at the limit without a break. A gap in the data breaks it.",
 	"P(s ≤ o) is the share of the time in which the service can be expected to deliver no more than what was observed.",
 }
@@ -187,20 +187,27 @@ func (s *Service) serviceText() string {
 }
 
 // words is the limit for people.
-func (s *Service) words() string {
-	if s.Service == telemetry.Network {
-		return strings.NewReplacer("read", "received", "write", "sent").Replace(limitWords(s.Quality))
+func (s *Service) words() string { return LimitOf{s.Node, s.Service, s.Quality}.words() }
+
+func (l LimitOf) words() string {
+	if l.Service == telemetry.Network {
+		return strings.NewReplacer("read", "received", "write", "sent").Replace(limitWords(l.Quality))
 	}
-	return limitWords(s.Quality)
+	return limitWords(l.Quality)
 }
 
-// percentBounds is a share of the time with its bounds, as far as they say more.
-func percentBounds(t TCPT) string {
-	text := num.Digits(t.shown(), 3) + " %"
-	if t.Hi-t.Lo < 1 {
+// percentBounds is a share of the time with its bounds.
+func percentBounds(t TCPT) string { return bounded(num.Digits(t.shown(), 3)+" %", t.Lo, t.Hi) }
+
+// bounded is a text with the bounds of its number, as far as they say more.
+func bounded(text string, lo, hi float64) string {
+	if hi-lo < 1 {
 		return text
 	}
-	return fmt.Sprintf("%s [%s .. %s]", text, num.Digits(t.Lo, 3), num.Digits(t.Hi, 3))
+	if lo > 0 {
+		return fmt.Sprintf("%s (≥ %s, ≤ %s)", text, num.Digits(lo, 3), num.Digits(hi, 3))
+	}
+	return fmt.Sprintf("%s (≤ %s)", text, num.Digits(hi, 3))
 }
 
 // expected is the limit for people.
@@ -286,12 +293,11 @@ func (s *Service) longest() string {
 	if m.Hi == 0 {
 		return "–"
 	}
-	text := num.Digits(m.Seconds, 3) + " s"
-	if m.Hi-m.Lo < 1 {
-		return text
-	}
-	return fmt.Sprintf("%s [%s .. %s]", text, num.Digits(m.Lo, 3), num.Digits(m.Hi, 3))
+	return bounded(num.Digits(m.Seconds, 3)+" s", m.Lo, m.Hi)
 }
+
+// serviceOrAll names a service, or all volumes of a node.
+func serviceOrAll(service string) string { return cmp.Or(service, "all volumes") }
 
 // adviceBlocks are the table of what to do.
 func (r *Result) adviceBlocks() []doc.Block {
@@ -299,17 +305,18 @@ func (r *Result) adviceBlocks() []doc.Block {
 		return nil
 	}
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "action", Head: "do"}, {Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "quality",
-			Head: "limit"},
-		{Key: "from", Head: "now", Right: true}, {Key: "to", Head: "to", Right: true},
-		{Key: "growth", Head: "throughput", Right: true, Tip: "largest throughput then, as a multiple of the present one"},
-		{Key: "next", Head: "then binds"},
+		{Key: "action", Head: "do"}, {Key: "node", Head: "node"}, {Key: "service", Head: "service"},
+		{Key: "quality", Head: "limit"}, {Key: "from", Head: "now", Right: true}, {Key: "to", Head: "to", Right: true},
+		{Key: "inputs", Head: "choose", Tip: "inputs of the model"},
+		{Key: "growth", Head: "throughput", Tip: "the largest then, as a multiple of the present one"},
+		{Key: "interval", Head: "95 % interval"}, {Key: "next", Head: "next limit", Tip: "which binds then"},
 	}}
+	given := map[string]bool{"node": r.nodes > 1}
 	for i := range r.Advice {
 		a := &r.Advice[i]
-		to, growth, next := "any", "", ""
-		if a.Other {
-			next = "another size or kind of service"
+		to, next := "any", a.next()
+		if a.Other && a.Action == ActionRaise {
+			next = "the model has no more"
 		}
 		switch {
 		case a.To != nil:
@@ -317,16 +324,43 @@ func (r *Result) adviceBlocks() []doc.Block {
 		case a.Action == ActionHeadroom:
 			to = ""
 		}
+		inputs, growth, interval := settings(a.Inputs, nil), "", ""
 		if g := a.Growth; g != nil {
-			growth = fmt.Sprintf("× %s [%s .. %s]", num.Digits(g.Value, 3), num.Digits(g.Lo, 3), num.Digits(g.Hi, 3))
+			growth = num.Digits(g.Value, 3) + " times"
+			if g.Hi > g.Lo {
+				interval = num.Digits(g.Lo, 3) + " to " + num.Digits(g.Hi, 3)
+			}
 		}
-		if len(a.Next) > 0 {
-			next = binds(a)
-		}
-		t.Add(doc.Say(string(a.Action)), doc.Say(a.Node), doc.Say(a.Service), doc.Say(limitWords(a.Quality)),
-			doc.Of(a.From, rateText(a.Quality, a.From)), doc.Of(a.To, to), doc.Of(growth, growth), doc.Say(next))
+		given[string(a.Action)] = true
+		given["inputs"], given["interval"] = given["inputs"] || inputs != "", given["interval"] || interval != ""
+		t.Add(doc.Say(strings.ReplaceAll(string(a.Action), "_", " ")), doc.Say(a.Node), doc.Say(serviceOrAll(a.Service)),
+			doc.Say(LimitOf{a.Node, a.Service, a.Quality}.words()), doc.Of(a.From, rateText(a.Quality, a.From)),
+			doc.Of(a.To, to), doc.Say(inputs), doc.Of(growth, growth), doc.Say(interval), doc.Say(next))
 	}
-	blocks := []doc.Block{{Table: t}}
+	t.Drop(func(key string) bool {
+		return slices.Contains([]string{"node", "inputs", "interval"}, key) && !given[key]
+	})
+	return append([]doc.Block{{Table: t}}, r.remarks(given)...)
+}
+
+// remarks say what the actions mean that were given.
+func (r *Result) remarks(given map[string]bool) (blocks []doc.Block) {
+	critical := num.Percent(r.Critical)
+	for _, remark := range []struct {
+		action Action
+		text   string
+	}{
+		{ActionRaise, "Raise: up to this level more is of use. The next limit is then at 100 %. " +
+			"With --growth, raises keep all limits at or below " + critical + "."},
+		{ActionOtherService, "Other service: the model gives no more. A larger size or another kind of service may."},
+		{ActionHeadroom, "Headroom: nothing has to change now. If the throughput grows so far, this limit is at 100 %."},
+		{ActionLower, "Lower: this is enough for the present load, and for what a raise allows. " +
+			"The 99th percentile stays at or below " + critical + ". A smaller volume still has to hold the data."},
+	} {
+		if given[string(remark.action)] {
+			blocks = append(blocks, doc.Remark(remark.text))
+		}
+	}
 	if slices.ContainsFunc(r.Advice, func(a Advised) bool { return a.AtLeast }) {
 		blocks = append(blocks, doc.Remark("The demand is clipped at the limit: it is at least what was observed. "+
 			"A raise supposes that requests need as much as now; measure again after it."))

@@ -60,9 +60,9 @@ func (r *Result) curve(s *Service) chart.Chart {
 			{Mark: chart.Rule, Role: chart.Limit, Y: chart.Values{r.Critical}, Text: []string{"critical " +
 				num.Percent(r.Critical)}}},
 	}
-	if s.found.End > 0 {
+	if longest := s.Critical; longest.End > 0 {
 		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: chart.Alarm, Name: "the longest without a break",
-			X: chart.Values{s.found.Begin}, X2: chart.Values{s.found.End}})
+			X: chart.Values{longest.Begin}, X2: chart.Values{longest.End}})
 	}
 	return c
 }

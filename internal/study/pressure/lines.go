@@ -20,6 +20,7 @@ import (
 type line struct {
 	source, node, service string // service is empty: all volumes of the node
 	model                 *levels.Model
+	set                   map[string]string // inputs of the model
 	of                    levels.Levels
 	level                 levels.Level
 	// recordings are that of the service, or those of all volumes of the node.
@@ -42,30 +43,31 @@ func (p *Params) lines(recordings []telemetry.Recording) (out []line, without []
 		return nil, nil, err
 	}
 	used := newUsed(p)
-	add := func(of []*telemetry.Recording, scope levels.Scope) (int, error) {
-		more, err := p.linesOf(models, of, scope, used)
-		out = append(out, more...)
-		return len(more), err
+	add := func(of []*telemetry.Recording, scopes ...levels.Scope) (fits bool) {
+		for _, scope := range scopes {
+			more, failed := p.linesOf(models, of, scope, used)
+			if err == nil { // others may be the same
+				err = failed
+			}
+			out, fits = append(out, more...), fits || len(more) > 0
+		}
+		return fits
 	}
 	for i := range recordings {
-		r := []*telemetry.Recording{&recordings[i]}
-		found, err := add(r, levels.OfVolume)
-		if err == nil && kindOf(r[0].Service) != levels.Volume {
-			var more int
-			more, err = add(r, levels.OfNode)
-			found += more
+		scopes := []levels.Scope{levels.OfVolume, levels.OfNode}
+		if kindOf(recordings[i].Service) == levels.Volume {
+			scopes = scopes[:1]
 		}
-		if err != nil {
-			return nil, nil, err
-		}
-		if found == 0 {
+		if !add([]*telemetry.Recording{&recordings[i]}, scopes...) {
 			without = append(without, recordings[i])
 		}
 	}
 	for _, volumes := range wholeNodes(recordings) {
-		if _, err := add(volumes, levels.OfNode); err != nil {
-			return nil, nil, err
-		}
+		add(volumes, levels.OfNode)
+		out = p.shared(out, volumes)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	slices.SortStableFunc(out, func(a, b line) int {
 		return cmp.Or(strings.Compare(a.node, b.node), strings.Compare(a.service, b.service))
@@ -86,11 +88,31 @@ func (p *Params) parse() (models []*levels.Model, err error) {
 	}
 	models = make([]*levels.Model, len(p.Models))
 	for i, u := range p.Models {
-		if models[i], err = u.model(); err != nil {
+		if models[i], err = levels.Open(u.Name, u.Text); err != nil {
 			return nil, err
 		}
 	}
 	return models, nil
+}
+
+// shared puts one limit of the node in place of those that its volumes have and share. One volume has it alone.
+func (p *Params) shared(lines []line, volumes []*telemetry.Recording) []line {
+	if len(volumes) < 2 {
+		return lines
+	}
+	var out []line
+	lines = slices.DeleteFunc(lines, func(l line) bool {
+		if l.node != volumes[0].Node || l.level.Scope != levels.OfNode {
+			return false
+		}
+		of := line{node: l.node, model: l.model, set: l.set, of: l.of, level: l.level, recordings: volumes}
+		if !slices.ContainsFunc(out, func(x line) bool { return x.level.Name() == of.level.Name() }) {
+			of.press(p.Credits, p.live[of.key()])
+			out = append(out, of)
+		}
+		return true
+	})
+	return append(lines, out...)
 }
 
 // same reports whether another line is of the same limit: of the same service, by the
@@ -123,13 +145,11 @@ func wholeNodes(recordings []telemetry.Recording) (out [][]*telemetry.Recording)
 		}
 	}
 	volumes = telemetry.Join(volumes)
-	at := make(map[string]int)
 	for i := range volumes {
 		r := &volumes[i]
-		k, ok := at[r.Node]
-		if !ok {
-			k = len(out)
-			at[r.Node], out = k, append(out, nil)
+		k := slices.IndexFunc(out, func(of []*telemetry.Recording) bool { return of[0].Node == r.Node })
+		if k < 0 {
+			k, out = len(out), append(out, nil)
 		}
 		out[k] = append(out[k], r)
 	}
@@ -175,18 +195,17 @@ func (p *Params) linesOf(models []*levels.Model, of []*telemetry.Recording, scop
 		return nil, fmt.Errorf("what %s of %s may expect by the model %s: %w", cmp.Or(service, "all volumes"),
 			cmp.Or(r.Node, r.Source), models[best].Name, bySet(err))
 	}
-	first := line{source: r.Source, node: r.Node, service: service, model: models[best], of: expected, recordings: of}
+	first := line{source: r.Source, node: r.Node, service: service, model: models[best], set: set, of: expected,
+		recordings: of}
 	if len(expected.Cells) > 0 {
 		first.level = levels.Level{Quality: levels.Ops, Ways: both}
 		first.measure()
 		return []line{first}, nil
 	}
-	var out []line
-	for _, level := range expected.Limits {
-		l := first
-		l.level = level
-		l.press(p.Credits, p.live[l.key()])
-		out = append(out, l)
+	out := slices.Repeat([]line{first}, len(expected.Limits))
+	for i := range out {
+		out[i].level = expected.Limits[i]
+		out[i].press(p.Credits, p.live[out[i].key()])
 	}
 	return out, nil
 }
@@ -206,27 +225,6 @@ var both = []levels.Way{levels.Read, levels.Write}
 // recording is that of a single service.
 func (l *line) recording() *telemetry.Recording { return l.recordings[0] }
 
-// rates are those of the recording, see [Rates].
-func (l *line) rates(measure string) []float64 {
-	return l.recording().Rates[telemetry.Measure(measure)]
-}
-
-// limit is what counts against the level, in a quality.
-func (l *line) limit(of levels.Quality) Limit {
-	ways := make([]string, len(l.level.Ways))
-	for i, w := range l.level.Ways {
-		ways[i] = string(w)
-	}
-	out := Limit{Quality: string(of), Ways: ways, Network: kindOf(l.service) == levels.Network}
-	if of == levels.Metric {
-		out.Quality = l.level.Label
-	}
-	if of == l.level.Quality {
-		out.Unit, out.Unmerged = l.level.Unit, l.level.Unmerged
-	}
-	return out
-}
-
 // key names the limit.
 func (l *line) key() string { return l.node + "/" + l.service + " " + l.level.Name() }
 
@@ -235,21 +233,23 @@ func (l *line) key() string { return l.node + "/" + l.service + " " + l.level.Na
 func (l *line) press(credits string, after *Credit) {
 	var all []Series
 	for _, r := range l.recordings {
-		load := l.limit(l.level.Quality).Load(func(m string) []float64 { return r.Rates[telemetry.Measure(m)] })
-		if l.load = load; load.Least == nil {
+		if l.load = loadOn(l.level, r); l.load.Least == nil {
 			return
 		}
-		s, missing := NewSeries(r.Begin, r.End, load.Least, nil, r.Rates[telemetry.Idle])
+		s, missing := NewSeries(r, l.load.Least)
 		all, l.missing = append(all, s), l.missing+missing
 	}
 	if l.loads = all[0]; len(all) > 1 {
 		l.loads, l.missing = Together(all...)
 	}
+	l.series = l.loads.each(l.level.Rate.Pressure)
 	b := l.level.Bucket
-	if b == nil || math.IsNaN(b.Size) || math.IsNaN(b.Fill) {
-		l.series = slices.Clone(l.loads)
-		for i := range l.series {
-			l.series[i].Mean = l.level.Rate.Pressure(l.series[i].Mean)
+	if b == nil {
+		return
+	}
+	if math.IsNaN(b.Size) || math.IsNaN(b.Fill) {
+		for i := range l.series { // at any moment there may be credits
+			l.series[i].Ceiling = b.Burst / l.level.Rate.Level()
 		}
 		return
 	}
@@ -257,21 +257,19 @@ func (l *line) press(credits string, after *Credit) {
 	if !known {
 		start = math.NaN()
 	}
-	readings, _ := NewSeries(l.recording().Begin, l.recording().End, l.rates(string(telemetry.Credits)), nil, nil)
-	c := Follow(Bucket{Size: b.Size, Burst: b.Burst, Base: l.level.Rate.Level(), Fill: b.Fill, Start: start, After: after},
-		l.loads, readings)
-	l.credits = &c
-	l.series, l.most = c.Pressure(l.loads)
+	readings, _ := NewSeries(l.recording(), l.recording().Rates[telemetry.Credits])
+	c := Follow(l.level, start, after, l.loads, readings)
+	l.credits, l.series, l.most = &c, c.Least, c.Most
 }
 
 // measure computes the pressure on measured cells: what was observed, over what was
 // measured of operations of that size and mix.
 func (l *line) measure() {
 	r := l.recording()
-	n, b, reads := l.limit(levels.Ops).Load(l.rates).Least, l.limit(levels.Bytes).Load(l.rates).Least,
-		l.rates(string(telemetry.ReadOps))
+	n, b, reads := loadOn(l.level, r).Least, loadOn(levels.Level{Quality: levels.Bytes, Ways: both}, r).Least,
+		r.Rates[telemetry.ReadOps]
 	if n == nil || b == nil || reads == nil {
-		l.load.Absent = string(telemetry.ReadOps)
+		l.load.Absent = telemetry.ReadOps
 		return
 	}
 	pressures := make([]float64, len(n))
@@ -285,8 +283,8 @@ func (l *line) measure() {
 		}
 	}
 	l.load.Least = n
-	l.loads, _ = NewSeries(r.Begin, r.End, n, nil, nil)
-	l.series, l.missing = NewSeries(r.Begin, r.End, pressures, nil, r.Rates[telemetry.Idle])
+	l.loads, _ = NewSeries(r, n)
+	l.series, l.missing = NewSeries(r, pressures)
 }
 
 const allowedShare = "full, empty, or a percentage such as 70%"
@@ -308,14 +306,13 @@ func shareOf(text string) (float64, bool) {
 
 // used is which models and inputs that were given fit something.
 type used struct {
-	p      *Params
-	models map[int]bool
-	set    map[string]bool
-	inputs map[string]bool // that any of the models has
+	p           *Params
+	models      map[int]bool
+	set, inputs map[string]bool // inputs: that any of the models has
 }
 
 func newUsed(p *Params) *used {
-	return &used{p: p, models: make(map[int]bool), set: make(map[string]bool), inputs: make(map[string]bool)}
+	return &used{p, make(map[int]bool), make(map[string]bool), make(map[string]bool)}
 }
 
 // check refuses what fits nothing: a name that is misspelt would change the answer.

@@ -234,8 +234,8 @@ func TestBuckets(t *testing.T) {
 	near(t, "pressure on the burst", s.SLP.Mean, 1)
 	near(t, "share left", s.Credits.Share.Lo, 1-20*200/5000.)
 	near(t, "runs out", s.Credits.RunsOut.Hi, 25)
-	if len(r.Advice) == 0 || r.Advice[0].Action != ActionRaise || r.Advice[0].From != 300 {
-		t.Errorf("advice %+v, want a raise from the burst rate", r.Advice)
+	if len(r.Advice) == 0 || r.Advice[0].Action != ActionOtherService || r.Advice[0].From != 300 {
+		t.Errorf("advice %+v, want another service in place of the burst rate", r.Advice)
 	}
 	p.Credits = ""
 	r = resultOf(t, p, recordedOf("", "v", 1, reads(4096, load[:10]...)))
@@ -244,6 +244,15 @@ func TestBuckets(t *testing.T) {
 		t.Errorf("credits not known: time at the limit %+v, balance %+v", s.TCPT, s.Credits)
 	}
 	says(t, r, "the credits at the beginning are not known")
+	// Nobody says how it fills: at any moment there may be credits, and a burst is no contradiction.
+	p.Models = []Chosen{file("", "m", "limits: [{of: ops, rate: 100, bucket: {for: 60s, fill: unknown, burst: 300}}]")}
+	for _, rate := range []float64{99, 250} {
+		r = resultOf(t, p, recordedOf("", "v", 60, reads(4096, slicesOf(rate, 20)...)))
+		if s = find(t, r, "", "v", "ops"); s.TCPT.Lo != 0 || s.TCPT.Hi != 100 || s.Limit != 100 {
+			t.Errorf("%g of 100, burst 300: time at the limit %+v", rate, s.TCPT)
+		}
+		says(t, r, "the credits at the beginning are not known")
+	}
 	// A half-used burst is no reason to lower the base rate.
 	p.Credits = "full"
 	p.Models = []Chosen{file("", "m", "inputs: {iops: {}}\nlimits: [{of: ops, rate: iops, bucket: {size: 5000, burst: "+

@@ -4,24 +4,12 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/scalebench/scalebench/internal/levels"
+	"github.com/scalebench/scalebench/internal/telemetry"
 )
 
-// Rates returns the rates a second of one measure, in each period of a recording (NaN: not known), by the
-// names of package telemetry: read_ops, write_bytes, cpu. Nil: the source does not have the measure.
-type Rates func(measure string) []float64
-
-// Limit is what a level of a service (package levels) counts.
-type Limit struct {
-	Quality string   // ops, bytes; any other is the name of a measure, such as cpu
-	Ways    []string // read, write; both: one limit for their sum
-	// Unit is a size in bytes: an operation counts once for each started unit, or its bytes count for whole units.
-	// 0: it counts as it is.
-	Unit     float64
-	Unmerged bool // operations count before the kernel merges them
-	Network  bool // read is received, write is sent
-}
-
-// Load is what counts against a limit, a second, in each period.
+// Load is what counts against a limit, a second, in each period of a recording.
 //
 // N operations with B bytes count at least max(N, B/unit), and less than N + B/unit: an operation of size d
 // counts ⌈d/unit⌉ (paper, 4.1). Least is exact if no operation is larger than the unit, for example because the
@@ -29,24 +17,27 @@ type Limit struct {
 type Load struct {
 	Least, Most []float64 // NaN: not known; Most may be infinite
 	// Absent is a measure that the source lacks: nil Least, the limit has no pressure.
-	Absent string
+	Absent telemetry.Measure
 	// Lacks is a measure without which the load may be larger than Least; empty: none.
-	Lacks string
+	Lacks telemetry.Measure
 }
 
-// Load adds up what counts. A source with ops or bytes in place of both ways serves limits of their sum.
-func (l Limit) Load(rates Rates) Load {
-	if l.Quality != "ops" && l.Quality != "bytes" {
-		out := Load{Least: rates(l.Quality), Most: rates(l.Quality)}
-		if out.Least == nil {
-			out.Absent = l.Quality
+// loadOn adds up what counts. A source with ops or bytes in place of both ways serves limits of their sum.
+func loadOn(l levels.Level, r *telemetry.Recording) Load {
+	if l.Quality != levels.Ops && l.Quality != levels.Bytes {
+		name := telemetry.Measure(l.Quality)
+		if l.Quality == levels.Metric {
+			name = telemetry.Measure(l.Label)
 		}
-		return out
+		if r.Rates[name] == nil {
+			return Load{Absent: name}
+		}
+		return Load{Least: r.Rates[name], Most: r.Rates[name]}
 	}
-	ops, noOps := l.ways(rates, "ops")
-	bytes, noBytes := l.ways(rates, "bytes")
+	ops, noOps := waysOf(l, r, "ops")
+	bytes, noBytes := waysOf(l, r, "bytes")
 	counted, scale, out := &ops, 1.0, Load{Absent: noOps, Lacks: noBytes}
-	if l.Quality == "bytes" {
+	if l.Quality == levels.Bytes {
 		counted, scale, out = &bytes, l.Unit, Load{Absent: noBytes, Lacks: noOps}
 	}
 	switch {
@@ -56,7 +47,7 @@ func (l Limit) Load(rates Rates) Load {
 		out.Lacks = ""
 	}
 	if l.Unmerged && ops != nil {
-		merges, absent := l.ways(rates, "merges")
+		merges, absent := waysOf(l, r, "merges")
 		if out.Lacks = cmp.Or(out.Lacks, absent); merges != nil {
 			ops = combine(ops, merges, func(n, m float64) float64 { return n + m })
 		}
@@ -85,23 +76,23 @@ func combine(a, b [][]float64, value func(a, b float64) float64) [][]float64 {
 	return out
 }
 
-// ways are the series of a measure for each way of the limit, or the one of their sum.
-func (l Limit) ways(rates Rates, kind string) (series [][]float64, absent string) {
-	prefix := map[string]string{"read": "read_", "write": "write_"}
-	if l.Network {
-		prefix = map[string]string{"read": "received_", "write": "sent_"}
-	}
+// waysOf are the rates of a measure for each way of the limit, or the one of their sum.
+func waysOf(l levels.Level, r *telemetry.Recording, kind string) (series [][]float64, absent telemetry.Measure) {
 	for _, w := range l.Ways {
-		xs := rates(prefix[w] + kind)
-		if xs == nil && absent == "" {
-			absent = prefix[w] + kind
+		way := string(w)
+		if r.Service == telemetry.Network {
+			way = map[levels.Way]string{levels.Read: "received", levels.Write: "sent"}[w]
 		}
-		series = append(series, xs)
+		measure := telemetry.Measure(way + "_" + kind)
+		if r.Rates[measure] == nil {
+			absent = cmp.Or(absent, measure)
+		}
+		series = append(series, r.Rates[measure])
 	}
 	if absent == "" {
 		return series, ""
 	}
-	if xs := rates(kind); len(l.Ways) > 1 && xs != nil {
+	if xs := r.Rates[telemetry.Measure(kind)]; len(l.Ways) > 1 && xs != nil {
 		return [][]float64{xs}, ""
 	}
 	return nil, absent

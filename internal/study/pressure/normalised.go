@@ -21,15 +21,18 @@ func NormalisedSize(mean, ratio float64) (lo, hi float64) {
 }
 
 // Counts are operations, bytes and the provider's normalised operations of one period; any unit of time.
-type Counts struct{ Ops, Bytes, Consumed float64 }
+type Counts struct {
+	Ops, Bytes, Consumed float64
+	end                  float64 // of the period, Unix s
+}
 
-// Size is an interval of the normalised size in bytes; NaN, with NaN: not known. Hi may be +Inf.
-type Size struct {
-	Lo, Hi  float64
-	Ratio   float64 // the provider's operations to ours, of all periods
-	Periods int
-	// Groups are how many groups of periods with alike sizes agree; 1: all periods together.
-	Groups int
+// SizeEstimate is what the counts of two sources tell.
+type SizeEstimate struct {
+	// Ratio is the provider's operations to ours.
+	Ratio float64 `json:"ratio"`
+	// Size is the interval of the normalised size in bytes; null: the counts do not tell.
+	Size    *stats.Interval `json:"size"`
+	Periods int             `json:"periods"`
 }
 
 // groupPeriods is how many periods a group has at least: fewer show their noise badly.
@@ -43,29 +46,29 @@ const groupPeriods = 8
 //
 // The intersection of single periods would be wrong: the largest of many noisy lower bounds is too large.
 // Periods without operations do not count. The size is not known if the ratio does not reliably exceed 1.
-func EstimateSize(all []Counts, level float64) Size {
+func EstimateSize(all []Counts, level float64) SizeEstimate {
 	var known []Counts
-	var total Counts
+	var ops, consumed float64
 	for _, c := range all {
 		if c.Ops > 0 && c.Bytes > 0 && c.Consumed > 0 { // no NaN
 			known = append(known, c)
-			total = Counts{Ops: total.Ops + c.Ops, Bytes: total.Bytes + c.Bytes, Consumed: total.Consumed + c.Consumed}
+			ops, consumed = ops+c.Ops, consumed+c.Consumed
 		}
 	}
 	slices.SortStableFunc(known, func(a, b Counts) int { return cmp.Compare(a.Bytes/a.Ops, b.Bytes/b.Ops) })
-	unknown := Size{Lo: math.NaN(), Hi: math.NaN(), Ratio: total.Consumed / total.Ops, Periods: len(known)}
+	out := SizeEstimate{Ratio: consumed / ops, Periods: len(known)}
 	for groups := max(1, min(len(known)/groupPeriods, 4)); ; groups = 1 {
-		out := unknown
-		out.Lo, out.Hi, out.Groups = 0, math.Inf(1), groups
+		in := stats.Interval{Hi: math.Inf(1)}
 		for g := range groups {
 			lo, hi := groupSize(known[g*len(known)/groups:(g+1)*len(known)/groups], 1-(1-level)/float64(groups))
-			out.Lo, out.Hi = max(out.Lo, lo), min(out.Hi, hi) // NaN if one is
+			in.Lo, in.Hi = max(in.Lo, lo), min(in.Hi, hi) // NaN if one is
 		}
-		switch {
-		case out.Lo < out.Hi && !math.IsInf(out.Hi, 1):
+		if in.Lo < in.Hi && !math.IsInf(in.Hi, 1) {
+			out.Size = &in
 			return out
-		case groups == 1:
-			return unknown
+		}
+		if groups == 1 {
+			return out
 		}
 	}
 }

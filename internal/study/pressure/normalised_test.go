@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 func TestNormalisedSize(t *testing.T) {
@@ -39,20 +41,24 @@ func TestEstimateSize(t *testing.T) {
 		lo, hi  float64
 		periods int
 	}{
-		{"one period", alike(1, Counts{100, 6400, 400}), 16, 64. / 3, 1},
-		{"without scatter", alike(20, Counts{100, 6400, 400}), 16, 64. / 3, 20},
-		{"two mixes", append(alike(20, Counts{100, 6400, 400}), alike(20, Counts{100, 1800, 200})...), 16, 18, 40},
-		{"no operations", append(alike(2, Counts{}), alike(1, Counts{100, 6400, 400})...), 16, 64. / 3, 1},
-		{"not more", alike(20, Counts{100, 6400, 100}), nan, nan, 20},
-		{"fewer", alike(20, Counts{100, 6400, 90}), nan, nan, 20},
+		{"one period", alike(1, Counts{100, 6400, 400, 0}), 16, 64. / 3, 1},
+		{"without scatter", alike(20, Counts{100, 6400, 400, 0}), 16, 64. / 3, 20},
+		{"two mixes", append(alike(20, Counts{100, 6400, 400, 0}), alike(20, Counts{100, 1800, 200, 0})...), 16, 18, 40},
+		{"no operations", append(alike(2, Counts{}), alike(1, Counts{100, 6400, 400, 0})...), 16, 64. / 3, 1},
+		{"not more", alike(20, Counts{100, 6400, 100, 0}), nan, nan, 20},
+		{"fewer", alike(20, Counts{100, 6400, 90, 0}), nan, nan, 20},
 		{"nothing", nil, nan, nan, 0},
-		{"within noise", []Counts{{100, 6400, 103}, {100, 6400, 98}, {100, 6400, 102}}, nan, nan, 3},
+		{"within noise", []Counts{{100, 6400, 103, 0}, {100, 6400, 98, 0}, {100, 6400, 102, 0}}, nan, nan, 3},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := EstimateSize(tt.all, .95)
-			near(t, "lo", got.Lo, tt.lo)
-			near(t, "hi", got.Hi, tt.hi)
+			size := stats.Interval{Lo: nan, Hi: nan}
+			if got.Size != nil {
+				size = *got.Size
+			}
+			near(t, "lo", size.Lo, tt.lo)
+			near(t, "hi", size.Hi, tt.hi)
 			if got.Periods != tt.periods {
 				t.Errorf("%d periods, want %d", got.Periods, tt.periods)
 			}
@@ -85,11 +91,11 @@ func TestEstimateSizeHoldsTheTruth(t *testing.T) {
 		}
 		got := EstimateSize(all, .95)
 		switch {
-		case math.IsNaN(got.Lo):
+		case got.Size == nil:
 			unknown++
-		case nd < got.Lo*(1-1e-9) || nd > got.Hi*(1+1e-9):
+		case nd < got.Size.Lo*(1-1e-9) || nd > got.Size.Hi*(1+1e-9):
 			wrong++
-		case got.Hi < 2*got.Lo:
+		case got.Size.Hi < 2*got.Size.Lo:
 			narrow++
 		}
 	}

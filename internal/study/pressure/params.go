@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -71,27 +70,13 @@ func (u *Chosen) Set(text string) error {
 	if u.Name == "" {
 		return errors.New("must be NAME, FILE or SERVICE=NAME")
 	}
-	if ext := path.Ext(u.Name); ext != ".yaml" && ext != ".yml" && !strings.ContainsRune(u.Name, os.PathSeparator) {
-		return nil
-	}
-	b, err := os.ReadFile(u.Name)
-	if err != nil {
-		return err //nolint:wrapcheck // it names the file, and pflag the flag
-	}
-	u.Text = string(b)
-	return nil
+	var err error
+	u.Text, err = levels.FileText(u.Name)
+	return err //nolint:wrapcheck // it names the file, and pflag the flag
 }
 
 // Type is what help shows in place of the value.
 func (*Chosen) Type() string { return "[SERVICE=]NAME|FILE" }
-
-// model reads it.
-func (u Chosen) model() (*levels.Model, error) {
-	if u.Text == "" {
-		return levels.Find(u.Name)
-	}
-	return levels.Parse(u.Name, []byte(u.Text))
-}
 
 // fits reports whether it is for a service of a node, and how closely that is named.
 func (u Chosen) fits(node, service string) (closeness int, ok bool) {
@@ -119,7 +104,7 @@ func (p *Params) Check() ([]caveat.Caveat, error) {
 		if _, err := path.Match(u.For, ""); err != nil {
 			refuse("models", fmt.Sprintf("%q is no pattern", u.For), "use the name of a service, with * for any part")
 		}
-		if _, err := u.model(); err != nil {
+		if _, err := levels.Open(u.Name, u.Text); err != nil {
 			errs = append(errs, err)
 		}
 	}

@@ -104,11 +104,13 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Critical: float64(p.Critical), zone: p.Zone, Services: []*Service{}, Advice: []Advised{}}
+	r := &Result{Critical: float64(p.Critical), zone: p.Zone, Services: []*Service{}, Advice: []Advised{},
+		sampling: p.sampling(), Sizes: sizesOf(recordings)}
 	nodes, steps := make(map[string]bool), []float64(nil)
 	for i := range lines {
 		l := &lines[i]
 		nodes[l.node] = true
+		r.absent = r.absent || len(l.series) == 0 || l.load.Lacks != ""
 		if len(l.series) == 0 {
 			r.Doubts.Add(l.absent())
 			continue
@@ -120,7 +122,7 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		if l.again {
 			s.Source = l.source
 		}
-		r.Services, steps = append(r.Services, s), append(steps, s.found.Step)
+		r.Services, steps = append(r.Services, s), append(steps, l.series.Step())
 		r.Doubts.Add(l.doubts(s)...)
 	}
 	if len(lines) == 0 {
@@ -129,11 +131,9 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 	if len(steps) > 0 {
 		r.Period = stats.Median(steps)
 	}
-	r.nodes, r.sampling = len(nodes), p.sampling()
-	r.absent = slices.ContainsFunc(lines, func(l line) bool { return len(l.series) == 0 || l.load.Lacks != "" })
+	r.nodes = len(nodes)
 	r.cover(recordings)
 	r.doubt(recordings, lines, without, dropped)
-	r.Sizes = sizesOf(recordings)
 	if r.used, err = r.uses(); err != nil || len(r.used) == 0 {
 		return r, err
 	}
@@ -142,9 +142,7 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		return r, nil
 	}
 	a := Advise(r.used, r.Critical/100)
-	if err := r.advise(p, a); err != nil {
-		return nil, err
-	}
+	r.advise(a)
 	return r, p.price(r, a)
 }
 
@@ -170,7 +168,7 @@ func (r *Result) doubt(recordings []telemetry.Recording, lines []line, without [
 // noneFits is the error if no model fits any service.
 func noneFits(all []telemetry.Recording) error {
 	return &model.InputError{Path: "models", Problem: "no model fits " + num.List(servicesOf(all)),
-		Allowed: "a model for one of them: --model " + firstService(all) + "=NAME"}
+		Allowed: "a model for one of them: --model " + all[0].Service + "=NAME"}
 }
 
 // servicesOf are the services of recordings for people, each once.
@@ -180,13 +178,6 @@ func servicesOf(all []telemetry.Recording) (names []string) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-func firstService(all []telemetry.Recording) string {
-	if len(all) == 0 {
-		return "SERVICE"
-	}
-	return all[0].Service
 }
 
 // subject is a limit of a service.

@@ -91,8 +91,10 @@ type Raised struct {
 	Growth float64    `json:"growth"` // measured
 	// Predicted is the growth by the pressures before: at most so much; null: not known.
 	Predicted *float64 `json:"predicted"`
-	// ScaleOut is how many nodes in place of it the paper compares with: see [ScaleOut].
-	ScaleOut int `json:"scale_out_nodes"`
+	// ScaleOut is how many nodes in place of it the paper compares with, and EnoughNodes how many
+	// serve as much: see [ScaleOut].
+	ScaleOut    int `json:"scale_out_nodes"`
+	EnoughNodes int `json:"enough_nodes"`
 }
 
 // Throughput is what was measured over trials.
@@ -117,7 +119,7 @@ func (p *Params) raised(run *observe.Run, r *Result) (out []Raised) {
 		if g := r.predicted(p.Raise); g > 0 {
 			of.Predicted = &g
 		}
-		of.ScaleOut, _ = ScaleOut(r.nodes, of.Growth)
+		of.ScaleOut, of.EnoughNodes = ScaleOut(r.nodes, of.Growth)
 		out = append(out, of)
 	}
 	return out

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/internal/telemetry"
 )
@@ -26,7 +28,7 @@ type Result struct {
 	// Raised is what a raise did, of runs that measured before and after it.
 	Raised []Raised `json:"raised,omitempty"`
 	// Growth is what a growth that was asked for costs; null: none was.
-	Growth *Growth `json:"growth,omitempty"`
+	Growth *Growth `json:"growth_cost,omitempty"`
 	caveat.Notes
 
 	title    string
@@ -54,8 +56,7 @@ type Service struct {
 	// Exceeds is P(s ≤ o), averaged over time: the share in which the service can be
 	// expected to deliver no more than what was observed.
 	Exceeds float64 `json:"exceeds"`
-	TCPT    TCPT    `json:"tcpt"`
-	MCPT    MCPT    `json:"mcpt"`
+	Critical
 	// Throttled is the share of the time in which the provider says that it held the
 	// service back; null: it does not say.
 	Throttled *float64 `json:"throttled,omitempty"`
@@ -65,36 +66,7 @@ type Service struct {
 	Observed float64 `json:"observed_s"`
 
 	line   *line
-	found  Critical
 	beyond bool // the pressure was above what an enforced limit allows
-}
-
-// SLP is the distribution of a pressure over time.
-type SLP struct {
-	Mean float64         `json:"mean"`
-	CI   *stats.Interval `json:"ci"` // of the mean, 95 %; null: too few periods
-	P1   float64         `json:"p1"`
-	P25  float64         `json:"p25"`
-	P75  float64         `json:"p75"`
-	P99  float64         `json:"p99"`
-	Max  float64         `json:"max"`
-}
-
-// TCPT is the total critical pressure time in percent of the time, with its bounds.
-type TCPT struct {
-	Percent float64 `json:"percent"`
-	Lo      float64 `json:"lo"`
-	Hi      float64 `json:"hi"`
-}
-
-// MCPT is the longest critical pressure time, with its bounds; Percent of the time.
-type MCPT struct {
-	Seconds float64 `json:"seconds"`
-	Lo      float64 `json:"lo"`
-	Hi      float64 `json:"hi"`
-	Percent float64 `json:"percent"`
-	// Tolerant allows single periods below the critical pressure.
-	Tolerant float64 `json:"tolerant"`
 }
 
 // Balance is that of a bucket at the end of the data.
@@ -105,31 +77,28 @@ type Balance struct {
 
 // service makes the result of a line.
 func (p *Params) service(l *line) (*Service, error) {
-	summary, err := l.series.Summary()
+	slp, err := l.series.Summary()
 	if err != nil {
 		return nil, fmt.Errorf("the pressure of %s: %w", l.service, err)
 	}
-	s := &Service{Node: l.node, Service: l.service, Quality: l.level.Name(), Model: l.of.Model, line: l,
-		Observed: summary.Seconds, beyond: l.beyond(),
-		SLP: SLP{Mean: summary.Mean, P1: summary.P1, P25: summary.P25, P75: summary.P75, P99: summary.P99, Max: summary.Max}}
-	if ci, err := l.series.MeanInterval(stats.DefaultLevel); err == nil {
-		s.SLP.CI = &ci
-	}
-	if s.Limit = l.level.Rate.Level(); len(l.of.Cells) > 0 {
-		if s.Limit = 0; summary.Mean > 0 {
-			s.Limit = l.loads.Mean() / summary.Mean
+	s := &Service{Node: l.node, Service: l.service, Quality: l.level.Name(), Model: l.of.Model, SLP: slp,
+		Limit: l.level.Rate.Level(), Exceeds: l.exceeds(), Throttled: l.throttled(), Observed: l.series.Seconds(), line: l,
+		beyond: l.beyond()}
+	if len(l.of.Cells) > 0 {
+		if s.Limit = 0; slp.Mean > 0 {
+			s.Limit = l.loads.Mean() / slp.Mean
 		}
 	}
-	s.Exceeds = l.exceeds()
-	if err := s.critical(p.samplingOf(s)); err != nil {
-		return nil, err
+	sampling := p.samplingOf(s)
+	s.Critical = l.series.Critical(sampling)
+	if l.credits == nil {
+		return s, nil
 	}
-	s.Throttled = l.throttled()
-	if c := l.credits; c != nil && len(c.Periods) > 0 {
-		last := c.Periods[len(c.Periods)-1].Balance
-		s.Credits = &Balance{Share: stats.Interval{Lo: last.Lo / c.Bucket.Size, Hi: last.Hi / c.Bucket.Size},
-			RunsOut: c.RunsOut}
-	}
+	// Where the balance is not known the bounds are those of both ends.
+	most := l.most.Critical(sampling)
+	s.TCPT.Hi, s.MCPT.Hi = max(s.TCPT.Hi, most.TCPT.Hi), max(s.MCPT.Hi, most.MCPT.Hi)
+	last, full := l.credits.Periods[len(l.credits.Periods)-1].Balance, l.level.Bucket.Size
+	s.Credits = &Balance{Share: stats.Interval{Lo: last.Lo / full, Hi: last.Hi / full}, RunsOut: l.credits.RunsOut}
 	return s, nil
 }
 
@@ -158,17 +127,12 @@ const beyondPeriods = 10
 
 // beyond reports whether the pressure was above what a limit that is enforced allows.
 func (l *line) beyond() bool {
-	if len(l.level.Rate) != 1 || l.credits != nil || len(l.of.Cells) > 0 {
+	if len(l.level.Rate) != 1 || l.level.Bucket != nil || len(l.of.Cells) > 0 {
 		return false
 	}
-	sum, seconds := 0.0, 0.0
-	for i, p := range l.series {
-		sum, seconds = sum+p.Mean*p.seconds(), seconds+p.seconds()
-		if i >= beyondPeriods {
-			old := l.series[i-beyondPeriods]
-			sum, seconds = sum-old.Mean*old.seconds(), seconds-old.seconds()
-		}
-		if (i >= beyondPeriods-1 || i == len(l.series)-1) && sum > kernelCeiling*seconds {
+	n := min(beyondPeriods, len(l.series))
+	for i := n; i <= len(l.series); i++ {
+		if l.series[i-n:i].Mean() > kernelCeiling {
 			return true
 		}
 	}
@@ -179,70 +143,22 @@ func (l *line) beyond() bool {
 // enforces, in slices of a tenth of a second. Periods up to kernelSlices, in s, show it.
 const kernelCeiling, kernelSlices = 1.1, 2
 
-// critical sets the times at the limit. Where the balance of a bucket is not known the
-// bounds are those of both ends.
-func (s *Service) critical(o Sampling) error {
-	c, err := s.line.series.Critical(o)
-	if err != nil {
-		return fmt.Errorf("the pressure of %s: %w", s.Service, err)
-	}
-	s.found = c
-	if s.line.most != nil {
-		most, err := s.line.most.Critical(o)
-		if err != nil {
-			return fmt.Errorf("the pressure of %s: %w", s.Service, err)
-		}
-		c.TCPT.Hi, c.MCPT.Hi = max(c.TCPT.Hi, most.TCPT.Hi), max(c.MCPT.Hi, most.MCPT.Hi)
-	}
-	s.TCPT = TCPT{c.TCPT.Value, c.TCPT.Lo, c.TCPT.Hi}
-	s.MCPT = MCPT{Seconds: c.MCPT.Value, Lo: c.MCPT.Lo, Hi: c.MCPT.Hi, Percent: 100 * c.MCPT.Value / c.Seconds,
-		Tolerant: c.Tolerant}
-	return nil
-}
-
-// peak is the largest mean of a period.
-func (s Series) peak() float64 {
-	out := 0.0
-	for _, p := range s {
-		out = max(out, p.Mean)
-	}
-	return out
-}
-
 // exceeds is P(s ≤ o) over time.
 func (l *line) exceeds() float64 {
-	total := 0.0
 	if len(l.of.Cells) > 0 || l.level.Bucket != nil { // a level of the moment
-		for _, p := range l.series {
-			if p.Mean >= 1 {
-				total += p.seconds()
-			}
-		}
-		return total / l.series.Seconds()
+		return l.series.each(levels.Distribution{{Rate: 1, Share: 1}}.Reached).Mean()
 	}
-	for _, p := range l.loads {
-		total += l.level.Rate.Reached(p.Mean) * p.seconds()
-	}
-	return total / l.loads.Seconds()
+	return l.loads.each(l.level.Rate.Reached).Mean()
 }
 
 // throttled is the share of the time in which the provider held the limit back.
 func (l *line) throttled() *float64 {
-	measure := map[string]telemetry.Measure{"ops": telemetry.ExceededOps, "bytes": telemetry.ExceededBytes}[l.level.Name()]
+	measure := "exceeded_" + l.level.Name()
 	if l.service == "" {
-		measure = map[string]telemetry.Measure{"ops": telemetry.NodeExceededOps,
-			"bytes": telemetry.NodeExceededBytes}[l.level.Name()]
+		measure = "node_" + measure
 	}
-	values := l.recording().Rates[measure]
-	if values == nil {
-		return nil
-	}
-	s, _ := NewSeries(l.recording().Begin, l.recording().End, values, nil, nil)
-	if len(s) == 0 {
-		return nil
-	}
-	mean := s.Mean()
-	return &mean
+	s, _ := NewSeries(l.recording(), l.recording().Rates[telemetry.Measure(measure)])
+	return num.IfFinite(s.Mean())
 }
 
 // cover sets the time that recordings span.

@@ -1,12 +1,12 @@
 // Package pressure is the question how close each rented service is to what may be expected of it, and so
 // where money helps: AISLE's service level pressure, with what its sampling hides.
 //
-//  1. [Limit.Load]: what counts against a limit in each period of a recording.
-//  2. [NewSeries]: the pressure of each period, SLP(o) = Σ f·o/s (paper, equation 1); [Series.Summary].
+//  1. [Load]: what counts against a limit in each period of a recording.
+//  2. [Series]: the pressure of each period, SLP(o) = Σ f·o/s (paper, equation 1); [Series.Summary].
 //  3. [Series.Critical]: how long the pressure was above a threshold, TCPT and MCPT, with bounds.
 //  4. [Follow]: the balance of a token bucket, and when it runs out.
-//  5. [NormalisedSize], [EstimateSize]: the size of operations that the provider counts by.
-//  6. [Advise], [Raises]: what to raise, by how much it is of use, what is more than needed.
+//  5. [EstimateSize]: the size of operations that the provider counts by.
+//  6. [Advise], [Advice.Raises]: what to raise, by how much it is of use, what is more than needed.
 //  7. [Budget.Cheapest], [Option], [Prices]: what that costs, against more nodes.
 package pressure
 
@@ -16,7 +16,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/internal/telemetry"
 )
 
 // Period is what holds from Begin to End (Unix seconds).
@@ -37,25 +39,28 @@ func (p Period) seconds() float64 { return p.End - p.Begin }
 // longer than half the median period.
 type Series []Period
 
-// NewSeries pairs periods with a load and its pressure (nil: the load itself). With P(s ≤ o) in place of the
-// pressure, the mean is the share of the time in which the service need not deliver more than it did. idle may be
-// nil. Missing is the number of periods without a value; these become gaps.
-func NewSeries(begin, end, load []float64, pressure func(o float64) float64, idle []float64) (s Series, missing int) {
-	for i, o := range load {
-		p := Period{Begin: begin[i], End: end[i], Mean: o}
-		if pressure != nil {
-			p.Mean = pressure(o)
-		}
-		if idle != nil && idle[i] >= 0 { // not NaN
+// NewSeries are the values of a recording's periods. Missing is the number of periods without a value; these become
+// gaps.
+func NewSeries(r *telemetry.Recording, values []float64) (s Series, missing int) {
+	for i, x := range values {
+		p := Period{Begin: r.Begin[i], End: r.End[i], Mean: x}
+		if idle := r.Rates[telemetry.Idle]; idle != nil && idle[i] >= 0 { // not NaN
 			p.Idle = min(idle[i], 1)
 		}
-		if math.IsNaN(p.Mean) || math.IsInf(p.Mean, 0) || !(p.seconds() > 0) {
-			missing++
-			continue
+		if num.Finite(x) && p.seconds() > 0 {
+			s = append(s, p)
 		}
-		s = append(s, p)
 	}
-	return s, missing
+	return s, len(values) - len(s)
+}
+
+// each is the series with all its values changed.
+func (s Series) each(change func(float64) float64) Series {
+	out := slices.Clone(s)
+	for i := range out {
+		out[i].Mean = change(out[i].Mean)
+	}
+	return out
 }
 
 // Seconds is the time that the periods cover.
@@ -96,10 +101,12 @@ func (s Series) Between(begin, end float64) Series {
 }
 
 // Ceiling is the largest pressure that bounds suppose: 1 for a limit that is enforced, or the pressure of the
-// largest rate that the service delivers (largest), as of a bucket's burst, or of the largest value of a
-// distribution; but never less than the largest pressure seen. +Inf: nothing is enforced.
-func (s Series) Ceiling(largest float64) float64 {
-	out := max(1, largest)
+// largest rate that the service delivers (largest), as of the largest value of a distribution; but never less than the
+// largest pressure seen. +Inf: nothing is enforced.
+func (s Series) Ceiling(largest float64) float64 { return max(1, largest, s.peak()) }
+
+// peak is the largest mean of a period.
+func (s Series) peak() (out float64) {
 	for _, p := range s {
 		out = max(out, p.Mean)
 	}
@@ -143,37 +150,35 @@ func (s Series) stretches() []Series {
 	return out
 }
 
-// Summary describes a series; each period counts by its length.
-type Summary struct {
-	Periods int     `json:"periods"`
-	Seconds float64 `json:"seconds"`
-	Step    float64 `json:"step"` // median length of a period, s
-	Mean    float64 `json:"mean"`
+// SLP is the distribution of a pressure over time; each period counts by its length.
+type SLP struct {
+	Mean float64         `json:"mean"`
+	CI   *stats.Interval `json:"ci"` // of the mean, 95 %; null: too few periods
 	// P1 to P99 are the least values that were not exceeded for that share of the time.
 	P1  float64 `json:"p1"`
 	P25 float64 `json:"p25"`
-	P50 float64 `json:"p50"`
 	P75 float64 `json:"p75"`
 	P99 float64 `json:"p99"`
 	Max float64 `json:"max"`
 }
 
 // Summary describes the series; an empty one has the error [stats.ErrTooFew].
-func (s Series) Summary() (Summary, error) {
+func (s Series) Summary() (SLP, error) {
 	if len(s) == 0 {
-		return Summary{}, fmt.Errorf("summary of a pressure: %w", stats.ErrTooFew)
+		return SLP{}, fmt.Errorf("summary of a pressure: %w", stats.ErrTooFew)
 	}
-	sorted := slices.SortedFunc(slices.Values(s), func(a, b Period) int { return cmp.Compare(a.Mean, b.Mean) })
-	out := Summary{Periods: len(s), Seconds: s.Seconds(), Step: s.Step(), Mean: s.Mean(),
-		Max: sorted[len(s)-1].Mean}
+	out := SLP{Mean: s.Mean(), Max: s.peak()}
+	if ci, err := s.MeanInterval(stats.DefaultLevel); err == nil {
+		out.CI = &ci
+	}
 	marks := []struct {
 		share float64
 		value *float64
-	}{{.01, &out.P1}, {.25, &out.P25}, {.5, &out.P50}, {.75, &out.P75}, {.99, &out.P99}}
-	passed := 0.0
-	for _, p := range sorted {
+	}{{.01, &out.P1}, {.25, &out.P25}, {.75, &out.P75}, {.99, &out.P99}}
+	passed, all := 0.0, s.Seconds()
+	for _, p := range slices.SortedFunc(slices.Values(s), func(a, b Period) int { return cmp.Compare(a.Mean, b.Mean) }) {
 		passed += p.seconds()
-		for len(marks) > 0 && passed >= marks[0].share*out.Seconds*(1-1e-12) {
+		for len(marks) > 0 && passed >= marks[0].share*all*(1-1e-12) {
 			*marks[0].value, marks = p.Mean, marks[1:]
 		}
 	}

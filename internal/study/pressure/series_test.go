@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/internal/telemetry"
 )
 
 func TestNewSeries(t *testing.T) {
 	nan := math.NaN()
-	got, missing := NewSeries([]float64{0, 10, 20, 30, 40, 60}, []float64{10, 20, 30, 40, 50, 60},
-		[]float64{30, 60, nan, 300, math.Inf(1), 1}, func(o float64) float64 { return o / 300 },
-		[]float64{.5, nan, 0, 0, 0, 0})
+	r := recordedOf("", "vol-1", 10, columns{telemetry.Idle: {.5, nan, 0, 0, 0, 0}})
+	r.End[5] = r.Begin[5]
+	got, missing := NewSeries(&r, []float64{.1, .2, nan, 1, math.Inf(1), 1})
 	want := Series{{0, 10, .1, .5, 0}, {10, 20, .2, 0, 0}, {30, 40, 1, 0, 0}}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" || missing != 3 {
 		t.Errorf("missing %d, want 3 (without a value, infinite, without a length); series (-want +got):\n%s",
@@ -24,30 +25,18 @@ func TestNewSeries(t *testing.T) {
 	}
 }
 
-// TestPressureIsLinear holds the paper's values (section 3.2).
-func TestPressureIsLinear(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 5))
-	slp := func(o float64) float64 { return o * (.25/50 + .5/100 + .25/200) }
-	s, _ := NewSeries([]float64{0, 1}, []float64{1, 2}, []float64{60, 120}, slp, nil)
-	near(t, "SLP(60)", s[0].Mean, .675)
-	for range 100 {
-		o, by := rng.Float64()*1000, rng.Float64()*10
-		s, _ := NewSeries([]float64{0, 1}, []float64{1, 2}, []float64{o, by * o}, slp, nil)
-		near(t, "SLP(b·o)", s[1].Mean, by*s[0].Mean)
-	}
-}
-
 func TestSummary(t *testing.T) {
 	s := Series{{0, 10, .2, 0, 0}, {10, 70, .8, 0, 0}, {70, 100, .4, 0, 0}}
 	got, err := s.Summary()
-	want := Summary{Periods: 3, Seconds: 100, Step: 30, Mean: .62, P1: .2, P25: .4, P50: .8, P75: .8, P99: .8,
-		Max: .8}
+	want := SLP{Mean: .62, P1: .2, P25: .4, P75: .8, P99: .8, Max: .8}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if _, err := (Series{}).Summary(); !errors.Is(err, stats.ErrTooFew) {
 		t.Errorf("of nothing: %v, want ErrTooFew", err)
 	}
+	near(t, "seconds", s.Seconds(), 100)
+	near(t, "step", s.Step(), 30)
 	near(t, "ceiling", s.Ceiling(0), 1)
 	near(t, "ceiling of a bucket", s.Ceiling(3), 3)
 	near(t, "ceiling of what was seen", seriesOf(1, 1.06).Ceiling(0), 1.06)

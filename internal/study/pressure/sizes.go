@@ -1,12 +1,12 @@
 package pressure
 
 import (
-	"math"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/internal/telemetry"
 )
@@ -15,14 +15,9 @@ import (
 type NormalisedOf struct {
 	Node    string `json:"node"`
 	Service string `json:"service"`
-	// Ratio is the provider's operations to ours.
-	Ratio float64 `json:"ratio"`
-	// Size is the interval of the normalised size in bytes; null: the counts do not tell.
-	Size    *stats.Interval `json:"size"`
-	Periods int             `json:"periods"`
+	SizeEstimate
 
 	counts []Counts
-	ends   []float64 // of their periods, Unix s
 }
 
 // sizesOf are the normalised sizes of the volumes of which a provider counted operations.
@@ -30,10 +25,6 @@ type NormalisedOf struct {
 func sizesOf(recordings []telemetry.Recording) (out []NormalisedOf) {
 	for i := range recordings {
 		r := &recordings[i]
-		consumed := r.Rates[telemetry.ConsumedOps]
-		if consumed == nil {
-			continue
-		}
 		ours := r
 		if k := slices.IndexFunc(recordings, func(x telemetry.Recording) bool {
 			return x.Service == r.Service && x.Rates[telemetry.ConsumedOps] == nil &&
@@ -41,43 +32,28 @@ func sizesOf(recordings []telemetry.Recording) (out []NormalisedOf) {
 		}); k >= 0 {
 			ours = &recordings[k]
 		}
-		all, ends := counts(r, ours)
-		size := EstimateSize(all, stats.DefaultLevel)
-		x := NormalisedOf{Node: r.Node, Service: r.Service, Ratio: size.Ratio, Periods: size.Periods, counts: all, ends: ends}
-		if size.Periods == 0 {
-			continue
+		all := counts(r, ours)
+		if size := EstimateSize(all, stats.DefaultLevel); size.Periods > 0 {
+			out = append(out, NormalisedOf{r.Node, r.Service, size, all})
 		}
-		if !math.IsNaN(size.Lo) && !math.IsInf(size.Hi, 0) {
-			x.Size = &stats.Interval{Lo: size.Lo, Hi: size.Hi}
-		}
-		out = append(out, x)
 	}
 	return out
 }
 
 // counts are those of the provider's periods, with ours over the same time.
-func counts(provider, ours *telemetry.Recording) (out []Counts, ends []float64) {
-	all := Limit{Quality: "ops", Ways: []string{"read", "write"}}
-	rates := func(m string) []float64 { return ours.Rates[telemetry.Measure(m)] }
-	ops := all.Load(rates).Least
-	all.Quality = "bytes"
-	bytes := all.Load(rates).Least
-	if ops == nil || bytes == nil {
-		return nil, nil
-	}
-	n, _ := NewSeries(ours.Begin, ours.End, ops, nil, nil)
-	b, _ := NewSeries(ours.Begin, ours.End, bytes, nil, nil)
+func counts(provider, ours *telemetry.Recording) (out []Counts) {
+	n, _ := NewSeries(ours, loadOn(levels.Level{Quality: levels.Ops, Ways: both}, ours).Least)
+	b, _ := NewSeries(ours, loadOn(levels.Level{Quality: levels.Bytes, Ways: both}, ours).Least)
 	const most = .02 // of a period that is not ours
 	for i, consumed := range provider.Rates[telemetry.ConsumedOps] {
 		from, to := provider.Begin[i], provider.End[i]
 		slack := most * (to - from)
 		nn, bb := n.Between(from-slack, to+slack), b.Between(from-slack, to+slack)
-		if nn.Seconds() < (1-most)*(to-from) {
-			continue
+		if nn.Seconds() >= (1-most)*(to-from) {
+			out = append(out, Counts{nn.Mean(), bb.Mean(), consumed, to})
 		}
-		out, ends = append(out, Counts{nn.Mean(), bb.Mean(), consumed}), append(ends, to)
 	}
-	return out, ends
+	return out
 }
 
 // sizeBlocks are the table of normalised sizes.
@@ -85,11 +61,9 @@ func (r *Result) sizeBlocks() []doc.Block {
 	if len(r.Sizes) == 0 {
 		return nil
 	}
-	t := &doc.Table{Columns: []doc.Column{
-		{Key: "node", Head: "node"}, {Key: "service", Head: "service"},
-		{Key: "ratio", Head: "provider's operations to ours", Right: true},
-		{Key: "size", Head: "normalised size", Right: true, Interval: true}, {Key: "periods", Head: "periods", Right: true},
-	}}
+	t := &doc.Table{Columns: []doc.Column{doc.Label("node", "node"), doc.Label("service", "service"),
+		doc.Number("ratio", "provider's operations to ours"), doc.Interval("size", "normalised size"),
+		doc.Number("periods", "periods")}}
 	for _, s := range r.Sizes {
 		cell := doc.Of(nil, "not known")
 		if s.Size != nil {
@@ -114,12 +88,12 @@ func (x *NormalisedOf) chart(zone string) chart.Chart {
 		lines = append(lines, chart.Layer{Mark: chart.Line, Role: chart.Estimate,
 			Name: "ours, at least, by the middle of the normalised sizes"})
 	}
-	for k, c := range x.counts {
+	for _, c := range x.counts {
 		for i, value := range []float64{c.Consumed, c.Ops} {
-			lines[i].Add(x.ends[k], value)
+			lines[i].Add(c.end, value)
 		}
 		if x.Size != nil {
-			lines[2].Add(x.ends[k], max(c.Ops, c.Bytes*2/(x.Size.Lo+x.Size.Hi)))
+			lines[2].Add(c.end, max(c.Ops, c.Bytes*2/(x.Size.Lo+x.Size.Hi)))
 		}
 	}
 	return chart.Chart{Title: "Operations of " + x.Service, X: chart.Axis{Kind: chart.Time, Zone: zone},

@@ -1,6 +1,7 @@
 package pressure
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,10 +30,7 @@ const (
 
 // takes says that sources are read by this package.
 func takes(s study.Study) study.Takes {
-	p, ok := s.(*Params)
-	if !ok {
-		p = &Params{}
-	}
+	p, _ := s.(*Params) // New made it
 	return study.Takes{Least: 1, Addresses: []string{cloudWatch, prom}, Read: p.read}
 }
 
@@ -40,11 +38,8 @@ func takes(s study.Study) study.Takes {
 func (p *Params) read(ctx context.Context, name string, in io.Reader) (json.RawMessage, error) {
 	var recordings []telemetry.Recording
 	from, to, err := p.span(time.Now())
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
-	}
-	zone, err := p.location()
-	if err != nil {
+	zone, wrong := p.location()
+	if err = cmp.Or(err, wrong); err != nil {
 		return nil, fmt.Errorf("%w: %w", model.ErrUsage, err)
 	}
 	scheme, rest, _ := strings.Cut(name, ":")
@@ -96,6 +91,8 @@ var counters = map[string]telemetry.Measure{
 	"reads": telemetry.ReadOps, "writes": telemetry.WriteOps,
 	"read_bytes": telemetry.ReadBytes, "write_bytes": telemetry.WriteBytes,
 	"read_merges": telemetry.ReadMerges, "write_merges": telemetry.WriteMerges,
+	"exceeded_ops": telemetry.ExceededOps, "exceeded_bytes": telemetry.ExceededBytes,
+	"node_exceeded_ops": telemetry.NodeExceededOps, "node_exceeded_bytes": telemetry.NodeExceededBytes,
 }
 
 // allDisks is what the monitor calls the sum of all disks: the only one, where no single
@@ -175,51 +172,44 @@ func until(end time.Time, r model.Result) []model.HostSeries {
 // that share a machine, disks are the machine's and are left out, and the processor time
 // is that of the node's own control group.
 func OfHost(node string, began time.Time, series []model.HostSeries, shared bool) (out []telemetry.Recording) {
-	begin := float64(began.UnixNano()) / 1e9
-	counted := make(map[string]map[telemetry.Measure][]float64)
-	times := make(map[string][]float64)
-	named, disks := make(map[string]bool), false // volumes by their names, which lie on disks
+	type service struct {
+		times []float64
+		rates map[telemetry.Measure][]float64
+		named bool // a volume by its name, which lies on disks
+	}
+	all, disks, single := make(map[string]*service), false, false
 	for _, s := range series {
-		service, of := measured(s.Metric, shared)
+		onDisk := strings.HasPrefix(s.Metric, allDisks+".")
+		single = single || onDisk && strings.Count(s.Metric, ".") > 1
+		name, of := measured(s.Metric, shared)
 		if of == "" || !s.Counter || len(s.Offsets) != len(s.Values) || len(s.Values) < 2 {
 			continue
 		}
-		if strings.HasPrefix(s.Metric, observe.VolumePrefix) {
-			named[service] = true
-		}
-		disks = disks || strings.HasPrefix(s.Metric, allDisks+".")
-		if counted[service] == nil {
-			counted[service] = make(map[telemetry.Measure][]float64)
+		x := all[name]
+		if x == nil {
+			x = &service{rates: make(map[telemetry.Measure][]float64)}
 			for _, at := range s.Offsets {
-				times[service] = append(times[service], begin+float64(at)/1e9)
+				x.times = append(x.times, float64(began.UnixNano())/1e9+float64(at)/1e9)
+			}
+			all[name] = x
+		}
+		disks, x.named = disks || onDisk, x.named || strings.HasPrefix(s.Metric, observe.VolumePrefix)
+		if old := x.rates[of]; len(s.Values) == len(x.times) {
+			x.rates[of] = s.Values
+			if old != nil { // processors have several states
+				x.rates[of] = sum([][]float64{old, s.Values})
 			}
 		}
-		if len(s.Values) == len(times[service]) {
-			counted[service][of] = plus(counted[service][of], s.Values)
-		}
 	}
-	if slices.ContainsFunc(series, func(s model.HostSeries) bool {
-		return strings.HasPrefix(s.Metric, allDisks+".") && strings.Count(s.Metric, ".") > 1
-	}) {
-		delete(counted, allDisks) // each is there by itself
+	if single {
+		delete(all, allDisks) // each is there by itself
 	}
-	for _, service := range slices.Sorted(maps.Keys(counted)) {
-		r := telemetry.FromCounters(service, times[service], counted[service])
-		r.Node, r.Stacked = node, named[service] && disks
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		r := telemetry.FromCounters(name, all[name].times, all[name].rates)
+		r.Node, r.Stacked = node, all[name].named && disks
 		out = append(out, r)
 	}
 	return out
-}
-
-// plus adds columns; a is nil at the first.
-func plus(a, b []float64) []float64 {
-	if a == nil {
-		return slices.Clone(b)
-	}
-	for i := range a {
-		a[i] += b[i]
-	}
-	return a
 }
 
 // rented are the recordings without devices that are parts of others, or made of them:

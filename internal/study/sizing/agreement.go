@@ -6,6 +6,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queueing"
 )
 
 // Measured is what several nodes did at once in the run that the demand comes
@@ -36,11 +37,11 @@ func (q question) agree(r *Result, n *model.Doubts) {
 	slowest, fastest := q.widest(r)
 	var against *contradiction
 	for _, m := range q.together.points {
-		b := f.at(m.Nodes)
+		b := f.Band(m.Nodes)
 		m.Lower, m.Upper = b.Lower, b.Upper
 		r.Measured = append(r.Measured, m)
-		c := contradiction{Measured: m, lower: min(slowest.least(m.Nodes), slowest.upper(m.Nodes)),
-			upper: fastest.upper(m.Nodes)}
+		c := contradiction{Measured: m, lower: min(slowest.Least(m.Nodes), slowest.Upper(m.Nodes)),
+			upper: fastest.Upper(m.Nodes)}
 		if c.off() > 1 && (against == nil || c.off() > against.off()) {
 			against = &c
 		}
@@ -52,7 +53,7 @@ func (q question) agree(r *Result, n *model.Doubts) {
 
 // widest are the networks by the ends of the intervals with which a fleet is
 // slowest, and fastest.
-func (q question) widest(r *Result) (slowest, fastest fleet) {
+func (q question) widest(r *Result) (slowest, fastest queueing.Fleet) {
 	lo, hi := ends(q.nodeRate, q.nodeRateCI)
 	return fleetOf(lo, r.Resources, Resource.slowest), fleetOf(hi, r.Resources, Resource.fastest)
 }
@@ -63,7 +64,7 @@ func (q question) widen(r *Result) {
 		return
 	}
 	slowest, fastest := q.widest(r)
-	lo, hi := slowest.at(r.Nodes).Lower, fastest.upper(r.Nodes)
+	lo, hi := slowest.Band(r.Nodes).Lower, fastest.Upper(r.Nodes)
 	if lo < r.Rate.Lower*(1-rounding) || hi > r.Rate.Upper*(1+rounding) {
 		r.RateCI = &[2]float64{lo, hi}
 	}
@@ -108,7 +109,7 @@ func (q question) blame(r *Result, c contradiction) string {
 	const otherwise = "; if the plan is for other conditions than those of the run, give --node-rate and --demand-per-job in place of --demand-run"
 	lo, _ := ends(c.Rate, c.CI)
 	_, fastest := ends(q.nodeRate, q.nodeRateCI)
-	where, _ := r.fleet().bottleneck()
+	where, _ := r.fleet().Bottleneck()
 	switch {
 	case lo <= c.upper:
 		return "something that the plan does not know holds the nodes back; measure the capacity of what they share, or give its limit with --capacity" + otherwise

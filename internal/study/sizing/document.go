@@ -9,6 +9,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
+	"github.com/scalebench/scalebench/internal/queueing"
 )
 
 // Document implements study.Result.
@@ -217,12 +218,12 @@ const rateSteps = 48
 // line then, of so much a node.
 func (r *Result) rateChart() (c chart.Chart, ok bool) {
 	f := r.fleet()
-	if r.Rate == nil || len(f.stations)+len(r.Measured) == 0 {
+	if r.Rate == nil || len(f.Shared)+len(r.Measured) == 0 {
 		return c, false
 	}
 	reach := r.rateReach()
 	hi := float64(reach)
-	band := f.curve(reach)
+	band := bandLayer(f, reach)
 	c = chart.Chart{
 		Title: "How fast is a fleet? " + r.lead(), Height: 260,
 		X: chart.Axis{Label: "nodes of the application", Hi: &hi, Max: &hi, Whole: true, TickCount: 6},
@@ -255,26 +256,26 @@ func (r *Result) rateReach() int {
 	return int(math.Ceil(1.15 * float64(most)))
 }
 
-// curve is the band up to a size, with a corner where something is used up.
-func (f fleet) curve(reach int) chart.Layer {
+// bandLayer is the band up to a size, with a corner where something is used up.
+func bandLayer(f queueing.Fleet, reach int) chart.Layer {
 	l := chart.Layer{Mark: chart.Band, Role: chart.Series(0), Name: "from the lower to the upper bound", X: chart.Values{0}, Y: chart.Values{0}, Y2: chart.Values{0}}
-	_, roof := f.bottleneck()
-	knee, apart := roof/f.rate, max(1, (reach+rateSteps-1)/rateSteps)
+	_, roof := f.Bottleneck()
+	knee, apart := roof/f.Rate, max(1, (reach+rateSteps-1)/rateSteps)
 	next := 1
-	for n, x := range f.network().Rates() {
+	for n, x := range f.Rates() {
 		if n < next && n < reach {
 			continue
 		}
-		if f.falls() {
+		if f.Falls() {
 			x = 0
 		}
-		x = min(max(x, f.proven(n)), f.upper(n))
+		x = min(max(x, f.Proven(n)), f.Upper(n))
 		at, last := float64(n), len(l.X)-1
 		if from := l.X[last]; from < knee && knee < at {
 			between := l.Y[last] + (x-l.Y[last])*(knee-from)/(at-from)
 			l.AddRange(knee, between, roof)
 		}
-		l.AddRange(at, x, f.upper(n))
+		l.AddRange(at, x, f.Upper(n))
 		if next = n + apart; n >= reach {
 			break
 		}

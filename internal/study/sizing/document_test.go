@@ -17,6 +17,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queueing"
 	"github.com/scalebench/scalebench/test/golden"
 	"github.com/scalebench/scalebench/test/skip"
 )
@@ -39,7 +40,7 @@ func section53() *Result {
 	return &Result{
 		Target: 600, NodeRate: node, Nodes: 125, Answer: Fails, Binding: "network.receive", Largest: ptr(122),
 		LargestRate: ptr(122 * node), Resources: []Resource{receive, cpu, put},
-		Rate:     &Band{Nodes: 125, Lower: 557.83, Upper: 3125 / 5.3},
+		Rate:     &queueing.Band{Nodes: 125, Lower: 557.83, Upper: 3125 / 5.3},
 		Measured: []Measured{{Nodes: 20, Rate: 95.2, CI: &evaluation.Interval{93, 97.4}, Lower: 95.1, Upper: 96}, {Nodes: 72, Rate: 333.3, Lower: 337.7, Upper: 345.6}},
 		Doubts:   []model.Doubt{{Code: "not_measured", Severity: model.Warning, Text: "objectstore.put was not measured"}},
 		Warnings: []string{"objectstore.put was not measured"},
@@ -62,7 +63,7 @@ func plans() map[string]*Result {
 		none.Resources[i].Capacity = nil
 	}
 	none.Rate, none.Measured = nil, nil
-	bad.Rate = &Band{Nodes: 125, Lower: math.NaN(), Upper: math.Inf(1)}
+	bad.Rate = &queueing.Band{Nodes: 125, Lower: math.NaN(), Upper: math.Inf(1)}
 	refused := section53()
 	refused.Answer, refused.Binding, refused.Largest, refused.LargestRate, refused.against = Unknown, "", nil, nil, "6 nodes did 9 jobs/s in run X, the plan says 1.7"
 	fits.Answer, fits.Nodes, fits.Target = Fits, 40, 192

@@ -81,8 +81,8 @@ func TestAnswerWithinItsBand(t *testing.T) {
 		if r.RateCI != nil {
 			upper = r.RateCI[1]
 		}
-		fits := r.NodesSafe != nil && (len(r.fleet().stations) == 0 ||
-			r.fleet().at(*r.NodesSafe).Lower >= r.Target*(1-shortfall)*(1-1e-9))
+		fits := r.NodesSafe != nil && (len(r.fleet().Shared) == 0 ||
+			r.fleet().Band(*r.NodesSafe).Lower >= r.Target*(1-shortfall)*(1-1e-9))
 		switch {
 		case r.Answer == Fails && (upper >= r.Target || r.NodesSafe != nil):
 			t.Fatalf("fails %v/s, but %+v, %v, safe %v", r.Target, *r.Rate, r.RateCI, r.NodesSafe)

@@ -7,7 +7,7 @@
 //  3. Demands are what one node takes: given, or measured by the monitor.
 //  4. question.answer is the formula: one [Resource] for each demand.
 //  5. The resources with a limit make a queueing network, which bounds what a
-//     fleet does ([Band]); what the demand's own run measured must lie in it, or
+//     fleet does ([queueing.Band]); what the demand's own run measured must lie in it, or
 //     the answer is unknown.
 //  6. [Result.Document] says it; words.go has all sentences.
 //
@@ -27,6 +27,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queueing"
 	study "github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/unit"
 )
@@ -236,10 +237,10 @@ type Result struct {
 	// none is known, or the answer is unknown. NodesSafe is the least number of
 	// nodes, from Nodes on, that reach the target by the lower end of Rate, to within
 	// 1 %; nil when none does, or the answer is unknown.
-	Rate      *Band       `json:"rate"`
-	RateSafe  *Band       `json:"rate_safe"` // of NodesSafe nodes
-	RateCI    *[2]float64 `json:"rate_ci"`
-	NodesSafe *int        `json:"nodes_safe"`
+	Rate      *queueing.Band `json:"rate"`
+	RateSafe  *queueing.Band `json:"rate_safe"` // of NodesSafe nodes
+	RateCI    *[2]float64    `json:"rate_ci"`
+	NodesSafe *int           `json:"nodes_safe"`
 	// Measured is what several nodes did at once in the run of the demand,
 	// ascending; empty where that was not measured.
 	Measured  []Measured `json:"measured"`
@@ -323,7 +324,7 @@ func (r *Result) Gate() error {
 			bad = append(bad, x.Resource)
 		}
 	}
-	if where, _ := r.fleet().bottleneck(); r.Answer == Untested && len(open) == 0 {
+	if where, _ := r.fleet().Bottleneck(); r.Answer == Untested && len(open) == 0 {
 		open = append(open, where+" (no fleet is sure to reach the target)")
 	}
 	switch {

@@ -68,7 +68,7 @@ func (r *Result) openWords() string {
 		fit = fit && x.Answer == Fits
 	}
 	if fit {
-		where, _ := r.fleet().bottleneck()
+		where, _ := r.fleet().Bottleneck()
 		return ", but no fleet is sure to reach that: it is unknown what so many have of " + where + "."
 	}
 	return ", which is more than was measured, or not measured at all: it is unknown whether that works."
@@ -77,7 +77,7 @@ func (r *Result) openWords() string {
 // rateWords say what the wanted fleet does; empty where no limit is known, or
 // where what is known is wrong.
 func (r *Result) rateWords() string {
-	if where, _ := r.fleet().bottleneck(); where == "" || r.Rate == nil || r.Answer == Unknown {
+	if where, _ := r.fleet().Bottleneck(); where == "" || r.Rate == nil || r.Answer == Unknown {
 		return ""
 	}
 	words := fmt.Sprintf("%s %s jobs/s", num.Do(r.Rate.Nodes, "node"), span(r.Rate.Lower, r.Rate.Upper))

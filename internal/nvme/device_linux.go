@@ -30,11 +30,11 @@ const (
 	logEBS     = 0xD0
 )
 
-// Device reads the log page of an NVMe device, such as /dev/nvme1n1. It needs root.
-func Device(device string) ([]byte, error) {
+// Read reads the counters of an NVMe device, such as /dev/nvme1n1. It needs root.
+func Read(device string) (c Counters, err error) {
 	f, err := os.Open(device)
 	if err != nil {
-		return nil, fmt.Errorf("the device cannot be opened: %w", err)
+		return c, fmt.Errorf("the device cannot be opened: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	page := make([]byte, pageSize)
@@ -46,8 +46,8 @@ func Device(device string) ([]byte, error) {
 	status, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), ioctlAdmin, uintptr(unsafe.Pointer(&command)))
 	runtime.KeepAlive(page)
 	if errno != 0 || status != 0 {
-		return nil, model.Usagef("there is no EBS log page (%w, NVMe status %#x); it needs root, and a volume on a Nitro "+
+		return c, model.Usagef("there is no EBS log page (%w, NVMe status %#x); it needs root, and a volume on a Nitro "+
 			"instance", errno, status)
 	}
-	return page, nil
+	return Decode(page)
 }

@@ -1,0 +1,168 @@
+package scalability
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// data are observations in the order of their sizes.
+type data struct {
+	n, x []float64
+	// logs: errors are proportional, and squares are those of logarithms.
+	logs bool
+	ln   []float64 // ln x
+	// least is the sum of squares that rounding gives.
+	least float64
+}
+
+// rounding is the relative error of an observation below which a better fit is chance.
+const rounding = 1e-9
+
+// What it takes to fit every curve: AICc of three parameters and the error variance exists from
+// six observations on. With fewer a simple curve would stand for want of rivals.
+const (
+	leastObservations = 6
+	leastSizes        = 3
+)
+
+func newData(n, x []float64) (*data, error) {
+	sizes, noise, err := stats.BySize(n, x)
+	if err != nil {
+		return nil, err
+	}
+	if len(x) < leastObservations || len(sizes) < leastSizes {
+		return nil, fmt.Errorf("%d observations of %d sizes, want %d or more of %d: %w", len(x), len(sizes),
+			leastObservations, leastSizes, stats.ErrTooFew)
+	}
+	if sizes[0].Size < 1 {
+		return nil, fmt.Errorf("a size of %v, want 1 or more: %w", sizes[0].Size, stats.ErrArgument)
+	}
+	ns, rows := stats.SortRows(n)
+	d := &data{n: ns}
+	most := 0.0
+	for _, row := range rows {
+		d.x = append(d.x, x[row])
+		d.ln = append(d.ln, math.Log(x[row]))
+		most = max(most, math.Abs(x[row]))
+	}
+	if most == 0 {
+		return nil, fmt.Errorf("every throughput is 0: %w", stats.ErrArgument)
+	}
+	d.logs = slices.Min(x) > 0 && noise.Degrees > 0 && proportional(d.n, d.x, sizes)
+	d.least = float64(len(x)) * rounding * rounding
+	if !d.logs {
+		d.least *= most * most
+	}
+	return d, nil
+}
+
+// lead is by how much the logarithm of the likelihood of equal errors must exceed that of
+// proportional ones: times of jobs vary in proportion.
+const lead = 2
+
+// proportional reports whether the scatter within sizes is likelier for errors that are
+// proportional to the mean of their size than for equal ones.
+func proportional(n, x []float64, sizes []stats.SizeTotals) bool {
+	var equal, relative, logs, degrees float64
+	i := 0
+	for _, s := range sizes {
+		for ; i < len(n) && n[i] == s.Size; i++ {
+			equal += (x[i] - s.Mean) * (x[i] - s.Mean)
+			relative += (x[i]/s.Mean - 1) * (x[i]/s.Mean - 1)
+		}
+		degrees += s.Count - 1
+		logs += (s.Count - 1) * math.Log(s.Mean)
+	}
+	return equal > 0 && degrees/2*math.Log(relative)+logs < degrees/2*math.Log(equal)+lead
+}
+
+func (d *data) largest() float64 { return d.n[len(d.n)-1] }
+
+// shape is a curve of which one node does 1: min(n, knee) where a knee is given, else
+// n/(1 + α(n−1) + βn(n−1)).
+type shape struct{ knee, alpha, beta float64 }
+
+func (s shape) at(n float64) float64 {
+	if s.knee > 0 {
+		return min(n, s.knee)
+	}
+	return n / (1 + s.alpha*(n-1) + s.beta*n*(n-1))
+}
+
+// plateau is the most that the shape comes to. With the peak n* = √((1−α)/β) that is
+// n*/(1 + α(n*−1) + βn*(n*−1)) = 1/(2√(β(1−α)) + α − β).
+func (s shape) plateau() float64 {
+	switch {
+	case s.knee > 0:
+		return s.knee
+	case s.beta >= 1-s.alpha:
+		return 1
+	default:
+		return 1 / (2*math.Sqrt(s.beta*(1-s.alpha)) + s.alpha - s.beta)
+	}
+}
+
+// value is the shape at n, which does not fall past the largest size.
+func (s shape) value(n, largest float64) float64 {
+	if n <= largest || s.knee > 0 {
+		return s.at(n)
+	}
+	if s.beta > 0 {
+		n = max(largest, min(n, math.Sqrt((1-s.alpha)/s.beta)))
+	}
+	if math.IsInf(n, 1) {
+		return s.plateau()
+	}
+	return s.at(n)
+}
+
+// scale is the best factor of a shape over observations from one index to another.
+func (d *data) scale(s shape, from, to int) float64 {
+	var xy, yy float64
+	for i := from; i < to; i++ {
+		y := s.at(d.n[i])
+		if d.logs {
+			xy += d.ln[i] - math.Log(y)
+		} else {
+			xy += d.x[i] * y
+			yy += y * y
+		}
+	}
+	if d.logs {
+		return math.Exp(xy / float64(to-from))
+	}
+	return xy / yy
+}
+
+// slope is the best factor of n over the first k observations, roof the best constant
+// over the rest.
+func (d *data) slope(k int) float64 { return d.scale(shape{}, 0, k) }
+
+func (d *data) roof(k int) float64 { return d.scale(shape{knee: d.n[0]}, k, len(d.n)) * d.n[0] }
+
+// residual is how far observation i lies from a shape times a factor.
+func (d *data) residual(i int, s shape, scale float64) float64 {
+	y := scale * s.at(d.n[i])
+	if d.logs {
+		return d.ln[i] - math.Log(y)
+	}
+	return d.x[i] - y
+}
+
+func (d *data) residuals(s shape, scale float64, into []float64) {
+	for i := range d.n {
+		into[i] = d.residual(i, s, scale)
+	}
+}
+
+func (d *data) squares(s shape, scale float64) float64 {
+	sum := 0.0
+	for i := range d.n {
+		r := d.residual(i, s, scale)
+		sum += r * r
+	}
+	return sum
+}

@@ -1,0 +1,165 @@
+package scalability
+
+import (
+	"math"
+	"slices"
+)
+
+// Plateau is the most that any number of nodes does. Its interval holds the plateaus of
+// all curves, of any kind, that the data do not rule out: the profile likelihood (D. M. Bates,
+// D. G. Watts, Nonlinear Regression Analysis, 1988, section 6.1), over kinds as well (D.
+// Fletcher, D. Turek, "Model-averaged profile likelihood intervals", J. Agric. Biol.
+// Environ. Stat. 17(1), 2012).
+func (c Curves) Plateau() Estimate {
+	out := c.estimate(Curve.Plateau, c.pinnedAt(math.Inf(1)))
+	if math.IsInf(out.Lo, 1) { // no curve has one
+		out.Lo = c.Predict(c.Largest).Lo
+	}
+	return out
+}
+
+// Knee is the size at which growth in proportion would reach the plateau, with its
+// interval as that of [Curves.Plateau].
+func (c Curves) Knee() Estimate {
+	out := c.estimate(Curve.Knee, func(k Kind, knee float64, from []point) fit {
+		s := c.data.free(k)
+		switch {
+		case knee < 1:
+			return fit{squares: math.Inf(1)}
+		case k == Capped:
+			s.dims, s.shape = 0, func(point) shape { return shape{knee: knee} }
+		case k == Amdahl:
+			s.dims, s.shape = 0, func(point) shape { return shape{alpha: 1 / knee} }
+		default: // of 1/knee = 2√(β(1−α)) + α − β
+			s.dims, s.most = 1, point{1}
+			s.shape = func(p point) shape {
+				alpha := p[0] / knee
+				root := math.Sqrt(1-alpha) - math.Sqrt(1-1/knee)
+				return shape{alpha: alpha, beta: root * root}
+			}
+		}
+		return s.best(append(from, point{}, point{.5}, s.most)...)
+	})
+	out.Lo = min(out.Lo, c.Largest) // no curve bends below it
+	return out
+}
+
+// Peak is the size past which throughput falls, with its interval, where the curve of [USL]
+// is plausible; +Inf where it does not fall.
+func (c Curves) Peak() Estimate {
+	if !slices.Contains(c.Plausible, USL) {
+		return Estimate{math.Inf(1), math.Inf(1), math.Inf(1)}
+	}
+	usl := c
+	usl.Plausible = []Kind{USL}
+	return usl.estimate(Curve.Peak, func(k Kind, peak float64, from []point) fit {
+		return c.data.peaks(peak, from...)
+	})
+}
+
+// Predict is the throughput of so many nodes: what many trials would have in the mean, with its
+// interval as that of [Curves.Plateau]. Past the largest size that was measured no curve
+// falls.
+func (c Curves) Predict(n float64) Estimate {
+	return c.estimate(func(x Curve) float64 { return x.At(n) }, c.pinnedAt(n))
+}
+
+// profile is the best fit of a kind with a value.
+type profile func(k Kind, value float64, from []point) fit
+
+func (c Curves) pinnedAt(n float64) profile {
+	return func(k Kind, value float64, from []point) fit { return c.data.fitted(k, pinned{n, value}, from...) }
+}
+
+// estimate is what the curve has, with the ends over all plausible kinds.
+func (c Curves) estimate(what func(Curve) float64, p profile) Estimate {
+	value := what(c.Curve(c.Kind))
+	out := Estimate{value, value, value}
+	for _, k := range c.Plausible {
+		at := what(c.Curve(k))
+		if k == Linear && math.IsInf(at, 1) {
+			out.Hi = at
+			continue
+		}
+		out.Lo = min(out.Lo, c.end(k, at, p, -1))
+		out.Hi = max(out.Hi, c.end(k, at, p, 1))
+	}
+	return out
+}
+
+// Ends of an interval are looked for up to so many times the value, and as exactly.
+const (
+	farthest = 1e4
+	exactly  = 1e-4
+)
+
+// end is the least or greatest value of plausible curves of a kind, from that of its best.
+func (c Curves) end(k Kind, start float64, p profile, direction float64) float64 {
+	bound, at := c.bound(k), c.data.where(c.Curve(k))
+	from := []point{{max(at[0], low), at[1]}} // of a curve with a plateau
+	if math.IsInf(start, 1) {
+		if direction > 0 {
+			return start
+		}
+		start = farthest
+		for _, x := range c.data.x {
+			start = max(start, farthest*x)
+		}
+	}
+	beyond := func(log float64) bool {
+		f := p(k, start*math.Exp(direction*log), from)
+		if !math.IsInf(f.squares, 1) {
+			from[0] = f.at
+		}
+		return f.squares > bound
+	}
+	near, far := 0.0, 0.01
+	for !beyond(far) {
+		if near, far = far, 2*far; far > 2*math.Log(farthest) {
+			return start * math.Exp(direction*math.Inf(1))
+		}
+	}
+	for far-near > exactly {
+		if mid := (near + far) / 2; beyond(mid) {
+			far = mid
+		} else {
+			near = mid
+		}
+	}
+	return start * math.Exp(direction*far)
+}
+
+// NodesFor is how many nodes reach a target: by the best curve, and with the ends of the
+// interval of [Curves.Predict], Lo by the upper end and Hi by the lower one. +Inf of nodes
+// is that no number of them does.
+func (c Curves) NodesFor(target float64) Estimate {
+	best := c.Curve(c.Kind)
+	peak := best.Peak() // past it there is nothing to find
+	return Estimate{
+		Value: reach(target, func(n float64) float64 { return best.At(min(n, peak)) }),
+		Lo:    reach(target, func(n float64) float64 { return c.Predict(min(n, peak)).Hi }),
+		Hi:    reach(target, func(n float64) float64 { return c.Predict(min(n, peak)).Lo }),
+	}
+}
+
+// mostNodes bounds how many nodes are thought of.
+const mostNodes = 1 << 20
+
+// reach is the smallest whole size at which a curve reaches a target.
+func reach(target float64, at func(n float64) float64) float64 {
+	hi := 1
+	for ; at(float64(hi)) < target; hi *= 2 {
+		if hi > mostNodes {
+			return math.Inf(1)
+		}
+	}
+	lo := hi / 2 // does not reach it
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; at(float64(mid)) < target {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return float64(hi)
+}

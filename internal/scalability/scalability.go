@@ -1,0 +1,214 @@
+// Package scalability says how the throughput of a fleet grows with its size, from
+// what was measured at several sizes.
+//
+//  1. [Fit] fits four curves: proportional growth, a hard cap, Amdahl's law (G. M. Amdahl,
+//     AFIPS 1967) and the Universal Scalability Law (N. J. Gunther, "A general theory of
+//     computational scalability based on rational functions", 2008).
+//  2. [Curves.Kind] names the curve where the data tell which it is, and is [Unclear]
+//     where they do not.
+//  3. [Curves.Plateau], [Curves.Knee] and [Curves.Predict] have intervals. They hold over
+//     all kinds that the data do not rule out: what is not known of the kind is in them.
+//  4. [Curves.NodesFor] is how many nodes a target needs.
+//
+// No curve falls past the largest size that was measured: nothing there was seen to fall.
+package scalability
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/scalebench/scalebench/internal/stats"
+)
+
+// Kind is the law that a curve follows.
+type Kind string
+
+// The kinds, X(n) = γn/(1 + α(n−1) + βn(n−1)) for all but Capped.
+const (
+	Linear Kind = "linear" // α = β = 0
+	Capped Kind = "capped" // min(γn, cap)
+	Amdahl Kind = "amdahl" // β = 0
+	USL    Kind = "usl"
+	// Unclear is the kind of data that several curves describe, where these differ in
+	// what matters.
+	Unclear Kind = "unclear"
+)
+
+// kinds are in the order of their parameters.
+func kinds() []Kind { return []Kind{Linear, Capped, Amdahl, USL} }
+
+// parameters is how many parameters a kind has, the error variance aside.
+func (k Kind) parameters() int {
+	switch k {
+	case Linear:
+		return 1
+	case USL:
+		return 3
+	default:
+		return 2
+	}
+}
+
+// Noise is how errors depend on the size.
+type Noise string
+
+// Errors have the same standard deviation at all sizes, or are proportional to the
+// throughput.
+const (
+	Equal        Noise = "equal"
+	Proportional Noise = "proportional"
+)
+
+// Curve is a fitted curve.
+type Curve struct {
+	Kind  Kind
+	Gamma float64 // γ, throughput of one node
+	Alpha float64 // α, contention: from 0 to 1
+	Beta  float64 // β, coherency: 0 or more
+	Cap   float64 // +Inf of all kinds but Capped
+	// SSE is the sum of squared errors: of the throughput, or of its natural logarithm
+	// where errors are proportional. AICc is [stats.AICc] of it.
+	SSE, AICc float64
+	// Errors are standard errors of the parameters; NaN of one that is fixed, as at a bound.
+	Errors Errors
+	// largest is the largest size measured.
+	largest float64
+	degrees int // of freedom
+}
+
+// Errors are standard errors from the derivatives of the curve at its best parameters.
+type Errors struct{ Gamma, Alpha, Beta, Cap float64 }
+
+// formula is the curve's formula at n nodes, also past the largest size that was measured.
+func (c Curve) formula(n float64) float64 {
+	if c.Kind == Capped {
+		return min(c.Gamma*n, c.Cap)
+	}
+	return c.Gamma * n / (1 + c.Alpha*(n-1) + c.Beta*n*(n-1))
+}
+
+// At is the throughput of n nodes. Past the largest size that was measured it does not
+// fall.
+func (c Curve) At(n float64) float64 {
+	if n > c.largest {
+		n = max(c.largest, min(n, c.Peak()))
+	}
+	return c.formula(n)
+}
+
+// Peak is the size with the largest throughput, √((1−α)/β); +Inf where the curve rises
+// or stays.
+func (c Curve) Peak() float64 {
+	if c.Kind != USL || c.Beta == 0 {
+		return math.Inf(1)
+	}
+	return max(1, math.Sqrt((1-c.Alpha)/c.Beta))
+}
+
+// Plateau is the most that any number of nodes does: the cap, the throughput at the
+// peak, or what growth tends to, γ/α; +Inf where growth has no end.
+func (c Curve) Plateau() float64 {
+	if c.Kind == Capped {
+		return c.Cap
+	}
+	return c.Gamma * shape{alpha: c.Alpha, beta: c.Beta}.plateau()
+}
+
+// Knee is the size at which growth in proportion would reach the plateau, plateau/γ;
+// +Inf where there is none.
+func (c Curve) Knee() float64 { return c.Plateau() / c.Gamma }
+
+// Interval is the interval of a parameter with this standard error, by Student's t with n−k
+// degrees of freedom, k parameters of the curve; false where it has none.
+func (c Curve) Interval(value, err float64) (stats.Interval, bool) {
+	t, bad := stats.TCritical(level, float64(c.degrees))
+	if bad != nil || math.IsNaN(err) {
+		return stats.Interval{}, false
+	}
+	return stats.Interval{Lo: value - t*err, Hi: value + t*err}, true
+}
+
+// Estimate is a value with its interval at 95 %. Hi is +Inf where the data set no upper
+// bound; Value is +Inf where the best curve has none.
+type Estimate struct{ Value, Lo, Hi float64 }
+
+// level is the confidence level of every interval.
+const level = 0.95
+
+// Curves are the curves that describe some observations.
+type Curves struct {
+	Linear, Capped, Amdahl, USL Curve
+	// Kind is the law that the data show, or Unclear.
+	Kind Kind
+	// Best has the least AICc. Plausible are the kinds that the data do not rule out, in the
+	// order of their AICc, Best first.
+	Best      Kind
+	Plausible []Kind
+	// Noise is how the errors depend on the size.
+	Noise   Noise
+	Largest float64 // the largest size that was measured
+
+	data *data
+	// excess is by how much the AICc of a curve may exceed the least one.
+	excess float64
+}
+
+// Curve is the curve of a kind; that of Unclear is the best one.
+func (c Curves) Curve(k Kind) Curve {
+	switch k {
+	case Linear:
+		return c.Linear
+	case Capped:
+		return c.Capped
+	case Amdahl:
+		return c.Amdahl
+	case USL:
+		return c.USL
+	default:
+		return c.Curve(c.Best)
+	}
+}
+
+// place is where the curve of a kind is kept.
+func (c *Curves) place(k Kind) *Curve {
+	switch k {
+	case Linear:
+		return &c.Linear
+	case Capped:
+		return &c.Capped
+	case Amdahl:
+		return &c.Amdahl
+	default:
+		return &c.USL
+	}
+}
+
+// Fit fits all curves to the throughput x of fleets of n nodes; trials of one size are
+// observations of their own. It takes six of them, of three sizes, each of 1 or more.
+//
+// Where sizes were measured more than once, the scatter within sizes says whether errors are
+// equal or proportional to the throughput: proportional unless equal ones are clearly
+// likelier. Otherwise they are taken as equal, as is usual for these curves.
+//
+// Errors: those of package stats for input of which no curve can be fitted.
+func Fit(n, x []float64) (Curves, error) {
+	d, err := newData(n, x)
+	if err != nil {
+		return Curves{}, fmt.Errorf("fitting curves of growth: %w", err)
+	}
+	c := Curves{Noise: Equal, Largest: d.largest(), data: d}
+	if d.logs {
+		c.Noise = Proportional
+	}
+	for _, k := range kinds() {
+		fitted, err := d.curve(k)
+		if err != nil {
+			return Curves{}, fmt.Errorf("fitting curves of growth: %w", err)
+		}
+		*c.place(k) = fitted
+	}
+	if err := c.choose(); err != nil {
+		return Curves{}, fmt.Errorf("choosing a curve of growth: %w", err)
+	}
+	return c, nil
+}
