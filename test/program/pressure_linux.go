@@ -385,7 +385,7 @@ func (p *PressedVolume) JudgeRaise(l FioLoad, seconds int) error {
 	}
 	growth, next := after/before, len(r.Advice) > 0 && slices.ContainsFunc(said.Next, func(n pressure.LimitOf) bool {
 		return slices.ContainsFunc(r.Advice,
-			func(a pressure.Advised) bool { return a.Action == pressure.ActionRaise && a.Quality == n.Quality })
+			func(a pressure.Advised) bool { return a.AtLeast && a.Quality == n.Quality }) // it holds back now
 	})
 	p.T.Logf("%+v on %d operations and %d KiB a second: %s from %g to %g, growth %.3f of %.3f; then %v", l, p.IOPS,
 		p.KiB, said.Quality, said.From,
