@@ -19,8 +19,8 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/test/kvtest"
 	"github.com/scalebench/scalebench/test/proof/parts"
-	"github.com/scalebench/scalebench/test/skip"
 	"github.com/scalebench/scalebench/test/servers/cassandratest"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
