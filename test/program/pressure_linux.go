@@ -371,8 +371,12 @@ func (p *PressedVolume) JudgeRaise(l FioLoad, seconds int) error {
 	said := r.Advice[0]
 	for _, a := range r.Advice {
 		if a.Action == pressure.ActionRaise {
-			if err := p.Limit(a.Quality, *a.To); err != nil {
-				return err
+			// The inputs of the lab's model are limits of both ways.
+			quality, _, _ := strings.Cut(a.Quality, ".")
+			for _, way := range []string{".read", ".write"} {
+				if err := p.Limit(quality+way, *a.To); err != nil {
+					return err
+				}
 			}
 		}
 	}
