@@ -235,8 +235,8 @@ func (l Levels) At(size, reads float64) Expected {
 	}
 	for i, rate := range l.rates(size, reads) {
 		switch {
-		case len(l.Cells) > 0 || math.IsInf(rate, 1) || rate > out.Ops*(1+same):
-		case rate < out.Ops*(1-same):
+		case len(l.Cells) > 0 || math.IsInf(rate, 1) || rate > out.Ops*(1+Same):
+		case rate < out.Ops*(1-Same):
 			out.Ops, out.Limits = rate, []int{i}
 		default:
 			out.Limits = append(out.Limits, i)
@@ -246,8 +246,8 @@ func (l Levels) At(size, reads float64) Expected {
 	return out
 }
 
-// same is the relative difference below which two rates are the same.
-const same = 1e-9
+// Same is the relative difference below which two rates are the same.
+const Same = 1e-9
 
 // rates are the operations a second that each limit allows; +Inf: it counts none.
 func (l Levels) rates(size, reads float64) []float64 {
@@ -293,7 +293,7 @@ func (l Levels) Turn(reads float64) float64 {
 		switch turn := perByte / ops; {
 		case units <= ops && !math.IsInf(units, 1):
 			return begin
-		case turn <= end*(1+same):
+		case turn <= end*(1+Same):
 			return min(max(turn, begin), end)
 		}
 		begin = end

@@ -183,9 +183,9 @@ func (m *Model) take(in inputs, name, text string) (problem string) {
 	x, problem := of.number(text)
 	switch lo, hi := of.low(in), of.high(in); {
 	case problem != "":
-	case x < lo*(1-same) && !math.IsInf(lo, 1): // otherwise the bound depends on what is wrong
+	case x < lo*(1-Same) && !math.IsInf(lo, 1): // otherwise the bound depends on what is wrong
 		problem = of.print(x) + " is too small"
-	case x > hi*(1+same):
+	case x > hi*(1+Same):
 		problem = of.print(x) + " is too large"
 	default:
 		in.numbers[name] = x

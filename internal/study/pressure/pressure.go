@@ -141,9 +141,8 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		r.Doubts.Add(adviceUnknown.At(model.Warning, caveat.Subject{}, struct{}{}))
 		return r, nil
 	}
-	a := Advise(r.used, r.Critical/100)
-	r.advise(a)
-	return r, p.price(r, a)
+	r.advise()
+	return r, p.price(r)
 }
 
 // doubt adds what is about the recordings: devices that are left out, services without a
@@ -158,7 +157,7 @@ func (r *Result) doubt(recordings []telemetry.Recording, lines []line, without [
 		}) {
 			continue // who rents no link has no model of it; a limit of the node counts its volumes
 		}
-		r.Doubts.Add(noModel.At(model.Info, subject(w.Node, w.Service, ""), struct{}{}))
+		r.Doubts.Add(noModel.At(model.Info, subject(LimitOf{Node: w.Node, Service: w.Service}), struct{}{}))
 	}
 	for _, rec := range recordings {
 		r.Doubts.Add(rec.Caveats()...)
@@ -180,10 +179,9 @@ func servicesOf(all []telemetry.Recording) (names []string) {
 	return slices.Compact(names)
 }
 
-// subject is a limit of a service.
-func subject(node, service, quality string) caveat.Subject {
-	return caveat.Subject{Node: model.NodeID(node), Part: strings.TrimSpace(cmp.Or(service, "all volumes") + " " +
-		quality)}
+// subject is a limit of a service, or a service.
+func subject(l LimitOf) caveat.Subject {
+	return caveat.Subject{Node: model.NodeID(l.Node), Part: strings.TrimSpace(l.service() + " " + l.words())}
 }
 
 // gate holds the times at the limit against the threshold.
@@ -197,7 +195,7 @@ func (p *Params) gate(r *Result) error {
 	}
 	var unknown error
 	for _, s := range r.Services {
-		err := limit.Check(fmt.Sprintf("the time of %s at its %s limit", s.name(r.nodes), limitWords(s.Quality)), s.TCPT.Lo,
+		err := limit.Check(fmt.Sprintf("the time of %s at its %s limit", s.name(r.nodes), s.words()), s.TCPT.Lo,
 			s.TCPT.Hi)
 		if err != nil && s.TCPT.Lo > limit.Most {
 			return err
