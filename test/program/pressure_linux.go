@@ -170,10 +170,11 @@ func (p *PressedVolume) counters() ([]string, error) {
 // Pressures are those parts of a result that are judged.
 type Pressures struct {
 	Services []struct {
-		Quality string
-		SLP     struct{ Mean float64 }
+		Node, Source, Quality string
+		SLP                   struct{ Mean float64 }
 	}
 	Advice []pressure.Advised
+	Raised []pressure.Raised
 }
 
 // Pressure asks the program how close the volume came to its limits. args say the model.

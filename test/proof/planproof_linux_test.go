@@ -12,6 +12,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queueing"
 	"github.com/scalebench/scalebench/internal/study/sizing"
 	"github.com/scalebench/scalebench/test/proof/parts"
 )
@@ -74,7 +75,7 @@ func TestPlanPredicts(t *testing.T) {
 		plan.NodeRate, arithmetic, arithmetic/plan.NodeRate, *limit)
 
 	size := *plan.Largest
-	bands := make(map[int]sizing.Band)
+	bands := make(map[int]queueing.Band)
 	for _, n := range []int{1, size - 2, size - 1, size, size + 1, 8} {
 		// A little less than n nodes do alone, so that it takes n of them.
 		at := planned((float64(n) - 0.01) * plan.NodeRate).Rate
