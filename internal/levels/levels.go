@@ -70,13 +70,9 @@ type Kept struct {
 
 // Levels are what may be expected of one service.
 type Levels struct {
-	Model   string  `json:"model"`
-	Service Service `json:"service"`
-	Scope   Scope   `json:"scope"`
-	Limits  []Level `json:"limits,omitempty"`
-	Kept    *Kept   `json:"kept,omitempty"`
-	// Cells are measured levels, by size and mix of operations.
-	Cells []Cell `json:"cells,omitempty"`
+	Model  string // its name
+	Limits []Level
+	Cells  []Cell // measured levels, by size and mix of operations
 }
 
 // Level is one limit.

@@ -258,7 +258,7 @@ func (m *Model) Levels(set map[string]string) (Levels, error) {
 		}
 	}
 	in, err := m.resolve(set)
-	out := Levels{Model: m.Name, Service: m.Service, Scope: m.Scope, Kept: m.Kept, Cells: m.Cells}
+	out := Levels{Model: m.Name, Cells: m.Cells}
 	if err != nil {
 		return out, err
 	}

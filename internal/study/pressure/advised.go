@@ -122,7 +122,7 @@ func after(limits []Use, offers []*offer) (growth Range, next []LimitOf) {
 	growth = Range{math.Inf(1), math.Inf(1), math.Inf(1)}
 	var all []Range
 	for _, u := range limits {
-		if !(u.Pressure > 0) { // nor are those behind it used
+		if !(u.Pressure > 0) { // the rest is not used either
 			break
 		}
 		o, level := u.advised("", offers).offer, u.Rate

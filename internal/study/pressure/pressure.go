@@ -1,3 +1,14 @@
+// Package pressure is the question how close each rented service is to what may be expected of it, and so
+// where money helps: AISLE's service level pressure, with what its sampling hides.
+//
+//  1. [Load]: what counts against a limit in each period of a recording.
+//  2. [Series]: the pressure of each period, SLP(o) = Σ f·o/s (paper, equation 1); [Series.Summary].
+//  3. [Series.Critical]: how long the pressure was above a threshold, TCPT and MCPT, with bounds.
+//  4. [Follow]: the balance of a token bucket, and when it runs out.
+//  5. [EstimateSize]: the size of operations that the provider counts by.
+//  6. [Use]: how much of each limit the throughput uses, and which limits are the bottleneck.
+//  7. [Advised]: what to raise, by how much it is of use, what is more than needed, as inputs that the model has.
+//  8. [Growth], [Prices]: what a growth costs, against more nodes.
 package pressure
 
 import (

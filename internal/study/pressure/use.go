@@ -62,7 +62,8 @@ func (u Use) highest() float64 {
 	return max(u.Pressure, u.Mean.Hi)
 }
 
-// sufficient is the share of the level at which the pressure is target, by its peak and by the upper end of its interval.
+// sufficient is the share of the level at which the pressure is target: by its peak, and by the upper end of
+// its interval.
 func (u Use) sufficient(target float64) float64 { return max(u.highest(), u.Peak) / target }
 
 // clipped reports whether the demand is at the limit. The interval of a mean alone, which few periods make
