@@ -88,7 +88,7 @@ func (s *Shown) fill(service Service) {
 	default:
 		s.sizes, s.mixes = []float64{4 * kib, 16 * kib, 32 * kib, 64 * kib, 128 * kib, 256 * kib, 512 * kib,
 			1024 * kib}, []float64{100}
-		if s.levels.directional() {
+		if s.levels.Directional() {
 			s.mixes = []float64{0, 25, 50, 75, 100}
 		}
 		s.TurnSize = num.IfFinite(s.levels.Turn(1))

@@ -122,8 +122,8 @@ func (l Level) Counts(size float64) float64 {
 	return size
 }
 
-// share is that of the operations which the limit counts, if so many are reads.
-func (l Level) share(reads float64) float64 {
+// Share is that of the operations which the limit counts, if so many, a share, are reads.
+func (l Level) Share(reads float64) float64 {
 	switch {
 	case len(l.Ways) != 1:
 		return 1
@@ -250,7 +250,7 @@ func (l Levels) rates(size, reads float64) []float64 {
 	out := make([]float64, len(l.Limits))
 	for i, lim := range l.Limits {
 		out[i] = math.Inf(1)
-		if share := lim.share(reads); share > 0 && (lim.Quality == Ops || lim.Quality == Bytes) {
+		if share := lim.Share(reads); share > 0 && (lim.Quality == Ops || lim.Quality == Bytes) {
 			out[i] = lim.Rate.Level() / (share * lim.Counts(size))
 		}
 	}
@@ -308,7 +308,7 @@ func (l Levels) Burst() Levels {
 	return l
 }
 
-// directional reports whether reads and writes have limits of their own.
-func (l Levels) directional() bool {
+// Directional reports whether reads and writes have limits of their own.
+func (l Levels) Directional() bool {
 	return slices.ContainsFunc(l.Limits, func(lim Level) bool { return len(lim.Ways) == 1 })
 }

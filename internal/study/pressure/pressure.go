@@ -34,6 +34,7 @@ A source is a run, a file, or an address:
     RUN                      what the monitor recorded of volumes, network and processors
     iostat.json, iostat.txt  iostat -x -y -t, as JSON or text
     diskstats.txt            recordings of /proc/diskstats
+    vol-1.json               nvme amzn stats -o json, each below a line with the time
     table.csv                time (the end of each period), volume, read_ops, write_ops,
                              read_bytes, write_bytes (a second), and perhaps node
     cloudwatch:vol-1,vol-2   CloudWatch, with the usual credentials
