@@ -19,20 +19,18 @@ func (r *Result) document() *doc.Document {
 		More: r.more(),
 		Data: doc.Flatten(r, "services"),
 	}
-	d.Sections = append(d.Sections, doc.Section{ID: "pressure", Title: "How close to its limits is each service?",
-		Blocks: r.tableBlocks()})
-	if blocks := r.adviceBlocks(); len(blocks) > 0 {
-		d.Sections = append(d.Sections, doc.Section{ID: "advice", Title: "What to raise", Blocks: blocks})
-	}
-	if blocks := r.growthBlocks(); len(blocks) > 0 {
-		d.Sections = append(d.Sections, doc.Section{ID: "growth", Title: "What growth costs", Blocks: blocks})
-	}
-	if blocks := r.sizeBlocks(); len(blocks) > 0 {
-		d.Sections = append(d.Sections, doc.Section{ID: "sizes", Title: "How the provider counts operations", Blocks: blocks})
+	for _, s := range []doc.Section{
+		{ID: "pressure", Title: "How close to its limits is each service?", Blocks: r.tableBlocks()},
+		{ID: "advice", Title: "What to raise", Blocks: r.adviceBlocks()},
+		{ID: "growth", Title: "What growth costs", Blocks: r.growthBlocks()},
+		{ID: "sizes", Title: "How the provider counts operations", Blocks: r.sizeBlocks()},
+	} {
+		if len(s.Blocks) > 0 {
+			d.Sections = append(d.Sections, s)
+		}
 	}
 	d.Sections = append(d.Sections, r.figures()...)
-	d.Sections = append(d.Sections, doc.Section{ID: doc.Reading, Title: "How to read this", Show: doc.Page,
-		Blocks: []doc.Block{{List: &doc.List{Items: reading}}}})
+	d.AddSection(doc.Reading, "How to read this", "", doc.Page, doc.Block{List: &doc.List{Items: reading}})
 	return d
 }
 
