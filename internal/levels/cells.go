@@ -70,7 +70,7 @@ type weighted struct{ at, weight float64 }
 func around(axis []float64, x float64) []weighted {
 	i, exact := slices.BinarySearchFunc(axis, x, func(a, x float64) int {
 		switch {
-		case math.Abs(a-x) <= same*math.Abs(x):
+		case math.Abs(a-x) <= Same*math.Abs(x):
 			return 0
 		case a < x:
 			return -1

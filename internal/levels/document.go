@@ -88,7 +88,7 @@ func (s *Shown) fill(service Service) {
 	default:
 		s.sizes, s.mixes = []float64{4 * kib, 16 * kib, 32 * kib, 64 * kib, 128 * kib, 256 * kib, 512 * kib,
 			1024 * kib}, []float64{100}
-		if s.levels.directional() {
+		if s.levels.Directional() {
 			s.mixes = []float64{0, 25, 50, 75, 100}
 		}
 		s.TurnSize = num.IfFinite(s.levels.Turn(1))
@@ -109,9 +109,9 @@ func (s *Shown) fill(service Service) {
 	}
 }
 
-// Format is a rate of a limit: "300 op/s", "60 MiB/s".
-func (l Level) Format(x float64) string {
-	switch l.Quality {
+// Format is a rate: "300 op/s", "60 MiB/s".
+func (q Quality) Format(x float64) string {
+	switch q {
 	case Ops:
 		return opsText(x)
 	case Bytes:
@@ -166,9 +166,9 @@ func (s *Shown) answer() string {
 		all = nil
 	}
 	for _, lim := range s.Limits {
-		text := lim.Name + " " + lim.Format(lim.Rate.Level())
+		text := lim.Name + " " + lim.Quality.Format(lim.Rate.Level())
 		if lim.Bucket != nil {
-			text += fmt.Sprintf(" (%s with credits)", lim.Format(lim.Bucket.Burst))
+			text += fmt.Sprintf(" (%s with credits)", lim.Quality.Format(lim.Bucket.Burst))
 		}
 		all = append(all, text)
 	}
@@ -234,7 +234,7 @@ func (s *Shown) limitTable() *doc.Table {
 		}
 		for _, v := range lim.Rate {
 			shares = shares || v.Share != 1
-			t.Add(doc.Say(lim.Name), doc.Of(v.Rate, lim.Format(v.Rate)), doc.Of(v.Share, num.Share(v.Share)),
+			t.Add(doc.Say(lim.Name), doc.Of(v.Rate, lim.Quality.Format(v.Rate)), doc.Of(v.Share, num.Share(v.Share)),
 				doc.Optional(unit, kibText),
 				doc.Optional(num.IfFinite(lasts), seconds), doc.Optional(num.IfFinite(fills), seconds))
 		}

@@ -70,13 +70,9 @@ type Kept struct {
 
 // Levels are what may be expected of one service.
 type Levels struct {
-	Model   string  `json:"model"`
-	Service Service `json:"service"`
-	Scope   Scope   `json:"scope"`
-	Limits  []Level `json:"limits,omitempty"`
-	Kept    *Kept   `json:"kept,omitempty"`
-	// Cells are measured levels, by size and mix of operations.
-	Cells []Cell `json:"cells,omitempty"`
+	Model  string // its name
+	Limits []Level
+	Cells  []Cell // measured levels, by size and mix of operations
 }
 
 // Level is one limit.
@@ -126,8 +122,8 @@ func (l Level) Counts(size float64) float64 {
 	return size
 }
 
-// share is that of the operations which the limit counts, if so many are reads.
-func (l Level) share(reads float64) float64 {
+// Share is that of the operations which the limit counts, if so many, a share, are reads.
+func (l Level) Share(reads float64) float64 {
 	switch {
 	case len(l.Ways) != 1:
 		return 1
@@ -235,8 +231,8 @@ func (l Levels) At(size, reads float64) Expected {
 	}
 	for i, rate := range l.rates(size, reads) {
 		switch {
-		case len(l.Cells) > 0 || math.IsInf(rate, 1) || rate > out.Ops*(1+same):
-		case rate < out.Ops*(1-same):
+		case len(l.Cells) > 0 || math.IsInf(rate, 1) || rate > out.Ops*(1+Same):
+		case rate < out.Ops*(1-Same):
 			out.Ops, out.Limits = rate, []int{i}
 		default:
 			out.Limits = append(out.Limits, i)
@@ -246,15 +242,15 @@ func (l Levels) At(size, reads float64) Expected {
 	return out
 }
 
-// same is the relative difference below which two rates are the same.
-const same = 1e-9
+// Same is the relative difference below which two rates are the same.
+const Same = 1e-9
 
 // rates are the operations a second that each limit allows; +Inf: it counts none.
 func (l Levels) rates(size, reads float64) []float64 {
 	out := make([]float64, len(l.Limits))
 	for i, lim := range l.Limits {
 		out[i] = math.Inf(1)
-		if share := lim.share(reads); share > 0 && (lim.Quality == Ops || lim.Quality == Bytes) {
+		if share := lim.Share(reads); share > 0 && (lim.Quality == Ops || lim.Quality == Bytes) {
 			out[i] = lim.Rate.Level() / (share * lim.Counts(size))
 		}
 	}
@@ -293,7 +289,7 @@ func (l Levels) Turn(reads float64) float64 {
 		switch turn := perByte / ops; {
 		case units <= ops && !math.IsInf(units, 1):
 			return begin
-		case turn <= end*(1+same):
+		case turn <= end*(1+Same):
 			return min(max(turn, begin), end)
 		}
 		begin = end
@@ -312,7 +308,7 @@ func (l Levels) Burst() Levels {
 	return l
 }
 
-// directional reports whether reads and writes have limits of their own.
-func (l Levels) directional() bool {
+// Directional reports whether reads and writes have limits of their own.
+func (l Levels) Directional() bool {
 	return slices.ContainsFunc(l.Limits, func(lim Level) bool { return len(lim.Ways) == 1 })
 }

@@ -228,7 +228,7 @@ func TestBurst(t *testing.T) {
 // TestMadeInCode: a model that no file had gives the same levels, and is checked alike.
 func TestMadeInCode(t *testing.T) {
 	made := Model{Name: "m", Limits: []Limit{{Quality: Ops, Rate: Rate{Term: Term{Value: Amount{Number: 300}}}}}}
-	if l, err := made.Levels(nil); err != nil || l.At(4096, 1).Ops != 300 || l.Service != Volume {
+	if l, err := made.Levels(nil); err != nil || l.At(4096, 1).Ops != 300 {
 		t.Errorf("Levels: %+v, %v", l, err)
 	}
 	made.Limits[0].Quality = CPU

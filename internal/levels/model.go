@@ -183,9 +183,9 @@ func (m *Model) take(in inputs, name, text string) (problem string) {
 	x, problem := of.number(text)
 	switch lo, hi := of.low(in), of.high(in); {
 	case problem != "":
-	case x < lo*(1-same) && !math.IsInf(lo, 1): // otherwise the bound depends on what is wrong
+	case x < lo*(1-Same) && !math.IsInf(lo, 1): // otherwise the bound depends on what is wrong
 		problem = of.print(x) + " is too small"
-	case x > hi*(1+same):
+	case x > hi*(1+Same):
 		problem = of.print(x) + " is too large"
 	default:
 		in.numbers[name] = x
@@ -258,7 +258,7 @@ func (m *Model) Levels(set map[string]string) (Levels, error) {
 		}
 	}
 	in, err := m.resolve(set)
-	out := Levels{Model: m.Name, Service: m.Service, Scope: m.Scope, Kept: m.Kept, Cells: m.Cells}
+	out := Levels{Model: m.Name, Cells: m.Cells}
 	if err != nil {
 		return out, err
 	}

@@ -230,7 +230,7 @@ func (t *csvTable) finish(s *Recording) {
 	}
 	s.rows(places)
 	var ok bool
-	if s.Begin, s.End, ok = periods(s.End, t.StampsBegin, t.Period.Seconds()); !ok {
+	if s.Begin, ok = begins(s.End, t.Period.Seconds()); !ok {
 		t.refuse(int(lines[0]), s.Service+" has one time only", "give at least two, or say how long a period is")
 	}
 }

@@ -30,7 +30,7 @@ func fuzz(f *testing.F, pattern string, more ...string) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, opt := range []Options{{}, {Period: time.Second, StampsBegin: true, Node: "n"}} {
+		for _, opt := range []Options{{}, {Period: time.Second}} {
 			list, err := Read(t.Context(), "f", strings.NewReader(text), opt)
 			if err != nil {
 				if !errors.Is(err, model.ErrUsage) {

@@ -34,17 +34,16 @@ func median(times []float64) float64 {
 	return stats.QuantileSorted(steps, .5)
 }
 
-// periods are those that end at ascending stamps, or begin there. Most steps are as long as the
-// median, or all as period if that is above 0. A longer step is a gap beside a period of the
-// usual length. Where its neighbour is as long, it is a period: monitoring thins out old values.
-// ok: the length is known.
-func periods(stamps []float64, stampsBegin bool, period float64) (begin, end []float64, ok bool) {
+// begins are those of periods that end at ascending stamps. Most steps are as long as the median, or
+// all as period if that is above 0. A longer step is a gap before a period of the usual length. If its
+// neighbour is as long, it is a period: monitoring thins out old values. ok: the length is known.
+func begins(stamps []float64, period float64) (out []float64, ok bool) {
 	usual := period
 	if period <= 0 {
 		usual = median(stamps)
 	}
 	if usual <= 0 {
-		return nil, nil, false
+		return nil, false
 	}
 	step := func(i int) float64 {
 		if i < 0 || i >= len(stamps)-1 {
@@ -65,13 +64,9 @@ func periods(stamps []float64, stampsBegin bool, period float64) (begin, end []f
 		return usual
 	}
 	for i, s := range stamps {
-		if stampsBegin {
-			begin, end = append(begin, s), append(end, s+length(max(min(i, len(stamps)-2), 0)))
-		} else {
-			begin, end = append(begin, s-length(max(i-1, 0))), append(end, s)
-		}
+		out = append(out, s-length(max(i-1, 0)))
 	}
-	return begin, end, true
+	return out, true
 }
 
 // places are those of all periods, and how often their ends go back.

@@ -252,7 +252,6 @@ func TestRandomCSV(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		comma := []string{",", ";", "\t"}[rng.IntN(3)]
 		step := []float64{1, 60, 300}[rng.IntN(3)]
-		opt := Options{StampsBegin: rng.IntN(2) == 0}
 		measures := []Measure{ReadOps, WriteOps, ReadBytes, WriteBytes, WriteMerges, Credits}
 		if rng.IntN(2) == 0 {
 			measures = []Measure{Ops, Bytes}
@@ -295,48 +294,39 @@ func TestRandomCSV(t *testing.T) {
 				if rng.IntN(20) == 0 {
 					rows = append(rows, rows[len(rows)-1]) // a copy
 				}
-				if opt.StampsBegin {
-					d.add(at, at+step, of)
-				} else {
-					d.add(at-step, at, of)
-				}
+				d.add(at-step, at, of)
 			}
 		}
 		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		text := strings.Join(header, comma) + "\n" + strings.Join(rows, "\n") + "\n"
 		// A gap of equal neighbours is taken for a longer period: give the length.
-		opt.Period = time.Duration(step * 1e9)
-		for _, r := range read(t, text, opt) {
+		for _, r := range read(t, text, Options{Period: time.Duration(step * 1e9)}) {
 			same(t, r, *want[r.Service], 1e-9, text)
 		}
 	}
 }
 
-// TestPeriods: which time stamps stand for.
-func TestPeriods(t *testing.T) {
+// TestBegins: when the periods of stamps begin.
+func TestBegins(t *testing.T) {
 	type times = []float64
 	for name, c := range map[string]struct {
-		stamps     times
-		begins     bool
-		period     float64
-		begin, end times
+		ends   times
+		period float64
+		begin  times
 	}{
-		"ends":        {times{10, 20, 30}, false, 0, times{0, 10, 20}, times{10, 20, 30}},
-		"begins":      {times{10, 20, 30}, true, 0, times{10, 20, 30}, times{20, 30, 40}},
-		"a gap":       {times{10, 20, 50, 60}, false, 0, times{0, 10, 40, 50}, times{10, 20, 50, 60}},
-		"begins, gap": {times{10, 20, 50, 60}, true, 0, times{10, 20, 50, 60}, times{20, 30, 60, 70}},
-		"late":        {times{10, 20, 34, 40, 50}, false, 0, times{0, 10, 20, 34, 40}, times{10, 20, 34, 40, 50}},
-		"thinned out": {times{0, 50, 100, 110, 120, 130, 140}, false, 0,
-			times{-50, 0, 50, 100, 110, 120, 130}, times{0, 50, 100, 110, 120, 130, 140}},
-		"given":        {times{10, 20, 50, 60}, false, 5, times{5, 15, 45, 55}, times{10, 20, 50, 60}},
-		"given, alone": {times{10}, false, 5, times{5}, times{10}},
-		"given, long":  {times{10, 20}, false, 15, times{0, 10}, times{10, 20}},
-		"alone":        {times{10}, false, 0, nil, nil},
+		"even":         {times{10, 20, 30}, 0, times{0, 10, 20}},
+		"a gap":        {times{10, 20, 50, 60}, 0, times{0, 10, 40, 50}},
+		"late":         {times{10, 20, 34, 40, 50}, 0, times{0, 10, 20, 34, 40}},
+		"thinned out":  {times{0, 50, 100, 110, 120, 130, 140}, 0, times{-50, 0, 50, 100, 110, 120, 130}},
+		"given":        {times{10, 20, 50, 60}, 5, times{5, 15, 45, 55}},
+		"given, alone": {times{10}, 5, times{5}},
+		"given, long":  {times{10, 20}, 15, times{0, 10}},
+		"alone":        {times{10}, 0, nil},
 		"none":         {},
 	} {
-		begin, end, ok := periods(c.stamps, c.begins, c.period)
-		if ok != (c.begin != nil) || !slices.Equal(begin, c.begin) || !slices.Equal(end, c.end) {
-			t.Errorf("%s: %v to %v, %v, want %v to %v", name, begin, end, ok, c.begin, c.end)
+		begin, ok := begins(c.ends, c.period)
+		if ok != (c.begin != nil) || !slices.Equal(begin, c.begin) {
+			t.Errorf("%s: %v, %v, want %v", name, begin, ok, c.begin)
 		}
 	}
 }

@@ -22,12 +22,9 @@ type Options struct {
 	Zone *time.Location // of times without one; nil: UTC
 	// Period is how long each period is; 0: as the stamps show.
 	Period time.Duration
-	// StampsBegin: the times in a CSV are those at which periods begin, as CloudWatch's.
-	StampsBegin bool
-	// Node and Service are names for what the file does not name. An empty Service is the
-	// file's name.
-	Node, Service string
-	Limit         int64 // of the file, unpacked, in bytes; 0: 1 GiB
+	// Service is the name of what the file does not name; empty: the file's name.
+	Service string
+	Limit   int64 // of the file, unpacked, in bytes; 0: 1 GiB
 }
 
 const defaultLimit = 1 << 30
@@ -145,7 +142,7 @@ func (f *file) settle(list []Recording) ([]Recording, error) {
 	periods := 0
 	for i := range list {
 		r := &list[i]
-		r.Source, r.Node = f.name, cmp.Or(r.Node, f.Node)
+		r.Source = f.name
 		r.Settle()
 		if periods += len(r.Begin); f.cut {
 			r.remark(Remark{Code: Cut, Count: 1})

@@ -16,6 +16,7 @@ import (
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/internal/study"
 )
 
@@ -152,7 +153,7 @@ func (p *Params) choose(all []frame.Frame) (*frame.Frame, error) {
 	return nil, &model.InputError{Path: "metric", Problem: problem, Allowed: "use one of " + num.List(names)}
 }
 
-// mostBins is how many bins the histogram has.
+// mostBins is how many bins the histogram has at most.
 const mostBins = 40
 
 func (r *Result) document() *doc.Document {
@@ -173,14 +174,10 @@ func (r *Result) document() *doc.Document {
 
 // histogram has a bar for each bin of the values, and a rule at each level.
 func (r *Result) histogram() chart.Chart {
-	lo, hi := slices.Min(r.all), slices.Max(r.all)
-	counts := make([]float64, mostBins)
-	for _, v := range r.all {
-		counts[min(mostBins-1, int((v-lo)/max(hi-lo, 1e-300)*mostBins))]++
-	}
+	edges, counts := stats.Histogram(slices.Sorted(slices.Values(r.all)), mostBins)
 	bars := chart.Layer{Mark: chart.Bar, Role: chart.Series1}
 	for i, n := range counts {
-		bars.AddSpan(lo+(hi-lo)*float64(i)/mostBins, lo+(hi-lo)*float64(i+1)/mostBins, n)
+		bars.AddSpan(edges[i], edges[i+1], float64(n))
 	}
 	rules := chart.Layer{Mark: chart.Rule, Role: chart.Estimate, Name: "levels"}
 	for _, v := range r.Levels {

@@ -1,15 +1,9 @@
 package pressure
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strings"
-
-	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/levels"
 )
 
 // Action is what an advice says of a limit.
@@ -27,10 +21,8 @@ const (
 
 // Advised is what to do about a limit.
 type Advised struct {
-	Action  Action `json:"action"`
-	Node    string `json:"node"`
-	Service string `json:"service"`
-	Quality string `json:"quality"`
+	Action Action `json:"action"`
+	LimitOf
 	// From is the present level, To the advised one. Of another service, To is the level up to which
 	// more is of use. null: no other limit is known, so that any raise is of use.
 	From float64  `json:"from"`
@@ -57,119 +49,26 @@ type LimitOf struct {
 	Quality string `json:"quality"`
 }
 
-// busyWindow is the least time, in s, and busyPeriods the least number of periods of the
-// window of the highest load.
-const busyWindow, busyPeriods = 60, 10
-
-// often is the share of the time at a limit, in percent, from which the demand is clipped.
-const often = 5
-
-// candidates are the limits that the advice is about: each of a service once.
-func (r *Result) candidates() (out []*Service) {
-	for _, s := range r.Services {
-		if !s.line.again {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// uses are how much of each limit the throughput of the busiest window uses. Where a
-// service is at its limit often, and for shorter than the usual window, the window is as
-// long as that lasts: all limits are looked at in the moments that count.
-func (r *Result) uses() ([]Use, error) {
-	length := max(busyWindow, busyPeriods*r.Period)
-	if w := r.worst(); w != nil && w.TCPT.Percent >= often && w.MCPT.Seconds > 0 {
-		length = min(length, w.MCPT.Seconds)
-	}
-	services := r.candidates()
-	all := make([]Series, len(services))
-	for i, s := range services {
-		all[i] = s.line.series
-	}
-	begin, end := Busiest(all, length)
-	out := make([]Use, len(services))
-	for i, s := range services {
-		u, err := NewUse(s.Limit, s.line.series, begin, end)
-		if err != nil {
-			return nil, fmt.Errorf("the use of %s: %w", s.Service, err)
-		}
-		if err := s.line.allow(&u, begin, end); err != nil {
-			return nil, err
-		}
-		u.Node, u.Service, u.Limit = s.Node, s.Service, s.Quality
-		out[i] = u
-	}
-	return out, nil
-}
-
-// allow sets what a bucket adds to a use. If the limit of the moment binds, that is its rate:
-// in a burst, a higher base rate is of no use. In the long run a bucket gives what it gains.
-// Less is enough only if the base rate alone bears the loads.
-func (l *line) allow(u *Use, begin, end float64) error {
-	if l.credits == nil {
-		return nil
-	}
-	loads := l.loads.Between(begin, end)
-	if len(loads) == 0 {
-		loads = l.loads
-	}
-	all, err := l.loads.Summary()
-	if err != nil {
-		return fmt.Errorf("the loads of %s: %w", l.service, err)
-	}
-	clipped := u.clipped()
-	u.Peak = max(u.Peak, all.P99/l.level.Rate.Level())
-	u.load, u.burst = loads.Mean(), l.level.Bucket.Burst
-	if clipped {
-		u.Rate = loads.Mean() / u.Pressure
-	} else if lasting := all.Mean / l.level.Bucket.Fill; lasting > u.Pressure {
-		u.Pressure, u.Mean = lasting, nil
-	}
-	return nil
-}
-
-// undecided reports whether the balance of a bucket, which is not known, decides what holds
-// the throughput back: then there is no advice.
-func (r *Result) undecided() bool {
-	return slices.ContainsFunc(r.candidates(), func(s *Service) bool {
-		return s.line.most != nil && s.SLP.P99 < saturated && s.line.most.peak() >= saturated
-	})
-}
-
-// clipped reports whether limits hold the throughput back: by their pressure, by the time
-// at them, or by what the provider says.
-func (r *Result) clipped(a Advice) bool {
-	return a.Clipped || slices.ContainsFunc(a.Steps[0].Next,
-		func(i int) bool { return r.serviceOf(a.Uses[i]).atLimit() >= often })
-}
-
-// serviceOf is that of a use.
-func (r *Result) serviceOf(u Use) *Service {
-	k := slices.IndexFunc(r.Services, func(s *Service) bool {
-		return !s.line.again && s.Node == u.Node && s.Service == u.Service && s.Quality == u.Limit
-	})
-	return r.Services[k]
-}
-
 // advise fills Advice: what to raise if a limit is saturated, how much more fits
 // otherwise, and of what less is enough. It names levels that the models have.
-func (r *Result) advise(a Advice) {
-	if len(a.Steps) == 0 {
+func (r *Result) advise() {
+	first := bottlenecks(r.used)
+	if len(first) == 0 {
 		return
 	}
 	offers, grown := r.offers(), 1.0
-	if r.clipped(a) {
-		grown = r.raise(a, offers)
+	if first[0].clipped() || slices.ContainsFunc(first, func(u Use) bool { return u.of.atLimit() >= often }) {
+		grown = r.raise(first, offers)
 	} else {
-		for _, i := range a.Steps[0].Next {
-			x := r.advised(ActionHeadroom, a.Uses[i], offers)
-			x.Growth = &a.Steps[0].Growth
+		growth := first[0].growth()
+		for _, u := range first {
+			x := u.advised(ActionHeadroom, offers)
+			x.Growth = &growth
 			r.Advice = append(r.Advice, x)
 		}
 	}
 	for _, o := range offers {
-		r.lower(a, o, offers, grown)
+		r.lower(o, offers, grown)
 	}
 	for i := range r.Advice {
 		if x := &r.Advice[i]; x.Action == ActionRaise || x.Action == ActionLower {
@@ -179,35 +78,27 @@ func (r *Result) advise(a Advice) {
 }
 
 // advised is an advice about the limit of a use.
-func (r *Result) advised(action Action, u Use, offers []*offer) Advised {
-	s := r.serviceOf(u)
-	k := slices.IndexFunc(offers, func(o *offer) bool { return slices.Contains(o.limits, s) })
-	return Advised{Action: action, Node: u.Node, Service: u.Service, Quality: u.Limit, From: u.Rate, offer: offers[k]}
-}
-
-// limitsOf names the limits of uses.
-func (a Advice) limitsOf(indices []int) (out []LimitOf) {
-	for _, i := range indices {
-		out = append(out, LimitOf{a.Uses[i].Node, a.Uses[i].Service, a.Uses[i].Limit})
-	}
-	return out
+func (u Use) advised(action Action, offers []*offer) Advised {
+	k := slices.IndexFunc(offers, func(o *offer) bool { return slices.Contains(o.limits, u.of) })
+	return Advised{Action: action, LimitOf: u.LimitOf, From: u.Rate, offer: offers[k]}
 }
 
 // raise advises raises of the first limits, up to where others bind, or where one of them has no higher
 // level. Inputs for a raise may give more of the others, too: then it is of use for longer. grown is the
 // throughput then, as a multiple of the present one.
-func (r *Result) raise(a Advice, offers []*offer) (grown float64) {
-	growth, next := r.after(a, offers)
+func (r *Result) raise(first []Use, offers []*offer) (grown float64) {
+	others := r.used[len(first):]
+	growth, next := after(others, offers)
 	var all []Advised
 	for range mostRounds {
-		all, grown = r.raiseTo(a, offers, growth, next)
-		more, then := r.after(a, offers)
+		all, grown = raiseTo(first, offers, growth, next)
+		more, then := after(others, offers)
 		if grown < growth.Value*(1-same) {
 			break
 		}
 		for k := range all {
 			if all[k].Next != nil {
-				all[k].Next = a.limitsOf(then)
+				all[k].Next = then
 			}
 		}
 		if !(more.Value > growth.Value*(1+same)) {
@@ -225,26 +116,27 @@ func (r *Result) raise(a Advice, offers []*offer) (grown float64) {
 // mostRounds is more than the models that come with the program take.
 const mostRounds = 1000
 
-// after is how far the throughput can grow until limits bind that are not the first, with the inputs that
-// are chosen.
-func (r *Result) after(a Advice, offers []*offer) (growth Range, next []int) {
+// after is how far the throughput can grow until one of these limits binds, with the inputs that are chosen, and
+// which bind then.
+func after(limits []Use, offers []*offer) (growth Range, next []LimitOf) {
 	growth = Range{math.Inf(1), math.Inf(1), math.Inf(1)}
-	all := make(map[int]Range)
-	for i, u := range a.Uses {
-		if slices.Contains(a.Steps[0].Next, i) || !(u.Pressure > 0) {
-			continue
+	var all []Range
+	for _, u := range limits {
+		if !(u.Pressure > 0) { // the rest is not used either
+			break
 		}
-		o, level := r.advised("", u, offers).offer, u.Rate
-		if then := o.levels(o.set)[u.Limit]; then > o.levels(o.now)[u.Limit]*(1+same) {
+		o, level := u.advised("", offers).offer, u.Rate
+		if then := o.levels(o.set)[u.Quality]; then > o.levels(o.now)[u.Quality]*(1+same) {
 			level = then
 		}
-		if all[i] = u.reach(level); all[i].Value < growth.Value {
-			growth = all[i]
+		g := u.reach(level)
+		if all = append(all, g); g.Value < growth.Value {
+			growth = g
 		}
 	}
-	for i := range a.Uses {
-		if g, ok := all[i]; ok && g.Value*alike <= growth.Value {
-			next = append(next, i)
+	for i, g := range all {
+		if g.Value*alike <= growth.Value {
+			next = append(next, limits[i].LimitOf)
 		}
 	}
 	return growth, next
@@ -252,34 +144,32 @@ func (r *Result) after(a Advice, offers []*offer) (growth Range, next []int) {
 
 // raiseTo are the raises of the first limits for a growth, at which the next ones bind. reached is how far
 // the models let it grow.
-func (r *Result) raiseTo(a Advice, offers []*offer, growth Range, next []int) (all []Advised, reached float64) {
-	first := a.Steps[0].Next
+func raiseTo(first []Use, offers []*offer, growth Range, next []LimitOf) (all []Advised, reached float64) {
 	all = make([]Advised, len(first))
 	most := make([]float64, len(first))
-	for k, i := range first {
-		u := a.Uses[i]
-		all[k] = r.advised(ActionRaise, u, offers)
+	for k, u := range first {
+		all[k] = u.advised(ActionRaise, offers)
 		all[k].AtLeast = true
-		most[k] = all[k].offer.most(u.Limit)
+		most[k] = all[k].offer.most(u.Quality)
 		if most[k] <= u.Rate*(1+same) {
 			all[k].Action, all[k].Other = ActionOtherService, true
 		} else if g := u.reach(most[k]); next != nil && g.Value < growth.Value*(1-same) {
-			growth, next = g, []int{i}
+			growth, next = g, []LimitOf{u.LimitOf}
 		}
 	}
-	for k, i := range first {
-		x, to := &all[k], a.Uses[i].needed(growth.Value)
+	for k, u := range first {
+		x, to := &all[k], u.needed(growth.Value)
 		switch {
 		case next == nil:
 			x.Most = &most[k]
 			continue
-		case slices.Contains(next, i):
+		case slices.Contains(next, u.LimitOf):
 			x.Other, to = true, most[k]
 		case to <= x.From*(1+same): // another one has to be raised first
-			x.Action, x.AtLeast, x.Next, x.Growth = ActionHeadroom, false, a.limitsOf(next), &growth
+			x.Action, x.AtLeast, x.Next, x.Growth = ActionHeadroom, false, next, &growth
 			continue
 		default:
-			x.Next, to = a.limitsOf(next), roundUp(to)
+			x.Next, to = next, roundUp(to)
 		}
 		x.To, x.Growth = &to, &growth
 	}
@@ -315,14 +205,13 @@ func (o *offer) reach(all []Advised) {
 // lower advises less of a service, where that is enough when the throughput has grown. The inputs still
 // give all that its other limits need. Of limits with the same inputs, it names the one that needs most.
 // Short data do not show it.
-func (r *Result) lower(a Advice, o *offer, offers []*offer, grown float64) {
+func (r *Result) lower(o *offer, offers []*offer, grown float64) {
 	enough, uses := make(map[string]float64), make(map[string]Use) // by the names of limits
-	for _, c := range a.Lower {
-		u := a.Uses[c.Use]
-		s := r.serviceOf(u)
+	for _, u := range r.used {
+		s, share := u.of, u.sufficient(r.Critical/100)
 		if slices.Contains(o.limits, s) && !s.line.byWord() && s.Observed >= leastObserved && s.atLimit() == 0 &&
-			c.Factor*grown < mostLowered {
-			enough[u.Limit], uses[u.Limit] = roundUp(c.Rate*grown), u
+			share < 1-same && share*grown < mostLowered {
+			enough[u.Quality], uses[u.Quality] = roundUp(share*u.Rate*grown), u
 		}
 	}
 	c, now := o.least(enough), o.levels(o.now)
@@ -333,7 +222,7 @@ func (r *Result) lower(a Advice, o *offer, offers []*offer, grown float64) {
 			return slices.Equal(other.line.level.Inputs, s.line.level.Inputs) && share(other) > share(s)
 		}
 		if to := c.levels[s.Quality]; share(s) > 0 && to < now[s.Quality] && !slices.ContainsFunc(o.limits, more) {
-			x := r.advised(ActionLower, uses[s.Quality], offers)
+			x := uses[s.Quality].advised(ActionLower, offers)
 			x.To = &to
 			r.Advice = append(r.Advice, x)
 		}
@@ -379,98 +268,4 @@ func roundUp(x float64) float64 {
 	}
 	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
 	return math.Ceil(x/unit-1e-9) * unit
-}
-
-// adviceFor is that to raise a service.
-func (r *Result) adviceFor(s *Service) *Advised {
-	i := slices.IndexFunc(r.Advice, func(a Advised) bool {
-		return (a.Action == ActionRaise || a.Action == ActionOtherService) && a.Node == s.Node && a.Service == s.Service &&
-			a.Quality == s.Quality
-	})
-	if i < 0 {
-		return nil
-	}
-	return &r.Advice[i]
-}
-
-// also says which limits have to be raised, too.
-func (r *Result) also(a *Advised) (text string) {
-	alike, others := 0, 0
-	for i := range r.Advice {
-		x := &r.Advice[i]
-		switch {
-		case x == a || x.Action != ActionRaise && x.Action != ActionOtherService:
-		case x.Action == a.Action && x.Quality == a.Quality && (x.To == nil || a.To != nil && *x.To == *a.To):
-			alike++
-		default:
-			others++
-		}
-	}
-	if alike > 0 {
-		text = ", and " + num.Count(alike, "other service") + " alike"
-	}
-	if others > 0 {
-		text += ", and " + num.Count(others, "other limit") + " as the table says"
-	}
-	return text
-}
-
-// sentence says what to raise.
-func (r *Result) sentence(a *Advised) string {
-	also, useless := r.also(a), ""
-	if len(a.Next) > 0 {
-		useless = "; more is of no use, for then " + a.binds()
-	}
-	switch {
-	case a.Action == ActionOtherService && a.To != nil:
-		return fmt.Sprintf("its model has no higher level%s. Another size or kind of service is of use up to %s%s", also,
-			rateText(a.Quality, *a.To), useless)
-	case a.Action == ActionOtherService:
-		return "its model has no higher level" + also + ": more takes another size or kind of service"
-	case a.To == nil:
-		return "raise it" + also + ": no other limit is known"
-	case a.Other:
-		return fmt.Sprintf("raise it to %s%s, the most that the model has; more takes another size or kind of service",
-			rateText(a.Quality, *a.To), also)
-	}
-	return "raise it to " + rateText(a.Quality, *a.To) + also + useless
-}
-
-// binds says which limits bind after a raise.
-func (a *Advised) binds() string {
-	n, text, verb := a.first(), a.next(), " bind"
-	if n.Service != a.Service || n.Node != a.Node {
-		text = "the " + text
-	}
-	if levels.Quality(n.Quality) == levels.CPU {
-		verb = " binds"
-	}
-	return text + verb
-}
-
-// first is the limit that is named of those that bind then: one of the same service, or else the first.
-func (a *Advised) first() LimitOf {
-	own := slices.IndexFunc(a.Next, func(n LimitOf) bool { return n.Service == a.Service && n.Node == a.Node })
-	return a.Next[max(0, own)]
-}
-
-// next is that limit for people, without its label; empty: none is known.
-func (a *Advised) next() string {
-	if len(a.Next) == 0 {
-		return ""
-	}
-	n := a.first()
-	parts := strings.Split(n.Quality, ".")
-	if way := parts[len(parts)-1]; len(parts) > 1 && way != string(levels.Read) && way != string(levels.Write) {
-		parts = parts[:len(parts)-1]
-	}
-	n.Quality = strings.Join(parts, ".")
-	text := n.words()
-	if n.Service != a.Service || n.Node != a.Node {
-		text += " of " + cmp.Or(n.Service, n.Node, "the node")
-	}
-	if n.Service != "" && n.Node != a.Node {
-		text += " of " + n.Node
-	}
-	return text
 }

@@ -106,7 +106,7 @@ type (
 func (l *line) periods() int { return len(l.recording().Begin) }
 
 // about is the subject of a line's caveats.
-func (l *line) about() caveat.Subject { return subject(l.node, l.service, limitWords(l.level.Name())) }
+func (l *line) about() caveat.Subject { return subject(l.limit()) }
 
 // absent says why a line has no pressure.
 func (l *line) absent() caveat.Caveat {

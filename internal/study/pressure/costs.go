@@ -34,7 +34,7 @@ type Provided struct {
 }
 
 // price answers what growth costs, where that is asked.
-func (p *Params) price(r *Result, a Advice) error {
+func (p *Params) price(r *Result) error {
 	if p.Growth == 0 {
 		return nil
 	}
@@ -46,15 +46,15 @@ func (p *Params) price(r *Result, a Advice) error {
 		}
 	}
 	g := &Growth{Asked: p.Growth, Currency: prices.Currency}
-	raises, offers := a.Raises(p.Growth, r.Critical/100), r.offers()
+	offers := r.offers()
 	now, then, reached := newBill(prices), newBill(prices), true
 	for _, o := range offers {
 		x := Provided{Node: o.limits[0].Node, Service: o.limits[0].Service, Model: o.model.Name, Now: o.now}
 		now.add(o, o.now)
 		needed := o.levels(o.now)
-		for _, c := range raises {
-			if u := a.Uses[c.Use]; slices.Contains(o.limits, r.serviceOf(u)) {
-				needed[u.Limit] = max(needed[u.Limit], c.Rate)
+		for _, u := range r.used {
+			if to := u.needed(p.Growth / (r.Critical / 100)); to > u.Rate && slices.Contains(o.limits, u.of) {
+				needed[u.Quality] = max(needed[u.Quality], to)
 			}
 		}
 		if c, ok := o.raise(needed, prices); ok {
@@ -95,10 +95,9 @@ func (r *Result) growthBlocks() []doc.Block {
 	if g == nil {
 		return nil
 	}
-	options := &doc.Table{Columns: []doc.Column{
-		{Key: "option", Head: "option"}, {Key: "nodes", Head: "nodes", Right: true},
-		{Key: "throughput", Head: "throughput"}, {Key: "monthly", Head: "a month", Right: true},
-		{Key: "per_rate", Head: "a month for 1 request/s", Right: true},
+	options := &doc.Table{Columns: []doc.Column{doc.Label("option", "option"), doc.Number("nodes", "nodes"),
+		doc.Label("throughput", "throughput"), doc.Number("monthly", "a month"),
+		doc.Number("per_rate", "a month for 1 request/s"),
 	}}
 	price := func(x *float64) doc.Cell {
 		if x == nil {
@@ -125,16 +124,14 @@ func (r *Result) growthBlocks() []doc.Block {
 	if g.Nodes.Nodes > r.nodes {
 		add("add nodes, just below "+asked, g.Nodes)
 	}
-	inputs := &doc.Table{Columns: []doc.Column{
-		{Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "model", Head: "model"},
-		{Key: "to", Head: "choose"},
-	}}
+	inputs := &doc.Table{Columns: []doc.Column{doc.Label("node", "node"), doc.Label("service", "service"),
+		doc.Label("model", "model"), doc.Label("to", "choose")}}
 	for _, s := range g.Services {
 		to := "another service: no inputs of its model give these levels"
 		if s.To != nil {
 			to = cmp.Or(settings(s.To, s.Now), "as it is")
 		}
-		inputs.Add(doc.Say(s.Node), doc.Say(serviceOrAll(s.Service)), doc.Say(s.Model), doc.Say(to))
+		inputs.Add(doc.Say(s.Node), doc.Say(LimitOf{Service: s.Service}.service()), doc.Say(s.Model), doc.Say(to))
 	}
 	text := fmt.Sprintf("Raises keep all limits at or below %s, at %s the present load. "+
 		"More nodes are taken to grow linearly.", num.Percent(r.Critical), asked)

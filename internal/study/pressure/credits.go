@@ -86,18 +86,24 @@ func Follow(l levels.Level, start float64, after *Credit, loads, readings Series
 		c.Balance = now
 		out.Periods = append(out.Periods, c)
 	}
-	if len(loads) == 0 {
-		return out
-	}
-	end := loads[len(loads)-1].End
-	recent := loads.Between(end-recentTime, end)
-	if len(recent) == 0 { // the last period is longer
-		recent = loads[len(loads)-1:]
-	}
-	if spent := recent.Mean() - b.Fill; spent > 0 {
-		out.RunsOut = &stats.Interval{Lo: end + now.Lo/spent, Hi: end + now.Hi/spent}
+	if len(loads) > 0 {
+		out.RunsOut = runsOut(loads, now, b.Fill)
 	}
 	return out
+}
+
+// runsOut is when a balance at the end of the loads is used up, if that of the last hour goes on.
+func runsOut(loads Series, now stats.Interval, fill float64) *stats.Interval {
+	last := loads[len(loads)-1:]
+	end := last[0].End
+	recent := loads.Between(end-recentTime, end)
+	if len(recent) == 0 { // the last period is longer
+		recent = last
+	}
+	if spent := recent.Mean() - fill; spent > 0 {
+		return &stats.Interval{Lo: end + now.Lo/spent, Hi: end + now.Hi/spent}
+	}
+	return nil
 }
 
 // within keeps a balance between empty and full.

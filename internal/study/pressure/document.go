@@ -1,7 +1,6 @@
 package pressure
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,8 +8,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/levels"
-	"github.com/scalebench/scalebench/internal/telemetry"
 )
 
 // document is study.Answer.Document.
@@ -22,20 +19,18 @@ func (r *Result) document() *doc.Document {
 		More: r.more(),
 		Data: doc.Flatten(r, "services"),
 	}
-	d.Sections = append(d.Sections, doc.Section{ID: "pressure", Title: "How close to its limits is each service?",
-		Blocks: r.tableBlocks()})
-	if blocks := r.adviceBlocks(); len(blocks) > 0 {
-		d.Sections = append(d.Sections, doc.Section{ID: "advice", Title: "What to raise", Blocks: blocks})
-	}
-	if blocks := r.growthBlocks(); len(blocks) > 0 {
-		d.Sections = append(d.Sections, doc.Section{ID: "growth", Title: "What growth costs", Blocks: blocks})
-	}
-	if blocks := r.sizeBlocks(); len(blocks) > 0 {
-		d.Sections = append(d.Sections, doc.Section{ID: "sizes", Title: "How the provider counts operations", Blocks: blocks})
+	for _, s := range []doc.Section{
+		{ID: "pressure", Title: "How close to its limits is each service?", Blocks: r.tableBlocks()},
+		{ID: "advice", Title: "What to raise", Blocks: r.adviceBlocks()},
+		{ID: "growth", Title: "What growth costs", Blocks: r.growthBlocks()},
+		{ID: "sizes", Title: "How the provider counts operations", Blocks: r.sizeBlocks()},
+	} {
+		if len(s.Blocks) > 0 {
+			d.Sections = append(d.Sections, s)
+		}
 	}
 	d.Sections = append(d.Sections, r.figures()...)
-	d.Sections = append(d.Sections, doc.Section{ID: doc.Reading, Title: "How to read this", Show: doc.Page,
-		Blocks: []doc.Block{{List: &doc.List{Items: reading}}}})
+	d.AddSection(doc.Reading, "How to read this", "", doc.Page, doc.Block{List: &doc.List{Items: reading}})
 	return d
 }
 
@@ -96,106 +91,6 @@ var reading = []string{
 	"P(s ≤ o) is the share of the time in which the service can be expected to deliver no more than what was observed.",
 }
 
-// answer is one sentence for a decision: the service that was at its limit for longest,
-// and what to do about it.
-func (r *Result) answer() string {
-	worst := r.worst()
-	if worst == nil {
-		return "No service has a pressure: the data lack what its limits count."
-	}
-	if worst.atLimit() == 0 {
-		text := fmt.Sprintf("No period was above %s. The closest is %s with %s of its %s (99th percentile)",
-			num.Percent(r.Critical), worst.name(r.nodes), percentOf(worst.SLP.P99), worst.words())
-		if worst.TCPT.Hi > 0 {
-			text += fmt.Sprintf("; its means of %s can hide at most %s of the time at the limit", num.Seconds(r.Period),
-				percentOf(worst.TCPT.Hi/100))
-		}
-		return text + "."
-	}
-	text := fmt.Sprintf("%s was at its %s limit for %s", worst.name(r.nodes), worst.words(), worst.TCPT.sentence())
-	if t := worst.Throttled; t != nil && 100**t > worst.TCPT.shown() {
-		text = fmt.Sprintf("The provider held %s back at its %s limit for %s of the time", worst.name(r.nodes), worst.words(),
-			percentOf(*t))
-	}
-	if a := r.adviceFor(worst); a != nil {
-		text += "; " + r.sentence(a)
-	}
-	return text + "."
-}
-
-// worst is the service that was at its limit for longest, or closest to it.
-func (r *Result) worst() *Service {
-	if len(r.candidates()) == 0 {
-		return nil
-	}
-	worst := slices.MaxFunc(r.candidates(), func(a, b *Service) int {
-		return cmp.Or(cmp.Compare(a.atLimit(), b.atLimit()), cmp.Compare(a.SLP.P99, b.SLP.P99))
-	})
-	return worst
-}
-
-// name is the service for people: with its node where there are several.
-func (s *Service) name(nodes int) string {
-	if strings.HasSuffix(s.Source, afterRaise) {
-		plain := *s
-		plain.Source = ""
-		return plain.name(nodes) + afterRaise
-	}
-	if s.Node == "" || nodes < 2 && s.Service != "" {
-		return cmp.Or(s.Service, "the node")
-	}
-	if s.Service == "" {
-		return s.Node
-	}
-	return s.Service + " of " + s.Node
-}
-
-// limitWords is a quality for people.
-func limitWords(quality string) string {
-	of, way, _ := strings.Cut(quality, ".")
-	word := map[string]string{string(levels.Ops): "operations", string(levels.Bytes): "bytes",
-		string(levels.CPU): "processor"}[of]
-	return strings.TrimSpace(way + " " + cmp.Or(word, of))
-}
-
-// shown is the time at the limit for people: what was sampled, as far as the bounds allow it.
-func (t TCPT) shown() float64 { return min(max(t.Percent, t.Lo), t.Hi) }
-
-// sentence is it in a sentence, with the bounds as far as they say more.
-func (t TCPT) sentence() string {
-	if t.Hi-t.Lo < 1 {
-		return num.Digits(t.shown(), 3) + " % of the time"
-	}
-	return fmt.Sprintf("%s %% of the time (at least %s, at most %s %%)", num.Digits(t.shown(), 3), num.Digits(t.Lo, 3),
-		num.Digits(t.Hi, 3))
-}
-
-// atLimit is the time at the limit in percent, by the samples or by the provider.
-func (s *Service) atLimit() float64 {
-	if t := s.Throttled; t != nil {
-		return max(s.TCPT.shown(), 100**t)
-	}
-	return s.TCPT.shown()
-}
-
-// serviceText is the service in a table.
-func (s *Service) serviceText() string {
-	if strings.HasSuffix(s.Source, afterRaise) {
-		return s.Service + afterRaise
-	}
-	return s.Service
-}
-
-// words is the limit for people.
-func (s *Service) words() string { return LimitOf{s.Node, s.Service, s.Quality}.words() }
-
-func (l LimitOf) words() string {
-	if l.Service == telemetry.Network {
-		return strings.NewReplacer("read", "received", "write", "sent").Replace(limitWords(l.Quality))
-	}
-	return limitWords(l.Quality)
-}
-
 // percentBounds is a share of the time with its bounds.
 func percentBounds(t TCPT) string { return bounded(num.Digits(t.shown(), 3)+" %", t.Lo, t.Hi) }
 
@@ -215,7 +110,7 @@ func (s *Service) expected() doc.Cell {
 	if s.Limit == 0 {
 		return doc.Of(nil, "not known")
 	}
-	return doc.Of(s.Limit, rateText(s.Quality, s.Limit))
+	return doc.Of(s.Limit, s.line.level.Quality.Format(s.Limit))
 }
 
 // tableBlocks are the table, and the limits of which nothing was used.
@@ -235,15 +130,13 @@ func (r *Result) tableBlocks() []doc.Block {
 
 // table has a row for each limit of each service, those with the highest pressure first.
 func (r *Result) table() *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{
-		{Key: "node", Head: "node"}, {Key: "service", Head: "service"}, {Key: "quality", Head: "limit"},
-		{Key: "limit", Head: "expected", Right: true},
-		{Key: "mean", Head: "pressure", Right: true, Tip: "mean over the time"},
-		{Key: "p99", Head: "p99", Right: true},
-		{Key: "exceeds", Head: "P(s ≤ o)", Right: true, Tip: "share of the time in which the service can deliver no more"},
-		{Key: "tcpt", Head: "time at limit", Right: true, Tip: "total critical pressure time (TCPT), with its bounds"},
-		{Key: "mcpt", Head: "longest", Right: true, Tip: "maximum critical pressure time (MCPT), with its bounds"},
-		{Key: "throttled", Head: "throttled", Right: true, Tip: "share of the time, by the provider"},
+	t := &doc.Table{Columns: []doc.Column{doc.Label("node", "node"), doc.Label("service", "service"),
+		doc.Label("quality", "limit"), doc.Number("limit", "expected"),
+		doc.Number("mean", "pressure", "mean over the time"), doc.Number("p99", "p99"),
+		doc.Number("exceeds", "P(s ≤ o)", "share of the time in which the service can deliver no more"),
+		doc.Number("tcpt", "time at limit", "total critical pressure time (TCPT), with its bounds"),
+		doc.Number("mcpt", "longest", "maximum critical pressure time (MCPT), with its bounds"),
+		doc.Number("throttled", "throttled", "share of the time, by the provider"),
 	}}
 	throttled, reached := false, false
 	for _, s := range r.ranked() {
@@ -251,7 +144,7 @@ func (r *Result) table() *doc.Table {
 			continue
 		}
 		throttled, reached = throttled || s.Throttled != nil, reached || len(s.line.level.Rate) > 1
-		t.Add(doc.Say(s.Node), doc.Say(s.serviceText()), doc.Say(s.words()), s.expected(),
+		t.Add(doc.Say(s.Node), doc.Say(s.Service+s.raised()), doc.Say(s.words()), s.expected(),
 			doc.Of(s.SLP.Mean, percentOf(s.SLP.Mean)),
 			doc.Of(s.SLP.P99, percentOf(s.SLP.P99)), doc.Of(s.Exceeds, percentOf(s.Exceeds)),
 			doc.Of(s.TCPT.Percent, percentBounds(s.TCPT)).As(s.tone()),
@@ -273,20 +166,6 @@ func (s *Service) tone() doc.Tone {
 	return doc.Good
 }
 
-// rateText is a rate in the unit of its quality.
-func rateText(quality string, rate float64) string {
-	of, _, _ := strings.Cut(quality, ".")
-	switch levels.Quality(of) {
-	case levels.Ops:
-		return num.Digits(rate, 5) + " op/s"
-	case levels.Bytes:
-		return num.Digits(rate/(1<<20), 4) + " MiB/s"
-	case levels.CPU:
-		return num.Digits(rate, 4) + " cores"
-	}
-	return num.Digits(rate, 4)
-}
-
 // longest is the longest time at the limit, with its bounds where they say more.
 func (s *Service) longest() string {
 	m := s.MCPT
@@ -296,20 +175,16 @@ func (s *Service) longest() string {
 	return bounded(num.Digits(m.Seconds, 3)+" s", m.Lo, m.Hi)
 }
 
-// serviceOrAll names a service, or all volumes of a node.
-func serviceOrAll(service string) string { return cmp.Or(service, "all volumes") }
-
 // adviceBlocks are the table of what to do.
 func (r *Result) adviceBlocks() []doc.Block {
 	if len(r.Advice) == 0 {
 		return nil
 	}
-	t := &doc.Table{Columns: []doc.Column{
-		{Key: "action", Head: "do"}, {Key: "node", Head: "node"}, {Key: "service", Head: "service"},
-		{Key: "quality", Head: "limit"}, {Key: "from", Head: "now", Right: true}, {Key: "to", Head: "to", Right: true},
-		{Key: "inputs", Head: "choose", Tip: "inputs of the model"},
-		{Key: "growth", Head: "throughput", Tip: "the largest then, as a multiple of the present one"},
-		{Key: "interval", Head: "95 % interval"}, {Key: "next", Head: "next limit", Tip: "which binds then"},
+	t := &doc.Table{Columns: []doc.Column{doc.Label("action", "do"), doc.Label("node", "node"),
+		doc.Label("service", "service"), doc.Label("quality", "limit"), doc.Number("from", "now"), doc.Number("to", "to"),
+		doc.Label("inputs", "choose", "inputs of the model"),
+		doc.Label("growth", "throughput", "the largest then, as a multiple of the present one"),
+		doc.Label("interval", "95 % interval"), doc.Label("next", "next limit", "which binds then"),
 	}}
 	given := map[string]bool{"node": r.nodes > 1}
 	for i := range r.Advice {
@@ -320,7 +195,7 @@ func (r *Result) adviceBlocks() []doc.Block {
 		}
 		switch {
 		case a.To != nil:
-			to = rateText(a.Quality, *a.To)
+			to = a.rate(*a.To)
 		case a.Action == ActionHeadroom:
 			to = ""
 		}
@@ -333,8 +208,8 @@ func (r *Result) adviceBlocks() []doc.Block {
 		}
 		given[string(a.Action)] = true
 		given["inputs"], given["interval"] = given["inputs"] || inputs != "", given["interval"] || interval != ""
-		t.Add(doc.Say(strings.ReplaceAll(string(a.Action), "_", " ")), doc.Say(a.Node), doc.Say(serviceOrAll(a.Service)),
-			doc.Say(LimitOf{a.Node, a.Service, a.Quality}.words()), doc.Of(a.From, rateText(a.Quality, a.From)),
+		t.Add(doc.Say(strings.ReplaceAll(string(a.Action), "_", " ")), doc.Say(a.Node), doc.Say(a.service()),
+			doc.Say(a.words()), doc.Of(a.From, a.rate(a.From)),
 			doc.Of(a.To, to), doc.Say(inputs), doc.Of(growth, growth), doc.Say(interval), doc.Say(next))
 	}
 	t.Drop(func(key string) bool {

@@ -107,7 +107,7 @@ func (p *Params) shared(lines []line, volumes []*telemetry.Recording) []line {
 		}
 		of := line{node: l.node, model: l.model, set: l.set, of: l.of, level: l.level, recordings: volumes}
 		if !slices.ContainsFunc(out, func(x line) bool { return x.level.Name() == of.level.Name() }) {
-			of.press(p.Credits, p.live[of.key()])
+			of.press(p.Credits, p.live[of.limit()])
 			out = append(out, of)
 		}
 		return true
@@ -192,7 +192,7 @@ func (p *Params) linesOf(models []*levels.Model, of []*telemetry.Recording, scop
 	set := p.inputs(r.Source, r.Node, service, models[best], used)
 	expected, err := models[best].Levels(set)
 	if err != nil {
-		return nil, fmt.Errorf("what %s of %s may expect by the model %s: %w", cmp.Or(service, "all volumes"),
+		return nil, fmt.Errorf("what %s of %s may expect by the model %s: %w", LimitOf{Service: service}.service(),
 			cmp.Or(r.Node, r.Source), models[best].Name, bySet(err))
 	}
 	first := line{source: r.Source, node: r.Node, service: service, model: models[best], set: set, of: expected,
@@ -205,7 +205,7 @@ func (p *Params) linesOf(models []*levels.Model, of []*telemetry.Recording, scop
 	out := slices.Repeat([]line{first}, len(expected.Limits))
 	for i := range out {
 		out[i].level = expected.Limits[i]
-		out[i].press(p.Credits, p.live[out[i].key()])
+		out[i].press(p.Credits, p.live[out[i].limit()])
 	}
 	return out, nil
 }
@@ -225,8 +225,8 @@ var both = []levels.Way{levels.Read, levels.Write}
 // recording is that of a single service.
 func (l *line) recording() *telemetry.Recording { return l.recordings[0] }
 
-// key names the limit.
-func (l *line) key() string { return l.node + "/" + l.service + " " + l.level.Name() }
+// limit names the limit.
+func (l *line) limit() LimitOf { return LimitOf{l.node, l.service, l.level.Name()} }
 
 // press computes the pressure in each period. credits is the share of a full bucket at
 // the begin, and after the balance before, from which it goes on.

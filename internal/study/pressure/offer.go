@@ -75,26 +75,26 @@ func (o *offer) levels(set map[string]string) map[string]float64 {
 	return out
 }
 
-// words are the present inputs, and those with each combination of other words.
-func (o *offer) words() []map[string]string {
-	sets := []map[string]string{o.now}
+// sets are the present inputs, and those with each combination of other words.
+func (o *offer) sets() []map[string]string {
+	out := []map[string]string{o.now}
 	for _, name := range o.model.InputNames() {
-		for _, set := range slices.Clone(sets) {
+		for _, set := range slices.Clone(out) {
 			for _, word := range o.model.Choices(name) {
 				with := maps.Clone(set)
 				if with[name] = word; word != set[name] {
-					sets = append(sets, with)
+					out = append(out, with)
 				}
 			}
 		}
 	}
-	return sets
+	return out
 }
 
 // most is the largest level of a limit.
 func (o *offer) most(limit string) float64 {
 	out := o.levels(o.now)[limit]
-	for _, set := range o.words() {
+	for _, set := range o.sets() {
 		set = maps.Clone(set)
 		for _, of := range o.provisions(set) {
 			set[of.Name] = o.print(of.Name, max(of.Value, of.Most))
@@ -127,7 +127,7 @@ func (c choice) compare(other choice) int {
 // raise chooses the cheapest inputs whose levels are at least those needed, by the names of limits. No amount is below
 // the present one. Words change only if the present ones are not enough: a type of instance gives more than its limits.
 func (o *offer) raise(needed map[string]float64, p Prices) (best choice, ok bool) {
-	for i, set := range o.words() {
+	for i, set := range o.sets() {
 		if i == 1 && ok {
 			break
 		}

@@ -43,7 +43,7 @@ type Params struct {
 	forced map[string]map[string]string
 	// live are the balances of buckets so far, by limit, where pressures are followed as
 	// they come; see [Live]. Nil: they are not.
-	live map[string]*Credit
+	live map[LimitOf]*Credit
 	// parsed are the models, if they were parsed before.
 	parsed []*levels.Model
 }

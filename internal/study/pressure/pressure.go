@@ -1,3 +1,14 @@
+// Package pressure is the question how close each rented service is to what may be expected of it, and so
+// where money helps: AISLE's service level pressure, with what its sampling hides.
+//
+//  1. [Load]: what counts against a limit in each period of a recording.
+//  2. [Series]: the pressure of each period, SLP(o) = Σ f·o/s (paper, equation 1); [Series.Summary].
+//  3. [Series.Critical]: how long the pressure was above a threshold, TCPT and MCPT, with bounds.
+//  4. [Follow]: the balance of a token bucket, and when it runs out.
+//  5. [EstimateSize]: the size of operations that the provider counts by.
+//  6. [Use]: how much of each limit the throughput uses, and which limits are the bottleneck.
+//  7. [Advised]: what to raise, by how much it is of use, what is more than needed, as inputs that the model has.
+//  8. [Growth], [Prices]: what a growth costs, against more nodes.
 package pressure
 
 import (
@@ -23,6 +34,7 @@ A source is a run, a file, or an address:
     RUN                      what the monitor recorded of volumes, network and processors
     iostat.json, iostat.txt  iostat -x -y -t, as JSON or text
     diskstats.txt            recordings of /proc/diskstats
+    vol-1.json               nvme amzn stats -o json, each below a line with the time
     table.csv                time (the end of each period), volume, read_ops, write_ops,
                              read_bytes, write_bytes (a second), and perhaps node
     cloudwatch:vol-1,vol-2   CloudWatch, with the usual credentials
@@ -141,9 +153,8 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 		r.Doubts.Add(adviceUnknown.At(model.Warning, caveat.Subject{}, struct{}{}))
 		return r, nil
 	}
-	a := Advise(r.used, r.Critical/100)
-	r.advise(a)
-	return r, p.price(r, a)
+	r.advise()
+	return r, p.price(r)
 }
 
 // doubt adds what is about the recordings: devices that are left out, services without a
@@ -158,7 +169,7 @@ func (r *Result) doubt(recordings []telemetry.Recording, lines []line, without [
 		}) {
 			continue // who rents no link has no model of it; a limit of the node counts its volumes
 		}
-		r.Doubts.Add(noModel.At(model.Info, subject(w.Node, w.Service, ""), struct{}{}))
+		r.Doubts.Add(noModel.At(model.Info, subject(LimitOf{Node: w.Node, Service: w.Service}), struct{}{}))
 	}
 	for _, rec := range recordings {
 		r.Doubts.Add(rec.Caveats()...)
@@ -180,10 +191,9 @@ func servicesOf(all []telemetry.Recording) (names []string) {
 	return slices.Compact(names)
 }
 
-// subject is a limit of a service.
-func subject(node, service, quality string) caveat.Subject {
-	return caveat.Subject{Node: model.NodeID(node), Part: strings.TrimSpace(cmp.Or(service, "all volumes") + " " +
-		quality)}
+// subject is a limit of a service, or a service.
+func subject(l LimitOf) caveat.Subject {
+	return caveat.Subject{Node: model.NodeID(l.Node), Part: strings.TrimSpace(l.service() + " " + l.words())}
 }
 
 // gate holds the times at the limit against the threshold.
@@ -197,7 +207,7 @@ func (p *Params) gate(r *Result) error {
 	}
 	var unknown error
 	for _, s := range r.Services {
-		err := limit.Check(fmt.Sprintf("the time of %s at its %s limit", s.name(r.nodes), limitWords(s.Quality)), s.TCPT.Lo,
+		err := limit.Check(fmt.Sprintf("the time of %s at its %s limit", s.name(r.nodes), s.words()), s.TCPT.Lo,
 			s.TCPT.Hi)
 		if err != nil && s.TCPT.Lo > limit.Most {
 			return err

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
@@ -30,7 +31,7 @@ type factors struct {
 // Plan implements study.Designer: in each trial each workload runs on all nodes with the
 // volumes as the file has them, and then with those of Raise.
 func (p *Params) Plan(setup study.Setup) (*study.Plan, error) {
-	levels := make(map[string]study.VolumeLevel)
+	limits := make(map[string]study.VolumeLevel)
 	for name, r := range p.Raise {
 		limited := slices.ContainsFunc(setup.Volumes, func(v study.Volume) bool {
 			return v.Name == name && v.VolumeLevel != (study.VolumeLevel{})
@@ -43,15 +44,15 @@ func (p *Params) Plan(setup study.Setup) (*study.Plan, error) {
 		if err != nil && r.Bandwidth != (unit.Rate{}) {
 			return nil, &model.InputError{Path: "raise." + name + ".bandwidth", Problem: err.Error(), Allowed: "use 60MiB/s"}
 		}
-		levels[name] = study.VolumeLevel{IOPS: r.IOPS, Bandwidth: rate}
+		limits[name] = study.VolumeLevel{IOPS: r.IOPS, Bandwidth: rate}
 	}
 	plan := &study.Plan{}
 	for trial := 1; trial <= setup.Trials; trial++ {
 		for _, w := range setup.Workloads {
 			t := study.Treatment{Phase: model.Parallel, Workload: w.Name, Trial: trial, Block: trial, Factors: factors{}}
 			plan.First = append(plan.First, t)
-			if len(levels) > 0 {
-				t.Volumes, t.Factors = levels, factors{Raised: true}
+			if len(limits) > 0 {
+				t.Volumes, t.Factors = limits, factors{Raised: true}
 				plan.First = append(plan.First, t)
 			}
 		}
@@ -153,13 +154,13 @@ func throughput(values []float64) Throughput {
 func (r *Result) predicted(raise map[string]Raise) float64 {
 	highest := 0.0
 	for _, u := range r.used {
-		factor, s := 1.0, r.serviceOf(u)
+		factor, of := 1.0, u.of.line.level.Quality
 		if to, ok := raise[u.Service]; ok {
 			rate, _ := to.Bandwidth.BytesPerSecond() // it was checked
 			switch {
-			case s.line.level.Quality == "ops" && to.IOPS > 0:
+			case of == levels.Ops && to.IOPS > 0:
 				factor = float64(to.IOPS) / u.Rate
-			case s.line.level.Quality == "bytes" && rate > 0:
+			case of == levels.Bytes && rate > 0:
 				factor = rate / u.Rate
 			}
 		}

@@ -102,6 +102,8 @@ func (p *Params) service(l *line) (*Service, error) {
 	return s, nil
 }
 
+func (s *Service) limit() LimitOf { return LimitOf{s.Node, s.Service, s.Quality} }
+
 // sampling says what is critical.
 func (p *Params) sampling() Sampling {
 	return Sampling{Above: float64(p.Critical) / 100, Inclusive: p.OrEqual}

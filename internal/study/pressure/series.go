@@ -1,13 +1,3 @@
-// Package pressure is the question how close each rented service is to what may be expected of it, and so
-// where money helps: AISLE's service level pressure, with what its sampling hides.
-//
-//  1. [Load]: what counts against a limit in each period of a recording.
-//  2. [Series]: the pressure of each period, SLP(o) = Σ f·o/s (paper, equation 1); [Series.Summary].
-//  3. [Series.Critical]: how long the pressure was above a threshold, TCPT and MCPT, with bounds.
-//  4. [Follow]: the balance of a token bucket, and when it runs out.
-//  5. [EstimateSize]: the size of operations that the provider counts by.
-//  6. [Advise], [Advice.Raises]: what to raise, by how much it is of use, what is more than needed.
-//  7. [Budget.Cheapest], [Option], [Prices]: what that costs, against more nodes.
 package pressure
 
 import (
@@ -23,14 +13,14 @@ import (
 
 // Period is what holds from Begin to End (Unix seconds).
 type Period struct {
-	Begin float64 `json:"begin"`
-	End   float64 `json:"end"`
-	Mean  float64 `json:"mean"` // of the pressure, or of a load a second
+	Begin float64
+	End   float64
+	Mean  float64 // of the pressure, or of a load a second
 	// Idle is the least share of the period without any work that was offered or waited; 0: not known. A
 	// device's utilization is no measure of it: a throttle holds work back before it reaches the device.
-	Idle float64 `json:"idle,omitempty"`
+	Idle float64
 	// Ceiling is the largest pressure that is possible within the period; 0: that of the whole series.
-	Ceiling float64 `json:"ceiling,omitempty"`
+	Ceiling float64
 }
 
 func (p Period) seconds() float64 { return p.End - p.Begin }

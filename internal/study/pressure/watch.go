@@ -21,7 +21,7 @@ type Live struct {
 	params Params
 	alert  Sampling
 	ended  map[string]float64 // when the latest period of a service ended, Unix s
-	limits map[string]*Moment
+	limits map[LimitOf]*Moment
 	order  []*Moment // by node and service
 	nodes  *int      // how many are seen
 }
@@ -29,16 +29,14 @@ type Live struct {
 // Live begins to follow pressures. alert is the pressure above which [Moment.Above] counts.
 func (p *Params) Live(alert float64) *Live {
 	return &Live{params: *p, alert: Sampling{Above: alert, Inclusive: p.OrEqual}, ended: make(map[string]float64),
-		limits: make(map[string]*Moment), nodes: new(int)}
+		limits: make(map[LimitOf]*Moment), nodes: new(int)}
 }
 
 // Moment is the pressure of a limit as it is now.
 type Moment struct {
-	Time    time.Time `json:"time"` // the end of the period
-	Node    string    `json:"node"`
-	Service string    `json:"service"`
-	Quality string    `json:"quality"`
-	SLP     float64   `json:"slp"`
+	Time time.Time `json:"time"` // the end of the period
+	LimitOf
+	SLP float64 `json:"slp"`
 	// Most is what the pressure can be at most, where the balance of a bucket is not known;
 	// 0: it is SLP.
 	Most float64 `json:"slp_most,omitempty"`
@@ -101,7 +99,7 @@ func (l *Live) Look(at time.Time, recordings []telemetry.Recording) ([]*Moment, 
 		return nil, err
 	}
 	if first := l.params.live == nil; first {
-		l.params.live = make(map[string]*Credit)
+		l.params.live = make(map[LimitOf]*Credit)
 		if len(lines) == 0 {
 			return nil, noneFits(without)
 		}
@@ -139,13 +137,13 @@ func cutBefore(r telemetry.Recording, from int) telemetry.Recording {
 
 // take adds the new periods of a limit.
 func (l *Live) take(x *line, at time.Time) *Moment {
-	m := l.limits[x.key()]
+	m := l.limits[x.limit()]
 	if m == nil {
 		if !slices.ContainsFunc(l.order, func(other *Moment) bool { return other.Node == x.node }) {
 			*l.nodes++
 		}
-		m = &Moment{Node: x.node, Service: x.service, Quality: x.level.Name(), nodes: l.nodes}
-		l.limits[x.key()], l.order = m, append(l.order, m)
+		m = &Moment{LimitOf: x.limit(), nodes: l.nodes}
+		l.limits[x.limit()], l.order = m, append(l.order, m)
 		slices.SortStableFunc(l.order, func(a, b *Moment) int {
 			return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.Service, b.Service))
 		})
@@ -163,7 +161,7 @@ func (l *Live) take(x *line, at time.Time) *Moment {
 	}
 	m.Critical = m.critical.end - m.critical.begin
 	if x.credits != nil {
-		l.params.live[x.key()] = &x.credits.Periods[len(x.credits.Periods)-1]
+		l.params.live[x.limit()] = &x.credits.Periods[len(x.credits.Periods)-1]
 	}
 	return m
 }
@@ -189,15 +187,14 @@ func (m *Moment) Silent(at time.Time) time.Duration {
 
 // Subject is the service, or all volumes; with the node, if there are several.
 func (m *Moment) Subject() string {
-	service := cmp.Or(m.Service, "all volumes")
 	if m.Node == "" || *m.nodes < 2 {
-		return service
+		return m.service()
 	}
-	return m.Node + " " + service
+	return m.Node + " " + m.service()
 }
 
 // Name is what it is about, for people.
-func (m *Moment) Name() string { return m.Subject() + " " + limitWords(m.Quality) }
+func (m *Moment) Name() string { return m.Subject() + " " + m.words() }
 
 // value is the pressure for people.
 func (m *Moment) value() string {

@@ -69,12 +69,10 @@ func (r *Result) answer() string {
 // table has a row a comparison, or a cell that was not compared.
 func (r *Result) table() *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{
-		{Key: "volume", Head: "volume"}, {Key: "size", Head: "size", Right: true}, {Key: "reads", Head: "reads", Right: true},
-		{Key: "depth", Head: "depth", Right: true}, {Key: "way", Head: "way"}, {Key: "ops", Head: "measured", Right: true},
-		{Key: "bytes", Head: "bandwidth", Right: true}, {Key: "expected", Head: "expected", Right: true},
-		{Key: "limit", Head: "limit"},
-		{Key: "ratio", Head: "measured/expected\n[all " + num.Share(r.Level) + "]", Right: true, Interval: true},
-		{Key: "verdict", Head: "verdict"},
+		doc.Label("volume", "volume"), doc.Number("size", "size"), doc.Number("reads", "reads"),
+		doc.Number("depth", "depth"), doc.Label("way", "way"), doc.Number("ops", "measured"),
+		doc.Number("bytes", "bandwidth"), doc.Number("expected", "expected"), doc.Label("limit", "limit"),
+		doc.Interval("ratio", "measured/expected\n[all "+num.Share(r.Level)+"]"), doc.Label("verdict", "verdict"),
 	}, Stack: [][]string{{"size", "reads"}, {"ops", "bytes"}, {"expected", "limit"}}}
 	for _, c := range r.Cells {
 		all, limits := c.Compared, ""

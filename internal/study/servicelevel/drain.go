@@ -42,11 +42,7 @@ func (e expectation) pass(left credits, c Cell, seconds float64) {
 		return
 	}
 	e.buckets(func(i int, l levels.Level, b levels.Bucket) {
-		share := 1.0
-		if len(l.Ways) == 1 {
-			share = map[levels.Way]float64{levels.Read: c.share(), levels.Write: 1 - c.share()}[l.Ways[0]]
-		}
-		if saved := (b.Fill - x.Ops*share*l.Counts(float64(c.Size))) * seconds / b.Size; saved > 0 {
+		if saved := (b.Fill - x.Ops*l.Share(c.share())*l.Counts(float64(c.Size))) * seconds / b.Size; saved > 0 {
 			left[i] = min(1, left[i]+saved)
 		}
 	})

@@ -135,11 +135,7 @@ func (e expectation) at(c Cell) *Expected {
 }
 
 // apart reports whether a limit holds for reads or writes alone.
-func (e expectation) apart() bool {
-	return slices.ContainsFunc(e, func(l levels.Levels) bool {
-		return slices.ContainsFunc(l.Limits, func(x levels.Level) bool { return len(x.Ways) == 1 })
-	})
-}
+func (e expectation) apart() bool { return slices.ContainsFunc(e, levels.Levels.Directional) }
 
 // nodeOf is the node of that name; one that is not known has no labels.
 func nodeOf(nodes []model.Node, id model.NodeID) model.Node {

@@ -43,8 +43,6 @@ type Spec struct {
 	Region string
 	// Endpoint is the URL of a server that speaks CloudWatch's query protocol; empty: Amazon's.
 	Endpoint string
-	// Progress hears how many queries of all are answered; may be nil.
-	Progress func(done, total int)
 
 	now              time.Time     // zero: by the clock
 	silence, backoff time.Duration // 0: as the constants
@@ -141,13 +139,9 @@ func Read(ctx context.Context, s Spec) ([]telemetry.Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	done := 0
 	for call := range slices.Chunk(queries, 500) { // CloudWatch's limit
 		if err := g.ask(ctx, client, call); err != nil {
 			return nil, err
-		}
-		if done += len(call); s.Progress != nil {
-			s.Progress(done, len(queries))
 		}
 	}
 	for i := range recordings {

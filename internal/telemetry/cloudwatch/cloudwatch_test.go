@@ -167,14 +167,12 @@ func testManyVolumes(t *testing.T, m *moto) {
 		data = append(data, datum("VolumeId", id, "VolumeReadOps", begin, float64(60*i)))
 	}
 	m.put(t, spec, data)
-	var progress []int
-	spec.Progress = func(done, total int) { progress = append(progress, done, total) }
 	got, err := Read(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]int{500, 540, 540, 540}, progress); diff != "" || m.calls.Load() != 2 {
-		t.Errorf("%d calls; progress (-want +got):\n%s", m.calls.Load(), diff)
+	if n := m.calls.Load(); n != 2 {
+		t.Errorf("%d calls, want 2: one has at most 500 queries", n)
 	}
 	for i, r := range got {
 		want := map[telemetry.Measure]telemetry.Numbers{telemetry.ReadOps: {float64(i)}}

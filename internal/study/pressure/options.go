@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/levels"
 )
 
 // Input is an amount that a user provisions of a service, and its price.
@@ -56,8 +57,7 @@ func cheapest(inputs []Input, enough func(values []float64) bool) (values []floa
 	return values, monthly
 }
 
-// same is the relative difference below which two levels are the same.
-const same = 1e-9
+const same = levels.Same
 
 // Option is one way to serve more requests.
 type Option struct {
