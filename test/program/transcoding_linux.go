@@ -87,9 +87,18 @@ func NeedTranscoding(t *testing.T) {
 	workloadtest.NeedTool(t, "ffmpeg")
 }
 
+// TranscodedSize is what fleets of one size came to, beside what was predicted.
+type TranscodedSize struct {
+	Nodes               int
+	Rate                float64
+	Lower, Upper, Bound *float64
+	BoundError          *float64 `json:"bound_error"`
+	Inside              *bool
+}
+
 // Transcoded is what such a lab came to.
 type Transcoded struct {
-	Sizes      []scaleout.Size
+	Sizes      []TranscodedSize
 	Predicted  *scaleout.Predicted
 	Plateau    *float64
 	PlateauCI  [2]*float64 `json:"plateau_ci"`
@@ -196,4 +205,4 @@ func (l TranscodingLab) Judge(r Transcoded) error {
 }
 
 // Largest is what the largest fleet came to.
-func (r Transcoded) Largest() scaleout.Size { return r.Sizes[len(r.Sizes)-1] }
+func (r Transcoded) Largest() TranscodedSize { return r.Sizes[len(r.Sizes)-1] }
