@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Installs Cassandra, which the tests of the load driver for it start, into
+# Installs Cassandra, which tests start as a data store and in a lab, into
 # .tools/cassandra: the jars of a pinned release from Maven Central, held
 # against a checksum over all of them. When they are there already, nothing is
-# done and nothing printed.
+# done and nothing printed. Maven fetches them, and Java 17 runs them (11 would,
+# too; later ones it does not know): Debian's packages are installed if missing.
 #
 #   scripts/cassandra.sh
-#
-# It runs on Java 17 or 11; later ones it does not know.
 #
 # Exit status: 0 it is there; 1 it could not be fetched, or is not what it was;
 # 3 a tool is missing (the message says which, and how to get it).
@@ -41,6 +40,9 @@ pom() {
 XML
 }
 
+# have_java: a compiler of Java 17 is where examples/cassandra/prepare.sh looks.
+have_java() { compgen -G '/usr/lib/jvm/java-17-openjdk-*/bin/javac' >/dev/null || [ -x "${JAVA_HOME:-}/bin/javac" ]; }
+
 checksum() { (cd "$1" && LC_ALL=C sha256sum -- *.jar | sha256sum | cut -d ' ' -f 1); }
 
 # fetch copies the jars into a directory. The plugin has a version, too, or
@@ -53,12 +55,11 @@ fetch() {
 }
 
 main() {
-  local new log got
+  local new log got packages=()
+  have_java || packages+=(openjdk-17-jdk-headless)
+  installed || command -v mvn >/dev/null || packages+=(maven)
+  [ ${#packages[@]} -eq 0 ] || scripts/apt-install.sh "${packages[@]}"
   if installed; then exit 0; fi
-  if ! command -v mvn >/dev/null; then
-    echo "cannot install Cassandra: Maven is missing; on Debian: sudo apt-get install --no-install-recommends maven openjdk-17-jre-headless" >&2
-    exit 3
-  fi
   echo "installing Cassandra $version" >&2
   mkdir -p .tools
   new=$(mktemp -d .tools/cassandra.XXXXXX)

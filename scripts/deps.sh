@@ -55,7 +55,7 @@ main() {
     scripts/apt-install.sh $packages || status=$?
   fi
   # What is not a Debian package has a script of its own.
-  for script in scripts/install-*.sh; do
+  for script in scripts/install-*.sh scripts/cassandra.sh; do
     [ -e "$script" ] || continue
     bash "$script" || status=$?
   done

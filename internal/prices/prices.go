@@ -4,6 +4,7 @@
 package prices
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,6 +30,16 @@ type Row struct {
 
 // Place is what a price depends on. Empty: not known.
 type Place struct{ Type, Zone string }
+
+// PlaceOf is the type of a node and its zone, by its labels or its cloud.
+func PlaceOf(n model.Node) Place {
+	var cloud model.CloudInfo
+	if n.Facts.Cloud != nil {
+		cloud = *n.Facts.Cloud
+	}
+	return Place{Type: cmp.Or(n.Labels["type"], cloud.InstanceType), Zone: cmp.Or(n.Labels["zone"], n.Labels["region"],
+		cloud.Zone)}
+}
 
 // List is what hosts cost, all in one currency, which is named. It is empty where no
 // price is known.

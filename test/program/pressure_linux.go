@@ -170,10 +170,11 @@ func (p *PressedVolume) counters() ([]string, error) {
 // Pressures are those parts of a result that are judged.
 type Pressures struct {
 	Services []struct {
-		Quality string
-		SLP     struct{ Mean float64 }
+		Node, Source, Quality string
+		SLP                   struct{ Mean float64 }
 	}
 	Advice []pressure.Advised
+	Raised []pressure.Raised
 }
 
 // Pressure asks the program how close the volume came to its limits. args say the model.
@@ -370,8 +371,12 @@ func (p *PressedVolume) JudgeRaise(l FioLoad, seconds int) error {
 	said := r.Advice[0]
 	for _, a := range r.Advice {
 		if a.Action == pressure.ActionRaise {
-			if err := p.Limit(a.Quality, *a.To); err != nil {
-				return err
+			// The inputs of the lab's model are limits of both ways.
+			quality, _, _ := strings.Cut(a.Quality, ".")
+			for _, way := range []string{".read", ".write"} {
+				if err := p.Limit(quality+way, *a.To); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -384,7 +389,7 @@ func (p *PressedVolume) JudgeRaise(l FioLoad, seconds int) error {
 	}
 	growth, next := after/before, len(r.Advice) > 0 && slices.ContainsFunc(said.Next, func(n pressure.LimitOf) bool {
 		return slices.ContainsFunc(r.Advice,
-			func(a pressure.Advised) bool { return a.Action == pressure.ActionRaise && a.Quality == n.Quality })
+			func(a pressure.Advised) bool { return a.AtLeast && a.Quality == n.Quality }) // it holds back now
 	})
 	p.T.Logf("%+v on %d operations and %d KiB a second: %s from %g to %g, growth %.3f of %.3f; then %v", l, p.IOPS,
 		p.KiB, said.Quality, said.From,

@@ -20,6 +20,7 @@ import (
 	"github.com/scalebench/scalebench/test/kvtest"
 	"github.com/scalebench/scalebench/test/proof/parts"
 	"github.com/scalebench/scalebench/test/servers/cassandratest"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,6 +35,7 @@ func open(t *testing.T, rawURL string) *cassandra.Store {
 }
 
 func TestStore(t *testing.T) {
+	skip.UnlessLong(t) // test/measured loads and measures a real node
 	parts.Begin(t)
 	server := cassandratest.StartWithPassword(t)
 	t.Run("says who is denied", func(t *testing.T) { testDenied(t, server) })

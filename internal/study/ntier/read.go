@@ -159,7 +159,7 @@ func (p *Params) read(t *trial, nodes map[model.NodeID]model.Node) error {
 	t.Services = timeline.Silent(t.of, p.Tiers, t.Services)
 	t.Cores = make(map[model.NodeID]float64)
 	for _, node := range p.hostsOf(t.of) {
-		t.hosts = append(t.hosts, placeOf(nodes[node]))
+		t.hosts = append(t.hosts, prices.PlaceOf(nodes[node]))
 		if cores := nodes[node].Facts.Processors(); cores > 0 {
 			t.Cores[node] = cores
 		}
@@ -269,13 +269,4 @@ func (p *Params) hostsOf(s model.Step) []model.NodeID {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// placeOf is the instance type of a node, and its zone, by its labels or its cloud.
-func placeOf(n model.Node) prices.Place {
-	var cloud model.CloudInfo
-	if n.Facts.Cloud != nil {
-		cloud = *n.Facts.Cloud
-	}
-	return prices.Place{Type: cmp.Or(n.Labels["type"], cloud.InstanceType), Zone: cmp.Or(n.Labels["zone"], n.Labels["region"], cloud.Zone)}
 }

@@ -142,14 +142,30 @@ func (p *Params) ofRun(name string, run *observe.Run) []telemetry.Recording {
 			}
 			p.forced[source+"/"+volume] = set
 		}
+		end := run.Times(step).LastEnd
 		for _, result := range run.Accepted(step.ID) {
-			for _, r := range OfHost(string(result.Node), result.Started, result.Host, shared[result.Node]) {
+			host := until(end, result)
+			for _, r := range OfHost(string(result.Node), result.Started, host, shared[result.Node]) {
 				r.Source = source
 				out = append(out, r)
 			}
 		}
 	}
 	return telemetry.Join(out)
+}
+
+// until are the host series of a result up to the end of what the step measured; without an
+// end all. Services go on after it: one that stops writes what it holds, under no load.
+func until(end time.Time, r model.Result) []model.HostSeries {
+	out := slices.Clone(r.Host)
+	if end.IsZero() {
+		return out
+	}
+	for i, s := range out {
+		n, _ := slices.BinarySearch(s.Offsets, end.Sub(r.Started).Nanoseconds()+1)
+		out[i].Offsets, out[i].Values = s.Offsets[:n], s.Values[:min(n, len(s.Values))]
+	}
+	return out
 }
 
 // OfHost is what the monitor recorded of the services of a node since it began. Of hosts

@@ -116,3 +116,27 @@ func TestOfRun(t *testing.T) {
 		t.Error("no error of a run without volumes")
 	}
 }
+
+// TestUntil: what services do after the workloads of a step have ended, as they stop, is no
+// pressure of the load.
+func TestUntil(t *testing.T) {
+	at := time.Unix(1000, 0)
+	const service, load = model.TaskID("s"), model.TaskID("l")
+	step := model.Step{ID: "a", Phase: model.Parallel, State: model.StepComplete, Attempt: 1, Tasks: []model.Task{
+		{ID: load, Node: "n2"}, {ID: service, Node: "n1", Spec: model.Spec{Role: model.RoleServe}}}}
+	result := func(task model.TaskID, node model.NodeID, lasted time.Duration, host ...model.HostSeries) model.Result {
+		return model.Result{Step: "a", Task: task, Attempt: 1, Node: node, Outcome: model.OutcomeOK, Started: at,
+			Ended: at.Add(lasted), Host: host}
+	}
+	run := observe.Of(model.RunData{Run: model.Run{Name: "r"}, Steps: []model.Step{step}, Results: []model.Result{
+		result(load, "n2", 2*time.Second),
+		result(service, "n1", 4*time.Second, counter("volume.data.reads", 300, 290, 0, 9))}})
+	all, err := New().recordingsOf([]study.Source{{Name: "r", Run: run}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]float64{"n1/data read_ops": {300, 290}}
+	if diff := cmp.Diff(want, rates(all)); diff != "" {
+		t.Errorf("rates (-want +got):\n%s", diff)
+	}
+}

@@ -13,7 +13,9 @@ import (
 // and order of the columns are a contract.
 func (r *Result) document() *doc.Document {
 	d := &doc.Document{Title: r.title, Answer: doc.Words(r.Answer), More: r.more(), Warnings: doc.Caveats(r.Doubts...),
-		Data: r.data()}
+		Data: doc.Flatten(r, "sizes", "nodes", "trials", "throughput=rate", "throughput_lo=ci_lo", "throughput_hi=ci_hi",
+			"predicted_lower=lower", "predicted_upper=upper", "inside", "bound", "bound_error", "job_cost", "kind",
+			"bottleneck")}
 	if len(r.Sizes) == 0 {
 		return d
 	}
@@ -39,25 +41,6 @@ func (r *Result) document() *doc.Document {
 	}
 	d.Sections = append(d.Sections, reading())
 	return d
-}
-
-// data is the table for programs.
-func (r *Result) data() *doc.Table {
-	t := &doc.Table{Columns: doc.ForPrograms("nodes", "trials", "throughput", "throughput_lo", "throughput_hi",
-		"predicted_lower", "predicted_upper", "inside", "bound", "bound_error", "job_cost", "kind", "bottleneck")}
-	for _, s := range r.Sizes {
-		var lo, hi any
-		if s.CI != nil {
-			lo, hi = s.CI.Lo, s.CI.Hi
-		}
-		var inside any
-		if s.Inside != nil {
-			inside = *s.Inside
-		}
-		t.Add(doc.Values(s.Nodes, s.Trials, s.Rate, lo, hi, s.Lower, s.Upper, inside, s.Bound, s.BoundError, s.JobCost,
-			string(r.Kind), string(r.Bottleneck))...)
-	}
-	return t
 }
 
 // sizes is the table of sizes.

@@ -92,9 +92,9 @@ func (p *Params) amounts(key string, texts []string) (map[string]float64, error)
 	out := make(map[string]float64)
 	for _, text := range texts {
 		resource, amount, _ := strings.Cut(text, "=")
-		value, allowed := 0.0, "RESOURCE=SIZE, such as objectstore.put=5.3MB"
+		value, allowed := 0.0, "use RESOURCE=SIZE, such as objectstore.put=5.3MB"
 		if key == "capacity" {
-			allowed = "RESOURCE=RATE, such as objectstore.put=3125MB/s or network.send=10Gbit/s"
+			allowed = "use RESOURCE=RATE, such as objectstore.put=3125MB/s or network.send=10Gbit/s"
 			if rate, err := unit.ParseRate(amount); err == nil {
 				value, _ = rate.BytesPerSecond() // 0: of operations
 			}
@@ -106,7 +106,7 @@ func (p *Params) amounts(key string, texts []string) (map[string]float64, error)
 		}
 		if _, known := demands[resource]; !known {
 			return nil, refuse(key, fmt.Sprintf("%q is no resource whose bytes jobs have", resource),
-				"objectstore.get, objectstore.put, network.receive or network.send")
+				"use objectstore.get, objectstore.put, network.receive or network.send")
 		}
 		out[resource] = value
 	}

@@ -26,17 +26,15 @@ func parseTable(name string, in io.Reader) (out table, err error) {
 		return out, err
 	}
 	for t.Next() {
-		nodes, x := t.Amount("nodes", true), t.Amount("throughput", true)
-		switch {
-		case math.IsNaN(nodes) || math.IsNaN(x):
-			continue // told
-		case nodes < 1 || nodes != math.Trunc(nodes) || nodes > mostNodes:
+		nodes, whole := tabular.Number(t.Text(t.Column("nodes")))
+		if !whole || nodes < 1 || nodes != math.Trunc(nodes) || nodes > mostNodes {
 			t.RefuseCell(t.Column("nodes"), "nodes", "a whole number from 1 to 1000000")
-		case x == 0:
-			t.RefuseCell(t.Column("throughput"), "throughput", "a number above 0")
-		default:
-			out.Nodes, out.Throughput = append(out.Nodes, nodes), append(out.Throughput, x)
 		}
+		x, known := tabular.Number(t.Text(t.Column("throughput")))
+		if !known || !(x > 0) {
+			t.RefuseCell(t.Column("throughput"), "throughput", "a number above 0")
+		}
+		out.Nodes, out.Throughput = append(out.Nodes, nodes), append(out.Throughput, x)
 	}
 	if len(out.Nodes) == 0 && t.Err() == nil {
 		t.Refuse("the table has no rows", "one row for each trial of a size")

@@ -60,7 +60,8 @@ func (p *Params) aim(r *Result, run *observe.Run) error {
 		return err
 	}
 	raised := math.Ceil(t.Rate/r.perNode() - 1e-9)
-	short := slices.ContainsFunc(t.Limits, func(n Needed) bool { return n.Suffices != nil && !*n.Suffices })
+	reached := slices.ContainsFunc(r.Sizes, func(s Size) bool { return s.Rate >= t.Rate })
+	short := !reached && slices.ContainsFunc(t.Limits, func(n Needed) bool { return n.Suffices != nil && !*n.Suffices })
 	switch {
 	case short:
 		t.Raised = num.IfFinite(raised)
@@ -152,7 +153,9 @@ func (p *Params) each(r *Result, run *observe.Run, tell bool) *float64 {
 	if run != nil {
 		places = nil
 		for _, n := range r.nodes() {
-			places = append(places, p.placeOf(n))
+			at := prices.PlaceOf(n)
+			at.Type = cmp.Or(p.Type, at.Type)
+			places = append(places, at)
 		}
 	}
 	sum, missing := list.Sum(places)
@@ -176,16 +179,6 @@ func (r *Result) nodes() (out []model.Node) {
 		}
 	}
 	return out
-}
-
-// placeOf is what the price of a node depends on.
-func (p *Params) placeOf(n model.Node) prices.Place {
-	var cloud model.CloudInfo
-	if n.Facts.Cloud != nil {
-		cloud = *n.Facts.Cloud
-	}
-	return prices.Place{Type: cmp.Or(p.Type, n.Labels["type"], cloud.InstanceType),
-		Zone: cmp.Or(n.Labels["zone"], n.Labels["region"], cloud.Zone)}
 }
 
 // price adds what jobs cost at each size.

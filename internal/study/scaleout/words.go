@@ -108,7 +108,8 @@ func (r *Result) curveWords() string {
 	case r.Kind == scalability.Linear:
 		return ": growth was not seen to end"
 	case r.Kind == scalability.Unclear && r.bounded():
-		return ": growth ends at " + r.withUnit(r.PlateauCI)
+		return strings.TrimSuffix(fmt.Sprintf(": growth ends between %s and %s %s", r.number(*r.PlateauCI[0]),
+			r.number(*r.PlateauCI[1]), r.scale().Unit), " ")
 	case r.Kind == scalability.Unclear:
 		return ": the data do not show what kind of growth it is"
 	case r.Peak != nil && *r.Peak < float64(large):
@@ -121,12 +122,8 @@ func (r *Result) curveWords() string {
 
 // bounded reports whether the fleet is known to have come near a plateau.
 func (r *Result) bounded() bool {
-	return r.PlateauCI != nil && r.PlateauCI[1] != nil && r.largest().Rate > poorEfficiency**r.PlateauCI[1]
-}
-
-// withUnit is an interval of throughputs with its unit.
-func (r *Result) withUnit(ci *Ends) string {
-	return strings.TrimSpace(r.ends(ci) + " " + r.scale().Unit)
+	ci := r.PlateauCI
+	return ci != nil && ci[0] != nil && ci[1] != nil && r.largest().Rate > poorEfficiency**ci[1]
 }
 
 // more is what else a reader needs for a decision.
@@ -174,7 +171,7 @@ func (r *Result) targetWords(t *Target) string {
 	}
 	wanted := r.shown(t.Rate)
 	switch {
-	case len(raise) > 0:
+	case len(raise) > 0 && t.Nodes == nil:
 		return fmt.Sprintf("No number of nodes does %s. Raise %s; then %s do it%s.", wanted, strings.Join(raise, " and "),
 			nodesText(t.Raised), cost)
 	case t.Nodes != nil:
