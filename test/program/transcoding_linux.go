@@ -63,9 +63,9 @@ const (
 // File is the experiment.
 func (l TranscodingLab) File() string {
 	nodes := l.Sizes[len(l.Sizes)-1]
-	store := strings.TrimSuffix(S3Service(fmt.Sprintf("%.3fMbit/s, queue: 100ms", l.Store)), "\n")
+	store := strings.TrimSuffix(S3Service(fmt.Sprintf("%.3fMbit/s, queue: 250ms", l.Store)), "\n")
 	at := `endpoint: "http://${service.s3}:7070", bucket: videos, create: true`
-	return fmt.Sprintf(`fleet: {lab: {nodes: %d, cpu: %.3f, link: %.3fMbit/s, queue: 100ms}}
+	return fmt.Sprintf(`fleet: {lab: {nodes: %d, cpu: %.3f, link: %.3fMbit/s, queue: 250ms}}
 services:
 %s
 workloads:
@@ -169,7 +169,8 @@ func CheckPredictedBefore(t testing.TB, d model.RunData) {
 		t.Errorf("%d predictions are stored, and larger fleets have %d results; want one and some", len(stored), larger)
 	}
 	if !rests.Before(first) || !made.Before(first) {
-		t.Errorf("the prediction was made at %v, of what ended at %v, and the first larger fleet began at %v", made, rests, first)
+		t.Errorf("the prediction was made at %v, of what ended at %v, and the first larger fleet began at %v", made, rests,
+			first)
 	}
 }
 
