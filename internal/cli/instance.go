@@ -196,8 +196,8 @@ func (in *instance) handlers() queue.Handlers {
 	m, api := in.Master, control.NewHandler(in.Master, in.heap.request)
 	return queue.Handlers{
 		Hello: m.Hello, Heartbeat: m.Heartbeat, Ready: m.Ready, Result: m.Result, Chunk: m.Chunk,
-		Progress: m.Progress, Report: m.Report, Missing: m.Missing, Readings: m.NodeReadings, Goodbye: m.Goodbye, Jobs: m.Jobs,
-		Cut: m.Cut,
+		Progress: m.Progress, Report: m.Report, Missing: m.Missing, Readings: m.NodeReadings, Goodbye: m.Goodbye,
+		Jobs: m.Jobs, Cut: m.Cut,
 		API: func(ctx context.Context, _ queue.Caller, verb string, body []byte) ([]byte, error) {
 			return api.Handle(ctx, verb, body)
 		},

@@ -85,7 +85,9 @@ func CheckDelay(spec Spec, services []Service) error {
 	if !slices.ContainsFunc(spec.Hosts(services), func(h Host) bool { return h.Delay > 0 }) {
 		return nil
 	}
-	err := inProbe(func(f *fabric) error { return shape(f.Handle, f.core, Limits{Delay: unit.Duration(time.Millisecond)}) })
+	err := inProbe(func(f *fabric) error {
+		return shape(f.Handle, f.core, Limits{Delay: unit.Duration(time.Millisecond)})
+	})
 	if err == nil || errors.Is(err, fs.ErrPermission) {
 		return nil
 	}

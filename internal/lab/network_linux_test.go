@@ -171,7 +171,8 @@ func TestQdiscs(t *testing.T) {
 	if delay.Parent != netlink.HANDLE_ROOT || bucket.Parent != netlink.MakeHandle(1, 1) || delay.Handle == bucket.Handle || bucket.Rate != 1e6 {
 		t.Errorf("netem is %v, the bucket %v with %d B/s; want it within netem", delay.QdiscAttrs, bucket.QdiscAttrs, bucket.Rate)
 	}
-	if alone, err := qdiscs(7, Limits{Link: bits(8e6)}); err != nil || len(alone) != 1 || alone[0].Attrs().Parent != netlink.HANDLE_ROOT {
+	alone, err := qdiscs(7, Limits{Link: bits(8e6)})
+	if err != nil || len(alone) != 1 || alone[0].Attrs().Parent != netlink.HANDLE_ROOT {
 		t.Errorf("without delay: %v, %v, want the bucket alone", alone, err)
 	}
 }

@@ -36,7 +36,7 @@ func fields(t *testing.T, err error) []string {
 
 func TestValidate(t *testing.T) {
 	ops := unit.Rate{Value: 500, Base: unit.Operations}
-	data := []Volume{{Name: "data"}}
+	data, queue := []Volume{{Name: "data"}}, Limits{Queue: unit.Duration(100 * time.Millisecond)}
 	for _, tt := range []struct {
 		name string
 		spec Spec
@@ -57,11 +57,13 @@ func TestValidate(t *testing.T) {
 		{"operations in a group", Spec{Groups: []Group{{Name: "a", Nodes: 1, Limits: Limits{Link: ops}, Uplink: ops}}}, []string{"groups[0].link", "groups[0].uplink"}},
 		{"too slow a link", Spec{Nodes: 1, Limits: Limits{Link: unit.Rate{Value: 63e3, Base: unit.Bits}}}, []string{"link"}},
 		{"too fast a link", Spec{Nodes: 1, Limits: Limits{Link: unit.Rate{Value: 13e9, Base: unit.Bytes}}}, []string{"link"}},
-		{"too long and too short a queue", Spec{Groups: []Group{{Name: "a", Nodes: 1, Limits: Limits{Link: mbit(1), Queue: unit.Duration(time.Second)}},
-			{Name: "b", Nodes: 1, Limits: Limits{Link: mbit(1), Queue: unit.Duration(time.Microsecond)}}}}, []string{"groups[0].queue", "groups[1].queue"}},
-		{"a queue before no link", Spec{Nodes: 1, Limits: Limits{Queue: unit.Duration(100 * time.Millisecond)}}, []string{"queue"}},
-		{"a queue before the links of all groups but one", Spec{Limits: Limits{Queue: unit.Duration(100 * time.Millisecond)},
-			Groups: []Group{{Name: "a", Nodes: 1, Limits: Limits{Link: mbit(1)}}, {Name: "b", Nodes: 1}}}, []string{"groups[1].queue"}},
+		{"too long and too short a queue", Spec{Groups: []Group{
+			{Name: "a", Nodes: 1, Limits: Limits{Link: mbit(1), Queue: unit.Duration(time.Second)}},
+			{Name: "b", Nodes: 1, Limits: Limits{Link: mbit(1), Queue: unit.Duration(time.Microsecond)}},
+		}}, []string{"groups[0].queue", "groups[1].queue"}},
+		{"a queue before no link", Spec{Nodes: 1, Limits: queue}, []string{"queue"}},
+		{"a queue before the links of all groups but one", Spec{Limits: queue, Groups: []Group{
+			{Name: "a", Nodes: 1, Limits: Limits{Link: mbit(1)}}, {Name: "b", Nodes: 1}}}, []string{"groups[1].queue"}},
 		{"groups of one name", Spec{Groups: []Group{{Name: "a", Nodes: 1}, {Name: "a", Nodes: 1}}}, []string{"groups[1].name"}},
 		{"no name", Spec{Groups: []Group{{Nodes: 1}}}, []string{"groups[0].name"}},
 		{"an empty group", Spec{Groups: []Group{{Name: "a"}}}, []string{"groups[0].nodes"}},
@@ -90,7 +92,7 @@ func TestValidate(t *testing.T) {
 
 func TestValidateServices(t *testing.T) {
 	spec := Spec{Nodes: 1, Volumes: []Volume{{Name: "data"}}}
-	ok := Service{Name: "s", Command: "run", Port: 80}
+	ok, queue := Service{Name: "s", Command: "run", Port: 80}, Limits{Queue: unit.Duration(100 * time.Millisecond)}
 	many := make([]Service, MaxHosts)
 	for i := range many {
 		many[i] = Service{Name: "s" + string(rune('A'+i/26)) + string(rune('a'+i%26)), Command: "run"}
@@ -107,7 +109,7 @@ func TestValidateServices(t *testing.T) {
 		{"no names of variables", []Service{{Name: "s", Command: "run", PassEnv: []string{"A", "B=c"}}}, []string{"[0].pass_env"}},
 		{"no command, no port, no volume", []Service{{Name: "s", Port: 70000, Limits: Limits{Use: []string{"x"}}}},
 			[]string{"[0].command", "[0].port", "[0].use[0]"}},
-		{"a queue before no link", []Service{{Name: "s", Command: "run", Limits: Limits{Queue: unit.Duration(100 * time.Millisecond)}}}, []string{"[0].queue"}},
+		{"a queue before no link", []Service{{Name: "s", Command: "run", Limits: queue}}, []string{"[0].queue"}},
 		{"too many", many, []string{"[199]"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -20,7 +20,8 @@ func TestTranscoding(t *testing.T) {
 	t.Logf("seed %d", seed)
 	l := program.DrawTranscoding(rand.New(rand.NewPCG(seed, 0)), program.StoreEnds)
 	// Few steps and short ones: the band may be wide.
-	l.Store, l.Sizes, l.Duration, l.Singles, l.Trials, l.HalfWidth = 16+(l.Store-16)/3, []int{1, 6}, 5*time.Second, 2, 1, 50
+	l.Store, l.Sizes, l.Duration = 16+(l.Store-16)/3, []int{1, 6}, 5*time.Second
+	l.Singles, l.Trials, l.HalfWidth = 2, 1, 50
 	program.Calmly(t, func() error {
 		r, err := program.InstallForLabs(t).Transcode(l)
 		switch {

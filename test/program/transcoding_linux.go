@@ -63,9 +63,9 @@ const (
 // File is the experiment.
 func (l TranscodingLab) File() string {
 	nodes := l.Sizes[len(l.Sizes)-1]
-	store := strings.TrimSuffix(S3Service(fmt.Sprintf("%.3fMbit/s, queue: 100ms", l.Store)), "\n")
+	store := strings.TrimSuffix(S3Service(fmt.Sprintf("%.3fMbit/s, queue: 250ms", l.Store)), "\n")
 	at := `endpoint: "http://${service.s3}:7070", bucket: videos, create: true`
-	return fmt.Sprintf(`fleet: {lab: {nodes: %d, cpu: %.3f, link: %.3fMbit/s, queue: 100ms}}
+	return fmt.Sprintf(`fleet: {lab: {nodes: %d, cpu: %.3f, link: %.3fMbit/s, queue: 250ms}}
 services:
 %s
 workloads:
@@ -87,9 +87,18 @@ func NeedTranscoding(t *testing.T) {
 	workloadtest.NeedTool(t, "ffmpeg")
 }
 
+// TranscodedSize is what fleets of one size came to, beside what was predicted.
+type TranscodedSize struct {
+	Nodes               int
+	Rate                float64
+	Lower, Upper, Bound *float64
+	BoundError          *float64 `json:"bound_error"`
+	Inside              *bool
+}
+
 // Transcoded is what such a lab came to.
 type Transcoded struct {
-	Sizes      []scaleout.Size
+	Sizes      []TranscodedSize
 	Predicted  *scaleout.Predicted
 	Plateau    *float64
 	PlateauCI  [2]*float64 `json:"plateau_ci"`
@@ -160,7 +169,8 @@ func CheckPredictedBefore(t testing.TB, d model.RunData) {
 		t.Errorf("%d predictions are stored, and larger fleets have %d results; want one and some", len(stored), larger)
 	}
 	if !rests.Before(first) || !made.Before(first) {
-		t.Errorf("the prediction was made at %v, of what ended at %v, and the first larger fleet began at %v", made, rests, first)
+		t.Errorf("the prediction was made at %v, of what ended at %v, and the first larger fleet began at %v", made, rests,
+			first)
 	}
 }
 
@@ -196,4 +206,4 @@ func (l TranscodingLab) Judge(r Transcoded) error {
 }
 
 // Largest is what the largest fleet came to.
-func (r Transcoded) Largest() scaleout.Size { return r.Sizes[len(r.Sizes)-1] }
+func (r Transcoded) Largest() TranscodedSize { return r.Sizes[len(r.Sizes)-1] }

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	scaleoutLabs = flag.Int("scaleout-labs", 20, "labs whose store's link ends growth; of the others half as many of each kind")
+	scaleoutLabs = flag.Int("scaleout-labs", 20, "labs whose store's link ends growth, and half as many of others")
 	scaleoutSeed = flag.Uint64("scaleout-seed", 1, "of the draws")
 )
 

@@ -189,8 +189,8 @@ func TestStagedEvents(t *testing.T) {
 	url := startNATS(t)
 	g := s3test.Start(t, "--event-nats-url", url, "--event-nats-topic", "items.new")
 	s := newServer(t)
-	rest := strings.TrimPrefix(onGateway(g, `"stage": {"copies": 3, "prefix": "in", "size": "1kB"}, "get": {"prefix": "in/"},
-			"function": "copy", "put": {"prefix": "out"}, "slots": 1, "lease": "10s"`), "{")
+	rest := strings.TrimPrefix(onGateway(g, `"stage": {"copies": 3, "prefix": "in", "size": "1kB"},
+			"get": {"prefix": "in/"}, "function": "copy", "put": {"prefix": "out"}, "slots": 1, "lease": "10s"`), "{")
 	ran(t, newTask(t, s, natsParams(url, strings.TrimSuffix(rest, "}")), 0, 1))
 	if done := s.records(jobs.Done); len(done) != 3 {
 		t.Errorf("of three uploads these were worked on: %v", done)
