@@ -76,7 +76,7 @@ workloads:
 study: {kind: scaleout, workload: transcode, capacities: [get, put], sizes: %s, singles: %d,
   half_width: %g}
 trials: %d
-`, nodes, l.CPU, l.Link, store, at, l.Duration/2, at, l.Duration/2, at, l.Duration, makeVideo, transcode,
+`, nodes, l.CPU, l.Link, store, at, l.Duration*5/4, at, l.Duration*5/4, at, l.Duration, makeVideo, transcode,
 		strings.ReplaceAll(fmt.Sprint(l.Sizes), " ", ", "), l.Singles, l.HalfWidth, l.Trials)
 }
 
