@@ -3,6 +3,7 @@ package pressure
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,6 +32,8 @@ type Provided struct {
 	Now     map[string]string `json:"now"`
 	To      map[string]string `json:"to"`      // all inputs; null: none give the levels
 	Monthly *float64          `json:"monthly"` // of To, without the host; null: not known
+
+	host map[string]string // what To has in common with the host, which has a line of its own
 }
 
 // price answers what growth costs, where that is asked.
@@ -48,8 +51,9 @@ func (p *Params) price(r *Result, a Advice) error {
 	g := &Growth{Asked: p.Growth, Currency: prices.Currency}
 	raises, offers := a.Raises(p.Growth, r.Critical/100), r.offers()
 	now, then, reached := newBill(prices), newBill(prices), true
-	for _, o := range offers {
-		x := Provided{Node: o.limits[0].Node, Service: o.limits[0].Service, Model: o.model.Name, Now: o.now}
+	for i, o := range offers {
+		o.host = hostWords(offers[:i], o)
+		x := Provided{Node: o.limits[0].Node, Service: o.limits[0].Service, Model: o.model.Name, Now: o.now, host: o.host}
 		now.add(o, o.now)
 		needed := o.levels(o.now)
 		for _, c := range raises {
@@ -87,6 +91,22 @@ func (p *Params) price(r *Result, a Advice) error {
 		r.Doubts.Add(noPrice.Warn(pricesArgs{slices.Compact(lacking)}))
 	}
 	return nil
+}
+
+// hostWords are what limits of a whole node, which come first, choose for it: its volumes get the same.
+func hostWords(before []*offer, of *offer) map[string]string {
+	out := make(map[string]string)
+	for _, o := range before {
+		if o.model.Name != of.model.Name || o.limits[0].Node != of.limits[0].Node || o.limits[0].Service != "" {
+			continue
+		}
+		for name, word := range o.set {
+			if o.model.Choices(name) != nil && o.ofHost(name) {
+				out[name] = word
+			}
+		}
+	}
+	return out
 }
 
 // growthBlocks are the tables of what a growth costs.
@@ -132,7 +152,9 @@ func (r *Result) growthBlocks() []doc.Block {
 	for _, s := range g.Services {
 		to := "another service: no inputs of its model give these levels"
 		if s.To != nil {
-			to = cmp.Or(settings(s.To, s.Now), "as it is")
+			own := maps.Clone(s.To)
+			maps.DeleteFunc(own, func(name, _ string) bool { return s.host[name] != "" })
+			to = cmp.Or(settings(own, s.Now), "as it is")
 		}
 		inputs.Add(doc.Say(s.Node), doc.Say(serviceOrAll(s.Service)), doc.Say(s.Model), doc.Say(to))
 	}
