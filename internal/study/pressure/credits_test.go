@@ -100,6 +100,22 @@ func TestRunsOut(t *testing.T) {
 }
 
 // TestFollowHoldsTheTruth draws a demand and a bucket, second by second.
+// TestFollowOtherFill: an empty bucket that gains more than the base rate gives what it gains. One that gains less gives
+// the base rate all the same.
+func TestFollowOtherFill(t *testing.T) {
+	for _, tt := range []struct {
+		fill, load, limit float64
+		overdrawn         int
+	}{{200, 190, 200, 0}, {200, 220, 200, 3}, {50, 100, 100, 0}, {50, 110, 100, 3}} {
+		b := levels.Bucket{Size: 3000, Burst: 400, Fill: tt.fill}
+		got := Follow(bucketOf(100, b), 0, nil, steady(tt.load, 180), nil)
+		near(t, "limit", got.Periods[0].Limit.Hi, tt.limit)
+		if got.Overdrawn != tt.overdrawn {
+			t.Errorf("a fill of %g, a load of %g: overdrawn in %d periods, want %d", tt.fill, tt.load, got.Overdrawn, tt.overdrawn)
+		}
+	}
+}
+
 func TestFollowHoldsTheTruth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	for k := range 300 {
