@@ -26,6 +26,8 @@ type Use struct {
 	// load is the mean of the busiest window, and burst the rate of a bucket; 0: there is none. A level above the burst
 	// has no credits.
 	load, burst float64
+	// sustained: only in the long run does the load need more than a bucket gains. The demand is not clipped yet.
+	sustained bool
 }
 
 // needed is the level for a throughput that is a multiple (growth) of the present one.

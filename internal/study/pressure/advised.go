@@ -124,7 +124,7 @@ func (l *line) allow(u *Use, begin, end float64) error {
 	if clipped {
 		u.Rate = loads.Mean() / u.Pressure
 	} else if lasting := all.Mean / l.level.Bucket.Fill; lasting > u.Pressure {
-		u.Pressure, u.Mean = lasting, nil
+		u.Pressure, u.Mean, u.sustained = lasting, nil, true
 	}
 	return nil
 }
@@ -259,7 +259,7 @@ func (r *Result) raiseTo(a Advice, offers []*offer, growth Range, next []int) (a
 	for k, i := range first {
 		u := a.Uses[i]
 		all[k] = r.advised(ActionRaise, u, offers)
-		all[k].AtLeast = true
+		all[k].AtLeast = !u.sustained
 		most[k] = all[k].offer.most(u.Limit)
 		if most[k] <= u.Rate*(1+same) {
 			all[k].Action, all[k].Other = ActionOtherService, true

@@ -207,3 +207,39 @@ func TestBucketBoundsHoldTheTruth(t *testing.T) {
 		}
 	}
 }
+
+// TestSustainedIsNotClipped: 60 % of the burst is twice what the bucket gains. It runs out, and until then nothing is
+// clipped.
+func TestSustainedIsNotClipped(t *testing.T) {
+	const file = `
+model: own
+limits:
+- {of: ops, rate: 100, bucket: {size: 100000, burst: 400}}
+- {of: bytes, rate: 100MiB}
+`
+	p := params(nil, Chosen{Name: "own", Text: file})
+	for name, tt := range map[string]struct {
+		credits string
+		load    float64
+		atLeast bool
+	}{"credits are left": {"full", 240, false}, "at the base rate": {"empty", 100, true}} {
+		p.Credits = tt.credits
+		r := resultOf(t, p, recordedOf("db-1", "v", 1, reads(4096, slicesOf(tt.load, 60)...)))
+		if len(r.Advice) == 0 || r.Advice[0].AtLeast != tt.atLeast {
+			t.Errorf("%s: %+v, want at_least %t", name, r.Advice, tt.atLeast)
+		}
+	}
+}
+
+// TestGivenCreditsAreKnown: a long period hides when a bucket ran empty, whatever it had at the beginning.
+func TestGivenCreditsAreKnown(t *testing.T) {
+	const file = `
+model: own
+limits: [{of: ops, rate: 100, bucket: {size: 100000, burst: 400}}]
+`
+	for credits, words := range map[string]string{"": "credits at the beginning are not known", "full": "a mean hides when"} {
+		p := params(nil, Chosen{Name: "own", Text: file})
+		p.Credits = credits
+		says(t, resultOf(t, p, recordedOf("db-1", "v", 300, reads(4096, 200, 300, 250, 100, 100))), words)
+	}
+}
