@@ -88,7 +88,8 @@ func (s *search) lower(least, at []float64, i int) {
 	at[i] = min(before, in.value(n))
 }
 
-// divide looks for cheaper values in a box. No value of it can be lower than what is enough with the most of all others.
+// divide looks for cheaper values in a box. No value of it can be lower than what is enough with the most of all the
+// others.
 func (s *search) divide(least, most []float64) {
 	if s.boxes--; s.boxes < 0 || !(s.price(least) < s.monthly*(1-same)) || !s.enough(most) {
 		return

@@ -41,12 +41,9 @@ func (p *Params) price(r *Result, a Advice) error {
 	if p.Growth == 0 {
 		return nil
 	}
-	var prices Prices
-	if p.Prices != "" {
-		var err error
-		if prices, err = ReadPrices("prices", strings.NewReader(p.Prices)); err != nil {
-			return err
-		}
+	prices, err := p.priceList()
+	if err != nil {
+		return err
 	}
 	g := &Growth{Asked: p.Growth, Currency: prices.Currency}
 	raises, offers := a.Raises(p.Growth, r.Critical/100), r.offers()
@@ -72,12 +69,12 @@ func (p *Params) price(r *Result, a Advice) error {
 	if err != nil {
 		return err
 	}
-	raised, err := then.total(r.nodes)
-	if err != nil {
-		return err
-	}
 	served := Range{p.Requests, p.Requests, p.Requests}
 	if reached {
+		raised, err := then.total(r.nodes)
+		if err != nil {
+			return err
+		}
 		g.Raise = NewOption(r.nodes, Range{p.Growth, p.Growth, p.Growth}, raised, served)
 	}
 	scaled := func(nodes int) *Option {
@@ -91,6 +88,14 @@ func (p *Params) price(r *Result, a Advice) error {
 		r.Doubts.Add(noPrice.Warn(pricesArgs{slices.Compact(lacking)}))
 	}
 	return nil
+}
+
+// priceList is that of the parameters; empty: there is none.
+func (p *Params) priceList() (Prices, error) {
+	if p.Prices == "" {
+		return Prices{}, nil
+	}
+	return ReadPrices("prices", strings.NewReader(p.Prices))
 }
 
 // hostWords are what limits of a whole node, which come first, choose for it: its volumes get the same.

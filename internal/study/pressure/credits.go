@@ -87,18 +87,25 @@ func Follow(l levels.Level, start float64, after *Credit, loads, readings Series
 		c.Balance = now
 		out.Periods = append(out.Periods, c)
 	}
+	out.RunsOut = runsOut(b, now, loads)
+	return out
+}
+
+// runsOut is when a balance at the end of the loads is used up; nil: never.
+func runsOut(b levels.Bucket, balance stats.Interval, loads Series) *stats.Interval {
 	if len(loads) == 0 {
-		return out
+		return nil
 	}
 	end := loads[len(loads)-1].End
 	recent := loads.Between(end-recentTime, end)
 	if len(recent) == 0 { // the last period is longer
 		recent = loads[len(loads)-1:]
 	}
-	if spent := recent.Mean() - b.Fill; spent > 0 {
-		out.RunsOut = &stats.Interval{Lo: end + now.Lo/spent, Hi: end + now.Hi/spent}
+	spent := recent.Mean() - b.Fill
+	if !(spent > 0) {
+		return nil
 	}
-	return out
+	return &stats.Interval{Lo: end + balance.Lo/spent, Hi: end + balance.Hi/spent}
 }
 
 // within keeps a balance between empty and full.

@@ -100,8 +100,8 @@ func TestRunsOut(t *testing.T) {
 }
 
 // TestFollowHoldsTheTruth draws a demand and a bucket, second by second.
-// TestFollowOtherFill: an empty bucket that gains more than the base rate gives what it gains. One that gains less gives
-// the base rate all the same.
+// TestFollowOtherFill: an empty bucket that gains more than the base rate gives what it gains. One that gains less
+// gives the base rate all the same.
 func TestFollowOtherFill(t *testing.T) {
 	for _, tt := range []struct {
 		fill, load, limit float64
@@ -111,7 +111,8 @@ func TestFollowOtherFill(t *testing.T) {
 		got := Follow(bucketOf(100, b), 0, nil, steady(tt.load, 180), nil)
 		near(t, "limit", got.Periods[0].Limit.Hi, tt.limit)
 		if got.Overdrawn != tt.overdrawn {
-			t.Errorf("a fill of %g, a load of %g: overdrawn in %d periods, want %d", tt.fill, tt.load, got.Overdrawn, tt.overdrawn)
+			t.Errorf("a fill of %g, a load of %g: overdrawn in %d periods, want %d", tt.fill, tt.load, got.Overdrawn,
+				tt.overdrawn)
 		}
 	}
 }
@@ -237,7 +238,7 @@ func TestGivenCreditsAreKnown(t *testing.T) {
 model: own
 limits: [{of: ops, rate: 100, bucket: {size: 100000, burst: 400}}]
 `
-	for credits, words := range map[string]string{"": "credits at the beginning are not known", "full": "a mean hides when"} {
+	for credits, words := range map[string]string{"": "credits at the beginning are not", "full": "a mean hides when"} {
 		p := params(nil, Chosen{Name: "own", Text: file})
 		p.Credits = credits
 		says(t, resultOf(t, p, recordedOf("db-1", "v", 300, reads(4096, 200, 300, 250, 100, 100))), words)

@@ -269,8 +269,8 @@ limits:
 	}
 }
 
-// TestGrowthMovesTheHost: two volumes share a connection that is too small. The host needs another type, and its volumes
-// move with it.
+// TestGrowthMovesTheHost: two volumes share a connection that is too small. The host needs another type, and its
+// volumes move with it.
 func TestGrowthMovesTheHost(t *testing.T) {
 	p := params(map[string]string{"type": "m3.medium", "iops": "300"}, Chosen{Name: "paper-ebs-2015"})
 	p.Growth, p.Prices = 2.5, "model,input,per_month,currency\npaper-ebs-2015,iops,.1,USD\npaper-ebs-2015,gib,.2,USD\n"+
@@ -282,5 +282,15 @@ func TestGrowthMovesTheHost(t *testing.T) {
 		if s.To["type"] != "optimized-125" {
 			t.Errorf("%q has the type %s, want that of its host", s.Service, s.To["type"])
 		}
+	}
+}
+
+// TestGrowthBeyondAllTypes: if no type of host is enough, there is no raise to price. More nodes still have a price.
+func TestGrowthBeyondAllTypes(t *testing.T) {
+	p := params(map[string]string{"type": "m6i.8xlarge"}, Chosen{Name: "aws-instance"})
+	p.Growth, p.Prices = 2, "model,input,per_month,currency\nm6i.8xlarge,node,900,USD\nm5.large,node,70,USD\n"
+	g := resultOf(t, p, recordedOf("db-1", "v", 60, reads(4096, slicesOf(30000, 10)...))).Growth
+	if near(t, "price of two nodes", *g.EnoughNodes.Monthly, 1800); g.Raise != nil {
+		t.Errorf("raise %+v, want none", g.Raise)
 	}
 }
