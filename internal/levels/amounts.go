@@ -52,3 +52,17 @@ func (m *Model) Provisions(set map[string]string) (out []Provision, err error) {
 	}
 	return out, nil
 }
+
+// Most is the most of an input that is a number, in its own unit, by the inputs of a set that come before it.
+// +Inf: there is no maximum.
+func (m *Model) Most(input string, set map[string]string) float64 {
+	in := inputs{map[string]float64{}, map[string]string{}}
+	for _, name := range m.InputNames() {
+		if name == input {
+			break
+		}
+		m.take(in, name, m.text(name, set))
+	}
+	of := m.Inputs[input]
+	return of.high(in) / of.factor()
+}

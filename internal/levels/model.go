@@ -155,15 +155,20 @@ func (m *Model) resolve(set map[string]string) (in inputs, err error) {
 		}
 	}
 	for _, name := range names {
-		text, given := set[name]
-		if !given {
-			text = m.Inputs[name].Default.String()
-		}
-		if problem := m.take(in, name, strings.TrimSpace(text)); problem != "" {
+		if problem := m.take(in, name, m.text(name, set)); problem != "" {
 			err = refuse(err, name, problem, m.allowed(name, in))
 		}
 	}
 	return in, err
+}
+
+// text is an input as it was set, or by default.
+func (m *Model) text(input string, set map[string]string) string {
+	text, given := set[input]
+	if !given {
+		text = m.Inputs[input].Default.String()
+	}
+	return strings.TrimSpace(text)
 }
 
 // take reads one input; problem says why it cannot be used.

@@ -149,7 +149,7 @@ func raiseTo(first []Use, offers []*offer, growth Range, next []LimitOf) (all []
 	most := make([]float64, len(first))
 	for k, u := range first {
 		all[k] = u.advised(ActionRaise, offers)
-		all[k].AtLeast = true
+		all[k].AtLeast = !u.sustained
 		most[k] = all[k].offer.most(u.Quality)
 		if most[k] <= u.Rate*(1+same) {
 			all[k].Action, all[k].Other = ActionOtherService, true

@@ -43,7 +43,11 @@ var (
 			"If the kernel does not split them, the mean pressure may be up to %s",
 			c.Part, kibText(a.Mean), kibText(a.Unit), num.Percent(100*a.Most))
 	})
-	balanceUnknown = caveat.DefineAbout("credits_unknown", func(c caveat.Caveat, a shareArgs) string {
+	balanceUnknown = caveat.DefineAbout("credits_unknown", func(c caveat.Caveat, a creditArgs) string {
+		if a.Given {
+			return fmt.Sprintf("%s: for %s of the time the limit of the moment is not known, because a mean hides when credits "+
+				"were spent. The bounds allow for that", c.Part, num.Percent(100*a.Share))
+		}
 		return fmt.Sprintf("%s: the credits at the beginning are not known, and for %s of the time neither is the limit of "+
 			"the moment. "+
 			"The bounds allow for both. If the model knows how the bucket fills, give --credits",
@@ -97,6 +101,10 @@ type (
 		Unit float64 `json:"unit"` // bytes
 		Most float64 `json:"most"` // pressure
 	}
+	creditArgs struct {
+		Share float64 `json:"share"`           // of the time in which the limit is not known
+		Given bool    `json:"given,omitempty"` // the credits at the beginning are known
+	}
 	shareArgs struct {
 		Share float64 `json:"share"` // of the time
 	}
@@ -148,7 +156,7 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 	case l.level.Bucket == nil:
 		return out
 	case c == nil: // documents do not say how it fills
-		return append(out, balanceUnknown.At(model.Warning, l.about(), shareArgs{1}))
+		return append(out, balanceUnknown.At(model.Warning, l.about(), creditArgs{Share: 1}))
 	}
 	unknown := 0.0
 	for i, p := range c.Periods {
@@ -157,7 +165,7 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 		}
 	}
 	if unknown > 0 {
-		out = append(out, balanceUnknown.At(model.Warning, l.about(), shareArgs{unknown / l.loads.Seconds()}))
+		out = append(out, balanceUnknown.At(model.Warning, l.about(), creditArgs{unknown / l.loads.Seconds(), l.given}))
 	}
 	if c.Overdrawn > 0 {
 		out = append(out, overdrawn.At(model.Warning, l.about(), countOf{c.Overdrawn, n}))

@@ -3,6 +3,7 @@ package pressure
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,6 +32,8 @@ type Provided struct {
 	Now     map[string]string `json:"now"`
 	To      map[string]string `json:"to"`      // all inputs; null: none give the levels
 	Monthly *float64          `json:"monthly"` // of To, without the host; null: not known
+
+	host map[string]string // what To has in common with the host, which has a line of its own
 }
 
 // price answers what growth costs, where that is asked.
@@ -38,18 +41,16 @@ func (p *Params) price(r *Result) error {
 	if p.Growth == 0 {
 		return nil
 	}
-	var prices Prices
-	if p.Prices != "" {
-		var err error
-		if prices, err = ReadPrices("prices", strings.NewReader(p.Prices)); err != nil {
-			return err
-		}
+	prices, err := p.priceList()
+	if err != nil {
+		return err
 	}
 	g := &Growth{Asked: p.Growth, Currency: prices.Currency}
 	offers := r.offers()
 	now, then, reached := newBill(prices), newBill(prices), true
-	for _, o := range offers {
-		x := Provided{Node: o.limits[0].Node, Service: o.limits[0].Service, Model: o.model.Name, Now: o.now}
+	for i, o := range offers {
+		o.host = hostWords(offers[:i], o)
+		x := Provided{Node: o.limits[0].Node, Service: o.limits[0].Service, Model: o.model.Name, Now: o.now, host: o.host}
 		now.add(o, o.now)
 		needed := o.levels(o.now)
 		for _, u := range r.used {
@@ -68,12 +69,12 @@ func (p *Params) price(r *Result) error {
 	if err != nil {
 		return err
 	}
-	raised, err := then.total(r.nodes)
-	if err != nil {
-		return err
-	}
 	served := Range{p.Requests, p.Requests, p.Requests}
 	if reached {
+		raised, err := then.total(r.nodes)
+		if err != nil {
+			return err
+		}
 		g.Raise = NewOption(r.nodes, Range{p.Growth, p.Growth, p.Growth}, raised, served)
 	}
 	scaled := func(nodes int) *Option {
@@ -87,6 +88,30 @@ func (p *Params) price(r *Result) error {
 		r.Doubts.Add(noPrice.Warn(pricesArgs{slices.Compact(lacking)}))
 	}
 	return nil
+}
+
+// priceList is that of the parameters; empty: there is none.
+func (p *Params) priceList() (Prices, error) {
+	if p.Prices == "" {
+		return Prices{}, nil
+	}
+	return ReadPrices("prices", strings.NewReader(p.Prices))
+}
+
+// hostWords are what limits of a whole node, which come first, choose for it: its volumes get the same.
+func hostWords(before []*offer, of *offer) map[string]string {
+	out := make(map[string]string)
+	for _, o := range before {
+		if o.model.Name != of.model.Name || o.limits[0].Node != of.limits[0].Node || o.limits[0].Service != "" {
+			continue
+		}
+		for name, word := range o.set {
+			if o.model.Choices(name) != nil && o.ofHost(name) {
+				out[name] = word
+			}
+		}
+	}
+	return out
 }
 
 // growthBlocks are the tables of what a growth costs.
@@ -129,7 +154,9 @@ func (r *Result) growthBlocks() []doc.Block {
 	for _, s := range g.Services {
 		to := "another service: no inputs of its model give these levels"
 		if s.To != nil {
-			to = cmp.Or(settings(s.To, s.Now), "as it is")
+			own := maps.Clone(s.To)
+			maps.DeleteFunc(own, func(name, _ string) bool { return s.host[name] != "" })
+			to = cmp.Or(settings(own, s.Now), "as it is")
 		}
 		inputs.Add(doc.Say(s.Node), doc.Say(LimitOf{Service: s.Service}.service()), doc.Say(s.Model), doc.Say(to))
 	}

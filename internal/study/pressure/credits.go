@@ -54,6 +54,7 @@ func Follow(l levels.Level, start float64, after *Credit, loads, readings Series
 	if b.Fill < base { // bursts use up the difference, too
 		usable = (b.Burst - base) / (b.Burst - b.Fill)
 	}
+	base = max(base, b.Fill) // what comes in can be used
 	if after != nil {
 		now = after.Balance
 	}
@@ -73,7 +74,7 @@ func Follow(l levels.Level, start float64, after *Credit, loads, readings Series
 		out.Most = append(out.Most, p.over(c.Limit.Lo, b.Burst))
 		used, at := p.Mean*length, min(length, p.Mean*length/b.Burst) // at: s at the burst rate
 		highest := now.Hi + b.Fill*length - used
-		if highest < -overdraft*used {
+		if p.Mean*(1-overdraft) > base+usable*now.Hi/length {
 			out.Overdrawn++
 		}
 		now = within(b.Size, min(b.Size, now.Lo+b.Fill*(length-at))+b.Fill*at-used, highest)

@@ -100,6 +100,23 @@ func TestRunsOut(t *testing.T) {
 }
 
 // TestFollowHoldsTheTruth draws a demand and a bucket, second by second.
+// TestFollowOtherFill: an empty bucket that gains more than the base rate gives what it gains. One that gains less
+// gives the base rate all the same.
+func TestFollowOtherFill(t *testing.T) {
+	for _, tt := range []struct {
+		fill, load, limit float64
+		overdrawn         int
+	}{{200, 190, 200, 0}, {200, 220, 200, 3}, {50, 100, 100, 0}, {50, 110, 100, 3}} {
+		b := levels.Bucket{Size: 3000, Burst: 400, Fill: tt.fill}
+		got := Follow(bucketOf(100, b), 0, nil, steady(tt.load, 180), nil)
+		near(t, "limit", got.Periods[0].Limit.Hi, tt.limit)
+		if got.Overdrawn != tt.overdrawn {
+			t.Errorf("a fill of %g, a load of %g: overdrawn in %d periods, want %d", tt.fill, tt.load, got.Overdrawn,
+				tt.overdrawn)
+		}
+	}
+}
+
 func TestFollowHoldsTheTruth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	for k := range 300 {
@@ -189,5 +206,41 @@ func TestBucketBoundsHoldTheTruth(t *testing.T) {
 					begin, share, longest, got, hi, max(got.MCPT.Hi, most.MCPT.Hi))
 			}
 		}
+	}
+}
+
+// TestSustainedIsNotClipped: 60 % of the burst is twice what the bucket gains. It runs out, and until then nothing is
+// clipped.
+func TestSustainedIsNotClipped(t *testing.T) {
+	const file = `
+model: own
+limits:
+- {of: ops, rate: 100, bucket: {size: 100000, burst: 400}}
+- {of: bytes, rate: 100MiB}
+`
+	p := params(nil, Chosen{Name: "own", Text: file})
+	for name, tt := range map[string]struct {
+		credits string
+		load    float64
+		atLeast bool
+	}{"credits are left": {"full", 240, false}, "at the base rate": {"empty", 100, true}} {
+		p.Credits = tt.credits
+		r := resultOf(t, p, recordedOf("db-1", "v", 1, reads(4096, slicesOf(tt.load, 60)...)))
+		if len(r.Advice) == 0 || r.Advice[0].AtLeast != tt.atLeast {
+			t.Errorf("%s: %+v, want at_least %t", name, r.Advice, tt.atLeast)
+		}
+	}
+}
+
+// TestGivenCreditsAreKnown: a long period hides when a bucket ran empty, whatever it had at the beginning.
+func TestGivenCreditsAreKnown(t *testing.T) {
+	const file = `
+model: own
+limits: [{of: ops, rate: 100, bucket: {size: 100000, burst: 400}}]
+`
+	for credits, words := range map[string]string{"": "credits at the beginning are not", "full": "a mean hides when"} {
+		p := params(nil, Chosen{Name: "own", Text: file})
+		p.Credits = credits
+		says(t, resultOf(t, p, recordedOf("db-1", "v", 300, reads(4096, 200, 300, 250, 100, 100))), words)
 	}
 }

@@ -236,9 +236,12 @@ func (r *Result) remarks(given map[string]bool) (blocks []doc.Block) {
 			blocks = append(blocks, doc.Remark(remark.text))
 		}
 	}
-	if slices.ContainsFunc(r.Advice, func(a Advised) bool { return a.AtLeast }) {
-		blocks = append(blocks, doc.Remark("The demand is clipped at the limit: it is at least what was observed. "+
-			"A raise supposes that requests need as much as now; measure again after it."))
+	if given[string(ActionRaise)] || given[string(ActionOtherService)] {
+		text := "A raise supposes that requests need as much as now; measure again after it."
+		if slices.ContainsFunc(r.Advice, func(a Advised) bool { return a.AtLeast }) {
+			text = "The demand is clipped at the limit: it is at least what was observed. " + text
+		}
+		blocks = append(blocks, doc.Remark(text))
 	}
 	return blocks
 }

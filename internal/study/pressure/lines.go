@@ -31,6 +31,7 @@ type line struct {
 	// bucket is not known.
 	series, most Series
 	credits      *Credits
+	given        bool // the credits at the beginning
 	missing      int  // periods without a value
 	again        bool // another source has the same limit
 }
@@ -254,7 +255,7 @@ func (l *line) press(credits string, after *Credit) {
 		return
 	}
 	start, known := shareOf(credits)
-	if !known {
+	if l.given = known; !known {
 		start = math.NaN()
 	}
 	readings, _ := NewSeries(l.recording(), l.recording().Rates[telemetry.Credits])

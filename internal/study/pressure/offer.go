@@ -18,6 +18,7 @@ type offer struct {
 	now    map[string]string // the present inputs, with those that are default
 	set    map[string]string // the chosen ones
 	only   []string          // inputs that are counted for the node; nil: all
+	host   map[string]string // words that are chosen for the host already; they take the place of those of now
 }
 
 // offers are the services, each once.
@@ -75,9 +76,11 @@ func (o *offer) levels(set map[string]string) map[string]float64 {
 	return out
 }
 
-// sets are the present inputs, and those with each combination of other words.
+// sets are the present inputs, with the words of the host, and those with each combination of other words.
 func (o *offer) sets() []map[string]string {
-	out := []map[string]string{o.now}
+	first := maps.Clone(o.now)
+	maps.Copy(first, o.host)
+	out := []map[string]string{first}
 	for _, name := range o.model.InputNames() {
 		for _, set := range slices.Clone(out) {
 			for _, word := range o.model.Choices(name) {
@@ -164,8 +167,12 @@ func (o *offer) choose(set map[string]string, needed map[string]float64, p Price
 	with := func(values []float64) map[string]string {
 		out := maps.Clone(set)
 		for i, of := range amounts {
-			if values[i] != of.Value {
-				out[of.Name] = o.print(of.Name, values[i])
+			v := values[i]
+			if most := o.model.Most(of.Name, out); v > most*(1+same) { // with fewer GiB, fewer operations
+				v = inputs[i].Least + math.Floor(most-inputs[i].Least+same)
+			}
+			if v != of.Value {
+				out[of.Name] = o.print(of.Name, v)
 			}
 		}
 		return out

@@ -245,3 +245,52 @@ func TestSharedConnection(t *testing.T) {
 		t.Errorf("%v: the connection counts per volume: %s", err, text)
 	}
 }
+
+// TestGrowthIsCheapest: bytes come with GiB or with operations, and a GiB allows three operations. 33 GiB with 86
+// operations give 14.4·4/.95 = 60.7 MB/s at the least price; 63 GiB alone cost nearly twice as much.
+func TestGrowthIsCheapest(t *testing.T) {
+	const file = `
+model: own
+source: {title: drawn, read: 2026-11-27}
+inputs:
+  gib: {min: 2, max: 82}
+  iops: {min: 27, max: {per_gib: 3, min: 27, max: 345}}
+limits:
+- {of: ops, ways: [read, write], rate: {per_gib: 3}}
+- {of: bytes, ways: [read, write], rate: {per_gib: 614400, per_op: 307200, min: 14745600, max: 74137600}}
+`
+	p := params(map[string]string{"gib": "8", "iops": "27"}, Chosen{Name: "own", Text: file})
+	p.Growth, p.Prices = 4, "model,input,per_month,currency,included\nown,gib,1,USD,\nown,iops,0.01,USD,47\n"+
+		"host,node,40,USD,\n"
+	g := resultOf(t, p, recordedOf("db-1", "v", 60, reads(480804, slicesOf(23.059, 20)...))).Growth
+	near(t, "price of the raise", *g.Raise.Monthly, 40+33+.01*(86-47))
+	if diff := cmp.Diff(map[string]string{"gib": "33", "iops": "86"}, g.Services[0].To); diff != "" {
+		t.Errorf("inputs (-want +got):\n%s", diff)
+	}
+}
+
+// TestGrowthMovesTheHost: two volumes share a connection that is too small. The host needs another type, and its
+// volumes move with it.
+func TestGrowthMovesTheHost(t *testing.T) {
+	p := params(map[string]string{"type": "m3.medium", "iops": "300"}, Chosen{Name: "paper-ebs-2015"})
+	p.Growth, p.Prices = 2.5, "model,input,per_month,currency\npaper-ebs-2015,iops,.1,USD\npaper-ebs-2015,gib,.2,USD\n"+
+		"m3.medium,node,50,USD\noptimized-93.75,node,90,USD\noptimized-125,node,80,USD\n"
+	r := resultOf(t, p, clipped("db-1"), recordedOf("db-1", "vol-1", 10, reads(64<<10, slicesOf(276, 30)...)))
+	// 2·276·2.5·64 KiB is 86.25 MiB/s, of which .95 need 90.8; 276·2.5/.95 = 727 operations for each, and 100 GiB.
+	near(t, "price of the raise", *r.Growth.Raise.Monthly, 2*(727*.1+100*.2)+80)
+	for _, s := range r.Growth.Services {
+		if s.To["type"] != "optimized-125" {
+			t.Errorf("%q has the type %s, want that of its host", s.Service, s.To["type"])
+		}
+	}
+}
+
+// TestGrowthBeyondAllTypes: if no type of host is enough, there is no raise to price. More nodes still have a price.
+func TestGrowthBeyondAllTypes(t *testing.T) {
+	p := params(map[string]string{"type": "m6i.8xlarge"}, Chosen{Name: "aws-instance"})
+	p.Growth, p.Prices = 2, "model,input,per_month,currency\nm6i.8xlarge,node,900,USD\nm5.large,node,70,USD\n"
+	g := resultOf(t, p, recordedOf("db-1", "v", 60, reads(4096, slicesOf(30000, 10)...))).Growth
+	if near(t, "price of two nodes", *g.EnoughNodes.Monthly, 1800); g.Raise != nil {
+		t.Errorf("raise %+v, want none", g.Raise)
+	}
+}

@@ -2,6 +2,7 @@ package pressure
 
 import (
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -19,16 +20,16 @@ type Input struct {
 func (i Input) value(steps int) float64 { return min(i.Most, i.Least+float64(steps)) }
 
 // cheapest are the values of inputs with the lowest monthly price of which the provider offers enough. A larger input
-// must not be less. It lowers one input after the other, until none can be lowered alone; once for each input that may
-// come first. That is the optimum if each limit depends on one input, as with all volumes whose model comes with the
-// program. If the largest values are not enough, there are none.
+// must not be less. If the largest values are not enough, there are none.
+//
+// First it lowers one input after the other, until none can be lowered alone; once for each input that may come first.
+// That is the optimum if each limit depends on one input, as with all volumes whose model comes with the program. Of
+// other models, boxes of values that may be cheaper are divided until none is left.
 func cheapest(inputs []Input, enough func(values []float64) bool) (values []float64, monthly float64) {
-	monthly = math.Inf(1)
+	s := search{inputs: inputs, enough: enough, monthly: math.Inf(1), boxes: mostDivisions}
+	least, most := s.corners()
 	for first := range max(1, len(inputs)) {
-		at := make([]float64, len(inputs))
-		for i, in := range inputs {
-			at[i] = in.Most
-		}
+		at := slices.Clone(most)
 		if !enough(at) {
 			return nil, 0
 		}
@@ -36,25 +37,92 @@ func cheapest(inputs []Input, enough func(values []float64) bool) (values []floa
 			lowered = false
 			for k := range inputs {
 				i := (first + k) % len(inputs)
-				in, before := inputs[i], at[i]
-				steps := int(math.Ceil(before - in.Least - same))
-				n := sort.Search(steps, func(n int) bool {
-					at[i] = in.value(n)
-					return enough(at)
-				})
-				at[i] = min(before, in.value(n))
+				before := at[i]
+				s.lower(least, at, i)
 				lowered = lowered || at[i] < before
 			}
 		}
-		price := 0.0
-		for i, in := range inputs {
-			price += in.Price.Monthly(at[i])
-		}
-		if price < monthly {
-			values, monthly = at, price
+		if price := s.price(at); price < s.monthly {
+			s.values, s.monthly = at, price
 		}
 	}
-	return values, monthly
+	s.divide(least, most)
+	return s.values, s.monthly
+}
+
+// mostDivisions limits the time: models with limits of two inputs take a few hundred.
+const mostDivisions = 5000
+
+// search looks for the cheapest values; values and monthly are the best so far.
+type search struct {
+	inputs  []Input
+	enough  func(values []float64) bool
+	values  []float64
+	monthly float64
+	boxes   int // that may still be looked at
+}
+
+// corners are the least and the largest values.
+func (s *search) corners() (least, most []float64) {
+	least, most = make([]float64, len(s.inputs)), make([]float64, len(s.inputs))
+	for i, in := range s.inputs {
+		least[i], most[i] = in.Least, in.Most
+	}
+	return least, most
+}
+
+func (s *search) price(at []float64) (sum float64) {
+	for i, in := range s.inputs {
+		sum += in.Price.Monthly(at[i])
+	}
+	return sum
+}
+
+// lower lowers one of the values to the least one that is enough.
+func (s *search) lower(least, at []float64, i int) {
+	before, in := at[i], Input{Least: least[i], Most: s.inputs[i].Most}
+	steps := int(math.Ceil(before - in.Least - same))
+	n := sort.Search(steps, func(n int) bool {
+		at[i] = in.value(n)
+		return s.enough(at)
+	})
+	at[i] = min(before, in.value(n))
+}
+
+// divide looks for cheaper values in a box. No value of it can be lower than what is enough with the most of all the
+// others.
+func (s *search) divide(least, most []float64) {
+	if s.boxes--; s.boxes < 0 || !(s.price(least) < s.monthly*(1-same)) || !s.enough(most) {
+		return
+	}
+	low, at := slices.Clone(least), slices.Clone(most)
+	for i := range at {
+		s.lower(least, at, i)
+		low[i], at[i] = at[i], most[i]
+	}
+	price := s.price(low)
+	switch {
+	case !(price < s.monthly*(1-same)):
+		return
+	case s.enough(low):
+		s.values, s.monthly = low, price
+		return
+	}
+	widest, cost := -1, -1.0
+	for i, in := range s.inputs {
+		if d := in.Price.Monthly(most[i]) - in.Price.Monthly(low[i]); most[i]-low[i] > same && d > cost {
+			widest, cost = i, d
+		}
+	}
+	if widest < 0 {
+		return
+	}
+	middle := Input{Least: low[widest], Most: most[widest]}
+	half := int((most[widest] - low[widest]) / 2)
+	below, above := slices.Clone(most), slices.Clone(low)
+	below[widest], above[widest] = middle.value(half), middle.value(half+1)
+	s.divide(low, below)
+	s.divide(above, most)
 }
 
 const same = levels.Same

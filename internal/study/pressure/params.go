@@ -108,6 +108,12 @@ func (p *Params) Check() ([]caveat.Caveat, error) {
 			errs = append(errs, err)
 		}
 	}
+	if p.Growth == 0 && p.Prices != "" {
+		refuse("prices", "without a growth there is nothing to price", "add the growth")
+	}
+	if p.Growth == 0 && p.Requests != 0 {
+		refuse("requests", "without a growth there is nothing to price", "add the growth")
+	}
 	if _, err := p.location(); err != nil {
 		refuse("zone", err.Error(), "use a name such as Europe/Berlin, or UTC")
 	}

@@ -62,10 +62,40 @@ func (p *Params) read(ctx context.Context, name string, in io.Reader) (json.RawM
 	return json.Marshal(recordings)
 }
 
+// unread refuses what says what to ask an address for, where no source is such an address.
+func (p *Params) unread(sources []study.Source) error {
+	asks := func(schemes ...string) bool {
+		return slices.ContainsFunc(sources, func(s study.Source) bool {
+			scheme, _, _ := strings.Cut(s.Name, ":")
+			return slices.Contains(schemes, scheme)
+		})
+	}
+	for _, x := range []struct {
+		key, value string
+		of         []string
+	}{
+		{"since", p.Since, []string{cloudWatch, prom}}, {"until", p.Until, []string{cloudWatch, prom}},
+		{"match", p.Match, []string{prom}},
+		{"region", p.Region, []string{cloudWatch}}, {"endpoint", p.Endpoint, []string{cloudWatch}},
+	} {
+		if x.value != "" && !asks(x.of...) {
+			return &model.InputError{Path: x.key, Problem: "no source is of " + strings.Join(x.of, " or "),
+				Allowed: "leave it out: all of a file or run is read"}
+		}
+	}
+	return nil
+}
+
 // recordingsOf are those of all sources, by node and service, ascending in time.
 func (p *Params) recordingsOf(sources []study.Source) ([]telemetry.Recording, error) {
+	if err := p.unread(sources); err != nil {
+		return nil, err
+	}
 	var out []telemetry.Recording
-	for _, s := range sources {
+	for i, s := range sources {
+		if slices.ContainsFunc(sources[:i], func(other study.Source) bool { return other.Name == s.Name }) {
+			return nil, fmt.Errorf("%w: %s is given twice; leave one out", model.ErrUsage, s.Name)
+		}
 		var found []telemetry.Recording
 		switch {
 		case s.Run != nil:

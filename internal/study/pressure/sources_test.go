@@ -1,6 +1,7 @@
 package pressure
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -138,5 +139,36 @@ func TestUntil(t *testing.T) {
 	want := map[string][]float64{"n1/data read_ops": {300, 290}}
 	if diff := cmp.Diff(want, rates(all)); diff != "" {
 		t.Errorf("rates (-want +got):\n%s", diff)
+	}
+}
+
+// TestNothingIsIgnored: what a source cannot use, a source that counts twice, and prices without a growth are refused.
+func TestNothingIsIgnored(t *testing.T) {
+	own := []study.Source{{Name: "x.csv", Own: []byte(`[{}]`)}}
+	for name, change := range map[string]func(*Params){
+		"since":    func(p *Params) { p.Since = "1h" },
+		"until":    func(p *Params) { p.Until = "2026-11-27T08:00:00Z" },
+		"match":    func(p *Params) { p.Match = "a=b" },
+		"region":   func(p *Params) { p.Region = "eu-west-1" },
+		"endpoint": func(p *Params) { p.Endpoint = "http://x" },
+		"prices":   func(p *Params) { p.Prices = "model,input,per_month,currency\n" },
+		"requests": func(p *Params) { p.Requests = 1 },
+	} {
+		p := New()
+		change(p)
+		_, wrong := p.Check()
+		_, err := p.recordingsOf(own)
+		var input *model.InputError
+		if err = errors.Join(wrong, err); !errors.As(err, &input) || input.Path != name {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	p := New()
+	p.Since = "1h"
+	if _, err := p.recordingsOf(append(own, study.Source{Name: "cloudwatch:vol-1", Own: []byte(`[{}]`)})); err != nil {
+		t.Error(err)
+	}
+	if _, err := New().recordingsOf(append(own, own...)); !errors.Is(err, model.ErrUsage) {
+		t.Errorf("a source twice: %v", err)
 	}
 }

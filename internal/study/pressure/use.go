@@ -25,7 +25,9 @@ type Use struct {
 	// load is the mean of the busiest window, and burst the rate of a bucket; 0: there is none. A level above the burst
 	// has no credits.
 	load, burst float64
-	of          *Service
+	// sustained: only in the long run does the load need more than a bucket gains. The demand is not clipped yet.
+	sustained bool
+	of        *Service
 }
 
 // needed is the level for a throughput that is a multiple (growth) of the present one.
@@ -182,7 +184,7 @@ func (l *line) allow(u *Use, begin, end float64) error {
 	if clipped {
 		u.Rate = loads.Mean() / u.Pressure
 	} else if lasting := all.Mean / l.level.Bucket.Fill; lasting > u.Pressure {
-		u.Pressure, u.Mean = lasting, nil
+		u.Pressure, u.Mean, u.sustained = lasting, nil, true
 	}
 	return nil
 }
