@@ -24,7 +24,7 @@ BENCH ?= .
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: build all share install uninstall packages test-packages demo test test-long check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof servicelevel-proof variability-proof tables-proof changes-proof doubt-proof load-proof hidden-proof scaleout-proof chaos ntier-proof ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real bench-load bench-users bench-analysis clean FORCE
+.PHONY: build all share install uninstall packages test-packages demo test test-long check fmt format vet cross lint tidy layers race race-commands bench fuzz deps lab-proof servicelevel-proof variability-proof tables-proof changes-proof doubt-proof load-proof hidden-proof scaleout-proof items-proof bench-items chaos ntier-proof ntier-proof-users ntier-proof-board ntier-proof-sim ntier-proof-truth ntier-proof-whole ntier-proof-real bench-load bench-users bench-analysis clean FORCE
 
 build: $(BIN)
 
@@ -152,6 +152,14 @@ hidden-proof: deps
 SCALEOUT ?= 20
 scaleout-proof: deps
 	$(PROOF) -run 'TestScaleout$$' ./test/proof -args -scaleout-labs $(SCALEOUT) -scaleout-seed $(SEED)
+
+# Items of a queue under 200 kills of tasks, agents and servers: each has one record.
+items-proof: deps
+	$(PROOF) -run 'TestItems$$' ./test/proof
+
+# The queue of items beside JetStream's work queue: items a second of 10,000 workers.
+bench-items:
+	$(GO) test -run '^$$' -bench ItemQueue -benchtime 1x ./test/peers
 
 # Faults at random moments: kills, stops, cuts and full disks, for agents,
 # server, store, commands and tasks, half of them with each store; half an hour
