@@ -203,12 +203,36 @@ func (r *Result) fit() {
 	set := func(value **float64, ci **Ends, e scalability.Estimate) {
 		*value, *ci = num.IfFinite(e.Value), endsOf(e)
 	}
-	set(&r.Plateau, &r.PlateauCI, c.Plateau())
-	set(&r.Knee, &r.KneeCI, c.Knee())
+	plateau, knee := r.carried(c.Plateau(), c.Knee(), c.Curve(c.Best).Gamma)
+	set(&r.Plateau, &r.PlateauCI, plateau)
+	set(&r.Knee, &r.KneeCI, knee)
 	set(&r.Peak, &r.PeakCI, c.Peak())
 	if r.Peak == nil {
 		r.PeakCI = nil
 	}
+}
+
+// carried keeps plateau and knee to what the shared resources were measured to carry: a curve
+// that still grows at the largest size does not know them. gamma is the throughput of one node.
+func (r *Result) carried(plateau, knee scalability.Estimate, gamma float64) (p, k scalability.Estimate) {
+	if r.Predicted == nil || math.IsInf(plateau.Value, 1) {
+		return plateau, knee
+	}
+	value, most := r.Predicted.carried()
+	largest := 0.0
+	for _, s := range r.Sizes {
+		largest = max(largest, s.Rate)
+	}
+	if most < largest || plateau.Value <= most && !math.IsInf(plateau.Hi, 1) { // it is more, or says no more
+		return plateau, knee
+	}
+	plateau.Hi = most
+	plateau.Value = min(plateau.Value, max(value, largest))
+	plateau.Lo = min(plateau.Lo, plateau.Value)
+	knee.Value = min(knee.Value, plateau.Value/gamma)
+	knee.Lo = min(knee.Lo, knee.Value)
+	knee.Hi = min(knee.Hi, max(most/gamma, knee.Value))
+	return plateau, knee
 }
 
 func parametersOf(c scalability.Curve) Parameters {

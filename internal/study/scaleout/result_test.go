@@ -84,6 +84,32 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
+// TestPlateauIsCarried: a plateau that a curve only extrapolates is at most what the capacity
+// that was measured carries. A capacity below what fleets did says nothing.
+func TestPlateauIsCarried(t *testing.T) {
+	t.Parallel()
+	limit := Limit{Resource: "store", PerJob: Range{Value: 2}, Capacity: Range{Value: 10, CI: &[2]float64{9, 12}}}
+	of := func(rate float64) *Result {
+		return &Result{Predicted: &Predicted{Prediction: Prediction{Limits: []Limit{limit}}},
+			Sizes: []Size{{Nodes: 4, Rate: rate}}}
+	}
+	curve := scalability.Estimate{Value: 6.65, Lo: 4.4, Hi: math.Inf(1)}
+	knee := scalability.Estimate{Value: 6.65, Lo: 4, Hi: 20}
+	for _, c := range []struct {
+		rate float64
+		want [6]float64
+	}{
+		{3.8, [6]float64{5, 4.4, 6, 5, 4, 6}},
+		{5.5, [6]float64{5.5, 4.4, 6, 5.5, 4, 6}},
+		{6.1, [6]float64{6.65, 4.4, math.Inf(1), 6.65, 4, 20}},
+	} {
+		p, k := of(c.rate).carried(curve, knee, 1)
+		if got := [6]float64{p.Value, p.Lo, p.Hi, k.Value, k.Lo, k.Hi}; got != c.want {
+			t.Errorf("%v job/s measured: plateau and knee %v, want %v", c.rate, got, c.want)
+		}
+	}
+}
+
 // TestDrift: nodes that change after the prediction are a doubt, and others are none.
 func TestDrift(t *testing.T) {
 	t.Parallel()
