@@ -25,7 +25,7 @@ type (
 		After  float64 `json:"after"`
 	}
 	resourceArgs struct {
-		Resource string `json:"resource"`
+		Resource caveat.Verbatim `json:"resource"`
 	}
 	beyondArgs struct {
 		Nodes   int `json:"nodes"`
@@ -83,7 +83,7 @@ func (r *Result) doubt(p *Params) {
 	r.doubtDrift()
 	for _, u := range r.Uses {
 		if u.Capacity == nil {
-			r.Doubts.Add(notMeasured.At(model.Warning, caveat.Subject{}, resourceArgs{u.Resource}))
+			r.Doubts.Add(notMeasured.At(model.Warning, caveat.Subject{}, resourceArgs{caveat.Verbatim(u.Resource)}))
 		}
 	}
 }
