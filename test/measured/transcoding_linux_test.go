@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/test/program"
+	"github.com/scalebench/scalebench/test/skip"
 )
 
 // TestTranscoding: a fleet transcodes videos over a store's link drawn at random. What it does
 // was predicted, and the link is named. `make scaleout-proof` measures more.
 func TestTranscoding(t *testing.T) {
+	skip.UnlessLong(t) // make test-long has the time; make scaleout-proof measures more
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
 	}
