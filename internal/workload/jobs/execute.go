@@ -68,9 +68,7 @@ func (x execution) run(ctx context.Context) (cpu time.Duration, err error) {
 	}
 	err = cmd.Wait()
 	_ = killGroup(cmd) // what it left in the background
-	if used, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		cpu = time.Duration(used.Utime.Nano() + used.Stime.Nano())
-	}
+	cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if ctx.Err() != nil {
 		return cpu, ctx.Err()
 	}

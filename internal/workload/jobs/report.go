@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"syscall"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -228,13 +227,4 @@ func (r *run) reportDrain(info func(name, unit string, value float64)) {
 	median := r.times[len(r.times)/2]
 	slow, _ := slices.BinarySearch(r.times, time.Duration(stragglerFactor*float64(median))+1)
 	info("stragglers", "1", float64(len(r.times)-slow))
-}
-
-// ownCPU is the processor time that this process has used, without its children.
-func ownCPU() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/scalebench/scalebench/internal/load"
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -93,7 +94,7 @@ func (r *run) cross() {
 // work has the slots work until their time is over or the queue is drained.
 func (r *run) work(ctx context.Context) error {
 	r.fracs.Read(0)
-	before := ownCPU()
+	before := load.ProcessorTime()
 	beside, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failing, fail := context.WithCancelCause(ctx)
@@ -112,7 +113,7 @@ func (r *run) work(ctx context.Context) error {
 	cancel()
 	err = errors.Join(err, others.Wait())
 	r.makespan = r.now()
-	r.own = ownCPU() - before - r.functions
+	r.own = load.ProcessorTime() - before - r.functions
 	r.fracs.Read(r.makespan)
 	return err
 }
