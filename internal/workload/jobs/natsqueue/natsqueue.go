@@ -72,7 +72,6 @@ type Queue struct {
 	conn     *nats.Conn
 	stream   jetstream.JetStream
 	consumer jetstream.Consumer
-	ackWait  time.Duration
 }
 
 // patience bounds one question to the server.
@@ -159,7 +158,6 @@ func (q *Queue) find(ctx context.Context, lease time.Duration) (err error) {
 // check refuses a consumer with which results would be lost or done twice all the time.
 func (q *Queue) check(lease time.Duration) error {
 	c := q.consumer.CachedInfo().Config
-	q.ackWait = c.AckWait
 	switch {
 	case c.AckPolicy != jetstream.AckExplicitPolicy:
 		return fmt.Errorf("consumer %q of stream %q does not ask for explicit acknowledgements: use another one",
