@@ -35,7 +35,6 @@ type job struct {
 
 	since, ended time.Duration
 	count        func(begun, ended time.Duration, counts bool)
-	fault        error
 	lost         bool // there is nothing to tell the queue
 }
 
@@ -121,15 +120,17 @@ func (s *slot) execute(ctx context.Context, l *jobs.Lease) *job {
 		cancel(errOver)
 	}
 	s.mu.Unlock()
-	j := &job{Record: s.record(l, jobs.Done), since: s.since, count: s.count}
-	j.Wait = (s.now() - s.begun).Seconds()
-	j.fault = s.stages(ctx, &j.Record)
+	j := &job{since: s.since, count: s.count, Record: jobs.Record{
+		Lease: l.ID, Key: l.Key, Name: l.Name, Try: l.Try, Slot: s.number, Outcome: jobs.Done,
+		Begin: s.begun.Seconds(), Wait: (s.now() - s.begun).Seconds(),
+	}}
+	err := s.stages(ctx, &j.Record)
 	j.ended = s.now()
 	j.End = j.ended.Seconds()
-	if j.fault == nil {
+	if err == nil {
 		return j
 	}
-	j.Outcome, j.Error = jobs.Failed, short(j.fault.Error())
+	j.Outcome, j.Error = jobs.Failed, short(err.Error())
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
 	case errors.Is(cause, errOver):
@@ -139,11 +140,6 @@ func (s *slot) execute(ctx context.Context, l *jobs.Lease) *job {
 	}
 	s.drop(ctx, j)
 	return j
-}
-
-func (s *slot) record(l *jobs.Lease, o jobs.Outcome) jobs.Record {
-	return jobs.Record{Lease: l.ID, Key: l.Key, Name: l.Name, Try: l.Try, Slot: s.number, Outcome: o,
-		Begin: s.begun.Seconds(), End: s.now().Seconds()}
 }
 
 // timed adds to how long a stage takes.
