@@ -64,7 +64,6 @@ type Params struct {
 	source source
 	from   *store.Target // of what is got; nil: nothing is
 	to     *store.Target // of what is put; it may be the same
-	folder string        // of the keys that are put and stay; empty: they are removed
 	names  []string      // that the uploader sends messages of, over and over
 }
 

@@ -55,7 +55,6 @@ func (p *Params) openStore(ctx context.Context, env *workload.Env) (err error) {
 			return err
 		}
 		if p.Put.Keep {
-			p.folder = p.config("", env).Prefix + "/"
 			err = p.to.Reach(ctx)
 		} else {
 			err = p.to.Prepare(ctx)

@@ -184,10 +184,10 @@ func (s *slot) stages(ctx context.Context, r *jobs.Record) (err error) {
 
 // outputKey is a key of this execution alone.
 func (s *slot) outputKey(item string) string {
-	if s.folder == "" {
+	if !s.Put.Keep {
 		return s.to.NewKey("")
 	}
-	return s.to.NewKey(s.folder+item+"/") + s.Put.Suffix
+	return s.to.NewKey(s.to.Prefix+"/"+item+"/") + s.Put.Suffix
 }
 
 func (s *slot) compute(ctx context.Context, r *jobs.Record, in, out string) (err error) {
