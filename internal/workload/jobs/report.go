@@ -32,11 +32,11 @@ type stats struct {
 	faults     map[string]bool // items that failed at least once
 	first      string          // error of the first
 
-	stages         map[string]*hdr.Histogram // in µs
+	stages         map[string]*hdr.Histogram // of those that jobs here have, in µs
 	sums           map[string]float64        // s
 	in, out        int64
-	times          []time.Duration
-	idleSince      time.Duration // of the slot that found the queue empty first; -1: none did
+	times          []time.Duration // of all jobs, where the queue is drained
+	idleSince      time.Duration   // of the slot that found the queue empty first; -1: none did
 	makespan       time.Duration
 	own, functions time.Duration // processor time of this process without functions; and of these
 }
@@ -44,8 +44,16 @@ type stats struct {
 // longest is the longest time that histograms tell apart, in µs.
 const longest = int64(7 * 24 * time.Hour / time.Microsecond)
 
-func newStats() stats {
-	return stats{faults: map[string]bool{}, stages: map[string]*hdr.Histogram{}, sums: map[string]float64{}, idleSince: -1}
+func (p *Params) newStats() stats {
+	s := stats{faults: map[string]bool{}, stages: map[string]*hdr.Histogram{}, sums: map[string]float64{}, idleSince: -1}
+	for stage, used := range map[string]bool{
+		"wait": true, "get": p.gets(), "compute": true, "put": p.Put != nil, "time": true,
+	} {
+		if used {
+			s.stages[stage] = histogram.New(longest)
+		}
+	}
+	return s
 }
 
 // keep counts a job.
@@ -71,20 +79,23 @@ func (r *run) keep(j *job, counts bool) {
 		return
 	}
 	r.done++
-	if r.past(j.since) {
-		return // it began after the deadline, while the fleet came to its end
+	if !r.past(j.since) { // others began while the fleet came to its end
+		r.score(j)
 	}
+}
+
+// score counts what a job that began in time took; r.mu is held.
+func (r *run) score(j *job) {
 	r.scored++
 	r.in, r.out = r.in+j.In, r.out+j.Out
 	r.sums["cpu"] += j.CPU
-	r.times = append(r.times, j.ended-j.since)
-	stages := map[string]float64{"wait": j.Wait, "get": j.Get, "compute": j.Compute, "put": j.Put, "time": j.End - j.Begin}
-	for stage, seconds := range stages {
-		if r.stages[stage] == nil {
-			r.stages[stage] = histogram.New(longest)
-		}
-		histogram.Record(r.stages[stage], int64(seconds*1e6))
-		r.sums[stage] += seconds
+	if r.Duration == 0 {
+		r.times = append(r.times, j.ended-j.since)
+	}
+	took := map[string]float64{"wait": j.Wait, "get": j.Get, "compute": j.Compute, "put": j.Put, "time": j.End - j.Begin}
+	for stage, h := range r.stages {
+		histogram.Record(h, int64(took[stage]*1e6))
+		r.sums[stage] += took[stage]
 	}
 }
 
@@ -172,11 +183,7 @@ func (r *run) report() {
 func (r *run) reportStages(info func(name, unit string, value float64)) {
 	n := float64(r.scored)
 	info("cpu", "s", r.sums["cpu"]/n)
-	used := map[string]bool{"wait": true, "get": r.gets(), "compute": true, "put": r.Put != nil, "time": true}
 	for stage, h := range r.stages {
-		if !used[stage] {
-			continue
-		}
 		info(stage, "s", r.sums[stage]/n)
 		r.env.Report.Histogram(model.Histogram{Metric: "jobs_" + stage, Unit: "us", Encoded: histogram.Encode(h)})
 	}

@@ -56,9 +56,8 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 }
 
 func (p *Params) newRun(env *workload.Env) *run {
-	r := &run{Params: p, env: env, start: time.Now(), slots: p.slots(), held: map[uint64]context.CancelCauseFunc{},
-		stats: newStats()}
-	r.environ = p.environ(env)
+	r := &run{Params: p, env: env, environ: p.environ(env), slots: p.slots(), held: map[uint64]context.CancelCauseFunc{},
+		stats: p.newStats(), start: time.Now()}
 	r.until = store.Until{Deadline: p.Duration.Std(), Publish: func(after time.Duration, n float64) {
 		env.Report.ProgressAt(jobsMetric, jobsUnit, after, n)
 	}}
