@@ -103,7 +103,7 @@ func (r *run) work(ctx context.Context) error {
 	others.Go(func() error { return r.read(beside) })
 	others.Go(func() error { return r.renew(beside, fail) })
 	if q, ok := r.source.(*messages); ok && len(r.names) > 0 {
-		others.Go(func() error { return q.feed(beside, r.names, max(4*r.slots*max(r.env.Parts, 1), 16)) })
+		others.Go(func() error { return q.feed(beside, r.names, max(4*r.slots*r.env.Parts, 16)) })
 	}
 	for n := range r.slots {
 		group.Go(func() error { return r.newSlot(n).work(within) })

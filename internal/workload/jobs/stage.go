@@ -18,49 +18,77 @@ import (
 )
 
 // stage puts this node's part of the copies that are not there yet, and returns the keys
-// of all. They depend on nothing but the parameters, so that later tasks find them.
+// of all.
 func (p *Params) stage(ctx context.Context, env *workload.Env) ([]string, error) {
-	s, folder := p.Stage, cmp.Or(strings.TrimSuffix(p.Stage.Prefix, "/"), defaultStaged)+"/"
-	keys := make([]string, s.Copies)
-	for i := range keys {
-		keys[i] = folder + store.NumberedID(fmt.Sprintf("%s|%s|%d", s.File, s.Make, s.Size), i)
-	}
-	sizes := map[string]int64{}
-	if err := p.from.List(ctx, folder, func(key string, size int64) { sizes[key] = size }); err != nil {
-		return nil, err
-	}
-	size, err := s.size()
-	if err != nil {
-		return nil, err
-	}
-	var missing []string
-	for i := env.Part; i < len(keys); i += max(env.Parts, 1) {
-		if had, ok := sizes[keys[i]]; !ok || size >= 0 && had != size {
-			missing = append(missing, keys[i])
-		}
-	}
-	if len(missing) == 0 {
-		return keys, nil
+	keys := p.Stage.keys()
+	missing, err := p.missing(ctx, ownPart(keys, env))
+	if err != nil || len(missing) == 0 {
+		return keys, err
 	}
 	file, err := p.object(ctx, env)
 	if err != nil {
 		return nil, fmt.Errorf("stage: %w", err)
 	}
-	env.Report.Stage("stage", model.StageBegun, fmt.Sprintf("%d of %d objects", len(missing), s.Copies))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(p.slots(), 4))
-	for _, key := range missing {
-		group.Go(func() error {
-			_, err := p.from.PutFile(ctx, file, key)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	env.Report.Stage("stage", model.StageBegun, fmt.Sprintf("%d of %d objects", len(missing), len(keys)))
+	if err := p.putCopies(ctx, file, missing); err != nil {
 		env.Report.Stage("stage", model.StageFailed, err.Error())
 		return nil, fmt.Errorf("stage: putting %d objects: %w", len(missing), err)
 	}
 	env.Report.Stage("stage", model.StageDone, "")
 	return keys, nil
+}
+
+// ownPart are those of all nodes' things that this node puts or sends.
+func ownPart(things []string, env *workload.Env) (own []string) {
+	for i := env.Part; i < len(things); i += env.Parts {
+		own = append(own, things[i])
+	}
+	return own
+}
+
+func (s *Stage) folder() string {
+	return cmp.Or(strings.TrimSuffix(s.Prefix, "/"), defaultStaged) + "/"
+}
+
+// keys depend on nothing but the parameters, so that later tasks find the copies.
+func (s *Stage) keys() []string {
+	keys, folder := make([]string, s.Copies), s.folder()
+	for i := range keys {
+		keys[i] = folder + store.NumberedID(fmt.Sprintf("%s|%s|%d", s.File, s.Make, s.Size), i)
+	}
+	return keys
+}
+
+// missing are those of the keys under which there is no object, or one of another size.
+func (p *Params) missing(ctx context.Context, keys []string) (missing []string, err error) {
+	sizes := map[string]int64{}
+	err = p.from.List(ctx, p.Stage.folder(), func(key string, size int64) { sizes[key] = size })
+	if err != nil {
+		return nil, err
+	}
+	size, err := p.Stage.size()
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		if had, ok := sizes[key]; !ok || size >= 0 && had != size {
+			missing = append(missing, key)
+		}
+	}
+	return missing, nil
+}
+
+// putCopies puts a file under each of these keys.
+func (p *Params) putCopies(ctx context.Context, file string, keys []string) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(p.slots(), 4))
+	for _, key := range keys {
+		group.Go(func() error {
+			_, err := p.from.PutFile(ctx, file, key)
+			return err
+		})
+	}
+	return group.Wait()
 }
 
 // size is that of the object; -1 where only making it tells.
@@ -112,9 +140,5 @@ func (p *Params) announce(ctx context.Context, env *workload.Env, q *messages, n
 		}
 		return nil
 	}
-	var own []string
-	for i := env.Part; i < len(names); i += max(env.Parts, 1) {
-		own = append(own, names[i])
-	}
-	return q.Publish(ctx, own)
+	return q.Publish(ctx, ownPart(names, env))
 }
