@@ -20,6 +20,7 @@ import (
 	"math"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/cgroup"
@@ -189,9 +190,9 @@ func (p *Params) putBucket() string {
 // slots is how many items are worked on at once on this node.
 func (p *Params) slots() int { return cmp.Or(p.Slots, cores()) }
 
-// cores is how many processors this process may use by the limits of its control group:
-// of a share of one, one.
-func cores() int {
+// cores is how many processors this process may use by the limits of its control group,
+// which are read once: of a share of one, one.
+var cores = sync.OnceValue(func() int {
 	most := float64(runtime.NumCPU())
 	if v1, v2, err := cgroup.Own("cpu"); err == nil {
 		groups := []cgroup.Group{{V1: v1}}
@@ -205,7 +206,7 @@ func cores() int {
 		}
 	}
 	return max(int(math.Ceil(most)), 1)
-}
+})
 
 // config is how a bucket is used.
 func (p *Params) config(bucket string, env *workload.Env) store.Config {
