@@ -21,6 +21,28 @@ func (f *Fractions) Begin() (end func(begun, ended time.Duration, counts bool)) 
 // Read takes a reading, so long after the start.
 func (f *Fractions) Read(after time.Duration) { f.ledger.read(after) }
 
+// ReadOften calls read ten times a second, the finest that a series keeps, and right at the
+// deadline (0: there is none), until ended is closed. read gets the time since the start.
+func ReadOften(ended <-chan struct{}, start time.Time, deadline time.Duration, read func(after time.Duration)) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	var due <-chan time.Time
+	if deadline > 0 {
+		timer := time.NewTimer(time.Until(start.Add(deadline)))
+		defer timer.Stop()
+		due = timer.C
+	}
+	for {
+		select {
+		case <-tick.C:
+		case <-due:
+		case <-ended:
+			return
+		}
+		read(time.Since(start))
+	}
+}
+
 // Until passes readings of a counter on up to a deadline. The last one lies at it,
 // interpolated between the readings around it.
 type Until struct {

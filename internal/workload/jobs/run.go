@@ -100,7 +100,10 @@ func (r *run) work(ctx context.Context) error {
 	defer fail(nil)
 	group, within := errgroup.WithContext(failing)
 	var others errgroup.Group
-	others.Go(func() error { return r.read(beside) })
+	others.Go(func() error {
+		store.ReadOften(beside.Done(), r.start, r.until.Deadline, r.fracs.Read)
+		return nil
+	})
 	others.Go(func() error { return r.renew(beside, fail) })
 	if q, ok := r.source.(*messages); ok && len(r.names) > 0 {
 		others.Go(func() error { return q.feed(beside, r.names, max(4*r.slots*r.env.Parts, 16)) })
@@ -115,28 +118,6 @@ func (r *run) work(ctx context.Context) error {
 	r.own = load.ProcessorTime() - before - r.functions
 	r.fracs.Read(r.makespan)
 	return err
-}
-
-// read takes readings ten times a second, the finest that a series keeps, and one at the
-// deadline.
-func (r *run) read(ctx context.Context) error {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	var deadline <-chan time.Time
-	if r.Duration > 0 {
-		timer := time.NewTimer(time.Until(r.start.Add(r.Duration.Std())))
-		defer timer.Stop()
-		deadline = timer.C
-	}
-	for {
-		select {
-		case <-tick.C:
-		case <-deadline:
-		case <-ctx.Done():
-			return nil
-		}
-		r.fracs.Read(r.now())
-	}
 }
 
 // renew keeps the leases of what is worked on, three times in each lease, and ends the

@@ -71,7 +71,13 @@ func (r *run) work(ctx context.Context) error {
 	defer cancel(nil)
 	var readings sync.WaitGroup
 	ended := make(chan struct{})
-	readings.Go(func() { r.read(ended, cancel) })
+	readings.Go(func() {
+		store.ReadOften(ended, r.start, r.duration, func(after time.Duration) {
+			if r.recorder.Read(after); r.hopeless() {
+				cancel(errHopeless)
+			}
+		})
+	})
 	_, err = pool.Run(within, load.Run{
 		Plan: load.Plan{
 			Closed: &load.Closed{Users: r.concurrency, Duration: r.duration, Count: r.count},
@@ -81,32 +87,11 @@ func (r *run) work(ctx context.Context) error {
 	})
 	close(ended)
 	readings.Wait()
+	r.recorder.Read(time.Since(r.start))
 	if errors.Is(err, errHopeless) {
 		err = nil // judge says so
 	}
 	return errors.Join(err, pool.Close())
-}
-
-// read takes readings until everything has ended, ten times a second, the finest
-// that a series keeps, and gives up what is hopeless.
-func (r *run) read(ended <-chan struct{}, cancel context.CancelCauseFunc) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	var deadline <-chan time.Time // none by count
-	if r.duration > 0 {
-		deadline = time.After(time.Until(r.start.Add(r.duration)))
-	}
-	for over := false; !over; r.recorder.Read(time.Since(r.start)) {
-		select {
-		case <-tick.C:
-		case <-deadline:
-		case <-ended:
-			over = true
-		}
-		if r.hopeless() {
-			cancel(errHopeless)
-		}
-	}
 }
 
 // hopeless says that the task will fail whatever comes: by duration, when most
