@@ -8,10 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -106,11 +104,8 @@ func lookHTTP(ctx context.Context, url string) error {
 }
 
 func lookCommand(ctx context.Context, c model.Check, environ []string) error {
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", c.Command)
+	cmd := Shell(ctx, c.Command)
 	cmd.Env = append(environ[:len(environ):len(environ)], "SCALEBENCH_ADDRESS="+c.Address)
-	// What the shell has started goes with it, or it would hold the output.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = lookEvery
 	out, err := cmd.CombinedOutput()
 	if err != nil {

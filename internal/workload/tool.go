@@ -116,6 +116,20 @@ func RunTool(ctx context.Context, cmd *exec.Cmd, r Reporter) error {
 	return fmt.Errorf("running %s: %w", cmd.Path, err)
 }
 
+// Shell is a command that /bin/sh reads, in a process group of its own. The end of ctx kills
+// all of the group: what the shell has started would hold its output.
+func Shell(ctx context.Context, text string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", text)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error {
+		if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
+			return err // its id may be that of another group
+		}
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+	return cmd
+}
+
 // LastLine is the last line of what a tool said, for a message.
 func LastLine(s string) string {
 	s = strings.TrimSpace(s)

@@ -73,14 +73,15 @@ type Progress struct {
 // end of its process; lower is better.
 const Elapsed = "elapsed"
 
-const defaultShell = "/bin/sh"
+// DefaultShell reads a command that names no shell.
+const DefaultShell = "/bin/sh"
 
 // Kind describes the workload.
 func Kind() workload.Kind {
 	return workload.Kind{
 		Name:    "command",
 		Summary: "Any command; metrics by jq expression, regular expression or whole-output number, or its elapsed time.",
-		New:     func() workload.Workload { return &Params{Shell: defaultShell} },
+		New:     func() workload.Workload { return &Params{Shell: DefaultShell} },
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // Tools implements workload.ToolUser: the shell, and the program that the
 // command calls first.
 func (p *Params) Tools() (tools []workload.Tool) {
-	if p.Shell != defaultShell {
+	if p.Shell != DefaultShell {
 		tools = append(tools, workload.Tool{Name: p.Shell})
 	}
 	if name := p.program(); name != "" {

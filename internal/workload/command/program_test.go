@@ -48,7 +48,7 @@ func TestTools(t *testing.T) {
 		if want != "" {
 			tools = []workload.Tool{{Name: want}}
 		}
-		if diff := cmp.Diff(tools, (&Params{Command: command, Shell: defaultShell}).Tools()); diff != "" {
+		if diff := cmp.Diff(tools, (&Params{Command: command, Shell: DefaultShell}).Tools()); diff != "" {
 			t.Errorf("Tools of %q (-want +got):\n%s", command, diff)
 		}
 	}
@@ -56,8 +56,8 @@ func TestTools(t *testing.T) {
 		params Params
 		want   []workload.Tool
 	}{
-		"path":          {Params{Command: "fio", Shell: defaultShell, Path: "/a", Env: map[string]string{"PATH": "/b"}}, []workload.Tool{{Name: "fio", Path: "/a"}}},
-		"env":           {Params{Command: "fio", Shell: defaultShell, Env: map[string]string{"PATH": "/b"}}, []workload.Tool{{Name: "fio", Path: "/b"}}},
+		"path":          {Params{Command: "fio", Shell: DefaultShell, Path: "/a", Env: map[string]string{"PATH": "/b"}}, []workload.Tool{{Name: "fio", Path: "/a"}}},
+		"env":           {Params{Command: "fio", Shell: DefaultShell, Env: map[string]string{"PATH": "/b"}}, []workload.Tool{{Name: "fio", Path: "/b"}}},
 		"another shell": {Params{Command: "fio", Shell: "/usr/bin/bash"}, []workload.Tool{{Name: "/usr/bin/bash"}, {Name: "fio"}}},
 		"no shell":      {Params{Command: "import os", Shell: "/usr/bin/python3"}, []workload.Tool{{Name: "/usr/bin/python3"}}},
 	} {

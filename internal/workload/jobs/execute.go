@@ -23,8 +23,6 @@ import (
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
-const shell = "/bin/sh"
-
 // execution is one call of a command.
 type execution struct {
 	text    string // with {in}, {out} and {item}
@@ -42,7 +40,7 @@ const tailGrace = time.Second
 // the processor time of the processes that it waited for.
 func (x execution) run(ctx context.Context) (cpu time.Duration, err error) {
 	text := strings.NewReplacer("{in}", quote(x.in), "{out}", quote(x.out), "{item}", quote(x.item)).Replace(x.text)
-	cmd := exec.CommandContext(ctx, shell, "-c", text)
+	cmd := workload.Shell(ctx, text)
 	said := &tail{}
 	cmd.Dir, cmd.Env, cmd.Stderr, cmd.WaitDelay = x.dir, x.environ, said, tailGrace
 	if x.in != "" && !strings.Contains(x.text, "{in}") {
@@ -61,13 +59,11 @@ func (x execution) run(ctx context.Context) (cpu time.Duration, err error) {
 		defer func() { err = errors.Join(err, out.Close()) }()
 		cmd.Stdout = out
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return killGroup(cmd) }
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("starting the command: %w", err)
 	}
 	err = cmd.Wait()
-	_ = killGroup(cmd) // what it left in the background
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left in the background
 	cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if ctx.Err() != nil {
 		return cpu, ctx.Err()
@@ -91,8 +87,6 @@ func (p *Params) environ(env *workload.Env) []string {
 	}
 	return all
 }
-
-func killGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
 // quote makes one word of the shell of any text: names of items come from others.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

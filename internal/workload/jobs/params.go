@@ -151,7 +151,7 @@ func (p *Params) Tools() []workload.Tool {
 	var tools []workload.Tool
 	for _, text := range []string{p.Command, p.makes()} {
 		if text != "" {
-			tools = append(tools, (&command.Params{Command: text, Shell: shell}).Tools()...)
+			tools = append(tools, (&command.Params{Command: text, Shell: command.DefaultShell}).Tools()...)
 		}
 	}
 	return tools

@@ -226,16 +226,8 @@ func (r *running) warm(ctx context.Context) error {
 	limit := cmp.Or(r.Warm.Timeout.Std(), defaultWarm)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", r.fill(r.Warm.Command))
-	cmd.Dir, cmd.Env = r.dir, r.environ()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error {
-		if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
-			return err // its id may be that of another group
-		}
-		return unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
-	}
-	cmd.WaitDelay = time.Second
+	cmd := workload.Shell(ctx, r.fill(r.Warm.Command))
+	cmd.Dir, cmd.Env, cmd.WaitDelay = r.dir, r.environ(), time.Second
 	out, err := cmd.CombinedOutput()
 	switch {
 	case errors.Is(context.Cause(ctx), errNoTime):
