@@ -130,21 +130,15 @@ func (t *Target) PutFile(ctx context.Context, path, key string) (size int64, err
 		return 0, fmt.Errorf("the file has %d bytes, and one PutObject takes %d", size, maxSize)
 	}
 	return size, plain(t.attempts(ctx, Put, func(tr *transfer) error {
-		ctx, cancel := t.watch(ctx, tr, true)
-		defer cancel()
 		payload := &reader{Reader: io.NewSectionReader(file, 0, size), tr: tr} // no library sends it again unnoticed
-		_, err := t.client.PutObject(ctx, t.Bucket, key, payload, size,
-			minio.PutObjectOptions{DisableMultipart: true, DisableContentSha256: true})
-		return err
+		return t.send(ctx, key, payload, size, tr)
 	}))
 }
 
 // Drop deletes an object. It is no error if there is none.
 func (t *Target) Drop(ctx context.Context, key string) error {
 	return t.scrub(repeat(ctx, t.Retries, false, func() error {
-		ctx, cancel := context.WithTimeout(ctx, t.Timeout)
-		defer cancel()
-		return t.client.RemoveObject(ctx, t.Bucket, key, minio.RemoveObjectOptions{})
+		return t.delete(ctx, &object{key: key}, newTransfer(0))
 	}, func(error, bool) {}))
 }
 

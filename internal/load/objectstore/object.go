@@ -191,16 +191,23 @@ func (t *Target) watch(ctx context.Context, tr *transfer, sends bool) (context.C
 	}), cancel
 }
 
-// put is one PutObject. The payload is not signed: that would measure how fast
-// this processor hashes. Nothing but our own code tries it again.
+// put puts an object of the size of its transfer.
 func (t *Target) put(ctx context.Context, o *object, tr *transfer) error {
-	ctx, cancel := t.watch(ctx, tr, true)
-	defer cancel()
 	payload := &body{block: t.block, header: &o.header, size: tr.size, moved: func(n int) { tr.moved.Add(int64(n)) }}
-	_, err := t.client.PutObject(ctx, t.Bucket, o.key, payload, tr.size, minio.PutObjectOptions{DisableMultipart: true, DisableContentSha256: true})
+	err := t.send(ctx, o.key, payload, tr.size, tr)
 	if err == nil && payload.pos != tr.size {
 		return fmt.Errorf("the server accepted an object after only %d of its %d bytes were sent", payload.pos, tr.size)
 	}
+	return err
+}
+
+// send is one PutObject. The payload is not signed: that would measure how fast
+// this processor hashes. Nothing but our own code tries it again.
+func (t *Target) send(ctx context.Context, key string, payload io.Reader, size int64, tr *transfer) error {
+	ctx, cancel := t.watch(ctx, tr, true)
+	defer cancel()
+	_, err := t.client.PutObject(ctx, t.Bucket, key, payload, size,
+		minio.PutObjectOptions{DisableMultipart: true, DisableContentSha256: true})
 	return err
 }
 
