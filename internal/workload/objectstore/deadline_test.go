@@ -9,6 +9,7 @@ import (
 
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/test/servers/s3test"
 )
 
 // checkDeadline holds a task by duration to its time: every series ends at the
@@ -122,7 +123,7 @@ func TestSlowStore(t *testing.T) {
 func (tt slowCase) test(t *testing.T, g *gateway) {
 	const duration = 2 * time.Second
 	slow := &slowness{method: tt.method, before: tt.before, after: tt.after}
-	b := newBench(t, startProxy(t, g.URL, slow.handle), func(p *Params) {
+	b := newBench(t, s3test.Proxy(t, g.URL, slow.handle), func(p *Params) {
 		p.Operation, p.Duration, p.Size, p.Concurrency = tt.operation, unit.Duration(duration), tt.size, tt.workers
 		if tt.operation == store.Get {
 			p.Objects = tt.workers

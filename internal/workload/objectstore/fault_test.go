@@ -88,7 +88,7 @@ func TestEveryTenthFails(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var on atomic.Bool
-			proxy := startProxy(t, g.URL, everyTenth(http.MethodPut, &on, tt.fail))
+			proxy := s3test.Proxy(t, g.URL, everyTenth(http.MethodPut, &on, tt.fail))
 			b := newBench(t, proxy, func(p *Params) {
 				p.Count, p.Size, p.Retries, p.MaxErrors, p.Concurrency = 100, 200_000, tt.retries, 0.1, 4
 			})
@@ -134,10 +134,11 @@ func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	var on atomic.Bool
-	proxy := startProxy(t, g.URL, everyTenth(http.MethodPut, &on, func(_ http.ResponseWriter, r *http.Request, pass http.Handler) {
-		pass.ServeHTTP(httptest.NewRecorder(), r)
-		panic(http.ErrAbortHandler)
-	}))
+	proxy := s3test.Proxy(t, g.URL, everyTenth(http.MethodPut, &on,
+		func(_ http.ResponseWriter, r *http.Request, pass http.Handler) {
+			pass.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		}))
 	b := newBench(t, proxy, func(p *Params) { p.Count, p.Size, p.Retries, p.MaxErrors = 50, 1000, 0, 0.1 })
 	b.prepare(t)
 	on.Store(true)
@@ -160,7 +161,7 @@ func TestTooManyErrors(t *testing.T) {
 	g := startGateway(t)
 	var on atomic.Bool
 	var requests atomic.Int64
-	proxy := startProxy(t, g.URL, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+	proxy := s3test.Proxy(t, g.URL, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		if on.Load() && isObject(r, http.MethodPut) {
 			requests.Add(1)
 			answerSlowDown(w, r, pass)
@@ -190,10 +191,11 @@ func TestTimeout(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	var on atomic.Bool
-	proxy := startProxy(t, g.URL, everyTenth(http.MethodPut, &on, func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
-		_, _ = io.Copy(io.Discard, r.Body) // whatever comes
-		<-r.Context().Done()
-	}))
+	proxy := s3test.Proxy(t, g.URL, everyTenth(http.MethodPut, &on,
+		func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+			_, _ = io.Copy(io.Discard, r.Body) // whatever comes
+			<-r.Context().Done()
+		}))
 	b := newBench(t, proxy, func(p *Params) {
 		p.Count, p.Size, p.Retries, p.MaxErrors, p.RequestTimeout = 20, 1000, 0, 0.1, unit.Duration(time.Second)
 	})
@@ -220,16 +222,17 @@ func TestCorrupt(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	var on atomic.Bool
-	proxy := startProxy(t, g.URL, everyTenth(http.MethodGet, &on, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
-		answer := httptest.NewRecorder()
-		pass.ServeHTTP(answer, r)
-		data := bytes.Clone(answer.Body.Bytes())
-		data[len(data)-1] ^= 4
-		for k, v := range answer.Header() {
-			w.Header()[k] = v
-		}
-		_, _ = w.Write(data) // the client may be gone
-	}))
+	proxy := s3test.Proxy(t, g.URL, everyTenth(http.MethodGet, &on,
+		func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+			answer := httptest.NewRecorder()
+			pass.ServeHTTP(answer, r)
+			data := bytes.Clone(answer.Body.Bytes())
+			data[len(data)-1] ^= 4
+			for k, v := range answer.Header() {
+				w.Header()[k] = v
+			}
+			_, _ = w.Write(data) // the client may be gone
+		}))
 	for _, verify := range []bool{true, false} {
 		on.Store(false)
 		b := newBench(t, proxy, func(p *Params) {
@@ -352,7 +355,9 @@ func TestAdvice(t *testing.T) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
-	plain := startProxy(t, g.URL, func(w http.ResponseWriter, r *http.Request, pass http.Handler) { pass.ServeHTTP(w, r) })
+	plain := s3test.Proxy(t, g.URL, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		pass.ServeHTTP(w, r)
+	})
 	secure := httptest.NewTLSServer(nil)
 	secure.Config.ErrorLog = stdlog.New(io.Discard, "", 0) // of the client that does not trust it
 	secure.Config.Handler = s3test.Forward(t, plain)

@@ -9,11 +9,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/scalebench/scalebench/test/servers/s3test"
 )
-
-var startProxy = s3test.Proxy //nolint:gochecknoglobals // a name that tests of this package use often
 
 // meter passes a rate of bytes, to all of its users together, and records what
 // it has passed when. It gives credit for some milliseconds at most, so that no

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/test/servers/s3test"
 )
 
 // upload makes a task that uploads an object of so many bytes.
@@ -74,7 +75,7 @@ func TestUploadAgain(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	calls := make(map[string]int)
-	proxy := startProxy(t, g.URL, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+	proxy := s3test.Proxy(t, g.URL, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		key := strings.Count(strings.Trim(r.URL.Path, "/"), "/")
 		call := r.Method + strings.Repeat(" object", key)
 		if r.URL.Path == "/" {
