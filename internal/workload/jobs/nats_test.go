@@ -72,6 +72,12 @@ func natsParams(url, rest string) string {
 	return fmt.Sprintf(`{"nats": {"url": %q, "stream": "items", "subject": "items.new", "create": true}, %s}`, url, rest)
 }
 
+// natsOnGateway are natsParams of a task that uses a gateway, too.
+func natsOnGateway(url string, g *s3test.Gateway, rest string) string {
+	object := onGateway(g, rest)
+	return natsParams(url, object[1:len(object)-1])
+}
+
 func checkEmpty(t *testing.T, q *natsqueue.Queue) {
 	t.Helper()
 	if pending, taken, err := q.Waiting(t.Context()); pending+taken != 0 || err != nil {
@@ -163,9 +169,9 @@ func TestStoreEvents(t *testing.T) {
 		g.Write(t, fmt.Sprintf("in/%d", i), "b\na")
 	}
 	s := newServer(t)
-	rest := strings.TrimPrefix(onGateway(g, `"get": {"prefix": "in/"}, "put": {"prefix": "out", "keep": true},
-			"function": "sort", "slots": 2, "lease": "10s"`), "{")
-	a := newTask(t, s, natsParams(url, strings.TrimSuffix(rest, "}")), 0, 1)
+	params := natsOnGateway(url, g, `"get": {"prefix": "in/"}, "put": {"prefix": "out", "keep": true},
+			"function": "sort", "slots": 2, "lease": "10s"`)
+	a := newTask(t, s, params, 0, 1)
 	ran(t, a)
 	done := s.records(jobs.Done)
 	if diff := cmp.Diff([]string{"in/0", "in/1", "in/2", "in/3"}, keysOf(done)); diff != "" {
@@ -189,9 +195,9 @@ func TestStagedEvents(t *testing.T) {
 	url := startNATS(t)
 	g := s3test.Start(t, "--event-nats-url", url, "--event-nats-topic", "items.new")
 	s := newServer(t)
-	rest := strings.TrimPrefix(onGateway(g, `"stage": {"copies": 3, "prefix": "in", "size": "1kB"},
-			"get": {"prefix": "in/"}, "function": "copy", "put": {"prefix": "out"}, "slots": 1, "lease": "10s"`), "{")
-	ran(t, newTask(t, s, natsParams(url, strings.TrimSuffix(rest, "}")), 0, 1))
+	params := natsOnGateway(url, g, `"stage": {"copies": 3, "prefix": "in", "size": "1kB"},
+			"get": {"prefix": "in/"}, "function": "copy", "put": {"prefix": "out"}, "slots": 1, "lease": "10s"`)
+	ran(t, newTask(t, s, params, 0, 1))
 	if done := s.records(jobs.Done); len(done) != 3 {
 		t.Errorf("of three uploads these were worked on: %v", done)
 	}
@@ -203,9 +209,9 @@ func TestFed(t *testing.T) {
 	url := startNATS(t)
 	g := s3test.Start(t)
 	s := newServer(t)
-	rest := strings.TrimPrefix(onGateway(g, `"stage": {"copies": 1, "size": "1kB", "announce": true},
-			"command": "cat {in}; sleep 0.02", "slots": 2, "duration": "1s"`), "{")
-	a := newTask(t, s, natsParams(url, strings.TrimSuffix(rest, "}")), 0, 1)
+	params := natsOnGateway(url, g, `"stage": {"copies": 1, "size": "1kB", "announce": true},
+			"command": "cat {in}; sleep 0.02", "slots": 2, "duration": "1s"`)
+	a := newTask(t, s, params, 0, 1)
 	ran(t, a)
 	if n := a.last(); n.After != time.Second || n.Value <= 1 {
 		t.Errorf("%v jobs until %v", n.Value, n.After)
