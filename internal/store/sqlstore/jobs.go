@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/jobs"
@@ -219,43 +217,22 @@ func (s *Store) Items(ctx context.Context, step model.StepID) (names []string, a
 }
 
 // RunJobs implements store.Reader.
-func (s *Store) RunJobs(ctx context.Context, id model.RunID) (list []store.Job, err error) {
-	for j, err := range s.Jobs(ctx, id, "") {
-		if err != nil {
+func (s *Store) RunJobs(ctx context.Context, id model.RunID) ([]store.Job, error) {
+	return read(ctx, s, fmt.Sprintf("reading the jobs of run %s", id), func(t tx) (list []store.Job, err error) {
+		if _, err := runTable.one(t, whereID, id); err != nil {
 			return nil, err
 		}
-		list = append(list, j)
-	}
-	return list, nil
-}
-
-// Jobs implements store.Columns.
-func (s *Store) Jobs(ctx context.Context, id model.RunID, step model.StepID) iter.Seq2[store.Job, error] {
-	return func(yield func(store.Job, error) bool) {
-		err := s.inSnapshot(ctx, func(t tx) error {
-			if _, err := runTable.one(t, whereID, id); err != nil {
-				return err
+		var w wire
+		var j store.Job
+		var packed sql.RawBytes
+		err = t.each([]any{&j.Step, &j.Key, &j.Attempt, &j.Node, &j.Outcome, &packed}, func() error {
+			if err := readRecord(s.codec, &w, packed, &j, layoutJob); err != nil {
+				return fmt.Errorf("job %s of step %s: %w", j.Key, j.Step, err)
 			}
-			query, args := `SELECT j.step, j.item, j.attempt, j.node, j.outcome, j.packed
-				FROM steps s JOIN jobs j ON j.step = s.id WHERE s.run = ?`, []any{id}
-			if step != "" {
-				query, args = query+` AND s.id = ?`, append(args, step)
-			}
-			var w wire
-			var j store.Job
-			var packed sql.RawBytes
-			return t.each([]any{&j.Step, &j.Key, &j.Attempt, &j.Node, &j.Outcome, &packed}, func() error {
-				if err := readRecord(s.codec, &w, packed, &j, layoutJob); err != nil {
-					return fmt.Errorf("job %s of step %s: %w", j.Key, j.Step, err)
-				}
-				if !yield(j, nil) {
-					return errBreak
-				}
-				return nil
-			}, query+` ORDER BY s.number, j.item`, args...)
-		})
-		if err != nil && !errors.Is(err, errBreak) {
-			yield(store.Job{}, s.fail(ctx, fmt.Sprintf("reading the jobs of run %s", id), err))
-		}
-	}
+			list = append(list, j)
+			return nil
+		}, `SELECT j.step, j.item, j.attempt, j.node, j.outcome, j.packed
+			FROM steps s JOIN jobs j ON j.step = s.id WHERE s.run = ? ORDER BY s.number, j.item`, id)
+		return list, err
+	})
 }
