@@ -87,7 +87,11 @@ type itemKey struct {
 
 // storeJobs stores a batch. Of records of one item the first is kept.
 func storeJobs(t tx, calls []*putJobs) ([]error, error) {
-	current, err := t.lockSteps(calls)
+	steps := make([]string, len(calls))
+	for i, c := range calls {
+		steps[i] = string(c.step)
+	}
+	current, err := t.lockSteps(steps)
 	if err != nil {
 		return nil, err
 	}
@@ -143,21 +147,13 @@ func (t tx) insertJobs(rows [][]any, kept map[itemKey][]byte) error {
 
 // lockSteps reads the current attempts of steps, which stay as they are until the
 // transaction ends.
-func (t tx) lockSteps(calls []*putJobs) (map[model.StepID]int, error) {
-	var ids []string
-	for _, c := range calls {
-		ids = append(ids, string(c.step))
-	}
+func (t tx) lockSteps(ids []string) (map[model.StepID]int, error) {
 	slices.Sort(ids) // so that all batches take their locks in the same order
 	current := make(map[model.StepID]int)
 	var id model.StepID
 	var attempt int
-	forShare := ""
-	if t.s.d.ForShare != "" {
-		forShare = " FOR SHARE"
-	}
 	err := t.eachIn([]any{&id, &attempt}, func() { current[id] = attempt },
-		`SELECT id, attempt FROM steps WHERE id IN (%s) ORDER BY id`+forShare, slices.Compact(ids))
+		`SELECT id, attempt FROM steps WHERE id IN (%s) ORDER BY id`+t.s.d.ForShareStep, slices.Compact(ids))
 	return current, err
 }
 
@@ -174,7 +170,7 @@ func checkAttempt(current map[model.StepID]int, step model.StepID, attempt int) 
 // PutItems implements store.Queues.
 func (s *Store) PutItems(ctx context.Context, step model.StepID, attempt int, a jobs.Add) error {
 	return s.change(ctx, fmt.Sprintf("storing items of step %s", step), func(t tx) error {
-		current, err := t.lockSteps([]*putJobs{{step: step}})
+		current, err := t.lockSteps([]string{string(step)})
 		if err == nil {
 			err = checkAttempt(current, step, attempt)
 		}
