@@ -162,7 +162,7 @@ func checkAttempt(current map[model.StepID]int, step model.StepID, attempt int) 
 	case !ok:
 		return fmt.Errorf("%w: step %s does not exist, or its run was deleted", model.ErrNotFound, step)
 	case now != attempt:
-		return fmt.Errorf("%w: step %s is at attempt %d", model.ErrStale, step, now)
+		return stale(step, now)
 	}
 	return nil
 }
