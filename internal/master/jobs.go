@@ -19,10 +19,8 @@ import (
 // are over.
 type jobQueue struct {
 	sync.Mutex
-	q     *jobs.Queue // nil until a task calls
-	heard time.Time   // when a task was heard last
-	lease time.Duration
-	told  int // items that were set aside, of which people were told
+	q    *jobs.Queue // nil until a task calls
+	told int         // items that were set aside, of which people were told
 }
 
 // maxTold is of how many items that are set aside people are told. The store has all.
@@ -72,7 +70,7 @@ func (m *Master) beginCall(ctx context.Context, a *attempt, c wire.JobCall) (*jo
 		a.jobs.q = jobs.New()
 		a.jobs.q.Restore(names, all, over)
 	}
-	a.jobs.hear(c)
+	a.jobs.q.Hear(time.Now())
 	if err := m.setAside(ctx, a); err != nil {
 		return nil, jobs.Reply{}, err
 	}
@@ -145,19 +143,6 @@ func (m *Master) tellAside(a *attempt, node model.NodeID, records []jobs.Record,
 		m.ev.emit(model.Event{Run: a.run, Step: a.step.ID, Node: node, Kind: model.EventItemSetAside, Severity: model.Warning,
 			Text: text})
 	}
-}
-
-// hear notes that a task calls. After a time in which none did, this server may have stood
-// still: renewals of leases that seem to have ended may wait unread.
-func (j *jobQueue) hear(c wire.JobCall) {
-	now := time.Now()
-	if c.Call.Open != nil {
-		j.lease = c.Call.Open.Lease
-	}
-	if !j.heard.IsZero() && now.Sub(j.heard) > j.lease/2 {
-		j.q.Pardon("", now)
-	}
-	j.heard = now
 }
 
 // working reports whether a task of this attempt is open on that node.
