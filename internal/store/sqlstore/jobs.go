@@ -45,10 +45,16 @@ type putJobs struct {
 
 // jobRow is one record, packed.
 type jobRow struct {
-	item   string
+	key    itemKey
 	row    []any
 	packed []byte
 	counts bool // set by the batch
+}
+
+// itemKey names an item.
+type itemKey struct {
+	step model.StepID
+	item string
 }
 
 // PutJobs implements store.Queues.
@@ -66,7 +72,7 @@ func (s *Store) PutJobs(ctx context.Context, records []store.Job) (counts []bool
 		}
 		w := wire{buf: []byte{packRaw}} // too short to gain from compression
 		layoutJob(&w, j)
-		p.records[i] = jobRow{item: j.Key, packed: w.buf,
+		p.records[i] = jobRow{key: itemKey{j.Step, j.Key}, packed: w.buf,
 			row: []any{j.Step, j.Key, j.Attempt, j.Node, j.Outcome, w.buf}}
 	}
 	if err := s.jobs.do(ctx, p); err != nil {
@@ -77,12 +83,6 @@ func (s *Store) PutJobs(ctx context.Context, records []store.Job) (counts []bool
 		counts[i] = p.records[i].counts
 	}
 	return counts, nil
-}
-
-// itemKey names an item.
-type itemKey struct {
-	step model.StepID
-	item string
 }
 
 // storeJobs stores a batch. Of records of one item the first is kept.
@@ -97,27 +97,26 @@ func storeJobs(t tx, calls []*putJobs) ([]error, error) {
 	}
 	errs := make([]error, len(calls))
 	kept := make(map[itemKey][]byte) // the packed record that counts, of items of the batch
-	var rows [][]any
+	var fresh []*jobRow
 	for i, c := range calls {
 		if errs[i] = checkAttempt(current, c.step, c.attempt); errs[i] != nil {
 			continue
 		}
 		for k := range c.records {
 			r := &c.records[k]
-			key := itemKey{c.step, r.item}
-			if _, twice := kept[key]; !twice {
-				kept[key] = r.packed
-				rows = append(rows, r.row)
+			if _, twice := kept[r.key]; !twice {
+				kept[r.key] = r.packed
+				fresh = append(fresh, r)
 			}
 		}
 	}
-	if err := t.insertJobs(rows, kept); err != nil {
+	if err := t.insertJobs(fresh, kept); err != nil {
 		return nil, err
 	}
 	for i, c := range calls {
 		for k := range c.records {
 			r := &c.records[k]
-			r.counts = errs[i] == nil && bytes.Equal(kept[itemKey{c.step, r.item}], r.packed)
+			r.counts = errs[i] == nil && bytes.Equal(kept[r.key], r.packed)
 		}
 	}
 	return errs, nil
@@ -126,20 +125,23 @@ func storeJobs(t tx, calls []*putJobs) ([]error, error) {
 // insertJobs inserts records of different items. Where an item has one already, that
 // takes the place of the new one in kept. That is rare, so that rows are only counted at
 // first: a statement that returns them takes twice as long.
-func (t tx) insertJobs(rows [][]any, kept map[itemKey][]byte) error {
-	return split(len(rows), func(from, to int) error {
-		n, err := t.insert("jobs (step, item, attempt, node, outcome, packed)", rows[from:to], "ON CONFLICT DO NOTHING")
+func (t tx) insertJobs(fresh []*jobRow, kept map[itemKey][]byte) error {
+	return split(len(fresh), func(from, to int) error {
+		rows := make([][]any, 0, to-from)
+		for _, r := range fresh[from:to] {
+			rows = append(rows, r.row)
+		}
+		n, err := t.insert("jobs (step, item, attempt, node, outcome, packed)", rows, "ON CONFLICT DO NOTHING")
 		if err != nil || int(n) == to-from {
 			return err
 		}
-		for _, row := range rows[from:to] {
-			key := itemKey{row[0].(model.StepID), row[1].(string)}
+		for _, r := range fresh[from:to] {
 			var packed []byte
-			err := t.first([]any{&packed}, `SELECT packed FROM jobs WHERE step = ? AND item = ?`, key.step, key.item)
+			err := t.first([]any{&packed}, `SELECT packed FROM jobs WHERE step = ? AND item = ?`, r.key.step, r.key.item)
 			if err != nil {
 				return err
 			}
-			kept[key] = packed
+			kept[r.key] = packed
 		}
 		return nil
 	})
