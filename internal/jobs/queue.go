@@ -30,6 +30,7 @@ type Queue struct {
 	errors  map[int64]string // last error, of items that are not over
 	settled map[uint64]bool  // leases whose records count, of a queue with an end
 	callers map[string]*caller
+	heard   time.Time // when a task was heard last
 }
 
 // held is a lease that is not over.
@@ -210,8 +211,17 @@ func (q *Queue) late(l *held, now time.Time) bool {
 	return l.storing == nil && now.After(l.ends) && !q.callers[l.owner].busy()
 }
 
-// Pardon begins all leases of a task anew, or of all tasks (""). Who keeps the queue calls
-// it after a time in which it heard nobody, for renewals may wait unread.
+// Hear notes that a task calls, before anything ends. After a time in which none did, who
+// keeps the queue may have stood still: renewals of leases that seem to have ended may
+// wait unread.
+func (q *Queue) Hear(now time.Time) {
+	if q.open != nil && now.Sub(q.heard) > q.open.Lease/2 {
+		q.Pardon("", now)
+	}
+	q.heard = now
+}
+
+// Pardon begins all leases of a task anew, or of all tasks ("").
 func (q *Queue) Pardon(owner string, now time.Time) {
 	for _, l := range q.leases {
 		if owner == "" || l.owner == owner {

@@ -201,6 +201,31 @@ func TestPardon(t *testing.T) {
 	}
 }
 
+// TestHear: only a silence of all tasks is a pardon, and one of half a lease.
+func TestHear(t *testing.T) {
+	for name, c := range map[string]struct {
+		heard []float64 // s
+		left  int64     // of the lease, at the last of these
+	}{
+		"one in time":         {[]float64{5, 10, 11}, 0},
+		"nobody for a while":  {[]float64{5, 11}, 1},
+		"nobody for long":     {[]float64{60}, 1},
+		"silence that was":    {[]float64{1, 7, 12, 17, 18}, 0},
+		"silence, once again": {[]float64{1, 7, 12, 18}, 1},
+	} {
+		q := opened(t, Open{Count: 1})
+		q.Hear(at(0))
+		take(t, q, "o", 1, at(0))
+		for _, s := range c.heard {
+			q.Hear(at(s))
+			q.Expire(at(s))
+		}
+		if got := q.State().Leased; got != c.left {
+			t.Errorf("%s: %d leases are left, want %d", name, got, c.left)
+		}
+	}
+}
+
 func TestReturnedUsesUpNoTry(t *testing.T) {
 	q := opened(t, Open{Count: 1})
 	for range 9 {

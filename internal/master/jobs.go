@@ -19,10 +19,8 @@ import (
 // are over.
 type jobQueue struct {
 	sync.Mutex
-	q     *jobs.Queue // nil until a task calls
-	heard time.Time   // when a task was heard last
-	lease time.Duration
-	told  int // items that were set aside, of which people were told
+	q    *jobs.Queue // nil until a task calls
+	told int         // items that were set aside, of which people were told
 }
 
 // maxTold is of how many items that are set aside people are told. The store has all.
@@ -47,10 +45,14 @@ func (m *Master) Jobs(ctx context.Context, c wire.JobCall) (jobs.Reply, error) {
 		names = m.store.PutItems(ctx, a.step.ID, a.number, *turn.Add)
 		m.storeAnswered(ctx, names)
 	}
-	storage, results := m.storeJobs(ctx, a, turn.Records, func(int) model.NodeID { return c.Node })
+	list := make([]store.Job, len(turn.Records))
+	for i, r := range turn.Records {
+		list[i] = a.job(c.Node, r)
+	}
+	storage, results := m.storeJobs(ctx, list)
 	a.jobs.Lock()
 	defer a.jobs.Unlock()
-	m.tellAside(a, c.Node, turn.Records, storage)
+	m.tellAside(a, list, storage)
 	reply, err = a.jobs.q.End(turn, names == nil, storage, time.Now())
 	if why := errors.Join(names, results); why != nil {
 		err = why
@@ -72,7 +74,7 @@ func (m *Master) beginCall(ctx context.Context, a *attempt, c wire.JobCall) (*jo
 		a.jobs.q = jobs.New()
 		a.jobs.q.Restore(names, all, over)
 	}
-	a.jobs.hear(c)
+	a.jobs.q.Hear(time.Now())
 	if err := m.setAside(ctx, a); err != nil {
 		return nil, jobs.Reply{}, err
 	}
@@ -90,34 +92,29 @@ func (m *Master) beginCall(ctx context.Context, a *attempt, c wire.JobCall) (*jo
 // lock of the queue.
 func (m *Master) setAside(ctx context.Context, a *attempt) error {
 	expired := a.jobs.q.Expire(time.Now())
-	if len(expired) == 0 {
-		return nil
-	}
-	records := make([]jobs.Record, len(expired))
+	list := make([]store.Job, len(expired))
 	for i, e := range expired {
-		records[i] = e.Record
+		list[i] = a.job(a.nodeOf(model.TaskID(e.Owner)), e.Record)
 	}
-	storage, err := m.storeJobs(ctx, a, records, func(i int) model.NodeID {
-		return a.nodeOf(model.TaskID(expired[i].Owner))
-	})
-	for i, r := range records {
-		m.tellAside(a, a.nodeOf(model.TaskID(expired[i].Owner)), records[i:i+1], storage[i:i+1])
-		a.jobs.q.Settle(r, storage[i], time.Now())
+	storage, err := m.storeJobs(ctx, list)
+	m.tellAside(a, list, storage)
+	for i, e := range expired {
+		a.jobs.q.Settle(e.Record, storage[i], time.Now())
 	}
 	return err
 }
 
+// job is a record of an execution on a node.
+func (a *attempt) job(node model.NodeID, r jobs.Record) store.Job {
+	return store.Job{Step: a.step.ID, Attempt: a.number, Node: node, Record: r}
+}
+
 // storeJobs stores records, and says what became of each.
-func (m *Master) storeJobs(ctx context.Context, a *attempt, records []jobs.Record, node func(int) model.NodeID,
-) ([]jobs.Storage, error) {
-	if len(records) == 0 {
+func (m *Master) storeJobs(ctx context.Context, list []store.Job) ([]jobs.Storage, error) {
+	if len(list) == 0 {
 		return nil, nil
 	}
-	storage := slices.Repeat([]jobs.Storage{jobs.NotStored}, len(records))
-	list := make([]store.Job, len(records))
-	for i, r := range records {
-		list[i] = store.Job{Step: a.step.ID, Attempt: a.number, Node: node(i), Record: r}
-	}
+	storage := slices.Repeat([]jobs.Storage{jobs.NotStored}, len(list))
 	counts, err := m.store.PutJobs(ctx, list)
 	m.storeAnswered(ctx, err)
 	if err != nil {
@@ -134,30 +131,17 @@ func (m *Master) storeJobs(ctx context.Context, a *attempt, records []jobs.Recor
 
 // tellAside tells people of the first items that are set aside. It is called with the lock
 // of the queue.
-func (m *Master) tellAside(a *attempt, node model.NodeID, records []jobs.Record, storage []jobs.Storage) {
-	for i := range records {
-		r := &records[i]
+func (m *Master) tellAside(a *attempt, list []store.Job, storage []jobs.Storage) {
+	for i := range list {
+		r := &list[i]
 		if r.Outcome != jobs.SetAside || storage[i] != jobs.Stored || a.jobs.told >= maxTold {
 			continue
 		}
 		a.jobs.told++
-		text := fmt.Sprintf("item %s is set aside after %d tries, the last one on node %s: %s", r.Name, r.Try, node, r.Error)
-		m.ev.emit(model.Event{Run: a.run, Step: a.step.ID, Node: node, Kind: model.EventItemSetAside, Severity: model.Warning,
-			Text: text})
+		m.ev.emit(model.Event{Run: a.run, Step: r.Step, Node: r.Node, Kind: model.EventItemSetAside, Severity: model.Warning,
+			Text: fmt.Sprintf("item %s is set aside after %d tries, the last one on node %s: %s",
+				r.Name, r.Try, r.Node, r.Error)})
 	}
-}
-
-// hear notes that a task calls. After a time in which none did, this server may have stood
-// still: renewals of leases that seem to have ended may wait unread.
-func (j *jobQueue) hear(c wire.JobCall) {
-	now := time.Now()
-	if c.Call.Open != nil {
-		j.lease = c.Call.Open.Lease
-	}
-	if !j.heard.IsZero() && now.Sub(j.heard) > j.lease/2 {
-		j.q.Pardon("", now)
-	}
-	j.heard = now
 }
 
 // working reports whether a task of this attempt is open on that node.

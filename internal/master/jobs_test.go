@@ -63,10 +63,11 @@ func (h *queueHouse) call(node model.NodeID, c jobs.Call) jobs.Reply {
 
 func (h *queueHouse) stored() (keys []string) {
 	h.t.Helper()
-	for j, err := range h.store.Jobs(h.t.Context(), h.run, "") {
-		if err != nil {
-			h.t.Fatal(err)
-		}
+	list, err := h.store.RunJobs(h.t.Context(), h.run)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, j := range list {
 		keys = append(keys, j.Key+" "+string(j.Outcome)+" "+string(j.Node))
 	}
 	return keys

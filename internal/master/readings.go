@@ -2,6 +2,8 @@ package master
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,26 +35,28 @@ const askAgain = wire.RecordFor / 3
 // nodes that have sent something after an earlier answer. At the first call the nodes
 // begin to read; they end by themselves when nobody calls any more.
 func (m *Master) Readings(ctx context.Context, nodes []model.NodeID, after uint64) (control.Readings, error) {
-	now := time.Now()
-	var ask []model.NodeID
-	r := &m.readings
+	here := slices.DeleteFunc(slices.Clone(nodes), func(id model.NodeID) bool { return !m.NodeAlive(id) })
+	out, ask := m.readings.want(here, after, time.Now())
+	if len(ask) > 0 {
+		m.order(ctx, wire.Order{Kind: wire.OrderRecord}, ask, "asking nodes for readings; asking again")
+	}
+	return out, nil
+}
+
+// want notes that somebody wants the readings of these nodes. It returns what came of
+// them after an earlier answer, and which are to be asked now.
+func (r *readings) want(nodes []model.NodeID, after uint64, now time.Time) (out control.Readings, ask []model.NodeID) {
 	r.Lock()
-	out := control.Readings{Last: r.last}
+	defer r.Unlock()
+	out.Last = r.last
 	if after > r.last {
 		after = 0 // it was the answer of a server before this one
 	}
-	for id, n := range r.nodes {
-		if now.Sub(n.wanted) > wire.RecordFor {
-			delete(r.nodes, id)
-		}
+	maps.DeleteFunc(r.nodes, func(_ model.NodeID, n *nodeReadings) bool { return now.Sub(n.wanted) > wire.RecordFor })
+	if r.nodes == nil {
+		r.nodes = make(map[model.NodeID]*nodeReadings)
 	}
 	for _, id := range nodes {
-		if !m.NodeAlive(id) {
-			continue
-		}
-		if r.nodes == nil {
-			r.nodes = make(map[model.NodeID]*nodeReadings)
-		}
 		if r.nodes[id] == nil {
 			r.nodes[id] = &nodeReadings{}
 		}
@@ -64,11 +68,7 @@ func (m *Master) Readings(ctx context.Context, nodes []model.NodeID, after uint6
 			out.Nodes = append(out.Nodes, n.latest)
 		}
 	}
-	r.Unlock()
-	if len(ask) > 0 {
-		m.order(ctx, wire.Order{Kind: wire.OrderRecord}, ask, "asking nodes for readings; asking again")
-	}
-	return out, nil
+	return out, ask
 }
 
 // NodeReadings keeps what a node has read, if somebody wants it and it is new.

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -33,35 +32,6 @@ func (*shelf) Events(context.Context, model.RunID) ([]model.Event, error) { retu
 
 func (*shelf) Printed(context.Context, model.RunID) (model.RunData, error) {
 	return model.RunData{}, nil
-}
-
-func (*shelf) Jobs(_ context.Context, _ model.RunID, step model.StepID) iter.Seq2[store.Job, error] {
-	return func(yield func(store.Job, error) bool) {
-		for _, j := range []store.Job{{Step: step, Attempt: 2, Node: "old"}, {Step: step, Attempt: 1, Node: "a"}} {
-			if !yield(j, nil) {
-				return
-			}
-		}
-		yield(store.Job{}, model.ErrUnavailable)
-	}
-}
-
-// TestJobs: only records of the attempt that counts are seen, and a failure is kept.
-func TestJobs(t *testing.T) {
-	run, err := Open(t.Context(), &shelf{}, "R")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var nodes []model.NodeID
-	for j := range run.Jobs("s") {
-		nodes = append(nodes, j.Node)
-	}
-	if !slices.Equal(nodes, []model.NodeID{"a"}) || !errors.Is(run.Err(), model.ErrUnavailable) {
-		t.Errorf("jobs of %v, error %v", nodes, run.Err())
-	}
-	for range run.Jobs("none") {
-		t.Error("a step that did not run has jobs")
-	}
 }
 
 func (s *shelf) Host(_ context.Context, _ model.RunID, sel store.Selection) iter.Seq2[store.Column[model.HostSeries], error] {

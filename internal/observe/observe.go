@@ -165,29 +165,6 @@ func (r *Run) Need(p Part, metrics ...string) error {
 	return nil
 }
 
-// Jobs yields the records of items that the accepted attempt at a step wrote, by key: none
-// of a step without a queue. They are read while the loop lasts, and not kept. If they
-// cannot be read, the loop ends, and [Run.Err] says why.
-func (r *Run) Jobs(step model.StepID) iter.Seq[store.Job] {
-	return func(yield func(store.Job) bool) {
-		counts := r.Accepted(step)
-		if r.source == nil || len(counts) == 0 {
-			return
-		}
-		for j, err := range r.source.Jobs(r.ctx, r.data.Run.ID, step) {
-			if err != nil {
-				r.mu.Lock()
-				r.failed = errors.Join(r.failed, fmt.Errorf("reading the jobs of run %s: %w", r.data.Run.ID, err))
-				r.mu.Unlock()
-				return
-			}
-			if j.Attempt == counts[0].Attempt && !yield(j) {
-				return
-			}
-		}
-	}
-}
-
 // Err is why something that was needed could not be read; nil where all could.
 func (r *Run) Err() error {
 	r.mu.Lock()

@@ -59,11 +59,10 @@ type jobCall struct {
 	Data   []byte `json:"data"` // jobs.Call in JSON: the agent does not read it
 }
 
-// jobReply answers the call with its number.
+// jobReply answers the call that is on its way: there is one at a time.
 type jobReply struct {
-	Number uint64 `json:"number"`
-	Error  string `json:"error,omitempty"` // why there is no reply
-	Data   []byte `json:"data,omitempty"`  // jobs.Reply in JSON
+	Error string `json:"error,omitempty"` // why there is no reply
+	Data  []byte `json:"data,omitempty"`  // jobs.Reply in JSON
 }
 
 // stageReport is a change of a stage at a time of the wall clock, in nanoseconds

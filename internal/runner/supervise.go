@@ -122,7 +122,7 @@ func (p *Process) passOn(ctx context.Context, c jobCall) {
 	p.calling.Lock()
 	defer p.calling.Unlock()
 	reply, err := p.cfg.Jobs(ctx, c.Number, c.Data)
-	answer := jobReply{Number: c.Number, Data: reply}
+	answer := jobReply{Data: reply}
 	if err != nil {
 		answer.Error = model.Plain(err)
 	}

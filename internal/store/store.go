@@ -116,9 +116,6 @@ type Columns interface {
 	// Host and Histograms are Series of what their names say.
 	Host(ctx context.Context, id model.RunID, sel Selection) iter.Seq2[Column[model.HostSeries], error]
 	Histograms(ctx context.Context, id model.RunID, sel Selection) iter.Seq2[Column[model.Histogram], error]
-	// Jobs yields in the same way the records of a step's items, or of those of all steps
-	// of the run (""), by step and key.
-	Jobs(ctx context.Context, id model.RunID, step model.StepID) iter.Seq2[Job, error]
 }
 
 // Room is the space that a store has, in bytes.

@@ -38,14 +38,14 @@ func TestLateResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	const items, held = 60, 2
-	w.Write("late.yaml", fmt.Sprintf(`
+	file := w.Write("late.yaml", fmt.Sprintf(`
 name: late
 fleet: {agents: {count: 2}}
 workloads: [{name: items, kind: slots, slots: %d, items: %d, work: 300ms, lease: 1s, dir: %s}]
 evaluations: [parallel]
 trials: 1
 `, held, items, files))
-	w.Run("run", filepath.Join(w.Dir, "late.yaml"), "--detach")
+	w.Run("run", file, "--detach")
 	d := w.AwaitRun("newest", "at work", func(d model.RunData) bool {
 		return len(slots.Read(t, filepath.Join(w.Dir, "server"), d.Run.ID)) > 0
 	})

@@ -25,7 +25,7 @@ func TestJobsKilled(t *testing.T) {
 	}
 	w.AwaitNodes(2)
 	const items = 40
-	w.Write("jobs.yaml", fmt.Sprintf(`
+	file := w.Write("jobs.yaml", fmt.Sprintf(`
 name: killed
 fleet: {agents: {count: 2}}
 workloads:
@@ -43,7 +43,7 @@ trials: 1
 timeouts: {task: 5m}
 retries: {lost: 9, failed: 9}
 `, items, g.URL, s3test.Bucket))
-	w.Run("run", filepath.Join(w.Dir, "jobs.yaml"), "--detach")
+	w.Run("run", file, "--detach")
 	server := filepath.Join(w.Dir, "server")
 	d := w.AwaitRun("newest", "at work", func(d model.RunData) bool { return len(slots.Read(t, server, d.Run.ID)) > 4 })
 	if err := syscall.Kill(w.TaskOf("a"), syscall.SIGKILL); err != nil {

@@ -42,7 +42,12 @@ func TestWatchAgents(t *testing.T) {
 	if !strings.Contains(stderr, "`scalebench servicelevel pressure "+id) {
 		t.Errorf("watch a run that is over: %q, want what shows it", stderr)
 	}
+	watchOneFallSilent(t, w, file)
+}
 
+// watchOneFallSilent watches n1 and n2, and kills n2 when both are seen.
+func watchOneFallSilent(t *testing.T, w *installation, file string) {
+	t.Helper()
 	cmd := exec.Command(w.Bin, "servicelevel", "watch", "--node", "n?", "--model", file, "--format", "json")
 	cmd.Env, cmd.Stderr = w.Env(), os.Stderr
 	out, err := cmd.StdoutPipe()

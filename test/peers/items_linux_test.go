@@ -90,14 +90,14 @@ func drainBuiltin(b *testing.B) (rate float64, memory int64) {
 		w.StartAgent(fmt.Sprint("n", i))
 	}
 	w.AwaitNodes(queueProcesses)
-	w.Write("items.yaml", fmt.Sprintf(`
+	file := w.Write("items.yaml", fmt.Sprintf(`
 name: items
 fleet: {agents: {count: %d}}
 workloads: [{name: items, kind: slots, slots: %d, items: %d}]
 evaluations: [parallel]
 trials: 1
 `, queueProcesses, queueSlots, queueItems))
-	w.Run("run", filepath.Join(w.Dir, "items.yaml"))
+	w.Run("run", file)
 	memory = mostMemory(b, w.Server.Cmd.Process.Pid)
 	d := w.Data("latest")
 	program.CheckComplete(b, d)

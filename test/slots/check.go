@@ -21,11 +21,12 @@ func Read(t testing.TB, dir string, run model.RunID) map[string]store.Job {
 		t.Fatal(err)
 	}
 	defer func() { _ = st.Close() }()
+	list, err := st.RunJobs(context.Background(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
 	all := make(map[string]store.Job)
-	for j, err := range st.Jobs(context.Background(), run, "") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, j := range list {
 		if _, twice := all[j.Key]; twice {
 			t.Errorf("item %s has two records that count", j.Key)
 		}

@@ -24,12 +24,10 @@ func (f Fixture) job(step, item int, lease uint64) store.Job {
 	}}
 }
 
-func (e env) readJobs(t *testing.T, f Fixture, step model.StepID) (got []store.Job) {
+func (e env) readJobs(t *testing.T, f Fixture) []store.Job {
 	t.Helper()
-	for j, err := range e.s.Jobs(e.ctx, f.Run.ID, step) {
-		must(t, err)
-		got = append(got, j)
-	}
+	got, err := e.s.RunJobs(e.ctx, f.Run.ID)
+	must(t, err)
 	return got
 }
 
@@ -52,14 +50,10 @@ func testJobs(t *testing.T, e env) {
 	e.putJobs(t, e.open(), []bool{false, true}, late, b) // from another process, and again
 	other := f.job(1, 0, 1)
 	e.putJobs(t, e.s, []bool{true}, other) // an item of this key in another queue
-	diff(t, "jobs of the run", []store.Job{a, b, other}, e.readJobs(t, f, ""))
-	all, err := e.s.RunJobs(e.ctx, f.Run.ID)
-	must(t, err)
-	diff(t, "all jobs of the run", []store.Job{a, b, other}, all)
-	diff(t, "jobs of a step", []store.Job{other}, e.readJobs(t, f, f.Steps[1].ID))
+	diff(t, "jobs of the run", []store.Job{a, b, other}, e.readJobs(t, f))
 	e.putJobs(t, e.s, nil)
 
-	_, err = e.s.BeginAttempt(e.ctx, f.Steps[0].ID)
+	_, err := e.s.BeginAttempt(e.ctx, f.Steps[0].ID)
 	must(t, err)
 	for name, c := range map[string]struct {
 		kind error
@@ -90,10 +84,8 @@ func testJobs(t *testing.T, e env) {
 	if len(over) > 0 || err != nil {
 		t.Errorf("jobs of a run that was deleted: %v, %v", over, err)
 	}
-	for _, err := range e.s.Jobs(e.ctx, f.Run.ID, "") {
-		if !errors.Is(err, model.ErrNotFound) {
-			t.Errorf("Jobs of a run that was deleted: %v", err)
-		}
+	if _, err := e.s.RunJobs(e.ctx, f.Run.ID); !errors.Is(err, model.ErrNotFound) {
+		t.Errorf("jobs of a run that was deleted: %v", err)
 	}
 }
 
@@ -159,7 +151,7 @@ func testConcurrentJobs(t *testing.T, e env) {
 		})
 	}
 	wg.Wait()
-	got := e.readJobs(t, f, "")
+	got := e.readJobs(t, f)
 	if len(got) != items || len(counted) != items {
 		t.Fatalf("%d items are stored, and %d count, of %d", len(got), len(counted), items)
 	}

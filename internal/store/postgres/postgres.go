@@ -120,10 +120,11 @@ func dialect(db *sql.DB) sqlstore.Dialect {
 		Numbered:    true,
 		// SHARE and not KEY SHARE: BeginAttempt, which changes no key, must
 		// wait as well.
-		ForShare:  ` FOR SHARE OF s FOR KEY SHARE OF t`,
-		ForUpdate: ` FOR UPDATE`,
-		Now:       `CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1e9 AS BIGINT)`,
-		Snapshot:  &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		ForShare:     ` FOR SHARE OF s FOR KEY SHARE OF t`,
+		ForShareStep: ` FOR SHARE`,
+		ForUpdate:    ` FOR UPDATE`,
+		Now:          `CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1e9 AS BIGINT)`,
+		Snapshot:     &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		// Only the database's own machine knows it, and what deleted runs leave is free
 		// within the files, which do not shrink.
 		Room: func(context.Context, *sql.DB) (store.Room, error) {

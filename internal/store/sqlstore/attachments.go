@@ -48,7 +48,7 @@ func putChunks(t tx, chunks []*putChunk) ([]error, error) {
 		case !ok:
 			errs[i] = errNoTask
 		case c.key.attempt != st.attempt:
-			errs[i] = fmt.Errorf("%w: step %s is at attempt %d", model.ErrStale, st.step, st.attempt)
+			errs[i] = stale(st.step, st.attempt)
 		case have[c.key]:
 			errs[i] = fmt.Errorf("%w: it has its result", model.ErrStale)
 		default:

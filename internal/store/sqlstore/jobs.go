@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/jobs"
@@ -47,10 +45,16 @@ type putJobs struct {
 
 // jobRow is one record, packed.
 type jobRow struct {
-	item   string
+	key    itemKey
 	row    []any
 	packed []byte
 	counts bool // set by the batch
+}
+
+// itemKey names an item.
+type itemKey struct {
+	step model.StepID
+	item string
 }
 
 // PutJobs implements store.Queues.
@@ -68,7 +72,7 @@ func (s *Store) PutJobs(ctx context.Context, records []store.Job) (counts []bool
 		}
 		w := wire{buf: []byte{packRaw}} // too short to gain from compression
 		layoutJob(&w, j)
-		p.records[i] = jobRow{item: j.Key, packed: w.buf,
+		p.records[i] = jobRow{key: itemKey{j.Step, j.Key}, packed: w.buf,
 			row: []any{j.Step, j.Key, j.Attempt, j.Node, j.Outcome, w.buf}}
 	}
 	if err := s.jobs.do(ctx, p); err != nil {
@@ -81,41 +85,38 @@ func (s *Store) PutJobs(ctx context.Context, records []store.Job) (counts []bool
 	return counts, nil
 }
 
-// itemKey names an item.
-type itemKey struct {
-	step model.StepID
-	item string
-}
-
 // storeJobs stores a batch. Of records of one item the first is kept.
 func storeJobs(t tx, calls []*putJobs) ([]error, error) {
-	current, err := t.lockSteps(calls)
+	steps := make([]string, len(calls))
+	for i, c := range calls {
+		steps[i] = string(c.step)
+	}
+	current, err := t.lockSteps(steps)
 	if err != nil {
 		return nil, err
 	}
 	errs := make([]error, len(calls))
 	kept := make(map[itemKey][]byte) // the packed record that counts, of items of the batch
-	var rows [][]any
+	var fresh []*jobRow
 	for i, c := range calls {
 		if errs[i] = checkAttempt(current, c.step, c.attempt); errs[i] != nil {
 			continue
 		}
 		for k := range c.records {
 			r := &c.records[k]
-			key := itemKey{c.step, r.item}
-			if _, twice := kept[key]; !twice {
-				kept[key] = r.packed
-				rows = append(rows, r.row)
+			if _, twice := kept[r.key]; !twice {
+				kept[r.key] = r.packed
+				fresh = append(fresh, r)
 			}
 		}
 	}
-	if err := t.insertJobs(rows, kept); err != nil {
+	if err := t.insertJobs(fresh, kept); err != nil {
 		return nil, err
 	}
 	for i, c := range calls {
 		for k := range c.records {
 			r := &c.records[k]
-			r.counts = errs[i] == nil && bytes.Equal(kept[itemKey{c.step, r.item}], r.packed)
+			r.counts = errs[i] == nil && bytes.Equal(kept[r.key], r.packed)
 		}
 	}
 	return errs, nil
@@ -124,20 +125,23 @@ func storeJobs(t tx, calls []*putJobs) ([]error, error) {
 // insertJobs inserts records of different items. Where an item has one already, that
 // takes the place of the new one in kept. That is rare, so that rows are only counted at
 // first: a statement that returns them takes twice as long.
-func (t tx) insertJobs(rows [][]any, kept map[itemKey][]byte) error {
-	return split(len(rows), func(from, to int) error {
-		n, err := t.insert("jobs (step, item, attempt, node, outcome, packed)", rows[from:to], "ON CONFLICT DO NOTHING")
+func (t tx) insertJobs(fresh []*jobRow, kept map[itemKey][]byte) error {
+	return split(len(fresh), func(from, to int) error {
+		rows := make([][]any, 0, to-from)
+		for _, r := range fresh[from:to] {
+			rows = append(rows, r.row)
+		}
+		n, err := t.insert("jobs (step, item, attempt, node, outcome, packed)", rows, "ON CONFLICT DO NOTHING")
 		if err != nil || int(n) == to-from {
 			return err
 		}
-		for _, row := range rows[from:to] {
-			key := itemKey{row[0].(model.StepID), row[1].(string)}
+		for _, r := range fresh[from:to] {
 			var packed []byte
-			err := t.first([]any{&packed}, `SELECT packed FROM jobs WHERE step = ? AND item = ?`, key.step, key.item)
+			err := t.first([]any{&packed}, `SELECT packed FROM jobs WHERE step = ? AND item = ?`, r.key.step, r.key.item)
 			if err != nil {
 				return err
 			}
-			kept[key] = packed
+			kept[r.key] = packed
 		}
 		return nil
 	})
@@ -145,21 +149,13 @@ func (t tx) insertJobs(rows [][]any, kept map[itemKey][]byte) error {
 
 // lockSteps reads the current attempts of steps, which stay as they are until the
 // transaction ends.
-func (t tx) lockSteps(calls []*putJobs) (map[model.StepID]int, error) {
-	var ids []string
-	for _, c := range calls {
-		ids = append(ids, string(c.step))
-	}
+func (t tx) lockSteps(ids []string) (map[model.StepID]int, error) {
 	slices.Sort(ids) // so that all batches take their locks in the same order
 	current := make(map[model.StepID]int)
 	var id model.StepID
 	var attempt int
-	forShare := ""
-	if t.s.d.ForShare != "" {
-		forShare = " FOR SHARE"
-	}
 	err := t.eachIn([]any{&id, &attempt}, func() { current[id] = attempt },
-		`SELECT id, attempt FROM steps WHERE id IN (%s) ORDER BY id`+forShare, slices.Compact(ids))
+		`SELECT id, attempt FROM steps WHERE id IN (%s) ORDER BY id`+t.s.d.ForShareStep, slices.Compact(ids))
 	return current, err
 }
 
@@ -168,7 +164,7 @@ func checkAttempt(current map[model.StepID]int, step model.StepID, attempt int) 
 	case !ok:
 		return fmt.Errorf("%w: step %s does not exist, or its run was deleted", model.ErrNotFound, step)
 	case now != attempt:
-		return fmt.Errorf("%w: step %s is at attempt %d", model.ErrStale, step, now)
+		return stale(step, now)
 	}
 	return nil
 }
@@ -176,7 +172,7 @@ func checkAttempt(current map[model.StepID]int, step model.StepID, attempt int) 
 // PutItems implements store.Queues.
 func (s *Store) PutItems(ctx context.Context, step model.StepID, attempt int, a jobs.Add) error {
 	return s.change(ctx, fmt.Sprintf("storing items of step %s", step), func(t tx) error {
-		current, err := t.lockSteps([]*putJobs{{step: step}})
+		current, err := t.lockSteps([]string{string(step)})
 		if err == nil {
 			err = checkAttempt(current, step, attempt)
 		}
@@ -219,43 +215,22 @@ func (s *Store) Items(ctx context.Context, step model.StepID) (names []string, a
 }
 
 // RunJobs implements store.Reader.
-func (s *Store) RunJobs(ctx context.Context, id model.RunID) (list []store.Job, err error) {
-	for j, err := range s.Jobs(ctx, id, "") {
-		if err != nil {
+func (s *Store) RunJobs(ctx context.Context, id model.RunID) ([]store.Job, error) {
+	return read(ctx, s, fmt.Sprintf("reading the jobs of run %s", id), func(t tx) (list []store.Job, err error) {
+		if _, err := runTable.one(t, whereID, id); err != nil {
 			return nil, err
 		}
-		list = append(list, j)
-	}
-	return list, nil
-}
-
-// Jobs implements store.Columns.
-func (s *Store) Jobs(ctx context.Context, id model.RunID, step model.StepID) iter.Seq2[store.Job, error] {
-	return func(yield func(store.Job, error) bool) {
-		err := s.inSnapshot(ctx, func(t tx) error {
-			if _, err := runTable.one(t, whereID, id); err != nil {
-				return err
+		var w wire
+		var j store.Job
+		var packed sql.RawBytes
+		err = t.each([]any{&j.Step, &j.Key, &j.Attempt, &j.Node, &j.Outcome, &packed}, func() error {
+			if err := readRecord(s.codec, &w, packed, &j, layoutJob); err != nil {
+				return fmt.Errorf("job %s of step %s: %w", j.Key, j.Step, err)
 			}
-			query, args := `SELECT j.step, j.item, j.attempt, j.node, j.outcome, j.packed
-				FROM steps s JOIN jobs j ON j.step = s.id WHERE s.run = ?`, []any{id}
-			if step != "" {
-				query, args = query+` AND s.id = ?`, append(args, step)
-			}
-			var w wire
-			var j store.Job
-			var packed sql.RawBytes
-			return t.each([]any{&j.Step, &j.Key, &j.Attempt, &j.Node, &j.Outcome, &packed}, func() error {
-				if err := readRecord(s.codec, &w, packed, &j, layoutJob); err != nil {
-					return fmt.Errorf("job %s of step %s: %w", j.Key, j.Step, err)
-				}
-				if !yield(j, nil) {
-					return errBreak
-				}
-				return nil
-			}, query+` ORDER BY s.number, j.item`, args...)
-		})
-		if err != nil && !errors.Is(err, errBreak) {
-			yield(store.Job{}, s.fail(ctx, fmt.Sprintf("reading the jobs of run %s", id), err))
-		}
-	}
+			list = append(list, j)
+			return nil
+		}, `SELECT j.step, j.item, j.attempt, j.node, j.outcome, j.packed
+			FROM steps s JOIN jobs j ON j.step = s.id WHERE s.run = ? ORDER BY s.number, j.item`, id)
+		return list, err
+	})
 }

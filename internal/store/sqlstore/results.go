@@ -122,7 +122,7 @@ func putResults(t tx, batch []*putResult) ([]error, error) {
 				model.ErrNotFound, st.run, st.step, st.node, p.run, p.step, p.node)
 		case have[p.key]: // a duplicate is neither new nor an error
 		case p.key.attempt != st.attempt:
-			errs[i] = fmt.Errorf("%w: step %s is at attempt %d", model.ErrStale, st.step, st.attempt)
+			errs[i] = stale(st.step, st.attempt)
 		default:
 			have[p.key] = true // a twin later in the batch is a duplicate
 			p.at = st
@@ -164,6 +164,11 @@ func (t tx) lockAttempts(tasks []string) (current map[model.TaskID]taskState, ha
 }
 
 var errNoTask = fmt.Errorf("%w: the task does not exist, or its run was deleted", model.ErrNotFound)
+
+// stale says that an attempt is not the current one of its step.
+func stale(step model.StepID, current int) error {
+	return fmt.Errorf("%w: step %s is at attempt %d", model.ErrStale, step, current)
+}
 
 // insertResults inserts results with their points. One that another process
 // stored since the batch looked stays unstored.

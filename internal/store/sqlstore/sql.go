@@ -36,6 +36,8 @@ type Dialect struct {
 	// waiting until the transaction ends; empty where writers exclude each
 	// other anyway.
 	ForShare string
+	// ForShareStep is the same for a query that reads steps alone.
+	ForShareStep string
 	// ForUpdate is appended to a query that reads rows which stay as they are
 	// until the transaction ends; empty where writers exclude each other anyway.
 	ForUpdate string
