@@ -16,7 +16,7 @@ func (p pinned) part(s shape, largest float64) float64 {
 	if math.IsInf(p.at, 1) {
 		return s.plateau()
 	}
-	return s.value(p.at, largest)
+	return s.at(held(p.at, largest, s.peak()))
 }
 
 // low is a parameter with which a curve hardly bends, and yet has a plateau.
@@ -163,11 +163,7 @@ func (d *data) slopes(c *Curve, parameter *float64) []float64 {
 	for _, side := range []float64{-1, 1} {
 		*parameter = was + side*h
 		for i, n := range d.n {
-			r := d.x[i] - c.formula(n)
-			if d.logs {
-				r = d.ln[i] - math.Log(c.formula(n))
-			}
-			out[i] += side * r / (2 * h)
+			out[i] += side * d.residual(i, c.formula(n)) / (2 * h)
 		}
 	}
 	*parameter = was
