@@ -115,10 +115,9 @@ func (p *Params) analyse(r *Result, run *observe.Run, points []point) error {
 	if run != nil {
 		r.doubt(p)
 	}
-	if err := p.price(r, run); err != nil {
-		return err
-	}
-	if err := p.aim(r, run); err != nil {
+	each := p.each(r)
+	r.price(each)
+	if err := p.aim(r, each); err != nil {
 		return err
 	}
 	if run != nil && run.Err() != nil {

@@ -165,7 +165,7 @@ func (r *Result) targetWords(t *Target) string {
 	}
 	var raise []string
 	for _, n := range t.Limits {
-		if n.Suffices != nil && !*n.Suffices {
+		if n.lacks() {
 			raise = append(raise, fmt.Sprintf("%s to %s", n.Resource, num.Human(n.Needed, "B/s")))
 		}
 	}
