@@ -1,6 +1,7 @@
 package scaleout
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -144,18 +145,14 @@ func (r *Result) pointsOf(nodes int) (out []point) {
 
 // measure adds the sizes.
 func (r *Result) measure() {
-	r.Sizes = []Size{}
+	rates := make(map[int][]float64)
 	for _, x := range r.fleets() {
-		if _, ok := r.size(x.nodes); ok {
-			continue
-		}
-		s := Size{Nodes: x.nodes}
-		var rates []float64
-		for _, same := range r.pointsOf(x.nodes) {
-			rates = append(rates, same.rate)
-		}
-		s.Trials = len(rates)
-		s.Rate, s.CI = stats.MeanWithin(rates, stats.DefaultLevel)
+		rates[x.nodes] = append(rates[x.nodes], x.rate)
+	}
+	r.Sizes = []Size{}
+	for _, nodes := range slices.Sorted(maps.Keys(rates)) {
+		s := Size{Nodes: nodes, Trials: len(rates[nodes])}
+		s.Rate, s.CI = stats.MeanWithin(rates[nodes], stats.DefaultLevel)
 		if r.Predicted != nil {
 			if b, ok := r.Predicted.bandOf(s.Nodes); ok {
 				inside, apart := b.Lower <= s.Rate && s.Rate <= b.Upper, s.Rate/b.Bound-1
@@ -164,16 +161,6 @@ func (r *Result) measure() {
 		}
 		r.Sizes = append(r.Sizes, s)
 	}
-	slices.SortFunc(r.Sizes, func(a, b Size) int { return a.Nodes - b.Nodes })
-}
-
-func (r *Result) size(nodes int) (Size, bool) {
-	for _, s := range r.Sizes {
-		if s.Nodes == nodes {
-			return s, true
-		}
-	}
-	return Size{}, false
 }
 
 // smallest and largest are those measured; there is at least one.
