@@ -141,7 +141,7 @@ func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error
 	}
 	if run != nil {
 		var err error
-		if points, err = p.read(run, r); err != nil {
+		if points, err = r.read(run); err != nil {
 			return nil, err
 		}
 		if own { // the platform adds them to answers about runs alone
