@@ -16,7 +16,6 @@ const (
 	metricGet  = "jobs_get_bytes"
 	metricPut  = "jobs_put_bytes"
 	metricTime = "jobs_time"
-	metricCPU  = "jobs_cpu"
 )
 
 // scored is the rate of a step, all nodes together.

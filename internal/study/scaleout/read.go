@@ -13,15 +13,13 @@ import (
 
 // point is what a fleet of one size came to in one trial.
 type point struct {
-	nodes, trial, number int
-	rate                 float64 // jobs a second
-	stages               map[Part]float64
-	bytes                map[string]float64 // of one job, by metric
-	cpu                  float64            // s of one job; NaN: not known
+	nodes  int
+	rate   float64 // jobs a second
+	stages map[Part]float64
+	bytes  map[string]float64 // of one job, by metric
 	// node is how much of its processors a node used, machine how much of a machine's
 	// processors all used that ran there; shares of 1, NaN: not known.
 	node, machine float64
-	begun         time.Time
 	single        bool // before the prediction
 	step          model.Step
 }
@@ -165,8 +163,7 @@ func unitOf(run *observe.Run, workload, metric string) string {
 }
 
 func pointOf(run *observe.Run, s model.Step, f factors, rate float64) point {
-	x := point{nodes: f.Nodes, trial: s.Trial, number: s.Number, rate: rate, stages: make(map[Part]float64),
-		bytes: bytesOf(run, s), cpu: mean(run, s, metricCPU), begun: run.Times(s).FirstStart,
+	x := point{nodes: f.Nodes, rate: rate, stages: make(map[Part]float64), bytes: bytesOf(run, s),
 		single: f.Role == Single, step: s}
 	for _, part := range parts() {
 		x.stages[part] = mean(run, s, metricJobs+"_"+string(part))
