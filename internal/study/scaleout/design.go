@@ -181,7 +181,7 @@ func (d *design) see(run *observe.Run, s model.Step) (latest string, err error) 
 			d.known[s.Workload] = true
 			d.pilot.capacities = append(d.pilot.capacities, found...)
 			d.pilot.note(run, s)
-			latest = found[0].Resource + ": " + num.Human(found[0].Capacity.Value, "B/s")
+			latest = found[0].Resource + ": " + bytesPerSecond(found[0].Capacity.Value)
 		}
 	case Single:
 		d.singles++

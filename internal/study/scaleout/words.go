@@ -25,6 +25,8 @@ func (r *Result) shown(v float64) string { return r.scale().Value(v, 0) }
 // number is a throughput without its unit.
 func (r *Result) number(v float64) string { return r.scale().Number(v, 0) }
 
+func bytesPerSecond(v float64) string { return num.Human(v, "B/s") }
+
 // paths are the shared resources for people.
 var paths = map[Bottleneck]string{
 	model.ResourceObjectPut: "the store's incoming path", model.ResourceObjectGet: "the store's outgoing path",
@@ -92,7 +94,7 @@ func (r *Result) ending() string {
 		text := ": " + b.words()
 		for _, u := range r.Uses {
 			if Bottleneck(u.Resource) == b && u.Capacity != nil {
-				text += " (" + num.Human(u.Capacity.Value, "B/s") + ")"
+				text += " (" + bytesPerSecond(u.Capacity.Value) + ")"
 			}
 		}
 		return text + " is the bottleneck"
@@ -166,7 +168,7 @@ func (r *Result) targetWords(t *Target) string {
 	var raise []string
 	for _, n := range t.Limits {
 		if n.lacks() {
-			raise = append(raise, fmt.Sprintf("%s to %s", n.Resource, num.Human(n.Needed, "B/s")))
+			raise = append(raise, fmt.Sprintf("%s to %s", n.Resource, bytesPerSecond(n.Needed)))
 		}
 	}
 	wanted := r.shown(t.Rate)
