@@ -83,7 +83,7 @@ func yesNo(good bool) doc.Cell {
 func (r *Result) measured(s Size) doc.Cell {
 	c := doc.Of(s.Rate, r.shown(s.Rate))
 	if s.CI != nil {
-		c = doc.Of(s.Rate, r.shown(s.Rate), r.scale().Interval(max(0, s.CI.Lo), s.CI.Hi)).Within(s.CI.Lo, s.CI.Hi)
+		c = doc.Of(s.Rate, r.shown(s.Rate), r.scale.Interval(max(0, s.CI.Lo), s.CI.Hi)).Within(s.CI.Lo, s.CI.Hi)
 	}
 	return c
 }

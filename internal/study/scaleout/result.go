@@ -43,6 +43,7 @@ type Result struct {
 	caveat.Notes
 
 	title, metric string
+	scale         num.Scale // in which throughputs are shown
 	curves        *scalability.Curves
 	points        []point
 	run           *observe.Run
@@ -150,6 +151,7 @@ func (r *Result) measure() {
 		rates[x.nodes] = append(rates[x.nodes], x.rate)
 	}
 	r.Sizes = []Size{}
+	var means []float64
 	for _, nodes := range slices.Sorted(maps.Keys(rates)) {
 		s := Size{Nodes: nodes, Trials: len(rates[nodes])}
 		s.Rate, s.CI = stats.MeanWithin(rates[nodes], stats.DefaultLevel)
@@ -159,8 +161,9 @@ func (r *Result) measure() {
 				s.Lower, s.Upper, s.Bound, s.Inside, s.BoundError = &b.Lower, &b.Upper, &b.Bound, &inside, num.IfFinite(apart)
 			}
 		}
-		r.Sizes = append(r.Sizes, s)
+		r.Sizes, means = append(r.Sizes, s), append(means, s.Rate)
 	}
+	r.scale = num.For(r.Unit, means...)
 }
 
 // smallest and largest are those measured; there is at least one.

@@ -10,20 +10,11 @@ import (
 	"github.com/scalebench/scalebench/internal/scalability"
 )
 
-// scale is the unit in which throughputs are shown.
-func (r *Result) scale() num.Scale {
-	var all []float64
-	for _, s := range r.Sizes {
-		all = append(all, s.Rate)
-	}
-	return num.For(r.Unit, all...)
-}
-
 // shown is a throughput for people.
-func (r *Result) shown(v float64) string { return r.scale().Value(v, 0) }
+func (r *Result) shown(v float64) string { return r.scale.Value(v, 0) }
 
 // number is a throughput without its unit.
-func (r *Result) number(v float64) string { return r.scale().Number(v, 0) }
+func (r *Result) number(v float64) string { return r.scale.Number(v, 0) }
 
 func bytesPerSecond(v float64) string { return num.Human(v, "B/s") }
 
@@ -111,7 +102,7 @@ func (r *Result) curveWords() string {
 		return ": growth was not seen to end"
 	case r.Kind == scalability.Unclear && r.bounded():
 		return strings.TrimSuffix(fmt.Sprintf(": growth ends between %s and %s %s", r.number(*r.PlateauCI[0]),
-			r.number(*r.PlateauCI[1]), r.scale().Unit), " ")
+			r.number(*r.PlateauCI[1]), r.scale.Unit), " ")
 	case r.Kind == scalability.Unclear:
 		return ": the data do not show what kind of growth it is"
 	case r.Peak != nil && *r.Peak < float64(large):
