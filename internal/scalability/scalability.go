@@ -34,8 +34,8 @@ const (
 	Unclear Kind = "unclear"
 )
 
-// kinds are in the order of their parameters.
-func kinds() []Kind { return []Kind{Linear, Capped, Amdahl, USL} }
+// Kinds are those of curves, in the order of their parameters.
+func Kinds() []Kind { return []Kind{Linear, Capped, Amdahl, USL} }
 
 // parameters is how many parameters a kind has, the error variance aside.
 func (k Kind) parameters() int {
@@ -186,7 +186,7 @@ func Fit(n, x []float64) (Curves, error) {
 	if d.logs {
 		c.Noise = Proportional
 	}
-	for _, k := range kinds() {
+	for _, k := range Kinds() {
 		fitted, err := d.curve(k)
 		if err != nil {
 			return Curves{}, fmt.Errorf("fitting curves of growth: %w", err)

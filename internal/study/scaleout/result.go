@@ -184,7 +184,7 @@ func (r *Result) fit() {
 	}
 	r.curves, r.Kind = &c, c.Kind
 	r.Parameters = parametersOf(c.Curve(c.Kind))
-	for _, k := range [...]scalability.Kind{scalability.Linear, scalability.Capped, scalability.Amdahl, scalability.USL} {
+	for _, k := range scalability.Kinds() {
 		one := c.Curve(k)
 		r.Curves = append(r.Curves, Curve{k, parametersOf(one), one.SSE, num.IfFinite(one.AICc),
 			slices.Contains(c.Plausible, k), num.IfFinite(one.Plateau()), num.IfFinite(one.Peak())})
