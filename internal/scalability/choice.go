@@ -25,7 +25,7 @@ const (
 // the logarithm of that factor: the same measure between kinds as within one. The correction for
 // few observations prefers simple curves; it proves nothing against others.
 func (c *Curves) choose() error {
-	c.Plausible = kinds()
+	c.Plausible = Kinds()
 	slices.SortStableFunc(c.Plausible, func(a, b Kind) int { return cmp.Compare(c.Curve(a).AICc, c.Curve(b).AICc) })
 	c.Best = c.Plausible[0]
 	best := c.Curve(c.Best)
@@ -50,7 +50,7 @@ func (c *Curves) bound(k Kind) float64 {
 
 // named is the simplest kind to which all others that are plausible come in what matters.
 func (c *Curves) named() Kind {
-	for _, k := range kinds() {
+	for _, k := range Kinds() {
 		unlike := func(other Kind) bool { return !c.same(k, other) }
 		if slices.Contains(c.Plausible, k) && !slices.ContainsFunc(c.Plausible, unlike) {
 			return k

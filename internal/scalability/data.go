@@ -51,7 +51,7 @@ func newData(n, x []float64) (*data, error) {
 	if most == 0 {
 		return nil, fmt.Errorf("every throughput is 0: %w", stats.ErrArgument)
 	}
-	d.logs = slices.Min(x) > 0 && noise.Degrees > 0 && proportional(d.n, d.x, sizes)
+	d.logs = slices.Min(x) > 0 && noise.Degrees > 0 && proportional(d.n, d.x, sizes, noise)
 	d.least = float64(len(x)) * rounding * rounding
 	if !d.logs {
 		d.least *= most * most
@@ -65,18 +65,17 @@ const lead = 2
 
 // proportional reports whether the scatter within sizes is likelier for errors that are
 // proportional to the mean of their size than for equal ones.
-func proportional(n, x []float64, sizes []stats.SizeTotals) bool {
-	var equal, relative, logs, degrees float64
+func proportional(n, x []float64, sizes []stats.SizeTotals, noise stats.Noise) bool {
+	var equal, logs float64
 	i := 0
 	for _, s := range sizes {
 		for ; i < len(n) && n[i] == s.Size; i++ {
 			equal += (x[i] - s.Mean) * (x[i] - s.Mean)
-			relative += (x[i]/s.Mean - 1) * (x[i]/s.Mean - 1)
 		}
-		degrees += s.Count - 1
 		logs += (s.Count - 1) * math.Log(s.Mean)
 	}
-	return equal > 0 && degrees/2*math.Log(relative)+logs < degrees/2*math.Log(equal)+lead
+	sd := math.Sqrt(equal / noise.Degrees)
+	return equal > 0 && noise.Degrees*math.Log(noise.SD)+logs < noise.Degrees*math.Log(sd)+lead
 }
 
 func (d *data) largest() float64 { return d.n[len(d.n)-1] }
@@ -105,18 +104,21 @@ func (s shape) plateau() float64 {
 	}
 }
 
-// value is the shape at n, which does not fall past the largest size.
-func (s shape) value(n, largest float64) float64 {
-	if n <= largest || s.knee > 0 {
-		return s.at(n)
+// peak is the size past which the shape falls; +Inf where it does not.
+func (s shape) peak() float64 {
+	if s.beta == 0 {
+		return math.Inf(1)
 	}
-	if s.beta > 0 {
-		n = max(largest, min(n, math.Sqrt((1-s.alpha)/s.beta)))
+	return math.Sqrt((1 - s.alpha) / s.beta)
+}
+
+// held is the size whose throughput so many nodes have, of a curve with this peak: past the
+// largest size that was measured no curve falls.
+func held(n, largest, peak float64) float64 {
+	if n <= largest {
+		return n
 	}
-	if math.IsInf(n, 1) {
-		return s.plateau()
-	}
-	return s.at(n)
+	return max(largest, min(n, peak))
 }
 
 // scale is the best factor of a shape over observations from one index to another.
@@ -143,9 +145,8 @@ func (d *data) slope(k int) float64 { return d.scale(shape{}, 0, k) }
 
 func (d *data) roof(k int) float64 { return d.scale(shape{knee: d.n[0]}, k, len(d.n)) * d.n[0] }
 
-// residual is how far observation i lies from a shape times a factor.
-func (d *data) residual(i int, s shape, scale float64) float64 {
-	y := scale * s.at(d.n[i])
+// residual is how far observation i lies from what a curve has there.
+func (d *data) residual(i int, y float64) float64 {
 	if d.logs {
 		return d.ln[i] - math.Log(y)
 	}
@@ -154,14 +155,14 @@ func (d *data) residual(i int, s shape, scale float64) float64 {
 
 func (d *data) residuals(s shape, scale float64, into []float64) {
 	for i := range d.n {
-		into[i] = d.residual(i, s, scale)
+		into[i] = d.residual(i, scale*s.at(d.n[i]))
 	}
 }
 
 func (d *data) squares(s shape, scale float64) float64 {
 	sum := 0.0
 	for i := range d.n {
-		r := d.residual(i, s, scale)
+		r := d.residual(i, scale*s.at(d.n[i]))
 		sum += r * r
 	}
 	return sum

@@ -3,7 +3,6 @@ package scalability
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -17,7 +16,7 @@ func (p pinned) part(s shape, largest float64) float64 {
 	if math.IsInf(p.at, 1) {
 		return s.plateau()
 	}
-	return s.value(p.at, largest)
+	return s.at(held(p.at, largest, s.peak()))
 }
 
 // low is a parameter with which a curve hardly bends, and yet has a plateau.
@@ -30,7 +29,6 @@ func (d *data) fitted(k Kind, p pinned, from ...point) fit {
 	if p.at > 0 {
 		s.scale = func(x shape) float64 { return p.value / p.part(x, d.largest()) }
 	}
-	guess := d.guess()
 	switch {
 	case k == Linear:
 		return s.fit(point{})
@@ -38,14 +36,15 @@ func (d *data) fitted(k Kind, p pinned, from ...point) fit {
 		return d.capped(p)
 	case len(from) > 0:
 		return s.best(from...)
-	case k == Amdahl:
-		return s.best(point{guess[0]}, point{low})
-	default:
-		// The least value lies within the bounds or on an edge.
-		edge := *s
-		edge.dims = 1
-		return s.best(guess, edge.best(point{guess[0]}, point{low}).at, point{0, max(guess[1], low)})
 	}
+	guess, edge := d.guess(), *s
+	edge.dims = 1
+	amdahl := edge.best(point{guess[0]}, point{low})
+	if k == Amdahl {
+		return amdahl
+	}
+	// The least value lies within the bounds or on an edge.
+	return s.best(guess, amdahl.at, point{0, max(guess[1], low)})
 }
 
 // capped is the best min(γn, cap), exactly. While the knee is between two neighbouring sizes
@@ -136,59 +135,39 @@ func (d *data) errors(c Curve) Errors {
 	return out
 }
 
+// inverseDiagonal is the diagonal of (JᵀJ)⁻¹ by the columns of J, which it changes; nil where
+// these cannot be told apart.
+func inverseDiagonal(columns [][]float64) []float64 {
+	squares := make([]float64, len(columns))
+	for i, column := range columns {
+		for _, v := range column {
+			squares[i] += v * v
+		}
+		for k := range column { // of length 1: they differ by many orders of magnitude
+			column[k] /= math.Sqrt(squares[i])
+		}
+	}
+	_, out, err := stats.Ridge(columns, make([]float64, len(columns[0])), make([]float64, len(columns)))
+	if err != nil {
+		return nil
+	}
+	for i := range out {
+		out[i] /= squares[i]
+	}
+	return out
+}
+
 // slopes are the derivatives of the residuals of a curve by one of its parameters.
 func (d *data) slopes(c *Curve, parameter *float64) []float64 {
 	was, h, out := *parameter, 1e-6**parameter, make([]float64, len(d.n))
 	for _, side := range []float64{-1, 1} {
 		*parameter = was + side*h
 		for i, n := range d.n {
-			r := d.x[i] - c.formula(n)
-			if d.logs {
-				r = d.ln[i] - math.Log(c.formula(n))
-			}
-			out[i] += side * r / (2 * h)
+			out[i] += side * d.residual(i, c.formula(n)) / (2 * h)
 		}
 	}
 	*parameter = was
 	return out
-}
-
-// inverseDiagonal is the diagonal of (JᵀJ)⁻¹, by the columns of J: 1 over what is left of
-// a column's square without what the others explain (C. F. Gauss; Frisch and Waugh 1933).
-func inverseDiagonal(columns [][]float64) []float64 {
-	out := make([]float64, len(columns))
-	for i := range columns {
-		var others [][]float64
-		for j, c := range columns {
-			if j != i {
-				others = append(others, slices.Clone(c))
-			}
-		}
-		out[i] = 1 / left(slices.Clone(columns[i]), others)
-	}
-	return out
-}
-
-// left is the square of a vector without its part in the space of others, by modified Gram
-// and Schmidt.
-func left(v []float64, others [][]float64) float64 {
-	for i, o := range others {
-		for _, later := range append(slices.Clone(others[i+1:]), v) {
-			f := dot(o, later) / dot(o, o)
-			for k := range later {
-				later[k] -= f * o[k]
-			}
-		}
-	}
-	return dot(v, v)
-}
-
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for i := range a {
-		sum += a[i] * b[i]
-	}
-	return sum
 }
 
 // free is the search for a shape of a kind with its best factor: α and β times what makes
@@ -218,50 +197,25 @@ func (d *data) peaks(peak float64, from ...point) fit {
 
 // guess is the linear fit of n/x on 1, n−1 and n(n−1), within the bounds.
 func (d *data) guess() point {
-	n := d.largest()
-	var a [3][4]float64
-	for i, size := range d.n {
+	largest := d.largest()
+	columns, values := make([][]float64, 3), []float64(nil)
+	for i, n := range d.n {
 		if d.x[i] <= 0 {
 			continue
 		}
 		// Weights make its errors those of the curve.
-		w, y := d.x[i]*d.x[i]/size, size/d.x[i]
+		w := d.x[i] * d.x[i] / n
 		if d.logs {
-			w = d.x[i] / size
+			w = d.x[i] / n
 		}
-		row := [4]float64{w, w * (size - 1) / (n - 1), w * size * (size - 1) / (n * (n - 1)), w * y}
-		for j := range a {
-			for k := range a[j] {
-				a[j][k] += row[j] * row[k]
-			}
+		for k, v := range [...]float64{1, (n - 1) / (largest - 1), n * (n - 1) / (largest * (largest - 1))} {
+			columns[k] = append(columns[k], w*v)
 		}
+		values = append(values, w*n/d.x[i])
 	}
-	b := solve(a)
-	if !(b[0] > 0) {
+	b, _, err := stats.Ridge(columns, values, make([]float64, len(columns)))
+	if err != nil || !(b[0] > 0) {
 		return point{}
 	}
 	return point{max(0, b[1]/b[0]), max(0, b[2]/b[0])}
-}
-
-// solve is Gauss's elimination of a symmetric system; zero where it has no solution.
-func solve(a [3][4]float64) (x [3]float64) {
-	for i := range a {
-		if !(a[i][i] > 1e-14*math.Abs(a[0][0])) {
-			return [3]float64{}
-		}
-		for j := i + 1; j < len(a); j++ {
-			f := a[j][i] / a[i][i]
-			for k := i; k < 4; k++ {
-				a[j][k] -= f * a[i][k]
-			}
-		}
-	}
-	for i := 2; i >= 0; i-- {
-		x[i] = a[i][3]
-		for j := i + 1; j < 3; j++ {
-			x[i] -= a[i][j] * x[j]
-		}
-		x[i] /= a[i][i]
-	}
-	return x
 }

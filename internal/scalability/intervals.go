@@ -61,8 +61,10 @@ func (c Curves) Peak() Estimate {
 // interval as that of [Curves.Plateau]. Past the largest size that was measured no curve
 // falls.
 func (c Curves) Predict(n float64) Estimate {
-	return c.estimate(func(x Curve) float64 { return x.At(n) }, c.pinnedAt(n))
+	return c.estimate(throughputOf(n), c.pinnedAt(n))
 }
+
+func throughputOf(n float64) func(Curve) float64 { return func(c Curve) float64 { return c.At(n) } }
 
 // profile is the best fit of a kind with a value.
 type profile func(k Kind, value float64, from []point) fit
@@ -73,16 +75,23 @@ func (c Curves) pinnedAt(n float64) profile {
 
 // estimate is what the curve has, with the ends over all plausible kinds.
 func (c Curves) estimate(what func(Curve) float64, p profile) Estimate {
-	value := what(c.Curve(c.Kind))
-	out := Estimate{value, value, value}
+	return Estimate{what(c.Curve(c.Kind)), c.outermost(what, p, down), c.outermost(what, p, up)}
+}
+
+// The directions from a value.
+const down, up = -1., 1.
+
+// outermost is the least or greatest value of plausible curves of all kinds.
+func (c Curves) outermost(what func(Curve) float64, p profile, direction float64) float64 {
+	out := what(c.Curve(c.Kind))
 	for _, k := range c.Plausible {
-		at := what(c.Curve(k))
-		if k == Linear && math.IsInf(at, 1) {
-			out.Hi = at
-			continue
+		best := what(c.Curve(k))
+		if k == Linear && math.IsInf(best, 1) && direction == down {
+			continue // no line has another one
 		}
-		out.Lo = min(out.Lo, c.end(k, at, p, -1))
-		out.Hi = max(out.Hi, c.end(k, at, p, 1))
+		if end := c.end(k, best, p, direction); direction*end > direction*out {
+			out = end
+		}
 	}
 	return out
 }
@@ -98,7 +107,7 @@ func (c Curves) end(k Kind, start float64, p profile, direction float64) float64
 	bound, at := c.bound(k), c.data.where(c.Curve(k))
 	from := []point{{max(at[0], low), at[1]}} // of a curve with a plateau
 	if math.IsInf(start, 1) {
-		if direction > 0 {
+		if direction == up {
 			return start
 		}
 		start = farthest
@@ -134,28 +143,28 @@ func (c Curves) end(k Kind, start float64, p profile, direction float64) float64
 // is that no number of them does.
 func (c Curves) NodesFor(target float64) Estimate {
 	best := c.Curve(c.Kind)
-	peak := best.Peak() // past it there is nothing to find
-	return Estimate{
-		Value: reach(target, func(n float64) float64 { return best.At(min(n, peak)) }),
-		Lo:    reach(target, func(n float64) float64 { return c.Predict(min(n, peak)).Hi }),
-		Hi:    reach(target, func(n float64) float64 { return c.Predict(min(n, peak)).Lo }),
+	end := func(direction float64) func(n float64) float64 {
+		return func(n float64) float64 { return c.outermost(throughputOf(n), c.pinnedAt(n), direction) }
 	}
+	peak := best.Peak() // past it there is nothing to find
+	return Estimate{reach(target, peak, best.At), reach(target, peak, end(up)), reach(target, peak, end(down))}
 }
 
 // mostNodes bounds how many nodes are thought of.
 const mostNodes = 1 << 20
 
-// reach is the smallest whole size at which a curve reaches a target.
-func reach(target float64, at func(n float64) float64) float64 {
+// reach is the smallest whole size at which a curve reaches a target, up to its peak.
+func reach(target, peak float64, at func(n float64) float64) float64 {
+	short := func(n int) bool { return at(min(float64(n), peak)) < target }
 	hi := 1
-	for ; at(float64(hi)) < target; hi *= 2 {
-		if hi > mostNodes {
+	for ; short(hi); hi *= 2 {
+		if hi > mostNodes || float64(hi) >= peak {
 			return math.Inf(1)
 		}
 	}
 	lo := hi / 2 // does not reach it
 	for hi-lo > 1 {
-		if mid := (lo + hi) / 2; at(float64(mid)) < target {
+		if mid := (lo + hi) / 2; short(mid) {
 			lo = mid
 		} else {
 			hi = mid

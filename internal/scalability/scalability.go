@@ -34,8 +34,8 @@ const (
 	Unclear Kind = "unclear"
 )
 
-// kinds are in the order of their parameters.
-func kinds() []Kind { return []Kind{Linear, Capped, Amdahl, USL} }
+// Kinds are those of curves, in the order of their parameters.
+func Kinds() []Kind { return []Kind{Linear, Capped, Amdahl, USL} }
 
 // parameters is how many parameters a kind has, the error variance aside.
 func (k Kind) parameters() int {
@@ -90,20 +90,17 @@ func (c Curve) formula(n float64) float64 {
 // At is the throughput of n nodes. Past the largest size that was measured it does not
 // fall.
 func (c Curve) At(n float64) float64 {
-	if n > c.largest {
-		n = max(c.largest, min(n, c.Peak()))
-	}
-	return c.formula(n)
+	return c.formula(held(n, c.largest, c.Peak()))
 }
 
 // Peak is the size with the largest throughput, √((1−α)/β); +Inf where the curve rises
 // or stays.
 func (c Curve) Peak() float64 {
-	if c.Kind != USL || c.Beta == 0 {
-		return math.Inf(1)
-	}
-	return max(1, math.Sqrt((1-c.Alpha)/c.Beta))
+	return max(1, c.bend().peak())
 }
+
+// bend is the shape of all kinds but Capped.
+func (c Curve) bend() shape { return shape{alpha: c.Alpha, beta: c.Beta} }
 
 // Plateau is the most that any number of nodes does: the cap, the throughput at the
 // peak, or what growth tends to, γ/α; +Inf where growth has no end.
@@ -111,7 +108,7 @@ func (c Curve) Plateau() float64 {
 	if c.Kind == Capped {
 		return c.Cap
 	}
-	return c.Gamma * shape{alpha: c.Alpha, beta: c.Beta}.plateau()
+	return c.Gamma * c.bend().plateau()
 }
 
 // Knee is the size at which growth in proportion would reach the plateau, plateau/γ;
@@ -154,20 +151,7 @@ type Curves struct {
 }
 
 // Curve is the curve of a kind; that of Unclear is the best one.
-func (c Curves) Curve(k Kind) Curve {
-	switch k {
-	case Linear:
-		return c.Linear
-	case Capped:
-		return c.Capped
-	case Amdahl:
-		return c.Amdahl
-	case USL:
-		return c.USL
-	default:
-		return c.Curve(c.Best)
-	}
-}
+func (c Curves) Curve(k Kind) Curve { return *c.place(k) }
 
 // place is where the curve of a kind is kept.
 func (c *Curves) place(k Kind) *Curve {
@@ -178,8 +162,10 @@ func (c *Curves) place(k Kind) *Curve {
 		return &c.Capped
 	case Amdahl:
 		return &c.Amdahl
-	default:
+	case USL:
 		return &c.USL
+	default:
+		return c.place(c.Best)
 	}
 }
 
@@ -200,7 +186,7 @@ func Fit(n, x []float64) (Curves, error) {
 	if d.logs {
 		c.Noise = Proportional
 	}
-	for _, k := range kinds() {
+	for _, k := range Kinds() {
 		fitted, err := d.curve(k)
 		if err != nil {
 			return Curves{}, fmt.Errorf("fitting curves of growth: %w", err)

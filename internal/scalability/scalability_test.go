@@ -172,7 +172,7 @@ func TestCappedIsBest(t *testing.T) {
 func TestFitScales(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 28))
 	for i := range 40 {
-		d := someCurve(rng, kinds()[i%4])
+		d := someCurve(rng, Kinds()[i%4])
 		x := d.measured(rng, .03)
 		c, err := Fit(d.n, x)
 		if err != nil {
@@ -195,7 +195,7 @@ func TestFitScales(t *testing.T) {
 				}
 			}
 		}
-		for _, k := range kinds() {
+		for _, k := range Kinds() {
 			if of := c.Curve(k); of.At(c.Largest) > of.At(2*c.Largest)*(1+1e-12) {
 				t.Errorf("%+v falls past the largest size", of)
 			}

@@ -61,7 +61,7 @@ func (d simulated) isTold(t *testing.T, noise float64) bool {
 	}
 	c.data.logs = true
 	nearest := math.Inf(1)
-	for _, k := range kinds() {
+	for _, k := range Kinds() {
 		switch {
 		case k == d.truth.Kind:
 		case d.truth.Kind == Linear, d.truth.Kind == Amdahl && k == USL:
@@ -131,7 +131,7 @@ func TestSimulated(t *testing.T) {
 		runs, slack = n, 2.5*math.Sqrt(.05*.95/float64(n))
 	}
 	var all tally
-	for _, k := range kinds() {
+	for _, k := range Kinds() {
 		for _, noise := range []float64{.02, .05} {
 			var y tally
 			rng := rand.New(rand.NewPCG(uint64(100*noise), uint64(k.parameters())))

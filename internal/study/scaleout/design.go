@@ -181,7 +181,7 @@ func (d *design) see(run *observe.Run, s model.Step) (latest string, err error) 
 			d.known[s.Workload] = true
 			d.pilot.capacities = append(d.pilot.capacities, found...)
 			d.pilot.note(run, s)
-			latest = found[0].Resource + ": " + num.Human(found[0].Capacity.Value, "B/s")
+			latest = found[0].Resource + ": " + bytesPerSecond(found[0].Capacity.Value)
 		}
 	case Single:
 		d.singles++
@@ -220,10 +220,11 @@ func (d *design) then() (study.Treatment, bool) {
 		}
 	}
 	if d.prediction == nil {
-		if d.needsSingle() && len(d.pool()) > 0 {
+		p := d.pilot.prediction(slotsOf(d.work), d.sizes)
+		if d.needsSingle(p) && len(d.pool()) > 0 {
 			return d.single(), true
 		}
-		d.prediction = d.pilot.prediction(slotsOf(d.work), d.sizes)
+		d.prediction = p
 	}
 	if d.prediction == nil { // not even one node works
 		return study.Treatment{}, false
@@ -246,7 +247,7 @@ func slotsOf(w study.Workload) int {
 
 // needsSingle reports whether one node is measured again: as often as was asked for, and
 // then for as long as that makes a band narrower that is too wide.
-func (d *design) needsSingle() bool {
+func (d *design) needsSingle(p *Prediction) bool {
 	have := len(d.pilot.singles)
 	switch {
 	case d.singles >= mostSingles*d.Singles:
@@ -254,9 +255,7 @@ func (d *design) needsSingle() bool {
 	case have < d.Singles:
 		return true
 	}
-	p := d.pilot.prediction(slotsOf(d.work), d.sizes)
-	wanted := float64(d.HalfWidth) / 100
-	if p.widest().HalfWidth <= wanted {
+	if p.widest().HalfWidth <= float64(d.HalfWidth)/100 {
 		return false
 	}
 	r := p.Rate.ends()

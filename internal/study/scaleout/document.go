@@ -2,7 +2,6 @@ package scaleout
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
@@ -60,10 +59,7 @@ func (r *Result) sizes() *doc.Table {
 			predicted, inside := doc.Of(nil, num.Missing), doc.Of(nil, num.Missing)
 			if s.Lower != nil {
 				predicted = doc.Of(nil, r.number(*s.Lower)+" to "+r.number(*s.Upper)).Within(*s.Lower, *s.Upper)
-				inside = doc.Say("no").As(doc.Bad)
-				if *s.Inside {
-					inside = doc.Say("yes").As(doc.Good)
-				}
+				inside = yesNo(*s.Inside)
 			}
 			cells = append(cells, predicted, inside, doc.Optional(s.BoundError, num.Signed))
 		}
@@ -75,11 +71,19 @@ func (r *Result) sizes() *doc.Table {
 	return t
 }
 
+// yesNo is the cell of what is as it should be, or not.
+func yesNo(good bool) doc.Cell {
+	if good {
+		return doc.Say("yes").As(doc.Good)
+	}
+	return doc.Say("no").As(doc.Bad)
+}
+
 // measured is the cell of what a size came to.
 func (r *Result) measured(s Size) doc.Cell {
 	c := doc.Of(s.Rate, r.shown(s.Rate))
 	if s.CI != nil {
-		c = doc.Of(s.Rate, r.shown(s.Rate), r.scale().Interval(max(0, s.CI.Lo), s.CI.Hi)).Within(s.CI.Lo, s.CI.Hi)
+		c = doc.Of(s.Rate, r.shown(s.Rate), r.scale.Interval(max(0, s.CI.Lo), s.CI.Hi)).Within(s.CI.Lo, s.CI.Hi)
 	}
 	return c
 }
@@ -88,27 +92,10 @@ func (r *Result) measured(s Size) doc.Cell {
 func (r *Result) evidence() []doc.Block {
 	var out []doc.Block
 	if len(r.Stages) > 0 {
-		t := &doc.Table{Columns: []doc.Column{doc.Label("stage", "part of a job"),
-			doc.Number("smallest", num.Count(r.smallest().Nodes, "node")), doc.Number("largest", num.Count(r.largest().Nodes,
-				"node")), doc.Number("share", "of all growth")}}
-		for _, s := range r.Stages {
-			t.Add(doc.Say(string(s.Stage)), doc.Of(s.Smallest, num.Seconds(s.Smallest)), doc.Of(s.Largest,
-				num.Seconds(s.Largest)), doc.Of(s.Share, num.Fraction(s.Share)))
-		}
-		out = append(out, doc.Block{Table: t}, doc.Plot("", "", r.stack()))
+		out = append(out, doc.Block{Table: r.stagesTable()}, doc.Plot("", "", r.stack()))
 	}
 	if len(r.Uses) > 0 {
-		t := &doc.Table{Columns: []doc.Column{doc.Label("resource", "shared resource"),
-			doc.Number("rate", num.Count(r.largest().Nodes, "node")+" use"), doc.Number("capacity", "capacity"),
-			doc.Number("use", "use")}}
-		for _, u := range r.Uses {
-			capacity := doc.Of(nil, "not measured")
-			if u.Capacity != nil {
-				capacity = doc.Of(u.Capacity.Value, num.Human(u.Capacity.Value, "B/s"))
-			}
-			t.Add(doc.Say(u.Resource), doc.Of(u.Rate, num.Human(u.Rate, "B/s")), capacity, doc.Optional(u.Use, num.Fraction))
-		}
-		out = append(out, doc.Block{Table: t})
+		out = append(out, doc.Block{Table: r.usesTable()})
 	}
 	if p := r.Processors; p != nil && p.Largest != nil {
 		text := fmt.Sprintf("A node uses %s of its processors alone, and %s in the largest fleet.",
@@ -121,6 +108,31 @@ func (r *Result) evidence() []doc.Block {
 	return out
 }
 
+func (r *Result) stagesTable() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{doc.Label("stage", "part of a job"),
+		doc.Number("smallest", num.Count(r.smallest().Nodes, "node")),
+		doc.Number("largest", num.Count(r.largest().Nodes, "node")), doc.Number("share", "of all growth")}}
+	for _, s := range r.Stages {
+		t.Add(doc.Say(string(s.Stage)), doc.Of(s.Smallest, num.Seconds(s.Smallest)),
+			doc.Of(s.Largest, num.Seconds(s.Largest)), doc.Of(s.Share, num.Fraction(s.Share)))
+	}
+	return t
+}
+
+func (r *Result) usesTable() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{doc.Label("resource", "shared resource"),
+		doc.Number("rate", num.Count(r.largest().Nodes, "node")+" use"), doc.Number("capacity", "capacity"),
+		doc.Number("use", "use")}}
+	for _, u := range r.Uses {
+		capacity := doc.Of(nil, "not measured")
+		if u.Capacity != nil {
+			capacity = doc.Of(u.Capacity.Value, bytesPerSecond(u.Capacity.Value))
+		}
+		t.Add(doc.Say(u.Resource), doc.Of(u.Rate, bytesPerSecond(u.Rate)), capacity, doc.Optional(u.Use, num.Fraction))
+	}
+	return t
+}
+
 // needed is the table of what the target needs.
 func (r *Result) needed() *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{doc.Label("resource", "resource"), doc.Number("per_job", "a job takes"),
@@ -129,14 +141,11 @@ func (r *Result) needed() *doc.Table {
 	for _, n := range r.Target.Limits {
 		suffices := doc.Of(nil, "not known")
 		if n.Suffices != nil {
-			suffices = doc.Say("no").As(doc.Bad)
-			if *n.Suffices {
-				suffices = doc.Say("yes").As(doc.Good)
-			}
+			suffices = yesNo(*n.Suffices)
 		}
-		rate := func(v float64) string { return num.Human(v, "B/s") }
-		t.Add(doc.Say(n.Resource), doc.Of(n.PerJob, num.Human(n.PerJob, "B")), doc.Of(n.Needed, rate(n.Needed)),
-			doc.Optional(n.Capacity, rate), doc.Optional(n.RateLimit, r.shown),
+		t.Add(doc.Say(n.Resource), doc.Of(n.PerJob, num.Human(n.PerJob, "B")),
+			doc.Of(n.Needed, bytesPerSecond(n.Needed)), doc.Optional(n.Capacity, bytesPerSecond),
+			doc.Optional(n.RateLimit, r.shown),
 			doc.Optional(n.NodeLimit, func(v float64) string { return num.Digits(v, 4) }), suffices)
 	}
 	return t
@@ -172,15 +181,14 @@ func (p Parameters) words() string {
 
 // reading explains the words.
 func reading() doc.Section {
-	return doc.Section{ID: doc.Reading, Title: "Reading this", Show: doc.Page, Blocks: []doc.Block{{Fields: slices.Concat(
-		[]doc.Field{
-			{Label: "Predicted", Text: "Made from one node and the measured capacities before larger fleets ran, and stored " +
-				"with their steps. The lower end is a closed queueing network, the upper end min(N·r, C/d). Both are widened by " +
-				"the intervals of what was measured."},
-			{Label: "Plateau", Text: "The most that any number of nodes does. Its interval holds over all kinds of curves " +
-				"that the data do not rule out."},
-			{Label: "Knee", Text: "The size at which growth in proportion would reach the plateau."},
-			{Label: "Bottleneck", Text: "The part of a job whose time grew, with its resource. Where growth does not end: the " +
-				"nodes' own processors if they are busy, and none otherwise."},
-		})}}}
+	return doc.Section{ID: doc.Reading, Title: "Reading this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
+		{Label: "Predicted", Text: "Made from one node and the measured capacities before larger fleets ran, and stored " +
+			"with their steps. The lower end is a closed queueing network, the upper end min(N·r, C/d). Both are widened by " +
+			"the intervals of what was measured."},
+		{Label: "Plateau", Text: "The most that any number of nodes does. Its interval holds over all kinds of curves " +
+			"that the data do not rule out."},
+		{Label: "Knee", Text: "The size at which growth in proportion would reach the plateau."},
+		{Label: "Bottleneck", Text: "The part of a job whose time grew, with its resource. Where growth does not end: the " +
+			"nodes' own processors if they are busy, and none otherwise."},
+	}}}}
 }

@@ -16,21 +16,8 @@ func (r *Result) curve() chart.Chart {
 	reach := float64(r.largest().Nodes)
 	c := chart.Chart{Title: "Throughput by size of the fleet", Height: 260,
 		X: chart.Axis{Label: "nodes", Hi: &reach, Whole: true, TickCount: 8}, Y: chart.Axis{Unit: r.Unit}}
-	if p := r.Predicted; p != nil {
-		band := chart.Layer{Mark: chart.Band, Role: chart.Series(0), Name: "predicted before", X: chart.Values{0},
-			Y: chart.Values{0}, Y2: chart.Values{0}}
-		for n := 1; n <= r.largest().Nodes; n++ {
-			b := p.band(n)
-			band.AddRange(float64(n), b.Lower, b.Upper)
-		}
-		c.Layers = append(c.Layers, band)
-		for _, l := range p.Limits {
-			if l.PerJob.Value > 0 {
-				c.Layers = append(c.Layers, chart.Layer{Mark: chart.Rule, Role: chart.Limit,
-					Y: chart.Values{l.Capacity.Value / l.PerJob.Value}, Text: []string{l.Resource + ": " +
-						num.Human(l.Capacity.Value, "B/s")}})
-			}
-		}
+	if r.Predicted != nil {
+		c.Layers = r.Predicted.layers(r.largest().Nodes)
 	}
 	if r.curves != nil {
 		line := chart.Layer{Mark: chart.Line, Role: chart.Estimate, Name: "curve: " + string(r.Kind)}
@@ -44,6 +31,34 @@ func (r *Result) curve() chart.Chart {
 		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Rule, Role: chart.Reference, X: chart.Values{*r.Knee},
 			Text: []string{"knee"}})
 	}
+	c.Layers = append(c.Layers, r.measuredLayers()...)
+	return c
+}
+
+// drawnSteps is in how many steps of the curve at least.
+const drawnSteps = 64
+
+// layers are the band up to a size, and the shared limits.
+func (p *Prediction) layers(largest int) []chart.Layer {
+	band := chart.Layer{Mark: chart.Band, Role: chart.Series(0), Name: "predicted before", X: chart.Values{0},
+		Y: chart.Values{0}, Y2: chart.Values{0}}
+	for n := 1; n <= largest; n++ {
+		b := p.band(n)
+		band.AddRange(float64(n), b.Lower, b.Upper)
+	}
+	out := []chart.Layer{band}
+	for _, l := range p.Limits {
+		if l.PerJob.Value > 0 {
+			out = append(out, chart.Layer{Mark: chart.Rule, Role: chart.Limit,
+				Y:    chart.Values{l.Capacity.Value / l.PerJob.Value},
+				Text: []string{l.Resource + ": " + bytesPerSecond(l.Capacity.Value)}})
+		}
+	}
+	return out
+}
+
+// measuredLayers are the trials, with the interval of each size.
+func (r *Result) measuredLayers() []chart.Layer {
 	trials := chart.Layer{Mark: chart.Point, Role: chart.Parallel, Name: "measured"}
 	whiskers := chart.Layer{Mark: chart.Rule, Role: chart.Interval}
 	for _, x := range r.fleets() {
@@ -55,12 +70,8 @@ func (r *Result) curve() chart.Chart {
 			whiskers.AddRange(float64(s.Nodes), s.CI.Lo, s.CI.Hi)
 		}
 	}
-	c.Layers = append(c.Layers, whiskers, trials)
-	return c
+	return []chart.Layer{whiskers, trials}
 }
-
-// drawnSteps is in how many steps of the curve at least.
-const drawnSteps = 64
 
 // stack is the time of a job by its parts, stacked, against the size.
 func (r *Result) stack() chart.Chart {

@@ -29,10 +29,10 @@ type Range struct {
 	CI    *[2]float64 `json:"ci"`
 }
 
-// rangeOf is an estimate of something that cannot be negative.
-func rangeOf(e stats.Estimate) Range {
-	r := Range{Value: e.Mean}
-	if ci, err := e.Interval(stats.DefaultLevel); err == nil && e.Degrees > 0 {
+// rangeOf is something that cannot be negative.
+func rangeOf(value float64, ci *stats.Interval) Range {
+	r := Range{Value: value}
+	if ci != nil {
 		r.CI = &[2]float64{max(ci.Lo, 0), ci.Hi}
 	}
 	return r
@@ -71,14 +71,6 @@ type Band struct {
 	Bound   float64 `json:"bound"`
 	// HalfWidth is that of the band as a share of its middle.
 	HalfWidth float64 `json:"half_width"`
-}
-
-// predict adds the bands of all sizes.
-func (p *Prediction) predict(sizes []int) {
-	p.Sizes = nil
-	for _, n := range sizes {
-		p.Sizes = append(p.Sizes, p.band(n))
-	}
 }
 
 // band goes from the closed network, in which nodes wait for each other as customers of a
@@ -188,7 +180,7 @@ func (m *pilot) prediction(slots int, sizes []int) *Prediction {
 		all[i] = s.scored
 		busy += s.total * s.time / float64(len(m.singles))
 	}
-	p.Rate = rangeOf(estimate(all))
+	p.Rate = estimate(all)
 	if slots == 0 {
 		p.Slots = 1
 		if busy > 1 { // Little's law; NaN is not
@@ -205,13 +197,11 @@ func (m *pilot) prediction(slots int, sizes []int) *Prediction {
 		if len(values) == 0 {
 			continue
 		}
-		mean, ci := stats.MeanWithin(values, stats.DefaultLevel)
-		l.PerJob = Range{Value: mean}
-		if ci != nil {
-			l.PerJob.CI = &[2]float64{max(ci.Lo, 0), ci.Hi}
-		}
+		l.PerJob = rangeOf(stats.MeanWithin(values, stats.DefaultLevel))
 		p.Limits = append(p.Limits, l)
 	}
-	p.predict(sizes)
+	for _, n := range sizes {
+		p.Sizes = append(p.Sizes, p.band(n))
+	}
 	return p
 }

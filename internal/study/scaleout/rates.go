@@ -16,7 +16,6 @@ const (
 	metricGet  = "jobs_get_bytes"
 	metricPut  = "jobs_put_bytes"
 	metricTime = "jobs_time"
-	metricCPU  = "jobs_cpu"
 )
 
 // scored is the rate of a step, all nodes together.
@@ -117,9 +116,18 @@ func (c counter) at(t float64) float64 {
 	return v
 }
 
-// estimate is the mean rate of steps with what is known of it: from batches within steps,
+// estimate is the mean rate of steps with its interval.
+func estimate(steps []scored) Range {
+	e := estimated(steps)
+	if ci, err := e.Interval(stats.DefaultLevel); err == nil && e.Degrees > 0 {
+		return rangeOf(e.Mean, &ci)
+	}
+	return rangeOf(e.Mean, nil)
+}
+
+// estimated is the mean rate of steps with what is known of it: from batches within steps,
 // and from how far steps differ.
-func estimate(steps []scored) stats.Estimate {
+func estimated(steps []scored) stats.Estimate {
 	var totals, weights []float64
 	var courses [][]float64
 	for _, s := range steps {

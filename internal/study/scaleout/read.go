@@ -13,15 +13,13 @@ import (
 
 // point is what a fleet of one size came to in one trial.
 type point struct {
-	nodes, trial, number int
-	rate                 float64 // jobs a second
-	stages               map[Part]float64
-	bytes                map[string]float64 // of one job, by metric
-	cpu                  float64            // s of one job; NaN: not known
+	nodes  int
+	rate   float64 // jobs a second
+	stages map[Part]float64
+	bytes  map[string]float64 // of one job, by metric
 	// node is how much of its processors a node used, machine how much of a machine's
 	// processors all used that ran there; shares of 1, NaN: not known.
 	node, machine float64
-	begun         time.Time
 	single        bool // before the prediction
 	step          model.Step
 }
@@ -82,8 +80,7 @@ func capacitiesOf(run *observe.Run, s model.Step) (out []Limit) {
 			continue
 		}
 		if x, ok := score(run, s, m.Name, 0, 0); ok && x.total > 0 {
-			out = append(out, Limit{Resource: m.Resource, Workload: m.Workload,
-				Capacity: rangeOf(estimate([]scored{x}))})
+			out = append(out, Limit{Resource: m.Resource, Workload: m.Workload, Capacity: estimate([]scored{x})})
 		}
 	}
 	return out
@@ -92,8 +89,12 @@ func capacitiesOf(run *observe.Run, s model.Step) (out []Limit) {
 // singleOf is what one node came to alone.
 func singleOf(run *observe.Run, s model.Step) (out single, ok bool) {
 	x, ok := scoreJobs(run, s, metricOf(run, s.Workload))
-	return single{scored: x, time: mean(run, s, metricTime),
-		bytes: map[string]float64{metricGet: mean(run, s, metricGet), metricPut: mean(run, s, metricPut)}}, ok && x.total > 0
+	return single{scored: x, time: mean(run, s, metricTime), bytes: bytesOf(run, s)}, ok && x.total > 0
+}
+
+// bytesOf is what a job of a step took, by metric.
+func bytesOf(run *observe.Run, s model.Step) map[string]float64 {
+	return map[string]float64{metricGet: mean(run, s, metricGet), metricPut: mean(run, s, metricPut)}
 }
 
 // note keeps when the last measurement ended that a prediction rests on.
@@ -104,7 +105,7 @@ func (m *pilot) note(run *observe.Run, s model.Step) {
 }
 
 // read collects what the steps of the study came to, and the prediction.
-func (p *Params) read(run *observe.Run, r *Result) (out []point, err error) {
+func (r *Result) read(run *observe.Run) (out []point, err error) {
 	r.title = run.Title()
 	for _, s := range run.Steps() {
 		if s.Study != name {
@@ -132,7 +133,7 @@ func (p *Params) read(run *observe.Run, r *Result) (out []point, err error) {
 			r.Doubts.Add(stepLost.At(model.Warning, caveat.Subject{Steps: []int{s.Number}}, sizeOf{f.Nodes}))
 			continue
 		}
-		out = append(out, p.point(run, s, f, x.total))
+		out = append(out, pointOf(run, s, f, x.total))
 	}
 	if len(out) == 0 {
 		return nil, &model.InputError{Problem: "run " + string(run.Run().ID) + " has no step of the study " + name,
@@ -161,15 +162,11 @@ func unitOf(run *observe.Run, workload, metric string) string {
 	return ""
 }
 
-func (p *Params) point(run *observe.Run, s model.Step, f factors, rate float64) point {
-	x := point{nodes: f.Nodes, trial: s.Trial, number: s.Number, rate: rate, stages: make(map[Part]float64),
-		bytes: make(map[string]float64), cpu: mean(run, s, metricCPU), begun: run.Times(s).FirstStart,
+func pointOf(run *observe.Run, s model.Step, f factors, rate float64) point {
+	x := point{nodes: f.Nodes, rate: rate, stages: make(map[Part]float64), bytes: bytesOf(run, s),
 		single: f.Role == Single, step: s}
 	for _, part := range parts() {
 		x.stages[part] = mean(run, s, metricJobs+"_"+string(part))
-	}
-	for _, metric := range [...]string{metricGet, metricPut} {
-		x.bytes[metric] = mean(run, s, metric)
 	}
 	x.machine = machineUse(run, s)
 	x.node = x.machine
@@ -187,7 +184,7 @@ func (p *Params) point(run *observe.Run, s model.Step, f factors, rate float64) 
 // machineUse is how much of the processors of its machines a step used, with all that ran
 // there, a share of 1; NaN: not known.
 func machineUse(run *observe.Run, s model.Step) float64 {
-	if run.Need(observe.Hosts, append([]string{observe.MetricCores}, observe.CPUKinds...)...) != nil {
+	if run.Need(observe.Hosts, observe.CPUKinds...) != nil {
 		return math.NaN() // Run.Err tells
 	}
 	var uses []float64

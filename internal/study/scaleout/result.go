@@ -1,6 +1,7 @@
 package scaleout
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -42,6 +43,7 @@ type Result struct {
 	caveat.Notes
 
 	title, metric string
+	scale         num.Scale // in which throughputs are shown
 	curves        *scalability.Curves
 	points        []point
 	run           *observe.Run
@@ -115,10 +117,9 @@ func (p *Params) analyse(r *Result, run *observe.Run, points []point) error {
 	if run != nil {
 		r.doubt(p)
 	}
-	if err := p.price(r, run); err != nil {
-		return err
-	}
-	if err := p.aim(r, run); err != nil {
+	each := p.each(r)
+	r.price(each)
+	if err := p.aim(r, each); err != nil {
 		return err
 	}
 	if run != nil && run.Err() != nil {
@@ -145,36 +146,24 @@ func (r *Result) pointsOf(nodes int) (out []point) {
 
 // measure adds the sizes.
 func (r *Result) measure() {
-	r.Sizes = []Size{}
+	rates := make(map[int][]float64)
 	for _, x := range r.fleets() {
-		if _, ok := r.size(x.nodes); ok {
-			continue
-		}
-		s := Size{Nodes: x.nodes}
-		var rates []float64
-		for _, same := range r.pointsOf(x.nodes) {
-			rates = append(rates, same.rate)
-		}
-		s.Trials = len(rates)
-		s.Rate, s.CI = stats.MeanWithin(rates, stats.DefaultLevel)
+		rates[x.nodes] = append(rates[x.nodes], x.rate)
+	}
+	r.Sizes = []Size{}
+	var means []float64
+	for _, nodes := range slices.Sorted(maps.Keys(rates)) {
+		s := Size{Nodes: nodes, Trials: len(rates[nodes])}
+		s.Rate, s.CI = stats.MeanWithin(rates[nodes], stats.DefaultLevel)
 		if r.Predicted != nil {
 			if b, ok := r.Predicted.bandOf(s.Nodes); ok {
 				inside, apart := b.Lower <= s.Rate && s.Rate <= b.Upper, s.Rate/b.Bound-1
 				s.Lower, s.Upper, s.Bound, s.Inside, s.BoundError = &b.Lower, &b.Upper, &b.Bound, &inside, num.IfFinite(apart)
 			}
 		}
-		r.Sizes = append(r.Sizes, s)
+		r.Sizes, means = append(r.Sizes, s), append(means, s.Rate)
 	}
-	slices.SortFunc(r.Sizes, func(a, b Size) int { return a.Nodes - b.Nodes })
-}
-
-func (r *Result) size(nodes int) (Size, bool) {
-	for _, s := range r.Sizes {
-		if s.Nodes == nodes {
-			return s, true
-		}
-	}
-	return Size{}, false
+	r.scale = num.For(r.Unit, means...)
 }
 
 // smallest and largest are those measured; there is at least one.
@@ -195,7 +184,7 @@ func (r *Result) fit() {
 	}
 	r.curves, r.Kind = &c, c.Kind
 	r.Parameters = parametersOf(c.Curve(c.Kind))
-	for _, k := range [...]scalability.Kind{scalability.Linear, scalability.Capped, scalability.Amdahl, scalability.USL} {
+	for _, k := range scalability.Kinds() {
 		one := c.Curve(k)
 		r.Curves = append(r.Curves, Curve{k, parametersOf(one), one.SSE, num.IfFinite(one.AICc),
 			slices.Contains(c.Plausible, k), num.IfFinite(one.Plateau()), num.IfFinite(one.Peak())})

@@ -144,7 +144,7 @@ func TestAnswer(t *testing.T) {
 		"4.428 MB/s and objectstore.put to 4.956 MB/s; then ") {
 		t.Errorf("more is %q", d.More)
 	}
-	if s, _ := r.size(14); s.JobCost == nil || math.Abs(*s.JobCost-1.4/3600/s.Rate) > 1e-12 {
+	if s := r.largest(); s.Nodes != 14 || s.JobCost == nil || math.Abs(*s.JobCost-1.4/3600/s.Rate) > 1e-12 {
 		t.Errorf("a job of 14 nodes costs %v", s.JobCost)
 	}
 	b, err := json.Marshal(r)

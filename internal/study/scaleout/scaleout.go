@@ -78,13 +78,13 @@ func refuse(path, problem, allowed string) error {
 
 // Check implements study.Study.
 func (p *Params) Check() ([]caveat.Caveat, error) {
-	_, bad := p.amounts("demand", p.Demand)
-	_, worse := p.amounts("capacity", p.Capacity)
-	_, prices := prices.Read(p.Prices)
-	if p.Prices == "" {
-		prices = nil
+	_, demand := p.amounts("demand", p.Demand)
+	_, capacity := p.amounts("capacity", p.Capacity)
+	var price error
+	if p.Prices != "" {
+		_, price = prices.Read(p.Prices)
 	}
-	return nil, errors.Join(bad, worse, prices)
+	return nil, errors.Join(demand, capacity, price)
 }
 
 // amounts are those of a parameter by resource: bytes of one job, or bytes a second.
@@ -141,7 +141,7 @@ func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error
 	}
 	if run != nil {
 		var err error
-		if points, err = p.read(run, r); err != nil {
+		if points, err = r.read(run); err != nil {
 			return nil, err
 		}
 		if own { // the platform adds them to answers about runs alone

@@ -13,6 +13,7 @@ import (
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // bench is a workload that knows how long it takes, and nothing else.
@@ -230,27 +231,14 @@ func params(sizes ...int) *Params {
 }
 
 // run plans and measures until the study is over.
-func (w *world) run(t *testing.T, p *Params) (said []study.Treatment) {
+func (w *world) run(t *testing.T, p *Params) []study.Treatment {
 	t.Helper()
 	plan, err := p.Plan(w.setup)
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := model.RunData{Run: w.data.Run, Nodes: w.data.Nodes}
-	for {
-		more, err := plan.Next(study.Seen{Run: observe.Of(seen)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(more.Treatments) == 0 {
-			return said
-		}
-		if len(said) > 500 {
-			t.Fatal("the study does not end")
-		}
-		said = append(said, more.Treatments...)
-		seen = w.step(t, more.Treatments[0])
-	}
+	before := model.RunData{Run: w.data.Run, Nodes: w.data.Nodes}
+	return simulated.Plan(t, plan, 500, before, func(x study.Treatment) model.RunData { return w.step(t, x) })
 }
 
 // result is what the study says of all that was measured.

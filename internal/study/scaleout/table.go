@@ -46,8 +46,7 @@ const mostNodes = 1_000_000
 
 func (t table) points() (out []point) {
 	for i, n := range t.Nodes {
-		out = append(out, point{nodes: int(n), rate: t.Throughput[i], node: math.NaN(), machine: math.NaN(),
-			cpu: math.NaN()})
+		out = append(out, point{nodes: int(n), rate: t.Throughput[i], node: math.NaN(), machine: math.NaN()})
 	}
 	return out
 }

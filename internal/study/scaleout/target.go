@@ -9,7 +9,6 @@ import (
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/prices"
 )
 
@@ -40,6 +39,9 @@ type Needed struct {
 	Suffices  *bool    `json:"suffices"`
 }
 
+// lacks reports whether there is known to be too little.
+func (n Needed) lacks() bool { return n.Suffices != nil && !*n.Suffices }
+
 // perNode is the throughput of one node.
 func (r *Result) perNode() float64 {
 	if r.curves != nil {
@@ -49,8 +51,11 @@ func (r *Result) perNode() float64 {
 	return s.Rate / float64(s.Nodes)
 }
 
-// aim says what the target takes.
-func (p *Params) aim(r *Result, run *observe.Run) error {
+// inProportion is how many nodes do so much if growth has no end.
+func (r *Result) inProportion(rate float64) float64 { return math.Ceil(rate/r.perNode() - 1e-9) }
+
+// aim says what the target takes; each is what a node costs an hour, nil: there is no price.
+func (p *Params) aim(r *Result, each *float64) error {
 	if p.Target == 0 || len(r.Sizes) == 0 {
 		return nil
 	}
@@ -59,30 +64,31 @@ func (p *Params) aim(r *Result, run *observe.Run) error {
 	if err := p.needed(r, t); err != nil {
 		return err
 	}
-	raised := math.Ceil(t.Rate/r.perNode() - 1e-9)
+	r.reach(t)
+	if nodes := cmp.Or(t.Nodes, t.Raised); nodes != nil && each != nil {
+		hourly := *each * *nodes
+		t.Hourly = &hourly
+	}
+	return nil
+}
+
+// reach adds how many nodes do it, or would once the limits are raised.
+func (r *Result) reach(t *Target) {
 	reached := slices.ContainsFunc(r.Sizes, func(s Size) bool { return s.Rate >= t.Rate })
-	short := !reached && slices.ContainsFunc(t.Limits, func(n Needed) bool { return n.Suffices != nil && !*n.Suffices })
 	switch {
-	case short:
-		t.Raised = num.IfFinite(raised)
+	case !reached && slices.ContainsFunc(t.Limits, Needed.lacks):
+		t.Raised = num.IfFinite(r.inProportion(t.Rate))
 	case r.curves != nil:
 		e := r.curves.NodesFor(t.Rate)
 		t.Nodes = num.IfFinite(e.Value)
 		t.NodesCI = endsOf(e)
 		if t.Nodes == nil {
-			t.Raised = num.IfFinite(raised)
+			t.Raised = num.IfFinite(r.inProportion(t.Rate))
 		} else if e.Value > r.curves.Largest {
 			r.network(t)
 			r.Doubts.Add(beyond.Warn(beyondArgs{int(*t.Nodes), int(r.curves.Largest)}))
 		}
 	}
-	if nodes := cmp.Or(t.Nodes, t.Raised); nodes != nil {
-		if each := p.each(r, run, false); each != nil {
-			hourly := *each * *nodes
-			t.Hourly = &hourly
-		}
-	}
-	return nil
 }
 
 // network replaces numbers of nodes past those that were measured by what the closed
@@ -92,9 +98,8 @@ func (r *Result) network(t *Target) {
 		return
 	}
 	f := r.Predicted.fleet(-1)
-	least := int(math.Ceil(t.Rate/r.perNode() - 1e-9))
-	lo, hi := float64(least), math.Inf(1)
-	if n := f.Safe(t.Rate, shortfall, least); n != nil {
+	lo, hi := r.inProportion(t.Rate), math.Inf(1)
+	if n := f.Safe(t.Rate, shortfall, int(lo)); n != nil {
 		hi = float64(*n)
 	}
 	t.NodesCI = &Ends{&lo, num.IfFinite(hi)}
@@ -139,8 +144,8 @@ func (p *Params) needed(r *Result, t *Target) error {
 	return nil
 }
 
-// each is what a node costs an hour; nil: there is no price. tell: say why.
-func (p *Params) each(r *Result, run *observe.Run, tell bool) *float64 {
+// each is what a node costs an hour; nil: there is no price, and a doubt says why.
+func (p *Params) each(r *Result) *float64 {
 	if p.Prices == "" {
 		return nil
 	}
@@ -150,7 +155,7 @@ func (p *Params) each(r *Result, run *observe.Run, tell bool) *float64 {
 	}
 	r.Currency = list.Currency
 	places := []prices.Place{{Type: p.Type}}
-	if run != nil {
+	if r.run != nil {
 		places = nil
 		for _, n := range r.nodes() {
 			at := prices.PlaceOf(n)
@@ -160,9 +165,7 @@ func (p *Params) each(r *Result, run *observe.Run, tell bool) *float64 {
 	}
 	sum, missing := list.Sum(places)
 	if missing != "" || len(places) == 0 {
-		if tell {
-			r.Doubts.Add(notPriced.Warn(caveat.Because("", missing)))
-		}
+		r.Doubts.Add(notPriced.Warn(caveat.Because("", missing)))
 		return nil
 	}
 	sum /= float64(len(places))
@@ -182,13 +185,11 @@ func (r *Result) nodes() (out []model.Node) {
 }
 
 // price adds what jobs cost at each size.
-func (p *Params) price(r *Result, run *observe.Run) error {
-	each := p.each(r, run, true)
+func (r *Result) price(each *float64) {
 	if each == nil {
-		return nil
+		return
 	}
 	for i, s := range r.Sizes {
 		r.Sizes[i].JobCost = num.IfFinite(*each * float64(s.Nodes) / (3600 * s.Rate))
 	}
-	return nil
 }

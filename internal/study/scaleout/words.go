@@ -10,20 +10,13 @@ import (
 	"github.com/scalebench/scalebench/internal/scalability"
 )
 
-// scale is the unit in which throughputs are shown.
-func (r *Result) scale() num.Scale {
-	var all []float64
-	for _, s := range r.Sizes {
-		all = append(all, s.Rate)
-	}
-	return num.For(r.Unit, all...)
-}
-
 // shown is a throughput for people.
-func (r *Result) shown(v float64) string { return r.scale().Value(v, 0) }
+func (r *Result) shown(v float64) string { return r.scale.Value(v, 0) }
 
 // number is a throughput without its unit.
-func (r *Result) number(v float64) string { return r.scale().Number(v, 0) }
+func (r *Result) number(v float64) string { return r.scale.Number(v, 0) }
+
+func bytesPerSecond(v float64) string { return num.Human(v, "B/s") }
 
 // paths are the shared resources for people.
 var paths = map[Bottleneck]string{
@@ -92,7 +85,7 @@ func (r *Result) ending() string {
 		text := ": " + b.words()
 		for _, u := range r.Uses {
 			if Bottleneck(u.Resource) == b && u.Capacity != nil {
-				text += " (" + num.Human(u.Capacity.Value, "B/s") + ")"
+				text += " (" + bytesPerSecond(u.Capacity.Value) + ")"
 			}
 		}
 		return text + " is the bottleneck"
@@ -109,7 +102,7 @@ func (r *Result) curveWords() string {
 		return ": growth was not seen to end"
 	case r.Kind == scalability.Unclear && r.bounded():
 		return strings.TrimSuffix(fmt.Sprintf(": growth ends between %s and %s %s", r.number(*r.PlateauCI[0]),
-			r.number(*r.PlateauCI[1]), r.scale().Unit), " ")
+			r.number(*r.PlateauCI[1]), r.scale.Unit), " ")
 	case r.Kind == scalability.Unclear:
 		return ": the data do not show what kind of growth it is"
 	case r.Peak != nil && *r.Peak < float64(large):
@@ -165,8 +158,8 @@ func (r *Result) targetWords(t *Target) string {
 	}
 	var raise []string
 	for _, n := range t.Limits {
-		if n.Suffices != nil && !*n.Suffices {
-			raise = append(raise, fmt.Sprintf("%s to %s", n.Resource, num.Human(n.Needed, "B/s")))
+		if n.lacks() {
+			raise = append(raise, fmt.Sprintf("%s to %s", n.Resource, bytesPerSecond(n.Needed)))
 		}
 	}
 	wanted := r.shown(t.Rate)

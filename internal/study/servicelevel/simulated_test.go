@@ -14,6 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
 // bench is a workload that knows how long it takes, and nothing else.
@@ -111,30 +112,14 @@ func (w *world) step(t *testing.T, x study.Treatment) model.RunData {
 }
 
 // run plans and measures until the study is over.
-func (w *world) run(t *testing.T, p *Params) (said []study.Treatment) {
+func (w *world) run(t *testing.T, p *Params) []study.Treatment {
 	t.Helper()
 	plan, err := p.Plan(w.setup)
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := model.RunData{Nodes: w.data.Nodes}
-	for {
-		more, err := plan.Next(study.Seen{Run: observe.Of(seen)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(more.Treatments) == 0 {
-			if more.Left.Steps != 0 || more.Left.Time != 0 {
-				t.Errorf("at the end %+v are left", *more.Left)
-			}
-			return said
-		}
-		if len(said) > 5000 {
-			t.Fatal("the study does not end")
-		}
-		said = append(said, more.Treatments...)
-		seen = w.step(t, more.Treatments[0])
-	}
+	before := model.RunData{Nodes: w.data.Nodes}
+	return simulated.Plan(t, plan, 5000, before, func(x study.Treatment) model.RunData { return w.step(t, x) })
 }
 
 // result is what the study says of all that was measured.

@@ -33,15 +33,14 @@ func (q question) agree(r *Result, n *model.Doubts) {
 	if r.Rate == nil {
 		return // not even one node works at this rate
 	}
-	f := r.fleet()
-	slowest, fastest := q.widest(r)
+	f := q.fleets(r)
 	var against *contradiction
 	for _, m := range q.together.points {
 		b := f.Band(m.Nodes)
 		m.Lower, m.Upper = b.Lower, b.Upper
 		r.Measured = append(r.Measured, m)
-		c := contradiction{Measured: m, lower: min(slowest.Least(m.Nodes), slowest.Upper(m.Nodes)),
-			upper: fastest.Upper(m.Nodes)}
+		c := contradiction{Measured: m, lower: min(f.Slowest.Least(m.Nodes), f.Slowest.Upper(m.Nodes)),
+			upper: f.Fastest.Upper(m.Nodes)}
 		if c.off() > 1 && (against == nil || c.off() > against.off()) {
 			against = &c
 		}
@@ -51,11 +50,12 @@ func (q question) agree(r *Result, n *model.Doubts) {
 	}
 }
 
-// widest are the networks by the ends of the intervals with which a fleet is
-// slowest, and fastest.
-func (q question) widest(r *Result) (slowest, fastest queueing.Fleet) {
+// fleets are the networks by the figures themselves, and by the ends of the intervals
+// with which a fleet is slowest, and fastest.
+func (q question) fleets(r *Result) queueing.Ends {
 	lo, hi := ends(q.nodeRate, q.nodeRateCI)
-	return fleetOf(lo, r.Resources, Resource.slowest), fleetOf(hi, r.Resources, Resource.fastest)
+	return queueing.Ends{Fleet: r.fleet(), Slowest: fleetOf(lo, r.Resources, Resource.slowest),
+		Fastest: fleetOf(hi, r.Resources, Resource.fastest)}
 }
 
 // widen adds what the intervals leave open of what the wanted fleet does.
@@ -63,10 +63,9 @@ func (q question) widen(r *Result) {
 	if r.Rate == nil {
 		return
 	}
-	slowest, fastest := q.widest(r)
-	lo, hi := slowest.Band(r.Nodes).Lower, fastest.Upper(r.Nodes)
-	if lo < r.Rate.Lower*(1-rounding) || hi > r.Rate.Upper*(1+rounding) {
-		r.RateCI = &[2]float64{lo, hi}
+	widest := q.fleets(r).Interval(r.Nodes)
+	if widest.Lower < r.Rate.Lower*(1-rounding) || widest.Upper > r.Rate.Upper*(1+rounding) {
+		r.RateCI = &[2]float64{widest.Lower, widest.Upper}
 	}
 }
 

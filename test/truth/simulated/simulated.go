@@ -1,5 +1,5 @@
 // Package simulated makes the data of runs with a known truth, for tests of
-// what is computed from runs.
+// what is computed from runs, and measures the plans of studies.
 package simulated
 
 import (
