@@ -135,9 +135,10 @@ func (w *nodeWatch) choose(ctx context.Context, patterns []string, name string) 
 	machines := make(map[string]int)
 	for _, n := range infos {
 		if n.Status.Up() {
-			machines[machineOf(n)]++
+			machines[n.Machine()]++
 		}
 	}
+	delete(machines, "") // a node of which it is not known is alone
 	var lost []string
 	for _, n := range infos {
 		if !matches(patterns, string(n.ID)) {
@@ -148,7 +149,7 @@ func (w *nodeWatch) choose(ctx context.Context, patterns []string, name string) 
 			continue
 		}
 		w.nodes = append(w.nodes, n.ID)
-		w.shared[string(n.ID)] = n.Labels[model.LabelFleet] == model.FleetLab || machines[machineOf(n)] > 1
+		w.shared[string(n.ID)] = n.Labels[model.LabelFleet] == model.FleetLab || machines[n.Machine()] > 1
 	}
 	for _, pattern := range patterns {
 		if !slices.ContainsFunc(infos, func(n model.NodeInfo) bool { return matches([]string{pattern}, string(n.ID)) }) {
@@ -180,17 +181,6 @@ func (w *nodeWatch) ofRun(ctx context.Context, name string, infos []model.NodeIn
 	return slices.DeleteFunc(infos, func(n model.NodeInfo) bool {
 		return !slices.ContainsFunc(data.Nodes, func(of model.Node) bool { return of.ID == n.ID })
 	}), nil
-}
-
-// machineOf names the machine of a node; one that is not known is its own.
-func machineOf(n model.NodeInfo) string {
-	switch {
-	case n.Managed():
-		return "the server"
-	case n.Facts.BootID != "":
-		return n.Facts.BootID
-	}
-	return "node " + string(n.ID)
 }
 
 // matches reports whether a name fits one of the patterns, or there are none.

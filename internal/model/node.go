@@ -132,6 +132,16 @@ func (n Node) Managed() bool {
 	return fleet == FleetLocal || fleet == FleetLab
 }
 
+// Machine names the machine that the node is on, "" if that is not known: nodes that
+// the server has brought up are on its own, agents on that with the boot id of their
+// kernel.
+func (n Node) Machine() string {
+	if n.Managed() {
+		return "the server"
+	}
+	return n.Facts.BootID
+}
+
 // Absent is the status of a node that is known but not here: agents that a
 // server starts end with their run, others have said goodbye or are missed.
 func (n Node) Absent() NodeStatus {

@@ -19,16 +19,12 @@ func (r *Run) SharedMachine() bool {
 	return false
 }
 
-// machines says on which machine each node is, as far as it is known: processes
-// of a local fleet and hosts of a lab are on the server's, agents on that with
-// the boot id of their kernel.
+// machines says on which machine each node is, as far as it is known.
 func (r *Run) machines() map[model.NodeID]string {
 	out := make(map[model.NodeID]string)
 	for _, x := range r.Nodes() {
-		if x.Managed() {
-			out[x.ID] = "the server"
-		} else if x.Facts.BootID != "" {
-			out[x.ID] = x.Facts.BootID
+		if machine := x.Machine(); machine != "" {
+			out[x.ID] = machine
 		}
 	}
 	return out

@@ -3,7 +3,6 @@ package telemetry
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -185,9 +184,15 @@ func (t *csvTable) numerals() {
 	}
 }
 
-// equal reports whether two periods have the same values.
+// equal reports whether two rows have the same values.
 func (r *Recording) equal(i, j int) bool {
-	return maps.EqualFunc(r.row(i), r.row(j), func(a, b float64) bool { return a == b || a != a && b != b })
+	for m, values := range r.Rates {
+		a, b := values[i], values[j]
+		if m != lineMeasure && m != laterMeasure && a != b && !(math.IsNaN(a) && math.IsNaN(b)) {
+			return false
+		}
+	}
+	return true
 }
 
 // Numbers in which spreadsheets count days since 1899, from 1970 to 2100, and the longest step
@@ -198,25 +203,30 @@ const leastSerial, mostSerial, serialStep = 25_569, 73_051, .5
 // out if it says the same.
 func (t *csvTable) finish(s *Recording) {
 	s.forward()
-	later, lines := s.Rates[laterMeasure], s.Rates[lineMeasure]
-	delete(s.Rates, laterMeasure)
-	delete(s.Rates, lineMeasure)
-	guessed, inOrder := unfold(s.End, later, func(i int) bool { return s.equal(i, i-1) })
+	guessed, inOrder := unfold(s.End, s.Rates[laterMeasure], func(i int) bool { return s.equal(i, i-1) })
 	s.remark(Remark{Code: Repeated, Count: guessed})
 	if !inOrder {
-		t.refuse(int(slices.Min(lines)), "times of "+s.Service+" in an hour that the clock showed twice are not in order",
-			"sort the rows by time, or write times with their zone")
+		t.refuse(int(slices.Min(s.Rates[lineMeasure])), "times of "+s.Service+" in an hour that the clock showed twice "+
+			"are not in order", "sort the rows by time, or write times with their zone")
 	}
-	s.Rates[lineMeasure] = lines
 	s.sort()
-	lines = s.Rates[lineMeasure]
-	delete(s.Rates, lineMeasure)
-	step := median(s.End)
+	line, step := int(s.Rates[lineMeasure][0]), median(s.End)
 	if last := len(s.End) - 1; step > 0 && step < serialStep && s.End[0] >= leastSerial && s.End[last] < mostSerial {
-		t.refuse(int(lines[0]), fmt.Sprintf("time is %v, which looks like the serial date of a spreadsheet", s.End[0]),
+		t.refuse(line, fmt.Sprintf("time is %v, which looks like the serial date of a spreadsheet", s.End[0]),
 			"use "+timeAllowed)
 	}
-	var places []int
+	t.dropCopies(s)
+	delete(s.Rates, laterMeasure)
+	delete(s.Rates, lineMeasure)
+	var ok bool
+	if s.Begin, ok = begins(s.End, t.Period.Seconds()); !ok {
+		t.refuse(line, s.Service+" has one time only", "give at least two, or say how long a period is")
+	}
+}
+
+// dropCopies leaves out rows that say what the one before says, and refuses others of the same time.
+func (t *csvTable) dropCopies(s *Recording) {
+	lines, places := s.Rates[lineMeasure], []int(nil)
 	for p := range s.End {
 		if p == 0 || s.End[p] != s.End[p-1] {
 			places = append(places, p)
@@ -229,8 +239,4 @@ func (t *csvTable) finish(s *Recording) {
 		s.remark(Remark{Code: Twice, Count: 1, Line: int(lines[p])})
 	}
 	s.rows(places)
-	var ok bool
-	if s.Begin, ok = begins(s.End, t.Period.Seconds()); !ok {
-		t.refuse(int(lines[0]), s.Service+" has one time only", "give at least two, or say how long a period is")
-	}
 }

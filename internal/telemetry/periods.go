@@ -30,8 +30,7 @@ func median(times []float64) float64 {
 	if len(steps) == 0 {
 		return 0
 	}
-	slices.Sort(steps)
-	return stats.QuantileSorted(steps, .5)
+	return stats.Median(steps)
 }
 
 // begins are those of periods that end at ascending stamps. Most steps are as long as the median, or

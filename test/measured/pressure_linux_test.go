@@ -1,9 +1,7 @@
 package measured_test
 
 import (
-	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/scalebench/scalebench/test/program"
 )
@@ -17,9 +15,7 @@ func TestPressure(t *testing.T) {
 	}
 	program.NeedLab(t)
 	t.Parallel() // it waits for its volume, which its own limits hold back
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := drawn(t)
 	v := program.DrawVolume(rng, 1)
 	p := program.Install(t).Press(v)
 	for _, l := range []program.FioLoad{v.DrawLoad(rng, 4, true, false), v.DrawLoad(rng, 128, false, true),

@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/scalebench/scalebench/test/program"
 )
@@ -19,9 +17,7 @@ func TestRaise(t *testing.T) {
 	}
 	program.NeedLab(t)
 	t.Parallel() // it waits for its volume, which its own limits hold back
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := drawn(t)
 	const kib = 64
 	iops, times := 10*(10+rng.IntN(20)), 2+rng.IntN(5)
 	room := 1.5 + 2*rng.Float64() // how many times the bytes allow

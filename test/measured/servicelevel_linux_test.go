@@ -16,9 +16,7 @@ func TestServiceLevels(t *testing.T) {
 	}
 	program.NeedLab(t)
 	t.Parallel() // it waits for its volume, which its own limits hold back
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	v := program.DrawVolume(rand.New(rand.NewPCG(seed, 0)), 1)
+	v := program.DrawVolume(drawn(t), 1)
 	program.Calmly(t, func() error {
 		cells, err := program.Install(t).MeasureVolume(v.File(1, "500ms", "4s", ", depth: 32"))
 		if err != nil {
@@ -26,4 +24,12 @@ func TestServiceLevels(t *testing.T) {
 		}
 		return v.Judge(t, cells)
 	})
+}
+
+// drawn draws what a test measures, by a seed that the log has.
+func drawn(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
 }

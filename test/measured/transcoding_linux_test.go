@@ -2,7 +2,6 @@ package measured_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -18,9 +17,7 @@ func TestTranscoding(t *testing.T) {
 		t.Skip("measures; needs the machine for itself")
 	}
 	program.NeedTranscoding(t)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	l := program.DrawTranscoding(rand.New(rand.NewPCG(seed, 0)), program.StoreEnds)
+	l := program.DrawTranscoding(drawn(t), program.StoreEnds)
 	// Few steps and short ones: the band may be wide.
 	l.Store, l.Sizes, l.Duration = 16+(l.Store-16)/3, []int{1, 6}, 5*time.Second
 	l.Singles, l.Trials, l.HalfWidth = 2, 1, 50

@@ -77,10 +77,14 @@ func (r *Result) advise() {
 	}
 }
 
+// offer is the service of the limit.
+func (u Use) offer(offers []*offer) *offer {
+	return offers[slices.IndexFunc(offers, func(o *offer) bool { return slices.Contains(o.limits, u.of) })]
+}
+
 // advised is an advice about the limit of a use.
 func (u Use) advised(action Action, offers []*offer) Advised {
-	k := slices.IndexFunc(offers, func(o *offer) bool { return slices.Contains(o.limits, u.of) })
-	return Advised{Action: action, LimitOf: u.LimitOf, From: u.Rate, offer: offers[k]}
+	return Advised{Action: action, LimitOf: u.LimitOf, From: u.Rate, offer: u.offer(offers)}
 }
 
 // raise advises raises of the first limits, up to where others bind, or where one of them has no higher
@@ -125,7 +129,7 @@ func after(limits []Use, offers []*offer) (growth Range, next []LimitOf) {
 		if !(u.Pressure > 0) { // the rest is not used either
 			break
 		}
-		o, level := u.advised("", offers).offer, u.Rate
+		o, level := u.offer(offers), u.Rate
 		if then := o.levels(o.set)[u.Quality]; then > o.levels(o.now)[u.Quality]*(1+same) {
 			level = then
 		}

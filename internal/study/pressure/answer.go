@@ -40,13 +40,13 @@ func (r *Result) answer() string {
 
 // worst is the service that was at its limit for longest, or closest to it.
 func (r *Result) worst() *Service {
-	if len(r.candidates()) == 0 {
+	all := r.candidates()
+	if len(all) == 0 {
 		return nil
 	}
-	worst := slices.MaxFunc(r.candidates(), func(a, b *Service) int {
+	return slices.MaxFunc(all, func(a, b *Service) int {
 		return cmp.Or(cmp.Compare(a.atLimit(), b.atLimit()), cmp.Compare(a.SLP.P99, b.SLP.P99))
 	})
-	return worst
 }
 
 // name is the service for people: with its node if there are several.

@@ -140,7 +140,7 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 	}
 	if l.load.Lacks != "" {
 		out = append(out, atLeast.At(model.Warning, l.about(), absentMeasure{l.load.Lacks}))
-	} else if size := l.meanSize(); l.level.Unit > 0 && size > mostUnsplit*l.level.Unit {
+	} else if size := l.meanSize(); size > mostUnsplit*l.level.Unit {
 		if most, _ := NewSeries(l.recording(), l.load.Most); len(most) > 0 && !math.IsInf(most.peak(), 0) {
 			out = append(out, sizesUnknown.At(model.Warning, l.about(), sizeArgs{size, l.level.Unit, most.Mean() / s.Limit}))
 		}
@@ -173,9 +173,9 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 	return out
 }
 
-// meanSize is that of the operations in bytes; NaN: not known.
+// meanSize is that of the operations in bytes, where the limit counts them by size; NaN: not known.
 func (l *line) meanSize() float64 {
-	if l.level.Quality != levels.Ops || len(l.recordings) > 1 {
+	if l.level.Quality != levels.Ops || l.level.Unit == 0 || len(l.recordings) > 1 {
 		return math.NaN()
 	}
 	ops := l.level

@@ -52,13 +52,7 @@ func (p *Params) price(r *Result) error {
 		o.host = hostWords(offers[:i], o)
 		x := Provided{Node: o.limits[0].Node, Service: o.limits[0].Service, Model: o.model.Name, Now: o.now, host: o.host}
 		now.add(o, o.now)
-		needed := o.levels(o.now)
-		for _, u := range r.used {
-			if to := u.needed(p.Growth / (r.Critical / 100)); to > u.Rate && slices.Contains(o.limits, u.of) {
-				needed[u.Quality] = max(needed[u.Quality], to)
-			}
-		}
-		if c, ok := o.raise(needed, prices); ok {
+		if c, ok := o.raise(r.needed(p.Growth, o), prices); ok {
 			o.set, x.To, x.Monthly = c.set, c.set, num.IfFinite(c.monthly)
 			then.add(o, c.set)
 		}
@@ -88,6 +82,17 @@ func (p *Params) price(r *Result) error {
 		r.Doubts.Add(noPrice.Warn(pricesArgs{slices.Compact(lacking)}))
 	}
 	return nil
+}
+
+// needed are the levels of a service at which a growth leaves all its pressures at or below the critical one.
+func (r *Result) needed(growth float64, o *offer) map[string]float64 {
+	out := o.levels(o.now)
+	for _, u := range r.used {
+		if to := u.needed(growth / (r.Critical / 100)); to > u.Rate && slices.Contains(o.limits, u.of) {
+			out[u.Quality] = max(out[u.Quality], to)
+		}
+	}
+	return out
 }
 
 // priceList is that of the parameters; empty: there is none.

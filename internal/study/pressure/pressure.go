@@ -116,34 +116,14 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Critical: float64(p.Critical), zone: p.Zone, Services: []*Service{}, Advice: []Advised{},
-		sampling: p.sampling(), Sizes: sizesOf(recordings)}
-	nodes, steps := make(map[string]bool), []float64(nil)
-	for i := range lines {
-		l := &lines[i]
-		nodes[l.node] = true
-		r.absent = r.absent || len(l.series) == 0 || l.load.Lacks != ""
-		if len(l.series) == 0 {
-			r.Doubts.Add(l.absent())
-			continue
-		}
-		s, err := p.service(l)
-		if err != nil {
-			return nil, err
-		}
-		if l.again {
-			s.Source = l.source
-		}
-		r.Services, steps = append(r.Services, s), append(steps, l.series.Step())
-		r.Doubts.Add(l.doubts(s)...)
-	}
 	if len(lines) == 0 {
 		return nil, noneFits(without)
 	}
-	if len(steps) > 0 {
-		r.Period = stats.Median(steps)
+	r := &Result{Critical: float64(p.Critical), zone: p.Zone, Services: []*Service{}, Advice: []Advised{},
+		sampling: p.sampling(), Sizes: sizesOf(recordings)}
+	if err := p.services(r, lines); err != nil {
+		return nil, err
 	}
-	r.nodes = len(nodes)
 	r.cover(recordings)
 	r.doubt(recordings, lines, without, dropped)
 	if r.used, err = r.uses(); err != nil || len(r.used) == 0 {
@@ -155,6 +135,33 @@ func (p *Params) result(recordings []telemetry.Recording) (*Result, error) {
 	}
 	r.advise()
 	return r, p.price(r)
+}
+
+// services adds the pressure of each limit that has one.
+func (p *Params) services(r *Result, lines []line) error {
+	nodes, steps := make(map[string]bool), []float64(nil)
+	for i := range lines {
+		l := &lines[i]
+		nodes[l.node] = true
+		r.absent = r.absent || len(l.series) == 0 || l.load.Lacks != ""
+		if len(l.series) == 0 {
+			r.Doubts.Add(l.absent())
+			continue
+		}
+		s, err := p.service(l)
+		if err != nil {
+			return err
+		}
+		if l.again {
+			s.Source = l.source
+		}
+		r.Services, steps = append(r.Services, s), append(steps, l.series.Step())
+		r.Doubts.Add(l.doubts(s)...)
+	}
+	if r.nodes = len(nodes); len(steps) > 0 {
+		r.Period = stats.Median(steps)
+	}
+	return nil
 }
 
 // doubt adds what is about the recordings: devices that are left out, services without a

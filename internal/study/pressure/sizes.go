@@ -25,6 +25,9 @@ type NormalisedOf struct {
 func sizesOf(recordings []telemetry.Recording) (out []NormalisedOf) {
 	for i := range recordings {
 		r := &recordings[i]
+		if r.Rates[telemetry.ConsumedOps] == nil {
+			continue
+		}
 		ours := r
 		if k := slices.IndexFunc(recordings, func(x telemetry.Recording) bool {
 			return x.Service == r.Service && x.Rates[telemetry.ConsumedOps] == nil &&

@@ -254,10 +254,9 @@ func rented(all []telemetry.Recording, models []Chosen) (kept []telemetry.Record
 			_, fits := u.fits(r.Node, r.Service)
 			return fits && u.For != ""
 		})
-		part := kindOf(r.Service) == levels.Volume && slices.ContainsFunc(all, func(x telemetry.Recording) bool {
-			of := partition.FindStringSubmatch(r.Service)
-			return oneMachine(&x, &r) && disk(x) &&
-				(made.MatchString(r.Service) || of != nil && x.Service == of[1]+of[2])
+		isMade, of := made.MatchString(r.Service), partition.FindStringSubmatch(r.Service)
+		part := (isMade || of != nil) && slices.ContainsFunc(all, func(x telemetry.Recording) bool {
+			return oneMachine(&x, &r) && disk(x) && (isMade || x.Service == of[1]+of[2])
 		})
 		if part && !named {
 			dropped++
