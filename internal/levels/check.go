@@ -79,7 +79,7 @@ func (c *compiler) compile() {
 			c.report(below(nil, "cells", i), "another cell has the same size and reads", "put all values into one")
 		}
 		if cell.Size == 0 {
-			c.report(below(nil, "cells", i, "size"), "operations have more than 0 bytes", "")
+			c.report(below(nil, "cells", i, "size"), "the size of operations is 0", "use more than 0, such as 4KiB")
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (c *compiler) limit(at []string, lim Limit) limit {
 	case !counts && (lim.Ways.Each != "" || len(lim.Ways.Joint) == 1):
 		c.report(below(at, "ways"), "only operations and bytes have ways", "remove it")
 	case lim.Unit != 0 && (lim.Unit < smallestUnit || !counts):
-		c.report(below(at, "unit"), "it is not possible", "operations and bytes have units of 512B and more")
+		c.report(below(at, "unit"), "it is not possible", "use 512B or more; only operations and bytes have a unit")
 	case lim.Unmerged && lim.Quality != Ops:
 		c.report(below(at, "unmerged"), "only operations are merged", "remove it")
 	case lim.Scope != "" && (c.Service != Volume || c.Scope == OfNode):
@@ -203,7 +203,7 @@ func (c *compiler) input(at []string, name string, of Input) Input {
 	case words != nil && (of.Unit != "" || of.Min != Term{} || of.Max != Term{}):
 		c.report(at, "it is a word, by which choices are made", "remove unit, min and max")
 	case words != nil && of.Default != (Amount{}) && !slices.Contains(words, of.Default.Text):
-		c.report(below(at, "default"), "it is no choice", "use "+strings.Join(words, ", "))
+		c.report(below(at, "default"), "it is not one of the choices", "use "+strings.Join(words, ", "))
 	}
 	if words != nil {
 		return of

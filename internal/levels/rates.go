@@ -38,8 +38,8 @@ func (c *compiler) rate(at []string, r Rate, q Quality) rateAt {
 	}
 	switch isTable := r.Steps != nil || r.Choices != nil; {
 	case r.form() != 1 || (by != "") != isTable:
-		c.report(at, "it must have one form", "use a number; base, per_gib, per_op, min, max; by and steps; by and "+
-			"choices; or values")
+		c.report(at, "it must have one form", "use one of these: a number; base, per_gib, per_op with min, max; by "+
+			"and steps; by and choices; values")
 		return constant(0)
 	case r.Values != nil:
 		d := c.values(below(at, "values"), r.Values, q)

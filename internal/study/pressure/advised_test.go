@@ -50,11 +50,11 @@ func TestAdvisedGolden(t *testing.T) {
 			}
 		}
 		want := "vol-2 was at its operations limit for 100 % of the time (at least 20, at most 100 %); raise it to 960 " +
-			"op/s; more is of no use, for then bytes bind."
+			"op/s; more is of no use, because bytes are at 100 % then."
 		if len(nodes) > 1 {
 			want = "vol-2 of db-1 was at its operations limit for 100 % of the time (at least 20, at most 100 %); raise it to " +
 				"960 op/s, and 2 other services alike; " +
-				"more is of no use, for then bytes bind."
+				"more is of no use, because bytes are at 100 % then."
 		}
 		if got := r.document().Answer; got != want {
 			t.Errorf("answer %q, want %q", got, want)

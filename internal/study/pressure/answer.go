@@ -16,16 +16,10 @@ import (
 func (r *Result) answer() string {
 	worst := r.worst()
 	if worst == nil {
-		return "No service has a pressure: the data lack what its limits count."
+		return "No service has a pressure: the data lack what the limits of the models count."
 	}
 	if worst.atLimit() == 0 {
-		text := fmt.Sprintf("No period was above %s. The closest is %s with %s of its %s (99th percentile)",
-			num.Percent(r.Critical), worst.name(r.nodes), percentOf(worst.SLP.P99), worst.words())
-		if worst.TCPT.Hi > 0 {
-			text += fmt.Sprintf("; its means of %s can hide at most %s of the time at the limit", num.Seconds(r.Period),
-				percentOf(worst.TCPT.Hi/100))
-		}
-		return text + "."
+		return r.answerBelow(worst)
 	}
 	text := fmt.Sprintf("%s was at its %s limit for %s", worst.name(r.nodes), worst.words(), worst.TCPT.sentence())
 	if t := worst.Throttled; t != nil && 100**t > worst.TCPT.shown() {
@@ -34,6 +28,32 @@ func (r *Result) answer() string {
 	}
 	if a := r.adviceFor(worst); a != nil {
 		text += "; " + r.sentence(a)
+	}
+	return text + "."
+}
+
+// answerBelow is the answer if no period was above the critical pressure. The advice may still be a raise: credits do
+// not last, or a limit is so close that the demand may be clipped.
+func (r *Result) answerBelow(worst *Service) string {
+	text := "No period was above " + num.Percent(r.Critical)
+	for _, u := range r.used {
+		if a := r.adviceFor(u.of); a != nil && u.sustained {
+			last := "do not last"
+			if u.Pressure <= 1 {
+				last = "just last"
+			}
+			return fmt.Sprintf("%s, but the credits of %s %s: its mean load is %s of the %s that they gain; %s.", text,
+				u.of.name(r.nodes), last, percentOf(u.Pressure), u.of.words(), r.sentence(a))
+		}
+	}
+	text += fmt.Sprintf(". The closest is %s with %s of its %s (99th percentile)", worst.name(r.nodes),
+		percentOf(worst.SLP.P99), worst.words())
+	if worst.TCPT.Hi > 0 {
+		text += fmt.Sprintf("; its means of %s may hide up to %s of the time at the limit", num.Seconds(r.Period),
+			percentOf(worst.TCPT.Hi/100))
+	}
+	if a := r.adviceFor(worst); a != nil {
+		text += "; that is close enough to hold it back: " + r.sentence(a)
 	}
 	return text + "."
 }
@@ -145,37 +165,49 @@ func (r *Result) also(a *Advised) (text string) {
 	return text
 }
 
+// farAway is the growth from which the next known limit says little: limits that have no model bind before.
+const farAway = 100
+
+// far reports whether the next known limit is so far away.
+func (a *Advised) far() bool { return a.Growth != nil && a.Growth.Value >= farAway && len(a.Next) > 0 }
+
 // sentence says what to raise.
 func (r *Result) sentence(a *Advised) string {
 	also, useless := r.also(a), ""
 	if len(a.Next) > 0 {
-		useless = "; more is of no use, for then " + a.binds()
+		useless = "; more is of no use, because " + a.binds()
+	}
+	if a.far() {
+		useless = fmt.Sprintf("; the next known limit (%s) is at 100 %% only at %s times the throughput", a.next(),
+			num.Digits(a.Growth.Value, 3))
 	}
 	switch {
-	case a.Action == ActionOtherService && a.To != nil:
+	case a.Action == ActionOtherService && (a.To == nil || a.far()):
+		return "its model has no higher level" + also + ": more takes another size or kind of service" + useless
+	case a.Action == ActionOtherService:
 		return fmt.Sprintf("its model has no higher level%s. Another size or kind of service is of use up to %s%s", also,
 			a.rate(*a.To), useless)
-	case a.Action == ActionOtherService:
-		return "its model has no higher level" + also + ": more takes another size or kind of service"
 	case a.To == nil:
-		return "raise it" + also + ": no other limit is known"
+		return "raise it as far as needed" + also + ": no other limit is known"
 	case a.Other:
 		return fmt.Sprintf("raise it to %s%s, the most that the model has; more takes another size or kind of service",
 			a.rate(*a.To), also)
+	case a.far():
+		return "raise it as far as needed" + also + useless
 	}
 	return "raise it to " + a.rate(*a.To) + also + useless
 }
 
 // binds says which limits bind after a raise.
 func (a *Advised) binds() string {
-	n, text, verb := a.first(), a.next(), " bind"
+	n, text, verb := a.first(), a.next(), " are"
 	if n.Service != a.Service || n.Node != a.Node {
 		text = "the " + text
 	}
 	if levels.Quality(n.Quality) == levels.CPU {
-		verb = " binds"
+		verb = " is"
 	}
-	return text + verb
+	return text + verb + " at 100 % then"
 }
 
 // first is the limit that is named of those that bind then: one of the same service, or else the first.
@@ -184,23 +216,37 @@ func (a *Advised) first() LimitOf {
 	return a.Next[max(0, own)]
 }
 
-// next is that limit for people, without its label; empty: none is known.
+// next is that limit for people, such as "connection bytes of db-1"; empty: none is known.
 func (a *Advised) next() string {
 	if len(a.Next) == 0 {
 		return ""
 	}
 	n := a.first()
-	parts := strings.Split(n.Quality, ".")
+	parts, label := strings.Split(n.Quality, "."), ""
 	if way := parts[len(parts)-1]; len(parts) > 1 && way != string(levels.Read) && way != string(levels.Write) {
-		parts = parts[:len(parts)-1]
+		parts, label = parts[:len(parts)-1], way+" "
 	}
-	n.Quality = strings.Join(parts, ".")
-	text := n.words()
+	limit := n
+	limit.Quality = strings.Join(parts, ".")
+	text := label + limit.words()
 	if n.Service != a.Service || n.Node != a.Node {
-		text += " of " + cmp.Or(n.Service, n.Node, "the node")
+		text += n.place()
 	}
 	if n.Service != "" && n.Node != a.Node {
 		text += " of " + n.Node
 	}
 	return text
+}
+
+// place is the service of a limit after its words: a volume may be called "data".
+func (l LimitOf) place() string {
+	switch {
+	case l.Service == "":
+		return " of " + cmp.Or(l.Node, "the node")
+	case l.Service == telemetry.Processor:
+		return "" // "the processor" says it
+	case l.Service == telemetry.Network:
+		return " of the network"
+	}
+	return " of volume " + l.Service
 }

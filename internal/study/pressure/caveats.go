@@ -22,7 +22,7 @@ var Caveats = slices.Concat(caveat.Table{noModel, lacks, atLeast, noPrice, gaps,
 
 var (
 	noModel = caveat.DefineAbout("no_model", func(c caveat.Caveat, _ struct{}) string {
-		return c.Part + " has no pressure: no model was given for it"
+		return c.Part + " has no pressure: no model was given for it. Give one with --model"
 	})
 	lacks = caveat.DefineAbout("measure_absent", func(c caveat.Caveat, a absentMeasure) string {
 		return fmt.Sprintf("%s has no pressure: the source lacks %s", c.Part, a.Measure)
@@ -35,26 +35,27 @@ var (
 			"If one costs nothing, list it with 0", num.List(a.Inputs))
 	})
 	gaps = caveat.DefineAbout("periods_missing", func(c caveat.Caveat, a countOf) string {
-		return fmt.Sprintf("%s: %s of %d have no value. They count as gaps, which break runs", c.Part, num.Count(a.Count,
-			"period"), a.Of)
+		return fmt.Sprintf("%s: %s of %d have no value. They count as gaps, which end a time at the limit", c.Part,
+			num.Count(a.Count, "period"), a.Of)
 	})
 	sizesUnknown = caveat.DefineAbout("operation_sizes", func(c caveat.Caveat, a sizeArgs) string {
-		return fmt.Sprintf("%s: operations are %s on average, and larger ones than %s count more than once. "+
+		return fmt.Sprintf("%s: operations are %s on average, and those larger than %s count more than once. "+
 			"If the kernel does not split them, the mean pressure may be up to %s",
 			c.Part, kibText(a.Mean), kibText(a.Unit), num.Percent(100*a.Most))
 	})
 	balanceUnknown = caveat.DefineAbout("credits_unknown", func(c caveat.Caveat, a creditArgs) string {
 		if a.Given {
-			return fmt.Sprintf("%s: for %s of the time the limit of the moment is not known, because a mean hides when credits "+
-				"were spent. The bounds allow for that", c.Part, num.Percent(100*a.Share))
+			return fmt.Sprintf("%s: for %s of the time it is not known whether the base rate or the burst rate was the limit, "+
+				"because a mean hides when credits were spent. The bounds allow for that", c.Part, num.Percent(100*a.Share))
 		}
-		return fmt.Sprintf("%s: the credits at the beginning are not known, and for %s of the time neither is the limit of "+
-			"the moment. "+
-			"The bounds allow for both. If the model knows how the bucket fills, give --credits",
+		return fmt.Sprintf("%s: the credits at the beginning are not known. For %s of the time the limit may have been the "+
+			"base rate or the burst rate. The bounds allow for both. If the model has the fill rate of the bucket, "+
+			"give --credits",
 			c.Part, num.Percent(100*a.Share))
 	})
 	overdrawn = caveat.DefineAbout("overdrawn", func(c caveat.Caveat, a countOf) string {
-		return fmt.Sprintf("%s: in %s of %d the load was more than the bucket allows. The model or its inputs do not hold",
+		return fmt.Sprintf("%s: in %s of %d the load was more than the bucket allows. The model, its inputs or the credits "+
+			"are wrong: check --model, --set and --credits",
 			c.Part, num.Count(a.Count, "period"), a.Of)
 	})
 	outsideCells = caveat.DefineAbout("outside_measured", func(c caveat.Caveat, a countOf) string {
@@ -66,11 +67,11 @@ var (
 
 var (
 	aboveModel = caveat.DefineAbout("above_model", func(c caveat.Caveat, a shareArgs) string {
-		return fmt.Sprintf("%s: the pressure reached %s for a while, so the model or its inputs do not hold. "+
-			"There is no lower bound of the time at the limit", c.Part, num.Percent(100*a.Share))
+		return fmt.Sprintf("%s: the pressure reached %s for a while, so the model or its inputs are wrong: "+
+			"check --model and --set. There is no lower bound of the time at the limit", c.Part, num.Percent(100*a.Share))
 	})
 	twice = caveat.DefineAbout("two_sources", func(c caveat.Caveat, _ struct{}) string {
-		return c.Part + ": another source has it, too. The advice uses the first one"
+		return c.Part + ": another source has it, too. The advice uses the first source"
 	})
 	leftOut = caveat.DefineAbout("devices_left_out", func(c caveat.Caveat, a countOf) string {
 		return fmt.Sprintf("%s of %d are partitions, or made of other devices, and are left out. Name one with --model to "+
@@ -78,7 +79,7 @@ var (
 			num.Count(a.Count, "device"), a.Of)
 	})
 	adviceUnknown = caveat.Define("advice_unknown", func(struct{}) string {
-		return "there is no advice: the credits of a bucket decide it, and they are not known. Give --credits"
+		return "there is no advice: it depends on the credits of a bucket, which are not known. Give --credits"
 	})
 )
 

@@ -165,8 +165,10 @@ func (r *Result) growthBlocks() []doc.Block {
 		}
 		inputs.Add(doc.Say(s.Node), doc.Say(LimitOf{Service: s.Service}.service()), doc.Say(s.Model), doc.Say(to))
 	}
-	text := fmt.Sprintf("Raises keep all limits at or below %s, at %s the present load. "+
-		"More nodes are taken to grow linearly.", num.Percent(r.Critical), asked)
+	text := fmt.Sprintf("Raises keep all limits at or below %s, at %s the present load: "+
+		"more than the advice above, which goes up to 100 %%. "+
+		"More nodes are taken to grow linearly, each with its present pressures. "+
+		"Prices are of all nodes and services, not of the addition alone.", num.Percent(r.Critical), asked)
 	if g.Nodes.Nodes > r.nodes {
 		text += " The paper compares with the nodes just below: the most whose throughput is less than that."
 	}

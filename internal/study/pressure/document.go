@@ -68,17 +68,14 @@ func (r *Result) credits() (out []string) {
 		}
 		lo, hi := s.Credits.RunsOut.Lo-float64(r.To.Unix()), s.Credits.RunsOut.Hi-float64(r.To.Unix())
 		when := num.Seconds(max(0, lo))
-		switch {
-		case hi <= 0:
-			when = "already"
-		case hi-lo > 1:
+		if hi-lo > 1 {
 			when = fmt.Sprintf("%s to %s", when, num.Seconds(hi))
 		}
-		if hi > 0 {
-			when += " after the end of the data"
+		text := fmt.Sprintf("run out %s after the end of the data, if the load of the last hour goes on", when)
+		if hi <= 0 {
+			text = "are used up"
 		}
-		out = append(out, fmt.Sprintf("%s: the credits of the %s run out %s, if the load of the last hour goes on.",
-			s.name(r.nodes), s.words(), when))
+		out = append(out, fmt.Sprintf("%s: the credits of the %s %s.", s.name(r.nodes), s.words(), text))
 	}
 	return out
 }
@@ -225,10 +222,10 @@ func (r *Result) remarks(given map[string]bool) (blocks []doc.Block) {
 		action Action
 		text   string
 	}{
-		{ActionRaise, "Raise: up to this level more is of use. The next limit is then at 100 %. " +
-			"With --growth, raises keep all limits at or below " + critical + "."},
+		{ActionRaise, "Raise: more is of use up to this level, at which the next limit is at 100 %. " +
+			"It leaves no headroom: --growth plans with at most " + critical + " of each limit."},
 		{ActionOtherService, "Other service: the model gives no more. A larger size or another kind of service may."},
-		{ActionHeadroom, "Headroom: nothing has to change now. If the throughput grows so far, this limit is at 100 %."},
+		{ActionHeadroom, "Headroom: nothing has to change now. This limit is at 100 % when the throughput has grown so far."},
 		{ActionLower, "Lower: this is enough for the present load, and for what a raise allows. " +
 			"The 99th percentile stays at or below " + critical + ". A smaller volume still has to hold the data."},
 	} {
@@ -242,6 +239,10 @@ func (r *Result) remarks(given map[string]bool) (blocks []doc.Block) {
 			text = "The demand is clipped at the limit: it is at least what was observed. " + text
 		}
 		blocks = append(blocks, doc.Remark(text))
+	}
+	if slices.ContainsFunc(r.Advice, func(a Advised) bool { return a.far() }) {
+		blocks = append(blocks, doc.Remark(fmt.Sprintf("A throughput of more than %d times is beyond these models: a limit "+
+			"that has no model binds before. Plan with --growth and the throughput that you need.", farAway)))
 	}
 	return blocks
 }

@@ -158,7 +158,7 @@ func TestOtherService(t *testing.T) {
 		t.Errorf("%+v, want another service, up to 220,000 op/s", a)
 	}
 	want := "its model has no higher level. Another size or kind of service is of use up to 220000 op/s; more is of no " +
-		"use, for then bytes bind"
+		"use, because bytes are at 100 % then"
 	if got := r.sentence(a); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

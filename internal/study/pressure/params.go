@@ -24,11 +24,11 @@ type Params struct {
 	Critical study.Percent     `json:"critical" flag:"critical" jsonschema:"exclusiveMinimum=0,maximum=1000" jsonschema_description:"Pressure above which a service is at its limit, in percent."`
 	OrEqual  bool              `json:"or_equal,omitempty" flag:"or-equal" jsonschema_description:"A pressure that equals the critical one counts, too: a throttled service stays exactly at 100 %."`
 	Credits  string            `json:"credits,omitempty" flag:"credits" jsonschema_description:"Credits of buckets at the beginning: full, empty, or a percentage. Default: not known, unless the source has them."`
-	Growth   float64           `json:"growth,omitempty" flag:"growth" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Times the present load for which the cheapest raises are wanted."`
-	Prices   string            `json:"prices,omitempty" flag:"prices" from:"file" jsonschema_description:"Prices a month, CSV: model, input, per_month, currency, and perhaps included. The input node is one more node."`
-	Requests float64           `json:"requests,omitempty" flag:"requests" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Requests a second that the application served, for prices of a request."`
+	Growth   float64           `json:"growth,omitempty" flag:"growth" jsonschema:"exclusiveMinimum=0" jsonschema_description:"The multiple of the present load to plan for, such as 2. The answer has the cheapest inputs that keep all limits at or below the critical pressure, and the nodes that would do instead."`
+	Prices   string            `json:"prices,omitempty" flag:"prices" from:"file" jsonschema_description:"Prices a month, CSV: model, input, per_month, currency, and perhaps included. The input node is the price of one node."`
+	Requests float64           `json:"requests,omitempty" flag:"requests" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Requests a second that the application served in the data, for the price of a request."`
 	Zone     string            `json:"zone,omitempty" flag:"zone" jsonschema_description:"Time zone of stamps that do not say theirs, such as Europe/Berlin. Default: UTC."`
-	Period   unit.Duration     `json:"period,omitempty" flag:"period" jsonschema_description:"Time that a report covers, where the source does not tell; of CloudWatch the length of its periods."`
+	Period   unit.Duration     `json:"period,omitempty" flag:"period" jsonschema_description:"Time that one report covers, if the source does not have it. For CloudWatch, the length of its periods."`
 	Since    string            `json:"since,omitempty" flag:"since" jsonschema_description:"CloudWatch, Prometheus: from this time on, or for so long: 2026-11-27T08:00:00Z, 3h. Default: 3h."`
 	Until    string            `json:"until,omitempty" flag:"until" jsonschema_description:"CloudWatch, Prometheus: until this time. Default: now."`
 	Match    string            `json:"match,omitempty" flag:"match" jsonschema_description:"Prometheus: matchers of labels, such as device=\"sda\". Default: all series. PROMETHEUS_TOKEN in the environment is the bearer token."`
@@ -37,7 +37,7 @@ type Params struct {
 
 	Raise map[string]Raise `json:"raise,omitempty" jsonschema_description:"Volumes of a lab and the limits that they have after a raise, by name: each workload is measured before and after it."`
 
-	FailAbove *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a service was at its limit for more than this percentage of the time, 4 if the data do not show it."`
+	FailAbove *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a service was at its limit for more than this percentage of the time, 4 if the data do not show whether it was."`
 
 	// forced are inputs that a run's steps say, by source and service.
 	forced map[string]map[string]string

@@ -48,18 +48,19 @@ var (
 			"(singles, or a longer duration)", num.Count(a.Nodes, "node"), num.Fraction(a.HalfWidth), num.Fraction(a.Wanted))
 	})
 	latePrediction = caveat.Define("late_prediction", func(struct{}) string {
-		return "a larger fleet began before the last measurement of the prediction ended"
+		return "a larger fleet began before the last measurement of the prediction ended. " +
+			"That fleet was not predicted beforehand"
 	})
 	drift = caveat.Define("drift", func(a driftArgs) string {
-		return fmt.Sprintf("one node did %s before the prediction and %s in the blocks. The prediction may be off by as much",
-			num.Human(a.Before, "job/s"), num.Human(a.After, "job/s"))
+		return fmt.Sprintf("one node did %s before the prediction and %s in the trials after it. The prediction may be off by "+
+			"as much", num.Human(a.Before, "job/s"), num.Human(a.After, "job/s"))
 	})
 	notMeasured = caveat.DefineAbout("capacity_not_measured", func(c caveat.Caveat, a resourceArgs) string {
-		return fmt.Sprintf("jobs use %s, and its capacity was not measured. The prediction has no limit of it. Name a "+
+		return fmt.Sprintf("jobs use %s, and its capacity was not measured. The prediction leaves its limit out. Name a "+
 			"workload that measures it under capacities", a.Resource)
 	})
 	beyond = caveat.Define("beyond_measured", func(a beyondArgs) string {
-		return fmt.Sprintf("%s were not measured: the largest fleet had %d. A limit may lie between",
+		return fmt.Sprintf("%s were not measured: the largest fleet had %d. A bottleneck may lie between",
 			num.Count(a.Nodes, "node"), a.Largest)
 	})
 	notPriced = caveat.Define("not_priced", func(a caveat.Cause) string { return "there is no cost: " + string(a.Why) })

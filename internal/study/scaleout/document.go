@@ -111,7 +111,7 @@ func (r *Result) evidence() []doc.Block {
 func (r *Result) stagesTable() *doc.Table {
 	t := &doc.Table{Columns: []doc.Column{doc.Label("stage", "part of a job"),
 		doc.Number("smallest", num.Count(r.smallest().Nodes, "node")),
-		doc.Number("largest", num.Count(r.largest().Nodes, "node")), doc.Number("share", "of all growth")}}
+		doc.Number("largest", num.Count(r.largest().Nodes, "node")), doc.Number("share", "of the added time")}}
 	for _, s := range r.Stages {
 		t.Add(doc.Say(string(s.Stage)), doc.Of(s.Smallest, num.Seconds(s.Smallest)),
 			doc.Of(s.Largest, num.Seconds(s.Largest)), doc.Of(s.Share, num.Fraction(s.Share)))

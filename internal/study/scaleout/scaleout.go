@@ -55,15 +55,15 @@ largest size that was measured.`,
 
 // Params are the parameters of the study. The file's trials are its blocks.
 type Params struct {
-	Workload   string        `json:"workload,omitempty" jsonschema_description:"Name of the workload that is the application. Default: the only one that is no capacity."`
-	Sizes      []int         `json:"sizes,omitempty" jsonschema:"maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"Sizes of the fleet: [1, 2, 3, 4, 6]. One node is always measured. Default: 1, 2, 4 and so on, and all."`
+	Workload   string        `json:"workload,omitempty" jsonschema_description:"Name of the workload that is the application. Default: the only one that capacities does not name."`
+	Sizes      []int         `json:"sizes,omitempty" jsonschema:"maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"Sizes of the fleet: [1, 2, 3, 4, 6]. One node is always measured. Default: 1, 2, 4 and so on, up to all nodes."`
 	Capacities []string      `json:"capacities,omitempty" jsonschema:"maxItems=20,uniqueItems=true" jsonschema_description:"Names of workloads that measure what the nodes share, such as objectstore get and put. All nodes measure each together, before everything else."`
 	Singles    int           `json:"singles" jsonschema:"minimum=2,maximum=100" jsonschema_description:"Steps of one node before the prediction, on different nodes. There are up to three times as many if the prediction is wider than half_width."`
 	HalfWidth  study.Percent `json:"half_width" jsonschema:"exclusiveMinimum=0,maximum=100" jsonschema_description:"Half-width of the predicted band that is wanted at every size, in percent of its middle."`
 
-	Target   float64  `json:"target,omitempty" flag:"target" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Throughput that is wanted: how many nodes, what they cost, and what to raise where nodes do not help."`
+	Target   float64  `json:"target,omitempty" flag:"target" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Throughput that is wanted, in the unit that was measured, such as jobs a second. The answer has the nodes, what they cost, and what to raise if more nodes do not help."`
 	Prices   string   `json:"prices,omitempty" flag:"prices" from:"file" jsonschema_description:"What nodes cost, CSV: type, price_per_hour, currency, and perhaps zone."`
-	Type     string   `json:"type,omitempty" flag:"type" jsonschema_description:"Type of the nodes in the prices. Default: what the nodes say of themselves."`
+	Type     string   `json:"type,omitempty" flag:"type" jsonschema_description:"Type of the nodes in the prices. Default: the label type of the nodes, or what their cloud says."`
 	Demand   []string `json:"demand,omitempty" flag:"demand" jsonschema_description:"Demand of one job: RESOURCE=SIZE, such as objectstore.put=5.3MB; repeatable. Default: as measured."`
 	Capacity []string `json:"capacity,omitempty" flag:"capacity" jsonschema_description:"Capacity that all nodes share: RESOURCE=RATE, such as objectstore.put=3125MB/s; repeatable. Default: as measured."`
 }

@@ -159,18 +159,18 @@ func (r *Result) targetWords(t *Target) string {
 	var raise []string
 	for _, n := range t.Limits {
 		if n.lacks() {
-			raise = append(raise, fmt.Sprintf("%s to %s", n.Resource, bytesPerSecond(n.Needed)))
+			raise = append(raise, fmt.Sprintf("%s to at least %s", n.Resource, bytesPerSecond(n.Needed)))
 		}
 	}
 	wanted := r.shown(t.Rate)
 	switch {
 	case len(raise) > 0 && t.Nodes == nil:
-		return fmt.Sprintf("No number of nodes does %s. Raise %s; then %s do it%s.", wanted, strings.Join(raise, " and "),
-			nodesText(t.Raised), cost)
+		return fmt.Sprintf("No number of nodes does %s. Raise %s; then it takes at least %s%s.", wanted,
+			strings.Join(raise, " and "), nodesText(t.Raised), cost)
 	case t.Nodes != nil:
 		return fmt.Sprintf("%s takes %s %s%s.", wanted, nodesText(t.Nodes), endsText(t.NodesCI, digits), cost)
 	case t.Raised != nil:
-		return fmt.Sprintf("No number of nodes does %s. Once %s is raised, %s may do it%s.", wanted, r.raised(),
+		return fmt.Sprintf("No number of nodes does %s. Once %s is raised, it takes at least %s%s.", wanted, r.raised(),
 			nodesText(t.Raised), cost)
 	}
 	return "How many nodes do " + wanted + " is not known: no curve was fitted."

@@ -42,13 +42,13 @@ type Params struct {
 	Command  string        `json:"command,omitempty" jsonschema_description:"What is run for each item, read by /bin/sh. {in} is the file that was got, {out} the file to put, {item} the item's name, quoted. Without {in} the file is its standard input, without {out} its standard output is put."`
 	PassEnv  []string      `json:"pass_env,omitempty" jsonschema_description:"Names of variables of the agent's environment that the command gets; their values are stored nowhere."`
 	Function string        `json:"function,omitempty" jsonschema:"enum=copy,enum=sort,enum=sleep,enum=spin" jsonschema_description:"Built in, instead of a command: copy the file, sort its lines, or take some time, asleep or computing."`
-	Time     unit.Duration `json:"time,omitempty" jsonschema_description:"How long function sleep or spin takes; of spin it is processor time."`
+	Time     unit.Duration `json:"time,omitempty" jsonschema_description:"How long the function sleep or spin takes; for spin it is processor time."`
 
 	Slots     int           `json:"slots,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Items that one node works on at the same time. Default: its cores, or its share of them."`
 	Duration  unit.Duration `json:"duration,omitempty" jsonschema_description:"How long items are worked on, over and over again, so that the queue is never empty. Default: until each is done."`
 	Tries     int           `json:"tries,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"Executions of an item that fail before it is set aside. Default: 3."`
-	Lease     unit.Duration `json:"lease,omitempty" jsonschema_description:"Silence of a node after which another takes its items. Default: 30s."`
-	MaxErrors float64       `json:"max_errors,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of its items that may fail on a node, one is always allowed. Default: 0.05."`
+	Lease     unit.Duration `json:"lease,omitempty" jsonschema_description:"How long a node may be silent before others take its items. Default: 30s."`
+	MaxErrors float64       `json:"max_errors,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of its items that may fail on a node; one may always fail. Default: 0.05."`
 
 	NATS *natsqueue.Config `json:"nats,omitempty" jsonschema_description:"Take items from a work queue of NATS JetStream instead of the server's queue."`
 
@@ -77,13 +77,13 @@ type Items struct {
 
 // Get says where an item's object is.
 type Get struct {
-	Bucket string `json:"bucket,omitempty" jsonschema_description:"Another bucket."`
+	Bucket string `json:"bucket,omitempty" jsonschema_description:"Bucket to get from. Default: bucket of the workload."`
 	Prefix string `json:"prefix,omitempty" jsonschema_description:"What stands before the item's name in the key. With nats, only messages of keys that begin so are items."`
 }
 
 // Put says where results go.
 type Put struct {
-	Bucket string `json:"bucket,omitempty" jsonschema_description:"Another bucket."`
+	Bucket string `json:"bucket,omitempty" jsonschema_description:"Bucket to put into. Default: bucket of the workload."`
 	Prefix string `json:"prefix,omitempty" jsonschema_description:"Folder of the bucket. Default: scalebench."`
 	Suffix string `json:"suffix,omitempty" jsonschema:"pattern=^[.][A-Za-z0-9.]+$,maxLength=16" jsonschema_description:"How the output file's name ends, such as .wmv, and the key of a result that is kept."`
 	Keep   bool   `json:"keep,omitempty" jsonschema_description:"Keep results, as PREFIX/ITEM/EXECUTION. Otherwise the end of the task removes them."`
@@ -96,7 +96,7 @@ type Stage struct {
 	File     string    `json:"file,omitempty" jsonschema_description:"The object: a file on the nodes."`
 	Make     string    `json:"make,omitempty" jsonschema_description:"The object: what this command writes into {out}."`
 	Size     unit.Size `json:"size,omitempty" jsonschema_description:"The object: so many random bytes."`
-	Announce bool      `json:"announce,omitempty" jsonschema_description:"Send a message for each object to nats.subject, as the store makes none; with duration again and again."`
+	Announce bool      `json:"announce,omitempty" jsonschema_description:"Send a message for each object to nats.subject, if the store sends none; with duration again and again."`
 }
 
 // The built-in functions.

@@ -32,8 +32,8 @@ func (p *Params) checkItems() error {
 	if i := p.Items; i != nil {
 		ways := given(i.Count != 0, len(i.List) > 0, i.Prefix != "")
 		errs = append(errs,
-			workload.Invalid(ways != 1, "items", fmt.Sprintf("says in %d ways what there is to do", ways),
-				"use exactly one of count, list and prefix"),
+			workload.Invalid(ways != 1, "items", fmt.Sprintf("has %d of count, list and prefix", ways),
+				"use exactly one of them"),
 			workload.Refuse(i.Count < 0 || i.Count > jobs.MaxItems, "items.count", fmt.Sprintf("1 to %d", jobs.MaxItems),
 				"%d is impossible", i.Count))
 		for n, name := range i.List {
@@ -68,7 +68,7 @@ func (p *Params) checkWork() error {
 		workload.Refuse(p.Function != "" && !timed && !files, "function", "copy, sort, sleep, spin", "%q is unknown",
 			p.Function),
 		workload.Invalid(timed && p.Time <= 0, "time", "is missing", "say how long the function takes, such as 100ms"),
-		workload.Invalid(!timed && p.Time != 0, "time", "is of function: sleep and spin", "leave it out"),
+		workload.Invalid(!timed && p.Time != 0, "time", "is for the functions sleep and spin alone", "leave it out"),
 		workload.Invalid(files && !p.gets(), "function", p.Function+" needs an object for each item",
 			"give get, stage or items.prefix"),
 		workload.Invalid(timed && p.Put != nil, "put", "has nothing to put: function "+p.Function+" writes no output",
@@ -90,8 +90,8 @@ func (p *Params) checkStage() error {
 	ways := given(s.File != "", s.Make != "", s.Size != 0)
 	return errors.Join(
 		workload.Refuse(s.Copies < 1, "stage.copies", "1 or more", "%d is impossible", s.Copies),
-		workload.Invalid(ways != 1, "stage", fmt.Sprintf("says in %d ways what the object is", ways),
-			"use exactly one of file, make and size"),
+		workload.Invalid(ways != 1, "stage", fmt.Sprintf("has %d of file, make and size", ways),
+			"use exactly one of them"),
 		workload.Refuse(s.File != "" && !filepath.IsAbs(s.File), "stage.file", "an absolute path",
 			"%q depends on where the agent was started", s.File),
 		workload.Invalid(s.Make != "" && !strings.Contains(s.Make, "{out}"), "stage.make", "does not name {out}",
