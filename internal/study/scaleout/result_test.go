@@ -301,13 +301,13 @@ func TestAmounts(t *testing.T) {
 		"objectstore.put": false, "objectstore.put=0B": false,
 	} {
 		p := New()
-		p.Demand = []string{text}
+		p.Target, p.Demand = 590, []string{text}
 		if _, err := p.Check(); (err == nil) != want {
 			t.Errorf("--demand %s: %v", text, err)
 		}
 	}
 	p := New()
-	p.Capacity = []string{"objectstore.put=300op/s"}
+	p.Target, p.Capacity = 590, []string{"objectstore.put=300op/s"}
 	if _, err := p.Check(); err == nil {
 		t.Error("operations are accepted as bytes")
 	}
