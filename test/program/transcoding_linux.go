@@ -98,14 +98,14 @@ type TranscodedSize struct {
 
 // Transcoded is what such a lab came to.
 type Transcoded struct {
-	Sizes      []TranscodedSize
-	Predicted  *scaleout.Predicted
-	Plateau    *float64
+	Sizes     []TranscodedSize
+	Predicted *scaleout.Predicted
+	Plateau   *float64
 	// PlateauFittedCI is the interval of the plateau by the curve alone.
 	PlateauFitted   *float64       `json:"plateau_fitted"`
 	PlateauFittedCI *scaleout.Ends `json:"plateau_fitted_ci"`
-	Bottleneck scaleout.Bottleneck
-	Answer     string
+	Bottleneck      scaleout.Bottleneck
+	Answer          string
 }
 
 // Transcode runs the lab, and checks what needs no luck: that the prediction was stored before

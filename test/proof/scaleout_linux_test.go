@@ -76,7 +76,7 @@ func judgeBands(t *testing.T, all []transcoding) {
 	t.Helper()
 	plateaus, inside, sizes := 0, 0, 0
 	fitted, overlap, curves := 0, 0, 0 // plateaus by the curve alone
-	var far, bound []float64 // how far from the middle of the band, and from min(N·r, C/d)
+	var far, bound []float64           // how far from the middle of the band, and from min(N·r, C/d)
 	for i, o := range all {
 		for _, s := range o.Result.Sizes {
 			if s.Nodes == 1 {
