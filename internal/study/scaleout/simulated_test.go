@@ -252,12 +252,14 @@ func (w *world) measured(r *model.Result, all []job) {
 	}
 	n := float64(len(all))
 	for metric, v := range map[string]float64{"jobs_wait": 0, "jobs_get": get / n, "jobs_compute": compute / n,
-		"jobs_put": put / n, "jobs_time": (get + compute + put) / n, "jobs_get_bytes": bytesGet / n, "jobs_put_bytes": bytesPut / n,
+		"jobs_put": put / n, "jobs_time": (get + compute + put) / n,
+		"jobs_get_bytes": bytesGet / n, "jobs_put_bytes": bytesPut / n,
 		"jobs_cpu": compute / n} {
 		r.Samples = append(r.Samples, model.Sample{Metric: metric, Value: v, Info: true, Better: model.Lower})
 	}
 	ends := []int64{0, lasts.Nanoseconds()}
-	for metric, v := range map[string]float64{observe.MetricUser: busy, observe.MetricIdle: float64(max(1, w.slots))*lasts.Seconds() - busy} {
+	idle := float64(max(1, w.slots))*lasts.Seconds() - busy
+	for metric, v := range map[string]float64{observe.MetricUser: busy, observe.MetricIdle: idle} {
 		r.Host = append(r.Host, model.HostSeries{Metric: metric, Unit: "s", Counter: true, Offsets: ends,
 			Values: []float64{0, v}})
 	}
