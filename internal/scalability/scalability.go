@@ -126,7 +126,7 @@ func (c Curve) Interval(value, err float64) (stats.Interval, bool) {
 }
 
 // Estimate is a value with its interval at 95 %. Hi is +Inf where the data set no upper
-// bound; Value is +Inf where the best curve has none.
+// bound; Value is +Inf where the best curve has none, and NaN of a peak that is not known.
 type Estimate struct{ Value, Lo, Hi float64 }
 
 // level is the confidence level of every interval.

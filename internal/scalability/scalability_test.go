@@ -269,9 +269,36 @@ func TestFitOfNonsense(t *testing.T) {
 			"plateau": c.Plateau(), "knee": c.Knee(), "peak": c.Peak(), "largest": c.Predict(c.Largest),
 			"far": c.Predict(10 * c.Largest), "nodes": c.NodesFor(scale),
 		} {
+			if name == "peak" && math.IsNaN(e.Value) && c.Kind == Unclear {
+				e.Value = e.Hi // it is not known
+			}
 			if !(e.Lo <= e.Value && e.Value <= e.Hi && e.Lo >= 0) {
 				t.Fatalf("%v, %v: %s %+v", n, x, name, e)
 			}
+		}
+	}
+}
+
+// TestPeakIsMissing: where several kinds describe the data and the best has no peak, whether
+// there is one is not known. A peak that another kind denies has no upper bound.
+func TestPeakIsMissing(t *testing.T) {
+	n := []float64{1, 2, 3, 4, 6, 8}
+	for _, c := range []struct {
+		name  string
+		x     []float64
+		kind  Kind
+		value func(float64) bool
+		hi    float64
+	}{
+		{"it falls, or not", []float64{1, 1.9, 2.9, 3.5, 4.6, 5.9}, Unclear, math.IsNaN, math.Inf(1)},
+		{"nothing falls", []float64{1, 2, 3, 4, 6, 8}, Linear, func(v float64) bool { return math.IsInf(v, 1) }, math.Inf(1)},
+	} {
+		got, err := Fit(n, c.x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := got.Peak(); got.Kind != c.kind || !c.value(p.Value) || p.Hi != c.hi {
+			t.Errorf("%s: %s of %v, best %s, peak %+v", c.name, got.Kind, got.Plausible, got.Best, p)
 		}
 	}
 }

@@ -21,6 +21,7 @@ const (
 // scored is the rate of a step, all nodes together.
 type scored struct {
 	total float64
+	lasts float64 // how long all nodes were at work, in s; 0: there are no counters
 	// batches are totals in equal parts of the time; nil: there are no counters.
 	batches []float64
 }
@@ -47,10 +48,11 @@ func score(run *observe.Run, s model.Step, metric string, perBatch, skip float64
 		begin, end := c.span()
 		from, to = max(from, begin), min(to, end)
 	}
-	from += min(skip, mostSkipped*(to-from))
 	if to <= from {
 		return out, ok
 	}
+	lasts := to - from
+	from += min(skip, mostSkipped*lasts)
 	total := 0.0
 	for _, c := range counters {
 		total += c.at(to) - c.at(from)
@@ -58,7 +60,7 @@ func score(run *observe.Run, s model.Step, metric string, perBatch, skip float64
 	if total <= 0 {
 		return out, ok
 	}
-	out.total = total / (to - from)
+	out.total, out.lasts = total/(to-from), lasts
 	parts := mostBatches
 	if perBatch > 0 {
 		parts = int(min(mostBatches, total/perBatch))
