@@ -9,6 +9,9 @@
 //  3. [Curves.Plateau], [Curves.Knee] and [Curves.Predict] have intervals. They hold over
 //     all kinds that the data do not rule out: what is not known of the kind is in them.
 //  4. [Curves.NodesFor] is how many nodes a target needs.
+//  5. [ChooseGrowth] asks of totals of a capacity only whether a cap ends their growth.
+//     [Curve.CapInterval] is the interval of the cap; [Curve.LevelOff] and [Curve.Misses]
+//     hold the curve against the totals.
 //
 // No curve falls past the largest size that was measured: nothing there was seen to fall.
 package scalability
@@ -37,8 +40,8 @@ const (
 // Kinds are those of curves, in the order of their parameters.
 func Kinds() []Kind { return []Kind{Linear, Capped, Amdahl, USL} }
 
-// parameters is how many parameters a kind has, the error variance aside.
-func (k Kind) parameters() int {
+// Parameters is how many parameters a kind has, the error variance aside.
+func (k Kind) Parameters() int {
 	switch k {
 	case Linear:
 		return 1
