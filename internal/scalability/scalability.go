@@ -52,16 +52,6 @@ func (k Kind) Parameters() int {
 	}
 }
 
-// Noise is how errors depend on the size.
-type Noise string
-
-// Errors have the same standard deviation at all sizes, or are proportional to the
-// throughput.
-const (
-	Equal        Noise = "equal"
-	Proportional Noise = "proportional"
-)
-
 // Curve is a fitted curve.
 type Curve struct {
 	Kind  Kind
@@ -144,9 +134,7 @@ type Curves struct {
 	// order of their AICc, Best first.
 	Best      Kind
 	Plausible []Kind
-	// Noise is how the errors depend on the size.
-	Noise   Noise
-	Largest float64 // the largest size that was measured
+	Largest   float64 // the largest size that was measured
 
 	data *data
 	// excess is by how much the AICc of a curve may exceed the least one.
@@ -185,10 +173,7 @@ func Fit(n, x []float64) (Curves, error) {
 	if err != nil {
 		return Curves{}, fmt.Errorf("fitting curves of growth: %w", err)
 	}
-	c := Curves{Noise: Equal, Largest: d.largest(), data: d}
-	if d.logs {
-		c.Noise = Proportional
-	}
+	c := Curves{Largest: d.largest(), data: d}
 	for _, k := range Kinds() {
 		fitted, err := d.curve(k)
 		if err != nil {
