@@ -60,7 +60,7 @@ func TestPlateauIsCarried(t *testing.T) {
 		{5.5, [6]float64{5.5, 4.4, 6, 5.5, 4, 6}},
 		{6.1, [6]float64{6.65, 4.4, math.Inf(1), 6.65, 4, 20}},
 	} {
-		p, k := of(c.rate).carried(curve, knee, 1)
+		p, k := of(c.rate).clipped(curve, knee, 1)
 		if got := [6]float64{p.Value, p.Lo, p.Hi, k.Value, k.Lo, k.Hi}; got != c.want {
 			t.Errorf("%v job/s measured: plateau and knee %v, want %v", c.rate, got, c.want)
 		}
@@ -272,13 +272,13 @@ func TestAmounts(t *testing.T) {
 		"objectstore.put": false, "objectstore.put=0B": false,
 	} {
 		p := New()
-		p.Demand = []string{text}
+		p.Target, p.Demand = 590, []string{text}
 		if _, err := p.Check(); (err == nil) != want {
 			t.Errorf("--demand %s: %v", text, err)
 		}
 	}
 	p := New()
-	p.Capacity = []string{"objectstore.put=300op/s"}
+	p.Target, p.Capacity = 590, []string{"objectstore.put=300op/s"}
 	if _, err := p.Check(); err == nil {
 		t.Error("operations are accepted as bytes")
 	}
