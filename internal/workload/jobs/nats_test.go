@@ -198,7 +198,8 @@ func TestStoreEvents(t *testing.T) {
 // event has is meant; without an ETag, the one that is there, or the likeliest.
 func TestKeysOfEvents(t *testing.T) {
 	t.Parallel()
-	g := s3test.Start(t)
+	g, url := s3test.Start(t), startNATS(t)
+	q := openQueue(t, url, time.Second)
 	for _, key := range []string{"in/plus a", "in/plus+a", "in/only+b", "in/c c"} {
 		g.Write(t, key, key)
 	}
@@ -223,8 +224,7 @@ func TestKeysOfEvents(t *testing.T) {
 				}
 				etag = info.ETag
 			}
-			url := startNATS(t)
-			publish(t, openQueue(t, url, time.Second), fmt.Sprintf(
+			publish(t, q, fmt.Sprintf(
 				`{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"object": {"key": %q, "eTag": %q}}}]}`, c.key, etag))
 			s := newServer(t)
 			a := newTask(t, s, natsOnGateway(url, g, `"get": {"prefix": "in/"}, "command": "[ \"$(cat {in})\" = {item} ]",
