@@ -173,14 +173,18 @@ func timed(seconds *float64, stage func() error) error {
 	return err
 }
 
-// stages gets, computes and puts. The files of the item before go first, so that each
-// moment of a job is in one of its stages.
+// stages gets, computes and puts. The files go before the queue is told of the result, as
+// they may fill the disk that it needs. Each moment of a job is in one of its stages.
 func (s *slot) stages(ctx context.Context, r *jobs.Record, item natsqueue.Item) (err error) {
 	var in, out string
-	first := &r.Compute
+	first, last := &r.Compute, &r.Compute
 	if s.gets() {
 		first = &r.Get
 	}
+	if s.Put != nil {
+		last = &r.Put
+	}
+	defer func() { _ = timed(last, func() error { return os.RemoveAll(s.dir) }) }() // or the next item says why not
 	err = timed(first, func() error { return errors.Join(os.RemoveAll(s.dir), os.Mkdir(s.dir, 0o700)) })
 	if err != nil {
 		return s.explain("get", r.Name, err)
