@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -215,9 +216,10 @@ func (s *slot) stages(ctx context.Context, r *jobs.Record, item natsqueue.Item) 
 func (s *slot) get(ctx context.Context, r *jobs.Record, item natsqueue.Item) (in string, err error) {
 	hold := !s.source.free()
 	if len(item.Names) > 1 {
-		s.lookups.Add(1)
-		err = s.insist(ctx, s.from, hold, func() (err error) {
-			r.Name, err = s.from.Which(ctx, item.ETag, item.Names)
+		err = s.insist(ctx, s.from, hold, func() error {
+			name, requests, err := s.from.Which(ctx, item.ETag, item.Names)
+			s.lookups.Add(requests)
+			r.Name = cmp.Or(name, r.Name)
 			return err
 		})
 		if err != nil {
