@@ -24,9 +24,10 @@ type source interface {
 
 // turn is what a queue says to a slot.
 type turn struct {
-	lease   *jobs.Lease // nil: there is nothing to take now
-	counts  bool        // the result that was handed in is the one of its item
-	drained bool        // there never will be anything
+	lease   *jobs.Lease   // nil: there is nothing to take now
+	counts  bool          // the result that was handed in is the one of its item
+	drained bool          // there never will be anything
+	ago     time.Duration // how long that is so
 	again   time.Duration
 }
 
@@ -82,7 +83,7 @@ func (q *builtin) next(ctx context.Context, result *jobs.Record, take bool) (tur
 	if err != nil {
 		return turn{}, err
 	}
-	t := turn{drained: reply.State.Drained, again: reply.Again}
+	t := turn{drained: reply.State.Drained, ago: reply.State.Ago, again: reply.Again}
 	t.counts = result != nil && !slices.Contains(reply.Refused, result.Lease)
 	if len(reply.Leases) > 0 {
 		t.lease = &reply.Leases[0]
