@@ -15,7 +15,8 @@ import (
 // Target is what a throughput takes.
 type Target struct {
 	Rate float64 `json:"rate"`
-	// Nodes is how many nodes reach it; null: no number of them does.
+	// Nodes is how many nodes reach it; null: by the best curve no number of them does. NodesCI
+	// has a lower end if it may yet be reached.
 	Nodes   *float64 `json:"nodes"`
 	NodesCI *Ends    `json:"nodes_ci"`
 	// Raised is how many nodes do it once the limits are raised that do not suffice: Rate
