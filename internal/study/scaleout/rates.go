@@ -23,6 +23,9 @@ type scored struct {
 	total float64
 	// batches are totals in equal parts of the time; nil: there are no counters.
 	batches []float64
+	// apart: there is no time in which all of several nodes are known to have been at work, and
+	// total is the sum of what each did by itself.
+	apart bool
 }
 
 // score is the rate at which a step did what a metric counts, in the time in which all
@@ -39,6 +42,7 @@ func score(run *observe.Run, s model.Step, metric string, perBatch, skip float64
 		out.total, ok = out.total+x.Samples[i].Value, true
 		counters = append(counters, counterOf(x, metric))
 	}
+	out.apart = len(counters) > 1
 	if !ok || slices.ContainsFunc(counters, func(c counter) bool { return len(c.times) < 2 }) {
 		return out, ok
 	}
@@ -58,7 +62,7 @@ func score(run *observe.Run, s model.Step, metric string, perBatch, skip float64
 	if total <= 0 {
 		return out, ok
 	}
-	out.total = total / (to - from)
+	out.total, out.apart = total/(to-from), false
 	parts := mostBatches
 	if perBatch > 0 {
 		parts = int(min(mostBatches, total/perBatch))

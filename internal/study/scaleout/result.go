@@ -47,6 +47,7 @@ type Result struct {
 	scale         num.Scale // in which throughputs are shown
 	curves        *scalability.Curves
 	points        []point
+	planned       map[cell]bool // steps of fleets, also those that failed
 	run           *observe.Run
 }
 
@@ -178,6 +179,13 @@ func (r *Result) fit() {
 	for _, p := range r.fleets() {
 		n, x = append(n, float64(p.nodes)), append(x, p.rate)
 	}
+	if r.copied() {
+		n, x = nil, nil
+		for _, s := range r.Sizes {
+			n, x = append(n, float64(s.Nodes)), append(x, s.Rate)
+		}
+		r.Doubts.Add(copies.Warn(struct{}{}))
+	}
 	c, err := scalability.Fit(n, x)
 	if err != nil {
 		r.Doubts.Add(noCurve.Warn(caveat.Because("", err.Error())))
@@ -200,6 +208,23 @@ func (r *Result) fit() {
 	if r.Peak == nil {
 		r.PeakCI = nil
 	}
+}
+
+// copied reports whether sizes have several trials, and none differs from another of its size.
+func (r *Result) copied() bool {
+	repeated := 0
+	for _, s := range r.Sizes {
+		all := r.pointsOf(s.Nodes)
+		for _, x := range all[1:] {
+			if x.rate != all[0].rate {
+				return false
+			}
+		}
+		if len(all) > 1 {
+			repeated++
+		}
+	}
+	return repeated > 1
 }
 
 // carried keeps plateau and knee to what the shared resources were measured to carry: a curve
