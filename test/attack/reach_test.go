@@ -28,7 +28,7 @@ func (w *world) hostile(victim string) []string {
 		"$SYS.REQ.SERVER.PING", "$SYS.REQ.USER.INFO", "$SYS.REQ.ACCOUNT.PING.CONNZ", "_INBOX.x", "anything",
 		"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST",
 	}
-	for _, kind := range []string{"hello", "heartbeat", "ready", "result", "chunk", "progress", "report", "goodbye", "part", "fetch", "clock"} {
+	for _, kind := range []string{"hello", "heartbeat", "ready", "result", "chunk", "progress", "report", "goodbye", "part", "fetch", "clock", "jobs"} {
 		out = append(out, r+".a.honest."+kind)
 	}
 	for _, s := range []string{"users", "SB_" + w.key[2:18]} {
@@ -54,6 +54,7 @@ func (h *holder) requests() map[string][]byte {
 		"chunk":    body(must[[]byte](h.t)(wire.EncodeChunk(wire.Chunk{Attempt: at, Node: node, Name: "n"}))),
 		"progress": js(wire.Progress{Node: node, Attempt: at}), "report": js(wire.Report{Node: node}),
 		"goodbye": js(wire.Goodbye{Node: node, Session: "s"}), "part": p, "fetch": p,
+		"jobs": body(must[[]byte](h.t)(wire.EncodeJobCall(wire.JobCall{Attempt: at, Node: node, Number: 1, Data: []byte("{}")}))),
 	}
 }
 

@@ -145,6 +145,8 @@ func (r *run) judge() error {
 	case faults > 1 && float64(faults) > r.MaxErrors*float64(all):
 		return fmt.Errorf("%d of %d items failed, more than max_errors allows (%g); the first: %s", faults, all,
 			r.MaxErrors, r.first)
+	case r.Duration > 0 && r.done == 0 && r.duplicates == 0 && r.why != nil:
+		return fmt.Errorf("no item was done in time: the store failed for %s: %w", r.total.Round(time.Second/10), r.why)
 	case r.Duration > 0 && r.done == 0 && r.duplicates == 0:
 		return errors.New("no item was done in time: give a longer duration, or look whether the queue has items")
 	}
@@ -197,7 +199,7 @@ func (r *run) reportStages(info func(name, unit string, value float64)) {
 
 // reportStore publishes what requests to the store became.
 func (r *run) reportStore(info func(name, unit string, value float64)) {
-	var requests, retries int64
+	requests, retries := r.lookups.Load(), int64(0)
 	for _, t := range r.targets() {
 		c := t.Recorder.Counts()
 		requests, retries = requests+c.Completed, retries+c.Retries
@@ -212,6 +214,7 @@ func (r *run) reportStore(info func(name, unit string, value float64)) {
 		return
 	}
 	info("retries", "1", float64(retries))
+	info("outage", "s", r.total.Seconds())
 	if r.done > 0 {
 		info("requests", "1", float64(requests)/float64(r.done))
 	}
