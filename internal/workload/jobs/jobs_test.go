@@ -187,6 +187,31 @@ func TestDuration(t *testing.T) {
 	})
 }
 
+// TestAgain: so many items come again and again under their names, and numbers without end
+// do not.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	g := s3test.Start(t)
+	for i := range 3 {
+		g.Write(t, fmt.Sprint("in/", i), "x")
+	}
+	for params, most := range map[string]int{
+		onGateway(g, `"items": {"count": 3}, "get": {"prefix": "in/"}, "function": "copy",
+			"duration": "300ms", "slots": 2`): 3,
+		`{"function": "sleep", "time": "10ms", "duration": "300ms", "slots": 2}`: 1000,
+	} {
+		s := newServer(t)
+		a := newTask(t, s, params, 0, 1)
+		ran(t, a)
+		if v := a.Values(); v["jobs_done"] < 4 || v["jobs_failed"] > 0 {
+			t.Errorf("%s: samples %v\n%s", params, v, a.stderr.String())
+		}
+		if names := len(s.records(jobs.Done)); names != min(most, len(s.stored)) {
+			t.Errorf("%s: %d records of items with %d names", params, len(s.stored), names)
+		}
+	}
+}
+
 // TestStayBusy: slots whose jobs end early go on until the last one has ended what it
 // began in time.
 func TestStayBusy(t *testing.T) {

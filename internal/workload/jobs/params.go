@@ -46,7 +46,7 @@ type Params struct {
 	Time     unit.Duration `json:"time,omitempty" jsonschema_description:"How long the function sleep or spin takes; for spin it is processor time."`
 
 	Slots     int           `json:"slots,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Items that one node works on at the same time. Default: its cores, or its share of them."`
-	Duration  unit.Duration `json:"duration,omitempty" jsonschema_description:"How long items are worked on, over and over again, so that the queue is never empty. Default: until each is done."`
+	Duration  unit.Duration `json:"duration,omitempty" jsonschema_description:"How long items are worked on. They come again and again meanwhile. Default: until each is done."`
 	Tries     int           `json:"tries,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"Executions of an item that fail before it is set aside. Default: 3."`
 	Lease     unit.Duration `json:"lease,omitempty" jsonschema_description:"How long a node may be silent before others take its items. Default: 30s."`
 	Outage    unit.Duration `json:"outage,omitempty" jsonschema_description:"How long the store, or the queue in NATS, may fail as a whole before the task fails. Meanwhile items wait, and no try is used up. A store that refuses everything has 30s at most. Default: 5m."`
@@ -72,7 +72,7 @@ type Params struct {
 
 // Items say what there is to do: exactly one of these.
 type Items struct {
-	Count  int64    `json:"count,omitempty" jsonschema:"minimum=1,maximum=10000000" jsonschema_description:"So many items, named 0, 1, 2 …"`
+	Count  int64    `json:"count,omitempty" jsonschema:"minimum=1,maximum=10000000" jsonschema_description:"So many items, named 0, 1, 2 … With duration each comes again and again."`
 	List   []string `json:"list,omitempty" jsonschema:"maxItems=100000" jsonschema_description:"Their names."`
 	Prefix string   `json:"prefix,omitempty" jsonschema_description:"All objects of the bucket whose keys begin so; / for all."`
 }
