@@ -136,6 +136,24 @@ func checkDrained(t *testing.T, a *task) {
 	}
 }
 
+// TestResumed: the rest of a queue has no makespan and no rate.
+func TestResumed(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.q.Restore(nil, false, []jobs.Over{{Key: "0", Outcome: jobs.Done}, {Key: "3", Outcome: jobs.SetAside}})
+	a := newTask(t, s, `{"items": {"count": 4}, "function": "sleep", "time": "10ms", "slots": 1}`, 0, 1)
+	ran(t, a)
+	v := a.Values()
+	if v["jobs_done"] != 2 || v["jobs_earlier"] != 2 || v["jobs_time"] <= 0 {
+		t.Errorf("samples %v", v)
+	}
+	for _, metric := range []string{jobsMetric, "jobs_makespan", "jobs_tail", "jobs_stragglers"} {
+		if x, ok := v[metric]; ok {
+			t.Errorf("%s is %v", metric, x)
+		}
+	}
+}
+
 // TestRemoved: results that need not stay are removed by the task, and what is staged
 // stays and is found by the next.
 func TestRemoved(t *testing.T) {

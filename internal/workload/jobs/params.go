@@ -68,6 +68,9 @@ type Params struct {
 	from   *store.Target // of what is got; nil: nothing is
 	to     *store.Target // of what is put; it may be the same
 	names  []string      // that the uploader sends messages of, over and over
+	// earlier counts the items that were over before this attempt of the step began, where
+	// it drains a queue: then its time is not that of all.
+	earlier int64
 }
 
 // Items say what there is to do: exactly one of these.

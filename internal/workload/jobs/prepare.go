@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/environ"
+	"github.com/scalebench/scalebench/internal/jobs"
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -39,11 +40,16 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 	names, err := p.nameItems(ctx, env)
 	switch {
 	case err != nil:
-		return err
 	case q != nil:
-		return p.announce(ctx, env, q, names)
+		err = p.announce(ctx, env, q, names)
+	default:
+		p.source, err = p.openBuiltin(ctx, env, names)
 	}
-	p.source, err = p.openBuiltin(ctx, env, names)
+	if err != nil || p.Duration > 0 {
+		return err
+	}
+	reply, err := env.Jobs(ctx, jobs.Call{})
+	p.earlier = reply.State.Done + reply.State.SetAside
 	return err
 }
 

@@ -155,7 +155,7 @@ func (r *run) judge() error {
 
 // report publishes what was measured.
 func (r *run) report() {
-	if r.until.N > 0 && r.until.After > 0 {
+	if r.until.N > 0 && r.until.After > 0 && r.earlier == 0 {
 		r.env.Report.Sample(workload.Capacity(jobsMetric, jobsUnit+"/s", r.until.N/r.until.After.Seconds(), ""))
 	}
 	info := func(name, unit string, value float64) { r.env.Report.Sample(workload.Info("jobs_"+name, unit, value)) }
@@ -226,6 +226,10 @@ const stragglerFactor = 1.5
 
 // reportDrain publishes how long the work took, and how long not all slots had some.
 func (r *run) reportDrain(info func(name, unit string, value float64)) {
+	info("earlier", "1", float64(r.earlier))
+	if r.earlier > 0 {
+		return
+	}
 	info("makespan", "s", r.makespan.Seconds())
 	if r.idleSince >= 0 {
 		info("tail", "s", (r.makespan - r.idleSince).Seconds())
