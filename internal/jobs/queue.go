@@ -33,6 +33,7 @@ type Queue struct {
 	settled map[uint64]bool  // leases whose records count, of a queue with an end
 	callers map[string]*caller
 	heard   time.Time // when a task was heard last
+	counted time.Time // when a record that counts was stored last
 }
 
 // held is a lease that is not over.

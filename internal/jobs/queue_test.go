@@ -313,6 +313,7 @@ type fleet struct {
 	stored  map[string]Record
 	past    []Record // said before: may be said again
 	settled map[uint64]string
+	counted time.Time // when a record was stored last
 }
 
 type lent struct {
@@ -405,6 +406,7 @@ func (f *fleet) store(records []Record, ok bool) []Storage {
 		if _, twice := f.stored[r.Key]; twice {
 			f.t.Fatalf("item %s is stored twice", r.Key)
 		}
+		f.counted = f.now
 		if out[i], f.stored[r.Key] = Stored, r; r.Outcome == Done {
 			f.settled[r.Lease] = r.Key
 		}
@@ -518,7 +520,9 @@ func (f *fleet) check(owner string, c Call, r Reply, lost []uint64) {
 		}
 	}
 	want.Queued = want.Items - want.Done - want.SetAside - want.Leased
-	want.Drained = want.Leased+want.Queued == 0
+	if want.Drained = want.Leased+want.Queued == 0; want.Drained {
+		want.Ago = f.now.Sub(f.counted)
+	}
 	if r.State != want {
 		f.t.Fatalf("state %+v, want %+v", r.State, want)
 	}

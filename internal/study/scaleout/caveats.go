@@ -59,13 +59,17 @@ var (
 		return fmt.Sprintf("jobs use %s, and its capacity was not measured. The prediction leaves its limit out. Name a "+
 			"workload that measures it under capacities", a.Resource)
 	})
+	noDemand = caveat.DefineAbout("demand_not_known", func(c caveat.Caveat, a resourceArgs) string {
+		return fmt.Sprintf("the capacity of %s is given, and not what a job takes of it. The answer leaves this limit out. "+
+			"Use --demand %s=SIZE", a.Resource, a.Resource)
+	})
 	beyond = caveat.Define("beyond_measured", func(a beyondArgs) string {
 		return fmt.Sprintf("%s were not measured: the largest fleet had %d. A bottleneck may lie between",
 			num.Count(a.Nodes, "node"), a.Largest)
 	})
 	notPriced = caveat.Define("not_priced", func(a caveat.Cause) string { return "there is no cost: " + string(a.Why) })
-	caveats   = caveat.Table{stepLost, noCurve, noPrediction, wideBand, latePrediction, drift, notMeasured, beyond,
-		notPriced}
+	caveats   = caveat.Table{stepLost, noCurve, noPrediction, wideBand, latePrediction, drift, notMeasured, noDemand,
+		beyond, notPriced}
 )
 
 // doubt adds what the steps and the prediction leave in doubt.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/scalability"
 	"github.com/scalebench/scalebench/internal/study"
@@ -248,6 +249,8 @@ func TestTarget(t *testing.T) {
 		{each: 4.8, target: 590, capacity: "3125MB/s", needed: 3127e6, rateLimit: 589.6, nodeLimit: 122.8, raised: 123},
 		{each: 2.5, target: 1000, capacity: "5640MB/s", needed: 5300e6, rateLimit: 1064.2, nodeLimit: 425.7, nodes: 400,
 			suffices: true},
+		// 32 nodes were measured to do more: the question is what would be.
+		{each: 4.8, target: 100, capacity: "100MB/s", needed: 530e6, rateLimit: 18.9, nodeLimit: 3.9, raised: 21},
 	} {
 		p := New()
 		p.Target, p.Demand = c.target, []string{"objectstore.put=5.3MB"}
@@ -271,6 +274,18 @@ func TestTarget(t *testing.T) {
 			!c.suffices && (r.Target.Nodes != nil || *r.Target.Raised != c.raised) {
 			t.Errorf("target %v: %+v", c.target, r.Target)
 		}
+	}
+}
+
+// TestNoDemand: a capacity that limits nothing is told.
+func TestNoDemand(t *testing.T) {
+	t.Parallel()
+	p := New()
+	p.Target, p.Demand = 20, []string{"objectstore.put=5MB"}
+	p.Capacity = []string{"objectstore.put=1GB/s", "network.send=1MB/s"}
+	r := ofTable(t, p, "linear.csv", "nodes,throughput\n1,1\n2,2\n4,4\n8,8\n16,16\n32,32\n")
+	if got := codes(r.Doubts); !slices.Equal(got, []caveat.Code{"demand_not_known"}) || r.Target.Nodes == nil {
+		t.Errorf("doubts %v, nodes %v; want a doubt about network.send, and nodes", got, r.Target.Nodes)
 	}
 }
 
@@ -310,6 +325,11 @@ func TestAmounts(t *testing.T) {
 	p.Capacity = []string{"objectstore.put=300op/s"}
 	if _, err := p.Check(); err == nil {
 		t.Error("operations are accepted as bytes")
+	}
+	p = New()
+	p.Demand = []string{"objectstore.put=5MB", "objectstore.put=6MB"}
+	if _, err := p.Check(); err == nil {
+		t.Error("two demands of one resource are accepted")
 	}
 	p = New()
 	p.Prices = "type,price\n"

@@ -108,6 +108,9 @@ func (p *Params) amounts(key string, texts []string) (map[string]float64, error)
 			return nil, refuse(key, fmt.Sprintf("%q is no resource whose bytes jobs have", resource),
 				"use objectstore.get, objectstore.put, network.receive or network.send")
 		}
+		if _, twice := out[resource]; twice {
+			return nil, refuse(key, fmt.Sprintf("%s is given twice", resource), "use each resource once")
+		}
 		out[resource] = value
 	}
 	return out, nil

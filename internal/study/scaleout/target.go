@@ -64,7 +64,7 @@ func (p *Params) aim(r *Result, each *float64) error {
 	if err := p.needed(r, t); err != nil {
 		return err
 	}
-	r.reach(t)
+	r.reach(t, len(p.Demand)+len(p.Capacity) > 0)
 	if nodes := cmp.Or(t.Nodes, t.Raised); nodes != nil && each != nil {
 		hourly := *each * *nodes
 		t.Hourly = &hourly
@@ -72,9 +72,10 @@ func (p *Params) aim(r *Result, each *float64) error {
 	return nil
 }
 
-// reach adds how many nodes do it, or would once the limits are raised.
-func (r *Result) reach(t *Target) {
-	reached := slices.ContainsFunc(r.Sizes, func(s Size) bool { return s.Rate >= t.Rate })
+// reach adds how many nodes do it, or would once the limits are raised. A fleet that was
+// measured to do it disproves limits, but not those that were given: they ask what would be.
+func (r *Result) reach(t *Target, given bool) {
+	reached := !given && slices.ContainsFunc(r.Sizes, func(s Size) bool { return s.Rate >= t.Rate })
 	switch {
 	case !reached && slices.ContainsFunc(t.Limits, Needed.lacks):
 		t.Raised = num.IfFinite(r.inProportion(t.Rate))
@@ -140,6 +141,10 @@ func (p *Params) needed(r *Result, t *Target) error {
 			n.Capacity, n.RateLimit, n.NodeLimit, n.Suffices = &c, &limit, num.IfFinite(nodes), &suffices
 		}
 		t.Limits = append(t.Limits, n)
+		delete(capacity, resource)
+	}
+	for _, resource := range slices.Sorted(maps.Keys(capacity)) {
+		r.Doubts.Add(noDemand.At(model.Warning, caveat.Subject{}, resourceArgs{caveat.Verbatim(resource)}))
 	}
 	return nil
 }

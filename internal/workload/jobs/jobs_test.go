@@ -154,6 +154,21 @@ func TestResumed(t *testing.T) {
 	}
 }
 
+// TestMakespan: a node that finds nothing more knows when the last item of another was over.
+func TestMakespan(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	params := `{"items": {"count": 1}, "function": "sleep", "time": "300ms", "slots": 1}`
+	a, b := newTask(t, s, params, 0, 2), newTask(t, s, params, 1, 2)
+	ran(t, a, b)
+	end := s.records(jobs.Done)["0"].End
+	for name, task := range map[string]*task{"a": a, "b": b} {
+		if v := task.Values()["jobs_makespan"]; v < end-.1 || v > end+.4 {
+			t.Errorf("node %s: the makespan is %v s, and the only item was over after %v s", name, v, end)
+		}
+	}
+}
+
 // TestRemoved: results that need not stay are removed by the task, and what is staged
 // stays and is found by the next.
 func TestRemoved(t *testing.T) {

@@ -37,8 +37,8 @@ type stats struct {
 	in, out        int64
 	times          []time.Duration // of all jobs, where the queue is drained
 	idleSince      time.Duration   // of the slot that found the queue empty first; -1: none did
-	makespan       time.Duration
-	own, functions time.Duration // processor time of this process without functions; and of these
+	makespan       time.Duration   // until all items were over
+	own, functions time.Duration   // processor time of this process without functions; and of these
 }
 
 // longest is the longest time that histograms tell apart, in µs.
@@ -113,10 +113,13 @@ func (r *run) complain(j *job) {
 	}
 }
 
-// idle notes since when a slot has found nothing.
-func (r *run) idle(since time.Duration) {
+// idle notes since when a slot has found nothing, and when all items were over.
+func (r *run) idle(since, over time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.makespan == 0 || over < r.makespan {
+		r.makespan = over
+	}
 	if r.idleSince < 0 || since < r.idleSince {
 		r.idleSince = since
 	}
@@ -232,7 +235,7 @@ func (r *run) reportDrain(info func(name, unit string, value float64)) {
 	}
 	info("makespan", "s", r.makespan.Seconds())
 	if r.idleSince >= 0 {
-		info("tail", "s", (r.makespan - r.idleSince).Seconds())
+		info("tail", "s", max(0, r.makespan-r.idleSince).Seconds())
 	}
 	if len(r.times) == 0 {
 		return

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -116,9 +117,10 @@ func (r *run) work(ctx context.Context) error {
 	err := group.Wait()
 	cancel()
 	err = errors.Join(err, others.Wait())
-	r.makespan = r.now()
+	now := r.now()
+	r.makespan = cmp.Or(r.makespan, now)
 	r.own = load.ProcessorTime() - before - r.functions
-	r.fracs.Read(r.makespan)
+	r.fracs.Read(now)
 	return err
 }
 

@@ -121,13 +121,20 @@ func (s *slot) rest(ctx context.Context, t turn, took bool) (over bool) {
 	s.count(s.since, now, false)
 	s.pass(now)
 	if !took || t.drained {
-		s.idle(s.begun)
+		s.idle(s.begun, now-t.ago)
 		return true
 	}
-	_ = workload.Pause(ctx, t.again) // if it is over, the next call says so
+	// If it is over, the next call says so. Soon, so that the task hardly outlives its work.
+	_ = workload.Pause(ctx, min(t.again, max(soonest, now/pauses)))
 	s.since, s.count = now, s.fracs.Begin()
 	return false
 }
+
+// A slot that found nothing asks again after this part of the time so far, and not sooner.
+const (
+	pauses  = 50
+	soonest = 10 * time.Millisecond
+)
 
 // execute works on an item.
 func (s *slot) execute(ctx context.Context, t turn) *job {

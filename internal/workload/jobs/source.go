@@ -29,6 +29,7 @@ type turn struct {
 	item    natsqueue.Item // what its message says, if it has one
 	counts  bool           // the result that was handed in is the one of its item
 	drained bool           // there never will be anything
+	ago     time.Duration  // how long that is so
 	again   time.Duration
 }
 
@@ -82,7 +83,7 @@ func (q *builtin) next(ctx context.Context, result *jobs.Record, take bool) (tur
 	if err != nil {
 		return turn{}, err
 	}
-	t := turn{drained: reply.State.Drained, again: reply.Again}
+	t := turn{drained: reply.State.Drained, ago: reply.State.Ago, again: reply.Again}
 	t.counts = result != nil && !slices.Contains(reply.Refused, result.Lease)
 	if len(reply.Leases) > 0 {
 		t.lease = &reply.Leases[0]
