@@ -148,11 +148,11 @@ func (w *world) repliesElsewhere(tap *queuetest.Tap, victim string) {
 			w.t.Errorf("the server wrote on %s (%d messages before)", subject, before[subject])
 		}
 	}
-	// A third one has them cut, and the server says so.
-	for range 2 {
-		check(w.t, last.nc.PublishRequest(last.own("part"), "anything", last.seal("part", last.requests()["part"])))
+	// A third one has its sender cut, and the server says so.
+	for range 3 {
+		check(w.t, end.nc.PublishRequest(end.own("part"), "anything", end.seal("part", end.requests()["part"])))
 	}
-	w.poll("the last one to be cut", func() bool { return strings.Contains(w.server.log(), last.name+" is cut off for 1m0s") })
+	w.poll("the last one to be cut", func() bool { return strings.Contains(w.server.log(), end.name+" is cut off for 1m0s") })
 }
 
 // revoked: keys that were admitted and are not any more.

@@ -356,6 +356,7 @@ func TestNothingThere(t *testing.T) {
 	g := s3test.Start(t)
 	for name, c := range map[string]struct{ rest, says string }{
 		"empty": {`"items": {"prefix": "in/"}, "command": "true"`, `bucket "bench" has no object below "in/"`},
+		"all": {`"items": {"prefix": "/"}, "command": "true"`, `bucket "bench" has no object: put some there`},
 		"no bucket": {`"items": {"list": ["a"]}, "get": {"bucket": "other"},
 			"command": "true"`, `the bucket "other" does not exist`},
 		"no file": {`"stage": {"copies": 1, "file": "/nonexistent"}, "command": "true"`, "stage.file: stat /nonexistent"},

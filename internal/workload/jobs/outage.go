@@ -7,6 +7,7 @@ import (
 	"time"
 
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
@@ -97,13 +98,19 @@ func (r *run) waits(more int, why error) {
 	defer r.mu.Unlock()
 	if r.waiting == 0 {
 		r.since, r.outages.why = r.now(), why
+		r.env.Report.Stage(outageStage, model.StageBegun, short(why.Error()))
 		r.say("the store fails, and slots wait for up to %s: %v", r.Outage.Std(), why)
 	}
 	if r.waiting += more; r.waiting > 0 {
 		return
 	}
 	r.total += r.now() - r.since
-	if why == nil {
-		r.say("the store answers again after %s", (r.now() - r.since).Round(100*time.Millisecond))
+	if why != nil { // the task is over
+		return
 	}
+	r.env.Report.Stage(outageStage, model.StageDone, "")
+	r.say("the store answers again after %s", (r.now() - r.since).Round(100*time.Millisecond))
 }
+
+// outageStage is the stage of a task in which slots wait for its store.
+const outageStage = "outage"

@@ -85,8 +85,11 @@ func TestStoreComesBack(t *testing.T) {
 				}
 			}
 			if v := w.Values(); len(done) != outageItems || v["jobs_set_aside"] != 0 || v["jobs_failed"] > 3 ||
-				v["jobs_outage"] < 1 || v["jobs_outage"] > 30 {
+				v["jobs_outage"] < 1 || v["jobs_outage"] > 30 || v["jobs_errors"] <= 0 {
 				t.Errorf("%d items are done, samples %v\n%s", len(done), v, w.stderr.String())
+			}
+			if stages := w.Stages; len(stages) < 2 || !strings.HasPrefix(stages[0], outageStage+" begun: ") {
+				t.Errorf("stages %v", stages)
 			}
 			if said := w.stderr.String(); !strings.Contains(said, "slots wait for up to 5m0s") ||
 				!strings.Contains(said, "the store answers again after") {

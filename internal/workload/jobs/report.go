@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/jobs"
+	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -202,12 +203,12 @@ func (r *run) reportStages(info func(name, unit string, value float64)) {
 
 // reportStore publishes what requests to the store became.
 func (r *run) reportStore(info func(name, unit string, value float64)) {
-	requests, retries := r.lookups.Load(), int64(0)
+	requests, retries, failed := r.lookups.Load(), int64(0), map[store.Failure]int64{}
 	for _, t := range r.targets() {
 		c := t.Recorder.Counts()
 		requests, retries = requests+c.Completed, retries+c.Retries
-		for _, n := range c.Errors {
-			requests += n
+		for kind, n := range c.Errors {
+			requests, failed[kind] = requests+n, failed[kind]+n
 		}
 		if text := c.Describe(); text != "" {
 			t.Say(r.env.Stderr, "jobs: attempts at requests that failed%s", text)
@@ -218,6 +219,11 @@ func (r *run) reportStore(info func(name, unit string, value float64)) {
 	}
 	info("retries", "1", float64(retries))
 	info("outage", "s", r.total.Seconds())
+	for _, kind := range store.Failures {
+		s := workload.Info("jobs_errors", "1", float64(failed[kind]))
+		s.Labels = map[string]string{"kind": string(kind)}
+		r.env.Report.Sample(s)
+	}
 	if r.done > 0 {
 		info("requests", "1", float64(requests)/float64(r.done))
 	}
