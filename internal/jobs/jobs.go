@@ -117,6 +117,6 @@ type State struct {
 	Queued   int64 `json:"queued"` // that wait; of an endless queue those that are tried again
 	Ready    bool  `json:"ready"`  // all items are known: they can be taken
 	Drained  bool  `json:"drained"`
-	// Ago is how long ago the last item of a drained queue was over; 0: that is not known.
+	// Ago is how long ago an item was over last; 0: that is not known.
 	Ago time.Duration `json:"ago,omitempty"`
 }

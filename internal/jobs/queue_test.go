@@ -520,7 +520,8 @@ func (f *fleet) check(owner string, c Call, r Reply, lost []uint64) {
 		}
 	}
 	want.Queued = want.Items - want.Done - want.SetAside - want.Leased
-	if want.Drained = want.Leased+want.Queued == 0; want.Drained {
+	want.Drained = want.Leased+want.Queued == 0
+	if !f.counted.IsZero() {
 		want.Ago = f.now.Sub(f.counted)
 	}
 	if r.State != want {

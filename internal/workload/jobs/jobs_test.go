@@ -166,6 +166,10 @@ func TestMakespan(t *testing.T) {
 		if v := task.Values()["jobs_makespan"]; v < end-.1 || v > end+.4 {
 			t.Errorf("node %s: the makespan is %v s, and the only item was over after %v s", name, v, end)
 		}
+		if last := task.last(); math.Abs(last.After.Seconds()-task.Values()["jobs_makespan"]) > 1e-6 {
+			t.Errorf("node %s: the series ends at %v, and the makespan is %v s", name, last.After,
+				task.Values()["jobs_makespan"])
+		}
 	}
 }
 

@@ -60,7 +60,11 @@ func (q *messages) next(ctx context.Context, result *jobs.Record, take bool) (t 
 			return t, err
 		}
 		if m == nil {
-			t.drained, err = q.empty(ctx)
+			if t.drained, err = q.empty(ctx); t.drained {
+				var reply jobs.Reply
+				reply, err = q.call(ctx, jobs.Call{})
+				t.ago = reply.State.Ago
+			}
 			return t, err
 		}
 		if t.lease, err = q.accept(ctx, m); t.lease != nil || err != nil {

@@ -114,10 +114,12 @@ func (r *run) complain(j *job) {
 	}
 }
 
-// idle notes since when a slot has found nothing, and when all items were over.
-func (r *run) idle(since, over time.Duration) {
+// idle notes since when a slot that leaves has found nothing, and when all items were over.
+// Readings wait for its end, which finish calls.
+func (r *run) idle(since, over time.Duration, end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.ends = append(r.ends, end)
 	if r.makespan == 0 || over < r.makespan {
 		r.makespan = over
 	}

@@ -57,8 +57,8 @@ func (s *slot) work(ctx context.Context) error {
 		if last != nil && !last.lost {
 			result = &last.Record
 		}
-		take := !s.stopped.Load() && s.down == nil
-		turn, err := s.source.next(ctx, result, take)
+		stopped := s.stopped.Load()
+		turn, err := s.source.next(ctx, result, !stopped && s.down == nil)
 		switch {
 		case last == nil:
 		case err == nil:
@@ -73,10 +73,13 @@ func (s *slot) work(ctx context.Context) error {
 			s.count(s.since, s.now(), false)
 			return err
 		}
-		if last = nil; turn.lease == nil {
-			if s.rest(ctx, turn, take) {
-				return nil
-			}
+		last = nil
+		switch {
+		case turn.lease == nil && (stopped || turn.drained):
+			s.leave(turn)
+			return nil
+		case turn.lease == nil:
+			s.rest(ctx, turn)
 			continue
 		}
 		last = s.execute(ctx, turn)
@@ -115,19 +118,24 @@ func (s *slot) pass(at time.Duration) {
 	}
 }
 
-// rest waits where there is nothing to take. over: there will be nothing.
-func (s *slot) rest(ctx context.Context, t turn, took bool) (over bool) {
+// rest waits where there is nothing to take now.
+func (s *slot) rest(ctx context.Context, t turn) {
 	now := s.now()
-	s.count(s.since, now, false)
 	s.pass(now)
-	if !took || t.drained {
-		s.idle(s.begun, now-t.ago)
-		return true
-	}
 	// If it is over, the next call says so. Soon, so that the task hardly outlives its work.
 	_ = workload.Pause(ctx, min(t.again, max(soonest, now/pauses)))
-	s.since, s.count = now, s.fracs.Begin()
-	return false
+	s.since = now
+	if s.Duration > 0 { // readings need not wait for the next item
+		s.count(s.since, now, false)
+		s.count = s.fracs.Begin()
+	}
+}
+
+// leave ends the slot where there will be nothing to take.
+func (s *slot) leave(t turn) {
+	now := s.now()
+	s.pass(now)
+	s.idle(s.begun, now-t.ago, func() { s.count(s.since, now, false) })
 }
 
 // A slot that found nothing asks again after this part of the time so far, and not sooner.
