@@ -58,6 +58,13 @@ func TestValidate(t *testing.T) {
 		{`{"nats": {"url": "nats://h", "stream": "a.b"}, "command": "true"}`, "nats.stream"},
 		{`{"nats": {"url": "nats://h", "stream": "s", "create": true}, "command": "true"}`, "nats.subject"},
 		{`{"items": {"count": 3}, "command": "true", "duration": "1ms"}`, "duration"},
+		{`{"items": {"count": 3}, "command": "echo '{item}'"}`, "command"},
+		{`{"items": {"count": 3}, "command": "echo \"it is {item}\""}`, "command"},
+		{`{"items": {"count": 3}, "command": "echo {items}"}`, "command"},
+		{`{"items": {"count": 3}, "command": "echo {ITEM}"}`, "command"},
+		{`{"stage": {"copies": 3, "make": "seq 3 > '{out}'"}, "bucket": "bench", "command": "wc {in}"}`, "stage.make"},
+		{`{"items": {"count": 3}, "command": "awk '{print}' /etc/fstab # don't\n echo \"$(echo {item})\" '\\' {item}"}`, ""},
+		{`{"items": {"count": 3}, "command": "for i in a{b,c}; do echo ${item} {} 'it'\\''s' \"\\\"\" {item}; done"}`, ""},
 		{`{"items": {"count": 3}, "command": "true", "lease": "1ms"}`, "lease"},
 		{`{"items": {"count": 3}, "command": "true", "pass_env": ["SCALEBENCH_TOKEN"]}`, "pass_env"},
 	})
@@ -360,7 +367,7 @@ func TestNothingThere(t *testing.T) {
 	g := s3test.Start(t)
 	for name, c := range map[string]struct{ rest, says string }{
 		"empty": {`"items": {"prefix": "in/"}, "command": "true"`, `bucket "bench" has no object below "in/"`},
-		"all": {`"items": {"prefix": "/"}, "command": "true"`, `bucket "bench" has no object: put some there`},
+		"all":   {`"items": {"prefix": "/"}, "command": "true"`, `bucket "bench" has no object: put some there`},
 		"no bucket": {`"items": {"list": ["a"]}, "get": {"bucket": "other"},
 			"command": "true"`, `the bucket "other" does not exist`},
 		"no file": {`"stage": {"copies": 1, "file": "/nonexistent"}, "command": "true"`, "stage.file: stat /nonexistent"},
@@ -385,7 +392,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	a := newTask(t, s, `{"items": {"list": ["it's; touch bad", "$(touch bad)", "-n `+"`touch bad`"+`"]},
-			"command": "[ ! -e bad ] && printf %s {item} | wc -c >&2 && ls >&2; [ ! -e bad ]", "slots": 1}`, 0, 1)
+			"command": "printf %s {item} | wc -c >&2 && echo `+"`printf %s {item}` \\\"$(printf %s {item})\\\""+` >&2; [ ! -e bad ]", "slots": 1}`, 0, 1)
 	ran(t, a)
 	if done := s.records(jobs.Done); len(done) != 3 {
 		t.Errorf("done are %v", keysOf(done))
