@@ -48,6 +48,11 @@ func TestValidate(t *testing.T) {
 		{`{"items": {"prefix": "a"}, "command": "true"}`, "bucket"},
 		{`{"items": {"prefix": "a"}, "command": "true", "bucket": "B"}`, "bucket"},
 		{`{"items": {"prefix": "a"}, "command": "true", "bucket": "bench", "endpoint": "host"}`, "endpoint"},
+		{`{"items": {"prefix": "out/a"}, "bucket": "bench", "function": "sort", "put": {"prefix": "out"}}`, "put.prefix"},
+		{`{"items": {"prefix": "out/a"}, "bucket": "bench", "function": "sort", "put": {"prefix": "out",
+			"bucket": "other"}}`, ""},
+		{`{"stage": {"copies": 1, "size": "1B", "prefix": "scalebench"}, "bucket": "bench", "function": "copy",
+			"put": {}}`, "put.prefix"},
 		{`{"stage": {"copies": 1}, "bucket": "bench", "command": "true"}`, "stage"},
 		{`{"stage": {"copies": 1, "file": "x"}, "bucket": "bench", "command": "true"}`, "stage.file"},
 		{`{"stage": {"copies": 1, "make": "true"}, "bucket": "bench", "command": "true"}`, "stage.make"},
@@ -176,6 +181,21 @@ func TestMakespan(t *testing.T) {
 		if last := task.last(); math.Abs(last.After.Seconds()-task.Values()["jobs_makespan"]) > 1e-6 {
 			t.Errorf("node %s: the series ends at %v, and the makespan is %v s", name, last.After,
 				task.Values()["jobs_makespan"])
+		}
+	}
+}
+
+// TestResultsAreNoItems: the next task on the same bucket finds the same items.
+func TestResultsAreNoItems(t *testing.T) {
+	t.Parallel()
+	g := s3test.Start(t)
+	g.Write(t, "a", "x")
+	for range 2 {
+		s := newServer(t)
+		ran(t, newTask(t, s, onGateway(g, `"items": {"prefix": "/"}, "put": {"prefix": "out", "keep": true},
+			"function": "copy"`), 0, 1))
+		if done := s.records(jobs.Done); len(done) != 1 {
+			t.Errorf("done are %v", keysOf(done))
 		}
 	}
 }

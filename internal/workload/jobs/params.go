@@ -194,6 +194,26 @@ func (p *Params) putBucket() string {
 	return cmp.Or(p.Put.Bucket, p.Bucket)
 }
 
+// results is the folder of results; empty where nothing is put.
+func (p *Params) results() string {
+	if p.Put == nil {
+		return ""
+	}
+	return cmp.Or(strings.TrimSuffix(p.Put.Prefix, "/"), store.DefaultPrefix) + "/"
+}
+
+// isResult reports whether an object that might be an item is a result of a task like this
+// one: those are none. Who sends messages may tell of any bucket.
+func (p *Params) isResult(name string) bool {
+	return p.Put != nil && strings.HasPrefix(name, p.results()) &&
+		(p.getBucket() == "" || p.getBucket() == p.putBucket())
+}
+
+// isItem reports whether a message of this name is an item.
+func (p *Params) isItem(name string) bool {
+	return (p.Get == nil || strings.HasPrefix(name, p.Get.Prefix)) && !p.isResult(name)
+}
+
 // slots is how many items are worked on at once on this node.
 func (p *Params) slots() int { return cmp.Or(p.Slots, cores()) }
 
@@ -225,7 +245,7 @@ func (p *Params) config(bucket string, env *workload.Env) store.Config {
 		Clients: p.slots(), Retries: p.Retries, Insistent: true, Timeout: p.RequestTimeout.Std(), Lease: store.DefaultLease,
 	}
 	if p.Put != nil {
-		c.Prefix = cmp.Or(strings.TrimSuffix(p.Put.Prefix, "/"), c.Prefix)
+		c.Prefix = strings.TrimSuffix(p.results(), "/")
 	}
 	if env != nil {
 		c.Environ, c.Stdout, c.Stderr = env.Environ, env.Stdout, env.Stderr

@@ -101,7 +101,7 @@ func (p *Params) nameItems(ctx context.Context, env *workload.Env) (names []stri
 		return p.Items.List, nil
 	}
 	err = p.from.List(ctx, strings.TrimPrefix(p.Items.Prefix, "/"), func(key string, _ int64) {
-		if !strings.HasSuffix(key, "/") && !strings.HasSuffix(key, "/"+store.LeaseName) {
+		if !strings.HasSuffix(key, "/") && !strings.HasSuffix(key, "/"+store.LeaseName) && !p.isResult(key) {
 			names = append(names, key)
 		}
 	})

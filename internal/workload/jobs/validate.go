@@ -117,6 +117,17 @@ func (p *Params) checkStore() error {
 			errs, checked = append(errs, p.config(bucket, nil).Check()), bucket
 		}
 	}
+	items := "" // the folder of those that are objects
+	switch {
+	case p.Stage != nil:
+		items = p.Stage.folder()
+	case p.Items != nil && p.Items.Prefix != "":
+		items = strings.TrimPrefix(p.Items.Prefix, "/")
+	case p.NATS != nil && p.Get != nil:
+		items = p.Get.Prefix
+	}
+	errs = append(errs, workload.Refuse(p.isResult(items), "put.prefix", "another folder than that of the items",
+		"results lie in %s, and items below %s", p.results(), items))
 	check(p.gets(), "get from", p.getBucket())
 	check(p.Put != nil, "put into", p.putBucket())
 	return errors.Join(errs...)
