@@ -141,7 +141,8 @@ func checkDrained(t *testing.T, a *task) {
 	if makespan := v["jobs_makespan"]; makespan <= 0 || v["jobs_tail"] < 0 || v["jobs_tail"] > makespan {
 		t.Errorf("makespan %v, tail %v", makespan, v["jobs_tail"])
 	}
-	for _, h := range []string{"jobs_wait", "jobs_get", "jobs_compute", "jobs_put", "jobs_time"} {
+	for _, h := range []string{"jobs_wait", "jobs_get", "jobs_compute", "jobs_put", "jobs_time", "jobs_cpu",
+		"jobs_get_bytes", "jobs_put_bytes"} {
 		if a.FindHistogram(h).Encoded == "" || v[h] <= 0 {
 			t.Errorf("no distribution of %s, or its mean is %v", h, v[h])
 		}
@@ -360,6 +361,9 @@ func TestFailures(t *testing.T) {
 			aside := s.records(jobs.SetAside)["in/3"]
 			if !strings.Contains(aside.Error, c.says) || aside.Try != 2 || !strings.Contains(a.stderr.String(), c.says) {
 				t.Errorf("set aside: %+v, want %q\n%s", aside, c.says, a.stderr.String())
+			}
+			if got, want := a.Values()["jobs_get_bytes"], 4000./7; name == "status" && math.Abs(got-want) > 1e-9 {
+				t.Errorf("%v bytes were got for a job, want %v: those of failed executions, too", got, want)
 			}
 			if v := a.Values(); v["jobs_failed"] != 2 || v["jobs_set_aside"] != 1 || v["jobs_tries"] != 9./7 {
 				t.Errorf("samples %v", v)

@@ -41,6 +41,8 @@ type job struct {
 	since, ended time.Duration
 	count        func(begun, ended time.Duration, counts bool)
 	lost         bool // there is nothing to tell the queue
+	// got and put are bytes that were moved, those of failed attempts included.
+	got, put int64
 }
 
 func (r *run) newSlot(n int) *slot {
@@ -149,26 +151,38 @@ func (s *slot) execute(ctx context.Context, t turn) *job {
 	l := t.lease
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s.mu.Lock()
-	s.held[l.ID] = cancel
-	if s.stopped.Load() && s.source.free() { // it was taken while the time ended
-		cancel(errOver)
-	}
-	s.mu.Unlock()
+	s.hold(l.ID, cancel)
 	j := &job{since: s.since, count: s.count, Record: jobs.Record{
 		Lease: l.ID, Key: l.Key, Name: l.Name, Try: l.Try, Slot: s.number, Outcome: jobs.Done,
 		Begin: s.begun.Seconds(), Wait: (s.now() - s.begun).Seconds(),
 	}}
-	err := s.stages(ctx, &j.Record, t.item)
+	err := s.stages(ctx, j, t.item)
 	j.ended = s.now()
 	j.End = j.ended.Seconds()
-	if err == nil {
-		return j
+	if err != nil {
+		s.fail(j, err, context.Cause(ctx))
+		s.drop(ctx, j)
 	}
+	return j
+}
+
+// hold has the lease renewed, and the execution ended with it.
+func (r *run) hold(lease uint64, end context.CancelCauseFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held[lease] = end
+	if r.stopped.Load() && r.source.free() { // it was taken while the time ended
+		end(errOver)
+	}
+}
+
+// fail says what becomes of an execution that ended with an error. cause is what ended it
+// from outside; nil: nothing did.
+func (s *slot) fail(j *job, err, cause error) {
 	j.Outcome, j.Error = jobs.Failed, short(err.Error())
 	var outage *outageError
 	over := errors.Is(err, errOver) || errors.Is(err, errDown)
-	switch cause := context.Cause(ctx); {
+	switch {
 	case errors.Is(cause, errOver), cause == nil && over:
 		j.Outcome, j.Error = jobs.Returned, ""
 	case cause != nil: // the lease is over, or the task
@@ -176,8 +190,6 @@ func (s *slot) execute(ctx context.Context, t turn) *job {
 	case errors.As(err, &outage):
 		s.end, j.lost = outage, true
 	}
-	s.drop(ctx, j)
-	return j
 }
 
 // timed adds to how long a stage takes.
@@ -190,7 +202,8 @@ func timed(seconds *float64, stage func() error) error {
 
 // stages gets, computes and puts. The files of the item before go first, so that each
 // moment of a job is in one of its stages.
-func (s *slot) stages(ctx context.Context, r *jobs.Record, item natsqueue.Item) (err error) {
+func (s *slot) stages(ctx context.Context, j *job, item natsqueue.Item) (err error) {
+	r := &j.Record
 	var in, out string
 	first := &r.Compute
 	if s.gets() {
@@ -201,7 +214,7 @@ func (s *slot) stages(ctx context.Context, r *jobs.Record, item natsqueue.Item) 
 		return s.explain("get", r.Name, err)
 	}
 	if s.gets() {
-		if err := timed(&r.Get, func() (err error) { in, err = s.get(ctx, r, item); return err }); err != nil {
+		if err := timed(&r.Get, func() (err error) { in, err = s.get(ctx, j, item); return err }); err != nil {
 			return s.explain("get", s.key(r.Name), err)
 		}
 	}
@@ -216,15 +229,19 @@ func (s *slot) stages(ctx context.Context, r *jobs.Record, item natsqueue.Item) 
 	}
 	r.Output = s.outputKey(r.Key)
 	err = timed(&r.Put, func() error {
-		return s.insist(ctx, s.to, true, func() (err error) { r.Out, err = s.to.PutFile(ctx, out, r.Output); return err })
+		return s.insist(ctx, s.to, true, func() error {
+			size, moved, err := s.to.PutFile(ctx, out, r.Output)
+			r.Out, j.put = size, j.put+moved
+			return err
+		})
 	})
 	return s.explain("put", r.Output, err)
 }
 
 // get gets an item's object into a file. If the key can be read in several ways, it finds
 // out which object is meant.
-func (s *slot) get(ctx context.Context, r *jobs.Record, item natsqueue.Item) (in string, err error) {
-	hold := !s.source.free()
+func (s *slot) get(ctx context.Context, j *job, item natsqueue.Item) (in string, err error) {
+	r, hold := &j.Record, !s.source.free()
 	if len(item.Names) > 1 {
 		s.lookups.Add(1)
 		err = s.insist(ctx, s.from, hold, func() (err error) {
@@ -236,8 +253,9 @@ func (s *slot) get(ctx context.Context, r *jobs.Record, item natsqueue.Item) (in
 		}
 	}
 	in = filepath.Join(s.dir, "in"+ending(r.Name))
-	return in, s.insist(ctx, s.from, hold, func() (err error) {
-		r.In, err = s.from.GetFile(ctx, s.key(r.Name), in)
+	return in, s.insist(ctx, s.from, hold, func() error {
+		size, moved, err := s.from.GetFile(ctx, s.key(r.Name), in)
+		r.In, j.got = size, j.got+moved
 		return err
 	})
 }
