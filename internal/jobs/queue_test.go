@@ -60,11 +60,12 @@ func TestItems(t *testing.T) {
 		"none":              {add: &Add{Last: true}, drained: true},
 		"endless names":     {open: Open{Endless: true}, add: &names, want: []string{"0=a", "1=b", "2=a"}},
 		"endless, of none":  {open: Open{Endless: true}, add: &Add{Last: true}, drained: true},
-		"endless numbers":   {open: Open{Endless: true, Count: 1}, want: []string{"0=0", "1=1", "2=2"}},
+		"endless count":     {open: Open{Endless: true, Count: 2}, want: []string{"0=0", "1=1", "2=0"}},
+		"endless numbers":   {open: Open{Endless: true, Numbers: true}, want: []string{"0=0", "1=1", "2=2"}},
 		"some are over":     {open: Open{Count: 3}, over: []Over{{"1", Done}}, want: []string{"0=0", "2=2"}},
 		"all are over":      {open: Open{Count: 1}, over: []Over{{"0", SetAside}}, drained: true, setAside: 1},
-		"endless goes on": {open: Open{Endless: true, Count: 1}, over: []Over{{"1", Done}},
-			want: []string{"2=2", "3=3", "4=4"}},
+		"endless goes on": {open: Open{Endless: true, Count: 2}, over: []Over{{"1", Done}},
+			want: []string{"2=0", "3=1", "4=0"}},
 		"names of a past attempt": {names: []string{"x"}, add: &names, want: []string{"0=x"}},
 	} {
 		q := New()
@@ -519,7 +520,8 @@ func (f *fleet) check(owner string, c Call, r Reply, lost []uint64) {
 		}
 	}
 	want.Queued = want.Items - want.Done - want.SetAside - want.Leased
-	if want.Drained = want.Leased+want.Queued == 0; want.Drained {
+	want.Drained = want.Leased+want.Queued == 0
+	if !f.counted.IsZero() {
 		want.Ago = f.now.Sub(f.counted)
 	}
 	if r.State != want {

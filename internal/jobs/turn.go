@@ -137,7 +137,7 @@ func (q *Queue) End(t *Turn, names bool, records []Storage, now time.Time) (Repl
 		}
 		r.Leases = leases
 	}
-	if r.State = q.State(); r.State.Drained && !q.counted.IsZero() {
+	if r.State = q.State(); !q.counted.IsZero() {
 		r.State.Ago = now.Sub(q.counted)
 	}
 	if len(r.Leases) < t.call.Take && !r.State.Drained {

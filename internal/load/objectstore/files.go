@@ -40,24 +40,26 @@ func (t *Target) List(ctx context.Context, prefix string, each func(key string, 
 	return ctx.Err()
 }
 
-// GetFile gets an object into a file, which is replaced, and returns its size. Attempts
-// are counted and repeated as in a test. The error is ErrGone where there is no object,
-// and that of the file system where the file cannot be written.
-func (t *Target) GetFile(ctx context.Context, key, path string) (size int64, err error) {
+// GetFile gets an object into a file, which is replaced. It returns its size, and the bytes
+// that came, those of failed attempts included. Attempts are counted and repeated as in a
+// test. The error is ErrGone where there is no object, and that of the file system where
+// the file cannot be written.
+func (t *Target) GetFile(ctx context.Context, key, path string) (size, moved int64, err error) {
 	var local error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	err = t.attempts(ctx, Get, func(tr *transfer) (err error) {
 		size, local, err = t.getFile(ctx, key, path, tr)
+		moved += tr.moved.Load()
 		if local != nil {
 			cancel() // nothing is wrong with the store: no attempt has failed, and none follows
 		}
 		return err
 	})
 	if local != nil {
-		return 0, local
+		return 0, moved, local
 	}
-	return size, plain(err)
+	return size, moved, plain(err)
 }
 
 // plain is an error without the engine's kind, and tells what is not there from the rest.
@@ -172,24 +174,28 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// PutFile puts a file as an object, and returns its size.
-func (t *Target) PutFile(ctx context.Context, path, key string) (size int64, err error) {
+// PutFile puts a file as an object. It returns its size, and the bytes that were sent,
+// those of failed attempts included.
+func (t *Target) PutFile(ctx context.Context, path, key string) (size, moved int64, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer func() { _ = file.Close() }() // only read
 	info, err := file.Stat()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if size = info.Size(); size > maxSize {
-		return 0, fmt.Errorf("the file has %d bytes, and one PutObject takes %d", size, maxSize)
+		return 0, 0, fmt.Errorf("the file has %d bytes, and one PutObject takes %d", size, maxSize)
 	}
-	return size, plain(t.attempts(ctx, Put, func(tr *transfer) error {
+	err = t.attempts(ctx, Put, func(tr *transfer) error {
 		payload := &reader{Reader: io.NewSectionReader(file, 0, size), tr: tr} // no library sends it again unnoticed
-		return t.send(ctx, key, payload, size, tr)
-	}))
+		err := t.send(ctx, key, payload, size, tr)
+		moved += tr.moved.Load()
+		return err
+	})
+	return size, moved, plain(err)
 }
 
 // Drop deletes an object. It is no error if there is none.

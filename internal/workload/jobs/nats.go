@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,7 +18,7 @@ type messages struct {
 	*natsqueue.Queue
 
 	call   func(context.Context, jobs.Call) (jobs.Reply, error)
-	prefix string // of the names that are items; other messages are dropped
+	isItem func(name string) bool // other messages are dropped
 	tries  int
 	drain  bool
 	outage time.Duration // how long the queue may not answer
@@ -38,10 +37,7 @@ func (p *Params) openMessages(ctx context.Context, env *workload.Env) (*messages
 		return nil, err
 	}
 	m := &messages{Queue: q, call: env.Jobs, tries: p.Tries, drain: p.Duration == 0, outage: p.Outage.Std(),
-		held: map[uint64]*natsqueue.Message{}}
-	if p.Get != nil {
-		m.prefix = p.Get.Prefix
-	}
+		held: map[uint64]*natsqueue.Message{}, isItem: p.isItem}
 	return m, nil
 }
 
@@ -60,7 +56,11 @@ func (q *messages) next(ctx context.Context, result *jobs.Record, take bool) (t 
 			return t, err
 		}
 		if m == nil {
-			t.drained, err = q.empty(ctx)
+			if t.drained, err = q.empty(ctx); t.drained {
+				var reply jobs.Reply
+				reply, err = q.call(ctx, jobs.Call{})
+				t.ago = reply.State.Ago
+			}
 			return t, err
 		}
 		if t.lease, err = q.accept(ctx, m); t.lease != nil || err != nil {
@@ -93,7 +93,7 @@ func (q *messages) empty(ctx context.Context) (bool, error) {
 // accept returns the item of a message; nil if it is none. One that cannot be an item, or
 // was lost as often as it may, is set aside.
 func (q *messages) accept(ctx context.Context, m *natsqueue.Message) (*jobs.Lease, error) {
-	m.Names = slices.DeleteFunc(m.Names, func(name string) bool { return !strings.HasPrefix(name, q.prefix) })
+	m.Names = slices.DeleteFunc(m.Names, func(name string) bool { return !q.isItem(name) })
 	if m.Skip || m.Bad == nil && len(m.Names) == 0 {
 		_ = m.Done(ctx) // if that is lost it comes again
 		return nil, nil

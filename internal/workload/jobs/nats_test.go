@@ -239,6 +239,22 @@ func TestKeysOfEvents(t *testing.T) {
 	}
 }
 
+// TestOwnResults: messages of results are no items, so that the work ends.
+func TestOwnResults(t *testing.T) {
+	t.Parallel()
+	url := startNATS(t)
+	q := openQueue(t, url, 10*time.Second)
+	g := s3test.Start(t, "--event-nats-url", url, "--event-nats-topic", "items.new")
+	g.Write(t, "a", "x")
+	s := newServer(t)
+	params := natsOnGateway(url, g, `"get": {}, "put": {"keep": true}, "function": "copy", "slots": 1, "lease": "10s"`)
+	ran(t, newTask(t, s, params, 0, 1))
+	if len(s.stored) != 1 || len(s.records(jobs.Done)) != 1 {
+		t.Errorf("stored %v", s.stored)
+	}
+	checkEmpty(t, q)
+}
+
 // TestStagedEvents: the stream is there before the first of the uploads of which the store
 // sends a message.
 func TestStagedEvents(t *testing.T) {

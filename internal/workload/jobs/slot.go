@@ -42,6 +42,8 @@ type job struct {
 	since, ended time.Duration
 	count        func(begun, ended time.Duration, counts bool)
 	lost         bool // there is nothing to tell the queue
+	// got and put are bytes that were moved, those of failed attempts included.
+	got, put int64
 }
 
 func (r *run) newSlot(n int) *slot {
@@ -58,8 +60,8 @@ func (s *slot) work(ctx context.Context) error {
 		if last != nil && !last.lost {
 			result = &last.Record
 		}
-		take := !s.stopped.Load() && s.down == nil
-		turn, err := s.source.next(ctx, result, take)
+		stopped := s.stopped.Load()
+		turn, err := s.source.next(ctx, result, !stopped && s.down == nil)
 		switch {
 		case last == nil:
 		case err == nil:
@@ -74,10 +76,13 @@ func (s *slot) work(ctx context.Context) error {
 			s.count(s.since, s.now(), false)
 			return err
 		}
-		if last = nil; turn.lease == nil {
-			if s.rest(ctx, turn, take) {
-				return nil
-			}
+		last = nil
+		switch {
+		case turn.lease == nil && (stopped || turn.drained):
+			s.leave(turn)
+			return nil
+		case turn.lease == nil:
+			s.rest(ctx, turn)
 			continue
 		}
 		last = s.execute(ctx, turn)
@@ -116,19 +121,24 @@ func (s *slot) pass(at time.Duration) {
 	}
 }
 
-// rest waits where there is nothing to take. over: there will be nothing.
-func (s *slot) rest(ctx context.Context, t turn, took bool) (over bool) {
+// rest waits where there is nothing to take now.
+func (s *slot) rest(ctx context.Context, t turn) {
 	now := s.now()
-	s.count(s.since, now, false)
 	s.pass(now)
-	if !took || t.drained {
-		s.idle(s.begun, now-t.ago)
-		return true
-	}
 	// If it is over, the next call says so. Soon, so that the task hardly outlives its work.
 	_ = workload.Pause(ctx, min(t.again, max(soonest, now/pauses)))
-	s.since, s.count = now, s.fracs.Begin()
-	return false
+	s.since = now
+	if s.Duration > 0 { // readings need not wait for the next item
+		s.count(s.since, now, false)
+		s.count = s.fracs.Begin()
+	}
+}
+
+// leave ends the slot where there will be nothing to take.
+func (s *slot) leave(t turn) {
+	now := s.now()
+	s.pass(now)
+	s.idle(s.begun, now-t.ago, func() { s.count(s.since, now, false) })
 }
 
 // A slot that found nothing asks again after this part of the time so far, and not sooner.
@@ -142,26 +152,38 @@ func (s *slot) execute(ctx context.Context, t turn) *job {
 	l := t.lease
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s.mu.Lock()
-	s.held[l.ID] = cancel
-	if s.stopped.Load() && s.source.free() { // it was taken while the time ended
-		cancel(errOver)
-	}
-	s.mu.Unlock()
+	s.hold(l.ID, cancel)
 	j := &job{since: s.since, count: s.count, Record: jobs.Record{
 		Lease: l.ID, Key: l.Key, Name: l.Name, Try: l.Try, Slot: s.number, Outcome: jobs.Done,
 		Begin: s.begun.Seconds(), Wait: (s.now() - s.begun).Seconds(),
 	}}
-	err := s.stages(ctx, &j.Record, t.item)
+	err := s.stages(ctx, j, t.item)
 	j.ended = s.now()
 	j.End = j.ended.Seconds()
-	if err == nil {
-		return j
+	if err != nil {
+		s.fail(j, err, context.Cause(ctx))
+		s.drop(ctx, j)
 	}
+	return j
+}
+
+// hold has the lease renewed, and the execution ended with it.
+func (r *run) hold(lease uint64, end context.CancelCauseFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held[lease] = end
+	if r.stopped.Load() && r.source.free() { // it was taken while the time ended
+		end(errOver)
+	}
+}
+
+// fail says what becomes of an execution that ended with an error. cause is what ended it
+// from outside; nil: nothing did.
+func (s *slot) fail(j *job, err, cause error) {
 	j.Outcome, j.Error = jobs.Failed, short(err.Error())
 	var outage *outageError
 	over := errors.Is(err, errOver) || errors.Is(err, errDown)
-	switch cause := context.Cause(ctx); {
+	switch {
 	case errors.Is(cause, errOver), cause == nil && over:
 		j.Outcome, j.Error = jobs.Returned, ""
 	case cause != nil: // the lease is over, or the task
@@ -169,8 +191,6 @@ func (s *slot) execute(ctx context.Context, t turn) *job {
 	case errors.As(err, &outage):
 		s.end, j.lost = outage, true
 	}
-	s.drop(ctx, j)
-	return j
 }
 
 // timed adds to how long a stage takes.
@@ -183,7 +203,8 @@ func timed(seconds *float64, stage func() error) error {
 
 // stages gets, computes and puts. The files go before the queue is told of the result, as
 // they may fill the disk that it needs. Each moment of a job is in one of its stages.
-func (s *slot) stages(ctx context.Context, r *jobs.Record, item natsqueue.Item) (err error) {
+func (s *slot) stages(ctx context.Context, j *job, item natsqueue.Item) (err error) {
+	r := &j.Record
 	var in, out string
 	first, last := &r.Compute, &r.Compute
 	if s.gets() {
@@ -198,7 +219,7 @@ func (s *slot) stages(ctx context.Context, r *jobs.Record, item natsqueue.Item) 
 		return s.explain("get", r.Name, err)
 	}
 	if s.gets() {
-		if err := timed(&r.Get, func() (err error) { in, err = s.get(ctx, r, item); return err }); err != nil {
+		if err := timed(&r.Get, func() (err error) { in, err = s.get(ctx, j, item); return err }); err != nil {
 			return s.explain("get", s.key(r.Name), err)
 		}
 	}
@@ -213,15 +234,19 @@ func (s *slot) stages(ctx context.Context, r *jobs.Record, item natsqueue.Item) 
 	}
 	r.Output = s.outputKey(r.Key)
 	err = timed(&r.Put, func() error {
-		return s.insist(ctx, s.to, true, func() (err error) { r.Out, err = s.to.PutFile(ctx, out, r.Output); return err })
+		return s.insist(ctx, s.to, true, func() error {
+			size, moved, err := s.to.PutFile(ctx, out, r.Output)
+			r.Out, j.put = size, j.put+moved
+			return err
+		})
 	})
 	return s.explain("put", r.Output, err)
 }
 
 // get gets an item's object into a file. If the key can be read in several ways, it finds
 // out which object is meant.
-func (s *slot) get(ctx context.Context, r *jobs.Record, item natsqueue.Item) (in string, err error) {
-	hold := !s.source.free()
+func (s *slot) get(ctx context.Context, j *job, item natsqueue.Item) (in string, err error) {
+	r, hold := &j.Record, !s.source.free()
 	if len(item.Names) > 1 {
 		err = s.insist(ctx, s.from, hold, func() error {
 			name, requests, err := s.from.Which(ctx, item.ETag, item.Names)
@@ -234,8 +259,9 @@ func (s *slot) get(ctx context.Context, r *jobs.Record, item natsqueue.Item) (in
 		}
 	}
 	in = filepath.Join(s.dir, "in"+ending(r.Name))
-	return in, s.insist(ctx, s.from, hold, func() (err error) {
-		r.In, err = s.from.GetFile(ctx, s.key(r.Name), in)
+	return in, s.insist(ctx, s.from, hold, func() error {
+		size, moved, err := s.from.GetFile(ctx, s.key(r.Name), in)
+		r.In, j.got = size, j.got+moved
 		return err
 	})
 }
