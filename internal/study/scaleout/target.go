@@ -17,7 +17,7 @@ import (
 type Target struct {
 	Rate float64 `json:"rate"`
 	// Nodes is how many nodes reach it; null: no number of them does, or, where Raised is
-	// null as well, it is not known.
+	// null as well or NodesCI has a lower end, it is not known.
 	Nodes   *float64 `json:"nodes"`
 	NodesCI *Ends    `json:"nodes_ci"`
 	// Reached is the least size measured that did it in the mean of its trials; null: none did.

@@ -175,8 +175,12 @@ func (r *Result) targetWords(t *Target) string {
 		}
 		return text
 	case t.Raised != nil:
-		return fmt.Sprintf("No number of nodes does %s. Once %s is raised, it takes at least %s%s.", wanted, r.raised(),
-			nodesText(t.Raised), cost)
+		text := "No number of nodes does " + wanted
+		if ci := t.NodesCI; ci != nil && ci[0] != nil { // a curve that is plausible reaches it
+			text = fmt.Sprintf("The data do not show whether any number of nodes does %s. Fewer than %s do not", wanted,
+				nodesText(ci[0]))
+		}
+		return fmt.Sprintf("%s. Once %s is raised, it takes at least %s%s.", text, r.raised(), nodesText(t.Raised), cost)
 	}
 	return "How many nodes do " + wanted + " is not known: no fleet did it, and no curve was fitted."
 }
