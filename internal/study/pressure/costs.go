@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -41,7 +40,7 @@ func (p *Params) price(r *Result) error {
 	if p.Growth == 0 {
 		return nil
 	}
-	prices, err := p.priceList()
+	prices, err := ReadPrices(p.Prices)
 	if err != nil {
 		return err
 	}
@@ -88,19 +87,11 @@ func (p *Params) price(r *Result) error {
 func (r *Result) needed(growth float64, o *offer) map[string]float64 {
 	out := o.levels(o.now)
 	for _, u := range r.used {
-		if to := u.needed(growth / (r.Critical / 100)); to > u.Rate && slices.Contains(o.limits, u.of) {
+		if to := u.needed(growth / (r.Critical / 100)); to > u.Rate && u.of.offer == o {
 			out[u.Quality] = max(out[u.Quality], to)
 		}
 	}
 	return out
-}
-
-// priceList is that of the parameters; empty: there is none.
-func (p *Params) priceList() (Prices, error) {
-	if p.Prices == "" {
-		return Prices{}, nil
-	}
-	return ReadPrices("prices", strings.NewReader(p.Prices))
 }
 
 // hostWords are what limits of a whole node, which come first, choose for it: its volumes get the same.

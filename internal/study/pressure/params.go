@@ -167,7 +167,7 @@ func (p *Params) inputs(source, node, service string, m *levels.Model, used *use
 	out := make(map[string]string)
 	rank := make(map[string]int)
 	for _, key := range slices.Sorted(maps.Keys(p.Set)) {
-		of, name, ok := cutLast(key, ".")
+		of, name, ok := cutLast(key)
 		if !ok {
 			name = key
 		}
@@ -189,9 +189,9 @@ func (p *Params) inputs(source, node, service string, m *levels.Model, used *use
 	return out
 }
 
-func cutLast(text, sep string) (before, after string, ok bool) {
-	if i := strings.LastIndex(text, sep); i >= 0 {
-		return text[:i], text[i+len(sep):], true
+func cutLast(text string) (before, after string, ok bool) {
+	if i := strings.LastIndex(text, "."); i >= 0 {
+		return text[:i], text[i+1:], true
 	}
 	return "", text, false
 }
