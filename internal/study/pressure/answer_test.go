@@ -65,7 +65,7 @@ func TestAnswer(t *testing.T) {
 			if p.Credits = tt.credits; strings.Contains(tt.form, "iops") {
 				p.Set = map[string]string{"iops": "300"}
 			}
-			if got := resultOf(t, p, tt.of...).document().Answer; string(got) != tt.want {
+			if got := resultOf(t, p, tt.of...).document().Answer; got != tt.want {
 				t.Errorf("answer %q, want %q", got, tt.want)
 			}
 		})
