@@ -2,7 +2,9 @@ package scaleout
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +73,39 @@ func TestTargetAgreesWithSizes(t *testing.T) {
 		if text := r.targetWords(got); !strings.Contains(text, c.words) {
 			t.Errorf("%s: %q, want %q in it", c.name, text, c.words)
 		}
+	}
+}
+
+// TestTargetByLuck: a target that no number of nodes does is seldom answered without a doubt, and
+// one that a size does by far seldom has one.
+func TestTargetByLuck(t *testing.T) {
+	t.Parallel()
+	const draws = 300
+	count := func(target float64) (answered, doubted int) {
+		for draw := range draws {
+			rng := rand.New(rand.NewPCG(41, uint64(draw)))
+			text := "nodes,throughput\n"
+			for _, n := range []float64{1, 2, 4, 8, 16} {
+				for range 3 {
+					text += fmt.Sprintf("%v,%v\n", n, min(n, 4)*math.Exp(.03*rng.NormFloat64()))
+				}
+			}
+			p := New()
+			p.Target = target
+			if r := ofTable(t, p, "t.csv", text); r.Target.Nodes != nil {
+				answered++
+				if all := codes(r.Doubts); slices.Contains(all, "reached_by_chance") || slices.Contains(all, "not_reached") {
+					doubted++
+				}
+			}
+		}
+		return answered, doubted
+	}
+	if answered, doubted := count(4.04); answered-doubted > draws*5/100 {
+		t.Errorf("more than the plateau: %d of %d are answered without a doubt", answered-doubted, draws)
+	}
+	if answered, doubted := count(3.6); answered < draws || doubted > draws*5/100 {
+		t.Errorf("a tenth below the plateau: %d of %d are answered, %d with a doubt", answered, draws, doubted)
 	}
 }
 
