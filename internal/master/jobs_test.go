@@ -200,8 +200,8 @@ func TestForgedCalls(t *testing.T) {
 	}
 	for _, o := range []jobs.Outcome{jobs.Done, jobs.SetAside} { // as a task of a queue in NATS says it
 		for _, key := range []string{"0", "1", "2"} {
-			r := jobs.Record{Key: key, Try: 1, Outcome: o}
-			if _, err := h.m.Jobs(t.Context(), h.message("b", jobs.Call{Finish: []jobs.Record{r}})); !errors.Is(err, model.ErrInvalid) {
+			c := h.message("b", jobs.Call{Finish: []jobs.Record{{Key: key, Try: 1, Outcome: o}}})
+			if _, err := h.m.Jobs(t.Context(), c); !errors.Is(err, model.ErrInvalid) {
 				t.Errorf("item %s, which another has or nobody, is finished as %s: %v", key, o, err)
 			}
 		}

@@ -104,12 +104,13 @@ func (t *Target) Probe(ctx context.Context) error {
 func IsRefusal(err error) bool { return kindOf(err) == failClient }
 
 // Which returns the key, of several that are possible, of the object with an ETag. If none
-// has it, Which returns the first key of an object, and if there is none, the first key.
-func (t *Target) Which(ctx context.Context, etag string, keys []string) (string, error) {
-	found := ""
+// has it, Which returns the first key of an object, and if there is none, the first key. It
+// makes so many requests.
+func (t *Target) Which(ctx context.Context, etag string, keys []string) (found string, requests int64, err error) {
 	for _, key := range keys {
 		var info minio.ObjectInfo
 		err := repeat(ctx, t.Retries, false, func() (err error) {
+			requests++
 			ctx, cancel := context.WithTimeout(ctx, t.Timeout)
 			defer cancel()
 			info, err = t.client.StatObject(ctx, t.Bucket, key, minio.StatObjectOptions{})
@@ -118,14 +119,14 @@ func (t *Target) Which(ctx context.Context, etag string, keys []string) (string,
 		answer, _ := errors.AsType[minio.ErrorResponse](err)
 		switch {
 		case err == nil && info.ETag == etag:
-			return key, nil
+			return key, requests, nil
 		case err == nil:
 			found = cmp.Or(found, key)
 		case answer.StatusCode != http.StatusNotFound:
-			return "", t.scrub(err)
+			return "", requests, t.scrub(err)
 		}
 	}
-	return cmp.Or(found, keys[0]), nil
+	return cmp.Or(found, keys[0]), requests, nil
 }
 
 // getFile is one attempt. What went wrong with the file is local.

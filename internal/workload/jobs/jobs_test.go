@@ -372,6 +372,28 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestFilesGone: what an execution wrote is gone before the queue is told how it ended: it may
+// fill the disk on which the queue keeps its records.
+func TestFilesGone(t *testing.T) {
+	t.Parallel()
+	a := newTask(t, newServer(t), `{"items": {"count": 3}, "slots": 1, "tries": 2, "max_errors": 1,
+			"command": "echo x > file; [ {item} != 1 ]"}`, 0, 1)
+	call, told := a.env.Jobs, 0
+	a.env.Jobs = func(ctx context.Context, c jobs.Call) (jobs.Reply, error) {
+		if len(c.Finish) > 0 {
+			told++
+			if left, err := filepath.Glob(filepath.Join(a.env.Dir, "slot-*")); len(left) > 0 || err != nil {
+				t.Errorf("left are %v, %v", left, err)
+			}
+		}
+		return call(ctx, c)
+	}
+	ran(t, a)
+	if told != 4 {
+		t.Errorf("the queue was told of %d executions", told)
+	}
+}
+
 func TestTooManyFailures(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ rest, says string }{

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/minio/minio-go/v7"
 
 	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/workload/jobs/natsqueue"
@@ -218,11 +217,7 @@ func TestKeysOfEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			etag := ""
 			if c.etagOf != "" {
-				info, err := g.Client.StatObject(t.Context(), s3test.Bucket, c.etagOf, minio.StatObjectOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				etag = info.ETag
+				etag = g.ETag(t, c.etagOf)
 			}
 			publish(t, q, fmt.Sprintf(
 				`{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"object": {"key": %q, "eTag": %q}}}]}`, c.key, etag))

@@ -73,11 +73,7 @@ func (s *slot) await(ctx context.Context, t *store.Target, why error) error {
 	s.waits(1, why)
 	defer func() { s.waits(-1, why) }()
 	for pause := 100 * time.Millisecond; why != nil; pause = min(2*pause, longestPause) {
-		limit := s.Outage.Std()
-		if store.IsRefusal(why) {
-			limit = min(limit, refusalTime)
-		}
-		lasted := s.now() - begun
+		lasted, limit := s.now()-begun, s.longestOutage(why)
 		if lasted >= limit {
 			return &outageError{lasted, why}
 		}
@@ -92,6 +88,13 @@ func (s *slot) await(ctx context.Context, t *store.Target, why error) error {
 	return nil
 }
 
+func (p *Params) longestOutage(why error) time.Duration {
+	if store.IsRefusal(why) {
+		return min(p.Outage.Std(), refusalTime)
+	}
+	return p.Outage.Std()
+}
+
 // waits notes that a slot begins to wait for the store (1), or ends that (-1).
 func (r *run) waits(more int, why error) {
 	r.mu.Lock()
@@ -99,7 +102,7 @@ func (r *run) waits(more int, why error) {
 	if r.waiting == 0 {
 		r.since, r.outages.why = r.now(), why
 		r.env.Report.Stage(outageStage, model.StageBegun, short(why.Error()))
-		r.say("the store fails, and slots wait for up to %s: %v", r.Outage.Std(), why)
+		r.say("the store fails, and slots wait for up to %s: %v", r.longestOutage(why), why)
 	}
 	if r.waiting += more; r.waiting > 0 {
 		return

@@ -51,7 +51,9 @@ type cost struct {
 	cpu      float64 // s
 }
 
-func (c *cost) add(got, put int64, cpu float64) { c.got, c.put, c.cpu = c.got+got, c.put+put, c.cpu+cpu }
+func (c *cost) add(got, put int64, cpu float64) {
+	c.got, c.put, c.cpu = c.got+got, c.put+put, c.cpu+cpu
+}
 
 // longest is the longest time that histograms tell apart, in µs.
 const longest = int64(7 * 24 * time.Hour / time.Microsecond)

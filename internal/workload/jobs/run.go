@@ -31,7 +31,7 @@ type run struct {
 	// others go on meanwhile, so that nobody works on a fleet that idles.
 	crossed atomic.Int64
 	stopped atomic.Bool  // all have: nothing more is taken
-	lookups atomic.Int64 // of objects whose events have keys that can be read in several ways
+	lookups atomic.Int64 // requests for objects whose events have keys that can be read in several ways
 
 	mu   sync.Mutex
 	held map[uint64]context.CancelCauseFunc // what ends the execution, by lease

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -200,15 +201,19 @@ func timed(seconds *float64, stage func() error) error {
 	return err
 }
 
-// stages gets, computes and puts. The files of the item before go first, so that each
-// moment of a job is in one of its stages.
+// stages gets, computes and puts. The files go before the queue is told of the result, as
+// they may fill the disk that it needs. Each moment of a job is in one of its stages.
 func (s *slot) stages(ctx context.Context, j *job, item natsqueue.Item) (err error) {
 	r := &j.Record
 	var in, out string
-	first := &r.Compute
+	first, last := &r.Compute, &r.Compute
 	if s.gets() {
 		first = &r.Get
 	}
+	if s.Put != nil {
+		last = &r.Put
+	}
+	defer func() { _ = timed(last, func() error { return os.RemoveAll(s.dir) }) }() // or the next item says why not
 	err = timed(first, func() error { return errors.Join(os.RemoveAll(s.dir), os.Mkdir(s.dir, 0o700)) })
 	if err != nil {
 		return s.explain("get", r.Name, err)
@@ -243,9 +248,10 @@ func (s *slot) stages(ctx context.Context, j *job, item natsqueue.Item) (err err
 func (s *slot) get(ctx context.Context, j *job, item natsqueue.Item) (in string, err error) {
 	r, hold := &j.Record, !s.source.free()
 	if len(item.Names) > 1 {
-		s.lookups.Add(1)
-		err = s.insist(ctx, s.from, hold, func() (err error) {
-			r.Name, err = s.from.Which(ctx, item.ETag, item.Names)
+		err = s.insist(ctx, s.from, hold, func() error {
+			name, requests, err := s.from.Which(ctx, item.ETag, item.Names)
+			s.lookups.Add(requests)
+			r.Name = cmp.Or(name, r.Name)
 			return err
 		})
 		if err != nil {

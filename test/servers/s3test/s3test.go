@@ -217,6 +217,16 @@ func (g *Gateway) Read(t *testing.T, key string) string {
 	return string(text)
 }
 
+// ETag is that of an object.
+func (g *Gateway) ETag(t *testing.T, key string) string {
+	t.Helper()
+	info, err := g.Client.StatObject(t.Context(), Bucket, key, minio.StatObjectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.ETag
+}
+
 // Remove deletes an object.
 func (g *Gateway) Remove(t *testing.T, key string) {
 	t.Helper()

@@ -25,8 +25,8 @@ func TestRead(t *testing.T) {
 		created("a%3Db+c"):          {Item: named("a=b c", "a=b+c", "a%3Db+c")},
 		created("100%zz"):           {Item: named("100%zz")},
 		created(""):                 {says: "0 bytes"},
-		amazonEvent:                 {Item: Item{[]string{"red flower.jpg", "red+flower.jpg"}, "d41d8cd98f00b204e9800998ecf8427e"}},
-		versityEvent:                {Item: Item{[]string{"a+b%20c", "a+b c", "a b c"}, "9d9b2d52a5312cd9d9121ceafbf1eabc"}},
+		amazonEvent:                 {Item: Item{[]string{"red flower.jpg", "red+flower.jpg"}, "d41d8cd98f00b204"}},
+		versityEvent:                {Item: Item{[]string{"a+b%20c", "a+b c", "a b c"}, "9d9b2d52a5312cd9"}},
 		`{"Event": "s3:TestEvent"}`: {skip: true},
 		`{"Records": []}`:           {says: "event of 0 objects"},
 		`{"Records": [{}, {}]}`:     {says: "event of 2 objects"},
@@ -56,7 +56,7 @@ const amazonEvent = `{"Records": [{"eventVersion": "2.1", "eventSource": "aws:s3
 	"s3": {"s3SchemaVersion": "1.0", "configurationId": "testConfigRule",
 		"bucket": {"name": "amzn-s3-demo-bucket", "ownerIdentity": {"principalId": "A3NL1KOZZKExample"},
 			"arn": "arn:aws:s3:::amzn-s3-demo-bucket"},
-		"object": {"key": "red+flower.jpg", "size": 1024, "eTag": "d41d8cd98f00b204e9800998ecf8427e",
+		"object": {"key": "red+flower.jpg", "size": 1024, "eTag": "d41d8cd98f00b204",
 			"versionId": "096fKKXTRTtl3on89fVO.nfljtsv6qko", "sequencer": "0055AED6DCD90281E5"}}}]}`
 
 // versityEvent was sent by versitygw 1.8.
@@ -66,7 +66,7 @@ const versityEvent = `{"Records":[{"eventVersion":"2.2","eventSource":"aws:s3","
 	"responseElements":{"x-amz-request-id":"","x-amz-id-2":""},
 	"s3":{"s3SchemaVersion":"1.0","configurationId":"webhook-global",
 		"bucket":{"name":"bench","ownerIdentity":{"PrincipalId":"testaccesskey"},"arn":"arn:aws:s3:::/bench/a+b%20c"},
-		"object":{"key":"a+b%20c","size":4,"eTag":"\"9d9b2d52a5312cd9d9121ceafbf1eabc\"","versionId":null,
+		"object":{"key":"a+b%20c","size":4,"eTag":"\"9d9b2d52a5312cd9\"","versionId":null,
 			"sequencer":"2"}}}]}`
 
 func FuzzRead(f *testing.F) {
