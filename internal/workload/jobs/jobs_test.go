@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/jobs"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/test/paramtest"
 	"github.com/scalebench/scalebench/test/servers/s3test"
@@ -134,6 +135,9 @@ func TestDrain(t *testing.T) {
 func checkDrained(t *testing.T, a *task) {
 	t.Helper()
 	v := a.Values()
+	if better := a.Find("jobs_done").Better; better != model.Higher {
+		t.Errorf("of jobs_done, %s is better", better)
+	}
 	if v["jobs_get_bytes"] < 6 || math.Abs(v["jobs_put_bytes"]-v["jobs_get_bytes"]-1) > 1e-9 || v["jobs_tries"] != 1 ||
 		v["jobs_requests"] < 2 {
 		t.Errorf("samples %v", v)

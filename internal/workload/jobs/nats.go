@@ -19,6 +19,7 @@ type messages struct {
 
 	call   func(context.Context, jobs.Call) (jobs.Reply, error)
 	isItem func(name string) bool // other messages are dropped
+	say    func(format string, args ...any)
 	tries  int
 	drain  bool
 	outage time.Duration // how long the queue may not answer
@@ -37,7 +38,8 @@ func (p *Params) openMessages(ctx context.Context, env *workload.Env) (*messages
 		return nil, err
 	}
 	m := &messages{Queue: q, call: env.Jobs, tries: p.Tries, drain: p.Duration == 0, outage: p.Outage.Std(),
-		held: map[uint64]*natsqueue.Message{}, isItem: p.isItem}
+		held: map[uint64]*natsqueue.Message{}, isItem: p.isItem,
+		say: func(format string, args ...any) { say(env, format, args...) }}
 	return m, nil
 }
 
@@ -167,26 +169,56 @@ func (q *messages) close() {
 	q.Close()
 }
 
-// feed sends messages of these names, over and over, so that the queue is never empty. What
-// fails is tried again, and is an error if it still fails at the end.
-func (q *messages) feed(ctx context.Context, names []string, atLeast int) (failed error) {
+// feed sends messages of these names, over and over, so that the queue is never empty, and
+// at the end withdraws those that nobody took. What fails is tried again, and is an error
+// if it still fails at the end.
+func (q *messages) feed(ctx context.Context, names []string, slots int) (failed error) {
+	want, left := int64(leastStock*slots), int64(0)
+	var sent []uint64
 	for at := 0; ; {
 		pending, _, err := q.Waiting(ctx)
-		if err == nil && pending < int64(atLeast) {
-			some := make([]string, 0, atLeast)
-			for range atLeast {
-				some = append(some, names[at%len(names)])
+		if err == nil {
+			want = stock(want, left, pending)
+			sent = sent[max(0, len(sent)-int(pending)):]
+			var more []string
+			for int64(len(more)) < want-pending {
+				more = append(more, names[at%len(names)])
 				at++
 			}
-			err = q.Publish(ctx, some)
+			var numbers []uint64
+			numbers, err = q.Publish(ctx, more)
+			sent, left = append(sent, numbers...), pending+int64(len(numbers))
 		}
 		if ctx.Err() != nil {
-			return failed
+			break
 		}
 		failed = err
 		_ = workload.Pause(ctx, feedEvery)
 	}
+	if err := q.Withdraw(context.WithoutCancel(ctx), sent); err != nil {
+		q.say("messages that nobody took stay in the stream: %v", err)
+	}
+	return failed
 }
 
 // feedEvery is the time between two looks at how many messages wait.
 const feedEvery = 200 * time.Millisecond
+
+// stock is how many messages shall wait until the next look: several times as many as were
+// taken since the last one, after which so many were left. If none waits, more would have
+// been taken.
+func stock(want, left, pending int64) int64 {
+	switch taken := left - pending; {
+	case left > 0 && pending == 0:
+		want *= 2
+	default:
+		want = max(want, stockLooks*taken)
+	}
+	return min(want, mostStock)
+}
+
+const (
+	leastStock = 32 // for each slot
+	stockLooks = 5
+	mostStock  = 1 << 16
+)

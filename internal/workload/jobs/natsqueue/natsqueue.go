@@ -184,26 +184,51 @@ func (q *Queue) Waiting(ctx context.Context) (pending, taken int64, err error) {
 	return int64(info.NumPending), int64(info.NumAckPending), nil
 }
 
-// Publish sends a message for each of these names, and returns when all are stored.
-func (q *Queue) Publish(ctx context.Context, names []string) error {
+// Publish sends a message for each of these names, and returns when all are stored, with
+// their numbers in the stream.
+func (q *Queue) Publish(ctx context.Context, names []string) (numbers []uint64, err error) {
 	if q.Subject == "" {
-		return errors.New("nats.subject is missing: messages of the uploader need one")
+		return nil, errors.New("nats.subject is missing: messages of the uploader need one")
 	}
 	acks := make([]jetstream.PubAckFuture, 0, len(names))
 	for _, name := range names {
 		ack, err := q.stream.PublishMsgAsync(&nats.Msg{Subject: q.Subject, Data: []byte(name)})
 		if err != nil {
-			return fmt.Errorf("sending a message to subject %q: %w", q.Subject, err)
+			return numbers, fmt.Errorf("sending a message to subject %q: %w", q.Subject, err)
 		}
 		acks = append(acks, ack)
 	}
 	for _, ack := range acks {
 		select {
-		case <-ack.Ok():
+		case stored := <-ack.Ok():
+			numbers = append(numbers, stored.Sequence)
 		case err := <-ack.Err():
-			return fmt.Errorf("sending a message to subject %q: %w", q.Subject, err)
+			return numbers, fmt.Errorf("sending a message to subject %q: %w", q.Subject, err)
 		case <-ctx.Done():
-			return ctx.Err()
+			return numbers, ctx.Err()
+		}
+	}
+	return numbers, nil
+}
+
+// Withdraw deletes those of these messages that were given to nobody yet.
+func (q *Queue) Withdraw(ctx context.Context, numbers []uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	stream, err := q.stream.Stream(ctx, q.Stream)
+	if err != nil {
+		return fmt.Errorf("asking for stream %q: %w", q.Stream, err)
+	}
+	info, err := q.consumer.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("asking for consumer %q: %w", q.Consumer, err)
+	}
+	for _, n := range numbers {
+		if n <= info.Delivered.Stream {
+			continue
+		}
+		if err := stream.DeleteMsg(ctx, n); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+			return fmt.Errorf("deleting message %d of stream %q: %w", n, q.Stream, err)
 		}
 	}
 	return nil
