@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/scalability"
 	"github.com/scalebench/scalebench/internal/study"
@@ -27,11 +25,11 @@ func TestBottleneck(t *testing.T) {
 		want  Bottleneck
 	}{
 		{"the store's link", transcoding(20e6 / 8), []int{2, 4, 6, 8}, model.ResourceObjectPut},
-		{"the other way", site{link: 20e6 / 8, get: 826e3, put: 400e3, compute: .9, scatter: .15}, []int{2, 4, 6, 8},
+		{"the other way", site{link: 20e6 / 8, get: 826e3, put: 400e3, compute: .9, stages: 44}, []int{2, 4, 6, 8},
 			model.ResourceObjectGet},
-		{"processors", site{link: 200e6 / 8, get: 738e3, put: 826e3, compute: .9, scatter: .15}, []int{2, 4, 6, 8},
+		{"processors", site{link: 200e6 / 8, get: 738e3, put: 826e3, compute: .9, stages: 44}, []int{2, 4, 6, 8},
 			OwnProcessors},
-		{"neither yet", site{link: 40e6 / 8, get: 738e3, put: 826e3, compute: .5, scatter: .15}, []int{2}, None},
+		{"neither yet", site{link: 40e6 / 8, get: 738e3, put: 826e3, compute: .5, stages: 44}, []int{2}, None},
 	} {
 		w, p := newWorld(c.site, slices.Max(c.sizes), 3), params(c.sizes...)
 		w.run(t, p)
@@ -40,48 +38,6 @@ func TestBottleneck(t *testing.T) {
 			t.Errorf("%s: the bottleneck is %s, want %s (%s, efficiency %.3f)\nstages %+v\nuses %+v", c.name, r.Bottleneck,
 				c.want, r.Kind, r.efficiency(), r.Stages, r.Uses)
 		}
-	}
-}
-
-// TestCoverage: with links drawn at random the plateau lies in the band that was predicted,
-// in 19 of 20 and more, and no band is wider than was asked for without a word.
-func TestCoverage(t *testing.T) {
-	t.Parallel()
-	const labs = 60
-	inside, all, wide, plateau, above, widest := 0, 0, 0, 0, 0, 0.0
-	rng := rand.New(rand.NewPCG(28, 1))
-	for lab := range labs {
-		w, p := newWorld(transcoding((16+24*rng.Float64())*1e6/8), 8, 3), params(2, 3, 4, 6, 8)
-		w.seed = uint64(100 + lab)
-		w.run(t, p)
-		r, _ := w.result(t, p)
-		for _, s := range r.Sizes {
-			all++
-			if *s.Inside {
-				inside++
-			}
-			if *s.BoundError > 0 {
-				above++
-			}
-		}
-		if *r.largest().Inside {
-			plateau++
-		}
-		widest = max(widest, r.Predicted.widest().HalfWidth)
-		if r.Predicted.widest().HalfWidth > .2 {
-			wide++
-			if !slices.Contains(codes(r.Doubts), "wide_band") {
-				t.Errorf("lab %d: a band of ±%.3f has no doubt", lab, r.Predicted.widest().HalfWidth)
-			}
-		}
-	}
-	t.Logf("inside: plateau %d of %d, all sizes %d of %d; %d labs with a wide band, ±%.3f at most; %d above min(N·r, C/d)",
-		plateau, labs, inside, all, wide, widest, above)
-	if plateau < labs*95/100 || inside < all*95/100 {
-		t.Errorf("inside: plateau %d of %d, all sizes %d of %d; want 95 %%", plateau, labs, inside, all)
-	}
-	if wide > labs/10 {
-		t.Errorf("%d of %d labs have a band that is too wide", wide, labs)
 	}
 }
 
@@ -104,7 +60,7 @@ func TestPlateauIsCarried(t *testing.T) {
 		{5.5, [6]float64{5.5, 4.4, 6, 5.5, 4, 6}},
 		{6.1, [6]float64{6.65, 4.4, math.Inf(1), 6.65, 4, 20}},
 	} {
-		p, k := of(c.rate).carried(curve, knee, 1)
+		p, k := of(c.rate).clipped(curve, knee, 1)
 		if got := [6]float64{p.Value, p.Lo, p.Hi, k.Value, k.Lo, k.Hi}; got != c.want {
 			t.Errorf("%v job/s measured: plateau and knee %v, want %v", c.rate, got, c.want)
 		}
@@ -234,6 +190,20 @@ func TestHardCap(t *testing.T) {
 	}
 }
 
+// TestPeakIsMissing: a peak that may be there or not is null, and nothing says where it is.
+func TestPeakIsMissing(t *testing.T) {
+	t.Parallel()
+	r := ofTable(t, New(), "unclear.csv", "nodes,throughput\n1,1\n2,1.9\n3,2.9\n4,3.5\n6,4.6\n8,5.9\n")
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Kind != scalability.Unclear || !strings.Contains(string(b), `"peak":null,"peak_ci":null`) ||
+		strings.Contains(string(r.Answer), "falls") {
+		t.Errorf("%s: %q, %s", r.Kind, r.Answer, b)
+	}
+}
+
 // TestTarget has the paper's figures (section 5.3).
 func TestTarget(t *testing.T) {
 	t.Parallel()
@@ -249,8 +219,6 @@ func TestTarget(t *testing.T) {
 		{each: 4.8, target: 590, capacity: "3125MB/s", needed: 3127e6, rateLimit: 589.6, nodeLimit: 122.8, raised: 123},
 		{each: 2.5, target: 1000, capacity: "5640MB/s", needed: 5300e6, rateLimit: 1064.2, nodeLimit: 425.7, nodes: 400,
 			suffices: true},
-		// 32 nodes were measured to do more: the question is what would be.
-		{each: 4.8, target: 100, capacity: "100MB/s", needed: 530e6, rateLimit: 18.9, nodeLimit: 3.9, raised: 21},
 	} {
 		p := New()
 		p.Target, p.Demand = c.target, []string{"objectstore.put=5.3MB"}
@@ -277,15 +245,22 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// TestNoDemand: a capacity that limits nothing is told.
-func TestNoDemand(t *testing.T) {
+// TestUnclearTarget: of a target that one plausible curve reaches and the best one does not, the
+// answer claims neither.
+func TestUnclearTarget(t *testing.T) {
 	t.Parallel()
-	p := New()
-	p.Target, p.Demand = 20, []string{"objectstore.put=5MB"}
-	p.Capacity = []string{"objectstore.put=1GB/s", "network.send=1MB/s"}
-	r := ofTable(t, p, "linear.csv", "nodes,throughput\n1,1\n2,2\n4,4\n8,8\n16,16\n32,32\n")
-	if got := codes(r.Doubts); !slices.Equal(got, []caveat.Code{"demand_not_known"}) || r.Target.Nodes == nil {
-		t.Errorf("doubts %v, nodes %v; want a doubt about network.send, and nodes", got, r.Target.Nodes)
+	const text = "nodes,throughput\n1,96\n1,99\n2,184\n2,186\n4,360\n4,359\n8,638\n8,612\n16,1022\n16,1142\n" +
+		"24,1170\n24,1282\n32,1366\n32,1460\n" // Amdahl's law with α = 0.039: 36 nodes do 1518
+	for target, want := range map[float64]string{
+		1518: "The data do not show whether any number of nodes does 1518. Fewer than 33 nodes do not. Once ",
+		5000: "No number of nodes does 5000. Once ",
+	} {
+		p := New()
+		p.Target = target
+		r := ofTable(t, p, "unclear.csv", text)
+		if got := r.targetWords(r.Target); !strings.HasPrefix(got, want) {
+			t.Errorf("target %v: %q, want %q", target, got, want)
+		}
 	}
 }
 
@@ -316,13 +291,13 @@ func TestAmounts(t *testing.T) {
 		"objectstore.put": false, "objectstore.put=0B": false,
 	} {
 		p := New()
-		p.Demand = []string{text}
+		p.Target, p.Demand = 590, []string{text}
 		if _, err := p.Check(); (err == nil) != want {
 			t.Errorf("--demand %s: %v", text, err)
 		}
 	}
 	p := New()
-	p.Capacity = []string{"objectstore.put=300op/s"}
+	p.Target, p.Capacity = 590, []string{"objectstore.put=300op/s"}
 	if _, err := p.Check(); err == nil {
 		t.Error("operations are accepted as bytes")
 	}
