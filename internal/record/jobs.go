@@ -64,7 +64,9 @@ func jobsOf(run *observe.Run) (out []jobView) {
 
 // jobsTable shows where the time of a job goes.
 func jobsTable(jobs []jobView) *doc.Table {
-	t := &doc.Table{Columns: []doc.Column{column("workload", "workload"), column("phase", "phase"), number("nodes", "nodes")}}
+	t := &doc.Table{
+		Columns: []doc.Column{column("workload", "workload"), column("phase", "phase"), number("nodes", "nodes")},
+	}
 	for _, c := range jobColumns {
 		t.Columns = append(t.Columns, number(c.name, c.head))
 	}

@@ -347,7 +347,7 @@ func TestFailures(t *testing.T) {
 		"killed":   {`"command": "[ {item} = in/3 ] && kill -9 $$; cat {in} > {out}"`, "signal: killed", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer g.Write(t, "in/3", "back")
+			defer g.Write(t, "in/3", strings.Repeat("x", 400))
 			s := newServer(t)
 			a := newTask(t, s, onGateway(g, c.rest+`, "items": {"prefix": "in/"}, "put": {}, "tries": 2, "slots": 2`), 0, 1)
 			if err := a.Prepare(t.Context(), a.env); err != nil {
@@ -442,7 +442,8 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	a := newTask(t, s, `{"items": {"list": ["it's; touch bad", "$(touch bad)", "-n `+"`touch bad`"+`"]},
-			"command": "printf %s {item} | wc -c >&2 && echo `+"`printf %s {item}` \\\"$(printf %s {item})\\\""+` >&2; [ ! -e bad ]", "slots": 1}`, 0, 1)
+			"command": "printf %s {item} | wc -c >&2 && echo `+"`printf %s {item}`"+` >&2;`+
+		` echo \"$(printf %s {item})\" >&2; [ ! -e bad ]", "slots": 1}`, 0, 1)
 	ran(t, a)
 	if done := s.records(jobs.Done); len(done) != 3 {
 		t.Errorf("done are %v", keysOf(done))
