@@ -251,12 +251,12 @@ func (a *Advised) next() string {
 
 // place is the service of a limit after its words: a volume may be called "data".
 func (l LimitOf) place() string {
-	switch {
-	case l.Service == "":
+	switch l.Service {
+	case "":
 		return " of " + cmp.Or(l.Node, "the node")
-	case l.Service == telemetry.Processor:
+	case telemetry.Processor:
 		return "" // "the processor" says it
-	case l.Service == telemetry.Network:
+	case telemetry.Network:
 		return " of the network"
 	}
 	return " of volume " + l.Service

@@ -1,6 +1,7 @@
 package pressure
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -64,10 +65,32 @@ func TestAnswer(t *testing.T) {
 			if p.Credits = tt.credits; strings.Contains(tt.form, "iops") {
 				p.Set = map[string]string{"iops": "300"}
 			}
-			if got := resultOf(t, p, tt.of...).document().Answer; string(got) != tt.want {
+			if got := resultOf(t, p, tt.of...).document().Answer; got != tt.want {
 				t.Errorf("answer %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestFar: a growth without a near limit is no number to plan with, and what it would take is not advised.
+func TestFar(t *testing.T) {
+	p := params(map[string]string{"iops": "300"},
+		file("", "m", "inputs: {iops: {}}\nlimits:\n- {of: ops, rate: iops}\n- {of: bytes, rate: 500MiB}"))
+	r := resultOf(t, p, recordedOf("db-1", "v", 1, reads(4096, slicesOf(300, 120)...)))
+	if a := r.Advice[0]; !(a.Growth.Value > farAway) || a.To == nil {
+		t.Fatalf("advice %+v, want a growth and a level that are far", a)
+	}
+	text, err := json.Marshal(r.adviceBlocks())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"as needed"`, `"more than 100 times"`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	if strings.Contains(string(text), "iops=") {
+		t.Errorf("inputs in %s", text)
 	}
 }
 

@@ -25,8 +25,8 @@ type Prices struct {
 	Inputs   map[Priced]Price
 }
 
-// ReadPrices reads a table in CSV, or none, with the columns model, input, per_month (of one unit) and currency, and perhaps
-// included. Its errors name line and column.
+// ReadPrices reads a table in CSV, or none, with the columns model, input, per_month (of one unit) and currency, and
+// perhaps included. Its errors name line and column.
 func ReadPrices(text string) (Prices, error) {
 	out := Prices{Inputs: make(map[Priced]Price)}
 	if text == "" {
