@@ -302,7 +302,7 @@ func TestStock(t *testing.T) {
 			}
 			left = max(want, pending)
 		}
-		if most := int64(2 * max(leastStock, stockLooks*rate)); want > most || want < rate || empty > 8 ||
+		if most := 2 * max(leastStock, stockLooks*rate); want > most || want < rate || empty > 8 ||
 			rate < leastStock && empty > 0 {
 			t.Errorf("%d are taken between two looks, %d are in stock, and it was empty %d times", rate, want, empty)
 		}
