@@ -58,7 +58,8 @@ func (s *slot) work(ctx context.Context) error {
 		if last != nil && !last.lost {
 			result = &last.Record
 		}
-		take := !s.stopped.Load() && s.down == nil
+		down := s.down != nil
+		take := !s.stopped.Load() && !down
 		turn, err := s.source.next(ctx, result, take)
 		switch {
 		case last == nil:
@@ -74,7 +75,11 @@ func (s *slot) work(ctx context.Context) error {
 			s.count(s.since, s.now(), false)
 			return err
 		}
-		if last = nil; turn.lease == nil {
+		last = nil
+		switch {
+		case down: // it was, and nothing was taken
+			continue
+		case turn.lease == nil:
 			if s.rest(ctx, turn, take) {
 				return nil
 			}
