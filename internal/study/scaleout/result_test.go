@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,11 +25,11 @@ func TestBottleneck(t *testing.T) {
 		want  Bottleneck
 	}{
 		{"the store's link", transcoding(20e6 / 8), []int{2, 4, 6, 8}, model.ResourceObjectPut},
-		{"the other way", site{link: 20e6 / 8, get: 826e3, put: 400e3, compute: .9, scatter: .15}, []int{2, 4, 6, 8},
+		{"the other way", site{link: 20e6 / 8, get: 826e3, put: 400e3, compute: .9, stages: 44}, []int{2, 4, 6, 8},
 			model.ResourceObjectGet},
-		{"processors", site{link: 200e6 / 8, get: 738e3, put: 826e3, compute: .9, scatter: .15}, []int{2, 4, 6, 8},
+		{"processors", site{link: 200e6 / 8, get: 738e3, put: 826e3, compute: .9, stages: 44}, []int{2, 4, 6, 8},
 			OwnProcessors},
-		{"neither yet", site{link: 40e6 / 8, get: 738e3, put: 826e3, compute: .5, scatter: .15}, []int{2}, None},
+		{"neither yet", site{link: 40e6 / 8, get: 738e3, put: 826e3, compute: .5, stages: 44}, []int{2}, None},
 	} {
 		w, p := newWorld(c.site, slices.Max(c.sizes), 3), params(c.sizes...)
 		w.run(t, p)
@@ -39,48 +38,6 @@ func TestBottleneck(t *testing.T) {
 			t.Errorf("%s: the bottleneck is %s, want %s (%s, efficiency %.3f)\nstages %+v\nuses %+v", c.name, r.Bottleneck,
 				c.want, r.Kind, r.efficiency(), r.Stages, r.Uses)
 		}
-	}
-}
-
-// TestCoverage: with links drawn at random the plateau lies in the band that was predicted,
-// in 19 of 20 and more, and no band is wider than was asked for without a word.
-func TestCoverage(t *testing.T) {
-	t.Parallel()
-	const labs = 60
-	inside, all, wide, plateau, above, widest := 0, 0, 0, 0, 0, 0.0
-	rng := rand.New(rand.NewPCG(28, 1))
-	for lab := range labs {
-		w, p := newWorld(transcoding((16+24*rng.Float64())*1e6/8), 8, 3), params(2, 3, 4, 6, 8)
-		w.seed = uint64(100 + lab)
-		w.run(t, p)
-		r, _ := w.result(t, p)
-		for _, s := range r.Sizes {
-			all++
-			if *s.Inside {
-				inside++
-			}
-			if *s.BoundError > 0 {
-				above++
-			}
-		}
-		if *r.largest().Inside {
-			plateau++
-		}
-		widest = max(widest, r.Predicted.widest().HalfWidth)
-		if r.Predicted.widest().HalfWidth > .2 {
-			wide++
-			if !slices.Contains(codes(r.Doubts), "wide_band") {
-				t.Errorf("lab %d: a band of ±%.3f has no doubt", lab, r.Predicted.widest().HalfWidth)
-			}
-		}
-	}
-	t.Logf("inside: plateau %d of %d, all sizes %d of %d; %d labs with a wide band, ±%.3f at most; %d above min(N·r, C/d)",
-		plateau, labs, inside, all, wide, widest, above)
-	if plateau < labs*95/100 || inside < all*95/100 {
-		t.Errorf("inside: plateau %d of %d, all sizes %d of %d; want 95 %%", plateau, labs, inside, all)
-	}
-	if wide > labs/10 {
-		t.Errorf("%d of %d labs have a band that is too wide", wide, labs)
 	}
 }
 
@@ -103,7 +60,7 @@ func TestPlateauIsCarried(t *testing.T) {
 		{5.5, [6]float64{5.5, 4.4, 6, 5.5, 4, 6}},
 		{6.1, [6]float64{6.65, 4.4, math.Inf(1), 6.65, 4, 20}},
 	} {
-		p, k := of(c.rate).carried(curve, knee, 1)
+		p, k := of(c.rate).clipped(curve, knee, 1)
 		if got := [6]float64{p.Value, p.Lo, p.Hi, k.Value, k.Lo, k.Hi}; got != c.want {
 			t.Errorf("%v job/s measured: plateau and knee %v, want %v", c.rate, got, c.want)
 		}
@@ -230,6 +187,20 @@ func TestHardCap(t *testing.T) {
 	}
 	if !strings.Contains(string(r.Answer), "8 nodes do 4.00, and 4 would do as well: growth ends at 4.00.") {
 		t.Errorf("the answer is %q", r.Answer)
+	}
+}
+
+// TestPeakIsMissing: a peak that may be there or not is null, and nothing says where it is.
+func TestPeakIsMissing(t *testing.T) {
+	t.Parallel()
+	r := ofTable(t, New(), "unclear.csv", "nodes,throughput\n1,1\n2,1.9\n3,2.9\n4,3.5\n6,4.6\n8,5.9\n")
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Kind != scalability.Unclear || !strings.Contains(string(b), `"peak":null,"peak_ci":null`) ||
+		strings.Contains(string(r.Answer), "falls") {
+		t.Errorf("%s: %q, %s", r.Kind, r.Answer, b)
 	}
 }
 

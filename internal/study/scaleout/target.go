@@ -84,19 +84,22 @@ func (r *Result) reach(t *Target) {
 		r.reached(t, i)
 		return
 	}
-	e, known := r.nodesFor(t.Rate)
-	switch {
-	case slices.ContainsFunc(t.Limits, Needed.lacks):
+	if slices.ContainsFunc(t.Limits, Needed.lacks) {
 		t.Raised = num.IfFinite(r.inProportion(t.Rate))
-	case known && math.IsInf(e.Value, 1):
-		t.Raised, t.NodesCI = num.IfFinite(r.inProportion(t.Rate)), endsOf(e)
-	case known:
-		t.Nodes, t.NodesCI = &e.Value, endsOf(e)
-		if most := r.largest().Nodes; e.Value > float64(most) {
-			r.Doubts.Add(beyond.Warn(beyondArgs{int(e.Value), most}))
-		} else {
-			r.Doubts.Add(notReached.Warn(beyondArgs{int(e.Value), most}))
-		}
+		return
+	}
+	e, known := r.nodesFor(t.Rate)
+	if !known {
+		return
+	}
+	t.Nodes, t.NodesCI = num.IfFinite(e.Value), endsOf(e)
+	switch most := r.largest().Nodes; {
+	case t.Nodes == nil:
+		t.Raised = num.IfFinite(r.inProportion(t.Rate))
+	case e.Value > float64(most):
+		r.Doubts.Add(beyond.Warn(beyondArgs{int(e.Value), most}))
+	default:
+		r.Doubts.Add(notReached.Warn(beyondArgs{int(e.Value), most}))
 	}
 }
 
