@@ -207,16 +207,20 @@ func (s Shared) evenly(nodes int) (alone, stay float64, known bool) {
 	return s.Service, float64(nodes) * s.Service, false
 }
 
+// Shortfall is how far below a target, as a part of it, the lower bound may lie: demands
+// are not known any better.
+const Shortfall = .01
+
 // Safe is the smallest fleet, of at least so many nodes, that reaches the target
-// by the lower bound, but for a shortfall, a part of the target; nil if none does.
-func (f Fleet) Safe(target, shortfall float64, nodes int) *int {
+// by the lower bound, but for [Shortfall]; nil if none does.
+func (f Fleet) Safe(target float64, nodes int) *int {
 	if len(f.Shared) == 0 {
 		return &nodes
 	}
 	if _, roof := f.Bottleneck(); !f.waits() || target > roof*(1+rounding) {
 		return nil
 	}
-	enough, falls := target*(1-shortfall), f.Falls()
+	enough, falls := target*(1-Shortfall), f.Falls()
 	for n, x := range f.Rates() {
 		switch {
 		case n >= nodes && (!falls && x >= enough || f.Proven(n) >= enough):

@@ -28,9 +28,6 @@ func rates(f Fleet, n int) []float64 {
 	return out
 }
 
-// shortfall is what may be missing of a target.
-const shortfall = 0.01
-
 func TestFleetIsExact(t *testing.T) {
 	const balanced = 0.25 // s at each of four stations
 	for _, c := range []struct {
@@ -88,18 +85,18 @@ func TestFleetSafe(t *testing.T) {
 		f := someFleet(rng)
 		_, roof := f.Bottleneck()
 		target := min(1.2*roof, 50*f.Rate) * rng.Float64()
-		n := f.Safe(target, shortfall, 1)
+		n := f.Safe(target, 1)
 		switch {
 		case target > roof && n != nil:
 			t.Errorf("%+v: %d nodes are safe for %v, more than there is", f, *n, target)
 		case target <= roof && n == nil:
 			t.Errorf("%+v: nothing is safe for %v", f, target)
 		case n != nil && len(f.Shared) > 0 &&
-			(f.Band(*n).Lower < target*(1-shortfall)*(1-1e-8) || *n > 1 && f.Band(*n-1).Lower >= target*(1-shortfall)):
+			(f.Band(*n).Lower < target*(1-Shortfall)*(1-1e-8) || *n > 1 && f.Band(*n-1).Lower >= target*(1-Shortfall)):
 			t.Errorf("%+v: %d nodes are safe for %v: %v", f, *n, target, f.Band(*n))
 		}
 	}
-	if n := (Fleet{Rate: 2}).Safe(39, shortfall, 20); n == nil || *n != 20 {
+	if n := (Fleet{Rate: 2}).Safe(39, 20); n == nil || *n != 20 {
 		t.Errorf("without limits %v nodes are safe, want the wanted 20", n)
 	}
 }
@@ -110,10 +107,10 @@ func TestLargeFleets(t *testing.T) {
 	if b := f.Band(100_000); b.Lower < 0.999*b.Upper {
 		t.Errorf("a tenth of what there is: %+v, want nearly no waiting", b)
 	}
-	if n := f.Safe(1e5, shortfall, 100_000); n == nil || *n > 100_100 {
+	if n := f.Safe(1e5, 100_000); n == nil || *n > 100_100 {
 		t.Errorf("%v nodes are safe for a tenth of what there is", n)
 	}
-	if n := network(0, .5, .5, .5).Safe(1.9999, shortfall, 1); n == nil || *n >= MostUsers {
+	if n := network(0, .5, .5, .5).Safe(1.9999, 1); n == nil || *n >= MostUsers {
 		t.Errorf("%v nodes are safe for nearly all there is, want some", n)
 	}
 }

@@ -109,7 +109,8 @@ func judgeBands(t *testing.T, all []transcoding) {
 	}
 	t.Logf("plateaus by the curve alone: %s have an interval that overlaps the band, %s are inside",
 		share(overlap, curves), share(fitted, curves))
-	t.Logf("largest fleets inside the band: %s; fleets of 2 nodes and more: %s", share(plateaus, len(all)), share(inside, sizes))
+	t.Logf("largest fleets inside the band: %s; fleets of 2 nodes and more: %s", share(plateaus, len(all)),
+		share(inside, sizes))
 	t.Logf("mean error of the band's middle: %.1f %%; of min(N·r, C/d) alone: %.1f %%", 100*stats.Average(far),
 		100*stats.Average(bound))
 	if plateaus < len(all)*19/20 || overlap < curves*19/20 {

@@ -81,16 +81,16 @@ var (
 			num.Count(a.Nodes, "node"), num.Count(a.Trials, "trial"))
 	})
 	overCapacity = caveat.DefineAbout("more_than_capacity", func(_ caveat.Caveat, a resourceArgs) string {
-		return fmt.Sprintf("a fleet did the target, and %s has too little capacity for that. Its capacity or what a job takes "+
-			"of it is wrong", a.Resource)
+		return fmt.Sprintf("a fleet did the target, and %s has too little capacity for that. Its capacity or its demand is "+
+			"wrong", a.Resource)
 	})
 	missed = caveat.Define("trials_missing", func(a missedArgs) string {
 		return fmt.Sprintf("%s were measured in %d of %s. Too few nodes were left, or the run ended early",
 			num.Count(a.Nodes, "node"), a.Trials, num.Count(a.Of, "trial"))
 	})
 	noCommonTime = caveat.Define("no_common_time", func(a sizeOf) string {
-		return fmt.Sprintf("%s were not seen at work at the same time. Their throughput is the sum of what each did by itself, "+
-			"and may be too high", num.Count(a.Nodes, "node"))
+		return fmt.Sprintf("%s were not seen at work at the same time. Their throughput is the sum of what each did by "+
+			"itself, and may be too high", num.Count(a.Nodes, "node"))
 	})
 	copies = caveat.Define("equal_trials", func(struct{}) string {
 		return "all trials of a size are equal, as copies are. Each size counts once. Give what each trial measured"

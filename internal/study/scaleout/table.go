@@ -36,9 +36,11 @@ func parseTable(name string, in io.Reader) (out table, err error) {
 		if !whole || nodes < 1 || nodes != math.Trunc(nodes) || nodes > mostNodes {
 			t.RefuseCell(t.Column("nodes"), "nodes", "a whole number from 1 to 1000000")
 		}
-		x := t.Amount("throughput", true)
-		if v, known := tabular.Number(t.Text(t.Column("throughput"))); known && v == 0 {
+		x, known := tabular.Number(t.Text(t.Column("throughput")))
+		if !known || !(x > 0) {
 			t.RefuseCell(t.Column("throughput"), "throughput", "a number above 0")
+		} else {
+			x = t.Amount("throughput", true)
 		}
 		if at := t.Column("trial"); at != tabular.Absent {
 			is := trial{nodes, strings.Clone(t.Text(at))}

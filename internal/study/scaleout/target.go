@@ -172,15 +172,12 @@ func (r *Result) nodesFor(rate float64) (scalability.Estimate, bool) {
 	}
 	if e.Value > most && !math.IsInf(e.Value, 1) && len(r.limits()) > 0 {
 		e.Lo, e.Hi, e.Value = lo, math.Inf(1), max(e.Value, lo)
-		if n := r.Predicted.fleet(-1).Safe(rate, shortfall, int(lo)); n != nil {
+		if n := r.Predicted.fleet(-1).Safe(rate, int(lo)); n != nil {
 			e.Hi = max(float64(*n), e.Value)
 		}
 	}
 	return e, true
 }
-
-// shortfall is how far below the target, as a part of it, the lower bound may lie.
-const shortfall = .01
 
 // needed adds what the target needs of what is shared.
 func (p *Params) needed(r *Result, t *Target) error {

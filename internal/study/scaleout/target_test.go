@@ -35,10 +35,12 @@ func TestTargetAgreesWithSizes(t *testing.T) {
 			"20.0 takes 5 nodes [5 .. 5]. That lies between sizes that were measured: 8 nodes did it."},
 		{"many nodes", "1,4.8\n2,9.6\n4,19.2\n8,38.4\n16,76.8\n32,153.6\n", 24001, 5001, none, 4999, none,
 			"beyond_measured", "24001 takes 5,001 nodes ["},
-		{"surely reached", "1,1.01\n1,0.99\n2,1.98\n2,2.01\n4,3.97\n4,4.02\n8,7.9\n8,8.02\n", 3, 4, 4, 3, 4, "", "3.00 takes "},
+		{"surely reached", "1,1.01\n1,0.99\n2,1.98\n2,2.01\n4,3.97\n4,4.02\n8,7.9\n8,8.02\n", 3, 4, 4, 3, 4, "",
+			"3.00 takes "},
 		{"by one trial", "1,1.00\n1,0.98\n2,1.97\n2,1.93\n4,2.9\n4,3.2\n8,2.9\n8,3.1\n", 3.04, 4, 4, 0, none,
 			"reached_by_chance", "3.04 takes 4 nodes ["},
-		{"not reached, no curve", "1,1\n2,2\n", 5, none, none, none, none, "no_curve", "is not known: no fleet did it, and no"},
+		{"not reached, no curve", "1,1\n2,2\n", 5, none, none, none, none, "no_curve",
+			"is not known: no fleet did it, and no"},
 		{"the curve says that measured sizes do", "1,1.1\n2,1.9\n4,4.2\n8,7.7\n16,16.4\n32,31.7\n", 31.8, 32, none, 0,
 			none, "not_reached", "31.8 takes 32 nodes ["},
 	} {
@@ -119,7 +121,9 @@ func TestUnusedAmounts(t *testing.T) {
 		want   string
 	}{
 		{func(p *Params) { p.Target, p.Capacity = 590, []string{get} }, "objectstore.get is not known"},
-		{func(p *Params) { p.Target, p.Demand, p.Capacity = 590, []string{put}, []string{get} }, "objectstore.get is not known"},
+		{func(p *Params) {
+			p.Target, p.Demand, p.Capacity = 590, []string{put}, []string{get}
+		}, "objectstore.get is not known"},
 		{func(p *Params) { p.Demand = []string{put} }, "without a target"},
 		{func(p *Params) { p.Capacity = []string{get} }, "without a target"},
 		{func(p *Params) { p.Target, p.Demand = 590, []string{put, "objectstore.put=1MB"} }, "twice"},
@@ -207,7 +211,9 @@ func TestMissingTrials(t *testing.T) {
 		t.Errorf("%d doubts about a run that is whole", n)
 	}
 	for _, from := range []int{1, 3} {
-		if n := count(func(f factors, s model.Step) bool { return f.Role == Fleet && f.Nodes == 4 && s.Trial >= from }); n != 1 {
+		if n := count(func(f factors, s model.Step) bool {
+			return f.Role == Fleet && f.Nodes == 4 && s.Trial >= from
+		}); n != 1 {
 			t.Errorf("4 nodes were lost in trial %d: %d doubts, want 1", from, n)
 		}
 	}

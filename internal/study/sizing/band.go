@@ -47,10 +47,6 @@ func (r Resource) fastest() (d, c float64) {
 // fleet is the network by the figures themselves.
 func (r *Result) fleet() queueing.Fleet { return fleetOf(r.NodeRate, r.Resources, Resource.asIs) }
 
-// shortfall is how far below the target, as a part of it, the lower bound may
-// lie: demands are not known any better.
-const shortfall = 0.01
-
 // bound adds what the wanted fleet does, and how large it must be to do that by
 // the lower bound. Where not even one node works at its rate there is nothing to add.
 func (r *Result) bound() {
@@ -61,7 +57,7 @@ func (r *Result) bound() {
 	}
 	f := r.fleet()
 	at := f.Band(r.Nodes)
-	r.Rate, r.NodesSafe = &at, f.Safe(r.Target, shortfall, r.Nodes)
+	r.Rate, r.NodesSafe = &at, f.Safe(r.Target, r.Nodes)
 	if r.NodesSafe != nil {
 		safe := f.Band(*r.NodesSafe)
 		r.RateSafe = &safe
@@ -70,7 +66,7 @@ func (r *Result) bound() {
 
 // noteWaiting warns of a fleet that suffices by its upper bound alone.
 func (r *Result) noteWaiting(n *model.Doubts) {
-	if r.Rate == nil || r.Answer == Fails || r.Answer == Unknown || r.Rate.Lower >= r.Target*(1-shortfall) {
+	if r.Rate == nil || r.Answer == Fails || r.Answer == Unknown || r.Rate.Lower >= r.Target*(1-queueing.Shortfall) {
 		return
 	}
 	enough := "no number of nodes does it by that bound"

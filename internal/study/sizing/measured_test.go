@@ -9,6 +9,7 @@ import (
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/queueing"
 	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
@@ -82,7 +83,7 @@ func TestAnswerWithinItsBand(t *testing.T) {
 			upper = r.RateCI[1]
 		}
 		fits := r.NodesSafe != nil && (len(r.fleet().Shared) == 0 ||
-			r.fleet().Band(*r.NodesSafe).Lower >= r.Target*(1-shortfall)*(1-1e-9))
+			r.fleet().Band(*r.NodesSafe).Lower >= r.Target*(1-queueing.Shortfall)*(1-1e-9))
 		switch {
 		case r.Answer == Fails && (upper >= r.Target || r.NodesSafe != nil):
 			t.Fatalf("fails %v/s, but %+v, %v, safe %v", r.Target, *r.Rate, r.RateCI, r.NodesSafe)

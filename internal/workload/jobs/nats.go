@@ -28,6 +28,9 @@ type messages struct {
 	held map[uint64]*natsqueue.Message // by lease, which only this node knows
 	last uint64
 	mute time.Time // since when it has not answered; zero: it has
+	// left is what the queue had when it was last asked, unchanged since then.
+	left  natsqueue.Waiting
+	since time.Time
 	// aside counts the messages that were set aside before anyone worked on them.
 	aside int64
 }
@@ -78,7 +81,7 @@ func (q *messages) empty(ctx context.Context) (bool, error) {
 	if !q.drain {
 		return false, nil
 	}
-	pending, taken, err := q.Waiting(ctx)
+	left, err := q.Waiting(ctx)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
@@ -89,8 +92,19 @@ func (q *messages) empty(ctx context.Context) (bool, error) {
 	case ctx.Err() == nil && time.Since(q.mute) > q.outage:
 		return false, fmt.Errorf("NATS at %s has not answered for %s: %w", q.URL, q.outage, err)
 	}
-	return pending+taken == 0 && err == nil, nil
+	if err != nil {
+		return false, nil
+	}
+	if left != q.left {
+		q.left, q.since = left, time.Now()
+	}
+	return left.Pending+left.Taken == 0 || left.Pending == 0 && q.others(), nil
 }
+
+// others reports whether messages that are taken are none for this node: it has none, and
+// none came again in twice the time after which a silent worker's do. Other nodes work on
+// them, or there are none: a server that was killed may wait for messages that it has deleted.
+func (q *messages) others() bool { return len(q.held) == 0 && time.Since(q.since) > 2*q.AckWait() }
 
 // accept returns the item of a message; nil if it is none. One that cannot be an item, or
 // was lost as often as it may, is set aside.
@@ -173,21 +187,21 @@ func (q *messages) close() {
 // at the end withdraws those that nobody took. What fails is tried again, and is an error
 // if it still fails at the end.
 func (q *messages) feed(ctx context.Context, names []string, slots int) (failed error) {
-	want, left := int64(leastStock*slots), int64(0)
+	want, had := int64(leastStock*slots), int64(0)
 	var sent []uint64
 	for at := 0; ; {
-		pending, _, err := q.Waiting(ctx)
+		left, err := q.Waiting(ctx)
 		if err == nil {
-			want = stock(want, left, pending)
-			sent = sent[max(0, len(sent)-int(pending)):]
+			want = stock(want, had, left.Pending)
+			sent = sent[max(0, len(sent)-int(left.Pending)):]
 			var more []string
-			for int64(len(more)) < want-pending {
+			for int64(len(more)) < want-left.Pending {
 				more = append(more, names[at%len(names)])
 				at++
 			}
 			var numbers []uint64
 			numbers, err = q.Publish(ctx, more)
-			sent, left = append(sent, numbers...), pending+int64(len(numbers))
+			sent, had = append(sent, numbers...), left.Pending+int64(len(numbers))
 		}
 		if ctx.Err() != nil {
 			break

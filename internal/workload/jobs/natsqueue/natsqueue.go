@@ -170,19 +170,29 @@ func (q *Queue) check(lease time.Duration) error {
 	return nil
 }
 
-// Waiting is how many messages wait to be taken, and how many are being worked on.
-func (q *Queue) Waiting(ctx context.Context) (pending, taken int64, err error) {
+// Waiting is what a queue has left.
+type Waiting struct {
+	Pending   int64 // messages that wait to be taken
+	Taken     int64 // messages that are being worked on, as the server knows
+	Delivered int64 // times that a message was taken
+}
+
+// Waiting is what the queue has left.
+func (q *Queue) Waiting(ctx context.Context) (Waiting, error) {
 	if !q.conn.IsConnected() {
-		return 0, 0, nats.ErrDisconnected // a question would wait for its patience
+		return Waiting{}, nats.ErrDisconnected // a question would wait for its patience
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	info, err := q.consumer.Info(ctx)
 	if err != nil {
-		return 0, 0, fmt.Errorf("asking for consumer %q: %w", q.Consumer, err)
+		return Waiting{}, fmt.Errorf("asking for consumer %q: %w", q.Consumer, err)
 	}
-	return int64(info.NumPending), int64(info.NumAckPending), nil
+	return Waiting{int64(info.NumPending), int64(info.NumAckPending), int64(info.Delivered.Consumer)}, nil
 }
+
+// AckWait is the silence of a worker after which its message goes to another one.
+func (q *Queue) AckWait() time.Duration { return q.consumer.CachedInfo().Config.AckWait }
 
 // Publish sends a message for each of these names, and returns when all are stored, with
 // their numbers in the stream.
