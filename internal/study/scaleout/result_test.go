@@ -98,7 +98,7 @@ func TestAnswer(t *testing.T) {
 	}
 	d := answer.Document()
 	if len(d.More) != 2 || !strings.Contains(d.More[1], "No number of nodes does 6.00 job/s. Raise objectstore.get to "+
-		"4.428 MB/s and objectstore.put to 4.956 MB/s; then ") {
+		"at least 4.428 MB/s and objectstore.put to at least 4.956 MB/s; then ") {
 		t.Errorf("more is %q", d.More)
 	}
 	if s := r.largest(); s.Nodes != 14 || s.JobCost == nil || math.Abs(*s.JobCost-1.4/3600/s.Rate) > 1e-12 {
