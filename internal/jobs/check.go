@@ -52,6 +52,8 @@ func (o Open) Check() error {
 	switch {
 	case o.Count < 0 || o.Count > MaxItems:
 		return fmt.Errorf("a queue of %d items; it may have %d", o.Count, MaxItems)
+	case o.Numbers && (o.Count > 0 || !o.Endless):
+		return fmt.Errorf("numbers without end, and %d items that come once; a queue has one of them", o.Count)
 	case o.Lease < MinLease || o.Lease > MaxLease:
 		return fmt.Errorf("lease %s; it may be %s to %s", o.Lease, MinLease, MaxLease)
 	case o.Tries < 1 || o.Tries > MaxTries:

@@ -115,7 +115,7 @@ const (
 func (q *Queue) Settle(r Record, s Storage, now time.Time) {
 	l := q.leases[r.Lease]
 	if r.Lease == 0 {
-		q.count(r.Outcome, s == Stored)
+		q.count(r.Outcome, s == Stored, now)
 		return
 	}
 	if l == nil || l.storing == nil {
@@ -131,15 +131,16 @@ func (q *Queue) Settle(r Record, s Storage, now time.Time) {
 	if s == Stored && r.Outcome == Done && !q.open.Endless {
 		q.settled[l.ID] = true
 	}
-	q.count(r.Outcome, true)
+	q.count(r.Outcome, true, now)
 }
 
-func (q *Queue) count(o Outcome, counts bool) {
-	switch {
-	case !counts:
-	case o == SetAside:
+func (q *Queue) count(o Outcome, counts bool, now time.Time) {
+	if !counts {
+		return
+	}
+	if q.counted = now; o == SetAside {
 		q.aside++
-	default:
+	} else {
 		q.done++
 	}
 }

@@ -33,11 +33,14 @@ func (o Outcome) Valid() bool {
 // Open says what queue the tasks of a step use. The first call of each task has it, and
 // it is equal in all.
 type Open struct {
-	// Count is the number of items; 0: they are the names of Add.
+	// Count is the number of items, which are named by their numbers; 0: they are the names
+	// of Add, or numbers without end.
 	Count int64 `json:"count,omitempty"`
-	// Endless numbers items without end. With names, item i is names[i mod n]; with a
-	// Count, items have no names.
-	Endless bool          `json:"endless,omitempty"`
+	// Endless has the items come again and again: the i-th is the one with number i mod n.
+	Endless bool `json:"endless,omitempty"`
+	// Numbers are the items of an Endless queue, each once: there is neither a Count nor an
+	// Add.
+	Numbers bool          `json:"numbers,omitempty"`
 	Lease   time.Duration `json:"lease"` // silence about an item after which another may take it
 	Tries   int           `json:"tries"` // executions that fail or are lost before an item is set aside
 }
@@ -107,11 +110,13 @@ type Reply struct {
 
 // State is what a queue holds.
 type State struct {
-	Items    int64 `json:"items"` // that it has, and of an endless queue the number of its names
+	Items    int64 `json:"items"` // that differ; 0 of numbers without end
 	Done     int64 `json:"done"`
 	SetAside int64 `json:"set_aside"`
 	Leased   int64 `json:"leased"`
 	Queued   int64 `json:"queued"` // that wait; of an endless queue those that are tried again
 	Ready    bool  `json:"ready"`  // all items are known: they can be taken
 	Drained  bool  `json:"drained"`
+	// Ago is how long ago an item was over last; 0: that is not known.
+	Ago time.Duration `json:"ago,omitempty"`
 }

@@ -3,6 +3,7 @@ package jobs
 import (
 	"cmp"
 	"container/heap"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 // goroutine at a time.
 type Queue struct {
 	open    *Open
+	foreign bool // it has records with lease 0: its items are those of another queue
 	names   []string
 	letters int // bytes of names
 	ready   bool
@@ -31,6 +33,7 @@ type Queue struct {
 	settled map[uint64]bool  // leases whose records count, of a queue with an end
 	callers map[string]*caller
 	heard   time.Time // when a task was heard last
+	counted time.Time // when a record that counts was stored last
 }
 
 // held is a lease that is not over.
@@ -78,14 +81,16 @@ func (q *Queue) Open(o Open) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	if q.open != nil {
-		if *q.open != o {
-			return fmt.Errorf("tasks of one step open different queues: %+v and %+v", *q.open, o)
-		}
+	switch {
+	case q.foreign:
+		return errForeign
+	case q.open != nil && *q.open != o:
+		return fmt.Errorf("tasks of one step open different queues: %+v and %+v", *q.open, o)
+	case q.open != nil:
 		return nil
 	}
 	q.open = &o
-	q.ready = q.ready || o.Count > 0
+	q.ready = q.ready || o.Count > 0 || o.Numbers
 	if o.Endless {
 		for item := range q.over {
 			q.next = max(q.next, item+1)
@@ -129,6 +134,10 @@ func sizeOf(names []string) (bytes int) {
 	return bytes
 }
 
+// errForeign means that a task says of an item what only its lease allows.
+var errForeign = errors.New("a record without a lease is for a queue that is not the server's, " +
+	"and the tasks of one step use one queue")
+
 // ErrClosed means that no task has said yet what queue this is.
 var ErrClosed = fmt.Errorf("the queue is not open: the first call of a task opens it")
 
@@ -171,19 +180,25 @@ func (q *Queue) pick() (int64, bool) {
 
 // end is the number after the last item.
 func (q *Queue) end() int64 {
-	if q.open.Endless && (q.open.Count > 0 || len(q.names) > 0) {
+	if q.open.Numbers || q.open.Endless && q.different() > 0 {
 		return 1<<63 - 1
 	}
-	return cmp.Or(q.open.Count, int64(len(q.names)))
+	return q.different()
 }
+
+// different is how many items there are that differ; 0 also of numbers without end.
+func (q *Queue) different() int64 { return cmp.Or(q.open.Count, int64(len(q.names))) }
 
 func (q *Queue) lease(item int64, owner string, now time.Time) Lease {
 	q.last++
 	key := strconv.FormatInt(item, 10)
 	l := &held{item: item, owner: owner, ends: now.Add(q.open.Lease),
 		Lease: Lease{ID: q.last, Key: key, Name: key, Try: q.tries[item] + 1}}
-	if len(q.names) > 0 {
-		l.Name = q.names[item%int64(len(q.names))]
+	switch n := q.different(); {
+	case len(q.names) > 0:
+		l.Name = q.names[item%n]
+	case n > 0:
+		l.Name = strconv.FormatInt(item%n, 10)
 	}
 	q.leases[l.ID] = l
 	heap.Push(&q.ends, deadline{l.ID, l.ends})
@@ -233,14 +248,14 @@ func (q *Queue) Pardon(owner string, now time.Time) {
 // State is what the queue holds.
 func (q *Queue) State() State {
 	s := State{
-		Items: int64(len(q.names)), Done: q.done, SetAside: q.aside,
+		Done: q.done, SetAside: q.aside,
 		Leased: int64(len(q.leases)), Queued: int64(len(q.again)), Ready: q.ready,
 	}
 	if q.open == nil {
 		return s
 	}
+	s.Items = q.different()
 	if !q.open.Endless {
-		s.Items = q.end()
 		s.Queued += max(0, q.end()-q.next-int64(len(q.over)))
 	}
 	s.Drained = q.ready && s.Queued == 0 && s.Leased == 0 && (!q.open.Endless || q.end() == 0)

@@ -60,11 +60,12 @@ func TestItems(t *testing.T) {
 		"none":              {add: &Add{Last: true}, drained: true},
 		"endless names":     {open: Open{Endless: true}, add: &names, want: []string{"0=a", "1=b", "2=a"}},
 		"endless, of none":  {open: Open{Endless: true}, add: &Add{Last: true}, drained: true},
-		"endless numbers":   {open: Open{Endless: true, Count: 1}, want: []string{"0=0", "1=1", "2=2"}},
+		"endless count":     {open: Open{Endless: true, Count: 2}, want: []string{"0=0", "1=1", "2=0"}},
+		"endless numbers":   {open: Open{Endless: true, Numbers: true}, want: []string{"0=0", "1=1", "2=2"}},
 		"some are over":     {open: Open{Count: 3}, over: []Over{{"1", Done}}, want: []string{"0=0", "2=2"}},
 		"all are over":      {open: Open{Count: 1}, over: []Over{{"0", SetAside}}, drained: true, setAside: 1},
-		"endless goes on": {open: Open{Endless: true, Count: 1}, over: []Over{{"1", Done}},
-			want: []string{"2=2", "3=3", "4=4"}},
+		"endless goes on": {open: Open{Endless: true, Count: 2}, over: []Over{{"1", Done}},
+			want: []string{"2=0", "3=1", "4=0"}},
 		"names of a past attempt": {names: []string{"x"}, add: &names, want: []string{"0=x"}},
 	} {
 		q := New()
@@ -226,6 +227,55 @@ func TestHear(t *testing.T) {
 	}
 }
 
+// TestClockSteps: a clock that is set back ends no lease; one that is set forward, as when
+// its computer slept, ends none of tasks that are heard again.
+func TestClockSteps(t *testing.T) {
+	for name, step := range map[string]float64{"back": -3600, "forward": 3600} {
+		q := opened(t, Open{Count: 1})
+		q.Hear(at(0))
+		l := take(t, q, "a", 1, at(0))[0]
+		for _, s := range []float64{0, 4, 8} {
+			now := at(3 + step + s)
+			q.Hear(now)
+			if expired := q.Expire(now); len(expired) > 0 {
+				t.Errorf("%s: %+v", name, expired)
+			}
+			if lost := q.Renew("a", []uint64{l.ID}, now); len(lost) > 0 {
+				t.Errorf("%s: a lease is lost after %v s", name, s)
+			}
+		}
+		q.Hear(at(3 + step + 12))
+		if store, refused := q.Finish("a", []Record{{Lease: l.ID, Outcome: Done}}, at(3+step+12)); len(store) != 1 ||
+			len(refused) > 0 {
+			t.Errorf("%s: the result is %v, refused %v", name, store, refused)
+		}
+	}
+}
+
+// TestQueueOfOthers: tasks use the server's queue, or one that is not ours; records without
+// a lease are for the latter alone.
+func TestQueueOfOthers(t *testing.T) {
+	record := Call{Finish: []Record{{Key: "0", Try: 1, Outcome: Done}}}
+	open := Call{Open: &Open{Count: 2, Lease: time.Minute, Tries: 1}}
+	for name, calls := range map[string][2]Call{"ours first": {open, record}, "ours last": {record, open}} {
+		q := New()
+		turn, _, err := q.Begin("a", 1, calls[0], at(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := q.End(turn, true, slices.Repeat([]Storage{Stored}, len(turn.Records)), at(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := q.Begin("b", 1, calls[1], at(0)); !errors.Is(err, errForeign) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(before.State, q.State()); diff != "" {
+			t.Errorf("%s: a call that is refused changes\n%s", name, diff)
+		}
+	}
+}
+
 func TestReturnedUsesUpNoTry(t *testing.T) {
 	q := opened(t, Open{Count: 1})
 	for range 9 {
@@ -263,6 +313,7 @@ type fleet struct {
 	stored  map[string]Record
 	past    []Record // said before: may be said again
 	settled map[uint64]string
+	counted time.Time // when a record was stored last
 }
 
 type lent struct {
@@ -355,6 +406,7 @@ func (f *fleet) store(records []Record, ok bool) []Storage {
 		if _, twice := f.stored[r.Key]; twice {
 			f.t.Fatalf("item %s is stored twice", r.Key)
 		}
+		f.counted = f.now
 		if out[i], f.stored[r.Key] = Stored, r; r.Outcome == Done {
 			f.settled[r.Lease] = r.Key
 		}
@@ -469,6 +521,9 @@ func (f *fleet) check(owner string, c Call, r Reply, lost []uint64) {
 	}
 	want.Queued = want.Items - want.Done - want.SetAside - want.Leased
 	want.Drained = want.Leased+want.Queued == 0
+	if !f.counted.IsZero() {
+		want.Ago = f.now.Sub(f.counted)
+	}
 	if r.State != want {
 		f.t.Fatalf("state %+v, want %+v", r.State, want)
 	}

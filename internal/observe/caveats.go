@@ -18,7 +18,7 @@ var leftOut = caveat.DefineAbout("left_out", func(about caveat.Caveat, a caveat.
 })
 
 func definitions() caveat.Table {
-	out := caveat.Table{leftOut}
+	out := caveat.Table{leftOut, setAside, earlier}
 	for _, c := range checks {
 		out = append(out, caveat.DefineAbout(caveat.Code(c.kind), func(about caveat.Caveat, a Seen) string {
 			return c.words(a.Value) + a.where(about.Subject) + a.Effect.Words()
@@ -113,9 +113,9 @@ func (e *Effect) Words() string {
 	return fmt.Sprintf("; without it the CDI of %.1f %% could lie between %.1f and %.1f %%", e.Index, e.Lo, e.Hi)
 }
 
-// Caveats are the disturbances as what speaks against results.
+// Caveats are the disturbances, and what became of items, as what speaks against results.
 func (r *Run) Caveats() []caveat.Caveat {
-	var out []caveat.Caveat
+	out := r.itemCaveats()
 	for _, d := range r.Disturbances() {
 		out = append(out, d.Caveat())
 	}

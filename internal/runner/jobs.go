@@ -162,9 +162,10 @@ func textOf(c jobs.Call) (size int) {
 }
 
 // share gives each of the joined calls its part of the reply. Leases of callers that left
-// meanwhile are returned, as items that were not begun.
+// meanwhile are returned, as items that were not begun. Of results of one key the first may
+// count, and the later ones are known then.
 func share(joined []*slotCall, r jobs.Reply, err error) (unwanted []jobs.Record) {
-	lost, refused, known := setOf(r.Lost), setOf(r.Refused), setOf(r.Known)
+	lost, refused, counting := setOf(r.Lost), setOf(r.Refused), countingOf(joined, r.Known)
 	leases := r.Leases
 	for _, s := range joined {
 		n := min(s.Take, len(leases))
@@ -180,8 +181,10 @@ func share(joined []*slotCall, r jobs.Reply, err error) (unwanted []jobs.Record)
 		}
 		for _, f := range s.Finish {
 			switch {
-			case f.Lease == 0 && known[f.Key]:
+			case f.Lease == 0 && counting[f.Key] == 0:
 				own.Known = append(own.Known, f.Key)
+			case f.Lease == 0:
+				counting[f.Key]--
 			case f.Lease != 0 && refused[f.Lease]:
 				own.Refused = append(own.Refused, f.Lease)
 			}
@@ -194,6 +197,22 @@ func share(joined []*slotCall, r jobs.Reply, err error) (unwanted []jobs.Record)
 		s.answer <- slotReply{own, err}
 	}
 	return unwanted
+}
+
+// countingOf is how many results of each key count, of those with lease 0.
+func countingOf(joined []*slotCall, known []string) map[string]int {
+	counting := make(map[string]int)
+	for _, s := range joined {
+		for _, f := range s.Finish {
+			if f.Lease == 0 {
+				counting[f.Key]++
+			}
+		}
+	}
+	for _, key := range known {
+		counting[key]--
+	}
+	return counting
 }
 
 func setOf[T comparable](list []T) map[T]bool {

@@ -56,6 +56,8 @@ func TestShare(t *testing.T) {
 		{Call: done(5), left: true},
 		{Call: jobs.Call{Take: 2, Finish: []jobs.Record{{Lease: 6}, {Key: "a"}, {Key: "b"}}}, left: true},
 		{Call: jobs.Call{Take: 2}},
+		{Call: jobs.Call{Finish: []jobs.Record{{Key: "c"}}}},
+		{Call: jobs.Call{Finish: []jobs.Record{{Key: "c"}, {Key: "c"}}}},
 	}
 	for _, s := range slots {
 		s.answer = make(chan slotReply, 1)
@@ -63,13 +65,15 @@ func TestShare(t *testing.T) {
 	lease := func(id uint64) jobs.Lease { return jobs.Lease{ID: id, Key: fmt.Sprint(id), Name: "n", Try: 1} }
 	state := jobs.State{Items: 9}
 	leases := []jobs.Lease{lease(11), lease(12), lease(13), lease(14)}
-	unwanted := share(slots, jobs.Reply{Leases: leases, Lost: []uint64{2}, Refused: []uint64{6}, Known: []string{"b"},
+	unwanted := share(slots, jobs.Reply{Leases: leases, Lost: []uint64{2}, Refused: []uint64{6}, Known: []string{"b", "c", "c"},
 		State: state, Again: time.Second}, nil)
 	want := []jobs.Reply{
 		{Leases: []jobs.Lease{lease(11)}, Lost: []uint64{2}, State: state},
 		{State: state, Leases: []jobs.Lease{}},
 		{Leases: []jobs.Lease{lease(12), lease(13)}, Refused: []uint64{6}, Known: []string{"b"}, State: state},
 		{Leases: []jobs.Lease{lease(14)}, State: state, Again: time.Second},
+		{State: state, Leases: []jobs.Lease{}}, // the first of its key counts, where not all are known
+		{State: state, Leases: []jobs.Lease{}, Known: []string{"c", "c"}},
 	}
 	for i, s := range slots {
 		if diff := cmp.Diff(want[i], (<-s.answer).Reply); diff != "" {

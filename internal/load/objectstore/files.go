@@ -1,6 +1,7 @@
 package objectstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/minio/minio-go/v7"
@@ -38,24 +40,26 @@ func (t *Target) List(ctx context.Context, prefix string, each func(key string, 
 	return ctx.Err()
 }
 
-// GetFile gets an object into a file, which is replaced, and returns its size. Attempts
-// are counted and repeated as in a test. The error is ErrGone where there is no object,
-// and that of the file system where the file cannot be written.
-func (t *Target) GetFile(ctx context.Context, key, path string) (size int64, err error) {
+// GetFile gets an object into a file, which is replaced. It returns its size, and the bytes
+// that came, those of failed attempts included. Attempts are counted and repeated as in a
+// test. The error is ErrGone where there is no object, and that of the file system where
+// the file cannot be written.
+func (t *Target) GetFile(ctx context.Context, key, path string) (size, moved int64, err error) {
 	var local error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	err = t.attempts(ctx, Get, func(tr *transfer) (err error) {
 		size, local, err = t.getFile(ctx, key, path, tr)
+		moved += tr.moved.Load()
 		if local != nil {
 			cancel() // nothing is wrong with the store: no attempt has failed, and none follows
 		}
 		return err
 	})
 	if local != nil {
-		return 0, local
+		return 0, moved, local
 	}
-	return size, plain(err)
+	return size, moved, plain(err)
 }
 
 // plain is an error without the engine's kind, and tells what is not there from the rest.
@@ -64,10 +68,65 @@ func plain(err error) error {
 	switch {
 	case !ok:
 		return err
-	case e.Status == http.StatusNotFound:
+	case e.Status == http.StatusNotFound && code(e) != "NoSuchBucket":
 		return fmt.Errorf("%w: %w", ErrGone, e.Err)
 	}
 	return e.Err
+}
+
+func code(err error) string {
+	answer, _ := errors.AsType[minio.ErrorResponse](err)
+	return answer.Code
+}
+
+// Down finds out whether the store fails as a whole, after a get or put of a file failed
+// with err, and returns why. It is nil if one object or file alone is at fault.
+func (t *Target) Down(ctx context.Context, err error) error {
+	_, remote := errors.AsType[*load.Redacted](err)
+	if !remote || errors.Is(err, ErrGone) || errors.Is(err, errCorrupt) {
+		return nil
+	}
+	return t.Probe(ctx)
+}
+
+// probeTime bounds a probe.
+const probeTime = 10 * time.Second
+
+// Probe asks for one key of the bucket, and returns why the store does not answer.
+func (t *Target) Probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, min(t.Timeout, probeTime))
+	defer cancel()
+	return t.scrub(t.listOne(ctx))
+}
+
+// IsRefusal reports whether an error is the answer of a store that refuses, so that it may
+// not pass by itself: there is no such bucket, or credentials are not valid.
+func IsRefusal(err error) bool { return kindOf(err) == failClient }
+
+// Which returns the key, of several that are possible, of the object with an ETag. If none
+// has it, Which returns the first key of an object, and if there is none, the first key. It
+// makes so many requests.
+func (t *Target) Which(ctx context.Context, etag string, keys []string) (found string, requests int64, err error) {
+	for _, key := range keys {
+		var info minio.ObjectInfo
+		err := repeat(ctx, t.Retries, false, func() (err error) {
+			requests++
+			ctx, cancel := context.WithTimeout(ctx, t.Timeout)
+			defer cancel()
+			info, err = t.client.StatObject(ctx, t.Bucket, key, minio.StatObjectOptions{})
+			return err
+		}, func(error, bool) {})
+		answer, _ := errors.AsType[minio.ErrorResponse](err)
+		switch {
+		case err == nil && info.ETag == etag:
+			return key, requests, nil
+		case err == nil:
+			found = cmp.Or(found, key)
+		case answer.StatusCode != http.StatusNotFound:
+			return "", requests, t.scrub(err)
+		}
+	}
+	return cmp.Or(found, keys[0]), requests, nil
 }
 
 // getFile is one attempt. What went wrong with the file is local.
@@ -115,24 +174,28 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// PutFile puts a file as an object, and returns its size.
-func (t *Target) PutFile(ctx context.Context, path, key string) (size int64, err error) {
+// PutFile puts a file as an object. It returns its size, and the bytes that were sent,
+// those of failed attempts included.
+func (t *Target) PutFile(ctx context.Context, path, key string) (size, moved int64, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer func() { _ = file.Close() }() // only read
 	info, err := file.Stat()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if size = info.Size(); size > maxSize {
-		return 0, fmt.Errorf("the file has %d bytes, and one PutObject takes %d", size, maxSize)
+		return 0, 0, fmt.Errorf("the file has %d bytes, and one PutObject takes %d", size, maxSize)
 	}
-	return size, plain(t.attempts(ctx, Put, func(tr *transfer) error {
+	err = t.attempts(ctx, Put, func(tr *transfer) error {
 		payload := &reader{Reader: io.NewSectionReader(file, 0, size), tr: tr} // no library sends it again unnoticed
-		return t.send(ctx, key, payload, size, tr)
-	}))
+		err := t.send(ctx, key, payload, size, tr)
+		moved += tr.moved.Load()
+		return err
+	})
+	return size, moved, plain(err)
 }
 
 // Drop deletes an object. It is no error if there is none.

@@ -38,17 +38,14 @@ const (
 func parts() []Part { return []Part{Wait, Get, Compute, Put} }
 
 // metricOf is what counts the jobs of a workload: "jobs", or its first capacity.
-func metricOf(run *observe.Run, workload string) string {
-	first := ""
+func metricOf(run *observe.Run, workload string) (first observe.Metric) {
 	for _, m := range run.Metrics() {
-		if m.Workload != workload || m.Info || m.Better != model.Higher {
-			continue
-		}
-		if m.Name == metricJobs {
-			return m.Name
-		}
-		if first == "" {
-			first = m.Name
+		switch {
+		case m.Workload != workload || m.Info || m.Better != model.Higher:
+		case m.Name == metricJobs:
+			return m
+		case first.Name == "":
+			first = m
 		}
 	}
 	return first
@@ -64,9 +61,6 @@ func mean(run *observe.Run, s model.Step, metric string) float64 {
 			}
 		}
 	}
-	if len(values) == 0 {
-		return math.NaN()
-	}
 	return stats.Average(values)
 }
 
@@ -79,7 +73,7 @@ func capacitiesOf(run *observe.Run, s model.Step) (out []Limit) {
 		if _, known := demands[m.Resource]; !known || m.Workload != s.Workload || m.Info || m.Unit != bytesUnit {
 			continue
 		}
-		if x, ok := score(run, s, m.Name, 0, 0); ok && x.total > 0 {
+		if x, ok := score(run, s, m.Name, 0, 0); ok && x.total > 0 && !x.apart {
 			out = append(out, Limit{Resource: m.Resource, Workload: m.Workload, Capacity: estimate([]scored{x})})
 		}
 	}
@@ -88,7 +82,7 @@ func capacitiesOf(run *observe.Run, s model.Step) (out []Limit) {
 
 // singleOf is what one node came to alone.
 func singleOf(run *observe.Run, s model.Step) (out single, ok bool) {
-	x, ok := scoreJobs(run, s, metricOf(run, s.Workload))
+	x, ok := scoreJobs(run, s, metricOf(run, s.Workload).Name)
 	return single{scored: x, time: mean(run, s, metricTime), bytes: bytesOf(run, s)}, ok && x.total > 0
 }
 
@@ -106,7 +100,7 @@ func (m *pilot) note(run *observe.Run, s model.Step) {
 
 // read collects what the steps of the study came to, and the prediction.
 func (r *Result) read(run *observe.Run) (out []point, err error) {
-	r.title = run.Title()
+	r.title, r.planned = run.Title(), make(map[cell]bool)
 	for _, s := range run.Steps() {
 		if s.Study != name {
 			continue
@@ -119,11 +113,14 @@ func (r *Result) read(run *observe.Run) (out []point, err error) {
 			continue
 		}
 		if r.metric == "" {
-			r.metric = metricOf(run, s.Workload)
-			r.Unit = unitOf(run, s.Workload, r.metric)
+			m := metricOf(run, s.Workload)
+			r.metric, r.Unit = m.Name, m.Unit
 			if err := run.Need(observe.Series, r.metric); err != nil {
 				return nil, err
 			}
+		}
+		if f.Role == Fleet {
+			r.planned[cell{s.Trial, f.Nodes}] = true
 		}
 		x, ok := scoreJobs(run, s, r.metric)
 		if f.Prediction != nil {
@@ -132,6 +129,9 @@ func (r *Result) read(run *observe.Run) (out []point, err error) {
 		if s.State != model.StepComplete || !ok {
 			r.Doubts.Add(stepLost.At(model.Warning, caveat.Subject{Steps: []int{s.Number}}, sizeOf{f.Nodes}))
 			continue
+		}
+		if x.apart {
+			r.Doubts.Add(noCommonTime.At(model.Warning, caveat.Subject{Steps: []int{s.Number}}, sizeOf{f.Nodes}))
 		}
 		out = append(out, pointOf(run, s, f, x.total))
 	}
@@ -150,16 +150,6 @@ func (r *Result) keep(f factors, begun time.Time) {
 	if f.Nodes > 1 && !begun.IsZero() && (r.Predicted.FirstLarger == nil || begun.Before(*r.Predicted.FirstLarger)) {
 		r.Predicted.FirstLarger = &begun
 	}
-}
-
-// unitOf is the unit of a metric.
-func unitOf(run *observe.Run, workload, metric string) string {
-	for _, m := range run.Metrics() {
-		if m.Workload == workload && m.Name == metric {
-			return m.Unit
-		}
-	}
-	return ""
 }
 
 func pointOf(run *observe.Run, s model.Step, f factors, rate float64) point {
@@ -205,9 +195,6 @@ func machineUse(run *observe.Run, s model.Step) float64 {
 		if all > 0 {
 			uses = append(uses, busy/all)
 		}
-	}
-	if len(uses) == 0 {
-		return math.NaN()
 	}
 	return stats.Average(uses)
 }

@@ -60,7 +60,7 @@ func TestPlateauIsCarried(t *testing.T) {
 		{5.5, [6]float64{5.5, 4.4, 6, 5.5, 4, 6}},
 		{6.1, [6]float64{6.65, 4.4, math.Inf(1), 6.65, 4, 20}},
 	} {
-		p, k := of(c.rate).carried(curve, knee, 1)
+		p, k := of(c.rate).clipped(curve, knee, 1)
 		if got := [6]float64{p.Value, p.Lo, p.Hi, k.Value, k.Lo, k.Hi}; got != c.want {
 			t.Errorf("%v job/s measured: plateau and knee %v, want %v", c.rate, got, c.want)
 		}
@@ -245,6 +245,25 @@ func TestTarget(t *testing.T) {
 	}
 }
 
+// TestUnclearTarget: of a target that one plausible curve reaches and the best one does not, the
+// answer claims neither.
+func TestUnclearTarget(t *testing.T) {
+	t.Parallel()
+	const text = "nodes,throughput\n1,96\n1,99\n2,184\n2,186\n4,360\n4,359\n8,638\n8,612\n16,1022\n16,1142\n" +
+		"24,1170\n24,1282\n32,1366\n32,1460\n" // Amdahl's law with α = 0.039: 36 nodes do 1518
+	for target, want := range map[float64]string{
+		1518: "The data do not show whether any number of nodes does 1518. Fewer than 33 nodes do not. Once ",
+		5000: "No number of nodes does 5000. Once ",
+	} {
+		p := New()
+		p.Target = target
+		r := ofTable(t, p, "unclear.csv", text)
+		if got := r.targetWords(r.Target); !strings.HasPrefix(got, want) {
+			t.Errorf("target %v: %q, want %q", target, got, want)
+		}
+	}
+}
+
 // TestBadTables name the place of what is wrong.
 func TestBadTables(t *testing.T) {
 	t.Parallel()
@@ -272,15 +291,20 @@ func TestAmounts(t *testing.T) {
 		"objectstore.put": false, "objectstore.put=0B": false,
 	} {
 		p := New()
-		p.Demand = []string{text}
+		p.Target, p.Demand = 590, []string{text}
 		if _, err := p.Check(); (err == nil) != want {
 			t.Errorf("--demand %s: %v", text, err)
 		}
 	}
 	p := New()
-	p.Capacity = []string{"objectstore.put=300op/s"}
+	p.Target, p.Capacity = 590, []string{"objectstore.put=300op/s"}
 	if _, err := p.Check(); err == nil {
 		t.Error("operations are accepted as bytes")
+	}
+	p = New()
+	p.Demand = []string{"objectstore.put=5MB", "objectstore.put=6MB"}
+	if _, err := p.Check(); err == nil {
+		t.Error("two demands of one resource are accepted")
 	}
 	p = New()
 	p.Prices = "type,price\n"

@@ -84,7 +84,20 @@ func (p *Params) Check() ([]caveat.Caveat, error) {
 	if p.Prices != "" {
 		_, price = prices.Read(p.Prices)
 	}
-	return nil, errors.Join(demand, capacity, price)
+	return nil, errors.Join(demand, capacity, price, p.unused())
+}
+
+// unused refuses what no answer would look at.
+func (p *Params) unused() error {
+	for path, given := range map[string]bool{"demand": len(p.Demand) > 0, "capacity": len(p.Capacity) > 0} {
+		if given && p.Target == 0 {
+			return refuse(path, "without a target it changes nothing", "add --target, the throughput that is wanted")
+		}
+	}
+	if p.Type != "" && p.Prices == "" {
+		return refuse("type", "without prices it changes nothing", "add --prices, a table of what nodes cost")
+	}
+	return nil
 }
 
 // amounts are those of a parameter by resource: bytes of one job, or bytes a second.
@@ -107,6 +120,9 @@ func (p *Params) amounts(key string, texts []string) (map[string]float64, error)
 		if _, known := demands[resource]; !known {
 			return nil, refuse(key, fmt.Sprintf("%q is no resource whose bytes jobs have", resource),
 				"use objectstore.get, objectstore.put, network.receive or network.send")
+		}
+		if _, twice := out[resource]; twice {
+			return nil, refuse(key, resource+" stands there twice", "use one amount for each resource")
 		}
 		out[resource] = value
 	}

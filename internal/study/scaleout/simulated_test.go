@@ -166,6 +166,7 @@ type world struct {
 	setup study.Setup
 	seed  uint64
 	fail  func(study.Treatment) bool
+	late  string // workload of which each node begins when the one before has ended
 	data  model.RunData
 }
 
@@ -218,6 +219,9 @@ func (w *world) step(t *testing.T, x study.Treatment) model.RunData {
 		task := model.Task{ID: model.NewTaskID(s.ID, i), Node: id, Position: i}
 		r := model.Result{Run: "R", Step: s.ID, Task: task.ID, Node: id, Attempt: 1, Outcome: model.OutcomeOK,
 			Started: begin, Ended: begin.Add(lasts)}
+		if x.Workload == w.late {
+			begin = r.Ended
+		}
 		if x.Workload == "transcode" {
 			w.measured(&r, all[i])
 		} else {

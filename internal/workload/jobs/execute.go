@@ -39,10 +39,13 @@ const tailGrace = time.Second
 // run executes the command in a process group of its own, which ends with it, and returns
 // the processor time of the processes that it waited for.
 func (x execution) run(ctx context.Context) (cpu time.Duration, err error) {
-	text := strings.NewReplacer("{in}", quote(x.in), "{out}", quote(x.out), "{item}", quote(x.item)).Replace(x.text)
-	cmd := workload.Shell(ctx, text)
+	cmd := workload.Shell(ctx, withVariables(x.text))
 	said := &tail{}
-	cmd.Dir, cmd.Env, cmd.Stderr, cmd.WaitDelay = x.dir, x.environ, said, tailGrace
+	cmd.Dir, cmd.Stderr, cmd.WaitDelay = x.dir, said, tailGrace
+	cmd.Env = slices.Clone(x.environ)
+	for i, value := range []string{x.in, x.out, x.item} {
+		cmd.Env = append(cmd.Env, placeholders[i].variable+"="+value)
+	}
 	if x.in != "" && !strings.Contains(x.text, "{in}") {
 		in, err := os.Open(x.in)
 		if err != nil {
@@ -87,9 +90,6 @@ func (p *Params) environ(env *workload.Env) []string {
 	}
 	return all
 }
-
-// quote makes one word of the shell of any text: names of items come from others.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // tail keeps the last bytes that are written to it.
 type tail struct{ kept []byte }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -47,6 +48,10 @@ func TestRetries(t *testing.T) {
 		if g.Read(t, r.Output) != text || r.Try != 1 {
 			t.Errorf("%s: %+v", name, r)
 		}
+	}
+	if v, size := a.Values(), float64(len(text)); v["jobs_get_bytes"] < 1.4*size || v["jobs_get_bytes"] > 1.6*size ||
+		v["jobs_put_bytes"] != 2*size || math.Abs(v["jobs_wasted_bytes"]-v["jobs_get_bytes"]-v["jobs_put_bytes"]+2*size) > 1 {
+		t.Errorf("bytes of attempts that failed: samples %v", v)
 	}
 	if v := a.Values(); v["jobs_done"] != 3 || v["jobs_retries"] != 6 || v["jobs_requests"] != 4 || v["jobs_failed"] != 0 {
 		t.Errorf("samples %v", v)

@@ -48,6 +48,11 @@ func TestValidate(t *testing.T) {
 		{`{"items": {"prefix": "a"}, "command": "true"}`, "bucket"},
 		{`{"items": {"prefix": "a"}, "command": "true", "bucket": "B"}`, "bucket"},
 		{`{"items": {"prefix": "a"}, "command": "true", "bucket": "bench", "endpoint": "host"}`, "endpoint"},
+		{`{"items": {"prefix": "out/a"}, "bucket": "bench", "function": "sort", "put": {"prefix": "out"}}`, "put.prefix"},
+		{`{"items": {"prefix": "out/a"}, "bucket": "bench", "function": "sort", "put": {"prefix": "out",
+			"bucket": "other"}}`, ""},
+		{`{"stage": {"copies": 1, "size": "1B", "prefix": "scalebench"}, "bucket": "bench", "function": "copy",
+			"put": {}}`, "put.prefix"},
 		{`{"stage": {"copies": 1}, "bucket": "bench", "command": "true"}`, "stage"},
 		{`{"stage": {"copies": 1, "file": "x"}, "bucket": "bench", "command": "true"}`, "stage.file"},
 		{`{"stage": {"copies": 1, "make": "true"}, "bucket": "bench", "command": "true"}`, "stage.make"},
@@ -58,6 +63,13 @@ func TestValidate(t *testing.T) {
 		{`{"nats": {"url": "nats://h", "stream": "a.b"}, "command": "true"}`, "nats.stream"},
 		{`{"nats": {"url": "nats://h", "stream": "s", "create": true}, "command": "true"}`, "nats.subject"},
 		{`{"items": {"count": 3}, "command": "true", "duration": "1ms"}`, "duration"},
+		{`{"items": {"count": 3}, "command": "echo '{item}'"}`, "command"},
+		{`{"items": {"count": 3}, "command": "echo \"it is {item}\""}`, "command"},
+		{`{"items": {"count": 3}, "command": "echo {items}"}`, "command"},
+		{`{"items": {"count": 3}, "command": "echo {ITEM}"}`, "command"},
+		{`{"stage": {"copies": 3, "make": "seq 3 > '{out}'"}, "bucket": "bench", "command": "wc {in}"}`, "stage.make"},
+		{`{"items": {"count": 3}, "command": "awk '{print}' /etc/fstab # don't\n echo \"$(echo {item})\" '\\' {item}"}`, ""},
+		{`{"items": {"count": 3}, "command": "for i in a{b,c}; do echo ${item} {} 'it'\\''s' \"\\\"\" {item}; done"}`, ""},
 		{`{"items": {"count": 3}, "command": "true", "lease": "1ms"}`, "lease"},
 		{`{"items": {"count": 3}, "command": "true", "pass_env": ["SCALEBENCH_TOKEN"]}`, "pass_env"},
 	})
@@ -122,16 +134,69 @@ func TestDrain(t *testing.T) {
 func checkDrained(t *testing.T, a *task) {
 	t.Helper()
 	v := a.Values()
-	if v["jobs_get_bytes"] < 6 || v["jobs_put_bytes"] != v["jobs_get_bytes"]+1 || v["jobs_tries"] != 1 ||
+	if v["jobs_get_bytes"] < 6 || math.Abs(v["jobs_put_bytes"]-v["jobs_get_bytes"]-1) > 1e-9 || v["jobs_tries"] != 1 ||
 		v["jobs_requests"] < 2 {
 		t.Errorf("samples %v", v)
 	}
 	if makespan := v["jobs_makespan"]; makespan <= 0 || v["jobs_tail"] < 0 || v["jobs_tail"] > makespan {
 		t.Errorf("makespan %v, tail %v", makespan, v["jobs_tail"])
 	}
-	for _, h := range []string{"jobs_wait", "jobs_get", "jobs_compute", "jobs_put", "jobs_time"} {
+	for _, h := range []string{"jobs_wait", "jobs_get", "jobs_compute", "jobs_put", "jobs_time", "jobs_cpu",
+		"jobs_get_bytes", "jobs_put_bytes"} {
 		if a.FindHistogram(h).Encoded == "" || v[h] <= 0 {
 			t.Errorf("no distribution of %s, or its mean is %v", h, v[h])
+		}
+	}
+}
+
+// TestResumed: the rest of a queue has no makespan and no rate.
+func TestResumed(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.q.Restore(nil, false, []jobs.Over{{Key: "0", Outcome: jobs.Done}, {Key: "3", Outcome: jobs.SetAside}})
+	a := newTask(t, s, `{"items": {"count": 4}, "function": "sleep", "time": "10ms", "slots": 1}`, 0, 1)
+	ran(t, a)
+	v := a.Values()
+	if v["jobs_done"] != 2 || v["jobs_earlier"] != 2 || v["jobs_time"] <= 0 {
+		t.Errorf("samples %v", v)
+	}
+	for _, metric := range []string{jobsMetric, "jobs_makespan", "jobs_tail", "jobs_stragglers"} {
+		if x, ok := v[metric]; ok {
+			t.Errorf("%s is %v", metric, x)
+		}
+	}
+}
+
+// TestMakespan: a node that finds nothing more knows when the last item of another was over.
+func TestMakespan(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	params := `{"items": {"count": 1}, "function": "sleep", "time": "300ms", "slots": 1}`
+	a, b := newTask(t, s, params, 0, 2), newTask(t, s, params, 1, 2)
+	ran(t, a, b)
+	end := s.records(jobs.Done)["0"].End
+	for name, task := range map[string]*task{"a": a, "b": b} {
+		if v := task.Values()["jobs_makespan"]; v < end-.1 || v > end+.4 {
+			t.Errorf("node %s: the makespan is %v s, and the only item was over after %v s", name, v, end)
+		}
+		if last := task.last(); math.Abs(last.After.Seconds()-task.Values()["jobs_makespan"]) > 1e-6 {
+			t.Errorf("node %s: the series ends at %v, and the makespan is %v s", name, last.After,
+				task.Values()["jobs_makespan"])
+		}
+	}
+}
+
+// TestResultsAreNoItems: the next task on the same bucket finds the same items.
+func TestResultsAreNoItems(t *testing.T) {
+	t.Parallel()
+	g := s3test.Start(t)
+	g.Write(t, "a", "x")
+	for range 2 {
+		s := newServer(t)
+		ran(t, newTask(t, s, onGateway(g, `"items": {"prefix": "/"}, "put": {"prefix": "out", "keep": true},
+			"function": "copy"`), 0, 1))
+		if done := s.records(jobs.Done); len(done) != 1 {
+			t.Errorf("done are %v", keysOf(done))
 		}
 	}
 }
@@ -185,6 +250,31 @@ func TestDuration(t *testing.T) {
 			t.Errorf("samples %v", v)
 		}
 	})
+}
+
+// TestAgain: so many items come again and again under their names, and numbers without end
+// do not.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	g := s3test.Start(t)
+	for i := range 3 {
+		g.Write(t, fmt.Sprint("in/", i), "x")
+	}
+	for params, most := range map[string]int{
+		onGateway(g, `"items": {"count": 3}, "get": {"prefix": "in/"}, "function": "copy",
+			"duration": "300ms", "slots": 2`): 3,
+		`{"function": "sleep", "time": "10ms", "duration": "300ms", "slots": 2}`: 1000,
+	} {
+		s := newServer(t)
+		a := newTask(t, s, params, 0, 1)
+		ran(t, a)
+		if v := a.Values(); v["jobs_done"] < 4 || v["jobs_failed"] > 0 {
+			t.Errorf("%s: samples %v\n%s", params, v, a.stderr.String())
+		}
+		if names := len(s.records(jobs.Done)); names != min(most, len(s.stored)) {
+			t.Errorf("%s: %d records of items with %d names", params, len(s.stored), names)
+		}
+	}
 }
 
 // TestStayBusy: slots whose jobs end early go on until the last one has ended what it
@@ -272,10 +362,35 @@ func TestFailures(t *testing.T) {
 			if !strings.Contains(aside.Error, c.says) || aside.Try != 2 || !strings.Contains(a.stderr.String(), c.says) {
 				t.Errorf("set aside: %+v, want %q\n%s", aside, c.says, a.stderr.String())
 			}
+			if got, want := a.Values()["jobs_get_bytes"], 4000./7; name == "status" && math.Abs(got-want) > 1e-9 {
+				t.Errorf("%v bytes were got for a job, want %v: those of failed executions, too", got, want)
+			}
 			if v := a.Values(); v["jobs_failed"] != 2 || v["jobs_set_aside"] != 1 || v["jobs_tries"] != 9./7 {
 				t.Errorf("samples %v", v)
 			}
 		})
+	}
+}
+
+// TestFilesGone: what an execution wrote is gone before the queue is told how it ended: it may
+// fill the disk on which the queue keeps its records.
+func TestFilesGone(t *testing.T) {
+	t.Parallel()
+	a := newTask(t, newServer(t), `{"items": {"count": 3}, "slots": 1, "tries": 2, "max_errors": 1,
+			"command": "echo x > file; [ {item} != 1 ]"}`, 0, 1)
+	call, told := a.env.Jobs, 0
+	a.env.Jobs = func(ctx context.Context, c jobs.Call) (jobs.Reply, error) {
+		if len(c.Finish) > 0 {
+			told++
+			if left, err := filepath.Glob(filepath.Join(a.env.Dir, "slot-*")); len(left) > 0 || err != nil {
+				t.Errorf("left are %v, %v", left, err)
+			}
+		}
+		return call(ctx, c)
+	}
+	ran(t, a)
+	if told != 4 {
+		t.Errorf("the queue was told of %d executions", told)
 	}
 }
 
@@ -298,6 +413,7 @@ func TestNothingThere(t *testing.T) {
 	g := s3test.Start(t)
 	for name, c := range map[string]struct{ rest, says string }{
 		"empty": {`"items": {"prefix": "in/"}, "command": "true"`, `bucket "bench" has no object below "in/"`},
+		"all":   {`"items": {"prefix": "/"}, "command": "true"`, `bucket "bench" has no object: put some there`},
 		"no bucket": {`"items": {"list": ["a"]}, "get": {"bucket": "other"},
 			"command": "true"`, `the bucket "other" does not exist`},
 		"no file": {`"stage": {"copies": 1, "file": "/nonexistent"}, "command": "true"`, "stage.file: stat /nonexistent"},
@@ -322,7 +438,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	a := newTask(t, s, `{"items": {"list": ["it's; touch bad", "$(touch bad)", "-n `+"`touch bad`"+`"]},
-			"command": "[ ! -e bad ] && printf %s {item} | wc -c >&2 && ls >&2; [ ! -e bad ]", "slots": 1}`, 0, 1)
+			"command": "printf %s {item} | wc -c >&2 && echo `+"`printf %s {item}` \\\"$(printf %s {item})\\\""+` >&2; [ ! -e bad ]", "slots": 1}`, 0, 1)
 	ran(t, a)
 	if done := s.records(jobs.Done); len(done) != 3 {
 		t.Errorf("done are %v", keysOf(done))
@@ -392,7 +508,7 @@ func TestRefused(t *testing.T) {
 	r := a.newRun(a.env)
 	sl := r.newSlot(0)
 	sl.begin(0)
-	j := sl.execute(t.Context(), mine.lease)
+	j := sl.execute(t.Context(), mine)
 	if j.Outcome != jobs.Done || len(g.Objects(t)) != 2 {
 		t.Fatalf("%+v, objects %v", j, keysOf(g.Objects(t)))
 	}

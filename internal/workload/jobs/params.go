@@ -9,6 +9,7 @@
 //     gives (source.go, nats.go): a command in a process group of its own, or a function
 //     (execute.go).
 //  4. What was done is counted by fractions of jobs, and each stage's time (report.go).
+//  5. While a store fails as a whole, slots wait, and no item is blamed (outage.go).
 //
 // The queue counts one result of each item. Who works on an item has it leased, and renews
 // that; each execution writes under a key of its own, and the record of the queue names
@@ -45,9 +46,10 @@ type Params struct {
 	Time     unit.Duration `json:"time,omitempty" jsonschema_description:"How long the function sleep or spin takes; for spin it is processor time."`
 
 	Slots     int           `json:"slots,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Items that one node works on at the same time. Default: its cores, or its share of them."`
-	Duration  unit.Duration `json:"duration,omitempty" jsonschema_description:"How long items are worked on, over and over again, so that the queue is never empty. Default: until each is done."`
+	Duration  unit.Duration `json:"duration,omitempty" jsonschema_description:"How long items are worked on. They come again and again meanwhile. Default: until each is done."`
 	Tries     int           `json:"tries,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"Executions of an item that fail before it is set aside. Default: 3."`
 	Lease     unit.Duration `json:"lease,omitempty" jsonschema_description:"How long a node may be silent before others take its items. Default: 30s."`
+	Outage    unit.Duration `json:"outage,omitempty" jsonschema_description:"How long the store, or the queue in NATS, may fail as a whole before the task fails. Meanwhile items wait, and no try is used up. A store that refuses everything has 30s at most. Default: 5m."`
 	MaxErrors float64       `json:"max_errors,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of its items that may fail on a node; one may always fail. Default: 0.05."`
 
 	NATS *natsqueue.Config `json:"nats,omitempty" jsonschema_description:"Take items from a work queue of NATS JetStream instead of the server's queue."`
@@ -66,11 +68,14 @@ type Params struct {
 	from   *store.Target // of what is got; nil: nothing is
 	to     *store.Target // of what is put; it may be the same
 	names  []string      // that the uploader sends messages of, over and over
+	// earlier counts the items that were over before this attempt of the step began, where
+	// it drains a queue: then its time is not that of all.
+	earlier int64
 }
 
 // Items say what there is to do: exactly one of these.
 type Items struct {
-	Count  int64    `json:"count,omitempty" jsonschema:"minimum=1,maximum=10000000" jsonschema_description:"So many items, named 0, 1, 2 …"`
+	Count  int64    `json:"count,omitempty" jsonschema:"minimum=1,maximum=10000000" jsonschema_description:"So many items, named 0, 1, 2 … With duration each comes again and again."`
 	List   []string `json:"list,omitempty" jsonschema:"maxItems=100000" jsonschema_description:"Their names."`
 	Prefix string   `json:"prefix,omitempty" jsonschema_description:"All objects of the bucket whose keys begin so; / for all."`
 }
@@ -110,6 +115,7 @@ const (
 const (
 	defaultTries     = 3
 	defaultLease     = 30 * time.Second
+	defaultOutage    = 5 * time.Minute
 	defaultMaxErrors = .05
 	defaultStaged    = "staged"
 )
@@ -121,7 +127,8 @@ func Kind() workload.Kind {
 		Summary: "A fleet that takes items from a queue and runs a program on each: get, compute, put.",
 		New: func() workload.Workload {
 			return &Params{
-				Tries: defaultTries, Lease: unit.Duration(defaultLease), MaxErrors: defaultMaxErrors,
+				Tries: defaultTries, Lease: unit.Duration(defaultLease), Outage: unit.Duration(defaultOutage),
+				MaxErrors: defaultMaxErrors,
 				PathStyle: store.StyleAuto, Retries: 2, RequestTimeout: unit.Duration(5 * time.Minute),
 			}
 		},
@@ -187,6 +194,26 @@ func (p *Params) putBucket() string {
 	return cmp.Or(p.Put.Bucket, p.Bucket)
 }
 
+// results is the folder of results; empty where nothing is put.
+func (p *Params) results() string {
+	if p.Put == nil {
+		return ""
+	}
+	return cmp.Or(strings.TrimSuffix(p.Put.Prefix, "/"), store.DefaultPrefix) + "/"
+}
+
+// isResult reports whether an object that might be an item is a result of a task like this
+// one: those are none. Who sends messages may tell of any bucket.
+func (p *Params) isResult(name string) bool {
+	return p.Put != nil && strings.HasPrefix(name, p.results()) &&
+		(p.getBucket() == "" || p.getBucket() == p.putBucket())
+}
+
+// isItem reports whether a message of this name is an item.
+func (p *Params) isItem(name string) bool {
+	return (p.Get == nil || strings.HasPrefix(name, p.Get.Prefix)) && !p.isResult(name)
+}
+
 // slots is how many items are worked on at once on this node.
 func (p *Params) slots() int { return cmp.Or(p.Slots, cores()) }
 
@@ -218,7 +245,7 @@ func (p *Params) config(bucket string, env *workload.Env) store.Config {
 		Clients: p.slots(), Retries: p.Retries, Insistent: true, Timeout: p.RequestTimeout.Std(), Lease: store.DefaultLease,
 	}
 	if p.Put != nil {
-		c.Prefix = cmp.Or(strings.TrimSuffix(p.Put.Prefix, "/"), c.Prefix)
+		c.Prefix = strings.TrimSuffix(p.results(), "/")
 	}
 	if env != nil {
 		c.Environ, c.Stdout, c.Stderr = env.Environ, env.Stdout, env.Stderr

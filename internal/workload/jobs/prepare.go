@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/environ"
+	"github.com/scalebench/scalebench/internal/jobs"
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -39,11 +41,16 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 	names, err := p.nameItems(ctx, env)
 	switch {
 	case err != nil:
-		return err
 	case q != nil:
-		return p.announce(ctx, env, q, names)
+		err = p.announce(ctx, env, q, names)
+	default:
+		p.source, err = p.openBuiltin(ctx, env, names)
 	}
-	p.source, err = p.openBuiltin(ctx, env, names)
+	if err != nil || p.Duration > 0 {
+		return err
+	}
+	reply, err := env.Jobs(ctx, jobs.Call{})
+	p.earlier = reply.State.Done + reply.State.SetAside
 	return err
 }
 
@@ -94,13 +101,16 @@ func (p *Params) nameItems(ctx context.Context, env *workload.Env) (names []stri
 		return p.Items.List, nil
 	}
 	err = p.from.List(ctx, strings.TrimPrefix(p.Items.Prefix, "/"), func(key string, _ int64) {
-		if !strings.HasSuffix(key, "/") && !strings.HasSuffix(key, "/"+store.LeaseName) {
+		if !strings.HasSuffix(key, "/") && !strings.HasSuffix(key, "/"+store.LeaseName) && !p.isResult(key) {
 			names = append(names, key)
 		}
 	})
 	if err == nil && len(names) == 0 {
-		err = fmt.Errorf("bucket %q has no object below %q: put some there, or have stage do it", p.getBucket(),
-			p.Items.Prefix)
+		where := " below " + strconv.Quote(p.Items.Prefix)
+		if p.Items.Prefix == "/" {
+			where = ""
+		}
+		err = fmt.Errorf("bucket %q has no object%s: put some there, or have stage do it", p.getBucket(), where)
 	}
 	return names, err
 }

@@ -3,13 +3,16 @@ package jobs
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/jobs"
+	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -32,13 +35,24 @@ type stats struct {
 	faults     map[string]bool // items that failed at least once
 	first      string          // error of the first
 
-	stages         map[string]*hdr.Histogram // of those that jobs here have, in µs
+	stages         map[string]*hdr.Histogram // of those that jobs here have, in µs; of bytes, in bytes
 	sums           map[string]float64        // s
-	in, out        int64
+	all, useful    cost
 	times          []time.Duration // of all jobs, where the queue is drained
 	idleSince      time.Duration   // of the slot that found the queue empty first; -1: none did
-	makespan       time.Duration
-	own, functions time.Duration // processor time of this process without functions; and of these
+	makespan       time.Duration   // until all items were over
+	own, functions time.Duration   // processor time of this process without functions; and of these
+}
+
+// cost is what executions of jobs that began in time took: of all that ended, or of those
+// that count, without the attempts at requests that failed.
+type cost struct {
+	got, put int64   // bytes
+	cpu      float64 // s
+}
+
+func (c *cost) add(got, put int64, cpu float64) {
+	c.got, c.put, c.cpu = c.got+got, c.put+put, c.cpu+cpu
 }
 
 // longest is the longest time that histograms tell apart, in µs.
@@ -47,7 +61,8 @@ const longest = int64(7 * 24 * time.Hour / time.Microsecond)
 func (p *Params) newStats() stats {
 	s := stats{faults: map[string]bool{}, stages: map[string]*hdr.Histogram{}, sums: map[string]float64{}, idleSince: -1}
 	for stage, used := range map[string]bool{
-		"wait": true, "get": p.gets(), "compute": true, "put": p.Put != nil, "time": true,
+		"wait": true, "get": p.gets(), "compute": true, "put": p.Put != nil, "time": true, "cpu": true,
+		"get_bytes": p.gets(), "put_bytes": p.Put != nil,
 	} {
 		if used {
 			s.stages[stage] = histogram.New(longest)
@@ -60,9 +75,26 @@ func (p *Params) newStats() stats {
 func (r *run) keep(j *job, counts bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case j.Outcome == jobs.Returned:
+	inTime := !r.past(j.since) // others began while the fleet came to its end
+	if inTime {
+		r.all.add(j.got, j.put, j.CPU)
+	}
+	if j.Outcome == jobs.Returned {
 		return
+	}
+	r.executions++
+	if !counts {
+		r.miss(j)
+		return
+	}
+	if r.done++; inTime {
+		r.score(j)
+	}
+}
+
+// miss counts an execution that has no result that counts; r.mu is held.
+func (r *run) miss(j *job) {
+	switch {
 	case j.lost:
 		r.lost++
 	case j.Outcome == jobs.Failed:
@@ -71,30 +103,22 @@ func (r *run) keep(j *job, counts bool) {
 			r.aside++
 		}
 		r.complain(j)
-	case !counts:
+	default:
 		r.duplicates++
-	}
-	r.executions++
-	if !counts {
-		return
-	}
-	r.done++
-	if !r.past(j.since) { // others began while the fleet came to its end
-		r.score(j)
 	}
 }
 
 // score counts what a job that began in time took; r.mu is held.
 func (r *run) score(j *job) {
 	r.scored++
-	r.in, r.out = r.in+j.In, r.out+j.Out
-	r.sums["cpu"] += j.CPU
+	r.useful.add(j.In, j.Out, j.CPU)
 	if r.Duration == 0 {
 		r.times = append(r.times, j.ended-j.since)
 	}
-	took := map[string]float64{"wait": j.Wait, "get": j.Get, "compute": j.Compute, "put": j.Put, "time": j.End - j.Begin}
+	took := map[string]float64{"wait": j.Wait, "get": j.Get, "compute": j.Compute, "put": j.Put, "time": j.End - j.Begin,
+		"cpu": j.CPU, "get_bytes": float64(j.In) / 1e6, "put_bytes": float64(j.Out) / 1e6}
 	for stage, h := range r.stages {
-		histogram.Record(h, int64(took[stage]*1e6))
+		histogram.Record(h, int64(math.Round(took[stage]*1e6)))
 		r.sums[stage] += took[stage]
 	}
 }
@@ -113,10 +137,15 @@ func (r *run) complain(j *job) {
 	}
 }
 
-// idle notes since when a slot has found nothing.
-func (r *run) idle(since time.Duration) {
+// idle notes since when a slot that leaves has found nothing, and when all items were over.
+// Readings wait for its end, which finish calls.
+func (r *run) idle(since, over time.Duration, end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.ends = append(r.ends, end)
+	if r.makespan == 0 || over < r.makespan {
+		r.makespan = over
+	}
 	if r.idleSince < 0 || since < r.idleSince {
 		r.idleSince = since
 	}
@@ -145,6 +174,8 @@ func (r *run) judge() error {
 	case faults > 1 && float64(faults) > r.MaxErrors*float64(all):
 		return fmt.Errorf("%d of %d items failed, more than max_errors allows (%g); the first: %s", faults, all,
 			r.MaxErrors, r.first)
+	case r.Duration > 0 && r.done == 0 && r.duplicates == 0 && r.why != nil:
+		return fmt.Errorf("no item was done in time: the store failed for %s: %w", r.total.Round(time.Second/10), r.why)
 	case r.Duration > 0 && r.done == 0 && r.duplicates == 0:
 		return errors.New("no item was done in time: give a longer duration, or look whether the queue has items")
 	}
@@ -153,7 +184,7 @@ func (r *run) judge() error {
 
 // report publishes what was measured.
 func (r *run) report() {
-	if r.until.N > 0 && r.until.After > 0 {
+	if r.until.N > 0 && r.until.After > 0 && r.earlier == 0 {
 		r.env.Report.Sample(workload.Capacity(jobsMetric, jobsUnit+"/s", r.until.N/r.until.After.Seconds(), ""))
 	}
 	info := func(name, unit string, value float64) { r.env.Report.Sample(workload.Info("jobs_"+name, unit, value)) }
@@ -179,30 +210,37 @@ func (r *run) report() {
 	}
 }
 
-// reportStages publishes means and distributions of one job.
+// reportStages publishes means and distributions of one job. What executions took that do
+// not count is a cost of those that do: the means of bytes and processor time have it.
 func (r *run) reportStages(info func(name, unit string, value float64)) {
 	n := float64(r.scored)
-	info("cpu", "s", r.sums["cpu"]/n)
+	costs := map[string]float64{"cpu": r.all.cpu, "get_bytes": float64(r.all.got), "put_bytes": float64(r.all.put)}
 	for stage, h := range r.stages {
-		info(stage, "s", r.sums[stage]/n)
-		r.env.Report.Histogram(model.Histogram{Metric: "jobs_" + stage, Unit: "us", Encoded: histogram.Encode(h)})
+		unit, fine := "s", "us"
+		if strings.HasSuffix(stage, "_bytes") {
+			unit, fine = "byte", "byte"
+		}
+		sum, ok := costs[stage]
+		if !ok {
+			sum = r.sums[stage]
+		}
+		info(stage, unit, sum/n)
+		r.env.Report.Histogram(model.Histogram{Metric: "jobs_" + stage, Unit: fine, Encoded: histogram.Encode(h)})
 	}
-	if r.gets() {
-		info("get_bytes", "byte", float64(r.in)/n)
-	}
-	if r.Put != nil {
-		info("put_bytes", "byte", float64(r.out)/n)
+	info("wasted_cpu", "s", (r.all.cpu-r.useful.cpu)/n)
+	if len(r.targets()) > 0 {
+		info("wasted_bytes", "byte", float64(r.all.got+r.all.put-r.useful.got-r.useful.put)/n)
 	}
 }
 
 // reportStore publishes what requests to the store became.
 func (r *run) reportStore(info func(name, unit string, value float64)) {
-	var requests, retries int64
+	requests, retries, failed := r.lookups.Load(), int64(0), map[store.Failure]int64{}
 	for _, t := range r.targets() {
 		c := t.Recorder.Counts()
 		requests, retries = requests+c.Completed, retries+c.Retries
-		for _, n := range c.Errors {
-			requests += n
+		for kind, n := range c.Errors {
+			requests, failed[kind] = requests+n, failed[kind]+n
 		}
 		if text := c.Describe(); text != "" {
 			t.Say(r.env.Stderr, "jobs: attempts at requests that failed%s", text)
@@ -212,6 +250,12 @@ func (r *run) reportStore(info func(name, unit string, value float64)) {
 		return
 	}
 	info("retries", "1", float64(retries))
+	info("outage", "s", r.total.Seconds())
+	for _, kind := range store.Failures {
+		s := workload.Info("jobs_errors", "1", float64(failed[kind]))
+		s.Labels = map[string]string{"kind": string(kind)}
+		r.env.Report.Sample(s)
+	}
 	if r.done > 0 {
 		info("requests", "1", float64(requests)/float64(r.done))
 	}
@@ -223,9 +267,13 @@ const stragglerFactor = 1.5
 
 // reportDrain publishes how long the work took, and how long not all slots had some.
 func (r *run) reportDrain(info func(name, unit string, value float64)) {
+	info("earlier", "1", float64(r.earlier))
+	if r.earlier > 0 {
+		return
+	}
 	info("makespan", "s", r.makespan.Seconds())
 	if r.idleSince >= 0 {
-		info("tail", "s", (r.makespan - r.idleSince).Seconds())
+		info("tail", "s", max(0, r.makespan-r.idleSince).Seconds())
 	}
 	if len(r.times) == 0 {
 		return

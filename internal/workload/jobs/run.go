@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -23,16 +24,20 @@ type run struct {
 	start   time.Time
 	slots   int
 	fracs   *store.Fractions
-	until   store.Until // the deadline, and the reading published last
+	until   store.Until   // the deadline, and the reading published last
+	over    time.Duration // when all items of a drained queue were: later readings are of that time; 0: not yet
 
 	// crossed counts the slots that have ended what they began before the deadline. The
 	// others go on meanwhile, so that nobody works on a fleet that idles.
 	crossed atomic.Int64
-	stopped atomic.Bool // all have: nothing more is taken
+	stopped atomic.Bool  // all have: nothing more is taken
+	lookups atomic.Int64 // requests for objects whose events have keys that can be read in several ways
 
 	mu   sync.Mutex
 	held map[uint64]context.CancelCauseFunc // what ends the execution, by lease
+	ends []func()                           // of slots that have left
 	stats
+	outages
 }
 
 // Why executions end early.
@@ -61,7 +66,11 @@ func (p *Params) newRun(env *workload.Env) *run {
 	r.until = store.Until{Deadline: p.Duration.Std(), Publish: func(after time.Duration, n float64) {
 		env.Report.ProgressAt(jobsMetric, jobsUnit, after, n)
 	}}
-	r.fracs = store.NewFractions(r.until.Add)
+	r.fracs = store.NewFractions(func(after time.Duration, n float64) {
+		if r.over == 0 || r.until.After < r.over {
+			r.until.Add(min(after, cmp.Or(r.over, after)), n)
+		}
+	})
 	for _, t := range r.targets() { // what was staged is none of the jobs'
 		t.Recorder = store.NewRecorder(t.Operation, r.start, nil)
 	}
@@ -114,10 +123,23 @@ func (r *run) work(ctx context.Context) error {
 	err := group.Wait()
 	cancel()
 	err = errors.Join(err, others.Wait())
-	r.makespan = r.now()
 	r.own = load.ProcessorTime() - before - r.functions
-	r.fracs.Read(r.makespan)
+	r.finish()
 	return err
+}
+
+// finish takes the last reading. That of a drained queue is when all items were over: the
+// slots have learned that later.
+func (r *run) finish() {
+	now := r.now()
+	r.makespan = cmp.Or(r.makespan, now)
+	if r.Duration == 0 {
+		r.over = r.makespan
+	}
+	for _, end := range r.ends {
+		end()
+	}
+	r.fracs.Read(now)
 }
 
 // renew keeps the leases of what is worked on, three times in each lease, and ends the

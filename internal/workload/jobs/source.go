@@ -7,6 +7,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/jobs/natsqueue"
 )
 
 // source is a queue as slots use it.
@@ -24,9 +25,11 @@ type source interface {
 
 // turn is what a queue says to a slot.
 type turn struct {
-	lease   *jobs.Lease // nil: there is nothing to take now
-	counts  bool        // the result that was handed in is the one of its item
-	drained bool        // there never will be anything
+	lease   *jobs.Lease    // nil: there is nothing to take now
+	item    natsqueue.Item // what its message says, if it has one
+	counts  bool           // the result that was handed in is the one of its item
+	drained bool           // there never will be anything
+	ago     time.Duration  // how long that is so
 	again   time.Duration
 }
 
@@ -40,12 +43,10 @@ type builtin struct {
 func (p *Params) openBuiltin(ctx context.Context, env *workload.Env, names []string) (*builtin, error) {
 	q := &builtin{call: env.Jobs}
 	open := &jobs.Open{Endless: p.Duration > 0, Lease: p.Lease.Std(), Tries: p.Tries}
-	if named := p.Stage != nil || p.Items != nil && p.Items.Count == 0; !named {
-		open.Count = 1 // without names an endless queue counts on
-		if p.Items != nil {
-			open.Count = p.Items.Count
-		}
+	if p.Items != nil {
+		open.Count = p.Items.Count
 	}
+	open.Numbers = p.Items == nil && p.Stage == nil
 	for from := 0; env.Part == 0 && from < len(names); from += jobs.MaxAdd {
 		to := min(from+jobs.MaxAdd, len(names))
 		add := &jobs.Add{From: int64(from), Names: names[from:to], Last: to == len(names)}
@@ -82,7 +83,7 @@ func (q *builtin) next(ctx context.Context, result *jobs.Record, take bool) (tur
 	if err != nil {
 		return turn{}, err
 	}
-	t := turn{drained: reply.State.Drained, again: reply.Again}
+	t := turn{drained: reply.State.Drained, ago: reply.State.Ago, again: reply.Again}
 	t.counts = result != nil && !slices.Contains(reply.Refused, result.Lease)
 	if len(reply.Leases) > 0 {
 		t.lease = &reply.Leases[0]

@@ -84,7 +84,7 @@ func (p *Params) putCopies(ctx context.Context, file string, keys []string) erro
 	group.SetLimit(max(p.slots(), 4))
 	for _, key := range keys {
 		group.Go(func() error {
-			_, err := p.from.PutFile(ctx, file, key)
+			_, _, err := p.from.PutFile(ctx, file, key)
 			return err
 		})
 	}

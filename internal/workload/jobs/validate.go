@@ -63,8 +63,10 @@ func (p *Params) checkWork() error {
 	files := p.Function == Copy || p.Function == Sort
 	problem, allowed := environ.Check(p.PassEnv)
 	errs := []error{
-		workload.Invalid((strings.TrimSpace(p.Command) == "") == (p.Function == ""), "command",
-			"or function says what is done with an item: exactly one of them", "give one of them"),
+		workload.Invalid(strings.TrimSpace(p.Command)+p.Function == "", "command", "and function are missing",
+			"say with one of them what is done with an item"),
+		workload.Invalid(strings.TrimSpace(p.Command) != "" && p.Function != "", "command", "stands beside function",
+			"leave out one of them"),
 		workload.Refuse(p.Function != "" && !timed && !files, "function", "copy, sort, sleep, spin", "%q is unknown",
 			p.Function),
 		workload.Invalid(timed && p.Time <= 0, "time", "is missing", "say how long the function takes, such as 100ms"),
@@ -78,6 +80,7 @@ func (p *Params) checkWork() error {
 		workload.Invalid(strings.Contains(p.Command, "{out}") && p.Put == nil, "command", "names {out}, and nothing is put",
 			"give put, or write to /dev/null"),
 		workload.Invalid(problem != "", "pass_env", problem, allowed),
+		checkPlaceholders("command", p.Command),
 	}
 	return errors.Join(errs...)
 }
@@ -96,6 +99,7 @@ func (p *Params) checkStage() error {
 			"%q depends on where the agent was started", s.File),
 		workload.Invalid(s.Make != "" && !strings.Contains(s.Make, "{out}"), "stage.make", "does not name {out}",
 			"have the command write into {out}"),
+		checkPlaceholders("stage.make", s.Make),
 		workload.Refuse(s.Size < 0, "stage.size", "1B or more", "%v is impossible", s.Size),
 		workload.Invalid(s.Announce && p.NATS == nil, "stage.announce", "needs a queue in NATS",
 			"give nats, or leave it out"))
@@ -113,6 +117,17 @@ func (p *Params) checkStore() error {
 			errs, checked = append(errs, p.config(bucket, nil).Check()), bucket
 		}
 	}
+	items := "" // the folder of those that are objects
+	switch {
+	case p.Stage != nil:
+		items = p.Stage.folder()
+	case p.Items != nil && p.Items.Prefix != "":
+		items = strings.TrimPrefix(p.Items.Prefix, "/")
+	case p.NATS != nil && p.Get != nil:
+		items = p.Get.Prefix
+	}
+	errs = append(errs, workload.Refuse(p.isResult(items), "put.prefix", "another folder than that of the items",
+		"results lie in %s, and items below %s", p.results(), items))
 	check(p.gets(), "get from", p.getBucket())
 	check(p.Put != nil, "put into", p.putBucket())
 	return errors.Join(errs...)
@@ -131,6 +146,7 @@ func (p *Params) checkLimits() error {
 			"100ms or more; leave it out to work until each item is done"),
 		impossible(p.Tries < 1 || p.Tries > jobs.MaxTries, "tries", p.Tries, fmt.Sprintf("1 to %d", jobs.MaxTries)),
 		impossible(lease < time.Second || lease > jobs.MaxLease, "lease", p.Lease, "1s to 168h"),
+		impossible(p.Outage < 0 || p.Outage.Std() > jobs.MaxLease, "outage", p.Outage, "0s to 168h"),
 		impossible(p.RequestTimeout.Std() < shortest, "request_timeout", p.RequestTimeout, "100ms or more"),
 		impossible(!(p.MaxErrors >= 0 && p.MaxErrors <= 1), "max_errors", p.MaxErrors, "a share from 0 to 1"))
 }
