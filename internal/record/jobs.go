@@ -27,7 +27,7 @@ type jobColumn struct {
 var jobColumns = []jobColumn{
 	{"wait", "wait", num.Seconds}, {"get", "get", num.Seconds}, {"compute", "compute", num.Seconds},
 	{"put", "put", num.Seconds}, {"time", "all", num.Seconds}, {"cpu", "processor", num.Seconds},
-	{"get_bytes", "got", bytesOf}, {"put_bytes", "put", bytesOf},
+	{"get_bytes", "bytes got", bytesOf}, {"put_bytes", "bytes put", bytesOf},
 }
 
 func bytesOf(n float64) string { return num.Bytes(int64(n)) }
