@@ -78,7 +78,13 @@ func (c *common) printLogs(ctx context.Context, s service, d model.RunData, opt 
 		printed = true
 	}
 	if !printed {
-		c.say("nothing was printed; standard output and standard error (--stderr) are kept separately")
+		hint := ""
+		if slices.ContainsFunc(d.Steps, func(s model.Step) bool {
+			return slices.ContainsFunc(s.Tasks, func(t model.Task) bool { return t.Spec.Kind == "jobs" })
+		}) {
+			hint = "; of what the program of jobs prints, only errors are kept"
+		}
+		c.say("nothing was printed; standard output and standard error (--stderr) are kept separately%s", hint)
 	}
 	return nil
 }

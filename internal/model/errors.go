@@ -58,6 +58,9 @@ func (k kind) Unwrap() error { return k.of }
 func Plain(err error) string {
 	text := err.Error() + "\n"
 	for _, kind := range []error{ErrUsage, ErrNotFound, ErrUnavailable} {
+		if !errors.Is(err, kind) { // then it is the word of a program
+			continue
+		}
 		text = strings.ReplaceAll(text, kind.Error()+": ", "")
 		text = strings.ReplaceAll(text, ": "+kind.Error()+"\n", "\n")
 	}

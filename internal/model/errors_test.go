@@ -19,6 +19,7 @@ func TestPlain(t *testing.T) {
 		{fmt.Errorf("looking up run %q: %w: unknown run", "x", model.ErrNotFound), `looking up run "x": unknown run`},
 		{errors.Join(fmt.Errorf("no nodes: %w", model.ErrUsage), usage), "no nodes\n--a excludes --b"},
 		{model.ErrUnavailable, "unavailable"},
+		{fmt.Errorf("%w: it printed: exec: x: not found", model.ErrUnavailable), "it printed: exec: x: not found"},
 		{fmt.Errorf("%w: the CDI is 12", model.ErrThreshold), "threshold missed: the CDI is 12"},
 	} {
 		if got := model.Plain(tt.err); got != tt.want {

@@ -30,7 +30,9 @@ type Overview struct {
 	Steps   []stepView               `json:"steps"`
 	// Stages are what services and workloads went through, of the attempts that
 	// count, and at the end how the run was analysed.
-	Stages []stageView   `json:"stages,omitempty"`
+	Stages []stageView `json:"stages,omitempty"`
+	// Jobs are what jobs took that a fleet did.
+	Jobs   []jobView     `json:"jobs,omitempty"`
 	Failed []failure     `json:"failed"` // of every attempt, in order
 	Events []model.Event `json:"events"` // warnings and problems
 	// Doubts are what else disturbed the nodes while the run was measured;
@@ -191,6 +193,7 @@ func NewOverview(run *observe.Run) Overview {
 		}
 	}
 	v.Stages = append(v.Stages, analyses(run)...)
+	v.Jobs = jobsOf(run)
 	v.Doubts = run.Doubts()
 	v.Warnings = model.Texts(v.Doubts)
 	return v
@@ -302,6 +305,10 @@ func (v Overview) Document() *doc.Document {
 	}
 	if len(v.Steps) > 0 {
 		d.Sections = append(d.Sections, doc.Section{ID: "steps", Blocks: []doc.Block{{Table: stepsTable(v.Steps)}}})
+	}
+	if len(v.Jobs) > 0 {
+		d.Sections = append(d.Sections, doc.Section{ID: "jobs", Title: "Where the time of a job goes",
+			Blocks: []doc.Block{{Table: jobsTable(v.Jobs)}}})
 	}
 	if len(v.Stages) > 0 {
 		shown := v.Stages[max(0, len(v.Stages)-stagesShown):]

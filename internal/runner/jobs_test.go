@@ -65,8 +65,8 @@ func TestShare(t *testing.T) {
 	lease := func(id uint64) jobs.Lease { return jobs.Lease{ID: id, Key: fmt.Sprint(id), Name: "n", Try: 1} }
 	state := jobs.State{Items: 9}
 	leases := []jobs.Lease{lease(11), lease(12), lease(13), lease(14)}
-	unwanted := share(slots, jobs.Reply{Leases: leases, Lost: []uint64{2}, Refused: []uint64{6}, Known: []string{"b", "c", "c"},
-		State: state, Again: time.Second}, nil)
+	unwanted := share(slots, jobs.Reply{Leases: leases, Lost: []uint64{2}, Refused: []uint64{6},
+		Known: []string{"b", "c", "c"}, State: state, Again: time.Second}, nil)
 	want := []jobs.Reply{
 		{Leases: []jobs.Lease{lease(11)}, Lost: []uint64{2}, State: state},
 		{State: state, Leases: []jobs.Lease{}},

@@ -23,6 +23,7 @@ type fleetRun struct {
 	stages     bool
 	lost       int  // a size that lost its nodes after the first trial
 	uncounted  bool // nodes report rates alone, and no counters
+	queue      bool // of which items were set aside, or done by an earlier attempt
 }
 
 const (
@@ -65,6 +66,11 @@ func (x fleetRun) run() model.RunData {
 				add("jobs_put_bytes", fleetBytes)
 			}
 			add("jobs_time", all)
+			if x.queue {
+				add(observe.MetricItemsDone, 20)
+				add(observe.MetricItemsSetAside, 1)
+				add(observe.MetricItemsEarlier, 2)
+			}
 			used := 20 * x.busy / (all * x.rate)
 			for metric, v := range map[string]float64{observe.MetricUser: used, observe.MetricIdle: 20 - used} {
 				r.Host = append(r.Host, model.HostSeries{Metric: metric, Unit: "s", Counter: true, Offsets: []int64{0, 20e9},
@@ -148,6 +154,7 @@ func scaleoutCases() (out []question) {
 	add("a step failed", "", but(func(x *fleetRun) { x.failed = 6 }))
 	add("nodes lost", "", but(func(x *fleetRun) { x.lost = 8 }))
 	add("no counters", "", but(func(x *fleetRun) { x.uncounted = true }))
+	add("items", "", but(func(x *fleetRun) { x.queue = true }))
 	add("target, more than the capacity", `{"target": 2, "capacity": ["objectstore.put=1MB/s"]}`, link)
 	add("no capacity", "", but(func(x *fleetRun) { x.capacity = false }))
 	add("no prediction", "", but(func(x *fleetRun) { x.predicted = false }))

@@ -28,7 +28,7 @@ var reach = map[string][]string{
 	"pressure":     {"study/pressure", "telemetry"},
 	"levelfit":     {"study/levelfit"},
 	"servicelevel": {"study/servicelevel"},
-	"scaleout":     {"study/scaleout"},
+	"scaleout":     {"study/scaleout", "observe"},
 }
 
 // coders are the functions that take a code, by name, with the place of the argument.

@@ -52,7 +52,7 @@ retries: {lost: 9, failed: 9}
 	d = w.AwaitRun(string(d.Run.ID), "over", program.IsOver)
 	program.CheckComplete(t, d)
 	records := slots.Read(t, server, d.Run.ID)
-	slots.Check(t, records, items, "")
+	slots.Check(t, records, items)
 	for key, r := range records {
 		if text := g.Read(t, r.Output); r.Outcome != jobs.Done || text != key+"\n" {
 			t.Errorf("item %s: %q, %+v", key, text, r)

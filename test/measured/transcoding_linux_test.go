@@ -16,11 +16,11 @@ func TestTranscoding(t *testing.T) {
 	}
 	program.NeedTranscoding(t)
 	l := program.DrawTranscoding(drawn(t), program.StoreEnds)
-	// Half a minute: short videos, so that short steps have enough jobs, and few steps. The band
+	// Three quarters of a minute: short videos, so that short steps have enough jobs, and few steps. The band
 	// may be wide.
-	l.Store, l.CPU, l.Sizes = 13+(l.Store-16)/6, .25, []int{1, 4}
+	l.Store, l.CPU, l.Sizes = 15+(l.Store-16)/8, .25, []int{1, 4}
 	l.Video = program.Video{Seconds: .25, Quality: 5, In: 203, Out: 385}
-	l.Duration, l.Singles, l.Trials, l.HalfWidth = 4*time.Second, 2, 1, 50
+	l.Duration, l.Singles, l.Trials, l.HalfWidth = 5*time.Second, 2, 1, 50
 	program.Calmly(t, func() error {
 		r, err := program.InstallForLabs(t).Transcode(l)
 		switch {

@@ -101,7 +101,7 @@ trials: 1
 	memory = mostMemory(b, w.Server.Cmd.Process.Pid)
 	d := w.Data("latest")
 	program.CheckComplete(b, d)
-	slots.Check(b, slots.Read(b, filepath.Join(w.Dir, "server"), d.Run.ID), queueItems, "")
+	slots.Check(b, slots.Read(b, filepath.Join(w.Dir, "server"), d.Run.ID), queueItems)
 	var counted float64
 	var begin, end time.Time
 	for i, r := range d.Accepted() {

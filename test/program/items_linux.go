@@ -16,12 +16,22 @@ import (
 	"github.com/scalebench/scalebench/test/slots"
 )
 
-// itemsExperiment is a queue of items that three agents drain.
+// itemsExperiment is a queue of items that three agents drain. What each writes for an item
+// is kept in a bucket.
 const itemsExperiment = `
 name: items
 fleet: {agents: {count: 3}}
 workloads:
-  - {name: items, kind: slots, slots: 4, items: %d, work: 400ms, lease: 2s, dir: %s, names: %v}
+  - kind: jobs
+    items: %s
+    slots: 4
+    command: echo {item} > {out}; sleep 0.$(($(od -An -N1 -tu1 /dev/urandom) %% 4))
+    put: {prefix: out%d, keep: true}
+    lease: 2s
+    tries: 1000
+    endpoint: %s
+    region: us-east-1
+    bucket: bench
 evaluations: [parallel]
 trials: 1
 timeouts: {node: 60s, ready: 30s, task: 10m}
@@ -34,7 +44,8 @@ type ItemKills struct {
 	*Installation
 	rnd   *rand.Rand
 	items int
-	dir   string // of the items' files
+	store string                  // URL of the object store
+	read  func(key string) string // an object of it
 	run   model.RunID
 	kills map[string]int
 	runs  int
@@ -42,9 +53,9 @@ type ItemKills struct {
 }
 
 // NewItemKills starts a server and three agents.
-func NewItemKills(w *Installation, seed uint64, items int) *ItemKills {
-	k := &ItemKills{Installation: w, rnd: rand.New(rand.NewPCG(seed, 28)), items: items,
-		dir: filepath.Join(w.Dir, "results"), kills: make(map[string]int)}
+func NewItemKills(w *Installation, store string, read func(key string) string, seed uint64, items int) *ItemKills {
+	k := &ItemKills{Installation: w, rnd: rand.New(rand.NewPCG(seed, 28)), items: items, store: store, read: read,
+		kills: make(map[string]int)}
 	w.T.Logf("seed %d", seed)
 	w.StartServer()
 	for i := range 3 {
@@ -160,13 +171,15 @@ func (k *ItemKills) goOn() {
 
 func (k *ItemKills) begin() {
 	k.T.Helper()
-	if err := os.RemoveAll(k.dir); err != nil {
-		k.T.Fatal(err)
+	items := fmt.Sprintf("{count: %d}", k.items)
+	if k.runs%2 == 1 {
+		names := make([]string, k.items)
+		for i := range names {
+			names[i] = fmt.Sprint("item-", i)
+		}
+		items = fmt.Sprintf("{list: [%s]}", strings.Join(names, ", "))
 	}
-	if err := os.Mkdir(k.dir, 0o700); err != nil {
-		k.T.Fatal(err)
-	}
-	k.Write("items.yaml", fmt.Sprintf(itemsExperiment, k.items, k.dir, k.runs%2 == 1))
+	k.Write("items.yaml", fmt.Sprintf(itemsExperiment, items, k.runs, k.store))
 	k.Run("run", filepath.Join(k.Dir, "items.yaml"), "--detach")
 	d, ok := k.TryData("newest")
 	if !ok {
@@ -193,7 +206,14 @@ func (k *ItemKills) over() bool {
 		return false
 	}
 	CheckComplete(k.T, d)
-	slots.Check(k.T, slots.Read(k.T, filepath.Join(k.Dir, "server"), k.run), k.items, k.dir)
+	records := slots.Read(k.T, filepath.Join(k.Dir, "server"), k.run)
+	slots.Check(k.T, records, k.items)
+	for key, r := range records {
+		text := k.read(r.Output)
+		if folder := fmt.Sprintf("out%d/%s/", k.runs, key); text != r.Name+"\n" || !strings.HasPrefix(r.Output, folder) {
+			k.T.Fatalf("the result of item %s is %q in %s", r.Name, text, r.Output)
+		}
+	}
 	k.runs++
 	k.run = ""
 	return true

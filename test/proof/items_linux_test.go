@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/test/program"
 	"github.com/scalebench/scalebench/test/proof/parts"
+	"github.com/scalebench/scalebench/test/servers/s3test"
 )
 
 var (
@@ -28,7 +29,10 @@ func TestItems(t *testing.T) {
 			if seed == 0 {
 				seed = rand.Uint64()
 			}
-			program.NewItemKills(install(t).Installation, seed+uint64(part), 300).Execute(*itemKills / in)
+			s3test.UseCredentials(t)
+			g := s3test.Start(t)
+			read := func(key string) string { return g.Read(t, key) }
+			program.NewItemKills(install(t).Installation, g.URL, read, seed+uint64(part), 300).Execute(*itemKills / in)
 		})
 	}
 }

@@ -106,6 +106,14 @@ func (r *Result) reach(t *Target) {
 // Relative errors that arithmetic may have made, of sums and of the intervals of curves.
 const rounding, inexact = 1e-9, 2e-4
 
+// byCurve is how many nodes the curve says, with the ends of an interval that is inexact.
+func byCurve(c *scalability.Curves, rate float64) scalability.Estimate {
+	e := c.NodesFor(rate * (1 - inexact))
+	e.Value = c.NodesFor(rate * (1 - rounding)).Value
+	e.Hi = max(e.Hi, e.Value)
+	return e
+}
+
 // reached adds how many nodes do what size i did in the mean. The curve may say that fewer
 // do, as long as these are more than those that fell short.
 func (r *Result) reached(t *Target, i int) {
@@ -116,7 +124,7 @@ func (r *Result) reached(t *Target, i int) {
 	t.Reached, t.Nodes = &r.Sizes[i].Nodes, &did
 	e := scalability.Estimate{Value: did, Lo: math.NaN(), Hi: math.Inf(1)}
 	if r.curves != nil {
-		e = r.curves.NodesFor(t.Rate * (1 - inexact))
+		e = byCurve(r.curves, t.Rate)
 	}
 	if !(e.Value > short && e.Value <= did) {
 		e.Value = did
@@ -158,7 +166,7 @@ func (r *Result) nodesFor(rate float64) (scalability.Estimate, bool) {
 	lo, most := r.inProportion(rate), float64(r.largest().Nodes)
 	e := scalability.Estimate{Value: max(lo, most+1), Lo: lo, Hi: math.Inf(1)}
 	if r.curves != nil {
-		e = r.curves.NodesFor(rate * (1 - inexact))
+		e = byCurve(r.curves, rate)
 	} else if r.Predicted == nil {
 		return e, false
 	}

@@ -35,6 +35,8 @@ func TestTargetAgreesWithSizes(t *testing.T) {
 		{"exactly what 4 nodes did", "1,1\n2,2\n3,3\n4,4\n6,6\n8,8\n", 4, 4, 4, 4, 4, "", "4.00 takes 4 nodes [4 .. 4]."},
 		{"between sizes", "1,4.8\n2,9.6\n4,19.2\n8,38.4\n16,76.8\n32,153.6\n", 20, 5, 8, 5, 5, "",
 			"20.0 takes 5 nodes [5 .. 5]. That lies between sizes that were measured: 8 nodes did it."},
+		{"many nodes", "1,4.8\n2,9.6\n4,19.2\n8,38.4\n16,76.8\n32,153.6\n", 24001, 5001, none, 4999, none,
+			"beyond_measured", "24001 takes 5,001 nodes ["},
 		{"surely reached", "1,1.01\n1,0.99\n2,1.98\n2,2.01\n4,3.97\n4,4.02\n8,7.9\n8,8.02\n", 3, 4, 4, 3, 4, "",
 			"3.00 takes "},
 		{"by one trial", "1,1.00\n1,0.98\n2,1.97\n2,1.93\n4,2.9\n4,3.2\n8,2.9\n8,3.1\n", 3.04, 4, 4, 0, none,

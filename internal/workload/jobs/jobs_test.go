@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/jobs"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/test/paramtest"
 	"github.com/scalebench/scalebench/test/servers/s3test"
@@ -134,6 +135,9 @@ func TestDrain(t *testing.T) {
 func checkDrained(t *testing.T, a *task) {
 	t.Helper()
 	v := a.Values()
+	if better := a.Find("jobs_done").Better; better != model.Higher {
+		t.Errorf("of jobs_done, %s is better", better)
+	}
 	if v["jobs_get_bytes"] < 6 || math.Abs(v["jobs_put_bytes"]-v["jobs_get_bytes"]-1) > 1e-9 || v["jobs_tries"] != 1 ||
 		v["jobs_requests"] < 2 {
 		t.Errorf("samples %v", v)
@@ -343,7 +347,7 @@ func TestFailures(t *testing.T) {
 		"killed":   {`"command": "[ {item} = in/3 ] && kill -9 $$; cat {in} > {out}"`, "signal: killed", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer g.Write(t, "in/3", "back")
+			defer g.Write(t, "in/3", strings.Repeat("x", 400))
 			s := newServer(t)
 			a := newTask(t, s, onGateway(g, c.rest+`, "items": {"prefix": "in/"}, "put": {}, "tries": 2, "slots": 2`), 0, 1)
 			if err := a.Prepare(t.Context(), a.env); err != nil {
@@ -438,7 +442,8 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	a := newTask(t, s, `{"items": {"list": ["it's; touch bad", "$(touch bad)", "-n `+"`touch bad`"+`"]},
-			"command": "printf %s {item} | wc -c >&2 && echo `+"`printf %s {item}` \\\"$(printf %s {item})\\\""+` >&2; [ ! -e bad ]", "slots": 1}`, 0, 1)
+			"command": "printf %s {item} | wc -c >&2 && echo `+"`printf %s {item}`"+` >&2;`+
+		` echo \"$(printf %s {item})\" >&2; [ ! -e bad ]", "slots": 1}`, 0, 1)
 	ran(t, a)
 	if done := s.records(jobs.Done); len(done) != 3 {
 		t.Errorf("done are %v", keysOf(done))

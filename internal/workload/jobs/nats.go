@@ -19,6 +19,7 @@ type messages struct {
 
 	call   func(context.Context, jobs.Call) (jobs.Reply, error)
 	isItem func(name string) bool // other messages are dropped
+	say    func(format string, args ...any)
 	tries  int
 	drain  bool
 	outage time.Duration // how long the queue may not answer
@@ -27,6 +28,9 @@ type messages struct {
 	held map[uint64]*natsqueue.Message // by lease, which only this node knows
 	last uint64
 	mute time.Time // since when it has not answered; zero: it has
+	// left is what the queue had when it was last asked, unchanged since then.
+	left  natsqueue.Waiting
+	since time.Time
 	// aside counts the messages that were set aside before anyone worked on them.
 	aside int64
 }
@@ -37,7 +41,8 @@ func (p *Params) openMessages(ctx context.Context, env *workload.Env) (*messages
 		return nil, err
 	}
 	m := &messages{Queue: q, call: env.Jobs, tries: p.Tries, drain: p.Duration == 0, outage: p.Outage.Std(),
-		held: map[uint64]*natsqueue.Message{}, isItem: p.isItem}
+		held: map[uint64]*natsqueue.Message{}, isItem: p.isItem,
+		say: func(format string, args ...any) { say(env, format, args...) }}
 	return m, nil
 }
 
@@ -76,7 +81,7 @@ func (q *messages) empty(ctx context.Context) (bool, error) {
 	if !q.drain {
 		return false, nil
 	}
-	pending, taken, err := q.Waiting(ctx)
+	left, err := q.Waiting(ctx)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
@@ -87,8 +92,19 @@ func (q *messages) empty(ctx context.Context) (bool, error) {
 	case ctx.Err() == nil && time.Since(q.mute) > q.outage:
 		return false, fmt.Errorf("NATS at %s has not answered for %s: %w", q.URL, q.outage, err)
 	}
-	return pending+taken == 0 && err == nil, nil
+	if err != nil {
+		return false, nil
+	}
+	if left != q.left {
+		q.left, q.since = left, time.Now()
+	}
+	return left.Pending+left.Taken == 0 || left.Pending == 0 && q.others(), nil
 }
+
+// others reports whether messages that are taken are none for this node: it has none, and
+// none came again in twice the time after which a silent worker's do. Other nodes work on
+// them, or there are none: a server that was killed may wait for messages that it has deleted.
+func (q *messages) others() bool { return len(q.held) == 0 && time.Since(q.since) > 2*q.AckWait() }
 
 // accept returns the item of a message; nil if it is none. One that cannot be an item, or
 // was lost as often as it may, is set aside.
@@ -167,26 +183,56 @@ func (q *messages) close() {
 	q.Close()
 }
 
-// feed sends messages of these names, over and over, so that the queue is never empty. What
-// fails is tried again, and is an error if it still fails at the end.
-func (q *messages) feed(ctx context.Context, names []string, atLeast int) (failed error) {
+// feed sends messages of these names, over and over, so that the queue is never empty, and
+// at the end withdraws those that nobody took. What fails is tried again, and is an error
+// if it still fails at the end.
+func (q *messages) feed(ctx context.Context, names []string, slots int) (failed error) {
+	want, had := int64(leastStock*slots), int64(0)
+	var sent []uint64
 	for at := 0; ; {
-		pending, _, err := q.Waiting(ctx)
-		if err == nil && pending < int64(atLeast) {
-			some := make([]string, 0, atLeast)
-			for range atLeast {
-				some = append(some, names[at%len(names)])
+		left, err := q.Waiting(ctx)
+		if err == nil {
+			want = stock(want, had, left.Pending)
+			sent = sent[max(0, len(sent)-int(left.Pending)):]
+			var more []string
+			for int64(len(more)) < want-left.Pending {
+				more = append(more, names[at%len(names)])
 				at++
 			}
-			err = q.Publish(ctx, some)
+			var numbers []uint64
+			numbers, err = q.Publish(ctx, more)
+			sent, had = append(sent, numbers...), left.Pending+int64(len(numbers))
 		}
 		if ctx.Err() != nil {
-			return failed
+			break
 		}
 		failed = err
 		_ = workload.Pause(ctx, feedEvery)
 	}
+	if err := q.Withdraw(context.WithoutCancel(ctx), sent); err != nil {
+		q.say("messages that nobody took stay in the stream: %v", err)
+	}
+	return failed
 }
 
 // feedEvery is the time between two looks at how many messages wait.
 const feedEvery = 200 * time.Millisecond
+
+// stock is how many messages shall wait until the next look: several times as many as were
+// taken since the last one, after which so many were left. If none waits, more would have
+// been taken.
+func stock(want, left, pending int64) int64 {
+	switch taken := left - pending; {
+	case left > 0 && pending == 0:
+		want *= 2
+	default:
+		want = max(want, stockLooks*taken)
+	}
+	return min(want, mostStock)
+}
+
+const (
+	leastStock = 32 // for each slot
+	stockLooks = 5
+	mostStock  = 1 << 16
+)

@@ -65,7 +65,7 @@ func openQueue(t *testing.T, url string, lease time.Duration) *natsqueue.Queue {
 
 func publish(t *testing.T, q *natsqueue.Queue, messages ...string) {
 	t.Helper()
-	if err := q.Publish(t.Context(), messages); err != nil {
+	if _, err := q.Publish(t.Context(), messages); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -83,8 +83,8 @@ func natsOnGateway(url string, g *s3test.Gateway, rest string) string {
 
 func checkEmpty(t *testing.T, q *natsqueue.Queue) {
 	t.Helper()
-	if pending, taken, err := q.Waiting(t.Context()); pending+taken != 0 || err != nil {
-		t.Errorf("%d messages wait, %d are taken, %v", pending, taken, err)
+	if left, err := q.Waiting(t.Context()); left.Pending+left.Taken != 0 || err != nil {
+		t.Errorf("the queue has %+v, %v", left, err)
 	}
 }
 
@@ -283,8 +283,29 @@ func TestFed(t *testing.T) {
 	if n := a.last(); n.After != time.Second || n.Value <= 1 {
 		t.Errorf("%v jobs until %v", n.Value, n.After)
 	}
+	checkEmpty(t, openQueue(t, url, 30*time.Second))
 	if v := a.Values(); v["jobs_failed"]+v["jobs_duplicates"]+v["jobs_set_aside"] != 0 {
 		t.Errorf("samples %v", v)
+	}
+}
+
+// TestStock: of what is taken at an even rate, soon enough waits at each look.
+func TestStock(t *testing.T) {
+	t.Parallel()
+	for _, rate := range []int64{0, 3, 20, 100, 5000} {
+		want, left := int64(leastStock), int64(0)
+		empty := 0
+		for range 20 {
+			pending := max(0, left-rate)
+			if want = stock(want, left, pending); left > 0 && pending == 0 {
+				empty++
+			}
+			left = max(want, pending)
+		}
+		if most := 2 * max(leastStock, stockLooks*rate); want > most || want < rate || empty > 8 ||
+			rate < leastStock && empty > 0 {
+			t.Errorf("%d are taken between two looks, %d are in stock, and it was empty %d times", rate, want, empty)
+		}
 	}
 }
 
@@ -329,7 +350,9 @@ func TestQueueKilled(t *testing.T) {
 	if n := a.Find("jobs_done").Value; n != items {
 		t.Errorf("%v results counted", n)
 	}
-	checkEmpty(t, q)
+	if left, err := q.Waiting(t.Context()); left.Pending != 0 || err != nil { // others may be gone, and are counted
+		t.Errorf("the queue has %+v, %v", left, err)
+	}
 }
 
 func TestNoQueue(t *testing.T) {

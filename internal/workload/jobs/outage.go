@@ -100,7 +100,7 @@ func (r *run) waits(more int, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waiting == 0 {
-		r.since, r.outages.why = r.now(), why
+		r.since, r.why = r.now(), why
 		r.env.Report.Stage(outageStage, model.StageBegun, short(why.Error()))
 		r.say("the store fails, and slots wait for up to %s: %v", r.longestOutage(why), why)
 	}

@@ -99,6 +99,44 @@ func TestStoreComesBack(t *testing.T) {
 	}
 }
 
+// TestStoreIsLate: items whose objects cannot be got go back to the queue, and all slots take
+// items again when the store is there.
+func TestStoreIsLate(t *testing.T) {
+	t.Parallel()
+	g := s3test.Start(t)
+	g.Put(t, "a")
+	s := newServer(t)
+	a := newTask(t, s, onGateway(g, `"items": {"list": ["a", "a", "a", "a"]}, "get": {}, "command": "sleep 0.3",
+		"slots": 2, "tries": 1, "retries": 0`), 0, 1)
+	if err := a.Prepare(t.Context(), a.env); err != nil {
+		t.Fatal(err)
+	}
+	g.End()
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(t.Context(), a.env) }()
+	for returned := false; !returned; { // both slots wait, and hold no item
+		select {
+		case err := <-ended:
+			t.Fatalf("Run() = %v\n%s", err, a.stderr.String())
+		case <-time.After(5 * time.Millisecond):
+			s.mu.Lock()
+			returned = s.number["a"] >= 5 && s.q.State().Leased == 0 // opened, taken and given back twice
+			s.mu.Unlock()
+		}
+	}
+	g.Begin(t)
+	if err := <-ended; err != nil {
+		t.Fatalf("Run() = %v\n%s", err, a.stderr.String())
+	}
+	slots := map[int]int{}
+	for _, r := range s.stored {
+		slots[r.Slot]++
+	}
+	if done := len(s.stored); done != 4 || len(slots) != 2 || a.Find("jobs_failed").Value != 0 {
+		t.Errorf("%d items are done by slots %v\n%s", done, slots, a.stderr.String())
+	}
+}
+
 // TestStoreStaysAway: a store that fails as a whole for too long ends the task with clear
 // words, and no item is set aside.
 func TestStoreStaysAway(t *testing.T) {
@@ -110,7 +148,7 @@ func TestStoreStaysAway(t *testing.T) {
 	}{
 		"killed": {ends: func(_ *testing.T, g *s3test.Gateway) { g.End() }, says: "check the endpoint and that"},
 		"no bucket": {ends: func(t *testing.T, g *s3test.Gateway) {
-			if err := os.RemoveAll(filepath.Join(g.Dir, s3test.Bucket)); err != nil {
+			if err := os.Rename(filepath.Join(g.Dir, s3test.Bucket), filepath.Join(t.TempDir(), "away")); err != nil {
 				t.Error(err)
 			}
 		}, says: `create bucket "bench"`},

@@ -152,8 +152,10 @@ func (r *run) idle(since, over time.Duration, end func()) {
 }
 
 // say prints a line for people; what cannot be printed is lost.
-func (r *run) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(r.env.Stderr, "jobs: "+format+"\n", args...)
+func (r *run) say(format string, args ...any) { say(r.env, format, args...) }
+
+func say(env *workload.Env, format string, args ...any) {
+	_, _ = fmt.Fprintf(env.Stderr, "jobs: "+format+"\n", args...)
 }
 
 // hopeless says that the task will fail whatever comes.
@@ -192,7 +194,9 @@ func (r *run) report() {
 	if q != nil {
 		r.aside += q.aside
 	}
-	info("done", "1", float64(r.done))
+	done := workload.Info("jobs_done", "1", float64(r.done))
+	done.Better = model.Higher
+	r.env.Report.Sample(done)
 	info("failed", "1", float64(r.failed))
 	info("lost", "1", float64(r.lost))
 	info("duplicates", "1", float64(r.duplicates))

@@ -115,7 +115,7 @@ func (r *run) work(ctx context.Context) error {
 	})
 	others.Go(func() error { return r.renew(beside, fail) })
 	if q, ok := r.source.(*messages); ok && len(r.names) > 0 {
-		others.Go(func() error { return q.feed(beside, r.names, max(4*r.slots*r.env.Parts, 16)) })
+		others.Go(func() error { return q.feed(beside, r.names, r.slots*r.env.Parts) })
 	}
 	for n := range r.slots {
 		group.Go(func() error { return r.newSlot(n).work(within) })

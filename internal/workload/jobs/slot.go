@@ -60,8 +60,8 @@ func (s *slot) work(ctx context.Context) error {
 		if last != nil && !last.lost {
 			result = &last.Record
 		}
-		stopped := s.stopped.Load()
-		turn, err := s.source.next(ctx, result, !stopped && s.down == nil)
+		stopped, down := s.stopped.Load(), s.down != nil
+		turn, err := s.source.next(ctx, result, !stopped && !down)
 		switch {
 		case last == nil:
 		case err == nil:
@@ -78,6 +78,8 @@ func (s *slot) work(ctx context.Context) error {
 		}
 		last = nil
 		switch {
+		case down: // it was, and nothing was taken
+			continue
 		case turn.lease == nil && (stopped || turn.drained):
 			s.leave(turn)
 			return nil

@@ -140,5 +140,6 @@ func (p *Params) announce(ctx context.Context, env *workload.Env, q *messages, n
 		}
 		return nil
 	}
-	return q.Publish(ctx, ownPart(names, env))
+	_, err := q.Publish(ctx, ownPart(names, env))
+	return err
 }

@@ -170,40 +170,75 @@ func (q *Queue) check(lease time.Duration) error {
 	return nil
 }
 
-// Waiting is how many messages wait to be taken, and how many are being worked on.
-func (q *Queue) Waiting(ctx context.Context) (pending, taken int64, err error) {
+// Waiting is what a queue has left.
+type Waiting struct {
+	Pending   int64 // messages that wait to be taken
+	Taken     int64 // messages that are being worked on, as the server knows
+	Delivered int64 // times that a message was taken
+}
+
+// Waiting is what the queue has left.
+func (q *Queue) Waiting(ctx context.Context) (Waiting, error) {
 	if !q.conn.IsConnected() {
-		return 0, 0, nats.ErrDisconnected // a question would wait for its patience
+		return Waiting{}, nats.ErrDisconnected // a question would wait for its patience
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	info, err := q.consumer.Info(ctx)
 	if err != nil {
-		return 0, 0, fmt.Errorf("asking for consumer %q: %w", q.Consumer, err)
+		return Waiting{}, fmt.Errorf("asking for consumer %q: %w", q.Consumer, err)
 	}
-	return int64(info.NumPending), int64(info.NumAckPending), nil
+	return Waiting{int64(info.NumPending), int64(info.NumAckPending), int64(info.Delivered.Consumer)}, nil
 }
 
-// Publish sends a message for each of these names, and returns when all are stored.
-func (q *Queue) Publish(ctx context.Context, names []string) error {
+// AckWait is the silence of a worker after which its message goes to another one.
+func (q *Queue) AckWait() time.Duration { return q.consumer.CachedInfo().Config.AckWait }
+
+// Publish sends a message for each of these names, and returns when all are stored, with
+// their numbers in the stream.
+func (q *Queue) Publish(ctx context.Context, names []string) (numbers []uint64, err error) {
 	if q.Subject == "" {
-		return errors.New("nats.subject is missing: messages of the uploader need one")
+		return nil, errors.New("nats.subject is missing: messages of the uploader need one")
 	}
 	acks := make([]jetstream.PubAckFuture, 0, len(names))
 	for _, name := range names {
 		ack, err := q.stream.PublishMsgAsync(&nats.Msg{Subject: q.Subject, Data: []byte(name)})
 		if err != nil {
-			return fmt.Errorf("sending a message to subject %q: %w", q.Subject, err)
+			return numbers, fmt.Errorf("sending a message to subject %q: %w", q.Subject, err)
 		}
 		acks = append(acks, ack)
 	}
 	for _, ack := range acks {
 		select {
-		case <-ack.Ok():
+		case stored := <-ack.Ok():
+			numbers = append(numbers, stored.Sequence)
 		case err := <-ack.Err():
-			return fmt.Errorf("sending a message to subject %q: %w", q.Subject, err)
+			return numbers, fmt.Errorf("sending a message to subject %q: %w", q.Subject, err)
 		case <-ctx.Done():
-			return ctx.Err()
+			return numbers, ctx.Err()
+		}
+	}
+	return numbers, nil
+}
+
+// Withdraw deletes those of these messages that were given to nobody yet.
+func (q *Queue) Withdraw(ctx context.Context, numbers []uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	stream, err := q.stream.Stream(ctx, q.Stream)
+	if err != nil {
+		return fmt.Errorf("asking for stream %q: %w", q.Stream, err)
+	}
+	info, err := q.consumer.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("asking for consumer %q: %w", q.Consumer, err)
+	}
+	for _, n := range numbers {
+		if n <= info.Delivered.Stream {
+			continue
+		}
+		if err := stream.DeleteMsg(ctx, n); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+			return fmt.Errorf("deleting message %d of stream %q: %w", n, q.Stream, err)
 		}
 	}
 	return nil
