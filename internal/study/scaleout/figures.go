@@ -51,7 +51,7 @@ func (p *Prediction) layers(largest int) []chart.Layer {
 		if l.PerJob.Value > 0 {
 			out = append(out, chart.Layer{Mark: chart.Rule, Role: chart.Limit,
 				Y:    chart.Values{l.Capacity.Value / l.PerJob.Value},
-				Text: []string{l.Resource + ": " + bytesPerSecond(l.Capacity.Value)}})
+				Text: []string{l.Resource + ": " + l.quantity().amount(l.Capacity.Value)}})
 		}
 	}
 	return out

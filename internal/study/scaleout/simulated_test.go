@@ -32,6 +32,10 @@ type site struct {
 	scatter  float64 // of that, relative
 	unfair   float64 // of transfers that share a link, standard deviation of ln of their weights
 	drift    float64 // by what share computing becomes slower from block to block
+	// cores are those of the machine that all nodes share; 0: each has one of its own. A node
+	// has quota of them while it computes, and the store takes serve for a way that is full. If
+	// they want more than there is, everything takes longer.
+	cores, quota, serve float64
 }
 
 // transcoding is the application that was tried in a lab.
@@ -40,12 +44,12 @@ func transcoding(link float64) site {
 }
 
 // job is one of a node, by its times.
-type job struct{ begin, got, computed, end float64 }
+type job struct{ begin, got, computed, end, work float64 }
 
 // jobs simulates so many nodes with one slot each for a while: the jobs of each node that
 // begin before the end.
-func (s site) jobs(rng *rand.Rand, nodes int, seconds float64) [][]job {
-	out := make([][]job, nodes)
+func (s site) jobs(rng *rand.Rand, nodes int, seconds float64) (out [][]job, busy float64) {
+	out = make([][]job, nodes)
 	type slot struct {
 		phase int // get, compute, put
 		left  float64
@@ -59,24 +63,36 @@ func (s site) jobs(rng *rand.Rand, nodes int, seconds float64) [][]job {
 	}
 	for now := 0.0; ; {
 		var there [3]float64
-		going := false
+		going, wanted, paid := false, 0.0, 1.0
 		for _, x := range slots {
 			there[x.phase] += x.share
+			if x.phase == 1 {
+				wanted += s.quota
+			}
 			going = going || x.at.begin < seconds
 		}
 		if !going {
-			return out
+			return out, busy
+		}
+		for _, way := range [...]int{0, 2} {
+			if there[way] > 0 {
+				wanted += s.serve
+			}
+		}
+		if s.cores > 0 {
+			paid = min(1, s.cores/wanted)
 		}
 		pace := func(x slot) float64 {
 			if x.phase == 1 {
-				return 1
+				return paid
 			}
-			return s.link * x.share / there[x.phase]
+			return paid * s.link * x.share / there[x.phase]
 		}
 		next := math.Inf(1)
 		for _, x := range slots {
 			next = min(next, x.left/pace(x))
 		}
+		busy += paid * wanted * max(0, min(next, seconds-now))
 		now += next
 		for i := range slots {
 			x := &slots[i]
@@ -86,6 +102,7 @@ func (s site) jobs(rng *rand.Rand, nodes int, seconds float64) [][]job {
 			switch x.phase {
 			case 0:
 				x.at.got, x.left = now, s.compute*max(.3, 1+s.scatter*rng.NormFloat64())
+				x.at.work = x.left
 			case 1:
 				x.at.computed, x.left = now, s.put
 			default:
@@ -121,6 +138,9 @@ func newWorld(s site, nodes, trials int) *world {
 	for i := range nodes {
 		w.setup.Nodes = append(w.setup.Nodes, model.Node{ID: model.NodeID(fmt.Sprintf("n%02d", i+1)),
 			Labels: map[string]string{"type": "small"}})
+		if s.cores > 0 {
+			w.setup.Nodes[i].Facts = model.Facts{BootID: "one", Cores: int(s.cores)}
+		}
 	}
 	for _, kind := range [...][2]string{{"transcode", "jobs"}, {"get", "objectstore"}, {"put", "objectstore"}} {
 		x := study.Workload{Name: kind[0], Kind: kind[1], Bench: bench{}, Params: map[string]any{"duration": "20s",
@@ -157,7 +177,7 @@ func (w *world) step(t *testing.T, x study.Treatment) model.RunData {
 	}
 	here := w.site
 	here.compute *= 1 + w.drift*float64(x.Block)
-	all := here.jobs(rng, len(active), lasts.Seconds())
+	all, busy := here.jobs(rng, len(active), lasts.Seconds())
 	out := model.RunData{Run: w.data.Run, Nodes: w.data.Nodes}
 	begin := epoch.Add(time.Duration(number) * time.Minute)
 	for i, k := range active {
@@ -167,6 +187,9 @@ func (w *world) step(t *testing.T, x study.Treatment) model.RunData {
 			Started: begin, Ended: begin.Add(lasts)}
 		if x.Workload == "transcode" {
 			w.measured(&r, all[i])
+			if w.cores > 0 {
+				w.shared(&r, busy, all[i])
+			}
 		} else {
 			w.capacity(&r, rng, x.Workload, len(active))
 		}
@@ -207,6 +230,28 @@ func (w *world) measured(r *model.Result, all []job) {
 		r.Host = append(r.Host, model.HostSeries{Metric: metric, Unit: "s", Counter: true, Offsets: ends,
 			Values: []float64{0, v}})
 	}
+}
+
+// shared replaces what the monitor sees of the processors by those of the machine, and says
+// what a job took of them.
+func (w *world) shared(r *model.Result, busy float64, all []job) {
+	for i, v := range [...]float64{busy, w.cores*lasts.Seconds() - busy} {
+		r.Host[i].Metric, r.Host[i].Values = [...]string{observe.MetricUser, observe.MetricIdle}[i], []float64{0, v}
+	}
+	work := 0.0
+	for _, j := range all {
+		work += j.work * w.quota / float64(len(all))
+	}
+	for i := range r.Samples {
+		if r.Samples[i].Metric == "jobs_cpu" {
+			r.Samples[i].Value = work
+		}
+	}
+	r.Samples = append(r.Samples, model.Sample{Metric: "jobs_cpu_own", Unit: "s", Info: true})
+	ends := r.Host[0].Offsets
+	r.Host = append(r.Host, model.HostSeries{Metric: observe.MetricCores, Offsets: ends, Values: []float64{w.cores, w.cores}},
+		model.HostSeries{Metric: observe.MetricCgroupCPU, Unit: "s", Counter: true, Offsets: ends,
+			Values: []float64{0, work * done(all, lasts.Seconds())}})
 }
 
 // capacity adds what the workload objectstore reports of a link that is shared.

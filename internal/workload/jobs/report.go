@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/jobs"
+	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/workload"
 )
@@ -197,12 +198,13 @@ func (r *run) reportStages(info func(name, unit string, value float64)) {
 
 // reportStore publishes what requests to the store became.
 func (r *run) reportStore(info func(name, unit string, value float64)) {
-	var requests, retries int64
+	var retries int64
+	requests := map[string]int64{}
 	for _, t := range r.targets() {
 		c := t.Recorder.Counts()
-		requests, retries = requests+c.Completed, retries+c.Retries
-		for _, n := range c.Errors {
-			requests += n
+		retries += c.Retries
+		for operation, n := range c.Requests {
+			requests[operation] += n
 		}
 		if text := c.Describe(); text != "" {
 			t.Say(r.env.Stderr, "jobs: attempts at requests that failed%s", text)
@@ -213,7 +215,10 @@ func (r *run) reportStore(info func(name, unit string, value float64)) {
 	}
 	info("retries", "1", float64(retries))
 	if r.done > 0 {
-		info("requests", "1", float64(requests)/float64(r.done))
+		n := float64(r.done)
+		info("requests", "1", float64(requests[store.Get]+requests[store.Put])/n)
+		info("get_requests", "1", float64(requests[store.Get])/n)
+		info("put_requests", "1", float64(requests[store.Put])/n)
 	}
 }
 
