@@ -72,12 +72,25 @@ func (d Demand) words() string {
 		metricTries: "executions", "jobs_retries": "requests tried again", "jobs_failed": "executions that failed",
 		"jobs_lost": "leases that ended", "jobs_duplicates": "results that did not count",
 		"jobs_set_aside": "items set aside",
-	}[d.Resource], d.Resource)
+	}[d.Resource], d.Resource+d.counted())
+}
+
+// counted is what is counted of the resource, for people; empty: its unit says it.
+func (d Demand) counted() string {
+	switch {
+	case d.Unit == "packet":
+		return ", packets"
+	case d.Unit == "op" && evaluation.Category(d.Resource) == "objectstore":
+		return ", requests"
+	case d.Unit == "op":
+		return ", operations"
+	}
+	return ""
 }
 
 func (d Demand) shown(v float64) string {
-	if d.happens() {
-		return num.Digits(v, 3)
+	if d.happens() || d.counted() != "" {
+		return num.Digits(v, 4)
 	}
 	return quantity{d.Resource, d.Unit}.perJob(v)
 }
@@ -208,6 +221,13 @@ type Distribution struct {
 
 // Whole is all parts of a job together.
 const Whole Part = "time"
+
+func (p Part) words() string {
+	if p == Whole {
+		return "all"
+	}
+	return string(p)
+}
 
 // distribute adds the distributions of the smallest and the largest size.
 func (r *Result) distribute(small, large []point) {

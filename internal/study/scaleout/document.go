@@ -158,7 +158,7 @@ func (r *Result) distributionTable() *doc.Table {
 		}
 	}
 	for _, p := range append(parts(), Whole) {
-		cells := []doc.Cell{doc.Say(string(p))}
+		cells := []doc.Cell{doc.Say(p.words())}
 		for _, nodes := range r.compared() {
 			for _, d := range r.Distributions {
 				if d.Stage == p && d.Nodes == nodes {

@@ -67,7 +67,7 @@ func (l Limit) unit() string {
 func (l Limit) quantity() quantity { return quantity{l.Resource, l.unit()} }
 
 // slower is by what share more time computing takes in the largest fleet where processors
-// are short.
+// are short, and which part of all added time that is at least.
 const slower = .1
 
 // machineBinds reports whether growth ends at the machine that all nodes share. All that runs
@@ -82,6 +82,6 @@ func (r *Result) machineBinds(shared float64, use *Use) bool {
 		return true
 	}
 	i := slices.IndexFunc(r.Stages, func(s Stage) bool { return s.Stage == Compute })
-	slows := i >= 0 && r.Stages[i].Largest > (1+slower)*r.Stages[i].Smallest
+	slows := i >= 0 && r.Stages[i].Share >= slower && r.Stages[i].Largest > (1+slower)*r.Stages[i].Smallest
 	return slows && !(known && *use.Use >= shared)
 }

@@ -3,6 +3,7 @@ package scaleout
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -11,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/doc/render"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/scalability"
 	"github.com/scalebench/scalebench/internal/study"
 )
@@ -89,6 +93,85 @@ func TestSharedMachine(t *testing.T) {
 		if text := string(r.Answer); !strings.Contains(text, "the machine that the nodes share (2 core) is the bottleneck") {
 			t.Errorf("%s: the answer is %q", c.name, text)
 		}
+	}
+}
+
+// TestDemands: what a job takes is told for the smallest and the largest fleet: what the workload
+// reports and what the monitor counted, how long its parts take, and what ought not to happen.
+func TestDemands(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(28, 7))
+	packets, writes, requests := 100+rng.Float64()*900, 5+rng.Float64()*20, 1+float64(rng.IntN(4))
+	w, p := newWorld(transcoding(20e6/8), 6, 3), params(2, 4, 6)
+	w.each = map[string]float64{observe.MetricRxPackets: packets, "disk.writes": writes}
+	w.samples = map[string]float64{observe.MetricGetRequests: requests, "jobs_cpu_own": .01, "jobs_done": 20,
+		"jobs_retries": 5, "jobs_lost": 0, "jobs_tries": 1}
+	w.run(t, p)
+	r, answer := w.result(t, p)
+	got := make(map[string]Demand)
+	for _, d := range r.Demands {
+		got[d.Resource+" "+d.Unit] = d
+	}
+	for name, want := range map[string]float64{"network.receive packet": packets, "disk.write op": writes,
+		"objectstore.get op": requests, "objectstore.get byte": 738e3, "objectstore.put byte": 826e3, "jobs_retries 1": .25} {
+		for _, v := range []*float64{got[name].Smallest, got[name].Largest} {
+			if v == nil || math.Abs(*v/want-1) > .01 {
+				t.Errorf("%s for a job: %v, want %v", name, num.Optional(v, digits), want)
+			}
+		}
+	}
+	for _, d := range r.Distributions {
+		if mean := r.Stages[slices.Index(parts(), Compute)].Smallest; d.Stage == Compute && (d.P50 < .9*mean || d.P50 > 1.1*mean ||
+			d.P90 < d.P50 || d.P99 < d.P90 || d.Jobs < 30) {
+			t.Errorf("computing takes %+v, %v on average", d, mean)
+		}
+	}
+	if len(r.Distributions) != 8 {
+		t.Errorf("%d distributions, want those of 4 parts in 2 sizes", len(r.Distributions))
+	}
+	var text strings.Builder
+	if err := render.Text(&text, answer.Document(), render.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"requests tried again", "network.receive, packets", "P99"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text has no %q:\n%s", want, text.String())
+		}
+	}
+	if strings.Contains(text.String(), "leases that ended") {
+		t.Error("what did not happen is told")
+	}
+}
+
+// TestLimitOfRequests: a limit in requests a second is held against what jobs ask for.
+func TestLimitOfRequests(t *testing.T) {
+	t.Parallel()
+	w, p := newWorld(transcoding(20e6/8), 6, 3), params(2, 4, 6)
+	w.samples = map[string]float64{observe.MetricPutRequests: 3}
+	w.run(t, p)
+	p.Target = 2
+	p.Capacity = []string{"objectstore.put=100op/s"}
+	r, _ := w.result(t, p)
+	of := func() (n Needed) {
+		for _, n = range r.Target.Limits {
+			if n.Resource == model.ResourceObjectPut && n.Unit == observe.CallRate {
+				return n
+			}
+		}
+		t.Fatalf("the target needs %+v", r.Target.Limits)
+		return n
+	}
+	if n := of(); n.PerJob != 3 || n.Needed != 6 || *n.RateLimit != 100./3 || !*n.Suffices {
+		t.Errorf("the target needs %+v", n)
+	}
+	rate := r.largest().Rate
+	p.Target, p.Capacity = 100, []string{fmt.Sprintf("objectstore.put=%.6fop/s", 3*rate*1.001)}
+	r, _ = w.result(t, p)
+	if n := of(); *n.Suffices || r.Target.Nodes != nil {
+		t.Errorf("the target needs %+v and %v nodes", n, r.Target.Nodes)
+	}
+	if want := "the store's rate of requests ("; r.Bottleneck != model.ResourceObjectPut || !strings.Contains(string(r.Answer), want) {
+		t.Errorf("the bottleneck is %s, the answer %q; want %q", r.Bottleneck, r.Answer, want)
 	}
 }
 
@@ -348,7 +431,9 @@ func TestAmounts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		"objectstore.put=5.3MB": true, "network.send=1kB": true, "objectstore.put=5.3": false, "put=5MB": false,
-		"objectstore.put": false, "objectstore.put=0B": false,
+		"objectstore.put": false, "objectstore.put=0B": false, "objectstore.get=2op": true, "cpu=0.2s": true,
+		"network.receive=900packet": true, "objectstore.put=9packet": false, "network.send=3op": false,
+		"objectstore.put=5KB": false, "disk.write=12op": true, "machine=0.1s": true, "machine=1MB": false,
 	} {
 		p := New()
 		p.Demand = []string{text}
@@ -356,12 +441,22 @@ func TestAmounts(t *testing.T) {
 			t.Errorf("--demand %s: %v", text, err)
 		}
 	}
-	p := New()
-	p.Capacity = []string{"objectstore.put=300op/s"}
-	if _, err := p.Check(); err == nil {
-		t.Error("operations are accepted as bytes")
+	for text, want := range map[string]bool{
+		"objectstore.put=300op/s": true, "network.send=10Gbit/s": true, "network.receive=20kpacket/s": true,
+		"cpu=4core": true, "machine=2core": true, "objectstore.put=300": false, "objectstore.put=5MB": false,
+		"cpu=5MB/s": false,
+	} {
+		p := New()
+		p.Capacity = []string{text}
+		if _, err := p.Check(); (err == nil) != want {
+			t.Errorf("--capacity %s: %v", text, err)
+		}
+		p.Capacity = append(p.Capacity, text)
+		if _, err := p.Check(); err == nil {
+			t.Errorf("--capacity %s twice is accepted", text)
+		}
 	}
-	p = New()
+	p := New()
 	p.Prices = "type,price\n"
 	if _, err := p.Check(); err == nil {
 		t.Error("a table that is none of prices is accepted")

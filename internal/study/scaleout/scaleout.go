@@ -114,6 +114,9 @@ func (p *Params) amounts(key string, texts []string) (map[quantity]float64, erro
 			return nil, refuse(key, fmt.Sprintf("%q is no resource of which jobs take %s", resource, q.ofJob()),
 				"use "+known(unit))
 		}
+		if _, twice := out[q]; twice {
+			return nil, refuse(key, fmt.Sprintf("%s is given twice", resource), "use each resource once")
+		}
 		out[q] = value * factor
 	}
 	return out, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
@@ -130,6 +131,9 @@ type world struct {
 	setup study.Setup
 	seed  uint64
 	fail  func(study.Treatment) bool
+	// each is what a job adds to counters of the monitor, samples what tasks report beside the
+	// rest.
+	each, samples map[string]float64
 	data  model.RunData
 }
 
@@ -225,10 +229,32 @@ func (w *world) measured(r *model.Result, all []job) {
 		"jobs_cpu": compute / n} {
 		r.Samples = append(r.Samples, model.Sample{Metric: metric, Value: v, Info: true, Better: model.Lower})
 	}
+	for metric, v := range w.samples {
+		r.Samples = append(r.Samples, model.Sample{Metric: metric, Value: v, Info: true, Better: model.Lower})
+	}
 	ends := []int64{0, lasts.Nanoseconds()}
+	for metric, v := range w.each {
+		r.Host = append(r.Host, model.HostSeries{Metric: metric, Counter: true, Offsets: ends,
+			Values: []float64{7, 7 + v*done(all, lasts.Seconds())}})
+	}
+	w.distributions(r, all)
 	for metric, v := range map[string]float64{observe.MetricUser: busy, observe.MetricIdle: lasts.Seconds() - busy} {
 		r.Host = append(r.Host, model.HostSeries{Metric: metric, Unit: "s", Counter: true, Offsets: ends,
 			Values: []float64{0, v}})
+	}
+}
+
+// distributions adds how long the parts of jobs took.
+func (w *world) distributions(r *model.Result, all []job) {
+	for metric, of := range map[string]func(job) float64{
+		"jobs_get": func(j job) float64 { return j.got - j.begin }, "jobs_put": func(j job) float64 { return j.end - j.computed },
+		"jobs_compute": func(j job) float64 { return j.computed - j.got }, "jobs_time": func(j job) float64 { return j.end - j.begin },
+	} {
+		h := histogram.New(1e9)
+		for _, j := range all {
+			histogram.Record(h, int64(of(j)*1e6))
+		}
+		r.Histograms = append(r.Histograms, model.Histogram{Metric: metric, Unit: "us", Encoded: histogram.Encode(h)})
 	}
 }
 
