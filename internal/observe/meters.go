@@ -62,6 +62,13 @@ func Meters() []Meter {
 	}
 }
 
+// largestFrame is what a packet on a wire has at most: Ethernet with 1500-byte packets.
+const largestFrame = 1518
+
+// Segmented reports whether a node that counts so many bytes in so many packets counts them
+// before its network device divides them. More go over the wire then.
+func Segmented(bytes, packets float64) bool { return bytes > largestFrame*packets }
+
 // Monitored reports whether the monitor tells.
 func (m Meter) Monitored() bool { return m.perJob == "" }
 

@@ -21,6 +21,9 @@ type quantity struct{ resource, unit string }
 
 // amount prints so much of it a second, and perJob so much of one job.
 func (q quantity) amount(v float64) string {
+	if q.unit == evaluation.Core {
+		return num.Digits(v, 4) + " cores"
+	}
 	return num.Human(v, strings.Replace(q.unit, "byte", "B", 1))
 }
 
@@ -149,7 +152,8 @@ func metersOf(run *observe.Run) []observe.Meter {
 	}
 	var names []string
 	out := slices.DeleteFunc(observe.Meters(), func(m observe.Meter) bool {
-		if !m.Monitored() || m.Resource == model.ResourceCPU || shared && !(lab && evaluation.Category(m.Resource) == "network") {
+		own := !shared || lab && evaluation.Category(m.Resource) == "network"
+		if !m.Monitored() || m.Resource == model.ResourceCPU || !own {
 			return true
 		}
 		names = append(names, m.Counters()...)

@@ -22,7 +22,7 @@ func (r *Result) document() *doc.Document {
 	if r.run != nil {
 		d.Verdict = r.Bottleneck.tag()
 	}
-	d.AddSection("throughput", "Throughput by size", "", doc.Everywhere, doc.Plot("", "", r.curve()),
+	d.AddSection("throughput", "Throughput by size", "", doc.Everywhere, r.curve(),
 		doc.Block{Table: r.sizes()})
 	if t := r.evidence(); t != nil {
 		d.AddSection("evidence", "What ends growth", "", doc.Everywhere, t...)
@@ -40,7 +40,7 @@ func (r *Result) document() *doc.Document {
 		d.AddSection("node", "What one node consumes", "", doc.Page, doc.Block{Figure: f})
 	}
 	if c, ok := r.costs(); ok {
-		d.AddSection("cost", "Cost of a job", "", doc.Page, doc.Plot("", "", c))
+		d.AddSection("cost", "Cost of 1,000 jobs", "", doc.Page, doc.Plot("", "", c))
 	}
 	d.Sections = append(d.Sections, reading())
 	return d

@@ -50,8 +50,8 @@ func machineLimit(singles []single, rate float64, largest int) (Limit, bool) {
 	if float64(largest)*rate*l.PerJob.Value < heavyUse*cores {
 		return Limit{}, false
 	}
-	ends := l.PerJob.ends()
-	l.PerJob.CI = &[2]float64{ends.Lo, max(ends.Hi, stats.Average(most))}
+	ends, all := l.PerJob.ends(), rangeOf(stats.MeanWithin(most, stats.DefaultLevel)).ends()
+	l.PerJob.CI = &[2]float64{ends.Lo, max(ends.Hi, all.Hi)}
 	return l, true
 }
 

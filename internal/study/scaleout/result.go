@@ -123,7 +123,7 @@ func (p *Params) analyse(r *Result, run *observe.Run, points []point) error {
 	}
 	r.bind(capacity)
 	if run != nil {
-		r.doubt(p)
+		r.doubt(p, capacity)
 	}
 	each := p.each(r)
 	r.price(each)

@@ -247,8 +247,10 @@ func (w *world) measured(r *model.Result, all []job) {
 // distributions adds how long the parts of jobs took.
 func (w *world) distributions(r *model.Result, all []job) {
 	for metric, of := range map[string]func(job) float64{
-		"jobs_get": func(j job) float64 { return j.got - j.begin }, "jobs_put": func(j job) float64 { return j.end - j.computed },
-		"jobs_compute": func(j job) float64 { return j.computed - j.got }, "jobs_time": func(j job) float64 { return j.end - j.begin },
+		"jobs_get":     func(j job) float64 { return j.got - j.begin },
+		"jobs_compute": func(j job) float64 { return j.computed - j.got },
+		"jobs_put":     func(j job) float64 { return j.end - j.computed },
+		"jobs_time":    func(j job) float64 { return j.end - j.begin },
 	} {
 		h := histogram.New(1e9)
 		for _, j := range all {
@@ -275,7 +277,8 @@ func (w *world) shared(r *model.Result, busy float64, all []job) {
 	}
 	r.Samples = append(r.Samples, model.Sample{Metric: "jobs_cpu_own", Unit: "s", Info: true})
 	ends := r.Host[0].Offsets
-	r.Host = append(r.Host, model.HostSeries{Metric: observe.MetricCores, Offsets: ends, Values: []float64{w.cores, w.cores}},
+	r.Host = append(r.Host,
+		model.HostSeries{Metric: observe.MetricCores, Offsets: ends, Values: []float64{w.cores, w.cores}},
 		model.HostSeries{Metric: observe.MetricCgroupCPU, Unit: "s", Counter: true, Offsets: ends,
 			Values: []float64{0, work * done(all, lasts.Seconds())}})
 }

@@ -171,7 +171,11 @@ func (r *Result) targetWords(t *Target) string {
 	var raise []string
 	for _, n := range t.Limits {
 		if n.lacks() {
-			raise = append(raise, fmt.Sprintf("%s to at least %s", n.Resource, n.quantity().amount(n.Needed)))
+			name := n.Resource
+			if name == string(Machine) {
+				name = Machine.words()
+			}
+			raise = append(raise, fmt.Sprintf("%s to at least %s", name, n.quantity().amount(n.Needed)))
 		}
 	}
 	wanted := r.shown(t.Rate)

@@ -93,6 +93,7 @@ func (p *Params) measure(ctx context.Context, in study.Input, q *question) ([]de
 	if err != nil {
 		return nil, err
 	}
+	q.doubtPackets(run, measured)
 	findings, err := evaluation.Findings(run, evaluation.Options{Tolerance: in.Tolerance})
 	switch {
 	case err != nil:
@@ -133,6 +134,20 @@ func (q *question) doubtCourse(run *observe.Run, workload string) {
 	if lost > 0 {
 		q.doubt(run, "steps_lost", fmt.Sprintf("%s of %d without a valid result, left out", num.Count(lost, "serial step"),
 			all))
+	}
+}
+
+// doubtPackets says where packets were counted that are none on the wire.
+func (q *question) doubtPackets(run *observe.Run, measured []demand) {
+	for _, p := range measured {
+		i := slices.IndexFunc(measured, func(d demand) bool {
+			return d.resource == p.resource && d.unit == evaluation.ByteRate
+		})
+		if p.unit == observe.PacketRate && q.wants(p) && i >= 0 && observe.Segmented(measured[i].amount, p.amount) {
+			q.doubt(run, "segmented_packets", fmt.Sprintf("%s: its nodes count %s on average as one packet, and network "+
+				"devices divide them: on the wire there are more; give the packets with --demand-per-job", p.resource,
+				num.Human(measured[i].amount/p.amount, "B")))
+		}
 	}
 }
 

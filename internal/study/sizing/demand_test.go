@@ -88,7 +88,8 @@ func TestCountedDemands(t *testing.T) {
 	}
 	plan := func(capacities ...string) *Result {
 		p := &Params{Target: "100/s", DemandRun: "R", Capacity: append(capacities, "network.receive=1GB/s")}
-		r, err := p.Analyze(t.Context(), study.Input{Open: func(context.Context, string) (*observe.Run, error) { return observe.Of(b.Data), nil }})
+		open := func(context.Context, string) (*observe.Run, error) { return observe.Of(b.Data), nil }
+		r, err := p.Analyze(t.Context(), study.Input{Open: open})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,6 +107,10 @@ func TestCountedDemands(t *testing.T) {
 		"objectstore.get=310op/s": {requests, Fits}, "objectstore.get=290op/s": {requests, Fails},
 	} {
 		r := plan(text)
+		told := slices.ContainsFunc(r.Doubts, func(d model.Doubt) bool { return d.Code == "segmented_packets" })
+		if asked := strings.Contains(text, "packet"); told != asked { // they have 3,571 bytes
+			t.Errorf("%s: doubts %+v", text, r.Doubts)
+		}
 		i := slices.IndexFunc(r.Resources, func(x Resource) bool { return x.Unit != evaluation.ByteRate })
 		if r.Answer != want.answer || i < 0 {
 			t.Errorf("%s: %s, want %s: %+v", text, r.Answer, want.answer, r.Resources)
