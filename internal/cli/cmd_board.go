@@ -49,7 +49,6 @@ it is well. SIGTERM ends it after the requests that have begun.`,
   scalebench board --role app --listen :8080 --db mysql://bench:pw@10.0.0.5/board --work web=1ms,app=5ms,db=3ms
   scalebench board --role web --listen :80 --upstream 10.0.0.3:8080,10.0.0.4:8080 --work web=1ms,app=5ms,db=3ms`,
 		func(ctx context.Context, _ []string) error { return c.serveBoard(ctx, opt) })
-	cmd.Args = subcommands
 	f := cmd.Flags()
 	f.StringVar(&opt.role, "role", string(board.All), "web, app, router or all")
 	f.StringVar(&opt.Listen, "listen", "127.0.0.1:8080", "address to serve at, HOST:PORT")

@@ -34,7 +34,6 @@ use the labs of these commands, which have no agents.`,
   scalebench lab list
   scalebench lab down --all`,
 		nil)
-	cmd.Args = subcommands
 	cmd.AddCommand(c.labUpCommand(), c.labDownCommand(), c.labListCommand(), c.labExecCommand())
 	return cmd
 }

@@ -31,8 +31,8 @@ func (c *common) levelModels() *cobra.Command {
 	set := map[string]string{}
 	cmd := newCommand("models [NAME|FILE]", "list the models of expected service levels, or show one",
 		`Without a name it lists the models that come with the program. With the name of one,
-or a model file, it shows what operations of each size may expect, which limit binds
-them, and how long a burst lasts.`,
+or a model file, it shows what operations of each size may expect, which limit they
+reach first, and how long a burst lasts.`,
 		`  scalebench servicelevel models
   scalebench servicelevel models aws-gp2 --gib 100
   scalebench servicelevel models aws-io1 --gib 100 --iops 1800 --format json
@@ -42,7 +42,8 @@ them, and how long a burst lasts.`,
 		inputs[key] = cmd.Flags().String(key, "", "input "+key+" of the model; the same as --set "+key+"=VALUE")
 	}
 	out := ""
-	cmd.Flags().StringToStringVar(&set, "set", nil, "input of the model: KEY=VALUE (may be repeated)")
+	cmd.Flags().StringToStringVar(&set, "set", nil, "input of the model: `NAME=VALUE` (may be repeated)")
+	cmd.Flag("set").DefValue = "" // none
 	c.addOutput(cmd, &out)
 	cmd.Args = atMostOneArg("the model")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -163,19 +163,15 @@ func args(least int, takes string) cobra.PositionalArgs {
 	}
 }
 
-// subcommands is for a command that is nothing by itself.
-func subcommands(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
+// noArgs refuses arguments. Of a command that has others below it, they were meant as one of these.
+func noArgs(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.HasAvailableSubCommands():
 		return unknownCommand(cmd, args[0])
 	}
-	return nil
-}
-
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usageError("%s takes no arguments (got %q)", commandName(cmd), strings.Join(args, " "))
-	}
-	return nil
+	return usageError("%s takes no arguments (got %q)", commandName(cmd), strings.Join(args, " "))
 }
 
 // commandName is how a command is called without the program, which messages

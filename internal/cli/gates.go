@@ -44,7 +44,7 @@ func (g *gates) add(cmd *cobra.Command) {
 		own.VisitAll(func(f *pflag.Flag) {
 			f.Usage = kind.Name + ": " + f.Usage
 			if first := cmd.Flags().Lookup(f.Name); first != nil {
-				first.Value, first.Usage = both{first.Value, f.Value}, first.Usage+"\n"+f.Usage
+				first.Value, first.Usage = both{first.Value, f.Value}, first.Usage+"; "+f.Usage
 				return
 			}
 			cmd.Flags().AddFlag(f)

@@ -151,12 +151,6 @@ func newRoot(env Env) *cobra.Command {
 	root.SetHelpCommand(helpCommand())
 	c.addArguments(root)
 	c.foldHelp(root)
-	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := subcommands(cmd, args); err != nil {
-			return err
-		}
-		return cmd.Help()
-	}
-	root.Args = cobra.ArbitraryArgs
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	return root
 }

@@ -63,6 +63,9 @@ func addFields(f *pflag.FlagSet, params any, wanted func(name string) bool, boun
 			p.value, p.initial = p.initial, reflect.Value{}
 		}
 		added := f.VarPF(p, name, short, usageOf(field, p))
+		if p.value.IsZero() {
+			added.DefValue = "" // none
+		}
 		if field.Type.Kind() == reflect.Bool {
 			added.NoOptDefVal = "true"
 		}

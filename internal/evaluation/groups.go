@@ -7,6 +7,7 @@ import (
 	"github.com/scalebench/scalebench/internal/caveat"
 
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/scalability"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -46,7 +47,7 @@ func (s *sweep) groupLimits(out *Scaling, fleet curveOfGrowth, opt Options) {
 // groupLimit infers the limit of one group by the same rules as the fleet's. It
 // does not warn of a group about which it can infer nothing.
 func (s *sweep) groupLimit(name string, c curveOfGrowth, opt Options) *SharedLimit {
-	if !c.Capped {
+	if c.Kind != scalability.Capped {
 		return nil
 	}
 	silent := *s
@@ -84,7 +85,7 @@ func (s *sweep) groupCurves(names []string) (map[string]curveOfGrowth, error) {
 			}
 		}
 		var err error
-		if c.Growth, err = stats.ChooseGrowth(c.sizes, c.totals, s.noise(c.totals)); err != nil {
+		if c.Curve, err = scalability.ChooseGrowth(c.sizes, c.totals, s.noise(c.totals)); err != nil {
 			return nil, err
 		}
 		out[name] = c
@@ -105,7 +106,7 @@ func (s *sweep) explain(names []string, curves map[string]curveOfGrowth, fleet c
 		c := curves[name]
 		own += c.SSE
 		n += len(c.sizes)
-		parameters += parametersOf(c.Growth)
+		parameters += c.Kind.Parameters()
 		scale = max(scale, roundingNoise*slices.Max(c.totals))
 	}
 	for _, o := range s.observations {
@@ -119,16 +120,9 @@ func (s *sweep) explain(names []string, curves map[string]curveOfGrowth, fleet c
 	least := float64(n) * scale * scale
 	apart, err = stats.AICc(max(own, least), n, parameters+1) // the error variance is one more
 	if err == nil {
-		together, err = stats.AICc(max(common, least), n, parametersOf(fleet.Growth)+1)
+		together, err = stats.AICc(max(common, least), n, fleet.Kind.Parameters()+1)
 	}
 	return apart, together, err
-}
-
-func parametersOf(g stats.Growth) int {
-	if g.Capped {
-		return 2
-	}
-	return 1
 }
 
 // noteEvenGroups says that the fleet's limit may as well be one of each group,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/scalability"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -176,7 +177,7 @@ func (s *sweep) grow(out *Scaling, opt Options) {
 	if err == nil && s.peak(out, bySize, noise) {
 		return
 	}
-	g, err := stats.ChooseGrowth(sizes, totals, s.noise(totals))
+	g, err := scalability.ChooseGrowth(sizes, totals, s.noise(totals))
 	if errors.Is(err, stats.ErrTooFew) {
 		s.notes.Add(fewSizes.Warn(totalsOfSizes{len(totals), len(out.Points)}))
 		return
@@ -191,9 +192,9 @@ func (s *sweep) grow(out *Scaling, opt Options) {
 	}
 	fleet := curveOfGrowth{g, sizes, totals}
 	ci := s.capInterval(fleet, opt)
-	out.Fit = &ScalingFit{Model: "linear", Slope: g.Slope}
-	if g.Capped {
-		out.Fit = &ScalingFit{Model: "capped", Slope: g.Slope, Cap: &g.Cap, CapCI: ci, Knee: &g.Knee}
+	out.Fit = &ScalingFit{Model: string(g.Kind), Slope: g.Gamma}
+	if g.Kind == scalability.Capped {
+		out.Fit.Cap, out.Fit.CapCI, out.Fit.Knee = &g.Cap, ci, new(g.Knee())
 	}
 	out.Limit = s.limit(fleet, ci, out.Points)
 	s.groupLimits(out, fleet, opt)
@@ -243,17 +244,17 @@ func (s *sweep) noise(totals []float64) float64 {
 
 // curveOfGrowth is a fitted curve with its observations.
 type curveOfGrowth struct {
-	stats.Growth
+	scalability.Curve
 	sizes, totals []float64
 }
 
 // capInterval is the bootstrap interval of the cap, no narrower than the
 // instrument resolves. A capacity is not negative.
 func (s *sweep) capInterval(c curveOfGrowth, opt Options) *Interval {
-	if !c.Capped {
+	if c.Kind != scalability.Capped {
 		return nil
 	}
-	iv, err := stats.CapInterval(c.Growth, c.sizes, c.totals, level, min(opt.Resamples, stats.GrowthResamples), opt.Seed)
+	iv, err := c.CapInterval(c.sizes, c.totals, opt.Resamples, opt.Seed)
 	if err != nil {
 		s.notes.Add(capInterval.Warn(capCause{caveat.Verbatim(err.Error())}))
 		return nil
@@ -265,18 +266,18 @@ func (s *sweep) capInterval(c curveOfGrowth, opt Options) *Interval {
 // limit names a shared limit if two sizes past the knee have the same total;
 // otherwise it notes the reason.
 func (s *sweep) limit(c curveOfGrowth, ci *Interval, points []ScalingPoint) *SharedLimit {
-	if !c.Capped {
+	if c.Kind != scalability.Capped {
 		return nil
 	}
-	past := distinctAbove(c.sizes, c.Knee)
+	past := distinctAbove(c.sizes, c.Knee())
 	if len(past) < 2 {
-		s.notes.Add(onePastKnee.Warn(kneeAlone{s.sum(c.Cap), Wanted{c.Knee, missingSizes(c.Knee, points)}}))
+		s.notes.Add(onePastKnee.Warn(kneeAlone{s.sum(c.Cap), Wanted{c.Knee(), missingSizes(c.Knee(), points)}}))
 		return nil
 	}
 	if !s.levels(c) {
 		return nil
 	}
-	out := &SharedLimit{Total: c.Cap, CI: ci, From: reached(c.sizes, c.Knee), To: past[len(past)-1]}
+	out := &SharedLimit{Total: c.Cap, CI: ci, From: reached(c.sizes, c.Knee()), To: past[len(past)-1]}
 	out.Text = caveat.Sentence(s.limitWords(*out))
 	return out
 }
@@ -291,21 +292,21 @@ func (s *sweep) limitWords(l SharedLimit) string {
 // rises by less than half of what a node adds below the knee: scatter that could
 // hide further growth is not evidence of a limit.
 func (s *sweep) levels(c curveOfGrowth) bool {
-	l, err := stats.LevelOff(c.Growth, c.sizes, c.totals, level, s.resolution.parallel*c.Cap)
+	l, err := c.LevelOff(c.sizes, c.totals, s.resolution.parallel*c.Cap)
 	if err != nil {
 		s.notes.Add(noLevelTest.Warn(untested{s.sum(c.Cap), caveat.Verbatim(err.Error())}))
 		return false
 	}
 	same := l.Slope.Contains(0) || math.Abs(l.Change) < levelShare*c.Cap
 	switch {
-	case same && l.Slope.Hi < c.Slope/2:
+	case same && l.Slope.Hi < c.Gamma/2:
 		return true
 	case same:
-		s.notes.Add(scatters.Warn(knee{s.of, c.Knee}))
+		s.notes.Add(scatters.Warn(knee{s.of, c.Knee()}))
 	case l.Change < 0:
-		s.notes.Add(fallsPast.Warn(pastKnee{s.sum(l.Change), c.Knee}))
+		s.notes.Add(fallsPast.Warn(pastKnee{s.sum(l.Change), c.Knee()}))
 	default:
-		s.notes.Add(stillGrows.Warn(pastKnee{s.sum(l.Change), c.Knee}))
+		s.notes.Add(stillGrows.Warn(pastKnee{s.sum(l.Change), c.Knee()}))
 	}
 	return false
 }

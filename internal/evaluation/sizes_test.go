@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/stats"
+	"github.com/scalebench/scalebench/internal/scalability"
 	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
@@ -110,8 +110,8 @@ func TestTotalsAreNotNegative(t *testing.T) {
 		wantValue(t, "upper bound", &p.CI[1], float64(p.Nodes)*(75+student*25), 1e-6)
 	}
 	sizes, totals := []float64{1, 2, 3, 4, 5, 6}, []float64{100, 199, 202, 198, 201, 200}
-	g, err := stats.ChooseGrowth(sizes, totals, 0)
-	if err != nil || !g.Capped {
+	g, err := scalability.ChooseGrowth(sizes, totals, 0)
+	if err != nil || g.Kind != scalability.Capped {
 		t.Fatalf("ChooseGrowth = %+v, %v, want a cap", g, err)
 	}
 	coarse := sweep{resolution: resolution{parallel: .6}} // ± 1.96 · 0.6 of the cap

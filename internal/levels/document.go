@@ -176,26 +176,33 @@ func (s *Shown) answer() string {
 }
 
 func (s *Shown) more() (out []string) {
-	turn := func(l Levels, when string) {
-		text := "the limit of operations is reached first at every size"
-		if at := l.Turn(1); at > 0 {
-			text = fmt.Sprintf("operations of %s are the smallest that reach the limit of bytes first", kibText(at))
-		} else if at == 0 {
-			text = "the limit of bytes is reached first at every size"
+	turn := func(l Levels, of string, reads float64) string {
+		switch at := l.Turn(reads); {
+		case at > 0:
+			return fmt.Sprintf("%s of %s are the smallest that reach the limit of bytes first", of, kibText(at))
+		case at == 0:
+			return of + " of every size reach the limit of bytes first"
 		}
-		out = append(out, num.Sentence(when+text))
+		return of + " of every size reach the limit of operations first"
 	}
-	switch {
-	case len(s.Levels) == 0 || len(s.levels.Cells) > 0:
-	case s.Bucket != nil:
-		turn(s.levels.Burst(), "with credits, ")
-		turn(s.levels, "without credits, ")
-	default:
-		turn(s.levels, "")
+	if len(s.Levels) > 0 && len(s.levels.Cells) == 0 {
+		kinds := []string{"operations"}
+		if s.levels.Directional() {
+			kinds = []string{"reads", "writes"}
+		}
+		for i, of := range kinds {
+			reads := float64(1 - i)
+			burst, base := turn(s.levels.Burst(), of, reads), turn(s.levels, of, reads)
+			if burst != base {
+				out = append(out, num.Sentence("with credits, "+burst))
+				base = "without credits, " + base
+			}
+			out = append(out, num.Sentence(base))
+		}
 	}
 	if s.Kept != nil {
-		out = append(out, fmt.Sprintf("The provider promises at least %s of these levels for %s of the time.",
-			num.Share(s.Kept.Of), num.Share(s.Kept.Share)))
+		out = append(out, fmt.Sprintf("The provider promises at least %s of these levels for %s of the time. "+
+			"A pressure of 100 %% is the whole level, not the promised share.", num.Share(s.Kept.Of), num.Share(s.Kept.Share)))
 	}
 	if s.Scope == OfNode {
 		out = append(out, "All volumes of the node share these levels.")
@@ -296,7 +303,8 @@ func List() ([]*Model, *doc.Document) {
 			doc.Say(m.Source.Read))
 	}
 	d := &doc.Document{Title: "Models of expected service levels",
-		Answer: fmt.Sprintf("The program comes with %s; a file of your own works alike.", num.Count(len(all), "model"))}
+		Answer: fmt.Sprintf("The program comes with %s. A file of your own works the same way.",
+			num.Count(len(all), "model"))}
 	d.AddSection("models", "Models", "", doc.Everywhere, doc.Block{Table: t})
 	return all, d
 }

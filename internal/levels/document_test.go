@@ -50,7 +50,7 @@ func TestShow(t *testing.T) {
 		"gp2": {find("aws-gp2"), map[string]string{"gib": "100"}, []string{
 			"aws-gp2: ops 300 op/s (3000 op/s with credits), bytes 128 MiB/s.",
 			"With credits, operations of 43.7 KiB are the smallest that reach the limit of bytes first.",
-			"Without credits, the limit of operations is reached first at every size.",
+			"Without credits, operations of every size reach the limit of operations first.",
 			"The provider promises at least 90 % of these levels for 99 % of the time.",
 			"64 KiB    300 op/s  18.75 MiB/s  ops       2048 op/s",
 			"ops     300 op/s               256 KiB               2000 s       18000 s"}},
@@ -59,12 +59,17 @@ func TestShow(t *testing.T) {
 			"64 KiB    960 op/s     60 MiB/s  bytes.connection"}},
 		"lab": {find("lab"), map[string]string{"iops": "300", "bandwidth": "60"}, []string{
 			"lab: ops.read 300 op/s, ops.write 300 op/s, bytes.read 60 MiB/s, bytes.write 60 MiB/s.",
+			"Reads of 205 KiB are the smallest that reach the limit of bytes first.\nWrites of 205 KiB are",
 			"4 KiB   75 %    400 op/s  1.562 MiB/s  ops.read"}},
+		"directions": {find("gcp-pd-extreme"), map[string]string{"iops": "10000"}, []string{
+			"Reads of 410 KiB are the smallest that reach the limit of bytes first.",
+			"Writes of 307 KiB are the smallest that reach the limit of bytes first."}},
 		"instance": {find("aws-instance"), map[string]string{"type": "t3.medium"}, []string{
 			"All volumes of the node share these levels.", "ops 2000 op/s (11800 op/s with credits)",
 			"1800 s           n/a"}},
 		"st1": {find("aws-st1"), map[string]string{"gib": "1024"}, []string{
-			"Without credits, the limit of bytes is reached first at every size."}},
+			"credits).\nOperations of every size reach the limit of bytes first.\nThe provider promises at least 90 % of " +
+				"these levels for 99 % of the time. A pressure of"}},
 		"processor": {parse(t, "model: p\nservice: cpu\nlimits: [{of: cpu, rate: {values: {0.5: 0.25, 1: 0.75}}}]\n"), nil,
 			[]string{"p: cpu 0.8 cores.", "0.5 cores   25 %", "1 cores   75 %"}},
 		"cells": {parse(t, "model: c\ncells:\n- {size: 4KiB, reads: 100, ops: [200, 200]}\n"+

@@ -247,26 +247,29 @@ func TestInputs(t *testing.T) {
 		set   map[string]string
 		want  string
 	}{
-		{"aws-gp2", nil, "gib: it is missing; use a number from 1 to 16384: size of the volume in GiB"},
+		{"aws-gp2", nil, "gib: it is missing; use a number from 1 to 16384 (size of the volume in GiB)"},
 		{"aws-gp2", map[string]string{"gib": "0.5"},
-			"gib: 0.5 is too small; use a number from 1 to 16384: size of the volume in GiB"},
+			"gib: 0.5 is too small; use a number from 1 to 16384 (size of the volume in GiB)"},
 		{"aws-gp2", map[string]string{"gib": "NaN"},
-			`gib: "NaN" is not a level of ops; use a number from 1 to 16384: size of the volume in GiB`},
+			`gib: "NaN" is no amount; use a number from 1 to 16384 (size of the volume in GiB)`},
 		{"aws-gp2", map[string]string{"gib": "-3"},
-			"gib: -3 is not greater than 0; use a number from 1 to 16384: size of the volume in GiB"},
+			"gib: -3 is not greater than 0; use a number from 1 to 16384 (size of the volume in GiB)"},
 		{"aws-gp2", map[string]string{"gib": "100", "iop": "3"},
 			"iop: aws-gp2 has no such input; the inputs are gib"},
 		{"aws-io1", map[string]string{"gib": "100", "iops": "5001"},
-			"iops: 5001 is too large; use a number from 100 to 5000: provisioned operations a second"},
+			"iops: 5001 is too large; use a number from 100 to 5000 with gib=100 (provisioned operations a second)"},
+		{"aws-gp3", map[string]string{"gib": "1", "iops": "16000"},
+			"iops: 16000 is too large; use 3000 with gib=1 (provisioned operations a second)"},
 		{"aws-io1", map[string]string{"gib": "100", "iop": "5000"},
 			"iop: aws-io1 has no such input; did you mean \"iops\"? The inputs are gib, iops\niops: it is missing; use a " +
-				"number from 100 to 5000: provisioned operations a second"},
+				"number from 100 to 5000 with gib=100 (provisioned operations a second)"},
 		{"aws-gp3", map[string]string{"gib": "100", "throughput": "800"},
-			"throughput: 800 MiB is too large; use a number from 125 MiB to 750 MiB: provisioned throughput"},
+			"throughput: 800 MiB is too large; use a number from 125 MiB to 750 MiB with iops=3000 (provisioned throughput)"},
 		{"aws-gp3", map[string]string{"gib": "100", "throughput": "300op/s"},
-			"throughput: \"300op/s\" is not a level of bytes; use a number from 125 MiB to 750 MiB: provisioned throughput"},
+			"throughput: \"300op/s\" is no amount; use a number from 125 MiB to 750 MiB with iops=3000 " +
+				"(provisioned throughput)"},
 		{"azure-premium", map[string]string{"tier": "P11"},
-			"tier: \"P11\" is not one of its words; use P10, P15, P20, P30, P40, P50, P60, P70, P80: tier of the disk"},
+			"tier: \"P11\" is none of the choices; use P10, P15, P20, P30, P40, P50, P60, P70, P80 (tier of the disk)"},
 		{"lab", nil, "iops, bandwidth: all are none, so that no limit is left; give one of them"},
 	} {
 		m, err := Find(c.model)

@@ -181,7 +181,7 @@ func (m *Model) take(in inputs, name, text string) (problem string) {
 		in.words[name] = text
 		return ""
 	case words != nil:
-		return fmt.Sprintf("%q is not one of its words", text)
+		return fmt.Sprintf("%q is none of the choices", text)
 	case text == none && of.Default.Text == none:
 		return ""
 	}
@@ -209,6 +209,9 @@ func (i Input) quality() Quality {
 // number reads a number above 0; one without a unit is in that of the input.
 func (i Input) number(text string) (x float64, problem string) {
 	x, problem, _ = quantity(text, i.quality())
+	if problem != "" {
+		problem = fmt.Sprintf("%q is no amount", text)
+	}
 	if plain, ok := tabular.Number(text); ok {
 		x = plain * i.factor()
 	}
@@ -236,15 +239,33 @@ func (m *Model) allowed(name string, in inputs) string {
 		text = "use " + strings.Join(words, ", ")
 	}
 	if words == nil {
-		if lo := of.low(in); lo > 0 && num.Finite(lo) {
+		lo, hi := of.low(in), of.high(in)
+		switch {
+		case lo == hi:
+			text = "use " + of.print(hi)
+		case lo > 0 && num.Finite(lo):
 			text += " from " + of.print(lo)
 		}
-		if hi := of.high(in); num.Finite(hi) {
+		if lo < hi && num.Finite(hi) {
 			text += " to " + of.print(hi)
+		}
+		if num.Finite(hi) {
+			text += of.Max.given(in)
 		}
 	}
 	if of.About != "" {
-		text += ": " + of.About
+		text += " (" + of.About + ")"
+	}
+	return text
+}
+
+// given are the other inputs by which a bound is what it is: " with gib=100".
+func (t Term) given(in inputs) (text string) {
+	if t.PerGiB != (Amount{}) {
+		text += " with " + inputGiB + "=" + num.Digits(in.numbers[inputGiB], 7)
+	}
+	if t.PerOp != (Amount{}) {
+		text += " with " + inputIOPS + "=" + num.Digits(in.numbers[inputIOPS], 7)
 	}
 	return text
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
-	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Disturbance is something that the monitor saw during tasks of a workload and
@@ -322,14 +321,7 @@ func (n Host) growth(metric string) (float64, bool) {
 	if len(r.Times) < 2 {
 		return 0, false
 	}
-	return r.between(n.Begin, n.End), true
-}
-
-// between is how much a counter grew from one moment to another.
-func (r Readings) between(from, to float64) float64 {
-	before, k := stats.Interpolate(r.Times, r.Values, from, 0)
-	after, _ := stats.Interpolate(r.Times, r.Values, to, k)
-	return after - before
+	return r.Between(n.Begin, n.End), true
 }
 
 // The kernel counts processor time in ticks, those around the task included: in

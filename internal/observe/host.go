@@ -7,6 +7,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // The monitor's metrics that are judged and drawn; package monitor
@@ -115,6 +116,26 @@ func (n Host) Readings(metric string) Readings {
 		}
 	}
 	return out
+}
+
+// Counter are the readings of a counter of work that a task began at a moment, in s. At its
+// start no work was done ([model.Series]).
+func Counter(s model.Series, begin float64) (r Readings) {
+	if len(s.Offsets) > 0 && s.Offsets[0] > 0 {
+		r.Times, r.Values = append(r.Times, begin), append(r.Values, 0)
+	}
+	for i, at := range s.Offsets {
+		r.Times = append(r.Times, begin+time.Duration(at).Seconds())
+		r.Values = append(r.Values, s.Values[i])
+	}
+	return r
+}
+
+// Between is how much a counter grew from one moment to another.
+func (r Readings) Between(from, to float64) float64 {
+	before, k := stats.Interpolate(r.Times, r.Values, from, 0)
+	after, _ := stats.Interpolate(r.Times, r.Values, to, k)
+	return after - before
 }
 
 // Span is when the node was read.

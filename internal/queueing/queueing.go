@@ -27,10 +27,7 @@ import (
 // ErrArgument is a parameter outside its domain.
 var ErrArgument = errors.New("parameter outside its domain")
 
-// Throughput is the interactive response time law, X = N/(R+Z).
-func Throughput(users, response, think float64) float64 { return users / (response + think) }
-
-// Response is the same law, R = N/X − Z.
+// Response is the interactive response time law, R = N/X − Z.
 func Response(users, throughput, think float64) float64 { return users/throughput - think }
 
 // Demand is the service demand law, D = U/X: how many seconds of a resource an

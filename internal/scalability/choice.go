@@ -44,7 +44,7 @@ func (c *Curves) choose() error {
 // bound is up to which squares a curve of a kind is plausible; below those of its best
 // curve where none is.
 func (c *Curves) bound(k Kind) float64 {
-	best, more := c.Curve(c.Best), k.parameters()-c.Best.parameters()
+	best, more := c.Curve(c.Best), k.Parameters()-c.Best.Parameters()
 	return max(best.SSE, c.data.least) * math.Exp((c.excess-2*float64(more))/float64(len(c.data.n)))
 }
 

@@ -40,23 +40,30 @@ func newData(n, x []float64) (*data, error) {
 	if sizes[0].Size < 1 {
 		return nil, fmt.Errorf("a size of %v, want 1 or more: %w", sizes[0].Size, stats.ErrArgument)
 	}
-	ns, rows := stats.SortRows(n)
-	d := &data{n: ns}
-	most := 0.0
-	for _, row := range rows {
-		d.x = append(d.x, x[row])
-		d.ln = append(d.ln, math.Log(x[row]))
-		most = max(most, math.Abs(x[row]))
-	}
-	if most == 0 {
+	d := observed(n, x, 0)
+	if d.least == 0 {
 		return nil, fmt.Errorf("every throughput is 0: %w", stats.ErrArgument)
 	}
-	d.logs = slices.Min(x) > 0 && noise.Degrees > 0 && proportional(d.n, d.x, sizes, noise)
-	d.least = float64(len(x)) * rounding * rounding
-	if !d.logs {
-		d.least *= most * most
+	for _, v := range d.x {
+		d.ln = append(d.ln, math.Log(v))
+	}
+	if d.logs = slices.Min(x) > 0 && noise.Degrees > 0 && proportional(d.n, d.x, sizes, noise); d.logs {
+		d.least = float64(len(x)) * rounding * rounding
 	}
 	return d, nil
+}
+
+// observed are observations, of which none has less noise, in the unit of x.
+func observed(n, x []float64, noise float64) *data {
+	d := &data{}
+	var rows []int32
+	d.n, rows = stats.SortRows(n)
+	for _, row := range rows {
+		d.x = append(d.x, x[row])
+		noise = max(noise, rounding*math.Abs(x[row]))
+	}
+	d.least = float64(len(x)) * noise * noise
+	return d
 }
 
 // lead is by how much the logarithm of the likelihood of equal errors must exceed that of

@@ -51,7 +51,7 @@ func (d *data) fitted(k Kind, p pinned, from ...point) fit {
 // the squares fall apart into those of γ, over the sizes below, and those of the cap. If
 // the best knee of these lies elsewhere, the least value of the gap is at its edge.
 func (d *data) capped(p pinned) fit {
-	best := fit{squares: math.Inf(1)}
+	best := fit{shape: shape{knee: math.Inf(1)}, squares: math.Inf(1)}
 	for k := 1; k <= len(d.n); k++ {
 		if k < len(d.n) && d.n[k] == d.n[k-1] {
 			continue
@@ -103,7 +103,7 @@ func (d *data) curve(k Kind) (Curve, error) {
 	f := d.fitted(k, pinned{})
 	c := Curve{
 		Kind: k, Gamma: f.scale, Alpha: f.shape.alpha, Beta: f.shape.beta, Cap: math.Inf(1), SSE: f.squares,
-		largest: d.largest(), degrees: len(d.n) - k.parameters(),
+		largest: d.largest(), degrees: len(d.n) - k.Parameters(),
 	}
 	if k == Capped {
 		c.Cap = f.scale * f.shape.knee
@@ -112,7 +112,7 @@ func (d *data) curve(k Kind) (Curve, error) {
 		return Curve{}, fmt.Errorf("the throughput does not grow from 0: %w", stats.ErrArgument)
 	}
 	var err error
-	c.AICc, err = stats.AICc(max(c.SSE, d.least), len(d.n), k.parameters()+1)
+	c.AICc, err = stats.AICc(max(c.SSE, d.least), len(d.n), k.Parameters()+1)
 	c.Errors = d.errors(c)
 	return c, err
 }
@@ -175,7 +175,7 @@ func (d *data) slopes(c *Curve, parameter *float64) []float64 {
 func (d *data) free(k Kind) *search {
 	n := d.largest()
 	return &search{
-		d: d, dims: k.parameters() - 1, most: point{n - 1, math.Inf(1)},
+		d: d, dims: k.Parameters() - 1, most: point{n - 1, math.Inf(1)},
 		shape: func(p point) shape { return shape{alpha: p[0] / (n - 1), beta: p[1] / (n * (n - 1))} },
 		scale: func(x shape) float64 { return d.scale(x, 0, len(d.n)) },
 	}

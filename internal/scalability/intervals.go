@@ -45,16 +45,26 @@ func (c Curves) Knee() Estimate {
 }
 
 // Peak is the size past which throughput falls, with its interval, where the curve of [USL]
-// is plausible; +Inf where it does not fall.
+// is plausible; +Inf where it does not fall. Value is NaN where the kind is [Unclear] and the
+// best curve has no peak: whether there is one is not known. Hi is +Inf where another kind is
+// plausible, too, because no other has a peak.
 func (c Curves) Peak() Estimate {
+	none := math.Inf(1)
 	if !slices.Contains(c.Plausible, USL) {
-		return Estimate{math.Inf(1), math.Inf(1), math.Inf(1)}
+		return Estimate{none, none, none}
 	}
 	usl := c
 	usl.Plausible = []Kind{USL}
-	return usl.estimate(Curve.Peak, func(k Kind, peak float64, from []point) fit {
+	out := usl.estimate(Curve.Peak, func(k Kind, peak float64, from []point) fit {
 		return c.data.peaks(peak, from...)
 	})
+	if len(c.Plausible) > 1 {
+		out.Hi = none
+	}
+	if c.Kind == Unclear && math.IsInf(out.Value, 1) {
+		out.Value = math.NaN()
+	}
+	return out
 }
 
 // Predict is the throughput of so many nodes: what many trials would have in the mean, with its

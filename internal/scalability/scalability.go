@@ -9,6 +9,9 @@
 //  3. [Curves.Plateau], [Curves.Knee] and [Curves.Predict] have intervals. They hold over
 //     all kinds that the data do not rule out: what is not known of the kind is in them.
 //  4. [Curves.NodesFor] is how many nodes a target needs.
+//  5. [ChooseGrowth] asks of totals of a capacity only whether a cap ends their growth.
+//     [Curve.CapInterval] is the interval of the cap; [Curve.LevelOff] and [Curve.Misses]
+//     hold the curve against the totals.
 //
 // No curve falls past the largest size that was measured: nothing there was seen to fall.
 package scalability
@@ -37,8 +40,8 @@ const (
 // Kinds are those of curves, in the order of their parameters.
 func Kinds() []Kind { return []Kind{Linear, Capped, Amdahl, USL} }
 
-// parameters is how many parameters a kind has, the error variance aside.
-func (k Kind) parameters() int {
+// Parameters is how many parameters a kind has, the error variance aside.
+func (k Kind) Parameters() int {
 	switch k {
 	case Linear:
 		return 1
@@ -48,16 +51,6 @@ func (k Kind) parameters() int {
 		return 2
 	}
 }
-
-// Noise is how errors depend on the size.
-type Noise string
-
-// Errors have the same standard deviation at all sizes, or are proportional to the
-// throughput.
-const (
-	Equal        Noise = "equal"
-	Proportional Noise = "proportional"
-)
 
 // Curve is a fitted curve.
 type Curve struct {
@@ -126,7 +119,7 @@ func (c Curve) Interval(value, err float64) (stats.Interval, bool) {
 }
 
 // Estimate is a value with its interval at 95 %. Hi is +Inf where the data set no upper
-// bound; Value is +Inf where the best curve has none.
+// bound; Value is +Inf where the best curve has none, and NaN of a peak that is not known.
 type Estimate struct{ Value, Lo, Hi float64 }
 
 // level is the confidence level of every interval.
@@ -141,9 +134,7 @@ type Curves struct {
 	// order of their AICc, Best first.
 	Best      Kind
 	Plausible []Kind
-	// Noise is how the errors depend on the size.
-	Noise   Noise
-	Largest float64 // the largest size that was measured
+	Largest   float64 // the largest size that was measured
 
 	data *data
 	// excess is by how much the AICc of a curve may exceed the least one.
@@ -182,10 +173,7 @@ func Fit(n, x []float64) (Curves, error) {
 	if err != nil {
 		return Curves{}, fmt.Errorf("fitting curves of growth: %w", err)
 	}
-	c := Curves{Noise: Equal, Largest: d.largest(), data: d}
-	if d.logs {
-		c.Noise = Proportional
-	}
+	c := Curves{Largest: d.largest(), data: d}
 	for _, k := range Kinds() {
 		fitted, err := d.curve(k)
 		if err != nil {

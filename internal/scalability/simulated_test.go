@@ -134,7 +134,7 @@ func TestSimulated(t *testing.T) {
 	for _, k := range Kinds() {
 		for _, noise := range []float64{.02, .05} {
 			var y tally
-			rng := rand.New(rand.NewPCG(uint64(100*noise), uint64(k.parameters())))
+			rng := rand.New(rand.NewPCG(uint64(100*noise), uint64(k.Parameters())))
 			for range runs {
 				y.add(t, someCurve(rng, k), noise, rng)
 			}

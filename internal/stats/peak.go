@@ -40,6 +40,26 @@ func BySize(n, y []float64) (sizes []SizeTotals, noise Noise, err error) {
 	return sizes, noise, nil
 }
 
+// bySize returns the observations in the order of their sizes.
+func bySize(n, y []float64) (ns, ys []float64) {
+	ns, rows := SortRows(n)
+	for _, row := range rows {
+		ys = append(ys, y[row])
+	}
+	return ns, ys
+}
+
+// checkGrowth is checkPairs for sizes and capacities.
+func checkGrowth(n, y []float64, least int) error {
+	if err := checkPairs(n, y, least); err != nil {
+		return err
+	}
+	if slices.Min(n) <= 0 {
+		return fmt.Errorf("a size of %v, want above 0: %w", slices.Min(n), ErrArgument)
+	}
+	return nil
+}
+
 // equalSizes are the sizes of ascending ones, and the observations of each.
 func equalSizes(ns, ys []float64) iter.Seq2[float64, []float64] {
 	return func(yield func(float64, []float64) bool) {
@@ -53,13 +73,9 @@ func equalSizes(ns, ys []float64) iter.Seq2[float64, []float64] {
 	}
 }
 
-// Tests of a growth curve: the chance of a false alarm, and what matters.
-const (
-	peakLevel = 0.01  // that a fall is claimed of totals that do not fall
-	fitLevel  = 0.005 // that a curve is refused that holds
-	leastFall = 0.05  // of the peak: a smaller fall does not count
-	leastMiss = 0.1   // of the largest total: a smaller deviation of the curve does not count
-)
+// Of a peak: the chance that a fall is claimed of totals that do not fall, and the share
+// of the peak below which a fall does not count.
+const peakLevel, leastFall = 0.01, 0.05
 
 // Peak returns the size with the largest mean, where it is surely larger than
 // that of the largest size: beyond 5 %, and by a t test at 1 % with the Bonferroni
@@ -78,27 +94,4 @@ func Peak(sizes []SizeTotals, noise Noise) (peak SizeTotals, ok bool) {
 	// In logarithms errors are alike.
 	fall := math.Log(peak.Mean / last.Mean)
 	return peak, fall > t*noise.SD*math.Sqrt(1/peak.Count+1/last.Count)
-}
-
-// Misses returns the size at which the totals lie farthest from a curve, where
-// that is more than noise and matters: more than a tenth of the largest total, and
-// significant at 0.5 % with the Bonferroni correction for the sizes. ok is false
-// where the curve holds.
-func (g Growth) Misses(sizes []SizeTotals, noise Noise) (worst SizeTotals, ok bool) {
-	t, err := TQuantile(1-fitLevel/2/float64(len(sizes)), noise.Degrees)
-	if err != nil {
-		return SizeTotals{}, false
-	}
-	top, far := 0.0, 0.0
-	for _, s := range sizes {
-		top = max(top, s.Mean)
-	}
-	for _, s := range sizes {
-		fitted := g.At(s.Size)
-		off := math.Abs(s.Mean - fitted)
-		if off > far && off > leastMiss*top && off > t*noise.SD*max(fitted, s.Mean)/math.Sqrt(s.Count) {
-			worst, far, ok = s, off, true
-		}
-	}
-	return worst, ok
 }

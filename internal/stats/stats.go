@@ -19,9 +19,7 @@
 //  4. [Apart] names the few nodes that are unlike the others, [TwoGroups] says
 //     whether they fall in two groups: then one mean describes nobody.
 //
-// And in the growth of a fleet's total: [Peak] says from where it falls, [ChooseGrowth] fits a·n and min(a·n,
-// cap), [CapInterval] says how well the cap is known, [LevelOff] whether the
-// totals past the knee stay where they are.
+// And in the growth of a fleet's total, whose curves package scalability fits: [Peak] says from where it falls.
 //
 // And in how much measurements vary: [NewSpread] and [COVInterval] say how much,
 // [Decompose] over what, [EtaSquared] which fact explains it, [ChangePoints] and

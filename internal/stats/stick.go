@@ -69,11 +69,24 @@ func FitStick(x, y []float64, level, noise float64) (out Stick, err error) {
 		return Stick{}, err
 	}
 	out.CI = kneesWithin(sticks, out.SSE+f*variance)
-	line := linearGrowth(slopeOf(x, y), x, y)
 	const more = 2
-	out.P = FTail((line.SSE-out.SSE)/more/variance, more, free)
+	out.P = FTail((lineSquares(x, y)-out.SSE)/more/variance, more, free)
 	_, err = finite(out.Before + out.After + out.SSE + out.P)
 	return out, err
+}
+
+// lineSquares is the sum of squared errors of the line through the origin.
+func lineSquares(x, y []float64) (sse float64) {
+	var xy, xx float64
+	for i := range x {
+		xy += x[i] * y[i]
+		xx += x[i] * x[i]
+	}
+	for i := range x {
+		d := y[i] - xy/xx*x[i]
+		sse += d * d
+	}
+	return sse
 }
 
 // heaps are observations by their x, ascending, with the mean of each.

@@ -5,11 +5,22 @@ import (
 	"slices"
 )
 
+// counted makes a recording of readings of counters: their times are its ends, and by how much each
+// may be later is a measure.
+func (r *Recording) counted(service string, more Remark) Recording {
+	guessed, _ := unfold(r.End, r.Rates[laterMeasure], always)
+	delete(r.Rates, laterMeasure)
+	out := FromCounters(service, r.End, r.Rates)
+	out.remark(more)
+	out.remark(Remark{Code: Repeated, Count: guessed})
+	return out
+}
+
 // FromCounters makes a recording of counters that only grow: bytes, operations, seconds of
 // processors. times are those of the readings, in Unix s; counters are each as long, NaN where
 // the service was not there. A period is a gap if a counter fell, since the service was made
 // anew, if the clock was set back, or if the recorder paused for more than ten median steps.
-func FromCounters(service string, times []float64, counters map[Measure][]float64) Recording {
+func FromCounters[S ~[]float64](service string, times []float64, counters map[Measure]S) Recording {
 	r := Recording{Service: service}
 	usual := median(times)
 	for i := range times {

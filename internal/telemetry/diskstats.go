@@ -33,13 +33,12 @@ type readings [len(diskCounters)]uint64
 
 // diskDevice is what was recorded of a device.
 type diskDevice struct {
-	times    []float64
-	later    []float64             // of each, as the clock says
-	counters map[Measure][]float64 // NaN: the device was not there
-	last     readings
-	passed   readings // by how much each counter wrapped so far
-	wrapped  Remark
-	block    int // the last one that has the device
+	Recording // of counters, NaN: the device was not there
+
+	last    readings
+	passed  readings // by how much each counter wrapped so far
+	wrapped Remark
+	block   int // the last one that has the device
 }
 
 // isDiskstats reports whether a text has a line of /proc/diskstats in its beginning, or is made
@@ -79,22 +78,19 @@ func diskLine(line []byte) (at, name []byte, numbers []uint64, ok bool) {
 	return at, name, numbers, slices.Contains(diskNumbers, len(numbers))
 }
 
-// missBlock notes devices that a block lacks.
-func missBlock(devices map[string]*diskDevice, block int, now, later float64) {
-	for _, d := range devices {
-		if d.block < block {
-			d.append(now, later, slices.Repeat([]float64{math.NaN()}, len(diskCounters)))
-		}
-	}
-}
-
 // diskstats reads recordings of /proc/diskstats: blocks of it, each below a line with the time,
 // or lines that begin with the time. A line may lack the device: then there is one.
 func (f *file) diskstats() ([]Recording, error) {
 	clock := clock{zone: f.Zone}
 	devices := make(map[string]*diskDevice)
 	now, later, block := math.NaN(), 0.0, 0
-	end := func() { missBlock(devices, block, now, later) }
+	end := func() {
+		for _, d := range devices {
+			if d.block < block { // it lacks the device
+				d.add(now, now, map[Measure]float64{laterMeasure: later})
+			}
+		}
+	}
 	for n, line := range f.lines() {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 {
@@ -118,29 +114,25 @@ func (f *file) diskstats() ([]Recording, error) {
 		default:
 			d := devices[string(name)]
 			if d == nil {
-				d = &diskDevice{counters: make(map[Measure][]float64)}
+				d = &diskDevice{}
 				devices[string(name)] = d
 			}
 			d.block = block
-			d.add(when, clock.later, numbers)
+			d.read(when, clock.later, numbers)
 		}
 	}
 	end()
 	var out []Recording
 	for _, name := range slices.Sorted(maps.Keys(devices)) {
 		d := devices[name]
-		guessed, _ := unfold(d.times, d.later, always)
-		r := FromCounters(cmp.Or(name, f.Service), d.times, d.counters)
-		r.remark(d.wrapped)
-		r.remark(Remark{Code: Repeated, Count: guessed})
-		out = append(out, r)
+		out = append(out, d.counted(cmp.Or(name, f.Service), d.wrapped))
 	}
 	return clock.guess(out), f.problem()
 }
 
-// add takes a reading. A counter of 32 bits that wrapped goes on. If the operations of one way and
+// read takes a reading. A counter of 32 bits that wrapped goes on. If the operations of one way and
 // their sectors fall together, the device was made anew: then the counters fall, too.
-func (d *diskDevice) add(at, later float64, numbers []uint64) {
+func (d *diskDevice) read(at, later float64, numbers []uint64) {
 	var raw readings
 	var fell [len(raw)]bool
 	reset, wraps := false, 0
@@ -154,21 +146,14 @@ func (d *diskDevice) add(at, later float64, numbers []uint64) {
 	if reset = reset || fell[0] && fell[1] || fell[2] && fell[3]; reset {
 		d.passed, wraps = readings{}, 0
 	}
-	values := make([]float64, len(raw))
+	values := map[Measure]float64{laterMeasure: later}
 	for i, c := range diskCounters {
 		if fell[i] && !reset {
 			d.passed[i] += 1 << 32
 		}
-		values[i] = float64(d.passed[i]+raw[i]) * c.unit
+		values[c.Measure] = float64(d.passed[i]+raw[i]) * c.unit
 	}
 	d.wrapped = Remark{Code: Wrapped, Count: d.wrapped.Count + wraps}
 	d.last = raw
-	d.append(at, later, values)
-}
-
-func (d *diskDevice) append(at, later float64, values []float64) {
-	d.times, d.later = append(d.times, at), append(d.later, later)
-	for i, c := range diskCounters {
-		d.counters[c.Measure] = append(d.counters[c.Measure], values[i])
-	}
+	d.add(at, at, values)
 }

@@ -33,17 +33,15 @@ type ebsReadings struct {
 	clock    clock
 	now      float64 // Unix s of the next reading; NaN: not known
 	interval float64 // s from one to the next, where all but the first are differences; 0: they have times
-	times    []float64
-	later    []float64
 	first    map[Measure]int64
 	last     map[Measure]int64
-	counters map[Measure][]float64
+	read     Recording // of counters
 }
 
 // ebs reads what tools print of the counters of one EBS volume, below lines with the time, or as
 // they poll it.
 func (f *file) ebs() ([]Recording, error) {
-	e := &ebsReadings{file: f, clock: clock{zone: f.Zone}, now: math.NaN(), counters: make(map[Measure][]float64)}
+	e := &ebsReadings{file: f, clock: clock{zone: f.Zone}, now: math.NaN()}
 	depth, begin := 0, 0
 	var text []byte
 	for n, line := range f.lines() {
@@ -70,11 +68,9 @@ func (f *file) ebs() ([]Recording, error) {
 		}
 	}
 	f.cut = f.cut || depth > 0
-	guessed, _ := unfold(e.times, e.later, always)
-	r := FromCounters(f.Service, e.times, e.counters)
-	r.remark(Remark{Code: Repeated, Count: guessed})
+	r := e.read.counted(f.Service, Remark{})
 	if e.interval > 0 {
-		r.remark(Remark{Code: NoStamps, Count: len(e.times)})
+		r.remark(Remark{Code: NoStamps, Count: len(e.read.End)})
 	}
 	return e.clock.guess([]Recording{r}), f.problem()
 }
@@ -87,7 +83,7 @@ func (e *ebsReadings) take(line int, text []byte) {
 		return
 	}
 	if e.interval > 0 {
-		e.now = float64(len(e.times)+1) * e.interval
+		e.now = float64(len(e.read.End)+1) * e.interval
 	}
 	if math.IsNaN(e.now) {
 		e.refuse(line, "the counters have no time", ebsAllowed)
@@ -116,13 +112,12 @@ func (e *ebsReadings) take(line int, text []byte) {
 	if e.first == nil {
 		e.first = raw
 	}
+	of := map[Measure]float64{laterMeasure: e.clock.later}
 	for _, c := range ebsCounters {
-		value := math.NaN()
 		if x, has := raw[c.measure]; has {
-			value = float64(x-e.first[c.measure]) * c.unit // the difference is small, and so exact
+			of[c.measure] = float64(x-e.first[c.measure]) * c.unit // the difference is small, and so exact
 		}
-		e.counters[c.measure] = append(e.counters[c.measure], value)
 	}
-	e.times, e.later = append(e.times, e.now), append(e.later, e.clock.later)
+	e.read.add(e.now, e.now, of)
 	e.last, e.now = raw, math.NaN()
 }

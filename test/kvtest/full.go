@@ -16,12 +16,8 @@ import (
 func CheckFull(t *testing.T, store kv.Store, limit, others int) {
 	t.Helper()
 	deadline := time.Now().Add(promptly)
-	room, err := kv.RoomIn(t.Context(), store, 0)
-	for err == nil && room.Others > others && time.Now().Before(deadline) {
-		room, err = kv.RoomIn(t.Context(), store, 0)
-	}
-	if err != nil || room.Limit != limit || room.Others != others || room.Setting == "" {
-		t.Errorf("RoomIn = %+v, %v, want %d of which others hold %d", room, err, limit, others)
+	if room := Room(t, store, others); room.Limit != limit || room.Others != others || room.Setting == "" {
+		t.Errorf("RoomIn = %+v, want %d of which others hold %d", room, limit, others)
 	}
 	prepare(t, store, set)
 	for opened := 0; opened <= limit; {
@@ -41,4 +37,17 @@ func CheckFull(t *testing.T, store kv.Store, limit, others int) {
 		return
 	}
 	t.Errorf("the server allows more than %d connections", limit)
+}
+
+// Room is how many connections a store has once others hold as many as are given, or
+// after a while: a server forgets connections a moment after they were closed.
+func Room(t *testing.T, store kv.Store, others int) load.Room {
+	t.Helper()
+	for deadline := time.Now().Add(promptly); ; {
+		room, err := kv.RoomIn(t.Context(), store, 0)
+		noError(t, err)
+		if err != nil || room.Others <= others || time.Now().After(deadline) {
+			return room
+		}
+	}
 }

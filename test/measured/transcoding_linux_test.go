@@ -6,21 +6,21 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/test/program"
-	"github.com/scalebench/scalebench/test/skip"
 )
 
 // TestTranscoding: a fleet transcodes videos over a store's link drawn at random. What it does
 // was predicted, and the link is named. `make scaleout-proof` measures more.
 func TestTranscoding(t *testing.T) {
-	skip.UnlessLong(t) // make test-long has the time; make scaleout-proof measures more
 	if testing.Short() {
 		t.Skip("measures; needs the machine for itself")
 	}
 	program.NeedTranscoding(t)
 	l := program.DrawTranscoding(drawn(t), program.StoreEnds)
-	// Few steps and short ones: the band may be wide.
-	l.Store, l.Sizes, l.Duration = 16+(l.Store-16)/3, []int{1, 6}, 5*time.Second
-	l.Singles, l.Trials, l.HalfWidth = 2, 1, 50
+	// Half a minute: short videos, so that short steps have enough jobs, and few steps. The band
+	// may be wide.
+	l.Store, l.CPU, l.Sizes = 13+(l.Store-16)/6, .25, []int{1, 4}
+	l.Video = program.Video{Seconds: .25, Quality: 5, In: 203, Out: 385}
+	l.Duration, l.Singles, l.Trials, l.HalfWidth = 4*time.Second, 2, 1, 50
 	program.Calmly(t, func() error {
 		r, err := program.InstallForLabs(t).Transcode(l)
 		switch {

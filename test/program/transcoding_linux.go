@@ -21,6 +21,7 @@ type TranscodingLab struct {
 	Store    float64 // Mbit/s of the store's link, in each direction
 	Link     float64 // Mbit/s of each node's
 	CPU      float64 // cores of each node
+	Video    Video
 	Sizes    []int
 	Duration time.Duration // of a step
 	Singles  int
@@ -33,13 +34,20 @@ type TranscodingLab struct {
 	Ends scaleout.Bottleneck
 }
 
+// Video is a video of noise, as ffmpeg makes it and then transcodes it.
+type Video struct {
+	Seconds float64
+	Quality int // of MPEG-4: 1 is the best
+	In, Out int // kB of the MP4 and of the WMV that is made of it
+}
+
 // StoreEnds is what ends growth where the store's link does.
 const StoreEnds = scaleout.Bottleneck(model.ResourceObjectPut)
 
 // DrawTranscoding draws a lab in which growth ends so.
 func DrawTranscoding(rng *rand.Rand, ends scaleout.Bottleneck) TranscodingLab {
 	l := TranscodingLab{CPU: .2, Link: 100, Ends: ends, Sizes: []int{1, 2, 3, 4, 6}, Duration: 12 * time.Second,
-		Singles: 3, Trials: 2, HalfWidth: 100 * WidestBand}
+		Singles: 3, Trials: 2, HalfWidth: 100 * WidestBand, Video: Video{Seconds: .5, Quality: 2, In: 738, Out: 826}}
 	switch ends {
 	case StoreEnds:
 		l.Store = 16 + 24*rng.Float64()
@@ -52,12 +60,11 @@ func DrawTranscoding(rng *rand.Rand, ends scaleout.Bottleneck) TranscodingLab {
 	return l
 }
 
-// Videos are made by ffmpeg: 738 kB of MP4, of which it makes 826 kB of WMV.
+// Commands of ffmpeg; the first is of the length and the quality.
 const (
-	makeVideo = "ffmpeg -v error -y -f lavfi -i testsrc2=size=320x180:rate=24:duration=0.5,noise=alls=30:allf=t " +
-		"-c:v mpeg4 -q:v 2 -threads 1 -f mp4 {out}"
+	makeVideo = "ffmpeg -v error -y -f lavfi -i testsrc2=size=320x180:rate=24:duration=%g,noise=alls=30:allf=t " +
+		"-c:v mpeg4 -q:v %d -threads 1 -f mp4 {out}"
 	transcode = "ffmpeg -v error -nostdin -y -threads 1 -i {in} -c:v wmv2 -q:v 2 -threads 1 {out}"
-	videoOut  = 826e3
 )
 
 // File is the experiment.
@@ -69,14 +76,15 @@ func (l TranscodingLab) File() string {
 services:
 %s
 workloads:
-  - {name: get, kind: objectstore, %s, operation: get, size: 738kB, concurrency: 1, duration: %s}
-  - {name: put, kind: objectstore, %s, operation: put, size: 826kB, concurrency: 1, duration: %s}
+  - {name: get, kind: objectstore, %s, operation: get, size: %dkB, concurrency: 1, duration: %s}
+  - {name: put, kind: objectstore, %s, operation: put, size: %dkB, concurrency: 1, duration: %s}
   - {name: transcode, kind: jobs, %s, slots: 1, duration: %s, put: {suffix: .wmv},
      stage: {copies: 12, make: "%s"}, command: "%s"}
 study: {kind: scaleout, workload: transcode, capacities: [get, put], sizes: %s, singles: %d,
   half_width: %g}
 trials: %d
-`, nodes, l.CPU, l.Link, store, at, l.Duration*5/4, at, l.Duration*5/4, at, l.Duration, makeVideo, transcode,
+`, nodes, l.CPU, l.Link, store, at, l.Video.In, l.Duration*5/4, at, l.Video.Out, l.Duration*5/4, at, l.Duration,
+		fmt.Sprintf(makeVideo, l.Video.Seconds, l.Video.Quality), transcode,
 		strings.ReplaceAll(fmt.Sprint(l.Sizes), " ", ", "), l.Singles, l.HalfWidth, l.Trials)
 }
 
@@ -175,7 +183,9 @@ func CheckPredictedBefore(t testing.TB, d model.RunData) {
 }
 
 // Arithmetic is min(C/d), in jobs a second, of what TCP carries over the store's link.
-func (l TranscodingLab) Arithmetic() float64 { return l.Store * 1e6 / 8 * 1448 / 1514 / videoOut }
+func (l TranscodingLab) Arithmetic() float64 {
+	return l.Store * 1e6 / 8 * 1448 / 1514 / float64(1000*l.Video.Out)
+}
 
 // WidestBand is the half-width that bands may have, as a share of their middle.
 const WidestBand = .2

@@ -248,18 +248,10 @@ func (t trial) resource(metric string) string {
 
 // ratesOf turns a counter into rates over bins of equal length. There are no
 // more bins than steps between points, as a counter says nothing about the time
-// between two of its points. At the start of its task, no work is done
-// (model.Series).
+// between two of its points.
 func ratesOf(s model.Series, start, factor float64, most int) chart.Layer {
-	var times, done []float64
-	if len(s.Offsets) > 0 && s.Offsets[0] > 0 {
-		times, done = append(times, start), append(done, 0)
-	}
-	for i, at := range s.Offsets {
-		times, done = append(times, start+float64(at)/1e9), append(done, s.Values[i])
-	}
-	l := chart.Layer{Mark: chart.Step}
-	n := len(times)
+	c, l := observe.Counter(s, start), chart.Layer{Mark: chart.Step}
+	times, done, n := c.Times, c.Values, len(c.Times)
 	if n < 2 || times[n-1] <= times[0] {
 		return l
 	}

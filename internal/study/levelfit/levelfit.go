@@ -73,8 +73,7 @@ type Result struct {
 	File   string              `json:"file"` // the text of the model file
 	caveat.Notes
 
-	name string
-	all  []float64
+	all []float64
 }
 
 // Answer implements study.Study.
@@ -109,7 +108,7 @@ func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error
 		return nil, err
 	}
 	r := &Result{Metric: f.Name(), Unit: f.Unit, Values: len(f.Values), Levels: now.Limits[0].Rate, File: string(text),
-		name: name, all: f.Values}
+		all: f.Values}
 	if r.Values < leastValues {
 		r.Doubts.Add(fewValues.Warn(valuesArgs{r.Values}))
 	}

@@ -62,13 +62,13 @@ func (r *Result) advise() {
 	} else {
 		growth := first[0].growth()
 		for _, u := range first {
-			x := u.advised(ActionHeadroom, offers)
+			x := u.advised(ActionHeadroom)
 			x.Growth = &growth
 			r.Advice = append(r.Advice, x)
 		}
 	}
 	for _, o := range offers {
-		r.lower(o, offers, grown)
+		r.lower(o, grown)
 	}
 	for i := range r.Advice {
 		if x := &r.Advice[i]; x.Action == ActionRaise || x.Action == ActionLower {
@@ -77,14 +77,9 @@ func (r *Result) advise() {
 	}
 }
 
-// offer is the service of the limit.
-func (u Use) offer(offers []*offer) *offer {
-	return offers[slices.IndexFunc(offers, func(o *offer) bool { return slices.Contains(o.limits, u.of) })]
-}
-
 // advised is an advice about the limit of a use.
-func (u Use) advised(action Action, offers []*offer) Advised {
-	return Advised{Action: action, LimitOf: u.LimitOf, From: u.Rate, offer: u.offer(offers)}
+func (u Use) advised(action Action) Advised {
+	return Advised{Action: action, LimitOf: u.LimitOf, From: u.Rate, offer: u.of.offer}
 }
 
 // raise advises raises of the first limits, up to where others bind, or where one of them has no higher
@@ -92,11 +87,11 @@ func (u Use) advised(action Action, offers []*offer) Advised {
 // throughput then, as a multiple of the present one.
 func (r *Result) raise(first []Use, offers []*offer) (grown float64) {
 	others := r.used[len(first):]
-	growth, next := after(others, offers)
+	growth, next := after(others)
 	var all []Advised
 	for range mostRounds {
 		all, grown = raiseTo(first, offers, growth, next)
-		more, then := after(others, offers)
+		more, then := after(others)
 		if grown < growth.Value*(1-same) {
 			break
 		}
@@ -122,14 +117,14 @@ const mostRounds = 1000
 
 // after is how far the throughput can grow until one of these limits binds, with the inputs that are chosen, and
 // which bind then.
-func after(limits []Use, offers []*offer) (growth Range, next []LimitOf) {
+func after(limits []Use) (growth Range, next []LimitOf) {
 	growth = Range{math.Inf(1), math.Inf(1), math.Inf(1)}
 	var all []Range
 	for _, u := range limits {
 		if !(u.Pressure > 0) { // the rest is not used either
 			break
 		}
-		o, level := u.offer(offers), u.Rate
+		o, level := u.of.offer, u.Rate
 		if then := o.levels(o.set)[u.Quality]; then > o.levels(o.now)[u.Quality]*(1+same) {
 			level = then
 		}
@@ -152,7 +147,7 @@ func raiseTo(first []Use, offers []*offer, growth Range, next []LimitOf) (all []
 	all = make([]Advised, len(first))
 	most := make([]float64, len(first))
 	for k, u := range first {
-		all[k] = u.advised(ActionRaise, offers)
+		all[k] = u.advised(ActionRaise)
 		all[k].AtLeast = !u.sustained
 		most[k] = all[k].offer.most(u.Quality)
 		if most[k] <= u.Rate*(1+same) {
@@ -209,11 +204,11 @@ func (o *offer) reach(all []Advised) {
 // lower advises less of a service, where that is enough when the throughput has grown. The inputs still
 // give all that its other limits need. Of limits with the same inputs, it names the one that needs most.
 // Short data do not show it.
-func (r *Result) lower(o *offer, offers []*offer, grown float64) {
+func (r *Result) lower(o *offer, grown float64) {
 	enough, uses := make(map[string]float64), make(map[string]Use) // by the names of limits
 	for _, u := range r.used {
 		s, share := u.of, u.sufficient(r.Critical/100)
-		if slices.Contains(o.limits, s) && !s.line.byWord() && s.Observed >= leastObserved && s.atLimit() == 0 &&
+		if s.offer == o && !s.line.byWord() && s.Observed >= leastObserved && s.atLimit() == 0 &&
 			share < 1-same && share*grown < mostLowered {
 			enough[u.Quality], uses[u.Quality] = roundUp(share*u.Rate*grown), u
 		}
@@ -226,7 +221,7 @@ func (r *Result) lower(o *offer, offers []*offer, grown float64) {
 			return slices.Equal(other.line.level.Inputs, s.line.level.Inputs) && share(other) > share(s)
 		}
 		if to := c.levels[s.Quality]; share(s) > 0 && to < now[s.Quality] && !slices.ContainsFunc(o.limits, more) {
-			x := uses[s.Quality].advised(ActionLower, offers)
+			x := uses[s.Quality].advised(ActionLower)
 			x.To = &to
 			r.Advice = append(r.Advice, x)
 		}

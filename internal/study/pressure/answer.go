@@ -35,25 +35,31 @@ func (r *Result) answer() string {
 // answerBelow is the answer if no period was above the critical pressure. The advice may still be a raise: credits do
 // not last, or a limit is so close that the demand may be clipped.
 func (r *Result) answerBelow(worst *Service) string {
-	text := "No period was above " + num.Percent(r.Critical)
+	if !slices.ContainsFunc(r.candidates(), func(s *Service) bool { return s.SLP.Max > 0 }) {
+		return "No service was used in the time of the data."
+	}
+	text := "No period had a pressure above " + num.Percent(r.Critical)
 	for _, u := range r.used {
 		if a := r.adviceFor(u.of); a != nil && u.sustained {
 			last := "do not last"
 			if u.Pressure <= 1 {
 				last = "just last"
 			}
-			return fmt.Sprintf("%s, but the credits of %s %s: its mean load is %s of the %s that they gain; %s.", text,
-				u.of.name(r.nodes), last, percentOf(u.Pressure), u.of.words(), r.sentence(a))
+			return fmt.Sprintf("The credits of %s %s: its mean load of %s is %s of the rate at which they fill; %s. %s up to "+
+				"now.", u.of.name(r.nodes), last, u.of.words(), percentOf(u.Pressure), r.sentence(a), text)
 		}
 	}
 	text += fmt.Sprintf(". The closest is %s with %s of its %s (99th percentile)", worst.name(r.nodes),
 		percentOf(worst.SLP.P99), worst.words())
 	if worst.TCPT.Hi > 0 {
-		text += fmt.Sprintf("; its means of %s may hide up to %s of the time at the limit", num.Seconds(r.Period),
-			percentOf(worst.TCPT.Hi/100))
+		hide := "its means of " + num.Seconds(r.Period)
+		if worst.line.creditsUnknown() > 0 {
+			hide += " and its unknown credits"
+		}
+		text += fmt.Sprintf("; %s may hide up to %s of the time at the limit", hide, percentOf(worst.TCPT.Hi/100))
 	}
 	if a := r.adviceFor(worst); a != nil {
-		text += "; that is close enough to hold it back: " + r.sentence(a)
+		text += ". That is close enough to hold it back: " + r.sentence(a)
 	}
 	return text + "."
 }
@@ -165,21 +171,26 @@ func (r *Result) also(a *Advised) (text string) {
 	return text
 }
 
-// farAway is the growth from which the next known limit says little: limits that have no model bind before.
-const farAway = 100
+// farAway is the growth from which the next known limit says little: one that has no model is reached before. It is
+// shown as farText.
+const (
+	farAway = 100
+	farText = "more than 100 times"
+)
 
-// far reports whether the next known limit is so far away.
-func (a *Advised) far() bool { return a.Growth != nil && a.Growth.Value >= farAway && len(a.Next) > 0 }
+// far reports whether the next known limit, or the largest that the model has, is so far away.
+func (a *Advised) far() bool { return a.Growth != nil && a.Growth.Value >= farAway }
 
 // sentence says what to raise.
 func (r *Result) sentence(a *Advised) string {
 	also, useless := r.also(a), ""
-	if len(a.Next) > 0 {
+	switch room := fmt.Sprintf(" has room for %s the throughput", farText); {
+	case len(a.Next) > 0 && a.far():
+		useless = fmt.Sprintf("; the next known limit (%s)", a.next()) + room
+	case len(a.Next) > 0:
 		useless = "; more is of no use, because " + a.binds()
-	}
-	if a.far() {
-		useless = fmt.Sprintf("; the next known limit (%s) is at 100 %% only at %s times the throughput", a.next(),
-			num.Digits(a.Growth.Value, 3))
+	case a.far() && a.Action == ActionRaise: // a model may have no maximum
+		useless = "; its model" + room
 	}
 	switch {
 	case a.Action == ActionOtherService && (a.To == nil || a.far()):
@@ -189,11 +200,11 @@ func (r *Result) sentence(a *Advised) string {
 			a.rate(*a.To), useless)
 	case a.To == nil:
 		return "raise it as far as needed" + also + ": no other limit is known"
-	case a.Other:
-		return fmt.Sprintf("raise it to %s%s, the most that the model has; more takes another size or kind of service",
-			a.rate(*a.To), also)
 	case a.far():
 		return "raise it as far as needed" + also + useless
+	case a.Other:
+		return fmt.Sprintf("raise it as far as needed, up to %s%s; more takes another size or kind of service",
+			a.rate(*a.To), also)
 	}
 	return "raise it to " + a.rate(*a.To) + also + useless
 }

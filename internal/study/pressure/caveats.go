@@ -159,19 +159,26 @@ func (l *line) doubts(s *Service) (out []caveat.Caveat) {
 	case c == nil: // documents do not say how it fills
 		return append(out, balanceUnknown.At(model.Warning, l.about(), creditArgs{Share: 1}))
 	}
-	unknown := 0.0
-	for i, p := range c.Periods {
-		if p.Limit.Hi > p.Limit.Lo {
-			unknown += l.loads[i].seconds()
-		}
-	}
-	if unknown > 0 {
+	if unknown := l.creditsUnknown(); unknown > 0 {
 		out = append(out, balanceUnknown.At(model.Warning, l.about(), creditArgs{unknown / l.loads.Seconds(), l.given}))
 	}
 	if c.Overdrawn > 0 {
 		out = append(out, overdrawn.At(model.Warning, l.about(), countOf{c.Overdrawn, n}))
 	}
 	return out
+}
+
+// creditsUnknown is the time in s in which the credits do not show whether the base or the burst rate was the limit.
+func (l *line) creditsUnknown() (seconds float64) {
+	if l.credits == nil {
+		return 0
+	}
+	for i, p := range l.credits.Periods {
+		if p.Limit.Hi > p.Limit.Lo {
+			seconds += l.loads[i].seconds()
+		}
+	}
+	return seconds
 }
 
 // meanSize is that of the operations in bytes, where the limit counts them by size; NaN: not known.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -41,7 +40,7 @@ func (p *Params) price(r *Result) error {
 	if p.Growth == 0 {
 		return nil
 	}
-	prices, err := p.priceList()
+	prices, err := ReadPrices(p.Prices)
 	if err != nil {
 		return err
 	}
@@ -88,19 +87,11 @@ func (p *Params) price(r *Result) error {
 func (r *Result) needed(growth float64, o *offer) map[string]float64 {
 	out := o.levels(o.now)
 	for _, u := range r.used {
-		if to := u.needed(growth / (r.Critical / 100)); to > u.Rate && slices.Contains(o.limits, u.of) {
+		if to := u.needed(growth / (r.Critical / 100)); to > u.Rate && u.of.offer == o {
 			out[u.Quality] = max(out[u.Quality], to)
 		}
 	}
 	return out
-}
-
-// priceList is that of the parameters; empty: there is none.
-func (p *Params) priceList() (Prices, error) {
-	if p.Prices == "" {
-		return Prices{}, nil
-	}
-	return ReadPrices("prices", strings.NewReader(p.Prices))
 }
 
 // hostWords are what limits of a whole node, which come first, choose for it: its volumes get the same.
@@ -148,14 +139,13 @@ func (r *Result) growthBlocks() []doc.Block {
 		options.Add(doc.Say(name), doc.Int(o.Nodes), doc.Of(o.Throughput.Value, num.Digits(o.Throughput.Value, 3)+" times"),
 			price(o.Monthly), price(each))
 	}
-	asked := num.Digits(g.Asked, 3) + " times"
 	add("raise services", g.Raise)
-	add("add nodes, enough for "+asked, g.EnoughNodes)
+	add("add nodes, enough for "+g.asked(), g.EnoughNodes)
 	if g.Nodes.Nodes > r.nodes {
-		add("add nodes, just below "+asked, g.Nodes)
+		add("add nodes, just below "+g.asked(), g.Nodes)
 	}
 	inputs := &doc.Table{Columns: []doc.Column{doc.Label("node", "node"), doc.Label("service", "service"),
-		doc.Label("model", "model"), doc.Label("to", "choose")}}
+		doc.Label("model", "model"), doc.Label("to", "choose for "+num.Percent(r.Critical))}}
 	for _, s := range g.Services {
 		to := "another service: no inputs of its model give these levels"
 		if s.To != nil {
@@ -165,12 +155,15 @@ func (r *Result) growthBlocks() []doc.Block {
 		}
 		inputs.Add(doc.Say(s.Node), doc.Say(LimitOf{Service: s.Service}.service()), doc.Say(s.Model), doc.Say(to))
 	}
-	text := fmt.Sprintf("Raises keep all limits at or below %s, at %s the present load: "+
-		"more than the advice above, which goes up to 100 %%. "+
+	text := fmt.Sprintf("Raises keep all limits at or below %s, at %s the present load. "+
+		"The advice above has another rule: there a limit is at 100 %%. "+
 		"More nodes are taken to grow linearly, each with its present pressures. "+
-		"Prices are of all nodes and services, not of the addition alone.", num.Percent(r.Critical), asked)
+		"Prices are of all nodes and services, not of the addition alone.", num.Percent(r.Critical), g.asked())
 	if g.Nodes.Nodes > r.nodes {
-		text += " The paper compares with the nodes just below: the most whose throughput is less than that."
+		text += " Just below serves less than was asked: the paper compares raises with it."
 	}
 	return []doc.Block{{Table: options}, {Table: inputs}, doc.Remark(text)}
 }
+
+// asked is the growth for people.
+func (g *Growth) asked() string { return num.Digits(g.Asked, 3) + " times" }

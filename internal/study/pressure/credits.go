@@ -55,18 +55,13 @@ func Follow(l levels.Level, start float64, after *Credit, loads, readings Series
 		usable = (b.Burst - base) / (b.Burst - b.Fill)
 	}
 	base = max(base, b.Fill) // what comes in can be used
+	known := math.Inf(1)     // s, the time that the balance is of; before the first period it may be any
 	if after != nil {
-		now = after.Balance
+		now, known = after.Balance, after.End
 	}
-	for i, p := range loads {
-		if i > 0 || after != nil {
-			end := loads[max(i, 1)-1].End
-			if i == 0 {
-				end = after.End
-			}
-			gap := max(0, p.Begin-end)
-			now = within(b.Size, now.Lo-(b.Burst-b.Fill)*gap, now.Hi+b.Fill*gap)
-		}
+	for _, p := range loads {
+		gap := max(0, p.Begin-known)
+		now = within(b.Size, now.Lo-(b.Burst-b.Fill)*gap, now.Hi+b.Fill*gap)
 		length := p.seconds()
 		limit := func(balance float64) float64 { return min(b.Burst, base+usable*balance/length) }
 		c := Credit{End: p.End, Limit: stats.Interval{Lo: limit(now.Lo), Hi: limit(now.Hi)}}
@@ -84,7 +79,7 @@ func Follow(l levels.Level, start float64, after *Credit, loads, readings Series
 			}
 			readings = readings[1:]
 		}
-		c.Balance = now
+		c.Balance, known = now, p.End
 		out.Periods = append(out.Periods, c)
 	}
 	if len(loads) > 0 {

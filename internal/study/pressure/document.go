@@ -57,6 +57,13 @@ func (r *Result) more() []string {
 	for _, x := range r.Raised {
 		out = append(out, x.sentence())
 	}
+	if g := r.Growth; g != nil && g.Raise != nil {
+		out = append(out, fmt.Sprintf("\"What growth costs\" has the inputs for %s the load, with all limits at or below %s.",
+			g.asked(), num.Percent(r.Critical)))
+	} else if g != nil {
+		out = append(out, fmt.Sprintf("No inputs of the models serve %s the load with all limits at or below %s.", g.asked(),
+			num.Percent(r.Critical)))
+	}
 	return out
 }
 
@@ -141,7 +148,7 @@ func (r *Result) table() *doc.Table {
 			continue
 		}
 		throttled, reached = throttled || s.Throttled != nil, reached || len(s.line.level.Rate) > 1
-		t.Add(doc.Say(s.Node), doc.Say(s.Service+s.raised()), doc.Say(s.words()), s.expected(),
+		t.Add(doc.Say(s.Node), doc.Say(s.limit().service()+s.raised()), doc.Say(s.words()), s.expected(),
 			doc.Of(s.SLP.Mean, percentOf(s.SLP.Mean)),
 			doc.Of(s.SLP.P99, percentOf(s.SLP.P99)), doc.Of(s.Exceeds, percentOf(s.Exceeds)),
 			doc.Of(s.TCPT.Percent, percentBounds(s.TCPT)).As(s.tone()),
@@ -180,24 +187,25 @@ func (r *Result) adviceBlocks() []doc.Block {
 	t := &doc.Table{Columns: []doc.Column{doc.Label("action", "do"), doc.Label("node", "node"),
 		doc.Label("service", "service"), doc.Label("quality", "limit"), doc.Number("from", "now"), doc.Number("to", "to"),
 		doc.Label("inputs", "choose", "inputs of the model"),
-		doc.Label("growth", "throughput", "the largest then, as a multiple of the present one"),
-		doc.Label("interval", "95 % interval"), doc.Label("next", "next limit", "which binds then"),
+		doc.Label("growth", "throughput\nat 100 %", "the largest then, as a multiple of the present one"),
+		doc.Label("interval", "95 % interval"), doc.Label("next", "next limit", "which is reached then"),
 	}}
 	given := map[string]bool{"node": r.nodes > 1}
 	for i := range r.Advice {
 		a := &r.Advice[i]
-		to, next := "any", a.next()
-		if a.Other && a.Action == ActionRaise {
+		to, inputs, next, growth, interval := "as needed", "", a.next(), "", ""
+		if a.Other && a.Action == ActionRaise && !a.far() {
 			next = "the model has no more"
 		}
 		switch {
-		case a.To != nil:
-			to = a.rate(*a.To)
+		case a.To != nil && (!a.far() || a.Action != ActionRaise):
+			to, inputs = a.rate(*a.To), settings(a.Inputs, nil)
 		case a.Action == ActionHeadroom:
 			to = ""
 		}
-		inputs, growth, interval := settings(a.Inputs, nil), "", ""
-		if g := a.Growth; g != nil {
+		if g := a.Growth; a.far() {
+			growth = farText
+		} else if g != nil {
 			growth = num.Digits(g.Value, 3) + " times"
 			if g.Hi > g.Lo {
 				interval = num.Digits(g.Lo, 3) + " to " + num.Digits(g.Hi, 3)
@@ -222,8 +230,8 @@ func (r *Result) remarks(given map[string]bool) (blocks []doc.Block) {
 		action Action
 		text   string
 	}{
-		{ActionRaise, "Raise: more is of use up to this level, at which the next limit is at 100 %. " +
-			"It leaves no headroom: --growth plans with at most " + critical + " of each limit."},
+		{ActionRaise, "Raise: more is of use up to this level. Then the next limit is at 100 %, or the model has no more. " +
+			"That leaves no headroom: --growth plans with at most " + critical + " of each limit."},
 		{ActionOtherService, "Other service: the model gives no more. A larger size or another kind of service may."},
 		{ActionHeadroom, "Headroom: nothing has to change now. This limit is at 100 % when the throughput has grown so far."},
 		{ActionLower, "Lower: this is enough for the present load, and for what a raise allows. " +
@@ -241,8 +249,8 @@ func (r *Result) remarks(given map[string]bool) (blocks []doc.Block) {
 		blocks = append(blocks, doc.Remark(text))
 	}
 	if slices.ContainsFunc(r.Advice, func(a Advised) bool { return a.far() }) {
-		blocks = append(blocks, doc.Remark(fmt.Sprintf("A throughput of more than %d times is beyond these models: a limit "+
-			"that has no model binds before. Plan with --growth and the throughput that you need.", farAway)))
+		blocks = append(blocks, doc.Remark("A throughput of "+farText+" is beyond these models: a limit that has no model "+
+			"is reached before. Plan with --growth and the throughput that you need."))
 	}
 	return blocks
 }

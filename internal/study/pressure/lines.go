@@ -43,7 +43,7 @@ func (p *Params) lines(recordings []telemetry.Recording) (out []line, without []
 	if err != nil {
 		return nil, nil, err
 	}
-	used := newUsed(p)
+	used := &used{p, make(map[int]bool), make(map[string]bool), make(map[string]bool)}
 	add := func(of []*telemetry.Recording, scopes ...levels.Scope) (fits bool) {
 		for _, scope := range scopes {
 			more, failed := p.linesOf(models, of, scope, used)
@@ -312,10 +312,6 @@ type used struct {
 	set, inputs map[string]bool // inputs: that any of the models has
 }
 
-func newUsed(p *Params) *used {
-	return &used{p, make(map[int]bool), make(map[string]bool), make(map[string]bool)}
-}
-
 // check refuses what fits nothing: a name that is misspelt would change the answer.
 func (u *used) check(recordings []telemetry.Recording) (err error) {
 	refuse := func(flag, problem, allowed string) {
@@ -330,7 +326,7 @@ func (u *used) check(recordings []telemetry.Recording) (err error) {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(u.p.Set)) {
-		of, input, _ := cutLast(key, ".")
+		of, input, _ := cutLast(key)
 		switch {
 		case u.set[key] || len(u.models) == 0:
 		case !u.inputs[input]:

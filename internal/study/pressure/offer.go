@@ -42,7 +42,7 @@ func (r *Result) offers() (out []*offer) {
 			o.set = o.now
 			out = append(out, o)
 		}
-		out[k].limits = append(out[k].limits, s)
+		s.offer, out[k].limits = out[k], append(out[k].limits, s)
 	}
 	return out
 }

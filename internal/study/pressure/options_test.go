@@ -114,25 +114,24 @@ func TestScaleOut(t *testing.T) {
 
 func TestReadPrices(t *testing.T) {
 	const head = "model,input,per_month,currency,included\n"
-	got, err := ReadPrices("prices.csv",
-		strings.NewReader(head+"aws-gp3,iops,0.005,USD,3000\naws-gp3,gib,0.08,USD,\nm5.large,node,70,USD,\n"))
+	got, err := ReadPrices(head + "aws-gp3,iops,0.005,USD,3000\naws-gp3,gib,0.08,USD,\nm5.large,node,70,USD,\n")
 	want := Prices{Currency: "USD", Inputs: map[Priced]Price{{"aws-gp3", "iops"}: {.005, 3000}, {"aws-gp3",
 		"gib"}: {.08, 0}, {"m5.large", "node"}: {70, 0}}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	for name, tt := range map[string]struct{ text, at string }{
-		"no columns":       {"a,b\n1,2\n", "prices.csv:1:"},
-		"a negative price": {head + "m,iops,-1,USD,\n", "prices.csv:2:"},
-		"no price":         {head + "m,iops,,USD,\n", "prices.csv:2:"},
-		"no model":         {head + ",iops,1,USD,\n", "prices.csv:2:"},
-		"no input":         {head + "m,,1,USD,\n", "prices.csv:2:"},
-		"no currency":      {head + "m,iops,1,,\n", "prices.csv:2:"},
-		"two currencies":   {head + "m,iops,1,USD,\nm,gib,1,EUR,\n", "prices.csv:3:"},
-		"twice":            {head + "m,iops,1,USD,\nm,iops,2,USD,\n", "prices.csv:3:"},
+		"no columns":       {"a,b\n1,2\n", "prices:1:"},
+		"a negative price": {head + "m,iops,-1,USD,\n", "prices:2:"},
+		"no price":         {head + "m,iops,,USD,\n", "prices:2:"},
+		"no model":         {head + ",iops,1,USD,\n", "prices:2:"},
+		"no input":         {head + "m,,1,USD,\n", "prices:2:"},
+		"no currency":      {head + "m,iops,1,,\n", "prices:2:"},
+		"two currencies":   {head + "m,iops,1,USD,\nm,gib,1,EUR,\n", "prices:3:"},
+		"twice":            {head + "m,iops,1,USD,\nm,iops,2,USD,\n", "prices:3:"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ReadPrices("prices.csv", strings.NewReader(tt.text))
+			_, err := ReadPrices(tt.text)
 			if !errors.Is(err, model.ErrUsage) && !errors.Is(err,
 				model.ErrInvalid) || !strings.Contains(err.Error(), tt.at) {
 				t.Errorf("error %v, want one at %s", err, tt.at)
@@ -144,7 +143,7 @@ func TestReadPrices(t *testing.T) {
 func FuzzReadPrices(f *testing.F) {
 	f.Add("model,input,per_month,currency\naws-gp3,iops,0.005,USD\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := ReadPrices("prices.csv", strings.NewReader(text))
+		got, err := ReadPrices(text)
 		if err != nil {
 			return
 		}

@@ -29,15 +29,15 @@ type Params struct {
 	Requests float64           `json:"requests,omitempty" flag:"requests" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Requests a second that the application served in the data, for the price of a request."`
 	Zone     string            `json:"zone,omitempty" flag:"zone" jsonschema_description:"Time zone of stamps that do not say theirs, such as Europe/Berlin. Default: UTC."`
 	Period   unit.Duration     `json:"period,omitempty" flag:"period" jsonschema_description:"Time that one report covers, if the source does not have it. For CloudWatch, the length of its periods."`
-	Since    string            `json:"since,omitempty" flag:"since" jsonschema_description:"CloudWatch, Prometheus: from this time on, or for so long: 2026-11-27T08:00:00Z, 3h. Default: 3h."`
-	Until    string            `json:"until,omitempty" flag:"until" jsonschema_description:"CloudWatch, Prometheus: until this time. Default: now."`
-	Match    string            `json:"match,omitempty" flag:"match" jsonschema_description:"Prometheus: matchers of labels, such as device=\"sda\". Default: all series. PROMETHEUS_TOKEN in the environment is the bearer token."`
+	Since    string            `json:"since,omitempty" flag:"since" jsonschema_description:"From this time on, or for so long: 2026-11-27T08:00:00Z, 3h. For CloudWatch and Prometheus. Default: 3h."`
+	Until    string            `json:"until,omitempty" flag:"until" jsonschema_description:"Until this time. For CloudWatch and Prometheus. Default: now."`
+	Match    string            `json:"match,omitempty" flag:"match" jsonschema_description:"Matchers of labels for Prometheus, such as device=\"sda\". Default: all series. PROMETHEUS_TOKEN in the environment is the bearer token."`
 	Region   string            `json:"region,omitempty" flag:"region" jsonschema_description:"Region of CloudWatch. Default: that of the environment."`
 	Endpoint string            `json:"endpoint,omitempty" flag:"endpoint" jsonschema_description:"Address of CloudWatch, where it is not that of the region."`
 
 	Raise map[string]Raise `json:"raise,omitempty" jsonschema_description:"Volumes of a lab and the limits that they have after a raise, by name: each workload is measured before and after it."`
 
-	FailAbove *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a service was at its limit for more than this percentage of the time, 4 if the data do not show whether it was."`
+	FailAbove *study.Percent `json:"fail_above,omitempty" flag:"fail-above" jsonschema_description:"Exit code 3 if a service was at its limit for more than this percentage of the time, less than 100. 4 if the data do not show whether it was."`
 
 	// forced are inputs that a run's steps say, by source and service.
 	forced map[string]map[string]string
@@ -114,6 +114,10 @@ func (p *Params) Check() ([]caveat.Caveat, error) {
 	if p.Growth == 0 && p.Requests != 0 {
 		refuse("requests", "without a growth there is nothing to price", "add the growth")
 	}
+	if x := p.FailAbove; x != nil && !(*x >= 0 && *x < 100) {
+		refuse("fail_above", fmt.Sprintf("the share of the time is always or never above %g %%", float64(*x)),
+			"use at least 0 and less than 100; critical sets the pressure that counts")
+	}
 	if _, err := p.location(); err != nil {
 		refuse("zone", err.Error(), "use a name such as Europe/Berlin, or UTC")
 	}
@@ -163,7 +167,7 @@ func (p *Params) inputs(source, node, service string, m *levels.Model, used *use
 	out := make(map[string]string)
 	rank := make(map[string]int)
 	for _, key := range slices.Sorted(maps.Keys(p.Set)) {
-		of, name, ok := cutLast(key, ".")
+		of, name, ok := cutLast(key)
 		if !ok {
 			name = key
 		}
@@ -185,9 +189,9 @@ func (p *Params) inputs(source, node, service string, m *levels.Model, used *use
 	return out
 }
 
-func cutLast(text, sep string) (before, after string, ok bool) {
-	if i := strings.LastIndex(text, sep); i >= 0 {
-		return text[:i], text[i+len(sep):], true
+func cutLast(text string) (before, after string, ok bool) {
+	if i := strings.LastIndex(text, "."); i >= 0 {
+		return text[:i], text[i+1:], true
 	}
 	return "", text, false
 }

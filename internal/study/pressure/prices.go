@@ -1,7 +1,6 @@
 package pressure
 
 import (
-	"io"
 	"math"
 	"strings"
 
@@ -26,11 +25,14 @@ type Prices struct {
 	Inputs   map[Priced]Price
 }
 
-// ReadPrices reads a table in CSV with the columns model, input, per_month (of one unit) and currency, and perhaps
+// ReadPrices reads a table in CSV, or none, with the columns model, input, per_month (of one unit) and currency, and perhaps
 // included. Its errors name line and column.
-func ReadPrices(name string, r io.Reader) (Prices, error) {
+func ReadPrices(text string) (Prices, error) {
 	out := Prices{Inputs: make(map[Priced]Price)}
-	t, err := tabular.Open(name, r)
+	if text == "" {
+		return out, nil
+	}
+	t, err := tabular.Open("prices", strings.NewReader(text))
 	if err != nil {
 		return out, err
 	}

@@ -66,6 +66,7 @@ type Service struct {
 	Observed float64 `json:"observed_s"`
 
 	line   *line
+	offer  *offer
 	beyond bool // the pressure was above what an enforced limit allows
 }
 

@@ -158,7 +158,7 @@ func (s Series) Summary() (SLP, error) {
 		return SLP{}, fmt.Errorf("summary of a pressure: %w", stats.ErrTooFew)
 	}
 	out := SLP{Mean: s.Mean(), Max: s.peak()}
-	if ci, err := s.MeanInterval(stats.DefaultLevel); err == nil {
+	if ci, err := s.MeanInterval(); err == nil {
 		out.CI = &ci
 	}
 	marks := []struct {
@@ -178,9 +178,9 @@ func (s Series) Summary() (SLP, error) {
 // mostBatches is how many batches a mean's interval is estimated from at most.
 const mostBatches = 20
 
-// MeanInterval is the confidence interval of the mean from batches of neighbours (stats.BatchMeans); fewer than
+// MeanInterval is the interval of the mean at 95 % from batches of neighbours (stats.BatchMeans); fewer than
 // 4 periods have the error [stats.ErrTooFew].
-func (s Series) MeanInterval(level float64) (stats.Interval, error) {
+func (s Series) MeanInterval() (stats.Interval, error) {
 	n := min(len(s), mostBatches)
 	batches := make([]float64, n)
 	for i := range batches {
@@ -190,7 +190,7 @@ func (s Series) MeanInterval(level float64) (stats.Interval, error) {
 	if err != nil {
 		return stats.Interval{}, fmt.Errorf("interval of a mean pressure: %w", err)
 	}
-	out, err := e.Interval(level)
+	out, err := e.Interval(stats.DefaultLevel)
 	out.Lo = max(0, out.Lo) // as no pressure is less
 	return out, err
 }

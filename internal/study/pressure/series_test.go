@@ -51,7 +51,7 @@ func TestMeanInterval(t *testing.T) {
 			x = .8*x + rng.NormFloat64()
 			s[i] = Period{Begin: float64(i), End: float64(i + 1), Mean: .7 + .05*x}
 		}
-		iv, err := s.MeanInterval(.95)
+		iv, err := s.MeanInterval()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestMeanInterval(t *testing.T) {
 	if covered < 368 || covered > 396 { // 92 to 99 %
 		t.Errorf("%d of 400 intervals hold the mean", covered)
 	}
-	if _, err := seriesOf(1, 1, 2, 3).MeanInterval(.95); !errors.Is(err, stats.ErrTooFew) {
+	if _, err := seriesOf(1, 1, 2, 3).MeanInterval(); !errors.Is(err, stats.ErrTooFew) {
 		t.Errorf("3 periods: %v, want ErrTooFew", err)
 	}
 }

@@ -140,7 +140,7 @@ func measured(metric string, shared bool) (service string, of telemetry.Measure)
 		return telemetry.Processor, telemetry.CPU
 	}
 	prefix, name, _ := strings.Cut(metric, ".")
-	device, counter, single := cutLast(name, ".")
+	device, counter, single := cutLast(name)
 	if of = counters[counter]; of == "" || prefix != "volume" && (prefix != allDisks || shared) {
 		return "", ""
 	}

@@ -153,6 +153,8 @@ func TestNothingIsIgnored(t *testing.T) {
 		"endpoint": func(p *Params) { p.Endpoint = "http://x" },
 		"prices":   func(p *Params) { p.Prices = "model,input,per_month,currency\n" },
 		"requests": func(p *Params) { p.Requests = 1 },
+		// No share of the time is above 100 %: such a threshold would never be missed, or always.
+		"fail_above": func(p *Params) { p.FailAbove = new(study.Percent(100)) },
 	} {
 		p := New()
 		change(p)

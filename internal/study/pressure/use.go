@@ -50,7 +50,7 @@ func NewUse(rate float64, s Series, begin, end float64) (Use, error) {
 		window = s
 	}
 	out := Use{Rate: rate, Pressure: window.Mean(), Peak: all.P99}
-	if iv, err := window.MeanInterval(stats.DefaultLevel); err == nil {
+	if iv, err := window.MeanInterval(); err == nil {
 		out.Mean = &iv
 	}
 	return out, nil

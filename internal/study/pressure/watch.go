@@ -82,7 +82,8 @@ func (l *Live) Look(at time.Time, recordings []telemetry.Recording) ([]*Moment, 
 		if n > 0 && r.End[n-1] < l.ended[key]-clockSet {
 			l.ended[key] = 0
 		}
-		if from := firstAfter(&r, l.ended[key]); from < n {
+		// A clock's adjustment of some milliseconds makes no period a new one.
+		if from, _ := slices.BinarySearch(r.End, l.ended[key]+.1); from < n {
 			news = append(news, cutBefore(r, from))
 			l.ended[key] = r.End[n-1]
 		}
@@ -116,13 +117,6 @@ func (l *Live) Look(at time.Time, recordings []telemetry.Recording) ([]*Moment, 
 		}
 	}
 	return out, nil
-}
-
-// firstAfter is the first period of a recording that ends after a time. A clock's
-// adjustment of some milliseconds makes no period a new one.
-func firstAfter(r *telemetry.Recording, t float64) int {
-	from, _ := slices.BinarySearchFunc(r.End, t+.1, cmp.Compare[float64])
-	return from
 }
 
 // cutBefore is the recording from one of its periods on.

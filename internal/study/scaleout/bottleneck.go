@@ -73,9 +73,6 @@ func average(points []point, of func(point) float64) float64 {
 			values = append(values, v)
 		}
 	}
-	if len(values) == 0 {
-		return math.NaN()
-	}
 	return stats.Average(values)
 }
 

@@ -58,8 +58,8 @@ var (
 			"That fleet was not predicted beforehand"
 	})
 	drift = caveat.Define("drift", func(a driftArgs) string {
-		return fmt.Sprintf("one node did %s before the prediction and %s in the trials after it. The prediction may be off by "+
-			"as much", num.Human(a.Before, "job/s"), num.Human(a.After, "job/s"))
+		return fmt.Sprintf("one node did %s before the prediction and %s in the trials after it. The prediction may be "+
+			"off by as much", num.Human(a.Before, "job/s"), num.Human(a.After, "job/s"))
 	})
 	notMeasured = caveat.DefineAbout("capacity_not_measured", func(c caveat.Caveat, a resourceArgs) string {
 		return fmt.Sprintf("jobs use %s, and its capacity was not measured. The prediction leaves its limit out. Name a "+

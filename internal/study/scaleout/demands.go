@@ -171,16 +171,16 @@ func perJob(run *observe.Run, s model.Step, metric string, m observe.Meter) floa
 	var taken, jobs float64
 	for _, x := range run.Measured(s) {
 		c := counterOf(x, metric)
-		if len(c.times) < 2 {
+		if len(c.Times) < 2 {
 			return math.NaN()
 		}
-		from, to := c.span()
+		from, to := c.Times[0], c.Times[len(c.Times)-1]
 		length := time.Duration((to - from) * float64(time.Second))
 		rate, known := m.Rate(x, length)
 		if !known {
 			return math.NaN()
 		}
-		taken, jobs = taken+rate, jobs+(c.at(to)-c.at(from))/(to-from)
+		taken, jobs = taken+rate, jobs+c.Between(from, to)/(to-from)
 	}
 	return taken / jobs // NaN of none
 }

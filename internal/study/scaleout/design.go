@@ -193,7 +193,7 @@ func (d *design) see(run *observe.Run, s model.Step) (latest string, err error) 
 	case Fleet:
 		d.done[cell{s.Trial, f.Nodes}] = true
 		d.prediction = f.Prediction
-		if x, ok := scoreJobs(run, s, metricOf(run, s.Workload)); valid && ok {
+		if x, ok := scoreJobs(run, s, metricOf(run, s.Workload).Name); valid && ok {
 			latest = num.Count(f.Nodes, "node") + ": " + rateText(run, s, x)
 		}
 	}
@@ -202,7 +202,7 @@ func (d *design) see(run *observe.Run, s model.Step) (latest string, err error) 
 
 // rateText is what a step came to, for people.
 func rateText(run *observe.Run, s model.Step, x scored) string {
-	return num.Human(x.total, unitOf(run, s.Workload, metricOf(run, s.Workload)))
+	return num.Human(x.total, metricOf(run, s.Workload).Unit)
 }
 
 func factorsOf(s model.Step) (f factors, err error) {

@@ -19,7 +19,9 @@ type Prediction struct {
 	Rate  Range `json:"rate"`
 	Steps int   `json:"steps"`
 	// Slots is how many jobs a node works on at once.
-	Slots  int     `json:"slots"`
+	Slots int `json:"slots"`
+	// Lasts is how long a step does jobs, in s; 0: not known.
+	Lasts  float64 `json:"lasts,omitempty"`
 	Limits []Limit `json:"limits"`
 	Sizes  []Band  `json:"sizes"`
 }
@@ -82,7 +84,7 @@ func (p *Prediction) band(nodes int) Band {
 	as := p.fleet(-1)
 	at := as.Band(nodes)
 	b := Band{Nodes: nodes, Network: at.Lower, Bound: at.Upper}
-	down, up := square(transient*at.Lower), 0.0
+	down, up := square(p.transient(at)*at.Lower), 0.0
 	for i := range 1 + 2*len(p.Limits) {
 		x := p.fleet(i)
 		down += square(at.Lower - x.Slowest.Band(nodes).Lower)
@@ -95,9 +97,24 @@ func (p *Prediction) band(nodes int) Band {
 	return b
 }
 
-// transient is by what share the first seconds of a step, in which all nodes ask for the
-// same at once, may lower its rate.
-const transient = .05
+// transient is by what share the beginning of a step, in which all slots ask for the same at
+// once, may lower the rate of such a fleet. After the jobs that do not count ([scoreJobs])
+// slots are still in step, for a time that a job's time is the measure of: that of Little's
+// law.
+func (p *Prediction) transient(at queueing.Band) float64 {
+	if !(p.Lasts > 0) || !(at.Lower > 0) {
+		return leastTransient
+	}
+	job := float64(p.Slots*at.Nodes) / at.Lower
+	return max(leastTransient, transientPerJob*job/p.Lasts)
+}
+
+// Of simulated fleets, steps of 8 jobs and more had at most 3 % less than the steady state,
+// with few exceptions. In shorter ones it grows as a job becomes a larger part of the step.
+const (
+	leastTransient  = .03
+	transientPerJob = 8 * leastTransient
+)
 
 func square(x float64) float64 { return x * x }
 
@@ -165,8 +182,8 @@ type pilot struct {
 // single is what one node came to alone.
 type single struct {
 	scored
-	bytes map[string]float64 // of one job, by metric
-	time  float64            // of one job, in s; NaN: not known
+	bytes   map[string]float64 // of one job, by metric
+	time    float64            // of one job, in s; NaN: not known
 	machine machine
 }
 
@@ -177,10 +194,11 @@ func (m *pilot) prediction(slots int, sizes []int) *Prediction {
 	}
 	p := &Prediction{Made: m.made, Steps: len(m.singles), Slots: slots, Limits: []Limit{}}
 	all := make([]scored, len(m.singles))
-	busy := 0.0
+	busy, share := 0.0, 1/float64(len(m.singles))
 	for i, s := range m.singles {
 		all[i] = s.scored
-		busy += s.total * s.time / float64(len(m.singles))
+		busy += s.total * s.time * share
+		p.Lasts += s.lasts * share
 	}
 	p.Rate = estimate(all)
 	if slots == 0 {

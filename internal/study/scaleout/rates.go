@@ -25,6 +25,7 @@ const (
 // scored is the rate of a step, all nodes together.
 type scored struct {
 	total float64
+	lasts float64 // how long all nodes were at work, in s; 0: there are no counters
 	// batches are totals in equal parts of the time; nil: there are no counters.
 	batches []float64
 }
@@ -34,7 +35,7 @@ type scored struct {
 // least; 0: any amount. skip is how long after the start counts for nothing, in s. False:
 // a node has no value.
 func score(run *observe.Run, s model.Step, metric string, perBatch, skip float64) (out scored, ok bool) {
-	var counters []counter
+	var counters []observe.Readings
 	for _, x := range run.Measured(s) {
 		i := slices.IndexFunc(x.Samples, func(v model.Sample) bool { return v.Key() == metric && !v.Info })
 		if i < 0 || x.Outcome != model.OutcomeOK {
@@ -43,37 +44,36 @@ func score(run *observe.Run, s model.Step, metric string, perBatch, skip float64
 		out.total, ok = out.total+x.Samples[i].Value, true
 		counters = append(counters, counterOf(x, metric))
 	}
-	if !ok || slices.ContainsFunc(counters, func(c counter) bool { return len(c.times) < 2 }) {
+	if !ok || slices.ContainsFunc(counters, func(c observe.Readings) bool { return len(c.Times) < 2 }) {
 		return out, ok
 	}
-	from, to := counters[0].span()
+	from, to := math.Inf(-1), math.Inf(1)
 	for _, c := range counters {
-		begin, end := c.span()
-		from, to = max(from, begin), min(to, end)
+		from, to = max(from, c.Times[0]), min(to, c.Times[len(c.Times)-1])
 	}
-	from += min(skip, mostSkipped*(to-from))
 	if to <= from {
 		return out, ok
 	}
-	total := 0.0
-	for _, c := range counters {
-		total += c.at(to) - c.at(from)
+	lasts := to - from
+	from += min(skip, mostSkipped*lasts)
+	done := func(from, to float64) (sum float64) {
+		for _, c := range counters {
+			sum += c.Between(from, to)
+		}
+		return sum
 	}
+	total := done(from, to)
 	if total <= 0 {
 		return out, ok
 	}
-	out.total = total / (to - from)
+	out.total, out.lasts = total/(to-from), lasts
 	parts := mostBatches
 	if perBatch > 0 {
 		parts = int(min(mostBatches, total/perBatch))
 	}
 	for i := range parts {
 		a, b := from+(to-from)*float64(i)/float64(parts), from+(to-from)*float64(i+1)/float64(parts)
-		sum := 0.0
-		for _, c := range counters {
-			sum += c.at(b) - c.at(a)
-		}
-		out.batches = append(out.batches, sum/(b-a))
+		out.batches = append(out.batches, done(a, b)/(b-a))
 	}
 	return out, ok
 }
@@ -94,30 +94,14 @@ func scoreJobs(run *observe.Run, s model.Step, metric string) (scored, bool) {
 	return score(run, s, metric, jobsPerBatch, skip)
 }
 
-// counter is how much a node had done, in seconds since any moment.
-type counter struct{ times, done []float64 }
-
-func counterOf(x model.Result, metric string) (c counter) {
+// counterOf is how much a node had done, by Unix s; none: it has no such counter.
+func counterOf(x model.Result, metric string) (c observe.Readings) {
 	for _, s := range x.Series {
-		if s.Metric != metric || len(s.Offsets) != len(s.Values) || len(s.Offsets) == 0 {
-			continue
-		}
-		begin := float64(x.Started.UnixNano()) / float64(time.Second)
-		if s.Offsets[0] > 0 {
-			c.times, c.done = append(c.times, begin), append(c.done, 0)
-		}
-		for i, at := range s.Offsets {
-			c.times, c.done = append(c.times, begin+time.Duration(at).Seconds()), append(c.done, s.Values[i])
+		if s.Metric == metric && len(s.Offsets) == len(s.Values) {
+			c = observe.Counter(s, float64(x.Started.UnixNano())/float64(time.Second))
 		}
 	}
 	return c
-}
-
-func (c counter) span() (from, to float64) { return c.times[0], c.times[len(c.times)-1] }
-
-func (c counter) at(t float64) float64 {
-	v, _ := stats.Interpolate(c.times, c.done, t, 0)
-	return v
 }
 
 // estimate is the mean rate of steps with its interval.

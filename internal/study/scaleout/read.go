@@ -39,17 +39,14 @@ const (
 func parts() []Part { return []Part{Wait, Get, Compute, Put} }
 
 // metricOf is what counts the jobs of a workload: "jobs", or its first capacity.
-func metricOf(run *observe.Run, workload string) string {
-	first := ""
+func metricOf(run *observe.Run, workload string) (first observe.Metric) {
 	for _, m := range run.Metrics() {
-		if m.Workload != workload || m.Info || m.Better != model.Higher {
-			continue
-		}
-		if m.Name == metricJobs {
-			return m.Name
-		}
-		if first == "" {
-			first = m.Name
+		switch {
+		case m.Workload != workload || m.Info || m.Better != model.Higher:
+		case m.Name == metricJobs:
+			return m
+		case first.Name == "":
+			first = m
 		}
 	}
 	return first
@@ -64,9 +61,6 @@ func mean(run *observe.Run, s model.Step, metric string) float64 {
 				values = append(values, v.Value)
 			}
 		}
-	}
-	if len(values) == 0 {
-		return math.NaN()
 	}
 	return stats.Average(values)
 }
@@ -89,7 +83,7 @@ func capacitiesOf(run *observe.Run, s model.Step) (out []Limit) {
 
 // singleOf is what one node came to alone.
 func singleOf(run *observe.Run, s model.Step) (out single, ok bool) {
-	x, ok := scoreJobs(run, s, metricOf(run, s.Workload))
+	x, ok := scoreJobs(run, s, metricOf(run, s.Workload).Name)
 	return single{scored: x, time: mean(run, s, metricTime), bytes: bytesOf(run, s),
 		machine: machineOf(run, s, x.total)}, ok && x.total > 0
 }
@@ -121,8 +115,8 @@ func (r *Result) read(run *observe.Run) (out []point, err error) {
 			continue
 		}
 		if r.metric == "" {
-			r.metric = metricOf(run, s.Workload)
-			r.Unit = unitOf(run, s.Workload, r.metric)
+			m := metricOf(run, s.Workload)
+			r.metric, r.Unit = m.Name, m.Unit
 			if err := run.Need(observe.Series, r.metric); err != nil {
 				return nil, err
 			}
@@ -152,16 +146,6 @@ func (r *Result) keep(f factors, begun time.Time) {
 	if f.Nodes > 1 && !begun.IsZero() && (r.Predicted.FirstLarger == nil || begun.Before(*r.Predicted.FirstLarger)) {
 		r.Predicted.FirstLarger = &begun
 	}
-}
-
-// unitOf is the unit of a metric.
-func unitOf(run *observe.Run, workload, metric string) string {
-	for _, m := range run.Metrics() {
-		if m.Workload == workload && m.Name == metric {
-			return m.Unit
-		}
-	}
-	return ""
 }
 
 func pointOf(run *observe.Run, s model.Step, f factors, metric string, rate float64) point {
@@ -207,9 +191,6 @@ func machineUse(run *observe.Run, s model.Step) float64 {
 		if all > 0 {
 			uses = append(uses, busy/all)
 		}
-	}
-	if len(uses) == 0 {
-		return math.NaN()
 	}
 	return stats.Average(uses)
 }

@@ -1,6 +1,7 @@
 package scaleout
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -211,15 +212,12 @@ func (r *Result) fit() {
 
 // carried keeps plateau and knee to what the shared resources were measured to carry: a curve
 // that still grows at the largest size does not know them. gamma is the throughput of one node.
-func (r *Result) carried(plateau, knee scalability.Estimate, gamma float64) (p, k scalability.Estimate) {
+func (r *Result) carried(plateau, knee scalability.Estimate, gamma float64) (_, _ scalability.Estimate) {
 	if r.Predicted == nil || math.IsInf(plateau.Value, 1) {
 		return plateau, knee
 	}
 	value, most := r.Predicted.carried()
-	largest := 0.0
-	for _, s := range r.Sizes {
-		largest = max(largest, s.Rate)
-	}
+	largest := slices.MaxFunc(r.Sizes, func(a, b Size) int { return cmp.Compare(a.Rate, b.Rate) }).Rate
 	if most < largest || plateau.Value <= most && !math.IsInf(plateau.Hi, 1) { // it is more, or says no more
 		return plateau, knee
 	}

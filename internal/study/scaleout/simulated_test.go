@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,97 +25,152 @@ const lasts = 20 * time.Second
 
 func (bench) Estimate() time.Duration { return lasts }
 
-// site is a simulated application whose truth is known: a store whose link divides its
-// rate evenly among the transfers of each way, and nodes that compute.
+// site is a simulated application whose truth is known: a store whose link serves the
+// transfers of each way, and nodes that compute.
 type site struct {
 	link     float64 // bytes a second, each way
-	get, put float64 // bytes of a job
+	own      float64 // of a node's own link, each way; 0: as the store's
+	get, put float64 // bytes of a job, on average
 	compute  float64 // s of a job, on average
-	scatter  float64 // of that, relative
-	unfair   float64 // of transfers that share a link, standard deviation of ln of their weights
-	drift    float64 // by what share computing becomes slower from block to block
+	slots    int     // of a node; 0: one
+	// Computing and bytes have an Erlang distribution of so many stages: 1 is exponential, 0
+	// always the same.
+	stages, parts int
+	unfair        float64 // of transfers that share a link, standard deviation of ln of their weights
+	fifo          bool    // the link serves one transfer after another
+	drift         float64 // by what share computing becomes slower from block to block
+	uneven        float64 // standard deviation of ln of how long computing takes, from step to step
 	// cores are those of the machine that all nodes share; 0: each has one of its own. A node
 	// has quota of them while it computes, and the store takes serve for a way that is full. If
-	// they want more than there is, everything takes longer.
-	cores, quota, serve float64
+	// they want more than there is, everything takes longer. busy is what was used.
+	cores, quota, serve, busy float64
 }
 
 // transcoding is the application that was tried in a lab.
 func transcoding(link float64) site {
-	return site{link: link, get: 738e3, put: 826e3, compute: .9, scatter: .2, unfair: .5}
+	return site{link: link, get: 738e3, put: 826e3, compute: .9, stages: 25, unfair: .5}
 }
 
-// job is one of a node, by its times.
-type job struct{ begin, got, computed, end, work float64 }
+// erlang is a draw with mean 1.
+func erlang(rng *rand.Rand, stages int) float64 {
+	if stages == 0 {
+		return 1
+	}
+	sum := 0.0
+	for range stages {
+		sum += rng.ExpFloat64()
+	}
+	return sum / float64(stages)
+}
 
-// jobs simulates so many nodes with one slot each for a while: the jobs of each node that
-// begin before the end.
-func (s site) jobs(rng *rand.Rand, nodes int, seconds float64) (out [][]job, busy float64) {
-	out = make([][]job, nodes)
-	type slot struct {
-		phase int // get, compute, put
-		left  float64
-		share float64 // of a link, by its weight
-		at    job
+// job is one of a node, by its times and its bytes.
+type job struct{ begin, got, computed, end, get, put, work float64 }
+
+// working is a slot that works on a job: it gets, computes or puts.
+type working struct {
+	job
+	phase  int
+	left   float64 // bytes, or s
+	weight float64 // of its share of a link
+	since  float64 // it waits for a link
+	node   int
+}
+
+// pace is how fast a slot works when these are there.
+func (s *site) pace(x *working, slots []working) float64 {
+	if x.phase == 1 {
+		return 1
 	}
-	slots := make([]slot, nodes)
-	weight := func() float64 { return math.Exp(s.unfair * rng.NormFloat64()) }
+	all, mine := 0.0, 0.0
 	for i := range slots {
-		slots[i] = slot{left: s.get, share: weight()}
+		y := &slots[i]
+		if y.phase != x.phase {
+			continue
+		}
+		if s.fifo && (y.since < x.since || y.since == x.since && y.weight > x.weight) {
+			return 0
+		}
+		all += y.weight
+		if y.node == x.node {
+			mine += y.weight
+		}
 	}
-	for now := 0.0; ; {
-		var there [3]float64
-		going, wanted, paid := false, 0.0, 1.0
-		for _, x := range slots {
-			there[x.phase] += x.share
-			if x.phase == 1 {
-				wanted += s.quota
-			}
-			going = going || x.at.begin < seconds
-		}
-		if !going {
-			return out, busy
-		}
-		for _, way := range [...]int{0, 2} {
-			if there[way] > 0 {
-				wanted += s.serve
-			}
-		}
-		if s.cores > 0 {
-			paid = min(1, s.cores/wanted)
-		}
-		pace := func(x slot) float64 {
-			if x.phase == 1 {
-				return paid
-			}
-			return paid * s.link * x.share / there[x.phase]
-		}
+	if s.fifo {
+		all, mine = x.weight, x.weight
+	}
+	pace := s.link * x.weight / all
+	if s.own > 0 {
+		pace = min(pace, s.own*x.weight/mine)
+	}
+	return pace
+}
+
+// paid is which share of the processors that are wanted there is, and how many are wanted.
+func (s *site) paid(slots []working) (share, wanted float64) {
+	var there [3]float64
+	for i := range slots {
+		there[slots[i].phase]++
+	}
+	wanted = s.quota*there[1] + s.serve*(min(1, there[0])+min(1, there[2]))
+	if s.cores == 0 || wanted <= s.cores {
+		return 1, wanted
+	}
+	return s.cores / wanted, wanted
+}
+
+// start begins a job of a slot.
+func (s *site) start(x *working, rng *rand.Rand, now float64) {
+	size := erlang(rng, s.parts)
+	x.job = job{begin: now, get: s.get * size, put: s.put * size}
+	s.enter(x, rng, now, 0, x.get)
+}
+
+// enter begins a part of a job.
+func (s *site) enter(x *working, rng *rand.Rand, now float64, phase int, left float64) {
+	x.phase, x.left, x.since, x.weight = phase, left, now, math.Exp(s.unfair*rng.NormFloat64())
+}
+
+// jobs simulates so many nodes for a while: the jobs of each node that begin before the end.
+func (s *site) jobs(rng *rand.Rand, nodes int, seconds float64) [][]job {
+	out := make([][]job, nodes)
+	slots := make([]working, nodes*max(1, s.slots))
+	paces := make([]float64, len(slots))
+	for i := range slots {
+		slots[i].node = i % nodes
+		s.start(&slots[i], rng, 0)
+	}
+	for now := 0.0; slices.ContainsFunc(slots, func(x working) bool { return x.begin < seconds }); {
 		next := math.Inf(1)
-		for _, x := range slots {
-			next = min(next, x.left/pace(x))
+		share, wanted := s.paid(slots)
+		for i := range slots {
+			if paces[i] = share * s.pace(&slots[i], slots); paces[i] > 0 {
+				next = min(next, slots[i].left/paces[i])
+			}
 		}
-		busy += paid * wanted * max(0, min(next, seconds-now))
+		s.busy += share * wanted * max(0, min(next, seconds-now))
 		now += next
 		for i := range slots {
 			x := &slots[i]
-			if x.left -= next * pace(*x); x.left > 1e-9 {
+			if x.left -= next * paces[i]; x.left > 1e-9 {
 				continue
 			}
 			switch x.phase {
 			case 0:
-				x.at.got, x.left = now, s.compute*max(.3, 1+s.scatter*rng.NormFloat64())
-				x.at.work = x.left
+				x.got = now
+				s.enter(x, rng, now, 1, s.compute*erlang(rng, s.stages))
+				x.work = x.left
 			case 1:
-				x.at.computed, x.left = now, s.put
+				x.computed = now
+				s.enter(x, rng, now, 2, x.put)
 			default:
-				if x.at.end = now; x.at.begin < seconds {
-					out[i] = append(out[i], x.at)
+				if x.end = now; x.begin < seconds {
+					out[x.node] = append(out[x.node], x.job)
 				}
-				*x = slot{left: s.get, at: job{begin: now}, phase: -1}
+				s.start(x, rng, now)
 			}
-			x.phase, x.share = x.phase+1, weight()
 		}
 	}
+	return out
 }
 
 // done is how much of the jobs lies before a time.
@@ -148,7 +204,7 @@ func newWorld(s site, nodes, trials int) *world {
 	}
 	for _, kind := range [...][2]string{{"transcode", "jobs"}, {"get", "objectstore"}, {"put", "objectstore"}} {
 		x := study.Workload{Name: kind[0], Kind: kind[1], Bench: bench{}, Params: map[string]any{"duration": "20s",
-			"slots": 1.}, Subjects: nodes, Names: model.NodeIDs(w.setup.Nodes)}
+			"slots": float64(max(1, s.slots))}, Subjects: nodes, Names: model.NodeIDs(w.setup.Nodes)}
 		w.setup.Workloads = append(w.setup.Workloads, x)
 	}
 	w.setup.Trials, w.setup.Seed = trials, 7
@@ -180,8 +236,8 @@ func (w *world) step(t *testing.T, x study.Treatment) model.RunData {
 		}
 	}
 	here := w.site
-	here.compute *= 1 + w.drift*float64(x.Block)
-	all, busy := here.jobs(rng, len(active), lasts.Seconds())
+	here.compute *= (1 + w.drift*float64(x.Block)) * math.Exp(w.uneven*rng.NormFloat64())
+	all := here.jobs(rng, len(active), lasts.Seconds())
 	out := model.RunData{Run: w.data.Run, Nodes: w.data.Nodes}
 	begin := epoch.Add(time.Duration(number) * time.Minute)
 	for i, k := range active {
@@ -192,7 +248,7 @@ func (w *world) step(t *testing.T, x study.Treatment) model.RunData {
 		if x.Workload == "transcode" {
 			w.measured(&r, all[i])
 			if w.cores > 0 {
-				w.shared(&r, busy, all[i])
+				w.shared(&r, here.busy, all[i])
 			}
 		} else {
 			w.capacity(&r, rng, x.Workload, len(active))
@@ -218,14 +274,16 @@ func (w *world) measured(r *model.Result, all []job) {
 	series(r, "jobs", "job", func(t float64) float64 { return done(all, t) })
 	r.Samples = append(r.Samples, model.Sample{Metric: "jobs", Unit: "job/s", Better: model.Higher,
 		Value: done(all, lasts.Seconds()) / lasts.Seconds()})
-	var get, compute, put, busy float64
+	var get, compute, put, busy, bytesGet, bytesPut float64
 	for _, j := range all {
 		get, compute, put = get+j.got-j.begin, compute+j.computed-j.got, put+j.end-j.computed
+		bytesGet, bytesPut = bytesGet+j.get, bytesPut+j.put
 		busy += max(0, min(j.computed, lasts.Seconds())-min(j.got, lasts.Seconds()))
 	}
 	n := float64(len(all))
 	for metric, v := range map[string]float64{"jobs_wait": 0, "jobs_get": get / n, "jobs_compute": compute / n,
-		"jobs_put": put / n, "jobs_time": (get + compute + put) / n, "jobs_get_bytes": w.get, "jobs_put_bytes": w.put,
+		"jobs_put": put / n, "jobs_time": (get + compute + put) / n,
+		"jobs_get_bytes": bytesGet / n, "jobs_put_bytes": bytesPut / n,
 		"jobs_cpu": compute / n} {
 		r.Samples = append(r.Samples, model.Sample{Metric: metric, Value: v, Info: true, Better: model.Lower})
 	}
@@ -238,7 +296,8 @@ func (w *world) measured(r *model.Result, all []job) {
 			Values: []float64{7, 7 + v*done(all, lasts.Seconds())}})
 	}
 	w.distributions(r, all)
-	for metric, v := range map[string]float64{observe.MetricUser: busy, observe.MetricIdle: lasts.Seconds() - busy} {
+	idle := float64(max(1, w.slots))*lasts.Seconds() - busy
+	for metric, v := range map[string]float64{observe.MetricUser: busy, observe.MetricIdle: idle} {
 		r.Host = append(r.Host, model.HostSeries{Metric: metric, Unit: "s", Counter: true, Offsets: ends,
 			Values: []float64{0, v}})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc/chart"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/levels"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
@@ -128,7 +129,7 @@ func (p *Params) measurement(run *observe.Run, c Cell, trials map[int][]point) (
 	if err != nil {
 		return m, err
 	}
-	m.Expected, m.apart = e.at(c), e.apart()
+	m.Expected, m.apart = e.at(c), slices.ContainsFunc(e, levels.Levels.Directional)
 	m.Depth, m.Gain, _, m.Saturated = p.settled(trials, m.Expected)
 	var totals []float64
 	for _, x := range all {

@@ -3,7 +3,6 @@ package servicelevel
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
@@ -133,9 +132,6 @@ func (e expectation) at(c Cell) *Expected {
 	}
 	return out
 }
-
-// apart reports whether a limit holds for reads or writes alone.
-func (e expectation) apart() bool { return slices.ContainsFunc(e, levels.Levels.Directional) }
 
 // nodeOf is the node of that name; one that is not known has no labels.
 func nodeOf(nodes []model.Node, id model.NodeID) model.Node {

@@ -62,7 +62,7 @@ type Params struct {
 	Reads     []int       `json:"reads" jsonschema:"minItems=1,maxItems=21,uniqueItems=true,minimum=0,maximum=100" jsonschema_description:"Mixes: percentages of reads."`
 	Depth     int         `json:"depth,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Operations in flight. Default: 1, 2, 4 and so on, until twice as many gain less than 2 %."`
 	DepthMost int         `json:"depth_most" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Most operations in flight that are tried."`
-	Reduced   bool        `json:"reduced,omitempty" jsonschema_description:"Whether only corners and centre are measured: the least and the greatest size with most and fewest reads, and the middle of both. The size from which bytes bind by the model is added."`
+	Reduced   bool        `json:"reduced,omitempty" jsonschema_description:"Whether only corners and centre are measured: the least and the greatest size with most and fewest reads, and the middle of both. The size from which the model's limit of bytes is reached first is added."`
 	Order     string      `json:"order" jsonschema:"enum=random,enum=ascending" jsonschema_description:"Order of the cells in each repetition."`
 	Drain     bool        `json:"drain" jsonschema_description:"Whether credits of a volume are spent before it is measured. Otherwise cells with credits left have no verdict."`
 
@@ -170,7 +170,7 @@ func about(code caveat.Code, what, do string) caveat.Def[cellList] {
 }
 
 var (
-	latency = about("latency", "one operation was in flight, so that the latency may bind and not the limit",
+	latency = about("latency", "one operation was in flight, so that the latency may be the bottleneck and not the limit",
 		"measure with a greater depth")
 	notSaturated = about("not_saturated", "more operations in flight may do more", "measure with a greater depth")
 	burst        = about("burst", "credits were left by the model, so that a burst was measured", "use drain: true")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/scalability"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -267,8 +268,8 @@ func (c *capacity) pastKnee(s evaluation.Scaling) {
 			sizes, totals = append(sizes, float64(p.Nodes)), append(totals, total)
 		}
 	}
-	curve := stats.Growth{Slope: s.Fit.Slope, Capped: true, Cap: *s.Fit.Cap, Knee: *s.Fit.Knee}
-	l, err := stats.LevelOff(curve, sizes, totals, level, 0)
+	curve := scalability.Curve{Kind: scalability.Capped, Gamma: s.Fit.Slope, Cap: *s.Fit.Cap}
+	l, err := curve.LevelOff(sizes, totals, 0)
 	switch {
 	case err != nil: // fewer than two sizes past the knee
 		c.caution = fmt.Sprintf("the sum of %s seems to stop growing, but only one size lies past that point: measure more sizes", c.name())

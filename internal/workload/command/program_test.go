@@ -56,10 +56,22 @@ func TestTools(t *testing.T) {
 		params Params
 		want   []workload.Tool
 	}{
-		"path":          {Params{Command: "fio", Shell: DefaultShell, Path: "/a", Env: map[string]string{"PATH": "/b"}}, []workload.Tool{{Name: "fio", Path: "/a"}}},
-		"env":           {Params{Command: "fio", Shell: DefaultShell, Env: map[string]string{"PATH": "/b"}}, []workload.Tool{{Name: "fio", Path: "/b"}}},
-		"another shell": {Params{Command: "fio", Shell: "/usr/bin/bash"}, []workload.Tool{{Name: "/usr/bin/bash"}, {Name: "fio"}}},
-		"no shell":      {Params{Command: "import os", Shell: "/usr/bin/python3"}, []workload.Tool{{Name: "/usr/bin/python3"}}},
+		"path": {
+			Params{Command: "fio", Shell: DefaultShell, Path: "/a", Env: map[string]string{"PATH": "/b"}},
+			[]workload.Tool{{Name: "fio", Path: "/a"}},
+		},
+		"env": {
+			Params{Command: "fio", Shell: DefaultShell, Env: map[string]string{"PATH": "/b"}},
+			[]workload.Tool{{Name: "fio", Path: "/b"}},
+		},
+		"another shell": {
+			Params{Command: "fio", Shell: "/usr/bin/bash"},
+			[]workload.Tool{{Name: "/usr/bin/bash"}, {Name: "fio"}},
+		},
+		"no shell": {
+			Params{Command: "import os", Shell: "/usr/bin/python3"},
+			[]workload.Tool{{Name: "/usr/bin/python3"}},
+		},
 	} {
 		if diff := cmp.Diff(tt.want, tt.params.Tools()); diff != "" {
 			t.Errorf("%s: Tools (-want +got):\n%s", name, diff)

@@ -1,11 +1,31 @@
-package stats
+package scalability
 
 import (
 	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/scalebench/scalebench/internal/stats"
 )
+
+// fitCapped is the best curve min(γn, cap) of any number of observations.
+func fitCapped(n, y []float64) Curve {
+	d := observed(n, y, 0)
+	f := d.capped(pinned{})
+	c := Curve{Kind: Capped, Gamma: f.scale, Cap: f.scale * f.shape.knee, SSE: f.squares}
+	if f.shape.knee >= d.largest() { // no size lies past it
+		c.Cap = math.Inf(1)
+	}
+	return c
+}
+
+func near(t *testing.T, what string, got, want, relative float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= relative*math.Abs(want)) {
+		t.Errorf("%s = %v, want %v", what, got, want)
+	}
+}
 
 // TestCappedGolden: hand-made cases; arithmetic gives their best curve.
 func TestCappedGolden(t *testing.T) {
@@ -27,38 +47,31 @@ func TestCappedGolden(t *testing.T) {
 		{"knee forced to a size", []float64{1, 2, 3}, []float64{10, 27, 25}, 114. / 9, 228. / 9, 2},
 		{"one size past and far", []float64{1, 100}, []float64{1, 5}, 1, 5, 5},
 	} {
-		g, err := FitCapped(c.n, c.y)
-		if err != nil {
-			t.Errorf("FitCapped of %s: %v", c.name, err)
-			continue
-		}
-		closeTo(t, c.name+": slope", g.Slope, nil, c.slope, 1e-12)
+		g := fitCapped(c.n, c.y)
+		near(t, c.name+": slope", g.Gamma, c.slope, 1e-12)
 		if c.cap == inf {
-			if g.Capped || g.Cap != inf || g.Knee != inf {
-				t.Errorf("FitCapped of %s = %+v, want no cap", c.name, g)
+			if g.Cap != inf || g.Knee() != inf {
+				t.Errorf("%s: %+v, want no cap", c.name, g)
 			}
 			continue
 		}
-		closeTo(t, c.name+": cap", g.Cap, nil, c.cap, 1e-12)
-		closeTo(t, c.name+": knee", g.Knee, nil, c.knee, 1e-12)
+		near(t, c.name+": cap", g.Cap, c.cap, 1e-12)
+		near(t, c.name+": knee", g.Knee(), c.knee, 1e-12)
 	}
 }
 
 // TestCappedIsExact: no curve on a fine grid, refined around its best point,
-// is better than the one that FitCapped finds, whatever the data.
+// is better than the one that is found, whatever the data.
 func TestCappedIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	for trial := range 200 {
 		n, y := randomGrowth(rng)
-		g, err := FitCapped(n, y)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := fitCapped(n, y)
 		brute := bruteForce(n, y)
 		if g.SSE > brute*(1+1e-9)+1e-12 {
-			t.Fatalf("case %d: FitCapped(%v, %v) has SSE %v, a grid search finds %v", trial, n, y, g.SSE, brute)
+			t.Fatalf("case %d: the fit of %v, %v has SSE %v, a grid search finds %v", trial, n, y, g.SSE, brute)
 		}
-		if direct := (Growth{Slope: g.Slope, Cap: g.Cap}).scored(n, y).SSE; math.Abs(direct-g.SSE) > 1e-9*(1+g.SSE) {
+		if direct := squaresOf(n, y, g.Gamma, g.Cap); math.Abs(direct-g.SSE) > 1e-9*(1+g.SSE) {
 			t.Errorf("case %d: SSE %v, by the curve itself %v", trial, g.SSE, direct)
 		}
 	}
@@ -77,6 +90,15 @@ func randomGrowth(rng *rand.Rand) (n, y []float64) {
 	return n, y
 }
 
+// squaresOf is the sum of squared errors of min(γn, cap).
+func squaresOf(n, y []float64, gamma, limit float64) (sum float64) {
+	for i := range n {
+		e := y[i] - min(gamma*n[i], limit)
+		sum += e * e
+	}
+	return sum
+}
+
 // bruteForce is the least sum of squares over a grid of slopes and caps, made
 // finer around the best five times, and over straight lines.
 func bruteForce(n, y []float64) float64 {
@@ -84,7 +106,6 @@ func bruteForce(n, y []float64) float64 {
 	for i := range n {
 		most = max(most, math.Abs(y[i]), math.Abs(y[i]/n[i]))
 	}
-	squares := func(a, c float64) float64 { return Growth{Slope: a, Cap: c}.scored(n, y).SSE }
 	best, bestA, bestC := math.Inf(1), 0., 0.
 	loA, hiA, loC, hiC := 1e-9, 2*most, 1e-9, 2*most
 	for range 6 {
@@ -93,7 +114,7 @@ func bruteForce(n, y []float64) float64 {
 			for j := range steps + 1 {
 				a := loA + (hiA-loA)*float64(i)/steps
 				c := loC + (hiC-loC)*float64(j)/steps
-				if s := squares(a, c); s < best {
+				if s := squaresOf(n, y, a, c); s < best {
 					best, bestA, bestC = s, a, c
 				}
 			}
@@ -110,54 +131,40 @@ func TestCappedScales(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	for range 50 {
 		n, y := randomGrowth(rng)
-		g, err := FitCapped(n, y)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := fitCapped(n, y)
 		scaledY := make([]float64, len(y))
 		for i := range y {
 			scaledY[i] = 1024 * y[i]
 		}
-		s, err := FitCapped(n, scaledY)
-		closeTo(t, "slope in another unit", s.Slope, err, 1024*g.Slope, 1e-12)
-		if s.Capped != g.Capped || (g.Capped && math.Abs(s.Knee-g.Knee) > 1e-9*g.Knee) {
+		s := fitCapped(n, scaledY)
+		near(t, "slope in another unit", s.Gamma, 1024*g.Gamma, 1e-12)
+		if math.IsInf(s.Cap, 1) != math.IsInf(g.Cap, 1) || math.Abs(s.Knee()-g.Knee()) > 1e-9*g.Knee() {
 			t.Errorf("in another unit %+v, want the shape of %+v", s, g)
 		}
 	}
 }
 
-func TestAICc(t *testing.T) {
-	// n = 5, k = 3: 5·ln(10/5) + 6 + 24/1.
-	got, err := AICc(10, 5, 3)
-	closeTo(t, "AICc(10, 5, 3)", got, err, 5*math.Ln2+30, 1e-14)
-	if _, err := AICc(10, 4, 3); !errors.Is(err, ErrTooFew) {
-		t.Errorf("AICc of 4 observations and 3 parameters: %v, want ErrTooFew", err)
-	}
-	if _, err := AICc(0, 9, 3); !errors.Is(err, ErrArgument) {
-		t.Errorf("AICc of SSE 0: %v, want ErrArgument", err)
-	}
-}
-
 func TestGrowthRefuses(t *testing.T) {
-	capped := Growth{Slope: 1, Cap: 2, Knee: 2, Capped: true}
-	_, errLinear := FitLinear(nil, nil)
-	_, errZero := FitCapped([]float64{0, 1}, []float64{1, 2})
-	_, errNaN := FitCapped([]float64{1, 2}, []float64{1, math.NaN()})
-	_, errLength := FitCapped([]float64{1, 2}, []float64{1})
-	_, errFew := ChooseGrowth([]float64{1, 2, 3, 4}, []float64{1, 2, 3, 3}, 0)
-	_, errNoCap := CapInterval(Growth{Slope: 1}, []float64{1, 2, 3, 4}, []float64{1, 2, 3, 4}, .95, 200, 1)
-	_, errOne := LevelOff(capped, []float64{1, 2, 2, 3}, []float64{1, 2, 2, 2}, .95, 0)
+	capped := Curve{Kind: Capped, Gamma: 1, Cap: 2}
+	five := []float64{1, 2, 3, 4, 5}
+	_, errZero := ChooseGrowth([]float64{0, 1, 2, 3, 4}, five, 0)
+	_, errNaN := ChooseGrowth(five, []float64{1, 2, math.NaN(), 4, 5}, 0)
+	_, errLength := ChooseGrowth(five, five[:4], 0)
+	_, errFew := ChooseGrowth(five[:4], five[:4], 0)
+	_, errNoCap := Curve{Kind: Capped, Gamma: 1, Cap: 5}.CapInterval(five, five, 200, 1)
+	_, errOne := capped.LevelOff([]float64{1, 2, 2, 3}, []float64{1, 2, 2, 2}, 0)
+	_, errThree := capped.LevelOff([]float64{1, 3, 4}, []float64{1, 2, 2}, 0)
 	for _, c := range []struct {
 		name      string
 		got, want error
 	}{
-		{"FitLinear of nothing", errLinear, ErrTooFew},
-		{"size 0", errZero, ErrArgument},
-		{"NaN", errNaN, ErrNotFinite},
-		{"lengths differ", errLength, ErrLength},
-		{"a choice from four", errFew, ErrTooFew},
-		{"interval of no cap", errNoCap, ErrArgument},
-		{"one size past the knee", errOne, ErrTooFew},
+		{"size 0", errZero, stats.ErrArgument},
+		{"NaN", errNaN, stats.ErrNotFinite},
+		{"lengths differ", errLength, stats.ErrLength},
+		{"a choice from four", errFew, stats.ErrTooFew},
+		{"interval of no cap", errNoCap, stats.ErrUnbounded},
+		{"one size past the knee", errOne, stats.ErrTooFew},
+		{"three observations", errThree, stats.ErrTooFew},
 	} {
 		if !errors.Is(c.got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
@@ -213,11 +220,11 @@ func TestCapIntervalHoldsTruth(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !g.Capped {
+			if g.Kind != Capped {
 				continue
 			}
 			found++
-			if iv, err := CapInterval(g, n, y, .95, 200, run); err == nil && iv.Contains(c.cap) {
+			if iv, err := g.CapInterval(n, y, 200, run); err == nil && iv.Contains(c.cap) {
 				held++
 			}
 		}
