@@ -18,15 +18,19 @@ type Place struct {
 // Notes are the caveats of a whole result, with their texts: a result with one place
 // embeds them.
 type Notes struct {
-	Warnings []Text `json:"warnings,omitempty"` // the texts of Doubts
-	Doubts   List   `json:"doubts,omitempty"`
+	Warnings []Text `json:"warnings"` // the texts of Doubts
+	Doubts   List   `json:"doubts"`
 }
 
 // Places are that of the whole result.
 func (n *Notes) Places() []Place { return []Place{{Caveats: &n.Doubts, Warnings: &n.Warnings}} }
 
-// FillPlace makes the texts of a place.
+// FillPlace makes the texts of a place. Its lists are never nil afterwards: contracts have
+// arrays.
 func (t Table) FillPlace(p Place) {
+	if *p.Caveats == nil {
+		*p.Caveats = List{}
+	}
 	t.Fill(p.About, *p.Caveats)
 	if p.Warnings != nil {
 		*p.Warnings = p.Caveats.Texts()

@@ -3,6 +3,7 @@ package jobs
 import (
 	"cmp"
 	"container/heap"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 // goroutine at a time.
 type Queue struct {
 	open    *Open
+	foreign bool // it has records with lease 0: its items are those of another queue
 	names   []string
 	letters int // bytes of names
 	ready   bool
@@ -78,10 +80,12 @@ func (q *Queue) Open(o Open) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	if q.open != nil {
-		if *q.open != o {
-			return fmt.Errorf("tasks of one step open different queues: %+v and %+v", *q.open, o)
-		}
+	switch {
+	case q.foreign:
+		return errForeign
+	case q.open != nil && *q.open != o:
+		return fmt.Errorf("tasks of one step open different queues: %+v and %+v", *q.open, o)
+	case q.open != nil:
 		return nil
 	}
 	q.open = &o
@@ -128,6 +132,10 @@ func sizeOf(names []string) (bytes int) {
 	}
 	return bytes
 }
+
+// errForeign means that a task says of an item what only its lease allows.
+var errForeign = errors.New("a record without a lease is for a queue that is not the server's, " +
+	"and the tasks of one step use one queue")
 
 // ErrClosed means that no task has said yet what queue this is.
 var ErrClosed = fmt.Errorf("the queue is not open: the first call of a task opens it")

@@ -226,6 +226,55 @@ func TestHear(t *testing.T) {
 	}
 }
 
+// TestClockSteps: a clock that is set back ends no lease; one that is set forward, as when
+// its computer slept, ends none of tasks that are heard again.
+func TestClockSteps(t *testing.T) {
+	for name, step := range map[string]float64{"back": -3600, "forward": 3600} {
+		q := opened(t, Open{Count: 1})
+		q.Hear(at(0))
+		l := take(t, q, "a", 1, at(0))[0]
+		for _, s := range []float64{0, 4, 8} {
+			now := at(3 + step + s)
+			q.Hear(now)
+			if expired := q.Expire(now); len(expired) > 0 {
+				t.Errorf("%s: %+v", name, expired)
+			}
+			if lost := q.Renew("a", []uint64{l.ID}, now); len(lost) > 0 {
+				t.Errorf("%s: a lease is lost after %v s", name, s)
+			}
+		}
+		q.Hear(at(3 + step + 12))
+		if store, refused := q.Finish("a", []Record{{Lease: l.ID, Outcome: Done}}, at(3+step+12)); len(store) != 1 ||
+			len(refused) > 0 {
+			t.Errorf("%s: the result is %v, refused %v", name, store, refused)
+		}
+	}
+}
+
+// TestQueueOfOthers: tasks use the server's queue, or one that is not ours; records without
+// a lease are for the latter alone.
+func TestQueueOfOthers(t *testing.T) {
+	record := Call{Finish: []Record{{Key: "0", Try: 1, Outcome: Done}}}
+	open := Call{Open: &Open{Count: 2, Lease: time.Minute, Tries: 1}}
+	for name, calls := range map[string][2]Call{"ours first": {open, record}, "ours last": {record, open}} {
+		q := New()
+		turn, _, err := q.Begin("a", 1, calls[0], at(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := q.End(turn, true, slices.Repeat([]Storage{Stored}, len(turn.Records)), at(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := q.Begin("b", 1, calls[1], at(0)); !errors.Is(err, errForeign) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(before.State, q.State()); diff != "" {
+			t.Errorf("%s: a call that is refused changes\n%s", name, diff)
+		}
+	}
+}
+
 func TestReturnedUsesUpNoTry(t *testing.T) {
 	q := opened(t, Open{Count: 1})
 	for range 9 {

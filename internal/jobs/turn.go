@@ -72,6 +72,9 @@ func (q *Queue) begin(t *Turn, now time.Time) error {
 	}
 	over := q.done + q.aside
 	foreign := slices.ContainsFunc(t.call.Finish, func(r Record) bool { return r.Lease == 0 })
+	if foreign && q.open != nil {
+		return errForeign
+	}
 	if foreign && over+int64(len(t.call.Finish)) > MaxItems {
 		return fmt.Errorf("%d items have records, and a queue may have %d", over, MaxItems)
 	}
@@ -81,6 +84,7 @@ func (q *Queue) begin(t *Turn, now time.Time) error {
 		}
 		t.Add = a
 	}
+	q.foreign = q.foreign || foreign
 	t.Records, t.refused = q.Finish(t.owner, t.call.Finish, now)
 	t.lost = q.Renew(t.owner, t.call.Renew, now)
 	return nil

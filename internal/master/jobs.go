@@ -33,8 +33,15 @@ var errOver = fmt.Errorf("%w: the task is not at work now: its attempt is over, 
 // is stored.
 func (m *Master) Jobs(ctx context.Context, c wire.JobCall) (jobs.Reply, error) {
 	a := m.attemptOf(c.Task.Run())
-	if a == nil || !a.working(c.Attempt, c.Node) {
+	if a == nil {
 		return jobs.Reply{}, errOver
+	}
+	switch task, ok := a.working(c.Attempt, c.Node); {
+	case !ok:
+		return jobs.Reply{}, errOver
+	case c.Call.Add != nil && task.Spec.Part != 0:
+		return jobs.Reply{}, fmt.Errorf("%w: task %s may not name items: the first task of the step does", model.ErrInvalid,
+			c.Task)
 	}
 	turn, reply, err := m.beginCall(ctx, a, c)
 	if err != nil || turn == nil {
@@ -144,12 +151,15 @@ func (m *Master) tellAside(a *attempt, list []store.Job, storage []jobs.Storage)
 	}
 }
 
-// working reports whether a task of this attempt is open on that node.
-func (a *attempt) working(at wire.Attempt, node model.NodeID) bool {
+// working returns a task of this attempt; ok: it is open on that node.
+func (a *attempt) working(at wire.Attempt, node model.NodeID) (task model.Task, ok bool) {
 	a.Lock()
 	defer a.Unlock()
 	t, ok := a.tasks[at.Task]
-	return ok && at.Attempt == a.number && t.Node == node && t.outcome == "" && !t.void && !a.cancelled
+	if !ok || at.Attempt != a.number || t.Node != node || t.outcome != "" || t.void || a.cancelled {
+		return model.Task{}, false
+	}
+	return t.Task, true
 }
 
 func (a *attempt) nodeOf(task model.TaskID) model.NodeID {

@@ -174,6 +174,48 @@ func TestJobsOfOthers(t *testing.T) {
 	}
 }
 
+// TestForgedCalls: a task that says what only another task may say changes nothing.
+func TestForgedCalls(t *testing.T) {
+	h := newQueueHouse(t, testStore(t))
+	open := &jobs.Open{Lease: time.Minute, Tries: 1}
+	a := h.m.attemptOf(h.run)
+	a.Lock()
+	a.tasks[h.task["b"].Task].Spec.Part = 1
+	a.Unlock()
+	forged := jobs.Add{Names: []string{"forged"}, Last: true}
+	for _, c := range []jobs.Call{{Open: open, Add: &forged}, {Add: &forged}} {
+		if _, err := h.m.Jobs(t.Context(), h.message("b", c)); !errors.Is(err, model.ErrInvalid) {
+			t.Errorf("names of a task that may give none: %v", err)
+		}
+	}
+	l := h.call("a", jobs.Call{Open: open, Add: &jobs.Add{Names: []string{"x", "y"}, Last: true}, Take: 1}).Leases[0]
+	if r := h.call("b", jobs.Call{Renew: []uint64{l.ID}}); !slices.Equal(r.Lost, []uint64{l.ID}) {
+		t.Errorf("another's lease is renewed: %+v", r)
+	}
+	for _, o := range []jobs.Outcome{jobs.Done, jobs.Failed, jobs.Returned} {
+		r := h.call("b", jobs.Call{Finish: []jobs.Record{finish(l, o)}})
+		if (len(r.Refused) == 1) != (o == jobs.Done) || r.State.Leased != 1 || r.State.Done+r.State.SetAside != 0 {
+			t.Errorf("another's lease is finished as %s: %+v", o, r)
+		}
+	}
+	for _, o := range []jobs.Outcome{jobs.Done, jobs.SetAside} { // as a task of a queue in NATS says it
+		for _, key := range []string{"0", "1", "2"} {
+			c := h.message("b", jobs.Call{Finish: []jobs.Record{{Key: key, Try: 1, Outcome: o}}})
+			if _, err := h.m.Jobs(t.Context(), c); !errors.Is(err, model.ErrInvalid) {
+				t.Errorf("item %s, which another has or nobody, is finished as %s: %v", key, o, err)
+			}
+		}
+	}
+	if got := h.stored(); len(got) > 0 {
+		t.Errorf("stored: %v", got)
+	}
+	if r := h.call("a", jobs.Call{Finish: []jobs.Record{finish(l, jobs.Done)}, Take: 9}); len(r.Leases) != 1 ||
+		r.Leases[0].Name != "y" || r.State.Done != 1 {
+		t.Errorf("the rightful task: %+v", r)
+	}
+	h.endTasks(h.run)
+}
+
 // faulty is a store that does not store jobs when it is told not to.
 type faulty struct {
 	store.Store

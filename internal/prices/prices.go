@@ -125,10 +125,10 @@ func Read(text string) (List, error) {
 }
 
 // Sum is what hosts at these places cost an hour together. Missing says which price is
-// not known, and what to do; empty: all are.
-func (l List) Sum(hosts []Place) (hourly float64, missing string) {
+// not known, and what to do; empty: all are. untyped is what to do for a host without a type.
+func (l List) Sum(hosts []Place, untyped string) (hourly float64, missing string) {
 	for _, h := range hosts {
-		price, missing := l.price(h)
+		price, missing := l.price(h, untyped)
 		if missing != "" {
 			return 0, missing
 		}
@@ -139,9 +139,9 @@ func (l List) Sum(hosts []Place) (hourly float64, missing string) {
 
 // price is that of one host: of its zone, or else of its region, or else of everywhere.
 // Where its zone is not known it has a price only if that is the same in all zones.
-func (l List) price(of Place) (hourly float64, missing string) {
+func (l List) price(of Place, untyped string) (hourly float64, missing string) {
 	if of.Type == "" {
-		return 0, "the nodes have no type, so that their price is not known: give them the label type, or name it in the configuration, as in 1-2-1-ec2-large"
+		return 0, "the nodes have no type, so that their price is not known: " + untyped
 	}
 	closest, found, same := -1, false, true
 	for at, price := range l.hourly {

@@ -77,7 +77,7 @@ func TestSum(t *testing.T) {
 		{[]Place{{"large", "x"}, {"tiny", "x"}}, 0, `no price of the type "tiny"`},
 		{[]Place{{"large", "x"}, {"", "x"}}, 0, "nodes have no type"},
 	} {
-		if got, missing := l.Sum(c.hosts); math.Abs(got-c.want) > 1e-12 || !strings.Contains(missing, c.missing) || (missing == "") != (c.missing == "") {
+		if got, missing := l.Sum(c.hosts, "name it"); math.Abs(got-c.want) > 1e-12 || !strings.Contains(missing, c.missing) || (missing == "") != (c.missing == "") {
 			t.Errorf("Sum(%v) = %v, %q, want %v, %q", c.hosts, got, missing, c.want, c.missing)
 		}
 	}

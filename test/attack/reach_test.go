@@ -28,7 +28,8 @@ func (w *world) hostile(victim string) []string {
 		"$SYS.REQ.SERVER.PING", "$SYS.REQ.USER.INFO", "$SYS.REQ.ACCOUNT.PING.CONNZ", "_INBOX.x", "anything",
 		"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST",
 	}
-	for _, kind := range []string{"hello", "heartbeat", "ready", "result", "chunk", "progress", "report", "goodbye", "part", "fetch", "clock"} {
+	kinds := "hello heartbeat ready result chunk progress report goodbye part fetch clock jobs"
+	for kind := range strings.FieldsSeq(kinds) {
 		out = append(out, r+".a.honest."+kind)
 	}
 	for _, s := range []string{"users", "SB_" + w.key[2:18]} {
@@ -48,12 +49,14 @@ func (h *holder) requests() map[string][]byte {
 		return map[string][]byte{"call": body(call("runs", map[string]any{})), "part": p, "fetch": p, "watch": body(nil)}
 	}
 	node, at := model.NodeID(h.name), wire.Attempt{Task: "01J0000000000000000000TEST/0000/0000", Attempt: 1}
+	jobs := wire.JobCall{Attempt: at, Node: node, Number: 1, Data: []byte("{}")}
 	return map[string][]byte{
 		"hello": js(wire.Hello{Node: model.Node{ID: node}, Session: "s"}), "heartbeat": js(wire.Heartbeat{Node: node, Session: "s"}),
 		"ready": js(wire.Ready{Node: node, Attempt: at}), "result": body(resultOf(h.name, 1000, true)),
 		"chunk":    body(must[[]byte](h.t)(wire.EncodeChunk(wire.Chunk{Attempt: at, Node: node, Name: "n"}))),
 		"progress": js(wire.Progress{Node: node, Attempt: at}), "report": js(wire.Report{Node: node}),
 		"goodbye": js(wire.Goodbye{Node: node, Session: "s"}), "part": p, "fetch": p,
+		"jobs": body(must[[]byte](h.t)(wire.EncodeJobCall(jobs))),
 	}
 }
 
@@ -147,11 +150,11 @@ func (w *world) repliesElsewhere(tap *queuetest.Tap, victim string) {
 			w.t.Errorf("the server wrote on %s (%d messages before)", subject, before[subject])
 		}
 	}
-	// A third one has them cut, and the server says so.
-	for range 2 {
-		check(w.t, last.nc.PublishRequest(last.own("part"), "anything", last.seal("part", last.requests()["part"])))
+	// A third one has its sender cut, and the server says so.
+	for range 3 {
+		check(w.t, end.nc.PublishRequest(end.own("part"), "anything", end.seal("part", end.requests()["part"])))
 	}
-	w.poll("the last one to be cut", func() bool { return strings.Contains(w.server.log(), last.name+" is cut off for 1m0s") })
+	w.poll("it to be cut", func() bool { return strings.Contains(w.server.log(), end.name+" is cut off for 1m0s") })
 }
 
 // revoked: keys that were admitted and are not any more.

@@ -21,6 +21,8 @@ type fleetRun struct {
 	late       bool // the prediction says a time after larger fleets began
 	failed     int  // a size of which the first step failed
 	stages     bool
+	lost       int  // a size that lost its nodes after the first trial
+	uncounted  bool // nodes report rates alone, and no counters
 }
 
 const (
@@ -48,6 +50,10 @@ func (x fleetRun) run() model.RunData {
 		for i := range nodes {
 			r := b.Reported(i, 0, 20, total/float64(nodes))
 			r.Samples = []model.Sample{{Metric: "jobs", Unit: "job/s", Value: total / float64(nodes), Better: model.Higher}}
+			if !x.uncounted {
+				r.Series = []model.Series{{Metric: "jobs", Unit: "job", Offsets: []int64{0, 20e9},
+					Values: []float64{0, 20 * total / float64(nodes)}}}
+			}
 			all := float64(nodes) / total
 			add := func(metric string, v float64) {
 				r.Samples = append(r.Samples, model.Sample{Metric: metric, Value: v, Info: true, Better: model.Lower})
@@ -79,6 +85,9 @@ func (x fleetRun) run() model.RunData {
 	}
 	for trial := 1; trial <= fleetTrials; trial++ {
 		for _, n := range x.sizes() {
+			if n == x.lost && trial > 1 {
+				continue
+			}
 			factors := map[string]any{"role": "fleet", "nodes": n}
 			if x.predicted {
 				factors["prediction"] = x.prediction()
@@ -137,6 +146,9 @@ func scaleoutCases() (out []question) {
 	add("wide", `{"half_width": 15}`, but(func(x *fleetRun) { x.wide = .2 }))
 	add("late", "", but(func(x *fleetRun) { x.late = true }))
 	add("a step failed", "", but(func(x *fleetRun) { x.failed = 6 }))
+	add("nodes lost", "", but(func(x *fleetRun) { x.lost = 8 }))
+	add("no counters", "", but(func(x *fleetRun) { x.uncounted = true }))
+	add("target, more than the capacity", `{"target": 2, "capacity": ["objectstore.put=1MB/s"]}`, link)
 	add("no capacity", "", but(func(x *fleetRun) { x.capacity = false }))
 	add("no prediction", "", but(func(x *fleetRun) { x.predicted = false }))
 	add("no stages", "", but(func(x *fleetRun) { x.stages = false }))
@@ -152,6 +164,9 @@ func scaleoutCases() (out []question) {
 	table("cap", `{"target": 5}`, "1,1\n2,2\n3,3\n4,4\n5,4\n6,4\n7,4\n8,4\n")
 	table("paper, 227", `{"target": 227`+paper, linear)
 	table("paper, 590", `{"target": 590`+paper, linear)
+	table("copies", `{"target": 3.5}`, "1,1\n1,1\n2,2\n2,2\n4,3.9\n4,3.9\n")
+	table("above the curve's plateau", `{"target": 5.5}`, "1,1\n2,1.9\n4,3.4\n8,5.2\n16,6.0\n32,4.5\n")
+	table("below the curve", `{"target": 31.8}`, "1,1.1\n2,1.9\n4,4.2\n8,7.7\n16,16.4\n32,31.7\n")
 	table("few", `{"target": 5}`, "1,1\n2,2\n")
 	return out
 }

@@ -106,12 +106,14 @@ type TranscodedSize struct {
 
 // Transcoded is what such a lab came to.
 type Transcoded struct {
-	Sizes      []TranscodedSize
-	Predicted  *scaleout.Predicted
-	Plateau    *float64
-	PlateauCI  [2]*float64 `json:"plateau_ci"`
-	Bottleneck scaleout.Bottleneck
-	Answer     string
+	Sizes     []TranscodedSize
+	Predicted *scaleout.Predicted
+	Plateau   *float64
+	// PlateauFittedCI is the interval of the plateau by the curve alone.
+	PlateauFitted   *float64       `json:"plateau_fitted"`
+	PlateauFittedCI *scaleout.Ends `json:"plateau_fitted_ci"`
+	Bottleneck      scaleout.Bottleneck
+	Answer          string
 }
 
 // Transcode runs the lab, and checks what needs no luck: that the prediction was stored before
@@ -136,13 +138,19 @@ func (w *Installation) Transcode(l TranscodingLab) (r Transcoded, err error) {
 }
 
 // CheckPredictedBefore reads the times that are stored: each step of a larger fleet carries
-// the one prediction, which was made when everything that it rests on had ended, and before
-// the first of these steps began.
+// the one prediction. It was made when everything had ended that it rests on, and the step was
+// stored, as its beginning shows, before any node of it began.
 func CheckPredictedBefore(t testing.TB, d model.RunData) {
 	t.Helper()
-	var rests, made, first time.Time
-	stored := map[string]bool{}
-	larger := 0
+	var rests, made time.Time
+	stored, begun := map[string]bool{}, map[model.StepID]time.Time{}
+	for _, e := range d.Events {
+		if _, again := begun[e.Step]; e.Kind == model.EventStepStarted && !again {
+			begun[e.Step] = e.Time
+		}
+	}
+	type larger struct{ stored, began time.Time }
+	var fleets []larger
 	for _, s := range d.Steps {
 		var f struct {
 			Role       scaleout.Role
@@ -167,18 +175,18 @@ func CheckPredictedBefore(t testing.TB, d model.RunData) {
 					rests = r.Ended
 				}
 			case f.Nodes > 1:
-				if larger++; first.IsZero() || r.Started.Before(first) {
-					first = r.Started
-				}
+				fleets = append(fleets, larger{begun[s.ID], r.Started})
 			}
 		}
 	}
-	if larger == 0 || len(stored) != 1 {
-		t.Errorf("%d predictions are stored, and larger fleets have %d results; want one and some", len(stored), larger)
+	if len(fleets) == 0 || len(stored) != 1 {
+		t.Errorf("%d predictions are stored, and larger fleets have %d results; want one and some", len(stored), len(fleets))
 	}
-	if !rests.Before(first) || !made.Before(first) {
-		t.Errorf("the prediction was made at %v, of what ended at %v, and the first larger fleet began at %v", made, rests,
-			first)
+	for _, x := range fleets {
+		if x.stored.IsZero() || !made.Before(x.stored) || !rests.Before(x.stored) || !x.stored.Before(x.began) {
+			t.Errorf("the prediction was made at %v, of what ended at %v; a larger fleet was stored at %v and began at %v",
+				made, rests, x.stored, x.began)
+		}
 	}
 }
 

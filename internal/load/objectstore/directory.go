@@ -33,13 +33,7 @@ func (t *Target) findBucket(ctx context.Context) error {
 func (t *Target) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
 	defer cancel()
-	// HEAD would do, but its answer has no text, so that all that is wrong with
-	// clock, keys or region would look the same.
-	var err error
-	for o := range t.client.ListObjectsIter(ctx, t.Bucket, minio.ListObjectsOptions{Prefix: t.Prefix + "/", MaxKeys: 1}) {
-		err = o.Err
-		break
-	}
+	err := t.listOne(ctx)
 	switch {
 	case minio.ToErrorResponse(err).Code == "NoSuchBucket" && t.Create:
 		err = t.client.MakeBucket(ctx, t.Bucket, minio.MakeBucketOptions{Region: t.client.region})
@@ -51,6 +45,15 @@ func (t *Target) reach(ctx context.Context) error {
 		return fmt.Errorf("the bucket %q does not exist on %s: create it, or set create: true (workload objectstore)", t.Bucket, t.client.endpoint)
 	case err != nil:
 		return fmt.Errorf("checking bucket %q: %w", t.Bucket, err)
+	}
+	return nil
+}
+
+// listOne asks for one key. HEAD would do, but its answer has no text, so that all that is
+// wrong with clock, keys or region would look the same.
+func (t *Target) listOne(ctx context.Context) error {
+	for o := range t.client.ListObjectsIter(ctx, t.Bucket, minio.ListObjectsOptions{Prefix: t.Prefix + "/", MaxKeys: 1}) {
+		return o.Err
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package objectstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/minio/minio-go/v7"
@@ -64,10 +66,65 @@ func plain(err error) error {
 	switch {
 	case !ok:
 		return err
-	case e.Status == http.StatusNotFound:
+	case e.Status == http.StatusNotFound && code(e) != "NoSuchBucket":
 		return fmt.Errorf("%w: %w", ErrGone, e.Err)
 	}
 	return e.Err
+}
+
+func code(err error) string {
+	answer, _ := errors.AsType[minio.ErrorResponse](err)
+	return answer.Code
+}
+
+// Down finds out whether the store fails as a whole, after a get or put of a file failed
+// with err, and returns why. It is nil if one object or file alone is at fault.
+func (t *Target) Down(ctx context.Context, err error) error {
+	_, remote := errors.AsType[*load.Redacted](err)
+	if !remote || errors.Is(err, ErrGone) || errors.Is(err, errCorrupt) {
+		return nil
+	}
+	return t.Probe(ctx)
+}
+
+// probeTime bounds a probe.
+const probeTime = 10 * time.Second
+
+// Probe asks for one key of the bucket, and returns why the store does not answer.
+func (t *Target) Probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, min(t.Timeout, probeTime))
+	defer cancel()
+	return t.scrub(t.listOne(ctx))
+}
+
+// IsRefusal reports whether an error is the answer of a store that refuses, so that it may
+// not pass by itself: there is no such bucket, or credentials are not valid.
+func IsRefusal(err error) bool { return kindOf(err) == failClient }
+
+// Which returns the key, of several that are possible, of the object with an ETag. If none
+// has it, Which returns the first key of an object, and if there is none, the first key. It
+// makes so many requests.
+func (t *Target) Which(ctx context.Context, etag string, keys []string) (found string, requests int64, err error) {
+	for _, key := range keys {
+		var info minio.ObjectInfo
+		err := repeat(ctx, t.Retries, false, func() (err error) {
+			requests++
+			ctx, cancel := context.WithTimeout(ctx, t.Timeout)
+			defer cancel()
+			info, err = t.client.StatObject(ctx, t.Bucket, key, minio.StatObjectOptions{})
+			return err
+		}, func(error, bool) {})
+		answer, _ := errors.AsType[minio.ErrorResponse](err)
+		switch {
+		case err == nil && info.ETag == etag:
+			return key, requests, nil
+		case err == nil:
+			found = cmp.Or(found, key)
+		case answer.StatusCode != http.StatusNotFound:
+			return "", requests, t.scrub(err)
+		}
+	}
+	return cmp.Or(found, keys[0]), requests, nil
 }
 
 // getFile is one attempt. What went wrong with the file is local.

@@ -85,7 +85,7 @@ type Comparison struct {
 	MeanRatio   *float64        `json:"mean_ratio"`
 	MeanRatioCI *stats.Interval `json:"mean_ratio_ci"`
 	Warnings    []string        `json:"warnings"`
-	Doubts      []model.Doubt   `json:"doubts,omitempty"`
+	Doubts      []model.Doubt   `json:"doubts"`
 
 	doubts     model.Doubts
 	layout     layout

@@ -160,7 +160,7 @@ func (p *Params) conclude(c *Comparison) {
 	} else if c.Verdict == Unclear && c.CI != nil {
 		p.settle(c)
 	}
-	c.Doubts = c.doubts
+	c.Doubts = append([]model.Doubt{}, c.doubts...)
 	c.Warnings = model.Texts(c.doubts)
 }
 

@@ -49,7 +49,7 @@ func (p *Params) judge(metrics []Metric) error {
 	}
 	for i := range metrics {
 		m := &metrics[i]
-		m.Doubts, m.Warnings = m.doubts, model.Texts(m.doubts)
+		m.Doubts, m.Warnings = append([]model.Doubt{}, m.doubts...), model.Texts(m.doubts)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ type Metric struct {
 	Changes  []Change      `json:"changes"`
 	Latest   *Latest       `json:"latest"` // null: too few runs before it
 	Warnings []string      `json:"warnings"`
-	Doubts   []model.Doubt `json:"doubts,omitempty"`
+	Doubts   []model.Doubt `json:"doubts"`
 	facts    []map[string]string
 	doubts   model.Doubts
 	copies   bool // equal runs may be copies of one

@@ -18,6 +18,9 @@ func (p *Params) list() (prices.List, error) {
 	return prices.Of(p.Prices, p.PriceList)
 }
 
+// untyped is what to do for a host without a type.
+const untyped = "give them the label type, or name it in the configuration, as in 1-2-1-ec2-large"
+
 // cost compares configurations by what they cost, and returns what speaks against it. The
 // cheapest is among those where as many users are alike.
 func (p *Params) cost(findings []Finding, all []measured, alike bool) (out *prices.Cost, doubts []warning, err error) {
@@ -51,7 +54,7 @@ func (p *Params) cost(findings []Finding, all []measured, alike bool) (out *pric
 			row.SLA = &prices.Rated{Users: users, Throughput: f.Loads[at].Throughput}
 		}
 		if out.Priced {
-			hourly, missing := list.Sum(all[i].places())
+			hourly, missing := list.Sum(all[i].places(), untyped)
 			if missing != "" {
 				doubts = append(doubts, warning{f.Configuration, missing})
 			} else {

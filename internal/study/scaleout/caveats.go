@@ -33,6 +33,15 @@ type (
 		Resource caveat.Verbatim `json:"resource"`
 		Bytes    float64         `json:"bytes"` // of a packet
 	}
+	chanceArgs struct {
+		Nodes  int `json:"nodes"`
+		Trials int `json:"trials"`
+	}
+	missedArgs struct {
+		Nodes  int `json:"nodes"`
+		Trials int `json:"trials"`
+		Of     int `json:"of"`
+	}
 	beyondArgs struct {
 		Nodes   int `json:"nodes"`
 		Largest int `json:"largest"`
@@ -73,9 +82,32 @@ var (
 		return fmt.Sprintf("%s were not measured: the largest fleet had %d. A bottleneck may lie between",
 			num.Count(a.Nodes, "node"), a.Largest)
 	})
+	notReached = caveat.Define("not_reached", func(a beyondArgs) string {
+		return fmt.Sprintf("no fleet did the target, up to the largest of %s. The curve says that %s it",
+			num.Count(a.Largest, "node"), num.Do(a.Nodes, "node"))
+	})
+	byChance = caveat.Define("reached_by_chance", func(a chanceArgs) string {
+		return fmt.Sprintf("%s did the target in the mean of %s, and that may be chance. Measure this size more often",
+			num.Count(a.Nodes, "node"), num.Count(a.Trials, "trial"))
+	})
+	overCapacity = caveat.DefineAbout("more_than_capacity", func(_ caveat.Caveat, a resourceArgs) string {
+		return fmt.Sprintf("a fleet did the target, and %s has too little capacity for that. Its capacity or what a job takes "+
+			"of it is wrong", a.Resource)
+	})
+	missed = caveat.Define("trials_missing", func(a missedArgs) string {
+		return fmt.Sprintf("%s were measured in %d of %s. Too few nodes were left, or the run ended early",
+			num.Count(a.Nodes, "node"), a.Trials, num.Count(a.Of, "trial"))
+	})
+	noCommonTime = caveat.Define("no_common_time", func(a sizeOf) string {
+		return fmt.Sprintf("%s were not seen at work at the same time. Their throughput is the sum of what each did by itself, "+
+			"and may be too high", num.Count(a.Nodes, "node"))
+	})
+	copies = caveat.Define("equal_trials", func(struct{}) string {
+		return "all trials of a size are equal, as copies are. Each size counts once. Give what each trial measured"
+	})
 	notPriced = caveat.Define("not_priced", func(a caveat.Cause) string { return "there is no cost: " + string(a.Why) })
-	caveats   = caveat.Table{stepLost, noCurve, noPrediction, wideBand, latePrediction, drift, notMeasured,
-		segmented, beyond, notPriced}
+	caveats   = caveat.Table{stepLost, noCurve, noPrediction, wideBand, latePrediction, drift, notMeasured, segmented, beyond,
+		notReached, byChance, overCapacity, missed, noCommonTime, copies, notPriced}
 )
 
 // doubt adds what the steps and the prediction leave in doubt.
@@ -93,6 +125,7 @@ func (r *Result) doubt(p *Params, capacity map[quantity]float64) {
 	}
 	r.doubtDrift()
 	r.doubtPackets(capacity)
+	r.doubtMissing()
 	for _, u := range r.Uses {
 		if u.Capacity == nil {
 			r.Doubts.Add(notMeasured.At(model.Warning, caveat.Subject{}, resourceArgs{caveat.Verbatim(u.Resource)}))
@@ -113,6 +146,21 @@ func (r *Result) doubtPackets(capacity map[quantity]float64) {
 		bytes, packets := of(evaluation.ByteRate), of(q.unit)
 		if observe.Segmented(bytes, packets) && packets > 0 {
 			r.Doubts.Add(segmented.At(model.Warning, caveat.Subject{}, packetArgs{caveat.Verbatim(q.resource), bytes / packets}))
+		}
+	}
+}
+
+// doubtMissing tells of sizes that have fewer trials than others.
+func (r *Result) doubtMissing() {
+	trials := make(map[int]int)
+	most := 0
+	for c := range r.planned {
+		trials[c.nodes]++
+		most = max(most, trials[c.nodes])
+	}
+	for _, b := range r.Predicted.Sizes {
+		if n := trials[b.Nodes]; n < most {
+			r.Doubts.Add(missed.Warn(missedArgs{b.Nodes, n, most}))
 		}
 	}
 }

@@ -46,6 +46,18 @@ func (q quantity) ofJob() string {
 	return strings.TrimSuffix(q.unit, "/s")
 }
 
+// example is so much of one job, as a user writes it.
+func (q quantity) example() string {
+	switch unit := q.ofJob(); unit {
+	case "s":
+		return "0.2s"
+	case "byte":
+		return "5.3MB"
+	default:
+		return "2" + unit
+	}
+}
+
 // Demand is what a job takes of a resource, or how often something happens for a job that is
 // done, in fleets of the smallest and the largest size.
 type Demand struct {

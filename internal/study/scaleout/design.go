@@ -37,11 +37,9 @@ type factors struct {
 // workloadKind is the kind of workload of which stages and bytes are known.
 const workloadKind = "jobs"
 
-// times is how many times as many steps of one node there are at most, or tries at a
-// capacity.
 const (
-	mostSingles = 3
-	mostTries   = 2
+	mostSingles = 3 // times as many steps of one node as the file says
+	mostTries   = 2 // at a capacity
 )
 
 // design plans the steps one after another. It decides from what was seen alone, so that

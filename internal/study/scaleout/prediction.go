@@ -135,9 +135,9 @@ func (p *Prediction) fleet(varies int) queueing.Ends {
 	return queueing.NewEnds(at(0, p.Rate), p.Slots, limits...)
 }
 
-// carried is C/d, what the shared resources carry in jobs a second, and the most that it is by
+// saturation is C/d, what the shared resources carry in jobs a second, and the most that it is by
 // the intervals; +Inf: nothing is shared.
-func (p *Prediction) carried() (value, most float64) {
+func (p *Prediction) saturation() (value, most float64) {
 	value, most = math.Inf(1), math.Inf(1)
 	for _, l := range p.Limits {
 		value = min(value, l.Capacity.Value/l.PerJob.Value)

@@ -28,6 +28,9 @@ type scored struct {
 	lasts float64 // how long all nodes were at work, in s; 0: there are no counters
 	// batches are totals in equal parts of the time; nil: there are no counters.
 	batches []float64
+	// apart: there is no time in which all of several nodes are known to have been at work, and
+	// total is the sum of what each did by itself.
+	apart bool
 }
 
 // score is the rate at which a step did what a metric counts, in the time in which all
@@ -44,6 +47,7 @@ func score(run *observe.Run, s model.Step, metric string, perBatch, skip float64
 		out.total, ok = out.total+x.Samples[i].Value, true
 		counters = append(counters, counterOf(x, metric))
 	}
+	out.apart = len(counters) > 1
 	if !ok || slices.ContainsFunc(counters, func(c observe.Readings) bool { return len(c.Times) < 2 }) {
 		return out, ok
 	}
@@ -66,7 +70,7 @@ func score(run *observe.Run, s model.Step, metric string, perBatch, skip float64
 	if total <= 0 {
 		return out, ok
 	}
-	out.total, out.lasts = total/(to-from), lasts
+	out.total, out.lasts, out.apart = total/(to-from), lasts, false
 	parts := mostBatches
 	if perBatch > 0 {
 		parts = int(min(mostBatches, total/perBatch))

@@ -74,7 +74,7 @@ func capacitiesOf(run *observe.Run, s model.Step) (out []Limit) {
 		if _, known := demands[m.Resource]; !known || m.Workload != s.Workload || m.Info || m.Unit != bytesUnit {
 			continue
 		}
-		if x, ok := score(run, s, m.Name, 0, 0); ok && x.total > 0 {
+		if x, ok := score(run, s, m.Name, 0, 0); ok && x.total > 0 && !x.apart {
 			out = append(out, Limit{Resource: m.Resource, Workload: m.Workload, Capacity: estimate([]scored{x})})
 		}
 	}
@@ -102,7 +102,7 @@ func (m *pilot) note(run *observe.Run, s model.Step) {
 
 // read collects what the steps of the study came to, and the prediction.
 func (r *Result) read(run *observe.Run) (out []point, err error) {
-	r.title = run.Title()
+	r.title, r.planned = run.Title(), make(map[cell]bool)
 	for _, s := range run.Steps() {
 		if s.Study != name {
 			continue
@@ -121,6 +121,9 @@ func (r *Result) read(run *observe.Run) (out []point, err error) {
 				return nil, err
 			}
 		}
+		if f.Role == Fleet {
+			r.planned[cell{s.Trial, f.Nodes}] = true
+		}
 		x, ok := scoreJobs(run, s, r.metric)
 		if f.Prediction != nil {
 			r.keep(f, run.Times(s).FirstStart)
@@ -128,6 +131,9 @@ func (r *Result) read(run *observe.Run) (out []point, err error) {
 		if s.State != model.StepComplete || !ok {
 			r.Doubts.Add(stepLost.At(model.Warning, caveat.Subject{Steps: []int{s.Number}}, sizeOf{f.Nodes}))
 			continue
+		}
+		if x.apart {
+			r.Doubts.Add(noCommonTime.At(model.Warning, caveat.Subject{Steps: []int{s.Number}}, sizeOf{f.Nodes}))
 		}
 		out = append(out, pointOf(run, s, f, r.metric, x.total))
 	}

@@ -23,11 +23,14 @@ type Result struct {
 	// there is none. An end of an interval that is null has no bound.
 	Plateau   *float64 `json:"plateau"`
 	PlateauCI *Ends    `json:"plateau_ci"`
-	Knee      *float64 `json:"knee"`
-	KneeCI    *Ends    `json:"knee_ci"`
-	Peak      *float64 `json:"peak"`
-	PeakCI    *Ends    `json:"peak_ci"`
-	Unit      string   `json:"unit,omitempty"`
+	// PlateauFitted is the plateau by the curve alone, whatever capacities were measured.
+	PlateauFitted   *float64 `json:"plateau_fitted"`
+	PlateauFittedCI *Ends    `json:"plateau_fitted_ci"`
+	Knee            *float64 `json:"knee"`
+	KneeCI          *Ends    `json:"knee_ci"`
+	Peak            *float64 `json:"peak"`
+	PeakCI          *Ends    `json:"peak_ci"`
+	Unit            string   `json:"unit,omitempty"`
 	// Bottleneck ends growth: a shared resource by its name, or another of the
 	// constants. Stages, Uses and Processors are the evidence.
 	Bottleneck Bottleneck  `json:"bottleneck"`
@@ -51,6 +54,7 @@ type Result struct {
 	scale         num.Scale // in which throughputs are shown
 	curves        *scalability.Curves
 	points        []point
+	planned       map[cell]bool // steps of fleets, also those that failed
 	run           *observe.Run
 }
 
@@ -86,6 +90,11 @@ type Curve struct {
 
 // Ends are those of an interval; null: it has no bound there.
 type Ends [2]*float64
+
+// Overlaps reports whether the interval has a value from lo to hi.
+func (e Ends) Overlaps(lo, hi float64) bool {
+	return (e[0] == nil || *e[0] <= hi) && (e[1] == nil || lo <= *e[1])
+}
 
 func endsOf(e scalability.Estimate) *Ends { return &Ends{num.IfFinite(e.Lo), num.IfFinite(e.Hi)} }
 
@@ -186,6 +195,13 @@ func (r *Result) fit() {
 	for _, p := range r.fleets() {
 		n, x = append(n, float64(p.nodes)), append(x, p.rate)
 	}
+	if r.copied() {
+		n, x = nil, nil
+		for _, s := range r.Sizes {
+			n, x = append(n, float64(s.Nodes)), append(x, s.Rate)
+		}
+		r.Doubts.Add(copies.Warn(struct{}{}))
+	}
 	c, err := scalability.Fit(n, x)
 	if err != nil {
 		r.Doubts.Add(noCurve.Warn(caveat.Because("", err.Error())))
@@ -201,7 +217,9 @@ func (r *Result) fit() {
 	set := func(value **float64, ci **Ends, e scalability.Estimate) {
 		*value, *ci = num.IfFinite(e.Value), endsOf(e)
 	}
-	plateau, knee := r.carried(c.Plateau(), c.Knee(), c.Curve(c.Best).Gamma)
+	fitted := c.Plateau()
+	r.PlateauFitted, r.PlateauFittedCI = num.IfFinite(fitted.Value), endsOf(fitted)
+	plateau, knee := r.clipped(fitted, c.Knee(), c.Curve(c.Best).Gamma)
 	set(&r.Plateau, &r.PlateauCI, plateau)
 	set(&r.Knee, &r.KneeCI, knee)
 	set(&r.Peak, &r.PeakCI, c.Peak())
@@ -210,13 +228,30 @@ func (r *Result) fit() {
 	}
 }
 
-// carried keeps plateau and knee to what the shared resources were measured to carry: a curve
+// copied reports whether sizes have several trials, and none differs from another of its size.
+func (r *Result) copied() bool {
+	repeated := 0
+	for _, s := range r.Sizes {
+		all := r.pointsOf(s.Nodes)
+		for _, x := range all[1:] {
+			if x.rate != all[0].rate {
+				return false
+			}
+		}
+		if len(all) > 1 {
+			repeated++
+		}
+	}
+	return repeated > 1
+}
+
+// clipped keeps plateau and knee to what the shared resources were measured to carry: a curve
 // that still grows at the largest size does not know them. gamma is the throughput of one node.
-func (r *Result) carried(plateau, knee scalability.Estimate, gamma float64) (_, _ scalability.Estimate) {
+func (r *Result) clipped(plateau, knee scalability.Estimate, gamma float64) (_, _ scalability.Estimate) {
 	if r.Predicted == nil || math.IsInf(plateau.Value, 1) {
 		return plateau, knee
 	}
-	value, most := r.Predicted.carried()
+	value, most := r.Predicted.saturation()
 	largest := slices.MaxFunc(r.Sizes, func(a, b Size) int { return cmp.Compare(a.Rate, b.Rate) }).Rate
 	if most < largest || plateau.Value <= most && !math.IsInf(plateau.Hi, 1) { // it is more, or says no more
 		return plateau, knee

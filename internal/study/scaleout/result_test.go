@@ -60,7 +60,7 @@ func TestPlateauIsCarried(t *testing.T) {
 		{5.5, [6]float64{5.5, 4.4, 6, 5.5, 4, 6}},
 		{6.1, [6]float64{6.65, 4.4, math.Inf(1), 6.65, 4, 20}},
 	} {
-		p, k := of(c.rate).carried(curve, knee, 1)
+		p, k := of(c.rate).clipped(curve, knee, 1)
 		if got := [6]float64{p.Value, p.Lo, p.Hi, k.Value, k.Lo, k.Hi}; got != c.want {
 			t.Errorf("%v job/s measured: plateau and knee %v, want %v", c.rate, got, c.want)
 		}
@@ -274,7 +274,7 @@ func TestAmounts(t *testing.T) {
 		"objectstore.put=5KB": false, "disk.write=12op": true, "machine=0.1s": true, "machine=1MB": false,
 	} {
 		p := New()
-		p.Demand = []string{text}
+		p.Target, p.Demand = 590, []string{text}
 		if _, err := p.Check(); (err == nil) != want {
 			t.Errorf("--demand %s: %v", text, err)
 		}
@@ -285,7 +285,7 @@ func TestAmounts(t *testing.T) {
 		"cpu=5MB/s": false,
 	} {
 		p := New()
-		p.Capacity = []string{text}
+		p.Target, p.Capacity = 590, []string{text}
 		if _, err := p.Check(); (err == nil) != want {
 			t.Errorf("--capacity %s: %v", text, err)
 		}

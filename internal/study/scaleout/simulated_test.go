@@ -190,7 +190,8 @@ type world struct {
 	// each is what a job adds to counters of the monitor, samples what tasks report beside the
 	// rest.
 	each, samples map[string]float64
-	data  model.RunData
+	late          string // workload of which each node begins when the one before has ended
+	data          model.RunData
 }
 
 func newWorld(s site, nodes, trials int) *world {
@@ -245,6 +246,9 @@ func (w *world) step(t *testing.T, x study.Treatment) model.RunData {
 		task := model.Task{ID: model.NewTaskID(s.ID, i), Node: id, Position: i}
 		r := model.Result{Run: "R", Step: s.ID, Task: task.ID, Node: id, Attempt: 1, Outcome: model.OutcomeOK,
 			Started: begin, Ended: begin.Add(lasts)}
+		if x.Workload == w.late {
+			begin = r.Ended
+		}
 		if x.Workload == "transcode" {
 			w.measured(&r, all[i])
 			if w.cores > 0 {

@@ -3,6 +3,7 @@ package scaleout
 import (
 	"io"
 	"math"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/tabular"
 )
@@ -25,14 +26,26 @@ func parseTable(name string, in io.Reader) (out table, err error) {
 	if _, err := t.Use([]tabular.Form{form}, columns); err != nil {
 		return out, err
 	}
+	type trial struct {
+		nodes float64
+		name  string
+	}
+	seen := make(map[trial]bool)
 	for t.Next() {
 		nodes, whole := tabular.Number(t.Text(t.Column("nodes")))
 		if !whole || nodes < 1 || nodes != math.Trunc(nodes) || nodes > mostNodes {
 			t.RefuseCell(t.Column("nodes"), "nodes", "a whole number from 1 to 1000000")
 		}
-		x, known := tabular.Number(t.Text(t.Column("throughput")))
-		if !known || !(x > 0) {
+		x := t.Amount("throughput", true)
+		if v, known := tabular.Number(t.Text(t.Column("throughput"))); known && v == 0 {
 			t.RefuseCell(t.Column("throughput"), "throughput", "a number above 0")
+		}
+		if at := t.Column("trial"); at != tabular.Absent {
+			is := trial{nodes, strings.Clone(t.Text(at))}
+			if is.name == "" || seen[is] {
+				t.RefuseCell(at, "trial", "each trial of a size once")
+			}
+			seen[is] = true
 		}
 		out.Nodes, out.Throughput = append(out.Nodes, nodes), append(out.Throughput, x)
 	}

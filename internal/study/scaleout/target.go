@@ -10,14 +10,18 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/prices"
+	"github.com/scalebench/scalebench/internal/scalability"
 )
 
 // Target is what a throughput takes.
 type Target struct {
 	Rate float64 `json:"rate"`
-	// Nodes is how many nodes reach it; null: no number of them does.
+	// Nodes is how many nodes reach it; null: no number of them does, or, where Raised is
+	// null as well, it is not known.
 	Nodes   *float64 `json:"nodes"`
 	NodesCI *Ends    `json:"nodes_ci"`
+	// Reached is the least size measured that did it in the mean of its trials; null: none did.
+	Reached *int `json:"reached"`
 	// Raised is how many nodes do it once the limits are raised that do not suffice: Rate
 	// by the throughput of one node.
 	Raised *float64 `json:"nodes_raised"`
@@ -75,38 +79,99 @@ func (p *Params) aim(r *Result, each *float64) error {
 	return nil
 }
 
-// reach adds how many nodes do it, or would once the limits are raised.
+// reach adds how many nodes do it, or would once the limits are raised. A size that did it
+// counts for more than any curve.
 func (r *Result) reach(t *Target) {
-	reached := slices.ContainsFunc(r.Sizes, func(s Size) bool { return s.Rate >= t.Rate })
-	switch {
-	case !reached && slices.ContainsFunc(t.Limits, Needed.lacks):
+	i := slices.IndexFunc(r.Sizes, func(s Size) bool { return s.Rate >= t.Rate*(1-rounding) })
+	if i >= 0 {
+		r.reached(t, i)
+		return
+	}
+	if slices.ContainsFunc(t.Limits, Needed.lacks) {
 		t.Raised = num.IfFinite(r.inProportion(t.Rate))
-	case r.curves != nil:
-		e := r.curves.NodesFor(t.Rate)
-		t.Nodes = num.IfFinite(e.Value)
+		return
+	}
+	e, known := r.nodesFor(t.Rate)
+	if !known {
+		return
+	}
+	t.Nodes, t.NodesCI = num.IfFinite(e.Value), endsOf(e)
+	switch most := r.largest().Nodes; {
+	case t.Nodes == nil:
+		t.Raised = num.IfFinite(r.inProportion(t.Rate))
+	case e.Value > float64(most):
+		r.Doubts.Add(beyond.Warn(beyondArgs{int(e.Value), most}))
+	default:
+		r.Doubts.Add(notReached.Warn(beyondArgs{int(e.Value), most}))
+	}
+}
+
+// Relative errors that arithmetic may have made, of sums and of the intervals of curves.
+const rounding, inexact = 1e-9, 2e-4
+
+// reached adds how many nodes do what size i did in the mean. The curve may say that fewer
+// do, as long as these are more than those that fell short.
+func (r *Result) reached(t *Target, i int) {
+	did, short := float64(r.Sizes[i].Nodes), 0.
+	if i > 0 {
+		short = float64(r.Sizes[i-1].Nodes)
+	}
+	t.Reached, t.Nodes = &r.Sizes[i].Nodes, &did
+	e := scalability.Estimate{Value: did, Lo: math.NaN(), Hi: math.Inf(1)}
+	if r.curves != nil {
+		e = r.curves.NodesFor(t.Rate * (1 - inexact))
+	}
+	if !(e.Value > short && e.Value <= did) {
+		e.Value = did
+	}
+	for _, s := range r.Sizes[i:] {
+		if s.surely(t.Rate) {
+			e.Hi = min(e.Hi, float64(s.Nodes))
+			break
+		}
+	}
+	e.Lo, e.Hi = min(e.Lo, e.Value), max(e.Hi, e.Value)
+	if t.Nodes = &e.Value; r.curves != nil {
 		t.NodesCI = endsOf(e)
-		if t.Nodes == nil {
-			t.Raised = num.IfFinite(r.inProportion(t.Rate))
-		} else if e.Value > r.curves.Largest {
-			r.network(t)
-			r.Doubts.Add(beyond.Warn(beyondArgs{int(*t.Nodes), int(r.curves.Largest)}))
+	}
+	if e.Hi > did {
+		r.Doubts.Add(byChance.Warn(chanceArgs{r.Sizes[i].Nodes, r.Sizes[i].Trials}))
+	}
+	for _, n := range t.Limits {
+		if n.lacks() {
+			r.Doubts.Add(overCapacity.Warn(resourceArgs{caveat.Verbatim(n.Resource)}))
 		}
 	}
 }
 
-// network replaces numbers of nodes past those that were measured by what the closed
-// network says, where limits are known.
-func (r *Result) network(t *Target) {
-	if len(r.limits()) == 0 {
-		return
+// surely reports whether the size did so much with its whole interval. Trials without scatter
+// have none.
+func (s Size) surely(rate float64) bool {
+	least := s.Rate
+	if s.CI != nil {
+		least = s.CI.Lo
 	}
-	f := r.Predicted.fleet(-1)
-	lo, hi := r.inProportion(t.Rate), math.Inf(1)
-	if n := f.Safe(t.Rate, shortfall, int(lo)); n != nil {
-		hi = float64(*n)
+	return s.Trials > 1 && least >= rate*(1-rounding)
+}
+
+// nodesFor is how many nodes do what no fleet did: by the curve, and past the sizes that
+// were measured by the closed network where limits are known. Without a curve the prediction
+// says it; false: there is none.
+func (r *Result) nodesFor(rate float64) (scalability.Estimate, bool) {
+	lo, most := r.inProportion(rate), float64(r.largest().Nodes)
+	e := scalability.Estimate{Value: max(lo, most+1), Lo: lo, Hi: math.Inf(1)}
+	if r.curves != nil {
+		e = r.curves.NodesFor(rate * (1 - inexact))
+	} else if r.Predicted == nil {
+		return e, false
 	}
-	t.NodesCI = &Ends{&lo, num.IfFinite(hi)}
-	*t.Nodes = max(*t.Nodes, lo)
+	if e.Value > most && !math.IsInf(e.Value, 1) && len(r.limits()) > 0 {
+		e.Lo, e.Hi, e.Value = lo, math.Inf(1), max(e.Value, lo)
+		if n := r.Predicted.fleet(-1).Safe(rate, shortfall, int(lo)); n != nil {
+			e.Hi = max(float64(*n), e.Value)
+		}
+	}
+	return e, true
 }
 
 // shortfall is how far below the target, as a part of it, the lower bound may lie.
@@ -144,6 +209,19 @@ func (p *Params) needed(r *Result, t *Target) error {
 	byName := func(a, b quantity) int {
 		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(a.unit, b.unit))
 	}
+	for _, q := range slices.SortedFunc(maps.Keys(capacity), byName) {
+		if _, known := demand[q]; known {
+			continue
+		}
+		i := slices.IndexFunc(r.Uses, func(u Use) bool {
+			return u.Unit == q.unit && u.stage != "" && u.stage == stageOf[q.resource]
+		})
+		if i < 0 {
+			return refuse("capacity", "what a job takes of "+q.resource+" is not known", "say it with --demand, such as "+
+				q.resource+"="+q.example())
+		}
+		demand[q] = r.Uses[i].Rate / r.largest().Rate
+	}
 	for _, q := range slices.SortedFunc(maps.Keys(demand), byName) {
 		n := Needed{Resource: q.resource, Unit: q.unit, PerJob: demand[q], Needed: t.Rate * demand[q]}
 		if c, known := capacity[q]; known {
@@ -175,7 +253,11 @@ func (p *Params) each(r *Result) *float64 {
 			places = append(places, at)
 		}
 	}
-	sum, missing := list.Sum(places)
+	untyped := "name it with --type"
+	if r.run != nil {
+		untyped = "give them the label type, or " + untyped
+	}
+	sum, missing := list.Sum(places, untyped)
 	if missing != "" || len(places) == 0 {
 		r.Doubts.Add(notPriced.Warn(caveat.Because("", missing)))
 		return nil

@@ -184,12 +184,17 @@ func (r *Result) targetWords(t *Target) string {
 		return fmt.Sprintf("No number of nodes does %s. Raise %s; then it takes at least %s%s.", wanted,
 			strings.Join(raise, " and "), nodesText(t.Raised), cost)
 	case t.Nodes != nil:
-		return fmt.Sprintf("%s takes %s %s%s.", wanted, nodesText(t.Nodes), endsText(t.NodesCI, digits), cost)
+		text := strings.TrimSpace(nodesText(t.Nodes) + " " + endsText(t.NodesCI, digits))
+		text = fmt.Sprintf("%s takes %s%s.", wanted, text, cost)
+		if n := t.Reached; n != nil && float64(*n) > *t.Nodes {
+			text += fmt.Sprintf(" That lies between sizes that were measured: %s did it.", num.Count(*n, "node"))
+		}
+		return text
 	case t.Raised != nil:
 		return fmt.Sprintf("No number of nodes does %s. Once %s is raised, it takes at least %s%s.", wanted, r.raised(),
 			nodesText(t.Raised), cost)
 	}
-	return "How many nodes do " + wanted + " is not known: no curve was fitted."
+	return "How many nodes do " + wanted + " is not known: no fleet did it, and no curve was fitted."
 }
 
 func nodesText(n *float64) string {

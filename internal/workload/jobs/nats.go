@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -21,10 +22,12 @@ type messages struct {
 	prefix string // of the names that are items; other messages are dropped
 	tries  int
 	drain  bool
+	outage time.Duration // how long the queue may not answer
 
 	mu   sync.Mutex
 	held map[uint64]*natsqueue.Message // by lease, which only this node knows
 	last uint64
+	mute time.Time // since when it has not answered; zero: it has
 	// aside counts the messages that were set aside before anyone worked on them.
 	aside int64
 }
@@ -34,7 +37,8 @@ func (p *Params) openMessages(ctx context.Context, env *workload.Env) (*messages
 	if err != nil {
 		return nil, err
 	}
-	m := &messages{Queue: q, call: env.Jobs, tries: p.Tries, drain: p.Duration == 0, held: map[uint64]*natsqueue.Message{}}
+	m := &messages{Queue: q, call: env.Jobs, tries: p.Tries, drain: p.Duration == 0, outage: p.Outage.Std(),
+		held: map[uint64]*natsqueue.Message{}}
 	if p.Get != nil {
 		m.prefix = p.Get.Prefix
 	}
@@ -56,32 +60,50 @@ func (q *messages) next(ctx context.Context, result *jobs.Record, take bool) (t 
 			return t, err
 		}
 		if m == nil {
-			t.drained = q.drain && q.empty(ctx)
-			return t, nil
+			t.drained, err = q.empty(ctx)
+			return t, err
 		}
 		if t.lease, err = q.accept(ctx, m); t.lease != nil || err != nil {
+			t.item = m.Item
 			return t, err
 		}
 	}
 }
 
-// empty reports whether all messages were worked on. What cannot be asked now is asked
-// again.
-func (q *messages) empty(ctx context.Context) bool {
+// empty reports whether the queue is drained: all messages were worked on. What cannot be
+// asked now is asked again, until that has lasted too long.
+func (q *messages) empty(ctx context.Context) (bool, error) {
+	if !q.drain {
+		return false, nil
+	}
 	pending, taken, err := q.Waiting(ctx)
-	return pending+taken == 0 && err == nil
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case err == nil:
+		q.mute = time.Time{}
+	case q.mute.IsZero():
+		q.mute = time.Now()
+	case ctx.Err() == nil && time.Since(q.mute) > q.outage:
+		return false, fmt.Errorf("NATS at %s has not answered for %s: %w", q.URL, q.outage, err)
+	}
+	return pending+taken == 0 && err == nil, nil
 }
 
 // accept returns the item of a message; nil if it is none. One that cannot be an item, or
 // was lost as often as it may, is set aside.
 func (q *messages) accept(ctx context.Context, m *natsqueue.Message) (*jobs.Lease, error) {
-	if m.Skip || m.Bad == nil && !strings.HasPrefix(m.Name, q.prefix) {
-		return nil, m.Done(ctx)
+	m.Names = slices.DeleteFunc(m.Names, func(name string) bool { return !strings.HasPrefix(name, q.prefix) })
+	if m.Skip || m.Bad == nil && len(m.Names) == 0 {
+		_ = m.Done(ctx) // if that is lost it comes again
+		return nil, nil
 	}
 	if m.Bad != nil || m.Tries > q.tries {
-		r := jobs.Record{Key: m.Key, Name: m.Name, Try: m.Tries, Outcome: jobs.SetAside, Error: lostError}
+		r := jobs.Record{Key: m.Key, Try: m.Tries, Outcome: jobs.SetAside, Error: lostError}
 		if m.Bad != nil {
 			r.Error = short(m.Bad.Error())
+		} else {
+			r.Name = m.Names[0]
 		}
 		q.mu.Lock()
 		q.aside++
@@ -91,9 +113,10 @@ func (q *messages) accept(ctx context.Context, m *natsqueue.Message) (*jobs.Leas
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.mute = time.Time{}
 	q.last++
 	q.held[q.last] = m
-	return &jobs.Lease{ID: q.last, Key: m.Key, Name: m.Name, Try: m.Tries}, nil
+	return &jobs.Lease{ID: q.last, Key: m.Key, Name: m.Names[0], Try: m.Tries}, nil
 }
 
 const lostError = "each execution was lost: its worker was silent before a result came"
@@ -144,8 +167,9 @@ func (q *messages) close() {
 	q.Close()
 }
 
-// feed sends messages of these names, over and over, so that the queue is never empty.
-func (q *messages) feed(ctx context.Context, names []string, atLeast int) error {
+// feed sends messages of these names, over and over, so that the queue is never empty. What
+// fails is tried again, and is an error if it still fails at the end.
+func (q *messages) feed(ctx context.Context, names []string, atLeast int) (failed error) {
 	for at := 0; ; {
 		pending, _, err := q.Waiting(ctx)
 		if err == nil && pending < int64(atLeast) {
@@ -157,11 +181,9 @@ func (q *messages) feed(ctx context.Context, names []string, atLeast int) error 
 			err = q.Publish(ctx, some)
 		}
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // that is how it ends
+			return failed
 		}
-		if err != nil {
-			return err
-		}
+		failed = err
 		_ = workload.Pause(ctx, feedEvery)
 	}
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
@@ -20,12 +21,12 @@ import (
 // startNATS starts a real server with JetStream, as a process of its own.
 func startNATS(t *testing.T) (url string) {
 	t.Helper()
-	url, _ = startNATSTwice(t)
+	url, _, _ = startNATSTwice(t)
 	return url
 }
 
 // startNATSTwice is startNATS of a server that can be killed, and started again at once.
-func startNATSTwice(t *testing.T) (url string, again func()) {
+func startNATSTwice(t *testing.T) (url string, kill, again func()) {
 	t.Helper()
 	binary := servers.Program(t, "nats-server")
 	s := servers.New(t, "")
@@ -34,10 +35,12 @@ func startNATSTwice(t *testing.T) (url string, again func()) {
 	}
 	ready := func() error { return s.Says("", "INFO") }
 	s.Listen(command, ready)
-	return "nats://" + s.Addr, func() {
+	kill = func() {
 		if err := s.Process.Kill(); err != nil {
 			t.Error(err)
 		}
+	}
+	return "nats://" + s.Addr, kill, func() {
 		var err error
 		if s.Process, err = servers.Start(command(strings.TrimPrefix(s.Addr, "127.0.0.1:")), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -165,8 +168,10 @@ func TestStoreEvents(t *testing.T) {
 	url := startNATS(t)
 	q := openQueue(t, url, 10*time.Second)
 	g := s3test.Start(t, "--event-nats-url", url, "--event-nats-topic", "items.new")
-	for i := range 4 {
-		g.Write(t, fmt.Sprintf("in/%d", i), "b\na")
+	// Keys that decode to each other: versitygw does not encode them in its events.
+	keys := []string{"in/a b", "in/a%20b", "in/a+b", "in/ü?&=#"}
+	for i, key := range keys {
+		g.Write(t, key, fmt.Sprintf("%d\na", i))
 	}
 	s := newServer(t)
 	params := natsOnGateway(url, g, `"get": {"prefix": "in/"}, "put": {"prefix": "out", "keep": true},
@@ -174,18 +179,64 @@ func TestStoreEvents(t *testing.T) {
 	a := newTask(t, s, params, 0, 1)
 	ran(t, a)
 	done := s.records(jobs.Done)
-	if diff := cmp.Diff([]string{"in/0", "in/1", "in/2", "in/3"}, keysOf(done)); diff != "" {
+	if diff := cmp.Diff(keys, keysOf(done)); diff != "" {
 		t.Errorf("done (-want +got):\n%s", diff)
 	}
-	for name, r := range done {
-		if g.Read(t, r.Output) != "a\nb\n" {
-			t.Errorf("%s: %+v", name, r)
+	for i, key := range keys {
+		if want := fmt.Sprintf("%d\na\n", i); g.Read(t, done[key].Output) != want {
+			t.Errorf("%s: %+v", key, done[key])
 		}
 	}
 	if len(s.stored) != 4 {
 		t.Errorf("stored %v", s.stored)
 	}
 	checkEmpty(t, q)
+}
+
+// TestKeysOfEvents: the keys of events can be read in several ways. The object whose ETag the
+// event has is meant; without an ETag, the one that is there, or the likeliest.
+func TestKeysOfEvents(t *testing.T) {
+	t.Parallel()
+	g, url := s3test.Start(t), startNATS(t)
+	q := openQueue(t, url, time.Second)
+	for _, key := range []string{"in/plus a", "in/plus+a", "in/only+b", "in/c c"} {
+		g.Write(t, key, key)
+	}
+	for name, c := range map[string]struct{ key, etagOf, want string }{
+		"encoded":                 {"in/plus+a", "in/plus a", "in/plus a"},
+		"literal":                 {"in/plus+a", "in/plus+a", "in/plus+a"},
+		"overwritten":             {"in/plus+a", "in/c c", "in/plus a"},
+		"no tag":                  {"in/plus+a", "", "in/plus a"},
+		"no tag, only one":        {"in/only+b", "", "in/only+b"},
+		"overwritten, only one":   {"in/only+b", "in/c c", "in/only+b"},
+		"encoded with a percent":  {"in%2Fc%20c", "in/c c", "in/c c"},
+		"gone, told as encoded":   {"in/gone+d", "in/c c", "in/gone d"},
+		"another, not of in/":     {"out/c+c", "in/c c", ""},
+		"one reading, not of in/": {"out/c", "in/c c", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			etag := ""
+			if c.etagOf != "" {
+				etag = g.ETag(t, c.etagOf)
+			}
+			publish(t, q, fmt.Sprintf(
+				`{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"object": {"key": %q, "eTag": %q}}}]}`, c.key, etag))
+			s := newServer(t)
+			a := newTask(t, s, natsOnGateway(url, g, `"get": {"prefix": "in/"}, "command": "[ \"$(cat {in})\" = {item} ]",
+				"slots": 1, "lease": "1s", "tries": 1, "max_errors": 1`), 0, 1)
+			_ = runAll(t, a) // an object that is gone fails the only item
+			var names []string
+			for _, r := range s.stored {
+				names = append(names, r.Name)
+				if gone := strings.Contains(c.key, "gone"); gone != (r.Outcome == jobs.SetAside) {
+					t.Errorf("record %+v", r)
+				}
+			}
+			if got := strings.Join(names, ", "); got != c.want {
+				t.Errorf("items %q, want %q", got, c.want)
+			}
+		})
+	}
 }
 
 // TestStagedEvents: the stream is there before the first of the uploads of which the store
@@ -221,33 +272,38 @@ func TestFed(t *testing.T) {
 	}
 }
 
-// TestQueueKilled: the queue is killed in mid-work and comes back. Each item is stored
-// once, and none is lost.
+// TestQueueKilled: the queue is killed at random moments in mid-work, and comes back. Each
+// item is stored once, and none is lost.
 func TestQueueKilled(t *testing.T) {
 	t.Parallel()
-	url, again := startNATSTwice(t)
+	url, kill, again := startNATSTwice(t)
 	q := openQueue(t, url, time.Second)
-	const items = 40
+	const items, kills = 100, 6
 	var names []string
 	for i := range items {
 		names = append(names, fmt.Sprint("item", i))
 	}
 	publish(t, q, names...)
 	s := newServer(t)
-	a := newTask(t, s, natsParams(url, `"command": "sleep 0.05", "slots": 2, "lease": "1s", "tries": 9`), 0, 1)
+	a := newTask(t, s, natsParams(url, `"command": "sleep 0.05", "slots": 4, "lease": "1s", "tries": 9`), 0, 1)
 	if err := a.Prepare(t.Context(), a.env); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(t.Context(), a.env) }()
-	for len(s.records(jobs.Done)) < items/4 {
-		select {
-		case err := <-ended:
-			t.Fatalf("Run() = %v", err)
-		case <-time.After(5 * time.Millisecond):
+	for i := range kills {
+		for len(s.records(jobs.Done)) < items*i/(kills+1)+1 {
+			select {
+			case err := <-ended:
+				t.Fatalf("Run() = %v", err)
+			case <-time.After(5 * time.Millisecond):
+			}
 		}
+		time.Sleep(rand.N(60 * time.Millisecond)) //nolint:forbidigo // the random moment
+		kill()
+		time.Sleep(rand.N(200 * time.Millisecond)) //nolint:forbidigo // how long it is away
+		again()
 	}
-	again()
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@
 //     gives (source.go, nats.go): a command in a process group of its own, or a function
 //     (execute.go).
 //  4. What was done is counted by fractions of jobs, and each stage's time (report.go).
+//  5. While a store fails as a whole, slots wait, and no item is blamed (outage.go).
 //
 // The queue counts one result of each item. Who works on an item has it leased, and renews
 // that; each execution writes under a key of its own, and the record of the queue names
@@ -48,6 +49,7 @@ type Params struct {
 	Duration  unit.Duration `json:"duration,omitempty" jsonschema_description:"How long items are worked on, over and over again, so that the queue is never empty. Default: until each is done."`
 	Tries     int           `json:"tries,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"Executions of an item that fail before it is set aside. Default: 3."`
 	Lease     unit.Duration `json:"lease,omitempty" jsonschema_description:"How long a node may be silent before others take its items. Default: 30s."`
+	Outage    unit.Duration `json:"outage,omitempty" jsonschema_description:"How long the store, or the queue in NATS, may fail as a whole before the task fails. Meanwhile items wait, and no try is used up. A store that refuses everything has 30s at most. Default: 5m."`
 	MaxErrors float64       `json:"max_errors,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of its items that may fail on a node; one may always fail. Default: 0.05."`
 
 	NATS *natsqueue.Config `json:"nats,omitempty" jsonschema_description:"Take items from a work queue of NATS JetStream instead of the server's queue."`
@@ -110,6 +112,7 @@ const (
 const (
 	defaultTries     = 3
 	defaultLease     = 30 * time.Second
+	defaultOutage    = 5 * time.Minute
 	defaultMaxErrors = .05
 	defaultStaged    = "staged"
 )
@@ -121,7 +124,8 @@ func Kind() workload.Kind {
 		Summary: "A fleet that takes items from a queue and runs a program on each: get, compute, put.",
 		New: func() workload.Workload {
 			return &Params{
-				Tries: defaultTries, Lease: unit.Duration(defaultLease), MaxErrors: defaultMaxErrors,
+				Tries: defaultTries, Lease: unit.Duration(defaultLease), Outage: unit.Duration(defaultOutage),
+				MaxErrors: defaultMaxErrors,
 				PathStyle: store.StyleAuto, Retries: 2, RequestTimeout: unit.Duration(5 * time.Minute),
 			}
 		},

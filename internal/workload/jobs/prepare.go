@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/environ"
@@ -99,8 +100,11 @@ func (p *Params) nameItems(ctx context.Context, env *workload.Env) (names []stri
 		}
 	})
 	if err == nil && len(names) == 0 {
-		err = fmt.Errorf("bucket %q has no object below %q: put some there, or have stage do it", p.getBucket(),
-			p.Items.Prefix)
+		where := " below " + strconv.Quote(p.Items.Prefix)
+		if p.Items.Prefix == "/" {
+			where = ""
+		}
+		err = fmt.Errorf("bucket %q has no object%s: put some there, or have stage do it", p.getBucket(), where)
 	}
 	return names, err
 }

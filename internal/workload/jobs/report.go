@@ -146,6 +146,8 @@ func (r *run) judge() error {
 	case faults > 1 && float64(faults) > r.MaxErrors*float64(all):
 		return fmt.Errorf("%d of %d items failed, more than max_errors allows (%g); the first: %s", faults, all,
 			r.MaxErrors, r.first)
+	case r.Duration > 0 && r.done == 0 && r.duplicates == 0 && r.why != nil:
+		return fmt.Errorf("no item was done in time: the store failed for %s: %w", r.total.Round(time.Second/10), r.why)
 	case r.Duration > 0 && r.done == 0 && r.duplicates == 0:
 		return errors.New("no item was done in time: give a longer duration, or look whether the queue has items")
 	}
@@ -198,13 +200,15 @@ func (r *run) reportStages(info func(name, unit string, value float64)) {
 
 // reportStore publishes what requests to the store became.
 func (r *run) reportStore(info func(name, unit string, value float64)) {
-	var retries int64
-	requests := map[string]int64{}
+	retries, requests, failed := int64(0), map[string]int64{store.Get: r.lookups.Load()}, map[store.Failure]int64{}
 	for _, t := range r.targets() {
 		c := t.Recorder.Counts()
 		retries += c.Retries
 		for operation, n := range c.Requests {
 			requests[operation] += n
+		}
+		for kind, n := range c.Errors {
+			failed[kind] += n
 		}
 		if text := c.Describe(); text != "" {
 			t.Say(r.env.Stderr, "jobs: attempts at requests that failed%s", text)
@@ -214,6 +218,12 @@ func (r *run) reportStore(info func(name, unit string, value float64)) {
 		return
 	}
 	info("retries", "1", float64(retries))
+	info("outage", "s", r.total.Seconds())
+	for _, kind := range store.Failures {
+		s := workload.Info("jobs_errors", "1", float64(failed[kind]))
+		s.Labels = map[string]string{"kind": string(kind)}
+		r.env.Report.Sample(s)
+	}
 	if r.done > 0 {
 		n := float64(r.done)
 		info("requests", "1", float64(requests[store.Get]+requests[store.Put])/n)

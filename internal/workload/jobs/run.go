@@ -28,11 +28,13 @@ type run struct {
 	// crossed counts the slots that have ended what they began before the deadline. The
 	// others go on meanwhile, so that nobody works on a fleet that idles.
 	crossed atomic.Int64
-	stopped atomic.Bool // all have: nothing more is taken
+	stopped atomic.Bool  // all have: nothing more is taken
+	lookups atomic.Int64 // requests for objects whose events have keys that can be read in several ways
 
 	mu   sync.Mutex
 	held map[uint64]context.CancelCauseFunc // what ends the execution, by lease
 	stats
+	outages
 }
 
 // Why executions end early.

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/jobs"
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/jobs/natsqueue"
 )
 
 // slot works on one item at a time. Its jobs follow each other without gaps: a job begins
@@ -27,6 +29,10 @@ type slot struct {
 	since   time.Duration // the same, or when the queue was found empty last
 	count   func(begun, ended time.Duration, counts bool)
 	crossed bool
+
+	down *store.Target // it failed as a whole; the slot waits for it before it takes an item
+	why  error         // how it failed
+	end  error         // what ends the task
 }
 
 // job is an execution that has ended.
@@ -52,7 +58,7 @@ func (s *slot) work(ctx context.Context) error {
 		if last != nil && !last.lost {
 			result = &last.Record
 		}
-		take := !s.stopped.Load()
+		take := !s.stopped.Load() && s.down == nil
 		turn, err := s.source.next(ctx, result, take)
 		switch {
 		case last == nil:
@@ -62,7 +68,7 @@ func (s *slot) work(ctx context.Context) error {
 			last.count(last.since, last.ended, false)
 		}
 		if err == nil {
-			err = context.Cause(ctx)
+			err = s.awaitStore(ctx)
 		}
 		if err != nil {
 			s.count(s.since, s.now(), false)
@@ -74,15 +80,29 @@ func (s *slot) work(ctx context.Context) error {
 			}
 			continue
 		}
-		last = s.execute(ctx, turn.lease)
+		last = s.execute(ctx, turn)
 		s.begin(last.ended)
 		s.pass(last.ended)
-		if s.hopeless() {
+		if s.end == nil && s.hopeless() {
+			s.end = errHopeless
+		}
+		if s.end != nil {
 			s.count(s.since, s.now(), false)
 			last.count(last.since, last.ended, false)
-			return errHopeless
+			return s.end
 		}
 	}
+}
+
+// awaitStore waits for a store that failed as a whole, so that the slot may go on.
+func (s *slot) awaitStore(ctx context.Context) error {
+	if t := s.down; t != nil {
+		s.down = nil
+		if err := s.await(ctx, t, s.why); err != nil && !errors.Is(err, errOver) {
+			return err
+		}
+	}
+	return context.Cause(ctx)
 }
 
 // begin begins a job.
@@ -111,7 +131,8 @@ func (s *slot) rest(ctx context.Context, t turn, took bool) (over bool) {
 }
 
 // execute works on an item.
-func (s *slot) execute(ctx context.Context, l *jobs.Lease) *job {
+func (s *slot) execute(ctx context.Context, t turn) *job {
+	l := t.lease
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.mu.Lock()
@@ -124,19 +145,22 @@ func (s *slot) execute(ctx context.Context, l *jobs.Lease) *job {
 		Lease: l.ID, Key: l.Key, Name: l.Name, Try: l.Try, Slot: s.number, Outcome: jobs.Done,
 		Begin: s.begun.Seconds(), Wait: (s.now() - s.begun).Seconds(),
 	}}
-	err := s.stages(ctx, &j.Record)
+	err := s.stages(ctx, &j.Record, t.item)
 	j.ended = s.now()
 	j.End = j.ended.Seconds()
 	if err == nil {
 		return j
 	}
 	j.Outcome, j.Error = jobs.Failed, short(err.Error())
+	var outage *outageError
+	over := errors.Is(err, errOver) || errors.Is(err, errDown)
 	switch cause := context.Cause(ctx); {
-	case cause == nil:
-	case errors.Is(cause, errOver):
+	case errors.Is(cause, errOver), cause == nil && over:
 		j.Outcome, j.Error = jobs.Returned, ""
-	default: // the lease is over, or the task
+	case cause != nil: // the lease is over, or the task
 		j.lost = true
+	case errors.As(err, &outage):
+		s.end, j.lost = outage, true
 	}
 	s.drop(ctx, j)
 	return j
@@ -150,21 +174,24 @@ func timed(seconds *float64, stage func() error) error {
 	return err
 }
 
-// stages gets, computes and puts. The files of the item before go first, so that each
-// moment of a job is in one of its stages.
-func (s *slot) stages(ctx context.Context, r *jobs.Record) (err error) {
+// stages gets, computes and puts. The files go before the queue is told of the result, as
+// they may fill the disk that it needs. Each moment of a job is in one of its stages.
+func (s *slot) stages(ctx context.Context, r *jobs.Record, item natsqueue.Item) (err error) {
 	var in, out string
-	first := &r.Compute
+	first, last := &r.Compute, &r.Compute
 	if s.gets() {
-		in, first = filepath.Join(s.dir, "in"+ending(r.Name)), &r.Get
+		first = &r.Get
 	}
+	if s.Put != nil {
+		last = &r.Put
+	}
+	defer func() { _ = timed(last, func() error { return os.RemoveAll(s.dir) }) }() // or the next item says why not
 	err = timed(first, func() error { return errors.Join(os.RemoveAll(s.dir), os.Mkdir(s.dir, 0o700)) })
 	if err != nil {
 		return s.explain("get", r.Name, err)
 	}
 	if s.gets() {
-		err := timed(&r.Get, func() (err error) { r.In, err = s.from.GetFile(ctx, s.key(r.Name), in); return err })
-		if err != nil {
+		if err := timed(&r.Get, func() (err error) { in, err = s.get(ctx, r, item); return err }); err != nil {
 			return s.explain("get", s.key(r.Name), err)
 		}
 	}
@@ -178,8 +205,32 @@ func (s *slot) stages(ctx context.Context, r *jobs.Record) (err error) {
 		return errors.New("the command ended well, and has written no {out}")
 	}
 	r.Output = s.outputKey(r.Key)
-	err = timed(&r.Put, func() (err error) { r.Out, err = s.to.PutFile(ctx, out, r.Output); return err })
+	err = timed(&r.Put, func() error {
+		return s.insist(ctx, s.to, true, func() (err error) { r.Out, err = s.to.PutFile(ctx, out, r.Output); return err })
+	})
 	return s.explain("put", r.Output, err)
+}
+
+// get gets an item's object into a file. If the key can be read in several ways, it finds
+// out which object is meant.
+func (s *slot) get(ctx context.Context, r *jobs.Record, item natsqueue.Item) (in string, err error) {
+	hold := !s.source.free()
+	if len(item.Names) > 1 {
+		err = s.insist(ctx, s.from, hold, func() error {
+			name, requests, err := s.from.Which(ctx, item.ETag, item.Names)
+			s.lookups.Add(requests)
+			r.Name = cmp.Or(name, r.Name)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	in = filepath.Join(s.dir, "in"+ending(r.Name))
+	return in, s.insist(ctx, s.from, hold, func() (err error) {
+		r.In, err = s.from.GetFile(ctx, s.key(r.Name), in)
+		return err
+	})
 }
 
 // outputKey is a key of this execution alone.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/jobs"
 	"github.com/scalebench/scalebench/internal/workload"
+	"github.com/scalebench/scalebench/internal/workload/jobs/natsqueue"
 )
 
 // source is a queue as slots use it.
@@ -24,9 +25,10 @@ type source interface {
 
 // turn is what a queue says to a slot.
 type turn struct {
-	lease   *jobs.Lease // nil: there is nothing to take now
-	counts  bool        // the result that was handed in is the one of its item
-	drained bool        // there never will be anything
+	lease   *jobs.Lease    // nil: there is nothing to take now
+	item    natsqueue.Item // what its message says, if it has one
+	counts  bool           // the result that was handed in is the one of its item
+	drained bool           // there never will be anything
 	again   time.Duration
 }
 

@@ -131,6 +131,7 @@ func (p *Params) checkLimits() error {
 			"100ms or more; leave it out to work until each item is done"),
 		impossible(p.Tries < 1 || p.Tries > jobs.MaxTries, "tries", p.Tries, fmt.Sprintf("1 to %d", jobs.MaxTries)),
 		impossible(lease < time.Second || lease > jobs.MaxLease, "lease", p.Lease, "1s to 168h"),
+		impossible(p.Outage < 0 || p.Outage.Std() > jobs.MaxLease, "outage", p.Outage, "0s to 168h"),
 		impossible(p.RequestTimeout.Std() < shortest, "request_timeout", p.RequestTimeout, "100ms or more"),
 		impossible(!(p.MaxErrors >= 0 && p.MaxErrors <= 1), "max_errors", p.MaxErrors, "a share from 0 to 1"))
 }

@@ -33,6 +33,9 @@ type Gateway struct {
 	URL    string
 	Dir    string        // of its buckets
 	Client *minio.Client // of the bucket
+
+	command func() *exec.Cmd
+	process *exec.Cmd
 }
 
 // gatewayBinary finds versitygw where scripts/install-versitygw.sh puts it, or on
@@ -64,24 +67,39 @@ func Start(t *testing.T, options ...string) *Gateway {
 	address := servers.FreeAddress(t)
 	g.URL = "http://" + address
 	options = append(options, "--port", address, "--health", "/health", "--quiet", "posix", g.Dir)
-	cmd := exec.Command(binary, options...)
-	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+Key, "ROOT_SECRET_KEY="+Secret)
 	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	g.command = func() *exec.Cmd {
+		cmd := exec.Command(binary, options...)
+		cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+Key, "ROOT_SECRET_KEY="+Secret)
+		cmd.Stdout, cmd.Stderr = &output, &output
+		return cmd
 	}
+	g.Begin(t)
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // by the kill
+		g.End()
 		if t.Failed() {
 			t.Logf("versitygw printed:\n%s", output.String())
 		}
 	})
-	awaitHealth(t, g.URL)
 	g.Client = client(t, address)
 	g.MakeBucket(t, Bucket)
 	return g
+}
+
+// Begin starts the server again after End.
+func (g *Gateway) Begin(t *testing.T) {
+	t.Helper()
+	g.process = g.command()
+	if err := g.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitHealth(t, g.URL)
+}
+
+// End kills the server.
+func (g *Gateway) End() {
+	_ = g.process.Process.Kill() // it may have ended
+	_ = g.process.Wait()         // by the kill
 }
 
 // MakeBucket makes another bucket.
@@ -197,6 +215,16 @@ func (g *Gateway) Read(t *testing.T, key string) string {
 		t.Fatalf("object %q: %v", key, err)
 	}
 	return string(text)
+}
+
+// ETag is that of an object.
+func (g *Gateway) ETag(t *testing.T, key string) string {
+	t.Helper()
+	info, err := g.Client.StatObject(t.Context(), Bucket, key, minio.StatObjectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.ETag
 }
 
 // Remove deletes an object.

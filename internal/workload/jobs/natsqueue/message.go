@@ -14,9 +14,10 @@ import (
 
 // Message is one item.
 type Message struct {
+	Item
+
 	Key   string // of the message in its stream: its number there
-	Name  string // of the item
-	Bad   error  // why it is none
+	Bad   error  // why it is no item
 	Skip  bool   // it tells of something else than a new object: nothing is to be done
 	Tries int    // deliveries, this one included
 
@@ -45,7 +46,7 @@ func (q *Queue) Take(ctx context.Context) (*Message, error) {
 		return nil, fmt.Errorf("taking a message of stream %q: %w", q.Stream, err)
 	}
 	m := &Message{Key: strconv.FormatUint(about.Sequence.Stream, 10), Tries: int(about.NumDelivered), msg: msg}
-	m.Name, m.Skip, m.Bad = Read(msg.Data())
+	m.Item, m.Skip, m.Bad = Read(msg.Data())
 	return m, nil
 }
 

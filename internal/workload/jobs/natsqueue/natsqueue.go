@@ -172,6 +172,9 @@ func (q *Queue) check(lease time.Duration) error {
 
 // Waiting is how many messages wait to be taken, and how many are being worked on.
 func (q *Queue) Waiting(ctx context.Context) (pending, taken int64, err error) {
+	if !q.conn.IsConnected() {
+		return 0, 0, nats.ErrDisconnected // a question would wait for its patience
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	info, err := q.consumer.Info(ctx)
