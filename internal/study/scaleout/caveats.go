@@ -106,8 +106,8 @@ var (
 		return "all trials of a size are equal, as copies are. Each size counts once. Give what each trial measured"
 	})
 	notPriced = caveat.Define("not_priced", func(a caveat.Cause) string { return "there is no cost: " + string(a.Why) })
-	caveats   = caveat.Table{stepLost, noCurve, noPrediction, wideBand, latePrediction, drift, notMeasured, segmented, beyond,
-		notReached, byChance, overCapacity, missed, noCommonTime, copies, notPriced}
+	caveats   = caveat.Table{stepLost, noCurve, noPrediction, wideBand, latePrediction, drift, notMeasured,
+		segmented, beyond, notReached, byChance, overCapacity, missed, noCommonTime, copies, notPriced}
 )
 
 // doubt adds what the steps and the prediction leave in doubt.

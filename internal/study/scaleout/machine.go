@@ -70,11 +70,17 @@ func (l Limit) quantity() quantity { return quantity{l.Resource, l.unit()} }
 // are short, and which part of all added time that is at least.
 const slower = .1
 
+// machineBusy reports whether all nodes share a machine that the largest fleet keeps busy.
+func (r *Result) machineBusy() bool {
+	return r.run != nil && r.run.SharedCores() > 0 && r.Processors != nil && r.Processors.MachineLargest != nil &&
+		*r.Processors.MachineLargest >= busyMachine
+}
+
 // machineBinds reports whether growth ends at the machine that all nodes share. All that runs
 // there becomes slower then, the store as well: it is the bottleneck only if it is nearer to
 // its own capacity, or if computing is as fast as before.
 func (r *Result) machineBinds(shared float64, use *Use) bool {
-	if r.run == nil || r.run.SharedCores() == 0 || !(shared >= busyMachine) {
+	if !r.machineBusy() {
 		return false
 	}
 	known := use != nil && use.Use != nil

@@ -90,8 +90,10 @@ func (p *Params) Check() ([]caveat.Caveat, error) {
 
 // unused refuses what no answer would look at.
 func (p *Params) unused() error {
-	if len(p.Demand) > 0 && p.Target == 0 {
-		return refuse("demand", "without a target it changes nothing", "add --target, the throughput that is wanted")
+	for path, given := range map[string]bool{"demand": len(p.Demand) > 0, "capacity": len(p.Capacity) > 0} {
+		if given && p.Target == 0 {
+			return refuse(path, "without a target it changes nothing", "add --target, the throughput that is wanted")
+		}
 	}
 	if p.Type != "" && p.Prices == "" {
 		return refuse("type", "without prices it changes nothing", "add --prices, a table of what nodes cost")

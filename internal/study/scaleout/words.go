@@ -77,6 +77,9 @@ func (r *Result) sentence() string {
 func (r *Result) ending() string {
 	switch b := r.Bottleneck; b {
 	case OwnProcessors:
+		if r.machineBusy() {
+			return ": growth did not end, but the machine that the nodes share is nearly saturated"
+		}
 		return ": more nodes do more, because their own processors are the bottleneck"
 	case None:
 		return ": growth was not seen to end"
