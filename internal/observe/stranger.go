@@ -19,6 +19,21 @@ func (r *Run) SharedMachine() bool {
 	return false
 }
 
+// SharedCores are the processors of the machine that all nodes are of; 0: there are several
+// machines, or one node, or it is not known.
+func (r *Run) SharedCores() float64 {
+	nodes, machines := r.Nodes(), r.machines()
+	if len(nodes) < 2 {
+		return 0
+	}
+	for _, n := range nodes {
+		if name := machines[n.ID]; name == "" || name != machines[nodes[0].ID] {
+			return 0
+		}
+	}
+	return float64(nodes[0].Facts.Cores)
+}
+
 // machines says on which machine each node is, as far as it is known.
 func (r *Run) machines() map[model.NodeID]string {
 	out := make(map[model.NodeID]string)

@@ -21,9 +21,11 @@ type fleetRun struct {
 	late       bool // the prediction says a time after larger fleets began
 	failed     int  // a size of which the first step failed
 	stages     bool
-	lost       int  // a size that lost its nodes after the first trial
-	uncounted  bool // nodes report rates alone, and no counters
-	queue      bool // of which items were set aside, or done by an earlier attempt
+	lost       int     // a size that lost its nodes after the first trial
+	uncounted  bool    // nodes report rates alone, and no counters
+	queue      bool    // of which items were set aside, or done by an earlier attempt
+	packet     float64 // bytes of what counts as one; 0: packets are not counted
+	machine    bool    // all nodes are of one
 }
 
 const (
@@ -44,6 +46,9 @@ func (x fleetRun) run() model.RunData {
 	b, rng := simulated.New(8), seeded(730)
 	for i := range b.Data.Nodes {
 		b.Data.Nodes[i].Labels = map[string]string{"type": "small"}
+		if x.machine {
+			b.Data.Nodes[i].Facts.BootID = "one"
+		}
 	}
 	step := func(trial, nodes int, slower float64, factors map[string]any) {
 		total := x.throughput(nodes) * (1 - slower) * math.Exp(.01*rng.NormFloat64())
@@ -70,6 +75,13 @@ func (x fleetRun) run() model.RunData {
 				add(observe.MetricItemsDone, 20)
 				add(observe.MetricItemsSetAside, 1)
 				add(observe.MetricItemsEarlier, 2)
+			}
+			if x.packet > 0 {
+				sent := 20 * fleetBytes * total / float64(nodes)
+				for metric, v := range map[string]float64{observe.MetricSent: sent, observe.MetricTxPackets: sent / x.packet} {
+					r.Host = append(r.Host, model.HostSeries{Metric: metric, Counter: true, Offsets: []int64{0, 20e9},
+						Values: []float64{0, v}})
+				}
 			}
 			used := 20 * x.busy / (all * x.rate)
 			for metric, v := range map[string]float64{observe.MetricUser: used, observe.MetricIdle: 20 - used} {
@@ -158,6 +170,10 @@ func scaleoutCases() (out []question) {
 	add("target, more than the capacity", `{"target": 2, "capacity": ["objectstore.put=1MB/s"]}`, link)
 	add("no capacity", "", but(func(x *fleetRun) { x.capacity = false }))
 	add("no prediction", "", but(func(x *fleetRun) { x.predicted = false }))
+	const packets = `{"target": 2, "capacity": ["network.send=2kpacket/s"]}`
+	add("packets", packets, but(func(x *fleetRun) { x.packet = 1400 }))
+	add("packets that devices divide", packets, but(func(x *fleetRun) { x.packet = 9e3 }))
+	add("one machine", "", but(func(x *fleetRun) { x.machine = true }))
 	add("no stages", "", but(func(x *fleetRun) { x.stages = false }))
 	table := func(name, params, text string) {
 		out = append(out, question{name: "scaleout/table, " + name, study: "scaleout", params: params,

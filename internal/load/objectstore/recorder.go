@@ -42,6 +42,8 @@ type Recorder struct {
 // Counts are the outcomes of operations.
 type Counts struct {
 	Completed, Failed int64 // operations; those that failed were given up
+	// Requests are the attempts that ended, by kind of operation.
+	Requests map[string]int64
 	// Errors are the attempts that failed; each gave an operation up, or was
 	// followed by another attempt, which is one of Retries.
 	Errors    map[Failure]int64
@@ -65,7 +67,7 @@ const longest = int64(time.Hour / time.Microsecond)
 func NewRecorder(operation string, start time.Time, publish func(c Counter, after time.Duration, n int64)) *Recorder {
 	r := &Recorder{
 		Latencies: map[string]Latencies{}, start: start, ledgers: map[Counter]*ledger{},
-		counts: Counts{Errors: map[Failure]int64{}, firstText: map[Failure]string{}},
+		counts: Counts{Requests: map[string]int64{}, Errors: map[Failure]int64{}, firstText: map[Failure]string{}},
 	}
 	kinds := Kinds(operation)
 	for _, kind := range kinds {
@@ -107,19 +109,21 @@ func (r *Recorder) begin(kind string) (end func(last *transfer, succeeded bool))
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.counts.Completed++
+		r.counts.Requests[kind]++
 		firstByte := last.begun.Add(time.Duration(last.first.Load())).Sub(r.start)
 		histogram.Record(r.Latencies[kind].Whole, max((ended-begun).Microseconds(), 1))
 		histogram.Record(r.Latencies[kind].FirstByte, max((firstByte-begun).Microseconds(), 1))
 	}
 }
 
-// attemptFailed counts an attempt; again says that another follows.
-func (r *Recorder) attemptFailed(kind Failure, text string, again bool) {
+// attemptFailed counts an attempt at an operation; again says that another follows.
+func (r *Recorder) attemptFailed(operation string, why Failure, text string, again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.counts.Errors[kind]++
-	if r.counts.firstText[kind] == "" {
-		r.counts.firstText[kind] = text
+	r.counts.Requests[operation]++
+	r.counts.Errors[why]++
+	if r.counts.firstText[why] == "" {
+		r.counts.firstText[why] = text
 	}
 	if again {
 		r.counts.Retries++
@@ -133,7 +137,7 @@ func (r *Recorder) Counts() Counts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.counts
-	c.Errors, c.firstText = maps.Clone(c.Errors), maps.Clone(c.firstText)
+	c.Requests, c.Errors, c.firstText = maps.Clone(c.Requests), maps.Clone(c.Errors), maps.Clone(c.firstText)
 	return c
 }
 

@@ -283,7 +283,7 @@ func (t *Target) attempts(ctx context.Context, kind string, attempt func(*transf
 		err := attempt(last)
 		bytes.end(last, err == nil)
 		return err
-	}, func(err error, again bool) { r.attemptFailed(kindOf(err), t.scrub(err).Error(), again) })
+	}, func(err error, again bool) { r.attemptFailed(kind, kindOf(err), t.scrub(err).Error(), again) })
 	end(last, err == nil)
 	if err == nil {
 		return nil

@@ -156,7 +156,9 @@ func (u *Upload) Do(ctx context.Context) (parts []Part, err error) {
 				return fmt.Errorf("%w: %w", errNotYet, err)
 			}
 			return err
-		}, func(err error, again bool) { u.Recorder.attemptFailed(kindOf(err), u.scrub(err).Error(), again) })
+		}, func(err error, again bool) {
+			u.Recorder.attemptFailed(part.name, kindOf(err), u.scrub(err).Error(), again)
+		})
 		if err != nil {
 			return parts, u.scrub(fmt.Errorf("%s, bucket %s: %w", strings.ReplaceAll(part.name, "_", " "), u.Bucket, err))
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/scalability"
 	"github.com/scalebench/scalebench/internal/stats"
@@ -45,13 +46,16 @@ type Stage struct {
 // Use is how much the largest fleet took of a shared resource.
 type Use struct {
 	Resource string  `json:"resource"`
-	Rate     float64 `json:"rate"` // bytes a second
-	// Capacity is in bytes a second and Use a share of it; null: it was not measured.
+	Unit     string  `json:"unit"` // a second
+	Rate     float64 `json:"rate"`
+	// Use is a share of the capacity; null: it is not known.
 	Capacity *Range   `json:"capacity"`
 	Use      *float64 `json:"use"`
 
 	stage Part
 }
+
+func (u Use) quantity() quantity { return quantity{u.Resource, u.Unit} }
 
 // Processors is how much of them nodes and machines used, as shares of 1; null: not known.
 type Processors struct {
@@ -72,21 +76,28 @@ func average(points []point, of func(point) float64) float64 {
 	return stats.Average(values)
 }
 
-// bind names the bottleneck, with the evidence.
-func (r *Result) bind() {
+// bind names the bottleneck, with the evidence. capacity has what the user gave.
+func (r *Result) bind(capacity map[quantity]float64) {
 	if len(r.Sizes) == 0 {
 		r.Bottleneck = Unknown
 		return
 	}
 	small, large := r.pointsOf(r.smallest().Nodes), r.pointsOf(r.largest().Nodes)
 	r.stages(small, large)
+	r.demand(small, large)
+	r.distribute(small, large)
 	r.uses(large)
+	r.given(large, capacity)
 	node := func(x point) float64 { return x.node }
 	machine := func(x point) float64 { return x.machine }
 	busy, shared := average(large, node), average(large, machine)
 	if num.Finite(busy) || num.Finite(shared) {
 		r.Processors = &Processors{num.IfFinite(average(small, node)), num.IfFinite(busy),
 			num.IfFinite(average(small, machine)), num.IfFinite(shared)}
+	}
+	if r.run != nil && num.Finite(shared) && r.run.SharedCores() > 0 {
+		cores := r.run.SharedCores()
+		r.Uses = append(r.Uses, Use{string(Machine), evaluation.Core, shared * cores, &Range{Value: cores}, &shared, ""})
 	}
 	r.Bottleneck = r.bottleneck(busy, shared)
 }
@@ -106,6 +117,9 @@ func (r *Result) bottleneck(busy, shared float64) Bottleneck {
 		return None
 	}
 	at, use := r.grown()
+	if r.machineBinds(shared, use) {
+		return Machine
+	}
 	switch at {
 	case Get, Put:
 		if use != nil && use.Use != nil && *use.Use < heavyUse && e > poorEfficiency {
@@ -135,7 +149,7 @@ func (r *Result) grown() (at Part, use *Use) {
 		if s.Share < grownShare {
 			continue
 		}
-		i := slices.IndexFunc(r.Uses, func(u Use) bool { return u.stage == s.Stage && u.Use != nil })
+		i := r.nearest(s.Stage)
 		near := 0.0
 		if i >= 0 && *r.Uses[i].Use >= heavyUse {
 			near = *r.Uses[i].Use
@@ -149,6 +163,17 @@ func (r *Result) grown() (at Part, use *Use) {
 		}
 	}
 	return at, use
+}
+
+// nearest is the use of a part of a job that is nearest to its capacity; -1: none is known.
+func (r *Result) nearest(p Part) int {
+	at := -1
+	for i, u := range r.Uses {
+		if u.stage == p && u.Use != nil && (at < 0 || *u.Use > *r.Uses[at].Use) {
+			at = i
+		}
+	}
+	return at
 }
 
 func (r *Result) stages(small, large []point) {
@@ -194,13 +219,39 @@ func (r *Result) uses(large []point) {
 		for _, l := range r.limits() {
 			if demands[l.Resource] == way.metric {
 				share := rate / l.Capacity.Value
-				r.Uses, found = append(r.Uses, Use{l.Resource, rate, &l.Capacity, &share, way.stage}), true
+				r.Uses, found = append(r.Uses, Use{l.Resource, l.unit(), rate, &l.Capacity, &share, way.stage}), true
 			}
 		}
 		if !found {
-			r.Uses = append(r.Uses, Use{Resource: way.resource, Rate: rate, stage: way.stage})
+			r.Uses = append(r.Uses, Use{Resource: way.resource, Unit: evaluation.ByteRate, Rate: rate, stage: way.stage})
 		}
 	}
+}
+
+// given adds what the largest fleet took of what the user says there is, and nothing measured.
+func (r *Result) given(large []point, capacity map[quantity]float64) {
+	for _, q := range quantities() {
+		c, ok := capacity[q]
+		perJob := func(x point) float64 { return x.takes[q] * x.rate }
+		rate := average(large, perJob)
+		if !ok || !(rate > 0) {
+			continue
+		}
+		share := rate / c
+		use := Use{q.resource, q.unit, rate, &Range{Value: c}, &share, stageOf[q.resource]}
+		switch i := slices.IndexFunc(r.Uses, func(u Use) bool { return u.quantity() == q }); {
+		case i < 0:
+			r.Uses = append(r.Uses, use)
+		case r.Uses[i].Capacity == nil:
+			r.Uses[i] = use
+		}
+	}
+}
+
+// stageOf is the part of a job that uses a resource.
+var stageOf = map[string]Part{
+	model.ResourceObjectGet: Get, model.ResourceNetworkReceive: Get,
+	model.ResourceObjectPut: Put, model.ResourceNetworkSend: Put,
 }
 
 // limits are those of the prediction.

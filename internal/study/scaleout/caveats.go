@@ -6,7 +6,9 @@ import (
 
 	"github.com/scalebench/scalebench/internal/caveat"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -26,6 +28,10 @@ type (
 	}
 	resourceArgs struct {
 		Resource caveat.Verbatim `json:"resource"`
+	}
+	packetArgs struct {
+		Resource caveat.Verbatim `json:"resource"`
+		Bytes    float64         `json:"bytes"` // of a packet
 	}
 	chanceArgs struct {
 		Nodes  int `json:"nodes"`
@@ -68,6 +74,10 @@ var (
 		return fmt.Sprintf("jobs use %s, and its capacity was not measured. The prediction leaves its limit out. Name a "+
 			"workload that measures it under capacities", a.Resource)
 	})
+	segmented = caveat.DefineAbout("segmented_packets", func(c caveat.Caveat, a packetArgs) string {
+		return fmt.Sprintf("%s: nodes count %s on average as one packet, and network devices divide them. On the wire "+
+			"there are more. Give the number of packets with --demand", a.Resource, num.Human(a.Bytes, "B"))
+	})
 	beyond = caveat.Define("beyond_measured", func(a beyondArgs) string {
 		return fmt.Sprintf("%s were not measured: the largest fleet had %d. A bottleneck may lie between",
 			num.Count(a.Nodes, "node"), a.Largest)
@@ -96,12 +106,12 @@ var (
 		return "all trials of a size are equal, as copies are. Each size counts once. Give what each trial measured"
 	})
 	notPriced = caveat.Define("not_priced", func(a caveat.Cause) string { return "there is no cost: " + string(a.Why) })
-	caveats   = caveat.Table{stepLost, noCurve, noPrediction, wideBand, latePrediction, drift, notMeasured, beyond,
-		notReached, byChance, overCapacity, missed, noCommonTime, copies, notPriced}
+	caveats   = caveat.Table{stepLost, noCurve, noPrediction, wideBand, latePrediction, drift, notMeasured,
+		segmented, beyond, notReached, byChance, overCapacity, missed, noCommonTime, copies, notPriced}
 )
 
 // doubt adds what the steps and the prediction leave in doubt.
-func (r *Result) doubt(p *Params) {
+func (r *Result) doubt(p *Params, capacity map[quantity]float64) {
 	pr := r.Predicted
 	if pr == nil {
 		r.Doubts.Add(noPrediction.Warn(struct{}{}))
@@ -114,10 +124,28 @@ func (r *Result) doubt(p *Params) {
 		r.Doubts.Add(latePrediction.Warn(struct{}{}))
 	}
 	r.doubtDrift()
+	r.doubtPackets(capacity)
 	r.doubtMissing()
 	for _, u := range r.Uses {
 		if u.Capacity == nil {
 			r.Doubts.Add(notMeasured.At(model.Warning, caveat.Subject{}, resourceArgs{caveat.Verbatim(u.Resource)}))
+		}
+	}
+}
+
+// doubtPackets tells where packets were counted that are none on the wire.
+func (r *Result) doubtPackets(capacity map[quantity]float64) {
+	small := r.pointsOf(r.smallest().Nodes)
+	for _, q := range quantities() {
+		if _, asked := capacity[q]; !asked || q.unit != observe.PacketRate {
+			continue
+		}
+		of := func(unit string) float64 {
+			return average(small, func(x point) float64 { return x.takes[quantity{q.resource, unit}] })
+		}
+		bytes, packets := of(evaluation.ByteRate), of(q.unit)
+		if observe.Segmented(bytes, packets) && packets > 0 {
+			r.Doubts.Add(segmented.At(model.Warning, caveat.Subject{}, packetArgs{caveat.Verbatim(q.resource), bytes / packets}))
 		}
 	}
 }

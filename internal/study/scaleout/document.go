@@ -2,6 +2,7 @@ package scaleout
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
@@ -21,10 +22,13 @@ func (r *Result) document() *doc.Document {
 	if r.run != nil {
 		d.Verdict = r.Bottleneck.tag()
 	}
-	d.AddSection("throughput", "Throughput by size", "", doc.Everywhere, doc.Plot("", "", r.curve()),
+	d.AddSection("throughput", "Throughput by size", "", doc.Everywhere, r.curve(),
 		doc.Block{Table: r.sizes()})
 	if t := r.evidence(); t != nil {
 		d.AddSection("evidence", "What ends growth", "", doc.Everywhere, t...)
+	}
+	if t := r.jobTables(); t != nil {
+		d.AddSection("job", "What a job takes", "", doc.Everywhere, t...)
 	}
 	if r.Target != nil && len(r.Target.Limits) > 0 {
 		d.AddSection("target", "What "+r.shown(r.Target.Rate)+" needs", "", doc.Everywhere, doc.Block{Table: r.needed()})
@@ -36,7 +40,7 @@ func (r *Result) document() *doc.Document {
 		d.AddSection("node", "What one node consumes", "", doc.Page, doc.Block{Figure: f})
 	}
 	if c, ok := r.costs(); ok {
-		d.AddSection("cost", "Cost of a job", "", doc.Page, doc.Plot("", "", c))
+		d.AddSection("cost", "Cost of 1,000 jobs", "", doc.Page, doc.Plot("", "", c))
 	}
 	d.Sections = append(d.Sections, reading())
 	return d
@@ -126,11 +130,69 @@ func (r *Result) usesTable() *doc.Table {
 	for _, u := range r.Uses {
 		capacity := doc.Of(nil, "not measured")
 		if u.Capacity != nil {
-			capacity = doc.Of(u.Capacity.Value, bytesPerSecond(u.Capacity.Value))
+			capacity = doc.Of(u.Capacity.Value, u.quantity().amount(u.Capacity.Value))
 		}
-		t.Add(doc.Say(u.Resource), doc.Of(u.Rate, bytesPerSecond(u.Rate)), capacity, doc.Optional(u.Use, num.Fraction))
+		t.Add(doc.Say(u.Resource), doc.Of(u.Rate, u.quantity().amount(u.Rate)), capacity,
+			doc.Optional(u.Use, num.Fraction))
 	}
 	return t
+}
+
+// jobTables are what a job takes, and how long; nil: nothing is known.
+func (r *Result) jobTables() (out []doc.Block) {
+	if t := r.distributionTable(); len(t.Rows) > 0 {
+		out = append(out, doc.Block{Table: t})
+	}
+	if t := r.demandTable(); len(t.Rows) > 0 {
+		out = append(out, doc.Block{Table: t})
+	}
+	return out
+}
+
+// distributionTable has a row for each part of a job.
+func (r *Result) distributionTable() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{doc.Label("stage", "part of a job")}}
+	for _, nodes := range r.compared() {
+		for _, q := range [...]string{"median", "p90", "p99"} {
+			t.Columns = append(t.Columns, doc.Number(fmt.Sprintf("%s_%d", q, nodes), num.Count(nodes, "node")+"\n"+q))
+		}
+	}
+	for _, p := range append(parts(), Whole) {
+		cells := []doc.Cell{doc.Say(p.words())}
+		for _, nodes := range r.compared() {
+			for _, d := range r.Distributions {
+				if d.Stage == p && d.Nodes == nodes {
+					cells = append(cells, doc.Of(d.P50, num.Seconds(d.P50)), doc.Of(d.P90, num.Seconds(d.P90)),
+						doc.Of(d.P99, num.Seconds(d.P99)))
+				}
+			}
+		}
+		if len(cells) == len(t.Columns) {
+			t.Add(cells...)
+		}
+	}
+	return t
+}
+
+// demandTable has what a job takes, and what happened that ought not to.
+func (r *Result) demandTable() *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{doc.Label("resource", "for each job")}}
+	for _, nodes := range r.compared() {
+		t.Columns = append(t.Columns, doc.Number(fmt.Sprintf("nodes_%d", nodes), num.Count(nodes, "node")))
+	}
+	for _, d := range r.Demands {
+		if d.usual() {
+			continue
+		}
+		cells := []doc.Cell{doc.Say(d.words()), doc.Optional(d.Smallest, d.shown), doc.Optional(d.Largest, d.shown)}
+		t.Add(cells[:len(t.Columns)]...)
+	}
+	return t
+}
+
+// compared are the smallest and the largest size, each once.
+func (r *Result) compared() []int {
+	return slices.Compact([]int{r.smallest().Nodes, r.largest().Nodes})
 }
 
 // needed is the table of what the target needs.
@@ -143,8 +205,9 @@ func (r *Result) needed() *doc.Table {
 		if n.Suffices != nil {
 			suffices = yesNo(*n.Suffices)
 		}
-		t.Add(doc.Say(n.Resource), doc.Of(n.PerJob, num.Human(n.PerJob, "B")),
-			doc.Of(n.Needed, bytesPerSecond(n.Needed)), doc.Optional(n.Capacity, bytesPerSecond),
+		q := n.quantity()
+		t.Add(doc.Say(n.Resource), doc.Of(n.PerJob, q.perJob(n.PerJob)), doc.Of(n.Needed, q.amount(n.Needed)),
+			doc.Optional(n.Capacity, q.amount),
 			doc.Optional(n.RateLimit, r.shown),
 			doc.Optional(n.NodeLimit, func(v float64) string { return num.Digits(v, 4) }), suffices)
 	}

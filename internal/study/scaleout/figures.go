@@ -3,6 +3,7 @@ package scaleout
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/chart"
@@ -12,17 +13,18 @@ import (
 
 // curve is the paper's Fig. 11: throughput against nodes, with the predicted band, what was
 // measured, the curve, the shared limits and the knee.
-func (r *Result) curve() chart.Chart {
+func (r *Result) curve() doc.Block {
 	reach := float64(r.largest().Nodes)
 	c := chart.Chart{Title: "Throughput by size of the fleet", Height: 260,
 		X: chart.Axis{Label: "nodes", Hi: &reach, Whole: true, TickCount: 8}, Y: chart.Axis{Unit: r.Unit}}
+	note := ""
 	if r.Predicted != nil {
-		c.Layers = r.Predicted.layers(r.largest().Nodes)
+		c.Layers, note = r.predictedLayers()
 	}
 	if r.curves != nil {
 		line := chart.Layer{Mark: chart.Line, Role: chart.Estimate, Name: "curve: " + string(r.Kind)}
 		best := r.curves.Curve(r.curves.Kind)
-		for n := 1.0; n <= reach; n += max(1, reach/drawnSteps) / 4 {
+		for n := 1.0; n <= reach; n += max(1, reach-1) / drawnSteps {
 			line.Add(n, best.At(n))
 		}
 		c.Layers = append(c.Layers, line)
@@ -32,30 +34,43 @@ func (r *Result) curve() chart.Chart {
 			Text: []string{"knee"}})
 	}
 	c.Layers = append(c.Layers, r.measuredLayers()...)
-	return c
+	return doc.Block{Figure: &doc.Figure{Panels: []doc.Panel{{Chart: c}}, Note: note}}
 }
 
-// drawnSteps is in how many steps of the curve at least.
-const drawnSteps = 64
+// drawnSteps is in how many steps the curve is drawn.
+const drawnSteps = 128
 
-// layers are the band up to a size, and the shared limits.
-func (p *Prediction) layers(largest int) []chart.Layer {
+// predictedLayers are the band, and the shared limits. The note has those that are too far above
+// it for the scale.
+func (r *Result) predictedLayers() (out []chart.Layer, note string) {
+	p, largest := r.Predicted, r.largest()
 	band := chart.Layer{Mark: chart.Band, Role: chart.Series(0), Name: "predicted before", X: chart.Values{0},
 		Y: chart.Values{0}, Y2: chart.Values{0}}
-	for n := 1; n <= largest; n++ {
+	top := largest.Rate
+	for n := 1; n <= largest.Nodes; n++ {
 		b := p.band(n)
 		band.AddRange(float64(n), b.Lower, b.Upper)
+		top = max(top, b.Upper)
 	}
-	out := []chart.Layer{band}
+	out = []chart.Layer{band}
+	var beyond []string
 	for _, l := range p.Limits {
-		if l.PerJob.Value > 0 {
-			out = append(out, chart.Layer{Mark: chart.Rule, Role: chart.Limit,
-				Y:    chart.Values{l.Capacity.Value / l.PerJob.Value},
-				Text: []string{l.Resource + ": " + bytesPerSecond(l.Capacity.Value)}})
+		text := l.Resource + ": " + l.quantity().amount(l.Capacity.Value)
+		switch limit := l.Capacity.Value / l.PerJob.Value; {
+		case limit > mostAbove*top:
+			beyond = append(beyond, text+", for "+r.shown(limit))
+		case l.PerJob.Value > 0:
+			out = append(out, chart.Layer{Mark: chart.Rule, Role: chart.Limit, Y: chart.Values{limit}, Text: []string{text}})
 		}
 	}
-	return out
+	if len(beyond) > 0 {
+		note = "Beyond the scale: " + strings.Join(beyond, "; ") + "."
+	}
+	return out, note
 }
+
+// mostAbove is how many times the rest of the figure a limit may have that is drawn.
+const mostAbove = 2
 
 // measuredLayers are the trials, with the interval of each size.
 func (r *Result) measuredLayers() []chart.Layer {
@@ -116,12 +131,16 @@ func (r *Result) oneNode() *doc.Figure {
 		title, unit string
 		metrics     []string
 		names       []string
+		disk        bool
 	}{
-		{"Processors", "", []string{observe.MetricCgroupCPU}, []string{"cores in use"}},
-		{"Disk", "byte/s", []string{observe.MetricDiskWrite, observe.MetricDiskRead}, []string{"written", "read"}},
-		{"Network", "byte/s", []string{observe.MetricReceived, observe.MetricSent}, []string{"received", "sent"}},
+		{"Processors", "", []string{observe.MetricCgroupCPU}, []string{"cores in use"}, false},
+		{"Disk", "byte/s", []string{observe.MetricDiskWrite, observe.MetricDiskRead}, []string{"written", "read"}, true},
+		{"Network", "byte/s", []string{observe.MetricReceived, observe.MetricSent}, []string{"received", "sent"}, false},
 	} {
-		c := chart.Chart{Title: panel.title + " of one node over time", Height: 120,
+		if panel.disk && r.run.SharedMachine() {
+			panel.title += " of the machine that nodes share"
+		}
+		c := chart.Chart{Title: panel.title + " over time while one node works", Height: 120,
 			X: chart.Axis{Unit: "s", Tight: true}, Y: chart.Axis{Unit: panel.unit}}
 		for _, x := range r.run.Measured(r.points[i].step) {
 			h := observe.NewHost(x, x.Started)

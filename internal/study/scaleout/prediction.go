@@ -2,6 +2,7 @@ package scaleout
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/model"
@@ -57,7 +58,7 @@ func (r Range) ends() queueing.Range {
 type Limit struct {
 	Resource string `json:"resource"`
 	Workload string `json:"workload,omitempty"` // that measured the capacity
-	// PerJob is in bytes, Capacity in bytes a second.
+	// PerJob is in bytes, Capacity in bytes a second; of the machine in s and processors.
 	PerJob   Range `json:"per_job"`
 	Capacity Range `json:"capacity"`
 }
@@ -181,8 +182,9 @@ type pilot struct {
 // single is what one node came to alone.
 type single struct {
 	scored
-	bytes map[string]float64 // of one job, by metric
-	time  float64            // of one job, in s; NaN: not known
+	bytes   map[string]float64 // of one job, by metric
+	time    float64            // of one job, in s; NaN: not known
+	machine machine
 }
 
 // prediction is made of all that was measured; nil: one node was not.
@@ -216,6 +218,9 @@ func (m *pilot) prediction(slots int, sizes []int) *Prediction {
 			continue
 		}
 		l.PerJob = rangeOf(stats.MeanWithin(values, stats.DefaultLevel))
+		p.Limits = append(p.Limits, l)
+	}
+	if l, ok := machineLimit(m.singles, p.Rate.Value, slices.Max(sizes)); ok {
 		p.Limits = append(p.Limits, l)
 	}
 	for _, n := range sizes {

@@ -12,10 +12,14 @@ import (
 
 // Metrics of the workload jobs.
 const (
-	metricJobs = "jobs"
-	metricGet  = "jobs_get_bytes"
-	metricPut  = "jobs_put_bytes"
-	metricTime = "jobs_time"
+	metricJobs   = observe.MetricJobs
+	metricGet    = "jobs_get_bytes"
+	metricPut    = "jobs_put_bytes"
+	metricTime   = "jobs_time"
+	metricCPU    = "jobs_cpu"     // of commands
+	metricOwnCPU = "jobs_cpu_own" // of what gets, puts and asks the queue
+	metricTries  = "jobs_tries"
+	metricDone   = "jobs_done"
 )
 
 // scored is the rate of a step, all nodes together.

@@ -17,6 +17,7 @@ type point struct {
 	rate   float64 // jobs a second
 	stages map[Part]float64
 	bytes  map[string]float64 // of one job, by metric
+	takes  map[quantity]float64
 	// node is how much of its processors a node used, machine how much of a machine's
 	// processors all used that ran there; shares of 1, NaN: not known.
 	node, machine float64
@@ -83,7 +84,8 @@ func capacitiesOf(run *observe.Run, s model.Step) (out []Limit) {
 // singleOf is what one node came to alone.
 func singleOf(run *observe.Run, s model.Step) (out single, ok bool) {
 	x, ok := scoreJobs(run, s, metricOf(run, s.Workload).Name)
-	return single{scored: x, time: mean(run, s, metricTime), bytes: bytesOf(run, s)}, ok && x.total > 0
+	return single{scored: x, time: mean(run, s, metricTime), bytes: bytesOf(run, s),
+		machine: machineOf(run, s, x.total)}, ok && x.total > 0
 }
 
 // bytesOf is what a job of a step took, by metric.
@@ -133,7 +135,7 @@ func (r *Result) read(run *observe.Run) (out []point, err error) {
 		if x.apart {
 			r.Doubts.Add(noCommonTime.At(model.Warning, caveat.Subject{Steps: []int{s.Number}}, sizeOf{f.Nodes}))
 		}
-		out = append(out, pointOf(run, s, f, x.total))
+		out = append(out, pointOf(run, s, f, r.metric, x.total))
 	}
 	if len(out) == 0 {
 		return nil, &model.InputError{Problem: "run " + string(run.Run().ID) + " has no step of the study " + name,
@@ -152,11 +154,11 @@ func (r *Result) keep(f factors, begun time.Time) {
 	}
 }
 
-func pointOf(run *observe.Run, s model.Step, f factors, rate float64) point {
+func pointOf(run *observe.Run, s model.Step, f factors, metric string, rate float64) point {
 	x := point{nodes: f.Nodes, rate: rate, stages: make(map[Part]float64), bytes: bytesOf(run, s),
-		single: f.Role == Single, step: s}
+		takes: takes(run, s, metric), single: f.Role == Single, step: s}
 	for _, part := range parts() {
-		x.stages[part] = mean(run, s, metricJobs+"_"+string(part))
+		x.stages[part] = mean(run, s, part.metric())
 	}
 	x.machine = machineUse(run, s)
 	x.node = x.machine

@@ -37,6 +37,10 @@ type Result struct {
 	Stages     []Stage     `json:"stages,omitempty"`
 	Uses       []Use       `json:"uses,omitempty"`
 	Processors *Processors `json:"processors,omitempty"`
+	// Demands are what a job takes, and Distributions how long its parts take, in the
+	// smallest and the largest fleet.
+	Demands       []Demand       `json:"demands,omitempty"`
+	Distributions []Distribution `json:"distributions,omitempty"`
 	// Predicted is what was predicted before; null: nothing, as of tables.
 	Predicted *Predicted  `json:"predicted"`
 	Sizes     []Size      `json:"sizes"`
@@ -123,9 +127,13 @@ func (p *Params) analyse(r *Result, run *observe.Run, points []point) error {
 	r.points, r.run = points, run
 	r.measure()
 	r.fit()
-	r.bind()
+	capacity, err := p.amounts("capacity", p.Capacity)
+	if err != nil {
+		return err
+	}
+	r.bind(capacity)
 	if run != nil {
-		r.doubt(p)
+		r.doubt(p, capacity)
 	}
 	each := p.each(r)
 	r.price(each)

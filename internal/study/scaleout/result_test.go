@@ -288,7 +288,9 @@ func TestAmounts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		"objectstore.put=5.3MB": true, "network.send=1kB": true, "objectstore.put=5.3": false, "put=5MB": false,
-		"objectstore.put": false, "objectstore.put=0B": false,
+		"objectstore.put": false, "objectstore.put=0B": false, "objectstore.get=2op": true, "cpu=0.2s": true,
+		"network.receive=900packet": true, "objectstore.put=9packet": false, "network.send=3op": false,
+		"objectstore.put=5KB": false, "disk.write=12op": true, "machine=0.1s": true, "machine=1MB": false,
 	} {
 		p := New()
 		p.Target, p.Demand = 590, []string{text}
@@ -296,12 +298,22 @@ func TestAmounts(t *testing.T) {
 			t.Errorf("--demand %s: %v", text, err)
 		}
 	}
-	p := New()
-	p.Target, p.Capacity = 590, []string{"objectstore.put=300op/s"}
-	if _, err := p.Check(); err == nil {
-		t.Error("operations are accepted as bytes")
+	for text, want := range map[string]bool{
+		"objectstore.put=300op/s": true, "network.send=10Gbit/s": true, "network.receive=20kpacket/s": true,
+		"cpu=4core": true, "machine=2core": true, "objectstore.put=300": false, "objectstore.put=5MB": false,
+		"cpu=5MB/s": false,
+	} {
+		p := New()
+		p.Target, p.Capacity = 590, []string{text}
+		if _, err := p.Check(); (err == nil) != want {
+			t.Errorf("--capacity %s: %v", text, err)
+		}
+		p.Capacity = append(p.Capacity, text)
+		if _, err := p.Check(); err == nil {
+			t.Errorf("--capacity %s twice is accepted", text)
+		}
 	}
-	p = New()
+	p := New()
 	p.Demand = []string{"objectstore.put=5MB", "objectstore.put=6MB"}
 	if _, err := p.Check(); err == nil {
 		t.Error("two demands of one resource are accepted")

@@ -16,13 +16,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/prices"
 	"github.com/scalebench/scalebench/internal/study"
-	"github.com/scalebench/scalebench/internal/unit"
 )
 
 const name = "scaleout"
@@ -64,8 +65,8 @@ type Params struct {
 	Target   float64  `json:"target,omitempty" flag:"target" jsonschema:"exclusiveMinimum=0" jsonschema_description:"Throughput that is wanted, in the unit that was measured, such as jobs a second. The answer has the nodes, what they cost, and what to raise if more nodes do not help."`
 	Prices   string   `json:"prices,omitempty" flag:"prices" from:"file" jsonschema_description:"What nodes cost, CSV: type, price_per_hour, currency, and perhaps zone."`
 	Type     string   `json:"type,omitempty" flag:"type" jsonschema_description:"Type of the nodes in the prices. Default: the label type of the nodes, or what their cloud says."`
-	Demand   []string `json:"demand,omitempty" flag:"demand" jsonschema_description:"Demand of one job: RESOURCE=SIZE, such as objectstore.put=5.3MB; repeatable. Default: as measured."`
-	Capacity []string `json:"capacity,omitempty" flag:"capacity" jsonschema_description:"Capacity that all nodes share: RESOURCE=RATE, such as objectstore.put=3125MB/s; repeatable. Default: as measured."`
+	Demand   []string `json:"demand,omitempty" flag:"demand" jsonschema_description:"Demand of one job: RESOURCE=AMOUNT, such as objectstore.put=5.3MB; repeatable. Default: as measured."`
+	Capacity []string `json:"capacity,omitempty" flag:"capacity" jsonschema_description:"Capacity that all nodes share: RESOURCE=RATE, such as objectstore.put=3125MB/s, or requests a second: objectstore.get=5500op/s; repeatable. Default: as measured."`
 }
 
 // New returns parameters with their defaults.
@@ -100,33 +101,49 @@ func (p *Params) unused() error {
 	return nil
 }
 
-// amounts are those of a parameter by resource: bytes of one job, or bytes a second.
-func (p *Params) amounts(key string, texts []string) (map[string]float64, error) {
-	out := make(map[string]float64)
+// amounts are those of a parameter: of one job, or of a second.
+func (p *Params) amounts(key string, texts []string) (map[quantity]float64, error) {
+	allowed, perSecond := "use RESOURCE=AMOUNT, such as objectstore.put=5.3MB, network.send=900packet or cpu=0.2s", ""
+	if key == "capacity" {
+		allowed = "use RESOURCE=RATE, such as objectstore.put=3125MB/s, objectstore.get=5500op/s or network.send=10Gbit/s"
+	} else {
+		perSecond = "/s"
+	}
+	out := make(map[quantity]float64)
 	for _, text := range texts {
-		resource, amount, _ := strings.Cut(text, "=")
-		value, allowed := 0.0, "use RESOURCE=SIZE, such as objectstore.put=5.3MB"
-		if key == "capacity" {
-			allowed = "use RESOURCE=RATE, such as objectstore.put=3125MB/s or network.send=10Gbit/s"
-			if rate, err := unit.ParseRate(amount); err == nil {
-				value, _ = rate.BytesPerSecond() // 0: of operations
-			}
-		} else if size, err := unit.ParseSize(amount); err == nil {
-			value = float64(size)
+		resource, value, name, problem := evaluation.SplitAmount(text)
+		if perSecond != "" && name == "s" {
+			name = evaluation.Core
+		} else {
+			name += perSecond
 		}
-		if !(value > 0) {
+		unit, factor := evaluation.NormalUnit(name)
+		q := quantity{resource, unit}
+		switch {
+		case problem != "" || !slices.ContainsFunc(quantities(), func(k quantity) bool { return k.unit == unit }) ||
+			!evaluation.IsCapacity(value*factor):
 			return nil, refuse(key, fmt.Sprintf("%q is no amount of a resource", text), allowed)
+		case !slices.Contains(quantities(), q) && q != (Limit{Resource: string(Machine)}).quantity():
+			return nil, refuse(key, fmt.Sprintf("%q is no resource of which jobs take %s", resource, q.ofJob()),
+				"use "+known(unit))
 		}
-		if _, known := demands[resource]; !known {
-			return nil, refuse(key, fmt.Sprintf("%q is no resource whose bytes jobs have", resource),
-				"use objectstore.get, objectstore.put, network.receive or network.send")
+		if _, twice := out[q]; twice {
+			return nil, refuse(key, fmt.Sprintf("%s is given twice", resource), "use each resource once")
 		}
-		if _, twice := out[resource]; twice {
-			return nil, refuse(key, resource+" stands there twice", "use one amount for each resource")
-		}
-		out[resource] = value
+		out[q] = value * factor
 	}
 	return out, nil
+}
+
+// known are the resources that are counted in a unit.
+func known(unit string) string {
+	var names []string
+	for _, q := range quantities() {
+		if q.unit == unit {
+			names = append(names, q.resource)
+		}
+	}
+	return num.List(names)
 }
 
 // readTable is study.Takes.Read.

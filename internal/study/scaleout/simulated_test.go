@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
@@ -39,6 +40,10 @@ type site struct {
 	fifo          bool    // the link serves one transfer after another
 	drift         float64 // by what share computing becomes slower from block to block
 	uneven        float64 // standard deviation of ln of how long computing takes, from step to step
+	// cores are those of the machine that all nodes share; 0: each has one of its own. A node
+	// has quota of them while it computes, and the store takes serve for a way that is full. If
+	// they want more than there is, everything takes longer. busy is what was used.
+	cores, quota, serve, busy float64
 }
 
 // transcoding is the application that was tried in a lab.
@@ -59,7 +64,7 @@ func erlang(rng *rand.Rand, stages int) float64 {
 }
 
 // job is one of a node, by its times and its bytes.
-type job struct{ begin, got, computed, end, get, put float64 }
+type job struct{ begin, got, computed, end, get, put, work float64 }
 
 // working is a slot that works on a job: it gets, computes or puts.
 type working struct {
@@ -100,6 +105,19 @@ func (s *site) pace(x *working, slots []working) float64 {
 	return pace
 }
 
+// paid is which share of the processors that are wanted there is, and how many are wanted.
+func (s *site) paid(slots []working) (share, wanted float64) {
+	var there [3]float64
+	for i := range slots {
+		there[slots[i].phase]++
+	}
+	wanted = s.quota*there[1] + s.serve*(min(1, there[0])+min(1, there[2]))
+	if s.cores == 0 || wanted <= s.cores {
+		return 1, wanted
+	}
+	return s.cores / wanted, wanted
+}
+
 // start begins a job of a slot.
 func (s *site) start(x *working, rng *rand.Rand, now float64) {
 	size := erlang(rng, s.parts)
@@ -123,11 +141,13 @@ func (s *site) jobs(rng *rand.Rand, nodes int, seconds float64) [][]job {
 	}
 	for now := 0.0; slices.ContainsFunc(slots, func(x working) bool { return x.begin < seconds }); {
 		next := math.Inf(1)
+		share, wanted := s.paid(slots)
 		for i := range slots {
-			if paces[i] = s.pace(&slots[i], slots); paces[i] > 0 {
+			if paces[i] = share * s.pace(&slots[i], slots); paces[i] > 0 {
 				next = min(next, slots[i].left/paces[i])
 			}
 		}
+		s.busy += share * wanted * max(0, min(next, seconds-now))
 		now += next
 		for i := range slots {
 			x := &slots[i]
@@ -138,6 +158,7 @@ func (s *site) jobs(rng *rand.Rand, nodes int, seconds float64) [][]job {
 			case 0:
 				x.got = now
 				s.enter(x, rng, now, 1, s.compute*erlang(rng, s.stages))
+				x.work = x.left
 			case 1:
 				x.computed = now
 				s.enter(x, rng, now, 2, x.put)
@@ -166,8 +187,11 @@ type world struct {
 	setup study.Setup
 	seed  uint64
 	fail  func(study.Treatment) bool
-	late  string // workload of which each node begins when the one before has ended
-	data  model.RunData
+	// each is what a job adds to counters of the monitor, samples what tasks report beside the
+	// rest.
+	each, samples map[string]float64
+	late          string // workload of which each node begins when the one before has ended
+	data          model.RunData
 }
 
 func newWorld(s site, nodes, trials int) *world {
@@ -175,6 +199,9 @@ func newWorld(s site, nodes, trials int) *world {
 	for i := range nodes {
 		w.setup.Nodes = append(w.setup.Nodes, model.Node{ID: model.NodeID(fmt.Sprintf("n%02d", i+1)),
 			Labels: map[string]string{"type": "small"}})
+		if s.cores > 0 {
+			w.setup.Nodes[i].Facts = model.Facts{BootID: "one", Cores: int(s.cores)}
+		}
 	}
 	for _, kind := range [...][2]string{{"transcode", "jobs"}, {"get", "objectstore"}, {"put", "objectstore"}} {
 		x := study.Workload{Name: kind[0], Kind: kind[1], Bench: bench{}, Params: map[string]any{"duration": "20s",
@@ -224,6 +251,9 @@ func (w *world) step(t *testing.T, x study.Treatment) model.RunData {
 		}
 		if x.Workload == "transcode" {
 			w.measured(&r, all[i])
+			if w.cores > 0 {
+				w.shared(&r, here.busy, all[i])
+			}
 		} else {
 			w.capacity(&r, rng, x.Workload, len(active))
 		}
@@ -261,12 +291,59 @@ func (w *world) measured(r *model.Result, all []job) {
 		"jobs_cpu": compute / n} {
 		r.Samples = append(r.Samples, model.Sample{Metric: metric, Value: v, Info: true, Better: model.Lower})
 	}
+	for metric, v := range w.samples {
+		r.Samples = append(r.Samples, model.Sample{Metric: metric, Value: v, Info: true, Better: model.Lower})
+	}
 	ends := []int64{0, lasts.Nanoseconds()}
+	for metric, v := range w.each {
+		r.Host = append(r.Host, model.HostSeries{Metric: metric, Counter: true, Offsets: ends,
+			Values: []float64{7, 7 + v*done(all, lasts.Seconds())}})
+	}
+	w.distributions(r, all)
 	idle := float64(max(1, w.slots))*lasts.Seconds() - busy
 	for metric, v := range map[string]float64{observe.MetricUser: busy, observe.MetricIdle: idle} {
 		r.Host = append(r.Host, model.HostSeries{Metric: metric, Unit: "s", Counter: true, Offsets: ends,
 			Values: []float64{0, v}})
 	}
+}
+
+// distributions adds how long the parts of jobs took.
+func (w *world) distributions(r *model.Result, all []job) {
+	for metric, of := range map[string]func(job) float64{
+		"jobs_get":     func(j job) float64 { return j.got - j.begin },
+		"jobs_compute": func(j job) float64 { return j.computed - j.got },
+		"jobs_put":     func(j job) float64 { return j.end - j.computed },
+		"jobs_time":    func(j job) float64 { return j.end - j.begin },
+	} {
+		h := histogram.New(1e9)
+		for _, j := range all {
+			histogram.Record(h, int64(of(j)*1e6))
+		}
+		r.Histograms = append(r.Histograms, model.Histogram{Metric: metric, Unit: "us", Encoded: histogram.Encode(h)})
+	}
+}
+
+// shared replaces what the monitor sees of the processors by those of the machine, and says
+// what a job took of them.
+func (w *world) shared(r *model.Result, busy float64, all []job) {
+	for i, v := range [...]float64{busy, w.cores*lasts.Seconds() - busy} {
+		r.Host[i].Metric, r.Host[i].Values = [...]string{observe.MetricUser, observe.MetricIdle}[i], []float64{0, v}
+	}
+	work := 0.0
+	for _, j := range all {
+		work += j.work * w.quota / float64(len(all))
+	}
+	for i := range r.Samples {
+		if r.Samples[i].Metric == "jobs_cpu" {
+			r.Samples[i].Value = work
+		}
+	}
+	r.Samples = append(r.Samples, model.Sample{Metric: "jobs_cpu_own", Unit: "s", Info: true})
+	ends := r.Host[0].Offsets
+	r.Host = append(r.Host,
+		model.HostSeries{Metric: observe.MetricCores, Offsets: ends, Values: []float64{w.cores, w.cores}},
+		model.HostSeries{Metric: observe.MetricCgroupCPU, Unit: "s", Counter: true, Offsets: ends,
+			Values: []float64{0, work * done(all, lasts.Seconds())}})
 }
 
 // capacity adds what the workload objectstore reports of a link that is shared.

@@ -33,8 +33,9 @@ type Target struct {
 // Needed is how much a target needs of a shared resource.
 type Needed struct {
 	Resource string  `json:"resource"`
-	PerJob   float64 `json:"per_job"` // bytes
-	Needed   float64 `json:"needed"`  // bytes a second
+	Unit     string  `json:"unit"` // a second
+	PerJob   float64 `json:"per_job"`
+	Needed   float64 `json:"needed"`
 	// Capacity is what there is, RateLimit the throughput with all of it, C/d, and NodeLimit
 	// how many nodes do that, C/(d·r); null: not known.
 	Capacity  *float64 `json:"capacity"`
@@ -42,6 +43,8 @@ type Needed struct {
 	NodeLimit *float64 `json:"node_limit"`
 	Suffices  *bool    `json:"suffices"`
 }
+
+func (n Needed) quantity() quantity { return quantity{n.Resource, n.Unit} }
 
 // lacks reports whether there is known to be too little.
 func (n Needed) lacks() bool { return n.Suffices != nil && !*n.Suffices }
@@ -189,33 +192,44 @@ func (p *Params) needed(r *Result, t *Target) error {
 	if err != nil {
 		return err
 	}
+	set := func(all map[quantity]float64, q quantity, v float64) {
+		if _, there := all[q]; !there {
+			all[q] = v
+		}
+	}
+	small := r.pointsOf(r.smallest().Nodes)
+	for q := range capacity {
+		v := average(small, func(x point) float64 { return x.takes[q] })
+		if v > 0 {
+			set(demand, q, v)
+		}
+	}
 	for _, l := range r.limits() {
-		if _, given := demand[l.Resource]; !given {
-			demand[l.Resource] = l.PerJob.Value
-		}
-		if _, given := capacity[l.Resource]; !given {
-			capacity[l.Resource] = l.Capacity.Value
-		}
+		set(demand, l.quantity(), l.PerJob.Value)
+		set(capacity, l.quantity(), l.Capacity.Value)
 	}
 	for _, u := range r.Uses {
-		if _, given := demand[u.Resource]; !given {
-			demand[u.Resource] = u.Rate / r.largest().Rate
-		}
+		set(demand, u.quantity(), u.Rate/r.largest().Rate)
 	}
-	for _, resource := range slices.Sorted(maps.Keys(capacity)) {
-		if _, known := demand[resource]; known {
+	byName := func(a, b quantity) int {
+		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(a.unit, b.unit))
+	}
+	for _, q := range slices.SortedFunc(maps.Keys(capacity), byName) {
+		if _, known := demand[q]; known {
 			continue
 		}
-		i := slices.IndexFunc(r.Uses, func(u Use) bool { return demands[u.Resource] == demands[resource] })
+		i := slices.IndexFunc(r.Uses, func(u Use) bool {
+			return u.Unit == q.unit && u.stage != "" && u.stage == stageOf[q.resource]
+		})
 		if i < 0 {
-			return refuse("capacity", "what a job takes of "+resource+" is not known",
-				"say it with --demand, such as "+resource+"=5.3MB")
+			return refuse("capacity", "what a job takes of "+q.resource+" is not known", "say it with --demand, such as "+
+				q.resource+"="+q.example())
 		}
-		demand[resource] = r.Uses[i].Rate / r.largest().Rate
+		demand[q] = r.Uses[i].Rate / r.largest().Rate
 	}
-	for _, resource := range slices.Sorted(maps.Keys(demand)) {
-		n := Needed{Resource: resource, PerJob: demand[resource], Needed: t.Rate * demand[resource]}
-		if c, known := capacity[resource]; known {
+	for _, q := range slices.SortedFunc(maps.Keys(demand), byName) {
+		n := Needed{Resource: q.resource, Unit: q.unit, PerJob: demand[q], Needed: t.Rate * demand[q]}
+		if c, known := capacity[q]; known {
 			limit, suffices := c/n.PerJob, n.Needed <= c
 			nodes := limit / r.perNode()
 			n.Capacity, n.RateLimit, n.NodeLimit, n.Suffices = &c, &limit, num.IfFinite(nodes), &suffices

@@ -7,6 +7,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/scalability"
 )
 
@@ -76,20 +77,34 @@ func (r *Result) sentence() string {
 func (r *Result) ending() string {
 	switch b := r.Bottleneck; b {
 	case OwnProcessors:
+		if r.machineBusy() {
+			return ": growth did not end, but the machine that the nodes share is nearly saturated"
+		}
 		return ": more nodes do more, because their own processors are the bottleneck"
 	case None:
 		return ": growth was not seen to end"
 	case Unknown:
 		return r.curveWords()
 	default:
-		text := ": " + b.words()
-		for _, u := range r.Uses {
-			if Bottleneck(u.Resource) == b && u.Capacity != nil {
-				text += " (" + bytesPerSecond(u.Capacity.Value) + ")"
-			}
-		}
-		return text + " is the bottleneck"
+		return ": " + r.bound() + " is the bottleneck"
 	}
+}
+
+// bound is the bottleneck with its capacity: of several that which is nearest to its end.
+func (r *Result) bound() string {
+	var at *Use
+	for i, u := range r.Uses {
+		if Bottleneck(u.Resource) == r.Bottleneck && u.Use != nil && (at == nil || *u.Use > *at.Use) {
+			at = &r.Uses[i]
+		}
+	}
+	switch {
+	case at == nil:
+		return r.Bottleneck.words()
+	case at.Unit == observe.CallRate:
+		return "the store's rate of requests (" + at.quantity().amount(at.Capacity.Value) + ")"
+	}
+	return r.Bottleneck.words() + " (" + at.quantity().amount(at.Capacity.Value) + ")"
 }
 
 // curveWords say what the curve alone shows.
@@ -159,7 +174,11 @@ func (r *Result) targetWords(t *Target) string {
 	var raise []string
 	for _, n := range t.Limits {
 		if n.lacks() {
-			raise = append(raise, fmt.Sprintf("%s to at least %s", n.Resource, bytesPerSecond(n.Needed)))
+			name := n.Resource
+			if name == string(Machine) {
+				name = Machine.words()
+			}
+			raise = append(raise, fmt.Sprintf("%s to at least %s", name, n.quantity().amount(n.Needed)))
 		}
 	}
 	wanted := r.shown(t.Rate)

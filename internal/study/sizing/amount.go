@@ -55,7 +55,7 @@ func (g given) amount() (amount, error) {
 	if g.key == keyPerJob {
 		allowed = jobAllowed
 	}
-	resource, value, name, problem := split(g.text)
+	resource, value, name, problem := evaluation.SplitAmount(g.text)
 	if problem != "" {
 		return amount{}, wrong(g.key, strconv.Quote(g.text)+": "+problem, allowed)
 	}
@@ -83,30 +83,6 @@ func (g given) amount() (amount, error) {
 	return amount{resource, value * factor, normal}, nil
 }
 
-// split takes "a.b=5.3 MB" apart; problem says what is wrong with it.
-func split(text string) (resource string, value float64, unitName, problem string) {
-	resource, rest, ok := strings.Cut(text, "=")
-	resource, rest = strings.TrimSpace(resource), strings.TrimSpace(rest)
-	if !ok || resource == "" {
-		return "", 0, "", "RESOURCE= is missing before the amount"
-	}
-	end := strings.IndexFunc(rest, notOfNumber)
-	if end < 0 {
-		return "", 0, "", "the amount has no unit"
-	}
-	unitName = strings.TrimSpace(rest[end:])
-	value, err := strconv.ParseFloat(rest[:end], 64)
-	switch {
-	case err != nil:
-		problem = strconv.Quote(rest[:end]) + " is not a number"
-	case strings.ContainsFunc(unitName, func(r rune) bool { return r <= ' ' || r == '=' || r == ',' }) || unitName == "":
-		problem = strconv.Quote(unitName) + " is not a unit"
-	}
-	return resource, value, unitName, problem
-}
-
-func notOfNumber(r rune) bool { return (r < '0' || r > '9') && r != '.' }
-
 // ambiguous reports a unit that looks like one of bytes, bits or operations
 // but is not.
 func ambiguous(name string) bool {
@@ -127,7 +103,7 @@ func (g given) bare() (a amount, ok bool) {
 	number = strings.TrimSpace(number)
 	v, err := strconv.ParseFloat(number, 64)
 	a = amount{resource: strings.TrimSpace(resource), value: v}
-	return a, err == nil && !strings.ContainsFunc(number, notOfNumber) && evaluation.IsCapacity(v) && a.resource != ""
+	return a, err == nil && strings.Trim(number, "0123456789.") == "" && evaluation.IsCapacity(v) && a.resource != ""
 }
 
 // taxonomy lists the resources that have names of their own.

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
@@ -65,11 +64,21 @@ func (p *Params) demands(ctx context.Context, in study.Input, q *question) error
 	}
 	stated := q.demands
 	for _, d := range measured {
-		if !slices.ContainsFunc(stated, d.same) {
+		if !slices.ContainsFunc(stated, d.same) && q.wants(d) {
 			q.demands = append(q.demands, d)
 		}
 	}
 	return nil
+}
+
+// wants reports whether a measured demand is asked about. Operations, packets and calls
+// are held against limits that were given alone: what a workload measured of them holds
+// for operations of its size.
+func (q *question) wants(d demand) bool {
+	return d.unit == evaluation.ByteRate || d.unit == evaluation.Core ||
+		slices.ContainsFunc(q.capacities, func(c capacity) bool {
+			return c.nodes == 0 && c.unit == d.unit && c.is(d.resource)
+		})
 }
 
 // measure takes from the demand's run what a node takes, its rate unless that is
@@ -84,6 +93,7 @@ func (p *Params) measure(ctx context.Context, in study.Input, q *question) ([]de
 	if err != nil {
 		return nil, err
 	}
+	q.doubtPackets(run, measured)
 	findings, err := evaluation.Findings(run, evaluation.Options{Tolerance: in.Tolerance})
 	switch {
 	case err != nil:
@@ -127,31 +137,23 @@ func (q *question) doubtCourse(run *observe.Run, workload string) {
 	}
 }
 
+// doubtPackets says where packets were counted that are none on the wire.
+func (q *question) doubtPackets(run *observe.Run, measured []demand) {
+	for _, p := range measured {
+		i := slices.IndexFunc(measured, func(d demand) bool {
+			return d.resource == p.resource && d.unit == evaluation.ByteRate
+		})
+		if p.unit == observe.PacketRate && q.wants(p) && i >= 0 && observe.Segmented(measured[i].amount, p.amount) {
+			q.doubt(run, "segmented_packets", fmt.Sprintf("%s: its nodes count %s on average as one packet, and network "+
+				"devices divide them: on the wire there are more; give the packets with --demand-per-job", p.resource,
+				num.Human(measured[i].amount/p.amount, "B")))
+		}
+	}
+}
+
 // doubt notes what makes a run doubtful that rate and demands come from.
 func (q *question) doubt(run *observe.Run, code, text string) {
 	q.doubts = append(q.doubts, doubt{"run " + string(run.Run().ID), model.Doubt{Code: code, Text: text}})
-}
-
-// meter says which of the monitor's counters make up a demand: the first
-// alternative that was recorded counts. A name may hold one "*".
-type meter struct {
-	resource, unit string
-	alternatives   [][]string
-}
-
-// meters are the demands that the monitor can tell, that of the cpu first. A
-// node in a control group of its own has its processor time there; else it is
-// the machine's. Volumes are what the node was given to write to; else it is
-// all of its disks.
-var meters = []meter{
-	{model.ResourceCPU, evaluation.Core, [][]string{
-		{observe.MetricCgroupCPU},
-		{observe.MetricUser, observe.MetricNice, observe.MetricSystem, observe.MetricIRQ, observe.MetricSoftIRQ, observe.MetricGuest},
-	}},
-	{model.ResourceDiskRead, evaluation.ByteRate, [][]string{{observe.VolumePrefix + "*.read_bytes"}, {observe.MetricDiskRead}}},
-	{model.ResourceDiskWrite, evaluation.ByteRate, [][]string{{observe.VolumePrefix + "*.write_bytes"}, {observe.MetricDiskWrite}}},
-	{model.ResourceNetworkReceive, evaluation.ByteRate, [][]string{{observe.MetricReceived}}},
-	{model.ResourceNetworkSend, evaluation.ByteRate, [][]string{{observe.MetricSent}}},
 }
 
 // demandsOf measures what an application takes of each resource on one node:
@@ -173,10 +175,10 @@ func demandsOf(run *observe.Run, workload string) ([]demand, error) {
 	}
 	var out []demand
 	seen := false
-	for _, m := range meters {
-		rates := m.ratesOf(run, workload)
-		seen = seen || len(rates) > 0
-		if d, ok := m.demand(rates); ok {
+	for _, m := range observe.Meters() {
+		rates := ratesOf(m, run, workload)
+		seen = seen || m.Monitored() && len(rates) > 0
+		if d, ok := demandOf(m, rates); ok {
 			d.source = fmt.Sprintf("measured: %s of run %s alone on %s", workload, id, num.Count(len(rates), "node"))
 			d.doubt = doubtOfNodes(rates, planned(run, workload))
 			out = append(out, d)
@@ -247,7 +249,7 @@ func workloadOf(run *observe.Run, workload string) (string, error) {
 }
 
 // demand is the mean over nodes; ok is false when nothing was taken.
-func (m meter) demand(byNode map[model.NodeID][]float64) (d demand, ok bool) {
+func demandOf(m observe.Meter, byNode map[model.NodeID][]float64) (d demand, ok bool) {
 	var rates []float64
 	for _, node := range slices.Sorted(maps.Keys(byNode)) {
 		mean, err := stats.Mean(byNode[node])
@@ -260,21 +262,21 @@ func (m meter) demand(byNode map[model.NodeID][]float64) (d demand, ok bool) {
 	if err != nil || !evaluation.IsCapacity(mean) {
 		return demand{}, false
 	}
-	return demand{resource: m.resource, amount: mean, unit: m.unit, ci: around(mean, rates, 1), measured: true,
-		wire: evaluation.Category(m.resource) == "network"}, true
+	return demand{resource: m.Resource, amount: mean, unit: m.Unit, ci: around(mean, rates, 1), measured: true,
+		wire: evaluation.Category(m.Resource) == "network" && m.Unit == evaluation.ByteRate}, true
 }
 
 // ratesOf lists the mean rates of each node in the serial steps of a workload,
 // one a trial. Where some trial has all nodes, those without one of them are left
 // out: else a difference between trials would become one between nodes.
-func (m meter) ratesOf(run *observe.Run, workload string) map[model.NodeID][]float64 {
+func ratesOf(m observe.Meter, run *observe.Run, workload string) map[model.NodeID][]float64 {
 	trials, nodes := make(map[int]map[model.NodeID][]float64), make(map[model.NodeID]bool)
 	for _, s := range run.Steps() {
 		if s.Workload != workload || s.Phase != model.Serial || s.State != model.StepComplete {
 			continue
 		}
 		for _, r := range run.Measured(s) {
-			if rate, ok := m.rate(r); ok && r.Outcome == model.OutcomeOK {
+			if rate, ok := m.Rate(r, r.Ended.Sub(r.Started)); ok && r.Outcome == model.OutcomeOK {
 				if trials[s.Trial] == nil {
 					trials[s.Trial] = make(map[model.NodeID][]float64)
 				}
@@ -302,74 +304,6 @@ func joined(trials map[int]map[model.NodeID][]float64, nodes int) map[model.Node
 		return whole
 	}
 	return all
-}
-
-// rate is what one task took per second. Every counter of the alternative must
-// be there; a name with "*" stands for all that match, at least one.
-func (m meter) rate(r model.Result) (float64, bool) {
-	for _, names := range m.alternatives {
-		var sum float64
-		complete := true
-		for _, name := range names {
-			rate, ok := hostRate(r, name)
-			sum += rate
-			// Old kernels do not count every kind of processor time; without
-			// the first there is nothing to add to.
-			complete = complete && (ok || name != names[0])
-		}
-		if complete {
-			return sum, true
-		}
-	}
-	return 0, false
-}
-
-// hostRate adds up the rates of the counters of this name.
-func hostRate(r model.Result, name string) (sum float64, ok bool) {
-	before, after, many := strings.Cut(name, "*")
-	for _, h := range r.Host {
-		matches := h.Metric == name || many && strings.HasPrefix(h.Metric, before) && strings.HasSuffix(h.Metric, after)
-		if !matches || !h.Counter {
-			continue
-		}
-		if rate, known := counterRate(h, r.Ended.Sub(r.Started)); known {
-			sum, ok = sum+rate, true
-		}
-	}
-	return sum, ok
-}
-
-// outside is how far, as a part of the task's length, a reading may lie before
-// its start or after its end and still count for it: the monitor takes one just
-// before and one just after. Idle time in between dilutes the rate by so much
-// at most at either end.
-const outside = 0.02
-
-// counterRate is the rate of a counter between its first and its last reading
-// of the task. They must cover half of it: nothing is extrapolated.
-func counterRate(h model.HostSeries, length time.Duration) (float64, bool) {
-	if len(h.Offsets) != len(h.Values) {
-		return 0, false
-	}
-	slack := int64(outside * float64(length))
-	first, last := -1, -1
-	for i, offset := range h.Offsets {
-		if offset < -slack || offset > int64(length)+slack {
-			continue
-		}
-		if first < 0 {
-			first = i
-		}
-		last = i
-	}
-	if first < 0 || last <= first {
-		return 0, false
-	}
-	covered := time.Duration(h.Offsets[last] - h.Offsets[first])
-	if covered <= 0 || 2*covered < length || h.Values[last] < h.Values[first] {
-		return 0, false
-	}
-	return (h.Values[last] - h.Values[first]) / covered.Seconds(), true
 }
 
 // payloadShare is what a full packet carries for its user: 1448 bytes of 1514,

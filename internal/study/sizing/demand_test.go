@@ -69,6 +69,58 @@ func TestDemandsOf(t *testing.T) {
 	}
 }
 
+// TestCountedDemands: operations, packets and requests of a job are held against limits that
+// are given, at the rate of the target. Without one they do not make the plan untested.
+func TestCountedDemands(t *testing.T) {
+	const jobs, reads, packets, requests = 4., 30., 700., 3.
+	b := monitored(map[string]float64{"net.rx_bytes": 10e6, "net.rx_packets": jobs * packets, "disk.reads": jobs * reads})
+	b.Data.Run.ID = "R"
+	b.Data.Steps = slices.DeleteFunc(b.Data.Steps, func(s model.Step) bool { return s.Phase == model.Parallel })
+	for i := range b.Data.Results {
+		r := &b.Data.Results[i]
+		for k := range r.Host { // all nodes are alike
+			for j := range r.Host[k].Values {
+				r.Host[k].Values[j] /= 1 + .1*float64(i%2)
+			}
+		}
+		r.Samples = []model.Sample{{Metric: "jobs", Unit: "job/s", Value: jobs, Better: model.Higher},
+			{Metric: "jobs_get_requests", Unit: "1", Value: requests, Info: true}}
+	}
+	plan := func(capacities ...string) *Result {
+		p := &Params{Target: "100/s", DemandRun: "R", Capacity: append(capacities, "network.receive=1GB/s")}
+		open := func(context.Context, string) (*observe.Run, error) { return observe.Of(b.Data), nil }
+		r, err := p.Analyze(t.Context(), study.Input{Open: open})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.(*Result)
+	}
+	if r := plan(); r.Answer != Fits || len(r.Resources) != 1 {
+		t.Errorf("without further limits: %s, %+v", r.Answer, r.Resources)
+	}
+	for text, want := range map[string]struct {
+		perJob float64
+		answer Answer
+	}{
+		"network.receive=71kpacket/s": {packets, Fits}, "network.receive=69000packet/s": {packets, Fails},
+		"disk.read=3100op/s": {reads, Fits}, "disk.read=2.9kop/s": {reads, Fails},
+		"objectstore.get=310op/s": {requests, Fits}, "objectstore.get=290op/s": {requests, Fails},
+	} {
+		r := plan(text)
+		told := slices.ContainsFunc(r.Doubts, func(d model.Doubt) bool { return d.Code == "segmented_packets" })
+		if asked := strings.Contains(text, "packet"); told != asked { // they have 3,571 bytes
+			t.Errorf("%s: doubts %+v", text, r.Doubts)
+		}
+		i := slices.IndexFunc(r.Resources, func(x Resource) bool { return x.Unit != evaluation.ByteRate })
+		if r.Answer != want.answer || i < 0 {
+			t.Errorf("%s: %s, want %s: %+v", text, r.Answer, want.answer, r.Resources)
+			continue
+		}
+		wantValue(t, text, &r.Resources[i].Demand, jobs*want.perJob, 1e-6)
+		wantValue(t, text+", limit", r.Resources[i].RateLimit, *r.Resources[i].Capacity/want.perJob, 1e-6)
+	}
+}
+
 // TestDemandOfUnevenTrials: a trial that one node did not measure does not count
 // for the other alone.
 func TestDemandOfUnevenTrials(t *testing.T) {
@@ -95,32 +147,6 @@ func TestDemandOfUnevenTrials(t *testing.T) {
 			t.Fatalf("without steps %v: %+v, %v", c.lost, d, err)
 		}
 		wantValue(t, "cpu", &d[0].amount, c.want, 1e-9)
-	}
-}
-
-// TestCounterRate: which readings count for a task of 3 s.
-func TestCounterRate(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		offsets []float64 // s
-		values  []float64
-		want    float64 // 0: refused
-	}{
-		{"just around the task", []float64{-.03, 1, 2, 3.03}, []float64{0, 10, 20, 30.6}, 10},
-		{"long before the start", []float64{-1, .5, 2.5}, []float64{0, 100, 120}, 10},
-		{"less than half", []float64{-1, .9, 2, 4}, []float64{0, 9, 20, 20}, 0},
-		{"one reading", []float64{1}, []float64{5}, 0},
-		{"reset", []float64{0, 3}, []float64{50, 3}, 0},
-		{"lengths differ", []float64{0, 3}, []float64{50}, 0},
-	} {
-		h := model.HostSeries{Counter: true, Values: c.values}
-		for _, s := range c.offsets {
-			h.Offsets = append(h.Offsets, int64(s*1e9))
-		}
-		got, ok := counterRate(h, 3*time.Second)
-		if ok != (c.want > 0) || math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("%s: %v, %v, want %v", c.name, got, ok, c.want)
-		}
 	}
 }
 

@@ -27,10 +27,11 @@ func processorOf(f evaluation.Finding, run *observe.Run) (processor, error) {
 	if run == nil {
 		return processor{}, fmt.Errorf("the processor time of %s is unknown", f.Workload)
 	}
-	if err := run.Need(observe.Hosts, slices.Concat(meters[0].alternatives...)...); err != nil {
+	processors := observe.Meters()[0]
+	if err := run.Need(observe.Hosts, processors.Counters()...); err != nil {
 		return processor{}, err
 	}
-	rates := meters[0].ratesOf(run, f.Workload)
+	rates := ratesOf(processors, run, f.Workload)
 	var used, own []float64
 	for _, node := range endsOf(f, run).nodes() {
 		mean, err := stats.Mean(rates[node])

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -224,8 +226,9 @@ func TestRemoved(t *testing.T) {
 			}
 		}
 		for _, x := range []*task{a, b} {
-			if v := x.Values(); v["jobs_done"] > 0 && v["jobs_requests"] != 2 {
-				t.Errorf("%v requests a job, want a get and a put", v["jobs_requests"])
+			if v := x.Values(); v["jobs_done"] > 0 &&
+				(v["jobs_requests"] != 2 || v["jobs_get_requests"] != 1 || v["jobs_put_requests"] != 1) {
+				t.Errorf("%v requests a job, %v gets, want a get and a put", v["jobs_requests"], v["jobs_get_requests"])
 			}
 		}
 		if left := keysOf(g.Objects(t)); len(left) != 5 || !strings.HasPrefix(left[0], "staged/") {
@@ -589,5 +592,34 @@ func TestDefaults(t *testing.T) {
 	}
 	if p.Duration = unit.Duration(time.Minute); p.Estimate() != time.Minute {
 		t.Errorf("Estimate() = %v", p.Estimate())
+	}
+}
+
+// TestRequests: each request to the store counts, also those that fail and are made again.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	g := s3test.Start(t)
+	for i := range 6 {
+		g.Write(t, fmt.Sprintf("in/%d", i), "text")
+	}
+	var refused sync.Map // the first attempts at each key
+	url := s3test.Proxy(t, g.URL, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		if _, before := refused.LoadOrStore(r.URL.Path, true); !before && r.Method == http.MethodPut &&
+			strings.Contains(r.URL.Path, "/out/") {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		pass.ServeHTTP(w, r)
+	})
+	params := strings.Replace(onGateway(g, `"items": {"prefix": "in/"}, "function": "copy",
+		"put": {"prefix": "out", "keep": true}`), g.URL, url, 1)
+	a := newTask(t, newServer(t), params, 0, 1)
+	ran(t, a)
+	v := a.Values()
+	for metric, want := range map[string]float64{"jobs_done": 6, "jobs_get_requests": 1, "jobs_put_requests": 2,
+		"jobs_requests": 3, "jobs_retries": 6} {
+		if v[metric] != want {
+			t.Errorf("%s is %v, want %v", metric, v[metric], want)
+		}
 	}
 }

@@ -239,12 +239,15 @@ func (r *run) reportStages(info func(name, unit string, value float64)) {
 
 // reportStore publishes what requests to the store became.
 func (r *run) reportStore(info func(name, unit string, value float64)) {
-	requests, retries, failed := r.lookups.Load(), int64(0), map[store.Failure]int64{}
+	retries, requests, failed := int64(0), map[string]int64{store.Get: r.lookups.Load()}, map[store.Failure]int64{}
 	for _, t := range r.targets() {
 		c := t.Recorder.Counts()
-		requests, retries = requests+c.Completed, retries+c.Retries
+		retries += c.Retries
+		for operation, n := range c.Requests {
+			requests[operation] += n
+		}
 		for kind, n := range c.Errors {
-			requests, failed[kind] = requests+n, failed[kind]+n
+			failed[kind] += n
 		}
 		if text := c.Describe(); text != "" {
 			t.Say(r.env.Stderr, "jobs: attempts at requests that failed%s", text)
@@ -261,7 +264,10 @@ func (r *run) reportStore(info func(name, unit string, value float64)) {
 		r.env.Report.Sample(s)
 	}
 	if r.done > 0 {
-		info("requests", "1", float64(requests)/float64(r.done))
+		n := float64(r.done)
+		info("requests", "1", float64(requests[store.Get]+requests[store.Put])/n)
+		info("get_requests", "1", float64(requests[store.Get])/n)
+		info("put_requests", "1", float64(requests[store.Put])/n)
 	}
 }
 
