@@ -31,6 +31,7 @@ const (
 	busyNode       = .8  // of a node's processors
 	busyMachine    = .85 // of a machine's processors
 	heavyUse       = .7  // of a resource's capacity
+	lightUse       = .5  // of a resource's capacity: something else must be saturated
 	grownShare     = .25 // of all growth of the time of a job, to be a candidate
 )
 
@@ -105,8 +106,8 @@ func (r *Result) bind(capacity map[quantity]float64) {
 func (r *Result) bottleneck(busy, shared float64) Bottleneck {
 	e := r.efficiency()
 	linear := e >= goodEfficiency
-	if r.curves != nil && r.curves.Kind == scalability.Linear {
-		linear = true
+	if c := r.curves; c != nil { // noise may look like the end of growth
+		linear = linear || c.Kind == scalability.Linear || e > poorEfficiency && slices.Contains(c.Plausible, scalability.Linear)
 	}
 	switch {
 	case math.IsNaN(e):
@@ -122,10 +123,13 @@ func (r *Result) bottleneck(busy, shared float64) Bottleneck {
 	}
 	switch at {
 	case Get, Put:
-		if use != nil && use.Use != nil && *use.Use < heavyUse && e > poorEfficiency {
+		switch {
+		case use == nil:
+		case use.Use != nil && *use.Use < heavyUse && e > poorEfficiency:
 			return None
-		}
-		if use != nil {
+		case use.Use != nil && *use.Use < lightUse:
+			return Unknown
+		default:
 			return Bottleneck(use.Resource)
 		}
 		return Bottleneck(map[Part]string{Get: model.ResourceObjectGet, Put: model.ResourceObjectPut}[at])

@@ -25,8 +25,9 @@ func machineOf(run *observe.Run, s model.Step, rate float64) (m machine) {
 	}
 	m.job = mean(run, s, metricCPU) + mean(run, s, metricOwnCPU)
 	m.most = m.job
-	for _, x := range run.TakenProcessors(s) {
-		m.most = max(m.most, (machineUse(run, s)*m.cores-x.Others)/rate)
+	if len(run.TakenProcessors(s)) > 0 {
+		_, own := machineUse(run, s)
+		m.most = max(m.most, own*m.cores/rate)
 	}
 	return m
 }

@@ -160,8 +160,10 @@ func pointOf(run *observe.Run, s model.Step, f factors, metric string, rate floa
 	for _, part := range parts() {
 		x.stages[part] = mean(run, s, part.metric())
 	}
-	x.machine = machineUse(run, s)
-	x.node = x.machine
+	x.machine, x.node = machineUse(run, s)
+	if run.SharedCores() > 0 && f.Nodes > 1 {
+		x.node = math.NaN() // unless a quota says which part of the machine is its own
+	}
 	var shares []float64
 	for _, q := range run.Quotas(s) {
 		shares = append(shares, q.Share)
@@ -174,29 +176,32 @@ func pointOf(run *observe.Run, s model.Step, f factors, metric string, rate floa
 }
 
 // machineUse is how much of the processors of its machines a step used, with all that ran
-// there, a share of 1; NaN: not known.
-func machineUse(run *observe.Run, s model.Step) float64 {
+// there, and without what programs of others surely used; shares of 1, NaN: not known.
+func machineUse(run *observe.Run, s model.Step) (all, own float64) {
 	if run.Need(observe.Hosts, observe.CPUKinds...) != nil {
-		return math.NaN() // Run.Err tells
+		return math.NaN(), math.NaN() // Run.Err tells
 	}
-	var uses []float64
+	var uses, owns []float64
+	others := run.TakenProcessors(s)
 	for _, x := range run.Measured(s) {
 		h := observe.NewHost(x, x.Started)
-		var busy, all float64
+		var busy, all, lasts float64
 		for _, kind := range observe.CPUKinds {
-			values := h.Readings(kind).Values
-			if len(values) < 2 {
+			r := h.Readings(kind)
+			if len(r.Values) < 2 {
 				continue
 			}
-			grown := values[len(values)-1] - values[0]
-			all += grown
+			last := len(r.Values) - 1
+			grown := r.Values[last] - r.Values[0]
+			all, lasts = all+grown, r.Times[last]-r.Times[0]
 			if slices.Contains(observe.CPURunning, kind) {
 				busy += grown
 			}
 		}
 		if all > 0 {
 			uses = append(uses, busy/all)
+			owns = append(owns, max(0, busy-others[x.Task].Others*lasts)/all)
 		}
 	}
-	return stats.Average(uses)
+	return stats.Average(uses), stats.Average(owns)
 }
