@@ -107,7 +107,8 @@ func (r *Result) bottleneck(busy, shared float64) Bottleneck {
 	e := r.efficiency()
 	linear := e >= goodEfficiency
 	if c := r.curves; c != nil { // noise may look like the end of growth
-		linear = linear || c.Kind == scalability.Linear || e > poorEfficiency && slices.Contains(c.Plausible, scalability.Linear)
+		plausible := slices.Contains(c.Plausible, scalability.Linear)
+		linear = linear || c.Kind == scalability.Linear || plausible && e > poorEfficiency
 	}
 	switch {
 	case math.IsNaN(e):
