@@ -50,7 +50,9 @@ func DrawTranscoding(rng *rand.Rand, ends scaleout.Bottleneck) TranscodingLab {
 		Singles: 3, Trials: 2, HalfWidth: 100 * WidestBand, Video: Video{Seconds: .5, Quality: 2, In: 738, Out: 826}}
 	switch ends {
 	case StoreEnds:
-		l.Store = 16 + 24*rng.Float64()
+		if l.Store = 16 + 24*rng.Float64(); l.Store > 28 { // six nodes would not saturate it
+			l.Sizes = []int{1, 2, 3, 5, 8}
+		}
 	case scaleout.OwnProcessors: // links have ten times what six nodes take
 		l.Store, l.Link, l.CPU, l.Sizes = 300+200*rng.Float64(), 200, .08+.04*rng.Float64(), []int{1, 2, 4, 6}
 	default: // each node waits for its own link most of the time, and the store has enough
