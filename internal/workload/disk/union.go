@@ -44,7 +44,8 @@ func (u *union) make(ctx context.Context, env *workload.Env, places []string) ([
 	}
 	mkfs, err := workload.LookPath("mkfs."+fileSystem, env.Environ)
 	if err = cmp.Or(err, mayMount(fileSystem)); err != nil {
-		u.note("the volumes are measured without a file system (%v): run the agent as root, with e2fsprogs installed and a kernel of 5.2 or later", err)
+		u.note("the volumes are measured without a file system (%v): "+
+			"run the agent as root, with e2fsprogs installed and a kernel of 5.2 or later", err)
 		return u.inTurn(places, nil), nil
 	}
 	if err := u.raid(ctx, env, places); err == nil && u.array != "" {
@@ -87,7 +88,8 @@ func (u *union) inTurn(places []string, why error) []string {
 		if why != nil {
 			reason = fmt.Sprintf(" (%v)", why)
 		}
-		u.note("the %d volumes are not a RAID0%s: blocks go to a file on each of them in turn, which is not what the paper measured", len(places), reason)
+		u.note("the %d volumes are not a RAID0%s: "+
+			"blocks go to a file on each of them in turn, which is not what the paper measured", len(places), reason)
 	}
 	return slices.Clone(places)
 }
@@ -106,8 +108,8 @@ func (u *union) raid(ctx context.Context, env *workload.Env, devices []string) e
 	if err != nil {
 		return err
 	}
-	args := append([]string{"--build", name, "--level=0", "--chunk=512", "--raid-devices=" + strconv.Itoa(len(devices))}, devices...)
-	if err := run(ctx, env, mdadm, args...); err != nil {
+	args := []string{"--build", name, "--level=0", "--chunk=512", "--raid-devices=" + strconv.Itoa(len(devices))}
+	if err := run(ctx, env, mdadm, append(args, devices...)...); err != nil {
 		return err
 	}
 	u.array = name

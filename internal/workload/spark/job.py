@@ -46,7 +46,8 @@ def divided(parts, reader):
         for p in parts
         for begin, end in zip(p["cuts"], p["cuts"][1:])
     ]
-    string = getattr(getattr(jvm.scala.reflect, "ClassTag$"), "MODULE$").apply(jvm.java.lang.Class.forName("java.lang.String"))
+    tags = getattr(getattr(jvm.scala.reflect, "ClassTag$"), "MODULE$")
+    string = tags.apply(jvm.java.lang.Class.forName("java.lang.String"))
     rows = spark.sparkContext._jsc.sc().makeRDD(seq(pieces), string).toJavaRDD().pipe(["python3", "-c", READ])
     lines = spark._jsparkSession.createDataset(rows.rdd(), jvm.org.apache.spark.sql.Encoders.STRING())
     return reader._df(reader._jreader.csv(lines))
