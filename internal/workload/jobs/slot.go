@@ -235,14 +235,21 @@ func (s *slot) stages(ctx context.Context, j *job, item natsqueue.Item) (err err
 		return errors.New("the command ended well, and has written no {out}")
 	}
 	r.Output = s.outputKey(r.Key)
-	err = timed(&r.Put, func() error {
-		return s.insist(ctx, s.to, true, func() error {
-			size, moved, err := s.to.PutFile(ctx, out, r.Output)
-			r.Out, j.put = size, j.put+moved
-			return err
-		})
-	})
+	err = timed(&r.Put, func() error { return s.put(ctx, j, out) })
 	return s.explain("put", r.Output, err)
+}
+
+// put puts the result. A put that was sent ends even if the execution does not count any more:
+// the store may keep what nobody waited for after it was deleted.
+func (s *slot) put(ctx context.Context, j *job, out string) error {
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = time.AfterFunc(dropTime, cancel) })()
+	return s.insist(ctx, s.to, true, func() error {
+		size, moved, err := s.to.PutFile(sending, out, j.Output)
+		j.Out, j.put = size, j.put+moved
+		return cmp.Or(err, context.Cause(ctx))
+	})
 }
 
 // get gets an item's object into a file. If the key can be read in several ways, it finds
