@@ -84,7 +84,8 @@ func capacitiesOf(run *observe.Run, s model.Step) (out []Limit) {
 // singleOf is what one node came to alone.
 func singleOf(run *observe.Run, s model.Step) (out single, ok bool) {
 	x, ok := scoreJobs(run, s, metricOf(run, s.Workload).Name)
-	return single{scored: x, time: mean(run, s, metricTime), bytes: bytesOf(run, s),
+	stays := map[Part]float64{Get: mean(run, s, Get.metric()), Put: mean(run, s, Put.metric())}
+	return single{scored: x, time: mean(run, s, metricTime), bytes: bytesOf(run, s), stays: stays,
 		machine: machineOf(run, s, x.total)}, ok && x.total > 0
 }
 

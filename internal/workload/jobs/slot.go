@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -53,7 +54,14 @@ func (r *run) newSlot(n int) *slot {
 // work takes items until there are no more, or the time is over.
 func (s *slot) work(ctx context.Context) error {
 	defer func() { _ = os.RemoveAll(s.dir) }() // the end of the task removes what is left
-	s.begin(0)
+	begun := time.Duration(0)
+	if s.Ramp > 0 {
+		if workload.Pause(ctx, rand.N(s.Ramp.Std())) != nil {
+			return context.Cause(ctx)
+		}
+		begun = s.now()
+	}
+	s.begin(begun)
 	var last *job
 	for {
 		var result *jobs.Record
