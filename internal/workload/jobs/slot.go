@@ -51,9 +51,8 @@ func (r *run) newSlot(n int) *slot {
 	return &slot{run: r, number: n, dir: filepath.Join(r.env.Dir, "slot-"+strconv.Itoa(n))}
 }
 
-// work takes items until there are no more, or the time is over.
-func (s *slot) work(ctx context.Context) error {
-	defer func() { _ = os.RemoveAll(s.dir) }() // the end of the task removes what is left
+// serve works from a moment of the ramp on.
+func (s *slot) serve(ctx context.Context) error {
 	begun := time.Duration(0)
 	if s.Ramp > 0 {
 		if workload.Pause(ctx, rand.N(s.Ramp.Std())) != nil {
@@ -62,6 +61,12 @@ func (s *slot) work(ctx context.Context) error {
 		begun = s.now()
 	}
 	s.begin(begun)
+	return s.work(ctx)
+}
+
+// work takes items until there are no more, or the time is over.
+func (s *slot) work(ctx context.Context) error {
+	defer func() { _ = os.RemoveAll(s.dir) }() // the end of the task removes what is left
 	var last *job
 	for {
 		var result *jobs.Record
