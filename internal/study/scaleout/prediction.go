@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/queueing"
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -187,12 +186,6 @@ func (p *Prediction) bandOf(nodes int) (Band, bool) {
 	return Band{}, false
 }
 
-// demands are the metrics that say how many bytes of a resource a job takes.
-var demands = map[string]string{
-	model.ResourceObjectGet: metricGet, model.ResourceNetworkReceive: metricGet,
-	model.ResourceObjectPut: metricPut, model.ResourceNetworkSend: metricPut,
-}
-
 // pilot is what was measured before the prediction.
 type pilot struct {
 	made       time.Time
@@ -203,10 +196,9 @@ type pilot struct {
 // single is what one node came to alone.
 type single struct {
 	scored
-	bytes   map[string]float64 // of one job, by metric
-	stays   map[Part]float64   // of one job, in s
-	time    float64            // of one job, in s; NaN: not known
-	machine machine
+	bytes, stays map[Part]float64 // of one job, there in s
+	time         float64          // of one job, in s; NaN: not known
+	machine      machine
 }
 
 // prediction is made of all that was measured; nil: one node was not.
@@ -232,7 +224,7 @@ func (m *pilot) prediction(slots int, sizes []int) *Prediction {
 	for _, l := range m.capacities {
 		var values, stays []float64
 		for _, s := range m.singles {
-			if v := s.bytes[demands[l.Resource]]; v > 0 {
+			if v := s.bytes[stageOf[l.Resource]]; v > 0 {
 				values = append(values, v)
 			}
 			if v := s.stays[stageOf[l.Resource]]; v > 0 {
