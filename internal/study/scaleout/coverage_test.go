@@ -71,6 +71,16 @@ func (c *tally) String() string {
 		"min(N·r, C/d) by %.1f %%", share(c.held, c.sizes), share(c.inside, c.long), 100*c.error/n, 100*c.boundedError/n)
 }
 
+// drawn measures fleets of a site that is drawn from a source; seed is that of its jobs.
+func drawn(t *testing.T, draw func(*rand.Rand) site, from rand.Source, seed uint64) (*world, *rand.Rand, *Result) {
+	rng := rand.New(from)
+	w, p := newWorld(draw(rng), 8, 3), params(2, 3, 4, 6, 8)
+	w.seed = seed
+	w.run(t, p)
+	r, _ := w.result(t, p)
+	return w, rng, r
+}
+
 // alone counts plateaus by the curve alone, which no capacity has clipped: where the kind of the
 // curve is unclear their value may lie far above.
 type alone struct{ overlaps, inside int }
@@ -84,11 +94,7 @@ func covered(t *testing.T, name string, draws int, draw func(*rand.Rand) site) (
 	tallies := make([]tally, len(classes))
 	var widths []float64
 	for i := range draws {
-		rng := rand.New(rand.NewPCG(29, uint64(i)))
-		w, p := newWorld(draw(rng), 8, 3), params(2, 3, 4, 6, 8)
-		w.seed = uint64(100_000 + i)
-		w.run(t, p)
-		r, _ := w.result(t, p)
+		w, rng, r := drawn(t, draw, rand.NewPCG(29, uint64(i)), uint64(100_000+i))
 		width := r.Predicted.widest().HalfWidth
 		if widths = append(widths, width); width > .2 {
 			wide++
@@ -164,11 +170,7 @@ func TestUnbiased(t *testing.T) {
 	const draws = 40
 	shares := map[int]float64{}
 	for i := range draws {
-		rng := rand.New(rand.NewPCG(31, uint64(i)))
-		w, p := newWorld(labs(rng), 8, 3), params(2, 3, 4, 6, 8)
-		w.seed = uint64(200_000 + i)
-		w.run(t, p)
-		r, _ := w.result(t, p)
+		w, rng, r := drawn(t, labs, rand.NewPCG(31, uint64(i)), uint64(200_000+i))
 		for _, s := range r.Sizes {
 			shares[s.Nodes] += s.Rate / w.steady(rng, s.Nodes) / draws
 		}
