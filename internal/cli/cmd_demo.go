@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	_ "embed"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
