@@ -99,7 +99,8 @@ func messagesFigure(all []Network) doc.Block {
 		lines = append(lines, l)
 	}
 	const title = "Round trips of messages while nothing else is sent, against their size"
-	x, y := chart.Axis{Kind: chart.Log, Label: "size of a message", Unit: "byte", Whole: true}, chart.Axis{Kind: chart.Log, Label: "median round trip", Unit: "s"}
+	x := chart.Axis{Kind: chart.Log, Label: "size of a message", Unit: "byte", Whole: true}
+	y := chart.Axis{Kind: chart.Log, Label: "median round trip", Unit: "s"}
 	return doc.Plot(title, chart.Cut(lines), chart.Curves(title, x, y, lines)).On(doc.Page)
 }
 

@@ -32,8 +32,8 @@ func boundByCalls(all []capacity) {
 				continue
 			}
 			moved.partial, c.calls = true, true
-			c.source += fmt.Sprintf(", with %s where there are %s", evaluation.AmountText(moved.total, moved.unit, moved.resource),
-				evaluation.AmountText(most, moved.unit, moved.resource))
+			text := func(v float64) string { return evaluation.AmountText(v, moved.unit, moved.resource) }
+			c.source += fmt.Sprintf(", with %s where there are %s", text(moved.total), text(most))
 		}
 	}
 	for i := range all {

@@ -98,7 +98,8 @@ func TestCallsFromARun(t *testing.T) {
 			t.Fatalf("%d: %s, bound by %q: %+v", seed, r.Answer, r.Binding, r.Resources)
 		}
 		wantValue(t, "nodes at the limit of calls", x.NodeLimit, want, .02*want)
-		if !strings.Contains(x.CapacitySource, "small/objectstore_") || !strings.Contains(x.CapacitySource, "where there are") ||
+		if !strings.Contains(x.CapacitySource, "small/objectstore_") ||
+			!strings.Contains(x.CapacitySource, "where there are") ||
 			slices.ContainsFunc(r.Doubts, func(d model.Doubt) bool { return d.Code == "measured_twice" }) {
 			t.Errorf("%d: source %q, doubts %v", seed, x.CapacitySource, r.Warnings)
 		}
@@ -114,7 +115,8 @@ func TestCallsFromARun(t *testing.T) {
 			t.Errorf("%d: of large objects alone: %s, %+v", seed, r.Answer, r.Resources)
 		}
 		s.calls, sizes["small"] = 1e9, .1*s.nodeBytes/s.nodeCalls
-		if r := planOf(t, s.put(rng, nodes, sizes), jobs, requests); r.Binding == model.ResourceObjectPut || r.Answer == Fails {
+		r = planOf(t, s.put(rng, nodes, sizes), jobs, requests)
+		if r.Binding == model.ResourceObjectPut || r.Answer == Fails {
 			t.Errorf("%d: without a limit of calls: %s, bound by %q", seed, r.Answer, r.Binding)
 		}
 	}

@@ -69,12 +69,14 @@ func TestFloatOp(t *testing.T) {
 	}
 }
 
+func two() workload.Threads { return workload.Threads{Number: 2} }
+
 func TestRun(t *testing.T) {
 	for _, tt := range []struct{ kernel, metric string }{
 		{Integer, "integer_rate"}, {Float, "float_rate"}, {Mixed, "cpu_rate"},
 	} {
 		t.Run(tt.kernel, func(t *testing.T) {
-			p := &Params{Threads: workload.Threads{Number: 2}, Duration: unit.Duration(500 * time.Millisecond), Kernel: tt.kernel}
+			p := &Params{Threads: two(), Duration: unit.Duration(500 * time.Millisecond), Kernel: tt.kernel}
 			r, err := measure(t.Context(), t, p)
 			if err != nil {
 				t.Fatal(err)
@@ -90,7 +92,8 @@ func TestRun(t *testing.T) {
 // TestThreadsByCore: of each core so many threads, told beside the rate.
 func TestThreadsByCore(t *testing.T) {
 	want := float64(2 * cgroup.Cores())
-	r, err := measure(t.Context(), t, &Params{Threads: workload.Threads{PerCore: "2 per core"}, Duration: unit.Duration(minDuration), Kernel: Integer})
+	p := &Params{Threads: workload.Threads{PerCore: "2 per core"}, Duration: unit.Duration(minDuration), Kernel: Integer}
+	r, err := measure(t.Context(), t, p)
 	if got := r.Find("threads"); err != nil || got.Value != want || !got.Info || r.Find("integer_rate").Value <= 0 {
 		t.Errorf("%+v, %v; want %v threads", r.Samples, err, want)
 	}
@@ -150,7 +153,7 @@ func TestMiscomputing(t *testing.T) {
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 	defer cancel()
-	r, err := measure(ctx, t, &Params{Threads: workload.Threads{Number: 2}, Duration: unit.Duration(time.Hour), Kernel: Integer})
+	r, err := measure(ctx, t, &Params{Threads: two(), Duration: unit.Duration(time.Hour), Kernel: Integer})
 	if !errors.Is(err, context.DeadlineExceeded) || len(r.Samples) != 0 {
 		t.Errorf("Run() = %v with samples %v, want the end of the context and none", err, r.Samples)
 	}

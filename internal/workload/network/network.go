@@ -227,7 +227,8 @@ func (p *Params) Validate() error {
 			workload.Refuse(p.WarmUp != nil && (p.WarmUp.Std() < 0 || p.WarmUp.Std() > time.Hour), "warm_up", "0s to 1h", "%s is not a useful time to warm up", p.WarmUp),
 			workload.Refuse(p.Stall.Std() < minStall, "stall", "500ms or more", "%s is too short to tell a dead peer from a slow one", p.Stall),
 		),
-		workload.Refuse(p.Packet != 0 && (p.Packet < minPacket || p.Packet > maxPacket), "packet", "88B to 9kB", "packets of %s are impossible", p.Packet),
+		workload.Refuse(p.Packet != 0 && (p.Packet < minPacket || p.Packet > maxPacket), "packet", "88B to 9kB",
+			"packets of %s are impossible", p.Packet),
 		p.validateMessages(),
 		p.validateIperf3())
 }
@@ -250,8 +251,8 @@ func (p *Params) validateIperf3() error {
 	return cmp.Or(
 		workload.Refuse(s.downloads > 0, "downloads", "a duration with tool: iperf3, or tool: builtin", "iperf3 transfers no objects"),
 		workload.Refuse(p.Size != 0, "size", "tool: builtin, or leave size out", "iperf3 transfers no objects"),
-		workload.Refuse(p.Packet != 0, "packet", "tool: builtin, or leave packet out", "iperf3 has no packets of a size here"),
-		workload.Refuse(len(p.Messages) > 0, "messages", "tool: builtin, or leave messages out", "iperf3 sends no messages"),
+		workload.Refuse(p.Packet != 0, "packet", "tool: builtin, or leave packet out", "iperf3 sets no segment here"),
+		workload.Refuse(len(p.Messages) > 0, "messages", "tool: builtin, or leave messages out", "iperf3 sends none"),
 		workload.Refuse(s.connections > 128, "connections", "1 to 128 with tool: iperf3", "iperf3 cannot make %d connections", s.connections),
 		workload.Refuse(s.duration%time.Second != 0, "duration", "whole seconds with tool: iperf3", "iperf3 cannot run for %v", s.duration),
 		workload.Refuse(s.warmUp%time.Second != 0 || s.warmUp > time.Minute, "warm_up", "whole seconds, at most 1m, with tool: iperf3", "iperf3 cannot warm up for %v", s.warmUp),

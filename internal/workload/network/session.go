@@ -47,10 +47,12 @@ func newSession(set settings, env *workload.Env, o *object) (*session, error) {
 		s.phase.Store(phaseWarmUp) // the others transfer from the start
 	}
 	if set.receive {
-		s.counts = append(s.counts, bytesAndPackets(set, metricReceive, metricReceivePackets, model.ResourceNetworkReceive)...)
+		s.counts = append(s.counts,
+			bytesAndPackets(set, metricReceive, metricReceivePackets, model.ResourceNetworkReceive)...)
 	}
 	if set.send {
-		s.counts = append(s.counts, bytesAndPackets(set, metricSend, metricSendPackets, model.ResourceNetworkSend)...)
+		s.counts = append(s.counts,
+			bytesAndPackets(set, metricSend, metricSendPackets, model.ResourceNetworkSend)...)
 	}
 	for _, peer := range env.Peers {
 		addr, err := address(peer, set.port)
