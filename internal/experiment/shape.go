@@ -9,6 +9,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 type field struct {
@@ -79,6 +80,9 @@ func shapeOf(t reflect.Type, tag string) shape {
 	case reflect.TypeFor[unit.Rate]():
 		s.kind, s.format, s.quantity = textShape, formatRate, unit.RateAllowed
 		return s.tagged(tag)
+	case reflect.TypeFor[workload.PerCore]():
+		s.kind, s.quantity = textShape, `all, or text such as "2 per core"`
+		return s
 	case reflect.TypeFor[model.Phase]():
 		s.phase = true
 	case reflect.TypeFor[Fleet]():
