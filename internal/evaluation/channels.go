@@ -65,7 +65,8 @@ func (f Finding) Channels(smaller []Kept) (out []Channel) {
 		mean, se := stats.Average(levels[share]), sd/math.Sqrt(float64(n))
 		c := Channel{Share: share, Outside: n % share, Kept: math.Exp(mean),
 			CI: Interval{math.Exp(mean - t*se), math.Exp(mean + t*se)}}
-		if c.Probability = probability(mean+math.Log(float64(share)), math.Hypot(se, fairness)); c.Probability < leastProbable {
+		c.Probability = probability(mean+math.Log(float64(share)), math.Hypot(se, fairness))
+		if c.Probability < leastProbable {
 			return nil // a level of its own
 		}
 		for _, p := range f.Pairs {
@@ -74,8 +75,10 @@ func (f Finding) Channels(smaller []Kept) (out []Channel) {
 				c.Total += p.Parallel * float64(share) / float64(n)
 			}
 		}
-		c.Sets = c.sets(smaller)
-		if share > 1 && n >= share && (above || len(c.Sets) > 1 && slices.ContainsFunc(smaller, Kept.uneven)) {
+		var possible bool
+		c.Sets, possible = c.sets(smaller)
+		seen := above || len(c.Sets) > 1 && slices.ContainsFunc(smaller, Kept.uneven)
+		if share > 1 && n >= share && possible && seen {
 			out = append(out, c)
 		}
 		above = true
@@ -137,14 +140,9 @@ func (k Kept) uneven() bool {
 
 // sets divides the subjects by channel. In each step the shares of two on one channel are
 // alike and add up to no more than that channel. What is left is divided only if there is one
-// way.
-func (c Channel) sets(steps []Kept) (out [][]model.NodeID) {
-	if len(c.Nodes) == c.Share {
-		return [][]model.NodeID{c.Nodes}
-	}
-	if c.Outside > 0 {
-		return nil
-	}
+// way. It is not possible if a subject has too few others that it may share with: more share a
+// wider channel then.
+func (c Channel) sets(steps []Kept) (out [][]model.NodeID, possible bool) {
 	together := func(a, b model.NodeID) bool {
 		return !slices.ContainsFunc(steps, func(k Kept) bool {
 			both := k[a] > 0 && k[b] > 0
@@ -154,18 +152,22 @@ func (c Channel) sets(steps []Kept) (out [][]model.NodeID) {
 	with := func(a model.NodeID, among []model.NodeID) []model.NodeID {
 		return slices.DeleteFunc(slices.Clone(among), func(b model.NodeID) bool { return a != b && !together(a, b) })
 	}
+	few := func(a model.NodeID) bool { return len(with(a, c.Nodes)) < c.Share }
+	if c.Outside > 0 || slices.ContainsFunc(c.Nodes, few) {
+		return nil, c.Outside > 0
+	}
 	for left := c.Nodes; len(left) > 0; {
 		i := slices.IndexFunc(left, func(a model.NodeID) bool { return len(with(a, left)) == c.Share })
 		if i < 0 {
-			return nil
+			return nil, true
 		}
 		set := with(left[i], left)
 		if slices.ContainsFunc(set, func(a model.NodeID) bool { return len(with(a, set)) < c.Share }) {
-			return nil // two of them are apart
+			return nil, false // two of them are apart
 		}
 		out = append(out, set)
 		left = slices.DeleteFunc(slices.Clone(left), func(a model.NodeID) bool { return slices.Contains(set, a) })
 	}
 	slices.SortFunc(out, slices.Compare)
-	return out
+	return out, true
 }

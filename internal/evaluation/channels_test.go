@@ -43,14 +43,10 @@ func TestChannelsFound(t *testing.T) {
 		right := true
 		for _, c := range channelsOf(rng, kept) {
 			got[c.Share] = len(c.Nodes)
-			for _, node := range c.Nodes {
-				i := slices.IndexFunc(kept, func(k float64) bool { return k == 1/float64(c.Share) && node != "" })
-				right = right && i >= 0 && c.Outside == 0
-			}
 			for i, k := range kept {
 				right = right && (k == 1/float64(c.Share)) == slices.Contains(c.Nodes, nodeName(i))
 			}
-			right = right && (c.Sets != nil) == (len(c.Nodes) == c.Share)
+			right = right && c.Outside == 0 && (c.Sets != nil) == (len(c.Nodes) == c.Share)
 		}
 		if want[1] = 0; !right || got != want {
 			missed++
@@ -65,27 +61,30 @@ func TestChannelsFound(t *testing.T) {
 // TestNoChannels: where there is no channel, none is named.
 func TestNoChannels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 2))
-	for name, share := range map[string]func(i, n int, of float64) float64{
-		"nothing is lost":            func(int, int, float64) float64 { return 1 },
-		"one limit of all":           func(_, n int, of float64) float64 { return of },
-		"one node is slower":         func(i, n int, of float64) float64 { return max(of, float64(min(i, 1))) },
-		"each loses something else":  func(int, int, float64) float64 { return .2 + .8*rng.Float64() },
-		"all lose, one node is slow": func(i, _ int, of float64) float64 { return of * (.6 + .4*float64(min(i, 1))) },
+	for _, c := range []struct {
+		name  string
+		share func(i int, of float64) float64
+	}{
+		{"nothing is lost", func(int, float64) float64 { return 1 }},
+		{"one limit of all", func(_ int, of float64) float64 { return of }},
+		{"one node is slower", func(i int, of float64) float64 { return max(of, float64(min(i, 1))) }},
+		{"each loses something else", func(int, float64) float64 { return .2 + .8*rng.Float64() }},
+		{"all lose, one node is slow", func(i int, of float64) float64 { return of * (.6 + .4*float64(min(i, 1))) }},
 	} {
 		const draws = 200
 		found := 0
 		for range draws {
 			kept, of := make([]float64, 4+rng.IntN(17)), .15+.85*rng.Float64()
 			for i := range kept {
-				kept[i] = share(i, len(kept), of)
+				kept[i] = c.share(i, of)
 			}
 			if len(channelsOf(rng, kept)) > 0 {
 				found++
 			}
 		}
-		t.Logf("%s: channels in %d of %d draws", name, found, draws)
+		t.Logf("%s: channels in %d of %d draws", c.name, found, draws)
 		if found > draws/20 {
-			t.Errorf("%s: channels in %d of %d draws, want 5 %% at most", name, found, draws)
+			t.Errorf("%s: channels in %d of %d draws, want 5 %% at most", c.name, found, draws)
 		}
 	}
 }
@@ -132,5 +131,29 @@ func TestChannelOutside(t *testing.T) {
 	got := channelsOf(rand.New(rand.NewPCG(3, 3)), []float64{.5, 1, .5, 1, .5})
 	if len(got) != 1 || got[0].Outside != 1 || got[0].Sets != nil || len(got[0].Nodes) != 3 {
 		t.Errorf("channels %+v, want one of two with one of three nodes outside", got)
+	}
+}
+
+// TestWiderChannel: four nodes at a half, of which two keep everything together, share one
+// channel of twice the capacity. Without such a step nobody knows.
+func TestWiderChannel(t *testing.T) {
+	f := Finding{}
+	for i, kept := range []float64{.51, .5, .49, .5, 1, .99} {
+		f.Pairs = append(f.Pairs, NodePair{Node: nodeName(i), Serial: 100, Parallel: 100 * kept})
+	}
+	wide := func(a, b int) Kept { return Kept{nodeName(a): .98, nodeName(b): 1.02} }
+	for _, c := range []struct {
+		name    string
+		smaller []Kept
+		want    int
+	}{
+		{"no smaller fleet", nil, 1},
+		{"two nodes together", []Kept{wide(0, 1)}, 1},
+		{"one node with each other", []Kept{wide(0, 1), wide(0, 2), wide(0, 3)}, 0},
+	} {
+		got := f.Channels(c.smaller)
+		if len(got) != c.want || c.want == 1 && got[0].Sets != nil {
+			t.Errorf("%s: %+v, want %d without sets", c.name, got, c.want)
+		}
 	}
 }

@@ -30,19 +30,21 @@ var (
 			a.Resource, a.Small.opsText(), a.Large.opsText(), calls(a.Resource))
 	})
 	networkCarriesMore = caveat.Define("network_carries_more", func(a against) string {
-		return fmt.Sprintf("%s: the network between the nodes carried %s together, and the store %s. So that network is not the limit",
+		return fmt.Sprintf("%s: the network between the nodes carried %s together, and the store %s. "+
+			"So that network is not the limit",
 			a.Resource, amount(a.NetworkRate), amount(a.Rate))
 	})
 	storeAboveTwoWay = caveat.Define("store_above_two_way", func(a against) string {
-		return fmt.Sprintf("%s: one node alone has %s, more than the %s of the two-way network. So the two-way rate is not a "+
-			"limit of the store", a.Resource, amount(a.Rate), amount(a.NetworkRate))
+		return fmt.Sprintf("%s: one node alone has %s, more than the %s of the two-way network. So the two-way rate "+
+			"is not a limit of the store", a.Resource, amount(a.Rate), amount(a.NetworkRate))
 	})
 	oneWayAbove = caveat.Define("one_way_above_two_way", func(a against) string {
 		return fmt.Sprintf("network: one node alone has %s one way, and %s each way if both ways are in use. So both ways "+
 			"share a limit, such as a processor. It is not the rate of the link", amount(a.Rate), amount(a.NetworkRate))
 	})
 	linkRate = caveat.Define("link_rate", func(a nearLink) string {
-		return fmt.Sprintf("%s: the total of %s is near %s, a usual rate of links. A link or a quota of that rate may be the limit",
+		return fmt.Sprintf("%s: the total of %s is near %s, a usual rate of links. "+
+			"A link or a quota of that rate may be the limit",
 			a.Resource, amount(a.Total), num.Human(a.Link, "bit/s"))
 	})
 )
@@ -50,6 +52,7 @@ var (
 type (
 	channel struct {
 		Resource caveat.Verbatim     `json:"resource"`
+		Workload caveat.Verbatim     `json:"workload"`
 		Of       evaluation.Subjects `json:"of"`
 		Unit     caveat.Verbatim     `json:"unit"`
 		evaluation.Channel
@@ -94,7 +97,12 @@ var linkRates = []float64{10e9, 25e9, 40e9, 100e9}
 // path is what the findings say of the way of the data.
 func path(findings []evaluation.Finding, scalings []evaluation.Scaling) (out caveat.List) {
 	answered := slices.DeleteFunc(slices.Clone(findings), func(f evaluation.Finding) bool { return !f.Answered() })
-	for _, f := range answered {
+	for i, f := range answered {
+		if slices.ContainsFunc(answered[:i], func(o evaluation.Finding) bool {
+			return o.Workload == f.Workload && o.About() == f.About()
+		}) {
+			continue // bytes say what operations do
+		}
 		for _, c := range channelsOf(f, scalings) {
 			out.Add(channelShared.At(model.Info, caveat.Subject{}, c))
 		}
@@ -109,7 +117,7 @@ func path(findings []evaluation.Finding, scalings []evaluation.Scaling) (out cav
 	return out
 }
 
-// channelsOf are those of the throughput or rate that a finding is about.
+// channelsOf are those of a finding.
 func channelsOf(f evaluation.Finding, scalings []evaluation.Scaling) (out []channel) {
 	if f.Verdict != evaluation.Degraded {
 		return nil
@@ -121,7 +129,7 @@ func channelsOf(f evaluation.Finding, scalings []evaluation.Scaling) (out []chan
 		}
 	}
 	for _, c := range f.Channels(smaller) {
-		x := channel{Resource: caveat.Verbatim(f.About()), Of: f.Of, Unit: caveat.Verbatim(f.Unit), Channel: c}
+		x := channel{caveat.Verbatim(f.About()), caveat.Verbatim(f.Workload), f.Of, caveat.Verbatim(f.Unit), c, 0}
 		if normal, factor := evaluation.NormalUnit(f.Unit); normal == evaluation.ByteRate {
 			x.Link = nearestLink(factor * c.Total)
 		}
@@ -132,7 +140,8 @@ func channelsOf(f evaluation.Finding, scalings []evaluation.Scaling) (out []chan
 
 func (a channel) String() string {
 	count := len(a.Nodes) / a.Share
-	text := fmt.Sprintf("%s: %ss %s keep %s of their capacity [%.1f, %.1f], near 1/%d (probability %s). That points to %s of %s",
+	text := fmt.Sprintf("%s: %ss %s keep %s of their capacity [%.1f, %.1f], near 1/%d (probability %s). "+
+		"That points to %s of %s",
 		a.Resource, a.Of, num.List(a.Nodes), num.Fraction(a.Kept), 100*a.CI[0], 100*a.CI[1], a.Share,
 		num.Fraction(a.Probability), num.Count(count, "channel"),
 		evaluation.AmountText(a.Total, string(a.Unit), string(a.Resource)))
@@ -144,7 +153,7 @@ func (a channel) String() string {
 	case a.Outside > 0:
 		text += fmt.Sprintf("; %d of them share with something outside the fleet", a.Outside)
 	case count > 1 && len(a.Sets) == 0:
-		text += "; measure more fleet sizes (sizes) to see who shares with whom"
+		text += ", or to fewer and wider ones; measure more fleet sizes (sizes) to see who shares with whom"
 	case count > 1:
 		var sets []string
 		for _, set := range a.Sets {

@@ -12,7 +12,9 @@ import (
 
 // measured is a resource of which each of these nodes has alone what is said, and together a
 // limit, with noise of 2 to 5 %.
-func measured(rng *rand.Rand, workload, resource, unit string, alone, limit float64, nodes ...string) evaluation.Finding {
+func measured(
+	rng *rand.Rand, workload, resource, unit string, alone, limit float64, nodes ...string,
+) evaluation.Finding {
 	table := evaluation.Table{Workload: workload, Metric: resource + unit, Unit: unit, Better: model.Higher}
 	noise := .02 + .03*rng.Float64()
 	for _, node := range nodes {
@@ -113,8 +115,9 @@ func TestPathText(t *testing.T) {
 	outside := a
 	outside.Nodes, outside.Outside = outside.Nodes[:3], 1
 	for want, a := range map[string]channel{
-		begin + " for 2 nodes each; measure more fleet sizes (sizes) to see who shares with whom": a,
-		begin + ", near a link of 10 Gbit/s, for 2 nodes each: a, c; b, d":                        told,
+		begin + " for 2 nodes each, or to fewer and wider ones; " +
+			"measure more fleet sizes (sizes) to see who shares with whom": a,
+		begin + ", near a link of 10 Gbit/s, for 2 nodes each: a, c; b, d": told,
 		strings.NewReplacer(", d", "", "2 channels", "1 channel").Replace(begin) +
 			" for 2 nodes each; 1 of them share with something outside the fleet": outside,
 	} {
@@ -122,4 +125,21 @@ func TestPathText(t *testing.T) {
 			t.Errorf("text %q, want %q", got, want)
 		}
 	}
+}
+
+// TestPathShown: the findings on the way stand in the document.
+func TestPathShown(t *testing.T) {
+	f := found(model.ResourceObjectPut, 60, 58, 62, 3.1e9)
+	r := filled(&Result{Ranking: rank(list(f), nil), Path: path(list(f), nil), findings: list(f)})
+	for _, block := range r.Document().Sections[0].Blocks {
+		if block.Part != nil && block.Part.Title == "Where on the way of the data" {
+			want := "objectstore.put: the total of 3.1 GB/s is near 25 Gbit/s, a usual rate of links. " +
+				"A link or a quota of that rate may be the limit"
+			if got := block.Part.Blocks[0].List.Items; len(got) != 1 || got[0] != want {
+				t.Errorf("shown %q, want %q", got, want)
+			}
+			return
+		}
+	}
+	t.Error("the document shows no findings on the way")
 }
