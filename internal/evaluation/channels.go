@@ -75,11 +75,12 @@ func (f Finding) Channels(smaller []Kept) (out []Channel) {
 				c.Total += p.Parallel * float64(share) / float64(n)
 			}
 		}
-		var possible bool
-		c.Sets, possible = c.sets(smaller)
-		seen := above || len(c.Sets) > 1 && slices.ContainsFunc(smaller, Kept.uneven)
-		if share > 1 && n >= share && possible && seen {
-			out = append(out, c)
+		if share > 1 && n >= share {
+			var possible bool
+			c.Sets, possible = c.sets(smaller)
+			if possible && (above || len(c.Sets) > 1 && slices.ContainsFunc(smaller, Kept.uneven)) {
+				out = append(out, c)
+			}
 		}
 		above = true
 	}
@@ -153,8 +154,11 @@ func (c Channel) sets(steps []Kept) (out [][]model.NodeID, possible bool) {
 		return slices.DeleteFunc(slices.Clone(among), func(b model.NodeID) bool { return a != b && !together(a, b) })
 	}
 	few := func(a model.NodeID) bool { return len(with(a, c.Nodes)) < c.Share }
-	if c.Outside > 0 || slices.ContainsFunc(c.Nodes, few) {
-		return nil, c.Outside > 0
+	switch {
+	case c.Outside > 0 || len(steps) == 0 && len(c.Nodes) > c.Share:
+		return nil, true
+	case slices.ContainsFunc(c.Nodes, few):
+		return nil, false
 	}
 	for left := c.Nodes; len(left) > 0; {
 		i := slices.IndexFunc(left, func(a model.NodeID) bool { return len(with(a, left)) == c.Share })
