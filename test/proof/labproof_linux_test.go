@@ -5,6 +5,7 @@ package proof_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -152,6 +153,38 @@ func TestLabLimit(t *testing.T) {
 	}
 }
 
+// TestLabLimitChannels: the channels of the example, and who shares with whom.
+func TestLabLimitChannels(t *testing.T) {
+	parts.Begin(t)
+	p := program.LabCase{Name: "channels", Why: "1 − 5/10", Truth: map[string]float64{"network": 50}}
+	table := &program.LabTable{}
+	var got resourceAnswer
+	p.Prove(t, table, func(w *program.Installation) {
+		w.Run("run", program.ExampleFile("lab-channels.yaml"))
+		got = (&installation{w}).resources("latest")
+	})
+	t.Log(table)
+	group := func(subject string) string { // lab-a of lab-a-1>lab-core-1
+		node, _, _ := strings.Cut(subject, ">")
+		return node[:strings.LastIndexByte(node, '-')]
+	}
+	sizes := map[int]int{} // subjects on channels of a size
+	for _, f := range got.Path {
+		t.Log(f.Text)
+		for _, set := range f.Args.Sets {
+			sizes[f.Args.Share] += len(set)
+			for _, subject := range set {
+				if group(subject) != group(set[0]) {
+					t.Errorf("%s and %s are on one channel, but in two groups", subject, set[0])
+				}
+			}
+		}
+	}
+	if want := (map[int]int{2: 4, 4: 4}); !maps.Equal(sizes, want) {
+		t.Errorf("subjects on channels of two and of four: %v, want %v", sizes, want)
+	}
+}
+
 // randomLab is a lab in which some resources lose some of their capacity, one
 // of them clearly more than the others.
 type randomLab struct {
@@ -239,6 +272,13 @@ func describeRanking(r resources.Ranking) string {
 type resourceAnswer struct {
 	Ranking  resources.Ranking    `json:"ranking"`
 	Scalings []evaluation.Scaling `json:"scalings"`
+	Path     []struct {
+		Text string `json:"text"`
+		Args struct {
+			Share int        `json:"share"`
+			Sets  [][]string `json:"sets"`
+		} `json:"args"`
+	} `json:"path"`
 }
 
 func (w *installation) resources(run string) resourceAnswer {
