@@ -273,8 +273,8 @@ func (b *builder) step(by string, t study.Treatment, number int) (model.Step, er
 	spec := specOf(w.Workload, b.exp.Output)
 	spec.Offer, spec.Trial = t.Offer, t.Trial
 	s.Tasks = tasks(s.ID, active, spec)
-	if sharesLoad(p.Bench) || isTeam(p.Bench) {
-		share(s.Tasks)
+	if team := isTeam(p.Bench); team || sharesLoad(p.Bench) {
+		share(s.Tasks, team)
 	}
 	if len(s.Tasks) > 0 {
 		if err := b.serve(&s, t, w.Workload, "workloads."+p.Name); err != nil {
@@ -419,11 +419,11 @@ func isTeam(bench workload.Workload) bool {
 	return ok && t.IsTeam()
 }
 
-// share tells each measuring task its part.
-func share(tasks []model.Task) {
+// share tells each measuring task its part; in a team each task.
+func share(tasks []model.Task, team bool) {
 	var parts []*model.Spec
 	for i := range tasks {
-		if tasks[i].Spec.Role == model.RoleMeasure {
+		if team || tasks[i].Spec.Role == model.RoleMeasure {
 			parts = append(parts, &tasks[i].Spec)
 		}
 	}

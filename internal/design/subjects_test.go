@@ -103,6 +103,22 @@ func TestPairings(t *testing.T) {
 	}
 }
 
+// TestShare: each task that measures has a part of a load; in a team each task has a
+// number.
+func TestShare(t *testing.T) {
+	for team, want := range map[bool]string{false: "[0/1 0/0 0/0]", true: "[0/3 1/3 2/3]"} {
+		tasks := tasks(model.NewStepID(testRun, 0), together(grouped(3)), model.Spec{})
+		share(tasks, team)
+		var got []string
+		for _, task := range tasks {
+			got = append(got, fmt.Sprintf("%d/%d", task.Spec.Part, task.Spec.Parts))
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("team %v: parts %v, want %s", team, got, want)
+		}
+	}
+}
+
 func TestPairingErrors(t *testing.T) {
 	for _, c := range []struct {
 		pairing workload.Pairing

@@ -98,25 +98,34 @@ func (r *reader) checkVolume(w *Workload, e *Experiment, path []string) {
 	if !ok || !r.clean("fleet") || !r.clean(path...) {
 		return
 	}
-	name, need, ok := user.UsesVolume()
-	switch {
-	case !ok:
-	case e.Fleet.Lab != nil:
-		r.checkLabVolume(w, e, path, name, need)
-	case e.Fleet.Local != nil && name != "":
-		r.report(extend(path, "volume"), "the nodes of a local fleet have no volumes", "give path: instead, or use a lab with volumes")
+	names, need, ok := user.UsesVolumes()
+	if !ok {
+		return
+	}
+	for _, name := range names {
+		key := "volume"
+		if r.root.has(extend(path, "volumes")) {
+			key = "volumes"
+		}
+		switch {
+		case e.Fleet.Lab != nil:
+			r.checkLabVolume(w, e, path, key, name, need)
+		case e.Fleet.Local != nil && name != "":
+			r.report(extend(path, key), "the nodes of a local fleet have no volumes", "give path: instead, or use a lab with volumes")
+			return
+		}
 	}
 }
 
-func (r *reader) checkLabVolume(w *Workload, e *Experiment, path []string, name string, need unit.Size) {
+func (r *reader) checkLabVolume(w *Workload, e *Experiment, path []string, key, name string, need unit.Size) {
 	hosts := takingPart(w, e.Fleet.Lab)
 	for _, h := range hosts {
 		switch {
 		case name == "" && len(h.Use) > 1:
-			r.report(extend(path, "volume"), fmt.Sprintf("node %s has the volumes %s", h.Name, strings.Join(h.Use, ", ")), "say which one: volume: NAME")
+			r.report(extend(path, key), fmt.Sprintf("node %s has the volumes %s", h.Name, strings.Join(h.Use, ", ")), "say which one: volume: NAME")
 			return
 		case name != "" && !slices.Contains(h.Use, name):
-			r.report(extend(path, "volume"), fmt.Sprintf("node %s has no volume %q", h.Name, name), volumesOf(h, name))
+			r.report(extend(path, key), fmt.Sprintf("node %s has no volume %q", h.Name, name), volumesOf(h, name))
 			return
 		}
 	}

@@ -61,17 +61,21 @@ func (s *shell) Run(_ context.Context, _ *workload.Env) error { return nil }
 
 // writer is a workload that uses a volume.
 type writer struct {
-	Volume string    `json:"volume,omitempty"`
-	Path   string    `json:"path,omitempty"`
-	Size   unit.Size `json:"size,omitempty"`
+	Volume  string    `json:"volume,omitempty"`
+	Volumes []string  `json:"volumes,omitempty"`
+	Path    string    `json:"path,omitempty"`
+	Size    unit.Size `json:"size,omitempty"`
 }
 
 func (w *writer) Validate() error                              { return nil }
 func (w *writer) Estimate() time.Duration                      { return 0 }
 func (w *writer) Prepare(context.Context, *workload.Env) error { return nil }
 func (w *writer) Run(_ context.Context, _ *workload.Env) error { return nil }
-func (w *writer) UsesVolume() (name string, size unit.Size, ok bool) {
-	return w.Volume, w.Size, w.Path == ""
+func (w *writer) UsesVolumes() (names []string, size unit.Size, ok bool) {
+	if len(w.Volumes) > 0 {
+		return w.Volumes, w.Size, true
+	}
+	return []string{w.Volume}, w.Size, w.Path == ""
 }
 
 // hunt is a study without parameters.

@@ -97,10 +97,10 @@ const (
 // VolumeUser is implemented by workloads that use a volume of their node. A file
 // is refused if its lab has no such volume.
 type VolumeUser interface {
-	// UsesVolume returns the name of the volume, empty for the only one that
-	// the node has, and how much of it is used: 0 when only the node knows.
-	// It is false when no volume is used. It is called on valid parameters.
-	UsesVolume() (name string, size unit.Size, ok bool)
+	// UsesVolumes returns the names of volumes, empty for the only one that the node
+	// has, and how much of each is used: 0 when only the node knows. It is false when
+	// no volume is used, or only the node knows which. It is called on valid parameters.
+	UsesVolumes() (names []string, size unit.Size, ok bool)
 }
 
 // EnvironUser is implemented by workloads that use variables of the node's

@@ -87,6 +87,33 @@ trials: 1
 	program.AwaitNobody(t, w.Dir)
 }
 
+// TestLabSparkDivided: each node has a part of the table and reads it itself, which the
+// job holds against where its tasks are; the sum of all is right.
+func TestLabSparkDivided(t *testing.T) {
+	parts.Begin(t)
+	program.NeedLab(t)
+	needSpark(t)
+	w := install(t)
+	data := filepath.Join(w.Dir, "visits")
+	w.Run("run", w.Write("divided.yaml", fmt.Sprintf(`
+fleet: {lab: {nodes: 3}}
+workloads: [{kind: spark, divided: true, size: 9MB, sources: 10000, skew: 1, cores: 2, path: %s, timeout: 15m}]
+evaluations: [parallel]
+retries: {failed: 0}
+trials: 1
+`, data)))
+	program.CheckComplete(t, w.Data("latest"))
+	tables, err := filepath.Glob(filepath.Join(data, "*.csv"))
+	if err != nil || len(tables) != 3 {
+		t.Fatalf("tables %v, %v, want one a node", tables, err)
+	}
+	for _, file := range tables {
+		if info, err := os.Stat(file); err != nil || info.Size() < 3_000_000 || info.Size() > 3_000_100 {
+			t.Errorf("%s: %v, %v, want a third of the table", file, info, err)
+		}
+	}
+}
+
 // TestLabSparkBeside: a campaign in which processors have half of their speed in
 // known repetitions. The COVs of processor and memory are those of the arithmetic,
 // disk and network are steady, and Spark, of which computing is not all, has a

@@ -30,6 +30,37 @@ func deviceSize(path string) (int64, error) {
 	return size, nil
 }
 
+// newMount mounts a device where nobody else sees it: below the folder that is the
+// file. The kernel ends the mount when the last file on it is closed, so that a task
+// that was killed leaves none.
+func newMount(device, kind string) (*os.File, error) {
+	context, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unix.Close(context) }() // the mount stays
+	if err = unix.FsconfigSetString(context, "source", device); err == nil {
+		err = unix.FsconfigCreate(context)
+	}
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.Fsmount(context, unix.FSMOUNT_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), device), nil
+}
+
+// mayMount says why this process cannot mount a file system; nil if it can.
+func mayMount(kind string) error {
+	context, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	return unix.Close(context)
+}
+
 const (
 	claimTries = 20
 	claimPause = 100 * time.Millisecond

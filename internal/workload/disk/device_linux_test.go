@@ -94,19 +94,19 @@ func TestNoDirect(t *testing.T) {
 	folder := mount(t, "none", "ramfs", 0, "")
 	env, _, _ := environment(t, folder)
 	// ramfs has no size, so that no space is free on it.
-	target := &target{path: filepath.Join(folder, "x"), filesystem: filesystemOf(folder)}
-	if err := os.WriteFile(target.path, nil, 0o600); err != nil {
+	made := &target{path: filepath.Join(folder, "x"), filesystem: filesystemOf(folder)}
+	if err := os.WriteFile(made.path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := params(t, `{"size": "1MiB", "duration": "0s"}`)
-	if err := target.tryDirect(p.settings()); err == nil || !strings.Contains(err.Error(), "(ramfs) does not support direct I/O: set direct: false") {
+	if err := made.tryDirect(p.settings()); err == nil || !strings.Contains(err.Error(), "(ramfs) does not support direct I/O: set direct: false") {
 		t.Errorf("tryDirect on ramfs = %v, want what to do", err)
 	}
-	if err := target.tryDirect(settings{}); err != nil || target.direct {
-		t.Errorf("tryDirect for buffered I/O = %v, direct %v; want nil, false", err, target.direct)
+	if err := made.tryDirect(settings{}); err != nil || made.direct {
+		t.Errorf("tryDirect for buffered I/O = %v, direct %v; want nil, false", err, made.direct)
 	}
 	// What fio says of it is understood, too.
-	p.plan, p.target = p.settings(), *target
+	p.plan, p.targets = p.settings(), []target{*made}
 	p.fio = "fio"
 	if path, err := workload.LookPath("fio", env.Environ); err == nil {
 		p.fio = path

@@ -4,7 +4,9 @@ package disk
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 )
 
 // directIO: O_DIRECT is of Linux.
@@ -17,3 +19,9 @@ func deviceSize(path string) (int64, error) {
 func unclaimed(_ context.Context, path string) error {
 	return fmt.Errorf("%s: block devices can be measured on Linux only: give a folder", path)
 }
+
+func newMount(device, _ string) (*os.File, error) {
+	return nil, fmt.Errorf("%s: block devices can be mounted on Linux only", device)
+}
+
+func mayMount(string) error { return errors.ErrUnsupported }

@@ -6,6 +6,7 @@
 //  1. parameters and preset become settings;
 //  2. the volume, folder, file or device becomes a target, and what must not
 //     be written to is refused (target.go, scratch.go, device_linux.go);
+//     several volumes become one, or a target each (union.go);
 //  3. fio lays the target out in a run of its own, which is not timed
 //     (fio.go), because a write into a block that was never written
 //     also writes metadata, and a read of it may not reach the disk at all;
@@ -27,6 +28,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,8 +53,9 @@ const (
 // Run and Cleanup. A zero value or nil is a key that was not given: it takes
 // its value from the preset, or else the default.
 type Params struct {
-	Preset    string         `json:"preset,omitempty" jsonschema:"enum=paper" jsonschema_description:"Values for the keys that are not given. paper: a file of twice the memory is written once, in order, in blocks of 256KiB, through the page cache; the time includes the final fsync."`
+	Preset    string         `json:"preset,omitempty" jsonschema:"enum=paper" jsonschema_description:"Values for the keys that are not given. paper: a file of twice the memory is written once, in order, in blocks of 256KiB, through the page cache; the time includes the final fsync. Without volume and path it is on all volumes of the node, as volumes says."`
 	Volume    string         `json:"volume,omitempty" jsonschema:"pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$" jsonschema_description:"Name of a volume of the node. Default: its only volume; without volumes the task's own folder."`
+	Volumes   []string       `json:"volumes,omitempty" jsonschema_description:"Names of volumes that are one. Block devices become a RAID0 with an ext4 file system. Where that is not possible, blocks go to the volumes in turn, and the task says so."`
 	Path      string         `json:"path,omitempty" jsonschema_description:"Absolute path of a folder, a file or a block device on every node, instead of a volume."`
 	Destroy   bool           `json:"destroy,omitempty" jsonschema_description:"Allow overwriting the existing file or block device of path."`
 	Pattern   string         `json:"pattern,omitempty" jsonschema:"enum=sequential,enum=random,default=sequential" jsonschema_description:"Order of the blocks."`
@@ -69,9 +72,11 @@ type Params struct {
 	Fsync     int            `json:"fsync,omitempty" jsonschema:"minimum=1,maximum=1073741824" jsonschema_description:"fsync after this many writes of each job. Default: none."`
 	Layout    *bool          `json:"layout,omitempty" jsonschema_description:"Whether the whole size is written before the measurement. false is right for a device that is known to be written already. Default: true; preset paper: false while it writes in order."`
 
-	fio    string // path of the program
-	plan   settings
-	target target
+	fio  string // path of the program
+	plan settings
+	// targets are one, or the members over which blocks go in turn.
+	targets []target
+	union   union
 }
 
 // Kind describes the workload.
@@ -83,14 +88,17 @@ func Kind() workload.Kind {
 	}
 }
 
-// UsesVolume implements workload.VolumeUser. Only the node knows how much the
-// preset paper writes.
-func (p *Params) UsesVolume() (name string, size unit.Size, ok bool) {
+// UsesVolumes implements workload.VolumeUser. Only the node knows how much the
+// preset paper writes, and to which volumes if none is named.
+func (p *Params) UsesVolumes() (names []string, size unit.Size, ok bool) {
 	s := p.settings()
 	if s.size == 0 && !s.paper {
 		s.size = defaultSize.Bytes()
 	}
-	return p.Volume, unit.Size(s.total()), p.Path == ""
+	if s.files = len(p.Volumes); s.files == 0 {
+		return []string{p.Volume}, unit.Size(s.share()), p.Path == "" && !p.unites()
+	}
+	return p.Volumes, unit.Size(s.share()), true
 }
 
 // Tools implements workload.ToolUser.
@@ -114,25 +122,28 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 		return err
 	}
 	p.plan = p.settings()
-	if err := p.chooseTarget(env); err != nil {
+	if err := p.chooseTargets(ctx, env); err != nil {
 		return err
 	}
 	if err := p.fixSize(); err != nil {
 		return err
 	}
-	if err := p.target.open(ctx, p.plan); err != nil {
-		return err
+	for i := range p.targets {
+		if err := p.targets[i].open(ctx, p.plan); err != nil {
+			return err
+		}
 	}
-	for _, w := range warnings(p.plan, p.target, nodeMemory()) {
+	for _, w := range append(p.union.notes, warnings(p.plan, p.targets[0], nodeMemory())...) {
 		if _, err := fmt.Fprintln(env.Stderr, "warning: "+w); err != nil {
 			return fmt.Errorf("writing a warning: %w", err)
 		}
 	}
-	if !p.target.layOut(p.plan) {
+	first := p.targets[0]
+	if !first.layOut(p.plan) {
 		return nil
 	}
-	if _, err := p.execute(ctx, env, layoutArguments(p.plan, p.target.path, p.target.direct), nil); err != nil {
-		return fmt.Errorf("laying out %s: %w", p.target.path, err)
+	if _, err := p.execute(ctx, env, layoutArguments(p.plan, p.paths(), first.direct), nil); err != nil {
+		return fmt.Errorf("laying out %s: %w", first.path, err)
 	}
 	return nil
 }
@@ -140,7 +151,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 // Run does the work and reports progress, samples and histograms.
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	m := &publisher{plan: p.plan, report: env.Report, began: time.Now(), now: time.Now}
-	last, err := p.execute(ctx, env, runArguments(p.plan, p.target.path), m)
+	last, err := p.execute(ctx, env, runArguments(p.plan, p.paths()), m)
 	if last != nil {
 		// Complete, so that people and programs can read it; of the documents
 		// before it, the series hold what they say.
@@ -161,13 +172,17 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	if err != nil {
 		return err
 	}
-	return publish(env.Report, p.plan, p.target, last.job, scored)
+	return publish(env.Report, p.plan, p.labels(), last.job, scored)
 }
 
-// Cleanup removes the file. It never touches a device, or a file that was
-// there before.
-func (p *Params) Cleanup(context.Context, *workload.Env) error {
-	return p.target.remove()
+// Cleanup removes the file, and what made one of several volumes. It never touches a
+// device, or a file that was there before.
+func (p *Params) Cleanup(ctx context.Context, env *workload.Env) error {
+	var errs []error
+	for i := range p.targets {
+		errs = append(errs, p.targets[i].remove())
+	}
+	return errors.Join(append(errs, p.union.release(ctx, env))...)
 }
 
 // defaultSize is small enough for a small volume, and beyond the cache of most
@@ -190,13 +205,23 @@ type settings struct {
 	duration  time.Duration // 0: the size once
 	fsync     int           // writes between two; 0: none
 	layout    bool
+	files     int // to which blocks go in turn; 0 is 1
 }
 
 func (s settings) reads() bool  { return s.operation != Write }
 func (s settings) writes() bool { return s.operation != Read }
 
-// part is the share of each job in bytes, whole blocks.
-func (s settings) part() int64 { return s.size / int64(s.jobs) / s.block * s.block }
+// members are the files to which blocks go in turn.
+func (s settings) members() int64 { return int64(max(1, s.files)) }
+
+// part is the share of each job in bytes, whole blocks on each file.
+func (s settings) part() int64 {
+	row := s.block * s.members()
+	return s.size / int64(s.jobs) / row * row
+}
+
+// share is what is used of each file, in bytes.
+func (s settings) share() int64 { return s.total() / s.members() }
 
 // total is what all jobs together use, in bytes.
 func (s settings) total() int64 { return s.part() * int64(s.jobs) }
@@ -263,8 +288,8 @@ func (p *Params) fixSize() error {
 	s := &p.plan
 	switch {
 	case s.size > 0:
-	case p.target.kind == existing && !p.Destroy:
-		s.size = p.target.size
+	case p.targets[0].kind == existing && !p.Destroy:
+		s.size = p.targets[0].size
 	case !s.paper:
 		s.size = defaultSize.Bytes()
 	default:
@@ -326,6 +351,8 @@ func (p *Params) Validate() error {
 			workload.Refuse(s.ramp > 0 && s.duration == 0, "ramp", "0s with a duration of 0s", "a ramp would leave part of a fixed amount of work uncounted"),
 		),
 		cmp.Or(
+			workload.Refuse(len(p.Volumes) > 0 && (p.Volume != "" || p.Path != ""), "volumes", "one of volumes, volume and path", "they exclude each other"),
+			workload.Refuse(len(slices.Compact(slices.Sorted(slices.Values(p.Volumes)))) < len(p.Volumes), "volumes", "each volume once", "a volume stands there twice"),
 			workload.Refuse(p.Volume != "" && p.Path != "", "path", "one of volume and path", "volume and path exclude each other"),
 			workload.Refuse(p.Path != "" && !filepath.IsAbs(p.Path), "path", "an absolute path, such as /mnt/data", "%q is relative", p.Path),
 			workload.Refuse(strings.ContainsAny(p.Path, "\x00\n"), "path", "a path without line breaks", "%q cannot be given to fio", p.Path),

@@ -170,15 +170,19 @@ func TestPlace(t *testing.T) {
 	}{
 		{"the only one", `{}`, map[string]string{"a": "/a"}, "/a", ""},
 		{"by name", `{"volume": "b"}`, two, "/b", ""},
+		{"in this order", `{"volumes": ["b", "a"]}`, two, "/b /a", ""},
+		{"all", `{"preset": "paper"}`, two, "/a /b", ""},
+		{"one for the preset", `{"preset": "paper", "volume": "b"}`, two, "/b", ""},
 		{"which one", `{}`, two, "", "volumes a, b"},
 		{"none", `{}`, nil, "/task", ""},
 		{"none of that name", `{"volume": "a"}`, nil, "", "no volumes"},
 		{"a path wins", `{"path": "/p"}`, two, "/p", ""},
 	}
 	for _, tt := range tests {
-		got, _, err := params(t, tt.params).place(&workload.Env{Dir: "/task", Volumes: tt.volumes})
+		places, _, err := params(t, tt.params).places(&workload.Env{Dir: "/task", Volumes: tt.volumes})
+		got := strings.Join(places, " ")
 		if got != tt.want || (tt.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.err) {
-			t.Errorf("%s: place() = %q, %v; want %q, %q", tt.name, got, err, tt.want, tt.err)
+			t.Errorf("%s: places() = %q, %v; want %q, %q", tt.name, got, err, tt.want, tt.err)
 		}
 	}
 }

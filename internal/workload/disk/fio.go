@@ -60,7 +60,7 @@ func (p *Params) execute(ctx context.Context, env *workload.Env, args []string, 
 	if last != nil {
 		code = last.job.Error
 	}
-	return last, explain(syscall.Errno(max(code, 0)), end, said.String(), p.plan, p.target)
+	return last, explain(syscall.Errno(max(code, 0)), end, said.String(), p.plan, p.targets[0])
 }
 
 // statusInterval is how often fio prints its state: twice as often as the
@@ -72,10 +72,14 @@ const statusInterval = 500 * time.Millisecond
 // with fio, however it ends. Buffers are filled anew for each write, with
 // numbers that no run before has used, so that nothing can be compressed or
 // deduplicated on its way.
-func common(path string) []string {
+func common(paths []string) []string {
+	var names []string
+	for _, path := range paths {
+		names = append(names, strings.NewReplacer(`\`, `\\`, `:`, `\:`).Replace(path))
+	}
 	return []string{
-		// A colon would separate two names.
-		"--name=scalebench", "--filename=" + strings.NewReplacer(`\`, `\\`, `:`, `\:`).Replace(path),
+		// A colon separates two names.
+		"--name=scalebench", "--filename=" + strings.Join(names, ":"),
 		"--thread", "--eta=never", "--output-format=json+", "--group_reporting",
 		"--fallocate=none", "--refill_buffers", "--randrepeat=0",
 	}
@@ -83,12 +87,12 @@ func common(path string) []string {
 
 // layoutArguments write the whole target once. (An fallocated or sparse file
 // would cost a change of metadata with each first write.)
-func layoutArguments(s settings, path string, direct bool) []string {
+func layoutArguments(s settings, paths []string, direct bool) []string {
 	block := int64(unit.MiB)
-	if s.total()%block != 0 {
+	if s.share()%block != 0 {
 		block = s.block // or the end would not be written
 	}
-	return append(common(path), "--rw=write", "--ioengine=psync", "--end_fsync=1",
+	return append(common(paths), "--rw=write", "--ioengine=psync", "--end_fsync=1",
 		fmt.Sprintf("--bs=%d", block), fmt.Sprintf("--size=%d", s.total()), directFlag(direct && block%sector == 0))
 }
 
@@ -99,14 +103,14 @@ func directFlag(direct bool) string {
 	return "--direct=0"
 }
 
-// runArguments do the work. Each job has its own part, so that together they
-// use the whole size, and a fixed amount is done once.
-func runArguments(s settings, path string) []string {
-	args := append(common(path), "--rw="+s.rw(), "--ioengine="+s.engine, directFlag(s.direct), "--percentile_list=50:99:99.9")
+// runArguments do the work. Each job has its own part of each file, so that together
+// they use the whole size, and a fixed amount is done once.
+func runArguments(s settings, paths []string) []string {
+	args := append(common(paths), "--rw="+s.rw(), "--ioengine="+s.engine, directFlag(s.direct), "--percentile_list=50:99:99.9")
 	add := func(format string, value any) { args = append(args, fmt.Sprintf(format, value)) }
 	add("--bs=%d", s.block)
 	add("--size=%d", s.part())
-	add("--offset_increment=%d", s.part())
+	add("--offset_increment=%d", s.part()/s.members())
 	add("--numjobs=%d", s.jobs)
 	add("--iodepth=%d", s.depth)
 	add("--status-interval=%dms", statusInterval.Milliseconds())
@@ -118,6 +122,11 @@ func runArguments(s settings, path string) []string {
 	}
 	if s.endFsync() {
 		args = append(args, "--end_fsync=1")
+	}
+	if s.files > 1 && s.writes() && !s.direct {
+		// fio syncs one file after the other at the end. What the page cache held
+		// back until then would be written by one volume at a time.
+		add("--sync_file_range=write:%d", 4*s.files)
 	}
 	if s.duration > 0 {
 		args = append(args, "--time_based")

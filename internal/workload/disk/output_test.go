@@ -251,7 +251,7 @@ func TestPublish(t *testing.T) {
 	if err := checkComplete(s, last); err != nil {
 		t.Fatal(err)
 	}
-	if err := publish(r, s, target{filesystem: "ext4"}, last, readingOf(last)); err != nil {
+	if err := publish(r, s, map[string]string{"filesystem": "ext4"}, last, readingOf(last)); err != nil {
 		t.Fatal(err)
 	}
 	l := last.Read.Latency
@@ -327,7 +327,7 @@ func FuzzOutput(f *testing.F) {
 			m.take(d, m.began.Add(time.Hour))
 			last = d
 			if checkComplete(s, d.job) == nil {
-				_ = publish(r, s, target{}, d.job, readingOf(d.job)) // an error is an answer
+				_ = publish(r, s, nil, d.job, readingOf(d.job)) // an error is an answer
 			}
 		}}
 		if _, err := split.Write(text); err != nil {

@@ -2,7 +2,6 @@ package disk
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -212,7 +211,7 @@ func checkComplete(s settings, j job) error {
 
 // publish reports the samples and histograms of the whole task: capacities by
 // the reading that counts, latencies of all operations that fio completed.
-func publish(r workload.Reporter, s settings, t target, j job, scored reading) error {
+func publish(r workload.Reporter, s settings, labels map[string]string, j job, scored reading) error {
 	for i, w := range directions {
 		if !w.used(s) {
 			continue
@@ -226,8 +225,7 @@ func publish(r workload.Reporter, s settings, t target, j job, scored reading) e
 			return err
 		}
 	}
-	r.Sample(model.Sample{Metric: "disk_size", Unit: "byte", Value: float64(s.total()), Info: true,
-		Labels: map[string]string{"filesystem": cmp.Or(t.filesystem, "unknown")}})
+	r.Sample(model.Sample{Metric: "disk_size", Unit: "byte", Value: float64(s.total()), Info: true, Labels: labels})
 	return nil
 }
 

@@ -82,6 +82,8 @@ func TestValidate(t *testing.T) {
 		{`{"path": "/data\nx"}`, "path"},
 		{`{"path": "/data", "volume": "data"}`, "path"},
 		{`{"destroy": true}`, "destroy"},
+		{`{"volumes": ["a", "b"], "volume": "a"}`, "volumes"},
+		{`{"volumes": ["a", "a"]}`, "volumes"},
 	}
 	for _, tt := range tests {
 		if err := paramtest.Check(t, Kind(), tt.params); !slices.Contains(paramtest.Fields(err), tt.field) {
@@ -112,7 +114,7 @@ func TestArguments(t *testing.T) {
 		if s.size == 0 {
 			s.size = 512 * mib
 		}
-		got := runArguments(s, "/mnt/a:b")
+		got := runArguments(s, []string{"/mnt/a:b"})
 		for _, w := range append(tt.want, `--filename=/mnt/a\:b`, "--refill_buffers", "--randrepeat=0", "--thread") {
 			if !slices.Contains(got, w) {
 				t.Errorf("%s: runArguments() = %q, want %s among them", tt.name, got, w)
@@ -137,7 +139,7 @@ func TestLayoutArguments(t *testing.T) {
 		{"odd block", settings{size: 3000, jobs: 1, block: 1000}, "--bs=1000 --size=3000 --direct=0"},
 	}
 	for _, tt := range tests {
-		got := layoutArguments(tt.s, "/x", true)
+		got := layoutArguments(tt.s, []string{"/x"}, true)
 		if last := strings.Join(got[len(got)-3:], " "); last != tt.want {
 			t.Errorf("%s: layoutArguments() ends with %s, want %s", tt.name, last, tt.want)
 		}

@@ -41,62 +41,98 @@ type target struct {
 	scratch *scratch // the folder that holds the file; nil when the user named the file
 }
 
-// chooseTarget follows volume and path to a file or device.
-func (p *Params) chooseTarget(env *workload.Env) error {
-	place, volume, err := p.place(env)
+// chooseTargets follows volumes and path to files or devices.
+func (p *Params) chooseTargets(ctx context.Context, env *workload.Env) error {
+	places, volume, err := p.places(env)
+	if err == nil && p.unites() {
+		places, err = p.union.make(ctx, env, places)
+	}
 	if err != nil {
 		return err
 	}
-	t := target{erasable: p.Destroy || volume}
+	p.plan.files = len(places)
+	for _, place := range places {
+		t, err := newTarget(place, p.Destroy || volume)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(p.union.folders(), place) {
+			t.filesystem = "ext4" // a mount of the task's own is in no table
+		}
+		p.targets = append(p.targets, t)
+	}
+	return nil
+}
+
+// paths are those of the targets.
+func (p *Params) paths() (out []string) {
+	for _, t := range p.targets {
+		out = append(out, t.path)
+	}
+	return out
+}
+
+// newTarget is the file or device at a place.
+func newTarget(place string, erasable bool) (target, error) {
+	t := target{erasable: erasable}
 	info, err := os.Stat(place)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // the name of a new file
 		folder := filepath.Dir(place)
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			return fmt.Errorf("the folder %s for %s is missing on this node: create it, or use another path or volume", folder, filepath.Base(place))
+			return t, fmt.Errorf("the folder %s for %s is missing on this node: create it, or use another path or volume", folder, filepath.Base(place))
 		}
 		t.path, t.filesystem = place, filesystemOf(folder)
 	case err != nil:
-		return fmt.Errorf("looking at %s: %w", place, err)
+		return t, fmt.Errorf("looking at %s: %w", place, err)
 	case info.IsDir():
 		t.filesystem = filesystemOf(place)
 		t.scratch, err = newScratch(place)
 		if err != nil {
-			return fmt.Errorf("making a folder in %s: %w: choose a volume or path where the agent may write", place, err)
+			return t, fmt.Errorf("making a folder in %s: %w: choose a volume or path where the agent may write", place, err)
 		}
 		t.path = t.scratch.file()
 	case info.Mode().IsRegular():
 		t.kind, t.path, t.size, t.filesystem = existing, place, info.Size(), filesystemOf(place)
-	case info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice == 0:
+	case isDevice(info):
 		t.kind, t.path, t.filesystem = device, place, "raw device"
 	default:
-		return fmt.Errorf("%s is a %s: give a folder, a file or a block device", place, info.Mode().Type())
+		return t, fmt.Errorf("%s is a %s: give a folder, a file or a block device", place, info.Mode().Type())
 	}
-	p.target = t
-	return nil
+	return t, nil
 }
 
-// place is the path that the parameters name, and whether it is a volume's.
-func (p *Params) place(env *workload.Env) (path string, volume bool, err error) {
+func isDevice(info fs.FileInfo) bool {
+	return info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice == 0
+}
+
+// places are the paths that the parameters name, and whether they are volumes'.
+func (p *Params) places(env *workload.Env) (paths []string, volume bool, err error) {
 	names := slices.Sorted(maps.Keys(env.Volumes))
+	wanted := p.Volumes
 	switch {
 	case p.Path != "":
-		return p.Path, false, nil
+		return []string{p.Path}, false, nil
 	case p.Volume != "":
-		path, ok := env.Volumes[p.Volume]
+		wanted = []string{p.Volume}
+	case len(wanted) == 0 && len(names) == 0:
+		return []string{env.Dir}, false, nil
+	case len(wanted) == 0 && len(names) > 1 && !p.unites():
+		return nil, false, fmt.Errorf("this node has the volumes %s: choose one with volume: NAME", strings.Join(names, ", "))
+	case len(wanted) == 0:
+		wanted = names
+	}
+	for _, name := range wanted {
+		path, ok := env.Volumes[name]
 		if !ok && len(names) == 0 {
-			return "", false, fmt.Errorf("this node has no volumes, so volume %q is unknown: give a path", p.Volume)
+			return nil, false, fmt.Errorf("this node has no volumes, so volume %q is unknown: give a path", name)
 		}
 		if !ok {
-			return "", false, fmt.Errorf("this node has no volume %q: it has %s", p.Volume, strings.Join(names, ", "))
+			return nil, false, fmt.Errorf("this node has no volume %q: it has %s", name, strings.Join(names, ", "))
 		}
-		return path, true, nil
-	case len(names) == 1:
-		return env.Volumes[names[0]], true, nil
-	case len(names) > 1:
-		return "", false, fmt.Errorf("this node has the volumes %s: choose one with volume: NAME", strings.Join(names, ", "))
+		paths = append(paths, path)
 	}
-	return env.Dir, false, nil
+	return paths, true, nil
 }
 
 // layOut says whether the target is to be written before the measurement:
@@ -154,8 +190,8 @@ func (t *target) allowed(ctx context.Context, s settings) error {
 // fits refuses a size that is larger than the room.
 func (t *target) fits(s settings) error {
 	if t.kind == device || (t.kind == existing && !t.erasable) {
-		if s.total() > t.size {
-			return fmt.Errorf("%s has %s, less than the size of %s: give a smaller size", t.path, human(t.size), human(s.total()))
+		if s.share() > t.size {
+			return fmt.Errorf("%s has %s, less than the size of %s: give a smaller size", t.path, human(t.size), human(s.share()))
 		}
 		return nil
 	}
@@ -164,8 +200,8 @@ func (t *target) fits(s settings) error {
 		return fmt.Errorf("asking for the free space at %s: %w", t.path, err)
 	}
 	// A thousandth is for the file system's own blocks.
-	if need := s.total() - t.size; need > free-free/1000 {
-		return fmt.Errorf("a file of %s does not fit on the file system of %s, which has %s free: give a smaller size (key size) or a larger volume", human(s.total()), filepath.Dir(t.path), human(free))
+	if need := s.share() - t.size; need > free-free/1000 {
+		return fmt.Errorf("a file of %s does not fit on the file system of %s, which has %s free: give a smaller size (key size) or a larger volume", human(s.share()), filepath.Dir(t.path), human(free))
 	}
 	return nil
 }

@@ -24,7 +24,8 @@ import (
 //	first   {"done":true}
 type message struct {
 	Node       model.NodeID `json:"node,omitempty"`
-	CRC        uint32       `json:"crc,omitempty"` // of the worker's data
+	CRC        uint32       `json:"crc,omitempty"`  // of the worker's data
+	Part       *part        `json:"part,omitempty"` // that the worker has, if they differ
 	Master     string       `json:"master,omitempty"`
 	Secret     string       `json:"secret,omitempty"`
 	Registered bool         `json:"registered,omitempty"`
@@ -38,7 +39,14 @@ type line struct {
 	in   *bufio.Scanner
 }
 
-func newLine(conn net.Conn) *line { return &line{conn, bufio.NewScanner(conn)} }
+func newLine(conn net.Conn) *line {
+	l := &line{conn, bufio.NewScanner(conn)}
+	l.in.Buffer(nil, longestLine)
+	return l
+}
+
+// longestLine has room for a part with ten million addresses.
+const longestLine = 4 << 20
 
 func (l *line) send(m message) error {
 	text, err := json.Marshal(m)
@@ -64,6 +72,8 @@ type first struct {
 	listener net.Listener
 	expected []model.Host // the other nodes
 	allowed  []string     // their addresses
+
+	parts []*part // of those that have come
 
 	mu      sync.Mutex
 	lines   []*line
@@ -112,6 +122,9 @@ func (f *first) gather(ctx context.Context, crc uint32) error {
 		f.lines = append(f.lines, l)
 		f.mu.Unlock()
 		come[hello.Node] = true
+		if hello.Part != nil {
+			f.parts = append(f.parts, hello.Part)
+		}
 		if hello.CRC != crc {
 			return fmt.Errorf("node %s has made other data than the first node: are its processor or its scalebench of another kind?", hello.Node)
 		}

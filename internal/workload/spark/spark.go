@@ -3,9 +3,9 @@
 // on runtime variance (section 7.2) measures what variance of the nodes does to
 // such an application: the sum of adRevenue by sourceIP over UserVisits.
 //
-//  1. Prepare makes the table on each node (visits.go), the same to the byte, in a
-//     folder that is kept: the next trial finds it. The first node opens a port
-//     for the others.
+//  1. Prepare makes the table on each node (visits.go), the same to the byte, or this
+//     node's part of it (parts.go), in a folder that is kept: the next trial finds
+//     it. The first node opens a port for the others.
 //  2. Run, on the first node: the master is started and a worker; the others come
 //     by a connection each, are told where the master is, and start a worker
 //     (cluster.go, daemon.go). When all have registered the cluster is there.
@@ -48,7 +48,8 @@ var jobText []byte
 // Params are the parameters of the workload, with its state between Prepare and
 // Cleanup.
 type Params struct {
-	Size    unit.Size `json:"size,omitempty" jsonschema_description:"Size of the table, which every node has in full. Default: 80MB, about a million visits."`
+	Size    unit.Size `json:"size,omitempty" jsonschema_description:"Size of the table, which every node has in full unless it is divided. Default: 80MB, about a million visits."`
+	Divided bool      `json:"divided,omitempty" jsonschema_description:"Whether the table is divided among the nodes: each has its part, and reads it from its own disk."`
 	Sources int       `json:"sources,omitempty" jsonschema:"minimum=1,maximum=10000000" jsonschema_description:"Different values of sourceIP, at most: the groups of the sum. Default: 100000."`
 	Skew    float64   `json:"skew,omitempty" jsonschema:"minimum=0,maximum=10" jsonschema_description:"How unequally often they occur: the k-th as often as k^-skew (Zipf). Default 0: equally."`
 	Seed    int64     `json:"seed,omitempty" jsonschema_description:"Of what is drawn at random; the same gives the same table."`
@@ -61,6 +62,7 @@ type Params struct {
 	first *first
 	file  string // of the table
 	kept  kept
+	parts []*part // of a table that is divided, on the first node
 }
 
 const (
@@ -96,6 +98,9 @@ func (p *Params) Estimate() time.Duration { return 0 }
 // Pairing implements workload.Paired: all nodes are one subject.
 func (p *Params) Pairing() workload.Pairing { return workload.Pairing{Kind: workload.Together} }
 
+// IsTeam implements workload.Teamed: who divide the table need to know how many they are.
+func (p *Params) IsTeam() bool { return p.Divided }
+
 // Tools implements workload.ToolUser.
 func (p *Params) Tools() []workload.Tool {
 	const (
@@ -113,8 +118,17 @@ func (p *Params) Tools() []workload.Tool {
 func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 	folder := cmp.Or(p.Path, fmt.Sprintf("/var/tmp/scalebench-spark-%d", os.Geteuid()))
 	t := table{Version: generatorVersion, Seed: p.Seed, Size: p.Size.Bytes(), Sources: p.Sources, Skew: p.Skew}
+	if p.Divided {
+		t.Part, t.Parts, t.Size = env.Part, env.Parts, t.Size/int64(env.Parts)
+	}
 	if p.file, p.kept, err = t.data(ctx, folder); err != nil {
 		return err
+	}
+	if p.Divided {
+		p.kept.CRC = 0 // parts differ
+		if err := forget(p.file); err != nil {
+			return fmt.Errorf("preparing to read from the disk: %w", err)
+		}
 	}
 	_, _ = fmt.Fprintf(env.Stdout, "spark: %d visits, %v, in %s\n", p.kept.Rows, unit.Size(p.kept.Bytes), p.file) // it takes everything
 	if env.Role == model.RoleMeasure {
@@ -178,7 +192,11 @@ func (p *Params) serve(ctx context.Context, trouble func(error), h *home, env *w
 	if len(env.Clients) != 1 {
 		return fmt.Errorf("spark: %d first nodes, want one", len(env.Clients))
 	}
-	line, m, err := join(ctx, address(env.Clients[0], p.Port+1), message{Node: env.Node, CRC: p.kept.CRC})
+	hello := message{Node: env.Node, CRC: p.kept.CRC}
+	if p.Divided {
+		hello.Part = p.part(env.Self.Address)
+	}
+	line, m, err := join(ctx, address(env.Clients[0], p.Port+1), hello)
 	if err != nil {
 		return err
 	}
@@ -224,6 +242,10 @@ func (p *Params) measure(ctx context.Context, trouble func(error), h *home, env 
 	if err = errors.Join(err, <-own); err != nil {
 		return err
 	}
+	if p.Divided {
+		p.parts = append(p.first.parts, p.part(env.Self.Address))
+		p.kept.Answer = whole(p.parts)
+	}
 	up := time.Since(began)
 	times, err := p.submit(ctx, h, master, 1+len(env.Peers))
 	if err != nil {
@@ -251,8 +273,16 @@ type said struct {
 
 // submit does the job and checks its answer.
 func (p *Params) submit(ctx context.Context, h *home, master string, nodes int) (t times, err error) {
-	script := filepath.Join(h.dir, "job.py")
-	if err := os.WriteFile(script, jobText, 0o600); err != nil {
+	script, data, wait := filepath.Join(h.dir, "job.py"), "file://"+p.file, "3s" // as is Spark's default
+	err = os.WriteFile(script, jobText, 0o600)
+	if err == nil && p.Divided {
+		var text []byte
+		if text, err = json.Marshal(p.parts); err == nil {
+			data, wait = filepath.Join(h.dir, "parts.json"), "24h" // no other node has what a task reads
+			err = os.WriteFile(data, text, 0o600)
+		}
+	}
+	if err != nil {
 		return times{}, fmt.Errorf("writing the job: %w", err)
 	}
 	var executors int
@@ -272,7 +302,8 @@ func (p *Params) submit(ctx context.Context, h *home, master string, nodes int) 
 	process, err := h.start(ctx, "job", out, func(string) {}, "spark-submit", "--master", master,
 		"--conf", "spark.executor.memory="+heap(p.Memory), "--conf", "spark.driver.memory="+heap(p.Memory),
 		"--conf", "spark.sql.files.minPartitionNum="+cores, "--conf", "spark.sql.shuffle.partitions="+cores,
-		script, "file://"+p.file, strconv.Itoa(nodes))
+		"--conf", "spark.locality.wait="+wait,
+		script, data, strconv.Itoa(nodes))
 	if err != nil {
 		return times{}, err
 	}

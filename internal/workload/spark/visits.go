@@ -21,23 +21,29 @@ import (
 	"github.com/scalebench/scalebench/internal/workload"
 )
 
-// table says what a table of visits is made of: the same table gives the same
-// bytes on every node.
+// table says what a table of visits is made of, or a part of one: the same gives the
+// same bytes on every node.
 type table struct {
 	Version int     `json:"version"` // of the generator
 	Seed    int64   `json:"seed"`
 	Size    int64   `json:"size"`    // bytes; the row that reaches it is the last
 	Sources int     `json:"sources"` // different addresses, at most
 	Skew    float64 `json:"skew"`    // of the addresses: the k-th is as frequent as k^-skew
+	Part    int     `json:"part,omitempty"`
+	Parts   int     `json:"parts,omitempty"` // 0: it is a whole table
 }
 
 // answer is what the job must find.
 type answer struct {
 	Groups int64 `json:"groups"` // addresses that occur
 	Cents  int64 `json:"cents"`  // the revenue of all
-	// Checked is the sum over the groups of the CRC-32 (IEEE) of "address=cents".
+	// Checked is the sum over the groups of their cents times the CRC-32 (IEEE) of the
+	// address, modulo a prime: that of a table is the sum of its parts'.
 	Checked int64 `json:"checked"`
 }
+
+// prime is the modulus of the checksum; its square fits into 63 bits.
+const prime = 1_000_000_007
 
 // kept is what lies beside a table: that it is whole, and what is in it.
 type kept struct {
@@ -46,10 +52,17 @@ type kept struct {
 	Bytes  int64  `json:"bytes"`
 	CRC    uint32 `json:"crc"` // of the file; Castagnoli
 	Answer answer `json:"answer"`
+	// Of a part: which addresses it has, by number, a bit each; and where it can be
+	// cut, each time behind a row, with its beginning and end.
+	Seen []byte  `json:"seen,omitempty"`
+	Cuts []int64 `json:"cuts,omitempty"`
 }
 
-// generatorVersion changes with what the generator writes.
-const generatorVersion = 1
+// generatorVersion changes with what the generator writes, or says of it.
+const generatorVersion = 2
+
+// mostCuts is into how many pieces a part can be cut.
+const mostCuts = 256
 
 // write writes the table: UserVisits of the paper on runtime variance (section
 // 7.2, after Pavlo et al.) in four columns.
@@ -59,12 +72,15 @@ func (t table) write(w io.Writer) (kept, error) {
 	out := kept{table: t}
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	buf := bufio.NewWriterSize(io.MultiWriter(w, sum), 1<<20)
-	rng := rand.New(rand.NewPCG(uint64(t.Seed), generatorVersion)) //nolint:gosec // data, not secrets
+	rng := rand.New(rand.NewPCG(uint64(t.Seed), 1+uint64(t.Part))) //nolint:gosec // data, not secrets
 	pick := t.sources(rng)
 	revenue := make([]int64, t.Sources)
 	begin := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	var line []byte
 	for out.Bytes < t.Size {
+		if t.Parts > 0 && out.Bytes >= t.Size/mostCuts*int64(len(out.Cuts)) {
+			out.Cuts = append(out.Cuts, out.Bytes)
+		}
 		source, cents := pick(), 1+rng.Int64N(99_999)
 		revenue[source] += cents
 		line = append(appendAddress(line[:0], source), ",http://host"...)
@@ -83,6 +99,14 @@ func (t table) write(w io.Writer) (kept, error) {
 		out.Bytes += int64(len(line))
 	}
 	out.Answer = answerOf(revenue)
+	if t.Parts > 0 {
+		out.Cuts, out.Seen = append(out.Cuts, out.Bytes), make([]byte, (t.Sources+7)/8)
+		for number, cents := range revenue {
+			if cents > 0 {
+				out.Seen[number/8] |= 1 << (number % 8)
+			}
+		}
+	}
 	if err := buf.Flush(); err != nil {
 		return kept{}, err
 	}
@@ -120,18 +144,15 @@ func appendAddress(to []byte, number int) []byte {
 // answerOf is the answer where the address with a number has this revenue, in
 // cents; one without revenue has no visit.
 func answerOf(revenue []int64) (a answer) {
-	sum := crc32.NewIEEE()
 	var text []byte
 	for number, cents := range revenue {
 		if cents == 0 {
 			continue
 		}
-		text = strconv.AppendInt(append(appendAddress(text[:0], number), '='), cents, 10)
-		sum.Reset()
-		_, _ = sum.Write(text) // a hash takes everything
+		text = appendAddress(text[:0], number)
 		a.Groups++
 		a.Cents += cents
-		a.Checked += int64(sum.Sum32())
+		a.Checked = (a.Checked + cents%prime*(int64(crc32.ChecksumIEEE(text))%prime)) % prime
 	}
 	return a
 }

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"fmt"
 	"hash/crc32"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,10 +29,10 @@ func TestAnswer(t *testing.T) {
 		table table
 		want  kept
 	}{
-		{"equal", table{Version: 1, Seed: 7, Size: 100_000, Sources: 500},
-			kept{Rows: 1540, Bytes: 100_008, CRC: 354070399, Answer: answer{Groups: 472, Cents: 76441246, Checked: 967140614543}}},
-		{"skewed", table{Version: 1, Seed: -3, Size: 100_000, Sources: 500, Skew: 1.2},
-			kept{Rows: 1535, Bytes: 100_058, CRC: 62048183, Answer: answer{Groups: 241, Cents: 77163451, Checked: 507922749222}}},
+		{"equal", table{Version: 2, Seed: 7, Size: 100_000, Sources: 500},
+			kept{Rows: 1540, Bytes: 100_008, CRC: 354070399, Answer: answer{Groups: 472, Cents: 76441246, Checked: 672070482}}},
+		{"skewed", table{Version: 2, Seed: -3, Size: 100_000, Sources: 500, Skew: 1.2},
+			kept{Rows: 1535, Bytes: 100_058, CRC: 62048183, Answer: answer{Groups: 241, Cents: 77163451, Checked: 592182050}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var text bytes.Buffer
@@ -49,6 +53,63 @@ func TestAnswer(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestParts: the sums of parts make that of the table, held against what their rows say,
+// and the pieces of a part are its rows, each once.
+func TestParts(t *testing.T) {
+	for range 20 {
+		n, cores := 1+rand.IntN(8), 1+rand.IntN(300)                                                                                                 //nolint:gosec // a truth of the test's own
+		tab := table{Version: 2, Seed: rand.Int64(), Size: 1 + rand.Int64N(60_000), Sources: 1 + rand.IntN(300), Skew: 2 * rand.Float64(), Parts: n} //nolint:gosec // the same
+		var parts []*part
+		cents := make(map[string]int64)
+		for tab.Part = range n {
+			var text bytes.Buffer
+			k, err := tab.write(&text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := csv.NewReader(bytes.NewReader(text.Bytes())).ReadAll()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rows {
+				c, err := strconv.ParseInt(strings.ReplaceAll(r[3], ".", ""), 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cents[r[0]] += c
+			}
+			p := (&Params{Cores: cores, kept: k, file: fmt.Sprint(tab.Part)}).part("host")
+			var all []byte
+			for i, end := range p.Cuts[1:] {
+				piece := text.Bytes()[p.Cuts[i]:end]
+				if !bytes.HasSuffix(piece, []byte("\n")) {
+					t.Errorf("%+v: piece %d of %d ends with %q", tab, i, len(p.Cuts)-1, piece)
+				}
+				all = append(all, piece...)
+			}
+			if want := min(cores, len(k.Cuts)-1); !bytes.Equal(all, text.Bytes()) || len(p.Cuts)-1 != want {
+				t.Errorf("%+v: %d pieces of %d bytes, want %d of %d", tab, len(p.Cuts)-1, len(all), want, text.Len())
+			}
+			parts = append(parts, p)
+		}
+		want := answer{Groups: int64(len(cents))}
+		for address, c := range cents {
+			want.Cents += c
+			want.Checked = (want.Checked + c*int64(crc32.ChecksumIEEE([]byte(address)))%prime) % prime
+		}
+		if got := whole(parts); got != want {
+			t.Errorf("the whole of %d parts of %+v = %+v, want %+v", n, tab, got, want)
+		}
+		if got := whole(parts[1:]); n > 1 && got == want {
+			t.Error("a part that is missing changes nothing")
+		}
+	}
+	big := &Params{Cores: 4, kept: kept{Bytes: 2_000_000_000, Cuts: slices.Repeat([]int64{0}, mostCuts+1)}}
+	if got := len(big.part("host").Cuts) - 1; got != 16 {
+		t.Errorf("2 GB on 4 cores are read in %d tasks, want four rounds", got)
 	}
 }
 
