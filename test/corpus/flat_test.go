@@ -32,7 +32,7 @@ var (
 	labels = []string{"text", "label", "title", "sla", "by", "among", "target", "demand_source", "capacity_source",
 		"binding", "says", "base", "others", "name", "fact", "level", "levels", "a", "b", "from", "to", "run",
 		"source", "first", "second", "configuration", "machine", "besides", "limited_by", "units", "fit",
-		"slot", "unit", "resource", "workload", "metric", "group", "rack", "setting", "intervals", "of", "about", "file"}
+		"slot", "platform", "platforms", "names", "unit", "resource", "workload", "metric", "group", "rack", "setting", "intervals", "of", "about", "file"}
 	reasons = []string{"warnings", "notes", "why", "uncounted", "refused", "unknown", "told", "misses", "generators",
 		"path_change"}
 )

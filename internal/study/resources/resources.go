@@ -3,7 +3,8 @@
 //
 //  1. [Params.Answer] takes the findings and scalings of a run (package
 //     evaluation), and ranks the resources by what is lost of them.
-//  2. [Result.Document] names them, the limits that nodes share, and what the
+//  2. Several runs are compared: [Platforms].
+//  3. [Result.Document] names them, the limits that nodes share, and what the
 //     run cannot tell.
 //
 // What it needs is measured by the study cdi, at several fleet sizes where limits
@@ -30,13 +31,17 @@ work, names the limits that nodes share where the totals show one, and says what
 the run cannot tell. A run over several fleet sizes (sizes: [1, 2, 4] in the
 experiment file) shows the totals against the size as well.
 
+Several runs are compared as platforms: each resource by the metric that loses most
+of it on any platform, with the differences from the first run.
+
 The JSON has the ranking, the scalings, and under "unranked" what has no verdict;
 the CSV one line a size.`,
 		Example: `  scalebench resources latest
-  scalebench resources latest --format json`,
-		Caveats: slices.Concat(caveats, evaluation.Caveats),
-		Tells:   func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
-		New:     func() study.Study { return &Params{} },
+  scalebench resources latest --format json
+  scalebench resources ec2=RUN gce=RUN`,
+		Caveats: slices.Concat(caveats, evaluation.Caveats), Several: true,
+		Tells: func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
+		New:   func() study.Study { return &Params{} },
 	}
 }
 
@@ -48,6 +53,9 @@ func (*Params) Check() ([]caveat.Caveat, error) { return nil, nil }
 
 // Answer implements study.Study.
 func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error) {
+	if len(in.Runs) > 1 {
+		return compare(in.Runs, evaluation.Options{Tolerance: in.Common.Tolerance})
+	}
 	r, err := find(in.Run(), evaluation.Options{Tolerance: in.Common.Tolerance})
 	if err != nil {
 		return nil, err
@@ -83,7 +91,10 @@ type Result struct {
 }
 
 // places are those of the result itself, and of its parts.
-func (r *Result) places() []caveat.Place {
+func (r *Result) places() []caveat.Place { return append(r.parts(), r.Places()...) }
+
+// parts are the places of its parts.
+func (r *Result) parts() []caveat.Place {
 	parts := slices.Concat(evaluation.Places(r.findings), evaluation.Places(r.Unranked))
 	for i := range r.Ranking.Resources {
 		f := &r.Ranking.Resources[i].Finding
@@ -99,7 +110,7 @@ func (r *Result) places() []caveat.Place {
 	for i := range parts {
 		parts[i].Own = true
 	}
-	return append(parts, r.Places()...)
+	return parts
 }
 
 // silent: no resource has a rank, and no total is worth a curve.
