@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,12 +21,16 @@ const (
 )
 
 var forms = []tabular.Form{
-	{Required: []string{"node", "phase", "value"}, Optional: []string{"platform", "workload", "metric", "unit", "trial", "better"}},
-	{Required: []string{"node", "serial", "parallel"}, Optional: []string{"platform", "workload", "metric", "unit", "trial", "better"}},
-	{Required: []string{"nodes", "serial_mean", "parallel_mean"}, Optional: []string{"platform", "workload", "metric", "unit", "better"}},
+	{Required: []string{"node", "phase", "value"}, Optional: slices.Concat(described, []string{"trial", "better"})},
+	{Required: []string{"node", "serial", "parallel"}, Optional: slices.Concat(described, []string{"trial", "better"})},
+	{Required: []string{"nodes", "serial_mean", "parallel_mean"}, Optional: slices.Concat(described, []string{"better"})},
 }
 
-const formsAllowed = "the first line must name the columns: node,phase,value or node,serial,parallel or nodes,serial_mean,parallel_mean; and any of platform, workload, metric, unit, better and (with node) trial"
+// described are the columns that say what was measured.
+var described = []string{"platform", "workload", "metric", "unit"}
+
+const formsAllowed = "the first line must name the columns: node,phase,value or node,serial,parallel or " +
+	"nodes,serial_mean,parallel_mean; and any of platform, workload, metric, unit, better and (with node) trial"
 
 // Import returns a finding for each platform, workload and metric of the user's own
 // numbers, in the order of the file. name is the file's name, for messages and
@@ -126,7 +131,8 @@ func (im *importer) group() *group {
 	}
 	if g == nil {
 		platform, workload, metric = strings.Clone(platform), strings.Clone(workload), strings.Clone(metric)
-		g = &group{Table{Workload: workload, Metric: metric, Unit: strings.Clone(unit), Better: im.betterMeans}, platform, im.Line()}
+		of := Table{Workload: workload, Metric: metric, Unit: strings.Clone(unit), Better: im.betterMeans}
+		g = &group{of, platform, im.Line()}
 		if g.Better != model.Higher && g.Better != model.Lower {
 			im.RefuseCell(im.better, "better", `higher (throughputs, scores) or lower (durations)`)
 		}

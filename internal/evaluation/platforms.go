@@ -92,7 +92,7 @@ func Compare(platforms []Platform, opt Options) (*Platforms, error) {
 			p.Findings = append(p.Findings, *f)
 			if i > 0 && base != nil {
 				d := Difference{Workload: f.Workload, Metric: f.Metric, Platform: x.Name, Base: platforms[0].Name}
-				d.of(f, base, opt.orElse(0).Tolerance)
+				d.subtract(f, base, opt.orElse(0).Tolerance)
 				d.noteParameters(x.parameters(m.Workload), platforms[0].parameters(m.Workload))
 				p.Differences = append(p.Differences, d)
 			}
@@ -126,8 +126,8 @@ func (x Platform) find(m Finding) *Finding {
 	return nil
 }
 
-// of computes the difference of two findings.
-func (d *Difference) of(f, base *Finding, tolerance float64) {
+// subtract computes the difference of two findings.
+func (d *Difference) subtract(f, base *Finding, tolerance float64) {
 	d.Verdict = UnknownDifference
 	if f.CDI == nil || base.CDI == nil {
 		d.noteUnknown(f, base)

@@ -35,12 +35,12 @@ func Kind() study.Kind {
 		Long: `Computes the CDI of every metric of a run, or of your own numbers.
 
 A CSV file has the columns node,phase,value (phase: serial or parallel) and
-optionally platform, workload, metric, unit, trial, better; or one line per node with
+optionally workload, metric, unit, trial, better; or one line per node with
 node,serial,parallel; or published means with
 workload,metric,unit,nodes,serial_mean,parallel_mean. It may be packed with gzip.
 
 Several runs are compared as platforms: each metric on each, and the differences
-from the first run with their intervals. So are tables with several platforms.
+from the first run with their intervals. So are those of a column platform.
 
 Verdicts: degraded (the 95 % interval lies above 0), none (it does not, and reaches
 no further than --tolerance points), gain (it lies below 0, and reaches further),
