@@ -549,9 +549,9 @@ func TestOtherRuns(t *testing.T) {
 func TestSeveral(t *testing.T) {
 	a := asker(t)
 	for want, q := range map[string]answer.Question{
-		"cdi is about one run": {Study: "cdi", Run: plain, More: []string{asking}},
-		"is given twice":       {Study: "heat", Run: plain, More: []string{"b=" + plain}},
-		"unknown run":          {Study: "heat", Run: plain, More: []string{"b=01NOSUCH"}},
+		"capacity is about one run": {Study: "capacity", Run: plain, More: []string{asking}},
+		"is given twice":            {Study: "heat", Run: plain, More: []string{"b=" + plain}},
+		"unknown run":               {Study: "heat", Run: plain, More: []string{"b=01NOSUCH"}},
 	} {
 		if _, err := a.Answer(t.Context(), q); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Answer() = %v, want %q", err, want)

@@ -5,7 +5,8 @@
 //     evaluation), and ranks the resources by what is lost of them.
 //  2. What the data exclude on their way, and what they point to, becomes findings
 //     with evidence: channels, rates of calls, the network, links.
-//  3. [Result.Document] names all of this, and what the run cannot tell.
+//  3. Several runs are compared: [Platforms].
+//  4. [Result.Document] names all of this, and what the run cannot tell.
 //
 // What it needs is measured by the study cdi, at several fleet sizes where limits
 // are to be seen.
@@ -32,13 +33,17 @@ the run cannot tell. It says what the data exclude on their way: channels that s
 nodes share, the rate of calls, the network. A run over several fleet sizes (sizes: [1, 2, 4] in the
 experiment file) shows the totals against the size as well.
 
+Several runs are compared as platforms: each resource by the metric that loses most
+of it on any platform, with the differences from the first run.
+
 The JSON has the ranking, the scalings, the findings on the way ("path"), and under "unranked" what has no verdict;
 the CSV one line a size.`,
 		Example: `  scalebench resources latest
-  scalebench resources latest --format json`,
-		Caveats: slices.Concat(caveats, pathFindings, evaluation.Caveats),
-		Tells:   func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
-		New:     func() study.Study { return &Params{} },
+  scalebench resources latest --format json
+  scalebench resources ec2=RUN gce=RUN`,
+		Caveats: slices.Concat(caveats, pathFindings, evaluation.Caveats), Several: true,
+		Tells: func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
+		New:   func() study.Study { return &Params{} },
 	}
 }
 
@@ -50,6 +55,9 @@ func (*Params) Check() ([]caveat.Caveat, error) { return nil, nil }
 
 // Answer implements study.Study.
 func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error) {
+	if len(in.Runs) > 1 {
+		return compare(in.Runs, evaluation.Options{Tolerance: in.Common.Tolerance})
+	}
 	r, err := find(in.Run(), evaluation.Options{Tolerance: in.Common.Tolerance})
 	if err != nil {
 		return nil, err
@@ -88,7 +96,10 @@ type Result struct {
 }
 
 // places are those of the result itself, and of its parts.
-func (r *Result) places() []caveat.Place {
+func (r *Result) places() []caveat.Place { return append(r.parts(), r.Places()...) }
+
+// parts are the places of its parts.
+func (r *Result) parts() []caveat.Place {
 	parts := slices.Concat(evaluation.Places(r.findings), evaluation.Places(r.Unranked))
 	for i := range r.Ranking.Resources {
 		f := &r.Ranking.Resources[i].Finding
@@ -105,7 +116,7 @@ func (r *Result) places() []caveat.Place {
 	for i := range parts {
 		parts[i].Own = true
 	}
-	return append(parts, r.Places()...)
+	return parts
 }
 
 // silent: no resource has a rank, and no total is worth a curve.

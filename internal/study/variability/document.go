@@ -246,9 +246,10 @@ func (m *Metric) parts(level float64) []doc.Block {
 		part("By "+m.nameOf(g.Fact), "", m.boxFigure(g), m.groupTable(g))
 	}
 	part("Decomposition by time", "", m.decompositionTable(), m.decompositionWords(), m.heatFigure())
+	m.slotParts(part)
 	part("How often to measure", "", m.neededTable(), m.neededFigure())
 	part("Outliers", "", m.outlierWords(), m.outlierTable())
-	part("Clusters", "", m.clusterTable(), m.clusterFigure(), m.mixTable())
+	part("Clusters", "", m.clusterTable(), m.meansFigure(), m.clusterFigure(), m.mixTable())
 	return out
 }
 

@@ -14,6 +14,7 @@ import (
 type examined struct {
 	*explain.Rows
 	curve []stats.ConfirmPoint // of the median
+	asked []string             // facts that the user named
 }
 
 // alarms is among how many kinds of alarm the error rate is shared: bands, facts,

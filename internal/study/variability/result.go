@@ -70,6 +70,7 @@ type Metric struct {
 	Confounded    []explain.Confounded   `json:"confounded,omitempty"`
 	Groups        []explain.Grouping     `json:"groups,omitempty"`
 	Decomposition *explain.Decomposition `json:"decomposition,omitempty"`
+	Slots         []*explain.Slots       `json:"slots,omitempty"`
 	Course        *explain.Course        `json:"course,omitempty"`
 	Outliers      explain.Outliers       `json:"outliers"`
 	Repeated      explain.Repeated       `json:"repeated"`
