@@ -114,7 +114,7 @@ func (x *execution) step(tr study.Treatment) model.Step {
 	nodes := slices.DeleteFunc(model.NodeIDs(x.setup.Nodes), func(n model.NodeID) bool { return slices.Contains(tr.Without, n) })
 	for i, n := range nodes {
 		spec := model.Spec{Workload: tr.Workload, Kind: "load", Part: i, Parts: len(nodes), Offer: tr.Offer,
-			Params: x.setup.Workloads[0].Params}
+			Params: x.setup.Workloads[max(0, slices.IndexFunc(x.setup.Workloads, func(w study.Workload) bool { return w.Name == tr.Workload }))].Params}
 		s.Tasks = append(s.Tasks, model.Task{ID: model.NewTaskID(s.ID, i), Node: n, Position: i, Spec: spec})
 	}
 	return s
