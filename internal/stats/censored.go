@@ -76,7 +76,7 @@ func (d Distribution) Interval(p, level, worth float64) (Interval, error) {
 	}
 	out := Interval{Lo: d.largest, Hi: math.Inf(1)}
 	for i, share := range d.Share {
-		lo, hi := 1.0, 1.0 // of the share
+		lo, hi := 0., 1. // of the share, which has no error where it is all
 		if above := 1 - share; above > 1e-12 {
 			half := z * math.Sqrt(d.greenwood[i]/worth) / -math.Log(above)
 			lo, hi = 1-math.Pow(above, math.Exp(-half)), 1-math.Pow(above, math.Exp(half))

@@ -72,7 +72,7 @@ func (x *examined) searches(m *Metric) *Searches {
 	}
 	if d, err := stats.NewDistribution(f.Values, x.bounds); err == nil {
 		out.Median = num.IfFinite(d.Quantile(.5))
-		if ci, err := d.Interval(.5, x.Level, min(1, m.Dependence.EffectiveN/float64(f.Len()))); err == nil {
+		if ci, err := d.Interval(.5, x.Level, min(1, m.Dependence.EffectiveN/float64(f.Len()))); err == nil && f.Len() >= fewest {
 			out.MedianLo, out.MedianHi = num.IfFinite(ci.Lo), num.IfFinite(ci.Hi)
 		}
 	}
