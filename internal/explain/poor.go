@@ -85,7 +85,8 @@ func (x *Rows) Poor() []Poor {
 		}
 		diff := stats.Average(h.values[at:]) - stats.Average(h.values[:at])
 		out = append(out, Poor{Node: nodes.Levels[code], Why: PoorFell, Since: x.At(int(h.rows[at])), N: len(h.rows) - at,
-			Before: stats.Median(pickRows(x.Frame.Values, h.rows[:at])), Now: stats.Median(pickRows(x.Frame.Values, h.rows[at:])),
+			Before:   stats.Median(pickRows(x.Frame.Values, h.rows[:at])),
+			Now:      stats.Median(pickRows(x.Frame.Values, h.rows[at:])),
 			Relative: math.Expm1(sign * diff)})
 	}
 	out = append(out, x.belowPeers(nodes, healthy, sign, alpha)...)

@@ -18,7 +18,8 @@ import (
 // what happens to a node besides, as a factor.
 func fleetOf(rng *rand.Rand, rounds int, better model.Better, level func(node, round int) float64) *frame.Frame {
 	f := &frame.Frame{Key: frame.Key{Metric: "capacity"}, Better: better}
-	node, region, repetition := frame.NewFact(frame.FactSubject), frame.NewFact("region"), frame.NewFact(frame.FactRepetition)
+	node, region := frame.NewFact(frame.FactSubject), frame.NewFact("region")
+	repetition := frame.NewFact(frame.FactRepetition)
 	at := time.Date(2026, 1, 1, 6, 0, 0, 0, time.UTC)
 	own := make([]float64, 24)
 	for i := range own {
@@ -79,10 +80,12 @@ func TestPoor(t *testing.T) {
 		}
 		a, b := got[fmt.Sprint("n-", fell)], got[fmt.Sprint("n-", slow)]
 		begin := time.Date(2026, 1, 1, 6, 0, 0, 0, time.UTC).Add(time.Duration(from) * time.Hour)
-		if len(got) == 2 && a.Why == PoorFell && b.Why == PoorBelow && b.Peers >= 10 && a.Since.Sub(begin).Abs() < 4*time.Hour {
+		if len(got) == 2 && a.Why == PoorFell && b.Why == PoorBelow && b.Peers >= 10 &&
+			a.Since.Sub(begin).Abs() < 4*time.Hour {
 			right++
 		} else {
-			t.Logf("fleet %d: node %d fell to %.2f in round %d, %d was slow, %d dipped: %+v", seed, fell, by, from, slow, dipped, found)
+			t.Logf("fleet %d: node %d fell to %.2f in round %d, %d was slow, %d dipped: %+v", seed, fell, by, from, slow,
+				dipped, found)
 		}
 	}
 	if right < 18 {

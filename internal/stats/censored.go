@@ -27,7 +27,8 @@ func NewDistribution(values []float64, atLeast []bool) (Distribution, error) {
 		return Distribution{}, fmt.Errorf("distribution: %w", err)
 	}
 	if atLeast != nil && len(atLeast) != len(values) {
-		return Distribution{}, fmt.Errorf("distribution of %d values and %d bounds: %w", len(values), len(atLeast), ErrArgument)
+		return Distribution{}, fmt.Errorf("distribution of %d values and %d bounds: %w", len(values), len(atLeast),
+			ErrArgument)
 	}
 	rows := make([]int, len(values))
 	for i := range rows {

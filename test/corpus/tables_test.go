@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/test/truth/simulated"
 	"github.com/scalebench/scalebench/test/truth/synthetic"
 )
 
@@ -162,7 +163,8 @@ func targetsTable(seed uint64, most float64) string {
 				v, bound = most, "at least"
 			}
 			at := simulated.Epoch.Add(time.Duration(hour)*time.Hour + time.Duration(i)*time.Minute)
-			fmt.Fprintf(&b, "%s,n-%d,%s,capacity,op/s,higher,%.2f,%s\n", at.Format(time.RFC3339), i, []string{"eu", "us"}[i%2], v, bound)
+			fmt.Fprintf(&b, "%s,n-%d,%s,capacity,op/s,higher,%.2f,%s\n", at.Format(time.RFC3339), i, []string{"eu", "us"}[i%2],
+				v, bound)
 		}
 	}
 	return b.String()

@@ -31,7 +31,8 @@ func (p *Params) examine(f *frame.Frame, zone *time.Location, ended func() error
 		g.Doubts = slices.DeleteFunc(slices.Clone(f.Doubts), func(d model.Doubt) bool { return d.Code == frame.FactCensored })
 		f = &g
 	}
-	return &examined{bounds: bounds, Rows: explain.New(f, explain.Question{Zone: zone, Level: p.Level, Alpha: (1 - p.Level) / alarms, Ended: ended})}
+	return &examined{bounds: bounds, Rows: explain.New(f, explain.Question{Zone: zone, Level: p.Level,
+		Alpha: (1 - p.Level) / alarms, Ended: ended})}
 }
 
 // mostBeside is up to how many rows a metric is analysed beside others. The parts

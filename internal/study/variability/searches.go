@@ -72,7 +72,8 @@ func (x *examined) searches(m *Metric) *Searches {
 	}
 	if d, err := stats.NewDistribution(f.Values, x.bounds); err == nil {
 		out.Median = num.IfFinite(d.Quantile(.5))
-		if ci, err := d.Interval(.5, x.Level, min(1, m.Dependence.EffectiveN/float64(f.Len()))); err == nil && f.Len() >= fewest {
+		worth := min(1, m.Dependence.EffectiveN/float64(f.Len()))
+		if ci, err := d.Interval(.5, x.Level, worth); err == nil && f.Len() >= fewest {
 			out.MedianLo, out.MedianHi = num.IfFinite(ci.Lo), num.IfFinite(ci.Hi)
 		}
 	}
@@ -126,9 +127,10 @@ func (x *examined) ofTargets(by []string) []string {
 	if len(by) > 0 || x.Frame.Ends == nil && x.bounds == nil || x.Fact(frame.FactSubject) == nil {
 		return by
 	}
+	others := append([]string{frame.FactDisturbed, frame.FactVersion, frame.FactFile}, ids...)
 	for _, f := range x.Frame.Facts {
 		if fact := x.Fact(f.Name); fact != nil && fact.Used <= mostLabels && !explain.Passing(f.Name) &&
-			!slices.Contains(ids, f.Name) && !slices.Contains([]string{frame.FactDisturbed, frame.FactVersion, frame.FactFile}, f.Name) {
+			!slices.Contains(others, f.Name) {
 			by = append(by, f.Name)
 		}
 	}
@@ -181,7 +183,8 @@ func (m *Metric) sharesFigure(g explain.Grouping) doc.Block {
 		if err != nil || len(d.X) == 0 {
 			continue
 		}
-		l := chart.Layer{Mark: chart.Step, Name: fmt.Sprintf("%s (%d)", group.Level, group.N), Role: cmp.Or(role[group.Level], chart.Series(i))}
+		l := chart.Layer{Mark: chart.Step, Name: fmt.Sprintf("%s (%d)", group.Level, group.N),
+			Role: cmp.Or(role[group.Level], chart.Series(i))}
 		l.Add(d.X[0], 0)
 		for k, x := range d.X {
 			l.Add(x, 100*d.Share[k])
@@ -203,7 +206,8 @@ func (m *Metric) poorTable() doc.Block {
 	if len(m.Poor) == 0 {
 		return doc.Block{}
 	}
-	t := &doc.Table{Columns: []doc.Column{{Key: "node", Head: "node"}, {Key: "why", Head: "worse than"}, {Key: "since", Head: "since"},
+	t := &doc.Table{Columns: []doc.Column{
+		doc.Label("node", "node"), doc.Label("why", "worse than"), doc.Label("since", "since"),
 		doc.Number("before", "was, or\nothers are"), doc.Number("now", "is"), doc.Number("relative", "difference"),
 		{Key: "do", Head: "what to do"}}}
 	for _, p := range m.Poor {
@@ -239,7 +243,7 @@ func (m *Metric) advisePoor() {
 			than = "than before, since " + num.Clock(*p.Since)
 		}
 		m.Advice = append(m.Advice, Advice{Code: "redeploy", Node: p.Node, Gain: 1, Text: fmt.Sprintf(
-			"redeploy %s: it is worse by %s %s (%s, not %s)", p.Node, num.Fraction(math.Abs(p.Relative)), than, s.Value(p.Now, 0),
-			s.Value(p.Before, 0))})
+			"redeploy %s: it is worse by %s %s (%s, not %s)", p.Node, num.Fraction(math.Abs(p.Relative)), than,
+			s.Value(p.Now, 0), s.Value(p.Before, 0))})
 	}
 }

@@ -54,7 +54,8 @@ func TestSearches(t *testing.T) {
 		r := ask(t, New(), searched(rng, fallen, math.Inf(1)))
 		m := r.Metrics[0]
 		name := fmt.Sprint("n-", fallen)
-		if k := m.Searches; k == nil || k.AtLeast != 0 || len(k.Values) != m.N || *k.Values[0].Lo >= k.Values[0].Value || *k.ErrorShare > .1 {
+		if k := m.Searches; k == nil || k.AtLeast != 0 || len(k.Values) != m.N || *k.Values[0].Lo >= k.Values[0].Value ||
+			*k.ErrorShare > .1 {
 			t.Errorf("the searches are %+v", m.Searches)
 		}
 		if len(m.Poor) != 1 || m.Poor[0].Node != name || math.Abs(m.Poor[0].Relative+1./3) > .08 {
@@ -89,7 +90,8 @@ func TestLowerBounds(t *testing.T) {
 	for _, most := range []float64{1950, 900} {
 		m := ask(t, New(), searched(rng, -1, most)).Metrics[0]
 		k := m.Searches
-		if m.Verdict != Unknown || !strings.Contains(m.Text, "are only lower bounds") || !slices.Contains(codes(m.Doubts), frame.FactCensored) ||
+		if m.Verdict != Unknown || !strings.Contains(m.Text, "are only lower bounds") ||
+			!slices.Contains(codes(m.Doubts), frame.FactCensored) ||
 			strings.Contains(strings.Join(m.Warnings, " "), "a search found no capacity") {
 			t.Errorf("up to %v: %s %q %v", most, m.Verdict, m.Text, m.Warnings)
 		}
