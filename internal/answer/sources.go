@@ -284,10 +284,12 @@ func (a Asker) framesOf(ctx context.Context, id model.CampaignID) ([]frame.Frame
 	if err != nil {
 		return nil, err
 	}
+	doubts, ran := make(map[frame.Key]*frame.Tally), 0
 	for _, rep := range reps {
 		if rep.State != model.RepetitionRun {
 			continue
 		}
+		ran++
 		run, err := observe.Open(ctx, a.Store, rep.Run)
 		if err != nil {
 			return nil, err
@@ -298,6 +300,11 @@ func (a Asker) framesOf(ctx context.Context, id model.CampaignID) ([]frame.Frame
 		}
 		for _, f := range measured {
 			if f.Phase == model.Search && !f.Info {
+				if doubts[f.Key] == nil {
+					doubts[f.Key] = new(frame.Tally)
+				}
+				doubts[f.Key].Add(strconv.Itoa(rep.Number), f.Doubts)
+				f.Doubts = nil
 				f.Facts = append(slices.Clip(f.Facts),
 					frame.Fact{Name: frame.FactRepetition, Levels: []string{"", strconv.Itoa(rep.Number)},
 						Codes: slices.Repeat([]uint16{1}, f.Len())})
@@ -305,7 +312,15 @@ func (a Asker) framesOf(ctx context.Context, id model.CampaignID) ([]frame.Frame
 			}
 		}
 	}
-	return frame.Join(frames...)
+	if frames, err = frame.Join(frames...); err != nil {
+		return nil, err
+	}
+	for i := range frames {
+		if t := doubts[frames[i].Key]; t != nil {
+			frames[i].Doubts = append(frames[i].Doubts, t.Doubts(ran, "repetition")...)
+		}
+	}
+	return frames, nil
 }
 
 // tellApart adds to names that several stored sources have what tells their ids

@@ -48,11 +48,12 @@ problems as file:line:col. The exit code is 2 if there are any.`,
 // validateExperiment checks an experiment file, and warns if it could not be
 // run here.
 func (c *common) validateExperiment(name string, text []byte, set []string) error {
-	exp, err := experiment.Parse(name, text, Kinds(), set)
+	exp, err := experiment.Parse(name, text, c.env.kinds(), set)
 	if err != nil {
 		return err
 	}
-	p, err := checkNodes(exp)
+	// What `run --dry-run` refuses is not valid, also where the nodes are agents.
+	p, err := design.Build(exp, newRunID(), planNodes(exp, func(string, ...any) {}))
 	if err == nil {
 		err = p.Repeat(exp, time.Now())
 	}

@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -29,6 +30,8 @@ func found(run *observe.Run, asked study.Study) ([]frame.Frame, error) {
 	}
 	steps := run.Frames()
 	var parts []frame.Frame
+	var doubts frame.Tally // of targets with labels
+	labelled := 0
 	for _, s := range searches {
 		i := slices.IndexFunc(steps, func(f frame.Frame) bool {
 			return f.Workload == s.Workload && f.Phase == model.Search && !f.Info
@@ -36,11 +39,26 @@ func found(run *observe.Run, asked study.Study) ([]frame.Frame, error) {
 		if i < 0 {
 			continue // it has measured nothing
 		}
-		if row, ok := s.row(&steps[i]); ok {
-			parts = append(parts, row)
+		row, ok := s.row(&steps[i])
+		if !ok {
+			continue
+		}
+		if s.Labels != nil {
+			for i := range row.Doubts {
+				row.Doubts[i].Workload = ""
+			}
+			doubts.Add(s.Workload, row.Doubts)
+			labelled, row.Doubts = labelled+1, nil
+		}
+		parts = append(parts, row)
+	}
+	out, err := frame.Join(parts...)
+	for i := range out {
+		if out[i].Workload == "" {
+			out[i].Doubts = append(out[i].Doubts, doubts.Doubts(labelled, "search")...)
 		}
 	}
-	return frame.Join(parts...)
+	return out, err
 }
 
 // row is what a search found, with what is known of its first step; ok is false where
@@ -78,5 +96,29 @@ func (s Search) row(steps *frame.Frame) (out frame.Frame, ok bool) {
 				"%s: that is no value to compare; search again with room above it", num.Human(*a.Passed, "op/s"))})
 	}
 	kept.Facts = append(kept.Facts, censored.Fact())
+	if s.Labels != nil {
+		s.labelled(kept)
+	}
 	return *kept, true
+}
+
+// ofSearch are the facts of the row of a search that are not about the nodes that
+// generate load.
+var ofSearch = []string{frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition, frame.FactDisturbed,
+	frame.FactVersion, frame.FactFile, frame.FactCensored}
+
+// labelled makes the row one of all targets with labels: the target is the node, with its
+// labels as facts.
+func (s Search) labelled(row *frame.Frame) {
+	row.Workload = ""
+	row.Facts = slices.DeleteFunc(row.Facts, func(x frame.Fact) bool { return !slices.Contains(ofSearch, x.Name) })
+	add := func(name, level string) {
+		x := frame.NewFact(name)
+		x.Append(level)
+		row.Facts = append(row.Facts, x.Fact())
+	}
+	add(frame.FactSubject, s.Workload)
+	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
+		add(name, s.Labels[name])
+	}
 }

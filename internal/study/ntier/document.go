@@ -25,8 +25,12 @@ func (r *Result) Document() *doc.Document {
 	if len(r.Reversals) > 0 {
 		d.Sections = append(d.Sections, r.turned())
 	}
-	if r.Cost != nil {
-		d.Sections = append(d.Sections, r.Cost.Section(r.sla))
+	for _, c := range r.costs() {
+		s := c.Section(r.sla)
+		if c.Mix != "" {
+			s.ID, s.Title = s.ID+"-"+c.Mix, s.Title+" with the mix "+c.Mix
+		}
+		d.Sections = append(d.Sections, s)
 	}
 	if len(r.Switching)+len(r.Network) > 0 {
 		d.Sections = append(d.Sections, microbench.Section(r.Switching, r.Network))
@@ -64,8 +68,13 @@ func (r *Result) said() []string {
 		}
 		out = append(out, text+".")
 	}
-	if c := r.Cost; c != nil && c.At > 0 {
-		out = append(out, c.Words(r.sla))
+	for _, c := range r.costs() {
+		switch {
+		case c.At > 0 && c.Mix != "":
+			out = append(out, c.Mix+": "+c.Words(r.sla))
+		case c.At > 0:
+			out = append(out, c.Words(r.sla))
+		}
 	}
 	for _, note := range r.Notes {
 		out = append(out, num.Sentence(note))

@@ -38,6 +38,7 @@ type trial struct {
 // measured is one configuration with its trials.
 type measured struct {
 	configuration Configuration
+	mix           string // that the study set; empty: none
 	system        bottleneck.System
 	proofs        []trial
 	trials        []trial // of the system
@@ -76,7 +77,8 @@ func (p *Params) group(trials []trial) []measured {
 		i, ok := at[name]
 		if !ok {
 			i, at[name] = len(out), len(out)
-			out = append(out, measured{configuration: t.configuration,
+			mix, _ := t.of.Levels[levelMix].(string)
+			out = append(out, measured{configuration: t.configuration, mix: mix,
 				system: bottleneck.System{Name: name, Tiers: p.Tiers, Front: p.front(t.of)}})
 		}
 		switch {
@@ -90,7 +92,9 @@ func (p *Params) group(trials []trial) []measured {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b measured) int {
-		return cmp.Or(cmp.Compare(a.configuration.Place(), b.configuration.Place()), slices.Compare(a.configuration.Counts, b.configuration.Counts), cmp.Compare(a.configuration.Shape(), b.configuration.Shape()))
+		x, y := a.configuration, b.configuration
+		return cmp.Or(cmp.Compare(a.mix, b.mix), cmp.Compare(x.Place(), y.Place()), slices.Compare(x.Counts, y.Counts),
+			cmp.Compare(x.Shape(), y.Shape()))
 	})
 	return out
 }

@@ -19,7 +19,9 @@ type Result struct {
 	Configurations []Finding    `json:"configurations"`
 	Reversals      []Reversal   `json:"reversals"`
 	Rankings       Rankings     `json:"rankings"`
-	Cost           *prices.Cost `json:"cost"` // null: without prices, or an SLA
+	Cost           *prices.Cost `json:"cost"` // null: without prices, or an SLA, or of several mixes
+	// CostByMix is that of each of several mixes: operations of one are no others' measure.
+	CostByMix []MixCost `json:"cost_by_mix,omitempty"`
 	// Switching and Network are what microbenchmarks of the nodes measured.
 	Switching []microbench.Switch  `json:"context_switches,omitempty"`
 	Network   []microbench.Network `json:"network,omitempty"`
@@ -31,6 +33,20 @@ type Result struct {
 	tiers  []string
 	sla    string
 	warned []warning
+}
+
+// MixCost is what configurations cost with one mix.
+type MixCost struct {
+	Mix string `json:"mix"`
+	*prices.Cost
+}
+
+// costs are those of the result, by mix.
+func (r *Result) costs() []MixCost {
+	if r.Cost != nil {
+		return []MixCost{{Cost: r.Cost}}
+	}
+	return r.CostByMix
 }
 
 // warning is about a configuration, or about all: then of is empty.
@@ -55,6 +71,7 @@ type Finding struct {
 	Configuration string `json:"configuration"`
 	Shape         string `json:"shape"`
 	Variant       string `json:"variant,omitempty"`
+	Mix           string `json:"mix,omitempty"` // that the study set
 	Platform      string `json:"platform,omitempty"`
 	Type          string `json:"type,omitempty"`
 	Hosts         int    `json:"hosts"`
@@ -104,14 +121,10 @@ func (p *Params) answer(from source) (*Result, error) {
 		unproved = unproved || f.unproved
 		r.Configurations = append(r.Configurations, f)
 	}
-	others := unlike(r.Configurations)
 	r.Reversals, r.Rankings = reversals(r.Configurations)
-	var costs []warning
-	if p.PriceTable != "" || len(p.Prices)+len(p.PriceList) > 0 || sla != nil {
-		var err error
-		if r.Cost, costs, err = p.cost(r.Configurations, all, len(others) == 0); err != nil {
-			return nil, err
-		}
+	others, costs, err := p.byMix(r, all)
+	if err != nil {
+		return nil, err
 	}
 	r.warn(r.doubts()...)
 	r.warn(slices.Concat(costs, late, others)...)
@@ -124,10 +137,39 @@ func (p *Params) answer(from source) (*Result, error) {
 	return r, nil
 }
 
+// byMix holds the configurations of each mix against each other: whether their users are
+// alike, and what they cost. Those of a mix follow each other.
+func (p *Params) byMix(r *Result, all []measured) (others, costs []warning, err error) {
+	asked := p.SLA != "" || p.PriceTable != "" || len(p.Prices)+len(p.PriceList) > 0
+	for from := 0; from < len(all); {
+		to := from
+		for to < len(all) && all[to].mix == all[from].mix {
+			to++
+		}
+		of := r.Configurations[from:to]
+		different := unlike(of)
+		others = append(others, different...)
+		if asked {
+			cost, doubts, err := p.cost(of, all[from:to], len(different) == 0)
+			if err != nil {
+				return nil, nil, err
+			}
+			costs = append(costs, doubts...)
+			r.CostByMix = append(r.CostByMix, MixCost{all[from].mix, cost})
+		}
+		from = to
+	}
+	if len(r.CostByMix) == 1 {
+		r.Cost, r.CostByMix = r.CostByMix[0].Cost, nil
+	}
+	return others, costs, nil
+}
+
 // finding analyses one configuration.
 func (m measured) finding(proof bool) (Finding, error) {
 	c := m.configuration
-	f := Finding{Configuration: c.String(), Shape: c.Shape(), Variant: c.Variant, Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system),
+	f := Finding{Configuration: c.String(), Shape: c.Shape(), Variant: c.Variant, Mix: m.mix, Platform: c.Platform,
+		Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system),
 		table: m.table(), asked: m.asked()}
 	f.Doubts = append(f.Doubts, m.doubts()...)
 	f.withoutFailed(m.failed)
@@ -248,7 +290,7 @@ func (r *Result) doubts() (out []warning) {
 			add("no verdict: " + f.Why)
 		}
 		switch {
-		case f.ExcludedFromRanking != "" && (len(r.Configurations) > 1 || r.Cost != nil):
+		case f.ExcludedFromRanking != "" && (len(r.Configurations) > 1 || len(r.costs()) > 0):
 			add("its throughput takes no part in rankings and has no cost at its peak, for it may be less than the " +
 				"application can do")
 		case f.ExcludedFromRanking == "" && f.stillGrew() && len(places) > 1:

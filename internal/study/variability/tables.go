@@ -143,7 +143,10 @@ func (m *Metric) spreadTable(level float64) *doc.Table {
 	if m.SD != nil {
 		add("standard deviation", m.value(*m.SD).As(doc.Strong), "", "")
 	}
-	add("COV", cov(m.COV).As(doc.Strong), strings.TrimSpace(percentInterval(m.COVCI)), "")
+	add("COV", cov(m.COV).As(doc.Strong), strings.TrimSpace(percentInterval(m.COVCI)), m.Searches.errorWords())
+	if k := m.Searches; k != nil && k.AtLeast > 0 {
+		add("lower bounds", doc.Int(k.AtLeast), "", k.medianWords(s))
+	}
 	note := ""
 	if d := m.Dependence; d.EffectiveN < float64(m.N) {
 		note = fmt.Sprintf("worth %.0f independent ones", d.EffectiveN)
