@@ -32,11 +32,11 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 	if len(p.Configurations) == 0 {
 		p.Configurations = []string{p.asCounted(setup)}
 	}
-	all := append(p.treatments(workload, setup), microbench.Alone(setup, Phase)...)
-	if !p.Proof {
+	all := append(p.treatments(workload, setup, p.Configurations), microbench.Alone(setup, Phase)...)
+	if !p.Proof && p.Grow == nil {
 		return study.Fixed(all), nil
 	}
-	return &proving{Params: p, setup: setup, first: all}, nil
+	return &sequential{Params: p, setup: setup, first: all, considered: make(map[string]bool)}, nil
 }
 
 // LeastSubjects implements study.Sized.
@@ -81,11 +81,11 @@ func (p *Params) asCounted(setup study.Setup) string {
 	return strings.Join(counts, "-")
 }
 
-// treatments are all trials in their order.
-func (p *Params) treatments(workload string, setup study.Setup) []study.Treatment {
+// treatments are all trials of configurations in their order.
+func (p *Params) treatments(workload string, setup study.Setup, configurations []string) []study.Treatment {
 	var out []study.Treatment
 	for trial := 1; trial <= setup.Trials; trial++ {
-		for _, text := range p.Configurations {
+		for _, text := range configurations {
 			c, _ := ParseConfiguration(text, p.Tiers) // validated
 			for _, users := range slices.Sorted(slices.Values(p.Users)) {
 				out = append(out, p.treatment(workload, c, users, trial))

@@ -21,6 +21,9 @@ func (r *Result) Document() *doc.Document {
 	if len(r.Configurations) == 1 {
 		d.Verdict = tagOf(r.Configurations[0])
 	}
+	if len(r.Growth) > 0 {
+		d.Sections = append(d.Sections, r.growthSection())
+	}
 	d.Sections = append(d.Sections, r.overview())
 	if len(r.Reversals) > 0 {
 		d.Sections = append(d.Sections, r.turned())
@@ -50,6 +53,11 @@ func (r *Result) said() []string {
 	if len(out) > 1 {
 		out = append([]string{r.summary()}, out...)
 	}
+	var grown []string
+	for _, g := range r.Growth {
+		grown = append(grown, g.words(r.ceiling, r.currency)...)
+	}
+	out = append(grown, out...)
 	for _, x := range r.Reversals {
 		out = append(out, reversalWords(x)+".")
 	}
@@ -120,30 +128,35 @@ func (r *Result) overview() doc.Section {
 		doc.Number("limit", "limit by\nthe laws", "least capacity ÷ demand over the measured resources"),
 	}}
 	for _, f := range r.Configurations {
-		peak, missing, tag := f.peak(), doc.Of(nil, num.Missing), tagOf(f)
-		users, most, knee, limit := missing, missing, missing, missing
-		if peak.Users > 0 { // a load counts
-			users, most = doc.Int(peak.Users), doc.Of(peak.Throughput,
-				atLeast(f.stillGrew())+rate(peak.Throughput)).As(doc.Strong)
-			if f.ExcludedFromRanking != "" {
-				most = most.As(doc.Doubt)
-			}
-		}
-		if k := f.Knee; k != nil {
-			knee = doc.Of(nil, k.String())
-		}
+		limit := doc.Of(nil, num.Missing)
 		if f.Laws != nil && f.Laws.Limit != nil {
 			limit = doc.Of(nil, rate(*f.Laws.Limit))
 		}
-		binds := cmp.Or(strings.Join(f.names(""), ", "), tag.Word)
-		t.Add(doc.Say(f.Configuration).To("#"+f.id()), doc.Int(f.Hosts), most, users, knee, doc.Say(binds).As(tag.Tone),
-			limit)
+		peak, users, knee, binds := f.cells()
+		t.Add(doc.Say(f.Configuration).To("#"+f.id()), doc.Int(f.Hosts), peak, users, knee, binds, limit)
 	}
 	s := doc.Section{ID: "configurations", Title: "Configurations", Blocks: []doc.Block{{Table: t}}}
 	if len(r.Configurations) > 1 {
 		s.Blocks = slices.DeleteFunc(append(s.Blocks, r.comparison()...), doc.Block.Empty)
 	}
 	return s
+}
+
+// cells are the peak, the users there, the knee, and what binds.
+func (f Finding) cells() (most, users, knee, binds doc.Cell) {
+	peak, missing, tag := f.peak(), doc.Of(nil, num.Missing), tagOf(f)
+	most, users, knee = missing, missing, missing
+	if peak.Users > 0 { // a load counts
+		users, most = doc.Int(peak.Users), doc.Of(peak.Throughput,
+			atLeast(f.stillGrew())+rate(peak.Throughput)).As(doc.Strong)
+		if f.ExcludedFromRanking != "" {
+			most = most.As(doc.Doubt)
+		}
+	}
+	if k := f.Knee; k != nil {
+		knee = doc.Of(nil, k.String())
+	}
+	return most, users, knee, doc.Say(cmp.Or(strings.Join(f.names(""), ", "), tag.Word)).As(tag.Tone)
 }
 
 // atLeast marks what still grew.

@@ -122,13 +122,17 @@ func (c Configuration) String() string {
 func (c Configuration) Hosts() int {
 	sum := 0
 	for _, set := range c.sets() {
-		most := 0
-		for _, tier := range set {
-			most = max(most, c.Counts[tier])
-		}
-		sum += most
+		sum += c.hostsOf(set)
 	}
 	return sum
+}
+
+// hostsOf is how many machines tiers have that share them.
+func (c Configuration) hostsOf(set []int) (most int) {
+	for _, tier := range set {
+		most = max(most, c.Counts[tier])
+	}
+	return most
 }
 
 // label is how a trial is called: "1-2-1-em, 300 users", and of a proof "1-2-1, 300 users,

@@ -5,7 +5,8 @@
 //
 //  1. Configurations are written as the paper does ([Configuration]); [Params.Design]
 //     makes a trial of each with each number of users, and, with proof, trials
-//     with a quarter more of the suspect (prove.go).
+//     with a quarter more of the suspect (prove.go). Where configurations grow, the
+//     next follow from what binds these (grow.go).
 //  2. [Params.Analyze] reads what users and tiers recorded (read.go), or
 //     a table of the user's own (import.go).
 //  3. Package bottleneck names what binds. What is compared across platforms, and
@@ -48,7 +49,9 @@ measured was full. Verdicts: named; none seen up to the last load; unknown and w
 Beside it stand what the operational laws say (demands, bounds, an exact model of
 the queues) and where they do not fit; across platforms, rankings of configurations
 that turn over, where intervals carry it; and with --prices the cost of a request,
-and which configuration keeps the SLA at the least cost. Of several runs each has the
+and which configuration keeps the SLA at the least cost. Where configurations grow
+(grow in the file), the answer is the path: which tier got a host, and why it ends.
+Of several runs each has the
 name of its platform before it, and after a slash what else differs: its variant.`
 
 const example = `  scalebench ntier latest
@@ -83,6 +86,7 @@ type Params struct {
 	Users          []int    `json:"users,omitempty" jsonschema:"maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"Numbers of users, each of which is measured with each configuration; a knee takes 4 or more."`
 	Order          string   `json:"order" jsonschema:"enum=random,enum=blocks,enum=ascending" jsonschema_description:"Order of the trials: random; blocks: each trial of all before the next, in random order; ascending: as the paper, by configuration and users, in which drift and load cannot be told apart."`
 	Proof          bool     `json:"proof,omitempty" jsonschema_description:"Whether there is then a quarter more of what is named, beyond the knee, in turns with trials as before, to see whether the throughput follows: of processors, of threads and pools whose sizes services name, and of links that a lab sets."`
+	Grow           *Grow    `json:"grow,omitempty" jsonschema_description:"Each configuration grows: a host is added to the tiers that are named, until no hardware binds, a ceiling is reached, or the answer is unknown. Ceilings: {hosts: 8, price_per_hour: 5}; {}: as far as the fleet goes."`
 
 	Platforms map[string]map[string]string `json:"platforms,omitempty" jsonschema_description:"Labels of the nodes of each platform. Default: the label platform has its name."`
 	Types     map[string]map[string]string `json:"types,omitempty" jsonschema_description:"Labels of the nodes of each type. Default: the label type has its name."`
@@ -146,7 +150,7 @@ func (p *Params) Validate() error {
 	if _, err := p.list(); err != nil {
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, p.checkGrow())...)
 }
 
 // Notes implements study.Noter.

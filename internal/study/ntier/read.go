@@ -27,6 +27,7 @@ type trial struct {
 	bottleneck.Trial
 	latencies *hdrhistogram.Histogram  // ns; nil: not known
 	hosts     []prices.Place           // of the nodes of the tiers
+	places    map[string]prices.Place  // of a node of each tier
 	timeline  func() timeline.Timeline // nil: there is none
 	notes     []string                 // what users did otherwise than their tables say
 	above     []string                 // columns of a table with more than all that there is
@@ -162,6 +163,12 @@ func (p *Params) read(t *trial, nodes map[model.NodeID]model.Node) error {
 		t.hosts = append(t.hosts, prices.PlaceOf(nodes[node]))
 		if cores := nodes[node].Facts.Processors(); cores > 0 {
 			t.Cores[node] = cores
+		}
+	}
+	t.places = make(map[string]prices.Place)
+	for tier, service := range t.of.Services {
+		for _, node := range service.Nodes {
+			t.places[tier] = prices.PlaceOf(nodes[node])
 		}
 	}
 	run, step := t.run, t.of

@@ -17,6 +17,7 @@ import (
 // Result is what the trials tell. Its JSON form is a contract.
 type Result struct {
 	Configurations []Finding    `json:"configurations"`
+	Growth         []Growth     `json:"growth,omitempty"` // of configurations that grow
 	Reversals      []Reversal   `json:"reversals"`
 	Rankings       Rankings     `json:"rankings"`
 	Cost           *prices.Cost `json:"cost"` // null: without prices, or an SLA
@@ -27,10 +28,12 @@ type Result struct {
 	// Notes say what else is to know, and speak against nothing.
 	Notes []string `json:"notes,omitempty"`
 
-	title  string
-	tiers  []string
-	sla    string
-	warned []warning
+	title    string
+	tiers    []string
+	sla      string
+	ceiling  Grow
+	currency string
+	warned   []warning
 }
 
 // warning is about a configuration, or about all: then of is empty.
@@ -104,6 +107,10 @@ func (p *Params) answer(from source) (*Result, error) {
 		unproved = unproved || f.unproved
 		r.Configurations = append(r.Configurations, f)
 	}
+	if r.Growth = p.growth(all, r.Configurations); p.Grow != nil {
+		list, _ := p.list() // validated
+		r.ceiling, r.currency = *p.Grow, list.Currency
+	}
 	others := unlike(r.Configurations)
 	r.Reversals, r.Rankings = reversals(r.Configurations)
 	var costs []warning
@@ -124,8 +131,8 @@ func (p *Params) answer(from source) (*Result, error) {
 	return r, nil
 }
 
-// finding analyses one configuration.
-func (m measured) finding(proof bool) (Finding, error) {
+// judge says what binds one configuration.
+func (m measured) judge(proof bool) Finding {
 	c := m.configuration
 	f := Finding{Configuration: c.String(), Shape: c.Shape(), Variant: c.Variant, Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system),
 		table: m.table(), asked: m.asked()}
@@ -138,6 +145,12 @@ func (m measured) finding(proof bool) (Finding, error) {
 	}
 	f.unproved = f.Verdict == bottleneck.Named && f.Proof == nil && fixed == "" && !f.table
 	f.ApplyProof(f.Proof)
+	return f
+}
+
+// finding analyses one configuration.
+func (m measured) finding(proof bool) (Finding, error) {
+	f := m.judge(proof)
 	if f.ExcludedFromRanking == "" { // of one load: the largest of each trial is larger by the noise of all
 		f.peaks = f.peak().Throughputs
 	}
