@@ -142,7 +142,7 @@ func (r *Result) overview() doc.Section {
 	return s
 }
 
-// cells are the peak, the users there, the knee, and what binds.
+// cells are the peak, the users there, the knee, and the bottlenecks.
 func (f Finding) cells() (most, users, knee, binds doc.Cell) {
 	peak, missing, tag := f.peak(), doc.Of(nil, num.Missing), tagOf(f)
 	most, users, knee = missing, missing, missing

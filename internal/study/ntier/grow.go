@@ -44,20 +44,17 @@ type Grown struct {
 // Ended is why a path ends.
 type Ended string
 
-// Ends of a path: no bottleneck was seen; threads or pools bind, which are settings; one
-// host is full and the others of its tier are not; the answer is unknown; the next has too
-// many hosts, costs too much, or a price is missing; the fleet has no hosts for it; it was
-// not measured.
+// Ends of a path.
 const (
-	EndedNone     Ended = "none"
-	EndedSoft     Ended = "soft"
-	EndedUneven   Ended = "uneven"
-	EndedUnknown  Ended = "unknown"
-	EndedHosts    Ended = "hosts"
-	EndedPrice    Ended = "price"
-	EndedUnpriced Ended = "unpriced"
-	EndedFleet    Ended = "fleet"
-	EndedOpen     Ended = "not_measured"
+	EndedNone     Ended = "none"         // no bottleneck was seen
+	EndedSoft     Ended = "soft"         // only threads or pools bind, which are settings
+	EndedUneven   Ended = "uneven"       // one host is full, and the others of its tier are not
+	EndedUnknown  Ended = "unknown"      // the answer is
+	EndedHosts    Ended = "hosts"        // the next has too many
+	EndedPrice    Ended = "price"        // the next costs too much
+	EndedUnpriced Ended = "unpriced"     // a host of the next has no price
+	EndedFleet    Ended = "fleet"        // it has no hosts for the next
+	EndedOpen     Ended = "not_measured" // the next is not measured yet
 )
 
 // judged is a configuration with its answer.
@@ -155,16 +152,15 @@ func (m measured) hourly(c Configuration, list prices.List) *float64 {
 }
 
 func (j judged) grown(list prices.List, added []string) Grown {
-	return Grown{Configuration: j.Configuration, Hosts: j.configuration.Hosts(), Hourly: j.measured.hourly(j.configuration, list),
-		Added: added, finding: j.Finding}
+	return Grown{Configuration: j.Configuration, Hosts: j.configuration.Hosts(),
+		Hourly: j.measured.hourly(j.configuration, list), Added: added, finding: j.Finding}
 }
 
 // perHost is the largest throughput a host.
 func (j judged) perHost() float64 { return j.peak().Throughput / float64(j.configuration.Hosts()) }
 
-// after are the configurations that may follow, and the tiers that have a host more. Where
-// tiers bind a host that they share, a second one gives each the hosts that it has now for
-// itself.
+// after are the configurations that may follow, and the tiers that have a host more. A
+// second one follows on tiers that share a full host: each has its present hosts for itself.
 func (j judged) after() (next []Configuration, added []string, end Ended) {
 	switch j.Verdict {
 	case bottleneck.None:
@@ -251,12 +247,14 @@ func (p *Params) checkGrow() error {
 		return nil
 	}
 	if list, err := p.list(); p.Grow.PerHour > 0 && err == nil && list.Empty() {
-		return refuse("grow.price_per_hour", "no host has a price", "add prices: {large: {price_per_hour: 0.34, currency: USD}}")
+		return refuse("grow.price_per_hour", "no host has a price",
+			"add prices: {large: {price_per_hour: 0.34, currency: USD}}")
 	}
 	for i, text := range p.Configurations {
 		c, err := ParseConfiguration(text, p.Tiers)
 		if err == nil && p.Grow.Hosts > 0 && c.Hosts() > p.Grow.Hosts {
-			return refuse(fmt.Sprintf("configurations.%d", i), fmt.Sprintf("%s has %d hosts, and grow.hosts is %d", c, c.Hosts(), p.Grow.Hosts),
+			return refuse(fmt.Sprintf("configurations.%d", i),
+				fmt.Sprintf("%s has %d hosts, and grow.hosts is %d", c, c.Hosts(), p.Grow.Hosts),
 				"begin with the smallest configuration")
 		}
 	}
@@ -269,8 +267,9 @@ func (g Growth) words(ceiling Grow, currency string) []string {
 	first, last := path[0], path[len(path)-1]
 	text := first.Configuration + " has not grown."
 	if len(path) > 1 {
-		text = fmt.Sprintf("%s grew to %s in %s: from %s and %s to %s and %s.", first.Configuration, last.Configuration,
-			num.Count(len(path)-1, "step"), num.Count(first.Hosts, "host"), first.peak(), num.Count(last.Hosts, "host"), last.peak())
+		text = fmt.Sprintf("%s grew to %s in %s: from %s and %s to %s and %s.", first.Configuration,
+			last.Configuration, num.Count(len(path)-1, "step"), num.Count(first.Hosts, "host"), first.peak(),
+			num.Count(last.Hosts, "host"), last.peak())
 	}
 	next := g.Next + " would be next, "
 	switch g.Ended {
@@ -312,9 +311,10 @@ func (s Grown) users() int {
 // growthSection has the paths as a table and a figure.
 func (r *Result) growthSection() doc.Section {
 	t := &doc.Table{Columns: []doc.Column{
-		doc.Label("configuration", "configuration"), doc.Label("added", "a host\nmore of"), doc.Number("hosts", "hosts"),
-		doc.Number("hourly", r.currency+"\nan hour"), doc.Number("peak", "peak", "largest throughput; ≥: no end of its growth was seen"),
-		doc.Number("knee", "knee\nusers [95 %]"), {Key: "binds", Head: "what binds", Wrap: 24},
+		doc.Label("configuration", "configuration"), doc.Label("added", "a host\nmore of"),
+		doc.Number("hosts", "hosts"), doc.Number("hourly", r.currency+"\nan hour"),
+		doc.Number("peak", "peak", "largest throughput; ≥: no end of its growth was seen"),
+		doc.Number("knee", "knee\nusers [95 %]"), {Key: "binds", Head: "bottleneck", Wrap: 24},
 	}}
 	var lines []chart.Curve
 	for _, g := range r.Growth {
@@ -334,6 +334,7 @@ func (r *Result) growthSection() doc.Section {
 	}
 	t.Drop(func(key string) bool { return key == "hourly" && r.currency == "" })
 	const title = "Largest throughput against hosts"
-	figure := doc.Plot(title, chart.Cut(lines), chart.Curves(title, chart.Axis{Label: "hosts", Whole: true}, throughputAxis, lines))
+	hosts := chart.Axis{Label: "hosts", Whole: true}
+	figure := doc.Plot(title, chart.Cut(lines), chart.Curves(title, hosts, throughputAxis, lines))
 	return doc.Section{ID: "growth", Title: "How it grew", Blocks: []doc.Block{{Table: t}, figure.On(doc.Page)}}
 }

@@ -5,8 +5,8 @@
 //
 //  1. Configurations are written as the paper does ([Configuration]); [Params.Design]
 //     makes a trial of each with each number of users, and, with proof, trials
-//     with a quarter more of the suspect (prove.go). Where configurations grow, the
-//     next follow from what binds these (grow.go).
+//     with a quarter more of the suspect (prove.go). Configurations that grow follow
+//     from the bottlenecks of those before (grow.go).
 //  2. [Params.Analyze] reads what users and tiers recorded (read.go), or
 //     a table of the user's own (import.go).
 //  3. Package bottleneck names what binds. What is compared across platforms, and
@@ -49,9 +49,8 @@ measured was full. Verdicts: named; none seen up to the last load; unknown and w
 Beside it stand what the operational laws say (demands, bounds, an exact model of
 the queues) and where they do not fit; across platforms, rankings of configurations
 that turn over, where intervals carry it; and with --prices the cost of a request,
-and which configuration keeps the SLA at the least cost. Where configurations grow
-(grow in the file), the answer is the path: which tier got a host, and why it ends.
-Of several runs each has the
+and which configuration keeps the SLA at the least cost. If configurations grow (grow
+in the file), the answer is the path: which tier got a host, and why it ends. Of several runs each has the
 name of its platform before it, and after a slash what else differs: its variant.`
 
 const example = `  scalebench ntier latest

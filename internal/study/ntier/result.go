@@ -131,7 +131,7 @@ func (p *Params) answer(from source) (*Result, error) {
 	return r, nil
 }
 
-// judge says what binds one configuration.
+// judge names the bottlenecks of one configuration.
 func (m measured) judge(proof bool) Finding {
 	c := m.configuration
 	f := Finding{Configuration: c.String(), Shape: c.Shape(), Variant: c.Variant, Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system),
