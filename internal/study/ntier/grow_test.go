@@ -269,7 +269,8 @@ func TestGrowVariants(t *testing.T) {
 	for _, c := range g.Path {
 		path = append(path, fmt.Sprint(c.Configuration, c.Aside))
 	}
-	if len(wanted) > 0 || g.Ended != EndedUnknown || !slices.Equal(path, []string{"1-1+1false", "1-1-1true", "1-2+2false"}) {
+	want = []string{"1-1+1false", "1-1-1true", "1-2+2false"}
+	if len(wanted) > 0 || g.Ended != EndedUnknown || !slices.Equal(path, want) {
 		t.Errorf("%v, %s, wanted %v; want 1-1-1 left aside", path, g.Ended, wanted)
 	}
 }
