@@ -32,8 +32,8 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 	if len(p.Configurations) == 0 {
 		p.Configurations = []string{p.asCounted(setup)}
 	}
-	all := append(p.treatments(workload, setup, p.Configurations), microbench.Alone(setup, Phase)...)
-	if !p.Proof && p.Grow == nil {
+	all := append(p.asked(workload, setup, nil, p.Configurations), microbench.Alone(setup, Phase)...)
+	if !p.Proof && p.Grow == nil && len(p.Sizes) == 0 {
 		return study.Fixed(all), nil
 	}
 	return &sequential{Params: p, setup: setup, first: all, considered: make(map[string]bool)}, nil
@@ -65,6 +65,12 @@ func (p *Params) tiersIn(setup study.Setup) error {
 	for i, tier := range p.Tiers {
 		if !slices.Contains(names, tier) {
 			return refuse(fmt.Sprintf("tiers.%d", i), fmt.Sprintf("there is no service %q on nodes of the fleet", tier),
+				"services of this file with on: "+strings.Join(names, ", "))
+		}
+	}
+	for key := range p.Sizes {
+		if service, _, _ := strings.Cut(key, "."); !slices.Contains(names, service) {
+			return refuse("sizes."+key, fmt.Sprintf("there is no service %q on nodes of the fleet", service),
 				"services of this file with on: "+strings.Join(names, ", "))
 		}
 	}

@@ -53,6 +53,9 @@ func (r *Result) said() []string {
 	if len(out) > 1 {
 		out = append([]string{r.summary()}, out...)
 	}
+	for _, f := range r.Configurations {
+		out = append(out, f.Sizes.words(f.Configuration)...)
+	}
 	var grown []string
 	for _, g := range r.Growth {
 		grown = append(grown, g.words(r.ceiling, r.currency)...)
@@ -198,6 +201,10 @@ func (r *Result) turned() doc.Section {
 func (f *Finding) section(tiers []string) doc.Section {
 	s := doc.Section{ID: f.id(), Kind: "Configuration", Title: f.Configuration, Tag: tagOf(*f),
 		Intro: num.Sentence(f.Text)}
+	if f.Sizes != nil {
+		part := &doc.Section{Title: "Sizes that were tried", Blocks: []doc.Block{{Table: f.Sizes.sizesTable()}}}
+		s.Blocks = append(s.Blocks, doc.Block{Part: part})
+	}
 	if len(f.Loads) == 0 {
 		return s
 	}

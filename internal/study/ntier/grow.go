@@ -211,6 +211,9 @@ func (p *Params) growth(all []measured, findings []Finding) []Growth {
 	}
 	known, over := make(map[string]judged), true
 	for i, m := range all {
+		if len(m.trials)+len(m.failed) == 0 {
+			continue // its search goes on
+		}
 		known[findings[i].Configuration] = judged{m, findings[i]}
 		for _, t := range slices.Concat(m.trials, m.failed) {
 			state := t.run.Run().State

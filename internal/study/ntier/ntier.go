@@ -6,7 +6,8 @@
 //  1. Configurations are written as the paper does ([Configuration]); [Params.Design]
 //     makes a trial of each with each number of users, and, with proof, trials
 //     with a quarter more of the suspect (prove.go). Configurations that grow follow
-//     from the bottlenecks of those before (grow.go).
+//     from the bottlenecks of those before (grow.go). Each may begin with a search for
+//     the best sizes (sizes.go).
 //  2. [Params.Analyze] reads what users and tiers recorded (read.go), or
 //     a table of the user's own (import.go).
 //  3. Package bottleneck names what binds. What is compared across platforms, and
@@ -80,12 +81,13 @@ const (
 
 // Params are the parameters of the study.
 type Params struct {
-	Configurations []string `json:"configurations,omitempty" jsonschema:"maxItems=200,uniqueItems=true" jsonschema_description:"What is measured: how many hosts each tier has, in the order of tiers, then platform and type: 1-2-1-2-ec2-large. Tiers joined by + share hosts: 1-2-2+2. Default: one, with as many hosts as count of each service says."`
-	Tiers          []string `json:"tiers,omitempty" flag:"tiers" jsonschema:"maxItems=20,uniqueItems=true" jsonschema_description:"The services that are tiers, in the order in which a request reaches them: [web, app, db]."`
-	Users          []int    `json:"users,omitempty" jsonschema:"maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"Numbers of users, each of which is measured with each configuration; a knee takes 4 or more."`
-	Order          string   `json:"order" jsonschema:"enum=random,enum=blocks,enum=ascending" jsonschema_description:"Order of the trials: random; blocks: each trial of all before the next, in random order; ascending: as the paper, by configuration and users, in which drift and load cannot be told apart."`
-	Proof          bool     `json:"proof,omitempty" jsonschema_description:"Whether there is then a quarter more of what is named, beyond the knee, in turns with trials as before, to see whether the throughput follows: of processors, of threads and pools whose sizes services name, and of links that a lab sets."`
-	Grow           *Grow    `json:"grow,omitempty" jsonschema_description:"Each configuration grows: a host is added to the tiers that are named, until no hardware binds, a ceiling is reached, or the answer is unknown. Ceilings: {hosts: 8, price_per_hour: 5}; {}: as far as the fleet goes."`
+	Configurations []string         `json:"configurations,omitempty" jsonschema:"maxItems=200,uniqueItems=true" jsonschema_description:"What is measured: how many hosts each tier has, in the order of tiers, then platform and type: 1-2-1-2-ec2-large. Tiers joined by + share hosts: 1-2-2+2. Default: one, with as many hosts as count of each service says."`
+	Tiers          []string         `json:"tiers,omitempty" flag:"tiers" jsonschema:"maxItems=20,uniqueItems=true" jsonschema_description:"The services that are tiers, in the order in which a request reaches them: [web, app, db]."`
+	Users          []int            `json:"users,omitempty" jsonschema:"maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"Numbers of users, each of which is measured with each configuration; a knee takes 4 or more."`
+	Order          string           `json:"order" jsonschema:"enum=random,enum=blocks,enum=ascending" jsonschema_description:"Order of the trials: random; blocks: each trial of all before the next, in random order; ascending: as the paper, by configuration and users, in which drift and load cannot be told apart."`
+	Proof          bool             `json:"proof,omitempty" jsonschema_description:"Whether there is then a quarter more of what is named, beyond the knee, in turns with trials as before, to see whether the throughput follows: of processors, of threads and pools whose sizes services name, and of links that a lab sets."`
+	Grow           *Grow            `json:"grow,omitempty" jsonschema_description:"Each configuration grows: a host is added to the tiers that are named, until no hardware binds, a ceiling is reached, or the answer is unknown. Ceilings: {hosts: 8, price_per_hour: 5}; {}: as far as the fleet goes."`
+	Sizes          map[string][]int `json:"sizes,omitempty" jsonschema_description:"Sizes of services that are tried with the most users before each configuration is measured: {app.pool: [2, 4, 8, 16]}. Each keeps its best, by successive halving. Services name the variables (sizes)."`
 
 	Platforms map[string]map[string]string `json:"platforms,omitempty" jsonschema_description:"Labels of the nodes of each platform. Default: the label platform has its name."`
 	Types     map[string]map[string]string `json:"types,omitempty" jsonschema_description:"Labels of the nodes of each type. Default: the label type has its name."`
@@ -149,7 +151,7 @@ func (p *Params) Validate() error {
 	if _, err := p.list(); err != nil {
 		errs = append(errs, err)
 	}
-	return errors.Join(append(errs, p.checkGrow())...)
+	return errors.Join(append(errs, p.checkGrow(), p.checkSizes())...)
 }
 
 // Notes implements study.Noter.

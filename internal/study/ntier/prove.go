@@ -23,7 +23,6 @@ type sequential struct {
 	trials     []trial         // that were seen
 	begun      bool            // the first trials were asked for
 	considered map[string]bool // configurations whose proofs were asked for, or cannot be made
-	grown      int             // configurations after the first
 	latest     string
 }
 
@@ -59,9 +58,15 @@ func (d *sequential) Next(seen *observe.Run) ([]study.Treatment, error) {
 	}
 	d.begun = true
 	all := d.group(d.trials)
-	d.grown = max(0, len(all)-len(d.Configurations))
-	if out := d.proofs(all); len(out) > 0 {
+	var begun []string
+	for _, m := range all {
+		begun = append(begun, m.configuration.String())
+	}
+	if out := d.asked(d.first[0].Workload, d.setup, all, begun); len(out) > 0 { // after a search
 		return out, nil
+	}
+	if out := d.proofs(all); len(out) > 0 {
+		return d.withBest(all, out), nil
 	}
 	return d.growing(all), nil
 }
@@ -86,8 +91,7 @@ func (d *sequential) growing(all []measured) []study.Treatment {
 		}
 		return err == nil
 	})
-	d.grown += len(wanted)
-	return d.treatments(workload, d.setup, wanted)
+	return d.asked(workload, d.setup, all, wanted)
 }
 
 // proofs are trials of each configuration with what it is named for, at the load at
@@ -111,7 +115,7 @@ func (d *sequential) proofs(all []measured) []study.Treatment {
 				}
 				set(t.Services, of[i])
 			}
-			t.Label = label{m.configuration, a.Load, bottleneck.RaiseLabel(of)}.String()
+			t.Label = label{configuration: m.configuration, users: a.Load, proof: bottleneck.RaiseLabel(of)}.String()
 			out = append(out, t)
 		}
 	}
@@ -162,18 +166,23 @@ func (m measured) size(r bottleneck.Resource) int {
 // AtMost implements study.Bounded.
 func (d *sequential) AtMost() (steps int, all time.Duration) {
 	if !d.begun {
-		steps = len(d.first)
 		for _, t := range d.first { // microbenchmarks take less than users
-			all += d.step(t.Workload)
+			if t.Workload != d.first[0].Workload {
+				steps, all = steps+1, all+d.step(t.Workload)
+			}
 		}
 	}
-	most := d.mostGrown()
-	n := max(0, most-d.grown) * len(d.Users)
-	if d.Proof {
-		n += 2 * max(0, len(d.Configurations)+most-len(d.considered))
-	}
-	n *= d.setup.Trials
+	n := max(0, d.most()-len(d.trials))
 	return steps + n, all + time.Duration(n)*d.step(d.first[0].Workload)
+}
+
+// most is how many trials of users there are at most.
+func (d *sequential) most() int {
+	n := d.searchTrials() + len(d.Users)*d.setup.Trials
+	if d.Proof {
+		n += 2 * d.setup.Trials
+	}
+	return n * (len(d.Configurations) + d.mostGrown())
 }
 
 // mostGrown is how many configurations follow the first at most: each has a host more, and
@@ -209,10 +218,9 @@ func (d *sequential) Outlook() []study.Outlook {
 			out[i].Steps++
 		}
 	}
-	most := d.mostGrown()
-	out[0].Steps += most * len(d.Users)
+	out[0].Steps = (d.most() + d.setup.Trials - 1) / d.setup.Trials
 	if d.Proof {
-		out[0].Steps, out[0].Note = out[0].Steps+2*(len(d.Configurations)+most), strings.Join(d.cannotRaise(), "; ")
+		out[0].Note = strings.Join(d.cannotRaise(), "; ")
 	}
 	return out
 }

@@ -41,6 +41,7 @@ type measured struct {
 	configuration Configuration
 	system        bottleneck.System
 	proofs        []trial
+	searches      []trial // of sizes
 	trials        []trial // of the system
 	failed        []trial // of both, by users
 }
@@ -81,6 +82,8 @@ func (p *Params) group(trials []trial) []measured {
 				system: bottleneck.System{Name: name, Tiers: p.Tiers, Front: p.front(t.of)}})
 		}
 		switch {
+		case t.sizes != "":
+			out[i].searches = append(out[i].searches, t)
 		case t.failed:
 			out[i].failed = append(out[i].failed, t)
 			slices.SortStableFunc(out[i].failed, func(a, b trial) int { return cmp.Compare(a.Users, b.Users) })

@@ -64,6 +64,8 @@ type Finding struct {
 	bottleneck.Answer
 	Proof *bottleneck.Proof `json:"proof"` // null: there is none
 	Text  string            `json:"text"`
+	// Sizes is the search for the best sizes; null: none was asked for.
+	Sizes *Search `json:"sizes,omitempty"`
 	// Kept says of each load whether the SLA was kept; empty without an SLA.
 	Kept []Kept `json:"sla,omitempty"`
 	// Signals are what grows without anything being full, by tier and load;
@@ -99,6 +101,10 @@ func (p *Params) answer(from source) (*Result, error) {
 		f, err := m.finding(p.Proof)
 		if err != nil {
 			return nil, err
+		}
+		if len(p.Sizes) > 0 {
+			s, _ := p.search(m.searches)
+			f.Sizes = &s
 		}
 		if sla != nil {
 			f.Kept = keptBy(*sla, f.Loads, m.trials, f.withdrawn())
@@ -256,6 +262,9 @@ func (r *Result) doubts() (out []warning) {
 		add := func(text string) { out = append(out, warning{f.Configuration, text}) }
 		for _, d := range f.Doubts {
 			add(d.Text)
+		}
+		for _, text := range f.Sizes.edges() {
+			add(text)
 		}
 		if f.Verdict == bottleneck.Unknown {
 			add("no verdict: " + f.Why)
