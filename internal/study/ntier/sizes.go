@@ -163,7 +163,7 @@ func (p *Params) checkSizes() error {
 		case service == "" || name == "" || strings.ContainsAny(key, "= ,"):
 			return refuse("sizes."+key, "it is no size of a service", "a service of this file and a key of its sizes: app.pool")
 		case len(sizes) == 0 || slices.Min(sizes) < 1 || len(different(sizes)) < len(sizes):
-			return refuse("sizes."+key, "its values are no different numbers from 1 on", "[2, 4, 8, 16]")
+			return refuse("sizes."+key, "a value is there twice, or is below 1, or there is none", "[2, 4, 8, 16]")
 		}
 		if all *= len(sizes); all > mostSettings {
 			return refuse("sizes."+key, fmt.Sprintf("there are more than %d combinations", mostSettings), "name fewer sizes")

@@ -155,7 +155,7 @@ func TestSizesRefused(t *testing.T) {
 	}
 	for want, sizes := range map[string]map[string][]int{
 		"sizes.pool: it is no size of a service":               {"pool": {1, 2}},
-		"sizes.app.pool: its values are no different numbers":  {"app.pool": {1, 2, 1}},
+		"sizes.app.pool: a value is there twice":               {"app.pool": {1, 2, 1}},
 		"sizes.app.pool: there are more than 256 combinations": {"app.pool": many},
 	} {
 		p := params()
