@@ -68,9 +68,9 @@ func (p *Params) tiersIn(setup study.Setup) error {
 				"services of this file with on: "+strings.Join(names, ", "))
 		}
 	}
-	for key := range p.Sizes {
-		if service, _, _ := strings.Cut(key, "."); !slices.Contains(names, service) {
-			return refuse("sizes."+key, fmt.Sprintf("there is no service %q on nodes of the fleet", service),
+	for service := range p.Sizes {
+		if !slices.Contains(names, service) {
+			return refuse("sizes."+service, fmt.Sprintf("there is no service %q on nodes of the fleet", service),
 				"services of this file with on: "+strings.Join(names, ", "))
 		}
 	}

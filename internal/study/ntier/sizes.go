@@ -50,13 +50,24 @@ type wantedTrial struct {
 	trial int
 }
 
+// sizes are those of the file by service and name: "app.pool".
+func (p *Params) sizes() map[string][]int {
+	out := make(map[string][]int)
+	for service, named := range p.Sizes {
+		for name, sizes := range named {
+			out[service+"."+name] = sizes
+		}
+	}
+	return out
+}
+
 // combinations are all of the sizes that the file names, each as the label has it.
 func (p *Params) combinations() []string {
-	out := []string{""}
-	for _, key := range slices.Sorted(maps.Keys(p.Sizes)) {
+	out, all := []string{""}, p.sizes()
+	for _, key := range slices.Sorted(maps.Keys(all)) {
 		var longer []string
 		for _, before := range out {
-			for _, n := range different(p.Sizes[key]) {
+			for _, n := range different(all[key]) {
 				longer = append(longer, strings.TrimSpace(fmt.Sprintf("%s %s=%d", before, key, n)))
 			}
 		}
@@ -134,7 +145,7 @@ func throughputs(trials []trial, last int) (out []float64) {
 // edge are the sizes that are the least or the largest of several.
 func (p *Params) edge(best map[string]int) (out []string) {
 	for _, key := range slices.Sorted(maps.Keys(best)) {
-		if all := p.Sizes[key]; len(all) > 1 && (best[key] == slices.Min(all) || best[key] == slices.Max(all)) {
+		if all := p.sizes()[key]; len(all) > 1 && (best[key] == slices.Min(all) || best[key] == slices.Max(all)) {
 			out = append(out, key)
 		}
 	}
@@ -144,7 +155,7 @@ func (p *Params) edge(best map[string]int) (out []string) {
 // searchTrials is how many trials a search takes.
 func (p *Params) searchTrials() (n int) {
 	left := 1
-	for _, sizes := range p.Sizes {
+	for _, sizes := range p.sizes() {
 		left *= len(sizes)
 	}
 	for first, last := 1, firstTrials; left > 1; first, last, left = last+1, 2*last, (left+1)/2 {
@@ -155,14 +166,10 @@ func (p *Params) searchTrials() (n int) {
 
 // checkSizes holds sizes to what a search can do.
 func (p *Params) checkSizes() error {
-	all := 1
-	for _, key := range slices.Sorted(maps.Keys(p.Sizes)) {
-		sizes := p.Sizes[key]
-		service, name, _ := strings.Cut(key, ".")
-		switch {
-		case service == "" || name == "" || strings.ContainsAny(key, "= ,"):
-			return refuse("sizes."+key, "it is no size of a service", "a service of this file and a key of its sizes: app.pool")
-		case len(sizes) == 0 || slices.Min(sizes) < 1 || len(different(sizes)) < len(sizes):
+	all, named := 1, p.sizes()
+	for _, key := range slices.Sorted(maps.Keys(named)) {
+		sizes := named[key]
+		if len(sizes) == 0 || slices.Min(sizes) < 1 || len(different(sizes)) < len(sizes) {
 			return refuse("sizes."+key, "a value is there twice, or is below 1, or there is none", "[2, 4, 8, 16]")
 		}
 		if all *= len(sizes); all > mostSettings {
@@ -170,7 +177,7 @@ func (p *Params) checkSizes() error {
 		}
 	}
 	if len(p.Sizes) > 0 && all < 2 {
-		return refuse("sizes", "there is one combination, and nothing to search for", "{app.pool: [2, 4, 8, 16]}")
+		return refuse("sizes", "there is one combination, and nothing to search for", "{app: {pool: [2, 4, 8, 16]}}")
 	}
 	return nil
 }

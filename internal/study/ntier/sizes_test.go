@@ -19,7 +19,7 @@ import (
 func TestSearch(t *testing.T) {
 	r := rand.New(rand.NewPCG(29, 8))
 	pools := []int{1, 2, 4, 8, 16, 32, 64}
-	p := &Params{Users: []int{120}, Sizes: map[string][]int{"app.pool": pools}}
+	p := &Params{Users: []int{120}, Sizes: map[string]map[string][]int{"app": {"pool": pools}}}
 	near := 0
 	for draw := range 20 {
 		net := tiersim.Net{Think: 1, RampUp: 5, Run: 100, Tiers: []tiersim.Tier{{Name: "app", Quota: 2, Work: .002},
@@ -67,7 +67,7 @@ func TestSearch(t *testing.T) {
 
 // TestSearchFails: trials that failed count for nothing, and end no search.
 func TestSearchFails(t *testing.T) {
-	p := &Params{Users: []int{9}, Sizes: map[string][]int{"app.pool": {1, 2}}}
+	p := &Params{Users: []int{9}, Sizes: map[string]map[string][]int{"app": {"pool": {1, 2}}}}
 	var trials []trial
 	for number := 1; number <= 2; number++ {
 		for _, sizes := range p.combinations() {
@@ -96,7 +96,7 @@ func TestSearchFails(t *testing.T) {
 func TestSizes(t *testing.T) {
 	p := params()
 	p.Configurations, p.Users = []string{"1-2-1-em"}, []int{30, 60, 90, 120, 160, 220}
-	p.Sizes = map[string][]int{"app.pool": {30, 1}, "web.threads": {100}}
+	p.Sizes = map[string]map[string][]int{"app": {"pool": {30, 1}}, "web": {"threads": {100}}}
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -153,19 +153,19 @@ func TestSizesRefused(t *testing.T) {
 	for i := range many {
 		many[i] = i + 1
 	}
-	for want, sizes := range map[string]map[string][]int{
-		"sizes.pool: it is no size of a service":               {"pool": {1, 2}},
-		"sizes.app.pool: a value is there twice":               {"app.pool": {1, 2, 1}},
-		"sizes.app.pool: there are more than 256 combinations": {"app.pool": many},
+	for want, pools := range map[string][]int{
+		"sizes.app.pool: a value is there twice":               {1, 2, 1},
+		"sizes.app.pool: there are more than 256 combinations": many,
+		"sizes: there is one combination":                      {8},
 	} {
 		p := params()
-		p.Sizes = sizes
+		p.Sizes = map[string]map[string][]int{"app": {"pool": pools}}
 		if err := p.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Validate() = %v, want %q", err, want)
 		}
 	}
 	p := params()
-	p.Sizes = map[string][]int{"cache.pool": {1, 2}}
+	p.Sizes = map[string]map[string][]int{"cache": {"pool": {1, 2}}}
 	if _, err := p.Design(setup(1)); err == nil || !strings.Contains(err.Error(), `there is no service "cache"`) {
 		t.Errorf("Design() = %v, want that there is no such service", err)
 	}
