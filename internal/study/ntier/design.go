@@ -35,11 +35,11 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 	if len(p.Configurations) == 0 {
 		p.Configurations = []string{p.asCounted(setup)}
 	}
-	all := append(p.treatments(workload, setup), microbench.Alone(setup, Phase)...)
-	if !p.Proof {
+	all := append(p.asked(workload, setup, nil, p.Configurations), microbench.Alone(setup, Phase)...)
+	if !p.Proof && p.Grow == nil && len(p.Sizes) == 0 {
 		return study.Fixed(all), nil
 	}
-	return &proving{Params: p, setup: setup, first: all}, nil
+	return &sequential{Params: p, setup: setup, first: all, considered: make(map[string]bool)}, nil
 }
 
 // LeastSubjects implements study.Sized.
@@ -71,6 +71,12 @@ func (p *Params) tiersIn(setup study.Setup) error {
 				"services of this file with on: "+strings.Join(names, ", "))
 		}
 	}
+	for service := range p.Sizes {
+		if !slices.Contains(names, service) {
+			return refuse("sizes."+service, fmt.Sprintf("there is no service %q on nodes of the fleet", service),
+				"services of this file with on: "+strings.Join(names, ", "))
+		}
+	}
 	return nil
 }
 
@@ -84,25 +90,26 @@ func (p *Params) asCounted(setup study.Setup) string {
 	return strings.Join(counts, "-")
 }
 
-// treatments are all trials in their order: those of each mix after those of the one before,
-// as what writes changes what is read (the paper, section II-A).
-func (p *Params) treatments(workload string, setup study.Setup) (out []study.Treatment) {
+// treatments are all trials of configurations in their order: those of each mix after those of
+// the one before, as what writes changes what is read (the paper, section II-A).
+func (p *Params) treatments(workload string, setup study.Setup, configurations []string) (out []study.Treatment) {
 	rng := rand.New(rand.NewPCG(uint64(setup.Seed), 0x47e5)) //nolint:gosec // repeatable on purpose
 	mixes := p.Mixes
 	if len(mixes) == 0 {
 		mixes = []string{""}
 	}
 	for _, mix := range mixes {
-		out = append(out, p.ofMix(mix, workload, setup, rng)...)
+		out = append(out, p.ofMix(mix, workload, setup, configurations, rng)...)
 	}
 	return out
 }
 
 // ofMix are the trials of one mix; empty: that of the workload.
-func (p *Params) ofMix(mix, workload string, setup study.Setup, rng *rand.Rand) []study.Treatment {
+func (p *Params) ofMix(mix, workload string, setup study.Setup, configurations []string,
+	rng *rand.Rand) []study.Treatment {
 	var out []study.Treatment
 	for trial := 1; trial <= setup.Trials; trial++ {
-		for _, text := range p.Configurations {
+		for _, text := range configurations {
 			c, _ := ParseConfiguration(text, p.Tiers) // validated
 			c.Variant = mix
 			for _, users := range slices.Sorted(slices.Values(p.Users)) {

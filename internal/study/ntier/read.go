@@ -27,6 +27,7 @@ type trial struct {
 	bottleneck.Trial
 	latencies *hdrhistogram.Histogram  // ns; nil: not known
 	hosts     []prices.Place           // of the nodes of the tiers
+	places    map[string]prices.Place  // of a node of each tier
 	timeline  func() timeline.Timeline // nil: there is none
 	notes     []string                 // what users did otherwise than their tables say
 	above     []string                 // columns of a table with more than all that there is
@@ -41,6 +42,7 @@ type measured struct {
 	mix           string // that the study set; empty: none
 	system        bottleneck.System
 	proofs        []trial
+	searches      []trial // of sizes
 	trials        []trial // of the system
 	failed        []trial // of both, by users
 }
@@ -82,6 +84,8 @@ func (p *Params) group(trials []trial) []measured {
 				system: bottleneck.System{Name: name, Tiers: p.Tiers, Front: p.front(t.of)}})
 		}
 		switch {
+		case t.sizes != "":
+			out[i].searches = append(out[i].searches, t)
 		case t.failed:
 			out[i].failed = append(out[i].failed, t)
 			slices.SortStableFunc(out[i].failed, func(a, b trial) int { return cmp.Compare(a.Users, b.Users) })
@@ -166,6 +170,12 @@ func (p *Params) read(t *trial, nodes map[model.NodeID]model.Node) error {
 		t.hosts = append(t.hosts, prices.PlaceOf(nodes[node]))
 		if cores := nodes[node].Facts.Processors(); cores > 0 {
 			t.Cores[node] = cores
+		}
+	}
+	t.places = make(map[string]prices.Place)
+	for tier, service := range t.of.Services {
+		for _, node := range service.Nodes {
+			t.places[tier] = prices.PlaceOf(nodes[node])
 		}
 	}
 	run, step := t.run, t.of

@@ -17,6 +17,7 @@ import (
 // Result is what the trials tell. Its JSON form is a contract.
 type Result struct {
 	Configurations []Finding    `json:"configurations"`
+	Growth         []Growth     `json:"growth,omitempty"` // of configurations that grow
 	Reversals      []Reversal   `json:"reversals"`
 	Rankings       Rankings     `json:"rankings"`
 	Cost           *prices.Cost `json:"cost"` // null: without prices, or an SLA, or of several mixes
@@ -29,10 +30,12 @@ type Result struct {
 	// Notes say what else is to know, and speak against nothing.
 	Notes []string `json:"notes,omitempty"`
 
-	title  string
-	tiers  []string
-	sla    string
-	warned []warning
+	title    string
+	tiers    []string
+	sla      string
+	ceiling  Grow
+	currency string
+	warned   []warning
 }
 
 // MixCost is what configurations cost with one mix.
@@ -78,6 +81,8 @@ type Finding struct {
 	bottleneck.Answer
 	Proof *bottleneck.Proof `json:"proof"` // null: there is none
 	Text  string            `json:"text"`
+	// Sizes is the search for the best sizes; null: none was asked for.
+	Sizes *Search `json:"sizes,omitempty"`
 	// Kept says of each load whether the SLA was kept; empty without an SLA.
 	Kept []Kept `json:"sla,omitempty"`
 	// Signals are what grows without anything being full, by tier and load;
@@ -114,12 +119,20 @@ func (p *Params) answer(from source) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(p.Sizes) > 0 {
+			s, _ := p.search(m.searches)
+			f.Sizes = &s
+		}
 		if sla != nil {
 			f.Kept = keptBy(*sla, f.Loads, m.trials, f.withdrawn())
 		}
 		oneTrial = oneTrial || slices.ContainsFunc(f.Loads, func(l bottleneck.Load) bool { return l.Trials == 1 })
 		unproved = unproved || f.unproved
 		r.Configurations = append(r.Configurations, f)
+	}
+	if r.Growth = p.growth(all, r.Configurations); p.Grow != nil {
+		list, _ := p.list() // validated
+		r.ceiling, r.currency = *p.Grow, list.Currency
 	}
 	r.Reversals, r.Rankings = reversals(r.Configurations)
 	others, costs, err := p.byMix(r, all)
@@ -165,8 +178,8 @@ func (p *Params) byMix(r *Result, all []measured) (others, costs []warning, err 
 	return others, costs, nil
 }
 
-// finding analyses one configuration.
-func (m measured) finding(proof bool) (Finding, error) {
+// judge names the bottlenecks of one configuration.
+func (m measured) judge(proof bool) Finding {
 	c := m.configuration
 	f := Finding{Configuration: c.String(), Shape: c.Shape(), Variant: c.Variant, Mix: m.mix, Platform: c.Platform,
 		Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system),
@@ -180,6 +193,12 @@ func (m measured) finding(proof bool) (Finding, error) {
 	}
 	f.unproved = f.Verdict == bottleneck.Named && f.Proof == nil && fixed == "" && !f.table
 	f.ApplyProof(f.Proof)
+	return f
+}
+
+// finding analyses one configuration.
+func (m measured) finding(proof bool) (Finding, error) {
+	f := m.judge(proof)
 	if f.ExcludedFromRanking == "" { // of one load: the largest of each trial is larger by the noise of all
 		f.peaks = f.peak().Throughputs
 	}
@@ -285,6 +304,9 @@ func (r *Result) doubts() (out []warning) {
 		add := func(text string) { out = append(out, warning{f.Configuration, text}) }
 		for _, d := range f.Doubts {
 			add(d.Text)
+		}
+		for _, text := range f.Sizes.edges() {
+			add(text)
 		}
 		if f.Verdict == bottleneck.Unknown {
 			add("no verdict: " + f.Why)
