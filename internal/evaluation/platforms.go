@@ -155,10 +155,11 @@ func (d *Difference) subtract(f, base *Finding, tolerance float64) {
 	d.Verdict = word
 }
 
-// noteUnknown names the platforms without a verdict.
+// noteUnknown names the platforms without a verdict. If only disturbances of a known size took
+// it, the difference has a wider interval and may still be plain.
 func (d *Difference) noteUnknown(f, base *Finding) {
 	for _, x := range []*Finding{base, f} {
-		if !x.Answered() {
+		if !x.Answered() && !x.bounded() {
 			name := d.Platform
 			if x == base {
 				name = d.Base
@@ -166,6 +167,13 @@ func (d *Difference) noteUnknown(f, base *Finding) {
 			d.Doubts.Add(platformUnknown.Problem(unansweredOn{caveat.Verbatim(name)}))
 		}
 	}
+}
+
+// bounded reports whether all that speaks against a finding is within its Possible.
+func (f *Finding) bounded() bool {
+	return f.CDI != nil && f.CI != nil && f.Possible != nil && !slices.ContainsFunc(f.Doubts, func(c caveat.Caveat) bool {
+		return c.Severity == model.Problem && c.Explains == nil
+	})
 }
 
 func differenceOf(a float64, ciA *Interval, b float64, ciB *Interval) *Interval {

@@ -101,6 +101,11 @@ func TestNoDifference(t *testing.T) {
 	kept, other := onPlatform(rng, "a", 8, .9, .01), onPlatform(rng, "b", 8, .5, .01)
 	disturbed := onPlatform(rng, "b", 8, .8, .01)
 	disturbed.Findings[0].Possible = &Interval{-5, 25}
+	plain, explained := onPlatform(rng, "b", 8, .5, .01), 5.0
+	plain.Findings[0].Verdict, plain.Findings[0].Possible = Unknown, &Interval{44, 51}
+	stranger := disturbedApart.Problem(struct{}{})
+	stranger.Explains = &explained
+	plain.Findings[0].Doubts.Add(stranger)
 	alone := onPlatform(rng, "b", 8, .5, .01)
 	alone.Findings[0].Workload = "other"
 	for name, c := range map[string]struct {
@@ -110,6 +115,7 @@ func TestNoDifference(t *testing.T) {
 	}{
 		"difference": {other, More, ""}, "fewer nodes": {onPlatform(rng, "b", 4, .5, .01), UnknownDifference, "other_size"},
 		"disturbed":     {disturbed, UnknownDifference, "disturbed_apart"},
+		"plain, though": {plain, More, ""},
 		"no verdict":    {onPlatform(rng, "b", 1, .5, .01), UnknownDifference, "platform_unknown"},
 		"other metrics": {alone, "", ""},
 	} {

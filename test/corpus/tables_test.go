@@ -138,8 +138,7 @@ func variabilityCases() (out []question) {
 	add("few kept nodes", campaignTable(synthetic.Campaign{Seed: 9, Times: 60, Nodes: 3, Noise: .01, Kept: true, NodeNoise: .2}))
 	add("halved nodes", campaignTable(synthetic.Campaign{Seed: 10, Times: 20, Nodes: 20, Noise: .01, Kept: true, Halved: true}))
 	add("mixed clusters", campaignTable(synthetic.Campaign{Seed: 11, Times: 40, Nodes: 20, Mixed: .2, Bands: synthetic.Paper(1).Bands}))
-	add("searched targets", targetsTable(2912, math.Inf(1)))
-	add("searched targets with lower bounds", targetsTable(2913, 1050))
+	add("searched targets", targetsTable(2913, 1050))
 	variabilityDoubts(add, with)
 	variabilityParams(with)
 	variabilityGates(with)
@@ -147,12 +146,12 @@ func variabilityCases() (out []question) {
 	return append(out, disturbedTables()...)
 }
 
-// targetsTable is the capacities of 12 targets in two regions for 30 hours, of which one takes a
+// targetsTable is the capacities of 12 targets for 30 hours, of which one takes a
 // third less from hour 15 on; those above most are lower bounds.
 func targetsTable(seed uint64, most float64) string {
 	rng := seeded(seed)
 	var b strings.Builder
-	b.WriteString("time,node,region,metric,unit,better,value,censored\n")
+	b.WriteString("time,node,metric,unit,better,value,censored\n")
 	for hour := range 30 {
 		for i := range 12 {
 			v, bound := 1000*(1+.04*rng.NormFloat64()), "no"
@@ -163,8 +162,7 @@ func targetsTable(seed uint64, most float64) string {
 				v, bound = most, "at least"
 			}
 			at := simulated.Epoch.Add(time.Duration(hour)*time.Hour + time.Duration(i)*time.Minute)
-			fmt.Fprintf(&b, "%s,n-%d,%s,capacity,op/s,higher,%.2f,%s\n", at.Format(time.RFC3339), i, []string{"eu", "us"}[i%2],
-				v, bound)
+			fmt.Fprintf(&b, "%s,n-%d,capacity,op/s,higher,%.2f,%s\n", at.Format(time.RFC3339), i, v, bound)
 		}
 	}
 	return b.String()

@@ -242,8 +242,8 @@ func (m *Metric) advisePoor() {
 		if p.Since != nil {
 			than = "than before, since " + num.Clock(*p.Since)
 		}
-		m.Advice = append(m.Advice, Advice{Code: "redeploy", Node: p.Node, Gain: 1, Text: fmt.Sprintf(
-			"redeploy %s: it is worse by %s %s (%s, not %s)", p.Node, num.Fraction(math.Abs(p.Relative)), than,
-			s.Value(p.Now, 0), s.Value(p.Before, 0))})
+		m.advice("redeploy", "", 1, "redeploy %s: it is worse by %s %s (%s, not %s)", p.Node,
+			num.Fraction(math.Abs(p.Relative)), than, s.Value(p.Now, 0), s.Value(p.Before, 0))
+		m.Advice[len(m.Advice)-1].Node = p.Node
 	}
 }

@@ -97,10 +97,12 @@ func TestInTurn(t *testing.T) {
 			want["volumes"] = "in turn"
 		}
 		got := r.Find("disk_size")
-		if got.Value != float64(share*int64(n)) || fmt.Sprint(got.Labels) != fmt.Sprint(want) || r.Find("disk_write_throughput").Value <= 0 {
+		if got.Value != float64(share*int64(n)) || fmt.Sprint(got.Labels) != fmt.Sprint(want) ||
+			r.Find("disk_write_throughput").Value <= 0 {
 			t.Errorf("%d volumes: %+v, want %d bytes with %v", n, got, share*int64(n), want)
 		}
-		if told := strings.Contains(said.String(), "are not a RAID0 (no mdadm"); told != (n > 1) || strings.Contains(said.String(), "the paper measured ext4") {
+		if told := strings.Contains(said.String(), "are not a RAID0 (no mdadm"); told != (n > 1) ||
+			strings.Contains(said.String(), "the paper measured ext4") {
 			t.Errorf("%d volumes: the task said %s", n, said)
 		}
 		if err := p.Cleanup(t.Context(), env); err != nil {
@@ -124,7 +126,8 @@ func TestRAID(t *testing.T) {
 	delete(env.Volumes, "d2")
 	folder := without(t, env, "fio", "mkfs.ext4", "cp", "rm")
 	calls := filepath.Join(folder, "calls")
-	script := fmt.Sprintf("#!/bin/sh\necho \"$*\" >>%s\ncase $1 in --build) cp -a %s $2;; --stop) rm $2;; esac\n", calls, array)
+	script := fmt.Sprintf("#!/bin/sh\necho \"$*\" >>%s\ncase $1 in --build) cp -a %s $2;; --stop) rm $2;; esac\n",
+		calls, array)
 	if err := os.WriteFile(filepath.Join(folder, "mdadm"), []byte(script), 0o700); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
 	}
@@ -134,7 +137,8 @@ func TestRAID(t *testing.T) {
 	if err := p.Run(t.Context(), env); err != nil {
 		t.Fatalf("Run() = %v; fio said %s", err, said)
 	}
-	if got := r.Find("disk_size").Labels; got["volumes"] != "RAID0" || got["filesystem"] != "ext4" || strings.Contains(said.String(), "RAID0") {
+	if got := r.Find("disk_size").Labels; got["volumes"] != "RAID0" || got["filesystem"] != "ext4" ||
+		strings.Contains(said.String(), "RAID0") {
 		t.Errorf("labels %v; the task said %s", got, said)
 	}
 	if got := written(t, array); got < 16*mib {
@@ -143,7 +147,8 @@ func TestRAID(t *testing.T) {
 	if err := p.Cleanup(t.Context(), env); err != nil {
 		t.Fatalf("Cleanup() = %v", err)
 	}
-	want := fmt.Sprintf("--build %s --level=0 --chunk=512 --raid-devices=2 %s %s\n--stop %[1]s\n", name, devices[1], devices[0])
+	want := fmt.Sprintf("--build %s --level=0 --chunk=512 --raid-devices=2 %s %s\n--stop %[1]s\n", name, devices[1],
+		devices[0])
 	got, err := os.ReadFile(calls)
 	if err != nil || string(got) != want {
 		t.Errorf("mdadm was called with %q, %v, want %q", got, err, want)
