@@ -1,9 +1,6 @@
 package corpus
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/scalebench/scalebench/internal/model"
 )
 
@@ -36,14 +33,6 @@ func platformCases() (out []question) {
 	table := func(name, text string) {
 		out = append(out, question{name: "cdi/platforms/table, " + name, study: "cdi", table: &file{"clouds.csv", text}})
 	}
-	var wide strings.Builder
-	wide.WriteString("platform,node,serial,parallel\n")
-	rng := seeded(41)
-	for i := range 8 {
-		v := 100 + 2*rng.NormFloat64()
-		fmt.Fprintf(&wide, "%s,n%d,%.3f,%.3f\n", []string{"a", "b"}[i%2], i/2, v, v*(.9-.2*float64(i%2)))
-	}
-	table("a line a node", wide.String())
 	table("means", "platform,workload,metric,unit,nodes,serial_mean,parallel_mean\na,io,write,MB/s,8,200,120\n"+
 		"b,io,write,MB/s,8,210,180\nb,net,receive,Mbit/s,8,940,935\n")
 	return append(out, twice, question{name: "plan/of a table/several platforms", study: "sizing",
