@@ -11,6 +11,11 @@ import (
 // something else than bytes.
 const fewBytes = .5
 
+// packetHeaders is what a packet with few bytes takes of an Ethernet link beside them: TCP
+// and IP with time stamps (52), the frame with its check (18), preamble and gap (20). A link
+// that small packets fill is bound by bytes, headers included.
+const packetHeaders = 90
+
 // boundByCalls finds the workloads that operations, packets or calls bound: they moved few
 // of the bytes that another workload, or the user, says the resource carries (section 4.4
 // of the ScaleBench paper compares sizes of objects so). Such a rate is one of the resource,
@@ -27,8 +32,12 @@ func boundByCalls(all []capacity) {
 			if !moved.besides(*c) || moved.workload != c.workload {
 				continue
 			}
+			carried := moved.total
+			if c.unit == observe.PacketRate {
+				carried += packetHeaders * c.total
+			}
 			most, known := mostBytes(all, *moved)
-			if !known || moved.total >= fewBytes*most {
+			if !known || carried >= fewBytes*most {
 				continue
 			}
 			moved.partial, c.calls = true, true

@@ -3,6 +3,7 @@ package sizing
 import (
 	"context"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -118,6 +119,31 @@ func TestCallsFromARun(t *testing.T) {
 		r = planOf(t, s.put(rng, nodes, sizes), jobs, requests)
 		if r.Binding == model.ResourceObjectPut || r.Answer == Fails {
 			t.Errorf("%d: without a limit of calls: %s, bound by %q", seed, r.Answer, r.Binding)
+		}
+	}
+}
+
+// TestPacketsOfALink: small packets that fill a link show its bytes, with what the wire adds
+// to each, and no limit of packets; one that leaves room on the link does.
+func TestPacketsOfALink(t *testing.T) {
+	const payload, frame, whole = 76., 166., 1448. / 1538
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(31, seed))
+		link := 1e7 * math.Pow(1000, rng.Float64())
+		packets, bound := link/frame*(.97+.03*rng.Float64()), seed%2 == 0
+		if bound {
+			packets *= .05 + .35*rng.Float64()
+		}
+		of := func(workload, unit string, total float64) capacity {
+			return capacity{workload: workload, resource: model.ResourceNetworkSend, unit: unit, total: total, nodes: 4}
+		}
+		all := []capacity{
+			of("bytes", evaluation.ByteRate, whole*link), of("packets", evaluation.ByteRate, payload*packets),
+			of("packets", observe.PacketRate, packets),
+		}
+		if boundByCalls(all); all[2].calls != bound || all[1].partial != bound || all[0].partial {
+			t.Errorf("%d: %.0f packets/s on a link of %.0f B/s: limit of packets %v, want %v", seed, packets, link,
+				all[2].calls, bound)
 		}
 	}
 }

@@ -24,6 +24,8 @@ const (
 	// fewestTrips is from how many complete round trips on there is a median. Time ends
 	// one more, which is left out: of few it would matter.
 	fewestTrips = 3
+	// fewestForTail is from how many on a 99th percentile is not the longest one.
+	fewestForTail = 200
 )
 
 // sweep is how long the round trips of all sizes take. The ends of a pair take turns.
@@ -64,6 +66,9 @@ func (s *session) sendMessages(ctx context.Context, begin time.Time) {
 			continue
 		}
 		for _, quantile := range []float64{50, 99} {
+			if quantile > 50 && all.TotalCount() < fewestForTail {
+				continue
+			}
 			sample := workload.Info(fmt.Sprintf("message_rtt_p%.0f", quantile), "us", float64(all.ValueAtQuantile(quantile)))
 			sample.Labels = map[string]string{"size": size.String()}
 			s.report.Sample(sample)

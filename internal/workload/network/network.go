@@ -234,6 +234,11 @@ func (p *Params) Validate() error {
 }
 
 func (p *Params) validateMessages() error {
+	if p.Shape == string(workload.Ring) || p.Shape == string(workload.AllToOne) {
+		// Links that carry messages of others as well are not idle.
+		return workload.Refuse(len(p.Messages) > 0, "messages", "a pairing of two nodes",
+			"with %s, links carry others' messages", p.Shape)
+	}
 	for i, size := range p.Messages {
 		if size < 1 || size > maxMessage {
 			return workload.Refuse(true, fmt.Sprintf("messages[%d]", i), "1B to 1MiB", "messages of %s are impossible", size)

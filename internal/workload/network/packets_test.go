@@ -7,6 +7,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // TestPackets: of a segment that was drawn, TCP takes at most its time stamps, and the
@@ -69,6 +70,17 @@ func sampleOf(n *node, key string) model.Sample {
 		}
 	}
 	return model.Sample{}
+}
+
+// TestMessagesOfPairs: where links carry messages of several connections, they are refused.
+func TestMessagesOfPairs(t *testing.T) {
+	for _, shape := range []workload.PairingKind{workload.Pairs, workload.Ring, workload.AllToOne} {
+		p := Kind().New().(*Params)
+		p.Shape, p.Messages = string(shape), []unit.Size{1}
+		if err := p.Validate(); (err == nil) != (shape == workload.Pairs) {
+			t.Errorf("%s: %v", shape, err)
+		}
+	}
 }
 
 // TestMessagesTakeTime: what a plan says of the time has the messages in it.
