@@ -73,7 +73,7 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 	m.Confounded = x.Confounded(m.Facts)
 	m.Bands = x.Bands(m.Dependence, m.Course)
 	m.Cutoffs = x.cutoffs(p.Cutoffs, m.Dependence.EffectiveN)
-	m.Groups = x.groupings(x.ofTargets(p.byOf(x.Frame)), m.Facts)
+	m.Groups = x.groupings(p.byOf(x.Frame), m.Facts)
 	m.Decomposition = x.Decomposition()
 	m.Outliers = x.Outliers(m.Bands.Bands)
 	m.Repetitions = x.repetitions(p, m)
