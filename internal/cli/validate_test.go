@@ -2,8 +2,11 @@ package cli
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -46,20 +49,78 @@ func TestValidateAsDryRun(t *testing.T) {
 		paths[path] = true
 	}
 	for path, ok := range paths {
-		said := make(map[string]string)
-		for _, args := range [][]string{{"validate", path}, {"run", path, "--dry-run"}} {
-			var out, errs bytes.Buffer
-			code := Main(Env{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
-				Environ: []string{"HOME=" + t.TempDir()}})
-			if (code == 0) != ok {
-				t.Errorf("%v: exit code %d: %s", args, code, errs.String())
-			}
-			if code != 0 {
-				said[args[0]] = errs.String()
-			}
-		}
-		if !strings.HasSuffix(said["run"], said["validate"]) || (said["run"] == "") != (said["validate"] == "") {
-			t.Errorf("%s: validate says %q, and run --dry-run %q", path, said["validate"], said["run"])
+		if valid := sayTheSame(t, path); valid != ok {
+			t.Errorf("%s: valid is %v, want %v", path, valid, ok)
 		}
 	}
+}
+
+// TestFaultyAsDryRun: so they do of files with faults drawn at random: a line is missing, stands
+// twice, or has another number or word.
+func TestFaultyAsDryRun(t *testing.T) {
+	examples, err := filepath.Glob("../../examples/*.yaml")
+	if err != nil || len(examples) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	rng := rand.New(rand.NewPCG(29, 10))
+	path, faulty := filepath.Join(t.TempDir(), "faulty.yaml"), 0
+	const files = 80
+	for range files {
+		text, err := os.ReadFile(examples[rng.IntN(len(examples))])
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool {
+			return line == "" || strings.HasPrefix(line, "#")
+		})
+		at := rng.IntN(len(lines))
+		words := regexp.MustCompile(`[a-z_]{3,}|[0-9]+`).FindAllStringIndex(lines[at], -1)
+		switch fault := rng.IntN(4); {
+		case fault == 0:
+			lines = slices.Delete(lines, at, at+1)
+		case fault == 1:
+			lines = slices.Insert(lines, at, lines[at])
+		case len(words) > 0:
+			w := words[rng.IntN(len(words))]
+			lines[at] = lines[at][:w[0]] + []string{"0", "other", "-1", "100000"}[rng.IntN(4)] + lines[at][w[1]:]
+		}
+		if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if !sayTheSame(t, path) {
+			faulty++
+		}
+	}
+	if faulty < files/3 {
+		t.Errorf("%d of %d files are faulty, which shows little", faulty, files)
+	}
+}
+
+// sayTheSame reports whether a file is valid, of which validate and run --dry-run must say the same.
+func sayTheSame(t *testing.T, path string) (valid bool) {
+	t.Helper()
+	said, warned := make(map[string]string), make(map[string][]string)
+	for _, args := range [][]string{{"validate", path}, {"run", path, "--dry-run"}} {
+		var out, errs bytes.Buffer
+		code := Main(Env{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+			Environ: []string{"HOME=" + t.TempDir()}})
+		if code != 0 {
+			said[args[0]] = errs.String()
+		}
+		for line := range strings.Lines(errs.String()) {
+			if strings.Contains(line, "warning:") {
+				warned[args[0]] = append(warned[args[0]], line)
+			}
+		}
+	}
+	for _, line := range warned["run"] {
+		if said["run"] == "" && !slices.Contains(warned["validate"], line) {
+			t.Errorf("%s: run --dry-run warns, and validate does not: %s", path, line)
+		}
+	}
+	if !strings.HasSuffix(said["run"], said["validate"]) || (said["run"] == "") != (said["validate"] == "") {
+		text, _ := os.ReadFile(path)
+		t.Errorf("%s: validate says %q, and run --dry-run %q of\n%s", path, said["validate"], said["run"], text)
+	}
+	return said["validate"] == ""
 }

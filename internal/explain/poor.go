@@ -2,10 +2,9 @@ package explain
 
 import (
 	"cmp"
-	"fmt"
+	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/frame"
@@ -13,54 +12,39 @@ import (
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
-// Poor is a node that became worse than its own history, or that is worse than its peers.
+// Poor is a node that became worse than its own history.
 type Poor struct {
-	Node string  `json:"node"`
-	Why  PoorWhy `json:"why"`
-	// Since is when the level fell; null where it is worse than its peers.
-	Since *time.Time `json:"since"`
-	// Before is the median of the values until then, or of the levels of the peers, and Now
-	// that of the values since, or of all.
-	Before float64 `json:"before"`
-	Now    float64 `json:"now"`
-	// Relative is Now/Before − 1, less what all nodes have in common.
+	Node  string     `json:"node"`
+	Since *time.Time `json:"since"` // when the level fell
+	// Now is the median since then, and Expected what it were at the level before, with what
+	// all nodes have in common since. Relative is Now/Expected − 1.
+	Now      float64 `json:"now"`
+	Expected float64 `json:"expected"`
 	Relative float64 `json:"relative"`
-	N        int     `json:"n"`               // values behind Now
-	Peers    int     `json:"peers,omitempty"` // other nodes with the same facts
+	N        int     `json:"n"` // rounds behind Now
 }
-
-// PoorWhy is with what a poor node is compared.
-type PoorWhy string
-
-// What a node is worse than.
-const (
-	PoorFell  PoorWhy = "own_history"
-	PoorBelow PoorWhy = "peers"
-)
 
 const (
 	leastPoorNodes = 3   // to tell one node from what all have in common
 	leastFall      = .05 // of the level, to be named
-	leastBelow     = .10 // below the peers, which are never quite alike
-	leastOfNode    = 10  // values that have a history
+	leastOfNode    = 10  // rounds that are a history
 )
 
-// history is the values of one node, as logarithms in the order of time: less what all
-// nodes have in common, and with the worse values below.
+// history is one node, with a value a round.
 type history struct {
-	rows   []int32
+	rows     []int32 // the first of each round
+	rounds   []int64
+	measured []float64 // medians of the rounds
+	// values are the logarithms of measured, less what all nodes have in common; the worse,
+	// the lower.
 	values []float64
 }
 
-// Poor are the nodes that are worse than their own history or than their peers, the worst
-// first. Healthy nodes are named in at most Alpha of fleets. What all nodes have in common, as
-// a daily cycle or a change of all of them, is taken out first: the median over nodes of each
-// round. A node that recovered is not poor. Lower bounds and values that are not above 0 are
-// left out.
-//
-//   - own_history: the level changed ([stats.ChangePoints]), and was at least 5 % worse from
-//     then on than before, also by Student's t among all places and nodes.
-//   - peers: of the nodes with the same facts it lies apart ([stats.Apart]), by at least 10 %.
+// Poor are the nodes that are worse than their own history, the worst first: the level changed
+// ([stats.ChangePoints]), and was at least 5 % worse from then on than before, also by
+// Student's t among all places and nodes. Healthy nodes are named in at most Alpha of
+// fleets. What all nodes have in common, as a daily cycle or a drift, is taken out first.
+// A node that recovered is not poor. Lower bounds and values that are not above 0 are left out.
 func (x *Rows) Poor() []Poor {
 	nodes := x.Fact(frame.FactSubject)
 	if x.Frame.Better == "" || x.Frame.Times == nil || nodes == nil || nodes.Used < leastPoorNodes || madeAnew(x.Frame) {
@@ -70,103 +54,129 @@ func (x *Rows) Poor() []Poor {
 	if x.Frame.Better == model.Lower {
 		sign = -1
 	}
-	all := x.histories(nodes, sign)
-	alpha := x.Alpha / 2
 	var out []Poor
-	healthy := make(map[uint16]history)
-	for code, h := range all {
-		if len(h.rows) == 0 || x.Ended() != nil {
+	for code, h := range x.histories(nodes, sign) {
+		if x.Ended() != nil {
+			return nil
+		}
+		at := h.fellAt(x.Alpha)
+		if at == 0 || h.chance(at)*float64(len(h.values)*nodes.Used) > x.Alpha {
 			continue
 		}
-		at := h.fellAt(alpha)
-		if at == 0 || h.chance(at)*float64(len(h.values)*nodes.Used) > alpha {
-			healthy[uint16(code)] = h //nolint:gosec // an index of Codes
-			continue
-		}
-		diff := stats.Average(h.values[at:]) - stats.Average(h.values[:at])
-		out = append(out, Poor{Node: nodes.Levels[code], Why: PoorFell, Since: x.At(int(h.rows[at])), N: len(h.rows) - at,
-			Before:   stats.Median(pickRows(x.Frame.Values, h.rows[:at])),
-			Now:      stats.Median(pickRows(x.Frame.Values, h.rows[at:])),
-			Relative: math.Expm1(sign * diff)})
+		ratio := math.Exp(sign * (stats.Average(h.values[at:]) - stats.Average(h.values[:at])))
+		now := stats.Median(h.measured[at:])
+		out = append(out, Poor{Node: nodes.Levels[code], Since: x.At(int(h.rows[at])), N: len(h.rows) - at,
+			Now: now, Expected: now / ratio, Relative: ratio - 1})
 	}
-	out = append(out, x.belowPeers(nodes, healthy, sign, alpha)...)
 	slices.SortStableFunc(out, func(a, b Poor) int {
 		return cmp.Or(cmp.Compare(sign*a.Relative, sign*b.Relative), cmp.Compare(a.Node, b.Node))
 	})
 	return out
 }
 
-func pickRows(values []float64, rows []int32) []float64 {
-	out := make([]float64, len(rows))
-	for i, row := range rows {
-		out[i] = values[row]
-	}
-	return out
-}
-
-// histories are those of the nodes, by their code.
+// histories are those of the nodes, by their code. Rounds of fewer than three nodes are left
+// out: nothing tells what is common there.
 func (x *Rows) histories(nodes *Fact, sign float64) []history {
-	out := make([]history, len(nodes.Levels))
+	rounds := x.rounds(nodes)
+	rows := make(map[cell][]int32)
 	bounds := x.Frame.Bounds()
 	for i, v := range x.Frame.Values {
-		code := nodes.Codes[i]
-		if code == 0 || !(v > 0) || bounds != nil && bounds[i] {
+		if v > 0 && nodes.Codes[i] != 0 && (bounds == nil || !bounds[i]) {
+			at := cell{rounds[i], nodes.Codes[i]}
+			rows[at] = append(rows[at], int32(i)) //nolint:gosec // a row
+		}
+	}
+	measured := make(map[int64]int)
+	for at := range rows {
+		measured[at.round]++
+	}
+	out := make([]history, len(nodes.Levels))
+	for _, at := range slices.SortedFunc(maps.Keys(rows), func(a, b cell) int { return cmp.Compare(a.round, b.round) }) {
+		if measured[at.round] < leastPoorNodes {
 			continue
 		}
-		h := &out[code]
-		h.rows, h.values = append(h.rows, int32(i)), append(h.values, sign*math.Log(v)) //nolint:gosec // a row
-	}
-	round := x.rounds(out)
-	shared := make(map[string][]float64)
-	for _, h := range out {
-		middle := stats.Median(h.values)
-		for k := range h.rows {
-			name := round(h, k)
-			shared[name] = append(shared[name], h.values[k]-middle)
+		var values []float64
+		for _, row := range rows[at] {
+			values = append(values, x.Frame.Values[row])
 		}
+		h, middle := &out[at.node], stats.Median(values)
+		h.rows, h.rounds = append(h.rows, rows[at][0]), append(h.rounds, at.round)
+		h.measured, h.values = append(h.measured, middle), append(h.values, sign*math.Log(middle))
 	}
-	common := make(map[string]float64, len(shared))
-	for name, of := range shared {
-		if len(of) >= leastPoorNodes {
-			common[name] = stats.Median(of)
-		}
-	}
-	for _, h := range out {
-		for k := range h.values {
-			h.values[k] -= common[round(h, k)]
-		}
-	}
+	polish(out)
 	return out
 }
 
-// rounds names the round of each value of a node, in which the others were measured, too: by
-// repetition, run, trial and block where these tell the values of a node apart, and else
-// by their order.
-func (x *Rows) rounds(all []history) func(h history, k int) string {
-	var facts []*frame.Fact
-	for _, name := range []string{frame.FactRepetition, frame.FactRun, frame.FactTrial, frame.FactBlock} {
-		if f := x.Frame.Fact(name); f != nil {
-			facts = append(facts, f)
-		}
-	}
-	named := func(h history, k int) string {
-		var b strings.Builder
-		for _, f := range facts {
-			fmt.Fprint(&b, f.Codes[h.rows[k]], " ")
-		}
-		return b.String()
-	}
-	for _, h := range all {
-		seen := make(map[string]bool)
-		for k := range h.rows {
-			name := named(h, k)
-			if seen[name] {
-				return func(_ history, k int) string { return fmt.Sprint(k) }
+// cell is a node in a round.
+type cell struct {
+	round int64
+	node  uint16
+}
+
+// polish takes out what all nodes have in common in a round, by median polish (J. W. Tukey,
+// "Exploratory Data Analysis", 1977): nodes that joined late, or miss rounds, share it.
+func polish(all []history) {
+	const sweeps = 5
+	for range sweeps {
+		residuals, common := make(map[int64][]float64), make(map[int64]float64)
+		for _, h := range all {
+			if len(h.values) == 0 {
+				continue
 			}
-			seen[name] = true
+			middle := stats.Median(h.values)
+			for k, round := range h.rounds {
+				residuals[round] = append(residuals[round], h.values[k]-middle)
+			}
+		}
+		for round, of := range residuals {
+			common[round] = stats.Median(of)
+		}
+		for _, h := range all {
+			for k, round := range h.rounds {
+				h.values[k] -= common[round]
+			}
 		}
 	}
-	return named
+}
+
+// rounds say in which span of time each row is. Spans are as long as it takes between two
+// values of a node, doubled until half of the rows have half of the nodes beside them.
+func (x *Rows) rounds(nodes *Fact) []int64 {
+	times := make(map[uint16][]int64)
+	for i, code := range nodes.Codes {
+		times[code] = append(times[code], x.Frame.Times[i])
+	}
+	var gaps []float64
+	for _, of := range times {
+		slices.Sort(of)
+		for i := 1; i < len(of); i++ {
+			gaps = append(gaps, float64(of[i]-of[i-1]))
+		}
+	}
+	begin, end := slices.Min(x.Frame.Times), slices.Max(x.Frame.Times)
+	out := make([]int64, len(x.Frame.Times))
+	if len(gaps) == 0 {
+		return out
+	}
+	for width := max(1, int64(stats.Median(gaps))); ; width *= 2 {
+		size, cells := make(map[int64]int), make(map[cell]bool)
+		for i, t := range x.Frame.Times {
+			out[i] = (t - begin + width/4) / width // what begins a little early belongs to it, too
+			if at := (cell{out[i], nodes.Codes[i]}); !cells[at] {
+				cells[at] = true
+				size[out[i]]++
+			}
+		}
+		crowded := 0
+		for _, round := range out {
+			if 2*size[round] >= nodes.Used {
+				crowded++
+			}
+		}
+		if 2*crowded >= len(out) || width > end-begin {
+			return out
+		}
+	}
 }
 
 // fellAt is the first value of the level that is worse than all of what was before, to
@@ -226,71 +236,4 @@ func (h history) mayHaveFallen() bool {
 		head += v
 	}
 	return false
-}
-
-// belowPeers are the nodes that lie apart from those with the same facts, on the worse side.
-func (x *Rows) belowPeers(nodes *Fact, all map[uint16]history, sign, alpha float64) (out []Poor) {
-	groups := make(map[string][]uint16)
-	facts := x.ofNodes(nodes)
-	for code := range uint16(len(nodes.Levels)) { //nolint:gosec // at most MostLevels
-		if h, ok := all[code]; ok {
-			var b strings.Builder
-			for _, f := range facts {
-				fmt.Fprint(&b, f.Codes[h.rows[0]], " ")
-			}
-			groups[b.String()] = append(groups[b.String()], code)
-		}
-	}
-	for _, peers := range groups {
-		levels, medians := make([]float64, len(peers)), make([]float64, len(peers))
-		var noise stats.Noise
-		for i, code := range peers {
-			h := all[code]
-			levels[i], medians[i] = stats.Average(h.values), stats.Median(pickRows(x.Frame.Values, h.rows))
-			if sd, err := stats.SampleSD(h.values); err == nil {
-				noise.SD += sd * sd / float64(len(h.rows)*len(peers))
-				noise.Degrees += float64(len(h.rows) - 1)
-			}
-		}
-		noise.SD = math.Sqrt(noise.SD)
-		apart, err := stats.Apart(levels, noise, leastOfLevels, -math.Log1p(-leastBelow), alpha/float64(len(groups)))
-		if err != nil {
-			continue // too few peers
-		}
-		for _, i := range apart {
-			middle := stats.Median(levels)
-			if levels[i] >= middle {
-				continue
-			}
-			out = append(out, Poor{Node: nodes.Levels[peers[i]], Why: PoorBelow, Before: stats.Median(medians), Now: medians[i],
-				Relative: math.Expm1(sign * (levels[i] - middle)), N: len(all[peers[i]].rows), Peers: len(peers) - 1})
-		}
-	}
-	return out
-}
-
-// leastOfLevels is the least SD of levels of nodes to believe.
-const leastOfLevels = .005
-
-// ofNodes are the facts that are the same in all rows of each node, and that not each node
-// has of its own.
-func (x *Rows) ofNodes(nodes *Fact) (out []*Fact) {
-	for i := range x.facts {
-		f := &x.facts[i]
-		if f.Derived || Passing(f.Name) || f.Name == nodes.Name || f.Used >= nodes.Used {
-			continue
-		}
-		first, same := make(map[uint16]uint16), true
-		for row, code := range nodes.Codes {
-			had, known := first[code]
-			if !known {
-				first[code] = f.Codes[row]
-			}
-			same = same && (!known || had == f.Codes[row])
-		}
-		if same {
-			out = append(out, f)
-		}
-	}
-	return out
 }

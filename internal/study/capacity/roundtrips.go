@@ -35,10 +35,7 @@ func (g group) roundTrips() roundTrips {
 	for _, s := range g.trials {
 		takes := s.Answer.Estimate
 		if takes == nil {
-			takes = s.Answer.Passed
-		}
-		if takes == nil {
-			continue
+			continue // what would be a high load is not known
 		}
 		for _, w := range s.Answer.Windows {
 			level := between
@@ -99,8 +96,5 @@ func (t roundTrips) words() string {
 	low, high := stats.Median(t.took[atLow]), stats.Median(t.took[atHigh])
 	text := fmt.Sprintf("The median round trip is %s up to %g %% of the capacity, and %s from %g %% on.", num.Seconds(low),
 		100*lowLoad, num.Seconds(high), 100*highLoad)
-	if rho, p, err := stats.Spearman(t.dots.X, t.dots.Y); err == nil {
-		text += fmt.Sprintf(" Rank correlation of round trip and p90: %.2f (p %.2g).", rho, p)
-	}
 	return text
 }

@@ -56,7 +56,6 @@ func (m *Metric) seriesFigure() doc.Block {
 	for i, b := range m.Bands.Bands {
 		c.Layers = append(c.Layers, chart.Layer{Mark: chart.Band, Role: roles[i], Name: fmt.Sprintf("band %d", i+1), Y: chart.Values{b.From}, Y2: chart.Values{b.To}})
 	}
-	c.Layers = append(c.Layers, m.ownIntervals()...)
 	c.Layers = append(c.Layers, chart.Scatter(c.X, c.Y, d)...)
 	if m.Course != nil && len(m.Course.Changes) > 0 {
 		rules := chart.Layer{Mark: chart.Rule, Role: chart.Reference, Name: "change of the level"}

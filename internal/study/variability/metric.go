@@ -74,7 +74,7 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 	m.Bands = x.Bands(m.Dependence, m.Course)
 	m.Cutoffs = x.cutoffs(p.Cutoffs, m.Dependence.EffectiveN)
 	x.asked = p.byOf(x.Frame)
-	m.Groups = x.groupings(x.ofTargets(x.asked), m.Facts)
+	m.Groups = x.groupings(x.asked, m.Facts)
 	m.Slots = x.slots(x.asked, m.Groups)
 	m.Decomposition = x.Decomposition()
 	m.Outliers = x.Outliers(m.Bands.Bands)

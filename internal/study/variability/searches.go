@@ -24,13 +24,10 @@ type Searches struct {
 	AtLeast int `json:"at_least"`
 	// Median heeds the lower bounds ([stats.NewDistribution]), MedianLo and MedianHi are its
 	// interval; null where they leave it open.
-	Median   *float64 `json:"median"`
-	MedianLo *float64 `json:"median_lo"`
-	MedianHi *float64 `json:"median_hi"`
-	// ErrorShare is what share of the variance the values' own intervals make up at most;
-	// null without intervals or scatter.
-	ErrorShare *float64        `json:"error_share"`
-	Values     []SearchedValue `json:"values"` // a search each
+	Median   *float64        `json:"median"`
+	MedianLo *float64        `json:"median_lo"`
+	MedianHi *float64        `json:"median_hi"`
+	Values   []SearchedValue `json:"values"` // a search each
 }
 
 // SearchedValue is one of them; Lo and Hi are its interval.
@@ -43,9 +40,6 @@ type SearchedValue struct {
 	AtLeast bool       `json:"at_least,omitempty"`
 }
 
-// mostError is from what share of the variance on the searches' own errors are doubted.
-const mostError = .5
-
 // searches is what the values have beside themselves; nil where they were not searched
 // for.
 func (x *examined) searches(m *Metric) *Searches {
@@ -54,7 +48,7 @@ func (x *examined) searches(m *Metric) *Searches {
 		return nil
 	}
 	out := &Searches{Values: make([]SearchedValue, f.Len())}
-	node, squares, known := f.Fact(frame.FactSubject), 0.0, 0
+	node := f.Fact(frame.FactSubject)
 	for i, v := range f.Values {
 		s := SearchedValue{Time: x.At(i), Value: v, AtLeast: x.bounds != nil && x.bounds[i]}
 		if node != nil {
@@ -65,8 +59,6 @@ func (x *examined) searches(m *Metric) *Searches {
 		}
 		if f.Ends != nil && f.Ends[i] != [2]float64{} {
 			s.Lo, s.Hi = &f.Ends[i][0], &f.Ends[i][1]
-			half := (*s.Hi - *s.Lo) / 2
-			squares, known = squares+half*half, known+1
 		}
 		out.Values[i] = s
 	}
@@ -77,23 +69,15 @@ func (x *examined) searches(m *Metric) *Searches {
 			out.MedianLo, out.MedianHi = num.IfFinite(ci.Lo), num.IfFinite(ci.Hi)
 		}
 	}
-	if z, err := stats.NormalCritical(.95); err == nil && known > 0 && m.SD != nil && *m.SD > 0 {
-		share := min(1, squares/float64(known)/(z*z)/(*m.SD**m.SD))
-		out.ErrorShare = &share
-	}
-	x.doubtSearches(m, out)
+	x.doubtBounds(m, out)
 	return out
 }
 
-// doubtSearches says what lower bounds and wide intervals mean for the answer.
-func (x *examined) doubtSearches(m *Metric, k *Searches) {
+// doubtBounds says what lower bounds mean for the answer.
+func (x *examined) doubtBounds(m *Metric, k *Searches) {
 	if k.AtLeast > 0 {
 		x.Doubts.Problem(frame.FactCensored, "%d of %s are only lower bounds, so mean and COV are not known; %s; search "+
 			"again with room above them (max)", k.AtLeast, num.Count(m.N, "value"), k.medianWords(m.scale()))
-	}
-	if k.ErrorShare != nil && *k.ErrorShare >= mostError && m.N >= fewest {
-		x.Doubts.Warn("search_error", "%s; the targets themselves vary less: use a finer resolution or longer windows",
-			k.errorWords())
 	}
 }
 
@@ -108,53 +92,6 @@ func (k *Searches) medianWords(s num.Scale) string {
 		return "the median is at least " + s.Value(*k.MedianLo, 0)
 	}
 	return "the median is not known"
-}
-
-// errorWords say how much of the variance is the searches' own; empty: it is not known.
-func (k *Searches) errorWords() string {
-	if k == nil || k.ErrorShare == nil {
-		return ""
-	}
-	return "the searches' own intervals make up at most " + num.Fraction(*k.ErrorShare) + " of the variance"
-}
-
-// mostLabels is how many levels a label has that is grouped by without being asked for.
-const mostLabels = 12
-
-// ofTargets are the facts to group by: those asked for, or else the labels of targets that
-// were searched.
-func (x *examined) ofTargets(by []string) []string {
-	if len(by) > 0 || x.Frame.Ends == nil && x.bounds == nil || x.Fact(frame.FactSubject) == nil {
-		return by
-	}
-	others := append([]string{frame.FactDisturbed, frame.FactVersion, frame.FactFile}, ids...)
-	for _, f := range x.Frame.Facts {
-		if fact := x.Fact(f.Name); fact != nil && fact.Used <= mostLabels && !explain.Passing(f.Name) &&
-			!slices.Contains(others, f.Name) {
-			by = append(by, f.Name)
-		}
-	}
-	return by
-}
-
-// mostIntervals is how many values have their own interval drawn.
-const mostIntervals = 2000
-
-// ownIntervals are those of the values over time.
-func (m *Metric) ownIntervals() []chart.Layer {
-	if m.Searches == nil || m.N > mostIntervals {
-		return nil
-	}
-	l := chart.Layer{Mark: chart.Rule, Role: chart.Interval, Name: "interval of a search"}
-	for i, v := range m.Searches.Values {
-		if v.Lo != nil {
-			l.AddRange(m.place(i), *v.Lo, *v.Hi)
-		}
-	}
-	if len(l.X) == 0 {
-		return nil
-	}
-	return []chart.Layer{l}
 }
 
 // mostShares is how many levels have a line: as many as there are colours.
@@ -194,11 +131,7 @@ func (m *Metric) sharesFigure(g explain.Grouping) doc.Block {
 	if len(c.Layers) == 0 {
 		return doc.Block{}
 	}
-	b := plot("A line ends below 100 % where the largest values are only lower bounds", c)
-	if more := len(g.Groups) - mostShares; more > 0 {
-		b.Figure.Note = num.Count(more, "more level") + ": see the table."
-	}
-	return b
+	return plot("A line ends below 100 % where the largest values are only lower bounds; the table has all levels", c)
 }
 
 // poorTable names the poor nodes, with what to do.
@@ -206,23 +139,14 @@ func (m *Metric) poorTable() doc.Block {
 	if len(m.Poor) == 0 {
 		return doc.Block{}
 	}
-	t := &doc.Table{Columns: []doc.Column{
-		doc.Label("node", "node"), doc.Label("why", "worse than"), doc.Label("since", "since"),
-		doc.Number("before", "was, or\nothers are"), doc.Number("now", "is"), doc.Number("relative", "difference"),
+	t := &doc.Table{Columns: []doc.Column{doc.Label("node", "node"), doc.Label("since", "worse since"),
+		doc.Number("now", "is"), doc.Number("expected", "expected"), doc.Number("relative", "difference"),
 		{Key: "do", Head: "what to do"}}}
 	for _, p := range m.Poor {
-		t.Add(doc.Say(p.Node), doc.Say(worseThan(p)), clock(p.Since, ""), m.value(p.Before), m.value(p.Now),
+		t.Add(doc.Say(p.Node), clock(p.Since, ""), m.value(p.Now), m.value(p.Expected),
 			doc.Of(p.Relative, num.Signed(p.Relative)), doc.Say("redeploy "+p.Node))
 	}
 	return doc.Block{Table: t}
-}
-
-// worseThan is what a poor node is compared with, in words.
-func worseThan(p explain.Poor) string {
-	if p.Why == explain.PoorFell {
-		return "its own history"
-	}
-	return fmt.Sprintf("%d peers", p.Peers)
 }
 
 // advisePoor names the poor nodes, the worst first.
@@ -233,17 +157,13 @@ func (m *Metric) advisePoor() {
 		return
 	}
 	s := m.scale()
-	for i, p := range m.Poor {
-		if i == mostNamed {
-			m.advice("redeploy", "", 1, "redeploy %s in the table of poor nodes, too", num.Count(len(m.Poor)-i, "more node"))
-			return
+	for i, p := range m.Poor[:min(len(m.Poor), mostNamed)] {
+		text := fmt.Sprintf("redeploy %s: it is worse by %s than before, since %s (%s, not %s)", p.Node,
+			num.Fraction(math.Abs(p.Relative)), num.Clock(*p.Since), s.Value(p.Now, 0), s.Value(p.Expected, 0))
+		if more := len(m.Poor) - mostNamed; i == mostNamed-1 && more > 0 {
+			text += "; the table has " + num.Count(more, "more node")
 		}
-		than := fmt.Sprintf("than its %d peers", p.Peers)
-		if p.Since != nil {
-			than = "than before, since " + num.Clock(*p.Since)
-		}
-		m.advice("redeploy", "", 1, "redeploy %s: it is worse by %s %s (%s, not %s)", p.Node,
-			num.Fraction(math.Abs(p.Relative)), than, s.Value(p.Now, 0), s.Value(p.Before, 0))
+		m.advice("redeploy", "", 1, "%s", text)
 		m.Advice[len(m.Advice)-1].Node = p.Node
 	}
 }
