@@ -69,7 +69,7 @@ func shapeOf(t reflect.Type, tag string) shape {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	s := shape{most: -1}
+	s := shape{most: -1, phase: t == reflect.TypeFor[model.Phase]()}
 	switch t {
 	case reflect.TypeFor[unit.Duration]():
 		s.kind, s.format, s.quantity = textShape, formatDuration, unit.DurationAllowed
@@ -83,8 +83,6 @@ func shapeOf(t reflect.Type, tag string) shape {
 	case reflect.TypeFor[workload.PerCore]():
 		s.kind, s.quantity = textShape, `all, or text such as "2 per core"`
 		return s
-	case reflect.TypeFor[model.Phase]():
-		s.phase = true
 	case reflect.TypeFor[Fleet]():
 		s.exactly = 1
 	}

@@ -139,7 +139,7 @@ func TestLabLimit(t *testing.T) {
 	var got resourceAnswer
 	p.Prove(t, table, func(w *program.Installation) {
 		w.Run("run", program.ExampleFile("lab-network.yaml"))
-		got = (&installation{w}).resources("latest")
+		got = (&installation{w}).resources()
 	})
 	t.Log(table)
 	s := got.Scalings[0]
@@ -161,7 +161,7 @@ func TestLabLimitChannels(t *testing.T) {
 	var got resourceAnswer
 	p.Prove(t, table, func(w *program.Installation) {
 		w.Run("run", program.ExampleFile("lab-channels.yaml"))
-		got = (&installation{w}).resources("latest")
+		got = (&installation{w}).resources()
 	})
 	t.Log(table)
 	group := func(subject string) string { // lab-a of lab-a-1>lab-core-1
@@ -248,7 +248,7 @@ func TestRandomLabs(t *testing.T) {
 			parts.Begin(t)
 			w := installForLabs(t)
 			w.RunText(l.file)
-			got := w.resources("latest").Ranking
+			got := w.resources().Ranking
 			if len(got.Resources) == 0 {
 				t.Fatal("no resource is ranked")
 			}
@@ -281,10 +281,10 @@ type resourceAnswer struct {
 	} `json:"path"`
 }
 
-func (w *installation) resources(run string) resourceAnswer {
+func (w *installation) resources() resourceAnswer {
 	w.T.Helper()
 	var a resourceAnswer
-	if err := json.Unmarshal([]byte(w.Run("resources", run, "--format", "json")), &a); err != nil {
+	if err := json.Unmarshal([]byte(w.Run("resources", "latest", "--format", "json")), &a); err != nil {
 		w.T.Fatal(err)
 	}
 	return a

@@ -153,7 +153,7 @@ func (m measured) hourly(c Configuration, list prices.List) *float64 {
 
 func (j judged) grown(list prices.List, added []string) Grown {
 	return Grown{Configuration: j.Configuration, Hosts: j.configuration.Hosts(),
-		Hourly: j.measured.hourly(j.configuration, list), Added: added, finding: j.Finding}
+		Hourly: j.hourly(j.configuration, list), Added: added, finding: j.Finding}
 }
 
 // perHost is the largest throughput a host.
