@@ -81,8 +81,7 @@ func shapeOf(t reflect.Type, tag string) shape {
 		s.kind, s.format, s.quantity = textShape, formatRate, unit.RateAllowed
 		return s.tagged(tag)
 	case reflect.TypeFor[workload.PerCore]():
-		s.kind, s.quantity = textShape, `all, or text such as "2 per core"`
-		return s
+		s.quantity = `all, or text such as "2 per core"`
 	case reflect.TypeFor[Fleet]():
 		s.exactly = 1
 	}
