@@ -93,13 +93,14 @@ func (c *common) sayNotes(exp *experiment.Experiment) {
 }
 
 // checkNodes reports what the nodes of a local fleet or a lab do not suit, as
-// far as that is known before there are any: the design is empty for agents.
-func checkNodes(exp *experiment.Experiment) (design.Design, error) {
+// far as that is known before there are any: of agents it is not.
+func checkNodes(exp *experiment.Experiment) error {
 	nodes := ownNodes(exp)
 	if nodes == nil {
-		return design.Design{}, nil
+		return nil
 	}
-	return design.Build(exp, newRunID(), nodes)
+	_, err := design.Build(exp, newRunID(), nodes)
+	return err
 }
 
 func (c *common) schemaCommand() *cobra.Command {

@@ -108,7 +108,7 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 		c.sayNotes(exp)
 		return c.printPlan(exp)
 	}
-	if _, err := checkNodes(exp); err != nil {
+	if err := checkNodes(exp); err != nil {
 		return err
 	}
 	if exp.Schedule != nil {
