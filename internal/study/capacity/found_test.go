@@ -41,27 +41,6 @@ func TestFoundOfTargets(t *testing.T) {
 	if strings.Join(got, ", ") != "n-1 eu, n-2 us" || f.Fact("zone") != nil || len(f.Ends) != 2 || f.Metric != "capacity" {
 		t.Errorf("rows %v of %s with intervals %v and facts %+v", got, f.Metric, f.Ends, f.Facts)
 	}
-	// The later of the two has no result of its first window, and no other.
-	last, at := "", 0
-	for k, name := range []string{"n-1", "n-2"} {
-		first := slices.IndexFunc(x.data.Steps, func(s model.Step) bool { return s.Workload == name })
-		if k == 0 || first > at {
-			last, at = name, first
-		}
-	}
-	x.data.Steps = x.data.Steps[:at+1]
-	x.data.Results = slices.DeleteFunc(x.data.Results, func(r model.Result) bool {
-		return !slices.ContainsFunc(x.data.Steps[:at], func(s model.Step) bool { return s.ID == r.Step })
-	})
-	frames, err = found(observe.Of(x.data), asked())
-	if err != nil {
-		t.Fatal(err)
-	}
-	f = frames[slices.IndexFunc(frames, func(f frame.Frame) bool { return f.Workload == "" })]
-	if f.Len() != 1 || len(f.Doubts) != 1 || f.Doubts[0].Severity != model.Warning ||
-		!strings.Contains(f.Doubts[0].Text, "in 1 of 2 searches ("+last+")") {
-		t.Errorf("without results of %s there are %d rows, and doubts %+v", last, f.Len(), f.Doubts)
-	}
 }
 
 // TestFound: what counts of a run that searched is what the search found, and not the
