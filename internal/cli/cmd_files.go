@@ -93,7 +93,7 @@ func (c *common) sayNotes(exp *experiment.Experiment) {
 }
 
 // checkNodes reports what the nodes of a local fleet or a lab do not suit, as
-// far as that is known before there are any.
+// far as that is known before there are any: of agents it is not.
 func checkNodes(exp *experiment.Experiment) error {
 	nodes := ownNodes(exp)
 	if nodes == nil {

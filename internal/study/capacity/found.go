@@ -36,25 +36,21 @@ func found(run *observe.Run, asked study.Study) ([]frame.Frame, error) {
 		i := slices.IndexFunc(steps, func(f frame.Frame) bool {
 			return f.Workload == s.Workload && f.Phase == model.Search && !f.Info
 		})
-		var row frame.Frame
-		ok := false
-		if i >= 0 {
-			row, ok = s.row(&steps[i])
+		if i < 0 {
+			continue // it has measured nothing
+		}
+		row, ok := s.row(&steps[i])
+		if !ok {
+			continue
 		}
 		if s.Labels != nil {
-			if !ok { // among many targets nobody would miss it
-				row.Doubts = []model.Doubt{{Code: string(s.Answer.Limit), Severity: model.Warning,
-					Text: "a search found neither a capacity nor a lower bound, so that shares and means lack this target"}}
-			}
 			for i := range row.Doubts {
 				row.Doubts[i].Workload = ""
 			}
 			doubts.Add(s.Workload, row.Doubts)
 			labelled, row.Doubts = labelled+1, nil
 		}
-		if ok {
-			parts = append(parts, row)
-		}
+		parts = append(parts, row)
 	}
 	out, err := frame.Join(parts...)
 	for i := range out {

@@ -41,27 +41,6 @@ func TestFoundOfTargets(t *testing.T) {
 	if strings.Join(got, ", ") != "n-1 eu, n-2 us" || f.Fact("zone") != nil || len(f.Ends) != 2 || f.Metric != "capacity" {
 		t.Errorf("rows %v of %s with intervals %v and facts %+v", got, f.Metric, f.Ends, f.Facts)
 	}
-	of := make(map[model.StepID]string)
-	for _, s := range x.data.Steps {
-		of[s.ID] = s.Workload
-	}
-	x.data.Results = slices.DeleteFunc(x.data.Results, func(r model.Result) bool { return of[r.Step] == "n-2" })
-	windows := 0
-	x.data.Steps = slices.DeleteFunc(x.data.Steps, func(s model.Step) bool {
-		if s.Workload == "n-2" {
-			windows++
-		}
-		return s.Workload == "n-2" && windows > 1
-	})
-	frames, err = found(observe.Of(x.data), asked())
-	if err != nil {
-		t.Fatal(err)
-	}
-	f = frames[slices.IndexFunc(frames, func(f frame.Frame) bool { return f.Workload == "" })]
-	if f.Len() != 1 || len(f.Doubts) != 1 || f.Doubts[0].Severity != model.Warning ||
-		!strings.Contains(f.Doubts[0].Text, "in 1 of 2 searches (n-2)") {
-		t.Errorf("without results of n-2 there are %d rows, and doubts %+v", f.Len(), f.Doubts)
-	}
 }
 
 // TestFound: what counts of a run that searched is what the search found, and not the

@@ -158,12 +158,12 @@ func (m *Metric) advisePoor() {
 	}
 	s := m.scale()
 	for i, p := range m.Poor[:min(len(m.Poor), mostNamed)] {
-		text := fmt.Sprintf("redeploy %s: it is worse by %s than before, since %s (%s, not %s)", p.Node,
-			num.Fraction(math.Abs(p.Relative)), num.Clock(*p.Since), s.Value(p.Now, 0), s.Value(p.Expected, 0))
+		rest := ""
 		if more := len(m.Poor) - mostNamed; i == mostNamed-1 && more > 0 {
-			text += "; the table has " + num.Count(more, "more node")
+			rest = "; the table has " + num.Count(more, "more node")
 		}
-		m.advice("redeploy", "", 1, "%s", text)
+		m.advice("redeploy", "", 1, "redeploy %s: it is worse by %s than before, since %s (%s, not %s)%s", p.Node,
+			num.Fraction(math.Abs(p.Relative)), num.Clock(*p.Since), s.Value(p.Now, 0), s.Value(p.Expected, 0), rest)
 		m.Advice[len(m.Advice)-1].Node = p.Node
 	}
 }
