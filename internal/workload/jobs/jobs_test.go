@@ -3,11 +3,13 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -308,6 +310,31 @@ func TestStayBusy(t *testing.T) {
 		if end := a.last(); late != 3 || end.After != 650*time.Millisecond || math.Abs(end.Value-6.5-.65/1.05) > 1e-4 {
 			t.Errorf("%d jobs were done while the other slot ended its own; the series ends at %v with %v", late, end.After,
 				end.Value)
+		}
+	})
+}
+
+// TestRamp: slots begin at moments within the ramp, and the time before is no job's.
+func TestRamp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		a := newTask(t, s, `{"function": "sleep", "time": "100ms", "slots": 40, "duration": "1s", "ramp": "500ms"}`, 0, 1)
+		ran(t, a)
+		first, want := map[int]float64{}, 0.0
+		for _, r := range s.records(jobs.Done) {
+			if at, there := first[r.Slot]; !there || r.Begin < at {
+				first[r.Slot] = r.Begin
+			}
+		}
+		begins := slices.Sorted(maps.Values(first))
+		for _, at := range begins {
+			want += (1 - at) / .1
+		}
+		if len(begins) != 40 || begins[0] > .15 || begins[39] < .35 || begins[39] > .5 {
+			t.Errorf("slots begin at %v", begins)
+		}
+		if end := a.last(); math.Abs(end.Value-want) > 1e-3 || a.Find("jobs_time").Value > .1001 {
+			t.Errorf("%v jobs of %v s, want %v of 0.1 s", end.Value, a.Find("jobs_time").Value, want)
 		}
 	})
 }
