@@ -22,9 +22,9 @@ type Role string
 
 // The roles, in their order.
 const (
-	Capacity Role = "capacity" // what all nodes share, by all of them
-	Single   Role = "single"   // one node, before the prediction
-	Fleet    Role = "fleet"    // a fleet of one of the sizes, in a block
+	Capacity Role = model.OfCapacity // what all nodes share, by all of them
+	Single   Role = "single"         // one node, before the prediction
+	Fleet    Role = "fleet"          // a fleet of one of the sizes, in a block
 )
 
 // factors are what the study stores with a step.
@@ -316,7 +316,7 @@ func (d *design) ramp(nodes int) map[string]any {
 	if d.prediction == nil || d.work.Kind != workloadKind || given {
 		return nil
 	}
-	slots, rate := d.prediction.Slots*nodes, d.prediction.fleet(-1).Band(nodes).Lower
+	slots, rate := d.prediction.Slots*nodes, d.prediction.fleet(nothing).Band(nodes).Lower
 	if slots == 1 || !(rate > 0) {
 		return nil
 	}

@@ -83,7 +83,7 @@ type Band struct {
 // nodes never wait before something is saturated. Each measured value moves both ends by its
 // interval. The values are independent, so that their effects add up as squares.
 func (p *Prediction) band(nodes int) Band {
-	as := p.fleet(-1)
+	as := p.fleet(nothing)
 	at := as.Band(nodes)
 	b := Band{Nodes: nodes, Network: at.Lower, Bound: at.Upper}
 	top := p.top(at)
@@ -138,11 +138,14 @@ const (
 
 func square(x float64) float64 { return x * x }
 
+// What varies in a network, beside a single value.
+const everything, nothing = -2, -1
+
 // fleet is the network in which one value has its interval: 0 is the rate, 1 + 2·i what a
-// job takes of limit i, 2 + 2·i its capacity.
+// job takes of limit i, 2 + 2·i its capacity; or all have theirs, or none.
 func (p *Prediction) fleet(varies int) queueing.Ends {
 	at := func(i int, r Range) queueing.Range {
-		if i == varies {
+		if i == varies || varies == everything {
 			return r.ends()
 		}
 		return r.exact()
@@ -158,11 +161,9 @@ func (p *Prediction) fleet(varies int) queueing.Ends {
 // saturation is C/d, what the shared resources carry in jobs a second, and the most that it is by
 // the intervals; +Inf: nothing is shared.
 func (p *Prediction) saturation() (value, most float64) {
-	value, most = math.Inf(1), math.Inf(1)
-	for _, l := range p.Limits {
-		value = min(value, l.Capacity.Value/l.PerJob.Value)
-		most = min(most, l.Capacity.ends().Hi/l.PerJob.ends().Lo)
-	}
+	f := p.fleet(everything)
+	_, value = f.Bottleneck()
+	_, most = f.Fastest.Bottleneck()
 	return value, most
 }
 
@@ -216,10 +217,7 @@ func (m *pilot) prediction(slots int, sizes []int) *Prediction {
 	}
 	p.Rate = estimate(all)
 	if slots == 0 {
-		p.Slots = 1
-		if busy > 1 { // Little's law; NaN is not
-			p.Slots = int(math.Round(busy))
-		}
+		p.Slots = queueing.SlotsOf(busy) // Little's law
 	}
 	for _, l := range m.capacities {
 		var values, stays []float64

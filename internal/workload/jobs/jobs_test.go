@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -403,6 +404,22 @@ func TestFailures(t *testing.T) {
 				t.Errorf("samples %v", v)
 			}
 		})
+	}
+}
+
+// TestNamesAreWrittenOut: no name of an item, and no word of a program, acts on a terminal or
+// passes for a line of its own.
+func TestNamesAreWrittenOut(t *testing.T) {
+	t.Parallel()
+	a := newTask(t, newServer(t), `{"items": {"list": ["a\u001b[2J\nb"]}, "slots": 1, "tries": 1, "max_errors": 1,
+		"command": "printf 'oh\\033[1m' >&2; false"}`, 0, 1)
+	if err := errors.Join(a.Prepare(t.Context(), a.env), a.Run(t.Context(), a.env)); err != nil {
+		t.Fatal(err)
+	}
+	got := a.stderr.String()
+	if strings.ContainsAny(strings.TrimSuffix(got, "\n"), "\x1b\n") || !strings.Contains(got, `a\x1b[2J\nb failed`) ||
+		!strings.Contains(got, `oh\x1b[1m`) {
+		t.Errorf("%q", got)
 	}
 }
 
