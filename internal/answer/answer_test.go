@@ -557,6 +557,17 @@ func TestSeveral(t *testing.T) {
 			t.Errorf("Answer() = %v, want %q", err, want)
 		}
 	}
+	named := measured("01KJ2Q8Z7V3N5XW9T4B6C8D0EF", source(""))
+	named.Run.Name = "size=4"
+	storetest.Save(t, a.Store.(*sqlite.Store), named)
+	for _, q := range []answer.Question{
+		{Run: "size=4", More: []string{"b=" + plain}}, {Run: plain, More: []string{"b=size=4"}},
+	} {
+		q.Study = "heat"
+		if _, err := a.Answer(t.Context(), q); err != nil {
+			t.Errorf("Answer(%s, %v) = %v, want the run size=4", q.Run, q.More, err)
+		}
+	}
 }
 
 // TestSilentStudy: where the study that a file names has nothing to say, its

@@ -89,8 +89,9 @@ func TestDifference(t *testing.T) {
 			t.Errorf("case %d: %.0f %% and %.0f %% kept give %s %v", i, 100*a, 100*b, d.Verdict, *d.CI)
 		}
 	}
-	if held < cases*93/100 || alarms > cases/2*8/100 || found == 0 {
-		t.Errorf("of %d, %d hold the truth, and %d of equal platforms raise an alarm; want 93 %% or more, 8 %% or fewer; "+
+	t.Logf("%d of %d hold the truth, %d alarms, %d found", held, cases, alarms, found)
+	if held < cases*93/100 || held > cases*99/100 || alarms > cases/2*5/100 || found == 0 {
+		t.Errorf("of %d, %d hold the truth, and %d of equal platforms raise an alarm; want 93 to 99 %%, and 5 %% or fewer; "+
 			"%d found", cases, held, alarms, found)
 	}
 }

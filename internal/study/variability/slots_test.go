@@ -31,6 +31,9 @@ func TestSlots(t *testing.T) {
 		at := time.Unix(1_260_000_000+rng.Int64N(1e7), 0)
 		for range 400 + rng.IntN(400) {
 			at = at.Add(time.Duration(rng.IntN(90)+10) * time.Minute)
+			if rng.IntN(100) == 0 {
+				at = at.AddDate(0, 0, rng.IntN(4)) // missing days
+			}
 			where := []string{"us", "eu", "asia"}[rng.IntN(2+int(seed%2))]
 			local := at.In(place)
 			v := 1000 + (20+30*rng.Float64()*float64(local.Weekday()))*rng.NormFloat64()
