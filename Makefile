@@ -65,15 +65,15 @@ demo: build
 # build is first because it compiles on all cores. Vet is for make check (-vet=off).
 # Workloads wait for what they measure, which limits of their own hold back, so that two at a
 # time do not disturb each other; the walk through the documents runs beside them. Tests of
-# these and of measuring packages that are parallel wait, too: six at a time. What measures and
-# fails is repeated alone, once.
+# these and of measuring packages that are parallel wait, too: six at a time. Up to three tests
+# of a group that fail are repeated alone, once; both results are printed.
 LONGEST := test/e2e internal/store/postgres
 MEASURING := internal/board internal/lab internal/monitor internal/tiers internal/load internal/load/http1 internal/load/httpstd test/measured test/loadserver test/peers test/servers
 WORKLOADS := test/walk internal/workload
 alternatives = ($(subst $(space),|,$(strip $(1))))
 test: deps
 	$(GO) build ./...
-	$(GO) test -count=1 -vet=off -p 4 -timeout 10m $(addprefix ./,$(LONGEST)) $$($(GO) list ./... | grep -vE '/$(call alternatives,$(LONGEST) $(MEASURING))$$|/$(call alternatives,$(WORKLOADS))')
+	GO='$(GO)' scripts/test-measuring.sh -p 4 -timeout 10m $(addprefix ./,$(LONGEST)) $$($(GO) list ./... | grep -vE '/$(call alternatives,$(LONGEST) $(MEASURING))$$|/$(call alternatives,$(WORKLOADS))')
 	GO='$(GO)' scripts/test-measuring.sh -p 2 -parallel 6 -timeout 10m $(addprefix ./,$(WORKLOADS:=/...))
 	GO='$(GO)' scripts/test-measuring.sh -p 1 -parallel 6 -timeout 10m $(addprefix ./,$(MEASURING))
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Runs `go test` with these arguments for packages that measure. On a machine that
-# others share one measurement of some hundreds can be disturbed: so up to three tests
-# that fail are repeated, alone and once, and both results are printed. What fails
-# again fails; a build, a panic, a time-out, or more tests than that are not repeated.
+# Runs `go test` with these arguments, for packages that measure or that wait beside others.
+# On a machine that others share one measurement of some hundreds can be disturbed: so up to
+# three tests that fail are repeated, alone and once, and both results are printed. What fails
+# again fails; a build, a panic, a time-out, or more tests than that are not repeated. A test
+# that is named here twice is a defect: of itself, or of the program.
 #
 #   scripts/test-measuring.sh -p 1 -timeout 10m ./internal/lab ./internal/load
 set -uo pipefail

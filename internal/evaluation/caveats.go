@@ -39,6 +39,9 @@ func Places(findings []Finding) []caveat.Place {
 	return out
 }
 
+// CodeNoSerial is the code of the caveat that nothing was measured alone.
+const CodeNoSerial = "no_serial"
+
 // CodeNoCurve is the code of the caveats that no curve describes the totals.
 const CodeNoCurve = "no_curve"
 
@@ -182,7 +185,7 @@ var (
 	missingResult = caveat.Define("missing_values", func(a unreadable) string {
 		return fmt.Sprintf("%s, trial %d: node %s, task %s: %s; left out", a.Phase, a.Trial, a.Node, a.Task, a.Error)
 	})
-	noSerial   = caveat.Define("no_serial", func(struct{}) string { return "there are no serial values to compare with" })
+	noSerial   = caveat.Define(CodeNoSerial, func(struct{}) string { return "there are no serial values to compare with" })
 	noParallel = caveat.Define("no_parallel", func(struct{}) string { return "there are no parallel values" })
 	serialOnly = caveat.Define("serial_only", func(a subjects) string {
 		return a.String() + ": serial value only; left out"

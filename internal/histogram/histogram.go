@@ -56,6 +56,15 @@ func Merge(a, b *hdr.Histogram) (*hdr.Histogram, error) {
 	return sum, nil
 }
 
+// Add returns the sum of a histogram and an encoded one, as [Merge].
+func Add(sum *hdr.Histogram, encoded string) (*hdr.Histogram, error) {
+	h, err := Decode(encoded)
+	if err != nil {
+		return nil, err
+	}
+	return Merge(sum, h)
+}
+
 // Trim returns h with room for no more than its largest value; nil stays nil. A
 // histogram that has room for minutes takes 200 KB, whatever is in it.
 func Trim(h *hdr.Histogram) *hdr.Histogram {

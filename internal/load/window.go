@@ -345,11 +345,8 @@ func mergeEncoded(sum *hdr.Histogram, encoded []string) (*hdr.Histogram, error) 
 		if text == "" {
 			continue
 		}
-		h, err := histogram.Decode(text)
-		if err == nil {
-			sum, err = histogram.Merge(sum, h)
-		}
-		if err != nil {
+		var err error
+		if sum, err = histogram.Add(sum, text); err != nil {
 			return nil, err
 		}
 	}

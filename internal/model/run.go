@@ -151,6 +151,17 @@ type Step struct {
 	Tasks   []Task    `json:"tasks"`
 }
 
+// OfCapacity is the level "role" of steps in which all nodes together measured what they share.
+const OfCapacity = "capacity"
+
+// OfCapacity reports whether the study says that the step measured what nodes share.
+func (t Treatment) OfCapacity() bool {
+	var f struct {
+		Role string `json:"role"`
+	}
+	return len(t.Factors) > 0 && json.Unmarshal(t.Factors, &f) == nil && f.Role == OfCapacity
+}
+
 // Treatment is what the design of a study says of a step, beside its phase,
 // workload and trial. Steps of a batch have none.
 type Treatment struct {
@@ -158,7 +169,8 @@ type Treatment struct {
 	Study string `json:"study,omitempty"`
 	// Label says for people what is special about the step; empty: its phase.
 	Label string `json:"label,omitempty"`
-	// Factors are the study's own levels, such as a configuration. Only it reads them.
+	// Factors are the study's own levels, such as a configuration. Only it reads them, but for
+	// [Treatment.OfCapacity].
 	Factors json.RawMessage `json:"factors,omitempty"`
 	// Replaces is 1 + the number of the invalid step that this one stands in for; 0:
 	// none.

@@ -17,10 +17,13 @@ const (
 	Core       = "core" // of processor time
 )
 
-// Metrics of the workload jobs that say what a job takes of a store. Each is the mean of a
-// node's task.
+// Metrics of the workload jobs that say how long a job takes, in s, and what of a store. Each is
+// the mean of a node's task.
 const (
 	MetricJobs        = "jobs"
+	MetricJobTime     = "jobs_time"
+	MetricGetBytes    = "jobs_get_bytes"
+	MetricPutBytes    = "jobs_put_bytes"
 	MetricGetRequests = "jobs_get_requests"
 	MetricPutRequests = "jobs_put_requests"
 )
@@ -57,7 +60,9 @@ func Meters() []Meter {
 		disk(model.ResourceDiskWrite, CallRate, "writes"),
 		net(model.ResourceNetworkReceive, PacketRate, MetricRxPackets),
 		net(model.ResourceNetworkSend, PacketRate, MetricTxPackets),
+		{Resource: model.ResourceObjectGet, Unit: ByteRate, perJob: MetricGetBytes},
 		{Resource: model.ResourceObjectGet, Unit: CallRate, perJob: MetricGetRequests},
+		{Resource: model.ResourceObjectPut, Unit: ByteRate, perJob: MetricPutBytes},
 		{Resource: model.ResourceObjectPut, Unit: CallRate, perJob: MetricPutRequests},
 	}
 }
@@ -71,6 +76,12 @@ func Segmented(bytes, packets float64) bool { return bytes > largestFrame*packet
 
 // Monitored reports whether the monitor tells.
 func (m Meter) Monitored() bool { return m.perJob == "" }
+
+// PerJob is the metric of the workload jobs that tells; empty: the monitor does.
+func (m Meter) PerJob() string { return m.perJob }
+
+// AtOnce is how many jobs a node worked on at once, by Little's law; NaN: it did none.
+func AtOnce(r model.Result) float64 { return valueOf(r, MetricJobs) * valueOf(r, MetricJobTime) }
 
 // Counters are all names of the monitor's metrics that may count.
 func (m Meter) Counters() []string { return slices.Concat(m.counters...) }

@@ -53,6 +53,24 @@ const rounding = 1e-9
 
 func (f Fleet) slots() int { return max(1, f.Slots) }
 
+// SlotsOf are the slots of a node that works on so many jobs at once, on average, while it has
+// all that it can do; one where that is not known.
+func SlotsOf(atOnce float64) int {
+	if atOnce > 1 { // NaN is not
+		return int(math.Round(atOnce))
+	}
+	return 1
+}
+
+// Whole rounds a number of nodes by math.Ceil or math.Floor, but a whole number up to rounding is
+// that number: 0.3/0.1 is 2.9999999999999996.
+func Whole(v float64, round func(float64) float64) float64 {
+	if near := math.Round(v); math.Abs(v-near) <= rounding*max(1, near) {
+		return near
+	}
+	return round(v)
+}
+
 // Bottleneck is the resource that is used up first, with the rate at which it
 // is; without shared resources that is endless.
 func (f Fleet) Bottleneck() (resource string, roof float64) {

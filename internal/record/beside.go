@@ -254,10 +254,7 @@ func mergedHistograms(run *observe.Run, workload string) (merged map[histogramKe
 
 // add merges one histogram.
 func (m *mergedHistogram) add(x model.Histogram) {
-	h, err := histogram.Decode(x.Encoded)
-	if err == nil {
-		h, err = histogram.Merge(m.h, h)
-	}
+	h, err := histogram.Add(m.h, x.Encoded)
 	if err != nil {
 		m.broken++
 		return

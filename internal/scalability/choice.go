@@ -18,27 +18,69 @@ const (
 	farPeak = 2
 )
 
-// choose finds which kinds are plausible, and names the kind.
+// choose finds which kinds are plausible.
 //
 // The interval of a parameter holds all values whose squares are at most S·(1 + t²/(n−k)), S
 // the least. A kind is plausible if its AIC exceeds that of the best by no more than n times
 // the logarithm of that factor: the same measure between kinds as within one. The correction for
 // few observations prefers simple curves; it proves nothing against others.
 func (c *Curves) choose() error {
-	c.Plausible = Kinds()
-	slices.SortStableFunc(c.Plausible, func(a, b Kind) int { return cmp.Compare(c.Curve(a).AICc, c.Curve(b).AICc) })
-	c.Best = c.Plausible[0]
+	c.plausible = Kinds()
+	slices.SortStableFunc(c.plausible, func(a, b Kind) int { return cmp.Compare(c.Curve(a).AICc, c.Curve(b).AICc) })
+	c.Best = c.plausible[0]
+	if c.likeliest = c.Best; c.Best != Linear {
+		c.likeliest = slices.MinFunc(c.plausible, func(a, b Kind) int {
+			return cmp.Compare(c.data.deviance(c.Curve(a)), c.data.deviance(c.Curve(b)))
+		})
+	}
 	best := c.Curve(c.Best)
 	t, err := stats.TCritical(level, float64(best.degrees))
 	if err != nil {
 		return err
 	}
 	c.excess = float64(len(c.data.n)) * math.Log1p(t*t/float64(best.degrees))
-	c.Plausible = slices.DeleteFunc(c.Plausible, func(k Kind) bool {
+	c.ruleOut()
+	return nil
+}
+
+// ruleOut takes the kinds away that are not plausible.
+func (c *Curves) ruleOut() {
+	c.plausible = slices.DeleteFunc(c.plausible, func(k Kind) bool {
 		return c.bound(k) < max(c.Curve(k).SSE, c.data.least)
 	})
-	c.Kind = c.named()
-	return nil
+}
+
+// even is up to which difference of the AIC one kind of errors is as credible as the other.
+const even = 4
+
+// beside are the curves with one kind of errors, which have the values, beside those with the
+// other. Proportional errors come first if sizes were measured more than once, unless equal ones
+// are clearly likelier: times of jobs vary in proportion. Otherwise equal ones do, as is usual for
+// these curves. Few observations seldom tell which they are. So both have their part in each
+// interval, as far as the data do not rule them out, by the measure that tells kinds apart.
+func beside(equal, proportional Curves) Curves {
+	more := proportional.deviance() - equal.deviance()
+	equal.excess += min(0, more+even)
+	proportional.excess -= max(0, more-even)
+	equal.ruleOut()
+	proportional.ruleOut()
+	first, other := equal, proportional
+	if equal.data.repeated && more < even {
+		first, other = other, first
+	}
+	first.other = &other
+	return first
+}
+
+// deviance is that of the best curve, with its parameters: its AIC, but for a constant.
+func (c *Curves) deviance() float64 { return c.data.deviance(c.Curve(c.Best)) }
+
+// errors are the curves with each kind of errors.
+func (c Curves) errors() []Curves {
+	if c.other == nil {
+		return []Curves{c}
+	}
+	return []Curves{c, *c.other}
 }
 
 // bound is up to which squares a curve of a kind is plausible; below those of its best
@@ -51,8 +93,10 @@ func (c *Curves) bound(k Kind) float64 {
 // named is the simplest kind to which all others that are plausible come in what matters.
 func (c *Curves) named() Kind {
 	for _, k := range Kinds() {
-		unlike := func(other Kind) bool { return !c.same(k, other) }
-		if slices.Contains(c.Plausible, k) && !slices.ContainsFunc(c.Plausible, unlike) {
+		doubted := func(e Curves) bool {
+			return slices.ContainsFunc(e.plausible, func(other Kind) bool { return !e.same(k, other) })
+		}
+		if slices.Contains(c.Plausible, k) && !slices.ContainsFunc(c.errors(), doubted) {
 			return k
 		}
 	}

@@ -16,6 +16,8 @@ type data struct {
 	ln   []float64 // ln x
 	// least is the sum of squares that rounding gives.
 	least float64
+	// repeated: a size was measured more than once.
+	repeated bool
 }
 
 // rounding is the relative error of an observation below which a better fit is chance.
@@ -29,7 +31,7 @@ const (
 )
 
 func newData(n, x []float64) (*data, error) {
-	sizes, noise, err := stats.BySize(n, x)
+	sizes, _, err := stats.BySize(n, x)
 	if err != nil {
 		return nil, err
 	}
@@ -44,13 +46,31 @@ func newData(n, x []float64) (*data, error) {
 	if d.least == 0 {
 		return nil, fmt.Errorf("every throughput is 0: %w", stats.ErrArgument)
 	}
-	for _, v := range d.x {
-		d.ln = append(d.ln, math.Log(v))
-	}
-	if d.logs = slices.Min(x) > 0 && noise.Degrees > 0 && proportional(d.n, d.x, sizes, noise); d.logs {
-		d.least = float64(len(x)) * rounding * rounding
-	}
+	d.repeated = len(sizes) < len(x)
 	return d, nil
+}
+
+// proportional are the same data with errors that are proportional to the throughput; false: a
+// throughput of 0 allows none.
+func (d *data) proportional() (*data, bool) {
+	p := *d
+	p.logs, p.least = true, float64(len(d.x))*rounding*rounding
+	for _, v := range d.x {
+		p.ln = append(p.ln, math.Log(v))
+	}
+	return &p, slices.Min(d.x) > 0
+}
+
+// deviance is the AIC of a curve, but for a constant that errors of either kind share: of
+// proportional ones the density of x is that of ln x, over x.
+func (d *data) deviance(c Curve) float64 {
+	out := float64(len(d.x))*math.Log(max(c.SSE, d.least)) + 2*float64(c.Kind.Parameters())
+	if d.logs {
+		for _, v := range d.ln {
+			out += 2 * v
+		}
+	}
+	return out
 }
 
 // observed are observations, of which none has less noise, in the unit of x.
@@ -64,25 +84,6 @@ func observed(n, x []float64, noise float64) *data {
 	}
 	d.least = float64(len(x)) * noise * noise
 	return d
-}
-
-// lead is by how much the logarithm of the likelihood of equal errors must exceed that of
-// proportional ones: times of jobs vary in proportion.
-const lead = 2
-
-// proportional reports whether the scatter within sizes is likelier for errors that are
-// proportional to the mean of their size than for equal ones.
-func proportional(n, x []float64, sizes []stats.SizeTotals, noise stats.Noise) bool {
-	var equal, logs float64
-	i := 0
-	for _, s := range sizes {
-		for ; i < len(n) && n[i] == s.Size; i++ {
-			equal += (x[i] - s.Mean) * (x[i] - s.Mean)
-		}
-		logs += (s.Count - 1) * math.Log(s.Mean)
-	}
-	sd := math.Sqrt(equal / noise.Degrees)
-	return equal > 0 && noise.Degrees*math.Log(noise.SD)+logs < noise.Degrees*math.Log(sd)+lead
 }
 
 func (d *data) largest() float64 { return d.n[len(d.n)-1] }

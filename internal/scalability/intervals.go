@@ -11,7 +11,7 @@ import (
 // Fletcher, D. Turek, "Model-averaged profile likelihood intervals", J. Agric. Biol.
 // Environ. Stat. 17(1), 2012).
 func (c Curves) Plateau() Estimate {
-	out := c.estimate(Curve.Plateau, c.pinnedAt(math.Inf(1)))
+	out := c.estimate(Curve.Plateau, pinnedAt(math.Inf(1)))
 	if math.IsInf(out.Lo, 1) { // no curve has one
 		out.Lo = c.Predict(c.Largest).Lo
 	}
@@ -21,8 +21,8 @@ func (c Curves) Plateau() Estimate {
 // Knee is the size at which growth in proportion would reach the plateau, with its
 // interval as that of [Curves.Plateau].
 func (c Curves) Knee() Estimate {
-	out := c.estimate(Curve.Knee, func(k Kind, knee float64, from []point) fit {
-		s := c.data.free(k)
+	out := c.estimate(Curve.Knee, func(d *data, k Kind, knee float64, from []point) fit {
+		s := d.free(k)
 		switch {
 		case knee < 1:
 			return fit{squares: math.Inf(1)}
@@ -53,11 +53,9 @@ func (c Curves) Peak() Estimate {
 	if !slices.Contains(c.Plausible, USL) {
 		return Estimate{none, none, none}
 	}
-	usl := c
-	usl.Plausible = []Kind{USL}
-	out := usl.estimate(Curve.Peak, func(k Kind, peak float64, from []point) fit {
-		return c.data.peaks(peak, from...)
-	})
+	out := c.estimate(Curve.Peak, func(d *data, _ Kind, peak float64, from []point) fit {
+		return d.peaks(peak, from...)
+	}, USL)
 	if len(c.Plausible) > 1 {
 		out.Hi = none
 	}
@@ -71,36 +69,42 @@ func (c Curves) Peak() Estimate {
 // interval as that of [Curves.Plateau]. Past the largest size that was measured no curve
 // falls.
 func (c Curves) Predict(n float64) Estimate {
-	return c.estimate(throughputOf(n), c.pinnedAt(n))
+	return c.estimate(throughputOf(n), pinnedAt(n))
 }
 
 func throughputOf(n float64) func(Curve) float64 { return func(c Curve) float64 { return c.At(n) } }
 
 // profile is the best fit of a kind with a value.
-type profile func(k Kind, value float64, from []point) fit
+type profile func(d *data, k Kind, value float64, from []point) fit
 
-func (c Curves) pinnedAt(n float64) profile {
-	return func(k Kind, value float64, from []point) fit { return c.data.fitted(k, pinned{n, value}, from...) }
+func pinnedAt(n float64) profile {
+	return func(d *data, k Kind, value float64, from []point) fit {
+		return d.fitted(k, pinned{n, value}, from...)
+	}
 }
 
-// estimate is what the curve has, with the ends over all plausible kinds.
-func (c Curves) estimate(what func(Curve) float64, p profile) Estimate {
-	return Estimate{what(c.Curve(c.Kind)), c.outermost(what, p, down), c.outermost(what, p, up)}
+// estimate is what the curve has, with the ends over all plausible kinds, or over some of them.
+func (c Curves) estimate(what func(Curve) float64, p profile, of ...Kind) Estimate {
+	return Estimate{what(c.Curve(c.Kind)), c.outermost(what, p, down, of...), c.outermost(what, p, up, of...)}
 }
 
 // The directions from a value.
 const down, up = -1., 1.
 
-// outermost is the least or greatest value of plausible curves of all kinds.
-func (c Curves) outermost(what func(Curve) float64, p profile, direction float64) float64 {
+// outermost is the least or greatest value of plausible curves of all kinds, or of some.
+func (c Curves) outermost(what func(Curve) float64, p profile, direction float64, of ...Kind) float64 {
 	out := what(c.Curve(c.Kind))
-	for _, k := range c.Plausible {
-		best := what(c.Curve(k))
-		if k == Linear && math.IsInf(best, 1) && direction == down {
-			continue // no line has another one
-		}
-		if end := c.end(k, best, p, direction); direction*end > direction*out {
-			out = end
+	for _, e := range c.errors() {
+		for _, k := range e.plausible {
+			best := what(e.Curve(k))
+			switch {
+			case len(of) > 0 && !slices.Contains(of, k),
+				k == Linear && math.IsInf(best, 1) && direction == down: // no line has another one
+				continue
+			}
+			if end := e.end(k, best, p, direction); direction*end > direction*out {
+				out = end
+			}
 		}
 	}
 	return out
@@ -126,7 +130,7 @@ func (c Curves) end(k Kind, start float64, p profile, direction float64) float64
 		}
 	}
 	beyond := func(log float64) bool {
-		f := p(k, start*math.Exp(direction*log), from)
+		f := p(c.data, k, start*math.Exp(direction*log), from)
 		if !math.IsInf(f.squares, 1) {
 			from[0] = f.at
 		}
@@ -154,7 +158,7 @@ func (c Curves) end(k Kind, start float64, p profile, direction float64) float64
 func (c Curves) NodesFor(target float64) Estimate {
 	best := c.Curve(c.Kind)
 	end := func(direction float64) func(n float64) float64 {
-		return func(n float64) float64 { return c.outermost(throughputOf(n), c.pinnedAt(n), direction) }
+		return func(n float64) float64 { return c.outermost(throughputOf(n), pinnedAt(n), direction) }
 	}
 	peak := best.Peak() // past it there is nothing to find
 	return Estimate{reach(target, peak, best.At), reach(target, peak, end(up)), reach(target, peak, end(down))}

@@ -19,6 +19,7 @@ package scalability
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/stats"
 )
@@ -130,18 +131,25 @@ type Curves struct {
 	Linear, Capped, Amdahl, USL Curve
 	// Kind is the law that the data show, or Unclear.
 	Kind Kind
-	// Best has the least AICc. Plausible are the kinds that the data do not rule out, in the
-	// order of their AICc, Best first.
+	// Best has the least AICc. Plausible are the kinds that the data do not rule out, Best
+	// first.
 	Best      Kind
 	Plausible []Kind
 	Largest   float64 // the largest size that was measured
 
 	data *data
-	// excess is by how much the AICc of a curve may exceed the least one.
+	// plausible are the kinds with the errors of these data; likeliest has the least AIC, of
+	// data that bend. Of few observations AICc prefers a simple curve, and its plateau may lie
+	// far above that of others.
+	plausible []Kind
+	likeliest Kind
+	// excess is by how much the AIC of a curve may exceed the least one.
 	excess float64
+	// other are the curves with errors of the other kind; nil: a throughput of 0 allows none.
+	other *Curves
 }
 
-// Curve is the curve of a kind; that of Unclear is the best one.
+// Curve is the curve of a kind; that of Unclear is the likeliest one.
 func (c Curves) Curve(k Kind) Curve { return *c.place(k) }
 
 // place is where the curve of a kind is kept.
@@ -156,16 +164,16 @@ func (c *Curves) place(k Kind) *Curve {
 	case USL:
 		return &c.USL
 	default:
-		return c.place(c.Best)
+		return c.place(c.likeliest)
 	}
 }
 
 // Fit fits all curves to the throughput x of fleets of n nodes; trials of one size are
 // observations of their own. It takes six of them, of three sizes, each of 1 or more.
 //
-// Where sizes were measured more than once, the scatter within sizes says whether errors are
-// equal or proportional to the throughput: proportional unless equal ones are clearly
-// likelier. Otherwise they are taken as equal, as is usual for these curves.
+// Errors are equal, or proportional to the throughput. If sizes were measured more than once,
+// values are by proportional ones, unless equal ones are clearly likelier. Otherwise they are by
+// equal ones, as is usual for these curves. Intervals are by both, as far as the data allow.
 //
 // Errors: those of package stats for input of which no curve can be fitted.
 func Fit(n, x []float64) (Curves, error) {
@@ -173,6 +181,30 @@ func Fit(n, x []float64) (Curves, error) {
 	if err != nil {
 		return Curves{}, fmt.Errorf("fitting curves of growth: %w", err)
 	}
+	c, err := d.curves()
+	if err != nil {
+		return Curves{}, err
+	}
+	if p, possible := d.proportional(); possible {
+		other, err := p.curves()
+		if err != nil {
+			return Curves{}, err
+		}
+		c = beside(c, other)
+	}
+	for _, e := range c.errors() {
+		for _, k := range e.plausible {
+			if !slices.Contains(c.Plausible, k) {
+				c.Plausible = append(c.Plausible, k)
+			}
+		}
+	}
+	c.Kind = c.named()
+	return c, nil
+}
+
+// curves are those of all kinds, with the kind that fits best.
+func (d *data) curves() (Curves, error) {
 	c := Curves{Largest: d.largest(), data: d}
 	for _, k := range Kinds() {
 		fitted, err := d.curve(k)

@@ -143,7 +143,7 @@ func TestCappedIsBest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 28))
 	for range 200 {
 		d := someCurve(rng, Capped)
-		x := d.measured(rng, .1)
+		x := d.measured(rng, noise{part: .1})
 		c, err := Fit(d.n, x)
 		if err != nil {
 			t.Fatal(err)
@@ -165,7 +165,7 @@ func TestFitScales(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 28))
 	for i := range 40 {
 		d := someCurve(rng, Kinds()[i%4])
-		x := d.measured(rng, .03)
+		x := d.measured(rng, noise{part: .03})
 		c, err := Fit(d.n, x)
 		if err != nil {
 			t.Fatal(err)
@@ -195,8 +195,8 @@ func TestFitScales(t *testing.T) {
 	}
 }
 
-// TestNoise: the scatter of trials shows whether errors are proportional; without trials they
-// are taken as equal.
+// TestNoise: trials show whether errors are proportional; without trials values are by equal
+// ones, and intervals hold those of proportional ones, too.
 func TestNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 28))
 	var n, equal, proportional []float64

@@ -46,7 +46,9 @@ func TestFailures(t *testing.T) {
 	got := strings.Join(w.Failures(), "\n")
 	for _, want := range []string{
 		"control group: no cpu.stat in", "threads: no cgroup.threads or tasks in", "nothing listens on port 1",
-		`probe iis: unknown kind of probe "iis": use one of haproxy, apache`, "probe apache http://" + dead + "/server-status?auto: ", "readings failed, the first after 0.0 s: Get", "connection refused",
+		`probe iis: unknown kind of probe "iis": use one of haproxy, apache`,
+		"probe apache http://" + dead + "/server-status?auto: ", "readings failed, the first after 0.", " s: Get",
+		"connection refused",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("Failures lack %q:\n%s", want, got)

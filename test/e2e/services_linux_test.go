@@ -181,14 +181,21 @@ func TestServicesAfterKill(t *testing.T) {
 fleet: {agents: {count: 2}}
 services:
   - {name: db, on: {role: db}, port: 7431,
-     command: "echo $$ >> `+w.Dir+`/pids; exec python3 -u -m http.server --bind ${self} 7431"}
+     command: "pwd >> `+w.Dir+`/homes; echo $$ >> `+w.Dir+`/pids; exec python3 -u -m http.server --bind ${self} 7431"}
 workloads: [{kind: command, command: "touch `+mark+`; while [ ! -e `+mark+`.go ]; do sleep 0.05; done"}]
 evaluations: [parallel]
 retries: {lost: 3}
 `)
 	id := strings.TrimSpace(w.Run("run", file, "--detach"))
 	w.Poll("the trial to begin", func() bool { _, err := os.Stat(mark); return err == nil })
-	groups := program.TierGroups(t)
+	home, err := os.ReadFile(filepath.Join(w.Dir, "homes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := filepath.Dir(strings.TrimSpace(string(home)))
+	if len(program.TierGroups(t, first)) == 0 {
+		t.Errorf("the service of task %s has no control group", first)
+	}
 	w.Server.Kill()
 	w.StartServer()
 	if err := os.Remove(mark); err != nil {
@@ -212,11 +219,7 @@ retries: {lost: 3}
 			}
 		}
 	}
-	for _, g := range groups {
-		if _, err := os.Stat(g); err == nil && !inUse(g) {
-			t.Errorf("control group %s is left", g)
-		}
-	}
+	w.Poll("the first task's control groups to go", func() bool { return len(program.TierGroups(t, first)) == 0 })
 }
 
 // TestServiceTaskKilled: of a task that was killed, as when memory runs out, the agent
@@ -243,10 +246,8 @@ evaluations: [parallel]
 	if _, err := os.Stat(task); err == nil {
 		t.Errorf("folder %s is left", task)
 	}
-	for _, g := range program.TierGroups(t) {
-		if strings.HasPrefix(filepath.Base(g), "scalebench-"+filepath.Base(task)+"-") {
-			t.Errorf("control group %s is left", g)
-		}
+	if left := program.TierGroups(t, task); len(left) > 0 {
+		t.Errorf("control groups are left: %q", left)
 	}
 	program.AwaitNobody(t, w.Dir)
 }
@@ -284,14 +285,6 @@ evaluations: [parallel]
 	program.AwaitNobody(t, w.Dir)
 }
 
-// inUse reports whether the owner of a control group, by its name, lives: it is of
-// another test then.
-func inUse(group string) bool {
-	pid := strings.Split(filepath.Base(group), "-")[1]
-	_, err := os.Stat("/proc/" + pid)
-	return err == nil
-}
-
 // TestServicesLabKilled: after kill -9 of everything, resume makes a new lab, and
 // nothing of the old one is left.
 func TestServicesLabKilled(t *testing.T) {
@@ -307,12 +300,13 @@ evaluations: [parallel]
 `))
 	w.Poll("the trial to begin", func() bool { _, err := os.Stat(mark); return err == nil })
 	id := program.LabName(t, p.Log())
-	if found := strings.Join(program.TierGroups(t), "\n"); !strings.Contains(found, id+"/lab-db-1/scalebench-") {
-		t.Errorf("the service has no control group below its node's; there are\n%s", found)
-	}
 	left, err := os.ReadFile(home)
 	if err != nil {
 		t.Fatal(err)
+	}
+	task := filepath.Dir(strings.TrimSpace(string(left)))
+	if found := strings.Join(program.TierGroups(t, task), "\n"); !strings.Contains(found, id+"/lab-db-1/scalebench-") {
+		t.Errorf("the service has no control group below its node's; there are\n%s", found)
 	}
 	w.KillAll(id, p)
 	p.Kill()
@@ -320,7 +314,7 @@ evaluations: [parallel]
 	// The agents of any run remove them, not just those of a run with services.
 	w.Run("run", w.Write("local.yaml",
 		"fleet: {local: {nodes: 1}}\nworkloads: [{kind: command, command: echo}]\nevaluations: [serial]\n"))
-	program.CheckGone(t, []string{filepath.Dir(strings.TrimSpace(string(left)))})
+	program.CheckGone(t, []string{task})
 	w.Write("mark.go", "")
 	w.Run("resume", run)
 	program.CheckComplete(t, w.Data(run))

@@ -169,11 +169,17 @@ func (w *Installation) MakeLab(file string) (made LabMade) {
 	return made
 }
 
-// TierGroups lists the control groups of services that are here.
-func TierGroups(t testing.TB) (out []string) {
+// TierGroups lists the control groups of services of the task with this folder, or of all tasks
+// without one. Tests that are not of one installation share the machine: what is there of "all" is
+// theirs, too.
+func TierGroups(t testing.TB, task string) (out []string) {
 	t.Helper()
+	prefix := "scalebench-"
+	if task != "" {
+		prefix += filepath.Base(task) + "-"
+	}
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "scalebench-") && strings.Count(d.Name(), "-") >= 3 {
+		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), prefix) && strings.Count(d.Name(), "-") >= 3 {
 			out = append(out, path)
 		}
 		return nil // other groups come and go

@@ -76,7 +76,7 @@ func (e wholeExperiment) run(t *testing.T) {
 	p.AwaitLong(t, fmt.Sprintf("[%d/%d] ", e.killedAfter, e.all()))
 	first := program.LabName(t, p.Log())
 	w.Poll("the next one's services", func() bool {
-		return slices.ContainsFunc(program.TierGroups(t),
+		return slices.ContainsFunc(program.TierGroups(t, ""),
 			func(dir string) bool { return strings.Contains(dir, "/"+first+"/") })
 	})
 	left := w.KillAll(first, p)

@@ -64,11 +64,7 @@ func histogramOf(metric string, of ...model.Result) (sum *hdr.Histogram, err err
 			if h.Metric != metric || h.Second > 0 {
 				continue
 			}
-			one, err := histogram.Decode(h.Encoded)
-			if err != nil {
-				return nil, err
-			}
-			if sum, err = histogram.Merge(sum, one); err != nil {
+			if sum, err = histogram.Add(sum, h.Encoded); err != nil {
 				return nil, err
 			}
 		}

@@ -206,13 +206,10 @@ func (r *Result) stages(small, large []point) {
 
 // uses adds what the largest fleet took of what is shared.
 func (r *Result) uses(large []point) {
-	for _, way := range [...]struct {
-		stage    Part
-		metric   string
-		resource string
-	}{{Get, metricGet, model.ResourceObjectGet}, {Put, metricPut, model.ResourceObjectPut}} {
+	for _, resource := range [...]string{model.ResourceObjectGet, model.ResourceObjectPut} {
+		q, stage, found := quantity{resource, evaluation.ByteRate}, stageOf[resource], false
 		rate := average(large, func(x point) float64 {
-			if v, ok := x.bytes[way.metric]; ok {
+			if v, ok := x.takes[q]; ok {
 				return v * x.rate
 			}
 			return math.NaN()
@@ -220,15 +217,14 @@ func (r *Result) uses(large []point) {
 		if !(rate > 0) {
 			continue
 		}
-		found := false
 		for _, l := range r.limits() {
-			if demands[l.Resource] == way.metric {
+			if stageOf[l.Resource] == stage {
 				share := rate / l.Capacity.Value
-				r.Uses, found = append(r.Uses, Use{l.Resource, l.unit(), rate, &l.Capacity, &share, way.stage}), true
+				r.Uses, found = append(r.Uses, Use{l.Resource, l.unit(), rate, &l.Capacity, &share, stage}), true
 			}
 		}
 		if !found {
-			r.Uses = append(r.Uses, Use{Resource: way.resource, Unit: evaluation.ByteRate, Rate: rate, stage: way.stage})
+			r.Uses = append(r.Uses, Use{Resource: q.resource, Unit: q.unit, Rate: rate, stage: stage})
 		}
 	}
 }

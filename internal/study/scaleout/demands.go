@@ -110,41 +110,42 @@ func (d Demand) shown(v float64) string {
 	return quantity{d.Resource, d.Unit}.perJob(v)
 }
 
-// sampled are the demands that the workload jobs reports: sums of metrics.
-var sampled = []struct {
-	quantity
-	metrics []string
-}{
-	{quantity{model.ResourceObjectGet, evaluation.ByteRate}, []string{metricGet}},
-	{quantity{model.ResourceObjectGet, observe.CallRate}, []string{observe.MetricGetRequests}},
-	{quantity{model.ResourceObjectPut, evaluation.ByteRate}, []string{metricPut}},
-	{quantity{model.ResourceObjectPut, observe.CallRate}, []string{observe.MetricPutRequests}},
-	{quantity{model.ResourceCPU, evaluation.Core}, []string{metricCPU, metricOwnCPU}},
+// sampled are the metrics of the workload jobs whose sum tells what a job takes; nil: the
+// monitor tells.
+func sampled(m observe.Meter) []string {
+	switch {
+	case m.Resource == model.ResourceCPU:
+		return []string{metricCPU, metricOwnCPU}
+	case m.Monitored():
+		return nil
+	default:
+		return []string{m.PerJob()}
+	}
 }
 
-// quantities are all that jobs may take, in their order.
+// quantities are all that jobs may take: first what they tell, then what the monitor does.
 func quantities() (out []quantity) {
-	for _, s := range sampled {
-		out = append(out, s.quantity)
-	}
+	var monitored []quantity
 	for _, m := range observe.Meters() {
-		if m.Monitored() && m.Resource != model.ResourceCPU {
-			out = append(out, quantity{m.Resource, m.Unit})
+		if q := (quantity{m.Resource, m.Unit}); m.Monitored() {
+			monitored = append(monitored, q)
+		} else {
+			out = append(out, q)
 		}
 	}
-	return out
+	return append(out, monitored...)
 }
 
 // takes are what a job of a step took, as far as it is known.
 func takes(run *observe.Run, s model.Step, metric string) map[quantity]float64 {
 	out := make(map[quantity]float64)
-	for _, d := range sampled {
-		sum := 0.0
-		for _, name := range d.metrics {
+	for _, m := range observe.Meters() {
+		sum, names := 0.0, sampled(m)
+		for _, name := range names {
 			sum += mean(run, s, name)
 		}
-		if num.Finite(sum) {
-			out[d.quantity] = sum
+		if len(names) > 0 && num.Finite(sum) {
+			out[quantity{m.Resource, m.Unit}] = sum
 		}
 	}
 	for _, m := range metersOf(run) {
@@ -287,14 +288,10 @@ func merged(run *observe.Run, points []point, metric string) (sum *hdr.Histogram
 				if h.Metric != metric {
 					continue
 				}
-				one, err := histogram.Decode(h.Encoded)
-				if err == nil {
-					one, err = histogram.Merge(sum, one)
-				}
-				if err != nil {
+				var err error
+				if sum, err = histogram.Add(sum, h.Encoded); err != nil {
 					return nil
 				}
-				sum = one
 			}
 		}
 	}

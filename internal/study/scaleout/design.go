@@ -14,6 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Role is what a step is for.
@@ -21,9 +22,9 @@ type Role string
 
 // The roles, in their order.
 const (
-	Capacity Role = "capacity" // what all nodes share, by all of them
-	Single   Role = "single"   // one node, before the prediction
-	Fleet    Role = "fleet"    // a fleet of one of the sizes, in a block
+	Capacity Role = model.OfCapacity // what all nodes share, by all of them
+	Single   Role = "single"         // one node, before the prediction
+	Fleet    Role = "fleet"          // a fleet of one of the sizes, in a block
 )
 
 // factors are what the study stores with a step.
@@ -304,8 +305,24 @@ func (d *design) fleet(at cell) study.Treatment {
 		phase = model.Serial
 	}
 	return study.Treatment{Phase: phase, Workload: d.work.Name, Trial: at.block, Block: at.block,
-		Label: num.Count(at.nodes, "node"), Active: slices.Sorted(slices.Values(active)),
+		Label: num.Count(at.nodes, "node"), Active: slices.Sorted(slices.Values(active)), Levels: d.ramp(at.nodes),
 		Factors: factors{Role: Fleet, Nodes: at.nodes, Prediction: d.prediction}}
+}
+
+// ramp has slots begin at random moments of one job's time, as predicted. If all begin at once,
+// they ask for the same resources in step for several jobs, and do less than in the long run.
+func (d *design) ramp(nodes int) map[string]any {
+	_, given := d.work.Params["ramp"]
+	if d.prediction == nil || d.work.Kind != workloadKind || given {
+		return nil
+	}
+	slots, rate := d.prediction.Slots*nodes, d.prediction.fleet(nothing).Band(nodes).Lower
+	if slots == 1 || !(rate > 0) {
+		return nil
+	}
+	job := time.Duration(float64(slots) / rate * float64(time.Second))
+	longest := time.Duration(mostSkipped * float64(d.work.Bench.Estimate()))
+	return map[string]any{"ramp": unit.Duration(min(job, longest).Truncate(time.Millisecond)).String()}
 }
 
 // left bounds what follows.

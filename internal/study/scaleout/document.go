@@ -246,8 +246,8 @@ func (p Parameters) words() string {
 func reading() doc.Section {
 	return doc.Section{ID: doc.Reading, Title: "Reading this", Show: doc.Page, Blocks: []doc.Block{{Fields: []doc.Field{
 		{Label: "Predicted", Text: "Made from one node and the measured capacities before larger fleets ran, and stored " +
-			"with their steps. The lower end is a closed queueing network, the upper end min(N·r, C/d). Both are widened by " +
-			"the intervals of what was measured."},
+			"with their steps. It lies around a closed queueing network, and reaches up a part of the way to min(N·r, C/d). " +
+			"Both ends are widened by the intervals of what was measured."},
 		{Label: "Plateau", Text: "The most that any number of nodes does. Its interval holds over all kinds of curves " +
 			"that the data do not rule out."},
 		{Label: "Knee", Text: "The size at which growth in proportion would reach the plateau."},

@@ -25,8 +25,8 @@ func machineOf(run *observe.Run, s model.Step, rate float64) (m machine) {
 	}
 	m.job = mean(run, s, metricCPU) + mean(run, s, metricOwnCPU)
 	m.most = m.job
-	if len(run.TakenProcessors(s)) > 0 {
-		_, own := machineUse(run, s)
+	if others := run.TakenProcessors(s); len(others) > 0 {
+		_, own := machineUse(run, s, others)
 		m.most = max(m.most, own*m.cores/rate)
 	}
 	return m
@@ -78,8 +78,8 @@ func (r *Result) machineBusy() bool {
 }
 
 // machineBinds reports whether growth ends at the machine that all nodes share. All that runs
-// there becomes slower then, the store as well: it is the bottleneck only if it is nearer to
-// its own capacity, or if computing is as fast as before.
+// there becomes slower then, the store as well: the store is the bottleneck only if it is
+// nearer to its own capacity, or if computing is as fast as before.
 func (r *Result) machineBinds(shared float64, use *Use) bool {
 	if !r.machineBusy() {
 		return false

@@ -13,9 +13,9 @@ import (
 // Metrics of the workload jobs.
 const (
 	metricJobs   = observe.MetricJobs
-	metricGet    = "jobs_get_bytes"
-	metricPut    = "jobs_put_bytes"
-	metricTime   = "jobs_time"
+	metricGet    = observe.MetricGetBytes
+	metricPut    = observe.MetricPutBytes
+	metricTime   = observe.MetricJobTime
 	metricCPU    = "jobs_cpu"     // of commands
 	metricOwnCPU = "jobs_cpu_own" // of what gets, puts and asks the queue
 	metricTries  = "jobs_tries"

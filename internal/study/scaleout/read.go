@@ -16,8 +16,7 @@ type point struct {
 	nodes  int
 	rate   float64 // jobs a second
 	stages map[Part]float64
-	bytes  map[string]float64 // of one job, by metric
-	takes  map[quantity]float64
+	takes  map[quantity]float64 // of one job, as far as it is known
 	// node is how much of its processors a node used, machine how much of a machine's
 	// processors all used that ran there; shares of 1, NaN: not known.
 	node, machine float64
@@ -65,13 +64,11 @@ func mean(run *observe.Run, s model.Step, metric string) float64 {
 	return stats.Average(values)
 }
 
-// bytesUnit is that of capacities: of a store, requests a second are measured, too.
-const bytesUnit = "byte/s"
-
-// capacitiesOf are what a step measured of what nodes share.
+// capacitiesOf are what a step measured of what nodes share, in bytes: of a store, requests a
+// second are measured, too.
 func capacitiesOf(run *observe.Run, s model.Step) (out []Limit) {
 	for _, m := range run.Metrics() {
-		if _, known := demands[m.Resource]; !known || m.Workload != s.Workload || m.Info || m.Unit != bytesUnit {
+		if _, known := stageOf[m.Resource]; !known || m.Workload != s.Workload || m.Info || m.Unit != observe.ByteRate {
 			continue
 		}
 		if x, ok := score(run, s, m.Name, 0, 0); ok && x.total > 0 && !x.apart {
@@ -84,13 +81,10 @@ func capacitiesOf(run *observe.Run, s model.Step) (out []Limit) {
 // singleOf is what one node came to alone.
 func singleOf(run *observe.Run, s model.Step) (out single, ok bool) {
 	x, ok := scoreJobs(run, s, metricOf(run, s.Workload).Name)
-	return single{scored: x, time: mean(run, s, metricTime), bytes: bytesOf(run, s),
+	return single{scored: x, time: mean(run, s, metricTime),
+		bytes:   map[Part]float64{Get: mean(run, s, metricGet), Put: mean(run, s, metricPut)},
+		stays:   map[Part]float64{Get: mean(run, s, Get.metric()), Put: mean(run, s, Put.metric())},
 		machine: machineOf(run, s, x.total)}, ok && x.total > 0
-}
-
-// bytesOf is what a job of a step took, by metric.
-func bytesOf(run *observe.Run, s model.Step) map[string]float64 {
-	return map[string]float64{metricGet: mean(run, s, metricGet), metricPut: mean(run, s, metricPut)}
 }
 
 // note keeps when the last measurement ended that a prediction rests on.
@@ -155,12 +149,12 @@ func (r *Result) keep(f factors, begun time.Time) {
 }
 
 func pointOf(run *observe.Run, s model.Step, f factors, metric string, rate float64) point {
-	x := point{nodes: f.Nodes, rate: rate, stages: make(map[Part]float64), bytes: bytesOf(run, s),
+	x := point{nodes: f.Nodes, rate: rate, stages: make(map[Part]float64),
 		takes: takes(run, s, metric), single: f.Role == Single, step: s}
 	for _, part := range parts() {
 		x.stages[part] = mean(run, s, part.metric())
 	}
-	x.machine, x.node = machineUse(run, s)
+	x.machine, x.node = machineUse(run, s, run.TakenProcessors(s))
 	if run.SharedCores() > 0 && f.Nodes > 1 {
 		x.node = math.NaN() // unless a quota says which part of the machine is its own
 	}
@@ -177,12 +171,11 @@ func pointOf(run *observe.Run, s model.Step, f factors, metric string, rate floa
 
 // machineUse is how much of the processors of its machines a step used, with all that ran
 // there, and without what programs of others surely used; shares of 1, NaN: not known.
-func machineUse(run *observe.Run, s model.Step) (all, own float64) {
+func machineUse(run *observe.Run, s model.Step, others map[model.TaskID]observe.Taken) (all, own float64) {
 	if run.Need(observe.Hosts, observe.CPUKinds...) != nil {
 		return math.NaN(), math.NaN() // Run.Err tells
 	}
 	var uses, owns []float64
-	others := run.TakenProcessors(s)
 	for _, x := range run.Measured(s) {
 		h := observe.NewHost(x, x.Started)
 		var busy, all, lasts float64

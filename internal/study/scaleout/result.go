@@ -219,7 +219,7 @@ func (r *Result) fit() {
 	}
 	fitted := c.Plateau()
 	r.PlateauFitted, r.PlateauFittedCI = num.IfFinite(fitted.Value), endsOf(fitted)
-	plateau, knee := r.clipped(fitted, c.Knee(), c.Curve(c.Best).Gamma)
+	plateau, knee := r.clipped(fitted, c.Knee(), c.Curve(c.Kind).Gamma)
 	set(&r.Plateau, &r.PlateauCI, plateau)
 	set(&r.Knee, &r.KneeCI, knee)
 	set(&r.Peak, &r.PeakCI, c.Peak())

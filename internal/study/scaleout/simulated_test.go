@@ -76,9 +76,12 @@ type working struct {
 	node   int
 }
 
+// away is the phase of a slot that has not begun.
+const away = 3
+
 // pace is how fast a slot works when these are there.
 func (s *site) pace(x *working, slots []working) float64 {
-	if x.phase == 1 {
+	if x.phase == 1 || x.phase == away {
 		return 1
 	}
 	all, mine := 0.0, 0.0
@@ -107,7 +110,7 @@ func (s *site) pace(x *working, slots []working) float64 {
 
 // paid is which share of the processors that are wanted there is, and how many are wanted.
 func (s *site) paid(slots []working) (share, wanted float64) {
-	var there [3]float64
+	var there [away + 1]float64
 	for i := range slots {
 		there[slots[i].phase]++
 	}
@@ -130,13 +133,18 @@ func (s *site) enter(x *working, rng *rand.Rand, now float64, phase int, left fl
 	x.phase, x.left, x.since, x.weight = phase, left, now, math.Exp(s.unfair*rng.NormFloat64())
 }
 
-// jobs simulates so many nodes for a while: the jobs of each node that begin before the end.
-func (s *site) jobs(rng *rand.Rand, nodes int, seconds float64) [][]job {
+// jobs simulates so many nodes for a while, of which slots begin within the time of a ramp: the
+// jobs of each node that begin before the end.
+func (s *site) jobs(rng *rand.Rand, nodes int, seconds, ramp float64) [][]job {
 	out := make([][]job, nodes)
 	slots := make([]working, nodes*max(1, s.slots))
 	paces := make([]float64, len(slots))
 	for i := range slots {
 		slots[i].node = i % nodes
+		if ramp > 0 {
+			s.enter(&slots[i], rng, 0, away, ramp*rng.Float64())
+			continue
+		}
 		s.start(&slots[i], rng, 0)
 	}
 	for now := 0.0; slices.ContainsFunc(slots, func(x working) bool { return x.begin < seconds }); {
@@ -162,6 +170,8 @@ func (s *site) jobs(rng *rand.Rand, nodes int, seconds float64) [][]job {
 			case 1:
 				x.computed = now
 				s.enter(x, rng, now, 2, x.put)
+			case away:
+				s.start(x, rng, now)
 			default:
 				if x.end = now; x.begin < seconds {
 					out[x.node] = append(out[x.node], x.job)
@@ -238,7 +248,9 @@ func (w *world) step(t *testing.T, x study.Treatment) model.RunData {
 	}
 	here := w.site
 	here.compute *= (1 + w.drift*float64(x.Block)) * math.Exp(w.uneven*rng.NormFloat64())
-	all := here.jobs(rng, len(active), lasts.Seconds())
+	text, _ := x.Levels["ramp"].(string)
+	ramp, _ := time.ParseDuration(text) // "": all begin at once
+	all := here.jobs(rng, len(active), lasts.Seconds(), ramp.Seconds())
 	out := model.RunData{Run: w.data.Run, Nodes: w.data.Nodes}
 	begin := epoch.Add(time.Duration(number) * time.Minute)
 	for i, k := range active {

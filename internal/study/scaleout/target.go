@@ -10,6 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/prices"
+	"github.com/scalebench/scalebench/internal/queueing"
 	"github.com/scalebench/scalebench/internal/scalability"
 )
 
@@ -59,7 +60,9 @@ func (r *Result) perNode() float64 {
 }
 
 // inProportion is how many nodes do so much if growth has no end.
-func (r *Result) inProportion(rate float64) float64 { return math.Ceil(rate/r.perNode() - 1e-9) }
+func (r *Result) inProportion(rate float64) float64 {
+	return queueing.Whole(rate/r.perNode(), math.Ceil)
+}
 
 // aim says what the target takes; each is what a node costs an hour, nil: there is no price.
 func (p *Params) aim(r *Result, each *float64) error {
@@ -175,7 +178,7 @@ func (r *Result) nodesFor(rate float64) (scalability.Estimate, bool) {
 	}
 	if e.Value > most && !math.IsInf(e.Value, 1) && len(r.limits()) > 0 {
 		e.Lo, e.Hi, e.Value = lo, math.Inf(1), max(e.Value, lo)
-		if n := r.Predicted.fleet(-1).Safe(rate, int(lo)); n != nil {
+		if n := r.Predicted.fleet(nothing).Safe(rate, int(lo)); n != nil {
 			e.Hi = max(float64(*n), e.Value)
 		}
 	}

@@ -27,8 +27,8 @@ func TestTargetAgreesWithSizes(t *testing.T) {
 		lo, hi       float64
 		doubt, words string
 	}{
-		{"above the plateau of the curve", "1,1\n2,1.9\n4,3.4\n8,5.2\n16,6.0\n32,4.5\n", 5.5, 16, 16, 0, none,
-			"reached_by_chance", "5.50 takes 16 nodes ["},
+		{"above the plateau of the curve", "1,1\n2,1.9\n4,3.4\n8,5.2\n16,6.6\n32,4.5\n", 6.5, 16, 16, 0, none,
+			"reached_by_chance", "6.50 takes 16 nodes ["},
 		{"no curve", "1,1\n2,1.9\n4,3.5\n", 3, 4, 4, none, none, "reached_by_chance", "3.00 takes 4 nodes."},
 		{"exactly what 4 nodes did, twice", "1,1\n1,1\n2,2\n2,2\n4,4\n4,4\n8,8\n8,8\n", 4, 4, 4, none, none, "equal_trials",
 			"4.00 takes 4 nodes."},

@@ -54,8 +54,8 @@ func (q question) agree(r *Result, n *model.Doubts) {
 // with which a fleet is slowest, and fastest.
 func (q question) fleets(r *Result) queueing.Ends {
 	lo, hi := ends(q.nodeRate, q.nodeRateCI)
-	return queueing.Ends{Fleet: r.fleet(), Slowest: fleetOf(lo, r.Resources, Resource.slowest),
-		Fastest: fleetOf(hi, r.Resources, Resource.fastest)}
+	return queueing.Ends{Fleet: r.fleet(), Slowest: fleetOf(lo, r.Slots, r.Resources, Resource.slowest),
+		Fastest: fleetOf(hi, r.Slots, r.Resources, Resource.fastest)}
 }
 
 // widen adds what the intervals leave open of what the wanted fleet does.

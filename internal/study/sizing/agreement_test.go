@@ -3,6 +3,7 @@ package sizing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/queueing"
 	study "github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/test/truth/simulated"
 )
@@ -107,6 +109,75 @@ func plannedFrom(t *testing.T, b *simulated.Builder, p Params) *Result {
 		t.Fatal(err)
 	}
 	return r.(*Result)
+}
+
+// jobsRun is a run of the workload jobs, of which the link of the store is the limit; calm is how
+// much less nodes wait for it than they do in the network.
+func jobsRun(rng *rand.Rand, truth queueing.Fleet, bytes, calm float64) *simulated.Builder {
+	total := func(active []int, solo float64) float64 {
+		b := truth.Band(len(active))
+		return (b.Lower + calm*(b.Upper-b.Lower)) / truth.Rate * solo
+	}
+	b := simulated.Sweep{Fleet: 8, Trials: 3, Sizes: []int{2, 4, 6}, Noise: .005, Total: total}.Run(rng)
+	b.Data.Run.ID = "R"
+	for i := range b.Data.Results {
+		r := &b.Data.Results[i]
+		rate := r.Samples[0].Value * truth.Rate / solo
+		r.Samples = []model.Sample{
+			{Metric: observe.MetricJobs, Unit: "job/s", Value: rate, Better: model.Higher},
+			{Metric: observe.MetricJobTime, Unit: "s", Value: float64(truth.Slots) / rate, Info: true},
+			{Metric: observe.MetricPutBytes, Unit: "byte", Value: bytes, Info: true},
+		}
+		r.Host = counters(map[string]float64{"cgroup.cpu": .5})
+	}
+	return b
+}
+
+// TestPlanOfJobs: a run of jobs says what they take of the store, how many of them a node has at
+// once, and perhaps what all nodes share. So the plan describes its own run, and answers, whatever
+// the link and the slots are.
+func TestPlanOfJobs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 28))
+	for range 60 {
+		bytes, rate, slots := 1e5+1e6*rng.Float64(), .5+rng.Float64(), 1+rng.IntN(4)
+		most := rate * (1.5 + 5*rng.Float64()) // jobs/s that the link carries
+		truth := queueing.Fleet{Rate: rate, Slots: slots,
+			Shared: []queueing.Shared{{Name: model.ResourceObjectPut, Service: 1 / most}}}
+		b := jobsRun(rng, truth, bytes, .6*rng.Float64())
+		var results []model.Result
+		for i := range 8 {
+			x := b.Reported(i, 0, 10, 0)
+			x.Samples = []model.Sample{{Metric: "capacity", Unit: "B/s", Value: most * bytes / 8, Better: model.Higher,
+				Resource: model.ResourceObjectPut}}
+			results = append(results, x)
+		}
+		b.Step(model.Parallel, 1, results...)
+		last := &b.Data.Steps[len(b.Data.Steps)-1]
+		last.Workload, last.Study, last.Factors = "put", "scaleout", []byte(`{"role": "capacity"}`)
+		for _, share := range []float64{.8 * rng.Float64(), 1.1 + rng.Float64()} {
+			target := .01 + share*most
+			p := Params{Target: fmt.Sprintf("%.4f/s", target), DemandRun: "R:work", Capacity: []string{"cpu=1000core"}}
+			run := observe.Of(b.Data)
+			answer, err := p.Analyze(t.Context(), study.Input{Run: run,
+				Open: func(context.Context, string) (*observe.Run, error) { return run, nil }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := answer.(*Result)
+			want, safe := Fails, (*int)(nil)
+			if share < 1 {
+				want, safe = Fits, truth.Safe(target, r.Nodes)
+			}
+			if r.Answer != want || r.Slots != slots || len(r.Measured) != 4 {
+				t.Errorf("%.3g jobs/s of %.3g, %d slots: %s with %d slots, %q, want %s: %+v, %q", target, most, slots,
+					r.Answer, r.Slots, r.against, want, r.Resources, r.Warnings)
+			}
+			if safe != nil && (r.NodesSafe == nil || *r.NodesSafe < *safe-1 || *r.NodesSafe > *safe+1) {
+				t.Errorf("%.3g jobs/s of %.3g, %d slots: %v nodes are safe, want %d", target, most, slots,
+					r.NodesSafe, *safe)
+			}
+		}
+	}
 }
 
 // TestPlanAgreesWithItsRun: it answers where the run lies within what the plan

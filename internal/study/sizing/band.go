@@ -6,11 +6,12 @@ import (
 	"github.com/scalebench/scalebench/internal/queueing"
 )
 
-// fleetOf is the network of nodes with this rate. Resources without a known
+// fleetOf is the network of nodes with this rate and so many slots. Resources without a known
 // limit are not shared: each node brings its own of them, unless larger fleets were
 // seen to have less. of says which demand and capacity count.
-func fleetOf(rate float64, resources []Resource, of func(Resource) (demand, capacity float64)) queueing.Fleet {
-	f := queueing.Fleet{Rate: rate}
+func fleetOf(rate float64, slots int, resources []Resource,
+	of func(Resource) (demand, capacity float64)) queueing.Fleet {
+	f := queueing.Fleet{Rate: rate, Slots: slots}
 	for _, x := range resources {
 		if x.Capacity != nil && (x.NodeLimit != nil || x.falls) {
 			d, c := of(x)
@@ -45,7 +46,9 @@ func (r Resource) fastest() (d, c float64) {
 }
 
 // fleet is the network by the figures themselves.
-func (r *Result) fleet() queueing.Fleet { return fleetOf(r.NodeRate, r.Resources, Resource.asIs) }
+func (r *Result) fleet() queueing.Fleet {
+	return fleetOf(r.NodeRate, r.Slots, r.Resources, Resource.asIs)
+}
 
 // bound adds what the wanted fleet does, and how large it must be to do that by
 // the lower bound. Where not even one node works at its rate there is nothing to add.

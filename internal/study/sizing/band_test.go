@@ -22,8 +22,8 @@ func TestBandWithoutSense(t *testing.T) {
 		"no rate": {0, nil, nil}, "no capacity": {1, nil, &evaluation.Interval{0, 20}}, "no demand": {1, &evaluation.Interval{0, 2}, nil},
 	} {
 		x.DemandCI, x.CapacityCI = c.demand, c.capacity
-		slow := fleetOf(c.rate, []Resource{x}, Resource.slowest).Band(9)
-		fast := fleetOf(c.rate, []Resource{x}, Resource.fastest).Band(9)
+		slow := fleetOf(c.rate, 1, []Resource{x}, Resource.slowest).Band(9)
+		fast := fleetOf(c.rate, 1, []Resource{x}, Resource.fastest).Band(9)
 		for _, v := range []float64{slow.Lower, slow.Upper, fast.Lower, fast.Upper} {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 				t.Errorf("%s: %+v and %+v", name, slow, fast)
@@ -48,8 +48,8 @@ func TestWorstEnds(t *testing.T) {
 			xs = append(xs, Resource{Resource: "x", Demand: d, DemandCI: around(d), Capacity: &c, CapacityCI: around(c), NodeLimit: &at})
 		}
 		ci, n := around(2), 1+rng.IntN(30)
-		slow, fast := fleetOf(ci[0], xs, Resource.slowest).Band(n), fleetOf(ci[1], xs, Resource.fastest).Band(n)
-		is := fleetOf(2, xs, Resource.asIs).Band(n)
+		slow, fast := fleetOf(ci[0], 1, xs, Resource.slowest).Band(n), fleetOf(ci[1], 1, xs, Resource.fastest).Band(n)
+		is := fleetOf(2, 1, xs, Resource.asIs).Band(n)
 		if slow.Lower > is.Lower*(1+1e-9) || is.Lower > fast.Lower*(1+1e-9) || slow.Upper > is.Upper*(1+1e-9) || is.Upper > fast.Upper*(1+1e-9) {
 			t.Fatalf("%d nodes: %+v, %+v, %+v", n, slow, is, fast)
 		}
@@ -142,7 +142,7 @@ func TestRateInterval(t *testing.T) {
 	for range 200 {
 		within := func(lo, hi float64) float64 { return lo + (hi-lo)*rng.Float64() }
 		rate, amount, total := within(.95, 1.05), within(.9, 1.1), within(4.5, 5.5)
-		f := fleetOf(rate, []Resource{{NodeLimit: &total, Capacity: &total, Demand: amount}}, Resource.asIs)
+		f := fleetOf(rate, 1, []Resource{{NodeLimit: &total, Capacity: &total, Demand: amount}}, Resource.asIs)
 		if b := f.Band(nodes); b.Lower < r.RateCI[0]-1e-9 || b.Upper > r.RateCI[1]+1e-9 {
 			t.Fatalf("rate %v, demand %v, capacity %v: %+v lies outside of %v", rate, amount, total, b, *r.RateCI)
 		}

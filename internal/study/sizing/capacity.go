@@ -117,10 +117,12 @@ func capacityOf(f evaluation.Finding, scalings []evaluation.Scaling, run *observ
 	if len(c.sizes) == 0 {
 		c.sizes = []sizeTotal{{c.nodes, c.total}}
 	}
-	if c.doubt, c.warnings = doubtOf(f); c.doubt != "" {
+	declared := sharedBy(run, f.Workload)
+	if c.doubt, c.warnings = doubtOf(f, declared); c.doubt != "" {
 		c.open = "the run does not show whether this is a limit (" + c.doubt + ")"
 		c.advice = "give the limit with --capacity if you know it"
 	}
+	c.limited = c.limited || declared && c.doubt == ""
 	c.ci = multiplied(totalInterval(f, scalings), factor)
 	if s.Peak != nil {
 		c.peak(*s.Peak, factor)
@@ -147,10 +149,21 @@ func doubtsOf(f evaluation.Finding) []model.Doubt {
 	return caveat.Doubts(all)
 }
 
+// sharedBy reports whether a study says that a workload measured what all nodes share.
+func sharedBy(run *observe.Run, workload string) bool {
+	return run != nil && slices.ContainsFunc(run.Steps(), func(s model.Step) bool {
+		return s.Workload == workload && s.OfCapacity()
+	})
+}
+
 // doubtOf is why a finding has no verdict, and the rest of its doubts: that it has
-// none is what they mean for the plan.
-func doubtOf(f evaluation.Finding) (doubt string, rest []model.Doubt) {
+// none is what they mean for the plan. A capacity that is declared to be what nodes share
+// needs no values of nodes alone.
+func doubtOf(f evaluation.Finding, declared bool) (doubt string, rest []model.Doubt) {
 	for i, d := range doubtsOf(f) {
+		if declared && d.Code == evaluation.CodeNoSerial {
+			continue
+		}
 		if d.Severity == model.Problem && doubt == "" {
 			doubt = doc.Words(evaluation.Reason(f.Doubts[i]))
 			continue
@@ -158,7 +171,7 @@ func doubtOf(f evaluation.Finding) (doubt string, rest []model.Doubt) {
 		d.Severity = model.Warning
 		rest = append(rest, d)
 	}
-	if f.Verdict == evaluation.Unknown && doubt == "" {
+	if f.Verdict == evaluation.Unknown && doubt == "" && !declared {
 		doubt = "there is no interval"
 	}
 	return doubt, rest

@@ -11,6 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/queueing"
 	"github.com/scalebench/scalebench/internal/stats"
 	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
@@ -94,6 +95,7 @@ func (p *Params) measure(ctx context.Context, in study.Input, q *question) ([]de
 		return nil, err
 	}
 	q.doubtPackets(run, measured)
+	q.slots = slotsOf(run, workload)
 	findings, err := evaluation.Findings(run, evaluation.Options{Tolerance: in.Tolerance})
 	switch {
 	case err != nil:
@@ -109,6 +111,25 @@ func (p *Params) measure(ctx context.Context, in study.Input, q *question) ([]de
 		return nil, err
 	}
 	return measured, q.measureTogether(findings, run, workload)
+}
+
+// slotsOf is how many jobs a node works on at once; 0: it is not told, as of other workloads.
+func slotsOf(run *observe.Run, workload string) int {
+	var atOnce []float64
+	for _, s := range run.Steps() {
+		if s.Phase != model.Serial || s.State != model.StepComplete || workload != "" && s.Workload != workload {
+			continue
+		}
+		for _, r := range run.Measured(s) {
+			if n := observe.AtOnce(r); n > 0 {
+				atOnce = append(atOnce, n)
+			}
+		}
+	}
+	if len(atOnce) == 0 {
+		return 0
+	}
+	return queueing.SlotsOf(stats.Average(atOnce))
 }
 
 // doubtCourse says where a run did not come to its end, or lost serial steps of a

@@ -19,6 +19,7 @@ type question struct {
 	// nodeRateCI is the interval of a measured rate.
 	nodeRateCI *evaluation.Interval
 	rateGiven  bool // by the user, not measured
+	slots      int  // jobs that a node works on at once; 0: not known
 	demands    []demand
 	capacities []capacity
 	doubts     []doubt // about the run that rate and demands come from
@@ -55,11 +56,11 @@ func (q question) answer() (*Result, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	nodes := whole(q.target/q.nodeRate, math.Ceil)
+	nodes := queueing.Whole(q.target/q.nodeRate, math.Ceil)
 	if nodes > maxFleet {
 		return nil, fmt.Errorf("%w: %v jobs/s at %v jobs/s a node take %.3g nodes, more than the limit of %d: check both rates", model.ErrUsage, q.target, q.nodeRate, nodes, maxFleet)
 	}
-	out := &Result{Target: q.target, NodeRate: q.nodeRate, Nodes: int(nodes), Answer: Fits}
+	out := &Result{Target: q.target, NodeRate: q.nodeRate, Nodes: int(nodes), Slots: q.slots, Answer: Fits}
 	out.few, out.many = q.sizes(nodes)
 	n := model.Doubts{}
 	for _, d := range q.demands {
@@ -252,14 +253,14 @@ func (d demand) beyondOne(c capacity) bool {
 // floor(C_n/d), of which a part is used.
 func (r *Resource) limit(nodeRate float64, nodes int) {
 	at, lo, hi, bounded := r.crossing()
-	rate, largest := at*nodeRate, count(whole(at, math.Floor))
+	rate, largest := at*nodeRate, count(queueing.Whole(at, math.Floor))
 	if r.Answer == Fits {
 		largest = max(largest, nodes)
 	}
 	largestRate := min(float64(largest)*nodeRate, rate)
 	r.NodeLimit, r.RateLimit, r.Largest, r.LargestRate = &at, &rate, &largest, &largestRate
 	if bounded {
-		r.LargestCI = &[2]int{count(whole(lo, math.Floor)), max(largest, count(whole(hi, math.Floor)))}
+		r.LargestCI = &[2]int{count(queueing.Whole(lo, math.Floor)), max(largest, count(queueing.Whole(hi, math.Floor)))}
 	}
 }
 
@@ -310,15 +311,5 @@ func endsAt(r Resource) float64 {
 // count is a whole number that may be very large.
 func count(v float64) int { return int(min(v, math.MaxInt32)) }
 
-// rounding is the relative error that arithmetic may have made of a whole
-// number: 0.3/0.1 is 2.9999999999999996.
+// rounding is the relative error that arithmetic may have made.
 const rounding = 1e-9
-
-// whole rounds by math.Ceil or math.Floor, but a whole number up to rounding is
-// that number.
-func whole(v float64, round func(float64) float64) float64 {
-	if near := math.Round(v); math.Abs(v-near) <= rounding*max(1, near) {
-		return near
-	}
-	return round(v)
-}

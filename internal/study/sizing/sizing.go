@@ -221,10 +221,11 @@ const (
 // Result answers how many nodes an application needs and whether they would be
 // of use. Its JSON form is a contract.
 type Result struct {
-	Target   float64 `json:"target"`    // m: jobs per second wanted
-	NodeRate float64 `json:"node_rate"` // r: jobs per second of one node
-	Nodes    int     `json:"nodes"`     // t = ceil(m/r)
-	Answer   Answer  `json:"answer"`    // the worst of the resources, or unknown
+	Target   float64 `json:"target"`          // m: jobs per second wanted
+	NodeRate float64 `json:"node_rate"`       // r: jobs per second of one node
+	Nodes    int     `json:"nodes"`           // t = ceil(m/r)
+	Slots    int     `json:"slots,omitempty"` // jobs that a node works on at once; 0: not known
+	Answer   Answer  `json:"answer"`          // the worst of the resources, or unknown
 	// Binding is the resource that ends growth first; empty when none was
 	// seen to. Largest and LargestRate are the largest useful fleet t* and its
 	// rate t*·r; nil when no limit was seen.

@@ -10,6 +10,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/queueing"
 )
 
 // passOn adds what another answer doubts. Of whatever weight it was there, here
@@ -179,9 +180,9 @@ func (q question) sizes(nodes float64) (few, many float64) {
 	case ci == nil:
 		return nodes, nodes
 	case ci[0] <= 0:
-		return whole(q.target/ci[1], math.Ceil), math.Inf(1)
+		return queueing.Whole(q.target/ci[1], math.Ceil), math.Inf(1)
 	}
-	return whole(q.target/ci[1], math.Ceil), whole(q.target/ci[0], math.Ceil)
+	return queueing.Whole(q.target/ci[1], math.Ceil), queueing.Whole(q.target/ci[0], math.Ceil)
 }
 
 // noteRate warns where a measured node rate leaves the fleet's size open.

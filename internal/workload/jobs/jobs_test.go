@@ -2,12 +2,15 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -312,6 +315,31 @@ func TestStayBusy(t *testing.T) {
 	})
 }
 
+// TestRamp: slots begin at moments within the ramp, and the time before is no job's.
+func TestRamp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		a := newTask(t, s, `{"function": "sleep", "time": "100ms", "slots": 40, "duration": "1s", "ramp": "500ms"}`, 0, 1)
+		ran(t, a)
+		first, want := map[int]float64{}, 0.0
+		for _, r := range s.records(jobs.Done) {
+			if at, there := first[r.Slot]; !there || r.Begin < at {
+				first[r.Slot] = r.Begin
+			}
+		}
+		begins := slices.Sorted(maps.Values(first))
+		for _, at := range begins {
+			want += (1 - at) / .1
+		}
+		if len(begins) != 40 || begins[0] > .15 || begins[39] < .35 || begins[39] > .5 {
+			t.Errorf("slots begin at %v", begins)
+		}
+		if end := a.last(); math.Abs(end.Value-want) > 1e-3 || a.Find("jobs_time").Value > .1001 {
+			t.Errorf("%v jobs of %v s, want %v of 0.1 s", end.Value, a.Find("jobs_time").Value, want)
+		}
+	})
+}
+
 // TestSpin: the processor time of a function is what was asked for.
 func TestSpin(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -376,6 +404,22 @@ func TestFailures(t *testing.T) {
 				t.Errorf("samples %v", v)
 			}
 		})
+	}
+}
+
+// TestNamesAreWrittenOut: no name of an item, and no word of a program, acts on a terminal or
+// passes for a line of its own.
+func TestNamesAreWrittenOut(t *testing.T) {
+	t.Parallel()
+	a := newTask(t, newServer(t), `{"items": {"list": ["a\u001b[2J\nb"]}, "slots": 1, "tries": 1, "max_errors": 1,
+		"command": "printf 'oh\\033[1m' >&2; false"}`, 0, 1)
+	if err := errors.Join(a.Prepare(t.Context(), a.env), a.Run(t.Context(), a.env)); err != nil {
+		t.Fatal(err)
+	}
+	got := a.stderr.String()
+	if strings.ContainsAny(strings.TrimSuffix(got, "\n"), "\x1b\n") || !strings.Contains(got, `a\x1b[2J\nb failed`) ||
+		!strings.Contains(got, `oh\x1b[1m`) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -47,6 +47,7 @@ type Params struct {
 
 	Slots     int           `json:"slots,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Items that one node works on at the same time. Default: its cores, or its share of them."`
 	Duration  unit.Duration `json:"duration,omitempty" jsonschema_description:"How long items are worked on. They come again and again meanwhile. Default: until each is done."`
+	Ramp      unit.Duration `json:"ramp,omitempty" jsonschema_description:"Slots begin at random moments within this time, so that they do not wait for the same in step. Default: all at once."`
 	Tries     int           `json:"tries,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"Executions of an item that fail before it is set aside. Default: 3."`
 	Lease     unit.Duration `json:"lease,omitempty" jsonschema_description:"How long a node may be silent before others take its items. Default: 30s."`
 	Outage    unit.Duration `json:"outage,omitempty" jsonschema_description:"How long the store, or the queue in NATS, may fail as a whole before the task fails. Meanwhile items wait, and no try is used up. A store that refuses everything has 30s at most. Default: 5m."`

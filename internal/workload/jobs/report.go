@@ -10,6 +10,7 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/scalebench/scalebench/internal/doc/term"
 	"github.com/scalebench/scalebench/internal/histogram"
 	"github.com/scalebench/scalebench/internal/jobs"
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
@@ -151,11 +152,12 @@ func (r *run) idle(since, over time.Duration, end func()) {
 	}
 }
 
-// say prints a line for people; what cannot be printed is lost.
+// say prints a line for people; what cannot be printed is lost. Names of items and words of
+// programs may hold what acts on a terminal, or breaks the line.
 func (r *run) say(format string, args ...any) { say(r.env, format, args...) }
 
 func say(env *workload.Env, format string, args ...any) {
-	_, _ = fmt.Fprintf(env.Stderr, "jobs: "+format+"\n", args...)
+	_, _ = fmt.Fprintln(env.Stderr, "jobs: "+term.Clean(fmt.Sprintf(format, args...)))
 }
 
 // hopeless says that the task will fail whatever comes.

@@ -118,7 +118,7 @@ func (r *run) work(ctx context.Context) error {
 		others.Go(func() error { return q.feed(beside, r.names, r.slots*r.env.Parts) })
 	}
 	for n := range r.slots {
-		group.Go(func() error { return r.newSlot(n).work(within) })
+		group.Go(func() error { return r.newSlot(n).serve(within) })
 	}
 	err := group.Wait()
 	cancel()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -50,10 +51,22 @@ func (r *run) newSlot(n int) *slot {
 	return &slot{run: r, number: n, dir: filepath.Join(r.env.Dir, "slot-"+strconv.Itoa(n))}
 }
 
+// serve works from a moment of the ramp on.
+func (s *slot) serve(ctx context.Context) error {
+	begun := time.Duration(0)
+	if s.Ramp > 0 {
+		if workload.Pause(ctx, rand.N(s.Ramp.Std())) != nil {
+			return context.Cause(ctx)
+		}
+		begun = s.now()
+	}
+	s.begin(begun)
+	return s.work(ctx)
+}
+
 // work takes items until there are no more, or the time is over.
 func (s *slot) work(ctx context.Context) error {
 	defer func() { _ = os.RemoveAll(s.dir) }() // the end of the task removes what is left
-	s.begin(0)
 	var last *job
 	for {
 		var result *jobs.Record
@@ -235,14 +248,21 @@ func (s *slot) stages(ctx context.Context, j *job, item natsqueue.Item) (err err
 		return errors.New("the command ended well, and has written no {out}")
 	}
 	r.Output = s.outputKey(r.Key)
-	err = timed(&r.Put, func() error {
-		return s.insist(ctx, s.to, true, func() error {
-			size, moved, err := s.to.PutFile(ctx, out, r.Output)
-			r.Out, j.put = size, j.put+moved
-			return err
-		})
-	})
+	err = timed(&r.Put, func() error { return s.put(ctx, j, out) })
 	return s.explain("put", r.Output, err)
+}
+
+// put puts the result. A put that was sent ends even if the execution does not count any more:
+// the store may keep what nobody waited for after it was deleted.
+func (s *slot) put(ctx context.Context, j *job, out string) error {
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = time.AfterFunc(dropTime, cancel) })()
+	return s.insist(ctx, s.to, true, func() error {
+		size, moved, err := s.to.PutFile(sending, out, j.Output)
+		j.Out, j.put = size, j.put+moved
+		return cmp.Or(err, context.Cause(ctx))
+	})
 }
 
 // get gets an item's object into a file. If the key can be read in several ways, it finds

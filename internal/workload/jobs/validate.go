@@ -144,6 +144,7 @@ func (p *Params) checkLimits() error {
 			fmt.Sprintf("1 to %d; leave it out for one per core", maxSlots)),
 		impossible(p.Duration != 0 && p.Duration.Std() < shortest, "duration", p.Duration,
 			"100ms or more; leave it out to work until each item is done"),
+		impossible(p.Ramp < 0 || p.Ramp > p.Duration, "ramp", p.Ramp, "0s to the duration"),
 		impossible(p.Tries < 1 || p.Tries > jobs.MaxTries, "tries", p.Tries, fmt.Sprintf("1 to %d", jobs.MaxTries)),
 		impossible(lease < time.Second || lease > jobs.MaxLease, "lease", p.Lease, "1s to 168h"),
 		impossible(p.Outage < 0 || p.Outage.Std() > jobs.MaxLease, "outage", p.Outage, "0s to 168h"),
