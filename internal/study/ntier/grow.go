@@ -151,6 +151,18 @@ func (m measured) hourly(c Configuration, list prices.List) *float64 {
 	return &sum
 }
 
+// common is what two hosts have in common. Hosts of several types have no price, because
+// nobody knows which type the next one has.
+func common(a, b prices.Place) prices.Place {
+	if a.Type != b.Type {
+		a.Type = "several types"
+	}
+	if a.Zone != b.Zone {
+		a.Zone = ""
+	}
+	return a
+}
+
 func (j judged) grown(list prices.List, added []string) Grown {
 	return Grown{Configuration: j.Configuration, Hosts: j.configuration.Hosts(),
 		Hourly: j.hourly(j.configuration, list), Added: added, finding: j.Finding}

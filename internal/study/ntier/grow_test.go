@@ -1,6 +1,7 @@
 package ntier
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -17,6 +18,9 @@ import (
 	study "github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/test/truth/tiersim"
 )
+
+// seed draws other applications: go test -run 'TestGrow$|TestSearch$' -seed 7.
+var seed = flag.Uint64("seed", 29, "seed of the applications that are drawn")
 
 // growing is an application of which the laws say how it grows.
 type growing struct {
@@ -94,7 +98,7 @@ func (n *growing) measure(t *testing.T, p *Params, s study.Setup) *recording {
 	t.Helper()
 	r := newRecording()
 	r.data.Nodes, r.data.Run.State = s.Nodes, model.RunDone
-	d, told := study.Design(nil), 0
+	d, told, done := study.Design(nil), 0, make(map[string]bool)
 	for batch := 0; ; batch++ {
 		if d == nil || batch == 2 {
 			var err error
@@ -116,6 +120,11 @@ func (n *growing) measure(t *testing.T, p *Params, s study.Setup) *recording {
 			return r
 		}
 		for _, x := range next {
+			key := fmt.Sprint(x.Label, x.Trial)
+			if done[key] {
+				t.Fatalf("%s, trial %d is measured again", x.Label, x.Trial)
+			}
+			done[key] = true
 			net := n.Net
 			net.Tiers = slices.Clone(n.Tiers)
 			r.services = make(map[string]model.ServiceLevel)
@@ -135,7 +144,7 @@ func (n *growing) measure(t *testing.T, p *Params, s study.Setup) *recording {
 
 // TestGrow: configurations of simulated applications end where the laws say, in ten of ten.
 func TestGrow(t *testing.T) {
-	r := rand.New(rand.NewPCG(29, 9))
+	r := rand.New(rand.NewPCG(*seed, 9))
 	ends := []Ended{EndedNone, EndedSoft, EndedHosts, EndedPrice, EndedFleet}
 	for i, end := range slices.Concat(ends, ends) {
 		n := drawGrowing(r, end == EndedSoft)
@@ -272,6 +281,20 @@ func TestGrowVariants(t *testing.T) {
 	want = []string{"1-1+1false", "1-1-1true", "1-2+2false"}
 	if len(wanted) > 0 || g.Ended != EndedUnknown || !slices.Equal(path, want) {
 		t.Errorf("%v, %s, wanted %v; want 1-1-1 left aside", path, g.Ended, wanted)
+	}
+}
+
+// TestCommon: hosts of several types have no price, and those of several zones one of everywhere.
+func TestCommon(t *testing.T) {
+	large := prices.Place{Type: "large", Zone: "a"}
+	for _, c := range []struct{ other, want prices.Place }{
+		{large, large},
+		{prices.Place{Type: "large", Zone: "b"}, prices.Place{Type: "large"}},
+		{prices.Place{Type: "small", Zone: "a"}, prices.Place{Type: "several types", Zone: "a"}},
+	} {
+		if got := common(common(large, c.other), large); got != c.want {
+			t.Errorf("common(%v, %v) = %v, want %v", large, c.other, got, c.want)
+		}
 	}
 }
 

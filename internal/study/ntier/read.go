@@ -27,7 +27,7 @@ type trial struct {
 	bottleneck.Trial
 	latencies *hdrhistogram.Histogram  // ns; nil: not known
 	hosts     []prices.Place           // of the nodes of the tiers
-	places    map[string]prices.Place  // of a node of each tier
+	places    map[string]prices.Place  // what the nodes of each tier have in common
 	timeline  func() timeline.Timeline // nil: there is none
 	notes     []string                 // what users did otherwise than their tables say
 	above     []string                 // columns of a table with more than all that there is
@@ -175,7 +175,11 @@ func (p *Params) read(t *trial, nodes map[model.NodeID]model.Node) error {
 	t.places = make(map[string]prices.Place)
 	for tier, service := range t.of.Services {
 		for _, node := range service.Nodes {
-			t.places[tier] = prices.PlaceOf(nodes[node])
+			place := prices.PlaceOf(nodes[node])
+			if before, ok := t.places[tier]; ok {
+				place = common(before, place)
+			}
+			t.places[tier] = place
 		}
 	}
 	run, step := t.run, t.of

@@ -305,7 +305,7 @@ func (r *Result) doubts() (out []warning) {
 		for _, d := range f.Doubts {
 			add(d.Text)
 		}
-		for _, text := range f.Sizes.edges() {
+		for _, text := range f.Sizes.doubts() {
 			add(text)
 		}
 		if f.Verdict == bottleneck.Unknown {

@@ -273,10 +273,18 @@ func (s *Search) sizesTable() *doc.Table {
 	return t
 }
 
-// edges say of which sizes others than those that were tried may be better.
-func (s *Search) edges() (out []string) {
-	if s == nil {
+// doubts say of which sizes others may be as good or better, and where none was found.
+func (s *Search) doubts() (out []string) {
+	switch {
+	case s == nil:
 		return nil
+	case s.Best != nil:
+		// Both were in the last round, so they have as many trials.
+		if a, b := s.Tried[0], s.Tried[1]; a.CI == nil || b.CI != nil && b.CI.Hi >= a.CI.Lo {
+			out = append(out, fmt.Sprintf("the search cannot tell %s from %s: their intervals overlap", a.Sizes, b.Sizes))
+		}
+	case !slices.ContainsFunc(s.Tried, func(x Tried) bool { return x.Trials > 0 }):
+		return []string{"no trial of the search for sizes ended well: the sizes of the file hold"}
 	}
 	for _, key := range s.Edge {
 		out = append(out, fmt.Sprintf("the best size of %s lies at the edge of those that were tried, %d: try more beyond it",

@@ -17,7 +17,7 @@ import (
 // TestSearch: of simulated applications whose database suffers from too many connections, the
 // best pool is found within one step in 18 of 20.
 func TestSearch(t *testing.T) {
-	r := rand.New(rand.NewPCG(29, 8))
+	r := rand.New(rand.NewPCG(*seed, 8))
 	pools := []int{1, 2, 4, 8, 16, 32, 64}
 	p := &Params{Users: []int{120}, Sizes: map[string]map[string][]int{"app": {"pool": pools}}}
 	near := 0
@@ -29,7 +29,7 @@ func TestSearch(t *testing.T) {
 			n := net
 			n.Tiers = slices.Clone(net.Tiers)
 			n.Tiers[0].Pool, n.Run = pool, seconds
-			return n.Trial(120, number, uint64(draw)).Throughput
+			return n.Trial(120, number, *seed<<8+uint64(draw)).Throughput
 		}
 		best, most := 0, 0.0
 		for i, pool := range pools {
@@ -86,8 +86,29 @@ func TestSearchFails(t *testing.T) {
 	for i := range trials {
 		trials[i].failed = true
 	}
-	if s, next := p.search(trials); len(next) > 0 || s.Best != nil {
-		t.Errorf("%+v, wanted %v; want no best", s, next)
+	none := []string{"no trial of the search for sizes ended well: the sizes of the file hold"}
+	if s, next := p.search(trials); len(next) > 0 || s.Best != nil || !slices.Equal(s.doubts(), none) {
+		t.Errorf("%+v, wanted %v, %q; want no best", s, next, s.doubts())
+	}
+}
+
+// TestSearchTellsApart: two sizes whose intervals overlap are not told apart, and others are.
+func TestSearchTellsApart(t *testing.T) {
+	p := &Params{Users: []int{9}, Sizes: map[string]map[string][]int{"app": {"pool": {1, 2}}}}
+	for more, doubt := range map[float64]bool{.01: true, 50: false} {
+		var trials []trial
+		for number := 1; number <= 2; number++ {
+			for i, sizes := range p.combinations() {
+				x := trial{label: label{sizes: sizes}, of: model.Step{Trial: number}}
+				x.Throughput = 5 + more*float64(i) + .1*float64(number)
+				trials = append(trials, x)
+			}
+		}
+		s, _ := p.search(trials)
+		const text = "the search cannot tell app.pool=2 from app.pool=1: their intervals overlap"
+		if got := s.doubts(); slices.Contains(got, text) != doubt || s.Best["app.pool"] != 2 {
+			t.Errorf("%g more: best %v, %q; want a doubt: %t", more, s.Best, got, doubt)
+		}
 	}
 }
 
