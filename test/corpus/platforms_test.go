@@ -16,8 +16,8 @@ func platformCases() (out []question) {
 	runs("cdi", "fewer nodes", "", keeping(31, 6, 3, .9, .01), keeping(32, 4, 3, .5, .01))
 	runs("cdi", "alike", "", keeping(33, 6, 3, .8, .01), keeping(34, 6, 3, .8, .01))
 	runs("cdi", "unclear", "", keeping(33, 6, 3, .8, .2), keeping(34, 6, 3, .8, .2))
-	runs("cdi", "disturbed", "", hostSees(keeping(35, 6, 3, .9, .01), model.Parallel, disturbing["others"]),
-		keeping(36, 6, 3, .5, .01))
+	runs("cdi", "disturbed", "", keeping(37, 6, 3, .9, .01),
+		hostSees(keeping(38, 6, 3, .8, .01), model.Parallel, disturbing["others"]))
 	runs("cdi", "gate", `{"fail_above": 30}`, keeping(31, 6, 3, .9, .01), keeping(32, 6, 3, .5, .01))
 	sized := keeping(40, 6, 3, .5, .01)
 	for i := range sized.Data.Steps {

@@ -31,7 +31,7 @@ func found(run *observe.Run, asked study.Study) ([]frame.Frame, error) {
 	steps := run.Frames()
 	var parts []frame.Frame
 	var doubts frame.Tally // of targets with labels
-	labelled := 0
+	labelled, lost := 0, targetsIn(run)
 	for _, s := range searches {
 		i := slices.IndexFunc(steps, func(f frame.Frame) bool {
 			return f.Workload == s.Workload && f.Phase == model.Search && !f.Info
@@ -49,6 +49,7 @@ func found(run *observe.Run, asked study.Study) ([]frame.Frame, error) {
 			}
 			doubts.Add(s.Workload, row.Doubts)
 			labelled, row.Doubts = labelled+1, nil
+			delete(lost, searchID{s.Workload, s.Trial})
 		}
 		parts = append(parts, row)
 	}
@@ -56,9 +57,42 @@ func found(run *observe.Run, asked study.Study) ([]frame.Frame, error) {
 	for i := range out {
 		if out[i].Workload == "" {
 			out[i].Doubts = append(out[i].Doubts, doubts.Doubts(labelled, "search")...)
+			if len(lost) > 0 {
+				out[i].Doubts = append(out[i].Doubts, lostTargets(lost, labelled))
+			}
 		}
 	}
 	return out, err
+}
+
+// searchID is a search of a run.
+type searchID struct {
+	workload string
+	trial    int
+}
+
+// targetsIn are the searches of targets with labels that a run has begun.
+func targetsIn(run *observe.Run) map[searchID]bool {
+	out := make(map[searchID]bool)
+	for _, s := range run.Steps() {
+		if s.Phase == model.Search && len(s.Tasks) > 0 && s.Tasks[0].Spec.Params["labels"] != nil {
+			out[searchID{s.Workload, s.Trial}] = true
+		}
+	}
+	return out
+}
+
+// lostTargets says that searches found neither a capacity nor a lower bound. Among many
+// targets nobody would miss those that take the least.
+func lostTargets(lost map[searchID]bool, found int) model.Doubt {
+	var names []string
+	for s := range lost {
+		names = append(names, s.workload)
+	}
+	slices.Sort(names)
+	return model.Doubt{Code: "targets_lost", Severity: model.Warning, Text: fmt.Sprintf(
+		"%d of %d searches found neither a capacity nor a lower bound (%s), and are in no share or mean: see scalebench "+
+			"capacity RUN", len(lost), found+len(lost), num.List(slices.Compact(names)))}
 }
 
 // row is what a search found, with what is known of its first step; ok is false where

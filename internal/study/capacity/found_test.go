@@ -41,6 +41,19 @@ func TestFoundOfTargets(t *testing.T) {
 	if strings.Join(got, ", ") != "n-1 eu, n-2 us" || f.Fact("zone") != nil || len(f.Ends) != 2 || f.Metric != "capacity" {
 		t.Errorf("rows %v of %s with intervals %v and facts %+v", got, f.Metric, f.Ends, f.Facts)
 	}
+	lost := targetsIn(observe.Of(x.data))
+	if len(lost) != 2 || !lost[searchID{"n-1", 1}] || !lost[searchID{"n-2", 1}] {
+		t.Errorf("the searches of targets with labels are %v", lost)
+	}
+}
+
+// TestLostTargets: searches that found nothing are counted and named.
+func TestLostTargets(t *testing.T) {
+	const want = "2 of 5 searches found neither a capacity nor a lower bound (n-1, n-2)"
+	got := lostTargets(map[searchID]bool{{"n-2", 1}: true, {"n-1", 1}: true}, 3)
+	if got.Severity != model.Warning || !strings.HasPrefix(got.Text, want) {
+		t.Errorf("lostTargets = %s %q, want a warning that begins with %q", got.Severity, got.Text, want)
+	}
 }
 
 // TestFound: what counts of a run that searched is what the search found, and not the
