@@ -136,8 +136,7 @@ func (a Asker) Answer(ctx context.Context, q Question) (Answer, error) {
 	case q.Run == "":
 		return withoutRun(ctx, kind, q, a.open, "", nil)
 	}
-	name, id := nameOf(kind, q.Run)
-	run, err := a.open(ctx, id)
+	name, run, err := opener(a.open).named(ctx, kind, q.Run)
 	if err != nil {
 		return Answer{}, err
 	}

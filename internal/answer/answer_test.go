@@ -549,12 +549,23 @@ func TestOtherRuns(t *testing.T) {
 func TestSeveral(t *testing.T) {
 	a := asker(t)
 	for want, q := range map[string]answer.Question{
-		"cdi is about one run": {Study: "cdi", Run: plain, More: []string{asking}},
-		"is given twice":       {Study: "heat", Run: plain, More: []string{"b=" + plain}},
-		"unknown run":          {Study: "heat", Run: plain, More: []string{"b=01NOSUCH"}},
+		"capacity is about one run": {Study: "capacity", Run: plain, More: []string{asking}},
+		"is given twice":            {Study: "heat", Run: plain, More: []string{"b=" + plain}},
+		"unknown run":               {Study: "heat", Run: plain, More: []string{"b=01NOSUCH"}},
 	} {
 		if _, err := a.Answer(t.Context(), q); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Answer() = %v, want %q", err, want)
+		}
+	}
+	named := measured("01KJ2Q8Z7V3N5XW9T4B6C8D0EF", source(""))
+	named.Run.Name = "size=4"
+	storetest.Save(t, a.Store.(*sqlite.Store), named)
+	for _, q := range []answer.Question{
+		{Run: "size=4", More: []string{"b=" + plain}}, {Run: plain, More: []string{"b=size=4"}},
+	} {
+		q.Study = "heat"
+		if _, err := a.Answer(t.Context(), q); err != nil {
+			t.Errorf("Answer(%s, %v) = %v, want the run size=4", q.Run, q.More, err)
 		}
 	}
 }

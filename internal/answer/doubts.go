@@ -34,12 +34,15 @@ func (a Asker) reading(run *observe.Run) (*reading, error) {
 	return &reading{open: a.open, main: run, campaign: a.campaign, common: common, all: []study.NamedRun{{Run: run}}}, err
 }
 
-// nameOf takes the name before a run of a question about several apart.
-func nameOf(kind study.Kind, arg string) (name, run string) {
-	if before, after, ok := strings.Cut(arg, "="); ok && kind.Several {
-		return before, after
+// named opens a run of a question about several, and takes the name before it apart.
+// A run whose own name is the whole argument comes first: names may hold "=".
+func (open opener) named(ctx context.Context, kind study.Kind, arg string) (name string, run *observe.Run, err error) {
+	run, err = open(ctx, arg)
+	if before, after, ok := strings.Cut(arg, "="); ok && kind.Several && errors.Is(err, model.ErrNotFound) {
+		name = before
+		run, err = open(ctx, after)
 	}
-	return "", arg
+	return name, run, err
 }
 
 // several opens the further runs of a question.
@@ -52,8 +55,7 @@ func (r *reading) several(ctx context.Context, kind study.Kind, name string, mor
 	}
 	r.all[0].Name = name
 	for _, arg := range more {
-		name, id := nameOf(kind, arg)
-		run, err := r.open(ctx, id)
+		name, run, err := r.open.named(ctx, kind, arg)
 		if err != nil {
 			return err
 		}

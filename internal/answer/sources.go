@@ -284,10 +284,12 @@ func (a Asker) framesOf(ctx context.Context, id model.CampaignID) ([]frame.Frame
 	if err != nil {
 		return nil, err
 	}
+	doubts, ran := make(frame.Tallies), 0
 	for _, rep := range reps {
 		if rep.State != model.RepetitionRun {
 			continue
 		}
+		ran++
 		run, err := observe.Open(ctx, a.Store, rep.Run)
 		if err != nil {
 			return nil, err
@@ -298,6 +300,7 @@ func (a Asker) framesOf(ctx context.Context, id model.CampaignID) ([]frame.Frame
 		}
 		for _, f := range measured {
 			if f.Phase == model.Search && !f.Info {
+				doubts.Take(strconv.Itoa(rep.Number), &f)
 				f.Facts = append(slices.Clip(f.Facts),
 					frame.Fact{Name: frame.FactRepetition, Levels: []string{"", strconv.Itoa(rep.Number)},
 						Codes: slices.Repeat([]uint16{1}, f.Len())})
@@ -305,7 +308,9 @@ func (a Asker) framesOf(ctx context.Context, id model.CampaignID) ([]frame.Frame
 			}
 		}
 	}
-	return frame.Join(frames...)
+	frames, err = frame.Join(frames...)
+	doubts.Put(frames, ran, "repetition")
+	return frames, err
 }
 
 // tellApart adds to names that several stored sources have what tells their ids
@@ -370,18 +375,16 @@ func (a Asker) findNamed(ctx context.Context, x *Source) error {
 		x.Told = append(x.Told, num.Count(runs, "run")+" of this name")
 	}
 	x.Frames, err = frame.Join(frames...)
-	for i := range x.Frames {
-		if t := doubts[x.Frames[i].Key]; t != nil {
-			x.Frames[i].Doubts = append(t.Doubts(runs, "run"), x.Frames[i].Doubts...)
-		}
-	}
+	doubts.Put(x.Frames, runs, "run")
 	return err
 }
 
 // ofRuns is what the runs of a name measured, how many these are, and by metric the
 // doubts of each, which are said once for all.
-func (a Asker) ofRuns(ctx context.Context, name string, all []model.Run) (frames []frame.Frame, runs int, doubts map[frame.Key]*frame.Tally, err error) {
-	doubts = make(map[frame.Key]*frame.Tally)
+func (a Asker) ofRuns(ctx context.Context, name string, all []model.Run) (
+	frames []frame.Frame, runs int, doubts frame.Tallies, err error,
+) {
+	doubts = make(frame.Tallies)
 	for _, r := range all {
 		if r.Name != name { // the filter lets parts of names through
 			continue
@@ -395,11 +398,7 @@ func (a Asker) ofRuns(ctx context.Context, name string, all []model.Run) (frames
 			return nil, 0, nil, err
 		}
 		for _, f := range measured {
-			if doubts[f.Key] == nil {
-				doubts[f.Key] = new(frame.Tally)
-			}
-			doubts[f.Key].Add(string(r.ID), f.Doubts)
-			f.Doubts = nil
+			doubts.Take(string(r.ID), &f)
 			frames = append(frames, f)
 		}
 		runs++

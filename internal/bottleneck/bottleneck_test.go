@@ -85,7 +85,8 @@ func contains(doubts []model.Doubt, code string) bool {
 	return code == ""
 }
 
-// TestSuspects: where nothing is full, what grows with what is lost comes first. Of four
+// TestSuspects: where nothing is full, what grows with what is lost comes first, be it what
+// waits to be sent or what waits to be read. Of four
 // loads it may be chance, however often each was measured.
 func TestSuspects(t *testing.T) {
 	for loads, sure := range map[int]bool{4: false, 7: true} {
@@ -98,6 +99,13 @@ func TestSuspects(t *testing.T) {
 		a := Analyze(s)
 		if len(a.Suspects) == 0 || a.Suspects[0].Signal != SignalSendQueue || a.Suspects[0].Significant() != sure || !(a.Suspects[0].P > 0) {
 			t.Errorf("%d loads: suspects %+v, want the Send-Q first, significant: %v", loads, a.Suspects, sure)
+		}
+		for _, trial := range s.Trials { // a service that does not read, with nothing to send
+			of := trial.Services[0].Signals
+			of[SignalReceiveQueue], of[SignalSendQueue] = of[SignalSendQueue], make([]float64, len(of[SignalSendQueue]))
+		}
+		if b := Analyze(s); b.Suspects[0].Signal != SignalReceiveQueue || b.Suspects[0].Significant() != sure {
+			t.Errorf("%d loads: suspects %+v, want the Recv-Q first, significant: %v", loads, b.Suspects, sure)
 		}
 		if few := strings.Contains(a.Why, "4 loads are too few to tell"); few == sure {
 			t.Errorf("%d loads: %s", loads, a.Why)

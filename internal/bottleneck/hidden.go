@@ -31,10 +31,11 @@ func (x Suspect) Significant() bool { return x.Q < 1-level && x.Rho > 0 }
 func (x Suspect) String() string { return x.words + " of " + x.Tier }
 
 // hiddenSignals are those that grow without anything being full: what waits to be
-// sent, what switching costs, who waits for a processor, how long a round trip
+// sent or read, what switching costs, who waits for a processor, how long a round trip
 // takes (the paper, sections IV and V).
 var hiddenSignals = []struct{ name, unit, words string }{
 	{SignalSendQueue, "byte", "what waits to be sent (Send-Q)"},
+	{SignalReceiveQueue, "byte", "what waits to be read (Recv-Q)"},
 	{SignalSwitchShare, "1", "the share of the processors that switching takes"},
 	{SignalSwitches, "1/s", "the number of context switches"},
 	{SignalRunnable, "threads", "the number of threads that run or could"},

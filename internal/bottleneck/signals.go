@@ -12,6 +12,7 @@ const (
 	SignalSwitches     = "switches_voluntary"   // a second
 	SignalPreempted    = "switches_involuntary" // a second
 	SignalSendQueue    = "send_queue"           // bytes
+	SignalReceiveQueue = "receive_queue"        // bytes
 	SignalRetransmits  = "retransmits"          // a second
 	SignalRTT          = "rtt"                  // ms
 	SignalAcceptQueue  = "accept_queue"         // connections
@@ -36,8 +37,8 @@ const (
 func Signals() []string {
 	return []string{
 		SignalCPU, SignalQuota, SignalPeriods, SignalHeld, SignalRunnable, SignalRunDelay, SignalSwitches,
-		SignalPreempted, SignalSendQueue, SignalRetransmits, SignalRTT, SignalAcceptQueue, SignalOverflows,
-		SignalDrops, SignalSent, SignalReceived, SignalLink, SignalLinkIn, SignalThreads, SignalThreadsMax,
+		SignalPreempted, SignalSendQueue, SignalReceiveQueue, SignalRetransmits, SignalRTT, SignalAcceptQueue,
+		SignalOverflows, SignalDrops, SignalSent, SignalReceived, SignalLink, SignalLinkIn, SignalThreads, SignalThreadsMax,
 		SignalThreadsQueue, SignalPool, SignalPoolMax, SignalPoolWaiting, SignalResponse, SignalRequests,
 		SignalProbeFailed,
 	}

@@ -58,7 +58,7 @@ func Frames(ctx context.Context, st Source, id model.CampaignID) ([]frame.Frame,
 			ran[rep.Number] = rep
 		}
 	}
-	all := gathered{doubts: make(map[frame.Key]*frame.Tally), facts: make(map[string]frame.Fact)}
+	all := gathered{doubts: make(frame.Tallies), facts: make(map[string]frame.Fact)}
 	rest := maps.Clone(ran) // under way, or not yet condensed as it is today
 	for m, err := range st.Measured(ctx, id) {
 		if err != nil {
@@ -86,16 +86,14 @@ func Frames(ctx context.Context, st Source, id model.CampaignID) ([]frame.Frame,
 		}
 	}
 	out, err := all.joiner.Frames()
-	for i := range out {
-		out[i].Doubts = append(out[i].Doubts, all.doubts[out[i].Key].Doubts(len(ran), "repetition")...)
-	}
+	all.doubts.Put(out, len(ran), "repetition")
 	return out, err
 }
 
 // gathered is what repetitions measured.
 type gathered struct {
 	joiner frame.Joiner
-	doubts map[frame.Key]*frame.Tally
+	doubts frame.Tallies
 	facts  map[string]frame.Fact // by their JSON
 }
 
@@ -129,11 +127,7 @@ func (g *gathered) read(data []byte) ([]frame.Frame, error) {
 
 func (g *gathered) add(number int, frames []frame.Frame) error {
 	for _, f := range frames {
-		if g.doubts[f.Key] == nil {
-			g.doubts[f.Key] = new(frame.Tally)
-		}
-		g.doubts[f.Key].Add(strconv.Itoa(number), f.Doubts)
-		f.Doubts = nil
+		g.doubts.Take(strconv.Itoa(number), &f)
 		f = withRepetition(f, number)
 		if err := g.joiner.Add(&f); err != nil {
 			return err

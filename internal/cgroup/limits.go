@@ -8,8 +8,10 @@ import (
 	"iter"
 	"math"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // period of the CPU quota in microseconds: the kernel's default. Shorter ones make
@@ -154,6 +156,24 @@ func (g Group) Allowed() (cores float64, memory int64) {
 	}
 	return cores, memory
 }
+
+// Cores is how many processors this process may use by the limits of its control group,
+// which are read once: of a share of one, one.
+var Cores = sync.OnceValue(func() int {
+	most := float64(runtime.NumCPU())
+	if v1, v2, err := Own("cpu"); err == nil {
+		groups := []Group{{V1: v1}}
+		for _, m := range v2 {
+			groups = append(groups, Group{V2: m.Own})
+		}
+		for _, g := range groups {
+			if allowed, _ := g.Allowed(); allowed < most {
+				most = allowed
+			}
+		}
+	}
+	return max(int(math.Ceil(most)), 1)
+})
 
 // upwards are a folder and those above it. What is above the control groups has no
 // limits: in a container they begin where they are mounted.

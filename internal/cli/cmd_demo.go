@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	_ "embed"
-	"fmt"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -43,8 +41,7 @@ loses depends on the machine.`,
 			if err := opt.check(); err != nil {
 				return err
 			}
-			threads := fmt.Sprintf("workloads.cpu-all-cores.threads=%d", runtime.NumCPU())
-			exp, err := experiment.Parse("demo.yaml", []byte(c.demoText(processes)), Kinds(), append([]string{threads}, opt.set...))
+			exp, err := experiment.Parse("demo.yaml", []byte(c.demoText(processes)), Kinds(), opt.set)
 			if err != nil {
 				return err
 			}

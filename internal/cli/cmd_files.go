@@ -48,11 +48,12 @@ problems as file:line:col. The exit code is 2 if there are any.`,
 // validateExperiment checks an experiment file, and warns if it could not be
 // run here.
 func (c *common) validateExperiment(name string, text []byte, set []string) error {
-	exp, err := experiment.Parse(name, text, Kinds(), set)
+	exp, err := experiment.Parse(name, text, c.env.kinds(), set)
 	if err != nil {
 		return err
 	}
-	p, err := checkNodes(exp)
+	// What `run --dry-run` refuses is not valid, also where the nodes are agents.
+	p, err := design.Build(exp, newRunID(), planNodes(exp, func(string, ...any) {}))
 	if err == nil {
 		err = p.Repeat(exp, time.Now())
 	}
@@ -92,13 +93,14 @@ func (c *common) sayNotes(exp *experiment.Experiment) {
 }
 
 // checkNodes reports what the nodes of a local fleet or a lab do not suit, as
-// far as that is known before there are any: the design is empty for agents.
-func checkNodes(exp *experiment.Experiment) (design.Design, error) {
+// far as that is known before there are any: of agents it is not.
+func checkNodes(exp *experiment.Experiment) error {
 	nodes := ownNodes(exp)
 	if nodes == nil {
-		return design.Design{}, nil
+		return nil
 	}
-	return design.Build(exp, newRunID(), nodes)
+	_, err := design.Build(exp, newRunID(), nodes)
+	return err
 }
 
 func (c *common) schemaCommand() *cobra.Command {

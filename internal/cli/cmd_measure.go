@@ -63,7 +63,7 @@ func (c *common) measureCommand(kind study.Kind) *cobra.Command {
 func (c *common) measure(ctx context.Context, name string, text []byte, opt runOptions, explain func(error) error) error {
 	exp, err := experiment.Parse(name, text, Kinds(), nil)
 	if err == nil {
-		_, err = checkNodes(exp)
+		err = checkNodes(exp)
 	}
 	if err != nil {
 		return explain(err)

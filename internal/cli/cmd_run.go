@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,7 +108,7 @@ func (c *common) runFile(ctx context.Context, file string, opt runOptions) error
 		c.sayNotes(exp)
 		return c.printPlan(exp)
 	}
-	if _, err := checkNodes(exp); err != nil {
+	if err := checkNodes(exp); err != nil {
 		return err
 	}
 	if exp.Schedule != nil {
@@ -145,7 +146,10 @@ func unreadable(argument, file string, err error) error {
 // printPlan shows what a run would do. Agents that are not known yet are
 // given names, for the order is what matters.
 func (c *common) printPlan(exp *experiment.Experiment) error {
-	p, err := design.Build(exp, newRunID(), c.planNodes(exp))
+	if exp.Fleet.Lab != nil {
+		c.sayLab(exp)
+	}
+	p, err := design.Build(exp, newRunID(), planNodes(exp, c.say))
 	if err != nil {
 		return err
 	}
@@ -167,11 +171,8 @@ func (c *common) sayOverrun(p design.Design) {
 }
 
 // planNodes names the nodes of a plan: those of a fleet that the server brings
-// up itself, or placeholders for agents.
-func (c *common) planNodes(exp *experiment.Experiment) []model.Node {
-	if exp.Fleet.Lab != nil {
-		c.sayLab(exp)
-	}
+// up itself, or placeholders for agents; say hears what is assumed of these.
+func planNodes(exp *experiment.Experiment, say func(format string, args ...any)) []model.Node {
 	if nodes := ownNodes(exp); nodes != nil {
 		return nodes
 	}
@@ -181,22 +182,23 @@ func (c *common) planNodes(exp *experiment.Experiment) []model.Node {
 		for _, s := range exp.Services {
 			n += s.Instances()
 		}
+		n = max(n, 2*len(asked(exp)))
 		for _, d := range exp.Designers {
 			if kind, _ := Studies().Find(d.Kind); kind.Least != nil {
 				n = max(n, kind.Least(d.Designer))
 			}
 		}
-		c.say("the number of agents is unknown before the run; this plan assumes %d", n)
+		say("the number of agents is unknown before the run; this plan assumes %d", n)
 	}
 	form := fmt.Sprintf("agent-%%0%dd", max(2, len(strconv.Itoa(n))))
-	c.say("the names of the agents are placeholders; the run uses the nodes that have joined")
+	say("the names of the agents are placeholders; the run uses the nodes that have joined")
 	nodes := make([]model.Node, n)
 	for i := range nodes {
 		nodes[i].ID = model.NodeID(fmt.Sprintf(form, i+1))
 	}
 	labelForServices(exp, nodes)
 	if slices.ContainsFunc(exp.Workloads, byGroups) {
-		c.say("so are their groups: half of them in each of two")
+		say("so are their groups: half of them in each of two")
 		for i := range nodes {
 			nodes[i].Labels = map[string]string{model.LabelGroup: string(rune('a' + 2*i/n))}
 		}
@@ -223,7 +225,21 @@ func labelForServices(exp *experiment.Experiment, nodes []model.Node) {
 		for _, w := range exp.Workloads {
 			give(w.On, 1)
 		}
+		return
 	}
+	for _, labels := range asked(exp) {
+		give(labels, max(1, len(nodes)/len(asked(exp))))
+	}
+}
+
+// asked are the labels for which workloads ask, each set once.
+func asked(exp *experiment.Experiment) (out []map[string]string) {
+	for _, w := range exp.Workloads {
+		if len(w.On) > 0 && !slices.ContainsFunc(out, func(on map[string]string) bool { return maps.Equal(on, w.On) }) {
+			out = append(out, w.On)
+		}
+	}
+	return out
 }
 
 // byGroups reports whether a workload connects nodes by their groups.

@@ -42,7 +42,7 @@ func (c *common) addArguments(root *cobra.Command) {
 	}{
 		"RUN": {"the run", runs}, "CAMPAIGN": {"the campaign", c.stored(storedCampaigns)}, "[RUN]": {"", runs},
 		"FILE": {"the experiment file", aFile}, "JOB.json": {"the job file", aFile},
-		"[ID]": {"", standingLabs}, "HOST": {"", labHosts},
+		"[ID]": {"", standingLabs}, "HOST": {"", labHosts}, "[NAME=]RUN…": {"", runs},
 	}
 	values := map[string]suggest{
 		"format": oneOfThese(string(render.FormatText), string(render.FormatJSON), string(render.FormatCSV)),

@@ -151,6 +151,10 @@ func newBuilder(exp *experiment.Experiment, run model.RunID, nodes []model.Node)
 		Trials: exp.Trials, Seed: Seed(exp, run), Phases: exp.Evaluations, Services: servicesOf(exp),
 		Links: linksOf(exp), Volumes: volumesOf(exp),
 	}
+	b.setup.Fits = func(t study.Treatment) error {
+		_, err := b.step("", t, 0)
+		return err
+	}
 	var errs []error
 	var err error
 	if b.busy, err = b.used(); err != nil {

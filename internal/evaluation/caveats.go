@@ -24,6 +24,7 @@ var Caveats = caveat.Table{
 	fewNodes, unlikeAlone, unlikeLoss, takenProcessors, wokenCores,
 	sizeMissing, sizeOverlap, sizesUneven, sizesLost, sizeSummary, oneSize, onePastKnee, fewSizes,
 	noCurve, curveMisses, capInterval, fallsPeak, fallsPast, scatters, stillGrows, noLevelTest, groupsAlike,
+	platformUnknown, otherSize, disturbedApart, otherParameters,
 }
 
 // Reason is what a caveat of a finding says by itself.

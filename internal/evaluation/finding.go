@@ -77,6 +77,8 @@ type ParallelSpread struct {
 // Finding is the CDI of one metric of one workload (ScaleBench, section 2.3).
 // Its JSON form is a contract that scripts rely on.
 type Finding struct {
+	// Platform is where it was measured, where several are compared.
+	Platform string `json:"platform,omitempty"`
 	Workload string `json:"workload"`
 	Metric   string `json:"metric"`
 	Unit     string `json:"unit"`

@@ -35,6 +35,8 @@ type Scaling struct {
 	// Groups are the limits that the nodes of single groups share, where these
 	// explain the points better than one limit of the whole fleet.
 	Groups []SharedLimit `json:"groups,omitempty"`
+	// Smaller are the steps of fewer subjects than the fleet has.
+	Smaller []Kept `json:"-"`
 	// Doubts are what speaks against it; Warnings their texts.
 	Doubts   caveat.List   `json:"doubts"`
 	Warnings []caveat.Text `json:"warnings"`
@@ -115,7 +117,7 @@ func (p part) scaling(like metric, opt Options) Scaling {
 	s := p.sweepOf(like)
 	out := Scaling{
 		Workload: p.workload, Metric: like.key, Unit: s.unit, Resource: like.Resource, Of: s.of,
-		Points: s.points(),
+		Points: s.points(), Smaller: s.smaller,
 	}
 	quick := opt
 	quick.Resamples = 100 // of the finding the verdict is wanted, not the bootstrap

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,14 +21,18 @@ const (
 )
 
 var forms = []tabular.Form{
-	{Required: []string{"node", "phase", "value"}, Optional: []string{"workload", "metric", "unit", "trial", "better"}},
-	{Required: []string{"node", "serial", "parallel"}, Optional: []string{"workload", "metric", "unit", "trial", "better"}},
-	{Required: []string{"nodes", "serial_mean", "parallel_mean"}, Optional: []string{"workload", "metric", "unit", "better"}},
+	{Required: []string{"node", "phase", "value"}, Optional: slices.Concat(described, []string{"trial", "better"})},
+	{Required: []string{"node", "serial", "parallel"}, Optional: slices.Concat(described, []string{"trial", "better"})},
+	{Required: []string{"nodes", "serial_mean", "parallel_mean"}, Optional: slices.Concat(described, []string{"better"})},
 }
 
-const formsAllowed = "the first line must name the columns: node,phase,value or node,serial,parallel or nodes,serial_mean,parallel_mean; and any of workload, metric, unit, better and (with node) trial"
+// described are the columns that say what was measured.
+var described = []string{"platform", "workload", "metric", "unit"}
 
-// Import returns a finding for each workload and metric of the user's own
+const formsAllowed = "the first line must name the columns: node,phase,value or node,serial,parallel or " +
+	"nodes,serial_mean,parallel_mean; and any of platform, workload, metric, unit, better and (with node) trial"
+
+// Import returns a finding for each platform, workload and metric of the user's own
 // numbers, in the order of the file. name is the file's name, for messages and
 // for the workload where the file names none.
 //
@@ -41,7 +46,9 @@ func Import(ctx context.Context, name string, table io.Reader, opt Options) ([]F
 	}
 	var out []Finding
 	for _, t := range tables {
-		out = append(out, t.Finding(opt))
+		f := t.Finding(opt)
+		f.Platform = t.platform
+		out = append(out, f)
 	}
 	return out, nil
 }
@@ -51,11 +58,12 @@ type importer struct {
 	*tabular.Reader
 	form                             int
 	workload, metric, unit, better   tabular.Column
+	platform                         tabular.Column
 	node, phase, trial, value        tabular.Column
 	nodes, serial, parallel          tabular.Column
 	name                             string // of the workload where the file does not say
 	tables                           []*group
-	byName                           map[[2]string]*group
+	byName                           map[[3]string]*group
 	last                             *group
 	trialText, betterText, phaseText string // as they were before, and what they mean
 	trialNumber                      int
@@ -66,7 +74,8 @@ type importer struct {
 // group is a table with the line of its first row.
 type group struct {
 	Table
-	line int
+	platform string
+	line     int
 }
 
 // readTables reads everything. Rows are dropped as soon as their values are
@@ -76,7 +85,7 @@ func readTables(ctx context.Context, name string, table io.Reader) ([]*group, er
 	if err != nil {
 		return nil, err
 	}
-	im := &importer{Reader: reader, name: tabular.BaseName(name), byName: make(map[[2]string]*group)}
+	im := &importer{Reader: reader, name: tabular.BaseName(name), byName: make(map[[3]string]*group)}
 	if im.form, err = reader.Use(forms, formsAllowed); err != nil {
 		return nil, err
 	}
@@ -100,6 +109,7 @@ func readTables(ctx context.Context, name string, table io.Reader) ([]*group, er
 
 func (im *importer) columns() {
 	im.workload, im.metric, im.unit, im.better = im.Column("workload"), im.Column("metric"), im.Column("unit"), im.Column("better")
+	im.platform = im.Column("platform")
 	im.node, im.phase, im.trial, im.value = im.Column("node"), im.Column("phase"), im.Column("trial"), im.Column("value")
 	im.nodes, im.serial, im.parallel = im.Column("nodes"), im.Column("serial"), im.Column("parallel")
 	if im.form == formPublished {
@@ -114,17 +124,19 @@ func (im *importer) group() *group {
 	if text := im.Text(im.better); text != im.betterText || im.betterMeans == "" {
 		im.betterText, im.betterMeans = strings.Clone(text), model.Better(strings.ToLower(im.text(im.better, string(model.Higher))))
 	}
+	platform := im.Text(im.platform)
 	g := im.last
-	if g == nil || g.Workload != workload || g.Metric != metric {
-		g = im.byName[[2]string{workload, metric}]
+	if g == nil || g.platform != platform || g.Workload != workload || g.Metric != metric {
+		g = im.byName[[3]string{platform, workload, metric}]
 	}
 	if g == nil {
-		workload, metric = strings.Clone(workload), strings.Clone(metric)
-		g = &group{Table{Workload: workload, Metric: metric, Unit: strings.Clone(unit), Better: im.betterMeans}, im.Line()}
+		platform, workload, metric = strings.Clone(platform), strings.Clone(workload), strings.Clone(metric)
+		of := Table{Workload: workload, Metric: metric, Unit: strings.Clone(unit), Better: im.betterMeans}
+		g = &group{of, platform, im.Line()}
 		if g.Better != model.Higher && g.Better != model.Lower {
 			im.RefuseCell(im.better, "better", `higher (throughputs, scores) or lower (durations)`)
 		}
-		im.tables, im.byName[[2]string{workload, metric}] = append(im.tables, g), g
+		im.tables, im.byName[[3]string{platform, workload, metric}] = append(im.tables, g), g
 	}
 	im.last = g
 	if unit != g.Unit {

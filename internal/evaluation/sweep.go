@@ -19,6 +19,7 @@ type sweep struct {
 	of           Subjects
 	groups       map[model.NodeID]string // of each subject; none where its nodes differ
 	observations []observation
+	smaller      []Kept // what subjects kept in steps of fewer than the fleet has
 	resolution   resolution
 	alike        stats.Noise // between subjects, within a step or a serial phase
 	notes        caveat.List
@@ -52,8 +53,28 @@ func (p part) sweepOf(like metric) *sweep {
 	s.alone(serial, subjects)
 	for _, r := range parallel {
 		s.observe(r, subjects)
+		if len(r.subjects) < len(subjects) {
+			s.smaller = append(s.smaller, r.kept(serial, subjects))
+		}
 	}
 	return s
+}
+
+// kept is what each subject keeps of its mean over serial repetitions.
+func (r replicate) kept(serial []replicate, names []model.NodeID) Kept {
+	out := make(Kept, len(r.subjects))
+	for i, subject := range r.subjects {
+		var alone []float64
+		for _, s := range serial {
+			if v, ok := s.at(subject); ok {
+				alone = append(alone, v)
+			}
+		}
+		if mean := stats.Average(alone); mean > 0 { // NaN of none
+			out[names[subject]] = r.values[i] / mean
+		}
+	}
+	return out
 }
 
 // scored scores the steps that count. How much subjects overlapped is known only

@@ -117,7 +117,8 @@ func (r *reader) checkVolume(w *Workload, e *Experiment, path []string) {
 		case e.Fleet.Lab != nil:
 			r.checkLabVolume(w, e, path, key, name, need)
 		case e.Fleet.Local != nil && name != "":
-			r.report(extend(path, key), "the nodes of a local fleet have no volumes", "give path: instead, or use a lab with volumes")
+			r.report(extend(path, key), "the nodes of a local fleet have no volumes",
+				"give path: instead, or use a lab with volumes")
 			return
 		}
 	}
@@ -128,7 +129,8 @@ func (r *reader) checkLabVolume(w *Workload, e *Experiment, path []string, key, 
 	for _, h := range hosts {
 		switch {
 		case name == "" && len(h.Use) > 1:
-			r.report(extend(path, key), fmt.Sprintf("node %s has the volumes %s", h.Name, strings.Join(h.Use, ", ")), "say which one: volume: NAME")
+			r.report(extend(path, key), fmt.Sprintf("node %s has the volumes %s", h.Name, strings.Join(h.Use, ", ")),
+				"say which one: volume: NAME")
 			return
 		case name != "" && !slices.Contains(h.Use, name):
 			r.report(extend(path, key), fmt.Sprintf("node %s has no volume %q", h.Name, name), volumesOf(h, name))

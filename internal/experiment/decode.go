@@ -368,6 +368,9 @@ func (k shapeKind) word() string {
 	return [...]string{"anything", "a group of keys", "a list", "text", "a whole number", "a number", "true or false"}[k]
 }
 
+// isPlain reports a struct that has no keys, only values in their place.
+func (s shape) isPlain() bool { return len(s.plain) > 0 && len(s.keys) == 0 }
+
 // takes reports whether a value has this shape, or one that it may have in its place.
 func (s shape) takes(v *value) bool {
 	return s.holds(v) || slices.ContainsFunc(s.plain, func(f field) bool { return f.shape.takes(v) })
@@ -376,7 +379,7 @@ func (s shape) takes(v *value) bool {
 func (s shape) holds(v *value) bool {
 	switch s.kind {
 	case groupShape:
-		return v.isObject()
+		return v.isObject() && !s.isPlain()
 	case listShape:
 		return v.isArray()
 	case anyShape:

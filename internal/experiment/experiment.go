@@ -24,7 +24,7 @@ type Experiment struct {
 	// Choose is what of the alternatives was taken; Services are without the others.
 	Choose    map[string]string `json:"choose,omitempty" jsonschema_description:"Which alternatives of services are used, of those that have when: {data: replicated}. Another run chooses otherwise: --set choose.data=partitioned."`
 	Services  []Service         `json:"services,omitempty" jsonschema:"maxItems=64" jsonschema_description:"What workloads reach: commands that run on nodes of the fleet (on), anew for every step; or, without on, on hosts of a lab of their own, for as long as the fleet is up. Workloads write ${service.NAME} for the address."`
-	Workloads []Workload        `json:"workloads" jsonschema:"required,minItems=1,maxItems=100" jsonschema_description:"What every node does. Each workload is measured, and its CDI computed, separately."`
+	Workloads []Workload        `json:"workloads" jsonschema:"required,minItems=1,maxItems=1000" jsonschema_description:"What every node does. Each workload is measured, and its CDI computed, separately."`
 	// Study is nil where the file names none: then Evaluations say it.
 	Study *StudyEntry `json:"study,omitempty" jsonschema_description:"The question that the run answers, with its parameters: kind, and the keys of that kind. Default: the studies that evaluations need."`
 	// Evaluations are phases that studies of the registry design.

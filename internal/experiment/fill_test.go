@@ -32,9 +32,10 @@ func TestFill(t *testing.T) {
 		`{}`:                  "",
 		`{"threads": 65}`:     "threads: 65 is too large; use a whole number from 1 to 64",
 		`{"kernel": "fload"}`: `kernel: unknown value "fload"; did you mean "float"? Use integer, float, mixed`,
-		`{"thread": 1}`:       `thread: unknown key "thread"; did you mean "threads"? Known keys: duration, env, kernel, metrics, rate, share, size, small, threads`,
-		`{"metrics": [{}]}`:   `metrics.0: the key "name" is missing; use text that is not empty`,
-		`{"duration": "5"}`:   `duration: "5" is not a duration: it has no unit; use ` + unit.DurationAllowed,
+		`{"thread": 1}`: `thread: unknown key "thread"; did you mean "threads"? ` +
+			`Known keys: duration, env, kernel, metrics, rate, share, size, small, threads, workers`,
+		`{"metrics": [{}]}`: `metrics.0: the key "name" is missing; use text that is not empty`,
+		`{"duration": "5"}`: `duration: "5" is not a duration: it has no unit; use ` + unit.DurationAllowed,
 	} {
 		_, err := fill(text)
 		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want || !errors.Is(err, model.ErrUsage)) {

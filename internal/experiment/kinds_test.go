@@ -23,6 +23,7 @@ type spin struct {
 	Small    int8              `json:"small,omitempty"`
 	Env      map[string]string `json:"env,omitempty"`
 	Metrics  []metric          `json:"metrics,omitempty"`
+	Workers  workload.Threads  `json:"workers,omitzero"`
 }
 
 type metric struct {

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 
 	invopop "github.com/invopop/jsonschema"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 // Schema returns the JSON Schema (draft 2020-12) of experiment files, with
@@ -139,6 +141,8 @@ func mapType(t reflect.Type) *invopop.Schema {
 		return &invopop.Schema{Ref: "#/$defs/size"}
 	case reflect.TypeFor[unit.Rate]():
 		return &invopop.Schema{Ref: "#/$defs/rate"}
+	case reflect.TypeFor[workload.Threads]():
+		return &invopop.Schema{Ref: "#/$defs/threads"}
 	case reflect.TypeFor[model.Phase]():
 		return &invopop.Schema{Ref: "#/$defs/phase"}
 	case reflect.TypeFor[StudyEntry]():
@@ -159,6 +163,10 @@ func unitDefinitions() invopop.Definitions {
 			Description: "A size: " + unit.SizeAllowed + ".", Examples: []any{"64KiB", "1.5GB"}},
 		"rate": {Type: "string", Format: formatRate, Pattern: unit.RatePattern,
 			Description: "A rate: " + unit.RateAllowed + ".", Examples: []any{"10Gbit/s", "500op/s"}},
+		"threads": {Description: "Threads of a node: a number, all for one per core, or so many per core.",
+			Examples: []any{4, "all", "2 per core"}, OneOf: []*invopop.Schema{
+				{Type: "integer", Minimum: "1", Maximum: json.Number(strconv.Itoa(workload.MaxThreads))},
+				{Type: "string", Pattern: workload.PerCorePattern}}},
 	}
 }
 

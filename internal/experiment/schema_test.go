@@ -46,6 +46,8 @@ func TestSchemaStandsAlone(t *testing.T) {
 		{valid + "trials: 0", false}, {valid + "trails: 1", false}, {valid + "timeouts: {task: 5}", false},
 		{valid + "timeouts: {task: '5'}", false}, {"fleet: {local: {nodes: 1}}\nworkloads: [{kind: spin, duration: 5}]", false},
 		{"fleet: {local: {nodes: 1}}\nworkloads: [{kind: shell}]", false},
+		{working("all"), true}, {working("2 per core"), true}, {working("4096"), true}, {working("0"), false},
+		{working("4097"), false}, {working("'4'"), false}, {working("per core"), false}, {working("{}"), false},
 	} {
 		probs := &problems{}
 		f := readYAML([]byte(tc.src), probs)
@@ -55,7 +57,15 @@ func TestSchemaStandsAlone(t *testing.T) {
 		if err := schema.Validate((*value)(f.root).plain()); (err == nil) != tc.ok {
 			t.Errorf("the schema says %v of\n%s\nwant valid: %v", err, tc.src, tc.ok)
 		}
+		if _, err := Parse("f.yaml", []byte(tc.src), testKinds(), nil); (err == nil) != tc.ok {
+			t.Errorf("Parse says %v of\n%s\nwant valid: %v", err, tc.src, tc.ok)
+		}
 	}
+}
+
+// working is a file with so many workers.
+func working(workers string) string {
+	return "fleet: {local: {nodes: 1}}\nworkloads: [{kind: spin, workers: " + workers + "}]\n"
 }
 
 // Whatever the schema refuses, Parse refuses.

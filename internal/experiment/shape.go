@@ -9,6 +9,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
+	"github.com/scalebench/scalebench/internal/workload"
 )
 
 type field struct {
@@ -68,7 +69,7 @@ func shapeOf(t reflect.Type, tag string) shape {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	s := shape{most: -1}
+	s := shape{most: -1, phase: t == reflect.TypeFor[model.Phase]()}
 	switch t {
 	case reflect.TypeFor[unit.Duration]():
 		s.kind, s.format, s.quantity = textShape, formatDuration, unit.DurationAllowed
@@ -79,8 +80,8 @@ func shapeOf(t reflect.Type, tag string) shape {
 	case reflect.TypeFor[unit.Rate]():
 		s.kind, s.format, s.quantity = textShape, formatRate, unit.RateAllowed
 		return s.tagged(tag)
-	case reflect.TypeFor[model.Phase]():
-		s.phase = true
+	case reflect.TypeFor[workload.PerCore]():
+		s.quantity = `all, or text such as "2 per core"`
 	case reflect.TypeFor[Fleet]():
 		s.exactly = 1
 	}

@@ -13,11 +13,12 @@ import (
 type Sizes struct {
 	Pool    string `json:"pool,omitempty" jsonschema_description:"Holds how many connections its pool to the next tier has."`
 	Threads string `json:"threads,omitempty" jsonschema_description:"Holds how many threads it has, or requests it works on at a time."`
+	Cache   string `json:"cache,omitempty" jsonschema_description:"Holds how large its cache is, in the unit that the command takes."`
 }
 
 // variables are those that are named, by their keys.
 func (s Sizes) variables() map[string]string {
-	out := map[string]string{"pool": s.Pool, "threads": s.Threads}
+	out := map[string]string{"pool": s.Pool, "threads": s.Threads, "cache": s.Cache}
 	maps.DeleteFunc(out, func(_, name string) bool { return name == "" })
 	return out
 }

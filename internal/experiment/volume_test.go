@@ -28,7 +28,8 @@ func TestVolumes(t *testing.T) {
 		{"{kind: writer, size: 64TiB, on: {group: c}}", ok}, // its own folder
 		{"{kind: writer, path: /x, size: 64TiB}", ok},
 		{"{kind: writer, volumes: [data, big], size: 63MiB, on: {group: a}}", ok},
-		{"{kind: writer, volumes: [big, dta], on: {group: a}}", `5:29: workloads.writer.volumes: node lab-a-1 has no volume "dta"; did you mean "data"?`},
+		{"{kind: writer, volumes: [big, dta], on: {group: a}}",
+			`5:29: workloads.writer.volumes: node lab-a-1 has no volume "dta"; did you mean "data"?`},
 		{"{kind: writer, volume: dta, on: {group: a}}", `5:28: workloads.writer.volume: node lab-a-1 has no volume "dta"; did you mean "data"? It has data, dev, dir, big`},
 		{"{kind: writer, volume: data}", `5:28: workloads.writer.volume: node lab-b-1 has no volume "data"; it has all`},
 		{"{kind: writer, volume: all, on: {group: c}}", `5:28: workloads.writer.volume: node lab-c-1 has no volume "all"; it has no volumes: give the lab volumes:, or give path: instead`},

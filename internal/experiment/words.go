@@ -34,6 +34,8 @@ func wrongType(v *value, s shape) (problem, allowed string) {
 	switch {
 	case isScalar && v.scalar() == nil:
 		return "it has no value", s.describe()
+	case s.isPlain():
+		return "must not be " + got, s.describe()
 	case isScalar && v.text() != "":
 		return fmt.Sprintf("must be %s, not the text %s", must, got), s.describe()
 	case isScalar && s.quantity != "":

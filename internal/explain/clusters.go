@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/stats"
@@ -19,6 +20,15 @@ type Clusters struct {
 	Nodes int           `json:"nodes"`
 	Sizes []ClusterSize `json:"sizes"`
 	Mixes []Mix         `json:"mixes,omitempty"` // the one that explains most first
+	// Means are those of the clusters in the order of their first rows (the paper, Fig.
+	// 13). There are none of more than mostMeans clusters.
+	Means []ClusterMean `json:"means,omitempty"`
+}
+
+// ClusterMean is the mean over the nodes of one cluster.
+type ClusterMean struct {
+	At   *time.Time `json:"at"` // of its first row; null: not known
+	Mean float64    `json:"mean"`
 }
 
 // ClusterSize is the COV of the means of clusters of so many nodes, drawn from
@@ -56,6 +66,7 @@ type member struct {
 const (
 	leastClusters = 5   // for a COV of their means
 	mostClusters  = 1e5 // more are rows rather than clusters
+	mostMeans     = 1e4 // more are no figure that a reader can follow
 )
 
 // clusterFact is the fact whose levels are clusters; nil where there is none.
@@ -96,6 +107,13 @@ func (x *Rows) Clusters(by string, effects []Effect) *Clusters {
 	out := &Clusters{Fact: fact.Name, N: len(all), Nodes: nodes, Sizes: sizesOf(all, nodes, x.Level)}
 	if out.Sizes == nil {
 		return nil
+	}
+	if len(all) <= mostMeans {
+		slices.SortFunc(all, func(a, b []*member) int { return cmp.Compare(a[0].first, b[0].first) })
+		for _, c := range all {
+			mean, _ := stats.Mean(meansOf(c))
+			out.Means = append(out.Means, ClusterMean{x.At(c[0].first), mean})
+		}
 	}
 	for _, e := range effects {
 		if e.Significant && !e.Derived && len(out.Mixes) < 6 && e.Levels <= 6 {

@@ -94,6 +94,20 @@ func (x *Rows) unitsIn(fact *Fact, values []float64, d Dependence) []stats.Clust
 // order, those of others are sorted by their number of rows.
 func (x *Rows) Group(fact *Fact) Grouping {
 	out := Grouping{Fact: fact.Name, Rest: x.Frame.Len() - fact.Known}
+	out.Groups = slices.DeleteFunc(x.groups(fact), func(g Group) bool { return g.N == 0 })
+	if !fact.Derived {
+		slices.SortStableFunc(out.Groups, func(a, b Group) int { return cmp.Compare(b.N, a.N) })
+	}
+	for len(out.Groups) > mostGroups {
+		out.Rest += out.Groups[len(out.Groups)-1].N
+		out.Groups = out.Groups[:len(out.Groups)-1]
+	}
+	return out
+}
+
+// groups are the distributions of the levels of a fact, by code. Codes without rows
+// have an empty one.
+func (x *Rows) groups(fact *Fact) []Group {
 	// Of each row a group has what it is worth besides what the fact explains: that
 	// rows of one processor are alike is no matter among those.
 	rest := x.without(fact)
@@ -103,6 +117,7 @@ func (x *Rows) Group(fact *Fact) Grouping {
 	if units != nil {
 		alike = math.Sqrt(1 / d.ofSeries)
 	}
+	out := make([]Group, len(fact.Levels))
 	for c, values := range x.byLevel(fact, rest) { // the rest is no longer needed
 		if c == 0 || len(values) == 0 {
 			continue
@@ -122,14 +137,7 @@ func (x *Rows) Group(fact *Fact) Grouping {
 			}
 			g.COVCI = widen(x.covOfGroup(values, of), s.COV, alike)
 		}
-		out.Groups = append(out.Groups, g)
-	}
-	if !fact.Derived {
-		slices.SortStableFunc(out.Groups, func(a, b Group) int { return cmp.Compare(b.N, a.N) })
-	}
-	for len(out.Groups) > mostGroups {
-		out.Rest += out.Groups[len(out.Groups)-1].N
-		out.Groups = out.Groups[:len(out.Groups)-1]
+		out[c] = g
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/test/skip"
 	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
@@ -35,6 +36,7 @@ func daily(rng *rand.Rand, days []int, levels []float64) *frame.Frame {
 // it is, and months and weeks explain nothing of what they only carry. A version that
 // changes with the level does.
 func TestLevels(t *testing.T) {
+	skip.IfShort(t)
 	falsely := 0
 	for name, c := range map[string]struct {
 		days   []int
@@ -130,6 +132,7 @@ func calendarOnly(rng *rand.Rand, days int, level func(day int, at time.Time) fl
 // TestCalendarComesAgain: the numbers of weeks and months come again after a year, and
 // carry a change of the level all the same. A season of three years is found.
 func TestCalendarComesAgain(t *testing.T) {
+	skip.IfShort(t)
 	ask := func(f *frame.Frame) (*Rows, []Effect) {
 		x := New(f, Question{Zone: time.UTC, Level: .95, Alpha: .0125})
 		x.Dependence()

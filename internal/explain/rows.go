@@ -98,8 +98,11 @@ func New(f *frame.Frame, q Question) *Rows {
 		x.Doubts.Warn("too_many_levels", "there are more than %d pairs of a node and a run: it was not heeded that rows of one pair may be alike, so that intervals may be too narrow and facts stand out by chance; analyse a part of the time", frame.MostLevels)
 	}
 	x.Sorted, x.order = stats.SortRows(f.Values)
+	bounded := slices.Contains(f.Bounds(), true)
 	for _, fact := range f.Facts {
-		x.addFact(fact, false)
+		if fact.Name != frame.FactCensored || !bounded { // it follows from the value
+			x.addFact(fact, false)
+		}
 	}
 	x.calendar = calendar(f.Times, q.Zone)
 	for _, fact := range x.calendar {

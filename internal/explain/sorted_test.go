@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/test/skip"
 	"github.com/scalebench/scalebench/test/truth/simulated"
 )
 
@@ -15,6 +16,7 @@ import (
 // as in another order, and their level does not change; where values depend on those
 // before them, the order is that of time.
 func TestSortedRows(t *testing.T) {
+	skip.IfShort(t)
 	for _, c := range []struct {
 		fact         string
 		levels, rows int

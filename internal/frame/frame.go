@@ -105,6 +105,22 @@ const (
 // Censored is the level of [FactCensored] of a value that is only a lower bound.
 const Censored = "at least"
 
+// Bounds says of each row whether its value is only a lower bound; nil: [FactCensored] does
+// not tell. A column of that name with other levels is the user's own.
+func (f *Frame) Bounds() []bool {
+	x := f.Fact(FactCensored)
+	if x == nil || slices.ContainsFunc(x.Levels, func(level string) bool {
+		return !slices.Contains([]string{"", "no", Censored}, level)
+	}) {
+		return nil
+	}
+	out := make([]bool, f.Len())
+	for row := range out {
+		out[row] = x.Level(row) == Censored
+	}
+	return out
+}
+
 // MostLevels is how many values a fact may have. A column with more tells rows
 // apart and explains none.
 const MostLevels = math.MaxUint16

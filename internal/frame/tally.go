@@ -14,6 +14,28 @@ type Tally struct {
 	at    map[string]int
 }
 
+// Tallies are those of the frames of each metric.
+type Tallies map[Key]*Tally
+
+// Take takes the doubts out of a frame of the run or repetition of this name.
+func (t Tallies) Take(of string, f *Frame) {
+	if t[f.Key] == nil {
+		t[f.Key] = new(Tally)
+	}
+	t[f.Key].Add(of, f.Doubts)
+	f.Doubts = nil
+}
+
+// Put gives frames that were joined their doubts, before those that they have: see
+// [Tally.Doubts].
+func (t Tallies) Put(frames []Frame, all int, noun string) {
+	for i := range frames {
+		if tally := t[frames[i].Key]; tally != nil {
+			frames[i].Doubts = append(tally.Doubts(all, noun), frames[i].Doubts...)
+		}
+	}
+}
+
 // kind is the first doubt of a kind, and the names of those that have such a one.
 type kind struct {
 	first model.Doubt

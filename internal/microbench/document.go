@@ -18,6 +18,9 @@ func Section(switches []Switch, network []Network) doc.Section {
 	}
 	if len(network) > 0 {
 		s.Blocks = append(s.Blocks, doc.Block{Table: networkTable(network)})
+		if slices.ContainsFunc(network, func(n Network) bool { return len(n.Messages) > 0 }) {
+			s.Blocks = append(s.Blocks, messagesFigure(network))
+		}
 	}
 	return s
 }
@@ -80,6 +83,25 @@ func switchesTable(all []Switch) *doc.Table {
 		t.Add(cells...)
 	}
 	return t
+}
+
+// messagesFigure is the round trip over the size of a message, a line for each connection.
+func messagesFigure(all []Network) doc.Block {
+	var lines []chart.Curve
+	for _, n := range all {
+		l := chart.Curve{Name: string(n.Subject)}
+		if slices.ContainsFunc(all, func(x Network) bool { return x.Workload != n.Workload }) {
+			l.Name += ", " + n.Workload
+		}
+		for _, m := range n.Messages {
+			l.Add(float64(m.Size), &m.RTT)
+		}
+		lines = append(lines, l)
+	}
+	const title = "Round trips of messages while nothing else is sent, against their size"
+	x := chart.Axis{Kind: chart.Log, Label: "size of a message", Unit: "byte", Whole: true}
+	y := chart.Axis{Kind: chart.Log, Label: "median round trip", Unit: "s"}
+	return doc.Plot(title, chart.Cut(lines), chart.Curves(title, x, y, lines)).On(doc.Page)
 }
 
 // networkTable is a row for each workload, and node or pair of nodes.

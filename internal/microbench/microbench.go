@@ -14,6 +14,7 @@ import (
 	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
 	"github.com/scalebench/scalebench/internal/study"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // Is reports whether a workload of this kind is one of them.
@@ -76,8 +77,21 @@ type Network struct {
 	TailCI        *stats.Interval `json:"rtt_loaded_p99_ci"`
 	Retransmits   *float64        `json:"retransmits"` // segments a trial
 	RetransmitsCI *stats.Interval `json:"retransmits_ci"`
-	Trials        int             `json:"trials"`
+	// Messages are round trips of the idle network over sizes of messages, ascending.
+	Messages []Message `json:"messages,omitempty"`
+	Trials   int       `json:"trials"`
 }
+
+// Message is how long a message of so many bytes takes there and back: the mean over
+// trials of the median, in seconds.
+type Message struct {
+	Size int64           `json:"size"`
+	RTT  float64         `json:"rtt"`
+	CI   *stats.Interval `json:"rtt_ci"`
+}
+
+// messageMetric is how the metric of such a round trip begins.
+const messageMetric = "message_rtt_p50{size="
 
 // Read is what a run has, whatever the phase; place tells the platform of a node.
 func Read(run *observe.Run, place func(model.NodeID) string) (switches []Switch, network []Network) {
@@ -142,20 +156,27 @@ func alone(m observe.Metric) map[model.NodeID][]float64 {
 
 // takeNetwork adds one metric of the network to its row, or to a new one.
 func takeNetwork(all []Network, row Network, metric string, mean float64, ci *stats.Interval) []Network {
-	if to, _ := row.field(metric); to == nil {
+	size, isMessage := strings.CutPrefix(metric, messageMetric)
+	if to, _ := row.field(metric); to == nil && !isMessage {
 		return all
 	}
 	i := slices.IndexFunc(all, func(x Network) bool { return x.Workload == row.Workload && x.Subject == row.Subject })
 	if i < 0 {
 		i, all = len(all), append(all, row)
 	}
-	to, within := all[i].field(metric)
-	if strings.HasPrefix(metric, "rtt_") { // microseconds
+	if strings.HasPrefix(metric, "rtt_") || isMessage { // microseconds
 		mean /= 1e6
 		if ci != nil {
 			ci = &stats.Interval{Lo: ci.Lo / 1e6, Hi: ci.Hi / 1e6}
 		}
 	}
+	if isMessage {
+		bytes, _ := unit.ParseSize(strings.TrimSuffix(size, "}")) // a label that the workload made
+		all[i].Messages = append(all[i].Messages, Message{int64(bytes), mean, ci})
+		slices.SortFunc(all[i].Messages, func(a, b Message) int { return cmp.Compare(a.Size, b.Size) })
+		return all
+	}
+	to, within := all[i].field(metric)
 	*to, *within = &mean, ci
 	return all
 }

@@ -2,10 +2,12 @@ package microbench
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/unit"
 )
 
 // measured is a run with one step for each value of a metric.
@@ -51,6 +53,33 @@ func TestRead(t *testing.T) {
 	}
 	if s := Section(switches, network); len(s.Blocks) != 3 || len(s.Blocks[1].Table.Rows) != 1 || len(s.Blocks[2].Table.Rows) != 2 {
 		t.Errorf("section %+v, want a figure, a row of a node and two of connections", s)
+	}
+}
+
+// TestMessages: round trips of each size are those of their connection, in seconds, from
+// the smallest message on.
+func TestMessages(t *testing.T) {
+	var m measured
+	base, bytes := 1e-4*(1+rand.Float64()), 1e7*(1+rand.Float64())
+	for trial := 1; trial <= 2; trial++ {
+		for _, size := range []unit.Size{unit.MiB, 1, 64 * unit.KiB} {
+			m.add("network", trial, "message_rtt_p50", "", map[model.NodeID]float64{"a>b": 1e6 *
+				(base + 2*float64(size)/bytes) * (.8 + .2*float64(trial%2)*2)})
+			m.data.Results[len(m.data.Results)-1].Samples[0].Labels = map[string]string{"size": size.String()}
+		}
+	}
+	_, network := Read(observe.Of(m.data), func(model.NodeID) string { return "" })
+	if len(network) != 1 || len(network[0].Messages) != 3 {
+		t.Fatalf("network %+v, want three sizes", network)
+	}
+	for i, size := range []int64{1, 64 << 10, 1 << 20} {
+		got, want := network[0].Messages[i], base+2*float64(size)/bytes
+		if got.Size != size || math.Abs(got.RTT/want-1) > 1e-9 || got.CI == nil {
+			t.Errorf("message %+v, want %v s of %d bytes", got, want, size)
+		}
+	}
+	if s := Section(nil, network); len(s.Blocks) != 2 || s.Blocks[1].Figure == nil {
+		t.Errorf("section %+v, want a figure beside the table", s)
 	}
 }
 

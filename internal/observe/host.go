@@ -43,7 +43,8 @@ const (
 	MetricTxDrops      = "net.tx_drops"
 	MetricSegments     = "tcp.segments_out"
 	MetricRetransmits  = "tcp.retransmits"
-	MetricSendQueue    = "tcp.send_queue" // state
+	MetricSendQueue    = "tcp.send_queue"    // state
+	MetricReceiveQueue = "tcp.receive_queue" // state
 	MetricPSICPU       = "psi.cpu_some"
 	MetricPSIMemory    = "psi.memory_some"
 	MetricPSIIO        = "psi.io_some"

@@ -42,6 +42,7 @@ var hostPanels = []hostPanel{
 	{"Network, receiving", "bit/s", 8, 0, rateOf(observe.MetricReceived)},
 	{"Network, sending", "bit/s", 8, 0, rateOf(observe.MetricSent)},
 	{"Sent and not acknowledged (send queue)", "B", 1, 0, stateOf(observe.MetricSendQueue)},
+	{"Received and not read (receive queue)", "B", 1, 0, stateOf(observe.MetricReceiveQueue)},
 	{"Waiting for CPU (PSI some)", "%", 100, 0, shareOf(observe.MetricPSICPU)},
 	{"Waiting for memory (PSI some)", "%", 100, 0, shareOf(observe.MetricPSIMemory)},
 	{"Waiting for I/O (PSI some)", "%", 100, 0, shareOf(observe.MetricPSIIO)},

@@ -23,6 +23,8 @@ type Setup struct {
 	// Links are the rates of nodes' links in bytes a second, in each direction, of
 	// those that the fleet sets and a treatment may raise.
 	Links map[model.NodeID]float64
+	// Fits is an error where a treatment cannot be measured on these nodes; nil: not known.
+	Fits func(Treatment) error
 	// Volumes are those that the fleet makes for its nodes. A treatment may change the
 	// limits of those that have any.
 	Volumes []Volume

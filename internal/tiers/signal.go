@@ -59,6 +59,9 @@ func Signals() []recording.Metric {
 			"send_queue",
 			"send_queue_max", // of the connection with the most
 			queueOf+"*]",     // Send-Q of the connections from one address
+			// received by the kernel and not read by the service yet (Recv-Q), of its connections
+			// together (sock_diag(7))
+			"receive_queue",
 		),
 		recording.Metric{Unit: "1", Counter: true, Late: true}.Named(
 			// those that its connections from one address sent again (sock_diag(7))

@@ -56,6 +56,7 @@ type resent struct {
 // sums are those of one reading.
 type sums struct {
 	connections, send, largest uint64
+	receive                    uint64
 	rtt                        float64 // µs, of all that count
 	rtts                       int
 	listeners                  int
@@ -127,6 +128,7 @@ func (s *sockets) emit(out kernel.Emit) {
 	out("connections", float64(s.now.connections))
 	out("send_queue", float64(s.now.send))
 	out("send_queue_max", float64(s.now.largest))
+	out("receive_queue", float64(s.now.receive))
 	out("retransmits", float64(s.sum))
 	if s.now.rtts > 0 {
 		out("rtt", s.now.rtt/float64(s.now.rtts)/1e3)
@@ -180,6 +182,7 @@ func (s *sockets) take(x *kernel.Socket) {
 	}
 	s.now.send += uint64(x.Send)
 	s.now.largest = max(s.now.largest, uint64(x.Send))
+	s.now.receive += uint64(x.Receive)
 	p := s.at(x.Remote())
 	p.send += uint64(x.Send)
 	info, ok := x.Info()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -224,6 +225,7 @@ func TestTruthQueues(t *testing.T) {
 	sound(t, s.Series)
 	near(t, "send_queue", last(t, s.Series, "send_queue"), s.Truth["written"]-s.Truth["received"], 1e-9)
 	near(t, "send_queue_max", last(t, s.Series, "send_queue_max"), s.Truth["largest"], 1e-9)
+	near(t, "receive_queue", last(t, s.Series, "receive_queue"), s.Truth["unread"], 1e-9)
 	near(t, "connections", last(t, s.Series, "connections"), 2, 1e-9)
 	if rtt := last(t, s.Series, "rtt"); rtt <= 0 || rtt > 50 {
 		t.Errorf("rtt = %v ms over loopback", rtt)
@@ -322,7 +324,8 @@ func fillQueues() (s seen, err error) {
 	written, err1 := fill(full)
 	_, err2 = fill(elsewhere)
 	n, err3 := little.Write(make([]byte, 1000))
-	if err := errors.Join(err1, err2, err3); err != nil {
+	unread, err4 := second.Write(make([]byte, 1+rand.IntN(4000))) // which the service does not read
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return s, err
 	}
 	written += n
@@ -330,10 +333,10 @@ func fillQueues() (s seen, err error) {
 	err = until("every byte is in a queue", func() bool {
 		_, r1, _ := queued(port(reader))
 		_, r2, _ := queued(port(second))
-		var send float64
-		send, _, largest = queued(watched.port)
+		var send, waits float64
+		send, waits, largest = queued(watched.port)
 		received = r1 + r2
-		return send+received == float64(written)
+		return send+received == float64(written) && waits == float64(unread)
 	})
 	if err != nil {
 		return s, err
@@ -342,7 +345,8 @@ func fillQueues() (s seen, err error) {
 	w.Start(contextOf())
 	w.Stop()
 	s.Series, s.Failures = w.Series(time.Now()), w.Failures()
-	s.Truth = map[string]float64{"written": float64(written), "received": received, "largest": largest}
+	s.Truth = map[string]float64{"written": float64(written), "received": received, "largest": largest,
+		"unread": float64(unread)}
 	return s, errors.Join(watched.Close(), other.Close())
 }
 

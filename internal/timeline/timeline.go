@@ -137,7 +137,7 @@ func stepOf(results []model.Result, signal string, trial time.Duration) time.Dur
 	return time.Second
 }
 
-// ofTier adds how full the resources of a tier were, and what waited to be sent, of
+// ofTier adds how full the resources of a tier were, and what waited to be sent and to be read, of
 // those that were recorded. What was read tells the services in the steps of a signal.
 func (t *Timeline) ofTier(tier string, read func(signal string) ([]bottleneck.Service, time.Duration)) {
 	add := func(name, unit string, step time.Duration, y []float64) {
@@ -154,21 +154,29 @@ func (t *Timeline) ofTier(tier string, read func(signal string) ([]bottleneck.Se
 		}
 		add(bottleneck.Resource{Tier: tier, Kind: kind}.String(), "%", step, use)
 	}
-	var queue []float64
-	hosts := 0.0
-	of, step := read(bottleneck.SignalSendQueue)
+	for _, queue := range []struct{ name, signal string }{
+		{"Send-Q", bottleneck.SignalSendQueue}, {"Recv-Q", bottleneck.SignalReceiveQueue},
+	} {
+		of, step := read(queue.signal)
+		add(queue.name+" of a host of "+tier, "byte", step, meanOf(of, queue.signal))
+	}
+}
+
+// meanOf is the mean of a signal over the services that have it.
+func meanOf(of []bottleneck.Service, signal string) (mean []float64) {
+	services := 0.0
 	for _, s := range of {
-		if q := s.Signals[bottleneck.SignalSendQueue]; len(q) > 0 {
-			queue, hosts = append(queue, make([]float64, max(0, len(q)-len(queue)))...), hosts+1
-			for i, v := range q {
-				queue[i] += v
+		if values := s.Signals[signal]; len(values) > 0 {
+			mean, services = append(mean, make([]float64, max(0, len(values)-len(mean)))...), services+1
+			for i, v := range values {
+				mean[i] += v
 			}
 		}
 	}
-	for i := range queue {
-		queue[i] /= hosts
+	for i := range mean {
+		mean[i] /= services
 	}
-	add("Send-Q of a host of "+tier, "byte", step, queue)
+	return mean
 }
 
 // add adds what one generator recorded to the lines of all.

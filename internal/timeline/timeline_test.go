@@ -66,7 +66,8 @@ func TestTimelineOfTier(t *testing.T) {
 	long := func(v float64) []float64 { return slices.Repeat([]float64{v}, bottleneck.FewestSeconds) }
 	host := func(queue float64) bottleneck.Service {
 		return bottleneck.Service{Tier: "db", Signals: map[string][]float64{bottleneck.SignalSent: long(50), bottleneck.SignalLink: long(100),
-			bottleneck.SignalPool: long(3), bottleneck.SignalPoolMax: long(6), bottleneck.SignalSendQueue: long(queue)}}
+			bottleneck.SignalPool: long(3), bottleneck.SignalPoolMax: long(6), bottleneck.SignalSendQueue: long(queue),
+			bottleneck.SignalReceiveQueue: long(3 * queue)}}
 	}
 	var got Timeline
 	got.ofTier("db", func(string) ([]bottleneck.Service, time.Duration) {
@@ -76,7 +77,8 @@ func TestTimelineOfTier(t *testing.T) {
 	for _, l := range got.Lines {
 		text += fmt.Sprintf("%s %v %s; ", l.Name, l.Y[0], l.Unit)
 	}
-	if want := "outgoing link of db 50 %; connection pool of db 50 %; Send-Q of a host of db 15 byte; "; text != want {
+	if want := "outgoing link of db 50 %; connection pool of db 50 %; Send-Q of a host of db 15 byte; " +
+		"Recv-Q of a host of db 45 byte; "; text != want {
 		t.Errorf("lines %s, want %s", text, want)
 	}
 }

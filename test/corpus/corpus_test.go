@@ -37,7 +37,7 @@ func cases(t *testing.T) []question {
 	t.Helper()
 	out := slices.Concat(lossCases(), growthCases(), planCases(), capacityCases(t), tierCases(), variabilityCases(),
 		compareCases(), historyCases(), campaignCases(t), pressureCases(t), levelCases(), fitCases(), measuredCases(),
-		scaleoutCases())
+		scaleoutCases(), platformCases())
 	slices.SortStableFunc(out, func(a, b question) int { return cmp.Compare(a.name, b.name) })
 	for i := range out {
 		if i > 0 && out[i].name == out[i-1].name {

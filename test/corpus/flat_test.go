@@ -31,6 +31,7 @@ var (
 	words  = []string{"verdict", "method", "answer", "state", "severity", "part"}
 	labels = []string{"text", "label", "title", "sla", "by", "among", "target", "demand_source", "capacity_source",
 		"binding", "says", "base", "others", "name", "fact", "level", "levels", "a", "b", "from", "to", "run",
+		"slot", "platform", "platforms", "names",
 		"source", "first", "second", "configuration", "machine", "besides", "limited_by", "units", "fit",
 		"unit", "resource", "workload", "metric", "group", "rack", "setting", "intervals", "of", "about", "file"}
 	reasons = []string{"warnings", "notes", "why", "uncounted", "refused", "unknown", "told", "misses", "generators",

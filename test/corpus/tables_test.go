@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/test/truth/simulated"
 	"github.com/scalebench/scalebench/test/truth/synthetic"
 )
 
@@ -137,11 +138,34 @@ func variabilityCases() (out []question) {
 	add("few kept nodes", campaignTable(synthetic.Campaign{Seed: 9, Times: 60, Nodes: 3, Noise: .01, Kept: true, NodeNoise: .2}))
 	add("halved nodes", campaignTable(synthetic.Campaign{Seed: 10, Times: 20, Nodes: 20, Noise: .01, Kept: true, Halved: true}))
 	add("mixed clusters", campaignTable(synthetic.Campaign{Seed: 11, Times: 40, Nodes: 20, Mixed: .2, Bands: synthetic.Paper(1).Bands}))
+	add("searched targets", targetsTable(2913, 1050))
 	variabilityDoubts(add, with)
 	variabilityParams(with)
 	variabilityGates(with)
 	variabilityGuesses(with)
 	return append(out, disturbedTables()...)
+}
+
+// targetsTable is the capacities of 12 targets for 30 hours, of which one takes a
+// third less from hour 15 on; those above most are lower bounds.
+func targetsTable(seed uint64, most float64) string {
+	rng := seeded(seed)
+	var b strings.Builder
+	b.WriteString("time,node,metric,unit,better,value,censored\n")
+	for hour := range 30 {
+		for i := range 12 {
+			v, bound := 1000*(1+.04*rng.NormFloat64()), "no"
+			if i == 7 && hour >= 15 {
+				v *= 2. / 3
+			}
+			if v > most {
+				v, bound = most, "at least"
+			}
+			at := simulated.Epoch.Add(time.Duration(hour)*time.Hour + time.Duration(i)*time.Minute)
+			fmt.Fprintf(&b, "%s,n-%d,capacity,op/s,higher,%.2f,%s\n", at.Format(time.RFC3339), i, v, bound)
+		}
+	}
+	return b.String()
 }
 
 // variabilityDoubts are tables that tell less than they seem to.

@@ -5,6 +5,7 @@ package proof_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -138,7 +139,7 @@ func TestLabLimit(t *testing.T) {
 	var got resourceAnswer
 	p.Prove(t, table, func(w *program.Installation) {
 		w.Run("run", program.ExampleFile("lab-network.yaml"))
-		got = (&installation{w}).resources("latest")
+		got = (&installation{w}).resources()
 	})
 	t.Log(table)
 	s := got.Scalings[0]
@@ -149,6 +150,38 @@ func TestLabLimit(t *testing.T) {
 	if math.Abs(s.Limit.Total/payload-1) > .02 || s.Limit.From != 2 || s.Limit.To != 6 ||
 		!strings.Contains(string(got.Ranking.Resources[0].Text), string(s.Limit.Text)) {
 		t.Errorf("limit %+v in %q, want %.4g byte/s from 2 to 6", s.Limit, got.Ranking.Resources[0].Text, payload)
+	}
+}
+
+// TestLabLimitChannels: the channels of the example, and who shares with whom.
+func TestLabLimitChannels(t *testing.T) {
+	parts.Begin(t)
+	p := program.LabCase{Name: "channels", Why: "1 − 5/10", Truth: map[string]float64{"network": 50}}
+	table := &program.LabTable{}
+	var got resourceAnswer
+	p.Prove(t, table, func(w *program.Installation) {
+		w.Run("run", program.ExampleFile("lab-channels.yaml"))
+		got = (&installation{w}).resources()
+	})
+	t.Log(table)
+	group := func(subject string) string { // lab-a of lab-a-1>lab-core-1
+		node, _, _ := strings.Cut(subject, ">")
+		return node[:strings.LastIndexByte(node, '-')]
+	}
+	sizes := map[int]int{} // subjects on channels of a size
+	for _, f := range got.Path {
+		t.Log(f.Text)
+		for _, set := range f.Args.Sets {
+			sizes[f.Args.Share] += len(set)
+			for _, subject := range set {
+				if group(subject) != group(set[0]) {
+					t.Errorf("%s and %s are on one channel, but in two groups", subject, set[0])
+				}
+			}
+		}
+	}
+	if want := (map[int]int{2: 4, 4: 4}); !maps.Equal(sizes, want) {
+		t.Errorf("subjects on channels of two and of four: %v, want %v", sizes, want)
 	}
 }
 
@@ -215,7 +248,7 @@ func TestRandomLabs(t *testing.T) {
 			parts.Begin(t)
 			w := installForLabs(t)
 			w.RunText(l.file)
-			got := w.resources("latest").Ranking
+			got := w.resources().Ranking
 			if len(got.Resources) == 0 {
 				t.Fatal("no resource is ranked")
 			}
@@ -239,12 +272,19 @@ func describeRanking(r resources.Ranking) string {
 type resourceAnswer struct {
 	Ranking  resources.Ranking    `json:"ranking"`
 	Scalings []evaluation.Scaling `json:"scalings"`
+	Path     []struct {
+		Text string `json:"text"`
+		Args struct {
+			Share int        `json:"share"`
+			Sets  [][]string `json:"sets"`
+		} `json:"args"`
+	} `json:"path"`
 }
 
-func (w *installation) resources(run string) resourceAnswer {
+func (w *installation) resources() resourceAnswer {
 	w.T.Helper()
 	var a resourceAnswer
-	if err := json.Unmarshal([]byte(w.Run("resources", run, "--format", "json")), &a); err != nil {
+	if err := json.Unmarshal([]byte(w.Run("resources", "latest", "--format", "json")), &a); err != nil {
 		w.T.Fatal(err)
 	}
 	return a

@@ -85,7 +85,7 @@ func TestPlanPredicts(t *testing.T) {
 		bands[n] = *at
 	}
 	w.RunText(rack + application + fmt.Sprintf("sizes: [%d, %d, %d, %d]\ntrials: 2\n", size-2, size-1, size, size+1))
-	scalings := w.resources("latest").Scalings
+	scalings := w.resources().Scalings
 	i := slices.IndexFunc(scalings, func(s evaluation.Scaling) bool { return s.Metric == "jobs" })
 	if i < 0 {
 		t.Fatalf("no scaling of the jobs: %+v", scalings)

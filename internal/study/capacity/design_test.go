@@ -112,9 +112,10 @@ func (x *execution) step(tr study.Treatment) model.Step {
 		Workload: tr.Workload, Trial: tr.Trial, State: model.StepComplete, Attempt: 1,
 	}
 	nodes := slices.DeleteFunc(model.NodeIDs(x.setup.Nodes), func(n model.NodeID) bool { return slices.Contains(tr.Without, n) })
+	own := slices.IndexFunc(x.setup.Workloads, func(w study.Workload) bool { return w.Name == tr.Workload })
 	for i, n := range nodes {
 		spec := model.Spec{Workload: tr.Workload, Kind: "load", Part: i, Parts: len(nodes), Offer: tr.Offer,
-			Params: x.setup.Workloads[0].Params}
+			Params: x.setup.Workloads[max(0, own)].Params}
 		s.Tasks = append(s.Tasks, model.Task{ID: model.NewTaskID(s.ID, i), Node: n, Position: i, Spec: spec})
 	}
 	return s

@@ -74,6 +74,9 @@ func (r *Result) Document() *doc.Document {
 			}
 			number++
 		}
+		if figure := g.roundTripFigure(); !figure.Empty() {
+			section.Blocks = append(section.Blocks, figure)
+		}
 		d.Sections = append(d.Sections, section)
 	}
 	d.Sections = append(d.Sections, reading())

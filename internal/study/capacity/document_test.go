@@ -343,7 +343,7 @@ func TestDocumentOfARealSearch(t *testing.T) {
 		t.Fatalf("the search found %s, limit %s, want 7076", loadText(a.Estimate), a.Limit)
 	}
 	d := (&Result{Searches: []Search{{Workload: "capacity", Target: "http://10.0.0.7/", Trial: 1, Config: cfg, Answer: a}}}).Document()
-	if d.Answer != a.sentence() || len(panels(d)) != 5 || d.Verdict.Word != "confirmed" {
+	if d.Answer != a.sentence() || len(panels(d)) != 7 || d.Verdict.Word != "confirmed" {
 		t.Errorf("the document says %q, %q, with %d charts", d.Answer, d.Verdict.Word, len(panels(d)))
 	}
 }

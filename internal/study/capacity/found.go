@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -29,6 +30,8 @@ func found(run *observe.Run, asked study.Study) ([]frame.Frame, error) {
 	}
 	steps := run.Frames()
 	var parts []frame.Frame
+	var doubts frame.Tally // of targets with labels
+	labelled, lost := 0, targetsIn(run)
 	for _, s := range searches {
 		i := slices.IndexFunc(steps, func(f frame.Frame) bool {
 			return f.Workload == s.Workload && f.Phase == model.Search && !f.Info
@@ -36,11 +39,60 @@ func found(run *observe.Run, asked study.Study) ([]frame.Frame, error) {
 		if i < 0 {
 			continue // it has measured nothing
 		}
-		if row, ok := s.row(&steps[i]); ok {
-			parts = append(parts, row)
+		row, ok := s.row(&steps[i])
+		if !ok {
+			continue
+		}
+		if s.Labels != nil {
+			for i := range row.Doubts {
+				row.Doubts[i].Workload = ""
+			}
+			doubts.Add(s.Workload, row.Doubts)
+			labelled, row.Doubts = labelled+1, nil
+			delete(lost, searchID{s.Workload, s.Trial})
+		}
+		parts = append(parts, row)
+	}
+	out, err := frame.Join(parts...)
+	for i := range out {
+		if out[i].Workload == "" {
+			out[i].Doubts = append(out[i].Doubts, doubts.Doubts(labelled, "search")...)
+			if len(lost) > 0 {
+				out[i].Doubts = append(out[i].Doubts, lostTargets(lost, labelled))
+			}
 		}
 	}
-	return frame.Join(parts...)
+	return out, err
+}
+
+// searchID is a search of a run.
+type searchID struct {
+	workload string
+	trial    int
+}
+
+// targetsIn are the searches of targets with labels that a run has begun.
+func targetsIn(run *observe.Run) map[searchID]bool {
+	out := make(map[searchID]bool)
+	for _, s := range run.Steps() {
+		if s.Phase == model.Search && len(s.Tasks) > 0 && s.Tasks[0].Spec.Params["labels"] != nil {
+			out[searchID{s.Workload, s.Trial}] = true
+		}
+	}
+	return out
+}
+
+// lostTargets says that searches found neither a capacity nor a lower bound. Among many
+// targets nobody would miss those that take the least.
+func lostTargets(lost map[searchID]bool, found int) model.Doubt {
+	var names []string
+	for s := range lost {
+		names = append(names, s.workload)
+	}
+	slices.Sort(names)
+	return model.Doubt{Code: "targets_lost", Severity: model.Warning, Text: fmt.Sprintf(
+		"%d of %d searches found neither a capacity nor a lower bound (%s), and are in no share or mean: see scalebench "+
+			"capacity RUN", len(lost), found+len(lost), num.List(slices.Compact(names)))}
 }
 
 // row is what a search found, with what is known of its first step; ok is false where
@@ -78,5 +130,29 @@ func (s Search) row(steps *frame.Frame) (out frame.Frame, ok bool) {
 				"%s: that is no value to compare; search again with room above it", num.Human(*a.Passed, "op/s"))})
 	}
 	kept.Facts = append(kept.Facts, censored.Fact())
+	if s.Labels != nil {
+		s.labelled(kept)
+	}
 	return *kept, true
+}
+
+// ofSearch are the facts of the row of a search that are not about the nodes that
+// generate load.
+var ofSearch = []string{frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition, frame.FactDisturbed,
+	frame.FactVersion, frame.FactFile, frame.FactCensored}
+
+// labelled makes the row one of all targets with labels: the target is the node, with its
+// labels as facts.
+func (s Search) labelled(row *frame.Frame) {
+	row.Workload = ""
+	row.Facts = slices.DeleteFunc(row.Facts, func(x frame.Fact) bool { return !slices.Contains(ofSearch, x.Name) })
+	add := func(name, level string) {
+		x := frame.NewFact(name)
+		x.Append(level)
+		row.Facts = append(row.Facts, x.Fact())
+	}
+	add(frame.FactSubject, s.Workload)
+	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
+		add(name, s.Labels[name])
+	}
 }

@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/scalebench/scalebench/internal/frame"
@@ -10,6 +12,49 @@ import (
 	study "github.com/scalebench/scalebench/internal/study/legacy"
 	"github.com/scalebench/scalebench/internal/unit"
 )
+
+// TestFoundOfTargets: targets with labels are one metric, in which each is a node with its
+// labels and without the facts of the generators; one without labels stays by itself.
+func TestFoundOfTargets(t *testing.T) {
+	x := begin(t, setup(1, "n-1", "n-2", "other"))
+	for i, region := range []string{"eu", "us"} {
+		x.setup.Workloads[i].Params["labels"] = map[string]any{"region": region}
+	}
+	x.setup.Nodes[0].Labels = map[string]string{"zone": "of the generator"}
+	d, err := asked().Design(x.setup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.design = d
+	x.run(t, capacityServer{730}, 120)
+	x.data.Nodes = x.setup.Nodes
+	frames, err := found(observe.Of(x.data), asked())
+	if err != nil || len(frames) != 2 {
+		t.Fatalf("%d frames (%v), want that of the targets with labels, and that of the other", len(frames), err)
+	}
+	f := frames[slices.IndexFunc(frames, func(f frame.Frame) bool { return f.Workload == "" })]
+	var got []string
+	for row := range f.Values {
+		got = append(got, f.Fact(frame.FactSubject).Level(row)+" "+f.Fact("region").Level(row))
+	}
+	slices.Sort(got)
+	if strings.Join(got, ", ") != "n-1 eu, n-2 us" || f.Fact("zone") != nil || len(f.Ends) != 2 || f.Metric != "capacity" {
+		t.Errorf("rows %v of %s with intervals %v and facts %+v", got, f.Metric, f.Ends, f.Facts)
+	}
+	lost := targetsIn(observe.Of(x.data))
+	if len(lost) != 2 || !lost[searchID{"n-1", 1}] || !lost[searchID{"n-2", 1}] {
+		t.Errorf("the searches of targets with labels are %v", lost)
+	}
+}
+
+// TestLostTargets: searches that found nothing are counted and named.
+func TestLostTargets(t *testing.T) {
+	const want = "2 of 5 searches found neither a capacity nor a lower bound (n-1, n-2)"
+	got := lostTargets(map[searchID]bool{{"n-2", 1}: true, {"n-1", 1}: true}, 3)
+	if got.Severity != model.Warning || !strings.HasPrefix(got.Text, want) {
+		t.Errorf("lostTargets = %s %q, want a warning that begins with %q", got.Severity, got.Text, want)
+	}
+}
 
 // TestFound: what counts of a run that searched is what the search found, and not the
 // mean over the windows of all loads; what ended early is a lower bound.

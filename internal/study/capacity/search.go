@@ -17,8 +17,10 @@ type Search struct {
 	Workload string // its name in the experiment file
 	Target   string // what was searched, for people
 	Trial    int    // from 1
-	Config   Config
-	Answer   Answer
+	// Labels are what the file says of the target; nil: nothing.
+	Labels map[string]string
+	Config Config
+	Answer Answer
 }
 
 // measured is what one search has measured.
@@ -147,7 +149,7 @@ func (s *Study) searchOf(m *measured, underWay bool) (Search, error) {
 		return Search{}, err
 	}
 	c.bound(m.spec.Timeout, p.Estimate())
-	out := Search{Workload: m.workload, Target: p.Target, Trial: m.trial, Config: c}
+	out := Search{Workload: m.workload, Target: p.Target, Trial: m.trial, Labels: p.Labels, Config: c}
 	if out.Answer, err = c.Review(m.windows); err != nil {
 		return out, err
 	}

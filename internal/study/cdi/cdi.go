@@ -7,15 +7,21 @@
 //     evaluation).
 //  3. [Result.Document]: what they mean, in words, numbers and charts.
 //  4. [Result.Gate]: --fail-above.
+//
+// Several runs, or platforms of a table, are compared (evaluation.Compare).
 package cdi
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/caveat"
+	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -33,6 +39,9 @@ optionally workload, metric, unit, trial, better; or one line per node with
 node,serial,parallel; or published means with
 workload,metric,unit,nodes,serial_mean,parallel_mean. It may be packed with gzip.
 
+Several runs are compared as platforms: each metric on each, and the differences
+from the first run with their intervals. So are those of a column platform.
+
 Verdicts: degraded (the 95 % interval lies above 0), none (it does not, and reaches
 no further than --tolerance points), gain (it lies below 0, and reaches further),
 unclear (it contains 0 and is wider than for none), unknown (the measurement does
@@ -45,8 +54,9 @@ measurement does not tell.`,
 		Example: `  scalebench cdi latest
   scalebench cdi latest --format json
   scalebench cdi latest --fail-above 10
-  scalebench cdi --csv numbers.csv`,
-		Caveats: evaluation.Caveats, Table: true,
+  scalebench cdi --csv numbers.csv
+  scalebench cdi ec2=RUN gce=RUN -o clouds.html`,
+		Caveats: evaluation.Caveats, Table: true, Several: true,
 		Phases: []model.Phase{model.Serial, model.Parallel}, Top: []string{"sizes", "interleave", "rotate", "expect", "tolerance"},
 		Tells: func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
 		New:   func() study.Study { return New() },
@@ -88,14 +98,44 @@ func (p *Params) Check() ([]caveat.Caveat, error) {
 }
 
 // Answer implements study.Study: of a run, or of the user's own numbers
-// (evaluation.Import).
+// (evaluation.Import). Several runs, or several platforms in a table, are compared.
 func (p *Params) Answer(ctx context.Context, in study.Input) (*study.Answer, error) {
+	if len(in.Runs) > 1 {
+		return p.compareRuns(in.Runs)
+	}
 	r, err := p.find(ctx, in)
 	if err != nil {
 		return nil, err
 	}
+	if platforms := evaluation.ByPlatform(r.findings); len(platforms) > 1 {
+		return p.compare(platforms, r.title)
+	}
 	return &study.Answer{Result: r.findings, Places: evaluation.Places(r.findings), Gate: r.Gate(),
 		Document: r.Document}, nil
+}
+
+func (p *Params) compareRuns(runs []study.NamedRun) (*study.Answer, error) {
+	var platforms []evaluation.Platform
+	for _, r := range runs {
+		name := cmp.Or(r.Name, r.Run.Title())
+		findings, err := evaluation.Findings(r.Run, evaluation.Options{Tolerance: p.Tolerance})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		platforms = append(platforms, evaluation.Platform{Name: name, Run: r.Run, Findings: findings})
+	}
+	return p.compare(platforms, "")
+}
+
+// compare answers about several platforms. Without a title it is their names.
+func (p *Params) compare(platforms []evaluation.Platform, title string) (*study.Answer, error) {
+	c, err := evaluation.Compare(platforms, evaluation.Options{Tolerance: p.Tolerance})
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what is wrong with the question
+	}
+	r := Result{findings: c.Findings, limit: p.FailAbove}
+	return &study.Answer{Result: c, Places: c.Places(), Gate: r.Gate(),
+		Document: func() *doc.Document { return c.Document(cmp.Or(title, strings.Join(c.Names, ", "))) }}, nil
 }
 
 func (p *Params) find(ctx context.Context, in study.Input) (*Result, error) {
@@ -154,7 +194,7 @@ func (r *Result) Gate() error {
 	}
 	var errs []error
 	for _, f := range r.findings {
-		name := f.Workload + " " + f.Metric
+		name := strings.TrimSpace(f.Platform + " " + f.Workload + " " + f.Metric)
 		if f.CDI == nil || f.Possible == nil || f.Verdict == evaluation.Unknown {
 			errs = append(errs, limit.Unknown(name+": the verdict is unknown"))
 			continue

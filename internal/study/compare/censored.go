@@ -12,12 +12,8 @@ import (
 // lowerBounds is how many rows are only lower bounds, as what a search found that ended
 // before it had a capacity.
 func lowerBounds(f *frame.Frame) (n int) {
-	x := f.Fact(frame.FactCensored)
-	if x == nil {
-		return 0
-	}
-	for row := range x.Codes {
-		if x.Level(row) == frame.Censored {
+	for _, bound := range f.Bounds() {
+		if bound {
 			n++
 		}
 	}

@@ -15,6 +15,9 @@ import (
 // WorkloadKind is that of the workload with the users that are varied.
 const WorkloadKind = "users"
 
+// levelMix is the parameter of that workload which says what users do.
+const levelMix = "mix"
+
 // Design implements study.Designer: each configuration with each number of users,
 // as often as there are trials.
 func (p *Params) Design(setup study.Setup) (study.Design, error) {
@@ -32,11 +35,11 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 	if len(p.Configurations) == 0 {
 		p.Configurations = []string{p.asCounted(setup)}
 	}
-	all := append(p.treatments(workload, setup), microbench.Alone(setup, Phase)...)
-	if !p.Proof {
+	all := append(p.asked(workload, setup, nil, p.Configurations), microbench.Alone(setup, Phase)...)
+	if !p.Proof && p.Grow == nil && len(p.Sizes) == 0 {
 		return study.Fixed(all), nil
 	}
-	return &proving{Params: p, setup: setup, first: all}, nil
+	return &sequential{Params: p, setup: setup, first: all, considered: make(map[string]bool)}, nil
 }
 
 // LeastSubjects implements study.Sized.
@@ -51,7 +54,7 @@ func workloadOf(setup study.Setup) (string, error) {
 	}
 	if len(of) != 1 {
 		return "", refuse("kind", fmt.Sprintf("there are %s that could be measured", num.Count(len(of), "workload")),
-			"one workload of the kind users")
+			"one workload of the kind users; for several mixes, write mixes: [browse_only, read_write] below study")
 	}
 	return of[0].Name, nil
 }
@@ -68,6 +71,12 @@ func (p *Params) tiersIn(setup study.Setup) error {
 				"services of this file with on: "+strings.Join(names, ", "))
 		}
 	}
+	for service := range p.Sizes {
+		if !slices.Contains(names, service) {
+			return refuse("sizes."+service, fmt.Sprintf("there is no service %q on nodes of the fleet", service),
+				"services of this file with on: "+strings.Join(names, ", "))
+		}
+	}
 	return nil
 }
 
@@ -81,18 +90,33 @@ func (p *Params) asCounted(setup study.Setup) string {
 	return strings.Join(counts, "-")
 }
 
-// treatments are all trials in their order.
-func (p *Params) treatments(workload string, setup study.Setup) []study.Treatment {
+// treatments are all trials of configurations in their order: those of each mix after those of
+// the one before, as what writes changes what is read (the paper, section II-A).
+func (p *Params) treatments(workload string, setup study.Setup, configurations []string) (out []study.Treatment) {
+	rng := rand.New(rand.NewPCG(uint64(setup.Seed), 0x47e5)) //nolint:gosec // repeatable on purpose
+	mixes := p.Mixes
+	if len(mixes) == 0 {
+		mixes = []string{""}
+	}
+	for _, mix := range mixes {
+		out = append(out, p.ofMix(mix, workload, setup, configurations, rng)...)
+	}
+	return out
+}
+
+// ofMix are the trials of one mix; empty: that of the workload.
+func (p *Params) ofMix(mix, workload string, setup study.Setup, configurations []string,
+	rng *rand.Rand) []study.Treatment {
 	var out []study.Treatment
 	for trial := 1; trial <= setup.Trials; trial++ {
-		for _, text := range p.Configurations {
+		for _, text := range configurations {
 			c, _ := ParseConfiguration(text, p.Tiers) // validated
+			c.Variant = mix
 			for _, users := range slices.Sorted(slices.Values(p.Users)) {
 				out = append(out, p.treatment(workload, c, users, trial))
 			}
 		}
 	}
-	rng := rand.New(rand.NewPCG(uint64(setup.Seed), 0x47e5)) //nolint:gosec // repeatable on purpose
 	shuffle := func(part []study.Treatment) {
 		rng.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
 	}
@@ -107,11 +131,14 @@ func (p *Params) treatments(workload string, setup study.Setup) []study.Treatmen
 	return out
 }
 
-// treatment is one trial.
+// treatment is one trial. The variant of its configuration is the mix.
 func (p *Params) treatment(workload string, c Configuration, users, trial int) study.Treatment {
 	t := study.Treatment{Phase: Phase, Label: label{configuration: c, users: users}.String(), Workload: workload,
 		Trial: trial, Block: trial,
 		Levels: map[string]any{"users": users}, Services: make(map[string]study.ServiceLevel)}
+	if c.Variant != "" {
+		t.Levels[levelMix] = c.Variant
+	}
 	for _, set := range c.sets() {
 		for _, i := range set {
 			t.Services[p.Tiers[i]] = study.ServiceLevel{Count: c.Counts[i], On: p.labels(c), Hosts: p.Tiers[set[0]]}

@@ -92,6 +92,26 @@ func TestDesign(t *testing.T) {
 	}
 }
 
+// TestDesignMixes: all trials with the first mix come before those with the next, each sets
+// the mix, and the analysis knows it by the label.
+func TestDesignMixes(t *testing.T) {
+	for _, order := range []string{OrderAscending, OrderBlocks, OrderRandom} {
+		p := params()
+		p.Order, p.Mixes = order, []string{"browse_only", "read_write"}
+		all := treatments(t, p, 2)
+		if len(all) != 24 {
+			t.Fatalf("%s: %d trials, want 24", order, len(all))
+		}
+		for i, x := range all {
+			mix := p.Mixes[i/12]
+			l, ok := p.labelOf(model.Step{Phase: x.Phase, Treatment: model.Treatment{Label: x.Label, Levels: x.Levels}})
+			if !ok || l.configuration.Variant != mix || x.Levels["mix"] != mix || l.String() != x.Label {
+				t.Errorf("%s: trial %d is %s with %v, want the mix %s", order, i, x.Label, x.Levels, mix)
+			}
+		}
+	}
+}
+
 // TestLabel: the analysis knows a step by the label that the design gives.
 func TestLabel(t *testing.T) {
 	p := params()

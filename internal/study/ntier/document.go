@@ -21,12 +21,19 @@ func (r *Result) Document() *doc.Document {
 	if len(r.Configurations) == 1 {
 		d.Verdict = tagOf(r.Configurations[0])
 	}
+	if len(r.Growth) > 0 {
+		d.Sections = append(d.Sections, r.growthSection())
+	}
 	d.Sections = append(d.Sections, r.overview())
 	if len(r.Reversals) > 0 {
 		d.Sections = append(d.Sections, r.turned())
 	}
-	if r.Cost != nil {
-		d.Sections = append(d.Sections, r.Cost.Section(r.sla))
+	for _, c := range r.costs() {
+		s := c.Section(r.sla)
+		if c.Mix != "" {
+			s.ID, s.Title = s.ID+"-"+c.Mix, s.Title+" with the mix "+c.Mix
+		}
+		d.Sections = append(d.Sections, s)
 	}
 	if len(r.Switching)+len(r.Network) > 0 {
 		d.Sections = append(d.Sections, microbench.Section(r.Switching, r.Network))
@@ -50,6 +57,14 @@ func (r *Result) said() []string {
 	if len(out) > 1 {
 		out = append([]string{r.summary()}, out...)
 	}
+	for _, f := range r.Configurations {
+		out = append(out, f.Sizes.words(f.Configuration)...)
+	}
+	var grown []string
+	for _, g := range r.Growth {
+		grown = append(grown, g.words(r.ceiling, r.currency)...)
+	}
+	out = append(grown, out...)
 	for _, x := range r.Reversals {
 		out = append(out, reversalWords(x)+".")
 	}
@@ -64,8 +79,13 @@ func (r *Result) said() []string {
 		}
 		out = append(out, text+".")
 	}
-	if c := r.Cost; c != nil && c.At > 0 {
-		out = append(out, c.Words(r.sla))
+	for _, c := range r.costs() {
+		switch {
+		case c.At > 0 && c.Mix != "":
+			out = append(out, c.Mix+": "+c.Words(r.sla))
+		case c.At > 0:
+			out = append(out, c.Words(r.sla))
+		}
 	}
 	for _, note := range r.Notes {
 		out = append(out, num.Sentence(note))
@@ -120,30 +140,35 @@ func (r *Result) overview() doc.Section {
 		doc.Number("limit", "limit by\nthe laws", "least capacity ÷ demand over the measured resources"),
 	}}
 	for _, f := range r.Configurations {
-		peak, missing, tag := f.peak(), doc.Of(nil, num.Missing), tagOf(f)
-		users, most, knee, limit := missing, missing, missing, missing
-		if peak.Users > 0 { // a load counts
-			users, most = doc.Int(peak.Users), doc.Of(peak.Throughput,
-				atLeast(f.stillGrew())+rate(peak.Throughput)).As(doc.Strong)
-			if f.ExcludedFromRanking != "" {
-				most = most.As(doc.Doubt)
-			}
-		}
-		if k := f.Knee; k != nil {
-			knee = doc.Of(nil, k.String())
-		}
+		limit := doc.Of(nil, num.Missing)
 		if f.Laws != nil && f.Laws.Limit != nil {
 			limit = doc.Of(nil, rate(*f.Laws.Limit))
 		}
-		binds := cmp.Or(strings.Join(f.names(""), ", "), tag.Word)
-		t.Add(doc.Say(f.Configuration).To("#"+f.id()), doc.Int(f.Hosts), most, users, knee, doc.Say(binds).As(tag.Tone),
-			limit)
+		peak, users, knee, binds := f.cells()
+		t.Add(doc.Say(f.Configuration).To("#"+f.id()), doc.Int(f.Hosts), peak, users, knee, binds, limit)
 	}
 	s := doc.Section{ID: "configurations", Title: "Configurations", Blocks: []doc.Block{{Table: t}}}
 	if len(r.Configurations) > 1 {
 		s.Blocks = slices.DeleteFunc(append(s.Blocks, r.comparison()...), doc.Block.Empty)
 	}
 	return s
+}
+
+// cells are the peak, the users there, the knee, and the bottlenecks.
+func (f Finding) cells() (most, users, knee, binds doc.Cell) {
+	peak, missing, tag := f.peak(), doc.Of(nil, num.Missing), tagOf(f)
+	most, users, knee = missing, missing, missing
+	if peak.Users > 0 { // a load counts
+		users, most = doc.Int(peak.Users), doc.Of(peak.Throughput,
+			atLeast(f.stillGrew())+rate(peak.Throughput)).As(doc.Strong)
+		if f.ExcludedFromRanking != "" {
+			most = most.As(doc.Doubt)
+		}
+	}
+	if k := f.Knee; k != nil {
+		knee = doc.Of(nil, k.String())
+	}
+	return most, users, knee, doc.Say(cmp.Or(strings.Join(f.names(""), ", "), tag.Word)).As(tag.Tone)
 }
 
 // atLeast marks what still grew.
@@ -185,6 +210,10 @@ func (r *Result) turned() doc.Section {
 func (f *Finding) section(tiers []string) doc.Section {
 	s := doc.Section{ID: f.id(), Kind: "Configuration", Title: f.Configuration, Tag: tagOf(*f),
 		Intro: num.Sentence(f.Text)}
+	if f.Sizes != nil {
+		part := &doc.Section{Title: "Sizes that were tried", Blocks: []doc.Block{{Table: f.Sizes.sizesTable()}}}
+		s.Blocks = append(s.Blocks, doc.Block{Part: part})
+	}
 	if len(f.Loads) == 0 {
 		return s
 	}

@@ -122,27 +122,35 @@ func (c Configuration) String() string {
 func (c Configuration) Hosts() int {
 	sum := 0
 	for _, set := range c.sets() {
-		most := 0
-		for _, tier := range set {
-			most = max(most, c.Counts[tier])
-		}
-		sum += most
+		sum += c.hostsOf(set)
 	}
 	return sum
 }
 
+// hostsOf is how many machines tiers have that share them.
+func (c Configuration) hostsOf(set []int) (most int) {
+	for _, tier := range set {
+		most = max(most, c.Counts[tier])
+	}
+	return most
+}
+
 // label is how a trial is called: "1-2-1-em, 300 users", and of a proof "1-2-1, 300 users,
-// proof: processor of db ×1.25". The analysis knows the trial by it.
+// proof: processor of db ×1.25", of a search "1-2-1, 300 users, sizes: app.pool=8". The analysis knows the trial by it.
 type label struct {
 	configuration Configuration
 	users         int
 	proof         string // what it changes; empty: it is none
+	sizes         string // that a search tries; empty: it is of none
 }
 
 func (l label) String() string {
 	text := l.configuration.String() + ", " + num.Count(l.users, "user")
 	if l.proof != "" {
 		text += ", proof: " + l.proof
+	}
+	if l.sizes != "" {
+		text += ", sizes: " + l.sizes
 	}
 	return text
 }
@@ -151,6 +159,7 @@ func (l label) String() string {
 func (p *Params) labelOf(s model.Step) (l label, ok bool) {
 	name, rest, _ := strings.Cut(s.Label, ", ")
 	_, l.proof, _ = strings.Cut(rest, ", proof: ")
+	_, l.sizes, _ = strings.Cut(rest, ", sizes: ")
 	switch n := s.Levels["users"].(type) {
 	case float64:
 		l.users = int(n)

@@ -5,7 +5,9 @@
 //
 //  1. Configurations are written as the paper does ([Configuration]); [Params.Design]
 //     makes a trial of each with each number of users, and, with proof, trials
-//     with a quarter more of the suspect (prove.go).
+//     with a quarter more of the suspect (prove.go). Configurations that grow follow
+//     from the bottlenecks of those before (grow.go). Each may begin with a search for
+//     the best sizes (sizes.go).
 //  2. [Params.Analyze] reads what users and tiers recorded (read.go), or
 //     a table of the user's own (import.go).
 //  3. Package bottleneck names what binds. What is compared across platforms, and
@@ -48,7 +50,8 @@ measured was full. Verdicts: named; none seen up to the last load; unknown and w
 Beside it stand what the operational laws say (demands, bounds, an exact model of
 the queues) and where they do not fit; across platforms, rankings of configurations
 that turn over, where intervals carry it; and with --prices the cost of a request,
-and which configuration keeps the SLA at the least cost. Of several runs each has the
+and which configuration keeps the SLA at the least cost. If configurations grow (grow
+in the file), the answer is the path: which tier got a host, and why it ends. Of several runs each has the
 name of its platform before it, and after a slash what else differs: its variant.`
 
 const example = `  scalebench ntier latest
@@ -78,11 +81,14 @@ const (
 
 // Params are the parameters of the study.
 type Params struct {
-	Configurations []string `json:"configurations,omitempty" jsonschema:"maxItems=200,uniqueItems=true" jsonschema_description:"What is measured: how many hosts each tier has, in the order of tiers, then platform and type: 1-2-1-2-ec2-large. Tiers joined by + share hosts: 1-2-2+2. Default: one, with as many hosts as count of each service says."`
-	Tiers          []string `json:"tiers,omitempty" flag:"tiers" jsonschema:"maxItems=20,uniqueItems=true" jsonschema_description:"The services that are tiers, in the order in which a request reaches them: [web, app, db]."`
-	Users          []int    `json:"users,omitempty" jsonschema:"maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"Numbers of users, each of which is measured with each configuration; a knee takes 4 or more."`
-	Order          string   `json:"order" jsonschema:"enum=random,enum=blocks,enum=ascending" jsonschema_description:"Order of the trials: random; blocks: each trial of all before the next, in random order; ascending: as the paper, by configuration and users, in which drift and load cannot be told apart."`
-	Proof          bool     `json:"proof,omitempty" jsonschema_description:"Whether there is then a quarter more of what is named, beyond the knee, in turns with trials as before, to see whether the throughput follows: of processors, of threads and pools whose sizes services name, and of links that a lab sets."`
+	Configurations []string                    `json:"configurations,omitempty" jsonschema:"maxItems=200,uniqueItems=true" jsonschema_description:"What is measured: how many hosts each tier has, in the order of tiers, then platform and type: 1-2-1-2-ec2-large. Tiers joined by + share hosts: 1-2-2+2. Default: one, with as many hosts as count of each service says."`
+	Tiers          []string                    `json:"tiers,omitempty" flag:"tiers" jsonschema:"maxItems=20,uniqueItems=true" jsonschema_description:"The services that are tiers, in the order in which a request reaches them: [web, app, db]."`
+	Users          []int                       `json:"users,omitempty" jsonschema:"maxItems=100,uniqueItems=true,minimum=1" jsonschema_description:"Numbers of users, each of which is measured with each configuration; a knee takes 4 or more."`
+	Mixes          []string                    `json:"mixes,omitempty" jsonschema:"maxItems=3,uniqueItems=true,enum=browse_only,enum=read_write,enum=author" jsonschema_description:"Mixes of what users do: all trials with the first, then all with the next. Each mix is analysed and ranked by itself, and stands in parentheses in the configuration: 1-2-1(read_write). Default: the mix of the workload."`
+	Order          string                      `json:"order" jsonschema:"enum=random,enum=blocks,enum=ascending" jsonschema_description:"Order of the trials: random; blocks: each trial of all before the next, in random order; ascending: as the paper, by configuration and users, in which drift and load cannot be told apart."`
+	Proof          bool                        `json:"proof,omitempty" jsonschema_description:"Whether there is then a quarter more of what is named, beyond the knee, in turns with trials as before, to see whether the throughput follows: of processors, of threads and pools whose sizes services name, and of links that a lab sets."`
+	Grow           *Grow                       `json:"grow,omitempty" jsonschema_description:"Each configuration grows: a host is added to the tiers that are named, until no hardware binds, a ceiling is reached, or the answer is unknown. Ceilings: {hosts: 8, price_per_hour: 5}; {}: as far as the fleet goes."`
+	Sizes          map[string]map[string][]int `json:"sizes,omitempty" jsonschema_description:"Sizes of services that are tried with the most users before each configuration is measured: {app: {pool: [2, 4, 8, 16]}}. Each keeps its best, by successive halving. Services name the variables (sizes)."`
 
 	Platforms map[string]map[string]string `json:"platforms,omitempty" jsonschema_description:"Labels of the nodes of each platform. Default: the label platform has its name."`
 	Types     map[string]map[string]string `json:"types,omitempty" jsonschema_description:"Labels of the nodes of each type. Default: the label type has its name."`
@@ -146,7 +152,7 @@ func (p *Params) Validate() error {
 	if _, err := p.list(); err != nil {
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, p.checkGrow(), p.checkSizes())...)
 }
 
 // Notes implements study.Noter.

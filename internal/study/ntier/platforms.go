@@ -68,7 +68,8 @@ func reversals(all []Finding) (out []Reversal, of Rankings) {
 	var pairs []pair
 	for i, a := range all {
 		for _, b := range all[i+1:] {
-			if a.place() == b.place() && a.Shape != b.Shape && a.asked == b.asked && len(a.peaks)*len(b.peaks) > 0 && (!a.stillGrew() || !b.stillGrew()) {
+			if a.place() == b.place() && a.Shape != b.Shape && a.Mix == b.Mix && a.asked == b.asked &&
+				len(a.peaks)*len(b.peaks) > 0 && (!a.stillGrew() || !b.stillGrew()) {
 				pairs = append(pairs, pair{a, b})
 			}
 		}

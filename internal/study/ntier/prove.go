@@ -14,14 +14,16 @@ import (
 	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
 
-// proving measures all trials, and then those of the proofs.
-type proving struct {
+// sequential measures the trials of configurations, then those of their proofs, and then of the
+// configurations that these grow to.
+type sequential struct {
 	*Params
-	setup   study.Setup
-	first   []study.Treatment
-	trials  []trial // that were seen
-	begun   bool    // the first trials were asked for
-	planned bool    // the proofs were
+	setup      study.Setup
+	first      []study.Treatment
+	trials     []trial         // that were seen
+	begun      bool            // the first trials were asked for
+	considered map[string]bool // configurations whose proofs were asked for, or cannot be made
+	latest     string
 }
 
 var _ interface {
@@ -29,36 +31,78 @@ var _ interface {
 	study.Bounded
 	study.Forecaster
 	study.Opener
-} = (*proving)(nil)
+	study.Commenter
+} = (*sequential)(nil)
 
 // Opening implements study.Opener.
-func (d *proving) Opening() []study.Treatment { return d.first }
+func (d *sequential) Opening() []study.Treatment { return d.first }
+
+// Latest implements study.Commenter.
+func (d *sequential) Latest() string { return d.latest }
 
 // Next implements study.Design. A run that is resumed has seen some or all of it.
-func (d *proving) Next(seen *observe.Run) ([]study.Treatment, error) {
+func (d *sequential) Next(seen *observe.Run) ([]study.Treatment, error) {
 	more, err := d.trialsOf(seen)
 	if err != nil {
 		return nil, err
 	}
 	d.trials = append(d.trials, more...)
-	d.begun = d.begun || len(seen.Steps()) > 0
-	d.planned = d.planned || slices.ContainsFunc(more, func(t trial) bool { return t.proof != "" })
-	switch {
-	case !d.begun:
+	for _, t := range more {
+		if t.proof != "" {
+			d.considered[t.configuration.String()] = true
+		}
+	}
+	if !d.begun && len(seen.Steps()) == 0 {
 		d.begun = true
 		return d.first, nil
-	case !d.planned:
-		d.planned = true
-		return d.proofs(), nil
 	}
-	return nil, nil
+	d.begun = true
+	all := d.group(d.trials)
+	var begun []string
+	for _, m := range all {
+		begun = append(begun, m.configuration.String())
+	}
+	if out := d.asked(d.first[0].Workload, d.setup, all, begun); len(out) > 0 { // after a search
+		return out, nil
+	}
+	if out := d.proofs(all); len(out) > 0 {
+		return d.withBest(all, out), nil
+	}
+	return d.growing(all), nil
+}
+
+// growing are the trials of the configurations that follow.
+func (d *sequential) growing(all []measured) []study.Treatment {
+	if d.latest = ""; d.Grow == nil {
+		return nil
+	}
+	known := make(map[string]judged)
+	for _, m := range all {
+		known[m.configuration.String()] = judged{m, m.judge(d.Proof)}
+	}
+	workload := d.first[0].Workload
+	_, wanted := d.paths(known, func(c Configuration) bool {
+		if d.setup.Fits == nil {
+			return true
+		}
+		err := d.setup.Fits(d.treatment(workload, c, d.Users[0], 1))
+		if err != nil {
+			d.latest = fmt.Sprintf("the fleet has no hosts for %s: %v", c, err)
+		}
+		return err == nil
+	})
+	return d.asked(workload, d.setup, all, wanted)
 }
 
 // proofs are trials of each configuration with what it is named for, at the load at
 // which that was full, as it is and with more of it in turns.
-func (d *proving) proofs() []study.Treatment {
+func (d *sequential) proofs(all []measured) []study.Treatment {
 	var out []study.Treatment
-	for _, m := range d.group(d.trials) {
+	for _, m := range all {
+		if name := m.configuration.String(); !d.Proof || d.considered[name] {
+			continue
+		}
+		d.considered[m.configuration.String()] = true
 		a := bottleneck.Analyze(m.system)
 		raises, why := m.system.Raises(a, m.size)
 		for turn := 0; why == "" && len(raises) > 0 && turn < 2*d.setup.Trials; turn++ {
@@ -71,7 +115,7 @@ func (d *proving) proofs() []study.Treatment {
 				}
 				set(t.Services, of[i])
 			}
-			t.Label = label{m.configuration, a.Load, bottleneck.RaiseLabel(of)}.String()
+			t.Label = label{configuration: m.configuration, users: a.Load, proof: bottleneck.RaiseLabel(of)}.String()
 			out = append(out, t)
 		}
 	}
@@ -120,23 +164,50 @@ func (m measured) size(r bottleneck.Resource) int {
 }
 
 // AtMost implements study.Bounded.
-func (d *proving) AtMost() (steps int, all time.Duration) {
+func (d *sequential) AtMost() (steps int, all time.Duration) {
 	if !d.begun {
-		steps = len(d.first)
 		for _, t := range d.first { // microbenchmarks take less than users
-			all += d.step(t.Workload)
+			if t.Workload != d.first[0].Workload {
+				steps, all = steps+1, all+d.step(t.Workload)
+			}
 		}
 	}
-	if !d.planned {
-		n := 2 * d.setup.Trials * len(d.Configurations)
-		steps, all = steps+n, all+time.Duration(n)*d.step(d.first[0].Workload)
-	}
-	return steps, all
+	n := max(0, d.most()-len(d.trials))
+	return steps + n, all + time.Duration(n)*d.step(d.first[0].Workload)
 }
 
-// Outlook implements study.Forecaster: the trials with those of proofs, and then what
-// is measured beside them.
-func (d *proving) Outlook() []study.Outlook {
+// most is how many trials of users there are at most.
+func (d *sequential) most() int {
+	n := d.searchTrials() + len(d.Users)*d.setup.Trials
+	if d.Proof {
+		n += 2 * d.setup.Trials
+	}
+	return n * (len(d.Configurations) + d.mostGrown())
+}
+
+// mostGrown is how many configurations follow the first at most: each has a host more, and
+// there are two where tiers share hosts.
+func (d *sequential) mostGrown() (n int) {
+	if d.Grow == nil {
+		return 0
+	}
+	for _, text := range d.Configurations {
+		c, _ := ParseConfiguration(text, d.Tiers) // validated
+		most := len(d.setup.Nodes)
+		if d.Grow.Hosts > 0 {
+			most = min(most, d.Grow.Hosts)
+		}
+		if most -= c.Hosts(); slices.Contains(c.Joined, true) {
+			most *= 2
+		}
+		n += max(0, most)
+	}
+	return n
+}
+
+// Outlook implements study.Forecaster: the trials with those of proofs and of what
+// configurations grow to, and then what is measured beside them.
+func (d *sequential) Outlook() []study.Outlook {
 	var out []study.Outlook
 	for _, t := range d.first {
 		i := slices.IndexFunc(out, func(o study.Outlook) bool { return o.Workload == t.Workload })
@@ -147,14 +218,17 @@ func (d *proving) Outlook() []study.Outlook {
 			out[i].Steps++
 		}
 	}
-	out[0].Steps, out[0].Note = out[0].Steps+2*len(d.Configurations), strings.Join(d.cannotRaise(), "; ")
+	out[0].Steps = (d.most() + d.setup.Trials - 1) / d.setup.Trials
+	if d.Proof {
+		out[0].Note = strings.Join(d.cannotRaise(), "; ")
+	}
 	return out
 }
 
 // cannotRaise says of what no proof can be made, as far as file and nodes tell
 // beforehand: of a link where it is not set by the fleet, and of a processor where no
 // node of its tier has a quarter more than the limit of the service.
-func (d *proving) cannotRaise() []string {
+func (d *sequential) cannotRaise() []string {
 	var fixed, why []string // tiers that may have nodes with a link that cannot be raised, and why a processor cannot
 	for _, s := range d.setup.Services {
 		if !slices.Contains(d.Tiers, s.Name) {
@@ -201,7 +275,7 @@ func (d *proving) cannotRaise() []string {
 }
 
 // nodes are those that a service may have in a configuration.
-func (d *proving) nodes(s study.Service, c Configuration) []model.Node {
+func (d *sequential) nodes(s study.Service, c Configuration) []model.Node {
 	on := make(map[string]string)
 	maps.Copy(on, s.On)
 	maps.Copy(on, d.labels(c))
@@ -209,7 +283,7 @@ func (d *proving) nodes(s study.Service, c Configuration) []model.Node {
 }
 
 // step is how long a trial of a workload takes.
-func (d *proving) step(workload string) time.Duration {
+func (d *sequential) step(workload string) time.Duration {
 	for _, w := range d.setup.Workloads {
 		if e, ok := w.Bench.(interface{ Estimate() time.Duration }); ok && w.Name == workload {
 			return e.Estimate()

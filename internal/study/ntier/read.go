@@ -27,6 +27,7 @@ type trial struct {
 	bottleneck.Trial
 	latencies *hdrhistogram.Histogram  // ns; nil: not known
 	hosts     []prices.Place           // of the nodes of the tiers
+	places    map[string]prices.Place  // what the nodes of each tier have in common
 	timeline  func() timeline.Timeline // nil: there is none
 	notes     []string                 // what users did otherwise than their tables say
 	above     []string                 // columns of a table with more than all that there is
@@ -38,8 +39,10 @@ type trial struct {
 // measured is one configuration with its trials.
 type measured struct {
 	configuration Configuration
+	mix           string // that the study set; empty: none
 	system        bottleneck.System
 	proofs        []trial
+	searches      []trial // of sizes
 	trials        []trial // of the system
 	failed        []trial // of both, by users
 }
@@ -76,10 +79,13 @@ func (p *Params) group(trials []trial) []measured {
 		i, ok := at[name]
 		if !ok {
 			i, at[name] = len(out), len(out)
-			out = append(out, measured{configuration: t.configuration,
+			mix, _ := t.of.Levels[levelMix].(string)
+			out = append(out, measured{configuration: t.configuration, mix: mix,
 				system: bottleneck.System{Name: name, Tiers: p.Tiers, Front: p.front(t.of)}})
 		}
 		switch {
+		case t.sizes != "":
+			out[i].searches = append(out[i].searches, t)
 		case t.failed:
 			out[i].failed = append(out[i].failed, t)
 			slices.SortStableFunc(out[i].failed, func(a, b trial) int { return cmp.Compare(a.Users, b.Users) })
@@ -90,7 +96,9 @@ func (p *Params) group(trials []trial) []measured {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b measured) int {
-		return cmp.Or(cmp.Compare(a.configuration.Place(), b.configuration.Place()), slices.Compare(a.configuration.Counts, b.configuration.Counts), cmp.Compare(a.configuration.Shape(), b.configuration.Shape()))
+		x, y := a.configuration, b.configuration
+		return cmp.Or(cmp.Compare(a.mix, b.mix), cmp.Compare(x.Place(), y.Place()), slices.Compare(x.Counts, y.Counts),
+			cmp.Compare(x.Shape(), y.Shape()))
 	})
 	return out
 }
@@ -162,6 +170,16 @@ func (p *Params) read(t *trial, nodes map[model.NodeID]model.Node) error {
 		t.hosts = append(t.hosts, prices.PlaceOf(nodes[node]))
 		if cores := nodes[node].Facts.Processors(); cores > 0 {
 			t.Cores[node] = cores
+		}
+	}
+	t.places = make(map[string]prices.Place)
+	for tier, service := range t.of.Services {
+		for _, node := range service.Nodes {
+			place := prices.PlaceOf(nodes[node])
+			if before, ok := t.places[tier]; ok {
+				place = common(before, place)
+			}
+			t.places[tier] = place
 		}
 	}
 	run, step := t.run, t.of

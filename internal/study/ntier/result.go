@@ -17,9 +17,12 @@ import (
 // Result is what the trials tell. Its JSON form is a contract.
 type Result struct {
 	Configurations []Finding    `json:"configurations"`
+	Growth         []Growth     `json:"growth,omitempty"` // of configurations that grow
 	Reversals      []Reversal   `json:"reversals"`
 	Rankings       Rankings     `json:"rankings"`
-	Cost           *prices.Cost `json:"cost"` // null: without prices, or an SLA
+	Cost           *prices.Cost `json:"cost"` // null: without prices, or an SLA, or of several mixes
+	// CostByMix is that of each of several mixes: operations of one are no others' measure.
+	CostByMix []MixCost `json:"cost_by_mix,omitempty"`
 	// Switching and Network are what microbenchmarks of the nodes measured.
 	Switching []microbench.Switch  `json:"context_switches,omitempty"`
 	Network   []microbench.Network `json:"network,omitempty"`
@@ -27,10 +30,26 @@ type Result struct {
 	// Notes say what else is to know, and speak against nothing.
 	Notes []string `json:"notes,omitempty"`
 
-	title  string
-	tiers  []string
-	sla    string
-	warned []warning
+	title    string
+	tiers    []string
+	sla      string
+	ceiling  Grow
+	currency string
+	warned   []warning
+}
+
+// MixCost is what configurations cost with one mix.
+type MixCost struct {
+	Mix string `json:"mix"`
+	*prices.Cost
+}
+
+// costs are those of the result, by mix.
+func (r *Result) costs() []MixCost {
+	if r.Cost != nil {
+		return []MixCost{{Cost: r.Cost}}
+	}
+	return r.CostByMix
 }
 
 // warning is about a configuration, or about all: then of is empty.
@@ -55,12 +74,15 @@ type Finding struct {
 	Configuration string `json:"configuration"`
 	Shape         string `json:"shape"`
 	Variant       string `json:"variant,omitempty"`
+	Mix           string `json:"mix,omitempty"` // that the study set
 	Platform      string `json:"platform,omitempty"`
 	Type          string `json:"type,omitempty"`
 	Hosts         int    `json:"hosts"`
 	bottleneck.Answer
 	Proof *bottleneck.Proof `json:"proof"` // null: there is none
 	Text  string            `json:"text"`
+	// Sizes is the search for the best sizes; null: none was asked for.
+	Sizes *Search `json:"sizes,omitempty"`
 	// Kept says of each load whether the SLA was kept; empty without an SLA.
 	Kept []Kept `json:"sla,omitempty"`
 	// Signals are what grows without anything being full, by tier and load;
@@ -97,6 +119,10 @@ func (p *Params) answer(from source) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(p.Sizes) > 0 {
+			s, _ := p.search(m.searches)
+			f.Sizes = &s
+		}
 		if sla != nil {
 			f.Kept = keptBy(*sla, f.Loads, m.trials, f.withdrawn())
 		}
@@ -104,14 +130,14 @@ func (p *Params) answer(from source) (*Result, error) {
 		unproved = unproved || f.unproved
 		r.Configurations = append(r.Configurations, f)
 	}
-	others := unlike(r.Configurations)
+	if r.Growth = p.growth(all, r.Configurations); p.Grow != nil {
+		list, _ := p.list() // validated
+		r.ceiling, r.currency = *p.Grow, list.Currency
+	}
 	r.Reversals, r.Rankings = reversals(r.Configurations)
-	var costs []warning
-	if p.PriceTable != "" || len(p.Prices)+len(p.PriceList) > 0 || sla != nil {
-		var err error
-		if r.Cost, costs, err = p.cost(r.Configurations, all, len(others) == 0); err != nil {
-			return nil, err
-		}
+	others, costs, err := p.byMix(r, all)
+	if err != nil {
+		return nil, err
 	}
 	r.warn(r.doubts()...)
 	r.warn(slices.Concat(costs, late, others)...)
@@ -124,10 +150,39 @@ func (p *Params) answer(from source) (*Result, error) {
 	return r, nil
 }
 
-// finding analyses one configuration.
-func (m measured) finding(proof bool) (Finding, error) {
+// byMix holds the configurations of each mix against each other: whether their users are
+// alike, and what they cost. Those of a mix follow each other.
+func (p *Params) byMix(r *Result, all []measured) (others, costs []warning, err error) {
+	asked := p.SLA != "" || p.PriceTable != "" || len(p.Prices)+len(p.PriceList) > 0
+	for from := 0; from < len(all); {
+		to := from
+		for to < len(all) && all[to].mix == all[from].mix {
+			to++
+		}
+		of := r.Configurations[from:to]
+		different := unlike(of)
+		others = append(others, different...)
+		if asked {
+			cost, doubts, err := p.cost(of, all[from:to], len(different) == 0)
+			if err != nil {
+				return nil, nil, err
+			}
+			costs = append(costs, doubts...)
+			r.CostByMix = append(r.CostByMix, MixCost{all[from].mix, cost})
+		}
+		from = to
+	}
+	if len(r.CostByMix) == 1 {
+		r.Cost, r.CostByMix = r.CostByMix[0].Cost, nil
+	}
+	return others, costs, nil
+}
+
+// judge names the bottlenecks of one configuration.
+func (m measured) judge(proof bool) Finding {
 	c := m.configuration
-	f := Finding{Configuration: c.String(), Shape: c.Shape(), Variant: c.Variant, Platform: c.Platform, Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system),
+	f := Finding{Configuration: c.String(), Shape: c.Shape(), Variant: c.Variant, Mix: m.mix, Platform: c.Platform,
+		Type: c.Type, Hosts: m.hosts(), Answer: bottleneck.Analyze(m.system),
 		table: m.table(), asked: m.asked()}
 	f.Doubts = append(f.Doubts, m.doubts()...)
 	f.withoutFailed(m.failed)
@@ -138,6 +193,12 @@ func (m measured) finding(proof bool) (Finding, error) {
 	}
 	f.unproved = f.Verdict == bottleneck.Named && f.Proof == nil && fixed == "" && !f.table
 	f.ApplyProof(f.Proof)
+	return f
+}
+
+// finding analyses one configuration.
+func (m measured) finding(proof bool) (Finding, error) {
+	f := m.judge(proof)
 	if f.ExcludedFromRanking == "" { // of one load: the largest of each trial is larger by the noise of all
 		f.peaks = f.peak().Throughputs
 	}
@@ -244,11 +305,14 @@ func (r *Result) doubts() (out []warning) {
 		for _, d := range f.Doubts {
 			add(d.Text)
 		}
+		for _, text := range f.Sizes.doubts() {
+			add(text)
+		}
 		if f.Verdict == bottleneck.Unknown {
 			add("no verdict: " + f.Why)
 		}
 		switch {
-		case f.ExcludedFromRanking != "" && (len(r.Configurations) > 1 || r.Cost != nil):
+		case f.ExcludedFromRanking != "" && (len(r.Configurations) > 1 || len(r.costs()) > 0):
 			add("its throughput takes no part in rankings and has no cost at its peak, for it may be less than the " +
 				"application can do")
 		case f.ExcludedFromRanking == "" && f.stillGrew() && len(places) > 1:

@@ -67,6 +67,10 @@ func analyze(t *testing.T, p *Params, r *recording) *Result {
 	return got.(*Result) //nolint:forcetypeassert // it is
 }
 
+func proofLabel(c Configuration, raised string) string {
+	return label{configuration: c, users: 160, proof: raised}.String()
+}
+
 // TestRun reads a run as agents record it, and says what the simulation is.
 func TestRun(t *testing.T) {
 	p := &Params{Tiers: []string{"web", "app", "db"}, SLA: "p95=500ms", PriceTable: "type,price_per_hour,currency\nlarge,0.5,USD\n"}
@@ -77,8 +81,9 @@ func TestRun(t *testing.T) {
 	faster.Tiers[2].Quota *= bottleneck.Quarter
 	c, _ := ParseConfiguration("1-2-1-ec2-large", p.Tiers)
 	for trial := 1; trial <= 3; trial++ {
-		r.add(label{c, 160, "processor of db ×1"}.String(), shop.Trial(160, trial, 12), shop.RampUp, shop.Run)
-		r.add(label{c, 160, "processor of db ×1.25"}.String(), faster.Trial(160, trial, 12), shop.RampUp, shop.Run)
+		before, after := proofLabel(c, "processor of db ×1"), proofLabel(c, "processor of db ×1.25")
+		r.add(before, shop.Trial(160, trial, 12), shop.RampUp, shop.Run)
+		r.add(after, faster.Trial(160, trial, 12), shop.RampUp, shop.Run)
 	}
 	got := analyze(t, p, r)
 	f := got.Configurations[0]
@@ -124,7 +129,7 @@ func TestRefuted(t *testing.T) {
 	c, _ := ParseConfiguration("1-2-1-ec2-large", p.Tiers)
 	for trial := 1; trial <= 3; trial++ {
 		x := shop.Trial(160, trial, 12)
-		r.add(label{c, 160, "processor of db ×1"}.String(), x, shop.RampUp, shop.Run)
+		r.add(proofLabel(c, "processor of db ×1"), x, shop.RampUp, shop.Run)
 		// The limit is raised, and what hides behind it does as much as before.
 		x = shop.Trial(160, trial+10, 12)
 		for i := range x.Services {
@@ -133,7 +138,7 @@ func TestRefuted(t *testing.T) {
 				s.Signals[bottleneck.SignalQuota] = slices.Repeat([]float64{.5 * bottleneck.Quarter}, len(s.Signals[bottleneck.SignalQuota]))
 			}
 		}
-		r.add(label{c, 160, "processor of db ×1.25"}.String(), x, shop.RampUp, shop.Run)
+		r.add(proofLabel(c, "processor of db ×1.25"), x, shop.RampUp, shop.Run)
 	}
 	got := analyze(t, p, r)
 	f := got.Configurations[0]

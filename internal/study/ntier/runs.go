@@ -46,8 +46,8 @@ func (p *Params) readAll(in study.Input) (source, error) {
 			return out, err
 		}
 		for i := range trials {
-			if name != nil {
-				trials[i].configuration.Platform, trials[i].configuration.Variant = name[1], name[2]
+			if c := &trials[i].configuration; name != nil {
+				c.Platform, c.Variant = name[1], strings.Trim(name[2]+"_"+c.Variant, "_") // which may have a mix
 			}
 		}
 		out.trials = append(out.trials, trials...)

@@ -88,6 +88,64 @@ func TestSeveralRuns(t *testing.T) {
 	}
 }
 
+// TestMixes: configurations of each mix are ranked and priced by themselves, also of runs that
+// have names, and that users do something else with another mix is no doubt.
+func TestMixes(t *testing.T) {
+	p := &Params{Tiers: []string{"web", "app", "db"}, SLA: "p95=500ms",
+		PriceTable: "type,price_per_hour,currency\nlarge,0.5,USD\n"}
+	writes := shop
+	writes.Tiers = slices.Clone(shop.Tiers)
+	writes.Tiers[2].Quota *= .5
+	r := recordingOf("A")
+	r.loads(p, "1-2-1(read_write)-ec2-large", writes, 2, 40, 80, 120, 180)
+	r.loads(p, "1-2-1(browse_only)-ec2-large", shop, 2, 40, 80, 120, 180)
+	for i := range r.data.Steps {
+		s := &r.data.Steps[i]
+		l, _ := p.labelOf(*s)
+		s.Levels["mix"] = l.configuration.Variant
+		for k := range s.Tasks {
+			params := map[string]any{"mix": l.configuration.Variant}
+			for key, v := range s.Tasks[k].Spec.Params {
+				params[key] = v
+			}
+			s.Tasks[k].Spec.Params = params
+		}
+	}
+	got := analyze(t, p, r)
+	if len(got.Configurations) != 2 || got.Cost != nil || len(got.CostByMix) != 2 {
+		t.Fatalf("%d configurations, cost %v, %d costs by mix", len(got.Configurations), got.Cost, len(got.CostByMix))
+	}
+	for i, mix := range []string{"browse_only", "read_write"} {
+		f, c := got.Configurations[i], got.CostByMix[i]
+		if f.Mix != mix || f.Configuration != "1-2-1("+mix+")-ec2-large" || c.Mix != mix || len(c.Rows) != 1 ||
+			c.Rows[0].Configuration != f.Configuration {
+			t.Errorf("configuration %d: %s of %q; cost of %q: %+v", i, f.Configuration, f.Mix, c.Mix, c.Rows)
+		}
+	}
+	if x, y := got.Configurations[0].peak().Throughput, got.Configurations[1].peak().Throughput; math.Abs(x/y-2) > .2 {
+		t.Errorf("peaks %v and %v, want twice as much when only reading", x, y)
+	}
+	if text := strings.Join(got.Warnings, " "); strings.Contains(text, "something else") {
+		t.Errorf("warnings %q", text)
+	}
+	ids := make(map[string]bool)
+	for _, s := range got.Document().Sections {
+		if ids[s.ID] {
+			t.Errorf("two sections are %s", s.ID)
+		}
+		ids[s.ID] = true
+	}
+	one := []study.NamedRun{{Name: "fast/galera", Run: observe.Of(r.data)}}
+	named, err := p.Analyze(t.Context(), study.Input{Runs: one})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := named.(*Result).Configurations[0] //nolint:forcetypeassert // it is
+	if f.Configuration != "1-2-1(galera_browse_only)-fast-large" || f.Mix != "browse_only" {
+		t.Errorf("with a name: %s of %q", f.Configuration, f.Mix)
+	}
+}
+
 // node is a host of a tier.
 func (r *recording) node(tier string) model.NodeID {
 	for _, x := range r.data.Results {

@@ -145,7 +145,7 @@ func (r *Result) data() *doc.Table {
 		knee := cmp.Or(f.Knee, &bottleneck.Knee{Users: none, AtMost: true, AtLeast: true})
 		lo, hi := knee.Ends()
 		proof := cmp.Or(f.Proof, &bottleneck.Proof{}).Outcome
-		tail := append([]any{f.Text, strings.Join(r.about(f), "; ")}, r.Cost.Values(f.Configuration)...)
+		tail := append([]any{f.Text, strings.Join(r.about(f), "; ")}, r.costValues(f)...)
 		loads := f.Loads
 		if len(loads) == 0 { // all trials failed, which must be seen
 			loads = []bottleneck.Load{{Throughput: none}}
@@ -167,6 +167,16 @@ func (r *Result) data() *doc.Table {
 		}
 	}
 	return t
+}
+
+// costValues are the cells of what a configuration costs.
+func (r *Result) costValues(f *Finding) []any {
+	for _, c := range r.CostByMix {
+		if c.Mix == f.Mix {
+			return c.Values(f.Configuration)
+		}
+	}
+	return r.Cost.Values(f.Configuration)
 }
 
 // about are the warnings about a configuration, and those about all.

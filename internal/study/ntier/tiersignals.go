@@ -28,6 +28,7 @@ type shownSignal struct{ name, unit, words string }
 var shownSignals = []shownSignal{
 	{signalResponse, "s", "response time of the tier"},
 	{bottleneck.SignalSendQueue, "byte", "Send-Q of a host: sent, and not acknowledged yet"},
+	{bottleneck.SignalReceiveQueue, "byte", "Recv-Q of a host: received, and not read by the service yet"},
 	{bottleneck.SignalRTT, "ms", "round-trip time of connections to a host, acknowledgements that are delayed (40 ms at most) in it"},
 	{bottleneck.SignalSwitches, "1/s", "context switches of a host"},
 	{bottleneck.SignalSwitchShare, "1", "share of the processors that switching takes"},

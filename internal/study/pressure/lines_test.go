@@ -163,6 +163,29 @@ func TestAbsentMeasures(t *testing.T) {
 	says(t, r, "vol-2 operations: 2 periods of 2 have no value")
 }
 
+// TestAboveModel: a pressure above what an enforced limit allows has no lower bound, for the limit is
+// another one. Neighbours whose readings shifted work between them are no such case.
+func TestAboveModel(t *testing.T) {
+	model := func() *Params { return params(nil, file("", "m", "limits: [{of: ops, rate: 300}]")) }
+	for name, c := range map[string]struct {
+		step   float64
+		ops    []float64
+		beyond bool
+	}{
+		"minutes":            {60, []float64{360, 360, 360, 360, 200, 200, 200, 200}, true},
+		"one minute":         {60, []float64{200, 200, 360, 200, 200, 200, 200, 200}, true},
+		"minutes at 105 %":   {60, []float64{315, 315, 315, 315, 200, 200, 200, 200}, false},
+		"seconds shifted":    {1, []float64{300, 240, 360, 300, 240, 360, 300, 300, 300, 300, 300, 300}, false},
+		"ten seconds at 120": {1, []float64{200, 360, 360, 360, 360, 360, 360, 360, 360, 360, 360, 360}, true},
+	} {
+		r := resultOf(t, model(), recordedOf("", "v", c.step, columns{telemetry.Ops: c.ops}))
+		s := find(t, r, "", "v", "ops")
+		if s.beyond != c.beyond || c.beyond != (s.TCPT.Lo == 0) {
+			t.Errorf("%s: above the model %t, want %t; at the limit for at least %v %%", name, s.beyond, c.beyond, s.TCPT.Lo)
+		}
+	}
+}
+
 // TestSizesUnknown: if operations are larger than the unit, the most that they can count.
 func TestSizesUnknown(t *testing.T) {
 	r := resultOf(t, params(nil, file("", "m", "limits: [{of: ops, unit: 16KiB, rate: 1000}]")), recordedOf("", "v", 1,

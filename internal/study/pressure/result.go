@@ -125,17 +125,22 @@ func (p *Params) samplingOf(s *Service) Sampling {
 }
 
 // beyondPeriods is how many periods are averaged before a pressure counts as above the
-// model: the moments of readings shift work between neighbours.
-const beyondPeriods = 10
+// model, or how many seconds: the moments of readings shift work between neighbours.
+const beyondPeriods, beyondSeconds = 10, 60
 
 // beyond reports whether the pressure was above what a limit that is enforced allows.
 func (l *line) beyond() bool {
 	if len(l.level.Rate) != 1 || l.level.Bucket != nil || len(l.of.Cells) > 0 {
 		return false
 	}
-	n := min(beyondPeriods, len(l.series))
-	for i := n; i <= len(l.series); i++ {
-		if l.series[i-n:i].Mean() > kernelCeiling {
+	enough := func(s Series) bool { return len(s) >= beyondPeriods || s.Seconds() >= beyondSeconds }
+	from := 0
+	for to := range l.series {
+		for from < to && enough(l.series[from+1:to+1]) {
+			from++
+		}
+		averaged := l.series[from : to+1]
+		if (enough(averaged) || to == len(l.series)-1 && from == 0) && averaged.Mean() > kernelCeiling {
 			return true
 		}
 	}

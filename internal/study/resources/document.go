@@ -97,6 +97,11 @@ func (r *Result) ranking() doc.Section {
 		s.Intro = "The resources of this run by how much of each is lost when all work at once, the worst first; those that the intervals do not tell apart share a rank. Whiskers: 95 % interval."
 		s.Blocks = append(s.Blocks, doc.Plot("", "", c))
 	}
+	if len(r.Path) > 0 {
+		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{
+			Title: "Where on the way of the data", Blocks: []doc.Block{{List: &doc.List{Items: doc.Texts(r.Path)}}},
+		}})
+	}
 	if len(r.Ranking.Unknown) > 0 {
 		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{
 			Title: "What this run cannot tell", Blocks: []doc.Block{{List: &doc.List{Items: doc.Texts(r.Ranking.unknown)}}},

@@ -3,8 +3,10 @@
 //
 //  1. [Params.Answer] takes the findings and scalings of a run (package
 //     evaluation), and ranks the resources by what is lost of them.
-//  2. [Result.Document] names them, the limits that nodes share, and what the
-//     run cannot tell.
+//  2. What the data exclude on their way, and what they point to, becomes findings
+//     with evidence: channels, rates of calls, the network, links.
+//  3. Several runs are compared: [Platforms].
+//  4. [Result.Document] names all of this, and what the run cannot tell.
 //
 // What it needs is measured by the study cdi, at several fleet sizes where limits
 // are to be seen.
@@ -27,16 +29,21 @@ func Kind() study.Kind {
 		Name: "resources", Summary: "which resource is lost first, and what limits it",
 		Long: `Ranks the resources of a run by how much of them a node loses when all nodes
 work, names the limits that nodes share where the totals show one, and says what
-the run cannot tell. A run over several fleet sizes (sizes: [1, 2, 4] in the
+the run cannot tell. It says what the data exclude on their way: channels that some
+nodes share, the rate of calls, the network. A run over several fleet sizes (sizes: [1, 2, 4] in the
 experiment file) shows the totals against the size as well.
 
-The JSON has the ranking, the scalings, and under "unranked" what has no verdict;
+Several runs are compared as platforms: each resource by the metric that loses most
+of it on any platform, with the differences from the first run.
+
+The JSON has the ranking, the scalings, the findings on the way ("path"), and under "unranked" what has no verdict;
 the CSV one line a size.`,
 		Example: `  scalebench resources latest
-  scalebench resources latest --format json`,
-		Caveats: slices.Concat(caveats, evaluation.Caveats),
-		Tells:   func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
-		New:     func() study.Study { return &Params{} },
+  scalebench resources latest --format json
+  scalebench resources ec2=RUN gce=RUN`,
+		Caveats: slices.Concat(caveats, pathFindings, evaluation.Caveats), Several: true,
+		Tells: func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
+		New:   func() study.Study { return &Params{} },
 	}
 }
 
@@ -48,6 +55,9 @@ func (*Params) Check() ([]caveat.Caveat, error) { return nil, nil }
 
 // Answer implements study.Study.
 func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error) {
+	if len(in.Runs) > 1 {
+		return compare(in.Runs, evaluation.Options{Tolerance: in.Common.Tolerance})
+	}
 	r, err := find(in.Run(), evaluation.Options{Tolerance: in.Common.Tolerance})
 	if err != nil {
 		return nil, err
@@ -64,7 +74,8 @@ func find(run *observe.Run, opt evaluation.Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Ranking: rank(findings, scalings), Scalings: scalings, title: run.Title(), findings: findings}
+	r := &Result{Ranking: rank(findings, scalings), Path: path(findings, scalings), Scalings: scalings, title: run.Title(),
+		findings: findings}
 	r.Unranked = slices.DeleteFunc(append([]evaluation.Finding{}, findings...), evaluation.Finding.Answered)
 	return r, nil
 }
@@ -72,7 +83,9 @@ func find(run *observe.Run, opt evaluation.Options) (*Result, error) {
 // Result is the ranking, and how the total of each metric grew with the size of
 // the fleet. Its JSON form is a contract that scripts rely on.
 type Result struct {
-	Ranking  Ranking              `json:"ranking"`
+	Ranking Ranking `json:"ranking"`
+	// Path is what the data exclude on their way, and what they point to.
+	Path     caveat.List          `json:"path,omitempty"`
 	Scalings []evaluation.Scaling `json:"scalings"`
 	// Unranked are the findings without a verdict, with what speaks against them.
 	Unranked     []evaluation.Finding `json:"unranked"`
@@ -83,7 +96,10 @@ type Result struct {
 }
 
 // places are those of the result itself, and of its parts.
-func (r *Result) places() []caveat.Place {
+func (r *Result) places() []caveat.Place { return append(r.parts(), r.Places()...) }
+
+// parts are the places of its parts.
+func (r *Result) parts() []caveat.Place {
 	parts := slices.Concat(evaluation.Places(r.findings), evaluation.Places(r.Unranked))
 	for i := range r.Ranking.Resources {
 		f := &r.Ranking.Resources[i].Finding
@@ -95,11 +111,12 @@ func (r *Result) places() []caveat.Place {
 		parts = append(parts, caveat.Place{About: caveat.Subject{Workload: s.Workload}, Caveats: &s.Doubts,
 			Warnings: &s.Warnings})
 	}
-	parts = append(parts, caveat.Place{Caveats: &r.Ranking.unknown, Warnings: &r.Ranking.Unknown})
+	parts = append(parts, caveat.Place{Caveats: &r.Ranking.unknown, Warnings: &r.Ranking.Unknown},
+		caveat.Place{Caveats: &r.Path})
 	for i := range parts {
 		parts[i].Own = true
 	}
-	return append(parts, r.Places()...)
+	return parts
 }
 
 // silent: no resource has a rank, and no total is worth a curve.

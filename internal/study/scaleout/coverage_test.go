@@ -185,7 +185,7 @@ func TestUnbiased(t *testing.T) {
 // TestCoverage: bands hold what fleets do in the long run, and in labs they are narrow.
 func TestCoverage(t *testing.T) {
 	t.Parallel()
-	judge(t, 60)
+	judge(t, 30)
 }
 
 // TestCoverageOfMany draws as many as it takes for the figures of docs/methods.md.

@@ -281,17 +281,18 @@ func parametersOf(c scalability.Curve) Parameters {
 
 // enough is the smallest size measured that does as much as the largest, but for a share
 // that is of no interest.
-func (r *Result) enough() int {
+func (r *Result) enough() Size {
 	for _, s := range r.Sizes {
 		if s.Rate >= sameShare*r.largest().Rate {
-			return s.Nodes
+			return s
 		}
 	}
-	return r.largest().Nodes
+	return r.largest()
 }
 
-// sameShare is from which share of a throughput on another one does as well.
-const sameShare = .95
+// sameShare is from which share of a throughput on another one does as well, and declined
+// below which one does less.
+const sameShare, declined = .95, .8
 
 // efficiency is what a node of the largest fleet does, as a share of what one of the
 // smallest does; NaN: one size was measured.

@@ -62,9 +62,12 @@ func (r *Result) sentence() string {
 	}
 	large := r.largest()
 	text := fmt.Sprintf("%s %s", num.Do(large.Nodes, "node"), r.shown(large.Rate))
-	fewer := r.enough()
-	if fewer < large.Nodes && r.Bottleneck != OwnProcessors {
-		text += fmt.Sprintf(", and %d would do as well", fewer)
+	switch fewer := r.enough(); {
+	case fewer.Nodes == large.Nodes || r.Bottleneck == OwnProcessors:
+	case large.Rate < declined*fewer.Rate:
+		text += fmt.Sprintf(", and %s %s", num.Do(fewer.Nodes, "node"), r.shown(fewer.Rate))
+	default:
+		text += fmt.Sprintf(", and %d would do as well", fewer.Nodes)
 	}
 	text += r.ending() + "."
 	if large.Lower != nil {

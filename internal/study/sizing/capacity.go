@@ -45,6 +45,7 @@ type capacity struct {
 	open, advice string
 	proof        string // who did the target without more of it; empty: nobody
 	partial      bool
+	calls        bool   // operations, packets or calls bound it, not their bytes
 	caution      string // what the limit leaves open; empty when nothing
 	doubt        string // why the figure has no verdict; empty when it has one
 	noCores      string // why a capacity of the cpu is not known in cores

@@ -73,12 +73,12 @@ func (p *Params) demands(ctx context.Context, in study.Input, q *question) error
 }
 
 // wants reports whether a measured demand is asked about. Operations, packets and calls
-// are held against limits that were given alone: what a workload measured of them holds
-// for operations of its size.
+// are held against limits that were given, and against what a workload measured that was
+// bound by them: else that holds for operations of its size.
 func (q *question) wants(d demand) bool {
 	return d.unit == evaluation.ByteRate || d.unit == evaluation.Core ||
 		slices.ContainsFunc(q.capacities, func(c capacity) bool {
-			return c.nodes == 0 && c.unit == d.unit && c.is(d.resource)
+			return (c.nodes == 0 || c.calls) && c.unit == d.unit && c.is(d.resource)
 		})
 }
 

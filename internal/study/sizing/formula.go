@@ -175,6 +175,9 @@ func (q question) capacityFor(d demand, n *model.Doubts) (c capacity, known bool
 	if all := slices.DeleteFunc(slices.Clone(fit), func(c capacity) bool { return c.partial }); len(all) > 0 {
 		fit = all
 	}
+	if calls := slices.DeleteFunc(slices.Clone(fit), func(c capacity) bool { return !c.calls }); len(calls) > 0 {
+		fit = calls
+	}
 	least := slices.MinFunc(fit, func(a, b capacity) int { return cmp.Compare(a.total, b.total) })
 	if len(fit) > 1 {
 		n.Warn("measured_twice", "%s was measured in %d ways; the least capacity counts, that of %s: name another as WORKLOAD/METRIC", d.resource, len(fit), least.source)

@@ -183,6 +183,12 @@ func (p *Params) Import(ctx context.Context, in study.Input, name string, table 
 	if err != nil {
 		return nil, err
 	}
+	if platforms := evaluation.ByPlatform(findings); len(platforms) > 1 {
+		return nil, &model.InputError{
+			Problem: fmt.Sprintf("%s has %d platforms, and a plan is for one", name, len(platforms)),
+			Allowed: "keep the rows of one",
+		}
+	}
 	return p.size(ctx, in, capacitiesOf(findings, nil, nil))
 }
 
@@ -193,6 +199,7 @@ func (p *Params) size(ctx context.Context, in study.Input, measured []capacity) 
 	if err := p.giveCapacities(&q); err != nil {
 		return nil, err
 	}
+	boundByCalls(q.capacities)
 	if err := p.demands(ctx, in, &q); err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ const (
 // What is unknown allows none.
 func (m *Metric) advise() {
 	m.Advice = []Advice{}
+	m.advisePoor()
 	if m.Verdict == Unknown {
 		return
 	}

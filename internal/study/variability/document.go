@@ -240,15 +240,17 @@ func (m *Metric) parts(level float64) []doc.Block {
 		}
 	}
 	part("Over time", "", m.seriesFigure(), m.changesTable(), m.courseWords())
+	part("Poor nodes", "These nodes are worse than they were. The common course of all nodes is taken out.", m.poorTable())
 	part("Bands and distribution", m.bandWords(), m.histogramFigure(), m.bandTable(), m.cutoffTable())
 	part("What explains it", "How much of the variance each fact explains (omega squared). p is corrected over all facts (Holm); marked are those of which it is at most "+strconv.FormatFloat(m.x.Alpha, 'g', 3, 64)+".", m.factTable(), m.factRemarks())
 	for _, g := range m.Groups {
-		part("By "+m.nameOf(g.Fact), "", m.boxFigure(g), m.groupTable(g))
+		part("By "+m.nameOf(g.Fact), "", m.boxFigure(g), m.sharesFigure(g), m.groupTable(g))
 	}
 	part("Decomposition by time", "", m.decompositionTable(), m.decompositionWords(), m.heatFigure())
+	m.slotParts(part)
 	part("How often to measure", "", m.neededTable(), m.neededFigure())
 	part("Outliers", "", m.outlierWords(), m.outlierTable())
-	part("Clusters", "", m.clusterTable(), m.clusterFigure(), m.mixTable())
+	part("Clusters", "", m.clusterTable(), m.meansFigure(), m.clusterFigure(), m.mixTable())
 	return out
 }
 

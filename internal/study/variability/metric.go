@@ -45,6 +45,7 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 	m.Subjects = x.Subjects()
 	m.Dependence = x.Dependence()
 	m.Spread = x.Spread(m.Dependence)
+	m.Searches, m.Poor = x.searches(m), x.Poor()
 	switch {
 	case m.N < fewest:
 		x.Doubts.Problem("too_few_values", "%s cannot be described: %d are needed for intervals, and about 20 to tell what explains them", num.Count(m.N, "value"), fewest)
@@ -72,7 +73,9 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 	m.Confounded = x.Confounded(m.Facts)
 	m.Bands = x.Bands(m.Dependence, m.Course)
 	m.Cutoffs = x.cutoffs(p.Cutoffs, m.Dependence.EffectiveN)
-	m.Groups = x.groupings(p.byOf(x.Frame), m.Facts)
+	x.asked = p.byOf(x.Frame)
+	m.Groups = x.groupings(x.asked, m.Facts)
+	m.Slots = x.slots(x.asked, m.Groups)
 	m.Decomposition = x.Decomposition()
 	m.Outliers = x.Outliers(m.Bands.Bands)
 	m.Repetitions = x.repetitions(p, m)

@@ -2,18 +2,22 @@ package variability
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/frame"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // examined is the rows of a frame with what the question keeps of them.
 type examined struct {
 	*explain.Rows
-	curve []stats.ConfirmPoint // of the median
+	curve  []stats.ConfirmPoint // of the median
+	asked  []string             // facts that the user named
+	bounds []bool               // which values are only lower bounds; nil: not searched for
 }
 
 // alarms is among how many kinds of alarm the error rate is shared: bands, facts,
@@ -22,7 +26,14 @@ const alarms = 4
 
 // examine reads a frame; ended is as of [explain.Question].
 func (p *Params) examine(f *frame.Frame, zone *time.Location, ended func() error) *examined {
-	return &examined{Rows: explain.New(f, explain.Question{Zone: zone, Level: p.Level, Alpha: (1 - p.Level) / alarms, Ended: ended})}
+	bounds := f.Bounds()
+	if slices.Contains(bounds, true) { // its own doubt says more
+		g := *f
+		g.Doubts = slices.DeleteFunc(slices.Clone(f.Doubts), func(d model.Doubt) bool { return d.Code == frame.FactCensored })
+		f = &g
+	}
+	return &examined{bounds: bounds, Rows: explain.New(f, explain.Question{Zone: zone, Level: p.Level,
+		Alpha: (1 - p.Level) / alarms, Ended: ended})}
 }
 
 // mostBeside is up to how many rows a metric is analysed beside others. The parts

@@ -70,12 +70,15 @@ type Metric struct {
 	Confounded    []explain.Confounded   `json:"confounded,omitempty"`
 	Groups        []explain.Grouping     `json:"groups,omitempty"`
 	Decomposition *explain.Decomposition `json:"decomposition,omitempty"`
+	Slots         []*explain.Slots       `json:"slots,omitempty"`
 	Course        *explain.Course        `json:"course,omitempty"`
 	Outliers      explain.Outliers       `json:"outliers"`
 	Repeated      explain.Repeated       `json:"repeated"`
 	Repetitions   []Needed               `json:"repetitions"` // a row a target
 	Baseline      *Baseline              `json:"baseline,omitempty"`
 	Clusters      *explain.Clusters      `json:"clusters,omitempty"`
+	Poor          []explain.Poor         `json:"poor,omitempty"`     // nodes, the worst first
+	Searches      *Searches              `json:"searches,omitempty"` // of capacities that were searched for
 	Advice        []Advice               `json:"advice"`
 	Doubts        model.Doubts           `json:"doubts"`
 	Warnings      []string               `json:"warnings"`
@@ -120,10 +123,11 @@ type Baseline struct {
 
 // Advice is what the measurements allow to advise (the paper, section 8).
 type Advice struct {
-	// Code is one of take_level, report_fact, more_repetitions, more_nodes, measure_longer,
+	// Code is one of redeploy, take_level, report_fact, more_repetitions, more_nodes, measure_longer,
 	// level_changed, drift, same_mix, compare_within.
 	Code string  `json:"code"`
 	Fact string  `json:"fact,omitempty"`
+	Node string  `json:"node,omitempty"`
 	Text string  `json:"text"`
 	Gain float64 `json:"gain,omitempty"` // by which advice is sorted, 0 to 1
 }

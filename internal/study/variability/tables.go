@@ -136,14 +136,21 @@ func (m *Metric) spreadTable(level float64) *doc.Table {
 		}
 		return s.Interval(ci[0], ci[1])
 	}
-	add("mean", m.value(m.Mean).As(doc.Strong), within(m.MeanCI), "")
-	add("median", m.value(m.Median).As(doc.Strong), within(m.MedianCI), "")
+	bounded := m.Searches != nil && m.Searches.AtLeast > 0 // mean and COV are not known
+	if bounded {
+		add("lower bounds", doc.Int(m.Searches.AtLeast), "", m.Searches.medianWords(s))
+	} else {
+		add("mean", m.value(m.Mean).As(doc.Strong), within(m.MeanCI), "")
+		add("median", m.value(m.Median).As(doc.Strong), within(m.MedianCI), "")
+	}
 	add("least", m.value(m.Min).As(doc.Strong), "", "")
 	add("greatest", m.value(m.Max).As(doc.Strong), "", "range "+s.Value(m.Range, 0))
-	if m.SD != nil {
+	if m.SD != nil && !bounded {
 		add("standard deviation", m.value(*m.SD).As(doc.Strong), "", "")
 	}
-	add("COV", cov(m.COV).As(doc.Strong), strings.TrimSpace(percentInterval(m.COVCI)), "")
+	if !bounded {
+		add("COV", cov(m.COV).As(doc.Strong), strings.TrimSpace(percentInterval(m.COVCI)), "")
+	}
 	note := ""
 	if d := m.Dependence; d.EffectiveN < float64(m.N) {
 		note = fmt.Sprintf("worth %.0f independent ones", d.EffectiveN)

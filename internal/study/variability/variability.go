@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -128,7 +129,8 @@ func (p *Params) Validate() error {
 // Takes implements study.Measured.
 func (p *Params) Takes() study.Takes {
 	out := study.Takes{Least: 1, Choice: frame.Choice{Value: p.Value, Time: p.Time, By: p.by(),
-		Later: append(explain.Calendar(), factSource), Facts: []string{p.Cluster}, Zone: p.Zone}}
+		Later: slices.Concat(explain.Calendar(), slices.Collect(maps.Keys(inPaper)), []string{factSource}),
+		Facts: []string{p.Cluster}, Zone: p.Zone}}
 	if p.Baseline != "" {
 		out.Also = []string{string(p.Baseline)}
 	}
@@ -155,11 +157,15 @@ func (p *Params) byOf(f *frame.Frame) []string {
 		if fact := f.Fact(name); fact != nil {
 			out[i] = fact.Name
 		} else {
-			out[i] = frame.Plain(name) // such as Hour, which follows from the times
+			name = frame.Plain(name) // such as Hour, which follows from the times
+			out[i] = cmp.Or(inPaper[name], name)
 		}
 	}
 	return out
 }
+
+// inPaper are the facts of the calendar by their names in the paper's tables.
+var inPaper = map[string]string{"hour_of_day": explain.FactHour, "day_of_week": explain.FactWeekday}
 
 // Analyze implements study.Study: it asks of the run.
 func (p *Params) Analyze(ctx context.Context, in study.Input) (study.Result, error) {

@@ -26,6 +26,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -34,11 +35,12 @@ import (
 // Params are the parameters of the workload, with its state between Prepare
 // and Run.
 type Params struct {
-	Threads  int           `json:"threads,omitempty" jsonschema:"description=Number of threads that compute at the same time,minimum=1,maximum=4096,default=1"`
-	Duration unit.Duration `json:"duration,omitempty" jsonschema:"description=How long to compute,default=5s"`
-	Kernel   string        `json:"kernel,omitempty" jsonschema:"description=What to compute: integer sorts and hashes; float integrates planets; mixed alternates,enum=integer,enum=float,enum=mixed,default=integer"`
+	Threads  workload.Threads `json:"threads,omitzero" jsonschema_description:"Threads that compute at the same time: a number, all for one per core, or such as 2 per core."`
+	Duration unit.Duration    `json:"duration,omitempty" jsonschema:"description=How long to compute,default=5s"`
+	Kernel   string           `json:"kernel,omitempty" jsonschema:"description=What to compute: integer sorts and hashes; float integrates planets; mixed alternates,enum=integer,enum=float,enum=mixed,default=integer"`
 
-	start [5]body
+	threads int // on this node
+	start   [5]body
 }
 
 // Kind describes the workload.
@@ -47,7 +49,7 @@ func Kind() workload.Kind {
 		Name:    "cpu",
 		Summary: "Built-in processor benchmark: integer and floating-point operations per second of any number of threads.",
 		New: func() workload.Workload {
-			return &Params{Threads: 1, Duration: unit.Duration(5 * time.Second), Kernel: Integer}
+			return &Params{Threads: workload.Threads{Number: 1}, Duration: unit.Duration(5 * time.Second), Kernel: Integer}
 		},
 	}
 }
@@ -77,8 +79,11 @@ func (p *Params) Estimate() time.Duration { return p.Duration.Std() }
 
 // Prepare gives every thread a processor of the Go runtime, and one more to
 // the goroutine that publishes, and warms the code up.
-func (p *Params) Prepare(context.Context, *workload.Env) error {
-	runtime.GOMAXPROCS(p.Threads + 1)
+func (p *Params) Prepare(context.Context, *workload.Env) (err error) {
+	if p.threads, err = p.Threads.On(cgroup.Cores()); err != nil {
+		return err
+	}
+	runtime.GOMAXPROCS(p.threads + 1)
 	p.start = newSystem()
 	w := p.newWorker()
 	for range 20 {
@@ -92,7 +97,7 @@ func (p *Params) Prepare(context.Context, *workload.Env) error {
 // Run computes for the duration.
 func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	var steps []func() (uint64, error)
-	for range p.Threads {
+	for range p.threads {
 		w := p.newWorker()
 		steps = append(steps, func() (uint64, error) { return 1, w.step() })
 	}
@@ -107,6 +112,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 		return err
 	}
 	env.Report.Sample(workload.Capacity(metrics[p.Kernel], "op/s", rate, model.ResourceCPU))
+	p.Threads.Report(env.Report, p.threads)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -68,12 +69,14 @@ func TestFloatOp(t *testing.T) {
 	}
 }
 
+func two() workload.Threads { return workload.Threads{Number: 2} }
+
 func TestRun(t *testing.T) {
 	for _, tt := range []struct{ kernel, metric string }{
 		{Integer, "integer_rate"}, {Float, "float_rate"}, {Mixed, "cpu_rate"},
 	} {
 		t.Run(tt.kernel, func(t *testing.T) {
-			p := &Params{Threads: 2, Duration: unit.Duration(500 * time.Millisecond), Kernel: tt.kernel}
+			p := &Params{Threads: two(), Duration: unit.Duration(500 * time.Millisecond), Kernel: tt.kernel}
 			r, err := measure(t.Context(), t, p)
 			if err != nil {
 				t.Fatal(err)
@@ -83,6 +86,16 @@ func TestRun(t *testing.T) {
 			}
 			checkConsistent(t, r, p.Duration.Std())
 		})
+	}
+}
+
+// TestThreadsByCore: of each core so many threads, told beside the rate.
+func TestThreadsByCore(t *testing.T) {
+	want := float64(2 * cgroup.Cores())
+	p := &Params{Threads: workload.Threads{PerCore: "2 per core"}, Duration: unit.Duration(minDuration), Kernel: Integer}
+	r, err := measure(t.Context(), t, p)
+	if got := r.Find("threads"); err != nil || got.Value != want || !got.Info || r.Find("integer_rate").Value <= 0 {
+		t.Errorf("%+v, %v; want %v threads", r.Samples, err, want)
 	}
 }
 
@@ -119,7 +132,7 @@ func TestMixedAlternates(t *testing.T) {
 // TestMiscomputing gives the kernels wrong input instead of a broken CPU.
 func TestMiscomputing(t *testing.T) {
 	t.Run("float", func(t *testing.T) {
-		p := &Params{Threads: 1, Duration: unit.Duration(time.Second), Kernel: Float}
+		p := &Params{Threads: workload.Threads{Number: 1}, Duration: unit.Duration(time.Second), Kernel: Float}
 		env := &workload.Env{Report: &workloadtest.Record{T: t}}
 		if err := p.Prepare(t.Context(), env); err != nil {
 			t.Fatal(err)
@@ -140,7 +153,7 @@ func TestMiscomputing(t *testing.T) {
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 	defer cancel()
-	r, err := measure(ctx, t, &Params{Threads: 2, Duration: unit.Duration(time.Hour), Kernel: Integer})
+	r, err := measure(ctx, t, &Params{Threads: two(), Duration: unit.Duration(time.Hour), Kernel: Integer})
 	if !errors.Is(err, context.DeadlineExceeded) || len(r.Samples) != 0 {
 		t.Errorf("Run() = %v with samples %v, want the end of the context and none", err, r.Samples)
 	}

@@ -99,7 +99,8 @@ func TestNoDirect(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := params(t, `{"size": "1MiB", "duration": "0s"}`)
-	if err := made.tryDirect(p.settings()); err == nil || !strings.Contains(err.Error(), "(ramfs) does not support direct I/O: set direct: false") {
+	const refused = "(ramfs) does not support direct I/O: set direct: false"
+	if err := made.tryDirect(p.settings()); err == nil || !strings.Contains(err.Error(), refused) {
 		t.Errorf("tryDirect on ramfs = %v, want what to do", err)
 	}
 	if err := made.tryDirect(settings{}); err != nil || made.direct {

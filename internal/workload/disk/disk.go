@@ -354,8 +354,10 @@ func (p *Params) Validate() error {
 			workload.Refuse(s.ramp > 0 && s.duration == 0, "ramp", "0s with a duration of 0s", "a ramp would leave part of a fixed amount of work uncounted"),
 		),
 		cmp.Or(
-			workload.Refuse(len(p.Volumes) > 0 && (p.Volume != "" || p.Path != ""), "volumes", "one of volumes, volume and path", "they exclude each other"),
-			workload.Refuse(len(slices.Compact(slices.Sorted(slices.Values(p.Volumes)))) < len(p.Volumes), "volumes", "each volume once", "a volume stands there twice"),
+			workload.Refuse(len(p.Volumes) > 0 && (p.Volume != "" || p.Path != ""), "volumes",
+				"one of volumes, volume and path", "they exclude each other"),
+			workload.Refuse(len(slices.Compact(slices.Sorted(slices.Values(p.Volumes)))) < len(p.Volumes), "volumes",
+				"each volume once", "a volume stands there twice"),
 			workload.Refuse(p.Volume != "" && p.Path != "", "path", "one of volume and path", "volume and path exclude each other"),
 			workload.Refuse(p.Path != "" && !filepath.IsAbs(p.Path), "path", "an absolute path, such as /mnt/data", "%q is relative", p.Path),
 			workload.Refuse(strings.ContainsAny(p.Path, "\x00\n"), "path", "a path without line breaks", "%q cannot be given to fio", p.Path),

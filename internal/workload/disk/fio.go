@@ -106,7 +106,8 @@ func directFlag(direct bool) string {
 // runArguments do the work. Each job has its own part of each file, so that together
 // they use the whole size, and a fixed amount is done once.
 func runArguments(s settings, paths []string) []string {
-	args := append(common(paths), "--rw="+s.rw(), "--ioengine="+s.engine, directFlag(s.direct), "--percentile_list=50:99:99.9")
+	args := append(common(paths), "--rw="+s.rw(), "--ioengine="+s.engine, directFlag(s.direct),
+		"--percentile_list=50:99:99.9")
 	add := func(format string, value any) { args = append(args, fmt.Sprintf(format, value)) }
 	add("--bs=%d", s.block)
 	add("--size=%d", s.part())

@@ -80,7 +80,8 @@ func newTarget(place string, erasable bool) (target, error) {
 	case errors.Is(err, fs.ErrNotExist): // the name of a new file
 		folder := filepath.Dir(place)
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			return t, fmt.Errorf("the folder %s for %s is missing on this node: create it, or use another path or volume", folder, filepath.Base(place))
+			return t, fmt.Errorf("the folder %s for %s is missing on this node: create it, or use another path or volume",
+				folder, filepath.Base(place))
 		}
 		t.path, t.filesystem = place, filesystemOf(folder)
 	case err != nil:
@@ -191,7 +192,8 @@ func (t *target) allowed(ctx context.Context, s settings) error {
 func (t *target) fits(s settings) error {
 	if t.kind == device || (t.kind == existing && !t.erasable) {
 		if s.share() > t.size {
-			return fmt.Errorf("%s has %s, less than the size of %s: give a smaller size", t.path, human(t.size), human(s.share()))
+			return fmt.Errorf("%s has %s, less than the size of %s: give a smaller size", t.path, human(t.size),
+				human(s.share()))
 		}
 		return nil
 	}
@@ -201,7 +203,8 @@ func (t *target) fits(s settings) error {
 	}
 	// A thousandth is for the file system's own blocks.
 	if need := s.share() - t.size; need > free-free/1000 {
-		return fmt.Errorf("a file of %s does not fit on the file system of %s, which has %s free: give a smaller size (key size) or a larger volume", human(s.share()), filepath.Dir(t.path), human(free))
+		return fmt.Errorf("a file of %s does not fit on the file system of %s, which has %s free: "+
+			"give a smaller size (key size) or a larger volume", human(s.share()), filepath.Dir(t.path), human(free))
 	}
 	return nil
 }

@@ -52,7 +52,8 @@ func (u *union) make(ctx context.Context, env *workload.Env, places []string) ([
 	}
 	mkfs, err := workload.LookPath("mkfs."+fileSystem, env.Environ)
 	if err != nil {
-		return nil, fmt.Errorf("making a file system on the volumes: %w: install e2fsprogs, or measure one with volume", err)
+		return nil, fmt.Errorf("making a file system on the volumes: %w: "+
+			"install e2fsprogs, or measure one with volume", err)
 	}
 	u.arrays = cmp.Or(u.arrays, systemArrays())
 	// What a task that was killed has left.
@@ -82,7 +83,8 @@ func (u *union) make(ctx context.Context, env *workload.Env, places []string) ([
 		}
 		mount, err := newMount(device, fileSystem)
 		if err != nil {
-			return nil, fmt.Errorf("mounting %s: %w: this takes root and Linux 5.2; measure one with volume", device, err)
+			return nil, fmt.Errorf("mounting %s: %w: this takes root and Linux 5.2; "+
+				"measure one with volume", device, err)
 		}
 		u.mounts = append(u.mounts, mount)
 		// For programs that this process starts, too.

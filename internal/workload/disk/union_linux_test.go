@@ -79,7 +79,8 @@ func TestInTurn(t *testing.T) {
 		names := slices.Sorted(maps.Keys(env.Volumes))
 		share := blocks * 256 << 10
 		size := share*int64(n) + rand.Int64N(256<<10) //nolint:gosec // not whole blocks
-		text := fmt.Sprintf(`{"preset": "paper", "size": "%dB", "volumes": ["%s"]}`, size, strings.Join(names, `", "`))
+		text := fmt.Sprintf(`{"preset": "paper", "size": "%dB", "volumes": ["%s"]}`,
+			size, strings.Join(names, `", "`))
 		p := params(t, text)
 		prepare(t, p, env)
 		var before []int64
@@ -99,10 +100,12 @@ func TestInTurn(t *testing.T) {
 			want["volumes"] = "in turn"
 		}
 		got := r.Find("disk_size")
-		if got.Value != float64(share*int64(n)) || fmt.Sprint(got.Labels) != fmt.Sprint(want) || r.Find("disk_write_throughput").Value <= 0 {
+		if got.Value != float64(share*int64(n)) || fmt.Sprint(got.Labels) != fmt.Sprint(want) ||
+			r.Find("disk_write_throughput").Value <= 0 {
 			t.Errorf("%d volumes: %+v, want %d bytes with %v", n, got, share*int64(n), want)
 		}
-		if told := strings.Contains(said.String(), "are not a RAID0 (no mdadm"); told != (n > 1) || strings.Contains(said.String(), "the paper measured ext4") {
+		if told := strings.Contains(said.String(), "are not a RAID0 (no mdadm"); told != (n > 1) ||
+			strings.Contains(said.String(), "the paper measured ext4") {
 			t.Errorf("%d volumes: the task said %s", n, said)
 		}
 		next := params(t, text)
@@ -142,7 +145,7 @@ case $1 in
 --stop) rm -r $array $sys;;
 esac
 `, calls, x.sys, device)
-	if err := os.WriteFile(filepath.Join(folder, "mdadm"), []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(filepath.Join(folder, "mdadm"), []byte(script), 0o700); err != nil { //nolint:gosec // run
 		t.Fatal(err)
 	}
 	return x, calls
@@ -169,7 +172,8 @@ func TestRAID(t *testing.T) {
 	if err := p.Run(t.Context(), env); err != nil {
 		t.Fatalf("Run() = %v; fio said %s", err, said)
 	}
-	if got := r.Find("disk_size").Labels; got["volumes"] != "RAID0" || got["filesystem"] != "ext4" || strings.Contains(said.String(), "RAID0") {
+	if got := r.Find("disk_size").Labels; got["volumes"] != "RAID0" || got["filesystem"] != "ext4" ||
+		strings.Contains(said.String(), "RAID0") {
 		t.Errorf("labels %v; the task said %s", got, said)
 	}
 	if got := written(t, device); got < 16*mib {
@@ -219,7 +223,8 @@ func TestStop(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(x.sys, filepath.Base(path), "md/metadata_version"), []byte(tt.metadata+"\n"), 0o600); err != nil {
+			version := filepath.Join(x.sys, filepath.Base(path), "md/metadata_version")
+			if err := os.WriteFile(version, []byte(tt.metadata+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			err = x.stop(t.Context(), env.Environ, append(given, "/none"))

@@ -18,10 +18,7 @@ package jobs
 
 import (
 	"cmp"
-	"math"
-	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/cgroup"
@@ -45,13 +42,13 @@ type Params struct {
 	Function string        `json:"function,omitempty" jsonschema:"enum=copy,enum=sort,enum=sleep,enum=spin" jsonschema_description:"Built in, instead of a command: copy the file, sort its lines, or take some time, asleep or computing."`
 	Time     unit.Duration `json:"time,omitempty" jsonschema_description:"How long the function sleep or spin takes; for spin it is processor time."`
 
-	Slots     int           `json:"slots,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Items that one node works on at the same time. Default: its cores, or its share of them."`
-	Duration  unit.Duration `json:"duration,omitempty" jsonschema_description:"How long items are worked on. They come again and again meanwhile. Default: until each is done."`
-	Ramp      unit.Duration `json:"ramp,omitempty" jsonschema_description:"Slots begin at random moments within this time, so that they do not wait for the same in step. Default: all at once."`
-	Tries     int           `json:"tries,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"Executions of an item that fail before it is set aside. Default: 3."`
-	Lease     unit.Duration `json:"lease,omitempty" jsonschema_description:"How long a node may be silent before others take its items. Default: 30s."`
-	Outage    unit.Duration `json:"outage,omitempty" jsonschema_description:"How long the store, or the queue in NATS, may fail as a whole before the task fails. Meanwhile items wait, and no try is used up. A store that refuses everything has 30s at most. Default: 5m."`
-	MaxErrors float64       `json:"max_errors,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of its items that may fail on a node; one may always fail. Default: 0.05."`
+	Slots     workload.Threads `json:"slots,omitzero" jsonschema_description:"Items that one node works on at the same time: a number, all, or such as 2 per core. Default: all, which is one for each core, or for its share of them."`
+	Duration  unit.Duration    `json:"duration,omitempty" jsonschema_description:"How long items are worked on. They come again and again meanwhile. Default: until each is done."`
+	Ramp      unit.Duration    `json:"ramp,omitempty" jsonschema_description:"Slots begin at random moments within this time, so that they do not wait for the same in step. Default: all at once."`
+	Tries     int              `json:"tries,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"Executions of an item that fail before it is set aside. Default: 3."`
+	Lease     unit.Duration    `json:"lease,omitempty" jsonschema_description:"How long a node may be silent before others take its items. Default: 30s."`
+	Outage    unit.Duration    `json:"outage,omitempty" jsonschema_description:"How long the store, or the queue in NATS, may fail as a whole before the task fails. Meanwhile items wait, and no try is used up. A store that refuses everything has 30s at most. Default: 5m."`
+	MaxErrors float64          `json:"max_errors,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of its items that may fail on a node; one may always fail. Default: 0.05."`
 
 	NATS *natsqueue.Config `json:"nats,omitempty" jsonschema_description:"Take items from a work queue of NATS JetStream instead of the server's queue."`
 
@@ -215,26 +212,11 @@ func (p *Params) isItem(name string) bool {
 	return (p.Get == nil || strings.HasPrefix(name, p.Get.Prefix)) && !p.isResult(name)
 }
 
-// slots is how many items are worked on at once on this node.
-func (p *Params) slots() int { return cmp.Or(p.Slots, cores()) }
-
-// cores is how many processors this process may use by the limits of its control group,
-// which are read once: of a share of one, one.
-var cores = sync.OnceValue(func() int {
-	most := float64(runtime.NumCPU())
-	if v1, v2, err := cgroup.Own("cpu"); err == nil {
-		groups := []cgroup.Group{{V1: v1}}
-		for _, m := range v2 {
-			groups = append(groups, cgroup.Group{V2: m.Own})
-		}
-		for _, g := range groups {
-			if allowed, _ := g.Allowed(); allowed < most {
-				most = allowed
-			}
-		}
-	}
-	return max(int(math.Ceil(most)), 1)
-})
+// slots is how many items are worked on at once on this node. Prepare refuses too many.
+func (p *Params) slots() int {
+	n, _ := p.Slots.On(cgroup.Cores())
+	return cmp.Or(n, cgroup.Cores())
+}
 
 // config is how a bucket is used.
 func (p *Params) config(bucket string, env *workload.Env) store.Config {

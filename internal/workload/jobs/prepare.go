@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/environ"
 	"github.com/scalebench/scalebench/internal/jobs"
 	store "github.com/scalebench/scalebench/internal/load/objectstore"
@@ -23,6 +24,9 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 	if missing := environ.Missing(env.Environ, p.PassEnv); len(missing) > 0 {
 		return fmt.Errorf("pass_env names %s, which the agent's environment lacks: set it where the agent starts",
 			strings.Join(missing, ", "))
+	}
+	if _, err := p.Slots.On(cgroup.Cores()); err != nil {
+		return fmt.Errorf("slots: %w", err)
 	}
 	if p.Function != "" && p.Function != Sleep {
 		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), p.slots()+1)) // functions compute here

@@ -140,8 +140,8 @@ func (p *Params) checkLimits() error {
 	}
 	lease := p.Lease.Std()
 	return errors.Join(
-		impossible(p.Slots < 0 || p.Slots > maxSlots, "slots", p.Slots,
-			fmt.Sprintf("1 to %d; leave it out for one per core", maxSlots)),
+		impossible(p.Slots.Number < 0 || p.Slots.Number > workload.MaxThreads, "slots", p.Slots.Number,
+			fmt.Sprintf("1 to %d; leave it out for one per core", workload.MaxThreads)),
 		impossible(p.Duration != 0 && p.Duration.Std() < shortest, "duration", p.Duration,
 			"100ms or more; leave it out to work until each item is done"),
 		impossible(p.Ramp < 0 || p.Ramp > p.Duration, "ramp", p.Ramp, "0s to the duration"),
@@ -151,5 +151,3 @@ func (p *Params) checkLimits() error {
 		impossible(p.RequestTimeout.Std() < shortest, "request_timeout", p.RequestTimeout, "100ms or more"),
 		impossible(!(p.MaxErrors >= 0 && p.MaxErrors <= 1), "max_errors", p.MaxErrors, "a share from 0 to 1"))
 }
-
-const maxSlots = 4096

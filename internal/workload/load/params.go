@@ -14,10 +14,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/frame"
 	engine "github.com/scalebench/scalebench/internal/load"
 	"github.com/scalebench/scalebench/internal/load/objectstore"
 	"github.com/scalebench/scalebench/internal/model"
@@ -27,11 +30,13 @@ import (
 
 // Params are the parameters of the workload.
 type Params struct {
-	Target   string    `json:"target" jsonschema:"required,minLength=1" jsonschema_description:"URL of the server: http://host:port/path, https://…, or a data store: redis://host, postgres://user@host/database, mysql://user@host/database, cassandra://host/keyspace; or a bucket: s3://host:port/bucket."`
-	Requests []Request `json:"requests,omitempty" jsonschema:"maxItems=100" jsonschema_description:"Kinds of requests, drawn at random by their weights. Default: one GET of the target."`
-	Headers  Headers   `json:"headers,omitempty" flag:"header,H" jsonschema_description:"Headers of every request, stored with the run; the flag is repeatable."`
-	Data     *Data     `json:"data,omitempty" jsonschema_description:"With a data store: the records and the operations. Default: a thousand records of YCSB, its workload b."`
-	Objects  *Objects  `json:"objects,omitempty" jsonschema_description:"With a bucket of an object store: the objects and the operations. Default: puts and gets of 1MiB, half and half."`
+	Target string `json:"target" jsonschema:"required,minLength=1" jsonschema_description:"URL of the server: http://host:port/path, https://…, or a data store: redis://host, postgres://user@host/database, mysql://user@host/database, cassandra://host/keyspace; or a bucket: s3://host:port/bucket."`
+	// Labels of several targets make them one population: see study/capacity.
+	Labels   map[string]string `json:"labels,omitempty" jsonschema_description:"What is known of the target, such as {region: eu-west, type: small}. The capacities of all targets with labels are one metric, with the workload's name as the node."`
+	Requests []Request         `json:"requests,omitempty" jsonschema:"maxItems=100" jsonschema_description:"Kinds of requests, drawn at random by their weights. Default: one GET of the target."`
+	Headers  Headers           `json:"headers,omitempty" flag:"header,H" jsonschema_description:"Headers of every request, stored with the run; the flag is repeatable."`
+	Data     *Data             `json:"data,omitempty" jsonschema_description:"With a data store: the records and the operations. Default: a thousand records of YCSB, its workload b."`
+	Objects  *Objects          `json:"objects,omitempty" jsonschema_description:"With a bucket of an object store: the objects and the operations. Default: puts and gets of 1MiB, half and half."`
 	// PasswordEnv keeps the password out of the file, and so of the store.
 	PasswordEnv string `json:"password_env,omitempty" flag:"password-env" jsonschema_description:"With a data store: the agents' environment variable that holds the password."`
 	HTTP2       bool   `json:"http2,omitempty" flag:"http2" jsonschema_description:"Use HTTP/2; only with https://."`
@@ -197,7 +202,7 @@ func (p *Params) Validate() error {
 			"handshakes this frequent would be a load themselves", "use 1ms and more"),
 		refuse(p.Rate != nil && p.Users > 0, "users",
 			"rate (open loop) and users (closed loop) exclude each other", "leave one of them out"),
-		rate, target, data,
+		rate, target, data, p.checkLabels(),
 		refuse(p.HTTP2 && p.plain(), "http2",
 			"HTTP/2 needs TLS, and the target begins with http://", "leave it out, or use https://"),
 		refuse(p.MaxBody > 0 && !p.overHTTP(), "max_body",
@@ -261,6 +266,22 @@ func (p *Params) checkTarget() error {
 	}
 	_, err := newStore(p.Target, engine.Trust{PEM: p.CAPEM}) // a file is the nodes'
 	return err
+}
+
+// taken are names of facts that rows have without labels.
+var taken = []string{frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition,
+	frame.FactDisturbed, frame.FactVersion, frame.FactFile, frame.FactCensored, "source", "hour", "weekday", "day", "week"}
+
+// checkLabels refuses labels that would be other facts, or none.
+func (p *Params) checkLabels() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(p.Labels)) {
+		errs = append(errs, workload.Invalid(slices.Contains(taken, frame.Plain(name)), "labels."+name,
+			"results have a fact of this name", "use another name, such as region"),
+			workload.Invalid(name == "" || p.Labels[name] == "", "labels."+name, "a label needs a name and a value",
+				"write region: eu-west"))
+	}
+	return errors.Join(errs...)
 }
 
 // strictly decodes JSON and refuses keys that nobody reads.

@@ -31,6 +31,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/kernel"
 	"github.com/scalebench/scalebench/internal/model"
@@ -48,10 +49,10 @@ const (
 // Params are the parameters of the workload, with its state between Prepare
 // and Run.
 type Params struct {
-	Threads  int           `json:"threads,omitempty" jsonschema:"description=Number of threads that access memory at the same time,minimum=1,maximum=4096,default=1"`
-	Duration unit.Duration `json:"duration,omitempty" jsonschema:"description=How long each test takes,default=5s"`
-	Size     unit.Size     `json:"size,omitempty" jsonschema:"description=Working set of each thread; without it four times the last-level cache divided among the threads and 64MiB at least"`
-	Tests    []string      `json:"tests,omitempty" jsonschema:"description=What to measure and in which order,minItems=1,uniqueItems=true,enum=copy,enum=triad,enum=latency"`
+	Threads  workload.Threads `json:"threads,omitzero" jsonschema_description:"Threads that access memory at the same time: a number, all for one per core, or such as 2 per core."`
+	Duration unit.Duration    `json:"duration,omitempty" jsonschema:"description=How long each test takes,default=5s"`
+	Size     unit.Size        `json:"size,omitempty" jsonschema:"description=Working set of each thread; without it four times the last-level cache divided among the threads and 64MiB at least"`
+	Tests    []string         `json:"tests,omitempty" jsonschema:"description=What to measure and in which order,minItems=1,uniqueItems=true,enum=copy,enum=triad,enum=latency"`
 
 	arenas []*arena // one a thread
 }
@@ -62,7 +63,7 @@ func Kind() workload.Kind {
 		Name:    "memory",
 		Summary: "Built-in memory benchmark: copy and triad bandwidth and random-access latency beyond the caches.",
 		New: func() workload.Workload {
-			return &Params{Threads: 1, Duration: unit.Duration(5 * time.Second)}
+			return &Params{Threads: workload.Threads{Number: 1}, Duration: unit.Duration(5 * time.Second)}
 		},
 	}
 }
@@ -119,21 +120,25 @@ func (p *Params) Estimate() time.Duration {
 // fault is left for the tests. Where on a machine with several memory nodes
 // they lie, and where the threads run, is left to the kernel.
 func (p *Params) Prepare(ctx context.Context, _ *workload.Env) error {
+	threads, err := p.Threads.On(cgroup.Cores())
+	if err != nil {
+		return err
+	}
 	size := p.Size
 	if size == 0 {
-		size = defaultSize(lastLevelCache("/sys"), p.Threads)
+		size = defaultSize(lastLevelCache("/sys"), threads)
 	}
 	walks := slices.Contains(p.tests(), Latency)
 	streams := !walks || len(p.tests()) > 1
-	need := int64(size) * int64(p.Threads)
+	need := int64(size) * int64(threads)
 	if walks && streams {
 		need *= 2 // links and vectors
 	}
 	if err := checkFits(need, available("/proc/meminfo")); err != nil {
 		return err
 	}
-	runtime.GOMAXPROCS(p.Threads + 1)
-	p.arenas = make([]*arena, p.Threads)
+	runtime.GOMAXPROCS(threads + 1)
+	p.arenas = make([]*arena, threads)
 	var wg sync.WaitGroup
 	for i := range p.arenas {
 		p.arenas[i] = &arena{}
@@ -176,6 +181,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 			return fmt.Errorf("thread %d: %w", i, err)
 		}
 	}
+	p.Threads.Report(env.Report, len(p.arenas))
 	return nil
 }
 

@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestRun(t *testing.T) {
-	p := &Params{Threads: 2, Duration: unit.Duration(300 * time.Millisecond), Size: 3 * unit.MiB}
+	p := &Params{Threads: workload.Threads{Number: 2}, Duration: unit.Duration(300 * time.Millisecond), Size: 3 * unit.MiB}
 	r := &workloadtest.Record{T: t}
 	env := &workload.Env{Report: r}
 	if err := p.Prepare(t.Context(), env); err != nil {
@@ -162,7 +162,7 @@ func TestTriad(t *testing.T) {
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	p := &Params{Threads: 1, Duration: unit.Duration(time.Hour), Size: unit.MiB}
+	p := &Params{Threads: workload.Threads{Number: 1}, Duration: unit.Duration(time.Hour), Size: unit.MiB}
 	r := &workloadtest.Record{T: t}
 	if err := p.Prepare(ctx, &workload.Env{Report: r}); err != nil {
 		t.Fatal(err)

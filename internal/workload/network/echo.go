@@ -81,7 +81,7 @@ func (e *echo) run(ctx context.Context) {
 
 // use sends echoes over one connection.
 func (e *echo) use(ctx context.Context) error {
-	conn, err := dial(ctx, e.addr, e.stall)
+	conn, err := dial(ctx, e.addr, e.stall, 0)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 const (
 	pathObject  = "/object"  // GET receives it, PUT sends one
 	pathEcho    = "/echo"    // GET: from then on every byte comes back
+	pathMessage = "/message" // GET with a length: from then on each so many bytes come back together
 	pathIperf3  = "/iperf3"  // GET: the port of the client's own iperf3 server
 	pathGoodbye = "/goodbye" // POST: the client is done
 	headerNode  = "Scalebench-Node"
@@ -125,9 +126,13 @@ func unexpected(err error) error {
 // before something that failed is tried again.
 const pace = 100 * time.Millisecond
 
-// dial connects, by TCP with its usual options (no delay, default buffers).
-func dial(ctx context.Context, addr string, patience time.Duration) (*net.TCPConn, error) {
+// dial connects, by TCP with its usual options (no delay, default buffers); segment is
+// the largest segment, 0: what the network takes.
+func dial(ctx context.Context, addr string, patience time.Duration, segment int) (*net.TCPConn, error) {
 	d := net.Dialer{Timeout: patience}
+	if segment > 0 {
+		d.Control = smallSegments(segment)
+	}
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
@@ -143,7 +148,7 @@ func interrupt(ctx context.Context, conn net.Conn) (stop func() bool) {
 // request asks for one thing on a connection of its own, and returns the text
 // of the answer.
 func request(ctx context.Context, method, path, addr, node string, patience time.Duration) (string, error) {
-	conn, err := dial(ctx, addr, patience)
+	conn, err := dial(ctx, addr, patience, 0)
 	if err != nil {
 		return "", err
 	}

@@ -9,7 +9,8 @@
 //  1. Prepare puts the object into memory and begins to serve it, before any
 //     node may start, so that no port is closed;
 //  2. Run connects. During the first half of the warm-up, at most a second,
-//     nothing is transferred: the round-trip time of the idle network;
+//     nothing is transferred: the round-trip time of the idle network, and then, where
+//     asked for, that of messages of several sizes;
 //  3. all connections transfer: HTTP/1.1 GET to receive, PUT to send. The
 //     kernel copies: sendfile from memory on one side, receive and discard
 //     (MSG_TRUNC) on the other, so that the network and not a copy loop is
@@ -63,6 +64,8 @@ type Params struct {
 	Direction   string         `json:"direction,omitempty" jsonschema:"enum=both,enum=receive,enum=send" jsonschema_description:"What the client of a connection does. both: in a pair, each end receives from the other; in a ring or with all_to_one, the client sends and receives. Default: both for pairs, receive for a ring, send for all_to_one."`
 	Connections int            `json:"connections,omitempty" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"TCP connections in each direction. Default: 4; with the preset paper, one for each processor of the node."`
 	Size        unit.Size      `json:"size,omitempty" jsonschema_description:"Size of the object that is transferred again and again. It is kept in memory. Default: 100MB."`
+	Packet      unit.Size      `json:"packet,omitempty" jsonschema_description:"Largest TCP segment, 88B to 9kB, of which 12B are usually TCP's own; small ones measure how many packets a second there are. Builtin, on Linux. Default: what the network takes."`
+	Messages    []unit.Size    `json:"messages,omitempty" jsonschema:"maxItems=32,uniqueItems=true" jsonschema_description:"Sizes of messages, 1B to 1MiB, whose round trips are measured while nothing is transferred, each for a second. Builtin."`
 	Duration    unit.Duration  `json:"duration,omitempty" jsonschema_description:"How long to measure, after the warm-up. Default: 10s. Give either this or downloads."`
 	Downloads   int64          `json:"downloads,omitempty" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"End after this many transfers of the object in each direction, over all connections together, instead of after a time."`
 	WarmUp      *unit.Duration `json:"warm_up,omitempty" jsonschema_description:"Time at the start that is not scored. In its first half, at most 1s, nothing is transferred and the round-trip time of the idle network is measured. Default: 2s; with downloads, none."`
@@ -144,10 +147,12 @@ type settings struct {
 	receive, send, mutual bool
 	connections           int   // for each direction and peer
 	size                  int64 // of the object, bytes
+	packet                int   // largest segment, bytes; 0: that of the network
+	messages              []unit.Size
 	duration              time.Duration
 	downloads             int64 // transfers for each direction and peer; 0: duration counts
 	// warmUp is the time from the start to the scored part; for its first
-	// part, idle, nothing is transferred.
+	// part, idle, nothing is transferred, nor while messages go back and forth.
 	warmUp, idle time.Duration
 	port         int
 	stall        time.Duration
@@ -165,7 +170,7 @@ const (
 func (p *Params) settings() settings {
 	s := settings{
 		tool: p.Tool, connections: p.Connections, size: int64(p.Size), duration: p.Duration.Std(),
-		downloads: p.Downloads, port: p.Port, stall: p.Stall.Std(),
+		packet: int(p.Packet), messages: p.Messages, downloads: p.Downloads, port: p.Port, stall: p.Stall.Std(),
 	}
 	direction := p.Direction
 	if direction == "" {
@@ -195,6 +200,7 @@ func (p *Params) settings() settings {
 	if s.tool != Iperf3 || s.warmUp >= 2*time.Second { // iperf3 needs whole seconds for its own warm-up
 		s.idle = min(maxIdle, s.warmUp/2)
 	}
+	s.warmUp += s.sweep()
 	return s
 }
 
@@ -203,6 +209,8 @@ const (
 	maxSize     = unit.Size(16_000_000_000)
 	minDuration = 500 * time.Millisecond
 	minStall    = 500 * time.Millisecond
+	minPacket   = unit.Size(88) // of the kernel's, TCP_MIN_MSS
+	maxPacket   = unit.Size(9000)
 )
 
 // Validate implements workload.Workload.
@@ -219,7 +227,24 @@ func (p *Params) Validate() error {
 			workload.Refuse(p.WarmUp != nil && (p.WarmUp.Std() < 0 || p.WarmUp.Std() > time.Hour), "warm_up", "0s to 1h", "%s is not a useful time to warm up", p.WarmUp),
 			workload.Refuse(p.Stall.Std() < minStall, "stall", "500ms or more", "%s is too short to tell a dead peer from a slow one", p.Stall),
 		),
+		workload.Refuse(p.Packet != 0 && (p.Packet < minPacket || p.Packet > maxPacket), "packet", "88B to 9kB",
+			"packets of %s are impossible", p.Packet),
+		p.validateMessages(),
 		p.validateIperf3())
+}
+
+func (p *Params) validateMessages() error {
+	if p.Shape == string(workload.Ring) || p.Shape == string(workload.AllToOne) {
+		// Links that carry messages of others as well are not idle.
+		return workload.Refuse(len(p.Messages) > 0, "messages", "a pairing of two nodes",
+			"with %s, links carry others' messages", p.Shape)
+	}
+	for i, size := range p.Messages {
+		if size < 1 || size > maxMessage {
+			return workload.Refuse(true, fmt.Sprintf("messages[%d]", i), "1B to 1MiB", "messages of %s are impossible", size)
+		}
+	}
+	return nil
 }
 
 // validateIperf3 refuses what iperf3 cannot do as the built-in tool does it.
@@ -231,6 +256,8 @@ func (p *Params) validateIperf3() error {
 	return cmp.Or(
 		workload.Refuse(s.downloads > 0, "downloads", "a duration with tool: iperf3, or tool: builtin", "iperf3 transfers no objects"),
 		workload.Refuse(p.Size != 0, "size", "tool: builtin, or leave size out", "iperf3 transfers no objects"),
+		workload.Refuse(p.Packet != 0, "packet", "tool: builtin, or leave packet out", "iperf3 sets no segment here"),
+		workload.Refuse(len(p.Messages) > 0, "messages", "tool: builtin, or leave messages out", "iperf3 sends none"),
 		workload.Refuse(s.connections > 128, "connections", "1 to 128 with tool: iperf3", "iperf3 cannot make %d connections", s.connections),
 		workload.Refuse(s.duration%time.Second != 0, "duration", "whole seconds with tool: iperf3", "iperf3 cannot run for %v", s.duration),
 		workload.Refuse(s.warmUp%time.Second != 0 || s.warmUp > time.Minute, "warm_up", "whole seconds, at most 1m, with tool: iperf3", "iperf3 cannot warm up for %v", s.warmUp),

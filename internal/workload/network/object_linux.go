@@ -120,10 +120,12 @@ func sendFile(conn net.Conn, file *os.File, n int64, took func(int64)) error {
 	return cmp.Or(err, inner)
 }
 
-// sent is what TCP knows of what a connection has sent.
+// sent is what TCP knows of what a connection has sent, and received.
 type sent struct {
 	acked       int64 // bytes that the peer's TCP has acknowledged
 	retransmits int64 // segments sent again
+	// Segments with data that have arrived there, and here.
+	delivered, received uint32
 }
 
 // sentBy asks the kernel (RFC 4898: tcpEStatsAppHCThruOctetsAcked). What is
@@ -137,7 +139,8 @@ func sentBy(conn *net.TCPConn) (s sent, ok bool) {
 	err = raw.Control(func(fd uintptr) {
 		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 		if ok = err == nil; ok {
-			s = sent{acked: int64(info.Bytes_acked), retransmits: int64(info.Total_retrans)}
+			s = sent{acked: int64(info.Bytes_acked), retransmits: int64(info.Total_retrans),
+				delivered: info.Delivered, received: info.Data_segs_in}
 		}
 	})
 	return s, ok && err == nil

@@ -24,7 +24,10 @@ func sendFile(conn net.Conn, file *os.File, n int64, took func(int64)) error {
 }
 
 // sent is what TCP knows of what a connection has sent.
-type sent struct{ acked, retransmits int64 }
+type sent struct {
+	acked, retransmits  int64
+	delivered, received uint32
+}
 
 // sentBy knows nothing here; what is written counts as sent.
 func sentBy(*net.TCPConn) (sent, bool) { return sent{}, false }

@@ -220,6 +220,8 @@ func (s *server) answer(l *link, req *http.Request, c *client) error {
 		return s.take(l, c, req.ContentLength)
 	case "GET " + pathEcho:
 		return s.echo(l, c)
+	case "GET " + pathMessage:
+		return s.message(l, c, req.ContentLength)
 	case "GET " + pathIperf3:
 		return reply(l, http.StatusOK, strconv.Itoa(c.port))
 	case "POST " + pathGoodbye:

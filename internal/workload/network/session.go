@@ -47,10 +47,12 @@ func newSession(set settings, env *workload.Env, o *object) (*session, error) {
 		s.phase.Store(phaseWarmUp) // the others transfer from the start
 	}
 	if set.receive {
-		s.counts = append(s.counts, &count{metric: metricReceive, resource: model.ResourceNetworkReceive})
+		s.counts = append(s.counts,
+			bytesAndPackets(set, metricReceive, metricReceivePackets, model.ResourceNetworkReceive)...)
 	}
 	if set.send {
-		s.counts = append(s.counts, &count{metric: metricSend, resource: model.ResourceNetworkSend, send: true})
+		s.counts = append(s.counts,
+			bytesAndPackets(set, metricSend, metricSendPackets, model.ResourceNetworkSend)...)
 	}
 	for _, peer := range env.Peers {
 		addr, err := address(peer, set.port)
@@ -58,10 +60,14 @@ func newSession(set settings, env *workload.Env, o *object) (*session, error) {
 			return nil, err
 		}
 		s.echoes = append(s.echoes, newEcho(peer, addr, s.node, set.stall, &s.phase))
+		var st *stream
 		for _, c := range s.counts {
-			st := &stream{peer: peer, addr: addr, send: c.send}
-			st.tickets.Store(math.MaxInt64)
-			c.streams, s.streams = append(c.streams, st), append(s.streams, st)
+			if c.unit == "byte" {
+				st = &stream{peer: peer, addr: addr, send: c.resource == model.ResourceNetworkSend}
+				st.tickets.Store(math.MaxInt64)
+				s.streams = append(s.streams, st)
+			}
+			c.streams = append(c.streams, st) // packets are those of the bytes before
 		}
 	}
 	return s, nil
@@ -144,6 +150,10 @@ func (s *session) newFlow(st *stream) *flow {
 		f.took = f.ledger.wrote
 		st.ledgers = append(st.ledgers, f.ledger)
 	}
+	if s.set.packet > 0 {
+		f.packets = &packetCount{send: st.send}
+		st.counted = append(st.counted, f.packets)
+	}
 	st.active.Add(1)
 	st.missing.Add(1)
 	return f
@@ -158,14 +168,21 @@ func (s *session) measure(ctx context.Context, start time.Time, done <-chan erro
 	if err := tick(ctx, start.Add(s.set.idle), done, nil); err != nil {
 		return err
 	}
+	if len(s.set.messages) > 0 {
+		s.sendMessages(ctx, start.Add(s.set.idle))
+		if err := tick(ctx, start.Add(s.set.idle+s.set.sweep()), done, nil); err != nil {
+			return err
+		}
+	}
 	for _, st := range s.streams {
 		st.moved = time.Now()
 	}
-	if s.set.warmUp == 0 {
+	transfers := s.set.warmUp > s.set.sweep() // before what is scored
+	if !transfers {
 		s.begin() // before the first byte
 	}
 	close(s.load)
-	if s.set.warmUp > 0 {
+	if transfers {
 		if err := tick(ctx, start.Add(s.set.warmUp), done, s.watch); err != nil {
 			return err
 		}
@@ -255,24 +272,35 @@ func (s *session) info(metric, unit string, value float64) {
 
 // The metrics.
 const (
-	metricReceive     = "network_receive_throughput"
-	metricSend        = "network_send_throughput"
-	metricErrors      = "network_errors"
-	metricRetransmits = "network_retransmits"
+	metricReceive        = "network_receive_throughput"
+	metricSend           = "network_send_throughput"
+	metricReceivePackets = "network_receive_packets"
+	metricSendPackets    = "network_send_packets"
+	metricErrors         = "network_errors"
+	metricRetransmits    = "network_retransmits"
 )
 
 // count is the work in one direction, to and from all peers.
 type count struct {
-	metric, resource string
-	send             bool
-	streams          []*stream
-	base             int64 // before the scored part
+	metric, unit, resource string
+	of                     func(*stream) int64
+	streams                []*stream
+	base                   int64 // before the scored part
+}
+
+// bytesAndPackets are the counts of a direction: packets where they are asked for.
+func bytesAndPackets(set settings, bytes, packets, resource string) []*count {
+	out := []*count{{metric: bytes, unit: "byte", resource: resource, of: (*stream).bytes}}
+	if set.packet > 0 {
+		out = append(out, &count{metric: packets, unit: "packet", resource: resource, of: (*stream).packets})
+	}
+	return out
 }
 
 func (c *count) total() int64 {
 	n := -c.base
 	for _, st := range c.streams {
-		n += st.bytes()
+		n += c.of(st)
 	}
 	return n
 }
@@ -289,14 +317,14 @@ func (s *session) begin() {
 	s.begun = time.Now()
 	for _, c := range s.counts {
 		c.base += c.total()
-		s.report.Progress(c.metric, "byte", 0)
+		s.report.Progress(c.metric, c.unit, 0)
 	}
 }
 
 // publish reports the work done so far.
 func (s *session) publish() error {
 	for _, c := range s.counts {
-		s.report.Progress(c.metric, "byte", float64(c.total()))
+		s.report.Progress(c.metric, c.unit, float64(c.total()))
 	}
 	return s.watch()
 }
@@ -320,12 +348,12 @@ func (s *session) watch() error {
 func (s *session) finish() error {
 	s.phase.Store(phaseWarmUp) // echoes of the end are not scored
 	for _, c := range s.counts {
-		bytes, took := c.total(), time.Since(s.begun)
-		s.report.Progress(c.metric, "byte", float64(bytes))
-		if bytes <= 0 {
-			return fmt.Errorf("nothing was measured: no byte was transferred in %v", took)
+		total, took := c.total(), time.Since(s.begun)
+		s.report.Progress(c.metric, c.unit, float64(total))
+		if total <= 0 {
+			return fmt.Errorf("nothing was measured: no %s was transferred in %v", c.unit, took)
 		}
-		s.report.Sample(workload.Capacity(c.metric, "byte/s", float64(bytes)/took.Seconds(), c.resource))
+		s.report.Sample(workload.Capacity(c.metric, c.unit+"/s", float64(total)/took.Seconds(), c.resource))
 	}
 	if s.set.send {
 		s.info(metricRetransmits, "segment", float64(s.resent()-s.retransmits))

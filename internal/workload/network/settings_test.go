@@ -47,6 +47,13 @@ func TestValidate(t *testing.T) {
 		{`{"tool": "iperf3", "connections": 129}`, "connections"},
 		{`{"tool": "iperf3", "duration": "1500ms"}`, "duration"},
 		{`{"tool": "iperf3", "warm_up": "500ms"}`, "warm_up"},
+		{`{"packet": "88B", "messages": ["1B", "64KiB", "1MiB"]}`, ""},
+		{`{"packet": "87B"}`, "packet"},
+		{`{"packet": "9001B"}`, "packet"},
+		{`{"messages": ["1kB", "2MiB"]}`, "messages[1]"},
+		{`{"messages": ["1kB", "1kB"]}`, "messages"},
+		{`{"tool": "iperf3", "packet": "1kB"}`, "packet"},
+		{`{"tool": "iperf3", "messages": ["1kB"]}`, "messages"},
 	})
 }
 

@@ -20,11 +20,12 @@ type stream struct {
 	addr string // of the peer's server
 	send bool
 
-	received atomic.Int64 // bytes of bodies
-	ledgers  []*ledger    // one for each flow that sends
-	tickets  atomic.Int64 // transfers that may still be begun
-	active   atomic.Int32 // flows that still have something to do
-	missing  atomic.Int32 // flows that have not been connected yet
+	received atomic.Int64   // bytes of bodies
+	ledgers  []*ledger      // one for each flow that sends
+	counted  []*packetCount // one for each flow, where packets are asked for
+	tickets  atomic.Int64   // transfers that may still be begun
+	active   atomic.Int32   // flows that still have something to do
+	missing  atomic.Int32   // flows that have not been connected yet
 
 	seen  int64     // bytes when it last moved, for the watch
 	moved time.Time // and when that was
@@ -62,6 +63,15 @@ func (s *stream) bytes() int64 {
 	return n
 }
 
+// packets are those with data until now.
+func (s *stream) packets() int64 {
+	var n int64
+	for _, c := range s.counted {
+		n += c.read()
+	}
+	return n
+}
+
 // silent is the error for a peer that has stopped.
 func (s *stream) silent(stall time.Duration) error {
 	verb := "received from"
@@ -84,7 +94,8 @@ func silence(verb string, peer model.Host, addr string, stall time.Duration, las
 type flow struct {
 	*stream
 	client  *session
-	ledger  *ledger // nil when receiving
+	ledger  *ledger      // nil when receiving
+	packets *packetCount // nil where they are not asked for
 	connect sync.Once
 	took    func(int64) // counts a piece that was moved
 }
@@ -108,7 +119,7 @@ func (f *flow) run(ctx context.Context) error {
 
 // use makes one connection and transfers over it.
 func (f *flow) use(ctx context.Context) error {
-	conn, err := dial(ctx, f.addr, f.client.set.stall)
+	conn, err := dial(ctx, f.addr, f.client.set.stall, f.client.set.packet)
 	if err != nil {
 		return err
 	}
@@ -117,6 +128,10 @@ func (f *flow) use(ctx context.Context) error {
 	if f.ledger != nil {
 		f.ledger.attach(conn)
 		defer f.ledger.detach()
+	}
+	if f.packets != nil {
+		f.packets.attach(conn)
+		defer f.packets.detach()
 	}
 	f.connect.Do(func() {
 		f.missing.Add(-1)

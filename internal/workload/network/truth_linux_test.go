@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -163,4 +164,22 @@ func checkTruth(t *testing.T, outcomes []outcome, metrics []string, low float64,
 		}
 	}
 	return all
+}
+
+// TestTruthOfPackets: a shaped link carries as many packets as its rate has room for, with
+// their headers, of a segment that was drawn.
+func TestTruthOfPackets(t *testing.T) {
+	const stamps, headers = 12, 66
+	segment := 400 + rand.IntN(600)
+	want := linkRate / 8 / float64(segment-stamps+headers)
+	ns := shapedLink(t)
+	tasks := pairTasks(Receive, func(p *Params) { p.Packet = unit.Size(segment) })
+	for try := 3; try > 0; try-- {
+		got := measurePair(t, ns, tasks)[0].Samples[metricReceivePackets].Value
+		t.Logf("segments of %d bytes: %.0f packets/s, by arithmetic %.0f", segment, got, want)
+		if got >= .97*want && got <= 1.015*want {
+			return
+		}
+	}
+	t.Errorf("packets a second differ from %v in each of three tries", want)
 }

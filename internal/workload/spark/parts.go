@@ -49,7 +49,8 @@ func whole(parts []*part) (a answer, err error) {
 		want := parts[0].Table
 		want.Part = p.Table.Part
 		if p.Table != want || p.Table.Parts != len(parts) || come[p.Table] {
-			return answer{}, fmt.Errorf("node %s has the part %+v, which is not one of %d of %+v", p.Host, p.Table, len(parts), want)
+			return answer{}, fmt.Errorf("node %s has the part %+v, which is not one of %d of %+v",
+				p.Host, p.Table, len(parts), want)
 		}
 		come[p.Table] = true
 		a.Cents += p.Answer.Cents

@@ -60,8 +60,9 @@ func TestAnswer(t *testing.T) {
 // and the pieces of a part are its rows, each once.
 func TestParts(t *testing.T) {
 	for range 20 {
-		n, cores := 1+rand.IntN(8), 1+rand.IntN(300)                                                                                                 //nolint:gosec // a truth of the test's own
-		tab := table{Version: 2, Seed: rand.Int64(), Size: 1 + rand.Int64N(60_000), Sources: 1 + rand.IntN(300), Skew: 2 * rand.Float64(), Parts: n} //nolint:gosec // the same
+		n, cores := 1+rand.IntN(8), 1+rand.IntN(300)                                //nolint:gosec // the test's truth
+		tab := table{Version: 2, Seed: rand.Int64(), Size: 1 + rand.Int64N(60_000), //nolint:gosec // the same
+			Sources: 1 + rand.IntN(300), Skew: 2 * rand.Float64(), Parts: n} //nolint:gosec // the same
 		var parts []*part
 		cents := make(map[string]int64)
 		for tab.Part = range n {

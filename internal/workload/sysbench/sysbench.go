@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scalebench/scalebench/internal/cgroup"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/unit"
 	"github.com/scalebench/scalebench/internal/workload"
@@ -34,16 +35,17 @@ const (
 // Params are the parameters of the workload, with its state between Prepare
 // and Run.
 type Params struct {
-	Test     string        `json:"test,omitempty" jsonschema:"description=Which test of sysbench to run,enum=cpu,enum=memory,default=cpu"`
-	Threads  int           `json:"threads,omitempty" jsonschema:"description=Number of threads,minimum=1,maximum=4096,default=1"`
-	Duration unit.Duration `json:"duration,omitempty" jsonschema:"description=How long to run; whole seconds,default=10s"`
+	Test     string           `json:"test,omitempty" jsonschema:"description=Which test of sysbench to run,enum=cpu,enum=memory,default=cpu"`
+	Threads  workload.Threads `json:"threads,omitzero" jsonschema_description:"Threads: a number, all for one per core, or such as 2 per core."`
+	Duration unit.Duration    `json:"duration,omitempty" jsonschema:"description=How long to run; whole seconds,default=10s"`
 	// MaxPrime is for the test cpu, the rest for the test memory.
 	MaxPrime  int       `json:"max_prime,omitempty" jsonschema:"description=cpu: upper limit of the primes that an event looks for,minimum=3,default=10000"`
 	BlockSize unit.Size `json:"block_size,omitempty" jsonschema:"description=memory: size of the blocks; a power of 2,default=1KiB"`
 	Operation string    `json:"operation,omitempty" jsonschema:"description=memory: what to do,enum=read,enum=write,default=write"`
 	Access    string    `json:"access,omitempty" jsonschema:"description=memory: in which order,enum=seq,enum=rnd,default=seq"`
 
-	path string // of sysbench
+	path    string // of sysbench
+	threads int    // on this node
 }
 
 // Kind describes the workload.
@@ -53,7 +55,7 @@ func Kind() workload.Kind {
 		Summary: "The cpu and memory tests of sysbench 1.0, where it is installed.",
 		New: func() workload.Workload {
 			return &Params{
-				Test: CPU, Threads: 1, Duration: unit.Duration(10 * time.Second),
+				Test: CPU, Threads: workload.Threads{Number: 1}, Duration: unit.Duration(10 * time.Second),
 				MaxPrime: 10000, BlockSize: unit.KiB, Operation: "write", Access: "seq",
 			}
 		},
@@ -78,6 +80,9 @@ var versionForm = regexp.MustCompile(`^sysbench 1\.0\.\d+`)
 
 // Prepare looks for a sysbench that prints what this package can read.
 func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
+	if p.threads, err = p.Threads.On(cgroup.Cores()); err != nil {
+		return err
+	}
 	p.path, err = workload.FindVersion(ctx, "sysbench", env.Environ, versionForm, "sysbench 1.0")
 	return err
 }
@@ -85,7 +90,7 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 // arguments are those of the command line. The memory test would end when it
 // has transferred 100 GB; a petabyte leaves the end to the time.
 func (p *Params) arguments() []string {
-	args := []string{p.Test, fmt.Sprintf("--threads=%d", p.Threads),
+	args := []string{p.Test, fmt.Sprintf("--threads=%d", p.threads),
 		fmt.Sprintf("--time=%d", int(p.Duration.Seconds())), "--events=0", "--report-interval=1"}
 	if p.Test == CPU {
 		args = append(args, fmt.Sprintf("--cpu-max-prime=%d", p.MaxPrime))
@@ -117,6 +122,7 @@ func (p *Params) Run(ctx context.Context, env *workload.Env) error {
 	}
 	publisher.finish(s.total)
 	env.Report.Sample(workload.Capacity(name, counted+"/s", s.rate, resource))
+	p.Threads.Report(env.Report, p.threads)
 	if p.Test == CPU {
 		env.Report.Sample(workload.Info("sysbench_cpu_latency_p95", "ms", s.p95))
 	}
