@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/scalebench/scalebench/internal/workload"
 	"github.com/scalebench/scalebench/test/workloadtest"
 )
@@ -240,7 +242,7 @@ func TestVolumesRefused(t *testing.T) {
 	needFio(t)
 	inUse := func(t *testing.T, device string) {
 		command(t, "mkfs.ext4", "-q", "-L", fileSystemLabel, device)
-		mount(t, device, "ext4", 0, "")
+		mount(t, device, "ext4", unix.MS_RDONLY, "") // or it writes by itself
 	}
 	for _, tt := range []struct {
 		name string

@@ -22,7 +22,7 @@ func TestForget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _, _ = f.Close(), os.Remove(f.Name()) }()
+		t.Cleanup(func() { _, _ = f.Close(), os.Remove(f.Name()) })
 		if _, err := f.Write(make([]byte, size)); err != nil {
 			t.Fatal(err)
 		}
