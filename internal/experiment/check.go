@@ -98,7 +98,13 @@ func (r *reader) checkVolume(w *Workload, e *Experiment, path []string) {
 	if !ok || !r.clean("fleet") || !r.clean(path...) {
 		return
 	}
-	names, need, ok := user.UsesVolumes()
+	has := 0
+	if e.Fleet.Lab != nil {
+		for _, h := range takingPart(w, e.Fleet.Lab) {
+			has = max(has, len(h.Use))
+		}
+	}
+	names, need, ok := user.UsesVolumes(has)
 	if !ok {
 		return
 	}

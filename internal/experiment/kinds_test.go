@@ -71,7 +71,7 @@ func (w *writer) Validate() error                              { return nil }
 func (w *writer) Estimate() time.Duration                      { return 0 }
 func (w *writer) Prepare(context.Context, *workload.Env) error { return nil }
 func (w *writer) Run(_ context.Context, _ *workload.Env) error { return nil }
-func (w *writer) UsesVolumes() (names []string, size unit.Size, ok bool) {
+func (w *writer) UsesVolumes(int) (names []string, size unit.Size, ok bool) {
 	if len(w.Volumes) > 0 {
 		return w.Volumes, w.Size, true
 	}

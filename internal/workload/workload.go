@@ -97,10 +97,10 @@ const (
 // VolumeUser is implemented by workloads that use a volume of their node. A file
 // is refused if its lab has no such volume.
 type VolumeUser interface {
-	// UsesVolumes returns the names of volumes, empty for the only one that the node
-	// has, and how much of each is used: 0 when only the node knows. It is false when
-	// no volume is used, or only the node knows which. It is called on valid parameters.
-	UsesVolumes() (names []string, size unit.Size, ok bool)
+	// UsesVolumes returns the names of volumes on a node that has so many, empty for
+	// the only one, and how much of each is used: 0 when only the node knows. It is
+	// false when none is used, or all are. It is called on valid parameters.
+	UsesVolumes(has int) (names []string, size unit.Size, ok bool)
 }
 
 // EnvironUser is implemented by workloads that use variables of the node's

@@ -102,15 +102,29 @@ evaluations: [parallel]
 retries: {failed: 0}
 trials: 1
 `, data)))
-	program.CheckComplete(t, w.Data("latest"))
+	d := w.Data("latest")
+	program.CheckComplete(t, d)
+	got := make(map[string]float64)
+	for _, r := range d.Accepted() {
+		for _, s := range r.Samples {
+			got[s.Metric] = s.Value
+		}
+	}
 	tables, err := filepath.Glob(filepath.Join(data, "*.csv"))
 	if err != nil || len(tables) != 3 {
 		t.Fatalf("tables %v, %v, want one a node", tables, err)
 	}
+	rows := 0
 	for _, file := range tables {
-		if info, err := os.Stat(file); err != nil || info.Size() < 3_000_000 || info.Size() > 3_000_100 {
-			t.Errorf("%s: %v, %v, want a third of the table", file, info, err)
+		text, err := os.ReadFile(file)
+		if err != nil || len(text) < 3_000_000 || len(text) > 3_000_100 {
+			t.Errorf("%s: %d bytes, %v, want a third of the table", file, len(text), err)
 		}
+		rows += bytes.Count(text, []byte("\n"))
+	}
+	cached, ok := got["spark_cached"]
+	if t.Logf("samples: %v", got); got["spark_rows"] != float64(rows) || !ok || cached > 9e6/100 {
+		t.Errorf("samples %v, want %d rows, and nothing from memory", got, rows)
 	}
 }
 

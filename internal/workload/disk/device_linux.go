@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -52,13 +54,16 @@ func newMount(device, kind string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), device), nil
 }
 
-// mayMount says why this process cannot mount a file system; nil if it can.
-func mayMount(kind string) error {
-	context, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
-	if err != nil {
-		return err
+// deviceOf is the number of a block device, or of the one that a file is on.
+func deviceOf(info fs.FileInfo) uint64 {
+	switch st, ok := info.Sys().(*syscall.Stat_t); {
+	case !ok:
+		return 0
+	case isDevice(info):
+		return st.Rdev
+	default:
+		return st.Dev
 	}
-	return unix.Close(context)
 }
 
 const (

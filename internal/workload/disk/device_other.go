@@ -4,9 +4,10 @@ package disk
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"syscall"
 )
 
 // directIO: O_DIRECT is of Linux.
@@ -24,4 +25,10 @@ func newMount(device, _ string) (*os.File, error) {
 	return nil, fmt.Errorf("%s: block devices can be mounted on Linux only", device)
 }
 
-func mayMount(string) error { return errors.ErrUnsupported }
+// deviceOf tells files apart.
+func deviceOf(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
+}

@@ -6,7 +6,7 @@
 //  1. parameters and preset become settings;
 //  2. the volume, folder, file or device becomes a target, and what must not
 //     be written to is refused (target.go, scratch.go, device_linux.go);
-//     several volumes become one, or a target each (union.go);
+//     several volumes become one (array.go), or a target each (union.go);
 //  3. fio lays the target out in a run of its own, which is not timed
 //     (fio.go), because a write into a block that was never written
 //     also writes metadata, and a read of it may not reach the disk at all;
@@ -53,9 +53,9 @@ const (
 // Run and Cleanup. A zero value or nil is a key that was not given: it takes
 // its value from the preset, or else the default.
 type Params struct {
-	Preset    string         `json:"preset,omitempty" jsonschema:"enum=paper" jsonschema_description:"Values for the keys that are not given. paper: a file of twice the memory is written once, in order, in blocks of 256KiB, through the page cache; the time includes the final fsync. Without volume and path it is on all volumes of the node, as volumes says."`
+	Preset    string         `json:"preset,omitempty" jsonschema:"enum=paper" jsonschema_description:"Values for the keys that are not given. paper: a file of twice the memory is written once, in order, in blocks of 256KiB, through the page cache; the time includes the final fsync. If a node has several volumes and none is named, it is on all, as volumes says."`
 	Volume    string         `json:"volume,omitempty" jsonschema:"pattern=^[A-Za-z0-9][A-Za-z0-9_-]*$" jsonschema_description:"Name of a volume of the node. Default: its only volume; without volumes the task's own folder."`
-	Volumes   []string       `json:"volumes,omitempty" jsonschema_description:"Names of volumes that are one. Block devices become a RAID0 with an ext4 file system. Where that is not possible, blocks go to the volumes in turn, and the task says so."`
+	Volumes   []string       `json:"volumes,omitempty" jsonschema_description:"Names of volumes that are one. Block devices, which must hold nothing, become a RAID0 with an ext4 file system. If the kernel has no md, or they are folders, blocks go to the volumes in turn, and the task says so."`
 	Path      string         `json:"path,omitempty" jsonschema_description:"Absolute path of a folder, a file or a block device on every node, instead of a volume."`
 	Destroy   bool           `json:"destroy,omitempty" jsonschema_description:"Allow overwriting the existing file or block device of path."`
 	Pattern   string         `json:"pattern,omitempty" jsonschema:"enum=sequential,enum=random,default=sequential" jsonschema_description:"Order of the blocks."`
@@ -85,18 +85,19 @@ func Kind() workload.Kind {
 		Name:    "disk",
 		Summary: "Block storage through fio: sequential or random, read, write or mixed, on a file system or a raw device.",
 		New:     func() workload.Workload { return &Params{} },
+		Sweep:   sweepVolumes,
 	}
 }
 
 // UsesVolumes implements workload.VolumeUser. Only the node knows how much the
-// preset paper writes, and to which volumes if none is named.
-func (p *Params) UsesVolumes() (names []string, size unit.Size, ok bool) {
+// preset paper writes, and to which of several volumes if none is named.
+func (p *Params) UsesVolumes(has int) (names []string, size unit.Size, ok bool) {
 	s := p.settings()
 	if s.size == 0 && !s.paper {
 		s.size = defaultSize.Bytes()
 	}
 	if s.files = len(p.Volumes); s.files == 0 {
-		return []string{p.Volume}, unit.Size(s.share()), p.Path == "" && !p.unites()
+		return []string{p.Volume}, unit.Size(s.share()), p.Path == "" && !p.unites(has)
 	}
 	return p.Volumes, unit.Size(s.share()), true
 }
@@ -133,16 +134,18 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) error {
 			return err
 		}
 	}
-	for _, w := range append(p.union.notes, warnings(p.plan, p.targets[0], nodeMemory())...) {
+	first := p.targets[0]
+	first.filesystem = p.filesystems()
+	for _, w := range append(p.union.notes, warnings(p.plan, first, nodeMemory())...) {
 		if _, err := fmt.Fprintln(env.Stderr, "warning: "+w); err != nil {
 			return fmt.Errorf("writing a warning: %w", err)
 		}
 	}
-	first := p.targets[0]
 	if !first.layOut(p.plan) {
 		return nil
 	}
-	if _, err := p.execute(ctx, env, layoutArguments(p.plan, p.paths(), first.direct), nil); err != nil {
+	direct := !slices.ContainsFunc(p.targets, func(t target) bool { return !t.direct })
+	if _, err := p.execute(ctx, env, layoutArguments(p.plan, p.paths(), direct), nil); err != nil {
 		return fmt.Errorf("laying out %s: %w", first.path, err)
 	}
 	return nil
@@ -182,7 +185,7 @@ func (p *Params) Cleanup(ctx context.Context, env *workload.Env) error {
 	for i := range p.targets {
 		errs = append(errs, p.targets[i].remove())
 	}
-	return errors.Join(append(errs, p.union.release(ctx, env))...)
+	return errors.Join(append(errs, p.union.release(ctx, env.Environ))...)
 }
 
 // defaultSize is small enough for a small volume, and beyond the cache of most

@@ -44,7 +44,7 @@ type target struct {
 // chooseTargets follows volumes and path to files or devices.
 func (p *Params) chooseTargets(ctx context.Context, env *workload.Env) error {
 	places, volume, err := p.places(env)
-	if err == nil && p.unites() {
+	if err == nil && p.unites(len(env.Volumes)) {
 		places, err = p.union.make(ctx, env, places)
 	}
 	if err != nil {
@@ -56,8 +56,8 @@ func (p *Params) chooseTargets(ctx context.Context, env *workload.Env) error {
 		if err != nil {
 			return err
 		}
-		if slices.Contains(p.union.folders(), place) {
-			t.filesystem = "ext4" // a mount of the task's own is in no table
+		if len(p.union.mounts) > 0 {
+			t.filesystem = fileSystem // a mount of the task's own is in no table
 		}
 		p.targets = append(p.targets, t)
 	}
@@ -118,7 +118,7 @@ func (p *Params) places(env *workload.Env) (paths []string, volume bool, err err
 		wanted = []string{p.Volume}
 	case len(wanted) == 0 && len(names) == 0:
 		return []string{env.Dir}, false, nil
-	case len(wanted) == 0 && len(names) > 1 && !p.unites():
+	case len(wanted) == 0 && len(names) > 1 && !p.unites(len(names)):
 		return nil, false, fmt.Errorf("this node has the volumes %s: choose one with volume: NAME", strings.Join(names, ", "))
 	case len(wanted) == 0:
 		wanted = names

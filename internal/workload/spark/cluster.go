@@ -122,9 +122,7 @@ func (f *first) gather(ctx context.Context, crc uint32) error {
 		f.lines = append(f.lines, l)
 		f.mu.Unlock()
 		come[hello.Node] = true
-		if hello.Part != nil {
-			f.parts = append(f.parts, hello.Part)
-		}
+		f.parts = append(f.parts, hello.Part)
 		if hello.CRC != crc {
 			return fmt.Errorf("node %s has made other data than the first node: are its processor or its scalebench of another kind?", hello.Node)
 		}

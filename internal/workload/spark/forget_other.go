@@ -2,4 +2,8 @@
 
 package spark
 
-func forget(string) error { return nil }
+import "errors"
+
+func forget(string) (int64, error) {
+	return 0, errors.New("only Linux can be told to read a file from the disk: leave out divided")
+}

@@ -63,6 +63,8 @@ type Params struct {
 	file  string // of the table
 	kept  kept
 	parts []*part // of a table that is divided, on the first node
+	// cached is how much of this node's part stays in the page cache, in bytes.
+	cached int64
 }
 
 const (
@@ -119,16 +121,20 @@ func (p *Params) Prepare(ctx context.Context, env *workload.Env) (err error) {
 	folder := cmp.Or(p.Path, fmt.Sprintf("/var/tmp/scalebench-spark-%d", os.Geteuid()))
 	t := table{Version: generatorVersion, Seed: p.Seed, Size: p.Size.Bytes(), Sources: p.Sources, Skew: p.Skew}
 	if p.Divided {
-		t.Part, t.Parts, t.Size = env.Part, env.Parts, t.Size/int64(env.Parts)
+		t.Part, t.Parts, t.Size = env.Part, env.Parts, max(1, t.Size/int64(env.Parts))
 	}
 	if p.file, p.kept, err = t.data(ctx, folder); err != nil {
 		return err
 	}
 	if p.Divided {
 		p.kept.CRC = 0 // parts differ
-		if err := forget(p.file); err != nil {
+		if p.cached, err = forget(p.file); err != nil {
 			return fmt.Errorf("preparing to read from the disk: %w", err)
 		}
+	}
+	if p.cached > p.kept.Bytes/100 {
+		_, _ = fmt.Fprintf(env.Stderr, "warning: %v of %v in %s stay in memory and are not read from the disk: "+
+			"give a path on a disk\n", unit.Size(p.cached), unit.Size(p.kept.Bytes), p.file)
 	}
 	_, _ = fmt.Fprintf(env.Stdout, "spark: %d visits, %v, in %s\n", p.kept.Rows, unit.Size(p.kept.Bytes), p.file) // it takes everything
 	if env.Role == model.RoleMeasure {
@@ -244,7 +250,9 @@ func (p *Params) measure(ctx context.Context, trouble func(error), h *home, env 
 	}
 	if p.Divided {
 		p.parts = append(p.first.parts, p.part(env.Self.Address))
-		p.kept.Answer = whole(p.parts)
+		if p.kept.Answer, err = whole(p.parts); err != nil {
+			return err
+		}
 	}
 	up := time.Since(began)
 	times, err := p.submit(ctx, h, master, 1+len(env.Peers))
@@ -258,6 +266,14 @@ func (p *Params) measure(ctx context.Context, trouble func(error), h *home, env 
 	sample("spark_cluster_start", up, true)
 	sample("spark_session", times.session, true)
 	sample("spark_aggregate", times.answered-times.session, true)
+	if p.Divided {
+		var rows, cached int64
+		for _, part := range p.parts {
+			rows, cached = rows+part.Rows, cached+part.Cached
+		}
+		env.Report.Sample(workload.Info("spark_rows", "1", float64(rows)))
+		env.Report.Sample(workload.Info("spark_cached", "byte", float64(cached)))
+	}
 	return nil
 }
 

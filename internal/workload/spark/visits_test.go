@@ -101,11 +101,19 @@ func TestParts(t *testing.T) {
 			want.Cents += c
 			want.Checked = (want.Checked + c*int64(crc32.ChecksumIEEE([]byte(address)))%prime) % prime
 		}
-		if got := whole(parts); got != want {
-			t.Errorf("the whole of %d parts of %+v = %+v, want %+v", n, tab, got, want)
+		rand.Shuffle(n, func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+		if got, err := whole(parts); got != want || err != nil {
+			t.Errorf("the whole of %d parts of %+v = %+v, %v, want %+v", n, tab, got, err, want)
 		}
-		if got := whole(parts[1:]); n > 1 && got == want {
-			t.Error("a part that is missing changes nothing")
+		other := *parts[0]
+		other.Table.Seed++
+		for what, wrong := range map[string][]*part{
+			"missing": parts[1:], "twice": append([]*part{parts[0]}, parts[:n-1]...), "none": {nil},
+			"of another table": append(slices.Clone(parts[1:]), &other),
+		} {
+			if got, err := whole(wrong); n > 1 && err == nil {
+				t.Errorf("parts of which one is %s are a table: %+v", what, got)
+			}
 		}
 	}
 	big := &Params{Cores: 4, kept: kept{Bytes: 2_000_000_000, Cuts: slices.Repeat([]int64{0}, mostCuts+1)}}
