@@ -102,6 +102,11 @@ const (
 	FactCensored   = "censored"   // Censored where a value is only a lower bound, or "no"
 )
 
+// FactsOfRuns are those of a row itself, and of no node that measured it.
+func FactsOfRuns() []string {
+	return []string{FactTrial, FactBlock, FactRun, FactRepetition, FactDisturbed, FactVersion, FactFile, FactCensored}
+}
+
 // Censored is the level of [FactCensored] of a value that is only a lower bound.
 const Censored = "at least"
 

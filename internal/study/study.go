@@ -23,6 +23,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -96,6 +97,9 @@ type NamedRun struct {
 	Name string
 	Run  *observe.Run
 }
+
+// Title is the name, or without one what the run is called.
+func (r NamedRun) Title() string { return cmp.Or(r.Name, r.Run.Title()) }
 
 // Table is a user's own file. Name is for messages.
 type Table struct {

@@ -269,6 +269,19 @@ func (l *Layer) AddSpan(x, x2, y float64) {
 	l.X2 = append(l.X2, x2)
 }
 
+// mostSteps is how many steps the line of a distribution has.
+const mostSteps = 300
+
+// AddShares adds a distribution in percent: the shares of values, from 0 to 1, at or below
+// each x.
+func (l *Layer) AddShares(x, shares []float64) {
+	for i, last := 0, len(x)-1; i <= last; i++ {
+		if i == last || i%(1+len(x)/mostSteps) == 0 {
+			l.Add(x[i], 100*shares[i])
+		}
+	}
+}
+
 // MostLines is how many series get a line, and a name in the legend, each.
 const MostLines = 8
 

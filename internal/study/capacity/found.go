@@ -136,16 +136,12 @@ func (s Search) row(steps *frame.Frame) (out frame.Frame, ok bool) {
 	return *kept, true
 }
 
-// ofSearch are the facts of the row of a search that are not about the nodes that
-// generate load.
-var ofSearch = []string{frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition, frame.FactDisturbed,
-	frame.FactVersion, frame.FactFile, frame.FactCensored}
-
 // labelled makes the row one of all targets with labels: the target is the node, with its
 // labels as facts.
 func (s Search) labelled(row *frame.Frame) {
 	row.Workload = ""
-	row.Facts = slices.DeleteFunc(row.Facts, func(x frame.Fact) bool { return !slices.Contains(ofSearch, x.Name) })
+	own := frame.FactsOfRuns()
+	row.Facts = slices.DeleteFunc(row.Facts, func(x frame.Fact) bool { return !slices.Contains(own, x.Name) })
 	add := func(name, level string) {
 		x := frame.NewFact(name)
 		x.Append(level)

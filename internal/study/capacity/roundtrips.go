@@ -55,9 +55,6 @@ func (g group) roundTrips() roundTrips {
 	return out
 }
 
-// mostSteps is how many steps the line of a distribution has.
-const mostSteps = 300
-
 // roundTripFigure is whether the path depends on the load (Fig. 2 of the black-box
 // throughput paper): the distribution of round trips at low and at high load, and the
 // round trip of each window against its latency.
@@ -76,11 +73,7 @@ func (g group) roundTripFigure() doc.Block {
 		}
 		l := chart.Layer{Mark: chart.Step, Role: roles[level],
 			Name: fmt.Sprintf("%s (%s)", loadLevels[level], num.Count(len(t.took[level]), "handshake"))}
-		for i, last := 0, len(d.X)-1; i <= last; i++ {
-			if i == last || i%(1+len(d.X)/mostSteps) == 0 {
-				l.Add(d.X[i], 100*d.Share[i])
-			}
-		}
+		l.AddShares(d.X, d.Share)
 		shares.Layers = append(shares.Layers, l)
 	}
 	windows := chart.Chart{Title: "Round trip and latency of each window", Height: 220,

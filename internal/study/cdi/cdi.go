@@ -117,7 +117,7 @@ func (p *Params) Answer(ctx context.Context, in study.Input) (*study.Answer, err
 func (p *Params) compareRuns(runs []study.NamedRun) (*study.Answer, error) {
 	var platforms []evaluation.Platform
 	for _, r := range runs {
-		name := cmp.Or(r.Name, r.Run.Title())
+		name := r.Title()
 		findings, err := evaluation.Findings(r.Run, evaluation.Options{Tolerance: p.Tolerance})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

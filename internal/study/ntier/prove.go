@@ -99,10 +99,11 @@ func (d *sequential) growing(all []measured) []study.Treatment {
 func (d *sequential) proofs(all []measured) []study.Treatment {
 	var out []study.Treatment
 	for _, m := range all {
-		if name := m.configuration.String(); !d.Proof || d.considered[name] {
+		name := m.configuration.String()
+		if !d.Proof || d.considered[name] {
 			continue
 		}
-		d.considered[m.configuration.String()] = true
+		d.considered[name] = true
 		a := bottleneck.Analyze(m.system)
 		raises, why := m.system.Raises(a, m.size)
 		for turn := 0; why == "" && len(raises) > 0 && turn < 2*d.setup.Trials; turn++ {

@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +29,7 @@ func compare(runs []study.NamedRun, opt evaluation.Options) (*study.Answer, erro
 	var out Platforms
 	var platforms []evaluation.Platform
 	for _, x := range runs {
-		name := cmp.Or(x.Name, x.Run.Title())
+		name := x.Title()
 		r, err := find(x.Run, opt)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

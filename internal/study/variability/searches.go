@@ -123,9 +123,7 @@ func (m *Metric) sharesFigure(g explain.Grouping) doc.Block {
 		l := chart.Layer{Mark: chart.Step, Name: fmt.Sprintf("%s (%d)", group.Level, group.N),
 			Role: cmp.Or(role[group.Level], chart.Series(i))}
 		l.Add(d.X[0], 0)
-		for k, x := range d.X {
-			l.Add(x, 100*d.Share[k])
-		}
+		l.AddShares(d.X, d.Share)
 		c.Layers = append(c.Layers, l)
 	}
 	if len(c.Layers) == 0 {

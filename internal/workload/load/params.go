@@ -269,8 +269,7 @@ func (p *Params) checkTarget() error {
 }
 
 // taken are names of facts that rows have without labels.
-var taken = []string{frame.FactSubject, frame.FactTrial, frame.FactBlock, frame.FactRun, frame.FactRepetition,
-	frame.FactDisturbed, frame.FactVersion, frame.FactFile, frame.FactCensored, "source", "hour", "weekday", "day", "week"}
+var taken = append(frame.FactsOfRuns(), frame.FactSubject, "source", "hour", "weekday", "day", "week")
 
 // checkLabels refuses labels that would be other facts, or none.
 func (p *Params) checkLabels() error {
