@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -36,17 +37,35 @@ func (t *Target) reach(ctx context.Context) error {
 	err := t.listOne(ctx)
 	switch {
 	case minio.ToErrorResponse(err).Code == "NoSuchBucket" && t.Create:
-		err = t.client.MakeBucket(ctx, t.Bucket, minio.MakeBucketOptions{Region: t.client.region})
-		if code := minio.ToErrorResponse(err).Code; err == nil || code == "BucketAlreadyOwnedByYou" || code == "BucketAlreadyExists" {
-			return nil // another node may have been faster
+		if err := t.makeBucket(ctx); err != nil {
+			return fmt.Errorf("making bucket %q: %w", t.Bucket, err)
 		}
-		return fmt.Errorf("making bucket %q: %w", t.Bucket, err)
+		return nil
 	case minio.ToErrorResponse(err).Code == "NoSuchBucket":
 		return fmt.Errorf("the bucket %q does not exist on %s: create it, or set create: true (workload objectstore)", t.Bucket, t.client.endpoint)
 	case err != nil:
 		return fmt.Errorf("checking bucket %q: %w", t.Bucket, err)
 	}
 	return nil
+}
+
+// makeBucket makes it, unless another node was faster. Stores that many nodes ask at once may
+// answer with an error of their own for a moment.
+func (t *Target) makeBucket(ctx context.Context) error {
+	const tries, pause = 5, 200 * time.Millisecond
+	for try := 1; ; try++ {
+		err := t.client.MakeBucket(ctx, t.Bucket, minio.MakeBucketOptions{Region: t.client.region})
+		r := minio.ToErrorResponse(err)
+		switch {
+		case err == nil, r.Code == "BucketAlreadyOwnedByYou", r.Code == "BucketAlreadyExists":
+			return nil
+		case r.StatusCode < http.StatusInternalServerError || try == tries:
+			return err //nolint:wrapcheck // the caller says what failed
+		}
+		if workload.Pause(ctx, pause) != nil {
+			return err //nolint:wrapcheck // the store's last word says more
+		}
+	}
 }
 
 // listOne asks for one key. HEAD would do, but its answer has no text, so that all that is

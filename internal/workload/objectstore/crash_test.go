@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -185,7 +186,39 @@ func killOnce(t *testing.T, endpoint string, far func(printed string) bool, vari
 // no task from its work.
 func TestFirstObjectNotSeen(t *testing.T) {
 	t.Parallel()
-	g := startGateway(t)
+	slow := before(t, startGateway(t), func(w http.ResponseWriter, r *http.Request) bool {
+		unseen := r.Method == http.MethodHead && strings.HasSuffix(r.URL.Path, leaseName)
+		if unseen {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		return unseen
+	})
+	b := newBench(t, slow, func(p *Params) { p.Count, p.Size = 1, 16 })
+	b.prepare(t)
+}
+
+// TestBucketMadeByMany: a store that fails for a moment, while many nodes make one bucket,
+// fails no task.
+func TestBucketMadeByMany(t *testing.T) {
+	t.Parallel()
+	var tries atomic.Int64
+	busy := before(t, startGateway(t), func(w http.ResponseWriter, r *http.Request) bool {
+		fails := r.Method == http.MethodPut && strings.Trim(r.URL.Path, "/") == "made" && tries.Add(1) <= 2
+		if fails {
+			refuse(w, http.StatusInternalServerError, "InternalError", "We encountered an internal error, please try again.")
+		}
+		return fails
+	})
+	b := newBench(t, busy, func(p *Params) { p.Bucket, p.Create, p.Count, p.Size = "made", true, 1, 16 })
+	b.prepare(t)
+	if n := tries.Load(); n != 3 {
+		t.Errorf("the bucket was asked for %d times, want 3", n)
+	}
+}
+
+// before is the address of what answers before a gateway, which gets all other requests.
+func before(t *testing.T, g *gateway, answers func(w http.ResponseWriter, r *http.Request) bool) string {
+	t.Helper()
 	to, err := url.Parse(g.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -194,16 +227,13 @@ func TestFirstObjectNotSeen(t *testing.T) {
 		r.SetURL(to)
 		r.Out.Host = r.In.Host // it is signed
 	}}
-	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodHead && strings.HasSuffix(r.URL.Path, leaseName) {
-			w.WriteHeader(http.StatusNotFound)
-			return
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !answers(w, r) {
+			through.ServeHTTP(w, r)
 		}
-		through.ServeHTTP(w, r)
 	}))
-	t.Cleanup(slow.Close)
-	b := newBench(t, slow.URL, func(p *Params) { p.Count, p.Size = 1, 16 })
-	b.prepare(t)
+	t.Cleanup(front.Close)
+	return front.URL
 }
 
 // TestLeaseIsRenewed checks that a task in its middle stays young.
