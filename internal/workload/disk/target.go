@@ -32,8 +32,11 @@ type target struct {
 	kind targetKind
 	path string // of the file or device
 	size int64  // bytes that it has
-	// erasable: what it holds may be overwritten.
+	// erasable: what it holds may be overwritten. unnamed: nobody has named it to be, so that
+	// it must hold nothing; environ is that of the programs which look.
 	erasable   bool
+	unnamed    bool
+	environ    []string
 	filesystem string // "ext4", …; "raw device"; "" when unknown
 	// direct: it takes direct I/O, as found by trying.
 	direct  bool
@@ -56,6 +59,7 @@ func (p *Params) chooseTargets(ctx context.Context, env *workload.Env) error {
 		if err != nil {
 			return err
 		}
+		t.unnamed, t.environ = volume && !p.Destroy, env.Environ
 		if len(p.union.mounts) > 0 {
 			t.filesystem = fileSystem // a mount of the task's own is in no table
 		}
@@ -175,15 +179,23 @@ func (t *target) allowed(ctx context.Context, s settings) error {
 	if t.kind != ours && s.writes() && !t.erasable {
 		return fmt.Errorf("%s exists, and its data would be lost: set destroy: true in the experiment file to overwrite it, or give a folder", t.path)
 	}
+	if t.kind == existing && t.unnamed && t.overwrites(s) {
+		return fmt.Errorf("the volume %s is a file that exists, and its data would be lost: give a folder, or name the "+
+			"file with path and destroy: true", t.path)
+	}
 	if t.kind != device {
 		return nil
 	}
-	if t.overwrites(s) {
-		if err := unclaimed(ctx, t.path); err != nil {
-			return err
-		}
-	}
 	var err error
+	switch {
+	case t.overwrites(s) && t.unnamed:
+		err = free(ctx, t.environ, t.path)
+	case t.overwrites(s):
+		err = unclaimed(ctx, t.path)
+	}
+	if err != nil {
+		return err
+	}
 	t.size, err = deviceSize(t.path)
 	return err
 }

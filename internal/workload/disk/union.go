@@ -75,6 +75,11 @@ func (u *union) make(ctx context.Context, env *workload.Env, places []string) ([
 		}
 	}
 	for i, device := range places {
+		if !u.isArray { // the one before may have taken minutes
+			if err := free(ctx, env.Environ, device); err != nil {
+				return nil, err
+			}
+		}
 		// All of the file system now, as the paper did: what ext4 leaves for later would
 		// be written in the background of the measurement.
 		if err := run(ctx, env.Environ, mkfs, "-q", "-F", "-L", fileSystemLabel,
