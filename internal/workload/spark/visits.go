@@ -59,10 +59,10 @@ type kept struct {
 }
 
 // generatorVersion changes with what the generator writes, or says of it.
-const generatorVersion = 2
+const generatorVersion = 3
 
 // mostCuts is into how many pieces a part can be cut.
-const mostCuts = 256
+const mostCuts = 1 << 14
 
 // write writes the table: UserVisits of the paper on runtime variance (section
 // 7.2, after Pavlo et al.) in four columns.
