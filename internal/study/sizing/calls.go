@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/observe"
@@ -24,7 +25,8 @@ const packetHeaders = 90
 func boundByCalls(all []capacity) {
 	for i := range all {
 		c := &all[i]
-		if c.nodes == 0 || c.unit != observe.CallRate && c.unit != observe.PacketRate {
+		counted := c.unit == observe.CallRate || c.unit == observe.PacketRate
+		if c.nodes == 0 || !counted || slices.ContainsFunc(all, c.exceededBy) {
 			continue
 		}
 		for j := range all {
@@ -37,6 +39,8 @@ func boundByCalls(all []capacity) {
 				carried += packetHeaders * c.total
 			}
 			most, known := mostBytes(all, *moved)
+			// Small packets that fill a link carry less than it, without a limit of packets.
+			moved.partial = moved.partial || c.unit == observe.PacketRate && known && moved.total < most
 			if !known || carried >= fewBytes*most {
 				continue
 			}
@@ -52,6 +56,14 @@ func boundByCalls(all []capacity) {
 			a.partial = a.partial || part && (a.total < b.total || a.total == b.total && i < j)
 		}
 	}
+}
+
+// exceededBy reports another workload with more operations: what fewer of them bound was not
+// their rate, as on a disk with blocks at random beside blocks in order.
+func (c capacity) exceededBy(o capacity) bool {
+	const noise = 1.05
+	return o.resource == c.resource && o.unit == c.unit && o.nodes == c.nodes && o.workload != c.workload &&
+		o.total > noise*c.total
 }
 
 // besides reports the bytes of what another capacity counts in operations.

@@ -350,7 +350,7 @@ func (e subjectEnds) perSubject() int {
 }
 
 // giveCapacities adds the limits that the user gave. Each replaces the measured
-// one of the same resource in the same unit.
+// one of the same resource in the same unit, after that has shown what calls bind.
 func (p *Params) giveCapacities(q *question) error {
 	var given []capacity
 	for _, g := range p.given() {
@@ -366,8 +366,14 @@ func (p *Params) giveCapacities(q *question) error {
 		}
 		given = append(given, capacity{resource: a.resource, total: a.value, unit: a.unit, limited: true, source: "given"})
 	}
+	measured := len(q.capacities)
+	q.capacities = append(q.capacities, given...)
+	boundByCalls(q.capacities)
 	for _, a := range given {
-		q.capacities = append(slices.DeleteFunc(q.capacities, func(c capacity) bool { return c.is(a.resource) && c.unit == a.unit }), a)
+		kept := slices.DeleteFunc(q.capacities[:measured:measured], func(c capacity) bool {
+			return c.is(a.resource) && c.unit == a.unit
+		})
+		q.capacities, measured = append(kept, given...), len(kept)
 	}
 	return nil
 }

@@ -199,7 +199,6 @@ func (p *Params) size(ctx context.Context, in study.Input, measured []capacity) 
 	if err := p.giveCapacities(&q); err != nil {
 		return nil, err
 	}
-	boundByCalls(q.capacities)
 	if err := p.demands(ctx, in, &q); err != nil {
 		return nil, err
 	}
