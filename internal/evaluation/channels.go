@@ -23,7 +23,7 @@ type Channel struct {
 	Probability float64 `json:"probability"`
 	// Sets say who shares with whom; none where the data do not tell.
 	Sets [][]model.NodeID `json:"sets,omitempty"`
-	// Outside is how many of Nodes share with something else than the fleet.
+	// Outside is how many of Nodes share with something else than the fleet, at least.
 	Outside int     `json:"outside,omitempty"`
 	Total   float64 `json:"total"` // of one channel, in the finding's unit
 }

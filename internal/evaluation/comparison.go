@@ -329,7 +329,7 @@ func (c *comparison) intervals(f *Finding, serial, parallel []float64, opt Optio
 		return
 	}
 	c.tolerance = opt.Tolerance
-	f.CIFleet = c.thisFleet(f.Pairs)
+	f.CIFleet, f.Degrees = c.thisFleet(f.Pairs)
 	if f.Nodes < 2 {
 		if f.CIFleet == nil {
 			c.notes.Add(oneSubject.Problem(single{c.of, len(c.parallel)}))
@@ -341,7 +341,11 @@ func (c *comparison) intervals(f *Finding, serial, parallel []float64, opt Optio
 	if errors.Is(err, stats.ErrNoSpread) && !c.copied(f.Pairs) {
 		f.CINodes, err = c.resolved(*f.CDI), nil
 	} else {
-		f.CINodes = c.widened(cdiInterval(iv, err), *f.CDI)
+		raw := cdiInterval(iv, err)
+		f.CINodes = c.widened(raw, *f.CDI)
+		if f.CIFleet == nil && raw != nil && *raw == *f.CINodes {
+			f.Degrees = float64(f.Nodes - 1)
+		}
 		iv, errBCa := stats.BCa(parallel, serial, level, opt.Resamples, opt.Seed)
 		f.BCa = c.widened(cdiInterval(iv, errBCa), *f.CDI)
 	}

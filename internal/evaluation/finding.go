@@ -105,6 +105,8 @@ type Finding struct {
 	// CI is the interval that the verdict follows: CIFleet where there is one,
 	// else CINodes; nil when there is none.
 	CI *Interval `json:"ci"`
+	// Degrees are the degrees of freedom of CI; 0: it does not come from a t distribution.
+	Degrees float64 `json:"-"`
 	// CIFleet answers for the nodes that were measured: what would they show if
 	// they were measured again? It comes from batches of time and from trials;
 	// nil without either. CINodes answers for other nodes of their kind: the

@@ -178,12 +178,12 @@ func (c *comparison) trials() int {
 // overstates the error of the mean, because the sum of the capacities is fixed.
 // Of one trial there is such an interval for rivals only. Of others it is not
 // known what differs from task to task, but the scatter between subjects has it.
-func (c *comparison) thisFleet(pairs []NodePair) *Interval {
+func (c *comparison) thisFleet(pairs []NodePair) (ci *Interval, degrees float64) {
 	serial, parallel := c.byTrial(pairs)
 	var e stats.Estimate
 	switch {
 	case len(serial) < c.trials():
-		return nil // it would be of other trials than the index
+		return nil, 0 // it would be of other trials than the index
 	case len(serial) >= 2:
 		e = c.overTrials(pairs, serial, parallel)
 	case len(serial) == 1 && len(pairs) >= 2 && c.surelyRival():
@@ -191,16 +191,20 @@ func (c *comparison) thisFleet(pairs []NodePair) *Interval {
 	}
 	if e.Mean > 0 && !(e.Var > rounding*e.Mean*e.Mean) {
 		if c.fromFile && len(pairs) > 1 {
-			return nil // a mean of each node that was copied into all trials looks like that
+			return nil, 0 // a mean of each node that was copied into all trials looks like that
 		}
-		return c.resolved(degradation(e.Mean))
+		return c.resolved(degradation(e.Mean)), 0
 	}
 	iv, err := e.Interval(level)
 	if err != nil {
-		return nil
+		return nil, 0
 	}
-	out, _ := c.resolution.floor(Interval{degradation(iv.Hi), degradation(iv.Lo)}, degradation(e.Mean))
-	return &out
+	raw := Interval{degradation(iv.Hi), degradation(iv.Lo)}
+	out, _ := c.resolution.floor(raw, degradation(e.Mean))
+	if out == raw {
+		degrees = e.Degrees
+	}
+	return &out, degrees
 }
 
 // byTrial returns the capacities of the pairs in both phases, by trial and

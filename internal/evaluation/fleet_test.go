@@ -146,7 +146,7 @@ func TestThisFleetHoldsTruth(t *testing.T) {
 		for range runs {
 			m := c.measure(rng)
 			serial, parallel := means(m.serial, c.nodes, scoredValues), means(m.parallel, c.nodes, scoredValues)
-			iv := m.thisFleet(m.pairs(serial, parallel))
+			iv, _ := m.thisFleet(m.pairs(serial, parallel))
 			if iv == nil {
 				t.Fatalf("%s: no interval", c.name)
 			}

@@ -27,10 +27,10 @@ var forms = []tabular.Form{
 }
 
 // described are the columns that say what was measured.
-var described = []string{"platform", "workload", "metric", "unit"}
+var described = []string{"platform", "workload", "metric", "unit", "resource"}
 
 const formsAllowed = "the first line must name the columns: node,phase,value or node,serial,parallel or " +
-	"nodes,serial_mean,parallel_mean; and any of platform, workload, metric, unit, better and (with node) trial"
+	"nodes,serial_mean,parallel_mean; and any of platform, workload, metric, unit, resource, better and (with node) trial"
 
 // Import returns a finding for each platform, workload and metric of the user's own
 // numbers, in the order of the file. name is the file's name, for messages and
@@ -58,7 +58,7 @@ type importer struct {
 	*tabular.Reader
 	form                             int
 	workload, metric, unit, better   tabular.Column
-	platform                         tabular.Column
+	platform, resource               tabular.Column
 	node, phase, trial, value        tabular.Column
 	nodes, serial, parallel          tabular.Column
 	name                             string // of the workload where the file does not say
@@ -109,7 +109,7 @@ func readTables(ctx context.Context, name string, table io.Reader) ([]*group, er
 
 func (im *importer) columns() {
 	im.workload, im.metric, im.unit, im.better = im.Column("workload"), im.Column("metric"), im.Column("unit"), im.Column("better")
-	im.platform = im.Column("platform")
+	im.platform, im.resource = im.Column("platform"), im.Column("resource")
 	im.node, im.phase, im.trial, im.value = im.Column("node"), im.Column("phase"), im.Column("trial"), im.Column("value")
 	im.nodes, im.serial, im.parallel = im.Column("nodes"), im.Column("serial"), im.Column("parallel")
 	if im.form == formPublished {
@@ -131,7 +131,8 @@ func (im *importer) group() *group {
 	}
 	if g == nil {
 		platform, workload, metric = strings.Clone(platform), strings.Clone(workload), strings.Clone(metric)
-		of := Table{Workload: workload, Metric: metric, Unit: strings.Clone(unit), Better: im.betterMeans}
+		of := Table{Workload: workload, Metric: metric, Unit: strings.Clone(unit), Better: im.betterMeans,
+			Resource: strings.Clone(im.Text(im.resource))}
 		g = &group{of, platform, im.Line()}
 		if g.Better != model.Higher && g.Better != model.Lower {
 			im.RefuseCell(im.better, "better", `higher (throughputs, scores) or lower (durations)`)
@@ -141,6 +142,10 @@ func (im *importer) group() *group {
 	im.last = g
 	if unit != g.Unit {
 		im.RefuseCell(im.unit, "unit", fmt.Sprintf("%q as in line %d, for all of %s of %s", g.Unit, g.line, g.Metric, g.Workload))
+	}
+	if text := im.Text(im.resource); text != g.Resource {
+		im.RefuseCell(im.resource, "resource",
+			fmt.Sprintf("%q as in line %d, for all of %s of %s", g.Resource, g.line, g.Metric, g.Workload))
 	}
 	if im.betterMeans != g.Better {
 		im.RefuseCell(im.better, "better", fmt.Sprintf("%q as in line %d, for all of %s of %s", g.Better, g.line, g.Metric, g.Workload))

@@ -140,8 +140,11 @@ func (d *Difference) subtract(f, base *Finding, tolerance float64) {
 			base.Nodes, base.Of}))
 	}
 	if f.CI != nil && base.CI != nil {
-		d.CI = differenceOf(*f.CDI, f.CI, *base.CDI, base.CI)
-		d.Possible = differenceOf(*f.CDI, cmp.Or(f.Possible, f.CI), *base.CDI, cmp.Or(base.Possible, base.CI))
+		ci := f.within(f.CI, f.Degrees).Less(base.within(base.CI, base.Degrees), level)
+		d.CI = &Interval{ci.Lo, ci.Hi}
+		// What disturbances can explain has no distribution.
+		ci = f.within(cmp.Or(f.Possible, f.CI), 0).Less(base.within(cmp.Or(base.Possible, base.CI), 0), level)
+		d.Possible = &Interval{min(d.CI[0], ci.Lo), max(d.CI[1], ci.Hi)}
 	}
 	d.noteUnknown(f, base)
 	if d.Doubts.Problem() {
@@ -176,9 +179,9 @@ func (f *Finding) bounded() bool {
 	})
 }
 
-func differenceOf(a float64, ciA *Interval, b float64, ciB *Interval) *Interval {
-	i := stats.DifferenceInterval(a, stats.Interval{Lo: ciA[0], Hi: ciA[1]}, b, stats.Interval{Lo: ciB[0], Hi: ciB[1]})
-	return &Interval{i.Lo, i.Hi}
+// within is the index with one of its intervals.
+func (f *Finding) within(ci *Interval, degrees float64) stats.Measured {
+	return stats.Measured{Value: *f.CDI, CI: stats.Interval{Lo: ci[0], Hi: ci[1]}, Degrees: degrees}
 }
 
 // word reads the interval of a difference.

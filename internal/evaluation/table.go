@@ -16,6 +16,8 @@ import (
 type Table struct {
 	Workload, Metric, Unit string
 	Better                 model.Better
+	// Resource is what it is a capacity of, such as model.ResourceCPU; empty: not known.
+	Resource string
 
 	serial, parallel cells
 	decimals         int // of the most precise value
@@ -77,7 +79,7 @@ func (t *Table) Publish(nodes int, serial, parallel float64) bool {
 // Finding computes what the table's numbers allow.
 func (t *Table) Finding(opt Options) Finding {
 	c := comparison{
-		workload: t.Workload, metric: t.Metric, of: OfNodes, fromFile: true,
+		workload: t.Workload, metric: t.Metric, resource: t.Resource, of: OfNodes, fromFile: true,
 		scoring: scoring{window: WindowWhole, unit: t.Unit, reciprocal: t.Better == model.Lower},
 	}
 	if c.reciprocal {

@@ -20,7 +20,7 @@ var (
 		if len(a.Resources) > 1 {
 			was = "were"
 		}
-		return fmt.Sprintf("%s %s not measured in this run, so that a limit there cannot be seen", num.List(a.Resources), was)
+		return fmt.Sprintf("%s %s not measured, so that a limit there cannot be seen", num.List(a.Resources), was)
 	})
 	testedUpTo = caveat.Define("tested_up_to", func(a tested) string {
 		return fmt.Sprintf("%s: measured with up to %s only; a larger fleet may meet a limit", num.List(a.Resources),

@@ -41,7 +41,7 @@ func href(i int) string { return fmt.Sprintf("#growth%d", i) }
 // warnings are those of findings and scalings, each text once. Why a finding has
 // no verdict is among what the run cannot tell.
 func (r *Result) warnings() []doc.Warning {
-	findings := slices.Clone(r.findings)
+	findings := slices.Clone(r.platform.Findings)
 	for i, f := range findings {
 		if !f.Answered() && len(f.Doubts) > 0 {
 			findings[i].Doubts = f.Doubts[1:]
@@ -74,9 +74,9 @@ func (r *Result) answer() []string {
 	}
 	switch {
 	case len(r.Ranking.Resources) == 0:
-		return []string{"The run does not tell which resource is lost: no metric has a verdict."}
+		return []string{"The measurement does not tell which resource is lost: no metric has a verdict."}
 	case len(first) == 0:
-		return []string{"No resource loses capacity, as far as this run shows."}
+		return []string{"No resource loses capacity, as far as was measured."}
 	case len(first) == 1:
 		return first
 	}
@@ -104,7 +104,8 @@ func (r *Result) ranking() doc.Section {
 	}
 	if len(r.Ranking.Unknown) > 0 {
 		s.Blocks = append(s.Blocks, doc.Block{Part: &doc.Section{
-			Title: "What this run cannot tell", Blocks: []doc.Block{{List: &doc.List{Items: doc.Texts(r.Ranking.unknown)}}},
+			Title:  "What the measurement cannot tell",
+			Blocks: []doc.Block{{List: &doc.List{Items: doc.Texts(r.Ranking.unknown)}}},
 		}})
 	}
 	return s
@@ -143,7 +144,7 @@ const idealRoom = 2
 // others are the disturbances that no finding tells of.
 func (r *Result) others() caveat.List {
 	return slices.DeleteFunc(slices.Clone(r.Doubts), func(d caveat.Caveat) bool {
-		return slices.ContainsFunc(r.findings, func(f evaluation.Finding) bool {
+		return slices.ContainsFunc(r.platform.Findings, func(f evaluation.Finding) bool {
 			place := caveat.Subject{Workload: f.Workload}
 			return slices.ContainsFunc(f.Doubts, func(c caveat.Caveat) bool { return c.SameDisturbance(d, place) })
 		})
@@ -154,7 +155,7 @@ func (r *Result) others() caveat.List {
 // what disturbed the nodes.
 func (r *Result) warningsOf(s evaluation.Scaling) []caveat.Text {
 	all := slices.Clone(s.Doubts)
-	for _, f := range r.findings {
+	for _, f := range r.platform.Findings {
 		if f.Workload == s.Workload && f.Metric == s.Metric {
 			all = append(all, f.Doubts...)
 		}

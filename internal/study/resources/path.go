@@ -22,12 +22,12 @@ var pathFindings = caveat.Table{channelShared, callsExcluded, callsLimit, networ
 var (
 	channelShared = caveat.Define("channel_shared", channel.String)
 	callsExcluded = caveat.Define("call_rate_excluded", func(a twoSizes) string {
-		return fmt.Sprintf("%s: %s and %s have about the same rate of bytes. So the rate of %s is not the limit there",
-			a.Resource, a.Small.bytesText(), a.Large.bytesText(), calls(a.Resource))
+		return fmt.Sprintf("%s: %s and %s have about the same rate of bytes. So the rate of API calls is not the limit there",
+			a.Resource, a.Small.bytesText(), a.Large.bytesText())
 	})
 	callsLimit = caveat.Define("call_rate_limit", func(a twoSizes) string {
-		return fmt.Sprintf("%s: %s and %s have about the same rate of %s. So that rate is the limit, and not bytes",
-			a.Resource, a.Small.opsText(), a.Large.opsText(), calls(a.Resource))
+		return fmt.Sprintf("%s: %s and %s have about the same rate of API calls. So that rate is the limit, and not bytes",
+			a.Resource, a.Small.opsText(), a.Large.opsText())
 	})
 	networkCarriesMore = caveat.Define("network_carries_more", func(a against) string {
 		return fmt.Sprintf("%s: the network between the nodes carried %s together, and the store %s. "+
@@ -96,7 +96,13 @@ var linkRates = []float64{10e9, 25e9, 40e9, 100e9}
 
 // path is what the findings say of the way of the data.
 func path(findings []evaluation.Finding, scalings []evaluation.Scaling) (out caveat.List) {
-	answered := slices.DeleteFunc(slices.Clone(findings), func(f evaluation.Finding) bool { return !f.Answered() })
+	answered := slices.DeleteFunc(slices.Clone(findings), func(f evaluation.Finding) bool {
+		// What small packets carry is no rate of the network in bytes.
+		packets := slices.ContainsFunc(findings, func(o evaluation.Finding) bool {
+			return o.Workload == f.Workload && o.Unit == observe.PacketRate && f.Unit != o.Unit
+		})
+		return !f.Answered() || packets
+	})
 	for i, f := range answered {
 		if slices.ContainsFunc(answered[:i], func(o evaluation.Finding) bool {
 			return o.Workload == f.Workload && o.About() == f.About()
@@ -131,7 +137,7 @@ func channelsOf(f evaluation.Finding, scalings []evaluation.Scaling) (out []chan
 	for _, c := range f.Channels(smaller) {
 		x := channel{caveat.Verbatim(f.About()), caveat.Verbatim(f.Workload), f.Of, caveat.Verbatim(f.Unit), c, 0}
 		if normal, factor := evaluation.NormalUnit(f.Unit); normal == evaluation.ByteRate {
-			x.Link = nearestLink(factor * c.Total)
+			x.Link = nearestLink(factor * c.Total / ways(f))
 		}
 		out = append(out, x)
 	}
@@ -151,7 +157,7 @@ func (a channel) String() string {
 	text += fmt.Sprintf(" for %d %ss each", a.Share, a.Of)
 	switch {
 	case a.Outside > 0:
-		text += fmt.Sprintf("; %d of them share with something outside the fleet", a.Outside)
+		text += fmt.Sprintf("; at least %d of them share with something outside the fleet", a.Outside)
 	case count > 1 && len(a.Sets) == 0:
 		text += ", or to fewer and wider ones; measure more fleet sizes (sizes) to see who shares with whom"
 	case count > 1:
@@ -204,7 +210,8 @@ func lost(f evaluation.Finding, unit string) bool {
 // flowOf joins the bytes of a finding with the operations of its workload; !ok: it is none of
 // bytes, loses nothing, or has no operations.
 func flowOf(f evaluation.Finding, findings []evaluation.Finding) (out flow, ok bool) {
-	if c := evaluation.Category(f.Resource); c != "objectstore" && c != "disk" || !lost(f, evaluation.ByteRate) {
+	// Operations of a disk's file are not those of the device: the kernel joins those in order.
+	if evaluation.Category(f.Resource) != "objectstore" || !lost(f, evaluation.ByteRate) {
 		return flow{}, false
 	}
 	i := slices.IndexFunc(findings, func(o evaluation.Finding) bool {
@@ -223,13 +230,6 @@ func (x flow) bytesText() string {
 
 func (x flow) opsText() string {
 	return fmt.Sprintf("%s of %s", num.Human(x.Ops, "op/s"), num.Human(x.Size, "B"))
-}
-
-func calls(resource caveat.Verbatim) string {
-	if evaluation.Category(string(resource)) == "objectstore" {
-		return "API calls"
-	}
-	return "operations"
 }
 
 // besideNetwork compares object stores with the network between the nodes, and ways of
@@ -326,7 +326,15 @@ func linkOf(f evaluation.Finding) float64 {
 	if f.Nodes < 2 || len(f.Parts) > 0 || !lost(f, evaluation.ByteRate) {
 		return 0
 	}
-	return nearestLink(total(f))
+	return nearestLink(total(f) / ways(f))
+}
+
+// ways is how many directions a total counts: a link has its rate in each.
+func ways(f evaluation.Finding) float64 {
+	if endsMeasure(f) {
+		return 2
+	}
+	return 1
 }
 
 // nearestLink is the link of which the payload is about so many byte/s; 0: none.

@@ -119,7 +119,7 @@ func TestPathText(t *testing.T) {
 			"measure more fleet sizes (sizes) to see who shares with whom": a,
 		begin + ", near a link of 10 Gbit/s, for 2 nodes each: a, c; b, d": told,
 		strings.NewReplacer(", d", "", "2 channels", "1 channel").Replace(begin) +
-			" for 2 nodes each; 1 of them share with something outside the fleet": outside,
+			" for 2 nodes each; at least 1 of them share with something outside the fleet": outside,
 	} {
 		if got := a.String(); got != want {
 			t.Errorf("text %q, want %q", got, want)
@@ -130,7 +130,8 @@ func TestPathText(t *testing.T) {
 // TestPathShown: the findings on the way stand in the document.
 func TestPathShown(t *testing.T) {
 	f := found(model.ResourceObjectPut, 60, 58, 62, 3.1e9)
-	r := filled(&Result{Ranking: rank(list(f), nil), Path: path(list(f), nil), findings: list(f)})
+	r := filled(&Result{Ranking: rank(list(f), nil), Path: path(list(f), nil),
+		platform: evaluation.Platform{Findings: list(f)}})
 	for _, block := range r.Document().Sections[0].Blocks {
 		if block.Part != nil && block.Part.Title == "Where on the way of the data" {
 			want := "objectstore.put: the total of 3.1 GB/s is near 25 Gbit/s, a usual rate of links. " +

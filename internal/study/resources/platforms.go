@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ type Platforms struct {
 	*evaluation.Platforms
 	Rankings []PlatformRanking `json:"rankings"`
 	results  []*Result
+	title    string
 }
 
 // PlatformRanking is that of one run.
@@ -24,49 +26,52 @@ type PlatformRanking struct {
 	*Ranking
 }
 
-// compare answers about several runs.
-func compare(runs []study.NamedRun, opt evaluation.Options) (*study.Answer, error) {
-	var out Platforms
+// compare answers about several platforms. Without a title it is their names.
+func compare(results []*Result, title string, tolerance float64) (*study.Answer, error) {
+	out := Platforms{results: results}
 	var platforms []evaluation.Platform
-	for _, x := range runs {
-		name := x.Title()
-		r, err := find(x.Run, opt)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		out.results = append(out.results, r)
-		platforms = append(platforms, evaluation.Platform{Name: name, Run: x.Run, Findings: r.findings})
-	}
-	for i, spoken := 0, spokesmen(out.results); i < len(platforms); i++ {
-		platforms[i].Findings = slices.DeleteFunc(slices.Clone(platforms[i].Findings), func(f evaluation.Finding) bool {
+	spoken := spokesmen(results)
+	for _, r := range results {
+		x := r.platform
+		x.Findings = slices.DeleteFunc(slices.Clone(x.Findings), func(f evaluation.Finding) bool {
 			return !slices.ContainsFunc(spoken, f.SameMetric)
 		})
+		platforms = append(platforms, x)
+		out.Rankings = append(out.Rankings, PlatformRanking{Platform: x.Name, Ranking: &r.Ranking})
 	}
 	var err error
-	if out.Platforms, err = evaluation.Compare(platforms, opt); err != nil {
+	if out.Platforms, err = evaluation.Compare(platforms, evaluation.Options{Tolerance: tolerance}); err != nil {
 		return nil, err //nolint:wrapcheck // it says what is wrong with the question
 	}
+	out.title = cmp.Or(title, strings.Join(out.Names, ", "))
 	places := out.Places()
-	for i, r := range out.results {
+	for _, r := range results {
 		places = append(places, r.parts()...)
-		out.Rankings = append(out.Rankings, PlatformRanking{Platform: platforms[i].Name, Ranking: &r.Ranking})
 	}
 	return &study.Answer{Result: &out, Places: places, Document: out.Document}, nil
 }
 
 // spokesmen are the findings that speak for each resource: those of the metric with the
-// largest loss on any platform.
+// largest loss on any platform. Published means have no verdict: the largest index of a
+// resource counts then.
 func spokesmen(results []*Result) []evaluation.Finding {
 	var all []evaluation.Finding
 	for _, r := range results {
-		all = append(all, r.findings...)
+		all = append(all, r.platform.Findings...)
 	}
-	return worst(all)
+	out := worst(slices.DeleteFunc(slices.Clone(all), func(f evaluation.Finding) bool { return !f.Answered() }))
+	answered := len(out)
+	for _, f := range worst(slices.DeleteFunc(all, func(f evaluation.Finding) bool { return f.CDI == nil })) {
+		if !slices.ContainsFunc(out[:answered], func(o evaluation.Finding) bool { return o.About() == f.About() }) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // Document is study.Answer.Document.
 func (p *Platforms) Document() *doc.Document {
-	d := p.Platforms.Document(strings.Join(p.Names, ", "))
+	d := p.Platforms.Document(p.title)
 	s := doc.Section{ID: "resources", Title: "Which resource?"}
 	d.More = nil
 	for i, r := range p.results {

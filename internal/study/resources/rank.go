@@ -48,19 +48,18 @@ const closeLimits = 0.05
 // verdict has no rank; it is among what the run cannot tell, with the
 // resources that were not measured and the limits that larger fleets may meet.
 func rank(findings []evaluation.Finding, scalings []evaluation.Scaling) Ranking {
-	out := Ranking{Resources: ranked(worst(findings), scalings)}
+	answered := slices.DeleteFunc(slices.Clone(findings), func(f evaluation.Finding) bool { return !f.Answered() })
+	out := Ranking{Resources: ranked(worst(answered), scalings)}
 	out.unknown = slices.Concat(unanswered(findings), behindNetwork(out.Resources, findings), sharedEnds(out.Resources),
 		notMeasured(findings), onlyUpTo(out.Resources))
 	return out
 }
 
-// worst returns the finding that speaks for each resource, worst first.
+// worst returns the finding with the largest index of each resource, worst first. All
+// findings have an index.
 func worst(findings []evaluation.Finding) []evaluation.Finding {
 	var out []evaluation.Finding
 	for _, f := range findings {
-		if !f.Answered() {
-			continue
-		}
 		i := slices.IndexFunc(out, func(o evaluation.Finding) bool { return o.About() == f.About() })
 		switch {
 		case i < 0:

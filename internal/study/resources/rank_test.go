@@ -65,7 +65,7 @@ func TestRank(t *testing.T) {
 	cannot := []string{
 		"memory (w mmemory): verdict unknown: there are no serial values to compare with",
 		"objectstore.put: network.receive shows the same limit (296 Mbit/s and 300 Mbit/s); object storage may not be the cause",
-		"disk was not measured in this run, so that a limit there cannot be seen",
+		"disk was not measured, so that a limit there cannot be seen",
 		"w/score, cpu: measured with up to 4 nodes only; a larger fleet may meet a limit",
 	}
 	if diff := cmp.Diff(strings.Join(cannot, "\n"), unknowns(r)); diff != "" {

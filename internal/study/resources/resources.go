@@ -13,7 +13,9 @@
 package resources
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/scalebench/scalebench/internal/caveat"
@@ -33,15 +35,20 @@ the run cannot tell. It says what the data exclude on their way: channels that s
 nodes share, the rate of calls, the network. A run over several fleet sizes (sizes: [1, 2, 4] in the
 experiment file) shows the totals against the size as well.
 
-Several runs are compared as platforms: each resource by the metric that loses most
-of it on any platform, with the differences from the first run.
+A CSV file has the columns of cdi --csv. A column resource names what a metric is a
+capacity of: cpu, memory, disk, network, objectstore. Without it each metric is ranked
+by itself.
+
+Several runs, or the platforms of a column platform, are compared: each resource by the
+metric that loses most of it on any platform, with the differences from the first.
 
 The JSON has the ranking, the scalings, the findings on the way ("path"), and under "unranked" what has no verdict;
 the CSV one line a size.`,
 		Example: `  scalebench resources latest
   scalebench resources latest --format json
-  scalebench resources ec2=RUN gce=RUN`,
-		Caveats: slices.Concat(caveats, pathFindings, evaluation.Caveats), Several: true,
+  scalebench resources ec2=RUN gce=RUN
+  scalebench resources --csv clouds.csv`,
+		Caveats: slices.Concat(caveats, pathFindings, evaluation.Caveats), Several: true, Table: true,
 		Tells: func(run *observe.Run) bool { return run.Has(model.Serial, model.Parallel) },
 		New:   func() study.Study { return &Params{} },
 	}
@@ -53,31 +60,52 @@ type Params struct{}
 // Check implements study.Study.
 func (*Params) Check() ([]caveat.Caveat, error) { return nil, nil }
 
-// Answer implements study.Study.
-func (p *Params) Answer(_ context.Context, in study.Input) (*study.Answer, error) {
-	if len(in.Runs) > 1 {
-		return compare(in.Runs, evaluation.Options{Tolerance: in.Common.Tolerance})
-	}
-	r, err := find(in.Run(), evaluation.Options{Tolerance: in.Common.Tolerance})
+// Answer implements study.Study: of a run, or of the user's own numbers
+// (evaluation.Import). Several runs, or several platforms in a table, are compared.
+func (p *Params) Answer(ctx context.Context, in study.Input) (*study.Answer, error) {
+	results, title, err := find(ctx, in)
 	if err != nil {
 		return nil, err
 	}
+	if len(results) > 1 {
+		return compare(results, title, in.Common.Tolerance)
+	}
+	r := results[0]
 	return &study.Answer{Result: r, Places: r.places(), Silent: r.silent(), Document: r.Document}, nil
 }
 
-func find(run *observe.Run, opt evaluation.Options) (*Result, error) {
-	findings, err := evaluation.Findings(run, opt)
-	if err != nil {
-		return nil, err
+// find has a result for each platform; title is that of several in a table.
+func find(ctx context.Context, in study.Input) (out []*Result, title string, err error) {
+	opt := evaluation.Options{Tolerance: in.Common.Tolerance}
+	if in.Table != nil {
+		findings, err := evaluation.Import(ctx, in.Table.Name, in.Table, opt)
+		if err != nil {
+			return nil, "", err //nolint:wrapcheck // it names the file
+		}
+		for _, x := range evaluation.ByPlatform(findings) {
+			out = append(out, newResult(cmp.Or(x.Name, in.Table.Name), x, nil))
+		}
+		return out, in.Table.Name, nil
 	}
-	scalings, err := evaluation.Scalings(run, opt)
-	if err != nil {
-		return nil, err
+	for _, x := range in.Runs {
+		findings, err := evaluation.Findings(x.Run, opt)
+		scalings, errScalings := evaluation.Scalings(x.Run, opt)
+		switch err := cmp.Or(err, errScalings); {
+		case err != nil && len(in.Runs) > 1:
+			return nil, "", fmt.Errorf("%s: %w", x.Title(), err)
+		case err != nil:
+			return nil, "", err //nolint:wrapcheck // it names the run
+		}
+		platform := evaluation.Platform{Name: x.Title(), Run: x.Run, Findings: findings}
+		out = append(out, newResult(x.Run.Title(), platform, scalings))
 	}
-	r := &Result{Ranking: rank(findings, scalings), Path: path(findings, scalings), Scalings: scalings, title: run.Title(),
-		findings: findings}
-	r.Unranked = slices.DeleteFunc(append([]evaluation.Finding{}, findings...), evaluation.Finding.Answered)
-	return r, nil
+	return out, "", nil
+}
+
+func newResult(title string, of evaluation.Platform, scalings []evaluation.Scaling) *Result {
+	return &Result{Ranking: rank(of.Findings, scalings), Path: path(of.Findings, scalings), Scalings: scalings,
+		Unranked: slices.DeleteFunc(append([]evaluation.Finding{}, of.Findings...), evaluation.Finding.Answered),
+		title:    title, platform: of}
 }
 
 // Result is the ranking, and how the total of each metric grew with the size of
@@ -92,7 +120,7 @@ type Result struct {
 	caveat.Notes                      // of what disturbed the nodes
 
 	title    string
-	findings []evaluation.Finding // all of them, those without a rank as well
+	platform evaluation.Platform // with all findings, those without a rank as well
 }
 
 // places are those of the result itself, and of its parts.
@@ -100,7 +128,7 @@ func (r *Result) places() []caveat.Place { return append(r.parts(), r.Places()..
 
 // parts are the places of its parts.
 func (r *Result) parts() []caveat.Place {
-	parts := slices.Concat(evaluation.Places(r.findings), evaluation.Places(r.Unranked))
+	parts := slices.Concat(evaluation.Places(r.platform.Findings), evaluation.Places(r.Unranked))
 	for i := range r.Ranking.Resources {
 		f := &r.Ranking.Resources[i].Finding
 		parts = append(parts, caveat.Place{About: caveat.Subject{Workload: f.Workload}, Caveats: &f.Doubts,

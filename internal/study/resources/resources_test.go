@@ -13,6 +13,7 @@ import (
 	"github.com/scalebench/scalebench/internal/evaluation"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/observe"
+	"github.com/scalebench/scalebench/internal/study"
 	"github.com/scalebench/scalebench/test/golden"
 )
 
@@ -28,11 +29,11 @@ func analyzed(t *testing.T) *Result {
 	if err := json.Unmarshal(b, &data); err != nil {
 		t.Fatal(err)
 	}
-	r, err := find(observe.Of(data), evaluation.Options{})
+	all, _, err := find(t.Context(), study.Input{Runs: []study.NamedRun{{Run: observe.Of(data)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filled(r)
+	return filled(all[0])
 }
 
 // filled makes the texts.
@@ -62,8 +63,8 @@ func TestAnswer(t *testing.T) {
 	}{
 		{"one", rank(list(cpu, network, memory), nil), "network.send: 4 nodes lose 40.0 % of their capacity together [38.0, 42.0]."},
 		{"two alike", rank(list(network, disk, memory), nil), "disk.write and network.send are lost first, and the intervals do not tell them apart."},
-		{"none", rank(list(cpu), nil), "No resource loses capacity, as far as this run shows."},
-		{"nothing", rank(nil, nil), "The run does not tell which resource is lost: no metric has a verdict."},
+		{"none", rank(list(cpu), nil), "No resource loses capacity, as far as was measured."},
+		{"nothing", rank(nil, nil), "The measurement does not tell which resource is lost: no metric has a verdict."},
 	} {
 		if got := (&Result{Ranking: c.r}).answer()[0]; got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -87,7 +88,8 @@ func TestWarnings(t *testing.T) {
 		Doubts: caveat.List{said("measure more sizes"), said("only 4 nodes")},
 	}
 	findings := []evaluation.Finding{ranked, unranked}
-	r := &Result{Ranking: rank(findings, nil), Scalings: []evaluation.Scaling{scaling}, findings: findings}
+	r := &Result{Ranking: rank(findings, nil), Scalings: []evaluation.Scaling{scaling},
+		platform: evaluation.Platform{Findings: findings}}
 	d := r.Document()
 	network, cpu := doc.Link{Href: "#growth0", Text: ranked.Name()}, doc.Link{Href: "#resources", Text: unranked.Name()}
 	want := []doc.Warning{
@@ -115,7 +117,7 @@ func TestDisturbanceOnce(t *testing.T) {
 	other.Code = "oom"
 	f := found(model.ResourceNetworkSend, 40, 38, 42, 50e6)
 	f.Doubts = caveat.List{swap}
-	r := &Result{Ranking: rank(list(f), nil), findings: list(f)}
+	r := &Result{Ranking: rank(list(f), nil), platform: evaluation.Platform{Findings: list(f)}}
 	r.Doubts = caveat.List{swap, other}
 	if d := filled(r).Document(); len(d.Warnings) != 2 {
 		t.Errorf("warnings %+v, want each of two disturbances once", d.Warnings)
