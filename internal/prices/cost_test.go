@@ -61,7 +61,7 @@ func TestPriceShown(t *testing.T) {
 // TestMoney: prices are told without powers of ten.
 func TestMoney(t *testing.T) {
 	for x, want := range map[float64]string{.0125: "0.0125", 2.5: "2.5", 999.4: "999", 999.6: "1000", 12345.6: "12346"} {
-		if got := money(x); got != want {
+		if got := Money(x); got != want {
 			t.Errorf("money(%v) = %s, want %s", x, got, want)
 		}
 	}

@@ -76,10 +76,10 @@ func (c *Cost) Section(sla string) doc.Section {
 		if o.SLA != nil {
 			upTo = doc.Of(kept.Users, num.Count(kept.Users, "user")+", "+rate(kept.Throughput))
 		}
-		t.Add(doc.Say(o.Configuration), doc.Optional(o.Hourly, money), most,
+		t.Add(doc.Say(o.Configuration), doc.Optional(o.Hourly, Money), most,
 			peak.priced(peak.PerMillion, peak.PerMillionCI), peak.priced(peak.PerRate, peak.PerRateCI),
 			upTo, kept.priced(kept.PerMillion, kept.PerMillionCI), kept.priced(kept.PerRate, kept.PerRateCI),
-			doc.Optional(kept.PerRequest, money), Kept(o.Keeps))
+			doc.Optional(kept.PerRequest, Money), Kept(o.Keeps))
 	}
 	t.Drop(func(key string) bool { // of prices, an SLA, or a load that there are not
 		price := key == "hourly" || strings.Contains(key, "per_")
@@ -94,7 +94,7 @@ func (c *Cost) Section(sla string) doc.Section {
 
 // priced is a price, which is the most where the throughput is the least.
 func (r *Rated) priced(price *float64, ci *stats.Interval) doc.Cell {
-	cell := doc.Ranged(price, ci, money)
+	cell := doc.Ranged(price, ci, Money)
 	if price != nil && r.StillGrew {
 		cell.Lines[0] = "at most " + cell.Lines[0]
 	}
@@ -112,8 +112,8 @@ func Kept(kept *bool) doc.Cell {
 	return doc.Of(false, "broken").As(doc.Bad)
 }
 
-// money has three digits or more, and no powers of ten.
-func money(x float64) string {
+// Money has three digits or more, and no powers of ten.
+func Money(x float64) string {
 	if x >= 999.5 {
 		return fmt.Sprintf("%.0f", x)
 	}

@@ -34,6 +34,9 @@ func (p *Params) Design(setup study.Setup) (study.Design, error) {
 	}
 	if len(p.Configurations) == 0 {
 		p.Configurations = []string{p.asCounted(setup)}
+		if err := p.checkGrow(); err != nil {
+			return nil, err
+		}
 	}
 	all := append(p.asked(workload, setup, nil, p.Configurations), microbench.Alone(setup, Phase)...)
 	if !p.Proof && p.Grow == nil && len(p.Sizes) == 0 {

@@ -33,7 +33,7 @@ type Grown struct {
 	Configuration string   `json:"configuration"`
 	Hosts         int      `json:"hosts"`
 	Hourly        *float64 `json:"hourly"` // null: without prices, or not known
-	// Added are the tiers that have a host more than before.
+	// Added are the tiers that have a host more than before, or hosts of their own.
 	Added []string `json:"added,omitempty"`
 	// Aside: another variant gave more throughput a host, and the path went on with that.
 	Aside bool `json:"aside,omitempty"`
@@ -72,7 +72,10 @@ func (p *Params) path(start Configuration, all map[string]judged, list prices.Li
 	for at := all[start.String()]; ; {
 		g.Path = append(g.Path, at.grown(list, added))
 		var next []Configuration
-		if next, added, g.Ended = at.after(); g.Ended != "" {
+		if next, added, g.Ended = at.after(); g.Ended == EndedUnknown && slices.ContainsFunc(at.failed, trial.open) {
+			g.Ended, g.Next = EndedOpen, at.configuration.String()
+		}
+		if g.Ended != "" {
 			return g, nil
 		}
 		g.Next = next[0].String()
@@ -181,31 +184,39 @@ func (j judged) after() (next []Configuration, added []string, end Ended) {
 		return nil, nil, EndedUnknown
 	}
 	end = EndedSoft
-	more, apart := j.configuration.clone(), j.configuration.clone()
+	var hardware []bottleneck.Evidence
 	for _, b := range j.Bottlenecks {
 		switch {
 		case b.Kind.Soft():
-			continue
 		case b.Node != "":
 			end = EndedUneven
-			continue
+		default:
+			hardware = append(hardware, b)
 		}
-		for i, tier := range j.system.Tiers {
-			if !b.Of(tier) || slices.Contains(added, tier) {
-				continue
-			}
+	}
+	more, apart, parted := j.configuration.clone(), j.configuration.clone(), false
+	for i, tier := range j.system.Tiers {
+		own, shared := false, false
+		for _, b := range hardware {
+			own = own || b.Of(tier) && !b.Shared()
+			shared = shared || b.Of(tier) && b.Shared()
+		}
+		if own || shared {
 			added = append(added, tier)
 			more.Counts[i]++
-			if b.Shared() && apart.joined(i) {
-				apart.Joined[i] = false
-			}
+		}
+		if own {
+			apart.Counts[i]++
+		}
+		if shared && apart.joined(i) {
+			apart.Joined[i], parted = false, true
 		}
 	}
 	if len(added) == 0 {
 		return nil, nil, end
 	}
 	next = append(next, more)
-	if apart.Shape() != j.configuration.Shape() {
+	if parted {
 		next = append(next, apart)
 	}
 	return next, added, ""
@@ -290,12 +301,16 @@ func (g Growth) words(ceiling Grow, currency string) []string {
 			last.Configuration, num.Count(len(path)-1, "step"), num.Count(first.Hosts, "host"), first.peak(),
 			num.Count(last.Hosts, "host"), last.peak())
 	}
+	if c := ceiling.PerHour; c > 0 && first.Hourly != nil && *first.Hourly > c {
+		text += fmt.Sprintf(" It costs %s %s an hour already, above the ceiling of %s.", prices.Money(*first.Hourly),
+			currency, prices.Money(c))
+	}
 	next := g.Next + " would be next, "
 	switch g.Ended {
 	case EndedNone:
 		next = fmt.Sprintf("No bottleneck was seen there up to %s.", num.Count(last.users(), "user"))
 	case EndedSoft:
-		next = fmt.Sprintf("Only settings bind there: %s. More hosts are no remedy.", num.List(last.finding.names("the ")))
+		next = fmt.Sprintf("Only settings bind there: %s. Raise these first.", num.List(last.finding.names("the ")))
 	case EndedUneven:
 		next = fmt.Sprintf("One host is full there, and the others of its tier are not: %s. Spread the load first.",
 			num.List(last.finding.names("the ")))
@@ -304,19 +319,22 @@ func (g Growth) words(ceiling Grow, currency string) []string {
 	case EndedHosts:
 		next += fmt.Sprintf("and the ceiling is %s.", num.Count(ceiling.Hosts, "host"))
 	case EndedPrice:
-		next += fmt.Sprintf("and the ceiling is %.4g %s an hour.", ceiling.PerHour, currency)
+		next += fmt.Sprintf("and the ceiling is %s %s an hour.", prices.Money(ceiling.PerHour), currency)
 	case EndedUnpriced:
 		next += "and what it costs is not known: give all hosts a type and a price."
 	case EndedFleet:
-		next += "and the fleet has no hosts for it."
+		next += "and the run ended without it: the fleet had no hosts, or the ceilings were others."
 	case EndedOpen:
-		next += "and was not measured: resume the run."
+		next = g.Next + " is not measured whole: resume the run."
 	}
 	return []string{text, next}
 }
 
 // peak is the largest throughput; users is the largest load that counts.
 func (s Grown) peak() string {
+	if s.finding.peak().Users == 0 {
+		return "no throughput that counts"
+	}
 	return atLeast(s.finding.stillGrew()) + rate(s.finding.peak().Throughput)
 }
 
@@ -347,7 +365,7 @@ func (r *Result) growthSection() doc.Section {
 			}
 			peak, _, knee, binds := s.finding.cells()
 			t.Add(doc.Say(s.Configuration).To("#"+s.finding.id()), doc.Say(added), doc.Int(s.Hosts),
-				doc.Optional(s.Hourly, func(v float64) string { return fmt.Sprintf("%.4g", v) }), peak, knee, binds)
+				doc.Optional(s.Hourly, prices.Money), peak, knee, binds)
 		}
 		lines = append(lines, line)
 	}

@@ -226,6 +226,8 @@ func TestAfter(t *testing.T) {
 		{"1-1-2", []bottleneck.Evidence{of(bottleneck.CPU, "db-1")}, nil, nil, EndedUneven},
 		{"1-1-1", []bottleneck.Evidence{of(bottleneck.Threads, "")}, nil, nil, EndedSoft},
 		{"1-1+1", []bottleneck.Evidence{cpu("app+db")}, []string{"1-2+2", "1-1-1"}, []string{"app", "db"}, ""},
+		{"1-1+1", []bottleneck.Evidence{cpu("web"), cpu("app+db")}, []string{"2-2+2", "2-1-1"}, growingTiers, ""},
+		{"1-1+1", []bottleneck.Evidence{cpu("app+db"), cpu("db")}, []string{"1-2+2", "1-1-2"}, []string{"app", "db"}, ""},
 		{"1-2+2", []bottleneck.Evidence{cpu("app")}, []string{"1-3+2"}, []string{"app"}, ""}, // a limit of its own
 	} {
 		j := judged{Finding: Finding{Answer: bottleneck.Answer{Verdict: bottleneck.Named, Bottlenecks: c.named}}}

@@ -183,7 +183,7 @@ func (d *sequential) most() int {
 	if d.Proof {
 		n += 2 * d.setup.Trials
 	}
-	return n * (len(d.Configurations) + d.mostGrown())
+	return n * max(1, len(d.Mixes)) * (len(d.Configurations) + d.mostGrown())
 }
 
 // mostGrown is how many configurations follow the first at most: each has a host more, and

@@ -36,6 +36,11 @@ type trial struct {
 	of        model.Step
 }
 
+// open reports whether the step of a trial is not over.
+func (t trial) open() bool {
+	return t.failed && t.run != nil && t.of.State != model.StepInvalid && t.of.State != model.StepComplete
+}
+
 // measured is one configuration with its trials.
 type measured struct {
 	configuration Configuration

@@ -40,8 +40,9 @@ type Search struct {
 type Tried struct {
 	Sizes      string          `json:"sizes"` // "app.pool=8 web.threads=50"
 	Trials     int             `json:"trials"`
-	Throughput *float64        `json:"throughput"` // mean over trials; null: none ended well
-	CI         *stats.Interval `json:"ci"`         // null: fewer than two trials
+	Failed     int             `json:"failed,omitempty"` // trials that do not count
+	Throughput *float64        `json:"throughput"`       // mean over trials; null: none ended well
+	CI         *stats.Interval `json:"ci"`               // null: fewer than two trials
 }
 
 // wantedTrial is one that a search needs next.
@@ -96,16 +97,17 @@ func (p *Params) search(trials []trial) (s Search, next []wantedTrial) {
 	for _, t := range trials {
 		of[t.sizes] = append(of[t.sizes], t)
 	}
-	left, out := p.combinations(), []string(nil)
+	left, out, open := p.combinations(), []string(nil), false
 	for first, last := 1, firstTrials; len(left) > 1; first, last = last+1, 2*last {
 		for _, sizes := range left {
 			for number := first; number <= last; number++ {
+				open = open || slices.ContainsFunc(of[sizes], func(t trial) bool { return t.of.Trial == number && t.open() })
 				if !slices.ContainsFunc(of[sizes], func(t trial) bool { return t.of.Trial == number }) {
 					next = append(next, wantedTrial{sizes, number})
 				}
 			}
 		}
-		if len(next) > 0 {
+		if len(next) > 0 || open {
 			break
 		}
 		score := make(map[string]float64)
@@ -123,11 +125,12 @@ func (p *Params) search(trials []trial) (s Search, next []wantedTrial) {
 		all := throughputs(of[sizes], math.MaxInt)
 		_, ci := stats.MeanWithin(all, stats.DefaultLevel)
 		mean := num.IfFinite(stats.Average(all))
-		s.Tried = append(s.Tried, Tried{Sizes: sizes, Trials: len(all), Throughput: mean, CI: ci})
+		failed := slices.DeleteFunc(slices.Clone(of[sizes]), func(t trial) bool { return !t.failed || t.open() })
+		s.Tried = append(s.Tried, Tried{Sizes: sizes, Trials: len(all), Failed: len(failed), Throughput: mean, CI: ci})
 	}
 	if len(left) == 1 && s.Tried[0].Throughput != nil {
 		s.Best = sizesOf(left[0])
-		s.Edge = p.edge(s.Best)
+		s.Edge = p.edge(s.Best, s.Tried)
 	}
 	return s, next
 }
@@ -142,10 +145,20 @@ func throughputs(trials []trial, last int) (out []float64) {
 	return out
 }
 
-// edge are the sizes that are the least or the largest of several.
-func (p *Params) edge(best map[string]int) (out []string) {
+// edge are the sizes that are the least or the largest of several that were measured. Nothing
+// lies below 1.
+func (p *Params) edge(best map[string]int, tried []Tried) (out []string) {
+	measured := make(map[string][]int)
+	for _, x := range tried {
+		for key, n := range sizesOf(x.Sizes) {
+			if x.Trials > 0 {
+				measured[key] = append(measured[key], n)
+			}
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(best)) {
-		if all := p.sizes()[key]; len(all) > 1 && (best[key] == slices.Min(all) || best[key] == slices.Max(all)) {
+		n, least, most := best[key], slices.Min(measured[key]), slices.Max(measured[key])
+		if len(p.sizes()[key]) > 1 && (n == least && n > 1 || n == most) {
 			out = append(out, key)
 		}
 	}
@@ -219,7 +232,8 @@ func (p *Params) asked(workload string, setup study.Setup, all []measured, confi
 			setSizes(t.Services, sizesOf(x.sizes))
 			searches = append(searches, t)
 		}
-		if len(next) == 0 && len(m.trials)+len(m.failed) == 0 {
+		open := slices.ContainsFunc(m.searches, trial.open)
+		if len(next) == 0 && !open && len(m.trials)+len(m.failed) == 0 {
 			ready = append(ready, name)
 		}
 	}
@@ -279,12 +293,24 @@ func (s *Search) doubts() (out []string) {
 	case s == nil:
 		return nil
 	case s.Best != nil:
-		// Both were in the last round, so they have as many trials.
-		if a, b := s.Tried[0], s.Tried[1]; a.CI == nil || b.CI != nil && b.CI.Hi >= a.CI.Lo {
-			out = append(out, fmt.Sprintf("the search cannot tell %s from %s: their intervals overlap", a.Sizes, b.Sizes))
+		var alike []string
+		for _, x := range s.Tried[1:] {
+			if a := s.Tried[0].CI; a == nil || x.CI == nil || x.CI.Hi >= a.Lo {
+				alike = append(alike, x.Sizes)
+			}
+		}
+		if len(alike) > 0 {
+			out = append(out, fmt.Sprintf("the search cannot tell %s from %s: intervals overlap, or there are none",
+				s.Tried[0].Sizes, num.List(alike)))
 		}
 	case !slices.ContainsFunc(s.Tried, func(x Tried) bool { return x.Trials > 0 }):
 		return []string{"no trial of the search for sizes ended well: the sizes of the file hold"}
+	}
+	for _, x := range s.Tried {
+		if x.Failed > 0 {
+			out = append(out, fmt.Sprintf("%s of the search with %s failed: it may be better than its throughput says",
+				num.Count(x.Failed, "trial"), x.Sizes))
+		}
 	}
 	for _, key := range s.Edge {
 		out = append(out, fmt.Sprintf("the best size of %s lies at the edge of those that were tried, %d: try more beyond it",

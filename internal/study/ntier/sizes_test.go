@@ -105,10 +105,40 @@ func TestSearchTellsApart(t *testing.T) {
 			}
 		}
 		s, _ := p.search(trials)
-		const text = "the search cannot tell app.pool=2 from app.pool=1: their intervals overlap"
+		const text = "the search cannot tell app.pool=2 from app.pool=1: intervals overlap, or there are none"
 		if got := s.doubts(); slices.Contains(got, text) != doubt || s.Best["app.pool"] != 2 {
 			t.Errorf("%g more: best %v, %q; want a doubt: %t", more, s.Best, got, doubt)
 		}
+	}
+}
+
+// TestSearchThatLacksTrials: a search with a trial that is not over names no best. One that failed
+// is told, and what was not measured is no size beyond the best.
+func TestSearchThatLacksTrials(t *testing.T) {
+	p := &Params{Users: []int{9}, Sizes: map[string]map[string][]int{"app": {"pool": {4, 8, 16}}}}
+	var trials []trial
+	for number := 1; number <= 6; number++ {
+		for i, sizes := range p.combinations() {
+			x := trial{label: label{sizes: sizes}, of: model.Step{Trial: number, State: model.StepComplete}, run: &observe.Run{}}
+			x.Throughput = 5 + 9*float64(i) + .1*float64(number)
+			trials = append(trials, x)
+		}
+	}
+	pending := slices.Clone(trials)
+	pending[1].failed, pending[1].of.State = true, model.StepPending
+	if s, next := p.search(pending); len(next) > 0 || s.Best != nil {
+		t.Errorf("with a trial to come: best %v, next %v; want none", s.Best, next)
+	}
+	for i := range trials {
+		if trials[i].sizes == "app.pool=16" {
+			trials[i].failed, trials[i].of.State = true, model.StepInvalid
+		}
+	}
+	s, _ := p.search(trials)
+	said := strings.Join(s.doubts(), "; ")
+	if s.Best["app.pool"] != 8 || !slices.Equal(s.Edge, []string{"app.pool"}) ||
+		!strings.Contains(said, "6 trials of the search with app.pool=16 failed") {
+		t.Errorf("with failed trials of 16: best %v, edge %v, %q", s.Best, s.Edge, said)
 	}
 }
 
