@@ -30,11 +30,15 @@ const (
 	leastOfNode    = 10  // rounds that are a history
 )
 
+// mostFell is the change of the logarithm at or below which a level fell.
+var mostFell = math.Log1p(-leastFall)
+
 // history is one node, with a value a round.
 type history struct {
 	rows     []int32 // the first of each round
 	rounds   []int64
 	measured []float64 // medians of the rounds
+	bounds   []bool    // rounds with a value that is only a lower bound
 	// values are the logarithms of measured, less what all nodes have in common; the worse,
 	// the lower.
 	values []float64
@@ -44,7 +48,9 @@ type history struct {
 // ([stats.ChangePoints]), and was at least 5 % worse from then on than before, also by
 // Student's t among all places and nodes. Healthy nodes are named in at most Alpha of
 // fleets. What all nodes have in common, as a daily cycle or a drift, is taken out first.
-// A node that recovered is not poor. Lower bounds and values that are not above 0 are left out.
+// A node is not poor if it recovered, if most nodes of its region, type or another fact fell
+// with it, or if lower bounds after the fall leave open what it does. Values that are not
+// above 0 are left out, and so are lower bounds where lower is better.
 func (x *Rows) Poor() []Poor {
 	nodes := x.Fact(frame.FactSubject)
 	if x.Frame.Better == "" || x.Frame.Times == nil || nodes == nil || nodes.Used < leastPoorNodes || madeAnew(x.Frame) {
@@ -54,16 +60,26 @@ func (x *Rows) Poor() []Poor {
 	if x.Frame.Better == model.Lower {
 		sign = -1
 	}
+	all := x.histories(nodes, sign)
+	kinds := x.kindsOf(nodes, all)
+	polish(all, nil)
 	var out []Poor
-	for code, h := range x.histories(nodes, sign) {
+	for code, h := range all {
 		if x.Ended() != nil {
 			return nil
 		}
 		at := h.fellAt(x.Alpha)
-		if at == 0 || h.chance(at)*float64(len(h.values)*nodes.Used) > x.Alpha {
+		if at == 0 || slices.Contains(h.bounds[at:], true) {
 			continue
 		}
-		ratio := math.Exp(sign * (stats.Average(h.values[at:]) - stats.Average(h.values[:at])))
+		fell := func(h history) bool {
+			return h.fall(at) <= mostFell && h.chance(at)*float64(len(h.values)*nodes.Used) <= x.Alpha
+		}
+		withKind := func(of []history) bool { return of[code].values != nil && !fell(of[code]) }
+		if !fell(h) || slices.ContainsFunc(kinds, withKind) {
+			continue
+		}
+		ratio := math.Exp(sign * h.fall(at))
 		now := stats.Median(h.measured[at:])
 		out = append(out, Poor{Node: nodes.Levels[code], Since: x.At(int(h.rows[at])), N: len(h.rows) - at,
 			Now: now, Expected: now / ratio, Relative: ratio - 1})
@@ -81,7 +97,7 @@ func (x *Rows) histories(nodes *Fact, sign float64) []history {
 	rows := make(map[cell][]int32)
 	bounds := x.Frame.Bounds()
 	for i, v := range x.Frame.Values {
-		if v > 0 && nodes.Codes[i] != 0 && (bounds == nil || !bounds[i]) {
+		if v > 0 && nodes.Codes[i] != 0 && (bounds == nil || !bounds[i] || sign > 0) {
 			at := cell{rounds[i], nodes.Codes[i]}
 			rows[at] = append(rows[at], int32(i)) //nolint:gosec // a row
 		}
@@ -96,44 +112,85 @@ func (x *Rows) histories(nodes *Fact, sign float64) []history {
 			continue
 		}
 		var values []float64
+		bound := false
 		for _, row := range rows[at] {
 			values = append(values, x.Frame.Values[row])
+			bound = bound || bounds != nil && bounds[row]
 		}
 		h, middle := &out[at.node], stats.Median(values)
-		h.rows, h.rounds = append(h.rows, rows[at][0]), append(h.rounds, at.round)
+		h.rows, h.rounds, h.bounds = append(h.rows, rows[at][0]), append(h.rounds, at.round), append(h.bounds, bound)
 		h.measured, h.values = append(h.measured, middle), append(h.values, sign*math.Log(middle))
 	}
-	polish(out)
 	return out
 }
 
-// cell is a node in a round.
+// kindsOf are the histories less what nodes of one level have in common, for each fact of
+// which each node has one level, such as its region. Those of levels with fewer than three
+// nodes have no values.
+func (x *Rows) kindsOf(nodes *Fact, all []history) [][]history {
+	var out [][]history
+	for _, f := range x.Frame.Facts {
+		if f.Name == nodes.Name {
+			continue
+		}
+		of, sizes, one := make([]uint16, len(all)), make(map[uint16]int), true
+		for i, node := range nodes.Codes {
+			switch level := f.Codes[i]; {
+			case of[node] == 0 && level != 0:
+				of[node] = level
+				sizes[level]++
+			case level != 0:
+				one = one && of[node] == level
+			}
+		}
+		if !one || len(sizes) < 2 || len(sizes) == len(all)-1 {
+			continue
+		}
+		copies := slices.Clone(all)
+		for code := range copies {
+			copies[code].values = slices.Clone(all[code].values)
+			if sizes[of[code]] < leastPoorNodes {
+				copies[code].values, copies[code].rounds = nil, nil
+			}
+		}
+		polish(copies, of)
+		out = append(out, copies)
+	}
+	return out
+}
+
+// cell is a node, or a kind of nodes, in a round.
 type cell struct {
 	round int64
 	node  uint16
 }
 
-// polish takes out what all nodes have in common in a round, by median polish (J. W. Tukey,
-// "Exploratory Data Analysis", 1977): nodes that joined late, or miss rounds, share it.
-func polish(all []history) {
+// polish takes out what all nodes of a kind have in common in a round, by median polish (J. W.
+// Tukey, "Exploratory Data Analysis", 1977): nodes that joined late, or miss rounds, share it.
+// kinds are by node; nil: all are of one.
+func polish(all []history, kinds []uint16) {
 	const sweeps = 5
+	if kinds == nil {
+		kinds = make([]uint16, len(all))
+	}
 	for range sweeps {
-		residuals, common := make(map[int64][]float64), make(map[int64]float64)
-		for _, h := range all {
+		residuals, common := make(map[cell][]float64), make(map[cell]float64)
+		for code, h := range all {
 			if len(h.values) == 0 {
 				continue
 			}
 			middle := stats.Median(h.values)
 			for k, round := range h.rounds {
-				residuals[round] = append(residuals[round], h.values[k]-middle)
+				at := cell{round, kinds[code]}
+				residuals[at] = append(residuals[at], h.values[k]-middle)
 			}
 		}
-		for round, of := range residuals {
-			common[round] = stats.Median(of)
+		for at, of := range residuals {
+			common[at] = stats.Median(of)
 		}
-		for _, h := range all {
+		for code, h := range all {
 			for k, round := range h.rounds {
-				h.values[k] -= common[round]
+				h.values[k] -= common[cell{round, kinds[code]}]
 			}
 		}
 	}
@@ -179,6 +236,11 @@ func (x *Rows) rounds(nodes *Fact) []int64 {
 	}
 }
 
+// fall is how much higher the values are from one on than before: below 0 they fell.
+func (h history) fall(at int) float64 {
+	return stats.Average(h.values[at:]) - stats.Average(h.values[:at])
+}
+
 // fellAt is the first value of the level that is worse than all of what was before, to
 // the end; 0: there is none.
 func (h history) fellAt(alpha float64) (at int) {
@@ -197,7 +259,7 @@ func (h history) fellAt(alpha float64) (at int) {
 			if i+1 < len(changes) {
 				to = changes[i+1].Index
 			}
-			if stats.Average(h.values[changes[i].Index:to]) > before+math.Log1p(-leastFall) {
+			if stats.Average(h.values[changes[i].Index:to]) > before+mostFell {
 				return at
 			}
 		}
@@ -230,7 +292,7 @@ func (h history) mayHaveFallen() bool {
 	head := 0.0
 	for i, v := range h.values {
 		if n := i; n >= shortest && len(h.values)-n >= shortest &&
-			(total-head)/float64(len(h.values)-n) <= head/float64(n)+math.Log1p(-leastFall) {
+			(total-head)/float64(len(h.values)-n) <= head/float64(n)+mostFell {
 			return true
 		}
 		head += v

@@ -1,10 +1,13 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,5 +146,40 @@ func TestPoorBounds(t *testing.T) {
 	f.Better = ""
 	if found := poorOf(f); len(found) > 0 {
 		t.Errorf("of values with no better side found %+v, want none", found)
+	}
+}
+
+// TestPoorOfKind: a node is not poor if its kind fell with it, or if the others became better.
+// One that falls within its kind is.
+func TestPoorOfKind(t *testing.T) {
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(seed, 2915))
+		kind := func(node int) string { return []string{"small", "large"}[node*5/12%2] }
+		of := func(change map[string]float64, alone float64) []Poor {
+			f := fleetOf(rng, 40, model.Higher, func(node, round int) float64 {
+				switch {
+				case round < 20:
+					return 1
+				case node == 3:
+					return alone * cmp.Or(change[kind(node)], 1)
+				}
+				return cmp.Or(change[kind(node)], 1)
+			})
+			kinds := frame.NewFact("type")
+			for row := range f.Values {
+				node, _ := strconv.Atoi(strings.TrimPrefix(f.Facts[0].Level(row), "n-"))
+				kinds.Append(kind(node))
+			}
+			f.Facts = append(f.Facts, kinds.Fact())
+			return poorOf(f)
+		}
+		for _, change := range []map[string]float64{{"small": .8}, {"small": 1.25}, {"large": .7, "small": .9}} {
+			if found := of(change, 1); len(found) > 0 {
+				t.Errorf("seed %d, %v: found %+v, want none", seed, change, found)
+			}
+			if found := of(change, .6); len(found) != 1 || found[0].Node != "n-3" {
+				t.Errorf("seed %d, %v: found %+v, want n-3", seed, change, found)
+			}
+		}
 	}
 }

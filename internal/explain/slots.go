@@ -30,14 +30,17 @@ type Slot struct {
 // leastSlots is how many hours or weekdays are worth a comparison.
 const leastSlots = 3
 
+// mostSlots is how many hours a day has. A user's own column of hours may count on.
+const mostSlots = 24
+
 // MostSlotLevels is how many levels the other fact has at most.
 const MostSlotLevels = mostGroups
 
 // Slots divides the rows by hour or weekday; by another fact as well, unless that is nil.
-// There are none of fewer than three hours or weekdays, and of too many levels.
+// There are none of fewer than three or more than 24, and of too many levels.
 func (x *Rows) Slots(name string, by *Fact) *Slots {
 	fact := x.Fact(name)
-	if fact == nil || fact.Used < leastSlots || by != nil && by.Used > MostSlotLevels {
+	if fact == nil || fact.Used < leastSlots || len(fact.Levels) > mostSlots+1 || by != nil && by.Used > MostSlotLevels {
 		return nil
 	}
 	out := &Slots{Fact: name}

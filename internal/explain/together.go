@@ -92,7 +92,7 @@ func Correlate(frames []frame.Frame, level float64) *Together {
 // overRepetitions are the means of a frame by the levels of a fact.
 func overRepetitions(f *frame.Frame, name string, level float64) (m TogetherMetric, ok bool) {
 	fact := f.Fact(name)
-	if fact == nil {
+	if fact == nil || slices.Contains(f.Bounds(), true) { // lower bounds have no COV
 		return m, false
 	}
 	levels, rows := fact.Groups()

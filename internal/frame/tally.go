@@ -2,6 +2,7 @@ package frame
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
@@ -70,7 +71,7 @@ func (t *Tally) Doubts(all int, noun string) []model.Doubt {
 	for i, k := range t.kinds {
 		where := ""
 		if len(k.of) < all {
-			where = " (" + num.List(k.of) + ")"
+			where = " (" + num.List(slices.Compact(slices.Clone(k.of))) + ")"
 		}
 		d := k.first
 		d.Text = fmt.Sprintf("in %d of %s%s, such as: %s", len(k.of), num.Count(all, noun), where, d.Text)

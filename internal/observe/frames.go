@@ -110,7 +110,8 @@ func (r *Run) startups(about map[model.NodeID]map[string]string) *frame.Frame {
 	return &f
 }
 
-// largest are the values of a phase with the most subjects at once.
+// largest are the values of a phase with the most subjects at once; of a search all: it may
+// have lost a generator.
 func largest(values []Value, phase model.Phase) []Value {
 	most := 0
 	for _, v := range values {
@@ -118,7 +119,9 @@ func largest(values []Value, phase model.Phase) []Value {
 			most = max(most, v.Active)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(values), func(v Value) bool { return v.Phase != phase || v.Active != most })
+	return slices.DeleteFunc(slices.Clone(values), func(v Value) bool {
+		return v.Phase != phase || v.Active != most && phase != model.Search
+	})
 }
 
 // begun is when a step began, in nanoseconds since 1970: the agreed start, or

@@ -55,12 +55,17 @@ func NewDistribution(values []float64, atLeast []bool) (Distribution, error) {
 	return d, nil
 }
 
-// Quantile is the smallest value that at least a share p is at or below; NaN where lower
-// bounds leave it open.
+// Quantile is the smallest value that at least a share p is at or below; midway to the next
+// where that share is just p, as the median of two values is. NaN where lower bounds leave
+// it open.
 func (d Distribution) Quantile(p float64) float64 {
-	i := slices.IndexFunc(d.Share, func(share float64) bool { return share >= p-1e-12 })
-	if i < 0 {
+	const rounding = 1e-12
+	i := slices.IndexFunc(d.Share, func(share float64) bool { return share >= p-rounding })
+	switch {
+	case i < 0, d.Share[i] <= p+rounding && i+1 == len(d.X):
 		return math.NaN()
+	case d.Share[i] <= p+rounding:
+		return (d.X[i] + d.X[i+1]) / 2
 	}
 	return d.X[i]
 }

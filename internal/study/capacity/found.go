@@ -1,10 +1,12 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/frame"
@@ -31,7 +33,7 @@ func found(run *observe.Run, asked study.Study) ([]frame.Frame, error) {
 	steps := run.Frames()
 	var parts []frame.Frame
 	var doubts frame.Tally // of targets with labels
-	labelled, lost := 0, targetsIn(run)
+	counts, lost := make(map[string]int), searchesBegun(run)
 	for _, s := range searches {
 		i := slices.IndexFunc(steps, func(f frame.Frame) bool {
 			return f.Workload == s.Workload && f.Phase == model.Search && !f.Info
@@ -48,18 +50,16 @@ func found(run *observe.Run, asked study.Study) ([]frame.Frame, error) {
 				row.Doubts[i].Workload = ""
 			}
 			doubts.Add(s.Workload, row.Doubts)
-			labelled, row.Doubts = labelled+1, nil
-			delete(lost, searchID{s.Workload, s.Trial})
+			row.Doubts = nil
 		}
+		counts[row.Workload]++
+		delete(lost, searchID{s.Workload, s.Trial})
 		parts = append(parts, row)
 	}
-	out, err := frame.Join(parts...)
+	out, err := frame.Join(append(parts, lostFrames(lost, counts, searches)...)...)
 	for i := range out {
 		if out[i].Workload == "" {
-			out[i].Doubts = append(out[i].Doubts, doubts.Doubts(labelled, "search")...)
-			if len(lost) > 0 {
-				out[i].Doubts = append(out[i].Doubts, lostTargets(lost, labelled))
-			}
+			out[i].Doubts = append(out[i].Doubts, doubts.Doubts(counts[""], "search")...)
 		}
 	}
 	return out, err
@@ -71,51 +71,78 @@ type searchID struct {
 	trial    int
 }
 
-// targetsIn are the searches of targets with labels that a run has begun.
-func targetsIn(run *observe.Run) map[searchID]bool {
-	out := make(map[searchID]bool)
+// searchesBegun are those of a run, each with the workload of its frame: none of targets
+// with labels. That which a run is at is not among them.
+func searchesBegun(run *observe.Run) map[searchID]string {
+	out := make(map[searchID]string)
+	var latest searchID
 	for _, s := range run.Steps() {
-		if s.Phase == model.Search && len(s.Tasks) > 0 && s.Tasks[0].Spec.Params["labels"] != nil {
-			out[searchID{s.Workload, s.Trial}] = true
+		if s.Phase != model.Search || len(s.Tasks) == 0 {
+			continue
 		}
+		latest = searchID{s.Workload, s.Trial}
+		out[latest] = s.Workload
+		if s.Tasks[0].Spec.Params["labels"] != nil {
+			out[latest] = ""
+		}
+	}
+	if !run.Run().State.Final() {
+		delete(out, latest)
 	}
 	return out
 }
 
-// lostTargets says that searches found neither a capacity nor a lower bound. Among many
-// targets nobody would miss those that take the least.
-func lostTargets(lost map[searchID]bool, found int) model.Doubt {
-	var names []string
-	for s := range lost {
-		names = append(names, s.workload)
+// lostFrames have no rows, and say which searches found neither a capacity nor a lower
+// bound: nobody would miss those of the targets that take the least. counts are those that
+// found one, by the workload of their frame.
+func lostFrames(lost map[searchID]string, counts map[string]int, all []Search) []frame.Frame {
+	names := make(map[string][]string)
+	largest := make(map[string]int) // of these, how many at the largest load allowed
+	for s, workload := range lost {
+		names[workload] = append(names[workload], s.workload)
+		if slices.ContainsFunc(all, func(x Search) bool {
+			return x.Workload == s.workload && x.Trial == s.trial && x.Answer.Passed != nil && x.Answer.HeldFor > 0
+		}) {
+			largest[workload]++
+		}
 	}
-	slices.Sort(names)
-	return model.Doubt{Code: "targets_lost", Severity: model.Warning, Text: fmt.Sprintf(
-		"%d of %d searches found neither a capacity nor a lower bound (%s), and are in no share or mean: see scalebench "+
-			"capacity RUN", len(lost), found+len(lost), num.List(slices.Compact(names)))}
+	var out []frame.Frame
+	for _, workload := range slices.Sorted(maps.Keys(names)) {
+		n := len(names[workload])
+		slices.Sort(names[workload])
+		text := fmt.Sprintf("%d of %d searches found neither a capacity nor a lower bound (%s), and are in no share or "+
+			"mean: see scalebench capacity RUN", n, counts[workload]+n, num.List(slices.Compact(names[workload])))
+		if k := largest[workload]; k > 0 {
+			text += fmt.Sprintf("; %d of them held a load for a second at a time only", k)
+		}
+		out = append(out, frame.Frame{Key: frame.Key{Workload: workload, Metric: metricFound, Phase: model.Search},
+			Unit: "op/s", Better: model.Higher, Facts: []frame.Fact{frame.NewFact(frame.FactRun).Fact()},
+			Doubts: []model.Doubt{{Code: "targets_lost", Severity: model.Warning, Workload: workload, Text: text}}})
+	}
+	return out
 }
 
 // row is what a search found, with what is known of its first step; ok is false where
 // it found nothing.
 func (s Search) row(steps *frame.Frame) (out frame.Frame, ok bool) {
 	a := s.Answer
-	trial, first := strconv.Itoa(s.Trial), true
+	trial := strconv.Itoa(s.Trial)
 	of := steps.Fact(frame.FactTrial)
-	kept := steps.Where(func(row int) bool {
-		keep := first && (of == nil || of.Level(row) == trial)
-		first = first && !keep
-		return keep
-	})
+	windows := steps.Where(func(row int) bool { return of == nil || of.Level(row) == trial })
 	// Without an estimate the target takes at least the load passed, but where that may
 	// have been luck, or from a reserve.
 	isBound := a.Passed != nil && a.open == nil && a.HeldFor == 0
-	if kept.Len() == 0 || a.Estimate == nil && !isBound {
+	if windows.Len() == 0 || a.Estimate == nil && !isBound {
 		return frame.Frame{}, false
 	}
+	kept := windows.Where(func(row int) bool { return row == 0 })
 	kept.Metric, kept.Unit, kept.Better = metricFound, "op/s", model.Higher
 	// The rows are about the target, not about the nodes that generate load.
-	kept.Facts = slices.DeleteFunc(kept.Facts, func(x frame.Fact) bool { return x.Name == frame.FactSubject })
-	censored := frame.NewFact(frame.FactCensored)
+	kept.Facts = slices.DeleteFunc(kept.Facts, func(x frame.Fact) bool {
+		return x.Name == frame.FactSubject || x.Name == frame.FactDisturbed
+	})
+	disturbed, censored := frame.NewFact(frame.FactDisturbed), frame.NewFact(frame.FactCensored)
+	disturbed.Append(disturbedIn(windows))
 	if a.Estimate != nil {
 		kept.Values = []float64{*a.Estimate}
 		censored.Append("no")
@@ -129,11 +156,24 @@ func (s Search) row(steps *frame.Frame) (out frame.Frame, ok bool) {
 			Workload: s.Workload, Text: fmt.Sprintf("a search found no capacity, only that the target takes at least "+
 				"%s: that is no value to compare; search again with room above it", num.Human(*a.Passed, "op/s"))})
 	}
-	kept.Facts = append(kept.Facts, censored.Fact())
+	kept.Facts = append(kept.Facts, disturbed.Fact(), censored.Fact())
 	if s.Labels != nil {
 		s.labelled(kept)
 	}
 	return *kept, true
+}
+
+// disturbedIn is the level of [frame.FactDisturbed] of all windows together.
+func disturbedIn(windows *frame.Frame) string {
+	var kinds []string
+	if x := windows.Fact(frame.FactDisturbed); x != nil {
+		for row := range windows.Len() {
+			kinds = append(kinds, strings.Split(x.Level(row), ", ")...)
+		}
+	}
+	slices.Sort(kinds)
+	kinds = slices.DeleteFunc(slices.Compact(kinds), func(kind string) bool { return kind == "" || kind == "no" })
+	return cmp.Or(strings.Join(kinds, ", "), "no")
 }
 
 // labelled makes the row one of all targets with labels: the target is the node, with its

@@ -1,9 +1,12 @@
 package capacity
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
@@ -41,18 +44,29 @@ func TestFoundOfTargets(t *testing.T) {
 	if strings.Join(got, ", ") != "n-1 eu, n-2 us" || f.Fact("zone") != nil || len(f.Ends) != 2 || f.Metric != "capacity" {
 		t.Errorf("rows %v of %s with intervals %v and facts %+v", got, f.Metric, f.Ends, f.Facts)
 	}
-	lost := targetsIn(observe.Of(x.data))
-	if len(lost) != 2 || !lost[searchID{"n-1", 1}] || !lost[searchID{"n-2", 1}] {
-		t.Errorf("the searches of targets with labels are %v", lost)
+	begun := searchesBegun(observe.Of(x.data))
+	of, labelled := begun[searchID{"n-1", 1}]
+	if other := begun[searchID{"other", 1}]; len(begun) != 3 || !labelled || of != "" || other != "other" {
+		t.Errorf("the searches are %v", begun)
 	}
 }
 
-// TestLostTargets: searches that found nothing are counted and named.
+// TestLostTargets: searches that found nothing are counted and named, those of targets with
+// labels together.
 func TestLostTargets(t *testing.T) {
-	const want = "2 of 5 searches found neither a capacity nor a lower bound (n-1, n-2)"
-	got := lostTargets(map[searchID]bool{{"n-2", 1}: true, {"n-1", 1}: true}, 3)
-	if got.Severity != model.Warning || !strings.HasPrefix(got.Text, want) {
-		t.Errorf("lostTargets = %s %q, want a warning that begins with %q", got.Severity, got.Text, want)
+	lost := map[searchID]string{{"n-2", 1}: "", {"n-1", 1}: "", {"web", 1}: "web", {"web", 2}: "web"}
+	passed := 20.0
+	fast := Search{Workload: "web", Trial: 2, Answer: Answer{Passed: &passed, HeldFor: 1}}
+	var got []string
+	for _, f := range lostFrames(lost, map[string]int{"": 3}, []Search{fast}) {
+		d := f.Doubts[0]
+		got = append(got, fmt.Sprint(f.Workload, "|", f.Len(), "|", d.Severity, "|", strings.SplitAfter(d.Text, ")")[0],
+			"|", strings.Contains(d.Text, "1 of them held")))
+	}
+	want := []string{"|0|warning|2 of 5 searches found neither a capacity nor a lower bound (n-1, n-2)|false",
+		"web|0|warning|2 of 2 searches found neither a capacity nor a lower bound (web)|true"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("frames of what is lost (-want +got):\n%s", diff)
 	}
 }
 
@@ -97,8 +111,9 @@ func TestFound(t *testing.T) {
 			}
 		}
 		if c.bound < 0 {
-			if len(counts) > 0 {
-				t.Errorf("%s: frames that count: %+v, want none", name, counts)
+			if len(counts) != 1 || counts[0].Len() > 0 || len(counts[0].Doubts) != 1 ||
+				counts[0].Doubts[0].Code != "targets_lost" {
+				t.Errorf("%s: frames that count: %+v, want no row and why", name, counts)
 			}
 			continue
 		}

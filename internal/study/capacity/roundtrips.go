@@ -38,6 +38,9 @@ func (g group) roundTrips() roundTrips {
 			continue // what would be a high load is not known
 		}
 		for _, w := range s.Answer.Windows {
+			if w.Verdict == Unusable {
+				continue // a generator that is late makes late handshakes
+			}
 			level := between
 			switch share := w.Load / *takes; {
 			case share <= lowLoad:

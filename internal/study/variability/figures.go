@@ -216,7 +216,7 @@ func (m *Metric) boxFigure(g explain.Grouping) doc.Block {
 		boxes.Roles = append(boxes.Roles, cmp.Or(role[x.Level], chart.Series1))
 		c.Y.Rows = append(c.Y.Rows, chart.Row{Name: x.Level, Value: s.Value(x.Mean, 0), Note: "n = " + num.Grouped(int64(x.N))})
 	}
-	if len(boxes.Y) == 0 {
+	if len(boxes.Y) == 0 || m.Searches != nil && m.Searches.AtLeast > 0 {
 		return doc.Block{}
 	}
 	c.Layers = []chart.Layer{boxes}

@@ -27,6 +27,8 @@ func (x *examined) metric(p *Params, base *frame.Frame) Metric {
 	}
 	m.judge(x)
 	x.disturbed(p, &m)
+	m.Poor = x.poor()
+	m.withoutBounds()
 	m.advise()
 	m.Text = m.sentence()
 	m.Doubts = slices.Clone(x.Doubts)
@@ -45,7 +47,7 @@ func (x *examined) measure(p *Params, base *frame.Frame, m *Metric) {
 	m.Subjects = x.Subjects()
 	m.Dependence = x.Dependence()
 	m.Spread = x.Spread(m.Dependence)
-	m.Searches, m.Poor = x.searches(m), x.Poor()
+	m.Searches = x.searches(m)
 	switch {
 	case m.N < fewest:
 		x.Doubts.Problem("too_few_values", "%s cannot be described: %d are needed for intervals, and about 20 to tell what explains them", num.Count(m.N, "value"), fewest)

@@ -158,6 +158,10 @@ func (x *examined) baseline(p *Params, m *Metric, base *frame.Frame) *Baseline {
 	if base == nil {
 		return nil
 	}
+	if slices.Contains(base.Bounds(), true) {
+		x.Doubts.Warn("no_baseline", "some values of the baseline are only lower bounds, so that its COV is not known")
+		return nil
+	}
 	y := explain.New(base, x.Question)
 	s := y.Spread(y.Dependence())
 	if s.COV == nil || m.COV == nil {

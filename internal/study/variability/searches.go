@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/doc"
@@ -19,11 +20,12 @@ import (
 // Searches is what values have that were searched for, as the capacity of a server
 // is: an interval each, or only a lower bound.
 type Searches struct {
-	// AtLeast is how many values are only lower bounds. Mean and COV take them as values,
-	// and are then not known.
+	// AtLeast is how many values are only lower bounds. With any, mean, median and quantiles
+	// of the metric and its groups are lower bounds, too, and COVs and intervals are null.
 	AtLeast int `json:"at_least"`
-	// Median heeds the lower bounds ([stats.NewDistribution]), MedianLo and MedianHi are its
-	// interval; null where they leave it open.
+	// Median takes lower bounds to be as the values above them ([stats.NewDistribution]).
+	// MedianLo and MedianHi are its interval, which supposes nothing of them; null where they
+	// leave it open.
 	Median   *float64        `json:"median"`
 	MedianLo *float64        `json:"median_lo"`
 	MedianHi *float64        `json:"median_hi"`
@@ -64,13 +66,83 @@ func (x *examined) searches(m *Metric) *Searches {
 	}
 	if d, err := stats.NewDistribution(f.Values, x.bounds); err == nil {
 		out.Median = num.IfFinite(d.Quantile(.5))
-		worth := min(1, m.Dependence.EffectiveN/float64(f.Len()))
-		if ci, err := d.Interval(.5, x.Level, worth); err == nil && f.Len() >= fewest {
-			out.MedianLo, out.MedianHi = num.IfFinite(ci.Lo), num.IfFinite(ci.Hi)
-		}
+	}
+	if ci, err := x.medianInterval(min(1, m.Dependence.EffectiveN/float64(f.Len()))); err == nil && f.Len() >= fewest {
+		out.MedianLo, out.MedianHi = num.IfFinite(ci.Lo), num.IfFinite(ci.Hi)
 	}
 	x.doubtBounds(m, out)
 	return out
+}
+
+// medianInterval supposes nothing of what lower bounds stand for: its lower end is that if all
+// are the values, and its upper end that if all values are above the others. worth is what
+// share of the values is independent.
+func (x *examined) medianInterval(worth float64) (stats.Interval, error) {
+	values := x.Frame.Values
+	low, err := stats.NewDistribution(values, nil)
+	if err != nil {
+		return stats.Interval{}, err //nolint:wrapcheck // asked for an interval
+	}
+	above := slices.Clone(values)
+	for i := range above {
+		if x.bounds != nil && x.bounds[i] {
+			above[i] = slices.Max(values)
+		}
+	}
+	high, err := stats.NewDistribution(above, x.bounds)
+	if err != nil {
+		return stats.Interval{}, err //nolint:wrapcheck // asked for an interval
+	}
+	out, err := low.Interval(.5, x.Level, worth)
+	if err != nil {
+		return out, err //nolint:wrapcheck // asked for an interval
+	}
+	upper, err := high.Interval(.5, x.Level, worth)
+	out.Hi = upper.Hi
+	return out, err //nolint:wrapcheck // asked for an interval
+}
+
+// withoutBounds leaves out what lower bounds do not tell. Each of mean and quantiles is a
+// lower bound, too, for it grows with every value; COVs, intervals and what rests on them are
+// no bound on either side.
+func (m *Metric) withoutBounds() {
+	if m.Searches == nil || m.Searches.AtLeast == 0 {
+		return
+	}
+	m.SD, m.COV, m.COVCI, m.MeanCI, m.MedianCI = nil, nil, nil, nil, nil
+	m.Bands = explain.BandSearch{Why: m.Bands.Why}
+	m.Facts, m.Confounded, m.Cutoffs, m.Slots, m.Decomposition, m.Course = []explain.Effect{}, nil, nil, nil, nil, nil
+	m.Outliers, m.Repetitions, m.Baseline, m.Clusters = explain.Outliers{}, []Needed{}, nil, nil
+	for _, g := range m.Groups {
+		for i := range g.Groups {
+			g.Groups[i].COV, g.Groups[i].COVCI = nil, nil
+		}
+	}
+}
+
+// poor are the poor nodes, if nothing but lower bounds speaks against the values. Rows that
+// something else on the node disturbed are no reason to take another node.
+func (x *examined) poor() []explain.Poor {
+	if slices.ContainsFunc(x.Doubts, func(d model.Doubt) bool {
+		return d.Severity == model.Problem && d.Code != frame.FactCensored
+	}) {
+		return nil
+	}
+	fact := x.Frame.Fact(frame.FactDisturbed)
+	if fact == nil {
+		return x.Poor()
+	}
+	own := make([]bool, len(fact.Levels))
+	for code, level := range fact.Levels {
+		for kind := range strings.SplitSeq(level, ", ") {
+			own[code] = own[code] || slices.Contains([]string{"others", "swap", "oom", "pause"}, kind)
+		}
+	}
+	if !slices.Contains(own, true) {
+		return x.Poor()
+	}
+	rest := x.Frame.Where(func(row int) bool { return !own[fact.Codes[row]] })
+	return explain.New(rest, x.Question).Poor()
 }
 
 // doubtBounds says what lower bounds mean for the answer.
@@ -108,20 +180,29 @@ func (m *Metric) sharesFigure(g explain.Grouping) doc.Block {
 	c := chart.Chart{Title: "Share of searches up to each value, by " + m.nameOf(g.Fact), Height: 240,
 		X: chart.Axis{Unit: m.Unit, Label: m.Metric, Tight: true}, Y: chart.Axis{Unit: "%", Hi: &most}}
 	role := m.levelRoles(g.Fact)
-	for i, group := range g.Groups[:min(len(g.Groups), mostShares)] {
+	var without []string // levels without a line
+	for i, group := range g.Groups {
 		var values []float64
 		var bounds []bool
+		known := 0
 		for row, v := range m.Searches.Values {
 			if fact.Level(row) == group.Level {
 				values, bounds = append(values, v.Value), append(bounds, v.AtLeast)
+				if !v.AtLeast {
+					known++
+				}
 			}
 		}
 		d, err := stats.NewDistribution(values, bounds)
-		if err != nil || len(d.X) == 0 {
+		if err != nil || len(d.X) == 0 || i >= mostShares {
+			without = append(without, group.Level)
 			continue
 		}
 		l := chart.Layer{Mark: chart.Step, Name: fmt.Sprintf("%s (%d)", group.Level, group.N),
 			Role: cmp.Or(role[group.Level], chart.Series(i))}
+		if known < group.N {
+			l.Name = fmt.Sprintf("%s (%d, %d at least)", group.Level, group.N, group.N-known)
+		}
 		l.Add(d.X[0], 0)
 		l.AddShares(d.X, d.Share)
 		c.Layers = append(c.Layers, l)
@@ -129,7 +210,11 @@ func (m *Metric) sharesFigure(g explain.Grouping) doc.Block {
 	if len(c.Layers) == 0 {
 		return doc.Block{}
 	}
-	return plot("A line ends below 100 % where the largest values are only lower bounds; the table has all levels", c)
+	about := "Lower bounds are taken to be as the values above them: a line ends below 100 % if the largest are bounds"
+	if len(without) > 0 {
+		about += "; without a line: " + listOf(without)
+	}
+	return plot(about, c)
 }
 
 // poorTable names the poor nodes, with what to do.
@@ -141,17 +226,32 @@ func (m *Metric) poorTable() doc.Block {
 		doc.Number("now", "is"), doc.Number("expected", "expected"), doc.Number("relative", "difference"),
 		{Key: "do", Head: "what to do"}}}
 	for _, p := range m.Poor {
+		do := "redeploy " + p.Node
+		if m.manyPoor() {
+			do = "look for what these nodes share"
+		}
 		t.Add(doc.Say(p.Node), clock(p.Since, ""), m.value(p.Now), m.value(p.Expected),
-			doc.Of(p.Relative, num.Signed(p.Relative)), doc.Say("redeploy "+p.Node))
+			doc.Of(p.Relative, num.Signed(p.Relative)), doc.Say(do))
 	}
 	return doc.Block{Table: t}
 }
 
+// manyPoor reports whether more than a quarter of the nodes are poor: what they share may
+// be the cause, or the others became better.
+func (m *Metric) manyPoor() bool { return m.Subjects != nil && 4*len(m.Poor) > m.Subjects.N }
+
+func (m *Metric) poorNames() (out []string) {
+	for _, p := range m.Poor {
+		out = append(out, p.Node)
+	}
+	return out
+}
+
 // advisePoor names the poor nodes, the worst first.
 func (m *Metric) advisePoor() {
-	if slices.ContainsFunc(m.x.Doubts, func(d model.Doubt) bool {
-		return d.Severity == model.Problem && d.Code != frame.FactCensored
-	}) {
+	if m.manyPoor() {
+		m.advice("redeploy", "", 1, "look for what %s share, before you redeploy any: %d of %d nodes became worse than the "+
+			"others, since %s", num.List(m.poorNames()), len(m.Poor), m.Subjects.N, num.Clock(*m.Poor[0].Since))
 		return
 	}
 	s := m.scale()
@@ -159,6 +259,9 @@ func (m *Metric) advisePoor() {
 		rest := ""
 		if more := len(m.Poor) - mostNamed; i == mostNamed-1 && more > 0 {
 			rest = "; the table has " + num.Count(more, "more node")
+		}
+		if m.To.Sub(*m.From) < 48*time.Hour {
+			rest += "; less than two days were measured, so a daily course of this node may look the same"
 		}
 		m.advice("redeploy", "", 1, "redeploy %s: it is worse by %s than before, since %s (%s, not %s)%s", p.Node,
 			num.Fraction(math.Abs(p.Relative)), num.Clock(*p.Since), s.Value(p.Now, 0), s.Value(p.Expected, 0), rest)
