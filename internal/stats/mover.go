@@ -31,8 +31,9 @@ func (a Measured) combined(b Measured, ofA, ofB, level float64) float64 {
 	if errA != nil || errB != nil {
 		return math.Hypot(ofA, ofB)
 	}
-	difference := Sum([]Estimate{{Var: math.Pow(ofA/tA, 2), Degrees: a.Degrees},
-		{Var: math.Pow(ofB/tB, 2), Degrees: b.Degrees}}, []float64{1, -1})
+	seA, seB := ofA/tA, ofB/tB
+	difference := Sum([]Estimate{{Var: seA * seA, Degrees: a.Degrees}, {Var: seB * seB, Degrees: b.Degrees}},
+		[]float64{1, -1})
 	ci, err := difference.Interval(level)
 	if err != nil {
 		return math.Hypot(ofA, ofB)

@@ -286,7 +286,9 @@ func inUnit(unit string) string {
 // capacities, or latencies of a load at a fixed rate; where none is, all. How long
 // nodes took to come up is asked by name.
 func (p *Params) wanted(frames []frame.Frame) (out []*frame.Frame) {
-	aside := func(f frame.Frame) bool { return f.Info && !isLatency(f) || f.Workload == observe.Startup }
+	aside := func(f frame.Frame) bool {
+		return f.Len() == 0 || f.Info && !isLatency(f) || f.Workload == observe.Startup
+	}
 	capacity := slices.ContainsFunc(frames, func(f frame.Frame) bool { return !aside(f) })
 	for i := range frames {
 		f := &frames[i]

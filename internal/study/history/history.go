@@ -92,6 +92,9 @@ func (p *Params) Ask(ctx context.Context, _ study.Input, sources []study.Source)
 	for i := range s.Frames {
 		f := &s.Frames[i]
 		names = append(names, f.Name())
+		if f.Len() == 0 { // all searches that were to find it found nothing
+			continue
+		}
 		if p.Metric == "" && (f.Info || f.Workload == observe.Startup) || p.Metric != "" && !f.Matches(p.Metric) {
 			continue
 		}
