@@ -11,6 +11,7 @@ import (
 	"github.com/scalebench/scalebench/internal/doc/num"
 	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/prices"
+	"github.com/scalebench/scalebench/internal/stats"
 )
 
 // Grow is how far configurations grow.
@@ -36,7 +37,9 @@ type Grown struct {
 	// Added are the tiers that have a host more than before, or hosts of their own.
 	Added []string `json:"added,omitempty"`
 	// Aside: another variant gave more throughput a host, and the path went on with that.
-	Aside bool `json:"aside,omitempty"`
+	// Undecided: their intervals do not show it.
+	Aside     bool `json:"aside,omitempty"`
+	Undecided bool `json:"undecided,omitempty"`
 
 	finding Finding
 }
@@ -108,8 +111,9 @@ func (p *Params) path(start Configuration, all map[string]judged, list prices.Li
 		})
 		for _, c := range next {
 			if x := all[c.String()]; c.String() != best.String() {
-				g.Path = append(g.Path, x.grown(list, nil))
-				g.Path[len(g.Path)-1].Aside = true
+				aside := x.grown(list, nil)
+				aside.Aside, aside.Undecided = true, !x.behind(all[best.String()])
+				g.Path = append(g.Path, aside)
 			}
 		}
 		at = all[best.String()]
@@ -173,6 +177,16 @@ func (j judged) grown(list prices.List, added []string) Grown {
 
 // perHost is the largest throughput a host.
 func (j judged) perHost() float64 { return j.peak().Throughput / float64(j.configuration.Hosts()) }
+
+// behind reports whether a variant has less throughput a host than another, by its interval.
+// One that still grew, or whose throughput carries no ranking, may have more.
+func (j judged) behind(o judged) bool {
+	if j.stillGrew() || j.ExcludedFromRanking != "" {
+		return false
+	}
+	_, ci, err := stats.RatioOfIndependentMeans(j.peak().Throughputs, o.peak().Throughputs, stats.DefaultLevel)
+	return err == nil && ci.Hi*float64(o.configuration.Hosts()) < float64(j.configuration.Hosts())
+}
 
 // after are the configurations that may follow, and the tiers that have a host more. A
 // second one follows on tiers that share a full host: each has its present hosts for itself.
@@ -326,6 +340,11 @@ func (g Growth) words(ceiling Grow, currency string) []string {
 		next += "and the run ended without it: the fleet had no hosts, or the ceilings were others."
 	case EndedOpen:
 		next = g.Next + " is not measured whole: resume the run."
+	}
+	for _, s := range g.Path {
+		if s.Undecided {
+			next += fmt.Sprintf(" %s was left aside, though it may give as much throughput a host.", s.Configuration)
+		}
 	}
 	return []string{text, next}
 }

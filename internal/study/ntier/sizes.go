@@ -12,6 +12,7 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
+	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
@@ -265,6 +266,22 @@ func (p *Params) withBest(all []measured, treatments []study.Treatment) []study.
 		}
 	}
 	return treatments
+}
+
+// otherSizes warns of trials with other sizes than the best: trials of the search that were
+// repeated later may have changed it.
+func (m measured) otherSizes(best map[string]int) (out model.Doubts) {
+	for _, key := range slices.Sorted(maps.Keys(best)) {
+		service, name, _ := strings.Cut(key, ".")
+		for _, t := range m.trials {
+			if n := t.of.Services[service].Sizes[name]; n > 0 && n != best[key] && t.proof == "" {
+				out.Warn("other_sizes", "its trials were made with %s=%d, and by repeated trials of the search %d is better",
+					key, n, best[key])
+				break
+			}
+		}
+	}
+	return out
 }
 
 // words say what a search found, in sentences; none: it is not at its end.

@@ -142,6 +142,17 @@ func TestSearchThatLacksTrials(t *testing.T) {
 	}
 }
 
+// TestOtherSizes: trials that were made with other sizes than the best have a warning.
+func TestOtherSizes(t *testing.T) {
+	for n, want := range map[int]int{4: 0, 8: 1} {
+		sizes := map[string]model.ServiceLevel{"app": {Sizes: map[string]int{"pool": n}}}
+		made := trial{of: model.Step{Treatment: model.Treatment{Services: sizes}}}
+		if got := (measured{trials: []trial{made}}).otherSizes(map[string]int{"app.pool": 4}); len(got) != want {
+			t.Errorf("measured with %d: %v", n, got)
+		}
+	}
+}
+
 // TestSizes: a configuration is measured with the sizes that its search found, which the
 // answer names with the edge at which they lie.
 func TestSizes(t *testing.T) {
