@@ -121,8 +121,8 @@ func (p *Params) answer(from source) (*Result, error) {
 		}
 		if len(p.Sizes) > 0 {
 			s, _ := p.search(m.searches)
+			s.Measured = m.otherSizes(s.Best)
 			f.Sizes = &s
-			f.Doubts = append(f.Doubts, m.otherSizes(s.Best)...)
 		}
 		if sla != nil {
 			f.Kept = keptBy(*sla, f.Loads, m.trials, f.withdrawn())

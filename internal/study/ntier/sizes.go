@@ -12,7 +12,6 @@ import (
 
 	"github.com/scalebench/scalebench/internal/doc"
 	"github.com/scalebench/scalebench/internal/doc/num"
-	"github.com/scalebench/scalebench/internal/model"
 	"github.com/scalebench/scalebench/internal/stats"
 	study "github.com/scalebench/scalebench/internal/study/legacy"
 )
@@ -33,6 +32,8 @@ type Search struct {
 	Best map[string]int `json:"best"`
 	// Edge are those of Best that are the least or the largest that was tried.
 	Edge []string `json:"edge,omitempty"`
+	// Measured are the sizes with which the trials were made, where Best are others.
+	Measured []string `json:"measured,omitempty"`
 	// Tried are all combinations, those that stayed longest first.
 	Tried []Tried `json:"tried"`
 }
@@ -268,15 +269,14 @@ func (p *Params) withBest(all []measured, treatments []study.Treatment) []study.
 	return treatments
 }
 
-// otherSizes warns of trials with other sizes than the best: trials of the search that were
-// repeated later may have changed it.
-func (m measured) otherSizes(best map[string]int) (out model.Doubts) {
+// otherSizes are those with which trials were made, where the best are others: trials of the
+// search that were repeated later may have changed it.
+func (m measured) otherSizes(best map[string]int) (out []string) {
 	for _, key := range slices.Sorted(maps.Keys(best)) {
 		service, name, _ := strings.Cut(key, ".")
 		for _, t := range m.trials {
-			if n := t.of.Services[service].Sizes[name]; n > 0 && n != best[key] && t.proof == "" {
-				out.Warn("other_sizes", "its trials were made with %s=%d, and by repeated trials of the search %d is better",
-					key, n, best[key])
+			if n := t.of.Services[service].Sizes[name]; n > 0 && n != best[key] {
+				out = append(out, fmt.Sprintf("%s=%d", key, n))
 				break
 			}
 		}
@@ -328,6 +328,10 @@ func (s *Search) doubts() (out []string) {
 			out = append(out, fmt.Sprintf("%s of the search with %s failed: it may be better than its throughput says",
 				num.Count(x.Failed, "trial"), x.Sizes))
 		}
+	}
+	if len(s.Measured) > 0 {
+		out = append(out, fmt.Sprintf("its trials were made with %s, and by repeated trials of the search others are better",
+			num.List(s.Measured)))
 	}
 	for _, key := range s.Edge {
 		out = append(out, fmt.Sprintf("the best size of %s lies at the edge of those that were tried, %d: try more beyond it",
