@@ -266,10 +266,21 @@ func TestVolumesRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			env, _, _ := environment(t, t.TempDir())
 			devices := volumes(t, env, 2, 16*mib)
-			tt.put(t, devices[rand.IntN(2)]) //nolint:gosec // a truth of the test's own
+			i := rand.IntN(2) //nolint:gosec // a truth of the test's own
+			tt.put(t, devices[i])
 			before := written(t, devices[0]) + written(t, devices[1])
+			// One of them alone is refused as both are, also if it is only read: its file would be
+			// written first.
+			alone := params(t, fmt.Sprintf(`{"volume": "d%d", "operation": "read", "size": "1MiB"}`, i))
+			err := alone.Prepare(t.Context(), env)
+			if (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("alone: Prepare() = %v, want %q", err, tt.want)
+			}
+			if err := alone.Cleanup(t.Context(), env); err != nil {
+				t.Errorf("alone: Cleanup() = %v", err)
+			}
 			p := params(t, `{"preset": "paper", "size": "1MiB"}`)
-			err := p.Prepare(t.Context(), env)
+			err = p.Prepare(t.Context(), env)
 			if (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Prepare() = %v, want %q", err, tt.want)
 			}
