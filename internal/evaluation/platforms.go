@@ -140,10 +140,10 @@ func (d *Difference) subtract(f, base *Finding, tolerance float64) {
 			base.Nodes, base.Of}))
 	}
 	if f.CI != nil && base.CI != nil {
-		ci := f.within(f.CI, f.Degrees).Less(base.within(base.CI, base.Degrees), level)
+		ci := f.within(f.CI, f.Degrees).Minus(base.within(base.CI, base.Degrees), level)
 		d.CI = &Interval{ci.Lo, ci.Hi}
 		// What disturbances can explain has no distribution.
-		ci = f.within(cmp.Or(f.Possible, f.CI), 0).Less(base.within(cmp.Or(base.Possible, base.CI), 0), level)
+		ci = f.within(cmp.Or(f.Possible, f.CI), 0).Minus(base.within(cmp.Or(base.Possible, base.CI), 0), level)
 		d.Possible = &Interval{min(d.CI[0], ci.Lo), max(d.CI[1], ci.Hi)}
 	}
 	d.noteUnknown(f, base)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/frame"
@@ -61,7 +62,11 @@ func (x *Rows) Poor() []Poor {
 		sign = -1
 	}
 	all := x.histories(nodes, sign)
-	kinds := x.kindsOf(nodes, all)
+	whole := slices.Clone(all) // with the values of before
+	for code := range all {
+		all[code].values = slices.Clone(all[code].values)
+	}
+	kinds := sync.OnceValue(func() [][]history { return x.kindsOf(nodes, whole) })
 	polish(all, nil)
 	var out []Poor
 	for code, h := range all {
@@ -76,7 +81,7 @@ func (x *Rows) Poor() []Poor {
 			return h.fall(at) <= mostFell && h.chance(at)*float64(len(h.values)*nodes.Used) <= x.Alpha
 		}
 		withKind := func(of []history) bool { return of[code].values != nil && !fell(of[code]) }
-		if !fell(h) || slices.ContainsFunc(kinds, withKind) {
+		if !fell(h) || slices.ContainsFunc(kinds(), withKind) {
 			continue
 		}
 		ratio := math.Exp(sign * h.fall(at))

@@ -156,6 +156,12 @@ func (r *Run) disturbedSteps() map[int]string {
 // how many others there are. That a node's own CPU limit held it back does not count:
 // the limit is part of what is measured. Where it is not known, nothing disturbed.
 func Undisturbed(f *frame.Frame) (rows *frame.Frame, others int) {
+	return NotDisturbedBy(f, func(kind string) bool { return kind != "" && kind != "no" && kind != KindThrottled })
+}
+
+// NotDisturbedBy are the rows of a frame that nothing of certain kinds disturbed, and how many
+// others there are.
+func NotDisturbedBy(f *frame.Frame, certain func(kind string) bool) (rows *frame.Frame, others int) {
 	x := f.Fact(frame.FactDisturbed)
 	if x == nil {
 		return f, 0
@@ -163,7 +169,7 @@ func Undisturbed(f *frame.Frame) (rows *frame.Frame, others int) {
 	counts := make([]bool, len(x.Levels))
 	for code, level := range x.Levels {
 		for kind := range strings.SplitSeq(level, ", ") {
-			counts[code] = counts[code] || kind != "" && kind != "no" && kind != KindThrottled
+			counts[code] = counts[code] || certain(kind)
 		}
 	}
 	if !slices.ContainsFunc(x.Codes, func(code uint16) bool { return counts[code] }) {

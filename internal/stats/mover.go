@@ -11,13 +11,13 @@ type Measured struct {
 	Degrees float64
 }
 
-// Less is the interval of a − b for two independent estimates with intervals of one level,
+// Minus is the interval of a − b for two independent estimates with intervals of one level,
 // which need not be symmetric: the method of variance estimates recovery (G. Y. Zou and
 // A. Donner, "Construction of confidence limits about effect measures: a general approach",
 // Stat. Med. 27, 2008, equation 8). If both intervals come from t distributions, their
 // standard errors are combined as [Sum] does. The t of the difference is smaller than both,
 // so that the interval would be too wide.
-func (a Measured) Less(b Measured, level float64) Interval {
+func (a Measured) Minus(b Measured, level float64) Interval {
 	return Interval{
 		Lo: a.Value - b.Value - a.combined(b, a.Value-a.CI.Lo, b.CI.Hi-b.Value, level),
 		Hi: a.Value - b.Value + a.combined(b, a.CI.Hi-a.Value, b.Value-b.CI.Lo, level),

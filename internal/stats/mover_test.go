@@ -20,13 +20,13 @@ func TestDifferenceOfMeasured(t *testing.T) {
 		}
 		a, b := measured(t, xs), measured(t, ys)
 		want, err := WelchT(xs, ys, DefaultLevel)
-		got := a.Less(b, DefaultLevel)
+		got := a.Minus(b, DefaultLevel)
 		if err != nil || math.Abs(got.Lo-want.Difference.Lo) > 1e-9 || math.Abs(got.Hi-want.Difference.Hi) > 1e-9 {
 			t.Errorf("%v less %v = %v, want %v, %v", xs, ys, got, want.Difference, err)
 		}
 		a.Degrees = 0
 		half := math.Hypot(a.Value-a.CI.Lo, b.Value-b.CI.Lo)
-		if wide := a.Less(b, DefaultLevel); math.Abs((wide.Hi-wide.Lo)/2-half) > 1e-9 {
+		if wide := a.Minus(b, DefaultLevel); math.Abs((wide.Hi-wide.Lo)/2-half) > 1e-9 {
 			t.Errorf("without degrees of freedom: %v, want a half width of %v", wide, half)
 		}
 	}

@@ -103,9 +103,11 @@ func (p *Params) search(trials []trial) (s Search, next []wantedTrial) {
 	for first, last := 1, firstTrials; len(left) > 1; first, last = last+1, 2*last {
 		for _, sizes := range left {
 			for number := first; number <= last; number++ {
-				open = open || slices.ContainsFunc(of[sizes], func(t trial) bool { return t.of.Trial == number && t.open() })
-				if !slices.ContainsFunc(of[sizes], func(t trial) bool { return t.of.Trial == number }) {
+				i := slices.IndexFunc(of[sizes], func(t trial) bool { return t.of.Trial == number })
+				if i < 0 {
 					next = append(next, wantedTrial{sizes, number})
+				} else {
+					open = open || of[sizes][i].open()
 				}
 			}
 		}
@@ -127,8 +129,13 @@ func (p *Params) search(trials []trial) (s Search, next []wantedTrial) {
 		all := throughputs(of[sizes], math.MaxInt)
 		_, ci := stats.MeanWithin(all, stats.DefaultLevel)
 		mean := num.IfFinite(stats.Average(all))
-		failed := slices.DeleteFunc(slices.Clone(of[sizes]), func(t trial) bool { return !t.failed || t.open() })
-		s.Tried = append(s.Tried, Tried{Sizes: sizes, Trials: len(all), Failed: len(failed), Throughput: mean, CI: ci})
+		x := Tried{Sizes: sizes, Trials: len(all), Throughput: mean, CI: ci}
+		for _, t := range of[sizes] {
+			if t.failed && !t.open() {
+				x.Failed++
+			}
+		}
+		s.Tried = append(s.Tried, x)
 	}
 	if len(left) == 1 && s.Tried[0].Throughput != nil {
 		s.Best = sizesOf(left[0])

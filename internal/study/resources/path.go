@@ -22,12 +22,12 @@ var pathFindings = caveat.Table{channelShared, callsExcluded, callsLimit, networ
 var (
 	channelShared = caveat.Define("channel_shared", channel.String)
 	callsExcluded = caveat.Define("call_rate_excluded", func(a twoSizes) string {
-		return fmt.Sprintf("%s: %s and %s have about the same rate of bytes. So the rate of API calls is not the limit there",
-			a.Resource, a.Small.bytesText(), a.Large.bytesText())
+		return fmt.Sprintf("%s: %s and %s have about the same rate of bytes. "+
+			"So the rate of API calls is not the limit there", a.Resource, a.Small.bytesText(), a.Large.bytesText())
 	})
 	callsLimit = caveat.Define("call_rate_limit", func(a twoSizes) string {
-		return fmt.Sprintf("%s: %s and %s have about the same rate of API calls. So that rate is the limit, and not bytes",
-			a.Resource, a.Small.opsText(), a.Large.opsText())
+		return fmt.Sprintf("%s: %s and %s have about the same rate of API calls. "+
+			"So that rate is the limit, and not bytes", a.Resource, a.Small.opsText(), a.Large.opsText())
 	})
 	networkCarriesMore = caveat.Define("network_carries_more", func(a against) string {
 		return fmt.Sprintf("%s: the network between the nodes carried %s together, and the store %s. "+

@@ -369,11 +369,9 @@ func (p *Params) giveCapacities(q *question) error {
 	measured := len(q.capacities)
 	q.capacities = append(q.capacities, given...)
 	boundByCalls(q.capacities)
-	for _, a := range given {
-		kept := slices.DeleteFunc(q.capacities[:measured:measured], func(c capacity) bool {
-			return c.is(a.resource) && c.unit == a.unit
-		})
-		q.capacities, measured = append(kept, given...), len(kept)
+	replaced := func(c capacity) bool {
+		return slices.ContainsFunc(given, func(a capacity) bool { return c.is(a.resource) && c.unit == a.unit })
 	}
+	q.capacities = append(slices.DeleteFunc(q.capacities[:measured], replaced), given...)
 	return nil
 }

@@ -206,6 +206,9 @@ func (m *Metric) levelRoles(fact string) map[string]chart.Role {
 const mostBoxes = 24
 
 func (m *Metric) boxFigure(g explain.Grouping) doc.Block {
+	if m.bounded() {
+		return doc.Block{}
+	}
 	s := m.scale()
 	boxes := chart.Layer{Mark: chart.Box, Role: chart.Series1}
 	c := chart.Chart{Title: "Distribution by " + m.nameOf(g.Fact), X: chart.Axis{Unit: m.Unit, Label: m.Metric}, Y: chart.Axis{Kind: chart.Rows, Down: true}}
@@ -216,7 +219,7 @@ func (m *Metric) boxFigure(g explain.Grouping) doc.Block {
 		boxes.Roles = append(boxes.Roles, cmp.Or(role[x.Level], chart.Series1))
 		c.Y.Rows = append(c.Y.Rows, chart.Row{Name: x.Level, Value: s.Value(x.Mean, 0), Note: "n = " + num.Grouped(int64(x.N))})
 	}
-	if len(boxes.Y) == 0 || m.Searches != nil && m.Searches.AtLeast > 0 {
+	if len(boxes.Y) == 0 {
 		return doc.Block{}
 	}
 	c.Layers = []chart.Layer{boxes}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scalebench/scalebench/internal/doc"
@@ -14,6 +13,7 @@ import (
 	"github.com/scalebench/scalebench/internal/explain"
 	"github.com/scalebench/scalebench/internal/frame"
 	"github.com/scalebench/scalebench/internal/model"
+	"github.com/scalebench/scalebench/internal/observe"
 	"github.com/scalebench/scalebench/internal/stats"
 )
 
@@ -83,10 +83,10 @@ func (x *examined) medianInterval(worth float64) (stats.Interval, error) {
 	if err != nil {
 		return stats.Interval{}, err //nolint:wrapcheck // asked for an interval
 	}
-	above := slices.Clone(values)
-	for i := range above {
-		if x.bounds != nil && x.bounds[i] {
-			above[i] = slices.Max(values)
+	above, most := slices.Clone(values), slices.Max(values)
+	for i, bound := range x.bounds {
+		if bound {
+			above[i] = most
 		}
 	}
 	high, err := stats.NewDistribution(above, x.bounds)
@@ -102,11 +102,14 @@ func (x *examined) medianInterval(worth float64) (stats.Interval, error) {
 	return out, err //nolint:wrapcheck // asked for an interval
 }
 
+// bounded reports whether some values are only lower bounds.
+func (m *Metric) bounded() bool { return m.Searches != nil && m.Searches.AtLeast > 0 }
+
 // withoutBounds leaves out what lower bounds do not tell. Each of mean and quantiles is a
 // lower bound, too, for it grows with every value; COVs, intervals and what rests on them are
 // no bound on either side.
 func (m *Metric) withoutBounds() {
-	if m.Searches == nil || m.Searches.AtLeast == 0 {
+	if !m.bounded() {
 		return
 	}
 	m.SD, m.COV, m.COVCI, m.MeanCI, m.MedianCI = nil, nil, nil, nil, nil
@@ -128,20 +131,12 @@ func (x *examined) poor() []explain.Poor {
 	}) {
 		return nil
 	}
-	fact := x.Frame.Fact(frame.FactDisturbed)
-	if fact == nil {
+	rest, others := observe.NotDisturbedBy(x.Frame, func(kind string) bool {
+		return slices.Contains([]string{"others", "swap", "oom", "pause"}, kind)
+	})
+	if others == 0 {
 		return x.Poor()
 	}
-	own := make([]bool, len(fact.Levels))
-	for code, level := range fact.Levels {
-		for kind := range strings.SplitSeq(level, ", ") {
-			own[code] = own[code] || slices.Contains([]string{"others", "swap", "oom", "pause"}, kind)
-		}
-	}
-	if !slices.Contains(own, true) {
-		return x.Poor()
-	}
-	rest := x.Frame.Where(func(row int) bool { return !own[fact.Codes[row]] })
 	return explain.New(rest, x.Question).Poor()
 }
 
@@ -236,9 +231,11 @@ func (m *Metric) poorTable() doc.Block {
 	return doc.Block{Table: t}
 }
 
-// manyPoor reports whether more than a quarter of the nodes are poor: what they share may
-// be the cause, or the others became better.
-func (m *Metric) manyPoor() bool { return m.Subjects != nil && 4*len(m.Poor) > m.Subjects.N }
+// manyPoor reports whether several nodes are poor, and more than a quarter of all: what they
+// share may be the cause, or the others became better.
+func (m *Metric) manyPoor() bool {
+	return m.Subjects != nil && len(m.Poor) > 1 && 4*len(m.Poor) > m.Subjects.N
+}
 
 func (m *Metric) poorNames() (out []string) {
 	for _, p := range m.Poor {

@@ -112,3 +112,13 @@ func TestLowerBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestManyPoor: one poor node of three is named; two of three may share the cause.
+func TestManyPoor(t *testing.T) {
+	for poor, want := range []bool{false, false, true, true} {
+		m := Metric{Subjects: &explain.Subjects{N: 3}, Poor: make([]explain.Poor, poor)}
+		if got := m.manyPoor(); got != want {
+			t.Errorf("%d poor of 3: many = %t, want %t", poor, got, want)
+		}
+	}
+}

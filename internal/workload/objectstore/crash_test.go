@@ -205,7 +205,7 @@ func TestBucketMadeByMany(t *testing.T) {
 	busy := before(t, startGateway(t), func(w http.ResponseWriter, r *http.Request) bool {
 		fails := r.Method == http.MethodPut && strings.Trim(r.URL.Path, "/") == "made" && tries.Add(1) <= 2
 		if fails {
-			refuse(w, http.StatusInternalServerError, "InternalError", "We encountered an internal error, please try again.")
+			refuse(w, http.StatusInternalServerError, "InternalError", "please try again")
 		}
 		return fails
 	})
