@@ -113,7 +113,7 @@ func lostFrames(lost map[searchID]string, counts map[string]int, all []Search) [
 		text := fmt.Sprintf("%d of %d searches found neither a capacity nor a lower bound (%s), and are in no share or "+
 			"mean: see scalebench capacity RUN", n, counts[workload]+n, num.List(slices.Compact(names[workload])))
 		if k := largest[workload]; k > 0 {
-			text += fmt.Sprintf("; %d of them held a load for a second at a time only", k)
+			text += fmt.Sprintf("; %d of them held a load only briefly", k)
 		}
 		out = append(out, frame.Frame{Key: frame.Key{Workload: workload, Metric: metricFound, Phase: model.Search},
 			Unit: "op/s", Better: model.Higher, Facts: []frame.Fact{frame.NewFact(frame.FactRun).Fact()},

@@ -61,7 +61,7 @@ func TestLostTargets(t *testing.T) {
 	for _, f := range lostFrames(lost, map[string]int{"": 3}, []Search{fast}) {
 		d := f.Doubts[0]
 		got = append(got, fmt.Sprint(f.Workload, "|", f.Len(), "|", d.Severity, "|", strings.SplitAfter(d.Text, ")")[0],
-			"|", strings.Contains(d.Text, "1 of them held")))
+			"|", strings.Contains(d.Text, "1 of them held a load only briefly")))
 	}
 	want := []string{"|0|warning|2 of 5 searches found neither a capacity nor a lower bound (n-1, n-2)|false",
 		"web|0|warning|2 of 2 searches found neither a capacity nor a lower bound (web)|true"}

@@ -337,13 +337,13 @@ func (g Growth) words(ceiling Grow, currency string) []string {
 	case EndedUnpriced:
 		next += "and what it costs is not known: give all hosts a type and a price."
 	case EndedFleet:
-		next += "and the run ended without it: the fleet had no hosts, or the ceilings were others."
+		next += "but the run ended without it: the fleet had too few hosts, or the run had other ceilings."
 	case EndedOpen:
-		next = g.Next + " is not measured whole: resume the run."
+		next = g.Next + " is not fully measured: resume the run."
 	}
 	for _, s := range g.Path {
 		if s.Undecided {
-			next += fmt.Sprintf(" %s was left aside, though it may give as much throughput a host.", s.Configuration)
+			next += fmt.Sprintf(" %s was left aside, but it may give as much throughput per host, or more.", s.Configuration)
 		}
 	}
 	return []string{text, next}

@@ -332,13 +332,13 @@ func (s *Search) doubts() (out []string) {
 	}
 	for _, x := range s.Tried {
 		if x.Failed > 0 {
-			out = append(out, fmt.Sprintf("%s of the search with %s failed: it may be better than its throughput says",
+			out = append(out, fmt.Sprintf("%s with %s failed in the search: these sizes may be better than the search shows",
 				num.Count(x.Failed, "trial"), x.Sizes))
 		}
 	}
 	if len(s.Measured) > 0 {
-		out = append(out, fmt.Sprintf("its trials were made with %s, and by repeated trials of the search others are better",
-			num.List(s.Measured)))
+		out = append(out, fmt.Sprintf("this configuration was measured with %s; after repeated trials the search prefers "+
+			"other sizes: measure it again", num.List(s.Measured)))
 	}
 	for _, key := range s.Edge {
 		out = append(out, fmt.Sprintf("the best size of %s lies at the edge of those that were tried, %d: try more beyond it",

@@ -137,7 +137,7 @@ func TestSearchThatLacksTrials(t *testing.T) {
 	s, _ := p.search(trials)
 	said := strings.Join(s.doubts(), "; ")
 	if s.Best["app.pool"] != 8 || !slices.Equal(s.Edge, []string{"app.pool"}) ||
-		!strings.Contains(said, "6 trials of the search with app.pool=16 failed") {
+		!strings.Contains(said, "6 trials with app.pool=16 failed in the search") {
 		t.Errorf("with failed trials of 16: best %v, edge %v, %q", s.Best, s.Edge, said)
 	}
 }

@@ -36,8 +36,8 @@ nodes share, the rate of calls, the network. A run over several fleet sizes (siz
 experiment file) shows the totals against the size as well.
 
 A CSV file has the columns of cdi --csv. A column resource names what a metric is a
-capacity of: cpu, memory, disk, network, objectstore. Without it each metric is ranked
-by itself.
+capacity of, such as cpu, memory, disk.read, network.send or objectstore.get.
+Without it each metric is ranked by itself.
 
 Several runs, or the platforms of a column platform, are compared: each resource by the
 metric that loses most of it on any platform, with the differences from the first.

@@ -196,7 +196,7 @@ func (m *Metric) sharesFigure(g explain.Grouping) doc.Block {
 		l := chart.Layer{Mark: chart.Step, Name: fmt.Sprintf("%s (%d)", group.Level, group.N),
 			Role: cmp.Or(role[group.Level], chart.Series(i))}
 		if known < group.N {
-			l.Name = fmt.Sprintf("%s (%d, %d at least)", group.Level, group.N, group.N-known)
+			l.Name = fmt.Sprintf("%s (%d, %d lower bounds)", group.Level, group.N, group.N-known)
 		}
 		l.Add(d.X[0], 0)
 		l.AddShares(d.X, d.Share)
@@ -247,8 +247,8 @@ func (m *Metric) poorNames() (out []string) {
 // advisePoor names the poor nodes, the worst first.
 func (m *Metric) advisePoor() {
 	if m.manyPoor() {
-		m.advice("redeploy", "", 1, "look for what %s share, before you redeploy any: %d of %d nodes became worse than the "+
-			"others, since %s", num.List(m.poorNames()), len(m.Poor), m.Subjects.N, num.Clock(*m.Poor[0].Since))
+		m.advice("redeploy", "", 1, "before you redeploy, look for what %s share: %d of %d nodes became worse than the "+
+			"others, the worst one since %s", num.List(m.poorNames()), len(m.Poor), m.Subjects.N, num.Clock(*m.Poor[0].Since))
 		return
 	}
 	s := m.scale()
@@ -258,7 +258,7 @@ func (m *Metric) advisePoor() {
 			rest = "; the table has " + num.Count(more, "more node")
 		}
 		if m.To.Sub(*m.From) < 48*time.Hour {
-			rest += "; less than two days were measured, so a daily course of this node may look the same"
+			rest += "; less than two days were measured: a daily cycle of this node alone could also cause this"
 		}
 		m.advice("redeploy", "", 1, "redeploy %s: it is worse by %s than before, since %s (%s, not %s)%s", p.Node,
 			num.Fraction(math.Abs(p.Relative)), num.Clock(*p.Since), s.Value(p.Now, 0), s.Value(p.Expected, 0), rest)
